@@ -1,0 +1,93 @@
+#include "fields/diagnostics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+namespace stepcast {
+
+namespace {
+
+std::string joined(const std::vector<Fault>& faults) {
+  std::string text;
+  for (const Fault& fault : faults) {
+    if (!text.empty()) text += '\n';
+    text += fault.text();
+  }
+  return text;
+}
+
+/// Edit distance with transpositions (optimal string alignment), ignoring case.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  const auto same = [&](std::size_t i, std::size_t j) {
+    return std::tolower(static_cast<unsigned char>(a[i])) == std::tolower(static_cast<unsigned char>(b[j]));
+  };
+  std::vector<std::size_t> before(b.size() + 1);
+  std::vector<std::size_t> last(b.size() + 1);
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(last.begin(), last.end(), 0);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same(i - 1, j - 1) ? 0 : 1)});
+      if (i > 1 && j > 1 && same(i - 1, j - 2) && same(i - 2, j - 1)) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    std::swap(before, last);
+    std::swap(last, row);
+  }
+  return last[b.size()];
+}
+
+}  // namespace
+
+std::string Fault::text() const {
+  std::string out = file;
+  if (!pointer.empty()) out += (out.empty() ? "" : ": ") + pointer;
+  out += (out.empty() ? "" : ": ") + message;
+  if (!suggestion.empty()) out += "; " + suggestion;
+  return out;
+}
+
+InputError::InputError(std::vector<Fault> faults) : faults_(std::move(faults)), text_(joined(faults_)) {}
+
+void Diagnostics::error(std::string pointer, std::string message, std::string suggestion) {
+  faults_.push_back({file_, std::move(pointer), std::move(message), std::move(suggestion)});
+}
+
+void Diagnostics::add(std::vector<Fault> faults) {
+  faults_.insert(faults_.end(), std::make_move_iterator(faults.begin()), std::make_move_iterator(faults.end()));
+}
+
+void Diagnostics::throw_if_faulty() const {
+  if (!faults_.empty()) throw InputError(faults_);
+}
+
+std::string did_you_mean(std::string_view wanted, const std::vector<std::string>& candidates) {
+  constexpr std::size_t kLongestCompared = 128;
+  if (wanted.size() > kLongestCompared) return {};
+  const std::string* best = nullptr;
+  // A third of the word may be wrong; a part of the name counts as one mistake.
+  std::size_t limit = std::max<std::size_t>(2, wanted.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    const bool part = wanted.size() >= 3 && candidate.find(wanted) != std::string::npos;
+    const std::size_t distance = part ? std::min<std::size_t>(1, edit_distance(wanted, candidate))
+                                      : edit_distance(wanted, candidate);
+    if (distance < limit) {
+      limit = distance;
+      best = &candidate;
+    }
+  }
+  return best ? fmt::format("did you mean \"{}\"?", *best) : std::string{};
+}
+
+std::string expected_one_of(const std::vector<std::string>& candidates) {
+  constexpr std::size_t kMost = 12;
+  std::string text = "expected one of ";
+  for (std::size_t i = 0; i < std::min(kMost, candidates.size()); ++i) text += (i ? ", " : "") + candidates[i];
+  if (candidates.size() > kMost) text += fmt::format(" … ({} in all)", candidates.size());
+  return text;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stepcast {
+
+/// One thing that is wrong with an input: where, what was found and expected, and the nearest valid choice.
+struct Fault {
+  std::string file;
+  std::string pointer;     ///< JSON pointer, "" for the whole document
+  std::string message;     ///< what was found and what was expected
+  std::string suggestion;  ///< nearest valid choice or way out; may be empty
+
+  /// `file: /pointer: message; suggestion`
+  [[nodiscard]] std::string text() const;
+};
+
+/// Bad input. Carries every fault found, never only the first. The command line turns it into exit code 2.
+class InputError : public std::exception {
+ public:
+  explicit InputError(std::vector<Fault> faults);
+  [[nodiscard]] const std::vector<Fault>& faults() const { return faults_; }
+  /// All faults, one a line.
+  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  std::vector<Fault> faults_;
+  std::string text_;
+};
+
+/// Collects the faults of one input while it is read, so that all are reported at once.
+class Diagnostics {
+ public:
+  explicit Diagnostics(std::string file) : file_(std::move(file)) {}
+
+  void error(std::string pointer, std::string message, std::string suggestion = {});
+  /// Takes over faults that another reader collected.
+  void add(std::vector<Fault> faults);
+  [[nodiscard]] bool ok() const { return faults_.empty(); }
+  [[nodiscard]] const std::string& file() const { return file_; }
+  [[nodiscard]] const std::vector<Fault>& faults() const { return faults_; }
+  /// Throws InputError with everything collected, if anything was.
+  void throw_if_faulty() const;
+
+ private:
+  std::string file_;
+  std::vector<Fault> faults_;
+};
+
+/// `did you mean "x"?` for the candidate nearest to `wanted` by edit distance, or "" when none is close.
+std::string did_you_mean(std::string_view wanted, const std::vector<std::string>& candidates);
+
+/// `expected one of a, b, c`, shortened when there are many.
+std::string expected_one_of(const std::vector<std::string>& candidates);
+
+}  // namespace stepcast

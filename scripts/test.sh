@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Builds Stepcast and runs every test.
+#   scripts/test.sh            the whole suite on the Release build
+#   scripts/test.sh --long     then also: sanitizers, clang-tidy, shellcheck, long property runs, benchmarks, installation
+# Further arguments go to ctest: scripts/test.sh -R Collective
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+long=no
+if [ "${1:-}" = --long ]; then
+  long=yes
+  shift
+fi
+ctest_of() {
+  local preset=$1
+  shift
+  ctest --test-dir "build/$preset" -j2 --output-on-failure --no-tests=error "$@"
+}
+title() { printf '\n== %s\n' "$1"; }
+
+if [ $long = no ]; then
+  scripts/install-deps.sh tests
+  scripts/build.sh release --with=STEPCAST_TESTS=ON
+  exec ctest --test-dir build/release -j2 --output-on-failure --no-tests=error "$@"
+fi
+
+scripts/install-deps.sh long
+title "shellcheck"
+git ls-files -z '*.sh' .ci/run | xargs -0 shellcheck
+
+title "clang-tidy"
+scripts/build.sh release --with=STEPCAST_TESTS=ON --with=STEPCAST_BENCHMARKS=ON
+scripts/clang-tidy.sh
+
+title "property tests, 20 times as many cases"
+RC_PARAMS="max_success=2000" ctest_of release -L property
+
+title "installation"
+scripts/check-install.sh
+
+title "address and undefined-behaviour sanitizers"
+scripts/build.sh asan
+ctest_of asan -LE structure
+
+title "thread sanitizer"
+scripts/build.sh tsan
+ctest_of tsan -L 'sim|e2e' --timeout 900
+
+title "the suite, on the Release build"
+ctest_of release "$@"
