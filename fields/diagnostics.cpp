@@ -72,8 +72,8 @@ std::string did_you_mean(std::string_view wanted, const std::vector<std::string>
   std::size_t limit = std::max<std::size_t>(2, wanted.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     const bool part = wanted.size() >= 3 && candidate.find(wanted) != std::string::npos;
-    const std::size_t distance = part ? std::min<std::size_t>(1, edit_distance(wanted, candidate))
-                                      : edit_distance(wanted, candidate);
+    const std::size_t distance =
+        part ? std::min<std::size_t>(1, edit_distance(wanted, candidate)) : edit_distance(wanted, candidate);
     if (distance < limit) {
       limit = distance;
       best = &candidate;

@@ -35,7 +35,9 @@ template <class E>
 struct EnumNames;
 
 template <class E>
-concept NamedEnum = std::is_enum_v<E> && requires { EnumNames<E>::names.size(); };
+concept NamedEnum = std::is_enum_v<E> && requires {
+  EnumNames<E>::names.size();
+};
 
 template <NamedEnum E>
 std::vector<std::string> names_of() {
@@ -114,10 +116,10 @@ struct Codec<bool> {
 };
 
 template <std::integral I>
-  requires(!std::same_as<I, bool>)
-struct Codec<I> {
+requires(!std::same_as<I, bool>) struct Codec<I> {
   static void read(I& out, const Json& in, const std::string& at, std::string_view, const Rules& r, Diagnostics& d) {
-    const bool whole = in.is_number_integer() || (in.is_number_float() && in.get<double>() == std::floor(in.get<double>()));
+    const bool whole =
+        in.is_number_integer() || (in.is_number_float() && in.get<double>() == std::floor(in.get<double>()));
     if (!whole) return detail::wrong_type(d, at, in, "a whole number");
     const double v = in.get<double>();
     Rules limits = r;

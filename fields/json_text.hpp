@@ -32,8 +32,8 @@ std::string child_pointer(std::string_view pointer, std::string_view key);
 /// What a value is, for messages: `string "abc"`, `number 7`, `object`.
 std::string describe(const Json& value);
 
-/// Sets `a.b.2.c=value` in a document. The value is JSON if it parses as JSON, else a string. Missing objects on the way are
-/// made; what is not an object or array on the way is a fault at that pointer.
+/// Sets `a.b.2.c=value` in a document. The value is JSON if it parses as JSON, else a string. Missing objects on the
+/// way are made; what is not an object or array on the way is a fault at that pointer.
 void apply_override(Json& document, std::string_view assignment, Diagnostics& diagnostics);
 
 }  // namespace stepcast

@@ -99,7 +99,7 @@ bool is_finite(Quantity<T, D, W, E, M> q) {
 }
 
 inline namespace literals {
-#define STEPCAST_LITERAL(suffix, type, scale)                                                   \
+#define STEPCAST_LITERAL(suffix, type, scale)                                                          \
   constexpr type operator""_##suffix(long double v) { return type(static_cast<double>(v) * (scale)); } \
   constexpr type operator""_##suffix(unsigned long long v) { return type(static_cast<double>(v) * (scale)); }
 STEPCAST_LITERAL(s, Seconds, 1.0)
