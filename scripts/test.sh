@@ -26,7 +26,7 @@ fi
 
 scripts/install-deps.sh long
 title "shellcheck"
-git ls-files -z '*.sh' .ci/run | xargs -0 shellcheck
+git ls-files -z '*.sh' .ci/run | xargs -0 shellcheck -x --source-path=SCRIPTDIR
 
 title "clang-tidy"
 scripts/build.sh release --with=STEPCAST_TESTS=ON --with=STEPCAST_BENCHMARKS=ON
