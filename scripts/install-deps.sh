@@ -45,7 +45,9 @@ if [ "$(id -u)" -ne 0 ]; then
   fi
   root=(sudo)
 fi
-apt() { "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" </dev/null >&2; }
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt() { "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" </dev/null >>"$log" 2>&1; }
 
 # A package whose candidate apt does not know means that the lists are old or absent.
 unknown() { apt-cache policy "${wanted[@]}" 2>/dev/null | grep -c 'Candidate: [^(]' | grep -qvx "${#wanted[@]}"; }
@@ -60,6 +62,7 @@ fi
 
 mapfile -t wanted < <(missing)
 if [ ${#wanted[@]} -gt 0 ]; then
+  grep -E '^(E|W|Err):' "$log" >&2 || tail -n 20 "$log" >&2
   echo "install-deps: cannot install: ${wanted[*]}" >&2
   echo "install-deps: is this Debian 12 with its package sources reachable?" >&2
   exit 3
