@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fields/json_text.hpp"
+#include "models/memory/memory.hpp"
+#include "models/parallelism/job.hpp"
+#include "sim/timeline.hpp"
+
+namespace stepcast {
+
+struct CommunicationMetrics {
+  Seconds total;    ///< busy time of communication on a device, mean over devices (weighted by multiplicity)
+  Seconds exposed;  ///< of it, time in which the device computes nothing because of it
+  struct Share {
+    Seconds total, exposed;
+  };
+  std::map<std::string, Share> by_kind;       ///< all_reduce, all_gather, …
+  std::map<std::string, Share> by_dimension;  ///< tensor, data, …
+};
+
+/// What is predicted for one step and for the run. Means over devices unless said otherwise.
+struct Prediction {
+  std::string scenario_name;
+  Seconds step_time;
+  double samples_per_s = 0, tokens_per_s = 0, tokens_per_s_per_gpu = 0, samples_per_s_per_gpu = 0;
+  double model_tflops_per_gpu = 0, hardware_tflops_per_gpu = 0, mfu = 0, hfu = 0;
+  CommunicationMetrics communication;
+  Seconds compute, bubble, synchronization_wait, optimizer, overhead, host;
+  MemoryReport memory;
+  double gpu_utilization = 0;
+  Watts average_power, peak_power;  ///< of the whole cluster at the meter (PUE included)
+  Watts device_average_power;
+  Joules energy_per_step, energy_per_sample;
+  std::optional<DollarsPerSecond> cost_rate;
+  std::optional<Dollars> run_cost;
+  std::optional<Seconds> time_to_train;
+  std::string fidelity, version, catalog_hash;
+  FlopConvention flop_convention;
+  std::vector<std::string> assumptions;
+  int devices = 0, nodes = 0;
+  Degrees degrees;
+};
+
+}  // namespace stepcast
