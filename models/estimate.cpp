@@ -1,0 +1,310 @@
+#include "models/estimate.hpp"
+
+#include <algorithm>
+
+#include "models/parallelism/pipeline_time.hpp"
+#include "models/parallelism/synchronization.hpp"
+#include "models/power/power.hpp"
+
+namespace stepcast {
+
+namespace {
+
+using CommunicationTable = std::array<std::array<StepBreakdown::Communication, kDimensions>, kCollectiveKinds>;
+
+StepBreakdown::Communication& entry(CommunicationTable& table, CollectiveKind kind, Dimension dimension) {
+  return table[static_cast<std::size_t>(kind)][static_cast<std::size_t>(dimension)];
+}
+
+/// What one layer does for one micro-batch, summed by kind of time.
+struct LayerSums {
+  Seconds matrix, memory, host;
+  Flops flops;
+  CommunicationTable communication{};
+};
+
+void add(LayerSums& sums, const Segment& segment) {
+  for (const Piece& piece : segment.pieces) {
+    if (piece.communication) {
+      auto& share = entry(sums.communication, piece.collective, piece.dimension);
+      share.total += piece.duration + piece.hidden;
+      share.exposed += piece.duration;
+    } else if (piece.name == kHostGap) {
+      sums.host += piece.duration;
+    } else if (piece.kind == OperatorKind::memory) {
+      sums.memory += piece.duration;
+    } else {
+      sums.matrix += piece.duration;
+    }
+    sums.flops += piece.flops;
+  }
+}
+
+class Estimator {
+ public:
+  explicit Estimator(const Job& job)
+      : job_(job),
+        scenario_(*job.scenario),
+        plan_(synchronization_plan(*job.scenario)),
+        stages_(static_cast<std::size_t>(scenario_.degrees.pp)),
+        micro_batches_(static_cast<double>(scenario_.degrees.micro_batches)),
+        slowdown_(job.communication_slowdown) {}
+
+  StepBreakdown run() {
+    sum_layers();
+    collect_stages();
+    Seconds end = plan_.sharded_parameters ? sharded_step() : replicated_step();
+    out_.optimizer = job_.optimizer;
+    out_.overhead = scenario_.framework->step_overhead + out_.host;
+    out_.step_time = end + job_.optimizer + scenario_.framework->step_overhead;
+    close_books();
+    return out_;
+  }
+
+ private:
+  /// Sums over the model replica's layers, as means over its pipeline ranks for the whole step.
+  void sum_layers() {
+    std::vector<double> count(job_.layer_kinds.size(), 0);
+    for (const Chunk& chunk : job_.chunks)
+      for (const int kind : chunk.layer_kinds) count[static_cast<std::size_t>(kind)] += 1;
+    for (std::size_t kind = 0; kind < count.size(); ++kind) {
+      if (count[kind] <= 0) continue;
+      const LayerCost& layer = job_.layer_kinds[kind];
+      LayerSums sums;
+      add(sums, layer.forward);
+      add(sums, layer.backward_input);
+      add(sums, layer.backward_weight);
+      const double times = count[kind] * micro_batches_ / static_cast<double>(stages_);
+      out_.matrix_time += sums.matrix * times;
+      out_.memory_time += sums.memory * times;
+      out_.host += sums.host * times;
+      out_.executed_flops += sums.flops * times;
+      for (std::size_t k = 0; k < kCollectiveKinds; ++k)
+        for (std::size_t d = 0; d < kDimensions; ++d) {
+          out_.communication[k][d].total += sums.communication[k][d].total * times;
+          out_.communication[k][d].exposed += sums.communication[k][d].exposed * times;
+        }
+    }
+    out_.compute = out_.matrix_time + out_.memory_time;
+  }
+
+  void collect_stages() {
+    stage_.assign(stages_, {});
+    for (const Chunk& chunk : job_.chunks) {
+      StageTime& stage = stage_[static_cast<std::size_t>(chunk.stage)];
+      stage.forward += chunk.forward;
+      stage.backward_input += chunk.backward_input;
+      stage.backward_weight += chunk.backward_weight;
+    }
+    if (stages_ < 2) return;
+    // The slowest of the ring's messages: where any pair of neighbours lies on two nodes, that one sets the pace.
+    for (std::size_t c = 0; c + 1 < job_.chunks.size(); ++c) {
+      const int from = job_.chunks[c].stage;
+      const int to = job_.chunks[c + 1].stage;
+      if (from == to) continue;
+      const bool crosses = job_.placement.crosses(from, to);
+      if (c > stages_ && message_ > Seconds(0)) break;  // every pair of neighbours has been seen
+      const GroupShape pair{2, crosses ? 1 : 2, crosses ? job_.placement.ranks_per_node : 1};
+      const CollectiveCost cost =
+          collective_cost(CollectiveKind::send_recv, job_.chunks[c].send, pair, job_.interconnect);
+      message_ = std::max(message_, cost.alone(job_.interconnect, pair));
+    }
+    auto& share = entry(out_.communication, CollectiveKind::send_recv, Dimension::pipeline);
+    const double messages = 2 * (static_cast<double>(job_.chunks.size()) - 1) / static_cast<double>(stages_);
+    share.total += message_ * messages * micro_batches_;
+  }
+
+  Seconds pipeline() const {
+    return pipeline_time(scenario_.schedule, stage_, scenario_.degrees.vpp, scenario_.degrees.micro_batches, message_);
+  }
+
+  void communicate(CollectiveKind kind, Seconds total, Seconds exposed) {
+    auto& share = entry(out_.communication, kind, Dimension::data);
+    share.total += total / static_cast<double>(stages_);
+    share.exposed += exposed;
+  }
+
+  /// Replicas hold all parameters: buckets are reduced under (or after) the last backward pass.
+  Seconds replicated_step() {
+    const Seconds pipeline_end = pipeline();
+    Seconds end = pipeline_end;
+    Seconds gathers_after;
+    Seconds gathers_before;
+    Seconds reduced;
+    for (std::size_t s = 0; s < stages_; ++s) {
+      const std::vector<SyncUnit> units = sync_units(job_, static_cast<int>(s));
+      const Seconds stage_end = pipeline_end - drain_before(s);
+      Seconds busy_until;
+      Seconds compute_end = stage_end;
+      Seconds gather_all;
+      for (const SyncUnit& unit : units) {
+        reduced += unit.reduce_alone * reductions();
+        gather_all += unit.gather_alone;
+      }
+      if (!units.empty()) {
+        if (plan_.overlap) {
+          busy_until = overlapped_reduction(units, stage_end, compute_end);
+        } else {
+          busy_until = stage_end;
+          for (const SyncUnit& unit : units) busy_until += unit.reduce_alone;
+        }
+      }
+      end = std::max({end, compute_end, busy_until});
+      if (plan_.gather_under_forward) {
+        gathers_before = std::max(gathers_before, exposed_gathers(units));
+      } else {
+        gathers_after = std::max(gathers_after, gather_all);
+      }
+      gathered_ += gather_all;
+    }
+    communicate(plan_.reduction, reduced, end - pipeline_end);
+    if (plan_.gather_after_update) communicate(CollectiveKind::all_gather, gathered_, gathers_after + gathers_before);
+    pipeline_end_ = pipeline_end;
+    return end + gathers_after + gathers_before;
+  }
+
+  double reductions() const { return plan_.every_micro_batch ? micro_batches_ : 1; }
+
+  /// Time from stage s's last backward pass to the end of the pipeline's: the gradients of the stages before it.
+  Seconds drain_before(std::size_t s) const {
+    Seconds drain;
+    const double share = scenario_.schedule == PipelineSchedule::zero_bubble ? 0 : 1.0 / scenario_.degrees.vpp;
+    for (std::size_t before = 0; before < s; ++before) drain += stage_[before].backward() * share + message_;
+    return drain;
+  }
+
+  /// Buckets start in order as their layers' gradients are ready; the backward pass slows down beside them. Returns the
+  /// end of the last one; `compute_end` moves by the slow-down.
+  Seconds overlapped_reduction(const std::vector<SyncUnit>& units, Seconds stage_end, Seconds& compute_end) const {
+    Seconds backward;
+    for (const SyncUnit& unit : units) backward += unit.backward;
+    Seconds now = stage_end - backward;
+    Seconds busy = now;
+    for (const SyncUnit& unit : units) {
+      // Beside this unit's computation run the reductions of the units before it.
+      const Seconds beside = std::clamp(busy - now, Seconds(0), unit.backward / (1 - slowdown_));
+      now += unit.backward + beside * slowdown_;
+      busy = std::max(busy, now) + unit.reduce_alone;
+    }
+    compute_end = now;
+    return busy;
+  }
+
+  /// ZeRO-1/2 parameters arrive unit by unit under the first forward pass.
+  Seconds exposed_gathers(const std::vector<SyncUnit>& units) const {
+    Seconds arrived;
+    Seconds now;
+    Seconds work;
+    for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
+      arrived += unit->gather_alone;
+      now = std::max(now, arrived) + unit->forward;
+      work += unit->forward;
+    }
+    return now - work;
+  }
+
+  /// Streams of a device under sharded parameters.
+  struct Clock {
+    Seconds compute, before, gather, reduce;  ///< `before`: end of the computation one unit ago
+  };
+
+  /// One pass over the units: parameters are gathered two units ahead, gradients reduced behind.
+  void pass(const std::vector<SyncUnit>& units, bool forward, Clock& clock) const {
+    const auto count = static_cast<long>(units.size());
+    for (long i = 0; i < count; ++i) {
+      const SyncUnit& unit = units[static_cast<std::size_t>(forward ? count - 1 - i : i)];
+      const bool prefetch = forward || plan_.prefetch_backward;
+      clock.gather = std::max(clock.gather, prefetch ? clock.before : clock.compute) + unit.gather_alone;
+      clock.before = clock.compute;
+      const Seconds start = std::max(clock.compute, clock.gather);
+      const Seconds work = forward ? unit.forward : unit.backward;
+      const Seconds beside = std::min(work, unit.gather_alone + (forward ? Seconds(0) : unit.reduce_alone));
+      clock.compute = start + work + beside * slowdown_;
+      if (forward) continue;
+      // Both streams share the links: what the reduction takes, the next gather waits for.
+      clock.reduce = std::max({clock.reduce, clock.compute, clock.gather}) + unit.reduce_alone;
+      clock.gather = std::max(clock.gather, clock.reduce - unit.reduce_alone);
+    }
+  }
+
+  Seconds sharded_step() {
+    const Seconds ideal = pipeline();
+    Seconds end = ideal;
+    for (std::size_t s = 0; s < stages_; ++s) {
+      const std::vector<SyncUnit> units = sync_units(job_, static_cast<int>(s));
+      if (units.empty()) continue;
+      Clock clock;
+      Seconds first;
+      Seconds period;
+      for (int round = 0; round < 2; ++round) {
+        const Seconds before = clock.compute;
+        pass(units, true, clock);
+        pass(units, false, clock);
+        (round == 0 ? first : period) = clock.compute - before;
+        if (micro_batches_ < 2) break;
+      }
+      // The links carry two gathers and one reduction of every unit and micro-batch, whatever the order.
+      Seconds traffic;
+      Seconds reduced;
+      for (const SyncUnit& unit : units) {
+        traffic += 2 * unit.gather_alone + unit.reduce_alone;
+        reduced += unit.reduce_alone * micro_batches_;
+        gathered_ += 2 * unit.gather_alone * micro_batches_;
+      }
+      period = std::max(period, traffic);
+      const Seconds tail = std::max(Seconds(0), clock.reduce - clock.compute);
+      const Seconds stage_end = std::max(first + (micro_batches_ - 1) * period, traffic * micro_batches_) + tail;
+      const Seconds bubble = ideal - micro_batches_ * stage_[s].total();
+      end = std::max(end, stage_end + std::max(Seconds(0), bubble));
+      communicate(CollectiveKind::reduce_scatter, reduced, Seconds(0));
+    }
+    const Seconds exposed = end - ideal;
+    const Seconds traffic = entry(out_.communication, CollectiveKind::reduce_scatter, Dimension::data).total +
+                            gathered_ / static_cast<double>(stages_);
+    // What is exposed is split as the traffic is.
+    const double gather_share = traffic > Seconds(0) ? gathered_ / static_cast<double>(stages_) / traffic : 0;
+    communicate(CollectiveKind::all_gather, gathered_, exposed * gather_share);
+    communicate(CollectiveKind::reduce_scatter, Seconds(0), exposed * (1 - gather_share));
+    pipeline_end_ = ideal;
+    return end;
+  }
+
+  /// What is neither work nor exposed communication of the stages is the pipeline's bubble; messages are exposed in it.
+  void close_books() {
+    Seconds busy;
+    for (const StageTime& stage : stage_) busy += stage.total() * micro_batches_ / static_cast<double>(stages_);
+    const Seconds waiting = std::max(Seconds(0), pipeline_end_ - busy);
+    const Seconds messages = std::min(waiting, 2.0 * (static_cast<double>(stages_) - 1) * message_);
+    entry(out_.communication, CollectiveKind::send_recv, Dimension::pipeline).exposed += messages;
+    out_.bubble = waiting - messages;
+    out_.synchronization_wait = Seconds(0);
+    power();
+  }
+
+  void power() {
+    const PowerModel model = power_model(scenario_);
+    const Seconds communication = out_.communication_exposed();
+    const Seconds memory = out_.memory_time + out_.optimizer;
+    const Seconds idle = out_.step_time - out_.matrix_time - memory - communication;
+    const Joules energy = out_.matrix_time * model.device_compute + memory * model.device_memory +
+                          communication * model.device_communication + std::max(Seconds(0), idle) * model.device_idle;
+    out_.average_device_power = energy / out_.step_time;
+    out_.peak_device_power = std::max(model.device_compute, out_.average_device_power);
+  }
+
+  const Job& job_;
+  const Scenario& scenario_;
+  const SynchronizationPlan plan_;
+  std::size_t stages_;
+  double micro_batches_;
+  double slowdown_;
+  std::vector<StageTime> stage_;
+  Seconds message_, gathered_, pipeline_end_;
+  StepBreakdown out_;
+};
+
+}  // namespace
+
+StepBreakdown estimate(const Job& job) { return Estimator(job).run(); }
+
+}  // namespace stepcast

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "models/parallelism/job.hpp"
+
+namespace stepcast {
+
+/// Where the groups of every dimension lie, from the degrees, the order of dimensions over ranks and the devices per
+/// node. Rank = Σ coordinate · stride, stride = product of the degrees before it in the order; nodes are filled rank by
+/// rank. Expert groups lie inside the dp·cp ranks, as Megatron places them.
+Groups groups_of(const Scenario& scenario);
+
+/// Which representative node each pipeline rank lies on. Where a node's devices do not divide evenly, the count of the
+/// first node stands for all.
+StagePlacement placement_of(const Scenario& scenario);
+
+}  // namespace stepcast

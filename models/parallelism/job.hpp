@@ -1,0 +1,101 @@
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "models/collectives/collective.hpp"
+#include "models/compute/device.hpp"
+#include "models/scenario/scenario.hpp"
+
+namespace stepcast {
+
+/// Which parallel dimension a communication serves.
+enum class Dimension { tensor, context, expert, data, pipeline, storage };
+template <>
+struct EnumNames<Dimension> {
+  static constexpr std::array names{"tensor", "context", "expert", "data", "pipeline", "storage"};
+};
+
+/// Name of a piece in which the device waits for the host to issue the next kernels.
+inline constexpr std::string_view kHostGap = "host";
+
+/// One step of a segment with its cost: an operator, or a collective inside the layer.
+struct Piece {
+  std::string_view name;  ///< static storage
+  bool communication = false;
+  CollectiveKind collective = CollectiveKind::all_reduce;
+  Dimension dimension = Dimension::tensor;
+  Seconds duration;            ///< on the compute stream; of a collective: on idle links, less what it hides
+  Seconds hidden;              ///< of a collective: what runs beside the next piece
+  bool overlaps_next = false;  ///< a collective that the piece after the next one waits for
+  CollectiveCost cost;         ///< of a collective
+  OperatorKind kind = OperatorKind::memory;
+  Flops flops;
+  Bytes bytes;  ///< memory traffic, for power
+};
+
+/// What one chunk of layers does for one micro-batch in one phase, in order.
+struct Segment {
+  std::vector<Piece> pieces;
+  Seconds compute;        ///< sum of operators, host floor included
+  Seconds communication;  ///< sum of collectives on idle links
+  Flops flops;
+  [[nodiscard]] Seconds total() const { return compute + communication; }
+};
+
+/// A run of consecutive layers on one pipeline rank (one virtual stage).
+struct Chunk {
+  int stage = 0;  ///< pipeline rank
+  int index = 0;  ///< virtual stage on that rank
+  bool has_embedding = false, has_output = false;
+  int first_layer = 0, layers = 0;
+  /// One entry for every layer in order of execution (embedding, blocks, output): index into Job::layer_kinds.
+  std::vector<int> layer_kinds;
+  Seconds forward, backward_input, backward_weight;  ///< of all its layers for one micro-batch, on idle links
+  Bytes send;  ///< activation handed to the next chunk for one micro-batch, per device
+};
+
+/// Costed work of one kind of layer for one micro-batch. What recomputation repeats leads backward_input.
+struct LayerCost {
+  LayerRole role = LayerRole::dense_block;
+  Segment forward, backward_input, backward_weight;
+  double parameters = 0, expert_parameters = 0;
+  Bytes activations, activations_selective, activation_input, output;
+};
+
+/// Groups of the parallel dimensions, as they lie over the nodes. `data` is the gradient group (dp·cp ranks).
+struct Groups {
+  GroupShape tensor, context, expert, data, expert_data, pipeline;
+  GroupShape shard;      ///< ranks that share one copy of sharded parameters or states
+  GroupShape replicate;  ///< equal shards of different copies (HSDP)
+};
+
+/// How pipeline ranks lie over the nodes.
+struct StagePlacement {
+  std::vector<int> node;   ///< representative node of each pipeline rank
+  int nodes = 1;           ///< representative nodes
+  int ranks_per_node = 1;  ///< devices of one pipeline rank on one node
+  [[nodiscard]] bool crosses(int from, int to) const { return node[from] != node[to]; }
+};
+
+/// The scenario lowered to facts about ranks.
+struct Job {
+  const Scenario* scenario = nullptr;
+  Device device;
+  Interconnect interconnect;
+  Groups groups;
+  StagePlacement placement;
+  std::vector<LayerCost> layer_kinds;
+  std::vector<Chunk> chunks;             ///< pp·vpp, in model order; chunk c lies on stage c mod pp
+  std::vector<double> stage_parameters;  ///< per device of each stage, dense part
+  std::vector<double> stage_expert_parameters;
+  Seconds optimizer;                  ///< of the slowest stage
+  double communication_slowdown = 0;  ///< share of the compute rate that a collective kernel takes beside computation
+};
+
+/// Lowers a scenario. Never fails on a resolved scenario.
+Job lower(const Scenario& scenario);
+
+}  // namespace stepcast

@@ -1,0 +1,318 @@
+#include <algorithm>
+#include <cmath>
+
+#include "models/parallelism/groups.hpp"
+#include "models/parallelism/job.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Kernels that a dense block's forward pass issues in an unfused eager framework (3 norms and adds, 4 projections,
+/// attention, rotary or dropout, activation, casts): what a profile's host time per layer stands for. Estimated by
+/// counting the launches of Megatron's block; only models without transformer blocks depend on it.
+constexpr double kKernelsPerBlock = 20;
+
+/// Host time of a mixture-of-experts layer over that of a dense one (prototype fit on 85 MoE runs, 2026-11).
+constexpr double kMoeHostFactor = 3.1;
+
+/// Sharpness of the transition between device-bound and host-bound layers: x ⊔ y = (x⁶ + y⁶)^(1/6) (prototype fit,
+/// 2026-11).
+constexpr double kHostSharpness = 6;
+
+CollectiveKind kind_of(LayerCollective collective) {
+  switch (collective) {
+    case LayerCollective::all_reduce:
+      return CollectiveKind::all_reduce;
+    case LayerCollective::all_gather:
+      return CollectiveKind::all_gather;
+    case LayerCollective::reduce_scatter:
+      return CollectiveKind::reduce_scatter;
+    case LayerCollective::all_to_all:
+      return CollectiveKind::all_to_all;
+    case LayerCollective::send_recv:
+      return CollectiveKind::send_recv;
+  }
+  return CollectiveKind::all_reduce;
+}
+
+struct Communication {
+  Dimension dimension;
+  const GroupShape* group;
+};
+
+Communication communication_of(LayerCommunication what, const Groups& groups) {
+  switch (what) {
+    case LayerCommunication::context:
+      return {Dimension::context, &groups.context};
+    case LayerCommunication::expert:
+      return {Dimension::expert, &groups.expert};
+    default:
+      return {Dimension::tensor, &groups.tensor};
+  }
+}
+
+Piece operator_piece(const Operator& op, const Device& device) {
+  Piece piece;
+  piece.name = op.name;
+  piece.duration = operator_time(op, device);
+  piece.kind = op.kind;
+  piece.flops = op.flops;
+  piece.bytes = op.bytes;
+  return piece;
+}
+
+Piece collective_piece(const LayerStep& step, const Job& job) {
+  const auto [dimension, group] = communication_of(step.communication, job.groups);
+  Piece piece;
+  piece.communication = true;
+  piece.collective = kind_of(step.collective);
+  piece.dimension = dimension;
+  piece.name = name_of(piece.collective);
+  piece.cost = collective_cost(piece.collective, step.payload, *group, job.interconnect,
+                               job.scenario->spec.strategy.collective_algorithm);
+  piece.duration = piece.cost.alone(job.interconnect, *group);
+  return piece;
+}
+
+/// Adds a layer's steps to a segment. A collective marked overlappable runs beside the operator after it.
+void append(Segment& segment, const std::vector<LayerStep>& steps, const Job& job) {
+  segment.pieces.reserve(segment.pieces.size() + steps.size() + 1);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const LayerStep& step = steps[i];
+    if (step.communication == LayerCommunication::none) {
+      segment.pieces.push_back(operator_piece(step.op, job.device));
+      segment.compute += segment.pieces.back().duration;
+      segment.flops += step.op.flops;
+      continue;
+    }
+    Piece piece = collective_piece(step, job);
+    const bool followed = i + 1 < steps.size() && steps[i + 1].communication == LayerCommunication::none;
+    if (step.overlappable && followed) {
+      piece.overlaps_next = true;
+      piece.hidden = std::min(piece.duration, operator_time(steps[i + 1].op, job.device));
+      piece.duration -= piece.hidden;
+    }
+    segment.communication += piece.duration;
+    segment.pieces.push_back(piece);
+  }
+}
+
+double kernels(const std::vector<LayerStep>& steps) {
+  double count = 0;
+  for (const LayerStep& step : steps) count += step.communication == LayerCommunication::none ? step.op.kernels : 1;
+  return count;
+}
+
+/// Time that the host needs to issue a layer's forward pass.
+Seconds host_forward(LayerRole role, const LayerWork& work, const FrameworkProfile& framework) {
+  if (framework.cuda_graphs) return Seconds(0);
+  const Seconds block = framework.host_per_layer_forward;
+  if (role == LayerRole::dense_block) return block;
+  if (role == LayerRole::moe_block) return block * kMoeHostFactor;
+  return block * (kernels(work.forward) / kKernelsPerBlock);
+}
+
+/// Where the host issues more slowly than the device works, the device waits at the end of the layer.
+void add_host_gap(Segment& segment, Seconds host, Seconds device_time, double share) {
+  if (host <= Seconds(0) || device_time <= Seconds(0)) return;
+  const double ratio = host / device_time;
+  const double stretched = std::pow(1 + std::pow(ratio, kHostSharpness), 1 / kHostSharpness);
+  const Seconds gap = device_time * (stretched - 1) * share;
+  // Far from the transition the gap is nothing; leaving it out keeps traces readable.
+  if (gap < 0.001 * device_time * share) return;
+  Piece piece;
+  piece.name = kHostGap;
+  piece.duration = gap;
+  segment.pieces.push_back(piece);
+  segment.compute += gap;
+}
+
+/// What the backward pass repeats of the forward pass. Returns the share of a forward pass's launches.
+double append_recompute(Segment& segment, const LayerWork& work, const Job& job) {
+  const StrategySpec& strategy = job.scenario->spec.strategy;
+  const auto add = [&](const std::vector<LayerStep>& steps) {
+    append(segment, steps, job);
+    return work.forward.empty() ? 0.0 : kernels(steps) / std::max(1.0, kernels(work.forward));
+  };
+  switch (strategy.recompute) {
+    case Recompute::none:
+      return 0;
+    case Recompute::selective:
+      return add(work.recompute_attention_core);
+    case Recompute::full:
+      return add(work.forward);
+    case Recompute::modules:
+      break;
+  }
+  double share = 0;
+  for (const RecomputeModule module : strategy.recompute_modules) {
+    switch (module) {
+      case RecomputeModule::attention_core:
+        share += add(work.recompute_attention_core);
+        break;
+      case RecomputeModule::attention:
+        share += add(work.recompute_attention);
+        break;
+      case RecomputeModule::mlp:
+        share += add(work.recompute_mlp);
+        break;
+      case RecomputeModule::norm:
+        share += add(work.recompute_norm);
+        break;
+      case RecomputeModule::moe:
+        share += add(work.recompute_moe);
+        break;
+    }
+  }
+  return share;
+}
+
+LayerSharding sharding_of(const Scenario& scenario) {
+  const bool wide = scenario.precision == Precision::fp32 || scenario.precision == Precision::tf32;
+  LayerSharding sharding;
+  sharding.tp = scenario.degrees.tp;
+  sharding.cp = scenario.degrees.cp;
+  sharding.ep = scenario.degrees.ep;
+  sharding.sequence_parallel = scenario.spec.strategy.sequence_parallel;
+  sharding.context_method = scenario.spec.strategy.context_method;
+  sharding.fused_attention = scenario.framework->fused_attention;
+  sharding.bytes_per_element = wide ? 4 : 2;
+  sharding.main_gradients_fp32 = scenario.framework->main_gradients_fp32;
+  sharding.memory_passes = scenario.framework->memory_efficiency;
+  return sharding;
+}
+
+LayerCost cost_layer(const Job& job, LayerRole role, int index) {
+  const Scenario& scenario = *job.scenario;
+  const FrameworkProfile& framework = *scenario.framework;
+  const LayerWork work = layer_work(*scenario.model, role, index, static_cast<double>(scenario.degrees.micro_batch),
+                                    scenario.seq_len, sharding_of(scenario));
+  const bool block = role == LayerRole::dense_block || role == LayerRole::moe_block;
+  LayerCost cost;
+  cost.role = role;
+  append(cost.forward, work.forward, job);
+  const double repeated = block ? append_recompute(cost.backward_input, work, job) : 0;
+  append(cost.backward_input, work.backward_input, job);
+  append(cost.backward_weight, work.backward_weight, job);
+
+  const Seconds host = host_forward(role, work, framework);
+  add_host_gap(cost.forward, host, cost.forward.total(), 1);
+  const Seconds input = cost.backward_input.total();
+  const Seconds weight = cost.backward_weight.total();
+  const Seconds backward = input + weight;
+  if (backward > Seconds(0)) {
+    const Seconds host_backward = host * (framework.host_backward_factor + repeated);
+    add_host_gap(cost.backward_input, host_backward, backward, input / backward);
+    add_host_gap(cost.backward_weight, host_backward, backward, weight / backward);
+  }
+  cost.parameters = work.parameters;
+  cost.expert_parameters = work.expert_parameters;
+  cost.activations = work.activations;
+  cost.activations_selective = work.activations_selective;
+  cost.activation_input = work.activation_input;
+  cost.output = work.output;
+  return cost;
+}
+
+/// Costs each kind of layer once, and lists which kind every layer of the model is.
+std::vector<int> cost_layers(Job& job) {
+  const Model& model = *job.scenario->model;
+  const int layers = layer_count(model);
+  std::vector<int> kinds(static_cast<std::size_t>(layers));
+  if (!model.is_transformer()) {
+    for (int i = 0; i < layers; ++i) {
+      kinds[i] = i;
+      job.layer_kinds.push_back(cost_layer(job, LayerRole::cnn, i));
+    }
+    return kinds;
+  }
+  int dense = -1;
+  int moe = -1;
+  for (int i = 0; i < layers; ++i) {
+    const bool is_moe = model.transformer->is_moe(i);
+    int& kind = is_moe ? moe : dense;
+    if (kind < 0) {
+      kind = static_cast<int>(job.layer_kinds.size());
+      job.layer_kinds.push_back(cost_layer(job, is_moe ? LayerRole::moe_block : LayerRole::dense_block, i));
+    }
+    kinds[i] = kind;
+  }
+  return kinds;
+}
+
+void build_chunks(Job& job) {
+  const Scenario& scenario = *job.scenario;
+  const bool transformer = scenario.model->is_transformer();
+  const std::vector<int> kinds = cost_layers(job);
+  int embedding = -1;
+  int output = -1;
+  if (transformer) {
+    embedding = static_cast<int>(job.layer_kinds.size());
+    job.layer_kinds.push_back(cost_layer(job, LayerRole::embedding, 0));
+    output = static_cast<int>(job.layer_kinds.size());
+    job.layer_kinds.push_back(cost_layer(job, LayerRole::output, 0));
+  }
+  const int stages = scenario.degrees.pp;
+  const auto count = static_cast<int>(scenario.stage_layers.size());
+  job.stage_parameters.assign(static_cast<std::size_t>(stages), 0);
+  job.stage_expert_parameters.assign(static_cast<std::size_t>(stages), 0);
+  int layer = 0;
+  for (int c = 0; c < count; ++c) {
+    Chunk chunk;
+    chunk.stage = c % stages;
+    chunk.index = c / stages;
+    chunk.first_layer = layer;
+    chunk.layers = scenario.stage_layers[c];
+    chunk.has_embedding = transformer && c == 0;
+    chunk.has_output = transformer && c == count - 1;
+    chunk.layer_kinds.reserve(static_cast<std::size_t>(chunk.layers) + 2);
+    if (chunk.has_embedding) chunk.layer_kinds.push_back(embedding);
+    for (int i = 0; i < chunk.layers; ++i) chunk.layer_kinds.push_back(kinds[layer++]);
+    if (chunk.has_output) chunk.layer_kinds.push_back(output);
+    for (const int kind : chunk.layer_kinds) {
+      const LayerCost& cost = job.layer_kinds[kind];
+      chunk.forward += cost.forward.total();
+      chunk.backward_input += cost.backward_input.total();
+      chunk.backward_weight += cost.backward_weight.total();
+      job.stage_parameters[chunk.stage] += cost.parameters;
+      job.stage_expert_parameters[chunk.stage] += cost.expert_parameters;
+      chunk.send = cost.output;
+    }
+    job.chunks.push_back(std::move(chunk));
+  }
+  // Tied embeddings live on both ends of a pipeline.
+  if (transformer && scenario.model->transformer->tied_embeddings && stages > 1)
+    job.stage_parameters.back() += job.layer_kinds[embedding].parameters;
+}
+
+/// Parameters that one device of a stage updates.
+double updated_parameters(const Job& job, int stage) {
+  const bool sharded = job.scenario->sharding != Sharding::none;
+  const double dense = job.stage_parameters[stage] / (sharded ? job.groups.shard.size : 1);
+  const double expert = job.stage_expert_parameters[stage] / (sharded ? job.groups.expert_data.size : 1);
+  return dense + expert;
+}
+
+}  // namespace
+
+Job lower(const Scenario& scenario) {
+  Job job;
+  job.scenario = &scenario;
+  job.device = device_of(scenario);
+  job.interconnect = interconnect_of(scenario);
+  job.groups = groups_of(scenario);
+  job.placement = placement_of(scenario);
+  build_chunks(job);
+
+  const FrameworkProfile& framework = *scenario.framework;
+  for (int stage = 0; stage < scenario.degrees.pp; ++stage)
+    job.optimizer = std::max(job.optimizer, optimizer_time(updated_parameters(job, stage),
+                                                           framework.optimizer_bytes_per_parameter, job.device));
+  if (scenario.accelerator && scenario.accelerator->sm_count > 0)
+    job.communication_slowdown =
+        std::min(0.9, static_cast<double>(framework.communication_sms) / scenario.accelerator->sm_count);
+  return job;
+}
+
+}  // namespace stepcast

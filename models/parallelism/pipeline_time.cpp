@@ -1,0 +1,67 @@
+#include "models/parallelism/pipeline_time.hpp"
+
+#include <algorithm>
+
+namespace stepcast {
+
+namespace {
+
+/// Longest sequence of round trips between stage s and the last, beside the slowest stage's own work.
+Seconds steady_state(const std::vector<StageTime>& stages, long micro_batches, Seconds message) {
+  const auto p = static_cast<long>(stages.size());
+  Seconds worst;
+  Seconds work;
+  Seconds slowest;
+  for (long s = p - 1; s >= 0; --s) {
+    work += stages[static_cast<std::size_t>(s)].total();
+    slowest = std::max(slowest, stages[static_cast<std::size_t>(s)].total());
+    const long in_flight = p - s;
+    const auto rounds = static_cast<double>((micro_batches - 1) / in_flight);
+    const auto rest = static_cast<double>((micro_batches - 1) % in_flight);
+    worst = std::max(worst, rounds * (work + 2.0 * static_cast<double>(in_flight - 1) * message) + rest * slowest);
+  }
+  return std::max(worst, static_cast<double>(micro_batches - 1) * slowest);
+}
+
+}  // namespace
+
+Seconds pipeline_time(PipelineSchedule schedule, const std::vector<StageTime>& stages, int chunks, long micro_batches,
+                      Seconds message) {
+  const auto p = static_cast<double>(stages.size());
+  const auto m = static_cast<double>(micro_batches);
+  StageTime sum;
+  StageTime most;
+  Seconds slowest;
+  for (const StageTime& stage : stages) {
+    sum.forward += stage.forward;
+    sum.backward_input += stage.backward_input;
+    sum.backward_weight += stage.backward_weight;
+    most.forward = std::max(most.forward, stage.forward);
+    most.backward_input = std::max(most.backward_input, stage.backward_input);
+    slowest = std::max(slowest, stage.total());
+  }
+  const Seconds crossings = 2 * (p - 1) * message;
+  switch (schedule) {
+    case PipelineSchedule::gpipe: {
+      Seconds backward;
+      for (const StageTime& stage : stages) backward = std::max(backward, stage.backward());
+      return sum.total() + crossings + (m - 1) * (most.forward + backward);
+    }
+    case PipelineSchedule::one_f_one_b:
+      return sum.total() + crossings + steady_state(stages, micro_batches, message);
+    case PipelineSchedule::interleaved: {
+      // Every chunk of the first micro-batch but the last one waits for a round through all stages.
+      const Seconds rounds = (chunks - 1) * p * message;
+      return m * slowest + (sum.total() - slowest) / chunks + crossings + rounds;
+    }
+    case PipelineSchedule::zero_bubble: {
+      // Weight gradients fill the drain: a stage waits for forward + input gradient − weight gradient of the others.
+      const Seconds wait = std::max(Seconds(0), sum.forward + sum.backward_input - sum.backward_weight) * ((p - 1) / p);
+      const Seconds rounds = steady_state(stages, micro_batches, message) - (m - 1) * slowest;
+      return m * slowest + wait + crossings + std::max(Seconds(0), rounds);
+    }
+  }
+  return slowest;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <vector>
+
+#include "models/scenario/scenario.hpp"
+#include "units/quantity.hpp"
+
+namespace stepcast {
+
+/// One pipeline rank's work for one micro-batch over all its chunks, nothing to wait for.
+struct StageTime {
+  Seconds forward, backward_input, backward_weight;
+  [[nodiscard]] Seconds backward() const { return backward_input + backward_weight; }
+  [[nodiscard]] Seconds total() const { return forward + backward(); }
+};
+
+/// Time from the first forward to the last backward pass of a pipeline, in closed form.
+///
+/// `message` is the time of handing one micro-batch from one chunk to the next. Fill and drain cross every stage once;
+/// in between, the period of a micro-batch is set by the slowest stage, or for 1f1b by the round trip from a stage to
+/// the last one and back, for which p − s micro-batches are in flight (docs/models/estimate.md).
+Seconds pipeline_time(PipelineSchedule schedule, const std::vector<StageTime>& stages, int chunks, long micro_batches,
+                      Seconds message);
+
+}  // namespace stepcast

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <vector>
+
+#include "models/scenario/scenario.hpp"
+
+namespace stepcast {
+
+enum class Phase { forward, backward, backward_input, backward_weight };
+
+/// One slot of a pipeline rank's program.
+struct Slot {
+  Phase phase = Phase::forward;
+  int chunk = 0;  ///< virtual stage on the rank
+  int micro_batch = 0;
+};
+
+/// The order in which pipeline rank `stage` works. gpipe: Huang et al. 2019; 1f1b: Narayanan et al. 2019
+/// (PipeDream-flush); interleaved: Narayanan et al. 2021 (micro_batches must divide by stages); zero-bubble: Qi et al.
+/// 2023 (ZB-H1: weight gradients fill the drain).
+std::vector<Slot> pipeline_order(PipelineSchedule schedule, int stage, int stages, int chunks, int micro_batches);
+
+/// Largest number of micro-batch·chunk activations alive at once on the rank, walked from the order.
+int most_in_flight(const std::vector<Slot>& order);
+
+/// Bubble share of the ideal step (equal stages, free communication): (p−1)/(v·m) for 1f1b and gpipe (v = 1) and
+/// interleaved; a third of it for zero-bubble ZB-H1 when forward, input and weight gradients are equal.
+double ideal_bubble(PipelineSchedule schedule, int stages, int chunks, int micro_batches);
+
+}  // namespace stepcast

@@ -1,0 +1,154 @@
+#include "models/parallelism/synchronization.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stepcast {
+
+namespace {
+
+/// A payload sent in buckets: every bucket pays the latency, the bytes add up.
+CollectiveCost bucketed(CollectiveKind kind, Bytes payload, Bytes bucket, const GroupShape& group, const Job& job) {
+  if (payload <= Bytes(0) || group.size <= 1) return {};
+  const double buckets = bucket > Bytes(0) ? std::max(1.0, std::ceil(payload / bucket)) : 1.0;
+  CollectiveCost cost = collective_cost(kind, payload / buckets, group, job.interconnect,
+                                        job.scenario->spec.strategy.collective_algorithm);
+  cost.latency *= buckets;
+  cost.native_bytes *= buckets;
+  cost.network_bytes *= buckets;
+  return cost;
+}
+
+Seconds alone(const CollectiveCost& cost, const GroupShape& group, const Job& job) {
+  const bool nothing = cost.latency <= Seconds(0) && cost.native_bytes <= Bytes(0) && cost.network_bytes <= Bytes(0);
+  return nothing ? Seconds(0) : cost.alone(job.interconnect, group);
+}
+
+struct Parameters {
+  double dense = 0, expert = 0;
+};
+
+Bytes bucket_limit(const Job& job, bool first) {
+  const FrameworkProfile& framework = *job.scenario->framework;
+  return first && framework.first_bucket > Bytes(0) ? framework.first_bucket : framework.bucket;
+}
+
+/// Fills in what a finished unit sends.
+void cost_unit(SyncUnit& unit, Parameters parameters, Bytes bucket, const SynchronizationPlan& plan, const Job& job) {
+  const Scenario& scenario = *job.scenario;
+  const Groups& groups = job.groups;
+  const GroupShape& group = plan.sharded_parameters ? groups.shard : groups.data;
+  const Bytes gradient(parameters.dense * gradient_bytes(scenario));
+  const Bytes weights(parameters.dense * parameter_bytes(scenario));
+  unit.reduce = bucketed(plan.reduction, gradient, bucket, group, job);
+  unit.expert_reduce =
+      bucketed(plan.reduction, Bytes(parameters.expert * gradient_bytes(scenario)), bucket, groups.expert_data, job);
+  if (plan.gather_after_update || plan.sharded_parameters) {
+    unit.gather = bucketed(CollectiveKind::all_gather, weights, bucket, group, job);
+    unit.expert_gather = bucketed(CollectiveKind::all_gather, Bytes(parameters.expert * parameter_bytes(scenario)),
+                                  bucket, groups.expert_data, job);
+  }
+  if (plan.sharded_parameters && groups.replicate.size > 1)
+    unit.replicate = bucketed(CollectiveKind::all_reduce, gradient / groups.shard.size, bucket, groups.replicate, job);
+  unit.reduce_alone = alone(unit.reduce, group, job) + alone(unit.replicate, groups.replicate, job) +
+                      alone(unit.expert_reduce, groups.expert_data, job);
+  unit.gather_alone = alone(unit.gather, group, job) + alone(unit.expert_gather, groups.expert_data, job);
+}
+
+}  // namespace
+
+double gradient_bytes(const Scenario& scenario) {
+  return scenario.framework->gradients_in_fp32 ? 4.0 : parameter_bytes(scenario);
+}
+
+double parameter_bytes(const Scenario& scenario) {
+  switch (scenario.precision) {
+    case Precision::fp64:
+      return 8;
+    case Precision::fp32:
+    case Precision::tf32:
+      return 4;
+    default:
+      // fp8 and fp4 training keeps and exchanges 16-bit parameters.
+      return 2;
+  }
+}
+
+SynchronizationPlan synchronization_plan(const Scenario& scenario) {
+  const FrameworkProfile& framework = *scenario.framework;
+  SynchronizationPlan plan;
+  plan.overlap = framework.overlap_gradients;
+  plan.prefetch_backward = framework.backward_prefetch;
+  switch (scenario.sharding) {
+    case Sharding::none:
+      break;
+    case Sharding::zero1:
+      plan.reduction = CollectiveKind::reduce_scatter;
+      plan.gather_after_update = true;
+      plan.gather_under_forward = framework.overlap_parameter_gather;
+      break;
+    case Sharding::zero2:
+      plan.reduction = CollectiveKind::reduce_scatter;
+      plan.every_micro_batch = true;
+      plan.gather_after_update = true;
+      plan.gather_under_forward = framework.overlap_parameter_gather;
+      break;
+    case Sharding::zero3:
+    case Sharding::fsdp:
+    case Sharding::hsdp:
+      plan.reduction = CollectiveKind::reduce_scatter;
+      plan.every_micro_batch = true;
+      plan.sharded_parameters = true;
+      break;
+  }
+  return plan;
+}
+
+std::vector<SyncUnit> sync_units(const Job& job, int stage) {
+  std::vector<SyncUnit> units;
+  const Scenario& scenario = *job.scenario;
+  if (job.groups.data.size <= 1) return units;
+  const SynchronizationPlan plan = synchronization_plan(scenario);
+  const FrameworkProfile& framework = *scenario.framework;
+
+  Parameters parameters;
+  SyncUnit open;
+  int layers = 0;
+  const auto close = [&] {
+    if (parameters.dense > 0 || parameters.expert > 0) {
+      cost_unit(open, parameters, bucket_limit(job, units.empty()), plan, job);
+      units.push_back(open);
+    }
+    parameters = {};
+    layers = 0;
+  };
+  for (int c = static_cast<int>(job.chunks.size()) - 1; c >= 0; --c) {
+    const Chunk& chunk = job.chunks[c];
+    if (chunk.stage != stage) continue;
+    for (int position = static_cast<int>(chunk.layer_kinds.size()) - 1; position >= 0; --position) {
+      const LayerCost& layer = job.layer_kinds[chunk.layer_kinds[position]];
+      if (layers == 0) {
+        open = {};
+        open.chunk = c;
+        open.last = position;
+      }
+      open.first = position;
+      open.backward += layer.backward_input.total() + layer.backward_weight.total();
+      open.forward += layer.forward.total();
+      parameters.dense += layer.parameters;
+      parameters.expert += layer.expert_parameters;
+      ++layers;
+      const bool block = layer.role == LayerRole::dense_block || layer.role == LayerRole::moe_block;
+      const Bytes limit = bucket_limit(job, units.empty());
+      const Bytes gathered((parameters.dense + parameters.expert) * gradient_bytes(scenario));
+      // FSDP wraps blocks; what lies outside them (embedding, output) joins the root unit beside them.
+      const bool full = plan.sharded_parameters ? block && layers >= framework.layers_per_unit
+                                                : limit > Bytes(0) && gathered >= limit;
+      if (full) close();
+    }
+    if (layers > 0) close();  // a unit never spans chunks: their backward passes lie far apart
+  }
+  return units;
+}
+
+}  // namespace stepcast

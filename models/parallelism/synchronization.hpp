@@ -1,0 +1,41 @@
+#pragma once
+
+#include <vector>
+
+#include "models/parallelism/job.hpp"
+
+namespace stepcast {
+
+/// How a strategy keeps data-parallel replicas equal.
+struct SynchronizationPlan {
+  CollectiveKind reduction = CollectiveKind::all_reduce;  ///< of gradients: all_reduce or reduce_scatter
+  bool every_micro_batch = false;     ///< ZeRO-2/3 and FSDP reduce each micro-batch, for full gradients are not kept
+  bool overlap = true;                ///< buckets go while the backward pass goes on, else after it
+  bool gather_after_update = false;   ///< ZeRO-1/2: updated parameters are gathered
+  bool gather_under_forward = false;  ///< … under the next forward pass instead of after the update
+  bool sharded_parameters = false;    ///< ZeRO-3, FSDP, HSDP: gathered unit by unit where they are used
+  bool prefetch_backward = true;
+};
+SynchronizationPlan synchronization_plan(const Scenario& scenario);
+
+/// Consecutive layers of a chunk whose gradients are reduced (and whose parameters are gathered) together.
+struct SyncUnit {
+  int chunk = 0;            ///< index into Job::chunks
+  int first = 0, last = 0;  ///< positions in Chunk::layer_kinds, inclusive
+  Seconds backward;         ///< time of these layers' backward pass for one micro-batch, on idle links
+  Seconds forward;
+  CollectiveCost reduce, gather;  ///< over the data (or shard) group; all buckets of the unit together
+  CollectiveCost replicate;       ///< HSDP: all_reduce of the shard between copies
+  CollectiveCost expert_reduce, expert_gather;
+  Seconds reduce_alone, gather_alone;  ///< on idle links, expert parts included
+};
+
+/// The units of one pipeline rank in the order in which their gradients become ready: last chunk and last layer first.
+/// Empty when there is nobody to synchronise with.
+std::vector<SyncUnit> sync_units(const Job& job, int stage);
+
+/// Bytes of one gradient element and one parameter element on the wire.
+double gradient_bytes(const Scenario& scenario);
+double parameter_bytes(const Scenario& scenario);
+
+}  // namespace stepcast
