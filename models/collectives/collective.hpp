@@ -1,0 +1,101 @@
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "models/scenario/scenario.hpp"
+#include "models/workload/operators.hpp"
+#include "units/quantity.hpp"
+
+namespace stepcast {
+
+enum class CollectiveKind { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv };
+template <>
+struct EnumNames<CollectiveKind> {
+  static constexpr std::array names{"all_reduce", "all_gather", "reduce_scatter",
+                                    "all_to_all", "broadcast",  "send_recv"};
+};
+
+/// Where the members of a communication group sit: `size` ranks, `per_node` of them on each node that it touches.
+/// Groups of different ranks of a node run side by side: `groups_per_node` is how many.
+struct GroupShape {
+  int size = 1;
+  int per_node = 1;
+  int groups_per_node = 1;
+  [[nodiscard]] int nodes() const { return (size + per_node - 1) / per_node; }
+};
+
+/// How one step of a collective is paid for in one of a library's two ways to send. NCCL's LL writes data and flag
+/// together: quick to start, a fraction of the bandwidth. Its Simple protocol sends whole chunks at the links' rate.
+/// Source of the split: docs/models/collectives.md.
+struct SendProtocol {
+  Seconds native_hop;       ///< one ring or chain step inside the node
+  Seconds network_hop;      ///< one ring step between nodes
+  Seconds tree_hop;         ///< one tree level between nodes, in one direction
+  double native_share = 1;  ///< of `native` that it reaches
+  double network_share = 1;
+};
+
+/// Rates and latencies of the links that a rank's traffic meets, as the cost functions and the engine see them.
+struct Interconnect {
+  BytesPerSecond native;  ///< per device and direction inside the node (NVLink, xGMI, PCIe), achievable
+  Seconds native_hop;
+  bool private_native = true;   ///< switched or meshed: one device's native traffic meets no other's
+  BytesPerSecond host_link;     ///< PCIe per device and direction, achievable
+  BytesPerSecond nic;           ///< one NIC, per direction, achievable
+  BytesPerSecond node_network;  ///< all training NICs of a node
+  int nics = 0;
+  double uplink_oversubscription = 1;
+  Seconds network_hop;  ///< one message over the fabric, NIC to NIC, as a point-to-point send pays it
+  Seconds launch;       ///< start of a collective kernel
+
+  BytesPerSecond rank_network;  ///< what the NICs of one device carry: never less than one NIC, shared or not
+  Seconds network_launch;       ///< once for a collective that leaves the node
+  SendProtocol small_messages, bulk;
+  Seconds peer_start;                  ///< all_to_all: for each peer inside the node
+  Seconds remote_peer_start;           ///< all_to_all: for each peer on another node
+  double all_to_all_share = 1;         ///< of `rank_network` that an all_to_all reaches
+  double all_to_all_native_share = 1;  ///< of `native`
+  double send_share = 1;               ///< of one NIC that a single point-to-point message reaches
+  /// Share of `native` that a group of so many ranks on a node can use: all of it behind a switch, its own links alone
+  /// in a mesh. Larger groups use the last entry.
+  std::array<double, 17> native_share_by_ranks = every_share_one();
+  [[nodiscard]] double native_share(int ranks) const;
+
+ private:
+  static constexpr std::array<double, 17> every_share_one() {
+    std::array<double, 17> shares{};
+    for (double& share : shares) share = 1;
+    return shares;
+  }
+};
+
+/// The interconnect of a scenario's nodes and fabric. What the catalogue does not say (protocol latencies, achievable
+/// shares by kind of link) comes from tables with their sources in interconnect.cpp.
+Interconnect interconnect_of(const Scenario& scenario);
+
+/// Cost of one collective for one representative rank, in the α-β form that the closed form sums and the engine
+/// executes: `latency` is paid first; then the bytes flow over each class of link side by side and the slowest decides.
+struct CollectiveCost {
+  Seconds latency;
+  Bytes native_bytes;   ///< this rank sends over its native port
+  Bytes network_bytes;  ///< this rank's share of what its node sends over the NICs
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
+  double native_cap = 1;   ///< share of the native rate that this algorithm reaches for this payload
+  double network_cap = 1;  ///< the same of the network rates
+  /// Time on idle links: latency, then the slowest of the rank's native port, its own NICs, and the node's NICs and
+  /// up-link, which all `groups_per_node` groups of the node use at once.
+  [[nodiscard]] Seconds alone(const Interconnect& interconnect, const GroupShape& group) const;
+};
+
+/// The cost of `payload` bytes per rank (all_gather: gathered size; reduce_scatter: size before; all_to_all: what a
+/// rank sends in all, its own part included; broadcast: the buffer; send_recv: the message to the next rank of the
+/// group). `automatic` takes the faster of ring and tree, with the faster of both protocols. Allocates nothing.
+/// Sources: Thakur et al. 2005, Patarasuk & Yuan 2009; NCCL's step counts (docs/models/collectives.md).
+CollectiveCost collective_cost(CollectiveKind kind, Bytes payload, const GroupShape& group,
+                               const Interconnect& interconnect,
+                               CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic);
+
+}  // namespace stepcast

@@ -1,0 +1,298 @@
+#include "models/collectives/collective.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace stepcast {
+namespace {
+
+/// Links with round figures, so that expected times can be worked out by hand. One protocol, no shares.
+Interconnect round_links(int devices = 8) {
+  Interconnect net;
+  net.native = 100_GBps;
+  net.nic = 10_GBps;
+  net.nics = devices;
+  net.node_network = net.nic * devices;
+  net.rank_network = net.nic;
+  net.launch = 10_us;
+  net.network_launch = 5_us;
+  net.native_hop = 1_us;
+  net.network_hop = 4_us;
+  net.bulk = {1_us, 4_us, 7_us, 1, 1};
+  net.small_messages = net.bulk;
+  return net;
+}
+
+constexpr double kTight = 1e-9;
+
+double microseconds(Seconds t) { return t.in(1_us); }
+
+TEST(RingAllReduce, TakesTwiceThePayloadLessOneShareAndTwoSweepsOfHops) {
+  const GroupShape group{8, 8, 1};
+  const auto cost =
+      collective_cost(CollectiveKind::all_reduce, 800_MB, group, round_links(), CollectiveAlgorithm::ring);
+  // 2·7/8·800 MB = 1400 MB at 100 GB/s = 14 ms; 14 steps of 1 µs and 10 µs of launch.
+  EXPECT_DOUBLE_EQ(cost.native_bytes.in(1_MB), 1400);
+  EXPECT_DOUBLE_EQ(cost.network_bytes.value(), 0);
+  EXPECT_NEAR(microseconds(cost.alone(round_links(), group)), 10 + 14 + 14000, kTight);
+}
+
+TEST(RingAllReduce, OverNodesLeavesByEveryMembersNic) {
+  const GroupShape group{16, 8, 1};
+  const auto cost =
+      collective_cost(CollectiveKind::all_reduce, 160_MB, group, round_links(), CollectiveAlgorithm::ring);
+  // 2·15/16·160 MB = 300 MB leave each node; an eighth of it by each rank's NIC: 37.5 MB at 10 GB/s = 3.75 ms.
+  EXPECT_DOUBLE_EQ(cost.network_bytes.in(1_MB), 37.5);
+  EXPECT_DOUBLE_EQ(cost.native_bytes.in(1_MB), 300 * 7 / 8.0);
+  // 30 steps, 2·(2 − 1) of them between nodes: 28 µs + 8 µs, and both launches.
+  EXPECT_NEAR(microseconds(cost.alone(round_links(), group)), 15 + 28 + 8 + 3750, kTight);
+}
+
+TEST(RingAllReduce, OneRankANodeSendsEverythingByTheNic) {
+  const GroupShape group{4, 1, 8};
+  const auto cost = collective_cost(CollectiveKind::all_reduce, 40_MB, group, round_links(), CollectiveAlgorithm::ring);
+  EXPECT_DOUBLE_EQ(cost.native_bytes.value(), 0);
+  EXPECT_DOUBLE_EQ(cost.network_bytes.in(1_MB), 60);  // 2·3/4·40
+  EXPECT_NEAR(microseconds(cost.alone(round_links(), group)), 15 + 6 * 4 + 6000, kTight);
+}
+
+TEST(RingAllReduce, GroupsSideBySideShareTheNodesNics) {
+  Interconnect net = round_links();
+  net.nics = 2;  // 8 devices behind 2 NICs
+  net.node_network = 20_GBps;
+  const auto time = [&](int groups_per_node) {
+    const GroupShape group{2, 1, groups_per_node};
+    const auto cost = collective_cost(CollectiveKind::all_reduce, 100_MB, group, net, CollectiveAlgorithm::ring);
+    return microseconds(cost.alone(net, group) - cost.latency);
+  };
+  EXPECT_NEAR(time(1), 10'000, kTight);  // 100 MB through one NIC of 10 GB/s: a rank cannot use both
+  EXPECT_NEAR(time(2), 10'000, kTight);  // 200 MB through two
+  EXPECT_NEAR(time(8), 40'000, kTight);  // 800 MB through two
+}
+
+TEST(RingAllReduce, OversubscribedUplinksSlowTheNetworkPart) {
+  Interconnect net = round_links();
+  const GroupShape group{2, 1, 8};
+  const auto cost = collective_cost(CollectiveKind::all_reduce, 100_MB, group, net, CollectiveAlgorithm::ring);
+  const Seconds full = cost.alone(net, group) - cost.latency;
+  net.uplink_oversubscription = 2;
+  EXPECT_DOUBLE_EQ((cost.alone(net, group) - cost.latency) / full, 2);
+}
+
+TEST(AllReduce, IsAReduceScatterAndAnAllGather) {
+  for (const GroupShape group : {GroupShape{8, 8, 1}, GroupShape{32, 8, 1}, GroupShape{16, 2, 4}}) {
+    const auto net = round_links();
+    const auto all = collective_cost(CollectiveKind::all_reduce, 1_GB, group, net, CollectiveAlgorithm::ring);
+    const auto scatter = collective_cost(CollectiveKind::reduce_scatter, 1_GB, group, net);
+    const auto gather = collective_cost(CollectiveKind::all_gather, 1_GB, group, net);
+    EXPECT_DOUBLE_EQ(all.native_bytes.value(), (scatter.native_bytes + gather.native_bytes).value());
+    EXPECT_DOUBLE_EQ(all.network_bytes.value(), (scatter.network_bytes + gather.network_bytes).value());
+  }
+}
+
+TEST(TreeAllReduce, PaysLevelsInsteadOfRanks) {
+  const auto net = round_links();
+  const GroupShape group{1024, 8, 1};  // 128 nodes: 7 levels
+  const auto cost = collective_cost(CollectiveKind::all_reduce, 1_kB, group, net, CollectiveAlgorithm::tree);
+  EXPECT_NEAR(microseconds(cost.latency), 15 + 2 * (7 * 1 + 7 * 7), kTight);
+  EXPECT_DOUBLE_EQ(cost.network_bytes.in(1_B), 2 * 1000 / 8.0);
+}
+
+TEST(TreeAllReduce, BetweenTwoNodesSendsTheBufferOnce) {
+  // What lets bus bandwidth pass the wire on two nodes (COLLECTIVES.md): 2·15/16 of a buffer by ring, one by tree.
+  const auto cost =
+      collective_cost(CollectiveKind::all_reduce, 80_MB, {16, 8, 1}, round_links(), CollectiveAlgorithm::tree);
+  EXPECT_DOUBLE_EQ(cost.network_bytes.in(1_MB), 10);
+}
+
+TEST(AutomaticAllReduce, TakesTheFasterOfRingAndTree) {
+  const auto net = round_links();
+  const GroupShape group{1024, 8, 1};
+  EXPECT_EQ(collective_cost(CollectiveKind::all_reduce, 1_kB, group, net).algorithm, CollectiveAlgorithm::tree);
+  for (const Bytes payload : {1_kB, 1_MB, 100_MB, 10_GB}) {
+    const auto time = [&](CollectiveAlgorithm a) {
+      return collective_cost(CollectiveKind::all_reduce, payload, group, net, a).alone(net, group).value();
+    };
+    EXPECT_DOUBLE_EQ(time(CollectiveAlgorithm::automatic),
+                     std::min(time(CollectiveAlgorithm::ring), time(CollectiveAlgorithm::tree)));
+  }
+}
+
+TEST(HierarchicalAllReduce, IsThreeCallsOneAfterAnother) {
+  const auto net = round_links();
+  const GroupShape group{32, 8, 1};
+  const auto cost = collective_cost(CollectiveKind::all_reduce, 80_MB, group, net, CollectiveAlgorithm::hierarchical);
+  // In the node: 7/8·80 MB = 70 MB at 100 GB/s = 700 µs, 7 steps, launch: 717 µs, twice. Across 4 nodes, 10 MB a rank:
+  // by ring 2·3/4·10 = 15 MB at 10 GB/s = 1500 µs, 6 steps of 4 µs, both launches: 1539 µs (tree: 2000 µs and more).
+  EXPECT_NEAR(microseconds(cost.alone(net, group)), 2 * 717 + 1539, kTight);
+  EXPECT_EQ(cost.algorithm, CollectiveAlgorithm::hierarchical);
+}
+
+TEST(AllToAll, SplitsByWhereThePeersAre) {
+  Interconnect net = round_links();
+  net.peer_start = 1_us;
+  net.remote_peer_start = 3_us;
+  const GroupShape group{16, 8, 1};
+  const auto cost = collective_cost(CollectiveKind::all_to_all, 16_MB, group, net);
+  EXPECT_DOUBLE_EQ(cost.native_bytes.in(1_MB), 7);   // to 7 peers of 16 in the node
+  EXPECT_DOUBLE_EQ(cost.network_bytes.in(1_MB), 8);  // to 8 on the other
+  EXPECT_NEAR(microseconds(cost.alone(net, group)), 15 + 7 + 8 * 3 + 800, kTight);
+}
+
+TEST(SendReceive, UsesOneNicOfSeveral) {
+  Interconnect net = round_links();
+  net.nics = 16;
+  net.node_network = 160_GBps;
+  net.rank_network = 20_GBps;
+  const GroupShape group{2, 1, 8};
+  const auto cost = collective_cost(CollectiveKind::send_recv, 10_MB, group, net);
+  EXPECT_NEAR(microseconds(cost.alone(net, group)), 10 + 5 + 4 + 1000, kTight);
+}
+
+TEST(SendReceive, InsideANodeUsesTheNativeLinks) {
+  const auto net = round_links();
+  const GroupShape group{2, 2, 4};
+  const auto cost = collective_cost(CollectiveKind::send_recv, 10_MB, group, net);
+  EXPECT_NEAR(microseconds(cost.alone(net, group)), 10 + 1 + 100, kTight);
+}
+
+TEST(Collective, OfOneRankOrOfNothingIsFree) {
+  const auto net = round_links();
+  for (int kind = 0; kind < 6; ++kind) {
+    const auto alone = collective_cost(static_cast<CollectiveKind>(kind), 1_GB, {1, 1, 8}, net);
+    const auto empty = collective_cost(static_cast<CollectiveKind>(kind), 0_B, {8, 8, 1}, net);
+    EXPECT_EQ(alone.alone(net, {1, 1, 8}).value(), 0);
+    EXPECT_EQ(empty.alone(net, {8, 8, 1}).value(), 0);
+  }
+}
+
+TEST(Protocols, SmallMessagesTakeTheQuickOneAndLargeOnesTheWide) {
+  Interconnect net = round_links();
+  net.bulk.native_hop = 3_us;
+  net.small_messages.native_share = 0.5;
+  const GroupShape group{8, 8, 1};
+  const auto cost = [&](Bytes s) { return collective_cost(CollectiveKind::all_gather, s, group, net); };
+  EXPECT_NEAR(microseconds(cost(1_kB).latency), 10 + 7 * 1, kTight);
+  EXPECT_NEAR(microseconds(cost(1_GB).latency), 10 + 7 * 3, kTight);
+  EXPECT_DOUBLE_EQ(cost(1_GB).native_cap, 1);
+}
+
+// A node to derive an interconnect from.
+struct Machine {
+  Node node;
+  Accelerator accelerator;
+  ComputeProfile profile;
+  Scenario scenario;
+
+  explicit Machine(int devices, NodeInterconnect interconnect) {
+    accelerator.pcie_bandwidth = 32_GBps;
+    profile.collective_share = 0.5;
+    profile.host_link_share = 0.75;
+    node.accelerator_count = devices;
+    node.interconnect = std::move(interconnect);
+    scenario.node = &node;
+    scenario.accelerator = &accelerator;
+    scenario.compute = &profile;
+    scenario.nics_per_node = 4;
+    scenario.nic_bandwidth = 25_GBps;
+    scenario.network = NetworkKind::infiniband;
+    scenario.spec.cluster.nodes = 4;
+  }
+};
+
+NodeInterconnect switched() {
+  NodeInterconnect out;
+  out.kind = NodeTopology::nvswitch;
+  out.per_link = 25_GBps;
+  out.links_per_accelerator = 12;
+  return out;
+}
+
+TEST(InterconnectOf, SwitchGivesEveryGroupAllLinks) {
+  const Machine machine(8, switched());
+  const Interconnect net = interconnect_of(machine.scenario);
+  EXPECT_DOUBLE_EQ(net.native.in(1_GBps), 150);  // 12 · 25 · 0.5
+  EXPECT_TRUE(net.private_native);
+  EXPECT_DOUBLE_EQ(net.native_share(2), 1);
+  EXPECT_DOUBLE_EQ(net.host_link.in(1_GBps), 24);
+}
+
+TEST(InterconnectOf, DevicesThatShareANicGetOneNicEachAtMost) {
+  const Machine machine(8, switched());
+  const Interconnect net = interconnect_of(machine.scenario);
+  EXPECT_DOUBLE_EQ(net.rank_network.value(), net.nic.value());
+  EXPECT_DOUBLE_EQ(net.node_network.value(), 4 * net.nic.value());
+  EXPECT_NEAR(net.nic.in(1_GBps), 25 * 0.89, 1e-9);
+}
+
+TEST(InterconnectOf, DevicesWithSeveralNicsUseThemAll) {
+  Machine machine(8, switched());
+  machine.scenario.nics_per_node = 32;
+  const Interconnect net = interconnect_of(machine.scenario);
+  EXPECT_DOUBLE_EQ(net.rank_network / net.nic, 4);
+}
+
+TEST(InterconnectOf, GroupOfAMeshHasItsOwnLinksAlone) {
+  NodeInterconnect mesh;
+  mesh.kind = NodeTopology::mesh;
+  mesh.per_link = 25_GBps;
+  mesh.links_per_pair = 4;
+  const Machine machine(4, mesh);
+  const Interconnect net = interconnect_of(machine.scenario);
+  EXPECT_DOUBLE_EQ(net.native.in(1_GBps), 3 * 4 * 25 * 0.5);
+  EXPECT_DOUBLE_EQ(net.native_share(2), 1 / 3.0);
+  EXPECT_DOUBLE_EQ(net.native_share(4), 1);
+}
+
+TEST(InterconnectOf, NeighboursInAHybridCubeMeshShareOneLink) {
+  // DGX-1 V100: six links a GPU; 0–1 and 0–2 one, 0–3 and 0–4 two. Within the quad of GPU 0 it has four of its six.
+  NodeInterconnect cube;
+  cube.kind = NodeTopology::hybrid_cube_mesh;
+  cube.per_link = 25_GBps;
+  cube.links = {{0, 1, 1}, {0, 2, 1}, {0, 3, 2}, {0, 4, 2}, {1, 2, 2}, {1, 3, 1}, {1, 5, 2}, {2, 3, 1},
+                {2, 6, 2}, {3, 7, 2}, {4, 5, 1}, {4, 6, 1}, {4, 7, 2}, {5, 6, 2}, {5, 7, 1}, {6, 7, 1}};
+  const Machine machine(8, cube);
+  const Interconnect net = interconnect_of(machine.scenario);
+  EXPECT_DOUBLE_EQ(net.native_share(2), 1 / 6.0);
+  EXPECT_DOUBLE_EQ(net.native_share(4), 4 / 6.0);
+  EXPECT_DOUBLE_EQ(net.native_share(8), 1);
+}
+
+TEST(InterconnectOf, PcieIsSharedWithTheNic) {
+  NodeInterconnect pcie;
+  pcie.kind = NodeTopology::pcie;
+  pcie.pcie_gen = 4;
+  const Machine machine(8, pcie);
+  const Interconnect net = interconnect_of(machine.scenario);
+  EXPECT_FALSE(net.private_native);
+  EXPECT_LE(net.native.value(), net.host_link.value());
+  EXPECT_LT(net.native_share(8), net.native_share(2));
+}
+
+TEST(InterconnectOf, TcpIsSlowerThanRdmaAndBoundedByTheProcessor) {
+  Machine machine(8, switched());
+  machine.scenario.nic_bandwidth = 12.5_GBps;
+  machine.scenario.network = NetworkKind::ethernet_rdma;
+  const Interconnect rdma = interconnect_of(machine.scenario);
+  machine.scenario.network = NetworkKind::ethernet_tcp;
+  const Interconnect tcp = interconnect_of(machine.scenario);
+  EXPECT_DOUBLE_EQ(tcp.nic.in(1_GBps), 5);
+  EXPECT_GT(tcp.network_hop.value(), rdma.network_hop.value());
+}
+
+TEST(InterconnectOf, ProcessorsTalkThroughTheSocketLinkAndStartNoKernels) {
+  Machine machine(0, {});
+  machine.node.cpu_count = 2;
+  machine.node.memory_bandwidth = 200_GBps;
+  machine.scenario.accelerator = nullptr;
+  machine.scenario.network = NetworkKind::ethernet_tcp;
+  machine.scenario.nic_bandwidth = 0.125_GBps;
+  const Interconnect net = interconnect_of(machine.scenario);
+  EXPECT_GT(net.native.value(), 0);
+  EXPECT_EQ(net.launch.value(), 0);
+  EXPECT_NEAR(net.nic.in(1_MBps), 125 * 0.94, 1e-9);
+}
+
+}  // namespace
+}  // namespace stepcast
