@@ -1,0 +1,129 @@
+#include "report/device_intervals.hpp"
+#include "report/power_over_time.hpp"
+#include "report/predict.hpp"
+#include "report/segment_time.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Adds what each device did to the means over all.
+class BreakdownBuilder {
+ public:
+  BreakdownBuilder(const Job& job, const StepGraph& graph, const Timeline& timeline)
+      : graph_(graph),
+        timeline_(timeline),
+        power_(power_model(*job.scenario)),
+        over_time_(timeline.end, power_.device_idle) {
+    out_.step_time = timeline.end;
+    segments_.reserve(graph.segments().size());
+    for (const Segment* segment : graph.segments()) segments_.push_back(segment_time(*segment));
+  }
+
+  /// `share`: of all devices, those that the representative stands for.
+  void add_device(const std::vector<Interval>& intervals, const DeviceOperations& operations, double share) {
+    share_ = share;
+    for (const Interval& interval : intervals) add(interval);
+    for (const int operation : operations.all) add_traffic(operation);
+  }
+
+  StepBreakdown finish() {
+    out_.overhead += out_.host;
+    out_.average_device_power = average_device_power(out_, power_);
+    out_.peak_device_power = over_time_.peak();
+    return out_;
+  }
+
+ private:
+  StepBreakdown::Communication& communication(CollectiveKind kind, Dimension dimension) {
+    return out_.communication[static_cast<std::size_t>(kind)][static_cast<std::size_t>(dimension)];
+  }
+
+  void add(const Interval& interval) {
+    const Seconds length = (interval.end - interval.start) * share_;
+    switch (interval.activity) {
+      case Activity::bubble:
+        out_.bubble += length;
+        break;
+      case Activity::synchronization:
+        out_.synchronization_wait += length;
+        break;
+      case Activity::communication: {
+        const Operation& operation = graph_.operations()[interval.operation];
+        communication(operation.collective, operation.dimension).exposed += length;
+        break;
+      }
+      case Activity::work:
+        return add_work(interval);
+    }
+    over_time_.add(interval.start, interval.end, power_.device_communication, share_);
+  }
+
+  void add_work(const Interval& interval) {
+    const Operation& operation = graph_.operations()[interval.operation];
+    const Seconds length = (interval.end - interval.start) * share_;
+    if (operation.kind == OperationKind::optimizer) {
+      out_.optimizer += length;
+      over_time_.add(interval.start, interval.end, power_.device_memory, share_);
+    } else if (operation.kind == OperationKind::overhead) {
+      out_.overhead += length;
+    } else if (operation.segment < 0 || !(segments_[operation.segment].total() > Seconds(0))) {
+      out_.compute += length;
+      out_.matrix_time += length;
+      over_time_.add(interval.start, interval.end, power_.device_compute, share_);
+    } else {
+      add_segment(interval, segments_[operation.segment]);
+    }
+  }
+
+  void add_segment(const Interval& interval, const SegmentTime& nominal) {
+    const Seconds length = interval.end - interval.start;
+    const Stretch stretch = stretch_of(nominal, length);
+    const double operators = stretch.operators * share_, others = stretch.others * share_;
+    out_.matrix_time += nominal.matrix * operators;
+    out_.memory_time += nominal.memory * operators;
+    out_.compute += nominal.compute() * operators;
+    out_.host += nominal.host * others;
+    out_.executed_flops += nominal.flops * share_;
+    for (const SegmentTime::Share& share : nominal.collectives) {
+      communication(share.kind, share.dimension).total += share.total * others;
+      communication(share.kind, share.dimension).exposed += share.exposed * others;
+    }
+    const Joules above_idle =
+        ((power_.device_compute - power_.device_idle) * nominal.matrix +
+         (power_.device_memory - power_.device_idle) * nominal.memory) *
+            stretch.operators +
+        (power_.device_communication - power_.device_idle) * nominal.communication * stretch.others;
+    over_time_.add(interval.start, interval.end, power_.device_idle + above_idle / length, share_);
+  }
+
+  void add_traffic(int index) {
+    const Operation& operation = graph_.operations()[index];
+    if (!communicates(operation)) return;
+    const Span& span = timeline_.spans[index];
+    communication(operation.collective, operation.dimension).total += (span.end - span.start) * share_;
+  }
+
+  const StepGraph& graph_;
+  const Timeline& timeline_;
+  PowerModel power_;
+  PowerOverTime over_time_;
+  std::vector<SegmentTime> segments_;
+  StepBreakdown out_;
+  double share_ = 0;
+};
+
+}  // namespace
+
+StepBreakdown breakdown_of(const Job& job, const StepGraph& graph, const Timeline& timeline) {
+  double devices = 0;
+  for (const auto& device : graph.devices()) devices += device.multiplicity;
+  BreakdownBuilder builder(job, graph, timeline);
+  const std::vector<DeviceOperations> operations = operations_by_device(graph, timeline);
+  for (std::size_t device = 0; device < operations.size(); ++device)
+    builder.add_device(device_intervals(graph, timeline, static_cast<int>(device), operations[device]),
+                       operations[device], graph.devices()[device].multiplicity / devices);
+  return builder.finish();
+}
+
+}  // namespace stepcast

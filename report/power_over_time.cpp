@@ -1,0 +1,53 @@
+#include "report/power_over_time.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stepcast {
+
+namespace {
+constexpr Seconds kShortestWindow = 10_ms;
+}
+
+Watts average_device_power(const StepBreakdown& b, const PowerModel& power) {
+  if (!(b.step_time > Seconds(0))) return power.device_idle;
+  const Seconds waiting = b.communication_exposed() + b.synchronization_wait + b.bubble;
+  const Seconds unsorted = std::max(Seconds(0), b.compute - b.matrix_time - b.memory_time);
+  const Joules above = (power.device_compute - power.device_idle) * (b.matrix_time + unsorted) +
+                       (power.device_memory - power.device_idle) * (b.memory_time + b.optimizer) +
+                       (power.device_communication - power.device_idle) * waiting;
+  return power.device_idle + above / b.step_time;
+}
+
+PowerOverTime::PowerOverTime(Seconds step, Watts idle) : idle_(idle), step_(step) {
+  const double windows = std::ceil(step / kShortestWindow);
+  const auto count = static_cast<std::size_t>(std::clamp(windows, 1.0, static_cast<double>(kMostWindows)));
+  window_ = step / static_cast<double>(count);
+  energy_.assign(count, Joules(0));
+}
+
+void PowerOverTime::add(Seconds start, Seconds end, Watts power, double share) {
+  if (!(end > start)) return;
+  const Watts above = (power - idle_) * share;
+  const auto index = [&](Seconds at) {
+    return std::min(energy_.size() - 1, static_cast<std::size_t>(std::max(0.0, at / window_)));
+  };
+  const std::size_t first = index(start), last = index(end);
+  if (first == last) {
+    energy_[first] += above * (end - start);
+    return;
+  }
+  energy_[first] += above * (static_cast<double>(first + 1) * window_ - start);
+  for (std::size_t i = first + 1; i < last; ++i) energy_[i] += above * window_;
+  energy_[last] += above * (end - static_cast<double>(last) * window_);
+}
+
+Watts PowerOverTime::peak() const { return idle_ + *std::max_element(energy_.begin(), energy_.end()) / window_; }
+
+Watts PowerOverTime::average() const {
+  Joules sum{0};
+  for (const Joules window : energy_) sum += window;
+  return idle_ + sum / step_;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <vector>
+
+#include "models/power/power.hpp"
+#include "models/step_breakdown.hpp"
+
+namespace stepcast {
+
+/// Mean power of one device over a step: linear in how long it runs matrix products, memory-bound operators (the
+/// optimizer among them) and waits in a collective's kernel, idle else. A pipeline stage that waits for another does so
+/// in a receive kernel, and a member that waits for a slower one in the collective's.
+Watts average_device_power(const StepBreakdown& breakdown, const PowerModel& power);
+
+/// Power of the mean device as it changes over a step, held in equal windows. What draws power for less than a window
+/// counts with its mean there: supplies ride through shorter peaks on their capacitors (hold-up of 10 ms and more:
+/// Intel CRPS base specification; the 10 ms here is that figure).
+class PowerOverTime {
+ public:
+  /// Windows of 10 ms, or as many as `kMostWindows` when the step is longer.
+  PowerOverTime(Seconds step, Watts idle);
+
+  /// A share of all devices draws `power` from `start` to `end`.
+  void add(Seconds start, Seconds end, Watts power, double share);
+
+  [[nodiscard]] Watts peak() const;
+  [[nodiscard]] Watts average() const;
+  [[nodiscard]] Seconds window() const { return window_; }
+  [[nodiscard]] const std::vector<Joules>& above_idle() const { return energy_; }
+
+  static constexpr std::size_t kMostWindows = 1024;
+
+ private:
+  Watts idle_;
+  Seconds step_, window_;
+  std::vector<Joules> energy_;  ///< above idle, by window
+};
+
+}  // namespace stepcast

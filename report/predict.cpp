@@ -1,0 +1,142 @@
+#include "report/predict.hpp"
+
+#include <algorithm>
+
+#include "models/convergence/target.hpp"
+#include "models/cost/cost.hpp"
+#include "models/estimate.hpp"
+#include "models/power/power.hpp"
+#include "report/json.hpp"
+#include "report/power_over_time.hpp"
+#include "version.hpp"
+
+namespace stepcast {
+
+namespace {
+
+Flops model_flops(const Scenario& scenario, ModelFlopsOptions options) {
+  return model_flops_per_sample(*scenario.model, scenario.seq_len, options) *
+         static_cast<double>(scenario.spec.workload.global_batch);
+}
+
+/// Whether the strategy runs the attention core's forward pass twice.
+bool recomputes_attention(const StrategySpec& strategy) {
+  if (strategy.recompute == Recompute::selective || strategy.recompute == Recompute::full) return true;
+  return strategy.recompute == Recompute::modules &&
+         std::any_of(strategy.recompute_modules.begin(), strategy.recompute_modules.end(), [](RecomputeModule module) {
+           return module == RecomputeModule::attention_core || module == RecomputeModule::attention;
+         });
+}
+
+/// What the convention counts beyond (or short of) the executed FLOPs, in which causal attention is halved and the
+/// output layer counted. Attention that is recomputed runs 4 times the forward work instead of 3.
+Flops convention_correction(const Scenario& scenario) {
+  const FlopConvention& convention = scenario.spec.run.flop_convention;
+  const Flops executed = model_flops(scenario, {true, true});
+  Flops out{0};
+  if (!convention.causal_halved)
+    out += (model_flops(scenario, {false, true}) - executed) *
+           (recomputes_attention(scenario.spec.strategy) ? 4.0 / 3.0 : 1.0);
+  if (!convention.output_layer) out += model_flops(scenario, {true, false}) - executed;
+  return out;
+}
+
+void fill_rates(Prediction& out, const Job& job, const StepBreakdown& breakdown) {
+  const Scenario& scenario = *job.scenario;
+  const double devices = out.devices;
+  const auto batch = static_cast<double>(scenario.spec.workload.global_batch);
+  const Seconds step = breakdown.step_time;
+  out.samples_per_s = batch / step.value();
+  out.samples_per_s_per_gpu = out.samples_per_s / devices;
+  if (scenario.model->is_transformer()) {
+    out.tokens_per_s = out.samples_per_s * scenario.seq_len;
+    out.tokens_per_s_per_gpu = out.tokens_per_s / devices;
+  }
+  const FlopConvention& convention = scenario.spec.run.flop_convention;
+  const FlopsPerSecond model =
+      model_flops(scenario, {convention.causal_halved, convention.output_layer}) / devices / step;
+  const FlopsPerSecond hardware = (breakdown.executed_flops + convention_correction(scenario) / devices) / step;
+  out.model_tflops_per_gpu = model.in(1_TFLOPS);
+  out.hardware_tflops_per_gpu = hardware.in(1_TFLOPS);
+  if (job.device.peak > FlopsPerSecond(0)) {
+    out.mfu = model / job.device.peak;
+    out.hfu = hardware / job.device.peak;
+  }
+}
+
+/// Storage traffic is no collective; it goes by its own name.
+std::string_view kind_name(std::size_t kind, std::size_t dimension) {
+  const bool storage = static_cast<Dimension>(dimension) == Dimension::storage;
+  return storage ? "storage" : EnumNames<CollectiveKind>::names[kind];
+}
+
+void fill_communication(CommunicationMetrics& out, const StepBreakdown& breakdown) {
+  out.total = breakdown.communication_total();
+  out.exposed = breakdown.communication_exposed();
+  for (std::size_t kind = 0; kind < kCollectiveKinds; ++kind)
+    for (std::size_t dimension = 0; dimension < kDimensions; ++dimension) {
+      const StepBreakdown::Communication& share = breakdown.communication[kind][dimension];
+      if (!(share.total > Seconds(0)) && !(share.exposed > Seconds(0))) continue;
+      CommunicationMetrics::Share& of_kind = out.by_kind[std::string(kind_name(kind, dimension))];
+      CommunicationMetrics::Share& of_dimension = out.by_dimension[std::string(EnumNames<Dimension>::names[dimension])];
+      for (CommunicationMetrics::Share* sum : {&of_kind, &of_dimension}) {
+        sum->total += share.total;
+        sum->exposed += share.exposed;
+      }
+    }
+}
+
+void fill_power_and_cost(Prediction& out, const Scenario& scenario, const StepBreakdown& breakdown) {
+  const PowerModel power = power_model(scenario);
+  const bool known = breakdown.average_device_power > Watts(0);
+  out.device_average_power = known ? breakdown.average_device_power : average_device_power(breakdown, power);
+  // The closed form knows no instants: the busiest state that occurs stands for its peak.
+  const Watts peak = breakdown.peak_device_power > Watts(0) ? breakdown.peak_device_power : power.device_compute;
+  out.average_power = power.cluster_at_meter(out.device_average_power);
+  out.peak_power = power.cluster_at_meter(std::max(peak, out.device_average_power));
+  out.energy_per_step = out.average_power * out.step_time;
+  out.energy_per_sample = out.energy_per_step / static_cast<double>(scenario.spec.workload.global_batch);
+  if (const std::optional<double> steps = steps_to_train(scenario)) out.time_to_train = out.step_time * *steps;
+  if (const std::optional<CostRate> rate = cost_rate(scenario, out.average_power)) {
+    out.cost_rate = rate->total();
+    if (out.time_to_train) out.run_cost = *out.cost_rate * *out.time_to_train;
+    out.assumptions.push_back(fmt::format("cost: {}", rate->basis));
+  }
+}
+
+}  // namespace
+
+Prediction predict(const Job& job, const StepBreakdown& breakdown, Fidelity fidelity, const Catalog& catalog) {
+  const Scenario& scenario = *job.scenario;
+  Prediction out;
+  out.scenario_name = scenario.spec.name;
+  out.step_time = breakdown.step_time;
+  out.devices = scenario.devices();
+  out.nodes = scenario.spec.cluster.nodes;
+  out.degrees = scenario.degrees;
+  out.flop_convention = scenario.spec.run.flop_convention;
+  out.assumptions = scenario.assumptions;
+  fill_rates(out, job, breakdown);
+  fill_communication(out.communication, breakdown);
+  out.compute = breakdown.compute;
+  out.host = breakdown.host;
+  out.optimizer = breakdown.optimizer;
+  out.overhead = breakdown.overhead;
+  out.bubble = breakdown.bubble;
+  out.synchronization_wait = breakdown.synchronization_wait;
+  out.gpu_utilization = (breakdown.compute + breakdown.optimizer) / breakdown.step_time;
+  out.memory = memory_of(job);
+  fill_power_and_cost(out, scenario, breakdown);
+  out.fidelity = name_of(fidelity);
+  out.version = kVersion;
+  out.catalog_hash = catalog.hash_of_used();
+  check_figures(out);
+  return out;
+}
+
+Prediction predict_analytic(const Scenario& scenario, const Catalog& catalog) {
+  const Job job = lower(scenario);
+  return predict(job, estimate(job), Fidelity::analytic, catalog);
+}
+
+}  // namespace stepcast

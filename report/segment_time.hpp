@@ -1,0 +1,42 @@
+#pragma once
+
+#include <vector>
+
+#include "models/parallelism/job.hpp"
+
+namespace stepcast {
+
+/// What a segment's pieces add up to on idle links, by what the device does meanwhile.
+struct SegmentTime {
+  Seconds matrix;         ///< matrix products, attention, convolutions
+  Seconds memory;         ///< memory-bound operators
+  Seconds host;           ///< gaps in which the device waits for the host to issue kernels
+  Seconds communication;  ///< collectives that the stream waits for
+  struct Share {
+    CollectiveKind kind;
+    Dimension dimension;
+    Seconds total, exposed;
+  };
+  std::vector<Share> collectives;  ///< its communication by kind and dimension
+  Flops flops;
+  [[nodiscard]] Seconds compute() const { return matrix + memory; }
+  [[nodiscard]] Seconds total() const { return matrix + memory + host + communication; }
+};
+
+SegmentTime segment_time(const Segment& segment);
+
+/// True for the piece that stands for a wait for the host.
+bool is_host_gap(const Piece& piece);
+
+/// How much longer pieces take in a span than on an idle device. What slows a span down (a collective's kernel beside
+/// it) takes compute time, so operators stretch; if there are none, everything does.
+struct Stretch {
+  double operators = 1;
+  double others = 1;
+  [[nodiscard]] double of(const Piece& piece) const {
+    return piece.communication || is_host_gap(piece) ? others : operators;
+  }
+};
+Stretch stretch_of(const SegmentTime& nominal, Seconds length);
+
+}  // namespace stepcast
