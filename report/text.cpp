@@ -1,0 +1,201 @@
+#include "report/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "report/humane.hpp"
+#include "report/json.hpp"
+
+namespace stepcast {
+
+namespace {
+
+constexpr int kColumns = 100;
+constexpr int kLabel = 24;
+constexpr int kBar = 36;
+
+std::string rule() {
+  std::string out;
+  for (int i = 0; i < kColumns; ++i) out += "─";
+  return out + "\n";
+}
+
+std::string heading(std::string_view title, const std::string& right = {}) {
+  const std::string left = fmt::format("\n{}", title);
+  if (right.empty()) return left + "\n";
+  return pad_right(left, kColumns + 1 - columns_of(right)) + right + "\n";
+}
+
+std::string degrees_text(const Degrees& d) {
+  std::string out;
+  const auto add = [&](const char* name, int degree) {
+    if (degree > 1) out += fmt::format("{}{} {}", out.empty() ? "" : " · ", name, degree);
+  };
+  add("tensor", d.tp);
+  add("context", d.cp);
+  add("pipeline", d.pp);
+  add("virtual", d.vpp);
+  add("data", d.dp);
+  add("expert", d.ep);
+  if (out.empty()) out = "no parallelism";
+  return fmt::format("{} · micro-batch {} × {}", out, d.micro_batch, d.micro_batches);
+}
+
+std::string title(const Prediction& p) {
+  const std::string size = fmt::format("{} {} · {} {}", significant(p.nodes), p.nodes == 1 ? "node" : "nodes",
+                                       significant(p.devices), p.devices == 1 ? "device" : "devices");
+  const std::string name = p.scenario_name.empty() ? "scenario" : p.scenario_name;
+  const int room = kColumns - columns_of(size);
+  std::string first = columns_of(name) + 2 <= room ? pad_right(name, room) + size + "\n" : name + "\n" + size + "\n";
+  return first + degrees_text(p.degrees) + "\n" + rule();
+}
+
+std::string pair_line(const std::string& left_name, const std::string& left, const std::string& right_name,
+                      const std::string& right) {
+  std::string out =
+      fmt::format("  {}{}{}{}", pad_right(left_name, 14), pad_right(left, 34), pad_right(right_name, 14), right);
+  return out.substr(0, out.find_last_not_of(' ') + 1) + "\n";
+}
+
+std::string memory_verdict(const MemoryReport& memory) {
+  if (memory.stages.empty()) return "unknown";
+  const Bytes peak = memory.stages.at(memory.worst_stage).total();
+  if (memory.fits) return fmt::format("fits: {} of {}", humane(peak), humane(memory.capacity));
+  return fmt::format("DOES NOT FIT: {} over", humane(peak - memory.capacity));
+}
+
+std::string headline(const Prediction& p) {
+  const std::string convention =
+      fmt::format("({}, {})", p.flop_convention.causal_halved ? "causal halved" : "causal in full",
+                  p.flop_convention.output_layer ? "output counted" : "output not counted");
+  const bool tokens = p.tokens_per_s > 0;
+  const std::string rate = tokens ? fmt::format("{} tokens/s", humane_count(p.tokens_per_s))
+                                  : fmt::format("{} samples/s", humane_count(p.samples_per_s));
+  const std::string per_device = tokens ? fmt::format("{} tokens/s", humane_count(p.tokens_per_s_per_gpu))
+                                        : fmt::format("{} samples/s", humane_count(p.samples_per_s_per_gpu));
+  std::string out;
+  out += pair_line("Throughput", rate, "Step time", humane(p.step_time));
+  out += pair_line("Per device", per_device, "Samples", fmt::format("{}/s", humane_count(p.samples_per_s)));
+  out += pair_line("Model", fmt::format("{} TFLOP/s · MFU {}", significant(p.model_tflops_per_gpu), percent(p.mfu)),
+                   "Memory", memory_verdict(p.memory));
+  out +=
+      pair_line("Hardware", fmt::format("{} TFLOP/s · HFU {}", significant(p.hardware_tflops_per_gpu), percent(p.hfu)),
+                "Train", p.time_to_train ? humane(*p.time_to_train) : std::string("no amount of work stated"));
+  out += fmt::format("  FLOPs per device {}\n", convention);
+  return out;
+}
+
+std::string part_line(std::string_view name, Seconds time, Seconds whole) {
+  const double share = time / whole;
+  std::string out = fmt::format("  {}{}{}  {}", pad_right(std::string(name), kLabel), pad_left(humane(time), 10),
+                                pad_left(percent(share), 10), bar(share, kBar));
+  return out.substr(0, out.find_last_not_of(' ') + 1) + "\n";
+}
+
+std::string where_time_goes(const Prediction& p) {
+  std::string out = heading("Where the step goes", fmt::format("computing {} of the time", percent(p.gpu_utilization)));
+  out += part_line("compute", p.compute, p.step_time);
+  out += part_line("exposed communication", p.communication.exposed, p.step_time);
+  out += part_line("pipeline bubble", p.bubble, p.step_time);
+  out += part_line("synchronisation wait", p.synchronization_wait, p.step_time);
+  out += part_line("optimizer", p.optimizer, p.step_time);
+  out += part_line("overhead", p.overhead, p.step_time);
+  if (p.host > Seconds(0)) out += part_line("  of it waiting for host", p.host, p.step_time);
+  return out;
+}
+
+std::string share_lines(const std::map<std::string, CommunicationMetrics::Share>& shares) {
+  std::string out;
+  for (const auto& [name, share] : shares) {
+    const double exposed = share.total > Seconds(0) ? std::min(1.0, share.exposed / share.total) : 0;
+    out += fmt::format("  {}{}{}{}  {}\n", pad_right(name, kLabel), pad_left(humane(share.total), 10),
+                       pad_left(humane(share.exposed), 10), pad_left(percent(exposed), 10), gauge(exposed, 20));
+  }
+  return out;
+}
+
+std::string communication(const Prediction& p) {
+  if (p.communication.by_dimension.empty()) return {};
+  std::string out = heading("Communication per device");
+  out += fmt::format("  {}{}{}{}\n", pad_right("", kLabel), pad_left("busy", 10), pad_left("exposed", 10),
+                     pad_left("of it", 10));
+  out += share_lines(p.communication.by_dimension);
+  out += "\n" + share_lines(p.communication.by_kind);
+  return out;
+}
+
+std::string memory(const MemoryReport& report) {
+  if (report.stages.empty()) return {};
+  const MemoryFootprint& worst = report.stages.at(report.worst_stage);
+  const Bytes total = worst.total();
+  const std::string where = report.stages.size() > 1 ? fmt::format("Memory per device, fullest stage {} of {}",
+                                                                   report.worst_stage, report.stages.size())
+                                                     : std::string("Memory per device");
+  std::string out = heading(
+      where, fmt::format("{} of {}, {}", humane(total), humane(report.capacity), percent(total / report.capacity)));
+  const std::pair<const char*, Bytes> categories[] = {
+      {"parameters", worst.parameters},   {"gradients", worst.gradients}, {"optimizer states", worst.optimizer},
+      {"activations", worst.activations}, {"buffers", worst.buffers},     {"workspace", worst.workspace}};
+  for (const auto& [name, size] : categories) {
+    const double share = size / report.capacity;
+    std::string line = fmt::format("  {}{}{}  {}", pad_right(name, kLabel), pad_left(humane(size), 10),
+                                   pad_left(percent(share), 10), bar(share, kBar));
+    out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  if (report.fits) return out;
+  out += fmt::format("  DOES NOT FIT: {} too much.", humane(total - report.capacity));
+  out += report.advice.empty() ? " No single change that was tried makes it fit.\n" : " What would make it fit:\n";
+  for (const std::string& advice : report.advice) out += fmt::format("    - {}\n", advice);
+  return out;
+}
+
+std::string power_and_cost(const Prediction& p) {
+  std::string out = heading("Power, energy, cost");
+  out += pair_line("Power", fmt::format("{} mean, {} peak", humane(p.average_power), humane(p.peak_power)),
+                   "Per device", fmt::format("{} mean", humane(p.device_average_power)));
+  out += pair_line("Per step", humane(p.energy_per_step), "Per sample", humane(p.energy_per_sample));
+  if (!p.cost_rate) return out + "  Cost          no price of this node in the catalogue\n";
+  const std::string rate = fmt::format("{} per hour", humane(*p.cost_rate * 1_h));
+  return out + pair_line("Cost", rate, p.run_cost ? "Run" : "", p.run_cost ? humane(*p.run_cost) : std::string());
+}
+
+/// Breaks a line at blanks so that none passes the width; continued lines are indented.
+std::string wrapped(const std::string& text, const std::string& first, const std::string& next) {
+  std::string out, line = first;
+  bool empty = true;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    if (!empty && columns_of(line) + 1 + columns_of(word) > kColumns) {
+      out += line + "\n";
+      line = next;
+      empty = true;
+    }
+    line += (empty ? "" : " ") + word;
+    empty = false;
+    at = end + 1;
+  }
+  return out + line + "\n";
+}
+
+std::string footer(const Prediction& p) {
+  std::string out;
+  if (!p.assumptions.empty()) {
+    out += heading("Assumptions");
+    for (const std::string& assumption : p.assumptions) out += wrapped(assumption, "  - ", "    ");
+  }
+  return out + rule() + fmt::format("stepcast {} · {} · catalogue {}\n", p.version, p.fidelity, p.catalog_hash);
+}
+
+}  // namespace
+
+std::string text_report(const Prediction& prediction) {
+  check_figures(prediction);
+  return title(prediction) + headline(prediction) + where_time_goes(prediction) + communication(prediction) +
+         memory(prediction.memory) + power_and_cost(prediction) + footer(prediction);
+}
+
+}  // namespace stepcast
