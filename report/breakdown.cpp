@@ -89,12 +89,7 @@ class BreakdownBuilder {
       communication(share.kind, share.dimension).total += share.total * others;
       communication(share.kind, share.dimension).exposed += share.exposed * others;
     }
-    const Joules above_idle =
-        ((power_.device_compute - power_.device_idle) * nominal.matrix +
-         (power_.device_memory - power_.device_idle) * nominal.memory) *
-            stretch.operators +
-        (power_.device_communication - power_.device_idle) * nominal.communication * stretch.others;
-    over_time_.add(interval.start, interval.end, power_.device_idle + above_idle / length, share_);
+    over_time_.add(interval.start, interval.end, mean_power(nominal, length, power_), share_);
   }
 
   void add_traffic(int index) {

@@ -19,6 +19,14 @@ Watts average_device_power(const StepBreakdown& b, const PowerModel& power) {
   return power.device_idle + above / b.step_time;
 }
 
+Watts mean_power(const SegmentTime& segment, Seconds length, const PowerModel& power) {
+  const Stretch stretch = stretch_of(segment, length);
+  const Joules operators = (power.device_compute - power.device_idle) * segment.matrix +
+                           (power.device_memory - power.device_idle) * segment.memory;
+  const Joules collectives = (power.device_communication - power.device_idle) * segment.communication;
+  return power.device_idle + (operators * stretch.operators + collectives * stretch.others) / length;
+}
+
 PowerOverTime::PowerOverTime(Seconds step, Watts idle) : idle_(idle), step_(step) {
   const double windows = std::ceil(step / kShortestWindow);
   const auto count = static_cast<std::size_t>(std::clamp(windows, 1.0, static_cast<double>(kMostWindows)));

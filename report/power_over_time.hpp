@@ -4,6 +4,7 @@
 
 #include "models/power/power.hpp"
 #include "models/step_breakdown.hpp"
+#include "report/segment_time.hpp"
 
 namespace stepcast {
 
@@ -11,6 +12,9 @@ namespace stepcast {
 /// optimizer among them) and waits in a collective's kernel, idle else. A pipeline stage that waits for another does so
 /// in a receive kernel, and a member that waits for a slower one in the collective's.
 Watts average_device_power(const StepBreakdown& breakdown, const PowerModel& power);
+
+/// Mean power of a device while it runs a segment in `length` of time.
+Watts mean_power(const SegmentTime& segment, Seconds length, const PowerModel& power);
 
 /// Power of the mean device as it changes over a step, held in equal windows. What draws power for less than a window
 /// counts with its mean there: supplies ride through shorter peaks on their capacitors (hold-up of 10 ms and more:

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace stepcast {
+
+/// A file that is written piece by piece under a temporary name beside its own and appears whole on commit(). Without
+/// commit, nothing appears. Throws InputError naming the file when something cannot be written.
+class StreamedFile {
+ public:
+  explicit StreamedFile(std::filesystem::path file);
+  ~StreamedFile();
+  StreamedFile(const StreamedFile&) = delete;
+  StreamedFile& operator=(const StreamedFile&) = delete;
+
+  void write(std::string_view text);
+  void commit();
+
+ private:
+  [[noreturn]] void fail(int error);
+
+  std::filesystem::path file_;
+  std::string temporary_;
+  std::FILE* stream_ = nullptr;
+};
+
+}  // namespace stepcast
