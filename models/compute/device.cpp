@@ -1,0 +1,112 @@
+#include "models/compute/device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace stepcast {
+namespace {
+
+/// Tiles that a matrix product is cut into, for the tail of its last wave (OPERATORS.md, "Tail and start-up").
+constexpr double kTileElements = 128.0 * 128.0;
+
+/// Draw of an idle part over its limit where the catalogue has no figure. Estimated: A100 SXM 55 of 400 W and H100 SXM
+/// 70 of 700 W idle (nvidia-smi, recalled); servers' sockets idle near a quarter.
+constexpr double kIdleShareAccelerator = 0.12;
+constexpr double kIdleShareSocket = 0.25;
+
+/// A CPU socket where the scenario has no profile for it. KNL 7250 under MKL in DeepBench (OPERATORS.md, first fits):
+/// 0.71 of the fp32 peak for products, 24 us floor; the median of its 3x3 and 1x1 convolutions, 0.78 and 0.44.
+/// Streaming: estimated from STREAM, which reaches about 0.8 of a server socket's datasheet bandwidth.
+ComputeProfile socket_profile() {
+  ComputeProfile profile;
+  profile.id = "cpu";
+  profile.gemm_sustained_share = {{"fp32", 0.71}};
+  profile.kernel_floor = Seconds(24e-6);
+  profile.memory_share = 0.8;
+  profile.convolution_share = profile.convolution_share_fp32 = 0.6;
+  // No fused kernel: products and softmax one by one at the products' rate.
+  profile.attention_forward_share = 0.71;
+  profile.attention_backward_ratio = 1;
+  profile.unfused_attention_gemm_share = 1;
+  return profile;
+}
+
+bool below_16_bit(Precision precision) {
+  return precision == Precision::fp8 || precision == Precision::fp4 || precision == Precision::int8;
+}
+
+/// Sustained share of a precision; of 16 bit where the profile has no figure of its own for it.
+double sustained_share(const ComputeProfile& profile, Precision precision) {
+  for (const std::string_view name : {name_of(precision), name_of(Precision::bf16), name_of(Precision::fp16)})
+    if (const auto found = profile.gemm_sustained_share.find(std::string(name));
+        found != profile.gemm_sustained_share.end())
+      return found->second;
+  throw std::logic_error(fmt::format("compute profile {}: no gemm_sustained_share", profile.id));
+}
+
+void take_profile(Device& device, const ComputeProfile& profile, Precision precision, BytesPerSecond bandwidth) {
+  device.gemm_share = sustained_share(profile, precision);
+  device.gemm_k_overhead = profile.gemm_k_overhead;
+  device.kernel_floor = profile.kernel_floor;
+  device.memory_bandwidth = bandwidth * profile.memory_share;
+  device.attention_forward_share = profile.attention_forward_share;
+  device.attention_backward_ratio = profile.attention_backward_ratio;
+  device.attention_half_sequence = profile.attention_half_sequence;
+  device.attention_head64_factor = profile.attention_head64_factor;
+  device.unfused_attention_gemm_share = profile.unfused_attention_gemm_share;
+  const bool single = precision == Precision::fp32 && profile.convolution_share_fp32 > 0;
+  device.convolution_share = single ? profile.convolution_share_fp32 : profile.convolution_share;
+}
+
+FlopsPerSecond peak_or_throw(const Accelerator& accelerator, Precision precision) {
+  const FlopsPerSecond peak = accelerator.peak(precision);
+  if (peak.value() > 0) return peak;
+  throw std::logic_error(fmt::format("{} has no {} peak", accelerator.id, name_of(precision)));
+}
+
+FlopsPerSecond attention_peak(const Accelerator& accelerator, Precision precision) {
+  if (!below_16_bit(precision)) return peak_or_throw(accelerator, precision);
+  const FlopsPerSecond bf16 = accelerator.peak(Precision::bf16);
+  return bf16.value() > 0 ? bf16 : peak_or_throw(accelerator, Precision::fp16);
+}
+
+Device accelerator_device(const Scenario& scenario) {
+  const Accelerator& part = *scenario.accelerator;
+  if (!scenario.compute) throw std::logic_error(fmt::format("{}: no compute profile", part.id));
+  Device device;
+  device.peak = peak_or_throw(part, scenario.precision);
+  const FlopsPerSecond fp32 = part.peak(Precision::fp32);
+  device.peak_fp32 = fp32.value() > 0 ? fp32 : device.peak;
+  device.peak_attention = attention_peak(part, scenario.precision);
+  take_profile(device, *scenario.compute, scenario.precision, part.memory_bandwidth);
+  device.gemm_tail_flops = scenario.compute->gemm_tail_share * part.sm_count * kTileElements;
+  device.memory = part.usable_memory();
+  device.maximum = part.tdp;
+  device.idle = part.idle_power.value_or(part.tdp * kIdleShareAccelerator);
+  return device;
+}
+
+Device socket_device(const Scenario& scenario) {
+  if (!scenario.cpu) throw std::logic_error("a node without accelerators needs a known CPU");
+  const Cpu& part = *scenario.cpu;
+  const ComputeProfile standard = socket_profile();
+  Device device;
+  device.is_cpu = true;
+  // The catalogue knows a socket's fp32 rate only; narrower formats gain nothing on most of them.
+  device.peak = device.peak_fp32 = device.peak_attention = part.peak_fp32;
+  take_profile(device, scenario.compute ? *scenario.compute : standard, Precision::fp32, part.memory_bandwidth);
+  device.memory = scenario.node->memory / std::max(scenario.node->cpu_count, 1);
+  device.maximum = part.tdp;
+  device.idle = part.tdp * kIdleShareSocket;
+  return device;
+}
+
+}  // namespace
+
+Device device_of(const Scenario& scenario) {
+  return scenario.accelerator ? accelerator_device(scenario) : socket_device(scenario);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "hardware-catalog/parts.hpp"
+#include "models/scenario/scenario.hpp"
+#include "models/workload/operators.hpp"
+
+namespace stepcast {
+
+/// What the operator cost functions need of one training device: an accelerator, or a CPU socket.
+struct Device {
+  FlopsPerSecond peak;            ///< dense, in the scenario's precision
+  FlopsPerSecond peak_fp32;       ///< for work that is not in the matrix unit's format
+  FlopsPerSecond peak_attention;  ///< of the format that attention runs in: 16 bit when the products are in 8 or 4
+  double gemm_share = 0;          ///< sustained share of the peak
+  double gemm_k_overhead = 0;     ///< k0: columns of k that a tile's start-up and write-back cost
+  double gemm_tail_flops = 0;     ///< c·SM·128²: output elements lost at the tail of a product
+  Seconds kernel_floor;
+  BytesPerSecond memory_bandwidth;  ///< of the memory-bound operators: already × share
+  double attention_forward_share = 0, attention_backward_ratio = 1, attention_half_sequence = 0;
+  double attention_head64_factor = 1;
+  double unfused_attention_gemm_share = 1;
+  double convolution_share = 0;
+  Bytes memory;         ///< usable
+  Watts idle, maximum;  ///< of the device
+  bool is_cpu = false;
+};
+
+/// The device of a scenario: the accelerator with its family's compute profile, or one CPU socket. Throws
+/// std::logic_error when the scenario is not a resolved one (no profile; a precision that the part does not have).
+Device device_of(const Scenario& scenario);
+
+/// Time of one operator on a device, without the host's launch cost (docs/models/compute.md has every formula with its
+/// source).
+Seconds operator_time(const Operator& op, const Device& device);
+
+/// Time of the optimizer step over the parameters that one device updates.
+Seconds optimizer_time(double parameters, double bytes_per_parameter, const Device& device);
+
+}  // namespace stepcast

@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+
+#include "models/workload/model.hpp"
+
+namespace stepcast {
+namespace {
+
+void check_attention(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
+  if (shape.head_dim == 0 && shape.hidden % shape.heads != 0)
+    d.error(at + "/heads", fmt::format("{} heads do not divide hidden {}", shape.heads, shape.hidden),
+            "give head_dim, or heads that divide hidden");
+  if (shape.heads % shape.kv() != 0)
+    d.error(at + "/kv_heads", fmt::format("{} kv_heads do not divide {} heads", shape.kv(), shape.heads));
+}
+
+void check_experts(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
+  if (shape.experts == 0) {
+    if (shape.top_k > 0 || shape.moe_ffn_hidden > 0 || shape.shared_expert_ffn > 0 || shape.dense_layers > 0)
+      d.error(at + "/experts", "found settings of a mixture of experts, expected experts of at least 1");
+    return;
+  }
+  if (shape.top_k < 1 || shape.top_k > shape.experts)
+    d.error(at + "/top_k", fmt::format("found {}, expected 1 to {} (experts)", shape.top_k, shape.experts));
+  if (shape.dense_layers > shape.layers)
+    d.error(at + "/dense_layers", fmt::format("found {}, more than the {} layers", shape.dense_layers, shape.layers));
+}
+
+void check_transformer(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
+  // A shape with a missing size has been reported by its field table.
+  if (shape.layers < 1 || shape.hidden < 1 || shape.heads < 1 || shape.vocab < 1 || shape.ffn_hidden < 1) return;
+  check_attention(shape, at, d);
+  check_experts(shape, at, d);
+  if (shape.positions == PositionKind::learned && shape.max_positions == 0)
+    d.error(at + "/max_positions", "missing: learned positions need the rows of their table");
+}
+
+void check_row(const CnnLayer& row, const std::string& at, Diagnostics& d) {
+  if (row.groups < 1 || row.in_channels % row.groups != 0 || row.out_channels % row.groups != 0)
+    d.error(at + "/groups",
+            fmt::format("{} groups do not divide {} and {} channels", row.groups, row.in_channels, row.out_channels));
+  const bool pools = row.kind == CnnLayerKind::pool || row.kind == CnnLayerKind::global_pool;
+  if (pools && row.in_channels != row.out_channels)
+    d.error(at + "/out_channels",
+            fmt::format("found {}, expected {} (pooling keeps the channels)", row.out_channels, row.in_channels));
+  if (row.kind == CnnLayerKind::fully_connected && (row.height != 1 || row.width != 1))
+    d.error(at + "/height", "a fully connected row takes 1 x 1 input; put the sizes into in_channels");
+}
+
+}  // namespace
+
+void check_model(const Model& model, const std::string& pointer, Diagnostics& d) {
+  const bool wants_cnn = model.family == ModelFamily::cnn;
+  if (wants_cnn != model.cnn.has_value() || wants_cnn == model.transformer.has_value()) {
+    const std::string_view wanted = wants_cnn ? "cnn" : "transformer";
+    return d.error(child_pointer(pointer, wanted),
+                   fmt::format("a model of family {} has a \"{}\" and no other shape", name_of(model.family), wanted));
+  }
+  if (model.transformer) {
+    check_transformer(*model.transformer, pointer + "/transformer", d);
+    if (model.default_seq_len < 1)
+      d.error(pointer + "/default_seq_len", "missing: a transformer has a sequence length of at least 1");
+    return;
+  }
+  const std::vector<CnnLayer>& rows = model.cnn->layers;
+  if (rows.empty()) d.error(pointer + "/cnn/layers", "found no rows, expected at least one");
+  for (std::size_t i = 0; i < rows.size(); ++i) check_row(rows[i], fmt::format("{}/cnn/layers/{}", pointer, i), d);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,125 @@
+#include "models/workload/steps.hpp"
+
+// Rows of a CNN for data-parallel training. A convolution is an implicit matrix product (Chetlur et al. 2014, arXiv
+// 1410.0759): m = samples × output pixels, n = output channels, k = input channels × kernel, per group.
+namespace stepcast::workload {
+namespace {
+
+struct Row {
+  double input, output;  ///< elements of one micro-batch
+  double pixels;         ///< samples × output pixels
+  double window;         ///< k of the product
+  double groups;
+  double channels;  ///< n of the product
+};
+
+Row row_of(const CnnLayer& layer, double micro_batch) {
+  const double height = layer.result_height(), width = layer.result_width();
+  const bool whole = layer.kind == CnnLayerKind::global_pool;
+  const double pixels = micro_batch * (whole ? 1.0 : height * width);
+  return {micro_batch * layer.in_channels * layer.height * layer.width,
+          pixels * layer.out_channels,
+          pixels,
+          static_cast<double>(layer.in_channels) / layer.groups * layer.kernel_height * layer.kernel_width,
+          static_cast<double>(layer.groups),
+          static_cast<double>(layer.out_channels) / layer.groups};
+}
+
+bool has_weights(const CnnLayer& layer) {
+  return layer.kind == CnnLayerKind::convolution || layer.kind == CnnLayerKind::fully_connected;
+}
+
+double weights(const CnnLayer& layer) {
+  return static_cast<double>(layer.out_channels) * layer.in_channels / layer.groups * layer.kernel_height *
+         layer.kernel_width;
+}
+
+/// The product of a row in one of its three forms. Its traffic is the tensors themselves: the implicit form never
+/// stores the unfolded windows.
+LayerStep product(std::string_view name, const CnnLayer& layer, const Row& row, double m, double n, double k,
+                  const LayerSharding& sharding) {
+  const OperatorKind kind = layer.kind == CnnLayerKind::convolution ? OperatorKind::convolution : OperatorKind::gemm;
+  LayerStep step = gemm(name, m, n, k, sharding.bytes_per_element, row.groups, kind);
+  step.op.bytes = Bytes((row.input + row.output + weights(layer)) * sharding.bytes_per_element);
+  return step;
+}
+
+void weighted_row(LayerWork& work, const CnnLayer& layer, const Row& row, bool first, const LayerSharding& cuts) {
+  const bool convolves = layer.kind == CnnLayerKind::convolution;
+  work.forward.push_back(
+      product(convolves ? "convolution" : "fully_connected", layer, row, row.pixels, row.channels, row.window, cuts));
+  // Nothing asks for the gradient of the image.
+  if (!first)
+    work.backward_input.push_back(product(convolves ? "convolution_dgrad" : "fully_connected_dgrad", layer, row,
+                                          row.pixels, row.window, row.channels, cuts));
+  work.backward_weight.push_back(product(convolves ? "convolution_wgrad" : "fully_connected_wgrad", layer, row,
+                                         row.window, row.channels, row.pixels, cuts));
+}
+
+/// Streaming operators behind a product, in tensors of the output. Batch norm: statistics read, then read and write;
+/// backward: input and gradient read twice, gradient written. ReLU in place: read and write; backward one more read.
+/// The shortcut: two reads and a write; its gradient is added once more where the branches part.
+void streaming(LayerWork& work, const CnnLayer& layer, const Row& row, const LayerSharding& cuts) {
+  const double tensor = row.output * cuts.bytes_per_element;
+  const bool normalises = layer.kind == CnnLayerKind::convolution && layer.batch_norm;
+  if (normalises) work.forward.push_back(memory("batch_norm", 3 * tensor, cuts));
+  if (layer.residual_add) work.forward.push_back(memory("residual", 3 * tensor, cuts));
+  if (layer.activation) work.forward.push_back(memory("relu", 2 * tensor, cuts));
+
+  std::vector<LayerStep> backward;
+  if (layer.activation) backward.push_back(memory("relu_backward", 3 * tensor, cuts));
+  if (layer.residual_add) backward.push_back(memory("residual_backward", 3 * tensor, cuts));
+  if (normalises) backward.push_back(memory("batch_norm_backward", 5 * tensor, cuts));
+  work.backward_input.insert(work.backward_input.begin(), backward.begin(), backward.end());
+
+  // Kept: what the product gave (for batch norm), and what the row hands on (ReLU works in place).
+  work.activations += Bytes((normalises ? 2 : 1) * tensor);
+}
+
+void pooling(LayerWork& work, const Row& row, const LayerSharding& cuts) {
+  const double bytes = (row.input + row.output) * cuts.bytes_per_element;
+  work.forward.push_back(memory("pool", bytes, cuts));
+  work.backward_input.push_back(memory("pool_backward", bytes, cuts));
+  work.activations += Bytes(row.output * cuts.bytes_per_element);
+}
+
+void loss(LayerWork& work, const Row& row, const LayerSharding& cuts) {
+  const double bytes = 2 * row.output * sizeof(float);
+  work.forward.push_back(memory("loss", bytes, cuts));
+  work.backward_input.insert(work.backward_input.begin(), memory("loss_backward", bytes, cuts));
+}
+
+}  // namespace
+
+LayerWork cnn_work(const CnnShape& shape, int index, double micro_batch, const LayerSharding& cuts) {
+  const CnnLayer& layer = shape.layers.at(static_cast<std::size_t>(index));
+  const Row row = row_of(layer, micro_batch);
+  LayerWork work;
+  if (has_weights(layer)) {
+    weighted_row(work, layer, row, index == 0, cuts);
+    streaming(work, layer, row, cuts);
+  } else {
+    pooling(work, row, cuts);
+  }
+  if (index + 1 == static_cast<int>(shape.layers.size())) loss(work, row, cuts);
+  work.parameters = cnn_parameters(layer);
+  work.activations_selective = work.activations;
+  work.activation_input = Bytes(row.input * cuts.bytes_per_element);
+  work.output = Bytes(row.output * cuts.bytes_per_element);
+  return work;
+}
+
+double cnn_forward_flops(const CnnLayer& layer) {
+  if (!has_weights(layer)) return 0;
+  return 2 * weights(layer) * layer.result_height() * layer.result_width();
+}
+
+double cnn_parameters(const CnnLayer& layer) {
+  if (!has_weights(layer)) return 0;
+  double parameters = weights(layer);
+  if (layer.bias) parameters += layer.out_channels;
+  if (layer.kind == CnnLayerKind::convolution && layer.batch_norm) parameters += 2.0 * layer.out_channels;
+  return parameters;
+}
+
+}  // namespace stepcast::workload

@@ -1,0 +1,86 @@
+#include <algorithm>
+
+#include "models/workload/steps.hpp"
+
+namespace stepcast {
+namespace {
+
+/// FLOPs of one forward pass over a sequence, by part, without sharding: the products' 2·m·n·k.
+struct ForwardFlops {
+  double blocks = 0, attention = 0, output = 0;
+};
+
+double gates(const TransformerShape& shape) { return shape.gated_mlp ? 2 : 1; }
+
+/// Multiply-adds of the MLP of one block for one token.
+double mlp_products(const TransformerShape& shape, int layer) {
+  const double dense = (gates(shape) + 1) * shape.hidden;
+  if (!shape.is_moe(layer)) return dense * shape.ffn_hidden;
+  const double expert = shape.moe_ffn_hidden > 0 ? shape.moe_ffn_hidden : shape.ffn_hidden;
+  return dense * (shape.top_k * expert + shape.shared_expert_ffn) + static_cast<double>(shape.hidden) * shape.experts;
+}
+
+ForwardFlops forward_flops(const TransformerShape& shape, double sequence) {
+  const double query = static_cast<double>(shape.heads) * shape.head_size();
+  const double key = static_cast<double>(shape.kv()) * shape.head_size();
+  const double projections = shape.hidden * (2 * query + 2 * key);
+  ForwardFlops flops;
+  for (int layer = 0; layer < shape.layers; ++layer)
+    flops.blocks += 2 * sequence * (projections + mlp_products(shape, layer));
+  flops.attention = 4 * sequence * sequence * query * shape.layers;
+  const double predicted = sequence * shape.predicted_share;
+  flops.output = 2 * predicted * shape.hidden * shape.vocab;
+  // BERT's masked-token transform, and its pooler on one token.
+  if (shape.pooler_and_heads) flops.output += 2 * (predicted + 1) * shape.hidden * shape.hidden;
+  return flops;
+}
+
+/// Parameters on a single device, with `experts` of every mixture counted.
+double transformer_parameters(const Model& model, double experts) {
+  const TransformerShape& shape = *model.transformer;
+  const LayerSharding whole;
+  const auto count = [&](LayerRole role) { return layer_work(model, role, 0, 1, 1, whole); };
+  double total = count(LayerRole::embedding).parameters + count(LayerRole::output).parameters;
+  const int moe_layers = shape.experts > 0 ? std::max(0, shape.layers - shape.dense_layers) : 0;
+  if (moe_layers < shape.layers) total += (shape.layers - moe_layers) * count(LayerRole::dense_block).parameters;
+  if (moe_layers > 0) {
+    const LayerWork block = count(LayerRole::moe_block);
+    total += moe_layers * (block.parameters + block.expert_parameters * experts / shape.experts);
+  }
+  return total;
+}
+
+double cnn_total(const Model& model) {
+  double total = 0;
+  for (const CnnLayer& row : expanded_layers(model)) total += workload::cnn_parameters(row);
+  return total;
+}
+
+}  // namespace
+
+double parameter_count(const Model& model) {
+  return model.transformer ? transformer_parameters(model, model.transformer->experts) : cnn_total(model);
+}
+
+double active_parameter_count(const Model& model) {
+  return model.transformer ? transformer_parameters(model, model.transformer->top_k) : cnn_total(model);
+}
+
+Flops model_flops_per_sample(const Model& model, int seq_len, ModelFlopsOptions options) {
+  double forward = 0;
+  if (model.transformer) {
+    const ForwardFlops flops = forward_flops(*model.transformer, seq_len);
+    const bool half = options.causal_halved && model.family == ModelFamily::decoder;
+    forward = flops.blocks + flops.attention * (half ? 0.5 : 1.0) + (options.output_layer ? flops.output : 0);
+  } else {
+    for (const CnnLayer& row : expanded_layers(model)) forward += workload::cnn_forward_flops(row);
+  }
+  return Flops(3 * forward);
+}
+
+Flops sc21_flops_per_sample(const TransformerShape& shape, int seq_len) {
+  const double s = seq_len, l = shape.layers, h = shape.hidden, v = shape.vocab;
+  return Flops(96 * s * l * h * h * (1 + s / (6 * h) + v / (16 * l * h)));
+}
+
+}  // namespace stepcast

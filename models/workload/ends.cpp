@@ -1,0 +1,121 @@
+#include "models/workload/steps.hpp"
+
+// The first and last layers of a transformer: embedding; final norm, logits and loss. Both tables are cut by rows of
+// the vocabulary over the tensor-parallel ranks (Narayanan et al. 2021; Megatron-LM's VocabParallelEmbedding and
+// vocab_parallel_cross_entropy).
+namespace stepcast::workload {
+namespace {
+
+double table_parameters(const Cut& cut) { return cut.shape.vocab / cut.tp * cut.hidden; }
+
+double embedding_parameters(const Cut& cut) {
+  const TransformerShape& shape = cut.shape;
+  double parameters = table_parameters(cut) + shape.token_types * cut.hidden;
+  if (shape.positions == PositionKind::learned) parameters += shape.max_positions * cut.hidden;
+  if (!cut.causal) parameters += norm_parameters(shape);
+  return parameters;
+}
+
+/// Pooler, transform with its norm, bias of the vocabulary and next-sentence head (Devlin et al. 2018).
+double bert_head_parameters(const Cut& cut) {
+  const double h = cut.hidden;
+  return (h * h + h) + (h * h + h) + norm_parameters(cut.shape) + cut.shape.vocab / cut.tp + (2 * h + 2);
+}
+
+Linear logits(const Cut& cut) {
+  return {"logits", "logits_dgrad", "logits_wgrad", cut.hidden, cut.shape.vocab / cut.tp};
+}
+Linear transform(const Cut& cut) {
+  return {"mlm_transform", "mlm_transform_dgrad", "mlm_transform_wgrad", cut.hidden, cut.hidden};
+}
+Linear pooler(const Cut& cut) { return {"pooler", "pooler_dgrad", "pooler_wgrad", cut.hidden, cut.hidden}; }
+
+/// Vocabulary-parallel cross-entropy: maximum, own logit and sum of exponentials, each one fp32 a token.
+void loss_reductions(Steps& steps, const Cut& cut, double rows) {
+  if (cut.sharding.tp == 1) return;
+  for (const std::string_view name : {"tp_loss_max", "tp_loss_logit", "tp_loss_sum"})
+    steps.push_back(
+        communicate(name, LayerCommunication::tensor, LayerCollective::all_reduce, Bytes(rows * sizeof(float))));
+}
+
+/// Unfused loss, bytes an element of the logits. Forward: logits in 16 bit read and widened, maximum read, exponentials
+/// read and written, fp32. Backward: softmax read, gradient written in 16 bit.
+double loss_forward_bytes(const Cut& cut) { return cut.element + 4 * sizeof(float); }
+double loss_backward_bytes(const Cut& cut) { return cut.element + sizeof(float); }
+
+void bert_heads(LayerWork& work, const Cut& cut, double rows) {
+  work.forward.push_back(forward_product(transform(cut), rows, cut.element));
+  work.forward.push_back(memory("mlm_activation_norm", 4 * rows * cut.hidden * cut.element, cut.sharding));
+  work.forward.push_back(forward_product(pooler(cut), cut.micro_batch, cut.element));
+  work.activations += Bytes(3 * rows * cut.hidden * cut.element + 2 * cut.micro_batch * cut.hidden * cut.element);
+}
+
+void bert_heads_backward(LayerWork& work, const Cut& cut, double rows) {
+  work.backward_input.push_back(input_gradient(pooler(cut), cut.micro_batch, cut.element));
+  work.backward_input.push_back(memory("mlm_backward", 6 * rows * cut.hidden * cut.element, cut.sharding));
+  work.backward_input.push_back(input_gradient(transform(cut), rows, cut.element));
+  work.backward_weight.push_back(weight_gradient(transform(cut), rows, cut.sharding));
+  work.backward_weight.push_back(weight_gradient(pooler(cut), cut.micro_batch, cut.sharding));
+}
+
+}  // namespace
+
+LayerWork embedding_work(const Cut& cut) {
+  LayerWork work;
+  const double elements = cut.resident * cut.hidden;
+  // Rows of the table read and written, positions added: read, read, write.
+  const double tables =
+      2 + (cut.shape.positions == PositionKind::learned ? 2 : 0) + (cut.shape.token_types > 0 ? 2 : 0);
+  work.forward.push_back(memory("embedding", tables * cut.hidden_tensor().value(), cut.sharding));
+  leave_tensor_region(work.forward, cut);
+  if (cut.shape.dropout > 0)
+    work.forward.push_back(memory("embedding_dropout", 2 * elements * cut.element + elements, cut.sharding));
+  if (!cut.causal) {
+    add_norm(work, cut);  // BERT normalises the sum of its embeddings
+    work.parameters = 0;  // counted below with the tables
+    work.recompute_norm.clear();
+    work.backward_input.push_back(memory("norm_backward", 3 * elements * cut.element, cut.sharding));
+  }
+
+  // Scattered additions into the table's gradient: gradient read, rows read and written.
+  if (cut.sharding.sequence_parallel) enter_tensor_region_backward(work.backward_weight, cut);
+  work.backward_weight.push_back(memory("embedding_wgrad", 3 * cut.hidden_tensor().value(), cut.sharding));
+  work.parameters += embedding_parameters(cut);
+  work.activations += Bytes(cut.mask(elements));
+  work.output = cut.resident_tensor();
+  work.activations_selective = work.activations;
+  return work;
+}
+
+LayerWork output_work(const Cut& cut, ModelFamily family) {
+  LayerWork work;
+  const TransformerShape& shape = cut.shape;
+  const double rows = cut.tokens * shape.predicted_share;
+  const double entries = rows * shape.vocab / cut.tp;
+  if (family == ModelFamily::decoder) add_norm(work, cut);
+  work.recompute_norm.clear();  // only blocks recompute
+  enter_tensor_region(work.forward, cut);
+  if (shape.pooler_and_heads) bert_heads(work, cut, rows);
+  work.forward.push_back(forward_product(logits(cut), rows, cut.element));
+  work.forward.push_back(memory("loss", loss_forward_bytes(cut) * entries, cut.sharding));
+  loss_reductions(work.forward, cut, rows);
+
+  work.backward_input.push_back(memory("loss_backward", loss_backward_bytes(cut) * entries, cut.sharding));
+  regather_input(work.backward_input, cut);
+  work.backward_input.push_back(input_gradient(logits(cut), rows, cut.element));
+  if (shape.pooler_and_heads) bert_heads_backward(work, cut, rows);
+  leave_tensor_region_backward(work.backward_input, cut);
+  if (family == ModelFamily::decoder)
+    work.backward_input.push_back(memory("norm_backward", 3 * cut.resident_tensor().value(), cut.sharding));
+  work.backward_weight.push_back(weight_gradient(logits(cut), rows, cut.sharding));
+
+  (shape.tied_embeddings ? work.tied_parameters : work.parameters) += table_parameters(cut);
+  if (shape.pooler_and_heads) work.parameters += bert_head_parameters(cut);
+  // Input of the logits, and the softmax in fp32 (Korthikanti et al. 2022, section 4.3: 4·s·b·v/t).
+  work.activations += Bytes(cut.resident * shape.predicted_share * cut.hidden * cut.element + entries * sizeof(float));
+  work.activations_selective = work.activations;
+  work.activation_input = cut.resident_tensor();
+  return work;
+}
+
+}  // namespace stepcast::workload

@@ -1,0 +1,56 @@
+#include <stdexcept>
+
+#include "models/workload/steps.hpp"
+
+namespace stepcast {
+namespace {
+
+using workload::Cut;
+
+/// Most steps that one block has, but for ring attention's chunks: one allocation a list.
+void reserve(LayerWork& work, int cp) {
+  const auto chunks = static_cast<std::size_t>(2 * cp);
+  work.forward.reserve(30 + chunks);
+  work.backward_input.reserve(34 + chunks);
+  work.backward_weight.reserve(8);
+  work.recompute_norm.reserve(2);
+}
+
+LayerWork block_work(const Cut& cut, bool moe) {
+  LayerWork work;
+  reserve(work, cut.sharding.cp);
+  workload::add_attention_half(work, cut);
+  moe ? workload::add_moe_half(work, cut) : workload::add_mlp_half(work, cut);
+  moe ? workload::add_moe_backward(work, cut) : workload::add_mlp_backward(work, cut);
+  workload::add_attention_backward(work, cut);
+  work.activations_selective = work.activations - work.freed_attention_core;
+  work.activation_input = cut.resident_tensor();
+  work.output = cut.resident_tensor();
+  return work;
+}
+
+}  // namespace
+
+LayerWork layer_work(const Model& model, LayerRole role, int index, double micro_batch, int seq_len,
+                     const LayerSharding& sharding) {
+  if (role == LayerRole::cnn) {
+    if (!model.cnn) throw std::logic_error("layer_work: the model has no CNN rows");
+    return workload::cnn_work(*model.cnn, index, micro_batch, sharding);
+  }
+  if (!model.transformer) throw std::logic_error("layer_work: the model is no transformer");
+  const Cut cut(*model.transformer, model.family, micro_batch, seq_len, sharding);
+  if (role == LayerRole::embedding) return workload::embedding_work(cut);
+  if (role == LayerRole::output) return workload::output_work(cut, model.family);
+  return block_work(cut, role == LayerRole::moe_block);
+}
+
+const std::vector<CnnLayer>& expanded_layers(const Model& model) {
+  if (!model.cnn) throw std::logic_error("expanded_layers: the model has no CNN rows");
+  return model.cnn->layers;
+}
+
+int layer_count(const Model& model) {
+  return model.transformer ? model.transformer->layers : static_cast<int>(expanded_layers(model).size());
+}
+
+}  // namespace stepcast

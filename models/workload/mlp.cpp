@@ -1,0 +1,241 @@
+#include "models/workload/steps.hpp"
+
+namespace stepcast::workload {
+namespace {
+
+double gates(const TransformerShape& shape) { return shape.gated_mlp ? 2 : 1; }
+
+/// The two products of an MLP of `width` (of one gate) on the device.
+struct Mlp {
+  Linear up, down;
+  double width;
+};
+
+Mlp dense_mlp(const Cut& cut) {
+  const double width = cut.shape.ffn_hidden / cut.tp;
+  return {{"mlp_up", "mlp_up_dgrad", "mlp_up_wgrad", cut.hidden, gates(cut.shape) * width},
+          {"mlp_down", "mlp_down_dgrad", "mlp_down_wgrad", width, cut.hidden},
+          width};
+}
+
+Mlp shared_expert(const Cut& cut) {
+  const double width = cut.shape.shared_expert_ffn / cut.tp;
+  return {{"shared_up", "shared_up_dgrad", "shared_up_wgrad", cut.hidden, gates(cut.shape) * width},
+          {"shared_down", "shared_down_dgrad", "shared_down_wgrad", width, cut.hidden},
+          width};
+}
+
+/// Tensors of the MLP's width through memory. GELU: in, out (backward: in, gradient, result); gated: gate and up in,
+/// out (backward: gate, up and gradient in, two gradients out).
+LayerStep activation(const Cut& cut, double elements) {
+  return memory("activation", (gates(cut.shape) + 1) * elements * cut.element, cut.sharding);
+}
+LayerStep activation_backward(const Cut& cut, double elements) {
+  return memory("activation_backward", (2 * gates(cut.shape) + 1) * elements * cut.element, cut.sharding);
+}
+
+void mlp_forward(Steps& steps, const Cut& cut, const Mlp& mlp) {
+  steps.push_back(forward_product(mlp.up, cut.tokens, cut.element));
+  steps.push_back(activation(cut, cut.tokens * mlp.width));
+  steps.push_back(forward_product(mlp.down, cut.tokens, cut.element));
+}
+
+void mlp_backward(Steps& steps, const Cut& cut, const Mlp& mlp) {
+  steps.push_back(input_gradient(mlp.down, cut.tokens, cut.element));
+  steps.push_back(activation_backward(cut, cut.tokens * mlp.width));
+  regather_input(steps, cut);
+  steps.push_back(input_gradient(mlp.up, cut.tokens, cut.element));
+}
+
+void mlp_weights(Steps& steps, const Cut& cut, const Mlp& mlp) {
+  steps.push_back(weight_gradient(mlp.down, cut.tokens, cut.sharding));
+  steps.push_back(weight_gradient(mlp.up, cut.tokens, cut.sharding));
+}
+
+/// Weights; biases of the column-parallel product are cut with it, those of the row-parallel one are held by all.
+double mlp_parameters(const Cut& cut, const Mlp& mlp) {
+  const double weights = mlp.up.in * mlp.up.out + mlp.down.in * mlp.down.out;
+  return weights + (cut.shape.biases ? mlp.up.out + mlp.down.out : 0);
+}
+
+/// What an MLP keeps beside its input: the activation's input and output.
+Bytes mlp_inside(const Cut& cut, const Mlp& mlp) { return Bytes(cut.tokens * (mlp.up.out + mlp.width) * cut.element); }
+
+// --- Mixture of experts (Lepikhin et al. 2020, arXiv 2006.16668; Fedus et al. 2021, arXiv 2101.03961), with the load
+// even over the experts. Each expert-parallel rank holds experts/ep of them, each cut by tp.
+
+struct Experts {
+  double on_device;  ///< experts held
+  double width;      ///< of one, on the device
+  double rows;       ///< tokens that reach the device's experts, all together
+  double sent;       ///< of its own tokens that the device routes
+  [[nodiscard]] double rows_each() const { return rows / on_device; }
+};
+
+Experts experts_of(const Cut& cut) {
+  const TransformerShape& shape = cut.shape;
+  const double width = (shape.moe_ffn_hidden > 0 ? shape.moe_ffn_hidden : shape.ffn_hidden) / cut.tp;
+  return {static_cast<double>(shape.experts) / cut.sharding.ep, width, cut.tokens * shape.top_k,
+          cut.resident * shape.top_k};
+}
+
+void exchange_tokens(Steps& steps, const Cut& cut, const Experts& experts, std::string_view name) {
+  if (cut.sharding.ep == 1) return;
+  steps.push_back(communicate(name, LayerCommunication::expert, LayerCollective::all_to_all,
+                              Bytes(experts.sent * cut.hidden * cut.element)));
+}
+
+/// Experts cut by tensor parallelism need every rank's tokens (only with sequence parallelism do ranks hold different
+/// ones).
+void over_tensor_ranks(Steps& steps, const Cut& cut, const Experts& experts, std::string_view name,
+                       LayerCollective collective) {
+  if (cut.sharding.tp > 1 && cut.sharding.sequence_parallel)
+    steps.push_back(
+        communicate(name, LayerCommunication::tensor, collective, Bytes(experts.rows * cut.hidden * cut.element)));
+}
+
+/// Tokens copied into the order of their experts, or back: h once and top_k times.
+LayerStep permute(std::string_view name, const Cut& cut) {
+  return memory(name, cut.resident * (1.0 + cut.shape.top_k) * cut.hidden * cut.element, cut.sharding);
+}
+
+/// Received tokens come by sender and are put in order of expert: one more copy.
+void sort_received(Steps& steps, const Cut& cut, const Experts& experts, std::string_view name) {
+  if (cut.sharding.ep > 1 && experts.on_device > 1)
+    steps.push_back(memory(name, 2 * experts.sent * cut.hidden * cut.element, cut.sharding));
+}
+
+LayerStep grouped(std::string_view name, const Cut& cut, const Experts& experts, double n, double k) {
+  LayerStep step = gemm(name, experts.rows_each(), n, k, cut.element, experts.on_device, OperatorKind::grouped_gemm);
+  step.op.rows = experts.rows_each();
+  return step;
+}
+
+LayerStep grouped_weights(std::string_view name, const Cut& cut, const Experts& experts, double in, double out) {
+  LayerStep step =
+      weight_gradient(name, in, out, experts.rows_each(), cut.sharding, experts.on_device, OperatorKind::grouped_gemm);
+  step.op.rows = experts.rows_each();
+  return step;
+}
+
+void moe_forward(Steps& steps, const Cut& cut, const Experts& experts) {
+  const double up = gates(cut.shape) * experts.width;
+  steps.push_back(gemm("router", cut.resident, cut.shape.experts, cut.hidden, cut.element));
+  steps.push_back(memory("router_top_k", 2 * cut.resident * cut.shape.experts * sizeof(float), cut.sharding));
+  steps.push_back(permute("permute", cut));
+  exchange_tokens(steps, cut, experts, "ep_dispatch");
+  over_tensor_ranks(steps, cut, experts, "tp_all_gather", LayerCollective::all_gather);
+  sort_received(steps, cut, experts, "expert_sort");
+  steps.push_back(grouped("expert_up", cut, experts, up, cut.hidden));
+  steps.push_back(activation(cut, experts.rows * experts.width));
+  steps.push_back(grouped("expert_down", cut, experts, cut.hidden, experts.width));
+  sort_received(steps, cut, experts, "expert_unsort");
+  over_tensor_ranks(steps, cut, experts, "tp_reduce_scatter", LayerCollective::reduce_scatter);
+  exchange_tokens(steps, cut, experts, "ep_combine");
+  steps.push_back(permute("unpermute", cut));
+}
+
+void moe_backward(Steps& steps, const Cut& cut, const Experts& experts) {
+  const double up = gates(cut.shape) * experts.width;
+  steps.push_back(permute("unpermute_backward", cut));
+  exchange_tokens(steps, cut, experts, "ep_combine_backward");
+  over_tensor_ranks(steps, cut, experts, "tp_all_gather", LayerCollective::all_gather);
+  sort_received(steps, cut, experts, "expert_unsort_backward");
+  steps.push_back(grouped("expert_down_dgrad", cut, experts, experts.width, cut.hidden));
+  steps.push_back(activation_backward(cut, experts.rows * experts.width));
+  steps.push_back(grouped("expert_up_dgrad", cut, experts, cut.hidden, up));
+  sort_received(steps, cut, experts, "expert_sort_backward");
+  over_tensor_ranks(steps, cut, experts, "tp_reduce_scatter", LayerCollective::reduce_scatter);
+  exchange_tokens(steps, cut, experts, "ep_dispatch_backward");
+  steps.push_back(permute("permute_backward", cut));
+  steps.push_back(memory("router_backward", 2 * cut.resident * cut.shape.experts * sizeof(float), cut.sharding));
+  steps.push_back(gemm("router_dgrad", cut.resident, cut.hidden, cut.shape.experts, cut.element));
+}
+
+void count_experts(LayerWork& work, const Cut& cut, const Experts& experts) {
+  const double up = gates(cut.shape) * experts.width;
+  work.parameters += cut.hidden * cut.shape.experts;
+  work.expert_parameters += experts.on_device * cut.hidden * (up + experts.width);
+  if (cut.shape.biases) work.expert_parameters += experts.on_device * (up + cut.hidden);
+  const double routed = cut.resident * cut.shape.experts * sizeof(float);
+  // Inputs of the experts, activation's input and output, and the experts' results, which the gates' gradient needs.
+  const double rows = experts.rows * (cut.hidden + up + experts.width) + experts.sent * cut.hidden;
+  const Bytes kept(routed + rows * cut.element);
+  work.activations += kept;
+  work.freed_moe += kept;
+}
+
+}  // namespace
+
+void add_mlp_half(LayerWork& work, const Cut& cut) {
+  const Mlp mlp = dense_mlp(cut);
+  add_norm(work, cut);
+  const auto begin = static_cast<std::ptrdiff_t>(work.forward.size());
+  enter_tensor_region(work.forward, cut);
+  mlp_forward(work.forward, cut, mlp);
+  leave_tensor_region(work.forward, cut);
+  work.recompute_mlp.assign(work.forward.begin() + begin, work.forward.end());
+  add_residual(work, cut);
+
+  work.parameters += mlp_parameters(cut, mlp);
+  work.activations += cut.resident_tensor() + mlp_inside(cut, mlp);
+  work.freed_mlp = mlp_inside(cut, mlp);
+  work.freed_norm += cut.resident_tensor();
+}
+
+void add_mlp_backward(LayerWork& work, const Cut& cut) {
+  const Mlp mlp = dense_mlp(cut);
+  add_residual_backward(work, cut);
+  enter_tensor_region_backward(work.backward_input, cut);
+  mlp_backward(work.backward_input, cut, mlp);
+  leave_tensor_region_backward(work.backward_input, cut);
+  add_norm_backward(work, cut);
+  mlp_weights(work.backward_weight, cut, mlp);
+}
+
+void add_moe_half(LayerWork& work, const Cut& cut) {
+  const Experts experts = experts_of(cut);
+  add_norm(work, cut);
+  const auto begin = static_cast<std::ptrdiff_t>(work.forward.size());
+  moe_forward(work.forward, cut, experts);
+  if (cut.shape.shared_expert_ffn > 0) {
+    const Mlp shared = shared_expert(cut);
+    enter_tensor_region(work.forward, cut);
+    mlp_forward(work.forward, cut, shared);
+    if (cut.sharding.sequence_parallel) leave_tensor_region(work.forward, cut);
+    work.parameters += mlp_parameters(cut, shared);
+    work.activations += mlp_inside(cut, shared);
+    work.freed_moe += mlp_inside(cut, shared);
+  }
+  // Without sequence parallelism one all-reduce sums the partial results of routed and shared experts.
+  if (!cut.sharding.sequence_parallel) leave_tensor_region(work.forward, cut);
+  work.recompute_moe.assign(work.forward.begin() + begin, work.forward.end());
+  add_residual(work, cut);
+
+  count_experts(work, cut, experts);
+  work.activations += cut.resident_tensor();
+  work.freed_norm += cut.resident_tensor();
+}
+
+void add_moe_backward(LayerWork& work, const Cut& cut) {
+  const Experts experts = experts_of(cut);
+  const double up = gates(cut.shape) * experts.width;
+  add_residual_backward(work, cut);
+  if (cut.shape.shared_expert_ffn > 0) {
+    const Mlp shared = shared_expert(cut);
+    enter_tensor_region_backward(work.backward_input, cut);
+    mlp_backward(work.backward_input, cut, shared);
+    if (cut.sharding.sequence_parallel) leave_tensor_region_backward(work.backward_input, cut);
+    mlp_weights(work.backward_weight, cut, shared);
+  }
+  moe_backward(work.backward_input, cut, experts);
+  if (!cut.sharding.sequence_parallel) leave_tensor_region_backward(work.backward_input, cut);
+  add_norm_backward(work, cut);
+
+  Steps& weights = work.backward_weight;
+  weights.push_back(grouped_weights("expert_down_wgrad", cut, experts, experts.width, cut.hidden));
+  weights.push_back(grouped_weights("expert_up_wgrad", cut, experts, cut.hidden, up));
+  weights.push_back(weight_gradient("router_wgrad", cut.hidden, cut.shape.experts, cut.resident, cut.sharding));
+}
+
+}  // namespace stepcast::workload

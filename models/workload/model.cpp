@@ -1,0 +1,107 @@
+#include "models/workload/model.hpp"
+
+namespace stepcast {
+
+const FieldTable<TransformerShape>& TransformerShape::fields() {
+  using S = TransformerShape;
+  static const FieldTable<S> table = [] {
+    const Rules size{.required = true, .min = 1};
+    const Rules count{.min = 0};
+    FieldTable<S> t("transformer", "A transformer's shape");
+    t.field("layers", &S::layers, "transformer blocks", size)
+        .field("hidden", &S::hidden, "width of the residual stream", size)
+        .field("ffn_hidden", &S::ffn_hidden, "width of the MLP, of one gate of a gated one", size)
+        .field("heads", &S::heads, "attention heads", size)
+        .field("kv_heads", &S::kv_heads, "heads of keys and values; 0: as heads", count)
+        .field("head_dim", &S::head_dim, "size of a head; 0: hidden / heads", count)
+        .field("vocab", &S::vocab, "rows of the embedding table", size)
+        .field("gated_mlp", &S::gated_mlp, "the MLP multiplies by a gate (SwiGLU)")
+        .field("biases", &S::biases, "linear layers and norms have biases")
+        .field("qkv_bias", &S::qkv_bias, "only the QKV projection has a bias")
+        .field("tied_embeddings", &S::tied_embeddings, "the output layer uses the embedding table")
+        .field("positions", &S::positions, "how positions are encoded")
+        .field("norm", &S::norm, "kind of normalisation")
+        .field("max_positions", &S::max_positions, "rows of a learned position table", count)
+        .field("token_types", &S::token_types, "rows of a segment embedding (BERT)", count)
+        .field("pooler_and_heads", &S::pooler_and_heads, "BERT's pooler, masked-token transform and next-sentence head")
+        .field("predicted_share", &S::predicted_share, "share of the tokens that the output layer sees",
+               {.min = 0, .max = 1, .above_min = true})
+        .field("dropout", &S::dropout, "dropout probability; above 0 its masks are stored and applied",
+               {.min = 0, .max = 1})
+        .field("experts", &S::experts, "experts of a mixture-of-experts block; 0: dense", count)
+        .field("top_k", &S::top_k, "experts that one token visits", count)
+        .field("moe_ffn_hidden", &S::moe_ffn_hidden, "width of one expert; 0: as ffn_hidden", count)
+        .field("shared_expert_ffn", &S::shared_expert_ffn, "width of the expert that every token visits; 0: none",
+               count)
+        .field("dense_layers", &S::dense_layers, "first blocks that are dense in a mixture-of-experts model", count);
+    return t;
+  }();
+  return table;
+}
+
+const FieldTable<CnnLayer>& CnnLayer::fields() {
+  using S = CnnLayer;
+  static const FieldTable<S> table = [] {
+    const Rules size{.required = true, .min = 1};
+    const Rules positive{.min = 1};
+    FieldTable<S> t("cnn layer", "One row of a CNN's layer table");
+    t.field("name", &S::name, "name of the row", {.required = true})
+        .field("kind", &S::kind, "what the row computes")
+        .field("in_channels", &S::in_channels, "channels of the input", size)
+        .field("out_channels", &S::out_channels, "channels of the output", size)
+        .field("height", &S::height, "height of the input", size)
+        .field("width", &S::width, "width of the input", size)
+        .field("kernel_height", &S::kernel_height, "height of the kernel or window", positive)
+        .field("kernel_width", &S::kernel_width, "width of the kernel or window", positive)
+        .field("stride", &S::stride, "stride in both directions", positive)
+        .field("out_height", &S::out_height, "height of the output; 0: ceil(height / stride)", {.min = 0})
+        .field("out_width", &S::out_width, "width of the output; 0: ceil(width / stride)", {.min = 0})
+        .field("groups", &S::groups, "groups of a grouped convolution", positive)
+        .field("batch_norm", &S::batch_norm, "a convolution is followed by batch normalisation")
+        .field("activation", &S::activation, "a convolution or fully connected row is followed by an activation")
+        .field("residual_add", &S::residual_add, "a shortcut is added before the activation")
+        .field("bias", &S::bias, "the row has a bias")
+        .field("repeat", &S::repeat, "copies of the row", {.min = 1, .max = 1000});
+    return t;
+  }();
+  return table;
+}
+
+const FieldTable<CnnShape>& CnnShape::fields() {
+  using S = CnnShape;
+  static const FieldTable<S> table = [] {
+    const Rules positive{.min = 1};
+    FieldTable<S> t("cnn", "A CNN as its layer table");
+    t.field("image_height", &S::image_height, "height of an image", positive)
+        .field("image_width", &S::image_width, "width of an image", positive)
+        .field("image_channels", &S::image_channels, "channels of an image", positive)
+        .field("classes", &S::classes, "classes of the last row", positive)
+        .field("layers", &S::layers, "rows in order of execution; parallel branches follow one another",
+               {.required = true});
+    return t;
+  }();
+  return table;
+}
+
+const FieldTable<Model>& Model::fields() {
+  using S = Model;
+  static const FieldTable<S> table = [] {
+    FieldTable<S> t("model", "A model to train");
+    t.field("id", &S::id, "name by which scenarios refer to it")
+        .field("title", &S::title, "name for people")
+        .field("family", &S::family, "kind of model", {.required = true})
+        .field("transformer", &S::transformer, "shape of a decoder or encoder")
+        .field("cnn", &S::cnn, "layer table of a CNN")
+        .field("published_parameters", &S::published_parameters, "parameter count as published, for checking",
+               {.min = 0, .above_min = true})
+        .field("default_seq_len", &S::default_seq_len, "tokens of a sequence; 0 for a CNN", {.min = 0})
+        .field("dataset_samples", &S::dataset_samples, "samples of the usual data set; 0: none", {.min = 0})
+        .field("sample_kB", &S::sample_bytes, "stored size of one sample", {.min = 0})
+        .field("sources", &S::sources, "where each figure comes from")
+        .field("note", &S::note, "what else to know");
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fields/field_table.hpp"
+#include "hardware-catalog/parts.hpp"
+#include "units/quantity.hpp"
+
+namespace stepcast {
+
+enum class ModelFamily { decoder, encoder, cnn };
+template <>
+struct EnumNames<ModelFamily> {
+  static constexpr std::array names{"decoder", "encoder", "cnn"};
+};
+enum class PositionKind { learned, rotary, alibi, none };
+template <>
+struct EnumNames<PositionKind> {
+  static constexpr std::array names{"learned", "rotary", "alibi", "none"};
+};
+enum class NormKind { layer_norm, rms_norm };
+template <>
+struct EnumNames<NormKind> {
+  static constexpr std::array names{"layer_norm", "rms_norm"};
+};
+
+/// A transformer's shape.
+struct TransformerShape {
+  int layers = 0;
+  int hidden = 0;
+  int ffn_hidden = 0;  ///< width of the MLP (of one gate of a gated one)
+  int heads = 0;
+  int kv_heads = 0;  ///< 0: as heads
+  int head_dim = 0;  ///< 0: hidden / heads
+  int vocab = 0;
+  bool gated_mlp = false;
+  bool biases = false;    ///< linear layers have biases
+  bool qkv_bias = false;  ///< only the QKV projection has (Qwen)
+  bool tied_embeddings = false;
+  PositionKind positions = PositionKind::rotary;
+  NormKind norm = NormKind::rms_norm;
+  int max_positions = 0;          ///< rows of a learned position table, and the default sequence length
+  int token_types = 0;            ///< BERT's segment embeddings
+  bool pooler_and_heads = false;  ///< BERT's pooler, MLM transform and NSP head
+  double predicted_share = 1;     ///< share of the tokens that the output layer sees (masked tokens of BERT)
+  double dropout = 0;             ///< >0: dropout masks are stored and applied
+  int experts = 0;                ///< 0: dense
+  int top_k = 0;
+  int moe_ffn_hidden = 0;
+  int shared_expert_ffn = 0;
+  int dense_layers = 0;  ///< first layers that are dense in an MoE model
+  [[nodiscard]] int kv() const { return kv_heads > 0 ? kv_heads : heads; }
+  [[nodiscard]] int head_size() const { return head_dim > 0 ? head_dim : hidden / heads; }
+  [[nodiscard]] bool is_moe(int layer) const { return experts > 0 && layer >= dense_layers; }
+  static const FieldTable<TransformerShape>& fields();
+};
+
+enum class CnnLayerKind { convolution, pool, global_pool, fully_connected };
+template <>
+struct EnumNames<CnnLayerKind> {
+  static constexpr std::array names{"convolution", "pool", "global_pool", "fully_connected"};
+};
+/// One row of a CNN's layer table. Sizes are of the input; `repeat` copies the row (readers put the copies in place of
+/// it, so that a model that was read has one row per layer).
+struct CnnLayer {
+  std::string name;
+  CnnLayerKind kind = CnnLayerKind::convolution;
+  int in_channels = 0, out_channels = 0;
+  int height = 0, width = 0;  ///< of the input
+  int kernel_height = 1, kernel_width = 1, stride = 1;
+  int out_height = 0, out_width = 0;  ///< 0: ceil(input / stride), as "same" padding gives
+  int groups = 1;
+  bool batch_norm = true;
+  bool activation = true;
+  bool residual_add = false;
+  bool bias = false;
+  int repeat = 1;
+  /// Size of the output: as given, or ceil(input / stride).
+  [[nodiscard]] int result_height() const { return out_height > 0 ? out_height : (height + stride - 1) / stride; }
+  [[nodiscard]] int result_width() const { return out_width > 0 ? out_width : (width + stride - 1) / stride; }
+  static const FieldTable<CnnLayer>& fields();
+};
+/// A CNN as the list of its rows in order of execution; parallel branches follow one another.
+struct CnnShape {
+  int image_height = 224, image_width = 224, image_channels = 3;
+  int classes = 1000;
+  std::vector<CnnLayer> layers;
+  static const FieldTable<CnnShape>& fields();
+};
+
+/// A model to train. Presets are JSON files in models/workload/presets/.
+struct Model {
+  std::string id;
+  std::string title;
+  ModelFamily family = ModelFamily::decoder;
+  std::optional<TransformerShape> transformer;
+  std::optional<CnnShape> cnn;
+  std::optional<double> published_parameters;  ///< for the test, with its source
+  int default_seq_len = 0;                     ///< 0 for CNNs
+  double dataset_samples = 0;                  ///< of the usual data set (0: none), for epochs
+  Bytes sample_bytes;                          ///< sample_kB: stored size of one sample, for data loading
+  std::map<std::string, std::string> sources;
+  std::string note;
+  [[nodiscard]] bool is_transformer() const { return transformer.has_value(); }
+  static const FieldTable<Model>& fields();
+};
+
+/// Puts the copies that `repeat` asks for into a CNN's table. Readers call it; a model made in code must.
+void expand_layers(Model& model);
+
+/// Model of a preset id; null with a fault at `pointer` (nearest ids suggested) if unknown.
+std::shared_ptr<const Model> find_model(std::string_view id, const std::string& pointer, Diagnostics& diagnostics);
+/// Ids of all presets, sorted.
+std::vector<std::string> model_ids();
+/// Faults of a model description that is not usable (missing shape, heads that do not divide …), at `pointer`.
+void check_model(const Model& model, const std::string& pointer, Diagnostics& diagnostics);
+
+/// A scenario's `workload.model`: a preset's id (string) or an explicit model (object).
+struct ModelChoice {
+  std::string preset;
+  std::shared_ptr<const Model> described;
+};
+template <>
+struct Codec<ModelChoice> {
+  static void read(ModelChoice& out, const Json& in, const std::string& at, std::string_view key, const Rules& rules,
+                   Diagnostics& d);
+  static Json write(const ModelChoice& v, std::string_view key);
+  static Json schema(std::string_view key, const Rules& rules);
+};
+
+}  // namespace stepcast

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "models/workload/context_method.hpp"
+#include "models/workload/model.hpp"
+
+namespace stepcast {
+
+enum class OperatorKind { gemm, grouped_gemm, attention, convolution, memory };
+
+/// One kernel launch (or a fixed handful) on one device: what it computes and moves, not yet how long it takes.
+struct Operator {
+  std::string_view name;  ///< static storage: "qkv", "attention", "mlp_up", "norm" …
+  OperatorKind kind = OperatorKind::memory;
+  double m = 0, n = 0,
+         k = 0;      ///< gemm: C[m,n] = A[m,k]·B[k,n]; attention: m = query tokens, n = key tokens, k = head size
+  double batch = 1;  ///< equal products (grouped: experts on the device; attention: sequences × heads on the device)
+  bool causal = false;       ///< attention
+  bool backward = false;     ///< attention: backward kernel (2.5 × forward work fused, 2 × unfused)
+  bool fused = true;         ///< attention: one flash kernel; false: products and softmax one by one over stored scores
+  double rows = 0;           ///< grouped_gemm: tokens of each expert, whichever dimension they are
+  bool fp32_output = false;  ///< gemm that accumulates into fp32 (weight gradients)
+  Flops flops;               ///< executed, causal halves counted as executed by a fused kernel
+  Bytes bytes;               ///< least traffic
+  int kernels = 1;
+};
+
+/// How one layer is cut over devices, for the operators' shapes.
+struct LayerSharding {
+  int tp = 1, cp = 1, ep = 1;
+  ContextMethod context_method = ContextMethod::ring;  ///< how cp > 1 exchanges keys and values
+  bool sequence_parallel = false;
+  bool fused_attention = true;
+  double bytes_per_element = 2;  ///< of activations
+  bool main_gradients_fp32 = false;
+  double memory_passes = 1;  ///< FrameworkProfile::memory_efficiency
+};
+
+/// Communication that a layer's own forward or backward needs inside the model replica.
+enum class LayerCommunication { none, tensor, context, expert };
+enum class LayerCollective { all_reduce, all_gather, reduce_scatter, all_to_all, send_recv };
+
+/// A step of a layer: an operator, or a collective that the next operator waits for. `payload` of a collective is per
+/// rank as NCCL counts it (all_gather: gathered size; reduce_scatter: size before; all_to_all: what a rank holds;
+/// send_recv: what it sends).
+struct LayerStep {
+  Operator op;
+  LayerCommunication communication = LayerCommunication::none;
+  LayerCollective collective = LayerCollective::all_reduce;
+  Bytes payload;
+  /// A collective that runs beside the one operator that follows it; what comes after that operator waits for both
+  /// (the chunks of ring attention; the gather of a weight gradient's input).
+  bool overlappable = false;
+};
+
+/// Work of one layer for one micro-batch on one device.
+struct LayerWork {
+  std::vector<LayerStep> forward;
+  std::vector<LayerStep> backward_input;   ///< input gradients, with everything needed for them
+  std::vector<LayerStep> backward_weight;  ///< weight gradients; may be delayed (zero-bubble)
+  /// Forward steps that `selective`/`modules` recompute: the attention core, and by module.
+  std::vector<LayerStep> recompute_attention_core, recompute_attention, recompute_mlp, recompute_norm, recompute_moe;
+  double parameters = 0;  ///< on this device (sharded by tp), without experts
+  double tied_parameters =
+      0;  ///< the embedding table again, where a tied output layer lies on another stage (not in `parameters`)
+  double expert_parameters = 0;  ///< on this device (sharded by ep and tp)
+  Bytes activations;             ///< kept from forward to backward without recompute
+  Bytes activations_selective;   ///< with the attention core recomputed
+  /// What recomputing one module frees of `activations`. The attention core is part of attention; the others are apart.
+  Bytes freed_attention_core, freed_attention, freed_mlp, freed_norm, freed_moe;
+  Bytes activation_input;  ///< the layer's input alone (kept under full recompute)
+  Bytes output;            ///< what the layer hands to the next (pipeline send), per device after tp/sp/cp
+};
+
+/// Kinds of layers that a pipeline stage can hold.
+enum class LayerRole { embedding, dense_block, moe_block, output, cnn };
+
+/// Work of one layer. `index` picks the row of a CNN's expanded layer table. `micro_batch` in samples.
+/// Formulas in docs/models/workload.md: Korthikanti et al. 2022 for activations, Narayanan et al. 2021 (SC21) for
+/// FLOPs.
+LayerWork layer_work(const Model& model, LayerRole role, int index, double micro_batch, int seq_len,
+                     const LayerSharding& sharding);
+
+/// The CNN's rows with repeats expanded.
+const std::vector<CnnLayer>& expanded_layers(const Model& model);
+/// Layers that a pipeline distributes: transformer blocks, or CNN rows.
+int layer_count(const Model& model);
+
+/// Number of trainable parameters of the whole model, exactly (embeddings, norms, biases, heads).
+double parameter_count(const Model& model);
+/// Parameters that one token uses (= all, but top_k of the experts).
+double active_parameter_count(const Model& model);
+
+/// FLOPs of the model per sample for forward and backward (3 × forward) without recomputation.
+struct ModelFlopsOptions {
+  bool causal_halved = true;
+  bool output_layer = true;
+};
+Flops model_flops_per_sample(const Model& model, int seq_len, ModelFlopsOptions options);
+/// The convention of Narayanan et al. 2021 (recomputation counted): 96·B·s·l·h²·(1 + s/6h + V/16lh).
+Flops sc21_flops_per_sample(const TransformerShape& shape, int seq_len);
+
+}  // namespace stepcast

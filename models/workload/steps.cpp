@@ -1,0 +1,146 @@
+#include "models/workload/steps.hpp"
+
+#include <algorithm>
+
+namespace stepcast::workload {
+namespace {
+
+LayerStep operation(std::string_view name, OperatorKind kind, double flops, double bytes) {
+  LayerStep step;
+  step.op.name = name;
+  step.op.kind = kind;
+  step.op.flops = Flops(flops);
+  step.op.bytes = Bytes(bytes);
+  return step;
+}
+
+LayerStep product(std::string_view name, OperatorKind kind, double m, double n, double k, double batch, double bytes) {
+  LayerStep step = operation(name, kind, 2 * batch * m * n * k, bytes);
+  step.op.m = m;
+  step.op.n = n;
+  step.op.k = k;
+  step.op.batch = batch;
+  return step;
+}
+
+void tensor_collective(Steps& steps, const Cut& cut, std::string_view name, LayerCollective collective,
+                       bool overlappable = false) {
+  steps.push_back(communicate(name, LayerCommunication::tensor, collective, cut.hidden_tensor(), overlappable));
+}
+
+}  // namespace
+
+Cut::Cut(const TransformerShape& s, ModelFamily family, double batch, int seq_len, const LayerSharding& cuts)
+    : shape(s),
+      sharding(cuts),
+      causal(family == ModelFamily::decoder),
+      micro_batch(batch),
+      sequence(seq_len),
+      local_sequence(sequence / cuts.cp),
+      tokens(batch * local_sequence),
+      resident(cuts.sequence_parallel ? tokens / cuts.tp : tokens),
+      hidden(s.hidden),
+      heads(static_cast<double>(s.heads) / cuts.tp),
+      query(heads * s.head_size()),
+      // With more tensor-parallel ranks than key heads, ranks share a head and each computes it.
+      key(std::max(1.0, static_cast<double>(s.kv()) / cuts.tp) * s.head_size()),
+      tp(cuts.tp),
+      element(cuts.bytes_per_element) {}
+
+LayerStep gemm(std::string_view name, double m, double n, double k, double element, double batch, OperatorKind kind) {
+  return product(name, kind, m, n, k, batch, element * batch * (m * k + k * n + m * n));
+}
+
+LayerStep weight_gradient(std::string_view name, double in, double out, double rows, const LayerSharding& sharding,
+                          double batch, OperatorKind kind) {
+  const double accumulate = sharding.main_gradients_fp32 ? 2 * sizeof(float) : sharding.bytes_per_element;
+  const double inputs = sharding.bytes_per_element * rows * (in + out);
+  LayerStep step = product(name, kind, in, out, rows, batch, batch * (inputs + accumulate * in * out));
+  step.op.fp32_output = sharding.main_gradients_fp32;
+  return step;
+}
+
+LayerStep forward_product(const Linear& linear, double rows, double element) {
+  return gemm(linear.forward, rows, linear.out, linear.in, element);
+}
+
+LayerStep input_gradient(const Linear& linear, double rows, double element) {
+  return gemm(linear.input_gradient, rows, linear.in, linear.out, element);
+}
+
+LayerStep weight_gradient(const Linear& linear, double rows, const LayerSharding& sharding) {
+  return weight_gradient(linear.weight_gradient, linear.in, linear.out, rows, sharding);
+}
+
+LayerStep memory(std::string_view name, double bytes, const LayerSharding& sharding) {
+  return operation(name, OperatorKind::memory, 0, bytes * sharding.memory_passes);
+}
+
+LayerStep communicate(std::string_view name, LayerCommunication over, LayerCollective collective, Bytes payload,
+                      bool overlappable) {
+  LayerStep step;
+  step.op.name = name;
+  step.op.kernels = 0;
+  step.communication = over;
+  step.collective = collective;
+  step.payload = payload;
+  step.overlappable = overlappable;
+  return step;
+}
+
+void enter_tensor_region(Steps& steps, const Cut& cut) {
+  if (cut.sharding.tp > 1 && cut.sharding.sequence_parallel)
+    tensor_collective(steps, cut, "tp_all_gather", LayerCollective::all_gather);
+}
+
+void leave_tensor_region(Steps& steps, const Cut& cut) {
+  if (cut.sharding.tp == 1) return;
+  if (cut.sharding.sequence_parallel) {
+    tensor_collective(steps, cut, "tp_reduce_scatter", LayerCollective::reduce_scatter);
+  } else {
+    tensor_collective(steps, cut, "tp_all_reduce", LayerCollective::all_reduce);
+  }
+}
+
+void enter_tensor_region_backward(Steps& steps, const Cut& cut) { enter_tensor_region(steps, cut); }
+
+void leave_tensor_region_backward(Steps& steps, const Cut& cut) { leave_tensor_region(steps, cut); }
+
+void regather_input(Steps& steps, const Cut& cut) {
+  if (cut.sharding.tp > 1 && cut.sharding.sequence_parallel)
+    tensor_collective(steps, cut, "tp_regather_input", LayerCollective::all_gather, true);
+}
+
+void add_norm(LayerWork& work, const Cut& cut) {
+  work.forward.push_back(memory("norm", 2 * cut.resident_tensor().value(), cut.sharding));
+  work.recompute_norm.push_back(work.forward.back());
+  const double parameters = norm_parameters(cut.shape);
+  work.parameters += parameters;
+  // The norm's input stays; what it hands on is the product's input and is counted there.
+  work.activations += cut.resident_tensor();
+}
+
+void add_residual(LayerWork& work, const Cut& cut) {
+  const double elements = cut.resident * cut.hidden;
+  work.forward.push_back(memory("residual", 3 * elements * cut.element + cut.mask(elements), cut.sharding));
+  work.activations += Bytes(cut.mask(elements));
+}
+
+void add_residual_backward(LayerWork& work, const Cut& cut) {
+  if (cut.shape.dropout == 0) return;  // the gradient passes through
+  const double elements = cut.resident * cut.hidden;
+  work.backward_input.push_back(memory("dropout_backward", 2 * elements * cut.element + elements, cut.sharding));
+}
+
+void add_norm_backward(LayerWork& work, const Cut& cut) {
+  // Reads the input and the gradient, writes the gradient (3); the residual branch's gradient is added to it (3).
+  work.backward_input.push_back(memory("norm_backward", 3 * cut.resident_tensor().value(), cut.sharding));
+  work.backward_input.push_back(memory("residual_backward", 3 * cut.resident_tensor().value(), cut.sharding));
+}
+
+double norm_parameters(const TransformerShape& shape) {
+  const bool shift = shape.norm == NormKind::layer_norm && shape.biases;
+  return (shift ? 2.0 : 1.0) * shape.hidden;
+}
+
+}  // namespace stepcast::workload

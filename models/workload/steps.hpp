@@ -1,0 +1,92 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "models/workload/operators.hpp"
+
+namespace stepcast::workload {
+
+/// What one device holds of one micro-batch in one layer: sizes as doubles, since a cut need not be even.
+struct Cut {
+  Cut(const TransformerShape& shape, ModelFamily family, double micro_batch, int seq_len,
+      const LayerSharding& sharding);
+
+  const TransformerShape& shape;
+  const LayerSharding& sharding;
+  bool causal;
+  double micro_batch;
+  double sequence;        ///< tokens of a sequence
+  double local_sequence;  ///< tokens of it on this device (context parallel)
+  double tokens;          ///< of the micro-batch inside the tensor-parallel regions: b·s/cp
+  double resident;        ///< outside them: tokens/tp with sequence parallelism
+  double hidden;
+  double heads;  ///< query heads on the device
+  double query;  ///< width of Q on the device: heads·d/tp
+  double key;    ///< width of K, and of V: kv_heads·d/tp, never less than one head
+  double tp;
+  double element;  ///< bytes of an activation
+
+  [[nodiscard]] Bytes hidden_tensor() const { return Bytes(tokens * hidden * element); }
+  [[nodiscard]] Bytes resident_tensor() const { return Bytes(resident * hidden * element); }
+  /// Bytes of a dropout mask (one an element) over `elements`, none without dropout.
+  [[nodiscard]] double mask(double elements) const { return shape.dropout > 0 ? elements : 0; }
+};
+
+/// A linear layer's three products, by name. x[tokens, in] · w[in, out].
+struct Linear {
+  std::string_view forward, input_gradient, weight_gradient;
+  double in = 0, out = 0;
+};
+
+/// C[m,n] = A[m,k]·B[k,n], `batch` times: 2·m·n·k FLOPs, and A, B and C once through memory.
+LayerStep gemm(std::string_view name, double m, double n, double k, double element, double batch = 1,
+               OperatorKind kind = OperatorKind::gemm);
+/// dW[in,out] = xᵀ·dy over `rows`; with fp32 main gradients C is read and written in fp32 (accumulated).
+LayerStep weight_gradient(std::string_view name, double in, double out, double rows, const LayerSharding& sharding,
+                          double batch = 1, OperatorKind kind = OperatorKind::gemm);
+LayerStep forward_product(const Linear& linear, double rows, double element);
+LayerStep input_gradient(const Linear& linear, double rows, double element);
+LayerStep weight_gradient(const Linear& linear, double rows, const LayerSharding& sharding);
+/// A streaming kernel over `bytes` of least traffic, times the framework's passes.
+LayerStep memory(std::string_view name, double bytes, const LayerSharding& sharding);
+LayerStep communicate(std::string_view name, LayerCommunication over, LayerCollective collective, Bytes payload,
+                      bool overlappable = false);
+
+using Steps = std::vector<LayerStep>;
+
+/// Collectives of the tensor-parallel regions (Narayanan et al. 2021 §2.3; Korthikanti et al. 2022 §4.2). Without
+/// sequence parallelism a region starts with nothing and ends with an all-reduce; with it, all-gather and
+/// reduce-scatter. The backward pass mirrors both.
+void enter_tensor_region(Steps& steps, const Cut& cut);           ///< forward, before a column-parallel product
+void leave_tensor_region(Steps& steps, const Cut& cut);           ///< forward, after a row-parallel product
+void enter_tensor_region_backward(Steps& steps, const Cut& cut);  ///< before the row-parallel product's gradient
+void leave_tensor_region_backward(Steps& steps, const Cut& cut);  ///< after the column-parallel product's gradient
+/// The saved input gathered again for the column-parallel weight gradient; beside the input gradient that follows.
+void regather_input(Steps& steps, const Cut& cut);
+
+/// The two halves of a block, each from its norm to its residual addition.
+void add_attention_half(LayerWork& work, const Cut& cut);
+void add_attention_backward(LayerWork& work, const Cut& cut);
+void add_mlp_half(LayerWork& work, const Cut& cut);
+void add_mlp_backward(LayerWork& work, const Cut& cut);
+void add_moe_half(LayerWork& work, const Cut& cut);
+void add_moe_backward(LayerWork& work, const Cut& cut);
+
+/// Parts of a half that both kinds share.
+void add_norm(LayerWork& work, const Cut& cut);
+void add_residual(LayerWork& work, const Cut& cut);
+void add_norm_backward(LayerWork& work, const Cut& cut);
+void add_residual_backward(LayerWork& work, const Cut& cut);
+
+LayerWork embedding_work(const Cut& cut);
+LayerWork output_work(const Cut& cut, ModelFamily family);
+LayerWork cnn_work(const CnnShape& shape, int index, double micro_batch, const LayerSharding& sharding);
+
+/// Weights of a norm: scale, and shift where linear layers have biases too.
+double norm_parameters(const TransformerShape& shape);
+/// FLOPs of a CNN row's forward pass for one sample: 2 × multiply-adds of a convolution or fully connected row.
+double cnn_forward_flops(const CnnLayer& row);
+double cnn_parameters(const CnnLayer& row);
+
+}  // namespace stepcast::workload
