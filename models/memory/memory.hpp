@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/parallelism/job.hpp"
+
+namespace stepcast {
+
+/// Peak memory of one device, by what it holds.
+struct MemoryFootprint {
+  Bytes parameters, gradients, optimizer, activations;
+  Bytes buffers;    ///< gradient buckets, gathered parameters, gathered and received activations
+  Bytes workspace;  ///< logits and recomputed layers in use, libraries, communicators, allocator slack
+  [[nodiscard]] Bytes total() const { return parameters + gradients + optimizer + activations + buffers + workspace; }
+};
+
+struct MemoryReport {
+  std::vector<MemoryFootprint> stages;  ///< by pipeline rank
+  int worst_stage = 0;
+  Bytes capacity;  ///< what software sees on the device
+  bool fits = true;
+  std::vector<std::string> advice;  ///< of memory_advice, when it does not fit; memory_of leaves it empty
+};
+
+/// Bytes of one parameter's training state on a device, before sharding.
+struct StateBytes {
+  double parameter = 0, gradient = 0, optimizer = 0;
+};
+/// Mixed precision keeps 16-bit parameters beside fp32 master copies and moments (Rajbhandari et al. 2020,
+/// section 3.1); FSDP keeps the fp32 copy alone and casts what it gathers. Transformers train with Adam, CNNs with SGD
+/// and momentum.
+StateBytes state_bytes(const Scenario& scenario);
+
+/// Memory that a device loses to its libraries before anything is allocated: context and communicators. Profilers of
+/// the framework's allocator do not see it.
+Bytes library_memory(const Job& job);
+
+/// Peak memory by stage: activations count as often as the pipeline schedule has them in flight.
+/// Sources: Korthikanti et al. 2022 (activations), Rajbhandari et al. 2020 (ZeRO states); docs/models/memory.md.
+/// A footprint larger than the device is a result, not an error. Microseconds; the report's advice is apart.
+MemoryReport memory_of(const Job& job);
+
+}  // namespace stepcast
