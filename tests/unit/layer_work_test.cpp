@@ -1,0 +1,249 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "models/workload/operators.hpp"
+
+namespace stepcast {
+namespace {
+
+std::shared_ptr<const Model> preset(std::string_view id) {
+  Diagnostics diagnostics("test");
+  auto model = find_model(id, "", diagnostics);
+  diagnostics.throw_if_faulty();
+  return model;
+}
+
+LayerWork block(std::string_view id, const LayerSharding& sharding, double micro_batch = 1, int seq_len = 2048) {
+  return layer_work(*preset(id), LayerRole::dense_block, 0, micro_batch, seq_len, sharding);
+}
+
+double flops(const std::vector<LayerStep>& steps) {
+  double total = 0;
+  for (const LayerStep& step : steps) total += step.op.flops.value();
+  return total;
+}
+
+const LayerStep& named(const std::vector<LayerStep>& steps, std::string_view name) {
+  const auto found = std::find_if(steps.begin(), steps.end(), [&](const LayerStep& s) { return s.op.name == name; });
+  if (found == steps.end()) throw std::logic_error("no step " + std::string(name));
+  return *found;
+}
+
+/// Collectives over a dimension, in order, as "all_gather:payload".
+std::vector<std::string> collectives(const std::vector<LayerStep>& steps, LayerCommunication over) {
+  static constexpr std::array names{"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv"};
+  std::vector<std::string> out;
+  for (const LayerStep& step : steps)
+    if (step.communication == over)
+      out.push_back(fmt::format("{}:{}{}", names[static_cast<std::size_t>(step.collective)], step.payload.value(),
+                                step.overlappable ? "*" : ""));
+  return out;
+}
+
+// Korthikanti et al. 2022 (arXiv 2205.05198) eq. 1–4 and 6 for the standard block with 16-bit activations and dropout:
+// s·b·h·(34 + 5·a·s/h) alone; s·b·h·(10 + 24/t + 5·a·s/(h·t)) with tensor parallelism; all divided by t with sequence
+// parallelism; without the 5·a·s/h term with the attention core recomputed; 2·s·b·h for the input alone.
+struct KorthikantiCase {
+  const char* model;
+  double h, a;
+  int tp, b;
+};
+class Korthikanti : public testing::TestWithParam<KorthikantiCase> {};
+
+TEST_P(Korthikanti, ActivationsOfTheStandardBlock) {
+  const auto [id, h, a, tp, b] = GetParam();
+  const double s = 2048, sbh = s * b * h, scores = 5 * a * s / h;
+  LayerSharding sharding;
+  sharding.fused_attention = false;
+  EXPECT_DOUBLE_EQ(block(id, sharding, b).activations.value(), sbh * (34 + scores));
+
+  sharding.tp = tp;
+  LayerWork work = block(id, sharding, b);
+  EXPECT_DOUBLE_EQ(work.activations.value(), sbh * (10 + 24.0 / tp + scores / tp));
+  EXPECT_DOUBLE_EQ(work.activations_selective.value(), sbh * (10 + 24.0 / tp));
+  EXPECT_DOUBLE_EQ(work.activation_input.value(), 2 * sbh);
+
+  sharding.sequence_parallel = true;
+  work = block(id, sharding, b);
+  EXPECT_DOUBLE_EQ(work.activations.value(), sbh / tp * (34 + scores));
+  EXPECT_DOUBLE_EQ(work.activations_selective.value(), sbh / tp * 34);
+  EXPECT_DOUBLE_EQ(work.output.value(), 2 * sbh / tp);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Korthikanti,
+                         testing::Values(KorthikantiCase{"gpt3-22b", 6144, 64, 8, 4},
+                                         KorthikantiCase{"gpt3-175b", 12288, 96, 8, 1},
+                                         KorthikantiCase{"turing-530b", 20480, 128, 8, 1}));
+
+// The paper's Figure 7, as percentages of tensor parallelism without recomputation.
+TEST(Activations, SharesOfKorthikantiFigure7) {
+  for (const auto& [id, sequence_parallel, selective, both, full] :
+       std::vector<std::tuple<std::string, double, double, double, double>>{{"gpt3-22b", 66.84, 49.42, 16.18, 7.64},
+                                                                            {"gpt3-175b", 62.04, 56.53, 18.49, 8.71}}) {
+    LayerSharding sharding;
+    sharding.fused_attention = false;
+    sharding.tp = 8;
+    const LayerWork plain = block(id, sharding);
+    const double whole = plain.activations.value() / 100;
+    sharding.sequence_parallel = true;
+    const LayerWork cut = block(id, sharding);
+    EXPECT_NEAR(cut.activations.value() / whole, sequence_parallel, 0.1) << id;
+    EXPECT_NEAR(plain.activations_selective.value() / whole, selective, 0.1) << id;
+    EXPECT_NEAR(cut.activations_selective.value() / whole, both, 0.1) << id;
+    EXPECT_NEAR(plain.activation_input.value() / whole, full, 0.1) << id;
+  }
+}
+
+// Llama 3 8B, one sequence of 8192, 16 bit, flash attention. Per token in bytes: two norm inputs 2·2·4096; input of QKV
+// 2·4096; Q 2·4096, K and V 2·2·1024; attention's output 2·4096; statistics 4·32; input of the MLP 2·4096; gate and up
+// 2·2·14336; product 2·14336. No dropout, so no masks.
+TEST(Activations, GatedGroupedQueryBlockByHand) {
+  const LayerWork work = block("llama3-8b", {}, 1, 8192);
+  const double per_token = 16384 + 8192 + 8192 + 4096 + 8192 + 128 + 8192 + 57344 + 28672;
+  EXPECT_DOUBLE_EQ(work.activations.value(), 8192 * per_token);
+  EXPECT_DOUBLE_EQ(work.freed_mlp.value(), 8192.0 * (57344 + 28672));
+  EXPECT_DOUBLE_EQ(work.freed_attention_core.value(), 8192.0 * 128);
+  EXPECT_DOUBLE_EQ(work.freed_norm.value(), 8192.0 * 16384);
+}
+
+// GPT-3 175B on 8 tensor-parallel ranks: QKV 12288 × 3·12288/8, projection 12288/8 × 12288, MLP 12288 × 49152/8 and
+// back.
+TEST(LayerWork, ShapesOfAShardedBlock) {
+  LayerSharding sharding;
+  sharding.tp = 8;
+  const LayerWork work = block("gpt3-175b", sharding);
+  const auto shape = [&](std::string_view name) {
+    const Operator& op = named(work.forward, name).op;
+    return std::array{op.m, op.n, op.k};
+  };
+  EXPECT_EQ(shape("qkv"), (std::array{2048.0, 4608.0, 12288.0}));
+  EXPECT_EQ(shape("proj"), (std::array{2048.0, 12288.0, 1536.0}));
+  EXPECT_EQ(shape("mlp_up"), (std::array{2048.0, 6144.0, 12288.0}));
+  EXPECT_EQ(shape("mlp_down"), (std::array{2048.0, 12288.0, 6144.0}));
+  EXPECT_EQ(named(work.forward, "attention").op.batch, 12);
+  EXPECT_EQ(named(work.forward, "attention").op.k, 128);
+}
+
+// 24·s·h² of products and, halved by a fused kernel under the mask, 4·s²·h of attention; backward twice the products,
+// and 2.5 × attention.
+TEST(LayerWork, FlopsOfABlockByHand) {
+  const double s = 2048, h = 12288, products = 24 * s * h * h, attention = 4 * s * s * h / 2;
+  const LayerWork work = block("gpt3-175b", {});
+  EXPECT_DOUBLE_EQ(flops(work.forward), products + attention);
+  EXPECT_DOUBLE_EQ(flops(work.backward_input), products + 2.5 * attention);
+  EXPECT_DOUBLE_EQ(flops(work.backward_weight), products);
+
+  LayerSharding unfused;
+  unfused.fused_attention = false;
+  EXPECT_DOUBLE_EQ(flops(block("gpt3-175b", unfused).forward), products + 2 * attention);
+}
+
+TEST(LayerWork, TensorParallelReducesTwiceEachWay) {
+  LayerSharding sharding;
+  sharding.tp = 8;
+  const LayerWork work = block("gpt3-175b", sharding);
+  const std::string reduce = fmt::format("all_reduce:{}", 2.0 * 2048 * 12288);
+  EXPECT_EQ(collectives(work.forward, LayerCommunication::tensor), (std::vector{reduce, reduce}));
+  EXPECT_EQ(collectives(work.backward_input, LayerCommunication::tensor), (std::vector{reduce, reduce}));
+  EXPECT_TRUE(collectives(work.backward_weight, LayerCommunication::tensor).empty());
+}
+
+TEST(LayerWork, SequenceParallelGathersAndScatters) {
+  LayerSharding sharding;
+  sharding.tp = 8;
+  sharding.sequence_parallel = true;
+  const LayerWork work = block("gpt3-175b", sharding);
+  const double bytes = 2.0 * 2048 * 12288;
+  const std::string gather = fmt::format("all_gather:{}", bytes), again = gather + "*",
+                    scatter = fmt::format("reduce_scatter:{}", bytes);
+  EXPECT_EQ(collectives(work.forward, LayerCommunication::tensor), (std::vector{gather, scatter, gather, scatter}));
+  EXPECT_EQ(collectives(work.backward_input, LayerCommunication::tensor),
+            (std::vector{gather, again, scatter, gather, again, scatter}));
+}
+
+// Llama 3 8B cut over 4 context ranks: 2048 tokens each; K and V of one chunk 2·2·2048·1024 bytes.
+TEST(LayerWork, ContextParallelMethods) {
+  LayerSharding sharding;
+  sharding.cp = 4;
+  const double chunk = 2.0 * 2 * 2048 * 1024, whole = flops(block("llama3-8b", {}, 1, 8192).forward);
+  const auto forward = [&](ContextMethod method) {
+    sharding.context_method = method;
+    return block("llama3-8b", sharding, 1, 8192).forward;
+  };
+  const std::string hop = fmt::format("send_recv:{}*", chunk);
+  EXPECT_EQ(collectives(forward(ContextMethod::ring), LayerCommunication::context), (std::vector{hop, hop, hop}));
+  EXPECT_EQ(collectives(forward(ContextMethod::all_gather), LayerCommunication::context),
+            (std::vector{fmt::format("all_gather:{}", 4 * chunk)}));
+  EXPECT_EQ(collectives(forward(ContextMethod::ulysses), LayerCommunication::context).size(), 4U);
+  for (const ContextMethod method : {ContextMethod::ring, ContextMethod::all_gather, ContextMethod::ulysses})
+    EXPECT_NEAR(4 * flops(forward(method)) / whole, 1, 1e-12) << name_of(method);
+}
+
+// Mixtral, 2 sequences of 4096 on 4 expert-parallel ranks: each routes 2·8192 tokens of 4096·2 bytes and computes 2
+// experts of 8192 rows.
+TEST(LayerWork, ExpertsExchangeTokensTwiceEachWay) {
+  LayerSharding sharding;
+  sharding.ep = 4;
+  const LayerWork work = layer_work(*preset("mixtral-8x7b"), LayerRole::moe_block, 0, 2, 4096, sharding);
+  const std::string exchange = fmt::format("all_to_all:{}", 2.0 * 8192 * 4096 * 2);
+  EXPECT_EQ(collectives(work.forward, LayerCommunication::expert), (std::vector{exchange, exchange}));
+  EXPECT_EQ(collectives(work.backward_input, LayerCommunication::expert), (std::vector{exchange, exchange}));
+  const Operator& up = named(work.forward, "expert_up").op;
+  EXPECT_EQ((std::array{up.batch, up.m, up.n, up.k}), (std::array{2.0, 8192.0, 28672.0, 4096.0}));
+  EXPECT_EQ(work.expert_parameters, 2.0 * 3 * 4096 * 14336);
+}
+
+// Logits and their fp32 softmax: 4·s·b·V/t (Korthikanti et al. 2022, section 4.3), with the norm's and the product's
+// inputs.
+TEST(LayerWork, OutputLayerIsCutByVocabulary) {
+  LayerSharding sharding;
+  sharding.tp = 8;
+  const LayerWork work = layer_work(*preset("gpt3-175b"), LayerRole::output, 0, 1, 2048, sharding);
+  EXPECT_EQ(named(work.forward, "logits").op.n, 6400);
+  EXPECT_DOUBLE_EQ(work.activations.value(), 2048 * (4 * 12288 + 4 * 6400.0));
+  EXPECT_EQ(collectives(work.forward, LayerCommunication::tensor),
+            (std::vector<std::string>{"all_reduce:8192", "all_reduce:8192", "all_reduce:8192"}));
+  EXPECT_EQ(work.tied_parameters, 6400.0 * 12288);
+  EXPECT_EQ(work.parameters, 2 * 12288);
+}
+
+TEST(LayerWork, EmbeddingsAreReducedOverTheVocabulary) {
+  LayerSharding sharding;
+  sharding.tp = 8;
+  const LayerWork work = layer_work(*preset("gpt3-175b"), LayerRole::embedding, 0, 1, 2048, sharding);
+  EXPECT_EQ(collectives(work.forward, LayerCommunication::tensor).size(), 1U);
+  EXPECT_EQ(work.parameters, 6400.0 * 12288 + 2048 * 12288);
+}
+
+// ResNet-50's first convolution on 32 images: 112² pixels each, window 3·7·7, 64 channels; no gradient of the image.
+TEST(LayerWork, ConvolutionIsAnImplicitProduct) {
+  const auto model = preset("resnet50");
+  const LayerWork first = layer_work(*model, LayerRole::cnn, 0, 32, 0, {});
+  const Operator& op = named(first.forward, "convolution").op;
+  EXPECT_EQ((std::array{op.m, op.n, op.k}), (std::array{32.0 * 112 * 112, 64.0, 147.0}));
+  EXPECT_EQ(flops(first.backward_input), 0);
+  double forward = 0;
+  for (int row = 0; row < layer_count(*model); ++row)
+    forward += flops(layer_work(*model, LayerRole::cnn, row, 32, 0, {}).forward);
+  EXPECT_NEAR(forward / 32, 8.178e9, 0.005e9);
+}
+
+// timm counts 11.11 M elements of convolution outputs for ResNet-50; each is kept before and after its batch norm. The
+// pools and the last row add 0.2 M + 1 k.
+TEST(LayerWork, ActivationsOfResNet50) {
+  const auto model = preset("resnet50");
+  double bytes = 0;
+  for (int row = 0; row < layer_count(*model); ++row)
+    bytes += layer_work(*model, LayerRole::cnn, row, 1, 0, {}).activations.value();
+  EXPECT_NEAR(bytes / (2 * 2 * 11.11e6), 1, 0.02);
+}
+
+TEST(LayerWork, RefusesARoleThatTheModelLacks) {
+  EXPECT_THROW(layer_work(*preset("gpt2"), LayerRole::cnn, 0, 1, 1024, {}), std::logic_error);
+  EXPECT_THROW(layer_work(*preset("resnet50"), LayerRole::output, 0, 1, 0, {}), std::logic_error);
+}
+
+}  // namespace
+}  // namespace stepcast
