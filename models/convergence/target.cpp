@@ -1,0 +1,28 @@
+#include "models/convergence/target.hpp"
+
+#include <cmath>
+
+namespace stepcast {
+
+namespace {
+
+/// Samples to train, when the scenario states its work in any of the three ways.
+std::optional<double> stated_samples(const Scenario& scenario) {
+  const WorkloadSpec& workload = scenario.spec.workload;
+  if (workload.tokens && scenario.seq_len > 0) return *workload.tokens / scenario.seq_len;
+  if (workload.samples) return *workload.samples;
+  if (workload.epochs && scenario.model->dataset_samples > 0) return *workload.epochs * scenario.model->dataset_samples;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<double> steps_to_train(const Scenario& scenario) {
+  const std::optional<double> samples = stated_samples(scenario);
+  const auto batch = static_cast<double>(scenario.spec.workload.global_batch);
+  if (!samples || batch <= 0) return std::nullopt;
+  // The last step is a whole one.
+  return std::ceil(*samples / batch);
+}
+
+}  // namespace stepcast

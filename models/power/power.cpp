@@ -1,0 +1,133 @@
+#include "models/power/power.hpp"
+
+#include <algorithm>
+
+namespace stepcast {
+
+namespace {
+
+// Devices, as shares of the board limit.
+// Matrix products: 0.96–0.99 of the limit in long compute-bound runs (OPERATORS.md, board power in the runs).
+constexpr double kComputeShare = 0.97;
+// Streaming kernels: 0.5–0.85 (same place), middle.
+constexpr double kMemoryShare = 0.68;
+// Waiting in a collective: at synchronisation POLCA saw power fall to 0.75 (RoBERTa), 0.5 (GPT-NeoX) and to idle
+// (Flan-T5) of the limit (power.json, polca-a100-training; recalled). The large language model's figure.
+constexpr double kCommunicationShare = 0.5;
+// Idle, where the catalogue does not say: median of the boards whose idle power it knows (power.json, idle-*).
+constexpr double kIdleShare = 0.12;
+
+// Processors: idle 0.2–0.35 of full load (power.json, cpu-power-idle), middle.
+constexpr double kCpuIdleShare = 0.275;
+// Beside busy accelerators the host issues kernels and prepares input: half of its limit. Estimated.
+constexpr double kCpuHostShare = 0.5;
+// A server processor that the catalogue does not name: EPYC 7742's limit, as in DGX A100.
+constexpr Watts kUnknownCpu = 225_W;
+// 4 W for each 16 GB of registered DIMM under load (power.json, dram-power, doubtful); half of it idle, estimated.
+constexpr double kWattsPerGigabyte = 4.0 / 16;
+constexpr double kMemoryIdleShare = 0.5;
+// NIC: the line through 16 W at 200 Gb/s and 25 W at 400 Gb/s (power.json, nic-power: ConnectX-6 and -7).
+constexpr double kNicBaseWatts = 7;
+constexpr double kNicWattsPerGigabit = 9.0 / 200;
+// Data-centre NVMe: 5 W idle, 14 W active (storage micron-7450-pro, p4510).
+constexpr Watts kDriveIdle = 5_W;
+constexpr Watts kDriveBusy = 14_W;
+// Fans of an air-cooled eight-GPU server: 0.15 of its power (cooling dgx-air, reported from 0.10 to 0.20).
+constexpr double kFanShare = 0.15;
+// Of a server without accelerators or with few: cooling air-contained-economised.
+constexpr double kFanShareSmall = 0.10;
+// Industry mean PUE of 2024 (sites pue-industry-2024, Uptime Institute).
+constexpr double kDefaultPue = 1.56;
+// Accelerators from which a server counts as dense.
+constexpr int kDenseAccelerators = 8;
+
+double gigabits(BytesPerSecond rate) { return rate.in(1_Gbps); }
+
+struct Draw {
+  Watts idle, busy;
+};
+
+Draw host_processors(const Node& node, const Cpu* cpu) {
+  if (!node.has_accelerators()) return {};  // they are the devices
+  const int sockets = node.cpu_count > 0 ? node.cpu_count : 1;
+  const Watts full = (cpu && cpu->tdp > Watts(0) ? cpu->tdp : kUnknownCpu) * sockets;
+  return {kCpuIdleShare * full, kCpuHostShare * full};
+}
+
+Draw host_of(const Scenario& scenario) {
+  const Node& node = *scenario.node;
+  Draw host = host_processors(node, scenario.cpu);
+  const Watts memory(kWattsPerGigabyte * node.memory.in(1_GiB));
+  host.idle += kMemoryIdleShare * memory;
+  host.busy += memory;
+  for (const Nic& nic : node.nics) {
+    // Adapters draw nearly the same idle.
+    const Watts draw(nic.count * (kNicBaseWatts + kNicWattsPerGigabit * gigabits(nic.bandwidth)));
+    host.idle += draw;
+    host.busy += draw;
+  }
+  const int drives = node.local_storage ? node.local_storage->count : 0;
+  host.idle += drives * kDriveIdle;
+  host.busy += drives * kDriveBusy;
+  return host;
+}
+
+void set_device(PowerModel& power, const Scenario& scenario) {
+  if (scenario.accelerator && scenario.node->has_accelerators()) {
+    const Watts limit = scenario.accelerator->tdp;
+    power.device_idle = scenario.accelerator->idle_power.value_or(kIdleShare * limit);
+    power.device_compute = kComputeShare * limit;
+    power.device_memory = kMemoryShare * limit;
+    power.device_communication = std::max(power.device_idle, kCommunicationShare * limit);
+    return;
+  }
+  const Watts limit = scenario.cpu && scenario.cpu->tdp > Watts(0) ? scenario.cpu->tdp : kUnknownCpu;
+  power.device_idle = kCpuIdleShare * limit;
+  power.device_compute = limit;
+  power.device_memory = limit;  // vector units wait, but every core and the memory controllers are awake
+  power.device_communication = kCommunicationShare * limit;
+}
+
+double fan_share(const Scenario& scenario) {
+  if (scenario.cooling && scenario.cooling->server_fan_share_of_IT_percent)
+    return *scenario.cooling->server_fan_share_of_IT_percent / 100;
+  return scenario.node->accelerator_count >= kDenseAccelerators ? kFanShare : kFanShareSmall;
+}
+
+double pue(const Scenario& scenario) {
+  if (scenario.site && scenario.site->pue) return *scenario.site->pue;
+  const Cooling* cooling = scenario.cooling;
+  if (cooling && cooling->pue_low && cooling->pue_high) return (*cooling->pue_low + *cooling->pue_high) / 2;
+  return kDefaultPue;
+}
+
+}  // namespace
+
+Watts PowerModel::node_at_plug(Watts devices) const {
+  // Fans are part of the IT power that they are a share of.
+  const Watts inside = (devices + host_busy) / (1 - fan_share);
+  const bool known = psu && psu_rating_per_node > Watts(0);
+  const double efficiency = known ? psu->efficiency(inside / psu_rating_per_node) : psu_default_efficiency;
+  return inside / efficiency;
+}
+
+Watts PowerModel::cluster_at_meter(Watts per_device) const {
+  return nodes * pue * node_at_plug(devices_per_node * per_device);
+}
+
+PowerModel power_model(const Scenario& scenario) {
+  PowerModel power;
+  set_device(power, scenario);
+  const Draw host = host_of(scenario);
+  power.host_idle = host.idle;
+  power.host_busy = host.busy;
+  power.fan_share = fan_share(scenario);
+  power.pue = pue(scenario);
+  power.devices_per_node = scenario.devices_per_node();
+  power.nodes = scenario.spec.cluster.nodes;
+  power.psu = scenario.psu;
+  if (scenario.node->psus) power.psu_rating_per_node = scenario.node->psus->rating * scenario.node->psus->count;
+  return power;
+}
+
+}  // namespace stepcast

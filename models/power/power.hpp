@@ -1,0 +1,33 @@
+#pragma once
+
+#include "models/parallelism/job.hpp"
+#include "models/scenario/scenario.hpp"
+
+namespace stepcast {
+
+/// Power of one training device and of its share of a node, from idle to full load. Smallest honest model: linear in
+/// the device's activity between idle and board limit, the host beside it, fans and supply losses on top, PUE last.
+struct PowerModel {
+  Watts device_idle;
+  Watts device_compute;        ///< running matrix products
+  Watts device_memory;         ///< running memory-bound kernels
+  Watts device_communication;  ///< waiting in a collective kernel with nothing else to do
+  Watts host_idle, host_busy;  ///< of one node without devices: processors, memory, NICs, drives
+  double fan_share = 0;        ///< of the node's IT power
+  double pue = 1;
+  int devices_per_node = 1;
+  int nodes = 1;
+  const Psu* psu = nullptr;   ///< null: psu_default_efficiency
+  Watts psu_rating_per_node;  ///< 0: unknown
+  double psu_default_efficiency = 0.94;
+
+  /// Power at the node's plug for a given power of all its devices, host busy.
+  [[nodiscard]] Watts node_at_plug(Watts devices) const;
+  /// Power of the whole cluster at the meter (PUE included) for a mean power per device.
+  [[nodiscard]] Watts cluster_at_meter(Watts per_device) const;
+};
+
+/// The power model of a scenario; figures from the catalogue, what is missing by stated rules (docs/models/power.md).
+PowerModel power_model(const Scenario& scenario);
+
+}  // namespace stepcast
