@@ -62,7 +62,8 @@ class IntervalWalk {
       const Seconds start = std::max(now_, std::min(span.start, cursor));
       if (start < cursor) intervals_.push_back({start, cursor, Activity::communication, blocking});
       cursor = start;
-      before = operation.kind == OperationKind::send_recv ? Activity::bubble : Activity::synchronization;
+      const bool own_group = operation.kind != OperationKind::send_recv && operation.device == device_;
+      before = own_group ? Activity::synchronization : idle_cause();
     }
     if (cursor > now_) intervals_.push_back({now_, cursor, before, -1});
     std::reverse(intervals_.begin() + static_cast<std::ptrdiff_t>(first), intervals_.end());

@@ -1,0 +1,240 @@
+#include "report/svg.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "report/humane.hpp"
+
+namespace stepcast {
+
+namespace {
+
+constexpr double kWidth = 860, kPanelHeight = 250, kLeft = 92, kRight = 28, kTop = 84, kGap = 74, kBottom = 64;
+
+/// Okabe & Ito, "Color Universal Design" (2008), in an order whose neighbours differ in lightness too.
+constexpr std::array kColours{"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"};
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string text(double x, double y, const std::string& content, const char* attributes) {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, attributes, escaped(content));
+}
+
+struct Range {
+  double low = 0, high = 1;
+};
+
+Range range_of(const Chart& chart) {
+  double low = std::numeric_limits<double>::infinity(), high = 0;
+  for (const ChartSeries& series : chart.series)
+    for (const double value : series.values)
+      if (std::isfinite(value) && (value > 0 || chart.scale == ChartScale::linear)) {
+        low = std::min(low, value);
+        high = std::max(high, value);
+      }
+  if (!(high > 0)) return {chart.scale == ChartScale::linear ? 0.0 : 0.1, 1};
+  return {low, high};
+}
+
+/// A step of 1, 2 or 5 times a power of ten that cuts the range into about five.
+double nice_step(double high) {
+  const double magnitude = std::pow(10, std::floor(std::log10(high / 5)));
+  for (const double factor : {1.0, 2.0, 5.0, 10.0})
+    if (high / (magnitude * factor) <= 6) return magnitude * factor;
+  return magnitude * 10;
+}
+
+/// Maps values to heights and lists the ticks.
+class Axis {
+ public:
+  Axis(const Chart& chart, double top, double bottom) : top_(top), bottom_(bottom), scale_(chart.scale) {
+    const Range range = range_of(chart);
+    if (scale_ == ChartScale::linear) {
+      const double step = nice_step(range.high);
+      high_ = step * std::ceil(range.high / step - 1e-9);
+      for (int i = 0; i * step <= high_ * (1 + 1e-9); ++i) ticks_.push_back(i * step);
+      return;
+    }
+    low_ = std::pow(10, std::floor(std::log10(range.low) + 1e-9));
+    high_ = std::pow(10, std::ceil(std::log10(range.high) - 1e-9));
+    if (high_ <= low_) high_ = low_ * 10;
+    for (double tick = low_; tick <= high_ * 1.001; tick *= 10) ticks_.push_back(tick);
+  }
+
+  [[nodiscard]] double y(double value) const {
+    const double share = scale_ == ChartScale::linear ? value / high_ : std::log(value / low_) / std::log(high_ / low_);
+    return bottom_ - share * (bottom_ - top_);
+  }
+  [[nodiscard]] const std::vector<double>& ticks() const { return ticks_; }
+
+ private:
+  double top_, bottom_, low_ = 0, high_ = 1;
+  ChartScale scale_;
+  std::vector<double> ticks_;
+};
+
+std::string marker(std::size_t shape, double x, double y, const char* colour) {
+  switch (shape % 4) {
+    case 0:
+      return fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\"/>\n", x, y, colour);
+    case 1:
+      return fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"7\" height=\"7\" fill=\"{}\"/>\n", x - 3.5, y - 3.5,
+                         colour);
+    case 2:
+      return fmt::format("<path d=\"M{:.1f} {:.1f}l4.5 8h-9z\" fill=\"{}\"/>\n", x, y - 5, colour);
+    default:
+      return fmt::format("<path d=\"M{:.1f} {:.1f}l5 5l-5 5l-5 -5z\" fill=\"{}\"/>\n", x, y - 5, colour);
+  }
+}
+
+/// One panel: axes, grid, marks, legend.
+class Panel {
+ public:
+  Panel(const Drawing& drawing, const Chart& chart, double top)
+      : drawing_(drawing), chart_(chart), top_(top), bottom_(top + kPanelHeight), axis_(chart, top, bottom_) {}
+
+  std::string draw() const {
+    std::string out = grid() + legend();
+    for (std::size_t i = 0; i < chart_.series.size(); ++i) out += chart_.kind == ChartKind::lines ? line(i) : bars(i);
+    return out;
+  }
+
+ private:
+  double slot() const {
+    return (kWidth - kLeft - kRight) / static_cast<double>(std::max<std::size_t>(1, drawing_.positions.size()));
+  }
+  double x(std::size_t position) const { return kLeft + slot() * (static_cast<double>(position) + 0.5); }
+
+  std::string grid() const {
+    std::string out;
+    for (const double tick : axis_.ticks()) {
+      const double y = axis_.y(tick);
+      out += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#d9d9d9\"/>\n", kLeft,
+                         y, kWidth - kRight, y);
+      out += text(kLeft - 8, y + 4, humane_count(tick), "text-anchor=\"end\"");
+    }
+    out += fmt::format("<path d=\"M{:.1f} {:.1f}V{:.1f}H{:.1f}\" fill=\"none\" stroke=\"#333\"/>\n", kLeft, top_,
+                       bottom_, kWidth - kRight);
+    for (std::size_t i = 0; i < drawing_.positions.size(); ++i)
+      out += text(x(i), bottom_ + 18, drawing_.positions[i], "text-anchor=\"middle\"");
+    const double middle = (top_ + bottom_) / 2;
+    out += text(18, middle, chart_.value_label,
+                fmt::format("text-anchor=\"middle\" transform=\"rotate(-90 18 {:.1f})\"", middle).c_str());
+    return out;
+  }
+
+  std::string legend() const {
+    std::string out;
+    double at = kLeft;
+    for (std::size_t i = 0; i < chart_.series.size(); ++i) {
+      const ChartSeries& series = chart_.series[i];
+      const char* colour = kColours[i % kColours.size()];
+      if (chart_.kind == ChartKind::bars) {
+        out += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"12\" height=\"10\" fill=\"{}\"/>\n", at, top_ - 18,
+                           colour);
+      } else {
+        out += fmt::format(
+            "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" stroke-width=\"2\"{}/>\n", at,
+            top_ - 13, at + 22, top_ - 13, colour, series.dashed ? " stroke-dasharray=\"5 4\"" : "");
+        if (!series.dashed) out += marker(i, at + 11, top_ - 13, colour);
+      }
+      out += text(at + 28, top_ - 9, series.name, "");
+      at += 44 + 6.6 * columns_of(series.name);
+    }
+    return out;
+  }
+
+  bool drawable(double value) const {
+    return std::isfinite(value) && (value > 0 || chart_.scale == ChartScale::linear);
+  }
+
+  std::string line(std::size_t index) const {
+    const ChartSeries& series = chart_.series[index];
+    const char* colour = kColours[index % kColours.size()];
+    std::string path, marks;
+    bool drawing = false;
+    for (std::size_t i = 0; i < series.values.size(); ++i) {
+      if (!drawable(series.values[i])) {
+        drawing = false;
+        continue;
+      }
+      const double y = axis_.y(series.values[i]);
+      path += fmt::format("{}{:.1f} {:.1f}", drawing ? "L" : "M", x(i), y);
+      if (!series.dashed) marks += marker(index, x(i), y, colour);
+      drawing = true;
+    }
+    if (path.empty()) return {};
+    return fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"{}/>\n", path, colour,
+                       series.dashed ? " stroke-dasharray=\"5 4\"" : "") +
+           marks;
+  }
+
+  std::string bars(std::size_t index) const {
+    const ChartSeries& series = chart_.series[index];
+    const auto count = static_cast<double>(chart_.series.size());
+    const double width = std::min(46.0, slot() * 0.76 / count);
+    std::string out;
+    for (std::size_t i = 0; i < series.values.size(); ++i) {
+      if (!drawable(series.values[i])) continue;
+      const double left = x(i) + width * (static_cast<double>(index) - count / 2), y = axis_.y(series.values[i]);
+      out += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"/>\n", left, y,
+                         width, std::max(0.0, bottom_ - y), kColours[index % kColours.size()]);
+      out += text(left + width / 2, y - 4, significant(series.values[i]), "text-anchor=\"middle\" font-size=\"10\"");
+    }
+    return out;
+  }
+
+  const Drawing& drawing_;
+  const Chart& chart_;
+  double top_, bottom_;
+  Axis axis_;
+};
+
+}  // namespace
+
+std::string svg(const Drawing& drawing) {
+  const auto panels = static_cast<double>(drawing.panels.size());
+  const double height = kTop + panels * kPanelHeight + std::max(0.0, panels - 1) * kGap + kBottom;
+  std::string out = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
+      "font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#222\">\n",
+      kWidth, height);
+  out += fmt::format("<title>{}</title>\n", escaped(drawing.title));
+  out += fmt::format("<rect width=\"{:.0f}\" height=\"{:.0f}\" fill=\"#fff\"/>\n", kWidth, height);
+  out += text(kLeft, 26, drawing.title, "font-size=\"17\" font-weight=\"bold\"");
+  out += text(kLeft, 45, drawing.subtitle, "fill=\"#555\"");
+  double top = kTop;
+  for (const Chart& chart : drawing.panels) {
+    out += Panel(drawing, chart, top).draw();
+    top += kPanelHeight + kGap;
+  }
+  out += text((kLeft + kWidth - kRight) / 2, height - 18, drawing.position_label, "text-anchor=\"middle\"");
+  return out + "</svg>\n";
+}
+
+}  // namespace stepcast
