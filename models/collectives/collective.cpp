@@ -69,78 +69,110 @@ CollectiveCost tree(Bytes payload, const GroupShape& group, const Members& m, co
   return cost;
 }
 
-/// Fills in the shares that depend on the group and not on the algorithm.
-CollectiveCost placed(CollectiveCost cost, const GroupShape& group, const Interconnect& net) {
-  cost.native_cap *= net.native_share(std::min(group.per_node, group.size));
-  cost.network_cap *= wire_share(group.nodes());
+/// Shares that depend on where the group lies and not on the algorithm.
+struct Placement {
+  double native_share, wire_share;
+};
+
+Placement placement_of(const GroupShape& group, const Interconnect& net) {
+  return {net.native_share(std::min(group.per_node, group.size)), wire_share(group.nodes())};
+}
+
+CollectiveCost placed(CollectiveCost cost, const Placement& placement) {
+  cost.native_cap *= placement.native_share;
+  cost.network_cap *= placement.wire_share;
   return cost;
 }
 
+Seconds transfer(Bytes bytes, BytesPerSecond rate) { return bytes > Bytes(0) ? bytes / rate : Seconds(0); }
+
+Seconds time_on(const CollectiveCost& cost, const Interconnect& net, BytesPerSecond network_rate) {
+  return cost.latency + std::max(transfer(cost.native_bytes, net.native * cost.native_cap),
+                                 transfer(cost.network_bytes, network_rate * cost.network_cap));
+}
+
+/// A cost with its time on idle links, which choices compare.
+struct Timed {
+  CollectiveCost cost;
+  Seconds time;
+};
+
+const Timed& faster(const Timed& a, const Timed& b) { return b.time < a.time ? b : a; }
+
+/// The group and links of one call, worked out once.
+struct Call {
+  const GroupShape& group;
+  const Interconnect& net;
+  Members members;
+  Placement placement;
+  BytesPerSecond network_rate;
+  Call(const GroupShape& g, const Interconnect& n)
+      : group(g), net(n), members(g), placement(placement_of(g, n)), network_rate(n.network_rate(g)) {}
+
+  [[nodiscard]] Timed timed(const CollectiveCost& unplaced) const {
+    const CollectiveCost cost = placed(unplaced, placement);
+    return {cost, time_on(cost, net, network_rate)};
+  }
+};
+
 /// The faster of small-message and bulk protocol.
-template <class Algorithm>
-CollectiveCost best_protocol(const GroupShape& group, const Interconnect& net, Algorithm&& algorithm) {
-  const CollectiveCost small = placed(algorithm(net.small_messages), group, net);
-  const CollectiveCost bulk = placed(algorithm(net.bulk), group, net);
-  return small.alone(net, group) < bulk.alone(net, group) ? small : bulk;
+Timed by_ring(Bytes volume, double passes, const Call& call) {
+  const auto with = [&](const SendProtocol& how) {
+    return call.timed(ring(volume, passes, call.members, call.net, how));
+  };
+  return faster(with(call.net.small_messages), with(call.net.bulk));
 }
 
-CollectiveCost ring_cost(Bytes volume, double passes, const GroupShape& group, const Interconnect& net) {
-  const Members m(group);
-  return best_protocol(group, net, [&](const SendProtocol& how) { return ring(volume, passes, m, net, how); });
+Timed by_tree(Bytes payload, const Call& call) {
+  const auto with = [&](const SendProtocol& how) {
+    return call.timed(tree(payload, call.group, call.members, call.net, how));
+  };
+  return faster(with(call.net.small_messages), with(call.net.bulk));
 }
 
-CollectiveCost tree_cost(Bytes payload, const GroupShape& group, const Interconnect& net) {
-  const Members m(group);
-  return best_protocol(group, net, [&](const SendProtocol& how) { return tree(payload, group, m, net, how); });
-}
-
-CollectiveCost ring_all_reduce(Bytes payload, const GroupShape& group, const Interconnect& net) {
-  return ring_cost(payload * (2.0 * (group.size - 1) / group.size), 2, group, net);
-}
-
-CollectiveCost faster(const CollectiveCost& a, const CollectiveCost& b, const GroupShape& group,
-                      const Interconnect& net) {
-  return b.alone(net, group) < a.alone(net, group) ? b : a;
+Timed ring_all_reduce(Bytes payload, const Call& call) {
+  return by_ring(payload * (2 * (call.members.n - 1) / call.members.n), 2, call);
 }
 
 /// Reduce-scatter in the node, all-reduce of each share across the nodes, all-gather in the node: three calls, one
 /// after another. The phases in the node meet no other traffic, so their time counts as latency around the one that
 /// does.
-CollectiveCost hierarchical_all_reduce(Bytes payload, const GroupShape& group, const Interconnect& net) {
-  const int members = std::min(group.per_node, group.size);
-  if (members == 1 || group.nodes() == 1) return ring_all_reduce(payload, group, net);
-  const GroupShape inside{members, members, group.groups_per_node};
-  const GroupShape across{group.nodes(), 1, group.groups_per_node * members};
-  const Bytes volume = payload * ((members - 1.0) / members);
-  const Seconds phase = ring_cost(volume, 1, inside, net).alone(net, inside);
+CollectiveCost hierarchical_all_reduce(Bytes payload, const Call& call) {
+  const int members = std::min(call.group.per_node, call.group.size);
+  if (members == 1 || call.group.nodes() == 1) return ring_all_reduce(payload, call).cost;
+  const GroupShape inside{members, members, call.group.groups_per_node};
+  const GroupShape across{call.group.nodes(), 1, call.group.groups_per_node * members};
+  const Call in_node(inside, call.net);
+  const Call between(across, call.net);
+  const Seconds phase = by_ring(payload * ((members - 1.0) / members), 1, in_node).time;
   const Bytes share = payload / members;
-  CollectiveCost cost = faster(ring_all_reduce(share, across, net), tree_cost(share, across, net), across, net);
+  CollectiveCost cost = faster(ring_all_reduce(share, between), by_tree(share, between)).cost;
   cost.algorithm = CollectiveAlgorithm::hierarchical;
   cost.latency += 2 * phase;
   return cost;
 }
 
-CollectiveCost all_reduce(Bytes payload, const GroupShape& group, const Interconnect& net,
-                          CollectiveAlgorithm algorithm) {
+CollectiveCost all_reduce(Bytes payload, const Call& call, CollectiveAlgorithm algorithm) {
   switch (algorithm) {
     case CollectiveAlgorithm::ring:
-      return ring_all_reduce(payload, group, net);
+      return ring_all_reduce(payload, call).cost;
     case CollectiveAlgorithm::tree:
-      return tree_cost(payload, group, net);
+      return by_tree(payload, call).cost;
     case CollectiveAlgorithm::hierarchical:
-      return hierarchical_all_reduce(payload, group, net);
+      return hierarchical_all_reduce(payload, call);
     case CollectiveAlgorithm::automatic:
       break;
   }
-  const CollectiveCost by_ring = ring_all_reduce(payload, group, net);
+  const Timed ring = ring_all_reduce(payload, call);
   // Inside one node NCCL's trees are chains, never faster than a ring for a buffer that is cut in pieces.
-  if (group.nodes() == 1) return by_ring;
-  return faster(by_ring, tree_cost(payload, group, net), group, net);
+  if (!call.members.crosses()) return ring.cost;
+  return faster(ring, by_tree(payload, call)).cost;
 }
 
 /// Direct exchange with every peer, one message each.
-CollectiveCost all_to_all(Bytes payload, const GroupShape& group, const Interconnect& net) {
-  const Members m(group);
+CollectiveCost all_to_all(Bytes payload, const Call& call) {
+  const Members& m = call.members;
+  const Interconnect& net = call.net;
   CollectiveCost cost;
   cost.latency = net.launch + (m.p - 1) * net.peer_start;
   cost.native_bytes = payload * ((m.p - 1) / m.n);
@@ -150,15 +182,15 @@ CollectiveCost all_to_all(Bytes payload, const GroupShape& group, const Intercon
   }
   cost.native_cap = net.all_to_all_native_share;
   cost.network_cap = net.all_to_all_share;
-  return placed(cost, group, net);
+  return placed(cost, call.placement);
 }
 
 /// Every rank sends one message to the next rank of the group. Across nodes the rank at a node's edge is the slowest
 /// and stands for all.
-CollectiveCost send_recv(Bytes payload, const GroupShape& group, const Interconnect& net) {
+CollectiveCost send_recv(Bytes payload, const Call& call) {
+  const Interconnect& net = call.net;
   CollectiveCost cost;
-  const Members m(group);
-  if (m.crosses()) {
+  if (call.members.crosses()) {
     cost.latency = net.launch + net.network_launch + net.network_hop;
     cost.network_bytes = payload;
     // One message goes over one NIC, however many the device has.
@@ -168,40 +200,39 @@ CollectiveCost send_recv(Bytes payload, const GroupShape& group, const Interconn
   }
   cost.latency = net.launch + net.native_hop;
   cost.native_bytes = payload;
-  cost.native_cap = net.native_share(group.size);
+  cost.native_cap = call.placement.native_share;
   return cost;
 }
 
-Seconds transfer(Bytes bytes, BytesPerSecond rate) { return bytes > Bytes(0) ? bytes / rate : Seconds(0); }
-
 }  // namespace
 
-Seconds CollectiveCost::alone(const Interconnect& net, const GroupShape& group) const {
-  const Seconds native = transfer(native_bytes, net.native * native_cap);
-  if (network_bytes <= Bytes(0)) return latency + native;
-  const BytesPerSecond own = net.rank_network > BytesPerSecond(0) ? net.rank_network : net.node_network;
+BytesPerSecond Interconnect::network_rate(const GroupShape& group) const {
+  const BytesPerSecond own = rank_network > BytesPerSecond(0) ? rank_network : node_network;
   const double ranks = static_cast<double>(std::min(group.per_node, group.size)) * group.groups_per_node;
-  const BytesPerSecond shared = net.node_network / std::max(1.0, net.uplink_oversubscription);
-  const Seconds network = std::max(transfer(network_bytes, own), transfer(network_bytes * ranks, shared));
-  return latency + std::max(native, network / network_cap);
+  return std::min(own, node_network / (ranks * std::max(1.0, uplink_oversubscription)));
+}
+
+Seconds CollectiveCost::alone(const Interconnect& net, const GroupShape& group) const {
+  return time_on(*this, net, net.network_rate(group));
 }
 
 CollectiveCost collective_cost(CollectiveKind kind, Bytes payload, const GroupShape& group,
                                const Interconnect& interconnect, CollectiveAlgorithm algorithm) {
   if (group.size <= 1 || payload <= Bytes(0)) return {};
-  const Bytes forwarded = payload * ((group.size - 1.0) / group.size);
+  const Call call(group, interconnect);
+  const Bytes forwarded = payload * ((call.members.n - 1) / call.members.n);
   switch (kind) {
     case CollectiveKind::all_reduce:
-      return all_reduce(payload, group, interconnect, algorithm);
+      return all_reduce(payload, call, algorithm);
     case CollectiveKind::all_gather:
     case CollectiveKind::reduce_scatter:
-      return ring_cost(forwarded, 1, group, interconnect);
+      return by_ring(forwarded, 1, call).cost;
     case CollectiveKind::broadcast:
-      return ring_cost(payload, 1, group, interconnect);
+      return by_ring(payload, 1, call).cost;
     case CollectiveKind::all_to_all:
-      return all_to_all(payload, group, interconnect);
+      return all_to_all(payload, call);
     case CollectiveKind::send_recv:
-      return send_recv(payload, group, interconnect);
+      return send_recv(payload, call);
   }
   return {};
 }

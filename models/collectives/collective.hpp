@@ -63,6 +63,9 @@ struct Interconnect {
   /// in a mesh. Larger groups use the last entry.
   std::array<double, 17> native_share_by_ranks = every_share_one();
   [[nodiscard]] double native_share(int ranks) const;
+  /// What one rank of a group gets of the network while all `groups_per_node` groups of its node communicate: its own
+  /// NICs, or its part of the node's NICs and up-link.
+  [[nodiscard]] BytesPerSecond network_rate(const GroupShape& group) const;
 
  private:
   static constexpr std::array<double, 17> every_share_one() {
