@@ -1,0 +1,120 @@
+#include "models/memory/advice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "fields/json_text.hpp"
+#include "models/memory/memory.hpp"
+
+namespace stepcast {
+
+namespace {
+
+constexpr std::size_t kMostAdvice = 5;
+
+/// One setting of the strategy and what to try for it.
+struct Setting {
+  std::string key;
+  Json value;
+};
+using Change = std::vector<Setting>;
+
+std::string words(const Change& change) {
+  std::string text;
+  for (const Setting& setting : change)
+    text += fmt::format("{}strategy.{} = {}", text.empty() ? "" : ", ", setting.key, setting.value.dump());
+  return text;
+}
+
+void recomputation(std::vector<Change>& changes, const Scenario& scenario) {
+  if (!scenario.model->is_transformer()) return;
+  const Recompute now = scenario.spec.strategy.recompute;
+  if (now == Recompute::none) changes.push_back({{"recompute", "selective"}});
+  if (now != Recompute::full) changes.push_back({{"recompute", "full"}});
+}
+
+void shardings(std::vector<Change>& changes, const Scenario& scenario) {
+  for (const std::string& name : scenario.framework->shardings)
+    if (name != name_of(scenario.sharding)) changes.push_back({{"sharding", name}});
+}
+
+void degrees(std::vector<Change>& changes, const Scenario& scenario) {
+  const Degrees& now = scenario.degrees;
+  if (scenario.framework->tensor_parallel)
+    for (int tp = 2 * now.tp; tp <= scenario.devices_per_node(); tp *= 2) changes.push_back({{"tensor_parallel", tp}});
+  if (scenario.framework->pipeline_parallel)
+    for (int pp = 2 * now.pp; pp <= std::min(8 * now.pp, scenario.devices()); pp *= 2)
+      changes.push_back({{"pipeline_parallel", pp}});
+}
+
+void micro_batches(std::vector<Change>& changes, const Scenario& scenario) {
+  for (long size = scenario.degrees.micro_batch / 2; size >= 1; size /= 2) changes.push_back({{"micro_batch", size}});
+}
+
+std::vector<Change> single_changes(const Scenario& scenario) {
+  std::vector<Change> changes;
+  recomputation(changes, scenario);
+  shardings(changes, scenario);
+  micro_batches(changes, scenario);
+  degrees(changes, scenario);
+  return changes;
+}
+
+std::vector<Change> pairs_of(const std::vector<Change>& singles) {
+  std::vector<Change> pairs;
+  for (std::size_t i = 0; i < singles.size(); ++i)
+    for (std::size_t j = i + 1; j < singles.size(); ++j)
+      if (singles[i].front().key != singles[j].front().key) pairs.push_back({singles[i].front(), singles[j].front()});
+  return pairs;
+}
+
+/// The scenario's document with a change in it. What the scenario derived from the old degrees is left to be derived
+/// anew.
+Json changed(Json document, const Change& change) {
+  Json& strategy = document["strategy"];
+  for (const char* derived : {"data_parallel", "stage_layers", "hsdp_shard_size"}) strategy.erase(derived);
+  for (const Setting& setting : change) strategy[setting.key] = setting.value;
+  if (strategy.value("recompute", "") != "modules") strategy.erase("recompute_modules");
+  return document;
+}
+
+struct Tried {
+  Change change;
+  Bytes peak, capacity;
+};
+
+/// Tries changes and keeps those that are legal and fit.
+std::vector<Tried> fitting(const std::vector<Change>& changes, const Json& document, const Catalog& catalog) {
+  std::vector<Tried> kept;
+  for (const Change& change : changes) {
+    try {
+      const Scenario scenario = resolve(changed(document, change), "advice", {}, catalog);
+      const MemoryReport report = memory_of(lower(scenario));
+      if (report.fits)
+        kept.push_back({change, report.stages[static_cast<std::size_t>(report.worst_stage)].total(), report.capacity});
+    } catch (const InputError&) {
+      // Not a legal scenario, so no advice.
+    }
+  }
+  return kept;
+}
+
+}  // namespace
+
+std::vector<std::string> memory_advice(const Scenario& scenario, const Catalog& catalog) {
+  const Json document = to_json(scenario);
+  const std::vector<Change> singles = single_changes(scenario);
+  std::vector<Tried> tried = fitting(singles, document, catalog);
+  if (tried.empty()) tried = fitting(pairs_of(singles), document, catalog);
+  std::stable_sort(tried.begin(), tried.end(), [](const Tried& a, const Tried& b) { return a.peak < b.peak; });
+  std::vector<std::string> advice;
+  for (const Tried& one : tried) {
+    if (advice.size() == kMostAdvice) break;
+    advice.push_back(
+        fmt::format("{}: {:.1f} of {:.1f} GiB", words(one.change), one.peak.in(1_GiB), one.capacity.in(1_GiB)));
+  }
+  return advice;
+}
+
+}  // namespace stepcast
