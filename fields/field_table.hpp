@@ -26,7 +26,7 @@ struct Rules {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
   bool above_min = false;  ///< the minimum itself is excluded
-  std::string refers_to;   ///< catalogue kind whose id the string is; checked when the scenario is resolved
+  std::string refers_to{};  ///< catalogue kind whose id the string is; checked when the scenario is resolved
 };
 
 /// Names of an enum's values, in order of their declaration: specialise with `static constexpr std::array names{…}`
@@ -291,6 +291,21 @@ class FieldTable {
     };
     entry.write = [key, member](const T& v) { return Codec<M>::write(v.*member, key); };
     entries_.push_back(std::move(entry));
+    return *this;
+  }
+
+  /// Adds the fields of a described member as if they were T's own: in JSON they stand beside T's, not in an object
+  /// below.
+  template <Described M>
+  FieldTable& fields_of(M T::*member) {
+    for (const auto& inner : M::fields().entries()) {
+      Entry entry{inner.key, inner.doc, inner.rules, {}, {}, inner.schema};
+      entry.read = [member, read = inner.read](T& out, const Json& in, const std::string& at, Diagnostics& d) {
+        read(out.*member, in, at, d);
+      };
+      entry.write = [member, write = inner.write](const T& v) { return write(v.*member); };
+      entries_.push_back(std::move(entry));
+    }
     return *this;
   }
 

@@ -1,0 +1,244 @@
+#include "hardware-catalog/catalog.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <tuple>
+
+#include "hardware-catalog/catalog_location.hpp"
+#include "hardware-catalog/part_kinds.hpp"
+
+namespace stepcast {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+template <class T>
+using Entries = std::map<std::string, std::unique_ptr<T>, std::less<>>;
+
+/// An id is a file's name, so it must not lead out of the folder.
+bool is_id(std::string_view id) {
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == '.' || c == '+';
+  };
+  return !id.empty() && id.front() != '.' && id.size() <= 200 && std::all_of(id.begin(), id.end(), allowed);
+}
+
+Json read_entry(const fs::path& file) {
+  Diagnostics diagnostics(file.string());
+  Json document = read_json(file, diagnostics);
+  diagnostics.throw_if_faulty();
+  return document;
+}
+
+class Fnv1a {
+ public:
+  void add(std::string_view text) {
+    for (const char c : text) add_byte(static_cast<unsigned char>(c));
+    add_byte(0);
+  }
+  [[nodiscard]] std::string hex() const { return fmt::format("{:016x}", hash_); }
+
+ private:
+  void add_byte(unsigned char byte) { hash_ = (hash_ ^ byte) * 0x100000001b3U; }
+  std::uint64_t hash_ = 0xcbf29ce484222325U;
+};
+
+}  // namespace
+
+struct Catalog::Impl {
+  std::vector<fs::path> directories;
+  std::mutex mutex;
+  std::tuple<Entries<Accelerator>, Entries<Cpu>, Entries<Node>, Entries<LinkPart>, Entries<SwitchPart>,
+             Entries<StoragePart>, Entries<Psu>, Entries<Cooling>, Entries<Site>, Entries<ComputeProfile>,
+             Entries<ReliabilityRecord>, Entries<PowerRecord>>
+      entries;
+  std::map<std::pair<std::string, std::string>, std::string> contents;  ///< of the entries read, by kind and id
+
+  [[nodiscard]] fs::path file_of(std::string_view kind, std::string_view id) const {
+    if (!is_id(id)) return {};
+    for (const fs::path& directory : directories) {
+      fs::path file = directory / kind / (std::string(id) + ".json");
+      std::error_code error;
+      if (fs::is_regular_file(file, error)) return file;
+    }
+    return {};
+  }
+
+  template <class T>
+  const T* find(std::string_view id) {
+    const std::scoped_lock lock(mutex);
+    auto& known = std::get<Entries<T>>(entries);
+    if (const auto found = known.find(id); found != known.end()) return found->second.get();
+    const fs::path file = file_of(kFolderOf<T>, id);
+    if (file.empty()) return nullptr;
+    Diagnostics diagnostics(file.string());
+    const Json document = read_json(file, diagnostics);
+    diagnostics.throw_if_faulty();
+    auto part = std::make_unique<T>(read_part<T>(document, std::string(id), diagnostics));
+    diagnostics.throw_if_faulty();
+    contents[{std::string(kFolderOf<T>), std::string(id)}] = document.dump();
+    return known.emplace(std::string(id), std::move(part)).first->second.get();
+  }
+};
+
+Catalog::Catalog(std::vector<fs::path> directories) : impl_(std::make_unique<Impl>()) {
+  impl_->directories = std::move(directories);
+}
+
+Catalog::~Catalog() = default;
+Catalog::Catalog(Catalog&&) noexcept = default;
+Catalog& Catalog::operator=(Catalog&&) noexcept = default;
+
+Catalog Catalog::standard(const std::vector<fs::path>& user_directories) {
+  std::vector<fs::path> directories = user_directories;
+  if (const char* listed = std::getenv("STEPCAST_CATALOG")) {
+    std::string_view rest = listed;
+    while (!rest.empty()) {
+      const auto end = std::min(rest.find(':'), rest.size());
+      if (end > 0) directories.emplace_back(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  std::vector<Fault> faults;
+  for (const fs::path& directory : directories) {
+    std::error_code error;
+    if (!fs::is_directory(directory, error))
+      faults.push_back({directory.string(), "", "is not a directory, expected a catalogue of hardware",
+                        "a catalogue has one folder per kind, as nodes/ and accelerators/"});
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+  directories.push_back(shipped_catalogue());
+  return Catalog(std::move(directories));
+}
+
+template <class T>
+const T* Catalog::find(std::string_view id) const {
+  return impl_->find<T>(id);
+}
+
+template <class T>
+const T* Catalog::find(std::string_view id, const std::string& pointer, Diagnostics& diagnostics) const {
+  try {
+    if (const T* part = find<T>(id)) return part;
+  } catch (const InputError& error) {
+    diagnostics.add(error.faults());
+    return nullptr;
+  }
+  const std::vector<std::string> known = ids(kFolderOf<T>);
+  std::string hint = did_you_mean(id, known);
+  if (hint.empty()) hint = fmt::format("`stepcast catalog list {}` shows what there is", kFolderOf<T>);
+  diagnostics.error(pointer, fmt::format("no {} \"{}\" in the catalogue", T::fields().name(), id), std::move(hint));
+  return nullptr;
+}
+
+std::vector<std::string> Catalog::ids(std::string_view kind) const {
+  std::set<std::string> out;
+  for (const fs::path& directory : impl_->directories) {
+    std::error_code error;
+    for (fs::directory_iterator file(directory / kind, error), end; !error && file != end; file.increment(error))
+      if (file->path().extension() == ".json") out.insert(file->path().stem().string());
+  }
+  return {out.begin(), out.end()};
+}
+
+const std::vector<std::string>& Catalog::kinds() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> out;
+    for (const PartKind& kind : part_kinds()) out.emplace_back(kind.name);
+    return out;
+  }();
+  return names;
+}
+
+std::string Catalog::kind_of(std::string_view id) const {
+  for (const std::string& kind : kinds())
+    if (!impl_->file_of(kind, id).empty()) return kind;
+  return {};
+}
+
+Json Catalog::show(std::string_view kind, std::string_view id) const {
+  const fs::path file = impl_->file_of(kind, id);
+  if (file.empty())
+    throw InputError(
+        {{"", "", fmt::format("no \"{}\" in {} of the catalogue", id, kind), did_you_mean(id, ids(kind))}});
+  return read_entry(file);
+}
+
+fs::path Catalog::file_of(std::string_view kind, std::string_view id) const { return impl_->file_of(kind, id); }
+
+const std::vector<fs::path>& Catalog::directories() const { return impl_->directories; }
+
+void Catalog::validate(const fs::path& file, Diagnostics& diagnostics) {
+  Diagnostics own(file.string());
+  const std::string folder = fs::absolute(file).lexically_normal().parent_path().filename().string();
+  if (const PartKind* kind = find_part_kind(folder)) {
+    const Json document = read_json(file, own);
+    if (own.ok()) kind->check(document, file.stem().string(), own);
+  } else {
+    own.error("",
+              fmt::format("lies in the folder \"{}\", which is no kind of part; {}", folder, expected_one_of(kinds())),
+              did_you_mean(folder, kinds()));
+  }
+  diagnostics.add(own.faults());
+}
+
+void Catalog::validate_all(Diagnostics& diagnostics) const {
+  for (const PartKind& kind : part_kinds()) {
+    for (const std::string& id : ids(kind.name)) {
+      const fs::path file = impl_->file_of(kind.name, id);
+      Diagnostics own(file.empty() ? id : file.string());
+      if (file.empty()) {
+        own.error("", fmt::format("\"{}\" is no id: letters, digits, and - _ . + only", id));
+      } else if (const Json document = read_json(file, own); own.ok()) {
+        kind.check(document, id, own);
+        for (const PartReference& reference : own.ok() ? kind.references(document) : std::vector<PartReference>{})
+          if (impl_->file_of(reference.kind, reference.id).empty())
+            own.error(reference.pointer, fmt::format("no \"{}\" in {} of the catalogue", reference.id, reference.kind),
+                      did_you_mean(reference.id, ids(reference.kind)));
+      }
+      diagnostics.add(own.faults());
+    }
+  }
+}
+
+Json Catalog::schema(std::string_view kind) {
+  if (const PartKind* found = find_part_kind(kind)) return found->schema();
+  throw InputError(
+      {{"", "", fmt::format("no kind \"{}\", {}", kind, expected_one_of(kinds())), did_you_mean(kind, kinds())}});
+}
+
+std::string Catalog::hash_of_used() const {
+  const std::scoped_lock lock(impl_->mutex);
+  Fnv1a hash;
+  for (const auto& [name, content] : impl_->contents) {
+    hash.add(name.first);
+    hash.add(name.second);
+    hash.add(content);
+  }
+  return hash.hex();
+}
+
+#define STEPCAST_CATALOGUE_TYPE(T)                         \
+  template const T* Catalog::find(std::string_view) const; \
+  template const T* Catalog::find(std::string_view, const std::string&, Diagnostics&) const;
+STEPCAST_CATALOGUE_TYPE(Accelerator)
+STEPCAST_CATALOGUE_TYPE(Cpu)
+STEPCAST_CATALOGUE_TYPE(Node)
+STEPCAST_CATALOGUE_TYPE(LinkPart)
+STEPCAST_CATALOGUE_TYPE(SwitchPart)
+STEPCAST_CATALOGUE_TYPE(StoragePart)
+STEPCAST_CATALOGUE_TYPE(Psu)
+STEPCAST_CATALOGUE_TYPE(Cooling)
+STEPCAST_CATALOGUE_TYPE(Site)
+STEPCAST_CATALOGUE_TYPE(ComputeProfile)
+STEPCAST_CATALOGUE_TYPE(ReliabilityRecord)
+STEPCAST_CATALOGUE_TYPE(PowerRecord)
+#undef STEPCAST_CATALOGUE_TYPE
+
+}  // namespace stepcast

@@ -1,0 +1,62 @@
+#include "hardware-catalog/part_rules.hpp"
+#include "hardware-catalog/parts.hpp"
+
+namespace stepcast {
+
+using namespace part_rules;
+
+namespace {
+
+Rules required_share() {
+  Rules rules = share();
+  rules.required = true;
+  rules.above_min = true;
+  return rules;
+}
+Rules required_at_least(double least) {
+  Rules rules = at_least(least);
+  rules.required = true;
+  return rules;
+}
+
+}  // namespace
+
+const FieldTable<ComputeProfile>& ComputeProfile::fields() {
+  using P = ComputeProfile;
+  static const FieldTable<P> table =
+      FieldTable<P>("compute profile", "How well the kernels of a family of accelerators use the hardware")
+          .field("id", &P::id, "Name of the file", required())
+          .field("gemm_sustained_share", &P::gemm_sustained_share,
+                 "Share of the dense peak that matrix products sustain in long compute-bound phases, by precision",
+                 required_share())
+          .field("gemm_k_overhead", &P::gemm_k_overhead, "k0: extra columns of k that a tile's start-up costs",
+                 required_at_least(0))
+          .field("gemm_tail_share", &P::gemm_tail_share, "c: share of one wave of 128×128 tiles lost at the tail",
+                 share())
+          .field("kernel_floor_us", &P::kernel_floor, "Shortest kernel", required_positive())
+          .field("memory_share", &P::memory_share, "Share of the memory bandwidth that streaming kernels reach",
+                 required_share())
+          .field("attention_forward_share", &P::attention_forward_share,
+                 "Share of the dense peak of fused attention at long sequences, causal FLOPs halved", required_share())
+          .field("attention_backward_ratio", &P::attention_backward_ratio, "Backward rate over forward rate",
+                 required_positive())
+          .field("attention_half_sequence", &P::attention_half_sequence, "Sequence length at half of that rate",
+                 required_at_least(0))
+          .field("attention_head64_factor", &P::attention_head64_factor, "Rate at head size 64 over that at 128",
+                 positive())
+          .field("unfused_attention_gemm_share", &P::unfused_attention_gemm_share,
+                 "Rate of products in unfused attention over that of plain ones", required_share())
+          .field("convolution_share", &P::convolution_share,
+                 "Share of the dense peak of convolutions in the main training format", required_share())
+          .field("convolution_share_fp32", &P::convolution_share_fp32,
+                 "Share of the fp32 peak of convolutions in fp32, a ResNet's mix of 1×1 and 3×3", share())
+          .field("host_link_share", &P::host_link_share, "Share of the host link's raw rate that pinned copies reach",
+                 required_share())
+          .field("collective_share", &P::collective_share,
+                 "Share of the native links' rate that large collectives reach inside training", required_share())
+          .field("figures", &P::figures, "Further figures, by name with unit")
+          .fields_of(&P::provenance);
+  return table;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,91 @@
+#include "hardware-catalog/part_rules.hpp"
+#include "hardware-catalog/parts.hpp"
+
+namespace stepcast {
+
+using namespace part_rules;
+
+const FieldTable<Psu>& Psu::fields() {
+  static const FieldTable<Psu> table =
+      FieldTable<Psu>("power supply", "Efficiency curve of a kind of power supply")
+          .field("id", &Psu::id, "Name of the file", required())
+          .field("level", &Psu::level, "80 PLUS level, or kind", required())
+          .field("line", &Psu::line, "Supply that the curve was certified on")
+          .field("efficiency_percent_by_load_percent", &Psu::efficiency_percent_by_load_percent,
+                 "Efficiency in per cent by load in per cent of the rating",
+                 [] {
+                   Rules rules = between(1, 100);
+                   rules.required = true;
+                   return rules;
+                 }())
+          .fields_of(&Psu::provenance);
+  return table;
+}
+
+const FieldTable<Cooling>& Cooling::fields() {
+  static const FieldTable<Cooling> table =
+      FieldTable<Cooling>("cooling", "A kind of cooling")
+          .field("id", &Cooling::id, "Name of the file", required())
+          .field("pue_low", &Cooling::pue_low, "Lowest power usage effectiveness reported", at_least(1))
+          .field("pue_high", &Cooling::pue_high, "Highest power usage effectiveness reported", at_least(1))
+          .field("server_fan_share_of_IT_percent", &Cooling::server_fan_share_of_IT_percent,
+                 "Server fans, in per cent of IT power", between(0, 100))
+          .field("max_rack_kW", &Cooling::max_rack_power, "Highest power of a rack", positive())
+          .field("figures", &Cooling::figures, "Further figures, by name with unit")
+          .field("labels", &Cooling::labels, "Further words, by name")
+          .fields_of(&Cooling::provenance);
+  return table;
+}
+
+const FieldTable<Site>& Site::fields() {
+  static const FieldTable<Site> table =
+      FieldTable<Site>("site", "Where the cluster stands: PUE, electricity price and grid carbon")
+          .field("id", &Site::id, "Name of the file", required())
+          .field("kind", &Site::kind, "region, or the figure that it states: pue, electricity, grid", required())
+          .field("place", &Site::place, "Place")
+          .field("country", &Site::country, "Country")
+          .field("pue", &Site::pue, "Power usage effectiveness", at_least(1))
+          .field("electricity_usd_per_kWh", &Site::electricity, "Industrial price of electricity", positive())
+          .field("electricity_year", &Site::electricity_year, "Year of that price; 0: not stated", a_year())
+          .field("grid_gCO2_per_kWh", &Site::grid_gCO2_per_kWh, "Grid average carbon intensity", at_least(0))
+          .field("country_grid_gCO2_per_kWh", &Site::country_grid_gCO2_per_kWh, "The same of the whole country",
+                 at_least(0))
+          .field("grid_year", &Site::grid_year, "Year of the carbon figures; 0: not stated", a_year())
+          .field("carbon_free_share", &Site::carbon_free_share, "Carbon-free energy, matched hour by hour", share())
+          .field("year", &Site::year, "Year of the PUE; 0: not stated", a_year())
+          .field("figures", &Site::figures, "Further figures, by name with unit")
+          .fields_of(&Site::provenance);
+  return table;
+}
+
+namespace {
+
+template <class Record>
+FieldTable<Record> record_table(std::string name, std::string doc) {
+  return FieldTable<Record>(std::move(name), std::move(doc))
+      .field("id", &Record::id, "Name of the file", required())
+      .field("accelerator", &Record::accelerator, "Accelerator that the evidence is of", refers_to("accelerators"))
+      .field("node", &Record::node, "Node that the evidence is of", refers_to("nodes"))
+      .field("figures", &Record::figures, "Figures by name with unit")
+      .field("labels", &Record::labels, "Words by name")
+      .field("curves", &Record::curves, "Curves named x_to_y: y by x")
+      .fields_of(&Record::provenance);
+}
+
+}  // namespace
+
+template <>
+const FieldTable<ReliabilityRecord>& ReliabilityRecord::fields() {
+  static const auto table = record_table<ReliabilityRecord>(
+      "reliability record", "Published evidence on failures, recovery and spot capacity");
+  return table;
+}
+
+template <>
+const FieldTable<PowerRecord>& PowerRecord::fields() {
+  static const auto table =
+      record_table<PowerRecord>("power record", "Published evidence on power: measured, idle, capped");
+  return table;
+}
+
+}  // namespace stepcast
