@@ -1,0 +1,18 @@
+#pragma once
+
+#include "cli/session.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace stepcast {
+
+/// Each adds one subcommand, which runs when the command line names it.
+void add_run(CLI::App& app, Session& session);
+void add_scale(CLI::App& app, Session& session);
+void add_scenario(CLI::App& app, Session& session);
+void add_models(CLI::App& app, Session& session);
+void add_frameworks(CLI::App& app, Session& session);
+
+}  // namespace stepcast

@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/predictor.hpp"
+#include "models/scenario/scenario.hpp"
+#include "report/csv.hpp"
+#include "report/json.hpp"
+#include "report/text.hpp"
+
+namespace stepcast {
+
+namespace {
+
+struct RunOptions {
+  std::string scenario;
+  std::vector<std::string> overrides;
+  std::string model, node;
+  int nodes = 1;
+  std::string fidelity, granularity;
+  bool csv = false;
+  std::string trace, write_scenario;
+};
+
+ScenarioDocument document_of(const RunOptions& options, Session& session) {
+  std::vector<std::string> overrides = options.overrides;
+  if (!options.fidelity.empty()) overrides.push_back("run.fidelity=" + options.fidelity);
+  if (!options.granularity.empty()) overrides.push_back("run.granularity=" + options.granularity);
+  if (!options.scenario.empty()) return read_scenario(options.scenario, overrides);
+  if (options.model.empty() || options.node.empty())
+    throw InputError(
+        {{"stepcast run", "", "no scenario to run", "name a scenario file, or give --model, --node and --nodes"}});
+  ScenarioDocument out{"--model/--node/--nodes",
+                       default_scenario(options.model, options.node, options.nodes, session.catalog())};
+  apply_overrides(out, overrides);
+  return out;
+}
+
+void run(const RunOptions& options, Session& session) {
+  const ScenarioDocument document = document_of(options, session);
+  if (!options.write_scenario.empty()) {
+    const Scenario scenario = resolve(document.json, document.file, {}, session.catalog());
+    write_file(options.write_scenario, to_json(scenario).dump(2) + "\n");
+  }
+  const auto trace = options.trace.empty() ? std::nullopt : std::optional<std::filesystem::path>(options.trace);
+  const Prediction prediction = predict_scenario(session, document, trace);
+  if (session.json) {
+    session.print(to_json(prediction));
+  } else if (options.csv) {
+    session.print(csv_header() + csv_row(prediction));
+  } else {
+    session.print(text_report(prediction));
+  }
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Session& session) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* run_app = app.add_subcommand("run", "Predict one training step and print the report");
+  auto* file = run_app->add_option("scenario", options->scenario, "Scenario file")->type_name("FILE");
+  run_app->add_option("--set", options->overrides, "Override a value of the scenario: cluster.nodes=64 (repeatable)")
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
+  auto* model = run_app->add_option("--model", options->model, "Without a file: a model preset (stepcast models list)")
+                    ->type_name("ID");
+  auto* node = run_app->add_option("--node", options->node, "Without a file: a node (stepcast catalog list nodes)")
+                   ->type_name("ID");
+  auto* nodes = run_app->add_option("--nodes", options->nodes, "Without a file: how many nodes; default 1")
+                    ->check(CLI::PositiveNumber)
+                    ->type_name("K");
+  for (CLI::Option* option : {model, node, nodes}) option->excludes(file);
+  run_app->add_option("--fidelity", options->fidelity, "simulated: step graph on the engine; analytic: closed form")
+      ->check(CLI::IsMember(names_of<Fidelity>()));
+  run_app
+      ->add_option("--granularity", options->granularity, "segment: fused runs of operators; operator: each on its own")
+      ->check(CLI::IsMember(names_of<Granularity>()));
+  run_app->add_flag("--csv", options->csv, "Print a header and one row of CSV");
+  run_app->add_option("--trace", options->trace, "Write the step's timeline for ui.perfetto.dev")->type_name("FILE");
+  run_app->add_option("--write-scenario", options->write_scenario, "Write the scenario with every default spelt out")
+      ->type_name("FILE");
+  run_app->callback([options, &session] { run(*options, session); });
+}
+
+}  // namespace stepcast

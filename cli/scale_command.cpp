@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <thread>
+
+#include "cli/commands.hpp"
+#include "cli/predictor.hpp"
+#include "cli/size_list.hpp"
+#include "models/scenario/scenario.hpp"
+#include "report/scaling.hpp"
+
+namespace stepcast {
+
+namespace {
+
+struct ScaleOptions {
+  std::string scenario, nodes;
+  std::vector<std::string> overrides;
+  std::string fidelity;
+  bool weak = false, strong = false, csv = false;
+  std::string svg;
+  int jobs = 0;
+};
+
+/// The scenario at one size. Weak scaling keeps the batch of a node; a batch that is not whole is a fault.
+ScenarioDocument at_size(const ScenarioDocument& scenario, const Scenario& base, ScalingMode mode, ScalingRow& row) {
+  ScenarioDocument out = scenario;
+  out.json["cluster"]["nodes"] = row.nodes;
+  row.global_batch = base.spec.workload.global_batch;
+  if (mode == ScalingMode::strong) return out;
+  const long scaled = row.global_batch * row.nodes;
+  const long nodes = base.spec.cluster.nodes;
+  if (scaled % nodes != 0) {
+    row.faults.push_back({scenario.file, "/workload/global_batch",
+                          fmt::format("a batch of {} on {} nodes is {:.2f} on {}, which is not whole", row.global_batch,
+                                      nodes, static_cast<double>(scaled) / static_cast<double>(nodes), row.nodes),
+                          ""});
+  }
+  row.global_batch = scaled / nodes;
+  out.json["workload"]["global_batch"] = row.global_batch;
+  return out;
+}
+
+int jobs_of(const ScaleOptions& options) {
+  return options.jobs > 0 ? options.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+Scaling study(const ScaleOptions& options, Session& session) {
+  const ScalingMode mode = options.weak ? ScalingMode::weak : ScalingMode::strong;
+  const std::vector<int> sizes = parse_sizes(options.nodes);
+  std::vector<std::string> overrides = options.overrides;
+  if (!options.fidelity.empty()) overrides.push_back("run.fidelity=" + options.fidelity);
+  const ScenarioDocument scenario = read_scenario(options.scenario, overrides);
+  // A scenario that is faulty at its own size is bad input; one that only some sizes make illegal has rows that say so.
+  const Scenario base = resolve(scenario.json, scenario.file, {}, session.catalog());
+  std::vector<ScalingRow> rows;
+  std::vector<ScenarioDocument> documents;
+  std::vector<std::size_t> row_of;
+  for (const int nodes : sizes) {
+    ScalingRow& row = rows.emplace_back();
+    row.nodes = nodes;
+    ScenarioDocument document = at_size(scenario, base, mode, row);
+    if (!row.faults.empty()) continue;
+    documents.push_back(std::move(document));
+    row_of.push_back(rows.size() - 1);
+  }
+  std::vector<PredictionOutcome> outcomes = predict_scenarios(session, documents, jobs_of(options));
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    rows[row_of[i]].prediction = std::move(outcomes[i].prediction);
+    rows[row_of[i]].faults = std::move(outcomes[i].faults);
+  }
+  return scaling_of(base.spec.name.empty() ? options.scenario : base.spec.name, mode, std::move(rows));
+}
+
+void scale(const ScaleOptions& options, Session& session) {
+  const Scaling scaling = study(options, session);
+  if (!options.svg.empty()) write_file(options.svg, scaling_svg(scaling));
+  if (session.json) {
+    session.print(scaling_json(scaling));
+  } else {
+    session.print(options.csv ? scaling_csv(scaling) : scaling_text(scaling));
+  }
+}
+
+}  // namespace
+
+void add_scale(CLI::App& app, Session& session) {
+  auto options = std::make_shared<ScaleOptions>();
+  CLI::App* scale_app = app.add_subcommand(
+      "scale",
+      "Predict a scenario on several numbers of nodes: throughput, efficiency, what limits, where it stops paying");
+  scale_app->add_option("scenario", options->scenario, "Scenario file")->required()->type_name("FILE");
+  scale_app->add_option("--nodes", options->nodes, "Sizes: 1,2,4..128 doubles up to 128; 1..8 is every one")
+      ->required()
+      ->type_name("LIST");
+  auto* weak = scale_app->add_flag("--weak", options->weak, "The global batch grows with the nodes");
+  scale_app->add_flag("--strong", options->strong, "The global batch stays as it is (default)")->excludes(weak);
+  scale_app->add_option("--set", options->overrides, "Override a value of the scenario (repeatable)")
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
+  scale_app->add_option("--fidelity", options->fidelity, "simulated or analytic")
+      ->check(CLI::IsMember(names_of<Fidelity>()));
+  scale_app->add_flag("--csv", options->csv, "Print CSV");
+  scale_app->add_option("--svg", options->svg, "Draw throughput and efficiency")->type_name("FILE");
+  scale_app->add_option("--jobs", options->jobs, "Simulations at a time; default: one a processor")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  scale_app->callback([options, &session] { scale(*options, session); });
+}
+
+}  // namespace stepcast

@@ -1,0 +1,19 @@
+#include "cli/scenario_document.hpp"
+
+namespace stepcast {
+
+ScenarioDocument read_scenario(const std::string& file, const std::vector<std::string>& overrides) {
+  Diagnostics diagnostics(file);
+  ScenarioDocument out{file, read_json(file, diagnostics)};
+  diagnostics.throw_if_faulty();
+  apply_overrides(out, overrides);
+  return out;
+}
+
+void apply_overrides(ScenarioDocument& scenario, const std::vector<std::string>& overrides) {
+  Diagnostics diagnostics("--set");
+  for (const std::string& assignment : overrides) apply_override(scenario.json, assignment, diagnostics);
+  diagnostics.throw_if_faulty();
+}
+
+}  // namespace stepcast

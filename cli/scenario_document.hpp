@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fields/json_text.hpp"
+
+namespace stepcast {
+
+/// A scenario as JSON, before it is resolved, and the name that messages call it by.
+struct ScenarioDocument {
+  std::string file;
+  Json json;
+};
+
+/// Reads a scenario file and applies `--set` overrides. Throws InputError with every fault of both.
+ScenarioDocument read_scenario(const std::string& file, const std::vector<std::string>& overrides);
+
+/// Sets overrides in a document. Throws InputError.
+void apply_overrides(ScenarioDocument& scenario, const std::vector<std::string>& overrides);
+
+}  // namespace stepcast

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "hardware-catalog/catalog.hpp"
+
+namespace stepcast {
+
+/// What the program needs from its surroundings is missing: its worker, its output. Exit code 3.
+class EnvironmentError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What every subcommand shares: global options, the catalogue (opened on first use) and the way to standard output.
+class Session {
+ public:
+  std::vector<std::filesystem::path> catalog_directories;  ///< --catalog, in order
+  bool json = false;                                       ///< --json
+
+  const Catalog& catalog();
+  /// Writes text to standard output; throws EnvironmentError when it cannot be written.
+  void print(const std::string& text);
+  /// Writes a document and a newline.
+  void print(const Json& document);
+  int exit_code = 0;  ///< 1 when a check failed
+
+ private:
+  std::unique_ptr<Catalog> catalog_;
+};
+
+}  // namespace stepcast
