@@ -1,0 +1,93 @@
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+
+#include "models/compute/device.hpp"
+
+namespace stepcast {
+namespace {
+
+double between(double low, double high) { return low + (high - low) * *rc::gen::inRange(0, 1000001) / 1e6; }
+double log_between(double low, double high) { return std::exp(between(std::log(low), std::log(high))); }
+
+Device any_device() {
+  Device device;
+  device.peak = FlopsPerSecond(log_between(1e12, 5e15));
+  device.peak_fp32 = device.peak_attention = device.peak;
+  device.gemm_share = between(0.1, 1);
+  device.gemm_k_overhead = between(0, 200);
+  device.gemm_tail_flops = between(0, 5e5);
+  device.kernel_floor = Seconds(between(1e-6, 3e-5));
+  device.memory_bandwidth = BytesPerSecond(log_between(1e10, 1e13));
+  device.attention_forward_share = between(0.1, 0.9);
+  device.attention_backward_ratio = between(0.3, 1);
+  device.attention_half_sequence = between(0, 2000);
+  device.attention_head64_factor = between(0.5, 1);
+  device.unfused_attention_gemm_share = between(0.1, 1);
+  device.convolution_share = between(0.1, 1.5);
+  return device;
+}
+
+Operator any_operator() {
+  Operator op;
+  op.kind = static_cast<OperatorKind>(*rc::gen::inRange(0, 5));
+  op.m = std::floor(log_between(1, 1e6));
+  op.n = std::floor(log_between(1, 1e5));
+  op.k = op.kind == OperatorKind::attention ? std::floor(log_between(16, 257)) : std::floor(log_between(1, 1e5));
+  op.batch = std::floor(log_between(1, 1e3));
+  op.rows = op.m;
+  op.causal = *rc::gen::arbitrary<bool>();
+  op.backward = *rc::gen::arbitrary<bool>();
+  op.fused = *rc::gen::arbitrary<bool>();
+  op.fp32_output = *rc::gen::arbitrary<bool>();
+  op.flops = op.kind == OperatorKind::memory ? Flops(0) : Flops(2 * op.batch * op.m * op.n * op.k);
+  op.bytes = Bytes(2 * op.batch * (op.m * op.k + op.n * op.k + op.m * op.n));
+  op.kernels = *rc::gen::inRange(1, 8);
+  return op;
+}
+
+RC_GTEST_PROP(OperatorTime, IsFiniteAndAtLeastItsFloor, ()) {
+  const Operator op = any_operator();
+  const Device device = any_device();
+  const Seconds time = operator_time(op, device);
+  RC_ASSERT(is_finite(time));
+  RC_ASSERT(time >= device.kernel_floor * op.kernels);
+}
+
+// No operator beats the peak that its share allows, nor its bytes at the bandwidth.
+RC_GTEST_PROP(OperatorTime, KeepsToTheRoofline, ()) {
+  const Operator op = any_operator();
+  const Device device = any_device();
+  const double time = operator_time(op, device).value();
+  RC_ASSERT(time >= op.bytes.value() / device.memory_bandwidth.value());
+  if (op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm)
+    RC_ASSERT(time >= op.flops.value() / (device.peak.value() * device.gemm_share));
+}
+
+RC_GTEST_PROP(OperatorTime, MoreWorkIsNeverFaster, ()) {
+  const Operator op = any_operator();
+  const Device device = any_device();
+  Operator more = op;
+  more.batch = op.batch * between(1, 4);
+  more.flops = op.flops * (more.batch / op.batch);
+  RC_ASSERT(operator_time(more, device) >= operator_time(op, device));
+  more = op;
+  more.bytes = op.bytes * between(1, 4);
+  RC_ASSERT(operator_time(more, device) >= operator_time(op, device));
+}
+
+RC_GTEST_PROP(OperatorTime, AFasterDeviceIsNeverSlower, ()) {
+  const Operator op = any_operator();
+  const Device device = any_device();
+  Device faster = device;
+  faster.memory_bandwidth = device.memory_bandwidth * between(1, 4);
+  RC_ASSERT(operator_time(op, faster) <= operator_time(op, device));
+  // Small groups of rows fill a larger matrix unit less well, never so badly that it loses. The slack is rounding.
+  faster = device;
+  faster.peak = faster.peak_attention = device.peak * between(1, 4);
+  RC_ASSERT(operator_time(op, faster).value() <= operator_time(op, device).value() * (1 + 1e-12));
+}
+
+}  // namespace
+}  // namespace stepcast

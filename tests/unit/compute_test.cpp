@@ -1,0 +1,234 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "models/compute/device.hpp"
+
+namespace stepcast {
+namespace {
+
+/// Round figures, so that results can be worked by hand: 100 TFLOP/s, 1 TB/s, floor 2 us.
+Device round_device() {
+  Device device;
+  device.peak = device.peak_attention = 100_TFLOPS;
+  device.peak_fp32 = 10_TFLOPS;
+  device.gemm_share = 0.8;
+  device.gemm_k_overhead = 64;
+  device.gemm_tail_flops = 0.05 * 100 * 128 * 128;
+  device.kernel_floor = 2_us;
+  device.memory_bandwidth = 1000_GBps;
+  device.attention_forward_share = 0.5;
+  device.attention_backward_ratio = 0.7;
+  device.attention_half_sequence = 500;
+  device.attention_head64_factor = 0.75;
+  device.unfused_attention_gemm_share = 0.4;
+  device.convolution_share = 0.5;
+  return device;
+}
+
+Operator product(OperatorKind kind, double m, double n, double k, double bytes) {
+  Operator op;
+  op.kind = kind;
+  op.m = m;
+  op.n = n;
+  op.k = k;
+  op.flops = Flops(2 * m * n * k);
+  op.bytes = Bytes(bytes);
+  return op;
+}
+
+// m = n = 4096, k = 4032: k + k0 = 4096; m·n + tail = 16,777,216 + 81,920 = 16,859,136; a = 2·4096·16,859,136 / 80e12 =
+// 1726.38 us. 98.6 MB at 1 TB/s: b = 98.6 us. t = 2 + √(1726.38² + 98.6²) = 2 + 1729.19.
+TEST(OperatorTime, ProductByHand) {
+  const Operator op = product(OperatorKind::gemm, 4096, 4096, 4032, 98.6e6);
+  EXPECT_NEAR(operator_time(op, round_device()).in(1_us), 1731.19, 0.01);
+}
+
+// The tail is lost once for a batch of equal products: 12 products of 1024 x 1024 x 64:
+// a = 2·128·(12·1,048,576 + 81,920)/80e12 = 40.527 us.
+TEST(OperatorTime, TailCountsOnceForABatch) {
+  Operator op = product(OperatorKind::gemm, 1024, 1024, 64, 0);
+  op.batch = 12;
+  EXPECT_NEAR(operator_time(op, round_device()).in(1_us), 2 + 40.527, 0.001);
+}
+
+// A weight gradient that accumulates in fp32 runs at 0.92 of the rate.
+TEST(OperatorTime, Fp32OutputIsSlower) {
+  Operator op = product(OperatorKind::gemm, 4096, 4096, 4032, 0);
+  op.fp32_output = true;
+  EXPECT_NEAR(operator_time(op, round_device()).in(1_us), 2 + 1726.38 / 0.92, 0.01);
+}
+
+// Rows per expert at which the rate is halved: 56 · 100/312 = 17.95 on this device.
+TEST(OperatorTime, FewRowsPerExpertHalveTheRate) {
+  const Device device = round_device();
+  Operator op = product(OperatorKind::grouped_gemm, 4096, 4096, 4032, 0);
+  op.rows = 56 * 100.0 / 312;
+  EXPECT_NEAR(operator_time(op, device).in(1_us), 2 + 2 * 1726.38, 0.02);
+  op.rows = 1e9;
+  EXPECT_NEAR(operator_time(op, device).in(1_us), 2 + 1726.38, 0.01);
+}
+
+// Causal, 2000 keys, head 128: rate 100 · 0.5 / (1 + 500/2000) = 40 TFLOP/s; 0.4 TFLOP take 10 ms. Backward at 0.7 of
+// it.
+TEST(OperatorTime, FusedAttentionByHand) {
+  const Device device = round_device();
+  Operator op = product(OperatorKind::attention, 2000, 2000, 128, 0);
+  op.causal = true;
+  op.flops = 0.4_TFLOPs;
+  EXPECT_NEAR(operator_time(op, device).in(1_us), 10002, 1e-6);
+  op.backward = true;
+  EXPECT_NEAR(operator_time(op, device).in(1_us), 2 + 10000 / 0.7, 1e-6);
+  op.backward = false;
+  op.k = 64;
+  EXPECT_NEAR(operator_time(op, device).in(1_us), 2 + 10000 / 0.75, 1e-6);
+  op.k = 96;  // half way between the two measured head sizes
+  EXPECT_NEAR(operator_time(op, device).in(1_us), 2 + 10000 / 0.875, 1e-6);
+  // Without a mask the half-rate length is 0.4 of it: 100 · 0.5 / (1 + 200/2000).
+  op.k = 128;
+  op.causal = false;
+  EXPECT_NEAR(operator_time(op, device).in(1_us), 2 + 8800, 1e-6);
+}
+
+// 0.32 TFLOP at 0.8 · 0.4 · 100 TFLOP/s take 10 ms; 5 GB of scores 5 ms; five kernels 10 us. One after the other.
+TEST(OperatorTime, UnfusedAttentionByHand) {
+  Operator op = product(OperatorKind::attention, 2000, 2000, 128, 5e9);
+  op.fused = false;
+  op.flops = 0.32_TFLOPs;
+  op.kernels = 5;
+  EXPECT_NEAR(operator_time(op, round_device()).in(1_us), 10 + 10000 + 5000, 1e-6);
+}
+
+TEST(OperatorTime, StreamingIsFloorAndBytes) {
+  Operator op;
+  op.bytes = 500_MB;
+  EXPECT_NEAR(operator_time(op, round_device()).in(1_us), 502, 1e-9);
+  EXPECT_NEAR(optimizer_time(1e9, 28, round_device()).in(1_us), 28002, 1e-6);
+  EXPECT_EQ(optimizer_time(0, 28, round_device()), 0_s);
+}
+
+// As the product by hand, at the convolutions' share: 1726.38 · 0.8/0.5.
+TEST(OperatorTime, ConvolutionIsAProductAtItsOwnShare) {
+  const Operator op = product(OperatorKind::convolution, 4096, 4096, 4032, 0);
+  EXPECT_NEAR(operator_time(op, round_device()).in(1_us), 2 + 1726.38 * 1.6, 0.02);
+}
+
+class DeviceOf : public testing::Test {
+ protected:
+  DeviceOf() {
+    part.id = "part";
+    part.peak_TFLOPS = {{"bf16", 400_TFLOPS}, {"fp8", 800_TFLOPS}, {"fp32", 40_TFLOPS}};
+    part.memory = 80_GB;
+    part.memory_visible = Bytes(79e9);
+    part.memory_bandwidth = 2000_GBps;
+    part.sm_count = 100;
+    part.tdp = 500_W;
+    profile.id = "family";
+    profile.gemm_sustained_share = {{"bf16", 0.7}, {"fp32", 0.9}};
+    profile.gemm_tail_share = 0.05;
+    profile.memory_share = 0.8;
+    profile.convolution_share = 0.5;
+    profile.convolution_share_fp32 = 0.6;
+    scenario.accelerator = &part;
+    scenario.compute = &profile;
+    scenario.precision = Precision::bf16;
+  }
+
+  Accelerator part;
+  ComputeProfile profile;
+  Scenario scenario;
+};
+
+TEST_F(DeviceOf, TakesThePartAndItsProfile) {
+  const Device device = device_of(scenario);
+  EXPECT_EQ(device.peak, 400_TFLOPS);
+  EXPECT_EQ(device.gemm_share, 0.7);
+  EXPECT_EQ(device.memory_bandwidth, 1600_GBps);
+  EXPECT_DOUBLE_EQ(device.gemm_tail_flops, 0.05 * 100 * 128 * 128);
+  EXPECT_EQ(device.memory, Bytes(79e9));
+  EXPECT_EQ(device.convolution_share, 0.5);
+  EXPECT_EQ(device.maximum, 500_W);
+  EXPECT_GT(device.idle, 0_W);
+  EXPECT_FALSE(device.is_cpu);
+}
+
+TEST_F(DeviceOf, UsesTheScenariosPrecision) {
+  scenario.precision = Precision::fp32;
+  EXPECT_EQ(device_of(scenario).peak, 40_TFLOPS);
+  EXPECT_EQ(device_of(scenario).gemm_share, 0.9);
+  EXPECT_EQ(device_of(scenario).convolution_share, 0.6);
+  // Attention stays in 16 bit when the products are in 8; a share that is not stated is that of 16 bit.
+  scenario.precision = Precision::fp8;
+  EXPECT_EQ(device_of(scenario).peak, 800_TFLOPS);
+  EXPECT_EQ(device_of(scenario).peak_attention, 400_TFLOPS);
+  EXPECT_EQ(device_of(scenario).gemm_share, 0.7);
+}
+
+TEST_F(DeviceOf, RefusesAScenarioThatWasNotResolved) {
+  scenario.precision = Precision::fp4;
+  EXPECT_THROW(device_of(scenario), std::logic_error);
+  scenario.precision = Precision::bf16;
+  scenario.compute = nullptr;
+  EXPECT_THROW(device_of(scenario), std::logic_error);
+}
+
+// A socket of 3 TFLOP/s with 80 GB/s; two of them share the node's memory.
+TEST_F(DeviceOf, ASocketTrainsInFp32) {
+  Cpu cpu;
+  cpu.peak_fp32 = 3_TFLOPS;
+  cpu.memory_bandwidth = 80_GBps;
+  cpu.tdp = 200_W;
+  Node node;
+  node.cpu_count = 2;
+  node.memory = 256_GB;
+  scenario.accelerator = nullptr;
+  scenario.compute = nullptr;
+  scenario.cpu = &cpu;
+  scenario.node = &node;
+  const Device device = device_of(scenario);
+  EXPECT_TRUE(device.is_cpu);
+  EXPECT_EQ(device.peak, 3_TFLOPS);
+  EXPECT_EQ(device.memory, 128_GB);
+  EXPECT_GT(device.gemm_share, 0.5);
+  EXPECT_LT(device.memory_bandwidth, 80_GBps);
+}
+
+// GPT-3 175B, TP 8, one sequence of 2048 on an A100 at its sustained share (0.84, prototype fit 2026-11): a layer's
+// 96·s·h²·(1 + s/6h)/8 = 3.81 TFLOP with recomputation. Narayanan et al. 2021 reach 138–163 TFLOP/s per GPU end to end
+// at these sizes, with tensor-parallel all-reduces of about 3 ms a layer, bubble and stragglers on top of the
+// operators; so operators alone must run faster than that, and slower than the peak's sustained share (262 TFLOP/s).
+TEST(Gpt3Layer, OperatorsAreFasterThanTheWholeStep) {
+  Device a100 = round_device();
+  a100.peak = a100.peak_attention = 312_TFLOPS;
+  a100.gemm_share = 0.84;
+  a100.gemm_k_overhead = 63;
+  a100.gemm_tail_flops = 0.02 * 108 * 128 * 128;
+  a100.kernel_floor = 3_us;
+  a100.memory_bandwidth = 2039_GBps * 0.75;
+  a100.unfused_attention_gemm_share = 0.34;
+  LayerSharding sharding;
+  sharding.tp = 8;
+  sharding.fused_attention = false;
+  sharding.main_gradients_fp32 = true;
+
+  Diagnostics diagnostics("test");
+  const auto model = find_model("gpt3-175b", "", diagnostics);
+  const LayerWork work = layer_work(*model, LayerRole::dense_block, 0, 1, 2048, sharding);
+  const auto time_of = [&](const std::vector<LayerStep>& steps) {
+    Seconds total;
+    for (const LayerStep& step : steps)
+      if (step.communication == LayerCommunication::none) total += operator_time(step.op, a100);
+    return total;
+  };
+  const Seconds layer = 2 * time_of(work.forward) + time_of(work.backward_input) + time_of(work.backward_weight);
+  const double s = 2048, h = 12288;
+  const double rate = 96 * s * h * h * (1 + s / (6 * h)) / 8 / layer.value();
+  EXPECT_GT(rate, 163e12);
+  EXPECT_LT(rate, 262e12);
+  const double with_collectives = 96 * s * h * h * (1 + s / (6 * h)) / 8 / (layer.value() + 3e-3);
+  EXPECT_GT(with_collectives, 150e12);
+  EXPECT_LT(with_collectives, 190e12);
+}
+
+}  // namespace
+}  // namespace stepcast
