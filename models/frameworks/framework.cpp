@@ -1,0 +1,119 @@
+#include "models/frameworks/framework.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <mutex>
+
+#include "fields/data_directory.hpp"
+
+namespace stepcast {
+
+namespace {
+
+constexpr double kMostSeconds = 3600;
+
+FieldTable<FrameworkProfile> table() {
+  FieldTable<FrameworkProfile> t("framework profile",
+                                 "How a framework runs a step: what it overlaps, in which pieces it communicates, and "
+                                 "what its host costs.");
+  using F = FrameworkProfile;
+  t.field("id", &F::id, "Name that scenarios use; the same as the file's", {.required = true})
+      .field("title", &F::title, "Name and generation, for people", {.required = true})
+      .field("on_accelerators", &F::on_accelerators, "Runs on nodes with accelerators")
+      .field("on_processors", &F::on_processors, "Runs on nodes without accelerators")
+      .field("shardings", &F::shardings, "Shardings that it offers; the first is its default", {.required = true})
+      .field("tensor_parallel", &F::tensor_parallel, "Offers tensor parallelism")
+      .field("pipeline_parallel", &F::pipeline_parallel, "Offers pipeline parallelism")
+      .field("context_parallel", &F::context_parallel, "Offers context parallelism")
+      .field("expert_parallel", &F::expert_parallel, "Offers expert parallelism")
+      .field("gradient_sync", &F::gradient_sync, "How gradients of data-parallel replicas meet")
+      .field("overlap_gradients", &F::overlap_gradients, "Gradient buckets are sent while the backward pass goes on")
+      .field("overlap_parameter_gather", &F::overlap_parameter_gather,
+             "ZeRO-1 and 2: parameters are gathered under the next forward pass")
+      .field("bucket_MiB", &F::bucket, "Size at which a gradient bucket closes; 0: one bucket of everything",
+             {.min = 0, .max = 1e6})
+      .field("first_bucket_MiB", &F::first_bucket, "Size of the first bucket; 0: as the others", {.min = 0, .max = 1e6})
+      .field("bucket_parameters", &F::bucket_parameters, "Buckets counted in parameters; 0: by bucket_MiB",
+             {.min = 0, .max = 1e12})
+      .field("bucket_parameters_per_rank", &F::bucket_parameters_per_rank,
+             "A bucket has at least so many parameters for each data-parallel rank", {.min = 0, .max = 1e12})
+      .field("gradients_in_fp32", &F::gradients_in_fp32,
+             "Gradients are reduced in fp32, else in the parameters' format")
+      .field("main_gradients_fp32", &F::main_gradients_fp32, "Gradients are accumulated in fp32")
+      .field("fused_attention", &F::fused_attention, "Attention is one kernel that keeps no scores")
+      .field("cuda_graphs", &F::cuda_graphs, "Layers are launched as recorded graphs")
+      .field("memory_efficiency", &F::memory_efficiency,
+             "Traffic of the streaming kernels over that of fused ones; above 1: extra passes", {.min = 0.5, .max = 20})
+      .field("layers_per_unit", &F::layers_per_unit, "FSDP: layers of one wrapped unit", {.min = 1, .max = 10000})
+      .field("backward_prefetch", &F::backward_prefetch, "FSDP: the next gather is issued before this unit's gradients")
+      .field("host_per_layer_forward_us", &F::host_per_layer_forward,
+             "Host time to issue the forward pass of one dense layer", {.min = 0, .max = kMostSeconds * 1e6})
+      .field("host_backward_factor", &F::host_backward_factor, "Host time of the backward pass over the forward pass",
+             {.min = 0, .max = 10})
+      .field("step_overhead_ms", &F::step_overhead, "Fixed time of a step", {.min = 0, .max = kMostSeconds * 1e3})
+      .field("communication_sms", &F::communication_sms, "SMs that a collective kernel holds beside computation",
+             {.min = 0, .max = 1024})
+      .field("optimizer_bytes_per_parameter", &F::optimizer_bytes_per_parameter,
+             "Memory traffic of the optimizer step for each parameter that a rank updates", {.min = 0, .max = 1000})
+      .field("sources", &F::sources, "Where each figure comes from", {.required = true})
+      .field("evidence", &F::evidence, "How each figure was obtained", {.required = true})
+      .field("note", &F::note, "What else is worth knowing");
+  return t;
+}
+
+std::filesystem::path file_of(std::string_view id) {
+  return data_directory("models/frameworks/profiles") / (std::string(id) + ".json");
+}
+
+/// A profile is read once a process; a faulty one throws each time it is asked for.
+std::shared_ptr<const FrameworkProfile> load(const std::string& id) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<const FrameworkProfile>> loaded;
+  const std::lock_guard lock(mutex);
+  const auto file = file_of(id);
+  if (const auto known = loaded.find(file.string()); known != loaded.end()) return known->second;
+  Diagnostics diagnostics(file.string());
+  const Json document = read_json(file, diagnostics);
+  diagnostics.throw_if_faulty();
+  auto profile = std::make_shared<FrameworkProfile>(read_document<FrameworkProfile>(document, diagnostics));
+  if (profile->id != id)
+    diagnostics.error("/id", fmt::format("found \"{}\", expected the file's name \"{}\"", profile->id, id));
+  if (profile->shardings.empty()) diagnostics.error("/shardings", "found none, expected at least \"none\"");
+  diagnostics.throw_if_faulty();
+  return loaded.emplace(file.string(), std::move(profile)).first->second;
+}
+
+}  // namespace
+
+const FieldTable<FrameworkProfile>& FrameworkProfile::fields() {
+  static const FieldTable<FrameworkProfile> kTable = table();
+  return kTable;
+}
+
+Bytes FrameworkProfile::bucket_of(double bytes_per_gradient, int data_parallel) const {
+  if (bucket_parameters <= 0) return bucket;
+  return Bytes(std::max(bucket_parameters, bucket_parameters_per_rank * data_parallel) * bytes_per_gradient);
+}
+
+std::vector<std::string> framework_ids() {
+  std::vector<std::string> ids;
+  for (const auto& entry : std::filesystem::directory_iterator(data_directory("models/frameworks/profiles")))
+    if (entry.path().extension() == ".json") ids.push_back(entry.path().stem().string());
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+std::shared_ptr<const FrameworkProfile> find_framework(std::string_view id, const std::string& pointer,
+                                                       Diagnostics& diagnostics) {
+  const auto ids = framework_ids();
+  // Looked up in the list and not on disk, so that an id can name no file elsewhere.
+  if (!std::binary_search(ids.begin(), ids.end(), id)) {
+    const std::string near = did_you_mean(id, ids);
+    diagnostics.error(pointer, fmt::format("no framework profile \"{}\"", id),
+                      near.empty() ? expected_one_of(ids) : near);
+    return nullptr;
+  }
+  return load(std::string(id));
+}
+
+}  // namespace stepcast

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fields/field_table.hpp"
+#include "hardware-catalog/parts.hpp"
+#include "units/quantity.hpp"
+
+namespace stepcast {
+
+/// How gradients of data-parallel replicas meet.
+enum class GradientSync { all_reduce, reduce_scatter, parameter_server };
+template <>
+struct EnumNames<GradientSync> {
+  static constexpr std::array names{"all_reduce", "reduce_scatter", "parameter_server"};
+};
+
+/// How a framework runs a step: what it overlaps, in which pieces it communicates, what its host costs. One JSON file
+/// each in models/frameworks/profiles/. Sources beside each figure.
+struct FrameworkProfile {
+  std::string id;
+  std::string title;
+  bool on_accelerators = true;         ///< runs on nodes with accelerators
+  bool on_processors = false;          ///< runs on nodes without
+  std::vector<std::string> shardings;  ///< names of Sharding that it offers; the first is its default
+  bool tensor_parallel = false;        ///< offers tensor/pipeline/context/expert parallelism
+  bool pipeline_parallel = false;
+  bool context_parallel = false;
+  bool expert_parallel = false;
+  GradientSync gradient_sync = GradientSync::all_reduce;
+  bool overlap_gradients = true;          ///< gradient buckets are sent while the backward pass goes on
+  bool overlap_parameter_gather = false;  ///< ZeRO-1/2: parameters are gathered under the next forward pass
+  Bytes bucket;                           ///< bucket_MiB; 0: one bucket of everything
+  Bytes first_bucket;                     ///< first_bucket_MiB; 0: as the others
+  double bucket_parameters = 0;           ///< buckets counted in parameters instead of bytes (0: by `bucket`)
+  double bucket_parameters_per_rank = 0;  ///< and at least so many for each data-parallel rank
+  bool gradients_in_fp32 = false;         ///< reduced in fp32, else in the parameters' format
+  bool main_gradients_fp32 = false;       ///< accumulated in fp32 buffers
+  bool fused_attention = true;
+  bool cuda_graphs = false;
+  double memory_efficiency =
+      1;                    ///< share of the streaming kernels' traffic that fusion leaves: >1 = unfused extra passes
+  int layers_per_unit = 1;  ///< FSDP: layers per wrapped unit
+  bool backward_prefetch = true;             ///< FSDP: next gather issued before this unit's gradients
+  Seconds host_per_layer_forward;            ///< host_per_layer_forward_us: host time to issue one layer forward
+  double host_backward_factor = 1.3;         ///< backward over forward
+  Seconds step_overhead;                     ///< step_overhead_ms: fixed per step
+  int communication_sms = 0;                 ///< SMs that a collective kernel holds while it runs beside computation
+  double optimizer_bytes_per_parameter = 0;  ///< traffic of the optimizer step
+  std::map<std::string, std::string> sources;
+  std::map<std::string, Evidence> evidence;
+  std::string note;
+  static const FieldTable<FrameworkProfile>& fields();
+
+  /// Size at which a gradient bucket closes, whether the framework counts bytes or parameters; 0: one bucket of
+  /// everything. A resolved scenario's profile has it in `bucket` already.
+  [[nodiscard]] Bytes bucket_of(double bytes_per_gradient, int data_parallel) const;
+};
+
+/// Profile of an id from models/frameworks/profiles (found as the catalogue is). Null with a fault at `pointer` if
+/// unknown.
+std::shared_ptr<const FrameworkProfile> find_framework(std::string_view id, const std::string& pointer,
+                                                       Diagnostics& diagnostics);
+/// Ids of all profiles, sorted.
+std::vector<std::string> framework_ids();
+
+}  // namespace stepcast

@@ -1,0 +1,191 @@
+#include <algorithm>
+
+#include "models/memory/memory.hpp"
+#include "models/parallelism/job.hpp"
+#include "models/scenario/draft.hpp"
+#include "models/workload/operators.hpp"
+
+namespace stepcast {
+
+namespace {
+
+// A decoder's batch in tokens grows with the model: GPT-3's table (Brown et al. 2020, table 2.1) has 0.5 M tokens up to
+// 1.3 G parameters, 1 M at 2.7 G, 2 M at 6.7 to 13 G and 3.2 M at 175 G; Llama 2 and 3 take 4 M at 7 to 70 G.
+constexpr double kLargeModel = 1e9;
+constexpr double kLargeBatchTokens = 4e6;
+constexpr double kSmallBatchTokens = 0.5e6;
+// Encoders: 256 sequences of 512 tokens (Devlin et al. 2019) for the whole cluster, but at least a small batch a
+// device.
+constexpr long kEncoderBatch = 256;
+constexpr long kLeastSamplesPerDevice = 8;
+// CNNs: linear scaling with a constant batch a device (Goyal et al. 2017: 32 on a P100; today's parts need more to be
+// busy).
+constexpr long kImagesPerAccelerator = 64;
+constexpr long kImagesPerProcessor = 32;
+constexpr long kMostSequencesAtOnce = 8;  // beyond it a layer's products are long enough on every part known
+constexpr int kMostTensorParallel = 8;
+// Gathered for every layer and micro-batch, parameters should be small beside what a device holds.
+constexpr double kShardedParametersShare = 0.25;
+constexpr double kBytesPerParameter = 2;
+
+/// A strategy to try, from least communication to most.
+struct Candidate {
+  std::string framework{};
+  int tensor = 1;
+  int pipeline = 1;
+  long micro_batch = 1;
+  Recompute recompute = Recompute::none;
+  std::optional<Sharding> sharding{};
+};
+
+/// What `--model M --node N --nodes K` is about.
+struct Question {
+  std::string model_id;
+  const Node* node = nullptr;
+  const Accelerator* accelerator = nullptr;
+  std::shared_ptr<const Model> model;
+  int nodes = 1;
+  [[nodiscard]] int devices() const { return nodes * node->devices(); }
+};
+
+long round_up(double wanted, long unit) {
+  return std::max(1L, static_cast<long>(std::ceil(wanted / static_cast<double>(unit)))) * unit;
+}
+
+/// A whole number of samples a replica at least, near the rule's batch.
+long standard_batch(const Question& q, const Candidate& candidate) {
+  const long replicas = q.devices() / (static_cast<long>(candidate.tensor) * candidate.pipeline);
+  // A pipeline is kept busy by four micro-batches a stage or more.
+  const long least = candidate.micro_batch * replicas * (candidate.pipeline > 1 ? 4L * candidate.pipeline : 1);
+  const Model& model = *q.model;
+  if (!model.is_transformer()) return least;
+  if (model.family == ModelFamily::encoder)
+    return round_up(static_cast<double>(std::max(kEncoderBatch, kLeastSamplesPerDevice * q.devices())), least);
+  const double tokens = parameter_count(model) >= kLargeModel ? kLargeBatchTokens : kSmallBatchTokens;
+  return round_up(tokens / std::max(1, model.default_seq_len), least);
+}
+
+Json document_of(const Question& q, const Candidate& candidate) {
+  Json strategy{{"framework", candidate.framework}};
+  if (candidate.tensor > 1) {
+    strategy["tensor_parallel"] = candidate.tensor;
+    strategy["sequence_parallel"] = q.model->default_seq_len % candidate.tensor == 0;
+  }
+  if (candidate.pipeline > 1) strategy["pipeline_parallel"] = candidate.pipeline;
+  strategy["micro_batch"] = candidate.micro_batch;
+  if (candidate.recompute != Recompute::none) strategy["recompute"] = name_of(candidate.recompute);
+  if (candidate.sharding) strategy["sharding"] = name_of(*candidate.sharding);
+  return {{"format_version", kScenarioFormatVersion},
+          {"description",
+           "Default: the strategy with the least communication that fits memory, by the rules of "
+           "docs/formats/scenario.md"},
+          {"name", fmt::format("{} on {} × {}", q.model_id, q.nodes, q.node->id)},
+          {"cluster", {{"node", q.node->id}, {"nodes", q.nodes}}},
+          {"workload", {{"model", q.model_id}, {"global_batch", standard_batch(q, candidate)}}},
+          {"strategy", std::move(strategy)}};
+}
+
+/// The scenario of a candidate, if it is legal.
+std::optional<Scenario> resolved(const Question& q, const Candidate& candidate, const Catalog& catalog) {
+  try {
+    return resolve(document_of(q, candidate), "default scenario", {}, catalog);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+MemoryReport memory_of_candidate(const Scenario& scenario) { return memory_of(lower(scenario)); }
+
+bool on_tpu(const Question& q) { return q.accelerator != nullptr && q.accelerator->vendor == "Google"; }
+
+/// The model whole on every device: replicated, or with `sharded` split over the data-parallel ranks. Fewer samples at
+/// once before recomputation.
+std::vector<Candidate> uncut(const Question& q, bool sharded) {
+  const bool processors = !q.node->has_accelerators();
+  Candidate one{.framework = processors ? "pytorch-cpu" : on_tpu(q) ? "jax" : sharded ? "pytorch-fsdp" : "pytorch-ddp"};
+  if (sharded) one.sharding = Sharding::fsdp;
+  const long most = q.model->is_transformer() ? kMostSequencesAtOnce
+                    : processors              ? kImagesPerProcessor
+                                              : kImagesPerAccelerator;
+  std::vector<Candidate> out;
+  for (const Recompute recompute : {Recompute::none, Recompute::full})
+    for (one.micro_batch = most; one.micro_batch >= 1; one.micro_batch /= 2) {
+      one.recompute = recompute;
+      out.push_back(one);
+    }
+  return out;
+}
+
+/// Tensor parallelism inside a node first, then ever longer pipelines; full recomputation, which repeats a third of the
+/// work, only where the node is used up.
+std::vector<Candidate> cut(const Question& q) {
+  std::vector<Candidate> out;
+  const TransformerShape& shape = *q.model->transformer;
+  const auto add = [&](int tensor, int pipeline, std::initializer_list<Recompute> recomputes) {
+    for (const Recompute recompute : recomputes)
+      out.push_back({.framework = "megatron-lm", .tensor = tensor, .pipeline = pipeline, .recompute = recompute});
+  };
+  int widest = 1;
+  for (int tensor = 2; tensor <= std::min(kMostTensorParallel, q.node->devices()); tensor *= 2) {
+    if (shape.heads % tensor != 0 || q.node->devices() % tensor != 0) break;
+    add(tensor, 1, {Recompute::none, Recompute::selective});
+    widest = tensor;
+  }
+  if (widest > 1) add(widest, 1, {Recompute::full});
+  for (int pipeline = 2; pipeline <= shape.layers; ++pipeline)
+    if (shape.layers % pipeline == 0) add(widest, pipeline, {Recompute::none, Recompute::selective, Recompute::full});
+  return out;
+}
+
+/// From least communication to most. Sharding comes before cutting for models that are small beside a device.
+std::vector<Candidate> candidates(const Question& q) {
+  std::vector<Candidate> out = uncut(q, false);
+  const auto append = [&](const std::vector<Candidate>& more) { out.insert(out.end(), more.begin(), more.end()); };
+  if (!q.model->is_transformer() || q.accelerator == nullptr || q.devices() == 1) return out;
+  const std::vector<Candidate> sharded = uncut(q, true);
+  const bool small = kBytesPerParameter * parameter_count(*q.model) <=
+                     kShardedParametersShare * q.accelerator->usable_memory().value();
+  if (small) append(sharded);
+  if (!on_tpu(q)) append(cut(q));
+  if (!small) append(sharded);
+  return out;
+}
+
+Question question(const std::string& model, const std::string& node, int nodes, const Catalog& catalog) {
+  Diagnostics diagnostics("default scenario");
+  Question q;
+  q.model_id = model;
+  q.nodes = nodes;
+  if (nodes < 1) diagnostics.error("/cluster/nodes", fmt::format("found {}, expected at least 1", nodes));
+  q.node = catalog.find<Node>(node, "/cluster/node", diagnostics);
+  if (q.node != nullptr && q.node->has_accelerators())
+    q.accelerator = catalog.find<Accelerator>(q.node->accelerator, "/cluster/node", diagnostics);
+  q.model = find_model(model, "/workload/model", diagnostics);
+  diagnostics.throw_if_faulty();
+  return q;
+}
+
+}  // namespace
+
+Json default_scenario(const std::string& model, const std::string& node, int nodes, const Catalog& catalog) {
+  const Question q = question(model, node, nodes, catalog);
+  std::optional<Scenario> smallest;
+  Bytes least;
+  for (const Candidate& candidate : candidates(q)) {
+    std::optional<Scenario> scenario = resolved(q, candidate, catalog);
+    if (!scenario) continue;
+    const MemoryReport memory = memory_of_candidate(*scenario);
+    if (memory.fits) return document_of(q, candidate);
+    const Bytes need = memory.stages.at(static_cast<std::size_t>(memory.worst_stage)).total();
+    if (!smallest || need < least) {
+      smallest = std::move(scenario);
+      least = need;
+    }
+  }
+  // Nothing fits: the smallest is shown, and its report says by how much it does not.
+  if (smallest) return to_json(*smallest);
+  // No candidate is legal: the plainest one says why.
+  return to_json(resolve(document_of(q, uncut(q, false).front()), "default scenario", {}, catalog));
+}
+
+}  // namespace stepcast

@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "models/scenario/draft.hpp"
+
+namespace stepcast {
+
+namespace {
+
+void need_divides(std::vector<std::string>& reasons, long degree, long whole, std::string_view what) {
+  if (whole > 0 && whole % degree != 0) reasons.push_back(fmt::format("does not divide the {} {}", whole, what));
+}
+
+/// Why a tensor-parallel degree cannot be; empty when it can. Megatron-LM asserts the same of heads, key-value groups
+/// and widths (megatron/core/transformer); whole nodes keep every tensor group on the same links.
+std::vector<std::string> tensor_faults(const Draft& draft, long tp) {
+  std::vector<std::string> reasons;
+  if (const TransformerShape* shape = draft.transformer()) {
+    need_divides(reasons, tp, shape->heads, "attention heads");
+    if (shape->kv() != shape->heads && shape->kv() % tp != 0 && tp % shape->kv() != 0)
+      reasons.push_back(fmt::format("neither divides the {} key-value heads nor is a multiple of them", shape->kv()));
+    need_divides(reasons, tp, shape->hidden, "columns of the hidden state");
+    need_divides(reasons, tp, shape->ffn_hidden, "columns of the MLP");
+    need_divides(reasons, tp, shape->moe_ffn_hidden, "columns of an expert");
+    need_divides(reasons, tp, shape->shared_expert_ffn, "columns of the shared expert");
+  }
+  if (draft.cluster_known()) {
+    const int per_node = draft.scenario.devices_per_node();
+    if (per_node % tp != 0 && tp % per_node != 0)
+      reasons.push_back(fmt::format("does not fit nodes of {} {} (it must divide them or fill whole nodes)", per_node,
+                                    draft.device_word()));
+  }
+  return reasons;
+}
+
+bool check_tensor(Draft& draft) {
+  const StrategySpec& strategy = draft.spec().strategy;
+  const int tp = strategy.tensor_parallel;
+  if (tp == 1 && strategy.sequence_parallel && draft.sound({"/strategy/sequence_parallel"}))
+    draft.fault("/strategy/sequence_parallel", "works inside a tensor-parallel group, and tensor_parallel is 1",
+                "sequence_parallel false, or tensor_parallel above 1");
+  if (tp == 1 || (draft.scenario.model && draft.transformer() == nullptr)) return true;
+  const auto reasons = tensor_faults(draft, tp);
+  if (reasons.empty()) return true;
+  const long most = draft.cluster_known() ? draft.scenario.devices() : tp;
+  draft.fault("/strategy/tensor_parallel", fmt::format("{} {}", tp, listed(reasons)),
+              nearest_valid(tp, most, [&](long t) { return tensor_faults(draft, t).empty(); }));
+  return false;
+}
+
+struct Factor {
+  const char* key;
+  int value;
+};
+
+/// tp × pp × cp must divide the devices; says which factor to change, and to what.
+bool check_product(Draft& draft) {
+  const StrategySpec& strategy = draft.spec().strategy;
+  const std::array factors{Factor{"tensor_parallel", strategy.tensor_parallel},
+                           Factor{"pipeline_parallel", strategy.pipeline_parallel},
+                           Factor{"context_parallel", strategy.context_parallel}};
+  const long devices = draft.scenario.devices();
+  long product = 1;
+  std::string text;
+  int cuts = 0;
+  std::string pointer = "/strategy";
+  for (const Factor& factor : factors) {
+    product = std::min<long>(product * factor.value, 1L << 40);  // enough to be too many, and no overflow
+    if (factor.value == 1) continue;
+    text += fmt::format("{}{} ({})", cuts++ > 0 ? " × " : "", factor.key, factor.value);
+    pointer = fmt::format("/strategy/{}", factor.key);
+  }
+  if (devices % product == 0) return true;
+  // Pipelines are the easiest to change, tensor parallelism the last.
+  std::string way_out;
+  for (const std::size_t i : {1U, 2U, 0U}) {
+    const long others = product / factors[i].value;
+    if (factors[i].value == 1 || devices % others != 0) continue;
+    way_out = nearest_valid(factors[i].value, devices / others, [&](long v) { return devices % (others * v) == 0; });
+    way_out = fmt::format("{}, {}", factors[i].key, way_out);
+    break;
+  }
+  draft.fault(cuts > 1 ? "/strategy" : pointer,
+              fmt::format("{}{} does not divide {} {}", text, cuts > 1 ? fmt::format(" = {}", product) : "", devices,
+                          draft.device_word()),
+              way_out);
+  return false;
+}
+
+void check_context(Draft& draft) {
+  Scenario& s = draft.scenario;
+  const StrategySpec& strategy = draft.spec().strategy;
+  const TransformerShape* shape = draft.transformer();
+  const int cp = strategy.context_parallel;
+  if (shape == nullptr || s.seq_len <= 0) return;
+  // Causal attention gives each rank one early and one late piece, so that all work alike (Megatron-Core, Llama 3).
+  const bool halves = s.model->family == ModelFamily::decoder && strategy.context_method != ContextMethod::ulysses;
+  const long pieces = halves && cp > 1 ? 2L * cp : cp;
+  if (cp > 1 && s.seq_len % pieces != 0)
+    return draft.fault(
+        "/strategy/context_parallel",
+        fmt::format("{} needs the sequence length ({}) to divide into {} pieces{}", cp, s.seq_len, pieces,
+                    halves ? " (two a rank, to balance causal attention)" : ""),
+        nearest_valid(cp, s.seq_len, [&](long c) { return s.seq_len % (halves && c > 1 ? 2 * c : c) == 0; }));
+  const long exchanged = static_cast<long>(cp) * strategy.tensor_parallel;
+  if (cp > 1 && strategy.context_method == ContextMethod::ulysses && shape->heads % exchanged != 0)
+    return draft.fault(
+        "/strategy/context_parallel",
+        fmt::format("ulysses deals out heads: context_parallel ({}) × tensor_parallel ({}) = {} does not "
+                    "divide the {} attention heads",
+                    cp, strategy.tensor_parallel, exchanged, shape->heads),
+        nearest_valid(cp, shape->heads, [&](long c) {
+          return shape->heads % (c * strategy.tensor_parallel) == 0 && s.seq_len % c == 0;
+        }));
+  const long local = s.seq_len / cp;
+  if (strategy.sequence_parallel && strategy.tensor_parallel > 1 && local % strategy.tensor_parallel != 0)
+    draft.fault("/strategy/sequence_parallel",
+                fmt::format("tensor_parallel ({}) does not divide the {} tokens of a rank's sequence",
+                            strategy.tensor_parallel, local),
+                "sequence_parallel false, or another seq_len");
+}
+
+void check_experts(Draft& draft) {
+  const int ep = draft.spec().strategy.expert_parallel;
+  const TransformerShape* shape = draft.transformer();
+  if (ep == 1 || shape == nullptr) return;
+  if (shape->experts == 0)
+    return draft.fault("/strategy/expert_parallel",
+                       fmt::format("found {}, but {} is dense and has no experts", ep, draft.scenario.model->id),
+                       "expert_parallel 1");
+  const Degrees& d = draft.scenario.degrees;
+  const long ranks = static_cast<long>(d.cp) * d.dp;
+  std::vector<std::string> reasons;
+  need_divides(reasons, ep, shape->experts, "experts");
+  if (draft.degrees_known && ranks % ep != 0)
+    reasons.push_back(
+        fmt::format("does not divide context_parallel ({}) × data_parallel ({}) = {}", d.cp, d.dp, ranks));
+  if (reasons.empty()) return;
+  draft.fault("/strategy/expert_parallel", fmt::format("{} {}", ep, listed(reasons)),
+              nearest_valid(ep, shape->experts, [&](long e) {
+                return shape->experts % e == 0 && (!draft.degrees_known || ranks % e == 0);
+              }));
+}
+
+void check_order(Draft& draft) {
+  const std::string& order = draft.spec().strategy.order;
+  std::multiset<std::string> names;
+  for (std::size_t start = 0; start <= order.size();) {
+    const auto dash = std::min(order.find('-', start), order.size());
+    names.insert(order.substr(start, dash - start));
+    start = dash + 1;
+  }
+  if (names != std::multiset<std::string>{"cp", "dp", "ep", "pp", "tp"})
+    draft.fault("/strategy/order",
+                fmt::format("found \"{}\", expected each of tp, cp, ep, dp and pp once, joined by -", order),
+                "the usual order is \"tp-cp-ep-dp-pp\"");
+}
+
+void resolve_data(Draft& draft) {
+  Degrees& d = draft.scenario.degrees;
+  d.dp = static_cast<int>(draft.scenario.devices() / (static_cast<long>(d.tp) * d.pp * d.cp));
+  draft.degrees_known = true;
+  const auto& given = draft.spec().strategy.data_parallel;
+  if (given && *given != d.dp)
+    draft.fault("/strategy/data_parallel",
+                fmt::format("found {}, but {} {} over tensor ({}) × pipeline ({}) × context ({}) leave {}", *given,
+                            draft.scenario.devices(), draft.device_word(), d.tp, d.pp, d.cp, d.dp),
+                fmt::format("data_parallel {}, or leave it out", d.dp));
+}
+
+}  // namespace
+
+void resolve_degrees(Draft& draft) {
+  const StrategySpec& strategy = draft.spec().strategy;
+  if (draft.sound({"/strategy/order"})) check_order(draft);
+  if (!draft.sound({"/strategy/tensor_parallel", "/strategy/pipeline_parallel", "/strategy/context_parallel",
+                    "/strategy/expert_parallel"}))
+    return;
+  Degrees& d = draft.scenario.degrees;
+  d = {.tp = strategy.tensor_parallel,
+       .cp = strategy.context_parallel,
+       .ep = strategy.expert_parallel,
+       .pp = strategy.pipeline_parallel};
+  const bool tensor = check_tensor(draft);
+  const bool cut_cnn = draft.scenario.model && draft.transformer() == nullptr && std::max({d.tp, d.cp, d.pp}) > 1;
+  if (tensor && !cut_cnn && draft.cluster_known() && check_product(draft)) resolve_data(draft);
+  if (tensor && draft.sound({"/workload/seq_len", "/strategy/context_method", "/strategy/sequence_parallel"}))
+    check_context(draft);
+  check_experts(draft);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/scenario/scenario.hpp"
+
+namespace stepcast {
+
+/// A scenario on its way from what was written to what is meant. The steps below run in the order of their declaration;
+/// each fills in its part, notes the defaults it takes, and reports what is illegal. A step whose input is already
+/// at fault says nothing, so that one mistake is one message.
+class Draft {
+ public:
+  Draft(ScenarioSpec written, const Catalog& parts, Diagnostics& faults);
+
+  const Catalog& catalog;
+  Diagnostics& diagnostics;
+  Scenario scenario;
+
+  [[nodiscard]] const ScenarioSpec& spec() const { return scenario.spec; }
+  /// None of these values was misread: no fault lies at, above or below their pointers.
+  [[nodiscard]] bool sound(std::initializer_list<std::string_view> pointers) const;
+  void assume(std::string words) { scenario.assumptions.push_back(std::move(words)); }
+  void fault(std::string pointer, std::string message, std::string suggestion = {}) {
+    diagnostics.error(std::move(pointer), std::move(message), std::move(suggestion));
+  }
+
+  [[nodiscard]] const TransformerShape* transformer() const;
+  /// "GPUs", "processors" or "accelerators".
+  [[nodiscard]] std::string_view device_word() const;
+  [[nodiscard]] bool cluster_known() const { return scenario.node != nullptr && sound({"/cluster/nodes"}); }
+
+  bool degrees_known = false;  ///< tp·cp·pp divides the devices, so dp is known
+  bool batch_known = false;    ///< micro_batch and micro_batches are known
+
+ private:
+  std::vector<std::string> misread_;
+};
+
+/// Catalogue entries, model and framework.
+void resolve_references(Draft& draft);
+/// NICs after the fabric's overrides.
+void resolve_network(Draft& draft);
+/// Sequence length, precision and training length.
+void resolve_workload(Draft& draft);
+/// What the framework offers, and what a CNN cannot have.
+void check_offers(Draft& draft);
+/// Tensor, context, expert and data degrees against model and cluster, order of dimensions.
+void resolve_degrees(Draft& draft);
+/// Schedule and layers of each stage.
+void resolve_pipeline(Draft& draft);
+/// Micro-batch and how many of them.
+void resolve_batch(Draft& draft);
+/// What is sharded, and over which ranks.
+void resolve_sharding(Draft& draft);
+void resolve_shard_group(Draft& draft);
+void check_recompute(Draft& draft);
+
+/// "nearest valid: 8", or "nearest valid: 4 or 6" when both neighbours are as near; "" when nothing up to `most` is.
+std::string nearest_valid(long wanted, long most, const std::function<bool(long)>& valid);
+/// "a, b and c".
+std::string listed(const std::vector<std::string>& words);
+
+}  // namespace stepcast

@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <array>
+
+#include "models/scenario/draft.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// A dimension of parallelism beside the data's: where it is written, and who offers it.
+struct CutDimension {
+  const char* key;
+  int StrategySpec::*degree;
+  bool FrameworkProfile::*offered;
+  const char* words;
+  const char* needs;  ///< what a CNN lacks for it
+};
+constexpr std::array kCuts{
+    CutDimension{"tensor_parallel", &StrategySpec::tensor_parallel, &FrameworkProfile::tensor_parallel,
+                 "tensor parallelism", "attention heads and MLPs to cut"},
+    CutDimension{"pipeline_parallel", &StrategySpec::pipeline_parallel, &FrameworkProfile::pipeline_parallel,
+                 "pipeline parallelism", "equal layers to make stages of"},
+    CutDimension{"context_parallel", &StrategySpec::context_parallel, &FrameworkProfile::context_parallel,
+                 "context parallelism", "a sequence to cut"},
+    CutDimension{"expert_parallel", &StrategySpec::expert_parallel, &FrameworkProfile::expert_parallel,
+                 "expert parallelism", "experts to place"},
+};
+
+/// "pytorch-fsdp, megatron-lm": profiles for which `offers` holds.
+std::string who_offers(const std::function<bool(const FrameworkProfile&)>& offers) {
+  std::vector<std::string> names;
+  Diagnostics ignored("");
+  for (const std::string& id : framework_ids())
+    if (const auto profile = find_framework(id, "", ignored); profile && offers(*profile)) names.push_back(id);
+  return names.empty() ? std::string{} : fmt::format("offered by {}", listed(names));
+}
+
+void check_cut(Draft& draft, const CutDimension& cut) {
+  const std::string pointer = fmt::format("/strategy/{}", cut.key);
+  const int degree = draft.spec().strategy.*cut.degree;
+  if (degree <= 1 || !draft.sound({pointer})) return;
+  const Scenario& s = draft.scenario;
+  if (s.model && !s.model->is_transformer())
+    return draft.fault(pointer, fmt::format("found {}, but {} is a CNN without {}", degree, s.model->id, cut.needs),
+                       fmt::format("{} 1 (CNNs are data parallel)", cut.key));
+  if (s.framework && !((*s.framework).*cut.offered))
+    draft.fault(pointer, fmt::format("found {}, but {} has no {}", degree, s.framework->id, cut.words),
+                who_offers([&](const FrameworkProfile& f) { return f.*cut.offered; }));
+}
+
+void check_machine(Draft& draft) {
+  const Scenario& s = draft.scenario;
+  if (!s.framework || s.node == nullptr) return;
+  const bool accelerators = s.node->has_accelerators();
+  if (accelerators ? s.framework->on_accelerators : s.framework->on_processors) return;
+  draft.fault("/strategy/framework",
+              fmt::format("{} does not train on {} (node \"{}\")", s.framework->id,
+                          accelerators ? "accelerators" : "processors", s.node->id),
+              accelerators ? "did you mean \"pytorch-ddp\"?" : "did you mean \"pytorch-cpu\"?");
+}
+
+}  // namespace
+
+void check_offers(Draft& draft) {
+  check_machine(draft);
+  for (const CutDimension& cut : kCuts) check_cut(draft, cut);
+}
+
+void resolve_sharding(Draft& draft) {
+  Scenario& s = draft.scenario;
+  const StrategySpec& strategy = draft.spec().strategy;
+  if (!draft.sound({"/strategy/sharding"}) || !s.framework) return;
+  const auto& offered = s.framework->shardings;
+  if (!strategy.sharding) {
+    const auto standard = parse_enum<Sharding>(offered.front());
+    if (!standard)
+      throw std::logic_error(fmt::format("profile {}: unknown sharding {}", s.framework->id, offered.front()));
+    s.sharding = *standard;
+    if (s.sharding != Sharding::none)
+      draft.assume(fmt::format("sharding {} (the default of {})", offered.front(), s.framework->id));
+  } else {
+    s.sharding = *strategy.sharding;
+    const std::string name(name_of(s.sharding));
+    if (std::find(offered.begin(), offered.end(), name) == offered.end()) {
+      const std::string others = who_offers([&](const FrameworkProfile& f) {
+        return std::find(f.shardings.begin(), f.shardings.end(), name) != f.shardings.end();
+      });
+      draft.fault("/strategy/sharding",
+                  fmt::format("found {}, but {} offers {}", name, s.framework->id, listed(offered)), others);
+    }
+  }
+  const bool gradients_sharded = s.sharding == Sharding::zero2 || s.sharding == Sharding::zero3;
+  // DeepSpeed's pipeline engine asserts it: every micro-batch of the pipeline would reduce its gradients by itself.
+  if (gradients_sharded && strategy.pipeline_parallel > 1 && draft.sound({"/strategy/pipeline_parallel"}))
+    draft.fault("/strategy/sharding",
+                fmt::format("{} shards gradients and does not work with pipeline_parallel {} (DeepSpeed refuses it: "
+                            "runtime/pipe/engine.py)",
+                            name_of(s.sharding), strategy.pipeline_parallel),
+                "zero-1, or pipeline_parallel 1");
+  if (strategy.hsdp_shard_size && s.sharding != Sharding::hsdp && draft.sound({"/strategy/hsdp_shard_size"}))
+    draft.fault("/strategy/hsdp_shard_size", fmt::format("is for sharding hsdp, found {}", name_of(s.sharding)),
+                "sharding \"hsdp\", or leave hsdp_shard_size out");
+}
+
+namespace {
+
+/// Data-parallel ranks (context included) of one node: the usual shard group of HSDP.
+int data_ranks_of_a_node(const Draft& draft) {
+  const Degrees& d = draft.scenario.degrees;
+  const std::string& order = draft.spec().strategy.order;
+  const int stride = d.tp * (order.find("pp") < order.find("dp") ? d.pp : 1);
+  const int ranks = d.dp * d.cp;
+  int inside = std::clamp(draft.scenario.devices_per_node() / stride, 1, ranks);
+  while (ranks % inside != 0) --inside;
+  return inside;
+}
+
+}  // namespace
+
+void resolve_shard_group(Draft& draft) {
+  Scenario& s = draft.scenario;
+  if (!draft.degrees_known || !draft.sound({"/strategy/sharding", "/strategy/hsdp_shard_size"})) return;
+  const int ranks = s.degrees.dp * s.degrees.cp;
+  if (s.sharding != Sharding::hsdp) {
+    s.shard_size = s.sharding == Sharding::none ? 1 : ranks;
+    return;
+  }
+  const auto& wanted = draft.spec().strategy.hsdp_shard_size;
+  s.shard_size = wanted.value_or(data_ranks_of_a_node(draft));
+  if (!wanted) draft.assume(fmt::format("shard groups of {} ranks (those of one node)", s.shard_size));
+  if (ranks % s.shard_size != 0)
+    draft.fault("/strategy/hsdp_shard_size",
+                fmt::format("{} does not divide the {} data-parallel ranks", s.shard_size, ranks),
+                nearest_valid(s.shard_size, ranks, [&](long n) { return ranks % n == 0; }));
+}
+
+void check_recompute(Draft& draft) {
+  const StrategySpec& strategy = draft.spec().strategy;
+  if (!draft.sound({"/strategy/recompute", "/strategy/recompute_modules"})) return;
+  const bool by_module = strategy.recompute == Recompute::modules;
+  const auto& modules = strategy.recompute_modules;
+  if (by_module && modules.empty())
+    draft.fault("/strategy/recompute_modules", "missing: recompute \"modules\" needs them named",
+                expected_one_of(names_of<RecomputeModule>()));
+  if (!by_module && !modules.empty())
+    draft.fault("/strategy/recompute_modules",
+                fmt::format("is for recompute \"modules\", found recompute \"{}\"", name_of(strategy.recompute)),
+                "recompute \"modules\", or leave recompute_modules out");
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    const std::string pointer = fmt::format("/strategy/recompute_modules/{}", i);
+    if (std::find(modules.begin(), modules.begin() + static_cast<long>(i), modules[i]) !=
+        modules.begin() + static_cast<long>(i))
+      draft.fault(pointer, fmt::format("{} is named twice", name_of(modules[i])), "keep one of them");
+    const TransformerShape* shape = draft.transformer();
+    if (modules[i] == RecomputeModule::moe && shape != nullptr && shape->experts == 0)
+      draft.fault(pointer, fmt::format("{} has no experts", draft.scenario.model->id), "did you mean \"mlp\"?");
+  }
+  const Scenario& s = draft.scenario;
+  if (s.model && !s.model->is_transformer() && (by_module || strategy.recompute == Recompute::selective))
+    draft.fault("/strategy/recompute",
+                fmt::format("found {}, but {} is a CNN without attention", name_of(strategy.recompute), s.model->id),
+                "recompute \"none\" or \"full\"");
+}
+
+}  // namespace stepcast

@@ -1,0 +1,182 @@
+#include <algorithm>
+#include <numeric>
+
+#include "models/scenario/draft.hpp"
+#include "models/workload/operators.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Layers over chunks as evenly as whole layers allow. The first and the last chunk, which also hold the embedding and
+/// the output, are spared the odd ones.
+std::vector<int> balanced(int layers, int chunks) {
+  std::vector<int> out(static_cast<std::size_t>(chunks), layers / chunks);
+  int odd = layers % chunks;
+  for (int i = 1; i + 1 < chunks && odd > 0; ++i, --odd) ++out[i];
+  for (int i = 0; i < chunks && odd > 0; i += chunks - 1, --odd) ++out[i];
+  return out;
+}
+
+/// `[27, 27, 26]`, or in words when there are many.
+std::string shown(const std::vector<int>& layers) {
+  constexpr std::size_t kMostShown = 16;
+  if (layers.size() <= kMostShown) return fmt::format("[{}]", fmt::join(layers, ", "));
+  const auto [low, high] = std::minmax_element(layers.begin(), layers.end());
+  const auto many = std::count(layers.begin(), layers.end(), *high);
+  return fmt::format("{} entries: {} times {}, else {}", layers.size(), many, *high, *low);
+}
+
+void check_schedule(Draft& draft) {
+  const StrategySpec& strategy = draft.spec().strategy;
+  Scenario& s = draft.scenario;
+  const bool chunks = strategy.virtual_pipeline > 1;
+  const auto standard = chunks ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
+  s.schedule = strategy.schedule.value_or(standard);
+  if (!strategy.schedule && strategy.pipeline_parallel > 1)
+    draft.assume(fmt::format("pipeline schedule {}", name_of(s.schedule)));
+  const bool interleaved = s.schedule == PipelineSchedule::interleaved;
+  if (chunks && strategy.pipeline_parallel == 1)
+    return draft.fault(
+        "/strategy/virtual_pipeline",
+        fmt::format("found {}, but pipeline_parallel is 1: there is nothing to interleave", strategy.virtual_pipeline),
+        "virtual_pipeline 1");
+  if (chunks && !interleaved)
+    return draft.fault("/strategy/schedule",
+                       fmt::format("{} runs one chunk of layers a stage, and virtual_pipeline is {}",
+                                   name_of(s.schedule), strategy.virtual_pipeline),
+                       "schedule \"interleaved-1f1b\", or virtual_pipeline 1");
+  if (interleaved && !chunks) {
+    const int layers = s.model && s.model->is_transformer() ? s.model->transformer->layers : 0;
+    const int stages = strategy.pipeline_parallel;
+    const std::string near =
+        nearest_valid(1, std::max(1, layers / stages), [&](long v) { return layers % (v * stages) == 0; });
+    draft.fault("/strategy/virtual_pipeline",
+                "found 1, but interleaved-1f1b needs more than one chunk of layers a stage",
+                near.empty() ? "schedule \"1f1b\"" : near);
+  }
+}
+
+void check_stage_layers(Draft& draft, const std::vector<int>& given, int layers, int chunks) {
+  const long sum = std::accumulate(given.begin(), given.end(), 0L);
+  if (static_cast<int>(given.size()) != chunks)
+    return draft.fault(
+        "/strategy/stage_layers",
+        fmt::format("found {} entries, expected pipeline_parallel ({}) × virtual_pipeline ({}) = {}", given.size(),
+                    draft.spec().strategy.pipeline_parallel, draft.spec().strategy.virtual_pipeline, chunks),
+        layers >= chunks ? "balanced: " + shown(balanced(layers, chunks)) : std::string{});
+  if (sum != layers)
+    return draft.fault(
+        "/strategy/stage_layers",
+        fmt::format("the entries sum to {}, but {} has {} layers", sum, draft.scenario.model->id, layers),
+        layers >= chunks ? "balanced: " + shown(balanced(layers, chunks)) : std::string{});
+  draft.scenario.stage_layers = given;
+}
+
+void split_evenly(Draft& draft, int layers, int chunks) {
+  const StrategySpec& strategy = draft.spec().strategy;
+  const std::string product = strategy.virtual_pipeline > 1
+                                  ? fmt::format("pipeline_parallel ({}) × virtual_pipeline ({}) = {}",
+                                                strategy.pipeline_parallel, strategy.virtual_pipeline, chunks)
+                                  : fmt::format("pipeline_parallel ({})", chunks);
+  const char* pointer = strategy.virtual_pipeline > 1 ? "/strategy/virtual_pipeline" : "/strategy/pipeline_parallel";
+  const int changed = strategy.virtual_pipeline > 1 ? strategy.virtual_pipeline : strategy.pipeline_parallel;
+  const int fixed = chunks / changed;
+  const std::string near =
+      nearest_valid(changed, std::max(1, layers / fixed), [&](long n) { return layers % (n * fixed) == 0; });
+  if (chunks > layers)
+    return draft.fault(
+        pointer, fmt::format("{} is more than the {} layers of {}", product, layers, draft.scenario.model->id), near);
+  if (layers % chunks == 0) {
+    draft.scenario.stage_layers.assign(static_cast<std::size_t>(chunks), layers / chunks);
+    return;
+  }
+  // Embedding and output as one layer each: Llama 3 405B is 126 + 2 layers over 16 stages.
+  std::vector<int> way_out = balanced(layers, chunks);
+  if ((layers + 2) % chunks == 0 && (layers + 2) / chunks > 1) {
+    way_out.assign(static_cast<std::size_t>(chunks), (layers + 2) / chunks);
+    --way_out.front();
+    --way_out.back();
+  }
+  draft.fault(
+      pointer,
+      fmt::format("{} does not divide the {} layers of {}: an uneven pipeline must say which stage has how many",
+                  product, layers, draft.scenario.model->id),
+      fmt::format("stage_layers {}; or {}", shown(way_out), near));
+}
+
+}  // namespace
+
+void resolve_pipeline(Draft& draft) {
+  const StrategySpec& strategy = draft.spec().strategy;
+  if (!draft.sound({"/strategy/pipeline_parallel", "/strategy/virtual_pipeline", "/strategy/schedule"})) return;
+  Scenario& s = draft.scenario;
+  s.degrees.vpp = strategy.virtual_pipeline;
+  check_schedule(draft);
+  if (!s.model || !draft.sound({"/strategy/stage_layers"})) return;
+  const long wanted = static_cast<long>(strategy.pipeline_parallel) * strategy.virtual_pipeline;
+  const int chunks = static_cast<int>(std::min(wanted, 1L << 30));
+  const int layers = layer_count(*s.model);
+  if (strategy.stage_layers) {
+    check_stage_layers(draft, *strategy.stage_layers, layers, chunks);
+  } else if (s.model->is_transformer() || chunks == 1) {
+    split_evenly(draft, layers, chunks);
+  }
+}
+
+namespace {
+
+/// Samples of a micro-batch when none is named.
+long standard_micro_batch(Draft& draft, long share) {
+  const Degrees& d = draft.scenario.degrees;
+  const bool cut = d.tp * d.pp * d.cp > 1;
+  draft.assume(cut ? "micro-batch 1 (the model is cut over devices)"
+                   : fmt::format("micro-batch {} (a replica's whole share of the batch, no accumulation)", share));
+  return cut ? 1 : share;
+}
+
+std::string nearest_batch(long wanted, long unit) {
+  const long below = wanted / unit * unit;
+  const long above = below + unit;
+  if (below == 0) return fmt::format("nearest valid: {}", above);
+  if (wanted - below == above - wanted) return fmt::format("nearest valid: {} or {}", below, above);
+  return fmt::format("nearest valid: {}", wanted - below < above - wanted ? below : above);
+}
+
+void check_interleaving(Draft& draft) {
+  const Degrees& d = draft.scenario.degrees;
+  // Narayanan et al. 2021 run micro-batches in groups of pp; Megatron-LM asserts it.
+  if (draft.scenario.schedule != PipelineSchedule::interleaved || d.pp <= 1 || d.micro_batches % d.pp == 0) return;
+  const long unit = d.micro_batch * d.dp * d.pp;
+  draft.fault("/workload/global_batch",
+              fmt::format("{} makes {} micro-batches, and interleaved-1f1b needs a multiple of pipeline_parallel ({})",
+                          draft.spec().workload.global_batch, d.micro_batches, d.pp),
+              nearest_batch(draft.spec().workload.global_batch, unit));
+}
+
+}  // namespace
+
+void resolve_batch(Draft& draft) {
+  if (!draft.degrees_known || !draft.sound({"/workload/global_batch", "/strategy/micro_batch"})) return;
+  Degrees& d = draft.scenario.degrees;
+  const long batch = draft.spec().workload.global_batch;
+  const auto& wanted = draft.spec().strategy.micro_batch;
+  const long unit = static_cast<long>(wanted.value_or(1)) * d.dp;
+  if (batch % unit != 0) {
+    const std::string product = wanted ? fmt::format("micro_batch ({}) × data_parallel ({}) = {}", *wanted, d.dp, unit)
+                                       : fmt::format("the {} data-parallel replicas", d.dp);
+    std::string near = nearest_batch(batch, unit);
+    if (wanted && batch % d.dp == 0) {
+      const long share = batch / d.dp;
+      near +=
+          fmt::format("; or micro_batch, {}", nearest_valid(*wanted, share, [&](long m) { return share % m == 0; }));
+    }
+    return draft.fault("/workload/global_batch", fmt::format("{} is not a multiple of {}", batch, product), near);
+  }
+  d.micro_batch = wanted ? *wanted : standard_micro_batch(draft, batch / d.dp);
+  d.micro_batches = batch / (d.micro_batch * d.dp);
+  draft.batch_known = true;
+  check_interleaving(draft);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,119 @@
+#include <algorithm>
+
+#include "models/scenario/draft.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// An entry by id; a faulty file of the catalogue is a fault of this input too.
+template <class T>
+const T* entry(Draft& draft, const std::string& id, const std::string& pointer) {
+  try {
+    return draft.catalog.find<T>(id, pointer, draft.diagnostics);
+  } catch (const InputError& error) {
+    draft.diagnostics.add(error.faults());
+    return nullptr;
+  }
+}
+
+/// The compute profile of processors; processors name no family of their own.
+constexpr const char* kProcessorProfile = "cpu";
+constexpr const char* kDefaultCooling = "air";
+
+void resolve_node(Draft& draft) {
+  Scenario& s = draft.scenario;
+  if (!draft.sound({"/cluster/node"})) return;
+  s.node = entry<Node>(draft, draft.spec().cluster.node, "/cluster/node");
+  if (s.node == nullptr) return;
+  const Node& node = *s.node;
+  if (node.has_accelerators()) s.accelerator = entry<Accelerator>(draft, node.accelerator, "/cluster/node");
+  if (!node.cpu.empty()) s.cpu = entry<Cpu>(draft, node.cpu, "/cluster/node");
+  if (!node.has_accelerators() && s.cpu == nullptr && node.cpu.empty())
+    draft.fault(
+        "/cluster/node",
+        fmt::format("node \"{}\" has no accelerator and its processor is not known: nothing can train", node.id));
+  if (!node.has_accelerators()) {
+    s.compute = entry<ComputeProfile>(draft, kProcessorProfile, "/cluster/node");
+  } else if (s.accelerator != nullptr) {
+    s.compute = entry<ComputeProfile>(draft, s.accelerator->family, "/cluster/node");
+  }
+  if (node.psus && !node.psus->efficiency.empty()) s.psu = entry<Psu>(draft, node.psus->efficiency, "/cluster/node");
+  if (node.local_storage && !node.local_storage->device.empty())
+    s.local_drive = entry<StoragePart>(draft, node.local_storage->device, "/cluster/node");
+}
+
+void resolve_surroundings(Draft& draft) {
+  Scenario& s = draft.scenario;
+  const ClusterSpec& cluster = draft.spec().cluster;
+  if (!cluster.storage.empty()) s.storage = entry<StoragePart>(draft, cluster.storage, "/cluster/storage");
+  if (!cluster.site.empty()) s.site = entry<Site>(draft, cluster.site, "/cluster/site");
+  if (!cluster.cooling.empty()) {
+    s.cooling = entry<Cooling>(draft, cluster.cooling, "/cluster/cooling");
+  } else if (s.node != nullptr) {
+    s.cooling = draft.catalog.find<Cooling>(s.node->cooling.empty() ? kDefaultCooling : s.node->cooling);
+  }
+}
+
+void resolve_model(Draft& draft) {
+  if (!draft.sound({"/workload/model"})) return;
+  const ModelChoice& choice = draft.spec().workload.model;
+  const std::size_t before = draft.diagnostics.faults().size();
+  std::shared_ptr<const Model> model = choice.described;
+  if (model) {
+    check_model(*model, "/workload/model", draft.diagnostics);
+  } else {
+    model = find_model(choice.preset, "/workload/model", draft.diagnostics);
+  }
+  if (draft.diagnostics.faults().size() == before) draft.scenario.model = std::move(model);
+}
+
+void resolve_framework(Draft& draft) {
+  Scenario& s = draft.scenario;
+  std::string& id = s.spec.strategy.framework;
+  if (!draft.sound({"/strategy/framework"})) return;
+  if (id.empty()) {
+    if (s.node == nullptr) return;
+    id = s.node->has_accelerators() ? "pytorch-ddp" : "pytorch-cpu";
+    draft.assume(fmt::format("framework {} (none was named)", id));
+  }
+  try {
+    s.framework = find_framework(id, "/strategy/framework", draft.diagnostics);
+  } catch (const InputError& error) {
+    draft.diagnostics.add(error.faults());
+  }
+}
+
+}  // namespace
+
+void resolve_references(Draft& draft) {
+  resolve_node(draft);
+  resolve_surroundings(draft);
+  resolve_model(draft);
+  resolve_framework(draft);
+}
+
+void resolve_network(Draft& draft) {
+  if (!draft.cluster_known() || !draft.sound({"/cluster/fabric"})) return;
+  Scenario& s = draft.scenario;
+  const FabricSpec& fabric = draft.spec().cluster.fabric;
+  const int own = s.node->training_nics();
+  const auto nic = std::find_if(s.node->nics.begin(), s.node->nics.end(), [](const Nic& n) { return n.training; });
+  s.nics_per_node = fabric.nics_per_node.value_or(own);
+  s.nic_bandwidth = fabric.nic_bandwidth.value_or(own > 0 ? s.node->training_bandwidth() / own : BytesPerSecond(0));
+  s.network = fabric.network.value_or(nic != s.node->nics.end() ? nic->kind : NetworkKind::ethernet_tcp);
+  if (fabric.preset == FabricPreset::single_switch && fabric.oversubscription > 1)
+    draft.fault("/cluster/fabric/oversubscription",
+                fmt::format("found {}, but a single switch has no up-links", fabric.oversubscription),
+                "oversubscription 1, or preset \"fat-tree\"");
+  if (draft.spec().cluster.nodes == 1) return;
+  const std::string lacks = fmt::format("node \"{}\" lists no NIC for training traffic", s.node->id);
+  if (s.nics_per_node == 0)
+    draft.fault("/cluster/fabric/nics_per_node",
+                fmt::format("missing: {}, and {} nodes need one to meet", lacks, draft.spec().cluster.nodes),
+                "state nics_per_node and nic_bandwidth_Gbps");
+  if (s.nics_per_node > 0 && s.nic_bandwidth <= BytesPerSecond(0))
+    draft.fault("/cluster/fabric/nic_bandwidth_Gbps", fmt::format("missing: {}", lacks), "state nic_bandwidth_Gbps");
+}
+
+}  // namespace stepcast

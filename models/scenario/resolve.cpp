@@ -1,0 +1,94 @@
+#include <algorithm>
+
+#include "models/parallelism/synchronization.hpp"
+#include "models/scenario/draft.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// A file of a later format would only give misleading faults: says so alone.
+void refuse_newer(const Json& document, Diagnostics& diagnostics) {
+  if (!document.is_object() || !document.contains("format_version")) return;
+  const Json& version = document["format_version"];
+  if (!version.is_number_integer() || version.get<long>() <= kScenarioFormatVersion) return;
+  diagnostics.error("/format_version",
+                    fmt::format("found {}, but this version of Stepcast reads formats up to {}", version.get<long>(),
+                                kScenarioFormatVersion),
+                    "update Stepcast");
+  diagnostics.throw_if_faulty();
+}
+
+/// Buckets counted in parameters become bytes, now that the gradients' format and dp are known.
+void settle_bucket(Scenario& s) {
+  if (s.framework->bucket_parameters <= 0) return;
+  FrameworkProfile settled = *s.framework;
+  settled.bucket = settled.bucket_of(gradient_bytes(s), s.degrees.dp * s.degrees.cp);
+  s.framework = std::make_shared<const FrameworkProfile>(std::move(settled));
+}
+
+void run_steps(Draft& draft) {
+  resolve_references(draft);
+  resolve_network(draft);
+  resolve_workload(draft);
+  check_offers(draft);
+  resolve_degrees(draft);
+  resolve_pipeline(draft);
+  resolve_batch(draft);
+  resolve_sharding(draft);
+  resolve_shard_group(draft);
+  check_recompute(draft);
+}
+
+}  // namespace
+
+Scenario resolve(Json document, const std::string& file, const std::vector<std::string>& overrides,
+                 const Catalog& catalog) {
+  Diagnostics diagnostics(file);
+  for (const std::string& assignment : overrides) apply_override(document, assignment, diagnostics);
+  refuse_newer(document, diagnostics);
+  ScenarioSpec spec = read_document<ScenarioSpec>(document, diagnostics);
+  if (!document.is_object()) diagnostics.throw_if_faulty();
+  Draft draft(std::move(spec), catalog, diagnostics);
+  run_steps(draft);
+  diagnostics.throw_if_faulty();
+  settle_bucket(draft.scenario);
+  return std::move(draft.scenario);
+}
+
+Scenario load_scenario(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+                       const Catalog& catalog) {
+  Diagnostics diagnostics(file.string());
+  Json document = read_json(file, diagnostics);
+  diagnostics.throw_if_faulty();
+  return resolve(std::move(document), file.string(), overrides, catalog);
+}
+
+Json to_json(const Scenario& scenario) {
+  ScenarioSpec spec = scenario.spec;
+  FabricSpec& fabric = spec.cluster.fabric;
+  if (scenario.nics_per_node > 0) {
+    fabric.nics_per_node = scenario.nics_per_node;
+    fabric.nic_bandwidth = scenario.nic_bandwidth;
+    fabric.network = scenario.network;
+  }
+  if (scenario.model->is_transformer()) spec.workload.seq_len = scenario.seq_len;
+  spec.workload.precision = scenario.precision;
+  StrategySpec& strategy = spec.strategy;
+  strategy.framework = scenario.framework->id;
+  strategy.data_parallel = scenario.degrees.dp;
+  strategy.micro_batch = static_cast<int>(scenario.degrees.micro_batch);
+  strategy.schedule = scenario.schedule;
+  if (scenario.degrees.pp > 1) strategy.stage_layers = scenario.stage_layers;
+  strategy.sharding = scenario.sharding;
+  if (scenario.sharding == Sharding::hsdp) strategy.hsdp_shard_size = scenario.shard_size;
+  Json out = ScenarioSpec::fields().write(spec);
+  // What was left empty means "none of the catalogue"; an empty id would not.
+  for (const char* key : {"storage", "site", "cooling"})
+    if (out["cluster"][key] == "") out["cluster"].erase(key);
+  for (const char* key : {"$schema", "name", "description"})
+    if (out[key] == "") out.erase(key);
+  return out;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,205 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "fields/field_table.hpp"
+#include "hardware-catalog/catalog.hpp"
+#include "models/frameworks/framework.hpp"
+#include "models/workload/context_method.hpp"
+#include "models/workload/model.hpp"
+#include "units/quantity.hpp"
+
+namespace stepcast {
+
+inline constexpr int kScenarioFormatVersion = 1;
+
+/// How nodes are joined. Presets of this version; explicit topologies follow the fabric builder.
+enum class FabricPreset { single_switch, fat_tree, rail_optimized };
+template <>
+struct EnumNames<FabricPreset> {
+  static constexpr std::array names{"single-switch", "fat-tree", "rail-optimized"};
+};
+
+struct FabricSpec {
+  FabricPreset preset = FabricPreset::fat_tree;
+  double oversubscription = 1;                  ///< leaf down-link over up-link capacity, ≥ 1
+  std::optional<int> nics_per_node;             ///< replaces the node's training NICs
+  std::optional<BytesPerSecond> nic_bandwidth;  ///< nic_bandwidth_Gbps, of each
+  std::optional<NetworkKind> network;           ///< replaces the NIC's kind
+  static const FieldTable<FabricSpec>& fields();
+};
+
+struct ClusterSpec {
+  std::string node;  ///< catalogue id
+  int nodes = 1;
+  FabricSpec fabric;
+  std::string storage;  ///< id of a shared storage system; empty: the node's own drives
+  std::string site;     ///< id of a site; empty: a stated default PUE, price and carbon
+  std::string cooling;  ///< id of a cooling kind; empty: the node's
+  static const FieldTable<ClusterSpec>& fields();
+};
+
+struct WorkloadSpec {
+  ModelChoice model;                   ///< preset id or explicit description
+  long global_batch = 0;               ///< samples (sequences) per step over the whole cluster
+  std::optional<int> seq_len;          ///< default: the model's
+  std::optional<Precision> precision;  ///< of the matrix products; default: the framework's for the device
+  std::optional<double> tokens;        ///< to train, language models
+  std::optional<double> samples;       ///< to train, others
+  std::optional<double> epochs;        ///< over the preset's data set
+  static const FieldTable<WorkloadSpec>& fields();
+};
+
+enum class PipelineSchedule { gpipe, one_f_one_b, interleaved, zero_bubble };
+template <>
+struct EnumNames<PipelineSchedule> {
+  static constexpr std::array names{"gpipe", "1f1b", "interleaved-1f1b", "zero-bubble"};
+};
+enum class Recompute { none, selective, full, modules };
+template <>
+struct EnumNames<Recompute> {
+  static constexpr std::array names{"none", "selective", "full", "modules"};
+};
+/// Parts of a layer whose activations can be recomputed on their own (`recompute: "modules"`).
+enum class RecomputeModule { attention_core, attention, mlp, norm, moe };
+template <>
+struct EnumNames<RecomputeModule> {
+  static constexpr std::array names{"attention_core", "attention", "mlp", "norm", "moe"};
+};
+enum class Sharding { none, zero1, zero2, zero3, fsdp, hsdp };
+template <>
+struct EnumNames<Sharding> {
+  static constexpr std::array names{"none", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp"};
+};
+enum class CollectiveAlgorithm { automatic, ring, tree, hierarchical };
+template <>
+struct EnumNames<CollectiveAlgorithm> {
+  static constexpr std::array names{"auto", "ring", "tree", "hierarchical"};
+};
+
+struct StrategySpec {
+  std::string framework;  ///< id of a profile; empty: pytorch-ddp, or pytorch-cpu without accelerators
+  int tensor_parallel = 1;
+  bool sequence_parallel = false;  ///< Megatron's, within the tensor-parallel group
+  int pipeline_parallel = 1;
+  int virtual_pipeline = 1;  ///< model chunks per pipeline rank (interleaved schedule)
+  int context_parallel = 1;
+  ContextMethod context_method = ContextMethod::ring;
+  int expert_parallel = 1;
+  std::optional<int> data_parallel;  ///< follows from the device count; checked when given
+  std::optional<int> micro_batch;    ///< samples per micro-batch and model replica; default: whole share of the batch
+  std::optional<PipelineSchedule> schedule;  ///< default: 1f1b, or interleaved-1f1b with virtual_pipeline > 1
+  std::optional<std::vector<int>>
+      stage_layers;  ///< layers of each stage (of each chunk in order), for uneven pipelines
+  Recompute recompute = Recompute::none;
+  std::vector<RecomputeModule> recompute_modules;
+  std::optional<Sharding> sharding;      ///< default: the framework's
+  std::optional<int> hsdp_shard_size;    ///< ranks of one shard group (hsdp); default: one node
+  std::string order = "tp-cp-ep-dp-pp";  ///< dimensions over ranks, innermost first
+  CollectiveAlgorithm collective_algorithm = CollectiveAlgorithm::automatic;
+  static const FieldTable<StrategySpec>& fields();
+};
+
+enum class Fidelity { simulated, analytic };
+template <>
+struct EnumNames<Fidelity> {
+  static constexpr std::array names{"simulated", "analytic"};
+};
+enum class Granularity { segment, operation };
+template <>
+struct EnumNames<Granularity> {
+  static constexpr std::array names{"segment", "operator"};
+};
+
+/// What counts as a FLOP of the model in TFLOP/s and MFU.
+struct FlopConvention {
+  bool causal_halved = true;
+  bool output_layer = true;
+  static const FieldTable<FlopConvention>& fields();
+};
+
+struct RunSpec {
+  Fidelity fidelity = Fidelity::simulated;
+  Granularity granularity = Granularity::segment;
+  FlopConvention flop_convention;
+  long seed = 1;
+  static const FieldTable<RunSpec>& fields();
+};
+
+/// What the user wrote.
+struct ScenarioSpec {
+  int format_version = kScenarioFormatVersion;
+  std::string schema;  ///< "$schema", for editors
+  std::string name;
+  std::string description;
+  ClusterSpec cluster;
+  WorkloadSpec workload;
+  StrategySpec strategy;
+  RunSpec run;
+  static const FieldTable<ScenarioSpec>& fields();
+};
+
+/// Parallel degrees and what follows from them. tp·cp·dp·pp = devices; expert_parallel divides cp·dp (expert groups lie
+/// inside them, as in Megatron).
+struct Degrees {
+  int tp = 1, cp = 1, ep = 1, dp = 1, pp = 1, vpp = 1;
+  long micro_batch = 1;    ///< samples
+  long micro_batches = 1;  ///< per step and model replica
+  [[nodiscard]] int devices() const { return tp * cp * dp * pp; }
+};
+
+/// The scenario with every reference resolved and every default filled in; legal by construction. Points into the
+/// catalogue, which must outlive it.
+struct Scenario {
+  ScenarioSpec spec;  ///< as written, with overrides applied
+  const Node* node = nullptr;
+  const Accelerator* accelerator = nullptr;  ///< null on CPU-only nodes
+  const Cpu* cpu = nullptr;                  ///< null when the node's is unknown
+  const ComputeProfile* compute = nullptr;
+  const StoragePart* storage = nullptr;      ///< null: local drives
+  const StoragePart* local_drive = nullptr;  ///< part of the node's local storage; null when it names none
+  const Site* site = nullptr;                ///< null: defaults
+  const Cooling* cooling = nullptr;
+  const Psu* psu = nullptr;
+  std::shared_ptr<const Model> model;
+  std::shared_ptr<const FrameworkProfile> framework;  ///< with its bucket in bytes for this scenario
+  Degrees degrees;
+  int seq_len = 0;
+  Precision precision = Precision::bf16;
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  Sharding sharding = Sharding::none;
+  int shard_size = 1;             ///< ranks over which parameters (zero-3, fsdp, hsdp) or states are sharded
+  std::vector<int> stage_layers;  ///< transformer layers (or CNN layers) of each chunk, in model order: pp·vpp entries
+  int nics_per_node = 0;          ///< after fabric overrides
+  BytesPerSecond nic_bandwidth;
+  NetworkKind network = NetworkKind::infiniband;
+  std::vector<std::string> assumptions;  ///< defaults that were taken, in words, for the report
+
+  [[nodiscard]] int devices() const { return spec.cluster.nodes * node->devices(); }
+  [[nodiscard]] int devices_per_node() const { return node->devices(); }
+};
+
+/// The published JSON Schema of a scenario file (models/scenario/scenario.schema.json).
+Json scenario_schema();
+/// Every key of a scenario file in Markdown (docs/formats/scenario-keys.md).
+std::string scenario_reference();
+
+/// Reads, overrides (`--set`), validates and resolves a scenario. Throws InputError with every fault found.
+/// `file` is for messages; `document` is the parsed JSON of it.
+Scenario resolve(Json document, const std::string& file, const std::vector<std::string>& overrides,
+                 const Catalog& catalog);
+/// The same from a file.
+Scenario load_scenario(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+                       const Catalog& catalog);
+/// The scenario as JSON with every default spelt out; resolving it again gives the same scenario.
+Json to_json(const Scenario& scenario);
+
+/// A legal default scenario for `stepcast run --model M --node N --nodes K`: the strategy that fits memory with the
+/// least communication by stated rules; `assumptions` says which and why. Throws InputError.
+Json default_scenario(const std::string& model, const std::string& node, int nodes, const Catalog& catalog);
+
+}  // namespace stepcast

@@ -1,0 +1,150 @@
+#include "models/scenario/scenario.hpp"
+
+namespace stepcast {
+
+namespace {
+
+// Bounds far beyond any machine, so that a slip of the keyboard is caught and products of degrees stay in range.
+constexpr double kMostNodes = 1e6;
+constexpr double kMostRanks = 1e8;
+constexpr double kMostSamples = 1e18;
+constexpr double kMostBatch = 1e9;
+
+}  // namespace
+
+const FieldTable<FabricSpec>& FabricSpec::fields() {
+  static const auto kTable = [] {
+    FieldTable<FabricSpec> t("fabric", "How the nodes are joined");
+    t.field("preset", &FabricSpec::preset,
+            "single-switch: one switch for all; fat-tree: leaf and spine; rail-optimized: one leaf for each rail")
+        .field("oversubscription", &FabricSpec::oversubscription, "Capacity of a leaf's down-links over its up-links",
+               {.min = 1, .max = 1000})
+        .field("nics_per_node", &FabricSpec::nics_per_node,
+               "NICs that carry training traffic; default: the node's training NICs", {.min = 1, .max = 256})
+        .field("nic_bandwidth_Gbps", &FabricSpec::nic_bandwidth, "Rate of each NIC and direction; default: the node's",
+               {.min = 0, .max = 1e5, .above_min = true})
+        .field("network", &FabricSpec::network, "Kind of network; default: that of the node's NICs");
+    return t;
+  }();
+  return kTable;
+}
+
+const FieldTable<ClusterSpec>& ClusterSpec::fields() {
+  static const auto kTable = [] {
+    FieldTable<ClusterSpec> t("cluster", "The machines");
+    t.field("node", &ClusterSpec::node, "Catalogue id of the server", {.required = true, .refers_to = "nodes"})
+        .field("nodes", &ClusterSpec::nodes, "How many of them", {.min = 1, .max = kMostNodes})
+        .field("fabric", &ClusterSpec::fabric, "How they are joined")
+        .field("storage", &ClusterSpec::storage,
+               "Catalogue id of a shared storage system; default: the nodes' own drives", {.refers_to = "storage"})
+        .field("site", &ClusterSpec::site, "Catalogue id of the site; default: a stated PUE, price and grid carbon",
+               {.refers_to = "sites"})
+        .field("cooling", &ClusterSpec::cooling, "Catalogue id of the cooling; default: the node's",
+               {.refers_to = "cooling"});
+    return t;
+  }();
+  return kTable;
+}
+
+const FieldTable<WorkloadSpec>& WorkloadSpec::fields() {
+  static const auto kTable = [] {
+    FieldTable<WorkloadSpec> t("workload", "What is trained");
+    t.field("model", &WorkloadSpec::model, "Id of a model preset, or a model's description", {.required = true})
+        .field("global_batch", &WorkloadSpec::global_batch, "Samples (sequences) of one step over the whole cluster",
+               {.required = true, .min = 1, .max = kMostBatch})
+        .field("seq_len", &WorkloadSpec::seq_len, "Tokens of a sequence; default: the model's",
+               {.min = 1, .max = 1 << 26})
+        .field("precision", &WorkloadSpec::precision,
+               "Format of the matrix products; default: the first of bf16, fp16, tf32, fp32 that the device has")
+        .field("tokens", &WorkloadSpec::tokens, "Tokens to train on (transformers)", {.min = 1, .max = kMostSamples})
+        .field("samples", &WorkloadSpec::samples, "Samples to train on", {.min = 1, .max = kMostSamples})
+        .field("epochs", &WorkloadSpec::epochs, "Passes over the model's usual data set",
+               {.min = 0, .max = 1e6, .above_min = true});
+    return t;
+  }();
+  return kTable;
+}
+
+const FieldTable<StrategySpec>& StrategySpec::fields() {
+  static const auto kTable = [] {
+    using S = StrategySpec;
+    FieldTable<S> t("strategy", "How the training is spread over the devices");
+    const Rules degree{.min = 1, .max = kMostRanks};
+    t.field("framework", &S::framework,
+            "Id of a framework profile; default: pytorch-ddp, or pytorch-cpu on nodes without accelerators")
+        .field("tensor_parallel", &S::tensor_parallel, "Devices that share each layer's matrices", degree)
+        .field("sequence_parallel", &S::sequence_parallel,
+               "Norms and dropout are split over the tensor-parallel group (Korthikanti et al. 2022)")
+        .field("pipeline_parallel", &S::pipeline_parallel, "Stages of the pipeline", degree)
+        .field("virtual_pipeline", &S::virtual_pipeline, "Model chunks of each stage (interleaved-1f1b)",
+               {.min = 1, .max = 10000})
+        .field("context_parallel", &S::context_parallel, "Devices that share each sequence", degree)
+        .field("context_method", &S::context_method, "How attention meets the rest of its sequence")
+        .field("expert_parallel", &S::expert_parallel, "Devices that share the experts, inside data parallelism",
+               degree)
+        .field("data_parallel", &S::data_parallel,
+               "Replicas of the model; follows from the device count, and is checked when given", degree)
+        .field(
+            "micro_batch", &S::micro_batch,
+            "Samples of one micro-batch and replica; default: 1 where the model is cut, else a replica's whole share",
+            {.min = 1, .max = kMostBatch})
+        .field("schedule", &S::schedule,
+               "Pipeline schedule; default: 1f1b, or interleaved-1f1b with virtual_pipeline above 1")
+        .field("stage_layers", &S::stage_layers,
+               "Layers of each chunk in model order, for uneven pipelines; default: even", {.min = 0, .max = 1e6})
+        .field("recompute", &S::recompute, "What the backward pass computes again instead of keeping it")
+        .field("recompute_modules", &S::recompute_modules, "Parts of a layer that recompute \"modules\" repeats")
+        .field("sharding", &S::sharding, "What data-parallel replicas share out; default: the framework's")
+        .field("hsdp_shard_size", &S::hsdp_shard_size, "Ranks of one shard group (hsdp); default: those of one node",
+               degree)
+        .field("order", &S::order, "Dimensions over ranks, innermost first: tp, cp, ep, dp and pp joined by -")
+        .field("collective_algorithm", &S::collective_algorithm, "Algorithm of collectives; auto: the faster one");
+    return t;
+  }();
+  return kTable;
+}
+
+const FieldTable<FlopConvention>& FlopConvention::fields() {
+  static const auto kTable = [] {
+    FieldTable<FlopConvention> t("flop convention", "What counts as a FLOP of the model in TFLOP/s and MFU");
+    t.field("causal_halved", &FlopConvention::causal_halved, "Half of causal attention's scores count")
+        .field("output_layer", &FlopConvention::output_layer, "The output layer counts");
+    return t;
+  }();
+  return kTable;
+}
+
+const FieldTable<RunSpec>& RunSpec::fields() {
+  static const auto kTable = [] {
+    FieldTable<RunSpec> t("run", "How the forecast is made");
+    t.field("fidelity", &RunSpec::fidelity, "simulated: the step graph on the engine; analytic: the closed form")
+        .field("granularity", &RunSpec::granularity,
+               "segment: runs of operators that cannot wait are one; operator: each by itself")
+        .field("flop_convention", &RunSpec::flop_convention, "What counts as a FLOP of the model")
+        .field("seed", &RunSpec::seed, "Seed of everything random", {.min = 0, .max = 9e15});
+    return t;
+  }();
+  return kTable;
+}
+
+const FieldTable<ScenarioSpec>& ScenarioSpec::fields() {
+  static const auto kTable = [] {
+    using S = ScenarioSpec;
+    FieldTable<S> t("scenario", "A training step to forecast: cluster, workload, strategy and how to run it");
+    t.field("$schema", &S::schema, "Address of this schema, for editors")
+        .field("format_version", &S::format_version, "Version of this format",
+               {.min = 1, .max = kScenarioFormatVersion})
+        .field("name", &S::name, "Name for reports")
+        .field("description", &S::description, "What the scenario stands for and where its figures come from")
+        .field("cluster", &S::cluster, "The machines", {.required = true})
+        .field("workload", &S::workload, "What is trained", {.required = true})
+        .field("strategy", &S::strategy, "How the training is spread over the devices")
+        .field("run", &S::run, "How the forecast is made");
+    return t;
+  }();
+  return kTable;
+}
+
+Json scenario_schema() { return published_schema<ScenarioSpec>("Stepcast scenario"); }
+
+}  // namespace stepcast

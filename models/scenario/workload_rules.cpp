@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <array>
+
+#include "models/scenario/draft.hpp"
+
+namespace stepcast {
+
+namespace {
+
+constexpr std::array kTrainingFormats{Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32,
+                                      Precision::fp8,  Precision::fp4,  Precision::fp64};
+
+void resolve_sequence(Draft& draft) {
+  Scenario& s = draft.scenario;
+  if (!s.model || !draft.sound({"/workload/seq_len"})) return;
+  const std::optional<int> wanted = draft.spec().workload.seq_len;
+  const TransformerShape* shape = draft.transformer();
+  if (shape == nullptr) {
+    if (wanted)
+      draft.fault("/workload/seq_len", fmt::format("found {}, but {} is a CNN and reads images", *wanted, s.model->id),
+                  "leave seq_len out");
+    return;
+  }
+  s.seq_len = wanted.value_or(s.model->default_seq_len > 0 ? s.model->default_seq_len : shape->max_positions);
+  if (s.seq_len <= 0) {
+    draft.fault("/workload/seq_len", fmt::format("missing: {} has no usual sequence length", s.model->id));
+  } else if (!wanted) {
+    draft.assume(fmt::format("sequence length {} (the model's)", s.seq_len));
+  }
+  const bool table = shape->positions == PositionKind::learned && shape->max_positions > 0;
+  if (table && s.seq_len > shape->max_positions)
+    draft.fault("/workload/seq_len",
+                fmt::format("found {}, but {} has learned positions for {} tokens", s.seq_len, s.model->id,
+                            shape->max_positions),
+                fmt::format("nearest valid: {}", shape->max_positions));
+}
+
+std::vector<Precision> formats_of(const Scenario& s) {
+  if (s.accelerator == nullptr) return {Precision::fp32};
+  std::vector<Precision> formats;
+  std::copy_if(kTrainingFormats.begin(), kTrainingFormats.end(), std::back_inserter(formats),
+               [&](Precision p) { return s.accelerator->peak(p) > FlopsPerSecond(0); });
+  return formats;
+}
+
+void resolve_precision(Draft& draft) {
+  Scenario& s = draft.scenario;
+  if (s.node == nullptr || !draft.sound({"/workload/precision"})) return;
+  if (s.node->has_accelerators() ? s.accelerator == nullptr : s.cpu == nullptr) return;
+  const std::vector<Precision> formats = formats_of(s);
+  const std::string device = s.accelerator != nullptr ? s.accelerator->id : s.cpu->id;
+  const std::optional<Precision> wanted = draft.spec().workload.precision;
+  if (formats.empty()) return draft.fault("/cluster/node", fmt::format("{} has no format to train in", device));
+  if (!wanted) {
+    s.precision = formats.front();
+    return draft.assume(
+        fmt::format("precision {} (the first of bf16, fp16, tf32, fp32 that {} has)", name_of(s.precision), device));
+  }
+  s.precision = *wanted;
+  if (std::find(formats.begin(), formats.end(), *wanted) != formats.end()) return;
+  std::vector<std::string> names;
+  for (const Precision p : formats) names.emplace_back(name_of(p));
+  draft.fault("/workload/precision", fmt::format("found {}, which {} cannot train in", name_of(*wanted), device),
+              expected_one_of(names));
+}
+
+void check_length(Draft& draft) {
+  const WorkloadSpec& w = draft.spec().workload;
+  std::vector<std::string> given;
+  if (w.tokens) given.emplace_back("tokens");
+  if (w.samples) given.emplace_back("samples");
+  if (w.epochs) given.emplace_back("epochs");
+  if (given.size() > 1)
+    draft.fault("/workload/" + given.back(),
+                fmt::format("the training length is given {} times: {}", given.size(), listed(given)),
+                "keep one of them");
+  if (!draft.scenario.model) return;
+  const Model& model = *draft.scenario.model;
+  if (w.tokens && !model.is_transformer())
+    draft.fault("/workload/tokens", fmt::format("{} is a CNN and reads images, not tokens", model.id),
+                "state samples or epochs");
+  if (w.epochs && model.dataset_samples <= 0)
+    draft.fault("/workload/epochs", fmt::format("{} has no usual data set to pass over", model.id),
+                model.is_transformer() ? "state tokens or samples" : "state samples");
+}
+
+}  // namespace
+
+void resolve_workload(Draft& draft) {
+  resolve_sequence(draft);
+  resolve_precision(draft);
+  check_length(draft);
+}
+
+}  // namespace stepcast
