@@ -16,23 +16,6 @@ constexpr double kTileElements = 128.0 * 128.0;
 constexpr double kIdleShareAccelerator = 0.12;
 constexpr double kIdleShareSocket = 0.25;
 
-/// A CPU socket where the scenario has no profile for it. KNL 7250 under MKL in DeepBench (OPERATORS.md, first fits):
-/// 0.71 of the fp32 peak for products, 24 us floor; the median of its 3x3 and 1x1 convolutions, 0.78 and 0.44.
-/// Streaming: estimated from STREAM, which reaches about 0.8 of a server socket's datasheet bandwidth.
-ComputeProfile socket_profile() {
-  ComputeProfile profile;
-  profile.id = "cpu";
-  profile.gemm_sustained_share = {{"fp32", 0.71}};
-  profile.kernel_floor = Seconds(24e-6);
-  profile.memory_share = 0.8;
-  profile.convolution_share = profile.convolution_share_fp32 = 0.6;
-  // No fused kernel: products and softmax one by one at the products' rate.
-  profile.attention_forward_share = 0.71;
-  profile.attention_backward_ratio = 1;
-  profile.unfused_attention_gemm_share = 1;
-  return profile;
-}
-
 bool below_16_bit(Precision precision) {
   return precision == Precision::fp8 || precision == Precision::fp4 || precision == Precision::int8;
 }
@@ -74,7 +57,6 @@ FlopsPerSecond attention_peak(const Accelerator& accelerator, Precision precisio
 
 Device accelerator_device(const Scenario& scenario) {
   const Accelerator& part = *scenario.accelerator;
-  if (!scenario.compute) throw std::logic_error(fmt::format("{}: no compute profile", part.id));
   Device device;
   device.peak = peak_or_throw(part, scenario.precision);
   const FlopsPerSecond fp32 = part.peak(Precision::fp32);
@@ -91,12 +73,11 @@ Device accelerator_device(const Scenario& scenario) {
 Device socket_device(const Scenario& scenario) {
   if (!scenario.cpu) throw std::logic_error("a node without accelerators needs a known CPU");
   const Cpu& part = *scenario.cpu;
-  const ComputeProfile standard = socket_profile();
   Device device;
   device.is_cpu = true;
   // The catalogue knows a socket's fp32 rate only; narrower formats gain nothing on most of them.
   device.peak = device.peak_fp32 = device.peak_attention = part.peak_fp32;
-  take_profile(device, scenario.compute ? *scenario.compute : standard, Precision::fp32, part.memory_bandwidth);
+  take_profile(device, *scenario.compute, Precision::fp32, part.memory_bandwidth);
   device.memory = scenario.node->memory / std::max(scenario.node->cpu_count, 1);
   device.maximum = part.tdp;
   device.idle = part.tdp * kIdleShareSocket;
@@ -106,6 +87,7 @@ Device socket_device(const Scenario& scenario) {
 }  // namespace
 
 Device device_of(const Scenario& scenario) {
+  if (!scenario.compute) throw std::logic_error("device_of: the scenario has no compute profile");
   return scenario.accelerator ? accelerator_device(scenario) : socket_device(scenario);
 }
 
