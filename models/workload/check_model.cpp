@@ -62,6 +62,11 @@ void check_model(const Model& model, const std::string& pointer, Diagnostics& d)
     return;
   }
   const std::vector<CnnLayer>& rows = model.cnn->layers;
+  long total = 0;
+  for (const CnnLayer& row : rows) total += row.repeat;
+  if (total > kMostLayers)
+    d.error(pointer + "/cnn/layers",
+            fmt::format("found {} rows with repeats, expected at most {}", total, kMostLayers));
   if (rows.empty()) d.error(pointer + "/cnn/layers", "found no rows, expected at least one");
   for (std::size_t i = 0; i < rows.size(); ++i) check_row(rows[i], fmt::format("{}/cnn/layers/{}", pointer, i), d);
 }

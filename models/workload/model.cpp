@@ -1,14 +1,20 @@
 #include "models/workload/model.hpp"
 
 namespace stepcast {
+namespace {
+
+/// Far above any model, and low enough that counts stay exact in a double and a description cannot ask for all memory.
+constexpr double kWidest = 1e7, kLongestSequence = 1e8;
+
+}  // namespace
 
 const FieldTable<TransformerShape>& TransformerShape::fields() {
   using S = TransformerShape;
   static const FieldTable<S> table = [] {
-    const Rules size{.required = true, .min = 1};
-    const Rules count{.min = 0};
+    const Rules size{.required = true, .min = 1, .max = kWidest};
+    const Rules count{.min = 0, .max = kWidest};
     FieldTable<S> t("transformer", "A transformer's shape");
-    t.field("layers", &S::layers, "transformer blocks", size)
+    t.field("layers", &S::layers, "transformer blocks", {.required = true, .min = 1, .max = kMostLayers})
         .field("hidden", &S::hidden, "width of the residual stream", size)
         .field("ffn_hidden", &S::ffn_hidden, "width of the MLP, of one gate of a gated one", size)
         .field("heads", &S::heads, "attention heads", size)
@@ -42,8 +48,8 @@ const FieldTable<TransformerShape>& TransformerShape::fields() {
 const FieldTable<CnnLayer>& CnnLayer::fields() {
   using S = CnnLayer;
   static const FieldTable<S> table = [] {
-    const Rules size{.required = true, .min = 1};
-    const Rules positive{.min = 1};
+    const Rules size{.required = true, .min = 1, .max = kWidest};
+    const Rules positive{.min = 1, .max = kWidest};
     FieldTable<S> t("cnn layer", "One row of a CNN's layer table");
     t.field("name", &S::name, "name of the row", {.required = true})
         .field("kind", &S::kind, "what the row computes")
@@ -54,14 +60,15 @@ const FieldTable<CnnLayer>& CnnLayer::fields() {
         .field("kernel_height", &S::kernel_height, "height of the kernel or window", positive)
         .field("kernel_width", &S::kernel_width, "width of the kernel or window", positive)
         .field("stride", &S::stride, "stride in both directions", positive)
-        .field("out_height", &S::out_height, "height of the output; 0: ceil(height / stride)", {.min = 0})
-        .field("out_width", &S::out_width, "width of the output; 0: ceil(width / stride)", {.min = 0})
+        .field("out_height", &S::out_height, "height of the output; 0: ceil(height / stride)",
+               {.min = 0, .max = kWidest})
+        .field("out_width", &S::out_width, "width of the output; 0: ceil(width / stride)", {.min = 0, .max = kWidest})
         .field("groups", &S::groups, "groups of a grouped convolution", positive)
         .field("batch_norm", &S::batch_norm, "a convolution is followed by batch normalisation")
         .field("activation", &S::activation, "a convolution or fully connected row is followed by an activation")
         .field("residual_add", &S::residual_add, "a shortcut is added before the activation")
         .field("bias", &S::bias, "the row has a bias")
-        .field("repeat", &S::repeat, "copies of the row", {.min = 1, .max = 1000});
+        .field("repeat", &S::repeat, "copies of the row", {.min = 1, .max = kMostLayers});
     return t;
   }();
   return table;
@@ -94,7 +101,8 @@ const FieldTable<Model>& Model::fields() {
         .field("cnn", &S::cnn, "layer table of a CNN")
         .field("published_parameters", &S::published_parameters, "parameter count as published, for checking",
                {.min = 0, .above_min = true})
-        .field("default_seq_len", &S::default_seq_len, "tokens of a sequence; 0 for a CNN", {.min = 0})
+        .field("default_seq_len", &S::default_seq_len, "tokens of a sequence; 0 for a CNN",
+               {.min = 0, .max = kLongestSequence})
         .field("dataset_samples", &S::dataset_samples, "samples of the usual data set; 0: none", {.min = 0})
         .field("sample_kB", &S::sample_bytes, "stored size of one sample", {.min = 0})
         .field("sources", &S::sources, "where each figure comes from")

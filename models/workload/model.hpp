@@ -28,6 +28,9 @@ struct EnumNames<NormKind> {
   static constexpr std::array names{"layer_norm", "rms_norm"};
 };
 
+/// Most blocks of a transformer, or rows of a CNN with repeats, that a description may have.
+inline constexpr int kMostLayers = 10000;
+
 /// A transformer's shape.
 struct TransformerShape {
   int layers = 0;

@@ -126,6 +126,13 @@ TEST(LayerWork, ShapesOfAShardedBlock) {
   EXPECT_EQ(named(work.forward, "attention").op.k, 128);
 }
 
+// 8 key heads over 16 ranks: two ranks share one and both compute it: 32·128/16 + 2·128 columns.
+TEST(LayerWork, MoreRanksThanKeyHeadsShareThem) {
+  LayerSharding sharding;
+  sharding.tp = 16;
+  EXPECT_EQ(named(block("llama3-8b", sharding).forward, "qkv").op.n, 512);
+}
+
 // 24·s·h² of products and, halved by a fused kernel under the mask, 4·s²·h of attention; backward twice the products,
 // and 2.5 × attention.
 TEST(LayerWork, FlopsOfABlockByHand) {

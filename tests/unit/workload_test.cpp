@@ -154,6 +154,21 @@ TEST(CheckModel, RowsOfACnnFit) {
   EXPECT_EQ(diagnostics.faults()[1].pointer, "/workload/model/cnn/layers/1/out_channels");
 }
 
+TEST(CheckModel, RefusesSizesThatNoMachineHolds) {
+  Model model = *preset("resnet50");
+  model.cnn->layers[2].repeat = kMostLayers;
+  ASSERT_EQ(faults_of(model).faults().size(), 1U);
+  EXPECT_EQ(faults_of(model).faults()[0].pointer, "/workload/model/cnn/layers");
+
+  Diagnostics diagnostics("s.json");
+  Json described = Model::fields().write(*preset("gpt2"));
+  described["transformer"]["layers"] = 2000000000;
+  ModelChoice choice;
+  Codec<ModelChoice>::read(choice, described, "/model", "model", {}, diagnostics);
+  ASSERT_EQ(diagnostics.faults().size(), 1U);
+  EXPECT_EQ(diagnostics.faults()[0].pointer, "/model/transformer/layers");
+}
+
 TEST(FindModel, SuggestsTheNearestPreset) {
   Diagnostics diagnostics("s.json");
   EXPECT_EQ(find_model("gpt3-175", "/workload/model", diagnostics), nullptr);
