@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +33,7 @@ bool write_all(int descriptor, std::string_view text) {
 }
 
 [[noreturn]] void run_and_leave(const std::function<std::string()>& body, int descriptor) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody wants the result of a parent that was killed
   std::string message;
   try {
     message = kResult + body();
