@@ -21,8 +21,11 @@ class IntervalWalk {
 
   void finish(const DeviceOperations& operations) {
     int last = -1;
-    for (const int operation : operations.all)
+    for (const int operation : operations.all) {
+      // A message on its way keeps its receiver waiting, not the sender, which has nothing left to do.
+      if (graph_.operations()[operation].kind == OperationKind::send_recv) continue;
       if (last < 0 || timeline_.spans[operation].end > timeline_.spans[last].end) last = operation;
+    }
     if (last >= 0 && timeline_.spans[last].end > now_) wait_until(timeline_.spans[last].end, last);
     if (timeline_.end > now_) intervals_.push_back({now_, timeline_.end, idle_cause(), -1});
   }

@@ -5,6 +5,7 @@
 #include "models/convergence/target.hpp"
 #include "models/cost/cost.hpp"
 #include "models/estimate.hpp"
+#include "models/memory/advice.hpp"
 #include "models/power/power.hpp"
 #include "report/json.hpp"
 #include "report/power_over_time.hpp"
@@ -106,7 +107,8 @@ void fill_power_and_cost(Prediction& out, const Scenario& scenario, const StepBr
 
 }  // namespace
 
-Prediction predict(const Job& job, const StepBreakdown& breakdown, Fidelity fidelity, const Catalog& catalog) {
+Prediction predict(const Job& job, const StepBreakdown& breakdown, Fidelity fidelity, const Catalog& catalog,
+                   MemoryAdvice advice) {
   const Scenario& scenario = *job.scenario;
   Prediction out;
   out.scenario_name = scenario.spec.name;
@@ -126,6 +128,8 @@ Prediction predict(const Job& job, const StepBreakdown& breakdown, Fidelity fide
   out.synchronization_wait = breakdown.synchronization_wait;
   out.gpu_utilization = (breakdown.compute + breakdown.optimizer) / breakdown.step_time;
   out.memory = memory_of(job);
+  if (!out.memory.fits && advice == MemoryAdvice::when_it_does_not_fit)
+    out.memory.advice = memory_advice(scenario, catalog);
   fill_power_and_cost(out, scenario, breakdown);
   out.fidelity = name_of(fidelity);
   out.version = kVersion;
@@ -134,9 +138,9 @@ Prediction predict(const Job& job, const StepBreakdown& breakdown, Fidelity fide
   return out;
 }
 
-Prediction predict_analytic(const Scenario& scenario, const Catalog& catalog) {
+Prediction predict_analytic(const Scenario& scenario, const Catalog& catalog, MemoryAdvice advice) {
   const Job job = lower(scenario);
-  return predict(job, estimate(job), Fidelity::analytic, catalog);
+  return predict(job, estimate(job), Fidelity::analytic, catalog, advice);
 }
 
 }  // namespace stepcast

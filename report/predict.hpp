@@ -10,10 +10,16 @@ namespace stepcast {
 /// Reads a step's breakdown off its timeline.
 StepBreakdown breakdown_of(const Job& job, const StepGraph& graph, const Timeline& timeline);
 
-/// A prediction from a breakdown: rates, MFU, memory, energy, cost, time to train.
-Prediction predict(const Job& job, const StepBreakdown& breakdown, Fidelity fidelity, const Catalog& catalog);
+/// Whether a prediction that does not fit memory says what would make it fit: tens of lowerings.
+enum class MemoryAdvice { none, when_it_does_not_fit };
+
+/// A prediction from a breakdown: rates, MFU, memory, energy, cost, time to train. Throws std::logic_error when a
+/// figure comes out negative or not finite.
+Prediction predict(const Job& job, const StepBreakdown& breakdown, Fidelity fidelity, const Catalog& catalog,
+                   MemoryAdvice advice = MemoryAdvice::when_it_does_not_fit);
 
 /// The closed form's prediction of a scenario.
-Prediction predict_analytic(const Scenario& scenario, const Catalog& catalog);
+Prediction predict_analytic(const Scenario& scenario, const Catalog& catalog,
+                            MemoryAdvice advice = MemoryAdvice::when_it_does_not_fit);
 
 }  // namespace stepcast
