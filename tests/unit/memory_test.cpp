@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+
+#include "models/memory/advice.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -193,6 +198,104 @@ TEST(Report, ProcessorsLoseNothingToDeviceLibraries) {
   EXPECT_GT(library_memory(small.job).value(), 0);
   small.job.device.is_cpu = true;
   EXPECT_EQ(library_memory(small.job).value(), 0);
+}
+
+// From here on with the shipped catalogue, presets and profiles.
+
+const Catalog& shipped() {
+  static const Catalog catalog = Catalog::standard({});
+  return catalog;
+}
+
+Json document(const char* text) { return Json::parse(text); }
+
+MemoryReport report_of(const Json& scenario, const std::vector<std::string>& overrides = {}) {
+  return memory_of(lower(resolve(scenario, "test", overrides, shipped())));
+}
+
+// Korthikanti et al. 2022, figure 7: activations of the 22B model with eight-way tensor parallelism, in per cent of
+// those without sequence parallelism and recomputation.
+TEST(Published, ActivationsOfThe22BModel) {
+  const Json scenario = document(R"({"format_version": 1, "cluster": {"node": "dgx-a100-80gb", "nodes": 1},
+    "workload": {"model": "gpt3-22b", "global_batch": 4, "seq_len": 2048, "precision": "fp16"},
+    "strategy": {"framework": "megatron-lm-2021", "tensor_parallel": 8, "micro_batch": 4}})");
+  const auto activations = [&](const std::vector<std::string>& overrides) {
+    return report_of(scenario, overrides).stages.front().activations;
+  };
+  const Bytes all = activations({});
+  const std::string sequence = "strategy.sequence_parallel=true";
+  const std::string selective = "strategy.recompute=selective";
+  EXPECT_NEAR(100 * (activations({sequence}) / all), 66.84, 1);
+  EXPECT_NEAR(100 * (activations({selective}) / all), 49.42, 1);
+  EXPECT_NEAR(100 * (activations({sequence, selective}) / all), 16.18, 1);
+}
+
+// Peak allocated memory of Megatron on eight B200 (SimuMax, docs/b200, release 1.2): Llama 3 70B cut to 12 layers, 405B
+// to four, ZeRO-1, no recomputation. What libraries take outside the allocator is not in it.
+TEST(Measured, PeakOfLlamaOnOneB200Node) {
+  struct Row {
+    std::vector<std::string> settings;
+    double measured_GiB;
+  };
+  const std::string four_layers = "workload.model.transformer.layers=4";
+  const std::vector<std::string> big{four_layers, "workload.model.transformer.hidden=16384",
+                                     "workload.model.transformer.ffn_hidden=53248",
+                                     "workload.model.transformer.heads=128"};
+  const auto with = [](std::vector<std::string> all, std::initializer_list<std::string> more) {
+    all.insert(all.end(), more);
+    return all;
+  };
+  const std::string sp = "strategy.sequence_parallel=true";
+  const std::array rows{
+      Row{{"strategy.pipeline_parallel=2"}, 66.55},
+      Row{{"strategy.tensor_parallel=4", sp}, 39.07},
+      Row{{"strategy.tensor_parallel=8", sp}, 28.29},
+      Row{with(big, {"strategy.pipeline_parallel=2"}), 87.08},
+      Row{with(big, {"strategy.tensor_parallel=8", sp}), 38.57},
+      Row{{"strategy.context_parallel=8", "workload.seq_len=32768"}, 104.51},
+  };
+  const Json scenario = document(R"({"format_version": 1, "cluster": {"node": "dgx-b200", "nodes": 1},
+    "workload": {"model": {"id": "llama3", "family": "decoder", "default_seq_len": 4096, "transformer": {"layers": 12,
+      "hidden": 8192, "ffn_hidden": 28672, "heads": 64, "kv_heads": 8, "vocab": 128256, "gated_mlp": true}},
+      "global_batch": 32, "seq_len": 4096, "precision": "bf16"},
+    "strategy": {"framework": "megatron-lm", "micro_batch": 1, "sharding": "zero-1"}})");
+  for (const Row& row : rows) {
+    const Scenario resolved = resolve(scenario, "test", row.settings, shipped());
+    const Job job = lower(resolved);
+    const MemoryReport report = memory_of(job);
+    const Bytes peak = report.stages.at(static_cast<std::size_t>(report.worst_stage)).total() - library_memory(job);
+    EXPECT_NEAR(peak.in(1_GiB), row.measured_GiB, 0.1 * row.measured_GiB) << row.settings.front();
+  }
+}
+
+/// `strategy.a = "x", strategy.b = 2: 40 of 80 GiB` as overrides.
+std::vector<std::string> overrides_of(std::string advice) {
+  std::vector<std::string> overrides;
+  advice = advice.substr(0, advice.find(": "));
+  for (std::size_t start = 0; start < advice.size();) {
+    const std::size_t end = std::min(advice.find(", ", start), advice.size());
+    std::string one = advice.substr(start, end - start);
+    one.erase(std::remove(one.begin(), one.end(), ' '), one.end());
+    overrides.push_back(one);
+    start = end + 2;
+  }
+  return overrides;
+}
+
+TEST(Advice, HoldsWhenItIsFollowed) {
+  const Json scenario = document(R"({"format_version": 1, "cluster": {"node": "dgx-a100-80gb", "nodes": 8},
+    "workload": {"model": "llama3-70b", "global_batch": 256},
+    "strategy": {"framework": "megatron-lm", "tensor_parallel": 4, "pipeline_parallel": 2, "micro_batch": 2}})");
+  ASSERT_FALSE(report_of(scenario).fits);
+  const auto advice = memory_advice(resolve(scenario, "test", {}, shipped()), shipped());
+  ASSERT_FALSE(advice.empty());
+  for (const std::string& one : advice) EXPECT_TRUE(report_of(scenario, overrides_of(one)).fits) << one;
+}
+
+TEST(Advice, SaysNothingWhereNothingHelps) {
+  const Json scenario = document(R"({"format_version": 1, "cluster": {"node": "dgx-a100-80gb", "nodes": 1},
+    "workload": {"model": "gpt3-175b", "global_batch": 8}, "strategy": {"framework": "pytorch-ddp"}})");
+  EXPECT_TRUE(memory_advice(resolve(scenario, "test", {}, shipped()), shipped()).empty());
 }
 
 }  // namespace
