@@ -11,6 +11,7 @@ grep -HnE '^ *# *include +["<]' "${files[@]}" | awk -v order="${layers[*]}" '
   BEGIN {
     n = split(order, names, " ")
     for (i = 1; i <= n; ++i) rank[names[i]] = i
+    rank["worker"] = rank["report"]
     peers["calibration planner"] = peers["planner calibration"] = 1   # neither knows the other
   }
   function fault(reason) { print file ":" line ": includes " target ": " reason; faults = 1 }
@@ -20,6 +21,9 @@ grep -HnE '^ *# *include +["<]' "${files[@]}" | awk -v order="${layers[*]}" '
     target = $0; sub(/^[^"<]*["<]/, "", target); sub(/[">].*$/, "", target)
     from = file; sub(/\/.*/, "", from)
     to = target; sub(/\/.*/, "", to)
+
+    # The worker is a program above report, though its folder lies in sim.
+    if (file ~ /^sim\/worker\//) from = "worker"
 
     if (from in rank && to in rank) {
       if (rank[to] > rank[from]) fault(from " is below " to)
