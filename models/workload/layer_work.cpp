@@ -9,7 +9,7 @@ using workload::Cut;
 
 /// Most steps that one block has, but for ring attention's chunks: one allocation a list.
 void reserve(LayerWork& work, int cp) {
-  const auto chunks = static_cast<std::size_t>(2 * cp);
+  const std::size_t chunks = 2 * static_cast<std::size_t>(cp);
   work.forward.reserve(30 + chunks);
   work.backward_input.reserve(34 + chunks);
   work.backward_weight.reserve(8);
