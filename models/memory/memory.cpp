@@ -204,8 +204,7 @@ MemoryReport memory_of(const Job& job) {
   for (int stage = 0; stage < stages; ++stage) {
     StageLayers layers;
     bool has_output = false;
-    for (std::size_t c = static_cast<std::size_t>(stage); c < job.chunks.size();
-         c += static_cast<std::size_t>(stages)) {
+    for (auto c = static_cast<std::size_t>(stage); c < job.chunks.size(); c += static_cast<std::size_t>(stages)) {
       add_chunk(layers, job.chunks[c], job);
       has_output = has_output || job.chunks[c].has_output;
     }

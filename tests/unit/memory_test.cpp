@@ -12,6 +12,7 @@ namespace {
 
 /// A job made by hand: `pp` stages of equal blocks, an embedding before and an output after, 16-bit Adam.
 struct SmallJob {
+  std::shared_ptr<FrameworkProfile> profile = std::make_shared<FrameworkProfile>();
   Scenario scenario;
   Node node;
   Job job;
@@ -25,7 +26,7 @@ struct SmallJob {
     model->transformer.emplace();
     model->transformer->vocab = 1000;
     scenario.model = model;
-    scenario.framework = std::make_shared<FrameworkProfile>();
+    scenario.framework = profile;
     scenario.node = &node;
     scenario.degrees.pp = pp;
     scenario.degrees.dp = dp;
@@ -58,7 +59,7 @@ struct SmallJob {
     }
   }
 
-  FrameworkProfile& framework() { return const_cast<FrameworkProfile&>(*scenario.framework); }
+  FrameworkProfile& framework() { return *profile; }
   StrategySpec& strategy() { return scenario.spec.strategy; }
   void shard(Sharding sharding, int ranks) {
     scenario.sharding = sharding;
