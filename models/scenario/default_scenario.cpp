@@ -12,8 +12,8 @@ namespace {
 // A decoder's batch in tokens grows with the model: GPT-3's table (Brown et al. 2020, table 2.1) has 0.5 M tokens up to
 // 1.3 G parameters, 1 M at 2.7 G, 2 M at 6.7 to 13 G and 3.2 M at 175 G; Llama 2 and 3 take 4 M at 7 to 70 G.
 constexpr double kLargeModel = 1e9;
-constexpr double kLargeBatchTokens = 4e6;
-constexpr double kSmallBatchTokens = 0.5e6;
+constexpr double kLargeBatchTokens = 4 * (1 << 20);
+constexpr double kSmallBatchTokens = 1 << 19;
 // Encoders: 256 sequences of 512 tokens (Devlin et al. 2019) for the whole cluster, but at least a small batch a
 // device.
 constexpr long kEncoderBatch = 256;
@@ -71,7 +71,11 @@ Json document_of(const Question& q, const Candidate& candidate) {
     strategy["tensor_parallel"] = candidate.tensor;
     strategy["sequence_parallel"] = q.model->default_seq_len % candidate.tensor == 0;
   }
-  if (candidate.pipeline > 1) strategy["pipeline_parallel"] = candidate.pipeline;
+  if (candidate.pipeline > 1) {
+    strategy["pipeline_parallel"] = candidate.pipeline;
+    const int layers = q.model->transformer->layers;
+    if (layers % candidate.pipeline != 0) strategy["stage_layers"] = balanced_stages(layers, candidate.pipeline);
+  }
   strategy["micro_batch"] = candidate.micro_batch;
   if (candidate.recompute != Recompute::none) strategy["recompute"] = name_of(candidate.recompute);
   if (candidate.sharding) strategy["sharding"] = name_of(*candidate.sharding);
@@ -116,24 +120,27 @@ std::vector<Candidate> uncut(const Question& q, bool sharded) {
   return out;
 }
 
-/// Tensor parallelism inside a node first, then ever longer pipelines; full recomputation, which repeats a third of the
-/// work, only where the node is used up.
+/// Tensor parallelism inside a node first, then ever longer pipelines, and full recomputation last: it repeats a third
+/// of the work, while a pipeline with four micro-batches a stage idles for less than a quarter.
 std::vector<Candidate> cut(const Question& q) {
-  std::vector<Candidate> out;
   const TransformerShape& shape = *q.model->transformer;
-  const auto add = [&](int tensor, int pipeline, std::initializer_list<Recompute> recomputes) {
-    for (const Recompute recompute : recomputes)
-      out.push_back({.framework = "megatron-lm", .tensor = tensor, .pipeline = pipeline, .recompute = recompute});
-  };
+  std::vector<std::pair<int, int>> cuts;  // tensor, pipeline
   int widest = 1;
   for (int tensor = 2; tensor <= std::min(kMostTensorParallel, q.node->devices()); tensor *= 2) {
     if (shape.heads % tensor != 0 || q.node->devices() % tensor != 0) break;
-    add(tensor, 1, {Recompute::none, Recompute::selective});
+    cuts.emplace_back(tensor, 1);
     widest = tensor;
   }
-  if (widest > 1) add(widest, 1, {Recompute::full});
-  for (int pipeline = 2; pipeline <= shape.layers; ++pipeline)
-    if (shape.layers % pipeline == 0) add(widest, pipeline, {Recompute::none, Recompute::selective, Recompute::full});
+  const int groups = q.devices() / widest;
+  for (int pipeline = 2; pipeline <= std::min(shape.layers, groups); ++pipeline)
+    if (groups % pipeline == 0) cuts.emplace_back(widest, pipeline);
+  std::vector<Candidate> out;
+  const auto add = [&](Recompute recompute, const std::pair<int, int>& cut) {
+    out.push_back({.framework = "megatron-lm", .tensor = cut.first, .pipeline = cut.second, .recompute = recompute});
+  };
+  for (const auto& cut : cuts)
+    for (const Recompute recompute : {Recompute::none, Recompute::selective}) add(recompute, cut);
+  for (const auto& cut : cuts) add(Recompute::full, cut);
   return out;
 }
 

@@ -8,22 +8,37 @@ namespace stepcast {
 
 namespace {
 
-void need_divides(std::vector<std::string>& reasons, long degree, long whole, std::string_view what) {
-  if (whole > 0 && whole % degree != 0) reasons.push_back(fmt::format("does not divide the {} {}", whole, what));
-}
+/// What a degree should divide and does not, said in one breath.
+class Undivided {
+ public:
+  explicit Undivided(long degree) : degree_(degree) {}
+  Undivided& of(long whole, std::string_view what) {
+    if (whole > 0 && whole % degree_ != 0) wholes_.push_back(fmt::format("the {} {}", whole, what));
+    return *this;
+  }
+  void add_to(std::vector<std::string>& reasons) const {
+    if (!wholes_.empty()) reasons.push_back("does not divide " + listed(wholes_));
+  }
+
+ private:
+  long degree_;
+  std::vector<std::string> wholes_;
+};
 
 /// Why a tensor-parallel degree cannot be; empty when it can. Megatron-LM asserts the same of heads, key-value groups
 /// and widths (megatron/core/transformer); whole nodes keep every tensor group on the same links.
 std::vector<std::string> tensor_faults(const Draft& draft, long tp) {
   std::vector<std::string> reasons;
   if (const TransformerShape* shape = draft.transformer()) {
-    need_divides(reasons, tp, shape->heads, "attention heads");
+    Undivided(tp)
+        .of(shape->heads, "attention heads")
+        .of(shape->hidden, "columns of the hidden state")
+        .of(shape->ffn_hidden, "columns of the MLP")
+        .of(shape->moe_ffn_hidden, "columns of an expert")
+        .of(shape->shared_expert_ffn, "columns of the shared expert")
+        .add_to(reasons);
     if (shape->kv() != shape->heads && shape->kv() % tp != 0 && tp % shape->kv() != 0)
       reasons.push_back(fmt::format("neither divides the {} key-value heads nor is a multiple of them", shape->kv()));
-    need_divides(reasons, tp, shape->hidden, "columns of the hidden state");
-    need_divides(reasons, tp, shape->ffn_hidden, "columns of the MLP");
-    need_divides(reasons, tp, shape->moe_ffn_hidden, "columns of an expert");
-    need_divides(reasons, tp, shape->shared_expert_ffn, "columns of the shared expert");
   }
   if (draft.cluster_known()) {
     const int per_node = draft.scenario.devices_per_node();
@@ -132,7 +147,7 @@ void check_experts(Draft& draft) {
   const Degrees& d = draft.scenario.degrees;
   const long ranks = static_cast<long>(d.cp) * d.dp;
   std::vector<std::string> reasons;
-  need_divides(reasons, ep, shape->experts, "experts");
+  Undivided(ep).of(shape->experts, "experts").add_to(reasons);
   if (draft.degrees_known && ranks % ep != 0)
     reasons.push_back(
         fmt::format("does not divide context_parallel ({}) × data_parallel ({}) = {}", d.cp, d.dp, ranks));

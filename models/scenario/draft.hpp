@@ -62,6 +62,10 @@ void check_recompute(Draft& draft);
 
 /// "nearest valid: 8", or "nearest valid: 4 or 6" when both neighbours are as near; "" when nothing up to `most` is.
 std::string nearest_valid(long wanted, long most, const std::function<bool(long)>& valid);
+/// Layers over chunks as evenly as whole layers allow. Embedding and output count as a layer each where that comes out
+/// even (Llama 3 405B: 126 + 2 layers over 16 stages); else the first and the last chunk, which hold them, are spared
+/// the odd ones.
+std::vector<int> balanced_stages(int layers, int chunks);
 /// "a, b and c".
 std::string listed(const std::vector<std::string>& words);
 

@@ -43,6 +43,9 @@ void check_cut(Draft& draft, const CutDimension& cut) {
   if (s.model && !s.model->is_transformer())
     return draft.fault(pointer, fmt::format("found {}, but {} is a CNN without {}", degree, s.model->id, cut.needs),
                        fmt::format("{} 1 (CNNs are data parallel)", cut.key));
+  const TransformerShape* shape = draft.transformer();
+  // A dense model has no use for expert parallelism whoever offers it; that is said with the degrees.
+  if (cut.degree == &StrategySpec::expert_parallel && shape != nullptr && shape->experts == 0) return;
   if (s.framework && !((*s.framework).*cut.offered))
     draft.fault(pointer, fmt::format("found {}, but {} has no {}", degree, s.framework->id, cut.words),
                 who_offers([&](const FrameworkProfile& f) { return f.*cut.offered; }));
@@ -85,8 +88,8 @@ void resolve_sharding(Draft& draft) {
       const std::string others = who_offers([&](const FrameworkProfile& f) {
         return std::find(f.shardings.begin(), f.shardings.end(), name) != f.shardings.end();
       });
-      draft.fault("/strategy/sharding",
-                  fmt::format("found {}, but {} offers {}", name, s.framework->id, listed(offered)), others);
+      return draft.fault("/strategy/sharding",
+                         fmt::format("found {}, but {} offers {}", name, s.framework->id, listed(offered)), others);
     }
   }
   const bool gradients_sharded = s.sharding == Sharding::zero2 || s.sharding == Sharding::zero3;

@@ -6,17 +6,21 @@
 
 namespace stepcast {
 
-namespace {
-
-/// Layers over chunks as evenly as whole layers allow. The first and the last chunk, which also hold the embedding and
-/// the output, are spared the odd ones.
-std::vector<int> balanced(int layers, int chunks) {
+std::vector<int> balanced_stages(int layers, int chunks) {
+  if ((layers + 2) % chunks == 0 && (layers + 2) / chunks > 1 && chunks > 1) {
+    std::vector<int> out(static_cast<std::size_t>(chunks), (layers + 2) / chunks);
+    --out.front();
+    --out.back();
+    return out;
+  }
   std::vector<int> out(static_cast<std::size_t>(chunks), layers / chunks);
   int odd = layers % chunks;
   for (int i = 1; i + 1 < chunks && odd > 0; ++i, --odd) ++out[i];
   for (int i = 0; i < chunks && odd > 0; i += chunks - 1, --odd) ++out[i];
   return out;
 }
+
+namespace {
 
 /// `[27, 27, 26]`, or in words when there are many.
 std::string shown(const std::vector<int>& layers) {
@@ -64,12 +68,12 @@ void check_stage_layers(Draft& draft, const std::vector<int>& given, int layers,
         "/strategy/stage_layers",
         fmt::format("found {} entries, expected pipeline_parallel ({}) × virtual_pipeline ({}) = {}", given.size(),
                     draft.spec().strategy.pipeline_parallel, draft.spec().strategy.virtual_pipeline, chunks),
-        layers >= chunks ? "balanced: " + shown(balanced(layers, chunks)) : std::string{});
+        layers >= chunks ? "balanced: " + shown(balanced_stages(layers, chunks)) : std::string{});
   if (sum != layers)
     return draft.fault(
         "/strategy/stage_layers",
         fmt::format("the entries sum to {}, but {} has {} layers", sum, draft.scenario.model->id, layers),
-        layers >= chunks ? "balanced: " + shown(balanced(layers, chunks)) : std::string{});
+        layers >= chunks ? "balanced: " + shown(balanced_stages(layers, chunks)) : std::string{});
   draft.scenario.stage_layers = given;
 }
 
@@ -79,30 +83,25 @@ void split_evenly(Draft& draft, int layers, int chunks) {
                                   ? fmt::format("pipeline_parallel ({}) × virtual_pipeline ({}) = {}",
                                                 strategy.pipeline_parallel, strategy.virtual_pipeline, chunks)
                                   : fmt::format("pipeline_parallel ({})", chunks);
-  const char* pointer = strategy.virtual_pipeline > 1 ? "/strategy/virtual_pipeline" : "/strategy/pipeline_parallel";
   const int changed = strategy.virtual_pipeline > 1 ? strategy.virtual_pipeline : strategy.pipeline_parallel;
   const int fixed = chunks / changed;
-  const std::string near =
-      nearest_valid(changed, std::max(1, layers / fixed), [&](long n) { return layers % (n * fixed) == 0; });
+  const char* key = strategy.virtual_pipeline > 1 ? "virtual_pipeline" : "pipeline_parallel";
+  const std::string near = fmt::format("{}, {}", key, nearest_valid(changed, std::max(1, layers / fixed), [&](long n) {
+                                         return layers % (n * fixed) == 0;
+                                       }));
   if (chunks > layers)
-    return draft.fault(
-        pointer, fmt::format("{} is more than the {} layers of {}", product, layers, draft.scenario.model->id), near);
+    return draft.fault(fmt::format("/strategy/{}", key),
+                       fmt::format("{} is more than the {} layers of {}", product, layers, draft.scenario.model->id),
+                       near);
   if (layers % chunks == 0) {
     draft.scenario.stage_layers.assign(static_cast<std::size_t>(chunks), layers / chunks);
     return;
   }
-  // Embedding and output as one layer each: Llama 3 405B is 126 + 2 layers over 16 stages.
-  std::vector<int> way_out = balanced(layers, chunks);
-  if ((layers + 2) % chunks == 0 && (layers + 2) / chunks > 1) {
-    way_out.assign(static_cast<std::size_t>(chunks), (layers + 2) / chunks);
-    --way_out.front();
-    --way_out.back();
-  }
   draft.fault(
-      pointer,
+      fmt::format("/strategy/{}", key),
       fmt::format("{} does not divide the {} layers of {}: an uneven pipeline must say which stage has how many",
                   product, layers, draft.scenario.model->id),
-      fmt::format("stage_layers {}; or {}", shown(way_out), near));
+      fmt::format("stage_layers {}; or {}", shown(balanced_stages(layers, chunks)), near));
 }
 
 }  // namespace

@@ -19,7 +19,6 @@ const T* entry(Draft& draft, const std::string& id, const std::string& pointer) 
 
 /// The compute profile of processors; processors name no family of their own.
 constexpr const char* kProcessorProfile = "cpu";
-constexpr const char* kDefaultCooling = "air";
 
 void resolve_node(Draft& draft) {
   Scenario& s = draft.scenario;
@@ -50,8 +49,8 @@ void resolve_surroundings(Draft& draft) {
   if (!cluster.site.empty()) s.site = entry<Site>(draft, cluster.site, "/cluster/site");
   if (!cluster.cooling.empty()) {
     s.cooling = entry<Cooling>(draft, cluster.cooling, "/cluster/cooling");
-  } else if (s.node != nullptr) {
-    s.cooling = draft.catalog.find<Cooling>(s.node->cooling.empty() ? kDefaultCooling : s.node->cooling);
+  } else if (s.node != nullptr && !s.node->cooling.empty()) {
+    s.cooling = entry<Cooling>(draft, s.node->cooling, "/cluster/node");
   }
 }
 

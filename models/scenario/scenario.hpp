@@ -163,7 +163,7 @@ struct Scenario {
   const StoragePart* storage = nullptr;      ///< null: local drives
   const StoragePart* local_drive = nullptr;  ///< part of the node's local storage; null when it names none
   const Site* site = nullptr;                ///< null: defaults
-  const Cooling* cooling = nullptr;
+  const Cooling* cooling = nullptr;          ///< null: plain air
   const Psu* psu = nullptr;
   std::shared_ptr<const Model> model;
   std::shared_ptr<const FrameworkProfile> framework;  ///< with its bucket in bytes for this scenario

@@ -1,0 +1,59 @@
+#include "models/frameworks/framework.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "models/scenario/scenario.hpp"
+
+namespace stepcast {
+namespace {
+
+using testing::HasSubstr;
+using namespace literals;
+
+std::shared_ptr<const FrameworkProfile> profile(const std::string& id) {
+  Diagnostics diagnostics("test");
+  auto out = find_framework(id, "/strategy/framework", diagnostics);
+  diagnostics.throw_if_faulty();
+  return out;
+}
+
+TEST(FrameworkProfiles, AllAreReadableAndNameOnlyKnownShardings) {
+  ASSERT_GE(framework_ids().size(), 10U);
+  for (const std::string& id : framework_ids())
+    for (const std::string& sharding : profile(id)->shardings)
+      EXPECT_TRUE(parse_enum<Sharding>(sharding)) << id << ": " << sharding;
+}
+
+TEST(FrameworkProfiles, EveryFigureHasASourceAndEvidence) {
+  for (const std::string& id : framework_ids()) {
+    const auto p = profile(id);
+    for (const char* figure : {"shardings", "overlap_gradients", "memory_efficiency", "host_per_layer_forward_us",
+                               "step_overhead_ms", "optimizer_bytes_per_parameter", "gradients_in_fp32"}) {
+      EXPECT_TRUE(p->sources.contains(figure)) << id << ": no source of " << figure;
+      EXPECT_TRUE(p->evidence.contains(figure)) << id << ": no evidence of " << figure;
+    }
+  }
+}
+
+TEST(FrameworkProfiles, UnknownIdIsAFaultWithTheNearest) {
+  Diagnostics diagnostics("test");
+  EXPECT_EQ(find_framework("pytorch-dpp", "/strategy/framework", diagnostics), nullptr);
+  ASSERT_EQ(diagnostics.faults().size(), 1U);
+  EXPECT_EQ(diagnostics.faults()[0].suggestion, "did you mean \"pytorch-ddp\"?");
+}
+
+TEST(FrameworkProfiles, AreReadOnce) { EXPECT_EQ(profile("pytorch-ddp"), profile("pytorch-ddp")); }
+
+// PyTorch DDP: 25 MiB whatever the ranks.
+TEST(GradientBucket, InBytesIsAsWritten) { EXPECT_EQ(profile("pytorch-ddp")->bucket_of(2, 512), 25_MiB); }
+
+// Megatron: max(40 M, 1 M × ranks) parameters. 16 ranks: 40 M × 4 bytes = 160 MB; 64 ranks: 64 M × 4 = 256 MB.
+TEST(GradientBucket, InParametersGrowsWithRanksAndFormat) {
+  EXPECT_EQ(profile("megatron-lm")->bucket_of(4, 16), 160_MB);
+  EXPECT_EQ(profile("megatron-lm")->bucket_of(4, 64), 256_MB);
+  EXPECT_EQ(profile("megatron-lm")->bucket_of(2, 64), 128_MB);
+}
+
+}  // namespace
+}  // namespace stepcast

@@ -1,0 +1,247 @@
+#include "models/scenario/scenario.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+
+#include "models/memory/memory.hpp"
+#include "models/parallelism/job.hpp"
+
+namespace stepcast {
+namespace {
+
+using testing::Contains;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using namespace literals;
+
+const Catalog& catalog() {
+  static const Catalog kCatalog = Catalog::standard({});
+  return kCatalog;
+}
+
+std::filesystem::path source(const std::string& path) { return std::filesystem::path(STEPCAST_SOURCE_DIR) / path; }
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ostringstream out;
+  out << std::ifstream(file).rdbuf();
+  return out.str();
+}
+
+Scenario shipped(const std::string& name, const std::vector<std::string>& overrides = {}) {
+  return load_scenario(source("scenarios/" + name + ".json"), overrides, catalog());
+}
+
+// With STEPCAST_REGENERATE set, the generated file is written anew instead of compared.
+void expect_generated(const std::string& file, const std::string& text) {
+  if (std::getenv("STEPCAST_REGENERATE") != nullptr) write_file(source(file), text);
+  EXPECT_EQ(text_of(source(file)), text) << "run this test with STEPCAST_REGENERATE=1 to write " << file << " anew";
+}
+
+TEST(ScenarioSchema, ShippedFileIsTheGeneratedOne) {
+  expect_generated("models/scenario/scenario.schema.json", scenario_schema().dump(2) + "\n");
+}
+
+TEST(ScenarioSchema, ReferencePageIsTheGeneratedOne) {
+  expect_generated("docs/formats/scenario-keys.md", scenario_reference());
+}
+
+// 1,024 GPUs / (8 × 16) = 8 replicas; 1536 / (8 × 1) = 192 micro-batches; 96 layers / (16 × 3) = 2 a chunk.
+TEST(ShippedScenario, Gpt3IsTheRunOfSc21) {
+  const Scenario s = shipped("gpt3-175b-a100-1024");
+  EXPECT_EQ(s.devices(), 1024);
+  EXPECT_EQ(s.degrees.dp, 8);
+  EXPECT_EQ(s.degrees.micro_batches, 192);
+  EXPECT_EQ(s.schedule, PipelineSchedule::interleaved);
+  EXPECT_EQ(s.stage_layers, std::vector<int>(48, 2));
+  EXPECT_EQ(s.sharding, Sharding::none);
+  EXPECT_FALSE(s.framework->fused_attention);
+}
+
+// ZeRO-1 over all 1,024 ranks, four micro-batches of two; 4 × 100 Gb/s replace the node's eight 200 Gb/s NICs.
+TEST(ShippedScenario, InternLmHasTheSlowNetwork) {
+  const Scenario s = shipped("internlm-7b-a100-1024");
+  EXPECT_EQ(s.shard_size, 1024);
+  EXPECT_EQ(s.degrees.micro_batches, 4);
+  EXPECT_EQ(s.nics_per_node, 4);
+  EXPECT_EQ(s.nic_bandwidth, 12.5_GBps);
+  EXPECT_EQ(s.network, NetworkKind::ethernet_rdma);
+}
+
+TEST(ShippedScenario, ProcessorsTrainInFp32) {
+  const Scenario s = shipped("rental-cpu-server");
+  EXPECT_EQ(s.accelerator, nullptr);
+  ASSERT_NE(s.cpu, nullptr);
+  EXPECT_EQ(s.precision, Precision::fp32);
+}
+
+TEST(ShippedScenario, AllResolveFitMemoryAndNameTheirSchema) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(source("scenarios"))) {
+    if (entry.path().extension() != ".json") continue;
+    SCOPED_TRACE(entry.path().filename());
+    const Scenario s = load_scenario(entry.path(), {}, catalog());
+    EXPECT_EQ(s.spec.schema, "../models/scenario/scenario.schema.json");
+    EXPECT_TRUE(memory_of(lower(s)).fits);
+    ++count;
+  }
+  EXPECT_GE(count, 9);
+}
+
+TEST(Override, ChangesWhatFollows) {
+  EXPECT_EQ(shipped("gpt3-175b-a100-1024", {"cluster.nodes=256"}).degrees.dp, 16);
+  EXPECT_EQ(shipped("gpt3-175b-a100-1024", {"strategy.recompute=none"}).spec.strategy.recompute, Recompute::none);
+}
+
+TEST(Assumptions, NameTheDefaultsTaken) {
+  EXPECT_THAT(shipped("rental-cpu-server").assumptions, Contains(HasSubstr("precision fp32")));
+  EXPECT_THAT(shipped("llama3-70b-h100-512").assumptions, Contains(HasSubstr("schedule interleaved-1f1b")));
+}
+
+// Everything spelt out leaves nothing to assume.
+TEST(SpeltOut, AssumesNothing) {
+  const Json full = to_json(shipped("rental-cpu-server"));
+  EXPECT_TRUE(resolve(full, "full", {}, catalog()).assumptions.empty());
+}
+
+// Megatron buckets of max(40 M, 1 M × 32) parameters in fp32: 160 MB.
+TEST(Framework, BucketIsSettledInBytes) { EXPECT_EQ(shipped("llama3-70b-h100-512").framework->bucket, 160_MB); }
+
+// HSDP's group is one node: 8 ranks of 16.
+TEST(Sharding, HsdpStaysInTheNode) {
+  const Json document{{"cluster", {{"node", "dgx-h100"}, {"nodes", 2}}},
+                      {"workload", {{"model", "llama3-8b"}, {"global_batch", 64}}},
+                      {"strategy", {{"framework", "pytorch-fsdp"}, {"sharding", "hsdp"}, {"micro_batch", 1}}}};
+  EXPECT_EQ(resolve(document, "test", {}, catalog()).shard_size, 8);
+  EXPECT_EQ(resolve(document, "test", {"strategy.sharding=fsdp"}, catalog()).shard_size, 16);
+  EXPECT_EQ(resolve(document, "test", {"strategy.tensor_parallel=2"}, catalog()).shard_size, 4);
+}
+
+TEST(StageLayers, MayBeUnevenOrEmpty) {
+  const Json document{{"cluster", {{"node", "dgx-h100"}, {"nodes", 8}}},
+                      {"workload", {{"model", "llama3-70b"}, {"global_batch", 512}}},
+                      {"strategy",
+                       {{"framework", "megatron-lm"},
+                        {"tensor_parallel", 8},
+                        {"pipeline_parallel", 4},
+                        {"stage_layers", {0, 27, 27, 26}}}}};
+  EXPECT_THAT(resolve(document, "test", {}, catalog()).stage_layers, ElementsAre(0, 27, 27, 26));
+}
+
+/// What the steps after resolving read of a scenario.
+void expect_same(const Scenario& a, const Scenario& b) {
+  RC_ASSERT(to_json(a) == to_json(b));
+  RC_ASSERT(a.node == b.node && a.accelerator == b.accelerator && a.compute == b.compute);
+  RC_ASSERT(a.degrees.devices() == b.degrees.devices() && a.degrees.dp == b.degrees.dp);
+  RC_ASSERT(a.degrees.micro_batch == b.degrees.micro_batch && a.degrees.micro_batches == b.degrees.micro_batches);
+  RC_ASSERT(a.seq_len == b.seq_len && a.precision == b.precision && a.schedule == b.schedule);
+  RC_ASSERT(a.sharding == b.sharding && a.shard_size == b.shard_size && a.stage_layers == b.stage_layers);
+  RC_ASSERT(a.nics_per_node == b.nics_per_node && a.nic_bandwidth == b.nic_bandwidth && a.network == b.network);
+  RC_ASSERT(a.framework->id == b.framework->id && a.framework->bucket == b.framework->bucket);
+}
+
+Json generated_document() {
+  const int tensor = *rc::gen::element(1, 2, 4, 8);
+  const int pipeline = *rc::gen::element(1, 2, 4, 8);
+  const int chunks = pipeline > 1 ? *rc::gen::element(1, 2) : 1;
+  const int context = *rc::gen::element(1, 2);
+  const int nodes = *rc::gen::element(16, 32, 64);
+  const int replicas = nodes * 8 / (tensor * pipeline * context);
+  const int micro = *rc::gen::element(1, 2);
+  const int batches = pipeline * *rc::gen::inRange(1, 5);
+  Json strategy{{"framework", "megatron-lm"},
+                {"tensor_parallel", tensor},
+                {"pipeline_parallel", pipeline},
+                {"virtual_pipeline", chunks},
+                {"context_parallel", context},
+                {"micro_batch", micro},
+                {"sequence_parallel", tensor > 1},
+                {"recompute", *rc::gen::element<std::string>("none", "selective", "full")},
+                {"sharding", *rc::gen::element<std::string>("none", "zero-1", "fsdp", "hsdp")}};
+  if (*rc::gen::arbitrary<bool>()) strategy["order"] = "tp-pp-cp-ep-dp";
+  return {{"cluster", {{"node", *rc::gen::element<std::string>("dgx-a100-80gb", "dgx-h100")}, {"nodes", nodes}}},
+          {"workload",
+           {{"model", *rc::gen::element<std::string>("llama3-70b", "llama2-7b", "gpt3-13b")},
+            {"seq_len", 2048},
+            {"global_batch", replicas * micro * batches}}},
+          {"strategy", strategy}};
+}
+
+RC_GTEST_PROP(SpeltOut, ResolvesToTheSameScenario, ()) {
+  const Json document = generated_document();
+  std::optional<Scenario> first;
+  try {
+    first = resolve(document, "generated", {}, catalog());
+  } catch (const InputError&) {
+    RC_DISCARD("not legal: " + document.dump());
+  }
+  expect_same(*first, resolve(to_json(*first), "spelt out", {}, catalog()));
+}
+
+RC_GTEST_PROP(Resolved, HoldsItsInvariants, ()) {
+  const Json document = generated_document();
+  std::optional<Scenario> s;
+  try {
+    s = resolve(document, "generated", {}, catalog());
+  } catch (const InputError&) {
+    RC_DISCARD("not legal");
+  }
+  const Degrees& d = s->degrees;
+  RC_ASSERT(d.devices() == s->devices());
+  RC_ASSERT(d.micro_batch * d.micro_batches * d.dp == s->spec.workload.global_batch);
+  RC_ASSERT(static_cast<int>(s->stage_layers.size()) == d.pp * d.vpp);
+  RC_ASSERT(std::accumulate(s->stage_layers.begin(), s->stage_layers.end(), 0) == s->model->transformer->layers);
+  RC_ASSERT(d.dp * d.cp % s->shard_size == 0);
+}
+
+class DefaultScenario : public testing::TestWithParam<std::tuple<const char*, const char*, int>> {};
+
+TEST_P(DefaultScenario, IsLegalAndFits) {
+  const auto& [model, node, nodes] = GetParam();
+  const Scenario s = resolve(default_scenario(model, node, nodes, catalog()), "default", {}, catalog());
+  EXPECT_TRUE(memory_of(lower(s)).fits);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Pairs, DefaultScenario,
+    testing::Values(std::tuple("llama3-70b", "dgx-h100", 8), std::tuple("llama3-405b", "dgx-h100", 64),
+                    std::tuple("gpt3-175b", "dgx-a100-80gb", 128), std::tuple("gpt2", "aws-g5.xlarge", 1),
+                    std::tuple("resnet50", "dgx-1-v100-16gb", 4), std::tuple("bert-large", "dgx-1-v100-32gb", 16),
+                    std::tuple("llama2-7b", "tpu-v4-host", 8), std::tuple("mixtral-8x7b", "dgx-h100", 2),
+                    std::tuple("resnet50", "rental-epyc-9454p-256gb", 1)));
+
+std::string framework_of_default(const char* model, const char* node, int nodes) {
+  return default_scenario(model, node, nodes, catalog())["strategy"]["framework"];
+}
+
+TEST(DefaultStrategy, CutsOnlyWhatNeedsCutting) {
+  EXPECT_EQ(framework_of_default("gpt2", "dgx-h100", 1), "pytorch-ddp");
+  EXPECT_EQ(framework_of_default("llama3-8b", "dgx-h100", 4), "pytorch-fsdp");
+  EXPECT_EQ(framework_of_default("llama3-70b", "dgx-h100", 8), "megatron-lm");
+  EXPECT_EQ(framework_of_default("resnet50", "rental-epyc-9454p-256gb", 1), "pytorch-cpu");
+}
+
+TEST(DefaultStrategy, ShowsTheSmallestWhenNothingFits) {
+  const Scenario s = resolve(default_scenario("gpt3-175b", "dgx-a100-80gb", 1, catalog()), "default", {}, catalog());
+  EXPECT_FALSE(memory_of(lower(s)).fits);
+}
+
+TEST(DefaultStrategy, RefusesUnknownNamesTogether) {
+  try {
+    default_scenario("llama3-70", "dgx-h10", 0, catalog());
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.faults().size(), 3U) << error.what();
+    EXPECT_THAT(error.what(), HasSubstr("did you mean \"llama3-70b\"?"));
+    EXPECT_THAT(error.what(), HasSubstr("did you mean \"dgx-h100\"?"));
+  }
+}
+
+}  // namespace
+}  // namespace stepcast
