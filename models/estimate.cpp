@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/parallelism/message.hpp"
 #include "models/parallelism/pipeline_time.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/power/power.hpp"
@@ -96,22 +97,28 @@ class Estimator {
       stage.backward_input += chunk.backward_input;
       stage.backward_weight += chunk.backward_weight;
     }
-    if (stages_ < 2) return;
-    // The slowest of the ring's messages: where any pair of neighbours lies on two nodes, that one sets the pace.
-    for (std::size_t c = 0; c + 1 < job_.chunks.size(); ++c) {
-      const int from = job_.chunks[c].stage;
+    if (stages_ > 1) add_messages();
+  }
+
+  /// The slowest of the messages between neighbours sets the pace of all.
+  void add_messages() {
+    for (std::size_t c = 0; c + 1 < std::min(job_.chunks.size(), stages_ + 1); ++c) {
+      const Chunk& chunk = job_.chunks[c];
       const int to = job_.chunks[c + 1].stage;
-      if (from == to) continue;
-      const bool crosses = job_.placement.crosses(from, to);
-      if (c > stages_ && message_ > Seconds(0)) break;  // every pair of neighbours has been seen
-      const GroupShape pair{2, crosses ? 1 : 2, crosses ? job_.placement.ranks_per_node : 1};
-      const CollectiveCost cost =
-          collective_cost(CollectiveKind::send_recv, job_.chunks[c].send, pair, job_.interconnect);
-      message_ = std::max(message_, cost.alone(job_.interconnect, pair));
+      message_ = std::max(message_, stage_message(job_, chunk.stage, to, chunk.send).alone(job_.interconnect));
     }
+    const double count = static_cast<double>(job_.chunks.size()) - 1;
+    const double per_stage = count / static_cast<double>(stages_);
     auto& share = entry(out_.communication, CollectiveKind::send_recv, Dimension::pipeline);
-    const double messages = 2 * (static_cast<double>(job_.chunks.size()) - 1) / static_cast<double>(stages_);
-    share.total += message_ * messages * micro_batches_;
+    share.total += 2 * message_ * per_stage * micro_batches_;
+    if (scenario_.framework->overlap_pipeline_messages) return;
+    // A rank that waits for its own sends works that much longer; nothing is left to wait for between ranks.
+    share.exposed += 2 * message_ * per_stage * micro_batches_;
+    for (StageTime& stage : stage_) {
+      stage.forward += message_ * per_stage;
+      stage.backward_input += message_ * per_stage;
+    }
+    message_ = Seconds(0);
   }
 
   Seconds pipeline() const {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "models/parallelism/message.hpp"
 #include "models/parallelism/schedule.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/storage/storage.hpp"
@@ -183,9 +184,9 @@ class Builder {
     const int last = stages_ - 1;
     const bool crosses = job_.placement.crosses(0, last);
     const GroupShape pair{2, crosses ? 1 : 2, crosses ? job_.placement.ranks_per_node : 1};
-    const LayerCost& embedding = job_.layer_kinds[job_.chunks.front().layer_kinds.front()];
+    const LayerCost& output = job_.layer_kinds[job_.chunks.back().layer_kinds.back()];
     const CollectiveCost cost =
-        collective_cost(CollectiveKind::all_reduce, Bytes(embedding.parameters * gradient_bytes(scenario)), pair,
+        collective_cost(CollectiveKind::all_reduce, Bytes(output.tied_parameters * gradient_bytes(scenario)), pair,
                         job_.interconnect, scenario.spec.strategy.collective_algorithm);
     for (const int stage : {0, last}) {
       StageState& state = state_[stage];
@@ -341,15 +342,12 @@ class Builder {
     int& stream = forward ? state.send_forward : state.send_backward;
     if (stream != state.compute) after(stream, done);
     stream = done;
+    if (!job_.scenario->framework->overlap_pipeline_messages) state.compute = done;
   }
 
   const CollectiveCost& message_cost(int from, int to, Bytes bytes) {
-    const bool crosses = job_.placement.crosses(from, to);
-    const auto [entry, fresh] = message_costs_.try_emplace({crosses, bytes.value()}, CollectiveCost{});
-    if (fresh) {
-      const GroupShape pair{2, crosses ? 1 : 2, crosses ? job_.placement.ranks_per_node : 1};
-      entry->second = collective_cost(CollectiveKind::send_recv, bytes, pair, job_.interconnect);
-    }
+    const auto [entry, fresh] = message_costs_.try_emplace({job_.placement.crosses(from, to), bytes.value()});
+    if (fresh) entry->second = stage_message(job_, from, to, bytes).cost;
     return entry->second;
   }
 

@@ -10,13 +10,18 @@ namespace stepcast {
 
 namespace {
 constexpr LinkId kNoLink = -1;
+
+/// What the devices of a stage on one node can send together.
+BytesPerSecond network_rate(const Interconnect& net, double ranks) {
+  const BytesPerSecond shared = net.node_network / std::max(1.0, net.uplink_oversubscription);
+  return std::min(net.rank_network * ranks, shared);
 }
+
+}  // namespace
 
 FoldedNetwork::FoldedNetwork(const Job& job, StepGraph& graph) : job_(job), graph_(graph) {
   const Interconnect& net = job.interconnect;
   ranks_ = job.placement.ranks_per_node;
-  const double nics_per_device =
-      std::max(1.0, static_cast<double>(net.nics) / std::max(1, job.scenario->devices_per_node()));
   const auto link = [&](std::string name, BytesPerSecond bandwidth, int device) {
     return bandwidth > BytesPerSecond(0) ? graph.add_link({std::move(name), bandwidth, device}) : kNoLink;
   };
@@ -31,7 +36,7 @@ FoldedNetwork::FoldedNetwork(const Job& job, StepGraph& graph) : job_(job), grap
   }
   for (int s = 0; s < static_cast<int>(job.placement.node.size()); ++s) {
     // A device's own NICs limit it only when the node's other devices leave theirs unused.
-    const BytesPerSecond own = net.nic * nics_per_device * ranks_;
+    const BytesPerSecond own = net.rank_network * ranks_;
     const BytesPerSecond port = own < net.node_network ? own : BytesPerSecond(0);
     ports_.push_back({link(fmt::format("stage {} native out", s), net.native, s),
                       link(fmt::format("stage {} native in", s), net.native, s),
@@ -56,7 +61,7 @@ std::vector<Flow> FoldedNetwork::collective(int stage, const CollectiveCost& cos
     flows.push_back({path({port.native_out, port.native_in}, 1, net.native * cost.native_cap), cost.native_bytes});
   if (cost.network_bytes > Bytes(0)) {
     const NodeLinks& node = nodes_[job_.placement.node[stage]];
-    const BytesPerSecond cap = cost.network_cap < 1 ? net.node_network * cost.network_cap : BytesPerSecond(0);
+    const BytesPerSecond cap = network_rate(job_.interconnect, ranks_) * cost.network_cap;
     flows.push_back({path({port.nic_out, node.nic_out, node.up, node.down, node.nic_in, port.nic_in}, ranks_, cap),
                      cost.network_bytes * ranks_});
   }
@@ -73,7 +78,7 @@ std::vector<Flow> FoldedNetwork::message(int from, int to, const CollectiveCost&
   if (cost.network_bytes > Bytes(0)) {
     const NodeLinks& sender = nodes_[job_.placement.node[from]];
     const NodeLinks& receiver = nodes_[job_.placement.node[to]];
-    const BytesPerSecond cap = cost.network_cap < 1 ? net.node_network * cost.network_cap : BytesPerSecond(0);
+    const BytesPerSecond cap = network_rate(job_.interconnect, ranks_) * cost.network_cap;
     flows.push_back(
         {path({out.nic_out, sender.nic_out, sender.up, receiver.down, receiver.nic_in, in.nic_in}, ranks_, cap),
          cost.network_bytes * ranks_});

@@ -41,6 +41,12 @@ FieldTable<FrameworkProfile> table() {
              "Gradients are reduced in fp32, else in the parameters' format")
       .field("main_gradients_fp32", &F::main_gradients_fp32, "Gradients are accumulated in fp32")
       .field("fused_attention", &F::fused_attention, "Attention is one kernel that keeps no scores")
+      .field("fused_gradient_accumulation", &F::fused_gradient_accumulation,
+             "Weight-gradient products add to the gradient; else a pass of its own does")
+      .field("overlap_pipeline_messages", &F::overlap_pipeline_messages,
+             "Computation goes on while an activation is sent to the next pipeline stage")
+      .field("scatter_gather_messages", &F::scatter_gather_messages,
+             "Tensor-parallel ranks send a share of an activation each and gather it in the receiving node")
       .field("cuda_graphs", &F::cuda_graphs, "Layers are launched as recorded graphs")
       .field("memory_efficiency", &F::memory_efficiency,
              "Traffic of the streaming kernels over that of fused ones; above 1: extra passes", {.min = 0.5, .max = 20})

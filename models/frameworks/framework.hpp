@@ -40,6 +40,10 @@ struct FrameworkProfile {
   bool gradients_in_fp32 = false;         ///< reduced in fp32, else in the parameters' format
   bool main_gradients_fp32 = false;       ///< accumulated in fp32 buffers
   bool fused_attention = true;
+  bool fused_gradient_accumulation =
+      false;  ///< weight-gradient products add to the gradient; else a pass of its own does
+  bool overlap_pipeline_messages = false;  ///< computation goes on while an activation is sent to the next stage
+  bool scatter_gather_messages = false;  ///< tensor ranks send a share each over the network and gather it in the node
   bool cuda_graphs = false;
   double memory_efficiency =
       1;                    ///< share of the streaming kernels' traffic that fusion leaves: >1 = unfused extra passes

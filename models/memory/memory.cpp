@@ -32,22 +32,13 @@ struct Kept {
   Bytes waiting, recomputed;
 };
 
-/// What recomputing one module frees of a layer.
-template <class Layer>
-Bytes freed_by(RecomputeModule module, const Layer& layer) {
-  if constexpr (requires { layer.freed_by_module; })
-    return layer.freed_by_module[static_cast<std::size_t>(module)];
-  else
-    return module == RecomputeModule::attention_core ? layer.activations - layer.activations_selective : Bytes(0);
-}
-
 /// Modules are recomputed one at a time. The attention core is part of attention.
 Kept kept_by_modules(const LayerCost& layer, const std::vector<RecomputeModule>& modules) {
   const bool attention = std::find(modules.begin(), modules.end(), RecomputeModule::attention) != modules.end();
   Kept kept{layer.activations, Bytes(0)};
   for (const RecomputeModule module : modules) {
     if (module == RecomputeModule::attention_core && attention) continue;
-    const Bytes freed = freed_by(module, layer);
+    const Bytes freed = layer.freed_by_module[static_cast<std::size_t>(module)];
     kept.waiting -= freed;
     kept.recomputed = std::max(kept.recomputed, freed);
   }

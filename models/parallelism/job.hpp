@@ -62,6 +62,9 @@ struct LayerCost {
   LayerRole role = LayerRole::dense_block;
   Segment forward, backward_input, backward_weight;
   double parameters = 0, expert_parameters = 0;
+  double tied_parameters = 0;  ///< of an output layer: the embedding table again, where it lies on another stage
+  /// What recomputing one module frees of `activations`, by RecomputeModule.
+  std::array<Bytes, EnumNames<RecomputeModule>::names.size()> freed_by_module{};
   Bytes activations, activations_selective, activation_input, output;
 };
 

@@ -1,0 +1,23 @@
+#include "models/parallelism/message.hpp"
+
+namespace stepcast {
+
+Message stage_message(const Job& job, int from, int to, Bytes bytes) {
+  const Scenario& scenario = *job.scenario;
+  const bool crosses = job.placement.crosses(from, to);
+  Message message;
+  message.pair = {2, crosses ? 1 : 2, crosses ? job.placement.ranks_per_node : 1};
+  // Sequence parallelism has cut the activation already.
+  const bool scatter = scenario.framework->scatter_gather_messages && scenario.degrees.tp > 1 &&
+                       !scenario.spec.strategy.sequence_parallel && crosses;
+  const Bytes sent = scatter ? bytes / scenario.degrees.tp : bytes;
+  message.cost = collective_cost(CollectiveKind::send_recv, sent, message.pair, job.interconnect);
+  if (scatter) {
+    const CollectiveCost gather =
+        collective_cost(CollectiveKind::all_gather, bytes, job.groups.tensor, job.interconnect);
+    message.cost.latency += gather.alone(job.interconnect, job.groups.tensor);
+  }
+  return message;
+}
+
+}  // namespace stepcast
