@@ -177,7 +177,7 @@ bool is_own_key(const std::string& key) {
 }  // namespace
 
 std::string plain_number(double number) {
-  const std::string digits = fmt::format("{}", number);
+  std::string digits = fmt::format("{}", number);
   // Four digits read well as they are, and years need it.
   if (std::abs(number) < 10000 || digits.find_first_of("eni") != std::string::npos) return digits;
   const auto point = std::min(digits.find('.'), digits.size());
