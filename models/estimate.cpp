@@ -5,7 +5,7 @@
 #include "models/parallelism/message.hpp"
 #include "models/parallelism/pipeline_time.hpp"
 #include "models/parallelism/synchronization.hpp"
-#include "models/power/power.hpp"
+#include "models/power/average_power.hpp"
 
 namespace stepcast {
 
@@ -19,7 +19,7 @@ StepBreakdown::Communication& entry(CommunicationTable& table, CollectiveKind ki
 
 /// What one layer does for one micro-batch, summed by kind of time.
 struct LayerSums {
-  Seconds matrix, memory, host;
+  Seconds matrix, memory, host, peers;
   Flops flops;
   CommunicationTable communication{};
 };
@@ -32,6 +32,8 @@ void add(LayerSums& sums, const Segment& segment) {
       share.exposed += piece.duration;
     } else if (piece.name == kHostGap) {
       sums.host += piece.duration;
+    } else if (piece.name == kPeerWait) {
+      sums.peers += piece.duration;
     } else if (piece.kind == OperatorKind::memory) {
       sums.memory += piece.duration;
     } else {
@@ -79,6 +81,7 @@ class Estimator {
       out_.matrix_time += sums.matrix * times;
       out_.memory_time += sums.memory * times;
       out_.host += sums.host * times;
+      out_.synchronization_wait += sums.peers * times;
       out_.executed_flops += sums.flops * times;
       for (std::size_t k = 0; k < kCollectiveKinds; ++k)
         for (std::size_t d = 0; d < kDimensions; ++d) {
@@ -165,7 +168,7 @@ class Estimator {
       gathered_ += gather_all;
     }
     communicate(plan_.reduction, reduced, end - pipeline_end);
-    if (plan_.gather_after_update) communicate(CollectiveKind::all_gather, gathered_, gathers_after + gathers_before);
+    if (plan_.gather_after_update) communicate(plan_.gather, gathered_, gathers_after + gathers_before);
     pipeline_end_ = pipeline_end;
     return end + gathers_after + gathers_before;
   }
@@ -284,18 +287,12 @@ class Estimator {
     const Seconds messages = std::min(waiting, 2.0 * (static_cast<double>(stages_) - 1) * message_);
     entry(out_.communication, CollectiveKind::send_recv, Dimension::pipeline).exposed += messages;
     out_.bubble = waiting - messages;
-    out_.synchronization_wait = Seconds(0);
     power();
   }
 
   void power() {
     const PowerModel model = power_model(scenario_);
-    const Seconds communication = out_.communication_exposed();
-    const Seconds memory = out_.memory_time + out_.optimizer;
-    const Seconds idle = out_.step_time - out_.matrix_time - memory - communication;
-    const Joules energy = out_.matrix_time * model.device_compute + memory * model.device_memory +
-                          communication * model.device_communication + std::max(Seconds(0), idle) * model.device_idle;
-    out_.average_device_power = energy / out_.step_time;
+    out_.average_device_power = average_device_power(out_, model);
     out_.peak_device_power = std::max(model.device_compute, out_.average_device_power);
   }
 

@@ -1,3 +1,4 @@
+#include "models/power/average_power.hpp"
 #include "report/device_intervals.hpp"
 #include "report/power_over_time.hpp"
 #include "report/predict.hpp"
@@ -84,6 +85,7 @@ class BreakdownBuilder {
     out_.memory_time += nominal.memory * operators;
     out_.compute += nominal.compute() * operators;
     out_.host += nominal.host * others;
+    out_.synchronization_wait += nominal.peers * others;
     out_.executed_flops += nominal.flops * share_;
     for (const SegmentTime::Share& share : nominal.collectives) {
       communication(share.kind, share.dimension).total += share.total * others;

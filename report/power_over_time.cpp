@@ -9,21 +9,11 @@ namespace {
 constexpr Seconds kShortestWindow = 10_ms;
 }
 
-Watts average_device_power(const StepBreakdown& b, const PowerModel& power) {
-  if (!(b.step_time > Seconds(0))) return power.device_idle;
-  const Seconds waiting = b.communication_exposed() + b.synchronization_wait + b.bubble;
-  const Seconds unsorted = std::max(Seconds(0), b.compute - b.matrix_time - b.memory_time);
-  const Joules above = (power.device_compute - power.device_idle) * (b.matrix_time + unsorted) +
-                       (power.device_memory - power.device_idle) * (b.memory_time + b.optimizer) +
-                       (power.device_communication - power.device_idle) * waiting;
-  return power.device_idle + above / b.step_time;
-}
-
 Watts mean_power(const SegmentTime& segment, Seconds length, const PowerModel& power) {
   const Stretch stretch = stretch_of(segment, length);
   const Joules operators = (power.device_compute - power.device_idle) * segment.matrix +
                            (power.device_memory - power.device_idle) * segment.memory;
-  const Joules collectives = (power.device_communication - power.device_idle) * segment.communication;
+  const Joules collectives = (power.device_communication - power.device_idle) * (segment.communication + segment.peers);
   return power.device_idle + (operators * stretch.operators + collectives * stretch.others) / length;
 }
 

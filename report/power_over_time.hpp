@@ -3,15 +3,9 @@
 #include <vector>
 
 #include "models/power/power.hpp"
-#include "models/step_breakdown.hpp"
 #include "report/segment_time.hpp"
 
 namespace stepcast {
-
-/// Mean power of one device over a step: linear in how long it runs matrix products, memory-bound operators (the
-/// optimizer among them) and waits in a collective's kernel, idle else. A pipeline stage that waits for another does so
-/// in a receive kernel, and a member that waits for a slower one in the collective's.
-Watts average_device_power(const StepBreakdown& breakdown, const PowerModel& power);
 
 /// Mean power of a device while it runs a segment in `length` of time.
 Watts mean_power(const SegmentTime& segment, Seconds length, const PowerModel& power);

@@ -6,9 +6,9 @@
 #include "models/cost/cost.hpp"
 #include "models/estimate.hpp"
 #include "models/memory/advice.hpp"
+#include "models/power/average_power.hpp"
 #include "models/power/power.hpp"
 #include "report/json.hpp"
-#include "report/power_over_time.hpp"
 #include "version.hpp"
 
 namespace stepcast {
@@ -101,7 +101,7 @@ void fill_power_and_cost(Prediction& out, const Scenario& scenario, const StepBr
   if (const std::optional<CostRate> rate = cost_rate(scenario, out.average_power)) {
     out.cost_rate = rate->total();
     if (out.time_to_train) out.run_cost = *out.cost_rate * *out.time_to_train;
-    out.assumptions.push_back(fmt::format("cost: {}", rate->basis));
+    out.assumptions.push_back(fmt::format("cost basis: {}", rate->basis));
   }
 }
 

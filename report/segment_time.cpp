@@ -2,7 +2,7 @@
 
 namespace stepcast {
 
-bool is_host_gap(const Piece& piece) { return !piece.communication && piece.name == "host"; }
+bool is_wait(const Piece& piece) { return !piece.communication && (piece.name == kHostGap || piece.name == kPeerWait); }
 
 namespace {
 
@@ -23,8 +23,8 @@ SegmentTime segment_time(const Segment& segment) {
       share.total += piece.duration + piece.hidden;
       share.exposed += piece.duration;
       out.communication += piece.duration;
-    } else if (is_host_gap(piece)) {
-      out.host += piece.duration;
+    } else if (is_wait(piece)) {
+      (piece.name == kHostGap ? out.host : out.peers) += piece.duration;
     } else if (piece.kind == OperatorKind::memory) {
       out.memory += piece.duration;
     } else {
@@ -35,7 +35,7 @@ SegmentTime segment_time(const Segment& segment) {
 }
 
 Stretch stretch_of(const SegmentTime& nominal, Seconds length) {
-  const Seconds fixed = nominal.host + nominal.communication;
+  const Seconds fixed = nominal.host + nominal.peers + nominal.communication;
   if (nominal.compute() > Seconds(0) && length >= nominal.total()) return {(length - fixed) / nominal.compute(), 1};
   const double uniform = nominal.total() > Seconds(0) ? length / nominal.total() : 0;
   return {uniform, uniform};

@@ -11,6 +11,7 @@ struct SegmentTime {
   Seconds matrix;         ///< matrix products, attention, convolutions
   Seconds memory;         ///< memory-bound operators
   Seconds host;           ///< gaps in which the device waits for the host to issue kernels
+  Seconds peers;          ///< waits for the slowest peer
   Seconds communication;  ///< collectives that the stream waits for
   struct Share {
     CollectiveKind kind;
@@ -20,13 +21,13 @@ struct SegmentTime {
   std::vector<Share> collectives;  ///< its communication by kind and dimension
   Flops flops;
   [[nodiscard]] Seconds compute() const { return matrix + memory; }
-  [[nodiscard]] Seconds total() const { return matrix + memory + host + communication; }
+  [[nodiscard]] Seconds total() const { return matrix + memory + host + peers + communication; }
 };
 
 SegmentTime segment_time(const Segment& segment);
 
-/// True for the piece that stands for a wait for the host.
-bool is_host_gap(const Piece& piece);
+/// True for a piece in which the device waits: for the host, or for its peers.
+bool is_wait(const Piece& piece);
 
 /// How much longer pieces take in a span than on an idle device. What slows a span down (a collective's kernel beside
 /// it) takes compute time, so operators stretch; if there are none, everything does.
@@ -34,7 +35,7 @@ struct Stretch {
   double operators = 1;
   double others = 1;
   [[nodiscard]] double of(const Piece& piece) const {
-    return piece.communication || is_host_gap(piece) ? others : operators;
+    return piece.communication || is_wait(piece) ? others : operators;
   }
 };
 Stretch stretch_of(const SegmentTime& nominal, Seconds length);

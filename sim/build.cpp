@@ -130,7 +130,7 @@ class Builder {
                   CollectiveKind collective, const CollectiveCost& cost, std::string_view name) {
     if (cost.latency <= Seconds(0) && cost.native_bytes <= Bytes(0) && cost.network_bytes <= Bytes(0)) return kNone;
     const OperationKind kind =
-        collective == CollectiveKind::all_gather ? OperationKind::gather : OperationKind::collective;
+        stream == StreamKind::gather_communication ? OperationKind::gather : OperationKind::collective;
     const int operation = add_collective(stage, stream, kind, collective, Dimension::data, cost, name);
     after(stream_end, operation);
     for (const int before : wait_for)
@@ -154,8 +154,8 @@ class Builder {
     StageState& state = state_[stage];
     int last = kNone;
     const auto step = [&](const CollectiveCost& cost, std::string_view name) {
-      const int operation = synchronize(stage, StreamKind::gather_communication, state.gather, wait_for,
-                                        CollectiveKind::all_gather, cost, name);
+      const int operation =
+          synchronize(stage, StreamKind::gather_communication, state.gather, wait_for, plan_.gather, cost, name);
       if (operation != kNone) last = operation;
     };
     step(unit.gather, "parameters");

@@ -26,7 +26,14 @@ FieldTable<FrameworkProfile> table() {
       .field("pipeline_parallel", &F::pipeline_parallel, "Offers pipeline parallelism")
       .field("context_parallel", &F::context_parallel, "Offers context parallelism")
       .field("expert_parallel", &F::expert_parallel, "Offers expert parallelism")
-      .field("gradient_sync", &F::gradient_sync, "How gradients of data-parallel replicas meet")
+      .field("sharded_gradients", &F::sharded_gradients, "ZeRO-1 and 2: how gradients are reduced")
+      .field("updated_parameters", &F::updated_parameters, "ZeRO-1 and 2: how updated parameters reach the other ranks")
+      .field("parameter_bucket_MiB", &F::parameter_bucket,
+             "Size of one gather or broadcast of updated parameters; 0: as the gradients' buckets",
+             {.min = 0, .max = 1e6})
+      .field("data_parallel_overhead", &F::data_parallel_overhead,
+             "Hooks and copies of the data-parallel wrapper, as a share of forward and backward time",
+             {.min = 0, .max = 1})
       .field("overlap_gradients", &F::overlap_gradients, "Gradient buckets are sent while the backward pass goes on")
       .field("overlap_parameter_gather", &F::overlap_parameter_gather,
              "ZeRO-1 and 2: parameters are gathered under the next forward pass")

@@ -11,11 +11,18 @@
 
 namespace stepcast {
 
-/// How gradients of data-parallel replicas meet.
-enum class GradientSync { all_reduce, reduce_scatter, parameter_server };
+/// How gradients meet when optimizer states are sharded but parameters are not (ZeRO-1 and 2).
+enum class ShardedGradients { reduce_scatter, all_reduce };
 template <>
-struct EnumNames<GradientSync> {
-  static constexpr std::array names{"all_reduce", "reduce_scatter", "parameter_server"};
+struct EnumNames<ShardedGradients> {
+  static constexpr std::array names{"reduce_scatter", "all_reduce"};
+};
+/// How the parameters that a rank has updated reach the others: flat shards gathered, or whole tensors broadcast by
+/// their owners.
+enum class UpdatedParameters { all_gather, broadcast };
+template <>
+struct EnumNames<UpdatedParameters> {
+  static constexpr std::array names{"all_gather", "broadcast"};
 };
 
 /// How a framework runs a step: what it overlaps, in which pieces it communicates, what its host costs. One JSON file
@@ -30,8 +37,13 @@ struct FrameworkProfile {
   bool pipeline_parallel = false;
   bool context_parallel = false;
   bool expert_parallel = false;
-  GradientSync gradient_sync = GradientSync::all_reduce;
-  bool overlap_gradients = true;          ///< gradient buckets are sent while the backward pass goes on
+  ShardedGradients sharded_gradients = ShardedGradients::reduce_scatter;
+  UpdatedParameters updated_parameters = UpdatedParameters::all_gather;
+  Bytes parameter_bucket;  ///< parameter_bucket_MiB: size of one gather or broadcast of updated parameters; 0: as
+                           ///< gradients
+  double data_parallel_overhead =
+      0;                          ///< hooks and copies of the data-parallel wrapper, share of forward and backward time
+  bool overlap_gradients = true;  ///< gradient buckets are sent while the backward pass goes on
   bool overlap_parameter_gather = false;  ///< ZeRO-1/2: parameters are gathered under the next forward pass
   Bytes bucket;                           ///< bucket_MiB; 0: one bucket of everything
   Bytes first_bucket;                     ///< first_bucket_MiB; 0: as the others

@@ -20,6 +20,8 @@ struct EnumNames<Dimension> {
 
 /// Name of a piece in which the device waits for the host to issue the next kernels.
 inline constexpr std::string_view kHostGap = "host";
+/// Name of a piece in which the device waits for the slowest of its peers (variability.hpp).
+inline constexpr std::string_view kPeerWait = "wait for peers";
 
 /// One step of a segment with its cost: an operator, or a collective inside the layer.
 struct Piece {

@@ -4,6 +4,7 @@
 #include "models/parallelism/groups.hpp"
 #include "models/parallelism/job.hpp"
 #include "models/parallelism/synchronization.hpp"
+#include "models/parallelism/variability.hpp"
 
 namespace stepcast {
 
@@ -129,6 +130,28 @@ void add_host_gap(Segment& segment, Seconds host, Seconds device_time, double sh
   segment.compute += gap;
 }
 
+/// Peers meet in every collective, so the slowest of them sets the pace: the mean device waits at the end of each
+/// layer.
+void add_peer_wait(Segment& segment, const Job& job) {
+  Piece piece;
+  piece.name = kPeerWait;
+  piece.duration = segment.compute * (slowest_of(job.scenario->degrees.devices()) - 1);
+  if (piece.duration <= Seconds(0)) return;
+  segment.pieces.push_back(piece);
+  segment.compute += piece.duration;
+}
+
+/// Hooks and bucket copies of a data-parallel wrapper stretch the backward pass.
+void append_wrapper(LayerCost& cost, const Job& job) {
+  const double share = job.scenario->framework->data_parallel_overhead;
+  if (share <= 0 || job.groups.data.size < 2) return;
+  Piece piece;
+  piece.name = "gradient_hooks";
+  piece.duration = (cost.forward.compute + cost.backward_input.compute + cost.backward_weight.compute) * share;
+  cost.backward_weight.pieces.push_back(piece);
+  cost.backward_weight.compute += piece.duration;
+}
+
 /// What the backward pass repeats of the forward pass. Returns the share of a forward pass's launches.
 double append_recompute(Segment& segment, const LayerWork& work, const Job& job) {
   const StrategySpec& strategy = job.scenario->spec.strategy;
@@ -212,6 +235,9 @@ LayerCost cost_layer(const Job& job, LayerRole role, int index) {
   append(cost.backward_input, work.backward_input, job);
   append(cost.backward_weight, work.backward_weight, job);
   append_accumulation(cost.backward_weight, work.parameters + work.expert_parameters, job);
+
+  append_wrapper(cost, job);
+  for (Segment* segment : {&cost.forward, &cost.backward_input, &cost.backward_weight}) add_peer_wait(*segment, job);
 
   const Seconds host = host_forward(role, work, framework);
   add_host_gap(cost.forward, host, cost.forward.total(), 1);

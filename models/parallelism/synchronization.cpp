@@ -44,9 +44,11 @@ void cost_unit(SyncUnit& unit, Parameters parameters, Bytes bucket, const Synchr
   unit.expert_reduce =
       bucketed(plan.reduction, Bytes(parameters.expert * gradient_bytes(scenario)), bucket, groups.expert_data, job);
   if (plan.gather_after_update || plan.sharded_parameters) {
-    unit.gather = bucketed(CollectiveKind::all_gather, weights, bucket, group, job);
-    unit.expert_gather = bucketed(CollectiveKind::all_gather, Bytes(parameters.expert * parameter_bytes(scenario)),
-                                  bucket, groups.expert_data, job);
+    const Bytes piece = job.scenario->framework->parameter_bucket;
+    const Bytes limit = piece > Bytes(0) ? piece : bucket;
+    unit.gather = bucketed(plan.gather, weights, limit, group, job);
+    unit.expert_gather =
+        bucketed(plan.gather, Bytes(parameters.expert * parameter_bytes(scenario)), limit, groups.expert_data, job);
   }
   if (plan.sharded_parameters && groups.replicate.size > 1)
     unit.replicate = bucketed(CollectiveKind::all_reduce, gradient / groups.shard.size, bucket, groups.replicate, job);
@@ -83,13 +85,11 @@ SynchronizationPlan synchronization_plan(const Scenario& scenario) {
     case Sharding::none:
       break;
     case Sharding::zero1:
-      plan.reduction = CollectiveKind::reduce_scatter;
-      plan.gather_after_update = true;
-      plan.gather_under_forward = framework.overlap_parameter_gather;
-      break;
     case Sharding::zero2:
-      plan.reduction = CollectiveKind::reduce_scatter;
-      plan.every_micro_batch = true;
+      if (framework.sharded_gradients == ShardedGradients::reduce_scatter)
+        plan.reduction = CollectiveKind::reduce_scatter;
+      if (framework.updated_parameters == UpdatedParameters::broadcast) plan.gather = CollectiveKind::broadcast;
+      plan.every_micro_batch = scenario.sharding == Sharding::zero2;
       plan.gather_after_update = true;
       plan.gather_under_forward = framework.overlap_parameter_gather;
       break;

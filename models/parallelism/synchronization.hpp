@@ -9,6 +9,7 @@ namespace stepcast {
 /// How a strategy keeps data-parallel replicas equal.
 struct SynchronizationPlan {
   CollectiveKind reduction = CollectiveKind::all_reduce;  ///< of gradients: all_reduce or reduce_scatter
+  CollectiveKind gather = CollectiveKind::all_gather;     ///< of parameters: all_gather or broadcast
   bool every_micro_batch = false;     ///< ZeRO-2/3 and FSDP reduce each micro-batch, for full gradients are not kept
   bool overlap = true;                ///< buckets go while the backward pass goes on, else after it
   bool gather_after_update = false;   ///< ZeRO-1/2: updated parameters are gathered
