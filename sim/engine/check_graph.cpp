@@ -27,8 +27,8 @@ void check_paths(const StepGraph& graph) {
   const auto links = static_cast<int>(graph.links().size());
   for (std::size_t p = 0; p < graph.paths().size(); ++p) {
     const GraphPath& path = graph.paths()[p];
-    if (!std::isfinite(path.weight) || path.weight <= 0)
-      refuse("path {}: weight {}, expected more than 0", p, path.weight);
+    if (!(path.weight >= kLeastWeight && path.weight <= kMostWeight))
+      refuse("path {}: weight {}, expected {} to {}", p, path.weight, kLeastWeight, kMostWeight);
     if (!is_finite(path.cap) || path.cap < BytesPerSecond(0)) refuse("path {}: cap {} B/s", p, path.cap.value());
     for (auto link = path.links.begin(); link != path.links.end(); ++link) {
       if (*link < 0 || *link >= links) refuse("path {}: there is no link {}", p, *link);

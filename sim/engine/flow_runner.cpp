@@ -55,7 +55,7 @@ bool FlowRunner::start(int flow) {
 
 void FlowRunner::ended(int flow) {
   if (comms_[flow]) {
-    comms_[flow].reset();
+    ended_ = std::move(comms_[flow]);
     if (recorder_)
       for (const LinkId link : links_of(flow)) recorder_->flow_left(link);
   } else {

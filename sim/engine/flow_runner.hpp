@@ -44,6 +44,7 @@ class FlowRunner {
   std::vector<Use> uses_;           ///< by link
   std::vector<WorkClock::Slot> slots_;
   std::vector<simgrid::s4u::CommPtr> comms_;  ///< a running Comm must not lose its last pointer
+  simgrid::s4u::CommPtr ended_;               ///< the latest: SimGrid still reads a Comm when its end has been told
 };
 
 }  // namespace stepcast

@@ -14,10 +14,27 @@ namespace {
 namespace sg4 = simgrid::s4u;
 namespace compat = simgrid_compat;
 
-/// Latency of the tag link of a path of weight 1. Only ratios matter to sharing; it is not zero because SimGrid treats
-/// flows without latency apart (they keep the rate they start with as a bound), and so small that a chain of a million
-/// flows is a nanosecond late.
-constexpr double kTagLatency = 1e-15;
+/// Shares per unit of weight, 1 / latency of the tag link. Only ratios matter to sharing; the latency is not zero
+/// because SimGrid treats flows without latency apart (they keep the rate they start with as a bound), and so small
+/// that a chain of a million flows is a nanosecond late.
+constexpr double kSharesPerWeight = 0x1p50;
+/// Weights are multiples of this, so that sums of shares are exact.
+constexpr double kWeightStep = 0x1p-30;
+
+/// Latency of the tag link of a path: the reciprocal of its share.
+///
+/// SimGrid adds up the shares (1 / latency) of a link's flows and takes them off one by one; once its flows are all
+/// settled, what remains must be under 1e-5 or it looks for flows that are not there and crashes. So shares are
+/// multiples of one power of two, whose sums are exact, and such that their reciprocal's reciprocal is exact too.
+double tag_latency(double weight) {
+  double share = std::round(weight / kWeightStep) * kWeightStep * kSharesPerWeight;
+  volatile double latency = 1 / share;  // rounded to a double, as SimGrid will hold it
+  while (1 / latency != share) {
+    share += kWeightStep * kSharesPerWeight;
+    latency = 1 / share;
+  }
+  return latency;
+}
 
 std::vector<char> contended_paths(const StepGraph& graph) {
   std::vector<int> flows_on_link(graph.links().size(), 0);
@@ -51,7 +68,7 @@ PathHosts::PathHosts(sg4::Engine& engine, const StepGraph& graph, bool every_pat
     // Without a cap the tag must only be wider than the path.
     auto* tag =
         compat::add_link(zone, fmt::format("tag {}", p), kUnitsPerByte * (capped ? path.cap.value() : 2 * narrowest));
-    tag->set_latency(kTagLatency / path.weight);
+    tag->set_latency(tag_latency(path.weight));
     if (capped) tag->set_sharing_policy(sg4::Link::SharingPolicy::FATPIPE);
     route.assign(1, sg4::LinkInRoute(tag->seal()));
     for (const LinkId id : path.links) {
