@@ -37,6 +37,15 @@ ScenarioDocument document_of(const RunOptions& options, Session& session) {
   return out;
 }
 
+/// Without a file nobody has chosen a strategy, so the report says which was taken and why.
+std::string strategy_taken(const Json& document) {
+  std::string out;
+  for (const auto& [key, value] : document.at("strategy").items())
+    out += fmt::format("{}{} {}", out.empty() ? "strategy: " : ", ", key,
+                       value.is_string() ? value.get<std::string>() : value.dump());
+  return fmt::format("{} ({})", out, document.value("description", std::string()));
+}
+
 void run(const RunOptions& options, Session& session) {
   const ScenarioDocument document = document_of(options, session);
   if (!options.write_scenario.empty()) {
@@ -44,7 +53,9 @@ void run(const RunOptions& options, Session& session) {
     write_file(options.write_scenario, to_json(scenario).dump(2) + "\n");
   }
   const auto trace = options.trace.empty() ? std::nullopt : std::optional<std::filesystem::path>(options.trace);
-  const Prediction prediction = predict_scenario(session, document, trace);
+  Prediction prediction = predict_scenario(session, document, trace);
+  if (options.scenario.empty())
+    prediction.assumptions.insert(prediction.assumptions.begin(), strategy_taken(document.json));
   if (session.json) {
     session.print(to_json(prediction));
   } else if (options.csv) {

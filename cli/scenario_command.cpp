@@ -10,23 +10,28 @@ namespace stepcast {
 
 namespace {
 
-/// Checks every file and throws all their faults together.
+Json fault_json(const Fault& fault) {
+  return {{"pointer", fault.pointer}, {"message", fault.message}, {"suggestion", fault.suggestion}};
+}
+
+/// Checks every file; what is wrong is the result of this command, so it goes to standard output.
 void check(const std::vector<std::string>& files, Session& session) {
-  std::vector<Fault> faults;
-  Json good = Json::array();
+  Json results = Json::array();
   std::string text;
   for (const std::string& file : files) {
+    Json faults = Json::array();
     try {
       (void)load_scenario(file, {}, session.catalog());
-      good.push_back(file);
       text += fmt::format("{}: good\n", file);
     } catch (const InputError& error) {
-      faults.insert(faults.end(), error.faults().begin(), error.faults().end());
+      for (const Fault& fault : error.faults()) faults.push_back(fault_json(fault));
+      text += fmt::format("{}\n", error.what());
+      session.exit_code = 1;
     }
+    results.push_back({{"file", file}, {"good", faults.empty()}, {"faults", std::move(faults)}});
   }
-  if (!session.json && !text.empty()) session.print(text);
-  if (!faults.empty()) throw InputError(std::move(faults));
-  if (session.json) session.print(Json{{"good", std::move(good)}});
+  if (session.json) return session.print(Json{{"files", std::move(results)}});
+  session.print(text);
 }
 
 }  // namespace
@@ -38,7 +43,7 @@ void add_scenario(CLI::App& app, Session& session) {
 
   auto files = std::make_shared<std::vector<std::string>>();
   CLI::App* check_app =
-      scenario->add_subcommand("check", "Say everything that is wrong with scenario files (exit code 2)");
+      scenario->add_subcommand("check", "Say everything that is wrong with scenario files; exit code 1 if anything is");
   check_app->add_option("files", *files, "Scenario files")->required()->type_name("FILE");
   check_app->callback([files, &session] { check(*files, session); });
 

@@ -2,19 +2,13 @@
 
 #include <filesystem>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "hardware-catalog/catalog.hpp"
+#include "sim/protocol/environment_error.hpp"
 
 namespace stepcast {
-
-/// What the program needs from its surroundings is missing: its worker, its output. Exit code 3.
-class EnvironmentError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// What every subcommand shares: global options, the catalogue (opened on first use) and the way to standard output.
 class Session {

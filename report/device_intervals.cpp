@@ -43,11 +43,13 @@ class IntervalWalk {
     return latest;
   }
 
-  /// A transfer is this device's affair if it takes part: it runs the transfer or waits for it directly, or another
-  /// transfer holds up the one that it waits for.
+  /// A transfer is this device's affair if it takes part: a collective that it runs, a message that it receives, or one
+  /// that holds up the message that it waits for.
   bool concerns(int transfer, int waiting) const {
     const Operation& operation = graph_.operations()[transfer];
-    if (operation.device == device_ || waiting < 0) return true;
+    if (operation.device == device_) return true;
+    if (operation.kind != OperationKind::send_recv) return false;
+    if (waiting < 0) return true;
     const Operation& next = graph_.operations()[waiting];
     return next.device == device_ || (next.device == operation.device && next.stream == operation.stream);
   }
@@ -62,11 +64,11 @@ class IntervalWalk {
       const Operation& operation = graph_.operations()[blocking];
       const Span& span = timeline_.spans[blocking];
       if (!communicates(operation) || !concerns(blocking, waiting) || span.end <= now_) break;
-      const Seconds start = std::max(now_, std::min(span.start, cursor));
-      if (start < cursor) intervals_.push_back({start, cursor, Activity::communication, blocking});
+      const Seconds transfer_end = std::min(span.end, cursor), start = std::clamp(span.start, now_, transfer_end);
+      if (transfer_end < cursor) intervals_.push_back({transfer_end, cursor, before, -1});
+      if (start < transfer_end) intervals_.push_back({start, transfer_end, Activity::communication, blocking});
       cursor = start;
-      const bool own_group = operation.kind != OperationKind::send_recv && operation.device == device_;
-      before = own_group ? Activity::synchronization : idle_cause();
+      before = operation.kind != OperationKind::send_recv ? Activity::synchronization : idle_cause();
     }
     if (cursor > now_) intervals_.push_back({now_, cursor, before, -1});
     std::reverse(intervals_.begin() + static_cast<std::ptrdiff_t>(first), intervals_.end());

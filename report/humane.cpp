@@ -61,6 +61,10 @@ std::string significant(double number) {
   return with_separators(fmt::format("{:.0f}", number));
 }
 
+std::string whole(long number) {
+  return number < 0 ? "-" + whole(-number) : with_separators(fmt::format("{}", number));
+}
+
 std::string humane(Seconds time) {
   if (time == Seconds(0)) return "0 s";
   static constexpr std::array scales{Scale{2 * 86400, 86400, " days"}, Scale{7200, 3600, " h"},

@@ -15,6 +15,9 @@ std::string humane(Dollars money);        ///< "$0.42", "$1,240", "$4.6 M"
 std::string humane_count(double number);  ///< "0.0356", "1,024", "74.7 k", "1.21 M"
 std::string percent(double share);        ///< "45.5 %"
 
+/// A whole number with thousands separators.
+std::string whole(long number);
+
 /// Three significant digits with thousands separators and no exponent.
 std::string significant(double number);
 

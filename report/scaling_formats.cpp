@@ -38,11 +38,11 @@ std::string verdict(const Scaling& scaling) {
 }
 
 std::string row_text(const ScalingRow& row, bool tokens) {
-  std::string out = pad_left(significant(row.nodes), 7);
+  std::string out = pad_left(whole(row.nodes), 7);
   if (!row.prediction) return out + "  not possible: " + reasons(row) + "\n";
   const Prediction& p = *row.prediction;
   const auto [loss, share] = largest_loss(p);
-  out += pad_left(significant(p.devices), 9) + pad_left(significant(static_cast<double>(row.global_batch)), 9);
+  out += pad_left(whole(p.devices), 9) + pad_left(whole(row.global_batch), 9);
   out += pad_left(humane_count(tokens ? p.tokens_per_s : p.samples_per_s), 11) + pad_left(humane(p.step_time), 11);
   out += pad_left(percent(row.efficiency), 9) + pad_left(percent(communication_share(p)), 9);
   out += fmt::format("  {} {}", loss, share > 0 ? percent(share) : std::string());

@@ -44,8 +44,8 @@ std::string degrees_text(const Degrees& d) {
 }
 
 std::string title(const Prediction& p) {
-  const std::string size = fmt::format("{} {} · {} {}", significant(p.nodes), p.nodes == 1 ? "node" : "nodes",
-                                       significant(p.devices), p.devices == 1 ? "device" : "devices");
+  const std::string size = fmt::format("{} {} · {} {}", whole(p.nodes), p.nodes == 1 ? "node" : "nodes",
+                                       whole(p.devices), p.devices == 1 ? "device" : "devices");
   const std::string name = p.scenario_name.empty() ? "scenario" : p.scenario_name;
   const int room = kColumns - columns_of(size);
   std::string first = columns_of(name) + 2 <= room ? pad_right(name, room) + size + "\n" : name + "\n" + size + "\n";
@@ -118,11 +118,12 @@ std::string share_lines(const std::map<std::string, CommunicationMetrics::Share>
 
 std::string communication(const Prediction& p) {
   if (p.communication.by_dimension.empty()) return {};
-  std::string out = heading("Communication per device");
+  std::string out = heading("Communication per device, by dimension");
   out += fmt::format("  {}{}{}{}\n", pad_right("", kLabel), pad_left("busy", 10), pad_left("exposed", 10),
                      pad_left("of it", 10));
   out += share_lines(p.communication.by_dimension);
-  out += "\n" + share_lines(p.communication.by_kind);
+  out += heading("Communication per device, by kind");
+  out += share_lines(p.communication.by_kind);
   return out;
 }
 

@@ -1,0 +1,127 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/e2e/process.hpp"
+
+namespace stepcast {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kThreeFaults = R"({
+  "format_version": 1,
+  "name": "three faults",
+  "cluster": {"node": "dgx-a100-80", "nodes": 2},
+  "workload": {"model": "gpt3-175", "global_batch": 16},
+  "strategy": {"framework": "megatron-lm", "tensor_paralel": 8}
+})";
+
+TEST(Faults, ThreeFaultsAreThreeErrors) {
+  const ScratchFolder folder;
+  const std::string file = (folder / "faulty.json").string();
+  write_file(file, kThreeFaults);
+  const Finished run = stepcast_run({"run", file});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 3) << run.err;
+  EXPECT_THAT(run.err, HasSubstr(file + ": /cluster/node: "));
+  EXPECT_THAT(run.err, HasSubstr(file + ": /workload/model: "));
+  EXPECT_THAT(run.err, HasSubstr(file + ": /strategy/tensor_paralel: "));
+}
+
+TEST(Faults, AreJsonWhenJsonIsAskedFor) {
+  const ScratchFolder folder;
+  const std::string file = (folder / "faulty.json").string();
+  write_file(file, kThreeFaults);
+  const Finished run = stepcast_run({"run", file, "--json"});
+  EXPECT_EQ(run.code, 2);
+  ASSERT_EQ(run.json()["errors"].size(), 3u);
+  for (const Json& error : run.json()["errors"])
+    for (const char* key : {"file", "pointer", "message", "suggestion"}) EXPECT_TRUE(error.contains(key)) << key;
+}
+
+TEST(Faults, AnIllegalDegreeExplainsItself) {
+  const Finished run =
+      stepcast_run({"run", scenario_file("gpt3-175b-a100-1024"), "--set", "strategy.tensor_parallel=7"});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("/strategy"));
+  EXPECT_THAT(run.err, HasSubstr("7"));
+}
+
+TEST(Faults, OfTheCommandLineAreBadInput) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"rum"},
+        {},
+        {"run", "--no-such-option"},
+        {"run", "no-such-file.json"},
+        {"run"},
+        {"run", "x.json", "--fidelity", "guessed"},
+        {"scale", scenario_file("gpt3-175b-a100-1024"), "--nodes", "4,2"},
+        {"run", "--model", "gpt2", "--node", "dgx-a100-80gb", "--nodes", "0"},
+        {"run", scenario_file("gpt3-175b-a100-1024"), "--set", "nonsense"}}) {
+    const Finished run = stepcast_run(arguments);
+    EXPECT_EQ(run.code, 2) << testing::PrintToString(arguments);
+    EXPECT_NE(run.err, "") << testing::PrintToString(arguments);
+  }
+  EXPECT_THAT(stepcast_run({"rum"}).err, HasSubstr("did you mean \"run\"?"));
+}
+
+TEST(Faults, OfACheckAreItsResult) {
+  const ScratchFolder folder;
+  const std::string file = (folder / "faulty.json").string();
+  write_file(file, kThreeFaults);
+  const Finished bad = stepcast_run({"scenario", "check", file, scenario_file("workstation-single-gpu")});
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_THAT(bad.out, HasSubstr("/cluster/node"));
+  EXPECT_THAT(bad.out, HasSubstr("workstation-single-gpu.json: good"));
+  EXPECT_EQ(stepcast_run({"scenario", "check", scenario_file("workstation-single-gpu")}).code, 0);
+}
+
+TEST(Faults, AFullDiskIsAnErrorOfTheSurroundings) {
+  const Finished run = stepcast_run({"models", "list"}, "/dev/full");
+  EXPECT_EQ(run.code, 3);
+  EXPECT_THAT(run.err, HasSubstr("cannot write to standard output"));
+  EXPECT_EQ(stepcast_run({"--version"}, "/dev/full").code, 3);
+}
+
+TEST(Faults, AFileThatCannotBeWrittenIsBadInput) {
+  const Finished run =
+      stepcast_run({"run", scenario_file("workstation-single-gpu"), "--trace", "/no/such/folder/trace.json"});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("cannot be written"));
+}
+
+TEST(Faults, AMissingWorkerIsNamed) {
+  setenv("STEPCAST_WORKER", "/no/such/worker", 1);
+  const Finished run = stepcast_run({"run", scenario_file("workstation-single-gpu")});
+  unsetenv("STEPCAST_WORKER");
+  EXPECT_EQ(run.code, 3);
+  EXPECT_THAT(run.err, HasSubstr("stepcast-worker"));
+}
+
+TEST(Help, SaysWhatEverySubcommandDoes) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--help"},
+                                                    {"run", "--help"},
+                                                    {"scale", "--help"},
+                                                    {"scenario", "--help"},
+                                                    {"catalog", "--help"},
+                                                    {"models", "--help"},
+                                                    {"frameworks", "--help"}}) {
+    const Finished run = stepcast_run(arguments);
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("Usage: "));
+  }
+}
+
+TEST(Lists, NameModelsAndFrameworks) {
+  EXPECT_THAT(stepcast_run({"models", "list"}).out, HasSubstr("gpt3-175b"));
+  EXPECT_THAT(stepcast_run({"frameworks", "list"}).out, HasSubstr("megatron-lm"));
+  EXPECT_EQ(stepcast_run({"models", "show", "gpt3-175b"}).json()["id"], "gpt3-175b");
+  EXPECT_EQ(stepcast_run({"frameworks", "show", "megatron-lm", "--json"}).json()["id"], "megatron-lm");
+  EXPECT_EQ(stepcast_run({"models", "show", "gpt3-175"}).code, 2);
+}
+
+}  // namespace
+}  // namespace stepcast
