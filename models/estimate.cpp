@@ -156,7 +156,7 @@ class Estimator {
           busy_until = overlapped_reduction(units, stage_end, compute_end);
         } else {
           busy_until = stage_end;
-          for (const SyncUnit& unit : units) busy_until += unit.reduce_alone;
+          for (const SyncUnit& unit : units) busy_until += unit.reduce_alone * reductions();
         }
       }
       end = std::max({end, compute_end, busy_until});
@@ -190,14 +190,21 @@ class Estimator {
     for (const SyncUnit& unit : units) backward += unit.backward;
     Seconds now = stage_end - backward;
     Seconds busy = now;
+    Seconds pending;  // flow time of the reductions that have been started
     for (const SyncUnit& unit : units) {
       // Beside this unit's computation run the reductions of the units before it.
-      const Seconds beside = std::clamp(busy - now, Seconds(0), unit.backward / (1 - slowdown_));
-      now += unit.backward + beside * slowdown_;
+      now += unit.backward + slowed_by(std::min(pending, busy - now), unit.backward);
+      pending = std::max(Seconds(0), pending - unit.backward);
+      pending += unit.reduce_flow;
       busy = std::max(busy, now) + unit.reduce_alone;
     }
     compute_end = now;
     return busy;
+  }
+
+  /// What flows for `flow` beside `work` add to it: while they run, the computation goes at 1 − slow-down.
+  Seconds slowed_by(Seconds flow, Seconds work) const {
+    return slowdown_ * std::clamp(flow, Seconds(0), work / (1 - slowdown_));
   }
 
   /// ZeRO-1/2 parameters arrive unit by unit under the first forward pass.
@@ -224,16 +231,14 @@ class Estimator {
     for (long i = 0; i < count; ++i) {
       const SyncUnit& unit = units[static_cast<std::size_t>(forward ? count - 1 - i : i)];
       const bool prefetch = forward || plan_.prefetch_backward;
-      clock.gather = std::max(clock.gather, prefetch ? clock.before : clock.compute) + unit.gather_alone;
+      // Behind a backward pass, gathers and reductions share the links.
+      const Seconds shared = forward ? Seconds(0) : unit.reduce_flow;
+      clock.gather = std::max(clock.gather, prefetch ? clock.before : clock.compute) + unit.gather_alone + shared;
       clock.before = clock.compute;
       const Seconds start = std::max(clock.compute, clock.gather);
       const Seconds work = forward ? unit.forward : unit.backward;
-      const Seconds beside = std::min(work, unit.gather_alone + (forward ? Seconds(0) : unit.reduce_alone));
-      clock.compute = start + work + beside * slowdown_;
-      if (forward) continue;
-      // Both streams share the links: what the reduction takes, the next gather waits for.
-      clock.reduce = std::max({clock.reduce, clock.compute, clock.gather}) + unit.reduce_alone;
-      clock.gather = std::max(clock.gather, clock.reduce - unit.reduce_alone);
+      clock.compute = start + work + slowed_by(unit.gather_flow + shared, work);
+      if (!forward) clock.reduce = std::max(clock.reduce, clock.compute) + unit.reduce_alone;
     }
   }
 

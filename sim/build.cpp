@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "models/parallelism/message.hpp"
 #include "models/parallelism/schedule.hpp"
@@ -65,8 +66,8 @@ class Builder {
     int compute = kNone;               ///< last operation of the compute stream
     int data = kNone, gather = kNone;  ///< last operation of these streams
     int send_forward = kNone, send_backward = kNone;
-    int pending = kNone;                ///< overlapped collective that the part after the next waits for
-    bool overlapped = false;            ///< the part that runs beside `pending` has been emitted
+    int beside = kNone;                 ///< collective that runs beside the next part of the program
+    int due = kNone;                    ///< collective that the next part waits for
     int input = kNone;                  ///< input of the step is on the device
     std::vector<int> synchronized;      ///< operations that the update waits for
     std::vector<int> parameters_ready;  ///< by unit: gather before the first forward pass (ZeRO-1/2)
@@ -97,7 +98,9 @@ class Builder {
     operation.collective = collective;
     operation.device = stage;
     operation.work = cost.latency;
-    operation.slowdown = flows.empty() ? 0.0F : static_cast<float>(job_.communication_slowdown);
+    // Point-to-point messages are copies; only collectives hold SMs enough to slow the computation beside them down.
+    const bool holds_sms = !flows.empty() && collective != CollectiveKind::send_recv;
+    operation.slowdown = holds_sms ? static_cast<float>(job_.communication_slowdown) : 0.0F;
     operation.name = name;
     return graph_.add_operation(operation, flows);
   }
@@ -171,6 +174,14 @@ class Builder {
     for (std::size_t u = state.units.size(); u-- > 0;) state.parameters_ready[u] = gather(stage, state.units[u], {});
   }
 
+  /// Without overlap the computation waits until a micro-batch's gradients have been reduced.
+  void reduce_chunk(int stage, int c) {
+    StageState& state = state_[stage];
+    for (const SyncUnit& unit : state.units)
+      if (unit.chunk == c) reduce(stage, unit, state.compute);
+    if (state.data != kNone) state.compute = state.data;
+  }
+
   void reduce_rest(int stage) {
     StageState& state = state_[stage];
     if (plan_.overlap || plan_.every_micro_batch) return;
@@ -209,15 +220,13 @@ class Builder {
           part.segment ? add_compute(stage, *part.segment, chunk, slot) : add_layer_collective(stage, *part.collective);
       if (first == kNone) first = operation;
       after(state.compute, operation);
+      // A collective beside the next part starts when the one before it has arrived, and so does that part.
+      after(state.due, operation);
       if (!part.segment && part.collective->overlaps_next) {
-        state.pending = operation;  // the next part runs beside it
+        state.beside = operation;
         continue;
       }
-      if (state.pending != kNone && state.overlapped) {
-        after(state.pending, operation);
-        state.pending = kNone;
-      }
-      state.overlapped = state.pending != kNone;
+      state.due = std::exchange(state.beside, kNone);
       state.compute = operation;
     }
     return first;
@@ -294,6 +303,7 @@ class Builder {
       if (state.unit_ends.size() > kGathersInFlight) state.unit_ends.pop_front();
       if (range.unit != kNone && reduces && plan_.overlap) reduce(stage, state.units[range.unit], state.compute);
     }
+    if (reduces && plan_.every_micro_batch && !plan_.overlap) reduce_chunk(stage, c);
     if (first == kNone) return;
     if (forward && c > 0) await(c - 1, slot.micro_batch, true, first);
     const bool gradient_wanted = slot.phase == Phase::backward || slot.phase == Phase::backward_input;

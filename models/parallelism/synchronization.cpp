@@ -54,7 +54,9 @@ void cost_unit(SyncUnit& unit, Parameters parameters, Bytes bucket, const Synchr
     unit.replicate = bucketed(CollectiveKind::all_reduce, gradient / groups.shard.size, bucket, groups.replicate, job);
   unit.reduce_alone = alone(unit.reduce, group, job) + alone(unit.replicate, groups.replicate, job) +
                       alone(unit.expert_reduce, groups.expert_data, job);
+  unit.reduce_flow = unit.reduce_alone - unit.reduce.latency - unit.replicate.latency - unit.expert_reduce.latency;
   unit.gather_alone = alone(unit.gather, group, job) + alone(unit.expert_gather, groups.expert_data, job);
+  unit.gather_flow = unit.gather_alone - unit.gather.latency - unit.expert_gather.latency;
 }
 
 }  // namespace
@@ -99,6 +101,8 @@ SynchronizationPlan synchronization_plan(const Scenario& scenario) {
       plan.reduction = CollectiveKind::reduce_scatter;
       plan.every_micro_batch = true;
       plan.sharded_parameters = true;
+      // Every implementation overlaps here; DeepSpeed's overlap_comm is off by default for stages 1 and 2 alone.
+      plan.overlap = true;
       break;
   }
   return plan;

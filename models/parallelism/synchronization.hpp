@@ -29,6 +29,7 @@ struct SyncUnit {
   CollectiveCost replicate;       ///< HSDP: all_reduce of the shard between copies
   CollectiveCost expert_reduce, expert_gather;
   Seconds reduce_alone, gather_alone;  ///< on idle links, expert parts included
+  Seconds reduce_flow, gather_flow;    ///< of them, what is not latency: the computation slows down meanwhile
 };
 
 /// The units of one pipeline rank in the order in which their gradients become ready: last chunk and last layer first.
