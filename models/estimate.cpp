@@ -56,7 +56,7 @@ class Estimator {
   StepBreakdown run() {
     sum_layers();
     collect_stages();
-    Seconds end = plan_.sharded_parameters ? sharded_step() : replicated_step();
+    const Seconds end = (plan_.sharded_parameters ? sharded_step() : replicated_step()) + tied_embedding();
     out_.optimizer = job_.optimizer;
     out_.overhead = scenario_.framework->step_overhead + out_.host;
     out_.step_time = end + job_.optimizer + scenario_.framework->step_overhead;
@@ -103,25 +103,31 @@ class Estimator {
     if (stages_ > 1) add_messages();
   }
 
-  /// The slowest of the messages between neighbours sets the pace of all.
+  /// Messages between chunks: every stage sends an activation and a gradient for each of its boundaries.
   void add_messages() {
-    for (std::size_t c = 0; c + 1 < std::min(job_.chunks.size(), stages_ + 1); ++c) {
-      const Chunk& chunk = job_.chunks[c];
+    const FrameworkProfile& framework = *scenario_.framework;
+    const std::size_t boundaries = job_.chunks.size() - 1;
+    Seconds sum;
+    for (std::size_t c = 0; c < boundaries; ++c) {
+      const int from = job_.chunks[c].stage;
       const int to = job_.chunks[c + 1].stage;
-      message_ = std::max(message_, stage_message(job_, chunk.stage, to, chunk.send).alone(job_.interconnect));
+      const Seconds time = c < stages_ ? stage_message(job_, from, to, job_.chunks[c].send).alone(job_.interconnect)
+                                       : boundary_[c % stages_];
+      if (c < stages_) boundary_.push_back(time);
+      sum += time;
+      // A rank that waits for its own sends works that much longer.
+      if (!framework.overlap_pipeline_messages) {
+        stage_[static_cast<std::size_t>(from)].forward += time;
+        stage_[static_cast<std::size_t>(to)].backward_input += time;
+      }
     }
-    const double count = static_cast<double>(job_.chunks.size()) - 1;
-    const double per_stage = count / static_cast<double>(stages_);
     auto& share = entry(out_.communication, CollectiveKind::send_recv, Dimension::pipeline);
-    share.total += 2 * message_ * per_stage * micro_batches_;
-    if (scenario_.framework->overlap_pipeline_messages) return;
-    // A rank that waits for its own sends works that much longer; nothing is left to wait for between ranks.
-    share.exposed += 2 * message_ * per_stage * micro_batches_;
-    for (StageTime& stage : stage_) {
-      stage.forward += message_ * per_stage;
-      stage.backward_input += message_ * per_stage;
+    share.total += sum * (2 * micro_batches_ / static_cast<double>(stages_));
+    if (framework.overlap_pipeline_messages) {
+      message_ = sum / static_cast<double>(boundaries);
+    } else {
+      share.exposed = share.total;
     }
-    message_ = Seconds(0);
   }
 
   Seconds pipeline() const {
@@ -171,6 +177,17 @@ class Estimator {
     if (plan_.gather_after_update) communicate(plan_.gather, gathered_, gathers_after + gathers_before);
     pipeline_end_ = pipeline_end;
     return end + gathers_after + gathers_before;
+  }
+
+  /// The two ends of a pipeline add up the gradients of tied embeddings.
+  Seconds tied_embedding() {
+    const std::optional<TiedEmbedding> tied = tied_embedding_sum(job_);
+    if (!tied) return Seconds(0);
+    const Seconds time = tied->cost.alone(job_.interconnect, tied->pair);
+    communicate(CollectiveKind::all_reduce, 2 * time, time * (2 / static_cast<double>(stages_)));
+    // The stages between wait for the norm of all gradients.
+    out_.bubble += time * (1 - 2 / static_cast<double>(stages_));
+    return time;
   }
 
   double reductions() const { return plan_.every_micro_batch ? micro_batches_ : 1; }
@@ -223,6 +240,7 @@ class Estimator {
   /// Streams of a device under sharded parameters.
   struct Clock {
     Seconds compute, before, gather, reduce;  ///< `before`: end of the computation one unit ago
+    Seconds pending;                          ///< flow time of reductions that have been started
   };
 
   /// One pass over the units: parameters are gathered two units ahead, gradients reduced behind.
@@ -231,14 +249,17 @@ class Estimator {
     for (long i = 0; i < count; ++i) {
       const SyncUnit& unit = units[static_cast<std::size_t>(forward ? count - 1 - i : i)];
       const bool prefetch = forward || plan_.prefetch_backward;
-      // Behind a backward pass, gathers and reductions share the links.
-      const Seconds shared = forward ? Seconds(0) : unit.reduce_flow;
+      // Behind a backward pass, gathers and reductions share links and both hold SMs.
+      const Seconds shared = forward ? Seconds(0) : unit.contended;
       clock.gather = std::max(clock.gather, prefetch ? clock.before : clock.compute) + unit.gather_alone + shared;
       clock.before = clock.compute;
       const Seconds start = std::max(clock.compute, clock.gather);
       const Seconds work = forward ? unit.forward : unit.backward;
-      clock.compute = start + work + slowed_by(unit.gather_flow + shared, work);
-      if (!forward) clock.reduce = std::max(clock.reduce, clock.compute) + unit.reduce_alone;
+      clock.compute = start + work + slowed_by(unit.gather_flow + shared, work) + slowed_by(clock.pending, work);
+      clock.pending = std::max(Seconds(0), clock.pending - (clock.compute - start));
+      if (forward) continue;
+      clock.pending += unit.reduce_flow + std::min(shared, unit.gather_flow);
+      clock.reduce = std::max(clock.reduce, clock.compute) + unit.reduce_alone;
     }
   }
 
@@ -250,28 +271,30 @@ class Estimator {
       if (units.empty()) continue;
       Clock clock;
       Seconds first;
+      Seconds first_backward;
       Seconds period;
       for (int round = 0; round < 2; ++round) {
         const Seconds before = clock.compute;
         pass(units, true, clock);
+        if (round == 0) first_backward = clock.compute;
         pass(units, false, clock);
         (round == 0 ? first : period) = clock.compute - before;
         if (micro_batches_ < 2) break;
       }
-      // The links carry two gathers and one reduction of every unit and micro-batch, whatever the order.
-      Seconds traffic;
-      Seconds reduced;
+      // Whatever the order, the links carry two gathers and one reduction of every unit and micro-batch.
+      Seconds gathers;
+      Seconds reductions;
       for (const SyncUnit& unit : units) {
-        traffic += 2 * unit.gather_alone + unit.reduce_alone;
-        reduced += unit.reduce_alone * micro_batches_;
+        gathers += 2 * unit.gather_alone + unit.contended;
+        reductions += unit.reduce_alone + std::min(unit.gather_flow, unit.contended);
         gathered_ += 2 * unit.gather_alone * micro_batches_;
       }
-      period = std::max(period, traffic);
-      const Seconds tail = std::max(Seconds(0), clock.reduce - clock.compute);
-      const Seconds stage_end = std::max(first + (micro_batches_ - 1) * period, traffic * micro_batches_) + tail;
+      const Seconds compute_end = std::max(first + (micro_batches_ - 1) * period, gathers * micro_batches_);
+      const Seconds stage_end =
+          std::max(compute_end + units.back().reduce_alone, first_backward + reductions * micro_batches_);
       const Seconds bubble = ideal - micro_batches_ * stage_[s].total();
       end = std::max(end, stage_end + std::max(Seconds(0), bubble));
-      communicate(CollectiveKind::reduce_scatter, reduced, Seconds(0));
+      communicate(CollectiveKind::reduce_scatter, reductions * micro_batches_, Seconds(0));
     }
     const Seconds exposed = end - ideal;
     const Seconds traffic = entry(out_.communication, CollectiveKind::reduce_scatter, Dimension::data).total +
@@ -291,7 +314,7 @@ class Estimator {
     const Seconds waiting = std::max(Seconds(0), pipeline_end_ - busy);
     const Seconds messages = std::min(waiting, 2.0 * (static_cast<double>(stages_) - 1) * message_);
     entry(out_.communication, CollectiveKind::send_recv, Dimension::pipeline).exposed += messages;
-    out_.bubble = waiting - messages;
+    out_.bubble += waiting - messages;
     power();
   }
 
@@ -308,6 +331,7 @@ class Estimator {
   double micro_batches_;
   double slowdown_;
   std::vector<StageTime> stage_;
+  std::vector<Seconds> boundary_;  ///< message from each stage to the next
   Seconds message_, gathered_, pipeline_end_;
   StepBreakdown out_;
 };

@@ -188,23 +188,16 @@ class Builder {
     for (const SyncUnit& unit : state.units) reduce(stage, unit, state.compute);
   }
 
-  /// Megatron keeps a copy of tied embeddings on the first and on the last stage and adds their gradients up.
   void reduce_tied_embedding() {
-    const Scenario& scenario = *job_.scenario;
-    if (stages_ < 2 || !scenario.model->is_transformer() || !scenario.model->transformer->tied_embeddings) return;
+    const std::optional<TiedEmbedding> tied = tied_embedding_sum(job_);
+    if (!tied) return;
     const int last = stages_ - 1;
-    const bool crosses = job_.placement.crosses(0, last);
-    const GroupShape pair{2, crosses ? 1 : 2, crosses ? job_.placement.ranks_per_node : 1};
-    const LayerCost& output = job_.layer_kinds[job_.chunks.back().layer_kinds.back()];
-    const CollectiveCost cost =
-        collective_cost(CollectiveKind::all_reduce, Bytes(output.tied_parameters * gradient_bytes(scenario)), pair,
-                        job_.interconnect, scenario.spec.strategy.collective_algorithm);
     for (const int stage : {0, last}) {
       StageState& state = state_[stage];
       // Each end waits for the other's gradient.
       const int operation =
           synchronize(stage, StreamKind::data_communication, state.data, {state_[0].compute, state_[last].compute},
-                      CollectiveKind::all_reduce, cost, "tied embedding gradients");
+                      CollectiveKind::all_reduce, tied->cost, "tied embedding gradients");
       if (operation != kNone) state.synchronized.push_back(operation);
     }
   }

@@ -50,8 +50,9 @@ Seconds pipeline_time(PipelineSchedule schedule, const std::vector<StageTime>& s
     case PipelineSchedule::one_f_one_b:
       return sum.total() + crossings + steady_state(stages, micro_batches, message);
     case PipelineSchedule::interleaved: {
-      // Every chunk of the first micro-batch but the last one waits for a round through all stages.
-      const Seconds rounds = (chunks - 1) * p * message;
+      // On the way up every chunk of the first micro-batch but the last waits for a round through all stages; on the
+      // way down those of the last one do.
+      const Seconds rounds = 2 * (chunks - 1) * p * message;
       return m * slowest + (sum.total() - slowest) / chunks + crossings + rounds;
     }
     case PipelineSchedule::zero_bubble: {

@@ -28,6 +28,18 @@ struct Parameters {
   double dense = 0, expert = 0;
 };
 
+/// Flow times by the links that decide them.
+struct Flows {
+  Seconds network, native;
+};
+
+/// Adds a collective's flow time where it belongs; returns its whole time.
+Seconds add(Flows& flows, const CollectiveCost& cost, const GroupShape& group, const Job& job) {
+  const Seconds time = alone(cost, group, job);
+  (cost.network_bytes > Bytes(0) ? flows.network : flows.native) += time - cost.latency;
+  return time;
+}
+
 Bytes bucket_limit(const Job& job, bool first) {
   const FrameworkProfile& framework = *job.scenario->framework;
   return first && framework.first_bucket > Bytes(0) ? framework.first_bucket : framework.bucket;
@@ -52,11 +64,16 @@ void cost_unit(SyncUnit& unit, Parameters parameters, Bytes bucket, const Synchr
   }
   if (plan.sharded_parameters && groups.replicate.size > 1)
     unit.replicate = bucketed(CollectiveKind::all_reduce, gradient / groups.shard.size, bucket, groups.replicate, job);
-  unit.reduce_alone = alone(unit.reduce, group, job) + alone(unit.replicate, groups.replicate, job) +
-                      alone(unit.expert_reduce, groups.expert_data, job);
-  unit.reduce_flow = unit.reduce_alone - unit.reduce.latency - unit.replicate.latency - unit.expert_reduce.latency;
-  unit.gather_alone = alone(unit.gather, group, job) + alone(unit.expert_gather, groups.expert_data, job);
-  unit.gather_flow = unit.gather_alone - unit.gather.latency - unit.expert_gather.latency;
+  Flows gathers;
+  Flows reductions;
+  unit.gather_alone = add(gathers, unit.gather, group, job) + add(gathers, unit.expert_gather, groups.expert_data, job);
+  unit.reduce_alone = add(reductions, unit.reduce, group, job) +
+                      add(reductions, unit.replicate, groups.replicate, job) +
+                      add(reductions, unit.expert_reduce, groups.expert_data, job);
+  unit.gather_flow = gathers.network + gathers.native;
+  unit.reduce_flow = reductions.network + reductions.native;
+  if (gathers.network > Seconds(0)) unit.contended += reductions.network;
+  if (gathers.native > Seconds(0)) unit.contended += reductions.native;
 }
 
 }  // namespace
@@ -153,6 +170,19 @@ std::vector<SyncUnit> sync_units(const Job& job, int stage) {
     if (layers > 0) close();  // a unit never spans chunks: their backward passes lie far apart
   }
   return units;
+}
+
+std::optional<TiedEmbedding> tied_embedding_sum(const Job& job) {
+  const Scenario& scenario = *job.scenario;
+  const int last = scenario.degrees.pp - 1;
+  const double parameters = job.layer_kinds[job.chunks.back().layer_kinds.back()].tied_parameters;
+  if (last == 0 || parameters <= 0) return std::nullopt;
+  const bool crosses = job.placement.crosses(0, last);
+  TiedEmbedding tied;
+  tied.pair = {2, crosses ? 1 : 2, crosses ? job.placement.ranks_per_node : 1};
+  tied.cost = collective_cost(CollectiveKind::all_reduce, Bytes(parameters * gradient_bytes(scenario)), tied.pair,
+                              job.interconnect, scenario.spec.strategy.collective_algorithm);
+  return tied;
 }
 
 }  // namespace stepcast

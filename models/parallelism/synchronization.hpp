@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "models/parallelism/job.hpp"
@@ -30,11 +31,20 @@ struct SyncUnit {
   CollectiveCost expert_reduce, expert_gather;
   Seconds reduce_alone, gather_alone;  ///< on idle links, expert parts included
   Seconds reduce_flow, gather_flow;    ///< of them, what is not latency: the computation slows down meanwhile
+  Seconds contended;                   ///< of reduce_flow, what uses the same kind of links as the gather
 };
 
 /// The units of one pipeline rank in the order in which their gradients become ready: last chunk and last layer first.
 /// Empty when there is nobody to synchronise with.
 std::vector<SyncUnit> sync_units(const Job& job, int stage);
+
+/// Tied embeddings live on the first and the last stage of a pipeline, which add their gradients up.
+struct TiedEmbedding {
+  CollectiveCost cost;
+  GroupShape pair;
+};
+/// Null where nothing is tied over stages.
+std::optional<TiedEmbedding> tied_embedding_sum(const Job& job);
 
 /// Bytes of one gradient element and one parameter element on the wire.
 double gradient_bytes(const Scenario& scenario);

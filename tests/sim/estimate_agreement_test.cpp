@@ -1,0 +1,112 @@
+// The closed form and the simulation share every cost function; this holds their results together.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <random>
+
+#include "models/estimate.hpp"
+#include "sim/build.hpp"
+#include "sim/engine/engine.hpp"
+#include "sim/protocol/child_process.hpp"
+
+namespace stepcast {
+namespace {
+
+const Catalog& catalog() {
+  static const Catalog instance = Catalog::standard({});
+  return instance;
+}
+
+/// Draws scenarios from what people run: mostly legal ones; what is not legal is drawn again.
+class Draw {
+ public:
+  explicit Draw(unsigned seed) : random_(seed) {}
+
+  Json scenario() {
+    const std::string model = one_of({"gpt3-13b", "gpt3-22b", "llama2-7b", "llama3-8b", "llama3-70b", "mixtral-8x7b",
+                                      "bert-large", "gpt2-xl", "resnet50"});
+    const std::string node = one_of({"dgx-a100-80gb", "dgx-h100", "dgx-1-v100-32gb", "aws-p4d.24xlarge"});
+    const int nodes = number({1, 2, 4, 8, 16, 32});
+    Json strategy{{"framework", "pytorch-ddp"}, {"micro_batch", number({1, 2, 4})}};
+    if (model != "resnet50" && model != "bert-large" && model != "gpt2-xl") large_model(strategy, model);
+    return {{"format_version", 1},
+            {"cluster", {{"node", node}, {"nodes", nodes}, {"fabric", {{"oversubscription", number({1, 1, 1, 2})}}}}},
+            {"workload", {{"model", model}, {"global_batch", nodes * number({8, 16, 64, 256})}, {"precision", "fp16"}}},
+            {"strategy", std::move(strategy)}};
+  }
+
+ private:
+  void large_model(Json& strategy, const std::string& model) {
+    strategy["framework"] = one_of({"megatron-lm", "megatron-lm-2021", "pytorch-fsdp", "deepspeed"});
+    if (strategy["framework"] == "pytorch-fsdp") {
+      strategy["sharding"] = one_of({"fsdp", "hsdp"});
+    } else if (strategy["framework"] == "deepspeed") {
+      strategy["sharding"] = one_of({"zero-1", "zero-2", "zero-3"});
+    } else {
+      strategy["tensor_parallel"] = number({1, 2, 4, 8});
+      strategy["pipeline_parallel"] = number({1, 2, 4, 8});
+      const std::string schedule = one_of({"1f1b", "gpipe", "zero-bubble", "interleaved-1f1b"});
+      strategy["schedule"] = schedule;
+      if (schedule == "interleaved-1f1b") strategy["virtual_pipeline"] = number({2, 4});
+      strategy["sequence_parallel"] = strategy["tensor_parallel"] != 1 && number({0, 1}) == 1;
+      if (strategy["framework"] == "megatron-lm") {
+        strategy["context_parallel"] = number({1, 1, 1, 2});
+        if (model == "mixtral-8x7b") strategy["expert_parallel"] = number({1, 4, 8});
+      }
+    }
+    strategy["recompute"] = one_of({"none", "selective", "full"});
+  }
+
+  int number(std::vector<int> of) { return of[random_() % of.size()]; }
+  std::string one_of(std::vector<std::string> of) { return of[random_() % of.size()]; }
+
+  std::mt19937 random_;
+};
+
+double simulated_step(const Job& job) {
+  return std::stod(run_in_child([&] {
+    const StepGraph graph = build_step_graph(job);
+    return fmt::format("{:.17g}", simulate(graph).end.value());
+  }));
+}
+
+/// What docs/models/estimate.md states as the closed form's limit: schedules that interleave or split the backward pass
+/// with few micro-batches, whose order it does not play.
+double tolerance(const Scenario& scenario) {
+  const bool reordered =
+      scenario.schedule == PipelineSchedule::interleaved || scenario.schedule == PipelineSchedule::zero_bubble;
+  return reordered && scenario.degrees.micro_batches <= 4 * scenario.degrees.pp ? 0.10 : 0.05;
+}
+
+// Over the drawn scenarios: 3 % on average, and no single one further off than 5 %, or the stated limit.
+TEST(ClosedForm, AgreesWithTheSimulation) {
+  constexpr int kScenarios = 250;
+  Draw draw(2026);
+  double sum = 0;
+  int compared = 0;
+  for (int drawn = 0; compared < kScenarios && drawn < 40 * kScenarios; ++drawn) {
+    const Json document = draw.scenario();
+    std::optional<Scenario> scenario;
+    try {
+      scenario = resolve(document, "drawn", {}, catalog());
+    } catch (const InputError&) {
+      continue;
+    }
+    const Job job = lower(*scenario);
+    const double analytic = estimate(job).step_time.value();
+    const double simulated = simulated_step(job);
+    const double error = std::abs(analytic / simulated - 1);
+    EXPECT_LT(error, tolerance(*scenario))
+        << document.dump() << "\nanalytic " << analytic << " s, simulated " << simulated << " s";
+    sum += error;
+    ++compared;
+  }
+  ASSERT_EQ(compared, kScenarios);
+  EXPECT_LT(sum / compared, 0.03);
+  RecordProperty("mean_error_percent", fmt::format("{:.3f}", 100 * sum / compared));
+}
+
+}  // namespace
+}  // namespace stepcast
