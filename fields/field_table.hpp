@@ -25,7 +25,7 @@ struct Rules {
   bool required = false;
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
-  bool above_min = false;  ///< the minimum itself is excluded
+  bool above_min = false;   ///< the minimum itself is excluded
   std::string refers_to{};  ///< catalogue kind whose id the string is; checked when the scenario is resolved
 };
 
