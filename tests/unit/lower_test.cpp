@@ -1,0 +1,124 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "models/parallelism/message.hpp"
+#include "models/parallelism/synchronization.hpp"
+#include "models/parallelism/variability.hpp"
+#include "tests/unit/shipped.hpp"
+
+namespace stepcast {
+namespace {
+
+using testing::shipped;
+
+// E[max] of 2 normal draws is 1/√π = 0.5642, of 8 it is 1.4236, of 1,024 3.2374 (David & Nagaraja, Order Statistics).
+TEST(SlowestOf, IsTheExpectedLargestOfNormalDraws) {
+  const double sigma = 0.08 / 5.4;
+  EXPECT_DOUBLE_EQ(slowest_of(1), 1);
+  EXPECT_NEAR((slowest_of(2) - 1) / sigma, 0.5642, 0.03);
+  EXPECT_NEAR((slowest_of(8) - 1) / sigma, 1.4236, 0.015);
+  EXPECT_NEAR((slowest_of(1024) - 1) / sigma, 3.2374, 0.015);
+}
+
+TEST(Lower, ChunksHoldEveryLayerOnce) {
+  const Scenario scenario = shipped("gpt3-175b-a100-1024.json");
+  const Job job = lower(scenario);
+  ASSERT_EQ(job.chunks.size(), 48U);
+  int layers = 0;
+  for (std::size_t c = 0; c < job.chunks.size(); ++c) {
+    EXPECT_EQ(job.chunks[c].stage, static_cast<int>(c % 16));
+    EXPECT_EQ(job.chunks[c].first_layer, layers);
+    layers += job.chunks[c].layers;
+  }
+  EXPECT_EQ(layers, 96);
+  EXPECT_TRUE(job.chunks.front().has_embedding);
+  EXPECT_TRUE(job.chunks.back().has_output);
+}
+
+// Full recomputation repeats the forward pass: input gradients take the forward time more than without.
+TEST(Lower, FullRecomputationRepeatsTheForwardPass) {
+  const Scenario with = shipped("gpt3-175b-a100-1024.json");
+  const Scenario without = shipped("gpt3-175b-a100-1024.json", {"strategy.recompute=none"});
+  const LayerCost full = lower(with).layer_kinds[0];
+  const LayerCost none = lower(without).layer_kinds[0];
+  EXPECT_NEAR((full.backward_input.flops - none.backward_input.flops).value(), none.forward.flops.value(), 1);
+  EXPECT_NEAR((full.backward_input.total() - none.backward_input.total()).value(), none.forward.total().value(), 1e-6);
+}
+
+TEST(Lower, SegmentsAreTheSumOfTheirPieces) {
+  const Scenario scenario = shipped("llama3-70b-h100-512.json");
+  const Job job = lower(scenario);
+  for (const LayerCost& layer : job.layer_kinds)
+    for (const Segment* segment : {&layer.forward, &layer.backward_input, &layer.backward_weight}) {
+      Seconds sum;
+      for (const Piece& piece : segment->pieces) {
+        EXPECT_GE(piece.duration, Seconds(0)) << piece.name;
+        sum += piece.duration;
+      }
+      EXPECT_NEAR(sum.value(), segment->total().value(), 1e-12);
+    }
+}
+
+// A host that needs as long as the device: x ⊔ x = 2^(1/6)·x, 12.2 % more.
+TEST(Lower, AHostAsSlowAsTheDeviceStretchesALayer) {
+  Scenario scenario = shipped("workstation-single-gpu.json");
+  auto profile = std::make_shared<FrameworkProfile>(*scenario.framework);
+  profile->host_per_layer_forward = Seconds(0);
+  scenario.framework = profile;
+  const Seconds device = lower(scenario).layer_kinds[0].forward.total();
+  profile = std::make_shared<FrameworkProfile>(*profile);
+  profile->host_per_layer_forward = device;
+  scenario.framework = profile;
+  EXPECT_NEAR(lower(scenario).layer_kinds[0].forward.total() / device, std::pow(2.0, 1.0 / 6), 1e-9);
+  profile = std::make_shared<FrameworkProfile>(*profile);
+  profile->cuda_graphs = true;
+  scenario.framework = profile;
+  EXPECT_EQ(lower(scenario).layer_kinds[0].forward.total(), device);
+}
+
+// Every gradient is in one unit: ResNet-50's 25,557,032 parameters in fp32 over the ring of 8.
+TEST(SyncUnits, HoldEveryGradientOnce) {
+  const Scenario scenario = shipped("resnet50-v100-8gpus.json");
+  const Job job = lower(scenario);
+  const std::vector<SyncUnit> units = sync_units(job, 0);
+  ASSERT_GT(units.size(), 2U);
+  Bytes sent;
+  int next = static_cast<int>(job.chunks[0].layer_kinds.size()) - 1;
+  for (const SyncUnit& unit : units) {
+    EXPECT_LE(unit.last, next);
+    next = unit.first - 1;
+    sent += unit.reduce.native_bytes;
+  }
+  EXPECT_NEAR(sent.value(), 2.0 * 7 / 8 * 25'557'032 * 4, 1);
+}
+
+TEST(SyncUnits, OneDeviceHasNobodyToSynchroniseWith) {
+  const Scenario scenario = shipped("workstation-single-gpu.json");
+  EXPECT_TRUE(sync_units(lower(scenario), 0).empty());
+}
+
+// Reduce-scatter and all-gather together carry what an all-reduce does.
+TEST(SyncUnits, ShardedStatesSendAsMuchAsAnAllReduce) {
+  const auto traffic = [](const char* sharding) {
+    const Scenario scenario = shipped("llama3-70b-h100-512.json", {std::string("strategy.sharding=") + sharding});
+    Bytes sum;
+    for (const SyncUnit& unit : sync_units(lower(scenario), 1))
+      sum +=
+          unit.reduce.network_bytes + unit.gather.network_bytes * gradient_bytes(scenario) / parameter_bytes(scenario);
+    return sum.value();
+  };
+  EXPECT_NEAR(traffic("zero-1") / traffic("none"), 1, 1e-6);
+}
+
+// Each of 8 tensor ranks sends an eighth; the gather in the node costs time but no network bytes.
+TEST(StageMessage, ScatterSendsAShareOfTheActivation) {
+  const Scenario scenario = shipped("gpt3-175b-a100-1024.json");
+  const Job job = lower(scenario);
+  const Bytes activation = job.chunks[0].send;
+  EXPECT_NEAR(activation.value(), 2048.0 * 12288 * 2, 1);
+  EXPECT_NEAR(stage_message(job, 0, 1, activation).cost.network_bytes.value(), activation.value() / 8, 1);
+}
+
+}  // namespace
+}  // namespace stepcast
