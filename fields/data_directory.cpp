@@ -25,7 +25,7 @@ std::filesystem::path data_directory(std::string_view relative) {
   const char* chosen = std::getenv("STEPCAST_SHARE");
   const bool given = chosen != nullptr && *chosen != '\0';
   const std::filesystem::path root = given ? std::filesystem::path(chosen) : share_beside_executable();
-  const auto folder = root / relative;
+  std::filesystem::path folder = root / relative;
   std::error_code error;
   if (std::filesystem::is_directory(folder, error)) return folder;
   throw InputError({{folder.string(), "", fmt::format("Stepcast's data folder {} is not there", relative),

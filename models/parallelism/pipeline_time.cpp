@@ -16,9 +16,10 @@ Seconds steady_state(const std::vector<StageTime>& stages, long micro_batches, S
     work += stages[static_cast<std::size_t>(s)].total();
     slowest = std::max(slowest, stages[static_cast<std::size_t>(s)].total());
     const long in_flight = p - s;
-    const auto rounds = static_cast<double>((micro_batches - 1) / in_flight);
-    const auto rest = static_cast<double>((micro_batches - 1) % in_flight);
-    worst = std::max(worst, rounds * (work + 2.0 * static_cast<double>(in_flight - 1) * message) + rest * slowest);
+    const long rounds = (micro_batches - 1) / in_flight;
+    const long rest = (micro_batches - 1) % in_flight;
+    const Seconds round = work + 2.0 * static_cast<double>(in_flight - 1) * message;
+    worst = std::max(worst, static_cast<double>(rounds) * round + static_cast<double>(rest) * slowest);
   }
   return std::max(worst, static_cast<double>(micro_batches - 1) * slowest);
 }

@@ -12,9 +12,8 @@ std::string type_of(const Json& schema) {
     return out;
   }
   if (!schema.contains("type")) return schema.contains("oneOf") || schema.contains("anyOf") ? "id or object" : "any";
-  const std::string type = schema["type"].get<std::string>();
-  if (type == "array") return "list of " + type_of(schema["items"]);
-  return type;
+  if (schema["type"] == "array") return "list of " + type_of(schema["items"]);
+  return schema["type"].get<std::string>();
 }
 
 std::string range_of(const Json& schema) {
@@ -40,7 +39,7 @@ void write_section(std::string& out, const std::string& path, const Json& schema
                        needed ? "required" : standard, field["description"].get<std::string>());
   }
   for (const auto& [key, field] : schema["properties"].items())
-    if (field.contains("properties")) write_section(out, path.empty() ? key : path + "." + key, field);
+    if (field.contains("properties")) write_section(out, path.empty() ? key : fmt::format("{}.{}", path, key), field);
 }
 
 }  // namespace

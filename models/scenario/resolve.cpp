@@ -40,6 +40,10 @@ void run_steps(Draft& draft) {
   check_recompute(draft);
 }
 
+void erase_if_blank(Json& object, const char* key) {
+  if (object[key].get_ref<const std::string&>().empty()) object.erase(key);
+}
+
 }  // namespace
 
 Scenario resolve(Json document, const std::string& file, const std::vector<std::string>& overrides,
@@ -47,7 +51,7 @@ Scenario resolve(Json document, const std::string& file, const std::vector<std::
   Diagnostics diagnostics(file);
   for (const std::string& assignment : overrides) apply_override(document, assignment, diagnostics);
   refuse_newer(document, diagnostics);
-  ScenarioSpec spec = read_document<ScenarioSpec>(document, diagnostics);
+  auto spec = read_document<ScenarioSpec>(document, diagnostics);
   if (!document.is_object()) diagnostics.throw_if_faulty();
   Draft draft(std::move(spec), catalog, diagnostics);
   run_steps(draft);
@@ -84,10 +88,8 @@ Json to_json(const Scenario& scenario) {
   if (scenario.sharding == Sharding::hsdp) strategy.hsdp_shard_size = scenario.shard_size;
   Json out = ScenarioSpec::fields().write(spec);
   // What was left empty means "none of the catalogue"; an empty id would not.
-  for (const char* key : {"storage", "site", "cooling"})
-    if (out["cluster"][key] == "") out["cluster"].erase(key);
-  for (const char* key : {"$schema", "name", "description"})
-    if (out[key] == "") out.erase(key);
+  for (const char* key : {"storage", "site", "cooling"}) erase_if_blank(out["cluster"], key);
+  for (const char* key : {"$schema", "name", "description"}) erase_if_blank(out, key);
   return out;
 }
 

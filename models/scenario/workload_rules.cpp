@@ -58,8 +58,8 @@ void resolve_precision(Draft& draft) {
   }
   s.precision = *wanted;
   if (std::find(formats.begin(), formats.end(), *wanted) != formats.end()) return;
-  std::vector<std::string> names;
-  for (const Precision p : formats) names.emplace_back(name_of(p));
+  std::vector<std::string> names(formats.size());
+  std::transform(formats.begin(), formats.end(), names.begin(), [](Precision p) { return std::string(name_of(p)); });
   draft.fault("/workload/precision", fmt::format("found {}, which {} cannot train in", name_of(*wanted), device),
               expected_one_of(names));
 }
