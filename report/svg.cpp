@@ -83,7 +83,8 @@ class Axis {
     low_ = std::pow(10, std::floor(std::log10(range.low) + 1e-9));
     high_ = std::pow(10, std::ceil(std::log10(range.high) - 1e-9));
     if (high_ <= low_) high_ = low_ * 10;
-    for (double tick = low_; tick <= high_ * 1.001; tick *= 10) ticks_.push_back(tick);
+    ticks_.push_back(low_);
+    while (ticks_.back() * 10 <= high_ * 1.001) ticks_.push_back(ticks_.back() * 10);
   }
 
   [[nodiscard]] double y(double value) const {

@@ -103,7 +103,8 @@ class Simulation : public WorkClock::Listener {
 
   /// A queue and no recursion: a chain of operations that take no time may be long.
   void launch_ready() {
-    for (std::size_t i = 0; i < ready_.size(); ++i) launch(ready_[i]);
+    std::size_t next = 0;
+    while (next < ready_.size()) launch(ready_[next++]);
     ready_.clear();
   }
 

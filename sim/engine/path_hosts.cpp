@@ -89,6 +89,7 @@ sg4::CommPtr PathHosts::start(PathId path, double units, int id) const {
   sg4::CommPtr comm = sg4::Comm::sendto_init(hosts_[path], sink_);
   comm->set_payload_size(static_cast<std::uint64_t>(std::llround(units)));
   // 0 is an id like any other, but as a pointer it would be no data at all.
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): SimGrid keeps a pointer for its user and never follows it
   comm->set_data(reinterpret_cast<void*>(static_cast<std::intptr_t>(id) + 1));
   comm->start();
   return comm;
