@@ -14,8 +14,6 @@
 #include <string>
 #include <vector>
 
-extern char** environ;
-
 namespace {
 
 constexpr int kRuns = 7;
@@ -34,9 +32,9 @@ struct Command {
 };
 
 /// Runs a program with its output thrown away. Memory is the peak of the process and of the children it waited for.
-Measured run(const std::string& program, const std::vector<std::string>& arguments) {
-  std::vector<char*> argv{const_cast<char*>(program.c_str())};
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+Measured run(std::string program, std::vector<std::string> arguments) {
+  std::vector<char*> argv{program.data()};
+  for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);

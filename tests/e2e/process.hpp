@@ -50,9 +50,10 @@ class ScratchFolder {
 inline Finished stepcast_run(const std::vector<std::string>& arguments, const std::string& out = {}) {
   const ScratchFolder folder;
   const std::string out_file = out.empty() ? (folder / "out").string() : out, err_file = (folder / "err").string();
-  const std::string program = STEPCAST_BUILD_DIR "/bin/stepcast";
-  std::vector<char*> argv{const_cast<char*>(program.c_str())};
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  std::string program = STEPCAST_BUILD_DIR "/bin/stepcast";
+  std::vector<std::string> words = arguments;
+  std::vector<char*> argv{program.data()};
+  for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);

@@ -53,8 +53,8 @@ RC_GTEST_PROP(InFlight, UnequalChunksStayNearTheWalk, ()) {
   // The closed form takes the chunks as they are when the most are first held. Later in the step the same number is
   // held with others in it: chunks up to a quarter heavier than the lightest change the peak by less than 15 %.
   const Pipeline p = any_pipeline();
-  std::vector<double> weight;
-  for (int chunk = 0; chunk < p.chunks; ++chunk) weight.push_back(1 + *rc::gen::inRange(0, 26) / 100.0);
+  std::vector<double> weight(static_cast<std::size_t>(p.chunks));
+  for (double& one : weight) one = 1 + *rc::gen::inRange(0, 26) / 100.0;
   double closed = 0;
   for (int chunk = 0; chunk < p.chunks; ++chunk)
     closed += weight[static_cast<std::size_t>(chunk)] *

@@ -2,8 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <unistd.h>
+
+#include <csignal>
 
 namespace stepcast {
 namespace {
@@ -11,8 +12,8 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(ChildProcess, HandsBackMoreThanAPipeHolds) {
-  const std::string text(3'000'000, 'x');
-  EXPECT_EQ(run_in_child([&] { return text; }), text);
+  const auto text = [] { return std::string(3'000'000, 'x'); };
+  EXPECT_EQ(run_in_child(text), text());
 }
 
 TEST(ChildProcess, HandsBackNothingToo) {

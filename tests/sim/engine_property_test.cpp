@@ -77,8 +77,7 @@ Drawn draw(bool ties, int most) {
 StepGraph build(const Drawn& drawn, double faster = 1) {
   StepGraph graph;
   for (int d = 0; d < drawn.devices; ++d) graph.add_device("device", 1);
-  for (std::size_t l = 0; l < drawn.bandwidths.size(); ++l)
-    graph.add_link({"link", BytesPerSecond(drawn.bandwidths[l] * faster)});
+  for (const double bandwidth : drawn.bandwidths) graph.add_link({"link", BytesPerSecond(bandwidth * faster)});
   for (const DrawnOperation& o : drawn.operations) {
     Operation operation = o.kind == 0 ? testing::work(o.device, o.work) : testing::transfer(o.device, o.work);
     operation.slowdown = static_cast<float>(o.slowdown);

@@ -32,7 +32,8 @@ struct Engine : ::testing::Test {
   /// The same answer with flows on the clock and with all of them in SimGrid.
   Timeline both_ways() {
     graph.finish();
-    const Timeline timeline = simulated(graph, kRecord), reference = simulated(graph, kReference);
+    Timeline timeline = simulated(graph, kRecord);
+    const Timeline reference = simulated(graph, kReference);
     for (std::size_t i = 0; i < timeline.spans.size(); ++i)
       EXPECT_NEAR(end_of(timeline, static_cast<int>(i)), end_of(reference, static_cast<int>(i)), 1e-9) << i;
     return timeline;

@@ -38,7 +38,7 @@ class UserDirectory {
 
   fs::path write(const std::string& kind, const std::string& id, const std::string& text) const {
     fs::create_directories(path_ / kind);
-    const fs::path file = path_ / kind / (id + ".json");
+    fs::path file = path_ / kind / (id + ".json");
     std::ofstream(file) << text;
     return file;
   }
@@ -218,8 +218,8 @@ TEST(ShippedCatalogue, HasTheRentalServersAtTheirPrices) {
 
 TEST(ShippedCatalogue, EveryAcceleratorHasEfficienciesForItsPeaks) {
   for (const std::string& id : shipped().ids("accelerators")) {
-    const Accelerator* part = shipped().find<Accelerator>(id);
-    const ComputeProfile* profile = shipped().find<ComputeProfile>(part->family);
+    const auto* part = shipped().find<Accelerator>(id);
+    const auto* profile = shipped().find<ComputeProfile>(part->family);
     ASSERT_NE(profile, nullptr) << id;
     for (const auto& peak : part->peak_TFLOPS)
       EXPECT_TRUE(profile->gemm_sustained_share.contains(peak.first)) << id << " " << peak.first;
@@ -230,8 +230,8 @@ TEST(ShippedCatalogue, EveryAcceleratorHasEfficienciesForItsPeaks) {
 
 TEST(ShippedCatalogue, SustainedRatesStayBelowTheBestProductMeasured) {
   for (const std::string& id : shipped().ids("accelerators")) {
-    const Accelerator* part = shipped().find<Accelerator>(id);
-    const ComputeProfile* profile = shipped().find<ComputeProfile>(part->family);
+    const auto* part = shipped().find<Accelerator>(id);
+    const auto* profile = shipped().find<ComputeProfile>(part->family);
     for (const auto& [precision, best] : part->matmul_measured_TFLOPS)
       EXPECT_LE(profile->gemm_sustained_share.at(precision) * part->peak_TFLOPS.at(precision).value(), best.value())
           << id << " " << precision;
@@ -247,7 +247,7 @@ TEST(ShippedCatalogue, MarksManagementNetworksAsNotForTraining) {
 }
 
 TEST(Accelerator, UsesVisibleMemoryWhereItIsKnown) {
-  const Accelerator* h100 = shipped().find<Accelerator>("h100-sxm-80gb");
+  const auto* h100 = shipped().find<Accelerator>("h100-sxm-80gb");
   EXPECT_DOUBLE_EQ(h100->usable_memory().in(1_MiB), 81559);
   Accelerator unknown;
   unknown.memory = 80_GB;
@@ -259,7 +259,7 @@ TEST(Accelerator, UsesVisibleMemoryWhereItIsKnown) {
 TEST(Accelerator, ShareOfVisibleMemoryIsTheMedianOfTheKnownOnes) {
   std::vector<double> shares;
   for (const std::string& id : shipped().ids("accelerators")) {
-    const Accelerator* part = shipped().find<Accelerator>(id);
+    const auto* part = shipped().find<Accelerator>(id);
     const bool ecc = part->memory_kind.starts_with("GDDR");
     if (part->memory_visible && !ecc) shares.push_back(*part->memory_visible / part->memory);
   }
@@ -269,7 +269,7 @@ TEST(Accelerator, ShareOfVisibleMemoryIsTheMedianOfTheKnownOnes) {
 }
 
 TEST(Accelerator, HasNoPeakInAPrecisionThatItLacks) {
-  const Accelerator* v100 = shipped().find<Accelerator>("v100-sxm2-16gb");
+  const auto* v100 = shipped().find<Accelerator>("v100-sxm2-16gb");
   EXPECT_DOUBLE_EQ(v100->peak(Precision::fp16).in(1_TFLOPS), 125);
   EXPECT_DOUBLE_EQ(v100->peak(Precision::bf16).value(), 0);
 }
@@ -314,7 +314,7 @@ TEST(Psu, InterpolatesBetweenPointsAndHoldsOutside) {
 }
 
 TEST(Provenance, FallsBackOnWhatHoldsForAll) {
-  const Accelerator* part = shipped().find<Accelerator>("a100-sxm-80gb");
+  const auto* part = shipped().find<Accelerator>("a100-sxm-80gb");
   EXPECT_EQ(part->provenance.evidence_of("matmul_measured_TFLOPS"), Evidence::measured);
   EXPECT_EQ(part->provenance.evidence_of("form_factor"), Evidence::recalled);
   EXPECT_EQ(part->provenance.source_of("form_factor"), part->provenance.sources.at("all"));
