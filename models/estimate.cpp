@@ -173,7 +173,10 @@ class Estimator {
       }
       gathered_ += gather_all;
     }
-    communicate(plan_.reduction, reduced, end - pipeline_end);
+    // The stage that ends last waits for its own traffic, the others for that stage.
+    const Seconds waited = end - pipeline_end;
+    communicate(plan_.reduction, reduced, waited / static_cast<double>(stages_));
+    out_.bubble += waited * (1 - 1 / static_cast<double>(stages_));
     if (plan_.gather_after_update) communicate(plan_.gather, gathered_, gathers_after + gathers_before);
     pipeline_end_ = pipeline_end;
     return end + gathers_after + gathers_before;
