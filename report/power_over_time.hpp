@@ -24,7 +24,6 @@ class PowerOverTime {
   [[nodiscard]] Watts peak() const;
   [[nodiscard]] Watts average() const;
   [[nodiscard]] Seconds window() const { return window_; }
-  [[nodiscard]] const std::vector<Joules>& above_idle() const { return energy_; }
 
   static constexpr std::size_t kMostWindows = 1024;
 

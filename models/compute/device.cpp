@@ -11,11 +11,6 @@ namespace {
 /// Tiles that a matrix product is cut into, for the tail of its last wave (OPERATORS.md, "Tail and start-up").
 constexpr double kTileElements = 128.0 * 128.0;
 
-/// Draw of an idle part over its limit where the catalogue has no figure. Estimated: A100 SXM 55 of 400 W and H100 SXM
-/// 70 of 700 W idle (nvidia-smi, recalled); servers' sockets idle near a quarter.
-constexpr double kIdleShareAccelerator = 0.12;
-constexpr double kIdleShareSocket = 0.25;
-
 bool below_16_bit(Precision precision) {
   return precision == Precision::fp8 || precision == Precision::fp4 || precision == Precision::int8;
 }
@@ -65,8 +60,6 @@ Device accelerator_device(const Scenario& scenario) {
   take_profile(device, *scenario.compute, scenario.precision, part.memory_bandwidth);
   device.gemm_tail_flops = scenario.compute->gemm_tail_share * part.sm_count * kTileElements;
   device.memory = part.usable_memory();
-  device.maximum = part.tdp;
-  device.idle = part.idle_power.value_or(part.tdp * kIdleShareAccelerator);
   return device;
 }
 
@@ -79,8 +72,6 @@ Device socket_device(const Scenario& scenario) {
   device.peak = device.peak_fp32 = device.peak_attention = part.peak_fp32;
   take_profile(device, *scenario.compute, Precision::fp32, part.memory_bandwidth);
   device.memory = scenario.node->memory / std::max(scenario.node->cpu_count, 1);
-  device.maximum = part.tdp;
-  device.idle = part.tdp * kIdleShareSocket;
   return device;
 }
 

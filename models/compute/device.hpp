@@ -20,8 +20,7 @@ struct Device {
   double attention_head64_factor = 1;
   double unfused_attention_gemm_share = 1;
   double convolution_share = 0;
-  Bytes memory;         ///< usable
-  Watts idle, maximum;  ///< of the device
+  Bytes memory;  ///< usable
   bool is_cpu = false;
 };
 

@@ -52,7 +52,7 @@ struct Chunk {
   int stage = 0;  ///< pipeline rank
   int index = 0;  ///< virtual stage on that rank
   bool has_embedding = false, has_output = false;
-  int first_layer = 0, layers = 0;
+  int layers = 0;
   /// One entry for every layer in order of execution (embedding, blocks, output): index into Job::layer_kinds.
   std::vector<int> layer_kinds;
   Seconds forward, backward_input, backward_weight;  ///< of all its layers for one micro-batch, on idle links

@@ -308,7 +308,6 @@ void build_chunks(Job& job) {
     Chunk chunk;
     chunk.stage = c % stages;
     chunk.index = c / stages;
-    chunk.first_layer = layer;
     chunk.layers = scenario.stage_layers[c];
     chunk.has_embedding = transformer && c == 0;
     chunk.has_output = transformer && c == count - 1;
