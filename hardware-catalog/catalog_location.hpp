@@ -4,8 +4,8 @@
 
 namespace stepcast {
 
-/// Where the shipped catalogue lies: in $STEPCAST_SHARE, or ../share/stepcast beside the running program, or the source
-/// tree that it was built from. Throws InputError when it is in none of them.
+/// Where the shipped catalogue lies among the program's data. Throws InputError when it is not there, or of a format
+/// that this program does not read.
 std::filesystem::path shipped_catalogue();
 
 }  // namespace stepcast
