@@ -29,7 +29,7 @@ void report_ratio(benchmark::State& state) {
 
 void closed_form(benchmark::State& state, const char* name) {
   const Scenario resolved = scenario(name);
-  for (auto _ : state) {
+  for ([[maybe_unused]] const auto _ : state) {
     const Job job = lower(resolved);
     benchmark::DoNotOptimize(estimate(job));
     benchmark::DoNotOptimize(memory_of(job));
@@ -42,20 +42,20 @@ BENCHMARK_CAPTURE(closed_form, bert_large, "bert-large-16nodes.json");
 
 void lowering(benchmark::State& state) {
   const Scenario resolved = scenario("gpt3-175b-a100-1024.json");
-  for (auto _ : state) benchmark::DoNotOptimize(lower(resolved));
+  for ([[maybe_unused]] const auto _ : state) benchmark::DoNotOptimize(lower(resolved));
 }
 BENCHMARK(lowering);
 
 void estimating(benchmark::State& state) {
   const Scenario resolved = scenario("gpt3-175b-a100-1024.json");
   const Job job = lower(resolved);
-  for (auto _ : state) benchmark::DoNotOptimize(estimate(job));
+  for ([[maybe_unused]] const auto _ : state) benchmark::DoNotOptimize(estimate(job));
 }
 BENCHMARK(estimating);
 
 void prediction(benchmark::State& state) {
   const Scenario resolved = scenario("gpt3-175b-a100-1024.json");
-  for (auto _ : state) benchmark::DoNotOptimize(predict_analytic(resolved, catalog()));
+  for ([[maybe_unused]] const auto _ : state) benchmark::DoNotOptimize(predict_analytic(resolved, catalog()));
 }
 BENCHMARK(prediction);
 
