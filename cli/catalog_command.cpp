@@ -54,6 +54,7 @@ std::string node_price(const Json& node) {
     return fmt::format("${} a month", number_at(price, "rental_usd_per_month"));
   if (price.contains("on_demand_usd_per_h")) return fmt::format("${} an hour", number_at(price, "on_demand_usd_per_h"));
   if (price.contains("purchase_usd")) return fmt::format("${} to buy", number_at(price, "purchase_usd"));
+  if (node.contains("price_like")) return fmt::format("as {}", node.value("price_like", ""));
   return "";
 }
 

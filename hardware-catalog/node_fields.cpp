@@ -96,6 +96,8 @@ const FieldTable<Node>& Node::fields() {
           .field("cooling", &Node::cooling, "Kind of cooling; empty: air", refers_to("cooling"))
           .field("rack_units", &Node::rack_units, "Height; 0: not stated", at_least(0))
           .field("price", &Node::price, "Prices")
+          .field("price_like", &Node::price_like,
+                 "Without a price of its own: node whose price per accelerator holds here", refers_to("nodes"))
           .field("figures", &Node::figures, "Further figures, by name with unit")
           .field("labels", &Node::labels, "Further words, by name")
           .fields_of(&Node::provenance);

@@ -115,6 +115,9 @@ void check(const Node& part, Diagnostics& diagnostics) {
                                           : "given, yet accelerator_count is 0");
   if (!part.has_accelerators() && (part.cpu_count < 1 || part.cpu.empty()))
     diagnostics.error("/cpu", "a node without accelerators needs cpu and cpu_count: its processors train");
+  if (!part.price_like.empty() && (part.price || !part.has_accelerators()))
+    diagnostics.error("/price_like", part.price ? "given beside price, which goes before it"
+                                                : "compares prices per accelerator, and this node has none");
   check_links(part, diagnostics);
   check_native_links(part, diagnostics);
 }
@@ -171,7 +174,8 @@ std::vector<PartReference> references(const Node& part) {
                 {"/cpu", "cpus", part.cpu},
                 {"/local_storage/device", "storage", part.local_storage ? part.local_storage->device : ""},
                 {"/psus/efficiency", "psus", part.psus ? part.psus->efficiency : ""},
-                {"/cooling", "cooling", part.cooling}});
+                {"/cooling", "cooling", part.cooling},
+                {"/price_like", "nodes", part.price_like}});
 }
 
 std::vector<PartReference> references(const ReliabilityRecord& part) { return record_references(part); }

@@ -264,6 +264,7 @@ struct Node {
   std::string cooling;  ///< id of a cooling entry; empty: air
   int rack_units = 0;
   std::optional<NodePrice> price;
+  std::string price_like;  ///< id of the node whose price per accelerator stands for the missing own one; may be empty
   Figures figures;
   Labels labels;
   Provenance provenance;

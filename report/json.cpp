@@ -145,6 +145,7 @@ void read_run(Prediction& out, const Json& document) {
   out.energy_per_sample = Joules(document.at("energy").at("per_sample_J").get<double>());
   const Json& cost = document.at("cost");
   if (!cost.at("per_hour_usd").is_null()) out.cost_rate = cost.at("per_hour_usd").get<double>() * kPerHour;
+  if (!cost.at("basis").is_null()) out.cost_basis = cost.at("basis").get<std::string>();
   if (!cost.at("run_usd").is_null()) out.run_cost = Dollars(cost.at("run_usd").get<double>());
   if (!document.at("time_to_train_s").is_null()) out.time_to_train = time_at(document, "time_to_train_s");
 }
@@ -232,7 +233,9 @@ Json to_json(const Prediction& p) {
                   {"peak_W", in(p.peak_power, 1_W)},
                   {"device_average_W", in(p.device_average_power, 1_W)}};
   out["energy"] = {{"per_step_J", in(p.energy_per_step, 1_J)}, {"per_sample_J", in(p.energy_per_sample, 1_J)}};
-  out["cost"] = {{"per_hour_usd", optional(p.cost_rate, kPerHour)}, {"run_usd", optional(p.run_cost, 1_usd)}};
+  out["cost"] = {{"per_hour_usd", optional(p.cost_rate, kPerHour)},
+                 {"run_usd", optional(p.run_cost, 1_usd)},
+                 {"basis", p.cost_basis.empty() ? Json(nullptr) : Json(p.cost_basis)}};
   out["time_to_train_s"] = optional(p.time_to_train, 1_s);
   out["devices"] = p.devices;
   out["nodes"] = p.nodes;

@@ -87,7 +87,8 @@ void fill_communication(CommunicationMetrics& out, const StepBreakdown& breakdow
     }
 }
 
-void fill_power_and_cost(Prediction& out, const Scenario& scenario, const StepBreakdown& breakdown) {
+void fill_power_and_cost(Prediction& out, const Scenario& scenario, const StepBreakdown& breakdown,
+                         const Catalog& catalog) {
   const PowerModel power = power_model(scenario);
   const bool known = breakdown.average_device_power > Watts(0);
   out.device_average_power = known ? breakdown.average_device_power : average_device_power(breakdown, power);
@@ -95,13 +96,16 @@ void fill_power_and_cost(Prediction& out, const Scenario& scenario, const StepBr
   const Watts peak = breakdown.peak_device_power > Watts(0) ? breakdown.peak_device_power : power.device_compute;
   out.average_power = power.cluster_at_meter(out.device_average_power);
   out.peak_power = power.cluster_at_meter(std::max(peak, out.device_average_power));
+  if (power.pue_assumed)
+    out.assumptions.push_back(
+        fmt::format("PUE {}, the industry's mean of 2024: neither site nor cooling states one", power.pue));
   out.energy_per_step = out.average_power * out.step_time;
   out.energy_per_sample = out.energy_per_step / static_cast<double>(scenario.spec.workload.global_batch);
   if (const std::optional<double> steps = steps_to_train(scenario)) out.time_to_train = out.step_time * *steps;
-  if (const std::optional<CostRate> rate = cost_rate(scenario, out.average_power)) {
+  if (const std::optional<CostRate> rate = cost_rate(scenario, catalog, out.average_power)) {
     out.cost_rate = rate->total();
     if (out.time_to_train) out.run_cost = *out.cost_rate * *out.time_to_train;
-    out.assumptions.push_back(fmt::format("cost basis: {}", rate->basis));
+    out.cost_basis = rate->basis;
   }
 }
 
@@ -130,7 +134,7 @@ Prediction predict(const Job& job, const StepBreakdown& breakdown, Fidelity fide
   out.memory = memory_of(job);
   if (!out.memory.fits && advice == MemoryAdvice::when_it_does_not_fit)
     out.memory.advice = memory_advice(scenario, catalog);
-  fill_power_and_cost(out, scenario, breakdown);
+  fill_power_and_cost(out, scenario, breakdown, catalog);
   out.fidelity = name_of(fidelity);
   out.version = kVersion;
   out.catalog_hash = catalog.hash_of_used();

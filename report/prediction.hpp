@@ -36,6 +36,7 @@ struct Prediction {
   Watts device_average_power;
   Joules energy_per_step, energy_per_sample;
   std::optional<DollarsPerSecond> cost_rate;
+  std::string cost_basis;  ///< what the cost rests on, in words; empty without a cost
   std::optional<Dollars> run_cost;
   std::optional<Seconds> time_to_train;
   std::string fidelity, version, catalog_hash;

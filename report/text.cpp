@@ -152,16 +152,6 @@ std::string memory(const MemoryReport& report) {
   return out;
 }
 
-std::string power_and_cost(const Prediction& p) {
-  std::string out = heading("Power, energy, cost");
-  out += pair_line("Power", fmt::format("{} mean, {} peak", humane(p.average_power), humane(p.peak_power)),
-                   "Per device", fmt::format("{} mean", humane(p.device_average_power)));
-  out += pair_line("Per step", humane(p.energy_per_step), "Per sample", humane(p.energy_per_sample));
-  if (!p.cost_rate) return out + "  Cost          no price of this node in the catalogue\n";
-  const std::string rate = fmt::format("{} per hour", humane(*p.cost_rate * 1_h));
-  return out + pair_line("Cost", rate, p.run_cost ? "Run" : "", p.run_cost ? humane(*p.run_cost) : std::string());
-}
-
 /// Breaks a line at blanks so that none passes the width; continued lines are indented.
 std::string wrapped(const std::string& text, const std::string& first, const std::string& next) {
   std::string out, line = first;
@@ -180,6 +170,17 @@ std::string wrapped(const std::string& text, const std::string& first, const std
     at = end + 1;
   }
   return out + line + "\n";
+}
+
+std::string power_and_cost(const Prediction& p) {
+  std::string out = heading("Power, energy, cost");
+  out += pair_line("Power", fmt::format("{} mean, {} peak", humane(p.average_power), humane(p.peak_power)),
+                   "Per device", fmt::format("{} mean", humane(p.device_average_power)));
+  out += pair_line("Per step", humane(p.energy_per_step), "Per sample", humane(p.energy_per_sample));
+  if (!p.cost_rate) return out + "  Cost          no price of this node in the catalogue\n";
+  const std::string rate = fmt::format("{} per hour", humane(*p.cost_rate * 1_h));
+  out += pair_line("Cost", rate, p.run_cost ? "Run" : "", p.run_cost ? humane(*p.run_cost) : std::string());
+  return p.cost_basis.empty() ? out : out + wrapped(p.cost_basis, "  Basis         ", "                ");
 }
 
 std::string footer(const Prediction& p) {

@@ -21,9 +21,14 @@ constexpr double kIdleShare = 0.12;
 constexpr double kCpuIdleShare = 0.275;
 // Beside busy accelerators the host issues kernels and prepares input: half of its limit. Estimated.
 constexpr double kCpuHostShare = 0.5;
-// A server processor that the catalogue does not name: EPYC 7742's limit, as in DGX A100.
+// A server processor that the catalogue does not name: EPYC 7742's limit, as in DGX A100; of a cloud instance its share
+// of that processor's 128 threads. Where nothing is said, a socket for every four accelerators: two beside eight, as in
+// nearly every server of the catalogue.
 constexpr Watts kUnknownCpu = 225_W;
+constexpr double kThreadsOfUnknownCpu = 128;
+constexpr int kAcceleratorsPerSocket = 4;
 // 4 W for each 16 GB of registered DIMM under load (power.json, dram-power, doubtful); half of it idle, estimated.
+// Beside accelerators host memory idles: what passes through it is input data.
 constexpr double kWattsPerGigabyte = 4.0 / 16;
 constexpr double kMemoryIdleShare = 0.5;
 // NIC: the line through 16 W at 200 Gb/s and 25 W at 400 Gb/s (power.json, nic-power: ConnectX-6 and -7).
@@ -32,6 +37,9 @@ constexpr double kNicWattsPerGigabit = 9.0 / 200;
 // Data-centre NVMe: 5 W idle, 14 W active (storage micron-7450-pro, p4510).
 constexpr Watts kDriveIdle = 5_W;
 constexpr Watts kDriveBusy = 14_W;
+// NVSwitch chips, per accelerator link: half of 100 W for 18 ports (switches nvswitch1: the highest power of the first
+// one, the only one known). Drawn idle as well, as serial links stay lit. The half is estimated.
+constexpr Watts kSwitchedLink = 0.5 * 100_W / 18;
 // Fans of an air-cooled eight-GPU server: 0.15 of its power (cooling dgx-air, reported from 0.10 to 0.20).
 constexpr double kFanShare = 0.15;
 // Of a server without accelerators or with few: cooling air-contained-economised.
@@ -47,11 +55,24 @@ struct Draw {
   Watts idle, busy;
 };
 
+/// Limit of all processors of a node.
+Watts processor_limit(const Node& node, const Cpu* cpu) {
+  const Watts each = cpu && cpu->tdp > Watts(0) ? cpu->tdp : kUnknownCpu;
+  if (node.cpu_count > 0) return each * node.cpu_count;
+  if (node.vcpus > 0) return kUnknownCpu * (node.vcpus / kThreadsOfUnknownCpu);
+  return each * std::max(1, node.accelerator_count / kAcceleratorsPerSocket);
+}
+
 Draw host_processors(const Node& node, const Cpu* cpu) {
   if (!node.has_accelerators()) return {};  // they are the devices
-  const int sockets = node.cpu_count > 0 ? node.cpu_count : 1;
-  const Watts full = (cpu && cpu->tdp > Watts(0) ? cpu->tdp : kUnknownCpu) * sockets;
+  const Watts full = processor_limit(node, cpu);
   return {kCpuIdleShare * full, kCpuHostShare * full};
+}
+
+Watts switches_of(const Node& node) {
+  const NodeInterconnect& connect = node.interconnect;
+  const bool switched = connect.kind == NodeTopology::nvswitch || connect.kind == NodeTopology::nvswitch_rack;
+  return switched ? kSwitchedLink * (connect.links_per_accelerator * node.accelerator_count) : Watts(0);
 }
 
 Draw host_of(const Scenario& scenario) {
@@ -59,7 +80,9 @@ Draw host_of(const Scenario& scenario) {
   Draw host = host_processors(node, scenario.cpu);
   const Watts memory(kWattsPerGigabyte * node.memory.in(1_GiB));
   host.idle += kMemoryIdleShare * memory;
-  host.busy += memory;
+  host.busy += node.has_accelerators() ? kMemoryIdleShare * memory : memory;
+  host.idle += switches_of(node);
+  host.busy += switches_of(node);
   for (const Nic& nic : node.nics) {
     // Adapters draw nearly the same idle.
     const Watts draw(nic.count * (kNicBaseWatts + kNicWattsPerGigabit * gigabits(nic.bandwidth)));
@@ -94,11 +117,11 @@ double fan_share(const Scenario& scenario) {
   return scenario.node->accelerator_count >= kDenseAccelerators ? kFanShare : kFanShareSmall;
 }
 
-double pue(const Scenario& scenario) {
+std::optional<double> stated_pue(const Scenario& scenario) {
   if (scenario.site && scenario.site->pue) return *scenario.site->pue;
   const Cooling* cooling = scenario.cooling;
   if (cooling && cooling->pue_low && cooling->pue_high) return (*cooling->pue_low + *cooling->pue_high) / 2;
-  return kDefaultPue;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -122,7 +145,9 @@ PowerModel power_model(const Scenario& scenario) {
   power.host_idle = host.idle;
   power.host_busy = host.busy;
   power.fan_share = fan_share(scenario);
-  power.pue = pue(scenario);
+  const std::optional<double> pue = stated_pue(scenario);
+  power.pue = pue.value_or(kDefaultPue);
+  power.pue_assumed = !pue;
   power.devices_per_node = scenario.devices_per_node();
   power.nodes = scenario.spec.cluster.nodes;
   power.psu = scenario.psu;

@@ -12,14 +12,15 @@ struct PowerModel {
   Watts device_compute;        ///< running matrix products
   Watts device_memory;         ///< running memory-bound kernels
   Watts device_communication;  ///< waiting in a collective kernel with nothing else to do
-  Watts host_idle, host_busy;  ///< of one node without devices: processors, memory, NICs, drives
+  Watts host_idle, host_busy;  ///< of one node without devices: processors, memory, switches, NICs, drives
   double fan_share = 0;        ///< of the node's IT power
   double pue = 1;
+  bool pue_assumed = false;  ///< neither site nor cooling states one
   int devices_per_node = 1;
   int nodes = 1;
-  const Psu* psu = nullptr;   ///< null: psu_default_efficiency
-  Watts psu_rating_per_node;  ///< 0: unknown
-  double psu_default_efficiency = 0.94;
+  const Psu* psu = nullptr;              ///< null: psu_default_efficiency
+  Watts psu_rating_per_node;             ///< 0: unknown
+  double psu_default_efficiency = 0.94;  ///< MLPerf power logs: 0.94–0.96
 
   /// Power at the node's plug for a given power of all its devices, host busy.
   [[nodiscard]] Watts node_at_plug(Watts devices) const;

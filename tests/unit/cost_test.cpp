@@ -1,5 +1,6 @@
 #include "models/cost/cost.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "models/convergence/target.hpp"
@@ -13,8 +14,13 @@ struct Priced {
   Node node;
   Site site;
   Scenario scenario;
+  Catalog catalog{{STEPCAST_SOURCE_DIR "/hardware-catalog"}};
   Priced() {
+    node.id = "ours";
+    node.accelerator_count = 4;
     node.price.emplace();
+    node.price->date = "2025";
+    node.provenance.evidence["all"] = Evidence::recalled;
     scenario.node = &node;
     scenario.spec.cluster.nodes = 4;
   }
@@ -24,17 +30,17 @@ struct Priced {
 TEST(CostRate, OnDemandIncludesElectricity) {
   Priced priced;
   priced.price().on_demand = 32.77_usd / 1_h;
-  const auto rate = cost_rate(priced.scenario, 10_kW);
+  const auto rate = cost_rate(priced.scenario, priced.catalog, 10_kW);
   ASSERT_TRUE(rate);
   EXPECT_NEAR((rate->total() * kHour).value(), 4 * 32.77, 1e-9);
   EXPECT_EQ(rate->electricity.value(), 0);
-  EXPECT_EQ(rate->basis, "on demand");
+  EXPECT_EQ(rate->basis, "on demand, 32.77 $/h a node (2025, recalled); electricity included");
 }
 
 TEST(CostRate, RentedByTheMonthIncludesElectricity) {
   Priced priced;
   priced.price().monthly = 40.0_usd / (30.4375 * 1_days);
-  const auto rate = cost_rate(priced.scenario, 1_kW);
+  const auto rate = cost_rate(priced.scenario, priced.catalog, 1_kW);
   ASSERT_TRUE(rate);
   EXPECT_NEAR((rate->total() * (30.4375 * 1_days)).value(), 160, 1e-9);
 }
@@ -44,7 +50,7 @@ TEST(CostRate, BoughtServersPayTheirPowerBill) {
   priced.price().purchase = 175320.0_usd;
   priced.site.electricity = 0.1_usd / 1_kWh;
   priced.scenario.site = &priced.site;
-  const auto rate = cost_rate(priced.scenario, 20_kW);
+  const auto rate = cost_rate(priced.scenario, priced.catalog, 20_kW);
   ASSERT_TRUE(rate);
   // 175 320 $ over 4·365.25·24 = 35 064 h is 5 $/h a node; 20 kWh an hour at 0.1 $.
   EXPECT_NEAR((rate->servers * kHour).value(), 20, 1e-9);
@@ -53,9 +59,41 @@ TEST(CostRate, BoughtServersPayTheirPowerBill) {
 
 TEST(CostRate, IsUnknownWithoutAPrice) {
   Priced priced;
-  EXPECT_FALSE(cost_rate(priced.scenario, 1_kW));
+  EXPECT_FALSE(cost_rate(priced.scenario, priced.catalog, 1_kW));
   priced.node.price.reset();
-  EXPECT_FALSE(cost_rate(priced.scenario, 1_kW));
+  EXPECT_FALSE(cost_rate(priced.scenario, priced.catalog, 1_kW));
+}
+
+TEST(CostRate, CapacityBlocksCountWhereNothingIsSoldOnDemand) {
+  Priced priced;
+  priced.price().capacity_block = 10.0_usd / 1_h;
+  EXPECT_NEAR((cost_rate(priced.scenario, priced.catalog, 1_kW)->total() * kHour).value(), 40, 1e-9);
+  priced.price().on_demand = 12.0_usd / 1_h;
+  EXPECT_NEAR((cost_rate(priced.scenario, priced.catalog, 1_kW)->total() * kHour).value(), 48, 1e-9);
+}
+
+TEST(CostRate, TakesAnotherNodesPricePerAcceleratorAndSaysSo) {
+  Priced priced;
+  priced.node.price.reset();
+  priced.node.price_like = "aws-p3.16xlarge";
+  const auto rate = cost_rate(priced.scenario, priced.catalog, 1_kW);
+  ASSERT_TRUE(rate);
+  const Node& like = *priced.catalog.find<Node>("aws-p3.16xlarge");
+  EXPECT_NEAR(rate->total().value(), 4 * (4.0 / 8) * like.price->on_demand->value(), 1e-12);
+  EXPECT_THAT(rate->basis, testing::HasSubstr("aws-p3.16xlarge's price, taken per accelerator as ours has none"));
+}
+
+// Whoever sizes a cluster needs a figure for whatever it is made of.
+TEST(CostRate, EveryShippedNodeHasOne) {
+  const Catalog catalog({STEPCAST_SOURCE_DIR "/hardware-catalog"});
+  for (const std::string& id : catalog.ids("nodes")) {
+    Scenario scenario;
+    scenario.node = catalog.find<Node>(id);
+    scenario.spec.cluster.nodes = 1;
+    const auto rate = cost_rate(scenario, catalog, 1_kW);
+    ASSERT_TRUE(rate) << id;
+    EXPECT_GT(rate->total(), DollarsPerSecond(0)) << id;
+  }
 }
 
 struct Work {

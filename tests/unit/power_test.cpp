@@ -37,8 +37,8 @@ struct Server {
 TEST(PowerModel, AddsUpTheHost) {
   const Server server;
   const PowerModel power = power_model(server.scenario);
-  // 2·225·0.5 + 1024/16·4 + 8·16 + 4·14
-  EXPECT_NEAR(power.host_busy.value(), 225 + 256 + 128 + 56, 1e-9);
+  // 2·225·0.5 + 1024/16·4/2 + 8·16 + 4·14
+  EXPECT_NEAR(power.host_busy.value(), 225 + 128 + 128 + 56, 1e-9);
   // 2·225·0.275 + 128 + 128 + 4·5
   EXPECT_NEAR(power.host_idle.value(), 123.75 + 128 + 128 + 20, 1e-9);
 }
@@ -61,8 +61,8 @@ TEST(PowerModel, FansSuppliesAndFacilityComeOnTop) {
   server.scenario.site = &server.site;
   PowerModel power = power_model(server.scenario);
   power.psu_default_efficiency = 0.8;
-  // (8·300 + 665) / (1 − 0.2) / 0.8; two nodes, PUE 1.25.
-  const double plug = (2400 + 665) / 0.8 / 0.8;
+  // (8·300 + 537) / (1 − 0.2) / 0.8; two nodes, PUE 1.25.
+  const double plug = (2400 + 537) / 0.8 / 0.8;
   EXPECT_NEAR(power.node_at_plug(2400_W).value(), plug, 1e-9);
   EXPECT_NEAR(power.cluster_at_meter(300_W).value(), 2 * 1.25 * plug, 1e-9);
 }
@@ -85,6 +85,7 @@ TEST(PowerModel, SupplyEfficiencyFollowsItsLoad) {
 TEST(PowerModel, PueFallsBackFromSiteToCoolingToTheIndustry) {
   Server server;
   EXPECT_DOUBLE_EQ(power_model(server.scenario).pue, 1.56);
+  EXPECT_TRUE(power_model(server.scenario).pue_assumed);
   server.cooling.pue_low = 1.0;
   server.cooling.pue_high = 1.2;
   server.scenario.cooling = &server.cooling;
@@ -92,6 +93,7 @@ TEST(PowerModel, PueFallsBackFromSiteToCoolingToTheIndustry) {
   server.site.pue = 1.3;
   server.scenario.site = &server.site;
   EXPECT_DOUBLE_EQ(power_model(server.scenario).pue, 1.3);
+  EXPECT_FALSE(power_model(server.scenario).pue_assumed);
 }
 
 TEST(PowerModel, ProcessorsAreTheDevicesOfAServerWithoutAccelerators) {
@@ -104,10 +106,32 @@ TEST(PowerModel, ProcessorsAreTheDevicesOfAServerWithoutAccelerators) {
   EXPECT_NEAR(power.host_busy.value(), 256 + 128 + 56, 1e-9);  // and are not counted twice
 }
 
+TEST(PowerModel, SwitchesStayLitWhenTheNodeIdles) {
+  Server server;
+  const PowerModel without = power_model(server.scenario);
+  server.node.interconnect.kind = NodeTopology::nvswitch;
+  server.node.interconnect.links_per_accelerator = 12;
+  const PowerModel with = power_model(server.scenario);
+  const double chips = 8 * 12 * 100 / 18.0 / 2;
+  EXPECT_NEAR((with.host_idle - without.host_idle).value(), chips, 1e-9);
+  EXPECT_NEAR((with.host_busy - without.host_busy).value(), chips, 1e-9);
+}
+
+TEST(PowerModel, AnInstanceHasItsShareOfAProcessor) {
+  Server server;
+  server.scenario.cpu = nullptr;
+  server.node.cpu_count = 0;
+  const double others = power_model(server.scenario).host_busy.value() - 2 * 225 * 0.5;  // two sockets beside eight
+  server.node.vcpus = 8;
+  EXPECT_NEAR(power_model(server.scenario).host_busy.value(), others + 225 * 8 / 128.0 * 0.5, 1e-9);
+}
+
 // Power of whole servers in training, against figures that the model was not made from. The tolerance is what
 // power.json says of such a model: 11 % (Newkirk et al. 2025), against 27–37 % of the rated power.
 TEST(PowerModel, BusyDgxA100IsNearTheMeasuredOne) {
-  const Server server;
+  Server server;
+  server.node.interconnect.kind = NodeTopology::nvswitch;
+  server.node.interconnect.links_per_accelerator = 12;
   const PowerModel power = power_model(server.scenario);
   EXPECT_NEAR(power.node_at_plug(8 * power.device_compute).value(), 4800, 0.11 * 4800);
 }
@@ -119,6 +143,8 @@ TEST(PowerModel, BusyH100ServersAreNearTheirMlperfLogs) {
   server.cpu.tdp = 350_W;
   server.node.memory = 2048_GiB;
   server.node.nics[0].bandwidth = 50_GBps;
+  server.node.interconnect.kind = NodeTopology::nvswitch;
+  server.node.interconnect.links_per_accelerator = 18;
   server.scenario.cooling = &server.cooling;
   // MLPerf Training 4.0, Supermicro in immersion, GPT-3 on 512 GPUs: 6846 W.
   server.cooling.server_fan_share_of_IT_percent = 0;
