@@ -13,6 +13,8 @@ namespace {
 
 double communication_share(const Prediction& p) { return p.communication.exposed / p.step_time; }
 
+double waiting_share(const Prediction& p) { return (p.bubble + p.synchronization_wait) / p.step_time; }
+
 std::string reasons(const ScalingRow& row) {
   std::string out;
   for (const Fault& fault : row.faults) out += (out.empty() ? "" : "; ") + fault.message;
@@ -31,9 +33,11 @@ std::string rule_text() {
 }
 
 std::string verdict(const Scaling& scaling) {
-  if (scaling.pays_until) return fmt::format("Adding nodes stops paying beyond {}", *scaling.pays_until);
+  if (scaling.pays_until) return fmt::format("Adding nodes stops paying beyond {}", whole(*scaling.pays_until));
   for (auto row = scaling.rows.rbegin(); row != scaling.rows.rend(); ++row)
-    if (row->prediction) return fmt::format("Adding nodes pays up to {}, the largest size asked for", row->nodes);
+    if (row->prediction)
+      return fmt::format("Adding nodes pays up to {}, the largest {}size asked for", whole(row->nodes),
+                         row == scaling.rows.rbegin() ? "" : "possible ");
   return "No size is legal";
 }
 
@@ -151,7 +155,7 @@ std::string scaling_svg(const Scaling& scaling) {
   const bool tokens = has_tokens(scaling);
   Drawing drawing{
       fmt::format("{}: {} scaling", scaling.scenario_name, name_of(scaling.mode)), verdict(scaling), "nodes", {}, {}};
-  for (const ScalingRow& row : scaling.rows) drawing.positions.push_back(fmt::format("{}", row.nodes));
+  for (const ScalingRow& row : scaling.rows) drawing.positions.push_back(whole(row.nodes));
   ChartSeries throughput =
       tokens ? series("predicted", scaling, [](const ScalingRow& row) { return row.prediction->tokens_per_s; })
              : series("predicted", scaling, [](const ScalingRow& row) { return row.prediction->samples_per_s; });
@@ -164,9 +168,10 @@ std::string scaling_svg(const Scaling& scaling) {
                             ChartScale::linear,
                             "share (%)",
                             {series("efficiency", scaling, [](const ScalingRow& row) { return 100 * row.efficiency; }),
-                             series("exposed communication", scaling, [](const ScalingRow& row) {
-                               return 100 * communication_share(*row.prediction);
-                             })}});
+                             series("exposed communication", scaling,
+                                    [](const ScalingRow& row) { return 100 * communication_share(*row.prediction); }),
+                             series("bubble and waits", scaling,
+                                    [](const ScalingRow& row) { return 100 * waiting_share(*row.prediction); })}});
   return svg(drawing);
 }
 

@@ -13,7 +13,11 @@ namespace stepcast {
 
 namespace {
 
-constexpr double kWidth = 860, kPanelHeight = 250, kLeft = 92, kRight = 28, kTop = 84, kGap = 74, kBottom = 64;
+constexpr double kWidth = 860, kPanelHeight = 250, kLeft = 92, kRight = 28, kTop = 100, kGap = 92, kBottom = 64;
+/// Of a reference line, which stays behind the figures.
+constexpr const char* kReferenceColour = "#777";
+constexpr double kCharacterWidth = 7.0;  // of 12-pixel text, a little generously: fonts differ
+constexpr double kSmallCharacterWidth = 5.8;
 
 /// Okabe & Ito, "Color Universal Design" (2008), in an order whose neighbours differ in lightness too.
 constexpr std::array kColours{"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"};
@@ -69,6 +73,31 @@ double nice_step(double high) {
   return magnitude * 10;
 }
 
+/// 1, 2 and 5 times powers of ten around the range, or the powers alone where that would be too many.
+std::vector<double> logarithmic_ticks(Range range) {
+  const int first = static_cast<int>(std::floor(std::log10(range.low) + 1e-9));
+  const int last = static_cast<int>(std::ceil(std::log10(range.high) - 1e-9));
+  std::vector<double> all;
+  for (int power = first; power <= std::max(last, first + 1); ++power)
+    for (const double factor : {1.0, 2.0, 5.0})
+      if (factor == 1 || last - first <= 3) all.push_back(factor * std::pow(10, power));
+  auto low = std::upper_bound(all.begin(), all.end(), range.low * (1 + 1e-9)) - 1;
+  auto high = std::lower_bound(all.begin(), all.end(), range.high * (1 - 1e-9));
+  if (high <= low) high = low + 1;
+  return {low, high + 1};
+}
+
+/// "10.0 k" is what a figure with three digits says; a tick is exactly "10 k".
+std::string tick_label(double tick) {
+  const std::string label = humane_count(tick);
+  const std::size_t end = std::min(label.find(' '), label.size());
+  if (label.find('.') >= end) return label;
+  std::string number = label.substr(0, end);
+  number.erase(number.find_last_not_of('0') + 1);
+  if (number.back() == '.') number.pop_back();
+  return number + label.substr(end);
+}
+
 /// Maps values to heights and lists the ticks.
 class Axis {
  public:
@@ -80,11 +109,9 @@ class Axis {
       for (int i = 0; i * step <= high_ * (1 + 1e-9); ++i) ticks_.push_back(i * step);
       return;
     }
-    low_ = std::pow(10, std::floor(std::log10(range.low) + 1e-9));
-    high_ = std::pow(10, std::ceil(std::log10(range.high) - 1e-9));
-    if (high_ <= low_) high_ = low_ * 10;
-    ticks_.push_back(low_);
-    while (ticks_.back() * 10 <= high_ * 1.001) ticks_.push_back(ticks_.back() * 10);
+    ticks_ = logarithmic_ticks(range);
+    low_ = ticks_.front();
+    high_ = ticks_.back();
   }
 
   [[nodiscard]] double y(double value) const {
@@ -121,8 +148,11 @@ class Panel {
 
   std::string draw() const {
     std::string out = grid() + legend();
-    for (std::size_t i = 0; i < chart_.series.size(); ++i) out += chart_.kind == ChartKind::lines ? line(i) : bars(i);
-    return out;
+    for (std::size_t i = 0; i < chart_.series.size(); ++i)
+      if (chart_.series[i].dashed) out += line(i);
+    for (std::size_t i = 0; i < chart_.series.size(); ++i)
+      if (!chart_.series[i].dashed) out += chart_.kind == ChartKind::lines ? line(i) : bars(i);
+    return out + missing();
   }
 
  private:
@@ -131,17 +161,29 @@ class Panel {
   }
   double x(std::size_t position) const { return kLeft + slot() * (static_cast<double>(position) + 0.5); }
 
+  /// Every how many positions there is room for a label.
+  std::size_t label_stride() const {
+    std::size_t columns = 1;
+    for (const std::string& position : drawing_.positions)
+      columns = std::max(columns, static_cast<std::size_t>(columns_of(position)));
+    return static_cast<std::size_t>(std::ceil((static_cast<double>(columns) + 1) * kCharacterWidth / slot()));
+  }
+
+  const char* colour(std::size_t index) const {
+    return chart_.series[index].dashed ? kReferenceColour : kColours[index % kColours.size()];
+  }
+
   std::string grid() const {
     std::string out;
     for (const double tick : axis_.ticks()) {
       const double y = axis_.y(tick);
       out += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#d9d9d9\"/>\n", kLeft,
                          y, kWidth - kRight, y);
-      out += text(kLeft - 8, y + 4, humane_count(tick), "text-anchor=\"end\"");
+      out += text(kLeft - 8, y + 4, tick_label(tick), "text-anchor=\"end\"");
     }
     out += fmt::format("<path d=\"M{:.1f} {:.1f}V{:.1f}H{:.1f}\" fill=\"none\" stroke=\"#333\"/>\n", kLeft, top_,
                        bottom_, kWidth - kRight);
-    for (std::size_t i = 0; i < drawing_.positions.size(); ++i)
+    for (std::size_t i = 0; i < drawing_.positions.size(); i += label_stride())
       out += text(x(i), bottom_ + 18, drawing_.positions[i], "text-anchor=\"middle\"");
     const double middle = (top_ + bottom_) / 2;
     out += text(18, middle, chart_.value_label,
@@ -154,18 +196,19 @@ class Panel {
     double at = kLeft;
     for (std::size_t i = 0; i < chart_.series.size(); ++i) {
       const ChartSeries& series = chart_.series[i];
-      const char* colour = kColours[i % kColours.size()];
-      if (chart_.kind == ChartKind::bars) {
-        out += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"12\" height=\"10\" fill=\"{}\"/>\n", at, top_ - 18,
-                           colour);
+      const bool is_bar = chart_.kind == ChartKind::bars;
+      const double middle = top_ - 27, swatch = is_bar ? 12 : 22;
+      if (is_bar) {
+        out += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.0f}\" height=\"10\" fill=\"{}\"/>\n", at,
+                           middle - 5, swatch, colour(i));
       } else {
         out += fmt::format(
             "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" stroke-width=\"2\"{}/>\n", at,
-            top_ - 13, at + 22, top_ - 13, colour, series.dashed ? " stroke-dasharray=\"5 4\"" : "");
-        if (!series.dashed) out += marker(i, at + 11, top_ - 13, colour);
+            middle, at + swatch, middle, colour(i), series.dashed ? " stroke-dasharray=\"5 4\"" : "");
+        if (!series.dashed) out += marker(i, at + swatch / 2, middle, colour(i));
       }
-      out += text(at + 28, top_ - 9, series.name, "");
-      at += 44 + 6.6 * columns_of(series.name);
+      out += text(at + swatch + 6, middle + 4, series.name, "");
+      at += swatch + 24 + kCharacterWidth * columns_of(series.name);
     }
     return out;
   }
@@ -174,9 +217,15 @@ class Panel {
     return std::isfinite(value) && (value > 0 || chart_.scale == ChartScale::linear);
   }
 
+  /// Below and right of its point, where a rising line leaves room; above and left where the axis is in the way.
+  std::string point_label(double at, double y, const std::string& label) const {
+    if (y + 20 < bottom_) return text(at + 5, y + 16, label, "font-size=\"10\"");
+    return text(at - 5, y - 7, label, "text-anchor=\"end\" font-size=\"10\"");
+  }
+
   std::string line(std::size_t index) const {
     const ChartSeries& series = chart_.series[index];
-    const char* colour = kColours[index % kColours.size()];
+    const bool labelled = index == 0 && slot() >= 10 * kSmallCharacterWidth;
     std::string path, marks;
     bool drawing = false;
     for (std::size_t i = 0; i < series.values.size(); ++i) {
@@ -186,11 +235,12 @@ class Panel {
       }
       const double y = axis_.y(series.values[i]);
       path += fmt::format("{}{:.1f} {:.1f}", drawing ? "L" : "M", x(i), y);
-      if (!series.dashed) marks += marker(index, x(i), y, colour);
+      if (!series.dashed) marks += marker(index, x(i), y, colour(index));
+      if (labelled) marks += point_label(x(i), y, humane_count(series.values[i]));
       drawing = true;
     }
     if (path.empty()) return {};
-    return fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"{}/>\n", path, colour,
+    return fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"{}/>\n", path, colour(index),
                        series.dashed ? " stroke-dasharray=\"5 4\"" : "") +
            marks;
   }
@@ -204,8 +254,24 @@ class Panel {
       if (!drawable(series.values[i])) continue;
       const double left = x(i) + width * (static_cast<double>(index) - count / 2), y = axis_.y(series.values[i]);
       out += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"/>\n", left, y,
-                         width, std::max(0.0, bottom_ - y), kColours[index % kColours.size()]);
-      out += text(left + width / 2, y - 4, significant(series.values[i]), "text-anchor=\"middle\" font-size=\"10\"");
+                         width, std::max(0.0, bottom_ - y), colour(index));
+      // "100", "98", "7.5": three characters, so that all bars of a panel have a label or none has.
+      const double value = series.values[i];
+      const std::string label = value < 9.95 ? fmt::format("{:.1f}", value) : fmt::format("{:.0f}", value);
+      if (width >= 3 * kSmallCharacterWidth)
+        out += text(left + width / 2, y - 4, label, "text-anchor=\"middle\" font-size=\"10\"");
+    }
+    return out;
+  }
+
+  /// A position without any figure says so, lest it read as nought.
+  std::string missing() const {
+    std::string out;
+    for (std::size_t i = 0; i < drawing_.positions.size(); i += label_stride()) {
+      const bool any = std::any_of(chart_.series.begin(), chart_.series.end(), [&](const ChartSeries& series) {
+        return !series.dashed && i < series.values.size() && drawable(series.values[i]);
+      });
+      if (!any) out += text(x(i), bottom_ - 6, "n/a", "text-anchor=\"middle\" font-size=\"10\" fill=\"#777\"");
     }
     return out;
   }
