@@ -89,7 +89,7 @@ std::vector<double> logarithmic_ticks(Range range) {
 
 /// "10.0 k" is what a figure with three digits says; a tick is exactly "10 k".
 std::string tick_label(double tick) {
-  const std::string label = humane_count(tick);
+  std::string label = humane_count(tick);
   const std::size_t end = std::min(label.find(' '), label.size());
   if (label.find('.') >= end) return label;
   std::string number = label.substr(0, end);
