@@ -19,6 +19,22 @@ std::string joined(const std::vector<Fault>& faults) {
   return text;
 }
 
+/// What a file or an argument says may hold line ends and terminal commands; a fault is one plain line.
+std::string printable(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      out += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\u{:04x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
 /// Edit distance with transpositions (optimal string alignment), ignoring case.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   const auto same = [&](std::size_t i, std::size_t j) {
@@ -47,7 +63,7 @@ std::string Fault::text() const {
   if (!pointer.empty()) out += (out.empty() ? "" : ": ") + pointer;
   out += (out.empty() ? "" : ": ") + message;
   if (!suggestion.empty()) out += "; " + suggestion;
-  return out;
+  return printable(out);
 }
 
 InputError::InputError(std::vector<Fault> faults) : faults_(std::move(faults)), text_(joined(faults_)) {}

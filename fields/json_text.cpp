@@ -1,19 +1,17 @@
 #include "fields/json_text.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <set>
-#include <sstream>
+
+#include "fields/streamed_file.hpp"
 
 namespace stepcast {
 
@@ -117,8 +115,15 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
   std::vector<Level> levels_;
 };
 
-[[noreturn]] void cannot_write(const std::filesystem::path& file, int error) {
-  throw InputError({{file.string(), "", fmt::format("cannot be written: {}", std::strerror(error)), ""}});
+/// Reads at most one byte more than a document may have: devices have no size and no end.
+std::string read_bounded(std::istream& in) {
+  std::string text;
+  std::array<char, 1 << 16> buffer;
+  while (text.size() <= kMostJsonBytes && in) {
+    in.read(buffer.data(), buffer.size());
+    text.append(buffer.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  return text;
 }
 
 }  // namespace
@@ -151,36 +156,13 @@ Json read_json(const std::filesystem::path& file, Diagnostics& diagnostics) {
     diagnostics.error("", fmt::format("cannot be read: {}", std::strerror(errno)));
     return nullptr;
   }
-  std::ostringstream text;
-  text << in.rdbuf();
-  return parse_json(text.str(), diagnostics);
+  return parse_json(read_bounded(in), diagnostics);
 }
 
 void write_file(const std::filesystem::path& file, std::string_view text) {
-  std::string temporary = file.string() + ".XXXXXX";
-  const int descriptor = mkstemp(temporary.data());
-  if (descriptor < 0) cannot_write(file, errno);
-  const auto fail = [&] {
-    const int error = errno;
-    close(descriptor);
-    unlink(temporary.c_str());
-    cannot_write(file, error);
-  };
-  for (std::string_view rest = text; !rest.empty();) {
-    const ssize_t n = write(descriptor, rest.data(), rest.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail();
-    rest.remove_prefix(static_cast<std::size_t>(n));
-  }
-  const mode_t mask = umask(0);
-  umask(mask);
-  if (fchmod(descriptor, 0666 & ~mask) != 0 || fsync(descriptor) != 0) fail();
-  close(descriptor);
-  if (rename(temporary.c_str(), file.c_str()) != 0) {
-    const int error = errno;
-    unlink(temporary.c_str());
-    cannot_write(file, error);
-  }
+  StreamedFile out(file);
+  out.write(text);
+  out.commit();
 }
 
 std::string child_pointer(std::string_view pointer, std::string_view key) {

@@ -23,7 +23,7 @@ Json parse_json(std::string_view text, Diagnostics& diagnostics);
 /// Reads and parses a file; a missing or unreadable file is a fault.
 Json read_json(const std::filesystem::path& file, Diagnostics& diagnostics);
 
-/// Writes a file whole or not at all (a temporary beside it, then a rename). Throws InputError when it cannot.
+/// Writes a file whole or not at all (StreamedFile). Throws InputError when it cannot.
 void write_file(const std::filesystem::path& file, std::string_view text);
 
 /// `pointer/key` with `~` and `/` escaped as RFC 6901 wants.

@@ -9,7 +9,7 @@
 #include "report/device_intervals.hpp"
 #include "report/power_over_time.hpp"
 #include "report/segment_time.hpp"
-#include "report/streamed_file.hpp"
+#include "fields/streamed_file.hpp"
 
 namespace stepcast {
 

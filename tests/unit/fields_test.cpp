@@ -1,7 +1,11 @@
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -138,6 +142,39 @@ TEST(WriteFile, WritesWholeOrThrows) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << "a temporary file was left";
   EXPECT_THROW(write_file(folder / "none/out.json", "{}"), InputError);
   std::filesystem::remove_all(folder);
+}
+
+// Writing to a device by renaming a file over it would destroy it: `--trace /dev/null` as root once did.
+TEST(WriteFile, LeavesPipesAndLinksWhatTheyAre) {
+  std::string name = (std::filesystem::temp_directory_path() / "stepcast-fields-XXXXXX").string();
+  const std::filesystem::path folder = mkdtemp(name.data());
+  const std::filesystem::path pipe = folder / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  write_file(pipe, "[1]");
+  std::array<char, 8> got{};
+  EXPECT_EQ(read(reader, got.data(), got.size()), 3);
+  close(reader);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+
+  write_file(folder / "target.json", "[1]");
+  std::filesystem::create_symlink("target.json", folder / "link.json");
+  write_file(folder / "link.json", "[2]");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link.json"));
+  Diagnostics diagnostics("target.json");
+  EXPECT_EQ(read_json(folder / "target.json", diagnostics), Json::parse("[2]"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(ReadJson, StopsReadingWhatHasNoEnd) {
+  Diagnostics diagnostics("zero");
+  read_json("/dev/zero", diagnostics);
+  EXPECT_THAT(diagnostics.faults().at(0).message, HasSubstr("larger than 64 MiB"));
+}
+
+TEST(Fault, KeepsControlCharactersFromTheTerminal) {
+  const Fault fault{"a\nb.json", "", "found \"\x1b[31m\"", ""};
+  EXPECT_EQ(fault.text(), "a\\nb.json: found \"\\u001b[31m\"");
 }
 
 TEST(FieldTable, ReportsEveryFaultAtOnce) {

@@ -4,10 +4,10 @@
 #include <fstream>
 #include <limits>
 
+#include "fields/streamed_file.hpp"
 #include "report/csv.hpp"
 #include "report/humane.hpp"
 #include "report/json.hpp"
-#include "report/streamed_file.hpp"
 #include "report/text.hpp"
 
 namespace stepcast {
@@ -47,6 +47,7 @@ Prediction sample() {
   p.energy_per_sample = Joules(7123.4 / 96);
   p.cost_rate = Dollars(32.77) / 1_h;
   p.run_cost = Dollars(1234567.8);
+  p.cost_basis = "on demand, 16.39 $/h a node";
   p.time_to_train = 30_days;
   p.fidelity = "simulated";
   p.version = "0.1.0";
@@ -85,6 +86,7 @@ TEST(PredictionJson, HasEveryNameThatScriptsRelyOn) {
                               "/energy/per_sample_J",
                               "/cost/per_hour_usd",
                               "/cost/run_usd",
+                              "/cost/basis",
                               "/time_to_train_s",
                               "/fidelity",
                               "/version",
@@ -106,11 +108,13 @@ TEST(PredictionJson, SaysNullForWhatIsUnknown) {
   p.tokens_per_s = p.tokens_per_s_per_gpu = 0;
   p.cost_rate.reset();
   p.run_cost.reset();
+  p.cost_basis.clear();
   p.time_to_train.reset();
   const Json json = to_json(p);
   EXPECT_TRUE(json["tokens_per_s"].is_null());
   EXPECT_TRUE(json["cost"]["per_hour_usd"].is_null());
   EXPECT_TRUE(json["cost"]["run_usd"].is_null());
+  EXPECT_TRUE(json["cost"]["basis"].is_null());
   EXPECT_TRUE(json["time_to_train_s"].is_null());
   EXPECT_EQ(to_json(prediction_from_json(json)), json);
 }

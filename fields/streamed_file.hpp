@@ -8,10 +8,11 @@
 namespace stepcast {
 
 /// A file that is written piece by piece under a temporary name beside its own and appears whole on commit(). Without
-/// commit, nothing appears. Throws InputError naming the file when something cannot be written.
+/// commit, nothing appears. What a link points to is written; devices and pipes take the text as it comes. Throws
+/// InputError naming the file when something cannot be written.
 class StreamedFile {
  public:
-  explicit StreamedFile(std::filesystem::path file);
+  explicit StreamedFile(const std::filesystem::path& file);
   ~StreamedFile();
   StreamedFile(const StreamedFile&) = delete;
   StreamedFile& operator=(const StreamedFile&) = delete;
@@ -20,9 +21,12 @@ class StreamedFile {
   void commit();
 
  private:
+  void open_in_place();
+  void open_temporary();
   [[noreturn]] void fail(int error);
 
-  std::filesystem::path file_;
+  std::filesystem::path file_;    ///< as named, for messages
+  std::filesystem::path target_;  ///< what a link of that name points to
   std::string temporary_;
   std::FILE* stream_ = nullptr;
 };
