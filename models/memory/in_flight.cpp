@@ -8,10 +8,10 @@ namespace {
 
 /// The forward passes before the first backward pass, and one more.
 int interleaved_in_flight(int stage, int stages, int chunks, int micro_batches) {
-  const int total = micro_batches * chunks;
+  const long total = static_cast<long>(micro_batches) * chunks;
   // With one group of micro-batches only, every forward pass runs first (models/parallelism/schedule.cpp).
-  if (micro_batches == stages) return total;
-  return std::min(total, 2 * (stages - stage - 1) + (chunks - 1) * stages + 1);
+  const long all = micro_batches == stages ? total : 2L * (stages - stage - 1) + (chunks - 1L) * stages + 1;
+  return static_cast<int>(std::min(total, all));
 }
 
 }  // namespace
