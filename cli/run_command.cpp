@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <limits>
 
 #include "cli/commands.hpp"
 #include "cli/predictor.hpp"
@@ -65,6 +66,11 @@ void run(const RunOptions& options, Session& session) {
   }
 }
 
+/// An empty name would be taken for an option that was not given.
+CLI::Validator named_file() {
+  return {[](const std::string& name) { return name.empty() ? "expected the name of a file" : std::string(); }, ""};
+}
+
 }  // namespace
 
 void add_run(CLI::App& app, Session& session) {
@@ -79,7 +85,7 @@ void add_run(CLI::App& app, Session& session) {
   auto* node = run_app->add_option("--node", options->node, "Without a file: a node (stepcast catalog list nodes)")
                    ->type_name("ID");
   auto* nodes = run_app->add_option("--nodes", options->nodes, "Without a file: how many nodes; default 1")
-                    ->check(CLI::PositiveNumber)
+                    ->check(CLI::Range(1, std::numeric_limits<int>::max()).description(""))
                     ->type_name("K");
   for (CLI::Option* option : {model, node, nodes}) option->excludes(file);
   run_app->add_option("--fidelity", options->fidelity, "simulated: step graph on the engine; analytic: closed form")
@@ -88,8 +94,11 @@ void add_run(CLI::App& app, Session& session) {
       ->add_option("--granularity", options->granularity, "segment: fused runs of operators; operator: each on its own")
       ->check(CLI::IsMember(names_of<Granularity>()));
   run_app->add_flag("--csv", options->csv, "Print a header and one row of CSV");
-  run_app->add_option("--trace", options->trace, "Write the step's timeline for ui.perfetto.dev")->type_name("FILE");
+  run_app->add_option("--trace", options->trace, "Write the step's timeline for ui.perfetto.dev")
+      ->check(named_file())
+      ->type_name("FILE");
   run_app->add_option("--write-scenario", options->write_scenario, "Write the scenario with every default spelt out")
+      ->check(named_file())
       ->type_name("FILE");
   run_app->callback([options, &session] { run(*options, session); });
 }

@@ -13,6 +13,8 @@ namespace stepcast {
 
 namespace {
 
+constexpr int kMostJobs = 4096;  // processes at a time
+
 struct ScaleOptions {
   std::string scenario, nodes;
   std::vector<std::string> overrides;
@@ -103,7 +105,7 @@ void add_scale(CLI::App& app, Session& session) {
   scale_app->add_flag("--csv", options->csv, "Print CSV");
   scale_app->add_option("--svg", options->svg, "Draw throughput and efficiency")->type_name("FILE");
   scale_app->add_option("--jobs", options->jobs, "Simulations at a time; default: one a processor")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, kMostJobs).description(""))
       ->type_name("N");
   scale_app->callback([options, &session] { scale(*options, session); });
 }

@@ -19,6 +19,8 @@ void Session::print(const std::string& text) {
   if (!written) throw EnvironmentError(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
 }
 
-void Session::print(const Json& document) { print(document.dump(2) + "\n"); }
+void Session::print(const Json& document) {
+  print(document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
 
 }  // namespace stepcast
