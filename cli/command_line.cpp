@@ -35,7 +35,8 @@ Json json_of(const std::vector<Fault>& faults) {
 /// One line a fault on standard error and, for scripts that asked for JSON, all of them as one object on standard
 /// output.
 int report(Session& session, const std::vector<Fault>& faults, int code) {
-  for (const Fault& fault : faults) fmt::print(stderr, "{}\n", fault.text());
+  // A closed standard error is no reason to fail otherwise; fmt::print would throw.
+  for (const Fault& fault : faults) std::fputs((fault.text() + "\n").c_str(), stderr);
   if (session.json) {
     try {
       session.print(json_of(faults));
@@ -92,6 +93,7 @@ void configure(CLI::App& app, Session& session) {
   add_catalog(app, session);
   add_models(app, session);
   add_frameworks(app, session);
+  add_validate(app, session);
 }
 
 int parse_and_run(CLI::App& app, Session& session, int argc, const char* const* argv) {

@@ -1,0 +1,231 @@
+#include "calibration/validation/adapters.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+
+#include "calibration/validation/machines.hpp"
+#include "calibration/validation/unstated.hpp"
+#include "models/workload/model.hpp"
+
+namespace stepcast {
+
+namespace {
+
+// NVSwitch and NVLink servers of all these sets hold 8 GPUs.
+constexpr long kGpusPerServer = 8;
+
+MeasuredRun refused(std::string reason) {
+  MeasuredRun run;
+  run.refusal = std::move(reason);
+  return run;
+}
+
+/// A GPT as Megatron builds it: learned positions, biases, tied embeddings, dropout 0.1 (its default).
+Json megatron_gpt(long layers, long hidden, long heads, long vocab, long seq_len) {
+  return {{"id", "gpt"},
+          {"family", "decoder"},
+          {"transformer",
+           {{"layers", layers},
+            {"hidden", hidden},
+            {"ffn_hidden", 4 * hidden},
+            {"heads", heads},
+            {"vocab", vocab},
+            {"biases", true},
+            {"tied_embeddings", true},
+            {"positions", "learned"},
+            {"norm", "layer_norm"},
+            {"max_positions", seq_len},
+            {"dropout", 0.1}}},
+          {"default_seq_len", seq_len}};
+}
+
+/// Runs of one model, batch, machine and number of GPUs differ in their mapping only.
+std::string group_of(const std::string& model, const std::string& accelerator, const Json& cluster,
+                     const Json& workload) {
+  return fmt::format("{} {} {} {} {}", model, accelerator, cluster.at("node").get<std::string>(),
+                     cluster.at("nodes").dump(), workload.at("global_batch").dump());
+}
+
+Json scenario_of(const Json& cluster, const Json& workload, const Json& strategy) {
+  return {{"cluster", cluster}, {"workload", workload}, {"strategy", strategy}, {"run", {{"fidelity", "analytic"}}}};
+}
+
+void set_measured_step(MeasuredRun& run, Seconds time) {
+  run.metric = Metric::step_time;
+  run.measured = time.value();
+}
+
+/// Executed FLOPs of a step as Narayanan et al. 2021 (SC21), equation 2, count them, full recomputation included: the
+/// rows of that source state TFLOP/s by this formula.
+Flops sc21_flops(double batch, double seq_len, double layers, double hidden, double vocab) {
+  return Flops(96 * batch * seq_len * layers * hidden * hidden *
+               (1 + seq_len / (6 * hidden) + vocab / (16 * layers * hidden)));
+}
+
+}  // namespace
+
+// GPUs are A100 on NVLink; the memory size is not stated, and does not decide a step's time. Several nodes are joined
+// by 800 Gb/s of InfiniBand each, taken as 4 x HDR.
+MeasuredRun megatron_a100_run(const CsvRow& row) {
+  const FrameworkDefaults& defaults = defaults_of("Megatron-DeepSpeed");
+  const long gpus = row.required_whole("gpus"), seq_len = row.required_whole("seq_len");
+  const std::optional<StatedNetwork> network =
+      gpus > kGpusPerServer ? std::optional(StatedNetwork{4, 200, "infiniband"}) : std::nullopt;
+  const Json cluster = cluster_of("a100-sxm-80gb", gpus, kGpusPerServer, network);
+  const Json model = megatron_gpt(row.required_whole("layers"), row.required_whole("hidden"),
+                                  row.required_whole("heads"), defaults.vocab, seq_len);
+  const Json workload{{"model", model},
+                      {"global_batch", row.required_whole("global_batch")},
+                      {"seq_len", seq_len},
+                      {"precision", defaults.precision}};
+  const Json strategy{{"framework", defaults.profile},
+                      {"tensor_parallel", row.required_whole("tensor_parallel")},
+                      {"pipeline_parallel", row.required_whole("pipeline_parallel")},
+                      {"data_parallel", row.required_whole("data_parallel")},
+                      {"micro_batch", row.required_whole("micro_batch")},
+                      {"recompute", defaults.recompute}};
+  const Seconds measured = row.required_number("measured_step_time_ms") * 1_ms;
+  if (cluster.is_null()) return refused(fmt::format("no node of the catalogue has {} such GPUs", gpus));
+  MeasuredRun run;
+  run.scenario = scenario_of(cluster, workload, strategy);
+  run.group = group_of(model.at("transformer").dump(), "", cluster, workload);
+  set_measured_step(run, measured);
+  return run;
+}
+
+// Selene: DGX A100 80 GB, every server with 8 HDR NICs, which is the catalogue's node as it is.
+MeasuredRun published_megatron_run(const CsvRow& row) {
+  const FrameworkDefaults& defaults = defaults_of("Megatron-LM (2021)");
+  const long gpus = row.required_whole("gpus"), seq_len = row.required_whole("seq_len");
+  const long layers = row.required_whole("layers"), hidden = row.required_whole("hidden");
+  const long vocab = row.required_whole("vocab"), batch = row.required_whole("global_batch");
+  const Json model = megatron_gpt(layers, hidden, row.required_whole("heads"), vocab, seq_len);
+  const Json cluster = cluster_of(row.text("gpu"), gpus, kGpusPerServer);
+  const Json workload{
+      {"model", model}, {"global_batch", batch}, {"seq_len", seq_len}, {"precision", defaults.precision}};
+  const std::string recompute = row.text("recompute");
+  Json strategy{{"framework", defaults.profile},
+                {"tensor_parallel", row.required_whole("tensor_parallel")},
+                {"pipeline_parallel", row.required_whole("pipeline_parallel")},
+                {"virtual_pipeline", row.whole("interleaved_stages").value_or(1)},
+                {"sequence_parallel", row.text("sequence_parallel") == "yes"},
+                {"recompute", recompute.empty() ? std::string(defaults.recompute) : recompute}};
+  const std::optional<long> micro_batch = row.whole("micro_batch");
+  if (micro_batch) strategy["micro_batch"] = *micro_batch;
+  const double value = row.required_number("value");
+  const std::string metric = row.text("metric");
+  if (cluster.is_null()) return refused(fmt::format("no node of the catalogue has GPUs {}", row.text("gpu")));
+  MeasuredRun run;
+  run.scenario = scenario_of(cluster, workload, strategy);
+  run.micro_batch_unstated = !micro_batch;
+  run.group = group_of(model.at("transformer").dump(), "", cluster, workload);
+  if (metric == "step_time_s") {
+    set_measured_step(run, Seconds(value));
+  } else if (metric == "hardware_tflops_per_gpu_recompute_counted") {
+    const auto real = [](long number) { return static_cast<double>(number); };
+    const Flops flops = sc21_flops(real(batch), real(seq_len), real(layers), real(hidden), real(vocab));
+    set_measured_step(run, flops / (value * real(gpus) * 1_TFLOPS));
+  } else {
+    row.fault("metric", fmt::format("found \"{}\"", metric),
+              "expected step_time_s or hardware_tflops_per_gpu_recompute_counted");
+  }
+  return run;
+}
+
+// Servers of the A100 rows have 1,600 Gb/s of RoCE, of the H100 rows most likely eight 400 Gb/s NICs: the table's
+// column says so itself, and one node's rows do not need it. `PURE` rows keep and reduce gradients in bf16, which no
+// profile says yet.
+MeasuredRun fsdp_run(const CsvRow& row) {
+  const FrameworkDefaults& defaults = defaults_of("pytorch-fsdp (Composer)");
+  const std::string gpu = row.text("gpu");
+  const bool roce = row.text("inter_node").find("RoCE") != std::string::npos;
+  const Json cluster = cluster_of(gpu, row.required_whole("gpus"), row.required_whole("gpus_per_node"),
+                                  roce ? std::optional(StatedNetwork{8, 200, "ethernet_rdma"}) : std::nullopt);
+  const long seq_len = row.required_whole("seq_len");
+  const Json model{{"id", "mpt"},
+                   {"family", "decoder"},
+                   {"transformer",
+                    {{"layers", row.required_whole("layers")},
+                     {"hidden", row.required_whole("hidden")},
+                     {"ffn_hidden", row.required_whole("ffn_hidden")},
+                     {"heads", row.required_whole("heads")},
+                     {"vocab", row.required_whole("vocab")},
+                     {"tied_embeddings", true},
+                     {"positions", "learned"},
+                     {"norm", "layer_norm"},
+                     {"max_positions", seq_len}}},
+                   {"default_seq_len", seq_len}};
+  const bool fp8 = row.text("precision").find("fp8") != std::string::npos;
+  const Json workload{{"model", model},
+                      {"global_batch", row.required_whole("global_batch")},
+                      {"seq_len", seq_len},
+                      {"precision", fp8 ? "fp8" : std::string(defaults.precision)}};
+  const std::string sharding = row.text("sharding");
+  // SHARD_GRAD_OP keeps parameters after the forward pass and shards gradients and states: ZeRO-2 (PyTorch
+  // fsdp/api.py).
+  if (sharding != "FULL_SHARD" && sharding != "SHARD_GRAD_OP")
+    row.fault("sharding", fmt::format("found \"{}\"", sharding), "expected FULL_SHARD or SHARD_GRAD_OP");
+  const Json strategy{{"framework", defaults.profile},
+                      {"sharding", sharding == "FULL_SHARD" ? "fsdp" : "zero-2"},
+                      {"micro_batch", row.required_whole("micro_batch")},
+                      {"recompute", row.text("activation_checkpointing") == "True" ? "full" : "none"}};
+  const double measured = row.required_number("measured_tokens_per_s_per_gpu");
+  if (cluster.is_null()) return refused(fmt::format("no node of the catalogue has GPUs {}", gpu));
+  MeasuredRun run;
+  run.scenario = scenario_of(cluster, workload, strategy);
+  run.group = group_of(row.text("model") + " " + row.text("seq_len"), gpu, cluster, workload);
+  run.metric = Metric::tokens_per_s_per_gpu;
+  run.measured = measured;
+  return run;
+}
+
+// SimuMax cuts the layers of known models so that they fit one server. Sequence parallelism goes with tensor
+// parallelism there. Its runs switch the overlap of gradients off, which no profile of this generation says yet.
+MeasuredRun cut_model_run(const CsvRow& row) {
+  struct Known {
+    std::string_view name, preset;
+  };
+  constexpr std::array kKnown{Known{"llama3_70b", "llama3-70b"}, Known{"llama3_405b", "llama3-405b"}};
+  const FrameworkDefaults& defaults = defaults_of("Megatron-LM (Megatron-Core)");
+  const std::string name = row.text("model");
+  std::string_view preset;
+  for (const Known& known : kKnown)
+    if (known.name == name) preset = known.preset;
+  const long tp = row.required_whole("tensor_parallel"), dp = row.required_whole("data_parallel");
+  const long micro_batch = row.required_whole("micro_batch"), micro_batches = row.required_whole("micro_batches");
+  const long layers = row.required_whole("layers"), seq_len = row.whole("seq_len").value_or(defaults.seq_len);
+  const Json cluster = cluster_of(row.text("gpu"), row.required_whole("gpus"), kGpusPerServer);
+  const Json strategy{{"framework", defaults.profile},
+                      {"tensor_parallel", tp},
+                      {"sequence_parallel", tp > 1},
+                      {"pipeline_parallel", row.required_whole("pipeline_parallel")},
+                      {"context_parallel", row.required_whole("context_parallel")},
+                      {"expert_parallel", row.required_whole("expert_parallel")},
+                      {"data_parallel", dp},
+                      {"micro_batch", micro_batch},
+                      {"recompute", defaults.recompute}};
+  const Seconds measured = row.required_number("measured_step_time_ms") * 1_ms;
+  const std::optional<double> memory = row.number("measured_peak_allocated_gib");
+  if (preset.empty())
+    return refused(name.find("deepseek") == 0 ? "multi-latent attention has no description yet"
+                                              : fmt::format("shape of {} is not known", name));
+  if (cluster.is_null()) return refused(fmt::format("no node of the catalogue has GPUs {}", row.text("gpu")));
+  Diagnostics diagnostics(name);
+  Json model = Model::fields().write(*find_model(preset, "", diagnostics));
+  model["transformer"]["layers"] = layers;
+  model.erase("published_parameters");
+  const Json workload{{"model", model},
+                      {"global_batch", dp * micro_batches * micro_batch},
+                      {"seq_len", seq_len},
+                      {"precision", defaults.precision}};
+  MeasuredRun run;
+  run.scenario = scenario_of(cluster, workload, strategy);
+  run.group = group_of(fmt::format("{} {} {}", name, layers, seq_len), row.text("gpu"), cluster, workload);
+  set_measured_step(run, measured);
+  if (memory) run.measured_memory = *memory * 1_GiB;
+  return run;
+}
+
+}  // namespace stepcast

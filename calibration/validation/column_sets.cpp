@@ -1,0 +1,86 @@
+#include "calibration/validation/column_sets.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "calibration/validation/adapters.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Columns that only this set has, and how its rows are read.
+struct ColumnSet {
+  std::string_view title;
+  std::vector<std::string_view> columns;
+  MeasuredRun (*adapt)(const CsvRow& row);
+};
+
+const std::vector<ColumnSet>& column_sets() {
+  static const std::vector<ColumnSet> kSets{
+      {"Megatron runs on A100",
+       {"gpus", "global_batch", "micro_batch", "hidden", "heads", "layers", "seq_len", "tensor_parallel",
+        "data_parallel", "pipeline_parallel", "measured_step_time_ms"},
+       megatron_a100_run},
+      {"published Megatron runs",
+       {"layers", "hidden", "heads", "vocab", "seq_len", "tensor_parallel", "pipeline_parallel", "interleaved_stages",
+        "gpus", "gpu", "global_batch", "micro_batch", "recompute", "sequence_parallel", "metric", "value"},
+       published_megatron_run},
+      {"FSDP runs",
+       {"model", "layers", "hidden", "ffn_hidden", "heads", "vocab", "seq_len", "gpu", "gpus_per_node", "gpus",
+        "precision", "sharding", "activation_checkpointing", "micro_batch", "global_batch",
+        "measured_tokens_per_s_per_gpu"},
+       fsdp_run},
+      {"runs of cut models on one node",
+       {"gpu", "gpus", "model", "layers", "tensor_parallel", "expert_parallel", "context_parallel", "pipeline_parallel",
+        "data_parallel", "micro_batches", "micro_batch", "seq_len", "measured_step_time_ms",
+        "measured_peak_allocated_gib"},
+       cut_model_run},
+  };
+  return kSets;
+}
+
+std::vector<std::string_view> missing_columns(const ColumnSet& set, const CsvTable& table) {
+  std::vector<std::string_view> out;
+  for (const std::string_view column : set.columns)
+    if (!table.column(column)) out.push_back(column);
+  return out;
+}
+
+/// The set that the header has every column of.
+const ColumnSet& recognise(const CsvTable& table) {
+  const ColumnSet* nearest = nullptr;
+  std::vector<std::string_view> nearest_lacks;
+  for (const ColumnSet& set : column_sets()) {
+    std::vector<std::string_view> lacks = missing_columns(set, table);
+    if (lacks.empty()) return set;
+    if (nearest == nullptr || lacks.size() < nearest_lacks.size()) {
+      nearest = &set;
+      nearest_lacks = std::move(lacks);
+    }
+  }
+  throw InputError({{table.file + ":1:1", "", "found the columns of no known set",
+                     fmt::format("{} would also need {}", nearest->title, fmt::join(nearest_lacks, ", "))}});
+}
+
+}  // namespace
+
+RunSet read_runs(const CsvTable& table, std::string name) {
+  const ColumnSet& set = recognise(table);
+  RunSet out{std::move(name), {}};
+  std::vector<Fault> faults;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const CsvRow row(table, i, faults);
+    MeasuredRun run = set.adapt(row);
+    run.line = row.line();
+    run.id = row.text("id");
+    if (run.id.empty()) run.id = fmt::format("line {}", run.line);
+    out.runs.push_back(std::move(run));
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+  return out;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fields/field_table.hpp"
+#include "fields/json_text.hpp"
+#include "units/quantity.hpp"
+
+namespace stepcast {
+
+/// What a row states about its run, and what is compared.
+enum class Metric { step_time, tokens_per_s_per_gpu };
+template <>
+struct EnumNames<Metric> {
+  static constexpr std::array names{"step_time_s", "tokens_per_s_per_gpu"};
+};
+
+/// A measured training run: the scenario that a user would write for it, and what was measured.
+struct MeasuredRun {
+  std::string id;
+  int line = 0;         ///< of the file it was read from
+  Json scenario;        ///< null when no scenario can say it
+  std::string refusal;  ///< why not
+  /// The source names no micro-batch, so the run had the one that was best for it (unstated.hpp).
+  bool micro_batch_unstated = false;
+  std::string group;  ///< equal for runs that differ in their mapping only
+  Metric metric = Metric::step_time;
+  double measured = 0;                   ///< in the unit of the metric's name
+  std::optional<Bytes> measured_memory;  ///< peak of the framework's allocator on one device
+};
+
+/// Measured runs of one file.
+struct RunSet {
+  std::string name;
+  std::vector<MeasuredRun> runs;
+};
+
+}  // namespace stepcast

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "calibration/validation/measured_run.hpp"
+#include "hardware-catalog/catalog.hpp"
+#include "report/prediction.hpp"
+
+namespace stepcast {
+
+/// What Stepcast says about a measured run, or why it says nothing.
+struct PredictedRun {
+  MeasuredRun run;
+  std::optional<double> predicted;                    ///< in the unit of the run's metric
+  std::optional<Bytes> memory;                        ///< peak as the framework's allocator counts it
+  std::vector<std::pair<std::string, double>> parts;  ///< shares of the step (0–1), largest first
+  std::string reason;                                 ///< when there is no prediction
+
+  [[nodiscard]] bool covered() const { return predicted.has_value(); }
+  /// Predicted over measured time of the step, whichever way round the metric is.
+  [[nodiscard]] double time_ratio() const;
+  [[nodiscard]] double error() const;  ///< |predicted / measured − 1| of the metric
+};
+
+/// Predicts a run in closed form, by the path that a scenario file takes. A scenario that is refused is a reason, not
+/// an error.
+PredictedRun predict_run(MeasuredRun run, const Catalog& catalog);
+
+/// Folder of the catalogue entries that measured runs need beside the shipped ones: parts of servers.
+std::filesystem::path run_catalog_directory();
+
+}  // namespace stepcast
