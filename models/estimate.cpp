@@ -159,7 +159,9 @@ class Estimator {
       }
       if (!units.empty()) {
         if (plan_.overlap) {
-          busy_until = overlapped_reduction(units, stage_end, compute_end);
+          const Seconds earlier = plan_.every_micro_batch ? slowed_by_earlier_reductions(units) : Seconds(0);
+          busy_until = overlapped_reduction(units, stage_end + earlier, compute_end);
+          if (plan_.every_micro_batch) busy_until = std::max(busy_until, end_of_every_reduction(units));
         } else {
           busy_until = stage_end;
           for (const SyncUnit& unit : units) busy_until += unit.reduce_alone * reductions();
@@ -220,6 +222,24 @@ class Estimator {
     }
     compute_end = now;
     return busy;
+  }
+
+  /// The reductions of all micro-batches but the last slow down the passes that they run beside.
+  Seconds slowed_by_earlier_reductions(const std::vector<SyncUnit>& units) const {
+    Seconds flow;
+    Seconds work;
+    for (const SyncUnit& unit : units) {
+      flow += unit.reduce_flow;
+      work += unit.forward + unit.backward;
+    }
+    return (micro_batches_ - 1) * slowed_by(flow, work);
+  }
+
+  /// One after another from the first gradients of the first micro-batch on.
+  Seconds end_of_every_reduction(const std::vector<SyncUnit>& units) const {
+    Seconds end = units.front().backward;
+    for (const SyncUnit& unit : units) end += unit.forward + unit.reduce_alone * micro_batches_;
+    return end;
   }
 
   /// What flows for `flow` beside `work` add to it: while they run, the computation goes at 1 − slow-down.

@@ -5,11 +5,11 @@
 #include <cstdint>
 
 #include "fields/field_table.hpp"
+#include "fields/streamed_file.hpp"
 #include "models/power/power.hpp"
 #include "report/device_intervals.hpp"
 #include "report/power_over_time.hpp"
 #include "report/segment_time.hpp"
-#include "fields/streamed_file.hpp"
 
 namespace stepcast {
 
