@@ -1,0 +1,71 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "tests/e2e/process.hpp"
+
+namespace stepcast {
+namespace {
+
+using testing::HasSubstr;
+
+std::string shipped_csv(const std::string& name) { return STEPCAST_SOURCE_DIR "/calibration/data/" + name + ".csv"; }
+
+TEST(Validate, ScoresEveryShippedSetUnderTheNamesThatScriptsRelyOn) {
+  const auto start = std::chrono::steady_clock::now();
+  const Finished run = stepcast_run({"validate", "--json"});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(3));
+  ASSERT_EQ(run.code, 0) << run.err;
+  const Json sets = run.json()["sets"];
+  ASSERT_EQ(sets.size(), 5u);
+  for (const Json& set : sets) {
+    for (const char* key :
+         {"name", "rows", "covered", "mape_pct", "median_ape_pct", "p90_ape_pct", "max_ape_pct", "bias_pct",
+          "kendall_tau", "kendall_tau_within", "memory_mape_pct", "memory_max_ape_pct", "regret"})
+      EXPECT_TRUE(set.contains(key)) << set["name"] << " " << key;
+    int not_covered = 0;
+    for (const Json& reason : set["not_covered"]) not_covered += reason["rows"].get<int>();
+    EXPECT_EQ(set["covered"].get<int>() + not_covered, set["rows"].get<int>()) << set["name"];
+    EXPECT_GT(set["mape_pct"], 0) << set["name"];
+    EXPECT_GT(set["kendall_tau"], 0.5) << set["name"];
+    EXPECT_LE(set["worst"].size(), 10u) << set["name"];
+    EXPECT_EQ(set["worst"][0]["error_pct"], set["max_ape_pct"]) << set["name"];
+  }
+}
+
+TEST(Validate, PrintsATableWithTheWorstRows) {
+  const Finished run = stepcast_run({"validate", "--set", "b200-single-node"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("b200-single-node"));
+  EXPECT_THAT(run.out, HasSubstr("not covered"));
+  EXPECT_THAT(run.out, HasSubstr("worst rows"));
+  EXPECT_THAT(run.out, HasSubstr("peak memory"));
+}
+
+TEST(Validate, ScoresAFileAsItScoresTheSet) {
+  const Json of_set = stepcast_run({"validate", "--set", "megatron-published", "--json"}).json();
+  const Json of_file = stepcast_run({"validate", "--file", shipped_csv("megatron-published"), "--json"}).json();
+  EXPECT_EQ(of_set, of_file);
+}
+
+TEST(Validate, GivesTheSameBytesTwice) {
+  const std::vector<std::string> arguments{"validate", "--json"};
+  EXPECT_EQ(stepcast_run(arguments).out, stepcast_run(arguments).out);
+}
+
+TEST(Validate, RefusesWhatItCannotRead) {
+  const Finished unknown = stepcast_run({"validate", "--set", "fsdp-run"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean \"fsdp-runs\"?"));
+  const ScratchFolder folder;
+  const std::string file = (folder / "mine.csv").string();
+  std::ofstream(file) << "gpus,speed\n8,\"fast\n";
+  const Finished broken = stepcast_run({"validate", "--file", file});
+  EXPECT_EQ(broken.code, 2);
+  EXPECT_THAT(broken.err, HasSubstr("mine.csv:2:3: found a quoted field that does not end"));
+  EXPECT_EQ(stepcast_run({"validate", "--file", (folder / "none.csv").string()}).code, 2);
+}
+
+}  // namespace
+}  // namespace stepcast

@@ -1,0 +1,265 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "calibration/validation/column_sets.hpp"
+#include "calibration/validation/data_sets.hpp"
+#include "calibration/validation/machines.hpp"
+#include "calibration/validation/score.hpp"
+#include "calibration/validation/statistics.hpp"
+#include "calibration/validation/unstated.hpp"
+#include "calibration/validation/validation_report.hpp"
+
+namespace stepcast {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> texts(const std::vector<CsvField>& fields) {
+  std::vector<std::string> out;
+  for (const CsvField& field : fields) out.push_back(field.text);
+  return out;
+}
+
+/// Faults of an action that must have some, one a line.
+template <class Action>
+std::string faults_of(Action action) {
+  try {
+    action();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no fault";
+}
+
+TEST(CsvTable, ReadsWhatRfc4180Allows) {
+  const CsvTable table = parse_csv("\xEF\xBB\xBFid,note\r\n1,\"a, \"\"b\"\"\nc\"\r\n\r\n2,\n3,last", "t.csv");
+  EXPECT_THAT(texts(table.header), ElementsAre("id", "note"));
+  ASSERT_EQ(table.rows.size(), 3u);
+  EXPECT_THAT(texts(table.rows[0]), ElementsAre("1", "a, \"b\"\nc"));
+  EXPECT_THAT(texts(table.rows[1]), ElementsAre("2", ""));
+  EXPECT_THAT(texts(table.rows[2]), ElementsAre("3", "last"));
+  // The quoted line break counts for the places behind it.
+  EXPECT_EQ(table.rows[2][1].line, 6);
+  EXPECT_EQ(table.rows[2][1].column, 3);
+}
+
+TEST(CsvTable, NamesThePlaceOfEveryFault) {
+  const std::string faults = faults_of([] { parse_csv("a,b\n1,\"x\"y\n1,2,3\n4,5\"6\n7,\"8", "t.csv"); });
+  EXPECT_THAT(faults, HasSubstr("t.csv:2:6: found text behind a closing quote"));
+  EXPECT_THAT(faults, HasSubstr("t.csv:3:5: found 3 fields, expected 2"));
+  EXPECT_THAT(faults, HasSubstr("t.csv:4:4: found a quote inside a field"));
+  EXPECT_THAT(faults, HasSubstr("t.csv:5:3: found a quoted field that does not end"));
+}
+
+TEST(CsvTable, WantsAHeaderOfDifferentNames) {
+  EXPECT_THAT(faults_of([] { parse_csv("", "t.csv"); }), HasSubstr("t.csv:1:1: found no header"));
+  EXPECT_THAT(faults_of([] { parse_csv("a,b,a\n", "t.csv"); }), HasSubstr("t.csv:1:5: column \"a\" is there twice"));
+  EXPECT_THAT(faults_of([] { read_csv("no/such.csv"); }), HasSubstr("no/such.csv: cannot be read"));
+}
+
+TEST(CsvRow, ReadsPositiveNumbersAndTellsBlankFromWrong) {
+  const CsvTable table = parse_csv("a,b,c,d,e\n1.5e3,,x,-2,2.5\n", "t.csv");
+  std::vector<Fault> faults;
+  const CsvRow row(table, 0, faults);
+  EXPECT_EQ(row.number("a"), 1500);
+  EXPECT_EQ(row.whole("a"), 1500);
+  EXPECT_EQ(row.number("b"), std::nullopt);
+  EXPECT_EQ(row.number("absent"), std::nullopt);
+  EXPECT_TRUE(faults.empty());
+  EXPECT_EQ(row.number("c"), std::nullopt);
+  EXPECT_EQ(row.number("d"), std::nullopt);
+  EXPECT_EQ(row.whole("e"), std::nullopt);
+  EXPECT_EQ(row.required_whole("b"), 1);
+  ASSERT_EQ(faults.size(), 4u);
+  EXPECT_EQ(faults[0].text(), "t.csv:2:8: c: found \"x\", expected a number above 0");
+  EXPECT_THAT(faults[3].text(), HasSubstr("t.csv:2:7: b: found nothing"));
+}
+
+TEST(KendallTau, IsWhatHandsCount) {
+  // Ranks 1 2 3 4 against 1 3 2 4: five of six pairs agree, one does not.
+  EXPECT_DOUBLE_EQ(*kendall_tau({1, 2, 3, 4}, {1, 3, 2, 4}), 4.0 / 6);
+  EXPECT_DOUBLE_EQ(*kendall_tau({1, 2, 3}, {6, 5, 4}), -1);
+  // One tie among the predictions: 3 of 3 measured pairs differ, 2 of 3 predicted ones, both agree.
+  EXPECT_DOUBLE_EQ(*kendall_tau({1, 1, 2}, {1, 2, 3}), 2 / std::sqrt(6.0));
+  EXPECT_EQ(kendall_tau({1, 1}, {1, 2}), std::nullopt);
+  EXPECT_EQ(kendall_tau({}, {}), std::nullopt);
+}
+
+TEST(Statistics, AreWhatHandsCount) {
+  EXPECT_NEAR(absolute_error(110, 100), 0.1, 1e-12);
+  EXPECT_NEAR(absolute_error(80, 100), 0.2, 1e-12);
+  EXPECT_DOUBLE_EQ(*quantile({4, 1, 3, 2}, 0.5), 2.5);
+  EXPECT_DOUBLE_EQ(*quantile({0, 10}, 0.9), 9);
+  EXPECT_DOUBLE_EQ(*quantile({7}, 0.9), 7);
+  EXPECT_DOUBLE_EQ(*geometric_mean({0.5, 2}), 1);
+  EXPECT_EQ(mean({}), std::nullopt);
+  EXPECT_EQ(quantile({}, 0.5), std::nullopt);
+}
+
+PredictedRun outcome(double predicted, double measured, const std::string& group, Metric metric = Metric::step_time) {
+  PredictedRun out;
+  out.predicted = predicted;
+  out.run.metric = metric;
+  out.run.measured = measured;
+  out.run.group = group;
+  return out;
+}
+
+TEST(Score, CountsErrorsOfCoveredRowsAndReasonsOfTheOthers) {
+  PredictedRun refused;
+  refused.reason = "no such thing";
+  const SetScore set = score("set", {outcome(1.1, 1, "g"), outcome(1.6, 2, "g"), refused, outcome(3, 3, "g")});
+  EXPECT_EQ(set.rows, 4u);
+  EXPECT_EQ(set.covered, 3u);
+  EXPECT_EQ(set.reasons.at("no such thing"), 1);
+  EXPECT_NEAR(*set.mape, 10, 1e-9);
+  EXPECT_NEAR(*set.median, 10, 1e-9);
+  EXPECT_NEAR(*set.max, 20, 1e-9);
+  EXPECT_NEAR(*set.bias, 100 * (std::cbrt(1.1 * 0.8) - 1), 1e-9);
+  EXPECT_DOUBLE_EQ(*set.kendall_tau, 1);
+  EXPECT_EQ(set.kendall_tau_within, std::nullopt);  // three rows are no group
+  EXPECT_EQ(set.memory_mape, std::nullopt);
+  EXPECT_DOUBLE_EQ(*set.worst.front().predicted, 1.6);
+}
+
+TEST(Score, RanksWithinGroupsOfFourAndCountsBiasInTime) {
+  std::vector<PredictedRun> runs;
+  for (const double x : {1.0, 2.0, 3.0, 4.0}) {
+    runs.push_back(outcome(x, x, "right", Metric::tokens_per_s_per_gpu));
+    runs.push_back(outcome(2 * x, 10 - x, "wrong way", Metric::tokens_per_s_per_gpu));
+  }
+  EXPECT_DOUBLE_EQ(*score("set", runs).kendall_tau_within, 0);
+  // Twice the rate is half the time.
+  const SetScore fast = score("set", {outcome(2, 1, "g", Metric::tokens_per_s_per_gpu)});
+  EXPECT_NEAR(*fast.bias, -50, 1e-9);
+  EXPECT_NEAR(*fast.mape, 100, 1e-9);
+}
+
+TEST(Score, OfNothingIsNothing) {
+  const Json report = validation_json({score("empty", {})});
+  EXPECT_EQ(report["sets"][0]["rows"], 0);
+  for (const char* key : {"mape_pct", "median_ape_pct", "p90_ape_pct", "max_ape_pct", "bias_pct", "kendall_tau",
+                          "kendall_tau_within", "memory_mape_pct", "memory_max_ape_pct", "regret"})
+    EXPECT_TRUE(report["sets"][0][key].is_null()) << key;
+}
+
+RunSet shipped_set(const std::string& name) { return read_runs(read_csv(run_set_file(name)), name); }
+
+MeasuredRun run_of(const RunSet& set, const std::string& id) {
+  for (const MeasuredRun& run : set.runs)
+    if (run.id == id) return run;
+  throw std::out_of_range(id);
+}
+
+TEST(ColumnSets, MegatronRunsAreGptWithEverythingRecomputed) {
+  const RunSet set = shipped_set("megatron-a100-single-node");
+  EXPECT_EQ(set.runs.size(), 720u);
+  const MeasuredRun run = run_of(set, "single-0001");  // 8 GPUs, hidden 1024, TP 2, DP 2, PP 2
+  EXPECT_EQ(run.scenario["cluster"], Json::parse(R"({"node": "dgx-a100-80gb", "nodes": 1})"));
+  EXPECT_EQ(run.scenario["workload"]["global_batch"], 32);
+  EXPECT_EQ(run.scenario["workload"]["precision"], "fp16");
+  EXPECT_EQ(run.scenario["workload"]["model"]["transformer"]["ffn_hidden"], 4096);
+  EXPECT_EQ(run.scenario["workload"]["model"]["transformer"]["vocab"], 51200);
+  EXPECT_EQ(run.scenario["strategy"]["framework"], "megatron-deepspeed");
+  EXPECT_EQ(run.scenario["strategy"]["recompute"], "full");
+  EXPECT_DOUBLE_EQ(run.measured, 0.219732754);
+  EXPECT_EQ(run_of(set, "single-0000").scenario["cluster"]["node"], "dgx-a100-80gb-2-of-8");
+  const MeasuredRun large = run_of(shipped_set("megatron-a100-multi-node"), "multi-0000");
+  EXPECT_EQ(large.scenario["cluster"]["nodes"], 8);
+  EXPECT_EQ(large.scenario["cluster"]["fabric"]["nics_per_node"], 4);
+}
+
+TEST(ColumnSets, PublishedTflopsBecomeStepTimesByTheFormulaOfTheirSource) {
+  const RunSet set = shipped_set("megatron-published");
+  const MeasuredRun run = run_of(set, "sc21-145.6b");
+  const double b = 2304, s = 2048, l = 80, h = 12288, v = 51200;
+  const double flops = 96 * b * s * l * h * h * (1 + s / (6 * h) + v / (16 * l * h));
+  EXPECT_NEAR(run.measured, flops / (148e12 * 1536), 1e-9);
+  EXPECT_EQ(run.scenario["strategy"]["virtual_pipeline"], 2);
+  const MeasuredRun timed = run_of(set, "seqpar-22b-selective");
+  EXPECT_DOUBLE_EQ(timed.measured, 1.1);
+  EXPECT_EQ(timed.scenario["strategy"]["sequence_parallel"], true);
+  EXPECT_EQ(timed.scenario["strategy"]["recompute"], "selective");
+}
+
+TEST(ColumnSets, FsdpRunsKeepTheirRate) {
+  const MeasuredRun run = run_of(shipped_set("fsdp-runs"), "llmf-002");
+  EXPECT_EQ(run.metric, Metric::tokens_per_s_per_gpu);
+  EXPECT_DOUBLE_EQ(run.measured, 1058);
+  EXPECT_EQ(run.scenario["cluster"], Json::parse(R"({"node": "dgx-h100", "nodes": 16})"));
+  EXPECT_EQ(run.scenario["strategy"]["sharding"], "fsdp");
+  EXPECT_EQ(run.scenario["strategy"]["recompute"], "full");
+}
+
+TEST(ColumnSets, CutModelsHaveThePresetsShapeWithFewerLayers) {
+  const RunSet set = shipped_set("b200-single-node");
+  const MeasuredRun run = run_of(set, "llama3_70b_l12_tp1_pp2_dp4_mbc4_cef");
+  EXPECT_EQ(run.scenario["workload"]["model"]["transformer"]["layers"], 12);
+  EXPECT_EQ(run.scenario["workload"]["model"]["transformer"]["hidden"], 8192);
+  EXPECT_EQ(run.scenario["workload"]["global_batch"], 16);
+  EXPECT_EQ(run.scenario["workload"]["seq_len"], 4096);
+  EXPECT_DOUBLE_EQ(run.measured_memory->in(1_GiB), 66.55);
+  const MeasuredRun refused = run_of(set, "deepseekv2_tp1_ep4_pp2_dp4_l4_mbc4_cef");
+  EXPECT_TRUE(refused.scenario.is_null());
+  EXPECT_THAT(refused.refusal, HasSubstr("multi-latent attention"));
+}
+
+TEST(ColumnSets, UnknownHeadersAndBadFiguresAreFaults) {
+  EXPECT_THAT(faults_of([] { read_runs(parse_csv("a,b\n1,2\n", "t.csv"), "t"); }),
+              HasSubstr("t.csv:1:1: found the columns of no known set"));
+  const std::string header =
+      "gpus,global_batch,micro_batch,hidden,heads,layers,seq_len,tensor_parallel,data_parallel,pipeline_parallel,"
+      "measured_step_time_ms\n";
+  const std::string faults =
+      faults_of([&] { read_runs(parse_csv(header + "8,16,8,ten,16,24,1024,1,1,2,-3\n", "t.csv"), "t"); });
+  EXPECT_THAT(faults, HasSubstr("t.csv:2:8: hidden: found \"ten\""));
+  EXPECT_THAT(faults, HasSubstr("t.csv:2:29: measured_step_time_ms: found \"-3\""));
+  // Three GPUs are no node that the catalogue has: a reason, not a fault.
+  const RunSet odd = read_runs(parse_csv(header + "3,6,1,1024,16,24,1024,1,3,1,100\n", "t.csv"), "t");
+  EXPECT_THAT(odd.runs.front().refusal, HasSubstr("3 such GPUs"));
+}
+
+TEST(Machines, StandForServersByTheirGpus) {
+  EXPECT_EQ(cluster_of("h100-sxm-80gb", 64, 8), Json::parse(R"({"node": "dgx-h100", "nodes": 8})"));
+  EXPECT_TRUE(cluster_of("h100-sxm-80gb", 12, 8).is_null());
+  EXPECT_TRUE(cluster_of("abacus", 8, 8).is_null());
+}
+
+TEST(Unstated, AMicroBatchThatNobodyNamedDividesTheBatchAndFits) {
+  const Catalog catalog = Catalog::standard({run_catalog_directory()});
+  MeasuredRun run = run_of(shipped_set("megatron-published"), "sc21-1.7b");
+  run.scenario["strategy"].erase("micro_batch");
+  run.micro_batch_unstated = true;
+  const PredictedRun predicted = predict_run(run, catalog);
+  ASSERT_TRUE(predicted.covered()) << predicted.reason;
+  const int chosen = predicted.run.scenario["strategy"]["micro_batch"];
+  EXPECT_EQ(16 % chosen, 0);
+  MeasuredRun at_one = run;
+  at_one.micro_batch_unstated = false;
+  at_one.scenario["strategy"]["micro_batch"] = 1;
+  EXPECT_LE(*predicted.predicted, *predict_run(at_one, catalog).predicted);
+}
+
+TEST(PredictRun, GivesAReasonForAScenarioThatIsRefused) {
+  const Catalog catalog = Catalog::standard({run_catalog_directory()});
+  MeasuredRun run = run_of(shipped_set("megatron-published"), "sc21-1.7b");
+  run.scenario["strategy"]["tensor_parallel"] = 7;
+  const PredictedRun predicted = predict_run(run, catalog);
+  EXPECT_FALSE(predicted.covered());
+  EXPECT_THAT(predicted.reason, HasSubstr("/strategy/"));
+}
+
+TEST(PredictRun, SharesOfTheStepAddUp) {
+  const Catalog catalog = Catalog::standard({run_catalog_directory()});
+  for (MeasuredRun& run : shipped_set("megatron-a100-multi-node").runs) {
+    const PredictedRun predicted = predict_run(run, catalog);
+    ASSERT_TRUE(predicted.covered()) << run.id << ": " << predicted.reason;
+    double sum = 0;
+    for (const auto& [name, share] : predicted.parts) sum += share;
+    EXPECT_NEAR(sum, 1, 1e-9) << run.id;
+  }
+}
+
+}  // namespace
+}  // namespace stepcast
