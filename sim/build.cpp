@@ -33,7 +33,8 @@ class Builder {
         programs_(std::make_shared<ProgramCache>(job, options.granularity)),
         network_(job, graph_),
         stages_(job.scenario->degrees.pp),
-        micro_batches_(static_cast<int>(job.scenario->degrees.micro_batches)) {
+        micro_batches_(static_cast<int>(job.scenario->degrees.micro_batches)),
+        most_operations_(options.most_operations) {
     graph_.keep(programs_);
   }
 
@@ -375,7 +376,16 @@ class Builder {
       const bool reduces = !state_[stage].units.empty() && completes_gradients(slot.phase) &&
                            (plan_.every_micro_batch || last_of_chunk[slot.chunk] == i);
       emit_slot(stage, slot.chunk * stages_ + stage, slot, reduces);
+      check_size();
     }
+  }
+
+  void check_size() const {
+    if (graph_.operations().size() <= most_operations_) return;
+    throw InputError({{"", "/workload/global_batch",
+                       fmt::format("{} micro-batches make a step graph of more than {} operations", micro_batches_,
+                                   most_operations_),
+                       "a larger micro_batch, a smaller global_batch, or run.fidelity \"analytic\""}});
   }
 
   static bool completes_gradients(Phase phase) { return phase == Phase::backward || phase == Phase::backward_weight; }
@@ -418,6 +428,7 @@ class Builder {
   FoldedNetwork network_;
   int stages_;
   int micro_batches_;
+  std::size_t most_operations_;
   std::vector<StageState> state_;
   std::vector<int> forward_done_, backward_done_;  ///< by slot: what the next chunk waits for
   std::vector<Awaited> awaited_;

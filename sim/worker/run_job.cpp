@@ -39,6 +39,9 @@ Reply run_job(const Request& request) {
     reply.prediction = predicted(request);
   } catch (const InputError& error) {
     reply.faults = error.faults();
+    // What lies deeper than the reader does not know the file.
+    for (Fault& fault : reply.faults)
+      if (fault.file.empty()) fault.file = request.file;
   } catch (const std::exception& error) {
     reply.error = error.what();
     if (reply.error.empty()) reply.error = "an error without a text";

@@ -395,6 +395,19 @@ TEST(ScenarioFuzz, ScrambledTextsAreRefusedOrForecast) {
   }
 }
 
+// The number of passes is checked with the scenario; how many operations a pass has is known when it is built.
+TEST(ScenarioFuzz, GraphsBeyondTheLimitAreRefused) {
+  const Scenario scenario =
+      load_scenario(std::filesystem::path(STEPCAST_SOURCE_DIR) / "scenarios/gpt3-175b-a100-1024.json", {}, catalog());
+  const Job job = lower(scenario);
+  try {
+    build_step_graph(job, {.granularity = Granularity::operation, .most_operations = 10'000});
+    ADD_FAILURE() << "built";
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.faults().at(0).pointer, "/workload/global_batch");
+  }
+}
+
 // Whatever a legal scenario is, written out with its defaults it is the same one.
 TEST(ScenarioFuzz, SpeltOutScenariosForecastTheSame) {
   Mutator mutator(4);
