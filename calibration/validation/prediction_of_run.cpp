@@ -6,7 +6,6 @@
 #include "calibration/validation/statistics.hpp"
 #include "calibration/validation/unstated.hpp"
 #include "fields/data_directory.hpp"
-#include "models/estimate.hpp"
 #include "models/memory/memory.hpp"
 #include "models/scenario/scenario.hpp"
 #include "report/predict.hpp"
@@ -34,8 +33,9 @@ double figure_of(const Prediction& prediction, Metric metric) {
 }
 
 /// What the allocator of the framework sees: everything but what libraries take beside it.
-Bytes allocated_memory(const Job& job, const MemoryReport& memory) {
-  return memory.stages[static_cast<std::size_t>(memory.worst_stage)].total() - library_memory(job);
+Bytes allocated_memory(const MeasuredRun& run, const MemoryReport& memory, const Catalog& catalog) {
+  const Scenario scenario = resolve(run.scenario, run.id, {}, catalog);
+  return memory.stages[static_cast<std::size_t>(memory.worst_stage)].total() - library_memory(lower(scenario));
 }
 
 }  // namespace
@@ -47,24 +47,32 @@ double PredictedRun::time_ratio() const {
 
 double PredictedRun::error() const { return absolute_error(*predicted, run.measured); }
 
-PredictedRun predict_run(MeasuredRun run, const Catalog& catalog) {
+PredictedRun predicted_run(MeasuredRun run, const Prediction& prediction, const Catalog& catalog) {
   PredictedRun out;
-  out.reason = run.refusal;
-  try {
-    if (!run.scenario.is_null()) {
-      if (run.micro_batch_unstated) settle_micro_batch(run, catalog);
-      const Scenario scenario = resolve(run.scenario, run.id, {}, catalog);
-      const Job job = lower(scenario);
-      const Prediction prediction = predict(job, estimate(job), Fidelity::analytic, catalog, MemoryAdvice::none);
-      out.predicted = figure_of(prediction, run.metric);
-      out.memory = allocated_memory(job, prediction.memory);
-      out.parts = parts_of(prediction);
-    }
-  } catch (const InputError& error) {
-    out.reason = error.faults().front().pointer + ": " + error.faults().front().message;
-  }
+  out.predicted = figure_of(prediction, run.metric);
+  if (run.measured_memory) out.memory = allocated_memory(run, prediction.memory, catalog);
+  out.parts = parts_of(prediction);
   out.run = std::move(run);
   return out;
+}
+
+PredictedRun unpredicted_run(MeasuredRun run, const std::vector<Fault>& faults) {
+  PredictedRun out;
+  out.reason = faults.empty() ? run.refusal : faults.front().pointer + ": " + faults.front().message;
+  out.run = std::move(run);
+  return out;
+}
+
+PredictedRun predict_run(MeasuredRun run, const Catalog& catalog) {
+  if (run.scenario.is_null()) return unpredicted_run(std::move(run), {});
+  try {
+    if (run.micro_batch_unstated) settle_micro_batch(run, catalog);
+    const Scenario scenario = resolve(run.scenario, run.id, {}, catalog);
+    const Prediction prediction = predict_analytic(scenario, catalog, MemoryAdvice::none);
+    return predicted_run(std::move(run), prediction, catalog);
+  } catch (const InputError& error) {
+    return unpredicted_run(std::move(run), error.faults());
+  }
 }
 
 std::filesystem::path run_catalog_directory() { return data_directory("calibration/data/catalog"); }

@@ -29,6 +29,11 @@ struct PredictedRun {
 /// an error.
 PredictedRun predict_run(MeasuredRun run, const Catalog& catalog);
 
+/// The same from a prediction that was made elsewhere (by simulation) of this run's scenario.
+PredictedRun predicted_run(MeasuredRun run, const Prediction& prediction, const Catalog& catalog);
+/// A run without a prediction, with the faults why; none: its own refusal.
+PredictedRun unpredicted_run(MeasuredRun run, const std::vector<Fault>& faults);
+
 /// Folder of the catalogue entries that measured runs need beside the shipped ones: parts of servers.
 std::filesystem::path run_catalog_directory();
 

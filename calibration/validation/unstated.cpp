@@ -38,13 +38,11 @@ void settle_micro_batch(MeasuredRun& run, const Catalog& catalog) {
   const std::string file = run.id;
   Json best = run.scenario;
   best["strategy"]["micro_batch"] = 1;
-  const Degrees degrees = resolve(best, file, {}, catalog).degrees;
-  const long share = degrees.micro_batches;  // samples of one replica, at one a micro-batch
   std::optional<Seconds> fastest;
-  for (int size = 1; size <= kLargestMicroBatch && share % size == 0; size *= 2) {
+  for (int size = 1; size <= kLargestMicroBatch; size *= 2) {
     Json candidate = best;
     candidate["strategy"]["micro_batch"] = size;
-    // A legal micro-batch of 1 can be illegal at 2: an interleaved schedule wants micro-batches in multiples of stages.
+    // What does not divide a replica's share is refused, and so is what leaves an interleaved schedule too few.
     try {
       const Scenario scenario = resolve(candidate, file, {}, catalog);
       const Job job = lower(scenario);

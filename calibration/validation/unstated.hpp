@@ -22,7 +22,8 @@ const FrameworkDefaults& defaults_of(std::string_view framework);
 
 /// Gives a run whose source names no micro-batch the one that the closed form finds fastest among the powers of two
 /// that divide a replica's share and fit memory: published runs were tuned (Narayanan et al. 2021, section 3.3, choose
-/// theirs so). A run of which nothing fits keeps 1. Throws InputError when the scenario is faulty.
+/// theirs so). A run of which nothing fits keeps 1, and so does a
+/// scenario that is refused anyway: whoever predicts it says why.
 void settle_micro_batch(MeasuredRun& run, const Catalog& catalog);
 
 }  // namespace stepcast

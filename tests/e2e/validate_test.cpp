@@ -49,6 +49,15 @@ TEST(Validate, ScoresAFileAsItScoresTheSet) {
   EXPECT_EQ(of_set, of_file);
 }
 
+TEST(Validate, SimulatedAndInClosedFormAreAboutAsFarOff) {
+  const std::vector<std::string> arguments{"validate", "--set", "megatron-published", "--json"};
+  std::vector<std::string> simulated = arguments;
+  simulated.insert(simulated.end(), {"--fidelity", "simulated", "--jobs", "2"});
+  const Json closed = stepcast_run(arguments).json()["sets"][0], engine = stepcast_run(simulated).json()["sets"][0];
+  EXPECT_EQ(engine["covered"], closed["covered"]);
+  EXPECT_NEAR(engine["mape_pct"].get<double>(), closed["mape_pct"].get<double>(), 3);
+}
+
 TEST(Validate, GivesTheSameBytesTwice) {
   const std::vector<std::string> arguments{"validate", "--json"};
   EXPECT_EQ(stepcast_run(arguments).out, stepcast_run(arguments).out);
