@@ -9,6 +9,7 @@ constexpr double kMostNodes = 1e6;
 constexpr double kMostRanks = 1e8;
 constexpr double kMostSamples = 1e18;
 constexpr double kMostBatch = 1e9;
+constexpr double kSlowestNicGbps = 1e-3;  // 1 Mb/s; at 1e-300 the cost of a run is infinite
 
 }  // namespace
 
@@ -22,7 +23,7 @@ const FieldTable<FabricSpec>& FabricSpec::fields() {
         .field("nics_per_node", &FabricSpec::nics_per_node,
                "NICs that carry training traffic; default: the node's training NICs", {.min = 1, .max = 256})
         .field("nic_bandwidth_Gbps", &FabricSpec::nic_bandwidth, "Rate of each NIC and direction; default: the node's",
-               {.min = 0, .max = 1e5, .above_min = true})
+               {.min = kSlowestNicGbps, .max = 1e5})
         .field("network", &FabricSpec::network, "Kind of network; default: that of the node's NICs");
     return t;
   }();
