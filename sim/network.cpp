@@ -54,16 +54,18 @@ PathId FoldedNetwork::path(std::vector<LinkId> links, double weight, BytesPerSec
 }
 
 std::vector<Flow> FoldedNetwork::collective(int stage, const CollectiveCost& cost) {
-  const Interconnect& net = job_.interconnect;
   const Port& port = ports_[stage];
   std::vector<Flow> flows;
+  // What a collective does not reach of a link's rate is lost to protocol and to ranks that share it, not left to
+  // others: its bytes occupy the link for as long as they take.
   if (cost.native_bytes > Bytes(0))
-    flows.push_back({path({port.native_out, port.native_in}, 1, net.native * cost.native_cap), cost.native_bytes});
+    flows.push_back(
+        {path({port.native_out, port.native_in}, 1, BytesPerSecond(0)), cost.native_bytes / cost.native_cap});
   if (cost.network_bytes > Bytes(0)) {
     const NodeLinks& node = nodes_[job_.placement.node[stage]];
-    const BytesPerSecond cap = network_rate(job_.interconnect, ranks_) * cost.network_cap;
-    flows.push_back({path({port.nic_out, node.nic_out, node.up, node.down, node.nic_in, port.nic_in}, ranks_, cap),
-                     cost.network_bytes * ranks_});
+    flows.push_back(
+        {path({port.nic_out, node.nic_out, node.up, node.down, node.nic_in, port.nic_in}, ranks_, BytesPerSecond(0)),
+         cost.network_bytes * (ranks_ / cost.network_cap)});
   }
   return flows;
 }
