@@ -35,7 +35,7 @@ export PATH
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 mkdir -p "$stage/docs/images" "$stage/scripts"
-ln -s "$top/scenarios" "$top/hardware-catalog" "$top/models" "$stage/"
+ln -s "$top/scenarios" "$top/hardware-catalog" "$top/models" "$top/calibration" "$stage/"
 cat >"$stage/scripts/run.sh" <<'RUN'
 #!/usr/bin/env bash
 [ $# -gt 0 ] || set -- run scenarios/gpt3-175b-a100-1024.json
@@ -109,7 +109,7 @@ try_commands() {
   done < <(sed -n 's/^    \(stepcast [^…·]*\)$/\1/p' "$1")
 }
 
-folders='units|fields|hardware-catalog|models|sim|report|cli|scenarios|tests|scripts|docs|cmake'
+folders='units|fields|hardware-catalog|models|sim|report|calibration|cli|scenarios|tests|scripts|docs|cmake'
 # Relative links, and paths of the tree in back quotes.
 try_links() {
   local folder target
