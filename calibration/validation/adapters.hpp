@@ -11,5 +11,6 @@ MeasuredRun megatron_a100_run(const CsvRow& row);
 MeasuredRun published_megatron_run(const CsvRow& row);
 MeasuredRun fsdp_run(const CsvRow& row);
 MeasuredRun cut_model_run(const CsvRow& row);
+MeasuredRun published_run(const CsvRow& row);
 
 }  // namespace stepcast

@@ -38,6 +38,11 @@ const std::vector<ColumnSet>& column_sets() {
         "data_parallel", "micro_batches", "micro_batch", "seq_len", "measured_step_time_ms",
         "measured_peak_allocated_gib"},
        cut_model_run},
+      {"published runs of large models",
+       {"model", "seq_len", "accelerator_id", "gpus", "gpus_per_node", "network", "framework", "precision", "tp", "pp",
+        "vpp", "cp", "ep", "zero_or_fsdp", "micro_batch", "global_batch", "recompute", "tokens_per_s_per_gpu",
+        "step_time_s"},
+       published_run},
   };
   return kSets;
 }

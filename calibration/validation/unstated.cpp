@@ -21,16 +21,28 @@ constexpr std::array kFrameworks{
     FrameworkDefaults{"Megatron-LM (2021)", "megatron-lm-2021", "fp16", "full"},
     FrameworkDefaults{"pytorch-fsdp (Composer)", "pytorch-fsdp", "bf16", "none"},
     // MooreThreads/SimuMax, docs/b200: bf16, no recomputation, sequences of 4,096 unless a name says otherwise.
-    FrameworkDefaults{"Megatron-LM (Megatron-Core)", "megatron-lm", "bf16", "none", 0, 4096},
+    FrameworkDefaults{"Megatron-LM (Megatron-Core)", "megatron-lm", "bf16", "none", 0, 4096, true},
+    // NVIDIA's recipes on Megatron-Core: sequence parallelism with tensor parallelism (NeMo and Megatron-Bridge docs).
+    FrameworkDefaults{"NeMo (Megatron-Core)", "megatron-lm", "bf16", "none", 0, 0, true},
+    FrameworkDefaults{"Megatron-Bridge (Megatron-Core)", "megatron-lm", "bf16", "none", 0, 0, true},
+    FrameworkDefaults{"InternEvo", "internevo", "bf16", "none"},
+    FrameworkDefaults{"torchtitan (FSDP2)", "pytorch-fsdp", "bf16", "selective", 0, 0, true},
+    FrameworkDefaults{"PyTorch FSDP + compile", "pytorch-fsdp", "bf16", "none"},
+    FrameworkDefaults{"MaxText (JAX)", "jax", "bf16", "full"},
 };
 
 constexpr int kLargestMicroBatch = 64;  // beyond it a transformer's products gain nothing on any GPU
 
 }  // namespace
 
-const FrameworkDefaults& defaults_of(std::string_view framework) {
+const FrameworkDefaults* find_defaults(std::string_view framework) {
   for (const FrameworkDefaults& entry : kFrameworks)
-    if (entry.name == framework) return entry;
+    if (entry.name == framework) return &entry;
+  return nullptr;
+}
+
+const FrameworkDefaults& defaults_of(std::string_view framework) {
+  if (const FrameworkDefaults* entry = find_defaults(framework)) return *entry;
   throw std::logic_error(fmt::format("no defaults of framework {}", framework));
 }
 

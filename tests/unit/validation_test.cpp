@@ -205,6 +205,25 @@ TEST(ColumnSets, CutModelsHaveThePresetsShapeWithFewerLayers) {
   EXPECT_THAT(refused.refusal, HasSubstr("multi-latent attention"));
 }
 
+TEST(ColumnSets, PublishedRunsTakeShapesFromTheTableOfModels) {
+  const RunSet set = shipped_set("llm-runs-published");
+  EXPECT_EQ(set.runs.size(), 788u);
+  const auto first = std::find_if(set.runs.begin(), set.runs.end(), [](const MeasuredRun& run) {
+    return !run.scenario.is_null() && run.scenario["workload"]["model"]["id"] == "llama3.1-405b";
+  });
+  ASSERT_NE(first, set.runs.end());
+  const Json& shape = first->scenario["workload"]["model"]["transformer"];
+  EXPECT_EQ(shape["kv_heads"], 8);
+  EXPECT_EQ(shape["gated_mlp"], true);
+  for (const MeasuredRun& run : set.runs) EXPECT_NE(run.scenario.is_null(), run.refusal.empty()) << run.id;
+}
+
+TEST(Machines, RacksAreOneDomainWhateverTheirHostsHold) {
+  EXPECT_EQ(cluster_of("gb200", 144, 4), Json::parse(R"({"node": "gb200-nvl72", "nodes": 2})"));
+  EXPECT_EQ(cluster_of("gb200", 256, 4), Json::parse(R"({"node": "gb200-nvl72-64-of-72", "nodes": 4})"));
+  EXPECT_TRUE(cluster_of("gb200", 36, 4).is_null());
+}
+
 TEST(ColumnSets, UnknownHeadersAndBadFiguresAreFaults) {
   EXPECT_THAT(faults_of([] { read_runs(parse_csv("a,b\n1,2\n", "t.csv"), "t"); }),
               HasSubstr("t.csv:1:1: found the columns of no known set"));
