@@ -6,7 +6,8 @@
 # Exit codes: 0 nothing is missing (any more), 2 wrong argument, 3 a package cannot be installed (which one is said).
 set -euo pipefail
 
-packages=(cmake g++ libboost-dev libcli11-dev libfmt-dev libsimgrid-dev ninja-build nlohmann-json3-dev)
+packages=(cmake g++ libboost-dev libceres-dev libcli11-dev libfmt-dev libprotobuf-dev libpugixml-dev libsimgrid-dev ninja-build
+  nlohmann-json3-dev protobuf-compiler zlib1g-dev)
 tests=(clang-format-14 libgmock-dev libgtest-dev librapidcheck-dev)
 long=(clang-tidy-14 libbenchmark-dev shellcheck)
 case "${1:-build}" in

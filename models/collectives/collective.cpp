@@ -160,7 +160,7 @@ CollectiveCost all_reduce(Bytes payload, const Call& call, CollectiveAlgorithm a
       return by_tree(payload, call).cost;
     case CollectiveAlgorithm::hierarchical:
       return hierarchical_all_reduce(payload, call);
-    case CollectiveAlgorithm::automatic:
+    default:
       break;
   }
   const Timed ring = ring_all_reduce(payload, call);
@@ -228,11 +228,14 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes payload, const GroupSh
     case CollectiveKind::reduce_scatter:
       return by_ring(forwarded, 1, call).cost;
     case CollectiveKind::broadcast:
+    case CollectiveKind::reduce:
       return by_ring(payload, 1, call).cost;
     case CollectiveKind::all_to_all:
       return all_to_all(payload, call);
     case CollectiveKind::send_recv:
       return send_recv(payload, call);
+    case CollectiveKind::barrier:
+      return all_reduce(payload, call, algorithm);
   }
   return {};
 }

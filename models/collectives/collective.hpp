@@ -1,6 +1,8 @@
 #pragma once
 
 #include <array>
+#include <boost/container/static_vector.hpp>
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -11,11 +13,11 @@
 
 namespace stepcast {
 
-enum class CollectiveKind { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv };
+enum class CollectiveKind { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv, reduce, barrier };
 template <>
 struct EnumNames<CollectiveKind> {
-  static constexpr std::array names{"all_reduce", "all_gather", "reduce_scatter",
-                                    "all_to_all", "broadcast",  "send_recv"};
+  static constexpr std::array names{"all_reduce", "all_gather", "reduce_scatter", "all_to_all",
+                                    "broadcast",  "send_recv",  "reduce",         "barrier"};
 };
 
 /// Where the members of a communication group sit: `size` ranks, `per_node` of them on each node that it touches.
@@ -86,6 +88,7 @@ struct CollectiveCost {
   Bytes native_bytes;   ///< this rank sends over its native port
   Bytes network_bytes;  ///< this rank's share of what its node sends over the NICs
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
+  CollectiveProtocol protocol = CollectiveProtocol::simple;
   double native_cap = 1;   ///< share of the native rate that this algorithm reaches for this payload
   double network_cap = 1;  ///< the same of the network rates
   /// Time on idle links: latency, then the slowest of the rank's native port, its own NICs, and the node's NICs and
@@ -100,5 +103,46 @@ struct CollectiveCost {
 CollectiveCost collective_cost(CollectiveKind kind, Bytes payload, const GroupShape& group,
                                const Interconnect& interconnect,
                                CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic);
+
+/// Who sends to whom in a phase of a collective.
+enum class MessagePattern : std::uint8_t {
+  ring,              ///< step s: each rank sends to the next, after what it received in step s − 1
+  halving_doubling,  ///< step s: partner rank xor 2^s, half as many bytes each step, and back again
+  doubling,          ///< step s: partner rank xor 2^s, all bytes each step
+  tree,              ///< streamed up and down the double binary tree over nodes, a chain inside each
+  chain,             ///< streamed from each rank to the next, the last one excepted
+  in_switch,         ///< streamed from every rank to the switch and back, which adds or copies
+  direct             ///< every rank to every other, some peers at a time
+};
+
+/// Which ranks a phase joins: all, those of each node, or those of equal place on all nodes.
+enum class PhaseScope : std::uint8_t { whole, in_node, across_nodes };
+
+/// One phase of a collective, for one representative rank. Stepwise patterns (ring, halving_doubling, doubling) spend
+/// latency and, unless the pattern says otherwise, bytes evenly over `steps`: the channels of a ring are rotated, so
+/// every rank meets the same mix of links in each step. Streamed patterns pay the latency once, then every link of the
+/// pattern is busy at the same time.
+struct CollectivePhase {
+  MessagePattern pattern = MessagePattern::ring;
+  PhaseScope scope = PhaseScope::whole;
+  int steps = 1;
+  Seconds latency;      ///< of all steps together
+  Bytes native_bytes;   ///< this rank sends over its native port in all steps
+  Bytes network_bytes;  ///< this rank sends over the NICs in all steps
+  double native_cap = 1, network_cap = 1;
+};
+
+/// A collective as the engine executes it in full: `start`, then the phases one after another. On idle links they take
+/// exactly as long as `cost.alone`.
+struct CollectivePlan {
+  CollectiveCost cost;
+  Seconds start;  ///< launch, way into the network, filling of the pipeline
+  boost::container::static_vector<CollectivePhase, 4> phases;
+};
+
+/// The plan behind collective_cost of the same arguments.
+CollectivePlan collective_plan(CollectiveKind kind, Bytes payload, const GroupShape& group,
+                               const Interconnect& interconnect, CollectiveAlgorithm algorithm,
+                               CollectiveProtocol protocol);
 
 }  // namespace stepcast

@@ -8,6 +8,7 @@
 
 #include "fields/field_table.hpp"
 #include "hardware-catalog/catalog.hpp"
+#include "models/fabric/fabric_spec.hpp"
 #include "models/frameworks/framework.hpp"
 #include "models/workload/context_method.hpp"
 #include "models/workload/model.hpp"
@@ -16,22 +17,6 @@
 namespace stepcast {
 
 inline constexpr int kScenarioFormatVersion = 1;
-
-/// How nodes are joined. Presets of this version; explicit topologies follow the fabric builder.
-enum class FabricPreset { single_switch, fat_tree, rail_optimized };
-template <>
-struct EnumNames<FabricPreset> {
-  static constexpr std::array names{"single-switch", "fat-tree", "rail-optimized"};
-};
-
-struct FabricSpec {
-  FabricPreset preset = FabricPreset::fat_tree;
-  double oversubscription = 1;                  ///< leaf down-link over up-link capacity, ≥ 1
-  std::optional<int> nics_per_node;             ///< replaces the node's training NICs
-  std::optional<BytesPerSecond> nic_bandwidth;  ///< nic_bandwidth_Gbps, of each
-  std::optional<NetworkKind> network;           ///< replaces the NIC's kind
-  static const FieldTable<FabricSpec>& fields();
-};
 
 struct ClusterSpec {
   std::string node;  ///< catalogue id
@@ -75,10 +60,32 @@ template <>
 struct EnumNames<Sharding> {
   static constexpr std::array names{"none", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp"};
 };
-enum class CollectiveAlgorithm { automatic, ring, tree, hierarchical };
+/// How a collective's data moves. `direct`: every pair on its own; `nvls` and `collnet` sum in a switch.
+enum class CollectiveAlgorithm {
+  automatic,
+  ring,
+  tree,
+  hierarchical,
+  halving_doubling,
+  recursive_doubling,
+  nvls,
+  nvls_tree,
+  collnet,
+  pat,
+  chain,
+  direct
+};
 template <>
 struct EnumNames<CollectiveAlgorithm> {
-  static constexpr std::array names{"auto", "ring", "tree", "hierarchical"};
+  static constexpr std::array names{
+      "auto",    "ring", "tree",  "hierarchical", "halving-doubling", "recursive-doubling", "nvls", "nvls-tree",
+      "collnet", "pat",  "chain", "direct"};
+};
+/// How data and flags are sent (NCCL's protocols): quick to start, or the whole rate.
+enum class CollectiveProtocol { automatic, simple, ll, ll128 };
+template <>
+struct EnumNames<CollectiveProtocol> {
+  static constexpr std::array names{"auto", "simple", "ll", "ll128"};
 };
 
 struct StrategySpec {
@@ -101,6 +108,7 @@ struct StrategySpec {
   std::optional<int> hsdp_shard_size;    ///< ranks of one shard group (hsdp); default: one node
   std::string order = "tp-cp-ep-dp-pp";  ///< dimensions over ranks, innermost first
   CollectiveAlgorithm collective_algorithm = CollectiveAlgorithm::automatic;
+  CollectiveProtocol collective_protocol = CollectiveProtocol::automatic;
   static const FieldTable<StrategySpec>& fields();
 };
 
