@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "fields/plain_text.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/scenario/draft.hpp"
 
@@ -51,6 +52,7 @@ Scenario resolve(Json document, const std::string& file, const std::vector<std::
   Diagnostics diagnostics(file);
   for (const std::string& assignment : overrides) apply_override(document, assignment, diagnostics);
   refuse_newer(document, diagnostics);
+  refuse_control_characters(document, diagnostics);
   auto spec = read_document<ScenarioSpec>(document, diagnostics);
   if (!document.is_object()) diagnostics.throw_if_faulty();
   Draft draft(std::move(spec), catalog, diagnostics);

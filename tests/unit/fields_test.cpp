@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "fields/field_table.hpp"
+#include "fields/plain_text.hpp"
 
 namespace stepcast {
 
@@ -353,12 +354,23 @@ RC_GTEST_PROP(ParseJson, NeverThrowsWhateverTheText, ()) {
   if (diagnostics.ok()) read_document<Sample>(document, diagnostics);
 }
 
+TEST(PlainText, RefusesWhatCouldSteerATerminal) {
+  Diagnostics diagnostics("a.json");
+  refuse_control_characters(
+      Json{{"name", "a\x1b[31mb"}, {"description", "two\nlines\tand a tab"}, {"list", {"fine", "\x7f"}}}, diagnostics);
+  ASSERT_EQ(diagnostics.faults().size(), 2U);
+  EXPECT_EQ(diagnostics.faults()[0].pointer, "/name");
+  EXPECT_EQ(diagnostics.faults()[0].message, "holds the control character U+001B at byte 1");
+  EXPECT_EQ(diagnostics.faults()[1].pointer, "/list/1");
+}
+
 TEST(DidYouMean, FindsTheNearest) {
   const std::vector<std::string> known{"dgx-a100-40gb", "dgx-a100-80gb", "dgx-h100"};
   EXPECT_EQ(did_you_mean("dgx-a100-80", known), "did you mean \"dgx-a100-80gb\"?");
   EXPECT_EQ(did_you_mean("DGX-H100", known), "did you mean \"dgx-h100\"?");
   EXPECT_EQ(did_you_mean("dgx-h010", known), "did you mean \"dgx-h100\"?");
   EXPECT_EQ(did_you_mean("toaster", known), "");
+  EXPECT_EQ(did_you_mean("nope", {"no", "hopper"}), "");
   EXPECT_EQ(did_you_mean(std::string(1000, 'x'), known), "");
 }
 
