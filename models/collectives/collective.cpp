@@ -240,4 +240,50 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes payload, const GroupSh
   return {};
 }
 
+namespace {
+
+/// The phase of a collective that runs as one.
+CollectivePhase only_phase(CollectiveKind kind, const GroupShape& group, const CollectiveCost& cost) {
+  CollectivePhase phase;
+  phase.native_bytes = cost.native_bytes;
+  phase.network_bytes = cost.network_bytes;
+  phase.native_cap = cost.native_cap;
+  phase.network_cap = cost.network_cap;
+  switch (kind) {
+    case CollectiveKind::all_to_all:
+      phase.pattern = MessagePattern::direct;
+      phase.steps = group.size - 1;
+      break;
+    case CollectiveKind::send_recv:
+      phase.pattern = MessagePattern::ring;
+      break;
+    case CollectiveKind::broadcast:
+    case CollectiveKind::reduce:
+      phase.pattern = MessagePattern::chain;
+      break;
+    default:
+      phase.pattern = cost.algorithm == CollectiveAlgorithm::tree ? MessagePattern::tree : MessagePattern::ring;
+      if (phase.pattern == MessagePattern::ring)
+        phase.steps =
+            (kind == CollectiveKind::all_reduce || kind == CollectiveKind::barrier ? 2 : 1) * (group.size - 1);
+  }
+  return phase;
+}
+
+}  // namespace
+
+CollectivePlan collective_plan(CollectiveKind kind, Bytes payload, const GroupShape& group,
+                               const Interconnect& interconnect, CollectiveAlgorithm algorithm,
+                               CollectiveProtocol /*protocol*/) {
+  CollectivePlan plan;
+  plan.cost = collective_cost(kind, payload, group, interconnect, algorithm);
+  if (group.size <= 1 || payload <= Bytes(0)) return plan;
+  plan.start = interconnect.launch;
+  if (group.nodes() > 1) plan.start += interconnect.network_launch;
+  CollectivePhase phase = only_phase(kind, group, plan.cost);
+  phase.latency = plan.cost.latency - plan.start;
+  plan.phases.push_back(phase);
+  return plan;
+}
+
 }  // namespace stepcast

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "models/collectives/collective.hpp"
+#include "models/collectives/machine.hpp"
 
 namespace stepcast {
 
@@ -158,9 +158,9 @@ void set_native_shares(Shares& shares, const Node& node) {
 }
 
 /// Native links of the devices; returns their latencies.
-const NativeFigures& set_native(Interconnect& out, const Scenario& scenario) {
-  const Node& node = *scenario.node;
-  const double profile_share = scenario.compute ? scenario.compute->collective_share : 0;
+const NativeFigures& set_native(Interconnect& out, const CollectiveMachine& machine) {
+  const Node& node = *machine.node;
+  const double profile_share = machine.compute ? machine.compute->collective_share : 0;
   const double share = profile_share > 0 ? profile_share : kNativeShare;
   if (!node.has_accelerators()) {
     out.native = kSocketLink * share;
@@ -168,8 +168,8 @@ const NativeFigures& set_native(Interconnect& out, const Scenario& scenario) {
     out.host_link = node.memory_bandwidth / std::max(1, node.devices());
     return kSharedMemory;
   }
-  const double host_share = scenario.compute ? scenario.compute->host_link_share : 0;
-  out.host_link = scenario.accelerator->pcie_bandwidth * (host_share > 0 ? host_share : kHostLinkShare);
+  const double host_share = machine.compute ? machine.compute->host_link_share : 0;
+  out.host_link = machine.accelerator->pcie_bandwidth * (host_share > 0 ? host_share : kHostLinkShare);
   const BytesPerSecond linked = node.interconnect.bandwidth_per_accelerator(node.accelerator_count);
   if (linked > BytesPerSecond(0) && node.interconnect.kind != NodeTopology::pcie) {
     out.native = linked * share;
@@ -189,18 +189,71 @@ double Interconnect::native_share(int ranks) const {
   return native_share_by_ranks[std::min(static_cast<std::size_t>(std::max(ranks, 0)), last)];
 }
 
-Interconnect interconnect_of(const Scenario& scenario) {
-  Interconnect out;
-  const NativeFigures& native = set_native(out, scenario);
-  const NetworkFigures& network = figures_of(scenario.network, !scenario.node->has_accelerators());
-
-  out.nic = scenario.nic_bandwidth * network.share;
-  if (network.ceiling > BytesPerSecond(0)) out.nic = std::min(out.nic, network.ceiling);
+CollectiveMachine machine_of(const Scenario& scenario) {
+  CollectiveMachine out;
+  out.node = scenario.node;
+  out.accelerator = scenario.accelerator;
+  out.compute = scenario.compute;
+  out.devices_per_node = scenario.devices_per_node();
   out.nics = scenario.nics_per_node;
-  out.node_network = out.nic * out.nics;
-  out.rank_network = out.nic * std::max(1, out.nics / std::max(1, scenario.devices_per_node()));
+  out.nic_bandwidth = scenario.nic_bandwidth;
+  out.network = scenario.network;
   const FabricSpec& fabric = scenario.spec.cluster.fabric;
   out.uplink_oversubscription = fabric.preset == FabricPreset::single_switch ? 1 : fabric.oversubscription;
+  out.in_training = true;
+  return out;
+}
+
+CollectiveMachine machine_of(const Node& node, const Catalog& catalog) {
+  CollectiveMachine out;
+  out.node = &node;
+  if (node.has_accelerators()) {
+    Diagnostics diagnostics(catalog.file_of("nodes", node.id).string());
+    out.accelerator = catalog.find<Accelerator>(node.accelerator, "/accelerator", diagnostics);
+    diagnostics.throw_if_faulty();
+    out.compute = catalog.find<ComputeProfile>(out.accelerator->family);
+  } else {
+    out.compute = catalog.find<ComputeProfile>("cpu");
+  }
+  out.devices_per_node = node.devices();
+  out.nics = node.training_nics();
+  if (out.nics > 0) out.nic_bandwidth = node.training_bandwidth() / out.nics;
+  for (const Nic& nic : node.nics)
+    if (nic.training) {
+      out.network = nic.kind;
+      break;
+    }
+  return out;
+}
+
+std::optional<std::string> unavailable_reason(CollectiveKind /*kind*/, CollectiveAlgorithm algorithm,
+                                              CollectiveProtocol /*protocol*/, const GroupShape& /*group*/,
+                                              const CollectiveMachine& /*machine*/) {
+  switch (algorithm) {
+    case CollectiveAlgorithm::automatic:
+    case CollectiveAlgorithm::ring:
+    case CollectiveAlgorithm::tree:
+    case CollectiveAlgorithm::hierarchical:
+    case CollectiveAlgorithm::direct:
+      return std::nullopt;
+    default:
+      return fmt::format("no {} is priced yet", name_of(algorithm));
+  }
+}
+
+Interconnect interconnect_of(const Scenario& scenario) { return interconnect_of(machine_of(scenario)); }
+
+Interconnect interconnect_of(const CollectiveMachine& machine) {
+  Interconnect out;
+  const NativeFigures& native = set_native(out, machine);
+  const NetworkFigures& network = figures_of(machine.network, !machine.node->has_accelerators());
+
+  out.nic = machine.nic_bandwidth * network.share;
+  if (network.ceiling > BytesPerSecond(0)) out.nic = std::min(out.nic, network.ceiling);
+  out.nics = machine.nics;
+  out.node_network = out.nic * out.nics;
+  out.rank_network = out.nic * std::max(1, out.nics / std::max(1, machine.devices_per_node));
+  out.uplink_oversubscription = machine.uplink_oversubscription;
 
   out.launch = native.launch;
   out.network_launch = network.start;
