@@ -118,14 +118,18 @@ struct Call {
 /// The faster of small-message and bulk protocol.
 Timed by_ring(Bytes volume, double passes, const Call& call) {
   const auto with = [&](const SendProtocol& how) {
-    return call.timed(ring(volume, passes, call.members, call.net, how));
+    CollectiveCost cost = ring(volume, passes, call.members, call.net, how);
+    cost.latency += call.net.ring_hops(call.group, passes);
+    return call.timed(cost);
   };
   return faster(with(call.net.small_messages), with(call.net.bulk));
 }
 
 Timed by_tree(Bytes payload, const Call& call) {
   const auto with = [&](const SendProtocol& how) {
-    return call.timed(tree(payload, call.group, call.members, call.net, how));
+    CollectiveCost cost = tree(payload, call.group, call.members, call.net, how);
+    cost.latency += call.net.tree_hops(call.group);
+    return call.timed(cost);
   };
   return faster(with(call.net.small_messages), with(call.net.bulk));
 }
@@ -174,7 +178,8 @@ CollectiveCost all_to_all(Bytes payload, const Call& call) {
   const Members& m = call.members;
   const Interconnect& net = call.net;
   CollectiveCost cost;
-  cost.latency = net.launch + (m.p - 1) * net.peer_start;
+  cost.algorithm = CollectiveAlgorithm::direct;
+  cost.latency = net.launch + (m.p - 1) * net.peer_start + net.direct_hops(call.group);
   cost.native_bytes = payload * ((m.p - 1) / m.n);
   if (m.crosses()) {
     cost.latency += net.network_launch + (m.n - m.p) * net.remote_peer_start;
@@ -191,7 +196,7 @@ CollectiveCost send_recv(Bytes payload, const Call& call) {
   const Interconnect& net = call.net;
   CollectiveCost cost;
   if (call.members.crosses()) {
-    cost.latency = net.launch + net.network_launch + net.network_hop;
+    cost.latency = net.launch + net.network_launch + net.network_hop + net.direct_hops(call.group);
     cost.network_bytes = payload;
     // One message goes over one NIC, however many the device has.
     const bool several = net.rank_network > net.nic && net.nic > BytesPerSecond(0);
@@ -206,14 +211,8 @@ CollectiveCost send_recv(Bytes payload, const Call& call) {
 
 }  // namespace
 
-BytesPerSecond Interconnect::network_rate(const GroupShape& group) const {
-  const BytesPerSecond own = rank_network > BytesPerSecond(0) ? rank_network : node_network;
-  const double ranks = static_cast<double>(std::min(group.per_node, group.size)) * group.groups_per_node;
-  return std::min(own, node_network / (ranks * std::max(1.0, uplink_oversubscription)));
-}
-
 Seconds CollectiveCost::alone(const Interconnect& net, const GroupShape& group) const {
-  return time_on(*this, net, net.network_rate(group));
+  return time_on(*this, net, net.network_rate(group, algorithm == CollectiveAlgorithm::direct));
 }
 
 CollectiveCost collective_cost(CollectiveKind kind, Bytes payload, const GroupShape& group,

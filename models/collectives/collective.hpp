@@ -20,12 +20,24 @@ struct EnumNames<CollectiveKind> {
                                     "broadcast",  "send_recv",  "reduce",         "barrier"};
 };
 
+/// Levels of a fabric above the node that a cost can name: leaf, pod, site and one more.
+inline constexpr std::size_t kFabricLevels = 4;
+
+/// What the nodes of one member of a fabric level (of a leaf) send to nodes outside it while all groups of a dimension
+/// communicate, counted in the whole network traffic of one node; collisions of hashed flows included.
+struct LevelLoad {
+  float ring = 0;     ///< of rings and trees over nodes, which mostly pass from neighbour to neighbour
+  float direct = 0;   ///< of exchanges between all pairs
+  int crossings = 0;  ///< times that a ring over one group's nodes leaves a member of the level
+};
+
 /// Where the members of a communication group sit: `size` ranks, `per_node` of them on each node that it touches.
 /// Groups of different ranks of a node run side by side: `groups_per_node` is how many.
 struct GroupShape {
   int size = 1;
   int per_node = 1;
   int groups_per_node = 1;
+  std::array<LevelLoad, kFabricLevels> above{};  ///< by level of Interconnect::uplinks
   [[nodiscard]] int nodes() const { return (size + per_node - 1) / per_node; }
 };
 
@@ -38,6 +50,12 @@ struct SendProtocol {
   Seconds tree_hop;         ///< one tree level between nodes, in one direction
   double native_share = 1;  ///< of `native` that it reaches
   double network_share = 1;
+};
+
+/// What leads out of one member of a fabric level.
+struct FabricUplink {
+  BytesPerSecond up;  ///< of all its links together, per direction, achievable
+  Seconds hop;        ///< one-way latency that it adds
 };
 
 /// Rates and latencies of the links that a rank's traffic meets, as the cost functions and the engine see them.
@@ -65,9 +83,15 @@ struct Interconnect {
   /// in a mesh. Larger groups use the last entry.
   std::array<double, 17> native_share_by_ranks = every_share_one();
   [[nodiscard]] double native_share(int ranks) const;
+  boost::container::static_vector<FabricUplink, kFabricLevels> uplinks;  ///< levels that can hold traffic up
   /// What one rank of a group gets of the network while all `groups_per_node` groups of its node communicate: its own
-  /// NICs, or its part of the node's NICs and up-link.
-  [[nodiscard]] BytesPerSecond network_rate(const GroupShape& group) const;
+  /// NICs, or its part of the node's NICs and of every level's up-links. `direct`: all pairs exchange.
+  [[nodiscard]] BytesPerSecond network_rate(const GroupShape& group, bool direct = false) const;
+  /// Latency that the levels add to `passes` rounds of a ring over a group's nodes, to a tree's way up and down, and to
+  /// messages between pairs.
+  [[nodiscard]] Seconds ring_hops(const GroupShape& group, double passes) const;
+  [[nodiscard]] Seconds tree_hops(const GroupShape& group) const;
+  [[nodiscard]] Seconds direct_hops(const GroupShape& group) const;
 
  private:
   static constexpr std::array<double, 17> every_share_one() {

@@ -59,6 +59,10 @@ void resolve_batch(Draft& draft);
 void resolve_sharding(Draft& draft);
 void resolve_shard_group(Draft& draft);
 void check_recompute(Draft& draft);
+/// Nodes that are slower or of another kind. Last, for what it needs of the other kinds is the whole scenario.
+void resolve_conditions(Draft& draft);
+/// All steps but the last: the scenario on one kind of node.
+void resolve_parts(Draft& draft);
 
 /// "nearest valid: 8", or "nearest valid: 4 or 6" when both neighbours are as near; "" when nothing up to `most` is.
 std::string nearest_valid(long wanted, long most, const std::function<bool(long)>& valid);

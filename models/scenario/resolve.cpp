@@ -28,7 +28,13 @@ void settle_bucket(Scenario& s) {
   s.framework = std::make_shared<const FrameworkProfile>(std::move(settled));
 }
 
-void run_steps(Draft& draft) {
+void erase_if_blank(Json& object, const char* key) {
+  if (object[key].get_ref<const std::string&>().empty()) object.erase(key);
+}
+
+}  // namespace
+
+void resolve_parts(Draft& draft) {
   resolve_references(draft);
   resolve_network(draft);
   resolve_workload(draft);
@@ -39,13 +45,8 @@ void run_steps(Draft& draft) {
   resolve_sharding(draft);
   resolve_shard_group(draft);
   check_recompute(draft);
+  if (draft.diagnostics.faults().empty()) settle_bucket(draft.scenario);
 }
-
-void erase_if_blank(Json& object, const char* key) {
-  if (object[key].get_ref<const std::string&>().empty()) object.erase(key);
-}
-
-}  // namespace
 
 Scenario resolve(Json document, const std::string& file, const std::vector<std::string>& overrides,
                  const Catalog& catalog) {
@@ -56,9 +57,9 @@ Scenario resolve(Json document, const std::string& file, const std::vector<std::
   auto spec = read_document<ScenarioSpec>(document, diagnostics);
   if (!document.is_object()) diagnostics.throw_if_faulty();
   Draft draft(std::move(spec), catalog, diagnostics);
-  run_steps(draft);
+  resolve_parts(draft);
+  resolve_conditions(draft);
   diagnostics.throw_if_faulty();
-  settle_bucket(draft.scenario);
   return std::move(draft.scenario);
 }
 

@@ -10,6 +10,7 @@
 #include "hardware-catalog/catalog.hpp"
 #include "models/fabric/fabric_spec.hpp"
 #include "models/frameworks/framework.hpp"
+#include "models/scenario/conditions.hpp"
 #include "models/workload/context_method.hpp"
 #include "models/workload/model.hpp"
 #include "units/quantity.hpp"
@@ -25,6 +26,8 @@ struct ClusterSpec {
   std::string storage;  ///< id of a shared storage system; empty: the node's own drives
   std::string site;     ///< id of a site; empty: a stated default PUE, price and carbon
   std::string cooling;  ///< id of a cooling kind; empty: the node's
+  std::vector<NodeConditionSpec> conditions;
+  std::vector<OtherNodesSpec> other_nodes;
   static const FieldTable<ClusterSpec>& fields();
 };
 
@@ -133,6 +136,7 @@ struct FlopConvention {
 struct RunSpec {
   Fidelity fidelity = Fidelity::simulated;
   Granularity granularity = Granularity::segment;
+  FlowDetail flows = FlowDetail::folded;
   FlopConvention flop_convention;
   long seed = 1;
   static const FieldTable<RunSpec>& fields();
@@ -185,6 +189,9 @@ struct Scenario {
   int nics_per_node = 0;          ///< after fabric overrides
   BytesPerSecond nic_bandwidth;
   NetworkKind network = NetworkKind::infiniband;
+  const SwitchPart* network_switch = nullptr;  ///< null: the fabric names none
+  /// The scenario on each of cluster.other_nodes' kinds alone: nothing but node, devices and NICs differ.
+  std::vector<std::shared_ptr<const Scenario>> other_kinds;
   std::vector<std::string> assumptions;  ///< defaults that were taken, in words, for the report
 
   [[nodiscard]] int devices() const { return spec.cluster.nodes * node->devices(); }

@@ -41,7 +41,9 @@ const FieldTable<ClusterSpec>& ClusterSpec::fields() {
         .field("site", &ClusterSpec::site, "Catalogue id of the site; default: a stated PUE, price and grid carbon",
                {.refers_to = "sites"})
         .field("cooling", &ClusterSpec::cooling, "Catalogue id of the cooling; default: the node's",
-               {.refers_to = "cooling"});
+               {.refers_to = "cooling"})
+        .field("conditions", &ClusterSpec::conditions, "Nodes that are slower than their kind, or lack NICs")
+        .field("other_nodes", &ClusterSpec::other_nodes, "Nodes of another kind among the cluster's");
     return t;
   }();
   return kTable;
@@ -121,6 +123,8 @@ const FieldTable<RunSpec>& RunSpec::fields() {
     t.field("fidelity", &RunSpec::fidelity, "simulated: the step graph on the engine; analytic: the closed form")
         .field("granularity", &RunSpec::granularity,
                "segment: runs of operators that cannot wait are one; operator: each by itself")
+        .field("flows", &RunSpec::flows,
+               "folded: devices that behave alike are simulated once; full: every rank and every flow")
         .field("flop_convention", &RunSpec::flop_convention, "What counts as a FLOP of the model")
         .field("seed", &RunSpec::seed, "Seed of everything random", {.min = 0, .max = 9e15});
     return t;

@@ -1,0 +1,121 @@
+#include "models/scenario/conditions.hpp"
+
+#include <algorithm>
+
+#include "models/scenario/draft.hpp"
+
+namespace stepcast {
+
+namespace {
+
+constexpr double kMostNodes = 1e6;  // as cluster.nodes
+
+/// Slower than a thousandth is a node that does not work at all.
+constexpr Rules kSpeed{.min = 0.001, .max = 1};
+
+/// Every index lies in the cluster, and none is named twice.
+void check_indices(Draft& draft, const std::vector<int>& nodes, const std::string& pointer) {
+  const int count = draft.spec().cluster.nodes;
+  if (nodes.empty()) draft.fault(pointer, "no node is named", fmt::format("nodes between 0 and {}", count - 1));
+  std::vector<int> sorted = nodes;
+  std::sort(sorted.begin(), sorted.end());
+  if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
+    draft.fault(pointer, fmt::format("node {} is named twice", *twice), "keep one of them");
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (nodes[i] >= count)
+      draft.fault(fmt::format("{}/{}", pointer, i),
+                  fmt::format("found {}, but the cluster's {} nodes are counted from 0", nodes[i], count),
+                  fmt::format("at most {}", count - 1));
+}
+
+void check_condition(Draft& draft, const NodeConditionSpec& condition, const std::string& at) {
+  check_indices(draft, condition.nodes, at + "/nodes");
+  const int nics = draft.scenario.nics_per_node;
+  if (condition.failed_nics > 0 && condition.failed_nics >= nics && draft.sound({"/cluster/fabric"}))
+    draft.fault(at + "/failed_nics",
+                fmt::format("found {}, but a node has {} NICs for training and needs one", condition.failed_nics, nics),
+                nics > 1 ? fmt::format("at most {}", nics - 1) : "leave it out");
+}
+
+/// A scenario that differs in its kind of node alone. Its own faults are reported at the kind.
+std::shared_ptr<const Scenario> resolve_kind(Draft& draft, const OtherNodesSpec& other, const std::string& at) {
+  ScenarioSpec spec = draft.spec();
+  spec.cluster.node = other.node;
+  spec.cluster.conditions.clear();
+  spec.cluster.other_nodes.clear();
+  // What the first kind decides holds for all: one strategy, one format.
+  spec.workload.precision = draft.scenario.precision;
+  if (draft.scenario.framework) spec.strategy.framework = draft.scenario.framework->id;
+  Diagnostics own(draft.diagnostics.file());
+  Draft kind(std::move(spec), draft.catalog, own);
+  resolve_parts(kind);
+  for (const Fault& fault : own.faults())
+    draft.fault(at + "/node", fault.pointer == "/cluster/node" ? fault.message : fault.pointer + ": " + fault.message,
+                fault.suggestion);
+  if (!own.faults().empty()) return nullptr;
+  return std::make_shared<const Scenario>(std::move(kind.scenario));
+}
+
+void check_same_shape(Draft& draft, const Scenario& other, const std::string& at) {
+  const Scenario& s = draft.scenario;
+  if (other.devices_per_node() != s.devices_per_node())
+    draft.fault(at + "/node",
+                fmt::format("node \"{}\" has {} devices and the cluster's \"{}\" has {}: ranks lie over equal nodes",
+                            other.node->id, other.devices_per_node(), s.node->id, s.devices_per_node()),
+                fmt::format("a node of {} devices", s.devices_per_node()));
+}
+
+}  // namespace
+
+const FieldTable<NodeConditionSpec>& NodeConditionSpec::fields() {
+  using C = NodeConditionSpec;
+  static const auto kTable = [] {
+    FieldTable<C> t("condition", "Nodes that do not work as their kind should");
+    t.field("nodes", &C::nodes, "Which nodes, counted from 0", {.required = true, .min = 0, .max = kMostNodes})
+        .field("compute_speed", &C::compute_speed, "Speed of computing, of the healthy node's", kSpeed)
+        .field("network_speed", &C::network_speed, "Rate of the NICs, of the healthy node's", kSpeed)
+        .field("native_speed", &C::native_speed, "Rate of the links inside the node, of the healthy node's", kSpeed)
+        .field("failed_nics", &C::failed_nics, "NICs that carry nothing", {.min = 0, .max = 255});
+    return t;
+  }();
+  return kTable;
+}
+
+const FieldTable<OtherNodesSpec>& OtherNodesSpec::fields() {
+  using O = OtherNodesSpec;
+  static const auto kTable = [] {
+    FieldTable<O> t("other nodes", "Nodes of another kind, with as many devices");
+    t.field("node", &O::node, "Catalogue id of the server", {.required = true, .refers_to = "nodes"})
+        .field("nodes", &O::nodes, "Which nodes, counted from 0", {.required = true, .min = 0, .max = kMostNodes});
+    return t;
+  }();
+  return kTable;
+}
+
+void resolve_conditions(Draft& draft) {
+  const ClusterSpec& cluster = draft.spec().cluster;
+  if (!draft.cluster_known()) return;
+  for (std::size_t i = 0; i < cluster.conditions.size(); ++i) {
+    const std::string at = fmt::format("/cluster/conditions/{}", i);
+    if (draft.sound({at})) check_condition(draft, cluster.conditions[i], at);
+  }
+  std::vector<int> taken;
+  for (std::size_t i = 0; i < cluster.other_nodes.size(); ++i) {
+    const std::string at = fmt::format("/cluster/other_nodes/{}", i);
+    if (!draft.sound({at})) continue;
+    const OtherNodesSpec& other = cluster.other_nodes[i];
+    check_indices(draft, other.nodes, at + "/nodes");
+    for (const int node : other.nodes)
+      if (std::find(taken.begin(), taken.end(), node) != taken.end())
+        draft.fault(at + "/nodes", fmt::format("node {} is of two kinds", node), "name it once");
+    taken.insert(taken.end(), other.nodes.begin(), other.nodes.end());
+    // Whatever else is wrong with the scenario would be said again for every kind.
+    if (!draft.diagnostics.faults().empty()) continue;
+    if (auto kind = resolve_kind(draft, other, at)) {
+      check_same_shape(draft, *kind, at);
+      draft.scenario.other_kinds.push_back(std::move(kind));
+    }
+  }
+}
+
+}  // namespace stepcast
