@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "hardware-catalog/parts.hpp"
 #include "models/collectives/collective.hpp"
@@ -10,27 +12,28 @@
 
 namespace stepcast {
 
-/// Libraries that move host memory between processes.
-enum class HostLibrary : std::uint8_t { open_mpi, gloo };
+/// Libraries that move host memory between processes. Open MPI chooses by one set of rules up to version 4.0 and by
+/// another from 4.1 on.
+enum class HostLibrary : std::uint8_t { open_mpi, open_mpi_4_1, gloo };
 template <>
 struct EnumNames<HostLibrary> {
-  static constexpr std::array names{"openmpi", "gloo"};
+  static constexpr std::array names{"openmpi", "openmpi-4.1", "gloo"};
 };
 
-/// What they do with a buffer. `binomial`, `split_binary` and `pipeline` are trees and a chain cut in segments;
-/// `linear` sends every message at once, `pairwise` one after another.
+/// What they do with a buffer. `binomial`, `split_binary` and `pipeline` are trees and a chain, cut in segments where
+/// the library cuts; `linear` sends every message at once, `pairwise` one after another.
 enum class HostAlgorithm : std::uint8_t {
   recursive_doubling,
-  ring,
+  recursive_halving,
   rabenseifner,
-  ring_chunked,
-  halving_doubling,
+  ring,
+  reduce_broadcast,
   binomial,
   split_binary,
   pipeline,
+  scatter_all_gather,
   bruck,
   neighbor_exchange,
-  recursive_halving,
   linear,
   pairwise,
   point_to_point
@@ -38,30 +41,38 @@ enum class HostAlgorithm : std::uint8_t {
 template <>
 struct EnumNames<HostAlgorithm> {
   static constexpr std::array names{
-      "recursive-doubling", "ring",         "rabenseifner", "ring-chunked",  "halving-doubling",
-      "binomial",           "split-binary", "pipeline",     "bruck",         "neighbor-exchange",
-      "recursive-halving",  "linear",       "pairwise",     "point-to-point"};
+      "recursive-doubling", "recursive-halving", "rabenseifner",       "ring",  "reduce-broadcast",  "binomial",
+      "split-binary",       "pipeline",          "scatter-all-gather", "bruck", "neighbor-exchange", "linear",
+      "pairwise",           "point-to-point"};
 };
 
 /// What messages between processes cost. Rates are of one process unless stated; sources in mpi_network.cpp.
 struct HostNetwork {
   Seconds latency;        ///< empty message between nodes, one way (half a ping-pong)
-  Seconds turnaround;     ///< added by each step of a collective: the receive that a rank waits for, and its send
+  Seconds turnaround;     ///< added in each step of a collective, whose ranks send and receive
+  Bytes inline_limit;     ///< up to here data travels in the descriptor
+  Seconds copy_start;     ///< once for a longer message
   Bytes eager_limit;      ///< longer messages ask first
-  BytesPerSecond eager;   ///< of messages up to the limit: they are copied on the way
-  Seconds rendezvous;     ///< once for each message above the limit
-  BytesPerSecond stream;  ///< of messages above the limit
+  BytesPerSecond eager;   ///< of messages up to that: they are copied on the way
+  Seconds rendezvous;     ///< once for each message above
+  BytesPerSecond rail;    ///< of messages above, over one NIC
+  BytesPerSecond stream;  ///< of messages above, over all NICs that one message uses
+  Seconds stripe;         ///< once for a message that is spread over NICs
   BytesPerSecond node;    ///< all NICs of a node together, per direction
-  Seconds local_latency;  ///< step of a collective inside a node, by shared memory
-  BytesPerSecond local;   ///< copied through shared memory
+  Seconds gap;            ///< between messages of one sender that waits for none
+  Seconds local_latency;  ///< step of a collective inside a node
+  Seconds local_gap;      ///< gap of messages inside a node
+  BytesPerSecond local;   ///< copied inside a node
   BytesPerSecond reduce;  ///< sum of two buffers
 };
 
-/// The host network of a node with `nics` NICs of `nic_bandwidth` each.
-HostNetwork host_network_of(NetworkKind kind, BytesPerSecond nic_bandwidth, int nics);
+/// The host network of a node with `nics` NICs of `nic_bandwidth` each. Gloo sends over TCP on any of them.
+HostNetwork host_network_of(NetworkKind kind, BytesPerSecond nic_bandwidth, int nics,
+                            HostLibrary library = HostLibrary::open_mpi);
 
-/// One call of a collective by `ranks` processes, `ranks_per_node` on each node. `size` follows nccl-tests: the whole
-/// buffer (all_gather: gathered; all_to_all: what a rank sends in all; send_recv: the message).
+/// One call of a collective by `ranks` processes, `ranks_per_node` on each node, filling node after node. `size`
+/// follows nccl-tests: the whole buffer (all_gather: gathered; all_to_all: what a rank sends in all; send_recv: the
+/// message).
 struct HostCollective {
   CollectiveKind kind = CollectiveKind::all_reduce;
   Bytes size;
@@ -71,20 +82,29 @@ struct HostCollective {
   std::optional<HostAlgorithm> algorithm;  ///< forced; default: the library's own decision
 };
 
+/// What a library decides: the algorithm, and the bytes of a segment (zero: the buffer is not cut).
+struct HostChoice {
+  HostAlgorithm algorithm = HostAlgorithm::ring;
+  Bytes segment;
+};
+
+/// The library's own decision. Sources: mpi_rules.cpp.
+HostChoice library_choice(const HostCollective& call);
+
+/// The algorithms that a kind of collective can be forced to.
+std::vector<HostAlgorithm> algorithms_of(CollectiveKind kind);
+
 struct HostCollectiveTime {
   Seconds time;
   HostAlgorithm algorithm = HostAlgorithm::ring;
 };
 
-/// Whether a library has the algorithm for this kind of collective.
-bool has_algorithm(HostLibrary library, CollectiveKind kind, HostAlgorithm algorithm);
-
-/// Mean time over the ranks, as the OSU benchmarks print it, with the library's own choice of algorithm.
-/// Sources: Open MPI 4.0 coll/tuned fixed decisions; Gloo's collectives; Thakur et al. 2005 for the step counts
-/// (docs/models/collectives.md). REQUIRES a forced algorithm to satisfy has_algorithm.
+/// Mean time over the ranks, as the OSU benchmarks print it. Never negative; zero for a single rank.
+/// Step counts: Thakur et al. 2005 (docs/models/collectives.md). REQUIRES a forced algorithm to be one of
+/// algorithms_of(kind).
 HostCollectiveTime host_collective_time(const HostCollective& call, const HostNetwork& network);
 
-/// The time alone.
+/// The time alone, with the library's own choice.
 Seconds mpi_time(CollectiveKind kind, Bytes size, int ranks, int ranks_per_node, const HostNetwork& network,
                  HostLibrary library = HostLibrary::open_mpi);
 

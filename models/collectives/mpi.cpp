@@ -1,0 +1,271 @@
+#include "models/collectives/mpi.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace stepcast {
+
+namespace {
+
+using enum HostAlgorithm;
+
+/// Segment of a pipeline that is forced without one; Open MPI's most frequent choice.
+constexpr Bytes kDefaultSegment = 64_KiB;
+
+// Of a level of a binomial tree that a rank takes in the mean: half, and a tenth for sends that wait for earlier ones.
+constexpr double kShareOfLevel = 0.6;
+constexpr double kCopiesOfLevel = 0.75;
+
+int levels(int n) { return n <= 1 ? 0 : std::bit_width(static_cast<unsigned>(n - 1)); }
+bool is_power_of_two(int n) { return std::has_single_bit(static_cast<unsigned>(n)); }
+
+/// One call with its ranks laid out over nodes, and the times that its algorithms add up.
+class Clock {
+ public:
+  Clock(const HostCollective& call, const HostNetwork& network)
+      : call_(call), net_(network), n_(call.ranks), g_(std::clamp(call.ranks_per_node, 1, call.ranks)) {}
+
+  [[nodiscard]] Seconds time(const HostChoice& choice) const;
+
+ private:
+  [[nodiscard]] int nodes() const { return (n_ + g_ - 1) / g_; }
+  [[nodiscard]] Bytes size() const { return call_.size; }
+
+  /// What a message between nodes takes before its bytes flow.
+  [[nodiscard]] Seconds start(Bytes bytes) const {
+    return net_.latency + (bytes > net_.inline_limit ? net_.copy_start : Seconds(0)) +
+           (bytes > net_.eager_limit ? net_.rendezvous : Seconds(0));
+  }
+  /// Its bytes, while `senders` ranks of the node send one such message each.
+  [[nodiscard]] Seconds flow(Bytes bytes, int senders) const {
+    const Seconds wire = bytes * senders / net_.node;
+    if (bytes <= net_.eager_limit) return std::max(bytes / net_.eager, wire);
+    return std::max(std::min(bytes / net_.rail, net_.stripe + bytes / net_.stream), wire);
+  }
+  [[nodiscard]] Seconds local_step(Bytes bytes) const { return net_.local_latency + bytes / net_.local; }
+  [[nodiscard]] Seconds network_step(Bytes bytes, int senders) const {
+    return net_.turnaround + start(bytes) + flow(bytes, senders);
+  }
+  /// All ranks exchange with the rank so far away.
+  [[nodiscard]] Seconds exchange(Bytes bytes, int distance) const {
+    return distance < g_ ? local_step(bytes) : network_step(bytes, g_);
+  }
+  [[nodiscard]] Seconds sum(Bytes bytes) const { return bytes / net_.reduce; }
+
+  /// Exchanges over distances 1, 2, 4 …, of `bytes(step)` each.
+  template <class BytesOfStep>
+  [[nodiscard]] Seconds doubling(int steps, BytesOfStep bytes) const {
+    Seconds out;
+    for (int step = 0; step < steps; ++step) out += exchange(bytes(step), 1 << std::min(step, 30));
+    return out;
+  }
+  /// `steps` rounds in which everybody passes `bytes` to the next rank. A rank runs ahead of a slow hop until data
+  /// from there is missing, so latencies count in their mean around the ring, rates at their slowest.
+  [[nodiscard]] Seconds ring_steps(double steps, Bytes bytes) const {
+    if (nodes() == 1) return local_step(bytes) * steps;
+    const Seconds between = net_.turnaround + start(bytes);
+    if (g_ == 1) return (between + flow(bytes, 1)) * steps;
+    const Seconds mean = (net_.local_latency * (g_ - 1) + between) / g_;
+    return (mean + std::max(bytes / net_.local, flow(bytes, 1))) * steps;
+  }
+  /// Down a binomial tree, in the mean over the ranks: at each level half of them wait for a message and the others
+  /// send one, later ones after earlier ones. A message is copied in and out: the receiver waits for both copies, the
+  /// sender for one.
+  [[nodiscard]] Seconds tree_depth(Bytes bytes) const {
+    const Seconds local = net_.local_latency * kShareOfLevel + bytes * kCopiesOfLevel / net_.local;
+    const Seconds between = (net_.turnaround + start(bytes)) * kShareOfLevel + flow(bytes, 1) * kCopiesOfLevel;
+    return levels(g_) * local + levels(nodes()) * between;
+  }
+  /// What a rank needs to pass one segment of a pipeline on: at a node's edge it takes one from the network and hands
+  /// one copy to its neighbour.
+  [[nodiscard]] Seconds segment_step(Bytes segment) const {
+    if (nodes() == 1) return local_step(segment);
+    const Seconds network = network_step(segment, 1);
+    return g_ == 1 ? network : std::max(local_step(segment), network + local_step(segment) / 2);
+  }
+
+  [[nodiscard]] Seconds recursive_doubling_sum() const;
+  [[nodiscard]] Seconds rabenseifner_sum() const;
+  [[nodiscard]] Seconds halving() const;
+  [[nodiscard]] Seconds doubling_gather() const;
+  [[nodiscard]] Seconds binary_halves(Bytes segment) const;
+  [[nodiscard]] Seconds segments_in_chain(Bytes segment) const;
+  [[nodiscard]] Seconds all_at_once(Bytes bytes) const;
+  [[nodiscard]] Seconds in_pairs(Bytes bytes) const;
+
+  [[nodiscard]] Seconds all_reduce(const HostChoice& choice) const;
+  [[nodiscard]] Seconds one_to_all(const HostChoice& choice) const;
+  [[nodiscard]] Seconds all_gather(const HostChoice& choice) const;
+  [[nodiscard]] Seconds reduce_scatter(const HostChoice& choice) const;
+  [[nodiscard]] Seconds all_to_all(const HostChoice& choice) const;
+
+  const HostCollective& call_;
+  const HostNetwork& net_;
+  int n_, g_;
+};
+
+/// log2 n exchanges of the whole buffer; ranks beyond a power of two hand theirs to a neighbour and get the sum back.
+Seconds Clock::recursive_doubling_sum() const {
+  const int steps = is_power_of_two(n_) ? levels(n_) : levels(n_) - 1;
+  Seconds out = doubling(steps, [&](int) { return size(); }) + sum(size()) * steps;
+  if (!is_power_of_two(n_)) out += 2 * exchange(size(), 1) + sum(size());
+  return out;
+}
+
+/// Halves are exchanged and summed, then gathered back (Rabenseifner 2004).
+Seconds Clock::rabenseifner_sum() const {
+  const int steps = is_power_of_two(n_) ? levels(n_) : levels(n_) - 1;
+  Seconds out = 2 * doubling(steps, [&](int step) { return size() / std::exp2(step + 1); });
+  out += sum(size()) * (1 - std::exp2(-steps));
+  if (!is_power_of_two(n_)) out += 2 * exchange(size(), 1) + sum(size());
+  return out;
+}
+
+/// Halves to the farthest rank first.
+Seconds Clock::halving() const {
+  const int steps = levels(n_);
+  return doubling(steps, [&](int step) { return size() / std::exp2(steps - step); }) + sum(size()) * ((n_ - 1.0) / n_);
+}
+
+/// Every exchange doubles what a rank has; the last one is cut short when the ranks are no power of two.
+Seconds Clock::doubling_gather() const {
+  return doubling(levels(n_), [&](int step) {
+    const double have = std::exp2(step);
+    return size() * (std::min(have, n_ - have) / n_);
+  });
+}
+
+/// Either half of the buffer goes down one side of a binary tree in segments; pairs across the sides exchange halves.
+/// An inner rank receives its half, passes it on twice and exchanges it: one and a half buffers in all.
+Seconds Clock::binary_halves(Bytes segment) const {
+  const Bytes piece = std::min(segment, size());
+  const Seconds fill = tree_depth(piece);
+  const Seconds per_byte_local = size() * 1.5 / net_.local;
+  if (nodes() == 1) return fill + per_byte_local;
+  const Seconds wire = size() * 1.5 / (net_.eager_limit >= segment ? net_.eager : net_.rail);
+  return fill + (g_ == 1 ? wire : std::max(per_byte_local, wire));
+}
+
+/// ⌈S/segment⌉ segments pass a chain of n ranks; a rank in its middle is done when half of the chain is.
+Seconds Clock::segments_in_chain(Bytes segment) const {
+  const Bytes piece = std::min(segment, size());
+  return (std::ceil(size() / segment) + (n_ - 2) / 2.0) * segment_step(piece);
+}
+
+/// A message to each of the others, none waiting for another.
+Seconds Clock::all_at_once(Bytes bytes) const {
+  const int local = g_ - 1, remote = n_ - g_;
+  Seconds out = local * (net_.local_gap + bytes / net_.local);
+  if (remote == 0) return out + net_.local_latency;
+  const BytesPerSecond alone = bytes <= net_.eager_limit ? net_.eager : net_.stream;
+  const BytesPerSecond rate = std::min(alone, net_.node / g_);
+  return out + start(bytes) + remote * (net_.gap + bytes / rate);
+}
+
+/// n − 1 exchanges, one after another.
+Seconds Clock::in_pairs(Bytes bytes) const {
+  Seconds out = (g_ - 1) * local_step(bytes);
+  if (n_ > g_) out += (n_ - g_) * network_step(bytes, g_);
+  return out;
+}
+
+Seconds Clock::all_reduce(const HostChoice& choice) const {
+  switch (choice.algorithm) {
+    case rabenseifner:
+      return rabenseifner_sum();
+    case ring:
+      return ring_steps(2.0 * (n_ - 1), size() / n_) + sum(size()) * ((n_ - 1.0) / n_);
+    case reduce_broadcast:
+      // The root's result leaves when the last of the tree has arrived: the whole depth, then the mean of a broadcast.
+      return 3 * tree_depth(size()) + levels(n_) * sum(size());
+    default:
+      return recursive_doubling_sum();
+  }
+}
+
+Seconds Clock::one_to_all(const HostChoice& choice) const {
+  const Bytes segment = choice.segment > Bytes(0) ? choice.segment : kDefaultSegment;
+  switch (choice.algorithm) {
+    case split_binary:
+      return binary_halves(segment);
+    case pipeline:
+      return segments_in_chain(segment);
+    case scatter_all_gather:
+      return tree_depth(size() / 2) + ring_steps(n_ - 1, size() / n_);
+    case linear:
+      // A rank waits for half of the root's messages on average.
+      return all_at_once(size()) / 2;
+    default:
+      return tree_depth(size());
+  }
+}
+
+Seconds Clock::all_gather(const HostChoice& choice) const {
+  switch (choice.algorithm) {
+    case ring:
+      return ring_steps(n_ - 1, size() / n_);
+    case neighbor_exchange:
+      // n/2 rounds; from the second on a rank passes two blocks.
+      return ring_steps(1, size() / n_) + ring_steps(std::max(0.0, n_ / 2.0 - 1), size() * (2.0 / n_));
+    case bruck:
+      return doubling_gather() + size() / net_.local;  // blocks are rotated into place at the end
+    default:
+      return doubling_gather();
+  }
+}
+
+Seconds Clock::reduce_scatter(const HostChoice& choice) const {
+  if (choice.algorithm == ring) return ring_steps(n_ - 1, size() / n_) + sum(size()) * ((n_ - 1.0) / n_);
+  return halving();
+}
+
+Seconds Clock::all_to_all(const HostChoice& choice) const {
+  switch (choice.algorithm) {
+    case bruck:
+      // log2 n exchanges of half the buffer, which is rotated before and after.
+      return doubling(levels(n_), [&](int) { return size() / 2; }) + size() * 2 / net_.local;
+    case linear:
+      return all_at_once(size() / n_);
+    default:
+      return in_pairs(size() / n_);
+  }
+}
+
+Seconds Clock::time(const HostChoice& choice) const {
+  switch (call_.kind) {
+    case CollectiveKind::all_reduce:
+      return all_reduce(choice);
+    case CollectiveKind::broadcast:
+      return one_to_all(choice);
+    case CollectiveKind::reduce:
+      return one_to_all(choice) + sum(size()) * (choice.algorithm == pipeline ? 1 : levels(n_) / 2.0);
+    case CollectiveKind::all_gather:
+      return all_gather(choice);
+    case CollectiveKind::reduce_scatter:
+      return reduce_scatter(choice);
+    case CollectiveKind::all_to_all:
+      return all_to_all(choice);
+    case CollectiveKind::send_recv:
+      return nodes() == 1 ? local_step(size()) : start(size()) + flow(size(), 1);
+    case CollectiveKind::barrier:
+      break;
+  }
+  return doubling(levels(n_), [](int) { return Bytes(0); });
+}
+
+}  // namespace
+
+HostCollectiveTime host_collective_time(const HostCollective& call, const HostNetwork& network) {
+  if (call.ranks <= 1) return {Seconds(0), library_choice(call).algorithm};
+  HostChoice choice = library_choice(call);
+  if (call.algorithm && *call.algorithm != choice.algorithm) choice = {*call.algorithm, {}};
+  return {Clock(call, network).time(choice), choice.algorithm};
+}
+
+Seconds mpi_time(CollectiveKind kind, Bytes size, int ranks, int ranks_per_node, const HostNetwork& network,
+                 HostLibrary library) {
+  return host_collective_time({kind, size, ranks, ranks_per_node, library, std::nullopt}, network).time;
+}
+
+}  // namespace stepcast
