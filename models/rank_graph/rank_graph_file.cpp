@@ -1,0 +1,92 @@
+#include "models/rank_graph/rank_graph_file.hpp"
+
+#include <fmt/format.h>
+
+#include "fields/json_elements.hpp"
+#include "fields/streamed_file.hpp"
+
+namespace stepcast {
+
+namespace {
+
+constexpr std::size_t kMostFaults = 50;
+constexpr std::size_t kWriteAt = std::size_t{1} << 20;
+
+}  // namespace
+
+RankGraph read_rank_graph(const std::filesystem::path& file) {
+  Diagnostics diagnostics(file.string());
+  std::vector<std::vector<RankOperation>> operations;
+  std::size_t count = 0;
+  const auto take = [&](const Json& element, const std::string& pointer, const std::vector<std::size_t>& indices) {
+    if (++count > kMostRankOperations) {
+      diagnostics.error(pointer, fmt::format("more than {} operations", kMostRankOperations));
+      return false;
+    }
+    if (operations.size() <= indices[0]) operations.resize(indices[0] + 1);
+    RankOperation& operation = operations[indices[0]].emplace_back();
+    RankOperation::fields().read(operation, element, pointer, diagnostics);
+    return diagnostics.faults().size() < kMostFaults;
+  };
+  const Json document = read_json_elements(file, {{"programs", "*", "operations", "*"}, take}, diagnostics);
+  diagnostics.throw_if_faulty();
+  RankGraph graph = read_document<RankGraph>(document, diagnostics);
+  diagnostics.throw_if_faulty();
+  for (std::size_t p = 0; p < operations.size(); ++p) graph.programs[p].operations = std::move(operations[p]);
+  if (graph.programs.empty()) diagnostics.error("/programs", "found none, expected one at least");
+  const bool repeated = graph.programs.size() == 1 && graph.programs[0].ranks.empty();
+  if (!graph.ranks && !repeated)
+    diagnostics.error("/ranks", "missing: without it there is one program, for every rank, that names no ranks");
+  if (graph.ranks && repeated) graph = with_ranks(std::move(graph), *graph.ranks, file.string());
+  diagnostics.throw_if_faulty();
+  return graph;
+}
+
+RankGraph with_ranks(RankGraph graph, int ranks, const std::string& file) {
+  graph.ranks = ranks;
+  for (int rank = 0; rank < ranks; ++rank) graph.programs.at(0).ranks.push_back(rank);
+  if (ranks < 2 || !graph.groups.empty()) return graph;
+  const auto& operations = graph.programs[0].operations;
+  for (std::size_t i = 0; i < operations.size(); ++i)
+    if (operations[i].peer)
+      throw InputError({{file, fmt::format("/programs/0/operations/{}/peer", i),
+                         fmt::format("a program that {} ranks run names one peer for all of them", ranks),
+                         "give each rank its own program"}});
+  return graph;
+}
+
+void write_rank_graph(const std::filesystem::path& file, const RankGraph& graph) {
+  Json head = Json::object();
+  for (const auto& entry : RankGraph::fields().entries()) {
+    if (entry.key == "programs") continue;
+    Json value = entry.write(graph);
+    const bool empty =
+        (value.is_string() && value.get_ref<const std::string&>().empty()) || (value.is_structured() && value.empty());
+    if (!value.is_null() && !empty) head[entry.key] = std::move(value);
+  }
+  StreamedFile out(file);
+  std::string text = head.dump(1, ' ', false, Json::error_handler_t::replace);
+  text.erase(text.find_last_of('}'));
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  text += ",\n \"programs\": [";
+  for (std::size_t p = 0; p < graph.programs.size(); ++p) {
+    const RankProgram& program = graph.programs[p];
+    text += p == 0 ? "\n  {" : ",\n  {";
+    if (!program.ranks.empty()) text += fmt::format("\"ranks\": {}, ", Json(program.ranks).dump());
+    text += "\"operations\": [";
+    bool first = true;
+    for (const RankOperation& operation : program.operations) {
+      text += first ? "\n   " : ",\n   ";
+      first = false;
+      text += to_json(operation).dump(-1, ' ', false, Json::error_handler_t::replace);
+      if (text.size() < kWriteAt) continue;
+      out.write(text);
+      text.clear();
+    }
+    text += "]}";
+  }
+  out.write(text + "]\n}\n");
+  out.commit();
+}
+
+}  // namespace stepcast
