@@ -38,7 +38,7 @@ struct EnumNames<FabricRouting> {
 };
 
 /// Which nodes of the fabric the ranks take. `packed`: neighbours fill a leaf before the next; `scattered`: dealt out
-/// over the leaves in turn.
+/// over the leaves in turn. `node_order` replaces it.
 enum class FabricPlacement { packed, scattered };
 template <>
 struct EnumNames<FabricPlacement> {
@@ -70,14 +70,19 @@ struct FabricSitesSpec {
 
 struct FabricSpec {
   FabricPreset preset = FabricPreset::fat_tree;
-  double oversubscription = 1;                  ///< leaf down-link over up-link capacity, ≥ 1
+  double oversubscription = 1;  ///< leaf down-link over up-link capacity, ≥ 1; dragonfly: nodes' over global rate
+  double core_oversubscription = 1;             ///< spine down-link over up-link capacity, where there are cores
   std::optional<int> nics_per_node;             ///< replaces the node's training NICs
   std::optional<BytesPerSecond> nic_bandwidth;  ///< nic_bandwidth_Gbps, of each
   std::optional<NetworkKind> network;           ///< replaces the NIC's kind
   std::string switch_id;                        ///< "switch": catalogue id; empty: ports enough for the NIC's rate
   std::optional<int> nodes_per_leaf;            ///< replaces what the switch's ports allow
+  std::optional<int> nodes_per_pod;             ///< nodes below one set of spines, where there are cores
+  std::vector<int> dimensions;                  ///< torus only: NICs along each dimension; empty: as even as they come
+  bool pxn = true;  ///< rails: traffic to another rail first goes to the device of that rail (NCCL's PXN)
   FabricRouting routing = FabricRouting::adaptive;
   FabricPlacement placement = FabricPlacement::packed;
+  std::vector<int> node_order;             ///< node of the fabric for each node of ranks; empty: as `placement` says
   std::vector<FabricSwitchSpec> switches;  ///< custom only
   std::vector<FabricCableSpec> cables;     ///< custom only
   std::optional<FabricSitesSpec> wan;

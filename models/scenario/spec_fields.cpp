@@ -9,26 +9,8 @@ constexpr double kMostNodes = 1e6;
 constexpr double kMostRanks = 1e8;
 constexpr double kMostSamples = 1e18;
 constexpr double kMostBatch = 1e9;
-constexpr double kSlowestNicGbps = 1e-3;  // 1 Mb/s; at 1e-300 the cost of a run is infinite
 
 }  // namespace
-
-const FieldTable<FabricSpec>& FabricSpec::fields() {
-  static const auto kTable = [] {
-    FieldTable<FabricSpec> t("fabric", "How the nodes are joined");
-    t.field("preset", &FabricSpec::preset,
-            "single-switch: one switch for all; fat-tree: leaf and spine; rail-optimized: one leaf for each rail")
-        .field("oversubscription", &FabricSpec::oversubscription, "Capacity of a leaf's down-links over its up-links",
-               {.min = 1, .max = 1000})
-        .field("nics_per_node", &FabricSpec::nics_per_node,
-               "NICs that carry training traffic; default: the node's training NICs", {.min = 1, .max = 256})
-        .field("nic_bandwidth_Gbps", &FabricSpec::nic_bandwidth, "Rate of each NIC and direction; default: the node's",
-               {.min = kSlowestNicGbps, .max = 1e5})
-        .field("network", &FabricSpec::network, "Kind of network; default: that of the node's NICs");
-    return t;
-  }();
-  return kTable;
-}
 
 const FieldTable<ClusterSpec>& ClusterSpec::fields() {
   static const auto kTable = [] {

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <boost/container/static_vector.hpp>
+
+#include "hardware-catalog/parts.hpp"
+#include "models/fabric/fabric_spec.hpp"
+#include "units/quantity.hpp"
+
+namespace stepcast {
+
+/// One tier of a network: nodes fall into groups of `nodes`, the last one possibly smaller. What a group sends to the
+/// others passes links of total rate `up`.
+struct FabricLevel {
+  int nodes = 1;      ///< of a full group
+  BytesPerSecond up;  ///< of a full group, per direction
+  int links = 1;      ///< equal ones that `up` is spread over
+  Seconds hop;        ///< one way, added to what a message inside the group takes
+};
+
+/// A network seen from its nodes, innermost tier first; empty when one switch (or one switch for each rail) joins all.
+struct FabricLevels {
+  bool rails_apart = false;  ///< NICs of different number have different leaves; traffic between equal ones stays below
+  boost::container::static_vector<FabricLevel, 4> levels;
+};
+
+/// The tiers of a network that build_fabric builds from the same arguments; arithmetic alone, allocates nothing (a
+/// custom fabric is searched instead). `nics_per_node` and `nic_bandwidth` are those in use, after the spec's own.
+/// `part`: the switch in use (network_switch); null stands for kPlainSwitch. Says nothing about legality: check_fabric
+/// does. Formulas and sources: docs/models/fabric.md.
+FabricLevels fabric_levels(const FabricSpec& spec, int nodes, int nics_per_node, BytesPerSecond nic_bandwidth,
+                           const SwitchPart* part);
+
+}  // namespace stepcast

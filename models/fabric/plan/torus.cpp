@@ -1,0 +1,117 @@
+#include "models/fabric/plan/torus.hpp"
+
+#include <algorithm>
+
+namespace stepcast {
+
+namespace {
+
+using Shape = std::array<int, TorusPlan::kMost>;
+
+/// Calls `visit` with every way to write `n` as a product of `axes` factors.
+template <class Visit>
+void for_each_factoring(int n, int axes, const Visit& visit) {
+  const auto second = [&](int first, int rest) {
+    if (axes == 2) return visit(Shape{first, rest, 1});
+    for (int a = 1; static_cast<long>(a) * a <= rest; ++a) {
+      if (rest % a != 0) continue;
+      visit(Shape{first, a, rest / a});
+      visit(Shape{first, rest / a, a});
+    }
+  };
+  for (int a = 1; static_cast<long>(a) * a <= n; ++a) {
+    if (n % a != 0) continue;
+    second(a, n / a);
+    if (a * a != n) second(n / a, a);
+  }
+}
+
+/// Factors of n that make n·block as even as possible: the longest axis decides the bisection, so it is made short.
+Shape even_shape(int n, int axes, const Shape& block) {
+  Shape best{1, 1, n};
+  std::array<long, 2> least{-1, 0};
+  for_each_factoring(n, axes, [&](const Shape& shape) {
+    std::array<long, 2> key{0, 0};
+    for (std::size_t i = 0; i < static_cast<std::size_t>(axes); ++i) {
+      const long length = static_cast<long>(shape[i]) * block[i];
+      key[0] = std::max(key[0], length);
+      key[1] += length;
+    }
+    // Equal choices: the last axis, which neighbours cross least often, is the longest.
+    const bool ordered =
+        shape[0] * block[0] <= shape[1] * block[1] && (axes == 2 || shape[1] * block[1] <= shape[2] * block[2]);
+    if (least[0] >= 0 && (key > least || (key == least && !ordered))) return;
+    least = key;
+    best = shape;
+  });
+  return best;
+}
+
+/// Blocks are longest along the last axes of a 2D torus and the first of a 3D one, as TPU hosts are (2×4, 2×2×1).
+Shape block_of(int nics, int axes) {
+  Shape even = even_shape(nics, axes, {1, 1, 1});
+  if (axes == 3) std::reverse(even.begin(), even.end());
+  return even;
+}
+
+Shape coordinates_in(int index, const Shape& shape) {
+  return {index % shape[0], index / shape[0] % shape[1], index / shape[0] / shape[1]};
+}
+
+}  // namespace
+
+Shape TorusPlan::coordinates(int node, int nic) const {
+  const Shape outer = coordinates_in(node, grid), inner = coordinates_in(nic, block);
+  Shape out{};
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = outer[i] * block[i] + inner[i];
+  return out;
+}
+
+std::array<int, 2> TorusPlan::at(const Shape& c) const {
+  const auto index = [](const Shape& place, const Shape& shape) {
+    return (place[2] * shape[1] + place[1]) * shape[0] + place[0];
+  };
+  const Shape outer{c[0] / block[0], c[1] / block[1], c[2] / block[2]};
+  const Shape inner{c[0] % block[0], c[1] % block[1], c[2] % block[2]};
+  return {index(outer, grid), index(inner, block)};
+}
+
+TorusPlan torus_plan(const FabricSpec& spec, int nodes, int nics, BytesPerSecond rate) {
+  TorusPlan plan;
+  plan.nodes = nodes;
+  plan.nics = std::max(1, nics);
+  plan.axes = spec.preset == FabricPreset::torus_3d ? 3 : 2;
+  plan.block = block_of(plan.nics, plan.axes);
+  plan.link = rate / (2.0 * plan.axes);
+  if (spec.dimensions.empty()) {
+    plan.grid = even_shape(nodes, plan.axes, plan.block);
+    return plan;
+  }
+  for (std::size_t i = 0; i < spec.dimensions.size() && i < plan.grid.size(); ++i)
+    plan.grid[i] = std::max(1, spec.dimensions[i] / plan.block[i]);
+  return plan;
+}
+
+FabricLevels torus_levels(const TorusPlan& plan) {
+  FabricLevels out;
+  int nodes = 1, half_links = 0;
+  for (int axis = 0; axis < plan.axes; ++axis) {
+    const auto i = static_cast<std::size_t>(axis);
+    if (plan.grid[i] > 1 && nodes > 1) {
+      // A slab one node thick has two faces along each axis that is left.
+      int links = 0;
+      for (auto j = i; j < static_cast<std::size_t>(plan.axes); ++j)
+        if (plan.grid[j] > 1) links += 2 * nodes * plan.nics / plan.block[j];
+      out.levels.push_back({nodes, plan.link * links, links, kTorusHop * (plan.size(axis) / 4.0)});
+    }
+    if (plan.grid[i] > 1) half_links = 2 * nodes * plan.nics / plan.block[i];
+    nodes *= plan.grid[i];
+  }
+  // Half of the torus has as large a surface as one slab across its last axis.
+  const auto last = static_cast<std::size_t>(plan.axes - 1);
+  if (plan.grid[last] > 1 && plan.grid[last] % 2 == 0 && nodes > 2)
+    out.levels.push_back({nodes / 2, plan.link * half_links, half_links, Seconds(0)});
+  return out;
+}
+
+}  // namespace stepcast
