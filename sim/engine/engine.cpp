@@ -9,6 +9,7 @@
 #include "sim/engine/check_graph.hpp"
 #include "sim/engine/flow_runner.hpp"
 #include "sim/engine/link_rates.hpp"
+#include "sim/engine/make_engine.hpp"
 #include "sim/engine/path_hosts.hpp"
 #include "sim/engine/work_clock.hpp"
 
@@ -20,20 +21,6 @@ namespace sg4 = simgrid::s4u;
 
 /// Operations that an error names.
 constexpr int kMostNamed = 5;
-
-/// SimGrid reads options from the arguments that it is given, so it gets some of our own.
-sg4::Engine& make_engine() {
-  static char name[] = "stepcast", quiet[] = "--log=root.thres:critical";
-  static char* arguments[] = {name, quiet, nullptr};
-  static int count = 2;
-  // Never destroyed: shutting SimGrid down corrupts the heap, and the process ends soon.
-  static auto* const engine = new sg4::Engine(&count, arguments);
-  sg4::Engine::set_config("network/model:CM02");
-  sg4::Engine::set_config("network/TCP-gamma:0");
-  sg4::Engine::set_config("network/crosstraffic:0");
-  sg4::Engine::set_config(fmt::format("{}:{}", simgrid_compat::kPrecisionKey, kInstant));
-  return *engine;
-}
 
 bool slowed_by_communication(OperationKind kind) {
   return kind == OperationKind::compute || kind == OperationKind::optimizer;

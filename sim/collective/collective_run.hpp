@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "models/collectives/collective.hpp"
+#include "models/fabric/fabric.hpp"
+#include "sim/collective/program_result.hpp"
+#include "units/quantity.hpp"
+
+namespace stepcast {
+
+/// One collective of some ranks of a machine.
+struct CollectiveJob {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  Bytes payload;           ///< as collective_cost takes it
+  std::vector<int> ranks;  ///< devices of the fabric in the order of the group; empty: all of them
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
+  CollectiveProtocol protocol = CollectiveProtocol::automatic;
+  Seconds start;
+  /// With the loads of the fabric's levels, which price the collective; null: counted from `ranks`, without loads.
+  std::optional<GroupShape> shape;
+};
+
+/// What is not as it should be, or not alone.
+struct CollectiveConditions {
+  /// Ranks come late by an exponentially distributed time of this mean, drawn by (seed, job, rank).
+  Seconds jitter;
+  struct SlowLink {
+    int link = 0;  ///< id in the fabric
+    double share = 1;
+  };
+  std::vector<SlowLink> slow_links;
+  struct SlowRank {
+    int rank = 0;  ///< device of the fabric
+    double speed = 1;
+  };
+  std::vector<SlowRank> slow_ranks;  ///< latencies stretch and its messages slow down alike
+  /// A message between two nodes that has nothing to do with any job.
+  struct Background {
+    int from = 0, to = 0;  ///< devices of the fabric
+    Bytes bytes;
+    Seconds start;
+  };
+  std::vector<Background> background;
+  struct Failure {
+    int link = 0;  ///< id in the fabric
+    Seconds time;
+    bool reroute = true;  ///< traffic takes another way at once; else it is an error
+  };
+  std::vector<Failure> failures;
+  [[nodiscard]] bool none() const {
+    return jitter <= Seconds(0) && slow_links.empty() && slow_ranks.empty() && background.empty() && failures.empty();
+  }
+};
+
+/// `folded`: representative ranks, step by step only where something contends. `full`: every rank and every message.
+enum class CollectiveFlows : std::uint8_t { folded, full };
+template <>
+struct EnumNames<CollectiveFlows> {
+  static constexpr std::array names{"folded", "full"};
+};
+
+/// The machine on which collectives run. `interconnect` prices them; `fabric` says whose messages meet whose.
+struct CollectiveSetting {
+  Interconnect interconnect;
+  BytesPerSecond nic_bandwidth;  ///< raw rate of one NIC, as the fabric's links have it
+  int nodes = 1;
+  int devices_per_node = 1;
+  FabricRouting routing = FabricRouting::adaptive;
+  /// Called at most once, and not at all where arithmetic suffices.
+  std::function<std::shared_ptr<const Fabric>()> fabric;
+};
+
+struct CollectiveRun {
+  CollectiveSetting setting;
+  std::vector<CollectiveJob> jobs;
+  CollectiveConditions conditions;
+  std::uint64_t seed = 1;
+  CollectiveFlows flows = CollectiveFlows::folded;
+};
+
+/// How one job ended.
+struct CollectiveJobResult {
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
+  CollectiveProtocol protocol = CollectiveProtocol::simple;
+  Seconds start, end;              ///< of the last rank
+  std::vector<Seconds> rank_ends;  ///< full only
+  /// Where chance decides (hashing, jitter): the range in which 9 of 10 other seeds end.
+  std::optional<Seconds> low, high;
+  [[nodiscard]] Seconds time() const { return end - start; }
+};
+
+struct CollectiveRunResult {
+  std::vector<CollectiveJobResult> jobs;
+  Seconds end;
+  std::vector<ProgramLinkUse> links;  ///< full only: the fabric's links by id, then out and in port of each device
+  std::int64_t flows = 0, shared_flows = 0;
+};
+
+/// Runs the collectives. `full` and contended runs whose messages meet go through SimGrid in a worker process; all
+/// others are worked out here. Deterministic by seed. Throws InputError on ranks that the fabric does not have,
+/// algorithms that cannot run and failures that cut a rank off, EnvironmentError when the worker cannot run.
+CollectiveRunResult run_collectives(const CollectiveRun& run);
+
+/// `nodes` one-GPU hosts on one switch, 25 GB/s and 1 µs per direction and link, and nothing else that takes time: the
+/// network of ASTRA-sim's published ring all-reduce figures.
+CollectiveSetting single_gpu_star(int nodes);
+
+}  // namespace stepcast
