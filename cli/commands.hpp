@@ -15,6 +15,7 @@ void add_scenario(CLI::App& app, Session& session);
 void add_models(CLI::App& app, Session& session);
 void add_frameworks(CLI::App& app, Session& session);
 void add_validate(CLI::App& app, Session& session);
+void add_collective(CLI::App& app, Session& session);
 void add_import(CLI::App& app, Session& session);
 
 }  // namespace stepcast

@@ -1,0 +1,159 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "cli/byte_sizes.hpp"
+#include "cli/commands.hpp"
+#include "report/collective_question.hpp"
+
+namespace stepcast {
+
+namespace {
+
+constexpr int kMostRanks = 1 << 20;
+
+struct CollectiveOptions {
+  CollectiveQuestion question;
+  std::string op, sizes, dtype, flows{"folded"}, server_placement{name_of(ServerPlacement::apart)};
+  std::string fabric, routing, placement, plot;
+  std::optional<double> oversubscription;
+  double jitter_us = 0;
+};
+
+[[noreturn]] void fail(std::string option, std::string message, std::string hint) {
+  throw InputError({{std::move(option), "", std::move(message), std::move(hint)}});
+}
+
+template <class E>
+E named(const char* option, const std::string& name, char dash) {
+  std::string spelt = name;
+  for (char& c : spelt)
+    if (c == '-' || c == '_') c = dash;
+  if (const auto value = parse_enum<E>(spelt)) return *value;
+  const std::string hint = did_you_mean(spelt, names_of<E>());
+  fail(option, fmt::format("found \"{}\"", name), hint.empty() ? expected_one_of(names_of<E>()) : hint);
+}
+
+ElementType element_type(const std::string& name) {
+  std::vector<std::string> known;
+  for (const ElementType& type : element_types()) {
+    if (name == type.name || name == type.nccl_name) return type;
+    known.emplace_back(type.name);
+  }
+  const std::string hint = did_you_mean(name, known);
+  fail("--dtype", fmt::format("found \"{}\"", name), hint.empty() ? expected_one_of(known) : hint);
+}
+
+/// Options of the fabric are keys of a scenario's fabric by another name.
+void add_overrides(const CollectiveOptions& options, std::vector<std::string>& overrides) {
+  if (!options.fabric.empty()) overrides.push_back("cluster.fabric.preset=" + options.fabric);
+  if (options.oversubscription)
+    overrides.push_back(fmt::format("cluster.fabric.oversubscription={}", *options.oversubscription));
+  if (!options.routing.empty()) overrides.push_back("cluster.fabric.routing=" + options.routing);
+  if (!options.placement.empty()) overrides.push_back("cluster.fabric.placement=" + options.placement);
+}
+
+CollectiveQuestion question_of(const CollectiveOptions& options) {
+  CollectiveQuestion question = options.question;
+  question.op = named<ExchangeKind>("--op", options.op, '_');
+  if (!options.sizes.empty()) question.sizes = parse_byte_sizes(options.sizes);
+  if (question.sizes.empty() && question.op != ExchangeKind::barrier)
+    fail("--sizes", "is missing", "as nccl-tests: --sizes 8:128M");
+  if (!options.dtype.empty()) question.type = element_type(options.dtype);
+  question.full = options.flows == "full";
+  question.server_placement = named<ServerPlacement>("--server-placement", options.server_placement, '-');
+  question.jitter = Seconds(options.jitter_us * 1e-6);
+  add_overrides(options, question.overrides);
+  return question;
+}
+
+void print(const CollectiveOptions& options, Session& session) {
+  const CollectiveTable table = answer(question_of(options), session.catalog());
+  if (!options.plot.empty()) write_file(options.plot, collective_svg(table));
+  if (session.json) {
+    session.print(collective_json(table));
+  } else {
+    session.print(collective_text(table));
+  }
+}
+
+void add_machine_options(CLI::App& app, CollectiveOptions& options) {
+  CollectiveQuestion& question = options.question;
+  const auto count = CLI::Range(1, kMostRanks).description("");
+  app.add_option("--cluster", question.cluster,
+                 "A node (stepcast catalog list nodes), a scenario file, or a preset of raw hosts: single-gpu-star")
+      ->required()
+      ->type_name("X");
+  app.add_option("--ranks", question.ranks, "How many; default: all devices of a scenario")
+      ->check(count)
+      ->type_name("N");
+  app.add_option("--ranks-per-node", question.ranks_per_node, "Default: all devices of a node")
+      ->check(count)
+      ->type_name("P");
+  app.add_option("--nodes", question.nodes, "Instead of --ranks-per-node")->check(count)->type_name("K");
+  app.add_option("--fabric", options.fabric, "How the nodes are joined; default: fat-tree")
+      ->check(CLI::IsMember(names_of<FabricPreset>()));
+  app.add_option("--oversubscription", options.oversubscription, "Capacity of a leaf's down-links over its up-links")
+      ->type_name("RATIO");
+  app.add_option("--routing", options.routing, "adaptive, or ecmp with its collisions")
+      ->check(CLI::IsMember(names_of<FabricRouting>()));
+  app.add_option("--placement", options.placement, "Of nodes over the fabric: packed or scattered")
+      ->check(CLI::IsMember(names_of<FabricPlacement>()));
+  app.add_option("--set", question.overrides,
+                 "Set a key of the fabric, or of the scenario: cluster.fabric.nics_per_node=4 (repeatable)")
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
+}
+
+void add_exchange_options(CLI::App& app, CollectiveOptions& options) {
+  CollectiveQuestion& question = options.question;
+  app.add_option("--op", options.op, expected_one_of(names_of<ExchangeKind>()))->required()->type_name("OP");
+  app.add_option("--sizes", options.sizes,
+                 "Of the whole buffer: 1K:16G doubles, 8:1K*4 quadruples; 1M,64M,1G is a list")
+      ->type_name("LIST");
+  app.add_option("--dtype", options.dtype, "Element type; default: float32")->type_name("TYPE");
+  app.add_option("--library", question.library,
+                 "nccl; openmpi (4.0 and before), openmpi-4.1 and gloo on host memory; default: nccl, without "
+                 "accelerators openmpi")
+      ->type_name("NAME");
+  app.add_option("--algorithm", question.algorithm, "Instead of the library's own choice: ring, tree, nvls …")
+      ->type_name("A");
+  app.add_option("--protocol", question.protocol, "Instead of the library's own choice: simple, ll, ll128")
+      ->type_name("P");
+  app.add_option("--servers", question.servers, "parameter_server_*: how many hold a shard each; default 1")
+      ->check(CLI::Range(1, kMostRanks).description(""))
+      ->type_name("K");
+  app.add_option("--servers-per-node", question.servers_per_node, "parameter_server_*: default 1")
+      ->check(CLI::Range(1, kMostRanks).description(""))
+      ->type_name("K");
+  app.add_option("--server-placement", options.server_placement, "On nodes apart, or colocated with workers")
+      ->check(CLI::IsMember(names_of<ServerPlacement>()));
+  app.add_option("--graph", question.graph,
+                 "gossip: ring, torus, exponential, random-regular, or a file of edges (two ranks a line)")
+      ->type_name("KIND|FILE");
+  app.add_option("--degree", question.degree, "gossip over a random-regular graph: peers of a rank; default 4")
+      ->type_name("D");
+}
+
+}  // namespace
+
+void add_collective(CLI::App& app, Session& session) {
+  auto options = std::make_shared<CollectiveOptions>();
+  CLI::App* command = app.add_subcommand(
+      "collective", "Predict a collective over sizes and print the table that nccl-tests prints of a real one");
+  add_exchange_options(*command, *options);
+  add_machine_options(*command, *options);
+  command->add_option("--flows", options->flows, "folded: representative ranks (default); full: every rank and flow")
+      ->check(CLI::IsMember({"folded", "full"}));
+  command->add_option("--seed", options->question.seed, "Of what chance decides; default 1")->type_name("N");
+  command->add_option("--jitter", options->jitter_us, "Ranks come late by so much in the mean; default 0")
+      ->check(CLI::Range(0.0, 1e9).description(""))
+      ->type_name("US");
+  command->add_option("--plot", options->plot, "Draw bus bandwidth and time against size")
+      ->check([](const std::string& name) { return name.empty() ? "expected the name of a file" : std::string(); }, "")
+      ->type_name("FILE");
+  command->callback([options, &session] { print(*options, session); });
+}
+
+}  // namespace stepcast

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "models/collectives/machine.hpp"
+#include "models/collectives/mpi.hpp"
+#include "models/fabric/levels.hpp"
+#include "report/collective_question.hpp"
+
+namespace stepcast {
+
+/// Where the ranks of a question are: `per_node` on each of `nodes`.
+struct RankPlaces {
+  int ranks = 1, per_node = 1, nodes = 1;
+};
+
+/// What a question's `--cluster` names, looked up.
+///
+/// `raw` hosts have one rank and one NIC of 25 GB/s each, every link takes 1 µs and nothing else takes time: the
+/// network of ASTRA-sim's published ring all-reduce figures (preset single-gpu-star), and the same hosts on other
+/// fabrics.
+struct CollectiveCluster {
+  std::string name;
+  bool raw = false;
+  std::shared_ptr<const Scenario> scenario;  ///< null unless a scenario file was named
+  CollectiveMachine machine;                 ///< without meaning when raw
+  FabricSpec fabric;
+  const SwitchPart* network_switch = nullptr;
+  int most_per_node = 1;
+  std::optional<int> most_nodes;
+  std::optional<int> nodes;  ///< of a scenario: what ranks default to
+
+  [[nodiscard]] bool has_accelerators() const { return raw || machine.node->has_accelerators(); }
+  /// "8 × h100-sxm-80gb a node, 8 NICs of 400 Gb/s (infiniband)"
+  [[nodiscard]] std::string words() const;
+};
+
+/// Names of the presets of raw hosts.
+std::vector<std::string> raw_presets();
+
+/// Looks the cluster up and applies the question's overrides. Throws InputError.
+CollectiveCluster find_cluster(const CollectiveQuestion& question, const Catalog& catalog);
+
+/// Puts the question's ranks on nodes: as many on each as it says, by default all devices. Throws InputError when they
+/// do not come out even or there are not so many.
+RankPlaces place_ranks(const CollectiveQuestion& question, const CollectiveCluster& cluster);
+
+/// Links of the cluster and the group of all ranks, with what it sends over the fabric's levels.
+struct PlacedGroup {
+  Interconnect interconnect;
+  GroupShape group;
+};
+PlacedGroup placed_group(const CollectiveCluster& cluster, const RankPlaces& places);
+
+/// The same for processes with host memory.
+HostNetwork placed_host_network(const CollectiveCluster& cluster, const RankPlaces& places, HostLibrary library);
+
+}  // namespace stepcast
