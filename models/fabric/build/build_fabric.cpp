@@ -1,0 +1,111 @@
+#include <algorithm>
+
+#include "models/fabric/build/builder.hpp"
+#include "models/fabric/check.hpp"
+#include "models/fabric/placement.hpp"
+
+namespace stepcast {
+
+namespace {
+
+bool is_torus(FabricPreset preset) { return preset == FabricPreset::torus_2d || preset == FabricPreset::torus_3d; }
+
+TopSwitches build_site(FabricBuilder& builder, const FabricSpec& spec, SiteRange& site, const SwitchFigures& figures) {
+  switch (spec.preset) {
+    case FabricPreset::dragonfly:
+    case FabricPreset::dragonfly_plus:
+      return build_dragonfly(builder, spec, site, figures);
+    case FabricPreset::torus_2d:
+    case FabricPreset::torus_3d:
+      return build_torus(builder, spec, site);
+    case FabricPreset::custom:
+      return build_custom(builder, spec, site, figures);
+    case FabricPreset::single_switch:
+    case FabricPreset::fat_tree:
+    case FabricPreset::fat_tree_3:
+    case FabricPreset::rail_optimized:
+    case FabricPreset::rail_only:
+      break;
+  }
+  return build_clos(builder, spec, site, figures);
+}
+
+/// A site's topmost switches meet the wide-area network at one point, whose connection is the bottleneck.
+void connect_site(FabricBuilder& builder, const FabricSitesSpec& wan, int site, const TopSwitches& tops,
+                  Fabric::Vertex network) {
+  const auto edge = builder.add_switch(3, site);
+  for (const auto top : tops) builder.join(top, edge, {FabricLinkKind::trunk, wan.bandwidth, kCableLatency, 1, 0});
+  builder.join(edge, network, {FabricLinkKind::wan, wan.bandwidth, wan.latency / 2, 1, 0});
+}
+
+void build_network(FabricBuilder& builder, const FabricSpec& spec, int nodes, int nics, BytesPerSecond rate,
+                   const SwitchFigures& figures) {
+  const int sites = spec.wan ? spec.wan->sites : 1;
+  const int per_site = (nodes + sites - 1) / sites;
+  SiteRange site;
+  site.nics = nics;
+  site.rate = rate;
+  const Fabric::Vertex wide = spec.wan ? builder.add_switch(4, 0) : 0;
+  for (int i = 0; i < sites; ++i) {
+    site.first_node = i * per_site;
+    site.nodes = std::min(per_site, nodes - site.first_node);
+    if (site.nodes <= 0) break;
+    const TopSwitches tops = build_site(builder, spec, site, figures);
+    if (spec.wan) connect_site(builder, *spec.wan, i, tops, wide);
+  }
+}
+
+FabricDetail detail_of(const FabricSpec& spec) {
+  return spec.routing == FabricRouting::ecmp ? FabricDetail::cables : FabricDetail::tiers;
+}
+
+InteriorOptions interior_options(const FabricSpec& spec, const Node& node, int nics, BytesPerSecond rate) {
+  InteriorOptions out;
+  out.nics = nics;
+  out.nic_bandwidth = rate;
+  const bool rails = spec.preset == FabricPreset::rail_optimized || spec.preset == FabricPreset::rail_only;
+  out.each_nic_apart = rails || is_torus(spec.preset) || spec.preset == FabricPreset::custom;
+  const NodeTopology inside = node.interconnect.kind;
+  const bool torus_inside = inside == NodeTopology::torus_2d || inside == NodeTopology::torus_3d;
+  out.nics_are_routers = is_torus(spec.preset) && torus_inside && nics == node.devices();
+  return out;
+}
+
+}  // namespace
+
+Fabric build_fabric(const FabricSpec& spec, const Node& node, int nodes, int nics, BytesPerSecond nic_bandwidth,
+                    const SwitchPart* part, const Catalog& catalog, FabricDetail detail) {
+  Diagnostics diagnostics("");
+  check_fabric(spec, node, nodes, nics, nic_bandwidth, part, "", diagnostics);
+  diagnostics.throw_if_faulty();
+  FabricBuilder builder(node_interior(node, interior_options(spec, node, nics, nic_bandwidth), catalog), nodes, detail);
+  const FabricLevels levels = fabric_levels(spec, nodes, nics, nic_bandwidth, part);
+  builder.set(spec, levels, part);
+  if (nics > 0 && nodes > 1)
+    build_network(builder, spec, nodes, nics, nic_bandwidth, SwitchFigures::of(part, nic_bandwidth));
+  builder.set_order(place_nodes(spec, levels, nodes));
+  return builder.finish();
+}
+
+Fabric build_fabric(const FabricSpec& spec, const Node& node, int nodes, int nics, BytesPerSecond nic_bandwidth,
+                    const SwitchPart* part, const Catalog& catalog) {
+  return build_fabric(spec, node, nodes, nics, nic_bandwidth, part, catalog, detail_of(spec));
+}
+
+Fabric single_gpu_star_fabric(int hosts) {
+  constexpr BytesPerSecond kRate = 25_GBps;
+  constexpr Seconds kLatency = 1_us;
+  FabricSpec spec;
+  spec.preset = FabricPreset::single_switch;
+  spec.nics_per_node = 1;
+  spec.nic_bandwidth = kRate;
+  // A device and no NIC of its own: the device hangs on the switch.
+  FabricBuilder builder(NodeInterior({FabricVertex{}}, {}, 1, 0), hosts, FabricDetail::switches);
+  builder.set(spec, {}, nullptr);
+  const auto star = builder.add_switch(0, 0);
+  for (int host = 0; host < hosts; ++host)
+    builder.join(builder.fabric().place(host, 0), star, {FabricLinkKind::nic, kRate, kLatency, 1, 0});
+  return builder.finish();
+}
+
+}  // namespace stepcast

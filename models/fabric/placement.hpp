@@ -1,0 +1,19 @@
+#pragma once
+
+#include <vector>
+
+#include "models/fabric/fabric_spec.hpp"
+#include "models/fabric/levels.hpp"
+
+namespace stepcast {
+
+/// Node of the fabric that each node of ranks takes; empty when that is its own number. `packed`: as they come.
+/// `scattered`: one of each innermost group in turn, so that neighbours are as far apart as can be. node_order: itself.
+/// Ranks fill the devices of a node in order, whatever node it is.
+std::vector<int> place_nodes(const FabricSpec& spec, const FabricLevels& levels, int nodes);
+
+/// Of `count` nodes of ranks in a row, every `stride`-th one, how many share a group of `group_nodes` nodes of the
+/// fabric with the first, itself included. `order` is place_nodes'.
+int nodes_together(const std::vector<int>& order, int group_nodes, int first, int count, int stride = 1);
+
+}  // namespace stepcast
