@@ -37,11 +37,13 @@ class Clock {
     return net_.latency + (bytes > net_.inline_limit ? net_.copy_start : Seconds(0)) +
            (bytes > net_.eager_limit ? net_.rendezvous : Seconds(0));
   }
-  /// Its bytes, while `senders` ranks of the node send one such message each.
+  /// Its bytes, while `senders` ranks of the node send one such message each. Never less than what the longest eager
+  /// message takes: libraries place the limit where the two ways meet.
   [[nodiscard]] Seconds flow(Bytes bytes, int senders) const {
     const Seconds wire = bytes * senders / net_.node;
     if (bytes <= net_.eager_limit) return std::max(bytes / net_.eager, wire);
-    return std::max(std::min(bytes / net_.rail, net_.stripe + bytes / net_.stream), wire);
+    return std::max(
+        {std::min(bytes / net_.rail, net_.stripe + bytes / net_.stream), net_.eager_limit / net_.eager, wire});
   }
   [[nodiscard]] Seconds local_step(Bytes bytes) const { return net_.local_latency + bytes / net_.local; }
   [[nodiscard]] Seconds network_step(Bytes bytes, int senders) const {

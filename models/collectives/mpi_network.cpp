@@ -27,7 +27,7 @@ struct HostFigures {
 // EDR with UCX: 0.87 µs on bare metal, but 1.4 to 1.74 in clouds and on three other machines (links mpi-study-azure-*,
 // mpi-study-llnl-lassen-edr, mpi-measured-hbv2-hdr): 1.2 is between; 1.06 → 1.56 at 256 B, 3.2 GB/s up to 8 KiB, two
 // rails from 256 KiB on with 22.8 of 25 GB/s.
-constexpr HostFigures kInfiniband{1.2_us, 200_B, 0.45_us, 12_kB, 3.2_GBps, 2.0_us, 0.92, 0.97, 0_Bps, 4.0_us, 0.18_us};
+constexpr HostFigures kInfiniband{1.2_us, 200_B, 0.45_us, 8_KiB, 3.2_GBps, 2.0_us, 0.92, 0.97, 0_Bps, 4.0_us, 0.18_us};
 // EFA (SRD): 15.9 µs (16.1 in links mpi-study-aws-efa-cpu and mpi-measured-efa-c5n), 6.6 GB/s up to 64 KiB, then 25 µs
 // and 4.4 of 12.5 GB/s; 10.6 with many messages in flight.
 constexpr HostFigures kEfa{15.9_us, 0_B, 0_us, 65536_B, 6.6_GBps, 25_us, 0.36, 0.85, 0_Bps, 0_us, 1.3_us};
@@ -35,8 +35,8 @@ constexpr HostFigures kEfa{15.9_us, 0_B, 0_us, 65536_B, 6.6_GBps, 25_us, 0.36, 0
 // KiB, then 110 µs and 1.9 GB/s on one connection; goodput 0.94 of the wire (links eth-1 … eth-200).
 constexpr HostFigures kTcp{35_us, 0_B, 0_us, 32768_B, 0.75_GBps, 110_us, 0.94, 0.94, 1.9_GBps, 0_us, 9.8_us};
 // Omni-Path: 1.84 µs (links mpi-study-llnl-dane-opa), the rest as InfiniBand's. Slingshot 11: 1.9 µs, recalled.
-constexpr HostFigures kOmniPath{1.84_us, 0_B, 0_us, 8_kB, 3.2_GBps, 3.0_us, 0.92, 0.95, 0_Bps, 0_us, 0.3_us};
-constexpr HostFigures kSlingshot{1.9_us, 192_B, 0.45_us, 12_kB, 3.2_GBps, 3.0_us, 0.92, 0.95, 0_Bps, 4.0_us, 0.3_us};
+constexpr HostFigures kOmniPath{1.84_us, 0_B, 0_us, 8_KiB, 3.2_GBps, 3.0_us, 0.92, 0.95, 0_Bps, 0_us, 0.3_us};
+constexpr HostFigures kSlingshot{1.9_us, 192_B, 0.45_us, 8_KiB, 3.2_GBps, 3.0_us, 0.92, 0.95, 0_Bps, 4.0_us, 0.3_us};
 
 const HostFigures& figures_of(NetworkKind kind) {
   switch (kind) {
@@ -89,7 +89,7 @@ HostNetwork host_network_of(NetworkKind kind, BytesPerSecond nic_bandwidth, int 
   out.rendezvous = figures.rendezvous;
   out.rail = nic_bandwidth * figures.share;
   if (figures.ceiling > BytesPerSecond(0)) out.rail = std::min(out.rail, figures.ceiling);
-  out.eager = std::min(figures.eager, out.rail);
+  out.eager = std::min(figures.eager, nic_bandwidth * figures.node_share);
   const bool stripes = figures.stripe > Seconds(0);
   out.stream = out.rail * (stripes ? std::clamp(nics, 1, kRails) : 1);
   out.stripe = figures.stripe;

@@ -1,0 +1,156 @@
+#include "models/collectives/mpi.hpp"
+
+#include <gtest/gtest.h>
+
+namespace stepcast {
+namespace {
+
+/// Round figures, so that times can be worked out by hand.
+HostNetwork round_network() {
+  HostNetwork net;
+  net.latency = 2_us;
+  net.turnaround = 1_us;
+  net.inline_limit = 100_B;
+  net.copy_start = 1_us;
+  net.eager_limit = 10_kB;
+  net.eager = 1_GBps;
+  net.rendezvous = 4_us;
+  net.rail = 5_GBps;
+  net.stream = 10_GBps;
+  net.stripe = 10_us;
+  net.node = 20_GBps;
+  net.gap = 0.5_us;
+  net.local_latency = 1_us;
+  net.local_gap = 0.25_us;
+  net.local = 2_GBps;
+  net.reduce = 10_GBps;
+  return net;
+}
+
+double microseconds(CollectiveKind kind, Bytes size, int ranks, int per_node, std::optional<HostAlgorithm> algorithm) {
+  return host_collective_time({kind, size, ranks, per_node, HostLibrary::open_mpi, algorithm}, round_network())
+      .time.in(1_us);
+}
+
+constexpr double kTight = 1e-9;
+
+TEST(Message, PaysCopyRendezvousAndTheCheaperOfOneRailAndAll) {
+  const auto send = [](Bytes size) { return microseconds(CollectiveKind::send_recv, size, 2, 1, std::nullopt); };
+  EXPECT_NEAR(send(50_B), 2 + 0.05, kTight);              // in the descriptor, at 1 GB/s
+  EXPECT_NEAR(send(1000_B), 2 + 1 + 1, kTight);           // copied
+  EXPECT_NEAR(send(50_kB), 2 + 1 + 4 + 10, kTight);       // rendezvous, one rail: 50 kB at 5 GB/s
+  EXPECT_NEAR(send(1_MB), 2 + 1 + 4 + 10 + 100, kTight);  // spread: 10 µs and 1 MB at 10 GB/s
+}
+
+TEST(RecursiveDoubling, ExchangesTheBufferLogarithmicallyManyTimes) {
+  // 2 exchanges inside the node (1 µs + 8 kB at 2 GB/s = 5 µs) and 1 between (1 + 2 + 1 µs, 8 kB at 1 GB/s = 12 µs),
+  // each with a sum (0.8 µs).
+  EXPECT_NEAR(microseconds(CollectiveKind::all_reduce, 8_kB, 8, 4, HostAlgorithm::recursive_doubling),
+              2 * 5 + 12 + 3 * 0.8, kTight);
+}
+
+TEST(RecursiveDoubling, HandsOverWhatExceedsAPowerOfTwo) {
+  // 6 ranks on one node: 2 exchanges and sums among 4, and for the other 2 a hand-over, a sum and the way back.
+  EXPECT_NEAR(microseconds(CollectiveKind::all_reduce, 8_kB, 6, 6, HostAlgorithm::recursive_doubling),
+              2 * (5 + 0.8) + 2 * 5 + 0.8, kTight);
+}
+
+TEST(Rabenseifner, HalvesThenGathersBack) {
+  // 4 ranks on one node, 8 kB: exchanges of 4 and 2 kB (3 and 2 µs), there and back; sums of 6 kB (0.6 µs).
+  EXPECT_NEAR(microseconds(CollectiveKind::all_reduce, 8_kB, 4, 4, HostAlgorithm::rabenseifner), 2 * (3 + 2) + 0.6,
+              kTight);
+}
+
+TEST(HostRing, MeansLatenciesAndTakesTheSlowestRate) {
+  // 8 ranks on 2 nodes, blocks of 4 kB: 14 steps. Three hops of 1 µs and one of 1 + 2 + 1 µs are 1.75 in the mean; the
+  // slowest rate is the eager one, 4 µs. Sums of 28 kB take 2.8 µs.
+  EXPECT_NEAR(microseconds(CollectiveKind::all_reduce, 32_kB, 8, 4, HostAlgorithm::ring), 14 * (1.75 + 4) + 2.8,
+              kTight);
+}
+
+TEST(HostRing, OneRankANodeHasNothingButTheNetwork) {
+  // Blocks of 20 kB by rendezvous: 1 + 2 + 1 + 4 µs and, never below the longest eager message, 10 µs; 3 times.
+  EXPECT_NEAR(microseconds(CollectiveKind::all_gather, 80_kB, 4, 1, HostAlgorithm::ring), 3 * 18, kTight);
+}
+
+TEST(Pipeline, PassesEverySegmentAndHalfOfTheChain) {
+  // 16 segments of 64 KiB over 4 ranks of a node: (16 + 1) × (1 µs + 32.768 µs).
+  EXPECT_NEAR(microseconds(CollectiveKind::broadcast, 1_MiB, 4, 4, HostAlgorithm::pipeline), 17 * 33.768, 1e-6);
+}
+
+TEST(AllToAll, SendsOneMessageAPeer) {
+  // 4 ranks on 2 nodes, blocks of 1 kB. Pairwise: a local step (1.5 µs), then two over the network (1 + 2 + 1 + 1 µs).
+  EXPECT_NEAR(microseconds(CollectiveKind::all_to_all, 4_kB, 4, 2, HostAlgorithm::pairwise), 1.5 + 2 * 5, kTight);
+  // At once: gap and copy inside (0.75 µs); one start (3 µs) and two gaps and messages (1.5 µs each).
+  EXPECT_NEAR(microseconds(CollectiveKind::all_to_all, 4_kB, 4, 2, HostAlgorithm::linear), 0.75 + 3 + 2 * 1.5, kTight);
+}
+
+TEST(OneRank, TakesNoTime) {
+  for (std::size_t kind = 0; kind < EnumNames<CollectiveKind>::names.size(); ++kind)
+    EXPECT_EQ(microseconds(static_cast<CollectiveKind>(kind), 1_MB, 1, 1, std::nullopt), 0);
+}
+
+HostAlgorithm chosen(CollectiveKind kind, Bytes size, int ranks, HostLibrary library = HostLibrary::open_mpi) {
+  return library_choice({kind, size, ranks, 4, library, std::nullopt}).algorithm;
+}
+
+TEST(OpenMpiRules, AllReduceTurnsIntoARingAtTenThousandBytes) {
+  EXPECT_EQ(chosen(CollectiveKind::all_reduce, 9999_B, 128), HostAlgorithm::recursive_doubling);
+  EXPECT_EQ(chosen(CollectiveKind::all_reduce, 10000_B, 128), HostAlgorithm::ring);
+  // 10,000 B are 2,500 floats: fewer than 4,096 ranks.
+  EXPECT_EQ(chosen(CollectiveKind::all_reduce, 10000_B, 4096), HostAlgorithm::reduce_broadcast);
+}
+
+TEST(OpenMpiRules, BroadcastGoesThroughThreeShapes) {
+  const auto choice = [](Bytes size, int ranks) {
+    return library_choice({CollectiveKind::broadcast, size, ranks, 4, HostLibrary::open_mpi, std::nullopt});
+  };
+  EXPECT_EQ(choice(2047_B, 64).algorithm, HostAlgorithm::binomial);
+  EXPECT_EQ(choice(2048_B, 64).algorithm, HostAlgorithm::split_binary);
+  EXPECT_EQ(choice(2048_B, 64).segment, 1_KiB);
+  EXPECT_EQ(choice(32_MiB, 56).segment, 128_KiB);  // 56 < 1.6134e-6 · 2^25 + 2.1102 = 56.2
+  EXPECT_EQ(choice(32_MiB, 57).segment, 64_KiB);
+  EXPECT_EQ(choice(32_MiB, 128).segment, 8_KiB);  // above 3.2118e-6 · 2^25 + 8.7936 = 116.6
+  EXPECT_EQ(choice(512_KiB, 8).algorithm, HostAlgorithm::split_binary);
+}
+
+TEST(OpenMpiRules, FollowTheTableFrom41On) {
+  const auto newer = HostLibrary::open_mpi_4_1;
+  EXPECT_EQ(chosen(CollectiveKind::all_reduce, 8_KiB, 8, newer), HostAlgorithm::rabenseifner);
+  EXPECT_EQ(chosen(CollectiveKind::all_reduce, 4_KiB, 8, newer), HostAlgorithm::recursive_doubling);
+  EXPECT_EQ(chosen(CollectiveKind::all_reduce, 64_KiB, 200, newer), HostAlgorithm::reduce_broadcast);
+  // 200 ranks and 512 bytes: too few floats to cut.
+  EXPECT_EQ(chosen(CollectiveKind::all_reduce, 128_B, 48, newer), HostAlgorithm::recursive_doubling);
+  // A block of 64 KiB: 4 MiB over 64 ranks.
+  EXPECT_EQ(chosen(CollectiveKind::all_gather, 4_MiB, 64, newer), HostAlgorithm::ring);
+  EXPECT_EQ(chosen(CollectiveKind::all_gather, 2_MiB, 64, newer), HostAlgorithm::neighbor_exchange);
+}
+
+TEST(GlooRules, RunRingsWhateverTheSize) {
+  for (const Bytes size : {8_B, 1_MiB, 1_GiB})
+    EXPECT_EQ(chosen(CollectiveKind::all_reduce, size, 16, HostLibrary::gloo), HostAlgorithm::ring);
+  EXPECT_EQ(chosen(CollectiveKind::broadcast, 1_GiB, 16, HostLibrary::gloo), HostAlgorithm::binomial);
+}
+
+TEST(HostNetworks, GlooSendsByTcpOnAnyNic) {
+  const HostNetwork mpi = host_network_of(NetworkKind::infiniband, 100_Gbps, 2);
+  const HostNetwork gloo = host_network_of(NetworkKind::infiniband, 100_Gbps, 2, HostLibrary::gloo);
+  EXPECT_GT(gloo.latency, 10 * mpi.latency);
+  EXPECT_LT(gloo.stream, mpi.stream);
+}
+
+TEST(HostNetworks, NothingIsFasterThanItsWire) {
+  for (const double gigabits : {1.0, 10.0, 25.0, 100.0, 400.0})
+    for (std::size_t kind = 0; kind < EnumNames<NetworkKind>::names.size(); ++kind)
+      for (const int nics : {1, 2, 8}) {
+        const BytesPerSecond nic = gigabits * 1_Gbps;
+        const HostNetwork net = host_network_of(static_cast<NetworkKind>(kind), nic, nics);
+        EXPECT_LE(net.rail, nic);
+        EXPECT_LE(net.eager, nic);
+        EXPECT_LE(net.stream, nic * nics);
+        EXPECT_LE(net.node, nic * nics);
+      }
+}
+
+}  // namespace
+}  // namespace stepcast
