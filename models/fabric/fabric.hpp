@@ -26,7 +26,7 @@ class Fabric {
   using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, FabricVertex, FabricLink>;
   using Vertex = Graph::vertex_descriptor;
 
-  [[nodiscard]] const Graph& graph() const { return graph_; }
+  [[nodiscard]] const Graph& graph() const { return *graph_; }
   [[nodiscard]] int nodes() const { return nodes_; }
   [[nodiscard]] int devices_per_node() const { return interior_.devices(); }
   [[nodiscard]] int devices() const { return nodes_ * devices_per_node(); }
@@ -37,10 +37,10 @@ class Fabric {
   /// Node of the fabric that the i-th node of ranks takes.
   [[nodiscard]] int node_of(int i) const { return order_.empty() ? i : order_[static_cast<std::size_t>(i)]; }
   /// Links by id.
-  [[nodiscard]] const FabricLink& link(int id) const { return graph_[links_[static_cast<std::size_t>(id)]]; }
+  [[nodiscard]] const FabricLink& link(int id) const { return (*graph_)[links_[static_cast<std::size_t>(id)]]; }
   [[nodiscard]] int link_count() const { return static_cast<int>(links_.size()); }
-  [[nodiscard]] Vertex source(int id) const { return boost::source(links_[static_cast<std::size_t>(id)], graph_); }
-  [[nodiscard]] Vertex target(int id) const { return boost::target(links_[static_cast<std::size_t>(id)], graph_); }
+  [[nodiscard]] Vertex source(int id) const { return boost::source(links_[static_cast<std::size_t>(id)], *graph_); }
+  [[nodiscard]] Vertex target(int id) const { return boost::target(links_[static_cast<std::size_t>(id)], *graph_); }
   /// `node 3 nic 1`, `leaf 12`: how messages and drawings name a vertex.
   [[nodiscard]] std::string name(Vertex vertex) const;
 
@@ -71,7 +71,8 @@ class Fabric {
 
  private:
   friend class FabricBuilder;
-  Graph graph_;
+  /// Shared by copies: descriptors of edges point into it.
+  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
   NodeInterior interior_;
   int nodes_ = 0;
   std::vector<int> order_;  ///< empty: as they come

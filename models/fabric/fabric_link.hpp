@@ -18,7 +18,8 @@ struct FabricVertex {
   VertexKind kind = VertexKind::device;
   int node = -1;  ///< −1: a switch of the network
   int index = 0;
-  int level = 0;  ///< of a network switch: 0 leaf, 1 spine, 2 core, 3 a site's connection, 4 the wide-area network
+  int level = 0;   ///< of a network switch: 0 leaf, 1 spine, 2 core, 3 a site's connection, 4 the wide-area network
+  int plane = -1;  ///< leaves and spines of a Clos network: those of one plane reach one another without cores
 };
 
 enum class FabricLinkKind : std::uint8_t { native, pcie, socket, nic, trunk, wan };

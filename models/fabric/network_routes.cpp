@@ -19,6 +19,26 @@ bool of_network(FabricLinkKind kind) {
   return kind == FabricLinkKind::nic || kind == FabricLinkKind::trunk || kind == FabricLinkKind::wan;
 }
 
+/// Sites are joined by more than up and down.
+bool is_clos(const Fabric& fabric) {
+  if (fabric.spec().wan || fabric.interior().nics() == 0) return false;
+  switch (fabric.spec().preset) {
+    case FabricPreset::single_switch:
+    case FabricPreset::fat_tree:
+    case FabricPreset::fat_tree_3:
+    case FabricPreset::rail_optimized:
+    case FabricPreset::rail_only:
+      return true;
+    case FabricPreset::dragonfly:
+    case FabricPreset::dragonfly_plus:
+    case FabricPreset::torus_2d:
+    case FabricPreset::torus_3d:
+    case FabricPreset::custom:
+      break;
+  }
+  return false;
+}
+
 }  // namespace
 
 NetworkRoutes::NetworkRoutes(const Fabric& fabric, FabricRouting routing, std::uint64_t seed)
@@ -26,9 +46,12 @@ NetworkRoutes::NetworkRoutes(const Fabric& fabric, FabricRouting routing, std::u
       routing_(routing),
       seed_(seed),
       torus_(fabric.torus() != nullptr),
+      clos_(is_clos(fabric)),
       failed_(static_cast<std::size_t>(fabric.link_count())),
       by_receiver_(boost::num_vertices(fabric.graph()), nullptr) {
   index_hops();
+  for (Vertex v = fabric.first_switch(); v < boost::num_vertices(fabric.graph()); ++v)
+    standing_.push_back({fabric.graph()[v].level, fabric.graph()[v].plane});
 }
 
 void NetworkRoutes::index_hops() {
@@ -112,10 +135,44 @@ std::size_t NetworkRoutes::choose(std::size_t choices, Vertex at, Vertex from, V
 }
 
 bool NetworkRoutes::route(Vertex from, Vertex to, std::uint64_t flow, std::vector<int>& out) {
-  if (torus_ && !broken_) {
-    torus_route(from, to, out);
-    return true;
+  if (broken_) return searched_route(from, to, flow, out);
+  if (clos_) return clos_route(from, to, flow, out);
+  if (!torus_) return searched_route(from, to, flow, out);
+  torus_route(from, to, out);
+  return true;
+}
+
+NetworkRoutes::Vertex NetworkRoutes::take(Vertex at, Vertex from, Vertex to, std::uint64_t flow,
+                                          std::vector<int>& out) {
+  const Hop& hop = candidates_[choose(candidates_.size(), at, from, to, flow)];
+  out.push_back(hop.link);
+  return hop.to;
+}
+
+bool NetworkRoutes::clos_route(Vertex from, Vertex to, std::uint64_t flow, std::vector<int>& out) {
+  const auto standing = [&](Vertex v) -> const Standing& { return standing_[v - fabric_.first_switch()]; };
+  const Vertex leaf = hops(to).front().to;
+  const int plane = standing(leaf).plane;
+  Vertex at = hops(from).front().to;
+  out.push_back(hops(from).front().link);
+  while (at != leaf) {
+    const Standing here = standing(at);
+    candidates_.clear();
+    for (const Hop& hop : hops(at)) {
+      if (!passes(hop.to)) continue;
+      const Standing& next = standing(hop.to);
+      const bool up = next.level > here.level && !(here.level == 1 && here.plane == plane);
+      const bool down = (here.level == 1 && hop.to == leaf) || (here.level == 2 && next.plane == plane);
+      if (up || down) candidates_.push_back(hop);
+    }
+    if (candidates_.empty()) return false;
+    at = take(at, from, to, flow, out);
   }
+  out.push_back(link_between(leaf, to));
+  return true;
+}
+
+bool NetworkRoutes::searched_route(Vertex from, Vertex to, std::uint64_t flow, std::vector<int>& out) {
   const Distances& distance = distances_to(to);
   Vertex at = from;
   for (std::int16_t left = -1; at != to;) {
@@ -135,9 +192,7 @@ bool NetworkRoutes::route(Vertex from, Vertex to, std::uint64_t flow, std::vecto
       candidates_.push_back(hop);
     }
     if (candidates_.empty()) return false;
-    const Hop& hop = candidates_[choose(candidates_.size(), at, from, to, flow)];
-    out.push_back(hop.link);
-    at = hop.to;
+    at = take(at, from, to, flow, out);
     left = best;
   }
   return true;

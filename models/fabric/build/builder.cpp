@@ -9,11 +9,11 @@ FabricBuilder::FabricBuilder(NodeInterior interior, int nodes, FabricDetail deta
   fabric_.nodes_ = nodes;
   const auto places = fabric_.interior_.places();
   const auto wires = fabric_.interior_.wires();
-  fabric_.graph_ = Fabric::Graph(places.size() * static_cast<std::size_t>(nodes));
+  fabric_.graph_ = std::make_shared<Fabric::Graph>(places.size() * static_cast<std::size_t>(nodes));
   fabric_.links_.reserve(wires.size() * static_cast<std::size_t>(nodes));
   for (int n = 0; n < nodes; ++n) {
     for (std::size_t p = 0; p < places.size(); ++p) {
-      FabricVertex& vertex = fabric_.graph_[fabric_.place(n, static_cast<int>(p))];
+      FabricVertex& vertex = (*fabric_.graph_)[fabric_.place(n, static_cast<int>(p))];
       vertex = places[p];
       vertex.node = n;
     }
@@ -22,8 +22,8 @@ FabricBuilder::FabricBuilder(NodeInterior interior, int nodes, FabricDetail deta
   }
 }
 
-Fabric::Vertex FabricBuilder::add_switch(int level, int index) {
-  return boost::add_vertex(FabricVertex{VertexKind::network_switch, -1, index, level}, fabric_.graph_);
+Fabric::Vertex FabricBuilder::add_switch(int level, int index, int plane) {
+  return boost::add_vertex(FabricVertex{VertexKind::network_switch, -1, index, level, plane}, *fabric_.graph_);
 }
 
 Fabric::Vertex FabricBuilder::add_switch(int level, int index, std::string name) {
@@ -33,7 +33,7 @@ Fabric::Vertex FabricBuilder::add_switch(int level, int index, std::string name)
 
 void FabricBuilder::add_link(Vertex from, Vertex to, FabricLink link) {
   link.id = static_cast<int>(fabric_.links_.size());
-  fabric_.links_.push_back(boost::add_edge(from, to, link, fabric_.graph_).first);
+  fabric_.links_.push_back(boost::add_edge(from, to, link, *fabric_.graph_).first);
 }
 
 void FabricBuilder::join(Vertex a, Vertex b, const FabricLink& link) {
@@ -74,7 +74,7 @@ void FabricBuilder::set_torus(const TorusPlan& plan) { fabric_.torus_ = std::mak
 void FabricBuilder::set_order(std::vector<int> order) { fabric_.order_ = std::move(order); }
 
 std::string Fabric::name(Vertex vertex) const {
-  const FabricVertex& v = graph_[vertex];
+  const FabricVertex& v = (*graph_)[vertex];
   constexpr const char* kInside[] = {"device", "NVSwitch", "PCIe switch", "socket", "NIC"};
   if (v.kind != VertexKind::network_switch)
     return fmt::format("node {} {} {}", v.node, kInside[static_cast<std::size_t>(v.kind)], v.index);

@@ -15,7 +15,7 @@ class FabricBuilder {
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
   [[nodiscard]] FabricDetail detail() const { return detail_; }
   /// A switch of the network; `index` counts within its level.
-  Vertex add_switch(int level, int index);
+  Vertex add_switch(int level, int index, int plane = -1);
   Vertex add_switch(int level, int index, std::string name);
 
   /// Both directions of a link. With the detail `cables`, each of its cables is a link of its share of the rate.
@@ -44,8 +44,9 @@ using TopSwitches = std::vector<Fabric::Vertex>;
 
 struct SiteRange {
   int first_node = 0, nodes = 0;
-  int nics = 0;                     ///< of a node, as the spec counts them
-  BytesPerSecond rate;              ///< of each
+  int nics = 0;         ///< of a node, as the spec counts them
+  BytesPerSecond rate;  ///< of each
+  int first_plane = 0;
   int first_switch[3] = {0, 0, 0};  ///< numbers of this site's first leaf, spine and core
 };
 

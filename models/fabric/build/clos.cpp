@@ -17,26 +17,31 @@ class ClosBuilder {
         plan_(plan),
         site_(site),
         figures_(figures),
-        joined_(builder.detail() == FabricDetail::tiers) {}
+        joined_(builder.detail() == FabricDetail::tiers),
+        first_plane_(site.first_plane) {
+    site.first_plane += plan.planes;
+  }
 
   Vertices build() {
-    leaves_ = add(0, plan_.leaves());
+    for (int group = 0; group < plan_.groups; ++group)
+      for (int rail = 0; rail < plan_.rails; ++rail) add(leaves_, 0, plan_.plane_of(group, rail));
     for (int n = 0; n < site_.nodes; ++n) hang_node(n);
     if (plan_.tiers < 2) return leaves_;
-    spines_ = add(1, joined_ ? plan_.planes : plan_.spines());
+    for (int plane = 0; plane < plan_.planes; ++plane)
+      for (int s = 0; s < (joined_ ? 1 : plan_.spines_per_plane); ++s) add(spines_, 1, plane);
     for (int group = 0; group < plan_.groups; ++group)
       for (int rail = 0; rail < plan_.rails; ++rail) join_leaf(group, rail);
     if (plan_.tiers < 3) return spines_;
-    cores_ = add(2, joined_ ? core_networks() : plan_.cores());
+    for (int c = 0; c < (joined_ ? core_networks() : plan_.cores()); ++c) add(cores_, 2, -1);
     for (int plane = 0; plane < plan_.planes; ++plane) join_plane(plane);
     return cores_;
   }
 
  private:
-  Vertices add(int level, int count) {
-    Vertices out;
-    for (int i = 0; i < count; ++i) out.push_back(builder_.add_switch(level, site_.first_switch[level]++));
-    return out;
+  void add(Vertices& tier, int level, int plane) {
+    // Sites have planes of their own, which the numbers of their switches tell apart.
+    const int own = plane < 0 ? -1 : first_plane_ + plane;
+    tier.push_back(builder_.add_switch(level, site_.first_switch[level]++, own));
   }
 
   /// Rails that no switch joins have cores of their own.
@@ -86,6 +91,7 @@ class ClosBuilder {
   SiteRange& site_;
   const SwitchFigures& figures_;
   bool joined_;
+  int first_plane_;
   Vertices leaves_, spines_, cores_;
 };
 
