@@ -163,12 +163,6 @@ LevelLoad load_of(const FabricLevel& level, int nodes, FabricPlacement placement
   return out;
 }
 
-FabricLevels levels_of(const CollectiveCluster& cluster, const RankPlaces& places) {
-  if (cluster.raw) return fabric_levels(cluster.fabric, places.nodes, 1, kRawRate, nullptr);
-  return fabric_levels(cluster.fabric, cluster.most_nodes.value_or(places.nodes), cluster.machine.nics,
-                       cluster.machine.nic_bandwidth, cluster.network_switch);
-}
-
 /// α-β hosts: a message passes the sender's link and the receiver's.
 Interconnect raw_interconnect() {
   Interconnect out;
@@ -182,6 +176,12 @@ Interconnect raw_interconnect() {
 }
 
 }  // namespace
+
+FabricLevels cluster_levels(const CollectiveCluster& cluster, const RankPlaces& places) {
+  if (cluster.raw) return fabric_levels(cluster.fabric, places.nodes, 1, kRawRate, nullptr);
+  return fabric_levels(cluster.fabric, cluster.most_nodes.value_or(places.nodes), cluster.machine.nics,
+                       cluster.machine.nic_bandwidth, cluster.network_switch);
+}
 
 std::vector<std::string> raw_presets() {
   std::vector<std::string> out{std::string(kStar)};
@@ -244,7 +244,7 @@ RankPlaces place_ranks(const CollectiveQuestion& question, const CollectiveClust
 PlacedGroup placed_group(const CollectiveCluster& cluster, const RankPlaces& places) {
   PlacedGroup out{cluster.raw ? raw_interconnect() : interconnect_of(cluster.machine),
                   {places.ranks, places.per_node, 1}};
-  const FabricLevels levels = levels_of(cluster, places);
+  const FabricLevels levels = cluster_levels(cluster, places);
   // Up-links lose to headers and flow control what NICs lose.
   const double share = cluster.raw ? 1 : out.interconnect.nic / cluster.machine.nic_bandwidth;
   for (std::size_t i = 0; i < levels.levels.size() && i < kFabricLevels; ++i) {
@@ -259,7 +259,7 @@ HostNetwork placed_host_network(const CollectiveCluster& cluster, const RankPlac
   const CollectiveMachine& machine = cluster.machine;
   HostNetwork out = host_network_of(machine.network, machine.nic_bandwidth, machine.nics, library);
   if (places.nodes == 1) return out;
-  for (const FabricLevel& level : levels_of(cluster, places).levels) {
+  for (const FabricLevel& level : cluster_levels(cluster, places).levels) {
     const LevelLoad load = load_of(level, places.nodes, cluster.fabric.placement);
     if (load.crossings == 0) continue;
     out.latency += level.hop;

@@ -46,6 +46,9 @@ CollectiveCluster find_cluster(const CollectiveQuestion& question, const Catalog
 /// do not come out even or there are not so many.
 RankPlaces place_ranks(const CollectiveQuestion& question, const CollectiveCluster& cluster);
 
+/// Tiers of the cluster's network, for so many nodes.
+FabricLevels cluster_levels(const CollectiveCluster& cluster, const RankPlaces& places);
+
 /// Links of the cluster and the group of all ranks, with what it sends over the fabric's levels.
 struct PlacedGroup {
   Interconnect interconnect;
