@@ -147,8 +147,8 @@ void check_switch(const Check& c, BytesPerSecond rate, const SwitchPart* part) {
 
 }  // namespace
 
-void check_fabric(const FabricSpec& spec, const Node&, int nodes, int nics, BytesPerSecond nic_bandwidth,
-                  const SwitchPart* part, const std::string& pointer, Diagnostics& diagnostics) {
+void check_fabric(const FabricSpec& spec, int nodes, int nics, BytesPerSecond nic_bandwidth, const SwitchPart* part,
+                  const std::string& pointer, Diagnostics& diagnostics) {
   const Check c{spec, nodes, nics, pointer, diagnostics};
   check_keys_fit_preset(c);
   check_dimensions(c);

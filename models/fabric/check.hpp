@@ -11,8 +11,8 @@ namespace stepcast {
 /// a dragonfly has no more groups than its routers can join, that node_order is a permutation, that custom cables name
 /// what exists and leave no node out. Faults go to the diagnostics at `pointer` and below. What switches' ports allow
 /// is a finding (find_in_fabric), not a fault: a spine may be a chassis. `part` may be null.
-void check_fabric(const FabricSpec& spec, const Node& node, int nodes, int nics, BytesPerSecond nic_bandwidth,
-                  const SwitchPart* part, const std::string& pointer, Diagnostics& diagnostics);
+void check_fabric(const FabricSpec& spec, int nodes, int nics, BytesPerSecond nic_bandwidth, const SwitchPart* part,
+                  const std::string& pointer, Diagnostics& diagnostics);
 
 /// The part of it that concerns a custom fabric's switches and cables.
 void check_custom_fabric(const FabricSpec& spec, int nodes, int nics, const std::string& pointer,

@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "models/fabric/check.hpp"
+#include "models/fabric/network_switch.hpp"
 #include "models/scenario/draft.hpp"
 
 namespace stepcast {
@@ -101,15 +103,16 @@ void resolve_network(Draft& draft) {
   s.nics_per_node = fabric.nics_per_node.value_or(own);
   s.nic_bandwidth = fabric.nic_bandwidth.value_or(own > 0 ? s.node->training_bandwidth() / own : BytesPerSecond(0));
   s.network = fabric.network.value_or(nic != s.node->nics.end() ? nic->kind : NetworkKind::ethernet_tcp);
-  if (fabric.preset == FabricPreset::single_switch && fabric.oversubscription > 1)
-    draft.fault("/cluster/fabric/oversubscription",
-                fmt::format("found {}, but a single switch has no up-links", fabric.oversubscription),
-                "oversubscription 1, or preset \"fat-tree\"");
-  if (draft.spec().cluster.nodes == 1) return;
+  const int nodes = draft.spec().cluster.nodes;
+  if (!fabric.switch_id.empty() || (nodes > 1 && s.nics_per_node > 0 && s.nic_bandwidth > BytesPerSecond(0)))
+    s.network_switch =
+        network_switch(fabric, s.network, s.nic_bandwidth, draft.catalog, "/cluster/fabric", draft.diagnostics);
+  check_fabric(fabric, nodes, s.nics_per_node, s.nic_bandwidth, s.network_switch, "/cluster/fabric", draft.diagnostics);
+  if (nodes == 1) return;
   const std::string lacks = fmt::format("node \"{}\" lists no NIC for training traffic", s.node->id);
   if (s.nics_per_node == 0)
     draft.fault("/cluster/fabric/nics_per_node",
-                fmt::format("missing: {}, and {} nodes need one to meet", lacks, draft.spec().cluster.nodes),
+                fmt::format("missing: {}, and {} nodes need one to meet", lacks, nodes),
                 "state nics_per_node and nic_bandwidth_Gbps");
   if (s.nics_per_node > 0 && s.nic_bandwidth <= BytesPerSecond(0))
     draft.fault("/cluster/fabric/nic_bandwidth_Gbps", fmt::format("missing: {}", lacks), "state nic_bandwidth_Gbps");

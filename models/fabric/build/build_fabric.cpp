@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "models/fabric/build/builder.hpp"
@@ -76,7 +78,12 @@ InteriorOptions interior_options(const FabricSpec& spec, const Node& node, int n
 Fabric build_fabric(const FabricSpec& spec, const Node& node, int nodes, int nics, BytesPerSecond nic_bandwidth,
                     const SwitchPart* part, const Catalog& catalog, FabricDetail detail) {
   Diagnostics diagnostics("");
-  check_fabric(spec, node, nodes, nics, nic_bandwidth, part, "", diagnostics);
+  if (static_cast<long>(nodes) * node.devices() > kMostFabricDevices)
+    diagnostics.error("/cluster/nodes",
+                      fmt::format("{} nodes of {} devices are too many to draw one by one, expected at most {} devices",
+                                  nodes, node.devices(), kMostFabricDevices));
+  diagnostics.throw_if_faulty();
+  check_fabric(spec, nodes, nics, nic_bandwidth, part, "/cluster/fabric", diagnostics);
   diagnostics.throw_if_faulty();
   FabricBuilder builder(node_interior(node, interior_options(spec, node, nics, nic_bandwidth), catalog), nodes, detail);
   const FabricLevels levels = fabric_levels(spec, nodes, nics, nic_bandwidth, part);
