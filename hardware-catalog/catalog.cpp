@@ -56,7 +56,8 @@ struct Catalog::Impl {
   std::mutex mutex;
   std::tuple<Entries<Accelerator>, Entries<Cpu>, Entries<Node>, Entries<LinkPart>, Entries<SwitchPart>,
              Entries<StoragePart>, Entries<Psu>, Entries<Cooling>, Entries<Site>, Entries<ComputeProfile>,
-             Entries<ReliabilityRecord>, Entries<PowerRecord>>
+             Entries<ReliabilityRecord>, Entries<PowerRecord>, Entries<LinkProfile>,
+             Entries<NetworkProfile>, Entries<LibraryProfile>>
       entries;
   std::map<std::pair<std::string, std::string>, std::string> contents;  ///< of the entries read, by kind and id
 
@@ -239,6 +240,9 @@ STEPCAST_CATALOGUE_TYPE(Site)
 STEPCAST_CATALOGUE_TYPE(ComputeProfile)
 STEPCAST_CATALOGUE_TYPE(ReliabilityRecord)
 STEPCAST_CATALOGUE_TYPE(PowerRecord)
+STEPCAST_CATALOGUE_TYPE(LinkProfile)
+STEPCAST_CATALOGUE_TYPE(NetworkProfile)
+STEPCAST_CATALOGUE_TYPE(LibraryProfile)
 #undef STEPCAST_CATALOGUE_TYPE
 
 }  // namespace stepcast

@@ -15,9 +15,10 @@ namespace stepcast {
 inline constexpr int kCatalogueVersion = 1;
 
 /// The hardware catalogue: one JSON file per part, in one folder per kind (`accelerators/`, `cpus/`, `nodes/`,
-/// `links/`, `switches/`, `storage/`, `psus/`, `cooling/`, `sites/`, `compute-profiles/`, `reliability/`, `power/`). An
-/// entry is read when it is first asked for, so a run pays for what it uses. User directories come first: they add
-/// entries and replace shipped ones of the same id. May be shared between threads.
+/// `links/`, `switches/`, `storage/`, `psus/`, `cooling/`, `sites/`, `compute-profiles/`, `reliability/`, `power/`,
+/// `link-profiles/`, `network-profiles/`, `library-profiles/`). An entry is read when it is first asked for, so a run
+/// pays for what it uses. User directories come first: they add entries and replace shipped ones of the same id. May be
+/// shared between threads.
 class Catalog {
  public:
   /// Directories in order of precedence, the shipped one last.
@@ -28,8 +29,8 @@ class Catalog {
   static Catalog standard(const std::vector<std::filesystem::path>& user_directories);
 
   /// The entry of type T (Accelerator, Cpu, Node, LinkPart, SwitchPart, StoragePart, Psu, Cooling, Site,
-  /// ComputeProfile, ReliabilityRecord, PowerRecord). A reference stays valid as long as the catalogue. Returns null
-  /// when there is none; throws InputError when the file is faulty.
+  /// ComputeProfile, ReliabilityRecord, PowerRecord, LinkProfile, NetworkProfile, LibraryProfile). A reference stays
+  /// valid as long as the catalogue. Returns null when there is none; throws InputError when the file is faulty.
   template <class T>
   const T* find(std::string_view id) const;
 

@@ -48,7 +48,10 @@ const std::vector<PartKind>& part_kinds() {
                                            kind_of_type<Site>(),
                                            kind_of_type<ComputeProfile>(),
                                            kind_of_type<ReliabilityRecord>(),
-                                           kind_of_type<PowerRecord>()};
+                                           kind_of_type<PowerRecord>(),
+                                           kind_of_type<LinkProfile>(),
+                                           kind_of_type<NetworkProfile>(),
+                                           kind_of_type<LibraryProfile>()};
   return kinds;
 }
 
@@ -70,5 +73,8 @@ template Site read_part(const Json&, const std::string&, Diagnostics&);
 template ComputeProfile read_part(const Json&, const std::string&, Diagnostics&);
 template ReliabilityRecord read_part(const Json&, const std::string&, Diagnostics&);
 template PowerRecord read_part(const Json&, const std::string&, Diagnostics&);
+template LinkProfile read_part(const Json&, const std::string&, Diagnostics&);
+template NetworkProfile read_part(const Json&, const std::string&, Diagnostics&);
+template LibraryProfile read_part(const Json&, const std::string&, Diagnostics&);
 
 }  // namespace stepcast

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hardware-catalog/communication_profiles.hpp"
 #include "hardware-catalog/parts.hpp"
 
 namespace stepcast {
@@ -57,6 +58,12 @@ template <>
 inline constexpr std::string_view kFolderOf<ReliabilityRecord> = "reliability";
 template <>
 inline constexpr std::string_view kFolderOf<PowerRecord> = "power";
+template <>
+inline constexpr std::string_view kFolderOf<LinkProfile> = "link-profiles";
+template <>
+inline constexpr std::string_view kFolderOf<NetworkProfile> = "network-profiles";
+template <>
+inline constexpr std::string_view kFolderOf<LibraryProfile> = "library-profiles";
 
 /// Reads an entry: its fields, and what must hold between them and with its file's name.
 template <class T>

@@ -41,16 +41,58 @@ struct GroupShape {
   [[nodiscard]] int nodes() const { return (size + per_node - 1) / per_node; }
 };
 
-/// How one step of a collective is paid for in one of a library's two ways to send. NCCL's LL writes data and flag
-/// together: quick to start, a fraction of the bandwidth. Its Simple protocol sends whole chunks at the links' rate.
-/// Source of the split: docs/models/collectives.md.
+/// How one step of a collective is paid for in one of a library's ways to send. NCCL's LL writes data and flag
+/// together: quick to start, a fraction of the bandwidth. LL128 keeps most of the bandwidth where 128-byte stores
+/// arrive whole. Its Simple protocol sends whole chunks at the links' rate. Source of the split:
+/// docs/models/collectives.md.
 struct SendProtocol {
   Seconds native_hop;       ///< one ring or chain step inside the node
   Seconds network_hop;      ///< one ring step between nodes
   Seconds tree_hop;         ///< one tree level between nodes, in one direction
   double native_share = 1;  ///< of `native` that it reaches
   double network_share = 1;
+  bool offered = true;   ///< the links allow it
+  double fill_ring = 0;  ///< r of the fill term 2·√(r·L·T) for rings and chains: how finely messages are cut
+  double fill_tree = 0;  ///< the same for trees
 };
+
+/// Point-to-point messages of a library: how many channels they open, and what more than a few bytes cost to start.
+struct PeerMessages {
+  Seconds simple_start;          ///< once, inside the node, for messages too large for LL
+  Seconds network_simple_start;  ///< the same across nodes
+  BytesPerSecond small_rate;     ///< LL rate of one message (0: no LL)
+  BytesPerSecond peer_rate;      ///< most from one device to one peer (0: no limit below the links')
+  BytesPerSecond channel;        ///< of one channel of send_recv (0: no limit below the links')
+  int channels = 32;             ///< of a device, split over the ranks of its node
+  Seconds growth;                ///< a message that would take longer gets more channels
+  double fill = 0, network_fill = 0;
+  double small_factor = 1;  ///< remote peers cost so much more while a message is at most small_limit
+  Bytes small_limit;
+};
+
+/// The root of a broadcast is done when its data are in the pipeline.
+struct RootMessages {
+  Seconds slot, slot_in_node;  ///< for each KiB that has to wait for the next rank
+  double hop_share = 1;        ///< of a ring hop, as the root sees it
+  Seconds chain_hop;           ///< of one node in the fill term of large messages
+};
+
+/// Sums and copies made by the switches inside a node (NVLink SHARP); rate 0: none.
+struct SwitchSums {
+  BytesPerSecond rate;  ///< bus bandwidth
+  Seconds start;
+  double fill = 0;
+  double narrow_factor = 1;  ///< time of the bytes of 8-bit types
+};
+
+/// What NCCL's own tables assume of a node's links, by which it chooses inside one node (nccl-model.md).
+struct TunerTables {
+  bool known = false;
+  double bus = 0, ll = 0, ll128 = 0, nvls = 0;  ///< GB/s of bus bandwidth
+};
+
+/// Types of the elements that a collective adds, as far as their time differs.
+enum class ElementWidth : std::uint8_t { usual, narrow, wide };  ///< 16 and 32 bits; 8 bits; 64 bits
 
 /// What leads out of one member of a fabric level.
 struct FabricUplink {
@@ -73,7 +115,20 @@ struct Interconnect {
 
   BytesPerSecond rank_network;  ///< what the NICs of one device carry: never less than one NIC, shared or not
   Seconds network_launch;       ///< once for a collective that leaves the node
-  SendProtocol small_messages, bulk;
+  SendProtocol small_messages;  ///< LL
+  SendProtocol middle_messages = not_offered();  ///< LL128
+  SendProtocol bulk;                             ///< Simple
+  double tree_native_share = 0.88;               ///< of a ring's rate inside the node (COLLECTIVE-HINTS.md section 1)
+  double own_share = 0;                          ///< all_gather, reduce_scatter: cost of a rank's own part
+  double wide_factor = 1;                        ///< time of the bytes of 64-bit types
+  double loss_per_doubling = 0;                  ///< of wire and hops, for every doubling of the nodes above eight
+  Seconds network_hop_at_scale;                  ///< LL ring step that many nodes tend to; 0: as between few
+  Seconds remote_peer_start_at_scale;            ///< the same of remote_peer_start
+  SwitchSums switch_sums;
+  bool network_sums = false;  ///< the network's switches add (SHARP)
+  PeerMessages peers;
+  RootMessages root;
+  TunerTables tuner;
   Seconds peer_start;                  ///< all_to_all: for each peer inside the node
   Seconds remote_peer_start;           ///< all_to_all: for each peer on another node
   double all_to_all_share = 1;         ///< of `rank_network` that an all_to_all reaches
@@ -83,6 +138,9 @@ struct Interconnect {
   /// in a mesh. Larger groups use the last entry.
   std::array<double, 17> native_share_by_ranks = every_share_one();
   [[nodiscard]] double native_share(int ranks) const;
+  /// The same by the links alone, however many channels the library opens for so few ranks.
+  std::array<double, 17> link_share_by_ranks = every_share_one();
+  [[nodiscard]] double link_share(int ranks) const;
   boost::container::static_vector<FabricUplink, kFabricLevels> uplinks;  ///< levels that can hold traffic up
   /// What one rank of a group gets of the network while all `groups_per_node` groups of its node communicate: its own
   /// NICs, or its part of the node's NICs and of every level's up-links. `direct`: all pairs exchange.
@@ -94,6 +152,11 @@ struct Interconnect {
   [[nodiscard]] Seconds direct_hops(const GroupShape& group) const;
 
  private:
+  static constexpr SendProtocol not_offered() {
+    SendProtocol none;
+    none.offered = false;
+    return none;
+  }
   static constexpr std::array<double, 17> every_share_one() {
     std::array<double, 17> shares{};
     for (double& share : shares) share = 1;
@@ -101,8 +164,8 @@ struct Interconnect {
   }
 };
 
-/// The interconnect of a scenario's nodes and fabric. What the catalogue does not say (protocol latencies, achievable
-/// shares by kind of link) comes from tables with their sources in interconnect.cpp.
+/// The interconnect of a scenario's nodes and fabric. What collectives reach of it stands in the catalogue's
+/// link-profiles, network-profiles and library-profiles.
 Interconnect interconnect_of(const Scenario& scenario);
 
 /// Cost of one collective for one representative rank, in the α-β form that the closed form sums and the engine
@@ -115,6 +178,8 @@ struct CollectiveCost {
   CollectiveProtocol protocol = CollectiveProtocol::simple;
   double native_cap = 1;   ///< share of the native rate that this algorithm reaches for this payload
   double network_cap = 1;  ///< the same of the network rates
+  Bytes payload;           ///< that it is the cost of, of all calls together: what an exported trace says
+  int calls = 1;           ///< one after another, of equal payload
   /// Time on idle links: latency, then the slowest of the rank's native port, its own NICs, and the node's NICs and
   /// up-link, which all `groups_per_node` groups of the node use at once.
   [[nodiscard]] Seconds alone(const Interconnect& interconnect, const GroupShape& group) const;
@@ -122,11 +187,19 @@ struct CollectiveCost {
 
 /// The cost of `payload` bytes per rank (all_gather: gathered size; reduce_scatter: size before; all_to_all: what a
 /// rank sends in all, its own part included; broadcast: the buffer; send_recv: the message to the next rank of the
-/// group). `automatic` takes the faster of ring and tree, with the faster of both protocols. Allocates nothing.
+/// group; barrier: ignored). What is `automatic` the library chooses: by its own tables inside a node that they know,
+/// else the fastest. Combinations that a machine cannot run are priced as if it could; unavailable_reason (machine.hpp)
+/// says which. Allocates nothing.
 /// Sources: Thakur et al. 2005, Patarasuk & Yuan 2009; NCCL's step counts (docs/models/collectives.md).
 CollectiveCost collective_cost(CollectiveKind kind, Bytes payload, const GroupShape& group,
                                const Interconnect& interconnect,
-                               CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic);
+                               CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic,
+                               CollectiveProtocol protocol = CollectiveProtocol::automatic,
+                               ElementWidth width = ElementWidth::usual);
+
+/// all_to_all of unequal parts: `imbalance` is the largest sum that a rank sends or receives over the mean (≥ 1).
+CollectiveCost all_to_all_v_cost(Bytes payload, double imbalance, const GroupShape& group,
+                                 const Interconnect& interconnect);
 
 /// Who sends to whom in a phase of a collective.
 enum class MessagePattern : std::uint8_t {
@@ -166,7 +239,9 @@ struct CollectivePlan {
 
 /// The plan behind collective_cost of the same arguments.
 CollectivePlan collective_plan(CollectiveKind kind, Bytes payload, const GroupShape& group,
-                               const Interconnect& interconnect, CollectiveAlgorithm algorithm,
-                               CollectiveProtocol protocol);
+                               const Interconnect& interconnect,
+                               CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic,
+                               CollectiveProtocol protocol = CollectiveProtocol::automatic,
+                               ElementWidth width = ElementWidth::usual);
 
 }  // namespace stepcast

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "hardware-catalog/communication_profiles.hpp"
 #include "models/collectives/collective.hpp"
 
 namespace stepcast {
@@ -11,13 +12,17 @@ namespace stepcast {
 /// which must outlive it.
 struct CollectiveMachine {
   const Node* node = nullptr;
-  const Accelerator* accelerator = nullptr;  ///< null: processors
-  const ComputeProfile* compute = nullptr;   ///< rate of the host link, shares inside training; may be null
+  const Accelerator* accelerator = nullptr;         ///< null: processors
+  const ComputeProfile* compute = nullptr;          ///< rate of the host link, shares inside training; may be null
+  const LinkProfile* links = nullptr;               ///< null: links without latency that reach their raw rate
+  const NetworkProfile* network_profile = nullptr;  ///< null: the same
+  const LibraryProfile* library = nullptr;          ///< null: one protocol, channels without limit
   int devices_per_node = 1;
   int nics = 0;                  ///< of a node, for training traffic
   BytesPerSecond nic_bandwidth;  ///< raw rate of each, per direction
   NetworkKind network = NetworkKind::infiniband;
   double uplink_oversubscription = 1;
+  bool network_sums = false;      ///< the network's switches add (SHARP)
   bool in_training = false;       ///< beside computation, and waiting for the slowest rank: links reach less
   std::optional<Seconds> launch;  ///< start of a collective as measured on this host; null: the profile's
 };
@@ -36,5 +41,13 @@ Interconnect interconnect_of(const CollectiveMachine& machine);
 std::optional<std::string> unavailable_reason(CollectiveKind kind, CollectiveAlgorithm algorithm,
                                               CollectiveProtocol protocol, const GroupShape& group,
                                               const CollectiveMachine& machine);
+
+/// Profile of a node's links: the entry named like the accelerator's family, else its generation's sibling (table in
+/// profiles.cpp). Throws InputError when the catalogue has neither.
+const LinkProfile* link_profile_of(const Node& node, const Accelerator* accelerator, const Catalog& catalog);
+/// Profile of a kind of network: the entry of its name (`host-` before it between processors), else its sibling.
+const NetworkProfile* network_profile_of(NetworkKind kind, bool host_memory, const Catalog& catalog);
+/// Profile of the library that the accelerator's vendor ships.
+const LibraryProfile* library_profile_of(const Accelerator* accelerator, const Catalog& catalog);
 
 }  // namespace stepcast

@@ -45,6 +45,8 @@ class Draft {
 void resolve_references(Draft& draft);
 /// NICs after the fabric's overrides.
 void resolve_network(Draft& draft);
+/// What collectives reach of links and network.
+void resolve_communication(Draft& draft);
 /// Sequence length, precision and training length.
 void resolve_workload(Draft& draft);
 /// What the framework offers, and what a CNN cannot have.

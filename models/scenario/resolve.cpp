@@ -37,6 +37,7 @@ void erase_if_blank(Json& object, const char* key) {
 void resolve_parts(Draft& draft) {
   resolve_references(draft);
   resolve_network(draft);
+  resolve_communication(draft);
   resolve_workload(draft);
   check_offers(draft);
   resolve_degrees(draft);

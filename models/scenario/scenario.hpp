@@ -17,6 +17,10 @@
 
 namespace stepcast {
 
+struct LinkProfile;
+struct NetworkProfile;
+struct LibraryProfile;
+
 inline constexpr int kScenarioFormatVersion = 1;
 
 struct ClusterSpec {
@@ -189,7 +193,10 @@ struct Scenario {
   int nics_per_node = 0;          ///< after fabric overrides
   BytesPerSecond nic_bandwidth;
   NetworkKind network = NetworkKind::infiniband;
-  const SwitchPart* network_switch = nullptr;  ///< null: the fabric names none
+  const LinkProfile* link_profile = nullptr;        ///< what collectives reach of the node's links
+  const NetworkProfile* network_profile = nullptr;  ///< and of the network
+  const LibraryProfile* library_profile = nullptr;
+  const SwitchPart* network_switch = nullptr;  ///< that the fabric is built of; null: none is needed
   /// The scenario on each of cluster.other_nodes' kinds alone: nothing but node, devices and NICs differ.
   std::vector<std::shared_ptr<const Scenario>> other_kinds;
   std::vector<std::string> assumptions;  ///< defaults that were taken, in words, for the report

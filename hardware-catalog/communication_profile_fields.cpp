@@ -1,0 +1,105 @@
+#include "hardware-catalog/communication_profiles.hpp"
+#include "hardware-catalog/part_rules.hpp"
+
+namespace stepcast {
+
+using namespace part_rules;
+
+const FieldTable<LinkProfile>& LinkProfile::fields() {
+  using P = LinkProfile;
+  static const FieldTable<P> table =
+      FieldTable<P>("link profile", "What a class of links inside a node costs collectives beyond its raw rate")
+          .field("id", &P::id, "Name of the file", required())
+          .field("medium", &P::medium, "nvlink, xgmi, pcie or shared-memory", required())
+          .field("year", &P::year, "Of the hardware it was measured on; 0: not stated", a_year())
+          .field("generation", &P::generation, "Which of NCCL's own tables chooses algorithm and protocol in a node")
+          .field("launch_us", &P::launch, "Start of a collective kernel", at_least(0))
+          .field("ll_hop_us", &P::ll_hop, "One step in protocol LL", at_least(0))
+          .field("simple_hop_us", &P::simple_hop, "One step in protocol Simple", at_least(0))
+          .field("ring_share", &P::ring_share, "Of the raw rate that a ring of many devices reaches",
+                 required_positive())
+          .field("share_of_two", &P::share_of_two, "Of that, for two devices", positive())
+          .field("share_of_four", &P::share_of_four, "Of that, for three or four devices", positive())
+          .field("share_of_eight", &P::share_of_eight, "Of that, for more devices", positive())
+          .field("ll_share", &P::ll_share, "Of the ring's rate in protocol LL", positive())
+          .field("peer_share", &P::peer_share, "Of the raw rate that an all_to_all reaches", positive())
+          .field("peer_rate_GBps", &P::peer_rate, "Most that one device sends to one peer; 0: no limit", at_least(0))
+          .field("peer_start_us", &P::peer_start, "all_to_all: for each peer", at_least(0))
+          .field("peer_simple_start_us", &P::peer_simple_start, "Once, for messages too large for LL", at_least(0))
+          .field("nvls_share", &P::nvls_share, "Bus bandwidth over the raw rate when the switch adds; 0: it cannot",
+                 at_least(0))
+          .field("nvls_start_us", &P::nvls_start, "Latency of a collective that the switch adds", at_least(0))
+          .field("intervals", &P::intervals, "Low and high of fitted constants, by key")
+          .fields_of(&P::provenance);
+  return table;
+}
+
+const FieldTable<NetworkProfile>& NetworkProfile::fields() {
+  using P = NetworkProfile;
+  static const FieldTable<P> table =
+      FieldTable<P>("network profile", "What a kind of network costs collectives beyond its raw rate")
+          .field("id", &P::id, "Name of the file", required())
+          .field("kind", &P::kind, "Kind of NIC", required())
+          .field("host_memory", &P::host_memory, "Messages between processors instead of accelerators")
+          .field("wire_share", &P::wire_share, "Of the NIC's rate", required_positive())
+          .field("nic_ceiling_GBps", &P::nic_ceiling, "Of one NIC whatever its rate; 0: none", at_least(0))
+          .field("start_us", &P::start, "Once for a collective that leaves the node", at_least(0))
+          .field("tree_hop_ll_us", &P::tree_hop_ll, "One tree level in one direction, protocol LL", at_least(0))
+          .field("tree_hop_simple_us", &P::tree_hop_simple, "The same, protocol Simple", at_least(0))
+          .field("ring_hop_ll_us", &P::ring_hop_ll, "One ring step between nodes, protocol LL", at_least(0))
+          .field("ring_hop_simple_us", &P::ring_hop_simple, "The same, protocol Simple", at_least(0))
+          .field("ring_hop_at_scale_us", &P::ring_hop_at_scale,
+                 "LL ring step that many nodes tend to; 0: ring_hop_ll_us", at_least(0))
+          .field("ll_share", &P::ll_share, "Of the wire in protocol LL", positive())
+          .field("peer_start_us", &P::peer_start, "all_to_all: for each peer on another node", at_least(0))
+          .field("peer_start_at_scale_us", &P::peer_start_at_scale,
+                 "The same that many nodes tend to; 0: peer_start_us", at_least(0))
+          .field("small_peer_factor", &P::small_peer_factor, "Peers cost so much more for small messages", at_least(1))
+          .field("small_peer_limit_bytes", &P::small_peer_limit, "Largest such message", at_least(0))
+          .field("peer_simple_start_us", &P::peer_simple_start, "Once, for messages too large for LL", at_least(0))
+          .field("all_to_all_share", &P::all_to_all_share, "Of the wire that an all_to_all reaches", positive())
+          .field("send_share", &P::send_share, "Of one NIC that a single message reaches", positive())
+          .field("loss_per_doubling", &P::loss_per_doubling,
+                 "What wire and hops lose for every doubling of the nodes above eight", at_least(0))
+          .field("intervals", &P::intervals, "Low and high of fitted constants, by key")
+          .fields_of(&P::provenance);
+  return table;
+}
+
+const FieldTable<LibraryProfile>& LibraryProfile::fields() {
+  using P = LibraryProfile;
+  static const FieldTable<P> table =
+      FieldTable<P>("collective library", "How a library cuts messages into chunks and channels")
+          .field("id", &P::id, "Name of the file", required())
+          .field("fill_ring_ll", &P::fill_ring_ll, "r of the pipeline fill of a ring, protocol LL", at_least(0))
+          .field("fill_ring_simple", &P::fill_ring_simple, "The same, protocol Simple", at_least(0))
+          .field("fill_tree_ll", &P::fill_tree_ll, "r of a tree, protocol LL", at_least(0))
+          .field("fill_tree_simple", &P::fill_tree_simple, "The same, protocol Simple", at_least(0))
+          .field("fill_nvls", &P::fill_nvls, "r where the switch adds", at_least(0))
+          .field("fill_all_to_all", &P::fill_all_to_all, "r of an all_to_all inside the node", at_least(0))
+          .field("fill_remote_all_to_all", &P::fill_remote_all_to_all, "r of an all_to_all across nodes", at_least(0))
+          .field("tree_share", &P::tree_share, "A tree's rate inside the node over a ring's", positive())
+          .field("ll128_share", &P::ll128_share, "Of the ring's rate in protocol LL128", positive())
+          .field("ll128_wire_share", &P::ll128_wire_share, "Of the wire in protocol LL128", positive())
+          .field("ll128_hop", &P::ll128_hop, "LL128 step inside the node over an LL step", positive())
+          .field("ll128_network_hop", &P::ll128_network_hop, "LL128 step between nodes over an LL step", positive())
+          .field("own_share", &P::own_share,
+                 "all_gather, reduce_scatter: a rank's own part costs so much of a received one", at_least(0))
+          .field("narrow_factor", &P::narrow_factor, "Time of the bytes of 8-bit types where the switch adds",
+                 positive())
+          .field("wide_factor", &P::wide_factor, "Time of the bytes of 64-bit types", positive())
+          .field("channel_GBps", &P::channel, "One channel of send and receive", positive())
+          .field("send_channels", &P::send_channels, "Of a device, split over the ranks of its node", at_least(1))
+          .field("send_growth_us", &P::send_growth, "A message that would take longer gets more channels", at_least(0))
+          .field("small_channel_GBps", &P::small_channel, "LL rate of a point-to-point message", positive())
+          .field("root_slot_us", &P::root_slot, "Broadcast: the root's time for each KiB, several nodes", at_least(0))
+          .field("root_slot_in_node_us", &P::root_slot_in_node, "The same in one node", at_least(0))
+          .field("root_hop", &P::root_hop, "Of a ring's hop, as the root of a small broadcast sees it", at_least(0))
+          .field("chain_fill_us", &P::chain_fill, "Broadcast across nodes: latency of a hop in the fill term",
+                 at_least(0))
+          .field("intervals", &P::intervals, "Low and high of fitted constants, by key")
+          .fields_of(&P::provenance);
+  return table;
+}
+
+}  // namespace stepcast

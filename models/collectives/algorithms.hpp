@@ -1,0 +1,90 @@
+#pragma once
+
+#include <array>
+
+#include "models/collectives/collective.hpp"
+
+/// How each algorithm spends latency and bytes. Internal to models/collectives; formulas with their sources in
+/// docs/models/collectives.md.
+namespace stepcast::algorithms {
+
+/// Group and links of one call, worked out once.
+struct Call {
+  const GroupShape& group;
+  const Interconnect& net;
+  ElementWidth width;
+  double n, p, k;  ///< ranks, ranks a node, nodes
+  int nodes;
+  double native_share;          ///< of the native links that p ranks can use
+  double loss;                  ///< over many nodes wire ÷ this and hops × this
+  BytesPerSecond network_rate;  ///< of one rank, rings and trees
+  BytesPerSecond pair_rate;     ///< of one rank, exchanges of all pairs
+  Call(const GroupShape& group, const Interconnect& net, ElementWidth width);
+  [[nodiscard]] bool crosses() const { return nodes > 1; }
+  [[nodiscard]] Seconds start() const;  ///< launch and way into the network
+};
+
+/// A cost with its time on idle links, which choices compare, and the part of its latency that is not steps.
+struct Timed {
+  CollectiveCost cost;
+  Seconds time;
+  Seconds start;  ///< of cost.latency: launch, way into the network, filling of the pipeline
+};
+inline const Timed& faster(const Timed& a, const Timed& b) { return b.time < a.time ? b : a; }
+
+/// Bytes and steps of an algorithm before placement and fill.
+struct Shape {
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
+  CollectiveProtocol protocol = CollectiveProtocol::simple;
+  Seconds steps;  ///< latency of all steps
+  Bytes native_bytes, network_bytes;
+  double native_cap = 1, network_cap = 1;
+  double fill = 0;     ///< r of the fill term
+  Seconds fill_extra;  ///< fill that does not follow that form
+};
+/// Adds start, fill and the group's place to a shape.
+Timed timed(const Shape& shape, const Call& call);
+
+using Protocols = std::array<CollectiveProtocol, 3>;
+inline constexpr Protocols kProtocols{CollectiveProtocol::ll, CollectiveProtocol::ll128, CollectiveProtocol::simple};
+const SendProtocol& sending(CollectiveProtocol protocol, const Interconnect& net);
+
+/// `passes` rounds of a ring that forward `volume` in all: all_reduce 2, all_gather and reduce_scatter 1.
+Timed ring(Bytes volume, double passes, CollectiveProtocol protocol, const Call& call);
+Timed tree_all_reduce(Bytes payload, CollectiveProtocol protocol, const Call& call);
+/// NVLS, NVLS-tree over several nodes. `kind`: all_reduce, all_gather or reduce_scatter.
+Timed switch_sum(CollectiveKind kind, Bytes payload, const Call& call);
+/// CollNet (SHARP): the network adds.
+Timed network_sum(CollectiveKind kind, Bytes payload, const Call& call);
+/// PAT: all_gather and reduce_scatter in a logarithmic number of steps.
+Timed pat(Bytes volume, const Call& call);
+Timed halving_doubling(Bytes payload, const Call& call);
+Timed recursive_doubling(Bytes payload, const Call& call);
+/// Every rank to every other. `volume`: what a rank sends in all to others, `passes` times round.
+Timed direct(Bytes volume, double passes, const Call& call);
+
+Timed all_to_all(Bytes payload, double imbalance, const Call& call);
+Timed send_recv(Bytes payload, const Call& call);
+/// A chain from the root through all ranks; `root_returns`: the time is the root's, whose data only have to be on their
+/// way (broadcast as nccl-tests time it).
+Timed chain(Bytes payload, bool root_returns, CollectiveProtocol protocol, const Call& call);
+
+/// The protocol of the library's own tables; `automatic` where they do not know the machine. `in_switch` is set when
+/// they choose NVLS.
+CollectiveProtocol tabled_protocol(CollectiveKind kind, Bytes payload, const Call& call, bool& in_switch);
+
+/// Parts of a hierarchical all_reduce: `in_node` is paid before and after `between`.
+struct HierarchicalParts {
+  GroupShape inside, across;
+  Timed in_node, between;
+};
+HierarchicalParts hierarchical_parts(Bytes payload, CollectiveProtocol protocol, const Call& call);
+
+/// What a barrier sends: one element of an all_reduce, as PyTorch and nccl-tests do.
+inline constexpr Bytes kBarrierPayload = 4_B;
+
+/// The collective by the algorithm and protocol asked for, or by the library's own choice.
+Timed choose(CollectiveKind kind, Bytes payload, CollectiveAlgorithm algorithm, CollectiveProtocol protocol,
+             const Call& call);
+
+}  // namespace stepcast::algorithms

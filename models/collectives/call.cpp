@@ -1,0 +1,72 @@
+#include <algorithm>
+#include <cmath>
+
+#include "models/collectives/algorithms.hpp"
+
+namespace stepcast {
+
+namespace algorithms {
+
+namespace {
+// Losses over many nodes are counted from here on (COLLECTIVE-HINTS.md section 1: none up to 8 nodes).
+constexpr int kNodesWithoutLoss = 8;
+
+double loss_of(int nodes, const Interconnect& net) {
+  if (nodes <= kNodesWithoutLoss || net.loss_per_doubling == 0) return 1;
+  return 1 + net.loss_per_doubling * std::log2(static_cast<double>(nodes) / kNodesWithoutLoss);
+}
+
+Seconds transfer(Bytes bytes, BytesPerSecond rate) { return bytes > Bytes(0) ? bytes / rate : Seconds(0); }
+
+}  // namespace
+
+Call::Call(const GroupShape& g, const Interconnect& i, ElementWidth w)
+    : group(g),
+      net(i),
+      width(w),
+      n(g.size),
+      p(std::min(g.per_node, g.size)),
+      k(g.nodes()),
+      nodes(g.nodes()),
+      native_share(i.native_share(std::min(g.per_node, g.size))),
+      loss(loss_of(g.nodes(), i)),
+      network_rate(i.network_rate(g)),
+      pair_rate(i.network_rate(g, true)) {}
+
+Seconds Call::start() const { return crosses() ? net.launch + net.network_launch : net.launch; }
+
+const SendProtocol& sending(CollectiveProtocol protocol, const Interconnect& net) {
+  if (protocol == CollectiveProtocol::ll) return net.small_messages;
+  return protocol == CollectiveProtocol::ll128 ? net.middle_messages : net.bulk;
+}
+
+Timed timed(const Shape& shape, const Call& call) {
+  Timed out;
+  CollectiveCost& cost = out.cost;
+  cost.algorithm = shape.algorithm;
+  cost.protocol = shape.protocol;
+  cost.native_bytes = shape.native_bytes;
+  cost.network_bytes = shape.network_bytes;
+  cost.native_cap = shape.native_cap;
+  cost.network_cap = shape.network_cap / call.loss;
+  const BytesPerSecond rate = shape.algorithm == CollectiveAlgorithm::direct ? call.pair_rate : call.network_rate;
+  const Seconds flow = std::max(transfer(cost.native_bytes, call.net.native * cost.native_cap),
+                                transfer(cost.network_bytes, rate * cost.network_cap));
+  out.start = call.start() + shape.fill_extra;
+  // Chunks of the best size: the square root of a latency per chunk against a transfer (COLLECTIVE-HINTS.md section 1).
+  if (shape.fill > 0) out.start += Seconds(2 * std::sqrt(shape.fill * shape.steps.value() * flow.value()));
+  cost.latency = out.start + shape.steps;
+  out.time = cost.latency + flow;
+  return out;
+}
+
+}  // namespace algorithms
+
+Seconds CollectiveCost::alone(const Interconnect& net, const GroupShape& group) const {
+  const BytesPerSecond rate = net.network_rate(group, algorithm == CollectiveAlgorithm::direct);
+  const Seconds native = native_bytes > Bytes(0) ? native_bytes / (net.native * native_cap) : Seconds(0);
+  const Seconds network = network_bytes > Bytes(0) ? network_bytes / (rate * network_cap) : Seconds(0);
+  return latency + std::max(native, network);
+}
+
+}  // namespace stepcast

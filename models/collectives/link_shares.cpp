@@ -1,0 +1,66 @@
+#include "models/collectives/link_shares.hpp"
+
+#include <algorithm>
+
+namespace stepcast {
+
+namespace {
+
+/// Sets the shares of 2 … devices − 1 ranks.
+void set_each(NativeShares& shares, int devices, const auto& share_of) {
+  for (int ranks = 2; ranks < std::min<int>(devices, static_cast<int>(shares.size())); ++ranks)
+    shares[static_cast<std::size_t>(ranks)] = share_of(ranks);
+}
+
+int links_inside(const NodeInterconnect& interconnect, int device, int ranks) {
+  int sum = 0;
+  for (const auto& link : interconnect.links) {
+    if (link.size() < 3) continue;
+    const int other = link[0] == device ? link[1] : link[1] == device ? link[0] : -1;
+    if (other >= 0 && other < ranks) sum += link[2];
+  }
+  return sum;
+}
+
+/// The scarcest member of the first p devices, as ranks are placed: its links to the others over all its links.
+double listed_share(const NodeInterconnect& interconnect, int devices, int ranks) {
+  double least = 1;
+  for (int device = 0; device < ranks; ++device) {
+    const int all = links_inside(interconnect, device, devices);
+    if (all > 0) least = std::min(least, static_cast<double>(links_inside(interconnect, device, ranks)) / all);
+  }
+  return least > 0 ? least : 1;
+}
+
+}  // namespace
+
+NativeShares link_shares_of(const Node& node) {
+  NativeShares shares;
+  shares.fill(1);
+  const int devices = node.devices();
+  switch (node.interconnect.kind) {
+    case NodeTopology::mesh:
+    case NodeTopology::hybrid_cube_mesh:
+      if (node.interconnect.links.empty())
+        set_each(shares, devices, [&](int ranks) { return (ranks - 1.0) / (devices - 1.0); });
+      else
+        set_each(shares, devices, [&](int ranks) { return listed_share(node.interconnect, devices, ranks); });
+      break;
+    case NodeTopology::torus_2d:
+      // A group along one dimension of a torus has that dimension's links alone.
+      set_each(shares, devices, [](int) { return 1.0 / 2; });
+      break;
+    case NodeTopology::torus_3d:
+      set_each(shares, devices, [](int) { return 1.0 / 3; });
+      break;
+    case NodeTopology::pair:
+    case NodeTopology::nvswitch:
+    case NodeTopology::nvswitch_rack:
+    case NodeTopology::single:
+    case NodeTopology::pcie:
+      break;
+  }
+  return shares;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,77 @@
+#include <array>
+
+#include "models/collectives/machine.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// What stands for families and networks that have no profile of their own.
+struct Sibling {
+  std::string_view of;  ///< begins so
+  std::string_view profile;
+};
+
+// By generation of the links: what NVIDIA's families of a generation share is NVLink. Links of other vendors are meshes
+// or tori of point-to-point links as xGMI is.
+constexpr std::array kLinkSiblings{
+    Sibling{"nvidia-pascal", "nvlink-2"},    Sibling{"nvidia-volta", "nvlink-2"},
+    Sibling{"nvidia-turing", "nvlink-2"},    Sibling{"nvidia-ampere", "nvlink-3"},
+    Sibling{"nvidia-ada", "nvlink-3"},       Sibling{"nvidia-hopper", "nvlink-4"},
+    Sibling{"nvidia-blackwell", "nvlink-5"}, Sibling{"nvidia-rubin", "nvlink-5"},
+    Sibling{"nvidia-", "nvlink-5"},          Sibling{"", "xgmi"},
+};
+
+// RoCE and Omni-Path reach what InfiniBand does: RDMA with completion in the NIC. Processors on Slingshot and Omni-Path
+// as on InfiniBand (links mpi-study-llnl-dane-opa).
+constexpr std::array kNetworkSiblings{
+    Sibling{"host-efa", "host-efa"},
+    Sibling{"host-ethernet_tcp", "host-ethernet_tcp"},
+    Sibling{"host-", "host-infiniband"},
+    Sibling{"", "infiniband"},
+};
+
+std::string_view sibling_of(std::string_view name, const auto& siblings) {
+  for (const Sibling& sibling : siblings)
+    if (name.substr(0, sibling.of.size()) == sibling.of) return sibling.profile;
+  return {};
+}
+
+template <class T>
+const T* own_or_sibling(const std::string& own, std::string_view sibling, const Catalog& catalog) {
+  if (!own.empty())
+    if (const T* found = catalog.find<T>(own)) return found;
+  const T* found = catalog.find<T>(sibling);
+  if (found == nullptr)
+    throw InputError(
+        {{"", "", fmt::format("the catalogue has neither the profile \"{}\" nor \"{}\"", own, sibling), ""}});
+  return found;
+}
+
+bool over_pcie(const Node& node) {
+  return node.interconnect.kind == NodeTopology::pcie ||
+         node.interconnect.bandwidth_per_accelerator(node.accelerator_count) <= BytesPerSecond(0);
+}
+
+constexpr std::string_view kIntel = "Intel";
+
+}  // namespace
+
+const LinkProfile* link_profile_of(const Node& node, const Accelerator* accelerator, const Catalog& catalog) {
+  if (accelerator == nullptr) return own_or_sibling<LinkProfile>("", "shared-memory", catalog);
+  if (over_pcie(node))
+    return own_or_sibling<LinkProfile>("", accelerator->vendor == kIntel ? "pcie-oneccl" : "pcie", catalog);
+  return own_or_sibling<LinkProfile>(accelerator->family, sibling_of(accelerator->family, kLinkSiblings), catalog);
+}
+
+const NetworkProfile* network_profile_of(NetworkKind kind, bool host_memory, const Catalog& catalog) {
+  const std::string own = fmt::format("{}{}", host_memory ? "host-" : "", name_of(kind));
+  return own_or_sibling<NetworkProfile>(own, sibling_of(own, kNetworkSiblings), catalog);
+}
+
+const LibraryProfile* library_profile_of(const Accelerator* accelerator, const Catalog& catalog) {
+  const bool oneccl = accelerator != nullptr && accelerator->vendor == kIntel;
+  return own_or_sibling<LibraryProfile>(oneccl ? "oneccl" : "", "nccl", catalog);
+}
+
+}  // namespace stepcast

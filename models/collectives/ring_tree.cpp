@@ -1,0 +1,131 @@
+#include <algorithm>
+
+#include "models/collectives/algorithms.hpp"
+#include "models/collectives/double_tree.hpp"
+
+namespace stepcast::algorithms {
+
+namespace {
+
+// Longest chain of a tree inside a node: NCCL builds it over the eight devices of a node (COLLECTIVE-HINTS.md 1).
+constexpr int kLongestChain = 7;
+// Between few nodes LL steps cost what they cost between eight; many nodes tend to the network's figure at scale.
+constexpr double kFewNodes = 8;
+
+/// LL step between nodes, which some networks slow down when a rank has many partners.
+Seconds network_hop(CollectiveProtocol protocol, const SendProtocol& how, const Call& call) {
+  const Seconds at_scale = call.net.network_hop_at_scale;
+  if (protocol == CollectiveProtocol::simple || at_scale <= Seconds(0) || call.k <= kFewNodes) return how.network_hop;
+  const double ratio = at_scale / call.net.small_messages.network_hop;
+  return how.network_hop * (1 + (ratio - 1) * (1 - kFewNodes / call.k));
+}
+
+double element_factor(const Call& call) { return call.width == ElementWidth::wide ? call.net.wide_factor : 1; }
+
+/// Devices reach the network by NICs that they share with others of their node.
+bool share_nics(const Call& call) {
+  const double ranks = call.p * call.group.groups_per_node;
+  return call.net.rank_network * ranks > call.net.node_network * (1 + 1e-9);
+}
+
+/// What a node sends in a tree, in buffers. Two nodes whose devices share NICs behave as a ring (COLLECTIVE-HINTS.md
+/// 1).
+double tree_load(const Call& call) {
+  if (call.nodes == 2 && share_nics(call)) return 2 * (call.n - 1) / call.n;
+  return double_tree_load(call.nodes);
+}
+
+}  // namespace
+
+/// Multi-rail rings: every channel passes through the p members of a node and leaves by another one's NIC, so of the
+/// `volume` that each rank forwards, 1/p leaves the node and (p − 1)/p stays on native ports.
+Timed ring(Bytes volume, double passes, CollectiveProtocol protocol, const Call& call) {
+  const SendProtocol& how = sending(protocol, call.net);
+  Shape shape;
+  shape.algorithm = CollectiveAlgorithm::ring;
+  shape.protocol = protocol;
+  shape.fill = how.fill_ring;
+  const double network_steps = call.crosses() ? passes * (call.k - 1) : 0;
+  const double native_steps = passes * (call.n - 1) - network_steps;
+  shape.steps = native_steps * how.native_hop;
+  shape.native_cap = how.native_share * call.native_share / element_factor(call);
+  shape.network_cap = how.network_share / element_factor(call);
+  if (call.crosses()) {
+    shape.steps += network_steps * network_hop(protocol, how, call) + call.net.ring_hops(call.group, passes);
+    shape.network_bytes = volume / call.p;
+    shape.native_bytes = volume * ((call.p - 1) / call.p);
+  } else {
+    shape.native_bytes = volume;
+  }
+  // A rank's own part of a gather is copied beside what it receives.
+  if (passes == 1) shape.native_cap *= (call.n - 1) / (call.n - 1 + call.net.own_share);
+  return timed(shape, call);
+}
+
+/// Double binary tree over the nodes with a chain inside each: up and down.
+Timed tree_all_reduce(Bytes payload, CollectiveProtocol protocol, const Call& call) {
+  const SendProtocol& how = sending(protocol, call.net);
+  Shape shape;
+  shape.algorithm = CollectiveAlgorithm::tree;
+  shape.protocol = protocol;
+  shape.fill = how.fill_tree;
+  const double chain = std::min(static_cast<int>(call.p) - 1, kLongestChain);
+  shape.steps = 2 * (chain * how.native_hop + tree_levels(call.nodes) * call.loss * how.tree_hop);
+  if (call.crosses()) shape.steps += call.net.tree_hops(call.group);
+  // Inside the node a chain passes the whole buffer up and down; counted as a ring's share of links.
+  shape.native_bytes = payload * (2 * (call.p - 1) / call.p);
+  shape.native_cap = how.native_share * call.native_share * call.net.tree_native_share / element_factor(call);
+  if (call.crosses()) shape.network_bytes = payload * (tree_load(call) / call.p);
+  shape.network_cap = how.network_share / element_factor(call);
+  return timed(shape, call);
+}
+
+/// PAT: log2(n) steps between nodes whose messages grow, then a linear part that the last steps' many small pieces cost
+/// (nccl-model.md: rate × 0.75, log2(nodes)·inter/3.5 + 2.8 µs·ranks there is a tuner's figure; steps are ours).
+Timed pat(Bytes volume, const Call& call) {
+  constexpr double kRate = 0.75;
+  const SendProtocol& how = call.net.bulk;
+  Shape shape;
+  shape.algorithm = CollectiveAlgorithm::pat;
+  shape.steps =
+      tree_levels(call.nodes) * call.loss * how.tree_hop + tree_levels(static_cast<int>(call.p)) * how.native_hop;
+  if (call.crosses()) shape.steps += call.net.tree_hops(call.group) * 0.5;
+  shape.network_bytes = call.crosses() ? volume / call.p : Bytes(0);
+  shape.native_bytes = call.crosses() ? volume * ((call.p - 1) / call.p) : volume;
+  shape.native_cap = kRate * call.native_share;
+  shape.network_cap = kRate;
+  return timed(shape, call);
+}
+
+/// Rabenseifner's all-reduce: reduce-scatter by recursive halving with the nearest partner first, then back.
+Timed halving_doubling(Bytes payload, const Call& call) {
+  const SendProtocol& how = call.net.bulk;
+  Shape shape;
+  shape.algorithm = CollectiveAlgorithm::halving_doubling;
+  shape.steps =
+      2 * (tree_levels(static_cast<int>(call.p)) * how.native_hop + tree_levels(call.nodes) * call.loss * how.tree_hop);
+  if (call.crosses()) shape.steps += call.net.tree_hops(call.group);
+  shape.native_bytes = payload * (2 * (1 - 1 / call.p));
+  shape.network_bytes = payload * (2 * (1 - 1 / call.k) / call.p);
+  shape.native_cap = call.native_share;
+  return timed(shape, call);
+}
+
+/// Every step exchanges the whole buffer with the partner at distance 2^s.
+Timed recursive_doubling(Bytes payload, const Call& call) {
+  const SendProtocol& how = call.net.small_messages;
+  Shape shape;
+  shape.algorithm = CollectiveAlgorithm::recursive_doubling;
+  shape.protocol = CollectiveProtocol::ll;
+  const int inside = tree_levels(static_cast<int>(call.p));
+  const int across = tree_levels(call.nodes);
+  shape.steps = inside * how.native_hop + across * call.loss * how.tree_hop;
+  if (call.crosses()) shape.steps += call.net.tree_hops(call.group) * 0.5;
+  shape.native_bytes = payload * inside;
+  shape.network_bytes = payload * across;
+  shape.native_cap = how.native_share * call.native_share;
+  shape.network_cap = how.network_share;
+  return timed(shape, call);
+}
+
+}  // namespace stepcast::algorithms

@@ -1,0 +1,18 @@
+#include "models/collectives/machine.hpp"
+#include "models/scenario/draft.hpp"
+
+namespace stepcast {
+
+void resolve_communication(Draft& draft) {
+  Scenario& s = draft.scenario;
+  if (s.node == nullptr || (s.node->has_accelerators() && s.accelerator == nullptr)) return;
+  try {
+    s.link_profile = link_profile_of(*s.node, s.accelerator, draft.catalog);
+    s.network_profile = network_profile_of(s.network, !s.node->has_accelerators(), draft.catalog);
+    s.library_profile = library_profile_of(s.accelerator, draft.catalog);
+  } catch (const InputError& error) {
+    draft.diagnostics.add(error.faults());
+  }
+}
+
+}  // namespace stepcast
