@@ -17,5 +17,6 @@ void add_frameworks(CLI::App& app, Session& session);
 void add_validate(CLI::App& app, Session& session);
 void add_collective(CLI::App& app, Session& session);
 void add_import(CLI::App& app, Session& session);
+void add_fabric(CLI::App& app, Session& session);
 
 }  // namespace stepcast

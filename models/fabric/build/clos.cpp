@@ -62,8 +62,7 @@ class ClosBuilder {
     if (joined_) return builder_.join_switches(leaf, spines_[at(plane)], plan_.leaf_up_rate, plan_.leaf_up, figures_);
     const int count = plan_.spines_per_plane;
     for (int s = 0; s < count; ++s)
-      builder_.join_switches(leaf, spines_[at(plane * count + s)], plan_.leaf_up_rate / count,
-                             share(plan_.leaf_up, count, s), figures_);
+      join_share(leaf, spines_[at(plane * count + s)], plan_.leaf_up_rate, plan_.leaf_up, count, s);
   }
 
   void join_plane(int plane) {
@@ -76,14 +75,17 @@ class ClosBuilder {
     for (int s = 0; s < spines; ++s) {
       const int set = network * sets_of_network + s / plan_.spines_per_set;
       for (int c = 0; c < plan_.cores_per_set; ++c)
-        builder_.join_switches(spines_[at(plane * spines + s)], cores_[at(set * plan_.cores_per_set + c)],
-                               plan_.spine_up_rate / plan_.cores_per_set, share(plan_.spine_up, plan_.cores_per_set, c),
-                               figures_);
+        join_share(spines_[at(plane * spines + s)], cores_[at(set * plan_.cores_per_set + c)], plan_.spine_up_rate,
+                   plan_.spine_up, plan_.cores_per_set, c);
     }
   }
 
-  /// Cables of the i-th of `count` links when all have as many as they can; at least one, the rate being shared evenly.
-  static int share(int cables, int count, int i) { return std::max(1, cables / count + (i < cables % count ? 1 : 0)); }
+  /// The i-th of `count` links that a switch's cables upwards make: as many cables as the others, or one more.
+  void join_share(Fabric::Vertex low, Fabric::Vertex high, BytesPerSecond rate, int cables, int count, int i) {
+    const int mine = cables / count + (i < cables % count ? 1 : 0);
+    builder_.join_switches(low, high, rate * mine / cables, mine, figures_);
+  }
+
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
   FabricBuilder& builder_;
