@@ -98,15 +98,20 @@ void RankGraphCheck::check_operation(int program, int i) {
   check_keys(program, i);
   const RankOperation& operation = graph_.programs[program].operations[i];
   if (operation.kind == RankOperationKind::collective) check_membership(program, i);
-  if (!operation.peer) return;
-  const int peer = *operation.peer;
-  const auto& ranks = graph_.programs[program].ranks;
-  if (peer >= index_.ranks())
-    fault(
-        program, i,
-        fmt::format("{}: its peer, rank {}, does not exist: there are {}", describe(operation), peer, index_.ranks()));
-  else if (std::find(ranks.begin(), ranks.end(), peer) != ranks.end() && ranks.size() == 1)
-    fault(program, i, fmt::format("{}: rank {} exchanges a message with itself", describe(operation), peer));
+  if (operation.peer || operation.peer_offset) check_peer(program, i);
+}
+
+void RankGraphCheck::check_peer(int program, int i) {
+  const RankOperation& operation = graph_.programs[program].operations[i];
+  for (const int rank : graph_.programs[program].ranks) {
+    const int peer = *peer_of(operation, rank);
+    if (peer == rank)
+      return fault(program, i, fmt::format("{}: rank {} exchanges a message with itself", describe(operation), rank));
+    if (peer < 0 || peer >= index_.ranks())
+      return fault(program, i,
+                   fmt::format("{}: the peer of rank {} is rank {}, which does not exist: there are {}",
+                               describe(operation), rank, peer, index_.ranks()));
+  }
 }
 
 /// What a kind needs, and what means nothing to it.
@@ -128,8 +133,12 @@ void RankGraphCheck::check_keys(int program, int i) {
   if (op.memory && kind != Kind::compute && kind != Kind::memory) refuse("memory_bytes");
   if (op.collective && kind != Kind::collective) refuse("collective");
   if (op.size && (kind == Kind::compute || kind == Kind::memory)) refuse("size_bytes");
+  if (op.share && op.collective != CollectiveKind::all_gather)
+    fault(program, i, fmt::format("{} has share_bytes, which means something to an all_gather alone", describe(op)));
   if (!op.group.empty() && kind != Kind::collective) refuse("group");
   if (op.peer && !message) refuse("peer");
+  if (op.peer_offset && !message) refuse("peer_offset");
+  if (op.peer && op.peer_offset) fault(program, i, fmt::format("{} has peer and peer_offset", describe(op)));
   if (op.tag && !message) refuse("tag");
   if (op.host && !timed) refuse("host");
   if (op.duration && (op.work || op.memory || op.size))
@@ -139,8 +148,10 @@ void RankGraphCheck::check_keys(int program, int i) {
   if (kind == Kind::memory && !op.duration && !op.memory) want("duration_us or memory_bytes");
   if (kind == Kind::storage && !op.duration && !op.size) want("duration_us or size_bytes");
   if (kind == Kind::collective && !op.collective) want("collective");
-  if (((kind == Kind::collective && op.collective && !barrier) || kind == Kind::send) && !op.size) want("size_bytes");
-  if (message && !op.peer) want("peer");
+  if (((kind == Kind::collective && op.collective && !barrier) || kind == Kind::send) && !op.size && !op.share)
+    want("size_bytes");
+  if (op.size && op.share) fault(program, i, fmt::format("{} has size_bytes and share_bytes", describe(op)));
+  if (message && !op.peer && !op.peer_offset) want("peer");
 }
 
 void RankGraphCheck::check_membership(int program, int i) {
@@ -198,12 +209,12 @@ void RankGraphCheck::compare_programs(int group, int, int first_rank, int rank) 
   const std::string name = group == 0 ? "of all ranks" : fmt::format("of group \"{}\"", graph_.groups[group - 1].name);
   const auto text = [](const RankOperation& op) {
     return fmt::format("{} of {} bytes", op.collective ? name_of(*op.collective) : "none",
-                       op.size.value_or(Bytes(0)).value());
+                       op.share.value_or(op.size.value_or(Bytes(0))).value());
   };
   for (std::size_t k = 0; k < std::min(a.size(), b.size()); ++k) {
     const RankOperation &x = graph_.programs[one].operations[a[k]], &y = graph_.programs[other].operations[b[k]];
     // What ranks hand to each other in an all_to_all may differ; the largest decides.
-    const bool same_size = x.size == y.size || x.collective == CollectiveKind::all_to_all;
+    const bool same_size = (x.size == y.size && x.share == y.share) || x.collective == CollectiveKind::all_to_all;
     if (x.collective == y.collective && same_size) continue;
     return fault(other, b[k],
                  fmt::format("rank {}: {} is collective {} {}: found {}, expected {} as rank {} does", rank,
@@ -226,10 +237,11 @@ void RankGraphCheck::match_messages() {
   for (int p = 0; p < static_cast<int>(graph_.programs.size()); ++p)
     for (const std::int32_t i : index_.orders_[p].order()) {
       const RankOperation& op = graph_.programs[p].operations[i];
-      if (!op.peer) continue;
+      if (op.kind != RankOperationKind::send && op.kind != RankOperationKind::receive) continue;
       for (const int rank : graph_.programs[p].ranks) {
-        if (op.kind == RankOperationKind::send) ends[{rank, *op.peer, op.tag.value_or(0)}].sends.push_back(i);
-        if (op.kind == RankOperationKind::receive) ends[{*op.peer, rank, op.tag.value_or(0)}].receives.push_back(i);
+        const int peer = *peer_of(op, rank), tag = op.tag.value_or(0);
+        if (op.kind == RankOperationKind::send) ends[{rank, peer, tag}].sends.push_back(i);
+        if (op.kind == RankOperationKind::receive) ends[{peer, rank, tag}].receives.push_back(i);
       }
     }
   for (const auto& [key, both] : ends) {

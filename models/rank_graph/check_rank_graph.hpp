@@ -27,6 +27,7 @@ class RankGraphCheck {
   void check_groups();
   void check_list(std::size_t group, std::size_t list);
   void check_operation(int program, int operation);
+  void check_peer(int program, int operation);
   void check_keys(int program, int operation);
   void check_membership(int program, int operation);
   void order_programs();

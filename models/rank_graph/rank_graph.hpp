@@ -32,9 +32,11 @@ struct RankOperation {
   std::optional<CollectiveKind> collective;  ///< collective
   /// Collective: as collective_cost counts its payload. Message: its length. Storage: what is read.
   std::optional<Bytes> size;
-  std::string group;        ///< collective: name of a group; empty: all ranks
-  std::optional<int> peer;  ///< send: to this rank; receive: from this rank
-  std::optional<int> tag;   ///< of a message; 0 when absent
+  std::optional<Bytes> share;      ///< all_gather, instead of size: what one rank gives
+  std::string group;               ///< collective: name of a group; empty: all ranks
+  std::optional<int> peer;         ///< send: to this rank; receive: from this rank
+  std::optional<int> peer_offset;  ///< of a message, instead of peer: the peer's rank less the own
+  std::optional<int> tag;          ///< of a message; 0 when absent
   /// Operations of one stream of a rank run one at a time, in the order in which they become ready. Empty: the stream
   /// of its kind (collectives: one for each group; messages: one for each peer and direction).
   std::string stream;
@@ -82,6 +84,12 @@ inline constexpr int kMostRanks = 1 << 20;
 inline constexpr std::size_t kMostRankOperations = 8'000'000;  ///< of all programs together: some 2 GB
 inline constexpr double kMostBytes = 9007199254740992.0;       ///< of one operation: beyond, doubles skip bytes
 inline constexpr double kLongestMicroseconds = 1e12;           ///< of one operation: eleven days
+
+/// The rank at the other end of a message of `rank`; may be one that does not exist. Nothing for other operations.
+std::optional<int> peer_of(const RankOperation& operation, int rank);
+
+/// Buffer of a collective among so many ranks, as collective_cost counts it.
+Bytes payload_of(const RankOperation& operation, std::size_t members);
 
 /// Name of the stream that an operation runs on.
 std::string stream_of(const RankOperation& operation);

@@ -34,8 +34,13 @@ const FieldTable<RankOperation>& RankOperation::fields() {
                  "collective: buffer of one rank (all_gather: after; reduce_scatter: before; all_to_all: all that a "
                  "rank sends). send, receive: length of the message. storage: what is read.",
                  kAnyBytes)
+          .field("share_bytes", &RankOperation::share,
+                 "all_gather, instead of size_bytes: what one rank gives, whatever the number of ranks.", kAnyBytes)
           .field("group", &RankOperation::group, "collective: name of a group; without: all ranks.")
           .field("peer", &RankOperation::peer, "send: rank that receives; receive: rank that sends.", kRank)
+          .field("peer_offset", &RankOperation::peer_offset,
+                 "send, receive, instead of peer: the peer's rank less the own, for programs that several ranks run.",
+                 {.min = -kMostRanks, .max = kMostRanks})
           .field("tag", &RankOperation::tag,
                  "send, receive: messages of equal ends and tag meet in their order; without: 0.")
           .field("stream", &RankOperation::stream,
@@ -86,6 +91,17 @@ const FieldTable<RankGraph>& RankGraph::fields() {
   return table;
 }
 
+std::optional<int> peer_of(const RankOperation& operation, int rank) {
+  if (operation.peer) return operation.peer;
+  if (operation.peer_offset) return rank + *operation.peer_offset;
+  return std::nullopt;
+}
+
+Bytes payload_of(const RankOperation& operation, std::size_t members) {
+  if (operation.share) return *operation.share * static_cast<double>(members);
+  return operation.size.value_or(Bytes(0));
+}
+
 std::string stream_of(const RankOperation& operation) {
   if (!operation.stream.empty()) return operation.stream;
   switch (operation.kind) {
@@ -97,9 +113,10 @@ std::string stream_of(const RankOperation& operation) {
     case RankOperationKind::collective:
       return operation.group.empty() ? "collectives" : "collectives of " + operation.group;
     case RankOperationKind::send:
-      return fmt::format("send to {}", operation.peer.value_or(-1));
     case RankOperationKind::receive:
-      return fmt::format("receive from {}", operation.peer.value_or(-1));
+      return fmt::format("{} {}{}", operation.kind == RankOperationKind::send ? "send to" : "receive from",
+                         operation.peer ? "" : "own rank plus ",
+                         operation.peer.value_or(operation.peer_offset.value_or(0)));
   }
   return {};
 }

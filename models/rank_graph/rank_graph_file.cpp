@@ -45,7 +45,7 @@ RankGraph read_rank_graph(const std::filesystem::path& file) {
 RankGraph with_ranks(RankGraph graph, int ranks, const std::string& file) {
   graph.ranks = ranks;
   for (int rank = 0; rank < ranks; ++rank) graph.programs.at(0).ranks.push_back(rank);
-  if (ranks < 2 || !graph.groups.empty()) return graph;
+  if (ranks < 2) return graph;
   const auto& operations = graph.programs[0].operations;
   for (std::size_t i = 0; i < operations.size(); ++i)
     if (operations[i].peer)
@@ -55,7 +55,10 @@ RankGraph with_ranks(RankGraph graph, int ranks, const std::string& file) {
   return graph;
 }
 
-void write_rank_graph(const std::filesystem::path& file, const RankGraph& graph) {
+namespace {
+
+/// Everything before the programs, without the brace that ends the document.
+std::string head_of(const RankGraph& graph) {
   Json head = Json::object();
   for (const auto& entry : RankGraph::fields().entries()) {
     if (entry.key == "programs") continue;
@@ -64,29 +67,44 @@ void write_rank_graph(const std::filesystem::path& file, const RankGraph& graph)
         (value.is_string() && value.get_ref<const std::string&>().empty()) || (value.is_structured() && value.empty());
     if (!value.is_null() && !empty) head[entry.key] = std::move(value);
   }
-  StreamedFile out(file);
-  std::string text = head.dump(1, ' ', false, Json::error_handler_t::replace);
-  text.erase(text.find_last_of('}'));
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  text += ",\n \"programs\": [";
+  std::string text = "{";
+  for (const auto& [key, value] : head.items())
+    text += fmt::format("\n \"{}\": {},", key, value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return text;
+}
+
+template <class Sink>
+void write_to(const RankGraph& graph, Sink&& sink) {
+  std::string text = head_of(graph) + "\n \"programs\": [";
   for (std::size_t p = 0; p < graph.programs.size(); ++p) {
     const RankProgram& program = graph.programs[p];
     text += p == 0 ? "\n  {" : ",\n  {";
     if (!program.ranks.empty()) text += fmt::format("\"ranks\": {}, ", Json(program.ranks).dump());
     text += "\"operations\": [";
-    bool first = true;
-    for (const RankOperation& operation : program.operations) {
-      text += first ? "\n   " : ",\n   ";
-      first = false;
-      text += to_json(operation).dump(-1, ' ', false, Json::error_handler_t::replace);
+    for (std::size_t i = 0; i < program.operations.size(); ++i) {
+      text += i == 0 ? "\n   " : ",\n   ";
+      text += to_json(program.operations[i]).dump(-1, ' ', false, Json::error_handler_t::replace);
       if (text.size() < kWriteAt) continue;
-      out.write(text);
+      sink(text);
       text.clear();
     }
     text += "]}";
   }
-  out.write(text + "]\n}\n");
+  sink(text + "]\n}\n");
+}
+
+}  // namespace
+
+void write_rank_graph(const std::filesystem::path& file, const RankGraph& graph) {
+  StreamedFile out(file);
+  write_to(graph, [&](const std::string& text) { out.write(text); });
   out.commit();
+}
+
+std::string rank_graph_text(const RankGraph& graph) {
+  std::string out;
+  write_to(graph, [&](const std::string& text) { out += text; });
+  return out;
 }
 
 }  // namespace stepcast
