@@ -25,12 +25,11 @@ void add_link(FlowGraph& graph, std::size_t from, std::size_t to, long capacity)
   boost::put(boost::edge_reverse, graph, back, forth);
 }
 
-/// The network with each half of the nodes drawn together into one vertex; in a torus, where NICs pass traffic on, they
-/// stay apart and hang on the half by what they inject.
-class Halves {
+/// The network with the nodes of each side drawn together into one vertex; in a torus, where NICs pass traffic on, they
+/// stay apart and hang on their side by what they inject.
+class Sides {
  public:
-  explicit Halves(const Fabric& fabric)
-      : fabric_(fabric), half_(fabric.nodes() / 2), torus_(fabric.torus() != nullptr) {}
+  Sides(const Fabric& fabric, int first) : fabric_(fabric), first_(first), torus_(fabric.torus() != nullptr) {}
 
   [[nodiscard]] FlowGraph flow_graph() const {
     const auto vertices = boost::num_vertices(fabric_.graph());
@@ -45,8 +44,8 @@ class Halves {
     for (int node = 0; node < fabric_.nodes(); ++node)
       for (int nic = 0; nic < fabric_.interior().nics(); ++nic) {
         const std::size_t router = at(fabric_.nic(node, nic));
-        if (node < half_) add_link(graph, 0, router, all);
-        if (node >= half_) add_link(graph, router, 1, all);
+        if (node < first_) add_link(graph, 0, router, all);
+        if (node >= first_) add_link(graph, router, 1, all);
       }
     return graph;
   }
@@ -57,21 +56,23 @@ class Halves {
   [[nodiscard]] std::size_t at(Fabric::Vertex vertex) const {
     if (torus_) return 2 + vertex;
     if (vertex >= fabric_.first_switch()) return 2 + vertex - fabric_.first_switch();
-    return fabric_.graph()[vertex].node < half_ ? 0 : 1;
+    return fabric_.graph()[vertex].node < first_ ? 0 : 1;
   }
 
   const Fabric& fabric_;
-  int half_;
+  int first_;
   bool torus_;
 };
 
 }  // namespace
 
-BytesPerSecond bisection_bandwidth(const Fabric& fabric) {
-  if (fabric.nodes() < 2) return BytesPerSecond(0);
-  FlowGraph graph = Halves(fabric).flow_graph();
+BytesPerSecond cut_bandwidth(const Fabric& fabric, int nodes) {
+  if (nodes <= 0 || nodes >= fabric.nodes()) return BytesPerSecond(0);
+  FlowGraph graph = Sides(fabric, nodes).flow_graph();
   return kUnit * static_cast<double>(boost::push_relabel_max_flow(graph, 0, 1));
 }
+
+BytesPerSecond bisection_bandwidth(const Fabric& fabric) { return cut_bandwidth(fabric, fabric.nodes() / 2); }
 
 std::optional<BytesPerSecond> bisection_by_levels(FabricPreset preset, const FabricLevels& levels, int nodes,
                                                   BytesPerSecond node_network) {

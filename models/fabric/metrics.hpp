@@ -9,10 +9,13 @@
 
 namespace stepcast {
 
-/// What half of the nodes can send to the other half: the minimum cut of the network between the first ⌊N/2⌋ nodes and
-/// the rest, in the fabric's order, found as a maximum flow (Boost's push-relabel; Goldberg & Tarjan 1988). The true
-/// bisection is the least over all halves, which no one can compute; on these fabrics the halves in order are the worst
-/// ones, because neighbours share leaves, pods and slabs. What NICs carry limits it too. Zero for one node.
+/// What the first `nodes` nodes in the fabric's order can send to the others: the minimum cut of the network between
+/// them, found as a maximum flow (Boost's push-relabel; Goldberg & Tarjan 1988). Zero when either side is empty.
+BytesPerSecond cut_bandwidth(const Fabric& fabric, int nodes);
+
+/// What half of the nodes can send to the other half: the cut between the first ⌊N/2⌋ and the rest. The true bisection
+/// is the least over all halves, which is too hard to find; on these fabrics the halves in order are the worst ones,
+/// because neighbours share leaves, pods and slabs. What NICs carry limits it too.
 BytesPerSecond bisection_bandwidth(const Fabric& fabric);
 
 /// The same by arithmetic from the tiers of a preset, where nodes fall evenly into an even number of groups of every

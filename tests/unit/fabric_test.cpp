@@ -1,0 +1,264 @@
+#include <gtest/gtest.h>
+
+#include "models/fabric/metrics.hpp"
+#include "models/fabric/placement.hpp"
+#include "models/fabric/plan/clos.hpp"
+#include "tests/unit/fabrics.hpp"
+
+namespace stepcast {
+namespace {
+
+using testing::fabric_of;
+using testing::plain_fabric;
+using testing::preset;
+using testing::shipped_catalog;
+using testing::switch_of;
+
+int switches_of(const FabricInventory& inventory, const std::string& tier) {
+  for (const SwitchTier& each : inventory.tiers)
+    if (each.name == tier) return each.switches;
+  return 0;
+}
+
+long cables_of(const FabricInventory& inventory, const std::string& between) {
+  long out = 0;
+  for (const CableRun& run : inventory.cables)
+    if (run.name == between) out += run.cables;
+  return out;
+}
+
+struct SuperPod {
+  int units, leaves, spines, cores;
+};
+
+class SuperPodTest : public ::testing::TestWithParam<SuperPod> {};
+
+// NVIDIA DGX SuperPOD reference architecture (B200), "Larger SuperPOD component counts": scalable units of 32 nodes of
+// eight 400 Gb/s NICs, 64-port switches. One unit: the same for H100, table 4.
+TEST_P(SuperPodTest, NeedsTheSwitchesAndCablesOfTheReferenceArchitecture) {
+  const SuperPod& pod = GetParam();
+  const Fabric fabric = fabric_of("dgx-h100", pod.units * 32, preset(FabricPreset::rail_optimized));
+  const FabricInventory counted = inventory(fabric, shipped_catalog());
+  EXPECT_EQ(switches_of(counted, "leaf"), pod.leaves);
+  EXPECT_EQ(switches_of(counted, "spine"), pod.spines);
+  EXPECT_EQ(switches_of(counted, "core"), pod.cores);
+  EXPECT_EQ(cables_of(counted, "node to leaf"), pod.units * 256);
+  EXPECT_EQ(cables_of(counted, "leaf to spine"), pod.units * 256);
+  EXPECT_EQ(cables_of(counted, "spine to core"), pod.cores > 0 ? pod.units * 256 : 0);
+  for (const SwitchTier& tier : counted.tiers) EXPECT_LE(tier.most_ports, 64) << tier.name;
+}
+INSTANTIATE_TEST_SUITE_P(Published, SuperPodTest,
+                         ::testing::Values(SuperPod{1, 8, 4, 0}, SuperPod{2, 16, 8, 0}, SuperPod{3, 24, 16, 0},
+                                           SuperPod{4, 32, 16, 0}, SuperPod{8, 64, 32, 0}, SuperPod{16, 128, 128, 64},
+                                           SuperPod{32, 256, 256, 128}, SuperPod{64, 512, 512, 256}));
+
+// Al-Fares et al. 2008: k-port switches, k pods, k³/4 hosts, 5k²/4 switches; three cables for each host; full
+// bisection.
+TEST(FatTree, OfThreeTiersHasTheCountsOfAKAryTree) {
+  for (const int k : {4, 8}) {
+    const SwitchPart part = switch_of(k);
+    const int hosts = k * k * k / 4;
+    const Fabric fabric = plain_fabric(hosts, part, preset(FabricPreset::fat_tree_3));
+    const FabricInventory counted = inventory(fabric, shipped_catalog());
+    EXPECT_EQ(counted.switches(), 5 * k * k / 4);
+    EXPECT_EQ(switches_of(counted, "core"), k * k / 4);
+    EXPECT_EQ(counted.all_cables(), 3L * hosts);
+    EXPECT_NEAR(bisection_bandwidth(fabric).in(100_Gbps), hosts / 2, 1e-6);
+    EXPECT_EQ(diameter(fabric).links, 6);
+  }
+}
+
+// 42 of 64 ports to nodes: five of eight NICs. Their 40 down-links have twice the rate of the 20 up-links.
+TEST(FatTree, OversubscribesLeavesAsAsked) {
+  FabricSpec spec = preset(FabricPreset::fat_tree);
+  spec.oversubscription = 2;
+  const Fabric fabric = fabric_of("dgx-h100", 60, spec);
+  const FabricLevels& levels = fabric.levels();
+  ASSERT_EQ(levels.levels.size(), 1U);
+  EXPECT_EQ(levels.levels[0].nodes, 5);
+  EXPECT_EQ(levels.levels[0].links, 20);
+  EXPECT_NEAR(levels.levels[0].up.in(1_GBps), 5 * 8 * 50 / 2.0, 1e-9);
+  EXPECT_NEAR(cut_bandwidth(fabric, 5).in(1_GBps), 1000, 1e-3);
+  // Six of twelve leaves send what their up-links carry.
+  EXPECT_NEAR(bisection_bandwidth(fabric).in(1_GBps), 6 * 1000, 1e-3);
+}
+
+TEST(FatTree, NeedsNoSpineWhereOneSwitchHasThePorts) {
+  const Fabric fabric = fabric_of("dgx-h100", 8, preset(FabricPreset::fat_tree));
+  EXPECT_TRUE(fabric.levels().levels.empty());
+  EXPECT_EQ(inventory(fabric, shipped_catalog()).switches(), 1);
+  EXPECT_EQ(diameter(fabric).links, 2);
+}
+
+// Cores with a seventh of the spines' rate, as in Llama 3's training cluster (Grattafiori et al. 2024, section 3.3.1).
+TEST(FatTree, OversubscribesCoresAsAsked) {
+  FabricSpec spec = preset(FabricPreset::fat_tree_3);
+  spec.core_oversubscription = 7;
+  const Fabric fabric = fabric_of("dgx-h100", 256, spec);
+  const auto& levels = fabric.levels().levels;
+  ASSERT_EQ(levels.size(), 2U);
+  EXPECT_NEAR(levels[0].up.in(1_GBps), levels[0].nodes * 400.0, 1e-6);
+  EXPECT_EQ(levels[1].nodes, 128);
+  EXPECT_NEAR(levels[1].up.in(1_GBps), 128 * 400 / 7.0, 1e-6);
+  EXPECT_NEAR(bisection_bandwidth(fabric).in(1_GBps), 128 * 400 / 7.0, 0.01);
+}
+
+TEST(RailOnly, HasOneSwitchForEachRailAndNothingAbove) {
+  const Fabric fabric = fabric_of("dgx-h100", 64, preset(FabricPreset::rail_only));
+  const FabricInventory counted = inventory(fabric, shipped_catalog());
+  EXPECT_EQ(switches_of(counted, "leaf"), 8);
+  EXPECT_EQ(counted.switches(), 8);
+  EXPECT_TRUE(fabric.rails_apart());
+  EXPECT_EQ(diameter(fabric).links, 2);
+}
+
+// Kim et al. 2008, figure 5: p = h = 2, a = 4 makes 7-port routers, 9 groups and 72 terminals.
+TEST(Dragonfly, OfSevenPortsJoins72Hosts) {
+  const SwitchPart part = switch_of(7);
+  const Fabric fabric = plain_fabric(72, part, preset(FabricPreset::dragonfly));
+  const FabricInventory counted = inventory(fabric, shipped_catalog());
+  EXPECT_EQ(counted.switches(), 36);
+  EXPECT_EQ(counted.tiers.front().most_ports, 7);
+  // Each of 9 groups has 4·3/2 cables inside; 9·8/2 cables join them.
+  EXPECT_EQ(cables_of(counted, "leaf to leaf"), 9 * 6 + 36);
+  EXPECT_EQ(diameter(fabric).links, 5);
+  EXPECT_THROW(plain_fabric(73, part, preset(FabricPreset::dragonfly)), InputError);
+}
+
+// Eight of those groups: four on each side, one cable between every two.
+TEST(Dragonfly, BisectionIsTheGlobalCablesBetweenHalves) {
+  const SwitchPart part = switch_of(7);
+  const Fabric fabric = plain_fabric(64, part, preset(FabricPreset::dragonfly));
+  EXPECT_NEAR(bisection_bandwidth(fabric).in(100_Gbps), 16, 1e-6);
+  EXPECT_NEAR(bisection_by_levels(FabricPreset::dragonfly, fabric.levels(), 64, 100_Gbps)->in(100_Gbps), 16, 1e-6);
+}
+
+// Shpiner et al. 2017: of k = 4 ports, two leaves of two hosts below two spines of two global ports; 2·2 + 1 groups.
+TEST(DragonflyPlus, OfFourPortsJoinsTwentyHosts) {
+  const SwitchPart part = switch_of(4);
+  const Fabric fabric = plain_fabric(20, part, preset(FabricPreset::dragonfly_plus));
+  const FabricInventory counted = inventory(fabric, shipped_catalog());
+  EXPECT_EQ(switches_of(counted, "leaf"), 10);
+  EXPECT_EQ(switches_of(counted, "spine"), 10);
+  EXPECT_EQ(cables_of(counted, "leaf to spine"), 20);
+  EXPECT_EQ(cables_of(counted, "spine to spine"), 10);
+  for (const SwitchTier& tier : counted.tiers) EXPECT_EQ(tier.most_ports, 4) << tier.name;
+  EXPECT_EQ(diameter(fabric).links, 5);
+}
+
+// TPU v4 pod: 4,096 chips as 16×16×16, links of 50 GB/s; two faces of 256 links cross the middle (Jouppi et al. 2023).
+TEST(Torus, OfATpuV4PodIsSixteenCubed) {
+  const Fabric fabric = fabric_of("tpu-v4-host", 1024, preset(FabricPreset::torus_3d));
+  ASSERT_NE(fabric.torus(), nullptr);
+  for (int axis = 0; axis < 3; ++axis) EXPECT_EQ(fabric.torus()->size(axis), 16);
+  EXPECT_NEAR(fabric.torus()->link.in(1_GBps), 50, 1e-9);
+  EXPECT_EQ(inventory(fabric, shipped_catalog()).all_cables(), 3L * 4096);
+  EXPECT_NEAR(bisection_bandwidth(fabric).in(1_GBps), 2 * 256 * 50, 1e-3);
+  EXPECT_EQ(diameter(fabric).links, 24);
+}
+
+// TPU v5e pod: 16×16 of hosts of 2×4 chips.
+TEST(Torus, OfATpuV5ePodIsSixteenSquared) {
+  const Fabric fabric = fabric_of("tpu-v5e-host", 32, preset(FabricPreset::torus_2d));
+  EXPECT_EQ(fabric.torus()->size(0), 16);
+  EXPECT_EQ(fabric.torus()->size(1), 16);
+  EXPECT_EQ(fabric.torus()->block, (std::array{2, 4, 1}));
+  EXPECT_NEAR(bisection_bandwidth(fabric).in(1_GBps), 2 * 16 * 50, 1e-3);
+}
+
+// Two along an axis have both links between them.
+TEST(Torus, OfTwoByTwoJoinsNeighboursTwice) {
+  const SwitchPart part = switch_of(4);
+  const Fabric fabric = plain_fabric(4, part, preset(FabricPreset::torus_2d));
+  EXPECT_EQ(inventory(fabric, shipped_catalog()).all_cables(), 8);
+  for (int id = fabric.first_network_link(); id < fabric.link_count(); ++id)
+    EXPECT_NEAR(fabric.link(id).bandwidth.in(1_Gbps), 50, 1e-9);
+}
+
+TEST(Torus, TakesTheDimensionsGiven) {
+  FabricSpec spec = preset(FabricPreset::torus_3d);
+  spec.dimensions = {4, 4, 8};
+  const Fabric fabric = fabric_of("tpu-v4-host", 32, spec);
+  EXPECT_EQ(fabric.torus()->size(2), 8);
+  EXPECT_NEAR(bisection_bandwidth(fabric).in(1_GBps), 2 * 16 * 50, 1e-3);
+}
+
+TEST(Sites, ShareOneConnectionEach) {
+  FabricSpec spec = preset(FabricPreset::fat_tree);
+  spec.wan = FabricSitesSpec{2, 100_Gbps, 10_ms};
+  const Fabric fabric = fabric_of("dgx-h100", 16, spec);
+  EXPECT_NEAR(bisection_bandwidth(fabric).in(100_Gbps), 1, 1e-6);
+  EXPECT_GT(diameter(fabric).latency, 10_ms);
+  EXPECT_LT(diameter(fabric).latency, 10.01_ms);
+  ASSERT_EQ(fabric.levels().levels.size(), 1U);
+  EXPECT_EQ(fabric.levels().levels[0].nodes, 8);
+  EXPECT_EQ(fabric.levels().levels[0].hop, 10_ms);
+}
+
+TEST(CustomFabric, IsBuiltFromItsLists) {
+  FabricSpec spec = preset(FabricPreset::custom);
+  spec.switches = {{"left"}, {"right"}};
+  spec.cables = {{"node0", "left", 100_Gbps, 1, std::nullopt},
+                 {"node1", "left", 100_Gbps, 1, std::nullopt},
+                 {"node2", "right", 100_Gbps, 1, std::nullopt},
+                 {"node3:nic0", "right", 100_Gbps, 1, std::nullopt},
+                 {"left", "right", 50_Gbps, 2, 3_us}};
+  const SwitchPart part = switch_of(8);
+  const Fabric fabric = plain_fabric(4, part, spec);
+  EXPECT_NEAR(bisection_bandwidth(fabric).in(1_Gbps), 100, 1e-6);
+  ASSERT_EQ(fabric.levels().levels.size(), 1U);
+  EXPECT_EQ(fabric.levels().levels[0].nodes, 2);
+  EXPECT_NEAR(fabric.levels().levels[0].up.in(1_Gbps), 100, 1e-9);
+  EXPECT_EQ(diameter(fabric).links, 3);
+  EXPECT_EQ(fabric.name(fabric.first_switch() + 1), "right");
+}
+
+TEST(SingleGpuStar, HasTwoLinksOfOneMicrosecondBetweenHosts) {
+  const Fabric fabric = single_gpu_star_fabric(8);
+  EXPECT_EQ(fabric.devices(), 8);
+  EXPECT_EQ(fabric.link_count(), 16);
+  for (int id = 0; id < fabric.link_count(); ++id) {
+    EXPECT_EQ(fabric.link(id).bandwidth, 25_GBps);
+    EXPECT_EQ(fabric.link(id).latency, 1_us);
+  }
+}
+
+TEST(FabricSize, IsRefusedBeforeItIsBuilt) {
+  EXPECT_THROW(fabric_of("dgx-h100", 1'000'000, preset(FabricPreset::rail_optimized)), InputError);
+}
+
+TEST(Placement, ScatteredDealsNeighboursToDifferentLeaves) {
+  FabricSpec spec = preset(FabricPreset::fat_tree);
+  spec.nodes_per_leaf = 4;
+  spec.placement = FabricPlacement::scattered;
+  const Fabric fabric = fabric_of("dgx-h100", 16, spec);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(fabric.node_of(i), 4 * i);
+  EXPECT_EQ(fabric.node_of(4), 1);
+  const std::vector<int> order = place_nodes(spec, fabric.levels(), 16);
+  EXPECT_EQ(nodes_together(order, 4, 0, 4), 1);
+  EXPECT_EQ(nodes_together(order, 4, 0, 4, 4), 4);
+  EXPECT_EQ(nodes_together({}, 4, 0, 8), 4);
+}
+
+TEST(Placement, FollowsTheOrderGiven) {
+  FabricSpec spec = preset(FabricPreset::fat_tree);
+  spec.node_order = {2, 0, 1};
+  const Fabric fabric = fabric_of("dgx-h100", 3, spec);
+  EXPECT_EQ(fabric.graph()[fabric.device(0)].node, 2);
+  EXPECT_EQ(fabric.graph()[fabric.device(9)].node, 0);
+  EXPECT_EQ(fabric.graph()[fabric.device(9)].index, 1);
+}
+
+// 400 Gb/s switches at $40,000 and 747 W and transceivers at $700 and 9 W, as the catalogue has them.
+TEST(Inventory, AddsUpPowerAndPrice) {
+  const FabricInventory counted =
+      inventory(fabric_of("dgx-h100", 32, preset(FabricPreset::rail_optimized)), shipped_catalog());
+  EXPECT_EQ(counted.ports, 256 + 2 * 256);
+  EXPECT_EQ(counted.transceivers, 2 * 512);
+  ASSERT_TRUE(counted.power && counted.price);
+  EXPECT_NEAR(counted.power->value(), 12 * 747 + 1024 * 9, 1e-6);
+  EXPECT_NEAR(counted.price->value(), 12 * 40000 + 1024 * 700, 1e-6);
+}
+
+}  // namespace
+}  // namespace stepcast
