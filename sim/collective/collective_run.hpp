@@ -2,12 +2,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "models/collectives/collective.hpp"
-#include "models/fabric/fabric.hpp"
+#include "sim/collective/flow_program.hpp"
+#include "sim/collective/network_links.hpp"
 #include "sim/collective/program_result.hpp"
 #include "units/quantity.hpp"
 
@@ -70,9 +70,9 @@ struct CollectiveSetting {
   BytesPerSecond nic_bandwidth;  ///< raw rate of one NIC, as the fabric's links have it
   int nodes = 1;
   int devices_per_node = 1;
-  FabricRouting routing = FabricRouting::adaptive;
-  /// Called at most once, and not at all where arithmetic suffices.
-  std::function<std::shared_ptr<const Fabric>()> fabric;
+  bool hashed = false;  ///< flows take paths by a hash of their ends (ECMP), so that they collide
+  /// The network between the nodes, with a seed for its hashes. Not called where arithmetic suffices.
+  std::function<NetworkLinks(std::uint64_t seed)> network;
 };
 
 struct CollectiveRun {
@@ -101,10 +101,17 @@ struct CollectiveRunResult {
   std::int64_t flows = 0, shared_flows = 0;
 };
 
-/// Runs the collectives. `full` and contended runs whose messages meet go through SimGrid in a worker process; all
-/// others are worked out here. Deterministic by seed. Throws InputError on ranks that the fabric does not have,
-/// algorithms that cannot run and failures that cut a rank off, EnvironmentError when the worker cannot run.
-CollectiveRunResult run_collectives(const CollectiveRun& run);
+/// Executes a program whose messages meet.
+using ProgramRunner = std::function<ProgramResult(const FlowProgram&)>;
+
+/// In a worker process, on SimGrid. Throws EnvironmentError when the worker cannot run here, std::runtime_error when it
+/// fails.
+ProgramResult run_in_worker(const FlowProgram& program);
+
+/// Runs the collectives. Runs whose messages meet on a link go through `contended`; all others are worked out here.
+/// Deterministic by seed. Throws InputError on ranks that the machine does not have and failures that cut one off, and
+/// what `contended` throws.
+CollectiveRunResult run_collectives(const CollectiveRun& run, const ProgramRunner& contended = run_in_worker);
 
 /// `nodes` one-GPU hosts on one switch, 25 GB/s and 1 µs per direction and link, and nothing else that takes time: the
 /// network of ASTRA-sim's published ring all-reduce figures.

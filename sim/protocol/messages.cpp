@@ -37,17 +37,39 @@ Json id_of(const Json& message) {
 Request::Command command_of(const Json& message) {
   const std::string name = text_at(message, "command");
   if (name == "run") return Request::Command::run;
+  if (name == "flows") return Request::Command::flows;
+  if (name == "step") return Request::Command::step;
   if (name == "ping") return Request::Command::ping;
-  throw std::runtime_error(fmt::format("\"command\": found \"{}\", expected \"run\" or \"ping\"", name));
+  throw std::runtime_error(
+      fmt::format("\"command\": found \"{}\", expected \"run\", \"flows\", \"step\" or \"ping\"", name));
+}
+
+const char* name_of_command(Request::Command command) {
+  switch (command) {
+    case Request::Command::run:
+      return "run";
+    case Request::Command::flows:
+      return "flows";
+    case Request::Command::step:
+      return "step";
+    case Request::Command::ping:
+      break;
+  }
+  return "ping";
 }
 
 }  // namespace
 
 Json to_json(const Request& request) {
-  Json out{{"id", request.id}, {"command", request.command == Request::Command::run ? "run" : "ping"}};
-  if (request.command == Request::Command::ping) return out;
-  out["scenario"] = request.scenario;
-  out["file"] = request.file;
+  Json out{{"id", request.id}, {"command", name_of_command(request.command)}};
+  if (request.command == Request::Command::flows) out["program"] = request.program;
+  if (request.command == Request::Command::ping || request.command == Request::Command::flows) return out;
+  if (request.command == Request::Command::step) {
+    out["step"] = request.step;
+  } else {
+    out["scenario"] = request.scenario;
+    out["file"] = request.file;
+  }
   if (!request.catalog.empty()) out["catalog"] = request.catalog;
   if (request.trace) out["trace"] = *request.trace;
   return out;
@@ -56,6 +78,8 @@ Json to_json(const Request& request) {
 Json to_json(const Reply& reply) {
   Json out{{"id", reply.id}};
   if (reply.prediction) out["prediction"] = *reply.prediction;
+  if (reply.step) out["step"] = *reply.step;
+  if (reply.flows) out["flows"] = *reply.flows;
   if (!reply.faults.empty()) {
     Json faults = Json::array();
     for (const Fault& fault : reply.faults)
@@ -71,13 +95,21 @@ Json to_json(const Reply& reply) {
 }
 
 Request request_from_json(const Json& message) {
-  want_object(message, {"id", "command", "scenario", "file", "catalog", "trace"});
+  want_object(message, {"id", "command", "scenario", "file", "catalog", "trace", "program", "step"});
   Request request;
   request.id = id_of(message);
   request.command = command_of(message);
   if (request.command == Request::Command::ping) return request;
-  if (!message.contains("scenario")) throw std::runtime_error("\"scenario\" is missing");
-  request.scenario = message.at("scenario");
+  if (request.command == Request::Command::flows) {
+    if (!message.contains("program")) throw std::runtime_error("\"program\" is missing");
+    request.program = message.at("program");
+    return request;
+  }
+  const bool runs_step = request.command == Request::Command::step;
+  if (runs_step && !message.contains("step")) throw std::runtime_error("\"step\" is missing");
+  if (runs_step) request.step = message.at("step");
+  if (!runs_step && !message.contains("scenario")) throw std::runtime_error("\"scenario\" is missing");
+  if (!runs_step) request.scenario = message.at("scenario");
   request.file = text_at(message, "file", "scenario");
   if (const auto directories = message.find("catalog"); directories != message.end()) {
     const bool texts = directories->is_array() && std::all_of(directories->begin(), directories->end(),
@@ -90,10 +122,12 @@ Request request_from_json(const Json& message) {
 }
 
 Reply reply_from_json(const Json& message) {
-  want_object(message, {"id", "prediction", "faults", "error", "version"});
+  want_object(message, {"id", "prediction", "step", "flows", "faults", "error", "version"});
   Reply reply;
   reply.id = id_of(message);
   if (message.contains("prediction")) reply.prediction = message.at("prediction");
+  if (message.contains("step")) reply.step = message.at("step");
+  if (message.contains("flows")) reply.flows = message.at("flows");
   if (message.contains("faults"))
     for (const Json& fault : message.at("faults")) {
       want_object(fault, {"file", "pointer", "message", "suggestion"});

@@ -10,19 +10,23 @@ namespace stepcast {
 
 /// What a client asks of the worker: one JSON object on one line (docs/formats/worker-protocol.md).
 struct Request {
-  enum class Command { run, ping };
+  enum class Command { run, flows, step, ping };
   Json id;  ///< text or number of the client's choice; comes back in the reply
   Command command = Command::run;
   Json scenario;                     ///< the whole scenario document, overrides applied
   std::string file;                  ///< how faults name the scenario
   std::vector<std::string> catalog;  ///< user directories, as Catalog::standard wants them
   std::optional<std::string> trace;  ///< file to write the trace to
+  Json step;                         ///< of step: which step graph to run, and where (report/rank_run.hpp)
+  Json program;                      ///< of flows: what to execute (sim/collective/flow_program.hpp)
 };
 
 /// What the worker answers: one of its members besides the id.
 struct Reply {
   Json id;
   std::optional<Json> prediction;
+  std::optional<Json> step;   ///< what came of a step graph
+  std::optional<Json> flows;  ///< what came of a flow program
   std::vector<Fault> faults;  ///< of the scenario
   std::string error;          ///< the request was no request, or the simulation failed
   std::string version;        ///< answer to a ping

@@ -1,0 +1,165 @@
+#include "sim/collective/collective_run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+#include "sim/collective/executor.hpp"
+#include "sim/collective/lower_run.hpp"
+#include "sim/collective/static_time.hpp"
+#include "sim/protocol/worker_client.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Steps that a folded collective is cut into where it contends: each stands for as many equal ones. Contention changes
+/// when a job begins or ends, so a job of so many steps sees it to within one part of them.
+constexpr int kFoldedSteps = 128;
+
+/// Other seeds whose results make the range of a run that depends on chance: the second and the second to last of them
+/// bound the middle 9 of 10.
+constexpr int kOtherSeeds = 20;
+constexpr double kLowQuantile = 0.05, kHighQuantile = 0.95;
+
+bool only_late(const CollectiveConditions& c) {
+  return c.slow_links.empty() && c.slow_ranks.empty() && c.background.empty() && c.failures.empty();
+}
+
+CollectiveJobResult named(const CollectiveJob& job, const CollectivePlan& plan) {
+  CollectiveJobResult out;
+  out.algorithm = plan.cost.algorithm;
+  out.protocol = plan.cost.protocol;
+  out.start = job.start;
+  return out;
+}
+
+CollectiveRunResult executed(const CollectiveRun& run, const FlowProgram& program, const ProgramRunner& contended) {
+  ProgramResult result;
+  try {
+    result = execute_alone(program);
+  } catch (const MessagesMeet&) {
+    result = contended(program);
+  }
+  CollectiveRunResult out;
+  out.end = Seconds(result.end);
+  out.flows = result.flows;
+  out.shared_flows = result.shared_flows;
+  out.links = std::move(result.links);
+  for (std::size_t j = 0; j < run.jobs.size(); ++j) {
+    CollectiveJobResult job = named(run.jobs[j], plan_of(run.jobs[j], run.setting));
+    for (const double end : result.rank_ends[j]) {
+      job.rank_ends.emplace_back(end);
+      job.end = std::max(job.end, Seconds(end));
+    }
+    out.jobs.push_back(std::move(job));
+  }
+  return out;
+}
+
+/// Time after which the latest of n ranks comes with a probability: of independent exponential times the maximum's
+/// distribution is the n-th power of one's.
+Seconds latest_quantile(Seconds mean, int ranks, double probability) {
+  return mean * -std::log1p(-std::pow(probability, 1.0 / ranks));
+}
+
+/// A job that nothing disturbs on a network that treats all ranks alike: its closed form.
+CollectiveJobResult by_closed_form(const CollectiveRun& run) {
+  const CollectiveJob& job = run.jobs.front();
+  const CollectivePlan plan = plan_of(job, run.setting);
+  CollectiveJobResult out = named(job, plan);
+  Seconds time = plan.start;
+  const GroupShape shape = shape_of(job, run.setting);
+  for (const CollectivePhase& phase : plan.phases) time += phase_time(phase, run.setting.interconnect, shape);
+  out.end = job.start + time;
+  if (run.conditions.jitter > Seconds(0)) {
+    const auto late = late_arrivals(run.conditions, run.seed, 0, shape.size);
+    out.low = out.end + latest_quantile(run.conditions.jitter, shape.size, kLowQuantile);
+    out.high = out.end + latest_quantile(run.conditions.jitter, shape.size, kHighQuantile);
+    out.end += Seconds(*std::max_element(late.begin(), late.end()));
+  }
+  return out;
+}
+
+/// A job alone, from the loads that its messages put on the links.
+Seconds end_by_loads(const CollectiveRun& run, std::uint64_t seed) {
+  const FlowProgram program = lower_run(run, seed);
+  const ProgramJob& job = program.jobs.front();
+  return Seconds(*std::max_element(job.begin.begin(), job.begin.end()) + static_time(job, program));
+}
+
+CollectiveJobResult by_loads(const CollectiveRun& run) {
+  CollectiveJobResult out = named(run.jobs.front(), plan_of(run.jobs.front(), run.setting));
+  out.end = end_by_loads(run, run.seed);
+  if (run.setting.hashed || run.conditions.jitter > Seconds(0)) {
+    std::vector<Seconds> ends;
+    for (int other = 1; other <= kOtherSeeds; ++other) ends.push_back(end_by_loads(run, run.seed + other));
+    std::sort(ends.begin(), ends.end());
+    out.low = ends[1];
+    out.high = ends[kOtherSeeds - 2];
+  }
+  return out;
+}
+
+CollectiveRunResult folded(const CollectiveRun& run, const ProgramRunner& contended) {
+  const CollectiveConditions& conditions = run.conditions;
+  const bool alone = run.jobs.size() == 1 && conditions.background.empty() && conditions.failures.empty();
+  if (!alone) {
+    FlowProgram program = lower_run(run, run.seed);
+    merge_steps(program, kFoldedSteps);
+    CollectiveRunResult out = executed(run, program, contended);
+    out.links.clear();
+    for (CollectiveJobResult& job : out.jobs) job.rank_ends.clear();
+    return out;
+  }
+  const bool levels_known = run.setting.interconnect.uplinks.empty() || run.jobs.front().shape;
+  const bool symmetric = only_late(conditions) && !run.setting.hashed && levels_known;
+  CollectiveRunResult out;
+  out.jobs.push_back(symmetric ? by_closed_form(run) : by_loads(run));
+  out.end = out.jobs.front().end;
+  return out;
+}
+
+}  // namespace
+
+ProgramResult run_in_worker(const FlowProgram& program) {
+  Request request;
+  request.command = Request::Command::flows;
+  request.program = to_json(program);
+  const Reply reply = WorkerClient::run_once(request);
+  if (!reply.error.empty()) throw std::runtime_error(reply.error);
+  if (!reply.flows) throw std::runtime_error("the worker's reply to a flow program has no result");
+  return program_result_from_json(*reply.flows);
+}
+
+CollectiveRunResult run_collectives(const CollectiveRun& run, const ProgramRunner& contended) {
+  check_run(run);
+  if (run.jobs.empty()) return {};
+  if (run.flows == CollectiveFlows::folded) return folded(run, contended);
+  return executed(run, lower_run(run, run.seed), contended);
+}
+
+CollectiveSetting single_gpu_star(int nodes) {
+  constexpr BytesPerSecond kRate = 25_GBps;
+  constexpr Seconds kWay = 2_us;  // up to the switch and down again
+  CollectiveSetting out;
+  out.nodes = nodes;
+  out.nic_bandwidth = kRate;
+  Interconnect& net = out.interconnect;
+  net.nic = net.node_network = net.rank_network = kRate;
+  net.nics = 1;
+  net.network_hop = net.remote_peer_start = kWay;
+  net.small_messages = net.bulk = {Seconds(0), kWay, kWay, 1, 1};
+  out.network = [nodes, rate = kRate](std::uint64_t) {
+    NetworkLinks star;
+    star.bandwidths.assign(2 * static_cast<std::size_t>(nodes), rate.value());
+    star.route = [](int from, int to, std::uint64_t, std::vector<int>& out_links) {
+      out_links.assign({2 * from, 2 * to + 1});
+    };
+    return star;
+  };
+  return out;
+}
+
+}  // namespace stepcast
