@@ -1,8 +1,10 @@
 #include <CLI/CLI.hpp>
 #include <thread>
 
+#include "calibration/collectives/collective_score.hpp"
 #include "calibration/validation/column_sets.hpp"
 #include "calibration/validation/data_sets.hpp"
+#include "calibration/validation/operators/operator_score.hpp"
 #include "calibration/validation/unstated.hpp"
 #include "calibration/validation/validation_report.hpp"
 #include "cli/commands.hpp"
@@ -54,28 +56,59 @@ std::vector<PredictedRun> in_closed_form(std::vector<MeasuredRun> runs, const Ca
   return out;
 }
 
-SetScore score_file(const std::filesystem::path& file, const std::string& name, const ValidateOptions& options,
-                    Session& session) {
-  RunSet set = read_runs(read_csv(file), name);
+/// Scores of sets of either kind.
+struct Scores {
+  std::vector<SetScore> runs;
+  std::vector<CollectiveScore> collectives;
+  std::vector<OperatorSetScore> operators;
+};
+
+void score_file(Scores& scores, const std::filesystem::path& file, const std::string& name,
+                const ValidateOptions& options, Session& session) {
+  const CsvTable table = read_csv(file);
+  if (is_collective_table(table)) {
+    scores.collectives.push_back(score_collectives(name, read_collectives(table, session.catalog())));
+    return;
+  }
+  if (holds_operators(table)) {
+    scores.operators.push_back(score_operators(read_operators(table, name), session.catalog()));
+    return;
+  }
+  RunSet set = read_runs(table, name);
   const bool simulate = options.fidelity == name_of(Fidelity::simulated);
-  return score(set.name, simulate ? simulated(std::move(set.runs), jobs_of(options), session)
-                                  : in_closed_form(std::move(set.runs), session.catalog()));
+  scores.runs.push_back(score(set.name, simulate ? simulated(std::move(set.runs), jobs_of(options), session)
+                                                 : in_closed_form(std::move(set.runs), session.catalog())));
+}
+
+std::vector<std::string> sets_of(const ValidateOptions& options) {
+  if (!options.sets.empty()) return options.sets;
+  std::vector<std::string> all = run_set_names();
+  // No engine runs single operators, nor collectives of a table: they are the closed form's alone.
+  if (options.fidelity == name_of(Fidelity::analytic)) {
+    all.insert(all.end(), operator_set_names().begin(), operator_set_names().end());
+    all.insert(all.end(), collective_set_names().begin(), collective_set_names().end());
+  }
+  return all;
 }
 
 void validate(const ValidateOptions& options, Session& session) {
   // Runs need parts of servers that nobody sells: behind the user's own entries, before the shipped ones.
   session.catalog_directories.push_back(run_catalog_directory());
-  std::vector<SetScore> scores;
+  Scores scores;
   if (!options.file.empty()) {
-    scores.push_back(score_file(options.file, std::filesystem::path(options.file).stem().string(), options, session));
+    score_file(scores, options.file, std::filesystem::path(options.file).stem().string(), options, session);
   } else {
-    for (const std::string& name : options.sets.empty() ? run_set_names() : options.sets)
-      scores.push_back(score_file(run_set_file(name), name, options, session));
+    for (const std::string& name : sets_of(options)) score_file(scores, run_set_file(name), name, options, session);
   }
   if (session.json) {
-    session.print(validation_json(scores));
+    Json out = validation_json(scores.runs);
+    for (const CollectiveScore& set : scores.collectives) out["sets"].push_back(collective_validation_json(set));
+    for (const OperatorSetScore& set : scores.operators) out["sets"].push_back(operator_json(set));
+    session.print(out);
   } else {
-    session.print(validation_text(scores));
+    session.print((scores.runs.empty() ? "" : validation_text(scores.runs)) +
+                  collective_validation_text(scores.collectives) +
+                  (scores.operators.empty() ? "" : operator_report(scores.operators)));
   }
 }
 

@@ -25,8 +25,11 @@ Timed switch_sum(CollectiveKind kind, Bytes payload, const Call& call) {
   const int levels = tree_levels(call.nodes);
   // A tree level of Simple overlaps its chunks with the next; NVLS waits for each (COLLECTIVE-HINTS.md section 1).
   shape.steps = sums.start + passes * levels * call.loss * call.net.bulk.tree_hop;
-  shape.native_bytes = payload * (passes * (call.n - 1) / call.n);
-  shape.native_cap = sums.rate / call.net.native / nvls_factor(call);
+  // Through a port: the whole buffer for the sum and a rank's part of the result to be copied; a gather sends its part.
+  const double counted = passes * (call.n - 1) / call.n;
+  const double through = passes == 2 ? 1 + 1 / call.p : counted;
+  shape.native_bytes = payload * through;
+  shape.native_cap = sums.rate / call.net.native / nvls_factor(call) * (through / counted);
   if (call.crosses()) {
     shape.steps += call.net.tree_hops(call.group);
     const double load = passes == 2 ? double_tree_load(call.nodes) : (call.k - 1) / call.k;

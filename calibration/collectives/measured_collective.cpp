@@ -1,0 +1,244 @@
+#include "calibration/collectives/measured_collective.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "calibration/collectives/device_text.hpp"
+#include "calibration/collectives/nic_text.hpp"
+
+namespace stepcast {
+
+namespace {
+
+struct NamedKind {
+  std::string_view name;
+  CollectiveKind kind;
+};
+constexpr std::array kKinds{
+    NamedKind{"all_reduce", CollectiveKind::all_reduce},
+    NamedKind{"all_gather", CollectiveKind::all_gather},
+    NamedKind{"reduce_scatter", CollectiveKind::reduce_scatter},
+    NamedKind{"all_to_all", CollectiveKind::all_to_all},
+    NamedKind{"broadcast", CollectiveKind::broadcast},
+    NamedKind{"send_recv", CollectiveKind::send_recv},
+    NamedKind{"reduce", CollectiveKind::reduce},
+    NamedKind{"barrier", CollectiveKind::barrier},
+    NamedKind{"pt2pt_latency", CollectiveKind::send_recv},
+};
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+void set_kind(MeasuredCollective& out, const std::string& op) {
+  const auto found = std::find_if(kKinds.begin(), kKinds.end(), [&](const NamedKind& k) { return k.name == op; });
+  if (found == kKinds.end())
+    out.refusal = fmt::format("no model of {}", op);
+  else
+    out.kind = found->kind;
+}
+
+ElementWidth width_of(const std::string& dtype) {
+  if (contains(dtype, "64") || dtype == "double") return ElementWidth::wide;
+  const bool narrow = contains(dtype, "int8") || contains(dtype, "fp8") || contains(dtype, "float8");
+  return narrow ? ElementWidth::narrow : ElementWidth::usual;
+}
+
+/// A figure that some tools round to 0; null then, or when it is not stated.
+std::optional<double> above_zero(const CsvRow& row, std::string_view column) {
+  const std::string text = row.text(column);
+  const bool zero = !text.empty() && text.find_first_not_of("0.") == std::string::npos;
+  return zero ? std::nullopt : row.number(column);
+}
+
+/// Trays of an NVL72 rack hold four GPUs.
+constexpr int kRack = 72;
+constexpr int kTray = 4;
+
+/// Racks whose devices all share one switch count as nodes.
+bool is_rack(const Accelerator& accelerator, long devices, long ranks) {
+  return (accelerator.id.substr(0, 2) == "gb") && devices == kTray && ranks > devices;
+}
+
+/// Machine and place of a device row.
+void set_machine(MeasuredCollective& out, const CsvRow& row, const Catalog& catalog) {
+  const std::string gpu = row.text("gpu");
+  const Accelerator* accelerator = stated_accelerator(gpu, catalog);
+  if (accelerator == nullptr) {
+    out.refusal =
+        contains(gpu, "not stated") || gpu.empty() ? "the GPU is not stated" : "the GPU is not in the catalogue";
+    return;
+  }
+  long devices = row.required_whole("gpus_per_node");
+  long nodes = row.required_whole("nodes");
+  const long ranks = row.required_whole("ranks");
+  const std::string nic_text = row.text("nic");
+  StatedNics nics = read_nics(nic_text);
+  const bool rack = is_rack(*accelerator, devices, ranks);
+  if (rack) {
+    const long trays = std::min<long>(kRack / kTray, nodes);
+    nodes = (nodes * devices + kRack - 1) / kRack;
+    devices = trays * kTray;
+    nics.count *= static_cast<int>(trays);
+  }
+  const std::string remarks = row.text("config");
+  out.node = stated_node(
+      *accelerator, {static_cast<int>(devices), static_cast<int>(nodes), nodes > 1 ? "" : nic_text, remarks}, catalog);
+  if (rack) {
+    out.node.interconnect.kind = NodeTopology::nvswitch_rack;
+    out.node.accelerator_count = static_cast<int>(devices);
+  }
+  CollectiveMachine& machine = out.machine;
+  machine.accelerator = accelerator;
+  machine.compute = catalog.find<ComputeProfile>(accelerator->family);
+  machine.devices_per_node = out.node.accelerator_count;
+  machine.links = link_profile_of(out.node, accelerator, catalog);
+  machine.library = library_profile_of(accelerator, catalog);
+  out.group = {static_cast<int>(ranks), static_cast<int>(std::min(devices, ranks)), 1, {}};
+  const bool pcie = machine.links->medium == "pcie";
+  out.where = pcie ? MeasuredWhere::node_pcie : MeasuredWhere::node_native;
+  if (nodes <= 1) return;
+  if (!nics.bandwidth) {
+    out.refusal = "the NIC's rate is not stated";
+    return;
+  }
+  machine.nics = nics.count;
+  machine.nic_bandwidth = *nics.bandwidth;
+  machine.network = nics.kind;
+  if (nics.direct_to_device_tcp) out.network_profile = "tcpx";
+  if (nics.kind == NetworkKind::slingshot && contains(remarks, "software match"))
+    out.network_profile = "slingshot-software-match";
+  machine.network_profile = out.network_profile.empty() ? network_profile_of(nics.kind, false, catalog)
+                                                        : catalog.find<NetworkProfile>(out.network_profile);
+  const bool rdma = nics.kind == NetworkKind::infiniband || nics.kind == NetworkKind::ethernet_rdma;
+  out.where = rdma ? MeasuredWhere::rdma : MeasuredWhere::other_network;
+}
+
+MeasuredCollective device_row(const CsvRow& row, const Catalog& catalog) {
+  MeasuredCollective out;
+  out.system = row.text("system_id");
+  out.time_us = above_zero(row, "time_us").value_or(0);
+  out.healthy = row.text("healthy") == "yes";
+  out.size = Bytes(row.required_number("size_bytes"));
+  out.width = width_of(row.text("dtype"));
+  out.in_place = row.text("in_place") == "yes";
+  set_kind(out, row.text("op"));
+  if (out.refusal.empty()) set_machine(out, row, catalog);
+  if (out.refusal.empty() && out.time_us <= 0) out.refusal = "no time is stated";
+  // oneCCL's benchmark states what each rank gives to a gather.
+  if (out.kind == CollectiveKind::all_gather && contains(row.text("library_version"), "oneCCL"))
+    out.size *= static_cast<double>(out.group.size);
+  out.call = fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", out.system, row.text("gpu"), row.text("gpus_per_node"),
+                         row.text("nodes"), row.text("nic"), row.text("library_version"), row.text("op"),
+                         row.text("dtype"), row.text("config"), row.text("size_bytes"));
+  return out;
+}
+
+/// The table of one node's all_reduce: no word on NICs, two times a row, the out-of-place one is taken.
+MeasuredCollective nvlink_row(const CsvRow& row, const Catalog& catalog) {
+  MeasuredCollective out;
+  out.system = fmt::format("{}, {}", row.text("system"), row.text("gpu"));
+  out.time_us = row.required_number("time_us_out_of_place");
+  out.size = Bytes(row.required_number("size_bytes"));
+  out.width = width_of(row.text("dtype"));
+  set_kind(out, row.text("collective"));
+  const Accelerator* accelerator = stated_accelerator(row.text("gpu"), catalog);
+  if (accelerator == nullptr) {
+    out.refusal = "the GPU is not in the catalogue";
+    return out;
+  }
+  const auto ranks = static_cast<int>(row.required_whole("ranks"));
+  // Servers of eight: the set's own runs go up to that.
+  out.node = stated_node(*accelerator, {ranks, 1, "", "1 of 8 GPUs"}, catalog);
+  CollectiveMachine& machine = out.machine;
+  machine.accelerator = accelerator;
+  machine.compute = catalog.find<ComputeProfile>(accelerator->family);
+  machine.devices_per_node = out.node.accelerator_count;
+  machine.links = link_profile_of(out.node, accelerator, catalog);
+  machine.library = library_profile_of(accelerator, catalog);
+  out.group = {ranks, ranks, 1, {}};
+  out.call = fmt::format("{}|{}|{}", out.system, ranks, out.size.value());
+  return out;
+}
+
+MeasuredCollective processor_row(const CsvRow& row, const Catalog& /*catalog*/) {
+  MeasuredCollective out;
+  out.where = MeasuredWhere::processors;
+  out.system = row.text("system_id");
+  out.healthy = row.text("healthy") == "yes";
+  const std::string op = row.text("op");
+  set_kind(out, op);
+  out.time_us = above_zero(row, "time_us").value_or(0);
+  out.size = Bytes(above_zero(row, "size_bytes").value_or(0));
+  if (op == "pt2pt_bandwidth") out.refusal = "a stream of messages, not one";
+  if (out.refusal.empty() && out.time_us <= 0) out.refusal = "no time is stated";
+  const std::string library = row.text("library_version");
+  if (!contains(library, "Open MPI") && !contains(library, "Gloo")) out.refusal = "no rules of this library";
+  const StatedNics nics = read_nics(row.text("network"));
+  if (!nics.bandwidth) out.refusal = "the NIC's rate is not stated";
+  if (!out.refusal.empty()) return out;
+  const auto ranks = static_cast<int>(row.required_whole("ranks"));
+  const auto per_node = static_cast<int>(row.required_whole("ranks_per_node"));
+  HostLibrary chosen = contains(library, "Gloo") ? HostLibrary::gloo : HostLibrary::open_mpi;
+  if (contains(library, "Open MPI 4.1") || contains(library, "Open MPI 5")) chosen = HostLibrary::open_mpi_4_1;
+  out.host = {out.kind, out.size, ranks, per_node, chosen, std::nullopt};
+  out.host_network = host_network_of(nics.kind, *nics.bandwidth, nics.count, chosen);
+  out.group = {ranks, std::min(per_node, ranks), 1, {}};
+  return out;
+}
+
+/// Columns that only this set has, and how its rows are read.
+struct ColumnSet {
+  std::vector<std::string_view> columns;
+  MeasuredCollective (*read)(const CsvRow& row, const Catalog& catalog);
+};
+
+const std::vector<ColumnSet>& column_sets() {
+  static const std::vector<ColumnSet> kSets{
+      {{"system_id", "gpu", "gpus_per_node", "nodes", "ranks", "nic", "op", "dtype", "size_bytes", "time_us", "config",
+        "healthy", "library_version"},
+       device_row},
+      {{"gpu", "ranks", "nodes", "collective", "size_bytes", "dtype", "time_us_out_of_place"}, nvlink_row},
+      {{"system_id", "cpu", "ranks_per_node", "nodes", "ranks", "network", "library_version", "op", "size_bytes",
+        "time_us", "healthy"},
+       processor_row},
+  };
+  return kSets;
+}
+
+const ColumnSet* set_of(const CsvTable& table) {
+  for (const ColumnSet& set : column_sets())
+    if (std::all_of(set.columns.begin(), set.columns.end(),
+                    [&](std::string_view column) { return table.column(column).has_value(); }))
+      return &set;
+  return nullptr;
+}
+
+}  // namespace
+
+bool is_collective_table(const CsvTable& table) { return set_of(table) != nullptr; }
+
+std::vector<MeasuredCollective> read_collectives(const CsvTable& table, const Catalog& catalog) {
+  const ColumnSet* set = set_of(table);
+  std::vector<MeasuredCollective> out;
+  std::vector<Fault> faults;
+  for (std::size_t i = 0; set != nullptr && i < table.rows.size(); ++i) {
+    const CsvRow row(table, i, faults);
+    out.push_back(set->read(row, catalog));
+    out.back().line = row.line();
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+  return out;
+}
+
+double predicted_us(const MeasuredCollective& row) {
+  if (row.host_network) return host_collective_time(row.host, *row.host_network).time.in(1_us);
+  CollectiveMachine machine = row.machine;
+  machine.node = &row.node;
+  const Interconnect net = interconnect_of(machine);
+  return collective_cost(row.kind, row.size, row.group, net, CollectiveAlgorithm::automatic,
+                         CollectiveProtocol::automatic, row.width)
+      .alone(net, row.group)
+      .in(1_us);
+}
+
+}  // namespace stepcast
