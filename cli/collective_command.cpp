@@ -15,7 +15,7 @@ constexpr int kMostRanks = 1 << 20;
 
 struct CollectiveOptions {
   CollectiveQuestion question;
-  std::string op, sizes, dtype, flows{"folded"}, server_placement{name_of(ServerPlacement::apart)};
+  std::string op, sizes, dtype, flows{"folded"}, server_placement;
   std::string fabric, routing, placement, plot;
   std::optional<double> oversubscription;
   double jitter_us = 0;
@@ -62,7 +62,8 @@ CollectiveQuestion question_of(const CollectiveOptions& options) {
     fail("--sizes", "is missing", "as nccl-tests: --sizes 8:128M");
   if (!options.dtype.empty()) question.type = element_type(options.dtype);
   question.full = options.flows == "full";
-  question.server_placement = named<ServerPlacement>("--server-placement", options.server_placement, '-');
+  if (!options.server_placement.empty())
+    question.server_placement = named<ServerPlacement>("--server-placement", options.server_placement, '-');
   question.jitter = Seconds(options.jitter_us * 1e-6);
   add_overrides(options, question.overrides);
   return question;

@@ -78,26 +78,90 @@ std::string protocol_name(CollectiveProtocol protocol) {
 /// Fills one row; the size is there already.
 using Pricer = std::function<void(CollectiveRow&)>;
 
-/// The library of the accelerators, or the bare algorithm of raw hosts.
-Pricer folded_collective(const CollectiveQuestion& question, const CollectiveCluster& cluster,
-                         const RankPlaces& places) {
-  const CollectiveKind kind = collective_of(question.op);
-  const auto algorithm = choice<CollectiveAlgorithm>("--algorithm", question.algorithm);
-  const auto protocol = choice<CollectiveProtocol>("--protocol", question.protocol);
-  const PlacedGroup placed = placed_group(cluster, places);
-  if (!cluster.raw) {
-    const auto reason = unavailable_reason(kind, algorithm, protocol, placed.group, cluster.machine);
-    if (reason)
-      fail(algorithm == CollectiveAlgorithm::automatic ? "--protocol" : "--algorithm",
-           fmt::format("{} by {}: {}", name_of(kind), name_of(algorithm), *reason), "leave it to the library: auto");
+ElementWidth width_of(const ElementType& type) {
+  return type.bytes == 1 ? ElementWidth::narrow : type.bytes == 8 ? ElementWidth::wide : ElementWidth::usual;
+}
+
+/// A collective by the library of the accelerators, or the bare algorithm of raw hosts.
+struct DeviceCollective {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
+  CollectiveProtocol protocol = CollectiveProtocol::automatic;
+  bool raw = false;
+
+  /// A barrier sums one element that nobody reads.
+  static Bytes payload(Bytes size) { return size > Bytes(0) ? size : 4_B; }
+  void name(CollectiveRow& row, CollectiveAlgorithm took, CollectiveProtocol by) const {
+    row.algorithm = name_of(took);
+    row.protocol = raw ? "-" : protocol_name(by);
   }
-  return [=, raw = cluster.raw](CollectiveRow& row) {
-    // A barrier sums one element that nobody reads.
-    const Bytes payload = row.size > Bytes(0) ? row.size : 4_B;
-    const CollectivePlan plan = collective_plan(kind, payload, placed.group, placed.interconnect, algorithm, protocol);
-    row.time = plan.cost.alone(placed.interconnect, placed.group);
-    row.algorithm = name_of(plan.cost.algorithm);
-    row.protocol = raw ? "-" : protocol_name(plan.cost.protocol);
+};
+
+DeviceCollective device_collective(const CollectiveQuestion& question, const CollectiveCluster& cluster,
+                                   const GroupShape& group) {
+  DeviceCollective out;
+  out.kind = collective_of(question.op);
+  out.algorithm = choice<CollectiveAlgorithm>("--algorithm", question.algorithm);
+  out.protocol = choice<CollectiveProtocol>("--protocol", question.protocol);
+  out.raw = cluster.raw;
+  // NCCL calls the chain that a broadcast or a reduction runs down a ring, cut open at the root.
+  const bool rooted = out.kind == CollectiveKind::broadcast || out.kind == CollectiveKind::reduce;
+  if (rooted && out.algorithm == CollectiveAlgorithm::ring) out.algorithm = CollectiveAlgorithm::chain;
+  if (cluster.raw) {
+    if (out.protocol != CollectiveProtocol::automatic)
+      fail("--protocol", fmt::format("found \"{}\", but raw hosts have none", question.protocol), "leave it out");
+    // They have no library that chooses, so the plain algorithm it is.
+    const bool ring = out.kind == CollectiveKind::all_reduce || out.kind == CollectiveKind::barrier;
+    if (ring && out.algorithm == CollectiveAlgorithm::automatic) out.algorithm = CollectiveAlgorithm::ring;
+  }
+  const auto reason = unavailable_reason(out.kind, out.algorithm, out.protocol, group, cluster.machine);
+  if (reason)
+    fail(out.algorithm == CollectiveAlgorithm::automatic ? "--protocol" : "--algorithm",
+         fmt::format("{} by {}: {}", name_of(out.kind),
+                     out.algorithm == CollectiveAlgorithm::automatic ? name_of(out.protocol) : name_of(out.algorithm),
+                     *reason),
+         "leave it to the library: auto");
+  return out;
+}
+
+/// In closed form: nothing is random, and nobody's messages meet others'.
+Pricer closed_form(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places) {
+  const PlacedGroup placed = placed_group(cluster, places);
+  const DeviceCollective call = device_collective(question, cluster, placed.group);
+  const ElementWidth width = width_of(question.type);
+  return [=](CollectiveRow& row) {
+    const CollectiveCost cost = collective_cost(call.kind, DeviceCollective::payload(row.size), placed.group,
+                                                placed.interconnect, call.algorithm, call.protocol, width);
+    row.time = cost.alone(placed.interconnect, placed.group);
+    call.name(row, cost.algorithm, cost.protocol);
+  };
+}
+
+/// Rank by rank, or by the loads that hashed flows put on links.
+Pricer executed(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places,
+                const Catalog& catalog) {
+  const PlacedSetting placed = placed_setting(cluster, places, catalog);
+  const DeviceCollective call = device_collective(question, cluster, placed.group);
+  CollectiveRun run;
+  run.setting = placed.setting;
+  run.seed = question.seed;
+  run.flows = question.full ? CollectiveFlows::full : CollectiveFlows::folded;
+  run.conditions.jitter = question.jitter;
+  CollectiveJob job;
+  job.kind = call.kind;
+  job.algorithm = call.algorithm;
+  job.protocol = call.protocol;
+  job.ranks = placed.devices;
+  job.shape = placed.group;
+  run.jobs.push_back(std::move(job));
+  return [=](CollectiveRow& row) mutable {
+    run.jobs.front().payload = DeviceCollective::payload(row.size);
+    const CollectiveRunResult result = run_collectives(run);
+    const CollectiveJobResult& ended = result.jobs.front();
+    row.time = ended.time();
+    row.low = ended.low;
+    row.high = ended.high;
+    call.name(row, ended.algorithm, ended.protocol);
   };
 }
 
@@ -141,8 +205,12 @@ PeerPorts peer_ports(const CollectiveCluster& cluster, const RankPlaces& places,
 
 Pricer parameter_servers(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places,
                          std::optional<HostLibrary> library) {
-  ParameterServers layout{places.ranks, places.per_node, question.servers, question.servers_per_node,
-                          question.server_placement};
+  const ParameterServers layout{places.ranks, places.per_node, question.servers.value_or(1),
+                                question.servers_per_node.value_or(1),
+                                question.server_placement.value_or(ServerPlacement::apart)};
+  if (layout.placement == ServerPlacement::colocated && question.servers_per_node)
+    fail("--servers-per-node", "is for servers apart; colocated ones are dealt to the workers' nodes in turn",
+         "leave it out");
   if (layout.placement == ServerPlacement::apart && layout.servers_per_node > cluster.most_per_node)
     fail("--servers-per-node",
          fmt::format("found {}, but a node has {}", layout.servers_per_node, cluster.most_per_node),
@@ -178,8 +246,16 @@ std::vector<std::pair<int, int>> read_edges(const std::string& file) {
   return edges;
 }
 
+/// The kind of graph that a question names; nothing for a file.
+std::optional<GossipGraphKind> graph_kind(const CollectiveQuestion& question) {
+  if (question.graph.empty()) return GossipGraphKind::ring;
+  return parse_enum<GossipGraphKind>(spelt(question.graph));
+}
+
 GossipGraph gossip_graph(const CollectiveQuestion& question, int ranks) {
-  const auto kind = parse_enum<GossipGraphKind>(spelt(question.graph));
+  const auto kind = graph_kind(question);
+  if (question.degree && kind != GossipGraphKind::random_regular)
+    fail("--degree", "is for random-regular graphs", "leave it out, or --graph random-regular");
   if (!kind) return explicit_graph(ranks, read_edges(question.graph), question.graph);
   switch (*kind) {
     case GossipGraphKind::ring:
@@ -191,7 +267,7 @@ GossipGraph gossip_graph(const CollectiveQuestion& question, int ranks) {
     case GossipGraphKind::random_regular:
       break;
   }
-  return random_regular_graph(ranks, question.degree, question.seed);
+  return random_regular_graph(ranks, question.degree.value_or(4), question.seed);
 }
 
 Pricer gossip(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places,
@@ -199,39 +275,53 @@ Pricer gossip(const CollectiveQuestion& question, const CollectiveCluster& clust
   const GossipGraph graph = gossip_graph(question, places.ranks);
   if (!graph.strongly_connected()) notes.push_back("the graph falls apart: news of some ranks never reaches others");
   const PeerPorts ports = peer_ports(cluster, places, library);
-  const std::string name = spelt(question.graph);
+  const std::string name{graph_kind(question) ? name_of(*graph_kind(question)) : "graph"};
   const int degree = graph.out_degree();
   return [=](CollectiveRow& row) {
     const GossipRound round = gossip_round(graph, row.size, places.per_node, ports);
     row.time = round.time;
     row.bus_factor = round.busiest_rank / row.size;
-    row.algorithm = parse_enum<GossipGraphKind>(name) ? name : "graph";
+    row.algorithm = name;
     row.protocol = fmt::format("{}-peers", degree);
   };
 }
 
+bool is_parameter_server(ExchangeKind kind) {
+  return kind == ExchangeKind::parameter_server_push || kind == ExchangeKind::parameter_server_pull;
+}
+
 /// Options of other exchanges than the one asked for would be ignored, so they are faults.
-void check_options(const CollectiveQuestion& question) {
-  if (is_collective(question.op)) return;
-  for (const auto& [option, value] : {std::pair{"--algorithm", question.algorithm}, {"--protocol", question.protocol}})
-    if (!value.empty() && value != "auto")
-      fail(option, fmt::format("{} has none to choose", name_of(question.op)), "leave it out");
-  if (question.full) fail("--flows", fmt::format("{} is worked out, not simulated", name_of(question.op)), "folded");
+void check_options(const CollectiveQuestion& question, bool by_formula) {
+  struct Option {
+    const char* name;
+    bool given, allowed;
+  };
+  const bool servers = is_parameter_server(question.op), gossip = question.op == ExchangeKind::gossip;
+  const bool algorithms = is_collective(question.op);
+  const auto forced = [](const std::string& choice) { return !choice.empty() && choice != "auto"; };
+  for (const Option& option : {Option{"--algorithm", forced(question.algorithm), algorithms},
+                               {"--protocol", forced(question.protocol), algorithms},
+                               {"--servers", question.servers.has_value(), servers},
+                               {"--servers-per-node", question.servers_per_node.has_value(), servers},
+                               {"--server-placement", question.server_placement.has_value(), servers},
+                               {"--graph", !question.graph.empty(), gossip},
+                               {"--degree", question.degree.has_value(), gossip}})
+    if (option.given && !option.allowed)
+      fail(option.name, fmt::format("says nothing about {}", name_of(question.op)), "leave it out");
+  if (!by_formula) return;
+  if (question.full) fail("--flows", "found \"full\", but this is worked out, not simulated", "folded");
+  if (question.jitter > Seconds(0)) fail("--jitter", "this is worked out for ranks in step", "leave it out");
 }
 
 Pricer pricer(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places,
-              std::optional<HostLibrary> library, std::vector<std::string>& notes) {
-  switch (question.op) {
-    case ExchangeKind::parameter_server_push:
-    case ExchangeKind::parameter_server_pull:
-      return parameter_servers(question, cluster, places, library);
-    case ExchangeKind::gossip:
-      return gossip(question, cluster, places, library, notes);
-    default:
-      break;
-  }
+              std::optional<HostLibrary> library, const Catalog& catalog, std::vector<std::string>& notes) {
+  check_options(question, library || !is_collective(question.op));
+  if (is_parameter_server(question.op)) return parameter_servers(question, cluster, places, library);
+  if (question.op == ExchangeKind::gossip) return gossip(question, cluster, places, library, notes);
   if (library) return host_collective(question, cluster, places, *library);
-  return folded_collective(question, cluster, places);
+  const bool hashed = cluster.fabric.routing == FabricRouting::ecmp && places.nodes > 1;
+  if (question.full || hashed || question.jitter > Seconds(0)) return executed(question, cluster, places, catalog);
+  return closed_form(question, cluster, places);
 }
 
 CollectiveTable empty_table(const CollectiveQuestion& question, const CollectiveCluster& cluster,
@@ -258,12 +348,12 @@ CollectiveTable empty_table(const CollectiveQuestion& question, const Collective
 }  // namespace
 
 CollectiveTable answer(const CollectiveQuestion& question, const Catalog& catalog) {
-  check_options(question);
-  const CollectiveCluster cluster = find_cluster(question, catalog);
+  CollectiveCluster cluster = find_cluster(question, catalog);
   const RankPlaces places = place_ranks(question, cluster);
+  settle_fabric(cluster, places, catalog);
   const std::optional<HostLibrary> library = library_of(question, cluster);
   CollectiveTable table = empty_table(question, cluster, places, library);
-  const Pricer price = pricer(question, cluster, places, library, table.notes);
+  const Pricer price = pricer(question, cluster, places, library, catalog, table.notes);
   std::vector<Bytes> sizes = question.sizes;
   if (question.op == ExchangeKind::barrier) {
     if (!sizes.empty()) table.notes.emplace_back("a barrier carries no data: sizes do not matter to it");

@@ -4,8 +4,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
+#include "models/fabric/check.hpp"
+#include "models/fabric/fabric.hpp"
 #include "models/fabric/network_switch.hpp"
+#include "models/fabric/placement.hpp"
+#include "sim/collective/network_links.hpp"
 
 namespace stepcast {
 
@@ -19,6 +24,8 @@ constexpr Seconds kRawLink = 1_us;
 [[noreturn]] void fail(std::string option, std::string message, std::string hint) {
   throw InputError({{std::move(option), "", std::move(message), std::move(hint)}});
 }
+
+bool is_star(const CollectiveCluster& cluster) { return cluster.fabric.preset == FabricPreset::single_switch; }
 
 bool names_a_file(const std::string& name) {
   std::error_code error;
@@ -52,10 +59,12 @@ FabricSpec overridden_fabric(const CollectiveQuestion& question) {
   return out;
 }
 
-void set_nics(CollectiveMachine& machine, const FabricSpec& fabric) {
+void set_nics(CollectiveMachine& machine, const FabricSpec& fabric, const Catalog& catalog) {
   if (fabric.nics_per_node) machine.nics = *fabric.nics_per_node;
   if (fabric.nic_bandwidth) machine.nic_bandwidth = *fabric.nic_bandwidth;
-  if (fabric.network) machine.network = *fabric.network;
+  if (!fabric.network) return;
+  machine.network = *fabric.network;
+  machine.network_profile = network_profile_of(*fabric.network, !machine.node->has_accelerators(), catalog);
 }
 
 int most_ranks_of(const Node& node, const Catalog& catalog) {
@@ -72,6 +81,19 @@ void finish(CollectiveCluster& cluster, const Catalog& catalog) {
   cluster.most_per_node = most_ranks_of(*cluster.machine.node, catalog);
 }
 
+/// A collective on its own has equal nodes; leaving a scenario's exceptions out silently would be wrong.
+void refuse_unequal_nodes(const Scenario& scenario, const std::string& file) {
+  Diagnostics diagnostics(file);
+  const ClusterSpec& cluster = scenario.spec.cluster;
+  if (!cluster.conditions.empty())
+    diagnostics.error("/cluster/conditions", "a collective on its own takes place on equal, healthy nodes",
+                      "stepcast run, or --set cluster.conditions=[]");
+  if (!cluster.other_nodes.empty())
+    diagnostics.error("/cluster/other_nodes", "a collective on its own takes place on equal nodes",
+                      "stepcast run, or --set cluster.other_nodes=[]");
+  diagnostics.throw_if_faulty();
+}
+
 CollectiveCluster of_scenario(const CollectiveQuestion& question, const Catalog& catalog) {
   Diagnostics diagnostics(question.cluster);
   Json document = read_json(question.cluster, diagnostics);
@@ -79,6 +101,7 @@ CollectiveCluster of_scenario(const CollectiveQuestion& question, const Catalog&
   CollectiveCluster out;
   out.scenario =
       std::make_shared<const Scenario>(resolve(std::move(document), question.cluster, question.overrides, catalog));
+  refuse_unequal_nodes(*out.scenario, question.cluster);
   out.machine = machine_of(*out.scenario);
   out.fabric = out.scenario->spec.cluster.fabric;
   out.most_nodes = out.nodes = out.scenario->spec.cluster.nodes;
@@ -90,14 +113,29 @@ CollectiveCluster of_node(const Node& node, const CollectiveQuestion& question, 
   CollectiveCluster out;
   out.machine = machine_of(node, catalog);
   out.fabric = overridden_fabric(question);
-  set_nics(out.machine, out.fabric);
+  set_nics(out.machine, out.fabric, catalog);
   finish(out, catalog);
   return out;
+}
+
+/// A raw host as a catalogue would describe it.
+const Node& raw_node() {
+  static const Node kNode = [] {
+    Node out;
+    out.id = "raw-host";
+    out.accelerator_count = 1;
+    out.nics.push_back({1, kRawRate, NetworkKind::infiniband, true, ""});
+    return out;
+  }();
+  return kNode;
 }
 
 CollectiveCluster of_raw_hosts(const std::string& preset, const CollectiveQuestion& question) {
   CollectiveCluster out;
   out.raw = true;
+  out.machine.node = &raw_node();
+  out.machine.nics = 1;
+  out.machine.nic_bandwidth = kRawRate;
   out.fabric = overridden_fabric(question);
   out.fabric.preset = preset == kStar ? FabricPreset::single_switch : *parse_enum<FabricPreset>(preset);
   return out;
@@ -139,7 +177,7 @@ RankPlaces on_given_nodes(int ranks, const CollectiveQuestion& question, const C
 }
 
 RankPlaces by_share(int ranks, const CollectiveQuestion& question, const CollectiveCluster& cluster) {
-  const int devices = cluster.raw ? 1 : cluster.machine.devices_per_node;
+  const int devices = cluster.machine.devices_per_node;
   const int share = question.ranks_per_node.value_or(std::min(ranks, std::max(1, devices)));
   const int whole_nodes = std::max(1, ranks / std::max(1, share));
   if (share < 1 || ranks % share != 0)
@@ -150,38 +188,71 @@ RankPlaces by_share(int ranks, const CollectiveQuestion& question, const Collect
   return {ranks, share, ranks / share};
 }
 
-/// What a packed or scattered group of all ranks sends over each level.
-LevelLoad load_of(const FabricLevel& level, int nodes, FabricPlacement placement) {
+/// What a group of ranks on all nodes sends over a level, whose members its nodes fill one after another.
+LevelLoad packed_load(const FabricLevel& level, int nodes) {
   LevelLoad out;
   const int members = (nodes + level.nodes - 1) / level.nodes;
   if (members <= 1) return out;
   const int in_member = std::min(level.nodes, nodes);
-  const bool packed = placement == FabricPlacement::packed;
-  out.ring = packed ? 1.0F : static_cast<float>(in_member);
-  out.crossings = packed ? members : nodes;
+  out.ring = 1;
+  out.crossings = members;
   out.direct = static_cast<float>(in_member) * static_cast<float>(nodes - in_member) / static_cast<float>(nodes - 1);
   return out;
 }
 
-/// α-β hosts: a message passes the sender's link and the receiver's.
-Interconnect raw_interconnect() {
-  Interconnect out;
-  out.nic = out.node_network = out.rank_network = out.native = out.host_link = kRawRate;
-  out.nics = 1;
-  out.network_hop = 2 * kRawLink;
-  out.native_hop = out.network_hop;
-  out.bulk = {out.network_hop, out.network_hop, out.network_hop, 1, 1};
-  out.small_messages = out.bulk;
+/// The same when node i of the ranks is node order[i] of the fabric.
+LevelLoad ordered_load(const FabricLevel& level, int nodes, const std::vector<int>& order) {
+  std::map<int, std::pair<int, int>> members;  // nodes in it; times that a ring leaves it
+  LevelLoad out;
+  for (int node = 0; node < nodes; ++node) {
+    const int here = order[node] / level.nodes, next = order[(node + 1) % nodes] / level.nodes;
+    auto& [count, leaves] = members[here];
+    ++count;
+    if (here == next) continue;
+    ++leaves;
+    ++out.crossings;
+  }
+  for (const auto& [member, load] : members) {
+    const auto& [count, leaves] = load;
+    out.ring = std::max(out.ring, static_cast<float>(leaves));
+    if (nodes > 1)
+      out.direct = std::max(
+          out.direct, static_cast<float>(count) * static_cast<float>(nodes - count) / static_cast<float>(nodes - 1));
+  }
   return out;
+}
+
+/// How many nodes the fabric joins: a scenario's may be more than the ranks take.
+int fabric_nodes(const CollectiveCluster& cluster, const RankPlaces& places) {
+  return cluster.most_nodes.value_or(places.nodes);
 }
 
 }  // namespace
 
 FabricLevels cluster_levels(const CollectiveCluster& cluster, const RankPlaces& places) {
-  if (cluster.raw) return fabric_levels(cluster.fabric, places.nodes, 1, kRawRate, nullptr);
-  return fabric_levels(cluster.fabric, cluster.most_nodes.value_or(places.nodes), cluster.machine.nics,
+  return fabric_levels(cluster.fabric, fabric_nodes(cluster, places), cluster.machine.nics,
                        cluster.machine.nic_bandwidth, cluster.network_switch);
 }
+
+namespace {
+
+/// A level and what the ranks send over it.
+struct LevelTraffic {
+  FabricLevel level;
+  LevelLoad load;
+};
+
+std::vector<LevelTraffic> level_traffic(const CollectiveCluster& cluster, const RankPlaces& places) {
+  std::vector<LevelTraffic> out;
+  if (places.nodes == 1 || is_star(cluster)) return out;
+  const FabricLevels levels = cluster_levels(cluster, places);
+  const std::vector<int> order = place_nodes(cluster.fabric, levels, fabric_nodes(cluster, places));
+  for (const FabricLevel& level : levels.levels)
+    out.push_back({level, order.empty() ? packed_load(level, places.nodes) : ordered_load(level, places.nodes, order)});
+  return out;
+}
+
+}  // namespace
 
 std::vector<std::string> raw_presets() {
   std::vector<std::string> out{std::string(kStar)};
@@ -241,16 +312,28 @@ RankPlaces place_ranks(const CollectiveQuestion& question, const CollectiveClust
   return out;
 }
 
+void settle_fabric(CollectiveCluster& cluster, const RankPlaces& places, const Catalog& catalog) {
+  if (fabric_nodes(cluster, places) == 1 || cluster.machine.nics == 0 || is_star(cluster)) return;
+  Diagnostics diagnostics(cluster.name);
+  cluster.network_switch = network_switch(cluster.fabric, cluster.machine.network, cluster.machine.nic_bandwidth,
+                                          catalog, "/cluster/fabric", diagnostics);
+  check_fabric(cluster.fabric, fabric_nodes(cluster, places), cluster.machine.nics, cluster.machine.nic_bandwidth,
+               cluster.network_switch, "/cluster/fabric", diagnostics);
+  diagnostics.throw_if_faulty();
+  // Adding in the network is a service that has to be set up, so the usual switch of a rate does not mean it.
+  const bool named = !cluster.fabric.switch_id.empty() && cluster.network_switch != nullptr;
+  cluster.machine.network_sums = named && cluster.network_switch->sharp;
+}
+
 PlacedGroup placed_group(const CollectiveCluster& cluster, const RankPlaces& places) {
-  PlacedGroup out{cluster.raw ? raw_interconnect() : interconnect_of(cluster.machine),
+  PlacedGroup out{cluster.raw ? single_gpu_star(places.nodes).interconnect : interconnect_of(cluster.machine),
                   {places.ranks, places.per_node, 1}};
-  const FabricLevels levels = cluster_levels(cluster, places);
   // Up-links lose to headers and flow control what NICs lose.
-  const double share = cluster.raw ? 1 : out.interconnect.nic / cluster.machine.nic_bandwidth;
-  for (std::size_t i = 0; i < levels.levels.size() && i < kFabricLevels; ++i) {
-    out.interconnect.uplinks.push_back(
-        {levels.levels[i].up * share, cluster.raw ? 2 * kRawLink : levels.levels[i].hop});
-    out.group.above[i] = load_of(levels.levels[i], places.nodes, cluster.fabric.placement);
+  const double share = places.nodes > 1 ? out.interconnect.nic / cluster.machine.nic_bandwidth : 1;
+  for (const auto& [level, load] : level_traffic(cluster, places)) {
+    if (out.interconnect.uplinks.size() == kFabricLevels) break;
+    out.group.above[out.interconnect.uplinks.size()] = load;
+    out.interconnect.uplinks.push_back({level.up * share, cluster.raw ? 2 * kRawLink : level.hop});
   }
   return out;
 }
@@ -258,13 +341,36 @@ PlacedGroup placed_group(const CollectiveCluster& cluster, const RankPlaces& pla
 HostNetwork placed_host_network(const CollectiveCluster& cluster, const RankPlaces& places, HostLibrary library) {
   const CollectiveMachine& machine = cluster.machine;
   HostNetwork out = host_network_of(machine.network, machine.nic_bandwidth, machine.nics, library);
-  if (places.nodes == 1) return out;
-  for (const FabricLevel& level : cluster_levels(cluster, places).levels) {
-    const LevelLoad load = load_of(level, places.nodes, cluster.fabric.placement);
+  for (const auto& [level, load] : level_traffic(cluster, places)) {
     if (load.crossings == 0) continue;
     out.latency += level.hop;
-    if (load.direct > 0) out.node = std::min(out.node, level.up / load.direct);
+    out.node = std::min(out.node, level.up / load.direct);
   }
+  return out;
+}
+
+PlacedSetting placed_setting(const CollectiveCluster& cluster, const RankPlaces& places, const Catalog& catalog) {
+  PlacedSetting out;
+  const int devices = cluster.machine.devices_per_node;
+  for (int rank = 0; rank < places.ranks; ++rank)
+    out.devices.push_back(rank / places.per_node * devices + rank % places.per_node);
+  PlacedGroup placed = placed_group(cluster, places);
+  out.group = placed.group;
+  if (cluster.raw && is_star(cluster)) {
+    out.setting = single_gpu_star(places.nodes);
+    return out;
+  }
+  out.setting.interconnect = std::move(placed.interconnect);
+  out.setting.nic_bandwidth = cluster.machine.nic_bandwidth;
+  out.setting.nodes = fabric_nodes(cluster, places);
+  out.setting.devices_per_node = devices;
+  out.setting.hashed = cluster.fabric.routing == FabricRouting::ecmp;
+  out.setting.network = [&cluster, &catalog, nodes = out.setting.nodes](std::uint64_t seed) {
+    auto fabric =
+        std::make_shared<const Fabric>(build_fabric(cluster.fabric, *cluster.machine.node, nodes, cluster.machine.nics,
+                                                    cluster.machine.nic_bandwidth, cluster.network_switch, catalog));
+    return network_links(std::move(fabric), cluster.fabric.routing, seed);
+  };
   return out;
 }
 

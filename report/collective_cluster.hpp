@@ -7,6 +7,7 @@
 #include "models/collectives/mpi.hpp"
 #include "models/fabric/levels.hpp"
 #include "report/collective_question.hpp"
+#include "sim/collective/collective_run.hpp"
 
 namespace stepcast {
 
@@ -24,7 +25,7 @@ struct CollectiveCluster {
   std::string name;
   bool raw = false;
   std::shared_ptr<const Scenario> scenario;  ///< null unless a scenario file was named
-  CollectiveMachine machine;                 ///< without meaning when raw
+  CollectiveMachine machine;
   FabricSpec fabric;
   const SwitchPart* network_switch = nullptr;
   int most_per_node = 1;
@@ -49,6 +50,9 @@ RankPlaces place_ranks(const CollectiveQuestion& question, const CollectiveClust
 /// Tiers of the cluster's network, for so many nodes.
 FabricLevels cluster_levels(const CollectiveCluster& cluster, const RankPlaces& places);
 
+/// Finds the switch of the cluster's fabric and checks that it can join the places' nodes. Throws InputError.
+void settle_fabric(CollectiveCluster& cluster, const RankPlaces& places, const Catalog& catalog);
+
 /// Links of the cluster and the group of all ranks, with what it sends over the fabric's levels.
 struct PlacedGroup {
   Interconnect interconnect;
@@ -58,5 +62,14 @@ PlacedGroup placed_group(const CollectiveCluster& cluster, const RankPlaces& pla
 
 /// The same for processes with host memory.
 HostNetwork placed_host_network(const CollectiveCluster& cluster, const RankPlaces& places, HostLibrary library);
+
+/// What executes a collective of all ranks rank by rank: the setting, whose network is built when it is first needed,
+/// and the devices that the ranks have. The cluster and the catalogue must outlive it.
+struct PlacedSetting {
+  CollectiveSetting setting;
+  GroupShape group;
+  std::vector<int> devices;
+};
+PlacedSetting placed_setting(const CollectiveCluster& cluster, const RankPlaces& places, const Catalog& catalog);
 
 }  // namespace stepcast

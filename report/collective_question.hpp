@@ -61,11 +61,13 @@ struct CollectiveQuestion {
   std::uint64_t seed = 1;
   Seconds jitter;  ///< mean lateness of a rank
 
-  int servers = 1;  ///< of parameters
-  int servers_per_node = 1;
-  ServerPlacement server_placement = ServerPlacement::apart;
-  std::string graph{"ring"};  ///< name of a kind, or file of edges
-  int degree = 4;             ///< random-regular
+  // Of parameter servers: how many hold a shard each (default 1), on nodes apart by default.
+  std::optional<int> servers, servers_per_node;
+  std::optional<ServerPlacement> server_placement;
+  // Of gossip: name of a kind of graph (default ring) or file of edges; peers of a rank in a random-regular one
+  // (default 4).
+  std::string graph;
+  std::optional<int> degree;
 };
 
 /// Answers it. Throws InputError with what is unknown or impossible, named by option or JSON pointer, and

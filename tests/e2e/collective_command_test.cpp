@@ -1,0 +1,241 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/e2e/process.hpp"
+
+namespace stepcast {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<std::string> words(const std::string& line) {
+  std::istringstream in(line);
+  std::vector<std::string> out;
+  for (std::string word; in >> word;) out.push_back(word);
+  return out;
+}
+
+Finished collective(const std::string& line) {
+  std::vector<std::string> arguments = words(line);
+  arguments.insert(arguments.begin(), "collective");
+  return stepcast_run(arguments);
+}
+
+Json table(const std::string& line) {
+  const Finished run = collective(line + " --json");
+  if (run.code != 0) throw std::runtime_error(line + ": " + run.err);
+  return run.json();
+}
+
+std::vector<double> column(const Json& table, const char* key) {
+  std::vector<double> out;
+  for (const Json& row : table.at("rows")) out.push_back(row.at(key).get<double>());
+  return out;
+}
+
+constexpr const char* kOps[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
+                                "reduce",     "all_to_all", "send_recv",      "barrier"};
+
+TEST(Collective, EveryOperationHasTheRowsThatScriptsRead) {
+  for (const char* op : kOps)
+    for (const char* where : {"--ranks 8 --cluster dgx-h100", "--ranks 16 --cluster dgx-a100-80gb",
+                              "--ranks 16 --cluster dgx-1-v100-16gb", "--ranks 32 --cluster dgx-b200",
+                              "--ranks 7 --cluster single-gpu-star", "--ranks 4 --cluster rental-ryzen9-7950x-128gb"}) {
+      const Json json = table(std::string("--op ") + op + " --sizes 1K:1M*32 " + where);
+      EXPECT_EQ(json["op"], op);
+      ASSERT_FALSE(json["rows"].empty());
+      for (const Json& row : json["rows"]) {
+        for (const char* key : {"size_bytes", "time_us", "algbw_GBps", "busbw_GBps"})
+          EXPECT_TRUE(row.at(key).is_number()) << op << " " << key;
+        EXPECT_GT(row["time_us"].get<double>(), 0) << op << " " << where;
+        EXPECT_FALSE(row.at("algorithm").get<std::string>().empty());
+        EXPECT_FALSE(row.at("protocol").get<std::string>().empty());
+      }
+    }
+}
+
+TEST(Collective, BandwidthsFollowTheConventionOfNcclTests) {
+  const std::map<std::string, double> factors{{"all_reduce", 2 * 15.0 / 16},
+                                              {"all_gather", 15.0 / 16},
+                                              {"reduce_scatter", 15.0 / 16},
+                                              {"all_to_all", 15.0 / 16},
+                                              {"broadcast", 1},
+                                              {"reduce", 1},
+                                              {"send_recv", 1}};
+  for (const auto& [op, factor] : factors)
+    for (const Json& row : table("--op " + op + " --sizes 8:1G*64 --ranks 16 --cluster dgx-h100")["rows"]) {
+      const double algbw = row["size_bytes"].get<double>() / row["time_us"].get<double>() / 1e3;
+      EXPECT_NEAR(row["algbw_GBps"].get<double>() / algbw, 1, 1e-9);
+      EXPECT_NEAR(row["busbw_GBps"].get<double>() / algbw, factor, 1e-9) << op;
+    }
+}
+
+TEST(Collective, RingOnRawHostsIsItsClosedForm) {
+  // 2(n − 1) steps of two links of 1 µs and S/n at 25 GB/s.
+  for (const int ranks : {2, 3, 16, 64, 1000}) {
+    const Json json = table(
+        fmt::format("--op all_reduce --sizes 1K:1G*32 --ranks {} --cluster single-gpu-star --algorithm ring", ranks));
+    for (const Json& row : json["rows"]) {
+      const double expected = 2.0 * (ranks - 1) * (2 + row["size_bytes"].get<double>() / ranks / 25e3);
+      EXPECT_NEAR(row["time_us"].get<double>() / expected, 1, 1e-9) << ranks;
+    }
+    EXPECT_EQ(json, table(fmt::format("--op all_reduce --sizes 1K:1G*32 --ranks {} --cluster single-gpu-star", ranks)))
+        << "raw hosts have no library that would choose otherwise";
+  }
+}
+
+TEST(Collective, MoreBytesTakeLongerByOneAlgorithm) {
+  for (const char* how : {"all_reduce --algorithm ring --protocol simple", "all_reduce --algorithm tree --protocol ll",
+                          "all_gather --algorithm ring --protocol ll128", "all_to_all", "send_recv", "broadcast"}) {
+    const auto times =
+        column(table(std::string("--op ") + how + " --sizes 8:16G --ranks 32 --cluster dgx-h100"), "time_us");
+    for (std::size_t i = 1; i < times.size(); ++i) EXPECT_GE(times[i], times[i - 1]) << how << " row " << i;
+  }
+}
+
+TEST(Collective, PrintsTheTableThatPeopleKnow) {
+  const Finished run = collective("--op all_reduce --sizes 8:128M --ranks 8 --cluster dgx-h100");
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("#       size         count      type   redop    root      time    algbw    busbw"));
+  EXPECT_THAT(run.out, HasSubstr("#        (B)    (elements)"));
+  EXPECT_THAT(run.out, HasSubstr("\n           8             2     float     sum      -1"));
+  EXPECT_THAT(run.out, HasSubstr("\n# Avg bus bandwidth    : "));
+  std::istringstream lines(run.out);
+  int rows = 0;
+  for (std::string line; std::getline(lines, line);)
+    if (!line.empty() && line[0] != '#') {
+      ++rows;
+      EXPECT_EQ(words(line).size(), 10U) << line;
+    }
+  EXPECT_EQ(rows, 25);
+}
+
+TEST(Collective, CountsElementsAsNcclTestsDoes) {
+  // 1 MiB of halves are 524,288; each of 8 ranks brings 65,536 of them to an all_gather.
+  EXPECT_THAT(collective("--op broadcast --sizes 1M --ranks 8 --cluster dgx-h100 --dtype float16").out,
+              HasSubstr("     1048576        524288      half    none       0"));
+  EXPECT_THAT(collective("--op all_gather --sizes 1M --ranks 8 --cluster dgx-h100 --dtype half").out,
+              HasSubstr("     1048576         65536      half    none      -1"));
+}
+
+TEST(Collective, TakesScenariosWithOverrides) {
+  const std::string scenario = "--op all_reduce --sizes 1G --cluster " + scenario_file("resnet50-v100-8nodes");
+  const Json json = table(scenario);
+  EXPECT_EQ(json["nodes"], 8);
+  EXPECT_EQ(json["ranks"], 64);
+  const Json slower = table(scenario + " --set cluster.fabric.nic_bandwidth_Gbps=10");
+  EXPECT_GT(column(slower, "time_us")[0], column(json, "time_us")[0]);
+}
+
+TEST(Collective, OversubscriptionHoldsUpWhatCrossesIt) {
+  const std::string line = "--op all_to_all --sizes 1G --ranks 1024 --cluster dgx-h100 --fabric fat-tree";
+  const double flat = column(table(line), "time_us")[0];
+  EXPECT_GT(column(table(line + " --oversubscription 8"), "time_us")[0], 1.5 * flat);
+}
+
+TEST(Collective, RunsMpiWithoutAccelerators) {
+  const Json json = table("--op all_reduce --sizes 8K,16K --ranks 8 --nodes 8 --cluster rental-ryzen9-7950x-128gb");
+  EXPECT_EQ(json["library"], "openmpi");
+  EXPECT_EQ(json["rows"][0]["algorithm"], "recursive-doubling");
+  EXPECT_EQ(json["rows"][1]["algorithm"], "ring");  // from 10,000 B on
+  EXPECT_EQ(table("--op all_reduce --sizes 8K --ranks 8 --nodes 8 --library gloo --cluster rental-ryzen9-7950x-128gb")
+                ["rows"][0]["algorithm"],
+            "ring");
+}
+
+TEST(Collective, DrawsBandwidthAndTime) {
+  const ScratchFolder folder;
+  const std::string file = (folder / "plot.svg").string();
+  const Finished run = collective("--op all_reduce --sizes 1K:1G --ranks 16 --cluster dgx-h100 --plot " + file);
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(read_text(file), testing::StartsWith("<svg "));
+  EXPECT_THAT(read_text(file), HasSubstr("bus bandwidth"));
+  EXPECT_EQ(collective("--op all_reduce --sizes 1K --ranks 16 --cluster dgx-h100 --plot /nowhere/x.svg").code, 2);
+}
+
+TEST(Collective, PricesParameterServersAndGossip) {
+  const std::string push = "--op parameter_server_push --sizes 1G --ranks 8 --ranks-per-node 1 --cluster dgx-h100";
+  const double one = column(table(push + " --servers 1"), "time_us")[0];
+  const double four = column(table(push + " --servers 4"), "time_us")[0];
+  EXPECT_NEAR(one / four, 4, 0.05);  // the one server's link binds
+  EXPECT_EQ(column(table("--op parameter_server_pull --sizes 1G --ranks 8 --ranks-per-node 1 --cluster dgx-h100"),
+                   "time_us")[0],
+            one);
+  const std::string round = "--op gossip --sizes 1G --ranks 16 --ranks-per-node 1 --cluster dgx-h100 --graph ";
+  const double ring = column(table(round + "ring"), "time_us")[0];
+  EXPECT_NEAR(column(table(round + "exponential"), "time_us")[0] / ring, 2, 0.05);  // four peers, not two
+  EXPECT_NEAR(column(table(round + "random-regular --degree 6"), "time_us")[0] / ring, 3, 0.05);
+}
+
+TEST(Collective, ReadsAGossipGraphFromAFile) {
+  const ScratchFolder folder;
+  const std::string file = (folder / "edges.txt").string();
+  std::ofstream(file) << "# hub\n1 0\n2,0\n\n3 0 # last\n";
+  const std::string line = "--op gossip --sizes 1G --ranks 4 --ranks-per-node 1 --cluster dgx-h100 --graph " + file;
+  const Json json = table(line);
+  EXPECT_EQ(json["notes"].size(), 1U);  // nobody sends to 1, 2 and 3
+  std::ofstream(file) << "1 0\n2 zero\n";
+  const Finished bad = collective(line);
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_THAT(bad.err, HasSubstr("edges.txt:2"));
+}
+
+struct Bad {
+  const char* line;
+  const char* says;
+};
+
+class BadCollective : public testing::TestWithParam<Bad> {};
+
+TEST_P(BadCollective, IsAFaultWithAWayOut) {
+  const Finished run = collective(GetParam().line);
+  EXPECT_EQ(run.code, 2);
+  EXPECT_TRUE(run.out.empty());
+  EXPECT_THAT(run.err, HasSubstr(GetParam().says));
+  EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Inputs, BadCollective,
+    testing::Values(
+        Bad{"--op all_redcue --sizes 1K --ranks 8 --cluster dgx-h100", "did you mean \"all_reduce\"?"},
+        Bad{"--op all_reduce --ranks 8 --cluster dgx-h100", "--sizes: is missing"},
+        Bad{"--op all_reduce --sizes 1KB --ranks 8 --cluster dgx-h100", "found \"1KB\""},
+        Bad{"--op all_reduce --sizes 2M:1M --ranks 8 --cluster dgx-h100", "goes down"},
+        Bad{"--op all_reduce --sizes 1K --cluster dgx-h100", "--ranks: is missing"},
+        Bad{"--op all_reduce --sizes 1K --ranks 0 --cluster dgx-h100", "--ranks"},
+        Bad{"--op all_reduce --sizes 1K --ranks 8 --cluster dgx-h10", "did you mean \"dgx-h100\"?"},
+        Bad{"--op all_reduce --sizes 1K --ranks 8 --cluster single-gpu-sta", "did you mean \"single-gpu-star\"?"},
+        Bad{"--op all_reduce --sizes 1K --ranks 8 --cluster no/such.json", "no/such.json"},
+        Bad{"--op all_reduce --sizes 1K --ranks 12 --cluster dgx-h100", "the nearest that do are 8 and 16"},
+        Bad{"--op all_reduce --sizes 1K --ranks 16 --ranks-per-node 9 --cluster dgx-h100", "--ranks-per-node"},
+        Bad{"--op all_reduce --sizes 1K --ranks 18 --ranks-per-node 9 --cluster dgx-h100", "a node has 8 devices"},
+        Bad{"--op all_reduce --sizes 1K --ranks 16 --nodes 3 --cluster dgx-h100", "do not divide evenly"},
+        Bad{"--op all_reduce --sizes 1K --ranks 16 --nodes 4 --ranks-per-node 8 --cluster dgx-h100", "are 4 on each"},
+        Bad{"--op all_reduce --sizes 1K --ranks 8 --cluster dgx-a100-80gb --algorithm nvls", "--algorithm: "},
+        Bad{"--op all_reduce --sizes 1K --ranks 8 --cluster dgx-h100 --algorithm rng", "did you mean \"ring\"?"},
+        Bad{"--op all_reduce --sizes 1K --ranks 8 --cluster dgx-h100 --protocol ll12", "did you mean \"ll128\"?"},
+        Bad{"--op all_reduce --sizes 1K --ranks 8 --cluster dgx-h100 --dtype flot", "--dtype"},
+        Bad{"--op all_reduce --sizes 1K --ranks 8 --cluster dgx-h100 --library glo", "did you mean \"gloo\"?"},
+        Bad{"--op all_reduce --sizes 1K --ranks 2 --cluster rental-ryzen9-7950x-128gb --library nccl", "--library"},
+        Bad{"--op all_reduce --sizes 1K --ranks 2 --cluster rental-ryzen9-7950x-128gb --algorithm pairwise",
+            "--algorithm"},
+        Bad{"--op all_reduce --sizes 1K --ranks 2 --cluster rental-ryzen9-7950x-128gb --protocol ll", "--protocol"},
+        Bad{"--op all_reduce --sizes 1K --ranks 2 --cluster single-gpu-star --library gloo", "--library"},
+        Bad{"--op all_reduce --sizes 1K --ranks 16 --cluster dgx-h100 --oversubscription 0.5",
+            "/cluster/fabric/oversubscription"},
+        Bad{"--op all_reduce --sizes 1K --ranks 16 --cluster dgx-h100 --set workload.global_batch=1", "/workload"},
+        Bad{"--op gossip --sizes 1K --ranks 16 --cluster dgx-h100 --graph rng", "did you mean \"ring\"?"},
+        Bad{"--op gossip --sizes 1K --ranks 15 --ranks-per-node 1 --cluster dgx-h100 --graph random-regular --degree 3",
+            "--degree"},
+        Bad{"--op gossip --sizes 1K --ranks 16 --cluster dgx-h100 --algorithm ring", "--algorithm"},
+        Bad{"--op gossip --sizes 1K --ranks 16 --cluster dgx-h100 --flows full", "--flows"},
+        Bad{"--op parameter_server_push --sizes 1K --ranks 16 --cluster dgx-h100 --servers-per-node 9",
+            "--servers-per-node"},
+        Bad{"--op all_reduce --sizes 1K --ranks 16 --cluster dgx-h100 --servers 4", "--servers"},
+        Bad{"--op all_reduce --sizes 1K --ranks 16 --cluster dgx-h100 --graph ring", "--graph"}));
+
+}  // namespace
+}  // namespace stepcast
