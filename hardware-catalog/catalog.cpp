@@ -55,7 +55,7 @@ struct Catalog::Impl {
   std::vector<fs::path> directories;
   std::mutex mutex;
   std::tuple<Entries<Accelerator>, Entries<Cpu>, Entries<Node>, Entries<LinkPart>, Entries<SwitchPart>,
-             Entries<StoragePart>, Entries<Psu>, Entries<Cooling>, Entries<Site>, Entries<ComputeProfile>,
+             Entries<StoragePart>, Entries<Psu>, Entries<Cooling>, Entries<Site>, Entries<ComputeProfile>, Entries<OperatorProfile>,
              Entries<ReliabilityRecord>, Entries<PowerRecord>, Entries<LinkProfile>,
              Entries<NetworkProfile>, Entries<LibraryProfile>>
       entries;
@@ -238,6 +238,7 @@ STEPCAST_CATALOGUE_TYPE(Psu)
 STEPCAST_CATALOGUE_TYPE(Cooling)
 STEPCAST_CATALOGUE_TYPE(Site)
 STEPCAST_CATALOGUE_TYPE(ComputeProfile)
+STEPCAST_CATALOGUE_TYPE(OperatorProfile)
 STEPCAST_CATALOGUE_TYPE(ReliabilityRecord)
 STEPCAST_CATALOGUE_TYPE(PowerRecord)
 STEPCAST_CATALOGUE_TYPE(LinkProfile)

@@ -47,6 +47,7 @@ const std::vector<PartKind>& part_kinds() {
                                            kind_of_type<Cooling>(),
                                            kind_of_type<Site>(),
                                            kind_of_type<ComputeProfile>(),
+                                           kind_of_type<OperatorProfile>(),
                                            kind_of_type<ReliabilityRecord>(),
                                            kind_of_type<PowerRecord>(),
                                            kind_of_type<LinkProfile>(),
@@ -71,6 +72,7 @@ template Psu read_part(const Json&, const std::string&, Diagnostics&);
 template Cooling read_part(const Json&, const std::string&, Diagnostics&);
 template Site read_part(const Json&, const std::string&, Diagnostics&);
 template ComputeProfile read_part(const Json&, const std::string&, Diagnostics&);
+template OperatorProfile read_part(const Json&, const std::string&, Diagnostics&);
 template ReliabilityRecord read_part(const Json&, const std::string&, Diagnostics&);
 template PowerRecord read_part(const Json&, const std::string&, Diagnostics&);
 template LinkProfile read_part(const Json&, const std::string&, Diagnostics&);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hardware-catalog/communication_profiles.hpp"
+#include "hardware-catalog/operator_profile.hpp"
 #include "hardware-catalog/parts.hpp"
 
 namespace stepcast {
@@ -54,6 +55,8 @@ template <>
 inline constexpr std::string_view kFolderOf<Site> = "sites";
 template <>
 inline constexpr std::string_view kFolderOf<ComputeProfile> = "compute-profiles";
+template <>
+inline constexpr std::string_view kFolderOf<OperatorProfile> = "operator-profiles";
 template <>
 inline constexpr std::string_view kFolderOf<ReliabilityRecord> = "reliability";
 template <>

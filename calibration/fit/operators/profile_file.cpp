@@ -1,0 +1,79 @@
+#include "calibration/fit/operators/profile_file.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+
+#include "fields/diagnostics.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr const char* kSource = "fitted by calibration/fit/operators to the operator tables of calibration/data";
+
+/// Four digits: more than any constant is known to, and the same on every machine.
+void round_figures(Json& json) {
+  if (json.is_structured()) {
+    for (Json& part : json) round_figures(part);
+  } else if (json.is_number_float()) {
+    json = std::stod(fmt::format("{:.4g}", json.get<double>()));
+  }
+}
+
+/// Maps without entries say nothing.
+void drop_empty(Json& json) {
+  for (auto item = json.begin(); item != json.end();)
+    item = item->is_structured() && item->empty() ? json.erase(item) : std::next(item);
+}
+
+void state_provenance(Json& json, const OperatorProfile& profile) {
+  Json& sources = json["sources"] = Json::object();
+  Json& evidence = json["evidence"] = Json::object();
+  const bool measured = profile.fit && !profile.fit->rows.empty();
+  sources["all"] = measured ? kSource : fmt::format("as {}: nothing of this family was measured", profile.sibling);
+  evidence["all"] = measured ? "measured" : "estimated";
+  if (!measured || profile.sibling.empty()) return;
+  const std::string taken = fmt::format("as {}; {}", profile.sibling, kSource);
+  const auto from_sibling = [&](const char* key, const char* rows) {
+    for (const auto& [name, count] : profile.fit->rows)
+      if (name.compare(0, std::string(rows).size(), rows) == 0) return;
+    if (!json.contains(key)) return;
+    sources[key] = taken;
+    evidence[key] = "estimated";
+  };
+  from_sibling("product", "product");
+  from_sibling("streaming", "streaming");
+  from_sibling("convolution", "convolution");
+  if (profile.fit->rows.count("power") == 0) from_sibling("power", "sustained");
+  for (const auto& [kernel, constants] : profile.attention) {
+    if (profile.fit->rows.count("attention." + kernel) != 0) continue;
+    sources["attention." + kernel] = taken;
+    evidence["attention." + kernel] = "estimated";
+  }
+  from_sibling("unfused_attention", "attention.unfused");
+}
+
+}  // namespace
+
+std::string data_hash(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return fmt::format("{:016x}", hash);
+}
+
+void write_profile(const OperatorProfile& profile, const std::filesystem::path& folder) {
+  Json json = OperatorProfile::fields().write(profile);
+  round_figures(json);
+  if (json["sibling"] == "") json.erase("sibling");
+  if (json["note"] == "") json.erase("note");
+  state_provenance(json, profile);
+  drop_empty(json);
+  const std::filesystem::path file = folder / (profile.id + ".json");
+  std::ofstream out(file, std::ios::binary | std::ios::trunc);
+  out << json.dump(2) << '\n';
+  if (!out.flush()) throw InputError({{file.string(), "", "cannot be written", ""}});
+}
+
+}  // namespace stepcast

@@ -1,0 +1,48 @@
+#include "calibration/fit/operators/siblings.hpp"
+
+namespace stepcast {
+
+const std::vector<SiblingFamily>& sibling_families() {
+  static const std::vector<SiblingFamily> kFamilies{
+      {"nvidia-ampere", ""},
+      {"nvidia-ampere-pcie", "nvidia-ampere"},
+      {"nvidia-ampere-workstation", "nvidia-ampere"},
+      {"nvidia-volta", "nvidia-ampere"},
+      {"nvidia-turing", "nvidia-volta"},
+      {"nvidia-pascal", "nvidia-volta"},
+      {"nvidia-kepler", "nvidia-pascal"},
+      {"nvidia-hopper-h200", ""},
+      {"nvidia-hopper", "nvidia-hopper-h200"},
+      {"nvidia-hopper-pcie", "nvidia-hopper"},
+      {"nvidia-ada", ""},
+      {"nvidia-blackwell-workstation", "nvidia-ada"},
+      {"nvidia-blackwell", ""},
+      {"nvidia-blackwell-gb200", "nvidia-blackwell"},
+      {"nvidia-blackwell-b300", "nvidia-blackwell"},
+      {"nvidia-blackwell-gb300", "nvidia-blackwell-b300"},
+      {"nvidia-rubin", "nvidia-blackwell-gb300"},
+      {"amd-cdna3", ""},
+      {"amd-cdna3-mi325x", "amd-cdna3"},
+      {"amd-cdna4", "amd-cdna3"},
+      {"amd-cdna", "amd-cdna3"},
+  };
+  return kFamilies;
+}
+
+void take_missing(OperatorProfile& profile, const OperatorProfile& sibling, const Accelerator& own,
+                  const Accelerator& siblings) {
+  if (!profile.product) profile.product = sibling.product;
+  for (const auto& [kernel, constants] : sibling.attention) profile.attention.emplace(kernel, constants);
+  if (!profile.unfused_attention) profile.unfused_attention = sibling.unfused_attention;
+  if (profile.streaming.empty()) profile.streaming = sibling.streaming;
+  if (profile.convolution.empty()) profile.convolution = sibling.convolution;
+  if (profile.power || !sibling.power) return;
+  profile.power = sibling.power;
+  for (auto& [format, share] : profile.power->sustained_share) {
+    const Precision precision = parse_enum<Precision>(format).value_or(Precision::bf16);
+    const FlopsPerSecond peak = own.peak(precision), other = siblings.peak(precision);
+    if (peak.value() > 0 && other.value() > 0) share *= other / peak * (own.tdp / siblings.tdp);
+  }
+}
+
+}  // namespace stepcast

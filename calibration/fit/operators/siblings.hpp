@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "hardware-catalog/operator_profile.hpp"
+
+namespace stepcast {
+
+/// A family and the one whose constants stand in where its own were not measured.
+struct SiblingFamily {
+  std::string_view family;
+  std::string_view sibling;  ///< empty: none comes close
+};
+
+/// Families in an order in which each comes after its sibling. The rules: the same generation of multiprocessors first,
+/// then the generation before; never across makers.
+const std::vector<SiblingFamily>& sibling_families();
+
+/// Takes over what `profile` does not have. Shares carry over as they are (they are relative to peaks, bandwidths and
+/// power limits); the rate at the power limit follows the energy of a FLOP, which is the generation's:
+/// share × peak ÷ limit stays.
+void take_missing(OperatorProfile& profile, const OperatorProfile& sibling, const Accelerator& own,
+                  const Accelerator& siblings);
+
+}  // namespace stepcast

@@ -1,0 +1,205 @@
+#include "calibration/validation/operators/measured_operator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace stepcast {
+namespace {
+
+double element_bytes(std::string_view format) {
+  if (format == "fp32" || format == "tf32") return 4;
+  if (format == "fp64") return 8;
+  if (format.substr(0, 3) == "fp8" || format == "mxfp8" || format == "int8") return 1;
+  if (format == "fp4") return 0.5;
+  return 2;
+}
+
+/// 8- and 4-bit products write 16 bit.
+double result_bytes(std::string_view format) { return std::max(2.0, element_bytes(format)); }
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+void read_product(MeasuredOperator& out, const CsvRow& row) {
+  ProductWork work;
+  ProductShape& shape = work.shape;
+  shape.m = row.required_number("m");
+  shape.n = row.required_number("n");
+  shape.k = row.required_number("k");
+  shape.batch = row.number("batch").value_or(1);
+  shape.input_bytes = element_bytes(out.format);
+  shape.output_bytes = result_bytes(out.format);
+  out.implementation = row.text("library");
+  shape.accumulates = contains(out.implementation, "fp32 acc");
+  work.quantises = contains(out.implementation, "quant");
+  out.family = fmt::format("{}x{}", shape.n, shape.k);
+  out.work = work;
+}
+
+void read_power(MeasuredOperator& out, const CsvRow& row) {
+  read_product(out, row);
+  out.power = Watts(row.required_number("power_W"));
+  out.conditions.call.sustained = true;
+  // Up to five weights are gone round; vLLM's are not initialised.
+  out.conditions.call.operand_sets = 5;
+}
+
+AttentionPass pass_of(const CsvRow& row) {
+  const std::string direction = row.text("direction");
+  if (direction == "fwd") return AttentionPass::forward;
+  if (direction == "bwd") return AttentionPass::backward;
+  if (direction == "fwd+bwd") return AttentionPass::both;
+  row.fault("direction", fmt::format("found \"{}\", expected fwd, bwd or fwd+bwd", direction));
+  return AttentionPass::forward;
+}
+
+/// Kernels that are known under several names, and those that serving adds work to: writing keys and values to the
+/// cache belongs to the kernel there.
+std::string kernel_name(const std::string& implementation, const std::string& source) {
+  const bool serving = source.substr(0, 4) == "aic:";
+  if (implementation == "TE (cudnn or flash)") return "transformer-engine";
+  std::string name = implementation;
+  for (const std::string_view flash : {"flash1", "flash2", "flash3", "flash4"})
+    if (name == flash) name.insert(5, "-");
+  if (name == "cudnn-det") name = "cudnn-deterministic";
+  return serving ? name + "-paged" : name;
+}
+
+void read_attention(MeasuredOperator& out, const CsvRow& row) {
+  AttentionWork work;
+  AttentionShape& shape = work.shape;
+  shape.batch = row.required_number("batch");
+  shape.heads = row.required_number("heads");
+  shape.key_heads = row.required_number("kv_heads");
+  shape.head_size = row.required_number("head_dim");
+  shape.value_size = row.required_number("head_dim_v");
+  shape.queries = row.required_number("seq_q");
+  shape.keys = row.required_number("seq_kv");
+  shape.causal = row.text("causal") == "1";
+  shape.pass = pass_of(row);
+  shape.element_bytes = element_bytes(out.format);
+  out.implementation = row.text("implementation");
+  work.kernel = kernel_name(out.implementation, out.source);
+  out.family = fmt::format("{}/{}/{}", shape.heads, shape.key_heads, shape.head_size);
+  out.work = std::move(work);
+}
+
+/// Classes of implementations that cost alike.
+std::string_view implementation_class(const std::string& implementation, std::string_view source) {
+  struct Class {
+    std::string_view implementation, name;
+  };
+  constexpr std::array kClasses{Class{"torch", "eager"},       Class{"pytorch", "eager"},
+                                Class{"huggingface", "eager"}, Class{"torch_compile", "compiled"},
+                                Class{"vllm", "inference"},    Class{"static", "inference"},
+                                Class{"liger", "fused"},       Class{"cudnn", "cudnn"},
+                                Class{"apex", "fused"},        Class{"cudaMemcpy", "copy"}};
+  if (source.substr(0, 8) == "neusight") return "eager-call";
+  const Class* best = nullptr;
+  for (const Class& known : kClasses)
+    if (implementation.compare(0, known.implementation.size(), known.implementation) == 0 &&
+        (best == nullptr || known.implementation.size() > best->implementation.size()))
+      best = &known;
+  return best == nullptr ? "eager" : best->name;
+}
+
+void read_streaming(MeasuredOperator& out, const CsvRow& row) {
+  StreamingWork work;
+  out.implementation = row.text("implementation");
+  std::string name = row.text("op");
+  // A table's rows are of one kernel, whatever the vocabulary.
+  if (name.substr(0, 16) == "embedding_vocab_" && name != "embedding_vocab_parallel") name = "embedding";
+  work.kernel =
+      fmt::format("{}.{}.{}", name, row.text("direction"), implementation_class(out.implementation, out.source));
+  if (const std::optional<double> bytes = row.number("bytes")) work.bytes = Bytes(*bytes);
+  work.columns = row.required_number("cols");
+  out.family = fmt::format("{}", work.columns);
+  out.work = std::move(work);
+}
+
+double result_size(double image, double filter, double padding, double stride) {
+  return std::floor((image + 2 * padding - filter) / stride) + 1;
+}
+
+void read_convolution(MeasuredOperator& out, const CsvRow& row) {
+  ConvolutionShape shape;
+  shape.batch = row.required_number("n");
+  shape.channels = row.required_number("c");
+  shape.height = row.required_number("h");
+  shape.width = row.required_number("w");
+  shape.filters = row.required_number("k");
+  shape.rows = row.required_number("r");
+  shape.columns = row.required_number("s");
+  shape.stride_height = row.required_number("stride_h");
+  shape.stride_width = row.required_number("stride_w");
+  // Padding may be 0, which `number` refuses.
+  const auto padding = [&](const char* column) { return row.text(column) == "0" ? 0 : row.required_number(column); };
+  shape.out_height = result_size(shape.height, shape.rows, padding("pad_h"), shape.stride_height);
+  shape.out_width = result_size(shape.width, shape.columns, padding("pad_w"), shape.stride_width);
+  if (shape.out_height < 1 || shape.out_width < 1) row.fault("h", "the filter is larger than the padded image");
+  const std::string direction = row.text("direction");
+  if (direction == "bwd-data") shape.pass = ConvolutionPass::input_gradient;
+  if (direction == "bwd-weights") shape.pass = ConvolutionPass::weight_gradient;
+  shape.element_bytes = element_bytes(out.format);
+  out.implementation = row.text("algorithm");
+  out.family = fmt::format("{}x{}x{}x{}", shape.channels, shape.filters, shape.rows, shape.columns);
+  out.work = ConvolutionWork{shape};
+}
+
+/// Columns that say of what kind a table of operators is.
+struct OperatorTable {
+  std::vector<std::string_view> columns;
+  void (*read)(MeasuredOperator& out, const CsvRow& row);
+};
+
+const std::vector<OperatorTable>& tables() {
+  static const std::vector<OperatorTable> kTables{
+      {{"m", "n", "k", "power_W", "power_limit_W"}, read_power},
+      {{"batch", "m", "n", "k", "layout", "library"}, read_product},
+      {{"implementation", "direction", "batch", "heads", "kv_heads", "head_dim", "head_dim_v", "seq_q", "seq_kv",
+        "causal"},
+       read_attention},
+      {{"op", "direction", "rows", "cols", "bytes", "implementation"}, read_streaming},
+      {{"n", "c", "h", "w", "k", "r", "s", "pad_h", "pad_w", "stride_h", "stride_w", "direction"}, read_convolution}};
+  return kTables;
+}
+
+const OperatorTable* table_of(const CsvTable& table) {
+  for (const std::string_view column : {"accelerator_id", "precision", "time_us", "source"})
+    if (!table.column(column)) return nullptr;
+  for (const OperatorTable& known : tables())
+    if (std::all_of(known.columns.begin(), known.columns.end(),
+                    [&](std::string_view column) { return table.column(column).has_value(); }))
+      return &known;
+  return nullptr;
+}
+
+}  // namespace
+
+bool holds_operators(const CsvTable& table) { return table_of(table) != nullptr; }
+
+OperatorSet read_operators(const CsvTable& table, std::string name) {
+  const OperatorTable* kind = table_of(table);
+  if (kind == nullptr)
+    throw InputError({{table.file + ":1:1", "", "found the columns of no known table of operators", ""}});
+  OperatorSet out{std::move(name), {}};
+  std::vector<Fault> faults;
+  out.operators.reserve(table.rows.size());
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const CsvRow row(table, i, faults);
+    MeasuredOperator one;
+    one.line = row.line();
+    one.accelerator = row.text("accelerator_id");
+    one.format = row.text("precision");
+    one.source = row.text("source");
+    one.conditions = conditions_of(one.source);
+    one.measured = Seconds(row.required_number("time_us") * 1e-6);
+    kind->read(one, row);
+    out.operators.push_back(std::move(one));
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+  return out;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "calibration/validation/csv_table.hpp"
+#include "calibration/validation/operators/conditions.hpp"
+#include "models/compute/attention_time.hpp"
+#include "models/compute/convolution_time.hpp"
+#include "models/compute/product_time.hpp"
+
+namespace stepcast {
+
+/// A matrix product; `quantises`: its left operand is turned from 16 into 8 bit in the same timing.
+struct ProductWork {
+  ProductShape shape;
+  bool quantises = false;
+};
+struct AttentionWork {
+  AttentionShape shape;
+  std::string kernel;  ///< key of OperatorProfile::attention, or "unfused"
+};
+/// A memory-bound kernel.
+struct StreamingWork {
+  std::string kernel;  ///< operator.direction.implementation
+  std::optional<Bytes> bytes;
+  double columns = 0;
+};
+struct ConvolutionWork {
+  ConvolutionShape shape;
+};
+
+/// One timed operator of a table.
+struct MeasuredOperator {
+  int line = 0;
+  std::string accelerator;  ///< catalogue id, as the table has it
+  std::string format;       ///< of numbers, as the table has it
+  std::string source, implementation;
+  Conditions conditions;
+  std::variant<ProductWork, AttentionWork, StreamingWork, ConvolutionWork> work;
+  Seconds measured;
+  std::optional<Watts> power;  ///< mean of the board's sensor
+  std::string family;          ///< equal for rows that a fold of a cross-validation must not part
+};
+
+/// Operators of one file.
+struct OperatorSet {
+  std::string name;
+  std::vector<MeasuredOperator> operators;
+};
+
+/// True when the header is that of a table of operators.
+bool holds_operators(const CsvTable& table);
+/// Reads a table of operators, of any of the five kinds. Throws InputError with every fault of the file.
+OperatorSet read_operators(const CsvTable& table, std::string name);
+
+}  // namespace stepcast

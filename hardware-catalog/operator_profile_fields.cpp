@@ -1,0 +1,167 @@
+#include "hardware-catalog/operator_profile.hpp"
+#include "hardware-catalog/part_rules.hpp"
+
+namespace stepcast {
+
+using namespace part_rules;
+
+namespace {
+
+Rules required_share() {
+  Rules rules = part_rules::share();
+  rules.required = true;
+  rules.above_min = true;
+  return rules;
+}
+Rules required_within(double least, double most) {
+  Rules rules = between(least, most);
+  rules.required = true;
+  return rules;
+}
+Rules required_at_least(double least) {
+  Rules rules = at_least(least);
+  rules.required = true;
+  return rules;
+}
+
+}  // namespace
+
+const FieldTable<ProductConstants>& ProductConstants::fields() {
+  using P = ProductConstants;
+  static const FieldTable<P> table =
+      FieldTable<P>("product constants", "Matrix products")
+          .field("burst_share", &P::burst_share,
+                 "Share of the dense peak that large tiles reach at the clocks of short benchmarks, by format",
+                 required_share())
+          .field("memory_share", &P::memory_share, "Share of the memory bandwidth that operands stream at",
+                 required_share())
+          .field("cache_speedup", &P::cache_speedup, "Rate of the last-level cache over that of the memory",
+                 required_at_least(1))
+          .field("launch_us", &P::launch, "Shortest product", required_positive())
+          .field("eager_launch_us", &P::eager_launch, "The same called by a framework's host; 0: not known",
+                 at_least(0))
+          .field("start_up_k", &P::start_up_k, "Columns of k that a tile's start-up and write-back cost",
+                 required_at_least(0))
+          .field("whole_wave_share", &P::whole_wave_share,
+                 "0: a last wave of tiles costs the share that it fills; 1: as much as a full one",
+                 required_within(0, 1))
+          .field("small_tile_exponent", &P::small_tile_exponent,
+                 "A tile's rate is its area over 128 × 128 to this power, at most 1", required_at_least(0))
+          .field("overlap_exponent", &P::overlap_exponent, "Of the p-norm of arithmetic and traffic",
+                 required_at_least(1))
+          .field("split_cost_us", &P::split_cost, "Adding up a product whose k was split", required_at_least(0))
+          .field("accumulate_share", &P::accumulate_share,
+                 "Rate of a product that accumulates into fp32, over one that writes its own format, by format",
+                 part_rules::share());
+  return table;
+}
+
+const FieldTable<BoardPowerConstants>& BoardPowerConstants::fields() {
+  using P = BoardPowerConstants;
+  static const FieldTable<P> table =
+      FieldTable<P>("board power constants", "What a product draws, of the board's power limit")
+          .field(
+              "sustained_share", &P::sustained_share,
+              "Share of the dense peak that a product of random numbers reaches when power alone limits it, by format",
+              required_positive())
+          .field("static_share", &P::static_share, "Drawn between the kernels of a busy stream", required_share())
+          .field("streaming_share", &P::streaming_share, "Added by memory traffic at the full bandwidth",
+                 required_at_least(0))
+          .field("limit_share", &P::limit_share, "The sensor's reading at the limit", required_share())
+          .field("zero_operand_energy", &P::zero_operand_energy,
+                 "Energy of a product of zeros over that of random numbers", part_rules::share());
+  return table;
+}
+
+const FieldTable<AttentionConstants>& AttentionConstants::fields() {
+  using P = AttentionConstants;
+  static const FieldTable<P> table =
+      FieldTable<P>("attention constants", "One generation of fused attention kernels")
+          .field("share", &P::share, "Share of the dense peak by long sequences at head size 128, forward",
+                 required_share())
+          .field("backward_share", &P::backward_share, "The same of the backward kernel; 0: not known",
+                 part_rules::share())
+          .field("start_up_keys", &P::start_up_keys, "Keys that starting a tile of queries costs", required_at_least(0))
+          .field("backward_start_up_keys", &P::backward_start_up_keys, "The same of the backward kernel", at_least(0))
+          .field("tile_queries", &P::tile_queries, "Queries of one tile", required_at_least(1))
+          .field("whole_wave_share", &P::whole_wave_share, "As of products", required_within(0, 1))
+          .field("head64_factor", &P::head64_factor, "Rate at head size 64 over that at 128", required_positive())
+          .field("head256_factor", &P::head256_factor, "Rate at head size 256 over that at 128", required_positive())
+          .field("memory_share", &P::memory_share,
+                 "Share of the bandwidth at which queries, keys, values and results move, before and after",
+                 required_positive())
+          .field("launch_us", &P::launch, "Shortest call", required_positive())
+          .field("format_factor", &P::format_factor, "Rate over that of 16 bit, by format", positive());
+  return table;
+}
+
+const FieldTable<UnfusedAttentionConstants>& UnfusedAttentionConstants::fields() {
+  using P = UnfusedAttentionConstants;
+  static const FieldTable<P> table =
+      FieldTable<P>("unfused attention constants", "Attention with its scores in memory")
+          .field("share", &P::share, "Share of the dense peak by its products, forward", required_share())
+          .field("backward_share", &P::backward_share, "The same, backward", required_share())
+          .field("score_accesses", &P::score_accesses, "Of every score, forward", required_at_least(0))
+          .field("backward_score_accesses", &P::backward_score_accesses, "The same, backward", required_at_least(0))
+          .field("launch_us", &P::launch, "Shortest call", required_positive());
+  return table;
+}
+
+const FieldTable<StreamingConstants>& StreamingConstants::fields() {
+  using P = StreamingConstants;
+  static const FieldTable<P> table =
+      FieldTable<P>("streaming constants", "One memory-bound kernel")
+          .field("share", &P::share, "Share of the memory bandwidth", required_positive())
+          .field("cache_speedup", &P::cache_speedup, "Rate of what the last-level cache holds over that of the rest",
+                 at_least(1))
+          .field("launch_us", &P::launch, "Shortest call", required_at_least(0));
+  return table;
+}
+
+const FieldTable<ConvolutionConstants>& ConvolutionConstants::fields() {
+  using P = ConvolutionConstants;
+  static const FieldTable<P> table =
+      FieldTable<P>("convolution constants", "Convolutions in one format, by algorithm; 0: the library has none")
+          .field("direct_share", &P::direct_share, "Share of the peak of implicit products", required_share())
+          .field("winograd_share", &P::winograd_share,
+                 "Share of the peak of the multiplications that Winograd's transform leaves", part_rules::share())
+          .field("fft_share", &P::fft_share, "Share of the peak of Fourier transforms and their products",
+                 part_rules::share())
+          .field("depthwise_share", &P::depthwise_share, "Share of the bandwidth of convolutions channel by channel",
+                 part_rules::share())
+          .field("memory_share", &P::memory_share, "Share of the bandwidth that tensors stream at", required_share())
+          .field("launch_us", &P::launch, "Shortest call", required_positive());
+  return table;
+}
+
+const FieldTable<FitRecord>& FitRecord::fields() {
+  using P = FitRecord;
+  static const FieldTable<P> table =
+      FieldTable<P>("fit record", "What the fit says about its figures")
+          .field("date", &P::date, "Day of the data", required())
+          .field("data_hash", &P::data_hash, "FNV-1a of the files that were read", required())
+          .field("rows", &P::rows, "Measurements, by class of operators", at_least(0))
+          .field("error_percent", &P::error_percent, "Mean error on rows left out, by class", at_least(0))
+          .field("intervals", &P::intervals, "Of 80 %, by constant");
+  return table;
+}
+
+const FieldTable<OperatorProfile>& OperatorProfile::fields() {
+  using P = OperatorProfile;
+  static const FieldTable<P> table =
+      FieldTable<P>("operator profile",
+                    "Costs of single operators on a family of accelerators, fitted to measured ones")
+          .field("id", &P::id, "Name of the file: a family, as accelerators name it", required())
+          .field("sibling", &P::sibling, "Family whose constants these are, where nothing of this one was measured")
+          .field("product", &P::product, "Matrix products")
+          .field("power", &P::power, "Board power")
+          .field("attention", &P::attention, "Fused attention, by generation of kernels")
+          .field("unfused_attention", &P::unfused_attention, "Attention with its scores in memory")
+          .field("streaming", &P::streaming, "Memory-bound kernels, by operator.direction.implementation")
+          .field("convolution", &P::convolution, "Convolutions, by format")
+          .field("fit", &P::fit, "What the fit says about its figures")
+          .fields_of(&P::provenance);
+  return table;
+}
+
+}  // namespace stepcast

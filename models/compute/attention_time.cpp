@@ -1,0 +1,94 @@
+#include "models/compute/attention_time.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace stepcast {
+namespace {
+
+/// Head sizes that kernels are compiled for (FlashAttention 2 and 3, csrc: head dimensions); others are padded.
+constexpr std::array<double, 6> kHeadSizes{32, 64, 96, 128, 192, 256};
+/// Products of the backward pass over those of the forward one: five against two, for the scores are computed again
+/// (Dao 2023, arXiv 2307.08691, section 3.1); four where they are stored.
+constexpr double kBackwardFused = 2.5, kBackwardUnfused = 2;
+
+double padded(double head) {
+  const auto* fits = std::lower_bound(kHeadSizes.begin(), kHeadSizes.end(), head);
+  return fits == kHeadSizes.end() ? head : *fits;
+}
+
+/// Rate at a head size over that at 128: linear between the sizes that are measured, held outside.
+double head_factor(double head, const AttentionConstants& kernel) {
+  if (head <= 128) {
+    const double between = std::clamp((head - 64) / 64, 0.0, 1.0);
+    return kernel.head64_factor + (1 - kernel.head64_factor) * between;
+  }
+  return 1 + (kernel.head256_factor - 1) * std::min(1.0, (head - 128) / 128);
+}
+
+/// Keys that a tile of queries sees on average, the diagonal's tile whole.
+double keys_seen(const AttentionShape& s, double tile) {
+  if (!s.causal) return s.keys;
+  return std::min(s.keys, s.keys - (s.queries - tile) / 2);
+}
+
+double kernel_seconds(const AttentionShape& s, const AttentionConstants& kernel, const AttentionDevice& device,
+                      bool backward, double rate_factor) {
+  const double tile = kernel.tile_queries;
+  const double size = padded(s.head_size) + padded(s.value_size);
+  const double share = (backward ? kernel.backward_share : kernel.share) * head_factor(size / 2, kernel) * rate_factor;
+  const double per_key =
+      2 * size * tile * (backward ? kBackwardFused : 1) / (share * device.peak.value() / device.multiprocessors);
+  const double start_up = backward ? kernel.backward_start_up_keys : kernel.start_up_keys;
+  const double filled = s.batch * s.heads * std::ceil(s.queries / tile) / device.multiprocessors;
+  const double waves =
+      std::max(1.0, kernel.whole_wave_share * std::ceil(filled) + (1 - kernel.whole_wave_share) * filled);
+  // Under a causal mask the last tile sees every key: no launch is shorter than it.
+  return std::max(waves * (keys_seen(s, tile) + start_up), s.keys + start_up) * per_key;
+}
+
+/// Q, K, V in and the result out; backward those, its gradient in, and three gradients out.
+double tensor_bytes(const AttentionShape& s, bool backward) {
+  const double rows = s.batch * s.element_bytes;
+  const double size = s.head_size + s.value_size;
+  return rows * size * (s.heads * s.queries + s.key_heads * s.keys) * (backward ? 2 : 1);
+}
+
+template <class Time>
+Seconds over_passes(AttentionPass pass, Time time) {
+  Seconds out;
+  if (pass != AttentionPass::backward) out += time(false);
+  if (pass != AttentionPass::forward) out += time(true);
+  return out;
+}
+
+}  // namespace
+
+AttentionDevice attention_device(const Accelerator& accelerator, FlopsPerSecond peak) {
+  return {peak, accelerator.memory_bandwidth, static_cast<double>(std::max(accelerator.sm_count, 1))};
+}
+
+Seconds fused_attention_time(const AttentionShape& shape, const AttentionConstants& kernel,
+                             const AttentionDevice& device, double rate_factor) {
+  return over_passes(shape.pass, [&](bool backward) {
+    return kernel.launch + Seconds(kernel_seconds(shape, kernel, device, backward, rate_factor)) +
+           Bytes(tensor_bytes(shape, backward)) / (device.memory * kernel.memory_share);
+  });
+}
+
+Seconds unfused_attention_time(const AttentionShape& s, const UnfusedAttentionConstants& kernels,
+                               const AttentionDevice& device) {
+  const double scores = s.batch * s.heads * s.queries * s.keys;
+  // Scores are computed whole and masked: a causal mask saves nothing and is one more access.
+  return over_passes(s.pass, [&](bool backward) {
+    const double flops = 2 * scores * (s.head_size + s.value_size) * (backward ? kBackwardUnfused : 1);
+    const double share = backward ? kernels.backward_share : kernels.share;
+    const double accesses =
+        (backward ? kernels.backward_score_accesses : kernels.score_accesses) + (s.causal ? 2.0 : 0.0);
+    return kernels.launch + Flops(flops) / (device.peak * share) +
+           Bytes(scores * s.element_bytes * accesses) / device.memory;
+  });
+}
+
+}  // namespace stepcast

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "hardware-catalog/operator_profile.hpp"
+
+namespace stepcast {
+
+enum class AttentionPass { forward, backward, both };
+
+/// softmax(Q·Kᵀ)·V of `batch` sequences.
+struct AttentionShape {
+  double batch = 1, heads = 1, key_heads = 1;
+  double head_size = 128, value_size = 128;  ///< of queries and keys; of values and results
+  double queries = 0, keys = 0;              ///< positions of one sequence
+  bool causal = false;
+  AttentionPass pass = AttentionPass::forward;
+  double element_bytes = 2;
+};
+
+/// What the cost of attention needs of one accelerator.
+struct AttentionDevice {
+  FlopsPerSecond peak;  ///< of the format that it runs in
+  BytesPerSecond memory;
+  double multiprocessors = 1;
+};
+
+/// The device of an accelerator; `peak` of the format.
+AttentionDevice attention_device(const Accelerator& accelerator, FlopsPerSecond peak);
+
+/// Time of a fused kernel: launch + tiles of queries over the multiprocessors, each as long as the keys it sees and its
+/// start-up, + the tensors' traffic (docs/models/operators.md). `rate_factor`: of the format over 16 bit.
+Seconds fused_attention_time(const AttentionShape& shape, const AttentionConstants& kernel,
+                             const AttentionDevice& device, double rate_factor = 1);
+
+/// Time of products, mask, softmax and products one after another, every score in memory.
+Seconds unfused_attention_time(const AttentionShape& shape, const UnfusedAttentionConstants& kernels,
+                               const AttentionDevice& device);
+
+}  // namespace stepcast
