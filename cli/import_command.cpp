@@ -5,6 +5,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/import_kinds.hpp"
+#include "models/rank_graph/rank_graph.hpp"
 
 namespace stepcast {
 
@@ -12,6 +13,13 @@ const std::vector<ImportKind>& import_kinds() {
   static const std::vector<ImportKind> kinds{
       {"nccl-topology", "Node from the XML of NCCL_TOPO_FILE or NCCL_TOPO_DUMP_FILE", "XML file", 1,
        prepare_nccl_topology},
+      {"nvidia-smi-topo", "Node from the matrix of nvidia-smi topo -m, or rocm-smi --showtopo", "Text file", 1,
+       prepare_nvidia_smi_topo},
+      {"slurm-topology", "Fabric from Slurm's topology.conf", "topology.conf", 1, prepare_slurm_topology},
+      {"astra-sim", "Scenario, node and step graph from ASTRA-sim's configuration files",
+       "Network, system, memory and text workload files, in any order", 4, prepare_astra_sim},
+      {"chakra", "Step graph from Chakra execution traces, one for each rank", "Traces: name.RANK.et, or .et.gz",
+       kMostRanks, prepare_chakra},
   };
   return kinds;
 }
@@ -20,26 +28,51 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A directory given as output gets the file under the name that a catalogue expects it by.
-fs::path target_of(const fs::path& out, const Imported& imported) {
+/// A file below a directory, whose folder is made.
+fs::path made_below(const fs::path& directory, const std::string& name) {
+  const fs::path file = directory / name;
+  if (file.parent_path().empty()) return file;
   std::error_code error;
-  if (!fs::is_directory(out, error)) return out;
-  const fs::path file = out / imported.name;
   fs::create_directories(file.parent_path(), error);
   if (error) throw InputError({{file.parent_path().string(), "", "cannot be made: " + error.message(), ""}});
   return file;
 }
 
-void finish(Session& session, const ImportRequest& request, const Imported& imported) {
-  if (request.out.empty()) {
-    session.print(imported.document);
-    for (const std::string& note : imported.notes) std::fputs(("note: " + note + "\n").c_str(), stderr);
-    return;
+/// A directory given as output gets the file under the name that a catalogue expects it by.
+fs::path target_of(const fs::path& out, const Imported& imported) {
+  std::error_code error;
+  return fs::is_directory(out, error) ? made_below(out, imported.name) : out;
+}
+
+std::string text_of(const Imported& imported) {
+  return imported.text.empty() ? imported.document.dump(2) + "\n" : imported.text;
+}
+
+void print_all(Session& session, const Imported& imported) {
+  if (imported.beside.empty()) {
+    session.print(text_of(imported));
+  } else {
+    Json all{{imported.name, imported.document}};
+    for (const ImportedFile& file : imported.beside) all[file.name] = Json::parse(file.text);
+    session.print(all);
   }
+  for (const std::string& note : imported.notes) std::fputs(("note: " + note + "\n").c_str(), stderr);
+}
+
+/// The first file last: whoever sees it finds what it names.
+void finish(Session& session, const ImportRequest& request, const Imported& imported) {
+  if (request.out.empty()) return print_all(session, imported);
   const fs::path file = target_of(request.out, imported);
-  write_file(file, imported.document.dump(2) + "\n");
-  if (session.json) return session.print(Json{{"file", file.string()}, {"notes", imported.notes}});
+  std::vector<std::string> written{file.string()};
+  for (const ImportedFile& other : imported.beside) {
+    const fs::path path = made_below(file.parent_path(), other.name);
+    write_file(path, other.text);
+    written.push_back(path.string());
+  }
+  write_file(file, text_of(imported));
+  if (session.json) return session.print(Json{{"file", file.string()}, {"files", written}, {"notes", imported.notes}});
   std::string text = fmt::format("{}: {}\n", file.string(), imported.summary);
+  for (std::size_t i = 1; i < written.size(); ++i) text += "  with " + written[i] + "\n";
   for (const std::string& note : imported.notes) text += "  note: " + note + "\n";
   session.print(text);
 }

@@ -38,5 +38,9 @@ struct ImportKind {
 const std::vector<ImportKind>& import_kinds();
 
 ImportAction prepare_nccl_topology(CLI::App& app);
+ImportAction prepare_nvidia_smi_topo(CLI::App& app);
+ImportAction prepare_slurm_topology(CLI::App& app);
+ImportAction prepare_astra_sim(CLI::App& app);
+ImportAction prepare_chakra(CLI::App& app);
 
 }  // namespace stepcast

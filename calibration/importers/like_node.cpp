@@ -1,0 +1,181 @@
+#include "calibration/importers/like_node.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "calibration/importers/pci_devices.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Every good entry of a kind: a faulty one of the user's is no candidate, and no reason to stop here.
+template <class T>
+std::vector<const T*> all_of(std::string_view kind, const Catalog& catalog) {
+  std::vector<const T*> out;
+  for (const std::string& id : catalog.ids(kind)) {
+    Diagnostics unused{""};
+    if (const T* part = catalog.find<T>(id, "", unused)) out.push_back(part);
+  }
+  return out;
+}
+
+std::vector<const Node*> all_nodes(const Catalog& catalog) { return all_of<Node>("nodes", catalog); }
+
+bool begins(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
+
+/// The most native links that the wiring shows of one accelerator.
+int links_seen(const Wiring& wiring) {
+  std::vector<int> links(wiring.accelerators.size());
+  for (std::size_t i = 0; i < links.size(); ++i) links[i] = wiring.accelerators[i].switch_links;
+  if (wiring.behind_switch) {
+    for (const auto& [a, b, count] : wiring.links)
+      for (const int end : {a, b})
+        links[static_cast<std::size_t>(end)] = std::max(links[static_cast<std::size_t>(end)], count);
+  }
+  return links.empty() ? 0 : *std::max_element(links.begin(), links.end());
+}
+
+/// Switched links use all that the accelerator has.
+bool fits_links(const Accelerator& one, const Wiring& wiring) {
+  const int has = one.interconnect ? one.interconnect->links : 0;
+  if (const int seen = links_seen(wiring); seen > 0) return has == seen;
+  if (wiring.links.empty()) return true;
+  const NodeInterconnect shape = interconnect_of_wiring(wiring, has);
+  if (shape.kind == NodeTopology::nvswitch) return has == shape.links_per_accelerator;
+  if (shape.kind == NodeTopology::mesh || shape.kind == NodeTopology::pair)
+    return has >= shape.links_per_pair * (static_cast<int>(wiring.accelerators.size()) - 1);
+  return has > 0;
+}
+
+/// The accelerator that the wiring names outright; empty when it does not.
+std::string_view named(const WiredAccelerator& seen) {
+  const auto id = accelerator_of_pci(seen.pci);
+  return id.empty() ? accelerator_of_model(seen.model) : id;
+}
+
+bool fits_facts(const Accelerator& accelerator, const WiredAccelerator& seen) {
+  if (const auto family = family_of_sm(seen.sm); !family.empty()) return begins(accelerator.family, family);
+  if (const auto family = family_of_gcn(seen.gcn); !family.empty()) return begins(accelerator.family, family);
+  if (begins(seen.pci, "10de:")) return accelerator.vendor == "NVIDIA";
+  if (begins(seen.pci, "1002:")) return accelerator.vendor == "AMD";
+  return true;
+}
+
+struct NicCounts {
+  int training = 0, all = 0;
+};
+
+NicCounts nics_of(const Node& node) {
+  NicCounts out;
+  for (const Nic& nic : node.nics) {
+    out.all += nic.count;
+    if (nic.training) out.training += nic.count;
+  }
+  return out;
+}
+
+NicCounts nics_of(const Wiring& wiring) {
+  const std::vector<bool> training = training_nics_of(wiring);
+  return {static_cast<int>(std::count(training.begin(), training.end(), true)), static_cast<int>(training.size())};
+}
+
+int nic_likeness(const Wiring& wiring, const Node& node) {
+  const NicCounts here = nics_of(wiring), there = nics_of(node);
+  int score = 0;
+  if (here.all == there.all) score += 4;
+  if (here.training == there.training) score += 4;
+  for (std::size_t i = 0; i < wiring.nics.size(); ++i) {
+    const WiredNic& nic = wiring.nics[i];
+    const auto same_rate = [&](const Nic& other) { return nic.bandwidth && other.bandwidth == *nic.bandwidth; };
+    const auto same_kind = [&](const Nic& other) { return nic.kind && other.kind == *nic.kind; };
+    if (i == 0 && std::any_of(node.nics.begin(), node.nics.end(), same_rate)) score += 2;
+    if (i == 0 && std::any_of(node.nics.begin(), node.nics.end(), same_kind)) score += 3;
+  }
+  return score;
+}
+
+/// Higher is more alike. What the wiring does not tell counts neither way.
+int likeness(const Wiring& wiring, const Accelerator& accelerator, const Node& node) {
+  const int has = accelerator.interconnect ? accelerator.interconnect->links : 0;
+  const NodeInterconnect shape = interconnect_of_wiring(wiring, has);
+  int score = nic_likeness(wiring, node);
+  if (wiring.links_told) {
+    const NodeInterconnect& other = node.interconnect;
+    if (shape.kind == other.kind) score += 10;
+    if (shape.links_per_accelerator == other.links_per_accelerator && shape.links_per_pair == other.links_per_pair &&
+        shape.links == other.links)
+      score += 10;
+  }
+  if (!wiring.cpu_vendor.empty() && cpu_is_of(node.cpu, wiring.cpu_vendor)) score += 2;
+  return score;
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+std::vector<const Accelerator*> accelerators_allowed(const Wiring& wiring, const Catalog& catalog) {
+  const WiredAccelerator first = wiring.accelerators.empty() ? WiredAccelerator{} : wiring.accelerators.front();
+  if (const auto id = named(first); !id.empty()) {
+    const auto* accelerator = catalog.find<Accelerator>(id);
+    return accelerator ? std::vector<const Accelerator*>{accelerator} : std::vector<const Accelerator*>{};
+  }
+  std::vector<const Accelerator*> out;
+  for (const Accelerator* one : all_of<Accelerator>("accelerators", catalog))
+    if (fits_facts(*one, first) && fits_links(*one, wiring)) out.push_back(one);
+  return out;
+}
+
+const Node* node_like(const Wiring& wiring, const std::vector<const Accelerator*>& accelerators,
+                      const Catalog& catalog) {
+  const std::vector<const Node*> nodes = all_nodes(catalog);
+  std::map<std::string, int> nodes_with;
+  for (const Node* node : nodes) ++nodes_with[node->accelerator];
+  const int count = static_cast<int>(wiring.accelerators.size());
+  const Node* best = nullptr;
+  std::pair<int, int> best_score{-1, 0};
+  for (const Node* node : nodes) {
+    const auto of_node = [&](const Accelerator* one) { return one->id == node->accelerator; };
+    const auto accelerator = std::find_if(accelerators.begin(), accelerators.end(), of_node);
+    if (node->accelerator_count != count || accelerator == accelerators.end()) continue;
+    // Among equals, the accelerator that more of the catalogue's nodes have.
+    const std::pair score{likeness(wiring, **accelerator, *node), nodes_with[node->accelerator]};
+    if (score > best_score) best = node, best_score = score;
+  }
+  return best;
+}
+
+const Node* node_of_platform(std::string_view platform, const Catalog& catalog) {
+  if (platform.empty()) return nullptr;
+  for (const std::string& id : catalog.ids("nodes")) {
+    const bool ends = id.size() > platform.size() && id[id.size() - platform.size() - 1] == '-' &&
+                      std::string_view(id).substr(id.size() - platform.size()) == platform;
+    if (id == platform || ends) return catalog.find<Node>(id);
+  }
+  return nullptr;
+}
+
+bool cpu_is_of(std::string_view cpu, std::string_view vendor) {
+  if (vendor == "GenuineIntel") return begins(cpu, "xeon") || begins(cpu, "i");
+  if (vendor == "AuthenticAMD") return begins(cpu, "epyc") || begins(cpu, "ryzen");
+  return vendor == "ARM" && begins(cpu, "grace");
+}
+
+TypicalHost typical_host(const Catalog& catalog) {
+  std::vector<double> memory, bandwidth;
+  for (const Node* node : all_nodes(catalog)) {
+    if (!node->has_accelerators()) continue;
+    const Accelerator* accelerator = catalog.find<Accelerator>(node->accelerator);
+    if (!accelerator) continue;
+    memory.push_back(node->memory / (accelerator->memory * node->accelerator_count));
+    bandwidth.push_back((node->memory_bandwidth / node->accelerator_count).value());
+  }
+  return {median(memory), BytesPerSecond(median(bandwidth))};
+}
+
+}  // namespace stepcast

@@ -1,0 +1,301 @@
+#include "calibration/importers/nvidia_smi_topo.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <numeric>
+
+#include "calibration/importers/pci_devices.hpp"
+#include "calibration/importers/text_file.hpp"
+
+namespace stepcast {
+
+namespace {
+
+constexpr std::size_t kMostDevices = 512;
+
+bool begins(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
+
+std::optional<int> whole_number(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// The number of a `GPU7`; nothing for other words.
+std::optional<int> gpu_number(std::string_view word) {
+  return begins(word, "GPU") ? whole_number(word.substr(3)) : std::nullopt;
+}
+
+/// Words of a header, with the titles of several words as one.
+std::vector<std::string_view> header_words(std::string_view line, std::vector<std::string_view>& titles) {
+  constexpr std::array kTitles{std::string_view("CPU Affinity"), std::string_view("NUMA Affinity"),
+                               std::string_view("GPU NUMA ID")};
+  std::size_t devices_end = line.size();
+  std::vector<std::pair<std::size_t, std::string_view>> found;
+  for (const std::string_view title : kTitles) {
+    const auto at = line.find(title);
+    if (at == std::string_view::npos) continue;
+    found.emplace_back(at, title);
+    devices_end = std::min(devices_end, at);
+  }
+  std::sort(found.begin(), found.end());
+  for (const auto& [at, title] : found) titles.push_back(title);
+  return words_of(line.substr(0, devices_end));
+}
+
+/// How two devices meet: links (NV#), or how far apart, nearest first.
+enum class Relation { self, native, pix, pxb, phb, node, sys };
+
+struct Cell {
+  Relation relation;
+  int links = 0;
+};
+
+std::optional<Cell> parse_cell(std::string_view word) {
+  if (word == "X") return Cell{Relation::self};
+  if (word == "PIX") return Cell{Relation::pix};
+  if (word == "PXB") return Cell{Relation::pxb};
+  if (word == "PHB") return Cell{Relation::phb};
+  if (word == "NODE") return Cell{Relation::node};
+  if (word == "SYS" || word == "SOC") return Cell{Relation::sys};  // SOC: before driver 384
+  if (!begins(word, "NV")) return std::nullopt;
+  const std::optional<int> links = whole_number(word.substr(2));
+  if (!links || *links < 1 || *links > 1024) return std::nullopt;
+  return Cell{Relation::native, *links};
+}
+
+class MatrixReader {
+ public:
+  MatrixReader(std::string_view text, Diagnostics& diagnostics) : lines_(lines_of(text)), diagnostics_(diagnostics) {}
+
+  Wiring read() {
+    find_header();
+    if (names_.empty())
+      return diagnostics_.error("", "has no matrix: no line lists devices as GPU0 GPU1 …",
+                                "expected what nvidia-smi topo -m prints"),
+             Wiring{};
+    if (!read_rows()) return {};
+    check_mirror();
+    if (!diagnostics_.ok()) return {};
+    collect();
+    return std::move(wiring_);
+  }
+
+ private:
+  void find_header() {
+    for (; line_ < lines_.size() && names_.empty(); ++line_) {
+      std::vector<std::string_view> titles;
+      const std::vector<std::string_view> words = header_words(lines_[line_], titles);
+      note_model(lines_[line_]);
+      // A row of the matrix starts with a device too, but a relation follows it.
+      const bool header =
+          !words.empty() && gpu_number(words.front()) && (words.size() == 1 ? !titles.empty() : !parse_cell(words[1]));
+      if (!header) continue;
+      names_.assign(words.begin(), words.end());
+      titles_ = std::move(titles);
+    }
+    if (names_.size() > kMostDevices) {
+      fault(line_, fmt::format("{} devices, more than {}", names_.size(), kMostDevices));
+      names_.clear();
+    }
+    for (std::size_t i = 0; i < names_.size(); ++i)
+      if (!index_.emplace(names_[i], i).second)
+        fault(line_, fmt::format("device {} is listed twice", shown(names_[i])));
+  }
+
+  /// `GPU 0: NVIDIA A100-SXM4-80GB (UUID: …)`, as nvidia-smi -L prints.
+  void note_model(std::string_view line) {
+    line = trimmed(line);
+    if (!begins(line, "GPU ") || !model_.empty()) return;
+    const auto colon = line.find(": ");
+    if (colon == std::string_view::npos || !whole_number(line.substr(4, colon - 4))) return;
+    model_ = trimmed(line.substr(colon + 2, line.find(" (UUID") - colon - 2));
+  }
+
+  bool read_rows() {
+    cells_.assign(names_.size(), {});
+    for (; line_ < lines_.size(); ++line_) {
+      const std::string_view line = trimmed(lines_[line_]);
+      const std::vector<std::string_view> words = words_of(line);
+      if (begins(line, "Legend")) continue;
+      if (begins(line, "NIC Legend")) continue;
+      if (words.empty()) continue;
+      if (words.front().back() == ':') {
+        read_legend(words);
+        continue;
+      }
+      note_model(line);
+      const auto found = index_.find(std::string(words.front()));
+      if (found == index_.end()) {
+        // `X = Self` and the rest of the legend, a prompt; but a row of a device that the header lacks is a fault.
+        if (words.size() > 2 && gpu_number(words.front()) && parse_cell(words[1]))
+          fault(line_ + 1, fmt::format("row {} has no column", shown(words.front())));
+        continue;
+      }
+      read_row(found->second, words);
+    }
+    for (std::size_t i = 0; i < names_.size(); ++i)
+      if (cells_[i].empty() && diagnostics_.ok())
+        diagnostics_.error("", fmt::format("device {} has a column and no row", shown(names_[i])),
+                           "is the matrix cut off?");
+    return diagnostics_.ok();
+  }
+
+  void read_row(std::size_t row, const std::vector<std::string_view>& words) {
+    if (!cells_[row].empty()) return fault(line_ + 1, fmt::format("a second row of {}", shown(words.front())));
+    if (words.size() < names_.size() + 1)
+      return fault(line_ + 1,
+                   fmt::format("row {} has {} relations, expected {}", words.front(), words.size() - 1, names_.size()));
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const std::optional<Cell> cell = parse_cell(words[i + 1]);
+      if (!cell)
+        fault(line_ + 1,
+              fmt::format("{} between {} and {} is no relation, expected one of X, NV#, PIX, PXB, PHB, NODE, SYS",
+                          shown(words[i + 1]), names_[row], names_[i]));
+      if (cell && (cell->relation == Relation::self) != (i == row))
+        fault(line_ + 1, fmt::format("X stands for a device and itself, not for {} and {}", names_[row], names_[i]));
+      cells_[row].push_back(cell.value_or(Cell{Relation::sys}));
+    }
+    read_affinity(row, {words.begin() + static_cast<long>(names_.size()) + 1, words.end()});
+  }
+
+  void read_affinity(std::size_t row, const std::vector<std::string_view>& words) {
+    if (words.size() > titles_.size())
+      return fault(line_ + 1, fmt::format("row {} has {} words after its relations, expected at most {}", names_[row],
+                                          words.size(), titles_.size()));
+    for (std::size_t i = 0; i < words.size(); ++i)
+      if (titles_[i] == "NUMA Affinity") numa_[row] = whole_number(words[i]).value_or(-1);
+  }
+
+  /// `NIC0: mlx5_0`.
+  void read_legend(const std::vector<std::string_view>& words) {
+    const std::string_view name = words.front().substr(0, words.front().size() - 1);
+    if (words.size() == 2 && index_.count(std::string(name)) > 0) driver_names_[std::string(name)] = words[1];
+  }
+
+  void check_mirror() {
+    for (std::size_t a = 0; a < names_.size(); ++a)
+      for (std::size_t b = a + 1; b < names_.size(); ++b)
+        if (cells_[a][b].relation != cells_[b][a].relation || cells_[a][b].links != cells_[b][a].links)
+          diagnostics_.error("", fmt::format("{} and {} meet in two ways: the matrix differs from its mirror image",
+                                             names_[a], names_[b]));
+  }
+
+  /// Devices that meet below the host bridge are behind one PCIe switch.
+  std::vector<int> switches() {
+    std::vector<std::size_t> leader(names_.size());
+    std::iota(leader.begin(), leader.end(), 0U);
+    for (std::size_t a = 0; a < names_.size(); ++a)
+      for (std::size_t b = 0; b < a; ++b)
+        if (cells_[a][b].relation == Relation::pix || cells_[a][b].relation == Relation::pxb)
+          std::replace(leader.begin(), leader.end(), leader[a], leader[b]);
+    std::vector<int> out;
+    std::map<std::size_t, int> number;
+    for (const std::size_t one : leader) {
+      const bool alone = std::count(leader.begin(), leader.end(), one) == 1;
+      out.push_back(alone ? -1 : number.emplace(one, static_cast<int>(number.size())).first->second);
+    }
+    return out;
+  }
+
+  void collect() {
+    const std::vector<int> bridges = switches();
+    std::map<std::size_t, int> accelerator_of;
+    wiring_.links_told = true;
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const int numa = numa_.count(i) > 0 ? numa_.at(i) : -1;
+      if (gpu_number(names_[i])) {
+        accelerator_of[i] = static_cast<int>(wiring_.accelerators.size());
+        WiredAccelerator one;
+        one.name = names_[i];
+        one.pci = "10de:";  // NVIDIA's; which one only the model tells
+        one.model = model_;
+        one.numa = numa;
+        one.bridge = bridges[i];
+        wiring_.accelerators.push_back(std::move(one));
+      } else {
+        wiring_.nics.push_back(nic(names_[i], numa, bridges[i]));
+      }
+    }
+    place_nics();
+    for (const auto& [a, from] : accelerator_of)
+      for (const auto& [b, to] : accelerator_of)
+        if (from < to && cells_[a][b].links > 0) wiring_.links.push_back({from, to, cells_[a][b].links});
+  }
+
+  WiredNic nic(const std::string& name, int numa, int bridge) {
+    const auto driver = driver_names_.find(name);
+    WiredNic out;
+    out.name = driver == driver_names_.end() ? name : driver->second;
+    out.kind = network_of_nic_name(out.name);
+    out.numa = numa;
+    out.bridge = bridge;
+    return out;
+  }
+
+  /// Rows of adapters have no NUMA node: it is that of the accelerator they meet nearest.
+  void place_nics() {
+    std::size_t nic = 0;
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (gpu_number(names_[i])) continue;
+      WiredNic& out = wiring_.nics[nic++];
+      Relation nearest = Relation::sys;
+      for (std::size_t a = 0; a < names_.size(); ++a) {
+        if (!gpu_number(names_[a]) || cells_[i][a].relation >= nearest || out.numa >= 0) continue;
+        nearest = cells_[i][a].relation;
+        if (numa_.count(a) > 0) out.numa = numa_.at(a);
+      }
+    }
+  }
+
+  void fault(std::size_t line, const std::string& message) {
+    diagnostics_.error("", fmt::format("line {}: {}", line, message));
+  }
+
+  std::vector<std::string_view> lines_;
+  Diagnostics& diagnostics_;
+  std::size_t line_ = 0;
+  std::vector<std::string> names_;
+  std::vector<std::string_view> titles_;
+  std::map<std::string, std::size_t> index_;
+  std::vector<std::vector<Cell>> cells_;
+  std::map<std::size_t, int> numa_;
+  std::map<std::string, std::string> driver_names_;
+  std::string model_;
+  Wiring wiring_;
+};
+
+}  // namespace
+
+std::string without_escapes(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\x1b') {
+      out += text[i];
+      continue;
+    }
+    // ESC [ parameters, up to a letter.
+    if (i + 1 < text.size() && text[i + 1] == '[') ++i;
+    while (i + 1 < text.size() && (std::isdigit(static_cast<unsigned char>(text[i + 1])) != 0 || text[i + 1] == ';'))
+      ++i;
+    if (i + 1 < text.size()) ++i;
+  }
+  return out;
+}
+
+Wiring read_nvidia_smi_topo(std::string_view text, Diagnostics& diagnostics) {
+  const std::string plain = without_escapes(text);
+  return MatrixReader(plain, diagnostics).read();
+}
+
+Wiring read_smi_topo(std::string_view text, Diagnostics& diagnostics) {
+  const bool rocm = text.find("Link Type between two GPUs") != std::string_view::npos ||
+                    text.find("ROCm System Management Interface") != std::string_view::npos;
+  return rocm ? read_rocm_smi_topo(text, diagnostics) : read_nvidia_smi_topo(text, diagnostics);
+}
+
+}  // namespace stepcast

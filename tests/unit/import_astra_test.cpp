@@ -1,0 +1,159 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "calibration/importers/astra_sim.hpp"
+#include "hardware-catalog/part_kinds.hpp"
+#include "models/fabric/fabric_spec.hpp"
+
+namespace stepcast {
+namespace {
+
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+const Catalog& catalog() {
+  static const Catalog kCatalog = Catalog::standard({});
+  return kCatalog;
+}
+
+/// Writes files into a folder of their own and imports them.
+class AstraSim : public testing::Test {
+ protected:
+  AstraSim() {
+    std::string name = (fs::temp_directory_path() / "stepcast-astra-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+  }
+  ~AstraSim() override { fs::remove_all(folder_); }
+
+  Imported import(const std::vector<std::pair<std::string, std::string>>& files) {
+    AstraImport request;
+    request.id = "a";
+    for (const auto& [name, text] : files) {
+      request.files.push_back(folder_ / name);
+      write_file(request.files.back(), text);
+    }
+    Imported out = import_astra_sim(request, catalog());
+    Diagnostics diagnostics("a.json");
+    (void)read_part<Node>(Json::parse(out.beside.front().text), "a", diagnostics);
+    if (out.document["cluster"].contains("fabric"))
+      FabricSpec::fields().read(*std::make_unique<FabricSpec>(), out.document["cluster"]["fabric"], "", diagnostics);
+    diagnostics.throw_if_faulty();
+    return out;
+  }
+
+  std::string fault(const std::vector<std::pair<std::string, std::string>>& files) {
+    try {
+      (void)import(files);
+    } catch (const InputError& error) {
+      return error.faults().front().text();
+    }
+    return "";
+  }
+
+  static Json node(const Imported& imported) { return Json::parse(imported.beside.front().text); }
+
+ private:
+  fs::path folder_;
+};
+
+constexpr const char* kSwitch8 =
+    "topology: [ Switch ]\nnpus_count: [ 8 ]\nbandwidth: [ 400.0 ]  # GB/s\nlatency: [ 936.25 ]  # ns\n";
+
+// 1 GB is 2^30 bytes there: 400 × 1.073741824 = 429.4967296 GB/s.
+TEST_F(AstraSim, OneSwitchIsTheInsideOfANode) {
+  const Imported out = import({{"n.yml", kSwitch8}});
+  EXPECT_EQ(out.document["cluster"]["nodes"], 1);
+  EXPECT_EQ(node(out)["accelerator_count"], 8);
+  EXPECT_EQ(node(out)["interconnect"]["kind"], "nvswitch");
+  EXPECT_NEAR(node(out)["interconnect"]["link_bandwidth_GBps"].get<double>(), 429.4967296, 1e-6);
+}
+
+TEST_F(AstraSim, TheSystemsAlgorithmAndMemoryAreKept) {
+  const Imported out = import({{"n.yml", kSwitch8}, {"s.json", R"({"scheduling-policy": "LIFO", "endpoint-delay": 10,
+      "active-chunks-per-dimension": 2, "preferred-dataset-splits": 4, "all-reduce-implementation": ["ring"],
+      "all-gather-implementation": ["ring"], "collective-optimization": "localBWAware", "local-mem-bw": 3350,
+      "boost-mode": 0})"}});
+  EXPECT_EQ(out.document["strategy"]["collective_algorithm"], "ring");
+  EXPECT_EQ(node(out)["accelerator"], "h100-sxm-80gb");  // 3,350 GB/s
+}
+
+TEST_F(AstraSim, RingsAreATorus) {
+  const Imported out = import(
+      {{"n.yml", "topology: [Ring, Ring]\nnpus_count: [4, 8]\nbandwidth:\n - 50\n - 50\nlatency: [500,\n 500]\n"}});
+  EXPECT_EQ(out.document["cluster"]["nodes"], 32);
+  EXPECT_EQ(out.document["cluster"]["fabric"]["preset"], "torus-2d");
+  EXPECT_EQ(out.document["cluster"]["fabric"]["dimensions"], Json({4, 8}));
+}
+
+TEST_F(AstraSim, ASecondDimensionIsASwitchForEachNpu) {
+  const Imported out = import(
+      {{"n.yml",
+        "topology: [FullyConnected, Switch]\nnpus_count: [4, 2]\nbandwidth: [100, 25]\nlatency: [100, 2000]\n"}});
+  EXPECT_EQ(out.document["cluster"]["nodes"], 2);
+  EXPECT_EQ(out.document["cluster"]["fabric"]["switches"].size(), 4U);
+  EXPECT_EQ(out.document["cluster"]["fabric"]["cables"].size(), 8U);
+  EXPECT_NEAR(out.document["cluster"]["fabric"]["cables"][0]["latency_us"].get<double>(), 2, 1e-9);
+  EXPECT_EQ(node(out)["nics"][0]["count"], 4);
+}
+
+// 1.0: 1 GB is 10^9 bytes. Ring 250, FullyConnected 7 × 25 = 175 GB/s, Switch 12.5: the third tier is 14 times
+// narrower.
+TEST_F(AstraSim, FurtherDimensionsAreTiers) {
+  const Imported out = import({{"n.json", R"({"topology-name": "Hierarchical",
+      "topologies-per-dim": ["Ring", "FullyConnected", "Switch"], "dimension-type": ["N", "N", "P"],
+      "dimensions-count": 3, "units-count": [2, 8, 2], "links-count": [2, 7, 1], "link-latency": [500, 500, 500],
+      "link-bandwidth": [250, 25, 12.5], "nic-latency": [0, 0, 0], "router-latency": [0, 0, 0],
+      "hbm-latency": [500, 500, 500], "hbm-bandwidth": [370, 370, 370], "hbm-scale": [0, 0, 0]})"}});
+  EXPECT_EQ(out.document["cluster"]["nodes"], 16);
+  EXPECT_EQ(out.document["cluster"]["fabric"]["preset"], "fat-tree");
+  EXPECT_EQ(out.document["cluster"]["fabric"]["nodes_per_leaf"], 8);
+  EXPECT_NEAR(out.document["cluster"]["fabric"]["oversubscription"].get<double>(), 14, 1e-9);
+  EXPECT_EQ(node(out)["interconnect"]["kind"], "pair");
+}
+
+// Forward, its collective and the delay after it; weight gradient and its collective of strided NPUs.
+TEST_F(AstraSim, ATextWorkloadIsAStepGraph) {
+  const Imported out = import({{"n.yml", kSwitch8},
+                               {"w.txt",
+                                "HYBRID_TRANSFORMER\tmodel_parallel_NPU_group: 4\n1\n"
+                                "conv1 -1 5000 ALLREDUCE 1048576 5 NONE 0 7000 ALLGATHER 4096 10\n"}});
+  ASSERT_EQ(out.beside.size(), 2U);
+  const Json graph = Json::parse(out.beside[1].text);
+  EXPECT_EQ(graph["ranks"], 8);
+  const Json& operations = graph["programs"][0]["operations"];
+  ASSERT_EQ(operations.size(), 6U);
+  EXPECT_NEAR(operations[0]["duration_us"].get<double>(), 5, 1e-9);
+  EXPECT_EQ(operations[1]["collective"], "all_reduce");
+  EXPECT_EQ(operations[1]["size_bytes"], 1048576);
+  EXPECT_EQ(operations[1]["group"], "neighbours");
+  EXPECT_NEAR(operations[3]["duration_us"].get<double>(), 7, 1e-9);
+  EXPECT_EQ(operations[4]["share_bytes"], 4096);
+  EXPECT_EQ(operations[4]["group"], "strided");
+  EXPECT_EQ(graph["groups"][0]["members"], Json({{0, 1, 2, 3}, {4, 5, 6, 7}}));
+  EXPECT_EQ(graph["groups"][1]["members"], Json({{0, 4}, {1, 5}, {2, 6}, {3, 7}}));
+}
+
+TEST_F(AstraSim, FaultsSayWhere) {
+  EXPECT_THAT(fault({{"n.yml", "topology: [ Ring ]\nnpus_count: [ 8, 4 ]\nbandwidth: [1]\nlatency: [1]\n"}}),
+              HasSubstr("/npus_count: 2 entries"));
+  EXPECT_THAT(fault({{"n.yml", "topology: [ Rign ]\nnpus_count: [8]\nbandwidth: [1]\nlatency: [1]\n"}}),
+              HasSubstr("did you mean \"Ring\"?"));
+  EXPECT_THAT(fault({{"n.yml", "topology: [ Ring ]\nnpus_count: [-8]\nbandwidth: [1]\nlatency: [1]\n"}}),
+              HasSubstr("/npus_count/0"));
+  EXPECT_THAT(fault({{"n.yml", "topology: [ Ring\n"}}), HasSubstr("does not end"));
+  EXPECT_THAT(fault({{"s.json", R"({"scheduling-policy": "LIFO"})"}}), HasSubstr("no network file"));
+  EXPECT_THAT(fault({{"t.0.et", "x"}}), HasSubstr("stepcast import chakra"));
+  EXPECT_THAT(fault({{"n.yml", kSwitch8}, {"w.txt", "DATA\n2\nl -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 8 1\n"}}),
+              HasSubstr("2 layers are announced, 1 are there"));
+  EXPECT_THAT(fault({{"n.yml", kSwitch8}, {"w.txt", "DATA\n1\nl -1 1 NONE 0 1 NONE 0 1 ALLRED 8 1\n"}}),
+              HasSubstr("line 3"));
+  EXPECT_THAT(
+      fault({{"n.yml", kSwitch8},
+             {"w.txt", "HYBRID_TRANSFORMER model_parallel_NPU_group: 3\n1\nl -1 1 NONE 0 1 NONE 0 1 NONE 8 1\n"}}),
+      HasSubstr("do not divide 8"));
+}
+
+}  // namespace
+}  // namespace stepcast

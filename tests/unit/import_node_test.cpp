@@ -1,0 +1,235 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "calibration/importers/nccl_topology.hpp"
+#include "calibration/importers/node_entry.hpp"
+#include "calibration/importers/nvidia_smi_topo.hpp"
+#include "hardware-catalog/part_kinds.hpp"
+
+namespace stepcast {
+namespace {
+
+using testing::HasSubstr;
+
+const Catalog& catalog() {
+  static const Catalog kCatalog = Catalog::standard({});
+  return kCatalog;
+}
+
+std::string data(const std::string& name) {
+  std::ostringstream out;
+  out << std::ifstream(std::string(STEPCAST_SOURCE_DIR) + "/tests/data/imports/" + name).rdbuf();
+  return out.str();
+}
+
+/// The faults of an XML topology, one a line.
+std::string faults_of(const std::string& xml) {
+  Diagnostics diagnostics("t.xml");
+  (void)read_nccl_topology(xml, diagnostics);
+  std::string out;
+  for (const Fault& fault : diagnostics.faults()) out += fault.text() + "\n";
+  return out;
+}
+
+/// The entry, which must be one that a catalogue takes.
+Json entry(Wiring wiring, const NodeHints& hints = {"n", "", "", {}}) {
+  wiring.source = "test";
+  Json out = node_entry(wiring, hints, "t", catalog()).document;
+  Diagnostics diagnostics("n.json");
+  (void)read_part<Node>(out, hints.id, diagnostics);
+  diagnostics.throw_if_faulty();
+  return out;
+}
+
+Json of_xml(const std::string& xml, const NodeHints& hints = {"n", "", "", {}}) {
+  Diagnostics diagnostics("t.xml");
+  const Wiring wiring = read_nccl_topology(xml, diagnostics);
+  diagnostics.throw_if_faulty();
+  return entry(wiring, hints);
+}
+
+Json of_matrix(const std::string& text, const NodeHints& hints = {"n", "", "", {}}) {
+  Diagnostics diagnostics("t.txt");
+  const Wiring wiring = read_smi_topo(text, diagnostics);
+  diagnostics.throw_if_faulty();
+  return entry(wiring, hints);
+}
+
+/// A dump of GPUs of one kind, each with the links given and one adapter of a switch of its own.
+std::string dump(int gpus, const std::string& device, const std::string& sm, const std::string& links) {
+  std::string out = "<system version=\"1\"><cpu numaid=\"0\" vendor=\"GenuineIntel\">";
+  for (int i = 0; i < gpus; ++i)
+    out += fmt::format(
+        "<pci busid=\"0000:{0:x}0:00.0\" class=\"0x060400\"><pci busid=\"0000:{0:x}1:00.0\" class=\"0x030200\" "
+        "vendor=\"0x10de\" device=\"{1}\" link_speed=\"32.0 GT/s PCIe\" link_width=\"16\"><gpu dev=\"{0}\" sm=\"{2}\" "
+        "rank=\"{0}\" gdr=\"1\">{3}</gpu></pci><pci busid=\"0000:{0:x}2:00.0\" class=\"0x020700\" vendor=\"0x15b3\" "
+        "device=\"0x1021\"><nic><net name=\"mlx5_{0}\" dev=\"{0}\" speed=\"400000\" port=\"1\" guid=\"0x{0}\" "
+        "maxconn=\"131072\" gdr=\"1\"/></nic></pci></pci>",
+        i + 1, device, sm, links);
+  return out + "</cpu></system>";
+}
+
+/// A matrix of GPUs that all meet by `relation`.
+std::string matrix(int gpus, const std::string& relation) {
+  std::string out;
+  for (int i = 0; i < gpus; ++i) out += fmt::format("\tGPU{}", i);
+  out += "\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\n";
+  for (int i = 0; i < gpus; ++i) {
+    out += fmt::format("GPU{}", i);
+    for (int j = 0; j < gpus; ++j) out += i == j ? "\t X " : "\t" + relation;
+    out += "\t0-63\t0\t\tN/A\n";
+  }
+  return out;
+}
+
+TEST(NcclTopology, OfP4dIsTheCataloguesNode) {
+  const Json node = of_xml(data("p4d-24xl-topo.xml"));
+  EXPECT_EQ(node["accelerator"], "a100-sxm-40gb");  // PCI id 10de:20b0
+  EXPECT_EQ(node["accelerator_count"], 8);
+  EXPECT_EQ(node["interconnect"]["kind"], "nvswitch");
+  EXPECT_EQ(node["interconnect"]["links_per_accelerator"], 12);
+  ASSERT_EQ(node["nics"].size(), 1U);
+  EXPECT_EQ(node["nics"][0]["count"], 4);
+  EXPECT_EQ(node["nics"][0]["bandwidth_Gbps"], 100);
+  EXPECT_EQ(node["nics"][0]["kind"], "efa");
+  EXPECT_EQ(node["price_like"], "aws-p4d.24xlarge");
+  EXPECT_EQ(node["labels"]["pcie_tree"],
+            "NUMA 0: [gpu 0 1, nic 0] [gpu 2 3, nic 1]; NUMA 1: [gpu 4 5, nic 2] [gpu 6 7, nic 3]");
+}
+
+TEST(NcclTopology, WithoutClassesIsCompletedFromThePlatformItNames) {
+  const Json node = of_xml(data("g5.48xl-topo.xml"));
+  EXPECT_EQ(node["accelerator"], "a10g");
+  EXPECT_EQ(node["accelerator_count"], 8);
+  EXPECT_EQ(node["interconnect"]["kind"], "pcie");
+  EXPECT_THAT(node["note"].get<std::string>(), HasSubstr("aws-g5.48xlarge"));
+}
+
+TEST(NcclTopology, LinksToSwitchesAreAddedUp) {
+  const Json node = of_xml(dump(8, "0x2330", "90",
+                                "<nvlink target=\"0000:05:00.0\" count=\"4\" tclass=\"0x068000\"/>"
+                                "<nvlink target=\"0000:06:00.0\" count=\"5\" tclass=\"0x068000\"/>"
+                                "<nvlink target=\"0000:07:00.0\" count=\"5\" tclass=\"0x068000\"/>"
+                                "<nvlink target=\"0000:08:00.0\" count=\"4\" tclass=\"0x068000\"/>"));
+  EXPECT_EQ(node["accelerator"], "h100-sxm-80gb");
+  EXPECT_EQ(node["interconnect"]["links_per_accelerator"], 18);
+  EXPECT_EQ(node["interconnect"]["switches"], 4);
+  EXPECT_EQ(node["interconnect"]["link_bandwidth_GBps"], 25);
+  EXPECT_EQ(node["nics"][0]["count"], 8);
+  EXPECT_EQ(node["nics"][0]["bandwidth_Gbps"], 400);
+  EXPECT_EQ(node["nics"][0]["kind"], "infiniband");
+}
+
+TEST(NcclTopology, AHiddenSwitchIsOne) {
+  const Json node =
+      of_xml(dump(8, "0x2335", "90", "<nvlink target=\"fffffff:ffff:ff\" count=\"18\" tclass=\"0x068000\"/>"));
+  EXPECT_EQ(node["accelerator"], "h200-sxm-141gb");
+  EXPECT_EQ(node["interconnect"]["kind"], "nvswitch");
+  EXPECT_EQ(node["interconnect"]["links_per_accelerator"], 18);
+}
+
+TEST(NcclTopology, FaultsSayWhere) {
+  EXPECT_THAT(faults_of(""), HasSubstr("not valid XML"));
+  EXPECT_THAT(faults_of("<system><cpu></system>"), HasSubstr("line 1, column"));
+  EXPECT_THAT(faults_of("<graphs/>"), HasSubstr("expected <system>"));
+  EXPECT_THAT(faults_of("<!DOCTYPE x [<!ENTITY a \"b\">]>\n<system/>"), HasSubstr("document type"));
+  EXPECT_THAT(faults_of("<system><cpu><pci class=\"0x030200\"/></cpu></system>"), HasSubstr("no busid"));
+  EXPECT_THAT(faults_of("<system><cpu>\n<pci busid=\"zz\"/></cpu></system>"), HasSubstr("line 2"));
+  EXPECT_THAT(faults_of("<system><cpu><pci busid=\"0000:01:00.0\"/><pci busid=\"0000:01:00.0\"/></cpu></system>"),
+              HasSubstr("given twice"));
+  EXPECT_THAT(faults_of(dump(2, "0x2330", "ninety", "")), HasSubstr("sm \"ninety\""));
+  EXPECT_THAT(faults_of(dump(2, "0x2330", "90", "<nvlink target=\"0000:05:00.0\" count=\"-1\"/>")),
+              HasSubstr("from 1 to 1024"));
+}
+
+TEST(NcclTopology, TooDeepOrTooLargeIsRefused) {
+  std::string deep = "<system><cpu>", large = deep;
+  for (int i = 0; i < 1000; ++i) deep += fmt::format("<pci busid=\"{:04x}:01:00.0\">", i);
+  for (int i = 0; i < 1000; ++i) deep += "</pci>";
+  EXPECT_THAT(faults_of(deep + "</cpu></system>"), HasSubstr("nested more than 64 deep"));
+  for (int i = 0; i < 30000; ++i) large += "<x/>";
+  EXPECT_THAT(faults_of(large + "</cpu></system>"), HasSubstr("more than 20000 elements"));
+}
+
+TEST(NcclTopology, EveryBeginningOfAFileIsReadOrRefused) {
+  const std::string whole =
+      dump(4, "0x2330", "90", "<nvlink target=\"0000:05:00.0\" count=\"6\" tclass=\"0x068000\"/>");
+  for (std::size_t length = 0; length < whole.size(); length += 7) EXPECT_NE(faults_of(whole.substr(0, length)), "");
+}
+
+TEST(SmiTopo, OfADgx1IsTheCataloguesMesh) {
+  const Json node = of_matrix(data("dgx-1v.topo.txt"));
+  const Node* shipped = catalog().find<Node>("dgx-1-v100-16gb");
+  EXPECT_EQ(node["interconnect"]["kind"], "hybrid_cube_mesh");
+  EXPECT_EQ(node["interconnect"]["links"], Json(shipped->interconnect.links));
+  EXPECT_EQ(node["interconnect"]["link_bandwidth_GBps"], 25);
+  EXPECT_EQ(node["nics"][0]["count"], 4);
+}
+
+struct MatrixCase {
+  int gpus;
+  const char *relation, *accelerator, *kind;
+  int links_per_accelerator, links_per_pair;
+};
+
+class SmiMatrix : public testing::TestWithParam<MatrixCase> {};
+
+// Links in all: V100 6, A100 12, H100 18. Eight A100 that see 12 each have them in a switch: 7 × 12 > 12.
+TEST_P(SmiMatrix, TellsSwitchFromMesh) {
+  const MatrixCase& c = GetParam();
+  const Json node = of_matrix(matrix(c.gpus, c.relation), {"n", c.accelerator, "", {}});
+  EXPECT_EQ(node["interconnect"]["kind"], c.kind);
+  EXPECT_EQ(node["interconnect"].value("links_per_accelerator", 0), c.links_per_accelerator);
+  EXPECT_EQ(node["interconnect"].value("links_per_pair", 0), c.links_per_pair);
+}
+INSTANTIATE_TEST_SUITE_P(Table, SmiMatrix,
+                         testing::Values(MatrixCase{8, "NV12", "a100-sxm-80gb", "nvswitch", 12, 0},
+                                         MatrixCase{8, "NV18", "h100-sxm-80gb", "nvswitch", 18, 0},
+                                         MatrixCase{16, "NV6", "v100-sxm3-32gb", "nvswitch", 6, 0},
+                                         MatrixCase{4, "NV4", "a100-sxm-40gb", "mesh", 0, 4},
+                                         MatrixCase{4, "NV6", "h100-sxm-80gb", "mesh", 0, 6},
+                                         MatrixCase{2, "NV12", "a100-pcie-80gb", "pair", 0, 12},
+                                         MatrixCase{8, "SYS", "l40s", "pcie", 0, 0}));
+
+TEST(SmiTopo, WithoutNamesTheAcceleratorIsThatOfTheNearestNode) {
+  const Json node = of_matrix(matrix(16, "NV6"));
+  EXPECT_EQ(node["accelerator"], "v100-sxm3-32gb");
+  EXPECT_EQ(node["evidence"]["accelerator"], "estimated");
+}
+
+TEST(SmiTopo, ADriversListNamesTheAccelerator) {
+  const Json node = of_matrix("GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-1)\n" + matrix(8, "NV12"));
+  EXPECT_EQ(node["accelerator"], "a100-sxm-80gb");
+  EXPECT_FALSE(node["evidence"].contains("accelerator"));
+}
+
+TEST(SmiTopo, FaultsSayWhere) {
+  const auto faults = [](const std::string& text) {
+    Diagnostics diagnostics("t.txt");
+    (void)read_smi_topo(text, diagnostics);
+    return diagnostics.ok() ? std::string() : diagnostics.faults().front().text();
+  };
+  EXPECT_THAT(faults("hello\n"), HasSubstr("no matrix"));
+  EXPECT_THAT(faults("\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV4\t0\n"), HasSubstr("no row"));
+  EXPECT_THAT(faults("\tGPU0\tGPU1\nGPU0\t X \tNV4\nGPU1\tNV2\t X \n"), HasSubstr("mirror image"));
+  EXPECT_THAT(faults("\tGPU0\tGPU1\nGPU0\t X \tFOO\nGPU1\tNV2\t X \n"), HasSubstr("line 2"));
+  EXPECT_THAT(faults("\tGPU0\tGPU1\nGPU0\t X \nGPU1\tNV2\t X \n"), HasSubstr("expected 2"));
+}
+
+TEST(SmiTopo, RocmSmiShowsAMesh) {
+  const Json node = of_matrix(
+      "======= ROCm System Management Interface =======\n==== Weight between two GPUs ====\n       GPU0  GPU1\n"
+      "GPU0   0     15\nGPU1   15    0\n==== Link Type between two GPUs ====\n       GPU0  GPU1\nGPU0   0     XGMI\n"
+      "GPU1   XGMI  0\n==== Numa Nodes ====\nGPU[0]\t\t: (Topology) Numa Node: 0\nGPU[1]\t\t: (Topology) Numa Node: "
+      "1\n",
+      {"n", "mi300x", "", {}});
+  EXPECT_EQ(node["interconnect"]["kind"], "pair");
+  EXPECT_EQ(node["interconnect"]["links_per_pair"], 1);
+  EXPECT_EQ(node["interconnect"]["link_bandwidth_GBps"], 64);
+}
+
+}  // namespace
+}  // namespace stepcast

@@ -1,0 +1,111 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "calibration/importers/hostlist.hpp"
+#include "calibration/importers/slurm_fabric.hpp"
+#include "models/fabric/fabric_spec.hpp"
+
+namespace stepcast {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Imported import(const std::string& text, const SlurmFabricHints& hints = {}) {
+  Diagnostics diagnostics("topology.conf");
+  const SlurmTopology topology = read_slurm_topology(text, diagnostics);
+  diagnostics.throw_if_faulty();
+  Imported out = slurm_fabric(topology, hints, "topology.conf");
+  // What comes out is what a scenario takes.
+  FabricSpec::fields().read(*std::make_unique<FabricSpec>(), out.document, "/cluster/fabric", diagnostics);
+  diagnostics.throw_if_faulty();
+  return out;
+}
+
+std::string fault(const std::string& text) {
+  Diagnostics diagnostics("topology.conf");
+  (void)read_slurm_topology(text, diagnostics);
+  return diagnostics.ok() ? "" : diagnostics.faults().front().text();
+}
+
+TEST(Hostlist, ExpandsRangesAndKeepsWidth) {
+  EXPECT_THAT(expand_hostlist("n[008-010,20],x"), ElementsAre("n008", "n009", "n010", "n20", "x"));
+  EXPECT_THAT(expand_hostlist("r[1-2]n[0-1]"), ElementsAre("r1n0", "r1n1", "r2n0", "r2n1"));
+  EXPECT_EQ(compress_hostlist(expand_hostlist("n[008-010,20],x")), "n[008-010],n20,x");
+}
+
+TEST(Hostlist, RefusesWhatIsNone) {
+  for (const char* bad :
+       {"", "n[1-", "n]", "n[a-b]", "n[3-1]", "n[[1-2]]", "n[1-1000000000]", "n[0-999][0-999]", "a,,b"})
+    EXPECT_THROW(expand_hostlist(bad), std::invalid_argument) << bad;
+}
+
+TEST(SlurmTopology, RegularTreesArePresets) {
+  EXPECT_EQ(import("SwitchName=s0 Nodes=n[1-16]\n").document["preset"], "single-switch");
+  const Json two = import(
+                       "# comment\nswitchname=l0 nodes=n[01-04] LinkSpeed=100\nSwitchName=l1 \\\n Nodes=n[05-08]\n"
+                       "SwitchName=top Switches=l[0-1]\n")
+                       .document;
+  EXPECT_EQ(two["preset"], "fat-tree");
+  EXPECT_EQ(two["nodes_per_leaf"], 4);
+  std::string text;
+  for (int leaf = 0; leaf < 4; ++leaf)
+    text += fmt::format("SwitchName=l{} Nodes=n[{}-{}]\n", leaf, 2 * leaf, 2 * leaf + 1);
+  const Json three =
+      import(text + "SwitchName=p0 Switches=l[0-1]\nSwitchName=p1 Switches=l[2-3]\nSwitchName=c Switches=p[0-1]\n")
+          .document;
+  EXPECT_EQ(three["preset"], "fat-tree-3");
+  EXPECT_EQ(three["nodes_per_leaf"], 2);
+  EXPECT_EQ(three["nodes_per_pod"], 4);
+}
+
+// Leaf a has one node, leaf b three, with one NIC each at 100 Gb/s: one and three cables up.
+TEST(SlurmTopology, OthersAreListedCableByCable) {
+  SlurmFabricHints hints;
+  hints.nic_bandwidth = 100_Gbps;
+  const Json fabric =
+      import("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n[2-4]\nSwitchName=top Switches=a,b\n", hints).document;
+  EXPECT_EQ(fabric["preset"], "custom");
+  EXPECT_EQ(fabric["switches"].size(), 3U);
+  ASSERT_EQ(fabric["cables"].size(), 6U);
+  EXPECT_EQ(fabric["cables"][0]["from"], "node0");
+  EXPECT_EQ(fabric["cables"][4].value("count", 1), 1);
+  EXPECT_EQ(fabric["cables"][5].value("count", 1), 3);
+}
+
+TEST(SlurmTopology, AJobsHostsKeepTheirOrder) {
+  SlurmFabricHints hints;
+  hints.job_hosts = {"n4", "n1", "n3", "n2"};
+  const Json fabric =
+      import("SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\nSwitchName=t Switches=a,b\n", hints).document;
+  EXPECT_EQ(fabric["nodes_per_leaf"], 2);
+  EXPECT_EQ(fabric["node_order"], Json({3, 0, 2, 1}));
+}
+
+TEST(SlurmTopology, BlocksAreLeaves) {
+  const Json fabric = import("BlockName=b1 Nodes=n[1-4]\nBlockName=b2 Nodes=n[5-8]\nBlockSizes=4,8\n").document;
+  EXPECT_EQ(fabric["preset"], "fat-tree");
+  EXPECT_EQ(fabric["nodes_per_leaf"], 4);
+}
+
+TEST(SlurmTopology, OfSeveralNetworksTheLargestIsTaken) {
+  const Imported out = import("SwitchName=a Nodes=n1\nSwitchName=b Nodes=m[1-2]\n");
+  EXPECT_THAT(out.summary, HasSubstr("2 nodes"));
+  EXPECT_THAT(out.notes.front(), HasSubstr("2 networks do not meet"));
+}
+
+TEST(SlurmTopology, FaultsSayWhere) {
+  EXPECT_THAT(fault(""), HasSubstr("neither switches nor blocks"));
+  EXPECT_THAT(fault("\n\nSwitchName=a Node=n1\n"), HasSubstr("line 3: unknown key \"Node\""));
+  EXPECT_THAT(fault("SwitchName=a Nodes=n[1-1000000000]\n"), HasSubstr("more than"));
+  EXPECT_THAT(fault("SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n"), HasSubstr("a second time, first on line 1"));
+  EXPECT_THAT(fault("SwitchName=a Switches=b\nSwitchName=b Switches=a\n"), HasSubstr("below itself"));
+  EXPECT_THAT(fault("SwitchName=a Switches=leaf2\nSwitchName=leaf1 Nodes=n1\n"), HasSubstr("did you mean \"leaf1\"?"));
+  EXPECT_THAT(fault("SwitchName=a\n"), HasSubstr("nothing below it"));
+  EXPECT_THAT(fault("\x01\x02\x03"), HasSubstr("line 1"));
+}
+
+}  // namespace
+}  // namespace stepcast
