@@ -1,8 +1,6 @@
-#include "models/collectives/collective.hpp"
-
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include "models/collectives/machine.hpp"
 
 namespace stepcast {
 namespace {
@@ -178,27 +176,37 @@ TEST(Protocols, SmallMessagesTakeTheQuickOneAndLargeOnesTheWide) {
   EXPECT_DOUBLE_EQ(cost(1_GB).native_cap, 1);
 }
 
-// A node to derive an interconnect from.
-struct Machine {
+// A node to derive an interconnect from, with links and a network of round figures.
+struct Devices {
   Node node;
   Accelerator accelerator;
   ComputeProfile profile;
-  Scenario scenario;
+  LinkProfile links;
+  NetworkProfile network;
+  CollectiveMachine machine;
 
-  explicit Machine(int devices, NodeInterconnect interconnect) {
+  explicit Devices(int devices, NodeInterconnect interconnect) {
     accelerator.pcie_bandwidth = 32_GBps;
     profile.collective_share = 0.5;
     profile.host_link_share = 0.75;
+    node.id = "test-node";
     node.accelerator_count = devices;
     node.interconnect = std::move(interconnect);
-    scenario.node = &node;
-    scenario.accelerator = &accelerator;
-    scenario.compute = &profile;
-    scenario.nics_per_node = 4;
-    scenario.nic_bandwidth = 25_GBps;
-    scenario.network = NetworkKind::infiniband;
-    scenario.spec.cluster.nodes = 4;
+    links.ring_share = 0.9;
+    links.share_of_two = 0.7;
+    links.share_of_four = 0.8;
+    network.wire_share = 0.96;
+    machine.node = &node;
+    machine.accelerator = devices > 0 ? &accelerator : nullptr;
+    machine.compute = &profile;
+    machine.links = &links;
+    machine.network_profile = &network;
+    machine.devices_per_node = devices;
+    machine.nics = 4;
+    machine.nic_bandwidth = 25_GBps;
   }
+  Devices(const Devices&) = delete;
+  Devices& operator=(const Devices&) = delete;
 };
 
 NodeInterconnect switched() {
@@ -209,27 +217,39 @@ NodeInterconnect switched() {
   return out;
 }
 
-TEST(InterconnectOf, SwitchGivesEveryGroupAllLinks) {
-  const Machine machine(8, switched());
-  const Interconnect net = interconnect_of(machine.scenario);
-  EXPECT_DOUBLE_EQ(net.native.in(1_GBps), 150);  // 12 · 25 · 0.5
+TEST(InterconnectOf, SwitchGivesEveryGroupAllLinksButFewChannelsToFew) {
+  const Devices machine(8, switched());
+  const Interconnect net = interconnect_of(machine.machine);
+  EXPECT_DOUBLE_EQ(net.native.in(1_GBps), 12 * 25 * 0.9);
   EXPECT_TRUE(net.private_native);
-  EXPECT_DOUBLE_EQ(net.native_share(2), 1);
+  EXPECT_DOUBLE_EQ(net.link_share(2), 1);
+  EXPECT_DOUBLE_EQ(net.native_share(2), 0.7);
+  EXPECT_DOUBLE_EQ(net.native_share(4), 0.8);
+  EXPECT_DOUBLE_EQ(net.native_share(8), 1);
   EXPECT_DOUBLE_EQ(net.host_link.in(1_GBps), 24);
 }
 
+TEST(InterconnectOf, TrainingReachesLessThanABenchmark) {
+  Devices machine(8, switched());
+  const Interconnect alone = interconnect_of(machine.machine);
+  machine.machine.in_training = true;
+  const Interconnect training = interconnect_of(machine.machine);
+  EXPECT_DOUBLE_EQ(training.native / alone.native, 0.5 / 0.8);  // the family's own share over a benchmark's
+  EXPECT_DOUBLE_EQ(training.nic / alone.nic, 0.89 / 0.97);
+}
+
 TEST(InterconnectOf, DevicesThatShareANicGetOneNicEachAtMost) {
-  const Machine machine(8, switched());
-  const Interconnect net = interconnect_of(machine.scenario);
+  const Devices machine(8, switched());
+  const Interconnect net = interconnect_of(machine.machine);
   EXPECT_DOUBLE_EQ(net.rank_network.value(), net.nic.value());
   EXPECT_DOUBLE_EQ(net.node_network.value(), 4 * net.nic.value());
-  EXPECT_NEAR(net.nic.in(1_GBps), 25 * 0.89, 1e-9);
+  EXPECT_NEAR(net.nic.in(1_GBps), 25 * 0.96, 1e-9);
 }
 
 TEST(InterconnectOf, DevicesWithSeveralNicsUseThemAll) {
-  Machine machine(8, switched());
-  machine.scenario.nics_per_node = 32;
-  const Interconnect net = interconnect_of(machine.scenario);
+  Devices machine(8, switched());
+  machine.machine.nics = 32;
+  const Interconnect net = interconnect_of(machine.machine);
   EXPECT_DOUBLE_EQ(net.rank_network / net.nic, 4);
 }
 
@@ -238,11 +258,11 @@ TEST(InterconnectOf, GroupOfAMeshHasItsOwnLinksAlone) {
   mesh.kind = NodeTopology::mesh;
   mesh.per_link = 25_GBps;
   mesh.links_per_pair = 4;
-  const Machine machine(4, mesh);
-  const Interconnect net = interconnect_of(machine.scenario);
-  EXPECT_DOUBLE_EQ(net.native.in(1_GBps), 3 * 4 * 25 * 0.5);
-  EXPECT_DOUBLE_EQ(net.native_share(2), 1 / 3.0);
-  EXPECT_DOUBLE_EQ(net.native_share(4), 1);
+  const Devices machine(4, mesh);
+  const Interconnect net = interconnect_of(machine.machine);
+  EXPECT_DOUBLE_EQ(net.native.in(1_GBps), 3 * 4 * 25 * 0.9);
+  EXPECT_DOUBLE_EQ(net.native_share(2), 1 / 3.0);  // one of three neighbours, fewer than two devices' channels
+  EXPECT_DOUBLE_EQ(net.native_share(4), 0.8);
 }
 
 TEST(InterconnectOf, NeighboursInAHybridCubeMeshShareOneLink) {
@@ -252,46 +272,66 @@ TEST(InterconnectOf, NeighboursInAHybridCubeMeshShareOneLink) {
   cube.per_link = 25_GBps;
   cube.links = {{0, 1, 1}, {0, 2, 1}, {0, 3, 2}, {0, 4, 2}, {1, 2, 2}, {1, 3, 1}, {1, 5, 2}, {2, 3, 1},
                 {2, 6, 2}, {3, 7, 2}, {4, 5, 1}, {4, 6, 1}, {4, 7, 2}, {5, 6, 2}, {5, 7, 1}, {6, 7, 1}};
-  const Machine machine(8, cube);
-  const Interconnect net = interconnect_of(machine.scenario);
-  EXPECT_DOUBLE_EQ(net.native_share(2), 1 / 6.0);
-  EXPECT_DOUBLE_EQ(net.native_share(4), 4 / 6.0);
+  const Devices machine(8, cube);
+  const Interconnect net = interconnect_of(machine.machine);
+  EXPECT_DOUBLE_EQ(net.link_share(2), 1 / 6.0);
+  EXPECT_DOUBLE_EQ(net.link_share(4), 4 / 6.0);
   EXPECT_DOUBLE_EQ(net.native_share(8), 1);
 }
 
-TEST(InterconnectOf, PcieIsSharedWithTheNic) {
+TEST(InterconnectOf, PcieIsSharedByTheDevicesOfAHost) {
   NodeInterconnect pcie;
   pcie.kind = NodeTopology::pcie;
   pcie.pcie_gen = 4;
-  const Machine machine(8, pcie);
-  const Interconnect net = interconnect_of(machine.scenario);
+  Devices machine(8, pcie);
+  machine.links.share_of_eight = 0.4;
+  const Interconnect net = interconnect_of(machine.machine);
   EXPECT_FALSE(net.private_native);
   EXPECT_LE(net.native.value(), net.host_link.value());
-  EXPECT_LT(net.native_share(8), net.native_share(2));
+  EXPECT_DOUBLE_EQ(net.native_share(8), 0.4);
+  EXPECT_FALSE(net.middle_messages.offered);
 }
 
-TEST(InterconnectOf, TcpIsSlowerThanRdmaAndBoundedByTheProcessor) {
-  Machine machine(8, switched());
-  machine.scenario.nic_bandwidth = 12.5_GBps;
-  machine.scenario.network = NetworkKind::ethernet_rdma;
-  const Interconnect rdma = interconnect_of(machine.scenario);
-  machine.scenario.network = NetworkKind::ethernet_tcp;
-  const Interconnect tcp = interconnect_of(machine.scenario);
-  EXPECT_DOUBLE_EQ(tcp.nic.in(1_GBps), 5);
-  EXPECT_GT(tcp.network_hop.value(), rdma.network_hop.value());
+TEST(InterconnectOf, TheHostsOwnStartGoesBeforeTheProfiles) {
+  Devices machine(8, switched());
+  machine.links.launch = 6_us;
+  EXPECT_DOUBLE_EQ(microseconds(interconnect_of(machine.machine).launch), 6);
+  machine.machine.launch = 3_us;
+  EXPECT_DOUBLE_EQ(microseconds(interconnect_of(machine.machine).launch), 3);
 }
 
 TEST(InterconnectOf, ProcessorsTalkThroughTheSocketLinkAndStartNoKernels) {
-  Machine machine(0, {});
+  Devices machine(0, {});
   machine.node.cpu_count = 2;
   machine.node.memory_bandwidth = 200_GBps;
-  machine.scenario.accelerator = nullptr;
-  machine.scenario.network = NetworkKind::ethernet_tcp;
-  machine.scenario.nic_bandwidth = 0.125_GBps;
-  const Interconnect net = interconnect_of(machine.scenario);
+  const Interconnect net = interconnect_of(machine.machine);
   EXPECT_GT(net.native.value(), 0);
   EXPECT_EQ(net.launch.value(), 0);
-  EXPECT_NEAR(net.nic.in(1_MBps), 125 * 0.94, 1e-9);
+}
+
+TEST(Availability, SaysWhatTheHardwareCannotDo) {
+  Devices machine(8, switched());
+  const GroupShape inside{8, 8, 1}, across{16, 8, 1};
+  const auto reason = [&](CollectiveKind kind, CollectiveAlgorithm algorithm, const GroupShape& group,
+                          CollectiveProtocol protocol = CollectiveProtocol::automatic) {
+    return unavailable_reason(kind, algorithm, protocol, group, machine.machine).value_or("");
+  };
+  using Kind = CollectiveKind;
+  using Algorithm = CollectiveAlgorithm;
+  EXPECT_EQ(reason(Kind::all_reduce, Algorithm::automatic, inside), "");
+  EXPECT_EQ(reason(Kind::all_reduce, Algorithm::ring, inside), "");
+  EXPECT_NE(reason(Kind::all_reduce, Algorithm::nvls, inside).find("cannot add"), std::string::npos);
+  EXPECT_NE(reason(Kind::all_reduce, Algorithm::collnet, across).find("SHARP"), std::string::npos);
+  EXPECT_NE(reason(Kind::all_reduce, Algorithm::pat, across), "");
+  EXPECT_NE(reason(Kind::all_reduce, Algorithm::halving_doubling, {12, 4, 1}).find("power of two"), std::string::npos);
+  EXPECT_NE(reason(Kind::all_reduce, Algorithm::ring, inside, CollectiveProtocol::ll128).find("NVLink"),
+            std::string::npos);
+  machine.links.nvls_share = 1.1;
+  machine.links.generation = TunerGeneration::hopper;
+  EXPECT_EQ(reason(Kind::all_reduce, Algorithm::nvls, inside), "");
+  EXPECT_EQ(reason(Kind::all_reduce, Algorithm::nvls_tree, across), "");
+  EXPECT_NE(reason(Kind::all_reduce, Algorithm::nvls_tree, inside), "");
+  EXPECT_NE(reason(Kind::all_reduce, Algorithm::nvls, inside, CollectiveProtocol::ll), "");
 }
 
 }  // namespace

@@ -1,0 +1,72 @@
+#include <gtest/gtest.h>
+
+#include "calibration/collectives/device_text.hpp"
+#include "calibration/collectives/nic_text.hpp"
+
+namespace stepcast {
+namespace {
+
+struct NicCase {
+  const char* text;
+  int count;
+  double gbps;
+  NetworkKind kind;
+};
+
+TEST(NicText, ReadsWhatTablesWrite) {
+  for (const NicCase& c :
+       {NicCase{"8x ConnectX-7 400G IB NDR", 8, 400, NetworkKind::infiniband},
+        NicCase{"2x Slingshot 11 200G", 2, 200, NetworkKind::slingshot},
+        NicCase{"32x 100G EFA v2", 32, 100, NetworkKind::efa},
+        NicCase{"8x BlueField-3 400G RoCE", 8, 400, NetworkKind::ethernet_rdma},
+        NicCase{"2x 100G IB EDR", 2, 100, NetworkKind::infiniband},
+        NicCase{"4x HDR200", 4, 200, NetworkKind::infiniband}, NicCase{"4x HDR", 4, 200, NetworkKind::infiniband},
+        NicCase{"1x 200 Gb/s RoCE", 1, 200, NetworkKind::ethernet_rdma},
+        NicCase{"1 RoCE virtual function (25G class)", 1, 25, NetworkKind::ethernet_rdma},
+        NicCase{"1x 100G Ethernet, TCP sockets", 1, 100, NetworkKind::ethernet_tcp},
+        NicCase{"4x Slingshot-11", 4, 200, NetworkKind::slingshot},
+        NicCase{"1x 100G Omni-Path, fat tree", 1, 100, NetworkKind::omni_path},
+        NicCase{"8x 400 Gbit/s NDR InfiniBand", 8, 400, NetworkKind::infiniband}}) {
+    const StatedNics nics = read_nics(c.text);
+    EXPECT_EQ(nics.count, c.count) << c.text;
+    ASSERT_TRUE(nics.bandwidth.has_value()) << c.text;
+    EXPECT_DOUBLE_EQ(nics.bandwidth->in(1_Gbps), c.gbps) << c.text;
+    EXPECT_EQ(nics.kind, c.kind) << c.text;
+  }
+}
+
+TEST(NicText, GuessesNoRate) {
+  for (const char* text : {"not stated", "InfiniBand, rate not stated (SHARP on)", "not stated (slow cloud network)"})
+    EXPECT_FALSE(read_nics(text).bandwidth.has_value()) << text;
+}
+
+TEST(DeviceText, FindsTheAcceleratorThatIsMeant) {
+  const Catalog catalog = Catalog::standard({});
+  for (const auto& [text, id] : {std::pair{"A100-SXM4-80GB", "a100-sxm-80gb"}, std::pair{"H100", "h100-sxm-80gb"},
+                                 std::pair{"V100-SXM2-16GB", "v100-sxm2-16gb"}, std::pair{"B200-SXM", "b200-sxm-180gb"},
+                                 std::pair{"H100 PCIe, NVLink pairs", "h100-pcie-80gb"}, std::pair{"MI300X", "mi300x"},
+                                 std::pair{"L40S", "l40s"}, std::pair{"H200-SXM", "h200-sxm-141gb"}}) {
+    const Accelerator* found = stated_accelerator(text, catalog);
+    ASSERT_NE(found, nullptr) << text;
+    EXPECT_EQ(found->id, id) << text;
+  }
+  EXPECT_EQ(stated_accelerator("not stated", catalog), nullptr);
+}
+
+TEST(DeviceText, LinksFollowTheWordsOnThem) {
+  const Catalog catalog = Catalog::standard({});
+  const Accelerator& a100 = *catalog.find<Accelerator>("a100-sxm-80gb");
+  EXPECT_EQ(stated_node(a100, {2, 1, "none (NVSwitch 600 GB/s)", ""}, catalog).interconnect.kind,
+            NodeTopology::nvswitch);
+  const Node pair = stated_node(a100, {2, 1, "none (NVLink, 4 links per pair = 100 GB/s raw)", ""}, catalog);
+  EXPECT_EQ(pair.interconnect.kind, NodeTopology::pair);
+  EXPECT_DOUBLE_EQ(pair.interconnect.bandwidth_per_accelerator(2).in(1_GBps), 100);
+  EXPECT_EQ(stated_node(a100, {1, 10, "", "1 of 8 GPUs per node used"}, catalog).accelerator_count, 8);
+  // Four A100 of several nodes: a mesh of three neighbours, not half of a switch.
+  EXPECT_EQ(stated_node(a100, {4, 2, "", ""}, catalog).interconnect.kind, NodeTopology::mesh);
+  const Accelerator& l40s = *catalog.find<Accelerator>("l40s");
+  EXPECT_EQ(stated_node(l40s, {8, 1, "none (PCIe gen4 only)", ""}, catalog).interconnect.kind, NodeTopology::pcie);
+}
+
+}  // namespace
+}  // namespace stepcast
