@@ -12,7 +12,7 @@
 #include "calibration/importers/chakra/mirror_ranks.hpp"
 #include "calibration/importers/chakra/process_groups.hpp"
 #include "calibration/importers/chakra/translate_node.hpp"
-#include "models/rank_graph/rank_graph_file.hpp"
+#include "models/rank_graph/merge_programs.hpp"
 #include "models/rank_graph/rank_index.hpp"
 
 namespace stepcast {
@@ -127,7 +127,7 @@ class Importer {
       graph_.programs.back().operations = std::move(trace.operations);
       graph_.communication_slowdown = std::max(graph_.communication_slowdown, trace.communication_slowdown);
     }
-    if (ranks) mirror();
+    if (ranks) merge_and_mirror();
     describe_source();
     check();
     return std::move(graph_);
@@ -227,9 +227,19 @@ class Importer {
     return static_cast<int>((ranks + together - 1) / together * together);
   }
 
-  void mirror() {
+  void merge_and_mirror() {
     std::vector<std::vector<int>> stands_for;
-    for (const Trace& trace : traces_) stands_for.push_back(trace.stands_for);
+    for (const Trace& trace : traces_) {
+      stands_for.push_back(trace.stands_for);
+      files_.push_back(trace.file);
+    }
+    const bool stated = std::any_of(stands_for.begin(), stands_for.end(), [](const auto& r) { return !r.empty(); });
+    if (!stated) {
+      std::vector<std::string> files;
+      for (const int kept : merge_programs(graph_)) files.push_back(files_[kept]);
+      files_ = std::move(files);
+      stands_for.assign(files_.size(), {});
+    }
     const std::string note = mirror_ranks(graph_, stands_for, traces_.front().file);
     if (!note.empty()) graph_.notes.push_back(note);
   }
@@ -256,9 +266,7 @@ class Importer {
   }
 
   void check() {
-    std::vector<std::string> files;
-    for (const Trace& trace : traces_) files.push_back(trace.file);
-    const TracePlaces places(files);
+    const TracePlaces places(files_.empty() ? std::vector{traces_.front().file} : files_);
     if (graph_.ranks) {
       (void)RankIndex(graph_, places);
       return;
@@ -273,6 +281,7 @@ class Importer {
   const ChakraImport& request_;
   ProcessGroups groups_;
   std::vector<Trace> traces_;
+  std::vector<std::string> files_;  ///< by program
   RankGraph graph_;
 };
 

@@ -18,7 +18,8 @@ class Mirror {
       : graph_(graph), file_(file), program_of_(static_cast<std::size_t>(*graph.ranks), kNobody) {
     for (std::size_t p = 0; p < graph.programs.size(); ++p) {
       given_.push_back(graph.programs[p].ranks.front());
-      program_of_[given_.back()] = static_cast<int>(p);
+      for (const int rank : graph.programs[p].ranks) program_of_[rank] = static_cast<int>(p);
+      traced_ += static_cast<int>(graph.programs[p].ranks.size());
     }
   }
 
@@ -51,8 +52,9 @@ class Mirror {
   void repeat_groups() {
     for (RankGroup& group : graph_.groups) {
       std::set<int> wanted = users_of(group.name);
-      for (const int rank : group.members.front()) wanted.erase(rank);
-      std::set<int> taken(group.members.front().begin(), group.members.front().end());
+      std::set<int> taken;
+      for (const auto& members : group.members) taken.insert(members.begin(), members.end());
+      for (const int rank : taken) wanted.erase(rank);
       while (!wanted.empty()) {
         const int lead = *wanted.begin();
         const std::vector<int> shifted = shift(group, lead);
@@ -67,8 +69,8 @@ class Mirror {
 
   std::string note() const {
     return fmt::format("{} of {} ranks have no trace: they do what {} does, in groups of their own",
-                       *graph_.ranks - static_cast<int>(given_.size()), *graph_.ranks,
-                       given_.size() == 1 ? fmt::format("rank {}", given_.front()) : "the nearest traced rank below");
+                       *graph_.ranks - traced_, *graph_.ranks,
+                       traced_ == 1 ? fmt::format("rank {}", given_.front()) : "the nearest traced rank below");
   }
 
  private:
@@ -99,7 +101,8 @@ class Mirror {
   RankGraph& graph_;
   const std::string& file_;
   std::vector<int> program_of_;
-  std::vector<int> given_;
+  std::vector<int> given_;  ///< by program: its first rank with a trace
+  int traced_ = 0;
 };
 
 }  // namespace
