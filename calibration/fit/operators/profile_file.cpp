@@ -68,8 +68,8 @@ void write_profile(const OperatorProfile& profile, const std::filesystem::path& 
   round_figures(json);
   if (json["sibling"] == "") json.erase("sibling");
   if (json["note"] == "") json.erase("note");
-  state_provenance(json, profile);
   drop_empty(json);
+  state_provenance(json, profile);
   const std::filesystem::path file = folder / (profile.id + ".json");
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
   out << json.dump(2) << '\n';
