@@ -137,17 +137,19 @@ void add_in_switch(LaneBuilder& lanes, const CollectivePhase& plan, const GroupL
   lanes.end_column();
 }
 
-/// Every rank to every other, the next one first, so that in each round every rank receives from one.
+/// Every rank to every other, node after node and in each from its own place on, so that in each round every rank
+/// receives from one: the order of NCCL's own schedule of peers.
 void add_direct(LaneBuilder& lanes, const CollectivePhase& plan, const GroupLayout& group) {
-  const int ranks = group.size();
+  const int ranks = group.size(), nodes = group.nodes();
   for (int rank = 0; rank < ranks; ++rank) {
-    const int near = static_cast<int>(group.members[group.node[rank]].size()) - 1, far = ranks - 1 - near;
-    for (int round = 1; round < ranks; ++round) {
-      const int peer = (rank + round) % ranks;
-      if (group.node[peer] == group.node[rank])
-        lanes.native(rank, peer, plan.native_bytes.value() / near);
-      else
-        lanes.network(rank, peer, plan.network_bytes.value() / far);
+    const int node = group.node[rank], place = group.place[rank];
+    const auto here = static_cast<int>(group.members[node].size());
+    for (int t = 1; t < here; ++t)
+      lanes.native(rank, group.members[node][(place + t) % here], plan.native_bytes.value() / (here - 1));
+    for (int ahead = 1; ahead < nodes; ++ahead) {
+      const auto& there = group.members[(node + ahead) % nodes];
+      for (std::size_t t = 0; t < there.size(); ++t)
+        lanes.network(rank, there[(place + t) % there.size()], plan.network_bytes.value() / (ranks - here));
     }
   }
   lanes.end_column();

@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "sim/collective/lower_run.hpp"
+#include "tests/sim/collective_machines.hpp"
+
+namespace stepcast {
+namespace {
+
+using namespace stepcast::testing;
+using K = CollectiveKind;
+using A = CollectiveAlgorithm;
+
+/// Draws runs of every sort: operation, algorithm, nodes, leaves, hashing, late and slow ranks, a second job.
+class Generator {
+ public:
+  explicit Generator(unsigned seed) : random_(seed) {}
+
+  CollectiveRun next() {
+    const int per_node = one_of({1, 2, 4, 8});
+    const K kind =
+        one_of({K::all_reduce, K::all_reduce, K::all_gather, K::reduce_scatter, K::broadcast, K::all_to_all});
+    const int most = kind == K::all_to_all ? 64 : 256;
+    const int nodes = one_of({2, 3, 4, 6, 8, 12, 16, 24, 32});
+    const int fitting = std::min(nodes, most / per_node);
+    const Leaves leaves{one_of({1, 2, 4}), per_node * one_of({1, 2}), chance(0.25)};
+    CollectiveSetting setting = chance(0.4) ? ideal(fitting, per_node) : leafy(fitting, per_node, leaves);
+    CollectiveRun run = one_job(std::move(setting), kind, Bytes(one_of({16e3, 1e6, 64e6})), algorithm_for(kind));
+    run.seed = static_cast<std::uint64_t>(one_of({1, 2, 3, 4, 5}));
+    if (chance(0.2)) run.conditions.jitter = 50_us;
+    if (chance(0.2)) run.conditions.slow_ranks.push_back({0, 0.5});
+    if (chance(0.2)) run.conditions.slow_links.push_back({2 * per_node, 0.5});
+    return run;
+  }
+
+ private:
+  template <class T>
+  T one_of(std::initializer_list<T> values) {
+    return values.begin()[random_() % values.size()];
+  }
+  bool chance(double share) { return static_cast<double>(random_()) < share * 0x1p32; }
+  A algorithm_for(K kind) {
+    if (kind == K::all_reduce) return one_of({A::ring, A::tree, A::hierarchical, A::automatic});
+    return kind == K::all_to_all ? A::direct : A::automatic;
+  }
+  std::mt19937 random_;
+};
+
+std::string description(const CollectiveRun& run, int number) {
+  return fmt::format("case {}: {} {}, {} B, {} x {}{}{}", number, name_of(run.jobs[0].kind),
+                     name_of(run.jobs[0].algorithm), run.jobs[0].payload.value(), run.setting.nodes,
+                     run.setting.devices_per_node, run.setting.hashed ? ", hashed" : "",
+                     run.conditions.jitter > Seconds(0) ? ", jittered" : "");
+}
+
+TEST(CollectiveFolded, EqualsFullOverGeneratedRuns) {
+  Generator generator(20261121);
+  constexpr int kCases = 200;
+  int random_cases = 0, outside = 0;
+  for (int i = 0; i < kCases; ++i) {
+    CollectiveRun run = generator.next();
+    const double full = run_collectives(run, kInChild).end.value();
+    run.flows = CollectiveFlows::folded;
+    const CollectiveRunResult folded = run_collectives(run, kInChild);
+    if (!folded.jobs[0].low) {
+      EXPECT_NEAR(folded.end.value() / full, 1, 0.01) << description(run, i);
+      continue;
+    }
+    ++random_cases;
+    const bool inside = full >= folded.jobs[0].low->value() * 0.99 && full <= folded.jobs[0].high->value() * 1.01;
+    // The interval leaves out one case in ten; what lies outside must still be what its own seed says.
+    if (!inside) ++outside;
+    EXPECT_TRUE(inside || std::abs(folded.end.value() / full - 1) < 0.01)
+        << description(run, i) << ": " << full << " not in " << folded.jobs[0].low->value() << " to "
+        << folded.jobs[0].high->value() << ", folded " << folded.end.value();
+  }
+  EXPECT_GT(random_cases, kCases / 10);
+  EXPECT_LT(outside, random_cases / 4);
+}
+
+TEST(CollectiveFolded, TwoJobsThatShareUplinksEqualFull) {
+  for (const Bytes second : {1_MB, 16_MB, 256_MB}) {
+    CollectiveRun run = one_job(leafy(16, 2, {4, 3}), K::all_reduce, 32_MB, A::ring);
+    // Even and odd nodes, so that both rings cross the leaves' up-links.
+    run.jobs[0].ranks.clear();
+    for (int node = 0; node < 16; node += 2)
+      for (int device = 0; device < 2; ++device) run.jobs[0].ranks.push_back(2 * (node * 5 % 16) + device);
+    run.jobs.push_back(run.jobs[0]);
+    for (int& rank : run.jobs[1].ranks) rank ^= 2;
+    run.jobs[1].payload = second;
+    const CollectiveRunResult full = run_collectives(run, kInChild);
+    run.flows = CollectiveFlows::folded;
+    const CollectiveRunResult folded = run_collectives(run, kInChild);
+    for (std::size_t job = 0; job < 2; ++job)
+      EXPECT_NEAR(folded.jobs[job].end / full.jobs[job].end, 1, 0.01) << second.value() << ", job " << job;
+  }
+}
+
+/// What every run must hold to: capacities, conservation.
+TEST(CollectiveProperties, NoLinkAboveItsCapacityAndAllBytesArrive) {
+  Generator generator(7);
+  for (int i = 0; i < 30; ++i) {
+    const CollectiveRun run = generator.next();
+    const FlowProgram program = lower_run(run, run.seed);
+    const ProgramResult result = run_in_test_child(program, {.record_peaks = true});
+    std::vector<double> sent(program.links.size(), 0);
+    for (const ProgramJob& job : program.jobs)
+      for (const ProgramPhase& phase : job.phases)
+        for (std::size_t l = 0; l < phase.lanes.size(); ++l) {
+          double times = 1;
+          if (phase.kind == ProgramKind::stepwise && phase.column_of_step.empty()) times = phase.steps;
+          if (!phase.column_of_step.empty()) {
+            const auto slot = std::upper_bound(phase.first_lane.begin(), phase.first_lane.end(), static_cast<int>(l));
+            const auto column = (slot - phase.first_lane.begin() - 1) / job.ranks;
+            times = static_cast<double>(std::count(phase.column_of_step.begin(), phase.column_of_step.end(), column));
+          }
+          for (const int link : program.paths[phase.lanes[l].path].links) sent[link] += times * phase.lanes[l].payload;
+        }
+    for (std::size_t link = 0; link < program.links.size(); ++link) {
+      const ProgramLinkUse& use = result.links[link];
+      EXPECT_LE(use.peak, program.links[link] * (1 + 1e-9)) << description(run, i);
+      EXPECT_LE(use.bytes, program.links[link] * use.busy * (1 + 1e-6) + 1) << description(run, i);
+      EXPECT_NEAR(use.payload, sent[link], 1e-6 * sent[link] + 1e-6) << description(run, i);
+    }
+  }
+}
+
+TEST(CollectiveProperties, MoreBandwidthIsNeverSlower) {
+  Generator generator(11);
+  for (int i = 0; i < 30; ++i) {
+    CollectiveRun run = generator.next();
+    if (run.jobs[0].algorithm == A::automatic) run.jobs[0].algorithm = A::ring;
+    const CollectiveRunResult slow = run_collectives(run, kInChild);
+    FlowProgram faster = lower_run(run, run.seed);
+    for (double& link : faster.links) link *= 2;
+    for (ProgramPath& path : faster.paths) path.rate_limit *= 2;
+    const double fast = run_in_test_child(faster).end;
+    // Where messages meet, one that is faster may meet others later.
+    EXPECT_LE(fast, slow.end.value() * (slow.shared_flows == 0 ? 1 + 1e-12 : 1.01)) << description(run, i);
+  }
+}
+
+TEST(CollectiveProperties, EqualRanksMayChangePlaces) {
+  CollectiveRun run = one_job(ideal(8, 1), K::all_reduce, 8_MB, A::ring);
+  const double ordered = run_collectives(run, kInChild).end.value();
+  run.jobs[0].ranks = {3, 1, 7, 0, 2, 6, 4, 5};
+  for (const A algorithm : {A::ring, A::tree, A::recursive_doubling}) {
+    run.jobs[0].algorithm = algorithm;
+    const double permuted = run_collectives(run, kInChild).end.value();
+    CollectiveRun plain = run;
+    plain.jobs[0].ranks = {0, 1, 2, 3, 4, 5, 6, 7};
+    EXPECT_NEAR(permuted / run_collectives(plain, kInChild).end.value(), 1, 1e-9);
+  }
+  EXPECT_GT(ordered, 0);
+}
+
+}  // namespace
+}  // namespace stepcast

@@ -1,0 +1,159 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "sim/collective/executor.hpp"
+#include "sim/collective/lower_run.hpp"
+#include "tests/sim/collective_machines.hpp"
+
+namespace stepcast {
+namespace {
+
+using namespace stepcast::testing;
+
+/// What a test of every operation and algorithm goes through.
+struct Case {
+  CollectiveKind kind;
+  CollectiveAlgorithm algorithm;
+};
+
+const std::vector<Case>& cases() {
+  using K = CollectiveKind;
+  using A = CollectiveAlgorithm;
+  static const std::vector<Case> kCases{{K::all_reduce, A::ring},
+                                        {K::all_reduce, A::tree},
+                                        {K::all_reduce, A::hierarchical},
+                                        {K::all_reduce, A::halving_doubling},
+                                        {K::all_reduce, A::recursive_doubling},
+                                        {K::all_reduce, A::nvls},
+                                        {K::all_reduce, A::nvls_tree},
+                                        {K::all_reduce, A::collnet},
+                                        {K::all_gather, A::ring},
+                                        {K::all_gather, A::pat},
+                                        {K::reduce_scatter, A::ring},
+                                        {K::reduce_scatter, A::pat},
+                                        {K::all_gather, A::nvls},
+                                        {K::broadcast, A::chain},
+                                        {K::broadcast, A::ring},
+                                        {K::reduce, A::chain},
+                                        {K::all_to_all, A::direct},
+                                        {K::send_recv, A::automatic},
+                                        {K::barrier, A::automatic}};
+  return kCases;
+}
+
+std::string name_of_case(const Case& c) {
+  return std::string(name_of(c.kind)) + " " + std::string(name_of(c.algorithm));
+}
+
+TEST(CollectiveFull, EqualsTheClosedFormOnAnIdealFabric) {
+  struct Shape {
+    int nodes, per_node;
+  };
+  for (const Shape shape : {Shape{1, 2}, {1, 8}, {2, 1}, {16, 1}, {4, 2}, {4, 4}, {3, 4}, {7, 1}})
+    for (const Bytes payload : {Bytes(1024), 64_MB})
+      for (const Case& c : cases()) {
+        const CollectiveSetting setting = ideal(shape.nodes, shape.per_node);
+        CollectiveRun run = one_job(setting, c.kind, payload, c.algorithm);
+        const CollectivePlan plan = plan_of(run.jobs[0], setting);
+        const double expected = plan.cost.alone(setting.interconnect, shape_of(run.jobs[0], setting)).value();
+        const double full = run_collectives(run, kInChild).end.value();
+        EXPECT_NEAR(full / expected, 1, 1e-3)
+            << name_of_case(c) << ", " << payload.value() << " B, " << shape.nodes << " x " << shape.per_node;
+        run.flows = CollectiveFlows::folded;
+        EXPECT_NEAR(run_collectives(run, kInChild).end.value() / expected, 1, 1e-9) << name_of_case(c);
+      }
+}
+
+TEST(CollectiveFull, RingOnAStarIsTheSumOfItsSteps) {
+  // 64 MB over 16 ranks: 30 steps of 4 MB at 25 GB/s and 2 us: 30 * (160 + 2) us.
+  const CollectiveRunResult result =
+      run_collectives(one_job(single_gpu_star(16), CollectiveKind::all_reduce, 64_MB, CollectiveAlgorithm::ring));
+  EXPECT_NEAR(result.end.in(1_us), 30 * 162, 1e-6);
+  EXPECT_EQ(result.flows, 16 * 30);
+  EXPECT_EQ(result.shared_flows, 0);
+  // Each rank sends 30 sixteenths.
+  EXPECT_NEAR(result.links[0].payload, 120e6, 1);
+}
+
+TEST(CollectiveFull, MeetingMessagesShareTheirLink) {
+  // Two pairs of nodes in different leaves over one up-link of one NIC's rate: each message gets half of it.
+  CollectiveRun run = one_job(leafy(4, 1, {2, 1}), CollectiveKind::send_recv, 25_MB);
+  const CollectiveRunResult result = run_collectives(run, kInChild);
+  // Ring 0->1->2->3->0: only 1->2 leaves the first leaf, so nothing meets: start 12 us, hop 4 us, 25 MB at 20 GB/s.
+  EXPECT_EQ(result.shared_flows, 0);
+  EXPECT_NEAR(result.end.in(1_us), 12 + 4 + 1250, 0.01);
+  // In the order 0, 2, 1, 3 all four cross, two each way.
+  run.jobs[0].ranks = {0, 2, 1, 3};
+  const CollectiveRunResult scattered = run_collectives(run, kInChild);
+  EXPECT_GT(scattered.shared_flows, 0);
+  EXPECT_NEAR(scattered.end.in(1_us), 12 + 4 + 2500, 0.01);
+}
+
+TEST(CollectiveFull, ClockAndSimgridAgree) {
+  std::vector<CollectiveRun> runs;
+  runs.push_back(one_job(ideal(4, 4), CollectiveKind::all_reduce, 8_MB, CollectiveAlgorithm::ring));
+  runs.push_back(one_job(leafy(8, 2, {2, 1}), CollectiveKind::all_to_all, 8_MB));
+  runs.push_back(one_job(leafy(8, 2, {2, 2, true}), CollectiveKind::all_reduce, 8_MB, CollectiveAlgorithm::ring));
+  runs.back().conditions.jitter = 20_us;
+  runs.push_back(one_job(leafy(16, 1, {4, 2}), CollectiveKind::all_reduce, 8_MB, CollectiveAlgorithm::tree));
+  runs.back().conditions.background.push_back({0, 5, 100_MB, 30_us});
+  for (const CollectiveRun& run : runs) {
+    const FlowProgram program = lower_run(run, run.seed);
+    const ProgramResult mixed = run_in_test_child(program);
+    const ProgramResult reference = run_in_test_child(program, {.share_all = true});
+    EXPECT_NEAR(mixed.end / reference.end, 1, 1e-9);
+    EXPECT_LT(mixed.shared_flows, reference.shared_flows);
+    for (std::size_t rank = 0; rank < mixed.rank_ends[0].size(); ++rank)
+      EXPECT_NEAR(mixed.rank_ends[0][rank] / reference.rank_ends[0][rank], 1, 1e-6) << rank;
+  }
+}
+
+TEST(CollectiveFull, SlowRankHoldsUpTheRing) {
+  CollectiveRun run = one_job(single_gpu_star(8), CollectiveKind::all_reduce, 8_MB, CollectiveAlgorithm::ring);
+  run.conditions.slow_ranks.push_back({3, 0.5});
+  // 14 steps of 1 MB: 40 + 2 us, twice as long on rank 3, whom the others wait for.
+  EXPECT_NEAR(run_collectives(run, kInChild).end.in(1_us), 14 * 84, 1e-6);
+  run.flows = CollectiveFlows::folded;
+  EXPECT_NEAR(run_collectives(run, kInChild).end.in(1_us), 14 * 84, 1e-6);
+}
+
+TEST(CollectiveFull, SlowLinkHoldsUpTheRing) {
+  CollectiveRun run = one_job(single_gpu_star(8), CollectiveKind::all_reduce, 8_MB, CollectiveAlgorithm::ring);
+  run.conditions.slow_links.push_back({5, 0.25});
+  EXPECT_NEAR(run_collectives(run, kInChild).end.in(1_us), 14 * (160 + 2), 1e-6);
+}
+
+TEST(CollectiveFull, LateRankDelaysAll) {
+  CollectiveRun run = one_job(single_gpu_star(32), CollectiveKind::all_reduce, 8_MB, CollectiveAlgorithm::ring);
+  const double on_time = run_collectives(run, kInChild).end.value();
+  run.conditions.jitter = 100_us;
+  const std::vector<double> late = late_arrivals(run.conditions, run.seed, 0, 32);
+  EXPECT_NEAR(run_collectives(run, kInChild).end.value(), on_time + *std::max_element(late.begin(), late.end()), 1e-9);
+}
+
+TEST(CollectiveFull, ResultDependsOnTheSeedAlone) {
+  CollectiveRun run = one_job(leafy(16, 2, {4, 3, true}), CollectiveKind::all_reduce, 4_MB, CollectiveAlgorithm::ring);
+  run.conditions.jitter = 10_us;
+  const auto text = [&] { return to_json(run_in_test_child(lower_run(run, run.seed))).dump(); };
+  const std::string first = text();
+  EXPECT_EQ(text(), first);
+  run.seed = 2;
+  EXPECT_NE(text(), first);
+}
+
+TEST(CollectiveFull, ProgramsSurviveTheWayToTheWorker) {
+  CollectiveRun run =
+      one_job(leafy(4, 2, {2, 1, true}), CollectiveKind::all_reduce, 4_MB, CollectiveAlgorithm::hierarchical);
+  run.conditions.jitter = 3_us;
+  run.conditions.slow_ranks.push_back({1, 0.7});
+  const FlowProgram program = lower_run(run, 7);
+  const Json message = to_json(program);
+  EXPECT_EQ(to_json(program_from_json(Json::parse(message.dump()))), message);
+  EXPECT_EQ(run_in_worker(program).end, run_in_test_child(program).end);
+}
+
+}  // namespace
+}  // namespace stepcast
