@@ -18,5 +18,6 @@ void add_validate(CLI::App& app, Session& session);
 void add_collective(CLI::App& app, Session& session);
 void add_import(CLI::App& app, Session& session);
 void add_fabric(CLI::App& app, Session& session);
+void add_share(CLI::App& app, Session& session);
 
 }  // namespace stepcast

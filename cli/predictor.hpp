@@ -7,6 +7,7 @@
 #include "cli/scenario_document.hpp"
 #include "cli/session.hpp"
 #include "report/prediction.hpp"
+#include "report/shared_jobs.hpp"
 
 namespace stepcast {
 
@@ -24,5 +25,8 @@ Prediction predict_scenario(Session& session, const ScenarioDocument& scenario,
 /// Predicts many, `jobs` at a time. Outcomes are in the order of the scenarios and do not depend on `jobs`.
 std::vector<PredictionOutcome> predict_scenarios(Session& session, const std::vector<ScenarioDocument>& scenarios,
                                                  int jobs);
+
+/// Predicts several jobs on one fabric: `{"jobs": [scenario, …], "mixing": …}`. Throws InputError.
+SharedOutcome predict_shared(Session& session, const ScenarioDocument& jobs);
 
 }  // namespace stepcast

@@ -45,8 +45,10 @@ void add(LayerSums& sums, const Segment& segment) {
 
 class Estimator {
  public:
-  explicit Estimator(const Job& job)
+  /// One pipeline of a class of replicas, which waits for the others where replicas meet.
+  Estimator(const Job& job, const ReplicaClass& replicas)
       : job_(job),
+        replicas_(replicas),
         scenario_(*job.scenario),
         plan_(synchronization_plan(*job.scenario)),
         stages_(static_cast<std::size_t>(scenario_.degrees.pp)),
@@ -57,22 +59,48 @@ class Estimator {
     sum_layers();
     collect_stages();
     const Seconds end = (plan_.sharded_parameters ? sharded_step() : replicated_step()) + tied_embedding();
-    out_.optimizer = job_.optimizer;
+    for (int stage = 0; stage < static_cast<int>(stages_); ++stage)
+      out_.optimizer = std::max(out_.optimizer, at(stage).optimizer);
     out_.overhead = scenario_.framework->step_overhead + out_.host;
-    out_.step_time = end + job_.optimizer + scenario_.framework->step_overhead;
+    out_.step_time = end + out_.optimizer + scenario_.framework->step_overhead;
     close_books();
     return out_;
   }
 
  private:
+  /// The job as it is on a stage's nodes.
+  const Job& at(int stage) const { return job_.in_state(replicas_.state[static_cast<std::size_t>(stage)]); }
+
+  /// A stage's units, each collective as slow as the slowest of the replicas' nodes makes it.
+  std::vector<SyncUnit> units_of(std::size_t stage) const {
+    const auto s = static_cast<int>(stage);
+    std::vector<SyncUnit> units = sync_units(at(s), s);
+    for (const ReplicaClass& others : job_.fold.classes) {
+      if (others.state[stage] == replicas_.state[stage]) continue;
+      const std::vector<SyncUnit> theirs = sync_units(job_.in_state(others.state[stage]), s);
+      for (std::size_t u = 0; u < units.size(); ++u)
+        for (const auto part : {&SyncUnit::reduce_alone, &SyncUnit::gather_alone, &SyncUnit::reduce_flow,
+                                &SyncUnit::gather_flow, &SyncUnit::contended})
+          units[u].*part = std::max(units[u].*part, theirs[u].*part);
+    }
+    return units;
+  }
+
   /// Sums over the model replica's layers, as means over its pipeline ranks for the whole step.
   void sum_layers() {
+    for (std::size_t state = 0; state < job_.fold.states.size(); ++state) sum_layers(static_cast<int>(state));
+    out_.compute = out_.matrix_time + out_.memory_time;
+  }
+
+  /// Those of stages whose nodes are in a state.
+  void sum_layers(int state) {
     std::vector<double> count(job_.layer_kinds.size(), 0);
     for (const Chunk& chunk : job_.chunks)
-      for (const int kind : chunk.layer_kinds) count[static_cast<std::size_t>(kind)] += 1;
+      if (replicas_.state[static_cast<std::size_t>(chunk.stage)] == state)
+        for (const int kind : chunk.layer_kinds) count[static_cast<std::size_t>(kind)] += 1;
     for (std::size_t kind = 0; kind < count.size(); ++kind) {
       if (count[kind] <= 0) continue;
-      const LayerCost& layer = job_.layer_kinds[kind];
+      const LayerCost& layer = job_.in_state(state).layer_kinds[kind];
       LayerSums sums;
       add(sums, layer.forward);
       add(sums, layer.backward_input);
@@ -89,12 +117,12 @@ class Estimator {
           out_.communication[k][d].exposed += sums.communication[k][d].exposed * times;
         }
     }
-    out_.compute = out_.matrix_time + out_.memory_time;
   }
 
   void collect_stages() {
     stage_.assign(stages_, {});
-    for (const Chunk& chunk : job_.chunks) {
+    for (std::size_t c = 0; c < job_.chunks.size(); ++c) {
+      const Chunk& chunk = at(job_.chunks[c].stage).chunks[c];
       StageTime& stage = stage_[static_cast<std::size_t>(chunk.stage)];
       stage.forward += chunk.forward;
       stage.backward_input += chunk.backward_input;
@@ -111,8 +139,7 @@ class Estimator {
     for (std::size_t c = 0; c < boundaries; ++c) {
       const int from = job_.chunks[c].stage;
       const int to = job_.chunks[c + 1].stage;
-      const Seconds time = c < stages_ ? stage_message(job_, from, to, job_.chunks[c].send).alone(job_.interconnect)
-                                       : boundary_[c % stages_];
+      const Seconds time = c < stages_ ? message_time(from, to, job_.chunks[c].send) : boundary_[c % stages_];
       if (c < stages_) boundary_.push_back(time);
       sum += time;
       // A rank that waits for its own sends works that much longer.
@@ -128,6 +155,15 @@ class Estimator {
     } else {
       share.exposed = share.total;
     }
+  }
+
+  /// As slow as the slower end makes it.
+  Seconds message_time(int from, int to, Bytes bytes) const {
+    const Job& sender = at(from);
+    const Job& receiver = at(to);
+    const Seconds time = stage_message(sender, from, to, bytes).alone(sender.interconnect);
+    if (&sender == &receiver) return time;
+    return std::max(time, stage_message(receiver, from, to, bytes).alone(receiver.interconnect));
   }
 
   Seconds pipeline() const {
@@ -148,7 +184,7 @@ class Estimator {
     Seconds gathers_before;
     Seconds reduced;
     for (std::size_t s = 0; s < stages_; ++s) {
-      const std::vector<SyncUnit> units = sync_units(job_, static_cast<int>(s));
+      const std::vector<SyncUnit> units = units_of(s);
       const Seconds stage_end = pipeline_end - drain_before(s);
       Seconds busy_until;
       Seconds compute_end = stage_end;
@@ -290,7 +326,7 @@ class Estimator {
     const Seconds ideal = pipeline();
     Seconds end = ideal;
     for (std::size_t s = 0; s < stages_; ++s) {
-      const std::vector<SyncUnit> units = sync_units(job_, static_cast<int>(s));
+      const std::vector<SyncUnit> units = units_of(s);
       if (units.empty()) continue;
       Clock clock;
       Seconds first;
@@ -348,6 +384,7 @@ class Estimator {
   }
 
   const Job& job_;
+  const ReplicaClass& replicas_;
   const Scenario& scenario_;
   const SynchronizationPlan plan_;
   std::size_t stages_;
@@ -361,6 +398,22 @@ class Estimator {
 
 }  // namespace
 
-StepBreakdown estimate(const Job& job) { return Estimator(job).run(); }
+StepBreakdown estimate(const Job& job) {
+  const std::vector<ReplicaClass>& classes = job.fold.classes;
+  if (classes.size() == 1) return Estimator(job, classes.front()).run();
+  std::vector<StepBreakdown> of_class;
+  for (const ReplicaClass& replicas : classes) of_class.push_back(Estimator(job, replicas).run());
+  Seconds step;
+  for (const StepBreakdown& one : of_class) step = std::max(step, one.step_time);
+  StepBreakdown mean;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    const double share = static_cast<double>(classes[c].replicas) / job.scenario->degrees.dp;
+    // Whoever is done earlier waits for the slowest.
+    of_class[c].synchronization_wait += step - of_class[c].step_time;
+    add(mean, of_class[c], share);
+  }
+  mean.step_time = step;
+  return mean;
+}
 
 }  // namespace stepcast

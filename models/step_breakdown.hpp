@@ -34,4 +34,7 @@ struct StepBreakdown {
   [[nodiscard]] Seconds communication_exposed() const;
 };
 
+/// Adds another breakdown, of `share` of the devices; the step time, which is one for all, is left alone.
+void add(StepBreakdown& sum, const StepBreakdown& other, double share);
+
 }  // namespace stepcast

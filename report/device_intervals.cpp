@@ -40,7 +40,20 @@ class IntervalWalk {
     int latest = -1;
     for (const int before : graph_.predecessors(operation))
       if (latest < 0 || timeline_.spans[before].end > timeline_.spans[latest].end) latest = before;
-    return latest;
+    return latest < 0 ? latest : own_part(latest);
+  }
+
+  /// What a meeting stands for: this device's part of the collective that met there, or else what was last to come.
+  int own_part(int operation) const {
+    while (operation >= 0 && graph_.operations()[operation].kind == OperationKind::meeting) {
+      int latest = -1;
+      for (const int before : graph_.predecessors(operation))
+        if (latest < 0 || timeline_.spans[before].end > timeline_.spans[latest].end) latest = before;
+      if (latest < 0) return latest;
+      const int own = graph_.joined_on(device_, latest);
+      operation = own >= 0 ? own : latest;
+    }
+    return operation;
   }
 
   /// A transfer is this device's affair if it takes part: a collective that it runs, a message that it receives, or one
@@ -65,6 +78,8 @@ class IntervalWalk {
       const Span& span = timeline_.spans[blocking];
       if (!communicates(operation) || !concerns(blocking, waiting) || span.end <= now_) break;
       const Seconds transfer_end = std::min(span.end, cursor), start = std::clamp(span.start, now_, transfer_end);
+      // Peers of a collective that is over here are not done with theirs.
+      if (waiting < 0 && graph_.joined_on(device_, blocking) >= 0) before = Activity::synchronization;
       if (transfer_end < cursor) intervals_.push_back({transfer_end, cursor, before, -1});
       if (start < transfer_end) intervals_.push_back({start, transfer_end, Activity::communication, blocking});
       cursor = start;
@@ -95,6 +110,7 @@ bool communicates(const Operation& operation) {
     case OperationKind::compute:
     case OperationKind::optimizer:
     case OperationKind::overhead:
+    case OperationKind::meeting:
       return false;
   }
   return false;
@@ -104,6 +120,7 @@ std::vector<DeviceOperations> operations_by_device(const StepGraph& graph, const
   std::vector<DeviceOperations> out(graph.devices().size());
   const auto& operations = graph.operations();
   for (std::size_t i = 0; i < operations.size(); ++i) {
+    if (operations[i].kind == OperationKind::meeting) continue;
     DeviceOperations& device = out[operations[i].device];
     device.all.push_back(static_cast<int>(i));
     if (operations[i].stream == StreamKind::compute) device.compute.push_back(static_cast<int>(i));

@@ -87,6 +87,20 @@ void fill_communication(CommunicationMetrics& out, const StepBreakdown& breakdow
     }
 }
 
+/// The memory of the kind of node that has least left: a step fits when it fits on every kind.
+MemoryReport scarcest_memory(const Job& job) {
+  MemoryReport out = memory_of(job);
+  const auto left = [](const MemoryReport& memory) {
+    return memory.capacity - memory.stages[static_cast<std::size_t>(memory.worst_stage)].total();
+  };
+  for (std::size_t state = 1; state < job.fold.states.size(); ++state) {
+    if (job.fold.states[state].kind == 0) continue;
+    MemoryReport other = memory_of(job.in_state(static_cast<int>(state)));
+    if (left(other) < left(out)) out = std::move(other);
+  }
+  return out;
+}
+
 void fill_power_and_cost(Prediction& out, const Scenario& scenario, const StepBreakdown& breakdown,
                          const Catalog& catalog) {
   const PowerModel power = power_model(scenario);
@@ -131,7 +145,7 @@ Prediction predict(const Job& job, const StepBreakdown& breakdown, Fidelity fide
   out.bubble = breakdown.bubble;
   out.synchronization_wait = breakdown.synchronization_wait;
   out.gpu_utilization = (breakdown.compute + breakdown.optimizer) / breakdown.step_time;
-  out.memory = memory_of(job);
+  out.memory = scarcest_memory(job);
   if (!out.memory.fits && advice == MemoryAdvice::when_it_does_not_fit)
     out.memory.advice = memory_advice(scenario, catalog);
   fill_power_and_cost(out, scenario, breakdown, catalog);

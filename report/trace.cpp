@@ -199,6 +199,7 @@ class TraceWriter {
     for (std::size_t after = 0; after < operations.size(); ++after)
       for (const int before : graph_.predecessors(static_cast<int>(after))) {
         const Operation &from = operations[before], &to = operations[after];
+        if (from.kind == OperationKind::meeting || to.kind == OperationKind::meeting) continue;
         if (!communicates(from) && !communicates(to)) continue;
         if (from.device == to.device && from.stream == to.stream) continue;
         ++id;

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <span>
+#include <utility>
+#include <vector>
+
 #include "models/parallelism/job.hpp"
 #include "sim/step_graph.hpp"
 
@@ -9,11 +13,30 @@ struct BuildOptions {
   Granularity granularity = Granularity::segment;
   /// Eight million take some 10 s and 2 GB (measured 2026-11: GPT-3 by operator, 6 GB for some 30 million).
   std::size_t most_operations = 8'000'000;
+  FlowDetail flows = FlowDetail::folded;
 };
 
-/// The step of a job as a graph of operations on one representative device per pipeline rank, with the links that they
-/// share. The job must outlive the graph. Throws InputError, without a file, when the graph would be larger than the
-/// options allow.
+/// The options that a scenario asks for.
+BuildOptions build_options(const Scenario& scenario);
+
+/// The step of a job as a graph of operations on representative devices (or, with `full` flows, on every rank's), with
+/// the links that they share. The job must outlive the graph. Throws InputError, without a file, when the graph would
+/// be larger than the options allow.
 StepGraph build_step_graph(const Job& job, const BuildOptions& options = {});
+
+/// A job among others on one fabric (it has been lowered for its nodes), which repeats its step.
+struct SharedJob {
+  const Job* job = nullptr;
+  BuildOptions options;
+  int steps = 1;
+};
+
+/// Steps of several jobs in one graph, with the fabric's up-links and shared storage in common.
+struct SharedStepGraph {
+  StepGraph graph;
+  /// By job and step: the operations that end it, one for each device.
+  std::vector<std::vector<std::vector<int>>> ends;
+};
+SharedStepGraph build_shared_graph(std::span<const SharedJob> jobs);
 
 }  // namespace stepcast

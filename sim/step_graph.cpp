@@ -72,12 +72,63 @@ std::span<const std::int32_t> StepGraph::predecessors(int operation) const {
   return std::span(reverse_).subspan(first, static_cast<std::size_t>(reverse_offsets_[operation + 1]) - first);
 }
 
+int StepGraph::add_meeting(int device) {
+  Operation operation;
+  operation.kind = OperationKind::meeting;
+  operation.stream = StreamKind::data_communication;
+  operation.device = device;
+  operation.name = "meeting";
+  return add_operation(operation);
+}
+
+std::vector<int> StepGraph::roots(int first) const {
+  std::vector<bool> waits(operations_.size() - static_cast<std::size_t>(first), false);
+  for (const auto& [before, after] : edges_)
+    if (after >= first) waits[static_cast<std::size_t>(after - first)] = true;
+  std::vector<int> out;
+  for (std::size_t i = 0; i < waits.size(); ++i)
+    if (!waits[i]) out.push_back(first + static_cast<int>(i));
+  return out;
+}
+
+int StepGraph::joined_on(int device, int operation) const {
+  if (joined_in_.empty() || static_cast<std::size_t>(operation) >= joined_in_.size()) return -1;
+  const int set = joined_in_[static_cast<std::size_t>(operation)];
+  if (set < 0) return -1;
+  for (const int member : joined_[static_cast<std::size_t>(set)])
+    if (operations_[static_cast<std::size_t>(member)].device == device) return member;
+  return -1;
+}
+
+/// Joined operations get a meeting before them and one behind: edges grow with their number, not with its square.
+void StepGraph::meet_joined() {
+  if (joined_.empty()) return;
+  joined_in_.assign(operations_.size(), -1);
+  std::vector<std::pair<int, int>> meetings;  // before and behind, by set
+  for (std::size_t set = 0; set < joined_.size(); ++set) {
+    const int device = operations_[static_cast<std::size_t>(joined_[set].front())].device;
+    meetings.emplace_back(add_meeting(device), add_meeting(device));
+    for (const int operation : joined_[set]) joined_in_[static_cast<std::size_t>(operation)] = static_cast<int>(set);
+  }
+  const auto set_of = [&](int operation) { return joined_in_[static_cast<std::size_t>(operation)]; };
+  for (auto& [before, after] : edges_) {
+    if (const int set = set_of(before); set >= 0) before = meetings[static_cast<std::size_t>(set)].second;
+    if (const int set = set_of(after); set >= 0) after = meetings[static_cast<std::size_t>(set)].first;
+  }
+  for (std::size_t set = 0; set < joined_.size(); ++set)
+    for (const int operation : joined_[set]) {
+      edges_.emplace_back(meetings[set].first, operation);
+      edges_.emplace_back(operation, meetings[set].second);
+    }
+}
+
 void StepGraph::finish() {
   const auto count = static_cast<std::int64_t>(operations_.size());
   for (const auto& [before, after] : edges_)
     if (before < 0 || after < 0 || before >= count || after >= count)
       throw std::logic_error(
           fmt::format("step graph: edge {} → {} names an operation that does not exist ({} do)", before, after, count));
+  meet_joined();
   index_predecessors();
   index_successors();
   refuse_cycles();

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/parallelism/job.hpp"
@@ -15,11 +16,21 @@
 
 namespace stepcast {
 
-/// What occupies a stream of a device.
-enum class OperationKind : std::uint8_t { compute, collective, send_recv, gather, storage, optimizer, overhead };
+/// What occupies a stream of a device. `meeting` takes no time: what several operations wait for together.
+enum class OperationKind : std::uint8_t {
+  compute,
+  collective,
+  send_recv,
+  gather,
+  storage,
+  optimizer,
+  overhead,
+  meeting
+};
 template <>
 struct EnumNames<OperationKind> {
-  static constexpr std::array names{"compute", "collective", "send_recv", "gather", "storage", "optimizer", "overhead"};
+  static constexpr std::array names{"compute", "collective", "send_recv", "gather",
+                                    "storage", "optimizer",  "overhead",  "meeting"};
 };
 
 /// Streams of one device. Operations of one stream run one after another, in the order of their edges.
@@ -78,6 +89,10 @@ struct Operation {
   std::uint8_t phase = 0;  ///< Phase of a compute operation
   float slowdown = 0;      ///< share of the device's compute rate that it takes while its flows run
   std::string_view name;   ///< static storage
+  /// Of communication, for who writes the step down: among whom, what of, and in how many calls.
+  GroupKind group = GroupKind::data;
+  std::int32_t calls = 1;
+  Bytes payload;
 };
 
 /// How messages name an operation: `forward (operation 17, device 2, micro-batch 3)`.
@@ -97,6 +112,13 @@ class StepGraph {
   int add_operation(Operation operation, std::span<const Flow> flows = {});
   /// `after` waits for `before`. An edge that is given twice counts twice, which changes nothing.
   void add_edge(int before, int after) { edges_.emplace_back(before, after); }
+  /// An operation without time that joins what it waits for and what waits for it.
+  int add_meeting(int device);
+  /// Makes operations of different devices one collective: none begins before all that any of them waits for has
+  /// ended, and what waits for one waits for all.
+  void join(std::vector<int> operations) { joined_.push_back(std::move(operations)); }
+  /// Operations from `first` on that wait for nothing (before finish).
+  [[nodiscard]] std::vector<int> roots(int first) const;
   /// Builds the graph; no operations or edges may be added afterwards. Throws std::logic_error when an edge names an
   /// operation that does not exist, or naming the operations on a cycle.
   void finish();
@@ -121,6 +143,8 @@ class StepGraph {
   }
   /// Operations that `operation` waits for (valid after finish).
   [[nodiscard]] std::span<const std::int32_t> predecessors(int operation) const;
+  /// The operation of `device` that is one collective with `operation`; −1 when there is none.
+  [[nodiscard]] int joined_on(int device, int operation) const;
 
  private:
   std::vector<std::shared_ptr<const void>> owners_;
@@ -131,9 +155,13 @@ class StepGraph {
   std::vector<Operation> operations_;
   std::vector<Flow> flows_;
   std::vector<std::pair<std::int32_t, std::int32_t>> edges_;
+  void meet_joined();
   void index_successors();
   void index_predecessors();
   void refuse_cycles() const;
+
+  std::vector<std::vector<int>> joined_;
+  std::vector<std::int32_t> joined_in_;  ///< by operation: index into joined_ or −1; empty when nothing is joined
 
   Graph graph_;
   std::vector<std::int32_t> predecessors_;

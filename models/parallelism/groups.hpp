@@ -7,10 +7,11 @@ namespace stepcast {
 /// Where the groups of every dimension lie, from the degrees, the order of dimensions over ranks and the devices per
 /// node. Rank = Σ coordinate · stride, stride = product of the degrees before it in the order; nodes are filled rank by
 /// rank. Expert groups lie inside the dp·cp ranks, as Megatron places them.
-Groups groups_of(const Scenario& scenario);
+/// `above` of the shapes stays empty; NodeMap fills it.
+Groups groups_of(const RankLayout& layout);
 
 /// Which representative node each pipeline rank lies on. Where a node's devices do not divide evenly, the count of the
 /// first node stands for all.
-StagePlacement placement_of(const Scenario& scenario);
+StagePlacement placement_of(const RankLayout& layout);
 
 }  // namespace stepcast

@@ -1,12 +1,16 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "models/collectives/collective.hpp"
 #include "models/compute/device.hpp"
+#include "models/parallelism/fold.hpp"
+#include "models/parallelism/layout.hpp"
+#include "models/parallelism/node_map.hpp"
 #include "models/scenario/scenario.hpp"
 
 namespace stepcast {
@@ -90,17 +94,27 @@ struct Job {
   const Scenario* scenario = nullptr;
   Device device;
   Interconnect interconnect;
+  RankLayout layout;
+  NodeMap nodes;
   Groups groups;
   StagePlacement placement;
+  Fold fold;
   std::vector<LayerCost> layer_kinds;
   std::vector<Chunk> chunks;             ///< pp·vpp, in model order; chunk c lies on stage c mod pp
   std::vector<double> stage_parameters;  ///< per device of each stage, dense part
   std::vector<double> stage_expert_parameters;
   Seconds optimizer;                  ///< of the slowest stage
   double communication_slowdown = 0;  ///< share of the compute rate that a collective kernel takes beside computation
+  std::vector<std::shared_ptr<const Job>> in_other_states;  ///< by Fold::states, from the second on
+  std::shared_ptr<const Scenario> owned_scenario;           ///< what `scenario` points to, if nobody else keeps it
+
+  /// The job as it is on nodes in one of Fold::states: the same layers and groups with other times and links.
+  [[nodiscard]] const Job& in_state(int state) const {
+    return state == 0 ? *this : *in_other_states[static_cast<std::size_t>(state) - 1];
+  }
 };
 
-/// Lowers a scenario. Never fails on a resolved scenario.
-Job lower(const Scenario& scenario);
+/// Lowers a scenario, for the nodes of a fabric that it has. Never fails on a resolved scenario.
+Job lower(const Scenario& scenario, const JobNodes& nodes = {});
 
 }  // namespace stepcast

@@ -340,13 +340,44 @@ double updated_parameters(const Job& job, int stage) {
 
 }  // namespace
 
-Job lower(const Scenario& scenario) {
+namespace {
+
+void load_groups(Job& job) {
+  const auto load = [&](GroupShape& shape, GroupKind kind) {
+    if (shape.nodes() > 1) job.nodes.load_group(shape, job.layout.group(kind, 0));
+  };
+  load(job.groups.tensor, GroupKind::tensor);
+  load(job.groups.context, GroupKind::context);
+  load(job.groups.expert, GroupKind::expert);
+  load(job.groups.data, GroupKind::data);
+  load(job.groups.expert_data, GroupKind::expert_data);
+  load(job.groups.shard, GroupKind::shard);
+  load(job.groups.replicate, GroupKind::replicate);
+}
+
+/// What is slower on a node in a state than on a healthy one of its kind.
+void slow_down(Job& job, const NodeState& state) {
+  Device& device = job.device;
+  for (FlopsPerSecond* rate : {&device.peak, &device.peak_fp32, &device.peak_attention}) *rate *= state.compute;
+  device.memory_bandwidth *= state.compute;
+  device.kernel_floor /= state.compute;
+  Interconnect& net = job.interconnect;
+  net.native *= state.native;
+  for (BytesPerSecond* rate : {&net.nic, &net.node_network, &net.rank_network}) *rate *= state.network;
+}
+
+Job lower_in_state(const Scenario& scenario, const NodeMap& map, BytesPerSecond nic, const NodeState& state) {
   Job job;
   job.scenario = &scenario;
   job.device = device_of(scenario);
   job.interconnect = interconnect_of(scenario);
-  job.groups = groups_of(scenario);
-  job.placement = placement_of(scenario);
+  set_uplinks(job.interconnect, map, nic);
+  slow_down(job, state);
+  job.layout = rank_layout(scenario);
+  job.nodes = map;
+  job.groups = groups_of(job.layout);
+  load_groups(job);
+  job.placement = placement_of(job.layout);
   build_chunks(job);
 
   const FrameworkProfile& framework = *scenario.framework;
@@ -356,6 +387,26 @@ Job lower(const Scenario& scenario) {
   if (scenario.accelerator && scenario.accelerator->sm_count > 0)
     job.communication_slowdown =
         std::min(0.9, static_cast<double>(framework.communication_sms) / scenario.accelerator->sm_count);
+  return job;
+}
+
+}  // namespace
+
+Job lower(const Scenario& scenario, const JobNodes& nodes) {
+  const RankLayout layout = rank_layout(scenario);
+  const NodeMap map(scenario, layout, nodes);
+  Job job = lower_in_state(scenario, map, scenario.nic_bandwidth, {});
+  job.fold = fold_of(scenario, layout);
+  for (std::size_t i = 1; i < job.fold.states.size(); ++i) {
+    const NodeState& state = job.fold.states[i];
+    auto kind = std::make_shared<Scenario>(state.kind == 0 ? scenario : *scenario.other_kinds[state.kind - 1]);
+    kind->nics_per_node -= state.failed_nics;
+    Job other = lower_in_state(*kind, map, kind->nic_bandwidth, state);
+    // The switches stay what they are.
+    other.interconnect.uplinks = job.interconnect.uplinks;
+    other.owned_scenario = kind;
+    job.in_other_states.push_back(std::make_shared<const Job>(std::move(other)));
+  }
   return job;
 }
 

@@ -7,6 +7,7 @@ Message stage_message(const Job& job, int from, int to, Bytes bytes) {
   const bool crosses = job.placement.crosses(from, to);
   Message message;
   message.pair = {2, crosses ? 1 : 2, crosses ? job.placement.ranks_per_node : 1};
+  if (crosses) job.nodes.load_message(message.pair, from, to);
   // Sequence parallelism has cut the activation already.
   const bool scatter = scenario.framework->scatter_gather_messages && scenario.degrees.tp > 1 &&
                        !scenario.spec.strategy.sequence_parallel && crosses;

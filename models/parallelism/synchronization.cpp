@@ -13,6 +13,8 @@ CollectiveCost bucketed(CollectiveKind kind, Bytes payload, Bytes bucket, const 
   const double buckets = bucket > Bytes(0) ? std::max(1.0, std::ceil(payload / bucket)) : 1.0;
   CollectiveCost cost = collective_cost(kind, payload / buckets, group, job.interconnect,
                                         job.scenario->spec.strategy.collective_algorithm);
+  cost.payload = payload;
+  cost.calls = static_cast<int>(buckets);
   cost.latency *= buckets;
   cost.native_bytes *= buckets;
   cost.network_bytes *= buckets;
@@ -180,6 +182,7 @@ std::optional<TiedEmbedding> tied_embedding_sum(const Job& job) {
   const bool crosses = job.placement.crosses(0, last);
   TiedEmbedding tied;
   tied.pair = {2, crosses ? 1 : 2, crosses ? job.placement.ranks_per_node : 1};
+  if (crosses) job.nodes.load_message(tied.pair, 0, last);
   tied.cost = collective_cost(CollectiveKind::all_reduce, Bytes(parameters * gradient_bytes(scenario)), tied.pair,
                               job.interconnect, scenario.spec.strategy.collective_algorithm);
   return tied;

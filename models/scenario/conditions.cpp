@@ -1,6 +1,7 @@
 #include "models/scenario/conditions.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "models/scenario/draft.hpp"
 
@@ -28,13 +29,18 @@ void check_indices(Draft& draft, const std::vector<int>& nodes, const std::strin
                   fmt::format("at most {}", count - 1));
 }
 
-void check_condition(Draft& draft, const NodeConditionSpec& condition, const std::string& at) {
+/// Conditions of one node add up; `failed` counts its NICs so far.
+void check_condition(Draft& draft, const NodeConditionSpec& condition, const std::string& at,
+                     std::map<int, int>& failed) {
   check_indices(draft, condition.nodes, at + "/nodes");
+  if (condition.failed_nics == 0 || !draft.sound({"/cluster/fabric"})) return;
   const int nics = draft.scenario.nics_per_node;
-  if (condition.failed_nics > 0 && condition.failed_nics >= nics && draft.sound({"/cluster/fabric"}))
-    draft.fault(at + "/failed_nics",
-                fmt::format("found {}, but a node has {} NICs for training and needs one", condition.failed_nics, nics),
-                nics > 1 ? fmt::format("at most {}", nics - 1) : "leave it out");
+  for (const int node : condition.nodes) {
+    if ((failed[node] += condition.failed_nics) < nics) continue;
+    draft.fault(at + "/failed_nics", fmt::format("leaves node {} without one of its {} NICs for training", node, nics),
+                nics > 1 ? fmt::format("at most {} in all", nics - 1) : "leave it out");
+    return;
+  }
 }
 
 /// A scenario that differs in its kind of node alone. Its own faults are reported at the kind.
@@ -95,9 +101,10 @@ const FieldTable<OtherNodesSpec>& OtherNodesSpec::fields() {
 void resolve_conditions(Draft& draft) {
   const ClusterSpec& cluster = draft.spec().cluster;
   if (!draft.cluster_known()) return;
+  std::map<int, int> failed;
   for (std::size_t i = 0; i < cluster.conditions.size(); ++i) {
     const std::string at = fmt::format("/cluster/conditions/{}", i);
-    if (draft.sound({at})) check_condition(draft, cluster.conditions[i], at);
+    if (draft.sound({at})) check_condition(draft, cluster.conditions[i], at, failed);
   }
   std::vector<int> taken;
   for (std::size_t i = 0; i < cluster.other_nodes.size(); ++i) {

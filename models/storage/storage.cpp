@@ -4,13 +4,28 @@
 
 namespace stepcast {
 
+namespace {
+
+BytesPerSecond storage_nics(const Node& node) {
+  BytesPerSecond sum;
+  for (const Nic& nic : node.nics)
+    if (!nic.training) sum += nic.bandwidth * nic.count;
+  return sum;
+}
+
+}  // namespace
+
+bool reads_over_training_nics(const Scenario& scenario) {
+  return scenario.storage != nullptr && storage_nics(*scenario.node) <= BytesPerSecond(0);
+}
+
 std::optional<BytesPerSecond> node_read_rate(const Scenario& scenario) {
   if (const StoragePart* shared = scenario.storage) {
     std::optional<BytesPerSecond> rate = shared->read;
-    if (shared->aggregate_read) {
-      const BytesPerSecond share = *shared->aggregate_read / scenario.spec.cluster.nodes;
-      rate = rate ? std::min(*rate, share) : share;
-    }
+    // A system whose clients' rate is not known gives one of them all it has.
+    if (!rate) rate = shared->aggregate_read;
+    const BytesPerSecond nics = storage_nics(*scenario.node);
+    if (rate && nics > BytesPerSecond(0)) rate = std::min(*rate, nics);
     return rate;
   }
   const auto& local = scenario.node->local_storage;

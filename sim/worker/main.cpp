@@ -1,3 +1,4 @@
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -30,6 +31,7 @@ int serve(int jobs) {
 }
 
 [[noreturn]] void serve_once() {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody wants the answer of a client that was killed
   std::string line;
   std::getline(std::cin, line);
   const std::string reply = stepcast::answer_once(line);

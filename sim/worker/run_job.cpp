@@ -1,12 +1,18 @@
 #include "sim/worker/run_job.hpp"
 
+#include <stdexcept>
+
 #include "hardware-catalog/catalog.hpp"
 #include "models/scenario/scenario.hpp"
 #include "report/json.hpp"
 #include "report/predict.hpp"
+#include "report/rank_run.hpp"
+#include "report/shared_jobs.hpp"
 #include "report/trace.hpp"
 #include "sim/build.hpp"
 #include "sim/engine/engine.hpp"
+#include "sim/engine/run_program.hpp"
+#include "sim/engine/run_shared.hpp"
 
 namespace stepcast {
 
@@ -14,7 +20,7 @@ namespace {
 
 Prediction simulated(const Scenario& scenario, const Catalog& catalog, const std::optional<std::string>& trace) {
   const Job job = lower(scenario);
-  const StepGraph graph = build_step_graph(job, {.granularity = scenario.spec.run.granularity});
+  const StepGraph graph = build_step_graph(job, build_options(scenario));
   const Timeline timeline = simulate(graph, {.record_link_rates = trace.has_value()});
   if (trace) write_trace(*trace, job, graph, timeline);
   return predict(job, breakdown_of(job, graph, timeline), Fidelity::simulated, catalog);
@@ -22,6 +28,8 @@ Prediction simulated(const Scenario& scenario, const Catalog& catalog, const std
 
 Json predicted(const Request& request) {
   const Catalog catalog = Catalog::standard({request.catalog.begin(), request.catalog.end()});
+  if (request.scenario.is_object() && request.scenario.contains("jobs"))
+    return to_json(run_shared(request.scenario, request.file, catalog));
   const Scenario scenario = resolve(request.scenario, request.file, {}, catalog);
   if (scenario.spec.run.fidelity == Fidelity::simulated) return to_json(simulated(scenario, catalog, request.trace));
   if (request.trace)
@@ -30,13 +38,37 @@ Json predicted(const Request& request) {
   return to_json(predict_analytic(scenario, catalog));
 }
 
+/// What the engine refuses follows from sizes and times that the graph states.
+Timeline simulate_step(const RankRunQuestion& question, const StepGraph& graph, bool link_rates) {
+  try {
+    return simulate(graph, {.record_link_rates = link_rates});
+  } catch (const std::invalid_argument& error) {
+    throw InputError({{question.graph, "", error.what(), "smaller sizes"}});
+  }
+}
+
+/// A step graph on a cluster.
+Json stepped(const Request& request) {
+  const Catalog catalog = Catalog::standard({request.catalog.begin(), request.catalog.end()});
+  const RankRunQuestion question = rank_run_question(request.step);
+  const auto laid = lay_step(question, catalog);
+  const Timeline timeline = simulate_step(question, laid->step.graph, request.trace.has_value());
+  if (request.trace) write_rank_trace(*request.trace, *laid, timeline);
+  return to_json(rank_run_of(*laid, timeline, catalog));
+}
+
 }  // namespace
 
 Reply run_job(const Request& request) {
   Reply reply;
   reply.id = request.id;
   try {
-    reply.prediction = predicted(request);
+    if (request.command == Request::Command::flows)
+      reply.flows = to_json(run_program(program_from_json(request.program)));
+    else if (request.command == Request::Command::step)
+      reply.step = stepped(request);
+    else
+      reply.prediction = predicted(request);
   } catch (const InputError& error) {
     reply.faults = error.faults();
     // What lies deeper than the reader does not know the file.

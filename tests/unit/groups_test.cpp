@@ -24,12 +24,12 @@ std::unique_ptr<Layout> layout(int devices_per_node, Degrees degrees, std::strin
 // side.
 TEST(Groups, TensorGroupsThatFillANode) {
   const auto made = layout(8, {.tp = 8, .dp = 8, .pp = 16});
-  const Groups groups = groups_of(made->scenario);
+  const Groups groups = groups_of(rank_layout(made->scenario));
   EXPECT_EQ(groups.tensor.per_node, 8);
   EXPECT_EQ(groups.data.size, 8);
   EXPECT_EQ(groups.data.per_node, 1);
   EXPECT_EQ(groups.data.groups_per_node, 8);
-  const StagePlacement placement = placement_of(made->scenario);
+  const StagePlacement placement = placement_of(rank_layout(made->scenario));
   EXPECT_EQ(placement.nodes, 16);
   EXPECT_EQ(placement.ranks_per_node, 8);
   EXPECT_TRUE(placement.crosses(0, 1));
@@ -37,7 +37,7 @@ TEST(Groups, TensorGroupsThatFillANode) {
 
 TEST(Groups, SmallStagesShareANode) {
   const auto made = layout(8, {.tp = 2, .dp = 1, .pp = 8});
-  const StagePlacement placement = placement_of(made->scenario);
+  const StagePlacement placement = placement_of(rank_layout(made->scenario));
   EXPECT_EQ(placement.ranks_per_node, 2);
   EXPECT_FALSE(placement.crosses(0, 3));
   EXPECT_TRUE(placement.crosses(3, 4));
@@ -46,7 +46,7 @@ TEST(Groups, SmallStagesShareANode) {
 
 TEST(Groups, DataGroupsInsideANode) {
   const auto made = layout(8, {.tp = 2, .dp = 8, .pp = 1});
-  const Groups groups = groups_of(made->scenario);
+  const Groups groups = groups_of(rank_layout(made->scenario));
   EXPECT_EQ(groups.data.per_node, 4);
   EXPECT_EQ(groups.data.groups_per_node, 2);
   EXPECT_EQ(groups.data.nodes(), 2);
@@ -55,14 +55,14 @@ TEST(Groups, DataGroupsInsideANode) {
 // Pipeline ranks before data ranks: neighbours in the pipeline lie side by side, data peers far apart.
 TEST(Groups, OrderMovesDimensions) {
   const auto made = layout(8, {.tp = 2, .dp = 8, .pp = 4}, "tp-cp-ep-pp-dp");
-  EXPECT_EQ(groups_of(made->scenario).data.per_node, 1);
-  EXPECT_FALSE(placement_of(made->scenario).crosses(0, 3));
+  EXPECT_EQ(groups_of(rank_layout(made->scenario)).data.per_node, 1);
+  EXPECT_FALSE(placement_of(rank_layout(made->scenario)).crosses(0, 3));
 }
 
 // Expert ranks are neighbours within the data ranks, as Megatron places them: 8 experts over 8 GPUs stay in the node.
 TEST(Groups, ExpertsLieInsideDataParallelism) {
   const auto made = layout(8, {.tp = 1, .ep = 8, .dp = 64, .pp = 1});
-  const Groups groups = groups_of(made->scenario);
+  const Groups groups = groups_of(rank_layout(made->scenario));
   EXPECT_EQ(groups.expert.per_node, 8);
   EXPECT_EQ(groups.expert_data.size, 8);
   EXPECT_EQ(groups.expert_data.per_node, 1);
@@ -71,7 +71,7 @@ TEST(Groups, ExpertsLieInsideDataParallelism) {
 TEST(Groups, HybridShardingSplitsTheDataGroup) {
   const auto made = layout(8, {.dp = 64});
   made->scenario.shard_size = 8;
-  const Groups groups = groups_of(made->scenario);
+  const Groups groups = groups_of(rank_layout(made->scenario));
   EXPECT_EQ(groups.shard.size, 8);
   EXPECT_EQ(groups.shard.per_node, 8);
   EXPECT_EQ(groups.replicate.size, 8);

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <compare>
+#include <vector>
+
+#include "models/parallelism/layout.hpp"
+
+namespace stepcast {
+
+/// What a node is and how well it works. Speeds are shares of a healthy node of its kind.
+struct NodeState {
+  int kind = 0;  ///< 0: the cluster's own; otherwise one more than the index into Scenario::other_kinds
+  double compute = 1, network = 1, native = 1;
+  int failed_nics = 0;
+  auto operator<=>(const NodeState&) const = default;
+};
+
+/// Model replicas whose stages lie on nodes in the same states, so that they behave alike.
+struct ReplicaClass {
+  std::vector<int> state;  ///< by pipeline stage: index into Fold::states
+  int first = 0;           ///< data coordinate of one of them
+  int replicas = 1;
+};
+
+/// Which replicas of a model need a simulation of their own. Without conditions one class stands for all.
+///
+/// A replica's ranks of one stage meet in every layer (tensor, context and expert groups), so the slowest node among
+/// theirs sets their pace: its state stands for the stage's. Replicas that share experts meet in every layer too.
+struct Fold {
+  std::vector<NodeState> states{NodeState{}};  ///< the first: as the scenario says
+  std::vector<ReplicaClass> classes;           ///< the largest first
+  std::vector<int> class_by_replica;           ///< empty: all are of the first
+  [[nodiscard]] int class_of(int replica) const {
+    return class_by_replica.empty() ? 0 : class_by_replica[static_cast<std::size_t>(replica)];
+  }
+};
+Fold fold_of(const Scenario& scenario, const RankLayout& layout);
+
+/// State of each node that is not in the healthy state of the cluster's own kind.
+std::vector<std::pair<int, NodeState>> unusual_nodes(const Scenario& scenario);
+
+}  // namespace stepcast

@@ -1,0 +1,166 @@
+#include "models/parallelism/node_map.hpp"
+
+#include <algorithm>
+
+namespace stepcast {
+
+namespace {
+
+/// Flows of hashed routes whose links are drawn: enough that the worst link of larger fabrics is no longer in doubt.
+constexpr double kMostDraws = 20000;
+
+/// splitmix64 (Steele, Lea & Flood 2014): a hash of what a switch would hash, the flow's number.
+std::uint64_t mixed(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+/// Flows on the busiest of `links` links of any of `members` switches, each of which sends `flows` by hash.
+int busiest_link(int members, int flows, int links, std::uint64_t seed) {
+  std::vector<int> count(static_cast<std::size_t>(links));
+  int most = 0;
+  for (int member = 0; member < members; ++member) {
+    std::fill(count.begin(), count.end(), 0);
+    for (int flow = 0; flow < flows; ++flow) {
+      const std::uint64_t key = mixed(seed ^ mixed((static_cast<std::uint64_t>(member) << 32) | unsigned(flow)));
+      most = std::max(most, ++count[key % static_cast<std::uint64_t>(links)]);
+    }
+  }
+  return most;
+}
+
+int edges_out(std::span<const int> members, int of) {
+  int out = 0;
+  for (std::size_t i = 0; i < members.size(); ++i)
+    if (members[i] == of && members[(i + 1) % members.size()] != of) ++out;
+  return out;
+}
+
+}  // namespace
+
+std::vector<int> nodes_of(const RankLayout& layout, std::span<const int> ranks) {
+  std::vector<int> out;
+  for (const int rank : ranks)
+    if (const int node = layout.node_of(rank); out.empty() || out.back() != node) out.push_back(node);
+  return out;
+}
+
+NodeMap::NodeMap(const Scenario& scenario, const RankLayout& layout, const JobNodes& nodes)
+    : layout_(layout), nodes_(nodes) {
+  const FabricSpec& spec = scenario.spec.cluster.fabric;
+  if (nodes_.of == 0) nodes_.of = scenario.spec.cluster.nodes;
+  if (nodes_.of <= 1 || scenario.nics_per_node <= 0) return;
+  fabric_ = fabric_levels(spec, nodes_.of, scenario.nics_per_node, scenario.nic_bandwidth, scenario.network_switch);
+  scattered_ = spec.placement == FabricPlacement::scattered;
+  hashed_ = spec.routing == FabricRouting::ecmp;
+  seed_ = static_cast<std::uint64_t>(scenario.spec.run.seed);
+  if (levels() == 0) return;
+  leaves_ = (nodes_.of + fabric_.levels[0].nodes - 1) / fabric_.levels[0].nodes;
+  if (fabric_.rails_apart) {
+    const int per_rank = std::max(1, scenario.nics_per_node / std::max(1, layout.devices_per_node));
+    rails_ = std::min(1.0, static_cast<double>(layout.side_by_side) * per_rank / scenario.nics_per_node);
+  }
+  const BytesPerSecond node = scenario.nic_bandwidth * scenario.nics_per_node;
+  constexpr double kRounding = 1e-9;
+  for (std::size_t level = 0; level < levels(); ++level) {
+    const FabricLevel& l = fabric_.levels[level];
+    limits_[level] = hashed_ || l.up < node * (l.nodes * (1 - kRounding));
+  }
+}
+
+bool NodeMap::any_limits() const { return std::find(limits_.begin(), limits_.end(), true) != limits_.end(); }
+
+int NodeMap::slot(int node) const {
+  const int at = nodes_.first + node * nodes_.step;
+  return scattered_ ? at % leaves_ * fabric_.levels[0].nodes + at / leaves_ : at;
+}
+
+int NodeMap::stage_nodes(std::size_t level, int of, int stage) const {
+  int count = 0;
+  layout_.each_node_of_stage(stage, [&](int node, int) { count += member(level, node) == of; });
+  return count;
+}
+
+/// Traffic of `nodes` nodes as the up-links feel it: some rails' links stay idle, and hashed flows share links.
+double NodeMap::occupied(std::size_t level, double nodes) const {
+  if (nodes <= 0) return 0;
+  const double load = nodes / rails_;
+  const FabricLevel& l = fabric_.levels[level];
+  if (!hashed_ || l.links < 2) return load;
+  const int flows = std::max(1, static_cast<int>(nodes * layout_.side_by_side + 0.5));
+  const int links = std::max(1, static_cast<int>(l.links * rails_));
+  const int members = (nodes_.of + l.nodes - 1) / l.nodes;
+  const int drawn = std::clamp(static_cast<int>(kMostDraws / flows), 1, members);
+  const double most = busiest_link(drawn, std::min(flows, static_cast<int>(kMostDraws)), links, seed_ + level);
+  return load * most * links / flows;
+}
+
+NodeMap::Load NodeMap::group_load(std::size_t level, int of, int stage, std::span<const int> group_nodes) const {
+  const auto k = static_cast<int>(group_nodes.size());
+  if (k < 2) return {};
+  std::vector<int> members;
+  members.reserve(group_nodes.size());
+  for (const int node : group_nodes) members.push_back(member(level, node));
+  const auto inside = static_cast<int>(std::count(members.begin(), members.end(), of));
+  const double stage_nodes_here = stage_nodes(level, of, stage);
+  if (inside == 0 || inside == k) return {};
+  return {occupied(level, stage_nodes_here * edges_out(members, of) / inside),
+          occupied(level, stage_nodes_here * (k - inside) / (k - 1))};
+}
+
+double NodeMap::message_load(std::size_t level, int of, int from, int to) const {
+  const int distance = (to - from) * layout_.stride(Axis::pipeline);
+  int crossing = 0;
+  layout_.each_node_of_stage(from, [&](int node, int rank) {
+    if (member(level, node) == of && member(level, layout_.node_of(rank + distance)) != of) ++crossing;
+  });
+  return occupied(level, crossing);
+}
+
+void NodeMap::load_group(GroupShape& shape, std::span<const int> ranks) const {
+  const std::vector<int> nodes = nodes_of(layout_, ranks);
+  if (nodes.size() < 2) return;
+  const int stage = layout_.coordinate(ranks.front(), Axis::pipeline);
+  for (std::size_t level = 0; level < levels(); ++level) {
+    LevelLoad& out = shape.above[level];
+    out = {};
+    std::vector<int> seen;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const int here = member(level, nodes[i]);
+      if (here != member(level, nodes[(i + 1) % nodes.size()])) ++out.crossings;
+      if (limits_[level] && std::find(seen.begin(), seen.end(), here) == seen.end()) seen.push_back(here);
+    }
+    if (out.crossings == 0) continue;
+    // Layouts are regular: what differs is the first member, where a group begins, and the last, where it ends.
+    if (seen.size() > 3) seen = {seen[0], seen[1], seen.back()};
+    for (const int here : seen) {
+      const Load load = group_load(level, here, stage, nodes);
+      out.ring = std::max(out.ring, static_cast<float>(load.ring));
+      out.direct = std::max(out.direct, static_cast<float>(load.direct));
+    }
+  }
+}
+
+void NodeMap::load_message(GroupShape& shape, int from, int to) const {
+  const int sender = layout_.node_of(layout_.first_rank(from));
+  const int receiver = layout_.node_of(layout_.first_rank(to));
+  for (std::size_t level = 0; level < levels(); ++level) {
+    LevelLoad& out = shape.above[level];
+    out = {};
+    out.crossings = member(level, sender) != member(level, receiver) ? 1 : 0;
+    if (!limits_[level]) continue;
+    out.ring = out.direct = static_cast<float>(message_load(level, member(level, sender), from, to));
+  }
+}
+
+void set_uplinks(Interconnect& interconnect, const NodeMap& map, BytesPerSecond nic_bandwidth) {
+  // The levels say what an up-link holds; this older figure said it for each node.
+  interconnect.uplink_oversubscription = 1;
+  interconnect.uplinks.clear();
+  const double share = nic_bandwidth > BytesPerSecond(0) ? interconnect.nic / nic_bandwidth : 1;
+  for (const FabricLevel& level : map.fabric().levels) interconnect.uplinks.push_back({level.up * share, level.hop});
+}
+
+}  // namespace stepcast

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "models/collectives/collective.hpp"
+#include "models/fabric/levels.hpp"
+#include "models/parallelism/layout.hpp"
+
+namespace stepcast {
+
+/// Which nodes of a fabric a job has: its node i is the fabric's node first + i · step. A job alone has them all.
+struct JobNodes {
+  int first = 0, step = 1;
+  int of = 0;  ///< nodes of the fabric; 0: the job's own
+};
+
+/// Where a job's nodes lie in the fabric: which leaf, pod and site each is in, and what a group's traffic therefore
+/// sends over their up-links.
+///
+/// A ring or tree over neighbouring nodes leaves a leaf once however many of its nodes take part; an exchange of all
+/// pairs leaves it in proportion to the peers outside. Both keep to their rails, for libraries move data to the NIC of
+/// the right rail inside the node (NCCL's PXN).
+class NodeMap {
+ public:
+  NodeMap() = default;
+  NodeMap(const Scenario& scenario, const RankLayout& layout, const JobNodes& nodes);
+
+  [[nodiscard]] const FabricLevels& fabric() const { return fabric_; }
+  [[nodiscard]] std::size_t levels() const { return fabric_.levels.size(); }
+  /// Which member of a level (which leaf) a node of the job is in.
+  [[nodiscard]] int member(std::size_t level, int node) const { return slot(node) / fabric_.levels[level].nodes; }
+  /// Whether a level's up-links can hold traffic up: they carry less than its nodes' NICs, or flows collide on them.
+  [[nodiscard]] bool limits(std::size_t level) const { return limits_[level]; }
+  [[nodiscard]] bool any_limits() const;
+
+  /// What a member's nodes send out of it, in the network traffic of one node.
+  struct Load {
+    double ring = 0, direct = 0;
+  };
+  /// Load on one member of a level by all groups of a kind on a stage, from the nodes of one of them in ring order.
+  [[nodiscard]] Load group_load(std::size_t level, int member, int stage, std::span<const int> group_nodes) const;
+  /// Load by messages of all ranks of a stage to their partners on another.
+  [[nodiscard]] double message_load(std::size_t level, int member, int from, int to) const;
+
+  /// Fills in `shape.above` with the loads of the worst member of each level.
+  void load_group(GroupShape& shape, std::span<const int> ranks) const;
+  void load_message(GroupShape& shape, int from, int to) const;
+
+ private:
+  [[nodiscard]] int slot(int node) const;
+  [[nodiscard]] int stage_nodes(std::size_t level, int member, int stage) const;
+  [[nodiscard]] double occupied(std::size_t level, double nodes) const;
+
+  RankLayout layout_;
+  FabricLevels fabric_;
+  JobNodes nodes_;
+  bool scattered_ = false;
+  bool hashed_ = false;
+  std::uint64_t seed_ = 1;
+  int leaves_ = 1;
+  double rails_ = 1;  ///< share of a leaf's up-links that the ranks of one stage can use
+  std::array<bool, kFabricLevels> limits_{};
+};
+
+/// Nodes that ranks lie on, in their order; neighbours on one node count once.
+std::vector<int> nodes_of(const RankLayout& layout, std::span<const int> ranks);
+
+/// Puts the up-links of a map's levels into an interconnect, at the share of their rate that NICs reach of theirs.
+void set_uplinks(Interconnect& interconnect, const NodeMap& map, BytesPerSecond nic_bandwidth);
+
+}  // namespace stepcast

@@ -1,0 +1,209 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "models/storage/storage.hpp"
+#include "sim/step/column_builder.hpp"
+
+namespace stepcast {
+
+namespace {
+
+bool completes_gradients(Phase phase) { return phase == Phase::backward || phase == Phase::backward_weight; }
+
+}  // namespace
+
+ColumnBuilder::ColumnBuilder(StepContext& context, const Column& column, std::vector<Member> members,
+                             StepNetwork& network, Joins& joins)
+    : context_(context),
+      job_(context.job),
+      plan_(context.plan),
+      column_(column),
+      members_(std::move(members)),
+      network_(network),
+      joins_(joins),
+      stages_(context.job.scenario->degrees.pp),
+      micro_batches_(static_cast<int>(context.job.scenario->degrees.micro_batches)) {}
+
+std::vector<int> ColumnBuilder::build() {
+  const auto slots = static_cast<std::size_t>(micro_batches_) * job_.chunks.size();
+  forward_done_.assign(slots, kNone);
+  backward_done_.assign(slots, kNone);
+  for (int stage = 0; stage < stages_; ++stage) {
+    state_.emplace_back();
+    state_.back().units = &context_.units(column_.state[stage], stage);
+    load_input(stage);
+    gather_before_forward(stage);
+  }
+  // A message may be wanted before the program that sends it has been emitted, so edges to it wait until the end.
+  for (int stage = 0; stage < stages_; ++stage) emit_stage(stage);
+  connect_messages();
+  for (int stage = 0; stage < stages_; ++stage) reduce_rest(stage);
+  reduce_tied_embedding();
+  std::vector<int> ends;
+  for (int stage = 0; stage < stages_; ++stage) ends.push_back(update(stage));
+  return ends;
+}
+
+void ColumnBuilder::load_input(int stage) {
+  const Bytes input = input_per_device(*job_.scenario) * stages_;
+  if (stage != 0) return;
+  const std::vector<Flow> read = network_.storage_read(members_[stage], input);
+  const std::vector<Flow> copy = network_.host_to_device(members_[stage], input);
+  if (read.empty() || copy.empty()) return;
+  Operation operation;
+  operation.kind = OperationKind::storage;
+  operation.stream = StreamKind::copy;
+  operation.dimension = Dimension::storage;
+  operation.collective = CollectiveKind::send_recv;
+  operation.device = members_[stage].device;
+  operation.name = "read input";
+  const int reading = context_.graph.add_operation(operation, read);
+  operation.name = "copy input";
+  state_[stage].input = context_.graph.add_operation(operation, copy);
+  after(reading, state_[stage].input);
+}
+
+/// Emits a program on a stage's compute stream. Returns its first operation.
+int ColumnBuilder::emit_program(int stage, const Program& program, const Chunk& chunk, const Slot& slot) {
+  StageState& state = state_[stage];
+  int first = kNone;
+  for (const ProgramPart& part : program) {
+    const int operation =
+        part.segment ? add_compute(stage, *part.segment, chunk, slot) : add_layer_collective(stage, *part.collective);
+    if (first == kNone) first = operation;
+    after(state.compute, operation);
+    // A collective beside the next part starts when the one before it has arrived, and so does that part.
+    after(state.due, operation);
+    if (!part.segment && part.collective->overlaps_next) {
+      state.beside = operation;
+      continue;
+    }
+    state.due = std::exchange(state.beside, kNone);
+    state.compute = operation;
+  }
+  return first;
+}
+
+int ColumnBuilder::add_compute(int stage, const Segment& segment, const Chunk& chunk, const Slot& slot) {
+  Operation operation;
+  operation.device = members_[stage].device;
+  operation.work = segment.total();
+  operation.segment = context_.segment_id(segment);
+  operation.micro_batch = slot.micro_batch;
+  operation.chunk = static_cast<std::int16_t>(chunk.index);
+  operation.phase = static_cast<std::uint8_t>(slot.phase);
+  operation.name = slot.phase == Phase::forward          ? "forward"
+                   : slot.phase == Phase::backward       ? "backward"
+                   : slot.phase == Phase::backward_input ? "backward input"
+                                                         : "backward weight";
+  return context_.graph.add_operation(operation);
+}
+
+std::vector<ColumnBuilder::Range> ColumnBuilder::ranges(int stage, int c, Phase phase, bool cut) const {
+  const auto layers = static_cast<int>(job_.chunks[c].layer_kinds.size());
+  std::vector<Range> out;
+  if (cut)
+    for (std::size_t u = 0; u < state_[stage].units->size(); ++u) {
+      const SyncUnit& unit = (*state_[stage].units)[u];
+      if (unit.chunk == c) out.push_back({unit.first, unit.last, static_cast<int>(u)});
+    }
+  if (out.empty()) return {{0, layers - 1, kNone}};
+  // Layers behind the last unit with parameters (or between units) run with the unit after them.
+  int next = layers - 1;
+  for (Range& range : out) {
+    range.last = next;
+    next = range.first - 1;
+  }
+  out.back().first = 0;
+  if (phase == Phase::forward) std::reverse(out.begin(), out.end());
+  return out;
+}
+
+void ColumnBuilder::emit_slot(int stage, int c, const Slot& slot, bool reduces) {
+  StageState& state = state_[stage];
+  const Chunk& chunk = job_at(stage).chunks[c];
+  const bool forward = slot.phase == Phase::forward;
+  const bool first_forward = forward && slot.micro_batch == 0 && plan_.gather_under_forward;
+  const bool cut = plan_.sharded_parameters || first_forward || (reduces && plan_.overlap);
+  int first = kNone;
+  for (const Range& range : ranges(stage, c, slot.phase, cut)) {
+    int parameters = kNone;
+    if (range.unit != kNone && first_forward) parameters = state.parameters_ready[range.unit];
+    if (range.unit != kNone && plan_.sharded_parameters && slot.phase != Phase::backward_weight)
+      parameters = gather(stage, (*state.units)[range.unit], gather_waits_for(state, forward));
+    const int start =
+        emit_program(stage, context_.programs(column_.state[stage]).program(chunk, range.first, range.last, slot.phase),
+                     chunk, slot);
+    if (first == kNone) first = start;
+    if (start != kNone) after(parameters, start);
+    state.unit_ends.push_back(state.compute);
+    if (state.unit_ends.size() > kGathersInFlight) state.unit_ends.pop_front();
+    if (range.unit != kNone && reduces && plan_.overlap) reduce(stage, (*state.units)[range.unit], state.compute);
+  }
+  if (reduces && plan_.every_micro_batch && !plan_.overlap) reduce_chunk(stage, c);
+  if (first == kNone) return;
+  if (forward && c > 0) await(c - 1, slot.micro_batch, true, first);
+  const bool gradient_wanted = slot.phase == Phase::backward || slot.phase == Phase::backward_input;
+  if (gradient_wanted && c + 1 < static_cast<int>(job_.chunks.size())) await(c + 1, slot.micro_batch, false, first);
+  if (forward || gradient_wanted) send(stage, c, slot, forward);
+}
+
+void ColumnBuilder::emit_stage(int stage) {
+  const Scenario& scenario = *job_.scenario;
+  const std::vector<Slot> order =
+      pipeline_order(scenario.schedule, stage, stages_, scenario.degrees.vpp, micro_batches_);
+  std::vector<std::size_t> last_of_chunk(static_cast<std::size_t>(scenario.degrees.vpp), 0);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    if (completes_gradients(order[i].phase)) last_of_chunk[order[i].chunk] = i;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const Slot& slot = order[i];
+    const bool reduces = !state_[stage].units->empty() && completes_gradients(slot.phase) &&
+                         (plan_.every_micro_batch || last_of_chunk[slot.chunk] == i);
+    emit_slot(stage, slot.chunk * stages_ + stage, slot, reduces);
+    check_size();
+  }
+}
+
+void ColumnBuilder::check_size() const {
+  if (context_.graph.operations().size() <= context_.options.most_operations) return;
+  throw InputError({{"", "/workload/global_batch",
+                     fmt::format("{} micro-batches make a step graph of more than {} operations", micro_batches_,
+                                 context_.options.most_operations),
+                     "a larger micro_batch, a smaller global_batch, or run.fidelity \"analytic\""}});
+}
+
+int ColumnBuilder::add_work(int stage, OperationKind kind, Seconds work, std::string_view name) {
+  Operation operation;
+  operation.kind = kind;
+  operation.device = members_[stage].device;
+  operation.work = work;
+  operation.name = name;
+  return context_.graph.add_operation(operation);
+}
+
+int ColumnBuilder::update(int stage) {
+  StageState& state = state_[stage];
+  const int optimizer = add_work(stage, OperationKind::optimizer, job_at(stage).optimizer, "optimizer");
+  after(state.compute, optimizer);
+  // The norm of all gradients is needed before any is applied, so every stage waits for every other.
+  for (int other = 0; other < stages_; ++other) {
+    for (const int operation : state_[other].synchronized) after(operation, optimizer);
+    if (other != stage) after(state_[other].compute, optimizer);
+  }
+  int last = optimizer;
+  if (plan_.gather_after_update && !plan_.gather_under_forward)
+    for (std::size_t u = state.units->size(); u-- > 0;) {
+      const int gathered = gather(stage, (*state.units)[u], {optimizer});
+      if (gathered != kNone) last = gathered;
+    }
+  const int overhead =
+      add_work(stage, OperationKind::overhead, job_.scenario->framework->step_overhead, "step overhead");
+  after(last, overhead);
+  // The next step's input is read while this one runs.
+  after(state.input, overhead);
+  return overhead;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,255 @@
+// Training steps on a fabric: folded against every rank by itself, stragglers, slow links and several jobs.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "models/estimate.hpp"
+#include "models/parallelism/shared_cluster.hpp"
+#include "models/parallelism/synchronization.hpp"
+#include "report/shared_jobs.hpp"
+#include "sim/build.hpp"
+#include "sim/engine/engine.hpp"
+#include "sim/engine/run_shared.hpp"
+#include "sim/protocol/child_process.hpp"
+
+namespace stepcast {
+namespace {
+
+const Catalog& catalog() {
+  static const Catalog instance = Catalog::standard({});
+  return instance;
+}
+
+Json cluster(int nodes, Json fabric) {
+  return {{"node", "dgx-a100-80gb"}, {"nodes", nodes}, {"fabric", std::move(fabric)}};
+}
+
+Json leaves_of(int nodes, double oversubscription, const std::string& placement = "packed") {
+  return {{"preset", "fat-tree"},
+          {"nodes_per_leaf", nodes},
+          {"oversubscription", oversubscription},
+          {"placement", placement}};
+}
+
+Scenario scenario(const Json& json) { return resolve(json, "test", {}, catalog()); }
+
+double step_of(const Scenario& s, FlowDetail flows = FlowDetail::folded) {
+  return std::stod(run_in_child([&] {
+    const Job job = lower(s);
+    BuildOptions options = build_options(s);
+    options.flows = flows;
+    return fmt::format("{:.17g}", simulate(build_step_graph(job, options)).end.value());
+  }));
+}
+double step_of(const Json& json, FlowDetail flows = FlowDetail::folded) { return step_of(scenario(json), flows); }
+
+// --- folded against full -----------------------------------------------------------------------------------------
+
+struct Case {
+  const char* name;
+  int nodes;
+  Json fabric, strategy;
+};
+
+std::vector<Case> cases() {
+  const Json megatron{{"framework", "megatron-lm"}, {"micro_batch", 1}};
+  const auto with = [&](Json more) {
+    Json out = megatron;
+    out.update(more);
+    return out;
+  };
+  return {
+      {"data parallel", 4, leaves_of(2, 1), with({{"tensor_parallel", 8}})},
+      {"tensor, pipeline and data", 8, leaves_of(4, 1), with({{"tensor_parallel", 4}, {"pipeline_parallel", 2}})},
+      {"up-links that hold up", 8, leaves_of(2, 4), with({{"tensor_parallel", 8}})},
+      {"scattered over narrow leaves", 8, leaves_of(2, 2, "scattered"),
+       with({{"tensor_parallel", 8}, {"sharding", "zero-1"}})},
+      {"stages on leaves of their own", 8, leaves_of(2, 4), with({{"tensor_parallel", 8}, {"pipeline_parallel", 4}})},
+      {"pipeline inside the data ranks", 8, leaves_of(2, 2),
+       with({{"tensor_parallel", 8}, {"pipeline_parallel", 2}, {"order", "tp-cp-ep-pp-dp"}})},
+      {"stages that share nodes", 2, leaves_of(1, 2), with({{"tensor_parallel", 2}, {"pipeline_parallel", 2}})},
+      // Gathers and reductions contend for NICs and up-links.
+      {"two collectives that contend",
+       8,
+       leaves_of(2, 2, "scattered"),
+       {{"framework", "pytorch-fsdp"}, {"sharding", "fsdp"}, {"micro_batch", 1}}},
+  };
+}
+
+TEST(FullFlows, FoldedIsEqualWithinOnePercent) {
+  for (const Case& c : cases()) {
+    const Json json{{"cluster", cluster(c.nodes, c.fabric)},
+                    {"workload", {{"model", "llama3.2-1b"}, {"global_batch", 2 * c.nodes * 8}}},
+                    {"strategy", c.strategy}};
+    const double folded = step_of(json);
+    const double full = step_of(json, FlowDetail::full);
+    EXPECT_NEAR(folded / full, 1, 0.01) << c.name << ": folded " << folded << " s, full " << full << " s";
+  }
+}
+
+TEST(FullFlows, MoreRanksThanItsBoundAreRefused) {
+  Json json{{"cluster", cluster(128, leaves_of(4, 1))},
+            {"workload", {{"model", "llama3.2-1b"}, {"global_batch", 1024}}},
+            {"strategy", {{"framework", "megatron-lm"}}},
+            {"run", {{"flows", "full"}}}};
+  const Scenario s = scenario(json);
+  const Job job = lower(s);
+  try {
+    build_step_graph(job, build_options(s));
+    FAIL() << "1,024 ranks were taken";
+  } catch (const InputError& error) {
+    ASSERT_EQ(error.faults().size(), 1U);
+    EXPECT_EQ(error.faults()[0].pointer, "/run/flows");
+    EXPECT_NE(error.faults()[0].message.find("512"), std::string::npos);
+  }
+}
+
+// --- stragglers, slow links, other kinds -------------------------------------------------------------------------
+
+Json two_stages() {
+  return {{"cluster", cluster(2, leaves_of(2, 1))},
+          {"workload", {{"model", "llama3.2-1b"}, {"global_batch", 1}}},
+          {"strategy",
+           {{"framework", "megatron-lm"}, {"tensor_parallel", 8}, {"pipeline_parallel", 2}, {"micro_batch", 1}}}};
+}
+
+// One micro-batch: the stages work one after another, so a slow second stage adds exactly what its own work grows by,
+// and its optimizer.
+TEST(Stragglers, OneMicroBatchGrowsByTheSlowStagesShare) {
+  Json json = two_stages();
+  const Scenario healthy = scenario(json);
+  json["cluster"]["conditions"] = Json::array({{{"nodes", {1}}, {"compute_speed", 0.8}}});
+  const Scenario slow = scenario(json);
+  const Job job = lower(slow);
+  const auto work = [](const Job& of) {
+    const Chunk& last = of.chunks.back();
+    return (last.forward + last.backward_input + last.backward_weight + of.optimizer).value();
+  };
+  const double expected = step_of(healthy) + work(job.in_state(1)) - work(job);
+  EXPECT_NEAR(step_of(slow) / expected, 1, 1e-6);
+  EXPECT_GT(work(job.in_state(1)), work(job) * 1.1);
+}
+
+// With one replica in four at 0.8 of the speed and nothing overlapped, every replica waits for the slow one's work.
+TEST(Stragglers, TheSlowestReplicaSetsThePace) {
+  Json json{{"cluster", cluster(4, leaves_of(4, 1))},
+            {"workload", {{"model", "llama3.2-1b"}, {"global_batch", 16}}},
+            {"strategy", {{"framework", "megatron-lm-2021"}, {"tensor_parallel", 8}, {"micro_batch", 1}}}};
+  const double healthy = step_of(json);
+  json["cluster"]["conditions"] = Json::array({{{"nodes", {2}}, {"compute_speed", 0.8}}});
+  const Scenario slow = scenario(json);
+  const Job job = lower(slow);
+  const auto work = [&](const Job& of) {
+    const Chunk& chunk = of.chunks.front();
+    return (4 * (chunk.forward + chunk.backward_input + chunk.backward_weight) + of.optimizer).value();
+  };
+  const double expected = healthy + work(job.in_state(1)) - work(job);
+  EXPECT_NEAR(step_of(slow) / expected, 1, 1e-6);
+  EXPECT_NEAR(step_of(slow, FlowDetail::full) / expected, 1, 0.01);
+  EXPECT_NEAR(estimate(job).step_time.value() / expected, 1, 0.03);
+}
+
+/// Busy time of gradient reductions of each pipeline stage's first device, latencies apart.
+std::vector<double> reduction_flows(const Scenario& s) {
+  const std::string text = run_in_child([&] {
+    const Job job = lower(s);
+    const StepGraph graph = build_step_graph(job);
+    const Timeline timeline = simulate(graph);
+    std::vector<double> longest(2, 0);
+    std::map<std::pair<std::int32_t, double>, double> end_of;
+    for (std::size_t i = 0; i < graph.operations().size(); ++i) {
+      const Operation& operation = graph.operations()[i];
+      if (operation.dimension != Dimension::data || operation.kind != OperationKind::collective) continue;
+      const int stage = operation.device % 2;
+      const double flow = (timeline.spans[i].end - timeline.spans[i].start - operation.work).value();
+      longest[stage] = std::max(longest[stage], flow);
+    }
+    return fmt::format("{:.17g} {:.17g}", longest[0], longest[1]);
+  });
+  std::vector<double> out(2);
+  std::sscanf(text.c_str(), "%lf %lf", &out[0], &out[1]);
+  return out;
+}
+
+// Node 3 holds the second stage of the second replica. With half the network rate, the longest of the second stage's
+// reductions takes twice as long, and the first stage's take what they took.
+TEST(Stragglers, ASlowLinkHalvesItsGroupsCollectiveAlone) {
+  Json json{
+      {"cluster", cluster(4, leaves_of(4, 1))},
+      {"workload", {{"model", "llama3.2-1b"}, {"global_batch", 2}}},
+      {"strategy",
+       {{"framework", "megatron-lm-2021"}, {"tensor_parallel", 8}, {"pipeline_parallel", 2}, {"micro_batch", 1}}}};
+  const std::vector<double> healthy = reduction_flows(scenario(json));
+  json["cluster"]["conditions"] = Json::array({{{"nodes", {3}}, {"network_speed", 0.5}}});
+  const std::vector<double> slow = reduction_flows(scenario(json));
+  ASSERT_GT(healthy[1], 0);
+  EXPECT_NEAR(slow[0] / healthy[0], 1, 1e-6);
+  EXPECT_NEAR(slow[1] / healthy[1], 2, 1e-3);
+}
+
+TEST(MixedNodes, TheSlowerKindDecides) {
+  Json json{{"cluster", cluster(4, leaves_of(4, 1))},
+            {"workload", {{"model", "llama3.2-1b"}, {"global_batch", 32}}},
+            {"strategy", {{"framework", "megatron-lm"}, {"tensor_parallel", 8}, {"micro_batch", 1}}}};
+  const double fast = step_of(json);
+  json["cluster"]["other_nodes"] = Json::array({{{"node", "dgx-1-v100-32gb"}, {"nodes", {3}}}});
+  json["workload"]["precision"] = "fp16";
+  const double mixed = step_of(json);
+  json["cluster"].erase("other_nodes");
+  json["cluster"]["node"] = "dgx-1-v100-32gb";
+  const double slow = step_of(json);
+  EXPECT_GT(mixed, 1.5 * fast);
+  EXPECT_NEAR(mixed / slow, 1, 0.1);
+}
+
+// --- several jobs ------------------------------------------------------------------------------------------------
+
+Json data_parallel_job() {
+  return {{"cluster", cluster(4, leaves_of(2, 2))},
+          {"workload", {{"model", "llama3.2-1b"}, {"global_batch", 4}}},
+          {"strategy", {{"framework", "megatron-lm-2021"}, {"tensor_parallel", 8}, {"micro_batch", 1}}}};
+}
+
+SharedOutcome together(const Json& a, const Json& b, const std::string& mixing) {
+  const Json document{{"jobs", {a, b}}, {"mixing", mixing}};
+  return shared_outcome_from_json(
+      Json::parse(run_in_child([&] { return to_json(run_shared(document, "test", catalog())).dump(); })));
+}
+
+// Leaves of two nodes whose up-links carry one node's traffic. Interleaved, each leaf has one node of either job, and
+// every ring hop leaves the leaf: alone a ring goes at its NICs' rate, two go at half of it. Reductions follow the
+// backward pass here, and equal jobs are in phase, so the step grows by the time of the flows once more.
+TEST(SeveralJobs, InterleavedRingsHalveEachOther) {
+  const Json json = data_parallel_job();
+  const SharedOutcome outcome = together(json, json, "interleaved");
+  const Scenario s = scenario(json);
+  const Job job = lower(s, {0, 2, 8});
+  Seconds flows;
+  for (const SyncUnit& unit : sync_units(job, 0)) flows += unit.reduce_flow;
+  ASSERT_GT(flows, Seconds(0));
+  for (const SharedJobOutcome& one : outcome.jobs) {
+    EXPECT_NEAR(one.together.value(), (one.alone + flows).value(), 0.01 * flows.value());
+    EXPECT_GT(one.slowdown(), 1.01);
+  }
+}
+
+TEST(SeveralJobs, ApartTheyDoNotMeet) {
+  const Json json = data_parallel_job();
+  for (const SharedJobOutcome& one : together(json, json, "apart").jobs)
+    EXPECT_NEAR(one.together / one.alone, 1, 1e-12);
+}
+
+TEST(SeveralJobs, FaultsNameTheJob) {
+  Json other = data_parallel_job();
+  other["cluster"]["fabric"]["oversubscription"] = 3;
+  try {
+    run_shared({{"jobs", {data_parallel_job(), other}}}, "test", catalog());
+    FAIL() << "two fabrics were taken for one";
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.faults()[0].pointer, "/jobs/1/cluster/fabric");
+  }
+}
+
+}  // namespace
+}  // namespace stepcast

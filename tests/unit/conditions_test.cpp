@@ -1,0 +1,117 @@
+// Nodes that are slower than their kind or of another: what is refused, and which replicas are told apart.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "models/estimate.hpp"
+#include "models/parallelism/job.hpp"
+
+namespace stepcast {
+namespace {
+
+const Catalog& catalog() {
+  static const Catalog instance = Catalog::standard({});
+  return instance;
+}
+
+/// 16 nodes, tensor 8 · pipeline 4 · data 4: node n holds stage n / 4 of replica n mod 4.
+Json document() {
+  return {{"cluster", {{"node", "dgx-h100"}, {"nodes", 16}}},
+          {"workload", {{"model", "llama3-8b"}, {"global_batch", 64}}},
+          {"strategy", {{"framework", "megatron-lm"}, {"tensor_parallel", 8}, {"pipeline_parallel", 4}}}};
+}
+
+Scenario scenario(const Json& json) { return resolve(json, "test", {}, catalog()); }
+
+std::vector<std::string> faults_of(const Json& json) {
+  std::vector<std::string> out;
+  try {
+    scenario(json);
+  } catch (const InputError& error) {
+    for (const Fault& fault : error.faults()) out.push_back(fault.pointer + ": " + fault.message);
+  }
+  return out;
+}
+
+TEST(Conditions, FaultsPointAtTheirPlace) {
+  Json json = document();
+  json["cluster"]["conditions"] = Json::array({{{"nodes", {3, 16}}, {"compute_speed", 0.8}},
+                                               {{"nodes", {1}}, {"failed_nics", 8}},
+                                               {{"nodes", {2, 2}}, {"network_speed", 0.5}}});
+  EXPECT_THAT(
+      faults_of(json),
+      testing::ElementsAre("/cluster/conditions/0/nodes/1: found 16, but the cluster's 16 nodes are counted from 0",
+                           "/cluster/conditions/1/failed_nics: leaves node 1 without one of its 8 NICs for training",
+                           "/cluster/conditions/2/nodes: node 2 is named twice"));
+}
+
+TEST(Conditions, OtherNodesNeedAsManyDevices) {
+  Json json = document();
+  json["cluster"]["other_nodes"] = Json::array({{{"node", "hgx-h100-4"}, {"nodes", {0}}}});
+  ASSERT_EQ(faults_of(json).size(), 1U);
+  EXPECT_THAT(faults_of(json)[0], testing::StartsWith("/cluster/other_nodes/0/node: "));
+  json["cluster"]["other_nodes"] = Json::array({{{"node", "dgx-h1000"}, {"nodes", {0}}}});
+  EXPECT_THAT(faults_of(json)[0], testing::HasSubstr("no node \"dgx-h1000\""));
+}
+
+TEST(Fold, OneClassWithoutConditions) {
+  const Scenario s = scenario(document());
+  const Fold fold = fold_of(s, rank_layout(s));
+  ASSERT_EQ(fold.classes.size(), 1U);
+  EXPECT_EQ(fold.classes[0].replicas, 4);
+}
+
+TEST(Fold, ASlowNodeSetsItsReplicaApart) {
+  Json json = document();
+  json["cluster"]["conditions"] = Json::array({{{"nodes", {6}}, {"compute_speed", 0.8}}});
+  const Scenario s = scenario(json);
+  const Fold fold = fold_of(s, rank_layout(s));
+  ASSERT_EQ(fold.classes.size(), 2U);
+  EXPECT_EQ(fold.classes[0].replicas, 3);
+  EXPECT_EQ(fold.classes[1].replicas, 1);
+  EXPECT_EQ(fold.classes[1].first, 2);
+  EXPECT_EQ(fold.classes[1].state, (std::vector<int>{0, 1, 0, 0}));
+  EXPECT_EQ(fold.class_of(2), 1);
+  EXPECT_EQ(fold.class_of(3), 0);
+}
+
+TEST(Fold, ConditionsOfOneNodeAddUp) {
+  Json json = document();
+  json["cluster"]["conditions"] = Json::array(
+      {{{"nodes", {6}}, {"compute_speed", 0.5}}, {{"nodes", {6}}, {"compute_speed", 0.5}, {"failed_nics", 1}}});
+  const Scenario s = scenario(json);
+  const Fold fold = fold_of(s, rank_layout(s));
+  ASSERT_EQ(fold.states.size(), 2U);
+  EXPECT_DOUBLE_EQ(fold.states[1].compute, 0.25);
+  EXPECT_EQ(fold.states[1].failed_nics, 1);
+}
+
+// Every operator of the slow node takes 1 / 0.8 as long, and nothing else does.
+TEST(Fold, OperatorsOfASlowNodeTakeLonger) {
+  Json json = document();
+  json["cluster"]["conditions"] = Json::array({{{"nodes", {6}}, {"compute_speed", 0.8}}});
+  const Scenario s = scenario(json);
+  const Job job = lower(s);
+  const Segment& healthy = job.layer_kinds[0].forward;
+  const Segment& slow = job.in_state(1).layer_kinds[0].forward;
+  ASSERT_EQ(healthy.pieces.size(), slow.pieces.size());
+  for (std::size_t i = 0; i < healthy.pieces.size(); ++i) {
+    const bool host = healthy.pieces[i].name == kHostGap;
+    if (host) continue;
+    EXPECT_NEAR(slow.pieces[i].duration / healthy.pieces[i].duration, healthy.pieces[i].communication ? 1 : 1.25, 1e-9)
+        << healthy.pieces[i].name;
+  }
+}
+
+TEST(ClosedForm, AStragglerSlowsEveryReplica) {
+  Json json = document();
+  const Scenario healthy = scenario(json);
+  json["cluster"]["conditions"] = Json::array({{{"nodes", {6}}, {"compute_speed", 0.5}}});
+  const Scenario slow = scenario(json);
+  const StepBreakdown before = estimate(lower(healthy));
+  const StepBreakdown after = estimate(lower(slow));
+  EXPECT_GT(after.step_time, before.step_time * 1.3);
+  EXPECT_GT(after.synchronization_wait, before.synchronization_wait);
+}
+
+}  // namespace
+}  // namespace stepcast
