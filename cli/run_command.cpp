@@ -4,7 +4,9 @@
 #include <limits>
 
 #include "cli/commands.hpp"
+#include "cli/graph_run.hpp"
 #include "cli/predictor.hpp"
+#include "models/rank_graph/rank_graph_file.hpp"
 #include "models/scenario/scenario.hpp"
 #include "report/csv.hpp"
 #include "report/json.hpp"
@@ -22,6 +24,9 @@ struct RunOptions {
   std::string fidelity, granularity;
   bool csv = false;
   std::string trace, write_scenario;
+  std::string graph;
+  StepExport step_export;
+  bool nodes_given = false;
 };
 
 ScenarioDocument document_of(const RunOptions& options, Session& session) {
@@ -47,12 +52,31 @@ std::string strategy_taken(const Json& document) {
   return fmt::format("{} ({})", out, document.value("description", std::string()));
 }
 
+/// A step graph brings its own work: of a scenario only the cluster counts, or a node alone is named.
+void run_graph(const RunOptions& options, Session& session) {
+  if (!options.model.empty() || !options.fidelity.empty() || !options.granularity.empty() || options.csv ||
+      !options.write_scenario.empty())
+    throw InputError({{"stepcast run --graph", "",
+                       "--model, --fidelity, --granularity, --csv and --write-scenario belong to scenarios", ""}});
+  RankRunQuestion question{
+      options.graph, options.scenario.empty() ? options.node : options.scenario, {}, options.overrides};
+  if (question.cluster.empty())
+    throw InputError(
+        {{"stepcast run --graph", "", "no cluster to run on", "name a scenario file, or give --node and --nodes"}});
+  if (options.nodes_given) question.nodes = options.nodes;
+  if (options.step_export.wanted()) export_step(options.step_export, read_rank_graph(options.graph));
+  run_step_graph(session, question, options.trace);
+}
+
 void run(const RunOptions& options, Session& session) {
+  if (!options.graph.empty()) return run_graph(options, session);
   const ScenarioDocument document = document_of(options, session);
   if (!options.write_scenario.empty()) {
     const Scenario scenario = resolve(document.json, document.file, {}, session.catalog());
     write_file(options.write_scenario, to_json(scenario).dump(2) + "\n");
   }
+  if (options.step_export.wanted())
+    export_step(options.step_export, resolve(document.json, document.file, {}, session.catalog()), document.file);
   const auto trace = options.trace.empty() ? std::nullopt : std::optional<std::filesystem::path>(options.trace);
   Prediction prediction = predict_scenario(session, document, trace);
   if (options.scenario.empty())
@@ -100,7 +124,24 @@ void add_run(CLI::App& app, Session& session) {
   run_app->add_option("--write-scenario", options->write_scenario, "Write the scenario with every default spelt out")
       ->check(named_file())
       ->type_name("FILE");
-  run_app->callback([options, &session] { run(*options, session); });
+  run_app
+      ->add_option("--graph", options->graph,
+                   "Run this step graph instead of a model (stepcast import chakra), on the cluster of the scenario or "
+                   "of --node and --nodes")
+      ->check(named_file())
+      ->type_name("FILE");
+  run_app
+      ->add_option("--export-chakra", options->step_export.chakra,
+                   "Write the step as Chakra traces, PREFIX.RANK.et, and PREFIX.groups.json")
+      ->check(named_file())
+      ->type_name("PREFIX");
+  run_app->add_option("--export-graph", options->step_export.graph, "Write the step as a step graph (for --graph)")
+      ->check(named_file())
+      ->type_name("FILE");
+  run_app->callback([options, nodes, &session] {
+    options->nodes_given = nodes->count() > 0;
+    run(*options, session);
+  });
 }
 
 }  // namespace stepcast

@@ -33,8 +33,8 @@ std::optional<double> percent(std::optional<double> share) {
   return share;
 }
 
-ErrorFigures figures(const Sample& sample) {
-  ErrorFigures out;
+OperatorErrors figures(const Sample& sample) {
+  OperatorErrors out;
   out.rows = sample.rows;
   out.covered = sample.errors.size();
   out.mape = percent(mean(sample.errors));
@@ -57,7 +57,7 @@ std::string figure(const std::optional<double>& number, bool sign = false) {
   return sign ? fmt::format("{:+.1f}", *number) : fmt::format("{:.1f}", *number);
 }
 
-std::string line(const std::string& name, const std::string& what, const ErrorFigures& e) {
+std::string line(const std::string& name, const std::string& what, const OperatorErrors& e) {
   return fmt::format("{}{}{}{}{}{}{}{}{}\n", pad_right(name, 34), pad_right(what, 20),
                      pad_left(std::to_string(e.rows), 7), pad_left(std::to_string(e.covered), 9),
                      pad_left(figure(e.mape), 8), pad_left(figure(e.median), 8), pad_left(figure(e.p90), 8),
@@ -69,7 +69,7 @@ Json json_figure(const std::optional<double>& number) {
   return std::stod(fmt::format("{:.10g}", *number));
 }
 
-Json figures_json(const ErrorFigures& e) {
+Json figures_json(const OperatorErrors& e) {
   return {{"rows", e.rows},
           {"covered", e.covered},
           {"mape_pct", json_figure(e.mape)},

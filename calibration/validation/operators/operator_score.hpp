@@ -11,7 +11,7 @@
 namespace stepcast {
 
 /// Errors over rows in per cent; null where there are none.
-struct ErrorFigures {
+struct OperatorErrors {
   std::size_t rows = 0, covered = 0;
   std::optional<double> mape, median, p90, max;
   std::optional<double> bias;  ///< geometric mean of predicted over measured, less one
@@ -21,7 +21,7 @@ struct ErrorFigures {
 struct OperatorGroup {
   std::string accelerator, format;
   std::string figure;  ///< "time" or "power"
-  ErrorFigures errors;
+  OperatorErrors errors;
 };
 
 /// How well a set of operators is predicted. Rows that their source or OPERATORS.md doubts, and accelerators whose
@@ -29,7 +29,7 @@ struct OperatorGroup {
 struct OperatorSetScore {
   std::string name;
   std::string figure;  ///< what `errors` are of: power where the set measures it, else time
-  ErrorFigures errors;
+  OperatorErrors errors;
   std::vector<OperatorGroup> groups;  ///< by accelerator and format
   std::map<std::string, int> reasons;
   std::optional<double> kendall_tau;
