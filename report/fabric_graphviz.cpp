@@ -17,9 +17,13 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
+/// Inside a node's box its number is not repeated.
 std::string vertex_line(const Fabric& fabric, Fabric::Vertex v, const char* indent) {
   const FabricVertex& vertex = fabric.graph()[v];
-  return fmt::format("{}v{} [label=\"{}\", shape={}];\n", indent, v, escaped(fabric.name(v)),
+  std::string name = fabric.name(v);
+  const std::string box = fmt::format("node {} ", vertex.node);
+  if (v < fabric.first_switch() && name.starts_with(box)) name.erase(0, box.size());
+  return fmt::format("{}v{} [label=\"{}\", shape={}];\n", indent, v, escaped(name),
                      kShapes[static_cast<std::size_t>(vertex.kind)]);
 }
 

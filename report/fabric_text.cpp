@@ -90,7 +90,7 @@ std::string levels(const FabricReport& r) {
 
 std::string parts(const FabricReport& r) {
   const FabricInventory& inventory = r.inventory;
-  std::string out = "\nParts\n";
+  std::string out;
   std::vector<std::string> tiers;
   for (const SwitchTier& tier : inventory.tiers) tiers.push_back(fmt::format("{} {}", whole(tier.switches), tier.name));
   if (!tiers.empty())
@@ -106,7 +106,7 @@ std::string parts(const FabricReport& r) {
   if (inventory.power) out += line("Power", humane(*inventory.power));
   if (inventory.price) out += line("Price", humane(*inventory.price));
   if (!inventory.unknown.empty()) out += line("Not counted", fmt::format("{}", fmt::join(inventory.unknown, ", ")));
-  return out;
+  return out.empty() ? out : "\nParts\n" + out;
 }
 
 std::string reach(const FabricReport& r) {

@@ -9,6 +9,7 @@ namespace stepcast {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::vector<std::string> superpod(const std::string& verb, std::initializer_list<std::string> more = {}) {
   std::vector<std::string> out{"fabric", verb, "--node", "dgx-h100", "--nodes", "32", "--preset", "rail-optimized"};
@@ -27,6 +28,13 @@ TEST(FabricCommand, ShowsTiersPartsAndReach) {
   EXPECT_EQ(json["switch"], "qm9700");
   EXPECT_NEAR(json["bisection_GBps"].get<double>(), 6400, 0.01);
   EXPECT_EQ(json["diameter"]["links"], 4);
+}
+
+TEST(FabricCommand, ShowsNoPartsOfALoneNode) {
+  const Finished run = stepcast_run({"fabric", "show", "--node", "dgx-h100", "--nodes", "1"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, Not(HasSubstr("Parts")));
+  EXPECT_THAT(run.out, HasSubstr("one node needs no network"));
 }
 
 TEST(FabricCommand, ShowsTheFabricOfAScenario) {
@@ -84,6 +92,8 @@ TEST(FabricCommand, ExportsForGraphviz) {
   const std::string text = read_text(file);
   EXPECT_TRUE(text.starts_with("graph fabric {"));
   EXPECT_THAT(text, HasSubstr("label=\"leaf 7\""));
+  EXPECT_THAT(text, HasSubstr("label=\"node 31\""));
+  EXPECT_THAT(text, HasSubstr("label=\"NIC 7\""));  // in the node's box, so without its number
   EXPECT_EQ(std::count(text.begin(), text.end(), '{'), std::count(text.begin(), text.end(), '}'));
 }
 
