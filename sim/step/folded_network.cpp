@@ -171,7 +171,7 @@ std::vector<Flow> FoldedNetwork::message(const Member& from, const Member& to, c
   flows.push_back(
       {paths_.path({out.nic_out, sender.nic_out, receiver.nic_in, in.nic_in}, ranks_, rate * cost.network_cap),
        of_node});
-  // A message reaches its share of a link; the rest is lost to whoever waits for it.
+  // It reaches its share of the up-links too, as in the closed form; what it does not reach is lost to all.
   for (const Crossing& crossing : message_crossings(from, to))
     flows.push_back({crossing.path, of_node * (crossing.ring / cost.network_cap)});
   return flows;

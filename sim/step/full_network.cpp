@@ -123,11 +123,14 @@ std::vector<Flow> FullNetwork::message(const Member& from, const Member& to, con
   const double ranks = job_.placement.ranks_per_node;
   const BytesPerSecond rate =
       std::min({net.rank_network, net.node_network / ranks, far.rank_network, far.node_network / ranks});
-  std::vector<LinkId> links{out.nic_out, nodes_.at(sender).nic_out};
+  flows.push_back({paths_.path({out.nic_out, nodes_.at(sender).nic_out, nodes_.at(receiver).nic_in, in.nic_in}, 1,
+                               rate * cost.network_cap),
+                   cost.network_bytes});
+  // As the closed form has it, a message reaches its share of the up-links too: its bytes occupy them for as long as
+  // they take. At the NICs its cap leaves the rest to others.
+  std::vector<LinkId> links;
   add_levels(links, sender, receiver);
-  links.push_back(nodes_.at(receiver).nic_in);
-  links.push_back(in.nic_in);
-  flows.push_back({paths_.path(std::move(links), 1, rate * cost.network_cap), cost.network_bytes});
+  if (!links.empty()) flows.push_back({paths_.path(std::move(links), 1), cost.network_bytes / cost.network_cap});
   return flows;
 }
 

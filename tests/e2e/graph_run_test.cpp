@@ -117,7 +117,8 @@ TEST_F(GraphRun, WritesATraceWhoseStreamsNeverOverlap) {
   run(graph({one, one}), {"--node", "single-gpu-star", "--trace", out});
   std::map<std::pair<int, int>, double> free_from;
   int slices = 0;
-  for (const Json& event : Json::parse(read_text(out))["traceEvents"]) {
+  const Json written = Json::parse(read_text(out));
+  for (const Json& event : written["traceEvents"]) {
     if (event["ph"] != "X") continue;
     ++slices;
     double& from = free_from[{event["pid"], event["tid"]}];

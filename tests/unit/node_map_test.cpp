@@ -94,10 +94,12 @@ TEST(NodeMap, MessagesBetweenStagesOnDifferentLeaves) {
   EXPECT_EQ(pair.above[0].crossings, 1);
 }
 
-// Two jobs of 4 nodes: interleaved, nodes 0, 2, 4 … belong to the first; apart, the second begins at the second leaf.
+// Two jobs of 6 nodes on leaves of 4: interleaved, nodes 0, 2, 4 … belong to the first; apart, the second begins at the
+// third leaf. Data parallel over 6 nodes, the batch is a multiple of 6 replicas.
 TEST(SharedCluster, NodesOfJobs) {
   Json json = document("packed");
   json["cluster"]["nodes"] = 6;
+  json["workload"]["global_batch"] = 126;
   const std::vector<Scenario> jobs{scenario(json), scenario(json)};
   const auto mixed = place_jobs(jobs, JobMixing::interleaved);
   EXPECT_EQ(mixed[1].first, 1);
