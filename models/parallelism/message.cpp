@@ -2,16 +2,20 @@
 
 namespace stepcast {
 
-Message stage_message(const Job& job, int from, int to, Bytes bytes) {
+bool scatters_messages(const Job& job, int from, int to) {
   const Scenario& scenario = *job.scenario;
+  // Sequence parallelism has cut the activation already.
+  return scenario.framework->scatter_gather_messages && scenario.degrees.tp > 1 &&
+         !scenario.spec.strategy.sequence_parallel && job.placement.crosses(from, to);
+}
+
+Message stage_message(const Job& job, int from, int to, Bytes bytes) {
   const bool crosses = job.placement.crosses(from, to);
   Message message;
   message.pair = {2, crosses ? 1 : 2, crosses ? job.placement.ranks_per_node : 1};
   if (crosses) job.nodes.load_message(message.pair, from, to);
-  // Sequence parallelism has cut the activation already.
-  const bool scatter = scenario.framework->scatter_gather_messages && scenario.degrees.tp > 1 &&
-                       !scenario.spec.strategy.sequence_parallel && crosses;
-  const Bytes sent = scatter ? bytes / scenario.degrees.tp : bytes;
+  const bool scatter = scatters_messages(job, from, to);
+  const Bytes sent = scatter ? bytes / job.scenario->degrees.tp : bytes;
   message.cost = collective_cost(CollectiveKind::send_recv, sent, message.pair, job.interconnect);
   if (scatter) {
     const CollectiveCost gather =

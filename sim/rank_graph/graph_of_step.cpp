@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "models/parallelism/message.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -149,18 +151,24 @@ class Lowering {
     const Operation& operation = graph_.operations()[id];
     const int stage = operation.device;
     std::set<std::uint64_t> after;
+    std::vector<int> scattered;
     bool others = false;
     for (const int before : graph_.predecessors(id)) {
       const Operation& earlier = graph_.operations()[before];
       if (earlier.device == stage) {
         after.insert(last_[before].begin(), last_[before].end());
       } else if (earlier.kind == OperationKind::send_recv) {
-        after.insert(receive(before, stage));
+        if (scatters_messages(job_, earlier.device, stage)) {
+          scattered.push_back(before);
+        } else {
+          after.insert(receive(before, stage));
+        }
       } else {
         others = true;
       }
     }
     Ids out(after.begin(), after.end());
+    for (const int message : scattered) out = gather_parts(message, stage, out);
     // Ends that share an embedding meet in its collective itself.
     const bool meets = operation.kind == OperationKind::collective && operation.group == GroupKind::pipeline;
     if (!others || meets) return out;
@@ -249,6 +257,21 @@ class Lowering {
     return entry->second = receive.id;
   }
 
+  /// The tensor ranks gather the parts of a message that they have received. In the step the sender's latency holds
+  /// that gather; here it stands where it runs, and holds up computation where the sender's would have waited.
+  Ids gather_parts(int id, int stage, Ids after) {
+    const Operation& message = graph_.operations()[id];
+    const std::uint64_t received = receive(id, stage);
+    Ids start{received};
+    if (!job_.scenario->framework->overlap_pipeline_messages) start.insert(start.end(), after.begin(), after.end());
+    const auto [entry, fresh] = gathers_.try_emplace(id);
+    if (fresh)
+      entry->second = add_collective(stage, "gather parts", CollectiveKind::all_gather, GroupKind::tensor,
+                                     message.payload * job_.scenario->degrees.tp, 1, "layer communication", start);
+    after.insert(after.end(), entry->second.begin(), entry->second.end());
+    return after;
+  }
+
   Ids add_storage(const Operation& operation, const Ids& after) {
     Seconds time = operation.work;
     for (const Flow& flow : graph_.flows(operation)) {
@@ -295,7 +318,8 @@ class Lowering {
   const StepGraph& graph_;
   RankGraph out_;
   std::map<int, std::uint64_t> ids_, receives_;
-  std::vector<Ids> last_;  ///< by operation: what stands for its end
+  std::map<int, Ids> gathers_;  ///< by message: what gathers its parts
+  std::vector<Ids> last_;       ///< by operation: what stands for its end
 };
 
 }  // namespace
