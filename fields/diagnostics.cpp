@@ -84,11 +84,12 @@ std::string did_you_mean(std::string_view wanted, const std::vector<std::string>
   constexpr std::size_t kLongestCompared = 128;
   if (wanted.size() > kLongestCompared) return {};
   const std::string* best = nullptr;
-  // A third of the word may be wrong, in short words one letter (half of "nope" is not "no"); a part of the name counts
-  // as one mistake.
-  const std::size_t allowed = wanted.size() < 5 ? 1 : std::max<std::size_t>(2, wanted.size() / 3);
-  std::size_t limit = allowed + 1;
+  // A third of the word may be wrong; a part of the name counts as one mistake. Short words must be of about equal
+  // length: "no" is not what "nope" means.
+  constexpr std::size_t kShort = 5;
+  std::size_t limit = std::max<std::size_t>(2, wanted.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
+    if (wanted.size() < kShort && candidate.size() + 1 < wanted.size()) continue;
     const bool part = wanted.size() >= 3 && candidate.find(wanted) != std::string::npos;
     const std::size_t distance =
         part ? std::min<std::size_t>(1, edit_distance(wanted, candidate)) : edit_distance(wanted, candidate);

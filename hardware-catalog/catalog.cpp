@@ -55,8 +55,8 @@ struct Catalog::Impl {
   std::vector<fs::path> directories;
   std::mutex mutex;
   std::tuple<Entries<Accelerator>, Entries<Cpu>, Entries<Node>, Entries<LinkPart>, Entries<SwitchPart>,
-             Entries<StoragePart>, Entries<Psu>, Entries<Cooling>, Entries<Site>, Entries<ComputeProfile>, Entries<OperatorProfile>,
-             Entries<ReliabilityRecord>, Entries<PowerRecord>, Entries<LinkProfile>,
+             Entries<StoragePart>, Entries<Psu>, Entries<Cooling>, Entries<Site>, Entries<ComputeProfile>,
+             Entries<OperatorProfile>, Entries<ReliabilityRecord>, Entries<PowerRecord>, Entries<LinkProfile>,
              Entries<NetworkProfile>, Entries<LibraryProfile>>
       entries;
   std::map<std::pair<std::string, std::string>, std::string> contents;  ///< of the entries read, by kind and id

@@ -77,7 +77,6 @@ int most_ranks_of(const Node& node, const Catalog& catalog) {
 /// What interconnect_of takes for the uplinks is told by levels here.
 void finish(CollectiveCluster& cluster, const Catalog& catalog) {
   cluster.machine.uplink_oversubscription = 1;
-  cluster.machine.in_training = false;
   cluster.most_per_node = most_ranks_of(*cluster.machine.node, catalog);
 }
 

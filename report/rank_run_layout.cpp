@@ -62,7 +62,6 @@ GraphCluster cluster_of(const RankRunQuestion& question, const RankGraph& graph,
   asked.overrides = question.overrides;
   CollectiveCluster found = found_cluster(asked, catalog);
   // A step computes beside its collectives and waits for its slowest rank.
-  found.machine.in_training = !found.raw;
   GraphCluster out;
   out.devices_per_node = found.raw ? 1 : std::max(1, found.machine.devices_per_node);
   out.nodes = nodes_for(question, found, out.devices_per_node, graph);

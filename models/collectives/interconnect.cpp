@@ -7,15 +7,10 @@ namespace stepcast {
 
 namespace {
 
-// Inside training links reach less than in a benchmark of nothing else: computation beside the collective and ranks
-// that come late. MODEL-HINTS.md section 3 (step-time fits, A100 to GB300, 2026-11): NVLink all-reduce 0.62 where
-// benchmarks reach 0.80, the wire 0.89 where they reach 0.97, all_to_all 0.38 of NVLink, one message 0.49 of a NIC. The
-// family's own figure of the first (`collective_share` of its compute profile) goes before 0.62.
-constexpr double kNativeInTraining = 0.62;
-constexpr double kNativeInBenchmarks = 0.80;
-constexpr double kWireInTraining = 0.89 / 0.97;
-constexpr double kAllToAllInTraining = 0.38 / 0.62;
-constexpr double kSendInTraining = 0.49 / 0.89;
+// Of the link between two sockets, where the processor's profile does not say; all_to_all relative to it
+// (MODEL-HINTS.md section 3 has both for NVLink; host memory has no figure of its own).
+constexpr double kSocketShare = 0.62;
+constexpr double kSocketAllToAll = 0.38 / 0.62;
 // PCIe: 12.5 of 15.75 and 25.5 of 31.5 GB/s (links pcie3-x16, pcie4-x16).
 constexpr double kHostLinkShare = 0.80;
 // One UPI link of a two-socket server, per direction (links upi-10.4); boards have one to four.
@@ -66,12 +61,6 @@ NativeLink native_link(const CollectiveMachine& machine) {
   return {machine.accelerator->pcie_bandwidth * kHostLinkShare, true};
 }
 
-double in_training(const CollectiveMachine& machine) {
-  if (!machine.in_training) return 1;
-  const double own = machine.compute ? machine.compute->collective_share : 0;
-  return (own > 0 ? own : kNativeInTraining) / kNativeInBenchmarks;
-}
-
 /// Few devices have few channels, and in a mesh few links: whichever is less.
 void set_native_shares(Interconnect& out, const LinkProfile& links, const CollectiveMachine& machine, bool pcie) {
   out.link_share_by_ranks = link_shares_of(*machine.node);
@@ -98,36 +87,34 @@ bool switched(const Node& node) {
 void set_device_links(Interconnect& out, const CollectiveMachine& machine) {
   const LinkProfile& links = links_of(machine);
   const auto [raw, pcie] = native_link(machine);
-  const double share = in_training(machine);
   out.host_link = machine.accelerator->pcie_bandwidth * host_link_share(machine);
-  out.native = raw * (links.ring_share * share);
+  out.native = raw * links.ring_share;
   out.private_native = !pcie;
   set_native_shares(out, links, machine, pcie);
-  out.all_to_all_native_share = machine.in_training ? kAllToAllInTraining : links.peer_share / links.ring_share;
-  out.peers.peer_rate = pcie ? BytesPerSecond(0) : links.peer_rate * share;
+  out.all_to_all_native_share = links.peer_share / links.ring_share;
+  out.peers.peer_rate = pcie ? BytesPerSecond(0) : links.peer_rate;
   if (pcie) return;
   set_tuner(out.tuner, links, raw);
   if (!switched(*machine.node) || links.nvls_share <= 0) {
     out.tuner.nvls = 0;
     return;
   }
-  out.switch_sums.rate = raw * (links.nvls_share * share);
+  out.switch_sums.rate = raw * links.nvls_share;
   out.switch_sums.start = links.nvls_start;
 }
 
 /// Processors: the link between sockets.
 void set_host_links(Interconnect& out, const CollectiveMachine& machine) {
   const double own = machine.compute ? machine.compute->collective_share : 0;
-  out.native = kSocketLink * (own > 0 ? own : kNativeInTraining);
+  out.native = kSocketLink * (own > 0 ? own : kSocketShare);
   out.private_native = false;
   out.host_link = machine.node->memory_bandwidth / std::max(1, machine.node->devices());
-  out.all_to_all_native_share = kAllToAllInTraining;
+  out.all_to_all_native_share = kSocketAllToAll;
 }
 
 void set_network(Interconnect& out, const CollectiveMachine& machine) {
   const NetworkProfile& network = network_of(machine);
-  const bool device = machine.node->has_accelerators();
-  out.nic = machine.nic_bandwidth * (network.wire_share * (machine.in_training && device ? kWireInTraining : 1));
+  out.nic = machine.nic_bandwidth * network.wire_share;
   if (network.nic_ceiling > BytesPerSecond(0)) out.nic = std::min(out.nic, network.nic_ceiling);
   out.nics = machine.nics;
   out.node_network = out.nic * out.nics;
@@ -139,7 +126,7 @@ void set_network(Interconnect& out, const CollectiveMachine& machine) {
   out.remote_peer_start = network.peer_start;
   out.remote_peer_start_at_scale = network.peer_start_at_scale;
   out.all_to_all_share = std::min(1.0, network.all_to_all_share / network.wire_share);
-  out.send_share = machine.in_training ? kSendInTraining : network.send_share / network.wire_share;
+  out.send_share = network.send_share / network.wire_share;
   out.loss_per_doubling = network.loss_per_doubling;
   out.network_sums = machine.network_sums;
 }
@@ -212,7 +199,6 @@ CollectiveMachine machine_of(const Scenario& scenario) {
   const FabricSpec& fabric = scenario.spec.cluster.fabric;
   out.uplink_oversubscription = fabric.preset == FabricPreset::single_switch ? 1 : fabric.oversubscription;
   out.network_sums = scenario.network_switch != nullptr && scenario.network_switch->sharp;
-  out.in_training = true;
   return out;
 }
 

@@ -23,7 +23,6 @@ struct CollectiveMachine {
   NetworkKind network = NetworkKind::infiniband;
   double uplink_oversubscription = 1;
   bool network_sums = false;      ///< the network's switches add (SHARP)
-  bool in_training = false;       ///< beside computation, and waiting for the slowest rank: links reach less
   std::optional<Seconds> launch;  ///< start of a collective as measured on this host; null: the profile's
 };
 

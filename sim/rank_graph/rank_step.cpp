@@ -70,7 +70,8 @@ class StepBuilder {
         const int id = step_.graph.add_operation(costed.operation, costed.flows);
         step_.parts.push_back({of, place, costed.alone, costed.size});
         schedule_.set(id, costed.alone, stream_number(of, operations[place]));
-        for (const std::int32_t parent : index_.order(number(of)).parents(place)) add_edge(step_.first[of] + parent, id);
+        for (const std::int32_t parent : index_.order(number(of)).parents(place))
+          add_edge(step_.first[of] + parent, id);
       }
     }
   }
@@ -87,7 +88,8 @@ class StepBuilder {
       for (const int group : index_.groups_of_program(number(of))) {
         const int kind = classes_.kind_of_list(group, index_.list_of(group, classes_.representative(of)));
         const auto& places = index_.meetings(number(of), group);
-        for (std::size_t k = 0; k < places.size(); ++k) meetings[{group, kind, k}].push_back(step_.first[of] + places[k]);
+        for (std::size_t k = 0; k < places.size(); ++k)
+          meetings[{group, kind, k}].push_back(step_.first[of] + places[k]);
       }
     for (const auto& [key, operations] : meetings) {
       if (operations.size() < 2) continue;

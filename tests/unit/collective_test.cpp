@@ -187,7 +187,6 @@ struct Devices {
 
   explicit Devices(int devices, NodeInterconnect interconnect) {
     accelerator.pcie_bandwidth = 32_GBps;
-    profile.collective_share = 0.5;
     profile.host_link_share = 0.75;
     node.id = "test-node";
     node.accelerator_count = devices;
@@ -227,15 +226,6 @@ TEST(InterconnectOf, SwitchGivesEveryGroupAllLinksButFewChannelsToFew) {
   EXPECT_DOUBLE_EQ(net.native_share(4), 0.8);
   EXPECT_DOUBLE_EQ(net.native_share(8), 1);
   EXPECT_DOUBLE_EQ(net.host_link.in(1_GBps), 24);
-}
-
-TEST(InterconnectOf, TrainingReachesLessThanABenchmark) {
-  Devices machine(8, switched());
-  const Interconnect alone = interconnect_of(machine.machine);
-  machine.machine.in_training = true;
-  const Interconnect training = interconnect_of(machine.machine);
-  EXPECT_DOUBLE_EQ(training.native / alone.native, 0.5 / 0.8);  // the family's own share over a benchmark's
-  EXPECT_DOUBLE_EQ(training.nic / alone.nic, 0.89 / 0.97);
 }
 
 TEST(InterconnectOf, DevicesThatShareANicGetOneNicEachAtMost) {
