@@ -55,7 +55,7 @@ Timed network_sum(CollectiveKind kind, Bytes payload, const Call& call) {
   shape.steps = passes * inside + kNetworkHop;
   shape.native_bytes = payload * (passes * (call.p - 1) / call.p);
   shape.native_cap = call.native_share;
-  shape.network_bytes = payload / call.p;
+  if (call.crosses()) shape.network_bytes = payload / call.p;
   return timed(shape, call);
 }
 

@@ -21,9 +21,10 @@ constexpr int kFoldedSteps = 128;
 /// Other seeds whose results make the range of a run that depends on chance: the second and the second to last of them
 /// bound the middle 9 of 10.
 constexpr int kOtherSeeds = 20;
-/// Messages of an exchange of all pairs that folding executes all the same: 128 ranks. Which of its rounds meet on an
-/// up-link is not in the sum of their loads.
-constexpr std::size_t kExecutedPairs = 128 * 128;
+/// Messages of a phase that folding executes all the same where each is sent once: an exchange of all pairs of 128
+/// ranks, or a tree or chain. Which rounds of an exchange meet on an up-link is not in the sum of their loads, and
+/// neither is how much of a stream's busiest link stands idle while its messages are held up elsewhere.
+constexpr std::size_t kExecutedMessages = 128 * 128;
 constexpr double kLowQuantile = 0.05, kHighQuantile = 0.95;
 
 bool only_late(const CollectiveConditions& c) {
@@ -88,14 +89,13 @@ CollectiveJobResult by_closed_form(const CollectiveRun& run) {
 /// A job alone, from the loads that its messages put on the links.
 Seconds end_by_loads(const CollectiveRun& run, std::uint64_t seed) {
   const FlowProgram program = lower_run(run, seed);
-  const ProgramJob& job = program.jobs.front();
-  return Seconds(*std::max_element(job.begin.begin(), job.begin.end()) + static_time(job, program));
+  return Seconds(static_end(program.jobs.front(), program));
 }
 
-bool exchanges_few_pairs(const FlowProgram& program) {
+bool sends_few_once(const FlowProgram& program) {
   const auto& phases = program.jobs.front().phases;
   return std::any_of(phases.begin(), phases.end(), [](const ProgramPhase& phase) {
-    return phase.kind == ProgramKind::windowed && phase.lanes.size() <= kExecutedPairs;
+    return phase.kind != ProgramKind::stepwise && phase.lanes.size() <= kExecutedMessages;
   });
 }
 
@@ -103,7 +103,7 @@ CollectiveJobResult by_loads(const CollectiveRun& run, const ProgramRunner& cont
   CollectiveJobResult out = named(run.jobs.front(), plan_of(run.jobs.front(), run.setting));
   const Seconds by_seed = end_by_loads(run, run.seed);
   out.end = by_seed;
-  if (const FlowProgram program = lower_run(run, run.seed); exchanges_few_pairs(program))
+  if (const FlowProgram program = lower_run(run, run.seed); sends_few_once(program))
     out.end = executed(run, program, contended).end;
   if (!run.setting.hashed && run.conditions.jitter <= Seconds(0)) return out;
   std::vector<Seconds> ends;
@@ -114,6 +114,16 @@ CollectiveJobResult by_loads(const CollectiveRun& run, const ProgramRunner& cont
   out.low = ends[1];
   out.high = ends[kOtherSeeds - 2];
   return out;
+}
+
+/// Ranks that come late throw the rounds of an exchange out of step, so that two messages come to one rank at once.
+bool exchanges_out_of_step(const CollectiveRun& run) {
+  if (run.conditions.jitter <= Seconds(0)) return false;
+  const CollectivePlan plan = plan_of(run.jobs.front(), run.setting);
+  const auto ranks = static_cast<std::size_t>(shape_of(run.jobs.front(), run.setting).size);
+  return ranks * ranks <= kExecutedMessages &&
+         std::any_of(plan.phases.begin(), plan.phases.end(),
+                     [](const auto& phase) { return phase.pattern == MessagePattern::direct; });
 }
 
 CollectiveRunResult folded(const CollectiveRun& run, const ProgramRunner& contended) {
@@ -128,7 +138,7 @@ CollectiveRunResult folded(const CollectiveRun& run, const ProgramRunner& conten
     return out;
   }
   const bool levels_known = run.setting.interconnect.uplinks.empty() || run.jobs.front().shape;
-  const bool symmetric = only_late(conditions) && !run.setting.hashed && levels_known;
+  const bool symmetric = only_late(conditions) && !run.setting.hashed && levels_known && !exchanges_out_of_step(run);
   CollectiveRunResult out;
   out.jobs.push_back(symmetric ? by_closed_form(run) : by_loads(run, contended));
   out.end = out.jobs.front().end;

@@ -7,13 +7,14 @@
 
 namespace stepcast {
 
-/// How long each phase of a job takes from the loads of links alone, all ranks in step and nothing else on the links.
+/// When a job ends by the loads of links alone, nothing else on the links.
 ///
 /// Step by step, a message takes as long as the busiest link on its way needs for everything that crosses it in that
-/// step, for no link sends faster than its capacity, and max-min sharing keeps that link busy throughout; a collective
-/// goes at the pace of its slowest message, because every rank waits for the one before it. Needs each message once,
-/// not once a step.
-double static_time(const ProgramJob& job, const FlowProgram& program);
+/// step, for no link sends faster than its capacity. Ranks that begin together stay in step, at the pace of the slowest
+/// message; ranks that come late are followed from step to step, as long as those are not too many. Needs each message
+/// once, not once a step. A streamed phase it takes for as short as its busiest link allows: max-min sharing may leave
+/// that link idle in part, when what crosses it is held up elsewhere.
+double static_end(const ProgramJob& job, const FlowProgram& program);
 
 /// How long a phase of a plan takes on idle links that treat all ranks alike.
 Seconds phase_time(const CollectivePhase& phase, const Interconnect& interconnect, const GroupShape& group);

@@ -101,11 +101,19 @@ TEST(CollectiveFull, ClockAndSimgridAgree) {
   runs.push_back(one_job(leafy(16, 1, {4, 2}), CollectiveKind::all_reduce, 8_MB, CollectiveAlgorithm::tree));
   runs.back().conditions.background.push_back({0, 5, 100_MB, 30_us});
   for (const CollectiveRun& run : runs) {
+    SCOPED_TRACE(name_of(run.jobs[0].algorithm));
     const FlowProgram program = lower_run(run, run.seed);
     const ProgramResult mixed = run_in_test_child(program);
     const ProgramResult reference = run_in_test_child(program, {.share_all = true});
     EXPECT_NEAR(mixed.end / reference.end, 1, 1e-9);
-    EXPECT_LT(mixed.shared_flows, reference.shared_flows);
+    if (run.jobs[0].algorithm == CollectiveAlgorithm::tree) {
+      // A node that has one neighbour in one half of the double tree has two or more in the other, and all of a stream
+      // begins at once: 15 edges × 2 halves × 2 directions and the background all meet another at some NIC.
+      EXPECT_EQ(mixed.shared_flows, 15 * 2 * 2 + 1);
+      EXPECT_EQ(reference.shared_flows, 15 * 2 * 2 + 1);
+    } else {
+      EXPECT_LT(mixed.shared_flows, reference.shared_flows);
+    }
     for (std::size_t rank = 0; rank < mixed.rank_ends[0].size(); ++rank)
       EXPECT_NEAR(mixed.rank_ends[0][rank] / reference.rank_ends[0][rank], 1, 1e-6) << rank;
   }
