@@ -69,8 +69,8 @@ TEST(CollectiveFolded, EqualsFullOverGeneratedRuns) {
     const CollectiveRunResult folded = run_collectives(run, kInChild);
     const double ratio = folded.end.value() / full;
     if (run.setting.hashed && run.conditions.jitter > Seconds(0)) {
-      // The limit of loads (docs/models/collective-execution.md): where paths are hashed and ranks late, messages that a
-      // link would have to carry at once in step miss each other. Never too fast; too slow by 21 % at most over the
+      // The limit of loads (docs/models/collective-execution.md): where paths are hashed and ranks late, messages that
+      // a link would have to carry at once in step miss each other. Never too fast; too slow by 21 % at most over the
       // seeds 1 to 5 and 11 to 13 of this generator.
       EXPECT_GT(ratio, 0.99) << description(run, i);
       EXPECT_LT(ratio, 1.25) << description(run, i);
