@@ -308,8 +308,9 @@ class Estimator {
     for (long i = 0; i < count; ++i) {
       const SyncUnit& unit = units[static_cast<std::size_t>(forward ? count - 1 - i : i)];
       const bool prefetch = forward || plan_.prefetch_backward;
-      // Behind a backward pass, gathers and reductions share links and both hold SMs.
-      const Seconds shared = forward ? Seconds(0) : unit.contended;
+      // Behind a backward pass, gathers and reductions share links evenly, so a gather flows for twice as long at most;
+      // both hold SMs.
+      const Seconds shared = forward ? Seconds(0) : std::min(unit.contended, unit.gather_flow);
       clock.gather = std::max(clock.gather, prefetch ? clock.before : clock.compute) + unit.gather_alone + shared;
       clock.before = clock.compute;
       const Seconds start = std::max(clock.compute, clock.gather);
@@ -317,9 +318,15 @@ class Estimator {
       clock.compute = start + work + slowed_by(unit.gather_flow + shared, work) + slowed_by(clock.pending, work);
       clock.pending = std::max(Seconds(0), clock.pending - (clock.compute - start));
       if (forward) continue;
-      clock.pending += unit.reduce_flow + std::min(shared, unit.gather_flow);
+      clock.pending += unit.reduce_flow + shared;
       clock.reduce = std::max(clock.reduce, clock.compute) + unit.reduce_alone;
     }
+  }
+
+  /// A gather takes links from the reductions for the share of their time in which they flow.
+  static Seconds reduction_beside_gathers(const SyncUnit& unit) {
+    if (unit.reduce_alone <= Seconds(0)) return Seconds(0);
+    return unit.reduce_alone + std::min(unit.gather_flow, unit.contended) * (unit.reduce_flow / unit.reduce_alone);
   }
 
   Seconds sharded_step() {
@@ -345,7 +352,7 @@ class Estimator {
       Seconds reductions;
       for (const SyncUnit& unit : units) {
         gathers += 2 * unit.gather_alone + unit.contended;
-        reductions += unit.reduce_alone + std::min(unit.gather_flow, unit.contended);
+        reductions += reduction_beside_gathers(unit);
         gathered_ += 2 * unit.gather_alone * micro_batches_;
       }
       const Seconds compute_end = std::max(first + (micro_batches_ - 1) * period, gathers * micro_batches_);
