@@ -157,7 +157,7 @@ class Lowering {
       const Operation& earlier = graph_.operations()[before];
       if (earlier.device == stage) {
         after.insert(last_[before].begin(), last_[before].end());
-      } else if (earlier.kind == OperationKind::send_recv) {
+      } else if (earlier.kind == OperationKind::send_recv && stage_after(before) == stage) {
         if (scatters_messages(job_, earlier.device, stage)) {
           scattered.push_back(before);
         } else {
@@ -227,11 +227,15 @@ class Lowering {
     return after;
   }
 
+  /// The stage that receives a message: others may wait for the sender's end, but only once the passes are over.
   int stage_after(int message) const {
-    for (const auto next : graph_.successors(message))
-      if (graph_.operations()[next].device != graph_.operations()[message].device)
-        return graph_.operations()[next].device;
-    return -1;
+    const auto& operations = graph_.operations();
+    int first = -1;
+    for (const auto successor : graph_.successors(message)) {
+      const auto next = static_cast<int>(successor);
+      if (operations[next].device != operations[message].device && (first < 0 || next < first)) first = next;
+    }
+    return first < 0 ? -1 : operations[first].device;
   }
 
   Ids add_send(int id, const Ids& after) {
