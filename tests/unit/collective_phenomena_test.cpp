@@ -1,0 +1,95 @@
+#include <gtest/gtest.h>
+
+#include "hardware-catalog/catalog.hpp"
+#include "models/collectives/machine.hpp"
+
+namespace stepcast {
+namespace {
+
+// What measurements of real clusters show (COLLECTIVES.md), on servers of the catalogue: it has to follow from steps,
+// links and channels, whatever the constants.
+
+const Catalog& catalog() {
+  static const Catalog kCatalog = Catalog::standard({});
+  return kCatalog;
+}
+
+Interconnect links_of(const char* node) { return interconnect_of(machine_of(*catalog().find<Node>(node), catalog())); }
+
+CollectiveCost cost(const Interconnect& net, CollectiveKind kind, Bytes size, const GroupShape& group,
+                    ElementWidth width = ElementWidth::usual) {
+  return collective_cost(kind, size, group, net, CollectiveAlgorithm::automatic, CollectiveProtocol::automatic, width);
+}
+
+double us(const Interconnect& net, CollectiveKind kind, Bytes size, int ranks, int per_node = 8) {
+  const GroupShape group{ranks, std::min(ranks, per_node), 1};
+  return cost(net, kind, size, group).alone(net, group).in(1_us);
+}
+
+TEST(Phenomena, AllReduceOfFewBytesGrowsWithTheLogarithmOfTheNodes) {
+  const Interconnect net = links_of("dgx-a100-80gb");
+  const auto at = [&](int nodes) { return us(net, CollectiveKind::all_reduce, 8_B, 8 * nodes); };
+  double before = at(8) - at(4);
+  EXPECT_GT(before, 2);
+  for (const int nodes : {8, 16, 32, 64}) {
+    const double step = at(2 * nodes) - at(nodes);
+    // Two more hops each time, and the filling of a pipeline that is two hops longer.
+    EXPECT_NEAR(step / before, 1, 0.12) << nodes;
+    before = step;
+  }
+}
+
+TEST(Phenomena, AllGatherGrowsWithTheRanks) {
+  const Interconnect net = links_of("dgx-a100-80gb");
+  const double at_512 = us(net, CollectiveKind::all_gather, 4_kB, 512),
+               at_1024 = us(net, CollectiveKind::all_gather, 4_kB, 1024);
+  EXPECT_NEAR(at_1024 / at_512, 2, 0.1);
+}
+
+TEST(Phenomena, AllGatherOfManyRanksIsNotHalfAnAllReduce) {
+  const Interconnect net = links_of("dgx-a100-80gb");
+  EXPECT_GT(us(net, CollectiveKind::all_gather, 64_MiB, 1024), 2 * us(net, CollectiveKind::all_reduce, 64_MiB, 1024));
+}
+
+TEST(Phenomena, AllToAllGrowsWithThePeers) {
+  const Interconnect net = links_of("dgx-a100-80gb");
+  EXPECT_GT(us(net, CollectiveKind::all_to_all, 8_kB, 1024), 1.8 * us(net, CollectiveKind::all_to_all, 8_kB, 512));
+}
+
+TEST(Phenomena, TreesOfTwoNodesPassTheRateOfTheirNics) {
+  for (const char* node : {"dgx-h100", "dgx-b200"}) {
+    const Interconnect net = links_of(node);
+    const double seconds = us(net, CollectiveKind::all_reduce, 16_GiB, 16) * 1e-6;
+    const double busbw = (16_GiB).value() / seconds * 2 * 15 / 16;
+    EXPECT_GT(busbw, 8 * 50e9) << node;  // eight NICs of 400 Gb/s
+  }
+}
+
+TEST(Phenomena, SwitchesAddEightBitNumbersMoreSlowly) {
+  const Interconnect net = links_of("dgx-h100");
+  const GroupShape group{8, 8, 1};
+  const CollectiveCost usual = cost(net, CollectiveKind::all_reduce, 1_GiB, group);
+  const CollectiveCost narrow =
+      collective_cost(CollectiveKind::all_reduce, 1_GiB, group, net, CollectiveAlgorithm::nvls,
+                      CollectiveProtocol::simple, ElementWidth::narrow);
+  EXPECT_EQ(usual.algorithm, CollectiveAlgorithm::nvls);
+  EXPECT_GT(narrow.alone(net, group) / usual.alone(net, group), 1.2);
+}
+
+TEST(Phenomena, TwoDevicesHaveFewerChannelsThanEight) {
+  const Interconnect net = links_of("dgx-a100-80gb");
+  const auto busbw = [&](int ranks) {
+    return 2.0 * (ranks - 1) / ranks / us(net, CollectiveKind::all_reduce, 1_GiB, ranks);
+  };
+  EXPECT_LT(busbw(2), 0.9 * busbw(8));
+}
+
+TEST(Phenomena, ProtocolsChangeWithTheSizeFromQuickToWide) {
+  const Interconnect net = links_of("dgx-a100-80gb");
+  const GroupShape group{8, 8, 1};
+  EXPECT_EQ(cost(net, CollectiveKind::all_reduce, 1_kB, group).protocol, CollectiveProtocol::ll);
+  EXPECT_EQ(cost(net, CollectiveKind::all_reduce, 1_GiB, group).protocol, CollectiveProtocol::simple);
+}
+
+}  // namespace
+}  // namespace stepcast
