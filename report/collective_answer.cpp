@@ -273,7 +273,7 @@ GossipGraph gossip_graph(const CollectiveQuestion& question, int ranks) {
 Pricer gossip(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places,
               std::optional<HostLibrary> library, std::vector<std::string>& notes) {
   const GossipGraph graph = gossip_graph(question, places.ranks);
-  if (!graph.strongly_connected()) notes.push_back("the graph falls apart: news of some ranks never reaches others");
+  if (!graph.strongly_connected()) notes.emplace_back("the graph falls apart: news of some ranks never reaches others");
   const PeerPorts ports = peer_ports(cluster, places, library);
   const std::string name{graph_kind(question) ? name_of(*graph_kind(question)) : "graph"};
   const int degree = graph.out_degree();
