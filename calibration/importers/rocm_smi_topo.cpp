@@ -92,7 +92,7 @@ Wiring read_rocm_smi_topo(std::string_view text, Diagnostics& diagnostics) {
         wiring.links.push_back({static_cast<int>(b), static_cast<int>(a), 1});
     }
   }
-  if (!wiring.links.empty()) wiring.notes.push_back("how many links a pair has is not told; taken as one");
+  if (!wiring.links.empty()) wiring.notes.emplace_back("how many links a pair has is not told; taken as one");
   return wiring;
 }
 
