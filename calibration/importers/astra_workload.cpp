@@ -251,7 +251,10 @@ class WorkloadReader {
       if (embedding > 0 && static_cast<int>(i) == last_bottom_ + 1) needs.push_back(embedding);
       last = forward(list_[i], needs, i == 0 && last_bottom_ >= 0 ? &embedding : nullptr);
     }
-    if (policy_->name == "DISTRIBUTED_INFERENCE") return graph_.notes.emplace_back("inference: forward only");
+    if (policy_->name == "DISTRIBUTED_INFERENCE") {
+      graph_.notes.emplace_back("inference: forward only");
+      return;
+    }
     for (std::size_t i = list_.size(); i-- > 0;) {
       if (std::find(initiates_.begin(), initiates_.end(), static_cast<int>(i)) != initiates_.end())
         last = recompute(i, last);
