@@ -6,47 +6,21 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cmath>
 #include <cstring>
 #include <fstream>
-#include <set>
 
+#include "fields/json_builder.hpp"
 #include "fields/streamed_file.hpp"
 
 namespace stepcast {
 
 namespace {
 
-/// Builds the document and notes keys given twice, which the plain parser would swallow.
-class StrictBuilder : public nlohmann::json_sax<Json> {
+/// Says where a text stops being JSON by line and column.
+class TextBuilder : public JsonBuilder {
  public:
-  StrictBuilder(Json& root, Diagnostics& diagnostics, std::string_view text)
-      : root_(root), diagnostics_(diagnostics), text_(text) {}
+  TextBuilder(Json& root, Diagnostics& faults, std::string_view text) : JsonBuilder(root, faults), text_(text) {}
 
-  bool null() override { return put(nullptr); }
-  bool boolean(bool v) override { return put(v); }
-  bool number_integer(number_integer_t v) override { return put(v); }
-  bool number_unsigned(number_unsigned_t v) override { return put(v); }
-  bool number_float(number_float_t v, const string_t& raw) override {
-    if (!std::isfinite(v)) {
-      diagnostics_.error(pointer(), fmt::format("the number {} is too large", raw));
-      return put(0.0);
-    }
-    return put(v);
-  }
-  bool string(string_t& v) override { return put(std::move(v)); }
-  bool binary(binary_t&) override { return false; }
-  bool start_object(std::size_t) override { return open(Json::object()); }
-  bool start_array(std::size_t) override { return open(Json::array()); }
-  bool key(string_t& name) override {
-    Level& level = levels_.back();
-    if (!level.keys.insert(name).second)
-      diagnostics_.error(child_pointer(pointer_of_levels(), name), "this key is given twice", "keep one of them");
-    level.key = name;
-    return true;
-  }
-  bool end_object() override { return close(); }
-  bool end_array() override { return close(); }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& e) override {
     const std::string_view before = text_.substr(0, std::min(position, text_.size()));
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
@@ -54,65 +28,12 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
     const auto column = start == std::string_view::npos ? before.size() : before.size() - start - 1;
     std::string reason = e.what();
     if (const auto cut = reason.find("syntax error"); cut != std::string::npos) reason = reason.substr(cut);
-    diagnostics_.error("", fmt::format("line {}, column {}: not valid JSON: {}", line, column, reason));
+    diagnostics().error("", fmt::format("line {}, column {}: not valid JSON: {}", line, column, reason));
     return false;
   }
 
  private:
-  struct Level {
-    Json* value;
-    std::set<std::string> keys;
-    std::string key;
-  };
-
-  std::string pointer_of_levels() const {
-    std::string out;
-    for (std::size_t i = 0; i + 1 < levels_.size(); ++i)
-      out = levels_[i].value->is_array() ? fmt::format("{}/{}", out, levels_[i].value->size() - 1)
-                                         : child_pointer(out, levels_[i].key);
-    return out;
-  }
-  std::string pointer() const {
-    if (levels_.empty()) return {};
-    const Level& top = levels_.back();
-    return top.value->is_array() ? fmt::format("{}/{}", pointer_of_levels(), top.value->size())
-                                 : child_pointer(pointer_of_levels(), top.key);
-  }
-  Json* place(Json value) {
-    if (levels_.empty()) {
-      root_ = std::move(value);
-      return &root_;
-    }
-    Level& top = levels_.back();
-    if (top.value->is_array()) {
-      top.value->push_back(std::move(value));
-      return &top.value->back();
-    }
-    Json& slot = (*top.value)[top.key];
-    slot = std::move(value);
-    return &slot;
-  }
-  bool put(Json value) {
-    place(std::move(value));
-    return true;
-  }
-  bool open(Json value) {
-    if (levels_.size() >= kDeepestJson) {
-      diagnostics_.error(pointer(), fmt::format("nested more than {} deep", kDeepestJson));
-      return false;
-    }
-    levels_.push_back({place(std::move(value)), {}, {}});
-    return true;
-  }
-  bool close() {
-    levels_.pop_back();
-    return true;
-  }
-
-  Json& root_;
-  Diagnostics& diagnostics_;
   std::string_view text_;
-  std::vector<Level> levels_;
 };
 
 /// Reads at most one byte more than a document may have: devices have no size and no end.
@@ -134,7 +55,7 @@ Json parse_json(std::string_view text, Diagnostics& diagnostics) {
     return nullptr;
   }
   Json root;
-  StrictBuilder builder(root, diagnostics, text);
+  TextBuilder builder(root, diagnostics, text);
   const std::size_t faults = diagnostics.faults().size();
   Json::sax_parse(text.begin(), text.end(), &builder, Json::input_format_t::json, true, true);
   return diagnostics.faults().size() == faults ? root : Json(nullptr);

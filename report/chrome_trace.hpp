@@ -26,7 +26,7 @@ inline std::string trace_text(std::string_view text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// The `traceEvents` of one file, as they come: slices on the threads of processes.
+/// The `traceEvents` of one file, as they come: slices on the threads of processes, arrows between them, counters.
 class ChromeTrace {
  public:
   explicit ChromeTrace(const std::filesystem::path& file) : file_(file) {
@@ -49,6 +49,14 @@ class ChromeTrace {
   void counter(int process, std::string_view name, std::string_view unit, Nanoseconds time, double value) {
     event(R"("ph":"C","name":{},"pid":{},"ts":{},"args":{{{}:{:.6g}}})", trace_text(name), process, trace_stamp(time),
           trace_text(unit), value);
+  }
+  void flow_start(long id, int process, int thread, Nanoseconds time) {
+    event(R"("ph":"s","name":"waits for","cat":"dependency","id":{},"pid":{},"tid":{},"ts":{})", id, process, thread,
+          trace_stamp(time));
+  }
+  void flow_end(long id, int process, int thread, Nanoseconds time) {
+    event(R"("ph":"f","bp":"e","name":"waits for","cat":"dependency","id":{},"pid":{},"tid":{},"ts":{})", id, process,
+          thread, trace_stamp(time));
   }
   void commit() {
     flush();

@@ -1,12 +1,10 @@
 #include "report/trace.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
 
 #include "fields/field_table.hpp"
-#include "fields/streamed_file.hpp"
 #include "models/power/power.hpp"
+#include "report/chrome_trace.hpp"
 #include "report/device_intervals.hpp"
 #include "report/power_over_time.hpp"
 #include "report/segment_time.hpp"
@@ -15,75 +13,7 @@ namespace stepcast {
 
 namespace {
 
-/// Trace times are whole nanoseconds, so that neighbours which share an instant share its digits.
-using Nanoseconds = std::int64_t;
-Nanoseconds nanoseconds(Seconds time) { return std::llround(time.value() * 1e9); }
-
-/// Chrome traces count microseconds.
-std::string stamp(Nanoseconds time) { return fmt::format("{}.{:03}", time / 1000, time % 1000); }
-
-std::string quoted(std::string_view text) { return Json(text).dump(); }
-
 constexpr std::size_t kStreams = EnumNames<StreamKind>::names.size();
-
-/// The `traceEvents` of one file, as they come.
-class EventWriter {
- public:
-  explicit EventWriter(const std::filesystem::path& file) : file_(file) {
-    file_.write("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
-  }
-
-  void name_process(int process, std::string_view name) {
-    event(R"("ph":"M","name":"process_name","pid":{},"args":{{"name":{}}})", process, quoted(name));
-    event(R"("ph":"M","name":"process_sort_index","pid":{},"args":{{"sort_index":{}}})", process, process);
-  }
-  void name_thread(int process, int thread, std::string_view name) {
-    event(R"("ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}})", process, thread, quoted(name));
-    event(R"("ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}})", process, thread,
-          thread);
-  }
-  void slice(int process, int thread, std::string_view name, std::string_view category, Nanoseconds start,
-             Nanoseconds end, std::string_view arguments) {
-    event(R"("ph":"X","name":{},"cat":{},"pid":{},"tid":{},"ts":{},"dur":{},"args":{{{}}})", quoted(name),
-          quoted(category), process, thread, stamp(start), stamp(end - start), arguments);
-  }
-  void flow_start(long id, int process, int thread, Nanoseconds time) {
-    event(R"("ph":"s","name":"waits for","cat":"dependency","id":{},"pid":{},"tid":{},"ts":{})", id, process, thread,
-          stamp(time));
-  }
-  void flow_end(long id, int process, int thread, Nanoseconds time) {
-    event(R"("ph":"f","bp":"e","name":"waits for","cat":"dependency","id":{},"pid":{},"tid":{},"ts":{})", id, process,
-          thread, stamp(time));
-  }
-  void counter(int process, std::string_view name, std::string_view unit, Nanoseconds time, double value) {
-    event(R"("ph":"C","name":{},"pid":{},"ts":{},"args":{{{}:{:.6g}}})", quoted(name), process, stamp(time),
-          quoted(unit), value);
-  }
-  void commit() {
-    flush();
-    file_.write("\n]}\n");
-    file_.commit();
-  }
-
- private:
-  template <class... T>
-  void event(fmt::format_string<T...> format, T&&... values) {
-    buffer_ += first_ ? "\n{" : ",\n{";
-    first_ = false;
-    fmt::format_to(std::back_inserter(buffer_), format, std::forward<T>(values)...);
-    buffer_ += '}';
-    if (buffer_.size() > kBuffer) flush();
-  }
-  void flush() {
-    file_.write(buffer_);
-    buffer_.clear();
-  }
-
-  static constexpr std::size_t kBuffer = 1 << 20;
-  StreamedFile file_;
-  std::string buffer_;
-  bool first_ = true;
-};
 
 /// Where an operation's slices begin and end, for arrows.
 struct Drawn {
@@ -245,7 +175,7 @@ class TraceWriter {
   const StepGraph& graph_;
   const Timeline& timeline_;
   PowerModel power_;
-  EventWriter out_;
+  ChromeTrace out_;
   std::vector<SegmentTime> segments_;
   std::vector<Drawn> drawn_;
 };

@@ -137,7 +137,7 @@ const std::vector<FoldedNetwork::Crossing>& FoldedNetwork::message_crossings(con
 }
 
 std::vector<Flow> FoldedNetwork::collective(const Member& member, GroupKind kind, const CollectiveCost& cost) {
-  const Port& own = port(member);
+  const DevicePort& own = port(member);
   std::vector<Flow> flows;
   // What a collective does not reach of a link's rate is lost to protocol and to ranks that share it, not left to
   // others: its bytes occupy the link for as long as they take.
@@ -157,8 +157,8 @@ std::vector<Flow> FoldedNetwork::collective(const Member& member, GroupKind kind
 std::vector<Flow> FoldedNetwork::message(const Member& from, const Member& to, const CollectiveCost& cost) {
   const Interconnect& net = job_of(from).interconnect;
   const Interconnect& far = job_of(to).interconnect;
-  const Port& out = port(from);
-  const Port& in = port(to);
+  const DevicePort& out = port(from);
+  const DevicePort& in = port(to);
   std::vector<Flow> flows;
   if (cost.native_bytes > Bytes(0))
     flows.push_back({paths_.path({out.native_out, in.native_in}, 1, net.native * cost.native_cap), cost.native_bytes});

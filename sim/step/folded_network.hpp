@@ -29,12 +29,6 @@ class FoldedNetwork : public StepNetwork {
   std::vector<Flow> host_to_device(const Member& member, Bytes per_device) override;
 
  private:
-  struct Port {
-    LinkId native_out, native_in, nic_out, nic_in, host;
-  };
-  struct NodeLinks {
-    LinkId nic_out, nic_in, storage;
-  };
   /// A share of the traffic of a stage's node that passes one member's up-links, with the path for it.
   struct Crossing {
     PathId path;
@@ -42,7 +36,7 @@ class FoldedNetwork : public StepNetwork {
     BytesPerSecond up;
   };
   const Job& job_of(const Member& member) const;
-  const Port& port(const Member& member) const { return ports_[member.column][member.stage]; }
+  const DevicePort& port(const Member& member) const { return ports_[member.column][member.stage]; }
   const NodeLinks& node(const Member& member) const { return *nodes_.at(node_key(member.column, member.stage)); }
   [[nodiscard]] std::pair<int, int> node_key(int column, int stage) const;
   [[nodiscard]] int rails_of(int stage) const;
@@ -56,7 +50,7 @@ class FoldedNetwork : public StepNetwork {
   StepGraph& graph_;
   SharedLinks& shared_;
   PathTable paths_;
-  std::vector<std::vector<Port>> ports_;  ///< by column and stage
+  std::vector<std::vector<DevicePort>> ports_;  ///< by column and stage
   std::map<std::pair<int, int>, std::unique_ptr<NodeLinks>> nodes_;
   std::map<std::tuple<int, int, GroupKind>, std::vector<Crossing>> crossings_;
   std::map<std::tuple<int, int, int>, std::vector<Crossing>> message_crossings_;

@@ -81,7 +81,7 @@ void FullNetwork::add_levels(std::vector<LinkId>& links, int from, int to) {
 }
 
 std::vector<Flow> FullNetwork::collective(const Member& member, GroupKind kind, const CollectiveCost& cost) {
-  const Port& own = ports_[member.rank];
+  const DevicePort& own = ports_[member.rank];
   const Peers& to = peers(member.rank, kind);
   std::vector<Flow> flows;
   if (cost.native_bytes > Bytes(0))
@@ -112,8 +112,8 @@ std::vector<Flow> FullNetwork::collective(const Member& member, GroupKind kind, 
 std::vector<Flow> FullNetwork::message(const Member& from, const Member& to, const CollectiveCost& cost) {
   const Interconnect& net = job_of(from).interconnect;
   const Interconnect& far = job_of(to).interconnect;
-  const Port& out = ports_[from.rank];
-  const Port& in = ports_[to.rank];
+  const DevicePort& out = ports_[from.rank];
+  const DevicePort& in = ports_[to.rank];
   std::vector<Flow> flows;
   if (cost.native_bytes > Bytes(0))
     flows.push_back({paths_.path({out.native_out, in.native_in}, 1, net.native * cost.native_cap), cost.native_bytes});

@@ -24,12 +24,6 @@ class FullNetwork : public StepNetwork {
   std::vector<Flow> host_to_device(const Member& member, Bytes per_device) override;
 
  private:
-  struct Port {
-    LinkId native_out, native_in, nic_out, nic_in, host;
-  };
-  struct NodeLinks {
-    LinkId nic_out, nic_in, storage;
-  };
   /// Who a rank of a group sends to.
   struct Peers {
     int native = 0;               ///< next rank on the same node
@@ -47,7 +41,7 @@ class FullNetwork : public StepNetwork {
   StepGraph& graph_;
   SharedLinks& shared_;
   PathTable paths_;
-  std::vector<Port> ports_;  ///< by rank
+  std::vector<DevicePort> ports_;  ///< by rank
   std::map<int, NodeLinks> nodes_;
   std::map<std::pair<int, GroupKind>, Peers> peers_;
 };

@@ -28,6 +28,15 @@ class StepNetwork {
 
 inline constexpr LinkId kNoLink = -1;
 
+/// Links of one device's own.
+struct DevicePort {
+  LinkId native_out, native_in, nic_out, nic_in, host;
+};
+/// Links that the devices of a node have together.
+struct NodeLinks {
+  LinkId nic_out, nic_in, storage;
+};
+
 /// Makes paths of a graph, each once.
 class PathTable {
  public:

@@ -4,34 +4,25 @@
 
 #include <set>
 
+#include "tests/unit/round_ports.hpp"
+
 namespace stepcast {
 namespace {
-
-PeerPorts ports(Seconds hop = {}, Seconds gap = {}) {
-  PeerPorts out;
-  out.node = 10_GBps;
-  out.rank = 5_GBps;
-  out.native = 50_GBps;
-  out.hop = hop;
-  out.native_hop = hop / 2;
-  out.gap = gap;
-  return out;
-}
 
 constexpr double kTight = 1e-9;
 
 TEST(GossipRing, SharesTheNodesNicsBetweenItsTwoEdges) {
   // One rank a node: 2 × 100 MB at the 5 GB/s of a rank.
-  EXPECT_NEAR(gossip_round(ring_graph(4), 100_MB, 1, ports()).time.in(1_ms), 40, kTight);
+  EXPECT_NEAR(gossip_round(ring_graph(4), 100_MB, 1, round_ports()).time.in(1_ms), 40, kTight);
   // Four ranks a node: two edges leave it, from different ranks: 100 MB each at 5 GB/s; inside, a rank sends at most 2.
-  const GossipRound packed = gossip_round(ring_graph(8), 100_MB, 4, ports());
+  const GossipRound packed = gossip_round(ring_graph(8), 100_MB, 4, round_ports());
   EXPECT_NEAR(packed.time.in(1_ms), 20, kTight);
   EXPECT_DOUBLE_EQ(packed.busiest_node.in(1_MB), 200);
 }
 
 TEST(GossipRing, OfTwoHasOneEdgeEachWay) {
   EXPECT_EQ(ring_graph(2).edges.size(), 2U);
-  EXPECT_NEAR(gossip_round(ring_graph(2), 100_MB, 2, ports(2_us)).time.in(1_us), 1 + 2000, 1e-6);
+  EXPECT_NEAR(gossip_round(ring_graph(2), 100_MB, 2, round_ports(2_us)).time.in(1_us), 1 + 2000, 1e-6);
 }
 
 TEST(GossipGraphs, HaveTheDegreesOfTheirKind) {
@@ -47,7 +38,7 @@ TEST(GossipGraphs, OfOneRankHaveNoEdge) {
   for (const GossipGraph& graph : {ring_graph(1), torus_graph(1), exponential_graph(1)}) {
     EXPECT_TRUE(graph.edges.empty());
     EXPECT_TRUE(graph.strongly_connected());
-    EXPECT_EQ(gossip_round(graph, 1_GB, 1, ports(1_us, 1_us)).time, Seconds(0));
+    EXPECT_EQ(gossip_round(graph, 1_GB, 1, round_ports(1_us, 1_us)).time, Seconds(0));
   }
 }
 
@@ -89,7 +80,7 @@ TEST(ExplicitGraph, NamesEveryFaultyEdge) {
 TEST(ExplicitGraph, OneHubIsTheBusiestPort) {
   // Three ranks send to rank 0: 300 MB enter it at 5 GB/s; two more messages cost a gap each.
   const GossipGraph star = explicit_graph(4, {{1, 0}, {2, 0}, {3, 0}}, "edges.txt");
-  EXPECT_NEAR(gossip_round(star, 100_MB, 1, ports(3_us, 1_us)).time.in(1_us), 3 + 2 + 60000, 1e-6);
+  EXPECT_NEAR(gossip_round(star, 100_MB, 1, round_ports(3_us, 1_us)).time.in(1_us), 3 + 2 + 60000, 1e-6);
   EXPECT_FALSE(star.strongly_connected());
 }
 

@@ -2,31 +2,21 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/round_ports.hpp"
+
 namespace stepcast {
 namespace {
 
-/// 10 GB/s of network for a node, half of it for one rank, 50 GB/s inside it; no latencies unless asked for.
-PeerPorts ports(Seconds hop = {}, Seconds gap = {}) {
-  PeerPorts out;
-  out.node = 10_GBps;
-  out.rank = 5_GBps;
-  out.native = 50_GBps;
-  out.hop = hop;
-  out.native_hop = hop / 2;
-  out.gap = gap;
-  return out;
-}
-
 constexpr double kTight = 1e-9;
 
-double milliseconds(const ParameterServers& layout, const PeerPorts& p = ports()) {
+double milliseconds(const ParameterServers& layout, const PeerPorts& p = round_ports()) {
   return parameter_server_exchange(100_MB, layout, p).time.in(1_ms);
 }
 
 TEST(ParameterServer, OneServerTakesEveryWorkersGradient) {
   // 8 workers, one server: 800 MB enter it at the 5 GB/s of one rank = 160 ms; a worker node sends 100 MB in 20 ms.
   EXPECT_NEAR(milliseconds({8, 1, 1, 1, ServerPlacement::apart}), 160, kTight);
-  EXPECT_TRUE(parameter_server_exchange(100_MB, {8, 1, 1, 1, ServerPlacement::apart}, ports()).server_bound);
+  EXPECT_TRUE(parameter_server_exchange(100_MB, {8, 1, 1, 1, ServerPlacement::apart}, round_ports()).server_bound);
 }
 
 TEST(ParameterServer, ShardsDivideTheLoadUntilWorkersBind) {
@@ -45,7 +35,7 @@ TEST(ParameterServer, RanksOfANodeShareItsNics) {
 
 TEST(ParameterServer, ColocatedShardsOfTheOwnNodeStayInside) {
   // 4 workers and 4 servers, one of each a node: 3/4 of 100 MB leave, and 3 × 25 MB enter, at 5 GB/s: 15 ms.
-  const auto exchange = parameter_server_exchange(100_MB, {4, 1, 4, 1, ServerPlacement::colocated}, ports());
+  const auto exchange = parameter_server_exchange(100_MB, {4, 1, 4, 1, ServerPlacement::colocated}, round_ports());
   EXPECT_NEAR(exchange.time.in(1_ms), 15, kTight);
   EXPECT_DOUBLE_EQ(exchange.busiest_node.in(1_MB), 75);
 }
@@ -57,14 +47,14 @@ TEST(ParameterServer, FewerServersThanNodesBindTheirNode) {
 
 TEST(ParameterServer, OnOneNodeNothingLeavesIt) {
   // 4 workers, one server: 400 MB enter it at 50 GB/s, and half a hop is paid.
-  const auto exchange = parameter_server_exchange(100_MB, {4, 4, 1, 1, ServerPlacement::colocated}, ports(2_us));
+  const auto exchange = parameter_server_exchange(100_MB, {4, 4, 1, 1, ServerPlacement::colocated}, round_ports(2_us));
   EXPECT_NEAR(exchange.time.in(1_us), 1 + 8000, 1e-6);
   EXPECT_EQ(exchange.busiest_node, Bytes(0));
 }
 
 TEST(ParameterServer, EveryFurtherMessageOfTheBusiestEndCostsAGap) {
   // A server takes 8 messages, a worker sends 2: 3 µs and 7 gaps of 0.5 µs.
-  const auto exchange = parameter_server_exchange(1_B, {8, 1, 2, 1, ServerPlacement::apart}, ports(3_us, 0.5_us));
+  const auto exchange = parameter_server_exchange(1_B, {8, 1, 2, 1, ServerPlacement::apart}, round_ports(3_us, 0.5_us));
   EXPECT_NEAR(exchange.start.in(1_us), 3 + 3.5, kTight);
 }
 

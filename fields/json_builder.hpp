@@ -1,0 +1,58 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fields/json_text.hpp"
+
+namespace stepcast {
+
+/// Builds a document from a parser's events. Keys given twice, which the plain parser would swallow, numbers that are
+/// not finite and values nested too deep are faults, with pointers.
+class JsonBuilder : public nlohmann::json_sax<Json> {
+ public:
+  JsonBuilder(Json& root, Diagnostics& diagnostics) : root_(root), diagnostics_(diagnostics) {}
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool v) override { return put(v); }
+  bool number_integer(number_integer_t v) override { return put(v); }
+  bool number_unsigned(number_unsigned_t v) override { return put(v); }
+  bool number_float(number_float_t v, const string_t& raw) override;
+  bool string(string_t& v) override { return put(std::move(v)); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool key(string_t& name) override;
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+ protected:
+  struct Level {
+    Json* value;
+    std::set<std::string> keys;  ///< of an object: those that it has
+    std::string key;             ///< of an object: where the next value goes
+    std::size_t taken = 0;       ///< of an array: elements that are no longer in it
+    [[nodiscard]] std::size_t count() const { return taken + value->size(); }
+  };
+  /// A value inside the innermost level has just ended. False ends the reading.
+  virtual bool finished_value() { return true; }
+  /// Pointer of the value that the first `depth` levels lead to.
+  [[nodiscard]] std::string pointer_to(std::size_t depth) const;
+
+  std::vector<Level>& levels() { return levels_; }
+  Diagnostics& diagnostics() { return diagnostics_; }
+
+ private:
+  [[nodiscard]] std::string pointer() const;
+  Json* place(Json value);
+  bool put(Json value);
+  bool open(Json value);
+  bool close();
+
+  Json& root_;
+  Diagnostics& diagnostics_;
+  std::vector<Level> levels_;
+};
+
+}  // namespace stepcast
