@@ -5,22 +5,6 @@ namespace stepcast {
 
 using namespace part_rules;
 
-namespace {
-
-Rules required_share() {
-  Rules rules = share();
-  rules.required = true;
-  rules.above_min = true;
-  return rules;
-}
-Rules required_at_least(double least) {
-  Rules rules = at_least(least);
-  rules.required = true;
-  return rules;
-}
-
-}  // namespace
-
 const FieldTable<ComputeProfile>& ComputeProfile::fields() {
   using P = ComputeProfile;
   static const FieldTable<P> table =
@@ -37,7 +21,9 @@ const FieldTable<ComputeProfile>& ComputeProfile::fields() {
           .field("memory_share", &P::memory_share, "Share of the memory bandwidth that streaming kernels reach",
                  required_share())
           .field("attention_forward_share", &P::attention_forward_share,
-                 "Share of the dense peak of fused attention at long sequences, causal FLOPs halved", required_share())
+                 "Share of the dense peak of fused attention at long sequences, causal FLOPs halved, by generation of "
+                 "kernels (flash-1, flash-2, native)",
+                 required_share())
           .field("attention_backward_ratio", &P::attention_backward_ratio, "Backward rate over forward rate",
                  required_positive())
           .field("attention_half_sequence", &P::attention_half_sequence, "Sequence length at half of that rate",
@@ -52,8 +38,6 @@ const FieldTable<ComputeProfile>& ComputeProfile::fields() {
                  "Share of the fp32 peak of convolutions in fp32, a ResNet's mix of 1×1 and 3×3", share())
           .field("host_link_share", &P::host_link_share, "Share of the host link's raw rate that pinned copies reach",
                  required_share())
-          .field("collective_share", &P::collective_share,
-                 "Share of the native links' rate that large collectives reach inside training", required_share())
           .field("figures", &P::figures, "Further figures, by name with unit")
           .fields_of(&P::provenance);
   return table;

@@ -5,27 +5,6 @@ namespace stepcast {
 
 using namespace part_rules;
 
-namespace {
-
-Rules required_share() {
-  Rules rules = part_rules::share();
-  rules.required = true;
-  rules.above_min = true;
-  return rules;
-}
-Rules required_within(double least, double most) {
-  Rules rules = between(least, most);
-  rules.required = true;
-  return rules;
-}
-Rules required_at_least(double least) {
-  Rules rules = at_least(least);
-  rules.required = true;
-  return rules;
-}
-
-}  // namespace
-
 const FieldTable<ProductConstants>& ProductConstants::fields() {
   using P = ProductConstants;
   static const FieldTable<P> table =

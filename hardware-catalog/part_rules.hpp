@@ -31,6 +31,21 @@ inline Rules between(double least, double most) {
   return rules;
 }
 inline Rules share() { return between(0, 1); }
+inline Rules required_at_least(double least) {
+  Rules rules = at_least(least);
+  rules.required = true;
+  return rules;
+}
+inline Rules required_within(double least, double most) {
+  Rules rules = between(least, most);
+  rules.required = true;
+  return rules;
+}
+inline Rules required_share() {
+  Rules rules = required_within(0, 1);
+  rules.above_min = true;
+  return rules;
+}
 inline Rules refers_to(std::string kind) {
   Rules rules;
   rules.refers_to = std::move(kind);

@@ -352,15 +352,15 @@ struct ComputeProfile {
   double gemm_tail_share = 0;                          ///< c: share of one wave of 128×128 tiles lost at the tail
   Seconds kernel_floor;                                ///< shortest kernel
   double memory_share = 0;                             ///< of the memory bandwidth that streaming kernels reach
-  double attention_forward_share = 0;       ///< of the dense peak at long sequences, fused, causal FLOPs halved
+  /// Of the dense peak at long sequences, causal FLOPs halved, by generation of fused kernels (AttentionKernel).
+  std::map<std::string, double> attention_forward_share;
   double attention_backward_ratio = 0;      ///< backward rate over forward rate
   double attention_half_sequence = 0;       ///< s½: sequence length at half of that rate
   double attention_head64_factor = 1;       ///< rate at head size 64 over that at 128
   double unfused_attention_gemm_share = 0;  ///< GEMM rate of unfused attention over that of plain GEMMs
   double convolution_share = 0;             ///< of the dense peak, implicit GEMM in the profile's main training format
   double convolution_share_fp32 = 0;
-  double host_link_share = 0;   ///< of PCIe's rate that pinned copies reach
-  double collective_share = 0;  ///< of the native links' rate that large collectives reach inside training
+  double host_link_share = 0;  ///< of PCIe's rate that pinned copies reach
   Figures figures;
   Provenance provenance;
   static const FieldTable<ComputeProfile>& fields();

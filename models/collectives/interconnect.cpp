@@ -7,9 +7,9 @@ namespace stepcast {
 
 namespace {
 
-// Of the link between two sockets, where the processor's profile does not say; all_to_all relative to it
-// (MODEL-HINTS.md section 3 has both for NVLink; host memory has no figure of its own).
-constexpr double kSocketShare = 0.62;
+// Of the link between two sockets: an estimate, no measurement at hand. all_to_all relative to it is that of NVLink in
+// step-time fits (MODEL-HINTS.md section 3).
+constexpr double kSocketShare = 0.6;
 constexpr double kSocketAllToAll = 0.38 / 0.62;
 // PCIe: 12.5 of 15.75 and 25.5 of 31.5 GB/s (links pcie3-x16, pcie4-x16).
 constexpr double kHostLinkShare = 0.80;
@@ -105,8 +105,7 @@ void set_device_links(Interconnect& out, const CollectiveMachine& machine) {
 
 /// Processors: the link between sockets.
 void set_host_links(Interconnect& out, const CollectiveMachine& machine) {
-  const double own = machine.compute ? machine.compute->collective_share : 0;
-  out.native = kSocketLink * (own > 0 ? own : kSocketShare);
+  out.native = kSocketLink * kSocketShare;
   out.private_native = false;
   out.host_link = machine.node->memory_bandwidth / std::max(1, machine.node->devices());
   out.all_to_all_native_share = kSocketAllToAll;

@@ -8,12 +8,14 @@ namespace stepcast {
 
 /// What the operator cost functions need of one training device: an accelerator, or a CPU socket.
 struct Device {
-  FlopsPerSecond peak;            ///< dense, in the scenario's precision
-  FlopsPerSecond peak_fp32;       ///< for work that is not in the matrix unit's format
-  FlopsPerSecond peak_attention;  ///< of the format that attention runs in: 16 bit when the products are in 8 or 4
-  double gemm_share = 0;          ///< sustained share of the peak
-  double gemm_k_overhead = 0;     ///< k0: columns of k that a tile's start-up and write-back cost
-  double gemm_tail_flops = 0;     ///< c·SM·128²: output elements lost at the tail of a product
+  FlopsPerSecond peak;              ///< dense, in the scenario's precision
+  FlopsPerSecond peak_fp32;         ///< for work that is not in the matrix unit's format
+  FlopsPerSecond peak_attention;    ///< of the format that attention runs in: 16 bit when the products are in 8 or 4
+  double gemm_share = 0;            ///< sustained share of the peak
+  FlopsPerSecond sixteen_bit_rate;  ///< sustained, of products that stay in 16 bit where others are narrower
+  double expert_half_rows = 0;      ///< rows per expert at which grouped products run at half of a plain one's rate
+  double gemm_k_overhead = 0;       ///< k0: columns of k that a tile's start-up and write-back cost
+  double gemm_tail_flops = 0;       ///< c·SM·128²: output elements lost at the tail of a product
   Seconds kernel_floor;
   BytesPerSecond memory_bandwidth;  ///< of the memory-bound operators: already × share
   double attention_forward_share = 0, attention_backward_ratio = 1, attention_half_sequence = 0;
@@ -23,6 +25,9 @@ struct Device {
   Bytes memory;  ///< usable
   bool is_cpu = false;
 };
+
+/// Formats whose products run in 8 or 4 bit while attention, norms and the output layer stay in 16.
+bool below_16_bit(Precision precision);
 
 /// The device of a scenario: the accelerator with its family's compute profile, or one CPU socket. Throws
 /// std::logic_error when the scenario is not a resolved one (no profile; a precision that the part does not have).

@@ -10,11 +10,6 @@ namespace {
 /// (MODEL-HINTS.md section 3); SimuMax's single products: 0.94 (B200), 0.95 (A100).
 constexpr double kFp32OutputRate = 0.92;
 
-/// Rows per expert at which a grouped product runs at half of a plain one's rate, on a device of the A100's peak; it
-/// grows with the peak. Prototype fit, 2026-11 (MODEL-HINTS.md section 3, MoE).
-constexpr double kGroupedHalfRows = 56;
-constexpr double kGroupedReferencePeak = 312e12;
-
 /// s½ without a mask over that with one: the diagonal's tiles are half empty. OPERATORS.md, attention: causal s½ is 2–3
 /// times the other.
 constexpr double kUnmaskedHalfSequence = 0.4;
@@ -33,16 +28,16 @@ double memory_time(const Operator& op, const Device& device) {
 }
 
 /// 2·(k + k0)·(batch·m·n + tail) / rate: start-up of every tile, and one tail for the whole batch.
-double product_time(const Operator& op, const Device& device, double share) {
+double product_time(const Operator& op, const Device& device, double rate) {
   const double padded = 2 * (op.k + device.gemm_k_overhead) * (op.batch * op.m * op.n + device.gemm_tail_flops);
-  return padded / (share * device.peak.value());
+  return padded / rate;
 }
 
 Seconds gemm_time(const Operator& op, const Device& device) {
-  double share = device.gemm_share * (op.fp32_output ? kFp32OutputRate : 1);
-  if (op.kind == OperatorKind::grouped_gemm)
-    share /= 1 + kGroupedHalfRows * device.peak.value() / kGroupedReferencePeak / op.rows;
-  return combine(device.kernel_floor * op.kernels, product_time(op, device, share), memory_time(op, device));
+  double rate = op.sixteen_bit ? device.sixteen_bit_rate.value() : device.gemm_share * device.peak.value();
+  if (op.fp32_output) rate *= kFp32OutputRate;
+  if (op.kind == OperatorKind::grouped_gemm) rate /= 1 + device.expert_half_rows / op.rows;
+  return combine(device.kernel_floor * op.kernels, product_time(op, device, rate), memory_time(op, device));
 }
 
 Seconds fused_attention_time(const Operator& op, const Device& device) {
@@ -62,8 +57,8 @@ Seconds unfused_attention_time(const Operator& op, const Device& device) {
 }
 
 Seconds convolution_time(const Operator& op, const Device& device) {
-  return combine(device.kernel_floor * op.kernels, product_time(op, device, device.convolution_share),
-                 memory_time(op, device));
+  return combine(device.kernel_floor * op.kernels,
+                 product_time(op, device, device.convolution_share * device.peak.value()), memory_time(op, device));
 }
 
 }  // namespace

@@ -47,7 +47,16 @@ FieldTable<FrameworkProfile> table() {
       .field("gradients_in_fp32", &F::gradients_in_fp32,
              "Gradients are reduced in fp32, else in the parameters' format")
       .field("main_gradients_fp32", &F::main_gradients_fp32, "Gradients are accumulated in fp32")
-      .field("fused_attention", &F::fused_attention, "Attention is one kernel that keeps no scores")
+      .field("attention_kernel", &F::attention_kernel,
+             "Attention: products and softmax one by one over stored scores, or a generation of fused kernels")
+      .field("fused_softmax_multiple", &F::fused_softmax_multiple,
+             "Unfused attention: its softmax is one kernel where sequences × heads of a device are a multiple of this, "
+             "else several; 0: always several",
+             {.min = 0, .max = 1024})
+      .field("fused_loss", &F::fused_loss, "Cross-entropy is one kernel each way that keeps 16-bit logits")
+      .field("tensor_parallel_exposed", &F::tensor_parallel_exposed,
+             "Share of a tensor-parallel gather or scatter that its neighbouring product does not hide; 1: no overlap",
+             {.min = 0, .max = 1})
       .field("fused_gradient_accumulation", &F::fused_gradient_accumulation,
              "Weight-gradient products add to the gradient; else a pass of its own does")
       .field("overlap_pipeline_messages", &F::overlap_pipeline_messages,
@@ -63,6 +72,17 @@ FieldTable<FrameworkProfile> table() {
              "Host time to issue the forward pass of one dense layer", {.min = 0, .max = kMostSeconds * 1e6})
       .field("host_backward_factor", &F::host_backward_factor, "Host time of the backward pass over the forward pass",
              {.min = 0, .max = 10})
+      .field("host_per_collective_us", &F::host_per_collective, "Host time to issue a collective inside a layer",
+             {.min = 0, .max = kMostSeconds * 1e6})
+      .field("host_expert_factor", &F::host_expert_factor, "Host time of a mixture-of-experts layer over a dense one's",
+             {.min = 0, .max = 100})
+      .field("host_low_precision_factor", &F::host_low_precision_factor,
+             "Host time of a layer in 8 or 4 bit over one in 16", {.min = 0, .max = 100})
+      .field("expert_half_rows", &F::expert_half_rows,
+             "Rows per expert at which grouped products run at half rate, at the peak of an A100",
+             {.min = 0, .max = 1e5})
+      .field("expert_memory_efficiency", &F::expert_memory_efficiency,
+             "Traffic of moving tokens to experts and back over the least", {.min = 0.5, .max = 20})
       .field("step_overhead_ms", &F::step_overhead, "Fixed time of a step", {.min = 0, .max = kMostSeconds * 1e3})
       .field("communication_sms", &F::communication_sms, "SMs that a collective kernel holds beside computation",
              {.min = 0, .max = 1024})

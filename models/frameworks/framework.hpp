@@ -25,6 +25,14 @@ struct EnumNames<UpdatedParameters> {
   static constexpr std::array names{"all_gather", "broadcast"};
 };
 
+/// Generation of attention kernels that a framework calls. `native`: the newest that the accelerator's vendor or
+/// compiler offers (cuDNN, FlashAttention-3, composable kernels, XLA's).
+enum class AttentionKernel { unfused, flash_1, flash_2, native };
+template <>
+struct EnumNames<AttentionKernel> {
+  static constexpr std::array names{"unfused", "flash-1", "flash-2", "native"};
+};
+
 /// How a framework runs a step: what it overlaps, in which pieces it communicates, what its host costs. One JSON file
 /// each in models/frameworks/profiles/. Sources beside each figure.
 struct FrameworkProfile {
@@ -51,18 +59,29 @@ struct FrameworkProfile {
   double bucket_parameters_per_rank = 0;  ///< and at least so many for each data-parallel rank
   bool gradients_in_fp32 = false;         ///< reduced in fp32, else in the parameters' format
   bool main_gradients_fp32 = false;       ///< accumulated in fp32 buffers
-  bool fused_attention = true;
+  AttentionKernel attention_kernel = AttentionKernel::native;
+  int fused_softmax_multiple = 0;  ///< unfused attention: its softmax is one kernel where sequences × heads of a device
+                                   ///< are a multiple of this, else several; 0: always several
   bool fused_gradient_accumulation =
       false;  ///< weight-gradient products add to the gradient; else a pass of its own does
   bool overlap_pipeline_messages = false;  ///< computation goes on while an activation is sent to the next stage
   bool scatter_gather_messages = false;  ///< tensor ranks send a share each over the network and gather it in the node
   bool cuda_graphs = false;
+  bool fused_loss = false;  ///< cross-entropy is one kernel each way that keeps 16-bit logits
+  double tensor_parallel_exposed =
+      1;  ///< share of a tensor-parallel gather or scatter that its neighbouring product does not hide; 1: no overlap
   double memory_efficiency =
       1;                    ///< share of the streaming kernels' traffic that fusion leaves: >1 = unfused extra passes
   int layers_per_unit = 1;  ///< FSDP: layers per wrapped unit
   bool backward_prefetch = true;             ///< FSDP: next gather issued before this unit's gradients
   Seconds host_per_layer_forward;            ///< host_per_layer_forward_us: host time to issue one layer forward
   double host_backward_factor = 1.3;         ///< backward over forward
+  Seconds host_per_collective;               ///< host_per_collective_us: host time to issue a collective inside a layer
+  double host_expert_factor = 1;             ///< a mixture-of-experts layer over a dense one
+  double host_low_precision_factor = 1;      ///< a layer in 8 or 4 bit over one in 16: scaling and casting kernels
+  double expert_half_rows = 56;              ///< rows per expert at which grouped products run at half rate, at the
+                                             ///< peak of an A100; grows with the peak
+  double expert_memory_efficiency = 1;       ///< traffic of moving tokens to experts and back over the least
   Seconds step_overhead;                     ///< step_overhead_ms: fixed per step
   int communication_sms = 0;                 ///< SMs that a collective kernel holds while it runs beside computation
   double optimizer_bytes_per_parameter = 0;  ///< traffic of the optimizer step
@@ -71,6 +90,7 @@ struct FrameworkProfile {
   std::string note;
   static const FieldTable<FrameworkProfile>& fields();
 
+  [[nodiscard]] bool fused_attention() const { return attention_kernel != AttentionKernel::unfused; }
   /// Size at which a gradient bucket closes, whether the framework counts bytes or parameters; 0: one bucket of
   /// everything. A resolved scenario's profile has it in `bucket` already.
   [[nodiscard]] Bytes bucket_of(double bytes_per_gradient, int data_parallel) const;

@@ -15,8 +15,8 @@ namespace {
 /// counting the launches of Megatron's block; only models without transformer blocks depend on it.
 constexpr double kKernelsPerBlock = 20;
 
-/// Host time of a mixture-of-experts layer over that of a dense one (prototype fit on 85 MoE runs, 2026-11).
-constexpr double kMoeHostFactor = 3.1;
+/// Of them an unfused attention core's with a fused softmax (models/workload/attention.cpp).
+constexpr int kUnfusedCoreKernels = 5;
 
 /// Sharpness of the transition between device-bound and host-bound layers: x ⊔ y = (x⁶ + y⁶)^(1/6) (prototype fit,
 /// 2026-11).
@@ -106,13 +106,32 @@ double kernels(const std::vector<LayerStep>& steps) {
   return count;
 }
 
+double collectives(const std::vector<LayerStep>& steps) {
+  return static_cast<double>(std::count_if(steps.begin(), steps.end(), [](const LayerStep& step) {
+    return step.communication != LayerCommunication::none;
+  }));
+}
+
+/// Kernels of an attention core beyond those that a block's usual host time stands for.
+double extra_kernels(const std::vector<LayerStep>& steps) {
+  double extra = 0;
+  for (const LayerStep& step : steps)
+    if (step.op.kind == OperatorKind::attention && !step.op.fused) extra += step.op.kernels - kUnfusedCoreKernels;
+  return extra;
+}
+
 /// Time that the host needs to issue a layer's forward pass.
-Seconds host_forward(LayerRole role, const LayerWork& work, const FrameworkProfile& framework) {
+Seconds host_forward(LayerRole role, const LayerWork& work, const Scenario& scenario) {
+  const FrameworkProfile& framework = *scenario.framework;
   if (framework.cuda_graphs) return Seconds(0);
   const Seconds block = framework.host_per_layer_forward;
-  if (role == LayerRole::dense_block) return block;
-  if (role == LayerRole::moe_block) return block * kMoeHostFactor;
-  return block * (kernels(work.forward) / kKernelsPerBlock);
+  const Seconds messages = framework.host_per_collective * collectives(work.forward);
+  if (role != LayerRole::dense_block && role != LayerRole::moe_block)
+    return block * (kernels(work.forward) / kKernelsPerBlock) + messages;
+  double factor = 1 + extra_kernels(work.forward) / kKernelsPerBlock;
+  if (role == LayerRole::moe_block) factor *= framework.host_expert_factor;
+  if (below_16_bit(scenario.precision)) factor *= framework.host_low_precision_factor;
+  return block * factor + messages;
 }
 
 /// Where the host issues more slowly than the device works, the device waits at the end of the layer.
@@ -207,6 +226,10 @@ void append_accumulation(Segment& segment, double parameters, const Job& job) {
   segment.compute += segment.pieces.back().duration;
 }
 
+/// Casting one element for an 8- or 4-bit product: 2 bytes read, 1 written, 1 written transposed for the gradient's
+/// products (Transformer Engine's cast_transpose).
+constexpr double kCastBytes = 4;
+
 LayerSharding sharding_of(const Scenario& scenario) {
   const bool wide = scenario.precision == Precision::fp32 || scenario.precision == Precision::tf32;
   LayerSharding sharding;
@@ -215,7 +238,14 @@ LayerSharding sharding_of(const Scenario& scenario) {
   sharding.ep = scenario.degrees.ep;
   sharding.sequence_parallel = scenario.spec.strategy.sequence_parallel;
   sharding.context_method = scenario.spec.strategy.context_method;
-  sharding.fused_attention = scenario.framework->fused_attention;
+  const FrameworkProfile& framework = *scenario.framework;
+  const StrategySpec& strategy = scenario.spec.strategy;
+  sharding.fused_attention = framework.fused_attention();
+  sharding.fused_softmax_multiple = framework.fused_softmax_multiple;
+  sharding.fused_loss = strategy.fused_loss.value_or(framework.fused_loss);
+  sharding.tensor_exposed = strategy.overlap_tensor_parallel.value_or(true) ? framework.tensor_parallel_exposed : 1;
+  sharding.cast_bytes = below_16_bit(scenario.precision) ? kCastBytes : 0;
+  sharding.expert_passes = framework.expert_memory_efficiency;
   sharding.bytes_per_element = wide ? 4 : 2;
   sharding.main_gradients_fp32 = scenario.framework->main_gradients_fp32;
   sharding.memory_passes = scenario.framework->memory_efficiency;
@@ -239,7 +269,7 @@ LayerCost cost_layer(const Job& job, LayerRole role, int index) {
   append_wrapper(cost, job);
   for (Segment* segment : {&cost.forward, &cost.backward_input, &cost.backward_weight}) add_peer_wait(*segment, job);
 
-  const Seconds host = host_forward(role, work, framework);
+  const Seconds host = host_forward(role, work, scenario);
   add_host_gap(cost.forward, host, cost.forward.total(), 1);
   const Seconds input = cost.backward_input.total();
   const Seconds weight = cost.backward_weight.total();

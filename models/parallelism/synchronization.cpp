@@ -100,7 +100,7 @@ double parameter_bytes(const Scenario& scenario) {
 SynchronizationPlan synchronization_plan(const Scenario& scenario) {
   const FrameworkProfile& framework = *scenario.framework;
   SynchronizationPlan plan;
-  plan.overlap = framework.overlap_gradients;
+  plan.overlap = scenario.spec.strategy.overlap_gradients.value_or(framework.overlap_gradients);
   plan.prefetch_backward = framework.backward_prefetch;
   switch (scenario.sharding) {
     case Sharding::none:
@@ -112,7 +112,8 @@ SynchronizationPlan synchronization_plan(const Scenario& scenario) {
       if (framework.updated_parameters == UpdatedParameters::broadcast) plan.gather = CollectiveKind::broadcast;
       plan.every_micro_batch = scenario.sharding == Sharding::zero2;
       plan.gather_after_update = true;
-      plan.gather_under_forward = framework.overlap_parameter_gather;
+      plan.gather_under_forward =
+          scenario.spec.strategy.overlap_parameter_gather.value_or(framework.overlap_parameter_gather);
       break;
     case Sharding::zero3:
     case Sharding::fsdp:

@@ -111,9 +111,13 @@ struct StrategySpec {
       stage_layers;  ///< layers of each stage (of each chunk in order), for uneven pipelines
   Recompute recompute = Recompute::none;
   std::vector<RecomputeModule> recompute_modules;
-  std::optional<Sharding> sharding;      ///< default: the framework's
-  std::optional<int> hsdp_shard_size;    ///< ranks of one shard group (hsdp); default: one node
-  std::string order = "tp-cp-ep-dp-pp";  ///< dimensions over ranks, innermost first
+  std::optional<Sharding> sharding;             ///< default: the framework's
+  std::optional<int> hsdp_shard_size;           ///< ranks of one shard group (hsdp); default: one node
+  std::string order = "tp-cp-ep-dp-pp";         ///< dimensions over ranks, innermost first
+  std::optional<bool> overlap_tensor_parallel;  ///< default: the framework's, where it can
+  std::optional<bool> overlap_gradients;        ///< default: the framework's
+  std::optional<bool> overlap_parameter_gather;
+  std::optional<bool> fused_loss;  ///< default: the framework's
   CollectiveAlgorithm collective_algorithm = CollectiveAlgorithm::automatic;
   CollectiveProtocol collective_protocol = CollectiveProtocol::automatic;
   static const FieldTable<StrategySpec>& fields();

@@ -83,6 +83,14 @@ const FieldTable<StrategySpec>& StrategySpec::fields() {
         .field("hsdp_shard_size", &S::hsdp_shard_size, "Ranks of one shard group (hsdp); default: those of one node",
                degree)
         .field("order", &S::order, "Dimensions over ranks, innermost first: tp, cp, ep, dp and pp joined by -")
+        .field("overlap_tensor_parallel", &S::overlap_tensor_parallel,
+               "Tensor-parallel gathers and scatters run beside products; default: the framework's")
+        .field("overlap_gradients", &S::overlap_gradients,
+               "Gradients are reduced beside the backward pass; default: the framework's")
+        .field("overlap_parameter_gather", &S::overlap_parameter_gather,
+               "ZeRO-1 and 2: parameters are gathered beside the next forward pass; default: the framework's")
+        .field("fused_loss", &S::fused_loss,
+               "Cross-entropy is one kernel each way that keeps 16-bit logits; default: the framework's")
         .field("collective_algorithm", &S::collective_algorithm, "Algorithm of collectives; auto: the faster one");
     return t;
   }();

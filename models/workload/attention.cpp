@@ -13,6 +13,17 @@ constexpr double kScoreAccessesForward = 6, kScoreAccessesBackward = 9;
 /// arXiv 2307.08691, section 3.1), four against two where they were stored.
 constexpr double kBackwardFused = 2.5, kBackwardUnfused = 2;
 
+/// Where Megatron's fused masked softmax does not apply (its thread blocks take 4 rows of sequences × heads:
+/// fused_softmax.py, is_kernel_available), scores are widened, scaled, filled with the mask, and narrowed again by
+/// kernels of their own; backward the same but for the scale. Accesses in elements of 16 bit.
+constexpr double kPieceAccessesForward = 3 + 4 + 4 + 3, kPieceAccessesBackward = 3 + 4 + 3;
+constexpr int kPiecesForward = 4, kPiecesBackward = 3;
+
+bool softmax_in_pieces(const Cut& cut, double sequences_and_heads) {
+  const int multiple = cut.sharding.fused_softmax_multiple;
+  return multiple > 0 && std::fmod(sequences_and_heads, multiple) != 0;
+}
+
 Linear qkv(const Cut& cut) { return {"qkv", "qkv_dgrad", "qkv_wgrad", cut.hidden, cut.query + 2 * cut.key}; }
 Linear projection(const Cut& cut) { return {"proj", "proj_dgrad", "proj_wgrad", cut.query, cut.hidden}; }
 
@@ -45,10 +56,12 @@ Operator attention(const Cut& cut, const Core& core, bool backward) {
     // Forward: Q, K, V in, O out. Backward: those and dO in, dQ, dK and dV out.
     op.bytes = Bytes(backward ? 2 * tensors : tensors);
   } else {
-    op.bytes =
-        Bytes((backward ? kScoreAccessesBackward : kScoreAccessesForward) * kScoreTrafficShare * cut.element * scores);
+    const bool separate = softmax_in_pieces(cut, op.batch);
+    const double accesses = (backward ? kScoreAccessesBackward : kScoreAccessesForward) * kScoreTrafficShare +
+                            (separate ? (backward ? kPieceAccessesBackward : kPieceAccessesForward) : 0);
+    op.bytes = Bytes(accesses * cut.element * scores);
     // Forward: product, mask and scale, softmax, dropout, product; backward: two products each way around the softmax.
-    op.kernels = backward ? 7 : 5;
+    op.kernels = (backward ? 7 : 5) + (separate ? (backward ? kPiecesBackward : kPiecesForward) : 0);
   }
   return op;
 }
@@ -148,13 +161,13 @@ void add_attention_half(LayerWork& work, const Cut& cut) {
   add_norm(work, cut);
   const std::size_t begin = steps.size();
   enter_tensor_region(steps, cut);
-  steps.push_back(forward_product(qkv(cut), cut.tokens, cut.element));
+  add_forward_product(steps, qkv(cut), cut);
   if (cut.shape.positions == PositionKind::rotary)
     steps.push_back(memory("rope", 2 * cut.tokens * (cut.query + cut.key) * cut.element, cut.sharding));
   const auto core = static_cast<std::ptrdiff_t>(steps.size());
   core_steps(steps, cut, false);
   work.recompute_attention_core.assign(steps.begin() + core, steps.end());
-  steps.push_back(forward_product(projection(cut), cut.tokens, cut.element));
+  add_forward_product(steps, projection(cut), cut);
   leave_tensor_region(steps, cut);
   work.recompute_attention.assign(steps.begin() + static_cast<std::ptrdiff_t>(begin), steps.end());
   add_residual(work, cut);
@@ -165,12 +178,12 @@ void add_attention_backward(LayerWork& work, const Cut& cut) {
   Steps& steps = work.backward_input;
   add_residual_backward(work, cut);
   enter_tensor_region_backward(steps, cut);
-  steps.push_back(input_gradient(projection(cut), cut.tokens, cut.element));
+  add_input_gradient(steps, projection(cut), cut);
   core_steps(steps, cut, true);
   if (cut.shape.positions == PositionKind::rotary)
     steps.push_back(memory("rope_backward", 2 * cut.tokens * (cut.query + cut.key) * cut.element, cut.sharding));
   regather_input(steps, cut);
-  steps.push_back(input_gradient(qkv(cut), cut.tokens, cut.element));
+  add_input_gradient(steps, qkv(cut), cut);
   leave_tensor_region_backward(steps, cut);
   add_norm_backward(work, cut);
   work.backward_weight.push_back(weight_gradient(projection(cut), cut.tokens, cut.sharding));

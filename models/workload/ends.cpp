@@ -38,10 +38,20 @@ void loss_reductions(Steps& steps, const Cut& cut, double rows) {
         communicate(name, LayerCommunication::tensor, LayerCollective::all_reduce, Bytes(rows * sizeof(float))));
 }
 
-/// Unfused loss, bytes an element of the logits. Forward: logits in 16 bit read and widened, maximum read, exponentials
-/// read and written, fp32. Backward: softmax read, gradient written in 16 bit.
-double loss_forward_bytes(const Cut& cut) { return cut.element + 4 * sizeof(float); }
-double loss_backward_bytes(const Cut& cut) { return cut.element + sizeof(float); }
+/// Loss, bytes an element of the logits. Forward: logits read and widened; log-softmax reads them twice and writes
+/// (PyTorch's cross_entropy); fused: read, and exponentials written in fp32.
+double loss_forward_bytes(const Cut& cut) {
+  return cut.sharding.fused_loss ? cut.element + sizeof(float) : cut.element + 4 * sizeof(float);
+}
+/// Backward: gradient of the picked rows written whole; log-softmax's backward reads it and its result and writes;
+/// narrowed to 16 bit. Fused: exponentials read, gradient written.
+double loss_backward_bytes(const Cut& cut) { return cut.element + (cut.sharding.fused_loss ? 1 : 5) * sizeof(float); }
+
+/// The output layer stays in 16 bit in every 8- and 4-bit recipe (Transformer Engine; Micikevicius et al. 2022).
+LayerStep in_sixteen_bit(LayerStep product) {
+  product.op.sixteen_bit = true;
+  return product;
+}
 
 void bert_heads(LayerWork& work, const Cut& cut, double rows) {
   work.forward.push_back(forward_product(transform(cut), rows, cut.element));
@@ -96,18 +106,18 @@ LayerWork output_work(const Cut& cut, ModelFamily family) {
   work.recompute_norm.clear();  // only blocks recompute
   enter_tensor_region(work.forward, cut);
   if (shape.pooler_and_heads) bert_heads(work, cut, rows);
-  work.forward.push_back(forward_product(logits(cut), rows, cut.element));
+  work.forward.push_back(in_sixteen_bit(forward_product(logits(cut), rows, cut.element)));
   work.forward.push_back(memory("loss", loss_forward_bytes(cut) * entries, cut.sharding));
   loss_reductions(work.forward, cut, rows);
 
   work.backward_input.push_back(memory("loss_backward", loss_backward_bytes(cut) * entries, cut.sharding));
   regather_input(work.backward_input, cut);
-  work.backward_input.push_back(input_gradient(logits(cut), rows, cut.element));
+  work.backward_input.push_back(in_sixteen_bit(input_gradient(logits(cut), rows, cut.element)));
   if (shape.pooler_and_heads) bert_heads_backward(work, cut, rows);
   leave_tensor_region_backward(work.backward_input, cut);
   if (family == ModelFamily::decoder)
     work.backward_input.push_back(memory("norm_backward", 3 * cut.resident_tensor().value(), cut.sharding));
-  work.backward_weight.push_back(weight_gradient(logits(cut), rows, cut.sharding));
+  work.backward_weight.push_back(in_sixteen_bit(weight_gradient(logits(cut), rows, cut.sharding)));
 
   (shape.tied_embeddings ? work.tied_parameters : work.parameters) += table_parameters(cut);
   if (shape.pooler_and_heads) work.parameters += bert_head_parameters(cut);

@@ -35,16 +35,16 @@ LayerStep activation_backward(const Cut& cut, double elements) {
 }
 
 void mlp_forward(Steps& steps, const Cut& cut, const Mlp& mlp) {
-  steps.push_back(forward_product(mlp.up, cut.tokens, cut.element));
+  add_forward_product(steps, mlp.up, cut);
   steps.push_back(activation(cut, cut.tokens * mlp.width));
-  steps.push_back(forward_product(mlp.down, cut.tokens, cut.element));
+  add_forward_product(steps, mlp.down, cut);
 }
 
 void mlp_backward(Steps& steps, const Cut& cut, const Mlp& mlp) {
-  steps.push_back(input_gradient(mlp.down, cut.tokens, cut.element));
+  add_input_gradient(steps, mlp.down, cut);
   steps.push_back(activation_backward(cut, cut.tokens * mlp.width));
   regather_input(steps, cut);
-  steps.push_back(input_gradient(mlp.up, cut.tokens, cut.element));
+  add_input_gradient(steps, mlp.up, cut);
 }
 
 void mlp_weights(Steps& steps, const Cut& cut, const Mlp& mlp) {
@@ -94,15 +94,27 @@ void over_tensor_ranks(Steps& steps, const Cut& cut, const Experts& experts, std
         communicate(name, LayerCommunication::tensor, collective, Bytes(experts.rows * cut.hidden * cut.element)));
 }
 
+/// A product of the router, which chooses experts in 16 bit or wider in every recipe.
+LayerStep router(std::string_view name, double m, double n, double k, const Cut& cut) {
+  LayerStep step = gemm(name, m, n, k, cut.element);
+  step.op.sixteen_bit = true;
+  return step;
+}
+
+/// Routed tokens through memory, with the passes that the framework adds to the least.
+LayerStep routed(std::string_view name, double bytes, const Cut& cut) {
+  return memory(name, bytes * cut.sharding.expert_passes, cut.sharding);
+}
+
 /// Tokens copied into the order of their experts, or back: h once and top_k times.
 LayerStep permute(std::string_view name, const Cut& cut) {
-  return memory(name, cut.resident * (1.0 + cut.shape.top_k) * cut.hidden * cut.element, cut.sharding);
+  return routed(name, cut.resident * (1.0 + cut.shape.top_k) * cut.hidden * cut.element, cut);
 }
 
 /// Received tokens come by sender and are put in order of expert: one more copy.
 void sort_received(Steps& steps, const Cut& cut, const Experts& experts, std::string_view name) {
   if (cut.sharding.ep > 1 && experts.on_device > 1)
-    steps.push_back(memory(name, 2 * experts.sent * cut.hidden * cut.element, cut.sharding));
+    steps.push_back(routed(name, 2 * experts.sent * cut.hidden * cut.element, cut));
 }
 
 LayerStep grouped(std::string_view name, const Cut& cut, const Experts& experts, double n, double k) {
@@ -120,14 +132,16 @@ LayerStep grouped_weights(std::string_view name, const Cut& cut, const Experts& 
 
 void moe_forward(Steps& steps, const Cut& cut, const Experts& experts) {
   const double up = gates(cut.shape) * experts.width;
-  steps.push_back(gemm("router", cut.resident, cut.shape.experts, cut.hidden, cut.element));
+  steps.push_back(router("router", cut.resident, cut.shape.experts, cut.hidden, cut));
   steps.push_back(memory("router_top_k", 2 * cut.resident * cut.shape.experts * sizeof(float), cut.sharding));
   steps.push_back(permute("permute", cut));
   exchange_tokens(steps, cut, experts, "ep_dispatch");
   over_tensor_ranks(steps, cut, experts, "tp_all_gather", LayerCollective::all_gather);
   sort_received(steps, cut, experts, "expert_sort");
+  add_cast(steps, "cast_expert_input", experts.rows * cut.hidden, cut.sharding);
   steps.push_back(grouped("expert_up", cut, experts, up, cut.hidden));
   steps.push_back(activation(cut, experts.rows * experts.width));
+  add_cast(steps, "cast_expert_input", experts.rows * experts.width, cut.sharding);
   steps.push_back(grouped("expert_down", cut, experts, cut.hidden, experts.width));
   sort_received(steps, cut, experts, "expert_unsort");
   over_tensor_ranks(steps, cut, experts, "tp_reduce_scatter", LayerCollective::reduce_scatter);
@@ -141,15 +155,17 @@ void moe_backward(Steps& steps, const Cut& cut, const Experts& experts) {
   exchange_tokens(steps, cut, experts, "ep_combine_backward");
   over_tensor_ranks(steps, cut, experts, "tp_all_gather", LayerCollective::all_gather);
   sort_received(steps, cut, experts, "expert_unsort_backward");
+  add_cast(steps, "cast_expert_gradient", experts.rows * cut.hidden, cut.sharding);
   steps.push_back(grouped("expert_down_dgrad", cut, experts, experts.width, cut.hidden));
   steps.push_back(activation_backward(cut, experts.rows * experts.width));
+  add_cast(steps, "cast_expert_gradient", experts.rows * up, cut.sharding);
   steps.push_back(grouped("expert_up_dgrad", cut, experts, cut.hidden, up));
   sort_received(steps, cut, experts, "expert_sort_backward");
   over_tensor_ranks(steps, cut, experts, "tp_reduce_scatter", LayerCollective::reduce_scatter);
   exchange_tokens(steps, cut, experts, "ep_dispatch_backward");
   steps.push_back(permute("permute_backward", cut));
   steps.push_back(memory("router_backward", 2 * cut.resident * cut.shape.experts * sizeof(float), cut.sharding));
-  steps.push_back(gemm("router_dgrad", cut.resident, cut.hidden, cut.shape.experts, cut.element));
+  steps.push_back(router("router_dgrad", cut.resident, cut.hidden, cut.shape.experts, cut));
 }
 
 void count_experts(LayerWork& work, const Cut& cut, const Experts& experts) {

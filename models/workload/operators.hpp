@@ -22,6 +22,7 @@ struct Operator {
   bool fused = true;         ///< attention: one flash kernel; false: products and softmax one by one over stored scores
   double rows = 0;           ///< grouped_gemm: tokens of each expert, whichever dimension they are
   bool fp32_output = false;  ///< gemm that accumulates into fp32 (weight gradients)
+  bool sixteen_bit = false;  ///< gemm that stays in 16 bit where others are in 8 or 4 (output layer, router)
   Flops flops;               ///< executed, causal halves counted as executed by a fused kernel
   Bytes bytes;               ///< least traffic
   int kernels = 1;
@@ -33,9 +34,14 @@ struct LayerSharding {
   ContextMethod context_method = ContextMethod::ring;  ///< how cp > 1 exchanges keys and values
   bool sequence_parallel = false;
   bool fused_attention = true;
-  double bytes_per_element = 2;  ///< of activations
+  bool fused_loss = false;
+  int fused_softmax_multiple = 0;  ///< FrameworkProfile::fused_softmax_multiple
+  double tensor_exposed = 1;       ///< of a tensor-parallel gather or scatter; 1: no overlap
+  double bytes_per_element = 2;    ///< of activations
+  double cast_bytes = 0;           ///< traffic to cast an element of a product's input or gradient; 0: needs none
   bool main_gradients_fp32 = false;
   double memory_passes = 1;  ///< FrameworkProfile::memory_efficiency
+  double expert_passes = 1;  ///< FrameworkProfile::expert_memory_efficiency
 };
 
 /// Communication that a layer's own forward or backward needs inside the model replica.

@@ -23,9 +23,9 @@ LayerStep product(std::string_view name, OperatorKind kind, double m, double n, 
   return step;
 }
 
-void tensor_collective(Steps& steps, const Cut& cut, std::string_view name, LayerCollective collective,
-                       bool overlappable = false) {
-  steps.push_back(communicate(name, LayerCommunication::tensor, collective, cut.hidden_tensor(), overlappable));
+LayerStep tensor_collective(const Cut& cut, std::string_view name, LayerCollective collective, double share = 1,
+                            bool overlappable = false) {
+  return communicate(name, LayerCommunication::tensor, collective, cut.hidden_tensor() * share, overlappable);
 }
 
 }  // namespace
@@ -68,6 +68,20 @@ LayerStep input_gradient(const Linear& linear, double rows, double element) {
   return gemm(linear.input_gradient, rows, linear.in, linear.out, element);
 }
 
+void add_cast(Steps& steps, std::string_view name, double elements, const LayerSharding& sharding) {
+  if (sharding.cast_bytes > 0) steps.push_back(memory(name, elements * sharding.cast_bytes, sharding));
+}
+
+void add_forward_product(Steps& steps, const Linear& linear, const Cut& cut) {
+  add_cast(steps, "cast_input", cut.tokens * linear.in, cut.sharding);
+  steps.push_back(forward_product(linear, cut.tokens, cut.element));
+}
+
+void add_input_gradient(Steps& steps, const Linear& linear, const Cut& cut) {
+  add_cast(steps, "cast_gradient", cut.tokens * linear.out, cut.sharding);
+  steps.push_back(input_gradient(linear, cut.tokens, cut.element));
+}
+
 LayerStep weight_gradient(const Linear& linear, double rows, const LayerSharding& sharding) {
   return weight_gradient(linear.weight_gradient, linear.in, linear.out, rows, sharding);
 }
@@ -88,27 +102,52 @@ LayerStep communicate(std::string_view name, LayerCommunication over, LayerColle
   return step;
 }
 
+namespace {
+
+/// Gathered in chunks: the product after it begins with the first and runs beside the rest (Transformer Engine's
+/// userbuffers, PyTorch's async tensor parallelism).
+void enter_in_chunks(Steps& steps, const Cut& cut) {
+  const double exposed = cut.sharding.tensor_exposed;
+  if (exposed > 0) steps.push_back(tensor_collective(cut, "tp_all_gather", LayerCollective::all_gather, exposed));
+  if (exposed < 1)
+    steps.push_back(tensor_collective(cut, "tp_all_gather", LayerCollective::all_gather, 1 - exposed, true));
+}
+
+/// Scattered in chunks beside the product that yields them, which is the last step so far.
+void leave_in_chunks(Steps& steps, const Cut& cut) {
+  const double exposed = cut.sharding.tensor_exposed;
+  constexpr auto kKind = LayerCollective::reduce_scatter;
+  if (exposed < 1) steps.insert(steps.end() - 1, tensor_collective(cut, "tp_reduce_scatter", kKind, 1 - exposed, true));
+  if (exposed > 0) steps.push_back(tensor_collective(cut, "tp_reduce_scatter", kKind, exposed));
+}
+
+}  // namespace
+
 void enter_tensor_region(Steps& steps, const Cut& cut) {
-  if (cut.sharding.tp > 1 && cut.sharding.sequence_parallel)
-    tensor_collective(steps, cut, "tp_all_gather", LayerCollective::all_gather);
+  if (cut.sharding.tp > 1 && cut.sharding.sequence_parallel) enter_in_chunks(steps, cut);
 }
 
 void leave_tensor_region(Steps& steps, const Cut& cut) {
   if (cut.sharding.tp == 1) return;
   if (cut.sharding.sequence_parallel) {
-    tensor_collective(steps, cut, "tp_reduce_scatter", LayerCollective::reduce_scatter);
+    leave_in_chunks(steps, cut);
   } else {
-    tensor_collective(steps, cut, "tp_all_reduce", LayerCollective::all_reduce);
+    steps.push_back(tensor_collective(cut, "tp_all_reduce", LayerCollective::all_reduce));
   }
 }
 
 void enter_tensor_region_backward(Steps& steps, const Cut& cut) { enter_tensor_region(steps, cut); }
 
-void leave_tensor_region_backward(Steps& steps, const Cut& cut) { leave_tensor_region(steps, cut); }
+void leave_tensor_region_backward(Steps& steps, const Cut& cut) {
+  if (cut.sharding.tp == 1) return;
+  // Beside the input gradient the saved input is gathered again already (regather_input).
+  const auto kind = cut.sharding.sequence_parallel ? LayerCollective::reduce_scatter : LayerCollective::all_reduce;
+  steps.push_back(tensor_collective(cut, cut.sharding.sequence_parallel ? "tp_reduce_scatter" : "tp_all_reduce", kind));
+}
 
 void regather_input(Steps& steps, const Cut& cut) {
   if (cut.sharding.tp > 1 && cut.sharding.sequence_parallel)
-    tensor_collective(steps, cut, "tp_regather_input", LayerCollective::all_gather, true);
+    steps.push_back(tensor_collective(cut, "tp_regather_input", LayerCollective::all_gather, 1, true));
 }
 
 void add_norm(LayerWork& work, const Cut& cut) {

@@ -47,6 +47,11 @@ LayerStep weight_gradient(std::string_view name, double in, double out, double r
                           double batch = 1, OperatorKind kind = OperatorKind::gemm);
 LayerStep forward_product(const Linear& linear, double rows, double element);
 LayerStep input_gradient(const Linear& linear, double rows, double element);
+/// The products of a linear layer inside the tensor-parallel region, after the casts that its format needs.
+void add_forward_product(std::vector<LayerStep>& steps, const Linear& linear, const Cut& cut);
+void add_input_gradient(std::vector<LayerStep>& steps, const Linear& linear, const Cut& cut);
+/// Casts `elements` to the products' format and its transpose; nothing in 16 bit and wider.
+void add_cast(std::vector<LayerStep>& steps, std::string_view name, double elements, const LayerSharding& sharding);
 LayerStep weight_gradient(const Linear& linear, double rows, const LayerSharding& sharding);
 /// A streaming kernel over `bytes` of least traffic, times the framework's passes.
 LayerStep memory(std::string_view name, double bytes, const LayerSharding& sharding);

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 
+#include "calibration/fit/data_hash.hpp"
 #include "calibration/fit/operators/problems.hpp"
 #include "calibration/fit/operators/profile_file.hpp"
 #include "calibration/fit/operators/siblings.hpp"

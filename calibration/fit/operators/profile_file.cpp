@@ -57,12 +57,6 @@ void state_provenance(Json& json, const OperatorProfile& profile) {
 
 }  // namespace
 
-std::string data_hash(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return fmt::format("{:016x}", hash);
-}
-
 void write_profile(const OperatorProfile& profile, const std::filesystem::path& folder) {
   Json json = OperatorProfile::fields().write(profile);
   round_figures(json);

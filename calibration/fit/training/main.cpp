@@ -1,0 +1,205 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "calibration/fit/data_hash.hpp"
+#include "calibration/fit/training/profile_writer.hpp"
+#include "calibration/fit/training/training_points.hpp"
+#include "calibration/validation/data_sets.hpp"
+#include "calibration/validation/prediction_of_run.hpp"
+#include "calibration/validation/statistics.hpp"
+#include "fields/data_directory.hpp"
+#include "report/humane.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr int kFolds = 8;
+
+struct Options {
+  std::string constants, output, rows, date;
+  std::vector<std::string> sets;
+  bool quick = false;
+};
+
+/// The problem of a fit over all points but those held back.
+class TrainingFit {
+ public:
+  TrainingFit(std::vector<TrainingPoint> points, std::vector<TrainingConstant> constants)
+      : points_(std::move(points)), constants_(std::move(constants)) {
+    for (const TrainingConstant& one : constants_) priors_.push_back(one.prior_constant());
+    dependents_.resize(constants_.size());
+    for (std::size_t i = 0; i < points_.size(); ++i)
+      for (const std::size_t c : points_[i].constants) dependents_[c].push_back(i);
+  }
+
+  PriorFit fit(const std::function<bool(const TrainingPoint&)>& held, const std::vector<std::vector<double>>& starts) {
+    PriorFitRows rows;
+    for (const TrainingPoint& point : points_) rows.weights.push_back(held(point) ? 0 : point.weight);
+    rows.predict = [this, &rows](const std::vector<double>& values, int constant, double* residuals) {
+      predict(values, constant, residuals, rows.weights);
+    };
+    return fit_with_priors(priors_, rows, starts);
+  }
+
+  /// ln(predicted / measured) of every point.
+  std::vector<double> log_ratios(const std::vector<double>& values) {
+    std::vector<double> out(points_.size());
+    for (std::size_t i = 0; i < points_.size(); ++i) out[i] = points_[i].log_ratio(constants_, values);
+    return out;
+  }
+
+  [[nodiscard]] const std::vector<TrainingPoint>& points() const { return points_; }
+  [[nodiscard]] const std::vector<TrainingConstant>& constants() const { return constants_; }
+  [[nodiscard]] std::vector<double> prior_place() const { return std::vector<double>(constants_.size(), 0); }
+
+ private:
+  void predict(const std::vector<double>& values, int constant, double* residuals, const std::vector<double>& weights) {
+    const auto one = [&](std::size_t i) {
+      if (weights[i] > 0) residuals[i] = points_[i].log_ratio(constants_, values);
+    };
+    if (constant < 0) {
+      for (std::size_t i = 0; i < points_.size(); ++i) one(i);
+    } else {
+      for (const std::size_t i : dependents_[static_cast<std::size_t>(constant)]) one(i);
+    }
+  }
+
+  std::vector<TrainingPoint> points_;
+  std::vector<TrainingConstant> constants_;
+  std::vector<PriorConstant> priors_;
+  std::vector<std::vector<std::size_t>> dependents_;  ///< points of each constant
+};
+
+/// Error of the metric as validation counts it, from the ratio of step times.
+double error_of(const TrainingPoint& point, double log_ratio) {
+  const double ratio = std::exp(point.run.metric == Metric::step_time ? log_ratio : -log_ratio);
+  return 100 * std::abs(ratio - 1);
+}
+
+void print_errors(const std::string& title, const std::vector<TrainingPoint>& points, const std::vector<double>& logs) {
+  std::map<std::string, std::vector<double>> errors, ratios;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    for (const std::string& key : {points[i].set, "  " + points[i].framework->id, "  " + points[i].accelerator}) {
+      errors[key].push_back(error_of(points[i], logs[i]));
+      ratios[key].push_back(std::exp(logs[i]));
+    }
+  fmt::print("\n{}: mean / median error %, bias of the time %, runs\n", title);
+  for (const auto& [key, values] : errors)
+    fmt::print("{} {:6.1f} / {:5.1f}  {:+6.1f}  {:5}\n", pad_right(key, 44), *mean(values), *quantile(values, 0.5),
+               100 * (*geometric_mean(ratios[key]) - 1), values.size());
+}
+
+/// Each fold holds whole groups: `group_of` names them.
+std::vector<double> left_out(TrainingFit& fit, const PriorFit& whole,
+                             const std::function<std::string(const TrainingPoint&)>& group_of, int folds) {
+  std::set<std::string> names;
+  for (const TrainingPoint& point : fit.points()) names.insert(group_of(point));
+  std::map<std::string, int> fold_of;
+  for (const std::string& name : names) fold_of.emplace(name, static_cast<int>(fold_of.size()) % folds);
+  std::vector<double> out(fit.points().size(), 0);
+  for (int fold = 0; fold < std::min(folds, static_cast<int>(names.size())); ++fold) {
+    const auto held = [&](const TrainingPoint& point) { return fold_of.at(group_of(point)) == fold; };
+    const std::vector<double> logs = fit.log_ratios(fit.fit(held, {whole.place}).values);
+    for (std::size_t i = 0; i < logs.size(); ++i)
+      if (held(fit.points()[i])) out[i] = logs[i];
+  }
+  return out;
+}
+
+void print_constants(const TrainingFit& fit, const PriorFit& found) {
+  fmt::print("\n{} {:>9} {:>9}  68 % interval\n", pad_right("constant", 56), "prior", "fitted");
+  for (std::size_t i = 0; i < found.values.size(); ++i)
+    fmt::print("{} {:9.4g} {:9.4g}  {:.4g} to {:.4g}\n", pad_right(fit.constants()[i].name, 56),
+               fit.constants()[i].prior, found.values[i], found.values[i] * std::exp(-found.deviations[i]),
+               found.values[i] * std::exp(found.deviations[i]));
+}
+
+/// One line a run: what it is and how far off it is, in sample.
+void write_rows(const std::string& file, const TrainingFit& fit, const std::vector<double>& logs) {
+  std::ofstream out(file);
+  out << "set,line,framework,accelerator,family,devices,log_ratio\n";
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    const TrainingPoint& point = fit.points()[i];
+    out << fmt::format("{},{},{},{},{},{},{:.5f}\n", point.set, point.run.line, point.framework->id, point.accelerator,
+                       point.family, point.scenario->devices(), logs[i]);
+  }
+}
+
+std::string hash_of(const std::vector<std::string>& sets) {
+  std::string all;
+  for (const std::string& set : sets) {
+    std::ifstream in(run_set_file(set), std::ios::binary);
+    all.append(std::istreambuf_iterator<char>(in), {});
+  }
+  return data_hash(all);
+}
+
+void run(const Options& options) {
+  const Catalog catalog = Catalog::standard({run_catalog_directory()});
+  const std::vector<TrainingConstant> constants = read_training_constants(options.constants);
+  const std::vector<std::string> sets = options.sets.empty() ? run_set_names() : options.sets;
+  TrainingFit fit(training_points(sets, constants, catalog), constants);
+  fmt::print("{} runs, {} constants\n", fit.points().size(), constants.size());
+  std::vector<double> priors;
+  for (const TrainingConstant& one : constants) priors.push_back(one.prior);
+  print_errors("priors alone", fit.points(), fit.log_ratios(priors));
+  std::fflush(stdout);
+
+  // The priors, and two points around them by turns.
+  std::vector<std::vector<double>> starts(options.quick ? 1 : 3, fit.prior_place());
+  for (std::size_t s = 1; s < starts.size(); ++s)
+    for (std::size_t i = 0; i < starts[s].size(); ++i) starts[s][i] = (i + s) % (s + 1) == 0 ? 0.6 : -0.4;
+  const PriorFit found = fit.fit([](const TrainingPoint&) { return false; }, starts);
+  const std::vector<double> logs = fit.log_ratios(found.values);
+  print_constants(fit, found);
+  print_errors("in sample", fit.points(), logs);
+  std::fflush(stdout);
+  if (!options.rows.empty()) write_rows(options.rows, fit, logs);
+  if (!options.output.empty())
+    write_training_profiles(constants, found, {options.date, hash_of(sets), fit.points().size()}, options.output);
+  if (options.quick) return;
+  const auto families = [](const TrainingPoint& point) { return point.family; };
+  print_errors("models left out (8 folds)", fit.points(), left_out(fit, found, families, kFolds));
+  std::fflush(stdout);
+  const auto accelerators = [](const TrainingPoint& point) { return point.accelerator; };
+  print_errors("accelerators left out", fit.points(), left_out(fit, found, accelerators, 1 << 20));
+}
+
+}  // namespace
+}  // namespace stepcast
+
+/// Fits what frameworks cost and what accelerators sustain to measured training runs, and writes it into the profiles.
+int main(int argc, char** argv) {
+  CLI::App app("Fits framework and compute profiles to measured training runs");
+  stepcast::Options options;
+  app.add_option("--constants", options.constants, "What is fitted, with priors; default: the shipped list")
+      ->check(CLI::ExistingFile);
+  app.add_option("-o,--output", options.output, "Source tree whose profiles are rewritten")
+      ->check(CLI::ExistingDirectory);
+  app.add_option("--set", options.sets, "Only this set of runs (repeatable); default: every one");
+  app.add_option("--rows", options.rows, "File to write each run's error to (CSV)");
+  app.add_option("--date", options.date, "Date to state in the profiles (YYYY-MM-DD)")->default_str("2026-11-21");
+  app.add_flag("--quick", options.quick, "One start, and no fits with groups left out");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    if (options.date.empty()) options.date = "2026-11-21";
+    if (options.constants.empty())
+      options.constants = (stepcast::data_directory("calibration/fit/training") / "constants.json").string();
+    stepcast::run(options);
+  } catch (const stepcast::InputError& error) {
+    for (const stepcast::Fault& fault : error.faults()) fmt::print(stderr, "{}\n", fault.text());
+    return 2;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 4;
+  }
+  return 0;
+}

@@ -1,0 +1,99 @@
+#include "calibration/fit/training/training_points.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+
+#include "calibration/validation/column_sets.hpp"
+#include "calibration/validation/data_sets.hpp"
+#include "calibration/validation/unstated.hpp"
+#include "models/estimate.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// How a family's weight falls with its size (prototype fit, 2026-11: n^-0.35 for each of n).
+constexpr double kFamilyExponent = -0.35;
+
+std::string family_of(const TrainingPoint& point) {
+  const Json& model = point.run.scenario.at("workload").at("model");
+  const Json* shape = model.is_object() ? &model.at("transformer") : nullptr;
+  const std::string what = shape == nullptr ? model.get<std::string>()
+                                            : fmt::format("{}x{}", shape->at("layers").dump(), shape->at("hidden").dump());
+  return fmt::format("{} {} {} {}", point.scenario->framework->id, point.accelerator, what,
+                     name_of(point.scenario->precision));
+}
+
+std::shared_ptr<const FrameworkProfile> without_sources(FrameworkProfile profile) {
+  profile.sources.clear();
+  profile.evidence.clear();
+  profile.note.clear();
+  return std::make_shared<const FrameworkProfile>(std::move(profile));
+}
+
+/// Null where the run cannot be predicted.
+std::shared_ptr<Scenario> resolved(MeasuredRun& run, const Catalog& catalog) {
+  if (run.scenario.is_null()) return nullptr;
+  try {
+    if (run.micro_batch_unstated) settle_micro_batch(run, catalog);
+    return std::make_shared<Scenario>(resolve(run.scenario, run.id, {}, catalog));
+  } catch (const InputError&) {
+    return nullptr;
+  }
+}
+
+double measured_time(const MeasuredRun& run, const Scenario& scenario) {
+  if (run.metric == Metric::step_time) return run.measured;
+  const double tokens = static_cast<double>(scenario.spec.workload.global_batch) * scenario.seq_len;
+  return tokens / (run.measured * scenario.devices());
+}
+
+}  // namespace
+
+double TrainingPoint::log_ratio(const std::vector<TrainingConstant>& all, const std::vector<double>& values) {
+  auto with_constants = std::make_shared<FrameworkProfile>(*framework);
+  ComputeProfile with_shares = *compute;
+  for (const std::size_t i : constants) {
+    if (all[i].kind == ProfileKind::framework) {
+      set_constant(all[i], values[i], *with_constants);
+    } else {
+      set_constant(all[i], values[i], with_shares);
+    }
+  }
+  scenario->framework = std::move(with_constants);
+  scenario->compute = &with_shares;
+  const double time = estimate(lower(*scenario)).step_time.value();
+  scenario->compute = compute;
+  return std::log(time / measured_time(run, *scenario));
+}
+
+std::vector<TrainingPoint> training_points(const std::vector<std::string>& sets,
+                                           const std::vector<TrainingConstant>& constants, const Catalog& catalog) {
+  std::vector<TrainingPoint> out;
+  std::map<std::string, int> families;
+  for (const std::string& set : sets) {
+    for (MeasuredRun& run : read_runs(read_csv(run_set_file(set)), set).runs) {
+      TrainingPoint point;
+      point.set = set;
+      point.scenario = resolved(run, catalog);
+      if (!point.scenario || point.scenario->accelerator == nullptr) continue;
+      point.run = std::move(run);
+      point.framework = without_sources(*point.scenario->framework);
+      point.accelerator = point.scenario->accelerator->id;
+      point.compute = point.scenario->compute;
+      for (std::size_t i = 0; i < constants.size(); ++i)
+        if (constants[i].is_of(ProfileKind::framework, point.framework->id) ||
+            constants[i].is_of(ProfileKind::compute, point.compute->id))
+          point.constants.push_back(i);
+      point.family = family_of(point);
+      ++families[point.family];
+      out.push_back(std::move(point));
+    }
+  }
+  for (TrainingPoint& point : out) point.weight = std::pow(families[point.family], kFamilyExponent);
+  return out;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "calibration/fit/training/training_constants.hpp"
+#include "calibration/validation/measured_run.hpp"
+#include "hardware-catalog/catalog.hpp"
+#include "models/scenario/scenario.hpp"
+
+namespace stepcast {
+
+/// A measured run as the fit sees it: its scenario resolved once, with profiles of its own that constants change.
+struct TrainingPoint {
+  std::string set;
+  MeasuredRun run;
+  std::shared_ptr<Scenario> scenario;
+  std::shared_ptr<const FrameworkProfile> framework;  ///< as shipped
+  const ComputeProfile* compute = nullptr;            ///< the same
+  std::string accelerator;                            ///< id
+  std::string family;  ///< runs that share framework, accelerator, model and precision: they say the same thing
+  double weight = 1;
+  std::vector<std::size_t> constants;  ///< indices of those that it depends on
+
+  /// ln(predicted / measured) of the step time for the constants' values. Changes the point's own scenario on the way.
+  double log_ratio(const std::vector<TrainingConstant>& all, const std::vector<double>& values);
+};
+
+/// Runs of the shipped sets that may be fitted: those that resolve, that their source does not doubt, and that are not
+/// on the list of what is never fitted. A family of n runs weighs as n^0.65 single ones, so that one long table does
+/// not set everybody's constants.
+std::vector<TrainingPoint> training_points(const std::vector<std::string>& sets,
+                                           const std::vector<TrainingConstant>& constants, const Catalog& catalog);
+
+}  // namespace stepcast
