@@ -1,137 +1,130 @@
-#include <CLI/CLI.hpp>
-#include <thread>
+#include <fmt/format.h>
 
-#include "calibration/collectives/collective_score.hpp"
-#include "calibration/validation/column_sets.hpp"
+#include <CLI/CLI.hpp>
+
+#include "calibration/importers/text_file.hpp"
 #include "calibration/validation/data_sets.hpp"
-#include "calibration/validation/operators/operator_score.hpp"
-#include "calibration/validation/unstated.hpp"
-#include "calibration/validation/validation_report.hpp"
+#include "calibration/validation/observations.hpp"
+#include "calibration/validation/recorded_accuracy.hpp"
+#include "calibration/validation/report/accuracy_page.hpp"
 #include "cli/commands.hpp"
-#include "cli/predictor.hpp"
+#include "cli/validation_run.hpp"
+#include "fields/data_directory.hpp"
 
 namespace stepcast {
 
 namespace {
 
 struct ValidateOptions {
-  std::vector<std::string> sets;
-  std::string file;
-  std::string fidelity{name_of(Fidelity::analytic)};
-  int jobs = 0;
+  ValidationRequest request{{}, {}, std::string(name_of(Fidelity::analytic)), 0};
+  bool regret = false, html = false, markdown = false;
+  std::string record, check;
 };
 
-int jobs_of(const ValidateOptions& options) {
-  return options.jobs > 0 ? options.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+std::string text_of(const std::filesystem::path& file) {
+  Diagnostics diagnostics(file.string());
+  std::string out = read_description(file, diagnostics);
+  diagnostics.throw_if_faulty();
+  return out;
 }
 
-/// Simulates the scenarios of runs; the closed form has chosen what a source leaves out.
-std::vector<PredictedRun> simulated(std::vector<MeasuredRun> runs, int jobs, Session& session) {
-  std::vector<ScenarioDocument> documents;
-  for (MeasuredRun& run : runs) {
-    if (run.scenario.is_null()) continue;
-    if (run.micro_batch_unstated) settle_micro_batch(run, session.catalog());
-    documents.push_back({run.id, run.scenario});
-    documents.back().json["run"]["fidelity"] = name_of(Fidelity::simulated);
-  }
-  const std::vector<PredictionOutcome> outcomes = predict_scenarios(session, documents, jobs);
-  std::vector<PredictedRun> out;
-  auto outcome = outcomes.begin();
-  for (MeasuredRun& run : runs) {
-    if (run.scenario.is_null()) {
-      out.push_back(unpredicted_run(std::move(run), {}));
-      continue;
+std::vector<GrownError> shipped_grown_errors() {
+  return read_grown_errors(data_directory("calibration/accuracy") / "grown-errors.csv");
+}
+
+std::string page(const ValidationScores& scores) {
+  const Json observations = shipped_observations();
+  const std::string observed = observed_set(observations);
+  AccuracyNotes notes;
+  for (const SetScore& set : scores.runs)
+    if (set.name == observed) notes.observations = observe(observations, read_csv(run_set_file(observed)), set.runs);
+  notes.grown_errors = shipped_grown_errors();
+  const std::filesystem::path folder = data_directory("calibration/accuracy");
+  notes.weak_points = text_of(folder / "weak-points.md");
+  notes.collectives = text_of(folder / "collectives.md");
+  return accuracy_page(scores, notes);
+}
+
+Json recorded(const std::filesystem::path& file) {
+  Diagnostics diagnostics(file.string());
+  Json out = read_json(file, diagnostics);
+  diagnostics.throw_if_faulty();
+  return out;
+}
+
+void print_lines(Session& session, const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) session.print(line + "\n");
+}
+
+/// Exit code 1 when a figure is worse than recorded.
+void check_figures(const ValidationScores& scores, const std::string& file, Session& session) {
+  const std::vector<std::string> worse = worse_than_recorded(scores, recorded(file));
+  if (session.json)
+    session.print(Json{{"worse", worse}});
+  else
+    print_lines(session, worse);
+  if (!worse.empty()) session.exit_code = 1;
+}
+
+/// Writes the figures, unless one grew and nobody said why.
+void record_figures(const ValidationScores& scores, const std::string& file, Session& session) {
+  if (std::filesystem::exists(file)) {
+    const std::vector<std::string> unexplained = unexplained_growth(scores, recorded(file), shipped_grown_errors());
+    print_lines(session, unexplained);
+    if (!unexplained.empty()) {
+      session.print(std::string("nothing is recorded: say why in calibration/accuracy/grown-errors.csv\n"));
+      session.exit_code = 1;
+      return;
     }
-    out.push_back(outcome->prediction ? predicted_run(std::move(run), *outcome->prediction, session.catalog())
-                                      : unpredicted_run(std::move(run), outcome->faults));
-    ++outcome;
   }
-  return out;
+  write_file(file, recorded_form(scores).dump(2) + "\n");
 }
 
-std::vector<PredictedRun> in_closed_form(std::vector<MeasuredRun> runs, const Catalog& catalog) {
-  std::vector<PredictedRun> out;
-  out.reserve(runs.size());
-  for (MeasuredRun& run : runs) out.push_back(predict_run(std::move(run), catalog));
-  return out;
-}
-
-/// Scores of sets of either kind.
-struct Scores {
-  std::vector<SetScore> runs;
-  std::vector<CollectiveScore> collectives;
-  std::vector<OperatorSetScore> operators;
-};
-
-void score_file(Scores& scores, const std::filesystem::path& file, const std::string& name,
-                const ValidateOptions& options, Session& session) {
-  const CsvTable table = read_csv(file);
-  if (is_collective_table(table)) {
-    scores.collectives.push_back(score_collectives(name, read_collectives(table, session.catalog())));
-    return;
-  }
-  if (holds_operators(table)) {
-    scores.operators.push_back(score_operators(read_operators(table, name), session.catalog()));
-    return;
-  }
-  RunSet set = read_runs(table, name);
-  const bool simulate = options.fidelity == name_of(Fidelity::simulated);
-  scores.runs.push_back(score(set.name, simulate ? simulated(std::move(set.runs), jobs_of(options), session)
-                                                 : in_closed_form(std::move(set.runs), session.catalog())));
-}
-
-std::vector<std::string> sets_of(const ValidateOptions& options) {
-  if (!options.sets.empty()) return options.sets;
-  std::vector<std::string> all = run_set_names();
-  // No engine runs single operators, nor collectives of a table: they are the closed form's alone.
-  if (options.fidelity == name_of(Fidelity::analytic)) {
-    all.insert(all.end(), operator_set_names().begin(), operator_set_names().end());
-    all.insert(all.end(), collective_set_names().begin(), collective_set_names().end());
-  }
-  return all;
-}
-
-void validate(const ValidateOptions& options, Session& session) {
-  // Runs need parts of servers that nobody sells: behind the user's own entries, before the shipped ones.
-  session.catalog_directories.push_back(run_catalog_directory());
-  Scores scores;
-  if (!options.file.empty()) {
-    score_file(scores, options.file, std::filesystem::path(options.file).stem().string(), options, session);
-  } else {
-    for (const std::string& name : sets_of(options)) score_file(scores, run_set_file(name), name, options, session);
-  }
-  if (session.json) {
-    Json out = validation_json(scores.runs);
-    for (const CollectiveScore& set : scores.collectives) out["sets"].push_back(collective_validation_json(set));
-    for (const OperatorSetScore& set : scores.operators) out["sets"].push_back(operator_json(set));
-    session.print(out);
-  } else {
-    session.print((scores.runs.empty() ? "" : validation_text(scores.runs)) +
-                  collective_validation_text(scores.collectives) +
-                  (scores.operators.empty() ? "" : operator_report(scores.operators)));
-  }
+void run_validate(const ValidateOptions& options, Session& session) {
+  if (session.json && (options.html || options.markdown))
+    throw InputError({{"--json", "", "there is one form of output", "leave out --json, --html or --markdown"}});
+  const ValidationScores scores = validate(options.request, session);
+  const RegretDetail detail = options.regret ? RegretDetail::groups : RegretDetail::figures;
+  if (!options.check.empty()) return check_figures(scores, options.check, session);
+  if (!options.record.empty()) return record_figures(scores, options.record, session);
+  if (session.json) return session.print(validation_json(scores, detail));
+  if (options.html) return session.print(validation_html(scores));
+  if (options.markdown) return session.print(page(scores));
+  session.print(validation_text(scores, detail));
 }
 
 }  // namespace
 
 void add_validate(CLI::App& app, Session& session) {
   auto options = std::make_shared<ValidateOptions>();
+  ValidationRequest& request = options->request;
   CLI::App* command =
       app.add_subcommand("validate", "Predict measured training runs and print how far off the predictions are");
-  auto* set = command->add_option("--set", options->sets, "A shipped set of runs (repeatable); default: every one")
+  auto* set = command->add_option("--set", request.sets, "A shipped set (repeatable); default: every one")
                   ->type_name("NAME")
                   ->allow_extra_args(false);
-  command->add_option("--file", options->file, "Runs of your own, in the columns of one of the shipped sets")
+  command->add_option("--file", request.file, "Runs of your own, in the columns of one of the shipped sets")
       ->type_name("CSV")
       ->excludes(set);
   command
-      ->add_option("--fidelity", options->fidelity,
+      ->add_option("--fidelity", request.fidelity,
                    "analytic: closed form (default); simulated: step graph on the engine")
       ->check(CLI::IsMember(names_of<Fidelity>()));
-  command->add_option("--jobs", options->jobs, "Simulations at a time; default: one a processor")
+  command->add_option("--jobs", request.jobs, "Predictions at a time; default: one a processor")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
-  command->callback([options, &session] { validate(*options, session); });
+  command->add_flag("--regret", options->regret, "Print every group in which configurations are ranked");
+  auto* html =
+      command->add_flag("--html", options->html, "Print one self-contained page that draws predicted against measured");
+  auto* markdown =
+      command->add_flag("--markdown", options->markdown, "Print the page docs/accuracy.md")->excludes(html);
+  auto* record = command->add_option("--record", options->record, "Write the figures of the sets to a file")
+                     ->type_name("FILE")
+                     ->excludes(html, markdown);
+  command->add_option("--check", options->check, "Exit with 1 if a figure is worse than such a file says")
+      ->type_name("FILE")
+      ->excludes(html, markdown, record);
+  command->callback([options, &session] { run_validate(*options, session); });
 }
 
 }  // namespace stepcast

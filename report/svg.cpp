@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "report/humane.hpp"
+#include "report/markup.hpp"
 
 namespace stepcast {
 
@@ -22,31 +23,8 @@ constexpr double kSmallCharacterWidth = 5.8;
 /// Okabe & Ito, "Color Universal Design" (2008), in an order whose neighbours differ in lightness too.
 constexpr std::array kColours{"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"};
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 std::string text(double x, double y, const std::string& content, const char* attributes) {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, attributes, escaped(content));
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, attributes, escaped_markup(content));
 }
 
 struct Range {
@@ -291,7 +269,7 @@ std::string svg(const Drawing& drawing) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
       "font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#222\">\n",
       kWidth, height);
-  out += fmt::format("<title>{}</title>\n", escaped(drawing.title));
+  out += fmt::format("<title>{}</title>\n", escaped_markup(drawing.title));
   out += fmt::format("<rect width=\"{:.0f}\" height=\"{:.0f}\" fill=\"#fff\"/>\n", kWidth, height);
   out += text(kLeft, 26, drawing.title, "font-size=\"17\" font-weight=\"bold\"");
   out += text(kLeft, 45, drawing.subtitle, "fill=\"#555\"");

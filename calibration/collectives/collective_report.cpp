@@ -40,12 +40,6 @@ std::string set_text(const CollectiveScore& set) {
   return out;
 }
 
-/// Figures of ten significant digits, so that the same sets give the same bytes.
-Json json_figure(const std::optional<double>& value) {
-  if (!value) return nullptr;
-  return std::stod(fmt::format("{:.10g}", *value));
-}
-
 Json json_figures(const ErrorFigures& figures) {
   return {{"rows", figures.rows},
           {"mape_pct", json_figure(figures.mean)},
@@ -73,10 +67,8 @@ std::string collective_validation_text(const std::vector<CollectiveScore>& sets)
 }
 
 Json collective_validation_json(const CollectiveScore& set) {
-  Json out = json_figures(set.all);
-  out["name"] = set.name;
-  out["rows"] = set.rows;
-  out["covered"] = set.covered;
+  Json out{{"name", set.name}};
+  out.update(figures_json(accuracy_of(set)));
   out["unhealthy"] = set.unhealthy;
   Json reasons = Json::array();
   for (const auto& [reason, rows] : set.reasons) reasons.push_back({{"reason", reason}, {"rows", rows}});

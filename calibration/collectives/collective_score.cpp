@@ -60,6 +60,7 @@ ErrorFigures error_figures(const std::vector<double>& ratios) {
   out.mean = mean(errors);
   out.median = quantile(errors, 0.5);
   out.p90 = quantile(errors, 0.9);
+  out.max = quantile(errors, 1);
   if (const auto bias = geometric_mean(ratios)) out.bias = 100 * (*bias - 1);
   return out;
 }
@@ -69,7 +70,7 @@ CollectiveScore score_collectives(const std::string& name, std::vector<MeasuredC
   out.name = name;
   out.rows = rows.size();
   std::vector<PredictedCollective> predicted;
-  std::vector<double> ratios;
+  std::vector<double> ratios, times, predicted_times;
   for (MeasuredCollective& row : rows) {
     if (!row.refusal.empty()) {
       ++out.reasons[row.refusal];
@@ -77,18 +78,35 @@ CollectiveScore score_collectives(const std::string& name, std::vector<MeasuredC
       ++out.unhealthy;
     } else {
       const double time = stepcast::predicted_us(row);
+      out.points.push_back({row.line, row.where, time, row.time_us});
+      times.push_back(row.time_us);
+      predicted_times.push_back(time);
       predicted.push_back({std::move(row), time});
       ratios.push_back(predicted.back().ratio());
     }
   }
   out.covered = predicted.size();
   out.all = error_figures(ratios);
+  out.kendall_tau = kendall_tau(predicted_times, times);
   out.lines = lines_of(predicted);
   const auto error = [](const PredictedCollective& p) { return std::abs(std::log(p.ratio())); };
   std::stable_sort(predicted.begin(), predicted.end(),
                    [&](const auto& a, const auto& b) { return error(a) > error(b); });
   if (predicted.size() > kWorstRows) predicted.resize(kWorstRows);
   out.worst = std::move(predicted);
+  return out;
+}
+
+AccuracyFigures accuracy_of(const CollectiveScore& set) {
+  AccuracyFigures out;
+  out.rows = set.rows;
+  out.covered = set.covered;
+  out.mape = set.all.mean;
+  out.median = set.all.median;
+  out.p90 = set.all.p90;
+  out.max = set.all.max;
+  out.bias = set.all.bias;
+  out.kendall_tau = set.kendall_tau;
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calibration/collectives/measured_collective.hpp"
+#include "calibration/validation/accuracy_figures.hpp"
 
 namespace stepcast {
 
@@ -26,7 +27,7 @@ struct PredictedCollective {
 /// Errors of some rows, in per cent; bias > 0: predicted too slow.
 struct ErrorFigures {
   std::size_t rows = 0;
-  std::optional<double> mean, median, p90, bias;
+  std::optional<double> mean, median, p90, max, bias;
 };
 
 /// One line of a report: a place, an operation or all of them, by range and over all ranges.
@@ -37,20 +38,32 @@ struct CollectiveLine {
   ErrorFigures all;
 };
 
+/// A healthy row, for drawings.
+struct CollectivePoint {
+  int line = 0;  ///< of the file
+  MeasuredWhere where = MeasuredWhere::node_native;
+  double predicted_us = 0, measured_us = 0;
+};
+
 /// How well a set of collectives is predicted: healthy rows only; the others count apart.
 struct CollectiveScore {
   std::string name;
   std::size_t rows = 0, covered = 0, unhealthy = 0;
   std::map<std::string, int> reasons;
   ErrorFigures all;
+  std::optional<double> kendall_tau;
   std::vector<CollectiveLine> lines;  ///< of places, then of operations in them
+  std::vector<CollectivePoint> points;
   std::vector<PredictedCollective> worst;
 };
 
 ErrorFigures error_figures(const std::vector<double>& ratios);
 CollectiveScore score_collectives(const std::string& name, std::vector<MeasuredCollective> rows);
 
-/// Plain text of at most 110 columns, and JSON in the form of validation_report.hpp with `ranges` beside.
+/// The set's figures under the names that all sets share.
+AccuracyFigures accuracy_of(const CollectiveScore& set);
+
+/// Plain text of at most 110 columns, and JSON in the form of all sets' with `ranges` beside.
 std::string collective_validation_text(const std::vector<CollectiveScore>& sets);
 Json collective_validation_json(const CollectiveScore& set);
 

@@ -16,6 +16,7 @@ struct ColumnSet {
   std::string_view title;
   std::vector<std::string_view> columns;
   MeasuredRun (*adapt)(const CsvRow& row);
+  std::string_view accelerator;  ///< of every row, where no column says it
 };
 
 const std::vector<ColumnSet>& column_sets() {
@@ -23,26 +24,31 @@ const std::vector<ColumnSet>& column_sets() {
       {"Megatron runs on A100",
        {"gpus", "global_batch", "micro_batch", "hidden", "heads", "layers", "seq_len", "tensor_parallel",
         "data_parallel", "pipeline_parallel", "measured_step_time_ms"},
-       megatron_a100_run},
+       megatron_a100_run,
+       "a100-sxm-80gb"},
       {"published Megatron runs",
        {"layers", "hidden", "heads", "vocab", "seq_len", "tensor_parallel", "pipeline_parallel", "interleaved_stages",
         "gpus", "gpu", "global_batch", "micro_batch", "recompute", "sequence_parallel", "metric", "value"},
-       published_megatron_run},
+       published_megatron_run,
+       {}},
       {"FSDP runs",
        {"model", "layers", "hidden", "ffn_hidden", "heads", "vocab", "seq_len", "gpu", "gpus_per_node", "gpus",
         "precision", "sharding", "activation_checkpointing", "micro_batch", "global_batch",
         "measured_tokens_per_s_per_gpu"},
-       fsdp_run},
+       fsdp_run,
+       {}},
       {"runs of cut models on one node",
        {"gpu", "gpus", "model", "layers", "tensor_parallel", "expert_parallel", "context_parallel", "pipeline_parallel",
         "data_parallel", "micro_batches", "micro_batch", "seq_len", "measured_step_time_ms",
         "measured_peak_allocated_gib"},
-       cut_model_run},
+       cut_model_run,
+       {}},
       {"published runs of large models",
        {"model", "seq_len", "accelerator_id", "gpus", "gpus_per_node", "network", "framework", "precision", "tp", "pp",
         "vpp", "cp", "ep", "zero_or_fsdp", "micro_batch", "global_batch", "recompute", "tokens_per_s_per_gpu",
         "step_time_s"},
-       published_run},
+       published_run,
+       {}},
   };
   return kSets;
 }
@@ -70,6 +76,19 @@ const ColumnSet& recognise(const CsvTable& table) {
                      fmt::format("{} would also need {}", nearest->title, fmt::join(nearest_lacks, ", "))}});
 }
 
+/// What reports and rules say of a row, as far as its adapter has not said it.
+void name_run(MeasuredRun& run, const CsvRow& row, const ColumnSet& set) {
+  run.line = row.line();
+  run.id = row.text("id");
+  if (run.id.empty()) run.id = fmt::format("line {}", run.line);
+  run.source = row.text("source");
+  run.model = row.text("model");
+  for (const char* column : {"accelerator_id", "gpu"})
+    if (run.accelerator.empty()) run.accelerator = row.text(column);
+  if (run.accelerator.empty()) run.accelerator = set.accelerator;
+  if (run.gpus == 0) run.gpus = static_cast<int>(row.whole("gpus").value_or(0));
+}
+
 }  // namespace
 
 RunSet read_runs(const CsvTable& table, std::string name) {
@@ -79,9 +98,7 @@ RunSet read_runs(const CsvTable& table, std::string name) {
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const CsvRow row(table, i, faults);
     MeasuredRun run = set.adapt(row);
-    run.line = row.line();
-    run.id = row.text("id");
-    if (run.id.empty()) run.id = fmt::format("line {}", run.line);
+    name_run(run, row, set);
     out.runs.push_back(std::move(run));
   }
   if (!faults.empty()) throw InputError(std::move(faults));

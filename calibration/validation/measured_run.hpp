@@ -21,10 +21,17 @@ struct EnumNames<Metric> {
 struct MeasuredRun {
   std::string id;
   int line = 0;         ///< of the file it was read from
+  std::string source;   ///< where the figure was published; empty where one file has one source
+  std::string model;    ///< as the row names it; may be empty
   Json scenario;        ///< null when no scenario can say it
   std::string refusal;  ///< why not
   /// The source names no micro-batch, so the run had the one that was best for it (unstated.hpp).
   bool micro_batch_unstated = false;
+  std::vector<std::string> inputs_unstated;       ///< what unstated.hpp filled in; empty: the row states everything
+  std::string doubtful;                           ///< why the source itself doubts the figure; empty: sound
+  std::string framework, accelerator, precision;  ///< as the row names them
+  int gpus = 0;
+  bool mixture_of_experts = false;
   std::string group;  ///< equal for runs that differ in their mapping only
   Metric metric = Metric::step_time;
   double measured = 0;                   ///< in the unit of the metric's name

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calibration/validation/parallel.hpp"
 #include "calibration/validation/statistics.hpp"
 #include "calibration/validation/unstated.hpp"
 #include "fields/data_directory.hpp"
@@ -47,9 +48,12 @@ double PredictedRun::time_ratio() const {
 
 double PredictedRun::error() const { return absolute_error(*predicted, run.measured); }
 
+Seconds PredictedRun::measured_step_time() const { return step_time / time_ratio(); }
+
 PredictedRun predicted_run(MeasuredRun run, const Prediction& prediction, const Catalog& catalog) {
   PredictedRun out;
   out.predicted = figure_of(prediction, run.metric);
+  out.step_time = prediction.step_time;
   if (run.measured_memory) out.memory = allocated_memory(run, prediction.memory, catalog);
   out.parts = parts_of(prediction);
   out.run = std::move(run);
@@ -73,6 +77,12 @@ PredictedRun predict_run(MeasuredRun run, const Catalog& catalog) {
   } catch (const InputError& error) {
     return unpredicted_run(std::move(run), error.faults());
   }
+}
+
+std::vector<PredictedRun> predict_runs(std::vector<MeasuredRun> runs, const Catalog& catalog, int jobs) {
+  std::vector<PredictedRun> out(runs.size());
+  in_parallel(runs.size(), jobs, [&](std::size_t i) { out[i] = predict_run(std::move(runs[i]), catalog); });
+  return out;
 }
 
 std::filesystem::path run_catalog_directory() { return data_directory("calibration/data/catalog"); }

@@ -15,6 +15,7 @@ namespace stepcast {
 struct PredictedRun {
   MeasuredRun run;
   std::optional<double> predicted;                    ///< in the unit of the run's metric
+  Seconds step_time;                                  ///< predicted, whatever the metric
   std::optional<Bytes> memory;                        ///< peak as the framework's allocator counts it
   std::vector<std::pair<std::string, double>> parts;  ///< shares of the step (0–1), largest first
   std::string reason;                                 ///< when there is no prediction
@@ -23,11 +24,15 @@ struct PredictedRun {
   /// Predicted over measured time of the step, whichever way round the metric is.
   [[nodiscard]] double time_ratio() const;
   [[nodiscard]] double error() const;  ///< |predicted / measured − 1| of the metric
+  [[nodiscard]] Seconds measured_step_time() const;
 };
 
 /// Predicts a run in closed form, by the path that a scenario file takes. A scenario that is refused is a reason, not
 /// an error.
 PredictedRun predict_run(MeasuredRun run, const Catalog& catalog);
+
+/// Predicts many, `jobs` at a time. The result does not depend on `jobs`.
+std::vector<PredictedRun> predict_runs(std::vector<MeasuredRun> runs, const Catalog& catalog, int jobs);
 
 /// The same from a prediction that was made elsewhere (by simulation) of this run's scenario.
 PredictedRun predicted_run(MeasuredRun run, const Prediction& prediction, const Catalog& catalog);

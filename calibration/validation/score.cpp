@@ -8,54 +8,71 @@ namespace stepcast {
 
 namespace {
 
-std::optional<double> in_percent(std::optional<double> share) {
-  if (share) *share *= 100;
-  return share;
+using Rows = std::vector<const PredictedRun*>;
+
+Rows covered_of(const Rows& rows) {
+  Rows out;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(out),
+               [](const PredictedRun* run) { return run->covered(); });
+  return out;
 }
 
-std::optional<double> tau_of(const std::vector<const PredictedRun*>& runs) {
-  // Rates and times cannot be ranked together; the metric of most sets is one anyway.
-  std::vector<double> predicted, measured;
-  for (const PredictedRun* run : runs) {
-    if (run->run.metric != runs.front()->run.metric) return std::nullopt;
-    predicted.push_back(*run->predicted);
-    measured.push_back(run->run.measured);
-  }
-  return kendall_tau(predicted, measured);
+template <class Predicate>
+Rows where(const Rows& rows, Predicate holds) {
+  Rows out;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(out), holds);
+  return out;
 }
 
-std::optional<double> tau_within_groups(const std::vector<const PredictedRun*>& runs) {
-  std::map<std::string, std::vector<const PredictedRun*>> groups;
-  for (const PredictedRun* run : runs) groups[run->run.group].push_back(run);
-  std::vector<double> taus;
-  for (const auto& [group, members] : groups)
-    if (members.size() >= kSmallestRankedGroup)
-      if (const std::optional<double> tau = tau_of(members)) taus.push_back(*tau);
-  return mean(taus);
+void score_memory(AccuracyFigures& out, const Rows& covered) {
+  std::vector<double> errors;
+  for (const PredictedRun* run : covered)
+    if (run->run.measured_memory && run->memory)
+      errors.push_back(100 * absolute_error(run->memory->value(), run->run.measured_memory->value()));
+  out.memory_mape = mean(errors);
+  out.memory_max = quantile(errors, 1);
 }
 
-void score_times(SetScore& out, const std::vector<const PredictedRun*>& runs) {
+AccuracyFigures figures_of(const Rows& rows) {
+  const Rows covered = covered_of(rows);
+  AccuracyFigures out;
+  out.rows = rows.size();
+  out.covered = covered.size();
   std::vector<double> errors, ratios;
-  for (const PredictedRun* run : runs) {
+  for (const PredictedRun* run : covered) {
     errors.push_back(run->error());
     ratios.push_back(run->time_ratio());
   }
-  out.mape = in_percent(mean(errors));
-  out.median = in_percent(quantile(errors, 0.5));
-  out.p90 = in_percent(quantile(errors, 0.9));
-  out.max = in_percent(quantile(errors, 1));
-  if (const std::optional<double> ratio = geometric_mean(ratios)) out.bias = in_percent(*ratio - 1);
-  if (!runs.empty()) out.kendall_tau = tau_of(runs);
-  out.kendall_tau_within = tau_within_groups(runs);
+  set_errors(out, errors, ratios);
+  out.kendall_tau = tau_of_all(covered);
+  out.kendall_tau_within = mean_tau(groups_of_one_job(covered));
+  out.regret = regret_of(groups_of_one_machine(covered));
+  score_memory(out, covered);
+  return out;
 }
 
-void score_memory(SetScore& out, const std::vector<const PredictedRun*>& runs) {
-  std::vector<double> errors;
-  for (const PredictedRun* run : runs)
-    if (run->run.measured_memory && run->memory)
-      errors.push_back(absolute_error(run->memory->value(), run->run.measured_memory->value()));
-  out.memory_mape = in_percent(mean(errors));
-  out.memory_max = in_percent(quantile(errors, 1));
+/// Everything but `runs`, which the rows may belong to.
+void score_rows(SetScore& out, const Rows& rows) {
+  const Rows sound = where(rows, [](const PredictedRun* run) { return run->run.doubtful.empty(); });
+  const Rows covered = covered_of(sound);
+  static_cast<AccuracyFigures&>(out) = figures_of(sound);
+  out.all = figures_of(rows);
+  out.rows = out.all.rows;
+  out.covered = out.all.covered;
+  out.doubtful = figures_of(where(rows, [](const PredictedRun* run) { return !run->run.doubtful.empty(); }));
+  out.fully_stated = figures_of(where(sound, [](const PredictedRun* run) { return run->run.inputs_unstated.empty(); }));
+  std::map<std::string, Rows> machines;
+  for (const PredictedRun* run : sound) machines[run->run.accelerator].push_back(run);
+  for (const auto& [accelerator, of_it] : machines) out.accelerators[accelerator] = figures_of(of_it);
+  for (const PredictedRun* run : rows) {
+    if (!run->covered()) ++out.reasons[run->reason];
+    if (!run->run.doubtful.empty()) ++out.doubts[run->run.doubtful];
+  }
+  out.groups = groups_of_one_machine(covered);
+  out.worst = covered;
+  std::stable_sort(out.worst.begin(), out.worst.end(),
+                   [](const PredictedRun* a, const PredictedRun* b) { return a->error() > b->error(); });
+  if (out.worst.size() > kWorstRows) out.worst.resize(kWorstRows);
 }
 
 }  // namespace
@@ -63,22 +80,20 @@ void score_memory(SetScore& out, const std::vector<const PredictedRun*>& runs) {
 SetScore score(const std::string& name, std::vector<PredictedRun> runs) {
   SetScore out;
   out.name = name;
-  out.rows = runs.size();
-  std::vector<const PredictedRun*> covered;
-  for (const PredictedRun& run : runs) {
-    if (run.covered()) {
-      covered.push_back(&run);
-    } else {
-      ++out.reasons[run.reason];
-    }
-  }
-  out.covered = covered.size();
-  score_times(out, covered);
-  score_memory(out, covered);
-  std::stable_sort(covered.begin(), covered.end(),
-                   [](const PredictedRun* a, const PredictedRun* b) { return a->error() > b->error(); });
-  for (const PredictedRun* run : covered)
-    if (out.worst.size() < kWorstRows) out.worst.push_back(*run);
+  out.runs = std::move(runs);
+  Rows rows;
+  for (const PredictedRun& run : out.runs) rows.push_back(&run);
+  score_rows(out, rows);
+  return out;
+}
+
+SetScore total_of(const std::vector<SetScore>& sets) {
+  SetScore out;
+  out.name = "all sets";
+  Rows rows;
+  for (const SetScore& set : sets)
+    for (const PredictedRun& run : set.runs) rows.push_back(&run);
+  score_rows(out, rows);
   return out;
 }
 

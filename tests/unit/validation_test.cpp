@@ -4,10 +4,9 @@
 #include "calibration/validation/column_sets.hpp"
 #include "calibration/validation/data_sets.hpp"
 #include "calibration/validation/machines.hpp"
-#include "calibration/validation/score.hpp"
+#include "calibration/validation/prediction_of_run.hpp"
 #include "calibration/validation/statistics.hpp"
 #include "calibration/validation/unstated.hpp"
-#include "calibration/validation/validation_report.hpp"
 
 namespace stepcast {
 namespace {
@@ -95,53 +94,6 @@ TEST(Statistics, AreWhatHandsCount) {
   EXPECT_DOUBLE_EQ(*geometric_mean({0.5, 2}), 1);
   EXPECT_EQ(mean({}), std::nullopt);
   EXPECT_EQ(quantile({}, 0.5), std::nullopt);
-}
-
-PredictedRun outcome(double predicted, double measured, const std::string& group, Metric metric = Metric::step_time) {
-  PredictedRun out;
-  out.predicted = predicted;
-  out.run.metric = metric;
-  out.run.measured = measured;
-  out.run.group = group;
-  return out;
-}
-
-TEST(Score, CountsErrorsOfCoveredRowsAndReasonsOfTheOthers) {
-  PredictedRun refused;
-  refused.reason = "no such thing";
-  const SetScore set = score("set", {outcome(1.1, 1, "g"), outcome(1.6, 2, "g"), refused, outcome(3, 3, "g")});
-  EXPECT_EQ(set.rows, 4u);
-  EXPECT_EQ(set.covered, 3u);
-  EXPECT_EQ(set.reasons.at("no such thing"), 1);
-  EXPECT_NEAR(*set.mape, 10, 1e-9);
-  EXPECT_NEAR(*set.median, 10, 1e-9);
-  EXPECT_NEAR(*set.max, 20, 1e-9);
-  EXPECT_NEAR(*set.bias, 100 * (std::cbrt(1.1 * 0.8) - 1), 1e-9);
-  EXPECT_DOUBLE_EQ(*set.kendall_tau, 1);
-  EXPECT_EQ(set.kendall_tau_within, std::nullopt);  // three rows are no group
-  EXPECT_EQ(set.memory_mape, std::nullopt);
-  EXPECT_DOUBLE_EQ(*set.worst.front().predicted, 1.6);
-}
-
-TEST(Score, RanksWithinGroupsOfFourAndCountsBiasInTime) {
-  std::vector<PredictedRun> runs;
-  for (const double x : {1.0, 2.0, 3.0, 4.0}) {
-    runs.push_back(outcome(x, x, "right", Metric::tokens_per_s_per_gpu));
-    runs.push_back(outcome(2 * x, 10 - x, "wrong way", Metric::tokens_per_s_per_gpu));
-  }
-  EXPECT_DOUBLE_EQ(*score("set", runs).kendall_tau_within, 0);
-  // Twice the rate is half the time.
-  const SetScore fast = score("set", {outcome(2, 1, "g", Metric::tokens_per_s_per_gpu)});
-  EXPECT_NEAR(*fast.bias, -50, 1e-9);
-  EXPECT_NEAR(*fast.mape, 100, 1e-9);
-}
-
-TEST(Score, OfNothingIsNothing) {
-  const Json report = validation_json({score("empty", {})});
-  EXPECT_EQ(report["sets"][0]["rows"], 0);
-  for (const char* key : {"mape_pct", "median_ape_pct", "p90_ape_pct", "max_ape_pct", "bias_pct", "kendall_tau",
-                          "kendall_tau_within", "memory_mape_pct", "memory_max_ape_pct", "regret"})
-    EXPECT_TRUE(report["sets"][0][key].is_null()) << key;
 }
 
 RunSet shipped_set(const std::string& name) { return read_runs(read_csv(run_set_file(name)), name); }

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <map>
 
-#include "calibration/validation/column_sets.hpp"
 #include "calibration/validation/data_sets.hpp"
+#include "calibration/validation/never_fit.hpp"
 #include "calibration/validation/unstated.hpp"
 #include "models/estimate.hpp"
 
@@ -74,7 +74,7 @@ std::vector<TrainingPoint> training_points(const std::vector<std::string>& sets,
   std::vector<TrainingPoint> out;
   std::map<std::string, int> families;
   for (const std::string& set : sets) {
-    for (MeasuredRun& run : read_runs(read_csv(run_set_file(set)), set).runs) {
+    for (MeasuredRun& run : runs_to_fit(run_set_file(set), set).runs) {
       TrainingPoint point;
       point.set = set;
       point.scenario = resolved(run, catalog);

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <tuple>
 
+#include "calibration/validation/score.hpp"
 #include "calibration/validation/statistics.hpp"
 #include "report/humane.hpp"
 
@@ -28,20 +30,11 @@ struct Sample {
   }
 };
 
-std::optional<double> percent(std::optional<double> share) {
-  if (share) *share *= 100;
-  return share;
-}
-
-OperatorErrors figures(const Sample& sample) {
-  OperatorErrors out;
+AccuracyFigures figures(const Sample& sample) {
+  AccuracyFigures out;
   out.rows = sample.rows;
   out.covered = sample.errors.size();
-  out.mape = percent(mean(sample.errors));
-  out.median = percent(quantile(sample.errors, 0.5));
-  out.p90 = percent(quantile(sample.errors, 0.9));
-  out.max = percent(quantile(sample.errors, 1));
-  if (const std::optional<double> ratio = geometric_mean(sample.ratios)) out.bias = percent(*ratio - 1);
+  set_errors(out, sample.errors, sample.ratios);
   return out;
 }
 
@@ -52,31 +45,20 @@ std::optional<double> value(const std::optional<Watts>& power) {
   return power ? std::optional(power->value()) : std::nullopt;
 }
 
-std::string figure(const std::optional<double>& number, bool sign = false) {
-  if (!number) return "–";
-  return sign ? fmt::format("{:+.1f}", *number) : fmt::format("{:.1f}", *number);
+std::string line(const std::string& name, const std::string& what, const AccuracyFigures& e) {
+  return fmt::format(
+      "{}{}{}{}{}{}{}{}{}\n", pad_right(name, 34), pad_right(what, 20), pad_left(std::to_string(e.rows), 7),
+      pad_left(std::to_string(e.covered), 9), pad_left(figure_text(e.mape), 8), pad_left(figure_text(e.median), 8),
+      pad_left(figure_text(e.p90), 8), pad_left(figure_text(e.max), 8), pad_left(signed_figure_text(e.bias), 8));
 }
 
-std::string line(const std::string& name, const std::string& what, const OperatorErrors& e) {
-  return fmt::format("{}{}{}{}{}{}{}{}{}\n", pad_right(name, 34), pad_right(what, 20),
-                     pad_left(std::to_string(e.rows), 7), pad_left(std::to_string(e.covered), 9),
-                     pad_left(figure(e.mape), 8), pad_left(figure(e.median), 8), pad_left(figure(e.p90), 8),
-                     pad_left(figure(e.max), 8), pad_left(figure(e.bias, true), 8));
-}
-
-Json json_figure(const std::optional<double>& number) {
-  if (!number) return nullptr;
-  return std::stod(fmt::format("{:.10g}", *number));
-}
-
-Json figures_json(const OperatorErrors& e) {
-  return {{"rows", e.rows},
-          {"covered", e.covered},
-          {"mape_pct", json_figure(e.mape)},
-          {"median_ape_pct", json_figure(e.median)},
-          {"p90_ape_pct", json_figure(e.p90)},
-          {"max_ape_pct", json_figure(e.max)},
-          {"bias_pct", json_figure(e.bias)}};
+std::optional<double> tau_of(const std::vector<OperatorPoint>& points) {
+  std::vector<double> predicted, measured;
+  for (const OperatorPoint& point : points) {
+    predicted.push_back(point.predicted);
+    measured.push_back(point.measured);
+  }
+  return kendall_tau(predicted, measured);
 }
 
 }  // namespace
@@ -86,29 +68,44 @@ OperatorSetScore score_operators(const OperatorSet& set, const Catalog& catalog)
   out.name = set.name;
   std::map<std::tuple<std::string, std::string, std::string>, Sample> groups;
   Sample times, powers;
-  std::vector<double> predicted, measured;
-  bool measures_power = false;
+  std::vector<OperatorPoint> time_points, power_points;
+  const bool measures_power = std::any_of(set.operators.begin(), set.operators.end(),
+                                          [](const MeasuredOperator& one) { return one.power.has_value(); });
+  const auto add = [](Sample& sample, std::vector<OperatorPoint>& points, const MeasuredOperator& one,
+                      std::optional<double> predicted, double measured) {
+    sample.add(predicted, measured);
+    if (predicted) points.push_back({one.line, one.accelerator, *predicted, measured});
+  };
   for (const MeasuredOperator& one : set.operators) {
     const OperatorPrediction prediction = predict_operator(one, catalog);
     if (!prediction.time) ++out.reasons[prediction.reason];
     groups[{one.accelerator, one.format, "time"}].add(value(prediction.time), one.measured.value());
-    times.add(value(prediction.time), one.measured.value());
-    if (prediction.time) {
-      predicted.push_back(prediction.time->value());
-      measured.push_back(one.measured.value());
-    }
+    add(times, time_points, one, value(prediction.time), one.measured.value());
     if (!one.power) continue;
-    measures_power = true;
     groups[{one.accelerator, one.format, "power"}].add(value(prediction.power), one.power->value());
-    if (one.measured.value() < kShortestSustained) continue;
+    if (one.measured.value() < kShortestSustained) {
+      ++out.reasons["its power: shorter than a board's sensor can tell from the gaps between launches"];
+      continue;
+    }
     groups[{one.accelerator, one.format, "power, sustained"}].add(value(prediction.power), one.power->value());
-    powers.add(value(prediction.power), one.power->value());
+    add(powers, power_points, one, value(prediction.power), one.power->value());
   }
   out.figure = measures_power ? "power, sustained" : "time";
   out.errors = figures(measures_power ? powers : times);
-  out.kendall_tau = kendall_tau(predicted, measured);
+  out.errors.rows = set.operators.size();
+  out.errors.kendall_tau = tau_of(time_points);
+  out.points = measures_power ? std::move(power_points) : std::move(time_points);
   for (const auto& [key, sample] : groups)
     out.groups.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), figures(sample)});
+  return out;
+}
+
+std::vector<OperatorPoint> worst_of(const OperatorSetScore& score) {
+  std::vector<OperatorPoint> out = score.points;
+  std::stable_sort(out.begin(), out.end(), [](const OperatorPoint& a, const OperatorPoint& b) {
+    return absolute_error(a.predicted, a.measured) > absolute_error(b.predicted, b.measured);
+  });
+  if (out.size() > kWorstRows) out.resize(kWorstRows);
   return out;
 }
 
@@ -131,12 +128,17 @@ std::string operator_report(const std::vector<OperatorSetScore>& scores) {
 Json operator_json(const OperatorSetScore& score) {
   Json out{{"name", score.name}};
   out.update(figures_json(score.errors));
-  out["kendall_tau"] = json_figure(score.kendall_tau);
-  for (const char* none : {"kendall_tau_within", "memory_mape_pct", "memory_max_ape_pct", "regret"})
-    out[none] = nullptr;
   out["figure"] = score.figure;
   out["not_covered"] = Json::array();
   for (const auto& [reason, rows] : score.reasons) out["not_covered"].push_back({{"reason", reason}, {"rows", rows}});
+  out["worst"] = Json::array();
+  for (const OperatorPoint& worst : worst_of(score))
+    out["worst"].push_back({{"id", worst.accelerator},
+                            {"line", worst.line},
+                            {"metric", score.figure == "time" ? "time_s" : "power_W"},
+                            {"predicted", json_figure(worst.predicted)},
+                            {"measured", worst.measured},
+                            {"error_pct", json_figure(100 * absolute_error(worst.predicted, worst.measured))}});
   out["groups"] = Json::array();
   for (const OperatorGroup& group : score.groups) {
     Json one{{"accelerator", group.accelerator}, {"format", group.format}, {"figure", group.figure}};

@@ -5,37 +5,41 @@
 #include <string>
 #include <vector>
 
+#include "calibration/validation/accuracy_figures.hpp"
 #include "calibration/validation/operators/prediction.hpp"
 #include "fields/json_text.hpp"
 
 namespace stepcast {
 
-/// Errors over rows in per cent; null where there are none.
-struct OperatorErrors {
-  std::size_t rows = 0, covered = 0;
-  std::optional<double> mape, median, p90, max;
-  std::optional<double> bias;  ///< geometric mean of predicted over measured, less one
-};
-
 /// One accelerator's operators of one class: what a set's line is broken down into.
 struct OperatorGroup {
   std::string accelerator, format;
   std::string figure;  ///< "time" or "power"
-  OperatorErrors errors;
+  AccuracyFigures errors;
+};
+
+/// A covered row's time or power, for drawings.
+struct OperatorPoint {
+  int line = 0;  ///< of the file
+  std::string accelerator;
+  double predicted = 0, measured = 0;  ///< s or W
 };
 
 /// How well a set of operators is predicted. Rows that their source or OPERATORS.md doubts, and accelerators whose
 /// tables are doubted whole, count like the others: nothing is dropped.
 struct OperatorSetScore {
   std::string name;
-  std::string figure;  ///< what `errors` are of: power where the set measures it, else time
-  OperatorErrors errors;
+  std::string figure;                 ///< what `errors` are of: power where the set measures it, else time
+  AccuracyFigures errors;             ///< and rank correlation of times
   std::vector<OperatorGroup> groups;  ///< by accelerator and format
   std::map<std::string, int> reasons;
-  std::optional<double> kendall_tau;
+  std::vector<OperatorPoint> points;  ///< of `figure`
 };
 
 OperatorSetScore score_operators(const OperatorSet& set, const Catalog& catalog);
+
+/// The ten covered rows with the largest errors, largest first.
+std::vector<OperatorPoint> worst_of(const OperatorSetScore& score);
 
 /// Text of scores: one line a set, then one a group; at most 110 columns.
 std::string operator_report(const std::vector<OperatorSetScore>& scores);

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "calibration/validation/report/accuracy_page.hpp"
+
+namespace stepcast {
+
+/// Tables of the page that accuracy_page writes, as Markdown.
+std::string markdown_sets(const ValidationScores& scores);
+std::string markdown_accelerators(const SetScore& total);
+std::string markdown_ranking(const std::vector<SetScore>& sets);
+/// Groups of one set, model and accelerator with the largest mean errors.
+std::string markdown_worst_groups(const std::vector<SetScore>& sets);
+/// Every run that calibration/never-fit.txt names.
+std::string markdown_never_fit(const std::vector<SetScore>& sets);
+std::string markdown_doubted(const std::vector<SetScore>& sets);
+std::string markdown_not_covered(const ValidationScores& scores);
+std::string markdown_observations(const std::vector<Observation>& observations);
+std::string markdown_operators(const std::vector<OperatorSetScore>& sets);
+std::string markdown_collectives(const std::vector<CollectiveScore>& sets);
+std::string markdown_grown(const std::vector<GrownError>& grown);
+
+}  // namespace stepcast

@@ -1,0 +1,26 @@
+#include "calibration/validation/report/validation_scores.hpp"
+
+#include <fmt/format.h>
+
+#include "report/humane.hpp"
+
+namespace stepcast {
+
+std::vector<NamedFigures> figures_of_sets(const ValidationScores& scores) {
+  std::vector<NamedFigures> out;
+  for (const SetScore& set : scores.runs) out.push_back({set.name, set});
+  for (const OperatorSetScore& set : scores.operators) out.push_back({set.name, set.errors});
+  for (const CollectiveScore& set : scores.collectives) out.push_back({set.name, accuracy_of(set)});
+  return out;
+}
+
+std::string row_title(const MeasuredRun& run) {
+  if (run.id.find("line ") != 0 || run.model.empty()) return run.id;
+  return fmt::format("{}: {}, {} {}", run.line, run.model, run.gpus, run.accelerator);
+}
+
+std::string metric_text(double value, Metric metric) {
+  return metric == Metric::step_time ? humane(Seconds(value)) : humane_count(value) + " tok/s";
+}
+
+}  // namespace stepcast
