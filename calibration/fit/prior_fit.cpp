@@ -13,8 +13,8 @@ namespace {
 // % off.
 constexpr double kOutlier = 0.1;
 constexpr double kDrawn = 0.18;
-constexpr double kStep = 1e-3;    // of y, for derivatives
-constexpr double kFarOff = 20;    // residual of a prediction that is no number, so that the step is refused
+constexpr double kStep = 1e-3;  // of y, for derivatives
+constexpr double kFarOff = 20;  // residual of a prediction that is no number, so that the step is refused
 constexpr int kMostIterations = 30;
 
 /// Half of its square is the soft L1 loss.

@@ -49,6 +49,9 @@ FieldTable<FrameworkProfile> table() {
       .field("main_gradients_fp32", &F::main_gradients_fp32, "Gradients are accumulated in fp32")
       .field("attention_kernel", &F::attention_kernel,
              "Attention: products and softmax one by one over stored scores, or a generation of fused kernels")
+      .field("score_traffic", &F::score_traffic,
+             "Unfused attention: memory traffic of scores over six accesses forward and nine backward",
+             {.min = 0, .max = 10})
       .field("fused_softmax_multiple", &F::fused_softmax_multiple,
              "Unfused attention: its softmax is one kernel where sequences × heads of a device are a multiple of this, "
              "else several; 0: always several",
@@ -72,7 +75,9 @@ FieldTable<FrameworkProfile> table() {
              "Host time to issue the forward pass of one dense layer", {.min = 0, .max = kMostSeconds * 1e6})
       .field("host_backward_factor", &F::host_backward_factor, "Host time of the backward pass over the forward pass",
              {.min = 0, .max = 10})
-      .field("host_per_collective_us", &F::host_per_collective, "Host time to issue a collective inside a layer",
+      .field("host_per_peer_us", &F::host_per_peer,
+             "Time by which hosts that issue kernels one by one are out of step at a tensor-parallel collective, for "
+             "each peer",
              {.min = 0, .max = kMostSeconds * 1e6})
       .field("host_expert_factor", &F::host_expert_factor, "Host time of a mixture-of-experts layer over a dense one's",
              {.min = 0, .max = 100})

@@ -60,6 +60,7 @@ struct FrameworkProfile {
   bool gradients_in_fp32 = false;         ///< reduced in fp32, else in the parameters' format
   bool main_gradients_fp32 = false;       ///< accumulated in fp32 buffers
   AttentionKernel attention_kernel = AttentionKernel::native;
+  double score_traffic = 0.6;      ///< unfused attention: traffic of scores over six accesses forward and nine backward
   int fused_softmax_multiple = 0;  ///< unfused attention: its softmax is one kernel where sequences × heads of a device
                                    ///< are a multiple of this, else several; 0: always several
   bool fused_gradient_accumulation =
@@ -76,7 +77,8 @@ struct FrameworkProfile {
   bool backward_prefetch = true;             ///< FSDP: next gather issued before this unit's gradients
   Seconds host_per_layer_forward;            ///< host_per_layer_forward_us: host time to issue one layer forward
   double host_backward_factor = 1.3;         ///< backward over forward
-  Seconds host_per_collective;               ///< host_per_collective_us: host time to issue a collective inside a layer
+  Seconds host_per_peer;                     ///< host_per_peer_us: at a tensor-parallel collective, hosts that issue
+                                             ///< kernels one by one are out of step by so much for each peer
   double host_expert_factor = 1;             ///< a mixture-of-experts layer over a dense one
   double host_low_precision_factor = 1;      ///< a layer in 8 or 4 bit over one in 16: scaling and casting kernels
   double expert_half_rows = 56;              ///< rows per expert at which grouped products run at half rate, at the

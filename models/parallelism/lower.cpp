@@ -106,9 +106,9 @@ double kernels(const std::vector<LayerStep>& steps) {
   return count;
 }
 
-double collectives(const std::vector<LayerStep>& steps) {
+double tensor_collectives(const std::vector<LayerStep>& steps) {
   return static_cast<double>(std::count_if(steps.begin(), steps.end(), [](const LayerStep& step) {
-    return step.communication != LayerCommunication::none;
+    return step.communication == LayerCommunication::tensor;
   }));
 }
 
@@ -125,7 +125,7 @@ Seconds host_forward(LayerRole role, const LayerWork& work, const Scenario& scen
   const FrameworkProfile& framework = *scenario.framework;
   if (framework.cuda_graphs) return Seconds(0);
   const Seconds block = framework.host_per_layer_forward;
-  const Seconds messages = framework.host_per_collective * collectives(work.forward);
+  const Seconds messages = framework.host_per_peer * (tensor_collectives(work.forward) * (scenario.degrees.tp - 1.0));
   if (role != LayerRole::dense_block && role != LayerRole::moe_block)
     return block * (kernels(work.forward) / kKernelsPerBlock) + messages;
   double factor = 1 + extra_kernels(work.forward) / kKernelsPerBlock;
@@ -241,6 +241,7 @@ LayerSharding sharding_of(const Scenario& scenario) {
   const FrameworkProfile& framework = *scenario.framework;
   const StrategySpec& strategy = scenario.spec.strategy;
   sharding.fused_attention = framework.fused_attention();
+  sharding.score_traffic = framework.score_traffic;
   sharding.fused_softmax_multiple = framework.fused_softmax_multiple;
   sharding.fused_loss = strategy.fused_loss.value_or(framework.fused_loss);
   sharding.tensor_exposed = strategy.overlap_tensor_parallel.value_or(true) ? framework.tensor_parallel_exposed : 1;

@@ -5,9 +5,8 @@
 namespace stepcast::workload {
 namespace {
 
-/// Share of its score traffic that an unfused softmax pays: mask, softmax and dropout fuse in part, and scores meet
-/// the cache. Six accesses an element forward, nine backward (12 and 18 bytes in 16 bit). Prototype fit, 2026-11.
-constexpr double kScoreTrafficShare = 0.6;
+/// Accesses of every score of unfused attention, of which FrameworkProfile::score_traffic is the share that is paid:
+/// mask, softmax and dropout fuse in part, and scores meet the cache.
 constexpr double kScoreAccessesForward = 6, kScoreAccessesBackward = 9;
 /// Backward over forward FLOPs: five products against two where the fused kernel recomputes the scores (Dao 2023,
 /// arXiv 2307.08691, section 3.1), four against two where they were stored.
@@ -57,7 +56,7 @@ Operator attention(const Cut& cut, const Core& core, bool backward) {
     op.bytes = Bytes(backward ? 2 * tensors : tensors);
   } else {
     const bool separate = softmax_in_pieces(cut, op.batch);
-    const double accesses = (backward ? kScoreAccessesBackward : kScoreAccessesForward) * kScoreTrafficShare +
+    const double accesses = (backward ? kScoreAccessesBackward : kScoreAccessesForward) * cut.sharding.score_traffic +
                             (separate ? (backward ? kPieceAccessesBackward : kPieceAccessesForward) : 0);
     op.bytes = Bytes(accesses * cut.element * scores);
     // Forward: product, mask and scale, softmax, dropout, product; backward: two products each way around the softmax.

@@ -47,6 +47,13 @@ double loss_forward_bytes(const Cut& cut) {
 /// narrowed to 16 bit. Fused: exponentials read, gradient written.
 double loss_backward_bytes(const Cut& cut) { return cut.element + (cut.sharding.fused_loss ? 1 : 5) * sizeof(float); }
 
+/// Loss kernels stream well whatever the framework: none of the passes that its layers add.
+LayerStep loss(std::string_view name, double bytes, const Cut& cut) {
+  LayerSharding once = cut.sharding;
+  once.memory_passes = 1;
+  return memory(name, bytes, once);
+}
+
 /// The output layer stays in 16 bit in every 8- and 4-bit recipe (Transformer Engine; Micikevicius et al. 2022).
 LayerStep in_sixteen_bit(LayerStep product) {
   product.op.sixteen_bit = true;
@@ -107,10 +114,10 @@ LayerWork output_work(const Cut& cut, ModelFamily family) {
   enter_tensor_region(work.forward, cut);
   if (shape.pooler_and_heads) bert_heads(work, cut, rows);
   work.forward.push_back(in_sixteen_bit(forward_product(logits(cut), rows, cut.element)));
-  work.forward.push_back(memory("loss", loss_forward_bytes(cut) * entries, cut.sharding));
+  work.forward.push_back(loss("loss", loss_forward_bytes(cut) * entries, cut));
   loss_reductions(work.forward, cut, rows);
 
-  work.backward_input.push_back(memory("loss_backward", loss_backward_bytes(cut) * entries, cut.sharding));
+  work.backward_input.push_back(loss("loss_backward", loss_backward_bytes(cut) * entries, cut));
   regather_input(work.backward_input, cut);
   work.backward_input.push_back(in_sixteen_bit(input_gradient(logits(cut), rows, cut.element)));
   if (shape.pooler_and_heads) bert_heads_backward(work, cut, rows);

@@ -35,6 +35,7 @@ struct LayerSharding {
   bool sequence_parallel = false;
   bool fused_attention = true;
   bool fused_loss = false;
+  double score_traffic = 0.6;      ///< FrameworkProfile::score_traffic
   int fused_softmax_multiple = 0;  ///< FrameworkProfile::fused_softmax_multiple
   double tensor_exposed = 1;       ///< of a tensor-parallel gather or scatter; 1: no overlap
   double bytes_per_element = 2;    ///< of activations

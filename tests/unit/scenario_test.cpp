@@ -62,7 +62,7 @@ TEST(ShippedScenario, Gpt3IsTheRunOfSc21) {
   EXPECT_EQ(s.schedule, PipelineSchedule::interleaved);
   EXPECT_EQ(s.stage_layers, std::vector<int>(48, 2));
   EXPECT_EQ(s.sharding, Sharding::none);
-  EXPECT_FALSE(s.framework->fused_attention);
+  EXPECT_FALSE(s.framework->fused_attention());
 }
 
 // ZeRO-1 over all 1,024 ranks, four micro-batches of two; 4 × 100 Gb/s replace the node's eight 200 Gb/s NICs.

@@ -46,10 +46,10 @@ std::string compact(const std::string& text) {
 void set_value(OrderedJson& profile, const TrainingConstant& constant, double value, double deviation,
                const FitProvenance& provenance) {
   const double times = constant.times.empty() ? 1 : at(profile, constant.times).get<double>();
-  const std::string own = fmt::format("stepcast-fit-training {}, data {}, {} runs: {} {:.3g}, 68 % interval {:.3g} to {:.3g}; prior {:.3g}: {}",
-                                      provenance.date, provenance.data_hash, provenance.runs, constant.name, value,
-                                      value * std::exp(-deviation), value * std::exp(deviation), constant.prior,
-                                      constant.source);
+  const std::string own = fmt::format(
+      "stepcast-fit-training {}, data {}, {} runs: {} {:.3g}, 68 % interval {:.3g} to {:.3g}; prior {:.3g}: {}",
+      provenance.date, provenance.data_hash, provenance.runs, constant.name, value, value * std::exp(-deviation),
+      value * std::exp(deviation), constant.prior, constant.source);
   for (const std::string& key : constant.keys) {
     at(profile, key) = rounded(value * times);
     profile["sources"][key] = own;

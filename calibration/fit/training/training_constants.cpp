@@ -66,7 +66,8 @@ const FieldTable<TrainingConstant>& TrainingConstant::fields() {
           .field("profiles", &T::profiles, "Ids of the profiles that share it", {.required = true})
           .field("keys", &T::keys, "Keys that it sets; `map/entry` for an entry of a map", {.required = true})
           .field("times", &T::times, "Key of the same profile that the value is a multiple of")
-          .field("prior", &T::prior, "Expected value, in the key's unit", {.required = true, .min = 0, .above_min = true})
+          .field("prior", &T::prior, "Expected value, in the key's unit",
+                 {.required = true, .min = 0, .above_min = true})
           .field("spread", &T::spread, "Standard deviation of its logarithm", {.required = true, .min = 0})
           .field("least", &T::least, "Least value that is physical", {.required = true, .min = 0})
           .field("most", &T::most, "Largest value that is physical", {.required = true, .min = 0})

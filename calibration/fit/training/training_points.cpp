@@ -20,8 +20,9 @@ constexpr double kFamilyExponent = -0.35;
 std::string family_of(const TrainingPoint& point) {
   const Json& model = point.run.scenario.at("workload").at("model");
   const Json* shape = model.is_object() ? &model.at("transformer") : nullptr;
-  const std::string what = shape == nullptr ? model.get<std::string>()
-                                            : fmt::format("{}x{}", shape->at("layers").dump(), shape->at("hidden").dump());
+  const std::string what = shape == nullptr
+                               ? model.get<std::string>()
+                               : fmt::format("{}x{}", shape->at("layers").dump(), shape->at("hidden").dump());
   return fmt::format("{} {} {} {}", point.scenario->framework->id, point.accelerator, what,
                      name_of(point.scenario->precision));
 }
