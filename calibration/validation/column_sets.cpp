@@ -6,6 +6,7 @@
 #include <array>
 
 #include "calibration/validation/adapters.hpp"
+#include "calibration/validation/mlperf/mlperf_run.hpp"
 
 namespace stepcast {
 
@@ -49,6 +50,11 @@ const std::vector<ColumnSet>& column_sets() {
         "step_time_s"},
        published_run,
        {}},
+      {"results of MLPerf Training",
+       {"benchmark", "round", "division", "system", "accelerator", "accelerators", "nodes", "minutes",
+        "global_batch_size", "framework"},
+       mlperf_run,
+       {}},
   };
   return kSets;
 }
@@ -81,8 +87,8 @@ void name_run(MeasuredRun& run, const CsvRow& row, const ColumnSet& set) {
   run.line = row.line();
   run.id = row.text("id");
   if (run.id.empty()) run.id = fmt::format("line {}", run.line);
-  run.source = row.text("source");
-  run.model = row.text("model");
+  if (run.source.empty()) run.source = row.text("source");
+  if (run.model.empty()) run.model = row.text("model");
   for (const char* column : {"accelerator_id", "gpu"})
     if (run.accelerator.empty()) run.accelerator = row.text(column);
   if (run.accelerator.empty()) run.accelerator = set.accelerator;

@@ -11,11 +11,13 @@
 namespace stepcast {
 
 /// What a row states about its run, and what is compared.
-enum class Metric { step_time, tokens_per_s_per_gpu };
+enum class Metric { step_time, tokens_per_s_per_gpu, samples_per_s, minutes_to_target };
 template <>
 struct EnumNames<Metric> {
-  static constexpr std::array names{"step_time_s", "tokens_per_s_per_gpu"};
+  static constexpr std::array names{"step_time_s", "tokens_per_s_per_gpu", "samples_per_s", "minutes_to_target"};
 };
+/// Whether more of it is slower.
+constexpr bool is_time(Metric metric) { return metric == Metric::step_time || metric == Metric::minutes_to_target; }
 
 /// A measured training run: the scenario that a user would write for it, and what was measured.
 struct MeasuredRun {
@@ -35,6 +37,7 @@ struct MeasuredRun {
   std::string group;  ///< equal for runs that differ in their mapping only
   Metric metric = Metric::step_time;
   double measured = 0;                   ///< in the unit of the metric's name
+  double steps_to_target = 0;            ///< of a run that is measured in minutes to its target
   std::optional<Bytes> measured_memory;  ///< peak of the framework's allocator on one device
 };
 

@@ -1,7 +1,10 @@
 #include "calibration/validation/prediction_of_run.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "calibration/validation/parallel.hpp"
 #include "calibration/validation/statistics.hpp"
@@ -29,8 +32,18 @@ std::vector<std::pair<std::string, double>> parts_of(const Prediction& predictio
   return parts;
 }
 
-double figure_of(const Prediction& prediction, Metric metric) {
-  return metric == Metric::step_time ? prediction.step_time.value() : prediction.tokens_per_s_per_gpu;
+double figure_of(const Prediction& prediction, const MeasuredRun& run) {
+  switch (run.metric) {
+    case Metric::step_time:
+      return prediction.step_time.value();
+    case Metric::tokens_per_s_per_gpu:
+      return prediction.tokens_per_s_per_gpu;
+    case Metric::samples_per_s:
+      return prediction.samples_per_s;
+    case Metric::minutes_to_target:
+      break;
+  }
+  return prediction.step_time.in(60_s) * run.steps_to_target;
 }
 
 /// What the allocator of the framework sees: everything but what libraries take beside it.
@@ -39,11 +52,34 @@ Bytes allocated_memory(const MeasuredRun& run, const MemoryReport& memory, const
   return memory.stages[static_cast<std::size_t>(memory.worst_stage)].total() - library_memory(lower(scenario));
 }
 
+/// The closed form's answer to what several runs may have asked, with the scenario as it was settled.
+struct Outcome {
+  Json scenario;
+  std::optional<Prediction> prediction;
+  std::vector<Fault> faults;
+};
+
+/// What decides a run's prediction: equal for repeats.
+std::string question_of(const MeasuredRun& run) {
+  return fmt::format("{} {}", run.scenario.dump(), run.micro_batch_unstated);
+}
+
+Outcome outcome(MeasuredRun run, const Catalog& catalog) {
+  if (run.scenario.is_null()) return {};
+  try {
+    if (run.micro_batch_unstated) settle_micro_batch(run, catalog);
+    const Scenario scenario = resolve(run.scenario, run.id, {}, catalog);
+    return {std::move(run.scenario), predict_analytic(scenario, catalog, MemoryAdvice::none), {}};
+  } catch (const InputError& error) {
+    return {std::move(run.scenario), std::nullopt, error.faults()};
+  }
+}
+
 }  // namespace
 
 double PredictedRun::time_ratio() const {
   const double ratio = *predicted / run.measured;
-  return run.metric == Metric::step_time ? ratio : 1 / ratio;
+  return is_time(run.metric) ? ratio : 1 / ratio;
 }
 
 double PredictedRun::error() const { return absolute_error(*predicted, run.measured); }
@@ -52,7 +88,7 @@ Seconds PredictedRun::measured_step_time() const { return step_time / time_ratio
 
 PredictedRun predicted_run(MeasuredRun run, const Prediction& prediction, const Catalog& catalog) {
   PredictedRun out;
-  out.predicted = figure_of(prediction, run.metric);
+  out.predicted = figure_of(prediction, run);
   out.step_time = prediction.step_time;
   if (run.measured_memory) out.memory = allocated_memory(run, prediction.memory, catalog);
   out.parts = parts_of(prediction);
@@ -68,20 +104,28 @@ PredictedRun unpredicted_run(MeasuredRun run, const std::vector<Fault>& faults) 
 }
 
 PredictedRun predict_run(MeasuredRun run, const Catalog& catalog) {
-  if (run.scenario.is_null()) return unpredicted_run(std::move(run), {});
-  try {
-    if (run.micro_batch_unstated) settle_micro_batch(run, catalog);
-    const Scenario scenario = resolve(run.scenario, run.id, {}, catalog);
-    const Prediction prediction = predict_analytic(scenario, catalog, MemoryAdvice::none);
-    return predicted_run(std::move(run), prediction, catalog);
-  } catch (const InputError& error) {
-    return unpredicted_run(std::move(run), error.faults());
-  }
+  return std::move(predict_runs({std::move(run)}, catalog, 1).front());
 }
 
 std::vector<PredictedRun> predict_runs(std::vector<MeasuredRun> runs, const Catalog& catalog, int jobs) {
-  std::vector<PredictedRun> out(runs.size());
-  in_parallel(runs.size(), jobs, [&](std::size_t i) { out[i] = predict_run(std::move(runs[i]), catalog); });
+  std::map<std::string, std::size_t> distinct;
+  std::vector<std::size_t> outcome_of(runs.size());
+  std::vector<const MeasuredRun*> firsts;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto [entry, is_new] = distinct.emplace(question_of(runs[i]), firsts.size());
+    if (is_new) firsts.push_back(&runs[i]);
+    outcome_of[i] = entry->second;
+  }
+  std::vector<Outcome> outcomes(firsts.size());
+  in_parallel(firsts.size(), jobs, [&](std::size_t i) { outcomes[i] = outcome(*firsts[i], catalog); });
+  std::vector<PredictedRun> out;
+  out.reserve(runs.size());
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const Outcome& found = outcomes[outcome_of[i]];
+    runs[i].scenario = found.scenario;
+    out.push_back(found.prediction ? predicted_run(std::move(runs[i]), *found.prediction, catalog)
+                                   : unpredicted_run(std::move(runs[i]), found.faults));
+  }
   return out;
 }
 

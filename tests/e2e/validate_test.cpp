@@ -26,12 +26,15 @@ TEST(Validate, ScoresEveryShippedSetUnderTheNamesThatScriptsRelyOn) {
          {"name", "rows", "covered", "mape_pct", "median_ape_pct", "p90_ape_pct", "max_ape_pct", "bias_pct",
           "kendall_tau", "kendall_tau_within", "memory_mape_pct", "memory_max_ape_pct", "regret"})
       EXPECT_TRUE(set.contains(key)) << name << " " << key;
-    EXPECT_GT(set["mape_pct"], 0) << name;
+    if (set["covered"] > 0) {
+      EXPECT_GT(set["mape_pct"], 0) << name;
+    }
     EXPECT_LE(set["worst"].size(), 10u) << name;
     if (name.starts_with("operators") || name.starts_with("collectives")) continue;
     int not_covered = 0;
     for (const Json& reason : set["not_covered"]) not_covered += reason["rows"].get<int>();
     EXPECT_EQ(set["covered"].get<int>() + not_covered, set["rows"].get<int>()) << name;
+    if (set["covered"] == 0) continue;
     EXPECT_GT(set["kendall_tau"], 0.5) << name;
     EXPECT_EQ(set["worst"][0]["error_pct"], set["max_ape_pct"]) << name;
   }

@@ -20,7 +20,17 @@ std::string row_title(const MeasuredRun& run) {
 }
 
 std::string metric_text(double value, Metric metric) {
-  return metric == Metric::step_time ? humane(Seconds(value)) : humane_count(value) + " tok/s";
+  switch (metric) {
+    case Metric::step_time:
+      return humane(Seconds(value));
+    case Metric::tokens_per_s_per_gpu:
+      return humane_count(value) + " tok/s";
+    case Metric::samples_per_s:
+      return humane_count(value) + " samples/s";
+    case Metric::minutes_to_target:
+      break;
+  }
+  return humane(value * 60_s);
 }
 
 }  // namespace stepcast

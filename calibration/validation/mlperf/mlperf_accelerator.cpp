@@ -1,0 +1,69 @@
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+
+#include "calibration/validation/mlperf/mlperf_run.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Words that a text must hold, in lower case, and the accelerator that it then means.
+struct Wording {
+  std::array<std::string_view, 2> words;
+  std::string_view id;
+};
+
+// The first that holds: longer words before words that they contain.
+constexpr std::array kWordings{
+    Wording{{"gb300", ""}, "gb300"},
+    Wording{{"gb200", ""}, "gb200"},
+    Wording{{"b300-sxm", ""}, "b300-sxm-270gb"},
+    Wording{{"b200-sxm", ""}, "b200-sxm-180gb"},
+    Wording{{"h200-sxm", ""}, "h200-sxm-141gb"},
+    Wording{{"h200-nvl", ""}, "h200-nvl-141gb"},
+    Wording{{"h100-sxm", "80gb"}, "h100-sxm-80gb"},
+    Wording{{"h100 80gb hbm3", ""}, "h100-sxm-80gb"},
+    Wording{{"h100-pcie", ""}, "h100-pcie-80gb"},
+    Wording{{"a100-sxm", "80gb"}, "a100-sxm-80gb"},
+    Wording{{"a100-sxm", "40gb"}, "a100-sxm-40gb"},
+    Wording{{"a100-pcie", "80gb"}, "a100-pcie-80gb"},
+    Wording{{"a100 - pcie", "80gb"}, "a100-pcie-80gb"},
+    Wording{{"a100-pcie", "40gb"}, "a100-pcie-40gb"},
+    Wording{{"v100-sxm3", "450w"}, "v100-sxm3-32gb-dgx2h"},
+    Wording{{"v100-sxm3", "32gb"}, "v100-sxm3-32gb"},
+    Wording{{"v100-sxm2", "32gb"}, "v100-sxm2-32gb"},
+    Wording{{"v100-sxm2", "16gb"}, "v100-sxm2-16gb"},
+    Wording{{"a30", ""}, "a30"},
+    Wording{{"a40", ""}, "a40"},
+    Wording{{"l40s", ""}, "l40s"},
+    Wording{{"l40", ""}, "l40"},
+    Wording{{"nvidia l4", ""}, "l4"},
+    Wording{{"mi300x", ""}, "mi300x"},
+    Wording{{"mi325x", ""}, "mi325x"},
+    Wording{{"mi350x", ""}, "mi350x"},
+    Wording{{"mi355x", ""}, "mi355x"},
+    Wording{{"tpu-v5p", ""}, "tpu-v5p"},
+    Wording{{"tpu-v5e", ""}, "tpu-v5e"},
+    Wording{{"tpu-v4", ""}, "tpu-v4"},
+    Wording{{"tpu v3", ""}, "tpu-v3"},
+    Wording{{"trillium", ""}, "tpu-v6e"},
+    Wording{{"gaudi2", ""}, "gaudi2"},
+    Wording{{"gaudi(r) 2", ""}, "gaudi2"},
+};
+
+}  // namespace
+
+std::string_view mlperf_accelerator(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const Wording& wording : kWordings)
+    if (std::all_of(wording.words.begin(), wording.words.end(),
+                    [&](std::string_view word) { return lower.find(word) != std::string::npos; }))
+      return wording.id;
+  return "";
+}
+
+}  // namespace stepcast

@@ -1,0 +1,134 @@
+#include "calibration/validation/mlperf/mlperf_run.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "calibration/validation/adapters.hpp"
+#include "calibration/validation/mlperf/convergence_points.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// A row in the columns of another table.
+using Columns = std::map<std::string, std::string>;
+
+/// What every submission of a benchmark trains (MLPerf Training rules, "Benchmarks").
+struct Benchmark {
+  std::string_view name;
+  std::string_view model;    ///< as the other tables name it
+  std::string_view seq_len;  ///< of a language model
+  std::string_view notes;    ///< that its adapter goes by
+  MeasuredRun (*adapt)(const CsvRow& row);
+};
+
+constexpr std::array kBenchmarks{
+    Benchmark{"gpt3", "gpt3-175b", "2048", "", published_run},
+    Benchmark{"llama31_405b", "llama3.1-405b", "8192", "", published_run},
+    Benchmark{"llama31_8b", "llama3-8b", "8192", "", published_run},
+    Benchmark{"llama2_70b_lora", "llama2-70b", "8192", "task=lora; packed sequences of 8192", published_run},
+};
+
+bool is_tpu(std::string_view accelerator) { return accelerator.starts_with("tpu"); }
+
+/// What submissions of large models on these accelerators run.
+std::string_view language_framework(std::string_view accelerator) {
+  if (is_tpu(accelerator)) return "MaxText (JAX)";
+  if (accelerator.starts_with("gaudi")) return "Megatron-DeepSpeed on Gaudi";
+  return accelerator.starts_with("mi3") ? "PyTorch / NeMo on ROCm" : "NeMo (Megatron-Core)";
+}
+
+/// Submissions take the narrowest format that their accelerator has products for and the round's recipes train in:
+/// NVIDIA's turned to fp4 with v5.1.
+std::string_view language_precision(std::string_view accelerator, std::string_view round) {
+  if (is_tpu(accelerator)) return "int8";
+  if (accelerator.starts_with("a100") || (accelerator == "gaudi2" && round == "v3.0")) return "bf16";
+  const bool blackwell =
+      accelerator.starts_with("b200") || accelerator.starts_with("b300") || accelerator.starts_with("gb");
+  return blackwell && round >= "v5.1" ? "nvfp4" : "fp8";
+}
+
+/// Calls an adapter on a row that exists in memory alone.
+MeasuredRun adapted(const Benchmark& benchmark, const Columns& columns, const CsvRow& origin) {
+  CsvTable table{"MLPerf row", {}, {{}}};
+  for (const auto& [name, text] : columns) {
+    table.header.push_back({name});
+    table.rows.front().push_back({text});
+  }
+  std::vector<Fault> faults;
+  MeasuredRun out = benchmark.adapt(CsvRow(table, 0, faults));
+  for (Fault& fault : faults) origin.fault("benchmark", std::move(fault.message), std::move(fault.suggestion));
+  return out;
+}
+
+Columns columns_of(const Benchmark& benchmark, const CsvRow& row, std::string_view accelerator, long gpus, long batch) {
+  const long nodes = row.whole("nodes").value_or(1);
+  return {{"model", std::string(benchmark.model)},
+          {"accelerator_id", std::string(accelerator)},
+          {"gpus", std::to_string(gpus)},
+          {"gpus_per_node", std::to_string(std::max(1L, gpus / nodes))},
+          {"global_batch", std::to_string(batch)},
+          {"notes", std::string(benchmark.notes)},
+          {"source", "MLPerf Training " + row.text("round")},
+          {"seq_len", std::string(benchmark.seq_len)},
+          {"framework", std::string(language_framework(accelerator))},
+          {"precision", std::string(language_precision(accelerator, row.text("round")))},
+          // The adapter wants a result; the minutes take its place.
+          {"step_time_s", "1"}};
+}
+
+const Benchmark* find_benchmark(const std::string& name) {
+  for (const Benchmark& one : kBenchmarks)
+    if (one.name == name) return &one;
+  return nullptr;
+}
+
+/// The run of a row that says enough; null, with the reason, of another.
+std::optional<MeasuredRun> read(const CsvRow& row, std::string_view accelerator, std::string& reason) {
+  const std::string name = row.text("benchmark");
+  const Benchmark* benchmark = find_benchmark(name);
+  const std::optional<long> gpus = row.whole("accelerators"), batch = row.whole("global_batch_size");
+  const std::optional<double> samples =
+      batch ? ConvergencePoints::shipped().samples(name, static_cast<double>(*batch)) : std::nullopt;
+  if (benchmark == nullptr) {
+    reason = fmt::format("no model, or no steps to the target, of {} are known", name);
+  } else if (row.text("division") != "closed") {
+    reason = "not of the closed division: it may train another model";
+  } else if (accelerator.empty()) {
+    reason = fmt::format("no accelerator of the catalogue is meant by \"{}\"", row.text("accelerator"));
+  } else if (!gpus) {
+    reason = "the number of accelerators is not stated";
+  } else if (!batch) {
+    reason = "the batch is not stated";
+  } else if (!samples) {
+    reason = fmt::format("no reference of {} converges at so large a batch", name);
+  }
+  if (!reason.empty()) return std::nullopt;
+  MeasuredRun out = adapted(*benchmark, columns_of(*benchmark, row, accelerator, *gpus, *batch), row);
+  out.model = benchmark->model;
+  out.steps_to_target = std::ceil(*samples / static_cast<double>(*batch));
+  if (!out.scenario.is_null()) out.inputs_unstated.emplace_back("mapping and precision");
+  return out;
+}
+
+}  // namespace
+
+MeasuredRun mlperf_run(const CsvRow& row) {
+  const double minutes = row.required_number("minutes");
+  const std::string_view accelerator = mlperf_accelerator(row.text("accelerator"));
+  std::string reason;
+  MeasuredRun out = read(row, accelerator, reason).value_or(MeasuredRun{});
+  if (!reason.empty()) out.refusal = reason;
+  if (out.model.empty()) out.model = row.text("benchmark");
+  out.accelerator = accelerator.empty() ? row.text("accelerator") : std::string(accelerator);
+  out.gpus = static_cast<int>(row.whole("accelerators").value_or(0));
+  out.source = "MLPerf Training " + row.text("round");
+  out.metric = Metric::minutes_to_target;
+  out.measured = minutes;
+  return out;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,94 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "calibration/validation/column_sets.hpp"
+#include "calibration/validation/data_sets.hpp"
+#include "calibration/validation/mlperf/convergence_points.hpp"
+#include "calibration/validation/mlperf/mlperf_run.hpp"
+#include "calibration/validation/prediction_of_run.hpp"
+
+namespace stepcast {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(ConvergencePoints, LieBetweenTheirNeighbours) {
+  const ConvergencePoints points(
+      parse_csv("benchmark,global_batch,samples_to_target\na,100,1000\na,300,2000\nb,8,50\n", "t.csv"));
+  EXPECT_DOUBLE_EQ(*points.samples("a", 100), 1000);
+  EXPECT_DOUBLE_EQ(*points.samples("a", 200), 1500);
+  EXPECT_DOUBLE_EQ(*points.samples("a", 10), 1000);
+  EXPECT_EQ(points.samples("a", 301), std::nullopt);
+  EXPECT_EQ(points.samples("c", 10), std::nullopt);
+  EXPECT_TRUE(points.has("b"));
+}
+
+TEST(ConvergencePoints, ShippedOnesNeedMoreSamplesAtLargerBatches) {
+  const ConvergencePoints& points = ConvergencePoints::shipped();
+  EXPECT_NEAR(*points.samples("resnet", 3264) / 1281167, 35.2, 0.1);  // epochs of ImageNet
+  EXPECT_GT(*points.samples("bert", 12288), *points.samples("bert", 1536));
+  EXPECT_GT(*points.samples("llama2_70b_lora", 64), *points.samples("llama2_70b_lora", 8));
+}
+
+TEST(MlperfAccelerator, IsFoundInTheWordsOfSubmissions) {
+  EXPECT_EQ(mlperf_accelerator("NVIDIA A100-SXM4-80GB (400W)"), "a100-sxm-80gb");
+  EXPECT_EQ(mlperf_accelerator("NVIDIA A100-PCIE-40GB (250W)"), "a100-pcie-40gb");
+  EXPECT_EQ(mlperf_accelerator("NVIDIA Blackwell GPU (GB200)"), "gb200");
+  EXPECT_EQ(mlperf_accelerator("NVIDIA Blackwell GPU (B200-SXM-180GB)"), "b200-sxm-180gb");
+  EXPECT_EQ(mlperf_accelerator("NVIDIA L40S"), "l40s");
+  EXPECT_EQ(mlperf_accelerator("NVIDIA L4"), "l4");
+  EXPECT_EQ(mlperf_accelerator("AMD Instinct MI325X 256GB HBM3E"), "mi325x");
+  EXPECT_EQ(mlperf_accelerator("Graphcore Bow IPU"), "");
+}
+
+const std::string kHeader =
+    "benchmark,round,division,submitter,system,accelerator,accelerators,nodes,minutes,global_batch_size,framework\n";
+
+MeasuredRun run_of(const std::string& row) { return read_runs(parse_csv(kHeader + row + "\n", "t.csv"), "t").runs[0]; }
+
+TEST(MlperfRun, SaysWhyItCannotBePredicted) {
+  EXPECT_THAT(run_of("minigo,v1.0,closed,a,s,NVIDIA A100-SXM-80GB,8,1,10,256,x").refusal,
+              HasSubstr("of minigo are known"));
+  EXPECT_THAT(run_of("gpt3,v3.0,open,a,s,NVIDIA H100-SXM5-80GB,512,64,64,2048,x").refusal, HasSubstr("closed"));
+  EXPECT_THAT(run_of("gpt3,v3.0,closed,a,s,Abacus,512,64,64,2048,x").refusal, HasSubstr("\"Abacus\""));
+  EXPECT_THAT(run_of("gpt3,v3.0,closed,a,s,NVIDIA H100-SXM5-80GB,,64,64,2048,x").refusal, HasSubstr("accelerators"));
+  EXPECT_THAT(run_of("gpt3,v3.0,closed,a,s,NVIDIA H100-SXM5-80GB,512,64,64,,x").refusal, HasSubstr("batch"));
+  EXPECT_THAT(run_of("gpt3,v3.0,closed,a,s,NVIDIA H100-SXM5-80GB,512,64,64,99999,x").refusal,
+              HasSubstr("large a batch"));
+}
+
+TEST(MlperfRun, TakesTheStepsOfTheReference) {
+  const MeasuredRun run =
+      run_of("gpt3,v3.0,closed,NVIDIA,dgxh100_n64_nemo,NVIDIA H100-SXM5-80GB,512,64,64.269,2048,NeMo");
+  EXPECT_EQ(run.metric, Metric::minutes_to_target);
+  EXPECT_DOUBLE_EQ(run.measured, 64.269);
+  EXPECT_EQ(run.steps_to_target, 282);
+  EXPECT_EQ(run.accelerator, "h100-sxm-80gb");
+  EXPECT_EQ(run.gpus, 512);
+}
+
+TEST(MlperfRun, EveryShippedRowIsCountedWithAReasonOrPredicted) {
+  const RunSet set = read_runs(read_csv(run_set_file("mlperf-training")), "mlperf-training");
+  EXPECT_EQ(set.runs.size(), 1031u);
+  for (const MeasuredRun& run : set.runs) {
+    EXPECT_EQ(run.scenario.is_null(), !run.refusal.empty()) << run.id;
+    EXPECT_GT(run.measured + (run.scenario.is_null() ? 1 : 0), 0) << run.id;
+  }
+}
+
+TEST(PredictRun, MinutesToTheTargetAreStepsTimesTheStep) {
+  const Catalog catalog = Catalog::standard({run_catalog_directory()});
+  MeasuredRun run;
+  for (MeasuredRun& one : read_runs(read_csv(run_set_file("megatron-published")), "megatron-published").runs)
+    if (one.id == "sc21-1.7b") run = std::move(one);
+  const double step_s = *predict_run(run, catalog).predicted;
+  run.metric = Metric::minutes_to_target;
+  run.steps_to_target = 120;
+  run.measured = step_s;
+  const PredictedRun predicted = predict_run(run, catalog);
+  EXPECT_NEAR(*predicted.predicted, 2 * step_s, 1e-9);
+  EXPECT_NEAR(predicted.time_ratio(), 2, 1e-9);
+}
+
+}  // namespace
+}  // namespace stepcast
