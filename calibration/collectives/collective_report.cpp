@@ -25,6 +25,8 @@ std::string set_text(const CollectiveScore& set) {
   for (const std::string_view range : kSizeRangeNames) out += pad_left(std::string(range), 15);
   out += pad_left("all", 16) + "\n";
   for (const CollectiveLine& line : set.lines) out += line_text(line);
+  for (const auto& [accelerator, figures] : set.accelerators)
+    out += fmt::format("  {}{}\n", pad_right(accelerator, 90), pad_left(cell(figures), 16));
   if (set.unhealthy > 0) out += fmt::format("  not healthy by its source, {} rows\n", set.unhealthy);
   for (const auto& [reason, rows] : set.reasons) out += fmt::format("  not covered, {} rows: {}\n", rows, reason);
   if (!set.worst.empty())
@@ -45,6 +47,7 @@ Json json_figures(const ErrorFigures& figures) {
           {"mape_pct", json_figure(figures.mean)},
           {"median_ape_pct", json_figure(figures.median)},
           {"p90_ape_pct", json_figure(figures.p90)},
+          {"max_ape_pct", json_figure(figures.max)},
           {"bias_pct", json_figure(figures.bias)}};
 }
 
@@ -73,6 +76,12 @@ Json collective_validation_json(const CollectiveScore& set) {
   Json reasons = Json::array();
   for (const auto& [reason, rows] : set.reasons) reasons.push_back({{"reason", reason}, {"rows", rows}});
   out["not_covered"] = std::move(reasons);
+  out["accelerators"] = Json::array();
+  for (const auto& [accelerator, figures] : set.accelerators) {
+    Json one{{"accelerator", accelerator}};
+    one.update(json_figures(figures));
+    out["accelerators"].push_back(std::move(one));
+  }
   out["collectives"] = Json::array();
   for (const CollectiveLine& line : set.lines) out["collectives"].push_back(json_line(line));
   out["worst"] = Json::array();

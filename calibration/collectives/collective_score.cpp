@@ -44,6 +44,19 @@ std::vector<CollectiveLine> lines_of(const std::vector<PredictedCollective>& row
   return lines;
 }
 
+std::string accelerator_of(const MeasuredCollective& row) {
+  return row.node.accelerator.empty() ? "processors" : row.node.accelerator;
+}
+
+std::map<std::string, ErrorFigures> by_accelerator(const std::vector<CollectivePoint>& points) {
+  std::map<std::string, std::vector<double>> ratios;
+  for (const CollectivePoint& point : points)
+    ratios[point.accelerator].push_back(point.predicted_us / point.measured_us);
+  std::map<std::string, ErrorFigures> out;
+  for (const auto& [accelerator, of_it] : ratios) out[accelerator] = error_figures(of_it);
+  return out;
+}
+
 }  // namespace
 
 std::size_t size_range(Bytes size) {
@@ -78,7 +91,7 @@ CollectiveScore score_collectives(const std::string& name, std::vector<MeasuredC
       ++out.unhealthy;
     } else {
       const double time = stepcast::predicted_us(row);
-      out.points.push_back({row.line, row.where, time, row.time_us});
+      out.points.push_back({row.line, accelerator_of(row), row.where, time, row.time_us});
       times.push_back(row.time_us);
       predicted_times.push_back(time);
       predicted.push_back({std::move(row), time});
@@ -89,6 +102,7 @@ CollectiveScore score_collectives(const std::string& name, std::vector<MeasuredC
   out.all = error_figures(ratios);
   out.kendall_tau = kendall_tau(predicted_times, times);
   out.lines = lines_of(predicted);
+  out.accelerators = by_accelerator(out.points);
   const auto error = [](const PredictedCollective& p) { return std::abs(std::log(p.ratio())); };
   std::stable_sort(predicted.begin(), predicted.end(),
                    [&](const auto& a, const auto& b) { return error(a) > error(b); });

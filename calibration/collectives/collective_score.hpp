@@ -40,7 +40,8 @@ struct CollectiveLine {
 
 /// A healthy row, for drawings.
 struct CollectivePoint {
-  int line = 0;  ///< of the file
+  int line = 0;             ///< of the file
+  std::string accelerator;  ///< catalogue id; "processors" where hosts exchange
   MeasuredWhere where = MeasuredWhere::node_native;
   double predicted_us = 0, measured_us = 0;
 };
@@ -53,6 +54,7 @@ struct CollectiveScore {
   ErrorFigures all;
   std::optional<double> kendall_tau;
   std::vector<CollectiveLine> lines;  ///< of places, then of operations in them
+  std::map<std::string, ErrorFigures> accelerators;
   std::vector<CollectivePoint> points;
   std::vector<PredictedCollective> worst;
 };

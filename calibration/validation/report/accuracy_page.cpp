@@ -29,7 +29,8 @@ std::string section(std::string_view title, std::string_view introduction, const
 std::string accuracy_page(const ValidationScores& scores, const AccuracyNotes& notes) {
   std::string out(kIntroduction);
   out += section("Sets", "", markdown_sets(scores));
-  out += section("Training runs by accelerator", "Rows that their source doubts are left out.",
+  out += section("Training runs by accelerator",
+                 "Rows that their source doubts are left out, and accelerators of which no row is covered.",
                  markdown_accelerators(scores.total));
   out += section("Which configuration is fastest?",
                  "Groups of one model, machine, number of GPUs and batch with four configurations or more. Regret: how "
@@ -51,7 +52,9 @@ std::string accuracy_page(const ValidationScores& scores, const AccuracyNotes& n
   out += section("Rows that are not covered", "", markdown_not_covered(scores));
   out += section("Operators", "", markdown_operators(scores.operators));
   out += section("Collectives", notes.collectives,
-                 "Mean / median error in % by size, as validated:\n\n" + markdown_collectives(scores.collectives));
+                 "Mean / median error in % by size, as validated:\n\n" + markdown_collectives(scores.collectives) +
+                     "\nBy accelerator, all sizes and operations:\n\n" +
+                     markdown_collective_accelerators(scores.collectives));
   out += section("Errors that grew",
                  "Every growth of a set's mean error by more than half a point, and why it was accepted.",
                  markdown_grown(notes.grown_errors));

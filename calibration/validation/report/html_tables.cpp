@@ -103,7 +103,8 @@ std::string html_table_of_sets(const ValidationScores& scores) {
 
 std::string html_table_of_accelerators(const SetScore& set) {
   std::string out = header("accelerator");
-  for (const auto& [accelerator, figures] : set.accelerators) out += figures_row(escaped_markup(accelerator), figures);
+  for (const auto& [accelerator, figures] : set.accelerators)
+    if (figures.covered > 0) out += figures_row(escaped_markup(accelerator), figures);
   return table(out);
 }
 

@@ -81,7 +81,8 @@ std::string markdown_sets(const ValidationScores& scores) {
 
 std::string markdown_accelerators(const SetScore& total) {
   std::string out = figures_header("accelerator");
-  for (const auto& [accelerator, figures] : total.accelerators) out += figures_line(accelerator, figures);
+  for (const auto& [accelerator, figures] : total.accelerators)
+    if (figures.covered > 0) out += figures_line(accelerator, figures);
   return out;
 }
 
@@ -206,6 +207,16 @@ std::string markdown_collectives(const std::vector<CollectiveScore>& sets) {
         cells.push_back(range.rows == 0 ? "–" : fmt::format("{:.0f} / {:.0f}", *range.mean, *range.median));
       out += line(cells);
     }
+  return out;
+}
+
+std::string markdown_collective_accelerators(const std::vector<CollectiveScore>& sets) {
+  std::string out = header({"set, accelerator", "rows", "mean", "median", "p90", "worst", "bias"});
+  for (const CollectiveScore& set : sets)
+    for (const auto& [accelerator, figures] : set.accelerators)
+      out += line({fmt::format("{}: {}", set.name, accelerator), std::to_string(figures.rows),
+                   figure_text(figures.mean), figure_text(figures.median), figure_text(figures.p90),
+                   figure_text(figures.max), signed_figure_text(figures.bias)});
   return out;
 }
 

@@ -19,6 +19,7 @@ std::string markdown_not_covered(const ValidationScores& scores);
 std::string markdown_observations(const std::vector<Observation>& observations);
 std::string markdown_operators(const std::vector<OperatorSetScore>& sets);
 std::string markdown_collectives(const std::vector<CollectiveScore>& sets);
+std::string markdown_collective_accelerators(const std::vector<CollectiveScore>& sets);
 std::string markdown_grown(const std::vector<GrownError>& grown);
 
 }  // namespace stepcast

@@ -46,7 +46,8 @@ std::string table(const ValidationScores& scores) {
   if (scores.runs.size() < 2) return out;
   out += figures_line("all sets", scores.total) + apart(scores.total);
   out += "\n" + header_line("accelerator, all sets");
-  for (const auto& [accelerator, figures] : scores.total.accelerators) out += figures_line(accelerator, figures);
+  for (const auto& [accelerator, figures] : scores.total.accelerators)
+    if (figures.covered > 0) out += figures_line(accelerator, figures);
   return out;
 }
 
@@ -81,7 +82,8 @@ std::string details(const SetScore& set, RegretDetail detail) {
   for (const auto& [doubt, rows] : set.doubts) out += fmt::format("  doubted, {} rows: {}\n", rows, doubt);
   for (const auto& [reason, rows] : set.reasons) out += fmt::format("  not covered, {} rows: {}\n", rows, reason);
   if (set.accelerators.size() > 1)
-    for (const auto& [accelerator, figures] : set.accelerators) out += figures_line("  " + accelerator, figures);
+    for (const auto& [accelerator, figures] : set.accelerators)
+      if (figures.covered > 0) out += figures_line("  " + accelerator, figures);
   if (!set.worst.empty())
     out += fmt::format("  {} {} {} {}  {}\n", pad_right("worst rows", kRowColumns), pad_left("predicted", 14),
                        pad_left("measured", 14), pad_left("off", 7), "largest parts of the predicted step");
