@@ -42,6 +42,8 @@ struct Shape {
   double fill = 0;     ///< r of the fill term
   Seconds fill_extra;  ///< fill that does not follow that form
 };
+/// Time of a shape's bytes on the narrowest link.
+Seconds flow(const Shape& shape, const Call& call);
 /// Adds start, fill and the group's place to a shape.
 Timed timed(const Shape& shape, const Call& call);
 

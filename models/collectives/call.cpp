@@ -40,6 +40,12 @@ const SendProtocol& sending(CollectiveProtocol protocol, const Interconnect& net
   return protocol == CollectiveProtocol::ll128 ? net.middle_messages : net.bulk;
 }
 
+Seconds flow(const Shape& shape, const Call& call) {
+  const BytesPerSecond rate = shape.algorithm == CollectiveAlgorithm::direct ? call.pair_rate : call.network_rate;
+  return std::max(transfer(shape.native_bytes, call.net.native * shape.native_cap),
+                  transfer(shape.network_bytes, rate * (shape.network_cap / call.loss)));
+}
+
 Timed timed(const Shape& shape, const Call& call) {
   Timed out;
   CollectiveCost& cost = out.cost;
@@ -49,14 +55,12 @@ Timed timed(const Shape& shape, const Call& call) {
   cost.network_bytes = shape.network_bytes;
   cost.native_cap = shape.native_cap;
   cost.network_cap = shape.network_cap / call.loss;
-  const BytesPerSecond rate = shape.algorithm == CollectiveAlgorithm::direct ? call.pair_rate : call.network_rate;
-  const Seconds flow = std::max(transfer(cost.native_bytes, call.net.native * cost.native_cap),
-                                transfer(cost.network_bytes, rate * cost.network_cap));
+  const Seconds bytes = flow(shape, call);
   out.start = call.start() + shape.fill_extra;
   // Chunks of the best size: the square root of a latency per chunk against a transfer (COLLECTIVE-HINTS.md section 1).
-  if (shape.fill > 0) out.start += Seconds(2 * std::sqrt(shape.fill * shape.steps.value() * flow.value()));
+  if (shape.fill > 0) out.start += Seconds(2 * std::sqrt(shape.fill * shape.steps.value() * bytes.value()));
   cost.latency = out.start + shape.steps;
-  out.time = cost.latency + flow;
+  out.time = cost.latency + bytes;
   return out;
 }
 

@@ -142,6 +142,9 @@ void set_protocols(Interconnect& out, const CollectiveMachine& machine) {
   ll128.native_hop *= library.ll128_hop;
   ll128.network_hop *= library.ll128_network_hop;
   ll128.tree_hop *= library.ll128_network_hop;
+  // Its buffers are sixteen times those of LL, so it is cut as coarsely as Simple.
+  ll128.fill_ring = library.fill_ring_simple;
+  ll128.fill_tree = library.fill_tree_simple;
   ll128.native_share = library.ll128_share;
   ll128.network_share = library.ll128_wire_share;
   // LL128 needs 128-byte stores that arrive whole, as they do over NVLink alone (nccl-model.md).
@@ -162,7 +165,8 @@ void set_library(Interconnect& out, const CollectiveMachine& machine) {
   peers.simple_start = links_of(machine).peer_simple_start;
   peers.network_simple_start = network_of(machine).peer_simple_start;
   peers.small_rate = library.small_channel;
-  peers.channel = library.channel;
+  // A torus of ICI links has no library that splits messages over channels.
+  if (machine.network != NetworkKind::ici) peers.channel = library.channel;
   peers.channels = library.send_channels;
   peers.growth = library.send_growth;
   peers.fill = library.fill_all_to_all;

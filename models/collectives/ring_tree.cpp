@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "models/collectives/algorithms.hpp"
 #include "models/collectives/double_tree.hpp"
@@ -21,6 +22,11 @@ Seconds network_hop(CollectiveProtocol protocol, const SendProtocol& how, const 
 }
 
 double element_factor(const Call& call) { return call.width == ElementWidth::wide ? call.net.wide_factor : 1; }
+
+/// What hops between nodes add to the time of the bytes. The proxies keep several chunks on their way, so a hop that is
+/// shorter than the next block takes to send is not waited for, and one that is longer is waited for in every step: the
+/// longer of the two sums decides, rounded where they are alike.
+Seconds not_hidden(Seconds hops, Seconds bytes) { return Seconds(std::hypot(hops.value(), bytes.value())) - bytes; }
 
 /// Devices reach the network by NICs that they share with others of their node.
 bool share_nics(const Call& call) {
@@ -51,9 +57,11 @@ Timed ring(Bytes volume, double passes, CollectiveProtocol protocol, const Call&
   shape.native_cap = how.native_share * call.native_share / element_factor(call);
   shape.network_cap = how.network_share / element_factor(call);
   if (call.crosses()) {
-    shape.steps += network_steps * network_hop(protocol, how, call) + call.net.ring_hops(call.group, passes);
     shape.network_bytes = volume / call.p;
     shape.native_bytes = volume * ((call.p - 1) / call.p);
+    const Seconds hops = network_steps * network_hop(protocol, how, call) + call.net.ring_hops(call.group, passes);
+    // A library that cuts nothing sends one block after another.
+    shape.steps += shape.fill > 0 ? not_hidden(hops, flow(shape, call)) : hops;
   } else {
     shape.native_bytes = volume;
   }

@@ -47,8 +47,11 @@ TEST(Phenomena, AllGatherGrowsWithTheRanks) {
 }
 
 TEST(Phenomena, AllGatherOfManyRanksIsNotHalfAnAllReduce) {
-  const Interconnect net = links_of("dgx-a100-80gb");
-  EXPECT_GT(us(net, CollectiveKind::all_gather, 64_MiB, 1024), 2 * us(net, CollectiveKind::all_reduce, 64_MiB, 1024));
+  for (const char* node : {"dgx-a100-80gb", "dgx-h100"}) {
+    const Interconnect net = links_of(node);
+    EXPECT_GT(us(net, CollectiveKind::all_gather, 64_MiB, 1024), 2 * us(net, CollectiveKind::all_reduce, 64_MiB, 1024))
+        << node;
+  }
 }
 
 TEST(Phenomena, AllToAllGrowsWithThePeers) {
@@ -82,6 +85,19 @@ TEST(Phenomena, TwoDevicesHaveFewerChannelsThanEight) {
     return 2.0 * (ranks - 1) / ranks / us(net, CollectiveKind::all_reduce, 1_GiB, ranks);
   };
   EXPECT_LT(busbw(2), 0.9 * busbw(8));
+}
+
+TEST(Phenomena, FourDevicesOfASwitchGetARingsRate) {
+  const Interconnect net = links_of("dgx-h100");
+  EXPECT_EQ(cost(net, CollectiveKind::all_reduce, 1_GiB, {4, 4, 2}).algorithm, CollectiveAlgorithm::ring);
+  EXPECT_EQ(cost(net, CollectiveKind::all_reduce, 1_GiB, {8, 8, 1}).algorithm, CollectiveAlgorithm::nvls);
+}
+
+TEST(Phenomena, OneMessageGetsLessOfANicBetweenManyNodes) {
+  const Interconnect net = links_of("dgx-h100");
+  const double few = us(net, CollectiveKind::send_recv, 1_GiB, 2, 1),
+               many = us(net, CollectiveKind::send_recv, 1_GiB, 10, 1);
+  EXPECT_NEAR(many / few, 42.0 / 25, 0.5);  // 40 to 46 against 25 GB/s (XR-H100)
 }
 
 TEST(Phenomena, ProtocolsChangeWithTheSizeFromQuickToWide) {

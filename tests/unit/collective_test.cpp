@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "models/collectives/machine.hpp"
 
 namespace stepcast {
@@ -53,6 +55,21 @@ TEST(RingAllReduce, OneRankANodeSendsEverythingByTheNic) {
   EXPECT_DOUBLE_EQ(cost.native_bytes.value(), 0);
   EXPECT_DOUBLE_EQ(cost.network_bytes.in(1_MB), 60);  // 2·3/4·40
   EXPECT_NEAR(microseconds(cost.alone(round_links(), group)), 15 + 6 * 4 + 6000, kTight);
+}
+
+TEST(RingAllReduce, HidesHopsBetweenNodesBehindTheBytesWhereChunksOverlap) {
+  Interconnect net = round_links(1);
+  net.bulk.fill_ring = 1e-15;  // cut as finely as one likes
+  net.small_messages = net.bulk;
+  const auto time = [&](Bytes size) {
+    const GroupShape group{4, 1, 1};
+    return microseconds(
+        collective_cost(CollectiveKind::all_reduce, size, group, net, CollectiveAlgorithm::ring).alone(net, group));
+  };
+  // 6 hops of 4 µs against 6 ms at 10 GB/s, and against 24 µs.
+  EXPECT_NEAR(time(40_MB), 15 + 6000, 0.1);
+  EXPECT_NEAR(time(160_kB), 15 + 24 * std::sqrt(2.0), 0.1);
+  EXPECT_NEAR(time(40_B), 15 + 6 * 4, 0.1);
 }
 
 TEST(RingAllReduce, GroupsSideBySideShareTheNodesNics) {
@@ -146,6 +163,18 @@ TEST(SendReceive, UsesOneNicOfSeveral) {
   const GroupShape group{2, 1, 8};
   const auto cost = collective_cost(CollectiveKind::send_recv, 10_MB, group, net);
   EXPECT_NEAR(microseconds(cost.alone(net, group)), 10 + 5 + 4 + 1000, kTight);
+}
+
+TEST(SendReceive, OpensTwoChannelsBetweenFewNodesAndOneBetweenMany) {
+  Interconnect net = round_links(1);
+  net.peers.channel = 3_GBps;
+  const auto time = [&](int nodes) {
+    const GroupShape group{nodes, 1, 1};
+    return microseconds(collective_cost(CollectiveKind::send_recv, 6_MB, group, net).alone(net, group));
+  };
+  EXPECT_NEAR(time(2), 10 + 5 + 4 + 1000, kTight);  // 2 · 3 GB/s
+  EXPECT_NEAR(time(8), time(2), kTight);
+  EXPECT_NEAR(time(9), 10 + 5 + 4 + 2000, kTight);
 }
 
 TEST(SendReceive, InsideANodeUsesTheNativeLinks) {

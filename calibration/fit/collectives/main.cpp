@@ -4,7 +4,9 @@
 #include <cstdio>
 #include <set>
 
+#include "calibration/fit/collectives/processors.hpp"
 #include "calibration/fit/collectives/profile_files.hpp"
+#include "calibration/fit/collectives/residuals.hpp"
 #include "calibration/fit/collectives/solver.hpp"
 #include "calibration/validation/data_sets.hpp"
 #include "calibration/validation/prediction_of_run.hpp"
@@ -14,7 +16,7 @@ namespace stepcast::fit {
 namespace {
 
 struct Options {
-  std::string data, out, date;
+  std::string data, out, date, residuals;
   bool left_out = true;
 };
 
@@ -74,8 +76,9 @@ struct Extrapolation {
   std::vector<int> predicted;
 };
 
-void leave_out(const std::vector<Constant>& constants, const std::vector<Point>& points, const Profiles& shipped,
-               const Solution& whole) {
+/// Times of each system's points by the fit of all the others.
+std::vector<double> left_out_times(const std::vector<Constant>& constants, const std::vector<Point>& points,
+                                   const Profiles& shipped) {
   std::vector<double> times(points.size(), 0);
   std::set<std::string> systems;
   for (const Point& point : points) systems.insert(point.row.system);
@@ -86,7 +89,12 @@ void leave_out(const std::vector<Constant>& constants, const std::vector<Point>&
         constants, points, shipped, [&](const Point& p) { return !held(p); }, start);
     predict_held(points, constants, part, shipped, held, times);
   }
-  print_errors("whole systems left out", points, times, true);
+  return times;
+}
+
+void extrapolate(const std::vector<Constant>& constants, const std::vector<Point>& points, const Profiles& shipped,
+                 const Solution& whole) {
+  std::vector<double> times(points.size(), 0);
   static const std::vector<Extrapolation> kExtrapolations{{"ALCF-Polaris", 8, {256, 540}}, {"ABCI-V", 8, {32}}};
   for (const Extrapolation& e : kExtrapolations) {
     const auto hidden = [&](const Point& p) {
@@ -112,7 +120,8 @@ void leave_out(const std::vector<Constant>& constants, const std::vector<Point>&
 void run(const Options& options) {
   const Catalog catalog = Catalog::standard({run_catalog_directory()});
   DataHash hash;
-  const std::vector<Point> points = points_of(read_all(options, catalog, hash));
+  const std::vector<MeasuredCollective> rows = read_all(options, catalog, hash);
+  const std::vector<Point> points = points_of(rows);
   const std::vector<Constant> constants = fitted_constants();
   const Profiles shipped = shipped_profiles(catalog);
   // The priors, and two points around them by turns.
@@ -129,7 +138,14 @@ void run(const Options& options) {
   print_errors("in sample", points, times, true);
   if (!options.out.empty()) write_profiles(constants, solution, shipped, options.out, options.date, hash.hex());
   std::fflush(stdout);
-  if (options.left_out) leave_out(constants, points, shipped, solution);
+  std::vector<double> left_out;
+  if (options.left_out) {
+    left_out = left_out_times(constants, points, shipped);
+    print_errors("whole systems left out", points, left_out, true);
+    extrapolate(constants, points, shipped, solution);
+    report_processors(rows);
+  }
+  if (!options.residuals.empty()) write_residuals(options.residuals, points, times, left_out);
 }
 
 }  // namespace
@@ -143,6 +159,7 @@ int main(int argc, char** argv) {
   app.add_option("--data", options.data, "Folder of collectives-*.csv; default: the shipped ones");
   app.add_option("-o,--output", options.out, "Catalogue folder to write link-, network- and library-profiles into");
   app.add_option("--date", options.date, "Date to state in the profiles (YYYY-MM)")->default_str("2026-11");
+  app.add_option("--residuals", options.residuals, "CSV table to write every point with its predictions into");
   app.add_flag("--quick", quick, "Do not fit again with each system left out");
   CLI11_PARSE(app, argc, argv);
   if (options.date.empty()) options.date = "2026-11";

@@ -1,5 +1,7 @@
 #include "calibration/fit/collectives/points.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -7,29 +9,56 @@ namespace stepcast::fit {
 
 namespace {
 
-/// Rows whose small sizes hold a harness more than a collective, and machines with a fault of their own: they count
-/// less in a fit, and in full in the figures of its errors.
-struct Doubt {
-  std::string_view system;  ///< begins so
-  Bytes below;              ///< sizes
-  int ranks_above;
-  double weight;
-  std::string_view reason;
-};
-constexpr std::array kDoubts{
-    Doubt{"VID-", 16_MiB, 0, 0.15, "timed by PyTorch with a clock of 1 µs, launch included"},
-    Doubt{"ST-A100", 16_MiB, 0, 0.15, "a floor of 40 µs of its harness"},
-    Doubt{"one node, NVLink, a100", 16_MiB, 0, 0.15, "a floor near 92 µs at the smallest sizes"},
-    Doubt{"one node, NVLink, v100", 16_MiB, 0, 0.3, "the same harness"},
-    Doubt{"AIC-L40S", Bytes(1e15), 2, 0.1, "two sockets without peer access: 2 to 5 GB/s, a tenth of the links"},
-};
+// From here on bandwidth decides, and neither a library's choice of protocols nor what a harness adds to a call does.
+constexpr Bytes kBandwidthSizes = 16_MiB;
+// A library whose version is not stated chooses by tables that the model cannot know, and a harness that does not state
+// it (PyTorch, traces) is often one that adds a time of its own: below kBandwidthSizes such rows count so much.
+constexpr double kUnstatedVersion = 0.3;
+// Devices that get less than this share of their host link send over host memory, not to each other (no peer access
+// across sockets): their rows count so much, for a link's profile describes peers.
+constexpr double kStagedShare = 0.25;
+constexpr double kStaged = 0.1;
 
-double weight_of(const MeasuredCollective& row) {
-  for (const Doubt& doubt : kDoubts)
-    if (row.system.substr(0, doubt.system.size()) == doubt.system && row.size < doubt.below &&
-        row.group.size > doubt.ranks_above)
-      return doubt.weight;
-  return 1;
+/// Whether the row's table states the version of the library: a field of the call's words (measured_collective.cpp).
+bool states_version(const std::string& call) {
+  constexpr int kLibraryField = 5;
+  std::size_t at = 0;
+  for (int field = 0; field < kLibraryField; ++field) {
+    at = call.find('|', at);
+    if (at == std::string::npos) return false;  // a table without the column
+    ++at;
+  }
+  const std::string library = call.substr(at, call.find('|', at) - at);
+  return library.find("not stated") == std::string::npos;
+}
+
+/// Bus bandwidth as nccl-tests count it.
+BytesPerSecond bus_rate(const MeasuredCollective& row) {
+  const double n = row.group.size;
+  const bool gathers = row.kind == CollectiveKind::all_gather || row.kind == CollectiveKind::reduce_scatter ||
+                       row.kind == CollectiveKind::all_to_all;
+  const double factor = row.kind == CollectiveKind::all_reduce ? 2 * (n - 1) / n : gathers ? (n - 1) / n : 1;
+  return row.size * factor / (row.time_us * 1_us);
+}
+
+std::string series_of(const MeasuredCollective& row) {
+  return fmt::format("{}|{}|{}", row.system, name_of(row.kind), row.group.size);
+}
+
+/// Gives less weight to what tells less of links and library.
+void weigh(std::vector<Point>& points) {
+  std::map<std::string, BytesPerSecond> best;  // of each series over a host link
+  for (const Point& point : points)
+    if (point.row.where == MeasuredWhere::node_pcie) {
+      BytesPerSecond& rate = best[series_of(point.row)];
+      rate = std::max(rate, bus_rate(point.row));
+    }
+  for (Point& point : points) {
+    if (point.row.size < kBandwidthSizes && !states_version(point.row.call)) point.weight = kUnstatedVersion;
+    const auto found = best.find(series_of(point.row));
+    if (found != best.end() && found->second < point.row.machine.accelerator->pcie_bandwidth * kStagedShare)
+      point.weight = kStaged;
+  }
 }
 
 double median(std::vector<double> values) {
@@ -51,12 +80,12 @@ std::vector<Point> points_of(const std::vector<MeasuredCollective>& rows) {
     std::vector<double> times;
     for (const MeasuredCollective* repeat : repeats) times.push_back(repeat->time_us);
     point.row.time_us = median(std::move(times));
-    point.weight = weight_of(point.row);
     point.link = point.row.machine.links->id;
     point.library = point.row.machine.library->id;
     if (point.row.group.nodes() > 1) point.network = point.row.machine.network_profile->id;
     out.push_back(std::move(point));
   }
+  weigh(out);
   return out;
 }
 
