@@ -64,18 +64,22 @@ Flops sc21_flops(double batch, double seq_len, double layers, double hidden, dou
                (1 + seq_len / (6 * hidden) + vocab / (16 * layers * hidden)));
 }
 
+/// GPT-2's, which Megatron pads to a multiple of 128 for each of 8 tensor-parallel ranks.
+constexpr int kPaddedVocabulary = 51200;
+
 }  // namespace
 
 // GPUs are A100 on NVLink; the memory size is not stated, and does not decide a step's time. Several nodes are joined
 // by 800 Gb/s of InfiniBand each, taken as 4 x HDR.
 MeasuredRun megatron_a100_run(const CsvRow& row) {
-  const FrameworkDefaults& defaults = defaults_of("Megatron-DeepSpeed");
+  // Megatron-DeepSpeed with replicated optimizer states: Megatron's own step, without ZeRO's.
+  const FrameworkDefaults& defaults = defaults_of("Megatron-LM (2021)");
   const long gpus = row.required_whole("gpus"), seq_len = row.required_whole("seq_len");
   const std::optional<StatedNetwork> network =
       gpus > kGpusPerServer ? std::optional(StatedNetwork{4, 200, "infiniband"}) : std::nullopt;
   const Json cluster = cluster_of("a100-sxm-80gb", gpus, kGpusPerServer, network);
   const Json model = megatron_gpt(row.required_whole("layers"), row.required_whole("hidden"),
-                                  row.required_whole("heads"), defaults.vocab, seq_len);
+                                  row.required_whole("heads"), kPaddedVocabulary, seq_len);
   const Json workload{{"model", model},
                       {"global_batch", row.required_whole("global_batch")},
                       {"seq_len", seq_len},
@@ -167,7 +171,9 @@ MeasuredRun fsdp_run(const CsvRow& row) {
   // fsdp/api.py).
   if (sharding != "FULL_SHARD" && sharding != "SHARD_GRAD_OP")
     row.fault("sharding", fmt::format("found \"{}\"", sharding), "expected FULL_SHARD or SHARD_GRAD_OP");
+  // Composer's PURE mixed precision reduces gradients in 16 bit, DEFAULT in fp32 (llm-foundry, composer's dist_strategy).
   const Json strategy{{"framework", defaults.profile},
+                      {"gradients_in_fp32", row.text("mixed_precision_mode") != "PURE"},
                       {"sharding", sharding == "FULL_SHARD" ? "fsdp" : "zero-2"},
                       {"micro_batch", row.required_whole("micro_batch")},
                       {"recompute", row.text("activation_checkpointing") == "True" ? "full" : "none"}};
@@ -183,6 +189,7 @@ MeasuredRun fsdp_run(const CsvRow& row) {
 
 // SimuMax cuts the layers of known models so that they fit one server. Sequence parallelism goes with tensor
 // parallelism there. Its runs switch the overlap of gradients off, which no profile of this generation says yet.
+/// MooreThreads/SimuMax, docs/b200: overlap options off, fused cross-entropy (the `cef` of the rows' names).
 MeasuredRun cut_model_run(const CsvRow& row) {
   struct Known {
     std::string_view name, preset;
@@ -205,7 +212,11 @@ MeasuredRun cut_model_run(const CsvRow& row) {
                       {"expert_parallel", row.required_whole("expert_parallel")},
                       {"data_parallel", dp},
                       {"micro_batch", micro_batch},
-                      {"recompute", defaults.recompute}};
+                      {"recompute", defaults.recompute},
+                      {"overlap_gradients", false},
+                      {"overlap_parameter_gather", false},
+                      {"overlap_tensor_parallel", false},
+                      {"fused_loss", true}};
   const Seconds measured = row.required_number("measured_step_time_ms") * 1_ms;
   const std::optional<double> memory = row.number("measured_peak_allocated_gib");
   if (preset.empty())

@@ -23,9 +23,66 @@ double sustained_share(const ComputeProfile& profile, Precision precision) {
   throw std::logic_error(fmt::format("compute profile {}: no gemm_sustained_share", profile.id));
 }
 
+/// Names of a precision among the formats of measured products, the nearest first.
+std::vector<std::string_view> formats_of(Precision precision) {
+  switch (precision) {
+    case Precision::fp16:
+      return {"fp16", "fp16-tensor", "bf16"};
+    case Precision::bf16:
+      return {"bf16", "fp16", "fp16-tensor"};
+    default:
+      return {name_of(precision)};
+  }
+}
+
+/// Format of a profile's products that stands for a precision; empty: none was measured.
+std::string_view measured_format(const OperatorProfile* profile, Precision precision) {
+  if (profile == nullptr || !profile->product) return {};
+  for (const std::string_view format : formats_of(precision))
+    if (profile->product->burst_share.contains(std::string(format))) return format;
+  return {};
+}
+
+/// Products of a family that nobody measured: whole tiles, no loss but for the start-up.
+ProductDevice unmeasured_products(const ComputeProfile& profile, FlopsPerSecond peak, double share) {
+  ProductDevice out;
+  out.peak = peak;
+  out.multiprocessor_rate = peak * share;
+  out.launch = profile.kernel_floor;
+  out.start_up_k = profile.gemm_k_overhead;
+  for (std::size_t i = 0; i < kTiles.size(); ++i) out.tile_cost[i] = kTiles[i].m * kTiles[i].n;
+  return out;
+}
+
+/// Products of an accelerator in training: shapes lose what single operators of the family lose, and long phases
+/// sustain what the compute profile says. Formats without measured operators (8 and 4 bit: benchmarks hold their casts)
+/// lose as 16 bit does.
+ProductDevice training_products(const Accelerator& part, const ComputeProfile& profile,
+                                const OperatorProfile* operators, Precision precision, FlopsPerSecond peak) {
+  const double sustained = sustained_share(profile, precision);
+  std::string_view format = below_16_bit(precision) ? std::string_view{} : measured_format(operators, precision);
+  double bursts_over_sustained = 1;
+  if (format.empty()) {
+    format = measured_format(operators, Precision::bf16);
+    if (!format.empty())
+      bursts_over_sustained =
+          operators->product->burst_share.at(std::string(format)) / sustained_share(profile, Precision::bf16);
+  }
+  ProductDevice out;
+  if (format.empty()) {
+    out = unmeasured_products(profile, peak, sustained);
+  } else {
+    out = product_device(part, *operators, format, peak);
+    if (bursts_over_sustained != 1)
+      out.multiprocessor_rate = peak * (sustained * std::max(1.0, bursts_over_sustained)) / out.multiprocessors;
+  }
+  out.memory = part.memory_bandwidth * profile.memory_share;
+  out.sustained_rate = peak * sustained;
+  return out;
+}
+
 void take_profile(Device& device, const ComputeProfile& profile, Precision precision, BytesPerSecond bandwidth) {
-  device.gemm_share = sustained_share(profile, precision);
-  device.gemm_k_overhead = profile.gemm_k_overhead;
+  device.convolution_k_overhead = profile.gemm_k_overhead;
   device.kernel_floor = profile.kernel_floor;
   device.memory_bandwidth = bandwidth * profile.memory_share;
   device.attention_backward_ratio = profile.attention_backward_ratio;
@@ -34,6 +91,23 @@ void take_profile(Device& device, const ComputeProfile& profile, Precision preci
   device.unfused_attention_gemm_share = profile.unfused_attention_gemm_share;
   const bool single = precision == Precision::fp32 && profile.convolution_share_fp32 > 0;
   device.convolution_share = single ? profile.convolution_share_fp32 : profile.convolution_share;
+}
+
+double element_bytes(Precision precision) {
+  switch (precision) {
+    case Precision::fp64:
+      return 8;
+    case Precision::fp32:
+    case Precision::tf32:
+      return 4;
+    default:
+      return 2;
+  }
+}
+
+double product_bytes(Precision precision) {
+  if (precision == Precision::fp4) return 0.5;
+  return below_16_bit(precision) ? 1 : element_bytes(precision);
 }
 
 /// Rate of a generation of fused attention kernels; where the profile has no figure of its own for it, of the vendor's.
@@ -65,10 +139,12 @@ Device accelerator_device(const Scenario& scenario) {
   device.peak_fp32 = fp32.value() > 0 ? fp32 : device.peak;
   device.peak_attention = attention_peak(part, scenario.precision);
   take_profile(device, *scenario.compute, scenario.precision, part.memory_bandwidth);
-  device.sixteen_bit_rate =
-      device.peak_attention *
-      sustained_share(*scenario.compute, below_16_bit(scenario.precision) ? Precision::bf16 : scenario.precision);
-  device.gemm_tail_flops = scenario.compute->gemm_tail_share * part.sm_count * kTileElements;
+  const Precision wide = below_16_bit(scenario.precision) ? Precision::bf16 : scenario.precision;
+  device.product = training_products(part, *scenario.compute, scenario.operators, scenario.precision, device.peak);
+  device.sixteen_bit = training_products(part, *scenario.compute, scenario.operators, wide, device.peak_attention);
+  device.product_bytes = product_bytes(scenario.precision);
+  device.element_bytes = element_bytes(scenario.precision);
+  device.convolution_tail = scenario.compute->gemm_tail_share * part.sm_count * kTileElements;
   device.memory = part.usable_memory();
   return device;
 }
@@ -81,12 +157,27 @@ Device socket_device(const Scenario& scenario) {
   // The catalogue knows a socket's fp32 rate only; narrower formats gain nothing on most of them.
   device.peak = device.peak_fp32 = device.peak_attention = part.peak_fp32;
   take_profile(device, *scenario.compute, Precision::fp32, part.memory_bandwidth);
-  device.sixteen_bit_rate = device.peak * device.gemm_share;
+  const double share = sustained_share(*scenario.compute, Precision::fp32);
+  device.product = unmeasured_products(*scenario.compute, device.peak, share);
+  device.product.memory = device.memory_bandwidth;
+  device.product.sustained_rate = device.peak * share;
+  device.sixteen_bit = device.product;
+  device.product_bytes = device.element_bytes = element_bytes(Precision::fp32);
   device.memory = scenario.node->memory / std::max(scenario.node->cpu_count, 1);
   return device;
 }
 
 }  // namespace
+
+void slow_down(Device& device, double share) {
+  for (FlopsPerSecond* rate :
+       {&device.peak, &device.peak_fp32, &device.peak_attention, &device.product.multiprocessor_rate,
+        &device.product.sustained_rate, &device.sixteen_bit.multiprocessor_rate, &device.sixteen_bit.sustained_rate})
+    *rate *= share;
+  for (BytesPerSecond* rate : {&device.memory_bandwidth, &device.product.memory, &device.sixteen_bit.memory})
+    *rate *= share;
+  for (Seconds* floor : {&device.kernel_floor, &device.product.launch, &device.sixteen_bit.launch}) *floor /= share;
+}
 
 bool below_16_bit(Precision precision) {
   return precision == Precision::fp8 || precision == Precision::fp4 || precision == Precision::int8;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "hardware-catalog/parts.hpp"
+#include "models/compute/product_time.hpp"
 #include "models/scenario/scenario.hpp"
 #include "models/workload/operators.hpp"
 
@@ -8,14 +9,16 @@ namespace stepcast {
 
 /// What the operator cost functions need of one training device: an accelerator, or a CPU socket.
 struct Device {
-  FlopsPerSecond peak;              ///< dense, in the scenario's precision
-  FlopsPerSecond peak_fp32;         ///< for work that is not in the matrix unit's format
-  FlopsPerSecond peak_attention;    ///< of the format that attention runs in: 16 bit when the products are in 8 or 4
-  double gemm_share = 0;            ///< sustained share of the peak
-  FlopsPerSecond sixteen_bit_rate;  ///< sustained, of products that stay in 16 bit where others are narrower
-  double expert_half_rows = 0;      ///< rows per expert at which grouped products run at half of a plain one's rate
-  double gemm_k_overhead = 0;       ///< k0: columns of k that a tile's start-up and write-back cost
-  double gemm_tail_flops = 0;       ///< c·SM·128²: output elements lost at the tail of a product
+  FlopsPerSecond peak;                ///< dense, in the scenario's precision
+  FlopsPerSecond peak_fp32;           ///< for work that is not in the matrix unit's format
+  FlopsPerSecond peak_attention;      ///< of the format that attention runs in: 16 bit when the products are in 8 or 4
+  ProductDevice product;              ///< in the scenario's precision; sustained_rate: in long training phases
+  ProductDevice sixteen_bit;          ///< of products that stay in 16 bit where others are narrower
+  double product_bytes = 2;           ///< of one element of a product's operands
+  double element_bytes = 2;           ///< of its result
+  double expert_half_rows = 0;        ///< rows per expert at which grouped products run at half of a plain one's rate
+  double convolution_k_overhead = 0;  ///< k0: columns of k that a tile's start-up and write-back cost
+  double convolution_tail = 0;        ///< c·SM·128²: output elements lost at the tail
   Seconds kernel_floor;
   BytesPerSecond memory_bandwidth;  ///< of the memory-bound operators: already × share
   double attention_forward_share = 0, attention_backward_ratio = 1, attention_half_sequence = 0;
@@ -25,6 +28,9 @@ struct Device {
   Bytes memory;  ///< usable
   bool is_cpu = false;
 };
+
+/// Everything of a device goes at `share` of its rate: a throttled or older one of the same kind.
+void slow_down(Device& device, double share);
 
 /// Formats whose products run in 8 or 4 bit while attention, norms and the output layer stay in 16.
 bool below_16_bit(Precision precision);

@@ -1,14 +1,11 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "models/compute/device.hpp"
 
 namespace stepcast {
 namespace {
-
-/// Rate of a product that accumulates into fp32, over one that writes 16 bit. Prototype fit over training runs, 2026-11
-/// (MODEL-HINTS.md section 3); SimuMax's single products: 0.94 (B200), 0.95 (A100).
-constexpr double kFp32OutputRate = 0.92;
 
 /// s½ without a mask over that with one: the diagonal's tiles are half empty. OPERATORS.md, attention: causal s½ is 2–3
 /// times the other.
@@ -17,6 +14,10 @@ constexpr double kUnmaskedHalfSequence = 0.4;
 /// Head sizes between which the rate rises from attention_head64_factor to 1 (OPERATORS.md: 64 and 128 measured; linear
 /// between them, held outside).
 constexpr double kSmallHead = 64, kLargeHead = 128;
+
+/// Tensor cores read 16 bytes at a time: heads of another size than a multiple of 8 elements run on slow kernels, 4
+/// to 6.5 times slower in published runs with heads of 108 (prototype fit, 2026-11).
+constexpr double kAlignedHead = 8, kUnalignedRate = 0.2;
 
 /// Compute and memory time overlap but for their sum in quadrature (OPERATORS.md: p = 1.6–2.3 for most parts).
 Seconds combine(Seconds floor, double compute, double memory) {
@@ -27,17 +28,19 @@ double memory_time(const Operator& op, const Device& device) {
   return op.bytes.value() / device.memory_bandwidth.value();
 }
 
-/// 2·(k + k0)·(batch·m·n + tail) / rate: start-up of every tile, and one tail for the whole batch.
-double product_time(const Operator& op, const Device& device, double rate) {
-  const double padded = 2 * (op.k + device.gemm_k_overhead) * (op.batch * op.m * op.n + device.gemm_tail_flops);
-  return padded / rate;
+/// A product by its shape; in long phases the board's power or clocks limit the rate (docs/models/compute.md).
+Seconds shaped_time(const ProductShape& shape, const ProductDevice& device) {
+  const Seconds burst = burst_time(shape, {}, device);
+  const double flops = 2 * shape.batch * shape.m * shape.n * shape.k;
+  const double share = shape.accumulates ? device.accumulate_share : 1;
+  return std::max(burst, device.launch + Seconds(flops / (share * device.sustained_rate.value())));
 }
 
 Seconds gemm_time(const Operator& op, const Device& device) {
-  double rate = op.sixteen_bit ? device.sixteen_bit_rate.value() : device.gemm_share * device.peak.value();
-  if (op.fp32_output) rate *= kFp32OutputRate;
-  if (op.kind == OperatorKind::grouped_gemm) rate /= 1 + device.expert_half_rows / op.rows;
-  return combine(device.kernel_floor * op.kernels, product_time(op, device, rate), memory_time(op, device));
+  const double inputs = op.sixteen_bit ? device.element_bytes : device.product_bytes;
+  const ProductShape shape{op.m, op.n, op.k, op.batch, inputs, device.element_bytes, op.fp32_output};
+  const Seconds time = shaped_time(shape, op.sixteen_bit ? device.sixteen_bit : device.product);
+  return op.kind == OperatorKind::grouped_gemm ? time * (1 + device.expert_half_rows / op.rows) : time;
 }
 
 Seconds fused_attention_time(const Operator& op, const Device& device) {
@@ -50,15 +53,34 @@ Seconds fused_attention_time(const Operator& op, const Device& device) {
                  memory_time(op, device));
 }
 
-/// Products at a share of the plain products' rate, then the scores' traffic: the kernels run one after another.
+/// The products of unfused attention, forward scores and values, backward the gradients of both factors of each.
+std::array<ProductShape, 4> attention_products(const Operator& op, double bytes) {
+  const auto shape = [&](double m, double n, double k) { return ProductShape{m, n, k, op.batch, bytes, bytes, false}; };
+  if (!op.backward) return {shape(op.m, op.n, op.k), shape(op.m, op.k, op.n)};
+  return {shape(op.n, op.k, op.m), shape(op.m, op.n, op.k), shape(op.m, op.k, op.n), shape(op.n, op.k, op.m)};
+}
+
+/// Batched products by their shape, at a share of plain ones' rate, then the scores' traffic between them: the kernels
+/// run one after another.
 Seconds unfused_attention_time(const Operator& op, const Device& device) {
-  const double rate = device.gemm_share * device.unfused_attention_gemm_share * device.peak_attention.value();
-  return device.kernel_floor * op.kernels + Seconds(op.flops.value() / rate + memory_time(op, device));
+  const double aligned = std::fmod(op.k, kAlignedHead) == 0 ? 1 : kUnalignedRate;
+  Seconds products;
+  for (const ProductShape& shape : attention_products(op, device.element_bytes))
+    if (shape.m > 0) products += shaped_time(shape, device.sixteen_bit);
+  return device.kernel_floor * op.kernels + products / (aligned * device.unfused_attention_gemm_share) +
+         Seconds(memory_time(op, device));
+}
+
+/// 2·(k + k0)·(batch·m·n + tail) / rate: start-up of every tile, and one tail for the whole batch.
+double implicit_product_time(const Operator& op, const Device& device, double rate) {
+  const double padded = 2 * (op.k + device.convolution_k_overhead) * (op.batch * op.m * op.n + device.convolution_tail);
+  return padded / rate;
 }
 
 Seconds convolution_time(const Operator& op, const Device& device) {
   return combine(device.kernel_floor * op.kernels,
-                 product_time(op, device, device.convolution_share * device.peak.value()), memory_time(op, device));
+                 implicit_product_time(op, device, device.convolution_share * device.peak.value()),
+                 memory_time(op, device));
 }
 
 }  // namespace

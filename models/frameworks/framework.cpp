@@ -50,7 +50,8 @@ FieldTable<FrameworkProfile> table() {
       .field("attention_kernel", &F::attention_kernel,
              "Attention: products and softmax one by one over stored scores, or a generation of fused kernels")
       .field("score_traffic", &F::score_traffic,
-             "Unfused attention: memory traffic of scores over six accesses forward and nine backward",
+             "Unfused attention: memory traffic of scores between the products, over four accesses forward and five "
+             "backward",
              {.min = 0, .max = 10})
       .field("fused_softmax_multiple", &F::fused_softmax_multiple,
              "Unfused attention: its softmax is one kernel where sequences × heads of a device are a multiple of this, "

@@ -15,8 +15,8 @@ namespace {
 /// counting the launches of Megatron's block; only models without transformer blocks depend on it.
 constexpr double kKernelsPerBlock = 20;
 
-/// Of them an unfused attention core's with a fused softmax (models/workload/attention.cpp).
-constexpr int kUnfusedCoreKernels = 5;
+/// Of them an unfused attention core's between its products, with a fused softmax (models/workload/attention.cpp).
+constexpr int kUnfusedCoreKernels = 3;
 
 /// Sharpness of the transition between device-bound and host-bound layers: x ⊔ y = (x⁶ + y⁶)^(1/6) (prototype fit,
 /// 2026-11).
@@ -388,10 +388,7 @@ void load_groups(Job& job) {
 
 /// What is slower on a node in a state than on a healthy one of its kind.
 void slow_down(Job& job, const NodeState& state) {
-  Device& device = job.device;
-  for (FlopsPerSecond* rate : {&device.peak, &device.peak_fp32, &device.peak_attention}) *rate *= state.compute;
-  device.memory_bandwidth *= state.compute;
-  device.kernel_floor /= state.compute;
+  slow_down(job.device, state.compute);
   Interconnect& net = job.interconnect;
   net.native *= state.native;
   for (BytesPerSecond* rate : {&net.nic, &net.node_network, &net.rank_network}) *rate *= state.network;

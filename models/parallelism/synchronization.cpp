@@ -81,7 +81,8 @@ void cost_unit(SyncUnit& unit, Parameters parameters, Bytes bucket, const Synchr
 }  // namespace
 
 double gradient_bytes(const Scenario& scenario) {
-  return scenario.framework->gradients_in_fp32 ? 4.0 : parameter_bytes(scenario);
+  const bool wide = scenario.spec.strategy.gradients_in_fp32.value_or(scenario.framework->gradients_in_fp32);
+  return wide ? 4.0 : parameter_bytes(scenario);
 }
 
 double parameter_bytes(const Scenario& scenario) {

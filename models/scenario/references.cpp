@@ -38,6 +38,7 @@ void resolve_node(Draft& draft) {
     s.compute = entry<ComputeProfile>(draft, kProcessorProfile, "/cluster/node");
   } else if (s.accelerator != nullptr) {
     s.compute = entry<ComputeProfile>(draft, s.accelerator->family, "/cluster/node");
+    s.operators = draft.catalog.find<OperatorProfile>(s.accelerator->family);
   }
   if (node.psus && !node.psus->efficiency.empty()) s.psu = entry<Psu>(draft, node.psus->efficiency, "/cluster/node");
   if (node.local_storage && !node.local_storage->device.empty())

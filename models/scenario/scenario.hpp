@@ -8,6 +8,7 @@
 
 #include "fields/field_table.hpp"
 #include "hardware-catalog/catalog.hpp"
+#include "hardware-catalog/operator_profile.hpp"
 #include "models/fabric/fabric_spec.hpp"
 #include "models/frameworks/framework.hpp"
 #include "models/scenario/conditions.hpp"
@@ -118,6 +119,7 @@ struct StrategySpec {
   std::optional<bool> overlap_gradients;        ///< default: the framework's
   std::optional<bool> overlap_parameter_gather;
   std::optional<bool> fused_loss;  ///< default: the framework's
+  std::optional<bool> gradients_in_fp32;
   CollectiveAlgorithm collective_algorithm = CollectiveAlgorithm::automatic;
   CollectiveProtocol collective_protocol = CollectiveProtocol::automatic;
   static const FieldTable<StrategySpec>& fields();
@@ -180,10 +182,11 @@ struct Scenario {
   const Accelerator* accelerator = nullptr;  ///< null on CPU-only nodes
   const Cpu* cpu = nullptr;                  ///< null when the node's is unknown
   const ComputeProfile* compute = nullptr;
-  const StoragePart* storage = nullptr;      ///< null: local drives
-  const StoragePart* local_drive = nullptr;  ///< part of the node's local storage; null when it names none
-  const Site* site = nullptr;                ///< null: defaults
-  const Cooling* cooling = nullptr;          ///< null: plain air
+  const OperatorProfile* operators = nullptr;  ///< of single operators; null: the family was never measured
+  const StoragePart* storage = nullptr;        ///< null: local drives
+  const StoragePart* local_drive = nullptr;    ///< part of the node's local storage; null when it names none
+  const Site* site = nullptr;                  ///< null: defaults
+  const Cooling* cooling = nullptr;            ///< null: plain air
   const Psu* psu = nullptr;
   std::shared_ptr<const Model> model;
   std::shared_ptr<const FrameworkProfile> framework;  ///< with its bucket in bytes for this scenario

@@ -91,6 +91,8 @@ const FieldTable<StrategySpec>& StrategySpec::fields() {
                "ZeRO-1 and 2: parameters are gathered beside the next forward pass; default: the framework's")
         .field("fused_loss", &S::fused_loss,
                "Cross-entropy is one kernel each way that keeps 16-bit logits; default: the framework's")
+        .field("gradients_in_fp32", &S::gradients_in_fp32,
+               "Gradients are reduced in fp32, else in the parameters' format; default: the framework's")
         .field("collective_algorithm", &S::collective_algorithm, "Algorithm of collectives; auto: the faster one");
     return t;
   }();

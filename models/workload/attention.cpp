@@ -5,9 +5,10 @@
 namespace stepcast::workload {
 namespace {
 
-/// Accesses of every score of unfused attention, of which FrameworkProfile::score_traffic is the share that is paid:
-/// mask, softmax and dropout fuse in part, and scores meet the cache.
-constexpr double kScoreAccessesForward = 6, kScoreAccessesBackward = 9;
+/// Accesses of every score of unfused attention outside of the products, of which FrameworkProfile::score_traffic is
+/// the share that is paid: mask and softmax, dropout, each read and written; backward: dropout and softmax, which reads
+/// its result too. They fuse in part, and scores meet the cache.
+constexpr double kScoreAccessesForward = 4, kScoreAccessesBackward = 5;
 /// Backward over forward FLOPs: five products against two where the fused kernel recomputes the scores (Dao 2023,
 /// arXiv 2307.08691, section 3.1), four against two where they were stored.
 constexpr double kBackwardFused = 2.5, kBackwardUnfused = 2;
@@ -17,6 +18,9 @@ constexpr double kBackwardFused = 2.5, kBackwardUnfused = 2;
 /// kernels of their own; backward the same but for the scale. Accesses in elements of 16 bit.
 constexpr double kPieceAccessesForward = 3 + 4 + 4 + 3, kPieceAccessesBackward = 3 + 4 + 3;
 constexpr int kPiecesForward = 4, kPiecesBackward = 3;
+
+/// Forward: mask and scale, softmax, dropout, beside two products; backward the same beside four.
+constexpr int kCoreKernelsForward = 3, kCoreKernelsBackward = 3;
 
 bool softmax_in_pieces(const Cut& cut, double sequences_and_heads) {
   const int multiple = cut.sharding.fused_softmax_multiple;
@@ -59,8 +63,8 @@ Operator attention(const Cut& cut, const Core& core, bool backward) {
     const double accesses = (backward ? kScoreAccessesBackward : kScoreAccessesForward) * cut.sharding.score_traffic +
                             (separate ? (backward ? kPieceAccessesBackward : kPieceAccessesForward) : 0);
     op.bytes = Bytes(accesses * cut.element * scores);
-    // Forward: product, mask and scale, softmax, dropout, product; backward: two products each way around the softmax.
-    op.kernels = (backward ? 7 : 5) + (separate ? (backward ? kPiecesBackward : kPiecesForward) : 0);
+    op.kernels = (backward ? kCoreKernelsBackward : kCoreKernelsForward) +
+                 (separate ? (backward ? kPiecesBackward : kPiecesForward) : 0);
   }
   return op;
 }

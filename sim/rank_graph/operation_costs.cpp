@@ -51,7 +51,7 @@ Seconds OperationCosts::duration(const RankOperation& operation) const {
     refuse(operation, "states work, and the cluster has no model of a device that would time it",
            "state duration_us, or name a cluster with a known device");
   const Device& device = *cluster_.device;
-  const Seconds products = operation.work.value_or(Flops(0)) / (device.peak * device.gemm_share);
+  const Seconds products = operation.work.value_or(Flops(0)) / device.product.sustained_rate;
   const Seconds traffic = operation.memory.value_or(Bytes(0)) / device.memory_bandwidth;
   return device.kernel_floor + std::max(products, traffic);
 }
