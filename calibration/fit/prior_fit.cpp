@@ -9,10 +9,10 @@ namespace stepcast {
 
 namespace {
 
-// |ln| from which a row counts linearly, and how strongly one standard deviation of a prior draws: as a row that is 18
+// |ln| from which a row counts linearly, and how strongly one standard deviation of a prior draws: as a row that is 10
 // % off.
 constexpr double kOutlier = 0.1;
-constexpr double kDrawn = 0.18;
+constexpr double kDrawn = 0.1;
 constexpr double kStep = 1e-3;  // of y, for derivatives
 constexpr double kFarOff = 20;  // residual of a prediction that is no number, so that the step is refused
 constexpr int kMostIterations = 30;

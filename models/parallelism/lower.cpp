@@ -20,7 +20,7 @@ constexpr int kUnfusedCoreKernels = 3;
 
 /// Sharpness of the transition between device-bound and host-bound layers: x ⊔ y = (x⁶ + y⁶)^(1/6) (prototype fit,
 /// 2026-11).
-constexpr double kHostSharpness = 6;
+constexpr double kHostSharpness = 4;
 
 CollectiveKind kind_of(LayerCollective collective) {
   switch (collective) {

@@ -21,9 +21,9 @@ std::filesystem::path file_of(ProfileKind kind, const std::string& id, const std
          (id + ".json");
 }
 
-/// The node of `key` or `map/entry`.
+/// The node of `key` or `map.entry`.
 OrderedJson& at(OrderedJson& profile, const std::string& key) {
-  const std::size_t slash = key.find('/');
+  const std::size_t slash = key.find('.');
   OrderedJson& entry = profile.at(key.substr(0, slash));
   return slash == std::string::npos ? entry : entry[key.substr(slash + 1)];
 }

@@ -17,7 +17,7 @@ struct KeyPath {
 };
 
 KeyPath path_of(const std::string& key) {
-  const std::size_t slash = key.find('/');
+  const std::size_t slash = key.find('.');
   return slash == std::string::npos ? KeyPath{key, ""} : KeyPath{key.substr(0, slash), key.substr(slash + 1)};
 }
 
@@ -64,7 +64,7 @@ const FieldTable<TrainingConstant>& TrainingConstant::fields() {
           .field("name", &T::name, "What it is", {.required = true})
           .field("kind", &T::kind, "Catalogue of its profiles", {.required = true})
           .field("profiles", &T::profiles, "Ids of the profiles that share it", {.required = true})
-          .field("keys", &T::keys, "Keys that it sets; `map/entry` for an entry of a map", {.required = true})
+          .field("keys", &T::keys, "Keys that it sets; `map.entry` for an entry of a map", {.required = true})
           .field("times", &T::times, "Key of the same profile that the value is a multiple of")
           .field("prior", &T::prior, "Expected value, in the key's unit",
                  {.required = true, .min = 0, .above_min = true})

@@ -24,7 +24,7 @@ struct TrainingConstant {
   std::string name;
   ProfileKind kind = ProfileKind::framework;
   std::vector<std::string> profiles;  ///< ids
-  std::vector<std::string> keys;      ///< of their JSON; `map/entry` for an entry of a map
+  std::vector<std::string> keys;      ///< of their JSON; `map.entry` for an entry of a map
   std::string times;  ///< another key of the same profile that the value is a multiple of; empty: it is the value
   double prior = 0;   ///< in the key's unit
   double spread = 0;  ///< standard deviation of the logarithm
