@@ -109,6 +109,10 @@ double number_or_zero(const Json& value) { return value.is_null() ? 0 : value.ge
 
 void read_rates(Prediction& out, const Json& document) {
   out.step_time = time_at(document, "step_time_s");
+  const Json& evidence = document.at("evidence");
+  out.expected_error.grade = *parse_enum<EvidenceGrade>(evidence.at("grade").get<std::string>());
+  out.expected_error.why = evidence.at("why").get<std::string>();
+  out.expected_error.share_80 = std::log1p(evidence.at("interval_80_percent").get<double>() / 100);
   out.samples_per_s = document.at("samples_per_s").get<double>();
   out.samples_per_s_per_gpu = document.at("samples_per_s_per_gpu").get<double>();
   out.tokens_per_s = number_or_zero(document.at("tokens_per_s"));
@@ -207,6 +211,11 @@ Json to_json(const Prediction& p) {
   Json out;
   out["scenario"] = p.scenario_name;
   out["step_time_s"] = seconds(p.step_time);
+  out["evidence"] = {{"grade", name_of(p.expected_error.grade)},
+                     {"why", p.expected_error.why},
+                     {"interval_80_percent", rounded(100 * std::expm1(p.expected_error.share_80))},
+                     {"step_time_low_s", seconds(p.step_time_low())},
+                     {"step_time_high_s", seconds(p.step_time_high())}};
   out["samples_per_s"] = rounded(p.samples_per_s);
   out["tokens_per_s"] = has_tokens ? Json(rounded(p.tokens_per_s)) : Json(nullptr);
   out["samples_per_s_per_gpu"] = rounded(p.samples_per_s_per_gpu);

@@ -136,6 +136,7 @@ Prediction predict(const Job& job, const StepBreakdown& breakdown, Fidelity fide
   out.degrees = scenario.degrees;
   out.flop_convention = scenario.spec.run.flop_convention;
   out.assumptions = scenario.assumptions;
+  out.expected_error = expected_error(scenario, prediction_errors());
   fill_rates(out, job, breakdown);
   fill_communication(out.communication, breakdown);
   out.compute = breakdown.compute;

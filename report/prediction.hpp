@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "fields/json_text.hpp"
+#include "models/frameworks/prediction_errors.hpp"
 #include "models/memory/memory.hpp"
 #include "models/parallelism/job.hpp"
 #include "sim/timeline.hpp"
@@ -26,6 +28,10 @@ struct CommunicationMetrics {
 struct Prediction {
   std::string scenario_name;
   Seconds step_time;
+  ExpectedError expected_error;  ///< of the step time
+  /// Ends of the interval that holds the measured step time in 80 of 100 like runs.
+  [[nodiscard]] Seconds step_time_low() const { return step_time * std::exp(-expected_error.share_80); }
+  [[nodiscard]] Seconds step_time_high() const { return step_time * std::exp(expected_error.share_80); }
   double samples_per_s = 0, tokens_per_s = 0, tokens_per_s_per_gpu = 0, samples_per_s_per_gpu = 0;
   double model_tflops_per_gpu = 0, hardware_tflops_per_gpu = 0, mfu = 0, hfu = 0;
   CommunicationMetrics communication;

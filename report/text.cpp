@@ -77,6 +77,8 @@ std::string headline(const Prediction& p) {
                                         : fmt::format("{} samples/s", humane_count(p.samples_per_s_per_gpu));
   std::string out;
   out += pair_line("Throughput", rate, "Step time", humane(p.step_time));
+  out += fmt::format("  80 % of like runs took {} to {} · evidence {}\n  ({})\n", humane(p.step_time_low()),
+                     humane(p.step_time_high()), name_of(p.expected_error.grade), p.expected_error.why);
   out += pair_line("Per device", per_device, "Samples", fmt::format("{}/s", humane_count(p.samples_per_s)));
   out += pair_line("Model", fmt::format("{} TFLOP/s · MFU {}", significant(p.model_tflops_per_gpu), percent(p.mfu)),
                    "Memory", memory_verdict(p.memory));

@@ -171,7 +171,8 @@ MeasuredRun fsdp_run(const CsvRow& row) {
   // fsdp/api.py).
   if (sharding != "FULL_SHARD" && sharding != "SHARD_GRAD_OP")
     row.fault("sharding", fmt::format("found \"{}\"", sharding), "expected FULL_SHARD or SHARD_GRAD_OP");
-  // Composer's PURE mixed precision reduces gradients in 16 bit, DEFAULT in fp32 (llm-foundry, composer's dist_strategy).
+  // Composer's PURE mixed precision reduces gradients in 16 bit, DEFAULT in fp32 (llm-foundry, composer's
+  // dist_strategy).
   const Json strategy{{"framework", defaults.profile},
                       {"gradients_in_fp32", row.text("mixed_precision_mode") != "PURE"},
                       {"sharding", sharding == "FULL_SHARD" ? "fsdp" : "zero-2"},

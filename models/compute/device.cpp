@@ -186,8 +186,11 @@ bool below_16_bit(Precision precision) {
 Device device_of(const Scenario& scenario) {
   if (!scenario.compute) throw std::logic_error("device_of: the scenario has no compute profile");
   Device device = scenario.accelerator ? accelerator_device(scenario) : socket_device(scenario);
-  device.attention_forward_share = attention_share(*scenario.compute, scenario.framework->attention_kernel);
-  device.expert_half_rows = scenario.framework->expert_half_rows * (device.peak.value() / kExpertReferencePeak.value());
+  // Step graphs run on bare devices, without a framework.
+  static const FrameworkProfile kNone;
+  const FrameworkProfile& framework = scenario.framework ? *scenario.framework : kNone;
+  device.attention_forward_share = attention_share(*scenario.compute, framework.attention_kernel);
+  device.expert_half_rows = framework.expert_half_rows * (device.peak.value() / kExpertReferencePeak.value());
   return device;
 }
 

@@ -80,13 +80,13 @@ ExpectedError expected_error(const Scenario& scenario, const PredictionErrors& e
     const double other = own.other_accelerator > 0 ? own.other_accelerator : errors.other_framework;
     if (measured)
       return {EvidenceGrade::apart, share(other),
-              fmt::format("runs of {} on other accelerators, and of other frameworks on {}", framework, accelerator)};
+              fmt::format("{} measured on other accelerators, {} with other frameworks", framework, accelerator)};
     return {EvidenceGrade::one, share(errors.other_framework),
-            fmt::format("runs of {}; none on this hardware", framework)};
+            fmt::format("runs of {}, none on this hardware", framework)};
   }
   if (measured)
     return {EvidenceGrade::one, share(errors.other_framework),
-            fmt::format("runs on {}; none of {}", accelerator, framework)};
+            fmt::format("runs on {}, none of {}", accelerator, framework)};
   return {EvidenceGrade::none, kNeither * share(errors.other_framework),
           fmt::format("no measured run of {}, none on this hardware", framework)};
 }

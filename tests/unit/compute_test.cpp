@@ -7,14 +7,29 @@
 namespace stepcast {
 namespace {
 
-/// Round figures, so that results can be worked by hand: 100 TFLOP/s, 1 TB/s, floor 2 us.
+/// `count` multiprocessors of `rate` together, every tile as good as another; long phases sustain all of `sustained`.
+ProductDevice round_products(FlopsPerSecond rate, FlopsPerSecond sustained, double count, BytesPerSecond memory) {
+  ProductDevice out;
+  out.multiprocessors = count;
+  out.multiprocessor_rate = rate / count;
+  out.sustained_rate = sustained;
+  out.memory = memory;
+  out.launch = 2_us;
+  out.start_up_k = 64;
+  out.accumulate_share = 0.92;
+  for (std::size_t i = 0; i < kTiles.size(); ++i) out.tile_cost[i] = kTiles[i].m * kTiles[i].n;
+  return out;
+}
+
+/// Round figures, so that results can be worked by hand: 100 TFLOP/s, 80 of them in bursts, 1 TB/s, floor 2 us.
 Device round_device() {
   Device device;
   device.peak = device.peak_attention = 100_TFLOPS;
   device.peak_fp32 = 10_TFLOPS;
-  device.gemm_share = 0.8;
-  device.gemm_k_overhead = 64;
-  device.gemm_tail_flops = 0.05 * 100 * 128 * 128;
+  device.product = device.sixteen_bit = round_products(80_TFLOPS, 100_TFLOPS, 100, 1000_GBps);
+  device.expert_half_rows = 18;
+  device.convolution_k_overhead = 64;
+  device.convolution_tail = 0.05 * 100 * 128 * 128;
   device.kernel_floor = 2_us;
   device.memory_bandwidth = 1000_GBps;
   device.attention_forward_share = 0.5;
@@ -37,36 +52,54 @@ Operator product(OperatorKind kind, double m, double n, double k, double bytes) 
   return op;
 }
 
-// m = n = 4096, k = 4032: k + k0 = 4096; m·n + tail = 16,777,216 + 81,920 = 16,859,136; a = 2·4096·16,859,136 / 80e12 =
-// 1726.38 us. 98.6 MB at 1 TB/s: b = 98.6 us. t = 2 + √(1726.38² + 98.6²) = 2 + 1729.19.
+// m = n = 4096, k = 4032: k + k0 = 4096, so arithmetic takes 2·4096³ / 80e12 = 1717.99 us; 66.1 MB in and 33.6 MB out
+// at 1 TB/s: 99.61 us. t = 2 + √(1717.99² + 99.61²) = 1722.87.
 TEST(OperatorTime, ProductByHand) {
-  const Operator op = product(OperatorKind::gemm, 4096, 4096, 4032, 98.6e6);
-  EXPECT_NEAR(operator_time(op, round_device()).in(1_us), 1731.19, 0.01);
+  const Operator op = product(OperatorKind::gemm, 4096, 4096, 4032, 0);
+  EXPECT_NEAR(operator_time(op, round_device()).in(1_us), 1722.87, 0.01);
 }
 
-// The tail is lost once for a batch of equal products: 12 products of 1024 x 1024 x 64:
-// a = 2·128·(12·1,048,576 + 81,920)/80e12 = 40.527 us.
-TEST(OperatorTime, TailCountsOnceForABatch) {
+// 2·4096²·4032 FLOPs at a sustained 70 TFLOP/s: 1932.74 us, longer than the burst.
+TEST(OperatorTime, LongPhasesSustainLess) {
+  Device device = round_device();
+  device.product.sustained_rate = 70_TFLOPS;
+  EXPECT_NEAR(operator_time(product(OperatorKind::gemm, 4096, 4096, 4032, 0), device).in(1_us), 1934.74, 0.01);
+}
+
+// What stays in 16 bit goes at the rate of 16 bit whatever the others do.
+TEST(OperatorTime, OutputLayersStayInSixteenBit) {
+  Device device = round_device();
+  device.product.multiprocessor_rate *= 2.0;
+  device.product.sustained_rate *= 2.0;
+  Operator op = product(OperatorKind::gemm, 4096, 4096, 4032, 0);
+  EXPECT_LT(operator_time(op, device).in(1_us), 900);
+  op.sixteen_bit = true;
+  EXPECT_NEAR(operator_time(op, device).in(1_us), 1722.87, 0.01);
+}
+
+// Twelve products of 1024 x 1024 x 64 fill the multiprocessors together: 2·128·12·1,048,576/80e12 = 40.27 us; traffic
+// 12·(0.262 + 2.097) MB: 28.31 us.
+TEST(OperatorTime, BatchesFillTheDeviceTogether) {
   Operator op = product(OperatorKind::gemm, 1024, 1024, 64, 0);
   op.batch = 12;
-  EXPECT_NEAR(operator_time(op, round_device()).in(1_us), 2 + 40.527, 0.001);
+  EXPECT_NEAR(operator_time(op, round_device()).in(1_us), 51.22, 0.01);
 }
 
-// A weight gradient that accumulates in fp32 runs at 0.92 of the rate.
+// A weight gradient that accumulates in fp32 runs at 0.92 of the rate, and reads and writes 8 bytes an element:
+// √((1717.99/0.92)² + 200.28²).
 TEST(OperatorTime, Fp32OutputIsSlower) {
   Operator op = product(OperatorKind::gemm, 4096, 4096, 4032, 0);
   op.fp32_output = true;
-  EXPECT_NEAR(operator_time(op, round_device()).in(1_us), 2 + 1726.38 / 0.92, 0.01);
+  EXPECT_NEAR(operator_time(op, round_device()).in(1_us), 1880.09, 0.01);
 }
 
-// Rows per expert at which the rate is halved: 56 · 100/312 = 17.95 on this device.
 TEST(OperatorTime, FewRowsPerExpertHalveTheRate) {
   const Device device = round_device();
   Operator op = product(OperatorKind::grouped_gemm, 4096, 4096, 4032, 0);
-  op.rows = 56 * 100.0 / 312;
-  EXPECT_NEAR(operator_time(op, device).in(1_us), 2 + 2 * 1726.38, 0.02);
+  op.rows = 18;
+  EXPECT_NEAR(operator_time(op, device).in(1_us), 2 * 1722.87, 0.02);
   op.rows = 1e9;
-  EXPECT_NEAR(operator_time(op, device).in(1_us), 2 + 1726.38, 0.01);
+  EXPECT_NEAR(operator_time(op, device).in(1_us), 1722.87, 0.01);
 }
 
 // Causal, 2000 keys, head 128: rate 100 · 0.5 / (1 + 500/2000) = 40 TFLOP/s; 0.4 TFLOP take 10 ms. Backward at 0.7 of
@@ -90,13 +123,22 @@ TEST(OperatorTime, FusedAttentionByHand) {
   EXPECT_NEAR(operator_time(op, device).in(1_us), 2 + 8800, 1e-6);
 }
 
-// 0.32 TFLOP at 0.8 · 0.4 · 100 TFLOP/s take 10 ms; 5 GB of scores 5 ms; five kernels 10 us. One after the other.
+// Scores of 2048 x 2048, head 128: Q·Kᵀ takes 2 + √(20.13² + 9.44²) = 24.23 us, the values' product 2 + √(13.84² +
+// 9.44²) = 18.75 us; at a share of 0.4 both 107.47 us; 5 GB of scores 5 ms; three kernels between 6 us.
 TEST(OperatorTime, UnfusedAttentionByHand) {
-  Operator op = product(OperatorKind::attention, 2000, 2000, 128, 5e9);
+  Operator op = product(OperatorKind::attention, 2048, 2048, 128, 5e9);
   op.fused = false;
-  op.flops = 0.32_TFLOPs;
-  op.kernels = 5;
-  EXPECT_NEAR(operator_time(op, round_device()).in(1_us), 10 + 10000 + 5000, 1e-6);
+  op.kernels = 3;
+  EXPECT_NEAR(operator_time(op, round_device()).in(1_us), 5113.47, 0.01);
+}
+
+// Tensor cores want multiples of 8: heads of 108 cost more than heads of 112.
+TEST(OperatorTime, UnalignedHeadsAreSlow) {
+  Operator op = product(OperatorKind::attention, 2048, 2048, 112, 0);
+  op.fused = false;
+  const Seconds aligned = operator_time(op, round_device());
+  op.k = 108;
+  EXPECT_GT(operator_time(op, round_device()), 3.0 * aligned);
 }
 
 TEST(OperatorTime, StreamingIsFloorAndBytes) {
@@ -107,10 +149,10 @@ TEST(OperatorTime, StreamingIsFloorAndBytes) {
   EXPECT_EQ(optimizer_time(0, 28, round_device()), 0_s);
 }
 
-// As the product by hand, at the convolutions' share: 1726.38 · 0.8/0.5.
+// k + k0 = 4096; m·n + tail = 16,777,216 + 81,920 = 16,859,136; 2·4096·16,859,136 / 50e12 = 2762.20 us.
 TEST(OperatorTime, ConvolutionIsAProductAtItsOwnShare) {
   const Operator op = product(OperatorKind::convolution, 4096, 4096, 4032, 0);
-  EXPECT_NEAR(operator_time(op, round_device()).in(1_us), 2 + 1726.38 * 1.6, 0.02);
+  EXPECT_NEAR(operator_time(op, round_device()).in(1_us), 2 + 2762.20, 0.02);
 }
 
 class DeviceOf : public testing::Test {
@@ -130,7 +172,9 @@ class DeviceOf : public testing::Test {
     profile.convolution_share = 0.5;
     profile.convolution_share_fp32 = 0.6;
     scenario.accelerator = &part;
+    profile.attention_forward_share = {{"native", 0.6}, {"flash-2", 0.3}};
     scenario.compute = &profile;
+    scenario.framework = std::make_shared<const FrameworkProfile>();
     scenario.precision = Precision::bf16;
   }
 
@@ -142,9 +186,10 @@ class DeviceOf : public testing::Test {
 TEST_F(DeviceOf, TakesThePartAndItsProfile) {
   const Device device = device_of(scenario);
   EXPECT_EQ(device.peak, 400_TFLOPS);
-  EXPECT_EQ(device.gemm_share, 0.7);
+  EXPECT_DOUBLE_EQ(device.product.sustained_rate.in(1_TFLOPS), 280);
+  EXPECT_EQ(device.attention_forward_share, 0.6);
   EXPECT_EQ(device.memory_bandwidth, 1600_GBps);
-  EXPECT_DOUBLE_EQ(device.gemm_tail_flops, 0.05 * 100 * 128 * 128);
+  EXPECT_DOUBLE_EQ(device.convolution_tail, 0.05 * 100 * 128 * 128);
   EXPECT_EQ(device.memory, Bytes(79e9));
   EXPECT_EQ(device.convolution_share, 0.5);
   EXPECT_FALSE(device.is_cpu);
@@ -153,13 +198,38 @@ TEST_F(DeviceOf, TakesThePartAndItsProfile) {
 TEST_F(DeviceOf, UsesTheScenariosPrecision) {
   scenario.precision = Precision::fp32;
   EXPECT_EQ(device_of(scenario).peak, 40_TFLOPS);
-  EXPECT_EQ(device_of(scenario).gemm_share, 0.9);
+  EXPECT_DOUBLE_EQ(device_of(scenario).product.sustained_rate.in(1_TFLOPS), 36);
   EXPECT_EQ(device_of(scenario).convolution_share, 0.6);
   // Attention stays in 16 bit when the products are in 8; a share that is not stated is that of 16 bit.
   scenario.precision = Precision::fp8;
   EXPECT_EQ(device_of(scenario).peak, 800_TFLOPS);
   EXPECT_EQ(device_of(scenario).peak_attention, 400_TFLOPS);
-  EXPECT_EQ(device_of(scenario).gemm_share, 0.7);
+  EXPECT_DOUBLE_EQ(device_of(scenario).product.sustained_rate.in(1_TFLOPS), 560);
+  EXPECT_DOUBLE_EQ(device_of(scenario).sixteen_bit.sustained_rate.in(1_TFLOPS), 280);
+}
+
+// Shapes lose what the family's operators lose; 8 bit bursts above its sustained share as 16 bit does.
+TEST_F(DeviceOf, TakesShapesFromMeasuredOperators) {
+  OperatorProfile operators;
+  operators.product.emplace();
+  operators.product->burst_share = {{"bf16", 0.77}};
+  operators.product->memory_share = 0.8;
+  operators.product->start_up_k = 100;
+  scenario.operators = &operators;
+  EXPECT_EQ(device_of(scenario).product.start_up_k, 100);
+  EXPECT_DOUBLE_EQ(device_of(scenario).product.multiprocessor_rate.in(1_TFLOPS), 400 * 0.77 / 100);
+  scenario.precision = Precision::fp8;
+  EXPECT_DOUBLE_EQ(device_of(scenario).product.multiprocessor_rate.in(1_TFLOPS), 800 * 0.77 / 100);
+}
+
+TEST_F(DeviceOf, AttentionIsTheFrameworksGeneration) {
+  FrameworkProfile framework;
+  framework.attention_kernel = AttentionKernel::flash_2;
+  scenario.framework = std::make_shared<const FrameworkProfile>(framework);
+  EXPECT_EQ(device_of(scenario).attention_forward_share, 0.3);
+  framework.attention_kernel = AttentionKernel::flash_1;  // not measured on this part
+  scenario.framework = std::make_shared<const FrameworkProfile>(framework);
+  EXPECT_EQ(device_of(scenario).attention_forward_share, 0.6);
 }
 
 TEST_F(DeviceOf, RefusesAScenarioThatWasNotResolved) {
@@ -186,7 +256,7 @@ TEST_F(DeviceOf, ASocketTrainsInFp32) {
   EXPECT_TRUE(device.is_cpu);
   EXPECT_EQ(device.peak, 3_TFLOPS);
   EXPECT_EQ(device.memory, 128_GB);
-  EXPECT_EQ(device.gemm_share, 0.9);
+  EXPECT_DOUBLE_EQ(device.product.sustained_rate.in(1_TFLOPS), 2.7);
   EXPECT_EQ(device.memory_bandwidth, 64_GBps);
 }
 
@@ -197,12 +267,10 @@ TEST_F(DeviceOf, ASocketTrainsInFp32) {
 TEST(Gpt3Layer, OperatorsAreFasterThanTheWholeStep) {
   Device a100 = round_device();
   a100.peak = a100.peak_attention = 312_TFLOPS;
-  a100.gemm_share = 0.84;
-  a100.gemm_k_overhead = 63;
-  a100.gemm_tail_flops = 0.02 * 108 * 128 * 128;
+  a100.product = a100.sixteen_bit = round_products(312_TFLOPS * 0.84, 312_TFLOPS * 0.84, 108, 2039_GBps * 0.75);
   a100.kernel_floor = 3_us;
   a100.memory_bandwidth = 2039_GBps * 0.75;
-  a100.unfused_attention_gemm_share = 0.34;
+  a100.unfused_attention_gemm_share = 0.7;
   LayerSharding sharding;
   sharding.tp = 8;
   sharding.fused_attention = false;

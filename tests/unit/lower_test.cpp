@@ -69,7 +69,7 @@ TEST(Lower, AHostAsSlowAsTheDeviceStretchesALayer) {
   profile = std::make_shared<FrameworkProfile>(*profile);
   profile->host_per_layer_forward = device;
   scenario.framework = profile;
-  EXPECT_NEAR(lower(scenario).layer_kinds[0].forward.total() / device, std::pow(2.0, 1.0 / 6), 1e-9);
+  EXPECT_NEAR(lower(scenario).layer_kinds[0].forward.total() / device, std::pow(2.0, 1.0 / 4), 1e-9);
   profile = std::make_shared<FrameworkProfile>(*profile);
   profile->cuda_graphs = true;
   scenario.framework = profile;

@@ -113,7 +113,7 @@ TEST(ColumnSets, MegatronRunsAreGptWithEverythingRecomputed) {
   EXPECT_EQ(run.scenario["workload"]["precision"], "fp16");
   EXPECT_EQ(run.scenario["workload"]["model"]["transformer"]["ffn_hidden"], 4096);
   EXPECT_EQ(run.scenario["workload"]["model"]["transformer"]["vocab"], 51200);
-  EXPECT_EQ(run.scenario["strategy"]["framework"], "megatron-deepspeed");
+  EXPECT_EQ(run.scenario["strategy"]["framework"], "megatron-lm-2021");
   EXPECT_EQ(run.scenario["strategy"]["recompute"], "full");
   EXPECT_DOUBLE_EQ(run.measured, 0.219732754);
   EXPECT_EQ(run_of(set, "single-0000").scenario["cluster"]["node"], "dgx-a100-80gb-2-of-8");

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "calibration/fit/data_hash.hpp"
+#include "calibration/fit/training/errors_writer.hpp"
 #include "calibration/fit/training/profile_writer.hpp"
 #include "calibration/fit/training/training_points.hpp"
 #include "calibration/validation/data_sets.hpp"
@@ -166,11 +167,21 @@ void run(const Options& options) {
   if (!options.output.empty())
     write_training_profiles(constants, found, {options.date, hash_of(sets), fit.points().size()}, options.output);
   if (options.quick) return;
-  const auto families = [](const TrainingPoint& point) { return point.family; };
-  print_errors("models left out (8 folds)", fit.points(), left_out(fit, found, families, kFolds));
-  std::fflush(stdout);
-  const auto accelerators = [](const TrainingPoint& point) { return point.accelerator; };
-  print_errors("accelerators left out", fit.points(), left_out(fit, found, accelerators, 1 << 20));
+  constexpr int kEach = 1 << 20;
+  LeftOutLogs left;
+  left.models = left_out(
+      fit, found, [](const TrainingPoint& point) { return point.family; }, kFolds);
+  print_errors("models left out (8 folds)", fit.points(), left.models);
+  left.accelerators = left_out(
+      fit, found, [](const TrainingPoint& point) { return point.accelerator; }, kEach);
+  print_errors("accelerators left out", fit.points(), left.accelerators);
+  left.frameworks = left_out(
+      fit, found, [](const TrainingPoint& point) { return point.framework->id; }, kEach);
+  print_errors("frameworks left out: their constants at the priors", fit.points(), left.frameworks);
+  if (!options.output.empty())
+    write_prediction_errors(fit.points(), left,
+                            fmt::format("stepcast-fit-training {}, data {}", options.date, hash_of(sets)),
+                            options.output);
 }
 
 }  // namespace

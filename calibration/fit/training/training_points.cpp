@@ -34,6 +34,8 @@ std::shared_ptr<const FrameworkProfile> without_sources(FrameworkProfile profile
   return std::make_shared<const FrameworkProfile>(std::move(profile));
 }
 
+bool is_of_a_step(Metric metric) { return metric == Metric::step_time || metric == Metric::tokens_per_s_per_gpu; }
+
 /// Null where the run cannot be predicted.
 std::shared_ptr<Scenario> resolved(MeasuredRun& run, const Catalog& catalog) {
   if (run.scenario.is_null()) return nullptr;
@@ -76,6 +78,7 @@ std::vector<TrainingPoint> training_points(const std::vector<std::string>& sets,
   std::map<std::string, int> families;
   for (const std::string& set : sets) {
     for (MeasuredRun& run : runs_to_fit(run_set_file(set), set).runs) {
+      if (!run.doubtful.empty() || !is_of_a_step(run.metric)) continue;
       TrainingPoint point;
       point.set = set;
       point.scenario = resolved(run, catalog);

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "calibration/fit/training/training_points.hpp"
+
+namespace stepcast {
+
+/// ln(predicted / measured) of every point by fits that did not see its model, its accelerator, or its framework.
+struct LeftOutLogs {
+  std::vector<double> models, accelerators, frameworks;
+};
+
+/// Writes models/frameworks/prediction-errors.json of a source tree: how far off predictions were in cross-validation,
+/// for intervals of new ones. `source` names the fit.
+void write_prediction_errors(const std::vector<TrainingPoint>& points, const LeftOutLogs& logs,
+                             const std::string& source, const std::filesystem::path& tree);
+
+}  // namespace stepcast
