@@ -138,12 +138,14 @@ std::vector<Column> columns_of_kind(const std::string& kind) {
     return {text_column("kind", "kind"), text_column("place", "place"), number_column("PUE", "pue"),
             number_column("$/kWh", "electricity_usd_per_kWh"), number_column("g CO₂/kWh", "grid_gCO2_per_kWh")};
   if (kind == "compute-profiles")
-    return {gemm_share_column("fp32"),
-            gemm_share_column("bf16"),
-            gemm_share_column("fp8"),
-            number_column("memory share", "memory_share"),
-            number_column("attention share", "attention_forward_share"),
-            number_column("convolution share", "convolution_share")};
+    return {
+        gemm_share_column("fp32"),
+        gemm_share_column("bf16"),
+        gemm_share_column("fp8"),
+        number_column("memory share", "memory_share"),
+        {"attention share", true,
+         [](const Json& entry) { return number_at(entry.value("attention_forward_share", Json::object()), "native"); }},
+        number_column("convolution share", "convolution_share")};
   return {text_column("kind", "kind"), text_column("accelerator", "accelerator"), figures_column()};
 }
 

@@ -85,7 +85,7 @@ struct FrameworkProfile {
                                              ///< peak of an A100; grows with the peak
   double expert_memory_efficiency = 1;       ///< traffic of moving tokens to experts and back over the least
   Seconds step_overhead;                     ///< step_overhead_ms: fixed per step
-  int communication_sms = 0;                 ///< SMs that a collective kernel holds while it runs beside computation
+  double communication_sms = 0;              ///< SMs that a collective kernel holds while it runs beside computation
   double optimizer_bytes_per_parameter = 0;  ///< traffic of the optimizer step
   std::map<std::string, std::string> sources;
   std::map<std::string, Evidence> evidence;

@@ -18,8 +18,8 @@ constexpr double kKernelsPerBlock = 20;
 /// Of them an unfused attention core's between its products, with a fused softmax (models/workload/attention.cpp).
 constexpr int kUnfusedCoreKernels = 3;
 
-/// Sharpness of the transition between device-bound and host-bound layers: x ⊔ y = (x⁶ + y⁶)^(1/6) (prototype fit,
-/// 2026-11).
+/// Sharpness of the transition between device-bound and host-bound layers: x ⊔ y = (x⁴ + y⁴)^(1/4)
+/// (docs/models/training-fit.md).
 constexpr double kHostSharpness = 4;
 
 CollectiveKind kind_of(LayerCollective collective) {
