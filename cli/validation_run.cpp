@@ -38,7 +38,7 @@ std::vector<PredictedRun> simulated(std::vector<MeasuredRun> runs, int jobs, Ses
       out.push_back(unpredicted_run(std::move(run), {}));
       continue;
     }
-    out.push_back(outcome->prediction ? predicted_run(std::move(run), *outcome->prediction, catalog)
+    out.push_back(outcome->prediction ? predicted_run(std::move(run), *outcome->prediction)
                                       : unpredicted_run(std::move(run), outcome->faults));
     ++outcome;
   }

@@ -36,7 +36,8 @@ Json shares_json(const std::map<std::string, CommunicationMetrics::Share>& share
 Json footprint_json(const MemoryFootprint& footprint) {
   return {{"parameters", in(footprint.parameters, kGiB)}, {"gradients", in(footprint.gradients, kGiB)},
           {"optimizer", in(footprint.optimizer, kGiB)},   {"activations", in(footprint.activations, kGiB)},
-          {"buffers", in(footprint.buffers, kGiB)},       {"workspace", in(footprint.workspace, kGiB)}};
+          {"buffers", in(footprint.buffers, kGiB)},       {"workspace", in(footprint.workspace, kGiB)},
+          {"libraries", in(footprint.libraries, kGiB)},   {"allocator_slack", in(footprint.slack, kGiB)}};
 }
 
 Json memory_json(const MemoryReport& memory) {
@@ -76,8 +77,9 @@ std::map<std::string, CommunicationMetrics::Share> shares_from(const Json& docum
 Bytes gib(const Json& document, const char* key) { return document.at(key).get<double>() * kGiB; }
 
 MemoryFootprint footprint_from(const Json& document) {
-  return {gib(document, "parameters"),  gib(document, "gradients"), gib(document, "optimizer"),
-          gib(document, "activations"), gib(document, "buffers"),   gib(document, "workspace")};
+  return {gib(document, "parameters"),  gib(document, "gradients"),      gib(document, "optimizer"),
+          gib(document, "activations"), gib(document, "buffers"),        gib(document, "workspace"),
+          gib(document, "libraries"),   gib(document, "allocator_slack")};
 }
 
 MemoryReport memory_from(const Json& document) {

@@ -139,8 +139,9 @@ std::string memory(const MemoryReport& report) {
   std::string out = heading(
       where, fmt::format("{} of {}, {}", humane(total), humane(report.capacity), percent(total / report.capacity)));
   const std::pair<const char*, Bytes> categories[] = {
-      {"parameters", worst.parameters},   {"gradients", worst.gradients}, {"optimizer states", worst.optimizer},
-      {"activations", worst.activations}, {"buffers", worst.buffers},     {"workspace", worst.workspace}};
+      {"parameters", worst.parameters},   {"gradients", worst.gradients},  {"optimizer states", worst.optimizer},
+      {"activations", worst.activations}, {"buffers", worst.buffers},      {"workspace", worst.workspace},
+      {"libraries", worst.libraries},     {"allocator slack", worst.slack}};
   for (const auto& [name, size] : categories) {
     const double share = size / report.capacity;
     std::string line = fmt::format("  {}{}{}  {}", pad_right(name, kLabel), pad_left(humane(size), 10),

@@ -189,8 +189,8 @@ MeasuredRun fsdp_run(const CsvRow& row) {
 }
 
 // SimuMax cuts the layers of known models so that they fit one server. Sequence parallelism goes with tensor
-// parallelism there. Its runs switch the overlap of gradients off, which no profile of this generation says yet.
-/// MooreThreads/SimuMax, docs/b200: overlap options off, fused cross-entropy (the `cef` of the rows' names).
+// parallelism there. docs/b200: overlap options off, fused cross-entropy (the `cef` of the rows' names). Its Llama 3
+// 405B has 16 key heads (configs/models/llama3-405b.json).
 MeasuredRun cut_model_run(const CsvRow& row) {
   struct Known {
     std::string_view name, preset;
@@ -227,6 +227,7 @@ MeasuredRun cut_model_run(const CsvRow& row) {
   Diagnostics diagnostics(name);
   Json model = Model::fields().write(*find_model(preset, "", diagnostics));
   model["transformer"]["layers"] = layers;
+  if (name == "llama3_405b") model["transformer"]["kv_heads"] = 16;
   model.erase("published_parameters");
   const Json workload{{"model", model},
                       {"global_batch", dp * micro_batches * micro_batch},

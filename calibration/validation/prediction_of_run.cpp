@@ -46,12 +46,6 @@ double figure_of(const Prediction& prediction, const MeasuredRun& run) {
   return prediction.step_time.in(60_s) * run.steps_to_target;
 }
 
-/// What the allocator of the framework sees: everything but what libraries take beside it.
-Bytes allocated_memory(const MeasuredRun& run, const MemoryReport& memory, const Catalog& catalog) {
-  const Scenario scenario = resolve(run.scenario, run.id, {}, catalog);
-  return memory.stages[static_cast<std::size_t>(memory.worst_stage)].total() - library_memory(lower(scenario));
-}
-
 /// The closed form's answer to what several runs may have asked, with the scenario as it was settled.
 struct Outcome {
   Json scenario;
@@ -86,11 +80,12 @@ double PredictedRun::error() const { return absolute_error(*predicted, run.measu
 
 Seconds PredictedRun::measured_step_time() const { return step_time / time_ratio(); }
 
-PredictedRun predicted_run(MeasuredRun run, const Prediction& prediction, const Catalog& catalog) {
+PredictedRun predicted_run(MeasuredRun run, const Prediction& prediction) {
   PredictedRun out;
   out.predicted = figure_of(prediction, run);
   out.step_time = prediction.step_time;
-  if (run.measured_memory) out.memory = allocated_memory(run, prediction.memory, catalog);
+  if (run.measured_memory)
+    out.memory = prediction.memory.stages[static_cast<std::size_t>(prediction.memory.worst_stage)].allocated();
   out.parts = parts_of(prediction);
   out.run = std::move(run);
   return out;
@@ -123,7 +118,7 @@ std::vector<PredictedRun> predict_runs(std::vector<MeasuredRun> runs, const Cata
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const Outcome& found = outcomes[outcome_of[i]];
     runs[i].scenario = found.scenario;
-    out.push_back(found.prediction ? predicted_run(std::move(runs[i]), *found.prediction, catalog)
+    out.push_back(found.prediction ? predicted_run(std::move(runs[i]), *found.prediction)
                                    : unpredicted_run(std::move(runs[i]), found.faults));
   }
   return out;

@@ -35,7 +35,7 @@ PredictedRun predict_run(MeasuredRun run, const Catalog& catalog);
 std::vector<PredictedRun> predict_runs(std::vector<MeasuredRun> runs, const Catalog& catalog, int jobs);
 
 /// The same from a prediction that was made elsewhere (by simulation) of this run's scenario.
-PredictedRun predicted_run(MeasuredRun run, const Prediction& prediction, const Catalog& catalog);
+PredictedRun predicted_run(MeasuredRun run, const Prediction& prediction);
 /// A run without a prediction, with the faults why; none: its own refusal.
 PredictedRun unpredicted_run(MeasuredRun run, const std::vector<Fault>& faults);
 

@@ -82,6 +82,13 @@ class PublishedRun {
     return cluster;
   }
 
+  /// torchtitan's selective checkpointing goes by operator unless its option says otherwise.
+  std::string recomputation(const std::string& framework) const {
+    const std::string stated = row_.text("recompute");
+    const bool by_operator = framework == "torchtitan (FSDP2)" && stated.find("selective") != std::string::npos;
+    return by_operator ? std::string(name_of(Recompute::per_operator)) : stated;
+  }
+
   Json read_strategy() {
     const std::string framework = row_.text("framework");
     const FrameworkDefaults* defaults = find_defaults(framework);
@@ -94,7 +101,7 @@ class PublishedRun {
       refuse("the mapping is not stated");
       return nullptr;
     }
-    const std::string recompute = row_.text("recompute");
+    const std::string recompute = recomputation(framework);
     Json strategy{{"framework", defaults->profile},
                   {"tensor_parallel", *tp},
                   {"sequence_parallel", defaults->sequence_parallel && *tp > 1},
@@ -103,7 +110,7 @@ class PublishedRun {
                   {"context_parallel", row_.whole("cp").value_or(1)},
                   {"expert_parallel", row_.whole("ep").value_or(1)},
                   {"recompute", recompute.empty() ? std::string(defaults->recompute) : recompute}};
-    if (recompute != "" && recompute != "full" && recompute != "selective" && recompute != "none")
+    if (recompute != "" && !parse_enum<Recompute>(recompute))
       refuse(fmt::format("recomputation \"{}\" has no description", recompute));
     const std::optional<long> micro_batch = row_.whole("micro_batch");
     if (micro_batch) strategy["micro_batch"] = *micro_batch;

@@ -26,7 +26,7 @@ constexpr std::array kFrameworks{
     FrameworkDefaults{"NeMo (Megatron-Core)", "megatron-lm", "bf16", "none", 0, 0, true},
     FrameworkDefaults{"Megatron-Bridge (Megatron-Core)", "megatron-lm", "bf16", "none", 0, 0, true},
     FrameworkDefaults{"InternEvo", "internevo", "bf16", "none"},
-    FrameworkDefaults{"torchtitan (FSDP2)", "pytorch-fsdp", "bf16", "selective", 0, 0, true},
+    FrameworkDefaults{"torchtitan (FSDP2)", "pytorch-fsdp", "bf16", "per-operator", 0, 0, true},
     FrameworkDefaults{"PyTorch FSDP + compile", "pytorch-fsdp", "bf16", "none"},
     FrameworkDefaults{"MaxText (JAX)", "jax", "bf16", "full"},
 };

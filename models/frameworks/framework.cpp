@@ -47,6 +47,15 @@ FieldTable<FrameworkProfile> table() {
       .field("gradients_in_fp32", &F::gradients_in_fp32,
              "Gradients are reduced in fp32, else in the parameters' format")
       .field("main_gradients_fp32", &F::main_gradients_fp32, "Gradients are accumulated in fp32")
+      .field("model_gradients_kept", &F::model_gradients_kept,
+             "Gradients in the parameters' format stay beside the accumulated fp32 ones")
+      .field("persistent_buckets", &F::persistent_buckets,
+             "Every gradient has a place in a bucket, beside its own memory, all the time")
+      .field("fused_activation", &F::fused_activation,
+             "A gated activation is one kernel; else its inner result is kept for the backward pass, too")
+      .field("loss_bytes_per_logit", &F::loss_bytes_per_logit,
+             "Most bytes that an unfused loss holds for each logit; PyTorch's holds three fp32 copies",
+             {.min = 0, .max = 64})
       .field("attention_kernel", &F::attention_kernel,
              "Attention: products and softmax one by one over stored scores, or a generation of fused kernels")
       .field("score_traffic", &F::score_traffic,

@@ -59,6 +59,10 @@ struct FrameworkProfile {
   double bucket_parameters_per_rank = 0;  ///< and at least so many for each data-parallel rank
   bool gradients_in_fp32 = false;         ///< reduced in fp32, else in the parameters' format
   bool main_gradients_fp32 = false;       ///< accumulated in fp32 buffers
+  bool model_gradients_kept = false;      ///< 16-bit gradients stay beside the accumulated fp32 ones
+  bool persistent_buckets = false;        ///< each gradient has a place in a bucket beside its own memory
+  bool fused_activation = false;          ///< a gated activation is one kernel; else its inner result is kept as well
+  double loss_bytes_per_logit = 12;       ///< that an unfused loss holds at most
   AttentionKernel attention_kernel = AttentionKernel::native;
   double score_traffic = 0.6;      ///< unfused attention: traffic of scores over six accesses forward and nine backward
   int fused_softmax_multiple = 0;  ///< unfused attention: its softmax is one kernel where sequences × heads of a device

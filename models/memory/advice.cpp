@@ -43,6 +43,8 @@ void degrees(std::vector<Change>& changes, const Scenario& scenario) {
   const Degrees& now = scenario.degrees;
   if (scenario.framework->tensor_parallel)
     for (int tp = 2 * now.tp; tp <= scenario.devices_per_node(); tp *= 2) changes.push_back({{"tensor_parallel", tp}});
+  if (scenario.framework->context_parallel && scenario.model->is_transformer())
+    for (int cp = 2 * now.cp; cp <= scenario.devices_per_node(); cp *= 2) changes.push_back({{"context_parallel", cp}});
   if (scenario.framework->pipeline_parallel)
     for (int pp = 2 * now.pp; pp <= std::min(8 * now.pp, scenario.devices()); pp *= 2)
       changes.push_back({{"pipeline_parallel", pp}});
@@ -52,11 +54,17 @@ void micro_batches(std::vector<Change>& changes, const Scenario& scenario) {
   for (long size = scenario.degrees.micro_batch / 2; size >= 1; size /= 2) changes.push_back({{"micro_batch", size}});
 }
 
+void losses(std::vector<Change>& changes, const Scenario& scenario) {
+  const bool fused = scenario.spec.strategy.fused_loss.value_or(scenario.framework->fused_loss);
+  if (scenario.model->is_transformer() && !fused) changes.push_back({{"fused_loss", true}});
+}
+
 std::vector<Change> single_changes(const Scenario& scenario) {
   std::vector<Change> changes;
   recomputation(changes, scenario);
   shardings(changes, scenario);
   micro_batches(changes, scenario);
+  losses(changes, scenario);
   degrees(changes, scenario);
   return changes;
 }

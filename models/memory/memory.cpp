@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/memory/in_flight.hpp"
+#include "models/memory/working_set.hpp"
 #include "models/parallelism/synchronization.hpp"
 
 namespace stepcast {
@@ -14,80 +14,20 @@ constexpr Bytes kDeviceContext = 512_MiB;
 // NCCL: 4 MiB a channel and peer (NCCL_BUFFSIZE's default), 16 channels, ring neighbours in both directions, and a
 // third more for its small-message buffers; estimated from the documentation.
 constexpr Bytes kCommunicator = 16 * 2 * 4_MiB * (4.0 / 3);
-// cuBLAS workspace on Hopper, :4096:8 (PyTorch documentation, CUBLAS_WORKSPACE_CONFIG).
+// cuBLAS workspace on Hopper, :4096:8 (PyTorch documentation, CUBLAS_WORKSPACE_CONFIG); Transformer Engine keeps
+// another of that size (transformer_engine/pytorch/module/base.py).
 constexpr Bytes kMatrixWorkspace = 32_MiB;
-// What the caching allocator cannot use of dynamic memory. Estimated: Guo et al. (GMLake, ASPLOS 2024) report 15 % on
-// average with ZeRO-3, recomputation and offloading together, hardly any without; expandable segments came since.
-constexpr double kFragmentation = 0.05;
+// What the caching allocator cannot use of dynamic memory. Guo et al. (GMLake, ASPLOS 2024): 15 % on average where
+// recomputation, sharded parameters and offloading take and free memory irregularly, hardly any elsewhere; expandable
+// segments came since. Estimated as a third of that, and as the rounding to whole blocks.
+constexpr double kFragmentationIrregular = 0.05;
+constexpr double kFragmentationRegular = 0.01;
 // Parameters gathered at once: the unit in use and the one that is prefetched (FSDP; Zhao et al. 2023, section 3.4).
 constexpr double kUnitsGathered = 2;
 // Gradient buckets alive: one on the wire and one that is filled.
 constexpr double kBucketsAlive = 2;
-
-bool is_block(LayerRole role) { return role == LayerRole::dense_block || role == LayerRole::moe_block; }
-
-/// Activations of one layer for one micro-batch: what waits for the backward pass, and what recomputation brings back
-/// while the backward pass is in this layer.
-struct Kept {
-  Bytes waiting, recomputed;
-};
-
-/// Modules are recomputed one at a time. The attention core is part of attention.
-Kept kept_by_modules(const LayerCost& layer, const std::vector<RecomputeModule>& modules) {
-  const bool attention = std::find(modules.begin(), modules.end(), RecomputeModule::attention) != modules.end();
-  Kept kept{layer.activations, Bytes(0)};
-  for (const RecomputeModule module : modules) {
-    if (module == RecomputeModule::attention_core && attention) continue;
-    const Bytes freed = layer.freed_by_module[static_cast<std::size_t>(module)];
-    kept.waiting -= freed;
-    kept.recomputed = std::max(kept.recomputed, freed);
-  }
-  return kept;
-}
-
-Kept kept_by(const LayerCost& layer, const StrategySpec& strategy) {
-  if (!is_block(layer.role)) return {layer.activations, Bytes(0)};
-  switch (strategy.recompute) {
-    case Recompute::none:
-      break;
-    case Recompute::selective:
-      return {layer.activations_selective, layer.activations - layer.activations_selective};
-    case Recompute::full:
-      return {layer.activation_input, layer.activations - layer.activation_input};
-    case Recompute::modules:
-      return kept_by_modules(layer, strategy.recompute_modules);
-  }
-  return {layer.activations, Bytes(0)};
-}
-
-/// The walk over one stage's layers, as far as memory is concerned.
-struct StageLayers {
-  Bytes activations;        ///< of every micro-batch in flight
-  Bytes recomputed;         ///< largest working set of a recomputed layer
-  double largest_unit = 0;  ///< parameters that are gathered together (sharded parameters)
-  Bytes largest_tensor;     ///< that one layer hands to the next
-  Bytes sends;
-};
-
-void add_chunk(StageLayers& stage, const Chunk& chunk, const Job& job) {
-  const Scenario& scenario = *job.scenario;
-  const Degrees& degrees = scenario.degrees;
-  const int alive = in_flight_of_chunk(scenario.schedule, chunk.index, chunk.stage, degrees.pp, degrees.vpp,
-                                       static_cast<int>(degrees.micro_batches));
-  const int blocks_per_unit = std::max(1, scenario.framework->layers_per_unit);
-  Bytes waiting;
-  for (const int kind : chunk.layer_kinds) {
-    const LayerCost& layer = job.layer_kinds[static_cast<std::size_t>(kind)];
-    const Kept kept = kept_by(layer, scenario.spec.strategy);
-    waiting += kept.waiting;
-    stage.recomputed = std::max(stage.recomputed, kept.recomputed);
-    const double unit = (layer.parameters + layer.expert_parameters) * (is_block(layer.role) ? blocks_per_unit : 1);
-    stage.largest_unit = std::max(stage.largest_unit, unit);
-    stage.largest_tensor = std::max(stage.largest_tensor, layer.output);
-  }
-  stage.activations += waiting * alive;
-  stage.sends += chunk.send;
-}
+// The next micro-batch's activation and gradient are received beside the computation.
+constexpr double kMessagesAhead = 2;
 
 /// Parameters of a stage on one device, whole and as its share when they are sharded over the data-parallel ranks.
 struct StageParameters {
@@ -112,35 +52,40 @@ void add_states(MemoryFootprint& out, const Job& job, const StageParameters& par
   out.optimizer = Bytes(bytes.optimizer * (shards_optimizer ? parameters.share : parameters.whole));
 }
 
+/// Copies of gradients on their way, and gathered parameters. `gradients`: all of the stage's, unsharded.
 Bytes synchronization_buffers(const Job& job, const StageLayers& layers, Bytes gradients) {
   const Scenario& scenario = *job.scenario;
+  const FrameworkProfile& framework = *scenario.framework;
   if (job.groups.data.size <= 1) return Bytes(0);
+  // Frameworks that wrap units reduce a unit's gradients at once, DeepSpeed's ZeRO-3 goes through buckets as well.
   if (synchronization_plan(scenario).sharded_parameters)
-    return Bytes(layers.largest_unit * (kUnitsGathered * parameter_bytes(scenario) + gradient_bytes(scenario)));
+    return Bytes(layers.largest_unit * (kUnitsGathered * parameter_bytes(scenario) + gradient_bytes(scenario))) +
+           kBucketsAlive * framework.bucket;
   // Frameworks that accumulate in one contiguous fp32 buffer send from it; the others copy into buckets.
-  if (scenario.framework->main_gradients_fp32) return Bytes(0);
-  const Bytes bucket = scenario.framework->bucket;
-  return bucket > Bytes(0) ? std::min(kBucketsAlive * bucket, gradients) : gradients;
+  if (framework.main_gradients_fp32 && scenario.sharding != Sharding::zero2) return Bytes(0);
+  const bool whole = framework.persistent_buckets || framework.bucket <= Bytes(0);
+  return whole ? gradients : std::min(kBucketsAlive * framework.bucket, gradients);
 }
 
-Bytes activation_buffers(const Job& job, const StageLayers& layers) {
-  const Scenario& scenario = *job.scenario;
-  Bytes buffers;
-  if (scenario.degrees.pp > 1) buffers += 2 * layers.sends;
-  // Sequence parallelism gathers a layer's input over the tensor-parallel group (Korthikanti et al. 2022,
-  // section 4.2.2).
-  if (scenario.spec.strategy.sequence_parallel && scenario.degrees.tp > 1)
-    buffers += layers.largest_tensor * scenario.degrees.tp;
-  return buffers;
+/// Activations and gradients received from the neighbouring stages.
+Bytes message_buffers(const Scenario& scenario, const StageLayers& layers) {
+  if (scenario.degrees.pp == 1) return Bytes(0);
+  const bool ahead = scenario.framework->overlap_pipeline_messages && scenario.degrees.vpp > 1;
+  return layers.message * (1 + (ahead ? kMessagesAhead : 0));
 }
 
-/// Logits in the training format and their gradient; the fp32 copy counts among the activations.
-Bytes logit_workspace(const Scenario& scenario) {
-  if (!scenario.model->is_transformer()) return Bytes(0);
-  const TransformerShape& shape = *scenario.model->transformer;
-  const Degrees& degrees = scenario.degrees;
-  const double rows = static_cast<double>(degrees.micro_batch) * scenario.seq_len / degrees.cp * shape.predicted_share;
-  return Bytes(rows * shape.vocab / degrees.tp * 2 * parameter_bytes(scenario));
+/// Fused accumulation adds to the gradients inside the product, but autograd must be handed a gradient: Transformer
+/// Engine keeps one 16-bit tensor of every shape of a weight for that (module/base.py, get_dummy_wgrad).
+Bytes gradient_placeholders(const Scenario& scenario, const StageLayers& layers) {
+  if (!scenario.framework->fused_gradient_accumulation) return Bytes(0);
+  double elements = 0;
+  for (const WeightShape& shape : layers.weights) elements += shape.in * shape.out;
+  return Bytes(elements * parameter_bytes(scenario));
+}
+
+Bytes matrix_workspaces(const Job& job) {
+  if (job.device.is_cpu) return Bytes(0);
+  return kMatrixWorkspace * (job.scenario->framework->fused_gradient_accumulation ? 2 : 1);
 }
 
 /// Groups of more than one rank, each with a communicator of its own.
@@ -151,18 +96,46 @@ int communicators(const Groups& groups) {
   return count;
 }
 
-MemoryFootprint footprint(const Job& job, int stage, const StageLayers& layers, bool has_output) {
+/// ZeRO-Offload (Ren et al. 2021, arXiv 2101.06840): optimizer states live on the host, and gradients that are sharded
+/// go there as they are reduced.
+void offload_optimizer(MemoryFootprint& out, const Scenario& scenario) {
+  if (!scenario.spec.strategy.offload_optimizer) return;
+  out.host += out.optimizer;
+  out.optimizer = Bytes(0);
+  const bool sharded_gradients =
+      synchronization_plan(scenario).sharded_parameters || scenario.sharding == Sharding::zero2;
+  if (!sharded_gradients) return;
+  out.host += out.gradients;
+  out.gradients = Bytes(0);
+}
+
+/// What all devices of a node offload is in its memory.
+bool fits_the_host(const Scenario& scenario, Bytes offloaded) {
+  return offloaded * scenario.devices_per_node() <= scenario.node->memory;
+}
+
+double fragmentation(const Scenario& scenario) {
+  const StrategySpec& strategy = scenario.spec.strategy;
+  const bool repeats_layers = strategy.recompute == Recompute::full || strategy.recompute == Recompute::per_operator;
+  const bool irregular =
+      repeats_layers || strategy.offload_activations || synchronization_plan(scenario).sharded_parameters;
+  return irregular ? kFragmentationIrregular : kFragmentationRegular;
+}
+
+MemoryFootprint footprint(const Job& job, int stage) {
+  const StageLayers layers = stage_layers(job, stage);
   MemoryFootprint out;
-  add_states(out, job, parameters_of(job, stage));
-  out.activations = layers.activations;
-  out.buffers = synchronization_buffers(job, layers, out.gradients) + activation_buffers(job, layers);
-  // A backward pass holds the gradient of a layer's output and of its input beside the recomputed activations; the
-  // logits are gone when it reaches the blocks.
-  const Bytes in_layer = layers.recomputed + 2 * layers.largest_tensor;
-  const Bytes at_end = has_output ? logit_workspace(*job.scenario) : Bytes(0);
-  const Bytes working = std::max(in_layer, at_end);
-  const Bytes slack = job.device.is_cpu ? Bytes(0) : kFragmentation * (out.activations + out.buffers + working);
-  out.workspace = working + slack + library_memory(job);
+  const StageParameters parameters = parameters_of(job, stage);
+  const Bytes gradients(state_bytes(*job.scenario).gradient * parameters.whole);
+  add_states(out, job, parameters);
+  out.activations = layers.kept;
+  out.buffers = synchronization_buffers(job, layers, gradients) + message_buffers(*job.scenario, layers) +
+                gradient_placeholders(*job.scenario, layers) + layers.fetched;
+  out.workspace = working_set(job, layers) + matrix_workspaces(job);
+  out.libraries = library_memory(job);
+  out.host = layers.offloaded;
+  offload_optimizer(out, *job.scenario);
+  if (!job.device.is_cpu) out.slack = fragmentation(*job.scenario) * (out.activations + out.buffers + out.workspace);
   return out;
 }
 
@@ -176,6 +149,7 @@ StateBytes state_bytes(const Scenario& scenario) {
   StateBytes bytes;
   bytes.parameter = element;
   bytes.gradient = scenario.framework->main_gradients_fp32 ? full : element;
+  if (mixed && scenario.framework->model_gradients_kept) bytes.gradient = element + full;
   bytes.optimizer = states * full + (mixed ? full : 0);
   if (mixed && (scenario.sharding == Sharding::fsdp || scenario.sharding == Sharding::hsdp))
     return {full, full, states * full};
@@ -184,7 +158,7 @@ StateBytes state_bytes(const Scenario& scenario) {
 
 Bytes library_memory(const Job& job) {
   if (job.device.is_cpu) return Bytes(0);
-  return kDeviceContext + kMatrixWorkspace + kCommunicator * communicators(job.groups);
+  return kDeviceContext + kCommunicator * communicators(job.groups);
 }
 
 MemoryReport memory_of(const Job& job) {
@@ -193,17 +167,13 @@ MemoryReport memory_of(const Job& job) {
   report.capacity = job.device.memory;
   report.stages.reserve(static_cast<std::size_t>(stages));
   for (int stage = 0; stage < stages; ++stage) {
-    StageLayers layers;
-    bool has_output = false;
-    for (auto c = static_cast<std::size_t>(stage); c < job.chunks.size(); c += static_cast<std::size_t>(stages)) {
-      add_chunk(layers, job.chunks[c], job);
-      has_output = has_output || job.chunks[c].has_output;
-    }
-    report.stages.push_back(footprint(job, stage, layers, has_output));
+    report.stages.push_back(footprint(job, stage));
     if (report.stages.back().total() > report.stages[static_cast<std::size_t>(report.worst_stage)].total())
       report.worst_stage = stage;
   }
   report.fits = report.stages[static_cast<std::size_t>(report.worst_stage)].total() <= report.capacity;
+  for (const MemoryFootprint& stage : report.stages)
+    if (stage.host > Bytes(0)) report.fits = report.fits && fits_the_host(*job.scenario, stage.host);
   return report;
 }
 

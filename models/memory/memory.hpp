@@ -10,16 +10,23 @@ namespace stepcast {
 /// Peak memory of one device, by what it holds.
 struct MemoryFootprint {
   Bytes parameters, gradients, optimizer, activations;
-  Bytes buffers;    ///< gradient buckets, gathered parameters, gathered and received activations
-  Bytes workspace;  ///< logits and recomputed layers in use, libraries, communicators, allocator slack
-  [[nodiscard]] Bytes total() const { return parameters + gradients + optimizer + activations + buffers + workspace; }
+  Bytes buffers;    ///< gradient buckets and places, gathered parameters, received activations
+  Bytes workspace;  ///< gradients of activations, recomputed layers and logits in use; workspaces of matrix products
+  Bytes libraries;  ///< device context and communicators, outside the framework's allocator
+  Bytes slack;      ///< what the allocator has and cannot use
+  Bytes host;       ///< offloaded to host memory, beside all of these
+  /// What the framework's allocator has handed out at the peak ("max memory allocated").
+  [[nodiscard]] Bytes allocated() const {
+    return parameters + gradients + optimizer + activations + buffers + workspace;
+  }
+  [[nodiscard]] Bytes total() const { return allocated() + libraries + slack; }
 };
 
 struct MemoryReport {
   std::vector<MemoryFootprint> stages;  ///< by pipeline rank
   int worst_stage = 0;
-  Bytes capacity;  ///< what software sees on the device
-  bool fits = true;
+  Bytes capacity;                   ///< what software sees on the device
+  bool fits = true;                 ///< on the device, and what is offloaded in the node's memory
   std::vector<std::string> advice;  ///< of memory_advice, when it does not fit; memory_of leaves it empty
 };
 

@@ -12,6 +12,7 @@
 #include "models/parallelism/layout.hpp"
 #include "models/parallelism/node_map.hpp"
 #include "models/scenario/scenario.hpp"
+#include "models/workload/backward_memory.hpp"
 
 namespace stepcast {
 
@@ -72,6 +73,9 @@ struct LayerCost {
   /// What recomputing one module frees of `activations`, by RecomputeModule.
   std::array<Bytes, EnumNames<RecomputeModule>::names.size()> freed_by_module{};
   Bytes activations, activations_selective, activation_input, output;
+  Bytes activations_per_operator;          ///< kept when operators are recomputed (Recompute::per_operator)
+  Bytes gradients_at_once;                 ///< most that the backward pass holds of gradients of activations
+  std::vector<WeightShape> weight_shapes;  ///< of the trained weights, each once
 };
 
 /// Groups of the parallel dimensions, as they lie over the nodes. `data` is the gradient group (dp·cp ranks).

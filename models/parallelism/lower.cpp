@@ -3,8 +3,10 @@
 
 #include "models/parallelism/groups.hpp"
 #include "models/parallelism/job.hpp"
+#include "models/parallelism/offload.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/parallelism/variability.hpp"
+#include "models/workload/operator_recompute.hpp"
 
 namespace stepcast {
 
@@ -185,6 +187,8 @@ double append_recompute(Segment& segment, const LayerWork& work, const Job& job)
       return add(work.recompute_attention_core);
     case Recompute::full:
       return add(work.forward);
+    case Recompute::per_operator:
+      return add(steps_repeated_per_operator(work));
     case Recompute::modules:
       break;
   }
@@ -250,6 +254,7 @@ LayerSharding sharding_of(const Scenario& scenario) {
   sharding.bytes_per_element = wide ? 4 : 2;
   sharding.main_gradients_fp32 = scenario.framework->main_gradients_fp32;
   sharding.memory_passes = scenario.framework->memory_efficiency;
+  sharding.fused_activation = strategy.fused_activation.value_or(framework.fused_activation);
   return sharding;
 }
 
@@ -289,6 +294,11 @@ LayerCost cost_layer(const Job& job, LayerRole role, int index) {
   cost.activations_selective = work.activations_selective;
   cost.activation_input = work.activation_input;
   cost.output = work.output;
+  const LayerSharding sharding = sharding_of(scenario);
+  cost.activations_per_operator = activations_kept_per_operator(work, sharding.bytes_per_element);
+  cost.gradients_at_once = gradients_at_once(work, sharding);
+  cost.weight_shapes = weight_shapes(work);
+  add_offload_wait(cost, job);
   return cost;
 }
 
@@ -409,9 +419,13 @@ Job lower_in_state(const Scenario& scenario, const NodeMap& map, BytesPerSecond 
   build_chunks(job);
 
   const FrameworkProfile& framework = *scenario.framework;
-  for (int stage = 0; stage < scenario.degrees.pp; ++stage)
-    job.optimizer = std::max(job.optimizer, optimizer_time(updated_parameters(job, stage),
-                                                           framework.optimizer_bytes_per_parameter, job.device));
+  for (int stage = 0; stage < scenario.degrees.pp; ++stage) {
+    const double parameters = updated_parameters(job, stage);
+    const Seconds update = scenario.spec.strategy.offload_optimizer
+                               ? offloaded_optimizer_time(parameters, job)
+                               : optimizer_time(parameters, framework.optimizer_bytes_per_parameter, job.device);
+    job.optimizer = std::max(job.optimizer, update);
+  }
   if (scenario.accelerator && scenario.accelerator->sm_count > 0)
     job.communication_slowdown =
         std::min(0.9, static_cast<double>(framework.communication_sms) / scenario.accelerator->sm_count);

@@ -94,7 +94,9 @@ void resolve_sharding(Draft& draft) {
   }
   const bool gradients_sharded = s.sharding == Sharding::zero2 || s.sharding == Sharding::zero3;
   // DeepSpeed's pipeline engine asserts it: every micro-batch of the pipeline would reduce its gradients by itself.
-  if (gradients_sharded && strategy.pipeline_parallel > 1 && draft.sound({"/strategy/pipeline_parallel"}))
+  // FSDP implementations do just that.
+  const bool by_fsdp = std::find(offered.begin(), offered.end(), name_of(Sharding::fsdp)) != offered.end();
+  if (gradients_sharded && !by_fsdp && strategy.pipeline_parallel > 1 && draft.sound({"/strategy/pipeline_parallel"}))
     draft.fault("/strategy/sharding",
                 fmt::format("{} shards gradients and does not work with pipeline_parallel {} (DeepSpeed refuses it: "
                             "runtime/pipe/engine.py)",
@@ -159,10 +161,22 @@ void check_recompute(Draft& draft) {
       draft.fault(pointer, fmt::format("{} has no experts", draft.scenario.model->id), "did you mean \"mlp\"?");
   }
   const Scenario& s = draft.scenario;
-  if (s.model && !s.model->is_transformer() && (by_module || strategy.recompute == Recompute::selective))
+  if (s.model && !s.model->is_transformer() &&
+      (by_module || strategy.recompute == Recompute::selective || strategy.recompute == Recompute::per_operator))
     draft.fault("/strategy/recompute",
                 fmt::format("found {}, but {} is a CNN without attention", name_of(strategy.recompute), s.model->id),
                 "recompute \"none\" or \"full\"");
+}
+
+void check_offload(Draft& draft) {
+  const Scenario& s = draft.scenario;
+  if (s.node == nullptr || s.accelerator != nullptr) return;
+  const StrategySpec& strategy = draft.spec().strategy;
+  for (const auto& [key, asked] : {std::pair{"offload_optimizer", strategy.offload_optimizer},
+                                   std::pair{"offload_activations", strategy.offload_activations}})
+    if (asked)
+      draft.fault(fmt::format("/strategy/{}", key), fmt::format("{} trains in host memory already", s.node->id),
+                  "a node with accelerators, or leave it out");
 }
 
 }  // namespace stepcast

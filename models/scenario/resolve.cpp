@@ -46,6 +46,7 @@ void resolve_parts(Draft& draft) {
   resolve_sharding(draft);
   resolve_shard_group(draft);
   check_recompute(draft);
+  check_offload(draft);
   if (draft.diagnostics.faults().empty()) settle_bucket(draft.scenario);
 }
 

@@ -52,10 +52,12 @@ template <>
 struct EnumNames<PipelineSchedule> {
   static constexpr std::array names{"gpipe", "1f1b", "interleaved-1f1b", "zero-bubble"};
 };
-enum class Recompute { none, selective, full, modules };
+/// `selective`: the attention core (Megatron). `per_operator`: all but every second matrix product and the attention
+/// core (torchtitan's selective checkpointing by operator).
+enum class Recompute { none, selective, full, modules, per_operator };
 template <>
 struct EnumNames<Recompute> {
-  static constexpr std::array names{"none", "selective", "full", "modules"};
+  static constexpr std::array names{"none", "selective", "full", "modules", "per-operator"};
 };
 /// Parts of a layer whose activations can be recomputed on their own (`recompute: "modules"`).
 enum class RecomputeModule { attention_core, attention, mlp, norm, moe };
@@ -120,6 +122,9 @@ struct StrategySpec {
   std::optional<bool> overlap_parameter_gather;
   std::optional<bool> fused_loss;  ///< default: the framework's
   std::optional<bool> gradients_in_fp32;
+  std::optional<bool> fused_activation;  ///< default: the framework's
+  bool offload_optimizer = false;    ///< optimizer states lie in host memory, and processors update them (ZeRO-Offload)
+  bool offload_activations = false;  ///< what blocks keep for the backward pass waits in host memory
   CollectiveAlgorithm collective_algorithm = CollectiveAlgorithm::automatic;
   CollectiveProtocol collective_protocol = CollectiveProtocol::automatic;
   static const FieldTable<StrategySpec>& fields();

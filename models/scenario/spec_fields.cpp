@@ -93,6 +93,12 @@ const FieldTable<StrategySpec>& StrategySpec::fields() {
                "Cross-entropy is one kernel each way that keeps 16-bit logits; default: the framework's")
         .field("gradients_in_fp32", &S::gradients_in_fp32,
                "Gradients are reduced in fp32, else in the parameters' format; default: the framework's")
+        .field("fused_activation", &S::fused_activation,
+               "A gated activation is one kernel that keeps nothing inside; default: the framework's")
+        .field("offload_optimizer", &S::offload_optimizer,
+               "Optimizer states lie in host memory and the processors update them (ZeRO-Offload)")
+        .field("offload_activations", &S::offload_activations,
+               "What blocks keep for the backward pass waits in host memory")
         .field("collective_algorithm", &S::collective_algorithm, "Algorithm of collectives; auto: the faster one");
     return t;
   }();

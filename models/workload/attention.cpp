@@ -140,6 +140,15 @@ double core_bytes(const Cut& cut) {
   return scores * cut.element + (cut.shape.dropout > 0 ? scores * (1 + cut.element) : 0);
 }
 
+/// What context parallelism keeps beside. Ulysses: the output before the exchange, which the kernel's backward pass
+/// needs, and after it, which the projection needs. Ring: a second tensor of the queries' width; inferred from peaks of
+/// Transformer Engine on eight B200 (MooreThreads/SimuMax docs/b200: 64 MiB a layer at 64 MiB of queries, two models,
+/// two cuts, two lengths).
+double exchanged_bytes(const Cut& cut) {
+  if (cut.sharding.cp == 1 || cut.sharding.context_method == ContextMethod::all_gather) return 0;
+  return cut.tokens * cut.query * cut.element;
+}
+
 void count_attention(LayerWork& work, const Cut& cut) {
   const Linear in = qkv(cut), out = projection(cut);
   work.parameters += in.in * in.out + out.in * out.out;
@@ -149,7 +158,7 @@ void count_attention(LayerWork& work, const Cut& cut) {
   const Bytes input = cut.resident_tensor();
   const Bytes heads(cut.tokens * (cut.query + 2 * cut.key) * cut.element);
   const Bytes output(cut.tokens * cut.query * cut.element);
-  const Bytes core(core_bytes(cut));
+  const Bytes core(core_bytes(cut) + exchanged_bytes(cut));
   work.activations += input + heads + output + core;
   // A fused kernel's statistic goes with it; the output is the projection's input and stays.
   work.freed_attention_core = core;

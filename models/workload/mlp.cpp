@@ -58,8 +58,14 @@ double mlp_parameters(const Cut& cut, const Mlp& mlp) {
   return weights + (cut.shape.biases ? mlp.up.out + mlp.down.out : 0);
 }
 
+/// Tensors of an MLP's width that its activation keeps besides its inputs: the result, and in eager mode the activated
+/// gate, which the product with the other gate needs.
+double activated(const Cut& cut) { return cut.shape.gated_mlp && !cut.sharding.fused_activation ? 2 : 1; }
+
 /// What an MLP keeps beside its input: the activation's input and output.
-Bytes mlp_inside(const Cut& cut, const Mlp& mlp) { return Bytes(cut.tokens * (mlp.up.out + mlp.width) * cut.element); }
+Bytes mlp_inside(const Cut& cut, const Mlp& mlp) {
+  return Bytes(cut.tokens * (mlp.up.out + activated(cut) * mlp.width) * cut.element);
+}
 
 // --- Mixture of experts (Lepikhin et al. 2020, arXiv 2006.16668; Fedus et al. 2021, arXiv 2101.03961), with the load
 // even over the experts. Each expert-parallel rank holds experts/ep of them, each cut by tp.
@@ -175,7 +181,7 @@ void count_experts(LayerWork& work, const Cut& cut, const Experts& experts) {
   if (cut.shape.biases) work.expert_parameters += experts.on_device * (up + cut.hidden);
   const double routed = cut.resident * cut.shape.experts * sizeof(float);
   // Inputs of the experts, activation's input and output, and the experts' results, which the gates' gradient needs.
-  const double rows = experts.rows * (cut.hidden + up + experts.width) + experts.sent * cut.hidden;
+  const double rows = experts.rows * (cut.hidden + up + activated(cut) * experts.width) + experts.sent * cut.hidden;
   const Bytes kept(routed + rows * cut.element);
   work.activations += kept;
   work.freed_moe += kept;

@@ -2,6 +2,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "models/memory/in_flight.hpp"
+#include "models/memory/memory.hpp"
 #include "models/parallelism/schedule.hpp"
 
 namespace stepcast {
@@ -62,6 +63,69 @@ RC_GTEST_PROP(InFlight, UnequalChunksStayNearTheWalk, ()) {
   const double walked = walked_peak(p, weight);
   RC_ASSERT(closed <= walked * (1 + 1e-9));
   RC_ASSERT(closed >= walked * 0.85);
+}
+
+/// Llama 3 8B on one to four nodes, cut and trained in some way.
+Json any_scenario(const char* framework) {
+  const int nodes = 1 << *rc::gen::inRange(0, 3);
+  const int tp = framework == std::string("deepspeed") ? 1 : 1 << *rc::gen::inRange(0, 4);
+  const int micro_batch = *rc::gen::inRange(1, 4);
+  return {{"format_version", 1},
+          {"cluster", {{"node", "dgx-h100"}, {"nodes", nodes}}},
+          {"workload",
+           {{"model", "llama3-8b"},
+            {"global_batch", 8 * nodes / tp * micro_batch * *rc::gen::inRange(1, 4)},
+            {"seq_len", 1024 * *rc::gen::inRange(1, 9)},
+            {"precision", "bf16"}}},
+          {"strategy", {{"framework", framework}, {"tensor_parallel", tp}, {"micro_batch", micro_batch}}}};
+}
+
+MemoryFootprint worst_with(Json scenario, const Json& settings) {
+  static const Catalog catalog = Catalog::standard({});
+  scenario["strategy"].update(settings);
+  const MemoryReport report = memory_of(lower(resolve(scenario, "test", {}, catalog)));
+  return report.stages.at(static_cast<std::size_t>(report.worst_stage));
+}
+
+RC_GTEST_PROP(Memory, MoreShardingOfStatesNeverNeedsMore, ()) {
+  const Json scenario = any_scenario("deepspeed");
+  Bytes before = Bytes(1e18);
+  for (const char* sharding : {"none", "zero-1", "zero-2", "zero-3"}) {
+    const MemoryFootprint m = worst_with(scenario, {{"sharding", sharding}});
+    const Bytes states = m.parameters + m.gradients + m.optimizer;
+    RC_ASSERT(states <= before);
+    before = states;
+  }
+}
+
+RC_GTEST_PROP(Memory, WhatIsKeptLessNeverNeedsMore, ()) {
+  const Json scenario = any_scenario("megatron-lm");
+  const Bytes all = worst_with(scenario, {{"recompute", "none"}}).allocated();
+  RC_ASSERT(worst_with(scenario, {{"recompute", "selective"}}).allocated() <= all);
+  RC_ASSERT(worst_with(scenario, {{"recompute", "full"}}).allocated() <= all);
+  RC_ASSERT(worst_with(scenario, {{"recompute", "per-operator"}}).allocated() <= all);
+  RC_ASSERT(worst_with(scenario, {{"fused_loss", true}}).allocated() <=
+            worst_with(scenario, {{"fused_loss", false}}).allocated());
+  RC_ASSERT(worst_with(scenario, {{"offload_optimizer", true}}).allocated() <= all);
+}
+
+RC_GTEST_PROP(Memory, SequenceParallelismKeepsNoMore, ()) {
+  Json scenario = any_scenario("megatron-lm");
+  Json& tensor_parallel = scenario["strategy"]["tensor_parallel"];
+  tensor_parallel = std::max(2, tensor_parallel.get<int>());
+  const MemoryFootprint without = worst_with(scenario, {{"sequence_parallel", false}});
+  RC_ASSERT(worst_with(scenario, {{"sequence_parallel", true}}).activations <= without.activations);
+}
+
+RC_GTEST_PROP(Memory, NothingIsNegativeAndTheSumIsTheTotal, ()) {
+  const MemoryFootprint m = worst_with(any_scenario("megatron-lm"), Json::object());
+  Bytes sum;
+  for (const Bytes part :
+       {m.parameters, m.gradients, m.optimizer, m.activations, m.buffers, m.workspace, m.libraries, m.slack}) {
+    RC_ASSERT(part.value() >= 0);
+    sum += part;
+  }
+  RC_ASSERT(sum == m.total());
 }
 
 }  // namespace

@@ -89,10 +89,7 @@ TEST(ShippedScenario, AllResolveFitMemoryAndNameTheirSchema) {
     SCOPED_TRACE(entry.path().filename());
     const Scenario s = load_scenario(entry.path(), {}, catalog());
     EXPECT_EQ(s.spec.schema, "../models/scenario/scenario.schema.json");
-    // Meta fitted these by freeing tensors early (arXiv 2407.21783, section 3.3.2), which the memory model does not
-    // know.
-    const bool frees_early = entry.path().filename().string().starts_with("llama3-405b");
-    EXPECT_NE(memory_of(lower(s)).fits, frees_early);
+    EXPECT_TRUE(memory_of(lower(s)).fits);
     ++count;
   }
   EXPECT_GE(count, 9);

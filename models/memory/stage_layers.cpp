@@ -1,0 +1,71 @@
+#include "models/memory/stage_layers.hpp"
+
+#include <algorithm>
+
+#include "models/memory/in_flight.hpp"
+#include "models/parallelism/retained.hpp"
+
+namespace stepcast {
+
+namespace {
+
+// Offloaded blocks whose activations are on the device: the one at work and the one on its way.
+constexpr double kBlocksAtHand = 2;
+
+void add_weights(StageLayers& stage, const LayerCost& layer) {
+  for (const WeightShape& shape : layer.weight_shapes) {
+    const double elements = shape.in * shape.out;
+    if (!is_block(layer.role)) {
+      stage.output_weight = std::max(stage.output_weight, elements);
+      continue;
+    }
+    stage.largest_weight = std::max(stage.largest_weight, elements);
+    if (std::find(stage.weights.begin(), stage.weights.end(), shape) == stage.weights.end())
+      stage.weights.push_back(shape);
+  }
+}
+
+void add_layer(StageLayers& stage, const LayerCost& layer, const Retained& kept, int blocks_per_unit) {
+  stage.recomputed = std::max(stage.recomputed, kept.recomputed);
+  const double unit = (layer.parameters + layer.expert_parameters) * (is_block(layer.role) ? blocks_per_unit : 1);
+  stage.largest_unit = std::max(stage.largest_unit, unit);
+  if (layer.role == LayerRole::embedding) stage.embedding = layer.parameters;
+  // Every layer's backward pass has the gradient of its output and makes that of its input.
+  Bytes& gradients = layer.role == LayerRole::output ? stage.output_gradients : stage.gradients;
+  gradients = std::max({gradients, layer.gradients_at_once, 2.0 * layer.output});
+  add_weights(stage, layer);
+}
+
+void add_chunk(StageLayers& stage, const Chunk& chunk, const Job& job) {
+  const Scenario& scenario = *job.scenario;
+  const Degrees& degrees = scenario.degrees;
+  const int alive = in_flight_of_chunk(scenario.schedule, chunk.index, chunk.stage, degrees.pp, degrees.vpp,
+                                       static_cast<int>(degrees.micro_batches));
+  Bytes waiting;
+  Bytes offloaded;
+  for (const int kind : chunk.layer_kinds) {
+    const LayerCost& layer = job.layer_kinds[static_cast<std::size_t>(kind)];
+    const Retained kept = retained(layer, scenario.spec.strategy);
+    const bool away = scenario.spec.strategy.offload_activations && is_block(layer.role);
+    (away ? offloaded : waiting) += kept.waiting;
+    if (away) stage.fetched = std::max(stage.fetched, kBlocksAtHand * kept.waiting);
+    add_layer(stage, layer, kept, std::max(1, scenario.framework->layers_per_unit));
+  }
+  stage.kept += waiting * alive;
+  stage.offloaded += offloaded * alive;
+  if (chunk.has_embedding) stage.oldest = waiting;
+  stage.message = std::max(stage.message, chunk.send);
+  stage.has_output = stage.has_output || chunk.has_output;
+}
+
+}  // namespace
+
+StageLayers stage_layers(const Job& job, int stage) {
+  StageLayers layers;
+  const auto stages = static_cast<std::size_t>(job.scenario->degrees.pp);
+  for (auto c = static_cast<std::size_t>(stage); c < job.chunks.size(); c += stages)
+    add_chunk(layers, job.chunks[c], job);
+  return layers;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,54 @@
+#include "models/parallelism/offload.hpp"
+
+#include <algorithm>
+
+#include "models/parallelism/retained.hpp"
+#include "models/parallelism/synchronization.hpp"
+
+namespace stepcast {
+
+namespace {
+
+// Where the catalogue does not say: a PCIe 3 x16 link, and an even share of eight DDR4-2666 channels among 8 devices.
+constexpr BytesPerSecond kUnstatedLink = 15.75_GBps;
+constexpr BytesPerSecond kUnstatedHostMemory = 21.3_GBps;
+
+BytesPerSecond host_link(const Scenario& scenario) {
+  const Accelerator& accelerator = *scenario.accelerator;
+  if (accelerator.cpu_link)
+    return accelerator.cpu_link->bandwidth / static_cast<double>(accelerator.cpu_link->shared_by_accelerators);
+  return accelerator.pcie_bandwidth > BytesPerSecond(0) ? accelerator.pcie_bandwidth : kUnstatedLink;
+}
+
+BytesPerSecond host_memory_share(const Scenario& scenario) {
+  const BytesPerSecond all = scenario.node->memory_bandwidth;
+  return all > BytesPerSecond(0) ? all / static_cast<double>(scenario.devices_per_node()) : kUnstatedHostMemory;
+}
+
+void wait(Segment& segment, Seconds transfer, Seconds beside) {
+  if (transfer <= beside) return;
+  Piece piece;
+  piece.name = "offload";
+  piece.duration = transfer - beside;
+  segment.pieces.push_back(piece);
+  segment.compute += piece.duration;
+}
+
+}  // namespace
+
+Seconds offloaded_optimizer_time(double parameters, const Job& job) {
+  const Scenario& scenario = *job.scenario;
+  const Bytes updated(parameters * scenario.framework->optimizer_bytes_per_parameter);
+  const Bytes moved(parameters * (gradient_bytes(scenario) + parameter_bytes(scenario)));
+  return updated / host_memory_share(scenario) + moved / host_link(scenario);
+}
+
+void add_offload_wait(LayerCost& cost, const Job& job) {
+  const Scenario& scenario = *job.scenario;
+  if (!scenario.spec.strategy.offload_activations || !is_block(cost.role)) return;
+  const Seconds transfer = retained(cost, scenario.spec.strategy).waiting / host_link(scenario);
+  wait(cost.forward, transfer, cost.forward.total());
+  wait(cost.backward_input, transfer, cost.backward_input.total() + cost.backward_weight.total());
+}
+
+}  // namespace stepcast

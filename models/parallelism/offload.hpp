@@ -1,0 +1,15 @@
+#pragma once
+
+#include "models/parallelism/job.hpp"
+
+namespace stepcast {
+
+/// Time of an optimizer step over `parameters` of one device whose states lie in host memory: gradients go down and
+/// parameters up the host link, and the processors stream the states (ZeRO-Offload, Ren et al. 2021, section 4.1).
+Seconds offloaded_optimizer_time(double parameters, const Job& job);
+
+/// Waits in a block's passes for activations on their way to or from host memory, where the link is slower than the
+/// computation beside it. Nothing without offload_activations.
+void add_offload_wait(LayerCost& cost, const Job& job);
+
+}  // namespace stepcast

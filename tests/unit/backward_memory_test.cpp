@@ -1,0 +1,85 @@
+#include "models/workload/backward_memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include "models/workload/operator_recompute.hpp"
+
+namespace stepcast {
+namespace {
+
+const Model& preset(const char* id) {
+  Diagnostics diagnostics("test");
+  static std::vector<std::shared_ptr<const Model>> kept;
+  kept.push_back(find_model(id, "", diagnostics));
+  return *kept.back();
+}
+
+LayerWork block(const char* id, const LayerSharding& sharding, LayerRole role = LayerRole::dense_block) {
+  return layer_work(preset(id), role, 0, 1, 4096, sharding);
+}
+
+// Llama 3 70B: QKV 8192 × (8192 + 2·1024), projection, gate and up in one, down.
+TEST(WeightShapes, OfADenseBlock) {
+  const std::vector<WeightShape> shapes = weight_shapes(block("llama3-70b", {}));
+  ASSERT_EQ(shapes.size(), 4U);
+  double elements = 0;
+  for (const WeightShape& shape : shapes) elements += shape.in * shape.out;
+  EXPECT_DOUBLE_EQ(elements, 8192.0 * (10240 + 8192 + 3 * 28672));
+}
+
+TEST(WeightShapes, OfExpertsCountOne) {
+  const std::vector<WeightShape> shapes = weight_shapes(block("mixtral-8x7b", {}, LayerRole::moe_block));
+  double elements = 0;
+  for (const WeightShape& shape : shapes) elements += shape.in * shape.out;
+  // QKV 4096 × 6144, projection, router 4096 × 8, one expert of 3 × 4096 × 14336.
+  EXPECT_DOUBLE_EQ(elements, 4096.0 * (6144 + 4096 + 8 + 3 * 14336));
+}
+
+// The widest product: 4096 tokens, gradients of gate and up (2·28672) and of the block's input (8192), 2 bytes.
+TEST(GradientsAtOnce, AreThoseAroundTheWidestProduct) {
+  EXPECT_DOUBLE_EQ(gradients_at_once(block("llama3-70b", {}), {}).value(), 4096.0 * (2 * 28672 + 8192) * 2);
+}
+
+TEST(GradientsAtOnce, OfTheOutputLayerAreTheLogits) {
+  const LayerWork work = block("llama3-70b", {}, LayerRole::output);
+  EXPECT_DOUBLE_EQ(gradients_at_once(work, {}).value(), 4096.0 * (128256 + 8192) * 2);
+}
+
+// Eight ranks: the product's width is cut, its input's gradient is whole, the input is gathered again (whole), and the
+// scattered result is an eighth.
+TEST(GradientsAtOnce, SequenceParallelismGathersAndScatters) {
+  LayerSharding sharding;
+  sharding.tp = 8;
+  sharding.sequence_parallel = true;
+  const double elements = 2 * 28672 / 8.0 + 8192 + 8192 + 8192 / 8.0;
+  EXPECT_DOUBLE_EQ(gradients_at_once(block("llama3-70b", sharding), sharding).value(), 4096 * elements * 2);
+}
+
+// Stored scores: their gradient before and after the softmax, heads·s² each.
+TEST(GradientsAtOnce, UnfusedAttentionHasGradientsOfScores) {
+  LayerSharding sharding;
+  sharding.fused_attention = false;
+  EXPECT_DOUBLE_EQ(gradients_at_once(block("llama3-70b", sharding), sharding).value(), 2 * 64.0 * 4096 * 4096 * 2);
+}
+
+// Llama 3 8B: input, half of the products' outputs (QKV 6144, projection 4096, gates 2·14336, down 4096), attention.
+TEST(PerOperator, KeepsHalfOfTheProducts) {
+  const LayerWork work = block("llama3-8b", {});
+  const double elements = 4096 + (6144 + 4096 + 2 * 14336 + 4096) / 2.0 + 4096;
+  EXPECT_DOUBLE_EQ(activations_kept_per_operator(work, 2).value(), 4096 * elements * 2);
+}
+
+TEST(PerOperator, RepeatsTheOtherHalfAndNoAttention) {
+  const LayerWork work = block("llama3-8b", {});
+  double all = 0, repeated = 0;
+  for (const LayerStep& step : work.forward)
+    if (step.op.kind == OperatorKind::gemm) all += step.op.flops.value();
+  for (const LayerStep& step : steps_repeated_per_operator(work)) {
+    EXPECT_NE(step.op.kind, OperatorKind::attention);
+    if (step.op.kind == OperatorKind::gemm) repeated += step.op.flops.value();
+  }
+  EXPECT_DOUBLE_EQ(repeated, all / 2);
+}
+
+}  // namespace
+}  // namespace stepcast
