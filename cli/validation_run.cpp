@@ -5,7 +5,7 @@
 #include "calibration/validation/column_sets.hpp"
 #include "calibration/validation/data_sets.hpp"
 #include "calibration/validation/parallel.hpp"
-#include "calibration/validation/unstated.hpp"
+#include "calibration/validation/settle.hpp"
 #include "cli/predictor.hpp"
 
 namespace stepcast {
@@ -22,7 +22,7 @@ bool simulates(const ValidationRequest& request) { return request.fidelity == na
 std::vector<PredictedRun> simulated(std::vector<MeasuredRun> runs, int jobs, Session& session) {
   const Catalog& catalog = session.catalog();
   in_parallel(runs.size(), jobs, [&](std::size_t i) {
-    if (!runs[i].scenario.is_null() && runs[i].micro_batch_unstated) settle_micro_batch(runs[i], catalog);
+    if (!runs[i].scenario.is_null()) settle(runs[i], catalog);
   });
   std::vector<ScenarioDocument> documents;
   for (const MeasuredRun& run : runs) {

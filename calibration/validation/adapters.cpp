@@ -52,6 +52,13 @@ Json scenario_of(const Json& cluster, const Json& workload, const Json& strategy
   return {{"cluster", cluster}, {"workload", workload}, {"strategy", strategy}, {"run", {{"fidelity", "analytic"}}}};
 }
 
+void name_run(MeasuredRun& run, std::string_view framework, std::string accelerator, long gpus, std::string precision) {
+  run.framework = framework;
+  run.accelerator = std::move(accelerator);
+  run.gpus = static_cast<int>(gpus);
+  run.precision = std::move(precision);
+}
+
 void set_measured_step(MeasuredRun& run, Seconds time) {
   run.metric = Metric::step_time;
   run.measured = time.value();
@@ -95,6 +102,8 @@ MeasuredRun megatron_a100_run(const CsvRow& row) {
   MeasuredRun run;
   run.scenario = scenario_of(cluster, workload, strategy);
   run.group = group_of(model.at("transformer").dump(), "", cluster, workload);
+  name_run(run, defaults.name, "a100-sxm-80gb", gpus, std::string(defaults.precision));
+  for (const char* input : {"precision", "recompute", "vocab"}) run.inputs_unstated.emplace_back(input);
   set_measured_step(run, measured);
   return run;
 }
@@ -123,7 +132,11 @@ MeasuredRun published_megatron_run(const CsvRow& row) {
   if (cluster.is_null()) return refused(fmt::format("no node of the catalogue has GPUs {}", row.text("gpu")));
   MeasuredRun run;
   run.scenario = scenario_of(cluster, workload, strategy);
-  run.micro_batch_unstated = !micro_batch;
+  name_run(run, defaults.name, row.text("gpu"), gpus, std::string(defaults.precision));
+  run.inputs_unstated.emplace_back("precision");
+  if (recompute.empty()) run.inputs_unstated.emplace_back("recompute");
+  run.open.micro_batch = !micro_batch;
+  if (!micro_batch) run.inputs_unstated.emplace_back("micro_batch");
   run.group = group_of(model.at("transformer").dump(), "", cluster, workload);
   if (metric == "step_time_s") {
     set_measured_step(run, Seconds(value));
@@ -183,6 +196,7 @@ MeasuredRun fsdp_run(const CsvRow& row) {
   MeasuredRun run;
   run.scenario = scenario_of(cluster, workload, strategy);
   run.group = group_of(row.text("model") + " " + row.text("seq_len"), gpu, cluster, workload);
+  name_run(run, defaults.name, gpu, row.required_whole("gpus"), row.text("precision"));
   run.metric = Metric::tokens_per_s_per_gpu;
   run.measured = measured;
   return run;
@@ -195,7 +209,8 @@ MeasuredRun cut_model_run(const CsvRow& row) {
   struct Known {
     std::string_view name, preset;
   };
-  constexpr std::array kKnown{Known{"llama3_70b", "llama3-70b"}, Known{"llama3_405b", "llama3-405b"}};
+  constexpr std::array kKnown{Known{"llama3_70b", "llama3-70b"}, Known{"llama3_405b", "llama3-405b"},
+                              Known{"deepseekv2", "deepseek-v2"}, Known{"deepseekv3", "deepseek-v3"}};
   const FrameworkDefaults& defaults = defaults_of("Megatron-LM (Megatron-Core)");
   const std::string name = row.text("model");
   std::string_view preset;
@@ -220,14 +235,14 @@ MeasuredRun cut_model_run(const CsvRow& row) {
                       {"fused_loss", true}};
   const Seconds measured = row.required_number("measured_step_time_ms") * 1_ms;
   const std::optional<double> memory = row.number("measured_peak_allocated_gib");
-  if (preset.empty())
-    return refused(name.find("deepseek") == 0 ? "multi-latent attention has no description yet"
-                                              : fmt::format("shape of {} is not known", name));
+  if (preset.empty()) return refused(fmt::format("shape of {} is not known", name));
   if (cluster.is_null()) return refused(fmt::format("no node of the catalogue has GPUs {}", row.text("gpu")));
   Diagnostics diagnostics(name);
   Json model = Model::fields().write(*find_model(preset, "", diagnostics));
   model["transformer"]["layers"] = layers;
   if (name == "llama3_405b") model["transformer"]["kv_heads"] = 16;
+  // Their peak memory is that of layers with experts throughout: the dense first ones are cut away.
+  if (model["transformer"].value("experts", 0) > 0) model["transformer"]["dense_layers"] = 0;
   model.erase("published_parameters");
   const Json workload{{"model", model},
                       {"global_batch", dp * micro_batches * micro_batch},
@@ -236,6 +251,9 @@ MeasuredRun cut_model_run(const CsvRow& row) {
   MeasuredRun run;
   run.scenario = scenario_of(cluster, workload, strategy);
   run.group = group_of(fmt::format("{} {} {}", name, layers, seq_len), row.text("gpu"), cluster, workload);
+  name_run(run, defaults.name, row.text("gpu"), row.required_whole("gpus"), std::string(defaults.precision));
+  run.mixture_of_experts = model.at("transformer").value("experts", 0) > 0;
+  for (const char* input : {"precision", "recompute"}) run.inputs_unstated.emplace_back(input);
   set_measured_step(run, measured);
   if (memory) run.measured_memory = *memory * 1_GiB;
   return run;

@@ -41,6 +41,9 @@ class CsvRow {
       : table_(table), fields_(table.rows[row]), faults_(faults) {}
 
   [[nodiscard]] int line() const { return fields_.front().line; }
+  [[nodiscard]] const CsvTable& table() const { return table_; }
+  /// Another row of the same table.
+  [[nodiscard]] CsvRow sibling(std::size_t row) const { return {table_, row, faults_}; }
   [[nodiscard]] std::string text(std::string_view column) const;
   /// Positive numbers; a figure of a run is never zero or less.
   [[nodiscard]] std::optional<double> number(std::string_view column) const;

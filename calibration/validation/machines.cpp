@@ -1,7 +1,12 @@
 #include "calibration/validation/machines.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+
+#include "fields/data_directory.hpp"
+#include "fields/diagnostics.hpp"
 
 namespace stepcast {
 
@@ -14,38 +19,168 @@ struct NodeOf {
 };
 
 // Tables of runs name GPUs, not servers. NVIDIA's own server stands for each, because the GPUs and the links between
-// them are the same in every server of that board; what the network differs in is stated beside it.
+// them are the same in every server of that board; what the network differs in is stated beside it. Fewer GPUs than a
+// server has are part of one.
 constexpr std::array kNodes{
     NodeOf{"a100-sxm-80gb", 8, "dgx-a100-80gb"},
     NodeOf{"a100-sxm-40gb", 8, "dgx-a100-40gb"},
     NodeOf{"h100-sxm-80gb", 8, "dgx-h100"},
-    NodeOf{"b200-sxm-180gb", 8, "dgx-b200"},
-    NodeOf{"a100-sxm-80gb", 4, "dgx-a100-80gb-4-of-8"},
-    NodeOf{"a100-sxm-80gb", 2, "dgx-a100-80gb-2-of-8"},
+    NodeOf{"h100-sxm-96gb-hbm2e-500w", 8, "hgx-h100-96gb-500w"},
+    NodeOf{"h800-sxm-80gb", 8, "hgx-h800-8"},
     NodeOf{"h200-sxm-141gb", 8, "dgx-h200"},
+    NodeOf{"h200-nvl-141gb", 4, "server-4xh200-nvl"},
+    NodeOf{"b200-sxm-180gb", 8, "dgx-b200"},
     NodeOf{"b300-sxm-270gb", 8, "dgx-b300"},
     NodeOf{"v100-sxm2-32gb", 8, "dgx-1-v100-32gb"},
-    NodeOf{"mi300x", 8, "mi300x-platform-8"},
+    NodeOf{"v100-sxm2-16gb", 8, "dgx-1-v100-16gb"},
+    NodeOf{"l40s", 4, "server-4xl40s"},
+    NodeOf{"l40s", 8, "aws-g6e.48xlarge"},
+    NodeOf{"mi250x-gcd", 8, "frontier"},
+    NodeOf{"mi300x", 8, "azure-nd96isr-mi300x-v5"},
+    NodeOf{"mi325x", 8, "mi325x-platform-8"},
+    NodeOf{"mi350x", 8, "mi350x-platform-8"},
+    NodeOf{"mi355x", 8, "mi355x-platform-8"},
+    NodeOf{"gaudi2", 8, "hls-gaudi2"},
+    NodeOf{"gaudi3", 8, "hls-gaudi3"},
+    NodeOf{"trainium1", 16, "aws-trn1.32xlarge"},
+    NodeOf{"trainium2", 16, "aws-trn2.48xlarge"},
+    NodeOf{"tpu-v2", 4, "tpu-v2-host"},
+    NodeOf{"tpu-v3", 4, "tpu-v3-host"},
+    NodeOf{"tpu-v4", 4, "tpu-v4-host"},
+    NodeOf{"tpu-v5e", 4, "tpu-v5e-host"},
+    NodeOf{"tpu-v5p", 4, "tpu-v5p-host"},
+    NodeOf{"tpu-v6e", 8, "tpu-v6e-host"},
+    NodeOf{"tpu-v7x", 4, "tpu-v7x-host"},
+    NodeOf{"a100-sxm-80gb", 4, "dgx-a100-80gb-4-of-8"},
+    NodeOf{"a100-sxm-80gb", 2, "dgx-a100-80gb-2-of-8"},
+    NodeOf{"a100-sxm-80gb", 1, "dgx-a100-80gb-1-of-8"},
+    NodeOf{"h100-sxm-80gb", 4, "dgx-h100-4-of-8"},
+    NodeOf{"h100-sxm-80gb", 2, "dgx-h100-2-of-8"},
+    NodeOf{"h100-sxm-80gb", 1, "dgx-h100-1-of-8"},
+    NodeOf{"h200-sxm-141gb", 4, "dgx-h200-4-of-8"},
+    NodeOf{"h200-sxm-141gb", 2, "dgx-h200-2-of-8"},
+    NodeOf{"h200-sxm-141gb", 1, "dgx-h200-1-of-8"},
+    NodeOf{"b200-sxm-180gb", 4, "dgx-b200-4-of-8"},
+    NodeOf{"b200-sxm-180gb", 2, "dgx-b200-2-of-8"},
+    NodeOf{"b200-sxm-180gb", 1, "dgx-b200-1-of-8"},
+    NodeOf{"v100-sxm2-32gb", 4, "dgx-1-v100-32gb-4-of-8"},
+    NodeOf{"v100-sxm2-32gb", 2, "dgx-1-v100-32gb-2-of-8"},
+    NodeOf{"v100-sxm2-32gb", 1, "dgx-1-v100-32gb-1-of-8"},
+    NodeOf{"mi300x", 1, "mi300x-platform-8-1-of-8"},
 };
+
+// Servers of four of the V100s that others put eight of into one; Jean Zay's are the only ones of these tables.
+constexpr NodeOf kQuads{"v100-sxm2-32gb", 4, "jean-zay-v100-4"};
 
 // Racks whose GPUs all share one NVLink domain, whatever their hosts hold: the largest part that comes out even.
 constexpr std::array kRacks{
     NodeOf{"gb200", 72, "gb200-nvl72"},          NodeOf{"gb200", 64, "gb200-nvl72-64-of-72"},
-    NodeOf{"gb200", 32, "gb200-nvl72-32-of-72"}, NodeOf{"gb200", 8, "gb200-nvl72-8-of-72"},
-    NodeOf{"gb300", 72, "gb300-nvl72"},          NodeOf{"gb300", 64, "gb300-nvl72-64-of-72"},
-    NodeOf{"gb300", 32, "gb300-nvl72-32-of-72"}, NodeOf{"gb300", 8, "gb300-nvl72-8-of-72"},
+    NodeOf{"gb200", 36, "gb200-nvl72-36-of-72"}, NodeOf{"gb200", 32, "gb200-nvl72-32-of-72"},
+    NodeOf{"gb200", 16, "gb200-nvl72-16-of-72"}, NodeOf{"gb200", 8, "gb200-nvl72-8-of-72"},
+    NodeOf{"gb200", 4, "gb200-nvl72-4-of-72"},   NodeOf{"gb300", 72, "gb300-nvl72"},
+    NodeOf{"gb300", 64, "gb300-nvl72-64-of-72"}, NodeOf{"gb300", 36, "gb300-nvl72-36-of-72"},
+    NodeOf{"gb300", 32, "gb300-nvl72-32-of-72"}, NodeOf{"gb300", 16, "gb300-nvl72-16-of-72"},
+    NodeOf{"gb300", 8, "gb300-nvl72-8-of-72"},   NodeOf{"gb300", 4, "gb300-nvl72-4-of-72"},
+};
+
+/// Slices that the catalogue of runs has: each a torus, so one node. The largest of a kind is its pod.
+constexpr std::array kSlices{
+    NodeOf{"tpu-v4", 4096, "tpu-v4-slice-4096"},   NodeOf{"tpu-v4", 2048, "tpu-v4-slice-2048"},
+    NodeOf{"tpu-v4", 1024, "tpu-v4-slice-1024"},   NodeOf{"tpu-v4", 512, "tpu-v4-slice-512"},
+    NodeOf{"tpu-v4", 256, "tpu-v4-slice-256"},     NodeOf{"tpu-v4", 128, "tpu-v4-slice-128"},
+    NodeOf{"tpu-v4", 64, "tpu-v4-slice-64"},       NodeOf{"tpu-v5e", 256, "tpu-v5e-slice-256"},
+    NodeOf{"tpu-v5e", 128, "tpu-v5e-slice-128"},   NodeOf{"tpu-v5e", 64, "tpu-v5e-slice-64"},
+    NodeOf{"tpu-v5e", 32, "tpu-v5e-slice-32"},     NodeOf{"tpu-v5e", 16, "tpu-v5e-slice-16"},
+    NodeOf{"tpu-v5p", 6144, "tpu-v5p-slice-6144"}, NodeOf{"tpu-v5p", 4096, "tpu-v5p-slice-4096"},
+    NodeOf{"tpu-v5p", 2048, "tpu-v5p-slice-2048"}, NodeOf{"tpu-v5p", 1536, "tpu-v5p-slice-1536"},
+    NodeOf{"tpu-v5p", 1024, "tpu-v5p-slice-1024"}, NodeOf{"tpu-v5p", 512, "tpu-v5p-slice-512"},
+    NodeOf{"tpu-v5p", 256, "tpu-v5p-slice-256"},   NodeOf{"tpu-v5p", 128, "tpu-v5p-slice-128"},
+    NodeOf{"tpu-v5p", 64, "tpu-v5p-slice-64"},     NodeOf{"tpu-v6e", 256, "tpu-v6e-slice-256"},
+    NodeOf{"tpu-v6e", 128, "tpu-v6e-slice-128"},   NodeOf{"tpu-v6e", 64, "tpu-v6e-slice-64"},
+    NodeOf{"tpu-v6e", 32, "tpu-v6e-slice-32"},     NodeOf{"tpu-v6e", 16, "tpu-v6e-slice-16"},
+    NodeOf{"tpu-v6e", 8, "tpu-v6e-slice-8"},       NodeOf{"tpu-v7x", 512, "tpu-v7x-slice-512"},
+    NodeOf{"tpu-v7x", 256, "tpu-v7x-slice-256"},   NodeOf{"tpu-v7x", 128, "tpu-v7x-slice-128"},
+    NodeOf{"tpu-v7x", 64, "tpu-v7x-slice-64"},
 };
 
 const NodeOf* find_node(std::string_view accelerator, long gpus, long gpus_per_node) {
   for (const NodeOf& rack : kRacks)
     if (rack.accelerator == accelerator && gpus % rack.gpus == 0) return &rack;
+  if (accelerator == kQuads.accelerator && gpus_per_node == kQuads.gpus && gpus > kQuads.gpus)
+    return gpus % kQuads.gpus == 0 ? &kQuads : nullptr;
   const long per_node = std::min(gpus, gpus_per_node);
   for (const NodeOf& node : kNodes)
     if (node.accelerator == accelerator && node.gpus == per_node && gpus % per_node == 0) return &node;
+  // Rows that name hosts of another size than the catalogue's (TPU) still fill whole ones.
+  const bool host = accelerator.find("tpu") == 0;
+  for (const NodeOf& node : kNodes)
+    if (host && node.accelerator == accelerator && gpus % node.gpus == 0) return &node;
   return nullptr;
 }
 
+/// Number that ends right before a place, spaces between.
+std::optional<double> number_before(const std::string& text, std::size_t place) {
+  std::size_t end = text.find_last_not_of(' ', place - 1);
+  if (place == 0 || end == std::string::npos) return std::nullopt;
+  const std::size_t before = text.find_last_not_of("0123456789.", end);
+  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+  if (begin > end) return std::nullopt;
+  return std::stod(text.substr(begin, end - begin + 1));
+}
+
+std::string_view network_kind(const std::string& text) {
+  struct Word {
+    std::string_view word, kind;
+  };
+  constexpr std::array kWords{Word{"InfiniBand", "infiniband"},
+                              Word{"HDR", "infiniband"},
+                              Word{"NDR", "infiniband"},
+                              Word{"EDR", "infiniband"},
+                              Word{"Omni-Path", "omni_path"},
+                              Word{"Slingshot", "slingshot"},
+                              Word{"EFA", "efa"},
+                              Word{"RoCE", "ethernet_rdma"},
+                              Word{"RDMA", "ethernet_rdma"},
+                              Word{"TCP", "ethernet_tcp"},
+                              Word{"Ethernet", "ethernet_tcp"}};
+  for (const Word& word : kWords)
+    if (text.find(word.word) != std::string::npos) return word.kind;
+  return "infiniband";
+}
+
+/// Gb/s of InfiniBand's generations (InfiniBand Trade Association roadmap, four lanes).
+std::optional<std::pair<std::size_t, double>> generation(const std::string& text) {
+  struct Generation {
+    std::string_view name;
+    double rate;
+  };
+  constexpr std::array kGenerations{Generation{" EDR", 100}, Generation{" HDR", 200}, Generation{" NDR", 400},
+                                    Generation{" XDR", 800}};
+  for (const Generation& one : kGenerations)
+    if (const std::size_t at = text.find(one.name); at != std::string::npos) return std::pair(at, one.rate);
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<StatedNetwork> network_of(const std::string& text, long gpus_per_node) {
+  const bool rack = text.find("NVL") == 0 && text.find("NVLink") != 0;
+  if (rack || text.find("DGX") == 0 || text.find("ICI") == 0) return std::nullopt;
+  const std::string_view kind = network_kind(text);
+  const std::size_t unit = text.find(" Gb/s");
+  if (unit == std::string::npos) {
+    const auto named = generation(text);
+    const std::optional<double> count = named ? number_before(text, named->first) : std::nullopt;
+    if (!count) return std::nullopt;
+    return StatedNetwork{static_cast<int>(*count), named->second, kind};
+  }
+  const std::optional<double> rate = number_before(text, unit);
+  if (!rate || text.find(" or ") < unit) return std::nullopt;
+  if (text.find("per GPU") != std::string::npos) return StatedNetwork{static_cast<int>(gpus_per_node), *rate, kind};
+  const std::size_t times = text.rfind(" x ", unit);
+  if (times == std::string::npos) return StatedNetwork{1, *rate, kind};
+  return StatedNetwork{static_cast<int>(number_before(text, times).value_or(1)), *rate, kind};
+}
 
 Json cluster_of(std::string_view accelerator, long gpus, long gpus_per_node,
                 const std::optional<StatedNetwork>& network) {
@@ -57,6 +192,42 @@ Json cluster_of(std::string_view accelerator, long gpus, long gpus_per_node,
                          {"nic_bandwidth_Gbps", network->nic_bandwidth_Gbps},
                          {"network", network->kind}};
   return cluster;
+}
+
+Json cluster_of_machine(const std::string& text, std::string_view accelerator, long gpus) {
+  struct Machine {
+    std::string_view words;
+    NodeOf node;
+  };
+  constexpr std::array kMachines{Machine{"A3 Mega", {"h100-sxm-80gb", 8, "gcp-a3-megagpu-8g"}},
+                                 Machine{"A3 Ultra", {"h200-sxm-141gb", 8, "gcp-a3-ultragpu-8g"}},
+                                 Machine{"GCP A3", {"h100-sxm-80gb", 8, "gcp-a3-highgpu-8g"}},
+                                 Machine{"GCP A4", {"b200-sxm-180gb", 8, "gcp-a4-highgpu-8g"}}};
+  for (const Machine& machine : kMachines)
+    if (text.find(machine.words) != std::string::npos && machine.node.accelerator == accelerator &&
+        gpus % machine.node.gpus == 0)
+      return {{"node", machine.node.node}, {"nodes", gpus / machine.node.gpus}};
+  return nullptr;
+}
+
+Json cluster_of_slices(std::string_view accelerator, long chips, long slices) {
+  for (const NodeOf& slice : kSlices) {
+    if (slice.accelerator != accelerator || chips % (slice.gpus * slices) != 0) continue;
+    return {{"node", slice.node}, {"nodes", chips / slice.gpus}};
+  }
+  return nullptr;
+}
+
+double dense_peak_tflops(const std::string& accelerator) {
+  for (const char* folder : {"hardware-catalog/accelerators", "calibration/data/catalog/accelerators"}) {
+    const std::filesystem::path file = data_directory(folder) / (accelerator + ".json");
+    if (!std::filesystem::exists(file)) continue;
+    Diagnostics diagnostics(file.string());
+    const Json part = read_json(file, diagnostics);
+    diagnostics.throw_if_faulty();
+    return part.at("peak_TFLOPS").value("bf16", part.at("peak_TFLOPS").value("fp16", 0.0));
+  }
+  return 0;
 }
 
 }  // namespace stepcast

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "fields/json_text.hpp"
@@ -14,9 +15,24 @@ struct StatedNetwork {
   std::string_view kind;  ///< name of NetworkKind
 };
 
+/// Reads a network's text: "4 x 100 Gb/s RoCE per node", "800 Gb/s per node", "400 Gb/s RDMA per GPU", "8 HDR
+/// InfiniBand per node". Null where it names a product whose NICs the catalogue has, gives no single rate, or says
+/// nothing.
+std::optional<StatedNetwork> network_of(const std::string& text, long gpus_per_node);
+
 /// The `cluster` of a scenario for so many GPUs of a kind in servers of so many: the catalogue's node with these GPUs
 /// (or part of one, calibration/data/catalog), joined by the stated network. Null when the catalogue has none.
 Json cluster_of(std::string_view accelerator, long gpus, long gpus_per_node,
                 const std::optional<StatedNetwork>& network = std::nullopt);
+
+/// The same where a network's text names a machine of a cloud that the catalogue has ("GCP A3 …"); null where not.
+Json cluster_of_machine(const std::string& text, std::string_view accelerator, long gpus);
+
+/// The same for slices of TPU pods, each a torus, joined by the data-centre network: at least so many of them, and more
+/// where a pod has not as many chips. Null where no slice of the catalogue of runs divides the chips.
+Json cluster_of_slices(std::string_view accelerator, long chips, long slices);
+
+/// Dense peak of an accelerator's 16-bit products, TFLOP/s, from the catalogue: what utilisation is stated against.
+double dense_peak_tflops(const std::string& accelerator);
 
 }  // namespace stepcast

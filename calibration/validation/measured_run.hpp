@@ -19,6 +19,16 @@ struct EnumNames<Metric> {
 /// Whether more of it is slower.
 constexpr bool is_time(Metric metric) { return metric == Metric::step_time || metric == Metric::minutes_to_target; }
 
+/// What a source leaves out of a run's mapping, to be chosen as settle.hpp says.
+struct OpenChoices {
+  bool mapping = false;          ///< tensor and pipeline parallel degrees
+  bool without_context = false;  ///< … of mappings without context parallelism
+  bool interleaving = false, recompute = false, micro_batch = false;
+  bool shard_group = false;        ///< over how many ranks a hybrid sharding spreads one copy
+  bool sequence_parallel = false;  ///< chosen with tensor parallelism, where the mapping is open
+  [[nodiscard]] bool any() const { return mapping || interleaving || recompute || micro_batch || shard_group; }
+};
+
 /// A measured training run: the scenario that a user would write for it, and what was measured.
 struct MeasuredRun {
   std::string id;
@@ -27,8 +37,7 @@ struct MeasuredRun {
   std::string model;    ///< as the row names it; may be empty
   Json scenario;        ///< null when no scenario can say it
   std::string refusal;  ///< why not
-  /// The source names no micro-batch, so the run had the one that was best for it (unstated.hpp).
-  bool micro_batch_unstated = false;
+  OpenChoices open;
   std::vector<std::string> inputs_unstated;       ///< what unstated.hpp filled in; empty: the row states everything
   std::string doubtful;                           ///< why the source itself doubts the figure; empty: sound
   std::string framework, accelerator, precision;  ///< as the row names them

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 
 #include "calibration/validation/csv_table.hpp"
 #include "fields/data_directory.hpp"
+#include "models/workload/operators.hpp"
 
 namespace stepcast {
 
@@ -17,19 +20,43 @@ struct Beyond {
   std::string_view words, reason;
 };
 constexpr std::array kBeyond{
-    Beyond{"MLA", "multi-latent attention has no description yet"},
     Beyond{"Mamba", "state-space layers have no description yet"},
     Beyond{"encoder", "encoder-decoders have no description yet"},
-    Beyond{"window", "attention windows have no description yet"},
-    Beyond{"chunked", "attention windows have no description yet"},
     Beyond{"diffusion", "diffusion transformers have no description yet"},
-    Beyond{"every second layer", "models whose layers alternate have no description yet"},
+    Beyond{"not stated by the source", "the source does not state the shape"},
+    Beyond{"shape not found", "the source does not state the shape"},
 };
+/// What the table tells in words only, so that the preset of the name is asked.
+constexpr std::array kInWords{"MLA", "window", "chunked", "every second layer"};
 
 /// Columns of the table that are keys of a shape.
 constexpr std::array kWholeColumns{
     "layers", "hidden",  "ffn_hidden", "heads",          "kv_heads",          "head_dim",
     "vocab",  "experts", "top_k",      "moe_ffn_hidden", "shared_expert_ffn", "dense_layers"};
+
+void set_style(Json& shape, bool llama_like) {
+  shape["gated_mlp"] = llama_like;
+  shape["positions"] = llama_like ? "rotary" : "learned";
+  shape["norm"] = llama_like ? "rms_norm" : "layer_norm";
+}
+
+template <std::size_t N>
+bool holds_any(const std::string& text, const std::array<const char*, N>& words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](const char* word) { return text.find(word) != std::string::npos; });
+}
+
+/// The preset of a name as keys of a shape; a model whose particulars are known only in words is refused without one.
+void take_preset(KnownShape& shape, const std::string& name, const std::string& notes) {
+  const std::vector<std::string> ids = model_ids();
+  if (!std::binary_search(ids.begin(), ids.end(), name)) {
+    shape.refusal = "no preset has this model's windows, latents or alternating layers";
+    return;
+  }
+  Diagnostics diagnostics(name);
+  shape.transformer = TransformerShape::fields().write(*find_model(name, "", diagnostics)->transformer);
+  if (notes.find("MTP") != std::string::npos) shape.transformer["mtp_layers"] = 1;
+}
 
 /// The first row of each name; where a name has several shapes, rows of runs state the sizes in which they differ.
 std::map<std::string, KnownShape> read_shapes() {
@@ -38,37 +65,99 @@ std::map<std::string, KnownShape> read_shapes() {
   std::vector<Fault> faults;
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const CsvRow row(table, i, faults);
+    const std::string name = row.text("model"), notes = row.text("notes");
     KnownShape shape;
     for (const char* column : kWholeColumns)
       if (const std::string text = row.text(column); !text.empty() && text != "0")
         shape.transformer[column] = row.required_whole(column);
-    const bool llama_like = row.text("gated_mlp") == "1";
-    shape.transformer["gated_mlp"] = llama_like;
-    shape.transformer["positions"] = llama_like ? "rotary" : "learned";
-    shape.transformer["norm"] = llama_like ? "rms_norm" : "layer_norm";
+    set_style(shape.transformer, row.text("gated_mlp") == "1");
     for (const Beyond& beyond : kBeyond)
-      if (row.text("notes").find(beyond.words) != std::string::npos) shape.refusal = beyond.reason;
-    out.emplace(row.text("model"), std::move(shape));
+      if (shape.refusal.empty() && notes.find(beyond.words) != std::string::npos) shape.refusal = beyond.reason;
+    if (shape.refusal.empty() && holds_any(notes, kInWords)) take_preset(shape, name, notes);
+    out.emplace(name, std::move(shape));
   }
   if (!faults.empty()) throw InputError(std::move(faults));
   return out;
 }
 
+constexpr std::array kNeeded{"layers", "hidden", "ffn_hidden", "heads", "vocab"};
+
+bool complete(const Json& sizes) {
+  return std::all_of(kNeeded.begin(), kNeeded.end(), [&](const char* key) { return sizes.contains(key); });
+}
+
+double parameters_of(const Json& shape) {
+  Diagnostics diagnostics("shape");
+  Model model;
+  Model::fields().read(model,
+                       {{"id", "stated"}, {"family", "decoder"}, {"transformer", shape}, {"default_seq_len", 2048}}, "",
+                       diagnostics);
+  return diagnostics.ok() ? parameter_count(model) : 0;
+}
+
+/// An unknown name with all its sizes: gated like Llama or not, whichever comes nearer to the stated count.
+KnownShape by_sizes(const StatedModel& stated) {
+  KnownShape out;
+  double nearest = 0;
+  for (const bool llama_like : {true, false}) {
+    Json shape = stated.sizes;
+    set_style(shape, llama_like);
+    shape["max_positions"] = 2048;
+    const double off = std::abs(parameters_of(shape) / 1e9 - stated.parameters);
+    if (!llama_like && off >= nearest) continue;
+    nearest = off;
+    out.transformer = std::move(shape);
+  }
+  return out;
+}
+
+/// A GPT of so many parameters: 12·layers·h² of them (Narayanan et al. 2021, eq. 2, without the vocabulary), with the
+/// widths that GPT-3's family has at these sizes (Brown et al. 2020, Table 2.1) up to 8,192, which runs of 30 to 200 B
+/// on machines of their day chose for deeper ones, heads of 128.
+KnownShape by_count(const StatedModel& stated) {
+  struct Width {
+    double parameters;
+    long hidden;
+  };
+  constexpr std::array kWidths{Width{0.2, 768}, Width{0.5, 1024}, Width{1, 1536},  Width{2, 2048},
+                               Width{5, 2560},  Width{10, 4096},  Width{25, 5120}, Width{1e9, 8192}};
+  const auto* width = std::find_if(kWidths.begin(), kWidths.end(),
+                                   [&](const Width& one) { return stated.parameters <= one.parameters; });
+  const auto h = static_cast<double>(width->hidden);
+  const long layers = std::max(1L, std::lround(stated.parameters * 1e9 / (12 * h * h)));
+  KnownShape out;
+  out.by_size = true;
+  // Depths of such models are multiples of their pipelines, which are powers of two.
+  out.transformer = {{"layers", layers > 8 ? (layers + 4) / 8 * 8 : layers},
+                     {"hidden", width->hidden},
+                     {"ffn_hidden", 4 * width->hidden},
+                     {"heads", std::max(1L, width->hidden / 128)},
+                     {"vocab", 51200}};
+  set_style(out.transformer, false);
+  return out;
+}
+
 }  // namespace
 
-KnownShape known_shape(const std::string& model, const Json& stated_sizes) {
+KnownShape known_shape(const StatedModel& stated) {
   static const std::map<std::string, KnownShape> kShapes = read_shapes();
-  const auto found = kShapes.find(model);
+  const auto found = kShapes.find(stated.name);
+  if (found == kShapes.end() && complete(stated.sizes)) return by_sizes(stated);
+  const bool gpt = stated.name.find("gpt") == 0 || stated.name.find("opt") == 0 || stated.name.find("bloom") == 0;
+  if (found == kShapes.end() && gpt && stated.parameters > 0 && !stated.sizes.contains("hidden"))
+    return by_count(stated);
   KnownShape out;
   if (found == kShapes.end()) {
-    out.refusal = fmt::format("shape of {} is not known", model);
+    out.refusal = fmt::format("shape of {} is not known", stated.name);
     return out;
   }
   out = found->second;
-  for (const auto& [key, value] : stated_sizes.items()) out.transformer[key] = value;
-  for (const char* key : {"layers", "hidden", "ffn_hidden", "heads", "vocab"})
+  if (!out.refusal.empty()) return out;
+  for (const auto& [key, value] : stated.sizes.items())
+    if (!(key == "kv_heads" && out.transformer.value("kv_lora_rank", 0L) > 0)) out.transformer[key] = value;
+  for (const char* key : kNeeded)
     if (out.refusal.empty() && !out.transformer.contains(key))
-      out.refusal = fmt::format("{} of {} is not stated", key, model);
+      out.refusal = fmt::format("{} of {} is not stated", key, stated.name);
   return out;
 }
 

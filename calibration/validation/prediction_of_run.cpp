@@ -7,8 +7,8 @@
 #include <map>
 
 #include "calibration/validation/parallel.hpp"
+#include "calibration/validation/settle.hpp"
 #include "calibration/validation/statistics.hpp"
-#include "calibration/validation/unstated.hpp"
 #include "fields/data_directory.hpp"
 #include "models/memory/memory.hpp"
 #include "models/scenario/scenario.hpp"
@@ -55,13 +55,15 @@ struct Outcome {
 
 /// What decides a run's prediction: equal for repeats.
 std::string question_of(const MeasuredRun& run) {
-  return fmt::format("{} {}", run.scenario.dump(), run.micro_batch_unstated);
+  const OpenChoices& open = run.open;
+  return fmt::format("{} {:d}{:d}{:d}{:d}{:d}{:d}", run.scenario.dump(), open.mapping, open.without_context,
+                     open.interleaving, open.recompute, open.micro_batch, open.shard_group);
 }
 
 Outcome outcome(MeasuredRun run, const Catalog& catalog) {
   if (run.scenario.is_null()) return {};
   try {
-    if (run.micro_batch_unstated) settle_micro_batch(run, catalog);
+    settle(run, catalog);
     const Scenario scenario = resolve(run.scenario, run.id, {}, catalog);
     return {std::move(run.scenario), predict_analytic(scenario, catalog, MemoryAdvice::none), {}};
   } catch (const InputError& error) {

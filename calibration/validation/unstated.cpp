@@ -5,69 +5,161 @@
 #include <array>
 #include <stdexcept>
 
-#include "models/estimate.hpp"
-#include "models/memory/memory.hpp"
-#include "models/scenario/scenario.hpp"
-
 namespace stepcast {
 
 namespace {
 
+// Longer names before the shorter ones that they hold.
 constexpr std::array kFrameworks{
+    // Intel's GPT-3 on Gaudi 2 (MLPerf submissions of 2023-24): fused attention, sequence parallelism.
+    FrameworkDefaults{.name = "Megatron-DeepSpeed on Gaudi",
+                      .profile = "megatron-lm",
+                      .precision = "bf16",
+                      .recompute = "none",
+                      .sequence_parallel = true,
+                      .recomputes_to_fit = true},
     // The generation behind VIA-Research/vTrain's measurements: GPT in fp16 with every layer recomputed; Megatron pads
     // GPT-2's vocabulary to 51,200 for 8-way tensor parallelism.
-    FrameworkDefaults{"Megatron-DeepSpeed", "megatron-deepspeed", "fp16", "full", 51200},
+    FrameworkDefaults{.name = "Megatron-DeepSpeed",
+                      .profile = "megatron-deepspeed",
+                      .precision = "fp16",
+                      .recompute = "full",
+                      .vocab = 51200},
     // Narayanan et al. 2021 and Korthikanti et al. 2022 state everything but the format, which is fp16 in both.
     FrameworkDefaults{"Megatron-LM (2021)", "megatron-lm-2021", "fp16", "full"},
+    FrameworkDefaults{"Megatron-LM (commit of mid 2022)", "megatron-lm-2021", "fp16", "full"},
+    FrameworkDefaults{.name = "Megatron-LM without flash",
+                      .profile = "megatron-lm-2021",
+                      .precision = "fp16",
+                      .recompute = "none",
+                      .recomputes_to_fit = true},
+    FrameworkDefaults{
+        .name = "LiBai", .profile = "libai", .precision = "fp16", .recompute = "none", .recomputes_to_fit = true},
     FrameworkDefaults{"pytorch-fsdp (Composer)", "pytorch-fsdp", "bf16", "none"},
     // MooreThreads/SimuMax, docs/b200: bf16, no recomputation, sequences of 4,096 unless a name says otherwise.
-    FrameworkDefaults{"Megatron-LM (Megatron-Core)", "megatron-lm", "bf16", "none", 0, 4096, true},
+    FrameworkDefaults{.name = "Megatron-LM (Megatron-Core)",
+                      .profile = "megatron-lm",
+                      .precision = "bf16",
+                      .recompute = "none",
+                      .seq_len = 4096,
+                      .sequence_parallel = true,
+                      .interleaves = true},
     // NVIDIA's recipes on Megatron-Core: sequence parallelism with tensor parallelism (NeMo and Megatron-Bridge docs).
-    FrameworkDefaults{"NeMo (Megatron-Core)", "megatron-lm", "bf16", "none", 0, 0, true},
-    FrameworkDefaults{"Megatron-Bridge (Megatron-Core)", "megatron-lm", "bf16", "none", 0, 0, true},
+    FrameworkDefaults{.name = "NeMo Megatron launcher",
+                      .profile = "nemo-launcher",
+                      .precision = "bf16",
+                      .recompute = "none",
+                      .sequence_parallel = true,
+                      .interleaves = true},
+    // Recipes of Megatron-Bridge state their chunks: a blank is one.
+    FrameworkDefaults{.name = "Megatron-Bridge",
+                      .profile = "megatron-bridge",
+                      .precision = "bf16",
+                      .recompute = "none",
+                      .sequence_parallel = true,
+                      .causal_halved = true},
+    FrameworkDefaults{.name = "NeMo",
+                      .profile = "nemo",
+                      .precision = "bf16",
+                      .recompute = "none",
+                      .sequence_parallel = true,
+                      .interleaves = true},
+    FrameworkDefaults{.name = "Primus",
+                      .profile = "megatron-lm",
+                      .precision = "bf16",
+                      .recompute = "none",
+                      .sequence_parallel = true},
+    // DeepSeek-V3 (arXiv 2412.19437), section 3.2: no tensor parallelism, its own schedule and kernels.
+    FrameworkDefaults{"HAI-LLM", "megatron-lm", "fp8", "none"},
+    // MegaScale (arXiv 2402.15627), section 3: Megatron-LM with more overlap.
+    FrameworkDefaults{.name = "MegaScale",
+                      .profile = "megatron-lm",
+                      .precision = "bf16",
+                      .recompute = "none",
+                      .sequence_parallel = true,
+                      .interleaves = true},
+    FrameworkDefaults{.name = "Megatron",
+                      .profile = "megatron-lm",
+                      .precision = "bf16",
+                      .recompute = "none",
+                      .sequence_parallel = true,
+                      .interleaves = true},
     FrameworkDefaults{"InternEvo", "internevo", "bf16", "none"},
-    FrameworkDefaults{"torchtitan (FSDP2)", "pytorch-fsdp", "bf16", "per-operator", 0, 0, true},
-    FrameworkDefaults{"PyTorch FSDP + compile", "pytorch-fsdp", "bf16", "none"},
-    FrameworkDefaults{"MaxText (JAX)", "jax", "bf16", "full"},
+    FrameworkDefaults{
+        .name = "nanotron", .profile = "nanotron", .precision = "bf16", .recompute = "none", .sequence_parallel = true},
+    // Llama 3 (arXiv 2407.21783), section 3.3: interleaved pipelines, keys and values gathered over the context ranks.
+    FrameworkDefaults{.name = "Meta internal",
+                      .profile = "meta-4d",
+                      .precision = "bf16",
+                      .recompute = "none",
+                      .sequence_parallel = true,
+                      .interleaves = true,
+                      .context_method = "all-gather"},
+    FrameworkDefaults{.name = "torchtitan",
+                      .profile = "pytorch-fsdp",
+                      .precision = "bf16",
+                      .recompute = "per-operator",
+                      .sequence_parallel = true},
+    FrameworkDefaults{
+        .name = "T5X", .profile = "jax", .precision = "bf16", .recompute = "none", .recomputes_to_fit = true},
+    // MaxText's per_device_batch_size, whatever axes a device is part of; no accumulation by itself.
+    FrameworkDefaults{.name = "MaxText",
+                      .profile = "jax",
+                      .precision = "bf16",
+                      .recompute = "none",
+                      .sharding = "fsdp",
+                      .recomputes_to_fit = true,
+                      .batch_per_device = true},
+    FrameworkDefaults{.name = "JAX",
+                      .profile = "jax",
+                      .precision = "bf16",
+                      .recompute = "none",
+                      .sharding = "fsdp",
+                      .recomputes_to_fit = true},
+    // NVIDIA's BERT pre-training, which the example follows: 20 of 128 tokens are predicted.
+    FrameworkDefaults{.name = "euron",
+                      .profile = "neuronx",
+                      .precision = "bf16",
+                      .recompute = "none",
+                      .sequence_parallel = true,
+                      .recomputes_to_fit = true,
+                      .predicted_share = 20.0 / 128},
+    FrameworkDefaults{
+        .name = "FSDP", .profile = "pytorch-fsdp", .precision = "bf16", .recompute = "none", .recomputes_to_fit = true},
+    FrameworkDefaults{.name = "DeepSpeed",
+                      .profile = "deepspeed",
+                      .precision = "bf16",
+                      .recompute = "full",
+                      .causal_halved = true,
+                      .context_method = "ulysses"},
+    FrameworkDefaults{.name = "FlashAttention-2",
+                      .profile = "flash-attention-2",
+                      .precision = "bf16",
+                      .recompute = "none",
+                      .recomputes_to_fit = true},
+    FrameworkDefaults{.name = "FlashAttention",
+                      .profile = "flash-attention-1",
+                      .precision = "bf16",
+                      .recompute = "none",
+                      .recomputes_to_fit = true},
+    FrameworkDefaults{.name = "PyTorch",
+                      .profile = "pytorch-ddp",
+                      .precision = "bf16",
+                      .recompute = "none",
+                      .recomputes_to_fit = true},
 };
-
-constexpr int kLargestMicroBatch = 64;  // beyond it a transformer's products gain nothing on any GPU
 
 }  // namespace
 
 const FrameworkDefaults* find_defaults(std::string_view framework) {
   for (const FrameworkDefaults& entry : kFrameworks)
-    if (entry.name == framework) return &entry;
+    if (framework.find(entry.name) != std::string_view::npos) return &entry;
   return nullptr;
 }
 
 const FrameworkDefaults& defaults_of(std::string_view framework) {
   if (const FrameworkDefaults* entry = find_defaults(framework)) return *entry;
   throw std::logic_error(fmt::format("no defaults of framework {}", framework));
-}
-
-void settle_micro_batch(MeasuredRun& run, const Catalog& catalog) {
-  const std::string file = run.id;
-  Json best = run.scenario;
-  best["strategy"]["micro_batch"] = 1;
-  std::optional<Seconds> fastest;
-  for (int size = 1; size <= kLargestMicroBatch; size *= 2) {
-    Json candidate = best;
-    candidate["strategy"]["micro_batch"] = size;
-    // What does not divide a replica's share is refused, and so is what leaves an interleaved schedule too few.
-    try {
-      const Scenario scenario = resolve(candidate, file, {}, catalog);
-      const Job job = lower(scenario);
-      if (!memory_of(job).fits) break;
-      const Seconds time = estimate(job).step_time;
-      if (fastest && !(time < *fastest)) continue;
-      fastest = time;
-      best = std::move(candidate);
-    } catch (const InputError&) {
-      break;
-    }
-  }
-  run.scenario = std::move(best);
 }
 
 }  // namespace stepcast

@@ -32,6 +32,13 @@ double listed_share(const NodeInterconnect& interconnect, int devices, int ranks
   return least > 0 ? least : 1;
 }
 
+/// A group along one dimension of a torus has that dimension's links alone. The last entry stands for all larger
+/// groups, which span every dimension (slices of TPU pods are such nodes).
+void set_torus(NativeShares& shares, int devices, int dimensions) {
+  set_each(shares, devices, [&](int) { return 1.0 / dimensions; });
+  shares.back() = 1;
+}
+
 }  // namespace
 
 NativeShares link_shares_of(const Node& node) {
@@ -47,11 +54,10 @@ NativeShares link_shares_of(const Node& node) {
         set_each(shares, devices, [&](int ranks) { return listed_share(node.interconnect, devices, ranks); });
       break;
     case NodeTopology::torus_2d:
-      // A group along one dimension of a torus has that dimension's links alone.
-      set_each(shares, devices, [](int) { return 1.0 / 2; });
+      set_torus(shares, devices, 2);
       break;
     case NodeTopology::torus_3d:
-      set_each(shares, devices, [](int) { return 1.0 / 3; });
+      set_torus(shares, devices, 3);
       break;
     case NodeTopology::pair:
     case NodeTopology::nvswitch:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/compute/device.hpp"
 #include "models/memory/working_set.hpp"
 #include "models/parallelism/synchronization.hpp"
 
@@ -32,13 +33,24 @@ constexpr double kMessagesAhead = 2;
 /// Parameters of a stage on one device, whole and as its share when they are sharded over the data-parallel ranks.
 struct StageParameters {
   double whole, share;
+  double frozen_whole, frozen_share;  ///< held, without gradient or state
 };
 
 StageParameters parameters_of(const Job& job, int stage) {
   const double dense = job.stage_parameters[static_cast<std::size_t>(stage)];
   const double expert = job.stage_expert_parameters[static_cast<std::size_t>(stage)];
-  return {dense + expert,
-          dense / std::max(1, job.groups.shard.size) + expert / std::max(1, job.groups.expert_data.size)};
+  const double frozen = job.stage_frozen_parameters[static_cast<std::size_t>(stage)];
+  const double frozen_expert = job.stage_frozen_expert_parameters[static_cast<std::size_t>(stage)];
+  const double ranks = std::max(1, job.groups.shard.size);
+  const double expert_ranks = std::max(1, job.groups.expert_data.size);
+  return {dense + expert, dense / ranks + expert / expert_ranks, frozen + frozen_expert,
+          frozen / ranks + frozen_expert / expert_ranks};
+}
+
+/// Bytes of a frozen parameter: 8-bit formats hold what no optimizer updates in 8 bit alone (Transformer Engine's
+/// fp8_model_init).
+double frozen_bytes(const Scenario& scenario) {
+  return below_16_bit(scenario.precision) ? 1 : parameter_bytes(scenario);
 }
 
 void add_states(MemoryFootprint& out, const Job& job, const StageParameters& parameters) {
@@ -47,7 +59,9 @@ void add_states(MemoryFootprint& out, const Job& job, const StageParameters& par
   const bool shards_parameters = synchronization_plan(*job.scenario).sharded_parameters;
   const bool shards_gradients = shards_parameters || sharding == Sharding::zero2;
   const bool shards_optimizer = sharding != Sharding::none;
-  out.parameters = Bytes(bytes.parameter * (shards_parameters ? parameters.share : parameters.whole));
+  const double frozen = shards_parameters ? parameters.frozen_share : parameters.frozen_whole;
+  out.parameters = Bytes(bytes.parameter * (shards_parameters ? parameters.share : parameters.whole) +
+                         frozen_bytes(*job.scenario) * frozen);
   out.gradients = Bytes(bytes.gradient * (shards_gradients ? parameters.share : parameters.whole));
   out.optimizer = Bytes(bytes.optimizer * (shards_optimizer ? parameters.share : parameters.whole));
 }

@@ -27,7 +27,9 @@ void add_weights(StageLayers& stage, const LayerCost& layer) {
 
 void add_layer(StageLayers& stage, const LayerCost& layer, const Retained& kept, int blocks_per_unit) {
   stage.recomputed = std::max(stage.recomputed, kept.recomputed);
-  const double unit = (layer.parameters + layer.expert_parameters) * (is_block(layer.role) ? blocks_per_unit : 1);
+  const double parameters =
+      layer.parameters + layer.expert_parameters + layer.frozen_parameters + layer.frozen_expert_parameters;
+  const double unit = parameters * (is_block(layer.role) ? blocks_per_unit : 1);
   stage.largest_unit = std::max(stage.largest_unit, unit);
   if (layer.role == LayerRole::embedding) stage.embedding = layer.parameters;
   // Every layer's backward pass has the gradient of its output and makes that of its input.

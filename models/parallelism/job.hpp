@@ -69,6 +69,7 @@ struct LayerCost {
   LayerRole role = LayerRole::dense_block;
   Segment forward, backward_input, backward_weight;
   double parameters = 0, expert_parameters = 0;
+  double frozen_parameters = 0, frozen_expert_parameters = 0;  ///< held and not trained
   double tied_parameters = 0;  ///< of an output layer: the embedding table again, where it lies on another stage
   /// What recomputing one module frees of `activations`, by RecomputeModule.
   std::array<Bytes, EnumNames<RecomputeModule>::names.size()> freed_by_module{};
@@ -107,7 +108,8 @@ struct Job {
   std::vector<Chunk> chunks;             ///< pp·vpp, in model order; chunk c lies on stage c mod pp
   std::vector<double> stage_parameters;  ///< per device of each stage, dense part
   std::vector<double> stage_expert_parameters;
-  Seconds optimizer;                  ///< of the slowest stage
+  std::vector<double> stage_frozen_parameters, stage_frozen_expert_parameters;  ///< the same, held and not trained
+  Seconds optimizer;                                                            ///< of the slowest stage
   double communication_slowdown = 0;  ///< share of the compute rate that a collective kernel takes beside computation
   std::vector<std::shared_ptr<const Job>> in_other_states;  ///< by Fold::states, from the second on
   std::shared_ptr<const Scenario> owned_scenario;           ///< what `scenario` points to, if nobody else keeps it

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "models/parallelism/groups.hpp"
 #include "models/parallelism/job.hpp"
@@ -255,6 +257,8 @@ LayerSharding sharding_of(const Scenario& scenario) {
   sharding.main_gradients_fp32 = scenario.framework->main_gradients_fp32;
   sharding.memory_passes = scenario.framework->memory_efficiency;
   sharding.fused_activation = strategy.fused_activation.value_or(framework.fused_activation);
+  sharding.adapter_rank = scenario.spec.workload.adapter_rank;
+  sharding.document_len = scenario.spec.workload.document_len;
   return sharding;
 }
 
@@ -287,6 +291,8 @@ LayerCost cost_layer(const Job& job, LayerRole role, int index) {
   }
   cost.parameters = work.parameters;
   cost.expert_parameters = work.expert_parameters;
+  cost.frozen_parameters = work.frozen_parameters;
+  cost.frozen_expert_parameters = work.frozen_expert_parameters;
   cost.tied_parameters = work.tied_parameters;
   cost.freed_by_module = {work.freed_attention_core, work.freed_attention, work.freed_mlp, work.freed_norm,
                           work.freed_moe};
@@ -314,11 +320,10 @@ std::vector<int> cost_layers(Job& job) {
     }
     return kinds;
   }
-  int dense = -1;
-  int moe = -1;
+  std::map<std::pair<bool, bool>, int> kind_of_block;  // by experts and local attention
   for (int i = 0; i < layers; ++i) {
     const bool is_moe = model.transformer->is_moe(i);
-    int& kind = is_moe ? moe : dense;
+    int& kind = kind_of_block.try_emplace({is_moe, model.transformer->is_windowed(i)}, -1).first->second;
     if (kind < 0) {
       kind = static_cast<int>(job.layer_kinds.size());
       job.layer_kinds.push_back(cost_layer(job, is_moe ? LayerRole::moe_block : LayerRole::dense_block, i));
@@ -344,6 +349,8 @@ void build_chunks(Job& job) {
   const auto count = static_cast<int>(scenario.stage_layers.size());
   job.stage_parameters.assign(static_cast<std::size_t>(stages), 0);
   job.stage_expert_parameters.assign(static_cast<std::size_t>(stages), 0);
+  job.stage_frozen_parameters.assign(static_cast<std::size_t>(stages), 0);
+  job.stage_frozen_expert_parameters.assign(static_cast<std::size_t>(stages), 0);
   int layer = 0;
   for (int c = 0; c < count; ++c) {
     Chunk chunk;
@@ -363,6 +370,8 @@ void build_chunks(Job& job) {
       chunk.backward_weight += cost.backward_weight.total();
       job.stage_parameters[chunk.stage] += cost.parameters;
       job.stage_expert_parameters[chunk.stage] += cost.expert_parameters;
+      job.stage_frozen_parameters[chunk.stage] += cost.frozen_parameters;
+      job.stage_frozen_expert_parameters[chunk.stage] += cost.frozen_expert_parameters;
       chunk.send = cost.output;
     }
     job.chunks.push_back(std::move(chunk));

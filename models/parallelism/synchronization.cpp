@@ -27,7 +27,8 @@ Seconds alone(const CollectiveCost& cost, const GroupShape& group, const Job& jo
 }
 
 struct Parameters {
-  double dense = 0, expert = 0;
+  double dense = 0, expert = 0;                ///< trained
+  double frozen_dense = 0, frozen_expert = 0;  ///< held beside them
 };
 
 /// Flow times by the links that decide them.
@@ -51,24 +52,27 @@ Bytes bucket_limit(const Job& job, bool first) {
 void cost_unit(SyncUnit& unit, Parameters parameters, Bytes bucket, const SynchronizationPlan& plan, const Job& job) {
   const Scenario& scenario = *job.scenario;
   const Groups& groups = job.groups;
-  const GroupShape& group = plan.sharded_parameters ? groups.shard : groups.data;
+  const GroupShape& group = plan.reduction == CollectiveKind::reduce_scatter ? groups.shard : groups.data;
   const Bytes gradient(parameters.dense * gradient_bytes(scenario));
-  const Bytes weights(parameters.dense * parameter_bytes(scenario));
+  // Sharded parameters are gathered to be used, others because they were updated: the frozen ones were not.
+  const double used = plan.sharded_parameters ? 1 : 0;
+  const Bytes weights((parameters.dense + used * parameters.frozen_dense) * parameter_bytes(scenario));
+  const Bytes expert_weights((parameters.expert + used * parameters.frozen_expert) * parameter_bytes(scenario));
   unit.reduce = bucketed(plan.reduction, gradient, bucket, group, job);
   unit.expert_reduce =
       bucketed(plan.reduction, Bytes(parameters.expert * gradient_bytes(scenario)), bucket, groups.expert_data, job);
   if (plan.gather_after_update || plan.sharded_parameters) {
     const Bytes piece = job.scenario->framework->parameter_bucket;
     const Bytes limit = piece > Bytes(0) ? piece : bucket;
-    unit.gather = bucketed(plan.gather, weights, limit, group, job);
-    unit.expert_gather =
-        bucketed(plan.gather, Bytes(parameters.expert * parameter_bytes(scenario)), limit, groups.expert_data, job);
+    unit.gather = bucketed(plan.gather, weights, limit, groups.shard, job);
+    unit.expert_gather = bucketed(plan.gather, expert_weights, limit, groups.expert_data, job);
   }
-  if (plan.sharded_parameters && groups.replicate.size > 1)
+  if (plan.reduction == CollectiveKind::reduce_scatter && groups.replicate.size > 1)
     unit.replicate = bucketed(CollectiveKind::all_reduce, gradient / groups.shard.size, bucket, groups.replicate, job);
   Flows gathers;
   Flows reductions;
-  unit.gather_alone = add(gathers, unit.gather, group, job) + add(gathers, unit.expert_gather, groups.expert_data, job);
+  unit.gather_alone =
+      add(gathers, unit.gather, groups.shard, job) + add(gathers, unit.expert_gather, groups.expert_data, job);
   unit.reduce_alone = add(reductions, unit.reduce, group, job) +
                       add(reductions, unit.replicate, groups.replicate, job) +
                       add(reductions, unit.expert_reduce, groups.expert_data, job);
@@ -140,7 +144,8 @@ std::vector<SyncUnit> sync_units(const Job& job, int stage) {
   SyncUnit open;
   int layers = 0;
   const auto close = [&] {
-    if (parameters.dense > 0 || parameters.expert > 0) {
+    const double trained = parameters.dense + parameters.expert;
+    if (trained > 0 || (plan.sharded_parameters && parameters.frozen_dense + parameters.frozen_expert > 0)) {
       cost_unit(open, parameters, bucket_limit(job, units.empty()), plan, job);
       units.push_back(open);
     }
@@ -162,6 +167,8 @@ std::vector<SyncUnit> sync_units(const Job& job, int stage) {
       open.forward += layer.forward.total();
       parameters.dense += layer.parameters;
       parameters.expert += layer.expert_parameters;
+      parameters.frozen_dense += layer.frozen_parameters;
+      parameters.frozen_expert += layer.frozen_expert_parameters;
       ++layers;
       const bool block = layer.role == LayerRole::dense_block || layer.role == LayerRole::moe_block;
       const Bytes limit = bucket_limit(job, units.empty());

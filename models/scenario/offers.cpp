@@ -102,8 +102,10 @@ void resolve_sharding(Draft& draft) {
                             "runtime/pipe/engine.py)",
                             name_of(s.sharding), strategy.pipeline_parallel),
                 "zero-1, or pipeline_parallel 1");
-  if (strategy.hsdp_shard_size && s.sharding != Sharding::hsdp && draft.sound({"/strategy/hsdp_shard_size"}))
-    draft.fault("/strategy/hsdp_shard_size", fmt::format("is for sharding hsdp, found {}", name_of(s.sharding)),
+  const bool in_groups = s.sharding == Sharding::hsdp || s.sharding == Sharding::zero1;
+  if (strategy.hsdp_shard_size && !in_groups && draft.sound({"/strategy/hsdp_shard_size"}))
+    draft.fault("/strategy/hsdp_shard_size",
+                fmt::format("is for sharding hsdp or zero-1, found {}", name_of(s.sharding)),
                 "sharding \"hsdp\", or leave hsdp_shard_size out");
 }
 
@@ -126,11 +128,11 @@ void resolve_shard_group(Draft& draft) {
   Scenario& s = draft.scenario;
   if (!draft.degrees_known || !draft.sound({"/strategy/sharding", "/strategy/hsdp_shard_size"})) return;
   const int ranks = s.degrees.dp * s.degrees.cp;
-  if (s.sharding != Sharding::hsdp) {
+  const auto& wanted = draft.spec().strategy.hsdp_shard_size;
+  if (s.sharding != Sharding::hsdp && !wanted) {
     s.shard_size = s.sharding == Sharding::none ? 1 : ranks;
     return;
   }
-  const auto& wanted = draft.spec().strategy.hsdp_shard_size;
   s.shard_size = wanted.value_or(data_ranks_of_a_node(draft));
   if (!wanted) draft.assume(fmt::format("shard groups of {} ranks (those of one node)", s.shard_size));
   if (ranks % s.shard_size != 0)

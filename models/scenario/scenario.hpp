@@ -41,6 +41,8 @@ struct WorkloadSpec {
   long global_batch = 0;               ///< samples (sequences) per step over the whole cluster
   std::optional<int> seq_len;          ///< default: the model's
   std::optional<Precision> precision;  ///< of the matrix products; default: the framework's for the device
+  int adapter_rank = 0;                ///< >0: low-rank adapters of this rank are trained, the model is frozen
+  int document_len = 0;                ///< >0: mean tokens of the documents that a sequence is packed of
   std::optional<double> tokens;        ///< to train, language models
   std::optional<double> samples;       ///< to train, others
   std::optional<double> epochs;        ///< over the preset's data set

@@ -41,6 +41,14 @@ const FieldTable<WorkloadSpec>& WorkloadSpec::fields() {
                {.min = 1, .max = 1 << 26})
         .field("precision", &WorkloadSpec::precision,
                "Format of the matrix products; default: the first of bf16, fp16, tf32, fp32 that the device has")
+        .field("adapter_rank", &WorkloadSpec::adapter_rank,
+               "Fine-tuning of low-rank adapters (LoRA) of this rank on the attention projections; the model itself is "
+               "frozen; 0: everything is trained",
+               {.min = 0, .max = 1 << 16})
+        .field("document_len", &WorkloadSpec::document_len,
+               "Mean tokens of the documents that a sequence is packed of, attention staying inside each; 0: one "
+               "document a sequence",
+               {.min = 0, .max = 1 << 26})
         .field("tokens", &WorkloadSpec::tokens, "Tokens to train on (transformers)", {.min = 1, .max = kMostSamples})
         .field("samples", &WorkloadSpec::samples, "Samples to train on", {.min = 1, .max = kMostSamples})
         .field("epochs", &WorkloadSpec::epochs, "Passes over the model's usual data set",
@@ -80,8 +88,8 @@ const FieldTable<StrategySpec>& StrategySpec::fields() {
         .field("recompute", &S::recompute, "What the backward pass computes again instead of keeping it")
         .field("recompute_modules", &S::recompute_modules, "Parts of a layer that recompute \"modules\" repeats")
         .field("sharding", &S::sharding, "What data-parallel replicas share out; default: the framework's")
-        .field("hsdp_shard_size", &S::hsdp_shard_size, "Ranks of one shard group (hsdp); default: those of one node",
-               degree)
+        .field("hsdp_shard_size", &S::hsdp_shard_size,
+               "Ranks of one shard group (hsdp: default those of one node; zero-1: default all)", degree)
         .field("order", &S::order, "Dimensions over ranks, innermost first: tp, cp, ep, dp and pp joined by -")
         .field("overlap_tensor_parallel", &S::overlap_tensor_parallel,
                "Tensor-parallel gathers and scatters run beside products; default: the framework's")

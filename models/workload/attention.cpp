@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 
 #include "models/workload/steps.hpp"
@@ -27,34 +28,82 @@ bool softmax_in_pieces(const Cut& cut, double sequences_and_heads) {
   return multiple > 0 && std::fmod(sequences_and_heads, multiple) != 0;
 }
 
-Linear qkv(const Cut& cut) { return {"qkv", "qkv_dgrad", "qkv_wgrad", cut.hidden, cut.query + 2 * cut.key}; }
-Linear projection(const Cut& cut) { return {"proj", "proj_dgrad", "proj_wgrad", cut.query, cut.hidden}; }
+Linear projection(const Cut& cut) { return {"proj", "proj_dgrad", "proj_wgrad", cut.attended, cut.hidden}; }
 
-/// One attention kernel: `queries` × `keys` positions of `heads` heads of every sequence.
+/// A product in front of the core. Those down to a latent work on the tokens at hand and are held whole by every
+/// tensor-parallel rank (Megatron-Core, multi_latent_attention.py); the others are cut by heads.
+struct Entry {
+  Linear linear;
+  bool latent = false;
+  [[nodiscard]] double rows(const Cut& cut) const { return latent ? cut.resident : cut.tokens; }
+};
+
+/// The products in front of the core, in order.
+struct Entries {
+  std::array<Entry, 4> list;
+  std::size_t count = 0;
+  void add(const Linear& linear, bool latent = false) { list[count++] = {linear, latent}; }
+  [[nodiscard]] const Entry* begin() const { return list.data(); }
+  [[nodiscard]] const Entry* end() const { return list.data() + count; }
+};
+
+Entries entries(const Cut& cut) {
+  const TransformerShape& shape = cut.shape;
+  Entries out;
+  if (!shape.is_latent()) {
+    out.add({"qkv", "qkv_dgrad", "qkv_wgrad", cut.hidden, cut.query + cut.key + cut.value});
+    return out;
+  }
+  const double queries = shape.q_lora_rank, keys = shape.kv_lora_rank;
+  if (shape.q_lora_rank > 0) {
+    out.add({"q_down", "q_down_dgrad", "q_down_wgrad", cut.hidden, queries}, true);
+    out.add({"q_up", "q_up_dgrad", "q_up_wgrad", queries, cut.query});
+  } else {
+    out.add({"q", "q_dgrad", "q_wgrad", cut.hidden, cut.query});
+  }
+  // The rotary part of the keys is one head for all, computed beside the latent.
+  out.add({"kv_down", "kv_down_dgrad", "kv_down_wgrad", cut.hidden, keys + shape.qk_rope_head_dim}, true);
+  out.add({"kv_up", "kv_up_dgrad", "kv_up_wgrad", keys, cut.heads * (shape.qk_nope_head_dim + shape.v_head_dim)});
+  return out;
+}
+
+/// Widths of the latents that a norm follows.
+double latent_width(const TransformerShape& shape) { return shape.q_lora_rank + shape.kv_lora_rank; }
+
+/// Elements of a token that rotary positions turn.
+double rotary_width(const Cut& cut) {
+  if (!cut.shape.is_latent()) return cut.query + cut.key;
+  return (cut.heads + 1) * cut.shape.qk_rope_head_dim;
+}
+
+/// One attention kernel: `queries` × `keys` positions of `heads` heads of every sequence; `seen` of the keys by a
+/// query on average where less than a causal mask leaves (0: not less).
 struct Core {
   double queries, keys, heads;
+  double seen = 0;
 };
 
 Operator attention(const Cut& cut, const Core& core, bool backward) {
   const bool fused = cut.sharding.fused_attention;
-  const double head = cut.shape.head_size();
+  const bool local = fused && core.seen > 0;
+  const double sizes = cut.shape.key_size() + cut.shape.value_size();
   Operator op;
   op.name = backward ? "attention_backward" : "attention";
   op.kind = OperatorKind::attention;
   op.m = core.queries;
-  op.n = core.keys;
-  op.k = head;
+  op.n = local ? core.seen : core.keys;
+  op.k = sizes / 2;
   op.batch = cut.micro_batch * core.heads;
-  op.causal = cut.causal;
+  op.causal = cut.causal && !local;
   op.backward = backward;
   op.fused = fused;
   const double scores = op.batch * op.m * op.n;
   // Stored scores are computed whole and masked; a fused kernel skips what the mask hides.
-  const double executed = cut.causal && fused ? 0.5 : 1.0;
+  const double executed = op.causal && fused ? 0.5 : 1.0;
   const double ratio = backward ? (fused ? kBackwardFused : kBackwardUnfused) : 1.0;
-  op.flops = Flops(4 * scores * head * executed * ratio);
+  op.flops = Flops(2 * scores * sizes * executed * ratio);
   const double key_heads = core.heads * cut.key / cut.query;
-  const double tensors = cut.element * cut.micro_batch * head * 2 * (op.m * core.heads + op.n * key_heads);
+  const double tensors = cut.element * cut.micro_batch * sizes * (op.m * core.heads + core.keys * key_heads);
   if (fused) {
     // Forward: Q, K, V in, O out. Backward: those and dO in, dQ, dK and dV out.
     op.bytes = Bytes(backward ? 2 * tensors : tensors);
@@ -78,7 +127,9 @@ LayerStep step_of(const Operator& op) {
 /// Ring attention (Liu et al. 2023, arXiv 2310.01889): cp kernels over one chunk of keys each; the next chunk travels
 /// beside each but the last. With the balanced order of chunks every one costs half its square under a causal mask.
 void ring(Steps& steps, const Cut& cut, Bytes chunk, bool backward) {
-  const Operator op = attention(cut, {cut.local_sequence, cut.local_sequence, cut.heads}, backward);
+  const Operator op = attention(
+      cut, {cut.local_sequence, cut.local_sequence, cut.heads, cut.seen / static_cast<double>(cut.sharding.cp)},
+      backward);
   for (int i = 0; i < cut.sharding.cp; ++i) {
     if (i + 1 < cut.sharding.cp)
       steps.push_back(communicate("cp_send_recv", LayerCommunication::context, LayerCollective::send_recv,
@@ -92,7 +143,7 @@ void ring(Steps& steps, const Cut& cut, Bytes chunk, bool backward) {
 void gathered(Steps& steps, const Cut& cut, Bytes chunk, bool backward) {
   const Bytes whole = chunk * static_cast<double>(cut.sharding.cp);
   steps.push_back(communicate("cp_all_gather", LayerCommunication::context, LayerCollective::all_gather, whole));
-  steps.push_back(step_of(attention(cut, {cut.local_sequence, cut.sequence, cut.heads}, backward)));
+  steps.push_back(step_of(attention(cut, {cut.local_sequence, cut.sequence, cut.heads, cut.seen}, backward)));
   if (backward)
     steps.push_back(
         communicate("cp_reduce_scatter", LayerCommunication::context, LayerCollective::reduce_scatter, whole));
@@ -105,20 +156,20 @@ void ulysses(Steps& steps, const Cut& cut, bool backward) {
     steps.push_back(communicate(name, LayerCommunication::context, LayerCollective::all_to_all,
                                 Bytes(cut.tokens * width * cut.element)));
   };
-  const Operator op = attention(cut, {cut.sequence, cut.sequence, cut.heads / cut.sharding.cp}, backward);
-  if (backward) exchange("cp_all_to_all_output", cut.query);
+  const Operator op = attention(cut, {cut.sequence, cut.sequence, cut.heads / cut.sharding.cp, cut.seen}, backward);
+  if (backward) exchange("cp_all_to_all_output", cut.attended);
   if (backward) steps.push_back(step_of(op));
   exchange("cp_all_to_all_query", cut.query);
   exchange("cp_all_to_all_key", cut.key);
-  exchange("cp_all_to_all_value", cut.key);
+  exchange("cp_all_to_all_value", cut.value);
   if (!backward) steps.push_back(step_of(op));
-  if (!backward) exchange("cp_all_to_all_output", cut.query);
+  if (!backward) exchange("cp_all_to_all_output", cut.attended);
 }
 
 void core_steps(Steps& steps, const Cut& cut, bool backward) {
-  const Bytes chunk(cut.tokens * 2 * cut.key * cut.element);
+  const Bytes chunk(cut.tokens * (cut.key + cut.value) * cut.element);
   if (cut.sharding.cp == 1) {
-    steps.push_back(step_of(attention(cut, {cut.sequence, cut.sequence, cut.heads}, backward)));
+    steps.push_back(step_of(attention(cut, {cut.sequence, cut.sequence, cut.heads, cut.seen}, backward)));
     return;
   }
   switch (cut.sharding.context_method) {
@@ -150,14 +201,19 @@ double exchanged_bytes(const Cut& cut) {
 }
 
 void count_attention(LayerWork& work, const Cut& cut) {
-  const Linear in = qkv(cut), out = projection(cut);
-  work.parameters += in.in * in.out + out.in * out.out;
-  if (cut.shape.biases || cut.shape.qkv_bias) work.parameters += in.out;
+  const Linear out = projection(cut);
+  for (const Entry& entry : entries(cut)) {
+    work.parameters += entry.linear.in * entry.linear.out;
+    if (cut.shape.biases || cut.shape.qkv_bias) work.parameters += entry.linear.out;
+  }
+  work.parameters += out.in * out.out + latent_width(cut.shape);
   if (cut.shape.biases) work.parameters += out.out;
 
   const Bytes input = cut.resident_tensor();
-  const Bytes heads(cut.tokens * (cut.query + 2 * cut.key) * cut.element);
-  const Bytes output(cut.tokens * cut.query * cut.element);
+  // A latent is kept before and after its norm.
+  const Bytes latents(2 * cut.resident * latent_width(cut.shape) * cut.element);
+  const Bytes heads = latents + Bytes(cut.tokens * (cut.query + cut.key + cut.value) * cut.element);
+  const Bytes output(cut.tokens * cut.attended * cut.element);
   const Bytes core(core_bytes(cut) + exchanged_bytes(cut));
   work.activations += input + heads + output + core;
   // A fused kernel's statistic goes with it; the output is the projection's input and stays.
@@ -173,9 +229,14 @@ void add_attention_half(LayerWork& work, const Cut& cut) {
   add_norm(work, cut);
   const std::size_t begin = steps.size();
   enter_tensor_region(steps, cut);
-  add_forward_product(steps, qkv(cut), cut);
+  for (const Entry& entry : entries(cut)) {
+    add_cast(steps, "cast_input", entry.rows(cut) * entry.linear.in, cut.sharding);
+    steps.push_back(forward_product(entry.linear, entry.rows(cut), cut.element));
+  }
+  if (cut.shape.is_latent())
+    steps.push_back(memory("latent_norm", 2 * cut.resident * latent_width(cut.shape) * cut.element, cut.sharding));
   if (cut.shape.positions == PositionKind::rotary)
-    steps.push_back(memory("rope", 2 * cut.tokens * (cut.query + cut.key) * cut.element, cut.sharding));
+    steps.push_back(memory("rope", 2 * cut.tokens * rotary_width(cut) * cut.element, cut.sharding));
   const auto core = static_cast<std::ptrdiff_t>(steps.size());
   core_steps(steps, cut, false);
   work.recompute_attention_core.assign(steps.begin() + core, steps.end());
@@ -193,13 +254,20 @@ void add_attention_backward(LayerWork& work, const Cut& cut) {
   add_input_gradient(steps, projection(cut), cut);
   core_steps(steps, cut, true);
   if (cut.shape.positions == PositionKind::rotary)
-    steps.push_back(memory("rope_backward", 2 * cut.tokens * (cut.query + cut.key) * cut.element, cut.sharding));
+    steps.push_back(memory("rope_backward", 2 * cut.tokens * rotary_width(cut) * cut.element, cut.sharding));
+  if (cut.shape.is_latent())
+    steps.push_back(
+        memory("latent_norm_backward", 3 * cut.resident * latent_width(cut.shape) * cut.element, cut.sharding));
   regather_input(steps, cut);
-  add_input_gradient(steps, qkv(cut), cut);
+  for (const Entry& entry : entries(cut)) {
+    add_cast(steps, "cast_gradient", entry.rows(cut) * entry.linear.out, cut.sharding);
+    steps.push_back(input_gradient(entry.linear, entry.rows(cut), cut.element));
+  }
   leave_tensor_region_backward(steps, cut);
   add_norm_backward(work, cut);
   work.backward_weight.push_back(weight_gradient(projection(cut), cut.tokens, cut.sharding));
-  work.backward_weight.push_back(weight_gradient(qkv(cut), cut.tokens, cut.sharding));
+  for (const Entry& entry : entries(cut))
+    work.backward_weight.push_back(weight_gradient(entry.linear, entry.rows(cut), cut.sharding));
 }
 
 }  // namespace stepcast::workload

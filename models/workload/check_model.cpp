@@ -6,16 +6,40 @@ namespace stepcast {
 namespace {
 
 void check_attention(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
-  if (shape.head_dim == 0 && shape.hidden % shape.heads != 0)
+  if (!shape.is_latent() && shape.head_dim == 0 && shape.hidden % shape.heads != 0)
     d.error(at + "/heads", fmt::format("{} heads do not divide hidden {}", shape.heads, shape.hidden),
             "give head_dim, or heads that divide hidden");
   if (shape.heads % shape.kv() != 0)
     d.error(at + "/kv_heads", fmt::format("{} kv_heads do not divide {} heads", shape.kv(), shape.heads));
 }
 
+/// The sizes of multi-latent attention come together.
+void check_latent(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
+  if (!shape.is_latent()) {
+    if (shape.q_lora_rank > 0 || shape.qk_nope_head_dim > 0 || shape.qk_rope_head_dim > 0 || shape.v_head_dim > 0)
+      d.error(at + "/kv_lora_rank", "found sizes of multi-latent attention, expected kv_lora_rank of at least 1");
+    return;
+  }
+  if (shape.qk_nope_head_dim + shape.qk_rope_head_dim < 1)
+    d.error(at + "/qk_nope_head_dim", "missing: multi-latent attention needs the size of a head's query and key");
+  if (shape.v_head_dim < 1)
+    d.error(at + "/v_head_dim", "missing: multi-latent attention needs the size of a head's value");
+  if (shape.kv() != shape.heads)
+    d.error(at + "/kv_heads",
+            fmt::format("found {}, but in multi-latent attention every one of the {} heads has keys of its own",
+                        shape.kv(), shape.heads),
+            "leave kv_heads out");
+}
+
+void check_window(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
+  if (shape.window == 0 && shape.global_every > 0)
+    d.error(at + "/window", "missing: global_every says which layers see past the window");
+}
+
 void check_experts(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
   if (shape.experts == 0) {
-    if (shape.top_k > 0 || shape.moe_ffn_hidden > 0 || shape.shared_expert_ffn > 0 || shape.dense_layers > 0)
+    if (shape.top_k > 0 || shape.moe_ffn_hidden > 0 || shape.shared_expert_ffn > 0 || shape.dense_layers > 0 ||
+        shape.moe_every > 1)
       d.error(at + "/experts", "found settings of a mixture of experts, expected experts of at least 1");
     return;
   }
@@ -29,6 +53,8 @@ void check_transformer(const TransformerShape& shape, const std::string& at, Dia
   // A shape with a missing size has been reported by its field table.
   if (shape.layers < 1 || shape.hidden < 1 || shape.heads < 1 || shape.vocab < 1 || shape.ffn_hidden < 1) return;
   check_attention(shape, at, d);
+  check_latent(shape, at, d);
+  check_window(shape, at, d);
   check_experts(shape, at, d);
   if (shape.positions == PositionKind::learned && shape.max_positions == 0)
     d.error(at + "/max_positions", "missing: learned positions need the rows of their table");

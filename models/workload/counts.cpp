@@ -20,16 +20,39 @@ double mlp_products(const TransformerShape& shape, int layer) {
   return dense * (shape.top_k * expert + shape.shared_expert_ffn) + static_cast<double>(shape.hidden) * shape.experts;
 }
 
+/// Multiply-adds of the attention projections of one block for one token.
+double attention_products(const TransformerShape& shape) {
+  const double hidden = shape.hidden, heads = shape.heads;
+  const double query = heads * shape.key_size(), attended = heads * shape.value_size();
+  if (!shape.is_latent()) return hidden * (query + shape.kv() * (shape.key_size() + shape.value_size()) + attended);
+  const double queries = shape.q_lora_rank > 0 ? shape.q_lora_rank * (hidden + query) : hidden * query;
+  const double keys = hidden * (shape.kv_lora_rank + shape.qk_rope_head_dim) +
+                      shape.kv_lora_rank * heads * (shape.qk_nope_head_dim + shape.v_head_dim);
+  return queries + keys + hidden * attended;
+}
+
+/// Share of a sequence's scores (half of them under a mask counted whole) that a layer's window leaves.
+double window_share(const TransformerShape& shape, int layer, double sequence) {
+  const double window = shape.window;
+  if (!shape.is_windowed(layer) || window >= sequence) return 1;
+  if (shape.window_kind == WindowKind::chunked) return window / sequence;
+  return (2 * window - window * window / sequence) / sequence;
+}
+
 ForwardFlops forward_flops(const TransformerShape& shape, double sequence) {
-  const double query = static_cast<double>(shape.heads) * shape.head_size();
-  const double key = static_cast<double>(shape.kv()) * shape.head_size();
-  const double projections = shape.hidden * (2 * query + 2 * key);
-  ForwardFlops flops;
-  for (int layer = 0; layer < shape.layers; ++layer)
-    flops.blocks += 2 * sequence * (projections + mlp_products(shape, layer));
-  flops.attention = 4 * sequence * sequence * query * shape.layers;
+  const double sizes = static_cast<double>(shape.heads) * (shape.key_size() + shape.value_size());
+  const double scores = 2 * sequence * sequence * sizes;
   const double predicted = sequence * shape.predicted_share;
-  flops.output = 2 * predicted * shape.hidden * shape.vocab;
+  ForwardFlops flops;
+  for (int layer = 0; layer < shape.layers; ++layer) {
+    flops.blocks += 2 * sequence * (attention_products(shape) + mlp_products(shape, layer));
+    flops.attention += scores * window_share(shape, layer, sequence);
+  }
+  const double join = 2.0 * shape.hidden * shape.hidden;
+  flops.blocks +=
+      shape.mtp_layers * 2 * sequence * (attention_products(shape) + mlp_products(shape, shape.layers - 1) + join);
+  flops.attention += shape.mtp_layers * scores;
+  flops.output = (1 + shape.mtp_layers) * 2 * predicted * shape.hidden * shape.vocab;
   // BERT's masked-token transform, and its pooler on one token.
   if (shape.pooler_and_heads) flops.output += 2 * (predicted + 1) * shape.hidden * shape.hidden;
   return flops;
@@ -40,8 +63,11 @@ double transformer_parameters(const Model& model, double experts) {
   const TransformerShape& shape = *model.transformer;
   const LayerSharding whole;
   const auto count = [&](LayerRole role) { return layer_work(model, role, 0, 1, 1, whole); };
-  double total = count(LayerRole::embedding).parameters + count(LayerRole::output).parameters;
-  const int moe_layers = shape.experts > 0 ? std::max(0, shape.layers - shape.dense_layers) : 0;
+  const LayerWork output = count(LayerRole::output);
+  double total = count(LayerRole::embedding).parameters + output.parameters;
+  if (shape.experts > 0) total += output.expert_parameters * experts / shape.experts;
+  int moe_layers = 0;
+  for (int layer = 0; layer < shape.layers; ++layer) moe_layers += shape.is_moe(layer) ? 1 : 0;
   if (moe_layers < shape.layers) total += (shape.layers - moe_layers) * count(LayerRole::dense_block).parameters;
   if (moe_layers > 0) {
     const LayerWork block = count(LayerRole::moe_block);

@@ -29,6 +29,13 @@ LayerWork block_work(const Cut& cut, bool moe) {
   return work;
 }
 
+LayerWork output_with_predictions(const Model& model, const Cut& cut) {
+  LayerWork work = workload::output_work(cut, model.family);
+  if (cut.shape.mtp_layers > 0)
+    workload::add_prediction_blocks(work, block_work(cut, cut.shape.is_moe(cut.shape.layers - 1)), cut);
+  return work;
+}
+
 }  // namespace
 
 LayerWork layer_work(const Model& model, LayerRole role, int index, double micro_batch, int seq_len,
@@ -38,10 +45,14 @@ LayerWork layer_work(const Model& model, LayerRole role, int index, double micro
     return workload::cnn_work(*model.cnn, index, micro_batch, sharding);
   }
   if (!model.transformer) throw std::logic_error("layer_work: the model is no transformer");
-  const Cut cut(*model.transformer, model.family, micro_batch, seq_len, sharding);
-  if (role == LayerRole::embedding) return workload::embedding_work(cut);
-  if (role == LayerRole::output) return workload::output_work(cut, model.family);
-  return block_work(cut, role == LayerRole::moe_block);
+  const TransformerShape& shape = *model.transformer;
+  const bool block = role == LayerRole::dense_block || role == LayerRole::moe_block;
+  const Cut cut(shape, model.family, micro_batch, seq_len, sharding, block && shape.is_windowed(index));
+  LayerWork work = role == LayerRole::embedding ? workload::embedding_work(cut)
+                   : role == LayerRole::output  ? output_with_predictions(model, cut)
+                                                : block_work(cut, role == LayerRole::moe_block);
+  if (sharding.adapter_rank > 0) workload::freeze_under_adapters(work, cut, block);
+  return work;
 }
 
 const std::vector<CnnLayer>& expanded_layers(const Model& model) {

@@ -63,8 +63,10 @@ double mlp_parameters(const Cut& cut, const Mlp& mlp) {
 double activated(const Cut& cut) { return cut.shape.gated_mlp && !cut.sharding.fused_activation ? 2 : 1; }
 
 /// What an MLP keeps beside its input: the activation's input and output.
+/// A frozen product needs no input again: the activation's output goes.
 Bytes mlp_inside(const Cut& cut, const Mlp& mlp) {
-  return Bytes(cut.tokens * (mlp.up.out + activated(cut) * mlp.width) * cut.element);
+  const double output = cut.sharding.adapter_rank > 0 ? 0 : activated(cut) * mlp.width;
+  return Bytes(cut.tokens * (mlp.up.out + output) * cut.element);
 }
 
 // --- Mixture of experts (Lepikhin et al. 2020, arXiv 2006.16668; Fedus et al. 2021, arXiv 2101.03961), with the load
@@ -200,9 +202,10 @@ void add_mlp_half(LayerWork& work, const Cut& cut) {
   add_residual(work, cut);
 
   work.parameters += mlp_parameters(cut, mlp);
-  work.activations += cut.resident_tensor() + mlp_inside(cut, mlp);
+  const Bytes input = cut.sharding.adapter_rank > 0 ? Bytes(0) : cut.resident_tensor();
+  work.activations += input + mlp_inside(cut, mlp);
   work.freed_mlp = mlp_inside(cut, mlp);
-  work.freed_norm += cut.resident_tensor();
+  work.freed_norm += input;
 }
 
 void add_mlp_backward(LayerWork& work, const Cut& cut) {

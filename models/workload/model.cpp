@@ -39,7 +39,25 @@ const FieldTable<TransformerShape>& TransformerShape::fields() {
         .field("moe_ffn_hidden", &S::moe_ffn_hidden, "width of one expert; 0: as ffn_hidden", count)
         .field("shared_expert_ffn", &S::shared_expert_ffn, "width of the expert that every token visits; 0: none",
                count)
-        .field("dense_layers", &S::dense_layers, "first blocks that are dense in a mixture-of-experts model", count);
+        .field("dense_layers", &S::dense_layers, "first blocks that are dense in a mixture-of-experts model", count)
+        .field("moe_every", &S::moe_every, "after the dense first blocks every so many-th block has experts",
+               {.min = 1, .max = kMostLayers})
+        .field("q_lora_rank", &S::q_lora_rank, "multi-latent attention: width of the queries' latent; 0: none", count)
+        .field("kv_lora_rank", &S::kv_lora_rank,
+               "multi-latent attention: width of the latent of keys and values; 0: usual attention", count)
+        .field("qk_nope_head_dim", &S::qk_nope_head_dim,
+               "multi-latent attention: part of a head's query and key without positions", count)
+        .field("qk_rope_head_dim", &S::qk_rope_head_dim,
+               "multi-latent attention: rotary part of a head's query and key", count)
+        .field("v_head_dim", &S::v_head_dim, "multi-latent attention: size of a head's value", count)
+        .field("window", &S::window, "tokens that local attention layers see; 0: every layer sees all", count)
+        .field("window_kind", &S::window_kind,
+               "sliding: the last `window` tokens; chunked: the own chunk of so many tokens")
+        .field("global_every", &S::global_every, "with a window: every so many-th block sees all tokens; 0: none does",
+               count)
+        .field("mtp_layers", &S::mtp_layers,
+               "multi-token-prediction blocks behind the last one, each with the output layer once more",
+               {.min = 0, .max = 100});
     return t;
   }();
   return table;

@@ -28,6 +28,13 @@ struct EnumNames<NormKind> {
   static constexpr std::array names{"layer_norm", "rms_norm"};
 };
 
+/// What a local attention layer sees of the past: the last `window` tokens, or its own chunk of `window` tokens.
+enum class WindowKind { sliding, chunked };
+template <>
+struct EnumNames<WindowKind> {
+  static constexpr std::array names{"sliding", "chunked"};
+};
+
 /// Most blocks of a transformer, or rows of a CNN with repeats, that a description may have.
 inline constexpr int kMostLayers = 10000;
 
@@ -56,9 +63,27 @@ struct TransformerShape {
   int moe_ffn_hidden = 0;
   int shared_expert_ffn = 0;
   int dense_layers = 0;  ///< first layers that are dense in an MoE model
+  int moe_every = 1;     ///< after those, every so many-th layer has experts
+  /// Multi-latent attention (DeepSeek-V2, arXiv 2405.04434): keys and values, and with q_lora_rank queries, come from
+  /// a narrow latent; a head's query and key have a part without positions and a rotary part. kv_lora_rank 0: usual.
+  int q_lora_rank = 0, kv_lora_rank = 0;
+  int qk_nope_head_dim = 0, qk_rope_head_dim = 0, v_head_dim = 0;
+  int window = 0;  ///< tokens that local attention layers see; 0: every layer sees all
+  WindowKind window_kind = WindowKind::sliding;
+  int global_every = 0;  ///< every so many-th layer sees all; 0: none does (with a window)
+  int mtp_layers = 0;    ///< multi-token-prediction blocks behind the last layer, each with the output layer once more
   [[nodiscard]] int kv() const { return kv_heads > 0 ? kv_heads : heads; }
   [[nodiscard]] int head_size() const { return head_dim > 0 ? head_dim : hidden / heads; }
-  [[nodiscard]] bool is_moe(int layer) const { return experts > 0 && layer >= dense_layers; }
+  [[nodiscard]] bool is_moe(int layer) const {
+    return experts > 0 && layer >= dense_layers && (layer - dense_layers) % moe_every == moe_every - 1;
+  }
+  [[nodiscard]] bool is_windowed(int layer) const {
+    return window > 0 && (global_every == 0 || (layer + 1) % global_every != 0);
+  }
+  [[nodiscard]] bool is_latent() const { return kv_lora_rank > 0; }
+  /// Size of a head's query and key, and of its value.
+  [[nodiscard]] int key_size() const { return is_latent() ? qk_nope_head_dim + qk_rope_head_dim : head_size(); }
+  [[nodiscard]] int value_size() const { return is_latent() ? v_head_dim : head_size(); }
   static const FieldTable<TransformerShape>& fields();
 };
 

@@ -44,6 +44,8 @@ struct LayerSharding {
   bool main_gradients_fp32 = false;
   double memory_passes = 1;  ///< FrameworkProfile::memory_efficiency
   double expert_passes = 1;  ///< FrameworkProfile::expert_memory_efficiency
+  int adapter_rank = 0;      ///< >0: only low-rank adapters of the attention projections are trained
+  int document_len = 0;      ///< >0: mean tokens of the documents packed into a sequence; attention stays inside one
 };
 
 /// Communication that a layer's own forward or backward needs inside the model replica.
@@ -74,8 +76,10 @@ struct LayerWork {
   double tied_parameters =
       0;  ///< the embedding table again, where a tied output layer lies on another stage (not in `parameters`)
   double expert_parameters = 0;  ///< on this device (sharded by ep and tp)
-  Bytes activations;             ///< kept from forward to backward without recompute
-  Bytes activations_selective;   ///< with the attention core recomputed
+  /// Held and used but not trained, in the same cuts: everything but the adapters where there are some.
+  double frozen_parameters = 0, frozen_expert_parameters = 0;
+  Bytes activations;            ///< kept from forward to backward without recompute
+  Bytes activations_selective;  ///< with the attention core recomputed
   /// What recomputing one module frees of `activations`. The attention core is part of attention; the others are apart.
   Bytes freed_attention_core, freed_attention, freed_mlp, freed_norm, freed_moe;
   Bytes activation_input;  ///< the layer's input alone (kept under full recompute)
@@ -85,7 +89,8 @@ struct LayerWork {
 /// Kinds of layers that a pipeline stage can hold.
 enum class LayerRole { embedding, dense_block, moe_block, output, cnn };
 
-/// Work of one layer. `index` picks the row of a CNN's expanded layer table. `micro_batch` in samples.
+/// Work of one layer. `index` picks the row of a CNN's expanded layer table, and says which of a transformer's blocks
+/// it is (whether its attention is local). `micro_batch` in samples.
 /// Formulas in docs/models/workload.md: Korthikanti et al. 2022 for activations, Narayanan et al. 2021 (SC21) for
 /// FLOPs.
 LayerWork layer_work(const Model& model, LayerRole role, int index, double micro_batch, int seq_len,

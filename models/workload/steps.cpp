@@ -28,9 +28,23 @@ LayerStep tensor_collective(const Cut& cut, std::string_view name, LayerCollecti
   return communicate(name, LayerCommunication::tensor, collective, cut.hidden_tensor() * share, overlappable);
 }
 
+/// A mask lets a query see s/2 keys of s on average. Documents and chunks of L tokens are sequences of their own; in a
+/// sliding window of w < L tokens the first w queries see half of it: w − w²/2L.
+double seen_keys(const TransformerShape& shape, const LayerSharding& cuts, double sequence, bool causal,
+                 bool windowed) {
+  double span = sequence;
+  if (cuts.document_len > 0) span = std::min<double>(span, cuts.document_len);
+  if (windowed && shape.window_kind == WindowKind::chunked) span = std::min<double>(span, shape.window);
+  const bool slides = windowed && shape.window_kind == WindowKind::sliding && shape.window < span;
+  if (slides) return causal ? shape.window - shape.window / (2 * span) * shape.window : shape.window;
+  if (span >= sequence) return 0;
+  return causal ? span / 2 : span;
+}
+
 }  // namespace
 
-Cut::Cut(const TransformerShape& s, ModelFamily family, double batch, int seq_len, const LayerSharding& cuts)
+Cut::Cut(const TransformerShape& s, ModelFamily family, double batch, int seq_len, const LayerSharding& cuts,
+         bool windowed)
     : shape(s),
       sharding(cuts),
       causal(family == ModelFamily::decoder),
@@ -41,11 +55,14 @@ Cut::Cut(const TransformerShape& s, ModelFamily family, double batch, int seq_le
       resident(cuts.sequence_parallel ? tokens / cuts.tp : tokens),
       hidden(s.hidden),
       heads(static_cast<double>(s.heads) / cuts.tp),
-      query(heads * s.head_size()),
+      query(heads * s.key_size()),
       // With more tensor-parallel ranks than key heads, ranks share a head and each computes it.
-      key(std::max(1.0, static_cast<double>(s.kv()) / cuts.tp) * s.head_size()),
+      key(std::max(1.0, static_cast<double>(s.kv()) / cuts.tp) * s.key_size()),
+      value(std::max(1.0, static_cast<double>(s.kv()) / cuts.tp) * s.value_size()),
+      attended(heads * s.value_size()),
       tp(cuts.tp),
-      element(cuts.bytes_per_element) {}
+      element(cuts.bytes_per_element),
+      seen(seen_keys(s, cuts, sequence, causal, windowed)) {}
 
 LayerStep gemm(std::string_view name, double m, double n, double k, double element, double batch, OperatorKind kind) {
   return product(name, kind, m, n, k, batch, element * batch * (m * k + k * n + m * n));

@@ -9,8 +9,8 @@ namespace stepcast::workload {
 
 /// What one device holds of one micro-batch in one layer: sizes as doubles, since a cut need not be even.
 struct Cut {
-  Cut(const TransformerShape& shape, ModelFamily family, double micro_batch, int seq_len,
-      const LayerSharding& sharding);
+  Cut(const TransformerShape& shape, ModelFamily family, double micro_batch, int seq_len, const LayerSharding& sharding,
+      bool windowed = false);
 
   const TransformerShape& shape;
   const LayerSharding& sharding;
@@ -21,11 +21,16 @@ struct Cut {
   double tokens;          ///< of the micro-batch inside the tensor-parallel regions: b·s/cp
   double resident;        ///< outside them: tokens/tp with sequence parallelism
   double hidden;
-  double heads;  ///< query heads on the device
-  double query;  ///< width of Q on the device: heads·d/tp
-  double key;    ///< width of K, and of V: kv_heads·d/tp, never less than one head
+  double heads;     ///< query heads on the device
+  double query;     ///< width of Q on the device: heads·d/tp
+  double key;       ///< width of K: kv_heads·d/tp, never less than one head
+  double value;     ///< width of V, alike
+  double attended;  ///< width of the result: heads·(size of a value)/tp
   double tp;
   double element;  ///< bytes of an activation
+  /// Keys that a query sees on average where windows or the ends of packed documents hide more than a causal mask; 0:
+  /// they do not.
+  double seen;
 
   [[nodiscard]] Bytes hidden_tensor() const { return Bytes(tokens * hidden * element); }
   [[nodiscard]] Bytes resident_tensor() const { return Bytes(resident * hidden * element); }
@@ -86,6 +91,12 @@ void add_residual_backward(LayerWork& work, const Cut& cut);
 
 LayerWork embedding_work(const Cut& cut);
 LayerWork output_work(const Cut& cut, ModelFamily family);
+/// Adds the multi-token-prediction blocks to the output layer: each a projection of two hidden states to one, a block
+/// like the model's last, and the output layer once more (DeepSeek-V3, arXiv 2412.19437, section 2.2).
+void add_prediction_blocks(LayerWork& output, const LayerWork& block, const Cut& cut);
+/// Turns a layer that is trained into one that is frozen under low-rank adapters of its attention projections (Hu et
+/// al. 2021, arXiv 2106.09685, section 4.2). `block`: it has attention.
+void freeze_under_adapters(LayerWork& work, const Cut& cut, bool block);
 LayerWork cnn_work(const CnnShape& shape, int index, double micro_batch, const LayerSharding& sharding);
 
 /// Weights of a norm: scale, and shift where linear layers have biases too.

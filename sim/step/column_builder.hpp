@@ -104,7 +104,10 @@ class ColumnBuilder {
                   CollectiveKind collective, GroupKind group, const CollectiveCost& cost, std::string_view name);
   void reduce(int stage, const SyncUnit& unit, int ready);
   /// Who reduces and gathers dense parameters.
-  [[nodiscard]] GroupKind replicas() const { return plan_.sharded_parameters ? GroupKind::shard : GroupKind::data; }
+  /// Over which gradients are reduced: a reduce-scatter stays inside the group that shares one copy.
+  [[nodiscard]] GroupKind replicas() const {
+    return plan_.reduction == CollectiveKind::reduce_scatter ? GroupKind::shard : GroupKind::data;
+  }
   int gather(int stage, const SyncUnit& unit, const std::vector<int>& wait_for);
   void gather_before_forward(int stage);
   void reduce_chunk(int stage, int chunk);

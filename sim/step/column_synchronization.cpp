@@ -80,7 +80,7 @@ int ColumnBuilder::gather(int stage, const SyncUnit& unit, const std::vector<int
         synchronize(stage, StreamKind::gather_communication, state.gather, wait_for, plan_.gather, group, cost, name);
     if (operation != kNone) last = operation;
   };
-  step(replicas(), unit.gather, "parameters");
+  step(GroupKind::shard, unit.gather, "parameters");
   step(GroupKind::expert_data, unit.expert_gather, "expert parameters");
   return last;
 }

@@ -1,9 +1,9 @@
+#include "report/scatter.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <regex>
-
-#include "report/scatter.hpp"
 
 namespace stepcast {
 namespace {
@@ -63,8 +63,7 @@ TEST(Scatter, MarksThatWouldCoverOneAnotherAreOneThatCounts) {
 TEST(Scatter, SeriesBeyondTheColoursDifferInShape) {
   Scatter scatter = two_series();
   scatter.series.clear();
-  for (int i = 0; i < kScatterColours + 1; ++i)
-    scatter.series.push_back({std::to_string(i), {{1.0 + i, 2, "point"}}});
+  for (int i = 0; i < kScatterColours + 1; ++i) scatter.series.push_back({std::to_string(i), {{1.0 + i, 2, "point"}}});
   const std::string svg = scatter_svg(scatter);
   EXPECT_THAT(svg, HasSubstr("<path class=\"c0\""));
   EXPECT_THAT(svg, HasSubstr("<circle class=\"c7\""));

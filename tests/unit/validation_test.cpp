@@ -152,9 +152,9 @@ TEST(ColumnSets, CutModelsHaveThePresetsShapeWithFewerLayers) {
   EXPECT_EQ(run.scenario["workload"]["global_batch"], 16);
   EXPECT_EQ(run.scenario["workload"]["seq_len"], 4096);
   EXPECT_DOUBLE_EQ(run.measured_memory->in(1_GiB), 66.55);
-  const MeasuredRun refused = run_of(set, "deepseekv2_tp1_ep4_pp2_dp4_l4_mbc4_cef");
-  EXPECT_TRUE(refused.scenario.is_null());
-  EXPECT_THAT(refused.refusal, HasSubstr("multi-latent attention"));
+  const Json latent = run_of(set, "deepseekv2_tp1_ep4_pp2_dp4_l4_mbc4_cef").scenario["workload"]["model"];
+  EXPECT_EQ(latent["transformer"]["kv_lora_rank"], 512);
+  EXPECT_EQ(latent["transformer"]["dense_layers"], 0);
 }
 
 TEST(ColumnSets, PublishedRunsTakeShapesFromTheTableOfModels) {
@@ -173,7 +173,8 @@ TEST(ColumnSets, PublishedRunsTakeShapesFromTheTableOfModels) {
 TEST(Machines, RacksAreOneDomainWhateverTheirHostsHold) {
   EXPECT_EQ(cluster_of("gb200", 144, 4), Json::parse(R"({"node": "gb200-nvl72", "nodes": 2})"));
   EXPECT_EQ(cluster_of("gb200", 256, 4), Json::parse(R"({"node": "gb200-nvl72-64-of-72", "nodes": 4})"));
-  EXPECT_TRUE(cluster_of("gb200", 36, 4).is_null());
+  EXPECT_EQ(cluster_of("gb200", 36, 4), Json::parse(R"({"node": "gb200-nvl72-36-of-72", "nodes": 1})"));
+  EXPECT_TRUE(cluster_of("gb200", 37, 4).is_null());
 }
 
 TEST(ColumnSets, UnknownHeadersAndBadFiguresAreFaults) {
@@ -201,13 +202,13 @@ TEST(Unstated, AMicroBatchThatNobodyNamedDividesTheBatchAndFits) {
   const Catalog catalog = Catalog::standard({run_catalog_directory()});
   MeasuredRun run = run_of(shipped_set("megatron-published"), "sc21-1.7b");
   run.scenario["strategy"].erase("micro_batch");
-  run.micro_batch_unstated = true;
+  run.open.micro_batch = true;
   const PredictedRun predicted = predict_run(run, catalog);
   ASSERT_TRUE(predicted.covered()) << predicted.reason;
   const int chosen = predicted.run.scenario["strategy"]["micro_batch"];
   EXPECT_EQ(16 % chosen, 0);
   MeasuredRun at_one = run;
-  at_one.micro_batch_unstated = false;
+  at_one.open.micro_batch = false;
   at_one.scenario["strategy"]["micro_batch"] = 1;
   EXPECT_LE(*predicted.predicted, *predict_run(at_one, catalog).predicted);
 }

@@ -7,7 +7,7 @@
 
 #include "calibration/validation/data_sets.hpp"
 #include "calibration/validation/never_fit.hpp"
-#include "calibration/validation/unstated.hpp"
+#include "calibration/validation/settle.hpp"
 #include "models/estimate.hpp"
 
 namespace stepcast {
@@ -40,7 +40,7 @@ bool is_of_a_step(Metric metric) { return metric == Metric::step_time || metric 
 std::shared_ptr<Scenario> resolved(MeasuredRun& run, const Catalog& catalog) {
   if (run.scenario.is_null()) return nullptr;
   try {
-    if (run.micro_batch_unstated) settle_micro_batch(run, catalog);
+    settle(run, catalog);
     return std::make_shared<Scenario>(resolve(run.scenario, run.id, {}, catalog));
   } catch (const InputError&) {
     return nullptr;

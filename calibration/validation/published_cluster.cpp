@@ -1,0 +1,52 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "calibration/validation/machines.hpp"
+#include "calibration/validation/published_row.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Slices of a pod that the data-centre network joins: "… 4 slice(s) …".
+long slices_of(const std::string& network) {
+  const std::size_t word = network.find(" slice(s)");
+  if (word == std::string::npos) return 1;
+  std::size_t begin = word;
+  while (begin > 0 && network[begin - 1] >= '0' && network[begin - 1] <= '9') --begin;
+  return std::max(1L, std::strtol(network.substr(begin, word - begin).c_str(), nullptr, 10));
+}
+
+/// Rows of AWS count NeuronCores, of which a first-generation chip has two (AWS Neuron documentation).
+long devices_per_accelerator(const std::string& accelerator) { return accelerator == "trainium1" ? 2 : 1; }
+
+}  // namespace
+
+Json published_cluster(PublishedRow& reading) {
+  const std::string accelerator = reading.row.text("accelerator_id"), network = reading.row.text("network");
+  const std::optional<long> stated = reading.row.whole("gpus");
+  if (!stated) {
+    reading.refuse("the number of GPUs is not stated");
+    return nullptr;
+  }
+  reading.row_devices_per_accelerator = devices_per_accelerator(accelerator);
+  reading.gpus = std::max(1L, *stated / reading.row_devices_per_accelerator);
+  reading.slices = slices_of(network);
+  const long per_node =
+      std::max(1L, reading.row.whole("gpus_per_node").value_or(*stated) / reading.row_devices_per_accelerator);
+  const std::optional<StatedNetwork> parsed = network_of(network, std::min(per_node, reading.gpus));
+  if (!parsed && reading.gpus > per_node) reading.unstated("network");
+  Json cluster = cluster_of_slices(accelerator, reading.gpus, reading.slices);
+  if (!cluster.is_null()) reading.slices = cluster.at("nodes").get<long>();
+  if (cluster.is_null()) cluster = cluster_of_machine(network, accelerator, reading.gpus);
+  if (cluster.is_null()) cluster = cluster_of(accelerator, reading.gpus, per_node, parsed);
+  if (cluster.is_null())
+    reading.refuse(fmt::format("no node of the catalogue stands for {} of {}{}",
+                               reading.slices > 1 ? reading.gpus / reading.slices : std::min(per_node, reading.gpus),
+                               accelerator, reading.slices > 1 ? " in a slice" : ""));
+  return cluster;
+}
+
+}  // namespace stepcast

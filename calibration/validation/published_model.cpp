@@ -1,0 +1,53 @@
+#include <array>
+
+#include "calibration/validation/model_shapes.hpp"
+#include "calibration/validation/published_row.hpp"
+
+namespace stepcast {
+
+namespace {
+
+constexpr std::array kSizes{"layers", "hidden", "ffn_hidden", "heads", "kv_heads", "vocab", "experts", "top_k"};
+
+/// BERT as Devlin et al. 2018 have it: two segments, the heads of its two tasks, dropout 0.1.
+void make_encoder(Json& shape, const FrameworkDefaults& defaults) {
+  shape["token_types"] = 2;
+  shape["pooler_and_heads"] = true;
+  shape["tied_embeddings"] = true;
+  shape["biases"] = true;
+  shape["dropout"] = 0.1;
+  shape["predicted_share"] = defaults.predicted_share;
+}
+
+bool is_encoder(const std::string& model) { return model.find("bert") == 0; }
+
+}  // namespace
+
+TrainingTask task_of(const CsvRow& row) {
+  const std::string notes = row.text("notes");
+  if (notes.find("task=lora") != std::string::npos) return TrainingTask::adapters;
+  if (notes.find("task=sft") != std::string::npos) return TrainingTask::fine_tuning;
+  return TrainingTask::pre_training;
+}
+
+Json published_model(PublishedRow& reading) {
+  const std::string name = reading.row.text("model");
+  StatedModel stated{name, Json::object(), reading.row.number("params_B").value_or(0)};
+  for (const char* column : kSizes)
+    if (const std::optional<long> size = reading.row.whole(column)) stated.sizes[column] = *size;
+  KnownShape shape = known_shape(stated);
+  if (!shape.refusal.empty()) {
+    reading.refuse(shape.refusal);
+    return nullptr;
+  }
+  if (shape.by_size) reading.unstated("shape");
+  const long seq_len = reading.row.required_whole("seq_len");
+  shape.transformer["max_positions"] = seq_len;
+  if (is_encoder(name)) make_encoder(shape.transformer, *reading.defaults);
+  return {{"id", name},
+          {"family", is_encoder(name) ? "encoder" : "decoder"},
+          {"transformer", shape.transformer},
+          {"default_seq_len", seq_len}};
+}
+
+}  // namespace stepcast

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "calibration/validation/csv_table.hpp"
+#include "calibration/validation/measured_run.hpp"
+#include "calibration/validation/unstated.hpp"
+
+namespace stepcast {
+
+/// What is fine-tuned, if anything, as a row's notes mark it.
+enum class TrainingTask { pre_training, fine_tuning, adapters };
+
+/// Reading one row of published runs of large models: what the parts below share.
+struct PublishedRow {
+  const CsvRow& row;
+  const FrameworkDefaults* defaults = nullptr;
+  TrainingTask task = TrainingTask::pre_training;
+  long gpus = 0;    ///< devices as Stepcast counts them
+  long slices = 1;  ///< of a pod that the data-centre network joins
+  /// Devices of the row (dies, cores) to one of the catalogue: NeuronCores to a chip.
+  long row_devices_per_accelerator = 1;
+  MeasuredRun out;
+
+  /// The first reason why no scenario can say the row stays.
+  void refuse(std::string reason) {
+    if (out.refusal.empty()) out.refusal = std::move(reason);
+  }
+  /// An input that unstated.hpp or settle.hpp fills in.
+  void unstated(std::string_view input) { out.inputs_unstated.emplace_back(input); }
+  [[nodiscard]] bool notes(std::string_view words) const { return row.text("notes").find(words) != std::string::npos; }
+};
+
+TrainingTask task_of(const CsvRow& row);
+
+/// The `workload.model` of a row (published_model.cpp); null after a refusal.
+Json published_model(PublishedRow& reading);
+/// The `cluster` (published_cluster.cpp); null after a refusal.
+Json published_cluster(PublishedRow& reading);
+/// `strategy` for a batch (published_strategy.cpp); null after a refusal.
+Json published_strategy(PublishedRow& reading, const Json& model, long global_batch);
+/// `workload.precision` (published_workload.cpp).
+std::string published_precision(PublishedRow& reading);
+/// Samples of a step; null after a refusal.
+std::optional<long> published_batch(PublishedRow& reading);
+/// What was measured (published_figure.cpp), from `model` where the row states TFLOP/s or utilisation alone.
+void read_published_figure(PublishedRow& reading, const Json& model);
+
+/// Columns of a mapping that a row leaves blank, as the nearest row states them: same model, accelerator and task, and
+/// of these the nearest number of GPUs and batch a GPU. Null when no row does.
+struct StatedMapping {
+  long tensor_parallel = 1, pipeline_parallel = 1, context_parallel = 1;
+  std::optional<long> virtual_pipeline, micro_batch;
+  std::string sharding;  ///< as the row words it
+};
+std::optional<StatedMapping> nearest_mapping(const CsvRow& row);
+
+}  // namespace stepcast

@@ -1,0 +1,256 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "calibration/validation/published_row.hpp"
+#include "calibration/validation/settle.hpp"
+#include "models/scenario/draft.hpp"
+
+namespace stepcast {
+
+namespace {
+
+bool holds(const std::string& text, std::string_view words) { return text.find(words) != std::string::npos; }
+
+/// The first whole number of a text after some words; null when there is none.
+std::optional<long> number_after(const std::string& text, std::string_view words) {
+  std::size_t at = text.find(words);
+  if (at == std::string::npos) return std::nullopt;
+  at = text.find_first_of("0123456789", at + words.size());
+  if (at == std::string::npos) return std::nullopt;
+  return std::strtol(text.c_str() + at, nullptr, 10);
+}
+
+class Mapping {
+ public:
+  Mapping(PublishedRow& reading, const Json& model, long batch)
+      : reading_(reading), row_(reading.row), model_(model), batch_(batch) {}
+
+  Json read() {
+    strategy_ = {{"framework", reading_.defaults->profile}};
+    read_degrees();
+    if (!reading_.out.refusal.empty()) return nullptr;
+    read_recompute();
+    read_sharding();
+    return std::move(strategy_);
+  }
+
+ private:
+  [[nodiscard]] long degree(const char* key) const { return strategy_.at(key).get<long>(); }
+  [[nodiscard]] long layers() const { return model_.at("transformer").at("layers").get<long>(); }
+
+  void set_degrees(long tp, long pp, long cp) {
+    strategy_["tensor_parallel"] = tp;
+    strategy_["pipeline_parallel"] = pp;
+    strategy_["context_parallel"] = context_for_batch(reading_.gpus, tp, pp, cp, batch_);
+    strategy_["sequence_parallel"] = reading_.defaults->sequence_parallel && tp > 1;
+    if (degree("context_parallel") > 1) strategy_["context_method"] = reading_.defaults->context_method;
+  }
+
+  void read_degrees() {
+    const std::optional<long> tp = row_.whole("tp"), pp = row_.whole("pp");
+    if (tp && pp) {
+      // NeuronCores of one chip share its matrices' slices as one device.
+      set_degrees(std::max(1L, *tp / reading_.row_devices_per_accelerator), *pp, row_.whole("cp").value_or(1));
+      const std::optional<long> cp = row_.whole("cp");
+      if (degree("context_parallel") != cp.value_or(1)) reading_.unstated("context_parallel");
+      read_chunks(row_.whole("vpp"));
+      read_micro_batch(row_.whole("micro_batch"));
+      read_experts();
+      return;
+    }
+    reading_.unstated("mapping");
+    // The row says that it is a mapping of its own, so another row's does not stand for it.
+    const bool own = reading_.notes("without context parallelism");
+    if (const std::optional<StatedMapping> nearest = own ? std::nullopt : nearest_mapping(row_)) {
+      set_degrees(nearest->tensor_parallel, nearest->pipeline_parallel, 1);
+      nearest_sharding_ = nearest->sharding;
+      read_chunks(nearest->virtual_pipeline);
+      const std::optional<long> micro_batch = row_.whole("micro_batch");
+      read_micro_batch(micro_batch ? micro_batch : nearest->micro_batch);
+      // Another row's micro-batch stands for this one's only where it divides a replica's share.
+      if (!micro_batch && !divides()) {
+        strategy_.erase("micro_batch");
+        reading_.out.open.micro_batch = true;
+      }
+      return;
+    }
+    search_degrees();
+  }
+
+  [[nodiscard]] bool divides() const {
+    const long cut = degree("tensor_parallel") * degree("pipeline_parallel") * degree("context_parallel");
+    const long replicas = std::max(1L, reading_.gpus / cut);
+    return batch_ % (replicas * strategy_.value("micro_batch", 1L)) == 0;
+  }
+
+  void search_degrees() {
+    set_degrees(1, 1, 1);
+    reading_.out.open.mapping = true;
+    reading_.out.open.without_context = reading_.notes("without context parallelism");
+    reading_.out.open.sequence_parallel = reading_.defaults->sequence_parallel;
+    reading_.out.open.interleaving = reading_.defaults->interleaves;
+    read_micro_batch(row_.whole("micro_batch"));
+  }
+
+  void read_chunks(std::optional<long> stated) {
+    const bool pipeline = degree("pipeline_parallel") > 1;
+    strategy_["virtual_pipeline"] = pipeline ? stated.value_or(1) : 1;
+    read_schedule();
+    if (pipeline && !stated && reading_.defaults->interleaves && !strategy_.contains("schedule")) {
+      reading_.out.open.interleaving = true;
+      reading_.unstated("virtual_pipeline");
+    }
+    const long chunks = degree("pipeline_parallel") * degree("virtual_pipeline");
+    // Layers that stages do not divide lie as evenly as whole layers can, as every framework's recipes place them.
+    if (chunks > 1 && layers() % chunks != 0 && layers() >= chunks - 2)
+      strategy_["stage_layers"] = balanced_stages(static_cast<int>(layers()), static_cast<int>(chunks));
+  }
+
+  /// Schedules that split the backward pass; DualPipe (DeepSeek-V3) does so too.
+  void read_schedule() {
+    const bool splits = reading_.notes("zero bubble") || reading_.notes("V-min") || reading_.notes("V-half") ||
+                        reading_.notes("DualPipe");
+    if (degree("pipeline_parallel") > 1 && splits) strategy_["schedule"] = "zero-bubble";
+  }
+
+  void read_micro_batch(std::optional<long> stated) {
+    // Where a chip is several devices of the software, each has a micro-batch of its own.
+    long devices = reading_.notes("two JAX devices per chip") ? 2 : 1;
+    if (reading_.defaults->batch_per_device) devices *= degree("tensor_parallel") * degree("context_parallel");
+    if (stated) strategy_["micro_batch"] = *stated * devices;
+    if (stated) return;
+    reading_.out.open.micro_batch = true;
+    reading_.unstated("micro_batch");
+  }
+
+  /// Megatron's expert groups may include the tensor-parallel ranks, each with whole experts; here experts are cut by
+  /// these ranks, which puts the same parameters and tokens on each.
+  void read_experts() {
+    long ep = row_.whole("ep").value_or(1);
+    const long tp = degree("tensor_parallel");
+    const long ranks = reading_.gpus / std::max(1L, tp * degree("pipeline_parallel"));
+    if (ranks % ep != 0 && ep % tp == 0 && ranks % (ep / tp) == 0) ep /= tp;
+    const long experts = model_.at("transformer").value("experts", 0L);
+    if (experts > 0) strategy_["expert_parallel"] = std::min(ep, experts);
+  }
+
+  void read_recompute() {
+    const std::string stated = row_.text("recompute");
+    if (stated.empty()) {
+      strategy_["recompute"] = reading_.defaults->recompute;
+      reading_.out.open.recompute = reading_.defaults->recomputes_to_fit;
+      reading_.unstated("recompute");
+      return;
+    }
+    const bool experts = model_.at("transformer").value("experts", 0L) > 0;
+    // "full, 0 layers" recomputes nothing, and of a number of layers the half decides.
+    const std::optional<long> some = number_after(stated, holds(stated, "block") ? "block" : ",");
+    if (stated == "none" || (some && *some * 2 < layers())) {
+      strategy_["recompute"] = "none";
+    } else if (stated.find("full") == 0) {
+      strategy_["recompute"] = "full";
+    } else if (stated.find("minimal") == 0) {
+      // MaxText keeps the projections' results, with "context" also attention's, and computes the rest again.
+      set_modules(holds(stated, "context") ? std::vector<std::string>{"norm"}
+                                           : std::vector<std::string>{"attention_core", "norm"});
+    } else if (stated.find("custom") == 0 || stated.find("qkv") == 0) {
+      // MaxText recipes that name tensors keep (or offload) the attention projections and compute the MLP again.
+      set_modules({"attention_core", "norm", "mlp"});
+      if (experts) strategy_["recompute_modules"].push_back("moe");
+    } else if (stated.find("selective") == 0 || stated.find("per-op selective") == 0) {
+      // A framework whose own way goes by operator means that by the word.
+      const bool by_operator = holds(stated, "per-op") || reading_.defaults->recompute == "per-operator";
+      strategy_["recompute"] = by_operator ? "per-operator" : "selective";
+    } else {
+      read_modules(stated, experts);
+    }
+  }
+
+  void set_modules(const std::vector<std::string>& modules) {
+    strategy_["recompute"] = "modules";
+    strategy_["recompute_modules"] = modules;
+  }
+
+  /// Megatron-Core's module names (recompute_modules); those that no module here stands for are small.
+  void read_modules(const std::string& stated, bool experts) {
+    struct Name {
+      std::string_view theirs, ours;
+      bool of_experts = false;
+    };
+    constexpr std::array kNames{Name{"core_attn", "attention_core"}, Name{"layernorm", "norm"}, Name{"mlp", "mlp"},
+                                Name{"moe", "moe", true}};
+    std::vector<std::string> modules;
+    for (const Name& name : kNames)
+      if (holds(stated, name.theirs) && !(name.of_experts && (!experts || holds(stated, "moe_act"))))
+        modules.emplace_back(name.ours);
+    const bool small = holds(stated, "moe_act") || holds(stated, "mla_up_proj");
+    if (modules.empty() && !small)
+      return reading_.refuse(fmt::format("recomputation \"{}\" has no description", stated));
+    strategy_["recompute"] = "none";
+    if (!modules.empty()) set_modules(modules);
+  }
+
+  void read_sharding() {
+    std::string stated = row_.text("zero_or_fsdp");
+    if (stated.empty()) {
+      reading_.unstated("sharding");
+      stated = nearest_sharding_;
+      if (stated.empty() && reading_.defaults->sharding == "fsdp") stated = "FSDP";
+      if (stated.empty()) return;
+    }
+    if (holds(stated, "FSDP") || holds(stated, "HSDP")) return read_fsdp(stated);
+    if (holds(stated, "ZeRO-3") || holds(stated, "Gemini")) {
+      strategy_["sharding"] = "zero-3";
+    } else if (holds(stated, "ZeRO-2")) {
+      strategy_["sharding"] = "zero-2";
+    } else if (holds(stated, "ZeRO-1") || holds(stated, "distributed optimizer")) {
+      strategy_["sharding"] = "zero-1";
+      if (const std::optional<long> ranks = number_after(stated, "within")) strategy_["hsdp_shard_size"] = *ranks;
+    } else if (holds(stated, "ZeRO-0") || stated == "DP" || stated == "DDP") {
+      strategy_["sharding"] = "none";
+    } else {
+      reading_.refuse(fmt::format("sharding \"{}\" has no description", stated));
+    }
+  }
+
+  /// "FSDP 128 x DP", "FSDP 8 in node, DP across", "FSDP in slice, DP across": parameters lie over a part of the ranks.
+  void read_fsdp(const std::string& stated) {
+    // What is not gathered again for the backward pass is held whole, and under a pipeline kept over micro-batches.
+    if (holds(stated, "not resharded")) {
+      strategy_["sharding"] = degree("pipeline_parallel") > 1 ? "zero-1" : "zero-2";
+      return;
+    }
+    const long ranks = reading_.gpus / std::max(1L, degree("tensor_parallel") * degree("pipeline_parallel"));
+    long group = number_after(stated, "FSDP ").value_or(ranks);
+    // Over the data-centre network slices are replicas of each other in every recipe.
+    const bool sliced = reading_.slices > 1 || holds(stated, "slice");
+    if (sliced) group = std::max(1L, ranks / reading_.slices);
+    const bool parts = sliced || holds(stated, "HSDP") || holds(stated, "DP across") || holds(stated, "x DP");
+    if (!parts || group >= ranks) {
+      const bool unsized = parts && !sliced && !number_after(stated, "FSDP ");
+      strategy_["sharding"] = unsized ? "hsdp" : "fsdp";
+      reading_.out.open.shard_group = unsized;
+      return;
+    }
+    strategy_["sharding"] = "hsdp";
+    strategy_["hsdp_shard_size"] = group;
+  }
+
+  PublishedRow& reading_;
+  const CsvRow& row_;
+  const Json& model_;
+  long batch_;
+  Json strategy_;
+  std::string nearest_sharding_;  ///< of the row whose mapping was taken
+};
+
+}  // namespace
+
+Json published_strategy(PublishedRow& reading, const Json& model, long global_batch) {
+  return Mapping(reading, model, global_batch).read();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,193 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "calibration/validation/column_sets.hpp"
+#include "calibration/validation/csv_table.hpp"
+#include "calibration/validation/machines.hpp"
+#include "calibration/validation/model_shapes.hpp"
+#include "calibration/validation/settle.hpp"
+
+// How rows of published runs become scenarios: texts of networks, shardings, formats and recomputation, and what rows
+// leave out.
+namespace stepcast {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+/// A row that states everything, with some cells changed.
+struct Row {
+  std::map<std::string, std::string> cells{{"model", "llama3-8b"},
+                                           {"layers", "32"},
+                                           {"hidden", "4096"},
+                                           {"ffn_hidden", "14336"},
+                                           {"heads", "32"},
+                                           {"kv_heads", "8"},
+                                           {"vocab", "128256"},
+                                           {"params_B", "8.03"},
+                                           {"seq_len", "8192"},
+                                           {"gpus", "64"},
+                                           {"gpus_per_node", "8"},
+                                           {"accelerator_id", "h100-sxm-80gb"},
+                                           {"network", "8 x 400 Gb/s InfiniBand per node"},
+                                           {"framework", "NeMo (Megatron-Core)"},
+                                           {"precision", "bf16"},
+                                           {"tp", "2"},
+                                           {"pp", "1"},
+                                           {"vpp", ""},
+                                           {"cp", "1"},
+                                           {"ep", ""},
+                                           {"zero_or_fsdp", "distributed optimizer"},
+                                           {"micro_batch", "1"},
+                                           {"global_batch", "128"},
+                                           {"recompute", "none"},
+                                           {"experts", ""},
+                                           {"top_k", ""},
+                                           {"flop_convention", ""},
+                                           {"mfu", ""},
+                                           {"tflops_per_gpu", ""},
+                                           {"tokens_per_s_per_gpu", "9000"},
+                                           {"step_time_s", ""},
+                                           {"peak_memory_GiB", ""},
+                                           {"notes", ""}};
+  Row& set(const std::string& column, const std::string& text) {
+    cells[column] = text;
+    return *this;
+  }
+};
+
+std::vector<MeasuredRun> runs_of(const std::vector<Row>& rows) {
+  std::string text;
+  for (const auto& [column, cell] : rows.front().cells) text += (text.empty() ? "" : ",") + column;
+  for (const Row& row : rows) {
+    std::string line;
+    for (const auto& [column, cell] : row.cells) line += (line.empty() ? "" : ",") + ("\"" + cell + "\"");
+    text += "\n" + line;
+  }
+  return read_runs(parse_csv(text + "\n", "rows.csv"), "rows").runs;
+}
+
+MeasuredRun run_of(const Row& row) { return runs_of({row}).front(); }
+Json strategy_of(const Row& row) { return run_of(row).scenario.at("strategy"); }
+
+TEST(PublishedRuns, SayWhatTheyLeaveOut) {
+  EXPECT_TRUE(run_of({}).inputs_unstated.empty());
+  EXPECT_EQ(run_of({}).framework, "NeMo (Megatron-Core)");
+  EXPECT_EQ(run_of({}).gpus, 64);
+  const MeasuredRun run = run_of(Row().set("micro_batch", "").set("recompute", "").set("zero_or_fsdp", ""));
+  for (const char* input : {"micro_batch", "recompute", "sharding"}) EXPECT_THAT(run.inputs_unstated, Contains(input));
+  EXPECT_TRUE(run.open.micro_batch);
+}
+
+TEST(PublishedRuns, ShareSamplesThatAreFewerThanReplicas) {
+  const Json strategy = strategy_of(Row().set("global_batch", "8"));
+  EXPECT_EQ(strategy["context_parallel"], 4);  // 64 GPUs / tp 2 = 32 ranks for 8 samples
+  EXPECT_EQ(context_for_batch(64, 2, 1, 2, 16), 2);
+  EXPECT_EQ(context_for_batch(576, 1, 1, 1, 72), 8);
+}
+
+TEST(PublishedRuns, ReadShardings) {
+  EXPECT_EQ(strategy_of(Row().set("zero_or_fsdp", "FSDP2"))["sharding"], "fsdp");
+  const Json parts = strategy_of(Row().set("zero_or_fsdp", "FSDP 16 x DP"));
+  EXPECT_EQ(parts["sharding"], "hsdp");
+  EXPECT_EQ(parts["hsdp_shard_size"], 16);
+  const Json groups = strategy_of(Row().set("zero_or_fsdp", "ZeRO-1 within 8"));
+  EXPECT_EQ(groups["sharding"], "zero-1");
+  EXPECT_EQ(groups["hsdp_shard_size"], 8);
+  EXPECT_EQ(strategy_of(Row().set("zero_or_fsdp", "FSDP 64"))["sharding"], "fsdp");
+  EXPECT_THAT(run_of(Row().set("zero_or_fsdp", "by hand")).refusal, HasSubstr("sharding \"by hand\""));
+}
+
+TEST(PublishedRuns, ReadRecomputation) {
+  EXPECT_EQ(strategy_of(Row().set("recompute", "full, 0 layers"))["recompute"], "none");
+  EXPECT_EQ(strategy_of(Row().set("recompute", "full block 24 layers"))["recompute"], "full");
+  EXPECT_EQ(strategy_of(Row().set("recompute", "full block 8 layers"))["recompute"], "none");
+  EXPECT_EQ(strategy_of(Row().set("recompute", "core_attn, mlp"))["recompute_modules"],
+            Json::parse(R"(["attention_core", "mlp"])"));
+  EXPECT_THAT(run_of(Row().set("recompute", "sometimes")).refusal, HasSubstr("recomputation \"sometimes\""));
+}
+
+TEST(PublishedRuns, ReadFormats) {
+  const auto format = [](const char* text) {
+    return run_of(Row().set("precision", text)).scenario["workload"]["precision"];
+  };
+  EXPECT_EQ(format("fp8 (per-tensor current scaling)"), "fp8");
+  EXPECT_EQ(format("bf16 + float8 linear (rowwise)"), "fp8");
+  EXPECT_EQ(format("mxfp8"), "fp8");
+  EXPECT_EQ(format("fp8 or nvfp4 (not clear from the configuration name)"), "fp4");
+  EXPECT_EQ(format("fp16/bf16"), "bf16");
+  EXPECT_THAT(run_of(Row().set("precision", "")).inputs_unstated, Contains("precision"));
+}
+
+TEST(PublishedRuns, TakeABlankMappingFromTheNearestRow) {
+  Row far = Row().set("gpus", "512").set("tp", "8"), blank = Row().set("tp", "").set("pp", "").set("gpus", "128");
+  const MeasuredRun run = runs_of({Row(), far, blank}).back();
+  EXPECT_EQ(run.scenario["strategy"]["tensor_parallel"], 2);
+  EXPECT_THAT(run.inputs_unstated, Contains("mapping"));
+  EXPECT_FALSE(run.open.mapping);
+  EXPECT_TRUE(runs_of({far.set("model", "llama2-7b"), blank}).back().open.mapping);
+}
+
+TEST(PublishedRuns, MarkDoubts) {
+  EXPECT_TRUE(run_of({}).doubtful.empty());
+  EXPECT_FALSE(run_of(Row().set("notes", "doubtful: one profiled step was faster")).doubtful.empty());
+}
+
+TEST(PublishedRuns, FineTuningFreezesOrPacks) {
+  const Json lora = run_of(Row().set("notes", "task=lora; packed sequences of 8192")).scenario["workload"];
+  EXPECT_EQ(lora["adapter_rank"], 16);
+  EXPECT_FALSE(lora.contains("document_len"));
+  const Json sft = run_of(Row().set("notes", "task=sft").set("seq_len", "4096")).scenario["workload"];
+  EXPECT_FALSE(sft.contains("adapter_rank"));
+  EXPECT_EQ(sft["document_len"], 180);
+}
+
+TEST(PublishedRuns, TurnUtilisationIntoTokens) {
+  // 0.4 of 989.4 TFLOP/s over 6 FLOPs a parameter and token (embedding left out) and attention in full.
+  const MeasuredRun run = run_of(
+      Row().set("tokens_per_s_per_gpu", "").set("mfu", "0.4").set("flop_convention", "model; causal not halved"));
+  EXPECT_EQ(run.metric, Metric::tokens_per_s_per_gpu);
+  const double per_token = 6 * (8.03e9 - 128256.0 * 4096) + 12 * 32 * 4096.0 * 8192;
+  EXPECT_NEAR(run.measured, 0.4 * 989.4e12 / per_token, 0.002 * run.measured);
+}
+
+TEST(Networks, AreReadFromTheirTexts) {
+  const auto shared = network_of("4 x 100 Gb/s RoCE per node", 8);
+  EXPECT_EQ(shared->nics_per_node, 4);
+  EXPECT_EQ(shared->nic_bandwidth_Gbps, 100);
+  EXPECT_EQ(shared->kind, "ethernet_rdma");
+  EXPECT_EQ(network_of("RoCE 400 Gb/s per GPU, 24k-GPU three-layer Clos", 8)->nics_per_node, 8);
+  EXPECT_EQ(network_of("Selene: 8 HDR InfiniBand per node", 8)->nic_bandwidth_Gbps, 200);
+  EXPECT_EQ(network_of("GCP A3 (800 Gb/s TCPX per node)", 8)->kind, "ethernet_tcp");
+  EXPECT_EQ(network_of("NVLink 400 GB/s; 8 x 400 Gb/s InfiniBand per node", 8)->nics_per_node, 8);
+  EXPECT_FALSE(network_of("not stated", 8));
+  EXPECT_FALSE(network_of("EFA 800 or 1600 Gb/s per instance", 8));
+  EXPECT_FALSE(network_of("DGX B200", 8));
+}
+
+TEST(Machines, SlicesOfAPodAreNodes) {
+  EXPECT_EQ(cluster_of_slices("tpu-v5e", 1024, 4), Json::parse(R"({"node": "tpu-v5e-slice-256", "nodes": 4})"));
+  EXPECT_EQ(cluster_of_slices("tpu-v5e", 4096, 1)["nodes"], 16);  // a pod has 256 chips
+  EXPECT_TRUE(cluster_of_slices("tpu-v5e", 1000, 4).is_null());
+  EXPECT_TRUE(cluster_of_slices("a100-sxm-80gb", 64, 1).is_null());
+  EXPECT_EQ(cluster_of("v100-sxm2-32gb", 64, 4)["node"], "jean-zay-v100-4");
+}
+
+TEST(ModelShapes, UnknownNamesGoByTheirSizes) {
+  const StatedModel dense{"someone-7b", Json::parse(R"({"layers": 32, "hidden": 4096, "ffn_hidden": 11008, "heads": 32,
+                                                        "vocab": 32000})"),
+                          6.74};
+  EXPECT_EQ(known_shape(dense).transformer["gated_mlp"], true);
+  StatedModel ungated = dense;
+  ungated.parameters = 5.3;
+  EXPECT_EQ(known_shape(ungated).transformer["gated_mlp"], false);
+  const KnownShape gpt = known_shape({"gpt-52b-x", Json::object(), 52});
+  EXPECT_TRUE(gpt.by_size);
+  EXPECT_EQ(gpt.transformer["layers"], 64);
+  EXPECT_FALSE(known_shape({"someone-8b", Json::object(), 8}).refusal.empty());
+  EXPECT_THAT(known_shape({"nemotron-3-nano", Json::object(), 0}).refusal, HasSubstr("state-space"));
+  EXPECT_EQ(known_shape({"deepseek-v3", Json::object(), 0}).transformer["mtp_layers"], 1);
+}
+
+}  // namespace
+}  // namespace stepcast
