@@ -38,8 +38,11 @@ void resolve_sequence(Draft& draft) {
 std::vector<Precision> formats_of(const Scenario& s) {
   if (s.accelerator == nullptr) return {Precision::fp32};
   std::vector<Precision> formats;
-  std::copy_if(kTrainingFormats.begin(), kTrainingFormats.end(), std::back_inserter(formats),
-               [&](Precision p) { return s.accelerator->peak(p) > FlopsPerSecond(0); });
+  std::copy_if(kTrainingFormats.begin(), kTrainingFormats.end(), std::back_inserter(formats), [&](Precision p) {
+    // Integers train on TPUs alone (AQT; Google's MLPerf submissions from v3.1 on).
+    const bool trained = p != Precision::int8 || s.accelerator->vendor == "Google";
+    return trained && s.accelerator->peak(p) > FlopsPerSecond(0);
+  });
   return formats;
 }
 
