@@ -127,13 +127,15 @@ double extra_kernels(const std::vector<LayerStep>& steps) {
 /// Time that the host needs to issue a layer's forward pass.
 Seconds host_forward(LayerRole role, const LayerWork& work, const Scenario& scenario) {
   const FrameworkProfile& framework = *scenario.framework;
-  if (framework.cuda_graphs) return Seconds(0);
+  const bool experts = role == LayerRole::moe_block;
+  if (framework.cuda_graphs && !experts) return Seconds(0);
   const Seconds block = framework.host_per_layer_forward;
   const Seconds messages = framework.host_per_peer * (tensor_collectives(work.forward) * (scenario.degrees.tp - 1.0));
-  if (role != LayerRole::dense_block && role != LayerRole::moe_block)
-    return block * (kernels(work.forward) / kKernelsPerBlock) + messages;
+  if (role != LayerRole::dense_block && !experts) return block * (kernels(work.forward) / kKernelsPerBlock) + messages;
   double factor = 1 + extra_kernels(work.forward) / kKernelsPerBlock;
-  if (role == LayerRole::moe_block) factor *= framework.host_expert_factor;
+  // Graphs hold attention and router; how many tokens an expert gets is known to the host only then (Megatron-Bridge
+  // recipes: cuda_graph_scope attn, moe_router, moe_preprocess).
+  if (experts) factor *= framework.host_expert_factor - (framework.cuda_graphs ? 1 : 0);
   if (below_16_bit(scenario.precision)) factor *= framework.host_low_precision_factor;
   return block * factor + messages;
 }
