@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <functional>
 #include <vector>
 
@@ -83,5 +84,6 @@ int main() {
                            kDetails[static_cast<std::size_t>(c.detail)]),
                boost::num_vertices(fabric.graph()), seconds * 1e3, seconds / kTargetSeconds, route_all(fabric) * 1e6,
                cut * 1e3);
+    std::fflush(stdout);
   }
 }
