@@ -133,6 +133,34 @@ TEST(CollectiveProperties, NoLinkAboveItsCapacityAndAllBytesArrive) {
   }
 }
 
+// Where switches add and copy, a port sends S(1 + 1/p) inside the node and a NIC S/p beyond it, in place of a ring's
+// 2S(p − 1)/p and 2S(k − 1)/k/p. What leaves equals what comes, for every rank alike.
+TEST(CollectiveProperties, SwitchesThatAddSaveBytesByTheirFactor) {
+  struct Expected {
+    A algorithm;
+    int nodes, per_node;
+    double native, network;
+  };
+  const double S = 64e6;
+  for (const Expected& e : {Expected{A::nvls, 1, 8, S * (1 + 1.0 / 8), 0},
+                            {A::ring, 1, 8, 2 * S * 7 / 8, 0},
+                            {A::collnet, 4, 1, 0, S},
+                            {A::ring, 4, 1, 0, 2 * S * 3 / 4}}) {
+    const CollectiveRun run = one_job(ideal(e.nodes, e.per_node), K::all_reduce, Bytes(S), e.algorithm);
+    const CollectiveRunResult result = run_collectives(run, kInChild);
+    const std::size_t nics = 2 * static_cast<std::size_t>(e.nodes * e.per_node);
+    int ports = 0;
+    for (std::size_t link = 0; link < result.links.size(); ++link) {
+      const double expected = link < nics ? e.network : e.native;
+      if (link >= nics && result.links[link].payload > 0) ++ports;
+      if (link < nics || result.links[link].payload > 0) {
+        EXPECT_NEAR(result.links[link].payload, expected, 1e-6 * S) << name_of(e.algorithm) << ", link " << link;
+      }
+    }
+    EXPECT_EQ(ports, e.native > 0 ? static_cast<int>(nics) : 0) << name_of(e.algorithm);
+  }
+}
+
 TEST(CollectiveProperties, MoreBandwidthIsNeverSlower) {
   Generator generator(11);
   for (int i = 0; i < 30; ++i) {
