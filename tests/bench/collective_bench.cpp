@@ -1,6 +1,6 @@
 // A 64 MB ring all_reduce on a star of one-GPU hosts, every rank and message, beside the targets and beside what
 // ASTRA-sim 2's congestion-aware analytical backend takes on such a machine; a contended one, of 1,024
-// ranks with --long alone, for it takes most of a minute; and folded. Each row is the minimum of several runs, each in
+// ranks with --long alone, for it takes half a minute; and folded. Each row is the minimum of several runs, each in
 // a process of its own.
 #include <fmt/format.h>
 
