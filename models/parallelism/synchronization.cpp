@@ -146,7 +146,8 @@ std::vector<SyncUnit> sync_units(const Job& job, int stage) {
   const auto close = [&] {
     const double trained = parameters.dense + parameters.expert;
     if (trained > 0 || (plan.sharded_parameters && parameters.frozen_dense + parameters.frozen_expert > 0)) {
-      cost_unit(open, parameters, bucket_limit(job, units.empty()), plan, job);
+      // Sharded parameters are gathered unit by unit, whatever a bucket of gradients holds.
+      cost_unit(open, parameters, plan.sharded_parameters ? Bytes(0) : bucket_limit(job, units.empty()), plan, job);
       units.push_back(open);
     }
     parameters = {};
