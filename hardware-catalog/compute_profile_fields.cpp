@@ -5,6 +5,22 @@ namespace stepcast {
 
 using namespace part_rules;
 
+namespace {
+
+Rules share_above_zero() {
+  Rules rules = share();
+  rules.above_min = true;
+  return rules;
+}
+/// Winograd's F(4×4, 3×3) does 2.25 to 4 times the direct multiplications' work (Lavin and Gray 2016).
+Rules winograd_share() {
+  Rules rules = between(0, 4);
+  rules.above_min = true;
+  return rules;
+}
+
+}  // namespace
+
 const FieldTable<ComputeProfile>& ComputeProfile::fields() {
   using P = ComputeProfile;
   static const FieldTable<P> table =
@@ -36,6 +52,20 @@ const FieldTable<ComputeProfile>& ComputeProfile::fields() {
                  "Share of the dense peak of convolutions in the main training format", required_share())
           .field("convolution_share_fp32", &P::convolution_share_fp32,
                  "Share of the fp32 peak of convolutions in fp32, a ResNet's mix of 1×1 and 3×3", share())
+          .field("convolution_pointwise_share", &P::convolution_pointwise_share,
+                 "Share of the dense peak of 1×1 convolutions, by precision; without one: convolution_share",
+                 share_above_zero())
+          .field("convolution_3x3_share", &P::convolution_3x3_share,
+                 "Share of the dense peak of 3×3 convolutions with stride 1, by precision, counted as direct ones: "
+                 "Winograd's may exceed 1",
+                 winograd_share())
+          .field("convolution_window_share", &P::convolution_window_share,
+                 "Share of the dense peak of convolutions with other windows, strides or dimensions, by precision",
+                 winograd_share())
+          .field("convolution_grouped_share", &P::convolution_grouped_share,
+                 "Share of the dense peak of grouped convolutions, by precision", share_above_zero())
+          .field("convolution_depthwise_share", &P::convolution_depthwise_share,
+                 "Share of the fp32 peak of depthwise convolutions in any precision; 0: as grouped ones", share())
           .field("host_link_share", &P::host_link_share, "Share of the host link's raw rate that pinned copies reach",
                  required_share())
           .field("figures", &P::figures, "Further figures, by name with unit")

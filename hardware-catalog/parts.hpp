@@ -360,6 +360,12 @@ struct ComputeProfile {
   double unfused_attention_gemm_share = 0;  ///< GEMM rate of unfused attention over that of plain GEMMs
   double convolution_share = 0;             ///< of the dense peak, implicit GEMM in the profile's main training format
   double convolution_share_fp32 = 0;
+  /// Of the dense peak, by precision and kind of convolution: 1×1; 3×3 with stride 1, which Winograd's algorithm speeds
+  /// up; other windows; and grouped ones. Without a figure for a precision all of them run at convolution_share.
+  std::map<std::string, double> convolution_pointwise_share, convolution_3x3_share, convolution_window_share,
+      convolution_grouped_share;
+  double convolution_depthwise_share =
+      0;                       ///< channel by channel, of the fp32 peak whatever the precision; 0: as grouped
   double host_link_share = 0;  ///< of PCIe's rate that pinned copies reach
   Figures figures;
   Provenance provenance;

@@ -32,18 +32,25 @@ Json figures_json(const AccuracyFigures& figures) {
   Json regret = nullptr;
   if (figures.regret)
     regret = {{"mean_pct", json_figure(figures.regret->mean)}, {"worst_pct", json_figure(figures.regret->worst)}};
-  return {{"rows", figures.rows},
-          {"covered", figures.covered},
-          {"mape_pct", json_figure(figures.mape)},
-          {"median_ape_pct", json_figure(figures.median)},
-          {"p90_ape_pct", json_figure(figures.p90)},
-          {"max_ape_pct", json_figure(figures.max)},
-          {"bias_pct", json_figure(figures.bias)},
-          {"kendall_tau", json_figure(figures.kendall_tau)},
-          {"kendall_tau_within", json_figure(figures.kendall_tau_within)},
-          {"memory_mape_pct", json_figure(figures.memory_mape)},
-          {"memory_max_ape_pct", json_figure(figures.memory_max)},
-          {"regret", std::move(regret)}};
+  Json out{{"rows", figures.rows},
+           {"covered", figures.covered},
+           {"mape_pct", json_figure(figures.mape)},
+           {"median_ape_pct", json_figure(figures.median)},
+           {"p90_ape_pct", json_figure(figures.p90)},
+           {"max_ape_pct", json_figure(figures.max)},
+           {"bias_pct", json_figure(figures.bias)},
+           {"kendall_tau", json_figure(figures.kendall_tau)},
+           {"kendall_tau_within", json_figure(figures.kendall_tau_within)},
+           {"memory_mape_pct", json_figure(figures.memory_mape)},
+           {"memory_max_ape_pct", json_figure(figures.memory_max)},
+           {"regret", std::move(regret)}};
+  if (figures.scaling_rows > 0) {
+    out["scaling_rows"] = figures.scaling_rows;
+    out["scaling_mape_pct"] = json_figure(figures.scaling_mape);
+    out["one_device_rows"] = figures.one_device_rows;
+    out["one_device_mape_pct"] = json_figure(figures.one_device_mape);
+  }
+  return out;
 }
 
 std::string figure_text(const std::optional<double>& value, int digits) {

@@ -24,6 +24,9 @@ struct AccuracyFigures {
   std::optional<double> kendall_tau_within;  ///< mean over groups of equal model, batch and number of GPUs
   std::optional<double> memory_mape, memory_max;
   std::optional<Regret> regret;
+  std::size_t scaling_rows = 0, one_device_rows = 0;
+  std::optional<double> scaling_mape;     ///< of the gain over a group's smallest number of devices (scaling.hpp)
+  std::optional<double> one_device_mape;  ///< of the rows on one device, in sets that have scaling groups
 };
 
 /// Fills in the errors and the bias: errors are shares, ratios are of times.

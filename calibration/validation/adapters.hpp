@@ -12,5 +12,6 @@ MeasuredRun published_megatron_run(const CsvRow& row);
 MeasuredRun fsdp_run(const CsvRow& row);
 MeasuredRun cut_model_run(const CsvRow& row);
 MeasuredRun published_run(const CsvRow& row);
+MeasuredRun deep_learning_run(const CsvRow& row);
 
 }  // namespace stepcast

@@ -55,6 +55,11 @@ const std::vector<ColumnSet>& column_sets() {
         "global_batch_size", "framework"},
        mlperf_run,
        {}},
+      {"published runs of CNNs, encoders and others by framework",
+       {"model", "dataset", "framework", "accelerator_id", "gpus", "gpus_per_node", "network", "precision",
+        "per_gpu_batch", "global_batch", "sync_mode", "samples_per_s", "unit"},
+       deep_learning_run,
+       {}},
   };
   return kSets;
 }

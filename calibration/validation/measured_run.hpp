@@ -43,7 +43,8 @@ struct MeasuredRun {
   std::string framework, accelerator, precision;  ///< as the row names them
   int gpus = 0;
   bool mixture_of_experts = false;
-  std::string group;  ///< equal for runs that differ in their mapping only
+  std::string group;          ///< equal for runs that differ in their mapping only
+  std::string scaling_group;  ///< equal for runs that differ in their number of devices only; empty: not compared
   Metric metric = Metric::step_time;
   double measured = 0;                   ///< in the unit of the metric's name
   double steps_to_target = 0;            ///< of a run that is measured in minutes to its target

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "calibration/validation/scaling.hpp"
 #include "calibration/validation/statistics.hpp"
 
 namespace stepcast {
@@ -56,6 +57,7 @@ void score_rows(SetScore& out, const Rows& rows) {
   const Rows sound = where(rows, [](const PredictedRun* run) { return run->run.doubtful.empty(); });
   const Rows covered = covered_of(sound);
   static_cast<AccuracyFigures&>(out) = figures_of(sound);
+  set_scaling(out, scaling_score(sound));
   out.all = figures_of(rows);
   out.rows = out.all.rows;
   out.covered = out.all.covered;

@@ -81,6 +81,27 @@ ProductDevice training_products(const Accelerator& part, const ComputeProfile& p
   return out;
 }
 
+/// A share by precision, 16 bit of either kind standing for the other; 0 when the profile has none.
+double share_in(const std::map<std::string, double>& shares, Precision precision) {
+  const auto find = [&](Precision p) {
+    const auto found = shares.find(std::string(name_of(p)));
+    return found == shares.end() ? 0.0 : found->second;
+  };
+  const double own = find(precision);
+  if (own > 0 || precision == Precision::fp32 || precision == Precision::tf32) return own;
+  return std::max(find(Precision::fp16), find(Precision::bf16));
+}
+
+void take_convolutions(Device& device, const ComputeProfile& profile, Precision precision) {
+  const bool single = precision == Precision::fp32 && profile.convolution_share_fp32 > 0;
+  device.convolution_share = single ? profile.convolution_share_fp32 : profile.convolution_share;
+  device.three_by_three_share = share_in(profile.convolution_3x3_share, precision);
+  device.window_share = share_in(profile.convolution_window_share, precision);
+  device.pointwise_share = share_in(profile.convolution_pointwise_share, precision);
+  device.grouped_share = share_in(profile.convolution_grouped_share, precision);
+  device.depthwise_share = profile.convolution_depthwise_share;
+}
+
 void take_profile(Device& device, const ComputeProfile& profile, Precision precision, BytesPerSecond bandwidth) {
   device.convolution_k_overhead = profile.gemm_k_overhead;
   device.kernel_floor = profile.kernel_floor;
@@ -89,8 +110,7 @@ void take_profile(Device& device, const ComputeProfile& profile, Precision preci
   device.attention_half_sequence = profile.attention_half_sequence;
   device.attention_head64_factor = profile.attention_head64_factor;
   device.unfused_attention_gemm_share = profile.unfused_attention_gemm_share;
-  const bool single = precision == Precision::fp32 && profile.convolution_share_fp32 > 0;
-  device.convolution_share = single ? profile.convolution_share_fp32 : profile.convolution_share;
+  take_convolutions(device, profile, precision);
 }
 
 double element_bytes(Precision precision) {

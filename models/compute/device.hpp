@@ -24,8 +24,13 @@ struct Device {
   double attention_forward_share = 0, attention_backward_ratio = 1, attention_half_sequence = 0;
   double attention_head64_factor = 1;
   double unfused_attention_gemm_share = 1;
-  double convolution_share = 0;
-  Bytes memory;  ///< usable
+  double convolution_share = 0;     ///< of convolutions whose kind has no share of its own
+  double pointwise_share = 0;       ///< of 1×1 convolutions; 0: convolution_share, as below
+  double three_by_three_share = 0;  ///< of 3×3 convolutions with stride 1
+  double window_share = 0;          ///< of other windows
+  double grouped_share = 0;         ///< of grouped ones
+  double depthwise_share = 0;       ///< of the fp32 peak, channel by channel; 0: as grouped
+  Bytes memory;                     ///< usable
   bool is_cpu = false;
 };
 

@@ -71,15 +71,38 @@ Seconds unfused_attention_time(const Operator& op, const Device& device) {
          Seconds(memory_time(op, device));
 }
 
-/// 2·(k + k0)·(batch·m·n + tail) / rate: start-up of every tile, and one tail for the whole batch.
-double implicit_product_time(const Operator& op, const Device& device, double rate) {
-  const double padded = 2 * (op.k + device.convolution_k_overhead) * (op.batch * op.m * op.n + device.convolution_tail);
-  return padded / rate;
+/// Share of device.peak of a convolution by its kind.
+double convolution_share(ConvolutionKind kind, const Device& device) {
+  const auto or_any = [&](double share) { return share > 0 ? share : device.convolution_share; };
+  switch (kind) {
+    case ConvolutionKind::window:
+      return or_any(device.window_share);
+    case ConvolutionKind::three_by_three:
+      return or_any(device.three_by_three_share);
+    case ConvolutionKind::pointwise:
+      return or_any(device.pointwise_share);
+    case ConvolutionKind::depthwise:
+      // One channel's window is no matrix product, so the matrix unit's peak does not matter.
+      if (device.depthwise_share > 0) return device.depthwise_share * (device.peak_fp32 / device.peak);
+      [[fallthrough]];
+    case ConvolutionKind::grouped:
+      return or_any(device.grouped_share);
+  }
+  return device.convolution_share;
+}
+
+/// Few weights are many pixels' gradient: libraries cut such a product's depth k into s slices that fill the
+/// multiprocessors together (split-K), so (k/s + k0)·(s·m·n + tail) at the s that is best, never below 1.
+double split_product_time(const Operator& op, const Device& device, double rate) {
+  const double outputs = op.batch * op.m * op.n;
+  const double start_up = device.convolution_k_overhead * outputs;
+  const double slices = start_up > 0 ? std::max(1.0, std::sqrt(op.k * device.convolution_tail / start_up)) : 1.0;
+  return 2 * (op.k / slices + device.convolution_k_overhead) * (slices * outputs + device.convolution_tail) / rate;
 }
 
 Seconds convolution_time(const Operator& op, const Device& device) {
   return combine(device.kernel_floor * op.kernels,
-                 implicit_product_time(op, device, device.convolution_share * device.peak.value()),
+                 split_product_time(op, device, convolution_share(op.convolution, device) * device.peak.value()),
                  memory_time(op, device));
 }
 

@@ -79,6 +79,10 @@ FieldTable<FrameworkProfile> table() {
       .field("cuda_graphs", &F::cuda_graphs, "Layers are launched as recorded graphs")
       .field("memory_efficiency", &F::memory_efficiency,
              "Traffic of the streaming kernels over that of fused ones; above 1: extra passes", {.min = 0.5, .max = 20})
+      .field("convolution_memory_efficiency", &F::convolution_memory_efficiency,
+             "Traffic of the streaming kernels of CNNs and compact networks over that of one kernel each for norm, "
+             "activation and addition; below 1: fused; 0: memory_efficiency",
+             {.min = 0, .max = 20})
       .field("layers_per_unit", &F::layers_per_unit, "FSDP: layers of one wrapped unit", {.min = 1, .max = 10000})
       .field("backward_prefetch", &F::backward_prefetch, "FSDP: the next gather is issued before this unit's gradients")
       .field("host_per_layer_forward_us", &F::host_per_layer_forward,

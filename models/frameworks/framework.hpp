@@ -76,9 +76,11 @@ struct FrameworkProfile {
   double tensor_parallel_exposed =
       1;  ///< share of a tensor-parallel gather or scatter that its neighbouring product does not hide; 1: no overlap
   double memory_efficiency =
-      1;                    ///< share of the streaming kernels' traffic that fusion leaves: >1 = unfused extra passes
-  int layers_per_unit = 1;  ///< FSDP: layers per wrapped unit
-  bool backward_prefetch = true;             ///< FSDP: next gather issued before this unit's gradients
+      1;  ///< share of the streaming kernels' traffic that fusion leaves: >1 = unfused extra passes
+  double convolution_memory_efficiency =
+      0;                          ///< the same in networks that are no transformers, over separate kernels; 0: as above
+  int layers_per_unit = 1;        ///< FSDP: layers per wrapped unit
+  bool backward_prefetch = true;  ///< FSDP: next gather issued before this unit's gradients
   Seconds host_per_layer_forward;            ///< host_per_layer_forward_us: host time to issue one layer forward
   double host_backward_factor = 1.3;         ///< backward over forward
   Seconds host_per_peer;                     ///< host_per_peer_us: at a tensor-parallel collective, hosts that issue

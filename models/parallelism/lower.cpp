@@ -257,7 +257,9 @@ LayerSharding sharding_of(const Scenario& scenario) {
   sharding.expert_passes = framework.expert_memory_efficiency;
   sharding.bytes_per_element = wide ? 4 : 2;
   sharding.main_gradients_fp32 = scenario.framework->main_gradients_fp32;
-  sharding.memory_passes = scenario.framework->memory_efficiency;
+  const double of_convolutions = scenario.framework->convolution_memory_efficiency;
+  const bool own = !scenario.model->is_transformer() && of_convolutions > 0;
+  sharding.memory_passes = own ? of_convolutions : scenario.framework->memory_efficiency;
   sharding.fused_activation = strategy.fused_activation.value_or(framework.fused_activation);
   sharding.adapter_rank = scenario.spec.workload.adapter_rank;
   sharding.document_len = scenario.spec.workload.document_len;
@@ -315,6 +317,10 @@ std::vector<int> cost_layers(Job& job) {
   const Model& model = *job.scenario->model;
   const int layers = layer_count(model);
   std::vector<int> kinds(static_cast<std::size_t>(layers));
+  if (model.compact) {  // equal layers
+    job.layer_kinds.push_back(cost_layer(job, LayerRole::cnn, 0));
+    return kinds;
+  }
   if (!model.is_transformer()) {
     for (int i = 0; i < layers; ++i) {
       kinds[i] = i;

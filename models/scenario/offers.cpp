@@ -41,8 +41,10 @@ void check_cut(Draft& draft, const CutDimension& cut) {
   if (degree <= 1 || !draft.sound({pointer})) return;
   const Scenario& s = draft.scenario;
   if (s.model && !s.model->is_transformer())
-    return draft.fault(pointer, fmt::format("found {}, but {} is a CNN without {}", degree, s.model->id, cut.needs),
-                       fmt::format("{} 1 (CNNs are data parallel)", cut.key));
+    return draft.fault(
+        pointer,
+        fmt::format("found {}, but {} is {} without {}", degree, s.model->id, kind_in_words(*s.model), cut.needs),
+        fmt::format("{} 1 (all but transformers are data parallel)", cut.key));
   const TransformerShape* shape = draft.transformer();
   // A dense model has no use for expert parallelism whoever offers it; that is said with the degrees.
   if (cut.degree == &StrategySpec::expert_parallel && shape != nullptr && shape->experts == 0) return;
@@ -166,7 +168,8 @@ void check_recompute(Draft& draft) {
   if (s.model && !s.model->is_transformer() &&
       (by_module || strategy.recompute == Recompute::selective || strategy.recompute == Recompute::per_operator))
     draft.fault("/strategy/recompute",
-                fmt::format("found {}, but {} is a CNN without attention", name_of(strategy.recompute), s.model->id),
+                fmt::format("found {}, but {} is {} without attention", name_of(strategy.recompute), s.model->id,
+                            kind_in_words(*s.model)),
                 "recompute \"none\" or \"full\"");
 }
 

@@ -17,8 +17,10 @@ void resolve_sequence(Draft& draft) {
   const TransformerShape* shape = draft.transformer();
   if (shape == nullptr) {
     if (wanted)
-      draft.fault("/workload/seq_len", fmt::format("found {}, but {} is a CNN and reads images", *wanted, s.model->id),
-                  "leave seq_len out");
+      draft.fault(
+          "/workload/seq_len",
+          fmt::format("found {}, but {} is {} without sequences", *wanted, s.model->id, kind_in_words(*s.model)),
+          "leave seq_len out");
     return;
   }
   s.seq_len = wanted.value_or(s.model->default_seq_len > 0 ? s.model->default_seq_len : shape->max_positions);
@@ -80,7 +82,7 @@ void check_length(Draft& draft) {
   if (!draft.scenario.model) return;
   const Model& model = *draft.scenario.model;
   if (w.tokens && !model.is_transformer())
-    draft.fault("/workload/tokens", fmt::format("{} is a CNN and reads images, not tokens", model.id),
+    draft.fault("/workload/tokens", fmt::format("{} is {} and reads no tokens", model.id, kind_in_words(model)),
                 "state samples or epochs");
   if (w.epochs && model.dataset_samples <= 0)
     draft.fault("/workload/epochs", fmt::format("{} has no usual data set to pass over", model.id),

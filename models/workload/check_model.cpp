@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "models/workload/model.hpp"
+#include "models/workload/steps.hpp"
 
 namespace stepcast {
 namespace {
@@ -72,15 +72,42 @@ void check_row(const CnnLayer& row, const std::string& at, Diagnostics& d) {
     d.error(at + "/height", "a fully connected row takes 1 x 1 input; put the sizes into in_channels");
 }
 
+/// Key of the shape that a family has.
+std::string_view shape_of(ModelFamily family) {
+  switch (family) {
+    case ModelFamily::cnn:
+      return "cnn";
+    case ModelFamily::compact:
+      return "compact";
+    default:
+      return "transformer";
+  }
+}
+
+bool has_its_shape_only(const Model& model) {
+  const std::string_view wanted = shape_of(model.family);
+  return model.cnn.has_value() == (wanted == "cnn") && model.compact.has_value() == (wanted == "compact") &&
+         model.transformer.has_value() == (wanted == "transformer");
+}
+
+void check_compact(const CompactShape& shape, const std::string& at, Diagnostics& d) {
+  if (workload::compact_forward_flops(shape) <= 0)
+    d.error(at,
+            "found no FLOPs, expected at least one of gemm_GFLOPs, pointwise_GFLOPs, "
+            "three_by_three_GFLOPs, window_GFLOPs, grouped_GFLOPs, depthwise_GFLOPs");
+}
+
 }  // namespace
 
+std::string_view kind_in_words(const Model& model) { return model.compact ? "a compact network" : "a CNN"; }
+
 void check_model(const Model& model, const std::string& pointer, Diagnostics& d) {
-  const bool wants_cnn = model.family == ModelFamily::cnn;
-  if (wants_cnn != model.cnn.has_value() || wants_cnn == model.transformer.has_value()) {
-    const std::string_view wanted = wants_cnn ? "cnn" : "transformer";
+  if (!has_its_shape_only(model)) {
+    const std::string_view wanted = shape_of(model.family);
     return d.error(child_pointer(pointer, wanted),
                    fmt::format("a model of family {} has a \"{}\" and no other shape", name_of(model.family), wanted));
   }
+  if (model.compact) return check_compact(*model.compact, pointer + "/compact", d);
   if (model.transformer) {
     check_transformer(*model.transformer, pointer + "/transformer", d);
     if (model.default_seq_len < 1)

@@ -25,6 +25,14 @@ Row row_of(const CnnLayer& layer, double micro_batch) {
           static_cast<double>(layer.out_channels) / layer.groups};
 }
 
+ConvolutionKind kind_of(const CnnLayer& layer) {
+  if (layer.groups > 1)
+    return layer.groups == layer.in_channels ? ConvolutionKind::depthwise : ConvolutionKind::grouped;
+  if (layer.kernel_height * layer.kernel_width == 1) return ConvolutionKind::pointwise;
+  const bool three = layer.kernel_height == 3 && layer.kernel_width == 3 && layer.stride == 1;
+  return three ? ConvolutionKind::three_by_three : ConvolutionKind::window;
+}
+
 bool has_weights(const CnnLayer& layer) {
   return layer.kind == CnnLayerKind::convolution || layer.kind == CnnLayerKind::fully_connected;
 }
@@ -40,6 +48,7 @@ LayerStep product(std::string_view name, const CnnLayer& layer, const Row& row, 
                   const LayerSharding& sharding) {
   const OperatorKind kind = layer.kind == CnnLayerKind::convolution ? OperatorKind::convolution : OperatorKind::gemm;
   LayerStep step = gemm(name, m, n, k, sharding.bytes_per_element, row.groups, kind);
+  step.op.convolution = kind_of(layer);
   step.op.bytes = Bytes((row.input + row.output + weights(layer)) * sharding.bytes_per_element);
   return step;
 }

@@ -85,11 +85,12 @@ double cnn_total(const Model& model) {
 }  // namespace
 
 double parameter_count(const Model& model) {
+  if (model.compact) return model.compact->parameters_M * 1e6;
   return model.transformer ? transformer_parameters(model, model.transformer->experts) : cnn_total(model);
 }
 
 double active_parameter_count(const Model& model) {
-  return model.transformer ? transformer_parameters(model, model.transformer->top_k) : cnn_total(model);
+  return model.transformer ? transformer_parameters(model, model.transformer->top_k) : parameter_count(model);
 }
 
 Flops model_flops_per_sample(const Model& model, int seq_len, ModelFlopsOptions options) {
@@ -98,6 +99,8 @@ Flops model_flops_per_sample(const Model& model, int seq_len, ModelFlopsOptions 
     const ForwardFlops flops = forward_flops(*model.transformer, seq_len);
     const bool half = options.causal_halved && model.family == ModelFamily::decoder;
     forward = flops.blocks + flops.attention * (half ? 0.5 : 1.0) + (options.output_layer ? flops.output : 0);
+  } else if (model.compact) {
+    forward = workload::compact_forward_flops(*model.compact);
   } else {
     for (const CnnLayer& row : expanded_layers(model)) forward += workload::cnn_forward_flops(row);
   }

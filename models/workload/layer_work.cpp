@@ -41,6 +41,7 @@ LayerWork output_with_predictions(const Model& model, const Cut& cut) {
 LayerWork layer_work(const Model& model, LayerRole role, int index, double micro_batch, int seq_len,
                      const LayerSharding& sharding) {
   if (role == LayerRole::cnn) {
+    if (model.compact) return workload::compact_work(*model.compact, micro_batch, sharding);
     if (!model.cnn) throw std::logic_error("layer_work: the model has no CNN rows");
     return workload::cnn_work(*model.cnn, index, micro_batch, sharding);
   }
@@ -61,7 +62,8 @@ const std::vector<CnnLayer>& expanded_layers(const Model& model) {
 }
 
 int layer_count(const Model& model) {
-  return model.transformer ? model.transformer->layers : static_cast<int>(expanded_layers(model).size());
+  if (model.transformer) return model.transformer->layers;
+  return model.compact ? model.compact->layers : static_cast<int>(expanded_layers(model).size());
 }
 
 }  // namespace stepcast

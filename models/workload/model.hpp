@@ -12,10 +12,10 @@
 
 namespace stepcast {
 
-enum class ModelFamily { decoder, encoder, cnn };
+enum class ModelFamily { decoder, encoder, cnn, compact };
 template <>
 struct EnumNames<ModelFamily> {
-  static constexpr std::array names{"decoder", "encoder", "cnn"};
+  static constexpr std::array names{"decoder", "encoder", "cnn", "compact"};
 };
 enum class PositionKind { learned, rotary, alibi, none };
 template <>
@@ -120,6 +120,24 @@ struct CnnShape {
   static const FieldTable<CnnShape>& fields();
 };
 
+/// A network by its totals for one sample, in equal layers: what a planner needs of a network whose layer table is not
+/// at hand. FLOPs count a multiply-add as two.
+struct CompactShape {
+  int layers = 0;                    ///< with weights
+  double parameters_M = 0;           ///< trained
+  double gemm_GFLOPs = 0;            ///< of the forward pass, by kind of product; at least one is given
+  double pointwise_GFLOPs = 0;       ///< 1×1 convolutions
+  double three_by_three_GFLOPs = 0;  ///< 3×3 convolutions with stride 1
+  double window_GFLOPs = 0;          ///< convolutions with other windows, strides or dimensions
+  double grouped_GFLOPs = 0;         ///< grouped convolutions
+  double depthwise_GFLOPs = 0;       ///< channel by channel
+  double activation_Melements = 0;   ///< that the weighted layers give, whole
+  double streaming_passes = 0;       ///< over them, forward and backward, by norms, activations and additions
+  double kernels_per_layer = 3;      ///< launches of a layer's forward pass
+  int sequential_steps = 1;          ///< of a recurrent layer: each is a launch of its own
+  static const FieldTable<CompactShape>& fields();
+};
+
 /// A model to train. Presets are JSON files in models/workload/presets/.
 struct Model {
   std::string id;
@@ -127,8 +145,9 @@ struct Model {
   ModelFamily family = ModelFamily::decoder;
   std::optional<TransformerShape> transformer;
   std::optional<CnnShape> cnn;
+  std::optional<CompactShape> compact;
   std::optional<double> published_parameters;  ///< for the test, with its source
-  int default_seq_len = 0;                     ///< 0 for CNNs
+  int default_seq_len = 0;                     ///< 0 for CNNs; of a compact network: tokens (frames …) of one sample
   double dataset_samples = 0;                  ///< of the usual data set (0: none), for epochs
   Bytes sample_bytes;                          ///< sample_kB: stored size of one sample, for data loading
   std::map<std::string, std::string> sources;
@@ -146,6 +165,9 @@ std::shared_ptr<const Model> find_model(std::string_view id, const std::string& 
 std::vector<std::string> model_ids();
 /// Faults of a model description that is not usable (missing shape, heads that do not divide …), at `pointer`.
 void check_model(const Model& model, const std::string& pointer, Diagnostics& diagnostics);
+
+/// What messages call a model that is no transformer: "a CNN", "a compact network".
+std::string_view kind_in_words(const Model& model);
 
 /// A scenario's `workload.model`: a preset's id (string) or an explicit model (object).
 struct ModelChoice {

@@ -10,6 +10,11 @@ namespace stepcast {
 
 enum class OperatorKind { gemm, grouped_gemm, attention, convolution, memory };
 
+/// Kinds of convolutions by the rates that libraries reach.
+/// `three_by_three`: with stride 1 and one group, as Winograd's algorithm
+/// wants; `window`: any other with one group.
+enum class ConvolutionKind { window, three_by_three, pointwise, grouped, depthwise };
+
 /// One kernel launch (or a fixed handful) on one device: what it computes and moves, not yet how long it takes.
 struct Operator {
   std::string_view name;  ///< static storage: "qkv", "attention", "mlp_up", "norm" …
@@ -17,10 +22,11 @@ struct Operator {
   double m = 0, n = 0,
          k = 0;      ///< gemm: C[m,n] = A[m,k]·B[k,n]; attention: m = query tokens, n = key tokens, k = head size
   double batch = 1;  ///< equal products (grouped: experts on the device; attention: sequences × heads on the device)
-  bool causal = false;       ///< attention
-  bool backward = false;     ///< attention: backward kernel (2.5 × forward work fused, 2 × unfused)
-  bool fused = true;         ///< attention: one flash kernel; false: products and softmax one by one over stored scores
-  double rows = 0;           ///< grouped_gemm: tokens of each expert, whichever dimension they are
+  bool causal = false;    ///< attention
+  bool backward = false;  ///< attention: backward kernel (2.5 × forward work fused, 2 × unfused)
+  bool fused = true;      ///< attention: one flash kernel; false: products and softmax one by one over stored scores
+  double rows = 0;        ///< grouped_gemm: tokens of each expert, whichever dimension they are
+  ConvolutionKind convolution = ConvolutionKind::window;
   bool fp32_output = false;  ///< gemm that accumulates into fp32 (weight gradients)
   bool sixteen_bit = false;  ///< gemm that stays in 16 bit where others are in 8 or 4 (output layer, router)
   Flops flops;               ///< executed, causal halves counted as executed by a fused kernel
@@ -87,6 +93,7 @@ struct LayerWork {
 };
 
 /// Kinds of layers that a pipeline stage can hold.
+/// `cnn`: a row of a CNN, or a layer of a compact network.
 enum class LayerRole { embedding, dense_block, moe_block, output, cnn };
 
 /// Work of one layer. `index` picks the row of a CNN's expanded layer table, and says which of a transformer's blocks
@@ -98,7 +105,7 @@ LayerWork layer_work(const Model& model, LayerRole role, int index, double micro
 
 /// The CNN's rows with repeats expanded.
 const std::vector<CnnLayer>& expanded_layers(const Model& model);
-/// Layers that a pipeline distributes: transformer blocks, or CNN rows.
+/// Layers that a pipeline distributes: transformer blocks, CNN rows, or layers of a compact network.
 int layer_count(const Model& model);
 
 /// Number of trainable parameters of the whole model, exactly (embeddings, norms, biases, heads).

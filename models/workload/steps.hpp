@@ -99,6 +99,11 @@ void add_prediction_blocks(LayerWork& output, const LayerWork& block, const Cut&
 void freeze_under_adapters(LayerWork& work, const Cut& cut, bool block);
 LayerWork cnn_work(const CnnShape& shape, int index, double micro_batch, const LayerSharding& sharding);
 
+/// One of a compact network's equal layers.
+LayerWork compact_work(const CompactShape& shape, double micro_batch, const LayerSharding& sharding);
+/// FLOPs of a compact network's forward pass for one sample.
+double compact_forward_flops(const CompactShape& shape);
+
 /// Weights of a norm: scale, and shift where linear layers have biases too.
 double norm_parameters(const TransformerShape& shape);
 /// FLOPs of a CNN row's forward pass for one sample: 2 × multiply-adds of a convolution or fully connected row.

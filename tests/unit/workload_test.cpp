@@ -14,6 +14,10 @@ std::shared_ptr<const Model> preset(std::string_view id) {
   return model;
 }
 
+std::string_view name_of_shape(const Model& model) {
+  return model.transformer ? "transformer" : model.compact ? "compact" : "cnn";
+}
+
 double forward_flops(std::string_view id, int seq_len) {
   return model_flops_per_sample(*preset(id), seq_len, {.causal_halved = false, .output_layer = true}).value() / 3;
 }
@@ -25,7 +29,7 @@ TEST(Presets, EveryPresetIsSoundAndNamedAsItsFile) {
     const auto model = preset(id);
     EXPECT_EQ(model->id, id);
     EXPECT_FALSE(model->title.empty()) << id;
-    EXPECT_TRUE(model->sources.contains(model->is_transformer() ? "transformer" : "cnn")) << id;
+    EXPECT_TRUE(model->sources.contains(std::string(name_of_shape(*model)))) << id;
   }
 }
 
@@ -75,16 +79,21 @@ TEST(Presets, ActiveParametersLeaveOutUnvisitedExperts) {
 // (timm's and torchvision's model tables for the CNNs; 24·h² + 4·s·h a token and layer, plus the head, for
 // transformers).
 TEST(ModelFlops, ForwardMatchesPublishedCounts) {
-  for (const auto& [id, seq_len, gflops] : std::vector<std::tuple<std::string, int, double>>{{"resnet50", 0, 8.178},
-                                                                                             {"resnet101", 0, 15.6},
-                                                                                             {"resnet152", 0, 23.03},
-                                                                                             {"vgg16", 0, 30.94},
-                                                                                             {"inception-v3", 0, 11.46},
-                                                                                             {"bert-base", 128, 23.31},
-                                                                                             {"bert-large", 128, 80.21},
-                                                                                             {"bert-large", 512, 340.2},
-                                                                                             {"gpt2", 1024, 291.6},
-                                                                                             {"gpt2-xl", 1024, 3507}})
+  for (const auto& [id, seq_len, gflops] :
+       std::vector<std::tuple<std::string, int, double>>{{"resnet50", 0, 8.178},
+                                                         {"resnet101", 0, 15.6},
+                                                         {"resnet152", 0, 23.03},
+                                                         {"vgg16", 0, 30.94},
+                                                         {"inception-v3", 0, 11.46},
+                                                         {"resnet34", 0, 7.328},
+                                                         {"resnext101-32x8d", 0, 32.83},
+                                                         {"ssd300-rn50", 0, 40.3},
+                                                         {"efficientnet-b4", 0, 8.833},
+                                                         {"bert-base", 128, 23.31},
+                                                         {"bert-large", 128, 80.21},
+                                                         {"bert-large", 512, 340.2},
+                                                         {"gpt2", 1024, 291.6},
+                                                         {"gpt2-xl", 1024, 3507}})
     EXPECT_NEAR(forward_flops(id, seq_len) / 1e9 / gflops, 1, 0.01) << id << " " << seq_len;
 }
 

@@ -19,10 +19,10 @@ constexpr double kFamilyExponent = -0.35;
 
 std::string family_of(const TrainingPoint& point) {
   const Json& model = point.run.scenario.at("workload").at("model");
-  const Json* shape = model.is_object() ? &model.at("transformer") : nullptr;
-  const std::string what = shape == nullptr
-                               ? model.get<std::string>()
-                               : fmt::format("{}x{}", shape->at("layers").dump(), shape->at("hidden").dump());
+  const Json* shape = model.is_object() && model.contains("transformer") ? &model.at("transformer") : nullptr;
+  const std::string name = model.is_object() ? model.value("id", std::string()) : model.get<std::string>();
+  const std::string what =
+      shape == nullptr ? name : fmt::format("{}x{}", shape->at("layers").dump(), shape->at("hidden").dump());
   return fmt::format("{} {} {} {}", point.scenario->framework->id, point.accelerator, what,
                      name_of(point.scenario->precision));
 }
@@ -49,6 +49,8 @@ std::shared_ptr<Scenario> resolved(MeasuredRun& run, const Catalog& catalog) {
 
 double measured_time(const MeasuredRun& run, const Scenario& scenario) {
   if (run.metric == Metric::step_time) return run.measured;
+  if (run.metric == Metric::samples_per_s)
+    return static_cast<double>(scenario.spec.workload.global_batch) / run.measured;
   const double tokens = static_cast<double>(scenario.spec.workload.global_batch) * scenario.seq_len;
   return tokens / (run.measured * scenario.devices());
 }

@@ -1,0 +1,69 @@
+#include <algorithm>
+#include <array>
+
+#include "calibration/validation/dl_run.hpp"
+
+namespace stepcast {
+
+namespace {
+
+bool says(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
+
+struct ProfileOf {
+  std::string_view begins, profile;
+};
+
+// By the first words of the row's framework, the longest first. Releases of one generation share a profile.
+constexpr std::array kProfiles{
+    ProfileOf{"deepspeed", "deepspeed"},
+    ProfileOf{"hugectr", ""},
+    ProfileOf{"kungfu", "kungfu"},
+    ProfileOf{"megatron-lm", "megatron-lm"},
+    ProfileOf{"mxnet0", "mxnet-kvstore"},
+    ProfileOf{"mxnet1.2", "mxnet-kvstore"},
+    ProfileOf{"mxnet", "mxnet-horovod"},
+    ProfileOf{"oneflow", "oneflow"},
+    ProfileOf{"paddlepaddle", "paddlepaddle-fleet"},
+    ProfileOf{"caffe2", "pytorch-ddp-1x"},
+    ProfileOf{"pytorch", "pytorch-ddp-1x"},
+    ProfileOf{"sagemaker", "pytorch-ddp-1x"},
+    ProfileOf{"tensorflow1.1 ", "tensorflow-2017"},
+    ProfileOf{"tensorflow2.3 (multiworkermirrored)", "tensorflow-mirrored"},
+    ProfileOf{"tensorflow", "tensorflow-horovod"},
+};
+
+/// NVIDIA's convolutional examples lie channels last in 16 bit from their revisions of 2020 on; rows of older revisions
+/// name them by "@", and other sources say how tensors lay.
+bool channels_last(const StatedFramework& stated) {
+  if (says(stated.notes, "NHWC")) return true;
+  const bool half = stated.precision == "mixed-fp16" || stated.precision == "bf16";
+  return half && says(stated.source, "NVIDIA/DeepLearningExamples") && says(stated.source, "Classification") &&
+         !says(stated.source, "@");
+}
+
+/// Where a row does not say whether XLA compiled: NVIDIA's TensorFlow 2 examples pass it by default, and of those on
+/// TensorFlow 1 BERT's and U-Net's scripts.
+bool compiled(const StatedFramework& stated) {
+  if (says(stated.notes, "xla=off")) return false;
+  if (says(stated.notes, "xla=on")) return true;
+  constexpr std::array kCompiled{std::string_view("TensorFlow2/"), std::string_view("LanguageModeling/BERT"),
+                                 std::string_view("UNet_Medical")};
+  return says(stated.source, "NVIDIA/DeepLearningExamples") &&
+         std::any_of(kCompiled.begin(), kCompiled.end(),
+                     [&](std::string_view one) { return says(stated.source, one); });
+}
+
+}  // namespace
+
+std::string_view framework_of(const StatedFramework& stated) {
+  const std::string_view name = stated.framework == "tensorflow1.1" ? "tensorflow1.1 " : stated.framework;
+  for (const ProfileOf& entry : kProfiles) {
+    if (!name.starts_with(entry.begins)) continue;
+    if (entry.profile == "pytorch-ddp-1x" && channels_last(stated)) return "pytorch-ddp-1x-nhwc";
+    if (entry.profile == "tensorflow-horovod" && compiled(stated)) return "tensorflow-horovod-xla";
+    return entry.profile;
+  }
+  return "";
+}
+
+}  // namespace stepcast

@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+
+#include "calibration/validation/dl_run.hpp"
+#include "fields/diagnostics.hpp"
+#include "models/workload/model.hpp"
+
+namespace stepcast {
+
+namespace {
+
+struct Alias {
+  std::string_view name, preset;
+};
+// Names of rows for what a preset calls otherwise.
+constexpr std::array kAliases{
+    Alias{"resnet50-v1.5", "resnet50"},
+    Alias{"bert-base (biobert)", "bert-base"},
+    Alias{"efficientnet-v1-b0", "efficientnet-b0"},
+    Alias{"efficientnet-v1-b4", "efficientnet-b4"},
+    Alias{"gpt2-124m", "gpt2"},
+    Alias{"gpt2-355m", "gpt2-medium"},
+    Alias{"gpt2-774m", "gpt2-large"},
+    Alias{"gpt2-1558m", "gpt2-xl"},
+    Alias{"unet-2d", "unet-medical"},
+};
+
+struct Refusal {
+  std::string_view begins, reason;
+};
+constexpr std::array kRefusals{
+    Refusal{"bert-large (mlperf)", "sequences are packed without padding, and their mean length is not stated"},
+    Refusal{"dlrm", "embedding tables over several devices have no description yet"},
+    Refusal{"dcnv2", "embedding tables over several devices have no description yet"},
+    Refusal{"wide-and-deep", "wide embedding tables have no description yet"},
+    Refusal{"sim", "embedding tables with histories have no description yet"},
+    Refusal{"word2vec", "embedding tables on parameter servers have no description yet"},
+};
+
+bool says(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
+
+/// The sequence length that words name as "seq128" or "seq_len=384"; 0 without one, -1 when it is no whole number.
+int stated_length(std::string_view words) {
+  for (const std::string_view mark : {std::string_view("seq_len="), std::string_view("seq")}) {
+    const std::size_t at = words.find(mark);
+    if (at == std::string_view::npos) continue;
+    const char* begin = words.data() + at + mark.size();
+    int length = 0;
+    const auto [end, error] = std::from_chars(begin, words.data() + words.size(), length);
+    if (error != std::errc{}) continue;
+    const bool fraction =
+        end + 1 < words.data() + words.size() && *end == '.' && std::isdigit(static_cast<unsigned char>(end[1])) != 0;
+    return fraction ? -1 : length;
+  }
+  return 0;
+}
+
+/// Mean of WMT16 and WMT17 English-German after byte-pair encoding, each side (recalled).
+constexpr double kTokensOfASentence = 27;
+
+/// Some tables of question answering print a rate where others print a length; real ones are multiples of 64 there.
+constexpr int kLengthStep = 64;
+
+void take_length(NamedNetwork& out, const Model& model, std::string_view dataset, std::string_view notes) {
+  if (says(dataset, "-ner")) {  // BioBERT's entity recognition cuts at 128 (NVIDIA DeepLearningExamples)
+    out.seq_len = 128;
+    return;
+  }
+  const bool named = says(dataset, "seq");
+  const int length = named ? stated_length(dataset) : stated_length(notes);
+  out.seq_len = length > 0 ? length : model.default_seq_len;
+  const bool odd = length < 0 || (length > 0 && length % kLengthStep != 0) || (named && length == 0);
+  if (odd) out.refusal = "the sequence length is not stated";
+}
+
+struct ImageSize {
+  std::string_view preset;
+  double pixels;  ///< of one side
+};
+// Sides of the images that presets are counted at, where they are not 224.
+constexpr std::array kImageSizes{
+    ImageSize{"inception-v3", 299},    ImageSize{"inception-v4", 299},           ImageSize{"xception", 299},
+    ImageSize{"efficientnet-b4", 380}, ImageSize{"efficientnet-widese-b4", 380}, ImageSize{"efficientnet-v2-s", 300}};
+constexpr double kUsualImage = 224;
+
+double image_side(std::string_view preset) {
+  for (const ImageSize& size : kImageSizes)
+    if (size.preset == preset) return size.pixels;
+  return kUsualImage;
+}
+
+/// "synthetic 320x320": FLOPs and activations of a convolutional network grow with the pixels.
+void scale_to_images(NamedNetwork& out, const Model& preset, std::string_view dataset) {
+  constexpr std::string_view kMark = "synthetic ";
+  if (!dataset.starts_with(kMark)) return;
+  int side = 0;
+  std::from_chars(dataset.data() + kMark.size(), dataset.data() + dataset.size(), side);
+  if (side <= 0 || side == image_side(preset.id)) return;
+  if (!preset.compact) {
+    out.refusal = fmt::format("{} is described at {} pixels a side only", preset.id, image_side(preset.id));
+    return;
+  }
+  Model scaled = preset;
+  const double more = std::pow(side / image_side(preset.id), 2);
+  CompactShape& shape = *scaled.compact;
+  for (double* total : {&shape.pointwise_GFLOPs, &shape.three_by_three_GFLOPs, &shape.window_GFLOPs,
+                        &shape.grouped_GFLOPs, &shape.depthwise_GFLOPs, &shape.activation_Melements})
+    *total *= more;
+  out.model = Model::fields().write(scaled);
+}
+
+}  // namespace
+
+NamedNetwork named_network(std::string_view model, std::string_view dataset, std::string_view unit,
+                           std::string_view notes) {
+  NamedNetwork out;
+  for (const Refusal& refusal : kRefusals)
+    if (model.starts_with(refusal.begins)) out.refusal = refusal.reason;
+  if (!out.refusal.empty()) return out;
+  std::string id(model);
+  for (const Alias& alias : kAliases)
+    if (alias.name == model) id = alias.preset;
+  const std::vector<std::string> known = model_ids();
+  if (!std::binary_search(known.begin(), known.end(), id)) {
+    out.refusal = fmt::format("no preset describes {}", model);
+    return out;
+  }
+  out.model = id;
+  Diagnostics diagnostics("");
+  const auto preset = find_model(id, "", diagnostics);
+  scale_to_images(out, *preset, dataset);
+  if (preset->is_transformer()) take_length(out, *preset, dataset, notes);
+  const bool counts_samples = says(unit, "images") || says(unit, "sequences") || says(unit, "samples") ||
+                              says(unit, "volumes") || says(unit, "utterances") || says(unit, "pairs");
+  const bool audio = says(unit, "audio-samples");
+  if (!counts_samples || audio) out.units_per_sample = preset->is_transformer() ? out.seq_len : preset->default_seq_len;
+  // A pair of sentences is many of the pairs of tokens that such a preset counts.
+  if (says(unit, "pairs") && preset->default_seq_len == 1) out.units_per_sample = 1 / kTokensOfASentence;
+  if (out.units_per_sample <= 0)
+    out.refusal = fmt::format("what one sample of {} holds in {} is not known", model, unit);
+  return out;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,151 @@
+#include "calibration/validation/dl_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "calibration/validation/adapters.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Batches that benchmarks use where a table prints none: as NVIDIA's examples, 128 images in fp32 and TF32, 256 in 16
+/// bit. A batch this large is past what one GPU gains from more.
+constexpr long kUnstatedBatch = 128, kUnstatedHalfBatch = 256;
+
+/// Reads one row of published deep-learning runs; stops at the first thing that no scenario can say.
+class DeepLearningRun {
+ public:
+  explicit DeepLearningRun(const CsvRow& row) : row_(row), notes_(row.text("notes")) {}
+
+  MeasuredRun read() {
+    refuse_what_is_no_training_step();
+    const NamedNetwork network =
+        named_network(row_.text("model"), row_.text("dataset"), row_.text("unit"), row_.text("notes"));
+    refuse(network.refusal);
+    const std::string precision = read_precision();
+    const Json cluster = read_cluster();
+    const std::string framework = read_framework();
+    const std::optional<double> rate = row_.number("samples_per_s");
+    const bool batch_stated = row_.number("per_gpu_batch") || row_.number("global_batch");
+    if (network.units_per_sample != 1 && !batch_stated)
+      refuse("neither the batch nor the length of its samples is stated");
+    if (!rate) refuse("no throughput is stated, only a ratio or a time to train");
+    if (!out_.refusal.empty()) return std::move(out_);
+
+    const Batch batch = read_batch();
+    Json workload{{"model", network.model}, {"global_batch", batch.global}, {"precision", precision}};
+    if (network.seq_len > 0) workload["seq_len"] = network.seq_len;
+    out_.scenario = {{"cluster", cluster},
+                     {"workload", workload},
+                     {"strategy", {{"framework", framework}, {"micro_batch", batch.micro}, {"sharding", "none"}}},
+                     {"run", {{"fidelity", "analytic"}}}};
+    out_.metric = Metric::samples_per_s;
+    out_.measured = *rate / network.units_per_sample;
+    out_.group = scaling_group(false);
+    out_.scaling_group = scaling_group(true);
+    out_.gpus = static_cast<int>(gpus());
+    out_.framework = row_.text("framework");
+    out_.precision = row_.text("precision");
+    return std::move(out_);
+  }
+
+ private:
+  struct Batch {
+    long micro, global;
+  };
+
+  void refuse(std::string_view reason) {
+    if (out_.refusal.empty()) out_.refusal = reason;
+  }
+
+  [[nodiscard]] bool notes_say(std::string_view words) const { return notes_.find(words) != std::string::npos; }
+  [[nodiscard]] long gpus() const { return row_.whole("gpus").value_or(1); }
+
+  /// A share of a batch may be no whole sample where a sample is cut over devices.
+  [[nodiscard]] std::optional<long> rounded(std::string_view column) const {
+    const std::optional<double> value = row_.number(column);
+    return value ? std::optional(std::max(1L, std::lround(*value))) : std::nullopt;
+  }
+
+  void refuse_what_is_no_training_step() {
+    const std::string mode = row_.text("sync_mode");
+    const auto has = [&](std::string_view word) { return mode.find(word) != std::string::npos; };
+    if (has("async") || has("gossip")) refuse("workers that do not wait for each other have no description here yet");
+    if (has("model-parallel fc") || has("partial fc"))
+      if (gpus() > 1) refuse("a classifier cut over the devices has no description yet");
+    if (notes_say("looks wrong in the source")) out_.doubtful = "the source's own single-GPU figure looks wrong";
+    if (notes_say("input pipeline bound")) refuse("the input pipeline decides, and its processors are not stated");
+    if (!row_.whole("gpus")) refuse("the number of GPUs is not stated");
+  }
+
+  std::string read_precision() {
+    struct Format {
+      std::string_view stated, name;
+    };
+    constexpr std::array kFormats{Format{"fp32", "fp32"}, Format{"tf32", "tf32"}, Format{"mixed-fp16", "fp16"},
+                                  Format{"fp16", "fp16"}, Format{"bf16", "bf16"}, Format{"mixed-bf16", "bf16"}};
+    const std::string stated = row_.text("precision");
+    for (const Format& format : kFormats)
+      if (format.stated == stated) return std::string(format.name);
+    refuse(fmt::format("precision \"{}\" has no description", stated));
+    return "";
+  }
+
+  Json read_cluster() {
+    const std::string accelerator = row_.text("accelerator_id");
+    Json cluster = dl_cluster(accelerator, gpus(), row_.whole("gpus_per_node").value_or(gpus()), row_.text("network"));
+    if (cluster.is_null()) refuse(fmt::format("no server of the catalogue stands for {} of {}", gpus(), accelerator));
+    return cluster;
+  }
+
+  std::string read_framework() {
+    const std::string framework = row_.text("framework"), source = row_.text("source");
+    if (row_.text("accelerator_id").starts_with("tpu")) return "jax";  // XLA's compiler and its all-reduce
+    const std::string_view profile = framework_of({framework, source, notes_, row_.text("precision")});
+    if (profile.empty()) refuse(fmt::format("no profile stands for {}", framework));
+    return std::string(profile);
+  }
+
+  /// Samples at once on a device and in a step; accumulation is what lies between them.
+  Batch read_batch() {
+    const std::string precision = row_.text("precision");
+    const bool wide = precision == "fp32" || precision == "tf32";
+    const std::optional<long> global = rounded("global_batch");
+    long micro = rounded("per_gpu_batch").value_or(wide ? kUnstatedBatch : kUnstatedHalfBatch);
+    if (!global) return {micro, micro * gpus()};
+    const long share = std::max(1L, *global / gpus());
+    micro = std::min(micro, share);
+    return {micro, std::max(1L, share / micro) * micro * gpus()};
+  }
+
+  /// Rows that differ in their number of GPUs only (and, where the source keeps the whole batch, in what one of them
+  /// takes); with `any_size` false the number counts, too.
+  [[nodiscard]] std::string scaling_group(bool any_size) const {
+    const bool whole_batch = notes_say("strong scaling") && rounded("global_batch");
+    std::string key;
+    for (const char* column : {"source", "model", "dataset", "framework", "accelerator_id", "precision"})
+      key += row_.text(column) + "|";
+    const std::string mode = row_.text("sync_mode");
+    for (const std::string_view word : {"xla=on", "xla=off", "NHWC", "NCHW", "bucket_cap_mb=1", "partial fc",
+                                        "model-parallel fc", "distributed_replicated", "dim=2D", "dim=3D"})
+      if (notes_say(word) || mode.find(word) != std::string::npos) key += std::string(word) + "|";
+    if (!whole_batch) key += row_.text("per_gpu_batch");
+    if (!any_size) key += "|" + row_.text("gpus");
+    return key;
+  }
+
+  const CsvRow& row_;
+  std::string notes_;
+  MeasuredRun out_;
+};
+
+}  // namespace
+
+MeasuredRun deep_learning_run(const CsvRow& row) { return DeepLearningRun(row).read(); }
+
+}  // namespace stepcast

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "fields/json_text.hpp"
+
+namespace stepcast {
+
+/// A network that rows of deep-learning runs name: the preset that says it, and what the row counts.
+struct NamedNetwork {
+  Json model;                   ///< a preset's id, or the preset with its totals scaled to the data set's images
+  int seq_len = 0;              ///< of a transformer; 0: none
+  double units_per_sample = 1;  ///< tokens, frames … of a preset's sample, where the row counts those
+  std::string refusal;          ///< why no preset can say it; empty if one does
+};
+
+/// The network of a row by its model, data set and unit ("bert-large", "wiki+books seq128", "sequences/s").
+NamedNetwork named_network(std::string_view model, std::string_view dataset, std::string_view unit,
+                           std::string_view notes);
+
+/// What decides the framework profile of a row.
+struct StatedFramework {
+  std::string_view framework, source, notes, precision;
+};
+
+/// Profile of a row's framework and release; empty when none stands for it.
+std::string_view framework_of(const StatedFramework& stated);
+
+/// A cluster of `gpus`, at most `gpus_per_node` of them in a server, with the network that the row's words state; null
+/// when no server of the catalogue has these GPUs.
+Json dl_cluster(std::string_view accelerator, long gpus, long gpus_per_node, std::string_view network);
+
+}  // namespace stepcast

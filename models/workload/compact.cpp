@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <array>
+
+#include "models/workload/steps.hpp"
+
+// A network by its totals, as equal layers: each multiplies (by kind of product), then streams over what it gave. A
+// layer's output m·n = elements / layers is given by its kinds of products in proportion to their FLOPs, so
+// that all have the same depth k.
+namespace stepcast {
+namespace {
+
+constexpr double kMostGflops = 1e7, kMostMillions = 1e7;
+
+struct Part {
+  double gflops;
+  OperatorKind kind;
+  ConvolutionKind convolution;
+  std::string_view forward, input_gradient, weight_gradient;
+};
+
+std::array<Part, 6> parts_of(const CompactShape& shape) {
+  constexpr OperatorKind kConvolution = OperatorKind::convolution;
+  return {
+      Part{shape.gemm_GFLOPs, OperatorKind::gemm, ConvolutionKind::window, "product", "product_dgrad", "product_wgrad"},
+      Part{shape.pointwise_GFLOPs, kConvolution, ConvolutionKind::pointwise, "pointwise_convolution", "pointwise_dgrad",
+           "pointwise_wgrad"},
+      Part{shape.three_by_three_GFLOPs, kConvolution, ConvolutionKind::three_by_three, "convolution_3x3",
+           "convolution_3x3_dgrad", "convolution_3x3_wgrad"},
+      Part{shape.window_GFLOPs, kConvolution, ConvolutionKind::window, "convolution", "convolution_dgrad",
+           "convolution_wgrad"},
+      Part{shape.grouped_GFLOPs, kConvolution, ConvolutionKind::grouped, "grouped_convolution", "grouped_dgrad",
+           "grouped_wgrad"},
+      Part{shape.depthwise_GFLOPs, kConvolution, ConvolutionKind::depthwise, "depthwise_convolution", "depthwise_dgrad",
+           "depthwise_wgrad"}};
+}
+
+/// Share of the passes that the forward direction makes: batch norm and ReLU take 5 of 13 (cnn.cpp).
+constexpr double kForwardPasses = 5.0 / 13;
+
+}  // namespace
+
+const FieldTable<CompactShape>& CompactShape::fields() {
+  using S = CompactShape;
+  static const FieldTable<S> table = [] {
+    const Rules flops{.min = 0, .max = kMostGflops};
+    FieldTable<S> t("compact", "A network by its totals for one sample, in equal layers");
+    t.field("layers", &S::layers, "layers with weights", {.required = true, .min = 1, .max = kMostLayers})
+        .field("parameters_M", &S::parameters_M, "trained parameters",
+               {.required = true, .min = 0, .max = kMostMillions, .above_min = true})
+        .field("gemm_GFLOPs", &S::gemm_GFLOPs, "matrix products of the forward pass, a multiply-add counted as two",
+               flops)
+        .field("pointwise_GFLOPs", &S::pointwise_GFLOPs, "1×1 convolutions of the forward pass", flops)
+        .field("three_by_three_GFLOPs", &S::three_by_three_GFLOPs, "3×3 convolutions with stride 1", flops)
+        .field("window_GFLOPs", &S::window_GFLOPs, "convolutions with other windows, strides or dimensions", flops)
+        .field("grouped_GFLOPs", &S::grouped_GFLOPs, "grouped convolutions", flops)
+        .field("depthwise_GFLOPs", &S::depthwise_GFLOPs, "depthwise convolutions", flops)
+        .field("activation_Melements", &S::activation_Melements, "elements that the weighted layers give",
+               {.required = true, .min = 0, .max = kMostMillions, .above_min = true})
+        .field("streaming_passes", &S::streaming_passes,
+               "reads and writes of them, forward and backward, by norms, activations and additions",
+               {.required = true, .min = 0, .max = 1000})
+        .field("kernels_per_layer", &S::kernels_per_layer, "launches of a layer's forward pass", {.min = 1, .max = 1e4})
+        .field("sequential_steps", &S::sequential_steps, "steps of a recurrent layer, each a launch",
+               {.min = 1, .max = 1e6});
+    return t;
+  }();
+  return table;
+}
+
+namespace workload {
+namespace {
+
+/// `elements` that the whole layer gives; the part gives its share.
+LayerStep product(const Part& part, std::string_view name, const CompactShape& shape, double elements,
+                  const LayerSharding& cuts) {
+  const double flops = compact_forward_flops(shape);
+  const double share = part.gflops * 1e9 / flops;
+  const double depth = flops / (2 * shape.activation_Melements * 1e6);
+  const double weights = shape.parameters_M * 1e6 / shape.layers;
+  // The weights of a layer are depth × columns; a recurrent layer multiplies them once a step.
+  const double steps = shape.sequential_steps;
+  const double columns = std::clamp(weights / depth, 1.0, std::max(1.0, elements / steps));
+  LayerStep step =
+      gemm(name, share * elements / columns / steps, columns, depth, cuts.bytes_per_element, steps, part.kind);
+  step.op.convolution = part.convolution;
+  step.op.bytes = Bytes(share * (2 * elements + weights * shape.sequential_steps) * cuts.bytes_per_element);
+  step.op.kernels = shape.sequential_steps;
+  return step;
+}
+
+}  // namespace
+
+LayerWork compact_work(const CompactShape& shape, double micro_batch, const LayerSharding& cuts) {
+  const double elements = micro_batch * shape.activation_Melements * 1e6 / shape.layers;
+  const double tensor = elements * cuts.bytes_per_element;
+  LayerWork work;
+  LayerStep forward = memory("streaming", tensor * shape.streaming_passes * kForwardPasses, cuts);
+  LayerStep backward = memory("streaming_backward", tensor * shape.streaming_passes * (1 - kForwardPasses), cuts);
+  work.backward_input.push_back(backward);
+  double launches = 0;
+  for (const Part& part : parts_of(shape)) {
+    if (part.gflops <= 0) continue;
+    work.forward.push_back(product(part, part.forward, shape, elements, cuts));
+    work.backward_input.push_back(product(part, part.input_gradient, shape, elements, cuts));
+    work.backward_weight.push_back(product(part, part.weight_gradient, shape, elements, cuts));
+    launches += shape.sequential_steps;
+  }
+  forward.op.kernels = std::max(1, static_cast<int>(shape.kernels_per_layer * shape.sequential_steps - launches));
+  work.forward.push_back(forward);
+  work.backward_input.front().op.kernels = forward.op.kernels;
+  work.parameters = shape.parameters_M * 1e6 / shape.layers;
+  // What a product gave, for the norm behind it, and what the layer hands on.
+  work.activations = Bytes(2 * tensor);
+  work.activations_selective = work.activations;
+  work.activation_input = work.output = Bytes(tensor);
+  return work;
+}
+
+double compact_forward_flops(const CompactShape& shape) {
+  double gflops = 0;
+  for (const Part& part : parts_of(shape)) gflops += part.gflops;
+  return gflops * 1e9;
+}
+
+}  // namespace workload
+}  // namespace stepcast

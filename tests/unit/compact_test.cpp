@@ -1,0 +1,130 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "models/compute/device.hpp"
+#include "models/workload/operators.hpp"
+
+namespace stepcast {
+namespace {
+
+using testing::HasSubstr;
+using namespace literals;
+
+/// Round figures: 10 layers that give 1 M elements each, 4 GFLOPs of which 1×1 convolutions do three quarters.
+Model round_model() {
+  Model model;
+  model.id = "round";
+  model.family = ModelFamily::compact;
+  CompactShape shape;
+  shape.layers = 10;
+  shape.parameters_M = 20;
+  shape.pointwise_GFLOPs = 3;
+  shape.three_by_three_GFLOPs = 1;
+  shape.activation_Melements = 10;
+  shape.streaming_passes = 13;
+  model.compact = shape;
+  return model;
+}
+
+LayerWork layer(const Model& model, double micro_batch) {
+  return layer_work(model, LayerRole::cnn, 0, micro_batch, 0, {});
+}
+
+double flops(const std::vector<LayerStep>& steps) {
+  double sum = 0;
+  for (const LayerStep& step : steps) sum += step.op.flops.value();
+  return sum;
+}
+
+TEST(Compact, LayersShareTheTotals) {
+  const Model model = round_model();
+  EXPECT_EQ(layer_count(model), 10);
+  EXPECT_EQ(parameter_count(model), 20e6);
+  EXPECT_EQ(model_flops_per_sample(model, 0, {}).value(), 3 * 4e9);
+  const LayerWork work = layer(model, 8);
+  EXPECT_EQ(work.parameters, 2e6);
+  EXPECT_DOUBLE_EQ(flops(work.forward), 8 * 4e8);
+  EXPECT_DOUBLE_EQ(flops(work.backward_input) + flops(work.backward_weight), 2 * 8 * 4e8);
+  // 8 samples × 1 M elements × 2 bytes, once before a norm and once handed on.
+  EXPECT_EQ(work.activations.value(), 2 * 16e6);
+}
+
+// 13 passes over 16 MB in both directions together.
+TEST(Compact, StreamsOverWhatTheLayersGive) {
+  const LayerWork work = layer(round_model(), 8);
+  double bytes = 0;
+  for (const auto* steps : {&work.forward, &work.backward_input, &work.backward_weight})
+    for (const LayerStep& step : *steps)
+      if (step.op.kind == OperatorKind::memory) bytes += step.op.bytes.value();
+  EXPECT_DOUBLE_EQ(bytes, 13 * 16e6);
+}
+
+// Each step of a recurrent layer is a launch of its own.
+TEST(Compact, StepsOfARecurrentLayerAreLaunches) {
+  Model model = round_model();
+  model.compact->sequential_steps = 50;
+  int launches = 0;
+  for (const LayerStep& step : layer(model, 8).forward) launches += step.op.kernels;
+  EXPECT_EQ(launches, 3 * 50);
+}
+
+TEST(Compact, NeedsWorkAndItsOwnShape) {
+  Model model = round_model();
+  Diagnostics none("test");
+  check_model(model, "/workload/model", none);
+  EXPECT_TRUE(none.ok());
+  model.compact->pointwise_GFLOPs = model.compact->three_by_three_GFLOPs = 0;
+  Diagnostics idle("test");
+  check_model(model, "/workload/model", idle);
+  ASSERT_EQ(idle.faults().size(), 1u);
+  EXPECT_EQ(idle.faults().front().pointer, "/workload/model/compact");
+  EXPECT_THAT(idle.faults().front().message, HasSubstr("gemm_GFLOPs"));
+  model.compact.reset();
+  Diagnostics bare("test");
+  check_model(model, "/workload/model", bare);
+  ASSERT_EQ(bare.faults().size(), 1u);
+  EXPECT_THAT(bare.faults().front().message, HasSubstr("compact"));
+}
+
+/// 100 TFLOP/s in the training format, 10 in fp32, nothing but arithmetic.
+Device convolution_device() {
+  Device device;
+  device.peak = 100_TFLOPS;
+  device.peak_fp32 = 10_TFLOPS;
+  device.memory_bandwidth = 1e9 * 1_GBps;
+  device.convolution_share = 0.5;
+  device.pointwise_share = 0.4;
+  device.three_by_three_share = 1.2;
+  device.grouped_share = 0.1;
+  device.depthwise_share = 0.2;
+  return device;
+}
+
+double rate_in_tflops(ConvolutionKind kind, const Device& device) {
+  Operator op;
+  op.kind = OperatorKind::convolution;
+  op.convolution = kind;
+  op.m = op.n = op.k = 1000;
+  return 2e9 / operator_time(op, device).value() / 1e12;
+}
+
+TEST(ConvolutionKinds, EachRunsAtItsOwnShare) {
+  const Device device = convolution_device();
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::window, device), 50, 1e-6);  // has none of its own
+  // Winograd's multiplications are fewer than the direct ones that are counted.
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::three_by_three, device), 120, 1e-6);
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::pointwise, device), 40, 1e-6);
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::grouped, device), 10, 1e-6);
+  // A fifth of the fp32 peak, whatever the format.
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::depthwise, device), 2, 1e-6);
+}
+
+TEST(ConvolutionKinds, WithoutFiguresAllRunAsOne) {
+  Device device = convolution_device();
+  device.pointwise_share = device.grouped_share = device.depthwise_share = 0;
+  for (const ConvolutionKind kind : {ConvolutionKind::pointwise, ConvolutionKind::grouped, ConvolutionKind::depthwise})
+    EXPECT_NEAR(rate_in_tflops(kind, device), 50, 1e-6);
+}
+
+}  // namespace
+}  // namespace stepcast

@@ -1,0 +1,105 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "calibration/validation/column_sets.hpp"
+#include "calibration/validation/dl_run.hpp"
+#include "calibration/validation/scaling.hpp"
+
+namespace stepcast {
+namespace {
+
+using testing::HasSubstr;
+
+MeasuredRun read_row(const std::string& row) {
+  const std::string header =
+      "id,source,model,dataset,framework,accelerator_id,gpus,gpus_per_node,network,precision,per_gpu_batch,"
+      "global_batch,sync_mode,workers,servers,samples_per_s,unit,speedup_or_efficiency,notes\n";
+  return read_runs(parse_csv(header + row + "\n", "t.csv"), "t").runs.front();
+}
+
+TEST(DeepLearningRuns, SayTheScenarioOfARow) {
+  const MeasuredRun run = read_row(
+      "a,src,resnet50-v1.5,imagenet,pytorch1.5-ngc (apex ddp),v100-sxm2-16gb,16,8,100 Gb/s InfiniBand per node (1 "
+      "NIC),mixed-fp16,256,4096,allreduce-nccl,16,0,10000,images/s,,");
+  ASSERT_EQ(run.refusal, "");
+  EXPECT_EQ(run.metric, Metric::samples_per_s);
+  EXPECT_EQ(run.measured, 10000);
+  EXPECT_EQ(run.gpus, 16);
+  EXPECT_EQ(run.scenario.at("workload").at("model"), "resnet50");
+  EXPECT_EQ(run.scenario.at("workload").at("precision"), "fp16");
+  EXPECT_EQ(run.scenario.at("cluster").at("nodes"), 2);
+  EXPECT_EQ(run.scenario.at("cluster").at("fabric").at("nic_bandwidth_Gbps"), 100);
+  EXPECT_EQ(run.scenario.at("strategy").at("micro_batch"), 256);
+  EXPECT_EQ(run.scenario.at("strategy").at("framework"), "pytorch-ddp-1x");
+}
+
+// A Transformer-XL sample holds 192 tokens, so 19,200 tokens/s are 100 samples/s.
+TEST(DeepLearningRuns, CountSamplesWhereTheSourceCountsTokens) {
+  const MeasuredRun run = read_row(
+      "a,src,transformer-xl-base,wikitext103,pytorch,a100-sxm-40gb,1,1,single GPU,tf32,32,32,none (1 "
+      "GPU),1,0,19200,tokens/s,,");
+  EXPECT_EQ(run.measured, 100);
+}
+
+// 4,096 sequences on 8 GPUs with 16 at once: 32 passes are accumulated.
+TEST(DeepLearningRuns, AccumulateWhatLiesBetweenTheBatches) {
+  const MeasuredRun run = read_row(
+      "a,src,bert-large,wiki+books seq128,tensorflow1-horovod,v100-sxm2-16gb,8,8,NVLink2,fp32,16,4096,allreduce,8,0,"
+      "300,sequences/s,,grad_accum=32");
+  EXPECT_EQ(run.scenario.at("workload").at("global_batch"), 4096);
+  EXPECT_EQ(run.scenario.at("workload").at("seq_len"), 128);
+  EXPECT_EQ(run.scenario.at("strategy").at("micro_batch"), 16);
+}
+
+TEST(DeepLearningRuns, SayWhyARowIsNotCovered) {
+  const auto refusal = [](const std::string& model, const std::string& accelerator, const std::string& mode,
+                          const std::string& rate) {
+    return read_row("a,src," + model + ",squad1.1 seq8.96,pytorch," + accelerator + ",1,1,single GPU,fp32,4,4," + mode +
+                    ",1,0," + rate + ",images/s,,")
+        .refusal;
+  };
+  EXPECT_THAT(refusal("no-such-net", "v100-sxm2-16gb", "none", "1"), HasSubstr("no preset describes no-such-net"));
+  EXPECT_THAT(refusal("resnet50", "no-gpu", "none", "1"), HasSubstr("no server of the catalogue"));
+  EXPECT_THAT(refusal("resnet50", "v100-sxm2-16gb", "ps-async", "1"), HasSubstr("do not wait"));
+  EXPECT_THAT(refusal("resnet50", "v100-sxm2-16gb", "none", ""), HasSubstr("no throughput"));
+  EXPECT_THAT(refusal("bert-large", "v100-sxm2-16gb", "none", "1"), HasSubstr("sequence length"));
+}
+
+TEST(DeepLearningRuns, ReleasesOfAFrameworkHaveItsProfile) {
+  EXPECT_EQ(framework_of({"tensorflow1.1", "", "", "fp32"}), "tensorflow-2017");
+  EXPECT_EQ(framework_of({"tensorflow1.15-ngc (horovod)", "", "xla=on", "fp32"}), "tensorflow-horovod-xla");
+  EXPECT_EQ(framework_of({"tensorflow1.15-ngc (horovod)", "", "", "fp32"}), "tensorflow-horovod");
+  EXPECT_EQ(framework_of({"mxnet1.2", "", "", "fp32"}), "mxnet-kvstore");
+  EXPECT_EQ(framework_of({"pytorch1.12 (timm)", "", "NHWC layout", "mixed-fp16"}), "pytorch-ddp-1x-nhwc");
+  EXPECT_EQ(framework_of({"no-such-framework", "", "", "fp32"}), "");
+}
+
+PredictedRun outcome(const std::string& group, int devices, double predicted, double measured) {
+  PredictedRun out;
+  out.run.metric = Metric::samples_per_s;
+  out.run.scaling_group = group;
+  out.run.gpus = devices;
+  out.run.measured = measured;
+  out.predicted = predicted;
+  return out;
+}
+
+// One device is 20 % off; at eight, 6 times as much against 7.5: 20 % off again, whatever the first was.
+TEST(ScalingScore, ComparesGainsOverTheSmallestOfAGroup) {
+  const std::vector<PredictedRun> runs{outcome("a", 1, 120, 100), outcome("a", 8, 720, 750), outcome("b", 4, 10, 10),
+                                       outcome("", 2, 1, 1)};
+  const ScalingScore score = scaling_score({&runs[0], &runs[1], &runs[2], &runs[3]});
+  EXPECT_EQ(score.rows, 1u);
+  EXPECT_NEAR(*score.mape, 20, 1e-9);
+  EXPECT_EQ(score.one_device_rows, 1u);
+  EXPECT_NEAR(*score.one_device_mape, 20, 1e-9);
+}
+
+TEST(ScalingScore, OfNothingIsNothing) {
+  EXPECT_EQ(scaling_score({}).rows, 0u);
+  const PredictedRun alone = outcome("a", 1, 1, 1);
+  EXPECT_FALSE(scaling_score({&alone}).mape);
+}
+
+}  // namespace
+}  // namespace stepcast
