@@ -38,7 +38,8 @@ const FieldTable<FrameworkErrors>& FrameworkErrors::fields() {
                  "By accelerator: 80 % of runs were no further off, their model left out of the fit",
                  {.required = true, .min = 0})
           .field("other_accelerator_80_percent", &F::other_accelerator,
-                 "The same with the accelerator left out; 0: runs are of one only", {.min = 0});
+                 "The same with the accelerator left out; 0: runs are of one only", {.min = 0})
+          .field("unfitted_80_percent", &F::unfitted, "The same with the framework left out", {.min = 0});
   return table;
 }
 

@@ -23,6 +23,7 @@ struct FrameworkErrors {
   std::map<std::string, double> runs;      ///< by accelerator
   std::map<std::string, double> error_80;  ///< by accelerator: 80 % of runs are no further off, %
   double other_accelerator = 0;            ///< the same with the run's accelerator left out of the fit; 0: only one
+  double unfitted = 0;                     ///< the same with every run of the framework left out
   static const FieldTable<FrameworkErrors>& fields();
 };
 

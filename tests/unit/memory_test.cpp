@@ -49,6 +49,7 @@ struct SmallJob {
     job.stage_parameters.front() += kEmbedding;
     job.stage_parameters.back() += kOutput;
     job.stage_expert_parameters.assign(static_cast<std::size_t>(pp), 0);
+    job.stage_frozen_parameters = job.stage_frozen_expert_parameters = job.stage_expert_parameters;
     for (int s = 0; s < pp; ++s) {
       Chunk chunk;
       chunk.stage = s;

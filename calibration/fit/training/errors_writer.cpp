@@ -26,6 +26,17 @@ std::optional<double> error_80(const std::vector<TrainingPoint>& points, const s
   return found ? std::optional(std::round(*found * 10) / 10) : std::nullopt;
 }
 
+/// What other fits have written: frameworks that this one has no runs of keep their figures.
+PredictionErrors shipped_errors(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) return {};
+  Diagnostics faults(file.string());
+  const Json document = read_json(file, faults);
+  faults.throw_if_faulty();
+  auto out = read_document<PredictionErrors>(document, faults);
+  faults.throw_if_faulty();
+  return out;
+}
+
 std::string framework_of(const TrainingPoint& point) { return point.framework->id; }
 std::string pair_of(const TrainingPoint& point) { return point.framework->id + " " + point.accelerator; }
 
@@ -33,24 +44,26 @@ std::string pair_of(const TrainingPoint& point) { return point.framework->id + "
 
 void write_prediction_errors(const std::vector<TrainingPoint>& points, const LeftOutLogs& logs,
                              const std::string& source, const std::filesystem::path& tree) {
-  PredictionErrors out;
-  out.source = source;
+  const auto file = tree / "models/frameworks/prediction-errors.json";
+  PredictionErrors out = shipped_errors(file);
   std::map<std::string, std::set<std::string>> accelerators;
   for (const TrainingPoint& point : points) {
+    if (accelerators[framework_of(point)].empty()) out.frameworks[framework_of(point)] = {};
     out.frameworks[framework_of(point)].runs[point.accelerator] += 1;
     accelerators[framework_of(point)].insert(point.accelerator);
   }
-  std::vector<double> unseen;
-  for (auto& [framework, errors] : out.frameworks) {
-    for (const std::string& accelerator : accelerators[framework])
+  for (const auto& [framework, parts] : accelerators) {
+    FrameworkErrors& errors = out.frameworks[framework];
+    for (const std::string& accelerator : parts)
       errors.error_80[accelerator] = *error_80(points, logs.models, pair_of, framework + " " + accelerator);
-    if (accelerators[framework].size() > 1)
-      errors.other_accelerator = *error_80(points, logs.accelerators, framework_of, framework);
-    unseen.push_back(*error_80(points, logs.frameworks, framework_of, framework));
+    if (parts.size() > 1) errors.other_accelerator = *error_80(points, logs.accelerators, framework_of, framework);
+    errors.unfitted = *error_80(points, logs.frameworks, framework_of, framework);
   }
-  out.other_framework = std::round(*mean(unseen) * 10) / 10;
-  std::ofstream(tree / "models/frameworks/prediction-errors.json")
-      << PredictionErrors::fields().write(out).dump(2) << "\n";
+  std::vector<double> unfitted;
+  for (const auto& [framework, errors] : out.frameworks) unfitted.push_back(errors.unfitted);
+  out.other_framework = std::round(*mean(unfitted) * 10) / 10;
+  out.source = source;
+  std::ofstream(file) << PredictionErrors::fields().write(out).dump(2) << "\n";
 }
 
 }  // namespace stepcast

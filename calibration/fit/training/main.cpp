@@ -79,9 +79,18 @@ class TrainingFit {
   std::vector<std::vector<std::size_t>> dependents_;  ///< points of each constant
 };
 
+/// Every set but those of other networks and of whole trainings, whose frameworks and kernels are others
+/// (deep_learning_constants.json).
+std::vector<std::string> large_model_sets() {
+  std::vector<std::string> out;
+  for (const std::string& name : run_set_names())
+    if (name != "dl-runs-published" && name != "mlperf-training") out.push_back(name);
+  return out;
+}
+
 /// Error of the metric as validation counts it, from the ratio of step times.
 double error_of(const TrainingPoint& point, double log_ratio) {
-  const double ratio = std::exp(point.run.metric == Metric::step_time ? log_ratio : -log_ratio);
+  const double ratio = std::exp(is_time(point.run.metric) ? log_ratio : -log_ratio);
   return 100 * std::abs(ratio - 1);
 }
 
@@ -146,7 +155,7 @@ std::string hash_of(const std::vector<std::string>& sets) {
 void run(const Options& options) {
   const Catalog catalog = Catalog::standard({run_catalog_directory()});
   const std::vector<TrainingConstant> constants = read_training_constants(options.constants);
-  const std::vector<std::string> sets = options.sets.empty() ? run_set_names() : options.sets;
+  const std::vector<std::string> sets = options.sets.empty() ? large_model_sets() : options.sets;
   TrainingFit fit(training_points(sets, constants, catalog), constants);
   fmt::print("{} runs, {} constants\n", fit.points().size(), constants.size());
   std::vector<double> priors;

@@ -34,7 +34,7 @@ std::shared_ptr<const FrameworkProfile> without_sources(FrameworkProfile profile
   return std::make_shared<const FrameworkProfile>(std::move(profile));
 }
 
-bool is_of_a_step(Metric metric) { return metric == Metric::step_time || metric == Metric::tokens_per_s_per_gpu; }
+bool is_of_a_step(Metric metric) { return metric != Metric::minutes_to_target; }
 
 /// Null where the run cannot be predicted.
 std::shared_ptr<Scenario> resolved(MeasuredRun& run, const Catalog& catalog) {
