@@ -195,6 +195,7 @@ class Mapping {
 
   void read_sharding() {
     std::string stated = row_.text("zero_or_fsdp");
+    if (stated.find("optimizer on CPU") != std::string::npos) strategy_["offload_optimizer"] = true;
     if (stated.empty()) {
       reading_.unstated("sharding");
       stated = nearest_sharding_;

@@ -70,6 +70,13 @@ std::vector<MeasuredRun> runs_of(const std::vector<Row>& rows) {
 MeasuredRun run_of(const Row& row) { return runs_of({row}).front(); }
 Json strategy_of(const Row& row) { return run_of(row).scenario.at("strategy"); }
 
+TEST(PublishedRun, AnOptimizerOnTheHostIsOffloaded) {
+  const std::vector<MeasuredRun> runs = runs_of({Row().set("tp", "1").set("zero_or_fsdp", "ZeRO-3, optimizer on CPU"),
+                                                 Row().set("tp", "1").set("zero_or_fsdp", "ZeRO-3")});
+  EXPECT_EQ(runs[0].scenario["strategy"]["offload_optimizer"], true);
+  EXPECT_FALSE(runs[1].scenario["strategy"].contains("offload_optimizer"));
+}
+
 TEST(PublishedRuns, SayWhatTheyLeaveOut) {
   EXPECT_TRUE(run_of({}).inputs_unstated.empty());
   EXPECT_EQ(run_of({}).framework, "NeMo (Megatron-Core)");
