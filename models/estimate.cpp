@@ -74,7 +74,7 @@ class Estimator {
   /// A stage's units, each collective as slow as the slowest of the replicas' nodes makes it.
   std::vector<SyncUnit> units_of(std::size_t stage) const {
     const auto s = static_cast<int>(stage);
-    std::vector<SyncUnit> units = sync_units(at(s), s);
+    std::vector<SyncUnit> units = replicas_.state[stage] == 0 ? sync_units(job_, s, known_) : sync_units(at(s), s);
     for (const ReplicaClass& others : job_.fold.classes) {
       if (others.state[stage] == replicas_.state[stage]) continue;
       const std::vector<SyncUnit> theirs = sync_units(job_.in_state(others.state[stage]), s);
@@ -400,6 +400,7 @@ class Estimator {
   std::vector<StageTime> stage_;
   std::vector<Seconds> boundary_;  ///< message from each stage to the next
   Seconds message_, gathered_, pipeline_end_;
+  mutable SyncTrafficCache known_;  ///< of the job on healthy nodes
   StepBreakdown out_;
 };
 

@@ -26,7 +26,10 @@ double element_factor(const Call& call) { return call.width == ElementWidth::wid
 /// What hops between nodes add to the time of the bytes. The proxies keep several chunks on their way, so a hop that is
 /// shorter than the next block takes to send is not waited for, and one that is longer is waited for in every step: the
 /// longer of the two sums decides, rounded where they are alike.
-Seconds not_hidden(Seconds hops, Seconds bytes) { return Seconds(std::hypot(hops.value(), bytes.value())) - bytes; }
+Seconds not_hidden(Seconds hops, Seconds bytes) {
+  const double a = hops.value(), b = bytes.value();
+  return Seconds(std::sqrt(a * a + b * b)) - bytes;  // far from overflow, and hypot is ten times slower
+}
 
 /// Devices reach the network by NICs that they share with others of their node.
 bool share_nics(const Call& call) {

@@ -159,9 +159,10 @@ Device accelerator_device(const Scenario& scenario) {
   device.peak_fp32 = fp32.value() > 0 ? fp32 : device.peak;
   device.peak_attention = attention_peak(part, scenario.precision);
   take_profile(device, *scenario.compute, scenario.precision, part.memory_bandwidth);
-  const Precision wide = below_16_bit(scenario.precision) ? Precision::bf16 : scenario.precision;
   device.product = training_products(part, *scenario.compute, scenario.operators, scenario.precision, device.peak);
-  device.sixteen_bit = training_products(part, *scenario.compute, scenario.operators, wide, device.peak_attention);
+  device.sixteen_bit = below_16_bit(scenario.precision) ? training_products(part, *scenario.compute, scenario.operators,
+                                                                            Precision::bf16, device.peak_attention)
+                                                        : device.product;
   device.product_bytes = product_bytes(scenario.precision);
   device.element_bytes = element_bytes(scenario.precision);
   device.convolution_tail = scenario.compute->gemm_tail_share * part.sm_count * kTileElements;

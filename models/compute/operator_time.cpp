@@ -28,18 +28,10 @@ double memory_time(const Operator& op, const Device& device) {
   return op.bytes.value() / device.memory_bandwidth.value();
 }
 
-/// A product by its shape; in long phases the board's power or clocks limit the rate (docs/models/compute.md).
-Seconds shaped_time(const ProductShape& shape, const ProductDevice& device) {
-  const Seconds burst = burst_time(shape, {}, device);
-  const double flops = 2 * shape.batch * shape.m * shape.n * shape.k;
-  const double share = shape.accumulates ? device.accumulate_share : 1;
-  return std::max(burst, device.launch + Seconds(flops / (share * device.sustained_rate.value())));
-}
-
 Seconds gemm_time(const Operator& op, const Device& device) {
   const double inputs = op.sixteen_bit ? device.element_bytes : device.product_bytes;
   const ProductShape shape{op.m, op.n, op.k, op.batch, inputs, device.element_bytes, op.fp32_output};
-  const Seconds time = shaped_time(shape, op.sixteen_bit ? device.sixteen_bit : device.product);
+  const Seconds time = sustained_time(shape, op.sixteen_bit ? device.sixteen_bit : device.product);
   return op.kind == OperatorKind::grouped_gemm ? time * (1 + device.expert_half_rows / op.rows) : time;
 }
 
@@ -66,7 +58,7 @@ Seconds unfused_attention_time(const Operator& op, const Device& device) {
   const double aligned = std::fmod(op.k, kAlignedHead) == 0 ? 1 : kUnalignedRate;
   Seconds products;
   for (const ProductShape& shape : attention_products(op, device.element_bytes))
-    if (shape.m > 0) products += shaped_time(shape, device.sixteen_bit);
+    if (shape.m > 0) products += sustained_time(shape, device.sixteen_bit);
   return device.kernel_floor * op.kernels + products / (aligned * device.unfused_attention_gemm_share) +
          Seconds(memory_time(op, device));
 }

@@ -122,6 +122,15 @@ Seconds product_time(const ProductShape& shape, const ProductCall& call, const P
   return std::max(burst, work_energy(shape, call, device) / (device.limit * (1 - device.static_share)));
 }
 
+Seconds sustained_time(const ProductShape& shape, const ProductDevice& device) {
+  const double share = shape.accumulates ? device.accumulate_share : 1;
+  const double sustained = flops(shape) / (share * device.sustained_rate.value());
+  const double arithmetic = arithmetic_seconds(shape, device), traffic = traffic_seconds(shape, {}, device);
+  // No norm exceeds the sum, so its powers are spared where the sum is within what is sustained.
+  if (arithmetic + traffic <= sustained) return device.launch + Seconds(sustained);
+  return device.launch + Seconds(std::max(sustained, in_norm(arithmetic, traffic, device.overlap_exponent)));
+}
+
 Watts product_power(const ProductShape& shape, const ProductCall& call, const ProductDevice& device) {
   const Watts drawn =
       device.limit * device.static_share + work_energy(shape, call, device) / product_time(shape, call, device);

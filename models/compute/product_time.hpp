@@ -61,6 +61,9 @@ Seconds burst_time(const ProductShape& shape, const ProductCall& call, const Pro
 /// The same as called: sustained products take at least their energy over the power that the board's limit leaves.
 Seconds product_time(const ProductShape& shape, const ProductCall& call, const ProductDevice& device);
 
+/// Time inside a long phase of training: a burst's, but never faster than the device sustains (device.sustained_rate).
+Seconds sustained_time(const ProductShape& shape, const ProductDevice& device);
+
 /// Mean board power of a product repeated back to back.
 Watts product_power(const ProductShape& shape, const ProductCall& call, const ProductDevice& device);
 

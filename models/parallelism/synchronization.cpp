@@ -26,11 +26,6 @@ Seconds alone(const CollectiveCost& cost, const GroupShape& group, const Job& jo
   return nothing ? Seconds(0) : cost.alone(job.interconnect, group);
 }
 
-struct Parameters {
-  double dense = 0, expert = 0;                ///< trained
-  double frozen_dense = 0, frozen_expert = 0;  ///< held beside them
-};
-
 /// Flow times by the links that decide them.
 struct Flows {
   Seconds network, native;
@@ -48,8 +43,10 @@ Bytes bucket_limit(const Job& job, bool first) {
   return first && framework.first_bucket > Bytes(0) ? framework.first_bucket : framework.bucket;
 }
 
-/// Fills in what a finished unit sends.
-void cost_unit(SyncUnit& unit, Parameters parameters, Bytes bucket, const SynchronizationPlan& plan, const Job& job) {
+/// What a finished unit sends.
+SyncTraffic traffic_of(const SyncTrafficCache::Key& parameters, const SynchronizationPlan& plan, const Job& job) {
+  SyncTraffic unit;
+  const Bytes bucket = parameters.bucket;
   const Scenario& scenario = *job.scenario;
   const Groups& groups = job.groups;
   const GroupShape& group = plan.reduction == CollectiveKind::reduce_scatter ? groups.shard : groups.data;
@@ -80,6 +77,7 @@ void cost_unit(SyncUnit& unit, Parameters parameters, Bytes bucket, const Synchr
   unit.reduce_flow = reductions.network + reductions.native;
   if (gathers.network > Seconds(0)) unit.contended += reductions.network;
   if (gathers.native > Seconds(0)) unit.contended += reductions.native;
+  return unit;
 }
 
 }  // namespace
@@ -133,21 +131,35 @@ SynchronizationPlan synchronization_plan(const Scenario& scenario) {
   return plan;
 }
 
+const SyncTraffic* SyncTrafficCache::find(const Key& key) const {
+  for (const auto& [held, traffic] : known_)
+    if (held == key) return &traffic;
+  return nullptr;
+}
+
 std::vector<SyncUnit> sync_units(const Job& job, int stage) {
+  SyncTrafficCache known;
+  return sync_units(job, stage, known);
+}
+
+std::vector<SyncUnit> sync_units(const Job& job, int stage, SyncTrafficCache& known) {
   std::vector<SyncUnit> units;
   const Scenario& scenario = *job.scenario;
   if (job.groups.data.size <= 1) return units;
   const SynchronizationPlan plan = synchronization_plan(scenario);
   const FrameworkProfile& framework = *scenario.framework;
 
-  Parameters parameters;
+  units.reserve(16);
+  SyncTrafficCache::Key parameters;
   SyncUnit open;
   int layers = 0;
   const auto close = [&] {
     const double trained = parameters.dense + parameters.expert;
     if (trained > 0 || (plan.sharded_parameters && parameters.frozen_dense + parameters.frozen_expert > 0)) {
       // Sharded parameters are gathered unit by unit, whatever a bucket of gradients holds.
-      cost_unit(open, parameters, plan.sharded_parameters ? Bytes(0) : bucket_limit(job, units.empty()), plan, job);
+      parameters.bucket = plan.sharded_parameters ? Bytes(0) : bucket_limit(job, units.empty());
+      if (known.find(parameters) == nullptr) known.add(parameters, traffic_of(parameters, plan, job));
+      static_cast<SyncTraffic&>(open) = *known.find(parameters);
       units.push_back(open);
     }
     parameters = {};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "models/parallelism/job.hpp"
@@ -20,12 +21,8 @@ struct SynchronizationPlan {
 };
 SynchronizationPlan synchronization_plan(const Scenario& scenario);
 
-/// Consecutive layers of a chunk whose gradients are reduced (and whose parameters are gathered) together.
-struct SyncUnit {
-  int chunk = 0;            ///< index into Job::chunks
-  int first = 0, last = 0;  ///< positions in Chunk::layer_kinds, inclusive
-  Seconds backward;         ///< time of these layers' backward pass for one micro-batch, on idle links
-  Seconds forward;
+/// What a unit sends, and how long.
+struct SyncTraffic {
   CollectiveCost reduce, gather;  ///< over the data (or shard) group; all buckets of the unit together
   CollectiveCost replicate;       ///< HSDP: all_reduce of the shard between copies
   CollectiveCost expert_reduce, expert_gather;
@@ -34,9 +31,37 @@ struct SyncUnit {
   Seconds contended;                   ///< of reduce_flow, what uses the same kind of links as the gather
 };
 
+/// Consecutive layers of a chunk whose gradients are reduced (and whose parameters are gathered) together.
+struct SyncUnit : SyncTraffic {
+  int chunk = 0;            ///< index into Job::chunks
+  int first = 0, last = 0;  ///< positions in Chunk::layer_kinds, inclusive
+  Seconds backward;         ///< time of these layers' backward pass for one micro-batch, on idle links
+  Seconds forward;
+};
+
+/// Traffic of units by what they hold: equal ones are costed once. Of one job.
+class SyncTrafficCache {
+ public:
+  /// Parameters of a unit, and the size of its buckets.
+  struct Key {
+    double dense = 0, expert = 0;                ///< trained
+    double frozen_dense = 0, frozen_expert = 0;  ///< held beside them
+    Bytes bucket;
+    bool operator==(const Key&) const = default;
+  };
+  /// Null where it is not known yet.
+  [[nodiscard]] const SyncTraffic* find(const Key& key) const;
+  void add(const Key& key, const SyncTraffic& traffic) { known_.emplace_back(key, traffic); }
+
+ private:
+  std::vector<std::pair<Key, SyncTraffic>> known_;
+};
+
 /// The units of one pipeline rank in the order in which their gradients become ready: last chunk and last layer first.
 /// Empty when there is nobody to synchronise with.
 std::vector<SyncUnit> sync_units(const Job& job, int stage);
+/// The same for a caller that asks for several stages of one job.
+std::vector<SyncUnit> sync_units(const Job& job, int stage, SyncTrafficCache& known);
 
 /// Tied embeddings live on the first and the last stage of a pipeline, which add their gradients up.
 struct TiedEmbedding {
