@@ -9,12 +9,8 @@ namespace stepcast {
 
 namespace {
 
-// |ln| from which a row counts linearly, and how strongly one standard deviation of a prior draws: as a row that is 10
-// % off.
-constexpr double kOutlier = 0.1;
-constexpr double kDrawn = 0.1;
-constexpr double kStep = 1e-3;  // of y, for derivatives
-constexpr double kFarOff = 20;  // residual of a prediction that is no number, so that the step is refused
+constexpr double kOutlier = 0.1;  // |ln| from which a row counts linearly
+constexpr double kFarOff = 20;    // residual of a prediction that is no number, so that the step is refused
 constexpr int kMostIterations = 30;
 
 /// Half of its square is the soft L1 loss.
@@ -30,10 +26,17 @@ class Problem {
   using Scalar = double;
   enum { NUM_RESIDUALS = Eigen::Dynamic, NUM_PARAMETERS = Eigen::Dynamic };
 
-  Problem(const std::vector<PriorConstant>& constants, const PriorFitRows& rows) : constants_(constants), rows_(rows) {}
+  Problem(const std::vector<PriorConstant>& constants, const PriorFitRows& rows, const PriorFitOptions& options)
+      : constants_(constants), rows_(rows), options_(options) {}
 
   [[nodiscard]] int NumResiduals() const { return static_cast<int>(rows_.weights.size() + constants_.size()); }
   [[nodiscard]] int NumParameters() const { return static_cast<int>(constants_.size()); }
+
+  /// Residuals that are not left out.
+  [[nodiscard]] int counted() const {
+    const auto left_out = std::count(rows_.weights.begin(), rows_.weights.end(), 0.0);
+    return NumResiduals() - static_cast<int>(left_out);
+  }
 
   bool operator()(const double* y, double* residuals, double* jacobian) const {
     const std::vector<double> place(y, y + constants_.size());
@@ -41,7 +44,7 @@ class Problem {
     rows_.predict(values_at(constants_, place), -1, logs.data());
     bend(logs, residuals);
     double* priors = residuals + rows_.weights.size();
-    for (std::size_t c = 0; c < constants_.size(); ++c) priors[c] = kDrawn * y[c];
+    for (std::size_t c = 0; c < constants_.size(); ++c) priors[c] = options_.drawn * y[c];
     if (jacobian != nullptr) differentiate(place, logs, residuals, jacobian);
     return true;
   }
@@ -58,18 +61,19 @@ class Problem {
     std::vector<double> moved_residuals(logs.size());
     for (std::size_t c = 0; c < constants_.size(); ++c) {
       std::vector<double> moved_place = place;
-      moved_place[c] += kStep;
+      moved_place[c] += options_.step;
       std::vector<double> moved = logs;
       rows_.predict(values_at(constants_, moved_place), static_cast<int>(c), moved.data());
       bend(moved, moved_residuals.data());
       double* column = jacobian + c * all;
-      for (std::size_t i = 0; i < logs.size(); ++i) column[i] = (moved_residuals[i] - residuals[i]) / kStep;
-      column[logs.size() + c] = kDrawn;
+      for (std::size_t i = 0; i < logs.size(); ++i) column[i] = (moved_residuals[i] - residuals[i]) / options_.step;
+      column[logs.size() + c] = options_.drawn;
     }
   }
 
   const std::vector<PriorConstant>& constants_;
   const PriorFitRows& rows_;
+  const PriorFitOptions& options_;
 };
 
 /// Standard deviations of the constants' logarithms from the curvature: the inverse of JᵀJ, scaled by the mean square
@@ -80,7 +84,7 @@ std::vector<double> deviations_of(const Problem& problem, const std::vector<Prio
   Eigen::VectorXd residuals(rows);
   Eigen::MatrixXd jacobian(rows, columns);
   problem(y.data(), residuals.data(), jacobian.data());
-  const double variance = residuals.squaredNorm() / std::max(1, rows - columns);
+  const double variance = residuals.squaredNorm() / std::max(1, problem.counted() - columns);
   const Eigen::MatrixXd inverse =
       (jacobian.transpose() * jacobian).ldlt().solve(Eigen::MatrixXd::Identity(columns, columns));
   std::vector<double> out(static_cast<std::size_t>(columns));
@@ -102,8 +106,8 @@ std::vector<double> values_at(const std::vector<PriorConstant>& constants, const
 }
 
 PriorFit fit_with_priors(const std::vector<PriorConstant>& constants, const PriorFitRows& rows,
-                         const std::vector<std::vector<double>>& starts) {
-  const Problem problem(constants, rows);
+                         const std::vector<std::vector<double>>& starts, const PriorFitOptions& options) {
+  const Problem problem(constants, rows, options);
   PriorFit best;
   Eigen::VectorXd place;
   for (const std::vector<double>& start : starts) {

@@ -23,6 +23,13 @@ struct PriorFitRows {
   std::function<void(const std::vector<double>& values, int constant, double* residuals)> predict;
 };
 
+struct PriorFitOptions {
+  /// How strongly one spread of a prior draws: as a row that is so far off, as |ln|. Fits whose rows inform most of
+  /// their constants draw less.
+  double drawn = 0.1;
+  double step = 1e-3;  ///< of y, for derivatives
+};
+
 /// What a fit found.
 struct PriorFit {
   std::vector<double> values;
@@ -34,7 +41,7 @@ struct PriorFit {
 /// Least Σ weight·ρ(ln(predicted/measured)) + Σ (y·drawn)², with ρ a soft L1 that turns linear at 10 %, by
 /// Levenberg–Marquardt from each start (values of y); the best counts. The same input gives the same values.
 PriorFit fit_with_priors(const std::vector<PriorConstant>& constants, const PriorFitRows& rows,
-                         const std::vector<std::vector<double>>& starts);
+                         const std::vector<std::vector<double>>& starts, const PriorFitOptions& options = {});
 
 /// Values of constants at a place.
 std::vector<double> values_at(const std::vector<PriorConstant>& constants, const std::vector<double>& place);

@@ -113,18 +113,6 @@ void take_profile(Device& device, const ComputeProfile& profile, Precision preci
   take_convolutions(device, profile, precision);
 }
 
-double element_bytes(Precision precision) {
-  switch (precision) {
-    case Precision::fp64:
-      return 8;
-    case Precision::fp32:
-    case Precision::tf32:
-      return 4;
-    default:
-      return 2;
-  }
-}
-
 double product_bytes(Precision precision) {
   if (precision == Precision::fp4) return 0.5;
   return below_16_bit(precision) ? 1 : element_bytes(precision);
@@ -198,6 +186,18 @@ void slow_down(Device& device, double share) {
   for (BytesPerSecond* rate : {&device.memory_bandwidth, &device.product.memory, &device.sixteen_bit.memory})
     *rate *= share;
   for (Seconds* floor : {&device.kernel_floor, &device.product.launch, &device.sixteen_bit.launch}) *floor /= share;
+}
+
+double element_bytes(Precision precision) {
+  switch (precision) {
+    case Precision::fp64:
+      return 8;
+    case Precision::fp32:
+    case Precision::tf32:
+      return 4;
+    default:
+      return 2;
+  }
 }
 
 bool below_16_bit(Precision precision) {

@@ -37,6 +37,9 @@ struct Device {
 /// Everything of a device goes at `share` of its rate: a throttled or older one of the same kind.
 void slow_down(Device& device, double share);
 
+/// Bytes of an activation or parameter in memory: 16 bit where products are in 8 or 4.
+double element_bytes(Precision precision);
+
 /// Formats whose products run in 8 or 4 bit while attention, norms and the output layer stay in 16.
 bool below_16_bit(Precision precision);
 

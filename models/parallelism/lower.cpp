@@ -239,7 +239,6 @@ void append_accumulation(Segment& segment, double parameters, const Job& job) {
 constexpr double kCastBytes = 4;
 
 LayerSharding sharding_of(const Scenario& scenario) {
-  const bool wide = scenario.precision == Precision::fp32 || scenario.precision == Precision::tf32;
   LayerSharding sharding;
   sharding.tp = scenario.degrees.tp;
   sharding.cp = scenario.degrees.cp;
@@ -255,7 +254,7 @@ LayerSharding sharding_of(const Scenario& scenario) {
   sharding.tensor_exposed = strategy.overlap_tensor_parallel.value_or(true) ? framework.tensor_parallel_exposed : 1;
   sharding.cast_bytes = below_16_bit(scenario.precision) ? kCastBytes : 0;
   sharding.expert_passes = framework.expert_memory_efficiency;
-  sharding.bytes_per_element = wide ? 4 : 2;
+  sharding.bytes_per_element = element_bytes(scenario.precision);
   sharding.main_gradients_fp32 = scenario.framework->main_gradients_fp32;
   const double of_convolutions = scenario.framework->convolution_memory_efficiency;
   const bool own = !scenario.model->is_transformer() && of_convolutions > 0;

@@ -88,16 +88,8 @@ double gradient_bytes(const Scenario& scenario) {
 }
 
 double parameter_bytes(const Scenario& scenario) {
-  switch (scenario.precision) {
-    case Precision::fp64:
-      return 8;
-    case Precision::fp32:
-    case Precision::tf32:
-      return 4;
-    default:
-      // fp8 and fp4 training keeps and exchanges 16-bit parameters.
-      return 2;
-  }
+  // fp8 and fp4 training keeps and exchanges 16-bit parameters, as it does activations.
+  return element_bytes(scenario.precision);
 }
 
 SynchronizationPlan synchronization_plan(const Scenario& scenario) {

@@ -8,6 +8,7 @@
 #include "calibration/fit/collectives/profile_files.hpp"
 #include "calibration/fit/collectives/residuals.hpp"
 #include "calibration/fit/collectives/solver.hpp"
+#include "calibration/fit/data_hash.hpp"
 #include "calibration/validation/data_sets.hpp"
 #include "calibration/validation/prediction_of_run.hpp"
 #include "report/humane.hpp"
@@ -20,12 +21,13 @@ struct Options {
   bool left_out = true;
 };
 
-std::vector<MeasuredCollective> read_all(const Options& options, const Catalog& catalog, DataHash& hash) {
+std::vector<MeasuredCollective> read_all(const Options& options, const Catalog& catalog,
+                                         std::vector<std::filesystem::path>& files) {
   std::vector<MeasuredCollective> rows;
   for (const std::string& name : collective_set_names()) {
     const std::filesystem::path file =
         options.data.empty() ? run_set_file(name) : std::filesystem::path(options.data) / (name + ".csv");
-    hash.add(file);
+    files.push_back(file);
     for (MeasuredCollective& row : read_collectives(read_csv(file), catalog)) rows.push_back(std::move(row));
   }
   return rows;
@@ -60,7 +62,7 @@ void print_errors(const std::string& title, const std::vector<Point>& points, co
 }
 
 /// Predicts the points that `held` names by a solution.
-void predict_held(const std::vector<Point>& points, const std::vector<Constant>& constants, const Solution& solution,
+void predict_held(const std::vector<Point>& points, const std::vector<Constant>& constants, const PriorFit& solution,
                   Profiles profiles, const std::function<bool(const Point&)>& held, std::vector<double>& times) {
   apply(constants, solution.values, profiles);
   std::vector<double> all(points.size(), 0);
@@ -85,7 +87,7 @@ std::vector<double> left_out_times(const std::vector<Constant>& constants, const
   const std::vector<std::vector<double>> start{std::vector<double>(constants.size(), 0)};
   for (const std::string& system : systems) {
     const auto held = [&](const Point& p) { return p.row.system == system; };
-    const Solution part = solve(
+    const PriorFit part = solve(
         constants, points, shipped, [&](const Point& p) { return !held(p); }, start);
     predict_held(points, constants, part, shipped, held, times);
   }
@@ -93,14 +95,14 @@ std::vector<double> left_out_times(const std::vector<Constant>& constants, const
 }
 
 void extrapolate(const std::vector<Constant>& constants, const std::vector<Point>& points, const Profiles& shipped,
-                 const Solution& whole) {
+                 const PriorFit& whole) {
   std::vector<double> times(points.size(), 0);
   static const std::vector<Extrapolation> kExtrapolations{{"ALCF-Polaris", 8, {256, 540}}, {"ABCI-V", 8, {32}}};
   for (const Extrapolation& e : kExtrapolations) {
     const auto hidden = [&](const Point& p) {
       return p.row.system == e.system && p.row.group.nodes() > e.fitted_nodes;
     };
-    const Solution part = solve(constants, points, shipped, [&](const Point& p) { return !hidden(p); }, {whole.place});
+    const PriorFit part = solve(constants, points, shipped, [&](const Point& p) { return !hidden(p); }, {whole.place});
     for (const int nodes : e.predicted) {
       std::fill(times.begin(), times.end(), 0.0);
       predict_held(
@@ -119,8 +121,9 @@ void extrapolate(const std::vector<Constant>& constants, const std::vector<Point
 
 void run(const Options& options) {
   const Catalog catalog = Catalog::standard({run_catalog_directory()});
-  DataHash hash;
-  const std::vector<MeasuredCollective> rows = read_all(options, catalog, hash);
+  std::vector<std::filesystem::path> files;
+  const std::vector<MeasuredCollective> rows = read_all(options, catalog, files);
+  const std::string hash = data_hash(files);
   const std::vector<Point> points = points_of(rows);
   const std::vector<Constant> constants = fitted_constants();
   const Profiles shipped = shipped_profiles(catalog);
@@ -131,12 +134,12 @@ void run(const Options& options) {
     starts[2][i] = i % 3 == 0 ? 0.6 : -0.3;
   }
   const auto every = [](const Point&) { return true; };
-  const Solution solution = solve(constants, points, shipped, every, starts);
+  const PriorFit solution = solve(constants, points, shipped, every, starts);
   std::vector<double> times(points.size(), 0);
   predict_held(points, constants, solution, shipped, every, times);
-  fmt::print("{} points, {} constants, data {}\n", points.size(), constants.size(), hash.hex());
+  fmt::print("{} points, {} constants, data {}\n", points.size(), constants.size(), hash);
   print_errors("in sample", points, times, true);
-  if (!options.out.empty()) write_profiles(constants, solution, shipped, options.out, options.date, hash.hex());
+  if (!options.out.empty()) write_profiles(constants, solution, shipped, options.out, options.date, hash);
   std::fflush(stdout);
   std::vector<double> left_out;
   if (options.left_out) {

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <fstream>
-#include <iterator>
 
 namespace stepcast::fit {
 
@@ -30,17 +29,7 @@ void annotate(T& profile, const std::string& key, double value, double deviation
 
 }  // namespace
 
-void DataHash::add(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  for (std::istreambuf_iterator<char> at(in), end; at != end; ++at) {
-    state_ ^= static_cast<unsigned char>(*at);
-    state_ *= 0x100000001b3u;
-  }
-}
-
-std::string DataHash::hex() const { return fmt::format("{:016x}", state_); }
-
-void write_profiles(const std::vector<Constant>& constants, const Solution& solution, const Profiles& shipped,
+void write_profiles(const std::vector<Constant>& constants, const PriorFit& solution, const Profiles& shipped,
                     const std::filesystem::path& folder, const std::string& date, const std::string& hash) {
   Profiles out = shipped;
   const std::string source =

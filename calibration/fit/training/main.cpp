@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <set>
 
@@ -144,12 +143,9 @@ void write_rows(const std::string& file, const TrainingFit& fit, const std::vect
 }
 
 std::string hash_of(const std::vector<std::string>& sets) {
-  std::string all;
-  for (const std::string& set : sets) {
-    std::ifstream in(run_set_file(set), std::ios::binary);
-    all.append(std::istreambuf_iterator<char>(in), {});
-  }
-  return data_hash(all);
+  std::vector<std::filesystem::path> files;
+  for (const std::string& set : sets) files.push_back(run_set_file(set));
+  return data_hash(files);
 }
 
 void run(const Options& options) {
