@@ -98,6 +98,8 @@ void configure(CLI::App& app, Session& session) {
   add_share(app, session);
   add_collective(app, session);
   add_import(app, session);
+  add_serve(app, session);
+  add_manual(app, session);
 }
 
 int parse_and_run(CLI::App& app, Session& session, int argc, const char* const* argv) {
@@ -110,8 +112,12 @@ int parse_and_run(CLI::App& app, Session& session, int argc, const char* const* 
     return kDone;
   } catch (const CLI::CallForHelp&) {
     const CLI::App* at = &app;
-    while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
-    session.print(at->help());
+    std::string before;
+    while (!at->get_subcommands().empty()) {
+      before += (before.empty() ? "" : " ") + at->get_name();
+      at = at->get_subcommands().front();
+    }
+    session.print(at->help(before));
     return kDone;
   } catch (const CLI::CallForAllHelp&) {
     session.print(app.help("", CLI::AppFormatMode::All));
