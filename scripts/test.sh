@@ -35,8 +35,8 @@ scripts/clang-tidy.sh
 title "property tests, 20 times as many cases"
 RC_PARAMS="max_success=2000" ctest_of release -L property
 
-title "installation"
-scripts/check-install.sh
+title "Debian packages"
+scripts/check-packages.sh
 
 title "address and undefined-behaviour sanitizers"
 scripts/build.sh asan
