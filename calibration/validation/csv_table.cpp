@@ -9,6 +9,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "fields/json_text.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -126,6 +128,27 @@ class Reader {
   int line_ = 1, column_ = 1;
 };
 
+bool is_utf8(const std::string& text) {
+  try {
+    (void)Json(text).dump();
+    return true;
+  } catch (const Json::type_error&) {
+    return false;
+  }
+}
+
+/// Names and notes go into reports, which are UTF-8.
+void check_text(const CsvTable& table, std::vector<Fault>& faults) {
+  const auto check = [&](const std::vector<CsvField>& fields) {
+    for (const CsvField& field : fields)
+      if (!is_utf8(field.text))
+        faults.push_back(
+            fault_at(table.file, field.line, field.column, "found bytes that are no UTF-8", "save the file as UTF-8"));
+  };
+  check(table.header);
+  for (const std::vector<CsvField>& row : table.rows) check(row);
+}
+
 void check_header(const CsvTable& table, std::vector<Fault>& faults) {
   if (table.header.empty()) faults.push_back(fault_at(table.file, 1, 1, "found no header, expected names of columns"));
   for (std::size_t i = 0; i < table.header.size(); ++i)
@@ -158,6 +181,7 @@ CsvTable parse_csv(std::string_view text, const std::string& file) {
   std::vector<Fault> faults;
   Reader(text, table, faults).read();
   check_header(table, faults);
+  if (!is_utf8(std::string(text))) check_text(table, faults);
   if (!faults.empty()) throw InputError(std::move(faults));
   return table;
 }

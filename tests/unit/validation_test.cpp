@@ -57,6 +57,11 @@ TEST(CsvTable, WantsAHeaderOfDifferentNames) {
   EXPECT_THAT(faults_of([] { read_csv("no/such.csv"); }), HasSubstr("no/such.csv: cannot be read"));
 }
 
+TEST(CsvTable, SaysWhereBytesAreNoText) {
+  EXPECT_THAT(faults_of([] { parse_csv("a,b\n1,x\xF2\n", "t.csv"); }),
+              HasSubstr("t.csv:2:3: found bytes that are no UTF-8"));
+}
+
 TEST(CsvRow, ReadsPositiveNumbersAndTellsBlankFromWrong) {
   const CsvTable table = parse_csv("a,b,c,d,e\n1.5e3,,x,-2,2.5\n", "t.csv");
   std::vector<Fault> faults;

@@ -1,0 +1,25 @@
+#include "tests/fuzz/command_target.hpp"
+
+namespace stepcast {
+
+const std::vector<CommandTarget>& command_targets() {
+  static const std::vector<CommandTarget> targets{
+      {"scenario",
+       {"run", "FILE", "--fidelity", "analytic", "--json"},
+       ".json",
+       {"scenarios/gpt3-175b-a100-1024.json", "scenarios/resnet50-v100-8gpus.json",
+        "scenarios/rental-cpu-server.json"}},
+      {"nccl-topology", {"import", "nccl-topology", "FILE"}, ".xml", {"tests/data/imports/g5.48xl-topo.xml"}},
+      {"nvidia-smi-topo", {"import", "nvidia-smi-topo", "FILE"}, ".txt", {"tests/data/imports/dgx-1v.topo.txt"}},
+      {"slurm-topology",
+       {"import", "slurm-topology", "FILE", "--node", "dgx-h100"},
+       ".conf",
+       {"tests/fuzz/corpus/slurm-topology/two-leaves.conf"}},
+      {"astra-network", {"import", "astra-sim", "FILE"}, ".yml", {"tests/fuzz/corpus/astra-network/two-tiers.yml"}},
+      {"chakra", {"import", "chakra", "FILE"}, ".et", {"tests/fuzz/corpus/chakra/step.0.et"}},
+      {"measured-runs", {"validate", "--file", "FILE"}, ".csv", {"calibration/data/megatron-published.csv"}},
+  };
+  return targets;
+}
+
+}  // namespace stepcast
