@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct CommunicationMetrics {
   std::map<std::string, Share> by_kind;       ///< all_reduce, all_gather, …
   std::map<std::string, Share> by_dimension;  ///< tensor, data, …
 };
+
+struct RunOutlook;
 
 /// What is predicted for one step and for the run. Means over devices unless said otherwise.
 struct Prediction {
@@ -50,6 +53,9 @@ struct Prediction {
   std::vector<std::string> assumptions;
   int devices = 0, nodes = 0;
   Degrees degrees;
+  /// What surrounds the step (run_outlook.hpp): input, checkpoints, goodput, phases, facility, carbon. Shared, for it
+  /// never changes; null in predictions made without it.
+  std::shared_ptr<const RunOutlook> outlook;
 };
 
 }  // namespace stepcast

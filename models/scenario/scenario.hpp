@@ -9,9 +9,14 @@
 #include "fields/field_table.hpp"
 #include "hardware-catalog/catalog.hpp"
 #include "hardware-catalog/operator_profile.hpp"
+#include "models/cost/cost_spec.hpp"
 #include "models/fabric/fabric_spec.hpp"
 #include "models/frameworks/framework.hpp"
+#include "models/phases/phase_spec.hpp"
+#include "models/power/facility_spec.hpp"
+#include "models/reliability/reliability_spec.hpp"
 #include "models/scenario/conditions.hpp"
+#include "models/storage/input_spec.hpp"
 #include "models/workload/context_method.hpp"
 #include "models/workload/model.hpp"
 #include "units/quantity.hpp"
@@ -33,6 +38,11 @@ struct ClusterSpec {
   std::string cooling;  ///< id of a cooling kind; empty: the node's
   std::vector<NodeConditionSpec> conditions;
   std::vector<OtherNodesSpec> other_nodes;
+  std::optional<Watts> power_cap;   ///< of each device; absent: its board limit
+  std::optional<double> clock_MHz;  ///< at which devices are locked; absent: what their power allows
+  std::optional<int> local_raid;    ///< level of a node's drives: 0, 1, 5, 6 or 10; absent: the node's
+  FacilitySpec facility;
+  CostSpec cost;
   static const FieldTable<ClusterSpec>& fields();
 };
 
@@ -46,6 +56,10 @@ struct WorkloadSpec {
   std::optional<double> tokens;        ///< to train, language models
   std::optional<double> samples;       ///< to train, others
   std::optional<double> epochs;        ///< over the preset's data set
+  /// Batch, in samples, at which twice the least samples are needed to reach the target (McCandlish et al. 2018).
+  std::optional<double> critical_batch;
+  std::optional<double> stated_at_batch;  ///< batch at which the stated work reaches the target; absent: global_batch
+  InputSpec input;
   static const FieldTable<WorkloadSpec>& fields();
 };
 
@@ -156,6 +170,9 @@ struct RunSpec {
   FlowDetail flows = FlowDetail::folded;
   FlopConvention flop_convention;
   long seed = 1;
+  std::vector<PhaseSpec> phases;
+  CheckpointSpec checkpoint;
+  ReliabilitySpec reliability;
   static const FieldTable<RunSpec>& fields();
 };
 
@@ -213,6 +230,8 @@ struct Scenario {
   const SwitchPart* network_switch = nullptr;  ///< that the fabric is built of; null: none is needed
   /// The scenario on each of cluster.other_nodes' kinds alone: nothing but node, devices and NICs differ.
   std::vector<std::shared_ptr<const Scenario>> other_kinds;
+  /// Two for each of run.phases: as it starts, and as it ends where its batch ramps; null: as the scenario, or stated.
+  std::vector<std::shared_ptr<const Scenario>> phases;
   std::vector<std::string> assumptions;  ///< defaults that were taken, in words, for the report
 
   [[nodiscard]] int devices() const { return spec.cluster.nodes * node->devices(); }

@@ -25,7 +25,16 @@ const FieldTable<ClusterSpec>& ClusterSpec::fields() {
         .field("cooling", &ClusterSpec::cooling, "Catalogue id of the cooling; default: the node's",
                {.refers_to = "cooling"})
         .field("conditions", &ClusterSpec::conditions, "Nodes that are slower than their kind, or lack NICs")
-        .field("other_nodes", &ClusterSpec::other_nodes, "Nodes of another kind among the cluster's");
+        .field("other_nodes", &ClusterSpec::other_nodes, "Nodes of another kind among the cluster's")
+        .field("power_cap_W", &ClusterSpec::power_cap, "Power limit of each device; default: its board limit",
+               {.min = 0, .max = 1e5, .above_min = true})
+        .field("clock_MHz", &ClusterSpec::clock_MHz,
+               "Clock that devices are locked at; default: as fast as power allows",
+               {.min = 0, .max = 1e5, .above_min = true})
+        .field("local_raid", &ClusterSpec::local_raid,
+               "RAID level of a node's own drives (0, 1, 5, 6 or 10); default: the node's", {.min = 0, .max = 10})
+        .field("facility", &ClusterSpec::facility, "What the building gives and allows")
+        .field("cost", &ClusterSpec::cost, "Terms on which the cluster is bought or rented");
     return t;
   }();
   return kTable;
@@ -52,7 +61,15 @@ const FieldTable<WorkloadSpec>& WorkloadSpec::fields() {
         .field("tokens", &WorkloadSpec::tokens, "Tokens to train on (transformers)", {.min = 1, .max = kMostSamples})
         .field("samples", &WorkloadSpec::samples, "Samples to train on", {.min = 1, .max = kMostSamples})
         .field("epochs", &WorkloadSpec::epochs, "Passes over the model's usual data set",
-               {.min = 0, .max = 1e6, .above_min = true});
+               {.min = 0, .max = 1e6, .above_min = true})
+        .field("critical_batch", &WorkloadSpec::critical_batch,
+               "Batch, in samples, that needs twice the least samples to reach the target; default: the stated work "
+               "suffices at any batch",
+               {.min = 0, .max = kMostSamples, .above_min = true})
+        .field("stated_at_batch", &WorkloadSpec::stated_at_batch,
+               "Batch, in samples, at which the stated work reaches the target; default: global_batch",
+               {.min = 1, .max = kMostBatch})
+        .field("input", &WorkloadSpec::input, "How training data is stored, read and prepared");
     return t;
   }();
   return kTable;
@@ -132,7 +149,11 @@ const FieldTable<RunSpec>& RunSpec::fields() {
         .field("flows", &RunSpec::flows,
                "folded: devices that behave alike are simulated once; full: every rank and every flow")
         .field("flop_convention", &RunSpec::flop_convention, "What counts as a FLOP of the model")
-        .field("seed", &RunSpec::seed, "Seed of everything random", {.min = 0, .max = 9e15});
+        .field("seed", &RunSpec::seed, "Seed of everything random", {.min = 0, .max = 9e15})
+        .field("phases", &RunSpec::phases,
+               "Stretches of the run that differ, in order; default: one of the stated work")
+        .field("checkpoint", &RunSpec::checkpoint, "How the state of the training is saved")
+        .field("reliability", &RunSpec::reliability, "What interrupts the run and how it goes on");
     return t;
   }();
   return kTable;
