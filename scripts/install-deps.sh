@@ -8,7 +8,8 @@ set -euo pipefail
 
 packages=(cmake g++ libboost-dev libceres-dev libcli11-dev libfmt-dev libprotobuf-dev libpugixml-dev libsimgrid-dev ninja-build
   nlohmann-json3-dev protobuf-compiler zlib1g-dev)
-tests=(clang-format-14 groff-base libgmock-dev libgtest-dev librapidcheck-dev python3 zsh)
+tests=(clang-format-14 fio groff-base iproute2 libgmock-dev libgtest-dev libopenmpi-dev librapidcheck-dev openmpi-bin
+  python3 zsh)
 long=(clang-tidy-14 libbenchmark-dev mmdebstrap shellcheck)
 case "${1:-build}" in
   build) ;;
