@@ -36,6 +36,7 @@ constexpr std::array kUnits{
     UnitOfKey{1e6, kDataRate, "MBps"},
     UnitOfKey{1048576, kDataRate, "MiBps"},
     UnitOfKey{1e9 / 8, kDataRate, "Gbps"},
+    UnitOfKey{1e6 / 8, kDataRate, "Mbps"},
     UnitOfKey{1e12 / 8, kDataRate, "Tbps"},
     UnitOfKey{1e12, kData, "TB"},
     UnitOfKey{1e9, kData, "GB"},

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "report/updates_json.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -248,6 +250,8 @@ Json to_json(const Prediction& p) {
                  {"run_usd", optional(p.run_cost, 1_usd)},
                  {"basis", p.cost_basis.empty() ? Json(nullptr) : Json(p.cost_basis)}};
   out["time_to_train_s"] = optional(p.time_to_train, 1_s);
+  out["staleness"] = p.updates && p.updates->staleness ? staleness_json(*p.updates->staleness) : Json(nullptr);
+  out["updates"] = p.updates ? updates_json(*p.updates) : Json(nullptr);
   out["devices"] = p.devices;
   out["nodes"] = p.nodes;
   out["parallelism"] = degrees_json(p.degrees);
@@ -266,6 +270,7 @@ Prediction prediction_from_json(const Json& document) {
     read_times(out, document);
     out.memory = memory_from(document.at("memory"));
     read_run(out, document);
+    if (!document.at("updates").is_null()) out.updates = updates_from(document);
     out.devices = document.at("devices").get<int>();
     out.nodes = document.at("nodes").get<int>();
     out.degrees = degrees_from(document.at("parallelism"));

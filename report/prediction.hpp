@@ -11,6 +11,7 @@
 #include "models/frameworks/prediction_errors.hpp"
 #include "models/memory/memory.hpp"
 #include "models/parallelism/job.hpp"
+#include "models/updates/update_outcome.hpp"
 #include "sim/timeline.hpp"
 
 namespace stepcast {
@@ -48,6 +49,7 @@ struct Prediction {
   std::string cost_basis;  ///< what the cost rests on, in words; empty without a cost
   std::optional<Dollars> run_cost;
   std::optional<Seconds> time_to_train;
+  std::optional<UpdateOutcome> updates;  ///< null where every step ends with collectives alone
   std::string fidelity, version, catalog_hash;
   FlopConvention flop_convention;
   std::vector<std::string> assumptions;

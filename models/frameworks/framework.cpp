@@ -107,6 +107,7 @@ FieldTable<FrameworkProfile> table() {
              {.min = 0, .max = 1024})
       .field("optimizer_bytes_per_parameter", &F::optimizer_bytes_per_parameter,
              "Memory traffic of the optimizer step for each parameter that a rank updates", {.min = 0, .max = 1000})
+      .field("exchange", &F::exchange, "How its processes exchange gradients, beside collectives of devices")
       .field("sources", &F::sources, "Where each figure comes from", {.required = true})
       .field("evidence", &F::evidence, "How each figure was obtained", {.required = true})
       .field("note", &F::note, "What else is worth knowing");

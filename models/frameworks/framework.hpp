@@ -7,6 +7,7 @@
 
 #include "fields/field_table.hpp"
 #include "hardware-catalog/parts.hpp"
+#include "models/frameworks/exchange_profile.hpp"
 #include "units/quantity.hpp"
 
 namespace stepcast {
@@ -93,6 +94,7 @@ struct FrameworkProfile {
   Seconds step_overhead;                     ///< step_overhead_ms: fixed per step
   double communication_sms = 0;              ///< SMs that a collective kernel holds while it runs beside computation
   double optimizer_bytes_per_parameter = 0;  ///< traffic of the optimizer step
+  ExchangeProfile exchange;
   std::map<std::string, std::string> sources;
   std::map<std::string, Evidence> evidence;
   std::string note;

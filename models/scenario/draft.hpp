@@ -62,6 +62,8 @@ void resolve_sharding(Draft& draft);
 void resolve_shard_group(Draft& draft);
 void check_recompute(Draft& draft);
 void check_offload(Draft& draft);
+/// When workers' updates meet, through what, and what that rules out.
+void resolve_update(Draft& draft);
 /// Nodes that are slower or of another kind. Last, for what it needs of the other kinds is the whole scenario.
 void resolve_conditions(Draft& draft);
 /// All steps but the last: the scenario on one kind of node.

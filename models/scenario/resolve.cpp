@@ -47,6 +47,7 @@ void resolve_parts(Draft& draft) {
   resolve_shard_group(draft);
   check_recompute(draft);
   check_offload(draft);
+  resolve_update(draft);
   if (draft.diagnostics.faults().empty()) settle_bucket(draft.scenario);
 }
 
@@ -90,6 +91,8 @@ Json to_json(const Scenario& scenario) {
   strategy.schedule = scenario.schedule;
   if (scenario.degrees.pp > 1) strategy.stage_layers = scenario.stage_layers;
   strategy.sharding = scenario.sharding;
+  strategy.update = scenario.update;
+  if (scenario.servers) strategy.parameter_servers = scenario.servers;
   if (scenario.sharding == Sharding::hsdp) strategy.hsdp_shard_size = scenario.shard_size;
   Json out = ScenarioSpec::fields().write(spec);
   // What was left empty means "none of the catalogue"; an empty id would not.

@@ -17,6 +17,7 @@
 #include "models/reliability/reliability_spec.hpp"
 #include "models/scenario/conditions.hpp"
 #include "models/storage/input_spec.hpp"
+#include "models/scenario/update_spec.hpp"
 #include "models/workload/context_method.hpp"
 #include "models/workload/model.hpp"
 #include "units/quantity.hpp"
@@ -143,6 +144,16 @@ struct StrategySpec {
   bool offload_activations = false;  ///< what blocks keep for the backward pass waits in host memory
   CollectiveAlgorithm collective_algorithm = CollectiveAlgorithm::automatic;
   CollectiveProtocol collective_protocol = CollectiveProtocol::automatic;
+  std::optional<UpdateMode> update;    ///< default: the framework's
+  std::optional<WorkerUnit> worker;    ///< default: the framework's
+  std::optional<int> staleness_bound;  ///< steps that a worker may be ahead of the slowest (stale-synchronous)
+  int backup_workers = 0;              ///< gradients that a step does not wait for
+  int local_steps = 1;                 ///< between two exchanges (local, asynchronous)
+  std::optional<ParameterServerSpec> parameter_servers;
+  GossipTopology gossip_graph = GossipTopology::ring;
+  CompressionSpec compression;
+  std::optional<FederatedSpec> federated;
+  std::optional<double> step_spread;  ///< of a worker's step time from step to step; updates beside collectives
   static const FieldTable<StrategySpec>& fields();
 };
 
@@ -219,6 +230,10 @@ struct Scenario {
   Precision precision = Precision::bf16;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   Sharding sharding = Sharding::none;
+  UpdateMode update = UpdateMode::synchronous;
+  WorkerUnit worker = WorkerUnit::node;        ///< what exchanges, unless by collectives of all devices
+  std::optional<ParameterServerSpec> servers;  ///< null: no parameter servers
+  const Node* server_node = nullptr;           ///< of servers on nodes of their own; null: the workers' kind
   int shard_size = 1;             ///< ranks over which parameters (zero-3, fsdp, hsdp) or states are sharded
   std::vector<int> stage_layers;  ///< transformer layers (or CNN layers) of each chunk, in model order: pp·vpp entries
   int nics_per_node = 0;          ///< after fabric overrides

@@ -124,7 +124,24 @@ const FieldTable<StrategySpec>& StrategySpec::fields() {
                "Optimizer states lie in host memory and the processors update them (ZeRO-Offload)")
         .field("offload_activations", &S::offload_activations,
                "What blocks keep for the backward pass waits in host memory")
-        .field("collective_algorithm", &S::collective_algorithm, "Algorithm of collectives; auto: the faster one");
+        .field("collective_algorithm", &S::collective_algorithm, "Algorithm of collectives; auto: the faster one")
+        .field("update", &S::update, "When workers' gradients or models meet; default: the framework's")
+        .field("worker", &S::worker, "What exchanges with others: each device, or each node; default: the framework's")
+        .field("staleness_bound", &S::staleness_bound,
+               "stale-synchronous: steps that a worker may be ahead of the slowest", {.min = 0, .max = 1e6})
+        .field("backup_workers", &S::backup_workers, "backup-workers: gradients that a step does not wait for",
+               {.min = 0, .max = kMostRanks})
+        .field("local_steps", &S::local_steps, "local and asynchronous: steps of a worker between two exchanges",
+               {.min = 1, .max = 1e6})
+        .field("parameter_servers", &S::parameter_servers,
+               "Processes that hold the parameters; default: the framework's, if it has any")
+        .field("gossip_graph", &S::gossip_graph, "gossip: whom a worker averages with")
+        .field("compression", &S::compression, "How gradients are made smaller before they are sent")
+        .field("federated", &S::federated, "Clients of federated averaging and their network")
+        .field("step_spread", &S::step_spread,
+               "Standard deviation of the logarithm of a worker's step time, from step to step, in updates other than "
+               "collectives; default: a stated one",
+               {.min = 0, .max = 3});
     return t;
   }();
   return kTable;

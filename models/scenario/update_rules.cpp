@@ -1,0 +1,171 @@
+#include <algorithm>
+
+#include "models/scenario/draft.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// A key that one mode (or two) alone understands.
+struct KeyOfModes {
+  const char* key;
+  bool (*given)(const StrategySpec&);
+  std::vector<UpdateMode> modes;
+  bool required;  ///< by each of them
+};
+
+const std::vector<KeyOfModes>& keys_of_modes() {
+  static const std::vector<KeyOfModes> kKeys{
+      {"staleness_bound",
+       [](const StrategySpec& s) { return s.staleness_bound.has_value(); },
+       {UpdateMode::stale_synchronous},
+       true},
+      {"backup_workers",
+       [](const StrategySpec& s) { return s.backup_workers > 0; },
+       {UpdateMode::backup_workers},
+       true},
+      {"local_steps",
+       [](const StrategySpec& s) { return s.local_steps > 1; },
+       {UpdateMode::local, UpdateMode::asynchronous},
+       false},
+      {"federated", [](const StrategySpec& s) { return s.federated.has_value(); }, {UpdateMode::federated}, true},
+      {"gossip_graph",
+       [](const StrategySpec& s) { return s.gossip_graph != GossipTopology::ring; },
+       {UpdateMode::gossip},
+       false},
+  };
+  return kKeys;
+}
+
+std::vector<std::string> words(const std::vector<UpdateMode>& modes) {
+  std::vector<std::string> out;
+  for (const UpdateMode mode : modes) out.emplace_back(name_of(mode));
+  return out;
+}
+
+void check_keys(Draft& draft) {
+  const UpdateMode mode = draft.scenario.update;
+  for (const KeyOfModes& key : keys_of_modes()) {
+    const std::string pointer = fmt::format("/strategy/{}", key.key);
+    if (!draft.sound({pointer})) continue;
+    const bool fits = std::find(key.modes.begin(), key.modes.end(), mode) != key.modes.end();
+    const bool given = key.given(draft.spec().strategy);
+    if (given && !fits)
+      draft.fault(pointer, fmt::format("is for update {}, found update {}", listed(words(key.modes)), name_of(mode)),
+                  fmt::format("update \"{}\", or leave {} out", name_of(key.modes.front()), key.key));
+    if (!given && fits && key.required)
+      draft.fault(pointer, fmt::format("missing: update \"{}\" needs it", name_of(mode)));
+  }
+}
+
+bool through_servers(UpdateMode mode) {
+  return mode == UpdateMode::asynchronous || mode == UpdateMode::stale_synchronous ||
+         mode == UpdateMode::backup_workers;
+}
+
+/// Servers that the scenario states, or the framework brings along.
+void resolve_servers(Draft& draft) {
+  Scenario& s = draft.scenario;
+  if (!draft.sound({"/strategy/parameter_servers"}) || !draft.cluster_known()) return;
+  const std::string pointer = "/strategy/parameter_servers";
+  const ExchangeProfile& exchange = s.framework->exchange;
+  const bool usable = s.update == UpdateMode::synchronous || through_servers(s.update);
+  s.servers = draft.spec().strategy.parameter_servers;
+  if (s.servers && !usable) {
+    draft.fault(pointer, fmt::format("update \"{}\" has none", name_of(s.update)), "leave parameter_servers out");
+    return;
+  }
+  const bool wanted = through_servers(s.update) || exchange.pattern == ExchangePattern::parameter_servers;
+  if (!s.servers && usable && wanted) {
+    if (!exchange.servers_on_every_node) {
+      draft.fault(pointer, fmt::format("missing: {} trains with parameter servers here", s.framework->id),
+                  "state their count and placement");
+      return;
+    }
+    s.servers = ParameterServerSpec{.count = draft.spec().cluster.nodes};
+  }
+  if (!s.servers) return;
+  if (s.servers->placement == ServerHost::driver && s.servers->count != 1)
+    draft.fault(pointer + "/count", fmt::format("found {}, but a driver has one server", s.servers->count),
+                "nearest valid: 1");
+  if (!s.servers->sharding) s.servers->sharding = exchange.sharding;
+  if (s.servers->node.empty()) return;
+  if (s.servers->placement == ServerHost::on_workers)
+    draft.fault(pointer + "/node", "servers on the workers' nodes have none of their own",
+                "placement \"own-nodes\", or leave node out");
+  s.server_node = draft.catalog.find<Node>(s.servers->node, pointer + "/node", draft.diagnostics);
+}
+
+/// A worker is a model replica with all that it is cut into; only inside a node can that be.
+void check_replicas(Draft& draft) {
+  const Scenario& s = draft.scenario;
+  if (!draft.degrees_known) return;
+  const int replica = s.degrees.tp * s.degrees.cp * s.degrees.pp;
+  const int worker = s.worker == WorkerUnit::device ? 1 : s.devices_per_node();
+  if (worker % replica != 0)
+    draft.fault("/strategy/worker",
+                fmt::format("a replica of {} devices does not fit into a worker of {} {}", replica, worker,
+                            worker == 1 ? "device" : "devices"),
+                "smaller tensor_parallel, context_parallel or pipeline_parallel");
+  if (s.sharding != Sharding::none && s.shard_size > worker)
+    draft.fault("/strategy/sharding",
+                fmt::format("{} cuts states over {} ranks, but update \"{}\" has workers of {}", name_of(s.sharding),
+                            s.shard_size, name_of(s.update), worker),
+                "sharding \"hsdp\" inside a node, or \"none\"");
+  const int workers = s.devices() / worker;
+  const StrategySpec& strategy = draft.spec().strategy;
+  if (s.update == UpdateMode::backup_workers && strategy.backup_workers >= workers)
+    draft.fault("/strategy/backup_workers", fmt::format("found {} of {} workers", strategy.backup_workers, workers),
+                fmt::format("nearest valid: {}", workers - 1));
+  if (!draft.spec().cluster.conditions.empty() || !draft.spec().cluster.other_nodes.empty())
+    draft.fault("/strategy/update",
+                fmt::format("found {}, but nodes that differ are forecast with collectives only", name_of(s.update)),
+                "leave conditions and other_nodes out");
+}
+
+void check_compression(Draft& draft) {
+  const Scenario& s = draft.scenario;
+  const CompressionSpec& compression = draft.spec().strategy.compression;
+  if (compression.method == CompressionMethod::none || !draft.sound({"/strategy/compression"})) return;
+  const std::string pointer = "/strategy/compression/method";
+  if (s.sharding != Sharding::none && compression.method != CompressionMethod::fp16)
+    draft.fault(pointer,
+                fmt::format("found {}, but sharding {} scatters what it compresses", name_of(compression.method),
+                            name_of(s.sharding)),
+                "fp16, or sharding \"none\"");
+  const bool sums = !s.servers && s.update == UpdateMode::synchronous;
+  if (compression.method == CompressionMethod::powersgd && !sums)
+    draft.fault(pointer, "powersgd sums factors in two all-reduces, which only synchronous collectives do",
+                "top-k or 1-bit");
+}
+
+}  // namespace
+
+void resolve_update(Draft& draft) {
+  Scenario& s = draft.scenario;
+  if (!s.framework || !draft.sound({"/strategy/update", "/strategy/worker"})) return;
+  const StrategySpec& strategy = draft.spec().strategy;
+  const auto& offered = s.framework->exchange.updates;
+  s.update = strategy.update.value_or(offered.front());
+  s.worker = strategy.worker.value_or(s.framework->exchange.worker);
+  if (!strategy.update && s.update != UpdateMode::synchronous)
+    draft.assume(fmt::format("update {} (the default of {})", name_of(s.update), s.framework->id));
+  if (std::find(offered.begin(), offered.end(), s.update) == offered.end()) {
+    std::vector<std::string> names;
+    Diagnostics ignored("");
+    for (const std::string& id : framework_ids())
+      if (const auto profile = find_framework(id, "", ignored);
+          profile && std::count(profile->exchange.updates.begin(), profile->exchange.updates.end(), s.update) > 0)
+        names.push_back(id);
+    draft.fault("/strategy/update",
+                fmt::format("found {}, but {} offers {}", name_of(s.update), s.framework->id, listed(words(offered))),
+                names.empty() ? std::string{} : fmt::format("offered by {}", listed(names)));
+    return;
+  }
+  check_keys(draft);
+  resolve_servers(draft);
+  if (s.update != UpdateMode::synchronous || s.servers) check_replicas(draft);
+  check_compression(draft);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,69 @@
+#include "report/updates_json.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace stepcast {
+
+namespace {
+
+/// As all figures of a prediction: twelve significant digits.
+double rounded(double value) {
+  const std::string text = fmt::format("{:.12g}", value);
+  double out = 0;
+  std::from_chars(text.data(), text.data() + text.size(), out);
+  return out;
+}
+
+Staleness staleness_from(const Json& document) {
+  Staleness out;
+  out.mean = document.at("mean").get<double>();
+  out.p95 = document.at("p95").get<double>();
+  out.most = document.at("most").get<double>();
+  out.shares = document.at("shares").get<std::vector<double>>();
+  return out;
+}
+
+}  // namespace
+
+Json staleness_json(const Staleness& staleness) {
+  Json shares = Json::array();
+  for (const double share : staleness.shares) shares.push_back(rounded(share));
+  return {{"mean", rounded(staleness.mean)},
+          {"p95", rounded(staleness.p95)},
+          {"most", rounded(staleness.most)},
+          {"shares", std::move(shares)}};
+}
+
+Json updates_json(const UpdateOutcome& outcome) {
+  return {{"mode", outcome.mode},
+          {"workers", outcome.workers},
+          {"servers", outcome.servers},
+          {"sent_per_worker_GB", rounded(outcome.sent_per_worker.in(1_GB))},
+          {"received_per_worker_GB", rounded(outcome.received_per_worker.in(1_GB))},
+          {"server_busy", rounded(outcome.server_busy)},
+          {"most_steps_ahead", rounded(outcome.most_ahead)},
+          {"dropped_share", rounded(outcome.dropped_share)},
+          {"steps_per_exchange", rounded(outcome.steps_per_exchange)},
+          {"exchange_s", rounded(outcome.exchange.in(1_s))}};
+}
+
+UpdateOutcome updates_from(const Json& prediction) {
+  const Json& document = prediction.at("updates");
+  UpdateOutcome out;
+  out.mode = document.at("mode").get<std::string>();
+  out.workers = document.at("workers").get<int>();
+  out.servers = document.at("servers").get<int>();
+  out.sent_per_worker = document.at("sent_per_worker_GB").get<double>() * 1_GB;
+  out.received_per_worker = document.at("received_per_worker_GB").get<double>() * 1_GB;
+  out.server_busy = document.at("server_busy").get<double>();
+  out.most_ahead = document.at("most_steps_ahead").get<double>();
+  out.dropped_share = document.at("dropped_share").get<double>();
+  out.steps_per_exchange = document.at("steps_per_exchange").get<double>();
+  out.exchange = Seconds(document.at("exchange_s").get<double>());
+  if (!prediction.at("staleness").is_null()) out.staleness = staleness_from(prediction.at("staleness"));
+  return out;
+}
+
+}  // namespace stepcast
