@@ -100,6 +100,8 @@ void configure(CLI::App& app, Session& session) {
   add_import(app, session);
   add_serve(app, session);
   add_manual(app, session);
+  add_sweep(app, session);
+  add_check(app, session);
 }
 
 int parse_and_run(CLI::App& app, Session& session, int argc, const char* const* argv) {

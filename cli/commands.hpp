@@ -21,5 +21,7 @@ void add_fabric(CLI::App& app, Session& session);
 void add_share(CLI::App& app, Session& session);
 void add_manual(CLI::App& app, Session& session);
 void add_serve(CLI::App& app, Session& session);
+void add_sweep(CLI::App& app, Session& session);
+void add_check(CLI::App& app, Session& session);
 
 }  // namespace stepcast

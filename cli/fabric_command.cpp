@@ -62,7 +62,7 @@ void add_show(CLI::App& app, Session& session) {
   });
 }
 
-void add_check(CLI::App& app, Session& session) {
+void add_fabric_check(CLI::App& app, Session& session) {
   const auto options = std::make_shared<FabricOptions>();
   CLI::App* check = app.add_subcommand("check", "What is wrong with a fabric; exit code 1 for a fault");
   add_fabric_options(*check, *options);
@@ -98,7 +98,7 @@ void add_fabric(CLI::App& app, Session& session) {
   fabric->require_subcommand(1);
   fabric->fallthrough();
   add_show(*fabric, session);
-  add_check(*fabric, session);
+  add_fabric_check(*fabric, session);
   add_export(*fabric, session);
 }
 

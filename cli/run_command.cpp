@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <limits>
 
+#include "checks/prometheus_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/graph_run.hpp"
 #include "cli/predictor.hpp"
@@ -23,7 +24,7 @@ struct RunOptions {
   int nodes = 1;
   std::string fidelity, granularity;
   bool csv = false;
-  std::string trace, write_scenario;
+  std::string trace, write_scenario, prometheus;
   std::string graph;
   StepExport step_export;
   bool nodes_given = false;
@@ -81,6 +82,10 @@ void run(const RunOptions& options, Session& session) {
   Prediction prediction = predict_scenario(session, document, trace);
   if (options.scenario.empty())
     prediction.assumptions.insert(prediction.assumptions.begin(), strategy_taken(document.json));
+  if (!options.prometheus.empty()) {
+    const std::string name = options.scenario.empty() ? prediction.scenario_name : options.scenario;
+    write_file(options.prometheus, prometheus_text({{name, &prediction}}));
+  }
   if (session.json) {
     session.print(to_json(prediction));
   } else if (options.csv) {
@@ -119,6 +124,9 @@ void add_run(CLI::App& app, Session& session) {
       ->check(CLI::IsMember(names_of<Granularity>()));
   run_app->add_flag("--csv", options->csv, "Print a header and one row of CSV");
   run_app->add_option("--trace", options->trace, "Write the step's timeline for ui.perfetto.dev")
+      ->check(named_file())
+      ->type_name("FILE");
+  run_app->add_option("--prometheus", options->prometheus, "Write the forecast as Prometheus text")
       ->check(named_file())
       ->type_name("FILE");
   run_app->add_option("--write-scenario", options->write_scenario, "Write the scenario with every default spelt out")

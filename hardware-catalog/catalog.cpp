@@ -60,6 +60,7 @@ struct Catalog::Impl {
              Entries<NetworkProfile>, Entries<LibraryProfile>>
       entries;
   std::map<std::pair<std::string, std::string>, std::string> contents;  ///< of the entries read, by kind and id
+  std::string hash;  ///< of `contents`; empty when an entry has been read since
 
   [[nodiscard]] fs::path file_of(std::string_view kind, std::string_view id) const {
     if (!is_id(id)) return {};
@@ -84,6 +85,7 @@ struct Catalog::Impl {
     auto part = std::make_unique<T>(read_part<T>(document, std::string(id), diagnostics));
     diagnostics.throw_if_faulty();
     contents[{std::string(kFolderOf<T>), std::string(id)}] = document.dump();
+    hash.clear();
     return known.emplace(std::string(id), std::move(part)).first->second.get();
   }
 };
@@ -216,13 +218,15 @@ Json Catalog::schema(std::string_view kind) {
 
 std::string Catalog::hash_of_used() const {
   const std::scoped_lock lock(impl_->mutex);
+  // Sweeps ask once a configuration.
+  if (!impl_->hash.empty()) return impl_->hash;
   Fnv1a hash;
   for (const auto& [name, content] : impl_->contents) {
     hash.add(name.first);
     hash.add(name.second);
     hash.add(content);
   }
-  return hash.hex();
+  return impl_->hash = hash.hex();
 }
 
 #define STEPCAST_CATALOGUE_TYPE(T)                         \

@@ -35,7 +35,7 @@ export PATH
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 mkdir -p "$stage/docs/images" "$stage/scripts"
-ln -s "$top/scenarios" "$top/hardware-catalog" "$top/models" "$top/calibration" "$stage/"
+ln -s "$top/scenarios" "$top/hardware-catalog" "$top/models" "$top/calibration" "$top/tests" "$stage/"
 cat >"$stage/scripts/run.sh" <<'RUN'
 #!/usr/bin/env bash
 [ $# -gt 0 ] || set -- run scenarios/gpt3-175b-a100-1024.json

@@ -6,10 +6,10 @@
 # Exit codes: 0 nothing is missing (any more), 2 wrong argument, 3 a package cannot be installed (which one is said).
 set -euo pipefail
 
-packages=(cmake g++ libboost-dev libceres-dev libcli11-dev libfmt-dev libprotobuf-dev libpugixml-dev libsimgrid-dev ninja-build
-  nlohmann-json3-dev protobuf-compiler zlib1g-dev)
-tests=(clang-format-14 fio groff-base iproute2 libgmock-dev libgtest-dev libopenmpi-dev librapidcheck-dev openmpi-bin
-  python3 zsh)
+packages=(cmake g++ libboost-dev libceres-dev libcli11-dev libfmt-dev libprotobuf-dev libpugixml-dev libsimgrid-dev
+  libsqlitecpp-dev ninja-build nlohmann-json3-dev protobuf-compiler zlib1g-dev)
+tests=(clang-format-14 fio groff-base iproute2 libgmock-dev libgtest-dev libopenmpi-dev librapidcheck-dev munge openmpi-bin
+  python3 slurm-client slurmctld slurmd zsh)
 long=(clang-tidy-14 libbenchmark-dev mmdebstrap shellcheck)
 case "${1:-build}" in
   build) ;;

@@ -130,7 +130,22 @@ void WorkerClient::submit(const Request& request) {
 }
 
 std::optional<Reply> WorkerClient::next() {
-  while (replies_.empty() && unanswered_ > 0) exchange();
+  while (replies_.empty() && unanswered_ > 0) exchange(-1);
+  return taken();
+}
+
+std::optional<Reply> WorkerClient::next(std::chrono::milliseconds patience) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + patience;
+  while (replies_.empty() && unanswered_ > 0) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+    if (left.count() <= 0) break;
+    exchange(static_cast<int>(left.count()));
+  }
+  return taken();
+}
+
+std::optional<Reply> WorkerClient::taken() {
   if (replies_.empty()) return std::nullopt;
   Reply reply = std::move(replies_.front());
   replies_.pop_front();
@@ -139,10 +154,10 @@ std::optional<Reply> WorkerClient::next() {
 
 /// Waits until the worker wants input or has said something, and deals with it. Input and output are served together:
 /// a worker that cannot get rid of its replies stops reading.
-void WorkerClient::exchange() {
+void WorkerClient::exchange(int timeout_ms) {
   std::array<pollfd, 3> streams{pollfd{output_, POLLIN, 0}, pollfd{errors_, POLLIN, 0},
                                 pollfd{unsent_.empty() ? -1 : input_, POLLOUT, 0}};
-  if (::poll(streams.data(), streams.size(), -1) < 0) {
+  if (::poll(streams.data(), streams.size(), timeout_ms) < 0) {
     if (errno == EINTR) return;
     throw std::runtime_error(fmt::format("waiting for the worker: {}", std::strerror(errno)));
   }

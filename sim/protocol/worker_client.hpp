@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <deque>
 #include <filesystem>
 #include <optional>
@@ -37,6 +38,10 @@ class WorkerClient {
   void submit(const Request& request);
   /// Waits for the next reply; nothing when every request has been answered.
   std::optional<Reply> next();
+  /// The same, but waits no longer than `patience`; nothing, too, when that is over.
+  std::optional<Reply> next(std::chrono::milliseconds patience);
+  /// Requests whose reply has not been taken.
+  [[nodiscard]] std::size_t outstanding() const { return unanswered_ + replies_.size(); }
 
   [[nodiscard]] pid_t pid() const { return pid_; }
 
@@ -46,7 +51,8 @@ class WorkerClient {
   void write_some();
   void read_errors();
   bool read_replies();
-  void exchange();
+  void exchange(int timeout_ms);
+  std::optional<Reply> taken();
   void close_input();
   [[noreturn]] void report_death();
   void end();

@@ -1,0 +1,99 @@
+#include "checks/baseline.hpp"
+
+#include <charconv>
+#include <cmath>
+
+#include "checks/check_metric.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// As many digits as reports carry.
+double rounded(double value) {
+  const std::string text = fmt::format("{:.12g}", value);
+  double out = 0;
+  std::from_chars(text.data(), text.data() + text.size(), out);
+  return out;
+}
+
+void require_metric(const std::string& name, const std::string& pointer, Diagnostics& diagnostics) {
+  if (find_check_metric(name) != nullptr) return;
+  const std::vector<std::string> names = check_metric_names();
+  const std::string near = did_you_mean(name, names);
+  diagnostics.error(pointer, fmt::format("there is no metric \"{}\"", name),
+                    near.empty() ? expected_one_of(names) : near);
+}
+
+}  // namespace
+
+Tolerances parse_tolerances(const std::vector<std::string>& given, Diagnostics& diagnostics) {
+  Tolerances out;
+  for (const std::string& text : given) {
+    const auto equals = std::min(text.find('='), text.size());
+    std::string_view number = std::string_view(text).substr(std::min(equals + 1, text.size()));
+    if (!number.empty() && number.back() == '%') number.remove_suffix(1);
+    double percent = -1;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), percent);
+    if (error != std::errc{} || end != number.data() + number.size() || !(percent >= 0) || !std::isfinite(percent)) {
+      diagnostics.error("", fmt::format("--tolerance {}: expected metric=percent", text), "as in tokens_per_s=2%");
+      continue;
+    }
+    require_metric(text.substr(0, equals), "", diagnostics);
+    out[text.substr(0, equals)] = percent;
+  }
+  return out;
+}
+
+const FieldTable<BaselineEntry>& BaselineEntry::fields() {
+  static const auto table =
+      FieldTable<BaselineEntry>("accepted forecast", "The forecast of one scenario as it was accepted.")
+          .field("fidelity", &BaselineEntry::fidelity, "simulated or analytic", {.required = true})
+          .field("version", &BaselineEntry::version, "Version of Stepcast that made it", {.required = true})
+          .field("catalog_hash", &BaselineEntry::catalog_hash, "Of the catalogue entries that it used",
+                 {.required = true})
+          .field("memory_fits", &BaselineEntry::memory_fits, "The step fits the devices' memory", {.required = true})
+          .field("metrics", &BaselineEntry::metrics, "Figures by name, as in the JSON report", {.required = true});
+  return table;
+}
+
+const FieldTable<Baseline>& Baseline::fields() {
+  static const auto table =
+      FieldTable<Baseline>("baseline", "Accepted forecasts, which `stepcast check` compares with.")
+          .field("format_version", &Baseline::format_version, "Version of this format", {.required = true, .min = 1})
+          .field("tolerances_percent", &Baseline::tolerances,
+                 "Tolerated change for the worse, by metric; a metric named here fails a check though it would not "
+                 "without",
+                 {.min = 0})
+          .field("scenarios", &Baseline::scenarios, "Forecasts by scenario file", {.required = true});
+  return table;
+}
+
+Baseline read_baseline(const std::filesystem::path& file) {
+  Diagnostics diagnostics(file.string());
+  const Json document = read_json(file, diagnostics);
+  diagnostics.throw_if_faulty();
+  auto out = read_document<Baseline>(document, diagnostics);
+  if (diagnostics.ok() && out.format_version > kBaselineFormatVersion)
+    diagnostics.error("/format_version",
+                      fmt::format("found {}, but this version of Stepcast reads up to {}", out.format_version,
+                                  kBaselineFormatVersion),
+                      "update Stepcast");
+  for (const auto& [name, percent] : out.tolerances)
+    require_metric(name, child_pointer("/tolerances_percent", name), diagnostics);
+  diagnostics.throw_if_faulty();
+  return out;
+}
+
+void write_baseline(const std::filesystem::path& file, const Baseline& baseline) {
+  write_file(file, Baseline::fields().write(baseline).dump(2) + "\n");
+}
+
+BaselineEntry baseline_entry(const Prediction& prediction) {
+  BaselineEntry out{prediction.fidelity, prediction.version, prediction.catalog_hash, prediction.memory.fits, {}};
+  for (const CheckMetric& metric : check_metrics())
+    if (const auto value = metric.read(prediction)) out.metrics[std::string(metric.name)] = rounded(*value);
+  return out;
+}
+
+}  // namespace stepcast

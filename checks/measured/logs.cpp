@@ -1,0 +1,107 @@
+#include <array>
+#include <charconv>
+#include <optional>
+
+#include "calibration/importers/text_file.hpp"
+#include "checks/measured/measured_run.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// What stands before a figure in a line of a log, and what turns its unit into ours.
+struct LogKey {
+  MeasuredFormat format;
+  std::string_view before, metric;
+  double factor = 1;
+};
+
+constexpr LogKey kLogKeys[]{
+    // Megatron-LM, megatron/training/training.py: training_log. Seconds in Megatron-DeepSpeed's form of it.
+    {MeasuredFormat::megatron, "elapsed time per iteration (ms):", "step_time_s", 1e-3},
+    {MeasuredFormat::megatron, "elapsed time per iteration (s):", "step_time_s"},
+    {MeasuredFormat::megatron, "throughput per GPU (TFLOP/s/GPU):", "model_tflops_per_gpu"},
+    {MeasuredFormat::megatron, "samples per second:", "samples_per_s"},
+    {MeasuredFormat::megatron, "tokens per gpu per second (tgs):", "tokens_per_s_per_gpu"},
+    // DeepSpeed, deepspeed/utils/timer.py: ThroughputTimer. Its GB is 1024^3 bytes.
+    {MeasuredFormat::deepspeed, "CurrSamplesPerSec=", "samples_per_s"},
+    {MeasuredFormat::deepspeed, "MaxMemAllocated=", "memory.peak_GiB"},
+    // torchtitan, torchtitan/components/metrics.py; tps (wps before 2025) are tokens per second and device.
+    {MeasuredFormat::torchtitan, "tps:", "tokens_per_s_per_gpu"},
+    {MeasuredFormat::torchtitan, "wps:", "tokens_per_s_per_gpu"},
+    {MeasuredFormat::torchtitan, "tflops:", "model_tflops_per_gpu"},
+    {MeasuredFormat::torchtitan, "mfu:", "mfu", 0.01},
+    {MeasuredFormat::torchtitan, "memory:", "memory.peak_GiB"},
+};
+
+/// What only a line of that log has.
+struct Mark {
+  MeasuredFormat format;
+  std::string_view text, beside;
+};
+constexpr std::array kMarks{Mark{MeasuredFormat::megatron, "elapsed time per iteration (", "iteration"},
+                            Mark{MeasuredFormat::deepspeed, "CurrSamplesPerSec=", "global_step="},
+                            Mark{MeasuredFormat::torchtitan, "tps:", "step:"},
+                            Mark{MeasuredFormat::torchtitan, "wps:", "step:"}};
+
+bool is_mark(std::string_view line, const Mark& mark) {
+  return line.find(mark.text) != std::string_view::npos && line.find(mark.beside) != std::string_view::npos;
+}
+
+/// A line without colours (ECMA-48: ESC [ … letter) and without separators of thousands.
+std::string plain(std::string_view line) {
+  std::string out;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '\x1b' && i + 1 < line.size() && line[i + 1] == '[') {
+      i += 2;
+      while (i < line.size() && (line[i] < '@' || line[i] > '~')) ++i;
+      continue;
+    }
+    const bool between_digits = line[i] == ',' && i > 0 && i + 1 < line.size() && line[i - 1] >= '0' &&
+                                line[i - 1] <= '9' && line[i + 1] >= '0' && line[i + 1] <= '9';
+    if (!between_digits) out += line[i];
+  }
+  return out;
+}
+
+/// The number behind a key that stands at the start of a word.
+std::optional<double> figure_after(std::string_view line, std::string_view key) {
+  for (auto at = line.find(key); at != std::string_view::npos; at = line.find(key, at + 1)) {
+    if (at > 0 && line[at - 1] != ' ' && line[at - 1] != '|' && line[at - 1] != ',') continue;
+    std::string_view rest = line.substr(at + key.size());
+    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+    double out = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), out);
+    if (error == std::errc{}) return out;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+MeasuredFormat format_of_log(std::string_view text) {
+  for (const std::string_view line : lines_of(text)) {
+    // Colours stand between a name and its value.
+    const std::string without = plain(line);
+    for (const Mark& mark : kMarks)
+      if (is_mark(without, mark)) return mark.format;
+  }
+  return MeasuredFormat::automatic;
+}
+
+NamedSeries read_log(std::string_view text, MeasuredFormat format) {
+  NamedSeries out;
+  for (const std::string_view raw : lines_of(text)) {
+    const std::string line = plain(raw);
+    bool marked = false;
+    for (const Mark& mark : kMarks) marked = marked || (mark.format == format && is_mark(line, mark));
+    if (!marked) continue;
+    for (const LogKey& key : kLogKeys)
+      if (key.format == format)
+        if (const auto value = figure_after(line, key.before))
+          out[std::string(key.metric)].push_back(*value * key.factor);
+  }
+  return out;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,224 @@
+#include "checks/measured/measured_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+
+#include "calibration/importers/text_file.hpp"
+#include "checks/check_metric.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Largest log or table that is read: a line a step, for millions of steps.
+constexpr std::size_t kMostMeasuredBytes = 512u << 20;
+
+struct KnownName {
+  std::string_view series, metric;
+  double factor = 1;
+};
+
+/// Names under which frameworks write what we predict, with what turns their unit into ours.
+constexpr KnownName kKnownNames[]{
+    // Ours.
+    {"step_time_s", "step_time_s"},
+    {"samples_per_s", "samples_per_s"},
+    {"tokens_per_s", "tokens_per_s"},
+    {"tokens_per_s_per_gpu", "tokens_per_s_per_gpu"},
+    {"model_tflops_per_gpu", "model_tflops_per_gpu"},
+    {"mfu", "mfu"},
+    {"memory.peak_GiB", "memory.peak_GiB"},
+    {"energy.per_sample_J", "energy.per_sample_J"},
+    // Megatron-LM, training.py: writer.add_scalar('iteration-time', elapsed seconds), 'throughput' in TFLOP/s a GPU.
+    {"iteration-time", "step_time_s"},
+    {"throughput", "model_tflops_per_gpu"},
+    // torchtitan, components/metrics.py.
+    {"time_metrics/end_to_end(s)", "step_time_s"},
+    {"throughput(tps)", "tokens_per_s_per_gpu"},
+    {"tflops", "model_tflops_per_gpu"},
+    {"mfu(%)", "mfu", 0.01},
+    {"memory/max_reserved(GiB)", "memory.peak_GiB"},
+    // Hugging Face Trainer, trainer_utils.py: speed_metrics.
+    {"train_samples_per_second", "samples_per_s"},
+    {"train/train_samples_per_second", "samples_per_s"},
+    {"train_tokens_per_second", "tokens_per_s"},
+    {"train/train_tokens_per_second", "tokens_per_s"},
+    // NeMo's TimingCallback and ThroughputMonitor (Lightning).
+    {"train_step_timing in s", "step_time_s"},
+    {"device/samples_per_sec", "samples_per_s"},
+    // What people write themselves, and Prometheus' custom of base units in names.
+    {"step_time", "step_time_s"},
+    {"step_time_ms", "step_time_s", 1e-3},
+    {"iteration_time_s", "step_time_s"},
+    {"iteration_time_ms", "step_time_s", 1e-3},
+    {"step_time_seconds", "step_time_s"},
+    {"train_step_time_seconds", "step_time_s"},
+    {"training_step_time_seconds", "step_time_s"},
+    {"samples_per_second", "samples_per_s"},
+    {"train_samples_per_second_total", "samples_per_s"},
+    {"tokens_per_second", "tokens_per_s"},
+    {"tokens_per_sec", "tokens_per_s"},
+    {"train_tokens_per_second_per_gpu", "tokens_per_s_per_gpu"},
+};
+
+void take_series(MeasuredRun& run, const std::string& metric, const std::string& series, double factor,
+                 const std::vector<double>& values) {
+  std::vector<double>& samples = run.samples[metric];
+  for (const double value : values)
+    if (std::isfinite(value) && value > 0) samples.push_back(value * factor);
+  if (samples.empty()) {
+    run.samples.erase(metric);
+    run.notes.push_back(fmt::format("{}: \"{}\" holds no positive number", metric, series));
+  } else if (series != metric) {
+    run.notes.push_back(fmt::format("{} is \"{}\"{}", metric, series, factor == 1 ? "" : fmt::format(" × {}", factor)));
+  }
+}
+
+std::vector<std::string> names_in(const NamedSeries& series) {
+  std::vector<std::string> out;
+  for (const auto& [name, values] : series) out.push_back(name);
+  return out;
+}
+
+/// The series that were asked for, else those whose names are known; the first known name of a metric counts.
+void choose_series(MeasuredRun& run, const NamedSeries& series, const std::vector<SeriesName>& names,
+                   Diagnostics& diagnostics) {
+  for (const SeriesName& name : names) {
+    const auto found = series.find(name.series);
+    if (found == series.end()) {
+      const std::string near = did_you_mean(name.series, names_in(series));
+      diagnostics.error("", fmt::format("holds no series \"{}\"", name.series),
+                        near.empty() ? expected_one_of(names_in(series)) : near);
+      continue;
+    }
+    take_series(run, name.metric, name.series, name.factor, found->second);
+  }
+  for (const KnownName& known : kKnownNames) {
+    const std::string metric(known.metric);
+    if (run.samples.contains(metric)) continue;
+    if (const auto found = series.find(std::string(known.series)); found != series.end())
+      take_series(run, metric, found->first, known.factor, found->second);
+  }
+  if (run.samples.empty() && diagnostics.ok())
+    diagnostics.error("", "holds no series under a name that is known",
+                      series.empty() ? std::string("is this what a training run writes?")
+                                     : "name one: --series step_time_s=NAME; " + expected_one_of(names_in(series)));
+}
+
+bool has_event_files(const std::filesystem::path& folder) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    if (entry.path().filename().string().find("tfevents") != std::string::npos) return true;
+  return false;
+}
+
+/// By its place, its name, and last by what it holds.
+MeasuredFormat format_of(const std::filesystem::path& file, std::string& text, Diagnostics& diagnostics) {
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) {
+    if (std::filesystem::is_directory(file / "metrics", error)) return MeasuredFormat::mlflow;
+    if (has_event_files(file)) return MeasuredFormat::tensorboard;
+    diagnostics.error("", "is a folder, but holds neither MLflow's metrics/ nor TensorBoard's event files");
+    return MeasuredFormat::automatic;
+  }
+  if (file.filename().string().find("tfevents") != std::string::npos) return MeasuredFormat::tensorboard;
+  if (file.extension() == ".csv") return MeasuredFormat::csv;
+  text = read_description(file, diagnostics, kMostMeasuredBytes);
+  if (!diagnostics.ok()) return MeasuredFormat::automatic;
+  const std::string_view first = trimmed(text);
+  const MeasuredFormat log = format_of_log(text);
+  if (log != MeasuredFormat::automatic) return log;
+  if (!first.empty() && (first.front() == '{' || first.front() == '[')) return MeasuredFormat::json;
+  diagnostics.error("", "is none of the kinds of results that are known by their look",
+                    expected_one_of(names_of<MeasuredFormat>()) + " (--format)");
+  return MeasuredFormat::automatic;
+}
+
+/// One document, or one a line; what Prometheus answers is a document.
+NamedSeries read_json_text(std::string_view text, MeasuredRun& run, Diagnostics& diagnostics) {
+  Diagnostics whole("");
+  const Json document = parse_json(text, whole);
+  if (!whole.ok()) return read_json_lines(text, diagnostics);
+  if (document.is_object() && document.contains("data") && document.contains("status")) {
+    run.format = MeasuredFormat::prometheus;
+    return read_prometheus(document, diagnostics);
+  }
+  return read_json_series(document, diagnostics);
+}
+
+NamedSeries read_series(const std::filesystem::path& file, std::string_view text, MeasuredRun& run,
+                        Diagnostics& diagnostics) {
+  switch (run.format) {
+    case MeasuredFormat::csv:
+      return read_csv_series(file, diagnostics);
+    case MeasuredFormat::mlflow:
+      return read_mlflow(file, diagnostics);
+    case MeasuredFormat::tensorboard:
+      return read_tensorboard(file, diagnostics);
+    case MeasuredFormat::json:
+    case MeasuredFormat::prometheus:
+      return read_json_text(text, run, diagnostics);
+    default:
+      return read_log(text, run.format);
+  }
+}
+
+bool reads_text(MeasuredFormat format) {
+  return format != MeasuredFormat::csv && format != MeasuredFormat::mlflow && format != MeasuredFormat::tensorboard;
+}
+
+}  // namespace
+
+std::vector<SeriesName> parse_series_names(const std::vector<std::string>& given, Diagnostics& diagnostics) {
+  std::vector<SeriesName> out;
+  for (const std::string& text : given) {
+    const auto equals = std::min(text.find('='), text.size());
+    SeriesName name{text.substr(0, equals), text.substr(std::min(equals + 1, text.size())), 1};
+    // A factor is what follows the last asterisk, if that is a number: names may hold asterisks.
+    if (const auto star = name.series.rfind('*'); star != std::string::npos) {
+      const char* begin = name.series.data() + star + 1;
+      const char* end = name.series.data() + name.series.size();
+      const auto [stop, error] = std::from_chars(begin, end, name.factor);
+      if (error == std::errc{} && stop == end && name.factor > 0 && std::isfinite(name.factor))
+        name.series.resize(star);
+      else
+        name.factor = 1;
+    }
+    if (name.series.empty() || find_check_metric(name.metric) == nullptr) {
+      const std::string near = did_you_mean(name.metric, check_metric_names());
+      diagnostics.error("", fmt::format("--series {}: expected metric=series or metric=series*factor", text),
+                        near.empty() ? expected_one_of(check_metric_names()) : near);
+      continue;
+    }
+    out.push_back(std::move(name));
+  }
+  return out;
+}
+
+MeasuredRun read_measured(const std::filesystem::path& file, MeasuredFormat format,
+                          const std::vector<SeriesName>& names) {
+  Diagnostics diagnostics(file.string());
+  MeasuredRun run;
+  std::string text;
+  run.format = format == MeasuredFormat::automatic ? format_of(file, text, diagnostics) : format;
+  diagnostics.throw_if_faulty();
+  if (text.empty() && reads_text(run.format)) text = read_description(file, diagnostics, kMostMeasuredBytes);
+  diagnostics.throw_if_faulty();
+  const NamedSeries series = read_series(file, text, run, diagnostics);
+  diagnostics.throw_if_faulty();
+  choose_series(run, series, names, diagnostics);
+  diagnostics.throw_if_faulty();
+  return run;
+}
+
+std::vector<double> after_warmup(const std::vector<double>& samples, std::optional<std::size_t> warmup) {
+  // A tenth; of three or more samples at least the first, which holds compilation and the first reading of data.
+  const std::size_t skipped = warmup.value_or(samples.size() < 3 ? 0 : std::max<std::size_t>(1, samples.size() / 10));
+  return {samples.begin() + static_cast<std::ptrdiff_t>(std::min(skipped, samples.size())), samples.end()};
+}
+
+}  // namespace stepcast

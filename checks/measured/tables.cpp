@@ -1,0 +1,128 @@
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "calibration/importers/text_file.hpp"
+#include "calibration/validation/csv_table.hpp"
+#include "checks/measured/measured_run.hpp"
+
+namespace stepcast {
+
+namespace {
+
+std::optional<double> number_of(std::string_view text) {
+  text = trimmed(text);
+  double out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return out;
+}
+
+/// Numbers below a value, under the keys that lead to them, joined by dots: `{"memory": {"peak_GiB": 60}}`.
+void collect(const Json& value, const std::string& name, int depth, NamedSeries& out) {
+  constexpr int kDeepest = 8;
+  if (depth > kDeepest) return;
+  if (value.is_number()) {
+    out[name].push_back(value.get<double>());
+  } else if (value.is_object()) {
+    for (const auto& [key, inner] : value.items())
+      collect(inner, name.empty() ? key : name + "." + key, depth + 1, out);
+  } else if (value.is_array()) {
+    for (const Json& inner : value) collect(inner, name, depth + 1, out);
+  }
+}
+
+}  // namespace
+
+NamedSeries read_csv_series(const std::filesystem::path& file, Diagnostics& diagnostics) {
+  NamedSeries out;
+  try {
+    const CsvTable table = read_csv(file);
+    for (std::size_t column = 0; column < table.header.size(); ++column)
+      for (const auto& row : table.rows)
+        // Words beside figures are ordinary: a run's name, a date.
+        if (const auto value = number_of(row[column].text))
+          out[std::string(trimmed(table.header[column].text))].push_back(*value);
+  } catch (const InputError& error) {
+    diagnostics.add(error.faults());
+  }
+  return out;
+}
+
+NamedSeries read_json_series(const Json& document, Diagnostics& diagnostics) {
+  NamedSeries out;
+  if (!document.is_object() && !document.is_array())
+    diagnostics.error("", fmt::format("found {}, expected an object or an array of them", describe(document)));
+  collect(document, "", 0, out);
+  return out;
+}
+
+NamedSeries read_json_lines(std::string_view text, Diagnostics& diagnostics) {
+  NamedSeries out;
+  int number = 0;
+  for (const std::string_view line : lines_of(text)) {
+    ++number;
+    if (trimmed(line).empty()) continue;
+    Diagnostics syntax("");
+    const Json document = parse_json(line, syntax);
+    if (!syntax.ok() || !document.is_object()) {
+      diagnostics.error("", fmt::format("line {}: is no JSON object", number));
+      return {};
+    }
+    collect(document, "", 0, out);
+  }
+  return out;
+}
+
+NamedSeries read_prometheus(const Json& document, Diagnostics& diagnostics) {
+  NamedSeries out;
+  const auto data = document.find("data");
+  const Json type = data != document.end() && data->is_object() ? data->value("resultType", Json()) : Json();
+  if (document.value("status", Json()) != "success" || type != "matrix" || !data->contains("result") ||
+      !data->at("result").is_array()) {
+    diagnostics.error("/data", "is no successful answer to a range query",
+                      "ask /api/v1/query_range, which answers with resultType \"matrix\"");
+    return out;
+  }
+  const Json& result = data->at("result");
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const std::string at = fmt::format("/data/result/{}", i);
+    if (!result[i].is_object() || !result[i].value("metric", Json()).is_object() ||
+        !result[i].value("values", Json()).is_array()) {
+      diagnostics.error(at, "expected an object with \"metric\" and \"values\"");
+      continue;
+    }
+    // An expression's result has no name: it is what the query computed.
+    const Json& labels = result[i].at("metric");
+    const Json name = labels.value("__name__", Json("value"));
+    for (const Json& sample : result[i].at("values"))
+      if (sample.is_array() && sample.size() == 2 && sample[1].is_string() && name.is_string())
+        if (const auto value = number_of(sample[1].get_ref<const std::string&>()))
+          out[name.get<std::string>()].push_back(*value);
+  }
+  return out;
+}
+
+NamedSeries read_mlflow(const std::filesystem::path& run, Diagnostics& diagnostics) {
+  namespace fs = std::filesystem;
+  NamedSeries out;
+  const fs::path folder = run / "metrics";
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (!entry->is_regular_file()) continue;
+    Diagnostics reading(entry->path().string());
+    const std::string text = read_description(entry->path(), reading);
+    diagnostics.add(reading.faults());
+    // A line a sample: time in milliseconds, value, step (mlflow/store/tracking/file_store.py).
+    std::vector<double>& values = out[entry->path().lexically_relative(folder).generic_string()];
+    for (const std::string_view line : lines_of(text)) {
+      const std::vector<std::string_view> words = words_of(line);
+      if (words.size() < 2) continue;
+      if (const auto value = number_of(words[1])) values.push_back(*value);
+    }
+  }
+  if (error) diagnostics.error("", fmt::format("metrics/ cannot be read: {}", error.message()));
+  return out;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,168 @@
+#include "sweeps/points.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <unordered_set>
+
+#include "models/scenario/scenario.hpp"
+#include "sweeps/values.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// SplitMix64 (Steele, Lea, Flood 2014): the standard library's distributions differ between implementations.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  /// Evenly below `bound`: draws from the incomplete last round are thrown away.
+  std::uint64_t below(std::uint64_t bound) {
+    const std::uint64_t unfair = (0 - bound) % bound;
+    std::uint64_t drawn = next();
+    while (drawn < unfair) drawn = next();
+    return drawn % bound;
+  }
+
+ private:
+  std::uint64_t next() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31U);
+  }
+  std::uint64_t state_;
+};
+
+/// `count` of the numbers below `population`, each as likely as any other (Floyd's method: Bentley & Floyd 1987).
+std::vector<std::int64_t> choose(std::int64_t count, std::int64_t population, std::uint64_t seed) {
+  Random random(seed);
+  std::unordered_set<std::int64_t> taken;
+  for (std::int64_t i = population - count; i < population; ++i) {
+    const auto drawn = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(i) + 1));
+    if (!taken.insert(drawn).second) taken.insert(i);
+  }
+  std::vector<std::int64_t> out(taken.begin(), taken.end());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::string lower_case(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+bool is_path(std::string_view path) {
+  return !path.empty() && path.front() != '.' && path.back() != '.' && path.find("..") == std::string_view::npos;
+}
+
+std::optional<SweepAxis> read_axis(const std::string& assignment, Diagnostics& diagnostics) {
+  const auto equals = assignment.find('=');
+  if (equals == std::string::npos || !is_path(std::string_view(assignment).substr(0, equals))) {
+    diagnostics.error("", fmt::format("--set {}: expected path=values", assignment),
+                      "as in --set cluster.nodes=1,2,4..64*2");
+    return std::nullopt;
+  }
+  SweepAxis axis{{assignment.substr(0, equals)}, {}};
+  const std::size_t before = diagnostics.faults().size();
+  for (Json& value : parse_values(std::string_view(assignment).substr(equals + 1), axis.paths.front(), diagnostics)) {
+    std::vector<Json>& row = axis.rows.emplace_back();
+    row.push_back(std::move(value));
+  }
+  if (diagnostics.faults().size() != before) return std::nullopt;
+  return axis;
+}
+
+/// Axes side by side as one; a single value goes with every position.
+SweepAxis zipped(const std::vector<SweepAxis>& axes, Diagnostics& diagnostics) {
+  std::size_t length = 1;
+  for (const SweepAxis& axis : axes) length = std::max(length, axis.rows.size());
+  SweepAxis out;
+  out.rows.resize(length);
+  for (const SweepAxis& axis : axes) {
+    if (axis.rows.size() != 1 && axis.rows.size() != length) {
+      diagnostics.error(axis.paths.front(),
+                        fmt::format("{} values beside {}: --zip wants lists of one length", axis.rows.size(), length));
+      continue;
+    }
+    out.paths.insert(out.paths.end(), axis.paths.begin(), axis.paths.end());
+    for (std::size_t i = 0; i < length; ++i) {
+      const std::vector<Json>& row = axis.rows[axis.rows.size() == 1 ? 0 : i];
+      out.rows[i].insert(out.rows[i].end(), row.begin(), row.end());
+    }
+  }
+  return out;
+}
+
+/// A path that leads nowhere would make every point illegal in the same way.
+void require_scenario_paths(const SweepAxis& axis, Diagnostics& diagnostics) {
+  const std::vector<std::string> keys = ScenarioSpec::fields().keys();
+  for (const std::string& path : axis.paths) {
+    const std::string first = path.substr(0, path.find('.'));
+    if (std::find(keys.begin(), keys.end(), first) != keys.end()) continue;
+    const std::string near = did_you_mean(first, keys);
+    diagnostics.error(path, fmt::format("a scenario has no key \"{}\"", first),
+                      near.empty() ? expected_one_of(keys) : near);
+  }
+}
+
+}  // namespace
+
+SweepPoints::SweepPoints(std::vector<SweepAxis> axes, std::optional<RandomSample> sample, Diagnostics& diagnostics)
+    : axes_(std::move(axes)), sample_(sample) {
+  std::set<std::string> known;
+  std::int64_t grid = 1;
+  for (const SweepAxis& axis : axes_) {
+    for (const std::string& path : axis.paths) {
+      if (!is_path(path) || !is_utf8(path)) diagnostics.error(path, "is no path into a scenario", "as cluster.nodes");
+      if (!known.insert(lower_case(path)).second) diagnostics.error(path, "is given twice");
+      paths_.push_back(path);
+    }
+    const auto rows = static_cast<std::int64_t>(axis.rows.size());
+    grid = rows > 0 && grid > kMostGridPoints / rows ? kMostGridPoints + 1 : grid * rows;
+  }
+  if (axes_.empty()) diagnostics.error("", "nothing to vary", "give --set path=values or --values FILE");
+  const std::int64_t most = sample_ ? kMostGridPoints : kMostPoints;
+  if (grid > most)
+    diagnostics.error("", fmt::format("the grid has more than {} points", most), "draw some: --random N");
+  size_ = sample_ ? sample_->count : grid;
+  if (sample_ && grid <= most && (size_ < 1 || size_ > std::min(grid, kMostPoints)))
+    diagnostics.error("", fmt::format("--random {}: the grid has {} points", size_, grid),
+                      "leave --random out to take them all");
+  if (diagnostics.ok() && sample_) chosen_ = choose(size_, grid, sample_->seed);
+}
+
+void SweepPoints::values(std::int64_t point, std::vector<const Json*>& out) const {
+  out.resize(paths_.size());
+  std::int64_t place = sample_ ? chosen_[static_cast<std::size_t>(point)] : point;
+  std::size_t end = paths_.size();
+  for (auto axis = axes_.rbegin(); axis != axes_.rend(); ++axis) {
+    const auto rows = static_cast<std::int64_t>(axis->rows.size());
+    const std::vector<Json>& row = axis->rows[static_cast<std::size_t>(place % rows)];
+    place /= rows;
+    end -= row.size();
+    for (std::size_t i = 0; i < row.size(); ++i) out[end + i] = &row[i];
+  }
+}
+
+SweepPoints read_points(const SweepRequest& request) {
+  Diagnostics diagnostics("--set");
+  std::vector<SweepAxis> axes;
+  for (const std::string& assignment : request.sets)
+    if (auto axis = read_axis(assignment, diagnostics)) axes.push_back(std::move(*axis));
+  if (request.zip && diagnostics.ok() && !axes.empty()) axes = {zipped(axes, diagnostics)};
+  if (request.values_file) {
+    Diagnostics table(request.values_file->string());
+    axes.push_back(read_value_table(*request.values_file, table));
+    diagnostics.add(table.faults());
+  }
+  for (const SweepAxis& axis : axes) require_scenario_paths(axis, diagnostics);
+  diagnostics.throw_if_faulty();
+  SweepPoints out(std::move(axes), request.sample, diagnostics);
+  diagnostics.throw_if_faulty();
+  return out;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,143 @@
+#include "sweeps/result_store.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "sweeps/sqlite_errors.hpp"
+#include "sweeps/store_schema.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// A writer commits in milliseconds.
+constexpr int kReaderPatience = 10'000;  // ms
+
+/// What comes of the file before anything of it is believed.
+std::unique_ptr<SQLite::Database> open_to_read(const std::filesystem::path& file) {
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) throw InputError({{file.string(), "", "there is no such store", ""}});
+  return with_store_errors(file, "read", [&] {
+    auto database = std::make_unique<SQLite::Database>(file.string(), SQLite::OPEN_READONLY, kReaderPatience);
+    require_store(*database, file);
+    return database;
+  });
+}
+
+SweepPoints read_points_of(const SweepIdentity& identity, const std::filesystem::path& file) {
+  try {
+    return points_of(identity.definition);
+  } catch (const std::exception& error) {
+    throw InputError({{file.string(), "", fmt::format("is damaged: {}", error.what()), ""}});
+  }
+}
+
+std::string selected_columns() {
+  std::string out = "point, status, error";
+  for (const FigureColumn& column : figure_columns()) out += ", " + quoted_name(column.name);
+  for (const char* word : kWordColumns) out += ", " + quoted_name(word);
+  return out;
+}
+
+void read_row(SQLite::Statement& select, SweepRow& row) {
+  int column = 0;
+  row.point = select.getColumn(column++).getInt64();
+  row.status = parse_enum<PointStatus>(select.getColumn(column++).getText()).value_or(PointStatus::failed);
+  row.error = select.getColumn(column++).getText();
+  row.figures.clear();
+  const std::size_t figures = figure_columns().size();
+  if (row.status != PointStatus::ok) return;
+  for (std::size_t i = 0; i < figures; ++i) {
+    const SQLite::Column cell = select.getColumn(column++);
+    row.figures.push_back(cell.isNull() ? std::numeric_limits<double>::quiet_NaN() : cell.getDouble());
+  }
+  for (std::string& word : row.words) word = select.getColumn(column++).getText();
+}
+
+}  // namespace
+
+struct ResultStore::Impl {
+  std::filesystem::path file;
+  std::unique_ptr<SQLite::Database> database;
+  SweepIdentity identity;
+  SweepPoints points;
+};
+
+ResultStore::ResultStore(const std::filesystem::path& file) {
+  auto database = open_to_read(file);
+  SweepIdentity identity = with_store_errors(file, "read", [&] { return read_identity(*database, file); });
+  SweepPoints points = read_points_of(identity, file);
+  impl_ = std::make_unique<Impl>(Impl{file, std::move(database), std::move(identity), std::move(points)});
+}
+
+ResultStore::~ResultStore() = default;
+ResultStore::ResultStore(ResultStore&&) noexcept = default;
+ResultStore& ResultStore::operator=(ResultStore&&) noexcept = default;
+
+const SweepIdentity& ResultStore::identity() const { return impl_->identity; }
+const SweepPoints& ResultStore::points() const { return impl_->points; }
+
+StoreCounts ResultStore::counts() const {
+  return with_store_errors(impl_->file, "read", [&] {
+    StoreCounts out;
+    out.points = impl_->points.size();
+    SQLite::Statement select(*impl_->database, "SELECT status, count(*) FROM points GROUP BY status");
+    while (select.executeStep()) {
+      const std::string status = select.getColumn(0).getString();
+      const std::int64_t count = select.getColumn(1).getInt64();
+      (status == name_of(PointStatus::ok)        ? out.ok
+       : status == name_of(PointStatus::invalid) ? out.invalid
+                                                 : out.failed) = count;
+    }
+    return out;
+  });
+}
+
+void ResultStore::each_row(const std::function<void(const SweepRow&)>& take, std::int64_t first,
+                           std::int64_t most) const {
+  with_store_errors(impl_->file, "read", [&] {
+    SQLite::Statement select(
+        *impl_->database,
+        fmt::format("SELECT {} FROM points WHERE point >= ? ORDER BY point LIMIT ?", selected_columns()));
+    select.bind(1, first);
+    select.bind(2, most);
+    SweepRow row;
+    while (select.executeStep()) {
+      read_row(select, row);
+      take(row);
+    }
+  });
+}
+
+std::optional<SweepRow> ResultStore::row(std::int64_t point) const {
+  std::optional<SweepRow> out;
+  each_row(
+      [&](const SweepRow& row) {
+        if (row.point == point) out = row;
+      },
+      point, 1);
+  return out;
+}
+
+std::vector<SweepRow> ResultStore::best(const std::string& column, bool largest, std::int64_t most) const {
+  std::vector<std::string> names;
+  for (const FigureColumn& figure : figure_columns()) names.push_back(figure.name);
+  if (std::find(names.begin(), names.end(), column) == names.end())
+    throw InputError({{impl_->file.string(), "", fmt::format("has no column of figures \"{}\"", column),
+                       did_you_mean(column, names)}});
+  return with_store_errors(impl_->file, "read", [&] {
+    SQLite::Statement select(*impl_->database,
+                             fmt::format("SELECT {0} FROM points WHERE {1} IS NOT NULL AND \"memory.fits\" = 1 "
+                                         "ORDER BY {1} {2}, point LIMIT ?",
+                                         selected_columns(), quoted_name(column), largest ? "DESC" : "ASC"));
+    select.bind(1, most);
+    std::vector<SweepRow> out;
+    while (select.executeStep()) read_row(select, out.emplace_back());
+    return out;
+  });
+}
+
+}  // namespace stepcast

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace stepcast {
+
+/// What a program left behind.
+struct ProgramResult {
+  int code = 0;  ///< exit code, or 128 + signal
+  std::string out, err;
+};
+
+/// Runs a program found along PATH with exactly these arguments (no shell reads them) and waits for it. Throws
+/// EnvironmentError when it cannot be started.
+ProgramResult run_program(const std::vector<std::string>& arguments);
+
+}  // namespace stepcast

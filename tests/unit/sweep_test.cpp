@@ -1,0 +1,297 @@
+// The value language, the points of a sweep, and the result store.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <set>
+
+#include "sim/protocol/environment_error.hpp"
+#include "sweeps/export.hpp"
+#include "sweeps/run_sweep.hpp"
+#include "sweeps/slurm/row_file.hpp"
+#include "sweeps/values.hpp"
+#include "tests/e2e/process.hpp"
+
+namespace stepcast {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string listed(const std::string& list) {
+  Diagnostics diagnostics("--set");
+  const std::vector<Json> values = parse_values(list, "x", diagnostics);
+  if (!diagnostics.ok()) return "fault: " + diagnostics.faults().front().message;
+  return Json(values).dump();
+}
+
+struct ListCase {
+  const char* written;
+  const char* meant;
+};
+
+TEST(Values, ListsRangesTextsAndJsonAreReadAsDocumented) {
+  const ListCase cases[]{
+      {"1,2,4..64*2", "[1,2,4,8,16,32,64]"},
+      {"1..4", "[1,2,3,4]"},
+      {"1..10+4", "[1,5,9]"},
+      {"9..1-4", "[9,5,1]"},
+      {"0.1..0.5+0.1", "[0.1,0.2,0.3,0.4,0.5]"},
+      {"-2..2+2", "[-2,0,2]"},
+      {"1e-3..1*10", "[0.001,0.01,0.1,1]"},
+      {"ring, tree", R"(["ring","tree"])"},
+      {"true,false,null", "[true,false,null]"},
+      {R"("a,b","1..2")", R"(["a,b","1..2"])"},
+      {R"([1,2],[3])", "[[1,2],[3]]"},
+      {R"({"a":[1,2]})", R"([{"a":[1,2]}])"},
+      {"fat-tree", R"(["fat-tree"])"},
+      {"../x,a..b", R"(["../x","a..b"])"},
+      {"\"\"", R"([""])"},
+  };
+  for (const ListCase& one : cases) EXPECT_EQ(listed(one.written), one.meant) << one.written;
+}
+
+TEST(Values, WhatCannotBeMeantIsAFault) {
+  const ListCase cases[]{
+      {"1,,2", "empty item"},         {"", "empty item"},
+      {"4..1", "goes down"},          {"1..4-1", "goes up"},
+      {"1..4*1", "above 1"},          {"0..4*2", "above 0"},
+      {"1..4+0", "step above 0"},     {"1..x", "expected a range"},
+      {"1..4/2", "expected a range"}, {"1,2,1", "given twice"},
+      {"1,1..3", "given twice"},      {"[1,", "not valid JSON"},
+      {"1..1e12", "more than"},       {"@/does/not/exist", "exist"},
+  };
+  for (const ListCase& one : cases) {
+    EXPECT_THAT(listed(one.written), HasSubstr("fault:")) << one.written;
+    EXPECT_THAT(listed(one.written), HasSubstr(one.meant)) << one.written;
+  }
+}
+
+TEST(Values, NoTextCrashesTheReader) {
+  const std::string seed = R"(1,2,4..64*2,"a,b",[1,{"x":2}],0.1..0.5+0.1,@f,true)";
+  std::uint32_t state = 1;
+  const auto next = [&] { return state = state * 1664525U + 1013904223U; };
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text = seed;
+    for (int k = 0; k < 4; ++k) text[(next() >> 8) % text.size()] = static_cast<char>(next() >> 24);
+    text.resize((next() >> 8) % (text.size() + 1));
+    EXPECT_NO_THROW((void)listed(text));
+  }
+}
+
+SweepPoints points(SweepRequest request) { return read_points(request); }
+
+std::string values_at(const SweepPoints& points, std::int64_t point) {
+  std::vector<const Json*> values;
+  points.values(point, values);
+  Json out = Json::array();
+  for (const Json* value : values) out.push_back(*value);
+  return out.dump();
+}
+
+TEST(Points, GridCombinesEveryValueWithTheLastFastest) {
+  const SweepPoints grid = points({{"cluster.nodes=1,2", "strategy.micro_batch=1..3"}});
+  ASSERT_EQ(grid.size(), 6);
+  EXPECT_EQ(values_at(grid, 0), "[1,1]");
+  EXPECT_EQ(values_at(grid, 1), "[1,2]");
+  EXPECT_EQ(values_at(grid, 5), "[2,3]");
+}
+
+TEST(Points, ZipWalksListsTogether) {
+  const SweepPoints zip = points({{"cluster.nodes=1,2,4", "workload.global_batch=8,16,32", "run.seed=3"}, {}, true});
+  ASSERT_EQ(zip.size(), 3);
+  EXPECT_EQ(values_at(zip, 2), "[4,32,3]");
+  EXPECT_THROW(points({{"cluster.nodes=1,2,4", "workload.global_batch=8,16"}, {}, true}), InputError);
+}
+
+TEST(Points, FileOfCombinationsIsAnAxisOfItsOwn) {
+  const ScratchFolder folder;
+  std::ofstream(folder / "v.csv") << "cluster.nodes,strategy.framework\n1,pytorch-ddp\n2,horovod\n";
+  std::ofstream(folder / "v.jsonl") << "{\"cluster.nodes\":1,\"strategy.framework\":\"a\"}\n"
+                                       "{\"strategy.framework\":\"b\",\"cluster.nodes\":2}\n";
+  const SweepPoints csv = points({{"workload.global_batch=8,16"}, folder / "v.csv"});
+  ASSERT_EQ(csv.size(), 4);
+  EXPECT_EQ(values_at(csv, 1), R"([8,2,"horovod"])");
+  EXPECT_EQ(values_at(points({{}, folder / "v.jsonl"}), 1), R"([2,"b"])");
+}
+
+TEST(Points, SampleHasEachPointAtMostOnceAndFollowsItsSeed) {
+  const std::vector<std::string> sets{"cluster.nodes=1..1000", "workload.global_batch=1..1000"};
+  const SweepPoints one = points({sets, {}, false, RandomSample{500, 7}});
+  const SweepPoints same = points({sets, {}, false, RandomSample{500, 7}});
+  const SweepPoints other = points({sets, {}, false, RandomSample{500, 8}});
+  std::set<std::string> seen;
+  int different = 0;
+  for (std::int64_t i = 0; i < 500; ++i) {
+    EXPECT_TRUE(seen.insert(values_at(one, i)).second);
+    EXPECT_EQ(values_at(one, i), values_at(same, i));
+    different += values_at(one, i) != values_at(other, i) ? 1 : 0;
+  }
+  EXPECT_GT(different, 400);
+  EXPECT_THROW(points({{"cluster.nodes=1..3"}, {}, false, RandomSample{4, 1}}), InputError);
+  EXPECT_EQ(points({{"cluster.nodes=1..3"}, {}, false, RandomSample{3, 1}}).size(), 3);
+}
+
+TEST(Points, FaultsNameThePathAndTheNearestKey) {
+  try {
+    points({{"clutser.nodes=1,2", "cluster.nodes", "cluster.nodes=1,,2"}});
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.faults().size(), 3U) << error.what();
+    EXPECT_THAT(error.what(), HasSubstr("did you mean \"cluster\"?"));
+  }
+  EXPECT_THROW(points({{"cluster.nodes=1", "cluster.nodes=2"}}), InputError);
+  EXPECT_THROW(points({{}}), InputError);
+}
+
+SweepDefinition small_sweep() {
+  Diagnostics diagnostics("scenario");
+  Json scenario = read_json(scenario_file("bert-large-16nodes"), diagnostics);
+  scenario["run"]["fidelity"] = "analytic";
+  return {
+      "bert.json", std::move(scenario), points({{"cluster.nodes=1,2,3,4..16*2", "strategy.tensor_parallel=1,3"}}), {}};
+}
+
+std::string exported(const std::filesystem::path& file) {
+  std::string out;
+  const ResultStore store(file);
+  export_store(store, ExportFormat::csv, [&](std::string_view text) { out += text; });
+  return out;
+}
+
+TEST(ResultStore, HoldsInputsFiguresErrorsAndWhereTheyComeFrom) {
+  const ScratchFolder folder;
+  const SweepOutcome outcome = run_sweep(small_sweep(), {.store = folder / "a.sqlite", .jobs = 2});
+  EXPECT_EQ(outcome.progress.counts.done(), 12);
+  EXPECT_GT(outcome.progress.counts.ok, 3);
+  EXPECT_GT(outcome.progress.counts.invalid, 3) << "3 does not divide the devices";
+  EXPECT_EQ(outcome.progress.counts.failed, 0);
+  const ResultStore store(folder / "a.sqlite");
+  const Json first = row_json(store, *store.row(0));
+  EXPECT_EQ(first.at("cluster.nodes"), 1);
+  EXPECT_GT(first.at("step_time_s").get<double>(), 0);
+  EXPECT_EQ(first.at("catalog_hash"), store.identity().catalog_hash);
+  EXPECT_THAT(store.row(1)->error, HasSubstr("/strategy"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "a.sqlite.lock"));
+}
+
+TEST(ResultStore, StoppedAndResumedItIsTheSameAndNothingIsComputedTwice) {
+  const ScratchFolder folder;
+  run_sweep(small_sweep(), {.store = folder / "whole.sqlite", .jobs = 1});
+  const SweepOptions resume{.store = folder / "parts.sqlite", .mode = StoreMode::resume, .jobs = 1};
+  std::int64_t computed = 0;
+  // An executor that evaluates four points and dies.
+  const Executor dying = [](const SweepDefinition& sweep, PendingPoints& pending, int, const RowSink& sink,
+                            const std::stop_token& stop) {
+    std::vector<bool> rest(static_cast<std::size_t>(sweep.points.size()), true);
+    for (const std::int64_t point : pending.take(4)) rest[static_cast<std::size_t>(point)] = false;
+    PendingPoints some(std::move(rest));
+    evaluate_here(sweep, some, 1, sink, stop);
+    throw std::runtime_error("killed");
+  };
+  EXPECT_THROW(run_sweep(small_sweep(), resume, dying), std::runtime_error);
+  EXPECT_THROW(run_sweep(small_sweep(), resume, dying), std::runtime_error);
+  EXPECT_EQ(ResultStore(resume.store).counts().done(), 8);
+  computed = run_sweep(small_sweep(), resume).progress.computed;
+  EXPECT_EQ(computed, 4);
+  EXPECT_EQ(run_sweep(small_sweep(), resume).progress.computed, 0);
+  EXPECT_EQ(exported(folder / "parts.sqlite"), exported(folder / "whole.sqlite"));
+}
+
+TEST(ResultStore, StopRequestEndsASweepWithWhatItHas) {
+  const ScratchFolder folder;
+  std::stop_source stop;
+  stop.request_stop();
+  const SweepOutcome outcome =
+      run_sweep(small_sweep(), {.store = folder / "a.sqlite", .jobs = 1, .stop = stop.get_token()});
+  EXPECT_TRUE(outcome.stopped);
+  EXPECT_LT(outcome.progress.counts.done(), 12);
+}
+
+std::string fault_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const InputError& error) {
+    return error.what();
+  } catch (const EnvironmentError& error) {
+    return std::string("environment: ") + error.what();
+  }
+  return "no fault";
+}
+
+TEST(ResultStore, OtherSweepsVersionsAndFilesAreRefusedWithOneError) {
+  const ScratchFolder folder;
+  const auto file = folder / "a.sqlite";
+  run_sweep(small_sweep(), {.store = file});
+  const std::string before = exported(file);
+  EXPECT_THAT(fault_of([&] { run_sweep(small_sweep(), {.store = file}); }), HasSubstr("is there already"));
+  SweepDefinition other = small_sweep();
+  other.scenario["cluster"]["nodes"] = 7;
+  EXPECT_THAT(fault_of([&] { run_sweep(other, {.store = file, .mode = StoreMode::resume}); }),
+              HasSubstr("another scenario"));
+  SweepDefinition values = small_sweep();
+  values.points = points({{"cluster.nodes=1,2"}});
+  EXPECT_THAT(fault_of([&] { run_sweep(values, {.store = file, .mode = StoreMode::resume}); }),
+              HasSubstr("other values"));
+  SweepIdentity version = identity_of(small_sweep());
+  version.version = "0.0.1";
+  EXPECT_THAT(fault_of([&] { StoreWriter(file, version, 12, StoreMode::resume); }), HasSubstr("version"));
+  EXPECT_EQ(exported(file), before) << "a refusal changes nothing";
+
+  std::ofstream(folder / "text.sqlite") << "This is no database but a text of some length, as long as a header is.";
+  EXPECT_THAT(fault_of([&] { ResultStore(folder / "text.sqlite"); }), HasSubstr("is no result store"));
+  EXPECT_THAT(fault_of([&] { ResultStore(folder / "none.sqlite"); }), HasSubstr("there is no such store"));
+  EXPECT_THAT(fault_of([&] { run_sweep(small_sweep(), {.store = folder / "no" / "a.sqlite"}); }),
+              HasSubstr("cannot be written"));
+}
+
+TEST(ResultStore, SecondSweepIsKeptOff) {
+  const ScratchFolder folder;
+  const int lock = open((folder / "a.sqlite.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_EQ(flock(lock, LOCK_EX), 0);
+  EXPECT_THAT(fault_of([&] { run_sweep(small_sweep(), {.store = folder / "a.sqlite"}); }),
+              HasSubstr("environment: " + (folder / "a.sqlite").string() + ": another sweep"));
+  close(lock);
+  EXPECT_EQ(run_sweep(small_sweep(), {.store = folder / "a.sqlite"}).progress.computed, 12);
+}
+
+TEST(ResultStore, DamagedFilesAreAnErrorAndNeverACrash) {
+  const ScratchFolder folder;
+  const auto file = folder / "a.sqlite";
+  run_sweep(small_sweep(), {.store = file});
+  const std::string sound = read_text(file);
+  std::uint32_t state = 1;
+  const auto next = [&] { return state = state * 1664525U + 1013904223U; };
+  int refused = 0;
+  for (int i = 0; i < 100; ++i) {
+    std::string bytes = sound;
+    for (int k = 0; k < 40; ++k) bytes[(next() >> 4) % bytes.size()] = static_cast<char>(next() >> 24);
+    if (i % 3 == 0) bytes.resize((next() >> 4) % bytes.size());
+    std::ofstream(folder / "b.sqlite", std::ios::binary | std::ios::trunc) << bytes;
+    const std::string said = fault_of([&] { (void)exported(folder / "b.sqlite"); });
+    refused += said != "no fault" ? 1 : 0;
+    (void)fault_of([&] { run_sweep(small_sweep(), {.store = folder / "b.sqlite", .mode = StoreMode::resume}); });
+  }
+  EXPECT_GT(refused, 33);
+}
+
+TEST(RowFile, WholeLinesAreRowsAndHalfALineIsNone) {
+  const ScratchFolder folder;
+  const auto file = folder / "0.jsonl";
+  SweepRow row = failed_row(3, "why");
+  RowWriter(file).add({row, invalid_row(4, {{"f", "/a", "no", ""}})});
+  std::ofstream(file, std::ios::app) << R"({"point":5,"sta)";
+  std::vector<std::int64_t> seen;
+  std::uintmax_t offset = 0;
+  const auto read = [&] { read_rows(file, offset, [&](const SweepRow& r) { seen.push_back(r.point); }); };
+  read();
+  EXPECT_THAT(seen, ElementsAre(3, 4));
+  RowWriter(file).add({failed_row(5, "again")});
+  read();
+  EXPECT_THAT(seen, ElementsAre(3, 4, 5));
+}
+
+}  // namespace
+}  // namespace stepcast
