@@ -4,7 +4,7 @@
 
 #include "models/parallelism/message.hpp"
 #include "models/parallelism/pipeline_time.hpp"
-#include "models/parallelism/synchronization.hpp"
+#include "models/parallelism/unit_times.hpp"
 #include "models/power/average_power.hpp"
 
 namespace stepcast {
@@ -71,19 +71,35 @@ class Estimator {
   /// The job as it is on a stage's nodes.
   const Job& at(int stage) const { return job_.in_state(replicas_.state[static_cast<std::size_t>(stage)]); }
 
+  /// Whether two stages hold the same layers, chunk for chunk, on nodes in the same state.
+  bool alike(std::size_t a, std::size_t b) const {
+    if (replicas_.state[a] != replicas_.state[b]) return false;
+    for (std::size_t c = 0; c < job_.chunks.size(); c += stages_)
+      if (job_.chunks[c + a].layer_kinds != job_.chunks[c + b].layer_kinds) return false;
+    return true;
+  }
+
   /// A stage's units, each collective as slow as the slowest of the replicas' nodes makes it.
-  std::vector<SyncUnit> units_of(std::size_t stage) const {
+  std::vector<UnitTimes> units_of(std::size_t stage) const {
     const auto s = static_cast<int>(stage);
-    std::vector<SyncUnit> units = replicas_.state[stage] == 0 ? sync_units(job_, s, known_) : sync_units(at(s), s);
+    SyncTrafficCache own;
+    std::vector<UnitTimes> units = unit_times(at(s), s, replicas_.state[stage] == 0 ? known_ : own);
     for (const ReplicaClass& others : job_.fold.classes) {
       if (others.state[stage] == replicas_.state[stage]) continue;
-      const std::vector<SyncUnit> theirs = sync_units(job_.in_state(others.state[stage]), s);
+      SyncTrafficCache of_others;
+      const std::vector<UnitTimes> theirs = unit_times(job_.in_state(others.state[stage]), s, of_others);
       for (std::size_t u = 0; u < units.size(); ++u)
-        for (const auto part : {&SyncUnit::reduce_alone, &SyncUnit::gather_alone, &SyncUnit::reduce_flow,
-                                &SyncUnit::gather_flow, &SyncUnit::contended})
+        for (const auto part : {&UnitTimes::reduce_alone, &UnitTimes::gather_alone, &UnitTimes::reduce_flow,
+                                &UnitTimes::gather_flow, &UnitTimes::contended})
           units[u].*part = std::max(units[u].*part, theirs[u].*part);
     }
     return units;
+  }
+
+  /// The same for stage after stage: like stages in a row are asked for once.
+  void next_units(std::size_t stage, std::vector<UnitTimes>& units) const {
+    const bool single = job_.fold.classes.size() == 1;
+    if (stage == 0 || !single || !alike(stage - 1, stage)) units = units_of(stage);
   }
 
   /// Sums over the model replica's layers, as means over its pipeline ranks for the whole step.
@@ -183,13 +199,14 @@ class Estimator {
     Seconds gathers_after;
     Seconds gathers_before;
     Seconds reduced;
+    std::vector<UnitTimes> units;
     for (std::size_t s = 0; s < stages_; ++s) {
-      const std::vector<SyncUnit> units = units_of(s);
+      next_units(s, units);
       const Seconds stage_end = pipeline_end - drain_before(s);
       Seconds busy_until;
       Seconds compute_end = stage_end;
       Seconds gather_all;
-      for (const SyncUnit& unit : units) {
+      for (const UnitTimes& unit : units) {
         reduced += unit.reduce_alone * reductions();
         gather_all += unit.gather_alone;
       }
@@ -200,7 +217,7 @@ class Estimator {
           if (plan_.every_micro_batch) busy_until = std::max(busy_until, end_of_every_reduction(units));
         } else {
           busy_until = stage_end;
-          for (const SyncUnit& unit : units) busy_until += unit.reduce_alone * reductions();
+          for (const UnitTimes& unit : units) busy_until += unit.reduce_alone * reductions();
         }
       }
       end = std::max({end, compute_end, busy_until});
@@ -243,13 +260,13 @@ class Estimator {
 
   /// Buckets start in order as their layers' gradients are ready; the backward pass slows down beside them. Returns the
   /// end of the last one; `compute_end` moves by the slow-down.
-  Seconds overlapped_reduction(const std::vector<SyncUnit>& units, Seconds stage_end, Seconds& compute_end) const {
+  Seconds overlapped_reduction(const std::vector<UnitTimes>& units, Seconds stage_end, Seconds& compute_end) const {
     Seconds backward;
-    for (const SyncUnit& unit : units) backward += unit.backward;
+    for (const UnitTimes& unit : units) backward += unit.backward;
     Seconds now = stage_end - backward;
     Seconds busy = now;
     Seconds pending;  // flow time of the reductions that have been started
-    for (const SyncUnit& unit : units) {
+    for (const UnitTimes& unit : units) {
       // Beside this unit's computation run the reductions of the units before it.
       now += unit.backward + slowed_by(std::min(pending, busy - now), unit.backward);
       pending = std::max(Seconds(0), pending - unit.backward);
@@ -261,10 +278,10 @@ class Estimator {
   }
 
   /// The reductions of all micro-batches but the last slow down the passes that they run beside.
-  Seconds slowed_by_earlier_reductions(const std::vector<SyncUnit>& units) const {
+  Seconds slowed_by_earlier_reductions(const std::vector<UnitTimes>& units) const {
     Seconds flow;
     Seconds work;
-    for (const SyncUnit& unit : units) {
+    for (const UnitTimes& unit : units) {
       flow += unit.reduce_flow;
       work += unit.forward + unit.backward;
     }
@@ -272,9 +289,9 @@ class Estimator {
   }
 
   /// One after another from the first gradients of the first micro-batch on.
-  Seconds end_of_every_reduction(const std::vector<SyncUnit>& units) const {
+  Seconds end_of_every_reduction(const std::vector<UnitTimes>& units) const {
     Seconds end = units.front().backward;
-    for (const SyncUnit& unit : units) end += unit.forward + unit.reduce_alone * micro_batches_;
+    for (const UnitTimes& unit : units) end += unit.forward + unit.reduce_alone * micro_batches_;
     return end;
   }
 
@@ -284,7 +301,7 @@ class Estimator {
   }
 
   /// ZeRO-1/2 parameters arrive unit by unit under the first forward pass.
-  Seconds exposed_gathers(const std::vector<SyncUnit>& units) const {
+  Seconds exposed_gathers(const std::vector<UnitTimes>& units) const {
     Seconds arrived;
     Seconds now;
     Seconds work;
@@ -303,10 +320,10 @@ class Estimator {
   };
 
   /// One pass over the units: parameters are gathered two units ahead, gradients reduced behind.
-  void pass(const std::vector<SyncUnit>& units, bool forward, Clock& clock) const {
+  void pass(const std::vector<UnitTimes>& units, bool forward, Clock& clock) const {
     const auto count = static_cast<long>(units.size());
     for (long i = 0; i < count; ++i) {
-      const SyncUnit& unit = units[static_cast<std::size_t>(forward ? count - 1 - i : i)];
+      const UnitTimes& unit = units[static_cast<std::size_t>(forward ? count - 1 - i : i)];
       const bool prefetch = forward || plan_.prefetch_backward;
       // Behind a backward pass, gathers and reductions share links evenly, so a gather flows for twice as long at most;
       // both hold SMs.
@@ -324,7 +341,7 @@ class Estimator {
   }
 
   /// A gather takes links from the reductions for the share of their time in which they flow.
-  static Seconds reduction_beside_gathers(const SyncUnit& unit) {
+  static Seconds reduction_beside_gathers(const UnitTimes& unit) {
     if (unit.reduce_alone <= Seconds(0)) return Seconds(0);
     return unit.reduce_alone + std::min(unit.gather_flow, unit.contended) * (unit.reduce_flow / unit.reduce_alone);
   }
@@ -332,8 +349,9 @@ class Estimator {
   Seconds sharded_step() {
     const Seconds ideal = pipeline();
     Seconds end = ideal;
+    std::vector<UnitTimes> units;
     for (std::size_t s = 0; s < stages_; ++s) {
-      const std::vector<SyncUnit> units = units_of(s);
+      next_units(s, units);
       if (units.empty()) continue;
       Clock clock;
       Seconds first;
@@ -350,7 +368,7 @@ class Estimator {
       // Whatever the order, the links carry two gathers and one reduction of every unit and micro-batch.
       Seconds gathers;
       Seconds reductions;
-      for (const SyncUnit& unit : units) {
+      for (const UnitTimes& unit : units) {
         gathers += 2 * unit.gather_alone + unit.contended;
         reductions += reduction_beside_gathers(unit);
         gathered_ += 2 * unit.gather_alone * micro_batches_;

@@ -45,11 +45,14 @@ void add_chunk(StageLayers& stage, const Chunk& chunk, const Job& job) {
                                        static_cast<int>(degrees.micro_batches));
   Bytes waiting;
   Bytes offloaded;
-  for (const int kind : chunk.layer_kinds) {
+  for (std::size_t i = 0; i < chunk.layer_kinds.size();) {
+    // Equal neighbours differ in nothing but that each keeps as much.
+    const int kind = chunk.layer_kinds[i];
     const LayerCost& layer = job.layer_kinds[static_cast<std::size_t>(kind)];
     const Retained kept = retained(layer, scenario.spec.strategy);
     const bool away = scenario.spec.strategy.offload_activations && is_block(layer.role);
-    (away ? offloaded : waiting) += kept.waiting;
+    for (; i < chunk.layer_kinds.size() && chunk.layer_kinds[i] == kind; ++i)
+      (away ? offloaded : waiting) += kept.waiting;
     if (away) stage.fetched = std::max(stage.fetched, kBlocksAtHand * kept.waiting);
     add_layer(stage, layer, kept, std::max(1, scenario.framework->layers_per_unit));
   }

@@ -1,4 +1,4 @@
-#include "models/parallelism/synchronization.hpp"
+#include "models/parallelism/unit_times.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -129,30 +129,35 @@ const SyncTraffic* SyncTrafficCache::find(const Key& key) const {
   return nullptr;
 }
 
-std::vector<SyncUnit> sync_units(const Job& job, int stage) {
-  SyncTrafficCache known;
-  return sync_units(job, stage, known);
-}
+namespace {
 
-std::vector<SyncUnit> sync_units(const Job& job, int stage, SyncTrafficCache& known) {
-  std::vector<SyncUnit> units;
+/// Where a unit lies and how long its layers take.
+struct UnitSpan {
+  int chunk = 0, first = 0, last = 0;
+  Seconds backward, forward;
+};
+
+/// Calls `emit(span, traffic)` for every unit of a stage, in the order in which gradients become ready.
+template <class Emit>
+void each_unit(const Job& job, int stage, SyncTrafficCache& known, Emit emit) {
   const Scenario& scenario = *job.scenario;
-  if (job.groups.data.size <= 1) return units;
+  if (job.groups.data.size <= 1) return;
   const SynchronizationPlan plan = synchronization_plan(scenario);
   const FrameworkProfile& framework = *scenario.framework;
+  const double bytes = gradient_bytes(scenario);
 
-  units.reserve(16);
   SyncTrafficCache::Key parameters;
-  SyncUnit open;
+  UnitSpan open;
   int layers = 0;
+  bool first_unit = true;
   const auto close = [&] {
     const double trained = parameters.dense + parameters.expert;
     if (trained > 0 || (plan.sharded_parameters && parameters.frozen_dense + parameters.frozen_expert > 0)) {
       // Sharded parameters are gathered unit by unit, whatever a bucket of gradients holds.
-      parameters.bucket = plan.sharded_parameters ? Bytes(0) : bucket_limit(job, units.empty());
+      parameters.bucket = plan.sharded_parameters ? Bytes(0) : bucket_limit(job, first_unit);
       if (known.find(parameters) == nullptr) known.add(parameters, traffic_of(parameters, plan, job));
-      static_cast<SyncTraffic&>(open) = *known.find(parameters);
-      units.push_back(open);
+      emit(open, *known.find(parameters));
+      first_unit = false;
     }
     parameters = {};
     layers = 0;
@@ -176,8 +181,8 @@ std::vector<SyncUnit> sync_units(const Job& job, int stage, SyncTrafficCache& kn
       parameters.frozen_expert += layer.frozen_expert_parameters;
       ++layers;
       const bool block = layer.role == LayerRole::dense_block || layer.role == LayerRole::moe_block;
-      const Bytes limit = bucket_limit(job, units.empty());
-      const Bytes gathered((parameters.dense + parameters.expert) * gradient_bytes(scenario));
+      const Bytes limit = bucket_limit(job, first_unit);
+      const Bytes gathered((parameters.dense + parameters.expert) * bytes);
       // FSDP wraps blocks; what lies outside them (embedding, output) joins the root unit beside them.
       const bool full = plan.sharded_parameters ? block && layers >= framework.layers_per_unit
                                                 : limit > Bytes(0) && gathered >= limit;
@@ -185,6 +190,36 @@ std::vector<SyncUnit> sync_units(const Job& job, int stage, SyncTrafficCache& kn
     }
     if (layers > 0) close();  // a unit never spans chunks: their backward passes lie far apart
   }
+}
+
+}  // namespace
+
+std::vector<SyncUnit> sync_units(const Job& job, int stage) {
+  SyncTrafficCache known;
+  return sync_units(job, stage, known);
+}
+
+std::vector<SyncUnit> sync_units(const Job& job, int stage, SyncTrafficCache& known) {
+  std::vector<SyncUnit> units;
+  each_unit(job, stage, known, [&](const UnitSpan& span, const SyncTraffic& traffic) {
+    SyncUnit& unit = units.emplace_back();
+    static_cast<SyncTraffic&>(unit) = traffic;
+    unit.chunk = span.chunk;
+    unit.first = span.first;
+    unit.last = span.last;
+    unit.backward = span.backward;
+    unit.forward = span.forward;
+  });
+  return units;
+}
+
+std::vector<UnitTimes> unit_times(const Job& job, int stage, SyncTrafficCache& known) {
+  std::vector<UnitTimes> units;
+  units.reserve(16);
+  each_unit(job, stage, known, [&](const UnitSpan& span, const SyncTraffic& traffic) {
+    units.push_back({span.backward, span.forward, traffic.reduce_alone, traffic.gather_alone, traffic.reduce_flow,
+                     traffic.gather_flow, traffic.contended});
+  });
   return units;
 }
 

@@ -66,6 +66,12 @@ void check_offload(Draft& draft);
 void resolve_update(Draft& draft);
 /// Nodes that are slower or of another kind. Last, for what it needs of the other kinds is the whole scenario.
 void resolve_conditions(Draft& draft);
+/// The steps that a strategy cannot change: catalogue entries, network, communication and workload.
+void resolve_surface(Draft& draft);
+/// The steps from check_offers to resolve_update.
+void resolve_strategy(Draft& draft);
+/// Buckets counted in parameters become bytes, once the gradients' format and dp are known.
+void settle_bucket(Scenario& scenario);
 /// All steps but the last: the scenario on one kind of node.
 void resolve_parts(Draft& draft);
 

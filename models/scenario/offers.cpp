@@ -36,9 +36,10 @@ std::string who_offers(const std::function<bool(const FrameworkProfile&)>& offer
 }
 
 void check_cut(Draft& draft, const CutDimension& cut) {
-  const std::string pointer = fmt::format("/strategy/{}", cut.key);
   const int degree = draft.spec().strategy.*cut.degree;
-  if (degree <= 1 || !draft.sound({pointer})) return;
+  if (degree <= 1) return;
+  const std::string pointer = fmt::format("/strategy/{}", cut.key);
+  if (!draft.sound({pointer})) return;
   const Scenario& s = draft.scenario;
   if (s.model && !s.model->is_transformer())
     return draft.fault(

@@ -20,7 +20,12 @@ void refuse_newer(const Json& document, Diagnostics& diagnostics) {
   diagnostics.throw_if_faulty();
 }
 
-/// Buckets counted in parameters become bytes, now that the gradients' format and dp are known.
+void erase_if_blank(Json& object, const char* key) {
+  if (object[key].get_ref<const std::string&>().empty()) object.erase(key);
+}
+
+}  // namespace
+
 void settle_bucket(Scenario& s) {
   if (s.framework->bucket_parameters <= 0) return;
   FrameworkProfile settled = *s.framework;
@@ -28,17 +33,14 @@ void settle_bucket(Scenario& s) {
   s.framework = std::make_shared<const FrameworkProfile>(std::move(settled));
 }
 
-void erase_if_blank(Json& object, const char* key) {
-  if (object[key].get_ref<const std::string&>().empty()) object.erase(key);
-}
-
-}  // namespace
-
-void resolve_parts(Draft& draft) {
+void resolve_surface(Draft& draft) {
   resolve_references(draft);
   resolve_network(draft);
   resolve_communication(draft);
   resolve_workload(draft);
+}
+
+void resolve_strategy(Draft& draft) {
   check_offers(draft);
   resolve_degrees(draft);
   resolve_pipeline(draft);
@@ -48,6 +50,11 @@ void resolve_parts(Draft& draft) {
   check_recompute(draft);
   check_offload(draft);
   resolve_update(draft);
+}
+
+void resolve_parts(Draft& draft) {
+  resolve_surface(draft);
+  resolve_strategy(draft);
   if (draft.diagnostics.faults().empty()) settle_bucket(draft.scenario);
 }
 

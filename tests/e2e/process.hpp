@@ -72,11 +72,12 @@ inline Finished stepcast_run(const std::vector<std::string>& arguments, const st
 
 inline std::string scenario_file(const std::string& name) { return STEPCAST_SOURCE_DIR "/scenarios/" + name + ".json"; }
 
-/// Names of the shipped scenarios, sorted.
+/// Names of the shipped scenarios, sorted; questions to the planner lie beside them and are none.
 inline std::vector<std::string> shipped_scenarios() {
   std::vector<std::string> out;
   for (const auto& entry : std::filesystem::directory_iterator(STEPCAST_SOURCE_DIR "/scenarios"))
-    if (entry.path().extension() == ".json") out.push_back(entry.path().stem().string());
+    if (entry.path().extension() == ".json" && !entry.path().stem().string().starts_with("plan-"))
+      out.push_back(entry.path().stem().string());
   std::sort(out.begin(), out.end());
   return out;
 }

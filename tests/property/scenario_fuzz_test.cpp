@@ -61,7 +61,8 @@ class Mutator {
  public:
   explicit Mutator(unsigned seed) : random_(seed) {
     for (const auto& entry : std::filesystem::directory_iterator(source("scenarios")))
-      if (entry.path().extension() == ".json") files_.push_back(entry.path());
+      if (entry.path().extension() == ".json" && !entry.path().filename().string().starts_with("plan-"))
+        files_.push_back(entry.path());
     std::sort(files_.begin(), files_.end());
     for (const auto& folder : {"nodes", "sites", "storage", "cooling"})
       for (const auto& entry : std::filesystem::directory_iterator(source("hardware-catalog") / folder))

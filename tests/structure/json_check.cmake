@@ -1,6 +1,6 @@
 # Every shipped JSON file parses (comments allowed). Usage: cmake -P json_check.cmake, from the root of the tree.
 cmake_policy(VERSION 3.25)
-file(GLOB_RECURSE files hardware-catalog/*.json models/*.json scenarios/*.json calibration/*.json)
+file(GLOB_RECURSE files hardware-catalog/*.json models/*.json scenarios/*.json calibration/*.json planner/*.json)
 set(failed NO)
 foreach(file IN LISTS files ITEMS CMakePresets.json)
   file(READ ${file} text)

@@ -85,7 +85,7 @@ TEST(ShippedScenario, ProcessorsTrainInFp32) {
 TEST(ShippedScenario, AllResolveFitMemoryAndNameTheirSchema) {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(source("scenarios"))) {
-    if (entry.path().extension() != ".json") continue;
+    if (entry.path().extension() != ".json" || entry.path().filename().string().starts_with("plan-")) continue;
     SCOPED_TRACE(entry.path().filename());
     const Scenario s = load_scenario(entry.path(), {}, catalog());
     EXPECT_EQ(s.spec.schema, "../models/scenario/scenario.schema.json");

@@ -1,0 +1,314 @@
+#include "models/parallelism/layer_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/parallelism/offload.hpp"
+#include "models/parallelism/synchronization.hpp"
+#include "models/parallelism/variability.hpp"
+#include "models/workload/operator_recompute.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Kernels that a dense block's forward pass issues in an unfused eager framework (3 norms and adds, 4 projections,
+/// attention, rotary or dropout, activation, casts): what a profile's host time per layer stands for. Estimated by
+/// counting the launches of Megatron's block; only models without transformer blocks depend on it.
+constexpr double kKernelsPerBlock = 20;
+
+/// Of them an unfused attention core's between its products, with a fused softmax (models/workload/attention.cpp).
+constexpr int kUnfusedCoreKernels = 3;
+
+/// Sharpness of the transition between device-bound and host-bound layers: x ⊔ y = (x⁴ + y⁴)^(1/4)
+/// (docs/models/training-fit.md).
+constexpr double kHostSharpness = 4;
+
+CollectiveKind kind_of(LayerCollective collective) {
+  switch (collective) {
+    case LayerCollective::all_reduce:
+      return CollectiveKind::all_reduce;
+    case LayerCollective::all_gather:
+      return CollectiveKind::all_gather;
+    case LayerCollective::reduce_scatter:
+      return CollectiveKind::reduce_scatter;
+    case LayerCollective::all_to_all:
+      return CollectiveKind::all_to_all;
+    case LayerCollective::send_recv:
+      return CollectiveKind::send_recv;
+  }
+  return CollectiveKind::all_reduce;
+}
+
+struct Communication {
+  Dimension dimension;
+  const GroupShape* group;
+};
+
+Communication communication_of(LayerCommunication what, const Groups& groups) {
+  switch (what) {
+    case LayerCommunication::context:
+      return {Dimension::context, &groups.context};
+    case LayerCommunication::expert:
+      return {Dimension::expert, &groups.expert};
+    default:
+      return {Dimension::tensor, &groups.tensor};
+  }
+}
+
+Piece operator_piece(const Operator& op, const Device& device) {
+  Piece piece;
+  piece.name = op.name;
+  piece.duration = operator_time(op, device);
+  piece.kind = op.kind;
+  piece.flops = op.flops;
+  piece.bytes = op.bytes;
+  return piece;
+}
+
+Piece collective_piece(const LayerStep& step, const Job& job) {
+  const auto [dimension, group] = communication_of(step.communication, job.groups);
+  Piece piece;
+  piece.communication = true;
+  piece.collective = kind_of(step.collective);
+  piece.dimension = dimension;
+  piece.name = name_of(piece.collective);
+  piece.cost = collective_cost(piece.collective, step.payload, *group, job.interconnect,
+                               job.scenario->spec.strategy.collective_algorithm);
+  piece.duration = piece.cost.alone(job.interconnect, *group);
+  return piece;
+}
+
+/// Adds a layer's steps to a segment. A collective marked overlappable runs beside the operator after it.
+void append(Segment& segment, const std::vector<LayerStep>& steps, const Job& job) {
+  segment.pieces.reserve(segment.pieces.size() + steps.size() + 1);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const LayerStep& step = steps[i];
+    if (step.communication == LayerCommunication::none) {
+      segment.pieces.push_back(operator_piece(step.op, job.device));
+      segment.compute += segment.pieces.back().duration;
+      segment.flops += step.op.flops;
+      continue;
+    }
+    Piece piece = collective_piece(step, job);
+    const bool followed = i + 1 < steps.size() && steps[i + 1].communication == LayerCommunication::none;
+    if (step.overlappable && followed) {
+      piece.overlaps_next = true;
+      piece.hidden = std::min(piece.duration, operator_time(steps[i + 1].op, job.device));
+      piece.duration -= piece.hidden;
+    }
+    segment.communication += piece.duration;
+    segment.pieces.push_back(piece);
+  }
+}
+
+double kernels(const std::vector<LayerStep>& steps) {
+  double count = 0;
+  for (const LayerStep& step : steps) count += step.communication == LayerCommunication::none ? step.op.kernels : 1;
+  return count;
+}
+
+double tensor_collectives(const std::vector<LayerStep>& steps) {
+  return static_cast<double>(std::count_if(steps.begin(), steps.end(), [](const LayerStep& step) {
+    return step.communication == LayerCommunication::tensor;
+  }));
+}
+
+/// Kernels of an attention core beyond those that a block's usual host time stands for.
+double extra_kernels(const std::vector<LayerStep>& steps) {
+  double extra = 0;
+  for (const LayerStep& step : steps)
+    if (step.op.kind == OperatorKind::attention && !step.op.fused) extra += step.op.kernels - kUnfusedCoreKernels;
+  return extra;
+}
+
+/// Time that the host needs to issue a layer's forward pass.
+Seconds host_forward(LayerRole role, const LayerWork& work, const Scenario& scenario) {
+  const FrameworkProfile& framework = *scenario.framework;
+  const bool experts = role == LayerRole::moe_block;
+  if (framework.cuda_graphs && !experts) return Seconds(0);
+  const Seconds block = framework.host_per_layer_forward;
+  const Seconds messages = framework.host_per_peer * (tensor_collectives(work.forward) * (scenario.degrees.tp - 1.0));
+  if (role != LayerRole::dense_block && !experts) return block * (kernels(work.forward) / kKernelsPerBlock) + messages;
+  double factor = 1 + extra_kernels(work.forward) / kKernelsPerBlock;
+  // Graphs hold attention and router; how many tokens an expert gets is known to the host only then (Megatron-Bridge
+  // recipes: cuda_graph_scope attn, moe_router, moe_preprocess).
+  if (experts) factor *= framework.host_expert_factor - (framework.cuda_graphs ? 1 : 0);
+  if (below_16_bit(scenario.precision)) factor *= framework.host_low_precision_factor;
+  return block * factor + messages;
+}
+
+/// Where the host issues more slowly than the device works, the device waits at the end of the layer.
+void add_host_gap(Segment& segment, Seconds host, Seconds device_time, double share) {
+  if (host <= Seconds(0) || device_time <= Seconds(0)) return;
+  const double ratio = host / device_time;
+  const double stretched = std::pow(1 + std::pow(ratio, kHostSharpness), 1 / kHostSharpness);
+  const Seconds gap = device_time * (stretched - 1) * share;
+  // Far from the transition the gap is nothing; leaving it out keeps traces readable.
+  if (gap <= 0.001 * device_time * share) return;
+  Piece piece;
+  piece.name = kHostGap;
+  piece.duration = gap;
+  segment.pieces.push_back(piece);
+  segment.compute += gap;
+}
+
+/// Peers meet in every collective, so the slowest of them sets the pace: the mean device waits at the end of each
+/// layer.
+void add_peer_wait(Segment& segment, const Job& job) {
+  Piece piece;
+  piece.name = kPeerWait;
+  piece.duration = segment.compute * (slowest_of(job.scenario->degrees.devices()) - 1);
+  if (piece.duration <= Seconds(0)) return;
+  segment.pieces.push_back(piece);
+  segment.compute += piece.duration;
+}
+
+/// Hooks and bucket copies of a data-parallel wrapper stretch the backward pass.
+void append_wrapper(LayerCost& cost, const Job& job) {
+  const double share = job.scenario->framework->data_parallel_overhead;
+  if (share <= 0 || job.groups.data.size < 2) return;
+  Piece piece;
+  piece.name = "gradient_hooks";
+  piece.duration = (cost.forward.compute + cost.backward_input.compute + cost.backward_weight.compute) * share;
+  cost.backward_weight.pieces.push_back(piece);
+  cost.backward_weight.compute += piece.duration;
+}
+
+/// What the backward pass repeats of the forward pass. Returns the share of a forward pass's launches.
+double append_recompute(Segment& segment, const LayerWork& work, const Job& job) {
+  const StrategySpec& strategy = job.scenario->spec.strategy;
+  const auto add = [&](const std::vector<LayerStep>& steps) {
+    append(segment, steps, job);
+    return work.forward.empty() ? 0.0 : kernels(steps) / std::max(1.0, kernels(work.forward));
+  };
+  switch (strategy.recompute) {
+    case Recompute::none:
+      return 0;
+    case Recompute::selective:
+      return add(work.recompute_attention_core);
+    case Recompute::full:
+      return add(work.forward);
+    case Recompute::per_operator:
+      return add(steps_repeated_per_operator(work));
+    case Recompute::modules:
+      break;
+  }
+  double share = 0;
+  for (const RecomputeModule module : strategy.recompute_modules) {
+    switch (module) {
+      case RecomputeModule::attention_core:
+        share += add(work.recompute_attention_core);
+        break;
+      case RecomputeModule::attention:
+        share += add(work.recompute_attention);
+        break;
+      case RecomputeModule::mlp:
+        share += add(work.recompute_mlp);
+        break;
+      case RecomputeModule::norm:
+        share += add(work.recompute_norm);
+        break;
+      case RecomputeModule::moe:
+        share += add(work.recompute_moe);
+        break;
+    }
+  }
+  return share;
+}
+
+/// Where the weight-gradient product does not add to the gradient itself, every micro-batch but the first reads, adds
+/// and writes it: 6 bytes a parameter in 16 bit, 14 with a 16-bit product and an fp32 sum (2 + 4 read, 4 written, and
+/// the cast's 4), 12 in fp32.
+void append_accumulation(Segment& segment, double parameters, const Job& job) {
+  const Scenario& scenario = *job.scenario;
+  const long micro_batches = scenario.degrees.micro_batches;
+  if (scenario.framework->fused_gradient_accumulation || micro_batches < 2 || parameters <= 0) return;
+  const double wide = parameter_bytes(scenario) > 2 ? 12 : scenario.framework->main_gradients_fp32 ? 14 : 6;
+  Operator op;
+  op.name = "accumulate_gradients";
+  op.bytes = Bytes(wide * parameters * static_cast<double>(micro_batches - 1) / static_cast<double>(micro_batches));
+  segment.pieces.push_back(operator_piece(op, job.device));
+  segment.compute += segment.pieces.back().duration;
+}
+
+/// Casting one element for an 8- or 4-bit product: 2 bytes read, 1 written, 1 written transposed for the gradient's
+/// products (Transformer Engine's cast_transpose).
+constexpr double kCastBytes = 4;
+
+LayerSharding sharding_of(const Scenario& scenario) {
+  LayerSharding sharding;
+  sharding.tp = scenario.degrees.tp;
+  sharding.cp = scenario.degrees.cp;
+  sharding.ep = scenario.degrees.ep;
+  sharding.sequence_parallel = scenario.spec.strategy.sequence_parallel;
+  sharding.context_method = scenario.spec.strategy.context_method;
+  const FrameworkProfile& framework = *scenario.framework;
+  const StrategySpec& strategy = scenario.spec.strategy;
+  sharding.fused_attention = framework.fused_attention();
+  sharding.score_traffic = framework.score_traffic;
+  sharding.fused_softmax_multiple = framework.fused_softmax_multiple;
+  sharding.fused_loss = strategy.fused_loss.value_or(framework.fused_loss);
+  sharding.tensor_exposed = strategy.overlap_tensor_parallel.value_or(true) ? framework.tensor_parallel_exposed : 1;
+  sharding.cast_bytes = below_16_bit(scenario.precision) ? kCastBytes : 0;
+  sharding.expert_passes = framework.expert_memory_efficiency;
+  sharding.bytes_per_element = element_bytes(scenario.precision);
+  sharding.main_gradients_fp32 = scenario.framework->main_gradients_fp32;
+  const double of_convolutions = scenario.framework->convolution_memory_efficiency;
+  const bool own = !scenario.model->is_transformer() && of_convolutions > 0;
+  sharding.memory_passes = own ? of_convolutions : scenario.framework->memory_efficiency;
+  sharding.fused_activation = strategy.fused_activation.value_or(framework.fused_activation);
+  sharding.adapter_rank = scenario.spec.workload.adapter_rank;
+  sharding.document_len = scenario.spec.workload.document_len;
+  return sharding;
+}
+
+}  // namespace
+
+LayerCost cost_layer(const Job& job, LayerRole role, int index) {
+  const Scenario& scenario = *job.scenario;
+  const FrameworkProfile& framework = *scenario.framework;
+  const LayerWork work = layer_work(*scenario.model, role, index, static_cast<double>(scenario.degrees.micro_batch),
+                                    scenario.seq_len, sharding_of(scenario));
+  const bool block = role == LayerRole::dense_block || role == LayerRole::moe_block;
+  LayerCost cost;
+  cost.role = role;
+  append(cost.forward, work.forward, job);
+  const double repeated = block ? append_recompute(cost.backward_input, work, job) : 0;
+  append(cost.backward_input, work.backward_input, job);
+  append(cost.backward_weight, work.backward_weight, job);
+  append_accumulation(cost.backward_weight, work.parameters + work.expert_parameters, job);
+
+  append_wrapper(cost, job);
+  for (Segment* segment : {&cost.forward, &cost.backward_input, &cost.backward_weight}) add_peer_wait(*segment, job);
+
+  const Seconds host = host_forward(role, work, scenario);
+  add_host_gap(cost.forward, host, cost.forward.total(), 1);
+  const Seconds input = cost.backward_input.total();
+  const Seconds weight = cost.backward_weight.total();
+  const Seconds backward = input + weight;
+  if (backward > Seconds(0)) {
+    const Seconds host_backward = host * (framework.host_backward_factor + repeated);
+    add_host_gap(cost.backward_input, host_backward, backward, input / backward);
+    add_host_gap(cost.backward_weight, host_backward, backward, weight / backward);
+  }
+  cost.parameters = work.parameters;
+  cost.expert_parameters = work.expert_parameters;
+  cost.frozen_parameters = work.frozen_parameters;
+  cost.frozen_expert_parameters = work.frozen_expert_parameters;
+  cost.tied_parameters = work.tied_parameters;
+  cost.freed_by_module = {work.freed_attention_core, work.freed_attention, work.freed_mlp, work.freed_norm,
+                          work.freed_moe};
+  cost.activations = work.activations;
+  cost.activations_selective = work.activations_selective;
+  cost.activation_input = work.activation_input;
+  cost.output = work.output;
+  const LayerSharding sharding = sharding_of(scenario);
+  cost.activations_per_operator = activations_kept_per_operator(work, sharding.bytes_per_element);
+  cost.gradients_at_once = gradients_at_once(work, sharding);
+  cost.weight_shapes = weight_shapes(work);
+  add_offload_wait(cost, job);
+  return cost;
+}
+
+}  // namespace stepcast

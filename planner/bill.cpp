@@ -1,0 +1,81 @@
+#include "planner/bill.hpp"
+
+#include "models/fabric/metrics.hpp"
+
+namespace stepcast {
+
+namespace {
+
+void add_server(std::vector<BillLine>& out, const Scenario& s) {
+  const Node& node = *s.node;
+  const long nodes = s.spec.cluster.nodes;
+  const auto price = node.price ? node.price->purchase : std::nullopt;
+  out.push_back({"server", node.id, nodes, price, false});
+  if (node.has_accelerators())
+    out.push_back({"accelerator", node.accelerator, nodes * node.accelerator_count, {}, true});
+  if (!node.cpu.empty() && node.cpu_count > 0) out.push_back({"processor", node.cpu, nodes * node.cpu_count, {}, true});
+  for (const Nic& nic : node.nics)
+    out.push_back({nic.training ? "NIC" : "NIC (storage and management)",
+                   fmt::format("{} {:g} Gb/s", name_of(nic.kind), nic.bandwidth.in(1_Gbps)),
+                   nodes * nic.count,
+                   {},
+                   true});
+  if (node.local_storage)
+    out.push_back({"drive",
+                   node.local_storage->device.empty() ? fmt::format("{:g} TB", node.local_storage->capacity.in(1_TB))
+                                                      : node.local_storage->device,
+                   nodes * node.local_storage->count,
+                   {},
+                   true});
+}
+
+void add_network(std::vector<BillLine>& out, const Scenario& s, const Catalog& catalog) {
+  const ClusterSpec& cluster = s.spec.cluster;
+  if (cluster.nodes < 2 || s.nics_per_node == 0) return;
+  const Fabric fabric = build_fabric(cluster.fabric, *s.node, cluster.nodes, s.nics_per_node, s.nic_bandwidth,
+                                     s.network_switch, catalog, FabricDetail::switches);
+  const FabricInventory all = inventory(fabric, catalog);
+  const SwitchPart* part = fabric.network_switch();
+  for (const SwitchTier& tier : all.tiers)
+    out.push_back({fmt::format("switch ({})", tier.name),
+                   part != nullptr ? part->id : fmt::format("at least {} ports", tier.most_ports), tier.switches,
+                   part != nullptr ? part->price : std::nullopt, false});
+  for (const CableRun& run : all.cables)
+    out.push_back({fmt::format("cable ({})", run.name), fmt::format("{:g} Gb/s", run.bandwidth.in(1_Gbps)), run.cables,
+                   std::nullopt, false});
+  if (all.transceivers > 0)
+    out.push_back({"transceiver (at most, all cables optical)",
+                   all.transceiver.empty() ? "none known for the rate" : all.transceiver, all.transceivers,
+                   std::nullopt, false});
+}
+
+/// RFC 4180: in quotes, and quotes doubled.
+std::string cell(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+}  // namespace
+
+std::vector<BillLine> bill_of_materials(const Scenario& scenario, const Catalog& catalog) {
+  std::vector<BillLine> out;
+  add_server(out, scenario);
+  add_network(out, scenario, catalog);
+  if (scenario.storage != nullptr) out.push_back({"shared storage", scenario.storage->id, 1, {}, false});
+  return out;
+}
+
+std::string bill_csv(const std::vector<BillLine>& bill) {
+  std::string out = "item,part,count,unit_price_usd,price_usd,included_in_server\r\n";
+  for (const BillLine& line : bill) {
+    const std::string unit = line.unit_price ? fmt::format("{:.0f}", line.unit_price->in(1_usd)) : "";
+    const std::string all =
+        line.unit_price ? fmt::format("{:.0f}", (*line.unit_price * static_cast<double>(line.count)).in(1_usd)) : "";
+    out += fmt::format("{},{},{},{},{},{}\r\n", cell(line.item), cell(line.part), line.count, unit, all,
+                       line.included ? "yes" : "no");
+  }
+  return out;
+}
+
+}  // namespace stepcast

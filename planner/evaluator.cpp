@@ -1,0 +1,107 @@
+#include "planner/evaluator.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "models/convergence/target.hpp"
+#include "models/estimate.hpp"
+#include "models/least_step.hpp"
+#include "models/memory/memory.hpp"
+
+namespace stepcast {
+
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::infinity();
+
+Rejection memory_rejection(Bytes over) {
+  if (over <= 1_GiB) return Rejection::memory_under_1;
+  if (over <= 8_GiB) return Rejection::memory_under_8;
+  return over <= 64_GiB ? Rejection::memory_under_64 : Rejection::memory_beyond;
+}
+
+double& value(ObjectiveValues& values, Objective objective) { return values[static_cast<std::size_t>(objective)]; }
+
+}  // namespace
+
+bool dominates(const ObjectiveValues& a, const ObjectiveValues& b, const std::vector<Objective>& asked) {
+  bool better = false;
+  for (const Objective objective : asked) {
+    const auto i = static_cast<std::size_t>(objective);
+    if (a[i] > b[i]) return false;
+    better = better || a[i] < b[i];
+  }
+  return better;
+}
+
+Evaluator::Evaluator(const PlanQuestion& question, const FamilySpec& family, const Catalog& catalog)
+    : question_(question),
+      variants_(scenario_of(question.spec, family), question.file, catalog),
+      facts_(facts_of(variants_.shared(), question.spec.constraints, catalog)),
+      space_(std::make_unique<Space>(question.spec, variants_.shared())),
+      least_power_(facts_.power.cluster_at_meter(facts_.power.device_idle)) {}
+
+std::optional<Rejection> Evaluator::ruled_out() const {
+  const PlanConstraints& limits = question_.spec.constraints;
+  if (limits.rack_units && facts_.rack_units > *limits.rack_units) return Rejection::over_rack;
+  if (limits.budget_to_buy) {
+    if (!facts_.price) return Rejection::price_unknown;
+    if (*facts_.price > *limits.budget_to_buy) return Rejection::over_budget_to_buy;
+  }
+  const bool priced = limits.budget || limits.budget_of_run || question_.objective() == Objective::cost;
+  if (priced && !facts_.rate) return Rejection::price_unknown;
+  if (limits.budget && *facts_.rate + least_power_ * facts_.electricity > *limits.budget) return Rejection::over_budget;
+  if (limits.power && least_power_ > *limits.power) return Rejection::over_power;
+  return std::nullopt;
+}
+
+const Scenario* Evaluator::scenario(const Option& option) {
+  return variants_.with(space_->strategy(option), option.batch);
+}
+
+ObjectiveValues Evaluator::objectives(Seconds step, Watts power, long batch) const {
+  ObjectiveValues out;
+  const Seconds sample = step / static_cast<double>(batch);
+  const Joules energy = power * sample;
+  value(out, Objective::time) = sample.value();
+  value(out, Objective::cost) = facts_.rate ? ((*facts_.rate + power * facts_.electricity) * sample).value() : kUnknown;
+  value(out, Objective::energy) = energy.value();
+  value(out, Objective::carbon) = facts_.carbon ? energy.in(1_kWh) * *facts_.carbon : kUnknown;
+  value(out, Objective::throughput_per_watt) = energy.value();  // watts over samples per second
+  return out;
+}
+
+std::optional<Rejection> Evaluator::broken_limit(const PlanFigures& figures, const Scenario& scenario) const {
+  const PlanConstraints& limits = question_.spec.constraints;
+  if (limits.power && figures.peak_power > *limits.power) return Rejection::over_power;
+  if (limits.budget && *figures.cost_rate > *limits.budget) return Rejection::over_budget;
+  if (!limits.deadline && !limits.budget_of_run) return std::nullopt;
+  const Seconds run = figures.step_time * *steps_to_train(scenario);
+  if (limits.deadline && run > *limits.deadline) return Rejection::past_deadline;
+  if (limits.budget_of_run && *figures.cost_rate * run > *limits.budget_of_run) return Rejection::over_budget_of_run;
+  return std::nullopt;
+}
+
+std::variant<PlanFigures, Rejection> Evaluator::evaluate(const Option& option, const TooSlow& too_slow) {
+  const Scenario* scenario = this->scenario(option);
+  if (scenario == nullptr) return Rejection::forbidden;
+  const Job& job = lowering_.lower(*scenario);
+  PlanFigures out;
+  const MemoryReport memory = memory_of(job);
+  out.memory = memory.stages[static_cast<std::size_t>(memory.worst_stage)].total();
+  out.capacity = memory.capacity * (1 - question_.spec.constraints.memory_headroom_percent / 100);
+  if (out.memory > out.capacity) return memory_rejection(out.memory - out.capacity);
+  if (!memory.fits) return Rejection::memory_beyond;  // what is offloaded exceeds the host's
+  if (too_slow && too_slow(option, objectives(least_step_time(job), least_power_, option.batch)))
+    return Rejection::slower;
+  const StepBreakdown step = estimate(job);
+  out.step_time = step.step_time;
+  out.average_power = facts_.power.cluster_at_meter(step.average_device_power);
+  out.peak_power = facts_.power.cluster_at_meter(step.peak_device_power);
+  if (facts_.rate) out.cost_rate = *facts_.rate + out.average_power * facts_.electricity;
+  if (const auto broken = broken_limit(out, *scenario)) return *broken;
+  out.objective = objectives(out.step_time, out.average_power, option.batch);
+  return out;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <variant>
+
+#include "models/parallelism/lowering.hpp"
+#include "models/scenario/variants.hpp"
+#include "planner/family.hpp"
+#include "planner/point.hpp"
+#include "planner/space.hpp"
+
+namespace stepcast {
+
+/// A lower bound on an option's objectives, by what its layers alone take; true if it is too slow to be costed.
+using TooSlow = std::function<bool(const Option&, const ObjectiveValues& least)>;
+
+/// The closed form of one family's options. For one thread.
+class Evaluator {
+ public:
+  /// Throws InputError when the family cannot be; a question that was read has none such.
+  Evaluator(const PlanQuestion& question, const FamilySpec& family, const Catalog& catalog);
+
+  [[nodiscard]] const Space& space() const { return *space_; }
+  [[nodiscard]] const Scenario& shared() const { return variants_.shared(); }
+  [[nodiscard]] const FamilyFacts& facts() const { return facts_; }
+  /// Why no option of the family can be an answer, if its cluster alone says so.
+  [[nodiscard]] std::optional<Rejection> ruled_out() const;
+
+  /// Figures of an option, or why it is none; `too_slow` is asked once memory fits.
+  std::variant<PlanFigures, Rejection> evaluate(const Option& option, const TooSlow& too_slow);
+  /// The option's whole scenario; null when a rule forbids it.
+  const Scenario* scenario(const Option& option);
+
+ private:
+  [[nodiscard]] ObjectiveValues objectives(Seconds step, Watts power, long batch) const;
+  [[nodiscard]] std::optional<Rejection> broken_limit(const PlanFigures& figures, const Scenario& scenario) const;
+
+  const PlanQuestion& question_;
+  ScenarioVariants variants_;
+  Lowering lowering_;
+  FamilyFacts facts_;
+  std::unique_ptr<Space> space_;
+  Watts least_power_;  ///< of the cluster at the meter, all devices idle
+};
+
+}  // namespace stepcast

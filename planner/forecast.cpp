@@ -1,0 +1,54 @@
+#include "planner/forecast.hpp"
+
+#include "report/json.hpp"
+#include "report/predict.hpp"
+#include "sim/protocol/worker_client.hpp"
+
+namespace stepcast {
+
+namespace {
+
+constexpr const char* kFile = "plan";  // how messages call what was searched
+
+std::vector<Prediction> simulated(const std::vector<Json>& scenarios, const PlanOptions& options, long evaluated) {
+  std::vector<std::optional<Prediction>> out(scenarios.size());
+  WorkerClient worker(std::max(1, options.jobs));
+  for (std::size_t i = 0; i < scenarios.size(); ++i) {
+    Request request;
+    request.id = i;
+    request.scenario = scenarios[i];
+    request.file = kFile;
+    for (const std::filesystem::path& directory : options.catalog_directories)
+      request.catalog.push_back(std::filesystem::absolute(directory).string());
+    worker.submit(request);
+  }
+  std::size_t done = 0;
+  while (const std::optional<Reply> reply = worker.next()) {
+    if (!reply->error.empty()) throw std::runtime_error(reply->error);
+    if (!reply->prediction) throw InputError(reply->faults);
+    out.at(reply->id.get<std::size_t>()) = prediction_from_json(*reply->prediction);
+    ++done;
+    if (options.progress) options.progress({PlanProgress::Stage::simulating, evaluated, done, scenarios.size()});
+    if (options.stop.stop_requested()) break;
+  }
+  std::vector<Prediction> ready;
+  for (std::optional<Prediction>& one : out) {
+    if (!one) break;
+    ready.push_back(std::move(*one));
+  }
+  return ready;
+}
+
+}  // namespace
+
+std::vector<Prediction> forecasts_of(const std::vector<Json>& scenarios, const Catalog& catalog,
+                                     const PlanOptions& options, long evaluated) {
+  if (scenarios.empty()) return {};
+  if (options.fidelity == Fidelity::simulated) return simulated(scenarios, options, evaluated);
+  std::vector<Prediction> out;
+  for (const Json& scenario : scenarios)
+    out.push_back(predict_analytic(resolve(scenario, kFile, {}, catalog), catalog));
+  return out;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "planner/plan.hpp"
+
+namespace stepcast {
+
+/// Forecasts scenarios as the options say: simulated by a worker, or in closed form. In the order of the scenarios;
+/// ends early with fewer when the caller asks to stop. Throws InputError and EnvironmentError.
+std::vector<Prediction> forecasts_of(const std::vector<Json>& scenarios, const Catalog& catalog,
+                                     const PlanOptions& options, long evaluated);
+
+}  // namespace stepcast

@@ -1,0 +1,82 @@
+#include "planner/incumbents.hpp"
+
+#include <algorithm>
+
+namespace stepcast {
+
+Incumbents::Incumbents(std::vector<Objective> objectives, std::size_t keep)
+    : objectives_(std::move(objectives)), first_(static_cast<std::size_t>(objectives_.front())), keep_(keep) {}
+
+bool Incumbents::before(const PlanPoint& a, const PlanPoint& b) const {
+  return rank(a) != rank(b) ? rank(a) < rank(b) : a.order < b.order;
+}
+
+void Incumbents::add(const PlanPoint& point, const OptionKind& kind) {
+  const auto by_rank = [this](const PlanPoint& a, const PlanPoint& b) { return before(a, b); };
+  if (best_.size() < keep_ || before(point, best_.back())) {
+    best_.insert(std::upper_bound(best_.begin(), best_.end(), point, by_rank), point);
+    if (best_.size() > keep_) best_.pop_back();
+  }
+  const auto [known, fresh] = kinds_.try_emplace(kind, point);
+  if (!fresh && before(point, known->second)) known->second = point;
+  if (objectives_.size() > 1) add_to_front(point);
+}
+
+void Incumbents::add_to_front(const PlanPoint& point) {
+  const ObjectiveValues& values = point.figures.objective;
+  for (const PlanPoint& other : front_) {
+    if (dominates(other.figures.objective, values, objectives_)) return;
+    // Of equals the earlier one stands for both.
+    const bool same = std::all_of(objectives_.begin(), objectives_.end(), [&](Objective objective) {
+      const auto i = static_cast<std::size_t>(objective);
+      return other.figures.objective[i] == values[i];
+    });
+    if (same && other.order < point.order) return;
+  }
+  std::erase_if(front_, [&](const PlanPoint& other) {
+    return !dominates(other.figures.objective, values, objectives_) &&
+           (dominates(values, other.figures.objective, objectives_) ||
+            std::all_of(objectives_.begin(), objectives_.end(), [&](Objective objective) {
+              const auto i = static_cast<std::size_t>(objective);
+              return other.figures.objective[i] == values[i];
+            }));
+  });
+  front_.push_back(point);
+}
+
+void Incumbents::add(const Incumbents& others) {
+  const auto by_rank = [this](const PlanPoint& a, const PlanPoint& b) { return before(a, b); };
+  std::vector<PlanPoint> merged;
+  std::merge(best_.begin(), best_.end(), others.best_.begin(), others.best_.end(), std::back_inserter(merged), by_rank);
+  if (merged.size() > keep_) merged.resize(keep_);
+  best_ = std::move(merged);
+  for (const auto& [kind, point] : others.kinds_) {
+    const auto [known, fresh] = kinds_.try_emplace(kind, point);
+    if (!fresh && before(point, known->second)) known->second = point;
+  }
+  for (const PlanPoint& point : others.front_) add_to_front(point);
+}
+
+bool Incumbents::beyond_reach(const ObjectiveValues& least, const OptionKind& kind) const {
+  if (best_.size() < keep_ || least[first_] <= rank(best_.back())) return false;
+  const auto same_kind = kinds_.find(kind);
+  if (same_kind == kinds_.end() || least[first_] <= rank(same_kind->second)) return false;
+  if (objectives_.size() < 2) return true;
+  return std::any_of(front_.begin(), front_.end(),
+                     [&](const PlanPoint& point) { return dominates(point.figures.objective, least, objectives_); });
+}
+
+std::vector<PlanPoint> Incumbents::best_of_kinds() const {
+  std::vector<PlanPoint> out;
+  for (const auto& [kind, point] : kinds_) out.push_back(point);
+  std::sort(out.begin(), out.end(), [this](const PlanPoint& a, const PlanPoint& b) { return before(a, b); });
+  return out;
+}
+
+std::vector<PlanPoint> Incumbents::front() const {
+  std::vector<PlanPoint> out = front_;
+  std::sort(out.begin(), out.end(), [this](const PlanPoint& a, const PlanPoint& b) { return before(a, b); });
+  return out;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,98 @@
+#include "planner/launch/launch.hpp"
+
+namespace stepcast {
+
+namespace {
+
+constexpr int kPort = 29500;  // torchrun's usual rendezvous port
+
+/// Whose settings a framework profile takes.
+enum class Settings { megatron, deepspeed, torch };
+
+Settings settings_of(const Scenario& s) {
+  const std::string_view id = s.framework->id;
+  const bool transformer = s.model->is_transformer();
+  if (transformer && (id.starts_with("megatron") || id.starts_with("nemo"))) return Settings::megatron;
+  return id.find("deepspeed") != std::string_view::npos ? Settings::deepspeed : Settings::torch;
+}
+
+/// What follows the name of the training script on a command line, and the script's usual name.
+struct Program {
+  std::string script, arguments;
+  std::string settings_file;
+};
+
+Program program_of(Settings settings) {
+  switch (settings) {
+    case Settings::megatron:
+      return {"pretrain_gpt.py", "\"${SETTINGS[@]}\"", "megatron-arguments.txt"};
+    case Settings::deepspeed:
+      return {"train.py", "--deepspeed --deepspeed_config \"$HERE/deepspeed.json\"", "deepspeed.json"};
+    case Settings::torch:
+      return {"train.py", "--config \"$HERE/torch.json\"", "torch.json"};
+  }
+  return {};
+}
+
+std::string settings_text(Settings settings, const Scenario& s) {
+  if (settings == Settings::deepspeed) return deepspeed_config(s).dump(2) + "\n";
+  if (settings == Settings::torch) return torch_config(s).dump(2) + "\n";
+  std::string out;
+  for (const std::string& argument : megatron_arguments(s)) out += argument + "\n";
+  return out;
+}
+
+/// Reads a file of arguments as words: neither quotes nor patterns in it mean anything.
+std::string read_settings(Settings settings) {
+  if (settings != Settings::megatron) return {};
+  return "read -r -d '' -a SETTINGS <\"$HERE/megatron-arguments.txt\" || true\n";
+}
+
+std::string torchrun_script(const Scenario& s, Settings settings, const Program& program) {
+  return fmt::format(
+      "#!/usr/bin/env bash\n"
+      "# Starts one server's share: run it on all {nodes} servers with MASTER_ADDR (name or address of the first) and\n"
+      "# NODE_RANK (0 to {last}) set. TRAIN_SCRIPT names the training program; further arguments go to it.\n"
+      "set -euo pipefail\n"
+      "HERE=$(cd \"$(dirname \"${{BASH_SOURCE[0]}}\")\" && pwd)\n"
+      "{read}"
+      "export CUDA_DEVICE_MAX_CONNECTIONS=${{CUDA_DEVICE_MAX_CONNECTIONS:-1}}\n"
+      "exec torchrun --nnodes {nodes} --nproc-per-node {devices} --node-rank \"${{NODE_RANK:?}}\" \\\n"
+      "  --master-addr \"${{MASTER_ADDR:?}}\" --master-port \"${{MASTER_PORT:-{port}}}\" \\\n"
+      "  \"${{TRAIN_SCRIPT:-{script}}}\" {arguments} \"$@\"\n",
+      fmt::arg("nodes", s.spec.cluster.nodes), fmt::arg("last", s.spec.cluster.nodes - 1),
+      fmt::arg("devices", s.devices_per_node()), fmt::arg("port", kPort), fmt::arg("script", program.script),
+      fmt::arg("arguments", program.arguments), fmt::arg("read", read_settings(settings)));
+}
+
+std::string slurm_job(const Scenario& s) {
+  std::string out = fmt::format(
+      "#!/usr/bin/env bash\n"
+      "#SBATCH --job-name=stepcast-plan\n"
+      "#SBATCH --nodes={}\n"
+      "#SBATCH --ntasks-per-node=1\n",
+      s.spec.cluster.nodes);
+  if (s.node->has_accelerators()) out += fmt::format("#SBATCH --gpus-per-node={}\n", s.devices_per_node());
+  out +=
+      "#SBATCH --exclusive\n"
+      "# Submit from the folder that holds launch.sh: sbatch job.slurm. Partition, account and time limit are the "
+      "site's.\n"
+      "set -euo pipefail\n"
+      "MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\n"
+      "export MASTER_ADDR\n"
+      "srun --kill-on-bad-exit=1 bash -c 'NODE_RANK=$SLURM_NODEID exec bash \"$SLURM_SUBMIT_DIR/launch.sh\" \"$@\"' "
+      "launch \"$@\"\n";
+  return out;
+}
+
+}  // namespace
+
+std::vector<NamedText> launch_files(const Scenario& scenario) {
+  const Settings settings = settings_of(scenario);
+  const Program program = program_of(settings);
+  return {{program.settings_file, settings_text(settings, scenario)},
+          {"launch.sh", torchrun_script(scenario, settings, program)},
+          {"job.slurm", slurm_job(scenario)}};
+}
+
+}  // namespace stepcast

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "models/scenario/scenario.hpp"
+
+namespace stepcast {
+
+/// One way to spread the training over a family's devices.
+struct Option {
+  int tp = 1, cp = 1, ep = 1, pp = 1, vpp = 1;
+  long micro_batch = 1;
+  long batch = 1;  ///< samples of a step
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  Recompute recompute = Recompute::none;
+  Sharding sharding = Sharding::none;
+  bool sequence_parallel = false;
+  bool offload_optimizer = false;
+};
+
+/// Why an option is not an answer.
+enum class Rejection {
+  devices_do_not_divide,  ///< degrees against devices, nodes, heads, experts or layers
+  batch_does_not_divide,
+  forbidden,  ///< by another rule of scenarios
+  memory_under_1,
+  memory_under_8,
+  memory_under_64,
+  memory_beyond,
+  states_do_not_fit,
+  price_unknown,
+  over_budget_to_buy,
+  over_budget,
+  over_budget_of_run,
+  past_deadline,
+  over_power,
+  over_rack,
+  slower  ///< a lower bound on what matters is above what enough others reach
+};
+template <>
+struct EnumNames<Rejection> {
+  static constexpr std::array names{
+      "a degree does not divide the devices, heads, experts or layers",
+      "the batch does not divide into micro-batches and replicas",
+      "the framework or its rules forbid it",
+      "does not fit memory by up to 1 GiB",
+      "does not fit memory by 1 to 8 GiB",
+      "does not fit memory by 8 to 64 GiB",
+      "does not fit memory by more than 64 GiB",
+      "weights and optimizer states alone do not fit memory",
+      "no price is known",
+      "over the budget to buy",
+      "over the budget a month",
+      "over the budget of the run",
+      "past the deadline",
+      "over the power limit",
+      "over the rack space",
+      "fits, but a lower bound shows that it cannot be among the best",
+  };
+};
+inline constexpr std::size_t kRejections = EnumNames<Rejection>::names.size();
+
+/// How many options met each fate.
+struct Tally {
+  long evaluated = 0;  ///< options decided one by one: feasible, or rejected for one reason
+  long feasible = 0;
+  std::array<long, kRejections> rejected{};
+
+  void reject(Rejection reason, long options = 1) {
+    evaluated += options;
+    rejected[static_cast<std::size_t>(reason)] += options;
+  }
+  void add(const Tally& other) {
+    evaluated += other.evaluated;
+    feasible += other.feasible;
+    for (std::size_t i = 0; i < kRejections; ++i) rejected[i] += other.rejected[i];
+  }
+};
+
+}  // namespace stepcast

@@ -1,0 +1,167 @@
+#include "planner/plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "planner/binding.hpp"
+#include "planner/forecast.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Simulation and closed form differ by a few per cent, so more options are simulated than are shown.
+constexpr std::size_t kSimulatedForEachShown = 2;
+constexpr std::size_t kFewestSimulated = 8;
+/// Kinds beside the best one's that are simulated, best first.
+constexpr std::size_t kOtherKinds = 3;
+
+std::string name_of_option(const Scenario& scenario) {
+  return fmt::format("{} on {} × {}", scenario.model->id, scenario.spec.cluster.nodes, scenario.node->id);
+}
+
+ObjectiveValues objectives_of(const Prediction& p, const FamilyFacts& facts, long batch) {
+  constexpr double kUnknown = std::numeric_limits<double>::infinity();
+  const Seconds sample = p.step_time / static_cast<double>(batch);
+  const double energy = p.energy_per_sample.value();
+  return {sample.value(), p.cost_rate ? (*p.cost_rate * sample).value() : kUnknown, energy,
+          facts.carbon ? p.energy_per_sample.in(1_kWh) * *facts.carbon : kUnknown, energy};
+}
+
+class Planner {
+ public:
+  Planner(const PlanQuestion& question, const Catalog& catalog, const PlanOptions& options)
+      : question_(question), catalog_(catalog), options_(options) {}
+
+  PlanAnswer answer() {
+    out_.name = question_.spec.name;
+    out_.objectives = question_.spec.objective.values;
+    SearchOptions search_options;
+    search_options.threads = options_.jobs;
+    search_options.keep = std::max(kFewestSimulated, kSimulatedForEachShown * options_.top);
+    search_options.progress = options_.progress;
+    search_options.stop = options_.stop;
+    found_ = search(question_, catalog_, search_options);
+    out_.tally = found_.tally;
+    out_.stopped = found_.stopped;
+    forecast();
+    rank();
+    list_front();
+    list_what_to_measure();
+    return std::move(out_);
+  }
+
+ private:
+  /// The best, and the best of a few other kinds.
+  std::vector<PlanPoint> finalists() const {
+    std::vector<PlanPoint> out = found_.best;
+    std::set<std::size_t> orders;
+    for (const PlanPoint& point : out) orders.insert(point.order);
+    std::size_t others = 0;
+    for (const PlanPoint& point : found_.best_of_kinds)
+      if (others < kOtherKinds && !orders.contains(point.order)) {
+        out.push_back(point);
+        ++others;
+      }
+    return out;
+  }
+
+  void forecast() {
+    std::vector<Json> scenarios;
+    const std::vector<PlanPoint> points = finalists();
+    for (const PlanPoint& point : points) scenarios.push_back(scenario_json(point));
+    std::vector<Prediction> predictions = forecasts_of(scenarios, catalog_, options_, out_.tally.evaluated);
+    out_.stopped = out_.stopped || predictions.size() < points.size();
+    for (std::size_t i = 0; i < predictions.size(); ++i) {
+      const PlanPoint& point = points[i];
+      const Evaluator evaluator(question_, found_.families[point.family], catalog_);
+      PlanCandidate candidate;
+      candidate.scenario = std::move(scenarios[i]);
+      candidate.prediction = std::move(predictions[i]);
+      candidate.closed_form = point.figures.step_time;
+      candidate.objective = objectives_of(candidate.prediction, evaluator.facts(), point.option.batch);
+      candidate.price = evaluator.facts().price;
+      if (candidate.prediction.time_to_train && evaluator.facts().carbon)
+        candidate.carbon_of_run_t =
+            (candidate.prediction.average_power * *candidate.prediction.time_to_train).in(1_kWh) *
+            *evaluator.facts().carbon / 1e6;
+      candidate.binding = bindings_of(candidate.prediction, question_.spec.constraints, evaluator.facts());
+      candidate.kind = option_kind(found_.families, point.family, point.option);
+      candidate.family = point.family;
+      out_.candidates.push_back(std::move(candidate));
+    }
+  }
+
+  void rank() {
+    std::vector<PlanCandidate>& all = out_.candidates;
+    const auto first = static_cast<std::size_t>(question_.objective());
+    std::stable_sort(all.begin(), all.end(), [&](const PlanCandidate& a, const PlanCandidate& b) {
+      return a.objective[first] < b.objective[first];
+    });
+    if (all.empty()) return;
+    const OptionKind best = all.front().kind;
+    const auto other = std::find_if(all.begin(), all.end(), [&](const PlanCandidate& c) { return c.kind != best; });
+    std::optional<PlanCandidate> runner_up;
+    if (other != all.end() && static_cast<std::size_t>(other - all.begin()) >= options_.top) runner_up = *other;
+    if (other != all.end()) other->of_other_kind = true;
+    if (all.size() > options_.top) all.resize(options_.top);
+    if (runner_up) {
+      runner_up->of_other_kind = true;
+      all.push_back(std::move(*runner_up));
+    }
+    // Every objective is a time a sample times what the step time does not change, so the time's interval is its own.
+    const double reach = std::exp(all.front().prediction.expected_error.share_80) * all.front().objective[first];
+    for (std::size_t i = 1; i < all.size(); ++i)
+      all[i].tie = all[i].objective[first] * std::exp(-all[i].prediction.expected_error.share_80) <= reach;
+  }
+
+  void list_front() {
+    for (const PlanPoint& point : found_.front) out_.pareto.push_back({scenario_json(point), point.figures});
+  }
+
+  /// Every pairing of framework and accelerator that the question allows and no measured run stands behind.
+  void list_what_to_measure() {
+    std::set<std::pair<std::string, std::string>> seen;
+    for (const FamilySpec& family : found_.families) {
+      if (!seen.emplace(family.framework, question_.spec.clusters[family.cluster].node).second) continue;
+      const ScenarioVariants variants(scenario_of(question_.spec, family), question_.file, catalog_);
+      const ExpectedError error = expected_error(variants.shared(), prediction_errors());
+      if (error.grade == EvidenceGrade::together) continue;
+      const std::string accelerator =
+          variants.shared().accelerator != nullptr ? variants.shared().accelerator->id : variants.shared().node->cpu;
+      const std::string& node = variants.shared().node->id;
+      out_.to_measure.push_back(
+          {family.framework, accelerator, error.grade, error.why,
+           fmt::format("stepcast calibrate fit RESULTS --node {} -o {}.calibration.json", node, node)});
+    }
+  }
+
+  Json scenario_json(const PlanPoint& point) const {
+    Evaluator evaluator(question_, found_.families[point.family], catalog_);
+    const Scenario* scenario = evaluator.scenario(point.option);
+    Json out = to_json(*scenario);
+    Json named = Json::object();
+    named["format_version"] = kScenarioFormatVersion;
+    named["name"] = name_of_option(*scenario);
+    if (!question_.spec.name.empty()) named["description"] = "An answer to: " + question_.spec.name;
+    for (auto& [key, value] : out.items())
+      if (!named.contains(key)) named[key] = value;
+    return named;
+  }
+
+  const PlanQuestion& question_;
+  const Catalog& catalog_;
+  const PlanOptions& options_;
+  SearchResult found_;
+  PlanAnswer out_;
+};
+
+}  // namespace
+
+PlanAnswer plan(const PlanQuestion& question, const Catalog& catalog, const PlanOptions& options) {
+  return Planner(question, catalog, options).answer();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <cmath>
+
+#include "planner/plan.hpp"
+#include "report/humane.hpp"
+
+namespace stepcast {
+
+namespace {
+
+constexpr int kColumns = 100;
+
+std::string rule() {
+  std::string out;
+  for (int i = 0; i < kColumns; ++i) out += "─";
+  return out + "\n";
+}
+
+/// Where an option runs and how it is spread: two lines of a candidate.
+std::string machines(const Json& scenario) {
+  const Json& cluster = scenario.at("cluster");
+  return fmt::format("{} × {} · {}", whole(cluster.at("nodes").get<long>()), cluster.at("node").get<std::string>(),
+                     scenario.at("strategy").at("framework").get<std::string>());
+}
+
+std::string strategy_words(const PlanCandidate& c) {
+  const Degrees& d = c.prediction.degrees;
+  std::string out;
+  const auto add = [&](const std::string& words) { out += (out.empty() ? "" : " · ") + words; };
+  for (const auto& [name, degree] : {std::pair{"tensor", d.tp}, std::pair{"context", d.cp}, std::pair{"pipeline", d.pp},
+                                     std::pair{"virtual", d.vpp}, std::pair{"data", d.dp}, std::pair{"expert", d.ep}})
+    if (degree > 1) add(fmt::format("{} {}", name, degree));
+  add(fmt::format("micro-batch {} × {}", d.micro_batch, d.micro_batches));
+  const Json& strategy = c.scenario.at("strategy");
+  add(fmt::format("sharding {}", strategy.at("sharding").get<std::string>()));
+  if (strategy.value("recompute", "none") != "none")
+    add(fmt::format("recompute {}", strategy.at("recompute").get<std::string>()));
+  if (strategy.value("sequence_parallel", false)) add("sequence-parallel");
+  if (strategy.value("offload_optimizer", false)) add("optimizer offloaded");
+  return out;
+}
+
+std::string money_words(const PlanCandidate& c) {
+  const Prediction& p = c.prediction;
+  std::string out;
+  if (p.run_cost) {
+    out = fmt::format("{} for the run", humane(*p.run_cost));
+  } else if (p.cost_rate) {
+    out = fmt::format("{} an hour", humane(*p.cost_rate * 1_h));
+  } else {
+    out = "price unknown";
+  }
+  if (c.price) out += fmt::format(" · {} to buy", humane(*c.price));
+  return out;
+}
+
+std::string binding_words(const PlanCandidate& c) {
+  std::string out;
+  for (const Binding& b : c.binding) out += (out.empty() ? "" : "; ") + b.words;
+  return out;
+}
+
+std::string candidate_text(const PlanCandidate& c, std::size_t number) {
+  const Prediction& p = c.prediction;
+  const std::string mark = c.of_other_kind ? "  (the best of another kind)" : c.tie ? "  (a tie with 1)" : "";
+  const std::string rate = p.tokens_per_s > 0 ? fmt::format("{} tokens/s", humane_count(p.tokens_per_s))
+                                              : fmt::format("{} samples/s", humane_count(p.samples_per_s));
+  std::string out = fmt::format("\n{:>2}  {}{}\n    {}\n", number, machines(c.scenario), mark, strategy_words(c));
+  out += fmt::format("    step {} (80 %: {} to {}, evidence {}) · {} · MFU {}\n", humane(p.step_time),
+                     humane(p.step_time_low()), humane(p.step_time_high()), name_of(p.expected_error.grade), rate,
+                     percent(p.mfu));
+  out += fmt::format("    {}{} · {} on average\n", p.time_to_train ? "train " + humane(*p.time_to_train) + " · " : "",
+                     money_words(c), humane(p.average_power));
+  if (c.carbon_of_run_t) out += fmt::format("    {} t of CO2\n", significant(*c.carbon_of_run_t));
+  return out + fmt::format("    binds: {}\n", binding_words(c));
+}
+
+std::string rejections(const Tally& tally) {
+  std::string out = fmt::format("\nOptions looked at {:>62}\n", whole(tally.evaluated));
+  out += fmt::format("  {} {}\n", pad_right("keep every limit", 66), pad_left(whole(tally.feasible), 11));
+  for (std::size_t i = 0; i < kRejections; ++i)
+    if (tally.rejected[i] > 0)
+      out += fmt::format("  {} {}\n", pad_right(EnumNames<Rejection>::names[i], 66),
+                         pad_left(whole(tally.rejected[i]), 11));
+  return out;
+}
+
+std::string front_text(const PlanAnswer& answer) {
+  std::string heads;
+  for (const Objective objective : answer.objectives) heads += pad_left(std::string(name_of(objective)), 14);
+  std::string out = fmt::format("\nPareto front, closed form; each objective relative to its best\n  {}{}\n",
+                                pad_right("", 52), heads);
+  ObjectiveValues best;
+  best.fill(std::numeric_limits<double>::infinity());
+  for (const ParetoPoint& point : answer.pareto)
+    for (std::size_t i = 0; i < kObjectives; ++i) best[i] = std::min(best[i], point.figures.objective[i]);
+  for (const ParetoPoint& point : answer.pareto) {
+    const Json& s = point.scenario.at("strategy");
+    const auto degree = [&](const char* key) { return s.value(key, 1); };
+    std::string line = fmt::format("{} t{} p{} d{}", machines(point.scenario), degree("tensor_parallel"),
+                                   degree("pipeline_parallel"), degree("data_parallel"));
+    out += "  " + pad_right(line, 52);
+    for (const Objective objective : answer.objectives) {
+      const auto i = static_cast<std::size_t>(objective);
+      const double ratio = point.figures.objective[i] / best[i];
+      out += pad_left(std::isfinite(ratio) ? fmt::format("{:.3f}", ratio) : "unknown", 14);
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+std::string measuring(const PlanAnswer& answer) {
+  std::string out =
+      "\nNot measured together; operators, collectives and a few steps measured on such a server would decide\n";
+  for (const ToMeasure& one : answer.to_measure) {
+    out += fmt::format("  {} on {}: evidence {} ({})\n", one.framework, one.accelerator, name_of(one.grade), one.why);
+    if (!one.command.empty()) out += fmt::format("    {}\n", one.command);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string plan_text(const PlanAnswer& answer) {
+  std::string out = (answer.name.empty() ? std::string("Plan") : answer.name) + "\n" + rule();
+  if (answer.stopped) out += "Stopped early: the best so far\n";
+  if (answer.candidates.empty()) out += "No option keeps every limit.\n";
+  for (std::size_t i = 0; i < answer.candidates.size(); ++i) out += candidate_text(answer.candidates[i], i + 1);
+  if (!answer.pareto.empty()) out += front_text(answer);
+  out += rejections(answer.tally);
+  if (!answer.to_measure.empty()) out += measuring(answer);
+  return out;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+
+#include "planner/option.hpp"
+#include "planner/question.hpp"
+
+namespace stepcast {
+
+inline constexpr std::size_t kObjectives = EnumNames<Objective>::names.size();
+
+/// What each objective counts, for one sample, so that options of different batch compare; smaller is better. Infinite
+/// where it is not known.
+using ObjectiveValues = std::array<double, kObjectives>;
+
+/// What the closed form says of an option.
+struct PlanFigures {
+  Seconds step_time;
+  Bytes memory, capacity;  ///< of the device that has least left
+  Watts average_power, peak_power;
+  std::optional<DollarsPerSecond> cost_rate;
+  ObjectiveValues objective{};
+};
+
+/// An option that keeps every limit.
+struct PlanPoint {
+  std::size_t family = 0;
+  Option option;
+  PlanFigures figures;
+  std::size_t order = 0;  ///< in the order of the search: what breaks ties
+};
+
+/// Whether a is at least as good as b in every objective asked for and better in one.
+bool dominates(const ObjectiveValues& a, const ObjectiveValues& b, const std::vector<Objective>& asked);
+
+}  // namespace stepcast

@@ -1,0 +1,79 @@
+#include "planner/question.hpp"
+
+#include "fields/plain_text.hpp"
+#include "models/scenario/variants.hpp"
+#include "planner/family.hpp"
+
+namespace stepcast {
+
+namespace {
+
+void check_workload(const PlanQuestionSpec& spec, Diagnostics& d) {
+  const PlanWorkload& w = spec.workload;
+  if (w.least_global_batch && *w.least_global_batch > w.training.global_batch)
+    d.error(
+        "/workload/least_global_batch",
+        fmt::format("found {}, which is more than global_batch ({})", *w.least_global_batch, w.training.global_batch),
+        fmt::format("at most {}", w.training.global_batch));
+  const bool length = w.training.tokens || w.training.samples || w.training.epochs;
+  for (const auto& [key, asked] : {std::pair{"deadline_days", spec.constraints.deadline.has_value()},
+                                   std::pair{"budget_of_run_usd", spec.constraints.budget_of_run.has_value()}})
+    if (asked && !length)
+      d.error(fmt::format("/constraints/{}", key), "needs to know how much is trained, and the workload does not say",
+              "state workload.tokens, samples or epochs");
+}
+
+/// Every family of the question can be resolved; else its faults, at the cluster that they are of.
+void check_clusters(const PlanQuestion& question, const Catalog& catalog, Diagnostics& d) {
+  const PlanQuestionSpec& spec = question.spec;
+  if (spec.clusters.empty()) d.error("/clusters", "is empty: there is nothing to train on", "name a node");
+  for (std::size_t i = 0; i < spec.clusters.size(); ++i) {
+    const std::string at = fmt::format("/clusters/{}", i);
+    for (const FamilySpec& family : families_of_cluster(spec, i, catalog, Sizes::ends)) {
+      try {
+        const ScenarioVariants variants(scenario_of(spec, family), question.file, catalog);
+        const bool carbon = spec.objective.allow(Objective::carbon);
+        if (carbon && !grid_carbon(variants.shared()))
+          d.error(at + "/site", "missing: the carbon of its grid decides, and no site that states it is named",
+                  "see stepcast catalog list sites");
+      } catch (const InputError& error) {
+        for (Fault fault : error.faults()) {
+          if (fault.pointer.starts_with("/cluster/")) fault.pointer = at + fault.pointer.substr(8);
+          const auto same = [&](const Fault& known) { return known.text() == fault.text(); };
+          if (std::none_of(d.faults().begin(), d.faults().end(), same)) d.add({fault});
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool is_plan_question(const Json& document) { return document.is_object() && document.contains("clusters"); }
+
+PlanQuestion read_plan_question(Json document, const std::string& file, const std::vector<std::string>& overrides,
+                                const Catalog& catalog) {
+  Diagnostics diagnostics(file);
+  for (const std::string& assignment : overrides) apply_override(document, assignment, diagnostics);
+  if (document.is_object() && document.contains("cluster") && !is_plan_question(document))
+    diagnostics.error("/cluster", "this is a scenario, and a plan chooses from several \"clusters\"",
+                      "stepcast run takes it; docs/guide/plan.md shows a question");
+  diagnostics.throw_if_faulty();
+  refuse_control_characters(document, diagnostics);
+  PlanQuestion out{file, read_document<PlanQuestionSpec>(document, diagnostics)};
+  diagnostics.throw_if_faulty();
+  check_workload(out.spec, diagnostics);
+  check_clusters(out, catalog, diagnostics);
+  diagnostics.throw_if_faulty();
+  return out;
+}
+
+PlanQuestion load_plan_question(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+                                const Catalog& catalog) {
+  Diagnostics diagnostics(file.string());
+  Json document = read_json(file, diagnostics);
+  diagnostics.throw_if_faulty();
+  return read_plan_question(std::move(document), file.string(), overrides, catalog);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,169 @@
+#include "planner/search.hpp"
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "planner/incumbents.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Blocks that are searched against the same incumbents: enough for many threads, few enough to learn soon.
+constexpr std::size_t kWave = 64;
+
+/// What one block gave.
+struct BlockResult {
+  Tally tally;
+  std::optional<Incumbents> found;
+};
+
+/// Each thread keeps the family that it worked on last: neighbouring blocks are of one family.
+class FamilyCache {
+ public:
+  Evaluator& of(const PlanQuestion& question, const std::vector<FamilySpec>& families, std::size_t family,
+                const Catalog& catalog) {
+    if (!evaluator_ || family_ != family) evaluator_ = std::make_unique<Evaluator>(question, families[family], catalog);
+    family_ = family;
+    return *evaluator_;
+  }
+
+ private:
+  std::size_t family_ = 0;
+  std::unique_ptr<Evaluator> evaluator_;
+};
+
+/// Calls `body(thread, i)` for every i below `count`. The first exception ends it and is thrown again.
+void in_parallel(int threads, std::size_t count, const std::function<void(std::size_t, std::size_t)>& body) {
+  if (threads <= 1 || count <= 1) {
+    for (std::size_t i = 0; i < count; ++i) body(0, i);
+    return;
+  }
+  std::atomic<std::size_t> next = 0;
+  std::exception_ptr thrown;
+  std::mutex mutex;
+  {
+    std::vector<std::jthread> pool;
+    for (std::size_t t = 0; t < std::min(static_cast<std::size_t>(threads), count); ++t)
+      pool.emplace_back([&, t] {
+        try {
+          for (std::size_t i = next++; i < count; i = next++) body(t, i);
+        } catch (...) {
+          const std::scoped_lock lock(mutex);
+          if (!thrown) thrown = std::current_exception();
+          next = count;
+        }
+      });
+  }
+  if (thrown) std::rethrow_exception(thrown);
+}
+
+class Search {
+ public:
+  Search(const PlanQuestion& question, const Catalog& catalog, const SearchOptions& options)
+      : question_(question),
+        catalog_(catalog),
+        options_(options),
+        incumbents_(question.spec.objective.values, options.keep),
+        caches_(static_cast<std::size_t>(std::max(1, options.threads))) {}
+
+  SearchResult run() {
+    result_.families = families_of(question_.spec, catalog_);
+    list_blocks();
+    for (std::size_t first = 0; first < blocks_.size() && !stopped(); first += kWave)
+      search_wave(first, std::min(blocks_.size(), first + kWave));
+    result_.best = incumbents_.best();
+    result_.best_of_kinds = incumbents_.best_of_kinds();
+    result_.front = incumbents_.front();
+    return std::move(result_);
+  }
+
+ private:
+  bool stopped() { return result_.stopped = result_.stopped || options_.stop.stop_requested(); }
+
+  void list_blocks() {
+    for (std::size_t family = 0; family < result_.families.size() && !stopped(); ++family) {
+      const Evaluator& evaluator = caches_[0].of(question_, result_.families, family, catalog_);
+      if (const auto reason = evaluator.ruled_out()) {
+        result_.tally.reject(*reason);
+        continue;
+      }
+      const std::vector<Block> blocks = evaluator.space().blocks(family, result_.tally);
+      blocks_.insert(blocks_.end(), blocks.begin(), blocks.end());
+    }
+  }
+
+  void search_wave(std::size_t first, std::size_t last) {
+    std::vector<BlockResult> results(last - first);
+    in_parallel(options_.threads, last - first, [&](std::size_t thread, std::size_t i) {
+      if (!options_.stop.stop_requested()) results[i] = search_block(caches_[thread], blocks_[first + i], first + i);
+    });
+    for (const BlockResult& block : results) {
+      result_.tally.add(block.tally);
+      if (block.found) incumbents_.add(*block.found);
+    }
+    if (options_.progress)
+      options_.progress({PlanProgress::Stage::searching, result_.tally.evaluated, last, blocks_.size()});
+  }
+
+  BlockResult search_block(FamilyCache& cache, const Block& block, std::size_t number) const {
+    Evaluator& evaluator = cache.of(question_, result_.families, block.family, catalog_);
+    BlockResult out;
+    out.found.emplace(question_.spec.objective.values, options_.keep);
+    TooSlow too_slow;
+    if (options_.prune)
+      too_slow = [&](const Option& option, const ObjectiveValues& least) {
+        const OptionKind kind = option_kind(result_.families, block.family, option);
+        return incumbents_.beyond_reach(least, kind) || out.found->beyond_reach(least, kind);
+      };
+    std::size_t order = number << 24;
+    for (const Option& option : evaluator.space().options(block, out.tally)) {
+      const auto outcome = evaluator.evaluate(option, too_slow);
+      ++order;
+      if (const Rejection* reason = std::get_if<Rejection>(&outcome)) {
+        out.tally.reject(*reason);
+        continue;
+      }
+      ++out.tally.evaluated;
+      ++out.tally.feasible;
+      out.found->add({block.family, option, std::get<PlanFigures>(outcome), order},
+                     option_kind(result_.families, block.family, option));
+    }
+    return out;
+  }
+
+  const PlanQuestion& question_;
+  const Catalog& catalog_;
+  const SearchOptions& options_;
+  Incumbents incumbents_;
+  std::vector<FamilyCache> caches_;
+  std::vector<Block> blocks_;
+  SearchResult result_;
+};
+
+bool shards_parameters(Sharding sharding) {
+  return sharding == Sharding::zero3 || sharding == Sharding::fsdp || sharding == Sharding::hsdp;
+}
+
+}  // namespace
+
+OptionKind option_kind(const std::vector<FamilySpec>& families, std::size_t family, const Option& option) {
+  const FamilySpec& of = families[family];
+  // Frameworks of one cluster are few; the first family that names one stands for it.
+  int framework = 0;
+  for (const FamilySpec& other : families) {
+    if (other.framework == of.framework) break;
+    ++framework;
+  }
+  const int dimensions =
+      (option.tp > 1 ? 1 : 0) + (option.pp > 1 ? 2 : 0) + (option.cp > 1 ? 4 : 0) + (option.ep > 1 ? 8 : 0);
+  return {static_cast<int>(of.cluster), framework, dimensions, shards_parameters(option.sharding) ? 1 : 0};
+}
+
+SearchResult search(const PlanQuestion& question, const Catalog& catalog, const SearchOptions& options) {
+  return Search(question, catalog, options).run();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "planner/evaluator.hpp"
+#include "planner/point.hpp"
+
+namespace stepcast {
+
+/// How far a plan is, for people who wait.
+struct PlanProgress {
+  enum class Stage { searching, simulating };
+  Stage stage = Stage::searching;
+  long evaluated = 0;             ///< options so far
+  std::size_t done = 0, all = 0;  ///< blocks searched, or candidates simulated
+};
+using ProgressCallback = std::function<void(const PlanProgress&)>;
+
+struct SearchOptions {
+  int threads = 1;
+  std::size_t keep = 16;  ///< best options to return
+  bool prune = true;      ///< false: every option that fits is costed in full
+  ProgressCallback progress;
+  std::stop_token stop;
+};
+
+/// What a search found. Kept points are in order of the first objective.
+struct SearchResult {
+  std::vector<FamilySpec> families;
+  std::vector<PlanPoint> best;
+  std::vector<PlanPoint> best_of_kinds;  ///< the best of each kind of option (option_kind)
+  std::vector<PlanPoint> front;          ///< not dominated in the objectives asked for; empty with one
+  Tally tally;
+  bool stopped = false;  ///< ended early at the caller's wish
+};
+
+/// Searches the legal space of a question in closed form. The result is the same whatever the number of threads, and
+/// the points are those that an exhaustive search would keep (docs/models/planner.md). Throws InputError.
+SearchResult search(const PlanQuestion& question, const Catalog& catalog, const SearchOptions& options);
+
+/// Options of one kind differ in numbers only: the same server, framework and parallel dimensions.
+using OptionKind = std::array<int, 4>;
+OptionKind option_kind(const std::vector<FamilySpec>& families, std::size_t family, const Option& option);
+
+}  // namespace stepcast

@@ -1,0 +1,141 @@
+// `stepcast plan` through the real program: answers, files, faults.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/e2e/process.hpp"
+
+namespace stepcast {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+/// A question that takes a second: one server or two, for a model that fits them.
+Json small_question() {
+  return {{"name", "13B on A100; rm -rf $(HOME) `x` \"quoted\" 'too'"},
+          {"workload", {{"model", "gpt3-13b"}, {"global_batch", 64}, {"tokens", 1e9}}},
+          {"clusters", {{{"node", "dgx-a100-80gb"}, {"nodes", {1, 2}}}}},
+          {"strategy", {{"framework", "megatron-lm"}, {"tensor_parallel", {4, 8}}}}};
+}
+
+class PlanCommand : public testing::Test {
+ protected:
+  std::string file(const Json& question) const {
+    const std::string out = (folder_ / "question.json").string();
+    write_file(out, question.dump());
+    return out;
+  }
+  Json answer(const Json& question, std::vector<std::string> more = {}) const {
+    std::vector<std::string> arguments{"plan", file(question), "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Finished run = stepcast_run(arguments);
+    EXPECT_EQ(run.code, 0) << run.err;
+    return run.json();
+  }
+  ScratchFolder folder_;
+};
+
+TEST_F(PlanCommand, RanksCandidatesThatRunAsTheySay) {
+  const Json plan = answer(small_question(), {"--top", "3"});
+  long sum = plan.at("feasible").get<long>();
+  for (const auto& [reason, count] : plan.at("rejected").items()) sum += count.get<long>();
+  EXPECT_EQ(plan.at("evaluated").get<long>(), sum);
+  ASSERT_GE(plan.at("candidates").size(), 3U);
+  double last = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Json& candidate = plan["candidates"][i];
+    EXPECT_GE(candidate.at("step_time_s").get<double>(), last);
+    last = candidate["step_time_s"];
+    EXPECT_LT(candidate.at("interval_s")[0], candidate["step_time_s"]);
+    EXPECT_GT(candidate.at("interval_s")[1], candidate["step_time_s"]);
+    EXPECT_THAT((std::vector<std::string>{"A", "B", "C", "D"}), Contains(candidate.at("evidence").get<std::string>()));
+    EXPECT_GT(candidate.at("tokens_per_s").get<double>(), 0);
+    EXPECT_FALSE(candidate.at("binding").empty());
+    EXPECT_TRUE(candidate.at("cost").is_object());
+    EXPECT_GT(candidate.at("energy").at("per_step_J").get<double>(), 0);
+  }
+  // What was ranked is what `run` says of the scenario.
+  const std::string scenario = (folder_ / "best.json").string();
+  write_file(scenario, plan["candidates"][0].at("scenario").dump());
+  const Finished run = stepcast_run({"run", scenario, "--json"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.json().at("step_time_s"), plan["candidates"][0]["step_time_s"]);
+}
+
+TEST_F(PlanCommand, SaysTheSameEveryTimeAndWithAnyNumberOfJobs) {
+  const Json one = answer(small_question(), {"--jobs", "1"});
+  EXPECT_EQ(one, answer(small_question(), {"--jobs", "3"}));
+}
+
+TEST_F(PlanCommand, SeveralObjectivesMakeAFront) {
+  Json question = small_question();
+  question["objective"] = {"time", "energy"};
+  const Json plan = answer(question, {"--fidelity", "analytic"});
+  ASSERT_FALSE(plan.at("pareto").empty());
+  for (const Json& a : plan["pareto"])
+    for (const Json& b : plan["pareto"]) {
+      const bool no_worse = a.at("per_sample").at("time") <= b.at("per_sample").at("time") &&
+                            a["per_sample"].at("energy") <= b["per_sample"].at("energy");
+      EXPECT_TRUE(!no_worse || a == b) << "one point of the front is beaten by another";
+    }
+}
+
+TEST_F(PlanCommand, WritesScenariosLaunchFilesAndBills) {
+  const std::string out = (folder_ / "answer").string();
+  const Finished run = stepcast_run({"plan", file(small_question()), "-o", out, "--top", "2"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  for (const char* name : {"plan.json", "plan.txt", "option-1/scenario.json", "option-1/megatron-arguments.txt",
+                           "option-1/launch.sh", "option-1/job.slurm", "option-1/bill-of-materials.csv", "option-2"})
+    EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(out) / name)) << name;
+  const std::string arguments = read_text(std::filesystem::path(out) / "option-1/megatron-arguments.txt");
+  EXPECT_THAT(arguments, HasSubstr("--num-layers 40\n"));
+  EXPECT_THAT(arguments, HasSubstr("--global-batch-size 64\n"));
+  EXPECT_THAT(read_text(std::filesystem::path(out) / "option-1/bill-of-materials.csv"), HasSubstr("dgx-a100-80gb"));
+  for (const char* script : {"option-1/launch.sh", "option-1/job.slurm"}) {
+    const std::string path = (std::filesystem::path(out) / script).string();
+    EXPECT_THAT(read_text(path), Not(HasSubstr("rm -rf"))) << "what the user wrote is in a script";
+    EXPECT_EQ(std::system(("bash -n " + path).c_str()), 0);
+  }
+  const Finished check = stepcast_run({"scenario", "check", out + "/option-1/scenario.json"});
+  EXPECT_EQ(check.code, 0) << check.out;
+}
+
+TEST_F(PlanCommand, NothingThatFitsIsAnAnswerToo) {
+  Json question = small_question();
+  question["workload"]["model"] = "turing-530b";
+  const Json plan = answer(question);
+  EXPECT_TRUE(plan.at("candidates").empty());
+  EXPECT_EQ(plan.at("feasible"), 0);
+  EXPECT_GT(plan.at("evaluated").get<long>(), 0);
+}
+
+TEST_F(PlanCommand, FaultsAreNamedAndNothingIsWritten) {
+  Json question = small_question();
+  question["clusters"][0]["node"] = "dgx-a100-80g";
+  const std::string out = (folder_ / "answer").string();
+  const Finished run = stepcast_run({"plan", file(question), "-o", out});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("/clusters/0/node"));
+  EXPECT_THAT(run.err, HasSubstr("did you mean \"dgx-a100-80gb\""));
+  EXPECT_FALSE(std::filesystem::exists(out));
+  const Finished scenario = stepcast_run({"plan", scenario_file("gpt3-175b-a100-1024")});
+  EXPECT_EQ(scenario.code, 2);
+  EXPECT_THAT(scenario.err, HasSubstr("this is a scenario"));
+}
+
+// The shipped questions: at least Calculon's 8,112 configurations, and an answer each.
+TEST(ShippedQuestions, AreAnswered) {
+  for (const char* name : {"plan-turing-530b-5128", "plan-llama3-8b-deadline"}) {
+    SCOPED_TRACE(name);
+    const Finished run = stepcast_run({"plan", scenario_file(name), "--json", "--fidelity", "analytic"});
+    ASSERT_EQ(run.code, 0) << run.err;
+    const Json plan = run.json();
+    EXPECT_GE(plan.at("evaluated").get<long>(), 8112);
+    EXPECT_FALSE(plan.at("candidates").empty());
+  }
+}
+
+}  // namespace
+}  // namespace stepcast

@@ -1,0 +1,184 @@
+// What the planner's search promises: no option of a small space beats what it keeps, quick ways give what slow ones
+// do, and its lower bounds are bounds.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "models/estimate.hpp"
+#include "models/least_step.hpp"
+#include "models/memory/memory.hpp"
+#include "planner/plan.hpp"
+
+namespace stepcast {
+namespace {
+
+const Catalog& catalog() {
+  static const Catalog instance = Catalog::standard({});
+  return instance;
+}
+
+PlanQuestion question(const std::string& text) {
+  Diagnostics diagnostics("question");
+  Json document = parse_json(text, diagnostics);
+  diagnostics.throw_if_faulty();
+  return read_plan_question(std::move(document), "question", {}, catalog());
+}
+
+/// Small spaces that differ in what they search: pipelines, experts, sharding, several servers, limits.
+const std::vector<std::string>& questions() {
+  static const std::vector<std::string> kQuestions{
+      R"({"workload": {"model": "gpt3-13b", "global_batch": 64, "tokens": 1e9},
+          "clusters": [{"node": "dgx-a100-80gb", "nodes": [1, 2, 4]}],
+          "strategy": {"framework": "megatron-lm"}})",
+      R"({"workload": {"model": "llama3-8b", "global_batch": 96, "least_global_batch": 80, "seq_len": 8192},
+          "clusters": [{"node": "dgx-h100", "nodes": {"from": 1, "to": 3}}]})",
+      R"({"workload": {"model": "mixtral-8x7b", "global_batch": 64},
+          "clusters": [{"node": "dgx-h100", "nodes": 4}],
+          "strategy": {"framework": "megatron-lm", "recompute": ["none", "full"], "sequence_parallel": true}})",
+      R"({"workload": {"model": "resnet50", "global_batch": 2048, "epochs": 90},
+          "clusters": [{"node": "dgx-a100-80gb", "nodes": [1, 2]}, {"node": "dgx-h100", "nodes": [1, 2]}],
+          "objective": ["time", "energy"], "constraints": {"power_kW": 30}})",
+      R"({"workload": {"model": "gpt3-13b", "global_batch": 128, "tokens": 2e9},
+          "clusters": [{"node": "aws-p4de.24xlarge", "nodes": [2, 4]}, {"node": "aws-p5.48xlarge", "nodes": [1, 2]}],
+          "strategy": {"framework": "megatron-lm", "tensor_parallel": [4, 8]},
+          "objective": ["cost", "time"], "constraints": {"deadline_days": 4, "memory_headroom_percent": 5}})"};
+  return kQuestions;
+}
+
+class SmallSpace : public testing::TestWithParam<std::string> {};
+
+SearchOptions options(bool prune, int threads = 1, std::size_t keep = 3) {
+  SearchOptions out;
+  out.prune = prune;
+  out.threads = threads;
+  out.keep = keep;
+  return out;
+}
+
+std::vector<std::pair<std::size_t, double>> kept(const std::vector<PlanPoint>& points) {
+  std::vector<std::pair<std::size_t, double>> out;
+  for (const PlanPoint& p : points) out.emplace_back(p.order, p.figures.step_time.value());
+  return out;
+}
+
+TEST_P(SmallSpace, PruningKeepsTheBestTheBestOfKindsAndTheFront) {
+  const PlanQuestion q = question(GetParam());
+  const SearchResult pruned = search(q, catalog(), options(true));
+  const SearchResult all = search(q, catalog(), options(false));
+  ASSERT_FALSE(all.best.empty());
+  EXPECT_EQ(kept(pruned.best), kept(all.best));
+  EXPECT_EQ(kept(pruned.best_of_kinds), kept(all.best_of_kinds));
+  EXPECT_EQ(kept(pruned.front), kept(all.front));
+  EXPECT_EQ(pruned.tally.evaluated, all.tally.evaluated);
+  EXPECT_EQ(all.tally.rejected[static_cast<std::size_t>(Rejection::slower)], 0);
+  EXPECT_GT(pruned.tally.rejected[static_cast<std::size_t>(Rejection::slower)], 0);
+}
+
+TEST_P(SmallSpace, TheNumberOfThreadsChangesNothing) {
+  const PlanQuestion q = question(GetParam());
+  const SearchResult one = search(q, catalog(), options(true, 1));
+  const SearchResult three = search(q, catalog(), options(true, 3));
+  EXPECT_EQ(kept(one.best), kept(three.best));
+  EXPECT_EQ(one.tally.rejected, three.tally.rejected);
+  EXPECT_EQ(one.tally.feasible, three.tally.feasible);
+}
+
+TEST_P(SmallSpace, EveryOptionIsCountedOnce) {
+  const Tally tally = search(question(GetParam()), catalog(), options(true)).tally;
+  long sum = tally.feasible;
+  for (const long count : tally.rejected) sum += count;
+  EXPECT_EQ(tally.evaluated, sum);
+}
+
+/// Calls `visit(evaluator, option)` for every option of a question that no degree rules out.
+void each_option(const PlanQuestion& q, const std::function<void(Evaluator&, const Option&)>& visit) {
+  const std::vector<FamilySpec> families = families_of(q.spec, catalog());
+  for (std::size_t f = 0; f < families.size(); ++f) {
+    Evaluator evaluator(q, families[f], catalog());
+    Tally ignored;
+    for (const Block& block : evaluator.space().blocks(f, ignored))
+      for (const Option& option : evaluator.space().options(block, ignored)) visit(evaluator, option);
+  }
+}
+
+// Brute force with the code that `stepcast run` uses: JSON, resolve, lower, estimate.
+TEST_P(SmallSpace, AScenarioReadFromJsonSaysTheSameAsTheQuickWay) {
+  const PlanQuestion q = question(GetParam());
+  double best = std::numeric_limits<double>::infinity();
+  int compared = 0;
+  Lowering lowering;
+  each_option(q, [&](Evaluator& evaluator, const Option& option) {
+    const Scenario* quick = evaluator.scenario(option);
+    if (quick == nullptr) return;
+    const auto outcome = evaluator.evaluate(option, {});
+    const PlanFigures* figures = std::get_if<PlanFigures>(&outcome);
+    if (figures != nullptr) best = std::min(best, figures->objective[static_cast<std::size_t>(q.objective())]);
+    if (++compared % 7 != 1) return;  // each costs a reading of JSON
+    const Json document = to_json(*quick);
+    const Scenario slow = resolve(document, "slow", {}, catalog());
+    EXPECT_EQ(to_json(slow), document);
+    const Job job = lower(slow);
+    const MemoryReport memory = memory_of(job);
+    const Bytes need = memory.stages[static_cast<std::size_t>(memory.worst_stage)].total();
+    if (figures == nullptr) return;
+    EXPECT_EQ(figures->memory, need);
+    EXPECT_EQ(figures->step_time, estimate(job).step_time);
+    EXPECT_LE(least_step_time(job), figures->step_time * (1 + 1e-12));
+  });
+  EXPECT_GT(compared, 20);
+  const SearchResult found = search(q, catalog(), options(true));
+  EXPECT_EQ(found.best.front().figures.objective[static_cast<std::size_t>(q.objective())], best);
+}
+
+INSTANTIATE_TEST_SUITE_P(Questions, SmallSpace, testing::ValuesIn(questions()),
+                         [](const auto& test) { return fmt::format("question{}", test.index); });
+
+// What does not fit says so for the right reason, whatever the space.
+TEST(Planner, ReasonsAreCounted) {
+  const SearchResult found = search(question(R"({"workload": {"model": "gpt3-175b", "global_batch": 64},
+                          "clusters": [{"node": "dgx-a100-80gb", "nodes": 4}],
+                          "strategy": {"framework": "megatron-lm", "tensor_parallel": [3, 8]}})"),
+                                    catalog(), options(true));
+  EXPECT_TRUE(found.best.empty());
+  EXPECT_EQ(found.tally.feasible, 0);
+  const auto count = [&](Rejection reason) { return found.tally.rejected[static_cast<std::size_t>(reason)]; };
+  EXPECT_EQ(count(Rejection::devices_do_not_divide), 1);  // 3 divides neither devices nor heads
+  EXPECT_GT(count(Rejection::memory_under_64) + count(Rejection::memory_beyond), 0);
+}
+
+TEST(Planner, AStopEndsTheSearchWithTheBestSoFar) {
+  std::stop_source stop;
+  SearchOptions some = options(true);
+  some.stop = stop.get_token();
+  some.progress = [&](const PlanProgress&) { stop.request_stop(); };
+  const SearchResult found = search(question(questions()[0]), catalog(), some);
+  EXPECT_TRUE(found.stopped);
+  EXPECT_LT(found.tally.evaluated, search(question(questions()[0]), catalog(), options(true)).tally.evaluated);
+}
+
+TEST(Planner, FaultsOfAQuestionAreAllNamed) {
+  try {
+    question(R"({"workload": {"model": "gpt3-175b", "global_batch": 8, "least_global_batch": 9},
+                 "clusters": [{"node": "dgx-a100-80g", "nodes": {"from": 4, "to": 2}}, {"node": "dgx-h100"}],
+                 "objective": "tme"})");
+    FAIL() << "no fault was found";
+  } catch (const InputError& error) {
+    std::set<std::string> pointers;
+    for (const Fault& fault : error.faults()) pointers.insert(fault.pointer);
+    EXPECT_THAT(pointers, testing::IsSupersetOf({"/clusters/0/nodes", "/objective"}));
+  }
+  try {
+    question(R"({"workload": {"model": "gpt3-175b", "global_batch": 8, "least_global_batch": 9},
+                 "clusters": [{"node": "dgx-a100-80g"}, {"node": "dgx-h100"}], "constraints": {"deadline_days": 3}})");
+    FAIL() << "no fault was found";
+  } catch (const InputError& error) {
+    std::set<std::string> pointers;
+    for (const Fault& fault : error.faults()) pointers.insert(fault.pointer);
+    EXPECT_THAT(pointers, testing::IsSupersetOf(
+                              {"/workload/least_global_batch", "/constraints/deadline_days", "/clusters/0/node"}));
+  }
+}
+
+}  // namespace
+}  // namespace stepcast
