@@ -1,7 +1,7 @@
-#include "models/parallelism/unit_times.hpp"
-
 #include <algorithm>
 #include <cmath>
+
+#include "models/parallelism/unit_times.hpp"
 
 namespace stepcast {
 

@@ -77,16 +77,17 @@ bool check_product(Draft& draft) {
                            Factor{"context_parallel", strategy.context_parallel}};
   const long devices = draft.scenario.devices();
   long product = 1;
+  for (const Factor& factor : factors)
+    product = std::min<long>(product * factor.value, 1L << 40);  // enough to be too many, and no overflow
+  if (devices % product == 0) return true;
   std::string text;
   int cuts = 0;
   std::string pointer = "/strategy";
   for (const Factor& factor : factors) {
-    product = std::min<long>(product * factor.value, 1L << 40);  // enough to be too many, and no overflow
     if (factor.value == 1) continue;
     text += fmt::format("{}{} ({})", cuts++ > 0 ? " × " : "", factor.key, factor.value);
     pointer = fmt::format("/strategy/{}", factor.key);
   }
-  if (devices % product == 0) return true;
   // Pipelines are the easiest to change, tensor parallelism the last.
   std::string way_out;
   for (const std::size_t i : {1U, 2U, 0U}) {
@@ -158,8 +159,11 @@ void check_experts(Draft& draft) {
               }));
 }
 
+constexpr std::string_view kUsualOrder = "tp-cp-ep-dp-pp";
+
 void check_order(Draft& draft) {
   const std::string& order = draft.spec().strategy.order;
+  if (order == kUsualOrder) return;
   std::multiset<std::string> names;
   for (std::size_t start = 0; start <= order.size();) {
     const auto dash = std::min(order.find('-', start), order.size());
@@ -169,7 +173,7 @@ void check_order(Draft& draft) {
   if (names != std::multiset<std::string>{"cp", "dp", "ep", "pp", "tp"})
     draft.fault("/strategy/order",
                 fmt::format("found \"{}\", expected each of tp, cp, ep, dp and pp once, joined by -", order),
-                "the usual order is \"tp-cp-ep-dp-pp\"");
+                fmt::format("the usual order is \"{}\"", kUsualOrder));
 }
 
 void resolve_data(Draft& draft) {
