@@ -62,7 +62,10 @@ std::string binding_words(const PlanCandidate& c) {
 
 std::string candidate_text(const PlanCandidate& c, std::size_t number) {
   const Prediction& p = c.prediction;
-  const std::string mark = c.of_other_kind ? "  (the best of another kind)" : c.tie ? "  (a tie with 1)" : "";
+  const std::string mark = c.tie && c.of_other_kind ? "  (a tie with 1; the best of another kind)"
+                           : c.tie                  ? "  (a tie with 1)"
+                           : c.of_other_kind        ? "  (the best of another kind)"
+                                                    : "";
   const std::string rate = p.tokens_per_s > 0 ? fmt::format("{} tokens/s", humane_count(p.tokens_per_s))
                                               : fmt::format("{} samples/s", humane_count(p.samples_per_s));
   std::string out = fmt::format("\n{:>2}  {}{}\n    {}\n", number, machines(c.scenario), mark, strategy_words(c));
