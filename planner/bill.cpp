@@ -67,12 +67,12 @@ std::vector<BillLine> bill_of_materials(const Scenario& scenario, const Catalog&
 }
 
 std::string bill_csv(const std::vector<BillLine>& bill) {
-  std::string out = "item,part,count,unit_price_usd,price_usd,included_in_server\r\n";
+  std::string out = "item,part,count,unit_price_usd,price_usd,included_in_server\n";
   for (const BillLine& line : bill) {
     const std::string unit = line.unit_price ? fmt::format("{:.0f}", line.unit_price->in(1_usd)) : "";
     const std::string all =
         line.unit_price ? fmt::format("{:.0f}", (*line.unit_price * static_cast<double>(line.count)).in(1_usd)) : "";
-    out += fmt::format("{},{},{},{},{},{}\r\n", cell(line.item), cell(line.part), line.count, unit, all,
+    out += fmt::format("{},{},{},{},{},{}\n", cell(line.item), cell(line.part), line.count, unit, all,
                        line.included ? "yes" : "no");
   }
   return out;

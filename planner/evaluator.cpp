@@ -6,7 +6,7 @@
 #include "models/convergence/target.hpp"
 #include "models/estimate.hpp"
 #include "models/least_step.hpp"
-#include "models/memory/memory.hpp"
+#include "models/memory/peak.hpp"
 
 namespace stepcast {
 
@@ -87,8 +87,8 @@ std::variant<PlanFigures, Rejection> Evaluator::evaluate(const Option& option, c
   if (scenario == nullptr) return Rejection::forbidden;
   const Job& job = lowering_.lower(*scenario);
   PlanFigures out;
-  const MemoryReport memory = memory_of(job);
-  out.memory = memory.stages[static_cast<std::size_t>(memory.worst_stage)].total();
+  const MemoryPeak memory = peak_memory(job);
+  out.memory = memory.need;
   out.capacity = memory.capacity * (1 - question_.spec.constraints.memory_headroom_percent / 100);
   if (out.memory > out.capacity) return memory_rejection(out.memory - out.capacity);
   if (!memory.fits) return Rejection::memory_beyond;  // what is offloaded exceeds the host's

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "models/compute/device.hpp"
+#include "models/memory/in_flight.hpp"
+#include "models/memory/peak.hpp"
 #include "models/memory/working_set.hpp"
 #include "models/parallelism/synchronization.hpp"
 
@@ -153,6 +155,22 @@ MemoryFootprint footprint(const Job& job, int stage) {
   return out;
 }
 
+/// Whether a stage has the layers of the one before it, chunk for chunk, and no more of their micro-batches in flight:
+/// everything in its footprint grows with these or is the same.
+bool needs_no_more(const Job& job, int stage) {
+  const Scenario& scenario = *job.scenario;
+  const Degrees& d = scenario.degrees;
+  const auto alive = [&](int at, int chunk) {
+    return in_flight_of_chunk(scenario.schedule, chunk, at, d.pp, d.vpp, static_cast<int>(d.micro_batches));
+  };
+  for (std::size_t c = 0; c < job.chunks.size(); c += static_cast<std::size_t>(d.pp)) {
+    const Chunk& own = job.chunks[c + static_cast<std::size_t>(stage)];
+    if (own.layer_kinds != job.chunks[c + static_cast<std::size_t>(stage) - 1].layer_kinds) return false;
+    if (alive(stage, own.index) > alive(stage - 1, own.index)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 StateBytes state_bytes(const Scenario& scenario) {
@@ -189,6 +207,19 @@ MemoryReport memory_of(const Job& job) {
   for (const MemoryFootprint& stage : report.stages)
     if (stage.host > Bytes(0)) report.fits = report.fits && fits_the_host(*job.scenario, stage.host);
   return report;
+}
+
+MemoryPeak peak_memory(const Job& job) {
+  MemoryPeak peak{Bytes(0), job.device.memory, true};
+  bool host_fits = true;
+  for (int stage = 0; stage < job.scenario->degrees.pp; ++stage) {
+    if (stage > 0 && needs_no_more(job, stage)) continue;
+    const MemoryFootprint all = footprint(job, stage);
+    peak.need = std::max(peak.need, all.total());
+    if (all.host > Bytes(0)) host_fits = host_fits && fits_the_host(*job.scenario, all.host);
+  }
+  peak.fits = peak.need <= peak.capacity && host_fits;
+  return peak;
 }
 
 }  // namespace stepcast

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "models/parallelism/groups.hpp"
@@ -229,12 +231,47 @@ struct Lowering::LayerInputs {
 };
 
 struct Lowering::Kept {
+  /// Degrees, experts and ranks of a shard: what decides where groups lie in a family.
+  using Cut = std::array<int, 6>;
+  struct Place {
+    RankLayout layout;
+    NodeMap nodes;
+    Groups groups;
+    StagePlacement placement;
+  };
+
   explicit Kept(const Scenario& scenario) : kinds(kinds_of(*scenario.model)) {
     job.device = device_of(scenario);
     job.interconnect = interconnect_of(scenario);
   }
+
+  /// Puts the job's groups where the scenario's cut has them.
+  void place_job(const Scenario& scenario) {
+    const Degrees& d = scenario.degrees;
+    const Cut wanted{d.tp, d.cp, d.ep, d.dp, d.pp, scenario.shard_size};
+    if (cut == wanted) return;
+    cut = wanted;
+    const auto [known, fresh] = places.try_emplace(wanted);
+    Place& at = known->second;
+    if (fresh) {
+      const RankLayout layout = rank_layout(scenario);
+      const NodeMap map(scenario, layout, {});
+      set_uplinks(job.interconnect, map, scenario.nic_bandwidth);
+      place(job, layout, map);
+      at = {job.layout, job.nodes, job.groups, job.placement};
+    } else {
+      job.layout = at.layout;
+      job.nodes = at.nodes;
+      job.groups = at.groups;
+      job.placement = at.placement;
+    }
+    job.fold = fold_of(scenario, job.layout);
+  }
+
   LayerKinds kinds;
   Job job;
+  std::optional<Cut> cut;  ///< that the job is placed for
+  std::map<Cut, Place> places;
   std::optional<LayerInputs> inputs;  ///< of the job's layers
 };
 
@@ -245,17 +282,13 @@ const Job& Lowering::lower(const Scenario& scenario) {
   if (!kept_) kept_ = std::make_unique<Kept>(scenario);
   Job& job = kept_->job;
   job.scenario = &scenario;
-  const RankLayout layout = rank_layout(scenario);
-  const NodeMap map(scenario, layout, {});
-  set_uplinks(job.interconnect, map, scenario.nic_bandwidth);
-  place(job, layout, map);
+  kept_->place_job(scenario);
   if (LayerInputs inputs(job); kept_->inputs != inputs) {
     cost_layers(job, kept_->kinds);
     kept_->inputs = std::move(inputs);
   }
   build_chunks(job, kept_->kinds);
   finish(job);
-  job.fold = fold_of(scenario, layout);
   return job;
 }
 

@@ -11,6 +11,7 @@
 #include "models/estimate.hpp"
 #include "models/least_step.hpp"
 #include "models/memory/memory.hpp"
+#include "models/memory/peak.hpp"
 #include "planner/plan.hpp"
 
 namespace stepcast {
@@ -128,6 +129,8 @@ TEST_P(SmallSpace, AScenarioReadFromJsonSaysTheSameAsTheQuickWay) {
     const Job job = lower(slow);
     const MemoryReport memory = memory_of(job);
     const Bytes need = memory.stages[static_cast<std::size_t>(memory.worst_stage)].total();
+    EXPECT_EQ(peak_memory(job).need, need);
+    EXPECT_EQ(peak_memory(job).fits, memory.fits);
     if (figures == nullptr) return;
     EXPECT_EQ(figures->memory, need);
     EXPECT_EQ(figures->step_time, estimate(job).step_time);
