@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibration/probes/common/result_file.hpp"
+#include "calibration/probes/cuda/cublas_lt.hpp"
+#include "calibration/probes/cuda/driver.hpp"
+#include "calibration/probes/cuda/power_sampler.hpp"
+
+namespace stepcast::probes {
+
+/// What the probes of a device share.
+struct DeviceProbe {
+  const CudaDevice& device;
+  PowerSampler& power;
+  ResultFile& file;
+  int samples;
+};
+
+/// Products of every shape and precision that the device has, their results checked; cuBLASLt's version goes into the
+/// file. Throws Fault (missing) without cuBLASLt; a shape that it refuses or that does not fit is left out with a
+/// warning.
+void probe_gemms(const DeviceProbe& probe, const std::vector<GemmShape>& shapes,
+                 const std::vector<std::string>& precisions);
+
+/// Device memory copied and set, up to a size.
+void probe_memory(const DeviceProbe& probe, std::int64_t most_bytes);
+
+/// Copies between host and device, pinned and not, and to every other device.
+void probe_copies(const DeviceProbe& probe, std::int64_t most_bytes);
+
+/// An empty kernel: launched and waited for, and many in a row.
+void probe_launch(const DeviceProbe& probe);
+
+}  // namespace stepcast::probes
