@@ -7,6 +7,7 @@
 
 #include "cli/catalog_command.hpp"
 #include "cli/commands.hpp"
+#include "cli/explain_commands.hpp"
 #include "version.hpp"
 
 namespace stepcast {
@@ -88,6 +89,8 @@ void configure(CLI::App& app, Session& session) {
   app.add_flag("--json", session.json, "Print JSON, errors included");
   app.footer(kFooter);
   add_run(app, session);
+  add_explain(app, session);
+  add_compare(app, session);
   add_scale(app, session);
   add_scenario(app, session);
   add_catalog(app, session);

@@ -5,11 +5,14 @@
 
 #include "checks/prometheus_text.hpp"
 #include "cli/commands.hpp"
+#include "cli/detailed_prediction.hpp"
 #include "cli/graph_run.hpp"
 #include "cli/predictor.hpp"
+#include "cli/typed_command.hpp"
 #include "models/rank_graph/rank_graph_file.hpp"
 #include "models/scenario/scenario.hpp"
 #include "report/csv.hpp"
+#include "report/html/run_report.hpp"
 #include "report/json.hpp"
 #include "report/text.hpp"
 
@@ -24,7 +27,7 @@ struct RunOptions {
   int nodes = 1;
   std::string fidelity, granularity;
   bool csv = false;
-  std::string trace, write_scenario, prometheus;
+  std::string trace, write_scenario, prometheus, html;
   std::string graph;
   StepExport step_export;
   bool nodes_given = false;
@@ -56,9 +59,10 @@ std::string strategy_taken(const Json& document) {
 /// A step graph brings its own work: of a scenario only the cluster counts, or a node alone is named.
 void run_graph(const RunOptions& options, Session& session) {
   if (!options.model.empty() || !options.fidelity.empty() || !options.granularity.empty() || options.csv ||
-      !options.write_scenario.empty())
-    throw InputError({{"stepcast run --graph", "",
-                       "--model, --fidelity, --granularity, --csv and --write-scenario belong to scenarios", ""}});
+      !options.write_scenario.empty() || !options.html.empty())
+    throw InputError(
+        {{"stepcast run --graph", "",
+          "--model, --fidelity, --granularity, --csv, --html and --write-scenario belong to scenarios", ""}});
   RankRunQuestion question{
       options.graph, options.scenario.empty() ? options.node : options.scenario, {}, options.overrides};
   if (question.cluster.empty())
@@ -67,6 +71,33 @@ void run_graph(const RunOptions& options, Session& session) {
   if (options.nodes_given) question.nodes = options.nodes;
   if (options.step_export.wanted()) export_step(options.step_export, read_rank_graph(options.graph));
   run_step_graph(session, question, options.trace);
+}
+
+/// "128 × dgx-a100-80gb: 8 × a100-sxm-80gb a node, 8 NICs of 200 Gb/s (infiniband)"
+std::string cluster_words(const Scenario& scenario) {
+  const Node& node = *scenario.node;
+  std::string out = fmt::format("{} × {}: {} × {} a node", scenario.spec.cluster.nodes, node.id, node.devices(),
+                                node.has_accelerators() ? node.accelerator : node.cpu);
+  if (scenario.nics_per_node > 0)
+    out += fmt::format(", {} NICs of {:g} Gb/s ({})", scenario.nics_per_node, scenario.nic_bandwidth.in(1_Gbps),
+                       name_of(scenario.network));
+  return out + ", " + scenario.framework->title;
+}
+
+/// Writes the page of a prediction.
+Prediction predict_with_page(const RunOptions& options, const ScenarioDocument& document,
+                             const std::optional<std::filesystem::path>& trace, Session& session) {
+  DetailedPrediction predicted = predict_in_detail(session, document, trace);
+  const Scenario scenario = resolve(document.json, document.file, {}, session.catalog());
+  RunPage page{predicted.prediction,
+               std::move(predicted.detail),
+               throughput_by_size(scenario, session.catalog()),
+               cost_rate(scenario, session.catalog(), predicted.prediction.average_power),
+               cluster_words(scenario),
+               to_json(scenario).dump(2),
+               typed_command()};
+  write_file(options.html, html_report(page));
+  return std::move(predicted.prediction);
 }
 
 void run(const RunOptions& options, Session& session) {
@@ -79,7 +110,8 @@ void run(const RunOptions& options, Session& session) {
   if (options.step_export.wanted())
     export_step(options.step_export, resolve(document.json, document.file, {}, session.catalog()), document.file);
   const auto trace = options.trace.empty() ? std::nullopt : std::optional<std::filesystem::path>(options.trace);
-  Prediction prediction = predict_scenario(session, document, trace);
+  Prediction prediction = options.html.empty() ? predict_scenario(session, document, trace)
+                                               : predict_with_page(options, document, trace, session);
   if (options.scenario.empty())
     prediction.assumptions.insert(prediction.assumptions.begin(), strategy_taken(document.json));
   if (!options.prometheus.empty()) {
@@ -127,6 +159,11 @@ void add_run(CLI::App& app, Session& session) {
       ->check(named_file())
       ->type_name("FILE");
   run_app->add_option("--prometheus", options->prometheus, "Write the forecast as Prometheus text")
+      ->check(named_file())
+      ->type_name("FILE");
+  run_app
+      ->add_option("--html", options->html,
+                   "Write the report as one self-contained page: figures, timeline, scaling, memory, cost")
       ->check(named_file())
       ->type_name("FILE");
   run_app->add_option("--write-scenario", options->write_scenario, "Write the scenario with every default spelt out")

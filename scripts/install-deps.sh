@@ -8,7 +8,7 @@ set -euo pipefail
 
 packages=(cmake g++ libboost-dev libceres-dev libcli11-dev libfmt-dev libprotobuf-dev libpugixml-dev libsimgrid-dev
   libsqlitecpp-dev ninja-build nlohmann-json3-dev protobuf-compiler zlib1g-dev)
-tests=(clang-format-14 fio groff-base iproute2 libgmock-dev libgtest-dev libopenmpi-dev librapidcheck-dev munge openmpi-bin
+tests=(chromium clang-format-14 fio groff-base iproute2 libgmock-dev libgtest-dev libopenmpi-dev librapidcheck-dev munge openmpi-bin
   python3 slurm-client slurmctld slurmd zsh)
 long=(clang-tidy-14 libbenchmark-dev mmdebstrap shellcheck)
 case "${1:-build}" in

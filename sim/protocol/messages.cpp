@@ -72,12 +72,14 @@ Json to_json(const Request& request) {
   }
   if (!request.catalog.empty()) out["catalog"] = request.catalog;
   if (request.trace) out["trace"] = *request.trace;
+  if (request.detail) out["detail"] = true;
   return out;
 }
 
 Json to_json(const Reply& reply) {
   Json out{{"id", reply.id}};
   if (reply.prediction) out["prediction"] = *reply.prediction;
+  if (reply.detail) out["detail"] = *reply.detail;
   if (reply.step) out["step"] = *reply.step;
   if (reply.flows) out["flows"] = *reply.flows;
   if (!reply.faults.empty()) {
@@ -95,7 +97,7 @@ Json to_json(const Reply& reply) {
 }
 
 Request request_from_json(const Json& message) {
-  want_object(message, {"id", "command", "scenario", "file", "catalog", "trace", "program", "step"});
+  want_object(message, {"id", "command", "scenario", "file", "catalog", "trace", "detail", "program", "step"});
   Request request;
   request.id = id_of(message);
   request.command = command_of(message);
@@ -118,14 +120,20 @@ Request request_from_json(const Json& message) {
     request.catalog = directories->get<std::vector<std::string>>();
   }
   if (message.contains("trace")) request.trace = text_at(message, "trace");
+  if (const auto detail = message.find("detail"); detail != message.end()) {
+    if (!detail->is_boolean())
+      throw std::runtime_error(fmt::format("\"detail\": found {}, expected true or false", describe(*detail)));
+    request.detail = detail->get<bool>();
+  }
   return request;
 }
 
 Reply reply_from_json(const Json& message) {
-  want_object(message, {"id", "prediction", "step", "flows", "faults", "error", "version"});
+  want_object(message, {"id", "prediction", "detail", "step", "flows", "faults", "error", "version"});
   Reply reply;
   reply.id = id_of(message);
   if (message.contains("prediction")) reply.prediction = message.at("prediction");
+  if (message.contains("detail")) reply.detail = message.at("detail");
   if (message.contains("step")) reply.step = message.at("step");
   if (message.contains("flows")) reply.flows = message.at("flows");
   if (message.contains("faults"))

@@ -17,6 +17,7 @@ struct Request {
   std::string file;                  ///< how faults name the scenario
   std::vector<std::string> catalog;  ///< user directories, as Catalog::standard wants them
   std::optional<std::string> trace;  ///< file to write the trace to
+  bool detail = false;               ///< of run: critical path and drawing of the step come along
   Json step;                         ///< of step: which step graph to run, and where (report/rank_run.hpp)
   Json program;                      ///< of flows: what to execute (sim/collective/flow_program.hpp)
 };
@@ -25,11 +26,12 @@ struct Request {
 struct Reply {
   Json id;
   std::optional<Json> prediction;
-  std::optional<Json> step;   ///< what came of a step graph
-  std::optional<Json> flows;  ///< what came of a flow program
-  std::vector<Fault> faults;  ///< of the scenario
-  std::string error;          ///< the request was no request, or the simulation failed
-  std::string version;        ///< answer to a ping
+  std::optional<Json> detail;  ///< beside the prediction, when asked for (report/step_detail.hpp)
+  std::optional<Json> step;    ///< what came of a step graph
+  std::optional<Json> flows;   ///< what came of a flow program
+  std::vector<Fault> faults;   ///< of the scenario
+  std::string error;           ///< the request was no request, or the simulation failed
+  std::string version;         ///< answer to a ping
 };
 
 Json to_json(const Request& request);

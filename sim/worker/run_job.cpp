@@ -3,11 +3,13 @@
 #include <stdexcept>
 
 #include "hardware-catalog/catalog.hpp"
+#include "models/estimate.hpp"
 #include "models/scenario/scenario.hpp"
 #include "report/json.hpp"
 #include "report/predict.hpp"
 #include "report/rank_run.hpp"
 #include "report/shared_jobs.hpp"
+#include "report/step_detail.hpp"
 #include "report/trace.hpp"
 #include "sim/build.hpp"
 #include "sim/engine/engine.hpp"
@@ -18,23 +20,25 @@ namespace stepcast {
 
 namespace {
 
-Prediction simulated(const Scenario& scenario, const Catalog& catalog, const std::optional<std::string>& trace) {
+Prediction simulated(const Scenario& scenario, const Catalog& catalog, const Request& request, Reply& reply) {
   const Job job = lower(scenario);
   const StepGraph graph = build_step_graph(job, build_options(scenario));
-  const Timeline timeline = simulate(graph, {.record_link_rates = trace.has_value()});
-  if (trace) write_trace(*trace, job, graph, timeline);
+  const Timeline timeline = simulate(graph, {.record_link_rates = request.trace.has_value()});
+  if (request.trace) write_trace(*request.trace, job, graph, timeline);
+  if (request.detail) reply.detail = to_json(detail_of(graph, timeline));
   return predict(job, breakdown_of(job, graph, timeline), Fidelity::simulated, catalog);
 }
 
-Json predicted(const Request& request) {
+Json predicted(const Request& request, Reply& reply) {
   const Catalog catalog = Catalog::standard({request.catalog.begin(), request.catalog.end()});
   if (request.scenario.is_object() && request.scenario.contains("jobs"))
     return to_json(run_shared(request.scenario, request.file, catalog));
   const Scenario scenario = resolve(request.scenario, request.file, {}, catalog);
-  if (scenario.spec.run.fidelity == Fidelity::simulated) return to_json(simulated(scenario, catalog, request.trace));
+  if (scenario.spec.run.fidelity == Fidelity::simulated) return to_json(simulated(scenario, catalog, request, reply));
   if (request.trace)
     throw InputError({{request.file, "/run/fidelity", "the closed form has no timeline to trace",
                        "set run.fidelity to \"simulated\""}});
+  if (request.detail) reply.detail = to_json(detail_of(estimate(lower(scenario))));
   return to_json(predict_analytic(scenario, catalog));
 }
 
@@ -68,7 +72,7 @@ Reply run_job(const Request& request) {
     else if (request.command == Request::Command::step)
       reply.step = stepped(request);
     else
-      reply.prediction = predicted(request);
+      reply.prediction = predicted(request, reply);
   } catch (const InputError& error) {
     reply.faults = error.faults();
     // What lies deeper than the reader does not know the file.

@@ -3,7 +3,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/files.sh"
 
 # A layer may include itself and those before it. What calibration/ and planner/ share with report/ lies below both.
-layers=(units fields hardware-catalog models sim report calibration planner sweeps checks cli gui)
+layers=(units fields hardware-catalog models sim report calibration planner sweeps checks explain cli gui)
 mapfile -d '' files < <(tree_files '*.cpp' '*.hpp')
 
 [ ${#files[@]} -gt 0 ] || exit 0

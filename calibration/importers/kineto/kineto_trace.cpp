@@ -1,0 +1,338 @@
+#include "calibration/importers/kineto/kineto_trace.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <istream>
+#include <streambuf>
+
+#include "calibration/importers/byte_source.hpp"
+#include "fields/json_text.hpp"
+
+namespace stepcast {
+
+namespace {
+
+constexpr std::size_t kLongestName = 512;
+constexpr std::size_t kMostDimensions = 64;
+
+/// Unpacked bytes as a stream.
+class SourceBuffer : public std::streambuf {
+ public:
+  explicit SourceBuffer(ByteSource& source) : source_(source) {}
+
+ protected:
+  int_type underflow() override {
+    const std::size_t count = source_.read(buffer_.data(), buffer_.size());
+    if (count == 0) return traits_type::eof();
+    setg(buffer_.data(), buffer_.data(), buffer_.data() + count);
+    return traits_type::to_int_type(*gptr());
+  }
+
+ private:
+  ByteSource& source_;
+  std::array<char, 1 << 16> buffer_;
+};
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+std::string lowered(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+/// `[0, 1, 2]` as the profiler writes lists into text; "..." in a shortened list ends it, and says nothing then.
+std::vector<int> numbers_in(const std::string& text) {
+  if (contains(text, "...")) return {};
+  std::vector<int> out;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] < '0' || text[at] > '9') {
+      ++at;
+      continue;
+    }
+    int value = 0;
+    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), value);
+    if (error != std::errc()) return {};
+    out.push_back(value);
+    at = static_cast<std::size_t>(end - text.data());
+  }
+  return out;
+}
+
+/// The collective of a name: of metadata ("allreduce", "_allgather_base") or of a kernel.
+std::optional<CollectiveKind> collective_of(const std::string& name) {
+  const std::string low = lowered(name);
+  const auto has = [&](std::string_view part) { return contains(low, part); };
+  if (has("reduce_scatter") || has("reducescatter")) return CollectiveKind::reduce_scatter;
+  if (has("all_reduce") || has("allreduce")) return CollectiveKind::all_reduce;
+  if (has("all_gather") || has("allgather")) return CollectiveKind::all_gather;
+  if (has("all_to_all") || has("alltoall")) return CollectiveKind::all_to_all;
+  if (has("broadcast")) return CollectiveKind::broadcast;
+  if (has("barrier")) return CollectiveKind::barrier;
+  if (has("send") || has("recv")) return CollectiveKind::send_recv;
+  if (has("reduce")) return CollectiveKind::reduce;
+  return std::nullopt;
+}
+
+/// Builds events as the parser meets them, and keeps nothing else.
+class TraceReader : public nlohmann::json_sax<Json> {
+ public:
+  explicit TraceReader(KinetoTrace& trace) : trace_(trace) {}
+  [[nodiscard]] const std::string& error() const { return error_; }
+  [[nodiscard]] bool found_events() const { return found_events_; }
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t v) override { return number(static_cast<double>(v)); }
+  bool number_unsigned(number_unsigned_t v) override { return number(static_cast<double>(v)); }
+  bool number_float(number_float_t v, const string_t&) override { return number(v); }
+  bool string(string_t& v) override {
+    text(v);
+    return true;
+  }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return open(); }
+  bool start_array(std::size_t) override {
+    if (in_event() && key_ == "Input Dims" && depth_ == event_depth_ + 1) dims_depth_ = depth_ + 1;
+    if (!open()) return false;
+    if (dims_depth_ > 0 && depth_ == dims_depth_ + 1 && event_.shapes.size() < kMostDimensions)
+      event_.shapes.emplace_back();
+    if (depth_ == 1) event_depth_ = 2;  // an array of events, without an object around it
+    if (depth_ == 2 && key_ == "traceEvents") {
+      event_depth_ = 3;
+      found_events_ = true;
+    }
+    return true;
+  }
+  bool key(string_t& name) override {
+    key_ = name.size() <= kLongestName ? name : std::string();
+    if (depth_ == 1) section_ = key_;
+    return true;
+  }
+  bool end_object() override {
+    if (depth_ == event_depth_ && event_depth_ > 0 && !finish_event()) return false;
+    --depth_;
+    return true;
+  }
+  bool end_array() override {
+    if (depth_ == dims_depth_) dims_depth_ = 0;
+    if (depth_ == event_depth_ - 1) event_depth_ = 0;
+    --depth_;
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& failure) override {
+    error_ = failure.what();
+    if (const auto at = error_.find("line "); at != std::string::npos) error_ = error_.substr(at);
+    error_ = "not valid JSON: " + error_;
+    return false;
+  }
+
+ private:
+  [[nodiscard]] bool in_event() const { return event_depth_ > 0 && depth_ >= event_depth_; }
+
+  bool open() {
+    if (++depth_ > static_cast<int>(kDeepestJson)) {
+      error_ = fmt::format("nested more than {} deep", kDeepestJson);
+      return false;
+    }
+    if (depth_ == event_depth_) {
+      event_ = {};
+      phase_.clear();
+      category_.clear();
+      collective_ = {};
+      collective_name_.clear();
+      duration_ = -1;
+    }
+    if (depth_ == 3 && section_ == "deviceProperties") ++trace_.devices;
+    return true;
+  }
+
+  bool number(double value) {
+    if (!std::isfinite(value)) return true;
+    if (in_event()) {
+      event_number(value);
+    } else if (section_ == "distributedInfo" && depth_ == 2) {
+      if (key_ == "rank") trace_.rank = bounded(value);
+      if (key_ == "world_size") trace_.world = std::max(1, bounded(value));
+    }
+    return true;
+  }
+
+  static int bounded(double value) { return static_cast<int>(std::clamp(value, -1.0, 1e6)); }
+
+  void event_number(double value) {
+    if (dims_depth_ > 0 && depth_ == dims_depth_ + 1) {
+      if (!event_.shapes.empty() && event_.shapes.back().size() < kMostDimensions)
+        event_.shapes.back().push_back(static_cast<long>(std::clamp(value, 0.0, 1e15)));
+    } else if (depth_ == event_depth_) {
+      if (key_ == "ts") event_.start = value;
+      if (key_ == "dur") duration_ = value;
+      if (key_ == "tid" && event_.stream == 0) event_.stream = static_cast<long>(std::clamp(value, -1e15, 1e15));
+    } else if (depth_ == event_depth_ + 1) {
+      const auto whole = static_cast<long>(std::clamp(value, -1.0, 1e15));
+      if (key_ == "stream") event_.stream = whole;
+      if (key_ == "correlation") event_.correlation = whole;
+      if (key_ == "External id") event_.external = whole;
+      if (key_ == "In msg nelems") collective_.in_elements = std::max(0.0, value);
+      if (key_ == "Out msg nelems") collective_.out_elements = std::max(0.0, value);
+      if (key_ == "Group size") collective_.group_size = bounded(value);
+    }
+  }
+
+  void text(const std::string& value) {
+    if (in_event()) {
+      event_text(value);
+    } else if (section_ == "deviceProperties" && key_ == "name" && trace_.device.empty()) {
+      trace_.device = value.substr(0, kLongestName);
+    } else if (section_ == "distributedInfo" && depth_ == 2) {
+      if (key_ == "backend") trace_.backend = value.substr(0, kLongestName);
+      if (key_ == "nccl_version") trace_.library_version = value.substr(0, kLongestName);
+    }
+  }
+
+  void event_text(const std::string& value) {
+    if (depth_ == event_depth_) {
+      if (key_ == "ph") phase_ = value;
+      if (key_ == "cat") category_ = lowered(value);
+      if (key_ == "name") event_.name = value.substr(0, kLongestName);
+    } else if (depth_ == event_depth_ + 1) {
+      if (key_ == "Collective name") collective_name_ = value.substr(0, kLongestName);
+      if (key_ == "dtype") collective_.type = value.substr(0, 32);
+      if (key_ == "Process Group Ranks") collective_.ranks = numbers_in(value);
+    } else if ((key_ == "Input type" || key_ == "Input Types") && event_.type.empty()) {
+      event_.type = value.substr(0, 64);
+    }
+  }
+
+  /// Keeps an event that counts. False when there are too many.
+  bool finish_event() {
+    if (phase_ != "X" || duration_ < 0) return true;
+    if (category_ == "kernel") {
+      event_.kind = TraceEventKind::kernel;
+      event_.kernel = kernel_kind(event_.name);
+    } else if (category_ == "gpu_memcpy" || category_ == "gpu_memset") {
+      event_.kind = TraceEventKind::copy;
+      event_.kernel = contains(event_.name, "PtoP") || contains(event_.name, "P2P") ? KernelKind::communication
+                                                                                    : KernelKind::memory;
+    } else if (category_ == "cuda_runtime" || category_ == "cuda_driver" || category_ == "hip_runtime") {
+      event_.kind = TraceEventKind::runtime;
+    } else if (category_ == "cpu_op" || category_ == "operator") {
+      event_.kind = TraceEventKind::operation;
+    } else if (category_ == "user_annotation") {
+      event_.kind = TraceEventKind::annotation;
+    } else {
+      return true;
+    }
+    if (!collective_name_.empty())
+      if (const auto kind = collective_of(collective_name_)) {
+        collective_.kind = *kind;
+        event_.collective = collective_;
+      }
+    event_.end = event_.start + duration_;
+    trace_.events.push_back(std::move(event_));
+    if (trace_.events.size() <= kMostTraceEvents) return true;
+    error_ = fmt::format("has more than {} events", kMostTraceEvents);
+    return false;
+  }
+
+  KinetoTrace& trace_;
+  std::string key_, section_, phase_, category_, collective_name_, error_;
+  TraceEvent event_;
+  TracedCollective collective_;
+  double duration_ = -1;
+  int depth_ = 0, event_depth_ = 0, dims_depth_ = 0;
+  bool found_events_ = false;
+};
+
+}  // namespace
+
+KernelKind kernel_kind(std::string_view name) {
+  const std::string low = lowered(name);
+  const auto any = [&](std::initializer_list<std::string_view> parts) {
+    return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return contains(low, part); });
+  };
+  if (any({"nccl", "rccl", "msccl", "nvshmem", "cross_device_reduce", "oneccl"})) return KernelKind::communication;
+  if (any({"flash", "fmha", "attention", "sdpa", "ck_tile::fmha", "attn_fwd", "attn_bwd"}))
+    return KernelKind::attention;
+  // Passes around products and convolutions that move data only.
+  if (any({"elementwise", "reduce_kernel", "nchwtonhwc", "nhwctonchw", "bn_fw", "bn_bw", "batch_norm", "im2col",
+           "splitkreduce", "split_k_reduce", "pool"}))
+    return KernelKind::memory;
+  if (any({"gemm",
+           "cutlass",
+           "cublas",
+           "xmma",
+           "nvjet",
+           "cijk_",
+           "wgrad",
+           "dgrad",
+           "fprop",
+           "winograd",
+           "conv2d",
+           "conv_depthwise",
+           "implicit_convolve",
+           "scudnn",
+           "hcudnn",
+           "igemm",
+           "sp3asm",
+           "fft2d",
+           "tensorop",
+           "convolve",
+           "miopen_conv"}))
+    return KernelKind::gemm;
+  return KernelKind::memory;
+}
+
+int bytes_of_type(std::string_view type) {
+  const std::string low = lowered(type);
+  const auto has = [&](std::string_view part) { return contains(low, part); };
+  if (has("bfloat16") || has("half") || has("float16") || has("short")) return 2;
+  if (has("double") || has("float64") || has("long") || has("int64")) return 8;
+  if (has("float8") || has("fp8") || has("byte") || has("char") || has("bool") || has("int8")) return 1;
+  if (has("float") || has("int")) return 4;
+  return 0;
+}
+
+bool looks_like_kineto(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::array<char, 1 << 16> start{};
+  in.read(start.data(), static_cast<std::streamsize>(start.size()));
+  const std::string_view text(start.data(), static_cast<std::size_t>(std::max<std::streamsize>(0, in.gcount())));
+  if (text.size() >= 2 && static_cast<unsigned char>(text[0]) == 0x1f && static_cast<unsigned char>(text[1]) == 0x8b)
+    return true;
+  return contains(text, "\"traceEvents\"") || contains(text, "\"deviceProperties\"") ||
+         contains(text, "\"schemaVersion\"");
+}
+
+KinetoTrace read_kineto(const std::filesystem::path& file) {
+  KinetoTrace out;
+  out.file = file.string();
+  ByteSource source(file, kMostTraceBytes);
+  SourceBuffer buffer(source);
+  std::istream in(&buffer);
+  in.exceptions(std::ios::badbit);  // what the source throws must not be swallowed by the stream
+  TraceReader reader(out);
+  const bool whole = Json::sax_parse(in, &reader, Json::input_format_t::json, true, false);
+  if (!whole || !reader.error().empty())
+    throw InputError({{out.file, "", reader.error().empty() ? "cannot be read" : reader.error(), ""}});
+  if (out.events.empty())
+    throw InputError({{out.file, "/traceEvents", reader.found_events() ? "has no event with a length" : "missing",
+                       "a trace of torch.profiler (export_chrome_trace)"}});
+  double first = out.events.front().start;
+  for (const TraceEvent& event : out.events) first = std::min(first, event.start);
+  for (TraceEvent& event : out.events) {
+    event.start = (event.start - first) * 1e-6;
+    event.end = (event.end - first) * 1e-6;
+  }
+  std::stable_sort(out.events.begin(), out.events.end(),
+                   [](const TraceEvent& a, const TraceEvent& b) { return a.start < b.start; });
+  return out;
+}
+
+}  // namespace stepcast

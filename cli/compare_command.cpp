@@ -1,0 +1,122 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/detailed_prediction.hpp"
+#include "cli/explain_commands.hpp"
+#include "cli/typed_command.hpp"
+#include "explain/comparison.hpp"
+#include "explain/trace_comparison.hpp"
+#include "report/json.hpp"
+
+namespace stepcast {
+
+namespace {
+
+struct CompareOptions {
+  std::string before, after;
+  std::vector<std::string> overrides;
+  std::string fidelity, html;
+  int step = -1;
+};
+
+/// One side, and its scenario where it is one.
+struct Side {
+  ComparedStep step;
+  bool is_scenario = false;
+};
+
+bool is_prediction(const Json& document) {
+  return document.is_object() && document.contains("step_time_s") && document.contains("communication");
+}
+
+/// What a stored prediction says of how it came about.
+Json settings_of(const Json& prediction) {
+  Json out = Json::object();
+  for (const char* key : {"devices", "nodes", "parallelism", "fidelity", "flop_convention", "version", "catalog_hash"})
+    if (prediction.contains(key)) out[key] = prediction.at(key);
+  return out;
+}
+
+Side stored_side(const std::string& file, const Json& document) {
+  try {
+    return {{file, prediction_from_json(document), std::nullopt, settings_of(document)}, false};
+  } catch (const std::runtime_error& error) {
+    throw InputError({{file, "", error.what(), "a file written by stepcast run --json"}});
+  }
+}
+
+Side side_of(const std::string& file, const CompareOptions& options, bool second, Session& session) {
+  ScenarioDocument document = read_scenario(file, {});
+  if (is_prediction(document.json)) return stored_side(file, document.json);
+  std::vector<std::string> overrides;
+  if (second) overrides = options.overrides;
+  if (!options.fidelity.empty()) overrides.push_back("run.fidelity=" + options.fidelity);
+  apply_overrides(document, overrides);
+  DetailedPrediction predicted = predict_in_detail(session, document);
+  Json settings = to_json(resolve(document.json, document.file, {}, session.catalog()));
+  std::string name = file;
+  if (second)
+    for (const std::string& override : options.overrides) name += " with " + override;
+  return {{name, std::move(predicted.prediction), std::move(predicted.detail), std::move(settings)}, true};
+}
+
+void compare_trace(const CompareOptions& options, Session& session) {
+  if (looks_like_kineto(options.before))
+    throw InputError({{options.before, "", "is a trace, and so is the second file", "name the prediction first"}});
+  const Side predicted = side_of(options.before, options, true, session);
+  std::optional<ComputeShares> shares;
+  if (predicted.is_scenario)
+    shares = compute_shares(resolve(predicted.step.settings, options.before, {}, session.catalog()));
+  const KinetoTrace trace = read_kineto(options.after);
+  const TracedStep step = typical_step(trace, options.step >= 0 ? std::optional<int>(options.step) : std::nullopt);
+  const TraceComparison comparison =
+      compare_with_trace(predicted.step.name, predicted.step.prediction, shares, trace, step);
+  if (!options.html.empty()) write_file(options.html, html_report(comparison, typed_command()));
+  if (session.json) return session.print(to_json(comparison));
+  session.print(text_report(comparison));
+}
+
+void compare_steps(const CompareOptions& options, Session& session) {
+  if (options.after.empty() && options.overrides.empty())
+    throw InputError({{"stepcast compare", "", "nothing to compare with",
+                       "name a second file, or changes of the first: --set strategy.micro_batch=2"}});
+  if (!options.after.empty() && looks_like_kineto(options.after)) return compare_trace(options, session);
+  const Side before = side_of(options.before, options, false, session);
+  const Side after = side_of(options.after.empty() ? options.before : options.after, options, true, session);
+  Comparison comparison = compare(before.step, after.step);
+  if (before.is_scenario && after.is_scenario)
+    find_effects_alone(comparison.keys, before.step.settings, after.step.settings, session.catalog());
+  finish(comparison);
+  if (!options.html.empty()) write_file(options.html, html_report(comparison, typed_command()));
+  if (session.json) return session.print(to_json(comparison));
+  session.print(text_report(comparison));
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, Session& session) {
+  auto options = std::make_shared<CompareOptions>();
+  CLI::App* compare_app = app.add_subcommand(
+      "compare", "Say what differs between two scenarios or predictions, and where the time goes that one takes more");
+  compare_app->add_option("before", options->before, "A: scenario, or prediction (stepcast run --json)")
+      ->required()
+      ->type_name("A");
+  compare_app
+      ->add_option("after", options->after,
+                   "B: the same, or a PyTorch profiler trace (.json, .json.gz); without: A with --set")
+      ->type_name("B");
+  compare_app->add_option("--set", options->overrides, "Override a value of B (repeatable)")
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
+  compare_app->add_option("--fidelity", options->fidelity, "Of scenarios: simulated or analytic")
+      ->check(CLI::IsMember(names_of<Fidelity>()));
+  compare_app->add_option("--step", options->step, "Of a trace: N of ProfilerStep#N; default: the one of median length")
+      ->check(CLI::Range(0, 1000000000).description(""))
+      ->type_name("N");
+  compare_app->add_option("--html", options->html, "Write the comparison as one self-contained page")
+      ->check([](const std::string& name) { return name.empty() ? "expected the name of a file" : std::string(); }, "")
+      ->type_name("FILE");
+  compare_app->callback([options, &session] { compare_steps(*options, session); });
+}
+
+}  // namespace stepcast

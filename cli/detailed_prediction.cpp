@@ -1,0 +1,40 @@
+#include "cli/detailed_prediction.hpp"
+
+#include "cli/predictor.hpp"
+#include "models/estimate.hpp"
+#include "models/scenario/scenario.hpp"
+#include "report/json.hpp"
+#include "sim/protocol/worker_client.hpp"
+
+namespace stepcast {
+
+namespace {
+
+bool is_analytic(const Json& document) {
+  const Json::json_pointer fidelity("/run/fidelity");
+  return document.is_object() && document.contains(fidelity) && document.at(fidelity) == name_of(Fidelity::analytic);
+}
+
+}  // namespace
+
+DetailedPrediction predict_in_detail(Session& session, const ScenarioDocument& scenario,
+                                     const std::optional<std::filesystem::path>& trace) {
+  if (is_analytic(scenario.json)) {
+    Prediction prediction = predict_scenario(session, scenario, trace);
+    const Scenario resolved = resolve(scenario.json, scenario.file, {}, session.catalog());
+    return {std::move(prediction), detail_of(estimate(lower(resolved)))};
+  }
+  Request request;
+  request.scenario = scenario.json;
+  request.file = scenario.file;
+  for (const std::filesystem::path& directory : session.catalog_directories)
+    request.catalog.push_back(std::filesystem::absolute(directory).string());
+  request.detail = true;
+  if (trace) request.trace = std::filesystem::absolute(*trace).string();
+  const Reply reply = WorkerClient::run_once(request);
+  if (!reply.error.empty()) throw std::runtime_error(reply.error);
+  if (!reply.prediction) throw InputError(reply.faults);
+  return {prediction_from_json(*reply.prediction), step_detail_from_json(reply.detail.value())};
+}
+
+}  // namespace stepcast

@@ -1,0 +1,125 @@
+#include "explain/explanation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "explain/bottleneck_words.hpp"
+#include "explain/hardware_figures.hpp"
+#include "explain/setting_changes.hpp"
+#include "models/estimate.hpp"
+#include "report/predict.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Cost of one sample; nothing without a price.
+std::optional<double> cost_of_sample(const Prediction& p) {
+  if (!p.cost_rate || p.samples_per_s <= 0) return std::nullopt;
+  return p.cost_rate->value() / p.samples_per_s;
+}
+
+std::optional<double> cost_change(const Prediction& base, const Prediction& changed) {
+  const auto before = cost_of_sample(base), after = cost_of_sample(changed);
+  if (!before || !after || *before <= 0) return std::nullopt;
+  return *after / *before - 1;
+}
+
+class Explainer {
+ public:
+  Explainer(const Json& document, const std::string& file, const Prediction& prediction, const StepDetail& detail,
+            const Catalog& catalog)
+      : document_(document),
+        file_(file),
+        detail_(detail),
+        catalog_(catalog),
+        scenario_(resolve(document, file, {}, catalog)),
+        base_(predict_analytic(scenario_, catalog, MemoryAdvice::none)) {
+    out_.prediction = prediction;
+    out_.critical_path = detail.critical_path;
+    out_.closed_form = base_.step_time;
+  }
+
+  Explanation explain() {
+    for (const HardwareFigure& figure : hardware_figures()) add(figure);
+    std::stable_sort(out_.figures.begin(), out_.figures.end(),
+                     [](const FigureEffect& a, const FigureEffect& b) { return a.throughput > b.throughput; });
+    for (const SettingChange& change : setting_changes(scenario_)) add(change);
+    std::stable_sort(out_.settings.begin(), out_.settings.end(), [](const SettingEffect& a, const SettingEffect& b) {
+      return a.legal != b.legal ? a.legal : a.throughput > b.throughput;
+    });
+    out_.words = bottleneck_words(out_);
+    return std::move(out_);
+  }
+
+ private:
+  void add(const HardwareFigure& figure) {
+    const std::optional<std::string> value = figure.value(scenario_);
+    if (!value) return;
+    FigureEffect effect{figure.name, figure.words, *value, figure.rate, 0, std::nullopt, 0};
+    const double factor = figure.rate ? 1 + kFigureStep : 1 / (1 + kFigureStep);
+    Prediction changed = base_;
+    if (std::string_view(figure.name) == "storage_rate") {
+      // The closed form leaves loading out; what of it lies on the critical path shrinks with the rate.
+      const double rest = 1 - loading_share() * (1 - 1 / factor);
+      changed.samples_per_s = base_.samples_per_s / rest;
+    } else {
+      ChangedScenario with(scenario_);
+      figure.scale(with, factor);
+      changed = predict_analytic(with.scenario(), catalog_, MemoryAdvice::none);
+    }
+    effect.throughput = changed.samples_per_s / base_.samples_per_s - 1;
+    effect.cost = cost_change(base_, changed);
+    effect.elasticity = std::log1p(effect.throughput) / std::log1p(kFigureStep);
+    out_.figures.push_back(std::move(effect));
+  }
+
+  double loading_share() const {
+    Seconds all, loading;
+    for (const PathPart& part : detail_.critical_path) {
+      all += part.time;
+      if (part.what == "loading of input") loading += part.time;
+    }
+    return all > Seconds(0) ? loading / all : 0;
+  }
+
+  void add(const SettingChange& change) {
+    SettingEffect effect;
+    effect.change = change.name;
+    effect.words = change.words;
+    effect.one_more_nic = change.one_more_nic;
+    try {
+      const Scenario changed = resolve(changed_document(document_, change), file_, {}, catalog_);
+      const Prediction prediction = predict_analytic(changed, catalog_, MemoryAdvice::none);
+      effect.legal = true;
+      effect.throughput = prediction.samples_per_s / base_.samples_per_s - 1;
+      effect.cost = cost_change(base_, prediction);
+      effect.fits = prediction.memory.fits;
+      effect.capacity = prediction.memory.capacity;
+      if (!prediction.memory.stages.empty())
+        effect.peak = prediction.memory.stages[static_cast<std::size_t>(prediction.memory.worst_stage)].total();
+    } catch (const InputError& error) {
+      effect.refusal = error.faults().empty() ? "refused" : error.faults().front().message;
+    }
+    out_.settings.push_back(std::move(effect));
+  }
+
+  const Json& document_;
+  const std::string& file_;
+  const StepDetail& detail_;
+  const Catalog& catalog_;
+  const Scenario scenario_;
+  const Prediction base_;
+  Explanation out_;
+};
+
+}  // namespace
+
+Explanation explain(const Json& document, const std::string& file, const Prediction& prediction,
+                    const StepDetail& detail, const Catalog& catalog) {
+  return Explainer(document, file, prediction, detail, catalog).explain();
+}
+
+}  // namespace stepcast

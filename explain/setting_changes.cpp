@@ -1,0 +1,151 @@
+#include "explain/setting_changes.hpp"
+
+#include <fmt/format.h>
+
+#include <initializer_list>
+
+namespace stepcast {
+
+namespace {
+
+class Changes {
+ public:
+  explicit Changes(const Scenario& scenario) : scenario_(scenario) {}
+
+  std::vector<SettingChange> all() {
+    batches();
+    degrees();
+    pairs();
+    memory();
+    overlaps();
+    hardware();
+    return std::move(out_);
+  }
+
+ private:
+  void add(std::string name, std::vector<std::string> words) {
+    out_.push_back({std::move(name), std::move(words), false});
+  }
+
+  static std::string set(const char* key, long value) { return fmt::format("{}={}", key, value); }
+
+  /// Twice as many, and half.
+  void double_and_halve(const char* name, const char* key, long value) {
+    add(fmt::format("{} {} → {}", name, value, 2 * value), {set(key, 2 * value)});
+    if (value > 1 && value % 2 == 0) add(fmt::format("{} {} → {}", name, value, value / 2), {set(key, value / 2)});
+  }
+
+  void batches() {
+    double_and_halve("micro_batch", "strategy.micro_batch", scenario_.degrees.micro_batch);
+    double_and_halve("global_batch", "workload.global_batch", scenario_.spec.workload.global_batch);
+  }
+
+  bool parallel() const { return scenario_.framework->tensor_parallel && scenario_.model->is_transformer(); }
+
+  void degrees() {
+    if (!parallel()) return;
+    const Degrees& d = scenario_.degrees;
+    double_and_halve("tensor_parallel", "strategy.tensor_parallel", d.tp);
+    double_and_halve("pipeline_parallel", "strategy.pipeline_parallel", d.pp);
+    double_and_halve("context_parallel", "strategy.context_parallel", d.cp);
+    if (d.pp > 1) double_and_halve("virtual_pipeline", "strategy.virtual_pipeline", d.vpp);
+    if (scenario_.model->transformer->experts > 0)
+      double_and_halve("expert_parallel", "strategy.expert_parallel", d.ep);
+    if (d.pp < 2) return;
+    for (const std::string_view schedule : {"1f1b", "interleaved-1f1b", "zero-bubble"}) {
+      if (schedule == name_of(scenario_.schedule)) continue;
+      std::vector<std::string> words{fmt::format("strategy.schedule={}", schedule)};
+      const bool interleaved = schedule == "interleaved-1f1b";
+      if (interleaved != (d.vpp > 1)) words.push_back(set("strategy.virtual_pipeline", interleaved ? 2 : 1));
+      add(fmt::format("schedule {} → {}", name_of(scenario_.schedule), schedule), std::move(words));
+    }
+  }
+
+  /// Trades of one degree for another.
+  void pairs() {
+    if (!parallel()) return;
+    const Degrees& d = scenario_.degrees;
+    const auto trade = [&](const char* more, int a, const char* less, int b) {
+      if (b < 2 || b % 2 != 0) return;
+      add(fmt::format("{} {} → {}, {} {} → {}", more, a, 2 * a, less, b, b / 2),
+          {fmt::format("strategy.{}={}", more, 2 * a), fmt::format("strategy.{}={}", less, b / 2)});
+    };
+    trade("tensor_parallel", d.tp, "pipeline_parallel", d.pp);
+    trade("pipeline_parallel", d.pp, "tensor_parallel", d.tp);
+    if (d.tp > 1) toggle("sequence_parallel", scenario_.spec.strategy.sequence_parallel);
+  }
+
+  void toggle(const char* key, bool on) {
+    add(fmt::format("{} {} → {}", key, on ? "on" : "off", on ? "off" : "on"),
+        {fmt::format("strategy.{}={}", key, on ? "false" : "true")});
+  }
+
+  void memory() {
+    for (const std::string_view recompute : {"none", "selective", "full"})
+      if (scenario_.model->is_transformer() && recompute != name_of(scenario_.spec.strategy.recompute))
+        add(fmt::format("recompute {} → {}", name_of(scenario_.spec.strategy.recompute), recompute),
+            {fmt::format("strategy.recompute={}", recompute)});
+    for (const std::string& sharding : scenario_.framework->shardings)
+      if (sharding != name_of(scenario_.sharding))
+        add(fmt::format("sharding {} → {}", name_of(scenario_.sharding), sharding),
+            {fmt::format("strategy.sharding={}", sharding)});
+    for (const Precision precision : {Precision::fp16, Precision::bf16, Precision::fp8})
+      if (precision != scenario_.precision && scenario_.accelerator &&
+          scenario_.accelerator->peak(precision) > scenario_.accelerator->peak(scenario_.precision))
+        add(fmt::format("precision {} → {}", name_of(scenario_.precision), name_of(precision)),
+            {fmt::format("workload.precision={}", name_of(precision))});
+  }
+
+  void overlaps() {
+    const StrategySpec& strategy = scenario_.spec.strategy;
+    const FrameworkProfile& framework = *scenario_.framework;
+    if (scenario_.degrees.dp > 1)
+      toggle("overlap_gradients", strategy.overlap_gradients.value_or(framework.overlap_gradients));
+    if (scenario_.sharding == Sharding::zero1 || scenario_.sharding == Sharding::zero2)
+      toggle("overlap_parameter_gather",
+             strategy.overlap_parameter_gather.value_or(framework.overlap_parameter_gather));
+    if (scenario_.degrees.tp > 1)
+      toggle("overlap_tensor_parallel",
+             strategy.overlap_tensor_parallel.value_or(framework.tensor_parallel_exposed < 1));
+  }
+
+  void hardware() {
+    double_and_halve("nodes", "cluster.nodes", scenario_.spec.cluster.nodes);
+    if (scenario_.nics_per_node > 0 && scenario_.spec.cluster.nodes > 1) {
+      const int nics = scenario_.nics_per_node;
+      add(fmt::format("NICs of a node {} → {}", nics, nics + 1), {set("cluster.fabric.nics_per_node", nics + 1)});
+      out_.back().one_more_nic = true;
+      double_and_halve("NICs of a node", "cluster.fabric.nics_per_node", nics);
+    }
+    if (scenario_.spec.cluster.fabric.oversubscription > 1)
+      add(fmt::format("oversubscription {:g} → 1", scenario_.spec.cluster.fabric.oversubscription),
+          {"cluster.fabric.oversubscription=1"});
+  }
+
+  const Scenario& scenario_;
+  std::vector<SettingChange> out_;
+};
+
+bool changes(const SettingChange& change, std::string_view key) {
+  for (const std::string& word : change.words)
+    if (word.starts_with(key)) return true;
+  return false;
+}
+
+}  // namespace
+
+std::vector<SettingChange> setting_changes(const Scenario& scenario) { return Changes(scenario).all(); }
+
+Json changed_document(Json document, const SettingChange& change) {
+  if (document.contains("strategy") && document["strategy"].is_object()) {
+    document["strategy"].erase("data_parallel");
+    if (changes(change, "strategy.pipeline_parallel") || changes(change, "strategy.virtual_pipeline"))
+      document["strategy"].erase("stage_layers");
+  }
+  Diagnostics diagnostics("change");
+  for (const std::string& word : change.words) apply_override(document, word, diagnostics);
+  diagnostics.throw_if_faulty();
+  return document;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,323 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+
+#include "tests/e2e/process.hpp"
+
+namespace stepcast {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Finished stepcast(const std::vector<std::string>& arguments) {
+  Finished out = stepcast_run(arguments);
+  EXPECT_EQ(out.code, 0) << out.err;
+  return out;
+}
+
+double sum_of(const Json& rows, const char* key) {
+  double sum = 0;
+  for (const Json& row : rows) sum += row.at(key).get<double>();
+  return sum;
+}
+
+TEST(ExplainCommand, CriticalPathOfTheSimulationAddsUpToTheStep) {
+  for (const std::string& name : {std::string("llama3-70b-h100-512"), std::string("resnet50-v100-8nodes")}) {
+    const Json out = stepcast({"explain", scenario_file(name), "--json"}).json();
+    const double step = out.at("step_time_s");
+    EXPECT_NEAR(sum_of(out.at("critical_path"), "time_s"), step, 1e-6 * step) << name;
+    EXPECT_EQ(out.at("fidelity"), "simulated");
+    EXPECT_GE(out.at("figures").size(), 6U);
+    EXPECT_FALSE(out.at("words").empty());
+  }
+}
+
+TEST(ExplainCommand, SpeaksToPeople) {
+  const Finished out = stepcast({"explain", scenario_file("gpt3-175b-a100-1024"), "--fidelity", "analytic"});
+  EXPECT_THAT(out.out, HasSubstr("The step is bound most by"));
+  EXPECT_THAT(out.out, HasSubstr("NICs of a node"));
+  EXPECT_THAT(out.out, HasSubstr("elasticity"));
+}
+
+TEST(ExplainCommand, RefusesWhatIsNoScenario) {
+  EXPECT_EQ(stepcast_run({"explain", "no-such-file.json"}).code, 2);
+  EXPECT_EQ(stepcast_run({"explain"}).code, 2);
+}
+
+TEST(CompareCommand, AttributesTheWholeDifference) {
+  const Json out =
+      stepcast({"compare", scenario_file("llama3-70b-h100-512"), "--set", "strategy.recompute=full", "--json"}).json();
+  const double change = out.at("change_s"), step = out.at("step_time_before_s");
+  EXPECT_GT(change, 0);
+  EXPECT_NEAR(sum_of(out.at("parts"), "change_s"), change, 1e-6 * step);
+  EXPECT_NEAR(sum_of(out.at("critical_path"), "change_s"), change, 1e-6 * step);
+  ASSERT_EQ(out.at("changed").size(), 1U);
+  EXPECT_EQ(out.at("changed")[0].at("key"), "strategy.recompute");
+}
+
+TEST(CompareCommand, TakesStoredPredictions) {
+  const ScratchFolder folder;
+  std::vector<std::string> files;
+  for (const std::string batch : {"1", "2"}) {
+    files.push_back((folder / ("prediction" + batch + ".json")).string());
+    std::ofstream(files.back()) << stepcast({"run", scenario_file("gpt3-175b-a100-1024"), "--set",
+                                             "strategy.micro_batch=" + batch, "--json", "--fidelity", "analytic"})
+                                       .out;
+  }
+  const Json out = stepcast({"compare", files[0], files[1], "--json"}).json();
+  EXPECT_NEAR(sum_of(out.at("parts"), "change_s"), out.at("change_s").get<double>(),
+              1e-6 * out.at("step_time_before_s").get<double>());
+  EXPECT_FALSE(out.at("changed").empty());
+}
+
+TEST(CompareCommand, RefusesNothingToCompareWith) {
+  EXPECT_EQ(stepcast_run({"compare", scenario_file("gpt3-175b-a100-1024")}).code, 2);
+}
+
+/// Runs Chromium on a page; what it writes to standard error, or nothing where there is no Chromium.
+std::optional<std::string> browsed(const std::string& page, const std::string& picture, const std::string& errors) {
+  if (std::system("command -v chromium >/dev/null 2>&1") != 0) return std::nullopt;
+  const std::string command =
+      "timeout 120 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars "
+      "--disable-background-networking --enable-logging=stderr --window-size=1200,3200 "
+      "--screenshot='" +
+      picture + "' 'file://" + page + "' >/dev/null 2>'" + errors + "'";
+  if (std::system(command.c_str()) != 0) return std::nullopt;
+  return read_text(errors);
+}
+
+void expect_self_contained(const std::string& page) {
+  for (const char* outside : {"http:", "https:", "src=", "@import", "<script", "url("})
+    EXPECT_THAT(page, Not(HasSubstr(outside)));
+  // With this nothing can be fetched, and an attempt would be an error on the console.
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+}
+
+class HtmlReport : public testing::TestWithParam<std::vector<std::string>> {};
+
+TEST_P(HtmlReport, IsOneFileThatABrowserTakesWithoutAComplaint) {
+  const ScratchFolder folder;
+  const std::string page = (folder / "report.html").string();
+  std::vector<std::string> arguments = GetParam();
+  arguments.insert(arguments.end(), {"--html", page});
+  stepcast(arguments);
+  const std::string text = read_text(page);
+  expect_self_contained(text);
+  EXPECT_THAT(text, HasSubstr("--html"));  // the command, as typed
+  const auto log = browsed(page, (folder / "page.png").string(), (folder / "errors").string());
+  if (!log) GTEST_SKIP() << "no Chromium runs here: the page was not looked at by a browser";
+  EXPECT_THAT(*log, Not(HasSubstr("CONSOLE")));
+  EXPECT_GT(std::filesystem::file_size(folder / "page.png"), 20000U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Pages, HtmlReport,
+                         testing::Values(std::vector<std::string>{"run", scenario_file("llama3-70b-h100-512")},
+                                         std::vector<std::string>{"run", scenario_file("rental-cpu-server"),
+                                                                  "--fidelity", "analytic"},
+                                         std::vector<std::string>{"compare", scenario_file("llama3-70b-h100-512"),
+                                                                  "--set", "strategy.recompute=full"}));
+
+TEST(ImportedModel, RunsAsItWasWritten) {
+  const ScratchFolder folder;
+  std::ofstream(folder / "config.json") << R"({"model_type":"llama","hidden_size":4096,"intermediate_size":14336,
+      "num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8,"vocab_size":128256,
+      "max_position_embeddings":8192,"a_new_key":1})";
+  const std::string out = (folder / "scenario.json").string();
+  const Finished imported = stepcast({"import", "huggingface", (folder / "config.json").string(), "-o", out});
+  EXPECT_THAT(imported.out, HasSubstr("8.03 G"));
+  EXPECT_THAT(imported.out, HasSubstr("unknown keys, not used: a_new_key"));
+  const Json prediction = stepcast({"run", out, "--json", "--fidelity", "analytic"}).json();
+  EXPECT_TRUE(prediction.at("memory").at("fits").get<bool>());
+}
+
+// ---- Kineto
+// -----------------------------------------------------------------------------------------------------------
+
+std::string shipped_trace(const std::string& name) {
+  return STEPCAST_SOURCE_DIR "/tests/data/kineto/" + name + ".json.gz";
+}
+
+/// A step of data parallelism as a profiler writes it: layers forward, then backward, each followed by an all_reduce on
+/// a stream of its own; the update waits for the last of them.
+std::string made_trace(int rank, int ranks, double all_reduce_us) {
+  std::string events;
+  long id = 0;
+  double host = 0, device = 0, network = 0;
+  const auto event = [&](const std::string& category, const std::string& name, double start, double length,
+                         const std::string& more) {
+    events += fmt::format(
+        "{}{{\"ph\":\"X\",\"cat\":\"{}\",\"name\":\"{}\",\"pid\":0,\"tid\":1,\"ts\":{:.3f},\"dur\":{:.3f},"
+        "\"args\":{{\"correlation\":{}{}}}}}",
+        events.empty() ? "" : ",\n", category, name, start + 1000, length, id, more);
+  };
+  const auto kernel = [&](const std::string& name, double length) {
+    ++id;
+    event("cuda_runtime", "cudaLaunchKernel", host, 5, "");
+    host += 10;
+    device = std::max(device, host);
+    event("kernel", name, device, length, ",\"stream\":7");
+    device += length;
+  };
+  const auto all_reduce = [&] {
+    ++id;
+    event("cuda_runtime", "cudaLaunchKernel", host, 5, "");
+    host += 10;
+    network = std::max({network, device, host});
+    event("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", network, all_reduce_us,
+          fmt::format(",\"stream\":20,\"Collective name\":\"allreduce\",\"In msg nelems\":16777216,\"Out msg nelems\":"
+                      "16777216,\"dtype\":\"Float\",\"Group size\":{},\"Process Group Ranks\":\"[0, 1]\"",
+                      ranks));
+    network += all_reduce_us;
+  };
+  for (int layer = 0; layer < 10; ++layer) kernel("ampere_sgemm_128x64_tn", 200);
+  for (int layer = 0; layer < 10; ++layer) {
+    kernel("ampere_sgemm_128x64_nt", 400);
+    all_reduce();
+  }
+  device = std::max(device, network);
+  kernel("multi_tensor_apply_kernel", 100);
+  ++id;
+  event("cuda_runtime", "cudaDeviceSynchronize", host, device - host, "");
+  event("user_annotation", "ProfilerStep#3", 0, device, "");
+  return fmt::format(
+      "{{\"deviceProperties\":[{{\"id\":0,\"name\":\"NVIDIA A100-SXM4-80GB\"}}],\"distributedInfo\":{{"
+      "\"backend\":\"nccl\",\"rank\":{},\"world_size\":{}}},\"traceEvents\":[{}]}}",
+      rank, ranks, events);
+}
+
+class Replay : public testing::Test {
+ protected:
+  std::string trace(const std::string& name, const std::string& text) {
+    const std::string file = (folder_ / name).string();
+    std::ofstream(file) << text;
+    return file;
+  }
+  /// Imports traces and runs their step graph on a node.
+  Json replayed(const std::vector<std::string>& traces, const std::string& node,
+                std::vector<std::string> options = {}) {
+    const std::string graph = (folder_ / "graph.json").string();
+    std::vector<std::string> arguments{"import", "kineto"};
+    arguments.insert(arguments.end(), traces.begin(), traces.end());
+    arguments.insert(arguments.end(), {"-o", (folder_ / "results.json").string(), "--graph", graph});
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    stepcast(arguments);
+    return stepcast({"run", "--graph", graph, "--node", node, "--json"}).json();
+  }
+  ScratchFolder folder_;
+};
+
+constexpr const char* kNode = "dgx-a100-80gb";
+
+TEST_F(Replay, MadeStepTakesAsLongAsItWasTraced) {
+  for (const double all_reduce : {50.0, 300.0, 2000.0}) {
+    const std::vector<std::string> traces{trace("0.json", made_trace(0, 2, all_reduce)),
+                                          trace("1.json", made_trace(1, 2, all_reduce))};
+    const Json run = replayed(traces, kNode, {"--node", kNode});
+    const Json categories =
+        stepcast({"compare", scenario_file("gpt3-175b-a100-1024"), traces[0], "--fidelity", "analytic", "--json"})
+            .json();
+    const double traced = categories.at("traced_s");
+    EXPECT_NEAR(run.at("step_time_s").get<double>() / traced, 1, 0.03) << all_reduce;
+  }
+}
+
+TEST_F(Replay, RealStepsTakeAsLongAsTheyWereTraced) {
+  for (const char* name : {"two-a100-ddp-rank0", "one-a100-alexnet", "one-mi250-small"}) {
+    const Json compared = stepcast({"compare", scenario_file("resnet50-v100-8gpus"), shipped_trace(name), "--fidelity",
+                                    "analytic", "--json"})
+                              .json();
+    const Json run = replayed({shipped_trace(name)}, kNode, {"--node", kNode});
+    EXPECT_NEAR(run.at("step_time_s").get<double>() / compared.at("traced_s").get<double>(), 1, 0.03) << name;
+  }
+}
+
+// What four ranks take is predicted from traces of two: the collectives grow as their model says, the rest stays. How
+// long NCCL takes for these 64 MiB was measured on A100 with NVLink: two ranks 404.7 µs, four 543.8 µs (VIA-Research/
+// vTrain, trace/a100, AR_GPU2 and AR_GPU4).
+TEST_F(Replay, TracesOfTwoRanksPredictFour) {
+  const auto traces_of = [&](int ranks, double all_reduce) {
+    std::vector<std::string> out;
+    for (int rank = 0; rank < ranks; ++rank)
+      out.push_back(trace(fmt::format("{}-of-{}.json", rank, ranks), made_trace(rank, ranks, all_reduce)));
+    return out;
+  };
+  const std::vector<std::string> two = traces_of(2, 404.7);
+  const double as_traced = replayed(two, kNode, {"--node", kNode}).at("step_time_s");
+  const double predicted = replayed(two, kNode, {"--node", kNode, "--ranks", "4"}).at("step_time_s");
+  const double traced = replayed(traces_of(4, 543.8), kNode, {"--node", kNode}).at("step_time_s");
+  EXPECT_GT(predicted, as_traced);
+  EXPECT_NEAR(predicted / traced, 1, 0.1);
+}
+
+TEST_F(Replay, AFasterDeviceTakesLess) {
+  const std::vector<std::string> traces{trace("0.json", made_trace(0, 1, 10))};
+  const double a100 = replayed(traces, kNode, {"--node", kNode}).at("step_time_s");
+  const double h100 = replayed(traces, "dgx-h100", {"--node", kNode}).at("step_time_s");
+  EXPECT_LT(h100, a100);
+}
+
+TEST(CompareWithTrace, GapsAddUp) {
+  for (const char* name : {"two-a100-ddp-rank0", "one-a100-alexnet", "one-mi250-small", "128-gpus-sampled-rank0"}) {
+    const Json out = stepcast({"compare", scenario_file("resnet50-v100-8gpus"), shipped_trace(name), "--fidelity",
+                               "analytic", "--json"})
+                         .json();
+    const double gap = out.at("gap_s"), traced = out.at("traced_s");
+    EXPECT_EQ(out.at("categories").size(), 6U) << name;
+    EXPECT_NEAR(sum_of(out.at("categories"), "gap_s"), gap, 1e-6 * std::abs(gap)) << name;
+    EXPECT_NEAR(sum_of(out.at("categories"), "traced_s"), traced, 1e-6 * traced) << name;
+  }
+}
+
+TEST(CompareWithTrace, FindsWhatAMadeStepDoes) {
+  const ScratchFolder folder;
+  std::ofstream(folder / "trace.json") << made_trace(0, 2, 300);
+  const Json out = stepcast({"compare", scenario_file("resnet50-v100-8gpus"), (folder / "trace.json").string(),
+                             "--fidelity", "analytic", "--json"})
+                       .json();
+  const auto traced = [&](const std::string& category) {
+    for (const Json& row : out.at("categories"))
+      if (row.at("category") == category) return row.at("traced_s").get<double>();
+    return -1.0;
+  };
+  EXPECT_NEAR(traced("GEMM"), 6000e-6, 1e-6);                  // 10 × 200 and 10 × 400 µs
+  EXPECT_NEAR(traced("memory-bound"), 100e-6, 1e-6);           // the update
+  EXPECT_NEAR(traced("exposed communication"), 300e-6, 2e-6);  // the last all_reduce
+  EXPECT_NEAR(traced("host gaps"), 10e-6, 1e-6);               // before the first kernel
+}
+
+TEST(ImportKineto, TimingsAreProbeResults) {
+  const ScratchFolder folder;
+  const std::string out = (folder / "results.json").string();
+  stepcast({"import", "kineto", shipped_trace("two-a100-ddp-rank0"), "-o", out});
+  const Json results = Json::parse(read_text(out));
+  EXPECT_EQ(results.at("probe"), "import-kineto");
+  int collectives = 0;
+  for (const Json& row : results.at("results"))
+    if (row.at("kind") == "collective") {
+      EXPECT_EQ(row.at("ranks"), 2);
+      if (row.at("op") == "all_reduce") ++collectives;
+    }
+  EXPECT_GE(collectives, 1);
+}
+
+TEST(ImportKineto, RefusesWhatIsNoTrace) {
+  const ScratchFolder folder;
+  const auto error_of = [&](const std::string& text) {
+    std::ofstream(folder / "bad.json") << text;
+    const Finished run = stepcast_run({"import", "kineto", (folder / "bad.json").string()});
+    EXPECT_EQ(run.code, 2) << text;
+    return run.err;
+  };
+  EXPECT_THAT(error_of("{\"traceEvents\": ["), HasSubstr("not valid JSON"));
+  EXPECT_THAT(error_of("{}"), HasSubstr("/traceEvents: missing"));
+  EXPECT_THAT(error_of(std::string("\x1f\x8b\x08 nonsense", 11)), HasSubstr("damaged"));
+  EXPECT_THAT(error_of(std::string(200, '[')), HasSubstr("nested more than"));
+}
+
+}  // namespace
+}  // namespace stepcast

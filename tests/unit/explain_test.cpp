@@ -1,0 +1,143 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "explain/comparison.hpp"
+#include "explain/explanation.hpp"
+#include "explain/trace_comparison.hpp"
+#include "models/estimate.hpp"
+#include "report/predict.hpp"
+
+namespace stepcast {
+namespace {
+
+using testing::HasSubstr;
+
+const Catalog& catalog() {
+  static const Catalog shipped = Catalog::standard({});
+  return shipped;
+}
+
+Json document_of(const std::string& name, const std::vector<std::string>& changes = {}) {
+  Diagnostics diagnostics(name);
+  Json out = read_json(std::filesystem::path(STEPCAST_SOURCE_DIR "/scenarios") / (name + ".json"), diagnostics);
+  for (const std::string& change : changes) apply_override(out, change, diagnostics);
+  diagnostics.throw_if_faulty();
+  return out;
+}
+
+Explanation explained(const std::string& name) {
+  const Json document = document_of(name);
+  const Scenario scenario = resolve(document, name, {}, catalog());
+  return explain(document, name, predict_analytic(scenario, catalog()), detail_of(estimate(lower(scenario))),
+                 catalog());
+}
+
+ComparedStep side(const std::string& name, const std::vector<std::string>& changes = {}) {
+  const Scenario scenario = resolve(document_of(name, changes), name, {}, catalog());
+  return {name, predict_analytic(scenario, catalog()), detail_of(estimate(lower(scenario))), to_json(scenario)};
+}
+
+Seconds sum_of(const std::vector<PartDifference>& parts) {
+  Seconds sum;
+  for (const PartDifference& part : parts) sum += part.change();
+  return sum;
+}
+
+const std::vector<std::string> kScenarios{"gpt3-175b-a100-1024", "llama3-70b-h100-512", "resnet50-v100-8nodes",
+                                          "rental-cpu-server"};
+
+// More of a rate and less of a time never make a step longer, and 10 % never bring more than 10 %.
+TEST(Explain, FiguresBringBetweenNothingAndTheirOwnShare) {
+  for (const std::string& name : kScenarios)
+    for (const FigureEffect& figure : explained(name).figures) {
+      EXPECT_GE(figure.throughput, -0.002) << name << " " << figure.name;
+      EXPECT_LE(figure.throughput, kFigureStep + 1e-9) << name << " " << figure.name;
+    }
+}
+
+// A step is homogeneous: all rates 10 % higher and all times 10 % shorter make it 10 % faster. The sum of the
+// elasticities is below one by what no figure stands for.
+TEST(Explain, ElasticitiesAddUpToAboutOne) {
+  for (const std::string& name : kScenarios) {
+    double sum = 0;
+    for (const FigureEffect& figure : explained(name).figures) sum += figure.elasticity;
+    EXPECT_GT(sum, 0.8) << name;
+    EXPECT_LT(sum, 1.05) << name;
+  }
+}
+
+TEST(Explain, FlopRateBoundsALargeModel) {
+  const Explanation out = explained("gpt3-175b-a100-1024");
+  ASSERT_FALSE(out.figures.empty());
+  EXPECT_EQ(out.figures.front().name, "flop_rate");
+  EXPECT_THAT(text_report(out), HasSubstr("FLOP rate of the devices"));
+  EXPECT_FALSE(out.words.empty());
+}
+
+TEST(Explain, CriticalPathAddsUpToTheStep) {
+  for (const std::string& name : {std::string("gpt3-175b-a100-1024"), std::string("resnet50-v100-8nodes")}) {
+    const Explanation out = explained(name);
+    Seconds sum;
+    for (const PathPart& part : out.critical_path) sum += part.time;
+    EXPECT_NEAR(sum / out.prediction.step_time, 1, 0.02) << name;
+  }
+}
+
+// What is said of a setting is what a run with it predicts.
+TEST(Explain, SettingsAreWhatRunsPredict) {
+  const Explanation out = explained("gpt3-175b-a100-1024");
+  const double base = side("gpt3-175b-a100-1024").prediction.samples_per_s;
+  int checked = 0;
+  for (const SettingEffect& setting : out.settings) {
+    if (!setting.legal || !setting.change.starts_with("micro_batch")) continue;
+    const Prediction changed = side("gpt3-175b-a100-1024", setting.words).prediction;
+    EXPECT_NEAR(changed.samples_per_s / base - 1, setting.throughput, 1e-9);
+    EXPECT_EQ(changed.memory.fits, setting.fits);
+    ++checked;
+  }
+  EXPECT_GE(checked, 1);
+}
+
+TEST(Explain, RefusedSettingsSayWhy) {
+  for (const SettingEffect& setting : explained("gpt3-175b-a100-1024").settings)
+    EXPECT_EQ(setting.legal, setting.refusal.empty()) << setting.change;
+}
+
+TEST(Compare, PartsAndPathsAddUpToTheWholeDifference) {
+  const std::vector<std::pair<ComparedStep, ComparedStep>> pairs{
+      {side("gpt3-175b-a100-1024"), side("gpt3-175b-a100-1024", {"strategy.recompute=full"})},
+      {side("gpt3-175b-a100-1024"), side("llama3-70b-h100-512")},
+      {side("resnet50-v100-8nodes"), side("resnet50-v100-8gpus")},
+      {side("rental-cpu-server"), side("rental-cpu-server")}};
+  for (const auto& [a, b] : pairs) {
+    const Comparison out = compare(a, b);
+    const Seconds change = b.prediction.step_time - a.prediction.step_time;
+    EXPECT_NEAR(sum_of(out.parts).value(), change.value(), 1e-9 * a.prediction.step_time.value());
+  }
+}
+
+TEST(Compare, SaysWhichKeyChangedAndWhatItDoesAlone) {
+  const ComparedStep a = side("llama3-70b-h100-512");
+  const ComparedStep b = side("llama3-70b-h100-512", {"strategy.recompute=full"});
+  Comparison out = compare(a, b);
+  find_effects_alone(out.keys, a.settings, b.settings, catalog());
+  finish(out);
+  ASSERT_EQ(out.keys.size(), 1U);
+  EXPECT_EQ(out.keys[0].key, "strategy.recompute");
+  EXPECT_EQ(out.keys[0].after, "\"full\"");
+  ASSERT_TRUE(out.keys[0].alone);
+  EXPECT_NEAR(out.keys[0].alone->value(), (b.prediction.step_time - a.prediction.step_time).value(), 1e-9);
+  EXPECT_THAT(text_report(out), HasSubstr("strategy.recompute"));
+  EXPECT_THAT(html_report(out, "stepcast compare a b"), HasSubstr("strategy.recompute"));
+}
+
+TEST(Compare, EqualSidesDifferInNothing) {
+  const Comparison out = compare(side("rental-cpu-server"), side("rental-cpu-server"));
+  EXPECT_TRUE(out.keys.empty());
+  EXPECT_THAT(out.words.front(), HasSubstr("equally long"));
+}
+
+}  // namespace
+}  // namespace stepcast
