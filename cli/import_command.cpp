@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
-#include "cli/import_kinds.hpp"
+#include "cli/import_models.hpp"
 #include "models/rank_graph/rank_graph.hpp"
 
 namespace stepcast {
@@ -20,6 +20,12 @@ const std::vector<ImportKind>& import_kinds() {
        "Network, system, memory and text workload files, in any order", 4, prepare_astra_sim},
       {"chakra", "Step graph from Chakra execution traces, one for each rank", "Traces: name.RANK.et, or .et.gz",
        kMostRanks, prepare_chakra},
+      {"huggingface", "Scenario (or model) from a Hugging Face config.json", "config.json", 1, prepare_huggingface},
+      {"megatron", "Scenario from Megatron-LM's arguments", "Argument list, or the script that passes it", 1,
+       prepare_megatron},
+      {"kineto", "Operator timings, and a step graph, from PyTorch profiler traces, one for each rank",
+       "Traces: .json, or .json.gz", kMostRanks, prepare_kineto},
+      {"deepspeed", "Scenario from a DeepSpeed configuration", "JSON file", 1, prepare_deepspeed},
   };
   return kinds;
 }

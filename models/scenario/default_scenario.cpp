@@ -1,3 +1,5 @@
+#include "models/scenario/default_scenario.hpp"
+
 #include <algorithm>
 
 #include "models/memory/memory.hpp"
@@ -41,6 +43,7 @@ struct Candidate {
 /// What `--model M --node N --nodes K` is about.
 struct Question {
   std::string model_id;
+  Json described;  ///< the model, where no preset has it
   const Node* node = nullptr;
   const Accelerator* accelerator = nullptr;
   std::shared_ptr<const Model> model;
@@ -85,7 +88,9 @@ Json document_of(const Question& q, const Candidate& candidate) {
            "docs/formats/scenario.md"},
           {"name", fmt::format("{} on {} × {}", q.model_id, q.nodes, q.node->id)},
           {"cluster", {{"node", q.node->id}, {"nodes", q.nodes}}},
-          {"workload", {{"model", q.model_id}, {"global_batch", standard_batch(q, candidate)}}},
+          {"workload",
+           {{"model", q.described.is_null() ? Json(q.model_id) : q.described},
+            {"global_batch", standard_batch(q, candidate)}}},
           {"strategy", std::move(strategy)}};
 }
 
@@ -158,24 +163,30 @@ std::vector<Candidate> candidates(const Question& q) {
   return out;
 }
 
-Question question(const std::string& model, const std::string& node, int nodes, const Catalog& catalog) {
+Question question(const std::string& model, const Json& described, const std::string& node, int nodes,
+                  const Catalog& catalog) {
   Diagnostics diagnostics("default scenario");
   Question q;
   q.model_id = model;
+  q.described = described;
   q.nodes = nodes;
   if (nodes < 1) diagnostics.error("/cluster/nodes", fmt::format("found {}, expected at least 1", nodes));
   q.node = catalog.find<Node>(node, "/cluster/node", diagnostics);
   if (q.node != nullptr && q.node->has_accelerators())
     q.accelerator = catalog.find<Accelerator>(q.node->accelerator, "/cluster/node", diagnostics);
-  q.model = find_model(model, "/workload/model", diagnostics);
+  if (described.is_null()) {
+    q.model = find_model(model, "/workload/model", diagnostics);
+  } else {
+    auto read = std::make_shared<Model>();
+    Model::fields().read(*read, described, "/workload/model", diagnostics);
+    if (diagnostics.ok()) check_model(*read, "/workload/model", diagnostics);
+    q.model = std::move(read);
+  }
   diagnostics.throw_if_faulty();
   return q;
 }
 
-}  // namespace
-
-Json default_scenario(const std::string& model, const std::string& node, int nodes, const Catalog& catalog) {
-  const Question q = question(model, node, nodes, catalog);
+Json default_of(const Question& q, const Catalog& catalog) {
   std::optional<Scenario> smallest;
   Bytes least;
   for (const Candidate& candidate : candidates(q)) {
@@ -193,6 +204,17 @@ Json default_scenario(const std::string& model, const std::string& node, int nod
   if (smallest) return to_json(*smallest);
   // No candidate is legal: the plainest one says why.
   return to_json(resolve(document_of(q, uncut(q, false).front()), "default scenario", {}, catalog));
+}
+
+}  // namespace
+
+Json default_scenario(const std::string& model, const std::string& node, int nodes, const Catalog& catalog) {
+  return default_of(question(model, nullptr, node, nodes, catalog), catalog);
+}
+
+Json default_scenario_of(const Json& model, const std::string& node, int nodes, const Catalog& catalog) {
+  const std::string name = model.is_object() ? model.value("id", std::string("model")) : "model";
+  return default_of(question(name, model, node, nodes, catalog), catalog);
 }
 
 }  // namespace stepcast

@@ -1,0 +1,357 @@
+#include "calibration/importers/kineto/kineto_graph.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "calibration/importers/kineto/traced_cluster.hpp"
+#include "report/humane.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Gaps up to this belong to the kernel behind them: launch latency, and the switch from one kernel to the next.
+constexpr double kOwnGap = 20e-6;
+/// What begins so soon after a kernel of another stream ended may have waited for it.
+constexpr double kCausedWithin = 20e-6;
+constexpr double kUnexplained = 3e-6;
+constexpr std::size_t kLongestName = 96;
+/// Kernels before one that are looked at for what it may have waited for.
+constexpr int kMostCauses = 512;
+
+bool is_synchronization(const std::string& name) {
+  return name.find("Synchronize") != std::string::npos || name == "cudaMemcpy" || name == "hipMemcpy";
+}
+
+/// A collective of a program: who takes part, and how long it ran there.
+struct PlacedCollective {
+  std::size_t operation = 0;  ///< place in the program
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  int members = 0;
+  double time = 0;
+};
+
+/// One rank's step as a program.
+class ProgramBuilder {
+ public:
+  ProgramBuilder(const KinetoTrace& trace, const TracedStep& step, const TracedCluster* cluster, int world)
+      : trace_(trace), step_(step), cluster_(cluster), world_(world), launches_(launches_of(trace)) {}
+
+  std::vector<RankOperation> operations;
+  std::vector<PlacedCollective> collectives;
+  std::set<int> odd_groups;  ///< sizes of groups that are not all ranks
+  std::size_t fixed = 0;     ///< communication whose time cannot be modelled
+
+  void build() {
+    follow_host();
+    for (const int index : step_.device) add_device(index);
+  }
+
+ private:
+  const TraceEvent& event(int index) const { return trace_.events[static_cast<std::size_t>(index)]; }
+
+  RankOperation& add(std::string name, RankOperationKind kind, std::vector<std::uint64_t> after) {
+    RankOperation& out = operations.emplace_back();
+    out.id = operations.size();
+    out.name = name.size() > kLongestName ? name.substr(0, kLongestName) : std::move(name);
+    out.kind = kind;
+    std::sort(after.begin(), after.end());
+    after.erase(std::unique(after.begin(), after.end()), after.end());
+    out.after = std::move(after);
+    return out;
+  }
+
+  std::uint64_t add_time(const char* name, const char* stream, double seconds, std::vector<std::uint64_t> after) {
+    RankOperation& out = add(name, RankOperationKind::compute, std::move(after));
+    out.duration = Seconds(std::max(0.0, seconds));
+    out.host = true;
+    out.stream = stream;
+    return out.id;
+  }
+
+  /// What the host does up to each call that issues a kernel or waits for one.
+  void follow_host() {
+    std::map<int, double> begins;  // by call: start of the first thing that it issued
+    for (const int index : step_.device)
+      if (const int call = launches_[static_cast<std::size_t>(index)]; call >= 0) {
+        const auto [entry, fresh] = begins.try_emplace(call, event(index).start);
+        entry->second = std::min(entry->second, event(index).start);
+      }
+    double now = step_.start;
+    std::vector<std::uint64_t> waits;
+    const auto host_until = [&](double time) {
+      std::vector<std::uint64_t> after = waits;
+      if (host_ > 0) after.push_back(host_);
+      waits.clear();
+      host_ = add_time("host", "host", time - now, std::move(after));
+      now = std::max(now, time);
+    };
+    for (const int call : step_.host) {
+      if (const auto found = begins.find(call); found != begins.end()) {
+        host_until(std::min(event(call).end, std::max(event(call).start, found->second)));
+        issued_[call] = {host_, now};
+      } else if (is_synchronization(event(call).name) && event(call).end > now) {
+        const int awaited = last_ended(event(call));
+        if (awaited < 0) continue;
+        host_until(event(call).start);
+        waiting_hosts_.push_back({awaited, operations.size()});
+        now = std::max(now, std::min(event(call).end, event(awaited).end));
+        waits.clear();
+        // The wait itself: joined to the kernel once that has an operation.
+        RankOperation& join = add("synchronisation", RankOperationKind::compute, {host_});
+        join.duration = Seconds(0);
+        join.host = true;
+        join.stream = "host";
+        host_ = join.id;
+      }
+    }
+    host_until(step_.end);
+  }
+
+  /// The device event of this step that a synchronising call waited for; −1 if it did not wait.
+  int last_ended(const TraceEvent& call) const {
+    int out = -1;
+    for (const int index : step_.device) {
+      const int launch = launches_[static_cast<std::size_t>(index)];
+      const double issued = launch < 0 ? event(index).start : event(launch).start;
+      if (issued >= call.start || event(index).end > call.end + 1e-6 || event(index).end <= call.start) continue;
+      if (out < 0 || event(index).end > event(out).end) out = index;
+    }
+    return out;
+  }
+
+  /// What a kernel waited for, and until when that lasted.
+  struct Ready {
+    std::vector<std::uint64_t> after;
+    double time = 0;
+    void wait_for(std::uint64_t operation, double until) {
+      after.push_back(operation);
+      time = std::max(time, until);
+    }
+  };
+
+  Ready ready_of(int index) {
+    const TraceEvent& self = event(index);
+    Ready out;
+    out.time = step_.start;
+    if (const auto issued = issued_.find(launches_[static_cast<std::size_t>(index)]); issued != issued_.end())
+      out.wait_for(issued->second.first, issued->second.second);
+    if (const auto before = last_on_stream_.find(self.stream); before != last_on_stream_.end())
+      out.wait_for(before->second.first, before->second.second);
+    else
+      out.time = std::max(out.time, end_before_step(self));
+    if (self.kernel == KernelKind::communication) {
+      if (const int cause = issued_before(index); cause >= 0) out.wait_for(done_.at(cause), event(cause).end);
+    } else if (self.start - out.time > kUnexplained) {
+      if (const int cause = ended_just_before(index, out.time); cause >= 0)
+        out.wait_for(done_.at(cause), event(cause).end);
+    }
+    return out;
+  }
+
+  /// End of what earlier steps left on a stream.
+  double end_before_step(const TraceEvent& self) const {
+    double out = 0;
+    for (const TraceEvent& other : trace_.events) {
+      if (other.start >= self.start) break;
+      const bool device = other.kind == TraceEventKind::kernel || other.kind == TraceEventKind::copy;
+      if (device && other.stream == self.stream) out = std::max(out, std::min(other.end, self.start));
+    }
+    return out;
+  }
+
+  /// A collective waits for what had been issued to other streams when it was called.
+  int issued_before(int index) const {
+    const int call = launches_[static_cast<std::size_t>(index)];
+    int out = -1, seen = 0;
+    for (auto done = done_.rbegin(); done != done_.rend() && ++seen <= kMostCauses; ++done) {
+      const int other = done->first;
+      if (event(other).kernel == KernelKind::communication || event(other).end > event(index).start + 1e-6) continue;
+      const int launch = launches_[static_cast<std::size_t>(other)];
+      if (call >= 0 && launch >= 0 && event(launch).start > event(call).start) continue;
+      if (out < 0 || event(other).end > event(out).end) out = other;
+    }
+    return out;
+  }
+
+  int ended_just_before(int index, double ready) const {
+    const TraceEvent& self = event(index);
+    int out = -1, seen = 0;
+    for (auto done = done_.rbegin(); done != done_.rend() && ++seen <= kMostCauses; ++done) {
+      const int other = done->first;
+      const double end = event(other).end;
+      if (event(other).stream == self.stream || end <= ready || end > self.start + 1e-6) continue;
+      if (self.start - end > kCausedWithin) continue;
+      if (out < 0 || end > event(out).end) out = other;
+    }
+    return out;
+  }
+
+  void add_device(int index) {
+    const TraceEvent& self = event(index);
+    Ready ready = ready_of(index);
+    double gap = std::max(0.0, self.start - ready.time);
+    if (gap > kOwnGap) {
+      const std::uint64_t wait = add_time("unexplained wait", "", gap, ready.after);
+      operations.back().stream = fmt::format("wait {}", wait);
+      ready.after = {wait};
+      gap = 0;
+    }
+    const double time = self.length() + gap;
+    const std::uint64_t id = self.kernel == KernelKind::communication ? communicate(self, time, ready.after)
+                                                                      : compute(self, time, ready.after);
+    done_.emplace(index, id);
+    last_on_stream_[self.stream] = {id, self.end};
+    for (const auto& [awaited, place] : waiting_hosts_)
+      if (awaited == index) operations[place].after.push_back(id);
+  }
+
+  std::uint64_t compute(const TraceEvent& self, double time, std::vector<std::uint64_t> after) {
+    RankOperation& out = add(self.name, RankOperationKind::compute, std::move(after));
+    out.stream = fmt::format("stream {}", self.stream);
+    const double floor = cluster_ && cluster_->device ? cluster_->device->kernel_floor.value() : time;
+    const bool copy = self.kind == TraceEventKind::copy;
+    if (copy || time <= floor) {
+      out.duration = Seconds(time);
+    } else if (self.kernel == KernelKind::memory) {
+      out.memory = cluster_->device->memory_bandwidth * Seconds(time - floor);
+    } else {
+      out.work = cluster_->device->product.sustained_rate * Seconds(time - floor);
+    }
+    return out.id;
+  }
+
+  std::uint64_t communicate(const TraceEvent& self, double time, std::vector<std::uint64_t> after) {
+    const CollectiveKind kind = self.collective ? self.collective->kind : kind_of_kernel(self.name);
+    const int told = self.collective ? self.collective->group_size : 0;
+    const int members = told > 0 ? told : world_;
+    if (members < 2 || !cluster_ || self.kind == TraceEventKind::copy) {
+      ++fixed;
+      RankOperation& out = add(self.name, RankOperationKind::compute, std::move(after));
+      out.stream = fmt::format("stream {}", self.stream);
+      out.duration = Seconds(time);
+      return out.id;
+    }
+    if (members != world_) odd_groups.insert(members);
+    RankOperation& out = add(self.name, RankOperationKind::collective, std::move(after));
+    out.collective = kind;
+    out.group = members == world_ ? std::string() : fmt::format("of {}", members);
+    out.stream = fmt::format("stream {}", self.stream);
+    collectives.push_back({operations.size() - 1, kind, members, time});
+    return out.id;
+  }
+
+  /// Of a kernel without metadata. Sends and receives of one kernel are the exchange of all pairs (PyTorch's
+  /// all_to_all over NCCL).
+  static CollectiveKind kind_of_kernel(const std::string& name) {
+    const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
+    if (has("ReduceScatter")) return CollectiveKind::reduce_scatter;
+    if (has("AllGather")) return CollectiveKind::all_gather;
+    if (has("SendRecv")) return CollectiveKind::all_to_all;
+    if (has("Broadcast")) return CollectiveKind::broadcast;
+    return CollectiveKind::all_reduce;
+  }
+
+  const KinetoTrace& trace_;
+  const TracedStep& step_;
+  const TracedCluster* cluster_;
+  int world_;
+  std::vector<int> launches_;
+  std::uint64_t host_ = 0;
+  std::map<int, std::pair<std::uint64_t, double>> issued_;  ///< by call: its operation, and when it was done
+  std::map<long, std::pair<std::uint64_t, double>> last_on_stream_;
+  std::map<int, std::uint64_t> done_;                       ///< by device event
+  std::vector<std::pair<int, std::size_t>> waiting_hosts_;  ///< device event, and place of who waits for it
+};
+
+/// Gives the k-th collective of all programs one size: the one that takes as long as it took the rank that came last,
+/// for whom it was shortest.
+void size_collectives(std::vector<ProgramBuilder>& programs, const TracedCluster& cluster) {
+  const std::size_t count = programs.front().collectives.size();
+  const bool alike = std::all_of(programs.begin(), programs.end(),
+                                 [&](const ProgramBuilder& p) { return p.collectives.size() == count; });
+  for (ProgramBuilder& program : programs)
+    for (std::size_t k = 0; k < program.collectives.size(); ++k) {
+      PlacedCollective& own = program.collectives[k];
+      double time = own.time;
+      if (alike)
+        for (const ProgramBuilder& other : programs) time = std::min(time, other.collectives[k].time);
+      RankOperation& operation = program.operations[own.operation];
+      if (own.kind == CollectiveKind::barrier) continue;
+      operation.size = cluster.size_that_takes(Seconds(time), own.kind, own.members).value_or(Bytes(1));
+    }
+}
+
+/// Groups of so many neighbouring ranks, side by side.
+RankGroup tiled_group(int size, int ranks) {
+  RankGroup out{fmt::format("of {}", size), {}};
+  for (int first = 0; first + size <= ranks; first += size) {
+    std::vector<int> members;
+    for (int i = 0; i < size; ++i) members.push_back(first + i);
+    out.members.push_back(std::move(members));
+  }
+  return out;
+}
+
+}  // namespace
+
+RankGraph kineto_graph(const KinetoGraphQuestion& question, const Catalog& catalog) {
+  const KinetoTrace& first = question.traces.front();
+  const int world = std::max(first.world, static_cast<int>(question.traces.size()));
+  const int ranks = question.ranks.value_or(world);
+  RankGraph out;
+  out.precision = precision_of(first);
+  const std::optional<TracedCluster> cluster = traced_cluster(first, question.node, world, out.precision, catalog);
+  std::vector<TracedStep> steps;
+  for (const KinetoTrace& trace : question.traces) {
+    std::optional<int> number = question.step;
+    if (!number && !steps.empty() && steps.front().name.starts_with("ProfilerStep#"))
+      number = std::stoi(steps.front().name.substr(13));
+    steps.push_back(typical_step(trace, number));
+  }
+  std::vector<ProgramBuilder> programs;
+  for (std::size_t i = 0; i < question.traces.size(); ++i) {
+    programs.emplace_back(question.traces[i], steps[i], cluster ? &*cluster : nullptr, world);
+    programs.back().build();
+  }
+  if (cluster) size_collectives(programs, *cluster);
+  out.name = std::filesystem::path(first.file).stem().stem().string();
+  out.source = fmt::format("{} of {} PyTorch profiler trace{}", steps.front().name, question.traces.size(),
+                           question.traces.size() == 1 ? "" : "s");
+  out.ranks = ranks;
+  std::set<int> odd;
+  std::size_t fixed = 0;
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    RankProgram& program = out.programs.emplace_back();
+    for (int rank = static_cast<int>(i); rank < ranks; rank += static_cast<int>(programs.size()))
+      program.ranks.push_back(rank);
+    program.operations = std::move(programs[i].operations);
+    odd.insert(programs[i].odd_groups.begin(), programs[i].odd_groups.end());
+    fixed += programs[i].fixed;
+  }
+  std::erase_if(out.programs, [](const RankProgram& program) { return program.ranks.empty(); });
+  for (const int size : odd) {
+    if (ranks % size != 0)
+      throw InputError(
+          {{first.file, "", fmt::format("has collectives of {} ranks, which do not divide {}", size, ranks),
+            "--ranks: a multiple of them"}});
+    out.groups.push_back(tiled_group(size, ranks));
+  }
+  out.notes.push_back(fmt::format("the traced step took {}", humane(Seconds(steps.front().length()))));
+  if (cluster)
+    out.notes.push_back(fmt::format("traced on {}{}: work and sizes are those that take as long there as was traced",
+                                    cluster->node, question.node.empty() ? " (by the device's name; --node)" : ""));
+  else
+    out.notes.emplace_back("the traced node is not known (--node): times stay as traced on whatever it runs");
+  if (static_cast<int>(question.traces.size()) < ranks)
+    out.notes.push_back(
+        fmt::format("{} of {} ranks are traced; the others repeat them", question.traces.size(), ranks));
+  if (fixed > 0)
+    out.notes.push_back(fmt::format("{} communication kernels keep the time that they were traced with", fixed));
+  return out;
+}
+
+}  // namespace stepcast

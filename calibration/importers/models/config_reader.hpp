@@ -1,0 +1,47 @@
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fields/json_text.hpp"
+
+namespace stepcast {
+
+/// Reads single keys of another program's flat configuration and remembers which were asked for, so that the rest can
+/// be listed. Faults go to the diagnostics. A key whose value is null, or "auto", is not there.
+class ConfigReader {
+ public:
+  ConfigReader(const Json& document, std::string pointer, Diagnostics& diagnostics)
+      : document_(document), pointer_(std::move(pointer)), diagnostics_(diagnostics) {}
+
+  [[nodiscard]] bool has(std::string_view key) const;
+  /// A whole number of at least `least`; nothing when the key is absent.
+  std::optional<int> whole(std::string_view key, int least = 1);
+  /// The first of several names that is there; a fault when none is.
+  int required(std::initializer_list<std::string_view> keys);
+  std::optional<double> number(std::string_view key);
+  bool flag(std::string_view key, bool otherwise);
+  std::string text(std::string_view key);
+  /// Marks keys as known: they say nothing that costs time or memory.
+  void ignore(std::initializer_list<std::string_view> keys);
+  /// Keys that nobody asked for, in the order of the file.
+  [[nodiscard]] std::vector<std::string> unknown() const;
+
+ private:
+  const Json* find(std::string_view key);
+  void wrong(std::string_view key, const Json& found, std::string_view expected);
+
+  const Json& document_;
+  std::string pointer_;
+  Diagnostics& diagnostics_;
+  std::set<std::string, std::less<>> known_;
+};
+
+/// `unknown keys, not used: a, b, c`; empty when there are none.
+std::string unknown_note(const std::vector<std::string>& keys);
+
+}  // namespace stepcast

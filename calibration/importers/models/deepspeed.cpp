@@ -1,0 +1,186 @@
+#include <fmt/format.h>
+
+#include "calibration/importers/models/config_reader.hpp"
+#include "calibration/importers/models/imported_scenario.hpp"
+#include "models/scenario/scenario.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Stands in where nobody names a model, so that the strategy can be looked at.
+constexpr const char* kStandIn = "llama3-8b";
+
+class DeepSpeedReader {
+ public:
+  DeepSpeedReader(const Json& config, const ImportTarget& target, const Catalog& catalog, Diagnostics& diagnostics)
+      : config_(config),
+        reader_(config, "", diagnostics),
+        target_(target),
+        catalog_(catalog),
+        diagnostics_(diagnostics) {}
+
+  ImportedScenario read(const std::string& name) {
+    zero();
+    precision();
+    batch();
+    model();
+    ignored();
+    if (const std::string note = unknown_note(reader_.unknown()); !note.empty()) notes_.push_back(note);
+    return {{{"format_version", kScenarioFormatVersion},
+             {"name", name},
+             {"description", "Imported from a DeepSpeed configuration"},
+             {"cluster", {{"node", target_.node}, {"nodes", target_.nodes.value_or(1)}}},
+             {"workload", workload_},
+             {"strategy", strategy_}},
+            std::move(notes_)};
+  }
+
+ private:
+  const Json& section(const char* key) {
+    static const Json kNothing = Json::object();
+    reader_.ignore({key});
+    if (!config_.contains(key)) return kNothing;
+    const Json& found = config_.at(key);
+    if (found.is_object()) return found;
+    diagnostics_.error(child_pointer("", key), fmt::format("found {}, expected an object", describe(found)));
+    return kNothing;
+  }
+
+  bool enabled(const char* key) {
+    const Json& found = section(key);
+    ConfigReader reader(found, child_pointer("", key), diagnostics_);
+    return reader.flag("enabled", false);
+  }
+
+  bool offloads(const Json& zero, const char* key) {
+    if (!zero.contains(key) || !zero.at(key).is_object()) return false;
+    ConfigReader reader(zero.at(key), child_pointer("/zero_optimization", key), diagnostics_);
+    const std::string device = reader.text("device");
+    if (device == "nvme") notes_.push_back(fmt::format("{} to nvme: taken as to host memory", key));
+    return device == "cpu" || device == "nvme";
+  }
+
+  void zero() {
+    const Json& zero = section("zero_optimization");
+    ConfigReader reader(zero, "/zero_optimization", diagnostics_);
+    const int stage = reader.whole("stage", 0).value_or(0);
+    strategy_["framework"] = "deepspeed";
+    if (stage > 3) {
+      diagnostics_.error("/zero_optimization/stage", fmt::format("found {}, expected 0 to 3", stage));
+      return;
+    }
+    strategy_["sharding"] = stage == 0 ? "none" : fmt::format("zero-{}", stage);
+    if (zero.contains("overlap_comm") && zero.at("overlap_comm").is_boolean())
+      strategy_["overlap_gradients"] = zero.at("overlap_comm");
+    if (offloads(zero, "offload_optimizer") || reader.flag("cpu_offload", false)) strategy_["offload_optimizer"] = true;
+    if (offloads(zero, "offload_param"))
+      notes_.emplace_back("offload_param: parameters are taken to stay on the devices; memory is overestimated");
+    reader.ignore({"overlap_comm", "offload_optimizer", "offload_param", "contiguous_gradients", "allgather_partitions",
+                   "round_robin_gradients", "load_from_fp32_weights", "sub_group_size",
+                   "stage3_gather_16bit_weights_on_model_save", "stage3_gather_fp16_weights_on_model_save",
+                   "ignore_unused_parameters", "elastic_checkpoint", "reduce_scatter"});
+    for (const std::string& key : reader.unknown()) {
+      const bool size = key.ends_with("_size") || key.starts_with("stage3_") || key.starts_with("zero_");
+      notes_.push_back(fmt::format("zero_optimization.{}: {}", key,
+                                   size ? "the framework profile's own value is used" : "unknown, not used"));
+    }
+  }
+
+  void precision() {
+    const bool bf16 = enabled("bf16") || enabled("bfloat16"), fp16 = enabled("fp16");
+    if (bf16 && fp16) diagnostics_.error("/fp16/enabled", "bf16 and fp16 are both on");
+    workload_["precision"] = bf16 ? "bf16" : fp16 ? "fp16" : "fp32";
+  }
+
+  void batch() {
+    const Node* node = catalog_.find<Node>(target_.node, "/cluster/node", diagnostics_);
+    if (!node) return;
+    const long ranks = static_cast<long>(target_.nodes.value_or(1)) * node->devices();
+    const auto all = reader_.whole("train_batch_size"), micro = reader_.whole("train_micro_batch_size_per_gpu");
+    const auto rounds = reader_.whole("gradient_accumulation_steps");
+    long batch = 0;
+    if (all) {
+      batch = *all;
+    } else {
+      batch = ranks * micro.value_or(1) * rounds.value_or(1);
+      notes_.push_back(fmt::format("train_batch_size is not given: {} × {} devices × {} rounds = {}", micro.value_or(1),
+                                   ranks, rounds.value_or(1), batch));
+    }
+    if (all && micro && rounds && ranks * *micro * *rounds != batch)
+      diagnostics_.error("/train_batch_size",
+                         fmt::format("found {}, but {} devices × micro-batch {} × {} rounds are {}", batch, ranks,
+                                     *micro, *rounds, ranks * *micro * *rounds),
+                         fmt::format("--nodes: {} devices make it so", batch / std::max(1L, long(*micro) * *rounds)));
+    workload_["global_batch"] = batch;
+    if (micro) strategy_["micro_batch"] = *micro;
+    if (!micro && rounds && ranks > 0 && batch % (ranks * *rounds) == 0)
+      strategy_["micro_batch"] = batch / (ranks * *rounds);
+  }
+
+  void model() {
+    workload_["model"] = target_.model.is_null() ? Json(kStandIn) : target_.model;
+    if (target_.model.is_null())
+      notes_.push_back(fmt::format("the file names no model: {} stands in (--model, --model-config)", kStandIn));
+    if (target_.seq_len) workload_["seq_len"] = *target_.seq_len;
+  }
+
+  void ignored() {
+    if (config_.contains("activation_checkpointing"))
+      notes_.emplace_back(
+          "activation_checkpointing says how, not whether: set strategy.recompute if the model does it");
+    reader_.ignore({"activation_checkpointing",
+                    "optimizer",
+                    "scheduler",
+                    "gradient_clipping",
+                    "steps_per_print",
+                    "wall_clock_breakdown",
+                    "zero_allow_untested_optimizer",
+                    "communication_data_type",
+                    "prescale_gradients",
+                    "gradient_predivide_factor",
+                    "sparse_gradients",
+                    "amp",
+                    "tensorboard",
+                    "wandb",
+                    "csv_monitor",
+                    "flops_profiler",
+                    "dump_state",
+                    "memory_breakdown",
+                    "comms_logger",
+                    "checkpoint",
+                    "data_types",
+                    "zero_force_ds_cpu_optimizer",
+                    "aio",
+                    "disable_allgather",
+                    "bf16",
+                    "fp16",
+                    "bfloat16"});
+  }
+
+  const Json& config_;
+  ConfigReader reader_;
+  const ImportTarget& target_;
+  const Catalog& catalog_;
+  Diagnostics& diagnostics_;
+  Json strategy_ = Json::object(), workload_ = Json::object();
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+ImportedScenario import_deepspeed(const std::filesystem::path& file, const ImportTarget& target,
+                                  const Catalog& catalog) {
+  Diagnostics diagnostics(file.string());
+  const Json config = read_json(file, diagnostics);
+  diagnostics.throw_if_faulty();
+  if (!config.is_object())
+    throw InputError({{file.string(), "", fmt::format("found {}, expected an object", describe(config)),
+                       "a DeepSpeed configuration"}});
+  ImportedScenario out = DeepSpeedReader(config, target, catalog, diagnostics).read(file.stem().string());
+  diagnostics.throw_if_faulty();
+  resolve(out.scenario, file.string(), {}, catalog);
+  return out;
+}
+
+}  // namespace stepcast

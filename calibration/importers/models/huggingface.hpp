@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fields/json_text.hpp"
+
+namespace stepcast {
+
+/// A model as another program's configuration describes it.
+struct ImportedModel {
+  Json model;  ///< as `workload.model` takes it
+  double parameters = 0;
+  std::vector<std::string> notes;  ///< what was assumed, and which keys were not used
+};
+
+/// Longest sequence that a step is assumed to train on where the user does not say: models are trained on much shorter
+/// ones than their positions allow.
+inline constexpr int kAssumedSequence = 8192;
+
+/// Reads a Hugging Face config.json: Llama, Mistral, Mixtral, Qwen 2 and 3 with and without experts, DeepSeek 2 and 3,
+/// GPT-2, BERT. Throws InputError with every fault. `seq_len`: tokens that a step trains on.
+ImportedModel import_huggingface(const std::filesystem::path& file, std::optional<int> seq_len);
+
+}  // namespace stepcast

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fields/json_text.hpp"
+#include "hardware-catalog/catalog.hpp"
+
+namespace stepcast {
+
+/// Where an imported training is to run, as far as its own file does not say.
+struct ImportTarget {
+  std::string node = "dgx-h100";
+  std::optional<int> nodes;
+  std::optional<int> seq_len;
+  Json model;  ///< preset id or description, where the file names none; null: not given
+};
+
+struct ImportedScenario {
+  Json scenario;
+  std::vector<std::string> notes;
+};
+
+/// Reads a list of Megatron-LM's arguments (or the shell script that passes them): model, strategy, batch, precision.
+/// Throws InputError with every fault. Source of names and defaults: megatron/training/arguments.py of Megatron-LM
+/// core 0.12.
+ImportedScenario import_megatron(const std::filesystem::path& file, const ImportTarget& target, const Catalog& catalog);
+
+/// Reads a DeepSpeed configuration: sharding, offload, batch, precision. The model is the target's. Throws InputError.
+/// Source of keys: deepspeed.ai/docs/config-json.
+ImportedScenario import_deepspeed(const std::filesystem::path& file, const ImportTarget& target,
+                                  const Catalog& catalog);
+
+}  // namespace stepcast

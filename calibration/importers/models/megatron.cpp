@@ -1,0 +1,376 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+
+#include "calibration/importers/models/argument_list.hpp"
+#include "calibration/importers/models/config_reader.hpp"
+#include "calibration/importers/models/imported_scenario.hpp"
+#include "calibration/importers/text_file.hpp"
+#include "models/scenario/scenario.hpp"
+#include "models/workload/operators.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Options that change neither time nor memory of a step, by how they begin.
+constexpr std::array<std::string_view, 58> kHarmless{"--lr",
+                                                     "--min-lr",
+                                                     "--weight-decay",
+                                                     "--clip-grad",
+                                                     "--adam-",
+                                                     "--log-",
+                                                     "--save",
+                                                     "--load",
+                                                     "--data-",
+                                                     "--eval-",
+                                                     "--tensorboard-",
+                                                     "--wandb-",
+                                                     "--init-method",
+                                                     "--seed",
+                                                     "--split",
+                                                     "--vocab-file",
+                                                     "--merge-file",
+                                                     "--tokenizer-",
+                                                     "--exit-",
+                                                     "--distributed-",
+                                                     "--norm-epsilon",
+                                                     "--rotary-",
+                                                     "--no-position",
+                                                     "--ckpt-",
+                                                     "--dist-ckpt",
+                                                     "--async-save",
+                                                     "--timing-",
+                                                     "--master",
+                                                     "--rdzv",
+                                                     "--node_rank",
+                                                     "--node-rank",
+                                                     "--max_restarts",
+                                                     "--mock-data",
+                                                     "--num-workers",
+                                                     "--no-load-",
+                                                     "--no-save-",
+                                                     "--use-mcore",
+                                                     "--transformer-impl",
+                                                     "--attention-softmax",
+                                                     "--train-data",
+                                                     "--valid-data",
+                                                     "--test-data",
+                                                     "--use-checkpoint",
+                                                     "--override-opt",
+                                                     "--finetune",
+                                                     "--moe-aux-loss",
+                                                     "--moe-router-",
+                                                     "--moe-z-loss",
+                                                     "--moe-token-",
+                                                     "--moe-permute",
+                                                     "--use-mcore-models",
+                                                     "--loss-scale",
+                                                     "--initial-loss",
+                                                     "--hysteresis",
+                                                     "--no-masked",
+                                                     "--apply-query",
+                                                     "--attention-backend",
+                                                     "--ddp-"};
+
+class MegatronReader {
+ public:
+  MegatronReader(std::string_view text, const ImportTarget& target, const Catalog& catalog, Diagnostics& diagnostics)
+      : arguments_(text, diagnostics), target_(target), catalog_(catalog), diagnostics_(diagnostics) {}
+
+  ImportedScenario read(const std::string& name) {
+    if (arguments_.empty()) {
+      diagnostics_.error("", "found no option that begins with --", "a list of Megatron-LM's arguments");
+      return {};
+    }
+    degrees();
+    shape();
+    attention();
+    experts();
+    rest_of_model();
+    strategy();
+    batch();
+    cluster();
+    return finish(name);
+  }
+
+ private:
+  int required(const std::string& option) {
+    if (!arguments_.has(option)) diagnostics_.error("", fmt::format("missing: {}", option));
+    return arguments_.whole(option).value_or(0);
+  }
+  void copy(Json& to, const char* key, const std::string& option, int least = 1) {
+    if (const auto value = arguments_.whole(option, least)) to[key] = *value;
+  }
+  void copy_flag(Json& to, const char* key, const std::string& option) {
+    if (arguments_.has(option)) to[key] = true;
+  }
+
+  void degrees() {
+    tp_ = arguments_.whole("--tensor-model-parallel-size").value_or(1);
+    pp_ = arguments_.whole("--pipeline-model-parallel-size").value_or(1);
+    cp_ = arguments_.whole("--context-parallel-size").value_or(1);
+    ep_ = arguments_.whole("--expert-model-parallel-size").value_or(1);
+  }
+
+  void shape() {
+    const int layers = layers_ = required("--num-layers"), hidden = required("--hidden-size");
+    shape_["layers"] = layers;
+    shape_["hidden"] = hidden;
+    shape_["heads"] = required("--num-attention-heads");
+    gated_ = arguments_.has("--swiglu");
+    // Megatron-LM: 4·h, and two thirds of that rounded down to 64 with a gate.
+    const int usual = gated_ ? static_cast<int>(4 * hidden * 2.0 / 3) / 64 * 64 : 4 * hidden;
+    shape_["ffn_hidden"] = arguments_.whole("--ffn-hidden-size").value_or(usual);
+    shape_["gated_mlp"] = gated_;
+    shape_["biases"] = !arguments_.has("--disable-bias-linear");
+    copy_flag(shape_, "qkv_bias", "--add-qkv-bias");
+    shape_["tied_embeddings"] = !arguments_.has("--untie-embeddings-and-output-weights");
+    shape_["vocab"] = vocabulary();
+  }
+
+  /// Rows of the table as Megatron-LM pads them: whole multiples of 128 a tensor-parallel rank.
+  int vocabulary() {
+    if (const auto padded = arguments_.whole("--padded-vocab-size")) return *padded;
+    int size = arguments_.whole("--vocab-size").value_or(0);
+    const std::string tokenizer = arguments_.has("--tokenizer-type") ? arguments_.text("--tokenizer-type") : "";
+    if (size == 0 && tokenizer == "GPT2BPETokenizer") size = 50257;
+    if (size == 0 && tokenizer.starts_with("Llama2Tokenizer")) size = 32000;
+    if (size == 0) {
+      diagnostics_.error("", "missing: --vocab-size (the tokenizer's own files are not read)",
+                         "add --vocab-size or --padded-vocab-size to the list");
+      return 1;
+    }
+    const int unit = arguments_.whole("--make-vocab-size-divisible-by").value_or(128) * tp_;
+    return (size + unit - 1) / unit * unit;
+  }
+
+  void attention() {
+    if (arguments_.has("--group-query-attention")) copy(shape_, "kv_heads", "--num-query-groups");
+    arguments_.ignore("--num-query-groups");
+    copy(shape_, "head_dim", "--kv-channels");
+    if (arguments_.has("--multi-latent-attention")) {
+      shape_.erase("head_dim");
+      // Defaults of MLATransformerConfig.
+      shape_["kv_lora_rank"] = arguments_.whole("--kv-lora-rank").value_or(512);
+      shape_["qk_nope_head_dim"] = arguments_.whole("--qk-head-dim").value_or(128);
+      shape_["qk_rope_head_dim"] = arguments_.whole("--qk-pos-emb-head-dim").value_or(64);
+      shape_["v_head_dim"] = arguments_.whole("--v-head-dim").value_or(128);
+      copy(shape_, "q_lora_rank", "--q-lora-rank");
+    }
+    if (arguments_.has("--window-size")) {
+      const std::vector<std::string> window = arguments_.values("--window-size");
+      int size = 0;
+      for (const std::string& value : window) std::from_chars(value.data(), value.data() + value.size(), size);
+      if (size <= 0 && !window.empty()) std::from_chars(window[0].data(), window[0].data() + window[0].size(), size);
+      if (size > 0) shape_["window"] = size;
+    }
+  }
+
+  void experts() {
+    const auto experts = arguments_.whole("--num-experts");
+    if (!experts) return;
+    shape_["experts"] = *experts;
+    shape_["top_k"] = arguments_.whole("--moe-router-topk").value_or(2);
+    copy(shape_, "moe_ffn_hidden", "--moe-ffn-hidden-size");
+    copy(shape_, "shared_expert_ffn", "--moe-shared-expert-intermediate-size");
+    if (arguments_.has("--moe-layer-freq")) layer_frequency(arguments_.text("--moe-layer-freq"));
+  }
+
+  /// A number, or a list as a Python expression: `([0]*3+[1]*58)`, whose brackets the reader has dropped.
+  void layer_frequency(const std::string& text) {
+    int every = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), every);
+    if (error == std::errc() && end == text.data() + text.size() && every > 0) {
+      if (every > 1) shape_["moe_every"] = every;
+      return;
+    }
+    int dense = 0, sparse = 0;
+    if (std::sscanf(text.c_str(), "0*%d+1*%d", &dense, &sparse) == 2 && dense + sparse == layers_) {
+      shape_["dense_layers"] = dense;
+      return;
+    }
+    diagnostics_.error("", fmt::format("--moe-layer-freq: found {}", shown(text)),
+                       "a number, or [0]*DENSE+[1]*REST over all layers");
+  }
+
+  void rest_of_model() {
+    const std::string kind = arguments_.has("--position-embedding-type") ? arguments_.text("--position-embedding-type")
+                             : arguments_.has("--use-rotary-position-embeddings") ? "rope"
+                                                                                  : "learned_absolute";
+    const std::map<std::string, std::string> kinds{{"learned_absolute", "learned"},
+                                                   {"rope", "rotary"},
+                                                   {"yarn", "rotary"},
+                                                   {"mrope", "rotary"},
+                                                   {"none", "none"},
+                                                   {"alibi", "alibi"}};
+    arguments_.ignore("--use-rotary-position-embeddings");
+    if (!kinds.contains(kind))
+      diagnostics_.error("", fmt::format("--position-embedding-type: found {}", shown(kind)),
+                         "learned_absolute, rope, yarn, mrope or none");
+    else
+      shape_["positions"] = kinds.at(kind);
+    length_ = required("--seq-length");
+    const int positions = arguments_.whole("--max-position-embeddings").value_or(length_);
+    if (kind == "learned_absolute") shape_["max_positions"] = positions;
+    const bool rms = arguments_.has("--normalization") && arguments_.text("--normalization") == "RMSNorm";
+    shape_["norm"] = rms ? "rms_norm" : "layer_norm";
+    const double dropout = arguments_.number("--hidden-dropout").value_or(0.1);
+    arguments_.ignore("--attention-dropout");
+    if (dropout > 0) shape_["dropout"] = dropout;
+    copy(shape_, "mtp_layers", "--mtp-num-layers", 0);
+  }
+
+  void strategy() {
+    strategy_ = {{"framework", "megatron-lm"}};
+    const auto degree = [&](const char* key, int value) {
+      if (value > 1) strategy_[key] = value;
+    };
+    degree("tensor_parallel", tp_);
+    degree("pipeline_parallel", pp_);
+    degree("context_parallel", cp_);
+    degree("expert_parallel", ep_);
+    copy_flag(strategy_, "sequence_parallel", "--sequence-parallel");
+    if (tp_ == 1) strategy_.erase("sequence_parallel");
+    interleaving();
+    if (arguments_.has("--cp-comm-type")) {
+      const std::string kind = arguments_.text("--cp-comm-type");
+      if (cp_ > 1)
+        strategy_["context_method"] = kind == "a2a" ? "ulysses" : kind == "all_gather" ? "all-gather" : "ring";
+    }
+    const bool sharded = arguments_.has("--use-distributed-optimizer");
+    if (sharded) strategy_["sharding"] = "zero-1";
+    arguments_.ignore("--use-distributed-optimizer");
+    strategy_["overlap_gradients"] = arguments_.has("--overlap-grad-reduce");
+    if (sharded) strategy_["overlap_parameter_gather"] = arguments_.has("--overlap-param-gather");
+    arguments_.ignore("--overlap-param-gather");
+    if (arguments_.has("--tp-comm-overlap") && tp_ > 1) strategy_["overlap_tensor_parallel"] = true;
+    copy_flag(strategy_, "gradients_in_fp32", "--accumulate-allreduce-grads-in-fp32");
+    copy_flag(strategy_, "offload_optimizer", "--optimizer-cpu-offload");
+    recomputation();
+  }
+
+  void interleaving() {
+    int chunks = arguments_.whole("--num-virtual-stages-per-pipeline-rank").value_or(1);
+    if (const auto layers = arguments_.whole("--num-layers-per-virtual-pipeline-stage"); layers && pp_ > 1) {
+      const int per_stage = layers_ / pp_;
+      if (per_stage % *layers != 0)
+        diagnostics_.error("",
+                           fmt::format("--num-layers-per-virtual-pipeline-stage {} does not divide the {} layers of "
+                                       "a stage",
+                                       *layers, per_stage));
+      else
+        chunks = per_stage / *layers;
+    }
+    if (chunks > 1) strategy_["virtual_pipeline"] = chunks;
+  }
+
+  void recomputation() {
+    const std::string granularity =
+        arguments_.has("--recompute-granularity") ? arguments_.text("--recompute-granularity") : "";
+    for (const char* option : {"--recompute-method", "--recompute-num-layers"}) arguments_.ignore(option);
+    if (granularity == "full") strategy_["recompute"] = "full";
+    const std::vector<std::string> modules = arguments_.values("--recompute-modules");
+    if ((granularity == "selective" || arguments_.has("--recompute-activations")) && modules.empty())
+      strategy_["recompute"] = "selective";
+    if (modules.empty() || granularity == "full") return;
+    const std::map<std::string, std::string> names{{"core_attn", "attention_core"},
+                                                   {"mla_up_proj", "attention"},
+                                                   {"mlp", "mlp"},
+                                                   {"layernorm", "norm"},
+                                                   {"moe", "moe"}};
+    Json list = Json::array();
+    for (const std::string& module : modules)
+      if (names.contains(module))
+        list.push_back(names.at(module));
+      else
+        notes_.push_back(fmt::format("--recompute-modules {}: not known, not used", module));
+    strategy_["recompute"] = "modules";
+    strategy_["recompute_modules"] = std::move(list);
+  }
+
+  void batch() {
+    workload_["global_batch"] = required("--global-batch-size");
+    strategy_["micro_batch"] = arguments_.whole("--micro-batch-size").value_or(1);
+    workload_["seq_len"] = target_.seq_len.value_or(length_);
+    if (arguments_.has("--fp8-format") || arguments_.has("--fp8-hybrid") || arguments_.has("--fp8-recipe"))
+      workload_["precision"] = "fp8";
+    else
+      workload_["precision"] = arguments_.has("--fp16") ? "fp16" : arguments_.has("--bf16") ? "bf16" : "fp32";
+    for (const char* option : {"--fp16", "--bf16", "--fp8-recipe", "--fp8-hybrid", "--fp8-margin", "--fp8-interval",
+                               "--fp8-amax-history-len", "--fp8-amax-compute-algo", "--fp8-param-gather"})
+      arguments_.ignore(option);
+    const auto samples = arguments_.number("--train-samples"), steps = arguments_.number("--train-iters");
+    if (samples) workload_["samples"] = *samples;
+    if (!samples && steps && workload_["global_batch"].get<int>() > 0)
+      workload_["samples"] = *steps * workload_["global_batch"].get<int>();
+  }
+
+  void cluster() {
+    const Node* node = catalog_.find<Node>(target_.node, "/cluster/node", diagnostics_);
+    if (!node) return;
+    const long unit = static_cast<long>(tp_) * pp_ * cp_, per_node = std::max(1, node->devices());
+    int nodes = target_.nodes.value_or(0);
+    for (const char* option : {"--nnodes", "--nproc_per_node", "--nproc-per-node"}) arguments_.ignore(option);
+    if (nodes == 0) nodes = arguments_.whole("--nnodes").value_or(0);
+    for (const char* name : {"NNODES", "NUM_NODES", "SLURM_NNODES"}) {
+      const std::string value = arguments_.variable(name);
+      if (nodes == 0) std::from_chars(value.data(), value.data() + value.size(), nodes);
+    }
+    if (nodes == 0) {
+      nodes = static_cast<int>((unit + per_node - 1) / per_node);
+      notes_.push_back(
+          fmt::format("{} node{}: the fewest that the parallel degrees fill (--nodes)", nodes, nodes == 1 ? "" : "s"));
+    }
+    cluster_ = {{"node", target_.node}, {"nodes", nodes}};
+  }
+
+  ImportedScenario finish(const std::string& name) {
+    std::vector<std::string> unknown;
+    for (const std::string& option : arguments_.unknown()) {
+      bool harmless = false;
+      for (const std::string_view prefix : kHarmless) harmless = harmless || option.starts_with(prefix);
+      if (!harmless) unknown.push_back(option);
+    }
+    if (const std::string note = unknown_note(unknown); !note.empty()) notes_.push_back(note);
+    const int vocab = shape_["vocab"].get<int>();
+    workload_["model"] = {{"id", name},
+                          {"family", "decoder"},
+                          {"transformer", shape_},
+                          {"default_seq_len", std::max(1, length_)},
+                          {"sample_kB", std::max(1, length_) * (vocab <= 65536 ? 2 : 4) / 1000.0},
+                          {"sources", {{"transformer", "Megatron-LM arguments of " + name}}}};
+    return {{{"format_version", kScenarioFormatVersion},
+             {"name", name},
+             {"description", "Imported from Megatron-LM's arguments"},
+             {"cluster", cluster_},
+             {"workload", workload_},
+             {"strategy", strategy_}},
+            std::move(notes_)};
+  }
+
+  ArgumentList arguments_;
+  const ImportTarget& target_;
+  const Catalog& catalog_;
+  Diagnostics& diagnostics_;
+  Json shape_ = Json::object(), strategy_, workload_ = Json::object(), cluster_;
+  int tp_ = 1, pp_ = 1, cp_ = 1, ep_ = 1, layers_ = 0, length_ = 0;
+  bool gated_ = false;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+ImportedScenario import_megatron(const std::filesystem::path& file, const ImportTarget& target,
+                                 const Catalog& catalog) {
+  Diagnostics diagnostics(file.string());
+  const std::string text = read_description(file, diagnostics);
+  diagnostics.throw_if_faulty();
+  ImportedScenario out = MegatronReader(text, target, catalog, diagnostics).read(file.stem().string());
+  diagnostics.throw_if_faulty();
+  resolve(out.scenario, file.string(), {}, catalog);  // its faults are the list's
+  return out;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "calibration/importers/kineto/kineto_graph.hpp"
+#include "cli/import_models.hpp"
+#include "models/rank_graph/rank_graph_file.hpp"
+
+namespace stepcast {
+
+namespace {
+
+struct KinetoOptions {
+  std::string graph, node;
+  int ranks = 0, step = -1;
+};
+
+Imported import_traces(const KinetoOptions& options, Session& session, const ImportRequest& request) {
+  KinetoGraphQuestion question;
+  std::vector<std::string> command{"stepcast", "import", "kineto"};
+  for (const std::filesystem::path& file : request.files) {
+    question.traces.push_back(read_kineto(file));
+    command.push_back(file.string());
+  }
+  std::stable_sort(question.traces.begin(), question.traces.end(),
+                   [](const KinetoTrace& a, const KinetoTrace& b) { return a.rank < b.rank; });
+  Imported out;
+  out.document = kineto_results(question.traces, command);
+  out.name = "results.json";
+  out.summary = fmt::format("operator timings, {} rows of {} trace{}", out.document.at("results").size(),
+                            question.traces.size(), question.traces.size() == 1 ? "" : "s");
+  if (options.graph.empty()) return out;
+  question.node = options.node;
+  if (options.ranks > 0) question.ranks = options.ranks;
+  if (options.step >= 0) question.step = options.step;
+  const RankGraph graph = kineto_graph(question, session.catalog());
+  write_rank_graph(options.graph, graph);
+  out.notes = graph.notes;
+  out.notes.push_back(fmt::format("step graph of {} ranks in {}", graph.ranks.value_or(1), options.graph));
+  return out;
+}
+
+}  // namespace
+
+ImportAction prepare_kineto(CLI::App& app) {
+  auto options = std::make_shared<KinetoOptions>();
+  app.add_option("--graph", options->graph, "Write the typical step as a step graph too (stepcast run --graph)")
+      ->check([](const std::string& name) { return name.empty() ? "expected the name of a file" : std::string(); }, "")
+      ->type_name("FILE");
+  app.add_option("--node", options->node,
+                 "Node that was traced (stepcast catalog list nodes); default: by the name of the device")
+      ->type_name("ID");
+  app.add_option("--ranks", options->ranks,
+                 "Ranks of the step graph; default: those of the job. Others than the traced "
+                 "ones repeat them")
+      ->check(CLI::Range(1, kMostRanks).description(""))
+      ->type_name("N");
+  app.add_option("--step", options->step, "Which step: N of ProfilerStep#N; default: the one of median length")
+      ->check(CLI::Range(0, 1000000000).description(""))
+      ->type_name("N");
+  return
+      [options](Session& session, const ImportRequest& request) { return import_traces(*options, session, request); };
+}
+
+}  // namespace stepcast

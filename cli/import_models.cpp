@@ -1,0 +1,148 @@
+#include "cli/import_models.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "calibration/importers/models/huggingface.hpp"
+#include "calibration/importers/models/imported_scenario.hpp"
+#include "models/memory/memory.hpp"
+#include "models/parallelism/job.hpp"
+#include "models/scenario/default_scenario.hpp"
+#include "models/workload/operators.hpp"
+#include "report/humane.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Most nodes that are tried for a model whose user names no number.
+constexpr int kMostTriedNodes = 1024;
+
+struct TargetOptions {
+  std::string node = "dgx-h100";
+  int nodes = 0, seq_len = 0;
+  std::string model, model_config;
+  bool model_only = false;
+
+  [[nodiscard]] ImportTarget target() const {
+    ImportTarget out{node, std::nullopt, std::nullopt, nullptr};
+    if (nodes > 0) out.nodes = nodes;
+    if (seq_len > 0) out.seq_len = seq_len;
+    return out;
+  }
+};
+
+std::shared_ptr<TargetOptions> add_target_options(CLI::App& app) {
+  auto options = std::make_shared<TargetOptions>();
+  app.add_option("--node", options->node, "Node that it is to run on; default dgx-h100")->type_name("ID");
+  app.add_option("--nodes", options->nodes, "How many nodes; default: what the file says or needs")
+      ->check(CLI::Range(1, 1000000).description(""))
+      ->type_name("K");
+  app.add_option("--seq-len", options->seq_len, "Tokens of a sequence that a step trains on")
+      ->check(CLI::Range(1, 67108864).description(""))
+      ->type_name("N");
+  return options;
+}
+
+bool fits(const Json& scenario, const Catalog& catalog) {
+  return memory_of(lower(resolve(scenario, "imported", {}, catalog))).fits;
+}
+
+/// A scenario of the model by the rules of default_scenario, on the fewest nodes (a power of two) that hold it.
+Json scenario_of(const Json& model, const TargetOptions& options, const Catalog& catalog,
+                 std::vector<std::string>& notes) {
+  if (options.nodes > 0) return default_scenario_of(model, options.node, options.nodes, catalog);
+  for (int nodes = 1; nodes <= kMostTriedNodes; nodes *= 2) {
+    Json scenario = default_scenario_of(model, options.node, nodes, catalog);
+    if (!fits(scenario, catalog)) continue;
+    notes.push_back(
+        fmt::format("{} × {}: the fewest (a power of two) that hold it (--node, --nodes)", nodes, options.node));
+    return scenario;
+  }
+  return default_scenario_of(model, options.node, kMostTriedNodes, catalog);
+}
+
+double parameters_of(const Json& scenario, const Catalog& catalog) {
+  return parameter_count(*resolve(scenario, "imported", {}, catalog).model);
+}
+
+std::string summary_of(const Json& scenario, const Catalog& catalog) {
+  const Scenario resolved = resolve(scenario, "imported", {}, catalog);
+  return fmt::format("scenario, {} parameters on {} × {}", humane_count(parameters_of(scenario, catalog)),
+                     resolved.spec.cluster.nodes, resolved.node->id);
+}
+
+std::string file_name(std::string id) {
+  for (char& c : id)
+    if (c == '/' || c == ' ') c = '-';
+  return id + ".json";
+}
+
+}  // namespace
+
+ImportAction prepare_huggingface(CLI::App& app) {
+  auto options = add_target_options(app);
+  app.add_flag("--model-only", options->model_only, "Write the model alone, as workload.model takes it");
+  return [options](Session& session, const ImportRequest& request) {
+    ImportedModel model = import_huggingface(request.files.front(), options->target().seq_len);
+    Imported out;
+    out.notes = std::move(model.notes);
+    out.name = file_name(model.model.at("id").get<std::string>());
+    if (options->model_only) {
+      out.summary = fmt::format("model, {} parameters", humane_count(model.parameters));
+      out.document = std::move(model.model);
+    } else {
+      out.document = scenario_of(model.model, *options, session.catalog(), out.notes);
+      out.summary = summary_of(out.document, session.catalog());
+    }
+    return out;
+  };
+}
+
+namespace {
+
+Imported imported(ImportedScenario from, const ImportRequest& request, const Catalog& catalog) {
+  Imported out;
+  out.summary = summary_of(from.scenario, catalog);
+  out.document = std::move(from.scenario);
+  out.name = request.files.front().stem().string() + ".json";
+  out.notes = std::move(from.notes);
+  return out;
+}
+
+}  // namespace
+
+ImportAction prepare_megatron(CLI::App& app) {
+  auto options = add_target_options(app);
+  return [options](Session& session, const ImportRequest& request) {
+    return imported(import_megatron(request.files.front(), options->target(), session.catalog()), request,
+                    session.catalog());
+  };
+}
+
+ImportAction prepare_deepspeed(CLI::App& app) {
+  auto options = add_target_options(app);
+  auto* model =
+      app.add_option("--model", options->model, "Model that it trains (stepcast models list)")->type_name("ID");
+  app.add_option("--model-config", options->model_config, "The same by its Hugging Face config.json")
+      ->excludes(model)
+      ->type_name("FILE");
+  return [options](Session& session, const ImportRequest& request) {
+    ImportTarget target = options->target();
+    std::vector<std::string> notes;
+    if (!options->model.empty()) target.model = options->model;
+    if (!options->model_config.empty()) {
+      ImportedModel described = import_huggingface(options->model_config, target.seq_len);
+      target.model = std::move(described.model);
+      notes = std::move(described.notes);
+    }
+    Imported out =
+        imported(import_deepspeed(request.files.front(), target, session.catalog()), request, session.catalog());
+    out.notes.insert(out.notes.end(), notes.begin(), notes.end());
+    return out;
+  };
+}
+
+}  // namespace stepcast

@@ -1,0 +1,246 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "calibration/importers/models/huggingface.hpp"
+#include "calibration/importers/models/imported_scenario.hpp"
+#include "models/scenario/scenario.hpp"
+#include "models/workload/operators.hpp"
+
+namespace stepcast {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+std::filesystem::path written(const std::string& name, const std::string& text) {
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / name;
+  std::ofstream(file) << text;
+  return file;
+}
+
+const Catalog& catalog() {
+  static const Catalog shipped = Catalog::standard({});
+  return shipped;
+}
+
+std::string faults_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no fault";
+}
+
+struct Published {
+  const char* name;
+  const char* config;
+  double parameters;  ///< of the checkpoint's state dictionary
+};
+
+// Configurations and totals as their makers publish them on huggingface.co (config.json; model.safetensors.index.json).
+const std::vector<Published> kPublished{
+    {"Meta-Llama-3-8B", R"({"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":32,
+      "num_attention_heads":32,"num_key_value_heads":8,"vocab_size":128256,"max_position_embeddings":8192,
+      "tie_word_embeddings":false,"attention_bias":false})",
+     8030261248.0},
+    {"Llama-3.2-1B", R"({"model_type":"llama","hidden_size":2048,"intermediate_size":8192,"num_hidden_layers":16,
+      "num_attention_heads":32,"num_key_value_heads":8,"head_dim":64,"vocab_size":128256,
+      "max_position_embeddings":131072,"tie_word_embeddings":true})",
+     1235814400.0},
+    {"Mistral-7B-v0.1", R"({"model_type":"mistral","hidden_size":4096,"intermediate_size":14336,
+      "num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8,"vocab_size":32000,
+      "max_position_embeddings":32768,"sliding_window":4096,"tie_word_embeddings":false})",
+     7241732096.0},
+    {"Mixtral-8x7B-v0.1", R"({"model_type":"mixtral","hidden_size":4096,"intermediate_size":14336,
+      "num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8,"num_local_experts":8,
+      "num_experts_per_tok":2,"vocab_size":32000,"max_position_embeddings":32768,"sliding_window":null})",
+     46702792704.0},
+    {"Qwen2.5-7B", R"({"model_type":"qwen2","hidden_size":3584,"intermediate_size":18944,"num_hidden_layers":28,
+      "num_attention_heads":28,"num_key_value_heads":4,"vocab_size":152064,"max_position_embeddings":131072,
+      "sliding_window":131072,"use_sliding_window":false,"max_window_layers":28,"tie_word_embeddings":false})",
+     7615616512.0},
+    {"Qwen3-8B", R"({"model_type":"qwen3","hidden_size":4096,"intermediate_size":12288,"num_hidden_layers":36,
+      "num_attention_heads":32,"num_key_value_heads":8,"head_dim":128,"vocab_size":151936,
+      "max_position_embeddings":40960,"tie_word_embeddings":false})",
+     8190735360.0},
+    {"Qwen3-30B-A3B", R"({"model_type":"qwen3_moe","hidden_size":2048,"intermediate_size":6144,
+      "moe_intermediate_size":768,"num_hidden_layers":48,"num_attention_heads":32,"num_key_value_heads":4,
+      "head_dim":128,"num_experts":128,"num_experts_per_tok":8,"decoder_sparse_step":1,"mlp_only_layers":[],
+      "vocab_size":151936,"max_position_embeddings":40960,"tie_word_embeddings":false})",
+     30532122624.0},
+    {"Qwen1.5-MoE-A2.7B", R"({"model_type":"qwen2_moe","hidden_size":2048,"intermediate_size":5632,
+      "moe_intermediate_size":1408,"shared_expert_intermediate_size":5632,"num_hidden_layers":24,
+      "num_attention_heads":16,"num_key_value_heads":16,"num_experts":60,"num_experts_per_tok":4,
+      "decoder_sparse_step":1,"vocab_size":151936,"max_position_embeddings":8192,"tie_word_embeddings":false})",
+     14315784192.0},
+    {"DeepSeek-V3", R"({"model_type":"deepseek_v3","hidden_size":7168,"intermediate_size":18432,
+      "moe_intermediate_size":2048,"num_hidden_layers":61,"num_attention_heads":128,"num_key_value_heads":128,
+      "n_routed_experts":256,"n_shared_experts":1,"num_experts_per_tok":8,"first_k_dense_replace":3,
+      "moe_layer_freq":1,"q_lora_rank":1536,"kv_lora_rank":512,"qk_nope_head_dim":128,"qk_rope_head_dim":64,
+      "v_head_dim":128,"vocab_size":129280,"max_position_embeddings":163840,"num_nextn_predict_layers":1,
+      "tie_word_embeddings":false})",
+     671026419200.0},
+    {"DeepSeek-V2-Lite", R"({"model_type":"deepseek_v2","hidden_size":2048,"intermediate_size":10944,
+      "moe_intermediate_size":1408,"num_hidden_layers":27,"num_attention_heads":16,"num_key_value_heads":16,
+      "n_routed_experts":64,"n_shared_experts":2,"num_experts_per_tok":6,"first_k_dense_replace":1,
+      "moe_layer_freq":1,"q_lora_rank":null,"kv_lora_rank":512,"qk_nope_head_dim":128,"qk_rope_head_dim":64,
+      "v_head_dim":128,"vocab_size":102400,"max_position_embeddings":163840,"tie_word_embeddings":false})",
+     15706484224.0},
+    {"gpt2", R"({"model_type":"gpt2","n_embd":768,"n_layer":12,"n_head":12,"n_positions":1024,"n_ctx":1024,
+      "vocab_size":50257,"resid_pdrop":0.1})",
+     124439808.0},
+    {"bert-base-uncased", R"({"model_type":"bert","hidden_size":768,"intermediate_size":3072,"num_hidden_layers":12,
+      "num_attention_heads":12,"vocab_size":30522,"type_vocab_size":2,"max_position_embeddings":512,
+      "hidden_dropout_prob":0.1})",
+     110106428.0},
+};
+
+TEST(HuggingFaceImport, ParameterCountsAreThePublishedOnes) {
+  for (const Published& model : kPublished) {
+    const ImportedModel out = import_huggingface(written(std::string(model.name) + ".json", model.config), {});
+    EXPECT_NEAR(out.parameters / model.parameters, 1, 0.001) << model.name;
+    for (const std::string& note : out.notes) EXPECT_THAT(note, testing::Not(HasSubstr("unknown"))) << model.name;
+  }
+}
+
+TEST(HuggingFaceImport, ListsUnknownKeys) {
+  std::string config = kPublished[0].config;
+  config.replace(config.rfind('}'), 1, R"(,"my_new_key":3,"other":"x","rms_norm_eps":1e-5})");
+  const ImportedModel out = import_huggingface(written("unknown.json", config), {});
+  EXPECT_THAT(out.notes, Contains("unknown keys, not used: my_new_key, other"));
+}
+
+TEST(HuggingFaceImport, SequenceIsTheUsersOrBounded) {
+  const auto file = written("long.json", kPublished[1].config);
+  EXPECT_EQ(import_huggingface(file, {}).model.at("default_seq_len"), kAssumedSequence);
+  EXPECT_EQ(import_huggingface(file, 32768).model.at("default_seq_len"), 32768);
+}
+
+TEST(HuggingFaceImport, FaultsNameTheKey) {
+  const auto faults = [](const std::string& config) {
+    return faults_of([&] { import_huggingface(written("faulty.json", config), {}); });
+  };
+  EXPECT_THAT(faults(R"({"model_type":"lama"})"), HasSubstr("/model_type: found \"lama\"; did you mean \"llama\"?"));
+  EXPECT_THAT(faults(R"({"hidden_size":4})"), HasSubstr("/model_type: missing"));
+  EXPECT_THAT(faults(R"({"model_type":"gpt2","n_embd":"x"})"),
+              HasSubstr("/n_embd: found \"x\", expected a whole number"));
+  EXPECT_THAT(faults(R"({"model_type":"gpt2","n_embd":768})"), HasSubstr("/n_layer: missing"));
+  EXPECT_THAT(faults("[1]"), HasSubstr("expected an object"));
+  EXPECT_THAT(faults(R"({"model_type":"gpt2","n_embd":1e99,"n_layer":1,"n_head":1,"n_positions":1,"vocab_size":1})"),
+              HasSubstr("/n_embd"));
+}
+
+constexpr const char* kScript = R"(#!/bin/bash
+# GPT-3 175B as its example script has it
+GPUS_PER_NODE=8
+NNODES=16
+TP=8
+MODEL_ARGS=(
+    --num-layers 96
+    --hidden-size 12288
+    --num-attention-heads 96
+    --seq-length 2048
+    --max-position-embeddings 2048
+    --vocab-size 50257
+    --attention-dropout 0.0 --hidden-dropout 0.0
+)
+TRAINING_ARGS=(
+    --micro-batch-size 1
+    --global-batch-size 1536
+    --bf16
+    --recompute-activations
+    --use-distributed-optimizer --overlap-grad-reduce
+    --tensor-model-parallel-size ${TP}
+    --pipeline-model-parallel-size 16
+    --num-layers-per-virtual-pipeline-stage 3
+    --sequence-parallel
+    --lr 6.0e-5 --weight-decay 0.1
+    --my-own-option 3
+)
+torchrun --nnodes $NNODES pretrain_gpt.py ${MODEL_ARGS[@]} ${TRAINING_ARGS[@]}
+)";
+
+TEST(MegatronImport, ScriptBecomesAScenario) {
+  const ImportedScenario out = import_megatron(written("gpt3.sh", kScript), {}, catalog());
+  EXPECT_EQ(out.scenario.at("cluster").at("nodes"), 16);
+  const Json& strategy = out.scenario.at("strategy");
+  EXPECT_EQ(strategy.at("tensor_parallel"), 8);
+  EXPECT_EQ(strategy.at("pipeline_parallel"), 16);
+  EXPECT_EQ(strategy.at("virtual_pipeline"), 2);
+  EXPECT_EQ(strategy.at("recompute"), "selective");
+  EXPECT_EQ(strategy.at("sharding"), "zero-1");
+  EXPECT_EQ(strategy.at("overlap_gradients"), true);
+  EXPECT_THAT(out.notes, Contains("unknown keys, not used: --my-own-option"));
+  const Scenario scenario = resolve(out.scenario, "gpt3.sh", {}, catalog());
+  // 174.6 G in Brown et al. 2020; the padded vocabulary adds 0.01 G.
+  EXPECT_NEAR(parameter_count(*scenario.model), 174.6e9, 0.3e9);
+  EXPECT_EQ(scenario.precision, Precision::bf16);
+}
+
+TEST(MegatronImport, LlamaArgumentsOnOneLine) {
+  const ImportedScenario out = import_megatron(
+      written("llama.txt",
+              "--num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32 "
+              "--group-query-attention --num-query-groups 8 --swiglu --disable-bias-linear --normalization RMSNorm "
+              "--untie-embeddings-and-output-weights --position-embedding-type rope --seq-length=8192 "
+              "--padded-vocab-size 128256 --hidden-dropout 0 --global-batch-size 64 --bf16 --train-iters 1000\n"),
+      {}, catalog());
+  const Scenario scenario = resolve(out.scenario, "llama.txt", {}, catalog());
+  EXPECT_NEAR(parameter_count(*scenario.model) / 8030261248.0, 1, 0.001);
+  EXPECT_EQ(out.scenario.at("workload").at("samples"), 64000.0);
+  EXPECT_EQ(out.scenario.at("cluster").at("nodes"), 1);
+}
+
+TEST(MegatronImport, FaultsAreAllNamed) {
+  const std::string faults =
+      faults_of([] { import_megatron(written("bad.txt", "--num-layers x --hidden-size 1024"), {}, catalog()); });
+  EXPECT_THAT(faults, HasSubstr("--num-layers: found \"x\", expected a number"));
+  EXPECT_THAT(faults, HasSubstr("missing: --num-attention-heads"));
+  EXPECT_THAT(faults, HasSubstr("missing: --vocab-size"));
+  EXPECT_THAT(faults, HasSubstr("missing: --global-batch-size"));
+  EXPECT_THAT(faults_of([] { import_megatron(written("none.txt", "hello"), {}, catalog()); }),
+              HasSubstr("found no option"));
+}
+
+TEST(DeepSpeedImport, StrategyAndBatch) {
+  ImportTarget target;
+  target.nodes = 2;
+  target.model = "llama3-8b";
+  const ImportedScenario out =
+      import_deepspeed(written("ds.json", R"({"train_batch_size": 64, "train_micro_batch_size_per_gpu": 2,
+        "gradient_accumulation_steps": 2, "bf16": {"enabled": true}, "my_key": 1,
+        "zero_optimization": {"stage": 3, "overlap_comm": true, "offload_optimizer": {"device": "cpu"}}})"),
+                       target, catalog());
+  EXPECT_EQ(out.scenario.at("strategy").at("sharding"), "zero-3");
+  EXPECT_EQ(out.scenario.at("strategy").at("offload_optimizer"), true);
+  EXPECT_EQ(out.scenario.at("strategy").at("micro_batch"), 2);
+  EXPECT_EQ(out.scenario.at("workload").at("global_batch"), 64);
+  EXPECT_THAT(out.notes, Contains("unknown keys, not used: my_key"));
+}
+
+TEST(DeepSpeedImport, AutoIsNotThereAndContradictionsAreFaults) {
+  ImportTarget target;
+  target.model = "llama3-8b";
+  const ImportedScenario out =
+      import_deepspeed(written("auto.json", R"({"train_batch_size": "auto", "train_micro_batch_size_per_gpu": 1,
+        "gradient_accumulation_steps": 4, "zero_optimization": {"stage": 2}, "fp16": {"enabled": true}})"),
+                       target, catalog());
+  EXPECT_EQ(out.scenario.at("workload").at("global_batch"), 32);  // 8 devices × 1 × 4
+  EXPECT_THAT(faults_of([&] {
+                import_deepspeed(written("wrong.json", R"({"train_batch_size": 63,
+                  "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 2})"),
+                                 target, catalog());
+              }),
+              HasSubstr("/train_batch_size: found 63, but 8 devices × micro-batch 2 × 2 rounds are 32"));
+  EXPECT_THAT(faults_of([&] {
+                import_deepspeed(written("stage.json", R"({"zero_optimization": {"stage": 4}})"), target, catalog());
+              }),
+              HasSubstr("/zero_optimization/stage: found 4"));
+}
+
+}  // namespace
+}  // namespace stepcast
