@@ -254,6 +254,43 @@ TEST_F(Replay, TracesOfTwoRanksPredictFour) {
   EXPECT_NEAR(predicted / traced, 1, 0.1);
 }
 
+// PyTorch before 2 on processors with Gloo: a plain list of events, no categories, communication on threads of its own.
+TEST_F(Replay, StepOnProcessorsTakesAsLongAsItWasTraced) {
+  const auto made = [](double all_reduce_us) {
+    std::string events;
+    const auto event = [&](const std::string& name, int thread, double start, double length) {
+      events += fmt::format(
+          "{}{{\"name\":\"{}\",\"ph\":\"X\",\"ts\":{},\"dur\":{},\"tid\":{},\"pid\":\"CPU functions\","
+          "\"args\":{{}}}}",
+          events.empty() ? "" : ",", name, start, length, thread);
+    };
+    double now = 100;
+    event("DistributedDataParallel.forward", 1, now, 4000);
+    for (int layer = 0; layer < 4; ++layer, now += 1000) {
+      event("aten::linear", 1, now, 1000);
+      event("aten::addmm", 1, now + 5, 990);
+    }
+    double network = 0;
+    for (int layer = 0; layer < 4; ++layer, now += 2000) {
+      event("autograd::engine::evaluate_function: AddmmBackward0", 1, now, 2000);
+      event("aten::mm", 1, now, 2000);
+      network = std::max(network, now + 2000);
+      event("gloo:all_reduce", 2, network, all_reduce_us);
+      network += all_reduce_us;
+    }
+    now = std::max(now, network) + 300;  // woken late
+    event("aten::_foreach_add_", 1, now, 500);
+    event("ProfilerStep#2", 1, 100, now + 500 - 100);
+    return "[" + events + "]";
+  };
+  const std::vector<std::string> two{trace("c0.json", made(3000)), trace("c1.json", made(3000))};
+  const Json run = replayed(two, kNode, {"--node", kNode});
+  const double traced = 4000e-6 + 2000e-6 + 4 * 3000e-6 + 800e-6;
+  EXPECT_NEAR(run.at("step_time_s").get<double>() / traced, 1, 0.03);
+  const Json four = replayed(two, kNode, {"--node", kNode, "--ranks", "4"});
+  EXPECT_GT(four.at("step_time_s").get<double>(), 1.1 * traced);
+}
+
 TEST_F(Replay, AFasterDeviceTakesLess) {
   const std::vector<std::string> traces{trace("0.json", made_trace(0, 1, 10))};
   const double a100 = replayed(traces, kNode, {"--node", kNode}).at("step_time_s");

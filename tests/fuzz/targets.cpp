@@ -17,6 +17,16 @@ const std::vector<CommandTarget>& command_targets() {
        {"tests/fuzz/corpus/slurm-topology/two-leaves.conf"}},
       {"astra-network", {"import", "astra-sim", "FILE"}, ".yml", {"tests/fuzz/corpus/astra-network/two-tiers.yml"}},
       {"chakra", {"import", "chakra", "FILE"}, ".et", {"tests/fuzz/corpus/chakra/step.0.et"}},
+      {"huggingface",
+       {"import", "huggingface", "FILE", "--model-only"},
+       ".json",
+       {"tests/fuzz/corpus/huggingface/moe.json"}},
+      {"megatron", {"import", "megatron", "FILE"}, ".sh", {"tests/fuzz/corpus/megatron/gpt.sh"}},
+      {"deepspeed", {"import", "deepspeed", "FILE"}, ".json", {"tests/fuzz/corpus/deepspeed/zero.json"}},
+      {"kineto",
+       {"import", "kineto", "FILE", "--graph", "OUT", "--node", "dgx-a100-80gb"},
+       ".json",
+       {"tests/fuzz/corpus/kineto/step.json"}},
       {"measured-runs", {"validate", "--file", "FILE"}, ".csv", {"calibration/data/megatron-published.csv"}},
   };
   return targets;

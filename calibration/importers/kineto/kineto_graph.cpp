@@ -184,7 +184,9 @@ class ProgramBuilder {
       const int other = done->first;
       const double end = event(other).end;
       if (event(other).stream == self.stream || end <= ready || end > self.start + 1e-6) continue;
-      if (self.start - end > kCausedWithin) continue;
+      // A process that waits for another is woken whenever the processor is free.
+      const bool woken = trace_.on_processor && event(other).kernel == KernelKind::communication;
+      if (!woken && self.start - end > kCausedWithin) continue;
       if (out < 0 || end > event(out).end) out = other;
     }
     return out;
@@ -251,7 +253,10 @@ class ProgramBuilder {
     if (has("ReduceScatter")) return CollectiveKind::reduce_scatter;
     if (has("AllGather")) return CollectiveKind::all_gather;
     if (has("SendRecv")) return CollectiveKind::all_to_all;
-    if (has("Broadcast")) return CollectiveKind::broadcast;
+    if (has("all_gather") || has("allgather")) return CollectiveKind::all_gather;
+    if (has("reduce_scatter")) return CollectiveKind::reduce_scatter;
+    if (has("all_to_all") || has("alltoall")) return CollectiveKind::all_to_all;
+    if (has("Broadcast") || has("broadcast")) return CollectiveKind::broadcast;
     return CollectiveKind::all_reduce;
   }
 

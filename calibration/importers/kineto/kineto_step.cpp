@@ -79,8 +79,7 @@ TracedStep typical_step(const KinetoTrace& trace, std::optional<int> number) {
     throw InputError({{trace.file, "", fmt::format("has no step {} with work on a device", *number), "it has " + all}});
   }
   if (steps.empty())
-    throw InputError(
-        {{trace.file, "/traceEvents", "no step runs a kernel on a device", "profile with activities=[CPU, CUDA]"}});
+    throw InputError({{trace.file, "/traceEvents", "no step runs anything", "a trace of whole steps"}});
   std::stable_sort(steps.begin(), steps.end(),
                    [](const TracedStep& a, const TracedStep& b) { return a.length() < b.length(); });
   return std::move(steps[steps.size() / 2]);

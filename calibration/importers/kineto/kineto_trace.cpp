@@ -8,6 +8,7 @@
 #include <cmath>
 #include <fstream>
 #include <istream>
+#include <map>
 #include <streambuf>
 
 #include "calibration/importers/byte_source.hpp"
@@ -17,6 +18,7 @@ namespace stepcast {
 
 namespace {
 
+constexpr std::string_view kStepMark = "ProfilerStep#", kGloo = "gloo:";
 constexpr std::size_t kLongestName = 512;
 constexpr std::size_t kMostDimensions = 64;
 
@@ -222,10 +224,11 @@ class TraceReader : public nlohmann::json_sax<Json> {
                                                                                     : KernelKind::memory;
     } else if (category_ == "cuda_runtime" || category_ == "cuda_driver" || category_ == "hip_runtime") {
       event_.kind = TraceEventKind::runtime;
-    } else if (category_ == "cpu_op" || category_ == "operator") {
+    } else if (category_ == "user_annotation" || (category_.empty() && event_.name.starts_with(kStepMark))) {
+      // What Gloo does is marked by its own threads.
+      event_.kind = event_.name.starts_with(kGloo) ? TraceEventKind::operation : TraceEventKind::annotation;
+    } else if (category_ == "cpu_op" || category_ == "operator" || category_.empty()) {  // none: PyTorch before 2
       event_.kind = TraceEventKind::operation;
-    } else if (category_ == "user_annotation") {
-      event_.kind = TraceEventKind::annotation;
     } else {
       return true;
     }
@@ -249,6 +252,34 @@ class TraceReader : public nlohmann::json_sax<Json> {
   int depth_ = 0, event_depth_ = 0, dims_depth_ = 0;
   bool found_events_ = false;
 };
+
+/// What an operation of PyTorch does on a processor.
+KernelKind operation_kind(const std::string& name) {
+  const auto any = [&](std::initializer_list<std::string_view> parts) {
+    return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return contains(name, part); });
+  };
+  if (name.starts_with(kGloo)) return KernelKind::communication;
+  if (any({"attention"})) return KernelKind::attention;
+  if (any({"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::linear", "aten::matmul", "conv"}))
+    return KernelKind::gemm;
+  return KernelKind::memory;
+}
+
+/// Without a device the processor is it: outermost operators become its kernels, Gloo's own threads the streams of
+/// communication. Ranges that only wrap operators (modules, the autograd engine) do not count.
+void take_processor_for_device(KinetoTrace& trace) {
+  std::map<long, double> busy_until;
+  for (TraceEvent& event : trace.events) {
+    if (event.kind != TraceEventKind::operation) continue;
+    const bool gloo = event.name.starts_with(kGloo);
+    if (!gloo && (!contains(event.name, "::") || event.name.starts_with("autograd::"))) continue;
+    double& until = busy_until[event.stream];
+    if (event.start < until - 1e-9 || event.length() <= 0) continue;  // inside another one
+    until = event.end;
+    event.kind = TraceEventKind::kernel;
+    event.kernel = operation_kind(event.name);
+  }
+}
 
 }  // namespace
 
@@ -307,7 +338,7 @@ bool looks_like_kineto(const std::filesystem::path& file) {
   if (text.size() >= 2 && static_cast<unsigned char>(text[0]) == 0x1f && static_cast<unsigned char>(text[1]) == 0x8b)
     return true;
   return contains(text, "\"traceEvents\"") || contains(text, "\"deviceProperties\"") ||
-         contains(text, "\"schemaVersion\"");
+         contains(text, "\"schemaVersion\"") || (contains(text, "\"ph\"") && contains(text, "\"dur\""));
 }
 
 KinetoTrace read_kineto(const std::filesystem::path& file) {
@@ -330,8 +361,13 @@ KinetoTrace read_kineto(const std::filesystem::path& file) {
     event.start = (event.start - first) * 1e-6;
     event.end = (event.end - first) * 1e-6;
   }
-  std::stable_sort(out.events.begin(), out.events.end(),
-                   [](const TraceEvent& a, const TraceEvent& b) { return a.start < b.start; });
+  std::stable_sort(out.events.begin(), out.events.end(), [](const TraceEvent& a, const TraceEvent& b) {
+    return a.start != b.start ? a.start < b.start : a.end > b.end;
+  });
+  out.on_processor = std::none_of(out.events.begin(), out.events.end(), [](const TraceEvent& event) {
+    return event.kind == TraceEventKind::kernel || event.kind == TraceEventKind::copy;
+  });
+  if (out.on_processor) take_processor_for_device(out);
   return out;
 }
 

@@ -48,6 +48,7 @@ struct KinetoTrace {
   std::string device;  ///< "NVIDIA A100-SXM4-80GB"; empty: not told
   int devices = 0;     ///< that the node has; 0: not told
   int rank = 0, world = 1;
+  bool on_processor = false;  ///< nothing ran on a device: outermost operators are the kernels
   std::string backend, library_version;
   std::vector<TraceEvent> events;  ///< sorted by start
 };
