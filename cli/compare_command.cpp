@@ -5,6 +5,7 @@
 #include "cli/explain_commands.hpp"
 #include "cli/typed_command.hpp"
 #include "explain/comparison.hpp"
+#include "explain/sweep_comparison.hpp"
 #include "explain/trace_comparison.hpp"
 #include "report/json.hpp"
 
@@ -76,10 +77,18 @@ void compare_trace(const CompareOptions& options, Session& session) {
   session.print(text_report(comparison));
 }
 
+void compare_stores(const CompareOptions& options, Session& session) {
+  const SweepComparison comparison = compare_sweeps(options.before, options.after);
+  if (!options.html.empty()) write_file(options.html, html_report(comparison, typed_command()));
+  if (session.json) return session.print(to_json(comparison));
+  session.print(text_report(comparison));
+}
+
 void compare_steps(const CompareOptions& options, Session& session) {
-  if (options.after.empty() && options.overrides.empty())
+  if (options.after.empty() && (options.overrides.empty() || looks_like_store(options.before)))
     throw InputError({{"stepcast compare", "", "nothing to compare with",
                        "name a second file, or changes of the first: --set strategy.micro_batch=2"}});
+  if (looks_like_store(options.before)) return compare_stores(options, session);
   if (!options.after.empty() && looks_like_kineto(options.after)) return compare_trace(options, session);
   const Side before = side_of(options.before, options, false, session);
   const Side after = side_of(options.after.empty() ? options.before : options.after, options, true, session);
@@ -98,7 +107,8 @@ void add_compare(CLI::App& app, Session& session) {
   auto options = std::make_shared<CompareOptions>();
   CLI::App* compare_app = app.add_subcommand(
       "compare", "Say what differs between two scenarios or predictions, and where the time goes that one takes more");
-  compare_app->add_option("before", options->before, "A: scenario, or prediction (stepcast run --json)")
+  compare_app
+      ->add_option("before", options->before, "A: scenario, prediction (stepcast run --json), or store of a sweep")
       ->required()
       ->type_name("A");
   compare_app

@@ -75,6 +75,27 @@ TEST(CompareCommand, TakesStoredPredictions) {
   EXPECT_FALSE(out.at("changed").empty());
 }
 
+TEST(CompareCommand, SweepsPointByPoint) {
+  const ScratchFolder folder;
+  std::vector<std::string> stores;
+  for (const std::string recompute : {"none", "full"}) {
+    const std::string scenario = (folder / ("s" + recompute + ".json")).string();
+    Json document = Json::parse(read_text(scenario_file("llama3-70b-h100-512")), nullptr, true, true);
+    document["strategy"]["recompute"] = recompute;
+    std::ofstream(scenario) << document.dump();
+    stores.push_back((folder / (recompute + ".sqlite")).string());
+    stepcast(
+        {"sweep", scenario, "--set", "cluster.nodes=32,64,128", "--fidelity", "analytic", "--store", stores.back()});
+  }
+  const Json out = stepcast({"compare", stores[0], stores[1], "--json"}).json();
+  EXPECT_EQ(out.at("both"), 3);
+  EXPECT_EQ(out.at("slower"), 3);
+  EXPECT_NEAR(sum_of(out.at("parts"), "change_s"), out.at("change_s").get<double>(), 1e-9);
+  EXPECT_EQ(out.at("changed")[0].at("key"), "strategy.recompute");
+  const Json same = stepcast({"compare", stores[0], stores[0], "--json"}).json();
+  EXPECT_EQ(same.at("slower").get<int>() + same.at("faster").get<int>(), 0);
+}
+
 TEST(CompareCommand, RefusesNothingToCompareWith) {
   EXPECT_EQ(stepcast_run({"compare", scenario_file("gpt3-175b-a100-1024")}).code, 2);
 }
