@@ -21,7 +21,7 @@ const std::vector<CommandTarget>& command_targets() {
        {"import", "huggingface", "FILE", "--model-only"},
        ".json",
        {"tests/fuzz/corpus/huggingface/moe.json"}},
-      {"megatron", {"import", "megatron", "FILE"}, ".sh", {"tests/fuzz/corpus/megatron/gpt.sh"}},
+      {"megatron", {"import", "megatron", "FILE"}, ".txt", {"tests/fuzz/corpus/megatron/gpt.txt"}},
       {"deepspeed", {"import", "deepspeed", "FILE"}, ".json", {"tests/fuzz/corpus/deepspeed/zero.json"}},
       {"kineto",
        {"import", "kineto", "FILE", "--graph", "OUT", "--node", "dgx-a100-80gb"},
