@@ -8,6 +8,10 @@ install(DIRECTORY hardware-catalog models scenarios calibration DESTINATION ${da
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT catalog)
 install(FILES LICENSE NOTICE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT catalog)
 install(DIRECTORY clients/ DESTINATION ${data}/clients COMPONENT cli)
+if(STEPCAST_GUI)
+  install(TARGETS stepcast-gui RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT gui)
+  install(FILES gui/stepcast-gui.desktop DESTINATION ${CMAKE_INSTALL_DATADIR}/applications COMPONENT gui)
+endif()
 
 # Manual pages and completions are printed by the program itself.
 set(manual ${PROJECT_BINARY_DIR}/manual)

@@ -26,6 +26,8 @@ class TraceWriter {
   TraceWriter(const std::filesystem::path& file, const Job& job, const StepGraph& graph, const Timeline& timeline)
       : graph_(graph), timeline_(timeline), power_(power_model(*job.scenario)), out_(file) {
     drawn_.resize(graph.operations().size());
+    critical_.resize(graph.operations().size());
+    for (const int operation : critical_path(graph, timeline)) critical_[static_cast<std::size_t>(operation)] = true;
     for (const Segment* segment : graph.segments()) segments_.push_back(segment_time(*segment));
   }
 
@@ -66,10 +68,12 @@ class TraceWriter {
     }
   }
 
-  static std::string arguments(const Operation& operation) {
+  [[nodiscard]] std::string arguments(int index) const {
+    const Operation& operation = graph_.operations()[index];
     std::string out;
     if (operation.micro_batch >= 0) out += fmt::format(R"("micro_batch":{})", operation.micro_batch);
     if (operation.chunk >= 0) out += fmt::format(R"({}"chunk":{})", out.empty() ? "" : ",", operation.chunk);
+    if (critical_[static_cast<std::size_t>(index)]) out += out.empty() ? R"("critical":true)" : R"(,"critical":true)";
     return out;
   }
 
@@ -88,7 +92,7 @@ class TraceWriter {
     drawn_[index] = {start, start};
     if (operation.segment >= 0) return write_segment(index, start, end);
     const std::string_view name = operation.name.empty() ? name_of(operation.kind) : operation.name;
-    slice(operation, name, category(operation), start, end, arguments(operation));
+    slice(operation, name, category(operation), start, end, arguments(index));
     drawn_[index].last = inside(start, end);
     return end;
   }
@@ -97,7 +101,7 @@ class TraceWriter {
     const Operation& operation = graph_.operations()[index];
     const Span& span = timeline_.spans[index];
     const Stretch stretch = stretch_of(segments_[operation.segment], span.end - span.start);
-    const std::string with = arguments(operation);
+    const std::string with = arguments(index);
     const std::vector<Piece>& pieces = graph_.segments()[operation.segment]->pieces;
     Seconds now = span.start;
     Nanoseconds from = start;
@@ -178,6 +182,7 @@ class TraceWriter {
   ChromeTrace out_;
   std::vector<SegmentTime> segments_;
   std::vector<Drawn> drawn_;
+  std::vector<bool> critical_;  ///< by operation: on the critical path
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that Stepcast needs and this system lacks. Quick when nothing is missing.
 #   scripts/install-deps.sh            to build and run it
+#   scripts/install-deps.sh gui        to build and run the desktop program, too
 #   scripts/install-deps.sh tests      to run scripts/test.sh, too
 #   scripts/install-deps.sh long       to run scripts/test.sh --long, too
 # Exit codes: 0 nothing is missing (any more), 2 wrong argument, 3 a package cannot be installed (which one is said).
@@ -8,15 +9,17 @@ set -euo pipefail
 
 packages=(cmake g++ libboost-dev libceres-dev libcli11-dev libfmt-dev libprotobuf-dev libpugixml-dev libsimgrid-dev
   libsqlitecpp-dev ninja-build nlohmann-json3-dev protobuf-compiler zlib1g-dev)
-tests=(chromium clang-format-14 fio groff-base iproute2 libgmock-dev libgtest-dev libopenmpi-dev librapidcheck-dev munge openmpi-bin
-  python3 slurm-client slurmctld slurmd zsh)
+gui=(fonts-dejavu-core libqt6opengl6-dev qt6-base-dev qt6-charts-dev)
+tests=("${gui[@]}" chromium clang-format-14 fio groff-base iproute2 libgmock-dev libgtest-dev libopenmpi-dev librapidcheck-dev
+  munge openmpi-bin python3 slurm-client slurmctld slurmd xdotool xvfb zsh)
 long=(clang-tidy-14 libbenchmark-dev mmdebstrap shellcheck)
 case "${1:-build}" in
   build) ;;
+  gui) packages+=("${gui[@]}") ;;
   tests) packages+=("${tests[@]}") ;;
   long) packages+=("${tests[@]}" "${long[@]}") ;;
   *)
-    sed -n '2,6s/^# //p' "$0" >&2
+    sed -n '2,7s/^# //p' "$0" >&2
     exit 2
     ;;
 esac

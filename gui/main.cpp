@@ -1,0 +1,3 @@
+#include "gui/program.hpp"
+
+int main(int argc, char** argv) { return stepcast::run_gui(argc, argv); }

@@ -1,0 +1,184 @@
+#include "gui/program.hpp"
+
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QElapsedTimer>
+#include <QFileInfo>
+#include <QMessageBox>
+#include <QSettings>
+#include <QTimer>
+#include <cstdio>
+
+#include "gui/theme/theme.hpp"
+#include "gui/view-models/configuration_model.hpp"
+#include "gui/view-models/number_format.hpp"
+#include "gui/view-models/qt_text.hpp"
+#include "gui/view-models/recent_files.hpp"
+#include "gui/view-models/workspace.hpp"
+#include "gui/views/main_window.hpp"
+#include "gui/views/result_tabs.hpp"
+#include "version.hpp"
+
+namespace stepcast {
+
+namespace {
+
+enum ExitCode { kDone = 0, kBadInput = 2, kEnvironmentMissing = 3, kInternalError = 4 };
+/// A simulation that takes longer than this is not waited for by --screenshot.
+constexpr int kLongestWaitMilliseconds = 600'000;
+constexpr int kAutosaveMilliseconds = 5'000;
+
+struct Options {
+  QString scenario, screenshot, tab;
+  std::vector<std::filesystem::path> catalog;
+  std::optional<Theme> theme;
+  QSize size;
+};
+
+Options options_of(QCommandLineParser& parser) {
+  const QCommandLineOption scenario(QStringLiteral("scenario"), QObject::tr("Scenario to open"),
+                                    QStringLiteral("FILE"));
+  const QCommandLineOption screenshot(QStringLiteral("screenshot"),
+                                      QObject::tr("Wait for the simulation, save the window and leave"),
+                                      QStringLiteral("FILE.png"));
+  const QCommandLineOption tab(QStringLiteral("tab"), QObject::tr("Tab to open"), QStringLiteral("NAME"));
+  const QCommandLineOption catalog(QStringLiteral("catalog"), QObject::tr("Directory of own catalogue entries"),
+                                   QStringLiteral("DIR"));
+  const QCommandLineOption theme(QStringLiteral("theme"), QObject::tr("light or dark"), QStringLiteral("NAME"));
+  const QCommandLineOption size(QStringLiteral("size"), QObject::tr("Size of the window, as 1480x920"),
+                                QStringLiteral("WxH"));
+  parser.setApplicationDescription(QObject::tr("Choose a server configuration for distributed training by looking."));
+  parser.addHelpOption();
+  parser.addVersionOption();
+  parser.addOptions({scenario, screenshot, tab, catalog, theme, size});
+  parser.addPositionalArgument(QStringLiteral("scenario"), QObject::tr("Scenario to open"),
+                               QStringLiteral("[scenario]"));
+  parser.process(*qApp);
+  Options out;
+  out.scenario = parser.value(scenario);
+  if (out.scenario.isEmpty() && !parser.positionalArguments().isEmpty()) out.scenario = parser.positionalArguments()[0];
+  out.screenshot = parser.value(screenshot);
+  out.tab = parser.value(tab);
+  for (const QString& directory : parser.values(catalog)) out.catalog.emplace_back(plain(directory));
+  if (parser.isSet(theme)) out.theme = parser.value(theme) == QLatin1String("dark") ? Theme::dark : Theme::light;
+  const QStringList sides = parser.value(size).split(QLatin1Char('x'));
+  if (sides.size() == 2) out.size = QSize(sides[0].toInt(), sides[1].toInt());
+  return out;
+}
+
+int complain(const QString& text, int code) {
+  std::fprintf(stderr, "stepcast-gui: %s\n", qUtf8Printable(text));
+  return code;
+}
+
+void restore_layout(MainWindow& window) {
+  const QSettings settings;
+  window.restoreGeometry(settings.value(QStringLiteral("geometry")).toByteArray());
+  window.restoreState(settings.value(QStringLiteral("layout")).toByteArray());
+}
+
+/// Offers what a crash left behind.
+void offer_autosave(Workspace& workspace, MainWindow& window) {
+  const auto left = abandoned_autosave();
+  if (!left) return;
+  const auto answer =
+      QMessageBox::question(&window, QObject::tr("Unsaved work"),
+                            QObject::tr("Stepcast ended without saving last time. Open what was on screen then?"));
+  try {
+    Diagnostics diagnostics(left->string());
+    Json document = read_json(*left, diagnostics);
+    if (answer == QMessageBox::Yes && diagnostics.ok())
+      workspace.configuration().set_document(std::move(document), QObject::tr("restored work"));
+  } catch (const InputError&) {
+  }
+  std::error_code ignored;
+  std::filesystem::remove(*left, ignored);
+}
+
+void start_autosave(Workspace& workspace, MainWindow& window) {
+  auto* timer = new QTimer(&window);
+  QObject::connect(timer, &QTimer::timeout, &window, [&workspace, last = -1L]() mutable {
+    const ConfigurationModel& configuration = workspace.configuration();
+    if (!configuration.is_modified() || configuration.generation() == last) return;
+    last = configuration.generation();
+    try {
+      write_file(autosave_file(), configuration.text());
+    } catch (const InputError&) {
+      // Nobody can do anything about it now; saving will say why.
+    }
+  });
+  timer->start(kAutosaveMilliseconds);
+}
+
+/// Opens, waits until nothing runs, saves the window, leaves.
+int take_screenshot(MainWindow& window, const QString& file) {
+  QElapsedTimer waited;
+  waited.start();
+  int quiet = 0;
+  QTimer poll;
+  int code = kDone;
+  QObject::connect(&poll, &QTimer::timeout, &window, [&] {
+    quiet = window.is_settled() ? quiet + 1 : 0;
+    const bool late = waited.elapsed() > kLongestWaitMilliseconds;
+    // Three looks in a row: a tab may ask for more once the simulation is there.
+    if (quiet < 3 && !late) return;
+    poll.stop();
+    if (late) code = complain(QObject::tr("the simulation took too long"), kInternalError);
+    if (!window.grab().save(file)) code = complain(QObject::tr("%1: cannot be written").arg(file), kEnvironmentMissing);
+    QApplication::exit(code);
+  });
+  poll.start(60);
+  return QApplication::exec();
+}
+
+int open_window(const Options& options) {
+  Workspace workspace(options.catalog);
+  MainWindow window(workspace);
+  const bool scripted = !options.screenshot.isEmpty();
+  if (scripted) window.set_asks(false);
+  if (!scripted) restore_layout(window);
+  if (options.size.isValid()) window.resize(options.size);
+  if (!options.tab.isEmpty() && !window.tabs().open(options.tab))
+    return complain(QObject::tr("there is no tab \"%1\"; expected one of %2")
+                        .arg(options.tab, window.tabs().names().join(QStringLiteral(", "))),
+                    kBadInput);
+  const QStringList examples = example_scenarios();
+  const QString first = !options.scenario.isEmpty() ? options.scenario
+                        : examples.isEmpty()        ? QString()
+                                                    : examples[std::min<qsizetype>(1, examples.size() - 1)];
+  if (!first.isEmpty() && !window.open(plain(first)) && scripted) return kBadInput;
+  window.show();
+  if (scripted) return take_screenshot(window, options.screenshot);
+  offer_autosave(workspace, window);
+  start_autosave(workspace, window);
+  return QApplication::exec();
+}
+
+}  // namespace
+
+int run_gui(int argc, char** argv) {
+  QApplication application(argc, argv);
+  QApplication::setOrganizationName(QStringLiteral("stepcast"));
+  QApplication::setApplicationName(QStringLiteral("stepcast"));
+  QApplication::setApplicationDisplayName(QStringLiteral("Stepcast"));
+  QApplication::setApplicationVersion(qt(kVersion));
+  QCommandLineParser parser;
+  const Options options = options_of(parser);
+  const QSettings settings;
+  const QString kept = settings.value(QStringLiteral("theme")).toString();
+  const Theme theme = kept.isEmpty() ? system_theme() : kept == QLatin1String("dark") ? Theme::dark : Theme::light;
+  // Pictures look alike wherever they are taken.
+  const bool scripted = !options.screenshot.isEmpty();
+  apply_theme(application, options.theme.value_or(scripted ? Theme::light : theme));
+  if (!scripted && settings.value(QStringLiteral("decimal_sizes")).toBool())
+    NumberFormat::set_sizes(NumberFormat::Sizes::decimal);
+  try {
+    return open_window(options);
+  } catch (const InputError& error) {
+    return complain(QString::fromUtf8(error.what()), kBadInput);
+  } catch (const std::exception& error) {
+    return complain(QObject::tr("internal error: %1").arg(QString::fromUtf8(error.what())), kInternalError);
+  }
+}
+
+}  // namespace stepcast

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <QObject>
+#include <QString>
+
+#include "fields/json_text.hpp"
+#include "gui/view-models/exhibit.hpp"
+
+class QProcess;
+
+namespace stepcast {
+
+class ConfigurationModel;
+
+/// Predicted against measured: `stepcast validate` in a process of its own, over the shipped sets or a table of the
+/// user's, and what the scenario on screen rests on.
+class CalibrateModel : public QObject {
+  Q_OBJECT
+ public:
+  explicit CalibrateModel(ConfigurationModel& configuration, QObject* parent = nullptr);
+  ~CalibrateModel() override;
+
+  /// Scores the shipped sets, or a CSV of measured runs (empty: the shipped ones).
+  void start(const QString& file);
+  void stop();
+  [[nodiscard]] bool is_running() const { return process_ != nullptr; }
+  [[nodiscard]] const QString& status() const { return status_; }
+
+  /// Error by set.
+  [[nodiscard]] Exhibit sets_exhibit() const;
+  /// Step times predicted against measured, of the runs that are ranked in groups and of the worst rows.
+  [[nodiscard]] Exhibit scatter_exhibit() const;
+  /// Profiles that the scenario on screen takes its constants from.
+  [[nodiscard]] QString rests_on() const;
+
+ Q_SIGNALS:
+  void changed();
+
+ private:
+  void take(int code);
+
+  ConfigurationModel& configuration_;
+  QProcess* process_ = nullptr;
+  QString status_;
+  Json scores_;
+};
+
+}  // namespace stepcast

@@ -1,0 +1,199 @@
+#include "gui/view-models/configuration_model.hpp"
+
+#include <QElapsedTimer>
+#include <algorithm>
+
+#include "gui/view-models/form_fields.hpp"
+#include "gui/view-models/qt_text.hpp"
+#include "models/scenario/scenario.hpp"
+#include "report/predict.hpp"
+
+namespace stepcast {
+
+namespace {
+
+constexpr std::size_t kUndoSteps = 500;
+constexpr const char* kOnScreen = "scenario";
+
+/// Takes empty objects out that setting and removing values leaves behind.
+void drop_if_empty(Json& document, const std::string& pointer) {
+  for (std::string at = pointer; !at.empty();) {
+    at.resize(at.rfind('/'));
+    if (at.empty() || at == "/cluster" || at == "/workload") return;
+    const Json::json_pointer here(at);
+    if (!document.contains(here) || !document[here].is_object() || !document[here].empty()) return;
+    const std::string parent = at.substr(0, at.rfind('/'));
+    document[Json::json_pointer(parent)].erase(at.substr(at.rfind('/') + 1));
+  }
+}
+
+}  // namespace
+
+ConfigurationModel::ConfigurationModel(const Catalog& catalog, QObject* parent) : QObject(parent), catalog_(&catalog) {
+  document_ = saved_ = blank();
+  evaluate();
+}
+
+Json ConfigurationModel::blank() {
+  return {{"format_version", kScenarioFormatVersion}, {"cluster", Json::object()}, {"workload", Json::object()}};
+}
+
+ConfigurationModel::~ConfigurationModel() = default;
+
+void ConfigurationModel::use_catalog(const Catalog& catalog) {
+  scenario_.reset();
+  catalog_ = &catalog;
+  evaluate();
+  Q_EMIT changed();
+}
+
+std::string ConfigurationModel::text() const { return document_.dump(2) + "\n"; }
+
+void ConfigurationModel::set_document(Json document, const QString& what) {
+  if (document == document_) return;
+  remember(what);
+  document_ = std::move(document);
+  evaluate();
+  Q_EMIT changed();
+}
+
+void ConfigurationModel::open(const std::filesystem::path& file) {
+  Diagnostics diagnostics(file.string());
+  Json document = read_json(file, diagnostics);
+  if (diagnostics.ok() && !document.is_object()) diagnostics.error("", "a scenario is an object");
+  diagnostics.throw_if_faulty();
+  remember(QObject::tr("open %1").arg(qt(file.filename().string())));
+  document_ = std::move(document);
+  saved_ = document_;
+  file_ = file;
+  strategy_follows_ = false;
+  evaluate();
+  Q_EMIT changed();
+}
+
+void ConfigurationModel::save(const std::filesystem::path& file) {
+  write_file(file, text());
+  file_ = file;
+  saved_ = document_;
+  Q_EMIT changed();
+}
+
+Json ConfigurationModel::value(const std::string& pointer) const {
+  const Json::json_pointer at(pointer);
+  return document_.contains(at) ? document_.at(at) : Json(nullptr);
+}
+
+Json ConfigurationModel::effective(const std::string& pointer) const {
+  const Json::json_pointer at(pointer);
+  return effective_.is_object() && effective_.contains(at) ? effective_.at(at) : Json(nullptr);
+}
+
+void ConfigurationModel::set_value(const std::string& pointer, Json value) {
+  if (this->value(pointer) == value) return;
+  const FormField* field = form_field(pointer);
+  remember(QObject::tr("change of %1").arg(field ? field->label.toLower() : qt(pointer)), pointer);
+  const Json::json_pointer at(pointer);
+  if (value.is_null()) {
+    const auto slash = pointer.rfind('/');
+    document_[Json::json_pointer(pointer.substr(0, slash))].erase(pointer.substr(slash + 1));
+    drop_if_empty(document_, pointer);
+  } else {
+    document_[at] = std::move(value);
+  }
+  const bool machine = pointer == "/cluster/node" || pointer == "/cluster/nodes" || pointer == "/workload/model";
+  if (strategy_follows_ && machine) apply_chosen_strategy();
+  evaluate();
+  Q_EMIT changed();
+}
+
+/// Leaves the document alone where no strategy can be chosen; its faults say why.
+void ConfigurationModel::apply_chosen_strategy() {
+  const Json model = value("/workload/model"), node = value("/cluster/node"), nodes = value("/cluster/nodes");
+  if (!model.is_string() || !node.is_string()) return;
+  try {
+    const int count = nodes.is_number_integer() ? nodes.get<int>() : 1;
+    const Json chosen = default_scenario(model.get<std::string>(), node.get<std::string>(), count, *catalog_);
+    document_["strategy"] = chosen.at("strategy");
+    document_["workload"]["global_batch"] = chosen.at("workload").at("global_batch");
+  } catch (const InputError&) {
+  }
+}
+
+void ConfigurationModel::choose_strategy() {
+  remember(QObject::tr("choice of a strategy"));
+  apply_chosen_strategy();
+  evaluate();
+  Q_EMIT changed();
+}
+
+void ConfigurationModel::set_strategy_follows(bool follows) {
+  if (strategy_follows_ == follows) return;
+  strategy_follows_ = follows;
+  if (follows) return choose_strategy();
+  Q_EMIT changed();
+}
+
+void ConfigurationModel::evaluate() {
+  QElapsedTimer timer;
+  timer.start();
+  ++generation_;
+  faults_.clear();
+  prediction_.reset();
+  try {
+    auto scenario = std::make_unique<Scenario>(resolve(document_, kOnScreen, {}, *catalog_));
+    prediction_ = predict_analytic(*scenario, *catalog_, MemoryAdvice::none);
+    effective_ = to_json(*scenario);
+    scenario_ = std::move(scenario);
+  } catch (const InputError& error) {
+    faults_ = error.faults();
+    scenario_.reset();
+  } catch (const std::exception& error) {
+    faults_ = {{kOnScreen, "", error.what(), ""}};
+    scenario_.reset();
+  }
+  if (!scenario_) effective_ = nullptr;
+  last_milliseconds_ = static_cast<double>(timer.nsecsElapsed()) / 1e6;
+}
+
+QString ConfigurationModel::fault_text(const std::string& pointer) const {
+  QStringList texts;
+  for (const Fault& fault : faults_) {
+    const FormField* field = field_of_fault(fault.pointer);
+    // A fault of several fields together stands at each that it names and that was set.
+    const std::string key = pointer.substr(pointer.rfind('/') + 1);
+    const bool named = field == nullptr && pointer.starts_with(fault.pointer) &&
+                       fault.message.find(key) != std::string::npos && !value(pointer).is_null();
+    if (!named && (field == nullptr || field->pointer != pointer)) continue;
+    texts << qt(fault.suggestion.empty() ? fault.message : fault.message + "; " + fault.suggestion);
+  }
+  return texts.join(QLatin1Char('\n'));
+}
+
+void ConfigurationModel::remember(const QString& what, const std::string& pointer) {
+  redo_.clear();
+  if (!pointer.empty() && !undo_.empty() && undo_.back().pointer == pointer) return;
+  undo_.push_back({document_, what, pointer});
+  if (undo_.size() > kUndoSteps) undo_.pop_front();
+}
+
+void ConfigurationModel::undo() {
+  if (undo_.empty()) return;
+  Step step = std::move(undo_.back());
+  undo_.pop_back();
+  redo_.push_back({std::move(document_), step.what, {}});
+  document_ = std::move(step.document);
+  evaluate();
+  Q_EMIT changed();
+}
+
+void ConfigurationModel::redo() {
+  if (redo_.empty()) return;
+  Step step = std::move(redo_.back());
+  redo_.pop_back();
+  undo_.push_back({std::move(document_), step.what, {}});
+  document_ = std::move(step.document);
+  evaluate();
+  Q_EMIT changed();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fields/json_text.hpp"
+#include "report/prediction.hpp"
+
+namespace stepcast {
+
+class Catalog;
+struct FormField;
+struct Scenario;
+
+/// The scenario on screen: the document as it would be written to a file, what is wrong with it, and the closed form's
+/// prediction, which is there when `changed` is emitted. Every change can be undone.
+class ConfigurationModel : public QObject {
+  Q_OBJECT
+ public:
+  /// `catalog` must outlive the model.
+  explicit ConfigurationModel(const Catalog& catalog, QObject* parent = nullptr);
+  ~ConfigurationModel() override;
+
+  [[nodiscard]] const Catalog& catalog() const { return *catalog_; }
+  /// After the user added hardware of his own.
+  void use_catalog(const Catalog& catalog);
+
+  [[nodiscard]] const Json& document() const { return document_; }
+  /// The document as it was last opened or saved; null when it never was.
+  [[nodiscard]] const Json& saved() const { return saved_; }
+  /// What a new scenario starts from: nothing is chosen.
+  [[nodiscard]] static Json blank();
+  /// The document as the text of a file.
+  [[nodiscard]] std::string text() const;
+  /// Replaces the whole scenario; what was there can be had back by undo.
+  void set_document(Json document, const QString& what);
+  /// A scenario from a file: it becomes the saved state. Throws InputError when the file is no JSON.
+  void open(const std::filesystem::path& file);
+  /// Writes the file whole or not at all. Throws InputError.
+  void save(const std::filesystem::path& file);
+  [[nodiscard]] const std::filesystem::path& file() const { return file_; }
+  [[nodiscard]] bool is_modified() const { return document_ != saved_; }
+  /// What is on screen counts as not saved: after a crash.
+  void mark_unsaved() { saved_ = nullptr; }
+
+  /// What the document says at a pointer; null when it says nothing.
+  [[nodiscard]] Json value(const std::string& pointer) const;
+  /// What holds there after defaults; null when the scenario is faulty or nothing is known.
+  [[nodiscard]] Json effective(const std::string& pointer) const;
+  /// Sets a value; null takes it out. Changes of one field in a row are undone together.
+  void set_value(const std::string& pointer, Json value);
+  /// Chooses strategy and batch for model, server and count, by the rules of `stepcast run --model`.
+  void choose_strategy();
+  /// Whether the strategy is chosen anew whenever servers or model change.
+  [[nodiscard]] bool strategy_follows() const { return strategy_follows_; }
+  void set_strategy_follows(bool follows);
+
+  struct LegalValue {
+    Json value;
+    QString text;
+    QString why_not;  ///< empty: legal
+  };
+  /// Values that a field can take, each tried with the scenario as it stands.
+  [[nodiscard]] std::vector<LegalValue> legal_values(const FormField& field) const;
+
+  [[nodiscard]] bool is_valid() const { return prediction_.has_value(); }
+  [[nodiscard]] const std::vector<Fault>& faults() const { return faults_; }
+  [[nodiscard]] QString fault_text(const std::string& pointer) const;
+  /// Null when the scenario is faulty.
+  [[nodiscard]] const Scenario* scenario() const { return scenario_.get(); }
+  /// The closed form's; null when the scenario is faulty.
+  [[nodiscard]] const Prediction* closed_form() const { return prediction_ ? &*prediction_ : nullptr; }
+  /// Milliseconds that the last change took from the new value to the new prediction.
+  [[nodiscard]] double last_milliseconds() const { return last_milliseconds_; }
+  /// Counts changes: a forecast of an older one is out of date.
+  [[nodiscard]] long generation() const { return generation_; }
+
+  [[nodiscard]] bool can_undo() const { return !undo_.empty(); }
+  [[nodiscard]] bool can_redo() const { return !redo_.empty(); }
+  [[nodiscard]] QString undo_text() const { return undo_.empty() ? QString() : undo_.back().what; }
+  [[nodiscard]] QString redo_text() const { return redo_.empty() ? QString() : redo_.back().what; }
+  void undo();
+  void redo();
+
+ Q_SIGNALS:
+  void changed();
+
+ private:
+  struct Step {
+    Json document;  ///< before it (undo) or after it (redo)
+    QString what;
+    std::string pointer;
+  };
+  void remember(const QString& what, const std::string& pointer = {});
+  void evaluate();
+  void apply_chosen_strategy();
+
+  const Catalog* catalog_;
+  Json document_, saved_, effective_;
+  std::filesystem::path file_;
+  std::deque<Step> undo_, redo_;
+  bool strategy_follows_ = false;
+  std::vector<Fault> faults_;
+  std::unique_ptr<Scenario> scenario_;
+  std::optional<Prediction> prediction_;
+  double last_milliseconds_ = 0;
+  long generation_ = 0;
+};
+
+}  // namespace stepcast

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <QPointF>
+#include <QString>
+#include <QStringList>
+#include <optional>
+#include <vector>
+
+#include "gui/view-models/figure_table.hpp"
+#include "gui/view-models/palette.hpp"
+
+namespace stepcast {
+
+/// What a small chart shows, without a widget.
+struct ChartData {
+  enum class Kind { bars, horizontal_bars, lines, scatter };
+  struct Series {
+    QString name;
+    Hue hue = Hue::blue;
+    std::vector<double> values;   ///< bars: one a category
+    std::vector<QPointF> points;  ///< lines and scatters
+    bool right_axis = false;      ///< lines: of the second vertical axis
+    bool dashed = false;
+    QStringList tips;  ///< by value or point
+  };
+  struct Limit {
+    double value = 0;
+    QString name;
+  };
+  Kind kind = Kind::bars;
+  QString x_title, y_title, right_title;
+  QStringList categories;
+  std::vector<Series> series;
+  std::optional<Limit> limit;  ///< a line across, as a memory's capacity
+  bool logarithmic_x = false, logarithmic_y = false;
+  bool legend = true;
+  std::optional<double> y_from, y_to, right_to;
+};
+
+/// A chart and its twin, the table that says the same.
+struct Exhibit {
+  QString title, remark;
+  ChartData chart;
+  Figures2D table;
+};
+
+}  // namespace stepcast

@@ -1,0 +1,117 @@
+#include "gui/view-models/figure_table.hpp"
+
+#include <cmath>
+
+namespace stepcast {
+
+void FigureTable::set(Figures2D figures) {
+  const bool same_shape = figures.headings == figures_.headings && figures.rows.size() == figures_.rows.size();
+  if (same_shape && !figures.rows.empty()) {
+    // The selection and the scroll bar stay where they are while figures change.
+    figures_ = std::move(figures);
+    Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+    return;
+  }
+  beginResetModel();
+  figures_ = std::move(figures);
+  endResetModel();
+}
+
+int FigureTable::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(figures_.rows.size());
+}
+
+int FigureTable::columnCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(figures_.headings.size());
+}
+
+QVariant FigureTable::data(const QModelIndex& index, int role) const {
+  if (!index.isValid() || index.row() >= rowCount()) return {};
+  const auto& row = figures_.rows[static_cast<std::size_t>(index.row())];
+  if (index.column() >= static_cast<int>(row.size())) return {};
+  const FigureCell& cell = row[static_cast<std::size_t>(index.column())];
+  const bool number = !std::isnan(cell.number);
+  switch (role) {
+    case Qt::DisplayRole:
+      return cell.text;
+    case Qt::ToolTipRole:
+      return cell.tip.isEmpty() ? QVariant() : QVariant(cell.tip);
+    case Qt::TextAlignmentRole:
+      return static_cast<int>((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    case kSortRole:
+      return number ? QVariant(cell.number) : QVariant(cell.text);
+    case kToneRole:
+      return static_cast<int>(cell.tone);
+    default:
+      return {};
+  }
+}
+
+QVariant FigureTable::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal || section >= figures_.headings.size()) return {};
+  if (role == Qt::DisplayRole) return figures_.headings[section];
+  if (role == Qt::TextAlignmentRole) {
+    const bool number = !figures_.rows.empty() && section < static_cast<int>(figures_.rows.front().size()) &&
+                        !std::isnan(figures_.rows.front()[static_cast<std::size_t>(section)].number);
+    return static_cast<int>((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+  }
+  return {};
+}
+
+namespace {
+
+QString separated(const Figures2D& figures, const QString& separator, QString (*written)(const QString&)) {
+  QString out;
+  const auto line = [&](const QStringList& cells) {
+    QStringList texts;
+    for (const QString& cell : cells) texts << written(cell);
+    out += texts.join(separator) + QLatin1Char('\n');
+  };
+  line(figures.headings);
+  for (const auto& row : figures.rows) {
+    QStringList cells;
+    for (const FigureCell& cell : row) cells << cell.text;
+    line(cells);
+  }
+  return out;
+}
+
+}  // namespace
+
+QString tab_separated(const Figures2D& figures) {
+  return separated(figures, QStringLiteral("\t"), [](const QString& text) {
+    return QString(text).replace(QLatin1Char('\t'), QLatin1Char(' ')).replace(QLatin1Char('\n'), QLatin1Char(' '));
+  });
+}
+
+QString comma_separated(const Figures2D& figures) {
+  return separated(figures, QStringLiteral(","), [](const QString& text) {
+    if (!text.contains(QLatin1Char(',')) && !text.contains(QLatin1Char('"')) && !text.contains(QLatin1Char('\n')))
+      return text;
+    return QLatin1Char('"') + QString(text).replace(QLatin1String("\""), QLatin1String("\"\"")) + QLatin1Char('"');
+  });
+}
+
+QString html_table(const Figures2D& figures, const QString& title) {
+  const auto row = [](const QStringList& cells, const char* tag) {
+    QString out = QStringLiteral("<tr>");
+    for (const QString& cell : cells)
+      out += QStringLiteral("<%1>%2</%1>").arg(QLatin1String(tag), cell.toHtmlEscaped());
+    return out + QStringLiteral("</tr>\n");
+  };
+  QString out = QStringLiteral(
+                    "<!doctype html><meta charset=\"utf-8\"><title>%1</title>\n"
+                    "<style>body{font:14px system-ui,sans-serif;margin:2em}table{border-collapse:collapse}"
+                    "td,th{padding:.3em .8em;border-bottom:1px solid #ccc;text-align:left}</style>\n"
+                    "<h1>%1</h1>\n<table>\n")
+                    .arg(title.toHtmlEscaped());
+  out += row(figures.headings, "th");
+  for (const auto& cells : figures.rows) {
+    QStringList texts;
+    for (const FigureCell& cell : cells) texts << cell.text;
+    out += row(texts, "td");
+  }
+  return out + QStringLiteral("</table>\n");
+}
+
+}  // namespace stepcast

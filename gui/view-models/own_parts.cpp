@@ -1,0 +1,90 @@
+#include "gui/view-models/own_parts.hpp"
+
+#include <algorithm>
+
+#include "hardware-catalog/catalog.hpp"
+#include "models/workload/model.hpp"
+
+namespace stepcast {
+
+namespace {
+
+Json parsed(const std::string& text, const std::string& what) {
+  Diagnostics diagnostics(what);
+  Json out = parse_json(text, diagnostics);
+  if (diagnostics.ok() && !out.is_object()) diagnostics.error("", "found " + describe(out) + ", expected an object");
+  diagnostics.throw_if_faulty();
+  return out;
+}
+
+/// The shape that a config.json of a decoder states, in our keys. Names: Hugging Face transformers, LlamaConfig and its
+/// kin (MistralConfig, MixtralConfig, Qwen2Config).
+Json from_hugging_face(const Json& config) {
+  Json shape = Json::object();
+  const auto take = [&](const char* theirs, const char* ours) {
+    if (config.contains(theirs) && config[theirs].is_number()) shape[ours] = config[theirs];
+  };
+  take("num_hidden_layers", "layers");
+  take("hidden_size", "hidden");
+  take("intermediate_size", "ffn_hidden");
+  take("num_attention_heads", "heads");
+  take("num_key_value_heads", "kv_heads");
+  take("head_dim", "head_dim");
+  take("vocab_size", "vocab");
+  take("num_local_experts", "experts");
+  take("num_experts_per_tok", "top_k");
+  if (shape.contains("experts")) shape["moe_ffn_hidden"] = config.value("moe_intermediate_size", shape["ffn_hidden"]);
+  shape["gated_mlp"] = config.value("hidden_act", "silu") == "silu";
+  shape["tied_embeddings"] = config.value("tie_word_embeddings", false);
+  const std::string kind = config.value("model_type", "model");
+  Json out{{"id", kind}, {"title", config.value("_name_or_path", kind)}, {"family", "decoder"}};
+  out["transformer"] = std::move(shape);
+  if (config.contains("max_position_embeddings"))
+    out["default_seq_len"] = std::min(config["max_position_embeddings"].get<long>(), 8192L);
+  return out;
+}
+
+}  // namespace
+
+std::string own_server_text(const Catalog& catalog, const std::string& like) {
+  const std::string base = like.empty() ? catalog.ids("nodes").front() : like;
+  Json entry = catalog.show("nodes", base);
+  entry["id"] = "my-" + base;
+  entry["note"] = "Own server, from " + base;
+  return entry.dump(2) + "\n";
+}
+
+std::string id_of_own_part(const std::string& text) {
+  const Json entry = parsed(text, "own server");
+  const std::string id = entry.contains("id") && entry["id"].is_string() ? entry["id"].get<std::string>() : "";
+  const bool name = !id.empty() && id.front() != '.' && std::all_of(id.begin(), id.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' || c == '_';
+  });
+  if (!name)
+    throw InputError({{"own server", "/id", "found \"" + id + "\", expected letters, digits, - . and _", "my-server"}});
+  return id;
+}
+
+std::string own_model_text(const Json& model_in_scenario) {
+  if (model_in_scenario.is_object()) return model_in_scenario.dump(2) + "\n";
+  Diagnostics ignored("model");
+  const std::string preset = model_in_scenario.is_string() ? model_in_scenario.get<std::string>() : "llama3-8b";
+  const auto model = find_model(preset, "", ignored);
+  if (!model) return "{}\n";
+  Json out = Model::fields().write(*model);
+  for (const char* key : {"sources", "note", "published_parameters"}) out.erase(key);
+  out["id"] = "my-" + preset;
+  return out.dump(2) + "\n";
+}
+
+Json own_model(const std::string& text) {
+  Json entry = parsed(text, "own model");
+  if (entry.contains("num_hidden_layers") || entry.contains("model_type")) entry = from_hugging_face(entry);
+  Diagnostics diagnostics("own model");
+  const Model model = read_document<Model>(entry, diagnostics);
+  if (diagnostics.ok()) check_model(model, "", diagnostics);
+  diagnostics.throw_if_faulty();
+  return entry;
+}
+
+}  // namespace stepcast

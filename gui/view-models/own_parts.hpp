@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "fields/json_text.hpp"
+
+namespace stepcast {
+
+class Catalog;
+
+/// A server's entry to start an own one from: the text of another with an id of its own and without its prices' dates.
+std::string own_server_text(const Catalog& catalog, const std::string& like);
+/// The id that an entry states. Throws InputError when it has none, or one that is no file name.
+std::string id_of_own_part(const std::string& text);
+
+/// A model's description to start an own one from.
+std::string own_model_text(const Json& model_in_scenario);
+/// The description that a text holds: of the presets' kind, or the config.json of a decoder on Hugging Face. Throws
+/// InputError with what is wrong with it.
+Json own_model(const std::string& text);
+
+}  // namespace stepcast

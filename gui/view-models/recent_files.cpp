@@ -1,0 +1,72 @@
+#include "gui/view-models/recent_files.hpp"
+
+#include <signal.h>
+
+#include <QCoreApplication>
+#include <QDir>
+#include <QSettings>
+#include <QStandardPaths>
+
+#include "fields/data_directory.hpp"
+#include "fields/diagnostics.hpp"
+#include "gui/view-models/qt_text.hpp"
+
+namespace stepcast {
+
+namespace {
+
+constexpr int kMostRecent = 12;
+const QString kRecentKey = QStringLiteral("recent");
+
+QDir autosave_folder() {
+  return QDir(QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + QStringLiteral("/autosave"));
+}
+
+}  // namespace
+
+QStringList recent_files() {
+  QStringList out;
+  for (const QString& file : QSettings().value(kRecentKey).toStringList())
+    if (QFile::exists(file)) out << file;
+  return out;
+}
+
+void remember_file(const std::filesystem::path& file) {
+  QSettings settings;
+  QStringList files = settings.value(kRecentKey).toStringList();
+  const QString name = qt(std::filesystem::absolute(file).lexically_normal().string());
+  files.removeAll(name);
+  files.prepend(name);
+  while (files.size() > kMostRecent) files.removeLast();
+  settings.setValue(kRecentKey, files);
+}
+
+QStringList example_scenarios() {
+  QStringList out;
+  try {
+    const QDir folder(qt(data_directory("scenarios").string()));
+    for (const QString& name : folder.entryList({QStringLiteral("*.json")}, QDir::Files, QDir::Name))
+      out << folder.filePath(name);
+  } catch (const InputError&) {
+    // A program without its examples still works.
+  }
+  return out;
+}
+
+std::filesystem::path autosave_file() {
+  autosave_folder().mkpath(QStringLiteral("."));
+  return plain(autosave_folder().filePath(QStringLiteral("%1.json").arg(QCoreApplication::applicationPid())));
+}
+
+std::optional<std::filesystem::path> abandoned_autosave() {
+  const QDir folder = autosave_folder();
+  for (const QString& name : folder.entryList({QStringLiteral("*.json")}, QDir::Files, QDir::Time)) {
+    bool number = false;
+    const long long owner = name.section(QLatin1Char('.'), 0, 0).toLongLong(&number);
+    const bool runs = number && ::kill(static_cast<pid_t>(owner), 0) == 0;
+    if (number && !runs) return plain(folder.filePath(name));
+  }
+  return std::nullopt;
+}
+
+}  // namespace stepcast

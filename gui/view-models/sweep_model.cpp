@@ -1,0 +1,214 @@
+#include "gui/view-models/sweep_model.hpp"
+
+#include <QThread>
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "gui/view-models/configuration_model.hpp"
+#include "gui/view-models/number_format.hpp"
+#include "gui/view-models/qt_text.hpp"
+#include "sweeps/run_sweep.hpp"
+
+namespace stepcast {
+
+namespace {
+
+constexpr qsizetype kMostCurves = 8;
+
+QString words_of(const Json& value) { return value.is_string() ? qt(value.get<std::string>()) : qt(value.dump()); }
+
+/// Numbers in order of size, words in order of their first use.
+QStringList sorted(QStringList values) {
+  values.removeDuplicates();
+  const bool numbers = std::all_of(values.begin(), values.end(), [](const QString& value) {
+    bool number = false;
+    (void)value.toDouble(&number);
+    return number;
+  });
+  if (numbers)
+    std::sort(values.begin(), values.end(),
+              [](const QString& a, const QString& b) { return a.toDouble() < b.toDouble(); });
+  return values;
+}
+
+bool all_numbers(const QStringList& values) {
+  return std::all_of(values.begin(), values.end(), [](const QString& value) {
+    bool number = false;
+    (void)value.toDouble(&number);
+    return number;
+  });
+}
+
+SweepDefinition definition_of(const ConfigurationModel& configuration, const SweepForm& form) {
+  Json scenario = configuration.document();
+  scenario["run"]["fidelity"] = form.simulate ? "simulated" : "analytic";
+  SweepRequest request;
+  request.sets.push_back(plain(form.first_path.trimmed() + QLatin1Char('=') + form.first_values.trimmed()));
+  if (!form.second_path.trimmed().isEmpty())
+    request.sets.push_back(plain(form.second_path.trimmed() + QLatin1Char('=') + form.second_values.trimmed()));
+  return {"scenario", std::move(scenario), read_points(request), {}};
+}
+
+}  // namespace
+
+SweepModel::SweepModel(ConfigurationModel& configuration, QObject* parent)
+    : QObject(parent), configuration_(configuration), column_(QStringLiteral("samples_per_s")) {
+  exhibit_.title = tr("Sweep");
+  exhibit_.remark = tr("Choose what varies, and over which values.");
+}
+
+SweepModel::~SweepModel() {
+  if (thread_ == nullptr) return;
+  thread_->disconnect(this);
+  stop_.request_stop();
+  thread_->wait();
+  delete thread_;
+}
+
+QStringList SweepModel::columns() {
+  QStringList out;
+  for (const FigureColumn& column : figure_columns()) out << qt(column.name);
+  return out;
+}
+
+void SweepModel::start(const SweepForm& form) {
+  if (is_running()) return;
+  stop_ = std::stop_source();
+  auto why = std::make_shared<QString>();
+  const bool kept = !form.store.isEmpty();
+  store_ = kept ? std::filesystem::path(plain(form.store))
+                : std::filesystem::path(plain(folder_.filePath(QStringLiteral("sweep-%1.db").arg(++count_))));
+  SweepOptions options;
+  options.store = store_;
+  options.mode = StoreMode::resume;
+  options.stop = stop_.get_token();
+  options.progress = [this](const SweepProgress& progress) {
+    const QString words = tr("%1 of %2 configurations, %3 a second")
+                              .arg(shown_whole(progress.counts.done()), shown_whole(progress.counts.points),
+                                   shown_number(progress.per_second()));
+    QMetaObject::invokeMethod(this, [this, words] {
+      status_ = words;
+      read_store();
+      Q_EMIT changed();
+    });
+  };
+  std::shared_ptr<SweepDefinition> shared;
+  try {
+    shared = std::make_shared<SweepDefinition>(definition_of(configuration_, form));
+  } catch (const InputError& error) {
+    status_ = QString::fromUtf8(error.what());
+    return Q_EMIT changed();
+  }
+  thread_ = QThread::create([why, shared, options] {
+    try {
+      const SweepOutcome outcome = run_sweep(*shared, options);
+      if (outcome.stopped) *why = tr("Stopped; Run goes on where it was.");
+    } catch (const std::exception& error) {
+      *why = QString::fromUtf8(error.what());
+    }
+  });
+  connect(thread_, &QThread::finished, this, [this, why] {
+    thread_->deleteLater();
+    thread_ = nullptr;
+    if (!why->isEmpty()) status_ = *why;
+    read_store();
+    Q_EMIT changed();
+  });
+  status_ = tr("Sweeping …");
+  thread_->start();
+  Q_EMIT changed();
+}
+
+void SweepModel::stop() { stop_.request_stop(); }
+
+void SweepModel::open(const std::filesystem::path& store) {
+  const ResultStore checked(store);
+  store_ = store;
+  status_ = tr("%1: %2 configurations").arg(qt(store.filename().string()), shown_whole(checked.counts().done()));
+  read_store();
+  Q_EMIT changed();
+}
+
+void SweepModel::set_column(const QString& column) {
+  column_ = column;
+  read_store();
+  Q_EMIT changed();
+}
+
+void SweepModel::read_store() {
+  grid_ = {};
+  exhibit_ = {};
+  exhibit_.title = column_;
+  try {
+    const ResultStore store(store_);
+    const SweepPoints& points = store.points();
+    const auto& columns = figure_columns();
+    const auto found =
+        std::find_if(columns.begin(), columns.end(), [&](const FigureColumn& c) { return qt(c.name) == column_; });
+    const auto figure = static_cast<std::size_t>(found - columns.begin());
+    struct Point {
+      QString x, y;
+      double value;
+    };
+    std::vector<Point> all;
+    std::vector<const Json*> values;
+    exhibit_.table.headings.clear();
+    for (const std::string& path : points.paths()) exhibit_.table.headings << qt(path);
+    exhibit_.table.headings << column_ << tr("Why not");
+    const bool two = points.paths().size() > 1;
+    store.each_row(
+        [&](const SweepRow& row) {
+          points.values(row.point, values);
+          std::vector<FigureCell> cells;
+          for (const Json* value : values) cells.push_back({.text = words_of(*value)});
+          const double number = row.figures.size() > figure ? row.figures[figure] : NAN;
+          cells.push_back(std::isnan(number) ? FigureCell{.text = QStringLiteral("—"), .tone = FigureCell::Tone::muted}
+                                             : FigureCell{.text = shown_number(number), .number = number});
+          cells.push_back({.text = qt(row.error), .tone = FigureCell::Tone::muted, .tip = qt(row.error)});
+          exhibit_.table.rows.push_back(std::move(cells));
+          all.push_back({words_of(*values.front()), two ? words_of(*values[1]) : QString(), number});
+        },
+        0, 20'000);
+    QStringList x, y;
+    for (const Point& point : all) {
+      x << point.x;
+      y << point.y;
+    }
+    grid_.x = sorted(x);
+    grid_.y = sorted(y);
+    grid_.x_name = qt(points.paths().front());
+    if (two) grid_.y_name = qt(points.paths()[1]);
+    grid_.values.assign(static_cast<std::size_t>(grid_.x.size() * grid_.y.size()), NAN);
+    for (const Point& point : all)
+      grid_.values[static_cast<std::size_t>(grid_.y.indexOf(point.y) * grid_.x.size() + grid_.x.indexOf(point.x))] =
+          point.value;
+    const bool curves = all_numbers(grid_.x);
+    exhibit_.chart.kind = curves ? ChartData::Kind::lines : ChartData::Kind::bars;
+    exhibit_.chart.x_title = grid_.x_name;
+    exhibit_.chart.y_title = column_;
+    exhibit_.chart.legend = two;
+    if (!curves) exhibit_.chart.categories = grid_.x;
+    for (qsizetype j = 0; j < std::min(grid_.y.size(), curves ? kMostCurves : 1); ++j) {
+      ChartData::Series series{
+          .name = two ? QStringLiteral("%1 %2").arg(grid_.y_name.section(QLatin1Char('.'), -1), grid_.y[j]) : column_,
+          .hue = hue_of_index(static_cast<int>(j)),
+          .values = {},
+          .points = {},
+          .tips = {}};
+      for (qsizetype i = 0; i < grid_.x.size(); ++i) {
+        const double value = grid_.values[static_cast<std::size_t>(j * grid_.x.size() + i)];
+        if (!curves) series.values.push_back(std::isnan(value) ? 0 : value);
+        if (curves && !std::isnan(value)) series.points.emplace_back(grid_.x[i].toDouble(), value);
+        if (!curves || !std::isnan(value))
+          series.tips << QStringLiteral("%1 %2: %3").arg(grid_.x_name, grid_.x[i], shown_number(value));
+      }
+      exhibit_.chart.series.push_back(std::move(series));
+    }
+    exhibit_.remark = tr("%1 configurations").arg(shown_whole(static_cast<long>(all.size())));
+  } catch (const std::exception& error) {
+    exhibit_.remark = QString::fromUtf8(error.what());
+  }
+}
+
+}  // namespace stepcast

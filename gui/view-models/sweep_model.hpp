@@ -1,0 +1,70 @@
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <QTemporaryDir>
+#include <filesystem>
+#include <stop_token>
+#include <vector>
+
+#include "gui/view-models/exhibit.hpp"
+
+class QThread;
+
+namespace stepcast {
+
+class ConfigurationModel;
+
+/// What varies: one parameter, or two, with values as `stepcast sweep --set` takes them.
+struct SweepForm {
+  QString first_path, first_values, second_path, second_values;
+  bool simulate = false;
+  QString store;  ///< file to keep the results in; empty: they go with the window
+};
+
+/// A sweep at work beside the window, or a store that was opened.
+class SweepModel : public QObject {
+  Q_OBJECT
+ public:
+  explicit SweepModel(ConfigurationModel& configuration, QObject* parent = nullptr);
+  ~SweepModel() override;
+
+  /// Starts, or goes on where the same sweep was stopped. Faults come with `finished`.
+  void start(const SweepForm& form);
+  void stop();
+  /// Shows a store of the command line. Throws InputError when it is none.
+  void open(const std::filesystem::path& store);
+  [[nodiscard]] bool is_running() const { return thread_ != nullptr; }
+  [[nodiscard]] const QString& status() const { return status_; }
+
+  /// Figures to look at, by column of the store.
+  [[nodiscard]] static QStringList columns();
+  void set_column(const QString& column);
+
+  /// Values over two parameters, for a heatmap; empty with one.
+  struct Grid {
+    QString x_name, y_name;
+    QStringList x, y;
+    std::vector<double> values;  ///< row by row; not a number: no result
+  };
+  [[nodiscard]] const Grid& grid() const { return grid_; }
+  [[nodiscard]] const Exhibit& exhibit() const { return exhibit_; }
+
+ Q_SIGNALS:
+  void changed();
+
+ private:
+  void read_store();
+
+  ConfigurationModel& configuration_;
+  QTemporaryDir folder_;
+  std::filesystem::path store_;
+  QString status_, column_;
+  QThread* thread_ = nullptr;
+  std::stop_source stop_;
+  Grid grid_;
+  Exhibit exhibit_;
+  int count_ = 0;
+};
+
+}  // namespace stepcast

@@ -1,0 +1,140 @@
+#include "gui/view-models/trace_exhibits.hpp"
+
+#include <QObject>
+#include <algorithm>
+#include <cmath>
+
+#include "gui/view-models/configuration_model.hpp"
+#include "gui/view-models/number_format.hpp"
+#include "gui/view-models/qt_text.hpp"
+#include "gui/view-models/timeline_data.hpp"
+#include "models/power/power.hpp"
+#include "models/scenario/scenario.hpp"
+
+namespace stepcast {
+
+namespace {
+
+constexpr std::size_t kWindows = 240;
+constexpr std::size_t kMostBars = 8;
+
+QString tr(const char* text) { return QObject::tr(text); }
+
+/// Mean of the device power counters in equal windows, weighted by how many devices each stands for.
+std::vector<double> mean_device_power(const TimelineData& timeline) {
+  std::vector<double> out(kWindows, 0.0);
+  const double window = static_cast<double>(std::max<std::int64_t>(1, timeline.end)) / kWindows;
+  double devices = 0;
+  for (const TimelineCounter& counter : timeline.counters) {
+    if (counter.unit != QLatin1String("W")) continue;
+    const auto process = static_cast<std::size_t>(counter.process);
+    const double weight = process < timeline.multiplicity.size() ? timeline.multiplicity[process] : 1;
+    devices += weight;
+    for (std::size_t i = 0; i < counter.samples.size(); ++i) {
+      const double from = static_cast<double>(counter.samples[i].time);
+      const double to =
+          static_cast<double>(i + 1 < counter.samples.size() ? counter.samples[i + 1].time : timeline.end);
+      for (auto w = static_cast<std::size_t>(std::min(from / window, kWindows - 1.0)); w < kWindows; ++w) {
+        const double overlap =
+            std::min(to, static_cast<double>(w + 1) * window) - std::max(from, static_cast<double>(w) * window);
+        if (overlap <= 0) break;
+        out[w] += weight * counter.samples[i].value * overlap / window;
+      }
+    }
+  }
+  for (double& value : out) value /= std::max(1.0, devices);
+  return out;
+}
+
+}  // namespace
+
+Exhibit power_exhibit(const ConfigurationModel& configuration, const Prediction& p, const TimelineData& timeline) {
+  Exhibit out;
+  out.title = tr("Power over the step");
+  const Scenario& scenario = *configuration.scenario();
+  const PowerModel power = power_model(scenario);
+  const std::vector<double> device = mean_device_power(timeline);
+  const double step_s = static_cast<double>(timeline.end) / 1e9;
+  const double highest = power.cluster_at_meter(Watts(*std::max_element(device.begin(), device.end()))).value();
+  const double unit = highest > 2e6 ? 1e6 : highest > 2e3 ? 1e3 : 1;
+  const bool milliseconds = step_s < 2;
+  out.chart.kind = ChartData::Kind::lines;
+  out.chart.x_title = milliseconds ? tr("time, ms") : tr("time, s");
+  out.chart.y_title = unit == 1e6 ? tr("MW") : unit == 1e3 ? tr("kW") : tr("W");
+  out.chart.y_from = 0;
+  ChartData::Series line{
+      .name = tr("cluster at the meter"), .hue = Hue::vermillion, .values = {}, .points = {}, .tips = {}};
+  ChartData::Series mean{.name = tr("mean"), .hue = Hue::grey, .values = {}, .points = {}, .dashed = true, .tips = {}};
+  for (std::size_t w = 0; w < kWindows; ++w) {
+    const double at = (static_cast<double>(w) + 0.5) / kWindows * step_s * (milliseconds ? 1e3 : 1);
+    const Watts watts = power.cluster_at_meter(Watts(device[w]));
+    line.points.emplace_back(at, watts.value() / unit);
+    line.tips << tr("%1 at %2").arg(shown(watts), shown(Seconds((static_cast<double>(w) + 0.5) / kWindows * step_s)));
+    mean.points.emplace_back(at, p.average_power.value() / unit);
+    mean.tips << tr("mean %1").arg(shown(p.average_power));
+  }
+  out.chart.series = {std::move(line), std::move(mean)};
+  out.remark = tr("%1 windows over one step; the whole cluster at the meter, cooling included.").arg(kWindows);
+  out.table.headings = {tr("Figure"), tr("Value")};
+  const auto row = [&](const QString& name, const QString& value, double number) {
+    out.table.rows.push_back({{.text = name}, {.text = value, .number = number}});
+  };
+  row(tr("Mean power"), shown(p.average_power), p.average_power.value());
+  row(tr("Peak power"), shown(p.peak_power), p.peak_power.value());
+  row(tr("Mean of a device"), shown(p.device_average_power), p.device_average_power.value());
+  row(tr("Energy of a step"), shown(p.energy_per_step), p.energy_per_step.value());
+  row(tr("Energy of a sample"), shown(p.energy_per_sample), p.energy_per_sample.value());
+  row(tr("PUE"), shown_number(power.pue), power.pue);
+  const Site* site = scenario.site;
+  const double grams =
+      site == nullptr ? 0 : site->grid_gCO2_per_kWh.value_or(site->country_grid_gCO2_per_kWh.value_or(0.0));
+  if (grams > 0) {
+    row(tr("Grid carbon"), tr("%1 g/kWh").arg(shown_number(grams)), grams);
+    row(tr("Carbon of a step"), tr("%1 g CO₂").arg(shown_count(grams * p.energy_per_step.in(1_kWh))), grams);
+  }
+  if (p.time_to_train) {
+    const Joules all = p.average_power * *p.time_to_train;
+    row(tr("Energy of the training"), tr("%1 MWh").arg(shown_count(all.in(1_kWh) / 1000)), all.value());
+    if (grams > 0)
+      row(tr("Carbon of the training"), tr("%1 t CO₂").arg(shown_count(grams * all.in(1_kWh) / 1e6)), grams);
+  }
+  return out;
+}
+
+Exhibit links_exhibit(const TimelineData& timeline) {
+  Exhibit out;
+  out.title = tr("Traffic by link");
+  out.remark =
+      tr("Mean over the step and highest rate, of the representative links that the simulation knows; busiest first.");
+  struct Link {
+    QString name;
+    double mean, peak;
+  };
+  std::vector<Link> links;
+  for (const TimelineCounter& counter : timeline.counters)
+    if (counter.unit != QLatin1String("W") && counter.highest() > 0)
+      links.push_back({counter.name, counter.mean(timeline.end), counter.highest()});
+  std::stable_sort(links.begin(), links.end(), [](const Link& a, const Link& b) { return a.mean > b.mean; });
+  out.chart.kind = ChartData::Kind::horizontal_bars;
+  out.chart.x_title = tr("GB/s, mean over the step");
+  out.chart.y_from = 0;
+  out.chart.legend = false;
+  ChartData::Series mean{.name = tr("mean"), .hue = Hue::sky, .values = {}, .points = {}, .tips = {}};
+  out.table.headings = {tr("Link"), tr("Mean, GB/s"), tr("Highest, GB/s"), tr("Busy")};
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const Link& link = links[i];
+    out.table.rows.push_back({{.text = link.name},
+                              {.text = shown_number(link.mean), .number = link.mean},
+                              {.text = shown_number(link.peak), .number = link.peak},
+                              {.text = shown_percent(link.mean / link.peak), .number = link.mean / link.peak}});
+    if (i >= kMostBars) continue;
+    out.chart.categories << link.name;
+    mean.values.push_back(link.mean);
+    mean.tips
+        << tr("%1: %2 GB/s on average, %3 at most").arg(link.name, shown_number(link.mean), shown_number(link.peak));
+  }
+  out.chart.series = {std::move(mean)};
+  return out;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,59 @@
+#include "gui/view-models/workspace.hpp"
+
+#include <QStandardPaths>
+
+#include "gui/view-models/configuration_model.hpp"
+#include "gui/view-models/forecast_model.hpp"
+#include "gui/view-models/qt_text.hpp"
+
+namespace stepcast {
+
+Workspace::Workspace(std::vector<std::filesystem::path> catalog_directories) : given_(std::move(catalog_directories)) {
+  open_catalog();
+  configuration_ = std::make_unique<ConfigurationModel>(catalog());
+  forecast_ = std::make_unique<ForecastModel>(*configuration_);
+  forecast_->set_catalog_directories(catalog_arguments());
+}
+
+Workspace::~Workspace() {
+  forecast_.reset();
+  configuration_.reset();
+}
+
+std::filesystem::path Workspace::own_catalog() {
+  return std::filesystem::path(plain(QStandardPaths::writableLocation(QStandardPaths::AppDataLocation))) / "catalogue";
+}
+
+void Workspace::open_catalog() {
+  std::vector<std::filesystem::path> directories = given_;
+  if (std::filesystem::is_directory(own_catalog())) directories.push_back(own_catalog());
+  catalogs_.push_back(std::make_unique<Catalog>(Catalog::standard(directories)));
+}
+
+std::vector<std::string> Workspace::catalog_arguments() const {
+  std::vector<std::string> out;
+  for (const auto& directory : given_) out.push_back(std::filesystem::absolute(directory).string());
+  if (std::filesystem::is_directory(own_catalog())) out.push_back(own_catalog().string());
+  return out;
+}
+
+void Workspace::add_entry(const std::string& kind, const std::string& id, const std::string& json) {
+  const std::filesystem::path folder = own_catalog() / kind;
+  std::filesystem::create_directories(folder);
+  // Checked under another name first, so that a faulty entry never stands in the catalogue.
+  const std::filesystem::path trial = folder / (id + ".json.new");
+  write_file(trial, json);
+  Diagnostics diagnostics(id);
+  const std::filesystem::path checked = own_catalog() / "checked" / kind / (id + ".json");
+  std::filesystem::create_directories(checked.parent_path());
+  std::filesystem::rename(trial, checked);
+  Catalog::validate(checked, diagnostics);
+  if (diagnostics.ok()) std::filesystem::rename(checked, folder / (id + ".json"));
+  std::filesystem::remove_all(own_catalog() / "checked");
+  diagnostics.throw_if_faulty();
+  open_catalog();
+  configuration_->use_catalog(catalog());
+  forecast_->set_catalog_directories(catalog_arguments());
+}
+
+}  // namespace stepcast

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hardware-catalog/catalog.hpp"
+
+namespace stepcast {
+
+class ConfigurationModel;
+class ForecastModel;
+
+/// What one window works on: the catalogue with the user's own entries, the scenario and its forecast.
+class Workspace {
+ public:
+  /// Throws InputError when a directory is not there.
+  explicit Workspace(std::vector<std::filesystem::path> catalog_directories);
+  ~Workspace();
+
+  [[nodiscard]] ConfigurationModel& configuration() { return *configuration_; }
+  [[nodiscard]] ForecastModel& forecast() { return *forecast_; }
+  [[nodiscard]] const Catalog& catalog() const { return *catalogs_.back(); }
+  /// User directories, as the worker wants them.
+  [[nodiscard]] std::vector<std::string> catalog_arguments() const;
+
+  /// Where own hardware of this user is kept; made when it is first needed.
+  [[nodiscard]] static std::filesystem::path own_catalog();
+  /// Adds an entry to the user's own catalogue and reads the catalogue anew. Throws InputError with the entry's faults,
+  /// and writes nothing then.
+  void add_entry(const std::string& kind, const std::string& id, const std::string& json);
+
+ private:
+  void open_catalog();
+
+  std::vector<std::filesystem::path> given_;
+  /// The last one is in use; earlier ones stay, because forecasts may still point into them.
+  std::vector<std::unique_ptr<Catalog>> catalogs_;
+  std::unique_ptr<ConfigurationModel> configuration_;
+  std::unique_ptr<ForecastModel> forecast_;
+};
+
+}  // namespace stepcast

@@ -1,0 +1,157 @@
+#include "gui/views/exhibit_view.hpp"
+
+#include <QAction>
+#include <QChart>
+#include <QChartView>
+#include <QClipboard>
+#include <QFileDialog>
+#include <QGuiApplication>
+#include <QHeaderView>
+#include <QLabel>
+#include <QMessageBox>
+#include <QSortFilterProxyModel>
+#include <QSplitter>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include "fields/json_text.hpp"
+#include "gui/theme/theme.hpp"
+#include "gui/view-models/qt_text.hpp"
+#include "gui/views/chart.hpp"
+#include "gui/views/tone_delegate.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// The selected cells, or everything, in the order on screen.
+Figures2D on_screen(const QTableView& view) {
+  const QAbstractItemModel& model = *view.model();
+  Figures2D out;
+  for (int column = 0; column < model.columnCount(); ++column)
+    out.headings << model.headerData(column, Qt::Horizontal).toString();
+  const QModelIndexList selected = view.selectionModel()->selectedRows();
+  for (int row = 0; row < model.rowCount(); ++row) {
+    if (!selected.isEmpty() && !view.selectionModel()->isRowSelected(row)) continue;
+    auto& cells = out.rows.emplace_back();
+    for (int column = 0; column < model.columnCount(); ++column)
+      cells.push_back({.text = model.index(row, column).data().toString()});
+  }
+  return out;
+}
+
+void export_table(QTableView& view, const QString& title) {
+  const QString file = QFileDialog::getSaveFileName(&view, QObject::tr("Export table"), title + QStringLiteral(".csv"),
+                                                    QObject::tr("CSV (*.csv);;HTML (*.html)"));
+  if (file.isEmpty()) return;
+  view.clearSelection();
+  const Figures2D figures = on_screen(view);
+  const bool html = file.endsWith(QStringLiteral(".html"), Qt::CaseInsensitive);
+  try {
+    write_file(plain(file), plain(html ? html_table(figures, title) : comma_separated(figures)));
+  } catch (const InputError& error) {
+    QMessageBox::warning(&view, QObject::tr("Export table"), QString::fromUtf8(error.what()));
+  }
+}
+
+/// Pixels that a chart can make use of.
+int height_for(const ChartData& chart) {
+  if (chart.kind != ChartData::Kind::horizontal_bars) return 470;
+  return 96 + 38 * static_cast<int>(std::max<qsizetype>(4, chart.categories.size()));
+}
+
+}  // namespace
+
+QTableView* new_figure_view(FigureTable& table, const QString& accessible_name, QWidget* parent) {
+  auto* view = new QTableView(parent);
+  auto* sorted = new QSortFilterProxyModel(view);
+  sorted->setSourceModel(&table);
+  sorted->setSortRole(FigureTable::kSortRole);
+  view->setModel(sorted);
+  view->setItemDelegate(new ToneDelegate(view));
+  view->setSelectionBehavior(QAbstractItemView::SelectRows);
+  view->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  view->verticalHeader()->hide();
+  view->verticalHeader()->setDefaultSectionSize(view->fontMetrics().height() + 8);
+  view->horizontalHeader()->setHighlightSections(false);
+  view->horizontalHeader()->setStretchLastSection(true);
+  view->setShowGrid(false);
+  view->setAlternatingRowColors(true);
+  view->setSortingEnabled(true);
+  view->sortByColumn(-1, Qt::AscendingOrder);
+  view->setAccessibleName(accessible_name);
+  view->setTabKeyNavigation(false);
+  view->setContextMenuPolicy(Qt::ActionsContextMenu);
+  auto* copy = new QAction(QObject::tr("Copy table"), view);
+  copy->setShortcut(QKeySequence::Copy);
+  copy->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+  QObject::connect(copy, &QAction::triggered, view,
+                   [view] { QGuiApplication::clipboard()->setText(tab_separated(on_screen(*view))); });
+  auto* save = new QAction(QObject::tr("Export as CSV or HTML …"), view);
+  QObject::connect(save, &QAction::triggered, view, [view] { export_table(*view, view->accessibleName()); });
+  view->addActions({copy, save});
+  const auto fit = [view] { view->resizeColumnsToContents(); };
+  QObject::connect(&table, &QAbstractItemModel::modelReset, view, fit);
+  return view;
+}
+
+ExhibitView::ExhibitView(QWidget* parent) : QWidget(parent) {
+  title_ = new QLabel(this);
+  title_->setObjectName(QStringLiteral("exhibit"));
+  remark_ = new QLabel(this);
+  remark_->setObjectName(QStringLiteral("muted"));
+  remark_->setWordWrap(true);
+  remark_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  split_ = new QSplitter(Qt::Horizontal, this);
+  split_->setChildrenCollapsible(false);
+  chart_ = new QChartView(split_);
+  chart_->setRenderHint(QPainter::Antialiasing);
+  chart_->setFrameShape(QFrame::NoFrame);
+  chart_->setMinimumSize(260, 150);
+  chart_->setBackgroundBrush(Qt::NoBrush);
+  chart_->setStyleSheet(QStringLiteral("background: transparent"));
+  table_ = new FigureTable(this);
+  view_ = new_figure_view(*table_, tr("Figures"), split_);
+  split_->setStretchFactor(0, 5);
+  split_->setStretchFactor(1, 4);
+  split_->setSizes({470, 430});
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(12, 8, 12, 8);
+  layout->setSpacing(4);
+  layout->addWidget(title_);
+  layout->addWidget(remark_);
+  layout->addWidget(split_, 1);
+}
+
+void ExhibitView::show_exhibit(Exhibit exhibit) {
+  exhibit_ = std::move(exhibit);
+  title_->setText(exhibit_.title);
+  remark_->setText(exhibit_.remark);
+  remark_->setVisible(!exhibit_.remark.isEmpty());
+  split_->show();
+  view_->setAccessibleName(exhibit_.title);
+  chart_->setAccessibleName(tr("Chart: %1").arg(exhibit_.title));
+  chart_->setAccessibleDescription(tr("The table beside it has the same figures"));
+  table_->set(exhibit_.table);
+  split_->setMaximumHeight(height_for(exhibit_.chart));
+  repaint_chart();
+}
+
+void ExhibitView::show_reason(const QString& title, const QString& why) {
+  exhibit_ = {};
+  exhibit_.title = title;
+  title_->setText(title);
+  remark_->setText(why);
+  remark_->show();
+  split_->hide();
+  table_->set({});
+}
+
+void ExhibitView::repaint_chart() {
+  if (exhibit_.chart.series.empty()) return;
+  QChart* before = chart_->chart();
+  chart_->setChart(new_chart(exhibit_.chart, [this](int series, int index) { Q_EMIT clicked(series, index); }));
+  delete before;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,149 @@
+#include "gui/views/main_menu.hpp"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QDesktopServices>
+#include <QDockWidget>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QSettings>
+#include <QUrl>
+
+#include "gui/theme/theme.hpp"
+#include "gui/view-models/command_line_text.hpp"
+#include "gui/view-models/compare_model.hpp"
+#include "gui/view-models/configuration_model.hpp"
+#include "gui/view-models/forecast_model.hpp"
+#include "gui/view-models/number_format.hpp"
+#include "gui/view-models/qt_text.hpp"
+#include "gui/view-models/recent_files.hpp"
+#include "gui/views/help.hpp"
+#include "gui/views/main_window.hpp"
+#include "gui/views/result_tabs.hpp"
+#include "gui/views/server_browser.hpp"
+#include "version.hpp"
+
+namespace stepcast {
+
+namespace {
+
+template <class Do>
+QAction* add(QMenu& menu, const QString& text, const QKeySequence& keys, Do&& what) {
+  QAction* action = menu.addAction(text);
+  action->setShortcut(keys);
+  QObject::connect(action, &QAction::triggered, &menu, std::forward<Do>(what));
+  return action;
+}
+
+void show_about(QWidget* parent) {
+  QMessageBox::about(
+      parent, QObject::tr("About Stepcast"),
+      QObject::tr("<b>Stepcast %1</b><p>Cluster simulator and capacity planner for distributed "
+                  "training.</p><p>Source code under the Apache License 2.0. This program uses Qt Charts "
+                  "and is, as a binary, a combined work under the GNU General Public License, version "
+                  "3.</p>")
+          .arg(qt(kVersion)));
+}
+
+}  // namespace
+
+void MainMenu::build(MainWindow& window) {
+  MainWindow* w = &window;
+  ConfigurationModel* configuration = &window.configuration_;
+  QMenu& file = *window.menuBar()->addMenu(QObject::tr("&File"));
+  add(file, QObject::tr("&New"), QKeySequence::New, [=] {
+    if (w->may_discard()) configuration->set_document(ConfigurationModel::blank(), QObject::tr("new scenario"));
+  });
+  add(file, QObject::tr("&Open …"), QKeySequence::Open, [=] { w->choose_and_open(); });
+  QMenu& recent = *file.addMenu(QObject::tr("Open &recent"));
+  QObject::connect(&recent, &QMenu::aboutToShow, &recent, [=, menu = &recent] {
+    menu->clear();
+    for (const QString& name : recent_files())
+      menu->addAction(name, [=] {
+        if (w->may_discard()) w->open(plain(name));
+      });
+    menu->setEnabled(true);
+    if (menu->isEmpty()) menu->addAction(QObject::tr("none yet"))->setEnabled(false);
+  });
+  QMenu& examples = *file.addMenu(QObject::tr("&Examples"));
+  for (const QString& name : example_scenarios())
+    examples.addAction(QString(name).section(QLatin1Char('/'), -1).section(QLatin1Char('.'), 0, 0), [=] {
+      if (w->may_discard()) w->open(plain(name));
+    });
+  file.addSeparator();
+  add(file, QObject::tr("&Save"), QKeySequence::Save, [=] { w->save(); });
+  add(file, QObject::tr("Save &as …"), QKeySequence::SaveAs, [=] { w->save_as(); });
+  file.addSeparator();
+  add(file, QObject::tr("&Quit"), QKeySequence::Quit, [=] { w->close(); });
+
+  QMenu& edit = *window.menuBar()->addMenu(QObject::tr("&Edit"));
+  QAction* undo = add(edit, QObject::tr("&Undo"), QKeySequence::Undo, [=] { configuration->undo(); });
+  QAction* redo = add(edit, QObject::tr("&Redo"), QKeySequence::Redo, [=] { configuration->redo(); });
+  const auto name_steps = [=] {
+    undo->setEnabled(configuration->can_undo());
+    redo->setEnabled(configuration->can_redo());
+    undo->setText(configuration->can_undo() ? QObject::tr("&Undo %1").arg(configuration->undo_text())
+                                            : QObject::tr("&Undo"));
+    redo->setText(configuration->can_redo() ? QObject::tr("&Redo %1").arg(configuration->redo_text())
+                                            : QObject::tr("&Redo"));
+  };
+  QObject::connect(configuration, &ConfigurationModel::changed, undo, name_steps);
+  name_steps();
+  edit.addSeparator();
+  add(edit, QObject::tr("Copy the &command line"), QKeySequence(QStringLiteral("Ctrl+Shift+C")), [=] {
+    QGuiApplication::clipboard()->setText(command_line_text(*configuration, w->tabs().current_name()));
+  })->setToolTip(QObject::tr("The command of stepcast that prints what is on screen"));
+  add(edit, QObject::tr("Copy the scenario as &JSON"), {},
+      [=] { QGuiApplication::clipboard()->setText(qt(configuration->text())); });
+  CompareModel* compare = window.compare_;
+  add(edit, QObject::tr("&Pin what is on screen"), QKeySequence(QStringLiteral("Ctrl+D")), [=] { compare->pin(); });
+  add(edit, QObject::tr("&Find a server"), QKeySequence::Find, [=] {
+    w->tabs().open(QStringLiteral("servers"));
+    if (auto* servers = w->findChild<ServerBrowser*>()) servers->focus_search();
+  });
+  add(edit, QObject::tr("Choose a &strategy for me"), QKeySequence(QStringLiteral("Ctrl+G")),
+      [=] { configuration->choose_strategy(); });
+
+  QMenu& run = *window.menuBar()->addMenu(QObject::tr("&Simulation"));
+  ForecastModel* forecast = &window.forecast_;
+  add(run, QObject::tr("&Simulate now"), QKeySequence(Qt::Key_F5), [=] { forecast->simulate(); });
+  add(run, QObject::tr("&Cancel"), QKeySequence(Qt::Key_Escape), [=] { forecast->cancel(); });
+  QAction* automatic = run.addAction(QObject::tr("Simulate after each change"));
+  automatic->setCheckable(true);
+  automatic->setChecked(true);
+  QObject::connect(automatic, &QAction::toggled, forecast, &ForecastModel::set_automatic);
+
+  QMenu& view = *window.menuBar()->addMenu(QObject::tr("&View"));
+  if (auto* dock = window.findChild<QDockWidget*>()) view.addAction(dock->toggleViewAction());
+  QAction* dark = view.addAction(QObject::tr("&Dark colours"));
+  dark->setCheckable(true);
+  dark->setChecked(current_theme() == Theme::dark);
+  QObject::connect(dark, &QAction::toggled, w, [=](bool on) {
+    apply_theme(*qApp, on ? Theme::dark : Theme::light);
+    QSettings().setValue(QStringLiteral("theme"), on ? QStringLiteral("dark") : QStringLiteral("light"));
+    w->refresh_theme();
+  });
+  QAction* decimal = view.addAction(QObject::tr("Sizes in GB, not GiB"));
+  decimal->setCheckable(true);
+  decimal->setChecked(NumberFormat::sizes() == NumberFormat::Sizes::decimal);
+  QObject::connect(decimal, &QAction::toggled, w, [=](bool on) {
+    NumberFormat::set_sizes(on ? NumberFormat::Sizes::decimal : NumberFormat::Sizes::binary);
+    QSettings().setValue(QStringLiteral("decimal_sizes"), on);
+    w->show_forecast();
+  });
+  view.addSeparator();
+  int number = 0;
+  for (const QString& name : window.tabs().names()) {
+    const QString title = window.tabs().tabText(number++);
+    QKeySequence keys = number <= 9 ? QKeySequence(QStringLiteral("Ctrl+%1").arg(number)) : QKeySequence();
+    if (name == QLatin1String("compare")) keys = QKeySequence(QStringLiteral("Ctrl+Shift+M"));
+    add(view, title, keys, [=] { w->tabs().open(name); });
+  }
+
+  QMenu& help = *window.menuBar()->addMenu(QObject::tr("&Help"));
+  add(help, QObject::tr("&Help on this tab"), QKeySequence(Qt::Key_F1),
+      [=] { show_help(w, w->tabs().current_name()); });
+  help.addAction(QObject::tr("&About Stepcast"), [=] { show_about(w); });
+}
+
+}  // namespace stepcast

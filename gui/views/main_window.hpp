@@ -1,0 +1,89 @@
+#pragma once
+
+#include <QMainWindow>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <vector>
+
+class QLabel;
+class QProgressBar;
+class QPushButton;
+class QToolButton;
+
+namespace stepcast {
+
+class CalibrateModel;
+class CompareModel;
+class ConfigurationModel;
+class ConfigurePanel;
+class ExhibitView;
+class FaultBanner;
+class ForecastModel;
+class HeadlineView;
+class ResultTabs;
+class SweepModel;
+class TimelineModel;
+class Workspace;
+
+/// The window: the form on the left, the headline and the tabs of results on the right.
+class MainWindow : public QMainWindow {
+  Q_OBJECT
+ public:
+  explicit MainWindow(Workspace& workspace, QWidget* parent = nullptr);
+  ~MainWindow() override;
+
+  /// Opens a scenario; a file that cannot be read is said in a message. False then.
+  bool open(const std::filesystem::path& file);
+  [[nodiscard]] ResultTabs& tabs() { return *tabs_; }
+  [[nodiscard]] ConfigurePanel& configure() { return *configure_; }
+  [[nodiscard]] HeadlineView& headline() { return *headline_; }
+  /// Nothing runs and everything on screen is up to date.
+  [[nodiscard]] bool is_settled() const;
+  /// Whether closing asks about unsaved changes (not in scripts and tests).
+  void set_asks(bool asks) { asks_ = asks; }
+  void refresh_theme();
+
+ protected:
+  void closeEvent(QCloseEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  friend class MainMenu;
+  void build_configure();
+  QWidget* build_title(QWidget* parent);
+  void build_status_bar();
+  void add_tabs();
+  void add_exhibits(const QString& name, const QString& title, std::function<std::vector<struct Exhibit>()> make,
+                    bool from_trace = false);
+  void show_forecast();
+  void show_state();
+  void describe_own_server(const QString& like);
+  void describe_own_model();
+  /// False when the user would rather not lose his changes.
+  bool may_discard();
+  bool save();
+  bool save_as();
+  void choose_and_open();
+  void complain(const QString& what, const QString& why);
+
+  Workspace& workspace_;
+  ConfigurationModel& configuration_;
+  ForecastModel& forecast_;
+  ConfigurePanel* configure_ = nullptr;
+  HeadlineView* headline_ = nullptr;
+  FaultBanner* banner_ = nullptr;
+  ResultTabs* tabs_ = nullptr;
+  TimelineModel* timeline_ = nullptr;
+  CompareModel* compare_ = nullptr;
+  CalibrateModel* calibrate_ = nullptr;
+  SweepModel* sweep_ = nullptr;
+  QLabel *name_ = nullptr, *summary_ = nullptr, *badge_ = nullptr, *status_ = nullptr;
+  QProgressBar* progress_ = nullptr;
+  QToolButton* cancel_ = nullptr;
+  std::vector<std::function<bool()>> settled_;  ///< of tabs that work in the background
+  bool asks_ = true;
+};
+
+}  // namespace stepcast

@@ -1,0 +1,109 @@
+// Hardware and models that no catalogue has: typed in, based on the nearest one.
+#include <QDialog>
+#include <QDialogButtonBox>
+#include <QFileDialog>
+#include <QLabel>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include "gui/view-models/configuration_model.hpp"
+#include "gui/view-models/own_parts.hpp"
+#include "gui/view-models/qt_text.hpp"
+#include "gui/view-models/workspace.hpp"
+#include "gui/views/configure_panel.hpp"
+#include "gui/views/main_window.hpp"
+#include "gui/views/result_tabs.hpp"
+#include "gui/views/server_browser.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// A text to edit with what is wrong with it below; `accept` takes it or throws InputError.
+class TextDialog : public QDialog {
+ public:
+  TextDialog(const QString& title, const QString& what, const std::string& text,
+             std::function<void(const std::string&)> take, QWidget* parent)
+      : QDialog(parent), take_(std::move(take)) {
+    setWindowTitle(title);
+    resize(680, 640);
+    auto* column = new QVBoxLayout(this);
+    auto* words = new QLabel(what, this);
+    words->setWordWrap(true);
+    column->addWidget(words);
+    text_ = new QPlainTextEdit(qt(text), this);
+    QFont fixed(QStringLiteral("monospace"));
+    fixed.setStyleHint(QFont::Monospace);
+    text_->setFont(fixed);
+    text_->setAccessibleName(title);
+    column->addWidget(text_, 1);
+    fault_ = new QLabel(this);
+    fault_->setObjectName(QStringLiteral("fault"));
+    fault_->setWordWrap(true);
+    column->addWidget(fault_);
+    buttons_ = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this);
+    column->addWidget(buttons_);
+    connect(buttons_, &QDialogButtonBox::accepted, this, [this] { try_it(); });
+    connect(buttons_, &QDialogButtonBox::rejected, this, &QDialog::reject);
+  }
+  QDialogButtonBox& buttons() { return *buttons_; }
+  QPlainTextEdit& text() { return *text_; }
+  void show_fault(const QString& fault) { fault_->setText(fault); }
+
+ private:
+  void try_it() {
+    try {
+      take_(plain(text_->toPlainText()));
+      accept();
+    } catch (const InputError& error) {
+      show_fault(QString::fromUtf8(error.what()));
+    }
+  }
+
+  std::function<void(const std::string&)> take_;
+  QPlainTextEdit* text_;
+  QLabel* fault_;
+  QDialogButtonBox* buttons_;
+};
+
+}  // namespace
+
+void MainWindow::describe_own_server(const QString& like) {
+  const std::string text = own_server_text(workspace_.catalog(), plain(like));
+  TextDialog dialog(
+      tr("Own server"),
+      tr("A server of your own, in the catalogue's words: every key is explained in "
+         "docs/formats/catalogue.md. It is kept in %1.")
+          .arg(qt(Workspace::own_catalog().string())),
+      text,
+      [this](const std::string& written) {
+        const std::string id = id_of_own_part(written);
+        workspace_.add_entry("nodes", id, written);
+        configuration_.set_value("/cluster/node", id);
+      },
+      this);
+  if (dialog.exec() != QDialog::Accepted) return;
+  configure_->rebuild();
+  if (auto* servers = findChild<ServerBrowser*>()) servers->reload();
+}
+
+void MainWindow::describe_own_model() {
+  TextDialog dialog(
+      tr("Own model"),
+      tr("A model in the words of the presets (docs/models/workload.md), or a config.json of Hugging Face, "
+         "from which its shape is read."),
+      own_model_text(configuration_.value("/workload/model")),
+      [this](const std::string& written) { configuration_.set_value("/workload/model", own_model(written)); }, this);
+  QPushButton* read = dialog.buttons().addButton(tr("Read a file …"), QDialogButtonBox::ActionRole);
+  connect(read, &QPushButton::clicked, &dialog, [&dialog] {
+    const QString file = QFileDialog::getOpenFileName(&dialog, QObject::tr("Model description or config.json"), {},
+                                                      QObject::tr("JSON (*.json)"));
+    QFile stream(file);
+    if (!file.isEmpty() && stream.open(QIODevice::ReadOnly))
+      dialog.text().setPlainText(QString::fromUtf8(stream.readAll()));
+  });
+  dialog.exec();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,110 @@
+// The timeline's data and its painter: what is drawn is what the trace says, fast enough to pan.
+#include <QElapsedTimer>
+#include <QImage>
+#include <QPainter>
+#include <QTest>
+#include <atomic>
+#include <fstream>
+
+#include "gui/view-models/timeline_data.hpp"
+#include "gui/views/result_tabs.hpp"
+#include "gui/views/timeline_canvas.hpp"
+#include "gui/views/timeline_painter.hpp"
+#include "tests/gui/gui_fixture.hpp"
+
+namespace stepcast {
+namespace {
+
+std::shared_ptr<TimelineData> many_events(int tracks, int each) {
+  auto out = std::make_shared<TimelineData>();
+  out->names = {"forward", "backward", "all_reduce"};
+  out->categories = {"forward", "backward", "tensor"};
+  for (int t = 0; t < tracks; ++t) {
+    TimelineTrack track{QString("stage %1").arg(t / 4), QString("stream %1").arg(t % 4), t / 4, {}};
+    for (int i = 0; i < each; ++i)
+      track.events.push_back({.start = i * 1000,
+                              .end = i * 1000 + 900,
+                              .name = static_cast<std::uint32_t>(i % 3),
+                              .category = static_cast<std::uint8_t>(i % 3),
+                              .critical = i % 7 == 0});
+    out->events += track.events.size();
+    out->tracks.push_back(std::move(track));
+  }
+  out->end = each * 1000;
+  return out;
+}
+
+TEST(TimelinePainterTest, HundredThousandEventsPanAtThirtyFramesASecond) {
+  const auto data = many_events(64, 1600);
+  ASSERT_GE(data->events, 100'000U);
+  const TimelinePainter painter(data);
+  QImage image(1480, 900, QImage::Format_RGB32);
+  double longest = 0;
+  for (int frame = 0; frame < 10; ++frame) {
+    const double from = frame * 20000.0;
+    QElapsedTimer timer;
+    timer.start();
+    QPainter to(&image);
+    painter.paint(to, image.size(), {.from = from, .to = from + 1.2e6});
+    to.end();
+    longest = std::max(longest, static_cast<double>(timer.nsecsElapsed()) / 1e6);
+  }
+  ::testing::Test::RecordProperty("longest_frame_ms", std::to_string(longest));
+  EXPECT_LT(longest, 33.0 * kHangFactor);
+}
+
+TEST(TimelinePainterTest, ABurstThinnerThanAPixelIsStillSeen) {
+  auto data = std::make_shared<TimelineData>();
+  data->names = {"blip"};
+  data->categories = {"forward"};
+  data->tracks.push_back({"stage 0", "compute", 0, {{.start = 500'000, .end = 500'001}}});
+  data->end = 1'000'000;
+  const TimelinePainter painter(data);
+  QImage image(800, 100, QImage::Format_RGB32);
+  QPainter to(&image);
+  painter.paint(to, image.size(), {.from = 0, .to = 1e6});
+  to.end();
+  const int y = TimelinePainter::kRuler + TimelinePainter::kHeader + 6;
+  const int middle = static_cast<int>(TimelinePainter::x_of(500'000, 800, {.from = 0, .to = 1e6}));
+  bool seen = false;
+  for (int x = middle - 2; x <= middle + 2; ++x)
+    seen = seen || image.pixelColor(x, y) == TimelinePainter::color_of_category("forward");
+  EXPECT_TRUE(seen);
+}
+
+TEST_F(WindowTest, TimelineHasTheTracesSlicesAndCriticalPath) {
+  window_->tabs().open("timeline");
+  ASSERT_TRUE(settle());
+  const QString trace = forecast().trace();
+  ASSERT_FALSE(trace.isEmpty());
+  std::ifstream file(trace.toStdString());
+  std::size_t slices = 0, critical = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.find(R"("ph":"X")") == std::string::npos) continue;
+    ++slices;
+    if (line.find(R"("critical":true)") != std::string::npos) ++critical;
+  }
+  const auto data = read_timeline(trace.toStdString(), std::atomic<bool>(false));
+  EXPECT_EQ(data->events, slices);
+  std::size_t marked = 0;
+  for (const TimelineTrack& track : data->tracks)
+    for (const TimelineEvent& event : track.events) marked += event.critical ? 1 : 0;
+  EXPECT_EQ(marked, critical);
+  EXPECT_GT(critical, 0U);
+  EXPECT_NEAR(static_cast<double>(data->end) / 1e9, forecast().shown()->step_time.value(), 1e-6);
+
+  auto* canvas = window_->findChild<TimelineCanvas*>();
+  ASSERT_NE(canvas, nullptr);
+  const double whole = canvas->view().to - canvas->view().from;
+  QTest::keyClick(canvas, Qt::Key_Plus);
+  EXPECT_LT(canvas->view().to - canvas->view().from, whole);
+  canvas->set_words("attention");
+  EXPECT_TRUE(canvas->next_match());
+  canvas->set_words("no such operator");
+  EXPECT_FALSE(canvas->next_match());
+  QTest::keyClick(canvas, Qt::Key_Home);
+  EXPECT_DOUBLE_EQ(canvas->view().to - canvas->view().from, whole);
+}
+
+}  // namespace
+}  // namespace stepcast
