@@ -79,7 +79,7 @@ std::string share_bar_svg(const std::string& title, const std::vector<ShareOfBar
 }
 
 std::string stacked_columns_svg(const StackedColumns& chart) {
-  constexpr double kTop = 14, kBottom = 232, kLeft = 60, kLegend = 22;
+  constexpr double kTop = 26, kBottom = 244, kLeft = 60, kLegend = 22;
   double most = chart.limit.value_or(0);
   for (const StackedColumn& column : chart.columns) {
     double sum = 0;
@@ -126,7 +126,7 @@ std::string stacked_columns_svg(const StackedColumns& chart) {
 }
 
 std::string curve_svg(const Curve& curve) {
-  constexpr double kTop = 18, kBottom = 250, kLeft = 70, kRight = kWidth - 20;
+  constexpr double kTop = 26, kBottom = 258, kLeft = 70, kRight = kWidth - 20;
   double least = 0, most = 0;
   for (const CurveSeries& series : curve.series)
     for (const double value : series.values)

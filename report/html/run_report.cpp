@@ -136,12 +136,12 @@ std::string memory_section(const MemoryReport& memory) {
   using Part = Bytes MemoryFootprint::*;
   const std::vector<std::tuple<const char*, const char*, Part>> kinds{
       {"parameters", "compute", &MemoryFootprint::parameters},
-      {"gradients", "forward", &MemoryFootprint::gradients},
+      {"gradients", "overhead", &MemoryFootprint::gradients},
       {"optimizer states", "optimizer", &MemoryFootprint::optimizer},
       {"activations", "communication", &MemoryFootprint::activations},
       {"buffers", "loading", &MemoryFootprint::buffers},
       {"workspace", "host", &MemoryFootprint::workspace},
-      {"libraries", "overhead", &MemoryFootprint::libraries},
+      {"libraries", "wait", &MemoryFootprint::libraries},
       {"allocator slack", "bubble", &MemoryFootprint::slack}};
   StackedColumns chart{"Memory of a device by pipeline stage", "GiB", {}, {}, memory.capacity.in(1_GiB), "capacity"};
   HtmlTable table{{"stage"}, {}};
