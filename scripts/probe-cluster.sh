@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures a cluster with the probes and leaves one result file for each run, for `stepcast calibrate fit`.
+# Measures a cluster with the probes and leaves one result file for each run, for the fit.
 #   in a Slurm allocation:   sbatch -N 4 --exclusive scripts/probe-cluster.sbatch [options]
 #   by Open MPI's mpirun:    scripts/probe-cluster.sh --hosts a,b,c,d [options]
 # Options:
@@ -115,5 +115,5 @@ if [ $dry = no ] && [ $ran -eq 0 ] && [ $failed -eq 0 ]; then
   echo "probe-cluster: no probe could run" >&2
   exit 3
 fi
-if [ $dry = no ]; then echo "probe-cluster: results are in $out; next: stepcast calibrate fit $out/*.json -o cluster.calib.json" >&2; fi
+if [ $dry = no ]; then echo "probe-cluster: results are in $out; next: stepcast calibrate fit $out/*.json --node NODE -o cluster.calib.json" >&2; fi
 exit $failed

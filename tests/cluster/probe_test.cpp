@@ -374,6 +374,26 @@ TEST(MpiProbe, FaultsAreSaidOnceAndNotByEveryProcess) {
   EXPECT_EQ(run.err.find(said, run.err.find(said) + 1), std::string::npos);
 }
 
+TEST(ProbeCluster, RunsEveryProbeOnSeveralNumbersOfHosts) {
+  const std::string script = STEPCAST_SOURCE_DIR "/scripts/probe-cluster.sh";
+  const Finished mpirun =
+      probe(script, {"--hosts", "a,b,c,d,e", "--per-node", "8", "--storage", "/scratch", "--bin", "/p", "--dry-run"});
+  EXPECT_EQ(mpirun.code, 0) << mpirun.err;
+  for (const char* line :
+       {"mpirun --host a:8,b:8 -n 16 /p/stepcast-probe-nccl --rendezvous a --out stepcast-results/nccl-2.json\n",
+        "mpirun --host a:1,b:1,c:1,d:1,e:1 -n 5 /p/stepcast-probe-mpi --max 16M --out stepcast-results/mpi-5.json\n",
+        "mpirun --host a:1 -n 1 /p/stepcast-probe-storage --dir /scratch --out stepcast-results/storage.json\n"})
+    EXPECT_THAT(mpirun.out, testing::HasSubstr(line));
+  const Finished slurm =
+      probe(script, {"--per-node", "4", "--bin", "/p", "--dry-run"},
+            {"SLURM_JOB_ID=7", "SLURM_JOB_NODELIST=n[1-2]", "SLURM_JOB_NUM_NODES=2", "PATH=/usr/bin:/bin"});
+  EXPECT_THAT(
+      slurm.out,
+      testing::HasSubstr(
+          "srun --mpi=pmix -N 2 -n 8 --ntasks-per-node 4 /p/stepcast-probe-nccl --out stepcast-results/nccl-2.json\n"));
+  EXPECT_EQ(probe(script, {"--dry-run"}, {"SLURM_JOB_ID="}).code, 2);
+}
+
 TEST(Probes, HelpIsThere) {
   for (const char* name :
        {"stepcast-probe-nccl", "stepcast-probe-gpu", "stepcast-probe-storage", "stepcast-probe-power"}) {
