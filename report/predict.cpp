@@ -8,7 +8,9 @@
 #include "models/memory/advice.hpp"
 #include "models/power/average_power.hpp"
 #include "models/power/power.hpp"
+#include "models/updates/lone_node.hpp"
 #include "report/json.hpp"
+#include "report/predict_updates.hpp"
 #include "version.hpp"
 
 namespace stepcast {
@@ -158,6 +160,7 @@ Prediction predict(const Job& job, const StepBreakdown& breakdown, Fidelity fide
 }
 
 Prediction predict_analytic(const Scenario& scenario, const Catalog& catalog, MemoryAdvice advice) {
+  if (exchanges_apart(scenario)) return predict_updates(scenario, catalog, Fidelity::analytic, estimate, advice);
   const Job job = lower(scenario);
   return predict(job, estimate(job), Fidelity::analytic, catalog, advice);
 }

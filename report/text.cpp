@@ -7,6 +7,7 @@
 
 #include "report/humane.hpp"
 #include "report/json.hpp"
+#include "report/updates_text.hpp"
 
 namespace stepcast {
 
@@ -200,7 +201,8 @@ std::string footer(const Prediction& p) {
 std::string text_report(const Prediction& prediction) {
   check_figures(prediction);
   return title(prediction) + headline(prediction) + where_time_goes(prediction) + communication(prediction) +
-         memory(prediction.memory) + power_and_cost(prediction) + footer(prediction);
+         (prediction.updates ? updates_text(*prediction.updates) : std::string()) + memory(prediction.memory) +
+         power_and_cost(prediction) + footer(prediction);
 }
 
 }  // namespace stepcast

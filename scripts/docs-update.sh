@@ -126,15 +126,19 @@ try_links() {
   done < <(grep -v '^    ' "$1" | grep -oE "\`($folders)/[A-Za-z0-9_./-]*\`" | tr -d '\`')
 }
 
-# The page of accuracy is printed whole.
-accuracy_page() {
-  output_of 'stepcast validate --markdown' -1 || touch "$stage/failed"
+# Pages that a command prints whole.
+whole_page() {
+  output_of "$1" -1 || touch "$stage/failed"
   cat "$stage/output"
 }
 
 mapfile -t pages < <(git ls-files --cached --others --exclude-standard README.md 'docs/*.md')
 for page in "${pages[@]}"; do
-  if [ "$page" = docs/accuracy.md ]; then accuracy_page; else page_now "$page"; fi >"$stage/page"
+  case "$page" in
+    docs/accuracy.md) whole_page 'stepcast validate --markdown' ;;
+    docs/systems.md) whole_page 'stepcast systems --markdown' ;;
+    *) page_now "$page" ;;
+  esac >"$stage/page"
   if ! cmp -s "$page" "$stage/page"; then
     if [ $check = yes ]; then
       diff -u --label "$page" --label "$page as the program prints it" "$page" "$stage/page" || failed=1

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "models/parallelism/compression.hpp"
 #include "models/parallelism/groups.hpp"
 #include "models/parallelism/layer_cost.hpp"
 #include "models/parallelism/lowering.hpp"
@@ -166,6 +167,7 @@ Job lower_in_state(const Scenario& scenario, const NodeMap& map, BytesPerSecond 
   const LayerKinds kinds = kinds_of(*scenario.model);
   cost_layers(job, kinds);
   build_chunks(job, kinds);
+  add_compression(job);
   finish(job);
   return job;
 }
@@ -273,6 +275,7 @@ struct Lowering::Kept {
   std::optional<Cut> cut;  ///< that the job is placed for
   std::map<Cut, Place> places;
   std::optional<LayerInputs> inputs;  ///< of the job's layers
+  bool compressed = false;            ///< those hold the cost of compression
 };
 
 Lowering::Lowering() = default;
@@ -283,11 +286,15 @@ const Job& Lowering::lower(const Scenario& scenario) {
   Job& job = kept_->job;
   job.scenario = &scenario;
   kept_->place_job(scenario);
-  if (LayerInputs inputs(job); kept_->inputs != inputs) {
+  // Compression adds to layers' costs, so those of a scenario that compresses are no other's.
+  const bool compresses = scenario.spec.strategy.compression.method != CompressionMethod::none;
+  if (LayerInputs inputs(job); compresses || kept_->compressed || kept_->inputs != inputs) {
     cost_layers(job, kept_->kinds);
     kept_->inputs = std::move(inputs);
   }
+  kept_->compressed = compresses;
   build_chunks(job, kept_->kinds);
+  add_compression(job);
   finish(job);
   return job;
 }

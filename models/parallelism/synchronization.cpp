@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/parallelism/compression.hpp"
 #include "models/parallelism/unit_times.hpp"
 
 namespace stepcast {
@@ -38,6 +39,27 @@ Seconds add(Flows& flows, const CollectiveCost& cost, const GroupShape& group, c
   return time;
 }
 
+/// Gradients as a compression method sends them.
+CollectiveCost reduced(const SynchronizationPlan& plan, double parameters, Bytes bucket, const GroupShape& group,
+                       const Job& job) {
+  const Compression compression = compression_of(job, gradient_bytes(*job.scenario));
+  const Bytes gradient(parameters * compression.bytes_per_element);
+  if (compression.gathered)
+    return bucketed(plan.reduction, gradient * static_cast<double>(group.size), Bytes(0), group, job);
+  CollectiveCost cost = bucketed(plan.reduction, gradient, bucket, group, job);
+  cost.latency *= compression.sums_in_sequence;
+  return cost;
+}
+
+/// Ranks agree once a cycle on what is ready on all of them: half a cycle passes on average, then a word goes around.
+Seconds negotiation(const GroupShape& group, const Job& job) {
+  const Seconds cycle = job.scenario->framework->exchange.cycle;
+  if (cycle <= Seconds(0) || group.size <= 1) return Seconds(0);
+  // One bit for each of the 1,024 entries of the response cache (Horovod controller.cc).
+  constexpr Bytes kReadyBits(1024.0 / 8);
+  return cycle / 2 + collective_cost(CollectiveKind::all_reduce, kReadyBits, group, job.interconnect).latency;
+}
+
 Bytes bucket_limit(const Job& job, bool first) {
   const FrameworkProfile& framework = *job.scenario->framework;
   return first && framework.first_bucket > Bytes(0) ? framework.first_bucket : framework.bucket;
@@ -51,11 +73,13 @@ SyncTraffic traffic_of(const SyncTrafficCache::Key& parameters, const Synchroniz
   const Groups& groups = job.groups;
   const GroupShape& group = plan.reduction == CollectiveKind::reduce_scatter ? groups.shard : groups.data;
   const Bytes gradient(parameters.dense * gradient_bytes(scenario));
+  const Seconds agreement = negotiation(group, job);
   // Sharded parameters are gathered to be used, others because they were updated: the frozen ones were not.
   const double used = plan.sharded_parameters ? 1 : 0;
   const Bytes weights((parameters.dense + used * parameters.frozen_dense) * parameter_bytes(scenario));
   const Bytes expert_weights((parameters.expert + used * parameters.frozen_expert) * parameter_bytes(scenario));
-  unit.reduce = bucketed(plan.reduction, gradient, bucket, group, job);
+  unit.reduce = reduced(plan, parameters.dense, bucket, group, job);
+  if (unit.reduce.calls > 0 && unit.reduce.payload > Bytes(0)) unit.reduce.latency += agreement;
   unit.expert_reduce =
       bucketed(plan.reduction, Bytes(parameters.expert * gradient_bytes(scenario)), bucket, groups.expert_data, job);
   if (plan.gather_after_update || plan.sharded_parameters) {
@@ -99,6 +123,7 @@ SynchronizationPlan synchronization_plan(const Scenario& scenario) {
   plan.prefetch_backward = framework.backward_prefetch;
   switch (scenario.sharding) {
     case Sharding::none:
+      if (gathers_gradients(scenario.spec.strategy.compression)) plan.reduction = CollectiveKind::all_gather;
       break;
     case Sharding::zero1:
     case Sharding::zero2:
@@ -183,9 +208,13 @@ void each_unit(const Job& job, int stage, SyncTrafficCache& known, Emit emit) {
       const bool block = layer.role == LayerRole::dense_block || layer.role == LayerRole::moe_block;
       const Bytes limit = bucket_limit(job, first_unit);
       const Bytes gathered((parameters.dense + parameters.expert) * bytes);
+      // What is ready when a cycle ends goes together.
+      const bool cycle_over = framework.exchange.cycle > Seconds(0) && plan.overlap &&
+                              open.backward >= framework.exchange.cycle && scenario.degrees.dp > 1;
       // FSDP wraps blocks; what lies outside them (embedding, output) joins the root unit beside them.
-      const bool full = plan.sharded_parameters ? block && layers >= framework.layers_per_unit
-                                                : limit > Bytes(0) && gathered >= limit;
+      const bool full = cycle_over                ? true
+                        : plan.sharded_parameters ? block && layers >= framework.layers_per_unit
+                                                  : limit > Bytes(0) && gathered >= limit;
       if (full) close();
     }
     if (layers > 0) close();  // a unit never spans chunks: their backward passes lie far apart

@@ -5,16 +5,12 @@
 
 namespace stepcast {
 
-namespace {
-constexpr double kSpread = 0.08 / (2 * 2.7);
-}
-
 double slowest_of(int devices) {
   if (devices < 2) return 1;
   // Blom's approximation of the expected largest of n normal draws (Blom 1958): within 1 % from two draws on.
   const double n = devices;
   const double quantile = (n - 0.375) / (n + 0.25);
-  return 1 + kSpread * std::sqrt(2.0) * boost::math::erf_inv(2 * quantile - 1);
+  return 1 + kDeviceSpread * std::sqrt(2.0) * boost::math::erf_inv(2 * quantile - 1);
 }
 
 }  // namespace stepcast

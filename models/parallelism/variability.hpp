@@ -10,4 +10,7 @@ namespace stepcast {
 /// 2026-11).
 double slowest_of(int devices);
 
+/// That σ: how much devices' speeds differ.
+inline constexpr double kDeviceSpread = 0.08 / (2 * 2.7);
+
 }  // namespace stepcast

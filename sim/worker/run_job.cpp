@@ -5,8 +5,10 @@
 #include "hardware-catalog/catalog.hpp"
 #include "models/estimate.hpp"
 #include "models/scenario/scenario.hpp"
+#include "models/updates/lone_node.hpp"
 #include "report/json.hpp"
 #include "report/predict.hpp"
+#include "report/predict_updates.hpp"
 #include "report/rank_run.hpp"
 #include "report/shared_jobs.hpp"
 #include "report/step_detail.hpp"
@@ -21,12 +23,17 @@ namespace stepcast {
 namespace {
 
 Prediction simulated(const Scenario& scenario, const Catalog& catalog, const Request& request, Reply& reply) {
+  const auto simulated_step = [&](const Job& job) {
+    const StepGraph graph = build_step_graph(job, build_options(scenario));
+    const Timeline timeline = simulate(graph, {.record_link_rates = request.trace.has_value()});
+    if (request.trace) write_trace(*request.trace, job, graph, timeline);
+    if (request.detail) reply.detail = to_json(detail_of(graph, timeline));
+    return breakdown_of(job, graph, timeline);
+  };
+  // A trace or detail of workers that meet otherwise is that of one node by itself.
+  if (exchanges_apart(scenario)) return predict_updates(scenario, catalog, Fidelity::simulated, simulated_step);
   const Job job = lower(scenario);
-  const StepGraph graph = build_step_graph(job, build_options(scenario));
-  const Timeline timeline = simulate(graph, {.record_link_rates = request.trace.has_value()});
-  if (request.trace) write_trace(*request.trace, job, graph, timeline);
-  if (request.detail) reply.detail = to_json(detail_of(graph, timeline));
-  return predict(job, breakdown_of(job, graph, timeline), Fidelity::simulated, catalog);
+  return predict(job, simulated_step(job), Fidelity::simulated, catalog);
 }
 
 Json predicted(const Request& request, Reply& reply) {

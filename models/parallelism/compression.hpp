@@ -1,0 +1,44 @@
+#pragma once
+
+#include "models/parallelism/job.hpp"
+#include "models/scenario/update_spec.hpp"
+
+namespace stepcast {
+
+/// What a compression method sends of a model's gradients, and what it costs to make and to undo.
+struct Compression {
+  CompressionMethod method = CompressionMethod::none;
+  double bytes_per_element = 4;    ///< sent by a worker, mean over the model
+  bool gathered = false;           ///< what ranks send cannot be summed on its way: everybody receives everybody's
+  bool pull_compressed = true;     ///< what servers send back is as small
+  double traffic_per_element = 0;  ///< bytes of device memory that encoding and decoding read and write
+  double flops_per_element = 0;    ///< of matrix products (powersgd)
+  double sums_in_sequence = 1;     ///< all-reduces one after another
+  [[nodiscard]] bool none() const { return method == CompressionMethod::none; }
+};
+
+/// The compression of a scenario. `shapes` are the trained weight matrices (rows × columns) and how often each occurs;
+/// `parameters` counts everything that is trained.
+struct WeightCount {
+  double rows = 0, columns = 0, count = 1;
+};
+Compression compression_of(const CompressionSpec& spec, double plain_bytes, const std::vector<WeightCount>& weights,
+                           double parameters);
+
+/// The same for a lowered job, on gradients of so many bytes an element.
+Compression compression_of(const Job& job, double plain_bytes);
+
+/// Time of encoding and decoding the gradients of so many parameters on a device.
+Seconds compression_time(const Compression& compression, double parameters, const Device& device);
+
+/// Whether what ranks send cannot be summed on its way.
+bool gathers_gradients(const CompressionSpec& spec);
+
+/// Adds to the backward pass of every layer what encoding and decoding its gradients takes, once a step. The kernels
+/// run between those of the backward pass, on the same device.
+void add_compression(Job& job);
+
+/// Weight matrices of a job's layers, per device, by the shapes that are known.
+std::vector<WeightCount> weights_of(const Job& job);
+
+}  // namespace stepcast

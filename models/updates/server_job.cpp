@@ -1,0 +1,109 @@
+#include "models/updates/server_job.hpp"
+
+#include <algorithm>
+
+#include "models/collectives/peer_ports.hpp"
+#include "models/updates/server_shards.hpp"
+#include "models/updates/worker_noise.hpp"
+
+namespace stepcast {
+
+namespace {
+
+// Host memory where the catalogue does not know it: a socket with eight channels of DDR4-3200.
+constexpr BytesPerSecond kUnknownMemory = 200_GBps;
+// Adding a gradient reads it and the sum and writes the sum; threads reach about a half of the memory's rate.
+// Estimated.
+constexpr double kSumAccesses = 3;
+constexpr double kMemoryShare = 0.5;
+
+BytesPerSecond host_memory(const Scenario& scenario) {
+  const Node& node = scenario.server_node != nullptr ? *scenario.server_node : *scenario.node;
+  return node.memory_bandwidth > BytesPerSecond(0) ? node.memory_bandwidth : kUnknownMemory;
+}
+
+/// Network of a server's node: of a kind of its own, at the share of its NICs that the workers reach of theirs.
+BytesPerSecond server_network(const Job& job, BytesPerSecond worker_node) {
+  const Scenario& scenario = *job.scenario;
+  if (scenario.server_node == nullptr) return worker_node;
+  const BytesPerSecond nominal = scenario.nic_bandwidth * scenario.nics_per_node;
+  const BytesPerSecond own = scenario.server_node->training_bandwidth();
+  return own > BytesPerSecond(0) && nominal > BytesPerSecond(0) ? own * (worker_node / nominal) : worker_node;
+}
+
+/// What one process sends or takes at most (0: no limit), with the sum over a node's devices on its processors.
+BytesPerSecond process_limit(const Job& job) {
+  const ExchangeProfile& exchange = job.scenario->framework->exchange;
+  double seconds_per_byte = exchange.transport > BytesPerSecond(0) ? 1 / exchange.transport.value() : 0;
+  if (exchange.reduce_on_host) {
+    // Every device's gradients come over its link; processors read them all and write the sum; the results go back.
+    const double devices = job.scenario->devices_per_node();
+    const BytesPerSecond memory =
+        (job.scenario->node->memory_bandwidth > BytesPerSecond(0) ? job.scenario->node->memory_bandwidth
+                                                                  : kUnknownMemory) *
+        kMemoryShare;
+    seconds_per_byte += 1 / job.interconnect.host_link.value() + (devices + 1) / memory.value();
+  }
+  return seconds_per_byte > 0 ? BytesPerSecond(1 / seconds_per_byte) : BytesPerSecond(0);
+}
+
+}  // namespace
+
+ServerJob server_job(const Job& job, const WorkerStep& step) {
+  const Scenario& scenario = *job.scenario;
+  const ParameterServerSpec& servers = *scenario.servers;
+  const ExchangeProfile& exchange = scenario.framework->exchange;
+  const StrategySpec& strategy = scenario.spec.strategy;
+  const PeerPorts peers = peer_ports_of(job.interconnect);
+  const int nodes = scenario.spec.cluster.nodes;
+  const bool colocated = servers.placement == ServerHost::on_workers;
+
+  ServerJob out;
+  out.mode = scenario.update;
+  out.workers = workers_of(scenario);
+  out.servers = servers.count;
+  out.step = step;
+  out.local_steps = strategy.local_steps;
+  out.staleness_bound = strategy.staleness_bound.value_or(0);
+  out.backup_workers = strategy.backup_workers;
+  out.overlap_pull = exchange.overlap_pull;
+  out.locked_server = exchange.locked_server;
+  out.launch_per_worker = exchange.launch_per_worker;
+
+  const std::vector<double> shares =
+      server_shares(*servers.sharding, tensors_of(job), servers.count, exchange.large_array_elements);
+  out.update_share = busiest_share(shares);
+  const int on_a_node = colocated ? (servers.count + nodes - 1) / nodes : 1;
+  const bool remote = !colocated || nodes > 1;
+  if (remote && !(peers.node > BytesPerSecond(0)))
+    throw InputError({{"", "/cluster/fabric/nics_per_node", "missing: parameter servers on other nodes need a network",
+                       "state nics_per_node and nic_bandwidth_Gbps"}});
+  out.network_share = remote ? (colocated ? 1 - 1.0 / nodes : 1.0) : 1.0;
+  ServerPorts& ports = out.ports;
+  ports.nodes = nodes;
+  ports.colocated = colocated && remote;
+  // Inside one node everything passes through host memory.
+  const BytesPerSecond inside = host_memory(scenario) * kMemoryShare;
+  ports.worker_node = remote ? peers.node : inside;
+  ports.worker = scenario.worker == WorkerUnit::node ? ports.worker_node : (remote ? peers.rank : inside);
+  const BytesPerSecond limit = process_limit(job);
+  if (limit > BytesPerSecond(0)) ports.worker = std::min(ports.worker, limit);
+  ports.server_node = colocated ? ports.worker_node : server_network(job, peers.node);
+  // Relative to what of a worker's bytes is on the network: its own node's part is not.
+  const double share = std::min(1.0, out.update_share * on_a_node);
+  ports.server_share = ports.colocated ? share : (remote ? share : 0);
+  ports.server_process = exchange.transport;
+  ports.process_share = out.update_share;
+  ports.one_process = servers.placement == ServerHost::driver;
+  out.message = remote ? peers.hop + peers.gap * (std::min(servers.count, 64) - 1.0) : peers.native_hop;
+  out.server_update = exchange.server_update > BytesPerSecond(0)
+                          ? exchange.server_update
+                          : host_memory(scenario) * (kMemoryShare / kSumAccesses / on_a_node);
+  const WorkerNoise noise = worker_noise(scenario);
+  out.worker_spread = noise.worker;
+  out.step_spread = noise.step;
+  out.seed = static_cast<std::uint64_t>(scenario.spec.run.seed);
+  return out;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,203 @@
+#include "models/updates/update_step.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/collectives/peer_ports.hpp"
+#include "models/parallelism/compression.hpp"
+#include "models/updates/federated_run.hpp"
+#include "models/updates/gossip_run.hpp"
+#include "models/updates/local_run.hpp"
+#include "models/updates/server_job.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Models that are averaged are exchanged in fp32, as master weights are kept.
+constexpr double kModelBytes = 4;
+// Averaging reads two models and writes one.
+constexpr double kAveragingTraffic = 12;
+
+struct Waits {
+  Seconds step, barrier, fixed;  ///< `fixed`: the driver's
+  Seconds exchange;              ///< busy time of the exchange
+};
+
+/// The worker's own breakdown with what the exchange adds. What neither the worker's work nor its waits explain is
+/// communication that nothing hides.
+StepBreakdown composed(const StepBreakdown& own, const Waits& waits, CollectiveKind kind) {
+  StepBreakdown out = own;
+  out.step_time = waits.step;
+  out.synchronization_wait += waits.barrier;
+  out.overhead += waits.fixed;
+  Seconds exposed = waits.step - own.step_time - waits.barrier - waits.fixed;
+  if (exposed < Seconds(0)) {
+    // The draws' mean is not exactly one; and waiting hides under the next forward pass where parameters come late.
+    const Seconds taken = std::min(-exposed, out.synchronization_wait);
+    out.synchronization_wait -= taken;
+    out.compute += exposed + taken;
+    exposed = Seconds(0);
+  }
+  auto& share = out.communication[static_cast<std::size_t>(kind)][static_cast<std::size_t>(Dimension::data)];
+  share.exposed += exposed;
+  share.total += std::max(exposed, waits.exchange);
+  out.average_device_power = Watts(0);
+  return out;
+}
+
+UpdateStep through_servers(const Job& job, const Job& lone, const StepBreakdown& alone) {
+  WorkerStep step = worker_step(job, lone, alone);
+  StepBreakdown own = worker_breakdown(job, alone);
+  // Servers apply the gradients, which workers compress.
+  const Seconds compressing = step.busy() - (own.step_time - own.optimizer);
+  own.compute += compressing;
+  own.memory_time += compressing;
+  own.step_time = step.busy();
+  own.optimizer = Seconds(0);
+  step.update = Seconds(0);
+  const ServerJob servers = server_job(job, step);
+  const ServerRun run = run_servers(servers);
+  // Gradients that were dropped are no progress: a step is the time of as many as all workers compute in one.
+  return {composed(own, {run.step, run.barrier_wait, run.launch_wait, run.outcome.exchange / servers.local_steps},
+                   CollectiveKind::send_recv),
+          run.outcome};
+}
+
+/// Bytes of the model that a worker sends of a replica.
+Bytes model_bytes(const Job& job, double parameters) {
+  const Compression compression = compression_of(job, kModelBytes);
+  return Bytes(parameters * compression.bytes_per_element);
+}
+
+UpdateOutcome outcome_of(const Scenario& scenario, Bytes sent, Bytes received) {
+  UpdateOutcome out;
+  out.mode = name_of(scenario.update);
+  out.workers = workers_of(scenario);
+  out.sent_per_worker = sent;
+  out.received_per_worker = received;
+  return out;
+}
+
+GossipGraph graph_of(GossipTopology topology, int workers) {
+  switch (topology) {
+    case GossipTopology::torus:
+      return torus_graph(workers);
+    case GossipTopology::exponential:
+      return exponential_graph(workers);
+    case GossipTopology::ring:
+      break;
+  }
+  return ring_graph(workers);
+}
+
+UpdateStep gossiping(const Job& job, const Job& lone, const StepBreakdown& alone) {
+  const Scenario& scenario = *job.scenario;
+  const bool pairs = scenario.update == UpdateMode::pair_averaging;
+  const WorkerStep step = worker_step(job, lone, alone);
+  const StepBreakdown own = worker_breakdown(job, alone);
+  const int workers = workers_of(scenario);
+  const int per_node = scenario.worker == WorkerUnit::device ? scenario.devices_per_node() : 1;
+  PeerPorts ports = peer_ports_of(job.interconnect);
+  if (scenario.worker == WorkerUnit::node) ports.rank = ports.node;
+  const BytesPerSecond limit = scenario.framework->exchange.transport;
+  if (limit > BytesPerSecond(0)) ports.rank = std::min(ports.rank, limit);
+  const Bytes model = model_bytes(job, step.parameters);
+
+  GossipJob gossip;
+  gossip.graph = graph_of(scenario.spec.strategy.gossip_graph, workers);
+  // A peer drawn at random is anywhere: as a permutation, each worker reads one model and sends one.
+  GossipGraph drawn{workers, {}};
+  for (int w = 0; w < workers && workers > 1; ++w) drawn.edges.emplace_back((w + workers / 2) % workers, w);
+  gossip.exchange = workers > 1 ? gossip_round(pairs ? drawn : gossip.graph, model, per_node, ports).time : Seconds(0);
+  gossip.exchange += Bytes(kAveragingTraffic * step.parameters) / lone.device.memory_bandwidth;
+  gossip.busy = own.step_time;
+  gossip.noise = worker_noise(scenario);
+  gossip.seed = static_cast<std::uint64_t>(scenario.spec.run.seed);
+  const GossipRun run = pairs ? run_pairs(gossip) : run_gossip(gossip);
+  const double degree = pairs ? (workers > 1 ? 1 : 0) : gossip.graph.out_degree();
+  UpdateOutcome outcome = outcome_of(scenario, model * degree, model * degree);
+  outcome.exchange = gossip.exchange;
+  if (pairs) outcome.staleness = run.staleness;
+  return {composed(own, {run.step, run.neighbour_wait, Seconds(0), gossip.exchange}, CollectiveKind::send_recv),
+          outcome};
+}
+
+UpdateStep locally(const Job& job, const Job& lone, const StepBreakdown& alone) {
+  const Scenario& scenario = *job.scenario;
+  const WorkerStep step = worker_step(job, lone, alone);
+  const StepBreakdown own = worker_breakdown(job, alone);
+  const Compression compression = compression_of(job, kModelBytes);
+  const double per_device = step.parameters / scenario.degrees.tp;
+  const GroupShape& group = job.groups.data;
+  const CollectiveKind kind = compression.gathered ? CollectiveKind::all_gather : CollectiveKind::all_reduce;
+  const Bytes sent(per_device * compression.bytes_per_element);
+  const Bytes payload = compression.gathered ? sent * static_cast<double>(group.size) : sent;
+  LocalJob local;
+  if (group.size > 1)
+    local.exchange =
+        collective_cost(kind, payload, group, job.interconnect, scenario.spec.strategy.collective_algorithm)
+            .alone(job.interconnect, group);
+  const double steps = scenario.spec.strategy.local_steps;
+  // The outer optimizer does to the averaged model what the inner one does to its own.
+  local.exchange += own.optimizer + compression_time(compression, per_device, lone.device);
+  local.workers = workers_of(scenario);
+  local.steps = scenario.spec.strategy.local_steps;
+  local.busy = own.step_time;
+  local.noise = worker_noise(scenario);
+  local.seed = static_cast<std::uint64_t>(scenario.spec.run.seed);
+  const LocalRun run = run_local(local);
+  const double around = 2.0 * (group.size - 1) / group.size;
+  const Bytes moved = sent * (compression.gathered ? group.size - 1.0 : around) / steps;
+  UpdateOutcome outcome = outcome_of(scenario, moved, moved);
+  outcome.steps_per_exchange = steps;
+  outcome.exchange = local.exchange;
+  return {composed(own, {run.step, run.barrier_wait, Seconds(0), local.exchange / steps}, kind), outcome};
+}
+
+UpdateStep federated(const Job& job, const Job& lone, const StepBreakdown& alone) {
+  const Scenario& scenario = *job.scenario;
+  const WorkerStep step = worker_step(job, lone, alone);
+  const StepBreakdown own = worker_breakdown(job, alone);
+  FederatedJob round;
+  round.spec = *scenario.spec.strategy.federated;
+  round.selected = scenario.spec.cluster.nodes;
+  round.busy = own.step_time;
+  const double batch = static_cast<double>(scenario.spec.workload.global_batch) / round.selected;
+  round.local_steps = std::max(1.0, std::ceil(round.spec.local_epochs * round.spec.samples_per_client / batch));
+  round.parameters = step.parameters;
+  round.upload = model_bytes(job, step.parameters);
+  round.download = Bytes(kModelBytes * step.parameters);
+  // The server adds every model to the sum, at the rate of ordinary host memory.
+  constexpr BytesPerSecond kServerMemory = 100_GBps;
+  round.aggregation = Bytes(kAveragingTraffic * step.parameters * round.selected) / kServerMemory;
+  round.step_spread = worker_noise(scenario).step;
+  round.seed = static_cast<std::uint64_t>(scenario.spec.run.seed);
+  const FederatedRun run = run_federated(round);
+  const double steps = round.local_steps;
+  UpdateOutcome outcome = outcome_of(scenario, run.sent_per_client / steps, round.download / steps);
+  outcome.servers = 1;
+  outcome.steps_per_exchange = steps;
+  outcome.exchange = run.transfer;
+  return {composed(own, {run.round / steps, run.wait / steps, run.aggregation / steps, run.transfer / steps},
+                   CollectiveKind::send_recv),
+          outcome};
+}
+
+}  // namespace
+
+UpdateStep update_step(const Job& job, const Job& lone, const StepBreakdown& alone) {
+  switch (job.scenario->update) {
+    case UpdateMode::gossip:
+    case UpdateMode::pair_averaging:
+      return gossiping(job, lone, alone);
+    case UpdateMode::local:
+      return locally(job, lone, alone);
+    case UpdateMode::federated:
+      return federated(job, lone, alone);
+    default:
+      return through_servers(job, lone, alone);
+  }
+}
+
+}  // namespace stepcast

@@ -1,0 +1,311 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "models/parallelism/compression.hpp"
+#include "models/updates/federated_run.hpp"
+#include "models/updates/gossip_run.hpp"
+#include "models/updates/local_run.hpp"
+#include "models/updates/random_draw.hpp"
+#include "models/updates/server_run.hpp"
+#include "models/updates/server_shards.hpp"
+
+namespace stepcast {
+namespace {
+
+using namespace literals;
+
+/// Workers of 30 ms forward, 70 ms backward, gradients of 100 MB in four buckets, one server beside each on 10 Gb/s.
+ServerJob colocated(int workers, UpdateMode mode) {
+  ServerJob job;
+  job.mode = mode;
+  job.workers = job.servers = workers;
+  job.step.forward = 30_ms;
+  job.step.backward = 70_ms;
+  for (int b = 1; b <= 4; ++b) job.step.buckets.push_back({30_ms + b * 17.5_ms, 25_MB, 25_MB});
+  job.network_share = 1 - 1.0 / workers;
+  ServerPorts& ports = job.ports;
+  ports.worker = ports.worker_node = ports.server_node = 10_Gbps;
+  ports.server_share = ports.process_share = 1.0 / workers;
+  ports.nodes = workers;
+  ports.colocated = true;
+  job.message = 50_us;
+  job.server_update = 50_GBps;
+  job.update_share = 1.0 / workers;
+  job.overlap_pull = false;
+  return job;
+}
+
+TEST(ParameterServers, AsynchronousNeverWaitsAtABarrier) {
+  for (const double spread : {0.0, 0.1, 0.5}) {
+    ServerJob job = colocated(8, UpdateMode::asynchronous);
+    job.step_spread = spread;
+    EXPECT_EQ(run_servers(job).barrier_wait, Seconds(0)) << spread;
+  }
+}
+
+// Alike workers miss one update of every other worker.
+TEST(ParameterServers, AsynchronousStalenessIsOneUpdateOfEveryOther) {
+  for (const int workers : {4, 8, 16, 32}) {
+    ServerJob job = colocated(workers, UpdateMode::asynchronous);
+    job.step_spread = 0.05;
+    const ServerRun run = run_servers(job);
+    ASSERT_TRUE(run.outcome.staleness);
+    EXPECT_NEAR(run.outcome.staleness->mean, workers - 1, 0.1 * workers) << workers;
+    EXPECT_GE(run.outcome.staleness->p95, run.outcome.staleness->mean);
+    const auto& shares = run.outcome.staleness->shares;
+    EXPECT_NEAR(std::accumulate(shares.begin(), shares.end(), 0.0), 1, 1e-9);
+  }
+}
+
+TEST(ParameterServers, SynchronousStragglersCostWhatAsynchronousOnesDoNot) {
+  ServerJob synchronous = colocated(16, UpdateMode::synchronous),
+            asynchronous = colocated(16, UpdateMode::asynchronous);
+  synchronous.step_spread = asynchronous.step_spread = 0.3;
+  const ServerRun waits = run_servers(synchronous), runs = run_servers(asynchronous);
+  EXPECT_GT(waits.barrier_wait, Seconds(0));
+  EXPECT_LT(runs.step, waits.step);
+  EXPECT_FALSE(waits.outcome.staleness);
+}
+
+class StalenessBound : public testing::TestWithParam<int> {};
+TEST_P(StalenessBound, IsRespected) {
+  ServerJob job = colocated(12, UpdateMode::stale_synchronous);
+  job.step_spread = 0.6;
+  job.worker_spread = 0.3;
+  job.staleness_bound = GetParam();
+  const ServerRun run = run_servers(job);
+  EXPECT_LE(run.outcome.most_ahead, GetParam());
+  // With workers this unequal the bound is reached.
+  EXPECT_EQ(run.outcome.most_ahead, GetParam());
+}
+INSTANTIATE_TEST_SUITE_P(Bounds, StalenessBound, testing::Values(0, 1, 2, 5));
+
+TEST(StalenessBound, LooserBoundsAreNotSlower) {
+  Seconds before(1e9);
+  for (const int bound : {0, 1, 4, 16}) {
+    ServerJob job = colocated(12, UpdateMode::stale_synchronous);
+    job.step_spread = 0.4;
+    job.staleness_bound = bound;
+    const Seconds step = run_servers(job).step;
+    EXPECT_LE(step, before * 1.02) << bound;
+    before = step;
+  }
+}
+
+TEST(BackupWorkers, DropTheLateAndShortenTheWait) {
+  ServerJob job = colocated(20, UpdateMode::backup_workers);
+  job.step_spread = 0.4;
+  job.backup_workers = 1;
+  const ServerRun one = run_servers(job);
+  EXPECT_NEAR(one.outcome.dropped_share, 1.0 / 20, 0.02);
+  job.mode = UpdateMode::synchronous;
+  EXPECT_LT(one.barrier_wait, run_servers(job).barrier_wait);
+}
+
+// As many servers as workers, beside them: the bytes of a ring, 2(N − 1)/N of the gradients each way.
+TEST(ParameterServers, BesideEveryWorkerMoveWhatARingMoves) {
+  for (const int workers : {2, 4, 8, 16}) {
+    ServerJob job = colocated(workers, UpdateMode::synchronous);
+    const ServerRun run = run_servers(job);
+    const Bytes each_way = 100_MB * (1 - 1.0 / workers);
+    EXPECT_NEAR(run.outcome.sent_per_worker / each_way, 1, 1e-9);
+    EXPECT_NEAR(run.outcome.received_per_worker / each_way, 1, 1e-9);
+    // Push and pull do not both fit under the backward pass: at least what the wire takes beyond it is seen.
+    const Seconds wire = 2.0 * each_way / 10_Gbps;
+    EXPECT_GE(run.step, wire * 0.999);
+    EXPECT_LE(run.step, wire + job.step.busy() + 5_ms);
+  }
+}
+
+// One server's port carries N gradients in and N models out.
+TEST(ParameterServers, OneServerIsTheBottleneckThatGrowsWithWorkers) {
+  const auto step = [](int workers) {
+    ServerJob job = colocated(workers, UpdateMode::synchronous);
+    job.servers = 1;
+    job.network_share = 1;
+    job.ports.colocated = false;
+    job.ports.server_share = job.ports.process_share = job.update_share = 1;
+    return run_servers(job).step;
+  };
+  // Pulls of the first buckets flow beside pushes of the last, the other way through the same port.
+  const Seconds one_way = 8.0 * 100_MB / 10_Gbps;
+  EXPECT_GE(step(8), one_way);
+  EXPECT_LE(step(8), 2.0 * one_way + 100_ms);
+  EXPECT_NEAR(step(16) / step(8), 2, 0.15);
+}
+
+TEST(ParameterServers, ALockedDriverServesOneAtATime) {
+  ServerJob job = colocated(8, UpdateMode::asynchronous);
+  job.servers = 1;
+  job.network_share = 1;
+  job.ports.colocated = false;
+  job.ports.one_process = true;
+  job.ports.server_process = 1_GBps;
+  job.ports.server_share = job.ports.process_share = job.update_share = 1;
+  job.locked_server = true;
+  // 8 workers × 200 MB through one process of 1 GB/s.
+  EXPECT_NEAR(run_servers(job).step / 1.6_s, 1, 0.05);
+  job.local_steps = 100;
+  EXPECT_LT(run_servers(job).step, 0.12_s);
+}
+
+TEST(ParameterServers, SameSeedSameFigures) {
+  ServerJob job = colocated(9, UpdateMode::asynchronous);
+  job.step_spread = 0.2;
+  const ServerRun first = run_servers(job), second = run_servers(job);
+  EXPECT_EQ(first.step.value(), second.step.value());
+  EXPECT_EQ(first.outcome.staleness->shares, second.outcome.staleness->shares);
+  job.seed = 2;
+  EXPECT_NE(first.step.value(), run_servers(job).step.value());
+}
+
+TEST(Shards, WholeVariablesMakeTheLargestServerTheBottleneck) {
+  // VGG-16's fc6 is 103 of 138 M parameters.
+  const std::vector<double> tensors{1e6, 2e6, 4e6, 8e6, 102.8e6, 16.8e6, 4.1e6};
+  const double all = std::accumulate(tensors.begin(), tensors.end(), 0.0);
+  const auto by_variable = server_shares(ServerSharding::by_variable, tensors, 4, 0);
+  EXPECT_NEAR(busiest_share(by_variable), (102.8e6 + 1e6) / all, 1e-9);
+  EXPECT_NEAR(busiest_share(server_shares(ServerSharding::balanced, tensors, 4, 0)), 0.25, 1e-9);
+  const auto cut = server_shares(ServerSharding::large_arrays, tensors, 4, 1e6);
+  EXPECT_NEAR(busiest_share(cut), 0.25, 1e-9);
+  for (const auto& shares : {by_variable, cut})
+    EXPECT_NEAR(std::accumulate(shares.begin(), shares.end(), 0.0), 1, 1e-9);
+}
+
+// MXNet: an array of 10^6 elements is cut, one of a single element less is not.
+TEST(Shards, MxnetCutsArraysFromItsBoundOn) {
+  EXPECT_NEAR(busiest_share(server_shares(ServerSharding::large_arrays, {1e6}, 4, 1e6)), 0.25, 1e-9);
+  EXPECT_NEAR(busiest_share(server_shares(ServerSharding::large_arrays, {999999}, 4, 1e6)), 1, 1e-9);
+}
+
+GossipJob gossip(int workers) {
+  GossipJob job;
+  job.graph = ring_graph(workers);
+  job.busy = 100_ms;
+  job.exchange = 40_ms;
+  job.noise = {0, 0.2};
+  return job;
+}
+
+TEST(Gossip, HidesTheExchangeUnderTheComputation) {
+  GossipJob job = gossip(16);
+  job.noise = {};
+  EXPECT_NEAR(run_gossip(job).step / 100_ms, 1, 1e-9);
+  job.exchange = 150_ms;
+  EXPECT_NEAR(run_gossip(job).step / 150_ms, 1, 1e-9);
+}
+
+TEST(Gossip, WaitsForNeighboursOnlyAndPairsForNobody) {
+  const GossipJob job = gossip(64);
+  const GossipRun ring = run_gossip(job);
+  const GossipRun pairs = run_pairs(job);
+  // What a barrier costs: the slowest of 64 draws of 20 % is about half as slow again.
+  EXPECT_LT(ring.step, 135_ms);
+  EXPECT_GT(ring.neighbour_wait, Seconds(0));
+  EXPECT_EQ(pairs.neighbour_wait, Seconds(0));
+  EXPECT_NEAR(pairs.step / 100_ms, 1, 0.03);
+  EXPECT_LT(pairs.step, ring.step);
+}
+
+// A pair averages with a model about one step old, an asynchronous server's worker with one N − 1 updates old.
+TEST(Gossip, PairsAreLessStaleThanAsynchronousServers) {
+  const GossipRun pairs = run_pairs(gossip(16));
+  ServerJob servers = colocated(16, UpdateMode::asynchronous);
+  servers.step_spread = 0.2;
+  EXPECT_LT(pairs.staleness.mean, 2);
+  EXPECT_LT(pairs.staleness.mean, run_servers(servers).outcome.staleness->mean);
+}
+
+TEST(LocalSteps, DivideTheExchangeAndEvenOutTheJitter) {
+  LocalJob job{8, 1, 100_ms, 200_ms, {0, 0.2}, 1};
+  const LocalRun every = run_local(job);
+  job.steps = 50;
+  const LocalRun rarely = run_local(job);
+  EXPECT_GT(every.step, 300_ms);
+  EXPECT_NEAR(rarely.step / 104_ms, 1, 0.1);
+  EXPECT_LT(rarely.barrier_wait, every.barrier_wait / 4);
+}
+
+FederatedJob federated(int selected) {
+  FederatedJob job;
+  job.selected = selected;
+  job.busy = 1_s;
+  job.local_steps = 30;
+  job.upload = job.download = 10_MB;
+  job.parameters = 2.5e6;
+  job.spec.upload = BytesPerSecond(10e6 / 8);
+  job.spec.download = BytesPerSecond(50e6 / 8);
+  job.spec.server = 10_Gbps;
+  return job;
+}
+
+// 10 MB down at 50 Mb/s 1.6 s, 30 s of work, 10 MB up at 10 Mb/s 8 s.
+TEST(Federated, ARoundIsDownloadWorkAndUpload) { EXPECT_NEAR(run_federated(federated(10)).round.value(), 39.6, 0.01); }
+
+TEST(Federated, TheSlowestClientEndsTheRound) {
+  FederatedJob job = federated(50);
+  job.spec.speed_spread = 0.5;
+  job.spec.clients = 1000;
+  const FederatedRun run = run_federated(job);
+  EXPECT_GT(run.round, 60_s);
+  EXPECT_GT(run.wait, 20_s);
+}
+
+TEST(Federated, TheServersLinkIsShared) {
+  FederatedJob job = federated(1000);
+  job.spec.server = BytesPerSecond(100e6 / 8);
+  // 1,000 × 10 MB each way through 100 Mb/s are 800 s each.
+  EXPECT_NEAR(run_federated(job).round.value(), 800 + 30 + 800, 10);
+}
+
+// Bonawitz et al. 2017: 1.73 times a plain 16-bit upload for 2^10 clients of 2^20 values, 1.98 for 2^14 of 2^24.
+TEST(SecureAggregation, ExpandsUploadsAsPublished) {
+  const double small = secure_aggregation(1 << 10, 1 << 20).upload / Bytes(2.0 * (1 << 20));
+  const double large = secure_aggregation(1 << 14, 1 << 24).upload / Bytes(2.0 * (1 << 24));
+  EXPECT_NEAR(small, 1.73, 0.06);
+  EXPECT_NEAR(large, 1.98, 0.06);
+}
+
+TEST(Compression, SendsTheBytesThatItsMethodSays) {
+  const auto bytes = [](CompressionMethod method, double ratio = 0.01, int rank = 4) {
+    CompressionSpec spec;
+    spec.method = method;
+    spec.ratio = ratio;
+    spec.rank = rank;
+    return compression_of(spec, 4, {{1000, 1000, 1}}, 1e6).bytes_per_element;
+  };
+  EXPECT_DOUBLE_EQ(bytes(CompressionMethod::none), 4);
+  EXPECT_DOUBLE_EQ(bytes(CompressionMethod::fp16), 2);
+  EXPECT_DOUBLE_EQ(bytes(CompressionMethod::top_k), 0.08);
+  EXPECT_DOUBLE_EQ(bytes(CompressionMethod::random_k), 0.04);
+  EXPECT_DOUBLE_EQ(bytes(CompressionMethod::one_bit), 0.125);
+  EXPECT_DOUBLE_EQ(bytes(CompressionMethod::two_bit), 0.25);
+  EXPECT_DOUBLE_EQ(bytes(CompressionMethod::powersgd), 4 * 4 * 2000 / 1e6);
+}
+
+// Vogels et al. 2019: matrices that factors would not make smaller by half are sent whole.
+TEST(Compression, PowerSgdLeavesThinMatricesAlone) {
+  CompressionSpec spec{CompressionMethod::powersgd, 0.01, 64};
+  EXPECT_DOUBLE_EQ(compression_of(spec, 4, {{100, 100, 1}}, 1e4).bytes_per_element, 4);
+}
+
+TEST(Draws, AreNormalAndOfMeanOne) {
+  const RandomDraw draw(7);
+  double sum = 0, squares = 0, factors = 0;
+  constexpr int kDraws = 20000;
+  for (std::uint64_t i = 0; i < kDraws; ++i) {
+    const double x = draw.normal(3, i);
+    sum += x;
+    squares += x * x;
+    factors += draw.factor(0.3, 5, i);
+  }
+  EXPECT_NEAR(sum / kDraws, 0, 0.03);
+  EXPECT_NEAR(squares / kDraws, 1, 0.04);
+  EXPECT_NEAR(factors / kDraws, 1, 0.01);
+  EXPECT_EQ(draw.factor(0, 1, 1), 1);
+}
+
+}  // namespace
+}  // namespace stepcast
