@@ -47,7 +47,8 @@ std::array<double, kStepCategories> predicted_categories(const Prediction& p, co
   double named = 0;
   for (const double time : out) named += time;
   // Bubble, waits for slower ranks, and input that is not there yet.
-  at(StepCategory::waiting) = p.step_time.value() - named;
+  const double rest = p.step_time.value() - named;
+  at(StepCategory::waiting) = std::abs(rest) < 1e-9 * p.step_time.value() ? 0 : rest;
   return out;
 }
 

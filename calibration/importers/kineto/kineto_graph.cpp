@@ -46,8 +46,9 @@ class ProgramBuilder {
   std::size_t fixed = 0;     ///< communication whose time cannot be modelled
 
   void build() {
-    follow_host();
+    if (!trace_.on_processor) follow_host();
     for (const int index : step_.device) add_device(index);
+    if (trace_.on_processor) end_step();
   }
 
  private:
@@ -109,6 +110,14 @@ class ProgramBuilder {
       }
     }
     host_until(step_.end);
+  }
+
+  /// Where the host is the device, what it does behind its last operator ends the step.
+  void end_step() {
+    const auto last = std::max_element(done_.begin(), done_.end(), [&](const auto& a, const auto& b) {
+      return event(a.first).end < event(b.first).end;
+    });
+    if (last != done_.end()) add_time("host", "host", step_.end - event(last->first).end, {last->second});
   }
 
   /// The device event of this step that a synchronising call waited for; −1 if it did not wait.
