@@ -6,10 +6,9 @@
 #include <optional>
 #include <thread>
 
-#include "models/scenario/scenario.hpp"
 #include "report/json.hpp"
-#include "report/predict.hpp"
 #include "sim/protocol/worker_client.hpp"
+#include "sweeps/closed_form.hpp"
 #include "sweeps/executor.hpp"
 
 namespace stepcast {
@@ -22,20 +21,6 @@ constexpr std::size_t kBatch = 64;
 constexpr std::size_t kQueuedPerJob = 3;
 /// How long a finished row waits at most for the next one before it is stored.
 constexpr std::chrono::milliseconds kPatience{200};
-
-SweepRow closed_form_row(const SweepDefinition& sweep, std::int64_t point, const Catalog& catalog) {
-  try {
-    Diagnostics diagnostics(sweep.file);
-    Json document = sweep.document(point, diagnostics);
-    diagnostics.throw_if_faulty();
-    const Scenario scenario = resolve(std::move(document), sweep.file, {}, catalog);
-    return row_of(point, predict_analytic(scenario, catalog, MemoryAdvice::none));
-  } catch (const InputError& error) {
-    return invalid_row(point, error.faults());
-  } catch (const std::exception& error) {
-    return failed_row(point, error.what());
-  }
-}
 
 SweepRow row_of_reply(const Reply& reply) {
   const auto point = reply.id.get<std::int64_t>();
@@ -115,9 +100,10 @@ void evaluate_here(const SweepDefinition& sweep, PendingPoints& pending, int job
   std::exception_ptr failure;
   const auto work = [&] {
     try {
+      ClosedForm closed_form(sweep, catalog);
       for (auto points = pending.take(kBatch); !points.empty(); points = pending.take(kBatch)) {
         std::vector<SweepRow> rows;
-        for (const std::int64_t point : points) rows.push_back(closed_form_row(sweep, point, catalog));
+        for (const std::int64_t point : points) rows.push_back(closed_form.row(point));
         const std::scoped_lock lock(mutex);
         if (stop.stop_requested() || failure) return;
         sink(std::move(rows));

@@ -140,4 +140,16 @@ std::vector<SweepRow> ResultStore::best(const std::string& column, bool largest,
   });
 }
 
+std::vector<StoreReason> ResultStore::reasons(std::int64_t most) const {
+  return with_store_errors(impl_->file, "read", [&] {
+    SQLite::Statement select(*impl_->database,
+                             "SELECT error, count(*) FROM points WHERE error IS NOT NULL GROUP BY error "
+                             "ORDER BY count(*) DESC, error LIMIT ?");
+    select.bind(1, most);
+    std::vector<StoreReason> out;
+    while (select.executeStep()) out.push_back({select.getColumn(0).getString(), select.getColumn(1).getInt64()});
+    return out;
+  });
+}
+
 }  // namespace stepcast

@@ -24,6 +24,12 @@ struct StoreCounts {
   [[nodiscard]] std::int64_t done() const { return ok + invalid + failed; }
 };
 
+/// Why configurations have no figures.
+struct StoreReason {
+  std::string error;
+  std::int64_t count = 0;
+};
+
 /// A result store, read. May be read while a sweep writes it; every call sees what has been committed.
 ///
 /// All members throw InputError when the file is no store, is damaged, or has another format than this program reads,
@@ -47,6 +53,8 @@ class ResultStore {
   /// Points that fit memory, best first by a column of figures (see figure_columns()), at most `most`.
   /// Throws InputError for an unknown column.
   [[nodiscard]] std::vector<SweepRow> best(const std::string& column, bool largest, std::int64_t most) const;
+  /// The most frequent errors, at most `most`.
+  [[nodiscard]] std::vector<StoreReason> reasons(std::int64_t most) const;
 
  private:
   struct Impl;

@@ -48,13 +48,24 @@ Table ranked_table(const ResultStore& store, const Ranking& ranking, const std::
   return out;
 }
 
+/// Reasons that a summary names; the rest are in the rows.
+constexpr std::int64_t kMostReasons = 3;
+
+std::string reasons_text(const ResultStore& store) {
+  std::string out;
+  for (const StoreReason& reason : store.reasons(kMostReasons))
+    out += fmt::format("  {} × {}\n", whole(reason.count), reason.error);
+  return out;
+}
+
 }  // namespace
 
 std::string summary_text(const ResultStore& store, const Ranking& ranking) {
   const StoreCounts counts = store.counts();
   std::string out =
       fmt::format("{} of {} configurations: {} predicted, {} not legal, {} failed\n", whole(counts.done()),
-                  whole(counts.points), whole(counts.ok), whole(counts.invalid), whole(counts.failed));
+                  whole(counts.points), whole(counts.ok), whole(counts.invalid), whole(counts.failed)) +
+      reasons_text(store);
   const std::vector<SweepRow> rows = store.best(ranking.column, ranking.largest, ranking.most);
   if (rows.empty()) return out + "none that fits memory\n";
   out += fmt::format("\nby {}, {} first, those that fit memory\n", ranking.column,
@@ -67,8 +78,12 @@ Json summary_json(const ResultStore& store, const Ranking& ranking) {
   Json best = Json::array();
   for (const SweepRow& row : store.best(ranking.column, ranking.largest, ranking.most))
     best.push_back(row_json(store, row));
-  return {{"points", counts.points}, {"done", counts.done()}, {"ok", counts.ok},        {"invalid", counts.invalid},
-          {"failed", counts.failed}, {"by", ranking.column},  {"best", std::move(best)}};
+  Json reasons = Json::array();
+  for (const StoreReason& reason : store.reasons(kMostReasons))
+    reasons.push_back({{"error", reason.error}, {"count", reason.count}});
+  return {{"points", counts.points},   {"done", counts.done()},   {"ok", counts.ok},
+          {"invalid", counts.invalid}, {"failed", counts.failed}, {"reasons", std::move(reasons)},
+          {"by", ranking.column},      {"best", std::move(best)}};
 }
 
 }  // namespace stepcast

@@ -119,12 +119,26 @@ std::filesystem::path file_of(std::string_view id) {
 }
 
 /// A profile is read once a process; a faulty one throws each time it is asked for.
+struct LoadedProfiles {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<const FrameworkProfile>> by_file;
+};
+
+LoadedProfiles& loaded_profiles() {
+  static LoadedProfiles loaded;
+  return loaded;
+}
+
+/// Null when it has not been read yet.
+std::shared_ptr<const FrameworkProfile> loaded_profile(const std::string& id) {
+  LoadedProfiles& loaded = loaded_profiles();
+  const std::lock_guard lock(loaded.mutex);
+  const auto known = loaded.by_file.find(file_of(id).string());
+  return known == loaded.by_file.end() ? nullptr : known->second;
+}
+
 std::shared_ptr<const FrameworkProfile> load(const std::string& id) {
-  static std::mutex mutex;
-  static std::map<std::string, std::shared_ptr<const FrameworkProfile>> loaded;
-  const std::lock_guard lock(mutex);
   const auto file = file_of(id);
-  if (const auto known = loaded.find(file.string()); known != loaded.end()) return known->second;
   Diagnostics diagnostics(file.string());
   const Json document = read_json(file, diagnostics);
   diagnostics.throw_if_faulty();
@@ -133,7 +147,9 @@ std::shared_ptr<const FrameworkProfile> load(const std::string& id) {
     diagnostics.error("/id", fmt::format("found \"{}\", expected the file's name \"{}\"", profile->id, id));
   if (profile->shardings.empty()) diagnostics.error("/shardings", "found none, expected at least \"none\"");
   diagnostics.throw_if_faulty();
-  return loaded.emplace(file.string(), std::move(profile)).first->second;
+  LoadedProfiles& loaded = loaded_profiles();
+  const std::lock_guard lock(loaded.mutex);
+  return loaded.by_file.emplace(file.string(), std::move(profile)).first->second;
 }
 
 }  // namespace
@@ -158,6 +174,7 @@ std::vector<std::string> framework_ids() {
 
 std::shared_ptr<const FrameworkProfile> find_framework(std::string_view id, const std::string& pointer,
                                                        Diagnostics& diagnostics) {
+  if (auto known = loaded_profile(std::string(id))) return known;
   const auto ids = framework_ids();
   // Looked up in the list and not on disk, so that an id can name no file elsewhere.
   if (!std::binary_search(ids.begin(), ids.end(), id)) {

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <mutex>
 
 #include "fields/data_directory.hpp"
 #include "models/workload/model.hpp"
@@ -20,6 +22,12 @@ std::vector<std::string> model_ids() {
 }
 
 std::shared_ptr<const Model> find_model(std::string_view id, const std::string& pointer, Diagnostics& diagnostics) {
+  // A preset is read once a process; a faulty one throws each time it is asked for.
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<const Model>> loaded;
+  const std::lock_guard lock(mutex);
+  const std::string file = fmt::format("{}/{}.json", data_directory(kPresetFolder).native(), id);
+  if (const auto known = loaded.find(file); known != loaded.end()) return known->second;
   // The id is looked up in the list and never put into a path unseen: it comes from a scenario.
   const std::vector<std::string> ids = model_ids();
   if (!std::binary_search(ids.begin(), ids.end(), id)) {
@@ -28,15 +36,14 @@ std::shared_ptr<const Model> find_model(std::string_view id, const std::string& 
                       hint.empty() ? expected_one_of(ids) : hint);
     return nullptr;
   }
-  const std::filesystem::path file = data_directory(kPresetFolder) / (std::string(id) + ".json");
-  Diagnostics own(file.string());
+  Diagnostics own(file);
   const Json document = read_json(file, own);
   own.throw_if_faulty();
   auto model = std::make_shared<Model>(read_document<Model>(document, own));
   if (own.ok()) check_model(*model, "", own);
   own.throw_if_faulty();
   expand_layers(*model);
-  return model;
+  return loaded.emplace(file, std::move(model)).first->second;
 }
 
 void expand_layers(Model& model) {

@@ -76,7 +76,7 @@ case $command in
       cannot "munged does not start: $(tail -n 1 "$folder/munged.out")"
     write_configuration
     export SLURM_CONF=$folder/slurm.conf
-    slurmctld -c && slurmd -c || cannot "its daemons do not start"
+    if ! slurmctld -c || ! slurmd -c; then cannot "its daemons do not start"; fi
     for _ in $(seq 300); do
       if [ "$(sinfo --noheader --format=%t 2>/dev/null)" = idle ]; then exit 0; fi
       sleep 0.2

@@ -4,10 +4,14 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <fstream>
 #include <set>
 
+#include "models/scenario/scenario.hpp"
+#include "report/predict.hpp"
 #include "sim/protocol/environment_error.hpp"
+#include "sweeps/closed_form.hpp"
 #include "sweeps/export.hpp"
 #include "sweeps/run_sweep.hpp"
 #include "sweeps/slurm/row_file.hpp"
@@ -152,6 +156,47 @@ SweepDefinition small_sweep() {
   scenario["run"]["fidelity"] = "analytic";
   return {
       "bert.json", std::move(scenario), points({{"cluster.nodes=1,2,3,4..16*2", "strategy.tensor_parallel=1,3"}}), {}};
+}
+
+TEST(ClosedForm, RowsOfFamiliesAreThoseOfWholeScenarios) {
+  // Legal and illegal strategies and batches, on clusters that differ, with and without a rule broken by the cluster.
+  const Catalog catalog = Catalog::standard({});
+  int ok = 0;
+  for (const char* name : {"gpt3-175b-a100-1024", "llama3-70b-h100-512", "bert-large-16nodes", "resnet50-v100-8gpus"}) {
+    Diagnostics diagnostics(name);
+    Json scenario = read_json(scenario_file(name), diagnostics);
+    scenario["run"]["fidelity"] = "analytic";
+    const SweepDefinition sweep{name,
+                                scenario,
+                                points({{"cluster.nodes=16,3,64,128", "strategy.tensor_parallel=8,1,2,3",
+                                         "workload.global_batch=1536,768,100,0", "strategy.recompute=none,full,partly",
+                                         "strategy.sharding=none,zero-1", "cluster.fabric.oversubscription=1,2,0.5",
+                                         "strategy.micro_batch=1,2"},
+                                        {},
+                                        false,
+                                        RandomSample{400, 3}}),
+                                {}};
+    ClosedForm closed_form(sweep, catalog);
+    for (std::int64_t point = 0; point < sweep.points.size(); ++point) {
+      const SweepRow quick = closed_form.row(point);
+      SweepRow whole;
+      try {
+        Diagnostics faults(name);
+        const Scenario resolved = resolve(sweep.document(point, faults), name, {}, catalog);
+        whole = row_of(point, predict_analytic(resolved, catalog, MemoryAdvice::none));
+      } catch (const InputError& error) {
+        whole = invalid_row(point, error.faults());
+      }
+      ASSERT_EQ(quick.status, whole.status) << name << ' ' << values_at(sweep.points, point);
+      ASSERT_EQ(quick.error, whole.error);
+      ASSERT_EQ(quick.words, whole.words);
+      for (std::size_t i = 0; i < whole.figures.size(); ++i)
+        ASSERT_TRUE(quick.figures[i] == whole.figures[i] || std::isnan(whole.figures[i]))
+            << name << ' ' << figure_columns()[i].name;
+      ok += quick.status == PointStatus::ok ? 1 : 0;
+    }
+  }
+  EXPECT_GT(ok, 40);
 }
 
 std::string exported(const std::filesystem::path& file) {
