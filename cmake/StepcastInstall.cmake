@@ -10,7 +10,11 @@ install(FILES LICENSE NOTICE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} CO
 install(DIRECTORY clients/ DESTINATION ${data}/clients COMPONENT cli)
 if(STEPCAST_GUI)
   install(TARGETS stepcast-gui RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT gui)
-  install(FILES gui/stepcast-gui.desktop DESTINATION ${CMAKE_INSTALL_DATADIR}/applications COMPONENT gui)
+  install(FILES packaging/stepcast-gui.desktop DESTINATION ${CMAKE_INSTALL_DATADIR}/applications COMPONENT gui)
+  install(FILES packaging/org.stepcast.Stepcast.metainfo.xml DESTINATION ${CMAKE_INSTALL_DATADIR}/metainfo
+          COMPONENT gui)
+  install(FILES packaging/stepcast-mime.xml DESTINATION ${CMAKE_INSTALL_DATADIR}/mime/packages COMPONENT gui)
+  install(FILES packaging/stepcast.svg DESTINATION ${CMAKE_INSTALL_DATADIR}/icons/hicolor/scalable/apps COMPONENT gui)
 endif()
 
 # Manual pages and completions are printed by the program itself.

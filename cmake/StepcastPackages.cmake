@@ -9,7 +9,10 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL cli catalog library)
+set(CPACK_COMPONENTS_ALL cli catalog library probes)
+if(STEPCAST_GUI)
+  list(APPEND CPACK_COMPONENTS_ALL gui)
+endif()
 
 set(CPACK_DEBIAN_CLI_PACKAGE_NAME stepcast)
 set(CPACK_DEBIAN_CLI_PACKAGE_DEPENDS "stepcast-catalog (= ${PROJECT_VERSION})")
@@ -31,4 +34,15 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS
     "stepcast (= ${PROJECT_VERSION}), libfmt-dev, nlohmann-json3-dev, libboost-dev")
 set(CPACK_DEBIAN_LIBRARY_DESCRIPTION "C++ library of Stepcast
  Headers, static libraries and a CMake package: find_package(Stepcast).")
+
+set(CPACK_DEBIAN_GUI_PACKAGE_NAME stepcast-gui)
+set(CPACK_DEBIAN_GUI_PACKAGE_DEPENDS "stepcast (= ${PROJECT_VERSION}), qt6-qpa-plugins")
+set(CPACK_DEBIAN_GUI_DESCRIPTION "Desktop program of Stepcast
+ Choose servers, fabric, model and strategy, and see every figure change as you do.")
+
+set(CPACK_DEBIAN_PROBES_PACKAGE_NAME stepcast-probes)
+set(CPACK_DEBIAN_PROBES_PACKAGE_RECOMMENDS "fio")
+set(CPACK_DEBIAN_PROBES_DESCRIPTION "Probes that measure a cluster for Stepcast
+ NCCL and MPI collectives, GPU operators, storage and power, one JSON file a run. Needs
+ neither the simulator nor CUDA to install; drivers and NCCL are loaded where they are.")
 include(CPack)
