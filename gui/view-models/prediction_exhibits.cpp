@@ -27,8 +27,8 @@ FigureCell size_cell(Bytes size, Tone tone = Tone::plain) {
 
 HeadlineFigure throughput(const Prediction& p) {
   const bool tokens = p.tokens_per_s > 0;
-  const QString unit = tokens ? tr("tokens/s") : tr("samples/s");
-  return {.caption = tr("Throughput, %1").arg(unit),
+  const QString unit = tokens ? tr("Tokens/s") : tr("Samples/s");
+  return {.caption = unit,
           .value = shown_count(tokens ? p.tokens_per_s : p.samples_per_s),
           .below = tr("%1 per device").arg(shown_count(tokens ? p.tokens_per_s_per_gpu : p.samples_per_s_per_gpu)),
           .explanation = tr("%1 samples/s over the whole cluster, on %2 devices in %3 servers.")
@@ -83,8 +83,8 @@ HeadlineFigure power(const Prediction& p) {
 }
 
 HeadlineFigure efficiency(const Prediction& p) {
-  return {.caption = tr("Efficiency"),
-          .value = tr("%1 MFU").arg(shown_percent(p.mfu)),
+  return {.caption = tr("Efficiency (MFU)"),
+          .value = shown_percent(p.mfu),
           .below = tr("%1 TFLOP/s per device").arg(shown_number(p.model_tflops_per_gpu)),
           .explanation = tr("Model FLOPs over the devices' peak. With recomputation: %1 TFLOP/s, %2 of the peak.")
                              .arg(shown_number(p.hardware_tflops_per_gpu), shown_percent(p.hfu))};
@@ -118,7 +118,7 @@ std::vector<HeadlineFigure> headline_figures(const Prediction& p) {
 std::vector<HeadlineFigure> blank_headline() {
   std::vector<HeadlineFigure> out;
   for (const char* caption :
-       {"Throughput", "Step time", "Time to train", "Cost", "Power", "Efficiency", "Memory per device"})
+       {"Tokens/s", "Step time", "Time to train", "Cost", "Power", "Efficiency (MFU)", "Memory per device"})
     out.push_back({.caption = tr(caption),
                    .value = QStringLiteral("—"),
                    .below = QString(),

@@ -88,8 +88,16 @@ QString value_words(const Json& value) {
   return qt(value.dump());
 }
 
-/// The lines of one entry; figures carry their evidence and, as a tooltip, their source.
-void add_lines(QString& html, const Json& entry, const Json& value, const std::string& path, int depth) {
+/// The number of a source in the list below the table; it joins the list at its first use.
+QString numbered(QStringList& sources, const QString& source) {
+  if (source.isEmpty()) return {};
+  if (!sources.contains(source)) sources << source;
+  return QStringLiteral("[%1]").arg(sources.indexOf(source) + 1);
+}
+
+/// The lines of one entry; figures carry their evidence and the number of their source.
+void add_lines(QString& html, QStringList& sources, const Json& entry, const Json& value, const std::string& path,
+               int depth) {
   static const std::vector<std::string> kApart{"id", "sources", "evidence", "note"};
   for (const auto& [key, item] : value.items()) {
     if (depth == 0 && std::find(kApart.begin(), kApart.end(), key) != kApart.end()) continue;
@@ -105,11 +113,11 @@ void add_lines(QString& html, const Json& entry, const Json& value, const std::s
     const bool parts = item.is_object() || (item.is_array() && !item.empty() && item[0].is_object());
     html += QStringLiteral("<tr><td>%1</td><td align=right>%2</td><td class=e>%3</td><td class=s>%4</td></tr>")
                 .arg(cell_html(label), parts ? QString() : cell_html(value_words(item)), cell_html(stated("evidence")),
-                     depth == 0 ? cell_html(stated("sources")) : QString());
+                     depth == 0 ? numbered(sources, stated("sources")) : QString());
     if (!parts) continue;
-    if (item.is_object()) add_lines(html, entry, item, at, depth + 1);
+    if (item.is_object()) add_lines(html, sources, entry, item, at, depth + 1);
     if (item.is_array())
-      for (const Json& part : item) add_lines(html, entry, part, at, depth + 1);
+      for (const Json& part : item) add_lines(html, sources, entry, part, at, depth + 1);
   }
 }
 
@@ -119,8 +127,12 @@ QString entry_html(const Catalog& catalog, const char* kind, const std::string& 
   if (const std::string note = entry.value("note", ""); !note.empty())
     html += QStringLiteral("<p class=s>%1</p>").arg(cell_html(qt(note)));
   html += QStringLiteral("<table width=100% cellspacing=0 cellpadding=2>");
-  add_lines(html, entry, entry, {}, 0);
-  return html + QStringLiteral("</table>");
+  QStringList sources;
+  add_lines(html, sources, entry, entry, {}, 0);
+  html += QStringLiteral("</table>");
+  for (qsizetype i = 0; i < sources.size(); ++i)
+    html += QStringLiteral("<p class=s>[%1] %2</p>").arg(i + 1).arg(cell_html(sources[i]));
+  return html;
 }
 
 }  // namespace

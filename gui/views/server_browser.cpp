@@ -19,6 +19,10 @@
 
 namespace stepcast {
 
+namespace {
+constexpr int kWidestName = 220;  // pixels
+}
+
 ServerBrowser::ServerBrowser(ConfigurationModel& configuration, QWidget* parent)
     : QWidget(parent), configuration_(configuration) {
   auto* layout = new QVBoxLayout(this);
@@ -117,6 +121,7 @@ void ServerBrowser::apply_filter() {
   count_->setText(tr("%1 of %2").arg(figures.rows.size()).arg(rows_.size()));
   table_->set(std::move(figures));
   view_->resizeColumnsToContents();
+  view_->setColumnWidth(0, std::min(view_->columnWidth(0), kWidestName));
   connect(view_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &ServerBrowser::show_selected,
           Qt::UniqueConnection);
   select(before);

@@ -1,0 +1,92 @@
+// Studies around the scenario on screen: sweeps, comparisons, the network's drawing, the command that prints the same.
+#include <QTest>
+#include <cmath>
+
+#include "gui/view-models/command_line_text.hpp"
+#include "gui/view-models/compare_model.hpp"
+#include "gui/view-models/fabric_drawing.hpp"
+#include "gui/view-models/own_parts.hpp"
+#include "gui/view-models/qt_text.hpp"
+#include "gui/view-models/sweep_model.hpp"
+#include "models/scenario/scenario.hpp"
+#include "models/workload/model.hpp"
+#include "report/predict.hpp"
+#include "tests/gui/gui_fixture.hpp"
+
+namespace stepcast {
+namespace {
+
+TEST_F(WindowTest, SweepGivesTheLibrarysNumbersAndSaysWhatIsNotLegal) {
+  SweepModel sweep(configuration());
+  sweep.start({"cluster.nodes", "16,32,33", "workload.global_batch", "512,1024"});
+  ASSERT_TRUE(wait_until([&] { return !sweep.is_running(); })) << plain(sweep.status());
+  const SweepModel::Grid& grid = sweep.grid();
+  ASSERT_EQ(grid.x, (QStringList{"16", "32", "33"})) << plain(sweep.status());
+  ASSERT_EQ(grid.y, (QStringList{"512", "1024"}));
+  Json document = configuration().document();
+  document["cluster"]["nodes"] = 32;
+  document["workload"]["global_batch"] = 512;
+  document["run"]["fidelity"] = "analytic";
+  const Prediction library =
+      predict_analytic(resolve(document, "test", {}, configuration().catalog()), configuration().catalog());
+  EXPECT_NEAR(grid.values[1], library.samples_per_s, 1e-9 * library.samples_per_s);
+  EXPECT_TRUE(std::isnan(grid.values[2])) << "33 servers are not legal here";
+  EXPECT_EQ(sweep.exhibit().table.rows.size(), 6U);
+}
+
+TEST_F(WindowTest, FaultsOfASweepAreSaid) {
+  SweepModel sweep(configuration());
+  sweep.start({"cluster.nodes", "", "", ""});
+  ASSERT_TRUE(wait_until([&] { return !sweep.is_running(); }));
+  EXPECT_FALSE(sweep.status().isEmpty());
+  EXPECT_TRUE(sweep.grid().values.empty());
+}
+
+TEST_F(WindowTest, ComparisonSaysWhatDiffers) {
+  CompareModel compare(configuration(), forecast());
+  compare.pin();
+  configuration().set_value("/cluster/nodes", 128);
+  const Exhibit exhibit = compare.exhibit();
+  ASSERT_EQ(exhibit.table.headings.size(), 3);
+  EXPECT_TRUE(exhibit.remark.contains("nodes 64 → 128")) << plain(exhibit.remark);
+  ASSERT_EQ(exhibit.chart.categories.size(), 2);
+  compare.open(0);
+  EXPECT_EQ(configuration().value("/cluster/nodes"), 64);
+}
+
+TEST_F(WindowTest, EveryServerHasAPlaceInTheNetworkAndAWayUp) {
+  const FabricDrawing drawing = fabric_drawing(*configuration().scenario(), nullptr);
+  int servers = 0;
+  for (const FabricBox& box : drawing.boxes) {
+    if (box.row == 0) servers += box.count;
+    if (box.kind != "top") {
+      EXPECT_GE(box.parent, 0) << plain(box.name);
+      EXPECT_GT(box.capacity, 0) << plain(box.name);
+    }
+  }
+  EXPECT_EQ(servers, 64);
+}
+
+TEST_F(WindowTest, TheCommandLineSaysWhatWasChanged) {
+  configuration().set_value("/cluster/nodes", 32);
+  configuration().set_value("/strategy/recompute", "full");
+  const QString command = command_line_text(configuration(), "step");
+  EXPECT_TRUE(command.startsWith("stepcast run ")) << plain(command);
+  EXPECT_TRUE(command.contains("--set cluster.nodes=32")) << plain(command);
+  EXPECT_TRUE(command.contains("--set strategy.recompute=full")) << plain(command);
+}
+
+TEST(OwnParts, AHuggingFaceDecoderBecomesAModel) {
+  const Json model = own_model(R"({"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
+    "num_attention_heads": 32, "num_key_value_heads": 8, "num_hidden_layers": 32, "vocab_size": 128256,
+    "hidden_act": "silu", "tie_word_embeddings": false, "max_position_embeddings": 131072})");
+  EXPECT_EQ(model["transformer"]["layers"], 32);
+  EXPECT_EQ(model["transformer"]["kv_heads"], 8);
+  EXPECT_EQ(model["transformer"]["gated_mlp"], true);
+  EXPECT_THROW(own_model(R"({"model_type": "llama", "hidden_size": "wide"})"), InputError);
+  EXPECT_THROW(own_model("no json"), InputError);
+  EXPECT_THROW(id_of_own_part(R"({"id": "../../etc/passwd"})"), InputError);
+}
+
+}  // namespace
+}  // namespace stepcast
