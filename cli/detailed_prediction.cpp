@@ -1,5 +1,7 @@
 #include "cli/detailed_prediction.hpp"
 
+#include <algorithm>
+
 #include "cli/predictor.hpp"
 #include "models/estimate.hpp"
 #include "models/scenario/scenario.hpp"
@@ -15,6 +17,20 @@ bool is_analytic(const Json& document) {
   return document.is_object() && document.contains(fidelity) && document.at(fidelity) == name_of(Fidelity::analytic);
 }
 
+/// Where workers exchange apart from their step, its path is one worker's; what a step takes beyond it is the exchange.
+DetailedPrediction completed(DetailedPrediction out) {
+  constexpr double kRounding = 1e-6;
+  Seconds named;
+  for (const PathPart& part : out.detail.critical_path) named += part.time;
+  const Seconds rest = out.prediction.step_time - named;
+  if (rest / out.prediction.step_time > kRounding) {
+    auto& path = out.detail.critical_path;
+    const auto place = std::find_if(path.begin(), path.end(), [&](const PathPart& part) { return part.time < rest; });
+    path.insert(place, {"exchange of updates and waits for it", rest, 0});
+  }
+  return out;
+}
+
 }  // namespace
 
 DetailedPrediction predict_in_detail(Session& session, const ScenarioDocument& scenario,
@@ -22,7 +38,7 @@ DetailedPrediction predict_in_detail(Session& session, const ScenarioDocument& s
   if (is_analytic(scenario.json)) {
     Prediction prediction = predict_scenario(session, scenario, trace);
     const Scenario resolved = resolve(scenario.json, scenario.file, {}, session.catalog());
-    return {std::move(prediction), detail_of(estimate(lower(resolved)))};
+    return completed({std::move(prediction), detail_of(estimate(lower(resolved)))});
   }
   Request request;
   request.scenario = scenario.json;
@@ -34,7 +50,7 @@ DetailedPrediction predict_in_detail(Session& session, const ScenarioDocument& s
   const Reply reply = WorkerClient::run_once(request);
   if (!reply.error.empty()) throw std::runtime_error(reply.error);
   if (!reply.prediction) throw InputError(reply.faults);
-  return {prediction_from_json(*reply.prediction), step_detail_from_json(reply.detail.value())};
+  return completed({prediction_from_json(*reply.prediction), step_detail_from_json(reply.detail.value())});
 }
 
 }  // namespace stepcast
