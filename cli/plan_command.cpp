@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "cli/commands.hpp"
+#include "cli/stop_signals.hpp"
 #include "planner/write_plan.hpp"
 
 namespace stepcast {
@@ -33,7 +34,9 @@ void show(const PlanProgress& progress) {
 
 void answer(const PlanCommandOptions& options, Session& session) {
   const PlanQuestion question = load_plan_question(options.question, options.overrides, session.catalog());
+  const StopSignals signals;
   PlanOptions plan_options;
+  plan_options.stop = signals.token();
   plan_options.top = static_cast<std::size_t>(options.top);
   plan_options.jobs =
       options.jobs > 0 ? options.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -49,6 +52,7 @@ void answer(const PlanCommandOptions& options, Session& session) {
   } else {
     session.print(plan_text(answer));
   }
+  if (answer.stopped) session.exit_code = signals.exit_code();
 }
 
 }  // namespace

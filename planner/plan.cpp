@@ -72,7 +72,10 @@ class Planner {
     std::vector<Json> scenarios;
     const std::vector<PlanPoint> points = finalists();
     for (const PlanPoint& point : points) scenarios.push_back(scenario_json(point));
-    std::vector<Prediction> predictions = forecasts_of(scenarios, catalog_, options_, out_.tally.evaluated);
+    // Who asked to stop gets what the closed form says at once.
+    PlanOptions how = options_;
+    if (found_.stopped) how.fidelity = Fidelity::analytic;
+    std::vector<Prediction> predictions = forecasts_of(scenarios, catalog_, how, out_.tally.evaluated);
     out_.stopped = out_.stopped || predictions.size() < points.size();
     for (std::size_t i = 0; i < predictions.size(); ++i) {
       const PlanPoint& point = points[i];

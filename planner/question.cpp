@@ -1,5 +1,7 @@
 #include "planner/question.hpp"
 
+#include <algorithm>
+
 #include "fields/plain_text.hpp"
 #include "models/scenario/variants.hpp"
 #include "planner/family.hpp"
@@ -21,6 +23,24 @@ void check_workload(const PlanQuestionSpec& spec, Diagnostics& d) {
     if (asked && !length)
       d.error(fmt::format("/constraints/{}", key), "needs to know how much is trained, and the workload does not say",
               "state workload.tokens, samples or epochs");
+}
+
+/// Each combination is prepared before the search begins, at some 50 us and 1 kB.
+constexpr double kMostFamilies = 20000;
+
+/// Combinations of sizes, fabrics, storage and frameworks, before any of them is listed.
+void check_size(const PlanQuestionSpec& spec, Diagnostics& d) {
+  const auto many = [](const auto& choices) { return static_cast<double>(std::max<std::size_t>(1, choices.size())); };
+  double all = 0;
+  for (const PlanCluster& cluster : spec.clusters)
+    all += many(cluster.nodes.values) * many(cluster.fabric.values) * many(cluster.storage.values) *
+           many(spec.strategy.framework.values);
+  if (all > kMostFamilies)
+    d.error("/clusters",
+            fmt::format("makes {:.0f} combinations of servers, fabrics, storage and frameworks, and a question has at "
+                        "most {:.0f}",
+                        all, kMostFamilies),
+            "fewer numbers of nodes: a larger step, or a list");
 }
 
 /// Every family of the question can be resolved; else its faults, at the cluster that they are of.
@@ -63,6 +83,8 @@ PlanQuestion read_plan_question(Json document, const std::string& file, const st
   PlanQuestion out{file, read_document<PlanQuestionSpec>(document, diagnostics)};
   diagnostics.throw_if_faulty();
   check_workload(out.spec, diagnostics);
+  check_size(out.spec, diagnostics);
+  diagnostics.throw_if_faulty();
   check_clusters(out, catalog, diagnostics);
   diagnostics.throw_if_faulty();
   return out;

@@ -177,6 +177,12 @@ TEST(Planner, ShippedSchemaIsTheGeneratedOne) {
   EXPECT_EQ(stored.str(), text);
 }
 
+TEST(Planner, MoreThanCanBeSearchedIsRefused) {
+  EXPECT_THROW(question(R"({"workload": {"model": "gpt3-175b", "global_batch": 8},
+                            "clusters": [{"node": "dgx-h100", "nodes": {"from": 1, "to": 1000000}}]})"),
+               InputError);
+}
+
 TEST(Planner, FaultsOfAQuestionAreAllNamed) {
   try {
     question(R"({"workload": {"model": "gpt3-175b", "global_batch": 8, "least_global_batch": 9},
