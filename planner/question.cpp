@@ -52,10 +52,7 @@ void check_clusters(const PlanQuestion& question, const Catalog& catalog, Diagno
     for (const FamilySpec& family : families_of_cluster(spec, i, catalog, Sizes::ends)) {
       try {
         const ScenarioVariants variants(scenario_of(spec, family), question.file, catalog);
-        const bool carbon = spec.objective.allow(Objective::carbon);
-        if (carbon && !grid_carbon(variants.shared()))
-          d.error(at + "/site", "missing: the carbon of its grid decides, and no site that states it is named",
-                  "see stepcast catalog list sites");
+        grid_missing = grid_missing || (spec.objective.allow(Objective::carbon) && !grid_carbon(variants.shared()));
       } catch (const InputError& error) {
         for (Fault fault : error.faults()) {
           if (fault.pointer.starts_with("/cluster/")) fault.pointer = at + fault.pointer.substr(8);
@@ -64,6 +61,9 @@ void check_clusters(const PlanQuestion& question, const Catalog& catalog, Diagno
         }
       }
     }
+    if (grid_missing)
+      d.error(at + "/site", "missing: the carbon of its grid decides, and no site that states it is named",
+              "see stepcast catalog list sites");
   }
 }
 
