@@ -49,6 +49,7 @@ void check_clusters(const PlanQuestion& question, const Catalog& catalog, Diagno
   if (spec.clusters.empty()) d.error("/clusters", "is empty: there is nothing to train on", "name a node");
   for (std::size_t i = 0; i < spec.clusters.size(); ++i) {
     const std::string at = fmt::format("/clusters/{}", i);
+    bool grid_missing = false;
     for (const FamilySpec& family : families_of_cluster(spec, i, catalog, Sizes::ends)) {
       try {
         const ScenarioVariants variants(scenario_of(spec, family), question.file, catalog);
