@@ -29,24 +29,25 @@ void check_workload(const PlanQuestionSpec& spec, Diagnostics& d) {
 constexpr double kMostFamilies = 20000;
 
 /// Combinations of sizes, fabrics, storage and frameworks, before any of them is listed.
-void check_size(const PlanQuestionSpec& spec, Diagnostics& d) {
+double combinations(const PlanQuestionSpec& spec) {
   const auto many = [](const auto& choices) { return static_cast<double>(std::max<std::size_t>(1, choices.size())); };
   double all = 0;
   for (const PlanCluster& cluster : spec.clusters)
     all += many(cluster.nodes.values) * many(cluster.fabric.values) * many(cluster.storage.values) *
            many(spec.strategy.framework.values);
-  if (all > kMostFamilies)
-    d.error("/clusters",
-            fmt::format("makes {:.0f} combinations of servers, fabrics, storage and frameworks, and a question has at "
-                        "most {:.0f}",
-                        all, kMostFamilies),
-            "fewer numbers of nodes: a larger step, or a list");
+  return all;
 }
 
 /// Every family of the question can be resolved; else its faults, at the cluster that they are of.
 void check_clusters(const PlanQuestion& question, const Catalog& catalog, Diagnostics& d) {
   const PlanQuestionSpec& spec = question.spec;
   if (spec.clusters.empty()) d.error("/clusters", "is empty: there is nothing to train on", "name a node");
+  if (const double all = combinations(spec); all > kMostFamilies)
+    return d.error("/clusters",
+                   fmt::format("makes {:.0f} combinations of servers, fabrics, storage and frameworks, and a question "
+                               "has at most {:.0f}",
+                               all, kMostFamilies),
+                   "fewer numbers of nodes: a larger step, or a list");
   for (std::size_t i = 0; i < spec.clusters.size(); ++i) {
     const std::string at = fmt::format("/clusters/{}", i);
     bool grid_missing = false;
@@ -84,8 +85,6 @@ PlanQuestion read_plan_question(Json document, const std::string& file, const st
   PlanQuestion out{file, read_document<PlanQuestionSpec>(document, diagnostics)};
   diagnostics.throw_if_faulty();
   check_workload(out.spec, diagnostics);
-  check_size(out.spec, diagnostics);
-  diagnostics.throw_if_faulty();
   check_clusters(out, catalog, diagnostics);
   diagnostics.throw_if_faulty();
   return out;
