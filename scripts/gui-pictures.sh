@@ -12,4 +12,4 @@ take() {
 take gui-step llama3-70b-h100-512 step
 take gui-timeline llama3-70b-h100-512 timeline
 take gui-servers llama3-70b-h100-512 servers
-take gui-fabric gpt3-175b-a100-1024 fabric
+take gui-fabric llama3-70b-h100-512 fabric

@@ -16,6 +16,7 @@
 #include "gui/view-models/configuration_model.hpp"
 #include "gui/view-models/forecast_model.hpp"
 #include "gui/view-models/number_format.hpp"
+#include "gui/view-models/plan_model.hpp"
 #include "gui/view-models/prediction_exhibits.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "gui/view-models/studies.hpp"
@@ -32,6 +33,7 @@
 #include "gui/views/fault_banner.hpp"
 #include "gui/views/headline_view.hpp"
 #include "gui/views/main_menu.hpp"
+#include "gui/views/plan_tab.hpp"
 #include "gui/views/result_tabs.hpp"
 #include "gui/views/server_browser.hpp"
 #include "gui/views/sweep_tab.hpp"
@@ -213,6 +215,10 @@ void MainWindow::add_tabs() {
   compare_ = new CompareModel(configuration_, forecast_, this);
   auto* compare = new CompareTab(*compare_, tabs_);
   tabs_->add(QStringLiteral("compare"), tr("Compare"), compare, [compare] { compare->refresh(); });
+  plan_ = new PlanModel(configuration_, this);
+  plan_->set_catalog_directories(workspace_.catalog_arguments());
+  auto* plan = new PlanTab(*plan_, configuration_, tabs_);
+  tabs_->add(QStringLiteral("plan"), tr("Plan"), plan, [plan] { plan->refresh(); });
   sweep_ = new SweepModel(configuration_, this);
   tabs_->add(QStringLiteral("sweep"), tr("Sweep"), new SweepTab(*sweep_, tabs_), [] {});
   calibrate_ = new CalibrateModel(configuration_, this);

@@ -21,6 +21,7 @@ class ExhibitView;
 class FaultBanner;
 class ForecastModel;
 class HeadlineView;
+class PlanModel;
 class ResultTabs;
 class SweepModel;
 class TimelineModel;
@@ -79,6 +80,7 @@ class MainWindow : public QMainWindow {
   CompareModel* compare_ = nullptr;
   CalibrateModel* calibrate_ = nullptr;
   SweepModel* sweep_ = nullptr;
+  PlanModel* plan_ = nullptr;
   QLabel *name_ = nullptr, *summary_ = nullptr, *badge_ = nullptr, *status_ = nullptr;
   QProgressBar* progress_ = nullptr;
   QToolButton* cancel_ = nullptr;

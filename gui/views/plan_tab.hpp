@@ -1,0 +1,42 @@
+#pragma once
+
+#include <QWidget>
+
+class QComboBox;
+class QFormLayout;
+class QLabel;
+class QLineEdit;
+class QProgressBar;
+class QPushButton;
+
+namespace stepcast {
+
+class ConfigurationModel;
+class ExhibitView;
+class PlanModel;
+
+/// The planner's question as a form, and its answers.
+class PlanTab : public QWidget {
+  Q_OBJECT
+ public:
+  PlanTab(PlanModel& model, ConfigurationModel& configuration, QWidget* parent = nullptr);
+  void refresh();
+
+ private:
+  QWidget* build_form();
+  QLineEdit* add_line(QFormLayout& form, const QString& label, const QString& hint);
+  void run_or_stop();
+  void show_answer();
+  void show_progress();
+
+  PlanModel& model_;
+  ConfigurationModel& configuration_;
+  QLineEdit *servers_, *counts_, *deadline_, *run_budget_, *month_budget_, *power_;
+  QComboBox *first_, *second_;
+  QPushButton* run_;
+  QProgressBar* busy_;
+  QLabel* status_;
+  ExhibitView *answers_, *rejected_;
+};
+
+}  // namespace stepcast
