@@ -101,6 +101,8 @@ void configure(CLI::App& app, Session& session) {
   add_share(app, session);
   add_plan(app, session);
   add_systems(app, session);
+  add_goodput(app, session);
+  add_study(app, session);
   add_collective(app, session);
   add_import(app, session);
   add_serve(app, session);

@@ -21,6 +21,8 @@ void add_fabric(CLI::App& app, Session& session);
 void add_share(CLI::App& app, Session& session);
 void add_plan(CLI::App& app, Session& session);
 void add_systems(CLI::App& app, Session& session);
+void add_goodput(CLI::App& app, Session& session);
+void add_study(CLI::App& app, Session& session);
 void add_manual(CLI::App& app, Session& session);
 void add_serve(CLI::App& app, Session& session);
 void add_sweep(CLI::App& app, Session& session);

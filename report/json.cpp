@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "report/run_outlook.hpp"
 #include "report/updates_json.hpp"
 
 namespace stepcast {
@@ -57,6 +58,25 @@ Json memory_json(const MemoryReport& memory) {
           {"by_stage_GiB", std::move(stages)},
           {"by_stage_and_category_GiB", std::move(categories)},
           {"advice", memory.advice}};
+}
+
+/// Every number of a document to the digits of `rounded`.
+void round_numbers(Json& document) {
+  if (document.is_number_float()) document = rounded(document.get<double>());
+  if (document.is_structured())
+    for (Json& inner : document) round_numbers(inner);
+}
+
+/// The outlook's fields stand beside the step's; what scripts look for is null rather than missing.
+void add_outlook_json(Json& out, const RunOutlook& outlook) {
+  Json fields = RunOutlook::fields().write(outlook);
+  round_numbers(fields);
+  for (auto& [key, value] : fields.items()) out[key] = std::move(value);
+  if (!outlook.input.samples_per_s) out["input_pipeline"]["samples_per_s"] = nullptr;
+  if (!outlook.carbon.run_kg) out["carbon"]["run_kg"] = nullptr;
+  if (!outlook.run) out["run"] = nullptr;
+  out["power"]["fabric_W"] = outlook.facility.fabric ? Json(in(*outlook.facility.fabric, 1_W)) : Json(nullptr);
+  out["energy"]["run_kWh"] = outlook.run ? Json(in(outlook.run->energy, 1_kWh)) : Json(nullptr);
 }
 
 Json degrees_json(const Degrees& d) {
@@ -259,6 +279,7 @@ Json to_json(const Prediction& p) {
   out["version"] = p.version;
   out["catalog_hash"] = p.catalog_hash;
   out["assumptions"] = p.assumptions;
+  if (p.outlook) add_outlook_json(out, *p.outlook);
   return out;
 }
 
@@ -278,6 +299,7 @@ Prediction prediction_from_json(const Json& document) {
     out.version = document.at("version").get<std::string>();
     out.catalog_hash = document.at("catalog_hash").get<std::string>();
     out.assumptions = document.at("assumptions").get<std::vector<std::string>>();
+    if (document.contains("goodput")) out.outlook = std::make_shared<const RunOutlook>(run_outlook_from_json(document));
     return out;
   } catch (const Json::exception& error) {
     throw std::runtime_error(fmt::format("not a prediction: {}", error.what()));

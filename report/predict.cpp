@@ -2,14 +2,15 @@
 
 #include <algorithm>
 
-#include "models/convergence/target.hpp"
-#include "models/cost/cost.hpp"
 #include "models/estimate.hpp"
 #include "models/memory/advice.hpp"
 #include "models/power/average_power.hpp"
+#include "models/power/device_power.hpp"
 #include "models/power/power.hpp"
+#include "models/storage/storage.hpp"
 #include "models/updates/lone_node.hpp"
 #include "report/json.hpp"
+#include "report/outlook.hpp"
 #include "report/predict_updates.hpp"
 #include "version.hpp"
 
@@ -62,9 +63,22 @@ void fill_rates(Prediction& out, const Job& job, const StepBreakdown& breakdown)
   out.model_tflops_per_gpu = model.in(1_TFLOPS);
   out.hardware_tflops_per_gpu = hardware.in(1_TFLOPS);
   if (job.device.peak > FlopsPerSecond(0)) {
-    out.mfu = model / job.device.peak;
-    out.hfu = hardware / job.device.peak;
+    // Utilisation is of what the device could do, not of what a cap leaves.
+    const FlopsPerSecond peak = job.device.peak / clock_state(scenario).products;
+    out.mfu = model / peak;
+    out.hfu = hardware / peak;
   }
+}
+
+/// The closed form of a step leaves its input out; where that takes longer, the device waits for it.
+void wait_for_input(StepBreakdown& breakdown, const Scenario& scenario) {
+  const Seconds input = input_time(scenario);
+  if (!(input > breakdown.step_time)) return;
+  auto& share = breakdown.communication[static_cast<std::size_t>(CollectiveKind::send_recv)]
+                                       [static_cast<std::size_t>(Dimension::storage)];
+  share.total += input;
+  share.exposed += input - breakdown.step_time;
+  breakdown.step_time = input;
 }
 
 /// Storage traffic is no collective; it goes by its own name.
@@ -103,8 +117,7 @@ MemoryReport scarcest_memory(const Job& job) {
   return out;
 }
 
-void fill_power_and_cost(Prediction& out, const Scenario& scenario, const StepBreakdown& breakdown,
-                         const Catalog& catalog) {
+void fill_power(Prediction& out, const Scenario& scenario, const StepBreakdown& breakdown) {
   const PowerModel power = power_model(scenario);
   const bool known = breakdown.average_device_power > Watts(0);
   out.device_average_power = known ? breakdown.average_device_power : average_device_power(breakdown, power);
@@ -117,18 +130,12 @@ void fill_power_and_cost(Prediction& out, const Scenario& scenario, const StepBr
         fmt::format("PUE {}, the industry's mean of 2024: neither site nor cooling states one", power.pue));
   out.energy_per_step = out.average_power * out.step_time;
   out.energy_per_sample = out.energy_per_step / static_cast<double>(scenario.spec.workload.global_batch);
-  if (const std::optional<double> steps = steps_to_train(scenario)) out.time_to_train = out.step_time * *steps;
-  if (const std::optional<CostRate> rate = cost_rate(scenario, catalog, out.average_power)) {
-    out.cost_rate = rate->total();
-    if (out.time_to_train) out.run_cost = *out.cost_rate * *out.time_to_train;
-    out.cost_basis = rate->basis;
-  }
 }
 
 }  // namespace
 
 Prediction predict(const Job& job, const StepBreakdown& breakdown, Fidelity fidelity, const Catalog& catalog,
-                   MemoryAdvice advice) {
+                   MemoryAdvice advice, Extent extent) {
   const Scenario& scenario = *job.scenario;
   Prediction out;
   out.scenario_name = scenario.spec.name;
@@ -151,7 +158,8 @@ Prediction predict(const Job& job, const StepBreakdown& breakdown, Fidelity fide
   out.memory = scarcest_memory(job);
   if (!out.memory.fits && advice == MemoryAdvice::when_it_does_not_fit)
     out.memory.advice = memory_advice(scenario, catalog);
-  fill_power_and_cost(out, scenario, breakdown, catalog);
+  fill_power(out, scenario, breakdown);
+  if (extent == Extent::run) add_outlook(out, job, catalog);
   out.fidelity = name_of(fidelity);
   out.version = kVersion;
   out.catalog_hash = catalog.hash_of_used();
@@ -159,10 +167,12 @@ Prediction predict(const Job& job, const StepBreakdown& breakdown, Fidelity fide
   return out;
 }
 
-Prediction predict_analytic(const Scenario& scenario, const Catalog& catalog, MemoryAdvice advice) {
+Prediction predict_analytic(const Scenario& scenario, const Catalog& catalog, MemoryAdvice advice, Extent extent) {
   if (exchanges_apart(scenario)) return predict_updates(scenario, catalog, Fidelity::analytic, estimate, advice);
   const Job job = lower(scenario);
-  return predict(job, estimate(job), Fidelity::analytic, catalog, advice);
+  StepBreakdown breakdown = estimate(job);
+  wait_for_input(breakdown, scenario);
+  return predict(job, breakdown, Fidelity::analytic, catalog, advice, extent);
 }
 
 }  // namespace stepcast

@@ -13,13 +13,16 @@ StepBreakdown breakdown_of(const Job& job, const StepGraph& graph, const Timelin
 /// Whether a prediction that does not fit memory says what would make it fit: tens of lowerings.
 enum class MemoryAdvice { none, when_it_does_not_fit };
 
+/// What is predicted: the step alone, or the run around it too (outlook.hpp), its network, cost and time to train.
+enum class Extent { step, run };
+
 /// A prediction from a breakdown: rates, MFU, memory, energy, cost, time to train. Throws std::logic_error when a
 /// figure comes out negative or not finite.
 Prediction predict(const Job& job, const StepBreakdown& breakdown, Fidelity fidelity, const Catalog& catalog,
-                   MemoryAdvice advice = MemoryAdvice::when_it_does_not_fit);
+                   MemoryAdvice advice = MemoryAdvice::when_it_does_not_fit, Extent extent = Extent::run);
 
 /// The closed form's prediction of a scenario.
 Prediction predict_analytic(const Scenario& scenario, const Catalog& catalog,
-                            MemoryAdvice advice = MemoryAdvice::when_it_does_not_fit);
+                            MemoryAdvice advice = MemoryAdvice::when_it_does_not_fit, Extent extent = Extent::run);
 
 }  // namespace stepcast

@@ -7,27 +7,13 @@
 
 #include "report/humane.hpp"
 #include "report/json.hpp"
+#include "report/outlook_text.hpp"
+#include "report/text_layout.hpp"
 #include "report/updates_text.hpp"
 
 namespace stepcast {
 
 namespace {
-
-constexpr int kColumns = 100;
-constexpr int kLabel = 24;
-constexpr int kBar = 36;
-
-std::string rule() {
-  std::string out;
-  for (int i = 0; i < kColumns; ++i) out += "─";
-  return out + "\n";
-}
-
-std::string heading(std::string_view title, const std::string& right = {}) {
-  const std::string left = fmt::format("\n{}", title);
-  if (right.empty()) return left + "\n";
-  return pad_right(left, kColumns + 1 - columns_of(right)) + right + "\n";
-}
 
 std::string degrees_text(const Degrees& d) {
   std::string out;
@@ -51,13 +37,6 @@ std::string title(const Prediction& p) {
   const int room = kColumns - columns_of(size);
   std::string first = columns_of(name) + 2 <= room ? pad_right(name, room) + size + "\n" : name + "\n" + size + "\n";
   return first + degrees_text(p.degrees) + "\n" + rule();
-}
-
-std::string pair_line(const std::string& left_name, const std::string& left, const std::string& right_name,
-                      const std::string& right) {
-  std::string out =
-      fmt::format("  {}{}{}{}", pad_right(left_name, 14), pad_right(left, 34), pad_right(right_name, 14), right);
-  return out.substr(0, out.find_last_not_of(' ') + 1) + "\n";
 }
 
 std::string memory_verdict(const MemoryReport& memory) {
@@ -88,13 +67,6 @@ std::string headline(const Prediction& p) {
                 "Train", p.time_to_train ? humane(*p.time_to_train) : std::string("no amount of work stated"));
   out += fmt::format("  FLOPs per device {}\n", convention);
   return out;
-}
-
-std::string part_line(std::string_view name, Seconds time, Seconds whole) {
-  const double share = time / whole;
-  std::string out = fmt::format("  {}{}{}  {}", pad_right(std::string(name), kLabel), pad_left(humane(time), 10),
-                                pad_left(percent(share), 10), bar(share, kBar));
-  return out.substr(0, out.find_last_not_of(' ') + 1) + "\n";
 }
 
 std::string where_time_goes(const Prediction& p) {
@@ -156,26 +128,6 @@ std::string memory(const MemoryReport& report) {
   return out;
 }
 
-/// Breaks a line at blanks so that none passes the width; continued lines are indented.
-std::string wrapped(const std::string& text, const std::string& first, const std::string& next) {
-  std::string out, line = first;
-  bool empty = true;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    const std::string word = text.substr(at, end - at);
-    if (!empty && columns_of(line) + 1 + columns_of(word) > kColumns) {
-      out += line + "\n";
-      line = next;
-      empty = true;
-    }
-    line += (empty ? "" : " ") + word;
-    empty = false;
-    at = end + 1;
-  }
-  return out + line + "\n";
-}
-
 std::string power_and_cost(const Prediction& p) {
   std::string out = heading("Power, energy, cost");
   out += pair_line("Power", fmt::format("{} mean, {} peak", humane(p.average_power), humane(p.peak_power)),
@@ -202,7 +154,7 @@ std::string text_report(const Prediction& prediction) {
   check_figures(prediction);
   return title(prediction) + headline(prediction) + where_time_goes(prediction) + communication(prediction) +
          (prediction.updates ? updates_text(*prediction.updates) : std::string()) + memory(prediction.memory) +
-         power_and_cost(prediction) + footer(prediction);
+         power_and_cost(prediction) + outlook_text(prediction) + footer(prediction);
 }
 
 }  // namespace stepcast

@@ -65,7 +65,7 @@ Outcome outcome(MeasuredRun run, const Catalog& catalog) {
   try {
     settle(run, catalog);
     const Scenario scenario = resolve(run.scenario, run.id, {}, catalog);
-    return {std::move(run.scenario), predict_analytic(scenario, catalog, MemoryAdvice::none), {}};
+    return {std::move(run.scenario), predict_analytic(scenario, catalog, MemoryAdvice::none, Extent::step), {}};
   } catch (const InputError& error) {
     return {std::move(run.scenario), std::nullopt, error.faults()};
   }

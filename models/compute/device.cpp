@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/power/device_power.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -176,15 +178,20 @@ Device socket_device(const Scenario& scenario) {
   return device;
 }
 
-}  // namespace
-
-void slow_down(Device& device, double share) {
+/// Clocks of the cores and of the memory, over those that the rates hold at.
+void set_clocks(Device& device, double products, double bandwidth) {
   for (FlopsPerSecond* rate :
        {&device.peak, &device.peak_fp32, &device.peak_attention, &device.product.multiprocessor_rate,
         &device.product.sustained_rate, &device.sixteen_bit.multiprocessor_rate, &device.sixteen_bit.sustained_rate})
-    *rate *= share;
+    *rate *= products;
   for (BytesPerSecond* rate : {&device.memory_bandwidth, &device.product.memory, &device.sixteen_bit.memory})
-    *rate *= share;
+    *rate *= bandwidth;
+}
+
+}  // namespace
+
+void slow_down(Device& device, double share) {
+  set_clocks(device, share, share);
   for (Seconds* floor : {&device.kernel_floor, &device.product.launch, &device.sixteen_bit.launch}) *floor /= share;
 }
 
@@ -212,6 +219,10 @@ Device device_of(const Scenario& scenario) {
   const FrameworkProfile& framework = scenario.framework ? *scenario.framework : kNone;
   device.attention_forward_share = attention_share(*scenario.compute, framework.attention_kernel);
   device.expert_half_rows = framework.expert_half_rows * (device.peak.value() / kExpertReferencePeak.value());
+  if (scenario.spec.cluster.power_cap || scenario.spec.cluster.clock_MHz) {
+    const ClockState clocks = clock_state(scenario);
+    set_clocks(device, clocks.products, clocks.bandwidth);
+  }
   return device;
 }
 

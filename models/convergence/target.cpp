@@ -17,12 +17,19 @@ std::optional<double> stated_samples(const Scenario& scenario) {
 
 }  // namespace
 
+double work_factor(const Scenario& scenario) {
+  const WorkloadSpec& workload = scenario.spec.workload;
+  const auto batch = static_cast<double>(workload.global_batch);
+  if (!workload.critical_batch || !workload.stated_at_batch) return 1;
+  return (1 + batch / *workload.critical_batch) / (1 + *workload.stated_at_batch / *workload.critical_batch);
+}
+
 std::optional<double> steps_to_train(const Scenario& scenario) {
   const std::optional<double> samples = stated_samples(scenario);
   const auto batch = static_cast<double>(scenario.spec.workload.global_batch);
   if (!samples || batch <= 0) return std::nullopt;
   // The last step is a whole one.
-  return std::ceil(*samples / batch);
+  return std::ceil(*samples * work_factor(scenario) / batch);
 }
 
 }  // namespace stepcast

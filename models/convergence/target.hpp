@@ -6,8 +6,13 @@
 
 namespace stepcast {
 
-/// Steps that the scenario's stated work (tokens, samples or epochs) takes at its global batch; null when none is
-/// stated. This version takes the stated work as given: batch-size efficiency is not modelled.
+/// Samples that the target takes at the global batch over those at the batch for which the work was stated:
+/// (1 + B/B_c)/(1 + B_0/B_c), from samples = S_min·(1 + B/B_c) (McCandlish et al. 2018, "An Empirical Model of
+/// Large-Batch Training", eq. 2.11). 1 unless the workload states both critical_batch and stated_at_batch.
+double work_factor(const Scenario& scenario);
+
+/// Steps that the scenario's stated work (tokens, samples or epochs) takes at its global batch, larger batches needing
+/// more of it (`work_factor`); null when none is stated.
 std::optional<double> steps_to_train(const Scenario& scenario);
 
 }  // namespace stepcast

@@ -1,5 +1,7 @@
 #include "models/cost/cost.hpp"
 
+#include <utility>
+
 namespace stepcast {
 
 namespace {
@@ -22,13 +24,19 @@ struct PriceSource {
 /// Rent or price of one node, not scaled.
 struct NodeCost {
   DollarsPerSecond servers;
-  bool electricity_included = true;
+  bool bought = false;  ///< electricity, upkeep and network come on top
   std::string words;
 };
 
-DollarsPerJoule electricity_price(const Scenario& scenario) {
+/// Price of electricity and whether anyone states it.
+std::pair<DollarsPerJoule, bool> electricity_price(const Scenario& scenario) {
+  if (const auto& stated = scenario.spec.cluster.cost.electricity) return {*stated, true};
   const bool known = scenario.site && scenario.site->electricity;
-  return known ? *scenario.site->electricity : kDefaultElectricity;
+  return {known ? *scenario.site->electricity : kDefaultElectricity, known};
+}
+
+Seconds amortisation(const Scenario& scenario) {
+  return scenario.spec.cluster.cost.amortisation.value_or(kAmortisation);
 }
 
 std::optional<PriceSource> price_source(const Node& node, const Catalog& catalog) {
@@ -40,46 +48,119 @@ std::optional<PriceSource> price_source(const Node& node, const Catalog& catalog
   return PriceSource{like, double(node.accelerator_count) / like->accelerator_count, false};
 }
 
-std::optional<NodeCost> node_cost(const NodePrice& price) {
-  const auto per_hour = [](DollarsPerSecond rent) { return (rent * 1_h).in(1_usd); };
-  if (price.on_demand)
-    return NodeCost{*price.on_demand, true, fmt::format("on demand, {:.4g} $/h a node", per_hour(*price.on_demand))};
-  if (price.monthly)
-    return NodeCost{*price.monthly, true,
-                    fmt::format("rented at {:.4g} $ a month a node", (*price.monthly * kMonth).in(1_usd))};
-  if (price.capacity_block)
-    return NodeCost{*price.capacity_block, true,
-                    fmt::format("capacity block, {:.4g} $/h a node", per_hour(*price.capacity_block))};
-  if (price.purchase)
-    return NodeCost{*price.purchase / kAmortisation, false,
-                    fmt::format("bought at {:.0f} $ a node, written off over 4 years", price.purchase->in(1_usd))};
-  return std::nullopt;
+double per_hour(DollarsPerSecond rent) { return (rent * 1_h).in(1_usd); }
+
+NodeCost bought_at(Dollars price, Seconds over) {
+  return {price / over, true,
+          fmt::format("bought at {:.0f} $ a node, written off over {:.3g} years", price.in(1_usd),
+                      over / (365.25 * 1_days))};
 }
 
-std::string basis_of(const Scenario& scenario, const PriceSource& source, const NodeCost& cost) {
+/// A kind of rent in the order in which `auto` looks for them; a purchase comes last.
+struct Rent {
+  PriceBasis basis;
+  std::optional<DollarsPerSecond> NodePrice::*price;
+  const char* words;
+};
+constexpr Rent kRents[] = {
+    {PriceBasis::on_demand, &NodePrice::on_demand, "on demand"},
+    {PriceBasis::monthly, &NodePrice::monthly, "rented by the month"},
+    {PriceBasis::capacity_block, &NodePrice::capacity_block, "capacity block"},
+    {PriceBasis::reserved_one_year, &NodePrice::reserved_one_year, "reserved for a year"},
+    {PriceBasis::reserved_three_years, &NodePrice::reserved_three_years, "reserved for three years"}};
+/// Of these, what `auto` takes: a reservation binds for years, which is for the user to say.
+constexpr std::size_t kAutomaticRents = 3;
+
+/// The middle of what spot instances have cost.
+std::optional<NodeCost> spot_cost(const NodePrice& price) {
+  if (!price.spot_low && !price.spot_high) return std::nullopt;
+  const DollarsPerSecond low = price.spot_low.value_or(price.spot_high.value_or(DollarsPerSecond(0)));
+  const DollarsPerSecond high = price.spot_high.value_or(low);
+  return NodeCost{(low + high) / 2, false,
+                  fmt::format("spot, {:.4g} to {:.4g} $/h a node", per_hour(low), per_hour(high))};
+}
+
+std::optional<NodeCost> rent(const NodePrice& price, const Rent& kind) {
+  if (!(price.*kind.price)) return std::nullopt;
+  const DollarsPerSecond each = *(price.*kind.price);
+  if (kind.basis == PriceBasis::monthly)
+    return NodeCost{each, false, fmt::format("rented at {:.4g} $ a month a node", (each * kMonth).in(1_usd))};
+  return NodeCost{each, false, fmt::format("{}, {:.4g} $/h a node", kind.words, per_hour(each))};
+}
+
+std::optional<NodeCost> node_cost(const NodePrice& price, PriceBasis basis, Seconds over) {
+  if (basis == PriceBasis::spot) return spot_cost(price);
+  if (basis == PriceBasis::automatic) {
+    for (std::size_t i = 0; i < kAutomaticRents; ++i)
+      if (auto found = rent(price, kRents[i])) return found;
+  }
+  for (const Rent& kind : kRents)
+    if (kind.basis == basis) return rent(price, kind);
+  return price.purchase ? std::optional(bought_at(*price.purchase, over)) : std::nullopt;
+}
+
+/// The user's own price, if there is one.
+std::optional<NodeCost> stated_cost(const Scenario& scenario) {
+  const CostSpec& spec = scenario.spec.cluster.cost;
+  if (spec.node_rent)
+    return NodeCost{*spec.node_rent, false,
+                    fmt::format("rented at {:.4g} $/h a node, as stated", per_hour(*spec.node_rent))};
+  if (!spec.node_purchase) return std::nullopt;
+  NodeCost out = bought_at(*spec.node_purchase, amortisation(scenario));
+  out.words += ", as stated";
+  return out;
+}
+
+std::string source_words(const Scenario& scenario, const PriceSource& source) {
   const std::optional<Evidence> evidence = source.node->provenance.evidence_of("price");
-  std::string out = fmt::format("{} ({}{}{})", cost.words, source.node->price->date, evidence ? ", " : "",
-                                evidence ? name_of(*evidence) : "");
+  std::string out =
+      fmt::format(" ({}{}{})", source.node->price->date, evidence ? ", " : "", evidence ? name_of(*evidence) : "");
   if (!source.own)
     out += fmt::format("; that is {}'s price, taken per accelerator as {} has none of its own: an estimate",
                        source.node->id, scenario.node->id);
-  if (cost.electricity_included) return out + "; electricity included";
-  const bool known = scenario.site && scenario.site->electricity;
-  return out + fmt::format("; electricity at {:.3g} $/kWh{}", (electricity_price(scenario) * 1_kWh).in(1_usd),
-                           known ? "" : ", the world's business mean");
+  return out;
+}
+
+/// What a bought cluster pays beside its servers.
+void add_ownership(CostRate& rate, const Scenario& scenario, Watts average_power, std::optional<Dollars> network) {
+  const auto [price, known] = electricity_price(scenario);
+  const double upkeep = scenario.spec.cluster.cost.upkeep_percent_per_year / 100;
+  rate.electricity = average_power * price;
+  if (network) rate.network = *network / amortisation(scenario);
+  rate.upkeep = (rate.servers + rate.network) * (amortisation(scenario) / (365.25 * 1_days)) * upkeep;
+  if (network) rate.basis += fmt::format("; network {:.3g} M$", network->in(1_usd) / 1e6);
+  if (upkeep > 0) rate.basis += fmt::format("; upkeep {:.3g} % a year", 100 * upkeep);
+  rate.basis += fmt::format("; electricity at {:.3g} $/kWh{}", (price * 1_kWh).in(1_usd),
+                            known ? "" : ", the world's business mean");
 }
 
 }  // namespace
 
-std::optional<CostRate> cost_rate(const Scenario& scenario, const Catalog& catalog, Watts average_power) {
-  const std::optional<PriceSource> source = price_source(*scenario.node, catalog);
-  if (!source) return std::nullopt;
-  const std::optional<NodeCost> cost = node_cost(*source->node->price);
-  if (!cost) return std::nullopt;
+bool offered(const Node& node, PriceBasis basis, const Catalog& catalog) {
+  const std::optional<PriceSource> source = price_source(node, catalog);
+  return source && node_cost(*source->node->price, basis, kAmortisation);
+}
+
+std::optional<CostRate> cost_rate(const Scenario& scenario, const Catalog& catalog, Watts average_power,
+                                  std::optional<Dollars> network) {
+  std::optional<NodeCost> cost = stated_cost(scenario);
   CostRate rate;
-  rate.servers = scenario.spec.cluster.nodes * source->scale * cost->servers;
-  if (!cost->electricity_included) rate.electricity = average_power * electricity_price(scenario);
-  rate.basis = basis_of(scenario, *source, *cost);
+  if (cost) {
+    rate.servers = scenario.spec.cluster.nodes * cost->servers;
+    rate.basis = cost->words;
+  } else {
+    const std::optional<PriceSource> source = price_source(*scenario.node, catalog);
+    if (!source) return std::nullopt;
+    cost = node_cost(*source->node->price, scenario.spec.cluster.cost.basis, amortisation(scenario));
+    if (!cost) return std::nullopt;
+    rate.servers = scenario.spec.cluster.nodes * source->scale * cost->servers;
+    rate.basis = cost->words + source_words(scenario, *source);
+  }
+  if (cost->bought) {
+    add_ownership(rate, scenario, average_power, network);
+  } else {
+    rate.basis += "; electricity included";
+  }
   return rate;
 }
 

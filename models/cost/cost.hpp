@@ -9,16 +9,23 @@
 
 namespace stepcast {
 
+/// Whether a node, or the one whose price stands for its own, is offered on these terms.
+bool offered(const Node& node, PriceBasis basis, const Catalog& catalog);
+
 /// What the cluster costs while it runs.
 struct CostRate {
   DollarsPerSecond servers;      ///< rent, or purchase price over its amortisation
+  DollarsPerSecond network;      ///< of a bought cluster: the fabric over its amortisation
   DollarsPerSecond electricity;  ///< zero when rent includes it
+  DollarsPerSecond upkeep;       ///< of a bought cluster: staff, space, repairs, where stated
   std::string basis;             ///< which price, of when, how well known, and what was made of it; for people
-  [[nodiscard]] DollarsPerSecond total() const { return servers + electricity; }
+  [[nodiscard]] DollarsPerSecond total() const { return servers + network + electricity + upkeep; }
 };
 
-/// Cost of the whole cluster per time at a mean power at the meter. A node without a price of its own costs per
-/// accelerator what its `price_like` costs, which the basis says. Null when neither has a price.
-std::optional<CostRate> cost_rate(const Scenario& scenario, const Catalog& catalog, Watts average_power);
+/// Cost of the whole cluster per time at a mean power at the meter, on the terms of `cluster.cost`. `network`: price of
+/// the fabric, which a bought cluster pays too. A node without a price of its own
+/// costs per accelerator what its `price_like` costs, which the basis says. Null when neither has a price.
+std::optional<CostRate> cost_rate(const Scenario& scenario, const Catalog& catalog, Watts average_power,
+                                  std::optional<Dollars> network = std::nullopt);
 
 }  // namespace stepcast

@@ -2,20 +2,11 @@
 
 #include <algorithm>
 
+#include "models/power/device_power.hpp"
+
 namespace stepcast {
 
 namespace {
-
-// Devices, as shares of the board limit.
-// Matrix products: 0.96–0.99 of the limit in long compute-bound runs (OPERATORS.md, board power in the runs).
-constexpr double kComputeShare = 0.97;
-// Streaming kernels: 0.5–0.85 (same place), middle.
-constexpr double kMemoryShare = 0.68;
-// Waiting in a collective: at synchronisation POLCA saw power fall to 0.75 (RoBERTa), 0.5 (GPT-NeoX) and to idle
-// (Flan-T5) of the limit (power.json, polca-a100-training; recalled). The large language model's figure.
-constexpr double kCommunicationShare = 0.5;
-// Idle, where the catalogue does not say: median of the boards whose idle power it knows (power.json, idle-*).
-constexpr double kIdleShare = 0.12;
 
 // Processors: idle 0.2–0.35 of full load (power.json, cpu-power-idle), middle.
 constexpr double kCpuIdleShare = 0.275;
@@ -96,19 +87,11 @@ Draw host_of(const Scenario& scenario) {
 }
 
 void set_device(PowerModel& power, const Scenario& scenario) {
-  if (scenario.accelerator && scenario.node->has_accelerators()) {
-    const Watts limit = scenario.accelerator->tdp;
-    power.device_idle = scenario.accelerator->idle_power.value_or(kIdleShare * limit);
-    power.device_compute = kComputeShare * limit;
-    power.device_memory = kMemoryShare * limit;
-    power.device_communication = std::max(power.device_idle, kCommunicationShare * limit);
-    return;
-  }
-  const Watts limit = scenario.cpu && scenario.cpu->tdp > Watts(0) ? scenario.cpu->tdp : kUnknownCpu;
-  power.device_idle = kCpuIdleShare * limit;
-  power.device_compute = limit;
-  power.device_memory = limit;  // vector units wait, but every core and the memory controllers are awake
-  power.device_communication = kCommunicationShare * limit;
+  const DevicePower device = clock_state(scenario).power;
+  power.device_idle = device.idle;
+  power.device_compute = device.compute;
+  power.device_memory = device.memory;
+  power.device_communication = device.communication;
 }
 
 double fan_share(const Scenario& scenario) {
@@ -118,6 +101,7 @@ double fan_share(const Scenario& scenario) {
 }
 
 std::optional<double> stated_pue(const Scenario& scenario) {
+  if (scenario.spec.cluster.facility.pue) return scenario.spec.cluster.facility.pue;
   if (scenario.site && scenario.site->pue) return *scenario.site->pue;
   const Cooling* cooling = scenario.cooling;
   if (cooling && cooling->pue_low && cooling->pue_high) return (*cooling->pue_low + *cooling->pue_high) / 2;
@@ -151,7 +135,10 @@ PowerModel power_model(const Scenario& scenario) {
   power.devices_per_node = scenario.devices_per_node();
   power.nodes = scenario.spec.cluster.nodes;
   power.psu = scenario.psu;
-  if (scenario.node->psus) power.psu_rating_per_node = scenario.node->psus->rating * scenario.node->psus->count;
+  if (const auto& supplies = scenario.node->psus) {
+    const int in_use = scenario.spec.cluster.facility.supplies_in_use.value_or(supplies->count);
+    power.psu_rating_per_node = supplies->rating * std::min(in_use, supplies->count);
+  }
   return power;
 }
 

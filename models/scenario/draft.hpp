@@ -64,6 +64,10 @@ void check_recompute(Draft& draft);
 void check_offload(Draft& draft);
 /// When workers' updates meet, through what, and what that rules out.
 void resolve_update(Draft& draft);
+/// What surrounds the step: drives, shared storage, clocks, published rates of failure, amounts of phases.
+void check_surroundings(Draft& draft);
+/// The scenario as each of run.phases has it; `document`: what was read, overrides applied.
+void resolve_phases(Draft& draft, const Json& document);
 /// Nodes that are slower or of another kind. Last, for what it needs of the other kinds is the whole scenario.
 void resolve_conditions(Draft& draft);
 /// The steps that a strategy cannot change: catalogue entries, network, communication and workload.

@@ -38,8 +38,12 @@ void write_section(std::string& out, const std::string& path, const Json& schema
     out += fmt::format("| `{}` | {} | {} | {} | {} |\n", key, type_of(field), range_of(field),
                        needed ? "required" : standard, field["description"].get<std::string>());
   }
-  for (const auto& [key, field] : schema["properties"].items())
-    if (field.contains("properties")) write_section(out, path.empty() ? key : fmt::format("{}.{}", path, key), field);
+  for (const auto& [key, field] : schema["properties"].items()) {
+    const std::string below = path.empty() ? key : fmt::format("{}.{}", path, key);
+    if (field.contains("properties")) write_section(out, below, field);
+    if (field.contains("items") && field["items"].contains("properties"))
+      write_section(out, below + "[]", field["items"]);
+  }
 }
 
 }  // namespace

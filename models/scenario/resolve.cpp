@@ -55,6 +55,7 @@ void resolve_strategy(Draft& draft) {
 void resolve_parts(Draft& draft) {
   resolve_surface(draft);
   resolve_strategy(draft);
+  check_surroundings(draft);
   if (draft.diagnostics.faults().empty()) settle_bucket(draft.scenario);
 }
 
@@ -69,6 +70,7 @@ Scenario resolve(Json document, const std::string& file, const std::vector<std::
   Draft draft(std::move(spec), catalog, diagnostics);
   resolve_parts(draft);
   resolve_conditions(draft);
+  if (diagnostics.faults().empty()) resolve_phases(draft, document);
   diagnostics.throw_if_faulty();
   return std::move(draft.scenario);
 }

@@ -2,43 +2,58 @@
 
 #include <algorithm>
 
+#include "models/storage/input_pipeline.hpp"
+#include "models/storage/rates.hpp"
+
 namespace stepcast {
 
 namespace {
 
-BytesPerSecond storage_nics(const Node& node) {
-  BytesPerSecond sum;
-  for (const Nic& nic : node.nics)
-    if (!nic.training) sum += nic.bandwidth * nic.count;
-  return sum;
+/// Reads that the page cache answers are not free, but memory is a thousand times faster than a network drive.
+constexpr double kLeastMisses = 1e-3;
+
+bool has_storage_nics(const Node& node) {
+  return std::any_of(node.nics.begin(), node.nics.end(), [](const Nic& nic) { return !nic.training; });
+}
+
+Bytes of_step(const Scenario& scenario, Bytes sample) {
+  // Every rank of a model replica's first stage reads the replica's samples once; tensor ranks share them by broadcast.
+  return sample * (static_cast<double>(scenario.spec.workload.global_batch) / scenario.devices());
 }
 
 }  // namespace
 
 bool reads_over_training_nics(const Scenario& scenario) {
-  return scenario.storage != nullptr && storage_nics(*scenario.node) <= BytesPerSecond(0);
+  const auto source = scenario.spec.workload.input.source;
+  return scenario.storage != nullptr && source != InputSource::local && !has_storage_nics(*scenario.node);
 }
 
 std::optional<BytesPerSecond> node_read_rate(const Scenario& scenario) {
-  if (const StoragePart* shared = scenario.storage) {
-    std::optional<BytesPerSecond> rate = shared->read;
-    // A system whose clients' rate is not known gives one of them all it has.
-    if (!rate) rate = shared->aggregate_read;
-    const BytesPerSecond nics = storage_nics(*scenario.node);
-    if (rate && nics > BytesPerSecond(0)) rate = std::min(*rate, nics);
-    return rate;
+  const InputPipeline pipeline = input_pipeline(scenario);
+  std::optional<BytesPerSecond> rate = pipeline.local ? local_read_rate(scenario) : shared_read_rate(scenario);
+  if (rate) *rate /= std::max(kLeastMisses, 1 - pipeline.cached);
+  for (const InputLimit& limit : pipeline.limits) {
+    if (limit.stage != InputStage::requests && limit.stage != InputStage::decode) continue;
+    const BytesPerSecond of_node(limit.samples_per_s * pipeline.sample.value() / scenario.spec.cluster.nodes);
+    rate = rate ? std::min(*rate, of_node) : of_node;
   }
-  const auto& local = scenario.node->local_storage;
-  if (!local) return std::nullopt;
-  if (local->read_GBps) return local->read_GBps;
-  if (scenario.local_drive && scenario.local_drive->read) return *scenario.local_drive->read * local->count;
-  return std::nullopt;
+  return rate;
 }
 
 Bytes input_per_device(const Scenario& scenario) {
-  // Every rank of a model replica's first stage reads the replica's samples once; tensor ranks share them by broadcast.
-  const double samples = static_cast<double>(scenario.spec.workload.global_batch) / scenario.devices();
-  return scenario.model->sample_bytes * samples;
+  return of_step(scenario, scenario.spec.workload.input.sample.value_or(scenario.model->sample_bytes));
+}
+
+Bytes copied_per_device(const Scenario& scenario) {
+  const InputSpec& input = scenario.spec.workload.input;
+  return input.device_sample ? of_step(scenario, *input.device_sample) : input_per_device(scenario);
+}
+
+Seconds input_time(const Scenario& scenario) {
+  const InputPipeline pipeline = input_pipeline(scenario);
+  const InputLimit* slowest = input_per_device(scenario) > Bytes(0) ? pipeline.slowest() : nullptr;
+  if (slowest == nullptr) return Seconds(0);
+  return Seconds(static_cast<double>(scenario.spec.workload.global_batch) / slowest->samples_per_s);
 }
 
 }  // namespace stepcast

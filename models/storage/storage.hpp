@@ -6,9 +6,10 @@
 
 namespace stepcast {
 
-/// Rate at which one node reads training data when no other does: its drives together (RAID 0 and JBOD read from all),
-/// or what one client of the shared system reads, over the NICs that the node keeps for storage if it has such. Null
-/// when the catalogue does not know.
+/// Rate at which one node takes in stored training data when no other does: its drives together, or what one client of
+/// the shared system reads over the NICs that the node keeps for storage if it has such; less where requests or, if
+/// `workload.input.decode_ms` is stated, its cores are slower; more by what the page cache answers. Null when nothing
+/// is known that limits it.
 std::optional<BytesPerSecond> node_read_rate(const Scenario& scenario);
 
 /// Whether input comes over the NICs that carry training traffic: storage is shared and the node has no NICs for it.
@@ -16,5 +17,12 @@ bool reads_over_training_nics(const Scenario& scenario);
 
 /// Bytes of stored input that one device consumes in a step; zero when the model does not state its sample size.
 Bytes input_per_device(const Scenario& scenario);
+
+/// Bytes of prepared input that are copied to one device in a step.
+Bytes copied_per_device(const Scenario& scenario);
+
+/// Time that the input of one step takes at the pipeline's slowest stage, for the closed form; zero when nothing is
+/// known that limits it.
+Seconds input_time(const Scenario& scenario);
 
 }  // namespace stepcast

@@ -50,7 +50,8 @@ void ColumnBuilder::load_input(int stage) {
   const Bytes input = input_per_device(*job_.scenario) * stages_;
   if (stage != 0) return;
   const std::vector<Flow> read = network_.storage_read(members_[stage], input);
-  const std::vector<Flow> copy = network_.host_to_device(members_[stage], input);
+  const Bytes copied = copied_per_device(*job_.scenario) * stages_;
+  const std::vector<Flow> copy = network_.host_to_device(members_[stage], copied);
   if (read.empty() || copy.empty()) return;
   Operation operation;
   operation.kind = OperationKind::storage;

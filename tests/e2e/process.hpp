@@ -72,11 +72,17 @@ inline Finished stepcast_run(const std::vector<std::string>& arguments, const st
 
 inline std::string scenario_file(const std::string& name) { return STEPCAST_SOURCE_DIR "/scenarios/" + name + ".json"; }
 
-/// Names of the shipped scenarios, sorted; questions to the planner lie beside them and are none.
+/// Whether a file beside the scenarios is none: a question to the planner, or a study, which holds a scenario and what
+/// is compared with it.
+inline bool is_no_scenario(const std::filesystem::path& file) {
+  return file.stem().string().starts_with("plan-") || read_text(file).find("\"variants\"") != std::string::npos;
+}
+
+/// Names of the shipped scenarios, sorted.
 inline std::vector<std::string> shipped_scenarios() {
   std::vector<std::string> out;
   for (const auto& entry : std::filesystem::directory_iterator(STEPCAST_SOURCE_DIR "/scenarios"))
-    if (entry.path().extension() == ".json" && !entry.path().stem().string().starts_with("plan-"))
+    if (entry.path().extension() == ".json" && !is_no_scenario(entry.path()))
       out.push_back(entry.path().stem().string());
   std::sort(out.begin(), out.end());
   return out;

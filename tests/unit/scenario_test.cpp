@@ -86,6 +86,7 @@ TEST(ShippedScenario, AllResolveFitMemoryAndNameTheirSchema) {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(source("scenarios"))) {
     if (entry.path().extension() != ".json" || entry.path().filename().string().starts_with("plan-")) continue;
+    if (entry.path().stem() == "power-optimisation") continue;  // a study, which holds a scenario
     SCOPED_TRACE(entry.path().filename());
     const Scenario s = load_scenario(entry.path(), {}, catalog());
     EXPECT_EQ(s.spec.schema, "../models/scenario/scenario.schema.json");

@@ -1,0 +1,169 @@
+#include "models/phases/run_phases.hpp"
+
+#include <cmath>
+
+#include "models/convergence/target.hpp"
+#include "models/estimate.hpp"
+#include "models/power/average_power.hpp"
+#include "models/storage/storage.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// The forward pass is a third of a step's matrix products (Kaplan et al. 2020: 2 of 6 FLOPs a parameter and token).
+constexpr double kForwardShare = 1.0 / 3;
+
+/// A step as the closed form has it, on the devices that it has.
+struct ClosedStep {
+  PowerModel power;
+  Seconds time;
+  Watts device_power;
+  double batch = 0;
+  int seq_len = 0, devices = 0;
+};
+
+ClosedStep closed_step(const Job& job) {
+  const StepBreakdown breakdown = estimate(job);
+  const Scenario& scenario = *job.scenario;
+  const PowerModel power = power_model(scenario);
+  return {power,
+          std::max(breakdown.step_time, input_time(scenario)),
+          average_device_power(breakdown, power),
+          static_cast<double>(scenario.spec.workload.global_batch),
+          scenario.seq_len,
+          scenario.devices()};
+}
+
+class Phases {
+ public:
+  Phases(const Job& job, const PredictedStep& step) : scenario_(*job.scenario), own_(closed_step(job)) {
+    slower_ = step.time / own_.time;
+    hotter_ = own_.device_power > Watts(0) ? step.device_power / own_.device_power : 1;
+  }
+
+  std::vector<PhaseCost> all() {
+    const std::vector<PhaseSpec>& specs = scenario_.spec.run.phases;
+    if (specs.empty()) return whole_run();
+    std::vector<PhaseCost> out(specs.size());
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      out[i].name = specs[i].name.empty() ? std::string(name_of(specs[i].kind)) : specs[i].name;
+      out[i].kind = specs[i].kind;
+      if (specs[i].kind == PhaseKind::train) train(out[i], specs[i], i);
+    }
+    take_rest(out, specs);
+    // How often the run is evaluated follows from the steps that it trains.
+    double trained = 0;
+    for (const PhaseCost& phase : out) trained += phase.steps;
+    for (std::size_t i = 0; i < specs.size(); ++i)
+      if (specs[i].kind != PhaseKind::train) beside(out[i], specs[i], i, trained);
+    return out;
+  }
+
+ private:
+  std::vector<PhaseCost> whole_run() {
+    const std::optional<double> steps = steps_to_train(scenario_);
+    if (!steps) return {};
+    PhaseCost phase;
+    phase.name = "training";
+    add_steps(phase, own_, *steps);
+    return {phase};
+  }
+
+  ClosedStep step_of(std::size_t entry) {
+    const bool own = entry >= scenario_.phases.size() || scenario_.phases[entry] == nullptr;
+    return own ? own_ : closed_step(lower(*scenario_.phases[entry]));
+  }
+
+  void train(PhaseCost& phase, const PhaseSpec& spec, std::size_t index) {
+    const ClosedStep start = step_of(2 * index);
+    if (spec.global_batch_end) {
+      ramp(phase, start, step_of(2 * index + 1), samples_of(spec, start).value_or(0));
+    } else if (const auto samples = samples_of(spec, start)) {
+      add_steps(phase, start, std::ceil(*samples / start.batch - 1e-9));
+    }
+    if (!spec.time) return;
+    phase.time = phase.device_time = Seconds(0);
+    phase.energy = Joules(0);
+    add_time(phase, start, *spec.time, start.device_power * hotter_);
+  }
+
+  static std::optional<double> samples_of(const PhaseSpec& spec, const ClosedStep& step) {
+    if (spec.samples) return *spec.samples;
+    if (spec.tokens && step.seq_len > 0) return *spec.tokens / step.seq_len;
+    if (spec.steps) return *spec.steps * step.batch;
+    return std::nullopt;
+  }
+
+  /// The phase that states no amount trains on what the workload states and no other phase does.
+  void take_rest(std::vector<PhaseCost>& out, const std::vector<PhaseSpec>& specs) {
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      const PhaseSpec& spec = specs[i];
+      if (spec.kind != PhaseKind::train || spec.samples || spec.tokens || spec.steps || spec.time) continue;
+      const std::optional<double> steps = steps_to_train(scenario_);
+      if (!steps) return;
+      double tokens = 0, samples = 0;
+      for (const PhaseCost& other : out) {
+        tokens += other.tokens;
+        samples += other.samples;
+      }
+      const ClosedStep step = step_of(2 * i);
+      const double all = *steps * own_.batch;
+      const double left = step.seq_len > 0 ? (all * own_.seq_len - tokens) / step.seq_len : all - samples;
+      if (left > 0) add_steps(out[i], step, std::ceil(left / step.batch - 1e-9));
+      return;
+    }
+  }
+
+  void add_steps(PhaseCost& phase, const ClosedStep& step, double steps) {
+    phase.steps += steps;
+    add_work(phase, step, steps * step.batch);
+    add_time(phase, step, steps * step.time * slower_, step.device_power * hotter_);
+  }
+
+  void add_work(PhaseCost& phase, const ClosedStep& step, double samples) {
+    phase.samples += samples;
+    phase.tokens += samples * step.seq_len;
+  }
+
+  static void add_time(PhaseCost& phase, const ClosedStep& step, Seconds time, Watts device_power) {
+    phase.time += time;
+    phase.device_time += time * step.devices;
+    phase.energy += step.power.cluster_at_meter(device_power) * time;
+  }
+
+  /// ∫ ds/b and ∫ t(b)/b ds over a batch that grows linearly with the samples, t(b) = α + β·b.
+  void ramp(PhaseCost& phase, const ClosedStep& start, const ClosedStep& end, double samples) {
+    if (std::abs(end.batch - start.batch) < 0.5) return add_steps(phase, start, samples / start.batch);
+    const double steps = samples * std::log(end.batch / start.batch) / (end.batch - start.batch);
+    const Seconds per_sample = (end.time - start.time) / (end.batch - start.batch);
+    const Seconds fixed = start.time - per_sample * start.batch;
+    phase.steps += steps;
+    add_work(phase, start, samples);
+    add_time(phase, start, (fixed * steps + per_sample * samples) * slower_,
+             (start.device_power + end.device_power) / 2 * hotter_);
+  }
+
+  /// Evaluation, start-up and compilation.
+  void beside(PhaseCost& phase, const PhaseSpec& spec, std::size_t index, double trained) {
+    phase.times = spec.times.value_or(spec.every_steps ? std::floor(trained / *spec.every_steps) : 1);
+    const ClosedStep step = step_of(2 * index);
+    const bool idle = phase.kind != PhaseKind::evaluation;
+    if (spec.time)
+      return add_time(phase, step, *spec.time * phase.times,
+                      idle ? step.power.device_idle : step.device_power * hotter_);
+    const double samples = samples_of(spec, step).value_or(0) * phase.times;
+    add_work(phase, step, samples);
+    add_time(phase, step, step.time * (kForwardShare * slower_ * samples / step.batch), step.device_power * hotter_);
+  }
+
+  const Scenario& scenario_;
+  ClosedStep own_;
+  double slower_ = 1, hotter_ = 1;
+};
+
+}  // namespace
+
+std::vector<PhaseCost> run_phases(const Job& job, const PredictedStep& step) { return Phases(job, step).all(); }
+
+}  // namespace stepcast

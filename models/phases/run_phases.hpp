@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/parallelism/job.hpp"
+#include "models/power/power.hpp"
+#include "models/step_breakdown.hpp"
+
+namespace stepcast {
+
+/// What one phase of a run takes when nothing goes wrong.
+struct PhaseCost {
+  std::string name;
+  PhaseKind kind = PhaseKind::train;
+  double steps = 0, samples = 0, tokens = 0;
+  double times = 1;  ///< how often it occurs; the other figures are of all of them
+  Seconds time;
+  Seconds device_time;  ///< time × devices that the phase runs on
+  Joules energy;        ///< at the meter
+};
+
+/// The step that was predicted, for phases to be measured against.
+struct PredictedStep {
+  Seconds time;
+  Watts device_power;  ///< mean of one device
+};
+
+/// The phases of a run in order, or the one of the stated work where the scenario names none; empty when it states no
+/// work. Steps of a phase that differs are costed by the closed form, times what the predicted step takes over its own
+/// closed form. A ramp's step time is linear in its batch between its ends, and its batch linear in the samples.
+/// Evaluation runs forward only, a third of a step's work.
+std::vector<PhaseCost> run_phases(const Job& job, const PredictedStep& step);
+
+}  // namespace stepcast

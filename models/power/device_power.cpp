@@ -1,0 +1,106 @@
+#include "models/power/device_power.hpp"
+
+#include <algorithm>
+
+namespace stepcast {
+
+namespace {
+
+// Devices, as shares of the board limit.
+// Matrix products: 0.96–0.99 of the limit in long compute-bound runs (OPERATORS.md, board power in the runs).
+constexpr double kComputeShare = 0.97;
+// Streaming kernels: 0.5–0.85 (same place), middle.
+constexpr double kMemoryShare = 0.68;
+// Waiting in a collective: at synchronisation POLCA saw power fall to 0.75 (RoBERTa), 0.5 (GPT-NeoX) and to idle
+// (Flan-T5) of the limit (power.json, polca-a100-training; recalled). The large language model's figure.
+constexpr double kCommunicationShare = 0.5;
+// Idle, where the catalogue does not say: median of the boards whose idle power it knows (power.json, idle-*).
+constexpr double kIdleShare = 0.12;
+// Processors: idle 0.2–0.35 of full load (power.json, cpu-power-idle), middle.
+constexpr double kCpuIdleShare = 0.275;
+// A server processor that the catalogue does not name: EPYC 7742's limit.
+constexpr Watts kUnknownCpu = 225_W;
+
+// The voltage falls by 0.6 of what the clock falls, down to the floor at 0.7 of it: between a board that was measured
+// to lose 21 % of its rate at 0.6 of its limit (RTX PRO 6000 server) and one that loses 37 % (workstation edition);
+// V100 in BERT lost 7 % at 0.8 of what it drew (power cap-curve-*, v100-cap-150). Floor: a100-voltage-floor, doubtful.
+constexpr double kVoltageSlope = 0.6;
+constexpr double kVoltageFloor = 0.7;
+// Of what memory-bound kernels draw above idle, memory's own half does not follow the core's clock. Estimated.
+constexpr double kMemoryOwnPower = 0.5;
+// Core clock below which too few requests are under way to fill the memory. Estimated.
+constexpr double kBandwidthClock = 0.5;
+/// Lowest clock of data-centre boards over the usual: 210 of 1410–1980 MHz (nvidia-smi, A100 and H100).
+constexpr double kLowestClock = 0.12;
+constexpr int kBisections = 60;
+
+/// Power of a kind of work at a clock.
+struct Draw {
+  Watts idle, usual;
+  double own = 0;  ///< share above idle that does not follow the clock
+  [[nodiscard]] Watts at(double clock) const {
+    return idle + (usual - idle) * (own + (1 - own) * dynamic_power(clock));
+  }
+};
+
+/// The highest clock up to `most` at which work stays below a cap.
+double highest_clock(const Draw& draw, Watts cap, double most) {
+  if (draw.at(most) <= cap) return most;
+  double low = kLowestClock, high = most;
+  if (draw.at(low) > cap) return low;
+  for (int i = 0; i < kBisections; ++i) {
+    const double middle = (low + high) / 2;
+    (draw.at(middle) <= cap ? low : high) = middle;
+  }
+  return low;
+}
+
+double locked_share(const Scenario& scenario) {
+  const auto& clock = scenario.spec.cluster.clock_MHz;
+  if (!clock || scenario.accelerator == nullptr) return 1;
+  const Accelerator& part = *scenario.accelerator;
+  const double usual = part.tensor_peak_clock_MHz > 0 ? part.tensor_peak_clock_MHz : part.boost_clock_MHz;
+  return usual > 0 ? std::clamp(*clock / usual, kLowestClock, 1.0) : 1;
+}
+
+DevicePower of_socket(const Scenario& scenario) {
+  const Watts limit = scenario.cpu && scenario.cpu->tdp > Watts(0) ? scenario.cpu->tdp : kUnknownCpu;
+  // In memory phases vector units wait, but every core and the memory controllers are awake.
+  return {kCpuIdleShare * limit, limit, limit, kCommunicationShare * limit};
+}
+
+}  // namespace
+
+double dynamic_power(double clock) {
+  const double voltage = std::max(1 - kVoltageSlope * (1 - clock), 1 - kVoltageSlope * (1 - kVoltageFloor));
+  return clock * voltage * voltage;
+}
+
+DevicePower usual_device_power(const Scenario& scenario) {
+  if (scenario.accelerator == nullptr || !scenario.node->has_accelerators()) return of_socket(scenario);
+  const Watts limit = scenario.accelerator->tdp;
+  const Watts idle = scenario.accelerator->idle_power.value_or(kIdleShare * limit);
+  return {idle, kComputeShare * limit, kMemoryShare * limit, std::max(idle, kCommunicationShare * limit)};
+}
+
+ClockState clock_state(const Scenario& scenario) {
+  ClockState out;
+  out.power = usual_device_power(scenario);
+  const auto& cap = scenario.spec.cluster.power_cap;
+  const double locked = locked_share(scenario);
+  if (!cap && locked >= 1) return out;
+  const Watts idle = out.power.idle;
+  const Watts limit = std::max(idle, cap.value_or(out.power.compute));
+  const Draw products{idle, out.power.compute, 0}, memory{idle, out.power.memory, kMemoryOwnPower},
+      waiting{idle, out.power.communication, 0};
+  out.products = highest_clock(products, limit, locked);
+  out.memory = highest_clock(memory, limit, locked);
+  out.bandwidth = std::min(1.0, out.memory / kBandwidthClock);
+  out.limited = out.products < 1 || out.memory < 1;
+  out.below_range = cap && products.at(out.products) > *cap * (1 + 1e-9);
+  out.power = {idle, products.at(out.products), memory.at(out.memory),
+               waiting.at(highest_clock(waiting, limit, locked))};
+  return out;
+}
+
+}  // namespace stepcast

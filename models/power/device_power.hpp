@@ -1,0 +1,36 @@
+#pragma once
+
+#include "models/scenario/scenario.hpp"
+
+namespace stepcast {
+
+/// What one training device draws, by what it does.
+struct DevicePower {
+  Watts idle;
+  Watts compute;        ///< running matrix products
+  Watts memory;         ///< running memory-bound kernels
+  Watts communication;  ///< waiting in a collective kernel with nothing else to do
+};
+
+/// At its usual clocks, whatever the scenario says of caps.
+DevicePower usual_device_power(const Scenario& scenario);
+
+/// Clocks of a device over its usual ones, and what they make of its rates and its power. Under a cap each kind of work
+/// runs as fast as the cap allows; a locked clock holds for all.
+struct ClockState {
+  double products = 1;   ///< clock, and rate, of matrix products
+  double memory = 1;     ///< clock of memory-bound kernels
+  double bandwidth = 1;  ///< rate of memory-bound kernels
+  bool limited = false;
+  bool below_range = false;  ///< the cap is below what the lowest clock draws: the device cannot keep it
+  DevicePower power;
+};
+
+/// By `cluster.power_cap_W` and `cluster.clock_MHz` (docs/models/power.md). A cap above every draw changes nothing.
+ClockState clock_state(const Scenario& scenario);
+
+/// Power over usual dynamic power at a share of the usual clock: f·v², with a voltage v that falls with the clock to a
+/// floor (CMOS; power dvfs-law).
+double dynamic_power(double clock);
+
+}  // namespace stepcast

@@ -1,0 +1,69 @@
+#include "models/power/facility.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/fabric/fabric.hpp"
+#include "models/fabric/metrics.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Of a rack's 42 units, those left to servers beside a switch and cables. The height is EIA-310's common one.
+constexpr int kRackUnits = 40;
+
+}  // namespace
+
+FabricBill fabric_bill(const Scenario& scenario, const Catalog& catalog) {
+  const ClusterSpec& cluster = scenario.spec.cluster;
+  FabricBill out;
+  if (cluster.nodes <= 1 || scenario.nics_per_node == 0) return out;
+  if (scenario.devices() > kMostFabricDevices) {
+    out.unknown.emplace_back("a network of so many devices is not drawn");
+    return out;
+  }
+  const Fabric fabric = build_fabric(cluster.fabric, *scenario.node, cluster.nodes, scenario.nics_per_node,
+                                     scenario.nic_bandwidth, scenario.network_switch, catalog, FabricDetail::switches);
+  const FabricInventory parts = inventory(fabric, catalog);
+  out.power = parts.power;
+  out.price = cluster.cost.network_purchase ? cluster.cost.network_purchase : parts.price;
+  out.unknown = parts.unknown;
+  return out;
+}
+
+std::optional<Racks> racks_of(const Scenario& scenario, Watts node_peak) {
+  const FacilitySpec& facility = scenario.spec.cluster.facility;
+  Racks out;
+  out.limit = facility.rack_limit;
+  if (!out.limit && scenario.cooling) out.limit = scenario.cooling->max_rack_power;
+  const int units = scenario.node->rack_units;
+  if (!facility.nodes_per_rack && !out.limit && units == 0) return std::nullopt;
+  const int by_height = units > 0 ? std::max(1, kRackUnits / units) : kRackUnits;
+  const int by_power =
+      out.limit && node_peak > Watts(0) ? std::max(1, static_cast<int>(*out.limit / node_peak)) : by_height;
+  out.nodes_per_rack = facility.nodes_per_rack.value_or(std::min(by_height, by_power));
+  out.racks = (scenario.spec.cluster.nodes + out.nodes_per_rack - 1) / out.nodes_per_rack;
+  out.rack = node_peak * std::min(out.nodes_per_rack, scenario.spec.cluster.nodes);
+  return out;
+}
+
+std::vector<std::string> exceeded_limits(const Scenario& scenario, const std::optional<Racks>& racks, Watts site_peak,
+                                         double swing_kW_per_s) {
+  const FacilitySpec& facility = scenario.spec.cluster.facility;
+  std::vector<std::string> out;
+  if (racks && racks->limit && racks->rack > *racks->limit * (1 + 1e-9))
+    out.push_back(fmt::format("a rack of {} nodes peaks at {:.1f} kW, its limit is {:.1f} kW", racks->nodes_per_rack,
+                              racks->rack.in(1_kW), racks->limit->in(1_kW)));
+  if (facility.site_limit && site_peak > *facility.site_limit * (1 + 1e-9))
+    out.push_back(fmt::format("the site peaks at {:.4g} kW, its limit is {:.4g} kW", site_peak.in(1_kW),
+                              facility.site_limit->in(1_kW)));
+  if (facility.ramp_limit_kW_per_s && swing_kW_per_s > *facility.ramp_limit_kW_per_s * (1 + 1e-9))
+    out.push_back(fmt::format("power swings by {:.4g} kW/s, the limit is {:.4g} kW/s", swing_kW_per_s,
+                              *facility.ramp_limit_kW_per_s));
+  return out;
+}
+
+}  // namespace stepcast

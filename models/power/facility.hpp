@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hardware-catalog/catalog.hpp"
+#include "models/power/power.hpp"
+
+namespace stepcast {
+
+/// The network between the nodes: what it draws, what it costs and what is not known of it.
+struct FabricBill {
+  std::optional<Watts> power;    ///< switches and transceivers, before PUE
+  std::optional<Dollars> price;  ///< switches, transceivers; of rented clusters the landlord's affair
+  std::vector<std::string> unknown;
+};
+/// Built from the fabric's inventory; empty for one node.
+FabricBill fabric_bill(const Scenario& scenario, const Catalog& catalog);
+
+/// How the nodes stand in racks.
+struct Racks {
+  int nodes_per_rack = 1;
+  int racks = 1;
+  Watts rack;                  ///< of a full one at its peak
+  std::optional<Watts> limit;  ///< stated, else what the cooling removes
+};
+/// Nodes of a rack: stated, else as many as the limit and 40 of its 42 units hold, one at least. Null where neither the
+/// node's height nor a limit is known.
+std::optional<Racks> racks_of(const Scenario& scenario, Watts node_peak);
+
+/// Limits of `cluster.facility` that a peak and a swing exceed, in words.
+std::vector<std::string> exceeded_limits(const Scenario& scenario, const std::optional<Racks>& racks, Watts site_peak,
+                                         double swing_kW_per_s);
+
+}  // namespace stepcast

@@ -1,0 +1,89 @@
+#include "models/reliability/checkpoint.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "models/memory/memory.hpp"
+#include "models/storage/rates.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// A node whose storage the catalogue does not know writes and reads like one data-centre NVMe drive (storage pm9a3:
+/// 4.0 GB/s writing, 6.8 reading). Estimated.
+constexpr BytesPerSecond kUnknownWrite = 4_GBps;
+constexpr BytesPerSecond kUnknownRead = 6.8_GBps;
+
+struct Rates {
+  BytesPerSecond write, read;  ///< of everything that takes part
+  bool known = true;
+};
+
+/// A full checkpoint passes through one node; all read it back.
+Rates rates_of(const Scenario& scenario, bool local, bool one_node) {
+  const int nodes = scenario.spec.cluster.nodes;
+  const auto write = one_node ? (local ? local_write_rate(scenario) : shared_write_rate(scenario))
+                              : cluster_write_rate(scenario, local);
+  const auto read = cluster_read_rate(scenario, local);
+  Rates out;
+  out.known = write && read;
+  // What reads fast and is silent on writing writes half as fast, as most drives of the catalogue do.
+  out.write = write ? *write : read ? *read / (one_node ? 2.0 * nodes : 2.0) : kUnknownWrite * (one_node ? 1 : nodes);
+  out.read = read ? *read : kUnknownRead * nodes;
+  return out;
+}
+
+/// Rate of all devices' copies to host memory together.
+BytesPerSecond copy_rate(const Scenario& scenario) {
+  const double nodes = scenario.spec.cluster.nodes;
+  const BytesPerSecond memory = scenario.node->memory_bandwidth * nodes;
+  if (scenario.accelerator == nullptr)
+    return memory > BytesPerSecond(0)
+               ? memory
+               : scenario.cpu->memory_bandwidth * (nodes * std::max(1, scenario.node->cpu_count));
+  const BytesPerSecond links = scenario.accelerator->pcie_bandwidth * scenario.compute->host_link_share *
+                               static_cast<double>(scenario.devices());
+  return memory > BytesPerSecond(0) ? std::min(memory, links) : links;
+}
+
+}  // namespace
+
+Bytes checkpoint_size(const Job& job) {
+  const Scenario& scenario = *job.scenario;
+  const StateBytes bytes = state_bytes(scenario);
+  double trained = parameter_count(*scenario.model);
+  if (scenario.spec.workload.adapter_rank > 0)
+    trained = scenario.degrees.tp * std::accumulate(job.stage_parameters.begin(), job.stage_parameters.end(), 0.0);
+  return Bytes((bytes.parameter + bytes.optimizer) * trained);
+}
+
+CheckpointCost checkpoint_cost(const Job& job) {
+  const Scenario& scenario = *job.scenario;
+  const CheckpointSpec& spec = scenario.spec.run.checkpoint;
+  CheckpointCost out;
+  out.kind = spec.kind;
+  out.local = spec.target ? *spec.target == CheckpointTarget::local : scenario.storage == nullptr;
+  out.size = spec.size.value_or(checkpoint_size(job));
+  const bool one_node = spec.kind == CheckpointKind::full;
+  const Rates rates = rates_of(scenario, out.local, one_node);
+  out.write = out.size / rates.write;
+  // Each replica's states come from storage once and go on to the others over the network.
+  out.read = out.size / rates.read;
+  out.stall = out.write;
+  if (spec.kind == CheckpointKind::asynchronous) {
+    out.stall = out.size / copy_rate(scenario);
+    out.write += out.stall;
+    out.shortest_interval = out.write;
+  }
+  out.traffic = rates.write / (one_node ? 1 : scenario.spec.cluster.nodes);
+  out.basis = fmt::format("{:.3g} GB to {} at {:.3g} GB/s{}", out.size.in(1_GB),
+                          out.local ? std::string("local drives") : scenario.storage->id, rates.write.in(1_GBps),
+                          rates.known ? "" : " (rate assumed)");
+  if (spec.kind == CheckpointKind::none) out.stall = out.write = out.read = Seconds(0);
+  return out;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "models/parallelism/job.hpp"
+
+namespace stepcast {
+
+/// One checkpoint of a job: what it costs to write and to come back to.
+struct CheckpointCost {
+  CheckpointKind kind = CheckpointKind::sharded;
+  bool local = true;
+  Bytes size;                 ///< of the whole model's states, once
+  Seconds stall;              ///< for which training stands
+  Seconds write;              ///< until it is safe; of an asynchronous one longer than the stall
+  Seconds read;               ///< of all nodes, on restart
+  Seconds shortest_interval;  ///< an asynchronous one is written before the next starts
+  BytesPerSecond traffic;     ///< of one node, while it writes
+  std::string basis;          ///< at which rate, for people
+};
+
+/// Bytes that a checkpoint of the job holds: trained parameters and their optimizer states (`state_bytes`), once.
+/// Frozen ones are where they came from.
+Bytes checkpoint_size(const Job& job);
+
+/// Cost of a checkpoint by `run.checkpoint` (docs/models/reliability.md).
+CheckpointCost checkpoint_cost(const Job& job);
+
+}  // namespace stepcast

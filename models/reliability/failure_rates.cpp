@@ -1,0 +1,129 @@
+#include "models/reliability/failure_rates.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+
+namespace stepcast {
+
+namespace {
+
+constexpr PerSecond kPer1000Days = 1.0 / (1000 * 1_days);
+
+// Llama 3, table 5: 419 unexpected interruptions in 54 days on 16,384 H100 in 2,048 servers (reliability
+// llama3-405b and llama3-cause-*). 268 of them lay in the GPUs: faulty GPU 148, HBM3 72, SRAM 19, system processor 17,
+// silent corruption 6, thermal 6. The others: network, host, software, maintenance.
+constexpr double kGpuInterruptions = 268, kOtherInterruptions = 151;
+constexpr double kLlamaDays = 54, kLlamaGpus = 16384, kLlamaNodes = 2048;
+constexpr double kPerGpu = 1000 * kGpuInterruptions / (kLlamaDays * kLlamaGpus);      // 0.303 for 1000 GPU-days
+constexpr double kPerNode = 1000 * kOtherInterruptions / (kLlamaDays * kLlamaNodes);  // 1.365 for 1000 node-days
+// Of the 419, software (54 bugs, 2 dependencies, 7 NCCL timeouts) leaves the node where it is.
+constexpr double kReplacedShare = (419.0 - 63) / 419;
+
+// Meta's A100 clusters: 6.5 and 2.34 failures for 1000 node-days (8 GPUs) on 16,384 and 8,192 GPUs (reliability
+// meta-rsc-clusters); their mean by GPUs, with Llama 3's split between GPUs and the rest of a node.
+constexpr double kRscPerNode = (6.5 * 16384 + 2.34 * 8192) / (16384 + 8192);
+constexpr double kOfLlama = kRscPerNode / (8 * kPerGpu + kPerNode);
+/// First year of the parts that Llama 3's figures stand for (H100); older ones go by the A100's.
+constexpr int kHopperYear = 2022;
+
+/// Middle of a band of interruptions in a month, "5-10" (%); above 20 counts as 25 (the band has no upper end).
+double band_middle(const std::string& band) {
+  double low = 0, high = 0;
+  if (band.starts_with("<")) {
+    std::from_chars(band.data() + 1, band.data() + band.size(), high);
+    return high / 2;
+  }
+  if (band.starts_with(">")) return 25;
+  const auto [end, error] = std::from_chars(band.data(), band.data() + band.size(), low);
+  if (error != std::errc{} || end == band.data() + band.size()) return low;
+  std::from_chars(end + 1, band.data() + band.size(), high);
+  return (low + high) / 2;
+}
+
+/// Where nothing is published on an instance: the middle band of the provider's five, 10–15 % (reliability spot-bands).
+constexpr double kSpotBand = 12.5;
+constexpr Seconds kMonth = 365.25 / 12 * 1_days;
+
+/// Records on spot instances are named after them; the node's own id holds the provider's name before.
+const ReliabilityRecord* spot_record(const Node& node, const Catalog& catalog) {
+  for (const std::string& id : catalog.ids("reliability")) {
+    if (!id.starts_with("spot-")) continue;
+    const auto* record = catalog.find<ReliabilityRecord>(id);
+    const auto instance = record->labels.find("instance");
+    if (instance != record->labels.end() && node.id.ends_with(instance->second)) return record;
+  }
+  return nullptr;
+}
+
+void set_spot(FailureRates& rates, const Scenario& scenario, const Catalog& catalog) {
+  const ReliabilitySpec& spec = scenario.spec.run.reliability;
+  if (!spec.spot) return;
+  if (spec.spot_interruptions_per_1000_node_days) {
+    rates.spot = *spec.spot_interruptions_per_1000_node_days * kPer1000Days;
+    rates.basis += "; spot interruptions as stated";
+    return;
+  }
+  const ReliabilityRecord* record = spot_record(*scenario.node, catalog);
+  double band = kSpotBand;
+  if (record != nullptr)
+    if (const auto label = record->labels.find("band_percent_per_month"); label != record->labels.end())
+      band = band_middle(label->second);
+  rates.spot = band / 100 / kMonth;
+  rates.basis += record ? fmt::format("; spot: {:.3g} % of instances a month ({})", band, record->id)
+                        : fmt::format("; spot: {:.3g} % of instances a month, the middle of AWS's bands", band);
+}
+
+/// The rate that a published record states for 1000 node-days, whatever it calls it.
+std::optional<double> stated_rate(const ReliabilityRecord& record) {
+  for (const char* name :
+       {"interruptions_per_1000_node_days", "rsc1_failures_per_1000_node_days", "r_f_per_1000_node_days"})
+    if (const auto found = record.figures.find(name); found != record.figures.end()) return found->second;
+  return std::nullopt;
+}
+
+/// By the kind of device, for 1000 node-days.
+double usual_rate(const Scenario& scenario, std::string& basis) {
+  const int devices = scenario.node->accelerator_count;
+  if (devices == 0) {
+    basis = "published: what failed beside GPUs in Llama 3's servers";
+    return kPerNode;
+  }
+  const bool newer = scenario.accelerator->year >= kHopperYear;
+  basis = newer ? "published: Llama 3's 419 interruptions in 54 days on 16,384 H100"
+                : "published: Meta's A100 clusters, 5.1 for 1000 days of a server";
+  return (newer ? 1 : kOfLlama) * (devices * kPerGpu + kPerNode);
+}
+
+double interruptions(const Scenario& scenario, const Catalog& catalog, std::string& basis) {
+  const ReliabilitySpec& spec = scenario.spec.run.reliability;
+  if (spec.interruptions_per_1000_node_days) {
+    basis = "as stated";
+    return *spec.interruptions_per_1000_node_days;
+  }
+  if (!spec.published.empty())
+    if (const auto* record = catalog.find<ReliabilityRecord>(spec.published))
+      if (const auto rate = stated_rate(*record)) {
+        basis = "published: " + record->id;
+        return *rate;
+      }
+  return usual_rate(scenario, basis);
+}
+
+}  // namespace
+
+FailureRates failure_rates(const Scenario& scenario, const Catalog& catalog) {
+  const ReliabilitySpec& spec = scenario.spec.run.reliability;
+  FailureRates rates;
+  rates.interruptions = interruptions(scenario, catalog, rates.basis) * kPer1000Days;
+  rates.replaced_share = kReplacedShare;
+  set_spot(rates, scenario, catalog);
+  rates.slow = spec.slow_nodes_per_1000_node_days * kPer1000Days;
+  rates.flaps = spec.link_flaps_per_1000_nic_days * kPer1000Days * std::max(1, scenario.nics_per_node);
+  for (PerSecond* rate : {&rates.interruptions, &rates.spot, &rates.slow, &rates.flaps}) *rate *= spec.rate_factor;
+  if (spec.rate_factor != 1) rates.basis += fmt::format(", times {:.3g}", spec.rate_factor);
+  return rates;
+}
+
+}  // namespace stepcast

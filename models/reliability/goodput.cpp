@@ -1,0 +1,60 @@
+#include "models/reliability/goodput.hpp"
+
+#include <algorithm>
+
+namespace stepcast {
+
+namespace {
+
+// MegaScale found and diagnosed faults in less than 10 minutes and was back in less than 15 (Jiang et al. 2024;
+// reliability megascale): half of the bound, as crashes show at once and what hangs when PyTorch's watchdog ends it,
+// after 10 minutes (nccl-timeout-default); and the 5 minutes between the two.
+constexpr Seconds kDetection = 300_s;
+constexpr Seconds kRestart = 300_s;
+/// A day until a node is repaired, and until a slow one is found. Estimated.
+constexpr Seconds kRepair = 24_h;
+constexpr Seconds kSlowFound = 24_h;
+/// A port that goes down and up again trains its link for some seconds. Estimated.
+constexpr Seconds kFlap = 10_s;
+
+/// Time between notice and the end of a spot instance (reliability spot-notice-aws, -azure, -gcp).
+Seconds spot_notice(const Node& node) {
+  if (node.id.starts_with("aws-")) return 120_s;
+  if (node.id.starts_with("azure-") || node.id.starts_with("gcp-")) return 30_s;
+  return Seconds(0);
+}
+
+}  // namespace
+
+RunHazard hazard_of(const RunRisk& risk) {
+  const CheckpointCost& checkpoint = risk.checkpoint;
+  return {risk.nodes * (risk.rates.interruptions + risk.rates.spot), checkpoint.stall,
+          checkpoint.write - checkpoint.stall, risk.detection + risk.restart + checkpoint.read};
+}
+
+RunRisk run_risk(const Job& job, const Catalog& catalog, Seconds step, Seconds work) {
+  const Scenario& scenario = *job.scenario;
+  const ReliabilitySpec& spec = scenario.spec.run.reliability;
+  RunRisk risk;
+  risk.nodes = scenario.spec.cluster.nodes;
+  risk.rates = failure_rates(scenario, catalog);
+  risk.checkpoint = checkpoint_cost(job);
+  risk.checkpoint.shortest_interval = std::max(risk.checkpoint.shortest_interval, step);
+  risk.saves = scenario.spec.run.checkpoint.kind != CheckpointKind::none;
+  risk.detection = spec.detection.value_or(kDetection);
+  risk.restart = spec.restart.value_or(kRestart);
+  risk.repair = spec.repair.value_or(kRepair);
+  risk.endless_spares = !spec.spares;
+  risk.spares = spec.spares.value_or(0);
+  risk.elastic = spec.elastic;
+  risk.spot_notice = spot_notice(*scenario.node);
+  risk.slow_speed = spec.slow_node_speed;
+  risk.slow_found = spec.slow_node_found.value_or(kSlowFound);
+  risk.flap = spec.link_flap.value_or(kFlap);
+  risk.work = work;
+  const auto& stated = scenario.spec.run.checkpoint.interval;
+  risk.interval = stated ? *stated : best_interval(hazard_of(risk), risk.checkpoint.shortest_interval);
+  return risk;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hardware-catalog/catalog.hpp"
+#include "models/reliability/checkpoint.hpp"
+#include "models/reliability/failure_rates.hpp"
+#include "models/reliability/interval.hpp"
+
+namespace stepcast {
+
+/// Everything that a simulated run of a job needs to know of what goes wrong.
+struct RunRisk {
+  int nodes = 1;
+  FailureRates rates;  ///< of one node
+  CheckpointCost checkpoint;
+  Seconds interval;            ///< of training between two checkpoints
+  bool saves = true;           ///< false: every interruption starts the run anew
+  Seconds detection, restart;  ///< restart: without reading the checkpoint
+  Seconds repair;              ///< until a node that was taken out is back
+  int spares = 0;
+  bool endless_spares = true;  ///< another node is always to be had
+  bool elastic = false;        ///< goes on with fewer nodes where spares are out
+  Seconds spot_notice;         ///< a checkpoint that is written within it loses nothing
+  double slow_speed = 1;
+  Seconds slow_found;
+  Seconds flap;
+  Seconds work;  ///< of the run, at full speed without any of this
+};
+
+/// How a run spent its time, as shares of it; `useful` is the goodput.
+struct RunShares {
+  double useful = 1, saving = 0, lost_work = 0, detection = 0, restart = 0, waiting = 0, slowed = 0;
+  double interruptions = 0;  ///< number
+  Seconds time;              ///< of the whole run
+};
+
+/// Seeded Monte Carlo of whole runs, one a trial.
+struct GoodputTrials {
+  std::vector<RunShares> trials;  ///< in order of their number
+  [[nodiscard]] RunShares mean() const;
+  /// Quantile of the goodput over trials, 0 to 1; linear between neighbours.
+  [[nodiscard]] double quantile(double share) const;
+};
+
+/// What a job risks, by the scenario; `step`: time of one, below which nobody saves; `work`: of all of them.
+RunRisk run_risk(const Job& job, const Catalog& catalog, Seconds step, Seconds work);
+
+/// The same as one rate, for the formulas.
+RunHazard hazard_of(const RunRisk& risk);
+
+/// One run. Interruptions come at exponential times, during recovery too; lost is what was trained since the last safe
+/// checkpoint. Trials draw from streams of their own, made of the seed and the trial's number.
+RunShares simulate_run(const RunRisk& risk, std::uint64_t seed, int trial);
+
+/// `count` runs, by `workers` threads; the result does not depend on how many.
+GoodputTrials simulate_runs(const RunRisk& risk, std::uint64_t seed, int count, int workers = 1);
+
+}  // namespace stepcast

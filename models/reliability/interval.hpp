@@ -1,0 +1,31 @@
+#pragma once
+
+#include "units/quantity.hpp"
+
+namespace stepcast {
+
+/// What a job goes through when it is interrupted and saved, with one rate of interruptions.
+struct RunHazard {
+  PerSecond interruptions;  ///< of the whole job
+  Seconds stall;            ///< of one checkpoint
+  Seconds behind;           ///< by which a checkpoint is safe later than training goes on (asynchronous ones)
+  Seconds recovery;         ///< from an interruption until training goes on, detection and reading included
+};
+
+/// First-order interval between checkpoints, √(2δM) (Young 1974, "A first order approximation to the optimum checkpoint
+/// interval"); M: mean time between interruptions, δ: stall. Infinite when nothing fails.
+Seconds young_interval(const RunHazard& hazard);
+
+/// Daly's higher-order interval (Daly 2006, "A higher order estimate of the optimum checkpoint interval for restart
+/// dumps", eq. 37): √(2δM)·[1 + ⅓(δ/2M)^½ + ⅑(δ/2M)] − δ for δ < 2M, else M.
+Seconds daly_interval(const RunHazard& hazard);
+
+/// Share of the time that is useful training, by Daly's complete model (his eq. 20): a run of exponential interruptions
+/// takes M·e^(R/M)·(e^((τ+δ)/M) − 1)/τ of each second of work. What asynchronous checkpoints lose beyond, the work
+/// done while the last one was being written, is its own factor e^(w/M). 1 when nothing fails and nothing is saved.
+double daly_goodput(const RunHazard& hazard, Seconds interval);
+
+/// The interval of the best `daly_goodput`, not below `shortest`; found by golden section. Infinite when nothing fails.
+Seconds best_interval(const RunHazard& hazard, Seconds shortest);
+
+}  // namespace stepcast

@@ -1,0 +1,283 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "models/reliability/goodput.hpp"
+
+namespace stepcast {
+
+namespace {
+
+constexpr double kForever = std::numeric_limits<double>::infinity();
+/// A run that is interrupted so often says what there is to say of its goodput.
+constexpr int kMostInterruptions = 20000;
+
+/// SplitMix64 (Steele, Lea & Flood 2014): the same numbers on every machine.
+class Random {
+ public:
+  Random(std::uint64_t seed, int trial) : state_(seed * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(trial)) {
+    next();
+    state_ ^= next();
+  }
+  /// In (0, 1].
+  double uniform() { return (static_cast<double>(next() >> 11) + 1) * 0x1.0p-53; }
+  double exponential(double rate) { return rate > 0 ? -std::log(uniform()) / rate : kForever; }
+
+ private:
+  std::uint64_t next() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+  }
+  std::uint64_t state_;
+};
+
+/// A run on its way. Times are in seconds.
+class Run {
+ public:
+  Run(const RunRisk& risk, std::uint64_t seed, int trial)
+      : risk_(risk), random_(seed, trial), spares_(risk.spares), working_(risk.nodes) {}
+
+  RunShares finish() {
+    schedule_slow();
+    while (done_ < risk_.work.value() && interruptions_ < kMostInterruptions) {
+      const double until = now_ + random_.exponential(rate());
+      train(until);
+      if (done_ < risk_.work.value()) interrupt();
+    }
+    return shares();
+  }
+
+ private:
+  [[nodiscard]] double rate() const { return working_ * (risk_.rates.interruptions + risk_.rates.spot).value(); }
+
+  /// Speed of training, of a healthy full cluster's: the slowest node holds all, stalls of links come on top.
+  [[nodiscard]] double speed() const {
+    const double elastic = static_cast<double>(working_) / risk_.nodes;
+    const double stalled = working_ * risk_.rates.flaps.value() * risk_.flap.value();
+    return elastic * (now_ < slow_until_ ? risk_.slow_speed : 1) / (1 + stalled);
+  }
+
+  void schedule_slow() { next_slow_ = now_ + random_.exponential(risk_.nodes * risk_.rates.slow.value()); }
+
+  /// Trains until an instant or the end of the work, through what changes the speed on the way.
+  void train(double until) {
+    while (now_ < until && done_ < risk_.work.value()) {
+      take_back_nodes();
+      if (now_ >= next_slow_) {
+        slow_until_ = std::max(slow_until_, now_ + risk_.slow_found.value());
+        schedule_slow();
+      }
+      double stop = std::min(until, next_slow_);
+      if (now_ < slow_until_) stop = std::min(stop, slow_until_);
+      if (working_ < risk_.nodes && !away_.empty()) stop = std::min(stop, away_.front());
+      stretch(stop);
+    }
+  }
+
+  /// Trains at one speed. Of each interval's time, δ goes to the checkpoint at its end.
+  void stretch(double stop) {
+    const double pace = speed();
+    const double interval = risk_.interval.value(), stall = risk_.saves ? risk_.checkpoint.stall.value() : 0;
+    while (now_ < stop) {
+      const double to_save = risk_.saves ? interval - since_save_ : kForever;
+      const double work = std::min(to_save, risk_.work.value() - done_);
+      const double time = work / pace;
+      if (now_ + time > stop) return advance(stop - now_, pace);
+      advance(time, pace);
+      if (done_ >= risk_.work.value() * (1 - 1e-12)) {
+        done_ = risk_.work.value();
+        return;
+      }
+      if (!save(stall, stop)) return;
+      skip_cycles(pace, interval, stall, stop);
+    }
+  }
+
+  void advance(double time, double pace) {
+    now_ += time;
+    done_ += time * pace;
+    since_save_ += time * pace;
+    slowed_ += time * (1 - pace);
+  }
+
+  /// A checkpoint; false when it is cut short.
+  bool save(double stall, double stop) {
+    if (now_ + stall > stop) {
+      saving_ += stop - now_;
+      now_ = stop;
+      return false;
+    }
+    now_ += stall;
+    saving_ += stall;
+    since_save_ = 0;
+    // What an asynchronous one writes is safe later; until then the one before counts.
+    previous_ = saved_;
+    saved_ = done_;
+    saved_at_ = now_;
+    return true;
+  }
+
+  /// Whole cycles of training and saving that fit before an instant are alike.
+  void skip_cycles(double pace, double interval, double stall, double stop) {
+    const double cycle = interval / pace + stall;
+    double count = std::floor((stop - now_) / cycle) - 1;
+    count = std::min(count, std::floor((risk_.work.value() - done_) / interval) - 1);
+    if (!(count > 1)) return;
+    now_ += count * cycle;
+    done_ += count * interval;
+    slowed_ += count * interval / pace * (1 - pace);
+    saving_ += count * stall;
+    previous_ = done_ - interval;
+    saved_ = done_;
+    saved_at_ = now_;
+  }
+
+  void interrupt() {
+    ++interruptions_;
+    const double spot = working_ * risk_.rates.spot.value();
+    const bool reclaimed = random_.uniform() * rate() <= spot;
+    lose(reclaimed);
+    if (reclaimed || random_.uniform() <= risk_.rates.replaced_share) replace_node();
+    recover(reclaimed);
+  }
+
+  /// Work since the last safe checkpoint is gone.
+  void lose(bool noticed) {
+    if (!risk_.saves) return give_up(0);
+    if (noticed && risk_.checkpoint.write <= risk_.spot_notice) return;
+    const double behind = (risk_.checkpoint.write - risk_.checkpoint.stall).value();
+    give_up(now_ < saved_at_ + behind ? previous_ : saved_);
+  }
+
+  void give_up(double to) {
+    lost_ += done_ - to;
+    done_ = saved_ = previous_ = to;
+    since_save_ = 0;
+  }
+
+  void replace_node() {
+    if (risk_.endless_spares) return;
+    away_.insert(std::upper_bound(away_.begin(), away_.end(), now_ + risk_.repair.value()),
+                 now_ + risk_.repair.value());
+    if (spares_ > 0) {
+      --spares_;
+    } else {
+      --working_;
+    }
+  }
+
+  /// Nodes that were repaired fill gaps first, then the reserve.
+  void take_back_nodes() {
+    while (!away_.empty() && away_.front() <= now_) {
+      away_.erase(away_.begin());
+      if (working_ < risk_.nodes) {
+        ++working_;
+      } else {
+        ++spares_;
+      }
+    }
+  }
+
+  /// Detection, waiting for a node and restart; an interruption on the way starts the recovery anew.
+  void recover(bool noticed) {
+    const double detection = noticed ? 0 : risk_.detection.value();
+    const double restart = (risk_.restart + risk_.checkpoint.read).value();
+    for (bool up = false; !up && interruptions_ < kMostInterruptions;) {
+      const double failure = now_ + random_.exponential(rate());
+      up = spend(detection, failure, detection_) && wait_for_nodes(failure) && spend(restart, failure, restarting_);
+      if (!up) ++interruptions_;
+    }
+    since_save_ = 0;
+  }
+
+  bool spend(double time, double failure, double& sum) {
+    const double end = std::min(now_ + time, failure);
+    sum += end - now_;
+    now_ = end;
+    return end < failure || time <= 0;
+  }
+
+  bool wait_for_nodes(double failure) {
+    take_back_nodes();
+    if (risk_.elastic && working_ > 0) return true;
+    while (working_ < risk_.nodes && !away_.empty()) {
+      const double back = away_.front();
+      if (!spend(back - now_, failure, waiting_)) return false;
+      take_back_nodes();
+    }
+    return true;
+  }
+
+  [[nodiscard]] RunShares shares() const {
+    RunShares out;
+    out.time = Seconds(now_);
+    out.interruptions = interruptions_;
+    if (!(now_ > 0)) return out;
+    // What a slower pace costs is counted once, in work that is kept and work that is lost alike.
+    out.useful = done_ / now_;
+    out.saving = saving_ / now_;
+    out.lost_work = lost_ / now_;
+    out.detection = detection_ / now_;
+    out.restart = restarting_ / now_;
+    out.waiting = waiting_ / now_;
+    out.slowed = slowed_ / now_;
+    return out;
+  }
+
+  const RunRisk& risk_;
+  Random random_;
+  double now_ = 0;
+  double done_ = 0, since_save_ = 0;                        ///< in seconds of training at full speed
+  double saved_ = 0, previous_ = 0, saved_at_ = -kForever;  ///< the last checkpoint and the one before
+  double saving_ = 0, lost_ = 0, detection_ = 0, restarting_ = 0, waiting_ = 0, slowed_ = 0;
+  double slow_until_ = 0, next_slow_ = kForever;
+  int interruptions_ = 0;
+  int spares_, working_;
+  std::vector<double> away_;  ///< instants at which nodes come back, sorted
+};
+
+}  // namespace
+
+RunShares simulate_run(const RunRisk& risk, std::uint64_t seed, int trial) { return Run(risk, seed, trial).finish(); }
+
+GoodputTrials simulate_runs(const RunRisk& risk, std::uint64_t seed, int count, int workers) {
+  GoodputTrials out;
+  out.trials.resize(static_cast<std::size_t>(count));
+  const auto every = [&](int first) {
+    for (int trial = first; trial < count; trial += workers)
+      out.trials[static_cast<std::size_t>(trial)] = simulate_run(risk, seed, trial);
+  };
+  std::vector<std::jthread> others;
+  for (int worker = 1; worker < workers; ++worker) others.emplace_back(every, worker);
+  every(0);
+  return out;
+}
+
+RunShares GoodputTrials::mean() const {
+  RunShares sum;
+  sum.useful = 0;
+  const double share = 1.0 / static_cast<double>(trials.size());
+  for (const RunShares& trial : trials) {
+    for (double RunShares::*part :
+         {&RunShares::useful, &RunShares::saving, &RunShares::lost_work, &RunShares::detection, &RunShares::restart,
+          &RunShares::waiting, &RunShares::slowed, &RunShares::interruptions})
+      sum.*part += share * trial.*part;
+    sum.time += share * trial.time;
+  }
+  return sum;
+}
+
+double GoodputTrials::quantile(double share) const {
+  std::vector<double> sorted;
+  for (const RunShares& trial : trials) sorted.push_back(trial.useful);
+  std::sort(sorted.begin(), sorted.end());
+  const double at = share * static_cast<double>(sorted.size() - 1);
+  const auto low = static_cast<std::size_t>(at);
+  const std::size_t high = std::min(low + 1, sorted.size() - 1);
+  return sorted[low] + (at - static_cast<double>(low)) * (sorted[high] - sorted[low]);
+}
+
+}  // namespace stepcast

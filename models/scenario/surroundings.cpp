@@ -1,0 +1,158 @@
+#include <algorithm>
+
+#include "models/cost/cost.hpp"
+#include "models/scenario/draft.hpp"
+#include "models/storage/raid.hpp"
+
+namespace stepcast {
+
+namespace {
+
+void check_drives(Draft& draft) {
+  const ClusterSpec& cluster = draft.spec().cluster;
+  const Scenario& s = draft.scenario;
+  if (!cluster.local_raid || s.node == nullptr || !draft.sound({"/cluster/local_raid"})) return;
+  if (!s.node->local_storage)
+    return draft.fault("/cluster/local_raid", fmt::format("node \"{}\" lists no drives of its own", s.node->id),
+                       "leave it out");
+  const int drives = s.node->local_storage->count;
+  if (!raid_possible(*cluster.local_raid, drives))
+    draft.fault("/cluster/local_raid",
+                fmt::format("RAID {} over {} {}", *cluster.local_raid, drives, drives == 1 ? "drive" : "drives"),
+                "levels: 0; 1 from 2 drives, 5 from 3, 6 from 4, 10 from 4 in pairs");
+}
+
+void check_storage(Draft& draft) {
+  const ScenarioSpec& spec = draft.spec();
+  if (!draft.sound({"/cluster/storage"}) || !spec.cluster.storage.empty()) return;
+  const char* hint = "name cluster.storage (stepcast catalog list storage)";
+  if (spec.workload.input.source == InputSource::shared)
+    draft.fault("/workload/input/source", "the cluster has no shared storage", hint);
+  if (spec.run.checkpoint.target == CheckpointTarget::shared)
+    draft.fault("/run/checkpoint/target", "the cluster has no shared storage", hint);
+}
+
+void check_record(Draft& draft) {
+  const std::string& id = draft.spec().run.reliability.published;
+  if (id.empty()) return;
+  try {
+    const std::string at = "/run/reliability/published";
+    const auto* record = draft.catalog.find<ReliabilityRecord>(id, at, draft.diagnostics);
+    if (record == nullptr) return;
+    const bool has_rate = std::any_of(record->figures.begin(), record->figures.end(),
+                                      [](const auto& figure) { return figure.first.ends_with("_per_1000_node_days"); });
+    if (!has_rate)
+      draft.fault(at, fmt::format("record \"{}\" states no rate of interruptions for 1000 node-days", id),
+                  "llama3-405b, meta-rsc-clusters or meta-rsc-law");
+  } catch (const InputError& error) {
+    draft.diagnostics.add(error.faults());
+  }
+}
+
+void check_clock(Draft& draft) {
+  const ClusterSpec& cluster = draft.spec().cluster;
+  const Scenario& s = draft.scenario;
+  if (s.node == nullptr) return;
+  if (cluster.clock_MHz && s.accelerator != nullptr && s.accelerator->boost_clock_MHz > 0 &&
+      *cluster.clock_MHz > s.accelerator->boost_clock_MHz)
+    draft.fault("/cluster/clock_MHz",
+                fmt::format("found {}, but {} runs at {} MHz at most", *cluster.clock_MHz, s.accelerator->id,
+                            s.accelerator->boost_clock_MHz),
+                fmt::format("at most {}", s.accelerator->boost_clock_MHz));
+  if (cluster.clock_MHz && (s.accelerator == nullptr || !(s.accelerator->boost_clock_MHz > 0)))
+    draft.fault("/cluster/clock_MHz", "the clock of this node's devices is not known", "state power_cap_W instead");
+  if (cluster.power_cap && s.accelerator == nullptr)
+    draft.fault("/cluster/power_cap_W", "only accelerators can be capped", "leave it out");
+}
+
+void check_price(Draft& draft) {
+  const CostSpec& cost = draft.spec().cluster.cost;
+  const Scenario& s = draft.scenario;
+  if (s.node == nullptr || cost.basis == PriceBasis::automatic || cost.node_rent || cost.node_purchase) return;
+  try {
+    if (!offered(*s.node, cost.basis, draft.catalog))
+      draft.fault("/cluster/cost/basis",
+                  fmt::format("the catalogue has no such price of node \"{}\": {}", s.node->id, name_of(cost.basis)),
+                  "state node_rent_usd_per_h or node_purchase_usd");
+  } catch (const InputError& error) {
+    draft.diagnostics.add(error.faults());
+  }
+}
+
+void check_amount(Draft& draft, const PhaseSpec& phase, const std::string& at, int& rests) {
+  const int stated = phase.tokens.has_value() + phase.samples.has_value() + phase.steps.has_value();
+  if (stated > 1) draft.fault(at, "states its amount more than once", "one of tokens, samples and steps");
+  if (phase.kind == PhaseKind::startup || phase.kind == PhaseKind::compile) {
+    if (!phase.time)
+      draft.fault(at + "/time_s", fmt::format("missing: {} is stated, not predicted", name_of(phase.kind)));
+    return;
+  }
+  if (stated > 0 || phase.time) return;
+  if (phase.kind == PhaseKind::evaluation)
+    return draft.fault(at, "says neither how much it evaluates nor how long", "samples, tokens or time_s");
+  if (phase.global_batch_end) return draft.fault(at, "a ramp needs an amount", "tokens, samples or steps");
+  if (++rests > 1) draft.fault(at, "a second phase without an amount", "tokens, samples or steps");
+}
+
+void check_phases(Draft& draft) {
+  const std::vector<PhaseSpec>& phases = draft.spec().run.phases;
+  int rests = 0;
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    const std::string at = fmt::format("/run/phases/{}", i);
+    if (!draft.sound({at})) continue;
+    check_amount(draft, phases[i], at, rests);
+    if (phases[i].every_steps && phases[i].kind == PhaseKind::train)
+      draft.fault(at + "/every_steps", "belongs to evaluations", "leave it out");
+    if (phases[i].every_steps && phases[i].times)
+      draft.fault(at + "/times", "says how often it occurs beside every_steps", "keep one of them");
+  }
+}
+
+/// The document of a phase: the scenario's with what differs, and without phases.
+Json phase_document(const Json& document, const PhaseSpec& phase, const std::optional<long>& batch,
+                    Diagnostics& diagnostics) {
+  Json out = document;
+  out["run"].erase("phases");
+  // It follows from the devices, which another cut of the model leaves fewer replicas.
+  if (out.contains("strategy")) out["strategy"].erase("data_parallel");
+  if (batch) out["workload"]["global_batch"] = *batch;
+  if (phase.seq_len) out["workload"]["seq_len"] = *phase.seq_len;
+  for (const std::string& assignment : phase.set) apply_override(out, assignment, diagnostics);
+  return out;
+}
+
+}  // namespace
+
+void check_surroundings(Draft& draft) {
+  check_drives(draft);
+  check_storage(draft);
+  check_record(draft);
+  check_clock(draft);
+  check_price(draft);
+  check_phases(draft);
+}
+
+void resolve_phases(Draft& draft, const Json& document) {
+  const std::vector<PhaseSpec>& phases = draft.spec().run.phases;
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    const PhaseSpec& phase = phases[i];
+    const auto add = [&](bool differs, const std::optional<long>& batch) {
+      draft.scenario.phases.push_back(nullptr);
+      if (!differs) return;
+      Diagnostics own(draft.diagnostics.file());
+      try {
+        const Json phase_json = phase_document(document, phase, batch, own);
+        own.throw_if_faulty();
+        draft.scenario.phases.back() =
+            std::make_shared<const Scenario>(resolve(phase_json, draft.diagnostics.file(), {}, draft.catalog));
+      } catch (const InputError& error) {
+        for (const Fault& fault : error.faults())
+          draft.fault(fmt::format("/run/phases/{}", i), fault.pointer + ": " + fault.message, fault.suggestion);
+      }
+    };
+    add(phase.global_batch || phase.seq_len || !phase.set.empty(), phase.global_batch);
+    add(phase.global_batch_end.has_value(), phase.global_batch_end);
+  }
+}
+
+}  // namespace stepcast

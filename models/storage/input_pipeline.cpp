@@ -1,0 +1,229 @@
+#include "models/storage/input_pipeline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "models/storage/rates.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Of a host's memory, what is left to the page cache beside processes, pinned buffers and the kernel. Estimated.
+constexpr double kCacheShare = 0.7;
+/// Loaders read shards in runs; PyTorch's DataLoader keeps two batches a worker (prefetch_factor, its documentation).
+constexpr int kPrefetch = 2;
+/// Connections of one node to an object store: AWS's advice is one for each 85–90 MB/s wanted (S3 performance
+/// guidelines); 64 of them fill a 50 Gb/s NIC.
+constexpr int kConnections = 64;
+/// A shard of a node's reads from an object store, where nobody states the samples of a file: 100 MB (WebDataset's and
+/// FFCV's usual order; S3's guidelines ask for 8–16 MB and more a request).
+constexpr Bytes kShard = 100_MB;
+/// Largest random read that a drive answers as one; larger files are several (Linux's usual limit of a request).
+constexpr Bytes kRequest = 128_KiB;
+/// Opening a file (storage small-file-open: measured on local NVMe and on Lustre).
+constexpr Seconds kOpenLocal = 11_us;
+constexpr Seconds kOpenShared = 2300_us;
+/// Pageable copies run at 0.3–0.6 of the pinned rate (links pcie-pageable-copy), middle.
+constexpr double kPageable = 0.45;
+/// Token ids are stored in 16 bits while the vocabulary fits, else in 32 (Megatron-LM's indexed data set).
+constexpr int kSixteenBits = 65536;
+
+Bytes stored_sample(const Scenario& scenario) {
+  const InputSpec& input = scenario.spec.workload.input;
+  if (input.sample) return *input.sample;
+  if (scenario.model->sample_bytes > Bytes(0)) return scenario.model->sample_bytes;
+  if (!scenario.model->transformer) return Bytes(0);
+  return Bytes(scenario.seq_len * (scenario.model->transformer->vocab < kSixteenBits ? 2.0 : 4.0));
+}
+
+std::optional<Bytes> stored_dataset(const Scenario& scenario, Bytes sample) {
+  const WorkloadSpec& workload = scenario.spec.workload;
+  if (workload.input.dataset) return workload.input.dataset;
+  if (scenario.model->dataset_samples > 0) return sample * scenario.model->dataset_samples;
+  // Language models hardly see a token twice: what they train on is their data set.
+  if (workload.tokens && scenario.seq_len > 0) return sample * (*workload.tokens / scenario.seq_len);
+  return std::nullopt;
+}
+
+/// Whether the data set is read more than once.
+bool repeats(const Scenario& scenario, const InputPipeline& pipeline) {
+  const WorkloadSpec& workload = scenario.spec.workload;
+  if (workload.epochs) return *workload.epochs > 1;
+  if (!pipeline.dataset || !(pipeline.sample > Bytes(0))) return false;
+  const double in_set = *pipeline.dataset / pipeline.sample;
+  if (workload.samples) return *workload.samples > in_set;
+  return workload.tokens && scenario.seq_len > 0 && *workload.tokens / scenario.seq_len > in_set * (1 + 1e-9);
+}
+
+double cores_of(const Scenario& scenario) {
+  const Node& node = *scenario.node;
+  if (node.cpu_count > 0 && scenario.cpu != nullptr)
+    return node.cpu_count * (node.cpu_cores > 0 ? node.cpu_cores : scenario.cpu->cores);
+  // A virtual processor is a thread, two of which share a core.
+  return node.vcpus / 2.0;
+}
+
+int workers_of(const Scenario& scenario, double cores) {
+  const int share = std::max(1, static_cast<int>(cores) / std::max(1, scenario.devices_per_node()));
+  return scenario.spec.workload.input.workers.value_or(share);
+}
+
+double samples_per_file(const Scenario& scenario, Bytes sample) {
+  if (scenario.spec.workload.input.samples_per_file) return *scenario.spec.workload.input.samples_per_file;
+  return sample > Bytes(0) ? std::max(1.0, kShard / sample) : 1;
+}
+
+/// Adds a stage; one without a rate does not limit.
+void add(InputPipeline& out, InputStage stage, double samples_per_s, std::string words) {
+  if (samples_per_s > 0 && samples_per_s < std::numeric_limits<double>::infinity())
+    out.limits.push_back({stage, samples_per_s, std::move(words)});
+}
+
+/// Reads that the cache does not answer are what storage must serve.
+double past_cache(const InputPipeline& pipeline, double samples_per_s) {
+  return pipeline.cached < 1 ? samples_per_s / (1 - pipeline.cached) : std::numeric_limits<double>::infinity();
+}
+
+void add_storage(InputPipeline& out, const Scenario& scenario) {
+  const std::optional<BytesPerSecond> rate = cluster_read_rate(scenario, out.local);
+  if (!rate || !(out.sample > Bytes(0))) return;
+  const std::string where = out.local ? std::string("own drives") : scenario.storage->id;
+  const std::string cache = out.cached > 0 ? fmt::format(", {:.0f} % of reads from memory", 100 * out.cached) : "";
+  add(out, InputStage::storage, past_cache(out, (*rate / out.sample).value()),
+      fmt::format("{} at {:.3g} GB/s over {} {}{}", where, rate->in(1_GBps), scenario.spec.cluster.nodes,
+                  scenario.spec.cluster.nodes == 1 ? "node" : "nodes", cache));
+}
+
+/// What requests cost apart from their bytes: random accesses, opened files, first bytes of objects.
+void add_requests(InputPipeline& out, const Scenario& scenario) {
+  if (!(out.sample > Bytes(0))) return;
+  const InputSpec& input = scenario.spec.workload.input;
+  const double in_file = samples_per_file(scenario, out.sample);
+  const Bytes file = out.sample * in_file;
+  const double nodes = scenario.spec.cluster.nodes;
+  if (const auto store = out.local ? std::nullopt : object_store(scenario)) {
+    const double connections = input.connections.value_or(kConnections) * nodes;
+    const double objects = connections / (store->first_byte + file / store->per_connection).value();
+    const double limited = std::min(objects, store->requests.value());
+    return add(out, InputStage::requests, past_cache(out, limited * in_file),
+               fmt::format("{:.0f} connections at {:.3g} MB/s, {:.0f} ms to the first byte, objects of {:.3g} MB",
+                           connections, store->per_connection.in(1_MBps), store->first_byte.in(1_ms), file.in(1_MB)));
+  }
+  if (in_file > 1 || !input.shuffle) return;
+  const double readers = workers_of(scenario, out.cores_per_node) * static_cast<double>(scenario.devices());
+  double limit = readers / (out.local ? kOpenLocal : kOpenShared).value();
+  if (const auto random = out.local ? local_random_reads(scenario) : std::nullopt)
+    limit = std::min(limit, random->value() * nodes / std::max(1.0, std::ceil(out.sample / kRequest)));
+  add(out, InputStage::requests, past_cache(out, limit),
+      fmt::format("a small file a sample: {:.0f} readers open one in {:.0f} us", readers,
+                  (out.local ? kOpenLocal : kOpenShared).in(1_us)));
+}
+
+void add_decode(InputPipeline& out, const Scenario& scenario) {
+  if (!out.decode || !(out.cores_per_node > 0) || !(*out.decode > Seconds(0))) return;
+  const double per_node =
+      std::min<double>(out.cores_per_node, workers_of(scenario, out.cores_per_node) * scenario.devices_per_node());
+  const double cores = per_node * scenario.spec.cluster.nodes;
+  add(out, InputStage::decode, cores / out.decode->value(),
+      fmt::format("{:.0f} cores at {:.3g} ms a sample", cores, out.decode->in(1_ms)));
+}
+
+void add_copy(InputPipeline& out, const Scenario& scenario) {
+  if (scenario.accelerator == nullptr || !(out.device_sample > Bytes(0))) return;
+  const BytesPerSecond link = scenario.accelerator->pcie_bandwidth * scenario.compute->host_link_share;
+  const bool pinned = scenario.spec.workload.input.pinned;
+  // A replica's first stage takes its input; the ranks that share it get it once each.
+  const double receivers = static_cast<double>(scenario.devices()) / scenario.degrees.pp;
+  add(out, InputStage::copy, (link * (pinned ? 1 : kPageable) * receivers / out.device_sample).value(),
+      fmt::format("host links at {:.3g} GB/s{}", (link * (pinned ? 1 : kPageable)).in(1_GBps),
+                  pinned ? "" : " (not pinned)"));
+}
+
+std::string from_memory(const Scenario& scenario, const InputPipeline& pipeline) {
+  const Bytes each = scenario.node->memory * kCacheShare;
+  return fmt::format("shard the data set by node, so that the {:.3g} GB of each fit its {:.3g} GB of page cache",
+                     (*pipeline.dataset / scenario.spec.cluster.nodes).in(1_GB), each.in(1_GB));
+}
+
+void advise_storage(std::vector<std::string>& out, const Scenario& scenario, const InputPipeline& pipeline,
+                    double wanted) {
+  const BytesPerSecond needed(wanted * (1 - pipeline.cached) * pipeline.sample.value());
+  if (!pipeline.local)
+    if (const auto own = cluster_read_rate(scenario, true); own && *own >= needed) {
+      const Bytes room = scenario.node->local_storage->capacity * scenario.node->local_storage->count;
+      if (!pipeline.dataset || *pipeline.dataset <= room)
+        out.push_back(fmt::format("copy the data set to the nodes' own drives, which read {:.3g} GB/s together",
+                                  own->in(1_GBps)));
+    }
+  if (pipeline.dataset && repeats(scenario, pipeline) &&
+      *pipeline.dataset <= scenario.node->memory * kCacheShare * scenario.spec.cluster.nodes)
+    out.push_back(from_memory(scenario, pipeline));
+  out.push_back(fmt::format("storage that reads {:.3g} GB/s in all", needed.in(1_GBps)));
+}
+
+}  // namespace
+
+const InputLimit* InputPipeline::slowest() const {
+  const auto least = std::min_element(limits.begin(), limits.end(), [](const InputLimit& a, const InputLimit& b) {
+    return a.samples_per_s < b.samples_per_s;
+  });
+  return least == limits.end() ? nullptr : &*least;
+}
+
+InputPipeline input_pipeline(const Scenario& scenario) {
+  const InputSpec& input = scenario.spec.workload.input;
+  InputPipeline out;
+  out.sample = stored_sample(scenario);
+  out.device_sample = input.device_sample.value_or(out.sample);
+  out.dataset = stored_dataset(scenario, out.sample);
+  out.local = input.source ? *input.source == InputSource::local : scenario.storage == nullptr;
+  out.cores_per_node = cores_of(scenario);
+  out.decode = input.decode;
+  // Every node draws from the whole data set, so its memory holds the same share of each epoch's reads.
+  if (input.page_cache && out.dataset && repeats(scenario, out))
+    out.cached = std::min(1.0, scenario.node->memory * kCacheShare / *out.dataset);
+  add_storage(out, scenario);
+  add_requests(out, scenario);
+  add_decode(out, scenario);
+  add_copy(out, scenario);
+  const double batch = static_cast<double>(scenario.spec.workload.global_batch) / scenario.devices();
+  out.buffered =
+      batch * scenario.devices() * input.prefetch.value_or(kPrefetch) * workers_of(scenario, out.cores_per_node);
+  return out;
+}
+
+std::optional<Seconds> decode_budget(const Scenario& scenario, const InputPipeline& pipeline, double samples_per_s) {
+  if (!(pipeline.cores_per_node > 0) || !(samples_per_s > 0)) return std::nullopt;
+  return Seconds(pipeline.cores_per_node * scenario.spec.cluster.nodes / samples_per_s);
+}
+
+std::vector<std::string> input_advice(const Scenario& scenario, const InputPipeline& pipeline, double samples_per_s) {
+  std::vector<std::string> out;
+  for (const InputLimit& limit : pipeline.limits) {
+    if (limit.samples_per_s >= samples_per_s) continue;
+    switch (limit.stage) {
+      case InputStage::storage:
+        advise_storage(out, scenario, pipeline, samples_per_s);
+        break;
+      case InputStage::requests:
+        out.push_back(fmt::format("larger files: shards of {:.0f} samples ({:.3g} MB)",
+                                  std::max(1.0, kShard / pipeline.sample), kShard.in(1_MB)));
+        break;
+      case InputStage::decode:
+        out.push_back(fmt::format("samples stored decoded, or decoded on the devices: {:.0f} cores would be needed",
+                                  std::ceil(samples_per_s * pipeline.decode->value())));
+        break;
+      case InputStage::copy:
+        out.push_back(scenario.spec.workload.input.pinned ? fmt::format("smaller samples on the way to the device")
+                                                          : fmt::format("pinned memory for batches"));
+        break;
+    }
+  }
+  return out;
+}
+
+}  // namespace stepcast

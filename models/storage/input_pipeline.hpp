@@ -1,0 +1,48 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/scenario/scenario.hpp"
+
+namespace stepcast {
+
+/// A stage of the input pipeline and the rate that it can sustain over the whole cluster.
+enum class InputStage { storage, requests, decode, copy };
+template <>
+struct EnumNames<InputStage> {
+  static constexpr std::array names{"storage", "requests", "decode", "copy"};
+};
+
+struct InputLimit {
+  InputStage stage = InputStage::storage;
+  double samples_per_s = 0;
+  std::string words;  ///< what it is made of
+};
+
+/// What brings samples from where they are stored to the devices (docs/models/storage.md). Stages run beside one
+/// another, so the slowest one decides.
+struct InputPipeline {
+  Bytes sample, device_sample;    ///< stored, and as it is copied
+  std::optional<Bytes> dataset;   ///< null when nobody states it
+  double cached = 0;              ///< share of reads that the page cache answers, after the first epoch
+  bool local = true;              ///< stored on the nodes' own drives
+  double cores_per_node = 0;      ///< that prepare samples; 0: unknown
+  std::optional<Seconds> decode;  ///< of a core and sample; null when nobody states it
+  std::vector<InputLimit> limits;
+  double buffered = 0;  ///< samples that the loaders hold ready over the cluster
+
+  /// The slowest stage; null when nothing is known that could limit it.
+  [[nodiscard]] const InputLimit* slowest() const;
+};
+
+InputPipeline input_pipeline(const Scenario& scenario);
+
+/// Core time that a sample may take before preparing it limits a rate of training. Null when the cores are not known.
+std::optional<Seconds> decode_budget(const Scenario& scenario, const InputPipeline& pipeline, double samples_per_s);
+
+/// What would lift the slowest stage to a rate of training, in words, the least effort first; empty when it suffices.
+std::vector<std::string> input_advice(const Scenario& scenario, const InputPipeline& pipeline, double samples_per_s);
+
+}  // namespace stepcast

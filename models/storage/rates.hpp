@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+
+#include "models/scenario/scenario.hpp"
+
+namespace stepcast {
+
+/// Rate of a node's own drives together: the catalogue's figure for the node or its drive's, times what the array's
+/// level makes of it (`cluster.local_raid`, else the node's own). Null when the catalogue does not know.
+std::optional<BytesPerSecond> local_read_rate(const Scenario& scenario);
+std::optional<BytesPerSecond> local_write_rate(const Scenario& scenario);
+/// Random reads per second of a node's own drives together.
+std::optional<PerSecond> local_random_reads(const Scenario& scenario);
+
+/// Rate of one node's client of the shared system, when no other node uses it: what the system gives a client, over the
+/// NICs that the node keeps for storage, else over those for training. Null without a shared system, or when its rate
+/// is not known.
+std::optional<BytesPerSecond> shared_read_rate(const Scenario& scenario);
+std::optional<BytesPerSecond> shared_write_rate(const Scenario& scenario);
+
+/// The same of all nodes at once: the least of the clients' sum and the system's own limit.
+std::optional<BytesPerSecond> cluster_read_rate(const Scenario& scenario, bool local);
+std::optional<BytesPerSecond> cluster_write_rate(const Scenario& scenario, bool local);
+
+/// A system that is reached by requests of objects, each at a connection's own pace.
+struct ObjectStore {
+  BytesPerSecond per_connection;
+  Seconds first_byte;
+  PerSecond requests;  ///< that it answers; infinite when not known
+};
+/// Null when the shared system is none.
+std::optional<ObjectStore> object_store(const Scenario& scenario);
+
+}  // namespace stepcast

@@ -1,0 +1,235 @@
+#include "report/outlook.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/convergence/target.hpp"
+#include "models/cost/cost.hpp"
+#include "models/phases/run_phases.hpp"
+#include "models/power/device_power.hpp"
+#include "models/power/facility.hpp"
+#include "models/reliability/goodput.hpp"
+#include "models/storage/input_pipeline.hpp"
+#include "models/storage/storage.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Mean of the world's grids (sites grid-world-2019: IEA), where the site does not say.
+constexpr double kWorldGrid = 475;
+/// Training waits for its input when that is no faster than the step, within what rounding makes of equal rates.
+constexpr double kAsFast = 1.005;
+/// Or when it waits for storage for more than this share of the step.
+constexpr double kWaits = 0.01;
+/// A run of less goodput makes no headway that a time could be named for.
+constexpr double kNeverEnds = 1e-4;
+/// Supplies bridge about this long, so it is the time in which a cluster's power follows its devices
+/// (power_over_time.hpp).
+constexpr Seconds kRampTime = 10_ms;
+
+template <class Q>
+std::optional<Q> finite(Q value) {
+  return is_finite(value) ? std::optional(value) : std::nullopt;
+}
+
+InputOutlook input_outlook(const Job& job, const Prediction& step) {
+  const Scenario& scenario = *job.scenario;
+  const InputPipeline pipeline = input_pipeline(scenario);
+  InputOutlook out;
+  out.training_samples_per_s = step.samples_per_s;
+  out.decode_stated = pipeline.decode.has_value();
+  out.decode_budget = decode_budget(scenario, pipeline, step.samples_per_s);
+  out.cached = pipeline.cached;
+  for (const InputLimit& limit : pipeline.limits)
+    out.limits.push_back({std::string(name_of(limit.stage)), limit.samples_per_s, limit.words});
+  const InputLimit* slowest = pipeline.slowest();
+  if (slowest == nullptr) return out;
+  out.slowest = name_of(slowest->stage);
+  out.samples_per_s = slowest->samples_per_s;
+  const auto waited = step.communication.by_dimension.find("storage");
+  const bool waits =
+      waited != step.communication.by_dimension.end() && waited->second.exposed > kWaits * step.step_time;
+  if (slowest->samples_per_s > step.samples_per_s * kAsFast && !waits) return out;
+  out.bound = out.slowest;
+  // What training would take is not known any more; twice of what it gets is a wish that advice can name.
+  out.advice = input_advice(scenario, pipeline, 2 * slowest->samples_per_s);
+  return out;
+}
+
+CheckpointOutlook checkpoint_outlook(const Scenario& scenario, const RunRisk& risk) {
+  const CheckpointCost& cost = risk.checkpoint;
+  CheckpointOutlook out;
+  out.kind = name_of(cost.kind);
+  out.target = cost.local ? "local" : "shared";
+  out.size = cost.size;
+  out.stall = cost.stall;
+  out.write = cost.write;
+  out.read = cost.read;
+  out.interval_stated = scenario.spec.run.checkpoint.interval.has_value();
+  out.basis = cost.basis;
+  if (!risk.saves) return out;
+  out.interval = finite(risk.interval);
+  out.young = finite(young_interval(hazard_of(risk)));
+  out.daly = finite(daly_interval(hazard_of(risk)));
+  return out;
+}
+
+GoodputOutlook goodput_outlook(const Scenario& scenario, const RunRisk& risk, RunShares& mean) {
+  const RunSpec& run = scenario.spec.run;
+  const GoodputTrials trials = simulate_runs(risk, static_cast<std::uint64_t>(run.seed), run.reliability.trials);
+  mean = trials.mean();
+  GoodputOutlook out;
+  out.mean = mean.useful;
+  out.p05 = trials.quantile(0.05);
+  out.p95 = trials.quantile(0.95);
+  const RunHazard hazard = hazard_of(risk);
+  out.formula = risk.saves ? daly_goodput(hazard, risk.interval) : 0;
+  if (!risk.saves && !(hazard.interruptions > PerSecond(0))) out.formula = 1;
+  out.interruptions = mean.interruptions;
+  if (hazard.interruptions > PerSecond(0)) out.between_interruptions = 1.0 / hazard.interruptions;
+  out.lost_to = {{"checkpoints", mean.saving}, {"lost_work", mean.lost_work}, {"detection", mean.detection},
+                 {"restart", mean.restart},    {"waiting", mean.waiting},     {"slow_nodes", mean.slowed}};
+  out.horizon = risk.work;
+  out.basis = risk.rates.basis;
+  return out;
+}
+
+FacilityOutlook facility_outlook(const Job& job, const Prediction& step, const PowerModel& power,
+                                 const FabricBill& fabric) {
+  const Scenario& scenario = *job.scenario;
+  FacilityOutlook out;
+  if (fabric.power) out.fabric = *fabric.power * power.pue;
+  out.pue = power.pue;
+  const ClockState clocks = clock_state(scenario);
+  if (clocks.limited) out.clock_share = clocks.products;
+  out.flops_per_W = step.model_tflops_per_gpu * 1e12 * step.devices / step.average_power.value();
+  const Watts node_peak = power.node_at_plug(power.devices_per_node * power.device_compute);
+  const auto racks = racks_of(scenario, node_peak);
+  if (racks) {
+    out.nodes_per_rack = racks->nodes_per_rack;
+    out.racks = racks->racks;
+    out.rack = racks->rack;
+  }
+  // At a barrier or a checkpoint every device falls from its busiest state to waiting, and comes back.
+  const Watts fall = power.cluster_at_meter(power.device_compute) - power.cluster_at_meter(power.device_communication);
+  out.swing_kW_per_s = std::max(0.0, fall.in(1_kW) / kRampTime.value());
+  out.exceeded = exceeded_limits(scenario, racks, step.peak_power, out.swing_kW_per_s);
+  if (clocks.below_range)
+    out.exceeded.emplace_back("the power cap is below what the devices draw at their lowest clock");
+  return out;
+}
+
+CarbonOutlook carbon_outlook(const Scenario& scenario, const Prediction& step, const std::optional<RunTotals>& run) {
+  CarbonOutlook out;
+  const Site* site = scenario.site;
+  const bool own = site && site->grid_gCO2_per_kWh;
+  const bool country = !own && site && site->country_grid_gCO2_per_kWh;
+  out.grid_g_per_kWh = own ? *site->grid_gCO2_per_kWh : country ? *site->country_grid_gCO2_per_kWh : kWorldGrid;
+  out.basis = own       ? fmt::format("grid of {}", site->id)
+              : country ? fmt::format("grid of {}'s country", site->id)
+                        : std::string("mean of the world's grids, 2019: no site states one");
+  out.per_step_g = step.energy_per_step.in(1_kWh) * out.grid_g_per_kWh;
+  if (run) out.run_kg = run->energy.in(1_kWh) * out.grid_g_per_kWh / 1000;
+  return out;
+}
+
+RunTotals totals(const std::vector<PhaseCost>& phases, const RunShares& mean, const GoodputOutlook& goodput,
+                 const Prediction& step, const PowerModel& power, Watts fabric, const Scenario& scenario) {
+  PhaseCost once, work;  // start-up and compilation happen at the beginning; the restart time holds them afterwards
+  for (const PhaseCost& phase : phases) {
+    const bool starts = phase.kind == PhaseKind::startup || phase.kind == PhaseKind::compile;
+    PhaseCost& sum = starts ? once : work;
+    sum.time += phase.time;
+    sum.device_time += phase.device_time;
+    sum.energy += phase.energy;
+  }
+  const double share = step.expected_error.share_80;
+  RunTotals out;
+  out.time = once.time + work.time / goodput.mean;
+  out.time_low = once.time + work.time * (std::exp(-share) / goodput.p95);
+  out.time_high = once.time + work.time * (std::exp(share) / goodput.p05);
+  const Seconds device_time = once.device_time + work.device_time / goodput.mean;
+  out.device_hours = device_time.in(1_h);
+  // Work that is lost draws as much as work that is kept; while the job stands, devices idle.
+  const double idle = mean.saving + mean.detection + mean.restart + mean.waiting;
+  const double again = std::max(0.0, 1 - mean.useful - idle) / mean.useful;
+  const double of_cluster = device_time / (out.time * step.devices);
+  out.energy = once.energy + work.energy * (1 + again) +
+               power.cluster_at_meter(power.device_idle) * (work.time / goodput.mean * (idle * of_cluster)) +
+               fabric * out.time;
+  if (step.cost_rate) {
+    const DollarsPerSecond rate = *step.cost_rate * of_cluster;
+    out.cost = rate * out.time;
+    out.cost_low = rate * out.time_low;
+    out.cost_high = rate * out.time_high;
+  }
+  out.work_factor = work_factor(scenario);
+  return out;
+}
+
+/// The network's power belongs to the cluster's, and its price to what a bought cluster costs.
+void add_network(Prediction& step, const Scenario& scenario, const PowerModel& power, const FabricBill& fabric,
+                 const Catalog& catalog) {
+  if (fabric.power) {
+    step.average_power += *fabric.power * power.pue;
+    step.peak_power += *fabric.power * power.pue;
+  }
+  for (const std::string& part : fabric.unknown)
+    step.assumptions.push_back(fmt::format("of the network's power and price nothing is known of: {}", part));
+  step.energy_per_step = step.average_power * step.step_time;
+  step.energy_per_sample = step.energy_per_step / static_cast<double>(scenario.spec.workload.global_batch);
+  if (const std::optional<CostRate> rate = cost_rate(scenario, catalog, step.average_power, fabric.price)) {
+    step.cost_rate = rate->total();
+    step.cost_basis = rate->basis;
+  }
+}
+
+std::vector<PhaseOutlook> phases_outlook(const std::vector<PhaseCost>& phases) {
+  std::vector<PhaseOutlook> out;
+  for (const PhaseCost& phase : phases)
+    out.push_back({phase.name, std::string(name_of(phase.kind)), phase.times, phase.steps, phase.samples, phase.tokens,
+                   phase.time, phase.energy});
+  return out;
+}
+
+/// Work that the Monte Carlo runs: that of the phases, else the stated horizon.
+Seconds work_of(const std::vector<PhaseCost>& phases, const Scenario& scenario) {
+  Seconds work;
+  for (const PhaseCost& phase : phases)
+    if (phase.kind == PhaseKind::train || phase.kind == PhaseKind::evaluation) work += phase.time;
+  return work > Seconds(0) ? work : scenario.spec.run.reliability.horizon;
+}
+
+}  // namespace
+
+void add_outlook(Prediction& step, const Job& job, const Catalog& catalog) {
+  const Scenario& scenario = *job.scenario;
+  const PowerModel power = power_model(scenario);
+  const FabricBill fabric = fabric_bill(scenario, catalog);
+  add_network(step, scenario, power, fabric, catalog);
+  const std::vector<PhaseCost> phases = run_phases(job, {step.step_time, step.device_average_power});
+  const RunRisk risk = run_risk(job, catalog, step.step_time, work_of(phases, scenario));
+  RunOutlook out;
+  RunShares mean;
+  out.goodput = goodput_outlook(scenario, risk, mean);
+  out.checkpoint = checkpoint_outlook(scenario, risk);
+  out.input = input_outlook(job, step);
+  out.phases = phases_outlook(phases);
+  out.facility = facility_outlook(job, step, power, fabric);
+  const bool ends = out.goodput.p05 > kNeverEnds;
+  if (!phases.empty() && !ends)
+    step.assumptions.emplace_back(
+        "the run is interrupted so often that it would hardly end: no time and no cost of it");
+  if (!phases.empty() && ends) {
+    out.run = totals(phases, mean, out.goodput, step, power, out.facility.fabric.value_or(Watts(0)), scenario);
+    step.time_to_train = out.run->time;
+    step.run_cost = out.run->cost;
+  }
+  out.carbon = carbon_outlook(scenario, step, out.run);
+  step.outlook = std::make_shared<const RunOutlook>(std::move(out));
+}
+
+}  // namespace stepcast

@@ -1,0 +1,102 @@
+#include "report/outlook_text.hpp"
+
+#include <fmt/format.h>
+
+#include "report/humane.hpp"
+#include "report/run_outlook.hpp"
+#include "report/text_layout.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Shares of time below this are not worth a word.
+constexpr double kWorthAWord = 0.0005;
+
+std::string from_to(double low, double high) { return fmt::format("{} to {}", percent(low), percent(high)); }
+
+std::string checkpoint_words(const CheckpointOutlook& checkpoint) {
+  if (checkpoint.kind == "none") return "none";
+  if (!checkpoint.interval) return "none needed";
+  return fmt::format("every {}, {} of {} stall", humane(*checkpoint.interval), humane(checkpoint.stall),
+                     humane(checkpoint.size));
+}
+
+std::string lost_words(const GoodputOutlook& goodput) {
+  std::string out;
+  for (const auto& [cause, share] : goodput.lost_to) {
+    if (share < kWorthAWord) continue;
+    std::string name = cause;
+    for (char& letter : name)
+      if (letter == '_') letter = ' ';
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", name, percent(share));
+  }
+  return out;
+}
+
+std::string run_lines(const RunOutlook& o) {
+  const GoodputOutlook& goodput = o.goodput;
+  std::string out = heading("The run", goodput.basis);
+  if (o.run)
+    out += pair_line(
+        "Time", fmt::format("{} ({} to {})", humane(o.run->time), humane(o.run->time_low), humane(o.run->time_high)),
+        "Device-hours", humane_count(o.run->device_hours));
+  out += pair_line("Goodput", fmt::format("{} ({})", percent(goodput.mean), from_to(goodput.p05, goodput.p95)),
+                   "Interrupted",
+                   goodput.between_interruptions ? fmt::format("every {}", humane(*goodput.between_interruptions))
+                                                 : std::string("never"));
+  out += fmt::format("  Checkpoint    {}\n", checkpoint_words(o.checkpoint));
+  if (const std::string lost = lost_words(goodput); !lost.empty())
+    out += wrapped(lost, "  Lost to       ", "                ");
+  const std::string energy = o.run ? humane(o.run->energy) : std::string();
+  const std::string carbon = o.carbon.run_kg ? fmt::format("{} kg", humane_count(*o.carbon.run_kg))
+                                             : fmt::format("{} g per step", significant(o.carbon.per_step_g));
+  out += o.run ? pair_line("Energy", energy, "Carbon", carbon) : pair_line("Carbon", carbon, "", "");
+  if (o.run && o.run->cost)
+    out += pair_line(
+        "Cost", fmt::format("{} ({} to {})", humane(*o.run->cost), humane(*o.run->cost_low), humane(*o.run->cost_high)),
+        o.run->work_factor != 1 ? "Work" : "",
+        o.run->work_factor != 1 ? fmt::format("× {} by the batch", significant(o.run->work_factor)) : std::string());
+  return out;
+}
+
+std::string phase_lines(const RunOutlook& o) {
+  if (o.phases.size() < 2) return {};
+  Seconds whole;
+  for (const PhaseOutlook& phase : o.phases) whole += phase.time;
+  std::string out = heading("Phases", "without what goodput costs");
+  for (const PhaseOutlook& phase : o.phases) out += part_line(phase.name, phase.time, whole);
+  return out;
+}
+
+std::string input_lines(const InputOutlook& input) {
+  if (!input.samples_per_s) return {};
+  std::string out = heading("Input", input.bound == "none" ? "keeps up" : "TRAINING WAITS for " + input.bound);
+  out += pair_line("Pipeline", fmt::format("{} samples/s ({})", humane_count(*input.samples_per_s), input.slowest),
+                   "Training", fmt::format("{} samples/s", humane_count(input.training_samples_per_s)));
+  if (!input.decode_stated && input.decode_budget)
+    out += fmt::format("  Decoding is not stated; it may take {} of a core per sample\n", humane(*input.decode_budget));
+  for (const InputLimitOutlook& limit : input.limits)
+    if (limit.stage == input.bound) out += wrapped(limit.words, "  Limit         ", "                ");
+  for (const std::string& advice : input.advice) out += wrapped(advice, "  - ", "    ");
+  return out;
+}
+
+std::string facility_lines(const FacilityOutlook& facility) {
+  if (!facility.clock_share && facility.exceeded.empty()) return {};
+  std::string out = heading("Facility");
+  if (facility.clock_share)
+    out += pair_line("Clock", fmt::format("{} of the usual", percent(*facility.clock_share)), "", "");
+  for (const std::string& limit : facility.exceeded) out += wrapped("EXCEEDED: " + limit, "  - ", "    ");
+  return out;
+}
+
+}  // namespace
+
+std::string outlook_text(const Prediction& p) {
+  if (!p.outlook) return {};
+  const RunOutlook& o = *p.outlook;
+  return run_lines(o) + phase_lines(o) + input_lines(o.input) + facility_lines(o.facility);
+}
+
+}  // namespace stepcast

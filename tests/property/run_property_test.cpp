@@ -1,0 +1,160 @@
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+
+#include "models/parallelism/job.hpp"
+#include "models/power/device_power.hpp"
+#include "models/reliability/goodput.hpp"
+#include "models/storage/raid.hpp"
+#include "models/storage/rates.hpp"
+#include "report/predict.hpp"
+#include "report/run_outlook.hpp"
+#include "tests/unit/shipped.hpp"
+
+namespace stepcast {
+namespace {
+
+using testing::shipped;
+
+const Catalog& catalog() {
+  static const Catalog kCatalog = Catalog::standard({});
+  return kCatalog;
+}
+
+double between(double low, double high) { return low + (high - low) * *rc::gen::inRange(0, 10001) / 10000.0; }
+
+/// Any run: from hardly interrupted to hopeless.
+RunRisk any_risk() {
+  RunRisk risk;
+  risk.nodes = *rc::gen::inRange(1, 500);
+  risk.rates.interruptions = PerSecond(std::exp(between(-20, -9)) / risk.nodes);
+  risk.rates.spot = PerSecond(*rc::gen::inRange(0, 2) * between(0, 1e-5) / risk.nodes);
+  risk.rates.slow = PerSecond(*rc::gen::inRange(0, 2) * between(0, 1e-6) / risk.nodes);
+  risk.rates.replaced_share = between(0, 1);
+  risk.checkpoint.stall = Seconds(between(0, 300));
+  risk.checkpoint.write = risk.checkpoint.stall + Seconds(*rc::gen::inRange(0, 2) * between(0, 600));
+  risk.checkpoint.read = Seconds(between(0, 300));
+  risk.interval = Seconds(std::exp(between(3, 11)));
+  risk.detection = Seconds(between(0, 1000));
+  risk.restart = Seconds(between(0, 1000));
+  risk.repair = Seconds(between(0, 1e5));
+  risk.endless_spares = *rc::gen::inRange(0, 2) == 0;
+  risk.spares = *rc::gen::inRange(0, 4);
+  risk.elastic = *rc::gen::inRange(0, 2) == 0;
+  risk.slow_speed = between(0.2, 1);
+  risk.slow_found = Seconds(between(0, 1e5));
+  risk.work = Seconds(std::exp(between(8, 15)));
+  return risk;
+}
+
+RC_GTEST_PROP(SimulatedRun, SpendsEverySecondOnce, (unsigned seed)) {
+  const RunShares run = simulate_run(any_risk(), seed, 3);
+  const double sum = run.useful + run.saving + run.lost_work + run.detection + run.restart + run.waiting + run.slowed;
+  RC_ASSERT(std::abs(sum - 1) < 1e-6);
+  RC_ASSERT(run.useful >= 0);
+}
+
+RC_GTEST_PROP(SimulatedRun, WithoutFailuresAndCheckpointsEverySecondIsUseful, (unsigned seed)) {
+  RunRisk risk = any_risk();
+  risk.rates = {};
+  risk.saves = false;
+  const RunShares run = simulate_run(risk, seed, 0);
+  RC_ASSERT(run.useful == 1.0);
+  RC_ASSERT(run.time == risk.work);
+}
+
+RC_GTEST_PROP(SimulatedRun, DoesNotDependOnTheNumberOfWorkers, (unsigned seed)) {
+  const RunRisk risk = any_risk();
+  const GoodputTrials one = simulate_runs(risk, seed, 17, 1);
+  const GoodputTrials many = simulate_runs(risk, seed, 17, *rc::gen::inRange(2, 8));
+  for (std::size_t i = 0; i < one.trials.size(); ++i) {
+    RC_ASSERT(one.trials[i].useful == many.trials[i].useful);
+    RC_ASSERT(one.trials[i].time == many.trials[i].time);
+  }
+}
+
+RC_GTEST_PROP(SimulatedRun, AgreesWithDalysFormulaWithinAPoint, (unsigned seed)) {
+  RunRisk risk = any_risk();
+  risk.rates.spot = risk.rates.slow = PerSecond(0);
+  risk.endless_spares = true;
+  risk.checkpoint.write = risk.checkpoint.stall;
+  // From rare interruptions to one for every hour or so; a run of some thousand of them has little noise.
+  risk.rates.interruptions = 1.0 / Seconds(between(4000, 200000)) / risk.nodes;
+  risk.interval = best_interval(hazard_of(risk), Seconds(0));
+  risk.work = 2000 / (risk.nodes * risk.rates.interruptions);
+  const double formula = daly_goodput(hazard_of(risk), risk.interval);
+  RC_ASSERT(std::abs(simulate_runs(risk, seed, 8).mean().useful - formula) < 0.01);
+}
+
+RC_GTEST_PROP(BestInterval, IsNoWorseThanYoungsAndDalys, ()) {
+  const RunHazard hazard{1.0 / Seconds(between(2000, 1e7)), Seconds(between(0.01, 900)), Seconds(0),
+                         Seconds(between(0, 2000))};
+  const double best = daly_goodput(hazard, best_interval(hazard, Seconds(0)));
+  RC_ASSERT(best >= daly_goodput(hazard, young_interval(hazard)) - 1e-9);
+  RC_ASSERT(best >= daly_goodput(hazard, daly_interval(hazard)) - 1e-9);
+}
+
+RC_GTEST_PROP(Raid, TenWritesHalfOfZero, ()) {
+  const int drives = 2 * *rc::gen::inRange(2, 20);
+  RC_ASSERT(raid_factors(10, drives).write == raid_factors(0, drives).write / 2);
+  RC_ASSERT(raid_factors(10, drives).read == raid_factors(0, drives).read);
+}
+
+TEST(Raid, TenHalvesWhatANodeWritesAndDoublesACheckpoint) {
+  const std::vector<std::string> dgx = {"cluster.node=dgx-h100", "cluster.fabric={}"};
+  std::vector<std::string> ten = dgx;
+  ten.emplace_back("cluster.local_raid=10");
+  const Scenario zero = shipped("llama3-70b-h100-512.json", dgx);
+  const Scenario mirrored = shipped("llama3-70b-h100-512.json", ten);
+  EXPECT_DOUBLE_EQ(local_write_rate(mirrored)->value(), local_write_rate(zero)->value() / 2);
+  EXPECT_DOUBLE_EQ(local_read_rate(mirrored)->value(), local_read_rate(zero)->value());
+  EXPECT_DOUBLE_EQ(checkpoint_cost(lower(mirrored)).write.value(), 2 * checkpoint_cost(lower(zero)).write.value());
+}
+
+TEST(PowerCap, AboveTheDrawChangesNothing) {
+  const std::string analytic = "run.fidelity=analytic";
+  const Prediction free = predict_analytic(shipped("gpt3-175b-a100-1024.json", {analytic}), catalog());
+  for (const char* cap : {"cluster.power_cap_W=400", "cluster.power_cap_W=388.1", "cluster.power_cap_W=1000"}) {
+    const Prediction capped = predict_analytic(shipped("gpt3-175b-a100-1024.json", {analytic, cap}), catalog());
+    EXPECT_EQ(capped.step_time, free.step_time) << cap;
+    EXPECT_EQ(capped.average_power, free.average_power) << cap;
+    EXPECT_EQ(capped.mfu, free.mfu) << cap;
+  }
+}
+
+TEST(PowerCap, BelowTheDrawCostsTimeAndSavesPower) {
+  const std::string analytic = "run.fidelity=analytic";
+  Prediction before = predict_analytic(shipped("gpt3-175b-a100-1024.json", {analytic}), catalog());
+  for (const char* cap : {"cluster.power_cap_W=350", "cluster.power_cap_W=300", "cluster.power_cap_W=250",
+                          "cluster.power_cap_W=200", "cluster.power_cap_W=150"}) {
+    const Prediction capped = predict_analytic(shipped("gpt3-175b-a100-1024.json", {analytic, cap}), catalog());
+    EXPECT_GT(capped.step_time, before.step_time) << cap;
+    EXPECT_LT(capped.average_power, before.average_power) << cap;
+    before = capped;
+  }
+}
+
+/// Energy of a step is its power over its time, energy of a run the sum of what its phases, its stand-stills and its
+/// network draw; bytes of checkpoints are rate × time.
+TEST(Run, ConservesEnergyAndBytes) {
+  const Scenario scenario = shipped(
+      "gpt3-175b-a100-1024.json",
+      {"run.fidelity=analytic", "workload.tokens=300e9", "run.reliability.rate_factor=0", "run.checkpoint.kind=none"});
+  const Prediction p = predict_analytic(scenario, catalog());
+  EXPECT_NEAR(p.energy_per_step.value(), (p.average_power * p.step_time).value(), 1e-6 * p.energy_per_step.value());
+  ASSERT_TRUE(p.outlook && p.outlook->run);
+  const double steps = p.outlook->phases.front().steps;
+  EXPECT_NEAR(p.outlook->run->energy.value(), steps * p.energy_per_step.value(), 1e-9 * p.outlook->run->energy.value());
+  EXPECT_NEAR(p.outlook->run->time.value(), steps * p.step_time.value(), 1e-9 * p.outlook->run->time.value());
+  EXPECT_EQ(p.outlook->goodput.mean, 1);
+  EXPECT_EQ(p.outlook->goodput.p05, 1);
+
+  const Job job = lower(shipped("gpt3-175b-a100-1024.json", {"run.checkpoint.kind=sharded"}));
+  const CheckpointCost cost = checkpoint_cost(job);
+  EXPECT_NEAR((cost.traffic * job.scenario->spec.cluster.nodes * cost.write).value(), cost.size.value(),
+              1e-9 * cost.size.value());
+}
+
+}  // namespace
+}  // namespace stepcast

@@ -1,0 +1,258 @@
+#include "report/run_outlook.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "models/convergence/target.hpp"
+#include "models/cost/cost.hpp"
+#include "models/phases/run_phases.hpp"
+#include "models/power/device_power.hpp"
+#include "models/reliability/goodput.hpp"
+#include "models/storage/input_pipeline.hpp"
+#include "models/storage/storage.hpp"
+#include "report/claim_study.hpp"
+#include "report/json.hpp"
+#include "report/predict.hpp"
+#include "tests/unit/shipped.hpp"
+
+namespace stepcast {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using testing::shipped;
+
+constexpr const char* kAnalytic = "run.fidelity=analytic";
+
+const Catalog& catalog() {
+  static const Catalog kCatalog = Catalog::standard({});
+  return kCatalog;
+}
+
+Prediction predicted(const std::string& name, std::vector<std::string> overrides) {
+  overrides.emplace_back(kAnalytic);
+  return predict_analytic(shipped(name, overrides), catalog());
+}
+
+const InputLimit* limit_of(const InputPipeline& pipeline, InputStage stage) {
+  for (const InputLimit& limit : pipeline.limits)
+    if (limit.stage == stage) return &limit;
+  return nullptr;
+}
+
+const char* const kResnet = "resnet50-v100-8nodes.json";
+
+TEST(InputPipeline, DecodingTakesTheNodesRealCores) {
+  const InputPipeline pipeline = input_pipeline(shipped(kResnet, {"workload.input.decode_ms=10"}));
+  const InputLimit* decode = limit_of(pipeline, InputStage::decode);
+  ASSERT_NE(decode, nullptr);
+  // DGX-1: two processors of 20 cores, 8 nodes, 100 samples a second each.
+  EXPECT_NEAR(decode->samples_per_s, 8 * 40 * 100, 1e-6);
+}
+
+TEST(InputPipeline, SlowDecodingStallsTheStepAndSaysWhatWouldHelp) {
+  const Prediction free = predicted(kResnet, {});
+  const Prediction bound = predicted(kResnet, {"workload.input.decode_ms=30"});
+  EXPECT_EQ(free.outlook->input.bound, "none");
+  EXPECT_EQ(bound.outlook->input.bound, "decode");
+  EXPECT_NEAR(bound.samples_per_s, 8 * 40 / 0.030, 1);
+  EXPECT_GT(bound.step_time, free.step_time);
+  EXPECT_THAT(bound.outlook->input.advice, Contains(HasSubstr("decoded")));
+  ASSERT_TRUE(free.outlook->input.decode_budget);
+  EXPECT_NEAR(free.outlook->input.decode_budget->value() * free.samples_per_s, 8 * 40, 1e-6);
+}
+
+TEST(InputPipeline, ObjectStoresAreAsFastAsTheirConnections) {
+  const std::vector<std::string> store{"cluster.storage=s3-standard", "workload.input.connections=10",
+                                       "workload.input.samples_per_file=1000", "workload.input.sample_kB=100",
+                                       "workload.epochs=1"};
+  const InputPipeline pipeline = input_pipeline(shipped(kResnet, store));
+  const InputLimit* requests = limit_of(pipeline, InputStage::requests);
+  ASSERT_NE(requests, nullptr);
+  // 100 MB at 87.5 MB/s and 150 ms to the first byte; 80 connections.
+  EXPECT_NEAR(requests->samples_per_s, 80 / (0.150 + 100 / 87.5) * 1000, 1);
+}
+
+TEST(InputPipeline, SmallFilesOnAParallelFileSystemWaitForOpening) {
+  const std::vector<std::string> small{"cluster.storage=frontier-orion", "workload.input.samples_per_file=1",
+                                       "workload.input.workers=4", "workload.input.page_cache=false"};
+  const InputPipeline pipeline = input_pipeline(shipped(kResnet, small));
+  const InputLimit* requests = limit_of(pipeline, InputStage::requests);
+  ASSERT_NE(requests, nullptr);
+  EXPECT_NEAR(requests->samples_per_s, 64 * 4 / 2300e-6, 1);
+}
+
+TEST(InputPipeline, ThePageCacheAnswersRepeatedReads) {
+  const InputPipeline cold = input_pipeline(shipped(kResnet, {"workload.epochs=1"}));
+  const InputPipeline warm = input_pipeline(shipped(kResnet, {"workload.epochs=90"}));
+  const InputPipeline none = input_pipeline(shipped(kResnet, {"workload.input.page_cache=false"}));
+  EXPECT_EQ(cold.cached, 0);
+  EXPECT_EQ(warm.cached, 1);  // ImageNet, 140 GB, in 512 GB of memory
+  EXPECT_EQ(none.cached, 0);
+  EXPECT_EQ(limit_of(warm, InputStage::storage), nullptr);
+}
+
+TEST(InputPipeline, PageableCopiesAreSlower) {
+  const auto copy = [](const char* pinned) {
+    return limit_of(input_pipeline(shipped(kResnet, {pinned})), InputStage::copy)->samples_per_s;
+  };
+  EXPECT_NEAR(copy("workload.input.pinned=false") / copy("workload.input.pinned=true"), 0.45, 1e-9);
+}
+
+TEST(Checkpoint, HoldsWhatBloomsHeld) {
+  // 176 B parameters, 2.3 TB (BigScience, tr11-176B chronicles): 14 bytes a parameter.
+  const Job job = lower(shipped("gpt3-175b-a100-1024.json", {}));
+  EXPECT_NEAR(checkpoint_size(job).in(1_TB), 2.3 * 175.0 / 176, 0.07 * 2.3);
+}
+
+TEST(Checkpoint, AsynchronousOnesStallForTheCopyAlone) {
+  const auto cost = [](const char* kind) {
+    return checkpoint_cost(lower(shipped("gpt3-175b-a100-1024.json", {kind})));
+  };
+  const CheckpointCost sharded = cost("run.checkpoint.kind=sharded"), full = cost("run.checkpoint.kind=full"),
+                       behind = cost("run.checkpoint.kind=asynchronous");
+  EXPECT_LT(behind.stall, 0.2 * sharded.stall);
+  EXPECT_GT(behind.write, sharded.write);
+  EXPECT_GT(full.stall, 50 * sharded.stall);  // one node of 128 writes
+}
+
+TEST(FailureRates, AreLlama3sOnItsOwnCluster) {
+  const Scenario scenario = shipped("llama3-405b-h100-16384.json", {});
+  const FailureRates rates = failure_rates(scenario, catalog());
+  EXPECT_NEAR((rates.interruptions * 2048 * (54 * 1_days)), 419, 0.5);
+  const FailureRates doubled =
+      failure_rates(shipped("llama3-405b-h100-16384.json", {"run.reliability.rate_factor=2"}), catalog());
+  EXPECT_DOUBLE_EQ(doubled.interruptions.value(), 2 * rates.interruptions.value());
+}
+
+TEST(FailureRates, SpotInstancesGoByTheirBand) {
+  const FailureRates rates = failure_rates(
+      shipped("llama3-70b-h100-512.json", {"cluster.node=aws-p5.48xlarge", "run.reliability.spot=true"}), catalog());
+  EXPECT_NEAR(rates.spot * (365.25 / 12 * 1_days), 0.15, 1e-9);  // 10-20 % a month
+}
+
+TEST(Interval, DalysIsYoungsForShortStalls) {
+  const RunHazard hazard{1.0 / Seconds(1e6), 1_s, Seconds(0), Seconds(0)};
+  EXPECT_NEAR(young_interval(hazard).value(), std::sqrt(2e6), 1e-6);
+  EXPECT_NEAR(daly_interval(hazard) / young_interval(hazard), 1, 1e-3);
+}
+
+TEST(Goodput, WaitsWhereSparesAreOut) {
+  RunRisk risk;
+  risk.nodes = 100;
+  risk.rates.interruptions = 1.0 / (100 * 20 * 1_h);
+  risk.rates.replaced_share = 1;
+  risk.checkpoint.stall = risk.checkpoint.write = 10_s;
+  risk.interval = 600_s;
+  risk.repair = 24_h;
+  risk.work = 60 * 1_days;
+  risk.endless_spares = false;
+  const auto goodput = [&](int spares, bool elastic) {
+    risk.spares = spares;
+    risk.elastic = elastic;
+    return simulate_runs(risk, 1, 20).mean();
+  };
+  const RunShares none = goodput(0, false), some = goodput(8, false), elastic = goodput(0, true);
+  EXPECT_GT(none.waiting, 0.3);
+  EXPECT_LT(some.waiting, 0.01);
+  EXPECT_GT(elastic.useful, none.useful + 0.2);
+  EXPECT_GT(elastic.slowed, 0);
+}
+
+TEST(Phases, AddUp) {
+  const Prediction p = predicted(
+      "gpt3-175b-a100-1024.json",
+      {"workload.tokens=300e9",
+       R"(run.phases=[{"name":"ramp","tokens":1e9,"global_batch":768,"global_batch_end":1536},{"name":"rest"},)"
+       R"({"kind":"evaluation","samples":1000,"every_steps":500},{"kind":"startup","time_s":600}])"});
+  ASSERT_TRUE(p.outlook->run);
+  Seconds sum, startup;
+  double tokens = 0;
+  for (const PhaseOutlook& phase : p.outlook->phases) {
+    (phase.kind == "startup" ? startup : sum) += phase.time;
+    if (phase.kind == "train") tokens += phase.tokens;
+  }
+  EXPECT_NEAR(tokens, 300e9, 1536 * 2048);
+  EXPECT_NEAR(p.outlook->run->time.value(), (startup + sum / p.outlook->goodput.mean).value(), 1e-6 * sum.value());
+  EXPECT_EQ(startup, 600_s);
+  // A ramp from half of the batch takes more steps than the whole one, and fewer than the half.
+  const PhaseOutlook& ramp = p.outlook->phases.front();
+  EXPECT_GT(ramp.steps, ramp.samples / 1536);
+  EXPECT_LT(ramp.steps, ramp.samples / 768);
+}
+
+TEST(WorkFactor, IsTwoAtTheCriticalBatchAgainstNoBatch) {
+  const Scenario scenario = shipped(kResnet, {"workload.critical_batch=16384", "workload.stated_at_batch=1"});
+  EXPECT_NEAR(work_factor(scenario), 2, 1e-3);
+  EXPECT_EQ(work_factor(shipped(kResnet, {"workload.critical_batch=16384"})), 1);
+}
+
+TEST(PowerCap, FollowsTheBoardsThatWereMeasured) {
+  // RTX PRO 6000 server at 300 of 500 W lost 21 %, the workstation edition at 400 of 600 W 27 %.
+  const auto clock = [](double share) {
+    Scenario scenario = shipped("llama3-70b-h100-512.json", {});
+    scenario.spec.cluster.power_cap = share * 0.97 * scenario.accelerator->tdp;
+    return clock_state(scenario).products;
+  };
+  EXPECT_NEAR(clock(0.6), 0.79, 0.05);
+  EXPECT_NEAR(clock(0.8), 0.91, 0.03);
+  EXPECT_NEAR(clock(400.0 / 600), 0.73, 0.12);
+}
+
+TEST(Cost, TermsOfTheScenarioComeFirst) {
+  const Scenario rented = shipped("llama3-70b-h100-512.json", {"cluster.cost.node_rent_usd_per_h=10"});
+  EXPECT_NEAR((cost_rate(rented, catalog(), 1_kW)->total() * 1_h).in(1_usd), 640, 1e-6);
+  const Scenario bought =
+      shipped("llama3-70b-h100-512.json", {"cluster.cost.node_purchase_usd=300000", "cluster.cost.amortisation_years=5",
+                                           "cluster.cost.upkeep_percent_per_year=10"});
+  const auto rate = cost_rate(bought, catalog(), 1_kW, 64 * 30000.0_usd);
+  EXPECT_NEAR((rate->servers * (365.25 * 1_days)).in(1_usd), 64 * 60000, 1);
+  EXPECT_NEAR((rate->network * (365.25 * 1_days)).in(1_usd), 64 * 6000, 1);
+  EXPECT_NEAR((rate->upkeep * (365.25 * 1_days)).in(1_usd), 64 * 33000, 1);
+}
+
+TEST(Outlook, SurvivesJson) {
+  const Prediction p = predicted("llama3-70b-h100-512.json", {"workload.tokens=1e12"});
+  const Json json = to_json(p);
+  for (const char* key :
+       {"/goodput/mean", "/goodput/p05", "/goodput/p95", "/input_pipeline/bound", "/input_pipeline/samples_per_s",
+        "/carbon/per_step_g", "/carbon/run_kg", "/power/fabric_W", "/run/time_s", "/run/cost_low_usd"})
+    EXPECT_TRUE(json.contains(Json::json_pointer(key))) << key;
+  EXPECT_EQ(to_json(prediction_from_json(json)).dump(), json.dump());
+}
+
+TEST(Faults, AreNamedWhereTheyAre) {
+  const auto faults_of = [](const std::vector<std::string>& overrides) {
+    try {
+      (void)shipped(kResnet, overrides);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(faults_of({"cluster.local_raid=6", "cluster.node=aws-p3dn.24xlarge"}), HasSubstr("/cluster/local_raid"));
+  EXPECT_THAT(faults_of({"cluster.clock_MHz=9000"}), HasSubstr("/cluster/clock_MHz"));
+  EXPECT_THAT(faults_of({"run.checkpoint.target=shared"}), HasSubstr("no shared storage"));
+  EXPECT_THAT(faults_of({"run.reliability.published=spot-notice-aws"}), HasSubstr("states no rate"));
+  EXPECT_THAT(faults_of({R"(run.phases=[{"kind":"startup"}])"}), HasSubstr("/run/phases/0/time_s"));
+  EXPECT_THAT(faults_of({R"(run.phases=[{"name":"a"},{"name":"b"}])"}), HasSubstr("second phase without an amount"));
+  EXPECT_THAT(faults_of({R"(run.phases=[{"global_batch":7}])"}), HasSubstr("/run/phases/0"));
+}
+
+TEST(ClaimStudy, HoldsGainsAgainstClaims) {
+  ClaimStudySpec spec;
+  spec.variants = {{"half the power", {}}};
+  spec.claims = {{"throughput", 10, 30}, {"flops_per_W", 20, 50}, {"pue", 5, 10}};
+  const Prediction before = predicted("llama3-70b-h100-512.json", {});
+  const Prediction after = predicted("llama3-70b-h100-512.json", {"cluster.power_cap_W=400"});
+  const ClaimStudy result = study_claims(spec, before, {after});
+  const std::vector<StudyGain>& gains = result.variants.front().gains;
+  EXPECT_EQ(gains[0].verdict, ClaimVerdict::worse);
+  EXPECT_GT(*gains[2].gain_percent, 0);
+  EXPECT_EQ(gains[3].verdict, ClaimVerdict::none);
+  EXPECT_FALSE(gains[1].verdict);
+  EXPECT_THAT(result.variants.front().notes, Contains(HasSubstr("throughput cannot rise")));
+}
+
+}  // namespace
+}  // namespace stepcast
