@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/byte_sizes.hpp"
+#include "cli/calibration_option.hpp"
 #include "cli/commands.hpp"
 #include "report/collective_question.hpp"
 
@@ -154,6 +155,7 @@ void add_collective(CLI::App& app, Session& session) {
   command->add_option("--plot", options->plot, "Draw bus bandwidth and time against size")
       ->check([](const std::string& name) { return name.empty() ? "expected the name of a file" : std::string(); }, "")
       ->type_name("FILE");
+  add_calibration_option(*command, session);
   command->callback([options, &session] { print(*options, session); });
 }
 

@@ -109,6 +109,7 @@ void configure(CLI::App& app, Session& session) {
   add_manual(app, session);
   add_sweep(app, session);
   add_check(app, session);
+  add_calibrate(app, session);
 }
 
 int parse_and_run(CLI::App& app, Session& session, int argc, const char* const* argv) {

@@ -17,6 +17,7 @@ void add_frameworks(CLI::App& app, Session& session);
 void add_validate(CLI::App& app, Session& session);
 void add_collective(CLI::App& app, Session& session);
 void add_import(CLI::App& app, Session& session);
+void add_calibrate(CLI::App& app, Session& session);
 void add_fabric(CLI::App& app, Session& session);
 void add_share(CLI::App& app, Session& session);
 void add_plan(CLI::App& app, Session& session);

@@ -9,6 +9,13 @@
 
 namespace stepcast {
 
+namespace {
+
+/// A study of one cluster has dozens.
+constexpr int kMostResults = 1000;
+
+}  // namespace
+
 const std::vector<ImportKind>& import_kinds() {
   static const std::vector<ImportKind> kinds{
       {"nccl-topology", "Node from the XML of NCCL_TOPO_FILE or NCCL_TOPO_DUMP_FILE", "XML file", 1,
@@ -26,6 +33,18 @@ const std::vector<ImportKind>& import_kinds() {
       {"kineto", "Operator timings, and a step graph, from PyTorch profiler traces, one for each rank",
        "Traces: .json, or .json.gz", kMostRanks, prepare_kineto},
       {"deepspeed", "Scenario from a DeepSpeed configuration", "JSON file", 1, prepare_deepspeed},
+      {"nccl-tests", "Probe results from the tables or JSON of nccl-tests and rccl-tests",
+       "Their output, one a collective", kMostResults, prepare_nccl_tests},
+      {"osu", "Probe results from OSU micro-benchmarks", "Their output", kMostResults, prepare_osu},
+      {"fio", "Probe results from fio's JSON", "fio --output-format=json", kMostResults, prepare_fio},
+      {"nvidia-smi", "Probe results from nvidia-smi --query-gpu --format=csv", "CSV files", kMostResults,
+       prepare_nvidia_smi},
+      {"dcgm", "Probe results from dcgmi dmon, or CSV of DCGM's fields", "Text or CSV files", kMostResults,
+       prepare_dcgm},
+      {"prometheus", "Probe results from a Prometheus range query of the DCGM exporter", "JSON files", kMostResults,
+       prepare_prometheus},
+      {"ipmi", "Probe results from ipmitool dcmi power reading, or CSV of IPMI or Redfish", "Text or CSV files",
+       kMostResults, prepare_ipmi},
   };
   return kinds;
 }

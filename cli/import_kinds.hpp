@@ -42,5 +42,12 @@ ImportAction prepare_nvidia_smi_topo(CLI::App& app);
 ImportAction prepare_slurm_topology(CLI::App& app);
 ImportAction prepare_astra_sim(CLI::App& app);
 ImportAction prepare_chakra(CLI::App& app);
+ImportAction prepare_nccl_tests(CLI::App& app);
+ImportAction prepare_osu(CLI::App& app);
+ImportAction prepare_fio(CLI::App& app);
+ImportAction prepare_nvidia_smi(CLI::App& app);
+ImportAction prepare_dcgm(CLI::App& app);
+ImportAction prepare_prometheus(CLI::App& app);
+ImportAction prepare_ipmi(CLI::App& app);
 
 }  // namespace stepcast

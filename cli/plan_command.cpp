@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <thread>
 
+#include "cli/calibration_option.hpp"
 #include "cli/commands.hpp"
 #include "cli/stop_signals.hpp"
 #include "planner/write_plan.hpp"
@@ -81,6 +82,7 @@ void add_plan(CLI::App& app, Session& session) {
       ->add_option("-o,--output", options->folder,
                    "Write scenario, launch configuration and bill of materials of every option here")
       ->type_name("DIR");
+  add_calibration_option(*plan_app, session);
   plan_app->callback([options, &session] { answer(*options, session); });
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "checks/prometheus_text.hpp"
+#include "cli/calibration_option.hpp"
 #include "cli/commands.hpp"
 #include "cli/detailed_prediction.hpp"
 #include "cli/graph_run.hpp"
@@ -183,6 +184,7 @@ void add_run(CLI::App& app, Session& session) {
   run_app->add_option("--export-graph", options->step_export.graph, "Write the step as a step graph (for --graph)")
       ->check(named_file())
       ->type_name("FILE");
+  add_calibration_option(*run_app, session);
   run_app->callback([options, nodes, &session] {
     options->nodes_given = nodes->count() > 0;
     run(*options, session);

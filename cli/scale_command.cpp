@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <thread>
 
+#include "cli/calibration_option.hpp"
 #include "cli/commands.hpp"
 #include "cli/predictor.hpp"
 #include "cli/size_list.hpp"
@@ -107,6 +108,7 @@ void add_scale(CLI::App& app, Session& session) {
   scale_app->add_option("--jobs", options->jobs, "Simulations at a time; default: one a processor")
       ->check(CLI::Range(1, kMostJobs).description(""))
       ->type_name("N");
+  add_calibration_option(*scale_app, session);
   scale_app->callback([options, &session] { scale(*options, session); });
 }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "cli/calibration_option.hpp"
 #include "cli/commands.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/scenario_document.hpp"
@@ -228,6 +229,7 @@ void add_sweep(CLI::App& app, Session& session) {
   add_show(*sweep_app, session);
   add_task(*sweep_app, session);
   add_slurm(*sweep_app, *arguments);
+  add_calibration_option(*sweep_app, session);
   sweep_app->callback([arguments, sweep_app, &session] {
     if (sweep_app->get_subcommands().empty()) sweep(*arguments, session);
   });

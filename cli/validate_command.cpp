@@ -7,6 +7,7 @@
 #include "calibration/validation/observations.hpp"
 #include "calibration/validation/recorded_accuracy.hpp"
 #include "calibration/validation/report/accuracy_page.hpp"
+#include "cli/calibration_option.hpp"
 #include "cli/commands.hpp"
 #include "cli/validation_run.hpp"
 #include "fields/data_directory.hpp"
@@ -124,6 +125,7 @@ void add_validate(CLI::App& app, Session& session) {
   command->add_option("--check", options->check, "Exit with 1 if a figure is worse than such a file says")
       ->type_name("FILE")
       ->excludes(html, markdown, record);
+  add_calibration_option(*command, session);
   command->callback([options, &session] { run_validate(*options, session); });
 }
 

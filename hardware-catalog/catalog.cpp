@@ -29,12 +29,22 @@ bool is_id(std::string_view id) {
   return !id.empty() && id.front() != '.' && id.size() <= 200 && std::all_of(id.begin(), id.end(), allowed);
 }
 
-Json read_entry(const fs::path& file) {
-  Diagnostics diagnostics(file.string());
-  Json document = read_json(file, diagnostics);
-  diagnostics.throw_if_faulty();
-  return document;
-}
+constexpr const char* kOverlayKey = "catalogue";
+
+/// Where an entry stands: in a file of its own, or under its kind and id in a calibration.
+struct Place {
+  fs::path file;
+  const Json* inside = nullptr;  ///< the entry, in a calibration
+
+  [[nodiscard]] bool empty() const { return file.empty(); }
+  /// What messages call it.
+  [[nodiscard]] std::string name(std::string_view kind, std::string_view id) const {
+    return inside == nullptr ? file.string() : fmt::format("{}#/{}/{}/{}", file.string(), kOverlayKey, kind, id);
+  }
+  [[nodiscard]] Json document(Diagnostics& diagnostics) const {
+    return inside == nullptr ? read_json(file, diagnostics) : *inside;
+  }
+};
 
 class Fnv1a {
  public:
@@ -62,12 +72,35 @@ struct Catalog::Impl {
   std::map<std::pair<std::string, std::string>, std::string> contents;  ///< of the entries read, by kind and id
   std::string hash;  ///< of `contents`; empty when an entry has been read since
 
-  [[nodiscard]] fs::path file_of(std::string_view kind, std::string_view id) const {
+  std::map<fs::path, Json> overlays;  ///< calibrations that stand among the directories, by name
+
+  explicit Impl(std::vector<fs::path> listed) : directories(std::move(listed)) {
+    for (const fs::path& directory : directories) {
+      std::error_code error;
+      if (!fs::is_regular_file(directory, error)) continue;
+      Diagnostics diagnostics(directory.string());
+      Json document = read_json(directory, diagnostics);
+      if (diagnostics.ok() &&
+          !(document.is_object() && document.contains(kOverlayKey) && document[kOverlayKey].is_object()))
+        diagnostics.error("", "is no calibration: it has no catalogue entries", "stepcast calibrate fit writes one");
+      diagnostics.throw_if_faulty();
+      overlays.emplace(directory, std::move(document[kOverlayKey]));
+    }
+  }
+
+  [[nodiscard]] Place place_of(std::string_view kind, std::string_view id) const {
     if (!is_id(id)) return {};
     for (const fs::path& directory : directories) {
+      if (const auto overlay = overlays.find(directory); overlay != overlays.end()) {
+        const auto of_kind = overlay->second.find(kind);
+        if (of_kind == overlay->second.end() || !of_kind->is_object()) continue;
+        const auto entry = of_kind->find(id);
+        if (entry != of_kind->end()) return {directory, &*entry};
+        continue;
+      }
       fs::path file = directory / kind / (std::string(id) + ".json");
       std::error_code error;
-      if (fs::is_regular_file(file, error)) return file;
+      if (fs::is_regular_file(file, error)) return {std::move(file), nullptr};
     }
     return {};
   }
@@ -77,10 +110,10 @@ struct Catalog::Impl {
     const std::scoped_lock lock(mutex);
     auto& known = std::get<Entries<T>>(entries);
     if (const auto found = known.find(id); found != known.end()) return found->second.get();
-    const fs::path file = file_of(kFolderOf<T>, id);
-    if (file.empty()) return nullptr;
-    Diagnostics diagnostics(file.string());
-    const Json document = read_json(file, diagnostics);
+    const Place place = place_of(kFolderOf<T>, id);
+    if (place.empty()) return nullptr;
+    Diagnostics diagnostics(place.name(kFolderOf<T>, id));
+    const Json document = place.document(diagnostics);
     diagnostics.throw_if_faulty();
     auto part = std::make_unique<T>(read_part<T>(document, std::string(id), diagnostics));
     diagnostics.throw_if_faulty();
@@ -90,9 +123,7 @@ struct Catalog::Impl {
   }
 };
 
-Catalog::Catalog(std::vector<fs::path> directories) : impl_(std::make_unique<Impl>()) {
-  impl_->directories = std::move(directories);
-}
+Catalog::Catalog(std::vector<fs::path> directories) : impl_(std::make_unique<Impl>(std::move(directories))) {}
 
 Catalog::~Catalog() = default;
 Catalog::Catalog(Catalog&&) noexcept = default;
@@ -111,8 +142,8 @@ Catalog Catalog::standard(const std::vector<fs::path>& user_directories) {
   std::vector<Fault> faults;
   for (const fs::path& directory : directories) {
     std::error_code error;
-    if (!fs::is_directory(directory, error))
-      faults.push_back({directory.string(), "", "is not a directory, expected a catalogue of hardware",
+    if (!fs::is_directory(directory, error) && !fs::is_regular_file(directory, error))
+      faults.push_back({directory.string(), "", "is neither a catalogue of hardware nor a calibration",
                         "a catalogue has one folder per kind, as nodes/ and accelerators/"});
   }
   if (!faults.empty()) throw InputError(std::move(faults));
@@ -143,6 +174,12 @@ const T* Catalog::find(std::string_view id, const std::string& pointer, Diagnost
 std::vector<std::string> Catalog::ids(std::string_view kind) const {
   std::set<std::string> out;
   for (const fs::path& directory : impl_->directories) {
+    if (const auto overlay = impl_->overlays.find(directory); overlay != impl_->overlays.end()) {
+      const auto entries = overlay->second.find(kind);
+      if (entries != overlay->second.end() && entries->is_object())
+        for (const auto& entry : entries->items()) out.insert(entry.key());
+      continue;
+    }
     std::error_code error;
     for (fs::directory_iterator file(directory / kind, error), end; !error && file != end; file.increment(error))
       if (file->path().extension() == ".json") out.insert(file->path().stem().string());
@@ -161,19 +198,22 @@ const std::vector<std::string>& Catalog::kinds() {
 
 std::string Catalog::kind_of(std::string_view id) const {
   for (const std::string& kind : kinds())
-    if (!impl_->file_of(kind, id).empty()) return kind;
+    if (!impl_->place_of(kind, id).empty()) return kind;
   return {};
 }
 
 Json Catalog::show(std::string_view kind, std::string_view id) const {
-  const fs::path file = impl_->file_of(kind, id);
-  if (file.empty())
+  const Place place = impl_->place_of(kind, id);
+  if (place.empty())
     throw InputError(
         {{"", "", fmt::format("no \"{}\" in {} of the catalogue", id, kind), did_you_mean(id, ids(kind))}});
-  return read_entry(file);
+  Diagnostics diagnostics(place.name(kind, id));
+  Json document = place.document(diagnostics);
+  diagnostics.throw_if_faulty();
+  return document;
 }
 
-fs::path Catalog::file_of(std::string_view kind, std::string_view id) const { return impl_->file_of(kind, id); }
+fs::path Catalog::file_of(std::string_view kind, std::string_view id) const { return impl_->place_of(kind, id).file; }
 
 const std::vector<fs::path>& Catalog::directories() const { return impl_->directories; }
 
@@ -194,14 +234,14 @@ void Catalog::validate(const fs::path& file, Diagnostics& diagnostics) {
 void Catalog::validate_all(Diagnostics& diagnostics) const {
   for (const PartKind& kind : part_kinds()) {
     for (const std::string& id : ids(kind.name)) {
-      const fs::path file = impl_->file_of(kind.name, id);
-      Diagnostics own(file.empty() ? id : file.string());
-      if (file.empty()) {
+      const Place place = impl_->place_of(kind.name, id);
+      Diagnostics own(place.empty() ? id : place.name(kind.name, id));
+      if (place.empty()) {
         own.error("", fmt::format("\"{}\" is no id: letters, digits, and - _ . + only", id));
-      } else if (const Json document = read_json(file, own); own.ok()) {
+      } else if (const Json document = place.document(own); own.ok()) {
         kind.check(document, id, own);
         for (const PartReference& reference : own.ok() ? kind.references(document) : std::vector<PartReference>{})
-          if (impl_->file_of(reference.kind, reference.id).empty())
+          if (impl_->place_of(reference.kind, reference.id).empty())
             own.error(reference.pointer, fmt::format("no \"{}\" in {} of the catalogue", reference.id, reference.kind),
                       did_you_mean(reference.id, ids(reference.kind)));
       }

@@ -5,6 +5,59 @@ namespace stepcast {
 
 using namespace part_rules;
 
+const FieldTable<MeasuredCurve>& MeasuredCurve::fields() {
+  using P = MeasuredCurve;
+  static const FieldTable<P> table =
+      FieldTable<P>("measured curve", "Times of one collective on one set of ranks, as measured")
+          .field("op", &P::op, "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv, reduce …",
+                 required())
+          .field("ranks", &P::ranks, "That take part", required_at_least(1))
+          .field("ranks_per_node", &P::ranks_per_node, "On each node", required_at_least(1))
+          .field("size_bytes", &P::size_bytes, "Sizes of the whole buffer, ascending", required_positive())
+          .field("time_us", &P::time_us, "Median time of each size", required_positive());
+  return table;
+}
+
+const FieldTable<HostMessageCosts>& HostMessageCosts::fields() {
+  using P = HostMessageCosts;
+  static const FieldTable<P> table =
+      FieldTable<P>("host messages", "What messages between processes in host memory cost")
+          .field("library", &P::library, "openmpi, openmpi-4.1 or gloo", required())
+          .field("latency_us", &P::latency, "Empty message between nodes, one way", at_least(0))
+          .field("turnaround_us", &P::turnaround, "Added in each step of a collective", at_least(0))
+          .field("inline_limit_bytes", &P::inline_limit, "Up to here data travels in the descriptor", at_least(0))
+          .field("copy_start_us", &P::copy_start, "Once for a longer message", at_least(0))
+          .field("eager_limit_bytes", &P::eager_limit, "Longer messages ask first", at_least(0))
+          .field("eager_GBps", &P::eager, "Rate of messages up to that", positive())
+          .field("rendezvous_us", &P::rendezvous, "Once for each message above", at_least(0))
+          .field("rail_GBps", &P::rail, "Rate of messages above, over one NIC", positive())
+          .field("stream_GBps", &P::stream, "The same over all NICs that one message uses", positive())
+          .field("stripe_us", &P::stripe, "Once for a message that is spread over NICs", at_least(0))
+          .field("node_GBps", &P::node, "All NICs of a node together", positive())
+          .field("gap_us", &P::gap, "Between messages of one sender that waits for none", at_least(0))
+          .field("local_latency_us", &P::local_latency, "Step of a collective inside a node", at_least(0))
+          .field("local_gap_us", &P::local_gap, "Gap of messages inside a node", at_least(0))
+          .field("local_GBps", &P::local, "Copied inside a node", positive())
+          .field("reduce_GBps", &P::reduce, "Sum of two buffers", positive());
+  return table;
+}
+
+const FieldTable<Calibrated>& Calibrated::fields() {
+  using P = Calibrated;
+  static const FieldTable<P> table =
+      FieldTable<P>("calibration", "Measured times, and the machine that they are true of")
+          .field("name", &P::name, "Of the calibration", required())
+          .field("date", &P::date, "Of the measurements", required())
+          .field("accelerator", &P::accelerator, "Catalogue id; empty: processors")
+          .field("devices_per_node", &P::devices_per_node, "Accelerators, or sockets", at_least(0))
+          .field("nics", &P::nics, "Of a node, for training traffic", at_least(0))
+          .field("nic_bandwidth_Gbps", &P::nic_bandwidth, "Of each, raw, per direction", at_least(0))
+          .field("jitter_us", &P::jitter, "Mean lateness of a call over the fastest calls of its kind", at_least(0))
+          .field("curves", &P::curves, "Times by collective and ranks")
+          .field("host", &P::host, "Between processors: what messages cost");
+  return table;
+}
+
 const FieldTable<LinkProfile>& LinkProfile::fields() {
   using P = LinkProfile;
   static const FieldTable<P> table =
@@ -29,6 +82,7 @@ const FieldTable<LinkProfile>& LinkProfile::fields() {
           .field("nvls_share", &P::nvls_share, "Bus bandwidth over the raw rate when the switch adds; 0: it cannot",
                  at_least(0))
           .field("nvls_start_us", &P::nvls_start, "Latency of a collective that the switch adds", at_least(0))
+          .field("calibration", &P::calibration, "Of collectives inside one node, from `stepcast calibrate fit`")
           .field("intervals", &P::intervals, "Low and high of fitted constants, by key")
           .fields_of(&P::provenance);
   return table;
@@ -61,6 +115,7 @@ const FieldTable<NetworkProfile>& NetworkProfile::fields() {
           .field("send_share", &P::send_share, "Of one NIC that a single message reaches", positive())
           .field("loss_per_doubling", &P::loss_per_doubling,
                  "What wire and hops lose for every doubling of the nodes above eight", at_least(0))
+          .field("calibration", &P::calibration, "Of collectives between nodes, from `stepcast calibrate fit`")
           .field("intervals", &P::intervals, "Low and high of fitted constants, by key")
           .fields_of(&P::provenance);
   return table;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,47 @@ struct EnumNames<TunerGeneration> {
 
 /// Intervals of fitted constants, low and high, by key: what the data leave open (one standard deviation of the fit).
 using Intervals = std::map<std::string, std::vector<double>>;
+
+/// Times of one collective on one set of ranks, as measured.
+struct MeasuredCurve {
+  std::string op;  ///< name of a CollectiveKind
+  int ranks = 1, ranks_per_node = 1;
+  std::vector<double> size_bytes;  ///< of the whole buffer, ascending
+  std::vector<double> time_us;     ///< one for each size
+  static const FieldTable<MeasuredCurve>& fields();
+};
+
+/// Fitted costs of messages between processes in host memory: the fields of HostNetwork (models/collectives/mpi.hpp).
+struct HostMessageCosts {
+  std::string library;  ///< name of a HostLibrary
+  Seconds latency, turnaround;
+  Bytes inline_limit;
+  Seconds copy_start;
+  Bytes eager_limit;
+  BytesPerSecond eager;
+  Seconds rendezvous;
+  BytesPerSecond rail, stream;
+  Seconds stripe;
+  BytesPerSecond node;
+  Seconds gap, local_latency, local_gap;
+  BytesPerSecond local, reduce;
+  static const FieldTable<HostMessageCosts>& fields();
+};
+
+/// What `stepcast calibrate fit` adds to a profile beside its constants: the measured times themselves, and the machine
+/// that they are true of. On any other machine only the constants count.
+struct Calibrated {
+  std::string name;         ///< of the calibration
+  std::string date;         ///< of the measurements, YYYY-MM-DD
+  std::string accelerator;  ///< catalogue id; empty: processors
+  int devices_per_node = 1;
+  int nics = 0;  ///< of a node
+  BytesPerSecond nic_bandwidth;
+  Seconds jitter;  ///< mean lateness of a call over the fastest calls of its kind
+  std::vector<MeasuredCurve> curves;
+  std::optional<HostMessageCosts> host;  ///< between processors
+  static const FieldTable<Calibrated>& fields();
+};
 
 /// What a class of links between the devices of a node costs collectives beyond its raw rate, measured by benchmarks of
 /// nothing but collectives. Written by `stepcast fit collectives`; formulas in docs/models/collectives.md.
@@ -39,6 +81,7 @@ struct LinkProfile {
   Seconds peer_simple_start;  ///< once, for messages too large for LL
   double nvls_share = 0;      ///< of the raw rate in bus bandwidth when the switch adds; 0: it cannot
   Seconds nvls_start;
+  std::optional<Calibrated> calibration;  ///< of collectives inside one node
   Intervals intervals;
   Provenance provenance;
   static const FieldTable<LinkProfile>& fields();
@@ -60,10 +103,11 @@ struct NetworkProfile {
   Seconds peer_start_at_scale;           ///< the same that many nodes tend to
   double small_peer_factor = 1;          ///< peers cost so much more while a message is at most small_peer_limit
   Bytes small_peer_limit;
-  Seconds peer_simple_start;     ///< once, for messages too large for LL
-  double all_to_all_share = 1;   ///< of the wire
-  double send_share = 1;         ///< of one NIC that a single message reaches
-  double loss_per_doubling = 0;  ///< wire and hops lose so much for every doubling of the nodes above eight
+  Seconds peer_simple_start;              ///< once, for messages too large for LL
+  double all_to_all_share = 1;            ///< of the wire
+  double send_share = 1;                  ///< of one NIC that a single message reaches
+  double loss_per_doubling = 0;           ///< wire and hops lose so much for every doubling of the nodes above eight
+  std::optional<Calibrated> calibration;  ///< of collectives between nodes
   Intervals intervals;
   Provenance provenance;
   static const FieldTable<NetworkProfile>& fields();

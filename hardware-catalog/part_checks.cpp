@@ -122,6 +122,27 @@ void check(const Node& part, Diagnostics& diagnostics) {
   check_native_links(part, diagnostics);
 }
 
+namespace {
+
+void check_curves(const std::optional<Calibrated>& calibration, Diagnostics& diagnostics) {
+  if (!calibration) return;
+  for (std::size_t i = 0; i < calibration->curves.size(); ++i) {
+    const MeasuredCurve& curve = calibration->curves[i];
+    const std::string at = fmt::format("/calibration/curves/{}", i);
+    if (curve.size_bytes.empty() || curve.size_bytes.size() != curve.time_us.size())
+      diagnostics.error(at, fmt::format("has {} sizes and {} times, expected as many of each and one at least",
+                                        curve.size_bytes.size(), curve.time_us.size()));
+    if (std::adjacent_find(curve.size_bytes.begin(), curve.size_bytes.end(), std::greater_equal<>()) !=
+        curve.size_bytes.end())
+      diagnostics.error(at + "/size_bytes", "sizes must ascend");
+  }
+}
+
+}  // namespace
+
+void check(const LinkProfile& part, Diagnostics& diagnostics) { check_curves(part.calibration, diagnostics); }
+void check(const NetworkProfile& part, Diagnostics& diagnostics) { check_curves(part.calibration, diagnostics); }
+
 void check(const Psu& part, Diagnostics& diagnostics) {
   if (part.efficiency_percent_by_load_percent.empty())
     diagnostics.error("/efficiency_percent_by_load_percent", "needs one point at least");

@@ -18,6 +18,8 @@ void check(const Node& part, Diagnostics& diagnostics);
 void check(const Psu& part, Diagnostics& diagnostics);
 void check(const Cooling& part, Diagnostics& diagnostics);
 void check(const ComputeProfile& part, Diagnostics& diagnostics);
+void check(const LinkProfile& part, Diagnostics& diagnostics);
+void check(const NetworkProfile& part, Diagnostics& diagnostics);
 
 template <class T>
 std::vector<PartReference> references(const T& /*part*/) {

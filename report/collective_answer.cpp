@@ -4,6 +4,7 @@
 #include <fstream>
 #include <functional>
 
+#include "models/collectives/calibrated.hpp"
 #include "models/collectives/gossip.hpp"
 #include "report/collective_cluster.hpp"
 #include "report/collective_question.hpp"
@@ -42,6 +43,14 @@ CollectiveKind collective_of(ExchangeKind kind) { return static_cast<CollectiveK
 constexpr std::string_view kNccl = "nccl";
 constexpr std::string_view kRaw = "alpha-beta";
 
+/// The library that a calibration of the cluster was measured with.
+std::optional<HostLibrary> measured_library(const CollectiveCluster& cluster) {
+  const MachineCalibration calibration = calibration_of(cluster.machine);
+  for (const Calibrated* one : {calibration.across, calibration.inside})
+    if (one != nullptr && one->host) return parse_enum<HostLibrary>(one->host->library);
+  return std::nullopt;
+}
+
 /// Library by name; nothing for the one of the accelerators.
 std::optional<HostLibrary> library_of(const CollectiveQuestion& question, const CollectiveCluster& cluster) {
   std::vector<std::string> known = names_of<HostLibrary>();
@@ -52,7 +61,8 @@ std::optional<HostLibrary> library_of(const CollectiveQuestion& question, const 
            "leave it out, or name a node");
     return std::nullopt;
   }
-  if (question.library.empty()) return cluster.has_accelerators() ? std::nullopt : std::optional(HostLibrary::open_mpi);
+  if (question.library.empty() && cluster.has_accelerators()) return std::nullopt;
+  if (question.library.empty()) return measured_library(cluster).value_or(HostLibrary::open_mpi);
   const std::string name = spelt(question.library);
   if (name == kNccl) {
     if (!cluster.has_accelerators())
@@ -124,16 +134,35 @@ DeviceCollective device_collective(const CollectiveQuestion& question, const Col
   return out;
 }
 
+void take(CollectiveRow& row, const CalibratedTime& calibrated) {
+  row.time = calibrated.time;
+  row.basis = name_of(calibrated.basis);
+}
+
 /// In closed form: nothing is random, and nobody's messages meet others'.
 Pricer closed_form(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places) {
   const PlacedGroup placed = placed_group(cluster, places);
   const DeviceCollective call = device_collective(question, cluster, placed.group);
   const ElementWidth width = width_of(question.type);
+  // What was measured is the library's own choice; a forced algorithm is the model's alone.
+  const Calibrated* calibration = cluster.raw ? nullptr : calibration_of(cluster.machine).of(placed.group);
+  const bool chosen =
+      call.algorithm == CollectiveAlgorithm::automatic && call.protocol == CollectiveProtocol::automatic;
   return [=](CollectiveRow& row) {
     const CollectiveCost cost = collective_cost(call.kind, DeviceCollective::payload(row.size), placed.group,
                                                 placed.interconnect, call.algorithm, call.protocol, width);
     row.time = cost.alone(placed.interconnect, placed.group);
     call.name(row, cost.algorithm, cost.protocol);
+    if (calibration == nullptr || !chosen) return;
+    const ModelTime model = [&](const CollectivePlace& place) {
+      GroupShape shape = placed.group;
+      shape.size = place.ranks;
+      shape.per_node = place.per_node;
+      const Bytes payload = DeviceCollective::payload(place.size);
+      return collective_cost(call.kind, payload, shape, placed.interconnect, call.algorithm, call.protocol, width)
+          .alone(placed.interconnect, shape);
+    };
+    take(row, calibrated_time(*calibration, call.kind, {row.size, places.ranks, places.per_node}, model));
   };
 }
 
@@ -186,12 +215,23 @@ Pricer host_collective(const CollectiveQuestion& question, const CollectiveClust
            nearest(name, known));
   }
   const HostNetwork network = placed_host_network(cluster, places, library);
+  const GroupShape group{places.ranks, places.per_node, 1, {}};
+  const Calibrated* calibration = calibration_of(cluster.machine).of(group);
+  // Measured with this library, and its own choice.
+  if (calibration != nullptr && (call.algorithm || !calibrated_host_network(cluster.machine, library)))
+    calibration = nullptr;
   return [=](CollectiveRow& row) mutable {
     call.size = row.size;
     const HostCollectiveTime priced = host_collective_time(call, network);
     row.time = priced.time;
     row.algorithm = name_of(priced.algorithm);
     row.protocol = "-";
+    if (calibration == nullptr) return;
+    const ModelTime model = [&](const CollectivePlace& place) {
+      return host_collective_time({call.kind, place.size, place.ranks, place.per_node, library, std::nullopt}, network)
+          .time;
+    };
+    take(row, calibrated_time(*calibration, call.kind, {row.size, places.ranks, places.per_node}, model));
   };
 }
 
@@ -318,6 +358,9 @@ Pricer pricer(const CollectiveQuestion& question, const CollectiveCluster& clust
   check_options(question, library || !is_collective(question.op));
   if (is_parameter_server(question.op)) return parameter_servers(question, cluster, places, library);
   if (question.op == ExchangeKind::gossip) return gossip(question, cluster, places, library, notes);
+  if (const auto measured = measured_library(cluster); library && measured && *measured != *library)
+    notes.push_back(
+        fmt::format("the calibration is of {}: for {} it does not count", name_of(*measured), name_of(*library)));
   if (library) return host_collective(question, cluster, places, *library);
   const bool hashed = cluster.fabric.routing == FabricRouting::ecmp && places.nodes > 1;
   if (question.full || hashed || question.jitter > Seconds(0)) return executed(question, cluster, places, catalog);
@@ -345,6 +388,35 @@ CollectiveTable empty_table(const CollectiveQuestion& question, const Collective
   return out;
 }
 
+std::string sizes_on(const CollectiveTable& table, CalibrationBasis basis) {
+  double least = 0, most = 0;
+  for (const CollectiveRow& row : table.rows) {
+    if (row.basis != name_of(basis)) continue;
+    if (least == 0) least = row.size.value();
+    most = row.size.value();
+  }
+  return least == most ? fmt::format("{:.0f} bytes", most) : fmt::format("{:.0f} to {:.0f} bytes", least, most);
+}
+
+/// What the times rest on, so that nobody takes an extrapolation for a measurement.
+void add_basis_notes(CollectiveTable& table, const CollectiveMachine& machine, const RankPlaces& places) {
+  const auto any = [&](CalibrationBasis basis) {
+    return std::any_of(table.rows.begin(), table.rows.end(),
+                       [&](const CollectiveRow& row) { return row.basis == name_of(basis); });
+  };
+  for (std::string& remark : calibration_remarks(machine, places.nodes)) table.notes.push_back(std::move(remark));
+  if (any(CalibrationBasis::measured))
+    table.notes.push_back("measured, or between measured sizes: " + sizes_on(table, CalibrationBasis::measured));
+  if (any(CalibrationBasis::between))
+    table.notes.push_back("between measured numbers of nodes, the model scaled as it was off there: " +
+                          sizes_on(table, CalibrationBasis::between));
+  if (any(CalibrationBasis::scaled))
+    table.notes.push_back("outside of what was measured, the model scaled as it was off at the nearest: " +
+                          sizes_on(table, CalibrationBasis::scaled));
+  if (any(CalibrationBasis::model))
+    table.notes.push_back(fmt::format("no {} was measured: the model with the calibrated constants", table.op));
+}
+
 }  // namespace
 
 CollectiveTable answer(const CollectiveQuestion& question, const Catalog& catalog) {
@@ -365,6 +437,7 @@ CollectiveTable answer(const CollectiveQuestion& question, const Catalog& catalo
     if (is_collective(question.op)) row.bus_factor = bus_factor(collective_of(question.op), places.ranks);
     price(row);
   }
+  add_basis_notes(table, cluster.machine, places);
   return table;
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "models/collectives/calibrated.hpp"
 #include "models/fabric/check.hpp"
 #include "models/fabric/fabric.hpp"
 #include "models/fabric/network_switch.hpp"
@@ -339,7 +340,8 @@ PlacedGroup placed_group(const CollectiveCluster& cluster, const RankPlaces& pla
 
 HostNetwork placed_host_network(const CollectiveCluster& cluster, const RankPlaces& places, HostLibrary library) {
   const CollectiveMachine& machine = cluster.machine;
-  HostNetwork out = host_network_of(machine.network, machine.nic_bandwidth, machine.nics, library);
+  HostNetwork out = calibrated_host_network(machine, library)
+                        .value_or(host_network_of(machine.network, machine.nic_bandwidth, machine.nics, library));
   for (const auto& [level, load] : level_traffic(cluster, places)) {
     if (load.crossings == 0) continue;
     out.latency += level.hop;

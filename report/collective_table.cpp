@@ -53,6 +53,7 @@ Json row_json(const CollectiveRow& row) {
            {"busbw_GBps", row.bus_bandwidth().value() / kGiga},
            {"algorithm", row.algorithm},
            {"protocol", row.protocol}};
+  if (!row.basis.empty()) out["basis"] = row.basis;
   if (row.low) out["time_us_low"] = row.low->in(1_us);
   if (row.high) out["time_us_high"] = row.high->in(1_us);
   return out;

@@ -17,6 +17,7 @@ struct CollectiveRow {
   std::optional<Seconds> low, high;  ///< where chance decides
   double bus_factor = 1;             ///< bus over algorithm bandwidth
   std::string algorithm, protocol;
+  std::string basis;  ///< name of a CalibrationBasis on a calibrated machine; else empty
   [[nodiscard]] BytesPerSecond algorithm_bandwidth() const;
   [[nodiscard]] BytesPerSecond bus_bandwidth() const { return algorithm_bandwidth() * bus_factor; }
 };

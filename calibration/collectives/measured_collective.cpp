@@ -6,6 +6,7 @@
 
 #include "calibration/collectives/device_text.hpp"
 #include "calibration/collectives/nic_text.hpp"
+#include "models/collectives/calibrated.hpp"
 
 namespace stepcast {
 
@@ -220,10 +221,9 @@ double predicted_us(const MeasuredCollective& row) {
   CollectiveMachine machine = row.machine;
   machine.node = &row.node;
   const Interconnect net = interconnect_of(machine);
-  return collective_cost(row.kind, row.size, row.group, net, CollectiveAlgorithm::automatic,
-                         CollectiveProtocol::automatic, row.width)
-      .alone(net, row.group)
-      .in(1_us);
+  const CollectiveCost cost = collective_cost(row.kind, row.size, row.group, net, CollectiveAlgorithm::automatic,
+                                              CollectiveProtocol::automatic, row.width);
+  return calibrated(cost, row.kind, row.size, row.group, net, machine).alone(net, row.group).in(1_us);
 }
 
 }  // namespace stepcast

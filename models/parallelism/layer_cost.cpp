@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/parallelism/job_collective.hpp"
 #include "models/parallelism/offload.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/parallelism/variability.hpp"
@@ -73,8 +74,8 @@ Piece collective_piece(const LayerStep& step, const Job& job) {
   piece.collective = kind_of(step.collective);
   piece.dimension = dimension;
   piece.name = name_of(piece.collective);
-  piece.cost = collective_cost(piece.collective, step.payload, *group, job.interconnect,
-                               job.scenario->spec.strategy.collective_algorithm);
+  piece.cost =
+      job_collective(piece.collective, step.payload, *group, job, job.scenario->spec.strategy.collective_algorithm);
   piece.duration = piece.cost.alone(job.interconnect, *group);
   return piece;
 }

@@ -1,5 +1,7 @@
 #include "models/parallelism/message.hpp"
 
+#include "models/parallelism/job_collective.hpp"
+
 namespace stepcast {
 
 bool scatters_messages(const Job& job, int from, int to) {
@@ -16,10 +18,9 @@ Message stage_message(const Job& job, int from, int to, Bytes bytes) {
   if (crosses) job.nodes.load_message(message.pair, from, to);
   const bool scatter = scatters_messages(job, from, to);
   const Bytes sent = scatter ? bytes / job.scenario->degrees.tp : bytes;
-  message.cost = collective_cost(CollectiveKind::send_recv, sent, message.pair, job.interconnect);
+  message.cost = job_collective(CollectiveKind::send_recv, sent, message.pair, job);
   if (scatter) {
-    const CollectiveCost gather =
-        collective_cost(CollectiveKind::all_gather, bytes, job.groups.tensor, job.interconnect);
+    const CollectiveCost gather = job_collective(CollectiveKind::all_gather, bytes, job.groups.tensor, job);
     message.cost.latency += gather.alone(job.interconnect, job.groups.tensor);
   }
   return message;

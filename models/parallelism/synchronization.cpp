@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "models/parallelism/compression.hpp"
+#include "models/parallelism/job_collective.hpp"
 #include "models/parallelism/unit_times.hpp"
 
 namespace stepcast {
@@ -12,8 +13,8 @@ namespace {
 CollectiveCost bucketed(CollectiveKind kind, Bytes payload, Bytes bucket, const GroupShape& group, const Job& job) {
   if (payload <= Bytes(0) || group.size <= 1) return {};
   const double buckets = bucket > Bytes(0) ? std::max(1.0, std::ceil(payload / bucket)) : 1.0;
-  CollectiveCost cost = collective_cost(kind, payload / buckets, group, job.interconnect,
-                                        job.scenario->spec.strategy.collective_algorithm);
+  CollectiveCost cost =
+      job_collective(kind, payload / buckets, group, job, job.scenario->spec.strategy.collective_algorithm);
   cost.payload = payload;
   cost.calls = static_cast<int>(buckets);
   cost.latency *= buckets;
@@ -261,8 +262,8 @@ std::optional<TiedEmbedding> tied_embedding_sum(const Job& job) {
   TiedEmbedding tied;
   tied.pair = {2, crosses ? 1 : 2, crosses ? job.placement.ranks_per_node : 1};
   if (crosses) job.nodes.load_message(tied.pair, 0, last);
-  tied.cost = collective_cost(CollectiveKind::all_reduce, Bytes(parameters * gradient_bytes(scenario)), tied.pair,
-                              job.interconnect, scenario.spec.strategy.collective_algorithm);
+  tied.cost = job_collective(CollectiveKind::all_reduce, Bytes(parameters * gradient_bytes(scenario)), tied.pair, job,
+                             scenario.spec.strategy.collective_algorithm);
   return tied;
 }
 

@@ -1,4 +1,4 @@
-#include "models/collectives/machine.hpp"
+#include "models/collectives/calibrated.hpp"
 #include "models/scenario/draft.hpp"
 
 namespace stepcast {
@@ -10,6 +10,8 @@ void resolve_communication(Draft& draft) {
     s.link_profile = link_profile_of(*s.node, s.accelerator, draft.catalog);
     s.network_profile = network_profile_of(s.network, !s.node->has_accelerators(), draft.catalog);
     s.library_profile = library_profile_of(s.accelerator, draft.catalog);
+    const int nodes = draft.spec().cluster.nodes;
+    for (std::string& remark : calibration_remarks(machine_of(s), nodes)) draft.assume(std::move(remark));
   } catch (const InputError& error) {
     draft.diagnostics.add(error.faults());
   }

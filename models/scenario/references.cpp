@@ -3,6 +3,7 @@
 #include "models/fabric/check.hpp"
 #include "models/fabric/network_switch.hpp"
 #include "models/scenario/draft.hpp"
+#include "models/scenario/framework_constants.hpp"
 
 namespace stepcast {
 
@@ -80,7 +81,8 @@ void resolve_framework(Draft& draft) {
     draft.assume(fmt::format("framework {} (none was named)", id));
   }
   try {
-    s.framework = find_framework(id, "/strategy/framework", draft.diagnostics);
+    s.framework = with_framework_constants(find_framework(id, "/strategy/framework", draft.diagnostics), draft.catalog,
+                                           draft.diagnostics);
   } catch (const InputError& error) {
     draft.diagnostics.add(error.faults());
   }

@@ -1,0 +1,224 @@
+#include "calibration/fit/cluster/findings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+namespace stepcast {
+
+namespace {
+
+// A pair or a device is slow when it gets so little of what the others get; healthy ones agree within a few per cent
+// (VLT-B200's own NICs: 42.5 to 48.4 GB/s, COLLECTIVES.md).
+constexpr double kSlow = 0.8;
+// Directions of one link differ by so much.
+constexpr double kAsymmetric = 0.85;
+// Of the expected rate that the cluster as a whole reaches.
+constexpr double kFarBelow = 0.6;
+// Of the library's own choice that a forced one takes.
+constexpr double kBetterForced = 0.75;
+// LL is at least twice as quick to start as Simple (NCCL's tables, nccl-model.md).
+constexpr double kLlMissing = 2.0;
+constexpr double kBulk = 16 << 20;
+constexpr double kSmall = 4096;
+
+struct Variable {
+  std::string_view name, value, says;
+};
+// Documented in NCCL's and Open MPI's manuals. An empty value: any that is set.
+constexpr std::array kVariables{
+    Variable{"NCCL_P2P_DISABLE", "1", "direct copies between the GPUs of a node are off (NCCL_P2P_DISABLE=1)"},
+    Variable{"NCCL_SHM_DISABLE", "1", "shared memory between GPUs of a node is off (NCCL_SHM_DISABLE=1)"},
+    Variable{"NCCL_IB_DISABLE", "1", "InfiniBand and RoCE are off (NCCL_IB_DISABLE=1): traffic takes TCP sockets"},
+    Variable{"NCCL_NVLS_ENABLE", "0", "sums in the NVLink switch are off (NCCL_NVLS_ENABLE=0)"},
+    Variable{"NCCL_NET", "Socket", "the network is forced to TCP sockets (NCCL_NET=Socket)"},
+    Variable{"NCCL_PROTO", "", "the protocol is restricted (NCCL_PROTO)"},
+    Variable{"NCCL_ALGO", "", "the algorithm is restricted (NCCL_ALGO)"},
+    Variable{"NCCL_NET_GDR_LEVEL", "0", "GPUs do not meet NICs directly (NCCL_NET_GDR_LEVEL=0)"},
+};
+
+double bandwidth_GBps(const Json& row) {
+  const double median = quantile_of(row["samples_us"].get<std::vector<double>>(), 0.5);
+  return median > 0 ? row["size_bytes"].get<double>() / median / 1e3 : 0;
+}
+
+/// Rates of the largest messages between named ends, GB/s.
+using Pairs = std::map<std::pair<std::string, std::string>, double>;
+
+Pairs largest_messages(const std::vector<ProbeResults>& files, const char* kind, const char* op,
+                       const char* direction = nullptr) {
+  std::map<std::pair<std::string, std::string>, std::pair<double, double>> largest;
+  for (const ProbeResults& file : files)
+    for (const Json& row : file.rows()) {
+      if (row["kind"] != kind || (op != nullptr && row["op"] != op) || !row.contains("from") || !row.contains("to"))
+        continue;
+      if (direction != nullptr && row.value("direction", "both") != direction) continue;
+      auto& [size, rate] = largest[{row["from"].get<std::string>(), row["to"].get<std::string>()}];
+      if (row["size_bytes"].get<double>() < size) continue;
+      size = row["size_bytes"].get<double>();
+      rate = bandwidth_GBps(row);
+    }
+  Pairs out;
+  for (const auto& [ends, found] : largest) out[ends] = found.second;
+  return out;
+}
+
+double median_rate(const Pairs& pairs) {
+  std::vector<double> rates;
+  for (const auto& [ends, rate] : pairs) rates.push_back(rate);
+  return quantile_of(std::move(rates), 0.5);
+}
+
+/// Ends of which every pair is slow; the pairs of others that are slow.
+void add_slow_pairs(std::vector<std::string>& out, const Pairs& pairs) {
+  if (pairs.size() < 3) return;
+  const double usual = median_rate(pairs);
+  std::map<std::string, std::pair<double, int>> best;  // best rate and number of pairs of each end
+  for (const auto& [ends, rate] : pairs)
+    for (const std::string& end : {ends.first, ends.second}) {
+      best[end].first = std::max(best[end].first, rate);
+      ++best[end].second;
+    }
+  std::set<std::string> slow;
+  for (const auto& [end, found] : best)
+    if (found.second > 1 && found.first < kSlow * usual) {
+      slow.insert(end);
+      out.push_back(
+          fmt::format("{} is slow: no message to or from it passes {:.3g} GB/s, others reach {:.3g}: a slow NIC "
+                      "or port, or its slot or cable",
+                      end, found.first, usual));
+    }
+  for (const auto& [ends, rate] : pairs)
+    if (rate < kSlow * usual && slow.count(ends.first) == 0 && slow.count(ends.second) == 0)
+      out.push_back(fmt::format("the way from {} to {} is slow: {:.3g} GB/s, others reach {:.3g}", ends.first,
+                                ends.second, rate, usual));
+}
+
+void add_asymmetric_pairs(std::vector<std::string>& out, const Pairs& pairs) {
+  for (const auto& [ends, rate] : pairs) {
+    const auto back = pairs.find({ends.second, ends.first});
+    if (back == pairs.end() || ends.first > ends.second) continue;
+    if (std::min(rate, back->second) < kAsymmetric * std::max(rate, back->second))
+      out.push_back(fmt::format("asymmetric link: {:.3g} GB/s from {} to {}, {:.3g} back", rate, ends.first,
+                                ends.second, back->second));
+  }
+}
+
+/// Copies between host and devices: a device that is slow from every part of the host has a bad slot, one that is slow
+/// from its own and quick from another is bound to the wrong one.
+void add_copy_findings(std::vector<std::string>& out, const Pairs& pairs, const char* direction, bool to_device) {
+  if (pairs.size() < 2) return;
+  std::map<std::string, std::map<std::string, double>> by_device;
+  std::vector<double> best_rates;
+  for (const auto& [ends, rate] : pairs)
+    by_device[to_device ? ends.second : ends.first][to_device ? ends.first : ends.second] = rate;
+  for (const auto& [device, rates] : by_device) {
+    double best = 0;
+    for (const auto& [part, rate] : rates) best = std::max(best, rate);
+    best_rates.push_back(best);
+  }
+  const double usual = quantile_of(best_rates, 0.5);
+  for (const auto& [device, rates] : by_device) {
+    const auto near =
+        std::max_element(rates.begin(), rates.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (near->second < kSlow * usual) {
+      out.push_back(
+          fmt::format("{} {} at {:.3g} GB/s, other devices at {:.3g}: a narrow slot, or memory of the wrong "
+                      "NUMA node",
+                      device, direction, near->second, usual));
+      continue;
+    }
+    for (const auto& [part, rate] : rates)
+      if (rate < kSlow * near->second)
+        out.push_back(
+            fmt::format("{} {} at {:.3g} GB/s from {} and {:.3g} from {}: bind its process to {} (wrong NUMA "
+                        "binding otherwise)",
+                        device, direction, rate, part, near->second, near->first, near->first));
+  }
+}
+
+void add_variables(std::vector<std::string>& out, const std::vector<ProbeResults>& files) {
+  std::set<std::string> said;
+  for (const ProbeResults& file : files) {
+    const Json& environment = file.document["environment"];
+    if (!environment.contains("variables")) continue;
+    for (const Variable& variable : kVariables) {
+      const auto set = environment["variables"].find(variable.name);
+      if (set == environment["variables"].end() || set->get<std::string>().empty()) continue;
+      const std::string value = set->get<std::string>();
+      if (!variable.value.empty() && value != variable.value) continue;
+      std::string text = fmt::format("protocol or path disabled: {}", variable.says);
+      if (variable.value.empty()) text += " to " + value;
+      if (said.insert(text).second) out.push_back(std::move(text));
+    }
+  }
+}
+
+/// Rows by place, collective and size, asked for in different ways.
+void add_forced_findings(std::vector<std::string>& out, const std::vector<ClusterRow>& rows) {
+  std::map<std::tuple<CollectiveKind, int, int, double>, const ClusterRow*> own;
+  for (const ClusterRow& row : rows)
+    if (row.chosen()) own[{row.kind, row.place.ranks, row.place.per_node, row.place.size.value()}] = &row;
+  std::map<std::string, std::vector<const ClusterRow*>> better;
+  for (const ClusterRow& row : rows) {
+    if (row.asked.empty()) continue;
+    const auto found = own.find({row.kind, row.place.ranks, row.place.per_node, row.place.size.value()});
+    if (found != own.end() && row.median_us < kBetterForced * found->second->median_us)
+      better[fmt::format("{} on {} ranks by {}", name_of(row.kind), row.place.ranks, row.asked)].push_back(&row);
+  }
+  for (const auto& [words, found] : better)
+    out.push_back(
+        fmt::format("{} beats the library's own choice by a quarter and more at {} size{} from {:.0f} bytes on: "
+                    "the library chooses badly, or may not choose it",
+                    words, found.size(), found.size() == 1 ? "" : "s", found.front()->place.size.value()));
+}
+
+}  // namespace
+
+void add_collective_findings(CalibrationProfile& profile, const ClusterFit& fit, const std::vector<ClusterRow>& rows) {
+  add_forced_findings(profile.findings, rows);
+  for (std::size_t i = 0; i < fit.constants.size(); ++i) {
+    const ClusterConstant& c = fit.constants[i];
+    const bool rate = c.key == "wire_share" || c.key == "ring_share" || c.key.ends_with("rail_GBps");
+    if (rate && fit.values[i] < kFarBelow * c.prior)
+      profile.findings.push_back(
+          fmt::format("{} is {:.3g}, the catalogue expects {:.3g}: links far below their rate (a slow or missing NIC, "
+                      "sockets instead of RDMA, or another rate than the node's)",
+                      c.key, fit.values[i], c.prior));
+  }
+  if (fit.model.host) return;
+  // Small messages against what the catalogue's constants say of the quick protocol.
+  std::vector<double> ratios;
+  std::vector<ClusterRow> small;
+  for (const ClusterRow& row : rows)
+    if (row.chosen() && row.place.size.value() <= kSmall && row.kind != CollectiveKind::send_recv) small.push_back(row);
+  ClusterModel kind = fit.model;
+  for (std::size_t i = 0; i < fit.constants.size(); ++i) fit.constants[i].set(kind, fit.constants[i].prior);
+  std::vector<double> times;
+  kind.predict(small, times);
+  for (std::size_t i = 0; i < small.size(); ++i) ratios.push_back(small[i].median_us / times[i]);
+  if (ratios.size() >= 3 && quantile_of(ratios, 0.5) > kLlMissing)
+    profile.findings.push_back(
+        fmt::format("small messages take {:.1f} times what such machines take: the LL protocol may be disabled, or the "
+                    "host is slow to launch",
+                    quantile_of(ratios, 0.5)));
+}
+
+void add_file_findings(CalibrationProfile& profile, const std::vector<ProbeResults>& files) {
+  std::vector<std::string>& out = profile.findings;
+  add_variables(out, files);
+  const Pairs both = largest_messages(files, "ping_pong", nullptr, "both");
+  const Pairs one_way = largest_messages(files, "ping_pong", nullptr, "one_way");
+  add_slow_pairs(out, one_way.size() > both.size() ? one_way : both);
+  add_asymmetric_pairs(out, one_way);
+  add_copy_findings(out, largest_messages(files, "copy", "host_to_device"), "is written", true);
+  add_copy_findings(out, largest_messages(files, "copy", "device_to_host"), "is read", false);
+  const Pairs peers = largest_messages(files, "copy", "peer");
+  add_slow_pairs(out, peers);
+  add_asymmetric_pairs(out, peers);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "calibration/fit/cluster/cluster_model.hpp"
+#include "calibration/profile/calibration_profile.hpp"
+
+namespace stepcast {
+
+/// A fitted model of a cluster's collectives with its measured curves.
+struct ClusterFit {
+  ClusterModel model;
+  std::vector<ClusterConstant> constants;
+  std::vector<double> values;  ///< one for each constant
+  std::vector<double> place;   ///< of the search, to start another fit from
+  Calibrated inside, across;   ///< curves only; the rest is the caller's
+  /// Time of a call: measured, or the model scaled (calibrated_time).
+  [[nodiscard]] CalibratedTime time(const ClusterRow& row) const;
+};
+
+/// Fits the constants to the rows by robust least squares of logarithms, drawn to the catalogue's (prior_fit.hpp). With
+/// one count of nodes only, what makes times grow with nodes keeps the catalogue's value: start and hop cannot be told
+/// apart there. Where messages in host memory change from eager to rendezvous is searched among powers of two. Rows of
+/// weight 0 do not count.
+ClusterFit fit_collectives(const ClusterModel& model, const std::vector<ClusterRow>& rows);
+
+/// Numbers of nodes above one that rows were measured on, ascending.
+std::vector<int> node_counts(const std::vector<ClusterRow>& rows);
+
+/// 68 % intervals: quantiles of refits to rows drawn with replacement, samples of each row drawn too. The same rows
+/// give the same intervals.
+struct FitInterval {
+  double low = 0, high = 0;
+};
+std::vector<FitInterval> bootstrap(const ClusterFit& fit, const std::vector<ClusterRow>& rows, int refits);
+
+/// Errors on sizes that a fit of every other size did not see, from 1 MiB and below, and on the largest count of nodes
+/// that a fit of the others did not see. Empty where there are too few rows to leave any out.
+std::vector<HeldOutScore> held_out_scores(const ClusterModel& model, const std::vector<ClusterRow>& rows);
+
+/// Predicted over measured of some rows, as a score.
+HeldOutScore score_of(std::string what, const std::vector<double>& ratios);
+
+/// Ratios predicted over measured of the sizes of each curve that `kept` leaves out of the fit, from 1 MiB on and
+/// below.
+struct SizeRatios {
+  std::vector<double> large, small;
+};
+SizeRatios size_ratios(const ClusterModel& model, const std::vector<ClusterRow>& rows,
+                       const std::function<std::vector<bool>(const std::vector<double>& sizes)>& kept);
+/// Every second size, from the first.
+std::vector<bool> every_other(const std::vector<double>& sizes);
+/// The same of all rows of other numbers of nodes than a fit has seen.
+std::vector<double> node_ratios(const ClusterModel& model, const std::vector<ClusterRow>& rows,
+                                const std::vector<int>& seen);
+
+}  // namespace stepcast

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "calibration/fit/step/step_fit.hpp"
+#include "calibration/validation/measured_run.hpp"
+
+namespace stepcast {
+
+/// Errors on the other runs of a group, given one of them, two and three.
+struct GroupCheck {
+  std::string group;  ///< source, model and accelerator
+  bool mixture_of_experts = false;
+  std::size_t rows = 0;
+  double shipped_percent = 0;             ///< without any
+  std::array<double, 3> given_percent{};  ///< means over which ones are given
+  std::array<std::size_t, 3> predictions{};
+};
+
+/// Groups of at least four published runs that one source measured of one model on one accelerator: every run in turn
+/// is the one that a user has measured, and the others are predicted with the software constants that it gives.
+std::vector<GroupCheck> check_steps(std::vector<MeasuredRun> runs, const Catalog& catalog, int jobs);
+
+std::string step_check_text(const std::vector<GroupCheck>& groups);
+Json step_check_json(const std::vector<GroupCheck>& groups);
+
+}  // namespace stepcast

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fields/json_text.hpp"
+
+namespace stepcast {
+
+/// What the user says beside files that do not tell it.
+struct MeasuredHints {
+  std::string op;                 ///< of a collective, as all_reduce; empty: the file or its name tells
+  int ranks = 0;                  ///< 0: the file tells
+  int per_node = 0;               ///< 0: the file tells, else all ranks on one node
+  std::string device;             ///< of power readings that name none
+  std::string state = "unknown";  ///< what ran while power was read
+};
+
+/// A document of docs/formats/probe-results.md, put together from one or several files of another tool.
+class ResultsBuilder {
+ public:
+  explicit ResultsBuilder(std::string tool) : tool_(std::move(tool)) {}
+
+  void add(Json row) { rows_.push_back(std::move(row)); }
+  void warn(std::string text) {
+    if (std::find(warnings_.begin(), warnings_.end(), text) == warnings_.end()) warnings_.push_back(std::move(text));
+  }
+  void version(const std::string& software, const std::string& text) { versions_[software] = text; }
+  void host(const std::string& name) {
+    if (std::find(hosts_.begin(), hosts_.end(), name) == hosts_.end()) hosts_.push_back(name);
+  }
+  void accelerator(const std::string& name) { accelerator_ = name; }
+  void variable(const std::string& name, const std::string& value) { variables_[name] = value; }
+  /// Start of a measurement, `2026-11-21T20:15:07Z`; the earliest counts.
+  void date(const std::string& text) {
+    if (date_.empty() || text < date_) date_ = text;
+  }
+  [[nodiscard]] bool empty() const { return rows_.empty(); }
+  [[nodiscard]] std::size_t rows() const { return rows_.size(); }
+
+  /// The document; a missing date is 1970's, with a warning.
+  [[nodiscard]] Json document(const std::vector<std::string>& files) const;
+
+ private:
+  std::string tool_, date_, accelerator_;
+  std::vector<std::string> hosts_, warnings_;
+  std::map<std::string, std::string> versions_, variables_;
+  Json rows_ = Json::array();
+};
+
+/// Whether a text can stand in JSON.
+bool stands_in_json(const std::string& text);
+
+/// Text of one file into rows. What cannot be read is one fault, with its line; files of another kind say so.
+using MeasuredReader = void (*)(std::string_view text, const std::string& file, const MeasuredHints& hints,
+                                ResultsBuilder& results, Diagnostics& diagnostics);
+
+/// nccl-tests and rccl-tests: the table that they print, or the JSON of their `-J`. Wrong data is a fault, not a row.
+void read_nccl_tests(std::string_view, const std::string&, const MeasuredHints&, ResultsBuilder&, Diagnostics&);
+/// OSU micro-benchmarks: latencies of collectives and of messages. Bandwidth tests hold no times: a fault.
+void read_osu(std::string_view, const std::string&, const MeasuredHints&, ResultsBuilder&, Diagnostics&);
+/// fio --output-format=json (or json+).
+void read_fio(std::string_view, const std::string&, const MeasuredHints&, ResultsBuilder&, Diagnostics&);
+/// nvidia-smi --query-gpu=… --format=csv.
+void read_nvidia_smi(std::string_view, const std::string&, const MeasuredHints&, ResultsBuilder&, Diagnostics&);
+/// dcgmi dmon, or CSV with DCGM's field names as columns.
+void read_dcgm(std::string_view, const std::string&, const MeasuredHints&, ResultsBuilder&, Diagnostics&);
+/// A Prometheus range query of the DCGM exporter (`/api/v1/query_range`).
+void read_prometheus(std::string_view, const std::string&, const MeasuredHints&, ResultsBuilder&, Diagnostics&);
+/// ipmitool dcmi power reading, repeated, or CSV of IPMI or Redfish with a column of watts.
+void read_ipmi(std::string_view, const std::string&, const MeasuredHints&, ResultsBuilder&, Diagnostics&);
+
+}  // namespace stepcast

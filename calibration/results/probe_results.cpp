@@ -1,0 +1,54 @@
+#include "calibration/results/probe_results.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "calibration/results/schema_check.hpp"
+#include "fields/data_directory.hpp"
+
+namespace stepcast {
+
+namespace {
+
+constexpr long kProbeResultsVersion = 1;
+
+void refuse_newer(const Json& document, Diagnostics& diagnostics) {
+  if (!document.is_object() || !document.contains("format_version")) return;
+  const Json& version = document["format_version"];
+  if (!version.is_number_integer() || version.get<long>() <= kProbeResultsVersion) return;
+  diagnostics.error("/format_version",
+                    fmt::format("found {}, but this version of Stepcast reads results up to {}", version.get<long>(),
+                                kProbeResultsVersion),
+                    "update Stepcast");
+  diagnostics.throw_if_faulty();
+}
+
+}  // namespace
+
+Json probe_results_schema() {
+  const std::filesystem::path file = data_directory("calibration/probes") / "probe-results.schema.json";
+  Diagnostics diagnostics(file.string());
+  Json schema = read_json(file, diagnostics);
+  diagnostics.throw_if_faulty();
+  return schema;
+}
+
+ProbeResults read_probe_results(const std::filesystem::path& file) {
+  static const Json kSchema = probe_results_schema();
+  Diagnostics diagnostics(file.string());
+  ProbeResults out{file.string(), read_json(file, diagnostics)};
+  diagnostics.throw_if_faulty();
+  refuse_newer(out.document, diagnostics);
+  check_schema(out.document, kSchema, diagnostics);
+  diagnostics.throw_if_faulty();
+  return out;
+}
+
+void check_probe_results(const Json& document) {
+  Diagnostics diagnostics("results");
+  check_schema(document, probe_results_schema(), diagnostics);
+  if (!diagnostics.ok()) throw std::logic_error("an import broke the format: " + diagnostics.faults().front().text());
+}
+
+}  // namespace stepcast

@@ -1,0 +1,87 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "calibration/importers/measured/results_builder.hpp"
+#include "calibration/importers/text_file.hpp"
+#include "calibration/results/probe_results.hpp"
+#include "cli/import_kinds.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// Samplers that run for a day write no more.
+constexpr std::size_t kMostMeasuredBytes = 256U << 20;
+
+/// Every file into one document of results.
+ImportAction into_results(const char* tool, MeasuredReader read, std::shared_ptr<MeasuredHints> hints) {
+  return [tool, read, hints](Session&, const ImportRequest& request) {
+    ResultsBuilder results(tool);
+    std::vector<Fault> faults;
+    std::vector<std::string> names;
+    for (const std::filesystem::path& file : request.files) {
+      Diagnostics diagnostics(file.string());
+      const std::string text = read_description(file, diagnostics, kMostMeasuredBytes);
+      if (diagnostics.ok() && !stands_in_json(text)) diagnostics.error("", "has bytes that are no UTF-8", "save it as UTF-8");
+      const std::size_t before = results.rows();
+      if (diagnostics.ok()) read(text, file.string(), *hints, results, diagnostics);
+      if (diagnostics.ok() && results.rows() == before) diagnostics.error("", "holds no row with a time or a reading");
+      faults.insert(faults.end(), diagnostics.faults().begin(), diagnostics.faults().end());
+      names.push_back(file.string());
+    }
+    if (!faults.empty()) throw InputError(std::move(faults));
+    Imported out;
+    out.document = results.document(names);
+    check_probe_results(out.document);
+    out.summary = fmt::format("{} row{} of {}", results.rows(), results.rows() == 1 ? "" : "s", tool);
+    out.name = "results.json";
+    for (const Json& warning : out.document["warnings"]) out.notes.push_back(warning.get<std::string>());
+    return out;
+  };
+}
+
+void add_ranks(CLI::App& app, MeasuredHints& hints) {
+  app.add_option("--ranks", hints.ranks, "That took part, where the file does not tell")
+      ->check(CLI::Range(1, 1 << 20).description(""))
+      ->type_name("N");
+  app.add_option("--ranks-per-node", hints.per_node, "Of them on each node")
+      ->check(CLI::Range(1, 1 << 20).description(""))
+      ->type_name("P");
+}
+
+void add_power(CLI::App& app, MeasuredHints& hints) {
+  app.add_option("--state", hints.state, "What ran meanwhile")
+      ->check(CLI::IsMember({"idle", "gemm", "memory", "collective", "busy", "unknown"}));
+  app.add_option("--device", hints.device, "Of readings that name none, as gpu0 or node")->type_name("NAME");
+}
+
+ImportAction power(CLI::App& app, const char* tool, MeasuredReader read) {
+  auto hints = std::make_shared<MeasuredHints>();
+  add_power(app, *hints);
+  return into_results(tool, read, hints);
+}
+
+}  // namespace
+
+ImportAction prepare_nccl_tests(CLI::App& app) {
+  auto hints = std::make_shared<MeasuredHints>();
+  app.add_option("--op", hints->op, "Which collective it is, where neither file nor name tells")
+      ->check(CLI::IsMember(
+          {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all", "send_recv"}));
+  add_ranks(app, *hints);
+  return into_results("nccl-tests", read_nccl_tests, hints);
+}
+
+ImportAction prepare_osu(CLI::App& app) {
+  auto hints = std::make_shared<MeasuredHints>();
+  add_ranks(app, *hints);
+  return into_results("osu", read_osu, hints);
+}
+
+ImportAction prepare_fio(CLI::App&) { return into_results("fio", read_fio, std::make_shared<MeasuredHints>()); }
+ImportAction prepare_nvidia_smi(CLI::App& app) { return power(app, "nvidia-smi", read_nvidia_smi); }
+ImportAction prepare_dcgm(CLI::App& app) { return power(app, "dcgm", read_dcgm); }
+ImportAction prepare_prometheus(CLI::App& app) { return power(app, "prometheus", read_prometheus); }
+ImportAction prepare_ipmi(CLI::App& app) { return power(app, "ipmi", read_ipmi); }
+
+}  // namespace stepcast

@@ -1,0 +1,178 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "tests/e2e/process.hpp"
+
+namespace stepcast {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string probe(const std::string& name) { return std::string(STEPCAST_SOURCE_DIR "/tests/data/probes/") + name; }
+
+/// Hosts of one process and one shaped port each.
+std::vector<std::string> shaped_hosts(const std::string& gbps) {
+  return {"--node", "rental-epyc-7502p-128gb",
+          "--set",  "cluster.fabric.nics_per_node=1",
+          "--set",  "cluster.fabric.nic_bandwidth_Gbps=" + gbps,
+          "--set",  "cluster.fabric.network=ethernet_tcp"};
+}
+
+Finished fit(const std::vector<std::string>& files, const std::string& gbps, const std::string& out) {
+  std::vector<std::string> arguments{"calibrate", "fit"};
+  for (const std::string& file : files) arguments.push_back(probe(file));
+  for (const std::string& word : shaped_hosts(gbps)) arguments.push_back(word);
+  for (const char* word : {"--refits", "3", "--json", "-o"}) arguments.emplace_back(word);
+  arguments.push_back(out);
+  return stepcast_run(arguments);
+}
+
+double percentile(std::vector<double> samples, double share) {
+  std::sort(samples.begin(), samples.end());
+  return samples[static_cast<std::size_t>(share * static_cast<double>(samples.size() - 1))];
+}
+
+/// Mean error in per cent of `stepcast collective --calibration` on the sizes of a result file from 4 KiB on: below,
+/// the shaper's bucket lets messages through unshaped.
+double error_on(const std::string& file, const std::string& op, int ranks, const std::string& calibration,
+                const std::string& gbps) {
+  Diagnostics diagnostics(file);
+  const Json measured = read_json(probe(file), diagnostics);
+  std::map<long, double> times;
+  for (const Json& row : measured["results"])
+    if (row["kind"] == "collective" && row["op"] == op && row["size_bytes"].get<long>() >= 4096)
+      times[row["size_bytes"].get<long>()] = percentile(row["samples_us"].get<std::vector<double>>(), 0.5);
+  std::string sizes;
+  for (const auto& [size, time] : times) sizes += (sizes.empty() ? "" : ",") + std::to_string(size);
+  std::vector<std::string> arguments{"collective",
+                                     "--op",
+                                     op,
+                                     "--ranks",
+                                     std::to_string(ranks),
+                                     "--ranks-per-node",
+                                     "1",
+                                     "--sizes",
+                                     sizes,
+                                     "--calibration",
+                                     calibration,
+                                     "--fabric",
+                                     "single-switch",
+                                     "--library",
+                                     "openmpi-4.1",
+                                     "--json"};
+  const std::vector<std::string> hosts = shaped_hosts(gbps);
+  arguments.emplace_back("--cluster");
+  arguments.insert(arguments.end(), hosts.begin() + 1, hosts.end());
+  const Finished run = stepcast_run(arguments);
+  EXPECT_EQ(run.code, 0) << run.err;
+  double sum = 0;
+  const Json rows = run.json()["rows"];
+  for (const Json& row : rows)
+    sum += std::abs(row["time_us"].get<double>() / times.at(row["size_bytes"].get<long>()) - 1);
+  return 100 * sum / static_cast<double>(rows.size());
+}
+
+TEST(CalibrateCommand, FindsTheConfiguredBandwidthOfTheShapedCluster) {
+  const ScratchFolder folder;
+  for (const auto& [rate, gbps] : {std::pair("100mbit", 0.1), std::pair("250mbit", 0.25)}) {
+    const std::string out = (folder / (std::string(rate) + ".calib.json")).string();
+    const std::string name = rate;
+    const Finished run = fit({"mpi-" + name + "-2.json", "mpi-" + name + "-4.json"}, std::to_string(gbps), out);
+    ASSERT_EQ(run.code, 0) << run.err;
+    for (const Json& constant : run.json()["constants"]) {
+      if (constant["key"] != "calibration.host.node_GBps") continue;
+      EXPECT_NEAR(constant["value"].get<double>() * 8 / gbps, 0.956, 0.0956) << rate;
+    }
+    // A count of hosts that the fit has not seen.
+    double sum = 0;
+    for (const char* op : {"all_reduce", "all_gather", "all_to_all"})
+      sum += error_on("mpi-" + name + "-3.json", op, 3, out, std::to_string(gbps));
+    EXPECT_LT(sum / 3, 15) << rate;
+    // And what it has seen comes back.
+    EXPECT_LT(error_on("mpi-" + name + "-4.json", "all_reduce", 4, out, std::to_string(gbps)), 2) << rate;
+  }
+}
+
+TEST(CalibrateCommand, SaysWhatTimesRestOn) {
+  const ScratchFolder folder;
+  const std::string out = (folder / "lab.calib.json").string();
+  const Finished fitted = fit({"mpi-100mbit-2.json"}, "0.1", out);
+  ASSERT_EQ(fitted.code, 0) << fitted.err;
+  EXPECT_THAT(fitted.out, HasSubstr("cannot be told apart"));
+  std::vector<std::string> arguments{"collective",       "--op",        "all_reduce",    "--ranks", "2",
+                                     "--ranks-per-node", "1",           "--sizes",       "64K,64M", "--json",
+                                     "--library",        "openmpi-4.1", "--calibration", out,       "--cluster"};
+  for (const std::string& word : shaped_hosts("0.1"))
+    if (word != "--node") arguments.push_back(word);
+  const Finished run = stepcast_run(arguments);
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.json()["rows"][0]["basis"], "measured");
+  EXPECT_EQ(run.json()["rows"][1]["basis"], "scaled");
+  const Finished page = stepcast_run({"calibrate", "report", out, "-o", (folder / "page.html").string()});
+  ASSERT_EQ(page.code, 0) << page.err;
+  const std::string html = read_text(folder / "page.html");
+  EXPECT_THAT(html, HasSubstr("<svg"));
+  EXPECT_THAT(html, HasSubstr("all_reduce, 2 ranks on 2 nodes"));
+  EXPECT_EQ(html.find("http"), std::string::npos) << "self-contained";
+}
+
+TEST(CalibrateCommand, RunTakesACalibrationAndSaysSo) {
+  const ScratchFolder folder;
+  const std::string out = (folder / "step.calib.json").string();
+  const std::string scenario = scenario_file("gpt3-175b-a100-1024");
+  const Finished before = stepcast_run({"run", scenario, "--fidelity", "analytic", "--json"});
+  ASSERT_EQ(before.code, 0) << before.err;
+  const double shipped = before.json()["step_time_s"].get<double>();
+  const Finished step =
+      stepcast_run({"calibrate", "step", scenario, "--step-time", std::to_string(shipped * 1.05), "-o", out, "--json"});
+  ASSERT_EQ(step.code, 0) << step.err;
+  for (const char* fidelity : {"analytic", "simulated"}) {
+    const Finished after = stepcast_run({"run", scenario, "--fidelity", fidelity, "--calibration", out, "--json"});
+    ASSERT_EQ(after.code, 0) << after.err;
+    EXPECT_NEAR(after.json()["step_time_s"].get<double>() / shipped, 1.05, 0.03) << fidelity;
+  }
+  const Finished refused = stepcast_run({"calibrate", "step", scenario, "--step-time", std::to_string(shipped * 5)});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.out, HasSubstr("not explained"));
+}
+
+TEST(CalibrateCommand, NamesFaultsOfFiles) {
+  const ScratchFolder folder;
+  std::ofstream(folder / "bad.json") << R"({"format_version": 1, "probe": "mpi", "resutls": []})";
+  const Finished run = stepcast_run(
+      {"calibrate", "fit", (folder / "bad.json").string(), "--node", "dgx-h100", "-o", (folder / "out.json").string()});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("did you mean \"results\"?"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "out.json"));
+  std::ofstream(folder / "no.calib.json") << R"({"name": "x"})";
+  const Finished used =
+      stepcast_run({"run", scenario_file("gpt3-175b-a100-1024"), "--calibration", (folder / "no.calib.json").string()});
+  EXPECT_EQ(used.code, 2);
+  EXPECT_THAT(used.err, HasSubstr("/catalogue: missing"));
+}
+
+TEST(CalibrateCommand, MeasuredCollectivesComeBackFromPartsOfThem) {
+  const Finished run = stepcast_run({"calibrate", "check", "--json"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  const std::map<std::string, double> most{{"every other size, from 1 MiB", 5},
+                                           {"every other size, below 1 MiB", 10},
+                                           {"other node counts than two", 18},
+                                           {"all sizes but three of each operation", 12}};
+  for (const Json& score : run.json()["all"])
+    EXPECT_LE(score["mean_percent"].get<double>(), most.at(score["what"].get<std::string>())) << score["what"];
+}
+
+TEST(CalibrateCommand, OneStepOfAGroupPredictsTheOthers) {
+  const Finished run = stepcast_run({"calibrate", "check", "--steps", "--json"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  const Json dense = run.json()["all"]["dense"];
+  EXPECT_LE(dense["one_given_percent"].get<double>(), 9.5);  // the aim is 5: docs/models/calibration.md
+  EXPECT_LT(dense["two_given_percent"].get<double>(), dense["one_given_percent"].get<double>());
+  EXPECT_LT(dense["three_given_percent"].get<double>(), dense["two_given_percent"].get<double>());
+}
+
+}  // namespace
+}  // namespace stepcast

@@ -1,0 +1,449 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "calibration/fit/cluster/findings.hpp"
+#include "calibration/fit/cluster/fit_cluster.hpp"
+#include "calibration/fit/step/step_fit.hpp"
+#include "calibration/importers/measured/results_builder.hpp"
+#include "calibration/profile/calibration_report.hpp"
+#include "calibration/results/schema_check.hpp"
+#include "tests/unit/shipped.hpp"
+
+namespace stepcast {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+const Catalog& catalog() {
+  static const Catalog kCatalog = Catalog::standard({});
+  return kCatalog;
+}
+
+Seconds line(const CollectivePlace& place) { return 10_us + place.size / 1_GBps; }
+
+MeasuredCurve curve(int ranks, std::vector<double> sizes, std::vector<double> times) {
+  return {"all_reduce", ranks, 1, std::move(sizes), std::move(times)};
+}
+
+TEST(CalibratedTime, TakesTheMeasuredTimeInsideOfTheRange) {
+  Calibrated calibration;
+  calibration.curves = {curve(4, {1024, 2048, 1048576}, {30, 40, 5000})};
+  const CalibratedTime at = calibrated_time(calibration, CollectiveKind::all_reduce, {2048_B, 4, 1}, line);
+  EXPECT_EQ(at.basis, CalibrationBasis::measured);
+  EXPECT_NEAR(at.time.in(1_us), 40, 1e-9);
+  EXPECT_NEAR(calibrated_time(calibration, CollectiveKind::all_reduce, {1536_B, 4, 1}, line).time.in(1_us), 35, 1);
+}
+
+TEST(CalibratedTime, ScalesTheModelOutsideAndBetweenNodes) {
+  Calibrated calibration;
+  // Twice the model on two nodes, eight times on eight.
+  calibration.curves = {curve(2, {1000, 1000000}, {22, 2020}), curve(8, {1000, 1000000}, {88, 8080})};
+  const auto at = [&](double size, int ranks) {
+    return calibrated_time(calibration, CollectiveKind::all_reduce, {Bytes(size), ranks, 1}, line);
+  };
+  EXPECT_EQ(at(4e6, 2).basis, CalibrationBasis::scaled);
+  EXPECT_NEAR(at(4e6, 2).time / line({Bytes(4e6), 2, 1}), 2, 1e-9);
+  EXPECT_EQ(at(1000, 4).basis, CalibrationBasis::between);
+  EXPECT_NEAR(at(1000, 4).time.in(1_us), 44, 1e-6);
+  EXPECT_EQ(at(1000, 64).basis, CalibrationBasis::scaled);
+  EXPECT_LT(at(1000, 64).time.in(1_us), 88);
+  EXPECT_GT(at(1000, 64).time.in(1_us), 22);
+  EXPECT_EQ(calibrated_time(calibration, CollectiveKind::broadcast, {1000_B, 2, 1}, line).basis,
+            CalibrationBasis::model);
+}
+
+TEST(CalibratedTime, CountsOnTheMachineThatWasMeasuredAlone) {
+  NetworkProfile network = *catalog().find<NetworkProfile>("infiniband");
+  network.calibration = Calibrated{"lab", "2026-11-01", "h100-sxm-80gb", 8, 8, 400_Gbps, {}, {}, {}};
+  CollectiveMachine machine = machine_of(*catalog().find<Node>("dgx-h100"), catalog());
+  machine.network_profile = &network;
+  EXPECT_EQ(calibration_of(machine).across != nullptr, machine.accelerator->id == "h100-sxm-80gb");
+  machine.nics = 4;
+  EXPECT_EQ(calibration_of(machine).across, nullptr);
+  EXPECT_THAT(calibration_remarks(machine, 2), Contains(HasSubstr("measured on another machine")));
+}
+
+/// Rows of a cluster whose every constant is known.
+std::vector<ClusterRow> planted_rows(const ClusterModel& truth, const std::vector<int>& nodes) {
+  std::vector<ClusterRow> rows;
+  for (const CollectiveKind kind :
+       {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::all_to_all, CollectiveKind::send_recv})
+    for (const int count : nodes)
+      for (double size = 64; size < 1e8; size *= 4) {
+        ClusterRow row;
+        row.kind = kind;
+        row.place = {Bytes(size), count, 1};
+        rows.push_back(row);
+      }
+  std::vector<double> times;
+  truth.predict(rows, times);
+  std::mt19937_64 random(7);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (int s = 0; s < 9; ++s)
+      rows[i].samples_us.push_back(times[i] * (1 + 0.02 * (static_cast<double>(random() >> 11) * 0x1p-53 - 0.5)));
+    summarise(rows[i]);
+  }
+  return rows;
+}
+
+ClusterModel processors() {
+  static const Node& node = *catalog().find<Node>("rental-epyc-7502p-128gb");
+  CollectiveMachine machine = machine_of(node, catalog());
+  machine.nic_bandwidth = 10_Gbps;
+  return cluster_model(machine, HostLibrary::open_mpi_4_1);
+}
+
+TEST(FitCollectives, FindsPlantedConstantsOfProcessors) {
+  ClusterModel truth = processors();
+  truth.host->latency = 12_us;
+  truth.host->rail = 0.9_GBps;
+  truth.host->stream = 0.9_GBps;
+  truth.host->node = 1.0_GBps;
+  const std::vector<ClusterRow> rows = planted_rows(truth, {2, 4, 8});
+  const ClusterFit fit = fit_collectives(processors(), rows);
+  EXPECT_NEAR(fit.model.host->rail.in(1_GBps), 0.9, 0.09);
+  std::vector<double> times;
+  fit.model.predict(rows, times);
+  double sum = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) sum += std::abs(times[i] / rows[i].median_us - 1);
+  EXPECT_LT(sum / static_cast<double>(rows.size()), 0.05);
+  // A count of nodes that was never measured.
+  const ModelTime of_truth = truth.time_of(CollectiveKind::all_reduce);
+  for (const double size : {1024.0, 65536.0, 4194304.0}) {
+    ClusterRow row;
+    row.place = {Bytes(size), 16, 1};
+    EXPECT_NEAR(fit.time(row).time / of_truth(row.place), 1, 0.1) << size;
+  }
+}
+
+TEST(FitCollectives, LeavesGrowthAloneWithOneCountOfNodes) {
+  const std::vector<ClusterRow> rows = planted_rows(processors(), {4});
+  for (const ClusterConstant& constant : fit_collectives(processors(), rows).constants)
+    EXPECT_FALSE(constant.grows) << constant.key;
+}
+
+TEST(FitCollectives, IsTheSameEachTime) {
+  const std::vector<ClusterRow> rows = planted_rows(processors(), {2, 4});
+  const ClusterFit once = fit_collectives(processors(), rows), again = fit_collectives(processors(), rows);
+  EXPECT_EQ(once.values, again.values);
+  const std::vector<FitInterval> a = bootstrap(once, rows, 3), b = bootstrap(again, rows, 3);
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].low, b[i].low);
+}
+
+TEST(ClusterRows, NameASpikeButNoStep) {
+  std::vector<ClusterRow> rows;
+  const std::vector<double> times{10, 11, 40, 13, 30, 31, 32};
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    ClusterRow row;
+    row.place = {Bytes(std::pow(2, 10 + static_cast<double>(i))), 2, 1};
+    row.samples_us = {times[i]};
+    summarise(row);
+    rows.push_back(row);
+  }
+  const std::vector<Spike> spikes = spikes_of(rows);
+  ASSERT_EQ(spikes.size(), 1u);
+  EXPECT_EQ(spikes.front().row, 2u);
+}
+
+ProbeResults results_of(Json rows, Json environment = Json::object()) {
+  return {"made.json",
+          {{"format_version", 1},
+           {"probe", "mpi"},
+           {"tool_version", "0.1.0"},
+           {"host", "a"},
+           {"date", "2026-11-20T10:00:00Z"},
+           {"command", Json::array({"x"})},
+           {"versions", Json::object()},
+           {"clocks", Json::object()},
+           {"environment", std::move(environment)},
+           {"results", std::move(rows)}}};
+}
+
+Json message(const char* from, const char* to, double us) {
+  return {{"kind", "ping_pong"},    {"size_bytes", 1048576}, {"nodes", 2},     {"from", from}, {"to", to},
+          {"direction", "one_way"}, {"samples_us", {us}},    {"checked", true}};
+}
+
+TEST(Findings, NameWhatIsWrong) {
+  CalibrationProfile profile;
+  Json rows = Json::array();
+  for (const char* from : {"a", "b", "c", "d"})
+    for (const char* to : {"a", "b", "c", "d"})
+      if (std::string(from) != to) rows.push_back(message(from, to, *from == 'd' || *to == 'd' ? 300 : 100));
+  rows.push_back(message("e", "a", 100));
+  rows.push_back(message("a", "e", 160));
+  for (const auto& [device, part, us] : {std::tuple("gpu0", "numa0", 1000.0), std::tuple("gpu0", "numa1", 2000.0),
+                                         std::tuple("gpu1", "numa0", 1000.0), std::tuple("gpu1", "numa1", 1000.0)})
+    rows.push_back({{"kind", "copy"},
+                    {"op", "host_to_device"},
+                    {"size_bytes", 16777216},
+                    {"from", part},
+                    {"to", device},
+                    {"samples_us", {us}},
+                    {"checked", false}});
+  add_file_findings(profile, {results_of(rows, {{"variables", {{"NCCL_IB_DISABLE", "1"}}}})});
+  EXPECT_THAT(profile.findings, Contains(HasSubstr("d is slow")));
+  EXPECT_THAT(profile.findings, Contains(HasSubstr("asymmetric link")));
+  EXPECT_THAT(profile.findings, Contains(HasSubstr("wrong NUMA binding")));
+  EXPECT_THAT(profile.findings, Contains(HasSubstr("protocol or path disabled: InfiniBand")));
+}
+
+TEST(FitCluster, FitsDevicesAndStorage) {
+  Json rows = Json::array();
+  for (const int n : {1024, 2048, 4096, 8192, 3072, 6144})
+    rows.push_back({{"kind", "gemm"},
+                    {"m", n},
+                    {"n", n},
+                    {"k", n},
+                    {"precision", "bf16"},
+                    {"samples_us", {2e-6 * n * n * n / 600 + 5}},
+                    {"checked", true}});
+  rows.push_back({{"kind", "memory"},
+                  {"op", "copy"},
+                  {"size_bytes", 1073741824},
+                  {"moved_bytes", 2147483648},
+                  {"samples_us", {750.0}},
+                  {"checked", true}});
+  rows.push_back({{"kind", "storage"}, {"pattern", "sequential_read"}, {"bandwidth_MBps", 3100.0}});
+  const CalibrationProfile profile = fit_cluster({results_of(rows)}, {.name = "lab", .node = "dgx-h100"}, catalog());
+  EXPECT_EQ(profile.catalogue.at("storage").count("lab"), 1u);
+  EXPECT_EQ(profile.catalogue.at("operator-profiles").size(), 1u);
+  EXPECT_EQ(profile.catalogue.at("compute-profiles").size(), 1u);
+  for (const MeasuredFigure& figure : profile.figures) {
+    if (figure.group != "gemm" || figure.name.find("8192") == std::string::npos) continue;
+    EXPECT_NEAR(figure.model / figure.measured, 1, 0.1) << figure.name;
+  }
+  EXPECT_THAT(calibration_html(profile), HasSubstr("3100 MB/s"));
+}
+
+TEST(FitSteps, MovesSoftwareAndRefusesWhatItCannotExplain) {
+  auto scenario = std::make_shared<Scenario>(testing::shipped("gpt3-175b-a100-1024.json"));
+  const Seconds shipped = step_time_with(*scenario, {});
+  const StepFit slower = fit_steps({{"step", scenario, shipped * 1.06}});
+  EXPECT_TRUE(slower.explained);
+  EXPECT_NEAR(slower.rows.front().after_s / slower.rows.front().measured_s, 1, 0.03);
+  for (const SoftwareConstant& constant : slower.constants) EXPECT_LT(std::abs(constant.deviation), 3) << constant.key;
+  const StepFit far = fit_steps({{"step", scenario, shipped * 4}});
+  EXPECT_FALSE(far.explained);
+  EXPECT_FALSE(far.words.empty());
+}
+
+// ---- importers ----
+
+struct Sample {
+  const char* name;
+  MeasuredReader read;
+  MeasuredHints hints;
+  const char* text;
+  std::size_t rows;
+};
+
+constexpr const char* kNcclText = R"(# nccl-tests version 2.17.6 nccl-headers=22807 nccl-library=22807
+# Collective test starting: all_reduce_perf
+# nThread 1 nGpus 1 minBytes 8 maxBytes 64 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0
+#
+# Using devices
+#  Rank  0 Group  0 Pid  81032 on      node1 device  0 [0000:07:00] NVIDIA A100-SXM4-40GB
+#  Rank  1 Group  0 Pid  81033 on      node1 device  1 [0000:0b:00] NVIDIA A100-SXM4-40GB
+#  Rank  2 Group  0 Pid  70001 on      node2 device  0 [0000:07:00] NVIDIA A100-SXM4-40GB
+#  Rank  3 Group  0 Pid  70002 on      node2 device  1 [0000:0b:00] NVIDIA A100-SXM4-40GB
+NCCL version 2.28.7+cuda12.9
+#
+#                                                              out-of-place                       in-place
+#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)
+           8             2     float     sum      -1    21.42    0.00    0.00       0    20.99    0.00    0.00       0
+    33554432       8388608     float     sum      -1    987.1   33.99   50.99       0    981.2   34.20   51.29     N/A
+# Out of bounds values : 0 OK
+# Avg bus bandwidth    : 25.57
+)";
+
+constexpr const char* kRcclText =
+    R"(# nThread: 1 nGpus: 1 minBytes: 1073741824 maxBytes: 1073741824 step: 2(factor) warmupIters: 5 iters: 20 validation: 1
+#   Rank  0 Pid  21 on     mi300 device  0 [0000:0c:00.0] AMD Instinct MI300X
+#   Rank  1 Pid  22 on     mi300 device  1 [0000:22:00.0] AMD Instinct MI300X
+#                                                       out-of-place                       in-place
+#       size         count      type     time   algbw   busbw  error     time   algbw   busbw  error
+  1073741824     134217728     float   9000.0  119.30   59.65  0e+00   9010.0  119.17   59.58  0e+00
+)";
+
+constexpr const char* kNcclJson = R"({"version": 1, "start_time": "2026-11-20 10:00:00",
+ "args": ["./build/alltoall_perf", "-b", "8"], "env": [], "nccl_version": 22304,
+ "config": {"nthreads": 1, "ngpus": 1, "iterations": 20, "validation": 1, "devices": [
+  {"rank": 0, "group": 0, "pid": 1, "hostname": "n1", "device": 0, "device_hex": "0000:01:00", "device_info": "NVIDIA H100 80GB HBM3"},
+  {"rank": 1, "group": 0, "pid": 2, "hostname": "n1", "device": 1, "device_hex": "0000:02:00", "device_info": "NVIDIA H100 80GB HBM3"}]},
+ "results": [{"size": 1048576, "count": 131072, "type": "float", "redop": "none", "root": "    -1",
+  "out_of_place": {"time": 30.1, "alg_bw": 34.8, "bus_bw": 17.4, "nwrong": 0.0},
+  "out_of_place_per_iter": {"times_us": [30.0, 30.2, 31.0]},
+  "in_place": {"time": 29.0, "alg_bw": 36.1, "bus_bw": 18.0, "nwrong": null}, "actual_iterations": 20}],
+ "end_time": "2026-11-20 10:00:09"})";
+
+constexpr const char* kOsuAllgather = R"(
+# OSU MPI Allgather Latency Test v7.3
+# Datatype: MPI_CHAR.
+# Size       Avg Latency(us)
+1                       2.31
+1048576              4410.02
+)";
+constexpr const char* kOsuLatency = R"(# OSU MPI Latency Test v5.6.3
+# Size          Latency (us)
+0                       1.02
+1                       1.04
+4194304               350.77
+)";
+
+constexpr const char* kFio = R"(fio: this platform does not support process shared mutexes, forcing use of threads.
+{"fio version" : "fio-3.33", "timestamp" : 1700000000, "global options" : {"ioengine" : "libaio", "direct" : "1"},
+ "jobs" : [{"jobname" : "seq", "error" : 0, "job options" : {"rw" : "read", "bs" : "1m", "iodepth" : "32", "numjobs" : "4"},
+   "read" : {"io_bytes" : 10737418240, "bw_bytes" : 3221225472, "iops" : 3072.0, "runtime" : 3334,
+     "clat_ns" : {"min" : 100, "max" : 900000, "mean" : 10400.5, "stddev" : 20.1, "percentile" : {"50.000000" : 9000, "99.000000" : 20000}}},
+   "write" : {"io_bytes" : 0, "bw_bytes" : 0, "iops" : 0.0, "runtime" : 0}},
+  {"jobname" : "mixed", "error" : 0, "job options" : {"rw" : "randrw", "bs" : "4k"},
+   "read" : {"io_bytes" : 4096, "bw_bytes" : 100000, "iops" : 25.0, "runtime" : 10},
+   "write" : {"io_bytes" : 4096, "bw_bytes" : 90000, "iops" : 22.0, "runtime" : 10}}]})";
+
+constexpr const char* kNvidiaSmi =
+    R"(timestamp, index, name, power.draw [W], power.limit [W], utilization.gpu [%], clocks.current.sm [MHz], temperature.gpu
+2026/11/20 10:00:00.000, 0, NVIDIA H100 80GB HBM3, 71.20 W, 700.00 W, 0 %, 1980 MHz, 31
+2026/11/20 10:00:00.000, 1, NVIDIA H100 80GB HBM3, 70.10 W, 700.00 W, 0 %, 1980 MHz, 30
+2026/11/20 10:00:01.000, 0, NVIDIA H100 80GB HBM3, 412.00 W, 700.00 W, 98 %, 1755 MHz, 44
+2026/11/20 10:00:01.000, 1, NVIDIA H100 80GB HBM3, [N/A], 700.00 W, 98 %, 1755 MHz, 43
+)";
+
+constexpr const char* kDmon = R"(#Entity   POWER   GPUTL   SMCLK
+ID        W               MHz
+GPU 0     71.3    0       1980
+GPU 1     70.0    0       1980
+GPU 0     401.9   97      1755
+)";
+constexpr const char* kDcgmCsv = R"(timestamp,gpu,DCGM_FI_DEV_POWER_USAGE,DCGM_FI_DEV_GPU_UTIL
+1700000000.0,0,70.5,0
+1700000001.0,0,390.1,99
+)";
+
+constexpr const char* kPrometheus = R"({"status":"success","data":{"resultType":"matrix","result":[
+ {"metric":{"__name__":"DCGM_FI_DEV_POWER_USAGE","gpu":"0","Hostname":"n1","modelName":"NVIDIA A100-SXM4-80GB"},
+  "values":[[1700000000.5,"65.2"],[1700000015.5,"301.0"]]},
+ {"metric":{"__name__":"DCGM_FI_DEV_GPU_UTIL","gpu":"0","Hostname":"n1"},"values":[[1700000000.5,"0"],[1700000015.5,"99"]]}]}})";
+
+constexpr const char* kIpmi = R"(
+    Instantaneous power reading:                   412 Watts
+    Minimum during sampling period:                200 Watts
+    IPMI timestamp:                           Fri Nov 20 10:00:00 2026
+    Instantaneous power reading:                   980 Watts
+)";
+constexpr const char* kRedfish = R"(timestamp,PowerConsumedWatts
+2026-11-20T10:00:00Z,1020
+2026-11-20T10:00:10Z,6120
+)";
+
+const std::vector<Sample>& samples() {
+  static const std::vector<Sample> kSamples{
+      {"nccl.txt", read_nccl_tests, {}, kNcclText, 4},
+      {"all_gather.txt", read_nccl_tests, {}, kRcclText, 2},
+      {"nccl.json", read_nccl_tests, {}, kNcclJson, 2},
+      {"osu.txt", read_osu, {.ranks = 16, .per_node = 8}, kOsuAllgather, 2},
+      {"latency.txt", read_osu, {}, kOsuLatency, 3},
+      {"fio.json", read_fio, {}, kFio, 3},
+      {"smi.csv", read_nvidia_smi, {}, kNvidiaSmi, 2},
+      {"dmon.txt", read_dcgm, {}, kDmon, 2},
+      {"dcgm.csv", read_dcgm, {.state = "gemm"}, kDcgmCsv, 1},
+      {"prometheus.json", read_prometheus, {}, kPrometheus, 1},
+      {"ipmi.txt", read_ipmi, {}, kIpmi, 1},
+      {"redfish.csv", read_ipmi, {}, kRedfish, 1},
+  };
+  return kSamples;
+}
+
+TEST(MeasuredImporters, ReadWhatTheToolsPrint) {
+  for (const Sample& sample : samples()) {
+    ResultsBuilder results("test");
+    Diagnostics diagnostics(sample.name);
+    sample.read(sample.text, sample.name, sample.hints, results, diagnostics);
+    EXPECT_TRUE(diagnostics.ok()) << sample.name << ": "
+                                  << (diagnostics.ok() ? "" : diagnostics.faults().front().text());
+    EXPECT_EQ(results.rows(), sample.rows) << sample.name;
+    EXPECT_NO_THROW(check_probe_results(results.document({sample.name}))) << sample.name;
+  }
+}
+
+TEST(MeasuredImporters, PutRanksOnTheirNodes) {
+  ResultsBuilder results("test");
+  Diagnostics diagnostics("nccl.txt");
+  read_nccl_tests(kNcclText, "nccl.txt", {}, results, diagnostics);
+  const Json document = results.document({});
+  const Json& row = document["results"][2];
+  EXPECT_EQ(row["op"], "all_reduce");
+  EXPECT_EQ(row["ranks"], 4);
+  EXPECT_EQ(row["nodes"], 2);
+  EXPECT_EQ(row["calls_per_sample"], 20);
+  EXPECT_EQ(document["versions"]["nccl"], "2.28.7+cuda12.9");
+  EXPECT_EQ(document["environment"]["accelerator"], "NVIDIA A100-SXM4-40GB");
+}
+
+TEST(MeasuredImporters, OsuCountsOneRanksShare) {
+  ResultsBuilder results("test");
+  Diagnostics diagnostics("osu.txt");
+  read_osu(kOsuAllgather, "osu.txt", {.ranks = 16, .per_node = 8}, results, diagnostics);
+  EXPECT_EQ(results.document({})["results"][0]["size_bytes"], 16);
+}
+
+TEST(MeasuredImporters, RefuseWrongDataAndFilesOfOtherKinds) {
+  std::string wrong = kNcclText;
+  wrong.replace(wrong.find("50.99       0"), 13, "50.99       3");
+  ResultsBuilder results("test");
+  Diagnostics diagnostics("nccl.txt");
+  read_nccl_tests(wrong, "nccl.txt", {}, results, diagnostics);
+  ASSERT_FALSE(diagnostics.ok());
+  EXPECT_THAT(diagnostics.faults().front().text(), HasSubstr("3 wrong elements"));
+  for (const Sample& sample : samples()) {
+    ResultsBuilder none("test");
+    Diagnostics other(sample.name);
+    sample.read("Dear diary,\nnothing was measured today.\n", sample.name, sample.hints, none, other);
+    EXPECT_EQ(other.faults().size(), 1u) << sample.name;
+  }
+}
+
+/// Inputs that are nearly right: no crash, and what is accepted keeps to the format.
+TEST(MeasuredImporters, SurviveMutations) {
+  std::mt19937_64 random(11);
+  for (const Sample& sample : samples()) {
+    for (int round = 0; round < 400; ++round) {
+      std::string text = sample.text;
+      for (int edits = 1 + static_cast<int>(random() % 6); edits > 0 && !text.empty(); --edits) {
+        const std::size_t at = random() % text.size();
+        switch (random() % 5) {
+          case 0:
+            text[at] = static_cast<char>(random() % 255 + 1);
+            break;
+          case 1:
+            text.erase(at, random() % 40);
+            break;
+          case 2:
+            text.insert(at, text.substr(random() % text.size(), random() % 60));
+            break;
+          case 3:
+            text.insert(at, std::vector<std::string>{"-1", "1e308", "nan", "99999999999999999999", "[", "}", "\"", "0",
+                                                     ",", "# size", "\n"}[random() % 11]);
+            break;
+          default:
+            text.resize(at);
+        }
+      }
+      if (!stands_in_json(text)) continue;  // refused before it is read
+      ResultsBuilder results("test");
+      Diagnostics diagnostics(sample.name);
+      ASSERT_NO_THROW(sample.read(text, sample.name, sample.hints, results, diagnostics)) << sample.name << "\n"
+                                                                                          << text;
+      if (!diagnostics.ok() || results.empty()) continue;
+      ASSERT_NO_THROW(check_probe_results(Json::parse(results.document({}).dump()))) << sample.name << "\n" << text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stepcast
