@@ -18,8 +18,8 @@ std::string from_to(double low, double high) { return fmt::format("{} to {}", pe
 std::string checkpoint_words(const CheckpointOutlook& checkpoint) {
   if (checkpoint.kind == "none") return "none";
   if (!checkpoint.interval) return "none needed";
-  return fmt::format("every {}, {} of {} stall", humane(*checkpoint.interval), humane(checkpoint.stall),
-                     humane(checkpoint.size));
+  return fmt::format("{} every {}, training stalls for {}", humane(checkpoint.size), humane(*checkpoint.interval),
+                     humane(checkpoint.stall));
 }
 
 std::string lost_words(const GoodputOutlook& goodput) {
@@ -37,10 +37,16 @@ std::string lost_words(const GoodputOutlook& goodput) {
 std::string run_lines(const RunOutlook& o) {
   const GoodputOutlook& goodput = o.goodput;
   std::string out = heading("The run", goodput.basis);
-  if (o.run)
-    out += pair_line(
-        "Time", fmt::format("{} ({} to {})", humane(o.run->time), humane(o.run->time_low), humane(o.run->time_high)),
-        "Device-hours", humane_count(o.run->device_hours));
+  if (o.run) {
+    out += pair_line("Time", humane(o.run->time), "80 % of like",
+                     fmt::format("{} to {}", humane(o.run->time_low), humane(o.run->time_high)));
+    if (o.run->cost)
+      out += pair_line("Cost", humane(*o.run->cost), "80 % of like",
+                       fmt::format("{} to {}", humane(*o.run->cost_low), humane(*o.run->cost_high)));
+    out += pair_line("Device-hours", humane_count(o.run->device_hours), o.run->work_factor != 1 ? "Work" : "",
+                     o.run->work_factor != 1 ? fmt::format("× {} by the batch", significant(o.run->work_factor))
+                                             : std::string());
+  }
   out += pair_line("Goodput", fmt::format("{} ({})", percent(goodput.mean), from_to(goodput.p05, goodput.p95)),
                    "Interrupted",
                    goodput.between_interruptions ? fmt::format("every {}", humane(*goodput.between_interruptions))
@@ -52,11 +58,6 @@ std::string run_lines(const RunOutlook& o) {
   const std::string carbon = o.carbon.run_kg ? fmt::format("{} kg", humane_count(*o.carbon.run_kg))
                                              : fmt::format("{} g per step", significant(o.carbon.per_step_g));
   out += o.run ? pair_line("Energy", energy, "Carbon", carbon) : pair_line("Carbon", carbon, "", "");
-  if (o.run && o.run->cost)
-    out += pair_line(
-        "Cost", fmt::format("{} ({} to {})", humane(*o.run->cost), humane(*o.run->cost_low), humane(*o.run->cost_high)),
-        o.run->work_factor != 1 ? "Work" : "",
-        o.run->work_factor != 1 ? fmt::format("× {} by the batch", significant(o.run->work_factor)) : std::string());
   return out;
 }
 

@@ -87,12 +87,12 @@ std::optional<double> stated_rate(const ReliabilityRecord& record) {
 double usual_rate(const Scenario& scenario, std::string& basis) {
   const int devices = scenario.node->accelerator_count;
   if (devices == 0) {
-    basis = "published: what failed beside GPUs in Llama 3's servers";
+    basis = "interrupted as Llama 3's servers were, but for their GPUs";
     return kPerNode;
   }
   const bool newer = scenario.accelerator->year >= kHopperYear;
-  basis = newer ? "published: Llama 3's 419 interruptions in 54 days on 16,384 H100"
-                : "published: Meta's A100 clusters, 5.1 for 1000 days of a server";
+  basis = newer ? "interrupted as Llama 3 was: 419 times in 54 days on 16,384 H100"
+                : "interrupted as Meta's A100 clusters are: 5.1 times in 1,000 server-days";
   return (newer ? 1 : kOfLlama) * (devices * kPerGpu + kPerNode);
 }
 
