@@ -43,9 +43,9 @@ std::string run_lines(const RunOutlook& o) {
     if (o.run->cost)
       out += pair_line("Cost", humane(*o.run->cost), "80 % of like",
                        fmt::format("{} to {}", humane(*o.run->cost_low), humane(*o.run->cost_high)));
-    out += pair_line("Device-hours", humane_count(o.run->device_hours), o.run->work_factor != 1 ? "Work" : "",
-                     o.run->work_factor != 1 ? fmt::format("× {} by the batch", significant(o.run->work_factor))
-                                             : std::string());
+    out += pair_line(
+        "Device-hours", humane_count(o.run->device_hours), o.run->work_factor != 1 ? "Work" : "",
+        o.run->work_factor != 1 ? fmt::format("× {} by the batch", significant(o.run->work_factor)) : std::string());
   }
   out += pair_line("Goodput", fmt::format("{} ({})", percent(goodput.mean), from_to(goodput.p05, goodput.p95)),
                    "Interrupted",

@@ -43,6 +43,22 @@ exec stepcast "$@"
 RUN
 chmod +x "$stage/scripts/run.sh"
 
+# Files of other programs that pages name as a user's own. Each page starts with them as they are.
+samples=$(mktemp -d)
+trap 'rm -rf "$stage" "$samples"' EXIT
+mkdir -p "$samples/out" "$samples/mine/nodes"
+cp docs/examples/files/* tests/fuzz/corpus/nccl-tests/all_reduce.txt tests/fuzz/corpus/nccl-tests/all_reduce.json "$samples/"
+cp tests/data/imports/p4d-24xl-topo.xml "$samples/topo.xml"
+cp tests/fuzz/corpus/slurm-topology/two-leaves.conf "$samples/topology.conf"
+cp tests/fuzz/corpus/astra-network/two-tiers.yml "$samples/network.yml"
+cp tests/fuzz/corpus/huggingface/moe.json "$samples/config.json"
+cp tests/fuzz/corpus/megatron/gpt.txt "$samples/train.sh"
+cp tests/fuzz/corpus/deepspeed/zero.json "$samples/ds_config.json"
+cp tests/data/kineto/two-a100-ddp-rank0.json.gz "$samples/rank0.json.gz"
+cp tests/fuzz/corpus/osu/allgather.txt "$samples/"
+cp scenarios/bert-large-16nodes.json "$samples/my-cluster.json"
+"$STEPCAST" run scenarios/bert-large-16nodes.json --export-graph "$samples/step.json" >"$samples/log"
+
 failed=0
 lines=()
 at=0
@@ -106,7 +122,9 @@ try_commands() {
     echo "$1: fails: $command" >&2
     cat "$stage/log" >&2
     failed=1
-  done < <(sed -n 's/^    \(stepcast [^…·]*\)$/\1/p' "$1")
+  done < <(sed -e ':joined' -e '/\\$/{N;s/ *\\\n */ /;bjoined' -e '}' "$1" |
+    # What follows three spaces says what a command is for.
+    sed -n 's/^    \(stepcast [^…·]*\)$/\1/p' | sed 's/   .*//')
 }
 
 folders='units|fields|hardware-catalog|models|sim|report|calibration|cli|scenarios|tests|scripts|docs|cmake'

@@ -1,13 +1,14 @@
 // A fuzzer for compilers without libFuzzer: seeds, then their mutations, for so many seconds. Not guided by coverage,
 // but deterministic and everywhere.
 //   command_fuzz TARGET SECONDS [SEED]
-// An input that is not answered properly is kept as crash-TARGET in the current folder; a hang is the caller's to
-// notice.
+// An input that is not answered properly is kept as crash-TARGET in the folder of temporary files; a hang is the
+// caller's to notice.
 #include <fmt/format.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -120,7 +121,7 @@ int main(int count, char** arguments) {
     return 2;
   }
   const CommandTarget& target = stepcast::command_target(arguments[1]);
-  kept_file = "crash-" + target.name;
+  kept_file = (std::filesystem::temp_directory_path() / ("crash-" + target.name)).string();
   for (const int number : {SIGSEGV, SIGABRT, SIGFPE, SIGBUS, SIGILL, SIGALRM}) std::signal(number, on_signal);
   std::vector<Bytes> seeds;
   for (const std::string& file : target.seeds) seeds.push_back(read(file));

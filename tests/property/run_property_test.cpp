@@ -147,8 +147,8 @@ TEST(Run, ConservesEnergyAndBytes) {
   const double steps = p.outlook->phases.front().steps;
   EXPECT_NEAR(p.outlook->run->energy.value(), steps * p.energy_per_step.value(), 1e-9 * p.outlook->run->energy.value());
   EXPECT_NEAR(p.outlook->run->time.value(), steps * p.step_time.value(), 1e-9 * p.outlook->run->time.value());
-  EXPECT_EQ(p.outlook->goodput.mean, 1);
-  EXPECT_EQ(p.outlook->goodput.p05, 1);
+  EXPECT_DOUBLE_EQ(p.outlook->goodput.mean, 1);
+  EXPECT_DOUBLE_EQ(p.outlook->goodput.p05, 1);
 
   const Job job = lower(shipped("gpt3-175b-a100-1024.json", {"run.checkpoint.kind=sharded"}));
   const CheckpointCost cost = checkpoint_cost(job);
