@@ -25,8 +25,10 @@ DetailedPrediction completed(DetailedPrediction out) {
   const Seconds rest = out.prediction.step_time - named;
   if (rest / out.prediction.step_time > kRounding) {
     auto& path = out.detail.critical_path;
-    const auto place = std::find_if(path.begin(), path.end(), [&](const PathPart& part) { return part.time < rest; });
-    path.insert(place, {"exchange of updates and waits for it", rest, 0});
+    PathPart& exchange = path.emplace_back();
+    exchange.what = "exchange of updates and waits for it";
+    exchange.time = rest;
+    std::stable_sort(path.begin(), path.end(), [](const PathPart& a, const PathPart& b) { return a.time > b.time; });
   }
   return out;
 }

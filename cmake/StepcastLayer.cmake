@@ -1,9 +1,10 @@
-# stepcast_add_layer(<target> [RECURSE] [FOLDER <dir>] [EXCLUDE <file>…] LINKS <target>…)
+# stepcast_add_layer(<target> [RECURSE] [OWN_HEADERS] [FOLDER <dir>] [EXCLUDE <file>…] LINKS <target>…)
 #
 # A static library of every *.cpp of the folder (the current one by default; with RECURSE, of those below it too), so that
-# adding a file needs no edit here. A folder without sources yet is an interface library.
+# adding a file needs no edit here. A folder without sources yet is an interface library. OWN_HEADERS: it precompiles headers
+# itself, because it is compiled with other flags than the rest.
 function(stepcast_add_layer target)
-  cmake_parse_arguments(LAYER "RECURSE" "FOLDER" "EXCLUDE;LINKS" ${ARGN})
+  cmake_parse_arguments(LAYER "RECURSE;OWN_HEADERS" "FOLDER" "EXCLUDE;LINKS" ${ARGN})
   if(NOT LAYER_FOLDER)
     set(LAYER_FOLDER ${CMAKE_CURRENT_SOURCE_DIR})
   endif()
@@ -18,7 +19,7 @@ function(stepcast_add_layer target)
   if(sources)
     add_library(${target} STATIC ${sources})
     target_link_libraries(${target} PUBLIC stepcast_options ${LAYER_LINKS})
-    if(STEPCAST_PRECOMPILE)
+    if(STEPCAST_PRECOMPILE AND NOT LAYER_OWN_HEADERS)
       target_precompile_headers(${target} REUSE_FROM stepcast_headers)
     endif()
   else()

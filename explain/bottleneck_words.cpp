@@ -17,9 +17,8 @@ std::string path_sentence(const Explanation& e) {
   if (e.critical_path.empty()) return {};
   const Seconds step = e.prediction.step_time;
   const PathPart& first = e.critical_path[0];
-  std::string out = fmt::format("{} takes {} of the {} step ({})", first.what, percent(first.time / step), humane(step),
-                                humane(first.time));
-  out[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[0])));
+  std::string out = fmt::format("Of the {} step {} ({}) goes to {}", humane(step), percent(first.time / step),
+                                humane(first.time), first.what);
   if (e.critical_path.size() > 1 && e.critical_path[1].time / step > kWorthSaying)
     out += fmt::format("; next comes {} with {}", e.critical_path[1].what, percent(e.critical_path[1].time / step));
   return out + ".";

@@ -152,6 +152,7 @@ whole_page() {
 
 mapfile -t pages < <(git ls-files --cached --others --exclude-standard README.md 'docs/*.md')
 for page in "${pages[@]}"; do
+  cp -r "$samples/." "$stage/"
   case "$page" in
     docs/accuracy.md) whole_page 'stepcast validate --markdown' ;;
     docs/systems.md) whole_page 'stepcast systems --markdown' ;;
