@@ -35,7 +35,7 @@ report=$(bin/stepcast run share/stepcast/scenarios/gpt3-175b-a100-1024.json)
 [ -n "$report" ] || { echo "check-install: the installed program prints no report" >&2 && exit 1; }
 echo "check-install: the installed program runs"
 
-quietly cmake -S example -B example/build -DCMAKE_PREFIX_PATH="$prefix"
+quietly cmake -S example -B example/build -G Ninja -DCMAKE_PREFIX_PATH="$prefix"
 quietly cmake --build example/build
 export STEPCAST_SHARE=$prefix/share/stepcast
 lines=$(example/build/forecast share/stepcast/scenarios/resnet50-v100-8gpus.json | grep -c ' nodes .* s$')
