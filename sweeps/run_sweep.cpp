@@ -21,6 +21,7 @@ class Recorder {
 
   void take(const std::vector<SweepRow>& rows) {
     const std::scoped_lock lock(mutex_);
+    if (!sound_) return;  // storing has failed in another thread, whose error is the one to be told
     sound_ = false;
     for (const SweepRow& row : rows) writer_.add(sweep_.points, row);
     computed_ += static_cast<std::int64_t>(rows.size());
