@@ -25,6 +25,9 @@ constexpr int kOtherSeeds = 20;
 /// ranks, or a tree or chain. Which rounds of an exchange meet on an up-link is not in the sum of their loads, and
 /// neither is how much of a stream's busiest link stands idle while its messages are held up elsewhere.
 constexpr std::size_t kExecutedMessages = 128 * 128;
+/// Messages of a run that folding executes one by one where their order decides (drawn paths and late ranks, several
+/// jobs): two all_reduce of 256 ranks with two lanes each.
+constexpr double kMostExecuted = 2 * 2 * 256 * 510;
 constexpr double kLowQuantile = 0.05, kHighQuantile = 0.95;
 
 bool only_late(const CollectiveConditions& c) {
@@ -99,11 +102,26 @@ bool sends_few_once(const FlowProgram& program) {
   });
 }
 
+double messages_of(const ProgramPhase& phase) {
+  return static_cast<double>(phase.lanes.size()) / phase.columns * phase.steps;
+}
+
+bool few_messages(const FlowProgram& program) {
+  double sum = 0;
+  for (const ProgramJob& job : program.jobs)
+    for (const ProgramPhase& phase : job.phases) sum += messages_of(phase);
+  return sum <= kMostExecuted;
+}
+
+/// Late ranks whose paths are drawn: whether two of their messages meet on a link depends on when both are sent.
+bool meets_by_chance(const CollectiveRun& run) { return run.setting.hashed && run.conditions.jitter > Seconds(0); }
+
 CollectiveJobResult by_loads(const CollectiveRun& run, const ProgramRunner& contended) {
   CollectiveJobResult out = named(run.jobs.front(), plan_of(run.jobs.front(), run.setting));
   const Seconds by_seed = end_by_loads(run, run.seed);
   out.end = by_seed;
-  if (const FlowProgram program = lower_run(run, run.seed); sends_few_once(program))
+  if (const FlowProgram program = lower_run(run, run.seed);
+      sends_few_once(program) || (meets_by_chance(run) && few_messages(program)))
     out.end = executed(run, program, contended).end;
   if (!run.setting.hashed && run.conditions.jitter <= Seconds(0)) return out;
   std::vector<Seconds> ends;
@@ -131,7 +149,7 @@ CollectiveRunResult folded(const CollectiveRun& run, const ProgramRunner& conten
   const bool alone = run.jobs.size() == 1 && conditions.background.empty() && conditions.failures.empty();
   if (!alone) {
     FlowProgram program = lower_run(run, run.seed);
-    merge_steps(program, kFoldedSteps);
+    if (!few_messages(program)) merge_steps(program, kFoldedSteps);
     CollectiveRunResult out = executed(run, program, contended);
     out.links.clear();
     for (CollectiveJobResult& job : out.jobs) job.rank_ends.clear();

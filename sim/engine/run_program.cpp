@@ -1,10 +1,14 @@
 #include "sim/engine/run_program.hpp"
 
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "sim/collective/executor.hpp"
+#include "sim/engine/equal_flows.hpp"
 #include "sim/engine/make_engine.hpp"
 #include "sim/engine/path_hosts.hpp"
 #include "sim/step_graph.hpp"
@@ -20,16 +24,20 @@ double now() { return sg4::Engine::get_clock(); }
 /// The executor's queue as a model inside SimGrid's loop.
 class ExecutorClock : public simgrid::kernel::resource::Model {
  public:
-  explicit ExecutorClock(CollectiveExecutor& executor) : Model("stepcast-collectives"), executor_(executor) {}
+  ExecutorClock(CollectiveExecutor& executor, std::function<void()> after)
+      : Model("stepcast-collectives"), executor_(executor), after_(std::move(after)) {}
   double next_occurring_event(double date) override {
     return executor_.idle() ? -1.0 : std::max(0.0, executor_.next_time() - date);
   }
   void update_actions_state(double date, double /*delta*/) override {
-    if (!executor_.idle() && executor_.next_time() <= date + kSameInstant) executor_.run_due(date);
+    if (executor_.idle() || executor_.next_time() > date + kSameInstant) return;
+    executor_.run_due(date);
+    after_();
   }
 
  private:
   CollectiveExecutor& executor_;
+  std::function<void()> after_;
 };
 
 class Run : public SharedFlows {
@@ -38,11 +46,12 @@ class Run : public SharedFlows {
       : program_(program),
         options_(options),
         executor_(program, this, options.share_all),
+        equal_(program, sharing_paths(), !options.share_all && !options.record_peaks, graph_),
         engine_(make_engine()),
-        hosts_(engine_, paths(), true) {}
+        hosts_(engine_, graph_, true) {}
 
   void run() {
-    clock_ = std::make_shared<ExecutorClock>(executor_);
+    clock_ = std::make_shared<ExecutorClock>(executor_, [this] { begin_flows(); });
     engine_.add_model(clock_);
     simgrid_compat::on_flow_end([this](const sg4::Activity& activity) { ended(activity); });
     if (options_.record_peaks) sg4::Engine::on_time_advance_cb([this](double) { record_peaks(); });
@@ -52,40 +61,83 @@ class Run : public SharedFlows {
   [[nodiscard]] ProgramResult result() const { return executor_.result(); }
 
   void start(int lane, int path, double bytes) override {
-    if (static_cast<std::size_t>(lane) >= flows_.size()) flows_.resize(static_cast<std::size_t>(lane) + 1);
-    flows_[lane] = hosts_.start(number_[path], bytes * kUnitsPerByte, lane);
+    if (static_cast<std::size_t>(lane) >= place_.size()) place_.resize(static_cast<std::size_t>(lane) + 1, -1);
+    starting_.push_back({lane, path, bytes});
     if (options_.record_peaks)
       for (const int link : program_.paths[path].links) watch(link);
   }
 
   double cancel(int lane) override {
-    // SimGrid tells of the end of a cancelled flow, twice: by then the lane no longer holds it.
-    cancelled_.push_back(std::move(flows_[lane]));
-    const double left = cancelled_.back()->get_remaining() / kUnitsPerByte;
+    const int place = std::exchange(place_[lane], -1);
+    if (place < 0) {
+      const auto begins = std::find_if(starting_.begin(), starting_.end(),
+                                       [lane](const EqualFlows::Start& start) { return start.lane == lane; });
+      const double bytes = begins->bytes;
+      starting_.erase(begins);
+      return bytes;
+    }
+    // SimGrid tells of the end of a cancelled flow, twice: by then its place no longer holds it.
+    Together& flow = flows_[place];
+    cancelled_.push_back(std::move(flow.comm));
+    const double left = cancelled_.back()->get_remaining() / kUnitsPerByte / static_cast<double>(flow.messages.size());
     cancelled_.back()->cancel();
+    // The others go on, without it.
+    for (const auto& [other, path] : flow.messages)
+      if (other != lane) {
+        place_[other] = -1;
+        starting_.push_back({other, path, left});
+      }
+    flow.messages.clear();
+    free_.push_back(place);
     return left;
   }
 
  private:
-  /// The links of the program, and those of its paths that flows may share.
-  const StepGraph& paths() {
-    for (const double bandwidth : program_.links) graph_.add_link({{}, BytesPerSecond(bandwidth)});
-    number_.resize(program_.paths.size(), -1);
-    for (std::size_t p = 0; p < program_.paths.size(); ++p) {
-      const ProgramPath& path = program_.paths[p];
-      if (!executor_.may_share(static_cast<int>(p)) || (path.links.empty() && path.rate_limit <= 0)) continue;
-      number_[p] = graph_.add_path({path.links, path.weight, BytesPerSecond(path.rate_limit)});
+  /// Messages that SimGrid has as one flow.
+  struct Together {
+    sg4::CommPtr comm;                          ///< a running Comm must not lose its last pointer
+    std::vector<std::pair<int, int>> messages;  ///< lane and path
+  };
+
+  [[nodiscard]] std::vector<char> sharing_paths() const {
+    std::vector<char> out(program_.paths.size(), 0);
+    for (std::size_t p = 0; p < out.size(); ++p) out[p] = executor_.may_share(static_cast<int>(p)) ? 1 : 0;
+    return out;
+  }
+
+  /// Whatever began to share at this instant.
+  void begin_flows() {
+    if (starting_.empty()) return;
+    equal_.gather(starting_, beginning_);
+    for (const EqualFlows::Flow& flow : beginning_) {
+      int place = static_cast<int>(flows_.size());
+      if (free_.empty()) {
+        flows_.emplace_back();
+      } else {
+        place = free_.back();
+        free_.pop_back();
+      }
+      for (std::size_t i = flow.first; i < flow.first + flow.count; ++i) {
+        flows_[place].messages.emplace_back(starting_[i].lane, starting_[i].path);
+        place_[starting_[i].lane] = place;
+      }
+      flows_[place].comm = hosts_.start(flow.path, flow.bytes * kUnitsPerByte, place);
     }
-    return graph_;
+    starting_.clear();
   }
 
   void ended(const sg4::Activity& activity) {
-    const int lane = PathHosts::flow_id(activity);
-    if (flows_[lane].get() != &activity) return;
+    const int place = PathHosts::flow_id(activity);
+    Together& flow = flows_[place];
+    if (flow.comm.get() != &activity) return;
     if (activity.get_state() != sg4::Activity::State::FINISHED)
       throw std::runtime_error("collectives: a message failed in SimGrid");
-    ended_ = std::move(flows_[lane]);
-    executor_.shared_ended(lane, now());
+    ended_ = std::move(flow.comm);
+    arrived_.swap(flow.messages);
+    free_.push_back(place);
+    for (const auto& [lane, path] : arrived_) place_[lane] = -1;
+    for (const auto& [lane, path] : arrived_) executor_.shared_ended(lane, now());
+    arrived_.clear();
   }
 
   void watch(int link) {
@@ -101,12 +153,17 @@ class Run : public SharedFlows {
   const ProgramOptions options_;
   CollectiveExecutor executor_;
   StepGraph graph_;
-  std::vector<PathId> number_;
+  EqualFlows equal_;
   sg4::Engine& engine_;
   PathHosts hosts_;
   std::shared_ptr<ExecutorClock> clock_;
-  std::vector<sg4::CommPtr> flows_;      ///< by lane; a running Comm must not lose its last pointer
-  std::vector<sg4::CommPtr> cancelled_;  ///< likewise
+  std::vector<EqualFlows::Start> starting_;
+  std::vector<EqualFlows::Flow> beginning_;
+  std::vector<Together> flows_;
+  std::vector<int> free_;   ///< places in `flows_`
+  std::vector<int> place_;  ///< by lane; −1: in no flow
+  std::vector<std::pair<int, int>> arrived_;
+  std::vector<sg4::CommPtr> cancelled_;  ///< kept, for their ends are told later
   sg4::CommPtr ended_;                   ///< the latest: SimGrid still reads a Comm when its end has been told
   std::vector<char> watched_;
   std::vector<int> links_;

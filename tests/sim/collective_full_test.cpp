@@ -119,6 +119,65 @@ TEST(CollectiveFull, ClockAndSimgridAgree) {
   }
 }
 
+// Messages that are alike are one flow of SimGrid; where peaks are recorded, each keeps a flow over all of its links.
+TEST(CollectiveFull, EqualMessagesAsOneFlowChangeNothing) {
+  std::vector<CollectiveRun> runs;
+  const auto ring = [](const Leaves& leaves) {
+    // Dealt to the leaves in turn, so that all members of a leaf send to the same other leaf: 7 on each of 3.
+    CollectiveRun run = one_job(leafy(21, 1, leaves), CollectiveKind::all_reduce, 21_MB, CollectiveAlgorithm::ring);
+    for (int place = 0; place < 21; ++place) run.jobs[0].ranks.push_back(place % 3 * 7 + place / 3);
+    return run;
+  };
+  runs.push_back(ring({7, 2}));
+  runs.push_back(ring({7, 2}));
+  runs.back().conditions.slow_ranks.push_back({9, 0.5});  // it is not like the other six of its leaf
+  runs.push_back(ring({7, 2}));
+  runs.back().conditions.jitter = 100_us;
+  runs.push_back(ring({7, 2}));
+  runs.back().conditions.background.push_back({0, 8, 200_MB, 300_us});  // it comes and goes in between
+  runs.push_back(ring({7, 4, true}));
+  for (const CollectiveRun& run : runs) {
+    const FlowProgram program = lower_run(run, run.seed);
+    const ProgramResult together = run_in_test_child(program);
+    const ProgramResult apart = run_in_test_child(program, {.record_peaks = true});
+    EXPECT_GT(together.shared_flows, 0);
+    EXPECT_EQ(together.flows, apart.flows);
+    for (std::size_t job = 0; job < together.rank_ends.size(); ++job)
+      for (std::size_t rank = 0; rank < together.rank_ends[job].size(); ++rank)
+        EXPECT_NEAR(together.rank_ends[job][rank] / apart.rank_ends[job][rank], 1, 1e-7) << job << ", rank " << rank;
+    for (std::size_t link = 0; link < together.links.size(); ++link)
+      EXPECT_NEAR(together.links[link].bytes, apart.links[link].bytes, 1e-6 * apart.links[link].bytes) << link;
+  }
+}
+
+// A link of one of seven alike fails while they are one flow: it goes another way, the others go on.
+TEST(CollectiveFull, OneOfEqualMessagesFailsAlone) {
+  FlowProgram program;
+  program.links = {10e9, 5e9, 5e9};  // shared; two ways of lane 0
+  ProgramPath direct, detour, other;
+  direct.links = {0, 1};
+  direct.detour = 1;
+  detour.links = {2};
+  other.links = {0};
+  other.rate_limit = 5e9;
+  program.paths = {direct, detour, other};
+  ProgramJob job;
+  job.ranks = 4;
+  job.begin.assign(4, 0.0);
+  ProgramPhase phase;
+  phase.kind = ProgramKind::streamed;
+  phase.lanes = {{0, 0, 1, 1e9, 1e9}, {2, 1, 2, 1e9, 1e9}, {2, 2, 3, 1e9, 1e9}, {2, 3, 0, 1e9, 1e9}};
+  phase.first_lane = {0, 1, 2, 3, 4};
+  job.phases = {phase};
+  program.jobs = {job};
+  program.failures = {{0.2, 1}};
+  // 2.5 GB/s each for 0.2 s. Then lane 0 has 5 GB/s for its last 0.5 GB, and the others a third of 10 GB/s each.
+  const ProgramResult result = run_in_test_child(program);
+  EXPECT_NEAR(result.end, 0.2 + 0.5 / (10.0 / 3), 1e-9);
+  EXPECT_NEAR(result.links[2].bytes, 0.5e9, 1);
+  EXPECT_NEAR(result.links[1].bytes, 0.5e9, 1);
+}
+
 TEST(CollectiveFull, SlowRankHoldsUpTheRing) {
   CollectiveRun run = one_job(single_gpu_star(8), CollectiveKind::all_reduce, 8_MB, CollectiveAlgorithm::ring);
   run.conditions.slow_ranks.push_back({3, 0.5});
