@@ -32,10 +32,9 @@ void add_server(std::vector<BillLine>& out, const Scenario& s) {
 void add_network(std::vector<BillLine>& out, const Scenario& s, const Catalog& catalog) {
   const ClusterSpec& cluster = s.spec.cluster;
   if (cluster.nodes < 2 || s.nics_per_node == 0) return;
-  const Fabric fabric = build_fabric(cluster.fabric, *s.node, cluster.nodes, s.nics_per_node, s.nic_bandwidth,
-                                     s.network_switch, catalog, FabricDetail::switches);
-  const FabricInventory all = inventory(fabric, catalog);
-  const SwitchPart* part = fabric.network_switch();
+  const SwitchPart* part = s.network_switch;
+  const FabricInventory all =
+      fabric_inventory(cluster.fabric, *s.node, cluster.nodes, s.nics_per_node, s.nic_bandwidth, part, catalog);
   for (const SwitchTier& tier : all.tiers)
     out.push_back({fmt::format("switch ({})", tier.name),
                    part != nullptr ? part->id : fmt::format("at least {} ports", tier.most_ports), tier.switches,

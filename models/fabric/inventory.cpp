@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
-#include <numeric>
+#include <tuple>
 
 #include "models/fabric/metrics.hpp"
 
@@ -34,90 +33,81 @@ const LinkPart* transceiver_of(BytesPerSecond rate, const Catalog& catalog) {
   return nullptr;
 }
 
-class Counter {
- public:
-  Counter(const Fabric& fabric, const Catalog& catalog) : fabric_(fabric), catalog_(catalog) {}
+std::string end_name(int level) {
+  if (level < 0) return "node";
+  return level < kTierCount ? kTiers[level] : level == 3 ? "site" : "wide-area network";
+}
 
-  FabricInventory count() {
-    const auto& graph = fabric_.graph();
-    ports_.assign(boost::num_vertices(graph) - fabric_.first_switch(), 0);
-    // Both directions of a cable are links: the one out of the lower vertex counts.
-    for (int id = fabric_.first_network_link(); id < fabric_.link_count(); ++id) {
-      const auto from = fabric_.source(id), to = fabric_.target(id);
-      if (from >= fabric_.first_switch()) ports_[from - fabric_.first_switch()] += fabric_.link(id).cables;
-      if (from < to) count_cable(fabric_.link(id), graph[from], graph[to]);
-    }
+/// Turns what was tallied into parts, power and price.
+class Bill {
+ public:
+  Bill(const PartsTally& tally, const FabricSpec& spec, bool torus, const SwitchPart* part, const Catalog& catalog)
+      : tally_(tally), spec_(spec), torus_(torus), part_(part), catalog_(catalog) {}
+
+  FabricInventory write() {
+    cables();
     tiers();
-    for (const auto& [name, run] : runs_) out_.cables.push_back(run);
-    std::sort(out_.cables.begin(), out_.cables.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-    out_.ports = std::accumulate(ports_.begin(), ports_.end(), 0L);
+    for (const PartsTally::Switch& one : tally_.switches()) out_.ports += one.ports;
     power_and_price();
     return std::move(out_);
   }
 
  private:
-  static std::string end_name(const FabricVertex& v) {
-    if (v.kind != VertexKind::network_switch) return "node";
-    return v.level < kTierCount ? kTiers[v.level] : v.level == 3 ? "site" : "wide-area network";
-  }
-
-  void count_cable(const FabricLink& link, const FabricVertex& from, const FabricVertex& to) {
-    if (link.kind == FabricLinkKind::wan || from.level == 3 || to.level == 3) return;
-    const std::string name = fmt::format("{} to {}", end_name(from), end_name(to));
-    const BytesPerSecond each = link.bandwidth / link.cables;
-    CableRun& run = runs_[{name, std::lround(each.in(1_MBps))}];
-    run.name = name;
-    run.cables += link.cables;
-    run.bandwidth = each;
-    // A cable at less than its whole rate has the transceivers of the NICs' rate all the same.
-    if (each >= kSlowestOptic * (1 - 1e-9) || link.kind == FabricLinkKind::trunk)
-      optic_rate_ = std::max(optic_rate_, each);
-    if (transceiver_of(std::max(each, optic_rate_), catalog_) != nullptr && fabric_.torus() == nullptr)
-      out_.transceivers += 2L * link.cables;
+  void cables() {
+    BytesPerSecond optic_rate;
+    for (const PartsTally::Run& run : tally_.runs()) {
+      if (run.wide_area) continue;
+      out_.cables.push_back({fmt::format("{} to {}", end_name(run.from), end_name(run.to)), run.cables, run.bandwidth});
+      if (run.bandwidth >= kSlowestOptic * (1 - 1e-9) || run.trunk) optic_rate = std::max(optic_rate, run.bandwidth);
+      // A cable at less than its whole rate has the transceivers of the NICs' rate all the same.
+      const bool optical = transceiver_of(std::max(run.bandwidth, optic_rate), catalog_) != nullptr && !torus_;
+      if (optical) out_.transceivers += 2 * run.cables;
+    }
+    optic_ = out_.transceivers > 0 ? transceiver_of(optic_rate, catalog_) : nullptr;
+    std::sort(out_.cables.begin(), out_.cables.end(), [](const CableRun& a, const CableRun& b) {
+      return std::tie(a.name, a.bandwidth) < std::tie(b.name, b.bandwidth);
+    });
   }
 
   void tiers() {
     std::map<int, SwitchTier> by_level;
-    for (std::size_t i = 0; i < ports_.size(); ++i) {
-      const FabricVertex& v = fabric_.graph()[fabric_.first_switch() + i];
-      if (v.level >= kTierCount) continue;
-      SwitchTier& tier = by_level[v.level];
-      const bool named = fabric_.spec().preset == FabricPreset::custom;
-      tier.name = named ? "switch" : kTiers[v.level];
+    for (const PartsTally::Switch& one : tally_.switches()) {
+      if (one.level >= kTierCount) continue;
+      SwitchTier& tier = by_level[one.level];
+      tier.name = spec_.preset == FabricPreset::custom ? "switch" : kTiers[one.level];
       ++tier.switches;
-      tier.most_ports = std::max(tier.most_ports, ports_[i]);
+      tier.most_ports = std::max(tier.most_ports, one.ports);
     }
     for (auto& [level, tier] : by_level) out_.tiers.push_back(std::move(tier));
   }
 
   void power_and_price() {
-    const SwitchPart* part = fabric_.network_switch();
     const auto switches = static_cast<double>(out_.switches());
-    if (switches > 0 && part == nullptr) out_.unknown.emplace_back("the switch is not known");
-    if (switches > 0 && part != nullptr) {
-      const auto power = part->typical_power ? part->typical_power : part->max_power;
+    if (switches > 0 && part_ == nullptr) out_.unknown.emplace_back("the switch is not known");
+    if (switches > 0 && part_ != nullptr) {
+      const auto power = part_->typical_power ? part_->typical_power : part_->max_power;
       if (power) out_.power = *power * switches;
-      if (part->price) out_.price = *part->price * switches;
-      if (!power) out_.unknown.push_back(fmt::format("power of {}", part->id));
-      if (!part->price) out_.unknown.push_back(fmt::format("price of {}", part->id));
+      if (part_->price) out_.price = *part_->price * switches;
+      if (!power) out_.unknown.push_back(fmt::format("power of {}", part_->id));
+      if (!part_->price) out_.unknown.push_back(fmt::format("price of {}", part_->id));
     }
-    const LinkPart* optic = out_.transceivers > 0 ? transceiver_of(optic_rate_, catalog_) : nullptr;
-    if (optic == nullptr) return;
-    out_.transceiver = optic->id;
+    if (optic_ == nullptr) return;
+    out_.transceiver = optic_->id;
     const auto ends = static_cast<double>(out_.transceivers);
-    if (const auto watts = optic->figure("power_W_per_end"); watts && out_.power) *out_.power += 1_W * *watts * ends;
-    if (const auto price = optic->figure("price_usd"); !price)
-      out_.unknown.push_back(fmt::format("price of {}", optic->id));
+    if (const auto watts = optic_->figure("power_W_per_end"); watts && out_.power) *out_.power += 1_W * *watts * ends;
+    if (const auto price = optic_->figure("price_usd"); !price)
+      out_.unknown.push_back(fmt::format("price of {}", optic_->id));
     else if (out_.price)
       *out_.price += 1_usd * *price * ends;
   }
 
-  const Fabric& fabric_;
+  const PartsTally& tally_;
+  const FabricSpec& spec_;
+  bool torus_;
+  const SwitchPart* part_;
   const Catalog& catalog_;
+  const LinkPart* optic_ = nullptr;
   FabricInventory out_;
-  std::vector<int> ports_;
-  BytesPerSecond optic_rate_;
-  std::map<std::pair<std::string, long>, CableRun> runs_;
 };
 
 }  // namespace
@@ -134,6 +124,22 @@ long FabricInventory::all_cables() const {
   return all;
 }
 
-FabricInventory inventory(const Fabric& fabric, const Catalog& catalog) { return Counter(fabric, catalog).count(); }
+FabricInventory inventory(const PartsTally& tally, const FabricSpec& spec, bool torus, const SwitchPart* part,
+                          const Catalog& catalog) {
+  return Bill(tally, spec, torus, part, catalog).write();
+}
+
+FabricInventory inventory(const Fabric& fabric, const Catalog& catalog) {
+  const auto& graph = fabric.graph();
+  PartsTally tally;
+  const auto first = fabric.first_switch();
+  for (auto v = first; v < boost::num_vertices(graph); ++v) tally.add_switch(graph[v].level);
+  const auto end_of = [&](Fabric::Vertex v) { return v < first ? PartsTally::kNode : static_cast<int>(v - first); };
+  // Both directions of a cable are links: the one out of the lower vertex counts.
+  for (int id = fabric.first_network_link(); id < fabric.link_count(); ++id)
+    if (const auto from = fabric.source(id), to = fabric.target(id); from < to)
+      tally.add_cables(end_of(from), end_of(to), fabric.link(id));
+  return inventory(tally, fabric.spec(), fabric.torus() != nullptr, fabric.network_switch(), catalog);
+}
 
 }  // namespace stepcast

@@ -6,6 +6,7 @@
 
 #include "hardware-catalog/catalog.hpp"
 #include "models/fabric/fabric.hpp"
+#include "models/fabric/parts_tally.hpp"
 
 namespace stepcast {
 
@@ -45,7 +46,7 @@ struct CableRun {
   BytesPerSecond bandwidth;  ///< of each
 };
 
-/// What a network is built of, counted on its graph (drawn with the detail `switches`).
+/// What a network is built of.
 struct FabricInventory {
   std::vector<SwitchTier> tiers;
   std::vector<CableRun> cables;
@@ -59,6 +60,13 @@ struct FabricInventory {
   [[nodiscard]] long switches() const;
   [[nodiscard]] long all_cables() const;
 };
+/// Counted on a graph, drawn with the detail `switches`.
 FabricInventory inventory(const Fabric& fabric, const Catalog& catalog);
+/// The same without drawing it: for machines of any size at once. Parameters and faults as of build_fabric().
+FabricInventory fabric_inventory(const FabricSpec& spec, const Node& node, int nodes, int nics,
+                                 BytesPerSecond nic_bandwidth, const SwitchPart* part, const Catalog& catalog);
+/// Of what was tallied; `part`: the switch, null when none or unknown.
+FabricInventory inventory(const PartsTally& tally, const FabricSpec& spec, bool torus, const SwitchPart* part,
+                          const Catalog& catalog);
 
 }  // namespace stepcast

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/fabric/fabric.hpp"
 #include "models/fabric/metrics.hpp"
 
 namespace stepcast {
@@ -25,9 +24,8 @@ FabricBill fabric_bill(const Scenario& scenario, const Catalog& catalog) {
     out.unknown.emplace_back("a network of so many devices is not drawn");
     return out;
   }
-  const Fabric fabric = build_fabric(cluster.fabric, *scenario.node, cluster.nodes, scenario.nics_per_node,
-                                     scenario.nic_bandwidth, scenario.network_switch, catalog, FabricDetail::switches);
-  const FabricInventory parts = inventory(fabric, catalog);
+  const FabricInventory parts = fabric_inventory(cluster.fabric, *scenario.node, cluster.nodes, scenario.nics_per_node,
+                                                 scenario.nic_bandwidth, scenario.network_switch, catalog);
   out.power = parts.power;
   out.price = cluster.cost.network_purchase ? cluster.cost.network_purchase : parts.price;
   out.unknown = parts.unknown;

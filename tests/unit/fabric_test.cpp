@@ -52,6 +52,54 @@ INSTANTIATE_TEST_SUITE_P(Published, SuperPodTest,
                                            SuperPod{4, 32, 16, 0}, SuperPod{8, 64, 32, 0}, SuperPod{16, 128, 128, 64},
                                            SuperPod{32, 256, 256, 128}, SuperPod{64, 512, 512, 256}));
 
+void expect_same(const FabricInventory& tallied, const FabricInventory& counted) {
+  ASSERT_EQ(tallied.tiers.size(), counted.tiers.size());
+  for (std::size_t i = 0; i < counted.tiers.size(); ++i) {
+    EXPECT_EQ(tallied.tiers[i].name, counted.tiers[i].name);
+    EXPECT_EQ(tallied.tiers[i].switches, counted.tiers[i].switches);
+    EXPECT_EQ(tallied.tiers[i].most_ports, counted.tiers[i].most_ports);
+  }
+  ASSERT_EQ(tallied.cables.size(), counted.cables.size());
+  for (std::size_t i = 0; i < counted.cables.size(); ++i) {
+    EXPECT_EQ(tallied.cables[i].name, counted.cables[i].name);
+    EXPECT_EQ(tallied.cables[i].cables, counted.cables[i].cables);
+    EXPECT_EQ(tallied.cables[i].bandwidth, counted.cables[i].bandwidth);
+  }
+  EXPECT_EQ(tallied.ports, counted.ports);
+  EXPECT_EQ(tallied.transceivers, counted.transceivers);
+  EXPECT_EQ(tallied.power, counted.power);
+  EXPECT_EQ(tallied.price, counted.price);
+  EXPECT_EQ(tallied.unknown, counted.unknown);
+}
+
+TEST(FabricInventory, TalliedWithoutAGraphIsThatOfTheGraph) {
+  const Catalog& catalog = shipped_catalog();
+  const Node& node = *catalog.find<Node>("dgx-h100");
+  const int nics = node.training_nics();
+  const BytesPerSecond rate = node.training_bandwidth() / nics;
+  for (const char* name : EnumNames<FabricPreset>::names) {
+    FabricSpec spec = preset(*parse_enum<FabricPreset>(name));
+    if (spec.preset == FabricPreset::custom) {
+      spec.switches = {{"a"}, {"b"}};
+      spec.cables = {{"node0", "a", rate, 1, {}}, {"node1", "b", rate, 1, {}}, {"a", "b", rate, 3, {}}};
+    }
+    for (const int nodes : {2, 48, 300}) {
+      if (spec.preset == FabricPreset::custom && nodes > 2) continue;
+      const bool torus = spec.preset == FabricPreset::torus_2d || spec.preset == FabricPreset::torus_3d;
+      for (const bool wan : {false, true}) {
+        spec.wan =
+            wan && nodes > 2 && !torus ? std::optional(FabricSitesSpec{2, 100_Gbps, Seconds(0.005)}) : std::nullopt;
+        SCOPED_TRACE(fmt::format("{}, {} nodes", name, nodes));
+        Diagnostics diagnostics("test");
+        const SwitchPart* part = network_switch(spec, NetworkKind::infiniband, rate, catalog, "", diagnostics);
+        expect_same(
+            fabric_inventory(spec, node, nodes, nics, rate, part, catalog),
+            inventory(build_fabric(spec, node, nodes, nics, rate, part, catalog, FabricDetail::switches), catalog));
+      }
+    }
+  }
+}
+
 // Al-Fares et al. 2008: k-port switches, k pods, k³/4 hosts, 5k²/4 switches; three cables for each host; full
 // bisection.
 TEST(FatTree, OfThreeTiersHasTheCountsOfAKAryTree) {

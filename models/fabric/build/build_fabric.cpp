@@ -4,6 +4,7 @@
 
 #include "models/fabric/build/builder.hpp"
 #include "models/fabric/check.hpp"
+#include "models/fabric/metrics.hpp"
 #include "models/fabric/placement.hpp"
 
 namespace stepcast {
@@ -75,8 +76,10 @@ InteriorOptions interior_options(const FabricSpec& spec, const Node& node, int n
 
 }  // namespace
 
-Fabric build_fabric(const FabricSpec& spec, const Node& node, int nodes, int nics, BytesPerSecond nic_bandwidth,
-                    const SwitchPart* part, const Catalog& catalog, FabricDetail detail) {
+namespace {
+
+void require_sense(const FabricSpec& spec, const Node& node, int nodes, int nics, BytesPerSecond nic_bandwidth,
+                   const SwitchPart* part) {
   Diagnostics diagnostics("");
   if (static_cast<long>(nodes) * node.devices() > kMostFabricDevices)
     diagnostics.error("/cluster/nodes",
@@ -85,6 +88,13 @@ Fabric build_fabric(const FabricSpec& spec, const Node& node, int nodes, int nic
   diagnostics.throw_if_faulty();
   check_fabric(spec, nodes, nics, nic_bandwidth, part, "/cluster/fabric", diagnostics);
   diagnostics.throw_if_faulty();
+}
+
+}  // namespace
+
+Fabric build_fabric(const FabricSpec& spec, const Node& node, int nodes, int nics, BytesPerSecond nic_bandwidth,
+                    const SwitchPart* part, const Catalog& catalog, FabricDetail detail) {
+  require_sense(spec, node, nodes, nics, nic_bandwidth, part);
   FabricBuilder builder(node_interior(node, interior_options(spec, node, nics, nic_bandwidth), catalog), nodes, detail);
   const FabricLevels levels = fabric_levels(spec, nodes, nics, nic_bandwidth, part);
   builder.set(spec, levels, part);
@@ -92,6 +102,16 @@ Fabric build_fabric(const FabricSpec& spec, const Node& node, int nodes, int nic
     build_network(builder, spec, nodes, nics, nic_bandwidth, SwitchFigures::of(part, nic_bandwidth));
   builder.set_order(place_nodes(spec, levels, nodes));
   return builder.finish();
+}
+
+FabricInventory fabric_inventory(const FabricSpec& spec, const Node& node, int nodes, int nics,
+                                 BytesPerSecond nic_bandwidth, const SwitchPart* part, const Catalog& catalog) {
+  require_sense(spec, node, nodes, nics, nic_bandwidth, part);
+  PartsTally tally;
+  FabricBuilder builder(node_interior(node, interior_options(spec, node, nics, nic_bandwidth), catalog), nodes, tally);
+  if (nics > 0 && nodes > 1)
+    build_network(builder, spec, nodes, nics, nic_bandwidth, SwitchFigures::of(part, nic_bandwidth));
+  return inventory(tally, spec, is_torus(spec.preset), part, catalog);
 }
 
 Fabric build_fabric(const FabricSpec& spec, const Node& node, int nodes, int nics, BytesPerSecond nic_bandwidth,

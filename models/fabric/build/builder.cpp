@@ -22,7 +22,14 @@ FabricBuilder::FabricBuilder(NodeInterior interior, int nodes, FabricDetail deta
   }
 }
 
+FabricBuilder::FabricBuilder(NodeInterior interior, int nodes, PartsTally& tally)
+    : detail_(FabricDetail::switches), tally_(&tally) {
+  fabric_.interior_ = std::move(interior);
+  fabric_.nodes_ = nodes;
+}
+
 Fabric::Vertex FabricBuilder::add_switch(int level, int index, int plane) {
+  if (tally_ != nullptr) return fabric_.first_switch() + static_cast<Vertex>(tally_->add_switch(level));
   return boost::add_vertex(FabricVertex{VertexKind::network_switch, -1, index, level, plane}, *fabric_.graph_);
 }
 
@@ -32,6 +39,13 @@ Fabric::Vertex FabricBuilder::add_switch(int level, int index, std::string name)
 }
 
 void FabricBuilder::add_link(Vertex from, Vertex to, FabricLink link) {
+  if (tally_ != nullptr) {
+    // Both directions are added: the one out of the lower vertex counts.
+    if (from > to) return;
+    const Vertex first = fabric_.first_switch();
+    const auto end = [first](Vertex v) { return v < first ? PartsTally::kNode : static_cast<int>(v - first); };
+    return tally_->add_cables(end(from), end(to), link);
+  }
   link.id = static_cast<int>(fabric_.links_.size());
   fabric_.links_.push_back(boost::add_edge(from, to, link, *fabric_.graph_).first);
 }

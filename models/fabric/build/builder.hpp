@@ -1,6 +1,7 @@
 #pragma once
 
 #include "models/fabric/fabric.hpp"
+#include "models/fabric/parts_tally.hpp"
 #include "models/fabric/plan/switch_figures.hpp"
 
 namespace stepcast {
@@ -11,6 +12,8 @@ class FabricBuilder {
   using Vertex = Fabric::Vertex;
 
   FabricBuilder(NodeInterior interior, int nodes, FabricDetail detail);
+  /// Draws nothing: switches and cables are tallied, as with the detail `switches`.
+  FabricBuilder(NodeInterior interior, int nodes, PartsTally& tally);
 
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
   [[nodiscard]] FabricDetail detail() const { return detail_; }
@@ -36,6 +39,7 @@ class FabricBuilder {
 
   Fabric fabric_;
   FabricDetail detail_;
+  PartsTally* tally_ = nullptr;
 };
 
 /// One function for each kind of network. `first_node` and `nodes` are those of one site. They return the switches of
