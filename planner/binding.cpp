@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "report/humane.hpp"
+#include "report/run_outlook.hpp"
 
 namespace stepcast {
 
@@ -66,6 +67,11 @@ std::vector<Binding> bindings_of(const Prediction& p, const PlanConstraints& lim
   if (limits.budget_of_run && p.run_cost)
     reached.add("budget of the run", *p.run_cost / *limits.budget_of_run, humane(*p.run_cost),
                 humane(*limits.budget_of_run));
+  // The limit is on what may be lost.
+  if (limits.minimum_goodput_percent && *limits.minimum_goodput_percent < 100 && p.outlook) {
+    const double lost = 1 - p.outlook->goodput.mean, allowed = 1 - *limits.minimum_goodput_percent / 100;
+    reached.add("lost time", lost / allowed, percent(lost), percent(allowed));
+  }
   if (limits.deadline && p.time_to_train)
     reached.add("deadline", *p.time_to_train / *limits.deadline, humane(*p.time_to_train), humane(*limits.deadline));
   for (Binding& limit : reached.take()) out.push_back(std::move(limit));

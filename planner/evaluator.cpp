@@ -7,6 +7,7 @@
 #include "models/estimate.hpp"
 #include "models/least_step.hpp"
 #include "models/memory/peak.hpp"
+#include "models/reliability/goodput.hpp"
 
 namespace stepcast {
 
@@ -36,10 +37,11 @@ bool dominates(const ObjectiveValues& a, const ObjectiveValues& b, const std::ve
 
 Evaluator::Evaluator(const PlanQuestion& question, const FamilySpec& family, const Catalog& catalog)
     : question_(question),
+      catalog_(catalog),
       variants_(scenario_of(question.spec, family), question.file, catalog),
-      facts_(facts_of(variants_.shared(), question.spec.constraints, catalog)),
+      facts_(facts_of(variants_.shared(), question.spec, catalog)),
       space_(std::make_unique<Space>(question.spec, variants_.shared())),
-      least_power_(facts_.power.cluster_at_meter(facts_.power.device_idle)) {}
+      least_power_(at_meter(facts_.power.device_idle)) {}
 
 std::optional<Rejection> Evaluator::ruled_out() const {
   const PlanConstraints& limits = question_.spec.constraints;
@@ -71,12 +73,22 @@ ObjectiveValues Evaluator::objectives(Seconds step, Watts power, long batch) con
   return out;
 }
 
-std::optional<Rejection> Evaluator::broken_limit(const PlanFigures& figures, const Scenario& scenario) const {
+Watts Evaluator::at_meter(Watts per_device) const { return facts_.power.cluster_at_meter(per_device) + facts_.fabric; }
+
+double Evaluator::expected_goodput(const Job& job, Seconds step) const {
+  const RunRisk risk = run_risk(job, catalog_, step, Seconds(0));
+  return risk.saves ? daly_goodput(hazard_of(risk), risk.interval) : 1;
+}
+
+std::optional<Rejection> Evaluator::broken_limit(const PlanFigures& figures, const Job& job) const {
   const PlanConstraints& limits = question_.spec.constraints;
   if (limits.power && figures.peak_power > *limits.power) return Rejection::over_power;
   if (limits.budget && *figures.cost_rate > *limits.budget) return Rejection::over_budget;
+  if (!limits.deadline && !limits.budget_of_run && !limits.minimum_goodput_percent) return std::nullopt;
+  const double goodput = expected_goodput(job, figures.step_time);
+  if (limits.minimum_goodput_percent && goodput < *limits.minimum_goodput_percent / 100) return Rejection::low_goodput;
   if (!limits.deadline && !limits.budget_of_run) return std::nullopt;
-  const Seconds run = figures.step_time * *steps_to_train(scenario);
+  const Seconds run = figures.step_time * *steps_to_train(*job.scenario) / goodput;
   if (limits.deadline && run > *limits.deadline) return Rejection::past_deadline;
   if (limits.budget_of_run && *figures.cost_rate * run > *limits.budget_of_run) return Rejection::over_budget_of_run;
   return std::nullopt;
@@ -96,10 +108,10 @@ std::variant<PlanFigures, Rejection> Evaluator::evaluate(const Option& option, c
     return Rejection::slower;
   const StepBreakdown step = estimate(job);
   out.step_time = step.step_time;
-  out.average_power = facts_.power.cluster_at_meter(step.average_device_power);
-  out.peak_power = facts_.power.cluster_at_meter(step.peak_device_power);
+  out.average_power = at_meter(step.average_device_power);
+  out.peak_power = at_meter(step.peak_device_power);
   if (facts_.rate) out.cost_rate = *facts_.rate + out.average_power * facts_.electricity;
-  if (const auto broken = broken_limit(out, *scenario)) return *broken;
+  if (const auto broken = broken_limit(out, job)) return *broken;
   out.objective = objectives(out.step_time, out.average_power, option.batch);
   return out;
 }

@@ -35,9 +35,14 @@ class Evaluator {
 
  private:
   [[nodiscard]] ObjectiveValues objectives(Seconds step, Watts power, long batch) const;
-  [[nodiscard]] std::optional<Rejection> broken_limit(const PlanFigures& figures, const Scenario& scenario) const;
+  [[nodiscard]] std::optional<Rejection> broken_limit(const PlanFigures& figures, const Job& job) const;
+  /// Of the whole cluster and its network for a mean power per device.
+  [[nodiscard]] Watts at_meter(Watts per_device) const;
+  /// By Daly's formula: what failures and checkpoints leave of the time.
+  [[nodiscard]] double expected_goodput(const Job& job, Seconds step) const;
 
   const PlanQuestion& question_;
+  const Catalog& catalog_;
   ScenarioVariants variants_;
   Lowering lowering_;
   FamilyFacts facts_;

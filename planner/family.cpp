@@ -1,7 +1,9 @@
 #include "planner/family.hpp"
 
+#include <algorithm>
+
 #include "models/cost/cost.hpp"
-#include "models/fabric/metrics.hpp"
+#include "models/power/facility.hpp"
 
 namespace stepcast {
 
@@ -31,7 +33,15 @@ std::vector<T> or_standard(const Choices<T>& choices, T standard) {
   return choices.open() ? std::vector<T>{std::move(standard)} : choices.values;
 }
 
-std::optional<Dollars> price_to_buy(const Scenario& scenario, const Catalog& catalog) {
+/// A single choice where the question makes none.
+template <class T>
+std::vector<std::optional<T>> or_none(const Choices<T>& choices) {
+  if (choices.open()) return {std::nullopt};
+  return {choices.values.begin(), choices.values.end()};
+}
+
+std::optional<Dollars> price_to_buy(const Scenario& scenario, const std::optional<Dollars>& network,
+                                    const Catalog& catalog) {
   const Node* priced = scenario.node;
   double scale = scenario.spec.cluster.nodes;
   if (!priced->price && !priced->price_like.empty()) {
@@ -40,13 +50,16 @@ std::optional<Dollars> price_to_buy(const Scenario& scenario, const Catalog& cat
     scale *= static_cast<double>(scenario.node->accelerator_count) / priced->accelerator_count;
   }
   if (!priced->price || !priced->price->purchase) return std::nullopt;
-  Dollars out = *priced->price->purchase * scale;
-  if (scenario.network_switch == nullptr) return out;
-  const ClusterSpec& cluster = scenario.spec.cluster;
-  const Fabric fabric = build_fabric(cluster.fabric, *scenario.node, cluster.nodes, scenario.nics_per_node,
-                                     scenario.nic_bandwidth, scenario.network_switch, catalog, FabricDetail::switches);
-  if (const std::optional<Dollars> network = inventory(fabric, catalog).price) out += *network;
-  return out;
+  return *priced->price->purchase * scale + network.value_or(Dollars(0));
+}
+
+/// Whether switches and transceivers can change an answer: all options of one cluster have the same, and they take no
+/// time.
+bool network_matters(const PlanQuestionSpec& question) {
+  const PlanConstraints& limits = question.constraints;
+  const std::vector<Objective>& asked = question.objective.values;
+  return limits.budget_to_buy || limits.budget || limits.budget_of_run || limits.power ||
+         std::any_of(asked.begin(), asked.end(), [](Objective one) { return one != Objective::time; });
 }
 
 }  // namespace
@@ -64,7 +77,10 @@ std::vector<FamilySpec> families_of_cluster(const PlanQuestionSpec& question, st
   for (const int count : nodes)
     for (const FabricSpec& fabric : or_standard(choice.fabric, FabricSpec{}))
       for (const std::string& storage : or_standard(choice.storage, std::string()))
-        for (const std::string& framework : frameworks) out.push_back({cluster, count, fabric, storage, framework});
+        for (const std::optional<Watts>& cap : or_none(choice.power_cap))
+          for (const std::optional<double>& clock : or_none(choice.clock_MHz))
+            for (const std::string& framework : frameworks)
+              out.push_back({cluster, count, fabric, storage, cap, clock, framework});
   return out;
 }
 
@@ -84,6 +100,8 @@ ScenarioSpec scenario_of(const PlanQuestionSpec& question, const FamilySpec& fam
   spec.cluster.storage = family.storage;
   spec.cluster.site = choice.site;
   spec.cluster.cooling = choice.cooling;
+  spec.cluster.power_cap = family.power_cap;
+  spec.cluster.clock_MHz = family.clock_MHz;
   spec.workload = question.workload.training;
   spec.strategy.framework = family.framework;
   spec.run = question.run;
@@ -95,15 +113,17 @@ std::optional<double> grid_carbon(const Scenario& scenario) {
   return scenario.site->grid_gCO2_per_kWh ? scenario.site->grid_gCO2_per_kWh : scenario.site->country_grid_gCO2_per_kWh;
 }
 
-FamilyFacts facts_of(const Scenario& scenario, const PlanConstraints& constraints, const Catalog& catalog) {
+FamilyFacts facts_of(const Scenario& scenario, const PlanQuestionSpec& question, const Catalog& catalog) {
   FamilyFacts out;
   out.power = power_model(scenario);
+  const FabricBill network = network_matters(question) ? fabric_bill(scenario, catalog) : FabricBill{};
+  out.fabric = network.power.value_or(Watts(0)) * out.power.pue;
   // The rate is linear in power: what a watt adds is what electricity costs.
-  if (const std::optional<CostRate> rate = cost_rate(scenario, catalog, Watts(1))) {
-    out.rate = rate->servers;
+  if (const std::optional<CostRate> rate = cost_rate(scenario, catalog, Watts(1), network.price)) {
+    out.rate = rate->servers + rate->network + rate->upkeep;
     out.electricity = rate->electricity / Watts(1);
   }
-  if (constraints.budget_to_buy) out.price = price_to_buy(scenario, catalog);
+  if (question.constraints.budget_to_buy) out.price = price_to_buy(scenario, network.price, catalog);
   out.carbon = grid_carbon(scenario);
   out.rack_units = scenario.node->rack_units * scenario.spec.cluster.nodes;
   return out;

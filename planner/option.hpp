@@ -35,6 +35,7 @@ enum class Rejection {
   over_budget,
   over_budget_of_run,
   past_deadline,
+  low_goodput,
   over_power,
   over_rack,
   slower  ///< a lower bound on what matters is above what enough others reach
@@ -55,6 +56,7 @@ struct EnumNames<Rejection> {
       "over the budget a month",
       "over the budget of the run",
       "past the deadline",
+      "less goodput than wanted",
       "over the power limit",
       "over the rack space",
       "fits, but a lower bound shows that it cannot be among the best",

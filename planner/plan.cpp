@@ -7,6 +7,7 @@
 
 #include "planner/binding.hpp"
 #include "planner/forecast.hpp"
+#include "report/run_outlook.hpp"
 
 namespace stepcast {
 
@@ -86,10 +87,8 @@ class Planner {
       candidate.closed_form = point.figures.step_time;
       candidate.objective = objectives_of(candidate.prediction, evaluator.facts(), point.option.batch);
       candidate.price = evaluator.facts().price;
-      if (candidate.prediction.time_to_train && evaluator.facts().carbon)
-        candidate.carbon_of_run_t =
-            (candidate.prediction.average_power * *candidate.prediction.time_to_train).in(1_kWh) *
-            *evaluator.facts().carbon / 1e6;
+      if (const auto& outlook = candidate.prediction.outlook; outlook && outlook->run && evaluator.facts().carbon)
+        candidate.carbon_of_run_t = outlook->run->energy.in(1_kWh) * *evaluator.facts().carbon / 1e6;
       candidate.binding = bindings_of(candidate.prediction, question_.spec.constraints, evaluator.facts());
       candidate.kind = option_kind(found_.families, point.family, point.option);
       candidate.family = point.family;

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "planner/plan.hpp"
+#include "report/run_outlook.hpp"
 
 namespace stepcast {
 
@@ -35,7 +36,7 @@ Json cost_json(const PlanCandidate& c) {
 
 Json energy_json(const PlanCandidate& c) {
   const Prediction& p = c.prediction;
-  Json of_run = p.time_to_train ? figure((p.average_power * *p.time_to_train).in(1_kWh)) : Json(nullptr);
+  Json of_run = p.outlook && p.outlook->run ? figure(p.outlook->run->energy.in(1_kWh)) : Json(nullptr);
   return {{"per_step_J", figure(p.energy_per_step.in(1_J))},
           {"per_sample_J", figure(p.energy_per_sample.in(1_J))},
           {"of_run_kWh", std::move(of_run)},
@@ -62,6 +63,7 @@ Json candidate_json(const PlanCandidate& c) {
           {"samples_per_s", figure(p.samples_per_s)},
           {"mfu", figure(p.mfu)},
           {"time_to_train_s", figure(p.time_to_train, 1_s)},
+          {"goodput", p.outlook ? figure(p.outlook->goodput.mean) : Json(nullptr)},
           {"memory_GiB", figure(p.memory.stages.at(static_cast<std::size_t>(p.memory.worst_stage)).total().in(1_GiB))},
           {"cost", cost_json(c)},
           {"energy", energy_json(c)},

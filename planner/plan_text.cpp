@@ -3,6 +3,7 @@
 
 #include "planner/plan.hpp"
 #include "report/humane.hpp"
+#include "report/run_outlook.hpp"
 
 namespace stepcast {
 
@@ -19,8 +20,14 @@ std::string rule() {
 /// Where an option runs and how it is spread: two lines of a candidate.
 std::string machines(const Json& scenario) {
   const Json& cluster = scenario.at("cluster");
-  return fmt::format("{} × {} · {}", whole(cluster.at("nodes").get<long>()), cluster.at("node").get<std::string>(),
-                     scenario.at("strategy").at("framework").get<std::string>());
+  std::string out =
+      fmt::format("{} × {} · {}", whole(cluster.at("nodes").get<long>()), cluster.at("node").get<std::string>(),
+                  scenario.at("strategy").at("framework").get<std::string>());
+  if (const Json cap = cluster.value("power_cap_W", Json()); cap.is_number())
+    out += fmt::format(" · capped at {} W", significant(cap.get<double>()));
+  if (const Json clock = cluster.value("clock_MHz", Json()); clock.is_number())
+    out += fmt::format(" · locked at {} MHz", significant(clock.get<double>()));
+  return out;
 }
 
 std::string strategy_words(const PlanCandidate& c) {
@@ -54,6 +61,13 @@ std::string money_words(const PlanCandidate& c) {
   return out;
 }
 
+/// How long the whole run takes, with what it loses to failures and checkpoints.
+std::string run_words(const Prediction& p) {
+  if (!p.time_to_train) return "";
+  const std::string goodput = p.outlook ? fmt::format(" (goodput {})", percent(p.outlook->goodput.mean)) : "";
+  return fmt::format("train {}{} · ", humane(*p.time_to_train), goodput);
+}
+
 std::string binding_words(const PlanCandidate& c) {
   std::string out;
   for (const Binding& b : c.binding) out += (out.empty() ? "" : "; ") + b.words;
@@ -72,8 +86,7 @@ std::string candidate_text(const PlanCandidate& c, std::size_t number) {
   out += fmt::format("    step {} (80 %: {} to {}, evidence {}) · {} · MFU {}\n", humane(p.step_time),
                      humane(p.step_time_low()), humane(p.step_time_high()), name_of(p.expected_error.grade), rate,
                      percent(p.mfu));
-  out += fmt::format("    {}{} · {} on average\n", p.time_to_train ? "train " + humane(*p.time_to_train) + " · " : "",
-                     money_words(c), humane(p.average_power));
+  out += fmt::format("    {}{} · {} on average\n", run_words(p), money_words(c), humane(p.average_power));
   if (c.carbon_of_run_t) out += fmt::format("    {} t of CO2\n", significant(*c.carbon_of_run_t));
   return out + fmt::format("    binds: {}\n", binding_words(c));
 }

@@ -28,13 +28,13 @@ void check_workload(const PlanQuestionSpec& spec, Diagnostics& d) {
 /// Each combination is prepared before the search begins, at some 50 us and 1 kB.
 constexpr double kMostFamilies = 20000;
 
-/// Combinations of sizes, fabrics, storage and frameworks, before any of them is listed.
+/// Combinations of sizes, fabrics, storage, caps, clocks and frameworks, before any of them is listed.
 double combinations(const PlanQuestionSpec& spec) {
   const auto many = [](const auto& choices) { return static_cast<double>(std::max<std::size_t>(1, choices.size())); };
   double all = 0;
   for (const PlanCluster& cluster : spec.clusters)
     all += many(cluster.nodes.values) * many(cluster.fabric.values) * many(cluster.storage.values) *
-           many(spec.strategy.framework.values);
+           many(cluster.power_cap.values) * many(cluster.clock_MHz.values) * many(spec.strategy.framework.values);
   return all;
 }
 
@@ -44,8 +44,8 @@ void check_clusters(const PlanQuestion& question, const Catalog& catalog, Diagno
   if (spec.clusters.empty()) d.error("/clusters", "is empty: there is nothing to train on", "name a node");
   if (const double all = combinations(spec); all > kMostFamilies)
     return d.error("/clusters",
-                   fmt::format("makes {:.0f} combinations of servers, fabrics, storage and frameworks, and a question "
-                               "has at most {:.0f}",
+                   fmt::format("makes {:.0f} combinations of servers, fabrics, storage, caps and frameworks, and a "
+                               "question has at most {:.0f}",
                                all, kMostFamilies),
                    "fewer numbers of nodes: a larger step, or a list");
   for (std::size_t i = 0; i < spec.clusters.size(); ++i) {

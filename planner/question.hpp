@@ -26,6 +26,8 @@ struct PlanCluster {
   Choices<FabricSpec> fabric;    ///< open: the standard fabric
   Choices<std::string> storage;  ///< open: the nodes' own drives
   std::string site, cooling;
+  Choices<Watts> power_cap;   ///< of each device; open: its board limit
+  Choices<double> clock_MHz;  ///< at which devices are locked; open: what their power allows
   static const FieldTable<PlanCluster>& fields();
 };
 
@@ -56,7 +58,8 @@ struct PlanConstraints {
   std::optional<Seconds> deadline;
   std::optional<Watts> power;  ///< of the whole cluster at the meter, its highest
   std::optional<int> rack_units;
-  double memory_headroom_percent = 0;  ///< of every device, kept free
+  std::optional<double> minimum_goodput_percent;  ///< share of the time that is useful training
+  double memory_headroom_percent = 0;             ///< of every device, kept free
   static const FieldTable<PlanConstraints>& fields();
 };
 

@@ -35,7 +35,12 @@ const FieldTable<PlanCluster>& PlanCluster::fields() {
                "Catalogue id of a shared storage system, or several; default: the nodes' own drives",
                {.refers_to = "storage"})
         .field("site", &C::site, "Catalogue id of the site; default: a stated PUE and price", {.refers_to = "sites"})
-        .field("cooling", &C::cooling, "Catalogue id of the cooling; default: the node's", {.refers_to = "cooling"});
+        .field("cooling", &C::cooling, "Catalogue id of the cooling; default: the node's", {.refers_to = "cooling"})
+        .field("power_cap_W", &C::power_cap, "Power limit of each device, or several; default: its board limit",
+               {.min = 0, .max = 1e5, .above_min = true})
+        .field("clock_MHz", &C::clock_MHz,
+               "Clock that devices are locked at, or several; default: as fast as power allows",
+               {.min = 0, .max = 1e5, .above_min = true});
     return t;
   }();
   return kTable;
@@ -87,6 +92,8 @@ const FieldTable<PlanConstraints>& PlanConstraints::fields() {
         .field("deadline_days", &C::deadline, "The training takes no longer", positive)
         .field("power_kW", &C::power, "Highest draw of the whole cluster at the meter", positive)
         .field("rack_units", &C::rack_units, "Height of all servers", {.min = 1, .max = 1e9})
+        .field("minimum_goodput_percent", &C::minimum_goodput_percent,
+               "Of the time, to be useful training: what failures and checkpoints leave", {.min = 0, .max = 100})
         .field("memory_headroom_percent", &C::memory_headroom_percent, "Of every device's memory, to stay free",
                {.min = 0, .max = 90});
     return t;

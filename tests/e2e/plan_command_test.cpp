@@ -82,6 +82,43 @@ TEST_F(PlanCommand, SeveralObjectivesMakeAFront) {
     }
 }
 
+// A lower cap costs time and spares energy, so energy and time ask for different ones; each cap is an option by itself.
+TEST_F(PlanCommand, ChoosesAPowerCapByTheObjective) {
+  Json question = small_question();
+  question["clusters"][0]["power_cap_W"] = {250, 400};
+  question["clusters"][0]["nodes"] = 1;
+  const auto best_cap = [&](const char* objective) {
+    question["objective"] = objective;
+    const Json plan = answer(question, {"--fidelity", "analytic", "--top", "1"});
+    return plan.at("candidates").at(0).at("scenario").at("cluster").at("power_cap_W").get<double>();
+  };
+  EXPECT_EQ(best_cap("time"), 400);
+  EXPECT_EQ(best_cap("energy"), 250);
+}
+
+// Interruptions grow with the nodes: a limit between the goodput of one node and of four leaves the one.
+TEST_F(PlanCommand, GoodputIsALimitAndItsRejectionsAreCounted) {
+  Json question = small_question();
+  question["workload"]["tokens"] = 1e11;
+  question["run"] = {{"reliability", {{"interruptions_per_1000_node_days", 2000}}}};
+  const auto with_nodes = [&](const Json& nodes) {
+    question["clusters"][0]["nodes"] = nodes;
+    return answer(question, {"--fidelity", "analytic", "--top", "100"});
+  };
+  const auto best_goodput = [&](int nodes) {
+    return with_nodes(nodes).at("candidates").at(0).at("goodput").get<double>();
+  };
+  const double one = best_goodput(1), four = best_goodput(4);
+  ASSERT_GT(one, four + 0.01);
+  question["constraints"]["minimum_goodput_percent"] = 100 * (one + four) / 2;
+  const Json limited = with_nodes({1, 4});
+  EXPECT_GT(limited.at("rejected").value("less goodput than wanted", 0), 0);
+  ASSERT_FALSE(limited.at("candidates").empty());
+  for (const Json& candidate : limited["candidates"]) EXPECT_EQ(candidate.at("scenario").at("cluster").at("nodes"), 1);
+  question["constraints"]["minimum_goodput_percent"] = 100;
+  EXPECT_TRUE(with_nodes(1).at("candidates").empty());
+}
+
 TEST_F(PlanCommand, WritesScenariosLaunchFilesAndBills) {
   const std::string out = (folder_ / "answer").string();
   const Finished run = stepcast_run({"plan", file(small_question()), "-o", out, "--top", "2"});

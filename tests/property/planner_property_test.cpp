@@ -46,7 +46,11 @@ const std::vector<std::string>& questions() {
       R"({"workload": {"model": "gpt3-13b", "global_batch": 128, "tokens": 2e9},
           "clusters": [{"node": "aws-p4de.24xlarge", "nodes": [2, 4]}, {"node": "aws-p5.48xlarge", "nodes": [1, 2]}],
           "strategy": {"framework": "megatron-lm", "tensor_parallel": [4, 8]},
-          "objective": ["cost", "time"], "constraints": {"deadline_days": 4, "memory_headroom_percent": 5}})"};
+          "objective": ["cost", "time"], "constraints": {"deadline_days": 4, "memory_headroom_percent": 5}})",
+      R"({"workload": {"model": "gpt3-13b", "global_batch": 64, "tokens": 1e10},
+          "clusters": [{"node": "dgx-a100-80gb", "nodes": [1, 2, 4], "power_cap_W": [250, 325, 400]}],
+          "strategy": {"framework": "megatron-lm", "tensor_parallel": 8},
+          "objective": ["energy", "time"], "constraints": {"minimum_goodput_percent": 90, "power_kW": 25}})"};
   return kQuestions;
 }
 
