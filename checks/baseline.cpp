@@ -1,5 +1,6 @@
 #include "checks/baseline.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -17,17 +18,18 @@ double rounded(double value) {
   return out;
 }
 
-void require_metric(const std::string& name, const std::string& pointer, Diagnostics& diagnostics) {
-  if (find_check_metric(name) != nullptr) return;
-  const std::vector<std::string> names = check_metric_names();
-  const std::string near = did_you_mean(name, names);
+void require_known(const std::string& name, const std::vector<std::string>& known, const std::string& pointer,
+                   Diagnostics& diagnostics) {
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  const std::string near = did_you_mean(name, known);
   diagnostics.error(pointer, fmt::format("there is no metric \"{}\"", name),
-                    near.empty() ? expected_one_of(names) : near);
+                    near.empty() ? expected_one_of(known) : near);
 }
 
 }  // namespace
 
-Tolerances parse_tolerances(const std::vector<std::string>& given, Diagnostics& diagnostics) {
+Tolerances parse_tolerances(const std::vector<std::string>& given, const std::vector<std::string>& known,
+                            Diagnostics& diagnostics) {
   Tolerances out;
   for (const std::string& text : given) {
     const auto equals = std::min(text.find('='), text.size());
@@ -39,7 +41,7 @@ Tolerances parse_tolerances(const std::vector<std::string>& given, Diagnostics& 
       diagnostics.error("", fmt::format("--tolerance {}: expected metric=percent", text), "as in tokens_per_s=2%");
       continue;
     }
-    require_metric(text.substr(0, equals), "", diagnostics);
+    require_known(text.substr(0, equals), known, "", diagnostics);
     out[text.substr(0, equals)] = percent;
   }
   return out;
@@ -80,7 +82,7 @@ Baseline read_baseline(const std::filesystem::path& file) {
                                   kBaselineFormatVersion),
                       "update Stepcast");
   for (const auto& [name, percent] : out.tolerances)
-    require_metric(name, child_pointer("/tolerances_percent", name), diagnostics);
+    require_known(name, check_metric_names(), child_pointer("/tolerances_percent", name), diagnostics);
   diagnostics.throw_if_faulty();
   return out;
 }

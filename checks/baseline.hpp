@@ -17,8 +17,9 @@ inline constexpr double kBaselineTolerance = 1;  // %
 /// A tolerated change for the worse by metric, in percent.
 using Tolerances = std::map<std::string, double>;
 
-/// Reads `metric=2%` (the sign may be left out). What is none is a fault.
-Tolerances parse_tolerances(const std::vector<std::string>& given, Diagnostics& diagnostics);
+/// Reads `metric=2%` (the sign may be left out). What is none, and a name that is not among `known`, is a fault.
+Tolerances parse_tolerances(const std::vector<std::string>& given, const std::vector<std::string>& known,
+                            Diagnostics& diagnostics);
 
 /// The forecast of one scenario as it was accepted.
 struct BaselineEntry {

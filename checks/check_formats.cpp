@@ -12,10 +12,22 @@ namespace stepcast {
 namespace {
 
 std::string_view expected_word(const CheckReport& report) {
-  return report.kind == CheckKind::baseline ? "baseline" : "forecast";
+  return report.kind == CheckKind::measured ? "forecast" : "baseline";
 }
 std::string_view actual_word(const CheckReport& report) {
-  return report.kind == CheckKind::baseline ? "now" : "measured";
+  return report.kind == CheckKind::measured ? "measured" : "now";
+}
+
+std::string_view subject_word(const CheckReport& report) {
+  switch (report.kind) {
+    case CheckKind::baseline:
+      return "forecasts";
+    case CheckKind::measured:
+      return "measured results";
+    case CheckKind::timings:
+      break;
+  }
+  return "timings";
 }
 
 std::string change_text(const MetricCheck& check) {
@@ -103,11 +115,8 @@ std::string summary_line(const CheckReport& report) {
   const auto failed =
       std::count_if(report.scenarios.begin(), report.scenarios.end(), [](const auto& s) { return !s.passed(); });
   if (failed == 0)
-    return fmt::format("{} against {}: {} passed",
-                       report.kind == CheckKind::baseline ? "forecasts" : "measured results", report.against,
-                       report.scenarios.size());
-  return fmt::format("{} against {}: {} of {} FAILED",
-                     report.kind == CheckKind::baseline ? "forecasts" : "measured results", report.against, failed,
+    return fmt::format("{} against {}: {} passed", subject_word(report), report.against, report.scenarios.size());
+  return fmt::format("{} against {}: {} of {} FAILED", subject_word(report), report.against, failed,
                      report.scenarios.size());
 }
 
@@ -165,7 +174,7 @@ Json check_json(const CheckReport& report) {
                          {"errors", scenario.errors},
                          {"notes", scenario.notes}});
   }
-  return {{"kind", report.kind == CheckKind::baseline ? "baseline" : "measured"},
+  return {{"kind", name_of(report.kind)},
           {"against", report.against},
           {"passed", report.passed()},
           {"scenarios", std::move(scenarios)}};

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "calibration/validation/statistics.hpp"
-#include "checks/check_metric.hpp"
 
 namespace stepcast {
 
@@ -16,23 +15,6 @@ namespace {
 double worsening(const MetricCheck& check, WorseWhen worse) {
   const double change = 100 * check.change();
   return worse == WorseWhen::higher ? change : -change;
-}
-
-/// `better_percent`: how far better counts as improved.
-void judge(MetricCheck& check, WorseWhen worse, double better_percent) {
-  // What was nothing and is something now has no percentage.
-  if (check.expected == 0 && check.actual != 0) {
-    check.verdict = check.gates && worse == WorseWhen::higher ? Verdict::regression : Verdict::changed;
-    return;
-  }
-  // Twelve digits are kept of a baseline; less than that is no change.
-  constexpr double kRounding = 1e-8;  // %
-  const double by = worsening(check, worse);
-  if (by > check.tolerance_percent + kRounding) {
-    check.verdict = check.gates ? Verdict::regression : Verdict::changed;
-  } else if (-by > better_percent + kRounding) {
-    check.verdict = check.gates ? Verdict::improved : Verdict::changed;
-  }
 }
 
 const double* tolerance_of(const std::string& name, const Tolerances& tolerances) {
@@ -55,6 +37,22 @@ void note_what_else_changed(ScenarioCheck& out, const Prediction& now, const Bas
 double median_of(const std::vector<double>& samples) { return *quantile(samples, 0.5); }
 
 }  // namespace
+
+void judge(MetricCheck& check, WorseWhen worse, double better_percent) {
+  // What was nothing and is something now has no percentage.
+  if (check.expected == 0 && check.actual != 0) {
+    check.verdict = check.gates && worse == WorseWhen::higher ? Verdict::regression : Verdict::changed;
+    return;
+  }
+  // Twelve digits are kept of a baseline; less than that is no change.
+  constexpr double kRounding = 1e-8;  // %
+  const double by = worsening(check, worse);
+  if (by > check.tolerance_percent + kRounding) {
+    check.verdict = check.gates ? Verdict::regression : Verdict::changed;
+  } else if (-by > better_percent + kRounding) {
+    check.verdict = check.gates ? Verdict::improved : Verdict::changed;
+  }
+}
 
 bool ScenarioCheck::passed() const {
   return errors.empty() &&

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "checks/baseline.hpp"
+#include "checks/check_metric.hpp"
 #include "checks/measured/measured_run.hpp"
 
 namespace stepcast {
@@ -36,7 +37,11 @@ struct ScenarioCheck {
   [[nodiscard]] bool passed() const;
 };
 
-enum class CheckKind { baseline, measured };
+enum class CheckKind { baseline, measured, timings };
+template <>
+struct EnumNames<CheckKind> {
+  static constexpr std::array names{"baseline", "measured", "timings"};
+};
 
 struct CheckReport {
   CheckKind kind = CheckKind::baseline;
@@ -44,6 +49,9 @@ struct CheckReport {
   std::vector<ScenarioCheck> scenarios;
   [[nodiscard]] bool passed() const;
 };
+
+/// Gives a check its verdict by its tolerance. `better_percent`: how far better counts as improved.
+void judge(MetricCheck& check, WorseWhen worse, double better_percent);
 
 /// A forecast beside the accepted one. `given` tolerances come before those of the baseline.
 ScenarioCheck check_against_baseline(const std::string& scenario, const Prediction& now, const BaselineEntry& accepted,

@@ -6,6 +6,7 @@
 
 #include "checks/check_report.hpp"
 #include "checks/prometheus_text.hpp"
+#include "checks/timings.hpp"
 #include "cli/commands.hpp"
 #include "cli/predictor.hpp"
 #include "models/scenario/scenario.hpp"
@@ -18,7 +19,8 @@ constexpr int kMostJobs = 4096;  // processes at a time
 
 struct CheckOptions {
   std::vector<std::string> scenarios, overrides, tolerances, series;
-  std::string baseline, measured, format = "auto", fidelity;
+  std::vector<std::string> timings;
+  std::string baseline, measured, format = "auto", fidelity, reference;
   bool update = false;
   int warmup = -1;
   int jobs = 0;
@@ -29,13 +31,26 @@ struct CheckOptions {
   throw InputError({{"stepcast check", "", std::move(message), std::move(suggestion)}});
 }
 
+void require_sense_of_timings(const CheckOptions& options) {
+  if (options.timings.empty()) {
+    if (!options.reference.empty()) refuse("--reference goes with --timings", "");
+    return;
+  }
+  if (options.baseline.empty()) refuse("--timings are compared with a baseline", "name it: --baseline FILE");
+  if (!options.scenarios.empty()) refuse("--timings are of benchmarks, and a scenario is named", "");
+  if (!options.overrides.empty() || !options.fidelity.empty() || !options.prometheus.empty())
+    refuse("--set, --fidelity and --prometheus are about forecasts, not --timings", "");
+}
+
 void require_sense(const CheckOptions& options) {
+  require_sense_of_timings(options);
   if (options.baseline.empty() == options.measured.empty())
     refuse("one thing to compare with is needed", "give --baseline FILE or --measured FILE");
   if (options.update && options.baseline.empty()) refuse("--update writes a baseline", "name it: --baseline FILE");
   if (!options.measured.empty() && options.scenarios.size() != 1)
     refuse(fmt::format("--measured goes with one scenario; {} are named", options.scenarios.size()), "");
-  if (options.update && options.scenarios.empty()) refuse("no scenario to forecast", "name scenario files");
+  if (options.update && options.scenarios.empty() && options.timings.empty())
+    refuse("no scenario to forecast", "name scenario files");
   if (options.measured.empty() && (!options.series.empty() || options.warmup >= 0 || options.format != "auto"))
     refuse("--series, --warmup and --format go with --measured", "");
 }
@@ -132,15 +147,18 @@ CheckReport measured_report(const CheckOptions& options, const Tolerances& toler
           {check_against_measured(options.scenarios.front(), *forecasts.front().prediction, run, tolerances, warmup)}};
 }
 
-void check(const CheckOptions& options, Session& session) {
-  require_sense(options);
-  Diagnostics diagnostics("stepcast check");
-  const Tolerances tolerances = parse_tolerances(options.tolerances, diagnostics);
-  const std::vector<SeriesName> series = parse_series_names(options.series, diagnostics);
-  diagnostics.throw_if_faulty();
-  if (options.update) return update_baseline(options, tolerances, session);
-  const CheckReport report = options.measured.empty() ? baseline_report(options, tolerances, session)
-                                                      : measured_report(options, tolerances, series, session);
+/// The accepted ratios, or the beginning of some where the file is to be written anew.
+TimingsBaseline timings_baseline(const CheckOptions& options) {
+  std::error_code error;
+  TimingsBaseline out;
+  if (!options.update || std::filesystem::exists(options.baseline, error))
+    out = read_timings_baseline(options.baseline);
+  if (!options.reference.empty()) out.reference = options.reference;
+  if (out.reference.empty()) refuse("a new baseline needs a benchmark to count others in", "name it: --reference NAME");
+  return out;
+}
+
+void print_report(const CheckReport& report, const CheckOptions& options, Session& session) {
   if (!options.junit.empty()) write_file(options.junit, check_junit(report));
   if (!options.markdown.empty()) write_file(options.markdown, check_markdown(report));
   if (session.json) {
@@ -149,6 +167,43 @@ void check(const CheckOptions& options, Session& session) {
     session.print(check_text(report));
   }
   session.exit_code = report.passed() ? 0 : 1;
+}
+
+void check_benchmarks(const CheckOptions& options, Session& session) {
+  TimingsBaseline accepted = timings_baseline(options);
+  const Ratios now = read_timings({options.timings.begin(), options.timings.end()}, accepted.reference);
+  std::vector<std::string> known;
+  for (const auto& [name, ratio] : now) known.push_back(name);
+  for (const auto& [name, ratio] : accepted.ratios) known.push_back(name);
+  Diagnostics diagnostics("stepcast check");
+  const Tolerances tolerances = parse_tolerances(options.tolerances, known, diagnostics);
+  diagnostics.throw_if_faulty();
+  if (!options.update)
+    return print_report(
+        {CheckKind::timings, options.baseline, {check_timings("benchmarks", now, accepted, tolerances)}}, options,
+        session);
+  accepted.ratios = now;
+  for (const auto& [name, percent] : tolerances) accepted.tolerances[name] = percent;
+  std::erase_if(accepted.tolerances, [&](const auto& one) { return !now.contains(one.first); });
+  write_timings_baseline(options.baseline, accepted);
+  if (session.json) {
+    session.print(Json{{"baseline", options.baseline}, {"timings", now.size()}});
+  } else {
+    session.print(fmt::format("{}: {} timings in units of {}\n", options.baseline, now.size(), accepted.reference));
+  }
+}
+
+void check(const CheckOptions& options, Session& session) {
+  require_sense(options);
+  if (!options.timings.empty()) return check_benchmarks(options, session);
+  Diagnostics diagnostics("stepcast check");
+  const Tolerances tolerances = parse_tolerances(options.tolerances, check_metric_names(), diagnostics);
+  const std::vector<SeriesName> series = parse_series_names(options.series, diagnostics);
+  diagnostics.throw_if_faulty();
+  if (options.update) return update_baseline(options, tolerances, session);
+  const CheckReport report = options.measured.empty() ? baseline_report(options, tolerances, session)
+                                                      : measured_report(options, tolerances, series, session);
+  print_report(report, options, session);
 }
 
 }  // namespace
@@ -168,6 +223,15 @@ void add_check(CLI::App& app, Session& session) {
           "a run of MLflow or TensorBoard")
       ->type_name("FILE|FOLDER")
       ->excludes(baseline);
+  check_app
+      ->add_option(
+          "--timings", options->timings,
+          "Results of Google Benchmark (--benchmark_out): times are compared as ratios to a reference that ran "
+          "beside them (repeatable)")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  check_app->add_option("--reference", options->reference, "Timings: the benchmark to count others in")
+      ->type_name("NAME");
   check_app->add_option("--format", options->format, "Of the measured results; default: by their look")
       ->check(CLI::IsMember(names_of<MeasuredFormat>()));
   check_app->add_option("--series", options->series, "Measured: which series is a metric: step_time_s=elapsed_ms*0.001")

@@ -41,7 +41,7 @@ BENCHMARK_CAPTURE(search_turing, pruned, true)->Arg(1)->Arg(2)->UseRealTime()->U
 BENCHMARK_CAPTURE(search_turing, exhaustive, false)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 /// Options one by one on one core, each costed in full if it fits memory: configurations a second over the target.
-void closed_form(benchmark::State& state) {
+void costing_options(benchmark::State& state) {
   Evaluator evaluator(turing(), families_of(turing().spec, catalog()).front(), catalog());
   Tally ignored;
   std::vector<Option> options;
@@ -53,7 +53,7 @@ void closed_form(benchmark::State& state) {
   state.counters["options_per_s"] = benchmark::Counter(count, benchmark::Counter::kIsIterationInvariantRate);
   state.counters["to_target"] = benchmark::Counter(count / kTargetRate, benchmark::Counter::kIsIterationInvariantRate);
 }
-BENCHMARK(closed_form)->Unit(benchmark::kMillisecond);
+BENCHMARK(costing_options)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace stepcast
