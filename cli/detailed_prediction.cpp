@@ -12,11 +12,6 @@ namespace stepcast {
 
 namespace {
 
-bool is_analytic(const Json& document) {
-  const Json::json_pointer fidelity("/run/fidelity");
-  return document.is_object() && document.contains(fidelity) && document.at(fidelity) == name_of(Fidelity::analytic);
-}
-
 /// Where workers exchange apart from their step, its path is one worker's; what a step takes beyond it is the exchange.
 DetailedPrediction completed(DetailedPrediction out) {
   constexpr double kRounding = 1e-6;

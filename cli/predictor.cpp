@@ -11,12 +11,6 @@ namespace stepcast {
 
 namespace {
 
-/// Whether a document asks for the closed form. Anything odd is left to whoever resolves it.
-bool is_analytic(const Json& document) {
-  const Json::json_pointer fidelity("/run/fidelity");
-  return document.is_object() && document.contains(fidelity) && document.at(fidelity) == name_of(Fidelity::analytic);
-}
-
 Request request_of(const Session& session, const ScenarioDocument& scenario) {
   Request request;
   request.scenario = scenario.json;

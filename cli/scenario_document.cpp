@@ -1,5 +1,7 @@
 #include "cli/scenario_document.hpp"
 
+#include "models/scenario/scenario.hpp"
+
 namespace stepcast {
 
 ScenarioDocument read_scenario(const std::string& file, const std::vector<std::string>& overrides) {
@@ -14,6 +16,11 @@ void apply_overrides(ScenarioDocument& scenario, const std::vector<std::string>&
   Diagnostics diagnostics("--set");
   for (const std::string& assignment : overrides) apply_override(scenario.json, assignment, diagnostics);
   diagnostics.throw_if_faulty();
+}
+
+bool is_analytic(const Json& document) {
+  const Json::json_pointer fidelity("/run/fidelity");
+  return document.is_object() && document.contains(fidelity) && document.at(fidelity) == name_of(Fidelity::analytic);
 }
 
 }  // namespace stepcast

@@ -16,6 +16,9 @@ struct ScenarioDocument {
 /// Reads a scenario file and applies `--set` overrides. Throws InputError with every fault of both.
 ScenarioDocument read_scenario(const std::string& file, const std::vector<std::string>& overrides);
 
+/// Whether a document asks for the closed form. Anything odd is left to whoever resolves it.
+bool is_analytic(const Json& document);
+
 /// Sets overrides in a document. Throws InputError.
 void apply_overrides(ScenarioDocument& scenario, const std::vector<std::string>& overrides);
 

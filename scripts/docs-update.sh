@@ -7,7 +7,8 @@
 #
 # A command that cannot run here leaves its page as it is, with exit code 1.
 #
-# In an indented block, "    $ command" is run and the indented lines below it are its output; "    …" as the last of them
+# An indented block whose first line is "    // PATH" is that file of a copy of the tree's data, which the commands below it
+# find. In an indented block, "    $ command" is run and the indented lines below it are its output; "    …" as the last of them
 # leaves the rest out. "    stepcast …" without the dollar sign is run too, and must succeed.
 set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -35,7 +36,10 @@ export PATH
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 mkdir -p "$stage/docs/images" "$stage/scripts"
-ln -s "$top/scenarios" "$top/hardware-catalog" "$top/models" "$top/calibration" "$top/tests" "$stage/"
+ln -s "$top/calibration" "$top/tests" "$stage/"
+cp -r scenarios hardware-catalog "$stage/"
+find models -name '*.json' -exec cp --parents {} "$stage/" \;
+export STEPCAST_SHARE=$stage
 cat >"$stage/scripts/run.sh" <<'RUN'
 #!/usr/bin/env bash
 [ $# -gt 0 ] || set -- run scenarios/gpt3-175b-a100-1024.json
@@ -114,6 +118,14 @@ page_now() {
   done
 }
 
+# Blocks that are files: "    // PATH" and the indented lines below it. Printed names are theirs.
+write_files() {
+  awk -v stage="$stage" '
+    /^    \/\/ [A-Za-z0-9._\/-]+$/ && !inside { file = stage "/" $2; inside = 1; print $2; next }
+    inside && /^    / { print substr($0, 5) > file; next }
+    inside && /^$/ { close(file); inside = 0 }' "$1"
+}
+
 # Commands shown without their output: they have to work.
 try_commands() {
   local command
@@ -150,9 +162,12 @@ whole_page() {
   cat "$stage/output"
 }
 
-mapfile -t pages < <(git ls-files --cached --others --exclude-standard README.md 'docs/*.md')
+# shellcheck source=tests/structure/files.sh
+source tests/structure/files.sh
+mapfile -d '' -t pages < <(tree_files '*.md' | grep -zE '^(README|docs/.*)\.md$' | sort -z)
 for page in "${pages[@]}"; do
   cp -r "$samples/." "$stage/"
+  mapfile -t written < <(write_files "$page")
   case "$page" in
     docs/accuracy.md) whole_page 'stepcast validate --markdown' ;;
     docs/systems.md) whole_page 'stepcast systems --markdown' ;;
@@ -168,6 +183,7 @@ for page in "${pages[@]}"; do
   fi
   try_commands "$page"
   try_links "$page"
+  for file in "${written[@]}"; do rm -f "$stage/$file"; done
 done
 
 if [ -e "$stage/failed" ]; then exit 1; fi

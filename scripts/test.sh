@@ -35,6 +35,12 @@ scripts/clang-tidy.sh
 title "property tests, 20 times as many cases"
 RC_PARAMS="max_success=2000" ctest_of release -L property
 
+title "benchmarks against accepted ratios"
+BUILD=build/release scripts/bench.sh
+
+title "growth with ranks, layers, micro-batches, points and events"
+build/release/bench/growth_bench
+
 title "Debian packages"
 scripts/check-packages.sh
 
