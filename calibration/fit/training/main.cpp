@@ -11,6 +11,7 @@
 #include "calibration/fit/data_hash.hpp"
 #include "calibration/fit/training/errors_writer.hpp"
 #include "calibration/fit/training/profile_writer.hpp"
+#include "calibration/fit/training/rows_writer.hpp"
 #include "calibration/fit/training/training_points.hpp"
 #include "calibration/validation/data_sets.hpp"
 #include "calibration/validation/prediction_of_run.hpp"
@@ -56,7 +57,7 @@ class TrainingFit {
     return out;
   }
 
-  [[nodiscard]] const std::vector<TrainingPoint>& points() const { return points_; }
+  [[nodiscard]] std::vector<TrainingPoint>& points() { return points_; }
   [[nodiscard]] const std::vector<TrainingConstant>& constants() const { return constants_; }
   [[nodiscard]] std::vector<double> prior_place() const { return std::vector<double>(constants_.size(), 0); }
 
@@ -131,17 +132,6 @@ void print_constants(const TrainingFit& fit, const PriorFit& found) {
                found.values[i] * std::exp(found.deviations[i]));
 }
 
-/// One line a run: what it is and how far off it is, in sample.
-void write_rows(const std::string& file, const TrainingFit& fit, const std::vector<double>& logs) {
-  std::ofstream out(file);
-  out << "set,line,framework,accelerator,family,devices,log_ratio\n";
-  for (std::size_t i = 0; i < logs.size(); ++i) {
-    const TrainingPoint& point = fit.points()[i];
-    out << fmt::format("{},{},{},{},{},{},{:.5f}\n", point.set, point.run.line, point.framework->id, point.accelerator,
-                       point.family, point.scenario->devices(), logs[i]);
-  }
-}
-
 std::string hash_of(const std::vector<std::string>& sets) {
   std::vector<std::filesystem::path> files;
   for (const std::string& set : sets) files.push_back(run_set_file(set));
@@ -168,7 +158,7 @@ void run(const Options& options) {
   print_constants(fit, found);
   print_errors("in sample", fit.points(), logs);
   std::fflush(stdout);
-  if (!options.rows.empty()) write_rows(options.rows, fit, logs);
+  if (!options.rows.empty()) write_rows(options.rows, fit.points(), constants, found.values);
   if (!options.output.empty())
     write_training_profiles(constants, found, {options.date, hash_of(sets), fit.points().size()}, options.output);
   if (options.quick) return;

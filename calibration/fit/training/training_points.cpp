@@ -57,7 +57,7 @@ double measured_time(const MeasuredRun& run, const Scenario& scenario) {
 
 }  // namespace
 
-double TrainingPoint::log_ratio(const std::vector<TrainingConstant>& all, const std::vector<double>& values) {
+StepBreakdown TrainingPoint::predict(const std::vector<TrainingConstant>& all, const std::vector<double>& values) {
   auto with_constants = std::make_shared<FrameworkProfile>(*framework);
   ComputeProfile with_shares = *compute;
   for (const std::size_t i : constants) {
@@ -69,10 +69,16 @@ double TrainingPoint::log_ratio(const std::vector<TrainingConstant>& all, const 
   }
   scenario->framework = std::move(with_constants);
   scenario->compute = &with_shares;
-  const double time = estimate(lower(*scenario)).step_time.value();
+  const StepBreakdown step = estimate(lower(*scenario));
   scenario->compute = compute;
-  return std::log(time / measured_time(run, *scenario));
+  return step;
 }
+
+double TrainingPoint::log_ratio(const std::vector<TrainingConstant>& all, const std::vector<double>& values) {
+  return std::log(predict(all, values).step_time / measured());
+}
+
+Seconds TrainingPoint::measured() const { return Seconds(measured_time(run, *scenario)); }
 
 std::vector<TrainingPoint> training_points(const std::vector<std::string>& sets,
                                            const std::vector<TrainingConstant>& constants, const Catalog& catalog) {

@@ -8,6 +8,7 @@
 #include "calibration/validation/measured_run.hpp"
 #include "hardware-catalog/catalog.hpp"
 #include "models/scenario/scenario.hpp"
+#include "models/step_breakdown.hpp"
 
 namespace stepcast {
 
@@ -23,6 +24,10 @@ struct TrainingPoint {
   double weight = 1;
   std::vector<std::size_t> constants;  ///< indices of those that it depends on
 
+  /// The step for the constants' values. Changes the point's own scenario on the way.
+  StepBreakdown predict(const std::vector<TrainingConstant>& all, const std::vector<double>& values);
+  /// Measured time of a step.
+  [[nodiscard]] Seconds measured() const;
   /// ln(predicted / measured) of the step time for the constants' values. Changes the point's own scenario on the way.
   double log_ratio(const std::vector<TrainingConstant>& all, const std::vector<double>& values);
 };
