@@ -7,6 +7,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "fields/utf8.hpp"
 #include "models/scenario/scenario.hpp"
 #include "sweeps/values.hpp"
 

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "calibration/importers/text_file.hpp"
+#include "fields/utf8.hpp"
 
 namespace stepcast {
 
@@ -183,15 +184,6 @@ class ListReader {
 };
 
 }  // namespace
-
-bool is_utf8(const std::string& text) {
-  try {
-    (void)Json(text).dump();
-    return true;
-  } catch (const Json::type_error&) {
-    return false;
-  }
-}
 
 Json parse_value(std::string_view text) {
   Diagnostics ignored("");

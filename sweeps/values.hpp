@@ -23,9 +23,6 @@ inline constexpr std::size_t kMostValues = 1'000'000;
 /// empty item are faults, at `pointer`; empty then.
 std::vector<Json> parse_values(std::string_view list, const std::string& pointer, Diagnostics& diagnostics);
 
-/// Whether a text can be written as JSON.
-bool is_utf8(const std::string& text);
-
 /// One value: JSON if it parses as JSON, else a text.
 Json parse_value(std::string_view text);
 

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "fields/json_text.hpp"
+#include "fields/utf8.hpp"
 
 namespace stepcast {
 
@@ -127,15 +127,6 @@ class Reader {
   std::size_t at_ = 0;
   int line_ = 1, column_ = 1;
 };
-
-bool is_utf8(const std::string& text) {
-  try {
-    (void)Json(text).dump();
-    return true;
-  } catch (const Json::type_error&) {
-    return false;
-  }
-}
 
 /// Names and notes go into reports, which are UTF-8.
 void check_text(const CsvTable& table, std::vector<Fault>& faults) {

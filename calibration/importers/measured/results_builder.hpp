@@ -53,9 +53,6 @@ class ResultsBuilder {
   Json rows_ = Json::array();
 };
 
-/// Whether a text can stand in JSON.
-bool stands_in_json(const std::string& text);
-
 /// Text of one file into rows. What cannot be read is one fault, with its line; files of another kind say so.
 using MeasuredReader = void (*)(std::string_view text, const std::string& file, const MeasuredHints& hints,
                                 ResultsBuilder& results, Diagnostics& diagnostics);

@@ -1,0 +1,264 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "calibration/importers/measured/rows.hpp"
+#include "calibration/importers/text_file.hpp"
+
+namespace stepcast {
+
+namespace {
+
+// Programs of nccl-tests by name, without `_perf`; the longer first, for `all_reduce` holds `reduce`.
+constexpr std::array kNcclPrograms{NamePair{"all_reduce", "all_reduce"},
+                                   NamePair{"all_gather", "all_gather"},
+                                   NamePair{"reduce_scatter", "reduce_scatter"},
+                                   NamePair{"alltoallv", ""},
+                                   NamePair{"alltoall", "all_to_all"},
+                                   NamePair{"all_to_all", "all_to_all"},
+                                   NamePair{"broadcast", "broadcast"},
+                                   NamePair{"sendrecv", "send_recv"},
+                                   NamePair{"send_recv", "send_recv"},
+                                   NamePair{"hypercube", ""},
+                                   NamePair{"reduce", "reduce"}};
+// Types of nccl-tests' and rccl-tests' tables.
+constexpr std::array kNcclTypes{
+    NamePair{"float", "float32"},     NamePair{"half", "float16"}, NamePair{"double", "float64"},
+    NamePair{"bfloat16", "bfloat16"}, NamePair{"int8", "int8"},    NamePair{"uint8", "uint8"},
+    NamePair{"int32", "int32"},       NamePair{"uint32", "int32"}, NamePair{"int64", "int64"},
+    NamePair{"uint64", "int64"},      NamePair{"fp8_e4m3", "fp8"}, NamePair{"fp8_e5m2", "fp8"},
+    NamePair{"f8e4m3", "fp8"},        NamePair{"f8e5m2", "fp8"}};
+
+/// Operation that a program's or a file's name holds; empty when none.
+std::string operation_in(std::string_view text) {
+  for (const NamePair& program : kNcclPrograms)
+    if (text.find(program.theirs) != std::string_view::npos) return std::string(program.ours);
+  return {};
+}
+
+std::string type_of(std::string_view name, Diagnostics& diagnostics, const std::string& at) {
+  for (const NamePair& type : kNcclTypes)
+    if (type.theirs == name) return std::string(type.ours);
+  diagnostics.error(at, fmt::format("found the type {}, which nccl-tests does not have", shown(name)));
+  return "float32";
+}
+
+/// Checks what one row of nccl-tests says and adds it.
+struct NcclRow {
+  double size = 0;
+  std::string type;
+  bool in_place = false;
+  double time_us = 0;
+  std::optional<double> wrong;
+  std::vector<double> samples;
+};
+
+void add_nccl(const NcclRow& row, const std::string& op, const MeasuredPlaces& places, int iterations,
+              const std::string& at, ResultsBuilder& results, Diagnostics& diagnostics) {
+  if (row.size < 0 || row.size > kLargestBuffer)
+    return diagnostics.error(at, fmt::format("a size of {} bytes", row.size));
+  if (row.time_us < 0) return diagnostics.error(at, fmt::format("a time of {} us", row.time_us));
+  if (row.wrong && *row.wrong > 0)
+    return diagnostics.error(at,
+                             fmt::format("{} wrong elements in {} of {} bytes: the data that came out was wrong, so "
+                                         "its time means nothing",
+                                         *row.wrong, op, row.size),
+                             "find the fault before measuring");
+  // Empty buffers, which nccl-tests prints where a size does not divide over the ranks.
+  if (row.size == 0 || row.time_us == 0) return;
+  Json out = collective_row(op, row.size, places, row.in_place, row.type,
+                            row.samples.empty() ? std::vector{row.time_us} : row.samples);
+  if (row.samples.empty() && iterations > 1) out["calls_per_sample"] = iterations;
+  out["checked"] = row.wrong.has_value();
+  results.add(std::move(out));
+}
+
+/// `# Rank 0 Group 0 Pid 123 on node1 device 0 [0000:07:00] NVIDIA A100-SXM4-40GB`
+void take_rank(const std::vector<std::string_view>& words, std::vector<std::string>& hosts, ResultsBuilder& results) {
+  const auto on = std::find(words.begin(), words.end(), "on");
+  if (on == words.end() || on + 1 == words.end()) return;
+  const std::string host(*(on + 1));
+  hosts.push_back(host);
+  results.host(host);
+  const auto address =
+      std::find_if(on, words.end(), [](std::string_view word) { return !word.empty() && word.front() == '['; });
+  if (address == words.end()) return;
+  std::string device;
+  for (auto word = address + 1; word != words.end(); ++word)
+    if (word->back() != ']' || !device.empty()) device += (device.empty() ? "" : " ") + std::string(*word);
+  if (!device.empty()) results.accelerator(device);
+}
+
+int number_after(const std::vector<std::string_view>& words, std::string_view name) {
+  for (std::size_t i = 0; i + 1 < words.size(); ++i)
+    if (words[i] == name) return static_cast<int>(std::clamp(number_of(words[i + 1]).value_or(0), 0.0, 1e6));
+  return 0;
+}
+
+/// Tables of nccl-tests: rows stand under the header's words, aligned at the end, for `redop` may be blank.
+class NcclTable {
+ public:
+  NcclTable(const std::string& file, const MeasuredHints& hints, ResultsBuilder& results, Diagnostics& diagnostics)
+      : file_(file), hints_(hints), results_(results), diagnostics_(diagnostics) {
+    op_ = hints.op.empty() ? operation_in(file.substr(file.find_last_of('/') + 1)) : hints.op;
+  }
+
+  void line(std::string_view text, std::size_t number) {
+    const std::string_view line = trimmed(text);
+    const std::string at = fmt::format("line {}", number);
+    if (const auto version = line.find("NCCL version "); version != std::string_view::npos) {
+      const auto words = words_of(line.substr(version + 13));
+      if (!words.empty()) results_.version("nccl", std::string(words.front()));
+    }
+    if (line.starts_with("#")) return comment(words_of(line.substr(1)), line);
+    const std::vector<std::string_view> words = words_of(line);
+    if (words.empty() || !number_of(words.front())) return;  // what jobs print around the table
+    row(words, at);
+  }
+
+  void finish() {
+    if (!seen_) diagnostics_.error("", "no table of nccl-tests or rccl-tests in it", "the output of all_reduce_perf …");
+  }
+
+ private:
+  void comment(const std::vector<std::string_view>& words, std::string_view line) {
+    if (words.empty()) return;
+    if (words.front() == "Rank") return take_rank(words, hosts_, results_);
+    if (words.front() == "size") {
+      header_.assign(words.begin(), words.end());
+      return;
+    }
+    if (line.find("Collective test starting:") != std::string_view::npos && hints_.op.empty()) op_ = operation_in(line);
+    if (line.find("nGpus") != std::string_view::npos) {
+      iterations_ = std::max(1, number_after(words, "iters:"));
+      // "warmup iters: 5 iters: 20": the second counts.
+      const auto plain =
+          line.rfind(" iters:", line.find(" agg iters") == std::string_view::npos ? std::string_view::npos
+                                                                                  : line.find(" agg iters") - 1);
+      if (plain != std::string_view::npos) {
+        const auto after = words_of(line.substr(plain + 7));
+        if (!after.empty()) iterations_ = static_cast<int>(std::clamp(number_of(after.front()).value_or(1), 1.0, 1e6));
+      }
+    }
+  }
+
+  void row(const std::vector<std::string_view>& words, const std::string& at) {
+    if (header_.empty()) return;
+    if (words.size() < 4 || words.size() > header_.size())
+      return diagnostics_.error(at, fmt::format("has {} columns, its header {}", words.size(), header_.size()));
+    const MeasuredPlaces places = places_of(hosts_, hints_);
+    if (!seen_ && !sound(places, diagnostics_)) {
+      seen_ = true;
+      return;
+    }
+    if (op_.empty() && !seen_)
+      diagnostics_.error(at, "neither the table nor the file's name says which collective it is", "--op all_reduce");
+    seen_ = true;
+    if (op_.empty() || places.ranks < 1) return;
+    const std::size_t blanks = header_.size() - words.size();
+    bool in_place = false;
+    for (std::size_t column = 3; column < header_.size(); ++column) {
+      if (header_[column] != "time" && header_[column] != "cputime") continue;
+      if (column < blanks) break;
+      const auto time = number_of(words[column - blanks]);
+      const auto size = number_of(words[0]);
+      if (!time || !size)
+        return diagnostics_.error(at, fmt::format("found {}, expected a number", shown(words[column - blanks])));
+      // Where data is not checked some versions leave the column out.
+      const std::size_t after = column + 3;
+      const bool counted = after < header_.size() && (header_[after] == "#wrong" || header_[after] == "error");
+      const auto wrong = counted ? number_of(words[after - blanks]) : std::nullopt;
+      add_nccl({*size, type_of(words[2], diagnostics_, at), in_place, *time, wrong, {}}, op_, places, iterations_, at,
+               results_, diagnostics_);
+      in_place = true;
+    }
+  }
+
+  std::string file_;
+  const MeasuredHints& hints_;
+  ResultsBuilder& results_;
+  Diagnostics& diagnostics_;
+  std::string op_;
+  std::vector<std::string> header_;
+  std::vector<std::string> hosts_;
+  int iterations_ = 1;
+  bool seen_ = false;
+};
+
+/// NCCL's version as one number: 22304 is 2.23.4, and before 2.9 2808 is 2.8.8 (nccl.h, NCCL_VERSION).
+std::string nccl_version(int code) {
+  if (code < 10000) return fmt::format("{}.{}.{}", code / 1000, code % 1000 / 100, code % 100);
+  return fmt::format("{}.{}.{}", code / 10000, code % 10000 / 100, code % 100);
+}
+
+void read_nccl_json(const Json& document, const std::string& file, const MeasuredHints& hints, ResultsBuilder& results,
+                    Diagnostics& diagnostics) {
+  if (!document.is_object() || !document.contains("results") || !document["results"].is_array())
+    return diagnostics.error("/results", "missing: is no JSON of nccl-tests (-J)");
+  std::string op = hints.op;
+  if (op.empty() && document.contains("args") && document["args"].is_array() && !document["args"].empty() &&
+      document["args"][0].is_string())
+    op = operation_in(document["args"][0].get<std::string>());
+  if (op.empty()) op = operation_in(file.substr(file.find_last_of('/') + 1));
+  if (op.empty())
+    return diagnostics.error("/args", "neither the arguments nor the file's name say which collective it is",
+                             "--op all_reduce");
+  if (const double code = figure(document, "nccl_version"); code > 0 && code < 1e7)
+    results.version("nccl", nccl_version(static_cast<int>(code)));
+  static const Json kNothing = Json::object();
+  const Json& config = document.contains("config") ? document["config"] : kNothing;
+  std::vector<std::string> hosts;
+  if (config.is_object() && config.contains("devices") && config["devices"].is_array())
+    for (const Json& device : config["devices"]) {
+      hosts.push_back(words(device, "hostname"));
+      results.host(hosts.back());
+      if (const std::string name = words(device, "device_info"); !name.empty()) results.accelerator(name);
+    }
+  const MeasuredPlaces places = places_of(hosts, hints);
+  if (!sound(places, diagnostics)) return;
+  const auto iterations = static_cast<int>(std::clamp(figure(config, "iterations", 1), 1.0, 1e6));
+  for (std::size_t i = 0; i < document["results"].size(); ++i) {
+    const Json& row = document["results"][i];
+    const std::string at = fmt::format("/results/{}", i);
+    if (!row.is_object()) {
+      diagnostics.error(at, "is no object");
+      continue;
+    }
+    for (const char* place : {"out_of_place", "in_place"}) {
+      if (!row.contains(place) || !row[place].is_object()) continue;
+      const Json& body = row[place];
+      NcclRow out{figure(row, "size", -1),
+                  type_of(words(row, "type"), diagnostics, at),
+                  place[0] == 'i',
+                  figure(body, "time", figure(body, "cpu_time", -1)),
+                  std::nullopt,
+                  {}};
+      if (body.contains("nwrong") && body["nwrong"].is_number()) out.wrong = body["nwrong"].get<double>();
+      const std::string each = std::string(place) + "_per_iter";
+      if (row.contains(each) && row[each].is_object() && row[each].contains("times_us") &&
+          row[each]["times_us"].is_array())
+        for (const Json& sample : row[each]["times_us"])
+          if (sample.is_number() && sample.get<double>() > 0) out.samples.push_back(sample.get<double>());
+      add_nccl(out, op, places, iterations, at, results, diagnostics);
+    }
+  }
+}
+
+}  // namespace
+
+void read_nccl_tests(std::string_view text, const std::string& file, const MeasuredHints& hints,
+                     ResultsBuilder& results, Diagnostics& diagnostics) {
+  if (trimmed(text).starts_with("{")) {
+    const Json document = parse_json(text, diagnostics);
+    if (diagnostics.ok()) read_nccl_json(document, file, hints, results, diagnostics);
+    return;
+  }
+  NcclTable table(file, hints, results, diagnostics);
+  std::size_t number = 0;
+  for (const std::string_view line : lines_of(text)) table.line(line, ++number);
+  table.finish();
+}
+
+}  // namespace stepcast

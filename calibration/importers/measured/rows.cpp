@@ -1,0 +1,63 @@
+#include "calibration/importers/measured/rows.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+namespace stepcast {
+
+namespace {
+constexpr int kMostRanks = 1 << 20;
+}
+
+std::optional<double> number_of(std::string_view word) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+MeasuredPlaces places_of(const std::vector<std::string>& host_of_rank, const MeasuredHints& hints) {
+  std::map<std::string, int> on_host;
+  for (const std::string& host : host_of_rank) ++on_host[host];
+  MeasuredPlaces out;
+  out.ranks = hints.ranks > 0 ? hints.ranks : static_cast<int>(host_of_rank.size());
+  for (const auto& [host, ranks] : on_host) out.per_node = std::max(out.per_node, ranks);
+  if (hints.per_node > 0) out.per_node = hints.per_node;
+  if (out.per_node == 0) out.per_node = out.ranks;
+  out.nodes = out.per_node > 0 ? (out.ranks + out.per_node - 1) / out.per_node : 0;
+  return out;
+}
+
+bool sound(const MeasuredPlaces& places, Diagnostics& diagnostics) {
+  if (places.ranks >= 1 && places.ranks <= kMostRanks) return true;
+  diagnostics.error("", "the file lists no ranks", "say how many took part: --ranks 16 --ranks-per-node 8");
+  return false;
+}
+
+Json collective_row(const std::string& op, double size, const MeasuredPlaces& places, bool in_place,
+                    const std::string& type, std::vector<double> samples) {
+  return {{"kind", "collective"},
+          {"op", op},
+          {"size_bytes", static_cast<std::int64_t>(size)},
+          {"ranks", places.ranks},
+          {"nodes", places.nodes},
+          {"ranks_per_node", places.per_node},
+          {"in_place", in_place},
+          {"algorithm", "auto"},
+          {"protocol", "auto"},
+          {"data_type", type},
+          {"samples_us", std::move(samples)},
+          {"checked", false}};
+}
+
+double figure(const Json& object, const char* key, double otherwise) {
+  return object.is_object() && object.contains(key) && object[key].is_number() ? object[key].get<double>() : otherwise;
+}
+
+std::string words(const Json& object, const char* key) {
+  return object.is_object() && object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
+}
+
+}  // namespace stepcast
