@@ -241,8 +241,9 @@ TEST(GpuProbe, FindsTheTimingsOfTheStandIn) {
       result_of(probe("stepcast-probe-gpu", {"--shapes", "64x48x32,128x128x128", "--max", "64K", "--samples", "2"},
                       stand_in("devices=2")));
   EXPECT_EQ(result["versions"]["cublaslt"], "13.1.0");
-  const std::vector<std::pair<std::string, double>> rates{
-      {"fp32", 50e6}, {"tf32", 400e6}, {"fp16", 800e6}, {"bf16", 800e6}, {"fp8_e4m3", 1600e6}};
+  const std::vector<std::pair<std::string, double>> rates{{"fp32", 50e6},   {"tf32", 400e6},      {"fp16", 800e6},
+                                                          {"bf16", 800e6},  {"fp8_e4m3", 1600e6}, {"fp8_e5m2", 1600e6},
+                                                          {"int8", 1600e6}, {"fp64", 25e6}};
   for (const auto& [precision, per_us] : rates) {
     const Json row = row_of(result, {{"kind", "gemm"}, {"m", 128}, {"precision", precision}});
     EXPECT_NEAR(first_us(row), 5 + 2.0 * 128 * 128 * 128 / per_us, 0.01) << precision;
@@ -259,6 +260,16 @@ TEST(GpuProbe, FindsTheTimingsOfTheStandIn) {
   const Json power = row_of(result, {{"kind", "power"}, {"state", "gemm"}});
   EXPECT_EQ(power["samples_W"][0], 300);
   EXPECT_EQ(power["power_limit_W"], 700);
+}
+
+TEST(GpuProbe, AFormatThatTheLibraryDoesNotMultiplyIsLeftOutAndSaid) {
+  constexpr const char* kWithoutInt8 = "no_product_of=3";  // cudaDataType's number
+  const Json result =
+      result_of(probe("stepcast-probe-gpu", {"--shapes", "64x48x32", "--what", "gemm", "--precisions", "bf16,int8"},
+                      stand_in(kWithoutInt8)));
+  row_of(result, {{"kind", "gemm"}, {"precision", "bf16"}});
+  for (const Json& row : result["results"]) EXPECT_NE(row.value("precision", ""), "int8");
+  EXPECT_THAT(result["warnings"].dump(), testing::HasSubstr("64x48x32 in int8 is left out: cuBLASLt has no algorithm"));
 }
 
 TEST(GpuProbe, WrongDataIsNamed) {

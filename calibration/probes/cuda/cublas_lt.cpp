@@ -13,15 +13,21 @@ namespace stepcast::probes {
 namespace {
 
 // Numbers of library_types.h (cudaDataType), cublas_api.h (cublasComputeType_t) and cublasLt.h.
-constexpr int kFloat32 = 0, kFloat16 = 2, kBfloat16 = 14, kFp8E4m3 = 28;
-constexpr int kCompute32 = 68, kComputeTf32 = 77;
+constexpr int kFloat32 = 0, kFloat64 = 1, kFloat16 = 2, kInt8 = 3, kInt32 = 10, kBfloat16 = 14, kFp8E4m3 = 28,
+              kFp8E5m2 = 29;
+constexpr int kCompute32 = 68, kCompute64 = 70, kComputeInt32 = 72, kComputeTf32 = 77;
 constexpr int kTransposeA = 3, kTransposed = 1, kWorkspaceLimit = 1;
 
-constexpr std::array kPrecisions{GemmPrecision{"fp32", kFloat32, kFloat32, kCompute32, 4, 4, 0},
-                                 GemmPrecision{"tf32", kFloat32, kFloat32, kComputeTf32, 4, 4, 80},
-                                 GemmPrecision{"fp16", kFloat16, kFloat16, kCompute32, 2, 2, 70},
-                                 GemmPrecision{"bf16", kBfloat16, kBfloat16, kCompute32, 2, 2, 80},
-                                 GemmPrecision{"fp8_e4m3", kFp8E4m3, kBfloat16, kCompute32, 1, 2, 89}};
+// The library multiplies E5M2, the format of gradients, with E4M3 alone, that of what they meet.
+constexpr std::array kPrecisions{
+    GemmPrecision{"fp32", kFloat32, kFloat32, kFloat32, kCompute32, kFloat32, 4, 4, 0},
+    GemmPrecision{"tf32", kFloat32, kFloat32, kFloat32, kComputeTf32, kFloat32, 4, 4, 80},
+    GemmPrecision{"fp16", kFloat16, kFloat16, kFloat16, kCompute32, kFloat32, 2, 2, 70},
+    GemmPrecision{"bf16", kBfloat16, kBfloat16, kBfloat16, kCompute32, kFloat32, 2, 2, 80},
+    GemmPrecision{"fp8_e4m3", kFp8E4m3, kFp8E4m3, kBfloat16, kCompute32, kFloat32, 1, 2, 89},
+    GemmPrecision{"fp8_e5m2", kFp8E5m2, kFp8E4m3, kBfloat16, kCompute32, kFloat32, 1, 2, 89},
+    GemmPrecision{"int8", kInt8, kInt8, kInt32, kComputeInt32, kInt32, 1, 4, 75},
+    GemmPrecision{"fp64", kFloat64, kFloat64, kFloat64, kCompute64, kFloat64, 8, 8, 0}};
 
 constexpr std::size_t kWorkspace = std::size_t{32} << 20;  // what NVIDIA advises for Hopper
 
@@ -34,32 +40,39 @@ float datum(std::size_t i, std::uint64_t salt) {
 constexpr std::uint64_t kSaltA = 1, kSaltB = 0x5bd1e995;
 
 void put(unsigned char* at, int type, float value) {
+  const double wide = value;
   if (type == kFloat32) std::memcpy(at, &value, sizeof value);
+  if (type == kFloat64) std::memcpy(at, &wide, sizeof wide);
+  if (type == kInt8) *at = static_cast<unsigned char>(static_cast<signed char>(value));
   const std::uint16_t half = type == kFloat16 ? to_float16(value) : to_bfloat16(value);
   if (type == kFloat16 || type == kBfloat16) std::memcpy(at, &half, sizeof half);
   if (type == kFp8E4m3) *at = to_fp8_e4m3(value);
+  if (type == kFp8E5m2) *at = to_fp8_e5m2(value);
 }
 
-float get(const unsigned char* at, int type) {
-  if (type == kFloat32) {
-    float value = 0;
-    std::memcpy(&value, at, sizeof value);
-    return value;
-  }
-  std::uint16_t half = 0;
-  std::memcpy(&half, at, sizeof half);
+template <typename Number>
+Number loaded(const unsigned char* at) {
+  Number value = 0;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+double get(const unsigned char* at, int type) {
+  if (type == kFloat32) return loaded<float>(at);
+  if (type == kFloat64) return loaded<double>(at);
+  if (type == kInt32) return loaded<std::int32_t>(at);
+  const auto half = loaded<std::uint16_t>(at);
   return type == kFloat16 ? from_float16(half) : from_bfloat16(half);
 }
 
-void fill_operand(const DeviceBuffer& buffer, std::size_t count, const GemmPrecision& precision, std::uint64_t salt) {
+void fill_operand(const DeviceBuffer& buffer, std::size_t count, int type, std::size_t bytes, std::uint64_t salt) {
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   std::vector<unsigned char> piece;
   for (std::size_t done = 0; done < count; done += kPiece) {
     const std::size_t part = std::min(kPiece, count - done);
-    piece.resize(part * precision.input_bytes);
-    for (std::size_t i = 0; i < part; ++i)
-      put(&piece[i * precision.input_bytes], precision.input, datum(done + i, salt));
-    buffer.fill(piece.data(), piece.size(), done * precision.input_bytes);
+    piece.resize(part * bytes);
+    for (std::size_t i = 0; i < part; ++i) put(&piece[i * bytes], type, datum(done + i, salt));
+    buffer.fill(piece.data(), piece.size(), done * bytes);
   }
 }
 
@@ -140,16 +153,16 @@ Gemm::Gemm(const CublasLt& library, const CudaDevice& device, const GemmShape& s
   parts_.reset(new Parts{precision, DeviceBuffer(device, m * k * precision->input_bytes),
                          DeviceBuffer(device, k * n * precision->input_bytes),
                          DeviceBuffer(device, m * n * precision->output_bytes), DeviceBuffer(device, kWorkspace)});
-  fill_operand(parts_->a, m * k, *precision, kSaltA);
-  fill_operand(parts_->b, k * n, *precision, kSaltB);
+  fill_operand(parts_->a, m * k, precision->input_a, precision->input_bytes, kSaltA);
+  fill_operand(parts_->b, k * n, precision->input_b, precision->input_bytes, kSaltB);
   CublasLt::Functions& f = *library.functions_;
   if (!f.handle) library.require(f.create(&f.handle), "starting cuBLASLt");
-  library.require(f.describe(&parts_->description, precision->compute, kFloat32), "describing a product");
+  library.require(f.describe(&parts_->description, precision->compute, precision->scale), "describing a product");
   const int transposed = kTransposed;
   library.require(f.describe_set(parts_->description, kTransposeA, &transposed, sizeof transposed),
                   "describing a product");
-  library.require(f.layout(&parts_->layout_a, precision->input, k, m, shape.k), "describing a matrix");
-  library.require(f.layout(&parts_->layout_b, precision->input, k, n, shape.k), "describing a matrix");
+  library.require(f.layout(&parts_->layout_a, precision->input_a, k, m, shape.k), "describing a matrix");
+  library.require(f.layout(&parts_->layout_b, precision->input_b, k, n, shape.k), "describing a matrix");
   library.require(f.layout(&parts_->layout_d, precision->output, m, n, shape.m), "describing a matrix");
   void* preference = nullptr;
   library.require(f.preference(&preference), "describing a preference");
@@ -160,8 +173,8 @@ Gemm::Gemm(const CublasLt& library, const CudaDevice& device, const GemmShape& s
                                parts_->layout_d, preference, 1, &parts_->heuristic, &found);
   f.preference_end(preference);
   if (code != 0 || found == 0)
-    throw check_failed("cuBLASLt has no algorithm for " + std::to_string(shape.m) + "×" + std::to_string(shape.n) +
-                       "×" + std::to_string(shape.k) + " in " + shape.precision);
+    throw missing("cuBLASLt has no algorithm for " + std::to_string(shape.m) + "×" + std::to_string(shape.n) + "×" +
+                  std::to_string(shape.k) + " in " + shape.precision);
 }
 
 Gemm::~Gemm() {
@@ -172,12 +185,21 @@ Gemm::~Gemm() {
 }
 
 void Gemm::run(CudaHandle stream) const {
-  const float one = 1, zero = 0;
+  // The factors have the product's own type.
+  const std::array<float, 2> single{1, 0};
+  const std::array<double, 2> twice{1, 0};
+  const std::array<std::int32_t, 2> whole{1, 0};
+  const int scale = parts_->precision->scale;
+  const auto factor = [&](std::size_t i) -> const void* {
+    if (scale == kFloat64) return &twice[i];
+    if (scale == kInt32) return &whole[i];
+    return &single[i];
+  };
   const CublasLt::Functions& f = *library_.functions_;
   library_.require(
-      f.multiply(f.handle, parts_->description, &one, parts_->a.pointer(), parts_->layout_a, parts_->b.pointer(),
-                 parts_->layout_b, &zero, parts_->d.pointer(), parts_->layout_d, parts_->d.pointer(), parts_->layout_d,
-                 parts_->heuristic.algorithm, parts_->workspace.pointer(), kWorkspace, stream),
+      f.multiply(f.handle, parts_->description, factor(0), parts_->a.pointer(), parts_->layout_a, parts_->b.pointer(),
+                 parts_->layout_b, factor(1), parts_->d.pointer(), parts_->layout_d, parts_->d.pointer(),
+                 parts_->layout_d, parts_->heuristic.algorithm, parts_->workspace.pointer(), kWorkspace, stream),
       "a matrix product");
 }
 
@@ -191,10 +213,11 @@ void Gemm::require_right() const {
     double expected = 0;
     for (std::size_t at = 0; at < k; ++at)
       expected += static_cast<double>(datum(row * k + at, kSaltA)) * datum(column * k + at, kSaltB);
-    std::array<unsigned char, 4> bytes{};
+    std::array<unsigned char, 8> bytes{};
     parts_->d.read(bytes.data(), precision.output_bytes, (column * m + row) * precision.output_bytes);
-    const float found = get(bytes.data(), precision.output);
-    const double rounding = precision.output == kFloat32 ? 1e-5 : 1.0 / 128;  // bf16 keeps eight bits
+    const double found = get(bytes.data(), precision.output);
+    const bool narrow = precision.output == kBfloat16 || precision.output == kFloat16;
+    const double rounding = narrow ? 1.0 / 128 : 1e-5;  // bf16 keeps eight bits
     if (!(std::abs(found - expected) <= rounding * std::abs(expected) + 1e-3))
       throw check_failed("product " + std::to_string(m) + "×" + std::to_string(n) + "×" + std::to_string(k) + " in " +
                          shape_.precision + ": wrong data: element (" + std::to_string(row) + ", " +

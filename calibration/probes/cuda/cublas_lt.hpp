@@ -13,13 +13,14 @@ namespace stepcast::probes {
 /// Sizes and precision of a matrix product D = A·B; A is m×k, B k×n.
 struct GemmShape {
   std::int64_t m = 0, n = 0, k = 0;
-  std::string precision;  ///< fp32, tf32, fp16, bf16, fp8_e4m3
+  std::string precision;  ///< fp32, tf32, fp16, bf16, fp8_e4m3, fp8_e5m2, int8, fp64
 };
 
-/// How a precision is multiplied: numbers of CUDA's data types and cuBLAS's compute types.
+/// How a precision is multiplied: numbers of CUDA's data types and cuBLAS's compute types. `scale`: type of the factors
+/// of the product and of what is added to it.
 struct GemmPrecision {
   const char* name;
-  int input, output, compute;
+  int input_a, input_b, output, compute, scale;
   std::size_t input_bytes, output_bytes;
   int least_capability;  ///< of devices that have it in hardware
 };
@@ -46,7 +47,7 @@ class CublasLt {
 /// transposed, the one form that fp8 has; B and D are not.
 class Gemm {
  public:
-  /// Fills A and B. Throws Fault (check failed) where the library has no algorithm for it.
+  /// Fills A and B. Throws Fault (missing) where the library has no algorithm for it.
   Gemm(const CublasLt& library, const CudaDevice& device, const GemmShape& shape);
   ~Gemm();
   Gemm(const Gemm&) = delete;

@@ -32,4 +32,11 @@ inline std::uint8_t to_fp8_e4m3(float value) {
   return static_cast<std::uint8_t>((bits >> 24 & 0x80U) | ((bits >> 23 & 0xffU) - 120) << 3 | (bits >> 20 & 0x7U));
 }
 
+/// FP8 E5M2 (the same): bias 15, two bits of mantissa.
+inline std::uint8_t to_fp8_e5m2(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if ((bits & 0x7fffffffU) == 0) return 0;
+  return static_cast<std::uint8_t>((bits >> 24 & 0x80U) | ((bits >> 23 & 0xffU) - 112) << 2 | (bits >> 21 & 0x3U));
+}
+
 }  // namespace stepcast::probes

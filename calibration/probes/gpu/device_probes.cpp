@@ -152,6 +152,33 @@ void copy_to_peer(const DeviceProbe& probe, int peer_number, std::int64_t most_b
   }
 }
 
+/// Bytes of a product's three matrices.
+double bytes_of(const GemmShape& shape) {
+  const GemmPrecision& precision = *gemm_precision(shape.precision);
+  const auto elements = [](std::int64_t a, std::int64_t b) { return static_cast<double>(a) * static_cast<double>(b); };
+  return (elements(shape.m, shape.k) + elements(shape.k, shape.n)) * static_cast<double>(precision.input_bytes) +
+         elements(shape.m, shape.n) * static_cast<double>(precision.output_bytes);
+}
+
+void probe_gemm(const DeviceProbe& probe, const CublasLt& library, const GemmShape& shape) {
+  const Gemm product(library, probe.device, shape);
+  product.run(probe.device.stream());
+  probe.device.wait();
+  product.require_right();
+  const double since = now_us();
+  const Samples samples = timed(probe, [&] { product.run(probe.device.stream()); });
+  add_row(probe,
+          {{"kind", "gemm"},
+           {"m", shape.m},
+           {"n", shape.n},
+           {"k", shape.k},
+           {"precision", shape.precision},
+           {"transposed", "tn"},
+           {"device", name_of(probe.device)},
+           {"checked", true}},
+          samples, since);
+}
+
 }  // namespace
 
 void probe_gemms(const DeviceProbe& probe, const std::vector<GemmShape>& shapes,
@@ -166,35 +193,19 @@ void probe_gemms(const DeviceProbe& probe, const std::vector<GemmShape>& shapes,
     }
     for (GemmShape shape : shapes) {
       shape.precision = name;
-      const GemmPrecision& precision = *gemm_precision(name);
-      const auto elements = [](std::int64_t a, std::int64_t b) {
-        return static_cast<double>(a) * static_cast<double>(b);
-      };
-      const double needed =
-          (elements(shape.m, shape.k) + elements(shape.k, shape.n)) * static_cast<double>(precision.input_bytes) +
-          elements(shape.m, shape.n) * static_cast<double>(precision.output_bytes);
       const std::string words =
           std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" + std::to_string(shape.k) + " in " + name;
-      if (needed > 0.8 * static_cast<double>(probe.device.free_bytes())) {
+      if (bytes_of(shape) > 0.8 * static_cast<double>(probe.device.free_bytes())) {
         probe.file.warn(words + " is left out: it does not fit the device's free memory");
         continue;
       }
-      const Gemm product(library, probe.device, shape);
-      product.run(probe.device.stream());
-      probe.device.wait();
-      product.require_right();
-      const double since = now_us();
-      const Samples samples = timed(probe, [&] { product.run(probe.device.stream()); });
-      add_row(probe,
-              {{"kind", "gemm"},
-               {"m", shape.m},
-               {"n", shape.n},
-               {"k", shape.k},
-               {"precision", name},
-               {"transposed", "tn"},
-               {"device", name_of(probe.device)},
-               {"checked", true}},
-              samples, since);
+      try {
+        probe_gemm(probe, library, shape);
+      } catch (const Fault& fault) {
+        // Devices have formats that the library multiplies in some shapes only.
+        if (fault.code() != Exit::environment_missing) throw;
+        probe.file.warn(words + " is left out: " + fault.what());
+      }
     }
   }
 }

@@ -18,7 +18,7 @@ constexpr const char* kProgram = "stepcast-probe-gpu";
 struct Options {
   CommonOptions common;
   std::vector<std::string> what{"gemm", "memory", "copy", "launch"};
-  std::vector<std::string> precisions{"fp32", "tf32", "fp16", "bf16", "fp8_e4m3"};
+  std::vector<std::string> precisions{"fp32", "tf32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "int8", "fp64"};
   std::vector<GemmShape> shapes;
   std::string most = "1G";
   int device = 0, samples = 10;
@@ -72,10 +72,12 @@ void add_options(Arguments& arguments, Options& options) {
   arguments.add("--what", "LIST", "of gemm, memory, copy, launch; all by default", [&](const std::string& value) {
     options.what = words_of(value, {"gemm", "memory", "copy", "launch"});
   });
-  arguments.add("--precisions", "LIST", "of fp32, tf32, fp16, bf16, fp8_e4m3; those the device has by default",
-                [&](const std::string& value) {
-                  options.precisions = words_of(value, {"fp32", "tf32", "fp16", "bf16", "fp8_e4m3"});
-                });
+  arguments.add(
+      "--precisions", "LIST",
+      "of fp32, tf32, fp16, bf16, fp8_e4m3, fp8_e5m2, int8, fp64; those the device has by default",
+      [&](const std::string& value) {
+        options.precisions = words_of(value, {"fp32", "tf32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "int8", "fp64"});
+      });
   arguments.add("--shapes", "LIST", "products, as 4096x4096x4096 (m, n, k); a grid by default",
                 [&](const std::string& value) { options.shapes = shapes_of(value); });
   arguments.add("--max", "BYTES", "largest copy; 1G by default",

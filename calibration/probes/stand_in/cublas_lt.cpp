@@ -28,11 +28,19 @@ struct Description {
 double rate_of(int type, int compute) {
   if (compute == 77) return 400e6;
   if (type == 0) return 50e6;
-  return type == 28 ? 1600e6 : 800e6;
+  if (type == 1) return 25e6;
+  return type == 28 || type == 29 || type == 3 ? 1600e6 : 800e6;
 }
 
 float element(const void* data, int type, std::uint64_t at) {
   if (type == 0) return static_cast<const float*>(data)[at];
+  if (type == 1) return static_cast<float>(static_cast<const double*>(data)[at]);
+  if (type == 3) return static_cast<const signed char*>(data)[at];
+  if (type == 29) {
+    const unsigned bits = static_cast<const unsigned char*>(data)[at];
+    if ((bits & 0x7fU) == 0) return 0;
+    return std::bit_cast<float>((bits & 0x80U) << 24 | ((bits >> 2 & 0x1fU) + 112) << 23 | (bits & 0x3U) << 21);
+  }
   if (type == 28) {
     const unsigned bits = static_cast<const unsigned char*>(data)[at];
     if ((bits & 0x7fU) == 0) return 0;
@@ -50,6 +58,10 @@ std::uint16_t rounded_bfloat16(float value) {
 void store(void* data, int type, std::uint64_t at, float value) {
   if (type == 0)
     static_cast<float*>(data)[at] = value;
+  else if (type == 1)
+    static_cast<double*>(data)[at] = value;
+  else if (type == 10)
+    static_cast<std::int32_t*>(data)[at] = static_cast<std::int32_t>(value);
   else
     static_cast<std::uint16_t*>(data)[at] = type == 2 ? stepcast::probes::to_float16(value) : rounded_bfloat16(value);
 }
@@ -70,8 +82,9 @@ int cublasLtMatrixLayoutDestroy(void* made) { return delete static_cast<Layout*>
 int cublasLtMatmulPreferenceCreate(void** made) { return *made = new int, 0; }
 int cublasLtMatmulPreferenceSetAttribute(void*, int, const void*, std::size_t) { return 0; }
 int cublasLtMatmulPreferenceDestroy(void* made) { return delete static_cast<int*>(made), 0; }
-int cublasLtMatmulAlgoGetHeuristic(void*, void*, void*, void*, void*, void*, void*, int, void*, int* found) {
-  return *found = 1, 0;
+int cublasLtMatmulAlgoGetHeuristic(void*, void*, void* layout_a, void*, void*, void*, void*, int, void*, int* found) {
+  const bool lacks = setting("no_product_of", -1) == static_cast<const Layout*>(layout_a)->type;
+  return *found = lacks ? 0 : 1, 0;
 }
 int cublasLtMatmul(void*, void* description, const void*, const void* a, const void* layout_a, const void* b,
                    const void* layout_b, const void*, const void*, const void*, void* d, const void* layout_d,
