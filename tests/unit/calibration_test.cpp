@@ -3,13 +3,16 @@
 
 #include <cmath>
 #include <random>
+#include <set>
 
 #include "calibration/fit/cluster/findings.hpp"
 #include "calibration/fit/cluster/fit_cluster.hpp"
+#include "calibration/fit/cluster/rate_fit.hpp"
 #include "calibration/fit/step/step_fit.hpp"
 #include "calibration/importers/measured/results_builder.hpp"
 #include "calibration/profile/calibration_report.hpp"
 #include "calibration/results/schema_check.hpp"
+#include "fields/utf8.hpp"
 #include "tests/unit/shipped.hpp"
 
 namespace stepcast {
@@ -218,6 +221,53 @@ TEST(FitCluster, FitsDevicesAndStorage) {
     EXPECT_NEAR(figure.model / figure.measured, 1, 0.1) << figure.name;
   }
   EXPECT_THAT(calibration_html(profile), HasSubstr("3100 MB/s"));
+}
+
+TEST(FitRate, TakesQuantilesOfMediansWithAnIntervalAroundThem) {
+  const std::vector<RowSamples> rows{{90, 100, 110}, {190, 200, 210}, {280, 300, 320}};
+  EXPECT_DOUBLE_EQ(fit_rate(rows, 1).value, 300);
+  EXPECT_DOUBLE_EQ(fit_rate(rows, 0.5).value, 200);
+  for (const double quantile : {0.0, 0.5, 0.9, 1.0}) {
+    const FittedRate fit = fit_rate(rows, quantile);
+    EXPECT_LE(fit.low, fit.value);
+    EXPECT_GE(fit.high, fit.value);
+    EXPECT_LT(fit.low, fit.high);
+    EXPECT_EQ(fit_rate(rows, quantile).low, fit.low) << "the same rows give the same interval";
+  }
+  EXPECT_EQ(fit_rate({{5}}, 1).low, 5) << "one sample has no spread";
+  EXPECT_EQ(fit_rate({}, 1).value, 0);
+}
+
+TEST(FitCluster, RatesOfMemoryLinksAndStorageHaveIntervals) {
+  Json rows = Json::array();
+  for (const double us : {740.0, 750.0, 770.0})
+    rows.push_back({{"kind", "memory"},
+                    {"op", "copy"},
+                    {"size_bytes", 1073741824},
+                    {"moved_bytes", 2147483648},
+                    {"samples_us", {us - 9, us, us + 9}},
+                    {"checked", true}});
+  for (const double us : {1340.0, 1360.0})
+    rows.push_back({{"kind", "copy"},
+                    {"op", "host_to_device"},
+                    {"size_bytes", 67108864},
+                    {"pinned", true},
+                    {"samples_us", {us - 20, us, us + 20}},
+                    {"checked", true}});
+  rows.push_back({{"kind", "storage"},
+                  {"pattern", "sequential_read"},
+                  {"bandwidth_MBps", 3000.0},
+                  {"bandwidth_samples_MBps", {2700.0, 2900.0, 3100.0, 3300.0}}});
+  const CalibrationProfile profile = fit_cluster({results_of(rows)}, {.name = "lab", .node = "dgx-h100"}, catalog());
+  std::set<std::string> found;
+  for (const FittedConstant& constant : profile.constants) {
+    found.insert(constant.key);
+    EXPECT_LT(constant.low, constant.high) << constant.key;
+    EXPECT_LE(constant.low, constant.value) << constant.key;
+    EXPECT_GE(constant.high, constant.value) << constant.key;
+  }
+  EXPECT_EQ(found, (std::set<std::string>{"host_link_share", "memory_share", "read_GBps"}));
+  EXPECT_NEAR(profile.catalogue.at("storage").at("lab")["read_GBps"].get<double>(), 3, 1e-9);
 }
 
 TEST(FitSteps, MovesSoftwareAndRefusesWhatItCannotExplain) {
@@ -434,7 +484,7 @@ TEST(MeasuredImporters, SurviveMutations) {
             text.resize(at);
         }
       }
-      if (!stands_in_json(text)) continue;  // refused before it is read
+      if (!is_utf8(text)) continue;  // refused before it is read
       ResultsBuilder results("test");
       Diagnostics diagnostics(sample.name);
       ASSERT_NO_THROW(sample.read(text, sample.name, sample.hints, results, diagnostics)) << sample.name << "\n"

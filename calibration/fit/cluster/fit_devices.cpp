@@ -8,6 +8,7 @@
 #include <set>
 
 #include "calibration/fit/cluster/fit_collectives.hpp"
+#include "calibration/fit/cluster/rate_fit.hpp"
 #include "calibration/fit/prior_fit.hpp"
 #include "models/compute/product_time.hpp"
 
@@ -162,100 +163,178 @@ void fit_products(CalibrationProfile& profile, const std::vector<ProbeResults>& 
   put(profile, "operator-profiles", std::move(fitted), "product");
 }
 
-/// Best share of a rate that rows reach: the tenth best, so that one lucky sample does not decide.
-double reached(const std::vector<double>& rates, BytesPerSecond of) {
-  return of.value() > 0 && !rates.empty() ? quantile_of(rates, 0.9) / of.value() : 0;
+/// Samples of a row as bytes per second.
+RowSamples rates_of(const Json& row, double bytes) {
+  RowSamples out;
+  for (const Json& sample : row["samples_us"])
+    if (const double us = sample.get<double>(); us > 0) out.push_back(bytes / us * 1e6);
+  return out;
 }
+
+/// Of several rows the ninth best in ten, so that one lucky row does not decide.
+constexpr double kBest = 0.9;
+
+/// What rows of memory, copies and launches tell of an accelerator's family.
+class RateFit {
+ public:
+  RateFit(CalibrationProfile& profile, const Accelerator& part, const ComputeProfile& start)
+      : profile_(profile), part_(part), start_(start), fitted_(start) {}
+
+  void take(const Json& row) {
+    const std::string kind = row["kind"].get<std::string>();
+    if (kind == "launch") {
+      if (row["op"] == "rate") gaps_.push_back(row["samples_us"].get<RowSamples>());
+      add_figure(profile_, "launch", row["op"].get<std::string>(), median_us(row), start_.kernel_floor.in(1_us), "us");
+      return;
+    }
+    if (kind != "memory" && kind != "copy") return;
+    const double size = row["size_bytes"].get<double>();
+    const bool memory = kind == "memory";
+    if (size < (memory ? kPastCaches : kLargeCopy) || row["op"] == "peer") return;
+    RowSamples rates = rates_of(row, memory ? row["moved_bytes"].get<double>() : size);
+    add_figure(profile_, memory ? "memory" : "copy",
+               fmt::format("{} of {} bytes", row["op"].get<std::string>(), row["size_bytes"].dump()),
+               quantile_of(rates, 0.5) / 1e9, (memory ? part_.memory_bandwidth : part_.pcie_bandwidth).in(1_GBps),
+               "GB/s");
+    if (memory)
+      memory_.push_back(std::move(rates));
+    else if (row.value("pinned", true))
+      host_.push_back(std::move(rates));
+  }
+
+  void finish() {
+    fitted_.memory_share = share("memory_share", start_.memory_share, memory_, part_.memory_bandwidth);
+    fitted_.host_link_share = share("host_link_share", start_.host_link_share, host_, part_.pcie_bandwidth);
+    if (!gaps_.empty()) {
+      const FittedRate floor = fit_rate(gaps_, 0.5);
+      fitted_.kernel_floor = Seconds(rounded(floor.value) * 1e-6);
+      moved("kernel_floor_us", start_.kernel_floor.in(1_us), floor, gaps_.size());
+    }
+    put_profile();
+  }
+
+ private:
+  static constexpr double kPastCaches = 256 << 20;
+  static constexpr double kLargeCopy = 16 << 20;
+
+  /// Share of a datasheet's rate that rows reach, never above all of it.
+  double share(const char* key, double prior, const std::vector<RowSamples>& rows, BytesPerSecond of) {
+    if (rows.empty() || of <= BytesPerSecond(0)) return prior;
+    FittedRate rate = fit_rate(rows, kBest);
+    for (double* figure : {&rate.value, &rate.low, &rate.high}) *figure = std::min(1.0, *figure / of.value());
+    if (rate.value <= 0) return prior;
+    moved(key, prior, rate, rows.size());
+    return rounded(rate.value);
+  }
+
+  void moved(const char* key, double prior, const FittedRate& rate, std::size_t rows) {
+    profile_.constants.push_back({"compute-profiles/" + part_.family, key, rounded(prior), rounded(rate.value),
+                                  rounded(rate.low), rounded(rate.high), rows});
+    moved_.emplace_back(key);
+  }
+
+  /// Puts the profile, if anything moved.
+  void put_profile() {
+    if (moved_.empty()) return;
+    for (const std::string& key : moved_) {
+      fitted_.provenance.sources[key] = fmt::format("calibration {} of {}", profile_.name, profile_.created);
+      fitted_.provenance.evidence[key] = Evidence::measured;
+    }
+    profile_.catalogue["compute-profiles"][fitted_.id] = ComputeProfile::fields().write(fitted_);
+  }
+
+  CalibrationProfile& profile_;
+  const Accelerator& part_;
+  const ComputeProfile& start_;
+  ComputeProfile fitted_;
+  std::vector<RowSamples> memory_, host_, gaps_;
+  std::vector<std::string> moved_;
+};
 
 void fit_rates(CalibrationProfile& profile, const std::vector<ProbeResults>& files, const Accelerator& part,
                const Catalog& catalog) {
   const ComputeProfile* start = catalog.find<ComputeProfile>(part.family);
   if (start == nullptr) return;
-  std::vector<double> memory, host, gaps;
-  constexpr double kPastCaches = 256 << 20;
-  constexpr double kLargeCopy = 16 << 20;
+  RateFit fit(profile, part, *start);
   for (const ProbeResults& file : files)
-    for (const Json& row : file.rows()) {
-      if (row["kind"] == "memory" && row["size_bytes"].get<double>() >= kPastCaches) {
-        memory.push_back(row["moved_bytes"].get<double>() / median_us(row) * 1e6);
-        add_figure(profile, "memory",
-                   fmt::format("{} of {} bytes", row["op"].get<std::string>(), row["size_bytes"].dump()),
-                   memory.back() / 1e9, part.memory_bandwidth.in(1_GBps), "GB/s");
-      } else if (row["kind"] == "copy" && row["op"] != "peer" && row["size_bytes"].get<double>() >= kLargeCopy) {
-        const double rate = row["size_bytes"].get<double>() / median_us(row) * 1e6;
-        if (row.value("pinned", true)) host.push_back(rate);
-        add_figure(profile, "copy",
-                   fmt::format("{} of {} bytes", row["op"].get<std::string>(), row["size_bytes"].dump()), rate / 1e9,
-                   part.pcie_bandwidth.in(1_GBps), "GB/s");
-      } else if (row["kind"] == "launch") {
-        if (row["op"] == "rate") gaps.push_back(median_us(row));
-        add_figure(profile, "launch", row["op"].get<std::string>(), median_us(row), start->kernel_floor.in(1_us), "us");
-      }
-    }
-  ComputeProfile fitted = *start;
-  const auto moved = [&](const char* key, double prior, double value, std::size_t rows) {
-    profile.constants.push_back(
-        {"compute-profiles/" + part.family, key, rounded(prior), rounded(value), rounded(value), rounded(value), rows});
-    fitted.provenance.sources[key] = fmt::format("calibration {} of {}", profile.name, profile.created);
-    fitted.provenance.evidence[key] = Evidence::measured;
-    profile.catalogue["compute-profiles"][fitted.id] = ComputeProfile::fields().write(fitted);
-  };
-  if (const double share = std::min(1.0, reached(memory, part.memory_bandwidth)); share > 0) {
-    fitted.memory_share = rounded(share);
-    moved("memory_share", start->memory_share, share, memory.size());
-  }
-  if (const double share = std::min(1.0, reached(host, part.pcie_bandwidth)); share > 0) {
-    fitted.host_link_share = rounded(share);
-    moved("host_link_share", start->host_link_share, share, host.size());
-  }
-  if (!gaps.empty()) {
-    const double floor = quantile_of(gaps, 0.5);
-    fitted.kernel_floor = Seconds(rounded(floor) * 1e-6);
-    moved("kernel_floor_us", start->kernel_floor.in(1_us), floor, gaps.size());
-  }
+    for (const Json& row : file.rows()) fit.take(row);
+  fit.finish();
 }
 
-void fit_storage(CalibrationProfile& profile, const std::vector<ProbeResults>& files) {
-  std::map<std::string, std::vector<double>> rates, iops;
-  for (const ProbeResults& file : files)
-    for (const Json& row : file.rows()) {
-      if (row["kind"] != "storage") continue;
-      const std::string pattern = row["pattern"].get<std::string>();
-      rates[pattern].push_back(row["bandwidth_MBps"].get<double>() * 1e6);
-      if (row.contains("iops")) iops[pattern].push_back(row["iops"].get<double>());
-      add_figure(profile, "storage", fmt::format("{} {}", pattern, row.value("job", "")),
-                 row["bandwidth_MBps"].get<double>(), 0, "MB/s");
+/// Rows of storage by pattern.
+class StorageFit {
+ public:
+  explicit StorageFit(CalibrationProfile& profile) : profile_(profile) { part_.id = profile.name; }
+
+  void take(const Json& row) {
+    if (row["kind"] != "storage") return;
+    const std::string pattern = row["pattern"].get<std::string>();
+    const double rate = row["bandwidth_MBps"].get<double>();
+    // The log of a job tells how it varied; what the whole job took stands for its middle.
+    RowSamples samples{rate};
+    if (row.contains("bandwidth_samples_MBps") && !row["bandwidth_samples_MBps"].empty()) {
+      samples = row["bandwidth_samples_MBps"].get<RowSamples>();
+      const double middle = quantile_of(samples, 0.5);
+      for (double& sample : samples) sample *= middle > 0 ? rate / middle : 1;
     }
-  if (rates.empty()) return;
-  const auto best = [](std::map<std::string, std::vector<double>>& of, std::initializer_list<const char*> patterns) {
-    double most = 0;
+    rates_[pattern].push_back(std::move(samples));
+    if (row.contains("iops")) iops_[pattern].push_back({row["iops"].get<double>()});
+    add_figure(profile_, "storage", fmt::format("{} {}", pattern, row.value("job", "")), rate, 0, "MB/s");
+  }
+
+  void finish() {
+    if (rates_.empty()) return;
+    part_.kind = "measured";
+    if (const double rate = best("read_GBps", rates_, {"sequential_read", "checkpoint_read"}, 1e-3); rate > 0)
+      part_.read = BytesPerSecond(rate * 1e9);
+    if (const double rate = best("write_GBps", rates_, {"sequential_write", "checkpoint_write"}, 1e-3); rate > 0)
+      part_.write = BytesPerSecond(rate * 1e9);
+    if (const double rate = best("random_read_kIOPS", iops_, {"random_read"}, 1e-3); rate > 0)
+      part_.random_read = PerSecond(rate * 1e3);
+    if (const double rate = best("random_write_kIOPS", iops_, {"random_write"}, 1e-3); rate > 0)
+      part_.random_write = PerSecond(rate * 1e3);
+    put(profile_, "storage", std::move(part_), "all");
+    profile_.notes.push_back(
+        fmt::format("measured storage is the entry storage/{}: cluster.storage names it", profile_.name));
+  }
+
+ private:
+  using ByPattern = std::map<std::string, std::vector<RowSamples>>;
+
+  /// The best of some patterns' rows, in the key's unit; 0 where there is none.
+  double best(const char* key, const ByPattern& of, std::initializer_list<const char*> patterns, double unit) {
+    std::vector<RowSamples> rows;
     for (const char* pattern : patterns)
-      for (const double value : of[pattern]) most = std::max(most, value);
-    return most;
-  };
-  StoragePart part;
-  part.id = profile.name;
-  part.kind = "measured";
-  if (const double rate = best(rates, {"sequential_read", "checkpoint_read"}); rate > 0)
-    part.read = BytesPerSecond(rate);
-  if (const double rate = best(rates, {"sequential_write", "checkpoint_write"}); rate > 0)
-    part.write = BytesPerSecond(rate);
-  if (const double rate = best(iops, {"random_read"}); rate > 0) part.random_read = PerSecond(rate);
-  if (const double rate = best(iops, {"random_write"}); rate > 0) part.random_write = PerSecond(rate);
-  put(profile, "storage", std::move(part), "all");
-  profile.notes.push_back(
-      fmt::format("measured storage is the entry storage/{}: cluster.storage names it", profile.name));
+      if (const auto found = of.find(pattern); found != of.end())
+        rows.insert(rows.end(), found->second.begin(), found->second.end());
+    const FittedRate rate = fit_rate(rows, 1);
+    if (rate.value <= 0) return 0;
+    profile_.constants.push_back({"storage/" + profile_.name, key, 0, rounded(rate.value * unit),
+                                  rounded(rate.low * unit), rounded(rate.high * unit), rows.size()});
+    return rounded(rate.value * unit);
+  }
+
+  CalibrationProfile& profile_;
+  StoragePart part_;
+  ByPattern rates_, iops_;
+};
+
+void fit_storage(CalibrationProfile& profile, const std::vector<ProbeResults>& files) {
+  StorageFit fit(profile);
+  for (const ProbeResults& file : files)
+    for (const Json& row : file.rows()) fit.take(row);
+  fit.finish();
 }
 
 void fit_power(CalibrationProfile& profile, const std::vector<ProbeResults>& files, const Accelerator* part) {
-  std::map<std::string, std::vector<double>> watts;  // of GPUs, by state
+  std::map<std::string, std::vector<RowSamples>> watts;  // of GPUs, by state
   for (const ProbeResults& file : files)
     for (const Json& row : file.rows()) {
       if (row["kind"] != "power") continue;
       const double median = quantile_of(row["samples_W"].get<std::vector<double>>(), 0.5);
       const std::string device = row["device"].get<std::string>(), state = row["state"].get<std::string>();
       const bool accelerator = device.starts_with("gpu");
-      if (accelerator) watts[state].push_back(median);
+      if (accelerator) watts[state].push_back(row["samples_W"].get<RowSamples>());
       double model = 0;
       if (accelerator && part != nullptr)
         model = state == "idle" ? part->idle_power.value_or(Watts(0)).value() : part->tdp.value();
@@ -263,11 +342,13 @@ void fit_power(CalibrationProfile& profile, const std::vector<ProbeResults>& fil
     }
   if (part == nullptr || watts["idle"].empty()) return;
   Accelerator fitted = *part;
-  const double idle = rounded(quantile_of(watts["idle"], 0.5));
+  const std::vector<RowSamples>& rows = watts["idle"];
+  const FittedRate fit = fit_rate(rows, 0.5);
+  const double idle = rounded(fit.value);
   fitted.idle_power = Watts(idle);
-  profile.constants.push_back(
-      {"accelerators/" + part->id, "idle_power_W", rounded(part->idle_power.value_or(Watts(0)).value()), idle,
-       rounded(quantile_of(watts["idle"], 0.16)), rounded(quantile_of(watts["idle"], 0.84)), watts["idle"].size()});
+  profile.constants.push_back({"accelerators/" + part->id, "idle_power_W",
+                               rounded(part->idle_power.value_or(Watts(0)).value()), idle, rounded(fit.low),
+                               rounded(fit.high), rows.size()});
   put(profile, "accelerators", std::move(fitted), "idle_power_W");
 }
 
