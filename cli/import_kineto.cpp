@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "calibration/importers/kineto/kineto_graph.hpp"
+#include "cli/calibration_option.hpp"
 #include "cli/import_models.hpp"
 #include "models/rank_graph/rank_graph_file.hpp"
 
@@ -14,10 +15,12 @@ namespace {
 
 struct KinetoOptions {
   std::string graph, node;
+  std::vector<std::string> calibrations;
   int ranks = 0, step = -1;
 };
 
 Imported import_traces(const KinetoOptions& options, Session& session, const ImportRequest& request) {
+  use_calibrations(session, {options.calibrations.begin(), options.calibrations.end()});
   KinetoGraphQuestion question;
   std::vector<std::string> command{"stepcast", "import", "kineto"};
   for (const std::filesystem::path& file : request.files) {
@@ -52,6 +55,10 @@ ImportAction prepare_kineto(CLI::App& app) {
   app.add_option("--node", options->node,
                  "Node that was traced (stepcast catalog list nodes); default: by the name of the device")
       ->type_name("ID");
+  app.add_option("--calibration", options->calibrations,
+                 "Measured on the cluster that was traced, for sizes of collectives (repeatable; the first goes first)")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   app.add_option("--ranks", options->ranks,
                  "Ranks of the step graph; default: those of the job. Others than the traced "
                  "ones repeat them")

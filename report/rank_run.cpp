@@ -159,6 +159,7 @@ RankRun rank_run_of(const LaidStep& laid, const Timeline& timeline, const Catalo
   out.exchanges = exchange_totals(laid, timeline);
   out.critical = critical_parts(laid, timeline);
   out.notes = laid.source.notes;
+  out.notes.insert(out.notes.end(), laid.cluster.notes.begin(), laid.cluster.notes.end());
   out.version = kVersion;
   out.catalog_hash = catalog.hash_of_used();
   return out;

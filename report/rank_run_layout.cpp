@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/collectives/calibrated.hpp"
 #include "models/rank_graph/rank_graph_file.hpp"
 #include "models/storage/storage.hpp"
 #include "report/collective_cluster.hpp"
@@ -73,6 +74,10 @@ GraphCluster cluster_of(const RankRunQuestion& question, const RankGraph& graph,
   out.interconnect = placed_group(found, places).interconnect;
   out.levels = cluster_levels(found, places);
   out.placement = found.fabric.placement;
+  if (!found.raw) {
+    out.machine = found.machine;
+    out.notes = calibration_remarks(found.machine, out.nodes);
+  }
   out.device = device_for(found, graph, catalog, question.graph);
   out.words = fmt::format("{} × {}: {}", out.nodes, found.name, found.words());
   if (found.scenario) {

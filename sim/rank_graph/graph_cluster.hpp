@@ -2,8 +2,9 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "models/collectives/collective.hpp"
+#include "models/collectives/machine.hpp"
 #include "models/compute/device.hpp"
 #include "models/fabric/levels.hpp"
 
@@ -13,13 +14,15 @@ namespace stepcast {
 struct GraphCluster {
   std::string words;  ///< for reports: "2 × dgx-h100, …"
   int nodes = 1, devices_per_node = 1;
-  Interconnect interconnect;  ///< with the fabric's levels as its uplinks
+  Interconnect interconnect;                 ///< with the fabric's levels as its uplinks
+  std::optional<CollectiveMachine> machine;  ///< what calibrations are true of; without: hosts that nobody measured
   FabricLevels levels;
   FabricPlacement placement = FabricPlacement::packed;
   std::optional<Device> device;          ///< times work; without: a graph must state durations
   std::optional<BytesPerSecond> drives;  ///< at which a node reads from storage
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
   CollectiveProtocol protocol = CollectiveProtocol::automatic;
+  std::vector<std::string> notes;  ///< calibrations that times rest on, for reports
 
   [[nodiscard]] int devices() const { return nodes * devices_per_node; }
   [[nodiscard]] int node_of(int rank) const { return rank / devices_per_node; }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/collectives/calibrated.hpp"
 #include "sim/rank_graph/group_place.hpp"
 
 namespace stepcast {
@@ -95,6 +96,15 @@ const GroupShape& OperationCosts::shape(int of, int group) {
   return entry->second;
 }
 
+CollectiveCost OperationCosts::priced(CollectiveKind kind, Bytes size, const GroupShape& group,
+                                      CollectiveAlgorithm algorithm, CollectiveProtocol protocol) const {
+  const CollectiveCost cost = collective_cost(kind, size, group, cluster_.interconnect, algorithm, protocol);
+  // What was measured is the library's own choice; a forced algorithm is the model's alone.
+  const bool chosen = algorithm == CollectiveAlgorithm::automatic && protocol == CollectiveProtocol::automatic;
+  if (!cluster_.machine || !chosen) return cost;
+  return calibrated(cost, kind, size, group, cluster_.interconnect, *cluster_.machine);
+}
+
 CostedOperation OperationCosts::collective(int of, const RankOperation& operation) {
   const GroupShape& group = shape(of, index_.group_of(operation));
   CostedOperation out;
@@ -104,8 +114,7 @@ CostedOperation OperationCosts::collective(int of, const RankOperation& operatio
   out.size = payload_of(operation, static_cast<std::size_t>(group.size));
   if (group.size < 2) return out;
   if (group.nodes() > 1) want_network(operation);
-  const CollectiveCost cost = collective_cost(*operation.collective, out.size, group, cluster_.interconnect,
-                                              cluster_.algorithm, cluster_.protocol);
+  const CollectiveCost cost = priced(*operation.collective, out.size, group, cluster_.algorithm, cluster_.protocol);
   out.operation.work = cost.latency;
   out.flows = network_.collective(of, cost, group);
   if (!out.flows.empty()) out.operation.slowdown = static_cast<float>(index_.graph().communication_slowdown);
@@ -124,7 +133,8 @@ CostedOperation OperationCosts::send(int of, const RankOperation& operation) {
   out.operation.dimension = Dimension::pipeline;
   out.operation.collective = CollectiveKind::send_recv;
   out.size = *operation.size;
-  const CollectiveCost cost = collective_cost(CollectiveKind::send_recv, out.size, pair, cluster_.interconnect);
+  const CollectiveCost cost =
+      priced(CollectiveKind::send_recv, out.size, pair, CollectiveAlgorithm::automatic, CollectiveProtocol::automatic);
   out.operation.work = cost.latency;
   out.flows = network_.message(of, classes_.class_of(receiver), cost);
   out.alone = cost.alone(cluster_.interconnect, pair);

@@ -34,6 +34,9 @@ class OperationCosts {
   CostedOperation collective(int of, const RankOperation& operation);
   CostedOperation send(int of, const RankOperation& operation);
   Seconds duration(const RankOperation& operation) const;
+  /// As the library chooses and as it was measured, or by the algorithm that the cluster's scenario forces.
+  CollectiveCost priced(CollectiveKind kind, Bytes size, const GroupShape& group, CollectiveAlgorithm algorithm,
+                        CollectiveProtocol protocol) const;
   const GroupShape& shape(int of, int group);
   void want_network(const RankOperation& operation) const;
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "tests/e2e/process.hpp"
+#include "tests/cluster/training_prediction.hpp"
 
 namespace stepcast {
 namespace {
@@ -12,14 +12,6 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string probe(const std::string& name) { return std::string(STEPCAST_SOURCE_DIR "/tests/data/probes/") + name; }
-
-/// Hosts of one process and one shaped port each.
-std::vector<std::string> shaped_hosts(const std::string& gbps) {
-  return {"--node", "rental-epyc-7502p-128gb",
-          "--set",  "cluster.fabric.nics_per_node=1",
-          "--set",  "cluster.fabric.nic_bandwidth_Gbps=" + gbps,
-          "--set",  "cluster.fabric.network=ethernet_tcp"};
-}
 
 Finished fit(const std::vector<std::string>& files, const std::string& gbps, const std::string& out) {
   std::vector<std::string> arguments{"calibrate", "fit"};
@@ -96,6 +88,20 @@ TEST(CalibrateCommand, FindsTheConfiguredBandwidthOfTheShapedCluster) {
   }
 }
 
+TEST(CalibrateCommand, PredictsTheStepsOfATrainingLoopFromMessagesMeasuredBesideIt) {
+  const ScratchFolder folder;
+  double sum = 0;
+  for (const char* hosts : {"2", "3"}) {
+    const std::string name = std::string("training-100mbit-") + hosts, out = (folder / "beside.calib.json").string();
+    const Finished fitted = fit({name + "-messages.json"}, "0.1", out);
+    ASSERT_EQ(fitted.code, 0) << fitted.err;
+    const Json measured = Json::parse(read_text(probe(name + ".json")));
+    ASSERT_EQ(measured["results"].size(), 12U);
+    sum += training_error(measured, out, "0.1");
+  }
+  EXPECT_LT(sum / 2, 10);
+}
+
 TEST(CalibrateCommand, SaysWhatTimesRestOn) {
   const ScratchFolder folder;
   const std::string out = (folder / "lab.calib.json").string();
@@ -117,6 +123,68 @@ TEST(CalibrateCommand, SaysWhatTimesRestOn) {
   EXPECT_THAT(html, HasSubstr("<svg"));
   EXPECT_THAT(html, HasSubstr("all_reduce, 2 ranks on 2 nodes"));
   EXPECT_EQ(html.find("http"), std::string::npos) << "self-contained";
+}
+
+/// A training on four shaped hosts, and the calibration of two and four of them beside it.
+class CalibratedScenario : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Finished fitted = fit({"mpi-100mbit-2.json", "mpi-100mbit-4.json"}, "0.1", file("lab.calib.json"));
+    ASSERT_EQ(fitted.code, 0) << fitted.err;
+  }
+  [[nodiscard]] std::string file(const std::string& name) const { return (folder_ / name).string(); }
+
+  /// Writes the scenario with more keys of its cluster, and returns its file.
+  std::string scenario(const Json& cluster = Json::object()) {
+    Json document{{"format_version", 1},
+                  {"workload", {{"model", "resnet50"}, {"global_batch", 64}}},
+                  {"strategy", {{"framework", "pytorch-cpu"}}}};
+    document["cluster"] = {
+        {"node", "rental-epyc-7502p-128gb"},
+        {"nodes", 4},
+        {"fabric", {{"nics_per_node", 1}, {"nic_bandwidth_Gbps", 0.1}, {"network", "ethernet_tcp"}}}};
+    document["cluster"].update(cluster);
+    std::ofstream(file("lab.json")) << document.dump();
+    return file("lab.json");
+  }
+
+  static Json predicted_by(std::vector<std::string> words) {
+    words.insert(words.begin(), "run");
+    words.emplace_back("--json");
+    const Finished run = stepcast_run(words);
+    EXPECT_EQ(run.code, 0) << run.err;
+    return run.json();
+  }
+
+  ScratchFolder folder_;
+};
+
+TEST_F(CalibratedScenario, SimulatedAndClosedFormTakeTheMeasuredTimesAlike) {
+  std::map<std::string, double> steps, shipped;
+  for (const char* fidelity : {"analytic", "simulated"}) {
+    shipped[fidelity] = predicted_by({scenario(), "--fidelity", fidelity})["step_time_s"];
+    const Json report = predicted_by({scenario(), "--fidelity", fidelity, "--calibration", file("lab.calib.json")});
+    steps[fidelity] = report["step_time_s"];
+    EXPECT_THAT(report["assumptions"].dump(), HasSubstr("calibration lab of 2026-11-2"));
+  }
+  EXPECT_NEAR(steps["simulated"] / steps["analytic"], 1, 0.02);
+  EXPECT_GT(std::abs(steps["simulated"] / shipped["simulated"] - 1), 0.01) << "it moves something";
+}
+
+TEST_F(CalibratedScenario, AStepGraphTakesWhatTheCommandOfCollectivesSays) {
+  const Json sum{{"id", 1}, {"kind", "collective"}, {"collective", "all_reduce"}, {"size_bytes", 65536}};
+  Json graph{{"format_version", 1}, {"ranks", 4}};
+  graph["programs"] = Json::array({{{"ranks", {0, 1, 2, 3}}, {"operations", Json::array({sum})}}});
+  std::ofstream(file("graph.json")) << graph.dump();
+  const Json report =
+      predicted_by({scenario(), "--graph", file("graph.json"), "--calibration", file("lab.calib.json")});
+  EXPECT_THAT(report["notes"].dump(), HasSubstr("collectives between nodes: calibration lab of 2026-11-2"));
+  const Json table = stepcast_run({"collective", "--op", "all_reduce", "--cluster", scenario(), "--ranks", "4",
+                                   "--ranks-per-node", "1", "--sizes", "64K", "--library", "openmpi-4.1",
+                                   "--calibration", file("lab.calib.json"), "--json"})
+                         .json();
+  EXPECT_EQ(table["rows"][0]["basis"], "measured");
+  EXPECT_NEAR(report["step_time_s"].get<double>() * 1e6 / table["rows"][0]["time_us"].get<double>(), 1, 1e-6);
 }
 
 TEST(CalibrateCommand, RunTakesACalibrationAndSaysSo) {

@@ -48,7 +48,10 @@ GroupCheck check(const std::string& name, const Group& group) {
   out.group = name;
   out.mixture_of_experts = group.mixture;
   const std::size_t n = out.rows = group.steps.size();
-  for (const MeasuredStep& step : group.steps) out.shipped_percent += error_of(step, {}) / static_cast<double>(n);
+  for (const MeasuredStep& step : group.steps) {
+    out.shipped_percent += error_of(step, {}) / static_cast<double>(n);
+    out.steps.push_back({step.name, step.measured.value(), step_time_with(*step.scenario, {}).value()});
+  }
   for (std::size_t given = 1; given <= out.given_percent.size() && given < n; ++given) {
     double sum = 0;
     std::size_t count = 0;
@@ -138,12 +141,17 @@ std::string step_check_text(const std::vector<GroupCheck>& groups) {
 
 Json step_check_json(const std::vector<GroupCheck>& groups) {
   Json each = Json::array(), all = Json::object();
-  for (const GroupCheck& group : groups)
+  for (const GroupCheck& group : groups) {
+    Json steps = Json::array();
+    for (const CheckedStep& step : group.steps)
+      steps.push_back({{"name", step.name}, {"measured_s", step.measured_s}, {"shipped_s", step.shipped_s}});
     each.push_back({{"group", group.group},
                     {"mixture_of_experts", group.mixture_of_experts},
                     {"runs", group.rows},
                     {"shipped_percent", group.shipped_percent},
-                    {"given_percent", group.given_percent}});
+                    {"given_percent", group.given_percent},
+                    {"steps", std::move(steps)}});
+  }
   for (const bool mixture : {false, true}) {
     std::size_t rows = 0;
     const std::array<double, 4> mean = means(groups, mixture, rows);

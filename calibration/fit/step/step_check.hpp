@@ -9,6 +9,12 @@
 
 namespace stepcast {
 
+/// A run of a group as the shipped constants predict it.
+struct CheckedStep {
+  std::string name;
+  double measured_s = 0, shipped_s = 0;
+};
+
 /// Errors on the other runs of a group, given one of them, two and three.
 struct GroupCheck {
   std::string group;  ///< source, model and accelerator
@@ -17,6 +23,7 @@ struct GroupCheck {
   double shipped_percent = 0;             ///< without any
   std::array<double, 3> given_percent{};  ///< means over which ones are given
   std::array<std::size_t, 3> predictions{};
+  std::vector<CheckedStep> steps;
 };
 
 /// Groups of at least four published runs that one source measured of one model on one accelerator: every run in turn

@@ -31,7 +31,7 @@ struct PlacedCollective {
   std::size_t operation = 0;  ///< place in the program
   CollectiveKind kind = CollectiveKind::all_reduce;
   int members = 0;
-  double time = 0;
+  double time = 0;  ///< as long as it would have run alone: what ran beside it had its part of the links
 };
 
 /// One rank's step as a program.
@@ -251,8 +251,32 @@ class ProgramBuilder {
     out.collective = kind;
     out.group = members == world_ ? std::string() : fmt::format("of {}", members);
     out.stream = fmt::format("stream {}", self.stream);
-    collectives.push_back({operations.size() - 1, kind, members, time});
+    collectives.push_back({operations.size() - 1, kind, members, time - self.length() + alone(self)});
     return out.id;
+  }
+
+  /// What a collective's length would be without others of its group beside it, which are on the same links: of every
+  /// stretch that k of them shared it had a k-th part.
+  double alone(const TraceEvent& self) const {
+    std::vector<std::pair<double, int>> edges{{self.start, 0}, {self.end, 0}};
+    for (const int index : step_.device) {
+      const TraceEvent& other = event(index);
+      if (&other == &self || other.kernel != KernelKind::communication || other.kind == TraceEventKind::copy) continue;
+      if ((other.collective ? other.collective->group_size : 0) != (self.collective ? self.collective->group_size : 0))
+        continue;
+      const double from = std::max(other.start, self.start), to = std::min(other.end, self.end);
+      if (from >= to) continue;
+      edges.emplace_back(from, 1);
+      edges.emplace_back(to, -1);
+    }
+    std::sort(edges.begin(), edges.end());
+    double out = 0;
+    int beside = 0;
+    for (std::size_t i = 0; i + 1 < edges.size(); ++i) {
+      beside += edges[i].second;
+      out += (edges[i + 1].first - edges[i].first) / (1 + beside);
+    }
+    return out;
   }
 
   /// Of a kernel without metadata. Sends and receives of one kernel are the exchange of all pairs (PyTorch's

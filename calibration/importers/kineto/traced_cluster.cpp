@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/collectives/calibrated.hpp"
 #include "report/collective_cluster.hpp"
 #include "report/collective_question.hpp"
 
@@ -42,7 +43,9 @@ GroupShape group_of(int ranks, int per_node) { return {ranks, std::min(ranks, pe
 std::optional<Bytes> TracedCluster::size_that_takes(Seconds time, CollectiveKind kind, int ranks) const {
   const GroupShape group = group_of(ranks, devices_per_node);
   const auto takes = [&](double bytes) {
-    return collective_cost(kind, Bytes(bytes), group, interconnect).alone(interconnect, group);
+    const CollectiveCost cost = collective_cost(kind, Bytes(bytes), group, interconnect);
+    return (machine ? calibrated(cost, kind, Bytes(bytes), group, interconnect, *machine) : cost)
+        .alone(interconnect, group);
   };
   double low = 1, high = 1;
   if (takes(low) >= time) return std::nullopt;
@@ -70,7 +73,9 @@ std::optional<TracedCluster> traced_cluster(const KinetoTrace& trace, const std:
   out.devices_per_node = found.raw ? 1 : std::max(1, found.machine.devices_per_node);
   const int nodes = (ranks + out.devices_per_node - 1) / out.devices_per_node;
   out.interconnect = placed_group(found, {ranks, std::min(ranks, out.devices_per_node), nodes}).interconnect;
-  if (found.raw || !found.machine.accelerator || !found.machine.compute) return out;
+  if (found.raw) return out;
+  out.machine = found.machine;
+  if (!found.machine.accelerator || !found.machine.compute) return out;
   Scenario scenario;  // all that device_of looks at
   scenario.node = found.machine.node;
   scenario.accelerator = found.machine.accelerator;

@@ -5,6 +5,7 @@
 
 #include "calibration/importers/kineto/kineto_trace.hpp"
 #include "hardware-catalog/catalog.hpp"
+#include "models/collectives/machine.hpp"
 #include "models/compute/device.hpp"
 
 namespace stepcast {
@@ -14,9 +15,11 @@ struct TracedCluster {
   std::string node;
   std::optional<Device> device;
   Interconnect interconnect;
+  std::optional<CollectiveMachine> machine;  ///< what calibrations are true of; none of raw hosts
   int devices_per_node = 1;
 
-  /// The size at which a collective among so many ranks takes `time`; nothing where even an empty one takes longer.
+  /// The size at which a collective among so many ranks takes `time`, by a calibration where one is in use; nothing
+  /// where even an empty one takes longer.
   [[nodiscard]] std::optional<Bytes> size_that_takes(Seconds time, CollectiveKind kind, int ranks) const;
 };
 
