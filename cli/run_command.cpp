@@ -10,6 +10,7 @@
 #include "cli/graph_run.hpp"
 #include "cli/predictor.hpp"
 #include "cli/typed_command.hpp"
+#include "models/power/facility.hpp"
 #include "models/rank_graph/rank_graph_file.hpp"
 #include "models/scenario/scenario.hpp"
 #include "report/csv.hpp"
@@ -93,7 +94,8 @@ Prediction predict_with_page(const RunOptions& options, const ScenarioDocument& 
   RunPage page{predicted.prediction,
                std::move(predicted.detail),
                throughput_by_size(scenario, session.catalog()),
-               cost_rate(scenario, session.catalog(), predicted.prediction.average_power),
+               cost_rate(scenario, session.catalog(), predicted.prediction.average_power,
+                         fabric_bill(scenario, session.catalog()).price),
                cluster_words(scenario),
                to_json(scenario).dump(2),
                typed_command()};

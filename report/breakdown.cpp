@@ -28,6 +28,8 @@ class BreakdownBuilder {
     for (const int operation : operations.all) add_traffic(operation);
   }
 
+  [[nodiscard]] const PowerOverTime& over_time() const { return over_time_; }
+
   StepBreakdown finish() {
     out_.overhead += out_.host;
     out_.average_device_power = average_device_power(out_, power_);
@@ -110,9 +112,7 @@ class BreakdownBuilder {
   double share_ = 0;
 };
 
-}  // namespace
-
-StepBreakdown breakdown_of(const Job& job, const StepGraph& graph, const Timeline& timeline) {
+BreakdownBuilder built(const Job& job, const StepGraph& graph, const Timeline& timeline) {
   double devices = 0;
   for (const auto& device : graph.devices()) devices += device.multiplicity;
   BreakdownBuilder builder(job, graph, timeline);
@@ -120,7 +120,17 @@ StepBreakdown breakdown_of(const Job& job, const StepGraph& graph, const Timelin
   for (std::size_t device = 0; device < operations.size(); ++device)
     builder.add_device(device_intervals(graph, timeline, static_cast<int>(device), operations[device]),
                        operations[device], graph.devices()[device].multiplicity / devices);
-  return builder.finish();
+  return builder;
+}
+
+}  // namespace
+
+StepBreakdown breakdown_of(const Job& job, const StepGraph& graph, const Timeline& timeline) {
+  return built(job, graph, timeline).finish();
+}
+
+PowerOverTime power_over_time(const Job& job, const StepGraph& graph, const Timeline& timeline) {
+  return built(job, graph, timeline).over_time();
 }
 
 }  // namespace stepcast

@@ -42,6 +42,18 @@ void PowerOverTime::add(Seconds start, Seconds end, Watts power, double share) {
 
 Watts PowerOverTime::peak() const { return idle_ + *std::max_element(energy_.begin(), energy_.end()) / window_; }
 
+std::vector<Watts> PowerOverTime::windows(std::size_t most) const {
+  std::vector<Watts> out;
+  const std::size_t joined = (energy_.size() + most - 1) / most;
+  for (std::size_t i = 0; i < energy_.size(); i += joined) {
+    const std::size_t end = std::min(energy_.size(), i + joined);
+    Joules sum{0};
+    for (std::size_t w = i; w < end; ++w) sum += energy_[w];
+    out.push_back(idle_ + sum / (static_cast<double>(end - i) * window_));
+  }
+  return out;
+}
+
 Watts PowerOverTime::average() const {
   Joules sum{0};
   for (const Joules window : energy_) sum += window;

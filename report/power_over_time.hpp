@@ -24,6 +24,8 @@ class PowerOverTime {
   [[nodiscard]] Watts peak() const;
   [[nodiscard]] Watts average() const;
   [[nodiscard]] Seconds window() const { return window_; }
+  /// Mean power in at most so many equal windows, each of whole windows of this but the last.
+  [[nodiscard]] std::vector<Watts> windows(std::size_t most) const;
 
   static constexpr std::size_t kMostWindows = 1024;
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "models/step_breakdown.hpp"
+#include "report/power_over_time.hpp"
 #include "report/prediction.hpp"
 #include "sim/step_graph.hpp"
 #include "sim/timeline.hpp"
@@ -9,6 +10,9 @@ namespace stepcast {
 
 /// Reads a step's breakdown off its timeline.
 StepBreakdown breakdown_of(const Job& job, const StepGraph& graph, const Timeline& timeline);
+
+/// Power of the mean device over a simulated step.
+PowerOverTime power_over_time(const Job& job, const StepGraph& graph, const Timeline& timeline);
 
 /// Whether a prediction that does not fit memory says what would make it fit: tens of lowerings.
 enum class MemoryAdvice { none, when_it_does_not_fit };

@@ -8,6 +8,7 @@
 
 #include "models/parallelism/schedule.hpp"
 #include "report/device_intervals.hpp"
+#include "report/predict.hpp"
 #include "report/segment_time.hpp"
 
 namespace stepcast {
@@ -153,8 +154,9 @@ void draw_device(StepDetail& out, const StepGraph& graph, const Timeline& timeli
 
 }  // namespace
 
-StepDetail detail_of(const StepGraph& graph, const Timeline& timeline) {
+StepDetail detail_of(const Job& job, const StepGraph& graph, const Timeline& timeline) {
   StepDetail out;
+  out.device_power = power_over_time(job, graph, timeline).windows(kMostPowerWindows);
   out.critical_path = path_of(graph, timeline);
   const std::vector<DeviceOperations> operations = operations_by_device(graph, timeline);
   const std::size_t devices = operations.size(), drawn = std::min(devices, kMostDrawnDevices);
@@ -178,7 +180,7 @@ StepDetail detail_of(const StepBreakdown& breakdown) {
     for (std::size_t dimension = 0; dimension < kDimensions; ++dimension)
       sums.add(traffic_name(static_cast<CollectiveKind>(kind), static_cast<Dimension>(dimension)),
                breakdown.communication[kind][dimension].exposed);
-  return {sums.longest_first(), {}};
+  return {sums.longest_first(), {}, {}};
 }
 
 Json to_json(const StepDetail& detail) {
@@ -194,7 +196,9 @@ Json to_json(const StepDetail& detail) {
                        {"devices", stream.devices},
                        {"spans", std::move(spans)}});
   }
-  return {{"critical_path", std::move(path)}, {"streams", std::move(streams)}};
+  Json power = Json::array();
+  for (const Watts watts : detail.device_power) power.push_back(watts.value());
+  return {{"critical_path", std::move(path)}, {"streams", std::move(streams)}, {"device_power_W", std::move(power)}};
 }
 
 StepDetail step_detail_from_json(const Json& document) {
@@ -212,6 +216,7 @@ StepDetail step_detail_from_json(const Json& document) {
         drawn.spans.push_back({Seconds(span.at(0).get<double>()), Seconds(span.at(1).get<double>()),
                                span.at(2).get<std::string>(), span.at(3).get<int>()});
     }
+    for (const Json& watts : document.at("device_power_W")) out.device_power.emplace_back(watts.get<double>());
     return out;
   } catch (const Json::exception& error) {
     throw std::runtime_error(fmt::format("not the detail of a step: {}", error.what()));

@@ -37,14 +37,16 @@ struct DrawnStream {
 struct StepDetail {
   std::vector<PathPart> critical_path;  ///< longest first; adds up to the step
   std::vector<DrawnStream> streams;     ///< empty in closed form
+  std::vector<Watts> device_power;      ///< of the mean device, in equal windows of the step; empty in closed form
 };
 
 /// Limits of a drawing: streams beyond are left out, evenly over the devices; a stream has at most so many spans.
 inline constexpr std::size_t kMostDrawnDevices = 16;
 inline constexpr std::size_t kMostDrawnSpans = 600;
+inline constexpr std::size_t kMostPowerWindows = 256;
 
-/// Critical path and drawing of a simulated step.
-StepDetail detail_of(const StepGraph& graph, const Timeline& timeline);
+/// Critical path, drawing and power of a simulated step.
+StepDetail detail_of(const Job& job, const StepGraph& graph, const Timeline& timeline);
 /// The closed form knows no single path: the parts of the mean device's step stand for it, bubble and waits included.
 StepDetail detail_of(const StepBreakdown& breakdown);
 

@@ -184,6 +184,35 @@ std::string curve_svg(const Curve& curve) {
   return out + "</svg>\n";
 }
 
+std::string step_line_svg(const StepLine& line, Seconds step) {
+  constexpr double kTop = 26, kBottom = 200, kLeft = 60;
+  if (line.values.empty()) return {};
+  const double most =
+      round_up(std::max(line.limit.value_or(0), *std::max_element(line.values.begin(), line.values.end())));
+  std::string out = open_svg(line.title, kBottom + 40);
+  out += value_grid(kLeft, kWidth, kTop, kBottom, most) + text_at(0, 10, line.unit, "soft");
+  const auto y_of = [&](double value) { return kBottom - (kBottom - kTop) * value / most; };
+  const double width = (kWidth - kLeft) / static_cast<double>(line.values.size());
+  std::string path;
+  for (std::size_t i = 0; i < line.values.size(); ++i) {
+    const double x = kLeft + width * static_cast<double>(i);
+    path += fmt::format("{}{:.1f} {:.1f}H{:.1f}", i == 0 ? "M" : "L", x, y_of(line.values[i]), x + width);
+  }
+  out += fmt::format("<path class=\"series s-compute\" d=\"{}\"><title>{}</title></path>", path,
+                     escaped_markup(line.title));
+  if (line.limit) {
+    out += fmt::format("<line class=\"limit\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>", kLeft, kWidth,
+                       y_of(*line.limit));
+    out += text_at(kWidth, y_of(*line.limit) - 5, line.limit_name, "end soft");
+  }
+  for (int i = 0; i <= 4; ++i)
+    out += text_at(kLeft + (kWidth - kLeft) * i / 4, kBottom + 17, humane(step * (i / 4.0)),
+                   i == 0   ? "soft"
+                   : i == 4 ? "soft end"
+                            : "soft mid");
+  return out + "</svg>\n";
+}
+
 std::string change_bars_svg(const std::string& title, const std::vector<ChangeBar>& bars) {
   constexpr double kRow = 28, kMiddle = 620, kReach = 270;
   double most = 0;

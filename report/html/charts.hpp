@@ -46,6 +46,15 @@ struct Curve {
 };
 std::string curve_svg(const Curve& curve);
 
+/// A value over the time of a step: it holds through each of its equal windows.
+struct StepLine {
+  std::string title, unit;
+  std::vector<double> values;
+  std::optional<double> limit;  ///< drawn as a line
+  std::string limit_name;
+};
+std::string step_line_svg(const StepLine& line, Seconds step);
+
 /// Streams of representative devices over the time of a step.
 std::string timeline_svg(const std::vector<DrawnStream>& streams, Seconds step);
 /// Class of a drawn span's colour.

@@ -9,10 +9,12 @@
 
 #include "report/html/charts.hpp"
 #include "report/html/page.hpp"
+#include "report/html/run_section.hpp"
 #include "report/humane.hpp"
 #include "report/json.hpp"
 #include "report/markup.hpp"
 #include "report/predict.hpp"
+#include "report/run_outlook.hpp"
 
 namespace stepcast {
 
@@ -43,7 +45,9 @@ std::string headline(const Prediction& p) {
   if (p.cost_rate)
     out += card("Cost per hour", humane(*p.cost_rate * 1_h),
                 p.run_cost ? humane(*p.run_cost) + " for the run" : "of the whole cluster");
-  if (p.time_to_train) out += card("Time to train", humane(*p.time_to_train), "for the stated work");
+  if (p.time_to_train)
+    out += card("Time to train", humane(*p.time_to_train),
+                p.outlook ? "at a goodput of " + percent(p.outlook->goodput.mean) : "for the stated work");
   return out + "</div>\n";
 }
 
@@ -182,7 +186,9 @@ std::string cost_section(const RunPage& page) {
     };
     add(page.cost->electricity > DollarsPerSecond(0) ? "servers" : "servers and electricity", page.cost->servers,
         "compute");
+    add("network", page.cost->network, "communication");
     add("electricity", page.cost->electricity, "loading");
+    add("upkeep", page.cost->upkeep, "host");
     std::vector<ShareOfBar> uses = step_parts(p);
     for (ShareOfBar& use : uses) use.text = humane(page.cost->total() * Seconds(use.value)) + " a step";
     body += html_figure(share_bar_svg("What an hour costs", rates), shares_table(rates, "cost"), "the same as a table");
@@ -196,16 +202,25 @@ std::string cost_section(const RunPage& page) {
   return html_section("Cost", body);
 }
 
-std::string power_section(const Prediction& p) {
-  StackedColumns chart{"Power", "kW", {{"at the meter, cooling included", "loading"}}, {}, std::nullopt, ""};
-  chart.columns = {{"mean of the step", {p.average_power.in(1_kW)}}, {"peak", {p.peak_power.in(1_kW)}}};
+std::string power_section(const RunPage& page) {
+  const Prediction& p = page.prediction;
   HtmlTable table{{"", "power or energy"}, {}};
   table.rows = {{"cluster, mean", humane(p.average_power)},
                 {"cluster, peak", humane(p.peak_power)},
                 {"one device, mean", humane(p.device_average_power)},
                 {"energy of a step", humane(p.energy_per_step)},
                 {"energy of a sample", humane(p.energy_per_sample)}};
-  return html_section("Power and energy", stacked_columns_svg(chart) + html_table(table));
+  if (p.outlook && p.outlook->facility.fabric)
+    table.rows.insert(table.rows.begin() + 2, {"of it switches and transceivers", humane(*p.outlook->facility.fabric)});
+  std::string drawing;
+  if (!page.detail.device_power.empty()) {
+    StepLine line{"Power of the mean device over the step", "W", {}, {}, {}};
+    for (const Watts watts : page.detail.device_power) line.values.push_back(watts.value());
+    drawing =
+        step_line_svg(line, p.step_time) +
+        "<p class=\"note\">Mean over all devices; the cluster's figures below include hosts, cooling and losses.</p>";
+  }
+  return html_section("Power and energy", drawing + html_table(table));
 }
 
 std::string scenario_section(const RunPage& page) {
@@ -262,7 +277,7 @@ std::string html_report(const RunPage& page) {
       fmt::format("<p class=\"note\">Evidence: {} ({}).</p>\n",
                   escaped_markup(std::string(name_of(p.expected_error.grade))), escaped_markup(p.expected_error.why));
   body += breakdown_section(p) + timeline_section(page) + scaling_section(page) + memory_section(p.memory) +
-          cost_section(page) + power_section(p) + scenario_section(page);
+          run_section(p) + cost_section(page) + power_section(page) + scenario_section(page);
   body += fmt::format("<footer>stepcast {} · {} · catalogue {}</footer>\n", p.version, p.fidelity, p.catalog_hash);
   return html_document({"Stepcast: " + name, body});
 }

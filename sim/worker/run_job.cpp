@@ -27,7 +27,7 @@ Prediction simulated(const Scenario& scenario, const Catalog& catalog, const Req
     const StepGraph graph = build_step_graph(job, build_options(scenario));
     const Timeline timeline = simulate(graph, {.record_link_rates = request.trace.has_value()});
     if (request.trace) write_trace(*request.trace, job, graph, timeline);
-    if (request.detail) reply.detail = to_json(detail_of(graph, timeline));
+    if (request.detail) reply.detail = to_json(detail_of(job, graph, timeline));
     return breakdown_of(job, graph, timeline);
   };
   // A trace or detail of workers that meet otherwise is that of one node by itself.

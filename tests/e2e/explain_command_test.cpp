@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <optional>
+#include <regex>
 
 #include "tests/e2e/process.hpp"
 
@@ -117,6 +118,27 @@ void expect_self_contained(const std::string& page) {
     EXPECT_THAT(page, Not(HasSubstr(outside)));
   // With this nothing can be fetched, and an attempt would be an error on the console.
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+}
+
+TEST(HtmlRunReport, ShowsTheRunAndPowerAndPricesTheWholeCluster) {
+  const ScratchFolder folder;
+  const std::string page = (folder / "report.html").string();
+  const std::vector<std::string> arguments{"run", scenario_file("gpt3-175b-a100-1024"), "--html", page, "--json"};
+  const Finished run = stepcast_run(arguments);
+  ASSERT_EQ(run.code, 0) << run.err;
+  const std::string text = read_text(page);
+  for (const char* part :
+       {"The run", "useful training", "of CO2", "Power of the mean device over the step", "checkpoint"})
+    EXPECT_THAT(text, HasSubstr(part));
+  // The parts of the hourly cost add up to what the report states.
+  double sum = 0;
+  for (const char* part : {"servers", "network", "electricity"}) {
+    const std::regex money(std::string(part) + R"( · \$([0-9.]+) per hour)");
+    std::smatch found;
+    ASSERT_TRUE(std::regex_search(text, found, money)) << part;
+    sum += std::stod(found[1]);
+  }
+  EXPECT_NEAR(sum, run.json().at("cost").at("per_hour_usd").get<double>(), 0.01 * sum);
 }
 
 class HtmlReport : public testing::TestWithParam<std::vector<std::string>> {};

@@ -211,6 +211,17 @@ TEST(PowerOverTime, FindsThePeakWindowAndKeepsTheEnergy) {
   EXPECT_NEAR(power.average().value(), 100 + 200 * 0.03, 1e-9);
 }
 
+TEST(PowerOverTime, JoinedWindowsKeepTheEnergy) {
+  PowerOverTime power(1_s, 100_W);  // a hundred windows
+  power.add(Seconds(0.095), Seconds(0.125), 300_W, 1);
+  const std::vector<Watts> joined = power.windows(30);
+  ASSERT_EQ(joined.size(), 25U);  // of four each
+  EXPECT_NEAR(joined[2].value(), 100 + 200 * 0.025 / 0.04, 1e-9);
+  EXPECT_NEAR(joined[3].value(), 100 + 200 * 0.005 / 0.04, 1e-9);
+  EXPECT_DOUBLE_EQ(joined[4].value(), 100);
+  EXPECT_EQ(power.windows(1000).size(), 100U);
+}
+
 /// A pipeline of random stages, micro-batches and times, run by the rule "start when all predecessors are done".
 Recording random_pipeline() {
   Recording r;
