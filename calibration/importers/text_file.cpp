@@ -27,16 +27,19 @@ std::string read_description(const std::filesystem::path& file, Diagnostics& dia
     diagnostics.error("", fmt::format("cannot be read: {}", std::strerror(errno)));
     return {};
   }
+  const auto too_large = [&] {
+    diagnostics.error("", fmt::format("larger than {} MiB", most >> 20));
+    return std::string();
+  };
+  // Before memory is spent on it; of what is no regular file the size is not known.
+  if (const auto size = std::filesystem::file_size(file, error); !error && size > most) return too_large();
   std::string text;
   std::array<char, 1 << 16> buffer;
   while (text.size() <= most && in) {
     in.read(buffer.data(), buffer.size());
     text.append(buffer.data(), static_cast<std::size_t>(in.gcount()));
   }
-  if (text.size() > most) {
-    diagnostics.error("", fmt::format("larger than {} KiB", most >> 10));
-    return {};
-  }
+  if (text.size() > most) return too_large();
   if (const auto zero = text.find('\0'); zero != std::string::npos) {
     diagnostics.error("", fmt::format("byte {} is zero: this is no text", zero));
     return {};

@@ -1,5 +1,7 @@
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 
@@ -121,6 +123,63 @@ TEST(Lists, NameModelsAndFrameworks) {
   EXPECT_EQ(stepcast_run({"models", "show", "gpt3-175b"}).json()["id"], "gpt3-175b");
   EXPECT_EQ(stepcast_run({"frameworks", "show", "megatron-lm", "--json"}).json()["id"], "megatron-lm");
   EXPECT_EQ(stepcast_run({"models", "show", "gpt3-175"}).code, 2);
+}
+
+/// A file of so many bytes that takes no space on the disk.
+std::string sparse_file(const std::filesystem::path& file, std::uintmax_t bytes) {
+  std::ofstream(file).put('{');
+  std::filesystem::resize_file(file, bytes);
+  return file.string();
+}
+
+// Every program that reads a file refuses an absurd one, with one error, before it has spent memory on it.
+TEST(Hostile, AFileOfAGibibyteIsRefusedAtOnce) {
+  const ScratchFolder folder;
+  const std::string file = sparse_file(folder / "big", std::uintmax_t{1} << 30), out = (folder / "out").string();
+  const std::string scenario = STEPCAST_SOURCE_DIR "/scenarios/bert-large-16nodes.json";
+  std::vector<std::vector<std::string>> commands{
+      {"run", file},
+      {"plan", file},
+      {"validate", "--file", file},
+      {"check", scenario, "--measured", file},
+      {"check", scenario, "--baseline", file},
+      {"check", "--timings", file, "--baseline", file},
+      {"calibrate", "fit", file, "-o", out},
+      {"run", scenario, "--calibration", file},
+      {"run", scenario, "--graph", file},
+      {"compare", scenario, file},
+  };
+  for (const char* kind :
+       {"nccl-topology", "nvidia-smi-topo", "slurm-topology", "astra-sim", "chakra", "huggingface", "megatron",
+        "deepspeed", "kineto", "nccl-tests", "osu", "fio", "nvidia-smi", "dcgm", "prometheus", "ipmi"})
+    commands.push_back({"import", kind, file, "-o", out});
+  for (const std::vector<std::string>& command : commands) {
+    const Finished run = stepcast_run(command);
+    SCOPED_TRACE(fmt::format("{}: {}", fmt::join(command, " "), run.err));
+    EXPECT_EQ(run.code, 2);
+    EXPECT_FALSE(std::filesystem::exists(out));
+  }
+  rusage usage{};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  EXPECT_LT(usage.ru_maxrss, 200 * 1024) << "KiB, the most of any command";
+}
+
+TEST(Hostile, DeepNestingAndAbsurdNumbersAreErrors) {
+  const ScratchFolder folder;
+  const std::string deep = (folder / "deep.json").string();
+  write_file(deep, std::string(5'000'000, '['));
+  EXPECT_EQ(stepcast_run({"run", deep}).code, 2);
+  const std::string scenario = STEPCAST_SOURCE_DIR "/scenarios/bert-large-16nodes.json";
+  for (const char* absurd : {"cluster.nodes=1000000000", "workload.global_batch=1e300", "cluster.nodes=-1",
+                             "strategy.tensor_parallel=99999999999999999999", "workload.seq_len=1e18"})
+    EXPECT_EQ(stepcast_run({"run", scenario, "--set", absurd}).code, 2) << absurd;
+  EXPECT_EQ(stepcast_run(
+                {"collective", "--op", "all_reduce", "--sizes", "1K", "--ranks", "2000000000", "--cluster", "dgx-h100"})
+                .code,
+            2);
+  rusage usage{};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  EXPECT_LT(usage.ru_maxrss, 200 * 1024) << "KiB, the most of any command";
 }
 
 }  // namespace
