@@ -19,20 +19,23 @@ constexpr int kMostJobs = 4096;
 /// What all ways of training are compared on.
 struct CommonGround {
   const char* node = "aws-p3dn.24xlarge";
+  const char* device_node = "aws-p3.2xlarge";  ///< one of the node's devices; its 16 GB are enough here
   const char* processor_node = "rental-xeon-gold-5412u-128gb";  ///< for systems that run on processors alone
   int nodes = 8;
   const char* model = "bert-large";
   int seq_len = 128;
   int samples_per_node = 1024;
+  int devices_per_node = 8;
   int micro_batch = 16;
 };
 constexpr CommonGround kGround;
 
 std::string intro() {
   return fmt::format(
-      "{} with sequences of {} tokens, {} samples a node and step, on 1 and on {} nodes of {} (eight V100 of 32 GB, "
-      "100 "
-      "Gb/s); systems for processors alone on {} nodes of {} with 10 Gb/s.",
+      "{} with sequences of {} tokens, {} samples a node and step, on {} nodes of {} (eight V100 of 32 GB, 100 "
+      "Gb/s) and on one of their GPUs with its share; systems for processors alone on {} nodes of {} with 10 Gb/s, and "
+      "on "
+      "one.",
       kGround.model, kGround.seq_len, kGround.samples_per_node, kGround.nodes, kGround.node, kGround.nodes,
       kGround.processor_node);
 }
@@ -75,6 +78,20 @@ ScenarioDocument on_common_ground(const ScenarioDocument& own, int nodes) {
   return out;
 }
 
+/// The framework with the same micro-batches on one device, which has nobody to exchange with.
+ScenarioDocument on_one_device(const ScenarioDocument& common) {
+  ScenarioDocument out = common;
+  const Json& all = common.json.at("strategy");
+  Json strategy{{"micro_batch", kGround.micro_batch}};
+  for (const char* key : {"framework", "fused_activation", "fused_loss"})
+    if (all.contains(key)) strategy[key] = all.at(key);
+  const bool accelerators = common.json.at("cluster").at("node") == kGround.node;
+  out.json["cluster"] = {{"node", accelerators ? kGround.device_node : kGround.processor_node}, {"nodes", 1}};
+  out.json["workload"]["global_batch"] = kGround.samples_per_node / (accelerators ? kGround.devices_per_node : 1);
+  out.json["strategy"] = std::move(strategy);
+  return out;
+}
+
 SystemRow row_of(const std::filesystem::path& file, const ScenarioDocument& own, const ScenarioDocument& common) {
   SystemRow row;
   row.scenario = file.stem().string();
@@ -90,8 +107,10 @@ std::vector<SystemRow> compared(const SystemsOptions& options, Session& session)
   std::vector<ScenarioDocument> documents;
   for (const std::filesystem::path& file : shipped_systems()) {
     const ScenarioDocument own = read_scenario(file.string(), {});
-    for (const int nodes : {1, kGround.nodes}) documents.push_back(on_common_ground(own, nodes));
-    rows.push_back(row_of(file, own, documents.back()));
+    const ScenarioDocument common = on_common_ground(own, kGround.nodes);
+    rows.push_back(row_of(file, own, common));
+    documents.push_back(on_one_device(common));
+    documents.push_back(common);
   }
   const int processors = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   std::vector<PredictionOutcome> outcomes =

@@ -212,9 +212,9 @@ class Estimator {
       }
       if (!units.empty()) {
         if (plan_.overlap) {
-          const Seconds earlier = plan_.every_micro_batch ? slowed_by_earlier_reductions(units) : Seconds(0);
+          const Seconds earlier = plan_.accumulated > 0 ? slowed_by_earlier_reductions(units) : Seconds(0);
           busy_until = overlapped_reduction(units, stage_end + earlier, compute_end);
-          if (plan_.every_micro_batch) busy_until = std::max(busy_until, end_of_every_reduction(units));
+          if (plan_.accumulated > 0) busy_until = std::max(busy_until, end_of_every_reduction(units));
         } else {
           busy_until = stage_end;
           for (const UnitTimes& unit : units) busy_until += unit.reduce_alone * reductions();
@@ -248,7 +248,7 @@ class Estimator {
     return time;
   }
 
-  double reductions() const { return plan_.every_micro_batch ? micro_batches_ : 1; }
+  double reductions() const { return static_cast<double>(reductions_of(plan_, scenario_.degrees.micro_batches)); }
 
   /// Time from stage s's last backward pass to the end of the pipeline's: the gradients of the stages before it.
   Seconds drain_before(std::size_t s) const {
@@ -277,7 +277,7 @@ class Estimator {
     return busy;
   }
 
-  /// The reductions of all micro-batches but the last slow down the passes that they run beside.
+  /// All reductions but the last slow down the passes that they run beside.
   Seconds slowed_by_earlier_reductions(const std::vector<UnitTimes>& units) const {
     Seconds flow;
     Seconds work;
@@ -285,13 +285,15 @@ class Estimator {
       flow += unit.reduce_flow;
       work += unit.forward + unit.backward;
     }
-    return (micro_batches_ - 1) * slowed_by(flow, work);
+    const double beside = micro_batches_ / reductions();
+    return (reductions() - 1) * slowed_by(flow, work * beside);
   }
 
-  /// One after another from the first gradients of the first micro-batch on.
+  /// One after another from the first gradients that are complete on.
   Seconds end_of_every_reduction(const std::vector<UnitTimes>& units) const {
-    Seconds end = units.front().backward;
-    for (const UnitTimes& unit : units) end += unit.forward + unit.reduce_alone * micro_batches_;
+    const double before = micro_batches_ / reductions();
+    Seconds end = units.front().backward * before;
+    for (const UnitTimes& unit : units) end += unit.forward * before + unit.reduce_alone * reductions();
     return end;
   }
 

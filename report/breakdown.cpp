@@ -15,7 +15,7 @@ class BreakdownBuilder {
       : graph_(graph),
         timeline_(timeline),
         power_(power_model(*job.scenario)),
-        over_time_(timeline.end, power_.device_idle) {
+        over_time_(timeline.end, power_.device_ready) {
     out_.step_time = timeline.end;
     segments_.reserve(graph.segments().size());
     for (const Segment* segment : graph.segments()) segments_.push_back(segment_time(*segment));

@@ -13,6 +13,7 @@
 #include "models/reliability/goodput.hpp"
 #include "models/storage/input_pipeline.hpp"
 #include "models/storage/storage.hpp"
+#include "report/helper_nodes.hpp"
 
 namespace stepcast {
 
@@ -137,7 +138,7 @@ CarbonOutlook carbon_outlook(const Scenario& scenario, const Prediction& step, c
 }
 
 RunTotals totals(const std::vector<PhaseCost>& phases, const RunShares& mean, const GoodputOutlook& goodput,
-                 const Prediction& step, const PowerModel& power, Watts fabric, const Scenario& scenario) {
+                 const Prediction& step, const PowerModel& power, Watts beside, const Scenario& scenario) {
   PhaseCost once, work;  // start-up and compilation happen at the beginning; the restart time holds them afterwards
   for (const PhaseCost& phase : phases) {
     const bool starts = phase.kind == PhaseKind::startup || phase.kind == PhaseKind::compile;
@@ -159,7 +160,7 @@ RunTotals totals(const std::vector<PhaseCost>& phases, const RunShares& mean, co
   const double of_cluster = device_time / (out.time * step.devices);
   out.energy = once.energy + work.energy * (1 + again) +
                power.cluster_at_meter(power.device_idle) * (work.time / goodput.mean * (idle * of_cluster)) +
-               fabric * out.time;
+               beside * out.time;
   if (step.cost_rate) {
     const DollarsPerSecond rate = *step.cost_rate * of_cluster;
     out.cost = rate * out.time;
@@ -170,9 +171,25 @@ RunTotals totals(const std::vector<PhaseCost>& phases, const RunShares& mean, co
   return out;
 }
 
+/// What the cluster costs with the nodes that help it; `own`: what its own nodes and network draw.
+void add_cost(Prediction& step, const Scenario& scenario, const FabricBill& fabric,
+              const std::vector<HelperNodes>& helpers, Watts own, const Catalog& catalog) {
+  const std::optional<CostRate> rate = cost_rate(scenario, catalog, own, fabric.price);
+  if (!rate) return;
+  step.cost_rate = rate->total();
+  step.cost_basis = rate->basis;
+  for (const HelperNodes& helper : helpers) {
+    const std::optional<CostRate> more = cost_rate(helper.scenario, catalog, helper.draw);
+    if (more) *step.cost_rate += more->total();
+    step.cost_basis += more
+                           ? fmt::format("; {} {}", helper.what, more->basis)
+                           : fmt::format("; without its {}, as {} has no price", helper.what, helper.scenario.node->id);
+  }
+}
+
 /// The network's power belongs to the cluster's, and its price to what a bought cluster costs.
 void add_network(Prediction& step, const Scenario& scenario, const PowerModel& power, const FabricBill& fabric,
-                 const Catalog& catalog) {
+                 const std::vector<HelperNodes>& helpers, const Catalog& catalog) {
   if (fabric.power) {
     step.average_power += *fabric.power * power.pue;
     step.peak_power += *fabric.power * power.pue;
@@ -181,10 +198,7 @@ void add_network(Prediction& step, const Scenario& scenario, const PowerModel& p
     step.assumptions.push_back(fmt::format("of the network's power and price nothing is known of: {}", part));
   step.energy_per_step = step.average_power * step.step_time;
   step.energy_per_sample = step.energy_per_step / static_cast<double>(scenario.spec.workload.global_batch);
-  if (const std::optional<CostRate> rate = cost_rate(scenario, catalog, step.average_power, fabric.price)) {
-    step.cost_rate = rate->total();
-    step.cost_basis = rate->basis;
-  }
+  add_cost(step, scenario, fabric, helpers, step.average_power - draw_of(helpers), catalog);
 }
 
 std::vector<PhaseOutlook> phases_outlook(const std::vector<PhaseCost>& phases) {
@@ -209,7 +223,8 @@ void add_outlook(Prediction& step, const Job& job, const Catalog& catalog) {
   const Scenario& scenario = *job.scenario;
   const PowerModel power = power_model(scenario);
   const FabricBill fabric = fabric_bill(scenario, catalog);
-  add_network(step, scenario, power, fabric, catalog);
+  const std::vector<HelperNodes> helpers = helper_nodes(scenario, catalog);
+  add_network(step, scenario, power, fabric, helpers, catalog);
   const std::vector<PhaseCost> phases = run_phases(job, {step.step_time, step.device_average_power});
   const RunRisk risk = run_risk(job, catalog, step.step_time, work_of(phases, scenario));
   RunOutlook out;
@@ -224,7 +239,8 @@ void add_outlook(Prediction& step, const Job& job, const Catalog& catalog) {
     step.assumptions.emplace_back(
         "the run is interrupted so often that it would hardly end: no time and no cost of it");
   if (!phases.empty() && ends) {
-    out.run = totals(phases, mean, out.goodput, step, power, out.facility.fabric.value_or(Watts(0)), scenario);
+    const Watts beside = out.facility.fabric.value_or(Watts(0)) + draw_of(helpers);
+    out.run = totals(phases, mean, out.goodput, step, power, beside, scenario);
     step.time_to_train = out.run->time;
     step.run_cost = out.run->cost;
   }

@@ -11,10 +11,11 @@ constexpr Seconds kShortestWindow = 10_ms;
 
 Watts mean_power(const SegmentTime& segment, Seconds length, const PowerModel& power) {
   const Stretch stretch = stretch_of(segment, length);
-  const Joules operators = (power.device_compute - power.device_idle) * segment.matrix +
-                           (power.device_memory - power.device_idle) * segment.memory;
-  const Joules collectives = (power.device_communication - power.device_idle) * (segment.communication + segment.peers);
-  return power.device_idle + (operators * stretch.operators + collectives * stretch.others) / length;
+  const Joules operators = (power.device_compute - power.device_ready) * segment.matrix +
+                           (power.device_memory - power.device_ready) * segment.memory;
+  const Joules collectives =
+      (power.device_communication - power.device_ready) * (segment.communication + segment.peers);
+  return power.device_ready + (operators * stretch.operators + collectives * stretch.others) / length;
 }
 
 PowerOverTime::PowerOverTime(Seconds step, Watts idle) : idle_(idle), step_(step) {

@@ -12,7 +12,7 @@ namespace stepcast {
 namespace {
 
 const std::vector<std::string>& headings() {
-  static const std::vector<std::string> kHeadings{"system",         "updates",         "samples/s, 1 node",
+  static const std::vector<std::string> kHeadings{"system",         "updates",         "samples/s, 1 device",
                                                   "samples/s, all", "scaling",         "not hidden",
                                                   "staleness",      "energy a sample", "$ a million samples"};
   return kHeadings;
@@ -52,7 +52,7 @@ std::vector<std::string> cells(const SystemRow& row) {
 
 std::optional<double> scaling_efficiency(const SystemRow& row) {
   if (!row.one || !row.all) return std::nullopt;
-  return row.all->samples_per_s / (row.nodes * row.one->samples_per_s);
+  return row.all->samples_per_s / (row.all->devices * row.one->samples_per_s);
 }
 
 std::optional<double> communication_share(const SystemRow& row) {
@@ -99,7 +99,9 @@ std::string systems_markdown(const std::vector<SystemRow>& rows, const std::stri
     out += "\n";
   }
   return out +
-         "\n*Scaling*: the rate on all nodes over that many times the rate of one, with the batch of a node the same.\n"
+         "\n*Scaling*: the rate on all devices over that many times the rate of one by itself, without servers or "
+         "anybody "
+         "else\nto exchange with, with the batch of a device the same.\n"
          "*Not hidden*: communication that nothing hides and waiting for others, as a share of the step. *Staleness*: "
          "updates\nof others that a gradient had missed, mean and 95th percentile; – where every step ends together. "
          "Energy at the meter.\nRates count samples, not progress: stale gradients and local steps need more samples "
@@ -114,7 +116,7 @@ Json systems_json(const std::vector<SystemRow>& rows) {
                {"framework", row.framework},
                {"node", row.node},
                {"nodes", row.nodes}};
-    entry["one_node"] = row.one ? to_json(*row.one) : Json(nullptr);
+    entry["one_device"] = row.one ? to_json(*row.one) : Json(nullptr);
     entry["all_nodes"] = row.all ? to_json(*row.all) : Json(nullptr);
     const auto share = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
     entry["scaling"] = share(scaling_efficiency(row));

@@ -8,7 +8,7 @@
 
 namespace stepcast {
 
-/// One shipped way of training on the common cluster, at one node and at all of them.
+/// One shipped way of training on the common cluster, and its framework on one device with nobody to exchange with.
 struct SystemRow {
   std::string scenario;   ///< its file's name without the extension
   std::string name;       ///< for people
@@ -19,7 +19,7 @@ struct SystemRow {
   std::vector<Fault> faults;
 };
 
-/// Rate on all nodes over that many times the rate of one.
+/// Rate on all devices over that many times the rate of one.
 std::optional<double> scaling_efficiency(const SystemRow& row);
 /// Exposed communication and waiting for others, as a share of the step on all nodes.
 std::optional<double> communication_share(const SystemRow& row);

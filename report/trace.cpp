@@ -147,7 +147,7 @@ class TraceWriter {
     if (interval.activity != Activity::work) return power_.device_communication;
     const Operation& operation = graph_.operations()[interval.operation];
     if (operation.kind == OperationKind::optimizer) return power_.device_memory;
-    if (operation.kind == OperationKind::overhead) return power_.device_idle;
+    if (operation.kind == OperationKind::overhead) return power_.device_ready;
     if (operation.segment < 0) return power_.device_compute;
     return mean_power(segments_[operation.segment], interval.end - interval.start, power_);
   }
@@ -159,7 +159,7 @@ class TraceWriter {
       if (watts != last) out_.counter(process_of(device), "power", "W", nanoseconds(interval.start), watts);
       last = watts;
     }
-    out_.counter(process_of(device), "power", "W", nanoseconds(timeline_.end), power_.device_idle.value());
+    out_.counter(process_of(device), "power", "W", nanoseconds(timeline_.end), power_.device_ready.value());
   }
 
   void write_links() {

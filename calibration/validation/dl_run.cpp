@@ -88,7 +88,8 @@ class DeepLearningRun {
       std::string_view stated, name;
     };
     constexpr std::array kFormats{Format{"fp32", "fp32"}, Format{"tf32", "tf32"}, Format{"mixed-fp16", "fp16"},
-                                  Format{"fp16", "fp16"}, Format{"bf16", "bf16"}, Format{"mixed-bf16", "bf16"}};
+                                  Format{"fp16", "fp16"}, Format{"bf16", "bf16"}, Format{"mixed-bf16", "bf16"},
+                                  Format{"fp8", "fp8"}};
     const std::string stated = row_.text("precision");
     for (const Format& format : kFormats)
       if (format.stated == stated) return std::string(format.name);

@@ -79,6 +79,12 @@ Bytes synchronization_buffers(const Job& job, const StageLayers& layers, Bytes g
            kBucketsAlive * framework.bucket;
   // Frameworks that accumulate in one contiguous fp32 buffer send from it; the others copy into buckets.
   if (framework.main_gradients_fp32 && scenario.sharding != Sharding::zero2) return Bytes(0);
+  // Under ZeRO-2 a chunk of an interleaved pipeline adds its gradients up whole, while the last one's leave bucket by
+  // bucket.
+  if (synchronization_plan(scenario).accumulated > 1) {
+    const Bytes chunk = gradients / scenario.degrees.vpp;
+    return chunk + std::min(kBucketsAlive * framework.bucket, chunk);
+  }
   const bool whole = framework.persistent_buckets || framework.bucket <= Bytes(0);
   return whole ? gradients : std::min(kBucketsAlive * framework.bucket, gradients);
 }

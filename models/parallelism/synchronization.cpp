@@ -131,7 +131,9 @@ SynchronizationPlan synchronization_plan(const Scenario& scenario) {
       if (framework.sharded_gradients == ShardedGradients::reduce_scatter)
         plan.reduction = CollectiveKind::reduce_scatter;
       if (framework.updated_parameters == UpdatedParameters::broadcast) plan.gather = CollectiveKind::broadcast;
-      plan.every_micro_batch = scenario.sharding == Sharding::zero2;
+      // PyTorch's pipelines reduce after the last of a stage's micro-batches (distributed/pipelining/stage.py,
+      // backward_maybe_with_nosync); an interleaved chunk runs as many in a row as there are stages.
+      if (scenario.sharding == Sharding::zero2) plan.accumulated = scenario.degrees.vpp > 1 ? scenario.degrees.pp : 1;
       plan.gather_after_update = true;
       plan.gather_under_forward =
           scenario.spec.strategy.overlap_parameter_gather.value_or(framework.overlap_parameter_gather);
@@ -140,13 +142,17 @@ SynchronizationPlan synchronization_plan(const Scenario& scenario) {
     case Sharding::fsdp:
     case Sharding::hsdp:
       plan.reduction = CollectiveKind::reduce_scatter;
-      plan.every_micro_batch = true;
+      plan.accumulated = 1;
       plan.sharded_parameters = true;
       // Every implementation overlaps here; DeepSpeed's overlap_comm is off by default for stages 1 and 2 alone.
       plan.overlap = true;
       break;
   }
   return plan;
+}
+
+long reductions_of(const SynchronizationPlan& plan, long micro_batches) {
+  return plan.accumulated > 0 ? (micro_batches + plan.accumulated - 1) / plan.accumulated : 1;
 }
 
 const SyncTraffic* SyncTrafficCache::find(const Key& key) const {

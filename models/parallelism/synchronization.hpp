@@ -12,7 +12,10 @@ namespace stepcast {
 struct SynchronizationPlan {
   CollectiveKind reduction = CollectiveKind::all_reduce;  ///< of gradients: all_reduce or reduce_scatter
   CollectiveKind gather = CollectiveKind::all_gather;     ///< of parameters: all_gather or broadcast
-  bool every_micro_batch = false;     ///< ZeRO-2/3 and FSDP reduce each micro-batch, for full gradients are not kept
+  /// Micro-batches of a chunk whose gradients add up before they are reduced; 0: all of a step's. ZeRO-2/3 and FSDP
+  /// reduce each micro-batch, for full gradients are not kept; under ZeRO-2 a chunk of an interleaved pipeline keeps
+  /// those of the micro-batches that it runs in a row.
+  long accumulated = 0;
   bool overlap = true;                ///< buckets go while the backward pass goes on, else after it
   bool gather_after_update = false;   ///< ZeRO-1/2: updated parameters are gathered
   bool gather_under_forward = false;  ///< … under the next forward pass instead of after the update
@@ -20,6 +23,8 @@ struct SynchronizationPlan {
   bool prefetch_backward = true;
 };
 SynchronizationPlan synchronization_plan(const Scenario& scenario);
+/// How often a step reduces a chunk's gradients.
+long reductions_of(const SynchronizationPlan& plan, long micro_batches);
 
 /// What a unit sends, and how long.
 struct SyncTraffic {

@@ -8,10 +8,10 @@ Watts average_device_power(const StepBreakdown& b, const PowerModel& power) {
   if (!(b.step_time > Seconds(0))) return power.device_idle;
   const Seconds waiting = b.communication_exposed() + b.synchronization_wait + b.bubble;
   const Seconds unsorted = std::max(Seconds(0), b.compute - b.matrix_time - b.memory_time);
-  const Joules above = (power.device_compute - power.device_idle) * (b.matrix_time + unsorted) +
-                       (power.device_memory - power.device_idle) * (b.memory_time + b.optimizer) +
-                       (power.device_communication - power.device_idle) * waiting;
-  return power.device_idle + above / b.step_time;
+  const Joules above = (power.device_compute - power.device_ready) * (b.matrix_time + unsorted) +
+                       (power.device_memory - power.device_ready) * (b.memory_time + b.optimizer) +
+                       (power.device_communication - power.device_ready) * waiting;
+  return power.device_ready + above / b.step_time;
 }
 
 }  // namespace stepcast

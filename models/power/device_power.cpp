@@ -9,8 +9,13 @@ namespace {
 // Devices, as shares of the board limit.
 // Matrix products: 0.96–0.99 of the limit in long compute-bound runs (OPERATORS.md, board power in the runs).
 constexpr double kComputeShare = 0.97;
-// Streaming kernels: 0.5–0.85 (same place), middle.
-constexpr double kMemoryShare = 0.68;
+// Streaming kernels: products that stream at 0.8 and more of the memory's rate and at less than 0.1 of the peak draw
+// 0.59 (GB200), 0.73 (B200) and 0.79 (H200) of the limit, medians (operators-power.csv, 124 rows); the middle one.
+constexpr double kMemoryShare = 0.73;
+// Between two kernels of a step clocks stay up. Products too small to use 0.02 of either rate draw 0.20 (H200), 0.22
+// (GB200) and 0.29 (B200), medians (operators-power.csv, 316 rows); the middle one. H100 with a context and memory at
+// full clock: 0.16–0.19 (power idle-h100-sxm5-80, recalled).
+constexpr double kReadyShare = 0.22;
 // Waiting in a collective: at synchronisation POLCA saw power fall to 0.75 (RoBERTa), 0.5 (GPT-NeoX) and to idle
 // (Flan-T5) of the limit (power.json, polca-a100-training; recalled). The large language model's figure.
 constexpr double kCommunicationShare = 0.5;
@@ -66,7 +71,7 @@ double locked_share(const Scenario& scenario) {
 DevicePower of_socket(const Scenario& scenario) {
   const Watts limit = scenario.cpu && scenario.cpu->tdp > Watts(0) ? scenario.cpu->tdp : kUnknownCpu;
   // In memory phases vector units wait, but every core and the memory controllers are awake.
-  return {kCpuIdleShare * limit, limit, limit, kCommunicationShare * limit};
+  return {kCpuIdleShare * limit, limit, limit, kCommunicationShare * limit, kCpuIdleShare * limit};
 }
 
 }  // namespace
@@ -80,7 +85,8 @@ DevicePower usual_device_power(const Scenario& scenario) {
   if (scenario.accelerator == nullptr || !scenario.node->has_accelerators()) return of_socket(scenario);
   const Watts limit = scenario.accelerator->tdp;
   const Watts idle = scenario.accelerator->idle_power.value_or(kIdleShare * limit);
-  return {idle, kComputeShare * limit, kMemoryShare * limit, std::max(idle, kCommunicationShare * limit)};
+  return {idle, kComputeShare * limit, kMemoryShare * limit, std::max(idle, kCommunicationShare * limit),
+          std::max(idle, kReadyShare * limit)};
 }
 
 ClockState clock_state(const Scenario& scenario) {
@@ -92,14 +98,14 @@ ClockState clock_state(const Scenario& scenario) {
   const Watts idle = out.power.idle;
   const Watts limit = std::max(idle, cap.value_or(out.power.compute));
   const Draw products{idle, out.power.compute, 0}, memory{idle, out.power.memory, kMemoryOwnPower},
-      waiting{idle, out.power.communication, 0};
+      waiting{idle, out.power.communication, 0}, ready{idle, out.power.ready, 0};
   out.products = highest_clock(products, limit, locked);
   out.memory = highest_clock(memory, limit, locked);
   out.bandwidth = std::min(1.0, out.memory / kBandwidthClock);
   out.limited = out.products < 1 || out.memory < 1;
   out.below_range = cap && products.at(out.products) > *cap * (1 + 1e-9);
   out.power = {idle, products.at(out.products), memory.at(out.memory),
-               waiting.at(highest_clock(waiting, limit, locked))};
+               waiting.at(highest_clock(waiting, limit, locked)), ready.at(highest_clock(ready, limit, locked))};
   return out;
 }
 

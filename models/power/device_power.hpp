@@ -10,6 +10,7 @@ struct DevicePower {
   Watts compute;        ///< running matrix products
   Watts memory;         ///< running memory-bound kernels
   Watts communication;  ///< waiting in a collective kernel with nothing else to do
+  Watts ready;          ///< at full clock between two kernels
 };
 
 /// At its usual clocks, whatever the scenario says of caps.

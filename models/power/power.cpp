@@ -92,6 +92,7 @@ void set_device(PowerModel& power, const Scenario& scenario) {
   power.device_compute = device.compute;
   power.device_memory = device.memory;
   power.device_communication = device.communication;
+  power.device_ready = device.ready;
 }
 
 double fan_share(const Scenario& scenario) {

@@ -12,6 +12,7 @@ struct PowerModel {
   Watts device_compute;        ///< running matrix products
   Watts device_memory;         ///< running memory-bound kernels
   Watts device_communication;  ///< waiting in a collective kernel with nothing else to do
+  Watts device_ready;          ///< at full clock with nothing to run, as between kernels of a step
   Watts host_idle, host_busy;  ///< of one node without devices: processors, memory, switches, NICs, drives
   double fan_share = 0;        ///< of the node's IT power
   double pue = 1;

@@ -96,6 +96,13 @@ void resolve_servers(Draft& draft) {
   s.server_node = draft.catalog.find<Node>(s.servers->node, pointer + "/node", draft.diagnostics);
 }
 
+/// One device has nobody to exchange with, unless the scenario asks for it.
+bool trains_alone(const Draft& draft) {
+  const StrategySpec& strategy = draft.spec().strategy;
+  return draft.cluster_known() && draft.scenario.devices() == 1 && !strategy.update && !strategy.parameter_servers &&
+         !strategy.federated && !strategy.staleness_bound && strategy.backup_workers == 0;
+}
+
 /// A worker is a model replica with all that it is cut into; only inside a node can that be.
 void check_replicas(Draft& draft) {
   const Scenario& s = draft.scenario;
@@ -151,6 +158,10 @@ void resolve_update(Draft& draft) {
   const auto& offered = s.framework->exchange.updates;
   s.update = strategy.update.value_or(offered.front());
   s.worker = strategy.worker.value_or(s.framework->exchange.worker);
+  if (trains_alone(draft)) {
+    s.update = UpdateMode::synchronous;
+    return check_compression(draft);
+  }
   if (!strategy.update && s.update != UpdateMode::synchronous)
     draft.assume(fmt::format("update {} (the default of {})", name_of(s.update), s.framework->id));
   if (std::find(offered.begin(), offered.end(), s.update) == offered.end()) {

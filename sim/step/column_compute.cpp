@@ -143,7 +143,7 @@ void ColumnBuilder::emit_slot(int stage, int c, const Slot& slot, bool reduces) 
     if (state.unit_ends.size() > kGathersInFlight) state.unit_ends.pop_front();
     if (range.unit != kNone && reduces && plan_.overlap) reduce(stage, (*state.units)[range.unit], state.compute);
   }
-  if (reduces && plan_.every_micro_batch && !plan_.overlap) reduce_chunk(stage, c);
+  if (reduces && plan_.accumulated > 0 && !plan_.overlap) reduce_chunk(stage, c);
   if (first == kNone) return;
   if (forward && c > 0) await(c - 1, slot.micro_batch, true, first);
   const bool gradient_wanted = slot.phase == Phase::backward || slot.phase == Phase::backward_input;
@@ -160,8 +160,9 @@ void ColumnBuilder::emit_stage(int stage) {
     if (completes_gradients(order[i].phase)) last_of_chunk[order[i].chunk] = i;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const Slot& slot = order[i];
+    const bool in_a_row = plan_.accumulated > 0 && (slot.micro_batch + 1) % plan_.accumulated == 0;
     const bool reduces = !state_[stage].units->empty() && completes_gradients(slot.phase) &&
-                         (plan_.every_micro_batch || last_of_chunk[slot.chunk] == i);
+                         (in_a_row || last_of_chunk[slot.chunk] == i);
     emit_slot(stage, slot.chunk * stages_ + stage, slot, reduces);
     check_size();
   }

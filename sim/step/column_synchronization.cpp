@@ -103,7 +103,7 @@ void ColumnBuilder::reduce_chunk(int stage, int c) {
 
 void ColumnBuilder::reduce_rest(int stage) {
   StageState& state = state_[stage];
-  if (plan_.overlap || plan_.every_micro_batch) return;
+  if (plan_.overlap || plan_.accumulated > 0) return;
   for (const SyncUnit& unit : *state.units) reduce(stage, unit, state.compute);
 }
 

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "calibration/validation/column_sets.hpp"
 #include "calibration/validation/data_sets.hpp"
 #include "calibration/validation/mlperf/convergence_points.hpp"
@@ -65,6 +67,26 @@ TEST(MlperfRun, TakesTheStepsOfTheReference) {
   EXPECT_EQ(run.steps_to_target, 282);
   EXPECT_EQ(run.accelerator, "h100-sxm-80gb");
   EXPECT_EQ(run.gpus, 512);
+}
+
+TEST(MlperfRun, TakesEverySampleOfABatchAtOnce) {
+  const MeasuredRun run = run_of("resnet,v3.0,closed,a,s,NVIDIA A100-SXM4-80GB,8,1,27,3264,MXNet");
+  ASSERT_FALSE(run.scenario.is_null()) << run.refusal;
+  EXPECT_EQ(run.scenario["workload"]["global_batch"], 3264);
+  EXPECT_EQ(run.scenario["strategy"]["micro_batch"], 408);
+  // 45.1 million images (35.2 epochs) in steps of 3,264.
+  EXPECT_EQ(run.steps_to_target, std::ceil(45097078.0 / 3264));
+}
+
+TEST(MlperfRun, BertRunsUnpaddedInTheFormatOfItsTime) {
+  const MeasuredRun hopper = run_of("bert,v3.0,closed,a,s,NVIDIA H100-SXM5-80GB,8,1,5.4,448,PyTorch");
+  const MeasuredRun ampere = run_of("bert,v3.0,closed,a,s,NVIDIA A100-SXM4-80GB,8,1,16,448,PyTorch");
+  EXPECT_EQ(hopper.scenario["workload"]["precision"], "fp8");
+  EXPECT_EQ(ampere.scenario["workload"]["precision"], "fp16");
+  EXPECT_EQ(hopper.scenario["workload"]["seq_len"], 256);
+  EXPECT_EQ(hopper.scenario["strategy"]["framework"], "pytorch-mlperf-bert");
+  EXPECT_THAT(run_of("bert,v0.7,closed,a,s,NVIDIA A100-SXM4-80GB,8,1,49,448,PyTorch").refusal,
+              HasSubstr("before v1.0"));
 }
 
 TEST(MlperfRun, EveryShippedRowIsCountedWithAReasonOrPredicted) {

@@ -151,6 +151,53 @@ TEST(ParameterServers, ALockedDriverServesOneAtATime) {
   EXPECT_LT(run_servers(job).step, 0.12_s);
 }
 
+/// Asynchronous workers of `apart` servers' own machines, gradients in one piece when the pass ends.
+ServerJob apart(int workers, int servers, BytesPerSecond server_port) {
+  ServerJob job = colocated(workers, UpdateMode::asynchronous);
+  job.servers = servers;
+  job.network_share = 1;
+  job.step.buckets = {{job.step.busy(), 100_MB, 100_MB}};
+  job.ports.colocated = false;
+  job.ports.server_node = server_port;
+  job.ports.server_share = job.ports.process_share = job.update_share = 1.0 / servers;
+  return job;
+}
+
+// Servers that nobody waits for: compute 100 ms, push 100 MB at 1.25 GB/s, apply a quarter of it at 50 GB/s, pull, and
+// two messages of 50 us.
+TEST(AsynchronousServers, WorkerBoundStepIsTheWorkersOwnRound) {
+  for (const int workers : {1, 2, 16}) {
+    const ServerRun run = run_servers(apart(workers, 4, 1000_Gbps));
+    EXPECT_NEAR(run.step.in(1_ms), 100 + 80 + 0.5 + 80 + 0.1, 0.01) << workers;
+    EXPECT_EQ(run.barrier_wait, Seconds(0));
+  }
+}
+
+// Servers whose ports are full: N gradients of 100 MB in (and models out, the other way) at M ports of 1.25 GB/s. Alike
+// workers go in convoys, pushing while nobody pulls, so a part of the ports' time is lost; never more than an eighth.
+TEST(AsynchronousServers, ServerBoundStepIsWhatTheirPortsCarry) {
+  for (const int servers : {1, 2, 4}) {
+    const int workers = 32;
+    const ServerRun run = run_servers(apart(workers, servers, 10_Gbps));
+    const Seconds port = static_cast<double>(workers) * 100_MB / (servers * 10_Gbps);
+    EXPECT_GE(run.step / port, 0.999) << servers;
+    EXPECT_LE(run.step / port, 1.125) << servers;
+    EXPECT_GT(run.outcome.server_busy, 1 / 1.125) << servers;
+  }
+}
+
+// Between the two limits a step is never shorter than either, nor longer than both together.
+TEST(AsynchronousServers, LieBetweenTheirLimits) {
+  for (int workers = 1; workers <= 16; ++workers) {
+    ServerJob job = apart(workers, 1, 20_Gbps);
+    job.step_spread = 0.1;
+    const Seconds own(0.2606), port = static_cast<double>(workers) * 100_MB / 20_Gbps;
+    const ServerRun run = run_servers(job);
+    EXPECT_GE(run.step, 0.97 * std::max(own, port)) << workers;
+    EXPECT_LE(run.step, 1.03 * (own + port)) << workers;
+  }
+}
+
 TEST(ParameterServers, SameSeedSameFigures) {
   ServerJob job = colocated(9, UpdateMode::asynchronous);
   job.step_spread = 0.2;

@@ -23,6 +23,10 @@ struct Benchmark {
   std::string_view seq_len;  ///< of a language model
   std::string_view notes;    ///< that its adapter goes by
   MeasuredRun (*adapt)(const CsvRow& row);
+  std::string_view framework = "";  ///< that NVIDIA's and nearly all submissions run; empty: by accelerator
+  std::string_view dataset = "", unit = "";
+  std::string_view since = "";    ///< first round of the rules that the reference converges under
+  std::string_view profile = "";  ///< of submissions' own code, in place of the framework's usual one
 };
 
 constexpr std::array kBenchmarks{
@@ -30,6 +34,11 @@ constexpr std::array kBenchmarks{
     Benchmark{"llama31_405b", "llama3.1-405b", "8192", "", published_run},
     Benchmark{"llama31_8b", "llama3-8b", "8192", "", published_run},
     Benchmark{"llama2_70b_lora", "llama2-70b", "8192", "task=lora; packed sequences of 8192", published_run},
+    Benchmark{"resnet", "resnet50", "", "NHWC", deep_learning_run, "mxnet", "imagenet", "images/s", "v1.0"},
+    // Sequences of at most 512 tokens, of which padding is a half: 256 without it (Krell et al. 2021, arXiv 2107.02027:
+    // packed into full ones they are 2.0 times fewer). Submissions leave it out.
+    Benchmark{"bert", "bert-large", "256", "seq_len=256", deep_learning_run, "pytorch", "wikipedia", "sequences/s",
+              "v1.0", "pytorch-mlperf-bert"},
 };
 
 bool is_tpu(std::string_view accelerator) { return accelerator.starts_with("tpu"); }
@@ -51,6 +60,14 @@ std::string_view language_precision(std::string_view accelerator, std::string_vi
   return blackwell && round >= "v5.1" ? "nvfp4" : "fp8";
 }
 
+/// Format of networks that are no large language models: 16 bit; BERT's products in fp8 from Hopper on (NVIDIA's
+/// submissions from v2.1 on, by Transformer Engine).
+std::string_view network_precision(const Benchmark& benchmark, std::string_view accelerator) {
+  if (is_tpu(accelerator) || accelerator.starts_with("gaudi")) return "mixed-bf16";
+  const bool before_hopper = accelerator.starts_with("a") || accelerator.starts_with("v100") || accelerator == "l4";
+  return benchmark.name == "bert" && !before_hopper ? "fp8" : "mixed-fp16";
+}
+
 /// Calls an adapter on a row that exists in memory alone.
 MeasuredRun adapted(const Benchmark& benchmark, const Columns& columns, const CsvRow& origin) {
   CsvTable table{"MLPerf row", {}, {{}}};
@@ -64,20 +81,34 @@ MeasuredRun adapted(const Benchmark& benchmark, const Columns& columns, const Cs
   return out;
 }
 
+/// Networks between servers, as NVIDIA's reference systems of each generation have them.
+std::string_view network_of(std::string_view accelerator) {
+  if (accelerator.starts_with("v100")) return "4x100 Gb/s EDR IB per node";
+  return accelerator.starts_with("a100") ? "8x200 Gb/s HDR IB per node" : "8x400 Gb/s NDR IB per node";
+}
+
 Columns columns_of(const Benchmark& benchmark, const CsvRow& row, std::string_view accelerator, long gpus, long batch) {
   const long nodes = row.whole("nodes").value_or(1);
-  return {{"model", std::string(benchmark.model)},
-          {"accelerator_id", std::string(accelerator)},
-          {"gpus", std::to_string(gpus)},
-          {"gpus_per_node", std::to_string(std::max(1L, gpus / nodes))},
-          {"global_batch", std::to_string(batch)},
-          {"notes", std::string(benchmark.notes)},
-          {"source", "MLPerf Training " + row.text("round")},
-          {"seq_len", std::string(benchmark.seq_len)},
-          {"framework", std::string(language_framework(accelerator))},
-          {"precision", std::string(language_precision(accelerator, row.text("round")))},
-          // The adapter wants a result; the minutes take its place.
-          {"step_time_s", "1"}};
+  return {
+      {"model", std::string(benchmark.model)},
+      {"accelerator_id", std::string(accelerator)},
+      {"gpus", std::to_string(gpus)},
+      {"gpus_per_node", std::to_string(std::max(1L, gpus / nodes))},
+      {"global_batch", std::to_string(batch)},
+      {"notes", std::string(benchmark.notes)},
+      {"source", "MLPerf Training " + row.text("round")},
+      {"seq_len", std::string(benchmark.seq_len)},
+      {"dataset", std::string(benchmark.dataset)},
+      {"unit", std::string(benchmark.unit)},
+      {"network", std::string(network_of(accelerator))},
+      {"framework", std::string(benchmark.framework.empty() ? language_framework(accelerator) : benchmark.framework)},
+      {"precision", std::string(benchmark.framework.empty() ? language_precision(accelerator, row.text("round"))
+                                                            : network_precision(benchmark, accelerator))},
+      // Submissions choose batches that the devices take at once.
+      {"per_gpu_batch", std::to_string(std::max(1L, batch / gpus))},
+      // The adapter wants a result; the minutes take its place.
+      {"step_time_s", "1"},
+      {"samples_per_s", "1"}};
 }
 
 const Benchmark* find_benchmark(const std::string& name) {
@@ -97,6 +128,8 @@ std::optional<MeasuredRun> read(const CsvRow& row, std::string_view accelerator,
     reason = fmt::format("no model, or no steps to the target, of {} are known", name);
   } else if (row.text("division") != "closed") {
     reason = "not of the closed division: it may train another model";
+  } else if (row.text("round") < benchmark->since) {
+    reason = fmt::format("rules of {} before {} need another number of samples", name, benchmark->since);
   } else if (accelerator.empty()) {
     reason = fmt::format("no accelerator of the catalogue is meant by \"{}\"", row.text("accelerator"));
   } else if (!gpus) {
@@ -109,6 +142,8 @@ std::optional<MeasuredRun> read(const CsvRow& row, std::string_view accelerator,
   if (!reason.empty()) return std::nullopt;
   MeasuredRun out = adapted(*benchmark, columns_of(*benchmark, row, accelerator, *gpus, *batch), row);
   out.model = benchmark->model;
+  const bool own = !benchmark->profile.empty() && !is_tpu(accelerator);
+  if (own && !out.scenario.is_null()) out.scenario["strategy"]["framework"] = benchmark->profile;
   out.steps_to_target = std::ceil(*samples / static_cast<double>(*batch));
   if (!out.scenario.is_null()) out.inputs_unstated.emplace_back("mapping and precision");
   return out;

@@ -1,0 +1,46 @@
+#include "report/helper_nodes.hpp"
+
+#include "models/power/power.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// The scenario of the server nodes alone: their kind, or the workers' with idle accelerators.
+Scenario server_scenario(const Scenario& scenario, const Catalog& catalog) {
+  Scenario servers = scenario;
+  servers.spec.cluster.nodes = scenario.servers->placement == ServerHost::own_nodes ? scenario.servers->count : 1;
+  if (scenario.server_node == nullptr) return servers;
+  servers.node = scenario.server_node;
+  servers.accelerator =
+      servers.node->has_accelerators() ? catalog.find<Accelerator>(servers.node->accelerator) : nullptr;
+  servers.cpu = servers.node->cpu.empty() ? nullptr : catalog.find<Cpu>(servers.node->cpu);
+  servers.psu = nullptr;
+  return servers;
+}
+
+HelperNodes server_nodes(const Scenario& scenario, const Catalog& catalog) {
+  HelperNodes out{server_scenario(scenario, catalog), "parameter servers", Watts(0)};
+  const PowerModel power = power_model(out.scenario);
+  // Processors of a server node add and send; accelerators beside them have nothing to do.
+  const bool idle = out.scenario.node->has_accelerators();
+  out.draw = power.cluster_at_meter(idle ? power.device_idle : power.device_communication);
+  return out;
+}
+
+}  // namespace
+
+std::vector<HelperNodes> helper_nodes(const Scenario& scenario, const Catalog& catalog) {
+  std::vector<HelperNodes> out;
+  if (scenario.servers && scenario.servers->placement != ServerHost::on_workers)
+    out.push_back(server_nodes(scenario, catalog));
+  return out;
+}
+
+Watts draw_of(const std::vector<HelperNodes>& helpers) {
+  Watts sum;
+  for (const HelperNodes& helper : helpers) sum += helper.draw;
+  return sum;
+}
+
+}  // namespace stepcast
