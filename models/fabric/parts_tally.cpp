@@ -9,7 +9,9 @@ namespace {
 
 constexpr int kSiteLevel = 3;
 /// Rates that differ by less are those of equal cables.
-bool same_rate(BytesPerSecond a, BytesPerSecond b) { return std::lround(a.in(1_MBps)) == std::lround(b.in(1_MBps)); }
+bool same_rate(BytesPerSecond a, BytesPerSecond b) {
+  return a == b || std::lround(a.in(1_MBps)) == std::lround(b.in(1_MBps));
+}
 
 }  // namespace
 
