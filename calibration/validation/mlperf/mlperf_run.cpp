@@ -87,28 +87,36 @@ std::string_view network_of(std::string_view accelerator) {
   return accelerator.starts_with("a100") ? "8x200 Gb/s HDR IB per node" : "8x400 Gb/s NDR IB per node";
 }
 
-Columns columns_of(const Benchmark& benchmark, const CsvRow& row, std::string_view accelerator, long gpus, long batch) {
+/// What every benchmark's adapter reads.
+Columns common_columns(const Benchmark& benchmark, const CsvRow& row, std::string_view accelerator, long gpus,
+                       long batch) {
   const long nodes = row.whole("nodes").value_or(1);
-  return {
-      {"model", std::string(benchmark.model)},
-      {"accelerator_id", std::string(accelerator)},
-      {"gpus", std::to_string(gpus)},
-      {"gpus_per_node", std::to_string(std::max(1L, gpus / nodes))},
-      {"global_batch", std::to_string(batch)},
-      {"notes", std::string(benchmark.notes)},
-      {"source", "MLPerf Training " + row.text("round")},
-      {"seq_len", std::string(benchmark.seq_len)},
-      {"dataset", std::string(benchmark.dataset)},
-      {"unit", std::string(benchmark.unit)},
-      {"network", std::string(network_of(accelerator))},
-      {"framework", std::string(benchmark.framework.empty() ? language_framework(accelerator) : benchmark.framework)},
-      {"precision", std::string(benchmark.framework.empty() ? language_precision(accelerator, row.text("round"))
-                                                            : network_precision(benchmark, accelerator))},
-      // Submissions choose batches that the devices take at once.
-      {"per_gpu_batch", std::to_string(std::max(1L, batch / gpus))},
-      // The adapter wants a result; the minutes take its place.
-      {"step_time_s", "1"},
-      {"samples_per_s", "1"}};
+  return {{"model", std::string(benchmark.model)},
+          {"accelerator_id", std::string(accelerator)},
+          {"gpus", std::to_string(gpus)},
+          {"gpus_per_node", std::to_string(std::max(1L, gpus / nodes))},
+          {"global_batch", std::to_string(batch)},
+          {"notes", std::string(benchmark.notes)},
+          {"source", "MLPerf Training " + row.text("round")},
+          {"seq_len", std::string(benchmark.seq_len)},
+          // The adapters want a result; the minutes take its place.
+          {"step_time_s", "1"},
+          {"samples_per_s", "1"}};
+}
+
+Columns columns_of(const Benchmark& benchmark, const CsvRow& row, std::string_view accelerator, long gpus, long batch) {
+  Columns out = common_columns(benchmark, row, accelerator, gpus, batch);
+  const bool language = benchmark.framework.empty();
+  out["framework"] = language ? language_framework(accelerator) : benchmark.framework;
+  out["precision"] =
+      language ? language_precision(accelerator, row.text("round")) : network_precision(benchmark, accelerator);
+  if (language) return out;  // its micro-batch and network are those of like runs
+  out["dataset"] = benchmark.dataset;
+  out["unit"] = benchmark.unit;
+  out["network"] = network_of(accelerator);
+  // Submissions choose batches that the devices take at once.
+  out["per_gpu_batch"] = std::to_string(std::max(1L, batch / gpus));
+  return out;
 }
 
 const Benchmark* find_benchmark(const std::string& name) {
