@@ -103,6 +103,27 @@ TEST(Systems, MoreServersHelpUntilTheWorkersPortsAreFull) {
   EXPECT_GE(step("4"), step("16") * 0.999);
 }
 
+// Nodes of servers are rented and draw power for as long as the training runs.
+TEST(Systems, ServerNodesCountInEnergyCarbonAndCost) {
+  const auto servers = [](const char* count) {
+    return with("tensorflow-ps-sync", {std::string("strategy.parameter_servers.count=") + count});
+  };
+  const Json four = servers("4"), eight = servers("8");
+  const auto rent = [](const Json& r) { return r["cost"]["per_hour_usd"].get<double>(); };
+  // Eight instances of 24.48 $/h train; each server's costs 3.06 $/h.
+  EXPECT_NEAR(rent(four), 8 * 24.48 + 4 * 3.06, 1e-6);
+  EXPECT_NEAR(rent(eight), 8 * 24.48 + 8 * 3.06, 1e-6);
+  for (const Json* r : {&four, &eight}) {
+    const double hours = (*r)["run"]["time_s"].get<double>() / 3600;
+    const double mean_kW = (*r)["power"]["average_W"].get<double>() / 1000;
+    const double run_kWh = (*r)["run"]["energy_kWh"];
+    EXPECT_NEAR(run_kWh / (mean_kW * hours), 1, 0.01);
+    EXPECT_NEAR((*r)["carbon"]["run_kg"].get<double>() / (run_kWh * 0.475), 1, 1e-6);
+    const double step_kWh = (*r)["energy"]["per_step_J"].get<double>() / 3.6e6;
+    EXPECT_NEAR((*r)["carbon"]["per_step_g"].get<double>() / (step_kWh * 475), 1, 1e-6);
+  }
+}
+
 // Against one server all-reduce wins from a few workers on; with a single other worker both move the same.
 TEST(Systems, RingAllReduceOvertakesOneServerAsWorkersGrow) {
   const auto ratio = [](int nodes) {
