@@ -30,6 +30,16 @@ constexpr std::array kTuner{
     TunerFigures{TunerGeneration::blackwell, 40.1 / 50, 282.0, 40.0 * 24, kNvlsChannels * 40 * 0.74},
 };
 
+/// GB/s that LL gets out of a node between three and more (nccl-model.md, NCCL 2.30.7): its proxies read the flags of
+/// every line that they hand to a NIC, so the processors are the limit however many NICs there are. Makers that the
+/// tables do not name count as Intel.
+constexpr double kLlOfIntelHost = 20.4, kLlOfAmdHost = 19.0;
+
+double ll_of_host(const Node& node) {
+  const std::string_view cpu = node.cpu;
+  return cpu.substr(0, 4) == "epyc" || cpu.substr(0, 5) == "ryzen" ? kLlOfAmdHost : kLlOfIntelHost;
+}
+
 const LinkProfile& links_of(const CollectiveMachine& machine) {
   static const LinkProfile kIdeal;
   return machine.links ? *machine.links : kIdeal;
@@ -137,6 +147,9 @@ void set_protocols(Interconnect& out, const CollectiveMachine& machine) {
   SendProtocol& ll = out.small_messages;
   ll = {links.ll_hop, network.ring_hop_ll,  network.tree_hop_ll, links.ll_share, network.ll_share,
         true,         library.fill_ring_ll, library.fill_tree_ll};
+  // A library without a profile, and tori whose devices route by themselves, ask nothing of the host.
+  if (machine.library != nullptr && machine.network != NetworkKind::ici && out.node_network > BytesPerSecond(0))
+    ll.network_share = std::min(ll.network_share, ll_of_host(*machine.node) * 1_GBps / out.node_network);
   SendProtocol& ll128 = out.middle_messages;
   ll128 = ll;
   ll128.native_hop *= library.ll128_hop;

@@ -14,10 +14,12 @@ constexpr double kSmallShare = 0.5;
 constexpr double kFewNodes = 8;
 
 Seconds remote_peer_start(const Call& call, Bytes message) {
-  Seconds start = call.net.remote_peer_start;
+  const Seconds among_few = call.net.remote_peer_start;
+  Seconds start = among_few;
   const Seconds at_scale = call.net.remote_peer_start_at_scale;
   if (at_scale > Seconds(0) && call.k > kFewNodes) start += (at_scale - start) * (1 - kFewNodes / call.k);
-  if (message <= call.net.peers.small_limit) start *= call.net.peers.small_factor;
+  // What small messages wait for is the same among many.
+  if (message <= call.net.peers.small_limit) start = std::max(start, among_few * call.net.peers.small_factor);
   return start;
 }
 

@@ -47,9 +47,13 @@ TEST(Phenomena, AllGatherGrowsWithTheRanks) {
 }
 
 TEST(Phenomena, AllGatherOfManyRanksIsNotHalfAnAllReduce) {
-  for (const char* node : {"dgx-a100-80gb", "dgx-h100"}) {
+  // On HDR the wire takes a larger part of both.
+  const std::pair<const char*, double> least[] = {
+      {"dgx-a100-80gb", 2.6}, {"dgx-h100", 3}, {"dgx-h200", 3}, {"dgx-b200", 3}};
+  for (const auto& [node, times] : least) {
     const Interconnect net = links_of(node);
-    EXPECT_GT(us(net, CollectiveKind::all_gather, 64_MiB, 1024), 2 * us(net, CollectiveKind::all_reduce, 64_MiB, 1024))
+    EXPECT_GT(us(net, CollectiveKind::all_gather, 64_MiB, 1024),
+              times * us(net, CollectiveKind::all_reduce, 64_MiB, 1024))
         << node;
   }
 }

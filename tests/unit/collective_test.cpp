@@ -57,6 +57,23 @@ TEST(RingAllReduce, OneRankANodeSendsEverythingByTheNic) {
   EXPECT_NEAR(microseconds(cost.alone(round_links(), group)), 15 + 6 * 4 + 6000, kTight);
 }
 
+TEST(RingAllGather, WaitsForReceiversOnceABlockIsLargeWhereTheNetworkAsksThem) {
+  Interconnect net = round_links();
+  net.bulk.network_hop = 50_us;
+  const GroupShape group{16, 8, 1};
+  const auto in_ll = [&](Bytes payload) {
+    return microseconds(collective_cost(CollectiveKind::all_gather, payload, group, net, CollectiveAlgorithm::ring,
+                                        CollectiveProtocol::ll)
+                            .alone(net, group));
+  };
+  // Blocks of 15 and 16 KiB; an eighth of 15 of them leaves by each NIC at 10 GB/s.
+  const double below = 15 * 15 * 1024 / 8.0 / 10e3, at = 15 * 16 * 1024 / 8.0 / 10e3;
+  EXPECT_NEAR(in_ll(256_KiB), 15 + 14 + 4 + at, kTight);
+  net.peers.small_limit = 192_B;  // it tells messages apart
+  EXPECT_NEAR(in_ll(240_KiB), 15 + 14 + 4 + below, kTight);
+  EXPECT_NEAR(in_ll(256_KiB), 15 + 14 + 50 + at, kTight);
+}
+
 TEST(RingAllReduce, HidesHopsBetweenNodesBehindTheBytesWhereChunksOverlap) {
   Interconnect net = round_links(1);
   net.bulk.fill_ring = 1e-15;  // cut as finely as one likes
@@ -309,6 +326,22 @@ TEST(InterconnectOf, PcieIsSharedByTheDevicesOfAHost) {
   EXPECT_LE(net.native.value(), net.host_link.value());
   EXPECT_DOUBLE_EQ(net.native_share(8), 0.4);
   EXPECT_FALSE(net.middle_messages.offered);
+}
+
+TEST(InterconnectOf, LlGetsNoMoreOutOfANodeThanItsProcessorsPass) {
+  Devices machine(8, switched());  // 4 NICs of 25 GB/s, of which 0.96 are reached: 96 GB/s
+  const LibraryProfile library;
+  machine.network.ll_share = 0.5;
+  machine.node.cpu = "xeon-platinum-8480c";
+  const auto share = [&] { return interconnect_of(machine.machine).small_messages.network_share; };
+  EXPECT_DOUBLE_EQ(share(), 0.5);  // no library
+  machine.machine.library = &library;
+  EXPECT_NEAR(share(), 20.4 / 96, kTight);
+  EXPECT_DOUBLE_EQ(interconnect_of(machine.machine).bulk.network_share, 1);
+  machine.node.cpu = "epyc-7742";
+  EXPECT_NEAR(share(), 19.0 / 96, kTight);
+  machine.network.ll_share = 0.1;
+  EXPECT_DOUBLE_EQ(share(), 0.1);
 }
 
 TEST(InterconnectOf, TheHostsOwnStartGoesBeforeTheProfiles) {
