@@ -270,6 +270,14 @@ TEST(FitCluster, RatesOfMemoryLinksAndStorageHaveIntervals) {
   EXPECT_NEAR(profile.catalogue.at("storage").at("lab")["read_GBps"].get<double>(), 3, 1e-9);
 }
 
+TEST(FitSteps, AStepThatIsAsPredictedMovesNothing) {
+  auto scenario = std::make_shared<Scenario>(testing::shipped("gpt3-175b-a100-1024.json"));
+  const StepFit fit = fit_steps({{"step", scenario, step_time_with(*scenario, {})}});
+  for (const SoftwareConstant& constant : fit.constants)
+    EXPECT_NEAR(constant.value, constant.shipped, 1e-6 * std::max(1.0, constant.shipped)) << constant.key;
+  EXPECT_NEAR(fit.rows.front().after_s / fit.rows.front().measured_s, 1, 1e-9);
+}
+
 TEST(FitSteps, MovesSoftwareAndRefusesWhatItCannotExplain) {
   auto scenario = std::make_shared<Scenario>(testing::shipped("gpt3-175b-a100-1024.json"));
   const Seconds shipped = step_time_with(*scenario, {});

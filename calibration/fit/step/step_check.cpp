@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "calibration/fit/cluster/cluster_rows.hpp"
 #include "calibration/validation/parallel.hpp"
 #include "calibration/validation/settle.hpp"
 #include "report/humane.hpp"
@@ -43,6 +44,38 @@ double error_of(const MeasuredStep& step, const std::vector<SoftwareConstant>& c
   return 100 * std::abs(step_time_with(*step.scenario, constants) / step.measured - 1);
 }
 
+/// Runs that are given, steps apart: those of a table lie in order of their size, so the given ones span it.
+std::vector<std::size_t> given_runs(std::size_t first, std::size_t given, std::size_t n) {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < given; ++i) out.push_back((first + i * n / given) % n);
+  return out;
+}
+
+bool is_given(std::size_t run, const std::vector<std::size_t>& runs) {
+  return std::find(runs.begin(), runs.end(), run) != runs.end();
+}
+
+/// What a common factor makes of a group, by ln(measured / shipped) of its runs.
+void compare_factors(GroupCheck& out) {
+  std::vector<double> logs;
+  for (const CheckedStep& step : out.steps) logs.push_back(std::log(step.measured_s / step.shipped_s));
+  const std::size_t n = logs.size();
+  const auto error = [&](std::size_t i, double factor) { return 100 * std::abs(std::exp(factor - logs[i]) - 1); };
+  for (std::size_t given = 1; given <= out.factor_percent.size() && given < n; ++given) {
+    double sum = 0;
+    for (std::size_t first = 0; first < n; ++first) {
+      const std::vector<std::size_t> known = given_runs(first, given, n);
+      double factor = 0;
+      for (const std::size_t i : known) factor += logs[i] / static_cast<double>(given);
+      for (std::size_t i = 0; i < n; ++i)
+        if (!is_given(i, known)) sum += error(i, factor);
+    }
+    out.factor_percent[given - 1] = sum / static_cast<double>(n * (n - given));
+  }
+  const double median = quantile_of(logs, 0.5);
+  for (std::size_t i = 0; i < n; ++i) out.median_percent += error(i, median) / static_cast<double>(n);
+}
+
 GroupCheck check(const std::string& name, const Group& group) {
   GroupCheck out;
   out.group = name;
@@ -56,14 +89,12 @@ GroupCheck check(const std::string& name, const Group& group) {
     double sum = 0;
     std::size_t count = 0;
     for (std::size_t first = 0; first < n; ++first) {
+      const std::vector<std::size_t> known = given_runs(first, given, n);
       std::vector<MeasuredStep> seen;
-      // Runs of a table lie in order of their size: steps apart, so that the given ones span it.
-      for (std::size_t i = 0; i < given; ++i) seen.push_back(group.steps[(first + i * n / given) % n]);
+      for (const std::size_t i : known) seen.push_back(group.steps[i]);
       const StepFit fit = fit_steps(seen);
       for (std::size_t i = 0; i < n; ++i) {
-        const bool known = std::any_of(seen.begin(), seen.end(),
-                                       [&](const MeasuredStep& step) { return step.name == group.steps[i].name; });
-        if (known) continue;
+        if (is_given(i, known)) continue;
         sum += error_of(group.steps[i], fit.constants);
         ++count;
       }
@@ -71,27 +102,51 @@ GroupCheck check(const std::string& name, const Group& group) {
     out.given_percent[given - 1] = count > 0 ? sum / static_cast<double>(count) : 0;
     out.predictions[given - 1] = n;
   }
+  compare_factors(out);
   return out;
 }
 
-/// Mean over runs of the groups' errors.
-std::array<double, 4> means(const std::vector<GroupCheck>& groups, bool mixture, std::size_t& rows) {
-  std::array<double, 4> sums{}, counts{};
-  rows = 0;
+/// Means over the runs of all groups: none given, one, two, three; the same by a common factor; by the median.
+struct MeanErrors {
+  std::size_t rows = 0;
+  std::array<double, 4> fitted{}, factor{};
+  double median = 0;
+  double common = 0;  ///< share of the squared ln(measured / shipped) that all runs of a group have in common
+};
+
+MeanErrors means(const std::vector<GroupCheck>& groups, bool mixture) {
+  MeanErrors out;
+  std::array<double, 4> counts{};
+  double squares = 0;
   for (const GroupCheck& group : groups) {
     if (group.mixture_of_experts != mixture) continue;
-    rows += group.rows;
+    out.rows += group.rows;
     const auto n = static_cast<double>(group.rows);
-    sums[0] += group.shipped_percent * n;
     counts[0] += n;
+    out.fitted[0] += group.shipped_percent * n;
+    out.factor[0] += group.shipped_percent * n;
+    out.median += group.median_percent * n;
     for (std::size_t i = 0; i < 3; ++i) {
       if (group.predictions[i] == 0) continue;
-      sums[i + 1] += group.given_percent[i] * n;
+      out.fitted[i + 1] += group.given_percent[i] * n;
+      out.factor[i + 1] += group.factor_percent[i] * n;
       counts[i + 1] += n;
     }
+    double sum = 0;
+    for (const CheckedStep& step : group.steps) {
+      const double log = std::log(step.measured_s / step.shipped_s);
+      sum += log;
+      squares += log * log;
+    }
+    out.common += sum * sum / n;
   }
-  for (std::size_t i = 0; i < 4; ++i) sums[i] = counts[i] > 0 ? sums[i] / counts[i] : 0;
-  return sums;
+  for (std::size_t i = 0; i < 4; ++i) {
+    out.fitted[i] = counts[i] > 0 ? out.fitted[i] / counts[i] : 0;
+    out.factor[i] = counts[i] > 0 ? out.factor[i] / counts[i] : 0;
+  }
+  out.median = counts[0] > 0 ? out.median / counts[0] : 0;
+  out.common = squares > 0 ? out.common / squares : 0;
+  return out;
 }
 
 }  // namespace
@@ -131,10 +186,14 @@ std::string step_check_text(const std::vector<GroupCheck>& groups) {
     out += columns((group.mixture_of_experts ? "experts: " : "") + group.group, group.rows, group.shipped_percent,
                    group.given_percent);
   for (const bool mixture : {false, true}) {
-    std::size_t rows = 0;
-    const std::array<double, 4> all = means(groups, mixture, rows);
-    out +=
-        columns(mixture ? "all, mixtures of experts" : "all, dense", rows, all[0], std::array{all[1], all[2], all[3]});
+    const MeanErrors all = means(groups, mixture);
+    const auto given = [](const std::array<double, 4>& of) { return std::array{of[1], of[2], of[3]}; };
+    out += columns(mixture ? "all, mixtures of experts" : "all, dense", all.rows, all.fitted[0], given(all.fitted));
+    out += columns("  by the given runs' mean factor instead", all.rows, all.factor[0], given(all.factor));
+    out += fmt::format(
+        "  by the median factor of each group's own runs: {:.1f}; {:.0f} % of the squared errors are common "
+        "to a group\n",
+        all.median, 100 * all.common);
   }
   return out;
 }
@@ -153,13 +212,17 @@ Json step_check_json(const std::vector<GroupCheck>& groups) {
                     {"steps", std::move(steps)}});
   }
   for (const bool mixture : {false, true}) {
-    std::size_t rows = 0;
-    const std::array<double, 4> mean = means(groups, mixture, rows);
-    all[mixture ? "mixture_of_experts" : "dense"] = {{"runs", rows},
-                                                     {"shipped_percent", mean[0]},
-                                                     {"one_given_percent", mean[1]},
-                                                     {"two_given_percent", mean[2]},
-                                                     {"three_given_percent", mean[3]}};
+    const MeanErrors mean = means(groups, mixture);
+    all[mixture ? "mixture_of_experts" : "dense"] = {{"runs", mean.rows},
+                                                     {"shipped_percent", mean.fitted[0]},
+                                                     {"one_given_percent", mean.fitted[1]},
+                                                     {"two_given_percent", mean.fitted[2]},
+                                                     {"three_given_percent", mean.fitted[3]},
+                                                     {"one_factor_percent", mean.factor[1]},
+                                                     {"two_factor_percent", mean.factor[2]},
+                                                     {"three_factor_percent", mean.factor[3]},
+                                                     {"median_factor_percent", mean.median},
+                                                     {"common_share", mean.common}};
   }
   return {{"all", std::move(all)}, {"groups", std::move(each)}};
 }

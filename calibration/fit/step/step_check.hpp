@@ -24,6 +24,10 @@ struct GroupCheck {
   std::array<double, 3> given_percent{};  ///< means over which ones are given
   std::array<std::size_t, 3> predictions{};
   std::vector<CheckedStep> steps;
+  /// For comparison: the shipped predictions times the given runs' mean of measured ÷ predicted, and times the median
+  /// of all runs, which nobody knows beforehand: no factor does better.
+  std::array<double, 3> factor_percent{};
+  double median_percent = 0;
 };
 
 /// Groups of at least four published runs that one source measured of one model on one accelerator: every run in turn

@@ -43,9 +43,9 @@ struct StepFit {
 inline constexpr double kUnexplained = 0.1;
 
 /// Moves the few constants of a framework that no catalogue knows (host time of a layer, traffic that fusion leaves,
-/// what of communication stays exposed, data-parallel overhead, fixed time of a step) from their priors to the most
-/// probable values given the steps: least Σ (ln(predicted/measured)/3 %)² + Σ y². Steps of one framework. Throws
-/// InputError when there are none, or of several frameworks.
+/// what of communication stays exposed, data-parallel overhead, fixed time of a step) from their priors
+/// to the most probable values given the steps: least Σ (ln(predicted/measured)/3 %)² + Σ y². Steps of one framework.
+/// Throws InputError when there are none, or of several frameworks.
 StepFit fit_steps(const std::vector<MeasuredStep>& steps);
 
 /// Predicted step time of a scenario with these constants in place of its framework's.
