@@ -185,9 +185,9 @@ TEST(Breakdown, StretchesOperatorsOfASlowedSegment) {
   EXPECT_DOUBLE_EQ(share(b, CollectiveKind::all_reduce, Dimension::tensor).exposed.value(), 0.5);
   EXPECT_DOUBLE_EQ(share(b, CollectiveKind::all_reduce, Dimension::tensor).total.value(), 0.75);
   EXPECT_DOUBLE_EQ(b.executed_flops.value(), 3e12);
-  // 50 W idle, 388 W (0.97·400) in matrix products, 272 W (0.68·400) memory-bound, 200 W waiting in a collective:
-  // (4·388 + 2·272 + 0.5·200 + 0.5·50)/7.
-  EXPECT_NEAR(b.average_device_power.value(), (4 * 388 + 2 * 272 + 0.5 * 200 + 0.5 * 50) / 7, 1e-9);
+  // 388 W (0.97·400) in matrix products, 292 W (0.73·400) memory-bound, 200 W waiting in a collective, 88 W (0.22·400)
+  // at full clock between kernels: (4·388 + 2·292 + 0.5·200 + 0.5·88)/7.
+  EXPECT_NEAR(b.average_device_power.value(), (4 * 388 + 2 * 292 + 0.5 * 200 + 0.5 * 88) / 7, 1e-9);
 }
 
 // Three quarters of the devices are behind the first representative.
