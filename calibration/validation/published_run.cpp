@@ -57,6 +57,15 @@ int document_len(const PublishedRow& reading, long seq_len) {
   return reading.task == TrainingTask::pre_training || packed || seq_len > 4096 ? 0 : kSquadDocumentLen;
 }
 
+/// Release of the software that NVIDIA's tables name by its container, "NeMo 26.02.01"; empty where none is named.
+std::string release_of(const CsvRow& row) {
+  const std::string words = "NeMo ", source = row.text("source");
+  std::size_t at = source.rfind(words);
+  if (at == std::string::npos) return {};
+  at += words.size();
+  return source.substr(at, source.find_first_not_of("0123456789.", at) - at);
+}
+
 Json workload_of(PublishedRow& reading, const Json& model, long batch, const std::string& precision) {
   const long seq_len = model.at("default_seq_len").get<long>();
   Json workload{{"model", model}, {"global_batch", batch}, {"seq_len", seq_len}, {"precision", precision}};
@@ -74,7 +83,8 @@ Json workload_of(PublishedRow& reading, const Json& model, long batch, const std
 }  // namespace
 
 MeasuredRun published_run(const CsvRow& row) {
-  PublishedRow reading{.row = row, .defaults = find_defaults(row.text("framework")), .task = task_of(row)};
+  PublishedRow reading{
+      .row = row, .defaults = find_defaults(row.text("framework"), release_of(row)), .task = task_of(row)};
   name_run(reading);
   if (reading.defaults == nullptr) reading.refuse(fmt::format("no profile stands for {}", row.text("framework")));
   const Json model = reading.out.refusal.empty() ? published_model(reading) : Json();

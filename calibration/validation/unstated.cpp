@@ -51,6 +51,14 @@ constexpr std::array kFrameworks{
                       .recompute = "none",
                       .sequence_parallel = true,
                       .interleaves = true},
+    // Megatron-Bridge of NeMo 26.06 and later dispatches tokens by kernels of its own (recipes: hybrid-EP).
+    FrameworkDefaults{.name = "Megatron-Bridge",
+                      .profile = "megatron-bridge-26.06",
+                      .precision = "bf16",
+                      .recompute = "none",
+                      .sequence_parallel = true,
+                      .causal_halved = true,
+                      .since = "26.06"},
     // Recipes of Megatron-Bridge state their chunks: a blank is one.
     FrameworkDefaults{.name = "Megatron-Bridge",
                       .profile = "megatron-bridge",
@@ -151,9 +159,10 @@ constexpr std::array kFrameworks{
 
 }  // namespace
 
-const FrameworkDefaults* find_defaults(std::string_view framework) {
+const FrameworkDefaults* find_defaults(std::string_view framework, std::string_view release) {
+  // Year and month, each of two digits, sort as text does.
   for (const FrameworkDefaults& entry : kFrameworks)
-    if (framework.find(entry.name) != std::string_view::npos) return &entry;
+    if (framework.find(entry.name) != std::string_view::npos && release >= entry.since) return &entry;
   return nullptr;
 }
 

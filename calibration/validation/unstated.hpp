@@ -26,10 +26,12 @@ struct FrameworkDefaults {
   bool causal_halved = false;     ///< in its TFLOP/s, where the row does not say
   double predicted_share = 1;     ///< share of an encoder's tokens that its output layer sees
   std::string_view context_method = "ring";
+  std::string_view since = {};  ///< first release of the generation, as its containers are numbered; empty: any
 };
 
-/// The one table of what rows leave out: the first entry whose words the name holds; null where none does.
-const FrameworkDefaults* find_defaults(std::string_view framework);
+/// The one table of what rows leave out: the first entry whose words the name holds and whose generation the release is
+/// of; null where none is. An empty release is older than every other.
+const FrameworkDefaults* find_defaults(std::string_view framework, std::string_view release = {});
 /// The same; throws std::logic_error for a name that it does not have.
 const FrameworkDefaults& defaults_of(std::string_view framework);
 

@@ -225,7 +225,9 @@ void append_accumulation(Segment& segment, double parameters, const Job& job) {
   const Scenario& scenario = *job.scenario;
   const long micro_batches = scenario.degrees.micro_batches;
   if (scenario.framework->fused_gradient_accumulation || micro_batches < 2 || parameters <= 0) return;
-  const double wide = parameter_bytes(scenario) > 2 ? 12 : scenario.framework->main_gradients_fp32 ? 14 : 6;
+  const FrameworkProfile& framework = *scenario.framework;
+  const bool fp32_sums = framework.main_gradients_fp32 || framework.model_gradients_kept;
+  const double wide = parameter_bytes(scenario) > 2 ? 12 : fp32_sums ? 14 : 6;
   Operator op;
   op.name = "accumulate_gradients";
   op.bytes = Bytes(wide * parameters * static_cast<double>(micro_batches - 1) / static_cast<double>(micro_batches));

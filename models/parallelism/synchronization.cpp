@@ -66,6 +66,13 @@ Bytes bucket_limit(const Job& job, bool first) {
   return first && framework.first_bucket > Bytes(0) ? framework.first_bucket : framework.bucket;
 }
 
+/// Bytes of an updated parameter on its way from the rank that holds its optimizer state. Transformer Engine keeps
+/// weights of 8- and 4-bit products in 8 bit, and sharded optimizers send them so (Megatron-LM arguments.py:
+/// fp8_param_gather, which NVIDIA's 8-bit recipes set).
+double updated_bytes(const Scenario& scenario) {
+  return below_16_bit(scenario.precision) ? 1 : parameter_bytes(scenario);
+}
+
 /// What a finished unit sends.
 SyncTraffic traffic_of(const SyncTrafficCache::Key& parameters, const SynchronizationPlan& plan, const Job& job) {
   SyncTraffic unit;
@@ -77,8 +84,9 @@ SyncTraffic traffic_of(const SyncTrafficCache::Key& parameters, const Synchroniz
   const Seconds agreement = negotiation(group, job);
   // Sharded parameters are gathered to be used, others because they were updated: the frozen ones were not.
   const double used = plan.sharded_parameters ? 1 : 0;
-  const Bytes weights((parameters.dense + used * parameters.frozen_dense) * parameter_bytes(scenario));
-  const Bytes expert_weights((parameters.expert + used * parameters.frozen_expert) * parameter_bytes(scenario));
+  const double gathered = plan.sharded_parameters ? parameter_bytes(scenario) : updated_bytes(scenario);
+  const Bytes weights((parameters.dense + used * parameters.frozen_dense) * gathered);
+  const Bytes expert_weights((parameters.expert + used * parameters.frozen_expert) * gathered);
   unit.reduce = reduced(plan, parameters.dense, bucket, group, job);
   if (unit.reduce.calls > 0 && unit.reduce.payload > Bytes(0)) unit.reduce.latency += agreement;
   unit.expert_reduce =

@@ -155,11 +155,32 @@ void leave_tensor_region(Steps& steps, const Cut& cut) {
 
 void enter_tensor_region_backward(Steps& steps, const Cut& cut) { enter_tensor_region(steps, cut); }
 
+namespace {
+
+/// Share of the input gradient's scatter that is waited for. Where products overlap with collectives it runs beside the
+/// weight gradient (Transformer Engine: ub_bulk_wgrad), which frozen weights do not have.
+double backward_scatter_exposed(const Cut& cut) {
+  return cut.sharding.adapter_rank > 0 ? 1 : cut.sharding.tensor_exposed;
+}
+
+}  // namespace
+
 void leave_tensor_region_backward(Steps& steps, const Cut& cut) {
   if (cut.sharding.tp == 1) return;
-  // Beside the input gradient the saved input is gathered again already (regather_input).
-  const auto kind = cut.sharding.sequence_parallel ? LayerCollective::reduce_scatter : LayerCollective::all_reduce;
-  steps.push_back(tensor_collective(cut, cut.sharding.sequence_parallel ? "tp_reduce_scatter" : "tp_all_reduce", kind));
+  if (!cut.sharding.sequence_parallel) {
+    steps.push_back(tensor_collective(cut, "tp_all_reduce", LayerCollective::all_reduce));
+    return;
+  }
+  const double exposed = backward_scatter_exposed(cut);
+  if (exposed > 0)
+    steps.push_back(tensor_collective(cut, "tp_reduce_scatter", LayerCollective::reduce_scatter, exposed));
+}
+
+void scatter_beside_weights(Steps& weights, const Cut& cut) {
+  if (cut.sharding.tp == 1 || !cut.sharding.sequence_parallel) return;
+  const double exposed = backward_scatter_exposed(cut);
+  if (exposed < 1)
+    weights.push_back(tensor_collective(cut, "tp_reduce_scatter", LayerCollective::reduce_scatter, 1 - exposed, true));
 }
 
 void regather_input(Steps& steps, const Cut& cut) {

@@ -170,6 +170,34 @@ TEST(LayerWork, SequenceParallelGathersAndScatters) {
             (std::vector{gather, again, scatter, gather, again, scatter}));
 }
 
+// Overlap leaves a quarter of each collective; what the input gradient's scatter hides runs beside the weight gradient
+// of the same product, and together they carry the whole tensor twice a block.
+TEST(LayerWork, OverlappedScattersRunBesideWeightGradients) {
+  LayerSharding sharding;
+  sharding.tp = 8;
+  sharding.sequence_parallel = true;
+  sharding.tensor_exposed = 0.25;
+  const double bytes = 2.0 * 2048 * 12288;
+  const std::string waited = fmt::format("reduce_scatter:{}", bytes / 4),
+                    beside = fmt::format("reduce_scatter:{}*", 0.75 * bytes);
+  LayerWork work = block("gpt3-175b", sharding);
+  const auto input = collectives(work.backward_input, LayerCommunication::tensor);
+  EXPECT_EQ(std::count(input.begin(), input.end(), waited), 2);
+  EXPECT_EQ(collectives(work.backward_weight, LayerCommunication::tensor), (std::vector{beside, beside}));
+  for (std::size_t i = 0; i < work.backward_weight.size(); ++i) {
+    if (work.backward_weight[i].communication != LayerCommunication::tensor) continue;
+    const std::string_view product = work.backward_weight.at(i + 1).op.name;
+    EXPECT_TRUE(product == "mlp_up_wgrad" || product == "qkv_wgrad") << product;
+  }
+
+  // Frozen weights have no such gradient to hide it.
+  sharding.adapter_rank = 16;
+  work = block("gpt3-175b", sharding);
+  const auto frozen = collectives(work.backward_input, LayerCommunication::tensor);
+  EXPECT_EQ(std::count(frozen.begin(), frozen.end(), fmt::format("reduce_scatter:{}", bytes)), 2);
+  EXPECT_TRUE(collectives(work.backward_weight, LayerCommunication::tensor).empty());
+}
+
 // Llama 3 8B cut over 4 context ranks: 2048 tokens each; K and V of one chunk 2·2·2048·1024 bytes.
 TEST(LayerWork, ContextParallelMethods) {
   LayerSharding sharding;

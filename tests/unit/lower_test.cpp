@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "models/parallelism/message.hpp"
 #include "models/parallelism/synchronization.hpp"
@@ -108,6 +109,27 @@ TEST(SyncUnits, ShardedStatesSendAsMuchAsAnAllReduce) {
     return sum.value();
   };
   EXPECT_NEAR(traffic("zero-1") / traffic("none"), 1, 1e-6);
+}
+
+// Updated parameters of 8-bit products travel in 8 bit from the ranks that hold their optimizer states; parameters that
+// are sharded themselves, and gradients, travel in 16.
+TEST(SyncUnits, UpdatedParametersTravelInEightBit) {
+  const auto traffic = [](const char* sharding, const char* precision) {
+    const Scenario scenario =
+        shipped("llama3-70b-h100-512.json",
+                {std::string("strategy.sharding=") + sharding, std::string("workload.precision=") + precision,
+                 "strategy.pipeline_parallel=1", "strategy.virtual_pipeline=1"});
+    std::pair<double, double> sums;
+    for (const SyncUnit& unit : sync_units(lower(scenario), 0)) {
+      sums.first += unit.gather.network_bytes.value();
+      sums.second += unit.reduce.network_bytes.value();
+    }
+    return sums;
+  };
+  const auto wide = traffic("zero-1", "bf16"), narrow = traffic("zero-1", "fp8");
+  EXPECT_NEAR(narrow.first / wide.first, 0.5, 1e-9);
+  EXPECT_NEAR(narrow.second / wide.second, 1, 1e-9);
+  EXPECT_NEAR(traffic("fsdp", "fp8").first / traffic("fsdp", "bf16").first, 1, 1e-9);
 }
 
 // Each of 8 tensor ranks sends an eighth; the gather in the node costs time but no network bytes.

@@ -86,6 +86,16 @@ TEST(PublishedRuns, SayWhatTheyLeaveOut) {
   EXPECT_TRUE(run.open.micro_batch);
 }
 
+TEST(PublishedRuns, GoByTheReleaseOfTheSoftware) {
+  const auto profile = [](const char* source) {
+    return strategy_of(Row().set("framework", "Megatron-Bridge (Megatron-Core)").set("source", source)).at("framework");
+  };
+  EXPECT_EQ(profile("NVIDIA Megatron-Bridge performance summary, NeMo 26.04.01"), "megatron-bridge");
+  EXPECT_EQ(profile("NVIDIA Megatron-Bridge performance summary, NeMo 26.06"), "megatron-bridge-26.06");
+  EXPECT_EQ(profile("NVIDIA Megatron-Bridge performance summary, NeMo 26.06.01"), "megatron-bridge-26.06");
+  EXPECT_EQ(profile("NVIDIA Megatron-Bridge performance summary"), "megatron-bridge");
+}
+
 TEST(PublishedRuns, ShareSamplesThatAreFewerThanReplicas) {
   const Json strategy = strategy_of(Row().set("global_batch", "8"));
   EXPECT_EQ(strategy["context_parallel"], 4);  // 64 GPUs / tp 2 = 32 ranks for 8 samples
