@@ -1,5 +1,7 @@
 #include "planner/forecast.hpp"
 
+#include <chrono>
+
 #include "report/json.hpp"
 #include "report/predict.hpp"
 #include "sim/protocol/worker_client.hpp"
@@ -9,6 +11,8 @@ namespace stepcast {
 namespace {
 
 constexpr const char* kFile = "plan";  // how messages call what was searched
+/// How long a wish to stop may wait for a simulation's end.
+constexpr std::chrono::milliseconds kPatience{50};
 
 std::vector<Prediction> simulated(const std::vector<Json>& scenarios, const PlanOptions& options, long evaluated) {
   std::vector<std::optional<Prediction>> out(scenarios.size());
@@ -23,13 +27,14 @@ std::vector<Prediction> simulated(const std::vector<Json>& scenarios, const Plan
     worker.submit(request);
   }
   std::size_t done = 0;
-  while (const std::optional<Reply> reply = worker.next()) {
+  while (worker.outstanding() > 0 && !options.stop.stop_requested()) {
+    const std::optional<Reply> reply = worker.next(kPatience);
+    if (!reply) continue;
     if (!reply->error.empty()) throw std::runtime_error(reply->error);
     if (!reply->prediction) throw InputError(reply->faults);
     out.at(reply->id.get<std::size_t>()) = prediction_from_json(*reply->prediction);
     ++done;
     if (options.progress) options.progress({PlanProgress::Stage::simulating, evaluated, done, scenarios.size()});
-    if (options.stop.stop_requested()) break;
   }
   std::vector<Prediction> ready;
   for (std::optional<Prediction>& one : out) {

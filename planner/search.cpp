@@ -105,7 +105,15 @@ class Search {
       if (block.found) incumbents_.add(*block.found);
     }
     if (options_.progress)
-      options_.progress({PlanProgress::Stage::searching, result_.tally.evaluated, last, blocks_.size()});
+      options_.progress(
+          {PlanProgress::Stage::searching, result_.tally.evaluated, last, blocks_.size(), found_so_far()});
+  }
+
+  std::vector<ObjectiveValues> found_so_far() const {
+    std::vector<ObjectiveValues> out;
+    for (const PlanPoint& point : incumbents_.best()) out.push_back(point.figures.objective);
+    for (const PlanPoint& point : incumbents_.front()) out.push_back(point.figures.objective);
+    return out;
   }
 
   BlockResult search_block(FamilyCache& cache, const Block& block, std::size_t number) const {

@@ -16,6 +16,8 @@ struct PlanProgress {
   Stage stage = Stage::searching;
   long evaluated = 0;             ///< options so far
   std::size_t done = 0, all = 0;  ///< blocks searched, or candidates simulated
+  /// While searching: objectives of the best options and of the front so far, in closed form.
+  std::vector<ObjectiveValues> found = {};
 };
 using ProgressCallback = std::function<void(const PlanProgress&)>;
 

@@ -52,5 +52,8 @@ title "thread sanitizer"
 scripts/build.sh tsan
 ctest_of tsan -L 'sim|e2e' --timeout 900
 
+title "random input into the window for half an hour, leaks looked for"
+STEPCAST_MONKEY_SECONDS=1800 ctest_of release -R '^gui/monkey$'
+
 title "the suite, on the Release build"
 ctest_of release "$@"

@@ -19,8 +19,8 @@ namespace {
 constexpr std::size_t kBatch = 64;
 /// Requests that a worker has beside those it runs, so that it never waits for us.
 constexpr std::size_t kQueuedPerJob = 3;
-/// How long a finished row waits at most for the next one before it is stored.
-constexpr std::chrono::milliseconds kPatience{200};
+/// How long a finished row waits at most for the next one before it is stored, and a wish to stop for a reply.
+constexpr std::chrono::milliseconds kPatience{50};
 
 SweepRow row_of_reply(const Reply& reply) {
   const auto point = reply.id.get<std::int64_t>();
@@ -103,7 +103,10 @@ void evaluate_here(const SweepDefinition& sweep, PendingPoints& pending, int job
       ClosedForm closed_form(sweep, catalog);
       for (auto points = pending.take(kBatch); !points.empty(); points = pending.take(kBatch)) {
         std::vector<SweepRow> rows;
-        for (const std::int64_t point : points) rows.push_back(closed_form.row(point));
+        for (const std::int64_t point : points) {
+          if (stop.stop_requested()) return;
+          rows.push_back(closed_form.row(point));
+        }
         const std::scoped_lock lock(mutex);
         if (stop.stop_requested() || failure) return;
         sink(std::move(rows));

@@ -1,7 +1,5 @@
 #include "gui/view-models/calibrate_model.hpp"
 
-#include <QCoreApplication>
-#include <QProcess>
 #include <algorithm>
 #include <cmath>
 
@@ -28,43 +26,31 @@ FigureCell number_cell(double value, const QString& unit = {}) {
 }  // namespace
 
 CalibrateModel::CalibrateModel(ConfigurationModel& configuration, QObject* parent)
-    : QObject(parent), configuration_(configuration) {}
-
-CalibrateModel::~CalibrateModel() { stop(); }
+    : QObject(parent), configuration_(configuration) {
+  connect(&command_, &CommandProcess::finished, this, &CalibrateModel::take);
+}
 
 void CalibrateModel::start(const QString& file) {
-  stop();
-  process_ = new QProcess(this);
-  QStringList arguments{QStringLiteral("--json"), QStringLiteral("validate"), QStringLiteral("--regret")};
+  QStringList arguments;
+  for (const std::string& directory : directories_) arguments << QStringLiteral("--catalog") << qt(directory);
+  arguments << QStringLiteral("--json") << QStringLiteral("validate") << QStringLiteral("--regret");
   if (!file.isEmpty()) arguments << QStringLiteral("--file") << file;
-  connect(process_, &QProcess::finished, this, [this](int code) { take(code); });
-  connect(process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
-    if (error == QProcess::FailedToStart) take(-1);
-  });
   status_ = tr("Predicting measured runs …");
-  process_->start(QCoreApplication::applicationDirPath() + QStringLiteral("/stepcast"), arguments);
+  command_.start(arguments);
   Q_EMIT changed();
 }
 
 void CalibrateModel::stop() {
-  if (process_ == nullptr) return;
-  process_->disconnect(this);
-  process_->kill();
-  process_->waitForFinished(1000);
-  process_->deleteLater();
-  process_ = nullptr;
+  if (!is_running()) return;
+  command_.cancel();
   status_ = tr("Stopped");
+  Q_EMIT changed();
 }
 
-void CalibrateModel::take(int code) {
-  QProcess* process = process_;
-  process_ = nullptr;
-  const QString said = QString::fromUtf8(process->readAllStandardError()).trimmed();
-  const std::string answer = process->readAllStandardOutput().toStdString();
-  process->deleteLater();
-  Json scores = Json::parse(answer, nullptr, false);
+void CalibrateModel::take(int code, const QByteArray& answer, const QString& errors) {
+  Json scores = Json::parse(answer.toStdString(), nullptr, false);
   if (code != 0 || scores.is_discarded() || !scores.contains("sets")) {
-    status_ = said.isEmpty() ? tr("stepcast does not start beside this program") : said;
+    status_ = errors.isEmpty() ? tr("stepcast validate ended with status %1").arg(code) : errors;
   } else {
     scores_ = std::move(scores);
     status_ = tr("%1 sets, by the %2 prediction").arg(scores_["sets"].size()).arg(qt(scores_.value("fidelity", "")));

@@ -2,11 +2,12 @@
 
 #include <QObject>
 #include <QString>
+#include <string>
+#include <vector>
 
 #include "fields/json_text.hpp"
 #include "gui/view-models/exhibit.hpp"
-
-class QProcess;
+#include "gui/worker/command_process.hpp"
 
 namespace stepcast {
 
@@ -18,12 +19,13 @@ class CalibrateModel : public QObject {
   Q_OBJECT
  public:
   explicit CalibrateModel(ConfigurationModel& configuration, QObject* parent = nullptr);
-  ~CalibrateModel() override;
 
   /// Scores the shipped sets, or a CSV of measured runs (empty: the shipped ones).
   void start(const QString& file);
   void stop();
-  [[nodiscard]] bool is_running() const { return process_ != nullptr; }
+  [[nodiscard]] bool is_running() const { return command_.is_running(); }
+  /// Catalogue directories and calibrations that predictions rest on.
+  void set_catalog_directories(std::vector<std::string> directories) { directories_ = std::move(directories); }
   [[nodiscard]] const QString& status() const { return status_; }
 
   /// Error by set.
@@ -37,10 +39,11 @@ class CalibrateModel : public QObject {
   void changed();
 
  private:
-  void take(int code);
+  void take(int code, const QByteArray& answer, const QString& errors);
 
   ConfigurationModel& configuration_;
-  QProcess* process_ = nullptr;
+  CommandProcess command_;
+  std::vector<std::string> directories_;
   QString status_;
   Json scores_;
 };

@@ -25,6 +25,7 @@ class CompareModel : public QObject {
   void clear();
   [[nodiscard]] std::size_t count() const { return pins_.size(); }
   [[nodiscard]] QString name(std::size_t index) const { return pins_[index].name; }
+  [[nodiscard]] const Json& document(std::size_t index) const { return pins_[index].document; }
   /// Puts a pinned configuration on screen again.
   void open(std::size_t index);
 

@@ -64,6 +64,10 @@ void ForecastModel::simulate() {
     trace_ = folder_.filePath(QStringLiteral("step-%1.json").arg(++traces_));
     request.trace = plain(trace_);
   }
+  if (folder_.isValid()) {
+    QFile::remove(progress_file());
+    request.progress = plain(progress_file());
+  }
   running_.start();
   set_state(State::running);
   worker_.start({request});
@@ -100,6 +104,20 @@ double ForecastModel::seconds_running() const {
   return running_.isValid() ? static_cast<double>(running_.nsecsElapsed()) / 1e9 : 0;
 }
 
+QString ForecastModel::progress_file() const { return folder_.filePath(QStringLiteral("progress")); }
+
+WorkProgress ForecastModel::progress() const {
+  WorkProgress out{tr("Simulating"), tr("operations")};
+  QFile file(progress_file());
+  if (state_ != State::running || !file.open(QIODevice::ReadOnly)) return out;
+  const QStringList numbers = QString::fromLatin1(file.readLine()).split(QLatin1Char(' '), Qt::SkipEmptyParts);
+  if (numbers.size() != 2) return out;
+  out.done = numbers[0].toDouble();
+  out.all = numbers[1].toDouble();
+  if (seconds_running() > 0) out.per_second = out.done / seconds_running();
+  return out;
+}
+
 void ForecastModel::set_state(State state, const QString& why) {
   state_ = state;
   why_ = why;
@@ -112,8 +130,8 @@ QString ForecastModel::status() const {
   switch (state_) {
     case State::waiting:
     case State::running:
-      return tr("Simulating … %1 so far")
-          .arg(stepcast::shown(Seconds(state_ == State::running ? seconds_running() : 0)));
+      return tr("%1 · %2 so far")
+          .arg(progress().words(), stepcast::shown(Seconds(state_ == State::running ? seconds_running() : 0)));
     case State::simulated:
       return tr("Simulated in %1 · %2").arg(stepcast::shown(Seconds(took_)), closed);
     case State::failed:

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "gui/view-models/work_progress.hpp"
 #include "gui/worker/worker_process.hpp"
 #include "report/prediction.hpp"
 
@@ -31,6 +32,8 @@ class ForecastModel : public QObject {
   /// What is running, or how the last run ended, in words.
   [[nodiscard]] QString status() const;
   [[nodiscard]] double seconds_running() const;
+  /// How far the simulation is, as its worker last said.
+  [[nodiscard]] WorkProgress progress() const;
 
   /// Simulations also write the timeline from now on (or no longer); the last is run again if it has none.
   void want_trace(bool wanted);
@@ -54,6 +57,7 @@ class ForecastModel : public QObject {
   void follow_change();
   void take(const Reply& reply);
   void set_state(State state, const QString& why = {});
+  [[nodiscard]] QString progress_file() const;
 
   ConfigurationModel& configuration_;
   WorkerProcess worker_;

@@ -1,6 +1,7 @@
 #include "gui/view-models/number_format.hpp"
 
 #include <QLocale>
+#include <QRegularExpression>
 #include <array>
 
 #include "gui/view-models/qt_text.hpp"
@@ -46,6 +47,20 @@ QString localized(QString text) {
     }
   }
   return out;
+}
+
+QString typed_number(const QString& text) {
+  const QLocale locale;
+  QString out = text.trimmed();
+  bool number = false;
+  (void)locale.toDouble(out, &number);
+  if (number) return out.remove(locale.groupSeparator()).replace(locale.decimalPoint(), QStringLiteral("."));
+  static const QRegularExpression kGrouped(QStringLiteral("^-?\\d{1,3}(,\\d{3})+(\\.\\d+)?$"));
+  return kGrouped.match(out).hasMatch() ? out.remove(QLatin1Char(',')) : out;
+}
+
+QString number_to_type(const QString& json) {
+  return QString(json).replace(QLatin1Char('.'), QLocale().decimalPoint());
 }
 
 QString shown(Seconds time) { return localized(qt(humane(time))); }

@@ -25,6 +25,11 @@ QString shown_percent(double share);
 QString shown_whole(long number);
 /// Three significant digits.
 QString shown_number(double number);
+/// What a user typed, in the form that JSON and the libraries read: "1.024,5" of a German is "1024.5". As the locale
+/// writes numbers, or as scenario files do; what is neither comes back as it is, so that "1,5" is never taken for 15.
+QString typed_number(const QString& text);
+/// A number of JSON as the locale writes it in a field: without separators of thousands.
+QString number_to_type(const QString& json);
 /// Numbers of a text that the libraries wrote, with the separators of the locale.
 QString localized(QString text);
 

@@ -1,54 +1,18 @@
 #include "gui/view-models/plan_model.hpp"
 
-#include <QRegularExpression>
+#include <QElapsedTimer>
 #include <QThread>
 #include <algorithm>
-#include <cmath>
 
 #include "gui/view-models/configuration_model.hpp"
-#include "gui/view-models/number_format.hpp"
-#include "gui/view-models/prediction_exhibits.hpp"
-#include "gui/view-models/qt_text.hpp"
 #include "planner/plan.hpp"
 
 namespace stepcast {
 
-namespace {
-
-/// "8, 16, 32" or "8..64" (doubling) as the question wants it.
-Json counts_of(const QString& text, Diagnostics& diagnostics) {
-  Json out = Json::array();
-  for (const QString& part : text.split(QLatin1Char(','), Qt::SkipEmptyParts)) {
-    static const QRegularExpression kRange(QStringLiteral("^\\s*(\\d+)\\s*\\.\\.\\s*(\\d+)\\s*$"));
-    const auto range = kRange.match(part);
-    bool number = false;
-    if (range.hasMatch()) {
-      for (long n = std::max(1L, range.captured(1).toLong()); n <= range.captured(2).toLong(); n *= 2) out.push_back(n);
-      number = true;
-    } else if (const int n = part.trimmed().toInt(&number); number) {
-      out.push_back(n);
-    }
-    if (!number) diagnostics.error("how many", "found \"" + plain(part.trimmed()) + "\", expected a number or 8..64");
-  }
-  if (out.empty()) diagnostics.error("how many", "no number of servers is named", "8, 16 or 8..64");
-  return out;
-}
-
-void add_limit(Json& constraints, const char* key, const QString& text, Diagnostics& diagnostics) {
-  if (text.trimmed().isEmpty()) return;
-  bool number = false;
-  const double value = QString(text).remove(QLatin1Char(',')).toDouble(&number);
-  if (number) {
-    constraints[key] = value;
-  } else {
-    diagnostics.error(key, "found \"" + plain(text) + "\", expected a number");
-  }
-}
-
-}  // namespace
-
 PlanModel::PlanModel(ConfigurationModel& configuration, QObject* parent)
-    : QObject(parent), configuration_(configuration) {}
+    : QObject(parent), configuration_(configuration) {
+  rebuild();
+}
 
 PlanModel::~PlanModel() {
   if (thread_ == nullptr) return;
@@ -58,39 +22,16 @@ PlanModel::~PlanModel() {
   delete thread_;
 }
 
-Json PlanModel::question(const PlanForm& form) const {
-  Diagnostics diagnostics("plan");
-  Json out{{"name", "Plan from the window"}, {"workload", configuration_.value("/workload")}};
-  if (out["workload"].is_null() || out["workload"].empty())
-    diagnostics.error("training", "no model is chosen", "choose one in the form on the left");
-  const Json counts = counts_of(form.counts, diagnostics);
-  for (const QString& server : form.servers.split(QLatin1Char(','), Qt::SkipEmptyParts)) {
-    Json cluster{{"node", plain(server.trimmed())}, {"nodes", counts}};
-    const Json site = configuration_.value("/cluster/site");
-    if (site.is_string()) cluster["site"] = site;
-    out["clusters"].push_back(std::move(cluster));
-  }
-  if (!out.contains("clusters"))
-    diagnostics.error("servers", "no server is named", "ids of the catalogue, apart by commas");
-  out["objective"] = form.second_objective.isEmpty()
-                         ? Json(plain(form.first_objective))
-                         : Json::array({plain(form.first_objective), plain(form.second_objective)});
-  Json constraints = Json::object();
-  add_limit(constraints, "deadline_days", form.deadline_days, diagnostics);
-  add_limit(constraints, "budget_of_run_usd", form.budget_of_run, diagnostics);
-  add_limit(constraints, "budget_usd_per_month", form.budget_per_month, diagnostics);
-  add_limit(constraints, "power_kW", form.power_kW, diagnostics);
-  if (!constraints.empty()) out["constraints"] = std::move(constraints);
-  diagnostics.throw_if_faulty();
-  return out;
-}
-
 void PlanModel::start(const Json& question) {
   if (is_running()) return;
+  question_ = question;
   answer_.reset();
+  found_.clear();
+  kept_.reset();
   why_.clear();
-  progress_ = tr("Searching …");
+  progress_ = {tr("Searching"), tr("blocks")};
   stop_ = std::stop_source();
+  rebuild();
   struct Result {
     std::unique_ptr<PlanAnswer> answer;
     QString why;
@@ -102,14 +43,18 @@ void PlanModel::start(const Json& question) {
   options.jobs = std::max(1, QThread::idealThreadCount());
   options.stop = stop_.get_token();
   for (const std::string& directory : directories_) options.catalog_directories.emplace_back(directory);
-  options.progress = [this](const PlanProgress& progress) {
-    const QString words = progress.stage == PlanProgress::Stage::searching
-                              ? tr("Searching: %1 options").arg(shown_whole(progress.evaluated))
-                              : tr("Simulating the best: %1 of %2").arg(progress.done).arg(progress.all);
-    QMetaObject::invokeMethod(this, [this, words] {
-      progress_ = words;
-      Q_EMIT progressed();
-    });
+  // Of the search and of the simulations, each by itself: their rates have nothing to do with each other.
+  struct Clock {
+    QElapsedTimer timer;
+    PlanProgress::Stage stage = PlanProgress::Stage::searching;
+  };
+  auto clock = std::make_shared<Clock>();
+  clock->timer.start();
+  options.progress = [this, clock](const PlanProgress& progress) {
+    if (progress.stage != clock->stage) clock->timer.restart();
+    clock->stage = progress.stage;
+    const double seconds = static_cast<double>(clock->timer.elapsed()) / 1e3;
+    QMetaObject::invokeMethod(this, [this, progress, seconds] { take(progress, seconds); });
   };
   thread_ = QThread::create([result, question, catalog, options] {
     try {
@@ -124,101 +69,101 @@ void PlanModel::start(const Json& question) {
     why_ = result->why;
     thread_->deleteLater();
     thread_ = nullptr;
+    rebuild();
     Q_EMIT finished();
   });
   thread_->start();
   Q_EMIT progressed();
 }
 
+void PlanModel::take(const PlanProgress& progress, double seconds) {
+  if (!is_running()) return;
+  const bool searching = progress.stage == PlanProgress::Stage::searching;
+  const auto done = static_cast<double>(progress.done);
+  progress_ = {.what = searching ? tr("Searching") : tr("Simulating the best"),
+               .things = searching ? tr("blocks of options") : tr("options"),
+               .done = done,
+               .all = static_cast<double>(progress.all),
+               .per_second = seconds > 0 ? done / seconds : 0};
+  if (!progress.found.empty()) {
+    found_ = progress.found;
+    rebuild();
+  }
+  Q_EMIT progressed();
+}
+
 void PlanModel::stop() { stop_.request_stop(); }
 
-void PlanModel::open(std::size_t candidate) {
-  if (answer_ && candidate < answer_->candidates.size())
-    configuration_.set_document(answer_->candidates[candidate].scenario, tr("planned configuration"));
+void PlanModel::rebuild() {
+  const PlanAxes& axes = plan_axes()[axes_];
+  if (answer_) {
+    scatter_ = plan_scatter(*answer_, axes, kept_);
+  } else {
+    scatter_ = {};
+    scatter_.exhibit = found_so_far(found_, axes);
+    if (found_.empty()) scatter_.exhibit.title = tr("Answers");
+    scatter_.exhibit.remark = !why_.isEmpty() ? why_
+                              : is_running()  ? tr("These and others are simulated before they are ranked.")
+                                              : tr("Ask on the left. Answers appear here as points to choose from.");
+  }
+  Q_EMIT shown();
 }
 
-Exhibit PlanModel::answers_exhibit() const {
-  Exhibit out;
-  out.title = tr("Answers");
-  if (!answer_ || answer_->candidates.empty()) {
-    out.remark = answer_ ? tr("No option keeps every limit. Below is what stood in the way.") : why_;
-    return out;
-  }
-  out.remark =
-      tr("%1 options looked at, %2 keep every limit%3. Click a point or press Enter on a row to put it on screen.")
-          .arg(shown_whole(answer_->tally.evaluated), shown_whole(answer_->tally.feasible),
-               answer_->stopped ? tr(" (stopped early: the best so far)") : QString());
-  out.chart.kind = ChartData::Kind::scatter;
-  out.chart.x_title = tr("milliseconds a sample");
-  const auto time = static_cast<std::size_t>(Objective::time), cost = static_cast<std::size_t>(Objective::cost),
-             energy = static_cast<std::size_t>(Objective::energy);
-  const bool priced = std::all_of(answer_->candidates.begin(), answer_->candidates.end(), [&](const PlanCandidate& c) {
-    return std::isfinite(c.objective[cost]) && c.objective[cost] > 0;
-  });
-  out.chart.y_title = priced ? tr("$ a thousand samples") : tr("kilojoules a sample");
-  const auto point = [&](const ObjectiveValues& values) {
-    return QPointF(values[time] * 1e3, priced ? values[cost] * 1e3 : values[energy] / 1e3);
-  };
-  ChartData::Series answers{.name = tr("answers"), .hue = Hue::blue, .values = {}, .points = {}, .tips = {}};
-  ChartData::Series front{
-      .name = tr("Pareto front"), .hue = Hue::orange, .values = {}, .points = {}, .dashed = true, .tips = {}};
-  out.table.headings = {tr("#"),          tr("Servers"), tr("Strategy"), tr("Step time"),
-                        tr("Throughput"), tr("Run"),     tr("Power"),    tr("What decides")};
-  for (std::size_t i = 0; i < answer_->candidates.size(); ++i) {
-    const PlanCandidate& candidate = answer_->candidates[i];
-    const Prediction& p = candidate.prediction;
-    const QString servers =
-        QStringLiteral("%1 × %2").arg(shown_whole(p.nodes), qt(candidate.scenario["cluster"].value("node", "")));
-    const QString tip =
-        tr("%1. %2, %3: step %4").arg(i + 1).arg(servers, degrees_in_words(p.degrees), shown(p.step_time));
-    answers.points.push_back(point(candidate.objective));
-    answers.tips << tip;
-    QStringList words;
-    for (const Binding& binding : candidate.binding) words << qt(binding.words);
-    const double rate = p.tokens_per_s > 0 ? p.tokens_per_s : p.samples_per_s;
-    out.table.rows.push_back({{.text = QString::number(i + 1), .number = static_cast<double>(i + 1)},
-                              {.text = servers},
-                              {.text = degrees_in_words(p.degrees), .tip = degrees_in_words(p.degrees)},
-                              {.text = shown(p.step_time), .number = p.step_time.value()},
-                              {.text = shown_count(rate), .number = rate},
-                              {.text = p.run_cost ? shown(*p.run_cost) : QStringLiteral("—"),
-                               .number = p.run_cost ? p.run_cost->value() : 0},
-                              {.text = shown(p.average_power), .number = p.average_power.value()},
-                              {.text = words.join(QStringLiteral(", ")), .tip = words.join(QLatin1Char('\n'))}});
-  }
-  for (const ParetoPoint& pareto : answer_->pareto) {
-    front.points.push_back(point(pareto.figures.objective));
-    front.tips << tr("on the Pareto front: step %1").arg(shown(pareto.figures.step_time));
-  }
-  out.chart.series.push_back(std::move(answers));
-  if (!front.points.empty()) out.chart.series.push_back(std::move(front));
-  return out;
+void PlanModel::set_axes(std::size_t axes) {
+  axes_ = std::min(axes, plan_axes().size() - 1);
+  rebuild();
 }
 
-Exhibit PlanModel::rejected_exhibit() const {
-  Exhibit out;
-  out.title = tr("Why other options are not among them");
-  if (!answer_) return out;
-  out.chart.kind = ChartData::Kind::horizontal_bars;
-  out.chart.x_title = tr("% of the options");
-  out.chart.legend = false;
-  out.chart.y_from = 0;
-  out.table.headings = {tr("Why"), tr("Options"), tr("Share")};
-  ChartData::Series bars{.name = tr("options"), .hue = Hue::purple, .values = {}, .points = {}, .tips = {}};
-  const auto row = [&](const QString& why, long options) {
-    if (options == 0) return;
-    const double share = static_cast<double>(options) / static_cast<double>(std::max(1L, answer_->tally.evaluated));
-    out.chart.categories << (why.size() > 44 ? why.left(42) + QStringLiteral("…") : why);
-    bars.values.push_back(share * 100);
-    bars.tips << tr("%1: %2 options").arg(why, shown_whole(options));
-    out.table.rows.push_back({{.text = why, .tip = why},
-                              {.text = shown_whole(options), .number = static_cast<double>(options)},
-                              {.text = shown_percent(share), .number = share}});
-  };
-  row(tr("keeps every limit"), answer_->tally.feasible);
-  for (std::size_t i = 0; i < kRejections; ++i) row(qt(EnumNames<Rejection>::names[i]), answer_->tally.rejected[i]);
-  if (!bars.values.empty()) out.chart.series.push_back(std::move(bars));
-  return out;
+void PlanModel::keep_within(const QRectF& part) {
+  std::set<std::size_t> kept;
+  const std::vector<ChartData::Series>& series = scatter_.exhibit.chart.series;
+  for (std::size_t s = 0; s < scatter_.of_point.size(); ++s)
+    for (std::size_t i = 0; i < scatter_.of_point[s].size(); ++i) {
+      const std::size_t option = scatter_.of_point[s][i];
+      if (part.contains(series[s].points[i]) && (!kept_ || kept_->contains(option))) kept.insert(option);
+    }
+  // A drag over nothing is a slip.
+  if (kept.empty()) return;
+  kept_ = std::move(kept);
+  rebuild();
+}
+
+void PlanModel::keep_rows(const std::vector<std::size_t>& rows) {
+  std::set<std::size_t> kept;
+  for (const std::size_t row : rows)
+    if (const auto option = option_in_row(row)) kept.insert(*option);
+  if (kept.empty()) return;
+  kept_ = std::move(kept);
+  rebuild();
+}
+
+void PlanModel::keep_all() {
+  kept_.reset();
+  rebuild();
+}
+
+std::optional<std::size_t> PlanModel::option_at_point(int series, int index) const {
+  const auto s = static_cast<std::size_t>(series), i = static_cast<std::size_t>(index);
+  if (series < 0 || index < 0 || s >= scatter_.of_point.size() || i >= scatter_.of_point[s].size()) return std::nullopt;
+  return scatter_.of_point[s][i];
+}
+
+std::optional<std::size_t> PlanModel::option_in_row(std::size_t row) const {
+  if (row >= scatter_.of_row.size()) return std::nullopt;
+  return scatter_.of_row[row];
+}
+
+void PlanModel::open(std::size_t option) {
+  if (!answer_) return;
+  const std::vector<PlanOption> options = options_of(*answer_);
+  if (option < options.size()) configuration_.set_document(*options[option].scenario, tr("planned configuration"));
+}
+
+Exhibit PlanModel::rejected() const {
+  if (answer_) return rejected_exhibit(*answer_);
+  Exhibit none;
+  none.title = tr("Why other options are not among them");
+  return none;
 }
 
 }  // namespace stepcast

@@ -8,7 +8,7 @@
 #include <QStandardPaths>
 
 #include "fields/data_directory.hpp"
-#include "fields/diagnostics.hpp"
+#include "fields/json_text.hpp"
 #include "gui/view-models/qt_text.hpp"
 
 namespace stepcast {
@@ -20,6 +20,13 @@ const QString kRecentKey = QStringLiteral("recent");
 
 QDir autosave_folder() {
   return QDir(QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + QStringLiteral("/autosave"));
+}
+
+/// Questions to the planner and studies lie beside the scenarios.
+bool is_scenario(const std::filesystem::path& file) {
+  Diagnostics diagnostics(file.string());
+  const Json document = read_json(file, diagnostics);
+  return diagnostics.ok() && document.is_object() && document.contains("cluster");
 }
 
 }  // namespace
@@ -46,7 +53,7 @@ QStringList example_scenarios() {
   try {
     const QDir folder(qt(data_directory("scenarios").string()));
     for (const QString& name : folder.entryList({QStringLiteral("*.json")}, QDir::Files, QDir::Name))
-      out << folder.filePath(name);
+      if (is_scenario(plain(folder.filePath(name)))) out << folder.filePath(name);
   } catch (const InputError&) {
     // A program without its examples still works.
   }

@@ -15,6 +15,8 @@ namespace stepcast {
 namespace {
 
 constexpr qsizetype kMostCurves = 8;
+/// Of the window's time, reading rows takes at most one part in so many while a sweep runs.
+constexpr qint64 kReadingShare = 10;
 
 QString words_of(const Json& value) { return value.is_string() ? qt(value.get<std::string>()) : qt(value.dump()); }
 
@@ -40,14 +42,21 @@ bool all_numbers(const QStringList& values) {
   });
 }
 
-SweepDefinition definition_of(const ConfigurationModel& configuration, const SweepForm& form) {
+/// As `--set` takes them.
+QStringList settings_of(const SweepForm& form) {
+  QStringList out{form.first_path.trimmed() + QLatin1Char('=') + form.first_values.trimmed()};
+  if (!form.second_path.trimmed().isEmpty())
+    out << form.second_path.trimmed() + QLatin1Char('=') + form.second_values.trimmed();
+  return out;
+}
+
+SweepDefinition definition_of(const ConfigurationModel& configuration, const SweepForm& form,
+                              const std::vector<std::string>& directories) {
   Json scenario = configuration.document();
   scenario["run"]["fidelity"] = form.simulate ? "simulated" : "analytic";
   SweepRequest request;
-  request.sets.push_back(plain(form.first_path.trimmed() + QLatin1Char('=') + form.first_values.trimmed()));
-  if (!form.second_path.trimmed().isEmpty())
-    request.sets.push_back(plain(form.second_path.trimmed() + QLatin1Char('=') + form.second_values.trimmed()));
-  return {"scenario", std::move(scenario), read_points(request), {}};
+  for (const QString& setting : settings_of(form)) request.sets.emplace_back(plain(setting));
+  return {"scenario", std::move(scenario), read_points(request), {directories.begin(), directories.end()}};
 }
 
 }  // namespace
@@ -84,22 +93,30 @@ void SweepModel::start(const SweepForm& form) {
   options.mode = StoreMode::resume;
   options.stop = stop_.get_token();
   options.progress = [this](const SweepProgress& progress) {
-    const QString words = tr("%1 of %2 configurations, %3 a second")
-                              .arg(shown_whole(progress.counts.done()), shown_whole(progress.counts.points),
-                                   shown_number(progress.per_second()));
-    QMetaObject::invokeMethod(this, [this, words] {
-      status_ = words;
-      read_store();
+    QMetaObject::invokeMethod(this, [this, progress] {
+      progress_ = {.what = tr("Sweeping"),
+                   .things = tr("configurations"),
+                   .done = static_cast<double>(progress.counts.done()),
+                   .all = static_cast<double>(progress.counts.points),
+                   .per_second = progress.per_second()};
+      status_ = tr("%1 of %2 configurations, %3 a second")
+                    .arg(shown_whole(progress.counts.done()), shown_whole(progress.counts.points),
+                         shown_number(progress.per_second()));
+      read_store_now_and_then();
       Q_EMIT changed();
     });
   };
   std::shared_ptr<SweepDefinition> shared;
   try {
-    shared = std::make_shared<SweepDefinition>(definition_of(configuration_, form));
+    shared = std::make_shared<SweepDefinition>(definition_of(configuration_, form, directories_));
   } catch (const InputError& error) {
     status_ = QString::fromUtf8(error.what());
     return Q_EMIT changed();
   }
+  options_.clear();
+  for (const QString& setting : settings_of(form)) options_ << QStringLiteral("--set") << setting;
+  options_ << QStringLiteral("--fidelity") << (form.simulate ? QStringLiteral("simulated") : QStringLiteral("analytic"))
+           << QStringLiteral("--store") << (kept ? form.store : QStringLiteral("sweep.sqlite"));
   thread_ = QThread::create([why, shared, options] {
     try {
       const SweepOutcome outcome = run_sweep(*shared, options);
@@ -115,7 +132,8 @@ void SweepModel::start(const SweepForm& form) {
     read_store();
     Q_EMIT changed();
   });
-  status_ = tr("Sweeping …");
+  progress_ = {tr("Sweeping"), tr("configurations")};
+  status_ = progress_.words();
   thread_->start();
   Q_EMIT changed();
 }
@@ -134,6 +152,15 @@ void SweepModel::set_column(const QString& column) {
   column_ = column;
   read_store();
   Q_EMIT changed();
+}
+
+void SweepModel::read_store_now_and_then() {
+  if (since_read_.isValid() && since_read_.elapsed() < kReadingShare * reading_took_) return;
+  QElapsedTimer timer;
+  timer.start();
+  read_store();
+  reading_took_ = timer.elapsed();
+  since_read_.start();
 }
 
 void SweepModel::read_store() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QElapsedTimer>
 #include <QObject>
 #include <QString>
 #include <QTemporaryDir>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "gui/view-models/exhibit.hpp"
+#include "gui/view-models/work_progress.hpp"
 
 class QThread;
 
@@ -35,7 +37,12 @@ class SweepModel : public QObject {
   /// Shows a store of the command line. Throws InputError when it is none.
   void open(const std::filesystem::path& store);
   [[nodiscard]] bool is_running() const { return thread_ != nullptr; }
+  [[nodiscard]] const WorkProgress& progress() const { return progress_; }
+  /// What the last sweep was asked, as options of `stepcast sweep`; empty before the first one.
+  [[nodiscard]] const QStringList& options() const { return options_; }
+  /// How the last sweep ended, or what was opened.
   [[nodiscard]] const QString& status() const { return status_; }
+  void set_catalog_directories(std::vector<std::string> directories) { directories_ = std::move(directories); }
 
   /// Figures to look at, by column of the store.
   [[nodiscard]] static QStringList columns();
@@ -55,11 +62,18 @@ class SweepModel : public QObject {
 
  private:
   void read_store();
+  /// While rows come: reads them again, but never so often that the window would do little else.
+  void read_store_now_and_then();
 
   ConfigurationModel& configuration_;
   QTemporaryDir folder_;
   std::filesystem::path store_;
   QString status_, column_;
+  QStringList options_;
+  WorkProgress progress_;
+  QElapsedTimer since_read_;
+  qint64 reading_took_ = 0;  ///< milliseconds
+  std::vector<std::string> directories_;
   QThread* thread_ = nullptr;
   std::stop_source stop_;
   Grid grid_;

@@ -2,6 +2,7 @@
 
 #include <QStandardPaths>
 
+#include "calibration/profile/calibration_profile.hpp"
 #include "gui/view-models/configuration_model.hpp"
 #include "gui/view-models/forecast_model.hpp"
 #include "gui/view-models/qt_text.hpp"
@@ -25,16 +26,32 @@ std::filesystem::path Workspace::own_catalog() {
 }
 
 void Workspace::open_catalog() {
-  std::vector<std::filesystem::path> directories = given_;
+  std::vector<std::filesystem::path> directories;
+  if (!calibration_.empty()) directories.push_back(calibration_);
+  directories.insert(directories.end(), given_.begin(), given_.end());
   if (std::filesystem::is_directory(own_catalog())) directories.push_back(own_catalog());
   catalogs_.push_back(std::make_unique<Catalog>(Catalog::standard(directories)));
 }
 
 std::vector<std::string> Workspace::catalog_arguments() const {
   std::vector<std::string> out;
+  if (!calibration_.empty()) out.push_back(calibration_.string());
   for (const auto& directory : given_) out.push_back(std::filesystem::absolute(directory).string());
   if (std::filesystem::is_directory(own_catalog())) out.push_back(own_catalog().string());
   return out;
+}
+
+void Workspace::hand_out_catalog() {
+  open_catalog();
+  // First the worker's, for the change of the configuration starts it.
+  forecast_->set_catalog_directories(catalog_arguments());
+  configuration_->use_catalog(catalog());
+}
+
+void Workspace::use_calibration(const std::filesystem::path& file) {
+  if (!file.empty()) (void)read_calibration(file);
+  calibration_ = file.empty() ? file : std::filesystem::absolute(file);
+  hand_out_catalog();
 }
 
 void Workspace::add_entry(const std::string& kind, const std::string& id, const std::string& json) {
@@ -51,9 +68,7 @@ void Workspace::add_entry(const std::string& kind, const std::string& id, const 
   if (diagnostics.ok()) std::filesystem::rename(checked, folder / (id + ".json"));
   std::filesystem::remove_all(own_catalog() / "checked");
   diagnostics.throw_if_faulty();
-  open_catalog();
-  configuration_->use_catalog(catalog());
-  forecast_->set_catalog_directories(catalog_arguments());
+  hand_out_catalog();
 }
 
 }  // namespace stepcast

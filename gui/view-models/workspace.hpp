@@ -25,6 +25,11 @@ class Workspace {
   /// User directories, as the worker wants them.
   [[nodiscard]] std::vector<std::string> catalog_arguments() const;
 
+  /// Predictions rest on a calibration from now on (`stepcast calibrate fit`): it goes before every other entry. Empty:
+  /// on the catalogue alone. Throws InputError when the file is none, and changes nothing then.
+  void use_calibration(const std::filesystem::path& file);
+  [[nodiscard]] const std::filesystem::path& calibration() const { return calibration_; }
+
   /// Where own hardware of this user is kept; made when it is first needed.
   [[nodiscard]] static std::filesystem::path own_catalog();
   /// Adds an entry to the user's own catalogue and reads the catalogue anew. Throws InputError with the entry's faults,
@@ -33,8 +38,10 @@ class Workspace {
 
  private:
   void open_catalog();
+  void hand_out_catalog();
 
   std::vector<std::filesystem::path> given_;
+  std::filesystem::path calibration_;
   /// The last one is in use; earlier ones stay, because forecasts may still point into them.
   std::vector<std::unique_ptr<Catalog>> catalogs_;
   std::unique_ptr<ConfigurationModel> configuration_;

@@ -2,28 +2,49 @@
 
 #include <QWidget>
 
+class QCheckBox;
+class QComboBox;
 class QLabel;
-class QProgressBar;
+class QLineEdit;
 class QPushButton;
+class QTabWidget;
 
 namespace stepcast {
 
+class BusyStatus;
 class CalibrateModel;
 class ExhibitView;
+class FitModel;
 
-/// Predicted against measured, and what the forecast on screen rests on.
+/// Measurements of a cluster fitted, and what rests on the fit; and predictions against measured runs.
 class CalibrateTab : public QWidget {
   Q_OBJECT
  public:
-  explicit CalibrateTab(CalibrateModel& model, QWidget* parent = nullptr);
+  CalibrateTab(CalibrateModel& scores, FitModel& fit, QWidget* parent = nullptr);
   void refresh();
 
  private:
-  CalibrateModel& model_;
-  QPushButton *shipped_, *own_;
-  QProgressBar* busy_;
-  QLabel *status_, *rests_on_;
-  ExhibitView *sets_, *scatter_;
+  QWidget* build_form();
+  QWidget* build_scores();
+  ExhibitView* add_exhibit(QWidget& page);
+  QWidget* add_page(const QString& title);
+  void choose_files();
+  void open_profile(const QString& file);
+  void fit_or_stop();
+  void show_fit();
+  void list_profiles();
+  void show_scores();
+
+  CalibrateModel& scores_;
+  FitModel& fit_;
+  QLineEdit *files_, *node_, *fabric_, *name_;
+  QCheckBox *stand_in_, *use_;
+  QPushButton *run_, *shipped_, *own_;
+  QComboBox* profiles_;
+  BusyStatus *fit_busy_, *scores_busy_;
+  QTabWidget* pages_;
+  QLabel *words_, *rests_on_;
+  ExhibitView *constants_, *held_out_, *measured_, *residuals_, *effect_, *sets_, *scatter_;
 };
 
 }  // namespace stepcast

@@ -94,6 +94,8 @@ class Drawer {
     chart_->setMargins(QMargins(4, 4, 4, 4));
     chart_->layout()->setContentsMargins(0, 0, 0, 0);
     chart_->setAnimationOptions(QChart::NoAnimation);
+    chart_->setLocale(QLocale());
+    chart_->setLocalizeNumbers(true);
     chart_->legend()->setVisible(data.legend);
     // A long legend would be cut off above the chart.
     chart_->legend()->setAlignment(data.series.size() > 4 ? Qt::AlignRight : Qt::AlignTop);

@@ -44,12 +44,7 @@ void CompareTab::refresh() {
   pins_->clear();
   for (std::size_t i = 0; i < model_.count(); ++i) pins_->addItem(model_.name(i));
   pins_->setCurrentIndex(std::min(chosen < 0 ? 0 : chosen, pins_->count() - 1));
-  Exhibit exhibit = model_.exhibit();
-  if (exhibit.chart.series.empty()) {
-    view_->show_reason(exhibit.title, exhibit.remark);
-  } else {
-    view_->show_exhibit(std::move(exhibit));
-  }
+  view_->show_exhibit(model_.exhibit());
 }
 
 }  // namespace stepcast

@@ -2,7 +2,6 @@
 
 #include <QAction>
 #include <QChart>
-#include <QChartView>
 #include <QClipboard>
 #include <QFileDialog>
 #include <QGuiApplication>
@@ -18,6 +17,7 @@
 #include "gui/theme/theme.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "gui/views/chart.hpp"
+#include "gui/views/chart_pane.hpp"
 #include "gui/views/tone_delegate.hpp"
 
 namespace stepcast {
@@ -104,14 +104,15 @@ ExhibitView::ExhibitView(QWidget* parent) : QWidget(parent) {
   remark_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   split_ = new QSplitter(Qt::Horizontal, this);
   split_->setChildrenCollapsible(false);
-  chart_ = new QChartView(split_);
-  chart_->setRenderHint(QPainter::Antialiasing);
-  chart_->setFrameShape(QFrame::NoFrame);
+  chart_ = new ChartPane(split_);
   chart_->setMinimumSize(260, 150);
-  chart_->setBackgroundBrush(Qt::NoBrush);
-  chart_->setStyleSheet(QStringLiteral("background: transparent"));
+  connect(chart_, &ChartPane::marked, this, &ExhibitView::marked);
   table_ = new FigureTable(this);
   view_ = new_figure_view(*table_, tr("Figures"), split_);
+  connect(view_, &QTableView::activated, this, [this](const QModelIndex& at) {
+    const auto* sorted = qobject_cast<const QSortFilterProxyModel*>(view_->model());
+    Q_EMIT row_activated(static_cast<std::size_t>(sorted->mapToSource(at).row()));
+  });
   split_->setStretchFactor(0, 5);
   split_->setStretchFactor(1, 4);
   split_->setSizes({470, 430});
@@ -121,9 +122,12 @@ ExhibitView::ExhibitView(QWidget* parent) : QWidget(parent) {
   layout->addWidget(title_);
   layout->addWidget(remark_);
   layout->addWidget(split_, 1);
+  // Where there is nothing to show, title and reason stay together at the top.
+  layout->addStretch(0);
 }
 
 void ExhibitView::show_exhibit(Exhibit exhibit) {
+  if (exhibit.chart.series.empty()) return show_reason(exhibit.title, exhibit.remark);
   exhibit_ = std::move(exhibit);
   title_->setText(exhibit_.title);
   remark_->setText(exhibit_.remark);
@@ -147,10 +151,22 @@ void ExhibitView::show_reason(const QString& title, const QString& why) {
   table_->set({});
 }
 
+void ExhibitView::set_markable(bool markable) { chart_->set_markable(markable); }
+
+std::vector<std::size_t> ExhibitView::selected_rows() const {
+  const auto* sorted = qobject_cast<const QSortFilterProxyModel*>(view_->model());
+  std::vector<std::size_t> out;
+  for (const QModelIndex& row : view_->selectionModel()->selectedRows())
+    out.push_back(static_cast<std::size_t>(sorted->mapToSource(row).row()));
+  return out;
+}
+
 void ExhibitView::repaint_chart() {
   if (exhibit_.chart.series.empty()) return;
   QChart* before = chart_->chart();
-  chart_->setChart(new_chart(exhibit_.chart, [this](int series, int index) { Q_EMIT clicked(series, index); }));
+  chart_->setChart(new_chart(exhibit_.chart, [this](int series, int index) {
+    if (!chart_->is_dragging()) Q_EMIT clicked(series, index);
+  }));
   delete before;
 }
 

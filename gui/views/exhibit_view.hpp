@@ -4,13 +4,13 @@
 
 #include "gui/view-models/exhibit.hpp"
 
-class QChartView;
 class QLabel;
 class QSplitter;
 class QTableView;
 
 namespace stepcast {
 
+class ChartPane;
 class FigureTable;
 
 /// A table of figures: sortable, with its cells' tones, copied by Ctrl+C (the selection, else all of it), exported from
@@ -22,10 +22,15 @@ class ExhibitView : public QWidget {
   Q_OBJECT
  public:
   explicit ExhibitView(QWidget* parent = nullptr);
+  /// One without a series has nothing to show: its remark says why.
   void show_exhibit(Exhibit exhibit);
   [[nodiscard]] const Exhibit& exhibit() const { return exhibit_; }
   /// Nothing to show yet, and why.
   void show_reason(const QString& title, const QString& why);
+  /// Whether a part of the chart can be marked by dragging.
+  void set_markable(bool markable);
+  /// Rows of the exhibit's table that are selected.
+  [[nodiscard]] std::vector<std::size_t> selected_rows() const;
   [[nodiscard]] FigureTable& table() { return *table_; }
   /// Colours again after the theme changed.
   void repaint_chart();
@@ -33,12 +38,16 @@ class ExhibitView : public QWidget {
  Q_SIGNALS:
   /// A point of a scatter, or a bar, was clicked: which series and which of its values.
   void clicked(int series, int index);
+  /// A part of the chart was marked, in the values of its axes.
+  void marked(const QRectF& part);
+  /// Enter or a double click on a row of the table; its place in the exhibit's table.
+  void row_activated(std::size_t row);
 
  private:
   Exhibit exhibit_;
   QLabel *title_, *remark_;
   QSplitter* split_;
-  QChartView* chart_;
+  ChartPane* chart_;
   FigureTable* table_;
   QTableView* view_;
 };

@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 
 #include "gui/view-models/configuration_model.hpp"
+#include "gui/view-models/number_format.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "hardware-catalog/catalog.hpp"
 #include "models/frameworks/framework.hpp"
@@ -36,6 +37,7 @@ QString typed(const Json& value) {
   if (value.is_number_float() && value.get<double>() == std::floor(value.get<double>()) && value.get<double>() < 1e15)
     return value.get<double>() < 1e7 ? QString::number(value.get<long>())
                                      : QString::number(value.get<double>(), 'g', 12).remove(QLatin1Char('+'));
+  if (value.is_number_float()) return number_to_type(qt(value.dump()));
   return qt(value.dump());
 }
 
@@ -231,9 +233,7 @@ Json FieldEditor::parsed(const QString& text) const {
   if (trimmed.isEmpty()) return nullptr;
   if (field_.kind == FieldKind::text && !field_.counted) return plain(trimmed);
   const bool number = field_.kind == FieldKind::integer || field_.kind == FieldKind::number;
-  std::string bare = plain(trimmed);
-  if (number) std::erase(bare, ',');
-  Json value = Json::parse(bare, nullptr, false);
+  Json value = Json::parse(plain(number ? typed_number(trimmed) : trimmed), nullptr, false);
   if (value.is_discarded()) return plain(trimmed);
   return value;
 }

@@ -10,7 +10,6 @@
 #include <QUrl>
 
 #include "gui/theme/theme.hpp"
-#include "gui/view-models/command_line_text.hpp"
 #include "gui/view-models/compare_model.hpp"
 #include "gui/view-models/configuration_model.hpp"
 #include "gui/view-models/forecast_model.hpp"
@@ -26,6 +25,10 @@
 namespace stepcast {
 
 namespace {
+
+/// Of tabs beyond the ninth.
+constexpr std::array<std::pair<const char*, const char*>, 4> kTabKeys{
+    {{"compare", "Ctrl+Shift+M"}, {"plan", "Ctrl+Shift+P"}, {"sweep", "Ctrl+Shift+E"}, {"calibrate", "Ctrl+Shift+K"}}};
 
 template <class Do>
 QAction* add(QMenu& menu, const QString& text, const QKeySequence& keys, Do&& what) {
@@ -91,7 +94,7 @@ void MainMenu::build(MainWindow& window) {
   name_steps();
   edit.addSeparator();
   add(edit, QObject::tr("Copy the &command line"), QKeySequence(QStringLiteral("Ctrl+Shift+C")), [=] {
-    QGuiApplication::clipboard()->setText(command_line_text(*configuration, w->tabs().current_name()));
+    QGuiApplication::clipboard()->setText(w->command_line());
   })->setToolTip(QObject::tr("The command of stepcast that prints what is on screen"));
   add(edit, QObject::tr("Copy the scenario as &JSON"), {},
       [=] { QGuiApplication::clipboard()->setText(qt(configuration->text())); });
@@ -136,7 +139,8 @@ void MainMenu::build(MainWindow& window) {
   for (const QString& name : window.tabs().names()) {
     const QString title = window.tabs().tabText(number++);
     QKeySequence keys = number <= 9 ? QKeySequence(QStringLiteral("Ctrl+%1").arg(number)) : QKeySequence();
-    if (name == QLatin1String("compare")) keys = QKeySequence(QStringLiteral("Ctrl+Shift+M"));
+    for (const auto& [tab, of_tab] : kTabKeys)
+      if (name == QLatin1String(tab)) keys = QKeySequence(QLatin1String(of_tab));
     add(view, title, keys, [=] { w->tabs().open(name); });
   }
 

@@ -4,16 +4,15 @@
 #include <QDockWidget>
 #include <QHBoxLayout>
 #include <QLabel>
-#include <QProgressBar>
 #include <QStatusBar>
-#include <QTimer>
-#include <QToolButton>
 #include <QVBoxLayout>
 
 #include "gui/theme/theme.hpp"
 #include "gui/view-models/calibrate_model.hpp"
+#include "gui/view-models/command_line_text.hpp"
 #include "gui/view-models/compare_model.hpp"
 #include "gui/view-models/configuration_model.hpp"
+#include "gui/view-models/fit_model.hpp"
 #include "gui/view-models/forecast_model.hpp"
 #include "gui/view-models/number_format.hpp"
 #include "gui/view-models/plan_model.hpp"
@@ -36,6 +35,7 @@
 #include "gui/views/plan_tab.hpp"
 #include "gui/views/result_tabs.hpp"
 #include "gui/views/server_browser.hpp"
+#include "gui/views/status_line.hpp"
 #include "gui/views/sweep_tab.hpp"
 #include "gui/views/timeline_tab.hpp"
 #include "models/scenario/scenario.hpp"
@@ -107,26 +107,8 @@ QWidget* MainWindow::build_title(QWidget* parent) {
 }
 
 void MainWindow::build_status_bar() {
-  status_ = new QLabel(this);
-  status_->setContentsMargins(8, 0, 0, 0);
-  progress_ = new QProgressBar(this);
-  progress_->setRange(0, 0);
-  progress_->setFixedWidth(120);
-  progress_->setFixedHeight(10);
-  progress_->setTextVisible(false);
-  progress_->setAccessibleName(tr("A simulation is running"));
-  cancel_ = new QToolButton(this);
-  cancel_->setText(tr("Cancel"));
-  cancel_->setToolTip(tr("Stop the simulation; the closed form stays"));
-  connect(cancel_, &QToolButton::clicked, this, [this] { forecast_.cancel(); });
+  status_ = new StatusLine(forecast_, this);
   statusBar()->addWidget(status_, 1);
-  statusBar()->addPermanentWidget(progress_);
-  statusBar()->addPermanentWidget(cancel_);
-  auto* tick = new QTimer(this);
-  connect(tick, &QTimer::timeout, this, [this] {
-    if (forecast_.is_busy()) status_->setText(forecast_.status());
-  });
-  tick->start(200);
 }
 
 void MainWindow::add_exhibits(const QString& name, const QString& title, std::function<std::vector<Exhibit>()> make,
@@ -157,11 +139,7 @@ void MainWindow::add_exhibits(const QString& name, const QString& title, std::fu
         for (std::size_t i = 0; i < exhibits.size(); ++i) {
           if (static_cast<qsizetype>(i) >= views.size()) add();
           views[static_cast<qsizetype>(i)]->show();
-          if (exhibits[i].chart.series.empty()) {
-            views[static_cast<qsizetype>(i)]->show_reason(exhibits[i].title, exhibits[i].remark);
-          } else {
-            views[static_cast<qsizetype>(i)]->show_exhibit(std::move(exhibits[i]));
-          }
+          views[static_cast<qsizetype>(i)]->show_exhibit(std::move(exhibits[i]));
         }
       },
       from_trace);
@@ -215,15 +193,7 @@ void MainWindow::add_tabs() {
   compare_ = new CompareModel(configuration_, forecast_, this);
   auto* compare = new CompareTab(*compare_, tabs_);
   tabs_->add(QStringLiteral("compare"), tr("Compare"), compare, [compare] { compare->refresh(); });
-  plan_ = new PlanModel(configuration_, this);
-  plan_->set_catalog_directories(workspace_.catalog_arguments());
-  auto* plan = new PlanTab(*plan_, configuration_, tabs_);
-  tabs_->add(QStringLiteral("plan"), tr("Plan"), plan, [plan] { plan->refresh(); });
-  sweep_ = new SweepModel(configuration_, this);
-  tabs_->add(QStringLiteral("sweep"), tr("Sweep"), new SweepTab(*sweep_, tabs_), [] {});
-  calibrate_ = new CalibrateModel(configuration_, this);
-  auto* calibrate = new CalibrateTab(*calibrate_, tabs_);
-  tabs_->add(QStringLiteral("calibrate"), tr("Calibrate"), calibrate, [calibrate] { calibrate->refresh(); });
+  add_studies();
   auto* servers = new ServerBrowser(configuration_, tabs_);
   tabs_->add(QStringLiteral("servers"), tr("Servers"), servers, [servers] { servers->show_current(); });
   connect(servers, &ServerBrowser::wants_own_server, this, &MainWindow::describe_own_server);
@@ -231,6 +201,59 @@ void MainWindow::add_tabs() {
     if (tabs_->needs_trace()) tabs_->refresh_all();
   });
   settled_.emplace_back([this] { return !timeline_->is_reading(); });
+}
+
+/// Tabs that put questions of their own to the libraries, and work on them in the background.
+void MainWindow::add_studies() {
+  plan_ = new PlanModel(configuration_, this);
+  auto* plan = new PlanTab(*plan_, configuration_, tabs_);
+  tabs_->add(QStringLiteral("plan"), tr("Plan"), plan, [plan] { plan->refresh(); });
+  sweep_ = new SweepModel(configuration_, this);
+  tabs_->add(QStringLiteral("sweep"), tr("Sweep"), new SweepTab(*sweep_, tabs_), [] {});
+  calibrate_ = new CalibrateModel(configuration_, this);
+  fit_ = new FitModel(configuration_, *compare_, this);
+  auto* calibrate = new CalibrateTab(*calibrate_, *fit_, tabs_);
+  tabs_->add(QStringLiteral("calibrate"), tr("Calibrate"), calibrate, [calibrate] { calibrate->refresh(); });
+  connect(fit_, &FitModel::chosen, this, &MainWindow::use_calibration);
+  hand_out_catalog();
+  const auto busy = [](const QString& what) { return WorkProgress{what, {}}; };
+  status_->add(
+      {[this] { return plan_->is_running(); }, [this] { return plan_->progress(); }, [this] { plan_->stop(); }});
+  status_->add(
+      {[this] { return sweep_->is_running(); }, [this] { return sweep_->progress(); }, [this] { sweep_->stop(); }});
+  status_->add(
+      {[this] { return fit_->is_running(); }, [busy] { return busy(tr("Fitting")); }, [this] { fit_->stop(); }});
+  status_->add({[this] { return calibrate_->is_running(); }, [busy] { return busy(tr("Predicting measured runs")); },
+                [this] { calibrate_->stop(); }});
+  settled_.emplace_back([this] {
+    return !plan_->is_running() && !sweep_->is_running() && !fit_->is_running() && !calibrate_->is_running();
+  });
+}
+
+QString MainWindow::command_line() const {
+  ScreenWork work;
+  work.calibration = qt(workspace_.calibration().string());
+  if (const auto* servers = findChild<ServerBrowser*>()) work.server = qt(servers->selected());
+  work.plan_question = plan_->question();
+  work.sweep = sweep_->options();
+  work.fit = fit_->command();
+  return command_line_text(configuration_, tabs_->current_name(), work);
+}
+
+void MainWindow::hand_out_catalog() {
+  plan_->set_catalog_directories(workspace_.catalog_arguments());
+  sweep_->set_catalog_directories(workspace_.catalog_arguments());
+  calibrate_->set_catalog_directories(workspace_.catalog_arguments());
+}
+
+void MainWindow::use_calibration(const QString& file) {
+  try {
+    workspace_.use_calibration(plain(file));
+  } catch (const InputError& error) {
+    complain(tr("Cannot use the calibration"), QString::fromUtf8(error.what()));
+  }
+  hand_out_catalog();
+  Q_EMIT fit_->changed();
 }
 
 void MainWindow::show_forecast() {
@@ -251,9 +274,6 @@ void MainWindow::show_forecast() {
 }
 
 void MainWindow::show_state() {
-  status_->setText(forecast_.status());
-  progress_->setVisible(forecast_.is_busy());
-  cancel_->setVisible(forecast_.is_busy());
   const bool valid = configuration_.is_valid();
   badge_->setText(!valid ? QString() : forecast_.is_simulated() ? tr("● simulated") : tr("○ closed form"));
   badge_->setToolTip(forecast_.is_simulated()

@@ -7,9 +7,7 @@
 #include <vector>
 
 class QLabel;
-class QProgressBar;
 class QPushButton;
-class QToolButton;
 
 namespace stepcast {
 
@@ -19,10 +17,12 @@ class ConfigurationModel;
 class ConfigurePanel;
 class ExhibitView;
 class FaultBanner;
+class FitModel;
 class ForecastModel;
 class HeadlineView;
 class PlanModel;
 class ResultTabs;
+class StatusLine;
 class SweepModel;
 class TimelineModel;
 class Workspace;
@@ -39,6 +39,9 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] ResultTabs& tabs() { return *tabs_; }
   [[nodiscard]] ConfigurePanel& configure() { return *configure_; }
   [[nodiscard]] HeadlineView& headline() { return *headline_; }
+  [[nodiscard]] StatusLine& status_line() { return *status_; }
+  /// The command of stepcast that prints what is on screen.
+  [[nodiscard]] QString command_line() const;
   /// Nothing runs and everything on screen is up to date.
   [[nodiscard]] bool is_settled() const;
   /// Whether closing asks about unsaved changes (not in scripts and tests).
@@ -56,6 +59,10 @@ class MainWindow : public QMainWindow {
   QWidget* build_title(QWidget* parent);
   void build_status_bar();
   void add_tabs();
+  void add_studies();
+  /// Directories of the catalogue, calibrations first, for what works beside the window.
+  void hand_out_catalog();
+  void use_calibration(const QString& file);
   void add_exhibits(const QString& name, const QString& title, std::function<std::vector<struct Exhibit>()> make,
                     bool from_trace = false);
   void show_forecast();
@@ -81,9 +88,9 @@ class MainWindow : public QMainWindow {
   CalibrateModel* calibrate_ = nullptr;
   SweepModel* sweep_ = nullptr;
   PlanModel* plan_ = nullptr;
-  QLabel *name_ = nullptr, *summary_ = nullptr, *badge_ = nullptr, *status_ = nullptr;
-  QProgressBar* progress_ = nullptr;
-  QToolButton* cancel_ = nullptr;
+  FitModel* fit_ = nullptr;
+  QLabel *name_ = nullptr, *summary_ = nullptr, *badge_ = nullptr;
+  StatusLine* status_ = nullptr;
   std::vector<std::function<bool()>> settled_;  ///< of tabs that work in the background
   bool asks_ = true;
 };

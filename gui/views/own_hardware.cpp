@@ -84,6 +84,7 @@ void MainWindow::describe_own_server(const QString& like) {
       },
       this);
   if (dialog.exec() != QDialog::Accepted) return;
+  hand_out_catalog();
   configure_->rebuild();
   if (auto* servers = findChild<ServerBrowser*>()) servers->reload();
 }

@@ -5,14 +5,14 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
-#include <QProgressBar>
 #include <QPushButton>
-#include <QTableView>
 #include <QVBoxLayout>
 
 #include "gui/view-models/configuration_model.hpp"
+#include "gui/view-models/plan_form.hpp"
 #include "gui/view-models/plan_model.hpp"
 #include "gui/view-models/qt_text.hpp"
+#include "gui/views/busy_status.hpp"
 #include "gui/views/exhibit_view.hpp"
 
 namespace stepcast {
@@ -23,21 +23,31 @@ PlanTab::PlanTab(PlanModel& model, ConfigurationModel& configuration, QWidget* p
   row->setContentsMargins(12, 8, 0, 8);
   row->addWidget(build_form());
   auto* right = new QVBoxLayout;
+  right->addWidget(build_filter());
   answers_ = new ExhibitView(this);
+  answers_->setObjectName(QStringLiteral("answers"));
+  answers_->set_markable(true);
   rejected_ = new ExhibitView(this);
+  rejected_->setObjectName(QStringLiteral("rejected"));
   right->addWidget(answers_, 3);
   right->addWidget(rejected_, 2);
   row->addLayout(right, 1);
   connect(&model_, &PlanModel::progressed, this, &PlanTab::show_progress);
-  connect(&model_, &PlanModel::finished, this, &PlanTab::show_answer);
+  connect(&model_, &PlanModel::finished, this, [this] {
+    show_progress();
+    rejected_->show_exhibit(model_.rejected());
+  });
+  connect(&model_, &PlanModel::shown, this, &PlanTab::show_options);
+  connect(answers_, &ExhibitView::marked, &model_, &PlanModel::keep_within);
   connect(answers_, &ExhibitView::clicked, this, [this](int series, int index) {
-    if (series == 0 && index >= 0) model_.open(static_cast<std::size_t>(index));
+    if (const auto option = model_.option_at_point(series, index)) model_.open(*option);
   });
-  connect(answers_->findChild<QTableView*>(), &QTableView::activated, this, [this](const QModelIndex& at) {
-    const int number = at.siblingAtColumn(0).data().toInt();
-    if (number > 0) model_.open(static_cast<std::size_t>(number - 1));
+  connect(answers_, &ExhibitView::row_activated, this, [this](std::size_t at) {
+    if (const auto option = model_.option_in_row(at)) model_.open(*option);
   });
-  show_answer();
+  show_progress();
+  show_options();
+  rejected_->show_exhibit(model_.rejected());
 }
 
 QLineEdit* PlanTab::add_line(QFormLayout& form, const QString& label, const QString& hint) {
@@ -57,7 +67,7 @@ QWidget* PlanTab::build_form() {
   auto* form = new QFormLayout(out);
   form->setContentsMargins(0, 0, 8, 0);
   form->setRowWrapPolicy(QFormLayout::WrapLongRows);
-  auto* title = new QLabel(tr("Which servers, how many, and how?"), out);
+  auto* title = new QLabel(tr("Which servers, and how many?"), out);
   title->setObjectName(QStringLiteral("exhibit"));
   form->addRow(title);
   auto* words =
@@ -87,15 +97,33 @@ QWidget* PlanTab::build_form() {
   run_ = new QPushButton(tr("&Plan"), out);
   connect(run_, &QPushButton::clicked, this, &PlanTab::run_or_stop);
   form->addRow(run_);
-  busy_ = new QProgressBar(out);
-  busy_->setRange(0, 0);
-  busy_->setTextVisible(false);
-  busy_->setFixedHeight(8);
+  busy_ = new BusyStatus(Qt::Vertical, tr("How far the planner is"), out);
   form->addRow(busy_);
-  status_ = new QLabel(out);
-  status_->setWordWrap(true);
-  status_->setObjectName(QStringLiteral("muted"));
-  form->addRow(status_);
+  return out;
+}
+
+/// What the scatter shows, and of which options.
+QWidget* PlanTab::build_filter() {
+  auto* out = new QWidget(this);
+  auto* row = new QHBoxLayout(out);
+  row->setContentsMargins(12, 0, 12, 0);
+  auto* label = new QLabel(tr("A&xes"), out);
+  axes_ = new QComboBox(out);
+  axes_->setAccessibleName(tr("Axes of the scatter"));
+  for (const PlanAxes& axes : plan_axes()) axes_->addItem(axes.name);
+  label->setBuddy(axes_);
+  keep_ = new QPushButton(tr("&Keep the selected rows"), out);
+  keep_->setToolTip(tr("The same by mouse: drag over points of the scatter"));
+  all_ = new QPushButton(tr("Show &all"), out);
+  row->addWidget(label);
+  row->addWidget(axes_);
+  row->addStretch(1);
+  row->addWidget(keep_);
+  row->addWidget(all_);
+  connect(axes_, &QComboBox::currentIndexChanged, &model_,
+          [this](int index) { model_.set_axes(static_cast<std::size_t>(std::max(0, index))); });
+  connect(keep_, &QPushButton::clicked, this, [this] { model_.keep_rows(answers_->selected_rows()); });
+  connect(all_, &QPushButton::clicked, &model_, &PlanModel::keep_all);
   return out;
 }
 
@@ -106,36 +134,29 @@ void PlanTab::refresh() {
 
 void PlanTab::run_or_stop() {
   if (model_.is_running()) return model_.stop();
+  const QString second = second_->currentData().toString();
   try {
-    model_.start(model_.question({servers_->text(), counts_->text(), first_->currentData().toString(),
-                                  second_->currentData().toString() == first_->currentData().toString()
-                                      ? QString()
-                                      : second_->currentData().toString(),
-                                  deadline_->text(), run_budget_->text(), month_budget_->text(), power_->text()}));
+    model_.start(plan_question({servers_->text(), counts_->text(), first_->currentData().toString(),
+                                second == first_->currentData().toString() ? QString() : second, deadline_->text(),
+                                run_budget_->text(), month_budget_->text(), power_->text()},
+                               configuration_));
   } catch (const InputError& error) {
-    status_->setText(QString::fromUtf8(error.what()));
+    busy_->show_ended(QString::fromUtf8(error.what()));
   }
 }
 
 void PlanTab::show_progress() {
   run_->setText(model_.is_running() ? tr("Stop") : tr("&Plan"));
-  busy_->setVisible(model_.is_running());
-  status_->setText(model_.progress());
+  if (model_.is_running())
+    busy_->show_running(model_.progress());
+  else
+    busy_->show_ended(model_.why());
 }
 
-void PlanTab::show_answer() {
-  run_->setText(tr("&Plan"));
-  busy_->hide();
-  status_->setText(model_.why());
-  const auto put = [](ExhibitView& view, Exhibit exhibit) {
-    if (exhibit.chart.series.empty()) {
-      view.show_reason(exhibit.title, exhibit.remark);
-    } else {
-      view.show_exhibit(std::move(exhibit));
-    }
-  };
-  put(*answers_, model_.answers_exhibit());
-  put(*rejected_, model_.rejected_exhibit());
+void PlanTab::show_options() {
+  answers_->show_exhibit(model_.answers_exhibit());
+  keep_->setEnabled(model_.answer() != nullptr);
+  all_->setEnabled(model_.is_filtered());
 }
 
 }  // namespace stepcast

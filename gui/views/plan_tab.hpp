@@ -4,13 +4,12 @@
 
 class QComboBox;
 class QFormLayout;
-class QLabel;
 class QLineEdit;
-class QProgressBar;
 class QPushButton;
 
 namespace stepcast {
 
+class BusyStatus;
 class ConfigurationModel;
 class ExhibitView;
 class PlanModel;
@@ -24,18 +23,18 @@ class PlanTab : public QWidget {
 
  private:
   QWidget* build_form();
+  QWidget* build_filter();
   QLineEdit* add_line(QFormLayout& form, const QString& label, const QString& hint);
   void run_or_stop();
-  void show_answer();
+  void show_options();
   void show_progress();
 
   PlanModel& model_;
   ConfigurationModel& configuration_;
   QLineEdit *servers_, *counts_, *deadline_, *run_budget_, *month_budget_, *power_;
-  QComboBox *first_, *second_;
-  QPushButton* run_;
-  QProgressBar* busy_;
-  QLabel* status_;
+  QComboBox *first_, *second_, *axes_;
+  QPushButton *run_, *keep_, *all_;
+  BusyStatus* busy_;
   ExhibitView *answers_, *rejected_;
 };
 

@@ -24,6 +24,8 @@ class ServerBrowser : public QWidget {
   /// Reads the catalogue again (after own hardware was added).
   void reload();
   void focus_search();
+  /// Id of the selected server; empty: none.
+  [[nodiscard]] std::string selected() const;
   /// Selects the server of the scenario, if nothing is selected yet.
   void show_current();
 
@@ -36,7 +38,6 @@ class ServerBrowser : public QWidget {
   void show_selected();
   void take_selected();
   void select(const std::string& id);
-  [[nodiscard]] std::string selected() const;
 
   ConfigurationModel& configuration_;
   std::vector<ServerRow> rows_;

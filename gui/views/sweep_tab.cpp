@@ -8,13 +8,13 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMessageBox>
-#include <QProgressBar>
 #include <QPushButton>
 
 #include "fields/diagnostics.hpp"
 #include "gui/view-models/form_fields.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "gui/view-models/sweep_model.hpp"
+#include "gui/views/busy_status.hpp"
 #include "gui/views/exhibit_view.hpp"
 #include "gui/views/heatmap_view.hpp"
 
@@ -88,15 +88,8 @@ QWidget* SweepTab::build_form() {
   column_->setAccessibleName(tr("Figure to show"));
   connect(column_, &QComboBox::currentTextChanged, &model_, &SweepModel::set_column);
   form->addRow(tr("Show"), column_);
-  busy_ = new QProgressBar(out);
-  busy_->setRange(0, 0);
-  busy_->setTextVisible(false);
-  busy_->setFixedHeight(8);
+  busy_ = new BusyStatus(Qt::Vertical, tr("How far the sweep is"), out);
   form->addRow(busy_);
-  status_ = new QLabel(out);
-  status_->setWordWrap(true);
-  status_->setObjectName(QStringLiteral("muted"));
-  form->addRow(status_);
   return out;
 }
 
@@ -119,13 +112,11 @@ void SweepTab::open_store() {
 
 void SweepTab::refresh() {
   run_->setText(model_.is_running() ? tr("Stop") : tr("&Run"));
-  busy_->setVisible(model_.is_running());
-  status_->setText(model_.status());
-  if (model_.exhibit().chart.series.empty()) {
-    view_->show_reason(model_.exhibit().title, model_.exhibit().remark);
-  } else {
-    view_->show_exhibit(model_.exhibit());
-  }
+  if (model_.is_running())
+    busy_->show_running(model_.progress());
+  else
+    busy_->show_ended(model_.status());
+  view_->show_exhibit(model_.exhibit());
   heatmap_->setVisible(model_.grid().y.size() > 1);
   heatmap_->show_grid(model_.grid());
 }

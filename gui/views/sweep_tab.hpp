@@ -4,13 +4,12 @@
 
 class QCheckBox;
 class QComboBox;
-class QLabel;
 class QLineEdit;
-class QProgressBar;
 class QPushButton;
 
 namespace stepcast {
 
+class BusyStatus;
 class ExhibitView;
 class HeatmapView;
 class SweepModel;
@@ -33,8 +32,7 @@ class SweepTab : public QWidget {
   QLineEdit *first_values_, *second_values_, *store_;
   QCheckBox* simulate_;
   QPushButton* run_;
-  QProgressBar* busy_;
-  QLabel* status_;
+  BusyStatus* busy_;
   ExhibitView* view_;
   HeatmapView* heatmap_;
 };

@@ -1,5 +1,6 @@
 #include "gui/worker/worker_process.hpp"
 
+#include <QCoreApplication>
 #include <QProcess>
 
 #include "gui/view-models/qt_text.hpp"
@@ -69,8 +70,8 @@ void WorkerProcess::let_go() {
   process_ = nullptr;
   process->disconnect(this);
   if (process->state() == QProcess::NotRunning) return process->deleteLater();
-  // It is reaped when it has died, while the window goes on.
-  process->setParent(nullptr);
+  // It is reaped when it has died, while the window goes on; at the latest when the program ends.
+  process->setParent(QCoreApplication::instance());
   connect(process, &QProcess::finished, process, &QObject::deleteLater);
   process->kill();
 }

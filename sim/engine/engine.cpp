@@ -21,6 +21,8 @@ namespace sg4 = simgrid::s4u;
 
 /// Operations that an error names.
 constexpr int kMostNamed = 5;
+/// Operations between two words of progress: together they take some 10 µs at least.
+constexpr std::size_t kProgressEvery = 64;
 
 bool slowed_by_communication(OperationKind kind) {
   return kind == OperationKind::compute || kind == OperationKind::optimizer;
@@ -29,8 +31,9 @@ bool slowed_by_communication(OperationKind kind) {
 /// One run of one graph.
 class Simulation : public WorkClock::Listener {
  public:
-  Simulation(const StepGraph& graph, const EngineOptions& options)
+  Simulation(const StepGraph& graph, const EngineOptions& options, StepProgress progress)
       : graph_(graph),
+        progress_(std::move(progress)),
         engine_(make_engine()),
         hosts_(engine_, graph, options.all_flows_in_simgrid),
         clock_(std::make_shared<WorkClock>(graph.devices().size(), *this)),
@@ -134,6 +137,8 @@ class Simulation : public WorkClock::Listener {
     timeline_.spans[id].end = now();
     timeline_.end = std::max(timeline_.end, now());
     ++finished_;
+    if (progress_ && (finished_ % kProgressEvery == 0 || finished_ == waiting_.size()))
+      progress_(finished_, waiting_.size());
     for (const auto next : graph_.successors(id))
       if (--waiting_[next] == 0) ready_.push_back(static_cast<int>(next));
   }
@@ -156,6 +161,7 @@ class Simulation : public WorkClock::Listener {
   }
 
   const StepGraph& graph_;
+  const StepProgress progress_;
   sg4::Engine& engine_;
   PathHosts hosts_;
   std::shared_ptr<WorkClock> clock_;
@@ -172,13 +178,13 @@ class Simulation : public WorkClock::Listener {
 
 }  // namespace
 
-Timeline simulate(const StepGraph& graph, const EngineOptions& options) {
+Timeline simulate(const StepGraph& graph, const EngineOptions& options, const StepProgress& progress) {
   static Simulation* simulation = nullptr;
   if (simulation)
     throw std::logic_error("engine: a second simulation in one process; SimGrid's engine cannot be made twice");
   check_graph(graph);
   // Never destroyed: callbacks point to it, and destroying a running flow after an exception crashes.
-  simulation = new Simulation(graph, options);
+  simulation = new Simulation(graph, options, progress);
   simulation->run();
   return std::move(simulation->timeline());
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "sim/step_graph.hpp"
 #include "sim/timeline.hpp"
 
@@ -11,6 +13,9 @@ struct EngineOptions {
   /// reference: slower, the same answer.
   bool all_flows_in_simgrid = false;
 };
+
+/// Told now and then how many operations have ended, of how many; and once when all have.
+using StepProgress = std::function<void(std::size_t done, std::size_t all)>;
 
 /// Rate that a device's computing keeps, however much of it communication takes: kernels that wait for compute units
 /// are scheduled in turn, so none stops for good. A guard, not a measurement; catalogued slow-downs stay far above it.
@@ -27,6 +32,6 @@ inline constexpr double kSlowestComputeRate = 0.05;
 /// the process's use of SimGrid. Deterministic to the bit. Throws std::invalid_argument that names the link, path or
 /// operation that SimGrid would abort on, std::runtime_error naming the first operations that never ended, and
 /// std::logic_error on a graph that is not finished and on a second call.
-Timeline simulate(const StepGraph& graph, const EngineOptions& options = {});
+Timeline simulate(const StepGraph& graph, const EngineOptions& options = {}, const StepProgress& progress = {});
 
 }  // namespace stepcast

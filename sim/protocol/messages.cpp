@@ -72,6 +72,7 @@ Json to_json(const Request& request) {
   }
   if (!request.catalog.empty()) out["catalog"] = request.catalog;
   if (request.trace) out["trace"] = *request.trace;
+  if (request.progress) out["progress"] = *request.progress;
   if (request.detail) out["detail"] = true;
   return out;
 }
@@ -97,7 +98,8 @@ Json to_json(const Reply& reply) {
 }
 
 Request request_from_json(const Json& message) {
-  want_object(message, {"id", "command", "scenario", "file", "catalog", "trace", "detail", "program", "step"});
+  want_object(message,
+              {"id", "command", "scenario", "file", "catalog", "trace", "progress", "detail", "program", "step"});
   Request request;
   request.id = id_of(message);
   request.command = command_of(message);
@@ -120,6 +122,7 @@ Request request_from_json(const Json& message) {
     request.catalog = directories->get<std::vector<std::string>>();
   }
   if (message.contains("trace")) request.trace = text_at(message, "trace");
+  if (message.contains("progress")) request.progress = text_at(message, "progress");
   if (const auto detail = message.find("detail"); detail != message.end()) {
     if (!detail->is_boolean())
       throw std::runtime_error(fmt::format("\"detail\": found {}, expected true or false", describe(*detail)));

@@ -13,13 +13,14 @@ struct Request {
   enum class Command { run, flows, step, ping };
   Json id;  ///< text or number of the client's choice; comes back in the reply
   Command command = Command::run;
-  Json scenario;                     ///< the whole scenario document, overrides applied
-  std::string file;                  ///< how faults name the scenario
-  std::vector<std::string> catalog;  ///< user directories, as Catalog::standard wants them
-  std::optional<std::string> trace;  ///< file to write the trace to
-  bool detail = false;               ///< of run: critical path and drawing of the step come along
-  Json step;                         ///< of step: which step graph to run, and where (report/rank_run.hpp)
-  Json program;                      ///< of flows: what to execute (sim/collective/flow_program.hpp)
+  Json scenario;                        ///< the whole scenario document, overrides applied
+  std::string file;                     ///< how faults name the scenario
+  std::vector<std::string> catalog;     ///< user directories, as Catalog::standard wants them
+  std::optional<std::string> trace;     ///< file to write the trace to
+  std::optional<std::string> progress;  ///< of run: file that says how far the simulation is
+  bool detail = false;                  ///< of run: critical path and drawing of the step come along
+  Json step;                            ///< of step: which step graph to run, and where (report/rank_run.hpp)
+  Json program;                         ///< of flows: what to execute (sim/collective/flow_program.hpp)
 };
 
 /// What the worker answers: one of its members besides the id.

@@ -17,6 +17,7 @@
 #include "sim/engine/engine.hpp"
 #include "sim/engine/run_program.hpp"
 #include "sim/engine/run_shared.hpp"
+#include "sim/worker/progress_file.hpp"
 
 namespace stepcast {
 
@@ -25,7 +26,9 @@ namespace {
 Prediction simulated(const Scenario& scenario, const Catalog& catalog, const Request& request, Reply& reply) {
   const auto simulated_step = [&](const Job& job) {
     const StepGraph graph = build_step_graph(job, build_options(scenario));
-    const Timeline timeline = simulate(graph, {.record_link_rates = request.trace.has_value()});
+    StepProgress progress;
+    if (request.progress) progress = ProgressFile(*request.progress);
+    const Timeline timeline = simulate(graph, {.record_link_rates = request.trace.has_value()}, progress);
     if (request.trace) write_trace(*request.trace, job, graph, timeline);
     if (request.detail) reply.detail = to_json(detail_of(job, graph, timeline));
     return breakdown_of(job, graph, timeline);

@@ -1,10 +1,17 @@
-"""Turns the frame buffer of Xvfb (an XWD file) into a PNG, and refuses one that is nearly empty."""
+"""Turns the frame buffer of Xvfb (an XWD file) into a PNG, and refuses one that is nearly empty.
+
+framebuffer.py SOURCE TARGET.png                       exit code 1: nearly empty
+framebuffer.py SOURCE --count RRGGBB X,Y,W,H           prints how many pixels of a part have about that colour
+framebuffer.py SOURCE --box RRGGBB X,Y,W,H             prints the left, top, right and bottom end of that colour
+"""
 
 import struct
 import sys
 import zlib
 
 LEAST_COLOURS = 24
+# Edges of what is drawn are mixed with what lies behind.
+MOST_OFF = 24
 
 
 def read_xwd(path):
@@ -36,13 +43,35 @@ def write_png(path, width, height, rows):
         stream.write(chunk(b"IEND", b""))
 
 
+def places_of(rows, colour, part):
+    """Where a part of the picture has a colour."""
+    wanted = bytes.fromhex(colour)
+    left, top, width, height = (int(side) for side in part.split(","))
+    for y in range(top, min(top + height, len(rows))):
+        row = rows[y]
+        for x in range(left, min(left + width, len(row) // 3)):
+            pixel = row[3 * x : 3 * x + 3]
+            if all(abs(a - b) <= MOST_OFF for a, b in zip(pixel, wanted)):
+                yield x, y
+
+
 def main():
-    source, target = sys.argv[1:]
+    source, what = sys.argv[1:3]
     width, height, rows = read_xwd(source)
-    write_png(target, width, height, rows)
+    if what == "--count":
+        print(sum(1 for _ in places_of(rows, *sys.argv[3:])))
+        return
+    if what == "--box":
+        places = list(places_of(rows, *sys.argv[3:]))
+        if not places:
+            sys.exit(f"no pixel of colour {sys.argv[3]}")
+        across, down = zip(*places)
+        print(min(across), min(down), max(across), max(down))
+        return
+    write_png(what, width, height, rows)
     colours = {row[x : x + 3] for row in rows[::4] for x in range(0, width * 3, 12)}
     if len(colours) < LEAST_COLOURS:
-        sys.exit(f"{target}: nearly empty, {len(colours)} colours")
+        sys.exit(f"{what}: nearly empty, {len(colours)} colours")
 
 
 if __name__ == "__main__":

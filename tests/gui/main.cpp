@@ -7,6 +7,8 @@
 
 /// Widgets are real, the screen is not: nobody has to watch, and nothing of the user's own settings is touched.
 int main(int argc, char** argv) {
+  // A sanitizer that was loaded before this program is not for those that it starts.
+  qunsetenv("LD_PRELOAD");
   if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
   ::testing::InitGoogleTest(&argc, argv);
   QApplication application(argc, argv);

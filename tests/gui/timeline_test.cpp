@@ -11,31 +11,13 @@
 #include "gui/views/timeline_canvas.hpp"
 #include "gui/views/timeline_painter.hpp"
 #include "tests/gui/gui_fixture.hpp"
+#include "tests/gui/timeline_step.hpp"
 
 namespace stepcast {
 namespace {
 
-std::shared_ptr<TimelineData> many_events(int tracks, int each) {
-  auto out = std::make_shared<TimelineData>();
-  out->names = {"forward", "backward", "all_reduce"};
-  out->categories = {"forward", "backward", "tensor"};
-  for (int t = 0; t < tracks; ++t) {
-    TimelineTrack track{QString("stage %1").arg(t / 4), QString("stream %1").arg(t % 4), t / 4, {}};
-    for (int i = 0; i < each; ++i)
-      track.events.push_back({.start = i * 1000,
-                              .end = i * 1000 + 900,
-                              .name = static_cast<std::uint32_t>(i % 3),
-                              .category = static_cast<std::uint8_t>(i % 3),
-                              .critical = i % 7 == 0});
-    out->events += track.events.size();
-    out->tracks.push_back(std::move(track));
-  }
-  out->end = each * 1000;
-  return out;
-}
-
 TEST(TimelinePainterTest, HundredThousandEventsPanAtThirtyFramesASecond) {
-  const auto data = many_events(64, 1600);
+  const auto data = timeline_step(64, 1600);
   ASSERT_GE(data->events, 100'000U);
   const TimelinePainter painter(data);
   QImage image(1480, 900, QImage::Format_RGB32);

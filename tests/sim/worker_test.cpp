@@ -64,6 +64,25 @@ TEST_F(Worker, RunsOneRequest) {
   EXPECT_GT(reply.prediction->at("step_time_s").get<double>(), 0);
 }
 
+TEST_F(Worker, SaysHowFarItIs) {
+  Request asked = request(1);
+  const fs::path file = fs::temp_directory_path() / ("stepcast-progress-" + std::to_string(::getpid()));
+  asked.progress = file.string();
+  const Reply watched = WorkerClient::run_once(asked);
+  ASSERT_TRUE(watched.prediction) << watched.error;
+  std::size_t done = 0, all = 0;
+  std::ifstream(file) >> done >> all;
+  fs::remove(file);
+  EXPECT_GT(all, 1000U);
+  EXPECT_EQ(done, all);
+  EXPECT_EQ(watched.prediction->dump(), WorkerClient::run_once(request(1)).prediction->dump());
+
+  asked.progress = "/nowhere/progress";
+  const Reply refused = WorkerClient::run_once(asked);
+  ASSERT_EQ(refused.faults.size(), 1U);
+  EXPECT_EQ(refused.faults[0].file, "/nowhere/progress");
+}
+
 TEST_F(Worker, AnswersAreTheSameHoweverManyRunAtOnce) {
   std::map<int, std::string> alone, together;
   for (const auto& [jobs, replies] : {std::pair{1, &alone}, std::pair{4, &together}}) {

@@ -1,0 +1,263 @@
+#include "gui/view-models/plan_exhibits.hpp"
+
+#include <QObject>
+#include <QRegularExpression>
+#include <algorithm>
+#include <cmath>
+
+#include "gui/view-models/number_format.hpp"
+#include "gui/view-models/prediction_exhibits.hpp"
+#include "gui/view-models/qt_text.hpp"
+
+namespace stepcast {
+
+namespace {
+
+QString tr(const char* text) { return QObject::tr(text); }
+
+constexpr double kSecondsPerHour = 3600, kJoulesPerMegawattHour = 3.6e9, kGramsPerTonne = 1e6;
+/// Letters of a reason that a chart's axis has room for.
+constexpr qsizetype kLongestReason = 24;
+
+double value_of(Objective objective, const ObjectiveValues& values) {
+  return values[static_cast<std::size_t>(objective)];
+}
+
+QString servers_of(const Json& scenario) {
+  const Json& cluster = scenario.at("cluster");
+  return QStringLiteral("%1 × %2").arg(shown_whole(cluster.value("nodes", 1L)), qt(cluster.value("node", "")));
+}
+
+/// "tensor 8 · pipeline 4" of a scenario that the search wrote.
+QString strategy_of(const Json& scenario) {
+  const Json strategy = scenario.value("strategy", Json::object());
+  QStringList words;
+  const auto add = [&](const char* key, const char* name) {
+    if (const int degree = strategy.value(key, 1); degree > 1)
+      words << QStringLiteral("%1 %2").arg(tr(name)).arg(degree);
+  };
+  add("tensor_parallel", "tensor");
+  add("pipeline_parallel", "pipeline");
+  add("context_parallel", "context");
+  add("expert_parallel", "expert");
+  add("data_parallel", "data");
+  return words.isEmpty() ? tr("data alone") : words.join(QStringLiteral(" · "));
+}
+
+FigureCell count_cell(double value, const QString& text) { return {.text = text, .number = value}; }
+
+std::vector<FigureCell> row_of(const PlanOption& option, std::size_t number, const PlanScale& scale,
+                               const PlanAxes& axes) {
+  const bool answer = option.candidate != nullptr;
+  const Seconds step = answer ? option.candidate->prediction.step_time : option.figures->step_time;
+  const Watts power = answer ? option.candidate->prediction.average_power : option.figures->average_power;
+  QStringList words;
+  if (answer)
+    for (const Binding& binding : option.candidate->binding) words << qt(binding.words);
+  else
+    words << tr("on the Pareto front, closed form");
+  if (answer && option.candidate->tie) words << tr("level with the best");
+  const QString strategy =
+      answer ? degrees_in_words(option.candidate->prediction.degrees) : strategy_of(*option.scenario);
+  const auto axis = [&](Objective objective) {
+    const double value = scale.shown(objective, *option.objective);
+    return std::isfinite(value) ? count_cell(value, shown_number(value))
+                                : FigureCell{.text = QStringLiteral("—"), .tone = FigureCell::Tone::muted};
+  };
+  return {count_cell(static_cast<double>(number + 1), QString::number(number + 1)),
+          {.text = servers_of(*option.scenario)},
+          axis(axes.x),
+          axis(axes.y),
+          count_cell(step.value(), shown(step)),
+          {.text = strategy, .tip = strategy},
+          count_cell(power.value(), shown(power)),
+          {.text = words.join(QStringLiteral(", ")), .tip = words.join(QLatin1Char('\n'))}};
+}
+
+/// A reason in as few letters as an axis has room for: "does not fit memory by 1 to 8 GiB" is "memory + 1 to 8 GiB".
+QString short_reason(QString why) {
+  why.replace(QRegularExpression(QStringLiteral("^does not fit memory by ")), QStringLiteral("memory + "));
+  why.remove(QRegularExpression(QStringLiteral("^(the|a) ")));
+  return why.size() > kLongestReason ? why.left(kLongestReason - 1) + QStringLiteral("…") : why;
+}
+
+ChartData scatter_of(const PlanScale& scale, const PlanAxes& axes) {
+  ChartData out;
+  out.kind = ChartData::Kind::scatter;
+  out.x_title = scale.title(axes.x);
+  out.y_title = scale.title(axes.y);
+  return out;
+}
+
+ChartData::Series new_series(const QString& name, Hue hue, bool small) {
+  return {.name = name, .hue = hue, .values = {}, .points = {}, .dashed = small, .tips = {}};
+}
+
+}  // namespace
+
+const std::vector<PlanAxes>& plan_axes() {
+  static const std::vector<PlanAxes> kAxes{{tr("Time and cost"), Objective::time, Objective::cost},
+                                           {tr("Time and energy"), Objective::time, Objective::energy},
+                                           {tr("Cost and energy"), Objective::cost, Objective::energy},
+                                           {tr("Time and carbon"), Objective::time, Objective::carbon}};
+  return kAxes;
+}
+
+std::vector<PlanOption> options_of(const PlanAnswer& answer) {
+  std::vector<PlanOption> out;
+  for (const PlanCandidate& candidate : answer.candidates)
+    out.push_back({&candidate.scenario, &candidate.objective, &candidate, nullptr});
+  for (const ParetoPoint& point : answer.pareto) {
+    const bool listed =
+        std::any_of(answer.candidates.begin(), answer.candidates.end(),
+                    [&](const PlanCandidate& candidate) { return candidate.scenario == point.scenario; });
+    if (!listed) out.push_back({&point.scenario, &point.figures.objective, nullptr, &point.figures});
+  }
+  return out;
+}
+
+double PlanScale::shown(Objective objective, const ObjectiveValues& values) const {
+  const double all = value_of(objective, values) * samples;
+  switch (objective) {
+    case Objective::time:
+      return all / kSecondsPerHour;
+    case Objective::energy:
+    case Objective::throughput_per_watt:
+      return all / kJoulesPerMegawattHour;
+    case Objective::carbon:
+      return all / kGramsPerTonne;
+    case Objective::cost:
+      break;
+  }
+  return all;
+}
+
+QString PlanScale::title(Objective objective) const {
+  switch (objective) {
+    case Objective::time:
+      return tr("hours for %1").arg(work);
+    case Objective::energy:
+    case Objective::throughput_per_watt:
+      return tr("MWh for %1").arg(work);
+    case Objective::carbon:
+      return tr("tonnes of CO₂ for %1").arg(work);
+    case Objective::cost:
+      break;
+  }
+  return tr("$ for %1").arg(work);
+}
+
+PlanScale scale_of(const PlanAnswer& answer) {
+  PlanScale out;
+  out.work = tr("a million samples");
+  if (answer.candidates.empty()) return out;
+  const Prediction& first = answer.candidates.front().prediction;
+  if (first.tokens_per_s <= 0 || first.samples_per_s <= 0) return out;
+  out.samples = 1e9 / (first.tokens_per_s / first.samples_per_s);
+  out.work = tr("a billion tokens");
+  return out;
+}
+
+PlanScatter plan_scatter(const PlanAnswer& answer, const PlanAxes& axes,
+                         const std::optional<std::set<std::size_t>>& kept) {
+  PlanScatter out;
+  out.exhibit.title = tr("Answers");
+  const std::vector<PlanOption> options = options_of(answer);
+  if (answer.candidates.empty()) {
+    out.exhibit.remark = tr("No option keeps every limit. Below is what stood in the way.");
+    return out;
+  }
+  const PlanScale scale = scale_of(answer);
+  out.exhibit.chart = scatter_of(scale, axes);
+  out.exhibit.table.headings = {tr("#"),         tr("Servers"),  scale.title(axes.x), scale.title(axes.y),
+                                tr("Step time"), tr("Strategy"), tr("Power"),         tr("What decides")};
+  struct Drawn {
+    ChartData::Series series;
+    std::vector<std::size_t> options;
+  };
+  Drawn answers{new_series(tr("answers"), Hue::blue, false), {}};
+  Drawn front{new_series(tr("Pareto front"), Hue::orange, true), {}};
+  Drawn outside{new_series(tr("outside of the filter"), Hue::grey, true), {}};
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const PlanOption& option = options[i];
+    const bool is_kept = !kept || kept->contains(i);
+    if (is_kept) {
+      out.exhibit.table.rows.push_back(row_of(option, i, scale, axes));
+      out.of_row.push_back(i);
+    }
+    const QPointF at(scale.shown(axes.x, *option.objective), scale.shown(axes.y, *option.objective));
+    if (!std::isfinite(at.x()) || !std::isfinite(at.y())) continue;
+    Drawn& drawn = !is_kept ? outside : option.candidate ? answers : front;
+    drawn.series.points.push_back(at);
+    drawn.series.tips << tr("%1. %2, %3: %4 h, %5 %6")
+                             .arg(i + 1)
+                             .arg(servers_of(*option.scenario),
+                                  option.candidate ? degrees_in_words(option.candidate->prediction.degrees)
+                                                   : strategy_of(*option.scenario),
+                                  shown_number(scale.shown(Objective::time, *option.objective)), shown_number(at.y()),
+                                  scale.title(axes.y));
+    drawn.options.push_back(i);
+  }
+  for (Drawn* drawn : {&outside, &front, &answers}) {
+    if (drawn->options.empty()) continue;
+    out.exhibit.chart.series.push_back(std::move(drawn->series));
+    out.of_point.push_back(std::move(drawn->options));
+  }
+  if (out.exhibit.chart.series.empty()) {
+    out.exhibit.remark = tr("Nothing is known of this pair: no price, or no grid of the site.");
+    return out;
+  }
+  out.exhibit.remark =
+      tr("%1 options looked at, %2 keep every limit%3. Click a point or press Enter on a row to put it on screen; drag "
+         "over points to keep only those.")
+          .arg(shown_whole(answer.tally.evaluated), shown_whole(answer.tally.feasible),
+               answer.stopped ? tr(" (stopped early: the best so far)") : QString());
+  if (kept) out.exhibit.remark += QLatin1Char(' ') + tr("%1 of %2 are kept.").arg(kept->size()).arg(options.size());
+  return out;
+}
+
+Exhibit found_so_far(const std::vector<ObjectiveValues>& found, const PlanAxes& axes) {
+  Exhibit out;
+  out.title = tr("Answers so far");
+  PlanScale scale;
+  scale.work = tr("a million samples");
+  out.chart = scatter_of(scale, axes);
+  out.table.headings = {scale.title(axes.x), scale.title(axes.y)};
+  ChartData::Series series = new_series(tr("found so far, closed form"), Hue::sky, false);
+  for (const ObjectiveValues& values : found) {
+    const QPointF at(scale.shown(axes.x, values), scale.shown(axes.y, values));
+    if (!std::isfinite(at.x()) || !std::isfinite(at.y())) continue;
+    series.points.push_back(at);
+    series.tips << QString();
+    out.table.rows.push_back({count_cell(at.x(), shown_number(at.x())), count_cell(at.y(), shown_number(at.y()))});
+  }
+  if (!series.points.empty()) out.chart.series.push_back(std::move(series));
+  return out;
+}
+
+Exhibit rejected_exhibit(const PlanAnswer& answer) {
+  Exhibit out;
+  out.title = tr("Why other options are not among them");
+  out.chart.kind = ChartData::Kind::horizontal_bars;
+  out.chart.x_title = tr("% of the options");
+  out.chart.legend = false;
+  out.chart.y_from = 0;
+  out.table.headings = {tr("Options"), tr("Share"), tr("Why")};
+  ChartData::Series bars{.name = tr("options"), .hue = Hue::purple, .values = {}, .points = {}, .tips = {}};
+  const auto row = [&](const QString& why, long options) {
+    if (options == 0) return;
+    const double share = static_cast<double>(options) / static_cast<double>(std::max(1L, answer.tally.evaluated));
+    out.chart.categories << short_reason(why);
+    bars.values.push_back(share * 100);
+    bars.tips << tr("%1: %2 options").arg(why, shown_whole(options));
+    out.table.rows.push_back({{.text = shown_whole(options), .number = static_cast<double>(options)},
+                              {.text = shown_percent(share), .number = share},
+                              {.text = why, .tip = why}});
+  };
+  row(tr("keeps every limit"), answer.tally.feasible);
+  for (std::size_t i = 0; i < kRejections; ++i) row(qt(EnumNames<Rejection>::names[i]), answer.tally.rejected[i]);
+  if (!bars.values.empty()) out.chart.series.push_back(std::move(bars));
+  return out;
+}
+
+}  // namespace stepcast

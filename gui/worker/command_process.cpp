@@ -1,0 +1,59 @@
+#include "gui/worker/command_process.hpp"
+
+#include <QCoreApplication>
+#include <QProcess>
+
+#include "gui/view-models/qt_text.hpp"
+#include "sim/protocol/worker_client.hpp"
+
+namespace stepcast {
+
+CommandProcess::CommandProcess(QObject* parent) : QObject(parent) {}
+
+CommandProcess::~CommandProcess() { cancel(); }
+
+void CommandProcess::start(const QStringList& arguments) {
+  cancel();
+  QString program;
+  try {
+    // The programs are installed together.
+    program = qt((find_worker().parent_path() / "stepcast").string());
+  } catch (const EnvironmentError& error) {
+    return end_with(-1, {}, qt(error.what()));
+  }
+  process_ = new QProcess(this);
+  connect(process_, &QProcess::finished, this, [this](int code, QProcess::ExitStatus status) {
+    const QString errors = QString::fromUtf8(process_->readAllStandardError()).trimmed();
+    const bool crashed = status == QProcess::CrashExit;
+    end_with(crashed ? -1 : code, process_->readAllStandardOutput(),
+             crashed && errors.isEmpty() ? tr("stepcast crashed") : errors);
+  });
+  connect(process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+    if (error == QProcess::FailedToStart)
+      end_with(-1, {}, tr("stepcast does not start: %1").arg(process_->errorString()));
+  });
+  process_->start(program, arguments);
+  process_->closeWriteChannel();
+}
+
+void CommandProcess::cancel() {
+  if (process_ == nullptr) return;
+  QProcess* process = process_;
+  process_ = nullptr;
+  process->disconnect(this);
+  if (process->state() == QProcess::NotRunning) return process->deleteLater();
+  // It is reaped when it has died, while the window goes on; at the latest when the program ends.
+  process->setParent(QCoreApplication::instance());
+  connect(process, &QProcess::finished, process, &QObject::deleteLater);
+  process->kill();
+}
+
+void CommandProcess::end_with(int code, const QByteArray& output, const QString& errors) {
+  if (process_ != nullptr) process_->deleteLater();
+  process_ = nullptr;
+  Q_EMIT finished(code, output, errors);
+}
+
+qint64 CommandProcess::process_id() const { return process_ ? process_->processId() : 0; }
+
+}  // namespace stepcast

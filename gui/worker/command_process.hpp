@@ -1,0 +1,35 @@
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <QStringList>
+
+class QProcess;
+
+namespace stepcast {
+
+/// A command of `stepcast` at work beside the window: nothing here waits.
+class CommandProcess : public QObject {
+  Q_OBJECT
+ public:
+  explicit CommandProcess(QObject* parent = nullptr);
+  ~CommandProcess() override;
+
+  /// Starts `stepcast` with these arguments; what ran before is cancelled.
+  void start(const QStringList& arguments);
+  /// Kills it. Returns at once; no signal follows.
+  void cancel();
+  [[nodiscard]] bool is_running() const { return process_ != nullptr; }
+  [[nodiscard]] qint64 process_id() const;
+
+ Q_SIGNALS:
+  /// It has ended. `code` is below zero when it did not start or was killed; `errors` says why then.
+  void finished(int code, const QByteArray& output, const QString& errors);
+
+ private:
+  void end_with(int code, const QByteArray& output, const QString& errors);
+
+  QProcess* process_ = nullptr;
+};
+
+}  // namespace stepcast

@@ -1,0 +1,240 @@
+// What people expect of any window: their locale, their files, their keyboard, help where they are.
+#include <QAbstractButton>
+#include <QAbstractSpinBox>
+#include <QAction>
+#include <QClipboard>
+#include <QComboBox>
+#include <QDragEnterEvent>
+#include <QGuiApplication>
+#include <QLineEdit>
+#include <QLocale>
+#include <QMenu>
+#include <QMenuBar>
+#include <QMimeData>
+#include <QProcess>
+#include <QTableView>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QTextBrowser>
+
+#include "gui/theme/theme.hpp"
+#include "gui/view-models/number_format.hpp"
+#include "gui/view-models/qt_text.hpp"
+#include "gui/view-models/recent_files.hpp"
+#include "gui/view-models/sweep_model.hpp"
+#include "gui/view-models/work_progress.hpp"
+#include "gui/views/busy_status.hpp"
+#include "gui/views/configure_panel.hpp"
+#include "gui/views/exhibit_view.hpp"
+#include "gui/views/field_editor.hpp"
+#include "gui/views/headline_view.hpp"
+#include "gui/views/help.hpp"
+#include "gui/views/result_tabs.hpp"
+#include "tests/gui/gui_fixture.hpp"
+
+namespace stepcast {
+namespace {
+
+/// The locale of a user, for one test.
+class InLocale {
+ public:
+  explicit InLocale(const QString& name) { QLocale::setDefault(QLocale(name)); }
+  ~InLocale() { QLocale::setDefault(QLocale::c()); }
+};
+
+TEST(NumberFormatTest, NumbersAreReadAsTheUserWritesThem) {
+  {
+    const InLocale german("de_DE");
+    EXPECT_EQ(typed_number("1.024,5"), "1024.5");
+    EXPECT_EQ(typed_number("0,5"), "0.5");
+    EXPECT_EQ(typed_number("0.5"), "0.5") << "as scenario files write it";
+    EXPECT_EQ(number_to_type("0.5"), "0,5");
+    EXPECT_EQ(shown(Seconds(15.6)), "15,6 s");
+    EXPECT_EQ(shown_whole(1024), "1.024");
+  }
+  const InLocale english("en_US");
+  EXPECT_EQ(typed_number("1,024.5"), "1024.5");
+  EXPECT_EQ(typed_number("1,5"), "1,5") << "no number, and never 15";
+  EXPECT_EQ(typed_number(" 1e9 "), "1e9");
+  EXPECT_EQ(shown_whole(1024), "1,024");
+}
+
+TEST(WorkProgressTest, SaysCountRateAndTimeLeft) {
+  const InLocale c("C");
+  const WorkProgress progress{
+      .what = "Sweeping", .things = "configurations", .done = 250, .all = 1000, .per_second = 50};
+  EXPECT_DOUBLE_EQ(progress.share(), 0.25);
+  EXPECT_DOUBLE_EQ(progress.seconds_left(), 15);
+  EXPECT_EQ(progress.words(), "Sweeping … 250 of 1,000 configurations (25 %), 50.0 a second, 15.0 s left");
+  EXPECT_LT(WorkProgress{}.share(), 0);
+}
+
+TEST(BusyStatusTest, ShowsTheShareThatIsDone) {
+  BusyStatus status(Qt::Vertical, "Work");
+  status.show_running({.what = "Working", .things = "things", .done = 1, .all = 4});
+  EXPECT_TRUE(status.words().contains("1 of 4 things (25 %)")) << plain(status.words());
+  status.show_ended("Stopped");
+  EXPECT_EQ(status.words(), "Stopped");
+}
+
+TEST_F(WindowTest, AGermanTypesAndReadsGermanNumbers) {
+  const InLocale german("de_DE");
+  window_->refresh_theme();
+  EXPECT_TRUE(window_->headline().value("Step time").contains(',')) << plain(window_->headline().value("Step time"));
+  FieldEditor* field = window_->configure().editor("/cluster/fabric/oversubscription");
+  ASSERT_NE(field, nullptr);
+  auto* line = qobject_cast<QLineEdit*>(field->editor());
+  ASSERT_NE(line, nullptr);
+  line->setFocus();
+  QTest::keyClicks(line, "1,5");
+  QTest::keyClick(line, Qt::Key_Return);
+  EXPECT_EQ(configuration().value("/cluster/fabric/oversubscription"), 1.5);
+  EXPECT_TRUE(field->fault().isEmpty()) << plain(field->fault());
+  EXPECT_NE(configuration().text().find("1.5"), std::string::npos) << "files are the same everywhere";
+  line->clearFocus();
+  configuration().set_value("/workload/global_batch", 1024);
+  EXPECT_EQ(line->text(), "1,5");
+}
+
+TEST_F(WindowTest, AScenarioIsDroppedOnTheWindow) {
+  QMimeData mime;
+  mime.setUrls({QUrl::fromLocalFile(STEPCAST_SOURCE_DIR "/scenarios/gpt3-175b-a100-1024.json")});
+  QDragEnterEvent enter(QPoint(20, 20), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(window_.get(), &enter);
+  EXPECT_TRUE(enter.isAccepted());
+  QDropEvent drop(QPointF(20, 20), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(window_.get(), &drop);
+  EXPECT_EQ(configuration().file().filename(), "gpt3-175b-a100-1024.json");
+  ASSERT_FALSE(recent_files().isEmpty());
+  EXPECT_TRUE(recent_files().front().endsWith("gpt3-175b-a100-1024.json"));
+}
+
+TEST(RecentFilesTest, ExamplesAreScenarios) {
+  ASSERT_GT(example_scenarios().size(), 5);
+  for (const QString& file : example_scenarios()) EXPECT_FALSE(file.contains("/plan-")) << plain(file);
+}
+
+TEST_F(WindowTest, ATableIsCopiedForASpreadsheet) {
+  auto* view = window_->tabs().currentWidget()->findChild<ExhibitView*>();
+  ASSERT_NE(view, nullptr);
+  auto* table = view->findChild<QTableView*>();
+  table->setFocus();
+  for (QAction* action : table->actions())
+    if (action->shortcut() == QKeySequence(QKeySequence::Copy)) action->trigger();
+  const QStringList lines = QGuiApplication::clipboard()->text().split('\n', Qt::SkipEmptyParts);
+  ASSERT_EQ(lines.size(), table->model()->rowCount() + 1);
+  EXPECT_EQ(lines[0].count('\t'), table->model()->columnCount() - 1);
+}
+
+TEST_F(WindowTest, EveryTabHasHelpFromTheDocuments) {
+  for (const QString& name : window_->tabs().names()) {
+    show_help(window_.get(), name);
+    const auto pages = window_->findChildren<QTextBrowser*>(QString(), Qt::FindDirectChildrenOnly);
+    ASSERT_FALSE(pages.isEmpty());
+    EXPECT_GT(pages.back()->toPlainText().size(), 300) << plain(name) << plain(pages.back()->source().toString());
+    delete pages.back();
+  }
+}
+
+TEST_F(WindowTest, WhatTakesInputHasANameAndTheFocus) {
+  for (const QString& tab : window_->tabs().names()) {
+    ASSERT_TRUE(window_->tabs().open(tab));
+    QApplication::processEvents();
+    for (const QWidget* widget : window_->tabs().currentWidget()->findChildren<QWidget*>()) {
+      const auto* button = qobject_cast<const QAbstractButton*>(widget);
+      const bool input = qobject_cast<const QLineEdit*>(widget) || qobject_cast<const QComboBox*>(widget) ||
+                         qobject_cast<const QTableView*>(widget) || qobject_cast<const QAbstractSpinBox*>(widget);
+      if (!widget->isVisible() || (!input && button == nullptr)) continue;
+      if (widget->objectName().startsWith("qt_") || widget->parentWidget()->inherits("QComboBox") ||
+          widget->inherits("QTableCornerButton") || widget->inherits("QToolButton"))
+        continue;
+      const bool named = !widget->accessibleName().isEmpty() || (button != nullptr && !button->text().isEmpty());
+      EXPECT_TRUE(named) << plain(tab) << ": " << widget->metaObject()->className();
+      EXPECT_NE(widget->focusPolicy() & Qt::TabFocus, 0) << plain(tab) << ": " << plain(widget->accessibleName());
+    }
+  }
+}
+
+TEST_F(WindowTest, ColoursFollowTheTheme) {
+  const QImage light = window_->grab().toImage();
+  apply_theme(*qobject_cast<QApplication*>(QCoreApplication::instance()), Theme::dark);
+  window_->refresh_theme();
+  QApplication::processEvents();
+  const QImage dark = window_->grab().toImage();
+  apply_theme(*qobject_cast<QApplication*>(QCoreApplication::instance()), Theme::light);
+  window_->refresh_theme();
+  const auto lightness = [](const QImage& image) {
+    double sum = 0;
+    long count = 0;
+    for (int y = 0; y < image.height(); y += 7)
+      for (int x = 0; x < image.width(); x += 7, ++count) sum += image.pixelColor(x, y).lightnessF();
+    return sum / static_cast<double>(count);
+  };
+  EXPECT_GT(lightness(light), 0.75);
+  EXPECT_LT(lightness(dark), 0.35);
+}
+
+/// Commands are run as a user would paste them.
+TEST_F(WindowTest, TheCopiedCommandRuns) {
+  configuration().set_value("/cluster/nodes", 32);
+  auto* sweep = window_->findChild<SweepModel*>();
+  sweep->start({"cluster.nodes", "16,32", "", ""});
+  ASSERT_TRUE(wait_until([&] { return !sweep->is_running(); }));
+  QTemporaryDir folder;
+  for (const char* tab : {"step", "scaling", "sensitivity", "timeline", "fabric", "sweep", "servers"}) {
+    window_->tabs().open(tab);
+    QProcess bash;
+    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    environment.insert("PATH", STEPCAST_BUILD_DIR "/bin:" + environment.value("PATH"));
+    bash.setProcessEnvironment(environment);
+    bash.setWorkingDirectory(folder.path());
+    bash.start("bash", {"-c", window_->command_line()});
+    ASSERT_TRUE(bash.waitForFinished(120'000));
+    EXPECT_EQ(bash.exitCode(), 0) << plain(window_->command_line()) << bash.readAllStandardError().toStdString();
+    EXPECT_FALSE(bash.readAllStandardOutput().isEmpty()) << tab;
+  }
+}
+
+TEST_F(WindowTest, ASweepStopsAtOnceAndGoesOn) {
+  auto* sweep = window_->findChild<SweepModel*>();
+  double most = 0;
+  QObject::connect(sweep, &SweepModel::changed, sweep, [&] { most = std::max(most, sweep->progress().share()); });
+  QTemporaryDir folder;
+  const SweepForm form{"cluster.nodes",
+                       "8,16,32,64,128",
+                       "workload.global_batch",
+                       "512,1024,2048",
+                       true,
+                       folder.filePath("store.sqlite")};
+  sweep->start(form);
+  ASSERT_TRUE(wait_until([&] { return most > 0 || !sweep->is_running(); }));
+  ASSERT_TRUE(sweep->is_running()) << plain(sweep->status());
+  EXPECT_EQ(sweep->progress().all, 15);
+  EXPECT_GT(sweep->progress().per_second, 0);
+  QElapsedTimer timer;
+  timer.start();
+  sweep->stop();
+  ASSERT_TRUE(wait_until([&] { return !sweep->is_running(); }, 200 * kHangFactor));
+  RecordProperty("stop_ms", std::to_string(timer.elapsed()));
+  EXPECT_LT(sweep->exhibit().table.rows.size(), 15U);
+  sweep->start(form);
+  ASSERT_TRUE(wait_until([&] { return !sweep->is_running(); }));
+  EXPECT_EQ(sweep->exhibit().table.rows.size(), 15U) << plain(sweep->status());
+}
+
+TEST_F(WindowTest, ASimulationSaysHowFarItIs) {
+  open("gpt3-175b-a100-1024.json");
+  double done = 0, all = 0;
+  ASSERT_TRUE(wait_until([&] {
+    const WorkProgress progress = forecast().progress();
+    done = std::max(done, progress.done);
+    all = std::max(all, progress.all);
+    return forecast().state() == ForecastModel::State::simulated;
+  }));
+  EXPECT_GT(all, 1000);
+  EXPECT_GT(done, 0);
+  EXPECT_LE(done, all);
+}
+
+}  // namespace
+}  // namespace stepcast

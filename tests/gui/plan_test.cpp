@@ -1,0 +1,190 @@
+// The planner in the window: its answers are the library's, and what is looked at can be chosen by dragging.
+#include <QChart>
+#include <QComboBox>
+#include <QPushButton>
+#include <QTableView>
+#include <QTest>
+
+#include "gui/view-models/plan_form.hpp"
+#include "gui/view-models/plan_model.hpp"
+#include "gui/view-models/qt_text.hpp"
+#include "gui/views/chart_pane.hpp"
+#include "gui/views/exhibit_view.hpp"
+#include "gui/views/plan_tab.hpp"
+#include "gui/views/result_tabs.hpp"
+#include "gui/views/status_line.hpp"
+#include "tests/gui/gui_fixture.hpp"
+
+namespace stepcast {
+namespace {
+
+class PlanTest : public WindowTest {
+ protected:
+  void SetUp() override {
+    WindowTest::SetUp();
+    window_->tabs().open("plan");
+    tab_ = window_->findChild<PlanTab*>();
+    model_ = window_->findChild<PlanModel*>();
+    answers_ = tab_->findChild<ExhibitView*>("answers");
+    ASSERT_TRUE(settle());
+  }
+  void plan(const QString& counts) {
+    model_->start(
+        plan_question({"dgx-h100, azure-nd96amsr-a100-v4", counts, "time", "cost", "", "", "", ""}, configuration()));
+    ASSERT_TRUE(wait_until([&] { return !model_->is_running(); }));
+    ASSERT_NE(model_->answer(), nullptr) << plain(model_->why());
+  }
+  /// Where a value of the scatter is on its pane.
+  QPoint place_of(const QPointF& value) const {
+    auto* pane = answers_->findChild<ChartPane*>();
+    QChart* chart = pane->chart();
+    return pane->mapFromScene(chart->mapToScene(chart->mapToPosition(value, chart->series().front())));
+  }
+  void drag(const QPoint& from, const QPoint& to) {
+    QWidget* target = answers_->findChild<ChartPane*>()->viewport();
+    QTest::mousePress(target, Qt::LeftButton, {}, from);
+    QTest::mouseMove(target, (from + to) / 2);
+    QTest::mouseMove(target, to);
+    QTest::mouseRelease(target, Qt::LeftButton, {}, to);
+  }
+  QPushButton* button(const QString& text) const {
+    for (QPushButton* each : tab_->findChildren<QPushButton*>())
+      if (each->text().remove('&').startsWith(text)) return each;
+    return nullptr;
+  }
+  int rows() const { return answers_->findChild<QTableView*>()->model()->rowCount(); }
+
+  PlanTab* tab_ = nullptr;
+  PlanModel* model_ = nullptr;
+  ExhibitView* answers_ = nullptr;
+};
+
+TEST_F(PlanTest, AnswersAreTheLibrarysAndTheRejectedAreCounted) {
+  plan("32,64");
+  PlanOptions options;
+  options.top = 12;
+  const PlanAnswer library =
+      stepcast::plan(read_plan_question(model_->question(), "plan", {}, configuration().catalog()),
+                     configuration().catalog(), options);
+  ASSERT_EQ(model_->answer()->candidates.size(), library.candidates.size());
+  EXPECT_EQ(model_->answer()->candidates.front().scenario, library.candidates.front().scenario);
+  const Exhibit rejected = tab_->findChild<ExhibitView*>("rejected")->exhibit();
+  ASSERT_FALSE(rejected.chart.series.empty());
+  long counted = 0;
+  for (const auto& row : rejected.table.rows) counted += static_cast<long>(row[0].number);
+  EXPECT_EQ(counted, library.tally.evaluated) << "every option is an answer or rejected for one reason";
+}
+
+TEST_F(PlanTest, AxesAreChosenAndShowTheSameOptions) {
+  plan("32,64");
+  const std::vector<PlanOption> options = options_of(*model_->answer());
+  const PlanScale scale = scale_of(*model_->answer());
+  auto* axes = tab_->findChild<QComboBox*>();
+  for (QComboBox* each : tab_->findChildren<QComboBox*>())
+    if (each->accessibleName().startsWith("Axes")) axes = each;
+  for (int i = 0; i < 3; ++i) {
+    axes->setCurrentIndex(i);
+    const Exhibit& shown = model_->answers_exhibit();
+    const PlanAxes& pair = plan_axes()[static_cast<std::size_t>(i)];
+    EXPECT_EQ(shown.chart.x_title, scale.title(pair.x));
+    EXPECT_EQ(shown.chart.y_title, scale.title(pair.y));
+    ASSERT_EQ(shown.table.rows.size(), options.size());
+    std::size_t points = 0;
+    for (std::size_t s = 0; s < shown.chart.series.size(); ++s)
+      for (std::size_t p = 0; p < shown.chart.series[s].points.size(); ++p, ++points) {
+        const auto option = model_->option_at_point(static_cast<int>(s), static_cast<int>(p));
+        ASSERT_TRUE(option);
+        EXPECT_DOUBLE_EQ(shown.chart.series[s].points[p].x(), scale.shown(pair.x, *options[*option].objective));
+        EXPECT_DOUBLE_EQ(shown.chart.series[s].points[p].y(), scale.shown(pair.y, *options[*option].objective));
+      }
+    EXPECT_EQ(points, options.size());
+  }
+}
+
+TEST_F(PlanTest, DraggingKeepsWhatIsInside) {
+  plan("16,32,64");
+  QTest::qWait(50);  // the chart lays itself out
+  const std::vector<PlanOption> options = options_of(*model_->answer());
+  const PlanScale scale = scale_of(*model_->answer());
+  // The half with the quicker options.
+  double least = INFINITY, most = 0, low = INFINITY, high = 0;
+  for (const PlanOption& option : options) {
+    const double x = scale.shown(Objective::time, *option.objective),
+                 y = scale.shown(Objective::cost, *option.objective);
+    least = std::min(least, x);
+    most = std::max(most, x);
+    low = std::min(low, y);
+    high = std::max(high, y);
+  }
+  ASSERT_LT(least, most);
+  const double middle = (least + most) / 2;
+  std::size_t inside = 0;
+  for (const PlanOption& option : options)
+    if (scale.shown(Objective::time, *option.objective) < middle) ++inside;
+  ASSERT_GT(inside, 0U);
+  ASSERT_LT(inside, options.size());
+  EXPECT_EQ(rows(), static_cast<int>(options.size()));
+  const Json before = configuration().document();
+  drag(place_of({least, low}) + QPoint(-8, 8), QPoint(place_of({middle, low}).x(), place_of({least, high}).y() - 8));
+  EXPECT_TRUE(model_->is_filtered());
+  EXPECT_EQ(rows(), static_cast<int>(inside));
+  EXPECT_EQ(configuration().document(), before) << "a drag opens nothing";
+  ASSERT_NE(button("Show all"), nullptr);
+  button("Show all")->click();
+  EXPECT_EQ(rows(), static_cast<int>(options.size()));
+}
+
+TEST_F(PlanTest, TheSameByKeyboard) {
+  plan("32,64");
+  auto* table = answers_->findChild<QTableView*>();
+  table->selectRow(1);
+  const int number = table->model()->index(1, 0).data().toInt();
+  button("Keep")->click();
+  ASSERT_EQ(rows(), 1);
+  EXPECT_EQ(table->model()->index(0, 0).data().toInt(), number);
+  Q_EMIT table->activated(table->model()->index(0, 0));
+  EXPECT_EQ(configuration().document(), *options_of(*model_->answer())[static_cast<std::size_t>(number - 1)].scenario);
+}
+
+TEST_F(PlanTest, AClickOnAPointPutsItOnScreen) {
+  plan("32,64");
+  QTest::qWait(50);
+  const auto& series = model_->answers_exhibit().chart.series;
+  const int last = static_cast<int>(series.size()) - 1;
+  const QPoint at = place_of(series.back().points.front());
+  QTest::mouseClick(answers_->findChild<ChartPane*>()->viewport(), Qt::LeftButton, {}, at);
+  const auto option = model_->option_at_point(last, 0);
+  ASSERT_TRUE(option);
+  // Points may lie upon each other: the one on screen is one of the answer's in any case.
+  bool found = false;
+  for (const PlanOption& each : options_of(*model_->answer()))
+    found = found || *each.scenario == configuration().document();
+  EXPECT_TRUE(found);
+}
+
+TEST_F(PlanTest, ProgressIsCountedAndStopIsQuick) {
+  double most = 0;
+  QObject::connect(model_, &PlanModel::progressed, model_, [&] { most = std::max(most, model_->progress().share()); });
+  model_->start(plan_question({"dgx-h100", "64,128,256,512", "time", "cost", "", "", "", ""}, configuration()));
+  ASSERT_TRUE(wait_until([&] { return most > 0 || !model_->is_running(); }));
+  ASSERT_TRUE(model_->is_running());
+  EXPECT_GT(model_->progress().all, 0);
+  EXPECT_TRUE(window_->status_line().isVisible());
+  QElapsedTimer timer;
+  timer.start();
+  model_->stop();
+  ASSERT_TRUE(wait_until([&] { return !model_->is_running(); }, 200 * kHangFactor));
+  RecordProperty("stop_ms", std::to_string(timer.elapsed()));
+}
+
+TEST_F(PlanTest, FaultsOfTheFormAreSaidTogether) {
+  try {
+    plan_question({"", "many", "time", "", "soon", "", "", ""}, configuration());
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.faults().size(), 4U) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace stepcast
