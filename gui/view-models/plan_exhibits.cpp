@@ -23,6 +23,21 @@ double value_of(Objective objective, const ObjectiveValues& values) {
   return values[static_cast<std::size_t>(objective)];
 }
 
+QString unit_of(Objective objective) {
+  switch (objective) {
+    case Objective::time:
+      return tr("hours");
+    case Objective::energy:
+    case Objective::throughput_per_watt:
+      return tr("MWh");
+    case Objective::carbon:
+      return tr("tonnes of CO₂");
+    case Objective::cost:
+      break;
+  }
+  return QStringLiteral("$");
+}
+
 QString servers_of(const Json& scenario) {
   const Json& cluster = scenario.at("cluster");
   return QStringLiteral("%1 × %2").arg(shown_whole(cluster.value("nodes", 1L)), qt(cluster.value("node", "")));
@@ -132,20 +147,7 @@ double PlanScale::shown(Objective objective, const ObjectiveValues& values) cons
   return all;
 }
 
-QString PlanScale::title(Objective objective) const {
-  switch (objective) {
-    case Objective::time:
-      return tr("hours for %1").arg(work);
-    case Objective::energy:
-    case Objective::throughput_per_watt:
-      return tr("MWh for %1").arg(work);
-    case Objective::carbon:
-      return tr("tonnes of CO₂ for %1").arg(work);
-    case Objective::cost:
-      break;
-  }
-  return tr("$ for %1").arg(work);
-}
+QString PlanScale::title(Objective objective) const { return tr("%1 for %2").arg(unit_of(objective), work); }
 
 PlanScale scale_of(const PlanAnswer& answer) {
   PlanScale out;
@@ -169,8 +171,8 @@ PlanScatter plan_scatter(const PlanAnswer& answer, const PlanAxes& axes,
   }
   const PlanScale scale = scale_of(answer);
   out.exhibit.chart = scatter_of(scale, axes);
-  out.exhibit.table.headings = {tr("#"),         tr("Servers"),  scale.title(axes.x), scale.title(axes.y),
-                                tr("Step time"), tr("Strategy"), tr("Power"),         tr("What decides")};
+  out.exhibit.table.headings = {tr("#"),         tr("Servers"),  unit_of(axes.x), unit_of(axes.y),
+                                tr("Step time"), tr("Strategy"), tr("Power"),     tr("What decides")};
   struct Drawn {
     ChartData::Series series;
     std::vector<std::size_t> options;
@@ -209,9 +211,9 @@ PlanScatter plan_scatter(const PlanAnswer& answer, const PlanAxes& axes,
   }
   out.exhibit.remark =
       tr("%1 options looked at, %2 keep every limit%3. Click a point or press Enter on a row to put it on screen; drag "
-         "over points to keep only those.")
+         "over points to keep only those. Figures are for %4.")
           .arg(shown_whole(answer.tally.evaluated), shown_whole(answer.tally.feasible),
-               answer.stopped ? tr(" (stopped early: the best so far)") : QString());
+               answer.stopped ? tr(" (stopped early: the best so far)") : QString(), scale.work);
   if (kept) out.exhibit.remark += QLatin1Char(' ') + tr("%1 of %2 are kept.").arg(kept->size()).arg(options.size());
   return out;
 }

@@ -32,6 +32,7 @@ struct PlanScale {
   double samples = 1e6;
   QString work;  ///< "a million samples"
   [[nodiscard]] double shown(Objective objective, const ObjectiveValues& values) const;
+  /// "hours for a billion tokens"
   [[nodiscard]] QString title(Objective objective) const;
 };
 PlanScale scale_of(const PlanAnswer& answer);

@@ -63,6 +63,7 @@ QAbstractAxis* new_value_axis(double from, double to, bool logarithmic, const QS
     axis->setRange(from / 1.2, to * 1.2);
     axis->setLabelFormat(QStringLiteral("%g"));
     axis->setMinorTickCount(-1);
+    axis->setMinorGridLineColor(theme_colors().raised);
     dress(*axis, title);
     return axis;
   }
@@ -95,7 +96,8 @@ class Drawer {
     chart_->layout()->setContentsMargins(0, 0, 0, 0);
     chart_->setAnimationOptions(QChart::NoAnimation);
     chart_->setLocale(QLocale());
-    chart_->setLocalizeNumbers(true);
+    // Qt writes no labels on logarithmic axes then; theirs are powers of ten.
+    chart_->setLocalizeNumbers(!data.logarithmic_x && !data.logarithmic_y);
     chart_->legend()->setVisible(data.legend);
     // A long legend would be cut off above the chart.
     chart_->legend()->setAlignment(data.series.size() > 4 ? Qt::AlignRight : Qt::AlignTop);

@@ -10,6 +10,7 @@
 #include <QMessageBox>
 #include <QSortFilterProxyModel>
 #include <QSplitter>
+#include <QStyle>
 #include <QTableView>
 #include <QVBoxLayout>
 
@@ -53,6 +54,9 @@ void export_table(QTableView& view, const QString& title) {
     QMessageBox::warning(&view, QObject::tr("Export table"), QString::fromUtf8(error.what()));
   }
 }
+
+/// Of the width, what tables get, and what they get at most when they would be cut.
+constexpr double kUsualTableShare = 0.48, kMostTableShare = 0.62;
 
 /// Pixels that a chart can make use of.
 int height_for(const ChartData& chart) {
@@ -113,9 +117,7 @@ ExhibitView::ExhibitView(QWidget* parent) : QWidget(parent) {
     const auto* sorted = qobject_cast<const QSortFilterProxyModel*>(view_->model());
     Q_EMIT row_activated(static_cast<std::size_t>(sorted->mapToSource(at).row()));
   });
-  split_->setStretchFactor(0, 5);
-  split_->setStretchFactor(1, 4);
-  split_->setSizes({470, 430});
+  connect(split_, &QSplitter::splitterMoved, this, [this] { moved_ = true; });
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(12, 8, 12, 8);
   layout->setSpacing(4);
@@ -139,6 +141,7 @@ void ExhibitView::show_exhibit(Exhibit exhibit) {
   table_->set(exhibit_.table);
   split_->setMaximumHeight(height_for(exhibit_.chart));
   repaint_chart();
+  make_room_for_table();
 }
 
 void ExhibitView::show_reason(const QString& title, const QString& why) {
@@ -149,6 +152,30 @@ void ExhibitView::show_reason(const QString& title, const QString& why) {
   remark_->show();
   split_->hide();
   table_->set({});
+}
+
+int ExhibitView::wanted_height() const { return exhibit_.chart.series.empty() ? 1 : height_for(exhibit_.chart); }
+
+/// A table that would be cut gets more than its usual share, up to a limit; the user's own choice stands.
+void ExhibitView::make_room_for_table() {
+  if (moved_ || exhibit_.chart.series.empty() || split_->width() <= 0) return;
+  const QHeaderView& header = *view_->horizontalHeader();
+  const QAbstractItemView& items = *view_;
+  int wanted = view_->frameWidth() * 2 + view_->style()->pixelMetric(QStyle::PM_ScrollBarExtent);
+  for (int column = 0; column < header.count(); ++column) {
+    const bool last = column + 1 == header.count();  // it is stretched: what it needs is what its words take
+    wanted +=
+        last ? std::max(items.sizeHintForColumn(column), header.sectionSizeHint(column)) : header.sectionSize(column);
+  }
+  const int width = split_->width();
+  const int table =
+      std::clamp(wanted, static_cast<int>(kUsualTableShare * width), static_cast<int>(kMostTableShare * width));
+  split_->setSizes({width - table, table});
+}
+
+void ExhibitView::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  make_room_for_table();
 }
 
 void ExhibitView::set_markable(bool markable) { chart_->set_markable(markable); }

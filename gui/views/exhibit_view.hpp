@@ -27,6 +27,8 @@ class ExhibitView : public QWidget {
   [[nodiscard]] const Exhibit& exhibit() const { return exhibit_; }
   /// Nothing to show yet, and why.
   void show_reason(const QString& title, const QString& why);
+  /// Pixels that the chart can make use of; 1 when there is none.
+  [[nodiscard]] int wanted_height() const;
   /// Whether a part of the chart can be marked by dragging.
   void set_markable(bool markable);
   /// Rows of the exhibit's table that are selected.
@@ -43,8 +45,14 @@ class ExhibitView : public QWidget {
   /// Enter or a double click on a row of the table; its place in the exhibit's table.
   void row_activated(std::size_t row);
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
+  void make_room_for_table();
+
   Exhibit exhibit_;
+  bool moved_ = false;  ///< the user chose how wide the table is
   QLabel *title_, *remark_;
   QSplitter* split_;
   ChartPane* chart_;

@@ -140,6 +140,7 @@ void MainWindow::add_exhibits(const QString& name, const QString& title, std::fu
           if (static_cast<qsizetype>(i) >= views.size()) add();
           views[static_cast<qsizetype>(i)]->show();
           views[static_cast<qsizetype>(i)]->show_exhibit(std::move(exhibits[i]));
+          column->setStretchFactor(views[static_cast<qsizetype>(i)], views[static_cast<qsizetype>(i)]->wanted_height());
         }
       },
       from_trace);

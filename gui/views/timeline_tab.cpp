@@ -84,7 +84,7 @@ void TimelineTab::build_tools(QHBoxLayout& row) {
   auto* critical = new QCheckBox(tr("Critical path"), this);
   critical->setToolTip(tr("Only what the length of the step follows from is in full colour"));
   connect(critical, &QCheckBox::toggled, canvas_, &TimelineCanvas::set_critical);
-  row.addWidget(search_);
+  row.addWidget(search_, 2);
   row.addWidget(critical);
   row.addStretch(1);
   const auto button = [&](const QString& text, const QString& tip, auto what) {

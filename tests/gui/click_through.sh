@@ -126,6 +126,8 @@ keys ctrl+shift+k
 keys alt+l
 say "\"$source_root/tests/data/probes/mpi-100mbit-2.json\" \"$source_root/tests/data/probes/mpi-100mbit-4.json\""
 keys Return
+# No window manager gives the focus back when a dialog closes.
+xdotool windowfocus "$window"
 keys Tab Tab ctrl+a
 say "rental-epyc-7502p-128gb"
 keys Tab ctrl+a
