@@ -39,7 +39,7 @@ Exhibit calibration_effect(const std::vector<NamedScenario>& scenarios, const st
   out.chart.kind = ChartData::Kind::horizontal_bars;
   out.chart.x_title = tr("change of the step time by the calibration, %");
   out.chart.legend = false;
-  out.table.headings = {tr("Scenario"), tr("Rests on it"), tr("Without"), tr("With"), tr("Change"), tr("Because")};
+  out.table.headings = {tr("Scenario"), tr("Rests on it"), tr("Change"), tr("Without"), tr("With"), tr("Because")};
   ChartData::Series bars{.name = tr("change"), .hue = Hue::blue, .values = {}, .points = {}, .tips = {}};
   const Catalog without(directories);
   directories.insert(directories.begin(), calibration);
@@ -59,9 +59,9 @@ Exhibit calibration_effect(const std::vector<NamedScenario>& scenarios, const st
       bars.tips << tr("%1: %2").arg(scenario.name, percent);
       out.table.rows.push_back({{.text = scenario.name},
                                 {.text = rests ? tr("yes") : tr("no"), .tone = rests ? Tone::good : Tone::muted},
+                                {.text = percent, .number = change},
                                 {.text = shown(before.step_time), .number = before.step_time.value()},
                                 {.text = shown(after.step_time), .number = after.step_time.value()},
-                                {.text = percent, .number = change},
                                 {.text = why.join(QStringLiteral("; ")), .tip = why.join(QLatin1Char('\n'))}});
     } catch (const InputError& error) {
       const QString why = QString::fromUtf8(error.what());

@@ -56,7 +56,9 @@ void export_table(QTableView& view, const QString& title) {
 }
 
 /// Of the width, what tables get, and what they get at most when they would be cut.
-constexpr double kUsualTableShare = 0.48, kMostTableShare = 0.62;
+constexpr double kUsualTableShare = 0.48, kMostTableShare = 0.56;
+/// Charts of more series have their legend beside them, and need the room.
+constexpr std::size_t kSeriesWithRoom = 4;
 
 /// Pixels that a chart can make use of.
 int height_for(const ChartData& chart) {
@@ -168,8 +170,8 @@ void ExhibitView::make_room_for_table() {
         last ? std::max(items.sizeHintForColumn(column), header.sectionSizeHint(column)) : header.sectionSize(column);
   }
   const int width = split_->width();
-  const int table =
-      std::clamp(wanted, static_cast<int>(kUsualTableShare * width), static_cast<int>(kMostTableShare * width));
+  const double most = exhibit_.chart.series.size() > kSeriesWithRoom ? kUsualTableShare : kMostTableShare;
+  const int table = std::clamp(wanted, static_cast<int>(kUsualTableShare * width), static_cast<int>(most * width));
   split_->setSizes({width - table, table});
 }
 
