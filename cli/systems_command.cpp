@@ -65,6 +65,7 @@ ScenarioDocument on_common_ground(const ScenarioDocument& own, int nodes) {
   out.json["format_version"] = 1;
   out.json["name"] = own.json.value("name", std::string());
   Json strategy = own.json.at("strategy");
+  if (strategy.contains("actors")) strategy.erase("actors");  // the common model generates nothing
   // What fits a scenario's own model into its own devices says nothing here.
   for (const char* key : {"recompute", "offload_optimizer", "stage_layers"}) strategy.erase(key);
   strategy["micro_batch"] = kGround.micro_batch;

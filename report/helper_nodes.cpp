@@ -28,12 +28,24 @@ HelperNodes server_nodes(const Scenario& scenario, const Catalog& catalog) {
   return out;
 }
 
+/// Generating a token streams over weights, keys and values; processors that play environments compute.
+HelperNodes actor_nodes(const Scenario& scenario, const UpdateOutcome& updates) {
+  HelperNodes out{*scenario.actors, "actors", Watts(0)};
+  const PowerModel power = power_model(out.scenario);
+  const Watts busy = out.scenario.node->has_accelerators() ? power.device_memory : power.device_compute;
+  const double idle = updates.actors ? updates.actors->idle : 0;
+  out.draw = power.cluster_at_meter(idle * power.device_idle + (1 - idle) * busy);
+  return out;
+}
+
 }  // namespace
 
-std::vector<HelperNodes> helper_nodes(const Scenario& scenario, const Catalog& catalog) {
+std::vector<HelperNodes> helper_nodes(const Scenario& scenario, const Catalog& catalog,
+                                      const std::optional<UpdateOutcome>& updates) {
   std::vector<HelperNodes> out;
   if (scenario.servers && scenario.servers->placement != ServerHost::on_workers)
     out.push_back(server_nodes(scenario, catalog));
+  if (scenario.actors && updates) out.push_back(actor_nodes(scenario, *updates));
   return out;
 }
 

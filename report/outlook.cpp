@@ -223,7 +223,7 @@ void add_outlook(Prediction& step, const Job& job, const Catalog& catalog) {
   const Scenario& scenario = *job.scenario;
   const PowerModel power = power_model(scenario);
   const FabricBill fabric = fabric_bill(scenario, catalog);
-  const std::vector<HelperNodes> helpers = helper_nodes(scenario, catalog);
+  const std::vector<HelperNodes> helpers = helper_nodes(scenario, catalog, step.updates);
   add_network(step, scenario, power, fabric, helpers, catalog);
   const std::vector<PhaseCost> phases = run_phases(job, {step.step_time, step.device_average_power});
   const RunRisk risk = run_risk(job, catalog, step.step_time, work_of(phases, scenario));

@@ -8,6 +8,7 @@
 #include "models/power/device_power.hpp"
 #include "models/power/power.hpp"
 #include "models/storage/storage.hpp"
+#include "models/updates/actor_step.hpp"
 #include "models/updates/lone_node.hpp"
 #include "report/helper_nodes.hpp"
 #include "report/json.hpp"
@@ -125,8 +126,11 @@ constexpr double kUnmeasured = 1.5;
 void widen(ExpectedError& error, const Scenario& scenario) {
   error.grade = EvidenceGrade::none;
   error.share_80 *= kUnmeasured;
-  error.why = fmt::format("no measured run of update {}{}; a worker by itself: {}", name_of(scenario.update),
-                          scenario.servers ? " through parameter servers" : "", error.why);
+  const std::string what = scenario.actors ? "learners that actors feed"
+                                           : fmt::format("update {}{}", name_of(scenario.update),
+                                                         scenario.servers ? " through parameter servers" : "");
+  error.why = fmt::format("no measured run of {}; a {} by itself: {}", what, scenario.actors ? "learner" : "worker",
+                          error.why);
 }
 
 void fill_power(Prediction& out, const Scenario& scenario, const StepBreakdown& breakdown, const Catalog& catalog) {
@@ -137,7 +141,7 @@ void fill_power(Prediction& out, const Scenario& scenario, const StepBreakdown& 
   const Watts peak = breakdown.peak_device_power > Watts(0) ? breakdown.peak_device_power : power.device_compute;
   out.average_power = power.cluster_at_meter(out.device_average_power);
   out.peak_power = power.cluster_at_meter(std::max(peak, out.device_average_power));
-  const std::vector<HelperNodes> helpers = helper_nodes(scenario, catalog);
+  const std::vector<HelperNodes> helpers = helper_nodes(scenario, catalog, out.updates);
   out.average_power += draw_of(helpers);
   out.peak_power += draw_of(helpers);
   for (const HelperNodes& helper : helpers)
@@ -155,11 +159,13 @@ void fill_power(Prediction& out, const Scenario& scenario, const StepBreakdown& 
 
 }  // namespace
 
-Prediction predict(const Job& job, const StepBreakdown& breakdown, Fidelity fidelity, const Catalog& catalog,
+Prediction predict(const Job& job, const StepBreakdown& own, Fidelity fidelity, const Catalog& catalog,
                    MemoryAdvice advice, Extent extent, std::optional<UpdateOutcome> updates) {
   const Scenario& scenario = *job.scenario;
   Prediction out;
+  StepBreakdown breakdown = own;
   out.updates = std::move(updates);
+  if (scenario.actors) out.updates = wait_for_actors(breakdown, job);
   out.scenario_name = scenario.spec.name;
   out.step_time = breakdown.step_time;
   out.devices = scenario.devices();

@@ -36,6 +36,29 @@ Json staleness_json(const Staleness& staleness) {
           {"shares", std::move(shares)}};
 }
 
+namespace {
+
+Json actors_json(const UpdateOutcome& outcome) {
+  if (!outcome.actors) return nullptr;
+  return {{"copies", outcome.actors->copies},
+          {"samples_per_s", rounded(outcome.actors->samples_per_s)},
+          {"idle", rounded(outcome.actors->idle)},
+          {"sample_s", rounded(outcome.actors->sample.value())},
+          {"broadcast_s", rounded(outcome.actors->broadcast.value())}};
+}
+
+ActorOutcome actors_from(const Json& document) {
+  ActorOutcome out;
+  out.copies = document.at("copies").get<int>();
+  out.samples_per_s = document.at("samples_per_s").get<double>();
+  out.idle = document.at("idle").get<double>();
+  out.sample = Seconds(document.at("sample_s").get<double>());
+  out.broadcast = Seconds(document.at("broadcast_s").get<double>());
+  return out;
+}
+
+}  // namespace
+
 Json updates_json(const UpdateOutcome& outcome) {
   return {{"mode", outcome.mode},
           {"workers", outcome.workers},
@@ -46,7 +69,8 @@ Json updates_json(const UpdateOutcome& outcome) {
           {"most_steps_ahead", rounded(outcome.most_ahead)},
           {"dropped_share", rounded(outcome.dropped_share)},
           {"steps_per_exchange", rounded(outcome.steps_per_exchange)},
-          {"exchange_s", rounded(outcome.exchange.in(1_s))}};
+          {"exchange_s", rounded(outcome.exchange.in(1_s))},
+          {"actors", actors_json(outcome)}};
 }
 
 UpdateOutcome updates_from(const Json& prediction) {
@@ -62,6 +86,8 @@ UpdateOutcome updates_from(const Json& prediction) {
   out.dropped_share = document.at("dropped_share").get<double>();
   out.steps_per_exchange = document.at("steps_per_exchange").get<double>();
   out.exchange = Seconds(document.at("exchange_s").get<double>());
+  if (const auto actors = document.find("actors"); actors != document.end() && !actors->is_null())
+    out.actors = actors_from(*actors);
   if (!prediction.at("staleness").is_null()) out.staleness = staleness_from(prediction.at("staleness"));
   return out;
 }

@@ -35,10 +35,22 @@ std::string distribution(const Staleness& staleness) {
   return out;
 }
 
+/// Learners that exchange gradients in collectives and weights with actors alone.
+std::string actors_text(const UpdateOutcome& outcome) {
+  const ActorOutcome& actors = *outcome.actors;
+  std::string out = line("learners", fmt::format("{}", outcome.workers));
+  out += line("actors", fmt::format("{} that could generate {:.3g} samples/s", actors.copies, actors.samples_per_s));
+  out += line("a sample takes", humane(actors.sample));
+  out += line("weights reach actors in", humane(actors.broadcast));
+  out += line("actors held back", percent(actors.idle) + " of their time");
+  return out + distribution(*outcome.staleness);
+}
+
 }  // namespace
 
 std::string updates_text(const UpdateOutcome& outcome) {
   std::string out = fmt::format("\nUpdates: {}\n", outcome.mode);
+  if (outcome.actors) return out + actors_text(outcome);
   std::string who = fmt::format("{}", outcome.workers);
   if (outcome.servers > 0)
     who += fmt::format(", and {} {}", outcome.servers, outcome.servers == 1 ? "server" : "servers");

@@ -50,8 +50,9 @@ StageParameters parameters_of(const Job& job, int stage) {
 }
 
 /// Bytes of a frozen parameter: 8-bit formats hold what no optimizer updates in 8 bit alone (Transformer Engine's
-/// fp8_model_init).
+/// fp8_model_init). Embedding tables have a format of their own, and the state that their sparse update needs.
 double frozen_bytes(const Scenario& scenario) {
+  if (const auto& tables = scenario.model->recommender) return tables->table_bytes + tables->table_state_bytes;
   return below_16_bit(scenario.precision) ? 1 : parameter_bytes(scenario);
 }
 

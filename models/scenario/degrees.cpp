@@ -179,6 +179,8 @@ void check_order(Draft& draft) {
 void resolve_data(Draft& draft) {
   Degrees& d = draft.scenario.degrees;
   d.dp = static_cast<int>(draft.scenario.devices() / (static_cast<long>(d.tp) * d.pp * d.cp));
+  // A recommender's tables are dealt out over all ranks.
+  if (draft.scenario.model && draft.scenario.model->recommender) d.ep = d.dp;
   draft.degrees_known = true;
   const auto& given = draft.spec().strategy.data_parallel;
   if (given && *given != d.dp)

@@ -64,6 +64,8 @@ void check_recompute(Draft& draft);
 void check_offload(Draft& draft);
 /// When workers' updates meet, through what, and what that rules out.
 void resolve_update(Draft& draft);
+/// Nodes that generate samples for reinforcement learning. After everything else, for it asks for the whole scenario.
+void resolve_actors(Draft& draft);
 /// What surrounds the step: drives, shared storage, clocks, published rates of failure, amounts of phases.
 void check_surroundings(Draft& draft);
 /// The scenario as each of run.phases has it; `document`: what was read, overrides applied.

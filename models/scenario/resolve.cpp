@@ -70,6 +70,7 @@ Scenario resolve(Json document, const std::string& file, const std::vector<std::
   Draft draft(std::move(spec), catalog, diagnostics);
   resolve_parts(draft);
   resolve_conditions(draft);
+  if (diagnostics.faults().empty()) resolve_actors(draft);
   if (diagnostics.faults().empty()) resolve_phases(draft, document);
   diagnostics.throw_if_faulty();
   return std::move(draft.scenario);

@@ -15,6 +15,7 @@
 #include "models/phases/phase_spec.hpp"
 #include "models/power/facility_spec.hpp"
 #include "models/reliability/reliability_spec.hpp"
+#include "models/scenario/actor_spec.hpp"
 #include "models/scenario/conditions.hpp"
 #include "models/scenario/update_spec.hpp"
 #include "models/storage/input_spec.hpp"
@@ -153,6 +154,7 @@ struct StrategySpec {
   GossipTopology gossip_graph = GossipTopology::ring;
   CompressionSpec compression;
   std::optional<FederatedSpec> federated;
+  std::optional<ActorSpec> actors;
   std::optional<double> step_spread;  ///< of a worker's step time from step to step; updates beside collectives
   static const FieldTable<StrategySpec>& fields();
 };
@@ -234,6 +236,8 @@ struct Scenario {
   WorkerUnit worker = WorkerUnit::node;        ///< what exchanges, unless by collectives of all devices
   std::optional<ParameterServerSpec> servers;  ///< null: no parameter servers
   const Node* server_node = nullptr;           ///< of servers on nodes of their own; null: the workers' kind
+  /// On the nodes of strategy.actors alone, a step of one token of each concurrent sequence; null: there are none.
+  std::shared_ptr<const Scenario> actors;
   int shard_size = 1;             ///< ranks over which parameters (zero-3, fsdp, hsdp) or states are sharded
   std::vector<int> stage_layers;  ///< transformer layers (or CNN layers) of each chunk, in model order: pp·vpp entries
   int nics_per_node = 0;          ///< after fabric overrides

@@ -138,6 +138,7 @@ const FieldTable<StrategySpec>& StrategySpec::fields() {
         .field("gossip_graph", &S::gossip_graph, "gossip: whom a worker averages with")
         .field("compression", &S::compression, "How gradients are made smaller before they are sent")
         .field("federated", &S::federated, "Clients of federated averaging and their network")
+        .field("actors", &S::actors, "Reinforcement learning: nodes that generate the samples to train on")
         .field("step_spread", &S::step_spread,
                "Standard deviation of the logarithm of a worker's step time, from step to step, in updates other than "
                "collectives; default: a stated one",

@@ -19,6 +19,7 @@ Scenario lone_node(const Scenario& scenario) {
   lone.spec.cluster.fabric.network = fabric.network;
   lone.spec.workload.global_batch = std::max(1L, scenario.spec.workload.global_batch / nodes);
   lone.degrees.dp = std::max(1, scenario.degrees.dp / nodes);
+  if (lone.model->recommender) lone.degrees.ep = lone.degrees.dp;
   lone.spec.strategy.data_parallel.reset();
   lone.spec.strategy.compression = {};
   lone.shard_size = std::min(scenario.shard_size, lone.degrees.dp * lone.degrees.cp);

@@ -14,6 +14,15 @@ struct Staleness {
   std::vector<double> shares;  ///< share of the gradients that missed 0, 1, 2 … updates; the last: so many or more
 };
 
+/// Actors that generate what learners train on.
+struct ActorOutcome {
+  int copies = 0;            ///< of the model that generate
+  double samples_per_s = 0;  ///< that all of them could generate
+  double idle = 0;           ///< share of their time in which the staleness bound holds them back
+  Seconds sample;            ///< to generate one sample
+  Seconds broadcast;         ///< of a step's weights to all actors
+};
+
 /// What an update mode other than an all-reduce in every step does, by simulation of its workers (models/updates).
 struct UpdateOutcome {
   std::string mode;
@@ -26,6 +35,7 @@ struct UpdateOutcome {
   double steps_per_exchange = 1;  ///< local steps between two exchanges
   Seconds exchange;               ///< from a worker's first byte to its last, mean
   std::optional<Staleness> staleness;
+  std::optional<ActorOutcome> actors;
 };
 
 }  // namespace stepcast

@@ -79,6 +79,8 @@ std::string_view shape_of(ModelFamily family) {
       return "cnn";
     case ModelFamily::compact:
       return "compact";
+    case ModelFamily::recommender:
+      return "recommender";
     default:
       return "transformer";
   }
@@ -87,6 +89,7 @@ std::string_view shape_of(ModelFamily family) {
 bool has_its_shape_only(const Model& model) {
   const std::string_view wanted = shape_of(model.family);
   return model.cnn.has_value() == (wanted == "cnn") && model.compact.has_value() == (wanted == "compact") &&
+         model.recommender.has_value() == (wanted == "recommender") &&
          model.transformer.has_value() == (wanted == "transformer");
 }
 
@@ -97,9 +100,30 @@ void check_compact(const CompactShape& shape, const std::string& at, Diagnostics
             "three_by_three_GFLOPs, window_GFLOPs, grouped_GFLOPs, depthwise_GFLOPs");
 }
 
+void check_recommender(const RecommenderShape& shape, const std::string& at, Diagnostics& d) {
+  if (shape.tables.empty()) d.error(at + "/tables", "found no tables, expected at least one");
+  if (shape.bottom_mlp.empty() || shape.bottom_mlp.back() != shape.embedding_dim)
+    d.error(at + "/bottom_mlp",
+            fmt::format("found {}, expected widths that end with embedding_dim ({})",
+                        shape.bottom_mlp.empty() ? std::string("none") : fmt::to_string(shape.bottom_mlp.back()),
+                        shape.embedding_dim),
+            "the dense vector meets the tables' vectors");
+  if (shape.top_mlp.empty()) d.error(at + "/top_mlp", "found no widths, expected at least one");
+  const bool crosses = shape.interaction == Interaction::cross;
+  if (crosses != (shape.cross_layers > 0))
+    d.error(at + "/cross_layers", fmt::format("found {} with interaction {}", shape.cross_layers, name_of(shape.interaction)),
+            crosses ? "at least 1" : "leave it out, or interaction \"cross\"");
+  if (crosses != (shape.cross_rank > 0))
+    d.error(at + "/cross_rank", fmt::format("found {} with interaction {}", shape.cross_rank, name_of(shape.interaction)),
+            crosses ? "at least 1" : "leave it out, or interaction \"cross\"");
+}
+
 }  // namespace
 
-std::string_view kind_in_words(const Model& model) { return model.compact ? "a compact network" : "a CNN"; }
+std::string_view kind_in_words(const Model& model) {
+  if (model.recommender) return "a recommender";
+  return model.compact ? "a compact network" : "a CNN";
+}
 
 void check_model(const Model& model, const std::string& pointer, Diagnostics& d) {
   if (!has_its_shape_only(model)) {
@@ -108,6 +132,7 @@ void check_model(const Model& model, const std::string& pointer, Diagnostics& d)
                    fmt::format("a model of family {} has a \"{}\" and no other shape", name_of(model.family), wanted));
   }
   if (model.compact) return check_compact(*model.compact, pointer + "/compact", d);
+  if (model.recommender) return check_recommender(*model.recommender, pointer + "/recommender", d);
   if (model.transformer) {
     check_transformer(*model.transformer, pointer + "/transformer", d);
     if (model.default_seq_len < 1)

@@ -86,6 +86,8 @@ double cnn_total(const Model& model) {
 
 double parameter_count(const Model& model) {
   if (model.compact) return model.compact->parameters_M * 1e6;
+  if (model.recommender)
+    return workload::recommender_dense_parameters(*model.recommender) + model.recommender->table_parameters();
   return model.transformer ? transformer_parameters(model, model.transformer->experts) : cnn_total(model);
 }
 
@@ -101,6 +103,8 @@ Flops model_flops_per_sample(const Model& model, int seq_len, ModelFlopsOptions 
     forward = flops.blocks + flops.attention * (half ? 0.5 : 1.0) + (options.output_layer ? flops.output : 0);
   } else if (model.compact) {
     forward = workload::compact_forward_flops(*model.compact);
+  } else if (model.recommender) {
+    forward = workload::recommender_forward_flops(*model.recommender);
   } else {
     for (const CnnLayer& row : expanded_layers(model)) forward += workload::cnn_forward_flops(row);
   }

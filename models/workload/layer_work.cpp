@@ -42,6 +42,8 @@ LayerWork layer_work(const Model& model, LayerRole role, int index, double micro
                      const LayerSharding& sharding) {
   if (role == LayerRole::cnn) {
     if (model.compact) return workload::compact_work(*model.compact, micro_batch, sharding);
+    if (model.recommender)
+      return workload::recommender_work(*model.recommender, index, micro_batch, sharding);
     if (!model.cnn) throw std::logic_error("layer_work: the model has no CNN rows");
     return workload::cnn_work(*model.cnn, index, micro_batch, sharding);
   }
@@ -63,6 +65,7 @@ const std::vector<CnnLayer>& expanded_layers(const Model& model) {
 
 int layer_count(const Model& model) {
   if (model.transformer) return model.transformer->layers;
+  if (model.recommender) return workload::recommender_layers(*model.recommender);
   return model.compact ? model.compact->layers : static_cast<int>(expanded_layers(model).size());
 }
 

@@ -118,6 +118,7 @@ const FieldTable<Model>& Model::fields() {
         .field("transformer", &S::transformer, "shape of a decoder or encoder")
         .field("cnn", &S::cnn, "layer table of a CNN")
         .field("compact", &S::compact, "totals of a network")
+        .field("recommender", &S::recommender, "embedding tables and MLPs of a recommender")
         .field("published_parameters", &S::published_parameters, "parameter count as published, for checking",
                {.min = 0, .above_min = true})
         .field("default_seq_len", &S::default_seq_len,

@@ -8,14 +8,15 @@
 
 #include "fields/field_table.hpp"
 #include "hardware-catalog/parts.hpp"
+#include "models/workload/recommender.hpp"
 #include "units/quantity.hpp"
 
 namespace stepcast {
 
-enum class ModelFamily { decoder, encoder, cnn, compact };
+enum class ModelFamily { decoder, encoder, cnn, compact, recommender };
 template <>
 struct EnumNames<ModelFamily> {
-  static constexpr std::array names{"decoder", "encoder", "cnn", "compact"};
+  static constexpr std::array names{"decoder", "encoder", "cnn", "compact", "recommender"};
 };
 enum class PositionKind { learned, rotary, alibi, none };
 template <>
@@ -146,6 +147,7 @@ struct Model {
   std::optional<TransformerShape> transformer;
   std::optional<CnnShape> cnn;
   std::optional<CompactShape> compact;
+  std::optional<RecommenderShape> recommender;
   std::optional<double> published_parameters;  ///< for the test, with its source
   int default_seq_len = 0;                     ///< 0 for CNNs; of a compact network: tokens (frames …) of one sample
   double dataset_samples = 0;                  ///< of the usual data set (0: none), for epochs
@@ -166,7 +168,7 @@ std::vector<std::string> model_ids();
 /// Faults of a model description that is not usable (missing shape, heads that do not divide …), at `pointer`.
 void check_model(const Model& model, const std::string& pointer, Diagnostics& diagnostics);
 
-/// What messages call a model that is no transformer: "a CNN", "a compact network".
+/// What messages call a model that is no transformer: "a CNN", "a compact network", "a recommender".
 std::string_view kind_in_words(const Model& model);
 
 /// A scenario's `workload.model`: a preset's id (string) or an explicit model (object).

@@ -106,6 +106,14 @@ LayerWork compact_work(const CompactShape& shape, double micro_batch, const Laye
 /// FLOPs of a compact network's forward pass for one sample.
 double compact_forward_flops(const CompactShape& shape);
 
+/// A recommender's layers: 0, its tables with the bottom MLP; 1, the interaction; then the top MLP one by one.
+int recommender_layers(const RecommenderShape& shape);
+LayerWork recommender_work(const RecommenderShape& shape, int index, double micro_batch, const LayerSharding& sharding);
+/// FLOPs of a recommender's forward pass for one sample; lookups are none.
+double recommender_forward_flops(const RecommenderShape& shape);
+/// Parameters of everything but the tables.
+double recommender_dense_parameters(const RecommenderShape& shape);
+
 /// Weights of a norm: scale, and shift where linear layers have biases too.
 double norm_parameters(const TransformerShape& shape);
 /// FLOPs of a CNN row's forward pass for one sample: 2 × multiply-adds of a convolution or fully connected row.

@@ -1,0 +1,95 @@
+#include "models/updates/actor_run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "models/workload/key_values.hpp"
+
+namespace stepcast {
+namespace {
+
+using namespace literals;
+
+/// 256 samples at once of 10 s each, steps of 128 samples that take 2 s, weights that arrive after 1 s.
+ActorJob round_job(int bound) {
+  ActorJob job;
+  job.slots = 256;
+  job.sample = 10_s;
+  job.batch = 128;
+  job.learn = 2_s;
+  job.broadcast = 1_s;
+  job.staleness_bound = bound;
+  return job;
+}
+
+// Bound 0: generate (10 s), learn (2 s), send the weights (1 s), one after another.
+TEST(Actors, OnPolicyAddsUp) {
+  const ActorRun run = run_actors(round_job(0));
+  EXPECT_NEAR(run.step.value(), 13, 1e-9);
+  EXPECT_NEAR(run.wait.value(), 11, 1e-9);
+  EXPECT_EQ(run.staleness.most, 0);
+  // 128 of 256 slots work for 10 of 13 s.
+  EXPECT_NEAR(run.idle, 1 - 0.5 * 10 / 13, 1e-9);
+}
+
+// A bound that never binds: 256 slots of 10 s give 25.6 samples/s, a step of 128 needs 5 s.
+TEST(Actors, SlowActorsSetThePace) {
+  const ActorRun run = run_actors(round_job(20));
+  EXPECT_NEAR(run.step.value(), 128 / 25.6, 0.15);
+  EXPECT_NEAR(run.idle, 0, 0.01);
+  EXPECT_LE(run.staleness.most, 20);
+  EXPECT_GT(run.staleness.mean, 0);
+}
+
+TEST(Actors, SlowLearnersSetThePace) {
+  ActorJob job = round_job(20);
+  job.learn = 9_s;
+  const ActorRun run = run_actors(job);
+  EXPECT_NEAR(run.step.value(), 9, 1e-6);
+  EXPECT_NEAR(run.wait.value(), 0, 1e-6);
+  // Held back to a sample every 9/128 s: actors work 5 of 9 s.
+  EXPECT_NEAR(run.idle, 1 - 5.0 / 9, 0.03);
+}
+
+class Bound : public testing::TestWithParam<int> {};
+
+TEST_P(Bound, HoldsForEverySampleWhateverTheirLengths) {
+  for (const double spread : {0.0, 0.4, 1.0}) {
+    ActorJob job = round_job(GetParam());
+    job.spread = spread;
+    EXPECT_LE(run_actors(job).staleness.most, GetParam()) << spread;
+  }
+}
+
+TEST_P(Bound, LooserIsNotSlower) {
+  ActorJob tight = round_job(GetParam()), loose = round_job(GetParam() + 1);
+  tight.spread = loose.spread = 0.3;
+  EXPECT_LE(run_actors(loose).step, 1.02 * run_actors(tight).step);
+}
+
+INSTANTIATE_TEST_SUITE_P(Actors, Bound, testing::Values(0, 1, 2, 4, 8));
+
+TEST(Actors, SameSeedSameFigures) {
+  ActorJob job = round_job(2);
+  job.spread = 0.5;
+  EXPECT_EQ(run_actors(job).step, run_actors(job).step);
+  const ActorRun one = run_actors(job);
+  job.seed = 2;
+  EXPECT_NE(one.step, run_actors(job).step);
+}
+
+// Llama 3 70B: 80 layers × 8 heads × (128 + 128) × 2 bytes = 328 kB a token.
+TEST(KeyValues, AreThoseOfAllLayers) {
+  Diagnostics diagnostics("");
+  const auto model = find_model("llama3-70b", "", diagnostics);
+  ASSERT_TRUE(model);
+  EXPECT_EQ(key_value_bytes(*model->transformer, 2), 80 * 8 * 256 * 2);
+  // DeepSeek-V3's latent: 61 × (512 + 64) × 2.
+  const auto latent = find_model("deepseek-v3", "", diagnostics);
+  ASSERT_TRUE(latent);
+  EXPECT_EQ(key_value_bytes(*latent->transformer, 2), 61 * 576 * 2);
+}
+
+}  // namespace
+}  // namespace stepcast
