@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "calibration/profile/calibration_profile.hpp"
+#include "models/scenario/scenario.hpp"
 
 namespace stepcast {
 
@@ -14,7 +15,9 @@ std::string current_date() {
                      static_cast<unsigned>(date.day()));
 }
 
-void use_calibrations(Session& session, const std::vector<std::filesystem::path>& files) {
+namespace {
+
+std::vector<CalibrationProfile> read_all(const std::vector<std::filesystem::path>& files) {
   std::vector<CalibrationProfile> profiles;
   std::vector<Fault> faults;
   for (const std::filesystem::path& file : files) {
@@ -25,8 +28,32 @@ void use_calibrations(Session& session, const std::vector<std::filesystem::path>
     }
   }
   if (!faults.empty()) throw InputError(std::move(faults));
+  return profiles;
+}
+
+void warn_of(const std::vector<CalibrationProfile>& profiles) {
   for (const std::string& warning : warnings_of(profiles, current_date()))
     std::fputs(("warning: " + warning + "\n").c_str(), stderr);
+}
+
+}  // namespace
+
+void check_named_calibrations(const Json& scenario, const std::string& file) {
+  const Json::json_pointer named("/cluster/calibrations");
+  Json document = scenario;
+  anchor_calibrations(document, file);
+  if (!document.is_object() || !document.contains(named) || !document[named].is_array()) return;
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (const Json& name : document[named])
+    // What is no file is a fault of the scenario, and told with its place.
+    if (name.is_string() && std::filesystem::is_regular_file(name.get<std::string>(), error))
+      files.emplace_back(name.get<std::string>());
+  warn_of(read_all(files));
+}
+
+void use_calibrations(Session& session, const std::vector<std::filesystem::path>& files) {
+  warn_of(read_all(files));
   // Workers and array tasks run elsewhere.
   std::vector<std::filesystem::path> absolute;
   for (const std::filesystem::path& file : files) absolute.push_back(std::filesystem::absolute(file));

@@ -1,5 +1,6 @@
 #include "cli/scenario_document.hpp"
 
+#include "cli/calibration_option.hpp"
 #include "models/scenario/scenario.hpp"
 
 namespace stepcast {
@@ -9,6 +10,7 @@ ScenarioDocument read_scenario(const std::string& file, const std::vector<std::s
   ScenarioDocument out{file, read_json(file, diagnostics)};
   diagnostics.throw_if_faulty();
   apply_overrides(out, overrides);
+  check_named_calibrations(out.json, file);
   return out;
 }
 

@@ -59,10 +59,59 @@ class Fnv1a {
   std::uint64_t hash_ = 0xcbf29ce484222325U;
 };
 
+/// A calibration among the directories.
+struct Overlay {
+  Json entries;  ///< by kind and id
+  CalibrationFacts facts;
+};
+
+std::string text_at(const Json& object, const char* key) {
+  return object.is_object() && object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
+}
+
+Overlay read_overlay(const fs::path& file) {
+  Diagnostics diagnostics(file.string());
+  Json document = read_json(file, diagnostics);
+  if (diagnostics.ok() &&
+      !(document.is_object() && document.contains(kOverlayKey) && document[kOverlayKey].is_object()))
+    diagnostics.error("", "is no calibration: it has no catalogue entries", "stepcast calibrate fit writes one");
+  diagnostics.throw_if_faulty();
+  Overlay out{std::move(document[kOverlayKey]),
+              {file, text_at(document, "name"), text_at(document, "created"), {}, {}}};
+  if (!document.contains("machine")) return out;
+  const Json& machine = document["machine"];
+  out.facts.node = text_at(machine, "node");
+  if (machine.is_object() && machine.contains("versions") && machine["versions"].is_object())
+    for (const auto& [software, version] : machine["versions"].items())
+      if (version.is_string()) out.facts.versions.emplace(software, version.get<std::string>());
+  return out;
+}
+
+/// Entries are read when they are asked for, which is too late to say everything that is wrong with a file.
+void check_entries(const Overlay& overlay, Diagnostics& diagnostics) {
+  for (const auto& [name, entries] : overlay.entries.items()) {
+    const PartKind* kind = find_part_kind(name);
+    if (kind == nullptr || !entries.is_object()) continue;
+    for (const auto& [id, entry] : entries.items()) {
+      Diagnostics own(Place{overlay.facts.file, &entry}.name(name, id));
+      kind->check(entry, id, own);
+      diagnostics.add(own.faults());
+    }
+  }
+}
+
+/// What a calibration among a scenario's is known by: its content may change while a program runs.
+using FileState = std::pair<std::string, fs::file_time_type>;
+
 }  // namespace
 
 struct Catalog::Impl {
   std::vector<fs::path> directories;
+  Impl* parent = nullptr;            ///< of a catalogue behind calibrations: everything else
+  std::vector<FileState> own_files;  ///< of such a catalogue
+  std::vector<fs::path> all;         ///< its directories and the parent's
+  std::mutex children_mutex;
+  std::map<std::vector<FileState>, Catalog> children;
   std::mutex mutex;
   std::tuple<Entries<Accelerator>, Entries<Cpu>, Entries<Node>, Entries<LinkPart>, Entries<SwitchPart>,
              Entries<StoragePart>, Entries<Psu>, Entries<Cooling>, Entries<Site>, Entries<ComputeProfile>,
@@ -72,28 +121,37 @@ struct Catalog::Impl {
   std::map<std::pair<std::string, std::string>, std::string> contents;  ///< of the entries read, by kind and id
   std::string hash;  ///< of `contents`; empty when an entry has been read since
 
-  std::map<fs::path, Json> overlays;  ///< calibrations that stand among the directories, by name
+  std::map<fs::path, Overlay> overlays;  ///< calibrations that stand among the directories, by name
 
-  explicit Impl(std::vector<fs::path> listed) : directories(std::move(listed)) {
+  explicit Impl(std::vector<fs::path> listed, Impl* behind = nullptr) : directories(std::move(listed)), parent(behind) {
     for (const fs::path& directory : directories) {
       std::error_code error;
-      if (!fs::is_regular_file(directory, error)) continue;
-      Diagnostics diagnostics(directory.string());
-      Json document = read_json(directory, diagnostics);
-      if (diagnostics.ok() &&
-          !(document.is_object() && document.contains(kOverlayKey) && document[kOverlayKey].is_object()))
-        diagnostics.error("", "is no calibration: it has no catalogue entries", "stepcast calibrate fit writes one");
-      diagnostics.throw_if_faulty();
-      overlays.emplace(directory, std::move(document[kOverlayKey]));
+      if (fs::is_regular_file(directory, error)) overlays.emplace(directory, read_overlay(directory));
     }
+    all = directories;
+    if (parent != nullptr) all.insert(all.end(), parent->all.begin(), parent->all.end());
   }
 
   [[nodiscard]] Place place_of(std::string_view kind, std::string_view id) const {
-    if (!is_id(id)) return {};
+    const Place own = own_place_of(kind, id);
+    return own.empty() && parent != nullptr ? parent->place_of(kind, id) : own;
+  }
+
+  [[nodiscard]] bool calibrates(std::string_view kind, std::string_view id) const {
+    return std::any_of(overlays.begin(), overlays.end(), [&](const auto& overlay) {
+      const auto of_kind = overlay.second.entries.find(kind);
+      return of_kind != overlay.second.entries.end() && of_kind->is_object() && of_kind->contains(id);
+    });
+  }
+
+  [[nodiscard]] Place own_place_of(std::string_view kind, std::string_view id) const {
+    // Calibrations that the command line names go before those of a scenario.
+    if (!is_id(id) || (parent != nullptr && parent->calibrates(kind, id))) return {};
     for (const fs::path& directory : directories) {
       if (const auto overlay = overlays.find(directory); overlay != overlays.end()) {
-        const auto of_kind = overlay->second.find(kind);
-        if (of_kind == overlay->second.end() || !of_kind->is_object()) continue;
+        const Json& held = overlay->second.entries;
+        const auto of_kind = held.find(kind);
+        if (of_kind == held.end() || !of_kind->is_object()) continue;
         const auto entry = of_kind->find(id);
         if (entry != of_kind->end()) return {directory, &*entry};
         continue;
@@ -110,20 +168,51 @@ struct Catalog::Impl {
     const std::scoped_lock lock(mutex);
     auto& known = std::get<Entries<T>>(entries);
     if (const auto found = known.find(id); found != known.end()) return found->second.get();
-    const Place place = place_of(kFolderOf<T>, id);
-    if (place.empty()) return nullptr;
+    const Place place = own_place_of(kFolderOf<T>, id);
+    if (place.empty()) return parent != nullptr ? parent->find<T>(id) : nullptr;
     Diagnostics diagnostics(place.name(kFolderOf<T>, id));
     const Json document = place.document(diagnostics);
     diagnostics.throw_if_faulty();
     auto part = std::make_unique<T>(read_part<T>(document, std::string(id), diagnostics));
     diagnostics.throw_if_faulty();
-    contents[{std::string(kFolderOf<T>), std::string(id)}] = document.dump();
-    hash.clear();
+    if (parent == nullptr)
+      read(kFolderOf<T>, std::string(id), document.dump());
+    else
+      parent->note_calibrated(kFolderOf<T>, id, document.dump());
     return known.emplace(std::string(id), std::move(part)).first->second.get();
+  }
+
+  void read(std::string_view kind, std::string id, std::string content) {
+    contents[{std::string(kind), std::move(id)}] = std::move(content);
+    hash.clear();
+  }
+
+  [[nodiscard]] std::string hash_of_used() {
+    const std::scoped_lock lock(mutex);
+    // Sweeps ask once a configuration.
+    if (!hash.empty()) return hash;
+    Fnv1a all_read;
+    for (const auto& [name, content] : contents) {
+      all_read.add(name.first);
+      all_read.add(name.second);
+      all_read.add(content);
+    }
+    return hash = all_read.hex();
+  }
+
+  /// What a prediction rests on counts where predictions ask for it, under its content: scenarios with different
+  /// calibrations may share a catalogue.
+  void note_calibrated(std::string_view kind, std::string_view id, std::string content) {
+    if (parent != nullptr) return parent->note_calibrated(kind, id, std::move(content));
+    Fnv1a name;
+    name.add(content);
+    const std::scoped_lock lock(mutex);
+    read(kind, fmt::format("{}#{}", id, name.hex()), std::move(content));
   }
 };
 
 Catalog::Catalog(std::vector<fs::path> directories) : impl_(std::make_unique<Impl>(std::move(directories))) {}
+Catalog::Catalog(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Catalog::~Catalog() = default;
 Catalog::Catalog(Catalog&&) noexcept = default;
@@ -173,17 +262,18 @@ const T* Catalog::find(std::string_view id, const std::string& pointer, Diagnost
 
 std::vector<std::string> Catalog::ids(std::string_view kind) const {
   std::set<std::string> out;
-  for (const fs::path& directory : impl_->directories) {
-    if (const auto overlay = impl_->overlays.find(directory); overlay != impl_->overlays.end()) {
-      const auto entries = overlay->second.find(kind);
-      if (entries != overlay->second.end() && entries->is_object())
-        for (const auto& entry : entries->items()) out.insert(entry.key());
-      continue;
+  for (const Impl* one = impl_.get(); one != nullptr; one = one->parent)
+    for (const fs::path& directory : one->directories) {
+      if (const auto overlay = one->overlays.find(directory); overlay != one->overlays.end()) {
+        const auto entries = overlay->second.entries.find(kind);
+        if (entries != overlay->second.entries.end() && entries->is_object())
+          for (const auto& entry : entries->items()) out.insert(entry.key());
+        continue;
+      }
+      std::error_code error;
+      for (fs::directory_iterator file(directory / kind, error), end; !error && file != end; file.increment(error))
+        if (file->path().extension() == ".json") out.insert(file->path().stem().string());
     }
-    std::error_code error;
-    for (fs::directory_iterator file(directory / kind, error), end; !error && file != end; file.increment(error))
-      if (file->path().extension() == ".json") out.insert(file->path().stem().string());
-  }
   return {out.begin(), out.end()};
 }
 
@@ -215,7 +305,39 @@ Json Catalog::show(std::string_view kind, std::string_view id) const {
 
 fs::path Catalog::file_of(std::string_view kind, std::string_view id) const { return impl_->place_of(kind, id).file; }
 
-const std::vector<fs::path>& Catalog::directories() const { return impl_->directories; }
+const std::vector<fs::path>& Catalog::directories() const { return impl_->all; }
+
+const Catalog& Catalog::behind(const std::vector<fs::path>& calibrations) const {
+  std::vector<FileState> files;
+  for (const fs::path& file : calibrations) {
+    std::error_code error;
+    files.emplace_back(file.string(), fs::last_write_time(file, error));
+  }
+  if (files.empty() || files == impl_->own_files) return *this;
+  const std::scoped_lock lock(impl_->children_mutex);
+  if (const auto known = impl_->children.find(files); known != impl_->children.end()) return known->second;
+  std::vector<Fault> faults;
+  for (const fs::path& file : calibrations) try {
+      Diagnostics own(file.string());
+      check_entries(read_overlay(file), own);
+      faults.insert(faults.end(), own.faults().begin(), own.faults().end());
+    } catch (const InputError& error) {
+      faults.insert(faults.end(), error.faults().begin(), error.faults().end());
+    }
+  if (!faults.empty()) throw InputError(std::move(faults));
+  auto child = std::make_unique<Impl>(calibrations, impl_.get());
+  child->own_files = files;
+  return impl_->children.emplace(std::move(files), Catalog(std::move(child))).first->second;
+}
+
+std::vector<CalibrationFacts> Catalog::calibrations() const {
+  std::vector<CalibrationFacts> out;
+  for (const Impl* one = impl_.get(); one != nullptr; one = one->parent)
+    for (const fs::path& directory : one->directories)
+      if (const auto overlay = one->overlays.find(directory); overlay != one->overlays.end())
+        out.push_back(overlay->second.facts);
+  return out;
+}
 
 void Catalog::validate(const fs::path& file, Diagnostics& diagnostics) {
   Diagnostics own(file.string());
@@ -257,16 +379,9 @@ Json Catalog::schema(std::string_view kind) {
 }
 
 std::string Catalog::hash_of_used() const {
-  const std::scoped_lock lock(impl_->mutex);
-  // Sweeps ask once a configuration.
-  if (!impl_->hash.empty()) return impl_->hash;
-  Fnv1a hash;
-  for (const auto& [name, content] : impl_->contents) {
-    hash.add(name.first);
-    hash.add(name.second);
-    hash.add(content);
-  }
-  return impl_->hash = hash.hex();
+  Impl* root = impl_.get();
+  while (root->parent != nullptr) root = root->parent;
+  return root->hash_of_used();
 }
 
 #define STEPCAST_CATALOGUE_TYPE(T)                         \

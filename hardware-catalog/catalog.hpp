@@ -14,6 +14,14 @@ namespace stepcast {
 /// Format of the catalogue that this program reads; stated in `catalogue.json` of the shipped one.
 inline constexpr int kCatalogueVersion = 1;
 
+/// Where a calibration comes from, as its file says: what it is compared with when it is used.
+struct CalibrationFacts {
+  std::filesystem::path file;
+  std::string name, created;                    ///< created: YYYY-MM-DD
+  std::string node;                             ///< catalogue id, or a scenario; empty: not told
+  std::map<std::string, std::string> versions;  ///< of software, by name
+};
+
 /// The hardware catalogue: one JSON file per part, in one folder per kind (`accelerators/`, `cpus/`, `nodes/`,
 /// `links/`, `switches/`, `storage/`, `psus/`, `cooling/`, `sites/`, `compute-profiles/`, `reliability/`, `power/`,
 /// `link-profiles/`, `network-profiles/`, `library-profiles/`). An entry is read when it is first asked for, so a run
@@ -50,6 +58,14 @@ class Catalog {
   [[nodiscard]] std::filesystem::path file_of(std::string_view kind, std::string_view id) const;
   [[nodiscard]] const std::vector<std::filesystem::path>& directories() const;
 
+  /// This catalogue behind calibrations (stepcast calibrate fit), the first of which goes first, but after those that
+  /// stand among its directories; itself when they are the ones that it is behind already. Kept: the same unchanged files
+  /// give the same catalogue, which lives as long as this one, and entries that no calibration holds are this one's own.
+  /// Throws InputError with every fault of files that cannot be read, are no calibrations, or hold faulty entries.
+  [[nodiscard]] const Catalog& behind(const std::vector<std::filesystem::path>& calibrations) const;
+  /// The calibrations among the directories, in order of precedence.
+  [[nodiscard]] std::vector<CalibrationFacts> calibrations() const;
+
   /// Checks one file against the table of its kind (its folder's name) and appends its faults.
   static void validate(const std::filesystem::path& file, Diagnostics& diagnostics);
   /// Checks every entry and every reference between entries.
@@ -67,6 +83,7 @@ class Catalog {
 
  private:
   struct Impl;
+  explicit Catalog(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

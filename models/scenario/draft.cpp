@@ -4,7 +4,8 @@
 
 namespace stepcast {
 
-Draft::Draft(ScenarioSpec written, const Catalog& parts, Diagnostics& faults) : catalog(parts), diagnostics(faults) {
+Draft::Draft(ScenarioSpec written, const Catalog& parts, Diagnostics& faults)
+    : catalog(behind_calibrations(written.cluster, parts, faults)), diagnostics(faults) {
   scenario.spec = std::move(written);
   for (const Fault& fault : diagnostics.faults())
     if (!fault.pointer.empty()) misread_.push_back(fault.pointer);

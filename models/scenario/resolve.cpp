@@ -54,6 +54,7 @@ void resolve_strategy(Draft& draft) {
 
 void resolve_parts(Draft& draft) {
   resolve_surface(draft);
+  remark_calibrations(draft);
   resolve_strategy(draft);
   check_surroundings(draft);
   if (draft.diagnostics.faults().empty()) settle_bucket(draft.scenario);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,9 @@ inline constexpr int kScenarioFormatVersion = 1;
 struct ClusterSpec {
   std::string node;  ///< catalogue id
   int nodes = 1;
+  /// Calibration files, the first of which goes first; relative ones lie beside the scenario's file.
+  std::vector<std::string> calibrations;
+  std::map<std::string, std::string> software;  ///< versions by name, as probes call them: nccl, driver, mpi …
   FabricSpec fabric;
   std::string storage;  ///< id of a shared storage system; empty: the node's own drives
   std::string site;     ///< id of a site; empty: a stated default PUE, price and carbon
@@ -261,6 +265,10 @@ struct Scenario {
 Json scenario_schema();
 /// Every key of a scenario file in Markdown (docs/formats/scenario-keys.md).
 std::string scenario_reference();
+
+/// Makes relative names of a document's calibrations those of files beside the scenario's, for documents that leave
+/// their file. What is no list of names stays, for whoever resolves it.
+void anchor_calibrations(Json& document, const std::filesystem::path& scenario);
 
 /// Reads, overrides (`--set`), validates and resolves a scenario. Throws InputError with every fault found.
 /// `file` is for messages; `document` is the parsed JSON of it.

@@ -18,6 +18,11 @@ const FieldTable<ClusterSpec>& ClusterSpec::fields() {
     t.field("node", &ClusterSpec::node, "Catalogue id of the server", {.required = true, .refers_to = "nodes"})
         .field("nodes", &ClusterSpec::nodes, "How many of them", {.min = 1, .max = kMostNodes})
         .field("fabric", &ClusterSpec::fabric, "How they are joined")
+        .field("calibrations", &ClusterSpec::calibrations,
+               "Files of `stepcast calibrate`, the first of which goes first; a relative name is one beside this file")
+        .field("software", &ClusterSpec::software,
+               "Versions by name, as probes call them (nccl, driver, cuda_driver, mpi, fio …): calibrations that were "
+               "measured with others are named")
         .field("storage", &ClusterSpec::storage,
                "Catalogue id of a shared storage system; default: the nodes' own drives", {.refers_to = "storage"})
         .field("site", &ClusterSpec::site, "Catalogue id of the site; default: a stated PUE, price and grid carbon",

@@ -171,6 +171,49 @@ TEST_F(CalibratedScenario, SimulatedAndClosedFormTakeTheMeasuredTimesAlike) {
   EXPECT_GT(std::abs(steps["simulated"] / shipped["simulated"] - 1), 0.01) << "it moves something";
 }
 
+TEST_F(CalibratedScenario, NamesItsCalibrationBesideItsFile) {
+  const double by_option = predicted_by({scenario(), "--calibration", file("lab.calib.json")})["step_time_s"];
+  const Json named = predicted_by({scenario(
+      {{"calibrations", {"lab.calib.json"}}, {"software", {{"mpi", "Open MPI v5.0.1"}, {"os", "unheard of"}}}})});
+  EXPECT_EQ(named["step_time_s"].get<double>(), by_option);
+  EXPECT_THAT(named["assumptions"].dump(),
+              HasSubstr("calibration lab was measured with mpi Open MPI v4.1.4, this cluster has Open MPI v5.0.1"));
+  // On other nodes only the constants count, and the report says so.
+  const Json elsewhere = predicted_by(
+      {scenario({{"calibrations", {"lab.calib.json"}}}), "--set", "cluster.node=rental-ryzen9-7950x-128gb"});
+  EXPECT_THAT(elsewhere["assumptions"].dump(),
+              HasSubstr("was measured on rental-epyc-7502p-128gb, this cluster has rental-ryzen9-7950x-128gb"));
+  // Spelt out it runs from any folder.
+  const std::string spelt = file("spelt.json");
+  ASSERT_EQ(stepcast_run({"run", scenario({{"calibrations", {"lab.calib.json"}}}), "--write-scenario", spelt}).code, 0);
+  EXPECT_EQ(Json::parse(read_text(spelt))["cluster"]["calibrations"][0], file("lab.calib.json"));
+}
+
+TEST_F(CalibratedScenario, ComposesAndWarnsOfAgeAndOfWhatIsHidden) {
+  Json old = Json::parse(read_text(file("lab.calib.json")));
+  old["name"] = "old";
+  old["created"] = "2020-01-01";
+  std::ofstream(file("old.calib.json")) << old.dump();
+  const Finished both = stepcast_run({"run", scenario({{"calibrations", {"lab.calib.json", "old.calib.json"}}})});
+  EXPECT_EQ(both.code, 0) << both.err;
+  EXPECT_THAT(both.err, HasSubstr("calibration old is "));
+  EXPECT_THAT(both.err, HasSubstr("days old"));
+  EXPECT_THAT(both.err, HasSubstr("calibrations lab and old both have network-profiles/host-ethernet_tcp"));
+}
+
+TEST_F(CalibratedScenario, FaultsOfWhatIsNamedAreTheScenarios) {
+  const Finished absent = stepcast_run({"run", scenario({{"calibrations", {"lab.calb.json"}}})});
+  EXPECT_EQ(absent.code, 2);
+  EXPECT_THAT(absent.err, HasSubstr("/cluster/calibrations/0: no file"));
+  EXPECT_THAT(absent.err, HasSubstr("did you mean \"lab.calib.json\"?"));
+  Json broken = Json::parse(read_text(file("lab.calib.json")));
+  broken["catalogue"]["network-profiles"]["host-ethernet_tcp"]["latency_us"] = -1;
+  std::ofstream(file("broken.calib.json")) << broken.dump();
+  const Finished faulty = stepcast_run({"run", scenario({{"calibrations", {"broken.calib.json"}}})});
+  EXPECT_EQ(faulty.code, 2);
+  EXPECT_THAT(faulty.err, HasSubstr("broken.calib.json#/catalogue/network-profiles/host-ethernet_tcp"));
+}
+
 TEST_F(CalibratedScenario, AStepGraphTakesWhatTheCommandOfCollectivesSays) {
   const Json sum{{"id", 1}, {"kind", "collective"}, {"collective", "all_reduce"}, {"size_bytes", 65536}};
   Json graph{{"format_version", 1}, {"ranks", 4}};
