@@ -59,9 +59,10 @@ class Catalog {
   [[nodiscard]] const std::vector<std::filesystem::path>& directories() const;
 
   /// This catalogue behind calibrations (stepcast calibrate fit), the first of which goes first, but after those that
-  /// stand among its directories; itself when they are the ones that it is behind already. Kept: the same unchanged files
-  /// give the same catalogue, which lives as long as this one, and entries that no calibration holds are this one's own.
-  /// Throws InputError with every fault of files that cannot be read, are no calibrations, or hold faulty entries.
+  /// stand among its directories; itself when they are the ones that it is behind already. Kept: the same unchanged
+  /// files give the same catalogue, which lives as long as this one, and entries that no calibration holds are this
+  /// one's own. Throws InputError with every fault of files that cannot be read, are no calibrations, or hold faulty
+  /// entries.
   [[nodiscard]] const Catalog& behind(const std::vector<std::filesystem::path>& calibrations) const;
   /// The calibrations among the directories, in order of precedence.
   [[nodiscard]] std::vector<CalibrationFacts> calibrations() const;

@@ -129,8 +129,8 @@ void widen(ExpectedError& error, const Scenario& scenario) {
   const std::string what = scenario.actors ? "learners that actors feed"
                                            : fmt::format("update {}{}", name_of(scenario.update),
                                                          scenario.servers ? " through parameter servers" : "");
-  error.why = fmt::format("no measured run of {}; a {} by itself: {}", what, scenario.actors ? "learner" : "worker",
-                          error.why);
+  error.why =
+      fmt::format("no measured run of {}; a {} by itself: {}", what, scenario.actors ? "learner" : "worker", error.why);
 }
 
 void fill_power(Prediction& out, const Scenario& scenario, const StepBreakdown& breakdown, const Catalog& catalog) {

@@ -43,16 +43,16 @@ void check_memory(Draft& draft, const ActorSpec& actors, const Scenario& token) 
   const double element = element_bytes(token.precision);
   const double weights = parameter_count(*token.model) * element;
   const double each = key_value_bytes(*token.model->transformer, element) * draft.scenario.seq_len;
-  const double room =
-      kServedMemory * token.accelerator->memory.value() * actors.tensor_parallel - weights;
+  const double room = kServedMemory * token.accelerator->memory.value() * actors.tensor_parallel - weights;
   if (each * actors.concurrent <= room) return;
   const auto most = static_cast<long>(std::max(0.0, room / each));
-  draft.fault("/strategy/actors/concurrent",
-              fmt::format("found {}: weights of {:.0f} GB and {:.2f} GB of keys and values for each sequence do not fit "
-                          "into {} {} of {:.0f} GB",
-                          actors.concurrent, weights / 1e9, each / 1e9, actors.tensor_parallel,
-                          token.accelerator->id, token.accelerator->memory.in(1_GB)),
-              most > 0 ? fmt::format("at most {}", most) : "more tensor_parallel");
+  draft.fault(
+      "/strategy/actors/concurrent",
+      fmt::format("found {}: weights of {:.0f} GB and {:.2f} GB of keys and values for each sequence do not fit "
+                  "into {} {} of {:.0f} GB",
+                  actors.concurrent, weights / 1e9, each / 1e9, actors.tensor_parallel, token.accelerator->id,
+                  token.accelerator->memory.in(1_GB)),
+      most > 0 ? fmt::format("at most {}", most) : "more tensor_parallel");
 }
 
 void check_amounts(Draft& draft, const ActorSpec& actors) {
@@ -66,8 +66,8 @@ void check_amounts(Draft& draft, const ActorSpec& actors) {
   if (draft.transformer() == nullptr) {
     if (draft.scenario.model)
       draft.fault(at + "/samples_per_s",
-                  fmt::format("missing: how fast {}, {}, generates samples is not modelled",
-                              draft.scenario.model->id, kind_in_words(*draft.scenario.model)),
+                  fmt::format("missing: how fast {}, {}, generates samples is not modelled", draft.scenario.model->id,
+                              kind_in_words(*draft.scenario.model)),
                   "state what one node generates");
     return;
   }
@@ -108,13 +108,13 @@ void resolve_actors(Draft& draft) {
   if (!actors || !draft.sound({"/strategy/actors"}) || !draft.cluster_known() || !draft.scenario.model) return;
   const std::string at = "/strategy/actors";
   if (draft.scenario.update != UpdateMode::synchronous || draft.scenario.servers)
-    return draft.fault(at, fmt::format("learners that generate nothing train synchronously, found update {}",
-                                       name_of(draft.scenario.update)),
+    return draft.fault(at,
+                       fmt::format("learners that generate nothing train synchronously, found update {}",
+                                   name_of(draft.scenario.update)),
                        "update \"synchronous\"");
   check_amounts(draft, *actors);
-  const Node* node = actors->node.empty()
-                         ? draft.scenario.node
-                         : draft.catalog.find<Node>(actors->node, at + "/node", draft.diagnostics);
+  const Node* node = actors->node.empty() ? draft.scenario.node
+                                          : draft.catalog.find<Node>(actors->node, at + "/node", draft.diagnostics);
   if (node == nullptr || !draft.diagnostics.faults().empty()) return;
   Diagnostics own(draft.diagnostics.file());
   Draft token(token_spec(draft, *actors, *node), draft.catalog, own);

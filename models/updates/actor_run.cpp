@@ -80,9 +80,7 @@ class Simulation {
   }
 
   /// A sample that no later step may learn is not finished.
-  bool overdue() const {
-    return !unfinished_.empty() && unfinished_.begin()->first + job_.staleness_bound <= steps_;
-  }
+  bool overdue() const { return !unfinished_.empty() && unfinished_.begin()->first + job_.staleness_bound <= steps_; }
 
   void begin_samples() {
     for (; waiting_ > 0 && begun_ < batch_ * (held_ + job_.staleness_bound + 1); --waiting_) {
@@ -116,7 +114,7 @@ class Simulation {
   std::priority_queue<Sample> growing_;
   std::priority_queue<long, std::vector<long>, std::greater<>> ready_;  ///< versions of finished samples, oldest first
   std::map<long, long> unfinished_;                                     ///< samples being generated, by version
-  std::deque<Seconds> broadcasts_;  ///< when each on its way ends
+  std::deque<Seconds> broadcasts_;                                      ///< when each on its way ends
   bool learning_ = false;
   Seconds now_, learned_, began_, wait_, idle_;
   long waiting_, begun_ = 0, steps_ = 0, held_ = 0;

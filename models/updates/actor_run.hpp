@@ -26,8 +26,8 @@ struct ActorRun {
 };
 
 /// Runs tens of steps, sample by sample. A slot begins a sample only while the samples begun are fewer than those of
-/// the steps up to the bound (AReaL, Fu et al. 2025, arXiv 2505.24298, equation 3), so that none is staler than allowed.
-/// Deterministic: the same job gives the same figures.
+/// the steps up to the bound (AReaL, Fu et al. 2025, arXiv 2505.24298, equation 3), so that none is staler than
+/// allowed. Deterministic: the same job gives the same figures.
 ActorRun run_actors(const ActorJob& job);
 
 }  // namespace stepcast

@@ -63,7 +63,8 @@ ActorJob actor_job(const Job& learners, Seconds learn) {
   const Scenario& token = *scenario.actors;
   ActorJob job;
   job.slots = copies_of(token, actors) * actors.concurrent;
-  job.sample = actors.samples_per_s ? Seconds(actors.concurrent / *actors.samples_per_s) : sequence_time(scenario, token);
+  job.sample =
+      actors.samples_per_s ? Seconds(actors.concurrent / *actors.samples_per_s) : sequence_time(scenario, token);
   job.spread = actors.length_spread;
   job.batch = scenario.spec.workload.global_batch;
   job.learn = learn;

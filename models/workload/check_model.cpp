@@ -111,10 +111,12 @@ void check_recommender(const RecommenderShape& shape, const std::string& at, Dia
   if (shape.top_mlp.empty()) d.error(at + "/top_mlp", "found no widths, expected at least one");
   const bool crosses = shape.interaction == Interaction::cross;
   if (crosses != (shape.cross_layers > 0))
-    d.error(at + "/cross_layers", fmt::format("found {} with interaction {}", shape.cross_layers, name_of(shape.interaction)),
+    d.error(at + "/cross_layers",
+            fmt::format("found {} with interaction {}", shape.cross_layers, name_of(shape.interaction)),
             crosses ? "at least 1" : "leave it out, or interaction \"cross\"");
   if (crosses != (shape.cross_rank > 0))
-    d.error(at + "/cross_rank", fmt::format("found {} with interaction {}", shape.cross_rank, name_of(shape.interaction)),
+    d.error(at + "/cross_rank",
+            fmt::format("found {} with interaction {}", shape.cross_rank, name_of(shape.interaction)),
             crosses ? "at least 1" : "leave it out, or interaction \"cross\"");
 }
 

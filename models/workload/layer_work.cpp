@@ -42,8 +42,7 @@ LayerWork layer_work(const Model& model, LayerRole role, int index, double micro
                      const LayerSharding& sharding) {
   if (role == LayerRole::cnn) {
     if (model.compact) return workload::compact_work(*model.compact, micro_batch, sharding);
-    if (model.recommender)
-      return workload::recommender_work(*model.recommender, index, micro_batch, sharding);
+    if (model.recommender) return workload::recommender_work(*model.recommender, index, micro_batch, sharding);
     if (!model.cnn) throw std::logic_error("layer_work: the model has no CNN rows");
     return workload::cnn_work(*model.cnn, index, micro_batch, sharding);
   }

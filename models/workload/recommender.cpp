@@ -109,9 +109,8 @@ class Recommender {
     work.backward_input.insert(work.backward_input.end(), backward.begin(), backward.end());
     // A row is read and written with its state; rows that several samples looked up once.
     const double state = 1 + shape_.table_state_bytes / shape_.table_bytes;
-    work.backward_input.push_back(
-        streaming("embedding_update", touched_rows() * 2 * row_bytes() * state + vectors +
-                                          batch_ * shape_.lookups() * kSortBytes));
+    work.backward_input.push_back(streaming("embedding_update", touched_rows() * 2 * row_bytes() * state + vectors +
+                                                                    batch_ * shape_.lookups() * kSortBytes));
     // No dense gradient is made of tables, and no optimizer passes over them.
     work.frozen_expert_parameters = shape_.table_parameters() / cuts_.ep;
     work.activations += Bytes(vectors + indices);

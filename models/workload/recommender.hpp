@@ -31,10 +31,10 @@ struct RecommenderShape {
   std::vector<int> bottom_mlp;  ///< widths of its layers; the last is embedding_dim
   std::vector<int> top_mlp;     ///< widths of its layers
   Interaction interaction = Interaction::dot;
-  int cross_layers = 0, cross_rank = 0;             ///< cross
+  int cross_layers = 0, cross_rank = 0;           ///< cross
   double table_bytes = 4, table_state_bytes = 0;  ///< of a table's parameter, and of its optimizer state
   [[nodiscard]] double table_count() const;
-  [[nodiscard]] double lookups() const;          ///< of one sample, in all tables
+  [[nodiscard]] double lookups() const;  ///< of one sample, in all tables
   [[nodiscard]] double table_parameters() const;
   /// Width of what the interaction hands to the top MLP.
   [[nodiscard]] double interaction_width() const;

@@ -137,7 +137,7 @@ std::vector<Growth> growths(const Stacks& stacks) {
   const std::string bert = scenarios + "bert-large-16nodes.json";
   const auto replicas = [bert](int ranks) {
     return Arguments{
-        "run", bert, "--set", set("cluster.nodes", ranks / 8), "--set", set("workload.global_batch", ranks * 32)};
+        "run", bert, "--set", set("cluster.nodes", ranks / 8), "--set", set("workload.global_batch", ranks * 512)};
   };
   const auto ranks = [gpt3](int size) {
     const int times = size / (8 * kNodes);

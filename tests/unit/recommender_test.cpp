@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "models/parallelism/job.hpp"
 #include "models/memory/memory.hpp"
+#include "models/parallelism/job.hpp"
 #include "models/workload/operators.hpp"
 #include "models/workload/steps.hpp"
 #include "tests/unit/shipped.hpp"
@@ -118,7 +118,7 @@ TEST(Recommender, SaysWhatIsWrongWithAShape) {
   std::vector<std::string> pointers;
   for (const Fault& fault : diagnostics.faults()) pointers.push_back(fault.pointer);
   EXPECT_THAT(pointers, ::testing::UnorderedElementsAre("/workload/model/recommender/bottom_mlp",
-                                                      "/workload/model/recommender/cross_rank"));
+                                                        "/workload/model/recommender/cross_rank"));
 }
 
 TEST(Recommender, TablesAreInMemoryOnceOverAllDevices) {
