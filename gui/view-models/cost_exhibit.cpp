@@ -5,6 +5,7 @@
 #include "gui/view-models/qt_text.hpp"
 #include "gui/view-models/studies.hpp"
 #include "models/cost/cost.hpp"
+#include "models/power/facility.hpp"
 #include "models/scenario/scenario.hpp"
 
 namespace stepcast {
@@ -30,56 +31,87 @@ constexpr std::array kWays{Way{"On demand", &NodePrice::on_demand},
                            Way{"Spot, low", &NodePrice::spot_low},
                            Way{"Spot, high", &NodePrice::spot_high}};
 
+/// What an hour's cost is made of. Rented servers have no other parts.
+struct CostPart {
+  const char* name;
+  Hue hue;
+  DollarsPerSecond rate;
+};
+
+std::vector<CostPart> parts_of(const CostRate& rate) {
+  std::vector<CostPart> out{{"Servers", Hue::blue, rate.servers},
+                            {"Network", Hue::green, rate.network},
+                            {"Electricity", Hue::orange, rate.electricity},
+                            {"Upkeep", Hue::purple, rate.upkeep}};
+  std::erase_if(out, [](const CostPart& part) { return part.hue != Hue::blue && !(part.rate > DollarsPerSecond(0)); });
+  return out;
+}
+
+/// As forecast, then every other way to pay for the servers.
+ChartData hourly_chart(const Scenario& scenario, const std::vector<CostPart>& parts) {
+  ChartData out;
+  out.kind = ChartData::Kind::bars;
+  out.y_title = tr("$ an hour");
+  out.y_from = 0;
+  for (const CostPart& part : parts)
+    out.series.push_back({.name = tr(part.name), .hue = part.hue, .values = {}, .points = {}, .tips = {}});
+  const auto bar = [&](const QString& name, const std::vector<DollarsPerSecond>& rates) {
+    out.categories << name;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const Dollars hour = (i < rates.size() ? rates[i] : DollarsPerSecond(0)) * 1_h;
+      out.series[i].values.push_back(hour.value());
+      out.series[i].tips << tr("%1, %2: %3 an hour").arg(name, tr(parts[i].name), shown(hour));
+    }
+  };
+  std::vector<DollarsPerSecond> forecast;
+  for (const CostPart& part : parts) forecast.push_back(part.rate);
+  bar(tr("As forecast"), forecast);
+  if (!scenario.node->price) return out;
+  for (const Way& way : kWays)
+    if (const auto& price = *scenario.node->price.*way.rate)
+      bar(tr(way.name), {*price * static_cast<double>(scenario.spec.cluster.nodes)});
+  return out;
+}
+
 }  // namespace
 
 Exhibit cost_exhibit(const ConfigurationModel& configuration, const Prediction& p) {
   Exhibit out;
   out.title = tr("What it costs");
   const Scenario& scenario = *configuration.scenario();
-  const auto rate = cost_rate(scenario, configuration.catalog(), p.average_power);
+  const auto rate = cost_rate(scenario, configuration.catalog(), p.average_power,
+                              fabric_bill(scenario, configuration.catalog()).price);
   if (!rate) {
     out.remark = tr("The catalogue has no price of this server, nor of one like it.");
     return out;
   }
   out.remark = qt(rate->basis);
-  const double steps = p.time_to_train ? *p.time_to_train / p.step_time : 0;
-  const double units = (p.tokens_per_s > 0 ? p.tokens_per_s / 1e6 : p.samples_per_s / 1e3) * p.step_time.value();
-  out.table.headings = {tr("Per"), tr("Servers"), tr("Electricity"), tr("Together")};
+  const std::vector<CostPart> parts = parts_of(*rate);
+  out.table.headings = {tr("Per")};
+  for (const CostPart& part : parts) out.table.headings << tr(part.name);
+  out.table.headings << tr("Together");
   const auto row = [&](const QString& per, Seconds time) {
-    out.table.rows.push_back({{.text = per},
-                              money(rate->servers * time),
-                              money(rate->electricity * time),
-                              money(rate->total() * time, FigureCell::Tone::strong)});
+    std::vector<FigureCell> cells{{.text = per}};
+    for (const CostPart& part : parts) cells.push_back(money(part.rate * time));
+    cells.push_back(money(rate->total() * time, FigureCell::Tone::strong));
+    out.table.rows.push_back(std::move(cells));
   };
+  const double units = (p.tokens_per_s > 0 ? p.tokens_per_s / 1e6 : p.samples_per_s / 1e3) * p.step_time.value();
   row(tr("hour"), 1_h);
   row(tr("day"), 1_days);
   row(tr("step"), p.step_time);
   row(p.tokens_per_s > 0 ? tr("million tokens") : tr("thousand samples"), p.step_time / units);
-  if (steps > 0) row(tr("whole training"), *p.time_to_train);
-  out.chart.kind = ChartData::Kind::bars;
-  out.chart.y_title = tr("$ an hour");
-  out.chart.y_from = 0;
-  ChartData::Series servers{.name = tr("servers"), .hue = Hue::blue, .values = {}, .points = {}, .tips = {}};
-  ChartData::Series electricity{.name = tr("electricity"), .hue = Hue::orange, .values = {}, .points = {}, .tips = {}};
-  const auto bar = [&](const QString& name, DollarsPerSecond of_servers, DollarsPerSecond of_electricity) {
-    out.chart.categories << name;
-    servers.values.push_back((of_servers * 1_h).value());
-    electricity.values.push_back((of_electricity * 1_h).value());
-    servers.tips << tr("%1, servers: %2 an hour").arg(name, shown(of_servers * 1_h));
-    electricity.tips << tr("%1, electricity: %2 an hour").arg(name, shown(of_electricity * 1_h));
-  };
-  bar(tr("As forecast"), rate->servers, rate->electricity);
-  if (scenario.node->price)
-    for (const Way& way : kWays)
-      if (const auto& price = *scenario.node->price.*way.rate) {
-        const DollarsPerSecond all = *price * static_cast<double>(scenario.spec.cluster.nodes);
-        bar(tr(way.name), all, DollarsPerSecond(0));
-        out.table.rows.push_back({{.text = tr("%1, an hour").arg(tr(way.name))},
-                                  money(all * 1_h),
-                                  money(Dollars(0)),
-                                  money(all * 1_h, FigureCell::Tone::strong)});
-      }
-  out.chart.series = {std::move(servers), std::move(electricity)};
+  if (p.time_to_train) row(tr("whole training"), *p.time_to_train);
+  out.chart = hourly_chart(scenario, parts);
+  if (!scenario.node->price) return out;
+  for (const Way& way : kWays)
+    if (const auto& price = *scenario.node->price.*way.rate) {
+      const Dollars hour = *price * static_cast<double>(scenario.spec.cluster.nodes) * 1_h;
+      std::vector<FigureCell> cells{{.text = tr("%1, an hour").arg(tr(way.name))}, money(hour)};
+      for (std::size_t i = 1; i < parts.size(); ++i) cells.push_back(money(Dollars(0)));
+      cells.push_back(money(hour, FigureCell::Tone::strong));
+      out.table.rows.push_back(std::move(cells));
+    }
   return out;
 }
 
