@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "calibration/profile/calibration_profile.hpp"
-#include "models/scenario/scenario.hpp"
 
 namespace stepcast {
 
@@ -38,10 +37,8 @@ void warn_of(const std::vector<CalibrationProfile>& profiles) {
 
 }  // namespace
 
-void check_named_calibrations(const Json& scenario, const std::string& file) {
+void check_named_calibrations(const Json& document) {
   const Json::json_pointer named("/cluster/calibrations");
-  Json document = scenario;
-  anchor_calibrations(document, file);
   if (!document.is_object() || !document.contains(named) || !document[named].is_array()) return;
   std::vector<std::filesystem::path> files;
   std::error_code error;

@@ -18,9 +18,9 @@ namespace stepcast {
 /// asked for. Throws InputError.
 void use_calibrations(Session& session, const std::vector<std::filesystem::path>& files);
 
-/// Reads the calibrations that a scenario names whole, throws InputError with every fault of them, and writes warnings
-/// as above.
-void check_named_calibrations(const Json& scenario, const std::string& file);
+/// Reads the calibrations that an anchored scenario names whole, throws InputError with every fault of them, and writes
+/// warnings as above.
+void check_named_calibrations(const Json& document);
 
 /// Today, YYYY-MM-DD, UTC.
 std::string current_date();

@@ -10,7 +10,9 @@ ScenarioDocument read_scenario(const std::string& file, const std::vector<std::s
   ScenarioDocument out{file, read_json(file, diagnostics)};
   diagnostics.throw_if_faulty();
   apply_overrides(out, overrides);
-  check_named_calibrations(out.json, file);
+  // Workers and array tasks know the document, not where its file lies.
+  anchor_calibrations(out.json, file);
+  check_named_calibrations(out.json);
   return out;
 }
 

@@ -62,6 +62,7 @@ void ConfigurationModel::open(const std::filesystem::path& file) {
   Json document = read_json(file, diagnostics);
   if (diagnostics.ok() && !document.is_object()) diagnostics.error("", "a scenario is an object");
   diagnostics.throw_if_faulty();
+  anchor_calibrations(document, file);
   remember(QObject::tr("open %1").arg(qt(file.filename().string())));
   document_ = std::move(document);
   saved_ = document_;
