@@ -10,7 +10,7 @@ set -euo pipefail
 packages=(cmake g++ libboost-dev libceres-dev libcli11-dev libfmt-dev libprotobuf-dev libpugixml-dev libsimgrid-dev
   libsqlitecpp-dev ninja-build nlohmann-json3-dev protobuf-compiler zlib1g-dev)
 gui=(fonts-dejavu-core libqt6opengl6-dev qt6-base-dev qt6-charts-dev)
-tests=("${gui[@]}" chromium clang-format-14 fio groff-base iproute2 libgmock-dev libgtest-dev libopenmpi-dev librapidcheck-dev
+tests=("${gui[@]}" chromium clang-format-14 fio groff-base iproute2 jq libgmock-dev libgtest-dev libopenmpi-dev librapidcheck-dev
   munge openmpi-bin python3 slurm-client slurmctld slurmd xdotool xvfb zsh)
 long=(clang-tidy-14 libbenchmark-dev mmdebstrap shellcheck)
 case "${1:-build}" in

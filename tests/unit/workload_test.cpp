@@ -15,6 +15,7 @@ std::shared_ptr<const Model> preset(std::string_view id) {
 }
 
 std::string_view name_of_shape(const Model& model) {
+  if (model.recommender) return "recommender";
   return model.transformer ? "transformer" : model.compact ? "compact" : "cnn";
 }
 
