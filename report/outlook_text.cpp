@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "report/humane.hpp"
-#include "report/run_outlook.hpp"
 #include "report/text_layout.hpp"
 
 namespace stepcast {
@@ -15,21 +16,11 @@ constexpr double kWorthAWord = 0.0005;
 
 std::string from_to(double low, double high) { return fmt::format("{} to {}", percent(low), percent(high)); }
 
-std::string checkpoint_words(const CheckpointOutlook& checkpoint) {
-  if (checkpoint.kind == "none") return "none";
-  if (!checkpoint.interval) return "none needed";
-  return fmt::format("{} every {}, training stalls for {}", humane(checkpoint.size), humane(*checkpoint.interval),
-                     humane(checkpoint.stall));
-}
-
 std::string lost_words(const GoodputOutlook& goodput) {
   std::string out;
   for (const auto& [cause, share] : goodput.lost_to) {
     if (share < kWorthAWord) continue;
-    std::string name = cause;
-    for (char& letter : name)
-      if (letter == '_') letter = ' ';
-    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", name, percent(share));
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", key_in_words(cause), percent(share));
   }
   return out;
 }
@@ -93,6 +84,18 @@ std::string facility_lines(const FacilityOutlook& facility) {
 }
 
 }  // namespace
+
+std::string key_in_words(std::string key) {
+  std::replace(key.begin(), key.end(), '_', ' ');
+  return key;
+}
+
+std::string checkpoint_words(const CheckpointOutlook& checkpoint) {
+  if (checkpoint.kind == "none") return "none";
+  if (!checkpoint.interval) return "none needed";
+  return fmt::format("{} every {}, training stalls for {}", humane(checkpoint.size), humane(*checkpoint.interval),
+                     humane(checkpoint.stall));
+}
 
 std::string outlook_text(const Prediction& p) {
   if (!p.outlook) return {};

@@ -3,11 +3,17 @@
 #include <string>
 
 #include "report/prediction.hpp"
+#include "report/run_outlook.hpp"
 
 namespace stepcast {
 
 /// What surrounds the step, for people: the run, its phases, input and facility, each only where it says something.
 /// Empty without an outlook.
 std::string outlook_text(const Prediction& prediction);
+
+/// "920 GiB every 586 s, training stalls for 482 ms".
+std::string checkpoint_words(const CheckpointOutlook& checkpoint);
+/// A key of JSON for people: `lost_work` is "lost work".
+std::string key_in_words(std::string key);
 
 }  // namespace stepcast

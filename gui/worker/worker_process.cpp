@@ -1,9 +1,9 @@
 #include "gui/worker/worker_process.hpp"
 
-#include <QCoreApplication>
 #include <QProcess>
 
 #include "gui/view-models/qt_text.hpp"
+#include "gui/worker/abandon.hpp"
 #include "sim/protocol/worker_client.hpp"
 
 namespace stepcast {
@@ -69,11 +69,7 @@ void WorkerProcess::let_go() {
   QProcess* process = process_;
   process_ = nullptr;
   process->disconnect(this);
-  if (process->state() == QProcess::NotRunning) return process->deleteLater();
-  // It is reaped when it has died, while the window goes on; at the latest when the program ends.
-  process->setParent(QCoreApplication::instance());
-  connect(process, &QProcess::finished, process, &QObject::deleteLater);
-  process->kill();
+  abandon(process);
 }
 
 void WorkerProcess::end_with(const QString& why) {

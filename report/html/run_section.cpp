@@ -6,34 +6,21 @@
 #include "report/html/page.hpp"
 #include "report/humane.hpp"
 #include "report/markup.hpp"
-#include "report/run_outlook.hpp"
+#include "report/outlook_text.hpp"
 
 namespace stepcast {
 
 namespace {
-
-std::string in_words(std::string key) {
-  for (char& letter : key)
-    if (letter == '_') letter = ' ';
-  return key;
-}
 
 std::string note(const std::string& text) { return "<p class=\"note\">" + escaped_markup(text) + "</p>"; }
 
 std::string goodput_figure(const GoodputOutlook& goodput) {
   std::vector<ShareOfBar> parts{{"useful training", percent(goodput.mean), "compute", goodput.mean}};
   for (const auto& [cause, share] : goodput.lost_to)
-    if (share > 0) parts.push_back({in_words(cause), percent(share), "bubble", share});
+    if (share > 0) parts.push_back({key_in_words(cause), percent(share), "bubble", share});
   HtmlTable table{{"", "share of the time"}, {}};
   for (const ShareOfBar& part : parts) table.rows.push_back({part.name, part.text});
   return html_figure(share_bar_svg("Goodput and what is lost", parts), table, "the same as a table");
-}
-
-std::string checkpoint_words(const CheckpointOutlook& checkpoint) {
-  if (checkpoint.kind == "none") return "none";
-  if (!checkpoint.interval) return "none needed: nothing fails";
-  return fmt::format("{} every {}, training stalls for {}", humane(checkpoint.size), humane(*checkpoint.interval),
-                     humane(checkpoint.stall));
 }
 
 HtmlTable totals_table(const RunOutlook& o) {
@@ -75,7 +62,7 @@ std::string input_part(const InputOutlook& input) {
                                                                      : "training waits for " + input.bound + "."));
   HtmlTable table{{"stage", "samples/s"}, {}};
   for (const InputLimitOutlook& limit : input.limits)
-    table.rows.push_back({in_words(limit.stage), humane_count(limit.samples_per_s)});
+    table.rows.push_back({key_in_words(limit.stage), humane_count(limit.samples_per_s)});
   table.rows.push_back({"training", humane_count(input.training_samples_per_s)});
   out += html_table(table);
   if (input.advice.empty()) return out;
