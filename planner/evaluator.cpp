@@ -77,7 +77,8 @@ Watts Evaluator::at_meter(Watts per_device) const { return facts_.power.cluster_
 
 double Evaluator::expected_goodput(const Job& job, Seconds step) const {
   const RunRisk risk = run_risk(job, catalog_, step, Seconds(0));
-  return risk.saves ? daly_goodput(hazard_of(risk), risk.interval) : 1;
+  // Where no formula holds, the simulated run of the best decides.
+  return stepcast::expected_goodput(risk).value_or(1);
 }
 
 std::optional<Rejection> Evaluator::broken_limit(const PlanFigures& figures, const Job& job) const {

@@ -9,7 +9,6 @@
 #include "models/cost/cost.hpp"
 #include "models/phases/run_phases.hpp"
 #include "models/power/device_power.hpp"
-#include "models/power/facility.hpp"
 #include "models/reliability/goodput.hpp"
 #include "models/storage/input_pipeline.hpp"
 #include "models/storage/storage.hpp"
@@ -137,22 +136,34 @@ CarbonOutlook carbon_outlook(const Scenario& scenario, const Prediction& step, c
   return out;
 }
 
+/// The phases of a run in two: start-up and compilation happen at the beginning, the restart time holds them
+/// afterwards; the rest is what interruptions stretch.
+struct RunParts {
+  explicit RunParts(const std::vector<PhaseCost>& phases) {
+    for (const PhaseCost& phase : phases) {
+      const bool starts = phase.kind == PhaseKind::startup || phase.kind == PhaseKind::compile;
+      PhaseCost& sum = starts ? once : work;
+      sum.time += phase.time;
+      sum.device_time += phase.device_time;
+      sum.energy += phase.energy;
+    }
+  }
+  [[nodiscard]] Seconds time(double goodput) const { return once.time + work.time / goodput; }
+  [[nodiscard]] Seconds device_time(double goodput) const { return once.device_time + work.device_time / goodput; }
+
+  PhaseCost once, work;
+};
+
 RunTotals totals(const std::vector<PhaseCost>& phases, const RunShares& mean, const GoodputOutlook& goodput,
                  const Prediction& step, const PowerModel& power, Watts beside, const Scenario& scenario) {
-  PhaseCost once, work;  // start-up and compilation happen at the beginning; the restart time holds them afterwards
-  for (const PhaseCost& phase : phases) {
-    const bool starts = phase.kind == PhaseKind::startup || phase.kind == PhaseKind::compile;
-    PhaseCost& sum = starts ? once : work;
-    sum.time += phase.time;
-    sum.device_time += phase.device_time;
-    sum.energy += phase.energy;
-  }
+  const RunParts parts(phases);
+  const auto& [once, work] = parts;
   const double share = step.expected_error.share_80;
   RunTotals out;
-  out.time = once.time + work.time / goodput.mean;
+  out.time = parts.time(goodput.mean);
   out.time_low = once.time + work.time * (std::exp(-share) / goodput.p95);
   out.time_high = once.time + work.time * (std::exp(share) / goodput.p05);
-  const Seconds device_time = once.device_time + work.device_time / goodput.mean;
+  const Seconds device_time = parts.device_time(goodput.mean);
   out.device_hours = device_time.in(1_h);
   // Work that is lost draws as much as work that is kept; while the job stands, devices idle.
   const double idle = mean.saving + mean.detection + mean.restart + mean.waiting;
@@ -217,7 +228,26 @@ Seconds work_of(const std::vector<PhaseCost>& phases, const Scenario& scenario) 
   return work > Seconds(0) ? work : scenario.spec.run.reliability.horizon;
 }
 
+/// Share of the run's time that is useful, in the mean.
+double mean_goodput(const RunRisk& risk, const RunSpec& run) {
+  if (const std::optional<double> expected = expected_goodput(risk)) return *expected;
+  return simulate_runs(risk, static_cast<std::uint64_t>(run.seed), run.reliability.trials).mean().useful;
+}
+
 }  // namespace
+
+void add_run_figures(Prediction& step, const Job& job, const Catalog& catalog, const FabricBill& network) {
+  const Scenario& scenario = *job.scenario;
+  add_network(step, scenario, power_model(scenario), network, helper_nodes(scenario, catalog, step.updates), catalog);
+  const std::vector<PhaseCost> phases = run_phases(job, {step.step_time, step.device_average_power});
+  if (phases.empty()) return;
+  const RunRisk risk = run_risk(job, catalog, step.step_time, work_of(phases, scenario));
+  const double goodput = mean_goodput(risk, scenario.spec.run);
+  if (!(goodput > kNeverEnds)) return;
+  const RunParts parts(phases);
+  step.time_to_train = parts.time(goodput);
+  if (step.cost_rate) step.run_cost = *step.cost_rate * (parts.device_time(goodput) / step.devices);
+}
 
 void add_outlook(Prediction& step, const Job& job, const Catalog& catalog) {
   const Scenario& scenario = *job.scenario;

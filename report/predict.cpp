@@ -189,6 +189,7 @@ Prediction predict(const Job& job, const StepBreakdown& own, Fidelity fidelity, 
     out.memory.advice = memory_advice(scenario, catalog);
   fill_power(out, scenario, breakdown, catalog);
   if (extent == Extent::run) add_outlook(out, job, catalog);
+  if (extent == Extent::run_figures) add_run_figures(out, job, catalog, fabric_bill(scenario, catalog));
   out.fidelity = name_of(fidelity);
   out.version = kVersion;
   out.catalog_hash = catalog.hash_of_used();
@@ -196,12 +197,17 @@ Prediction predict(const Job& job, const StepBreakdown& own, Fidelity fidelity, 
   return out;
 }
 
+StepBreakdown closed_form(const Job& job) {
+  StepBreakdown out = estimate(job);
+  wait_for_input(out, *job.scenario);
+  return out;
+}
+
 Prediction predict_analytic(const Scenario& scenario, const Catalog& catalog, MemoryAdvice advice, Extent extent) {
-  if (exchanges_apart(scenario)) return predict_updates(scenario, catalog, Fidelity::analytic, estimate, advice);
+  if (exchanges_apart(scenario))
+    return predict_updates(scenario, catalog, Fidelity::analytic, estimate, advice, extent);
   const Job job = lower(scenario);
-  StepBreakdown breakdown = estimate(job);
-  wait_for_input(breakdown, scenario);
-  return predict(job, breakdown, Fidelity::analytic, catalog, advice, extent);
+  return predict(job, closed_form(job), Fidelity::analytic, catalog, advice, extent);
 }
 
 }  // namespace stepcast

@@ -17,8 +17,8 @@ PowerOverTime power_over_time(const Job& job, const StepGraph& graph, const Time
 /// Whether a prediction that does not fit memory says what would make it fit: tens of lowerings.
 enum class MemoryAdvice { none, when_it_does_not_fit };
 
-/// What is predicted: the step alone, or the run around it too (outlook.hpp), its network, cost and time to train.
-enum class Extent { step, run };
+/// What is predicted: the step alone, the run's figures too (add_run_figures), or everything around it (add_outlook).
+enum class Extent { step, run_figures, run };
 
 /// A prediction from a breakdown: rates, MFU, memory, energy, cost, time to train. Throws std::logic_error when a
 /// figure comes out negative or not finite. `updates`: of workers that meet otherwise than by collectives. Learners
@@ -26,6 +26,9 @@ enum class Extent { step, run };
 Prediction predict(const Job& job, const StepBreakdown& breakdown, Fidelity fidelity, const Catalog& catalog,
                    MemoryAdvice advice = MemoryAdvice::when_it_does_not_fit, Extent extent = Extent::run,
                    std::optional<UpdateOutcome> updates = std::nullopt);
+
+/// The closed form of a job's step, waiting for its input where that takes longer.
+StepBreakdown closed_form(const Job& job);
 
 /// The closed form's prediction of a scenario.
 Prediction predict_analytic(const Scenario& scenario, const Catalog& catalog,

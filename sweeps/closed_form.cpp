@@ -1,8 +1,11 @@
 #include "sweeps/closed_form.hpp"
 
 #include "fields/plain_text.hpp"
-#include "models/estimate.hpp"
+#include "models/power/facility.hpp"
 #include "models/scenario/scenario.hpp"
+#include "models/updates/lone_node.hpp"
+#include "report/json.hpp"
+#include "report/outlook.hpp"
 #include "report/predict.hpp"
 
 namespace stepcast {
@@ -26,13 +29,17 @@ std::string strategy_key(const std::string& path) {
 
 struct ClosedForm::Family {
   Family(ScenarioSpec shared, const std::string& file, const Catalog& catalog)
-      : strategy(shared.strategy), batch(shared.workload.global_batch), variants(std::move(shared), file, catalog) {
+      : strategy(shared.strategy),
+        batch(shared.workload.global_batch),
+        variants(std::move(shared), file, catalog),
+        network(fabric_bill(variants.shared(), catalog)) {
     strategy.framework = variants.shared().framework->id;  // chosen for the node where none was named
   }
 
   StrategySpec strategy;  ///< of the shared scenario
   long batch;
   ScenarioVariants variants;
+  FabricBill network;
   Lowering lowering;
 };
 
@@ -51,7 +58,7 @@ SweepRow ClosedForm::whole_row(std::int64_t point) const {
     Json document = sweep_.document(point, diagnostics);
     diagnostics.throw_if_faulty();
     const Scenario scenario = resolve(std::move(document), sweep_.file, {}, catalog_);
-    return row_of(point, predict_analytic(scenario, catalog_, MemoryAdvice::none));
+    return row_of(point, predict_analytic(scenario, catalog_, MemoryAdvice::none, Extent::run_figures));
   } catch (const InputError& error) {
     return invalid_row(point, error.faults());
   } catch (const std::exception& error) {
@@ -97,10 +104,14 @@ SweepRow ClosedForm::row_in(Family& family, std::int64_t point, const std::vecto
   StrategySpec chosen = family.strategy;
   StrategySpec::fields().read(chosen, strategy, "/strategy", diagnostics);
   const Scenario* scenario = diagnostics.ok() ? family.variants.with(chosen, batch) : nullptr;
-  // Rules that are broken are told by resolve(), in its words.
-  if (scenario == nullptr) return whole_row(point);
+  // Rules that are broken are told by resolve(), in its words; actors and updates of their own are costed with it.
+  if (scenario == nullptr || chosen.actors || exchanges_apart(*scenario)) return whole_row(point);
   const Job& job = family.lowering.lower(*scenario);
-  return row_of(point, predict(job, estimate(job), Fidelity::analytic, catalog_, MemoryAdvice::none));
+  Prediction prediction =
+      predict(job, closed_form(job), Fidelity::analytic, catalog_, MemoryAdvice::none, Extent::step);
+  add_run_figures(prediction, job, catalog_, family.network);
+  check_figures(prediction);
+  return row_of(point, prediction);
 }
 
 SweepRow ClosedForm::row(std::int64_t point) {

@@ -35,9 +35,18 @@ ClosedStep closed_step(const Job& job) {
           scenario.devices()};
 }
 
+/// A run without phases consists of predicted steps.
+ClosedStep as_predicted(const Scenario& scenario, const PredictedStep& step) {
+  return {power_model(scenario), step.time,
+          step.device_power,     static_cast<double>(scenario.spec.workload.global_batch),
+          scenario.seq_len,      scenario.devices()};
+}
+
 class Phases {
  public:
-  Phases(const Job& job, const PredictedStep& step) : scenario_(*job.scenario), own_(closed_step(job)) {
+  Phases(const Job& job, const PredictedStep& step)
+      : scenario_(*job.scenario),
+        own_(scenario_.spec.run.phases.empty() ? as_predicted(scenario_, step) : closed_step(job)) {
     slower_ = step.time / own_.time;
     hotter_ = own_.device_power > Watts(0) ? step.device_power / own_.device_power : 1;
   }

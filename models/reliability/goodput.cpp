@@ -1,6 +1,7 @@
 #include "models/reliability/goodput.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace stepcast {
 
@@ -30,6 +31,19 @@ RunHazard hazard_of(const RunRisk& risk) {
   const CheckpointCost& checkpoint = risk.checkpoint;
   return {risk.nodes * (risk.rates.interruptions + risk.rates.spot), checkpoint.stall,
           checkpoint.write - checkpoint.stall, risk.detection + risk.restart + checkpoint.read};
+}
+
+std::optional<double> expected_goodput(const RunRisk& risk) {
+  const RunHazard hazard = hazard_of(risk);
+  const bool fails = hazard.interruptions > PerSecond(0);
+  if (fails && (!risk.saves || !risk.endless_spares || risk.rates.spot > PerSecond(0))) return std::nullopt;
+  const double slow = -std::expm1(-(risk.nodes * risk.rates.slow * risk.slow_found));
+  const double stalled = risk.nodes * risk.rates.flaps * risk.flap;
+  // At a slower pace an interval's work takes longer, and so it is interrupted more often.
+  const auto at_pace = [&](double pace) {
+    return pace * (risk.saves ? daly_goodput(hazard, risk.interval / pace) : 1);
+  };
+  return (1 - slow) * at_pace(1 / (1 + stalled)) + slow * at_pace(risk.slow_speed / (1 + stalled));
 }
 
 RunRisk run_risk(const Job& job, const Catalog& catalog, Seconds step, Seconds work) {

@@ -1,6 +1,7 @@
 #include "models/reliability/interval.hpp"
 
 #include <algorithm>
+#include <boost/math/special_functions/lambert_w.hpp>
 #include <cmath>
 #include <limits>
 
@@ -11,7 +12,6 @@ namespace {
 constexpr Seconds kForever(std::numeric_limits<double>::infinity());
 /// Nobody saves more often; a stall of nothing would ask for it.
 constexpr Seconds kShortest = 1_s;
-constexpr int kSections = 60;
 
 Seconds mean_time(const RunHazard& hazard) { return 1.0 / hazard.interruptions; }
 
@@ -41,16 +41,11 @@ double daly_goodput(const RunHazard& hazard, Seconds interval) {
 
 Seconds best_interval(const RunHazard& hazard, Seconds shortest) {
   if (!(hazard.interruptions > PerSecond(0))) return kForever;
-  // The best lies between nothing and a few times Young's; sections are taken of the logarithm.
-  const double golden = (std::sqrt(5.0) - 1) / 2;
-  double low = std::log(std::max(shortest, kShortest).value());
-  double high = std::max(low, std::log(std::max(4 * young_interval(hazard).value(), mean_time(hazard).value())));
-  for (int i = 0; i < kSections; ++i) {
-    const double a = high - golden * (high - low), b = low + golden * (high - low);
-    const bool left = daly_goodput(hazard, Seconds(std::exp(a))) >= daly_goodput(hazard, Seconds(std::exp(b)));
-    (left ? high : low) = left ? b : a;
-  }
-  return Seconds(std::exp((low + high) / 2));
+  const Seconds mean = mean_time(hazard);
+  // Rounding must not leave W's domain, which ends at −1/e.
+  const double least = -boost::math::constants::exp_minus_one<double>();
+  const double best = 1 + boost::math::lambert_w0(std::max(least, -std::exp(-1 - hazard.stall / mean)));
+  return std::max({mean * best, shortest, kShortest});
 }
 
 }  // namespace stepcast

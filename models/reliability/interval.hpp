@@ -25,7 +25,8 @@ Seconds daly_interval(const RunHazard& hazard);
 /// done while the last one was being written, is its own factor e^(w/M). 1 when nothing fails and nothing is saved.
 double daly_goodput(const RunHazard& hazard, Seconds interval);
 
-/// The interval of the best `daly_goodput`, not below `shortest`; found by golden section. Infinite when nothing fails.
+/// The interval of the best `daly_goodput`, not below `shortest`. Infinite when nothing fails. Where its
+/// derivative is zero, (τ/M − 1)·e^((τ+δ)/M) = −1, so τ = M·(1 + W(−e^(−1−δ/M))) with Lambert's W on its main branch.
 Seconds best_interval(const RunHazard& hazard, Seconds shortest);
 
 }  // namespace stepcast

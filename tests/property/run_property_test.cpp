@@ -87,6 +87,33 @@ RC_GTEST_PROP(SimulatedRun, AgreesWithDalysFormulaWithinAPoint, (unsigned seed))
   RC_ASSERT(std::abs(simulate_runs(risk, seed, 8).mean().useful - formula) < 0.01);
 }
 
+RC_GTEST_PROP(ExpectedGoodput, IsTheMeanOfTrialsWithinAPoint, (unsigned seed)) {
+  RunRisk risk = any_risk();
+  risk.rates.spot = PerSecond(0);
+  risk.endless_spares = true;
+  risk.rates.interruptions = 1.0 / Seconds(between(4000, 200000)) / risk.nodes;
+  risk.rates.flaps = PerSecond(between(0, 1e-4) / risk.nodes);
+  risk.flap = Seconds(between(0, 100));
+  risk.interval = best_interval(hazard_of(risk), risk.checkpoint.write);
+  risk.work = 2000 / (risk.nodes * risk.rates.interruptions);
+  // Spells that are short beside the run, so that its trials are near their mean, and long beside an interval.
+  risk.slow_found = 3e-4 * risk.work;
+  risk.rates.slow = between(0, 0.5) / risk.slow_found / risk.nodes;
+  const auto expected = expected_goodput(risk);
+  RC_ASSERT(expected.has_value());
+  RC_ASSERT(std::abs(simulate_runs(risk, seed, 32).mean().useful - *expected) < 0.01);
+}
+
+RC_GTEST_PROP(BestInterval, NoNeighbourIsBetter, ()) {
+  const RunHazard hazard{1.0 / Seconds(between(100, 1e7)), Seconds(between(0, 900)), Seconds(between(0, 100)),
+                         Seconds(between(0, 2000))};
+  const Seconds best = best_interval(hazard, Seconds(0));
+  for (const double factor : {0.9, 0.99, 1.01, 1.1})
+    if (best * factor >= Seconds(1)) {
+      RC_ASSERT(daly_goodput(hazard, best) >= daly_goodput(hazard, best * factor) - 1e-12);
+    }
+}
+
 RC_GTEST_PROP(BestInterval, IsNoWorseThanYoungsAndDalys, ()) {
   const RunHazard hazard{1.0 / Seconds(between(2000, 1e7)), Seconds(between(0.01, 900)), Seconds(0),
                          Seconds(between(0, 2000))};

@@ -158,45 +158,95 @@ SweepDefinition small_sweep() {
       "bert.json", std::move(scenario), points({{"cluster.nodes=1,2,3,4..16*2", "strategy.tensor_parallel=1,3"}}), {}};
 }
 
+/// Every row is that of the whole scenario; how many are predictions.
+int rows_of_whole_scenarios(const SweepDefinition& sweep, const Catalog& catalog) {
+  ClosedForm closed_form(sweep, catalog);
+  int ok = 0;
+  for (std::int64_t point = 0; point < sweep.points.size(); ++point) {
+    const SweepRow quick = closed_form.row(point);
+    SweepRow whole;
+    try {
+      Diagnostics faults(sweep.file);
+      const Scenario resolved = resolve(sweep.document(point, faults), sweep.file, {}, catalog);
+      whole = row_of(point, predict_analytic(resolved, catalog, MemoryAdvice::none, Extent::run_figures));
+    } catch (const InputError& error) {
+      whole = invalid_row(point, error.faults());
+    }
+    const std::string where = sweep.file + ' ' + values_at(sweep.points, point);
+    EXPECT_EQ(quick.status, whole.status) << where;
+    EXPECT_EQ(quick.error, whole.error) << where;
+    EXPECT_EQ(quick.words, whole.words) << where;
+    EXPECT_EQ(quick.figures.size(), whole.figures.size()) << where;
+    for (std::size_t i = 0; i < std::min(quick.figures.size(), whole.figures.size()); ++i)
+      EXPECT_TRUE(quick.figures[i] == whole.figures[i] || std::isnan(whole.figures[i]))
+          << where << ' ' << figure_columns()[i].name << ' ' << quick.figures[i] << ' ' << whole.figures[i];
+    ok += quick.status == PointStatus::ok ? 1 : 0;
+  }
+  return ok;
+}
+
+Json analytic_scenario(const std::string& name) {
+  Diagnostics diagnostics(name);
+  Json scenario = read_json(scenario_file(name), diagnostics);
+  scenario["run"]["fidelity"] = "analytic";
+  return scenario;
+}
+
 TEST(ClosedForm, RowsOfFamiliesAreThoseOfWholeScenarios) {
   // Legal and illegal strategies and batches, on clusters that differ, with and without a rule broken by the cluster.
   const Catalog catalog = Catalog::standard({});
   int ok = 0;
-  for (const char* name : {"gpt3-175b-a100-1024", "llama3-70b-h100-512", "bert-large-16nodes", "resnet50-v100-8gpus"}) {
-    Diagnostics diagnostics(name);
-    Json scenario = read_json(scenario_file(name), diagnostics);
-    scenario["run"]["fidelity"] = "analytic";
-    const SweepDefinition sweep{name,
-                                scenario,
-                                points({{"cluster.nodes=16,3,64,128", "strategy.tensor_parallel=8,1,2,3",
-                                         "workload.global_batch=1536,768,100,0", "strategy.recompute=none,full,partly",
-                                         "strategy.sharding=none,zero-1", "cluster.fabric.oversubscription=1,2,0.5",
-                                         "strategy.micro_batch=1,2"},
-                                        {},
-                                        false,
-                                        RandomSample{400, 3}}),
-                                {}};
-    ClosedForm closed_form(sweep, catalog);
-    for (std::int64_t point = 0; point < sweep.points.size(); ++point) {
-      const SweepRow quick = closed_form.row(point);
-      SweepRow whole;
-      try {
-        Diagnostics faults(name);
-        const Scenario resolved = resolve(sweep.document(point, faults), name, {}, catalog);
-        whole = row_of(point, predict_analytic(resolved, catalog, MemoryAdvice::none));
-      } catch (const InputError& error) {
-        whole = invalid_row(point, error.faults());
-      }
-      ASSERT_EQ(quick.status, whole.status) << name << ' ' << values_at(sweep.points, point);
-      ASSERT_EQ(quick.error, whole.error);
-      ASSERT_EQ(quick.words, whole.words);
-      for (std::size_t i = 0; i < whole.figures.size(); ++i)
-        ASSERT_TRUE(quick.figures[i] == whole.figures[i] || std::isnan(whole.figures[i]))
-            << name << ' ' << figure_columns()[i].name;
-      ok += quick.status == PointStatus::ok ? 1 : 0;
-    }
-  }
+  for (const char* name : {"gpt3-175b-a100-1024", "llama3-70b-h100-512", "bert-large-16nodes", "resnet50-v100-8gpus"})
+    ok += rows_of_whole_scenarios({name,
+                                   analytic_scenario(name),
+                                   points({{"cluster.nodes=16,3,64,128", "strategy.tensor_parallel=8,1,2,3",
+                                            "workload.global_batch=1536,768,100,0",
+                                            "strategy.recompute=none,full,partly", "strategy.sharding=none,zero-1",
+                                            "cluster.fabric.oversubscription=1,2,0.5", "strategy.micro_batch=1,2"},
+                                           {},
+                                           false,
+                                           RandomSample{400, 3}}),
+                                   {}},
+                                  catalog);
   EXPECT_GT(ok, 40);
+}
+
+TEST(ClosedForm, RowsOfUpdatesActorsAndSlowInputAreThoseOfWholeScenarios) {
+  const Catalog catalog = Catalog::standard({});
+  for (const char* name : {"systems/tensorflow-ps-async", "systems/parameter-server-ssp", "systems/local-sgd-diloco",
+                           "systems/rl-actors-learners", "systems/dlrm"}) {
+    const SweepDefinition sweep{name,
+                                analytic_scenario(name),
+                                points({{"strategy.update=synchronous,asynchronous", "cluster.nodes=8,16"}}),
+                                {}};
+    rows_of_whole_scenarios(sweep, catalog);
+    const SweepDefinition own{name, analytic_scenario(name), points({{"strategy.micro_batch=1"}}), {}};
+    rows_of_whole_scenarios(own, catalog);
+  }
+  // A hundred milliseconds of decoding starve the devices.
+  const SweepDefinition slow{"slow input",
+                             analytic_scenario("resnet50-v100-8nodes"),
+                             points({{"workload.input.decode_ms=100,1", "workload.global_batch=16384,8192"}}),
+                             {}};
+  EXPECT_GT(rows_of_whole_scenarios(slow, catalog), 0);
+}
+
+TEST(ClosedForm, TimeToTrainAndCostAreARunsWithinAPercent) {
+  // A sweep takes goodput from its formula, a run from trials.
+  const Catalog catalog = Catalog::standard({});
+  for (const char* name : {"llama3-405b-run", "gpt3-175b-a100-1024", "bloom-176b-a100-384"}) {
+    const Scenario scenario = resolve(analytic_scenario(name), name, {}, catalog);
+    const Prediction run = predict_analytic(scenario, catalog, MemoryAdvice::none);
+    const Prediction row = predict_analytic(scenario, catalog, MemoryAdvice::none, Extent::run_figures);
+    ASSERT_TRUE(run.time_to_train && row.time_to_train) << name;
+    EXPECT_NEAR(*row.time_to_train / *run.time_to_train, 1, 0.01) << name;
+    ASSERT_EQ(run.run_cost.has_value(), row.run_cost.has_value()) << name;
+    if (run.run_cost) {
+      EXPECT_NEAR(*row.run_cost / *run.run_cost, 1, 0.01) << name;
+    }
+    EXPECT_EQ(row.average_power, run.average_power) << name;
+    EXPECT_EQ(row.cost_rate, run.cost_rate) << name;
+  }
 }
 
 std::string exported(const std::filesystem::path& file) {
