@@ -75,18 +75,34 @@ Timed chain(Bytes payload, bool root_returns, CollectiveProtocol protocol, const
 /// they choose NVLS.
 CollectiveProtocol tabled_protocol(CollectiveKind kind, Bytes payload, const Call& call, bool& in_switch);
 
-/// Parts of a hierarchical all_reduce: `in_node` is paid before and after `between`.
-struct HierarchicalParts {
-  GroupShape inside, across;
-  Timed in_node, between;
+/// One call of a collective, as a row of the table is asked for its cost.
+struct Asked {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  Bytes payload;
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;  ///< the row itself
+  CollectiveProtocol protocol = CollectiveProtocol::automatic;
+  /// Rounds that the data make through all ranks.
+  [[nodiscard]] double passes() const { return kind == CollectiveKind::all_reduce ? 2 : 1; }
+  /// Bytes that every rank has to forward in them.
+  [[nodiscard]] Bytes volume(const Call& call) const { return payload * (passes() * (call.n - 1) / call.n); }
 };
-HierarchicalParts hierarchical_parts(Bytes payload, CollectiveProtocol protocol, const Call& call);
+
+/// By the protocol asked for, or the fastest that the links offer.
+Timed by_ring(const Asked& asked, const Call& call);
+Timed by_tree(const Asked& asked, const Call& call);
+Timed by_chain(const Asked& asked, const Call& call);
+/// Reduce-scatter in the node, all-reduce of each share across the nodes, all-gather in the node.
+Timed by_hierarchy(const Asked& asked, const Call& call);
+void add_hierarchical_phases(CollectivePlan& plan, const Asked& asked, const Call& call);
+/// The one phase of a cost, over ranks of `scope`.
+CollectivePhase phase_of(CollectiveKind kind, const Timed& timed, const Call& call, PhaseScope scope);
+/// As the library chooses.
+Timed by_library(const Asked& asked, const Call& call);
 
 /// What a barrier sends: one element of an all_reduce, as PyTorch and nccl-tests do.
 inline constexpr Bytes kBarrierPayload = 4_B;
 
 /// The collective by the algorithm and protocol asked for, or by the library's own choice.
-Timed choose(CollectiveKind kind, Bytes payload, CollectiveAlgorithm algorithm, CollectiveProtocol protocol,
-             const Call& call);
+Timed choose(const Asked& asked, const Call& call);
 
 }  // namespace stepcast::algorithms

@@ -1,22 +1,21 @@
 #include <bit>
+#include <vector>
 
+#include "models/collectives/algorithm_table.hpp"
 #include "models/collectives/machine.hpp"
 
 namespace stepcast {
 
+namespace algorithms {
+
+std::optional<std::string> without_power_of_two(CollectiveKind, const GroupShape& group, const CollectiveMachine&) {
+  if (std::has_single_bit(static_cast<unsigned>(group.size))) return std::nullopt;
+  return fmt::format("it needs a power of two of ranks, found {}", group.size);
+}
+
 namespace {
 
-bool reduces(CollectiveKind kind) { return kind == CollectiveKind::all_reduce || kind == CollectiveKind::barrier; }
-bool gathers(CollectiveKind kind) {
-  return kind == CollectiveKind::all_gather || kind == CollectiveKind::reduce_scatter;
-}
-bool power_of_two(int n) { return std::has_single_bit(static_cast<unsigned>(n)); }
-
-std::string not_for(CollectiveKind kind, CollectiveAlgorithm algorithm, std::string_view instead) {
-  return fmt::format("no {} runs by {}; {}", name_of(kind), name_of(algorithm), instead);
-}
-
-std::optional<std::string> no_switch_sums(const CollectiveMachine& machine, const GroupShape& group) {
+std::optional<std::string> no_switch_adds(const GroupShape& group, const CollectiveMachine& machine) {
   const NodeTopology topology = machine.node->interconnect.kind;
   if (topology != NodeTopology::nvswitch && topology != NodeTopology::nvswitch_rack)
     return fmt::format("node \"{}\" has no NVSwitch between its devices", machine.node->id);
@@ -26,60 +25,57 @@ std::optional<std::string> no_switch_sums(const CollectiveMachine& machine, cons
   return std::nullopt;
 }
 
-std::optional<std::string> algorithm_reason(CollectiveKind kind, CollectiveAlgorithm algorithm, const GroupShape& group,
-                                            const CollectiveMachine& machine) {
-  const bool several = group.nodes() > 1;
-  switch (algorithm) {
-    case CollectiveAlgorithm::automatic:
-      return std::nullopt;
-    case CollectiveAlgorithm::ring:
-      if (reduces(kind) || gathers(kind)) return std::nullopt;
-      return not_for(kind, algorithm, "all_reduce, all_gather and reduce_scatter have");
-    case CollectiveAlgorithm::tree:
-    case CollectiveAlgorithm::hierarchical:
-    case CollectiveAlgorithm::recursive_doubling:
-    case CollectiveAlgorithm::halving_doubling: {
-      if (!reduces(kind)) return not_for(kind, algorithm, "all_reduce has");
-      const bool doubles =
-          algorithm == CollectiveAlgorithm::recursive_doubling || algorithm == CollectiveAlgorithm::halving_doubling;
-      if (doubles && !power_of_two(group.size))
-        return fmt::format("{} needs a power of two of ranks, found {}", name_of(algorithm), group.size);
-      return std::nullopt;
-    }
-    case CollectiveAlgorithm::nvls:
-    case CollectiveAlgorithm::nvls_tree:
-      if (!reduces(kind) && !gathers(kind)) return not_for(kind, algorithm, "all_reduce has");
-      if (algorithm == CollectiveAlgorithm::nvls_tree && (!several || gathers(kind)))
-        return "nvls-tree joins the switches of several nodes for an all_reduce; inside one node: nvls";
-      if (algorithm == CollectiveAlgorithm::nvls && several && !machine.network_sums)
-        return "nvls over several nodes needs a network that adds (SHARP); nvls-tree does not";
-      return no_switch_sums(machine, group);
-    case CollectiveAlgorithm::collnet:
-      if (!reduces(kind) && !gathers(kind)) return not_for(kind, algorithm, "all_reduce has");
-      if (!several) return "collnet adds in the network, and the ranks are on one node";
-      if (!machine.network_sums) return "the fabric's switches do not add: none with SHARP is named";
-      return std::nullopt;
-    case CollectiveAlgorithm::pat:
-      if (!gathers(kind)) return not_for(kind, algorithm, "all_gather and reduce_scatter have");
-      if (group.per_node > 1 && several) return "PAT runs with one rank on each node";
-      return std::nullopt;
-    case CollectiveAlgorithm::chain:
-      if (kind == CollectiveKind::broadcast || kind == CollectiveKind::reduce) return std::nullopt;
-      return not_for(kind, algorithm, "broadcast and reduce have");
-    case CollectiveAlgorithm::direct:
-      if (kind == CollectiveKind::broadcast || kind == CollectiveKind::reduce)
-        return not_for(kind, algorithm, "all_to_all has");
-      return std::nullopt;
-  }
+}  // namespace
+
+std::optional<std::string> without_switch_sums(CollectiveKind, const GroupShape& group,
+                                               const CollectiveMachine& machine) {
+  if (group.nodes() > 1 && !machine.network_sums)
+    return "nvls over several nodes needs a network that adds (SHARP); nvls-tree does not";
+  return no_switch_adds(group, machine);
+}
+
+std::optional<std::string> without_trees_of_switches(CollectiveKind kind, const GroupShape& group,
+                                                     const CollectiveMachine& machine) {
+  const bool gathers = kind == CollectiveKind::all_gather || kind == CollectiveKind::reduce_scatter;
+  if (group.nodes() <= 1 || gathers)
+    return "nvls-tree joins the switches of several nodes for an all_reduce; inside one node: nvls";
+  return no_switch_adds(group, machine);
+}
+
+std::optional<std::string> without_network_sums(CollectiveKind, const GroupShape& group,
+                                                const CollectiveMachine& machine) {
+  if (group.nodes() <= 1) return "collnet adds in the network, and the ranks are on one node";
+  if (!machine.network_sums) return "the fabric's switches do not add: none with SHARP is named";
   return std::nullopt;
 }
 
-std::optional<std::string> protocol_reason(CollectiveAlgorithm algorithm, CollectiveProtocol protocol,
+std::optional<std::string> without_one_rank_a_node(CollectiveKind, const GroupShape& group, const CollectiveMachine&) {
+  if (group.per_node > 1 && group.nodes() > 1) return "PAT runs with one rank on each node";
+  return std::nullopt;
+}
+
+}  // namespace algorithms
+
+namespace {
+
+using algorithms::AlgorithmEntry;
+
+/// "all_reduce, all_gather and reduce_scatter have"; a barrier goes without saying.
+std::string who_has(const AlgorithmEntry& entry) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < EnumNames<CollectiveKind>::names.size(); ++i)
+    if (const auto kind = static_cast<CollectiveKind>(i); kind != CollectiveKind::barrier && entry.kinds.has(kind))
+      names.emplace_back(name_of(kind));
+  if (names.size() == 1) return names.front() + " has";
+  const std::string last = names.back();
+  names.pop_back();
+  return fmt::format("{} and {} have", fmt::join(names, ", "), last);
+}
+
+std::optional<std::string> protocol_reason(const AlgorithmEntry& entry, CollectiveProtocol protocol,
                                            const CollectiveMachine& machine) {
   if (protocol == CollectiveProtocol::automatic || protocol == CollectiveProtocol::simple) return std::nullopt;
-  const bool simple_alone = algorithm == CollectiveAlgorithm::nvls || algorithm == CollectiveAlgorithm::nvls_tree ||
-                            algorithm == CollectiveAlgorithm::collnet || algorithm == CollectiveAlgorithm::pat;
-  if (simple_alone) return fmt::format("{} has the protocol simple alone", name_of(algorithm));
+  if (entry.simple_alone) return fmt::format("{} has the protocol simple alone", entry.name);
   if (protocol == CollectiveProtocol::ll128 &&
       (machine.links == nullptr || machine.links->generation == TunerGeneration::none))
     return "ll128 needs NVLink between the devices";
@@ -91,8 +87,11 @@ std::optional<std::string> protocol_reason(CollectiveAlgorithm algorithm, Collec
 std::optional<std::string> unavailable_reason(CollectiveKind kind, CollectiveAlgorithm algorithm,
                                               CollectiveProtocol protocol, const GroupShape& group,
                                               const CollectiveMachine& machine) {
-  if (auto reason = algorithm_reason(kind, algorithm, group, machine)) return reason;
-  return protocol_reason(algorithm, protocol, machine);
+  const AlgorithmEntry& entry = algorithms::entry_of(algorithm);
+  if (!entry.kinds.has(kind)) return fmt::format("no {} runs by {}; {}", name_of(kind), entry.name, who_has(entry));
+  if (entry.refuses)
+    if (auto reason = entry.refuses(kind, group, machine)) return reason;
+  return protocol_reason(entry, protocol, machine);
 }
 
 }  // namespace stepcast

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/collectives/algorithms.hpp"
+#include "models/collectives/algorithm_table.hpp"
 
 namespace stepcast {
 
@@ -41,7 +41,7 @@ const SendProtocol& sending(CollectiveProtocol protocol, const Interconnect& net
 }
 
 Seconds flow(const Shape& shape, const Call& call) {
-  const BytesPerSecond rate = shape.algorithm == CollectiveAlgorithm::direct ? call.pair_rate : call.network_rate;
+  const BytesPerSecond rate = joins_all_pairs(shape.algorithm) ? call.pair_rate : call.network_rate;
   return std::max(transfer(shape.native_bytes, call.net.native * shape.native_cap),
                   transfer(shape.network_bytes, rate * (shape.network_cap / call.loss)));
 }
@@ -67,7 +67,7 @@ Timed timed(const Shape& shape, const Call& call) {
 }  // namespace algorithms
 
 Seconds CollectiveCost::alone(const Interconnect& net, const GroupShape& group) const {
-  const BytesPerSecond rate = net.network_rate(group, algorithm == CollectiveAlgorithm::direct);
+  const BytesPerSecond rate = net.network_rate(group, joins_all_pairs(algorithm));
   const Seconds native = native_bytes > Bytes(0) ? native_bytes / (net.native * native_cap) : Seconds(0);
   const Seconds network = network_bytes > Bytes(0) ? network_bytes / (rate * network_cap) : Seconds(0);
   return latency + std::max(native, network);

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "models/collectives/algorithms.hpp"
+#include "models/collectives/algorithm_table.hpp"
 
 namespace stepcast {
 
@@ -68,136 +68,80 @@ bool allowed(CollectiveProtocol tried, CollectiveProtocol forced, const Intercon
   return forced == CollectiveProtocol::automatic ? sending(tried, net).offered : tried == forced;
 }
 
-Timed by_ring(Bytes volume, double passes, CollectiveProtocol forced, const Call& call) {
+/// The fastest of a cost by protocol.
+template <class CostByProtocol>
+Timed by_protocol(CollectiveProtocol forced, const Call& call, const CostByProtocol& cost) {
   Fastest fastest;
   for (const CollectiveProtocol protocol : kProtocols)
-    if (allowed(protocol, forced, call.net)) fastest.try_one(ring(volume, passes, protocol, call));
+    if (allowed(protocol, forced, call.net)) fastest.try_one(cost(protocol));
   return fastest.best();
 }
 
-Timed by_tree(Bytes payload, CollectiveProtocol forced, const Call& call) {
-  Fastest fastest;
-  for (const CollectiveProtocol protocol : kProtocols)
-    if (allowed(protocol, forced, call.net)) fastest.try_one(tree_all_reduce(payload, protocol, call));
-  return fastest.best();
-}
-
-Timed by_chain(Bytes payload, bool root_returns, CollectiveProtocol forced, const Call& call) {
-  Fastest fastest;
-  for (const CollectiveProtocol protocol : kProtocols)
-    if (allowed(protocol, forced, call.net)) fastest.try_one(chain(payload, root_returns, protocol, call));
-  return fastest.best();
-}
-
-}  // namespace
-
-HierarchicalParts hierarchical_parts(Bytes payload, CollectiveProtocol protocol, const Call& call) {
-  const auto members = static_cast<int>(call.p);
-  HierarchicalParts parts;
-  parts.inside = GroupShape{members, members, call.group.groups_per_node};
-  parts.across = GroupShape{call.nodes, 1, call.group.groups_per_node * members, call.group.above};
-  const Call in_node(parts.inside, call.net, call.width);
-  const Call between(parts.across, call.net, call.width);
-  parts.in_node = by_ring(payload * ((call.p - 1) / call.p), 1, protocol, in_node);
-  const Bytes share = payload / call.p;
-  parts.between = faster(by_ring(share * (2 * (between.n - 1) / between.n), 2, protocol, between),
-                         by_tree(share, protocol, between));
-  return parts;
-}
-
-namespace {
-
-/// Reduce-scatter in the node, all-reduce of each share across the nodes, all-gather in the node: three calls, one
-/// after another. The phases in the node meet no other traffic, so their time counts as latency around the one that
-/// does.
-Timed hierarchical(Bytes payload, CollectiveProtocol protocol, const Call& call) {
-  if (call.p <= 1 || !call.crosses()) return by_ring(payload * (2 * (call.n - 1) / call.n), 2, protocol, call);
-  const HierarchicalParts parts = hierarchical_parts(payload, protocol, call);
-  Timed out = parts.between;
-  out.cost.algorithm = CollectiveAlgorithm::hierarchical;
-  out.cost.latency += 2 * parts.in_node.time;
-  out.time += 2 * parts.in_node.time;
-  return out;
-}
-
-Timed automatic_reduction(CollectiveKind kind, Bytes payload, CollectiveProtocol forced, const Call& call) {
-  const double passes = kind == CollectiveKind::all_reduce ? 2 : 1;
-  const Bytes volume = payload * (passes * (call.n - 1) / call.n);
+/// The library's choice for what is reduced or gathered.
+Timed reduction_by_library(const Asked& asked, const Call& call) {
+  const CollectiveProtocol forced = asked.protocol;
   if (forced == CollectiveProtocol::automatic) {
     bool in_switch = false;
-    const CollectiveProtocol tabled = tabled_protocol(kind, payload, call, in_switch);
-    if (in_switch) return switch_sum(kind, payload, call);
-    if (tabled != CollectiveProtocol::automatic) return ring(volume, passes, tabled, call);
+    const CollectiveProtocol tabled = tabled_protocol(asked.kind, asked.payload, call, in_switch);
+    if (in_switch) return switch_sum(asked.kind, asked.payload, call);
+    if (tabled != CollectiveProtocol::automatic) return ring(asked.volume(call), asked.passes(), tabled, call);
   }
-  Timed best = by_ring(volume, passes, forced, call);
+  Timed best = by_ring(asked, call);
   const bool simple = forced == CollectiveProtocol::automatic || forced == CollectiveProtocol::simple;
-  if (kind == CollectiveKind::all_reduce) {
+  if (asked.kind == CollectiveKind::all_reduce) {
     // Inside one node NCCL's trees are chains, never faster than a ring for a buffer that is cut in pieces.
-    if (call.crosses()) best = faster(best, by_tree(payload, forced, call));
+    if (call.crosses()) best = faster(best, by_tree(asked, call));
     if (simple && call.net.switch_sums.rate > BytesPerSecond(0) && call.p >= kLeastInSwitch)
-      best = faster(best, switch_sum(kind, payload, call));
+      best = faster(best, switch_sum(asked.kind, asked.payload, call));
   }
   // CollNet is off unless asked for (NCCL_COLLNET_ENABLE).
   return best;
 }
 
-Timed reduction(CollectiveKind kind, Bytes payload, CollectiveAlgorithm algorithm, CollectiveProtocol protocol,
-                const Call& call) {
-  const double passes = kind == CollectiveKind::all_reduce ? 2 : 1;
-  const Bytes volume = payload * (passes * (call.n - 1) / call.n);
-  switch (algorithm) {
-    case CollectiveAlgorithm::ring:
-      return by_ring(volume, passes, protocol, call);
-    case CollectiveAlgorithm::tree:
-      return by_tree(payload, protocol, call);
-    case CollectiveAlgorithm::hierarchical:
-      return hierarchical(payload, protocol, call);
-    case CollectiveAlgorithm::nvls:
-    case CollectiveAlgorithm::nvls_tree:
-      return switch_sum(kind, payload, call);
-    case CollectiveAlgorithm::collnet:
-      return network_sum(kind, payload, call);
-    case CollectiveAlgorithm::pat:
-      return pat(volume, call);
-    case CollectiveAlgorithm::halving_doubling:
-      return halving_doubling(payload, call);
-    case CollectiveAlgorithm::recursive_doubling:
-      return recursive_doubling(payload, call);
-    case CollectiveAlgorithm::direct:
-      return direct(volume, passes, call);
-    case CollectiveAlgorithm::automatic:
-    case CollectiveAlgorithm::chain:
-      break;
-  }
-  return automatic_reduction(kind, payload, protocol, call);
-}
-
 }  // namespace
 
-Timed choose(CollectiveKind kind, Bytes payload, CollectiveAlgorithm algorithm, CollectiveProtocol protocol,
-             const Call& call) {
-  switch (kind) {
-    case CollectiveKind::all_reduce:
-      return reduction(kind, payload, algorithm, protocol, call);
-    case CollectiveKind::all_gather:
-    case CollectiveKind::reduce_scatter: {
-      // What sums and what halves has a meaning for an all_reduce alone.
-      const bool known = algorithm == CollectiveAlgorithm::direct || algorithm == CollectiveAlgorithm::pat ||
-                         algorithm == CollectiveAlgorithm::nvls || algorithm == CollectiveAlgorithm::nvls_tree ||
-                         algorithm == CollectiveAlgorithm::collnet || algorithm == CollectiveAlgorithm::automatic;
-      return reduction(kind, payload, known ? algorithm : CollectiveAlgorithm::ring, protocol, call);
-    }
+Timed by_ring(const Asked& asked, const Call& call) {
+  return by_protocol(asked.protocol, call, [&](CollectiveProtocol protocol) {
+    return ring(asked.volume(call), asked.passes(), protocol, call);
+  });
+}
+
+Timed by_tree(const Asked& asked, const Call& call) {
+  return by_protocol(asked.protocol, call,
+                     [&](CollectiveProtocol protocol) { return tree_all_reduce(asked.payload, protocol, call); });
+}
+
+Timed by_chain(const Asked& asked, const Call& call) {
+  const bool root_returns = asked.kind == CollectiveKind::broadcast;
+  return by_protocol(asked.protocol, call,
+                     [&](CollectiveProtocol protocol) { return chain(asked.payload, root_returns, protocol, call); });
+}
+
+Timed by_library(const Asked& asked, const Call& call) {
+  switch (asked.kind) {
     case CollectiveKind::broadcast:
     case CollectiveKind::reduce:
-      return by_chain(payload, kind == CollectiveKind::broadcast, protocol, call);
+      return by_chain(asked, call);
     case CollectiveKind::all_to_all:
-      return all_to_all(payload, 1, call);
+      return all_to_all(asked.payload, 1, call);
     case CollectiveKind::send_recv:
-      return send_recv(payload, call);
-    case CollectiveKind::barrier:
-      return reduction(CollectiveKind::all_reduce, kBarrierPayload, algorithm, protocol, call);
+      return send_recv(asked.payload, call);
+    default:
+      return reduction_by_library(asked, call);
   }
-  return {};
+}
+
+Timed choose(const Asked& asked, const Call& call) {
+  Asked taken = asked;
+  if (asked.kind == CollectiveKind::barrier) {
+    taken.kind = CollectiveKind::all_reduce;
+    taken.payload = kBarrierPayload;
+  }
+  // Who asks for an algorithm that has no gathers, as frameworks do for all collectives of a job, gets rings there.
+  const bool gathers = taken.kind == CollectiveKind::all_gather || taken.kind == CollectiveKind::reduce_scatter;
+  if (!entry_of(taken.algorithm).kinds.has(taken.kind))
+    taken.algorithm = gathers ? CollectiveAlgorithm::ring : CollectiveAlgorithm::automatic;
+  return entry_of(taken.algorithm).cost(taken, call);
 }
 
 }  // namespace algorithms
@@ -207,7 +151,7 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes payload, const GroupSh
                                CollectiveProtocol protocol, ElementWidth width) {
   if (group.size <= 1 || (payload <= Bytes(0) && kind != CollectiveKind::barrier)) return {};
   const algorithms::Call call(group, interconnect, width);
-  CollectiveCost cost = algorithms::choose(kind, payload, algorithm, protocol, call).cost;
+  CollectiveCost cost = algorithms::choose({kind, payload, algorithm, protocol}, call).cost;
   cost.payload = payload;
   return cost;
 }

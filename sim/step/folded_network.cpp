@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/collectives/algorithm_table.hpp"
 #include "models/storage/storage.hpp"
 
 namespace stepcast {
@@ -147,7 +148,7 @@ std::vector<Flow> FoldedNetwork::collective(const Member& member, GroupKind kind
   const NodeLinks& links = node(member);
   const Bytes of_node = cost.network_bytes * (ranks_ / cost.network_cap);
   flows.push_back({paths_.path({own.nic_out, links.nic_out, links.nic_in, own.nic_in}, ranks_), of_node});
-  const bool direct = cost.algorithm == CollectiveAlgorithm::direct;
+  const bool direct = joins_all_pairs(cost.algorithm);
   for (const Crossing& crossing : crossings(member, kind))
     if (const double load = direct ? crossing.direct : crossing.ring; load > 0)
       flows.push_back({crossing.path, of_node * load});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/collectives/algorithm_table.hpp"
 #include "models/storage/storage.hpp"
 
 namespace stepcast {
@@ -90,7 +91,7 @@ std::vector<Flow> FullNetwork::collective(const Member& member, GroupKind kind, 
   if (cost.network_bytes <= Bytes(0)) return flows;
   const int node = job_.layout.node_of(member.rank);
   const Bytes bytes = cost.network_bytes / cost.network_cap;
-  if (cost.algorithm == CollectiveAlgorithm::direct) {
+  if (joins_all_pairs(cost.algorithm)) {
     const NodeLinks& links = nodes_.at(node);
     flows.push_back({paths_.path({own.nic_out, links.nic_out, links.nic_in, own.nic_in}, 1), bytes});
     for (std::size_t level = 0; level < job_.nodes.levels(); ++level) {

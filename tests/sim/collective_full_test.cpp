@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "models/collectives/algorithm_table.hpp"
 #include "sim/collective/executor.hpp"
 #include "sim/collective/lower_run.hpp"
 #include "tests/sim/collective_machines.hpp"
@@ -19,28 +20,17 @@ struct Case {
   CollectiveAlgorithm algorithm;
 };
 
+/// Every algorithm of the table with every operation that it runs.
 const std::vector<Case>& cases() {
-  using K = CollectiveKind;
-  using A = CollectiveAlgorithm;
-  static const std::vector<Case> kCases{{K::all_reduce, A::ring},
-                                        {K::all_reduce, A::tree},
-                                        {K::all_reduce, A::hierarchical},
-                                        {K::all_reduce, A::halving_doubling},
-                                        {K::all_reduce, A::recursive_doubling},
-                                        {K::all_reduce, A::nvls},
-                                        {K::all_reduce, A::nvls_tree},
-                                        {K::all_reduce, A::collnet},
-                                        {K::all_gather, A::ring},
-                                        {K::all_gather, A::pat},
-                                        {K::reduce_scatter, A::ring},
-                                        {K::reduce_scatter, A::pat},
-                                        {K::all_gather, A::nvls},
-                                        {K::broadcast, A::chain},
-                                        {K::broadcast, A::ring},
-                                        {K::reduce, A::chain},
-                                        {K::all_to_all, A::direct},
-                                        {K::send_recv, A::automatic},
-                                        {K::barrier, A::automatic}};
+  static const std::vector<Case> kCases = [] {
+    std::vector<Case> out;
+    const auto table = algorithms::algorithm_table();
+    for (std::size_t row = 0; row < table.size(); ++row)
+      for (std::size_t i = 0; i < EnumNames<CollectiveKind>::names.size(); ++i)
+        if (const auto kind = static_cast<CollectiveKind>(i); table[row].kinds.has(kind))
+          out.push_back({kind, static_cast<CollectiveAlgorithm>(row)});
+    return out;
+  }();
   return kCases;
 }
 
