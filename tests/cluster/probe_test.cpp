@@ -163,7 +163,7 @@ TEST(NcclProbe, ASlowLinkIsNamed) {
 }
 
 TEST(NcclProbe, AMissingFunctionIsNamed) {
-  const Finished run = probe("stepcast-probe-nccl", {}, stand_in("devices=2", "stand-in-without-send"));
+  const Finished run = probe("stepcast-probe-nccl", {}, stand_in("devices=2", "stand-in-incomplete"));
   EXPECT_EQ(run.code, 3);
   EXPECT_THAT(run.err, testing::HasSubstr("has no function ncclSend"));
   EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
@@ -237,9 +237,10 @@ TEST(NcclProbe, WithoutADriverItSaysSo) {
 // ---- one device, against the stand-in -------------------------------------------------------------------------------
 
 TEST(GpuProbe, FindsTheTimingsOfTheStandIn) {
-  const Json result =
-      result_of(probe("stepcast-probe-gpu", {"--shapes", "64x48x32,128x128x128", "--max", "64K", "--samples", "2"},
-                      stand_in("devices=2")));
+  const Json result = result_of(
+      probe("stepcast-probe-gpu",
+            {"--shapes", "64x48x32,128x128x128", "--attention", "1x2x2x16x64", "--max", "64K", "--samples", "2"},
+            stand_in("devices=2")));
   EXPECT_EQ(result["versions"]["cublaslt"], "13.1.0");
   const std::vector<std::pair<std::string, double>> rates{{"fp32", 50e6},   {"tf32", 400e6},      {"fp16", 800e6},
                                                           {"bf16", 800e6},  {"fp8_e4m3", 1600e6}, {"fp8_e5m2", 1600e6},
@@ -260,6 +261,58 @@ TEST(GpuProbe, FindsTheTimingsOfTheStandIn) {
   const Json power = row_of(result, {{"kind", "power"}, {"state", "gemm"}});
   EXPECT_EQ(power["samples_W"][0], 300);
   EXPECT_EQ(power["power_limit_W"], 700);
+}
+
+const std::vector<std::string> kSmallAttention{"--what", "attention", "--attention", "1x4x2x64x64", "--samples", "2"};
+
+TEST(GpuProbe, AttentionHasTheTimingsOfTheStandIn) {
+  const Json result = result_of(probe("stepcast-probe-gpu", kSmallAttention, stand_in("devices=1")));
+  EXPECT_EQ(result["versions"]["cudnn"], "9.19.0");
+  EXPECT_EQ(result["warnings"], Json::array());
+  // 5 µs, and 50 TFLOP/s forward, 40 backward; backward five products instead of two, and 64 KiB are set to zero.
+  constexpr double kProduct = 2.0 * 4 * 64 * 64 * 64;
+  for (const char* precision : {"fp16", "bf16"})
+    for (const bool causal : {false, true}) {
+      const auto time = [&](const char* pass) {
+        const Json row =
+            row_of(result, {{"kind", "attention"}, {"pass", pass}, {"causal", causal}, {"precision", precision}});
+        EXPECT_EQ(row["checked"], true);
+        return first_us(row);
+      };
+      EXPECT_NEAR(time("forward"), 5 + 2 * kProduct / 50e6 / (causal ? 2 : 1), 0.002);
+      EXPECT_NEAR(time("backward"), 5 + 5 * kProduct / 40e6 / (causal ? 2 : 1) + 2 + 65536 / 1e6, 0.002);
+    }
+}
+
+TEST(GpuProbe, WrongAttentionIsNamed) {
+  const Finished result = probe("stepcast-probe-gpu", kSmallAttention, stand_in("wrong_attention"));
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.err, testing::HasSubstr("attention 1×4×2×64×64 in fp16: wrong data: the result of token 0"));
+  const Finished gradient = probe("stepcast-probe-gpu", kSmallAttention, stand_in("wrong_gradient"));
+  EXPECT_EQ(gradient.code, 1);
+  EXPECT_THAT(gradient.err, testing::HasSubstr("wrong data: the query gradient of token"));
+}
+
+TEST(GpuProbe, ACudnnThatCannotIsNamedAndPassedOver) {
+  // Asked for attention, it is a fault; by default the rest is measured, and the file says what is missing.
+  const std::vector<std::string> other{"--shapes", "64x64x64",    "--max",       "4K",           "--samples",
+                                       "1",        "--attention", "1x4x2x64x64", "--precisions", "bf16"};
+  const auto said = [&](const char* settings, const char* folder, const char* words) {
+    const Finished asked = probe("stepcast-probe-gpu", kSmallAttention, stand_in(settings, folder));
+    EXPECT_EQ(asked.code, 3);
+    EXPECT_THAT(asked.err, testing::HasSubstr(words));
+    const Json result = result_of(probe("stepcast-probe-gpu", other, stand_in(settings, folder)));
+    EXPECT_THAT(result["warnings"].dump(), testing::HasSubstr(words));
+    row_of(result, {{"kind", "gemm"}});
+  };
+  said("devices=1,old_cudnn", "stand-in", "cuDNN is too old: libcudnn.so.9 is 8.9.7; 9.0 or newer is needed");
+  said("devices=1", "stand-in-incomplete", "cuDNN: libcudnn.so.9 has no function cudnnBackendExecute");
+  const Json result = result_of(probe("stepcast-probe-gpu", kSmallAttention, stand_in("devices=1,no_gradients")));
+  row_of(result, {{"kind", "attention"}, {"pass", "forward"}});
+  for (const Json& row : result["results"]) EXPECT_NE(row.value("pass", ""), "backward");
+  EXPECT_THAT(
+      result["warnings"].dump(),
+      testing::HasSubstr("attention 1x4x2x64x64, causal, backward in bf16 is left out: cuDNN 9.19.0 has no kernel"));
 }
 
 TEST(GpuProbe, AFormatThatTheLibraryDoesNotMultiplyIsLeftOutAndSaid) {

@@ -3,18 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
-#include <vector>
 
 #include "calibration/probes/common/fault.hpp"
-#include "calibration/probes/cuda/small_floats.hpp"
+#include "calibration/probes/cuda/operands.hpp"
 
 namespace stepcast::probes {
 namespace {
 
-// Numbers of library_types.h (cudaDataType), cublas_api.h (cublasComputeType_t) and cublasLt.h.
-constexpr int kFloat32 = 0, kFloat64 = 1, kFloat16 = 2, kInt8 = 3, kInt32 = 10, kBfloat16 = 14, kFp8E4m3 = 28,
-              kFp8E5m2 = 29;
+// Numbers of cublas_api.h (cublasComputeType_t) and cublasLt.h.
 constexpr int kCompute32 = 68, kCompute64 = 70, kComputeInt32 = 72, kComputeTf32 = 77;
 constexpr int kTransposeA = 3, kTransposed = 1, kWorkspaceLimit = 1;
 
@@ -31,50 +27,7 @@ constexpr std::array kPrecisions{
 
 constexpr std::size_t kWorkspace = std::size_t{32} << 20;  // what NVIDIA advises for Hopper
 
-/// Element i of an operand: −2 … 2, scattered, since equal or zero data draws less power and lets clocks rise.
-float datum(std::size_t i, std::uint64_t salt) {
-  std::uint64_t hash = (i + salt) * 0x9e3779b97f4a7c15ULL;
-  hash = (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9ULL;
-  return static_cast<float>(static_cast<int>((hash >> 33) % 5) - 2);
-}
 constexpr std::uint64_t kSaltA = 1, kSaltB = 0x5bd1e995;
-
-void put(unsigned char* at, int type, float value) {
-  const double wide = value;
-  if (type == kFloat32) std::memcpy(at, &value, sizeof value);
-  if (type == kFloat64) std::memcpy(at, &wide, sizeof wide);
-  if (type == kInt8) *at = static_cast<unsigned char>(static_cast<signed char>(value));
-  const std::uint16_t half = type == kFloat16 ? to_float16(value) : to_bfloat16(value);
-  if (type == kFloat16 || type == kBfloat16) std::memcpy(at, &half, sizeof half);
-  if (type == kFp8E4m3) *at = to_fp8_e4m3(value);
-  if (type == kFp8E5m2) *at = to_fp8_e5m2(value);
-}
-
-template <typename Number>
-Number loaded(const unsigned char* at) {
-  Number value = 0;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
-
-double get(const unsigned char* at, int type) {
-  if (type == kFloat32) return loaded<float>(at);
-  if (type == kFloat64) return loaded<double>(at);
-  if (type == kInt32) return loaded<std::int32_t>(at);
-  const auto half = loaded<std::uint16_t>(at);
-  return type == kFloat16 ? from_float16(half) : from_bfloat16(half);
-}
-
-void fill_operand(const DeviceBuffer& buffer, std::size_t count, int type, std::size_t bytes, std::uint64_t salt) {
-  constexpr std::size_t kPiece = std::size_t{1} << 20;
-  std::vector<unsigned char> piece;
-  for (std::size_t done = 0; done < count; done += kPiece) {
-    const std::size_t part = std::min(kPiece, count - done);
-    piece.resize(part * bytes);
-    for (std::size_t i = 0; i < part; ++i) put(&piece[i * bytes], type, datum(done + i, salt));
-    buffer.fill(piece.data(), piece.size(), done * bytes);
-  }
-}
 
 }  // namespace
 
@@ -215,7 +168,7 @@ void Gemm::require_right() const {
       expected += static_cast<double>(datum(row * k + at, kSaltA)) * datum(column * k + at, kSaltB);
     std::array<unsigned char, 8> bytes{};
     parts_->d.read(bytes.data(), precision.output_bytes, (column * m + row) * precision.output_bytes);
-    const double found = get(bytes.data(), precision.output);
+    const double found = number_of(bytes.data(), precision.output);
     const bool narrow = precision.output == kBfloat16 || precision.output == kFloat16;
     const double rounding = narrow ? 1.0 / 128 : 1e-5;  // bf16 keeps eight bits
     if (!(std::abs(found - expected) <= rounding * std::abs(expected) + 1e-3))

@@ -1,48 +1,16 @@
 #include "calibration/probes/gpu/device_probes.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <functional>
 
 #include "calibration/probes/common/fault.hpp"
 #include "calibration/probes/common/program.hpp"
 #include "calibration/probes/common/sizes.hpp"
+#include "calibration/probes/gpu/timed_rows.hpp"
 
 namespace stepcast::probes {
 namespace {
-
-struct Samples {
-  std::vector<double> us;
-  int calls = 1;
-};
-
-/// Times work on the device's stream by events; a sample is the mean of as many calls as take a millisecond.
-Samples timed(const DeviceProbe& probe, const std::function<void()>& enqueue) {
-  constexpr double kSample_us = 1000;
-  constexpr int kMostCalls = 50;
-  EventTimer timer(probe.device);
-  const auto run = [&](int calls) {
-    timer.begin(probe.device.stream());
-    for (int i = 0; i < calls; ++i) enqueue();
-    timer.end(probe.device.stream());
-    return timer.elapsed_us() / calls;
-  };
-  run(2);
-  Samples out;
-  out.calls = static_cast<int>(std::clamp(std::ceil(kSample_us / std::max(run(1), 0.1)), 1.0, double{kMostCalls}));
-  for (int i = 0; i < probe.samples; ++i) out.us.push_back(run(out.calls));
-  return out;
-}
-
-void add_row(const DeviceProbe& probe, Json row, const Samples& samples, double since_us) {
-  row["samples_us"] = samples_json(samples.us);
-  if (samples.calls > 1) row["calls_per_sample"] = samples.calls;
-  probe.power.describe(row, since_us);
-  probe.file.add(std::move(row));
-}
-
-std::string name_of(const CudaDevice& device) { return "gpu" + std::to_string(device.number()); }
 
 std::vector<std::int64_t> sizes_up_to(std::int64_t most) {
   return parse_sizes("4K:" + std::to_string(std::max<std::int64_t>(most, 4096)) + "*4");

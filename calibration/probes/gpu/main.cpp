@@ -1,4 +1,5 @@
-// stepcast-probe-gpu: what one NVIDIA device gives: matrix products, memory, copies, kernel launches; clocks and power.
+// stepcast-probe-gpu: what one NVIDIA device gives: matrix products, attention, memory, copies, kernel launches;
+// clocks and power.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -17,9 +18,11 @@ constexpr const char* kProgram = "stepcast-probe-gpu";
 
 struct Options {
   CommonOptions common;
-  std::vector<std::string> what{"gemm", "memory", "copy", "launch"};
+  std::vector<std::string> what{"gemm", "attention", "memory", "copy", "launch"};
+  bool chosen = false;  ///< `what` is the user's
   std::vector<std::string> precisions{"fp32", "tf32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "int8", "fp64"};
   std::vector<GemmShape> shapes;
+  std::vector<AttentionShape> attention;
   std::string most = "1G";
   int device = 0, samples = 10;
 };
@@ -35,17 +38,52 @@ std::vector<std::string> words_of(const std::string& text, const std::vector<std
   return out;
 }
 
+/// The numbers of a word as 4096x4096x4096, as many as `form`, MxNxK, has.
+std::vector<std::int64_t> sizes_of(const std::string& word, const std::string& form, std::int64_t least) {
+  constexpr std::int64_t kMost = 1 << 20;
+  std::vector<std::int64_t> out;
+  for (std::size_t begin = 0; begin <= word.size();) {
+    const std::size_t end = std::min(word.find('x', begin), word.size());
+    out.push_back(parse_integer(word.substr(begin, end - begin), least, kMost));
+    begin = end + 1;
+  }
+  if (static_cast<std::ptrdiff_t>(out.size()) != std::count(form.begin(), form.end(), 'x') + 1)
+    throw bad_input("\"" + word + "\" is no shape; expected " + form);
+  return out;
+}
+
 /// Shapes as 4096x4096x4096: m, n, k.
 std::vector<GemmShape> shapes_of(const std::string& text) {
   std::vector<GemmShape> out;
   for (const std::string& word : parse_words(text)) {
-    const std::size_t first = word.find('x'), second = word.find('x', first + 1);
-    if (first == std::string::npos || second == std::string::npos)
-      throw bad_input("\"" + word + "\" is no shape; expected MxNxK");
-    constexpr std::int64_t kMost = 1 << 20;
-    out.push_back({parse_integer(word.substr(0, first), 16, kMost),
-                   parse_integer(word.substr(first + 1, second - first - 1), 16, kMost),
-                   parse_integer(word.substr(second + 1), 16, kMost), ""});
+    const std::vector<std::int64_t> sizes = sizes_of(word, "MxNxK", 16);
+    out.push_back({sizes[0], sizes[1], sizes[2], ""});
+  }
+  return out;
+}
+
+/// Shapes as 2x32x8x4096x128: sequences, heads, key-value heads, tokens, head size.
+std::vector<AttentionShape> attention_of(const std::string& text) {
+  std::vector<AttentionShape> out;
+  for (const std::string& word : parse_words(text)) {
+    const std::vector<std::int64_t> sizes = sizes_of(word, "BATCHxHEADSxKVxTOKENSxSIZE", 1);
+    if (sizes[1] % sizes[2] != 0)
+      throw bad_input("\"" + word + "\": " + std::to_string(sizes[2]) + " key-value heads do not divide " +
+                      std::to_string(sizes[1]) + " heads");
+    if (sizes[4] % 8 != 0) throw bad_input("\"" + word + "\": the head size must divide by 8");
+    out.push_back({sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], false, ""});
+  }
+  return out;
+}
+
+/// 16,384 tokens in sequences from 512 on, every head with keys of its own and four sharing them; and heads of 64.
+std::vector<AttentionShape> usual_attention() {
+  std::vector<AttentionShape> out;
+  for (std::int64_t tokens = 512; tokens <= 16384; tokens *= 2)
+    out.push_back({16384 / tokens, 32, 8, tokens, 128, false, ""});
+  for (const std::int64_t tokens : {2048, 8192}) {
+    out.push_back({16384 / tokens, 16, 16, tokens, 128, false, ""});
+    out.push_back({16384 / tokens, 32, 32, tokens, 64, false, ""});
   }
   return out;
 }
@@ -69,9 +107,11 @@ std::vector<GemmShape> usual_shapes() {
 }
 
 void add_options(Arguments& arguments, Options& options) {
-  arguments.add("--what", "LIST", "of gemm, memory, copy, launch; all by default", [&](const std::string& value) {
-    options.what = words_of(value, {"gemm", "memory", "copy", "launch"});
-  });
+  arguments.add("--what", "LIST", "of gemm, attention, memory, copy, launch; all by default",
+                [&](const std::string& value) {
+                  options.what = words_of(value, {"gemm", "attention", "memory", "copy", "launch"});
+                  options.chosen = true;
+                });
   arguments.add(
       "--precisions", "LIST",
       "of fp32, tf32, fp16, bf16, fp8_e4m3, fp8_e5m2, int8, fp64; those the device has by default",
@@ -80,6 +120,10 @@ void add_options(Arguments& arguments, Options& options) {
       });
   arguments.add("--shapes", "LIST", "products, as 4096x4096x4096 (m, n, k); a grid by default",
                 [&](const std::string& value) { options.shapes = shapes_of(value); });
+  arguments.add(
+      "--attention", "LIST",
+      "attention, as 2x32x8x4096x128 (sequences, heads, key-value heads, tokens, head size); a grid by default",
+      [&](const std::string& value) { options.attention = attention_of(value); });
   arguments.add("--max", "BYTES", "largest copy; 1G by default",
                 [&](const std::string& value) { options.most = (parse_bytes(value), value); });
   arguments.add("--device", "N", "by CUDA's number; 0 by default",
@@ -122,6 +166,9 @@ void measure(const Options& options, int argc, char** argv) {
   if (asked("copy")) probe_copies(probe, parse_bytes(options.most));
   if (asked("memory")) probe_memory(probe, parse_bytes(options.most));
   if (asked("gemm")) probe_gemms(probe, options.shapes.empty() ? usual_shapes() : options.shapes, options.precisions);
+  if (asked("attention"))
+    probe_attention(probe, options.attention.empty() ? usual_attention() : options.attention, options.precisions,
+                    options.chosen);
   power.finish(file);
   file.write(options.common.out);
 }
@@ -130,7 +177,8 @@ int main_of(int argc, char** argv) {
   Options options;
   Arguments arguments(
       kProgram,
-      "what one NVIDIA device gives: matrix products, memory, copies and kernel launches, with clocks and power.");
+      "what one NVIDIA device gives: matrix products, attention, memory, copies and kernel launches, with clocks and "
+      "power.");
   add_options(arguments, options);
   add_common(arguments, options.common);
   if (answered(arguments, kProgram, argc, argv)) return 0;

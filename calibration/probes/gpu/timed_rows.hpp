@@ -1,0 +1,25 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "calibration/probes/gpu/device_probes.hpp"
+
+namespace stepcast::probes {
+
+struct Samples {
+  std::vector<double> us;
+  int calls = 1;  ///< a sample is the mean of so many, back to back
+};
+
+/// Times work on the device's stream by events; a sample is the mean of as many calls as take a millisecond.
+Samples timed(const DeviceProbe& probe, const std::function<void()>& enqueue);
+
+/// Adds a row with its samples, and clocks and power since a moment on `now_us`'s clock.
+void add_row(const DeviceProbe& probe, Json row, const Samples& samples, double since_us);
+
+/// As "gpu0".
+std::string name_of(const CudaDevice& device);
+
+}  // namespace stepcast::probes
