@@ -19,7 +19,7 @@ struct CollectiveOptions {
   std::string op, sizes, dtype, flows{"folded"}, server_placement;
   std::string fabric, routing, placement, plot;
   std::optional<double> oversubscription;
-  double jitter_us = 0;
+  std::optional<double> jitter_us;
 };
 
 [[noreturn]] void fail(std::string option, std::string message, std::string hint) {
@@ -65,7 +65,7 @@ CollectiveQuestion question_of(const CollectiveOptions& options) {
   question.full = options.flows == "full";
   if (!options.server_placement.empty())
     question.server_placement = named<ServerPlacement>("--server-placement", options.server_placement, '-');
-  question.jitter = Seconds(options.jitter_us * 1e-6);
+  if (options.jitter_us) question.jitter = Seconds(*options.jitter_us * 1e-6);
   add_overrides(options, question.overrides);
   return question;
 }
@@ -149,7 +149,9 @@ void add_collective(CLI::App& app, Session& session) {
   command->add_option("--flows", options->flows, "folded: representative ranks (default); full: every rank and flow")
       ->check(CLI::IsMember({"folded", "full"}));
   command->add_option("--seed", options->question.seed, "Of what chance decides; default 1")->type_name("N");
-  command->add_option("--jitter", options->jitter_us, "Ranks come late by so much in the mean; default 0")
+  command
+      ->add_option("--jitter", options->jitter_us,
+                   "Ranks come late by so much in the mean; default: what the calibration says, else 0")
       ->check(CLI::Range(0.0, 1e9).description(""))
       ->type_name("US");
   command->add_option("--plot", options->plot, "Draw bus bandwidth and time against size")

@@ -52,7 +52,7 @@ const FieldTable<Calibrated>& Calibrated::fields() {
           .field("devices_per_node", &P::devices_per_node, "Accelerators, or sockets", at_least(0))
           .field("nics", &P::nics, "Of a node, for training traffic", at_least(0))
           .field("nic_bandwidth_Gbps", &P::nic_bandwidth, "Of each, raw, per direction", at_least(0))
-          .field("jitter_us", &P::jitter, "Mean lateness of a call over the fastest calls of its kind", at_least(0))
+          .field("jitter_us", &P::jitter, "Mean lateness of a rank, as calls' samples tell it", at_least(0))
           .field("curves", &P::curves, "Times by collective and ranks")
           .field("host", &P::host, "Between processors: what messages cost");
   return table;

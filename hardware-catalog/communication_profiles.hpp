@@ -54,7 +54,7 @@ struct Calibrated {
   int devices_per_node = 1;
   int nics = 0;  ///< of a node
   BytesPerSecond nic_bandwidth;
-  Seconds jitter;  ///< mean lateness of a call over the fastest calls of its kind
+  Seconds jitter;  ///< mean lateness of a rank, as calls' samples tell it
   std::vector<MeasuredCurve> curves;
   std::optional<HostMessageCosts> host;  ///< between processors
   static const FieldTable<Calibrated>& fields();

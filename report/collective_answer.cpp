@@ -6,6 +6,7 @@
 
 #include "models/collectives/calibrated.hpp"
 #include "models/collectives/gossip.hpp"
+#include "models/collectives/lateness.hpp"
 #include "report/collective_cluster.hpp"
 #include "report/collective_question.hpp"
 
@@ -166,6 +167,21 @@ Pricer closed_form(const CollectiveQuestion& question, const CollectiveCluster& 
   };
 }
 
+/// Mean lateness of a rank that the calibration of these links tells; 0 without one.
+Seconds calibrated_jitter(const CollectiveCluster& cluster, const RankPlaces& places) {
+  const MachineCalibration counts = cluster.raw ? MachineCalibration{} : calibration_of(cluster.machine);
+  const Calibrated* one = places.nodes > 1 ? counts.across : counts.inside;
+  return one != nullptr ? one->jitter : Seconds(0);
+}
+
+/// What calls of a calibrated machine lie about: calibrated times hold the median wait for the latest rank, so 9 of 10
+/// calls lie between the quantiles about it.
+void add_range(CollectiveRow& row, Seconds jitter, int ranks) {
+  const Seconds median = latest_quantile(jitter, ranks, 0.5);
+  row.low = std::max(Seconds(0), row.time + latest_quantile(jitter, ranks, 0.05) - median);
+  row.high = row.time + latest_quantile(jitter, ranks, 0.95) - median;
+}
+
 /// Rank by rank, or by the loads that hashed flows put on links.
 Pricer executed(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places,
                 const Catalog& catalog) {
@@ -175,7 +191,10 @@ Pricer executed(const CollectiveQuestion& question, const CollectiveCluster& clu
   run.setting = placed.setting;
   run.seed = question.seed;
   run.flows = question.full ? CollectiveFlows::full : CollectiveFlows::folded;
-  run.conditions.jitter = question.jitter;
+  const Seconds calibrated = question.jitter ? Seconds(0) : calibrated_jitter(cluster, places);
+  run.conditions.jitter = question.jitter.value_or(calibrated);
+  // Fitted constants hold the median wait already.
+  const Seconds held = latest_quantile(calibrated, placed.group.size, 0.5);
   CollectiveJob job;
   job.kind = call.kind;
   job.algorithm = call.algorithm;
@@ -187,9 +206,10 @@ Pricer executed(const CollectiveQuestion& question, const CollectiveCluster& clu
     run.jobs.front().payload = DeviceCollective::payload(row.size);
     const CollectiveRunResult result = run_collectives(run);
     const CollectiveJobResult& ended = result.jobs.front();
-    row.time = ended.time();
-    row.low = ended.low;
-    row.high = ended.high;
+    const auto drawn = [&](Seconds end) { return std::max(Seconds(0), end - held); };
+    row.time = drawn(ended.time());
+    if (ended.low) row.low = drawn(*ended.low);
+    if (ended.high) row.high = drawn(*ended.high);
     call.name(row, ended.algorithm, ended.protocol);
   };
 }
@@ -350,7 +370,8 @@ void check_options(const CollectiveQuestion& question, bool by_formula) {
       fail(option.name, fmt::format("says nothing about {}", name_of(question.op)), "leave it out");
   if (!by_formula) return;
   if (question.full) fail("--flows", "found \"full\", but this is worked out, not simulated", "folded");
-  if (question.jitter > Seconds(0)) fail("--jitter", "this is worked out for ranks in step", "leave it out");
+  if (question.jitter.value_or(Seconds(0)) > Seconds(0))
+    fail("--jitter", "this is worked out for ranks in step", "leave it out");
 }
 
 Pricer pricer(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places,
@@ -363,7 +384,8 @@ Pricer pricer(const CollectiveQuestion& question, const CollectiveCluster& clust
         fmt::format("the calibration is of {}: for {} it does not count", name_of(*measured), name_of(*library)));
   if (library) return host_collective(question, cluster, places, *library);
   const bool hashed = cluster.fabric.routing == FabricRouting::ecmp && places.nodes > 1;
-  if (question.full || hashed || question.jitter > Seconds(0)) return executed(question, cluster, places, catalog);
+  if (question.full || hashed || question.jitter.value_or(Seconds(0)) > Seconds(0))
+    return executed(question, cluster, places, catalog);
   return closed_form(question, cluster, places);
 }
 
@@ -436,6 +458,9 @@ CollectiveTable answer(const CollectiveQuestion& question, const Catalog& catalo
     row.size = size;
     if (is_collective(question.op)) row.bus_factor = bus_factor(collective_of(question.op), places.ranks);
     price(row);
+    if (const Seconds jitter = question.jitter ? Seconds(0) : calibrated_jitter(cluster, places);
+        jitter > Seconds(0) && is_collective(question.op) && !row.low)
+      add_range(row, jitter, places.ranks);
   }
   add_basis_notes(table, cluster.machine, places);
   return table;

@@ -59,7 +59,7 @@ struct CollectiveQuestion {
   ElementType type = element_types().front();
   bool full = false;  ///< every rank and every flow
   std::uint64_t seed = 1;
-  Seconds jitter;  ///< mean lateness of a rank
+  std::optional<Seconds> jitter;  ///< mean lateness of a rank; not stated: the calibration's, else none
 
   // Of parameter servers: how many hold a shard each (default 1), on nodes apart by default.
   std::optional<int> servers, servers_per_node;

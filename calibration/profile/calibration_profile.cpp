@@ -121,7 +121,7 @@ const FieldTable<CalibrationProfile>& CalibrationProfile::fields() {
           .field("outliers", &P::outliers, "Rows that count little")
           .field("notes", &P::notes, "What the fit could not know")
           .field("findings", &P::findings, "What is wrong with the cluster")
-          .field("jitter_us", &P::jitter_us, "Mean lateness of a call over the fastest of its kind", at_least(0))
+          .field("jitter_us", &P::jitter_us, "Mean lateness of a rank, as calls' samples tell it", at_least(0))
           .field("points", &P::points, "Measured collectives")
           .field("figures", &P::figures, "Other measured figures");
   return table;

@@ -85,7 +85,7 @@ struct CalibrationProfile {
   std::vector<FitOutlier> outliers;
   std::vector<std::string> notes;     ///< what the fit could not know
   std::vector<std::string> findings;  ///< what is wrong with the cluster, in words
-  double jitter_us = 0;               ///< mean lateness of a call over the fastest of its kind
+  double jitter_us = 0;               ///< mean lateness of a rank, as calls' samples tell it
   std::vector<MeasuredPoint> points;
   std::vector<MeasuredFigure> figures;
   static const FieldTable<CalibrationProfile>& fields();

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/collectives/lateness.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -118,7 +120,10 @@ CalibratedTime calibrated_time(const Calibrated& calibration, CollectiveKind kin
   const double ratio = log_ratio(*nearest.curve, place.size, model);
   if (other == near.end()) {
     const double kept = std::max(0.0, 1 - kFading * std::abs(wanted - nearest.nodes));
-    return {modelled * std::exp(kept * ratio), CalibrationBasis::scaled};
+    // The measured times hold the wait for the latest of their ranks; of more ranks the latest comes later.
+    const Seconds waits = expected_latest(calibration.jitter, std::max(place.ranks, nearest.curve->ranks)) -
+                          expected_latest(calibration.jitter, nearest.curve->ranks);
+    return {modelled * std::exp(kept * ratio) + waits, CalibrationBasis::scaled};
   }
   const double share = (wanted - nearest.nodes) / (other->nodes - nearest.nodes);
   const double far = log_ratio(*other->curve, place.size, model);
@@ -230,6 +235,7 @@ std::vector<std::string> calibration_remarks(const CollectiveMachine& machine, i
       most = std::max(most, of_curve);
     }
     std::string text = fmt::format("collectives {}: calibration {} of {}", where, one.name, one.date);
+    if (one.jitter > Seconds(0)) text += fmt::format(", ranks {:.3g} us late in the mean", one.jitter.in(1_us));
     if (nodes > most && most > 1)
       text += fmt::format("; {} nodes are outside of the measured {} to {}: scaled model", nodes, least, most);
     out.push_back(std::move(text));

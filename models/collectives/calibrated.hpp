@@ -39,8 +39,8 @@ std::optional<Seconds> curve_time(const MeasuredCurve& curve, Bytes size);
 /// The measured time wins inside of the measured range (`measured`): the curve, between two sizes with the model's
 /// shape in mind, so that a step stays between the sizes that it was seen between. Outside of it the model is scaled as
 /// it was off at the nearest size (`scaled`), between measured numbers of nodes as it was off at both neighbours
-/// (`between`), beyond them as at the nearest, less with every factor of nodes (`scaled`). Without a curve of this kind
-/// of collective: the model as it is.
+/// (`between`), beyond them as at the nearest, less with every factor of nodes (`scaled`), and waits by the
+/// calibration's jitter for the latest of more ranks. Without a curve of this kind of collective: the model as it is.
 CalibratedTime calibrated_time(const Calibrated& calibration, CollectiveKind kind, const CollectivePlace& place,
                                const ModelTime& model);
 

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "models/collectives/lateness.hpp"
 #include "sim/collective/executor.hpp"
 #include "sim/collective/lower_run.hpp"
 #include "sim/collective/static_time.hpp"
@@ -63,12 +64,6 @@ CollectiveRunResult executed(const CollectiveRun& run, const FlowProgram& progra
     out.jobs.push_back(std::move(job));
   }
   return out;
-}
-
-/// Time after which the latest of n ranks comes with a probability: of independent exponential times the maximum's
-/// distribution is the n-th power of one's.
-Seconds latest_quantile(Seconds mean, int ranks, double probability) {
-  return mean * -std::log1p(-std::pow(probability, 1.0 / ranks));
 }
 
 /// A job that nothing disturbs on a network that treats all ranks alike: its closed form.

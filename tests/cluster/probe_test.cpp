@@ -141,6 +141,15 @@ TEST(NcclProbe, AlgorithmsAreAskedForOneByOneAndRefusedOnesNamed) {
   EXPECT_THAT(result["warnings"].dump(), testing::HasSubstr("all_reduce with algorithm nvls"));
 }
 
+TEST(NcclProbe, ProtocolsAreAskedForOneByOne) {
+  const Json result = result_of(probe("stepcast-probe-nccl",
+                                      {"--sizes", "64K", "--ops", "all_reduce", "--place", "out", "--protocols",
+                                       "auto,ll", "--no-pairs", "--no-overlap", "--samples", "2"},
+                                      stand_in("devices=4")));
+  EXPECT_NEAR(first_us(row_of(result, {{"protocol", "auto"}})), 10 + kSize * 1.5 / 1e5, 0.05);
+  EXPECT_NEAR(first_us(row_of(result, {{"protocol", "ll"}})), 4 + kSize * 1.5 / 5e4, 0.05);
+}
+
 TEST(NcclProbe, WrongDataIsNamedAndNothingIsWritten) {
   const ScratchFolder folder;
   const std::string out = (folder / "r.json").string();
@@ -255,6 +264,8 @@ TEST(GpuProbe, FindsTheTimingsOfTheStandIn) {
   EXPECT_NEAR(
       first_us(row_of(result, {{"kind", "copy"}, {"op", "host_to_device"}, {"pinned", true}, {"size_bytes", 65536}})),
       2 + 65536 / 5e4, 0.01);
+  if (fs::exists("/sys/devices/system/node/node0/meminfo"))
+    row_of(result, {{"kind", "copy"}, {"op", "device_to_host"}, {"from", "gpu0"}, {"to", "numa0"}});
   EXPECT_NEAR(first_us(row_of(result, {{"kind", "copy"}, {"op", "peer"}, {"size_bytes", 65536}})), 2 + 65536 / 1e5,
               0.01);
   row_of(result, {{"kind", "launch"}, {"op", "latency"}});
@@ -269,7 +280,8 @@ TEST(GpuProbe, AttentionHasTheTimingsOfTheStandIn) {
   const Json result = result_of(probe("stepcast-probe-gpu", kSmallAttention, stand_in("devices=1")));
   EXPECT_EQ(result["versions"]["cudnn"], "9.19.0");
   EXPECT_EQ(result["warnings"], Json::array());
-  // 5 µs, and 50 TFLOP/s forward, 40 backward; backward five products instead of two, and 64 KiB are set to zero.
+  // 5 µs, and 25 TFLOP/s forward, 20 backward, by long sequences; half of that at 256 tokens with a mask and at 102.4
+  // without; backward five products instead of two, and 64 KiB are set to zero.
   constexpr double kProduct = 2.0 * 4 * 64 * 64 * 64;
   for (const char* precision : {"fp16", "bf16"})
     for (const bool causal : {false, true}) {
@@ -279,8 +291,30 @@ TEST(GpuProbe, AttentionHasTheTimingsOfTheStandIn) {
         EXPECT_EQ(row["checked"], true);
         return first_us(row);
       };
-      EXPECT_NEAR(time("forward"), 5 + 2 * kProduct / 50e6 / (causal ? 2 : 1), 0.002);
-      EXPECT_NEAR(time("backward"), 5 + 5 * kProduct / 40e6 / (causal ? 2 : 1) + 2 + 65536 / 1e6, 0.002);
+      const double product = kProduct * (causal ? 0.5 * (1 + 256 / 64.0) : 1 + 102.4 / 64);
+      EXPECT_NEAR(time("forward"), 5 + 2 * product / 25e6, 0.002);
+      EXPECT_NEAR(time("backward"), 5 + 5 * product / 20e6 + 2 + 65536 / 1e6, 0.002);
+    }
+}
+
+TEST(GpuProbe, TheFitFindsTheAttentionOfTheStandInAgain) {
+  const ScratchFolder folder;
+  const std::string measured = (folder / "gpu.json").string(), fitted = (folder / "gpu.calib.json").string();
+  const Finished run = probe("stepcast-probe-gpu",
+                             {"--what", "attention", "--precisions", "bf16", "--samples", "2", "--attention",
+                              "4x16x4x128x128,2x16x16x256x128,1x8x2x512x128", "--out", measured},
+                             stand_in("devices=1"));
+  ASSERT_EQ(run.code, 0) << run.err;
+  const Finished fit = probe("stepcast", {"calibrate", "fit", measured, "--node", "azure-nc64as-t4-v3", "--stand-in",
+                                          "--refits", "2", "-o", fitted});
+  ASSERT_EQ(fit.code, 0) << fit.err;
+  const Json profile = Json::parse(read_text(fitted))["catalogue"]["compute-profiles"]["nvidia-turing"];
+  EXPECT_NEAR(profile["attention_forward_share"]["native"].get<double>(), 25.0 / 65, 0.05);
+  EXPECT_NEAR(profile["attention_backward_ratio"].get<double>(), 0.8, 0.1);
+  EXPECT_NEAR(profile["attention_half_sequence"].get<double>(), 256, 70);
+  for (const Json& figure : Json::parse(read_text(fitted))["figures"])
+    if (figure["group"] == "attention") {
+      EXPECT_NEAR(figure["model"].get<double>() / figure["measured"].get<double>(), 1, 0.15) << figure["name"];
     }
 }
 

@@ -1,6 +1,7 @@
 """A data-parallel step of PyTorch over gloo, traced by its profiler, and gloo's all_reduce by itself.
 
-Started once for each rank by mpirun. Every two ranks share a core, so that a core has as many ranks whatever their number.
+Started once for each rank by mpirun. Computation is small beside timed pauses, which stand for an accelerator: ranks that
+share few cores then compute as fast whatever their number, and communication has the processors, as it has on a cluster.
 Writes OUT/rank<N>.json, a profiler trace, and on rank 0 OUT/sums.json, times of all_reduce as results of a probe
 (docs/formats/probe-results.md), and OUT/steps.json, lengths of the traced steps and of as many without a profiler, in ms.
     train_torch.py OUT ADDRESS PORT
@@ -16,7 +17,8 @@ import time
 import torch
 from torch import distributed, nn, profiler
 
-WIDTH, LAYERS, BATCH = 256, 6, 512
+WIDTH, LAYERS, BATCH = 256, 6, 8
+FORWARD_S, BACKWARD_S = 0.004, 0.008  # of a layer
 STEPS, WARM_UP = 8, 3
 SIZES = [2**power for power in range(14, 22)]
 SAMPLES = 7
@@ -53,13 +55,34 @@ def sums(world):
             "environment": {"hosts": [f"node{rank}" for rank in range(world)]}, "warnings": [], "results": rows}
 
 
+class Paused(torch.autograd.Function):
+    """The identity after a pause, in both directions."""
+
+    @staticmethod
+    def forward(_, data):
+        time.sleep(FORWARD_S)
+        return data.view_as(data)
+
+    @staticmethod
+    def backward(_, gradient):
+        time.sleep(BACKWARD_S)
+        return gradient
+
+
+class Layer(nn.Linear):
+    """A layer with its activation, as slow as a large one."""
+
+    def forward(self, data):
+        return Paused.apply(nn.functional.relu(super().forward(data)))
+
+
 class Training:
     """A multi-layer perceptron, its gradients in buckets of half a megabyte."""
 
     def __init__(self):
         torch.manual_seed(1)
-        layers = [layer for _ in range(LAYERS) for layer in (nn.Linear(WIDTH, WIDTH), nn.ReLU())]
-        self.model = nn.parallel.DistributedDataParallel(nn.Sequential(*layers), bucket_cap_mb=0.5)
+        layers = nn.Sequential(*(Layer(WIDTH, WIDTH) for _ in range(LAYERS)))
+        self.model = nn.parallel.DistributedDataParallel(layers, bucket_cap_mb=0.5)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01)
         self.inputs, self.targets = torch.randn(BATCH, WIDTH), torch.randn(BATCH, WIDTH)
 
@@ -75,8 +98,6 @@ class Training:
 def main(out, address, port):
     """All of it, on one rank."""
     rank, world = int(os.environ["OMPI_COMM_WORLD_RANK"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
-    cores = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {cores[rank // 2 % len(cores)]})
     torch.set_num_threads(1)
     distributed.init_process_group("gloo", init_method=f"tcp://{address}:{port}", rank=rank, world_size=world)
     folder = pathlib.Path(out)

@@ -13,6 +13,8 @@
 #include "calibration/profile/calibration_report.hpp"
 #include "calibration/results/schema_check.hpp"
 #include "fields/utf8.hpp"
+#include "models/collectives/lateness.hpp"
+#include "models/compute/device.hpp"
 #include "tests/unit/shipped.hpp"
 
 namespace stepcast {
@@ -137,6 +139,44 @@ TEST(FitCollectives, IsTheSameEachTime) {
   for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].low, b[i].low);
 }
 
+TEST(Lateness, OfTheLatestOfSeveralRanks) {
+  EXPECT_NEAR(expected_latest(6_us, 3).in(1_us), 6 + 3 + 2, 1e-9);
+  EXPECT_NEAR(latest_quantile(1_us, 1, 0.5).in(1_us), std::log(2.0), 1e-9);
+  EXPECT_NEAR(rank_lateness(expected_latest(6_us, 5) - latest_quantile(6_us, 5, 0.1), 5).in(1_us), 6, 1e-9);
+}
+
+TEST(ClusterRows, FindTheLatenessOfARankInThatOfCalls) {
+  std::mt19937_64 random(11);
+  const auto late = [&] { return -10 * std::log((static_cast<double>(random() >> 11) + 0.5) * 0x1p-53); };
+  std::vector<ClusterRow> rows;
+  for (const int ranks : {2, 8, 64})
+    for (int size = 64; size <= 65536; size *= 4) {
+      ClusterRow row;
+      row.place = {Bytes(size), ranks, 1};
+      for (int s = 0; s < 200; ++s) {
+        double latest = 0;
+        for (int rank = 0; rank < ranks; ++rank) latest = std::max(latest, late());
+        row.samples_us.push_back(40 + latest);
+      }
+      summarise(row);
+      rows.push_back(row);
+    }
+  EXPECT_NEAR(jitter_us(rows), 10, 0.7);
+}
+
+TEST(CalibratedTime, WaitsForTheLatestOfMoreRanksThanWereMeasured) {
+  Calibrated calibration;
+  calibration.curves = {curve(4, {1000, 1000000}, {11, 1010})};
+  const auto time = [&](int ranks) {
+    return calibrated_time(calibration, CollectiveKind::all_reduce, {1000_B, ranks, 1}, line).time;
+  };
+  const Seconds measured = time(4), larger = time(16), smaller = time(2);
+  calibration.jitter = 5_us;
+  EXPECT_EQ(time(4), measured);
+  EXPECT_EQ(time(2), smaller);
+  EXPECT_NEAR((time(16) - larger).in(1_us), (expected_latest(5_us, 16) - expected_latest(5_us, 4)).in(1_us), 1e-9);
+}
+
 TEST(ClusterRows, NameASpikeButNoStep) {
   std::vector<ClusterRow> rows;
   const std::vector<double> times{10, 11, 40, 13, 30, 31, 32};
@@ -193,6 +233,9 @@ TEST(Findings, NameWhatIsWrong) {
   EXPECT_THAT(profile.findings, Contains(HasSubstr("asymmetric link")));
   EXPECT_THAT(profile.findings, Contains(HasSubstr("wrong NUMA binding")));
   EXPECT_THAT(profile.findings, Contains(HasSubstr("protocol or path disabled: InfiniBand")));
+  const std::string page = calibration_html(profile);
+  for (const char* words : {"d is slow", "asymmetric link", "wrong NUMA binding", "protocol or path disabled"})
+    EXPECT_THAT(page, HasSubstr(words));
 }
 
 TEST(FitCluster, FitsDevicesAndStorage) {
@@ -221,6 +264,54 @@ TEST(FitCluster, FitsDevicesAndStorage) {
     EXPECT_NEAR(figure.model / figure.measured, 1, 0.1) << figure.name;
   }
   EXPECT_THAT(calibration_html(profile), HasSubstr("3100 MB/s"));
+}
+
+TEST(FitCluster, FindsPlantedAttention) {
+  // Rows as an H100 with these constants would give them: the fit starts from other ones.
+  const Accelerator& part = *catalog().find<Accelerator>("h100-sxm-80gb");
+  const ComputeProfile& family = *catalog().find<ComputeProfile>(part.family);
+  Device device;
+  device.peak_attention = part.peak(Precision::fp16);
+  device.kernel_floor = family.kernel_floor;
+  device.memory_bandwidth = part.memory_bandwidth * family.memory_share;
+  device.attention_forward_share = 0.55;
+  device.attention_backward_ratio = 0.6;
+  device.attention_half_sequence = 900;
+  device.attention_head64_factor = 0.8;
+  Json rows = Json::array();
+  for (const int tokens : {512, 1024, 4096, 16384})
+    for (const int size : {64, 128})
+      for (const bool causal : {false, true})
+        for (const bool backward : {false, true}) {
+          Operator work;
+          work.kind = OperatorKind::attention;
+          work.m = work.n = tokens;
+          work.k = size;
+          work.batch = 16384.0 / tokens * 32;
+          work.causal = causal;
+          work.backward = backward;
+          work.flops = Flops((backward ? 10 : 4) * work.batch * tokens * tokens * size * (causal ? 0.5 : 1));
+          work.bytes = Bytes(2.0 * 16384 * size * (backward ? 4 * 32 + 4 * 8 : 2 * 32 + 2 * 8));
+          rows.push_back({{"kind", "attention"},
+                          {"batch", 16384 / tokens},
+                          {"heads", 32},
+                          {"kv_heads", 8},
+                          {"seq_len", tokens},
+                          {"head_dim", size},
+                          {"causal", causal},
+                          {"pass", backward ? "backward" : "forward"},
+                          {"precision", "bf16"},
+                          {"samples_us", {operator_time(work, device).in(1_us)}},
+                          {"checked", true}});
+        }
+  const CalibrationProfile profile = fit_cluster({results_of(rows)}, {.name = "lab", .node = "dgx-h100"}, catalog());
+  const Json& fitted = profile.catalogue.at("compute-profiles").at(part.family);
+  EXPECT_NEAR(fitted["attention_forward_share"]["native"].get<double>(), 0.55, 0.02);
+  EXPECT_NEAR(fitted["attention_backward_ratio"].get<double>(), 0.6, 0.02);
+  EXPECT_NEAR(fitted["attention_half_sequence"].get<double>(), 900, 50);
+  EXPECT_NEAR(fitted["attention_head64_factor"].get<double>(), 0.8, 0.03);
+  ASSERT_EQ(profile.held_out.size(), 1U);
+  EXPECT_LT(profile.held_out.front().mean_percent, 3);
 }
 
 TEST(FitRate, TakesQuantilesOfMediansWithAnIntervalAroundThem) {

@@ -8,6 +8,8 @@
 #include <set>
 #include <tuple>
 
+#include "models/collectives/lateness.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -126,9 +128,11 @@ double jitter_us(const std::vector<ClusterRow>& rows) {
   std::vector<double> late;
   for (const ClusterRow& row : rows) {
     if (row.samples_us.size() < kSamplesForJitter || row.place.size.value() > kSmallMessage || row.ping_pong) continue;
+    if (row.place.ranks < 2) continue;
     double sum = 0;
     for (const double sample : row.samples_us) sum += std::max(0.0, sample - row.low_us);
-    late.push_back(sum / static_cast<double>(row.samples_us.size()));
+    const Seconds call(sum / static_cast<double>(row.samples_us.size()) * 1e-6);
+    late.push_back(rank_lateness(call, row.place.ranks).in(1_us));
   }
   return quantile_of(late, 0.5);
 }

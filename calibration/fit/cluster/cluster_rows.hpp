@@ -38,8 +38,8 @@ double quantile_of(std::vector<double> values, double share);
 /// that the model does not know are left out, and said in `notes`.
 std::vector<ClusterRow> cluster_rows(const std::vector<ProbeResults>& files, std::vector<std::string>& notes);
 
-/// Mean lateness in µs: how much later than the tenth percentile a call is on average, median over the rows up to 64
-/// KiB with at least five samples of single calls; 0 when there are none.
+/// Mean lateness of one rank in µs (models/collectives/lateness.hpp): of how much later than the tenth percentile calls
+/// are on average, median over the rows up to 64 KiB with at least five samples of single calls; 0 when there are none.
 double jitter_us(const std::vector<ClusterRow>& rows);
 
 /// A row above both neighbours of its curve (or below) by so much is no step of a protocol but an outlier.

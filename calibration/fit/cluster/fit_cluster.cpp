@@ -245,7 +245,7 @@ std::string fit_summary(const CalibrationProfile& profile) {
   out +=
       fmt::format("  {} collectives, {} other figures, from {} host{}\n", profile.points.size(), profile.figures.size(),
                   profile.machine.hosts.size(), profile.machine.hosts.size() == 1 ? "" : "s");
-  if (profile.jitter_us > 0) out += fmt::format("  calls are late by {:.3g} us in the mean\n", profile.jitter_us);
+  if (profile.jitter_us > 0) out += fmt::format("  ranks come late by {:.3g} us in the mean\n", profile.jitter_us);
   if (!profile.constants.empty())
     out += fmt::format("\n{:<48}{:>12}{:>12}   68 % interval\n", "constant", "catalogue", "fitted");
   for (const FittedConstant& c : profile.constants)

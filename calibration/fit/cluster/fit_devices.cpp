@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "calibration/fit/cluster/fit_attention.hpp"
 #include "calibration/fit/cluster/fit_collectives.hpp"
 #include "calibration/fit/cluster/rate_fit.hpp"
 #include "calibration/fit/prior_fit.hpp"
@@ -174,7 +175,7 @@ RowSamples rates_of(const Json& row, double bytes) {
 /// Of several rows the ninth best in ten, so that one lucky row does not decide.
 constexpr double kBest = 0.9;
 
-/// What rows of memory, copies and launches tell of an accelerator's family.
+/// What rows of memory, copies, launches and attention tell of an accelerator's family.
 class RateFit {
  public:
   RateFit(CalibrationProfile& profile, const Accelerator& part, const ComputeProfile& start)
@@ -202,7 +203,7 @@ class RateFit {
       host_.push_back(std::move(rates));
   }
 
-  void finish() {
+  void finish(const std::vector<ProbeResults>& files) {
     fitted_.memory_share = share("memory_share", start_.memory_share, memory_, part_.memory_bandwidth);
     fitted_.host_link_share = share("host_link_share", start_.host_link_share, host_, part_.pcie_bandwidth);
     if (!gaps_.empty()) {
@@ -210,6 +211,7 @@ class RateFit {
       fitted_.kernel_floor = Seconds(rounded(floor.value) * 1e-6);
       moved("kernel_floor_us", start_.kernel_floor.in(1_us), floor, gaps_.size());
     }
+    for (std::string& key : fit_attention_rows(profile_, files, part_, fitted_)) moved_.push_back(std::move(key));
     put_profile();
   }
 
@@ -258,7 +260,7 @@ void fit_rates(CalibrationProfile& profile, const std::vector<ProbeResults>& fil
   RateFit fit(profile, part, *start);
   for (const ProbeResults& file : files)
     for (const Json& row : file.rows()) fit.take(row);
-  fit.finish();
+  fit.finish(files);
 }
 
 /// Rows of storage by pattern.

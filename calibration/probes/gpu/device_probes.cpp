@@ -7,6 +7,7 @@
 #include "calibration/probes/common/fault.hpp"
 #include "calibration/probes/common/program.hpp"
 #include "calibration/probes/common/sizes.hpp"
+#include "calibration/probes/gpu/host_memory.hpp"
 #include "calibration/probes/gpu/timed_rows.hpp"
 
 namespace stepcast::probes {
@@ -30,30 +31,10 @@ void require_pattern(const std::vector<unsigned char>& bytes, const std::string&
       throw check_failed(what + ": wrong data: byte " + std::to_string(i) + " of " + std::to_string(bytes.size()));
 }
 
-/// Host memory, page-locked or not.
-class HostBuffer {
- public:
-  HostBuffer(const CudaDriver& driver, std::size_t bytes, bool pinned)
-      : driver_(driver), pageable_(pinned ? 0 : bytes) {
-    if (pinned) driver.require(driver.call().allocate_host(&pinned_, bytes, 0), "allocating page-locked memory");
-  }
-  ~HostBuffer() {
-    if (pinned_) static_cast<void>(driver_.call().release_host(pinned_));
-  }
-  HostBuffer(const HostBuffer&) = delete;
-  HostBuffer& operator=(const HostBuffer&) = delete;
-  unsigned char* data() { return pinned_ ? static_cast<unsigned char*>(pinned_) : pageable_.data(); }
-
- private:
-  const CudaDriver& driver_;
-  std::vector<unsigned char> pageable_;
-  void* pinned_ = nullptr;
-};
-
-void copy_of_size(const DeviceProbe& probe, std::size_t bytes, bool pinned) {
+void copy_of_size(const DeviceProbe& probe, std::size_t bytes, bool pinned, int numa_node) {
   const CudaDriver& driver = probe.device.driver();
   const CudaFunctions& f = driver.call();
-  HostBuffer host(driver, bytes, pinned);
+  HostBuffer host(driver, bytes, pinned, numa_node);
   const DeviceBuffer memory(probe.device, bytes);
   const std::vector<unsigned char> data = pattern(bytes);
   std::memcpy(host.data(), data.data(), bytes);
@@ -78,8 +59,8 @@ void copy_of_size(const DeviceProbe& probe, std::size_t bytes, bool pinned) {
              {"op", to_device ? "host_to_device" : "device_to_host"},
              {"size_bytes", bytes},
              {"pinned", pinned},
-             {"from", to_device ? "host" : name_of(probe.device)},
-             {"to", to_device ? name_of(probe.device) : "host"},
+             {"from", to_device ? host.part() : name_of(probe.device)},
+             {"to", to_device ? name_of(probe.device) : host.part()},
              {"checked", true}},
             samples, since);
   }
@@ -220,8 +201,9 @@ void probe_memory(const DeviceProbe& probe, std::int64_t most_bytes) {
 
 void probe_copies(const DeviceProbe& probe, std::int64_t most_bytes) {
   probe.power.enter("copy");
-  for (const std::int64_t size : sizes_up_to(most_bytes))
-    for (const bool pinned : {true, false}) copy_of_size(probe, static_cast<std::size_t>(size), pinned);
+  for (const int node : numa_nodes())
+    for (const std::int64_t size : sizes_up_to(most_bytes))
+      for (const bool pinned : {true, false}) copy_of_size(probe, static_cast<std::size_t>(size), pinned, node);
   for (int peer = 0; peer < probe.device.driver().devices(); ++peer)
     if (peer != probe.device.number()) copy_to_peer(probe, peer, most_bytes);
 }

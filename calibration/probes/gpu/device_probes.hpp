@@ -35,7 +35,7 @@ void probe_attention(const DeviceProbe& probe, const std::vector<AttentionShape>
 /// Device memory copied and set, up to a size.
 void probe_memory(const DeviceProbe& probe, std::int64_t most_bytes);
 
-/// Copies between host and device, pinned and not, and to every other device.
+/// Copies between the memory of each NUMA node of the host and the device, pinned and not, and to every other device.
 void probe_copies(const DeviceProbe& probe, std::int64_t most_bytes);
 
 /// An empty kernel: launched and waited for, and many in a row.

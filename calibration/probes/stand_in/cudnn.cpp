@@ -19,8 +19,9 @@ namespace cudnn = stepcast::probes::cudnn;
 
 namespace {
 
-constexpr double kStart_us = 5, kForward = 50e6, kBackward = 40e6;  // multiplications and additions a µs
-constexpr double kMostWork = 1 << 27;                               // of a product; larger graphs are timed alone
+// A start, the rates of long sequences (25 and 20 TFLOP/s, a µs), and the tokens of a sequence at half of them.
+constexpr double kStart_us = 5, kForward = 25e6, kBackward = 20e6, kHalfMasked = 256, kHalf = 102.4;
+constexpr double kMostWork = 1 << 28;  // of a product; larger graphs are timed alone
 constexpr int kUnsupported = 3000;
 
 struct Descriptor {
@@ -52,72 +53,74 @@ std::uint16_t rounded_bfloat16(float value) {
   return static_cast<std::uint16_t>((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16);
 }
 
-/// Values of the tensors of a graph, as they lie in memory.
+float from_bits(std::uint16_t bits, std::int64_t type) {
+  return type == cudnn::kFloat16 ? stepcast::probes::from_float16(bits) : stepcast::probes::from_bfloat16(bits);
+}
+std::uint16_t to_bits(float value, std::int64_t type) {
+  return type == cudnn::kFloat16 ? rounded_half(value) : rounded_bfloat16(value);
+}
+
+/// A tensor's values, as they lie in memory, and where each place is among them.
+struct Tensor {
+  std::int64_t type, number;
+  Place size{}, stride{};
+  bool in_memory;
+  std::vector<float>* values = nullptr;
+
+  explicit Tensor(const Descriptor& d)
+      : type(d.number(cudnn::kTensorType)),
+        number(d.number(cudnn::kTensorNumber)),
+        in_memory(d.number(cudnn::kTensorVirtual) == 0) {
+    for (std::size_t i = 0; i < size.size(); ++i) {
+      size[i] = d.numbers.at(cudnn::kTensorSizes)[i];
+      stride[i] = size[i] == 1 ? 0 : d.numbers.at(cudnn::kTensorStrides)[i];  // of one size, every place has the same
+    }
+  }
+  [[nodiscard]] bool half() const { return type == cudnn::kFloat16 || type == cudnn::kBfloat16; }
+  float& at(const Place& p) const {
+    return (
+        *values)[static_cast<std::size_t>(p[0] * stride[0] + p[1] * stride[1] + p[2] * stride[2] + p[3] * stride[3])];
+  }
+  void set(const Place& p, float value) const { at(p) = half() ? from_bits(to_bits(value, type), type) : value; }
+};
+
+/// The tensors of a graph; those in memory are read when they are first met.
 class Values {
  public:
   explicit Values(const Descriptor& pack) : pack_(pack) {}
 
-  static Place sizes(const Descriptor& tensor) { return place(tensor.numbers.at(cudnn::kTensorSizes)); }
-
-  float get(const Descriptor& tensor, Place at) {
-    const Place size = sizes(tensor);
-    // Of one size each place has the same; heads that share a key head follow one another.
-    return of(
-        tensor)[offset(tensor, {size[0] == 1 ? 0 : at[0], at[1], size[2] == 1 ? 0 : at[2], size[3] == 1 ? 0 : at[3]})];
-  }
-  void set(const Descriptor& tensor, const Place& at, float value) {
-    const std::int64_t type = tensor.number(cudnn::kTensorType);
-    if (type == cudnn::kFloat16) value = stepcast::probes::from_float16(rounded_half(value));
-    if (type == cudnn::kBfloat16) value = stepcast::probes::from_bfloat16(rounded_bfloat16(value));
-    of(tensor)[offset(tensor, at)] = value;
+  Tensor of(const Descriptor& descriptor) {
+    Tensor out(descriptor);
+    const auto [found, fresh] = all_.try_emplace(out.number);
+    out.values = &found->second;
+    if (!fresh) return out;
+    found->second.resize(static_cast<std::size_t>(out.size[0] * out.size[1] * out.size[2] * out.size[3]));
+    const void* memory = out.in_memory ? memory_of(out.number) : nullptr;
+    for (std::size_t i = 0; memory && i < found->second.size(); ++i)
+      found->second[i] = out.half() ? from_bits(static_cast<const std::uint16_t*>(memory)[i], out.type)
+                                    : static_cast<const float*>(memory)[i];
+    return out;
   }
   /// Another tensor's memory under sizes and strides of its own.
-  void view(const Descriptor& from, const Descriptor& as) { all_[as.number(cudnn::kTensorNumber)] = of(from); }
-
-  void store(const Descriptor& tensor) {
-    if (tensor.number(cudnn::kTensorVirtual)) return;
-    const std::vector<float>& values = of(tensor);
-    void* memory = memory_of(tensor);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (tensor.number(cudnn::kTensorType) == cudnn::kFloat32)
-        static_cast<float*>(memory)[i] = values[i];
+  void view(const Descriptor& from, const Descriptor& as) { all_[as.number(cudnn::kTensorNumber)] = *of(from).values; }
+  void store(const Descriptor& descriptor) {
+    const Tensor tensor = of(descriptor);
+    if (!tensor.in_memory) return;
+    void* memory = memory_of(tensor.number);
+    for (std::size_t i = 0; i < tensor.values->size(); ++i) {
+      if (tensor.half())
+        static_cast<std::uint16_t*>(memory)[i] = to_bits((*tensor.values)[i], tensor.type);
       else
-        static_cast<std::uint16_t*>(memory)[i] = tensor.number(cudnn::kTensorType) == cudnn::kFloat16
-                                                     ? rounded_half(values[i])
-                                                     : rounded_bfloat16(values[i]);
+        static_cast<float*>(memory)[i] = (*tensor.values)[i];
     }
   }
 
  private:
-  static Place place(const std::vector<std::int64_t>& from) { return {from[0], from[1], from[2], from[3]}; }
-  static std::size_t offset(const Descriptor& tensor, const Place& at) {
-    const std::vector<std::int64_t>& strides = tensor.numbers.at(cudnn::kTensorStrides);
-    const std::int64_t heads = sizes(tensor)[1];
-    return static_cast<std::size_t>(at[0] * strides[0] + (heads == 1 ? 0 : at[1]) * strides[1] + at[2] * strides[2] +
-                                    at[3] * strides[3]);
-  }
-  void* memory_of(const Descriptor& tensor) const {
+  [[nodiscard]] void* memory_of(std::int64_t number) const {
     const std::vector<std::int64_t>& numbers = pack_.numbers.at(cudnn::kPackNumbers);
     for (std::size_t i = 0; i < numbers.size(); ++i)
-      if (numbers[i] == tensor.number(cudnn::kTensorNumber)) return pack_.pointers.at(cudnn::kPackPointers)[i];
+      if (numbers[i] == number) return pack_.pointers.at(cudnn::kPackPointers)[i];
     return nullptr;
-  }
-  std::vector<float>& of(const Descriptor& tensor) {
-    const auto [found, fresh] = all_.try_emplace(tensor.number(cudnn::kTensorNumber));
-    if (!fresh) return found->second;
-    const Place size = sizes(tensor);
-    found->second.resize(static_cast<std::size_t>(size[0] * size[1] * size[2] * size[3]));
-    const void* memory = tensor.number(cudnn::kTensorVirtual) ? nullptr : memory_of(tensor);
-    for (std::size_t i = 0; memory && i < found->second.size(); ++i) {
-      const std::int64_t type = tensor.number(cudnn::kTensorType);
-      if (type == cudnn::kFloat32)
-        found->second[i] = static_cast<const float*>(memory)[i];
-      else if (type == cudnn::kFloat16)
-        found->second[i] = stepcast::probes::from_float16(static_cast<const std::uint16_t*>(memory)[i]);
-      else
-        found->second[i] = stepcast::probes::from_bfloat16(static_cast<const std::uint16_t*>(memory)[i]);
-    }
-    return found->second;
   }
 
   const Descriptor& pack_;
@@ -134,62 +137,84 @@ void for_each_place(const Place& size, Work work) {
 }
 
 void multiply(const Descriptor& op, Values& values) {
-  const Descriptor &a = op.at(cudnn::kProductA), &b = op.at(cudnn::kProductB), &c = op.at(cudnn::kProductC);
-  const Place size = Values::sizes(c);
-  const std::int64_t inner = Values::sizes(a)[3], sharing = size[1] / Values::sizes(b)[1];
-  for_each_place(size, [&](const Place& at) {
+  const Tensor a = values.of(op.at(cudnn::kProductA)), b = values.of(op.at(cudnn::kProductB)),
+               c = values.of(op.at(cudnn::kProductC));
+  const std::int64_t sharing = c.size[1] / b.size[1];
+  for_each_place(c.size, [&](const Place& at) {
+    const float* left = &a.at({at[0], at[1], at[2], 0});
+    const float* right = &b.at({at[0], at[1] / sharing, 0, at[3]});
     float sum = 0;
-    for (std::int64_t k = 0; k < inner; ++k)
-      sum += values.get(a, {at[0], at[1], at[2], k}) * values.get(b, {at[0], at[1] / sharing, k, at[3]});
-    values.set(c, at, sum);
+    for (std::int64_t k = 0; k < a.size[3]; ++k) sum += left[k * a.stride[3]] * right[k * b.stride[2]];
+    c.set(at, sum);
   });
 }
 
 void reduce(const Descriptor& op, Values& values) {
-  const Descriptor &x = op.at(cudnn::kReductionX), &y = op.at(cudnn::kReductionY);
+  const Tensor x = values.of(op.at(cudnn::kReductionX)), y = values.of(op.at(cudnn::kReductionY));
   const bool largest = op.at(cudnn::kReductionOf).number(cudnn::kReductionKind) == cudnn::kLargest;
-  const Place from = Values::sizes(x), to = Values::sizes(y);
-  for_each_place(to, [&](const Place& at) {
+  const std::int64_t heads = x.size[1] / y.size[1];
+  for_each_place(y.size, [&](const Place& at) {
     float out = largest ? -INFINITY : 0;
-    for (std::int64_t head = 0; head < from[1] / to[1]; ++head)
-      for (std::int64_t column = 0; column < from[3] / to[3]; ++column) {
-        const float one = values.get(x, {at[0], at[1] * (from[1] / to[1]) + head, at[2], at[3] + column});
+    for (std::int64_t head = 0; head < heads; ++head)
+      for (std::int64_t column = 0; column < x.size[3] / y.size[3]; ++column) {
+        const float one = x.at({at[0], at[1] * heads + head, at[2], at[3] + column});
         out = largest ? std::max(out, one) : out + one;
       }
-    values.set(y, at, out);
+    y.set(at, out);
   });
+}
+
+float carried_out(std::int64_t mode, float a, float b) {
+  switch (mode) {
+    case cudnn::kAdd:
+      return a + b;
+    case cudnn::kSubtract:
+      return a - b;
+    case cudnn::kMultiply:
+      return a * b;
+    case cudnn::kDivide:
+      return a / b;
+    case cudnn::kExponential:
+      return std::exp(a);
+    case cudnn::kLogarithm:
+      return std::log(a);
+    case cudnn::kNotLess:
+      return a >= b ? 1 : 0;
+    default:
+      return a;  // identity
+  }
 }
 
 void pointwise(const Descriptor& op, Values& values) {
-  const Descriptor &x = op.at(cudnn::kPointwiseX), &y = op.at(cudnn::kPointwiseY);
-  const std::int64_t mode = op.at(cudnn::kPointwiseOf).number(cudnn::kPointwiseMode);
-  for_each_place(Values::sizes(y), [&](const Place& at) {
-    const float a = values.get(x, at), b = op.has(cudnn::kPointwiseB) ? values.get(op.at(cudnn::kPointwiseB), at) : 0;
-    float out = a;  // identity
-    if (mode == cudnn::kAdd) out = a + b;
-    if (mode == cudnn::kSubtract) out = a - b;
-    if (mode == cudnn::kMultiply) out = a * b;
-    if (mode == cudnn::kDivide) out = a / b;
-    if (mode == cudnn::kExponential) out = std::exp(a);
-    if (mode == cudnn::kLogarithm) out = std::log(a);
+  const Descriptor& kind = op.at(cudnn::kPointwiseOf);
+  const std::int64_t mode = kind.number(cudnn::kPointwiseMode);
+  const auto optional = [&](int attribute) {
+    return values.of(op.at(op.has(attribute) ? attribute : cudnn::kPointwiseX));
+  };
+  const Tensor x = values.of(op.at(cudnn::kPointwiseX)), y = values.of(op.at(cudnn::kPointwiseY));
+  const Tensor b = optional(cudnn::kPointwiseB), t = optional(cudnn::kPointwiseT);
+  const auto axis = static_cast<std::size_t>(mode == cudnn::kIndex ? kind.number(cudnn::kPointwiseAxis) : 0);
+  for_each_place(y.size, [&](const Place& at) {
     if (mode == cudnn::kIndex)
-      out = static_cast<float>(at[static_cast<std::size_t>(op.at(cudnn::kPointwiseOf).number(cudnn::kPointwiseAxis))]);
-    if (mode == cudnn::kNotLess) out = a >= b ? 1 : 0;
-    if (mode == cudnn::kSelect) out = values.get(op.at(cudnn::kPointwiseT), at) > 0 ? a : b;
-    values.set(y, at, out);
+      y.set(at, static_cast<float>(at[axis]));
+    else if (mode == cudnn::kSelect)
+      y.set(at, t.at(at) > 0 ? x.at(at) : b.at(at));
+    else
+      y.set(at, carried_out(mode, x.at(at), b.at(at)));
   });
 }
 
-/// Falsifies a result: gradients where the graph makes them.
-void add_one(Values& values, const Descriptor& tensor) {
-  for_each_place(Values::sizes(tensor), [&](const Place& at) { values.set(tensor, at, values.get(tensor, at) + 1); });
+/// Falsifies a result.
+void add_one(Values& values, const Descriptor& descriptor) {
+  const Tensor tensor = values.of(descriptor);
+  for_each_place(tensor.size, [&](const Place& at) { tensor.set(at, tensor.at(at) + 1); });
 }
 
 const std::vector<void*>& operations(const Descriptor& graph) { return graph.pointers.at(cudnn::kGraphOperations); }
 
 /// What a graph is and costs.
 struct Work {
-  double products = 0, largest = 0;
+  double products = 0, largest = 0, tokens = 1;
   bool masked = false, backward = false;
 };
 Work work_of(const Descriptor& graph) {
@@ -200,11 +225,12 @@ Work work_of(const Descriptor& graph) {
     if (op.kind == cudnn::kPointwiseOperation)
       out.masked = out.masked || op.at(cudnn::kPointwiseOf).number(cudnn::kPointwiseMode) == cudnn::kSelect;
     if (op.kind != cudnn::kProductOperation) continue;
-    const Place size = Values::sizes(op.at(cudnn::kProductC));
-    const auto inner = static_cast<double>(Values::sizes(op.at(cudnn::kProductA))[3]);
+    const Place size = Tensor(op.at(cudnn::kProductC)).size;
+    const auto inner = static_cast<double>(Tensor(op.at(cudnn::kProductA)).size[3]);
     const double product = static_cast<double>(size[0] * size[1] * size[2] * size[3]) * inner;
     out.products += product;
     out.largest = std::max(out.largest, product);
+    out.tokens = static_cast<double>(size[2]);
   }
   return out;
 }
@@ -280,7 +306,8 @@ int cudnnBackendExecute(void*, void* plan, void* pack) {
   if (!planned.computed && work.largest <= kMostWork) compute(graph, *static_cast<Descriptor*>(pack), work.backward);
   planned.computed = true;
   const double flops = 2 * work.products * (work.masked ? 0.5 : 1);
-  return advance(*stream, kStart_us + flops / (work.backward ? kBackward : kForward)), 0;
+  const double slower = 1 + (work.masked ? kHalfMasked : kHalf) / work.tokens;
+  return advance(*stream, kStart_us + flops * slower / (work.backward ? kBackward : kForward)), 0;
 }
 #endif
 }

@@ -23,6 +23,7 @@ constexpr int kMostRanks = 16;
 constexpr std::size_t kSlot = std::size_t{16} << 20;
 constexpr double kStart_us = 10, kBusBytesPerUs = 100'000;  // ring: 10 µs and 100 GB/s
 constexpr double kTreeStart_us = 6, kTreeBusBytesPerUs = 80'000;
+constexpr double kQuickStart_us = 4, kQuickShare = 0.5;  // protocol LL: of the bus bandwidth
 constexpr double kMessageStart_us = 5, kMessageBytesPerUs = 50'000;
 constexpr int kSlow = 4;  // so many times slower is what a fault makes slow
 
@@ -37,7 +38,7 @@ struct Communicator {
   World* world;
   int rank, size;
   long generation = 0;
-  bool tree, refused;
+  bool tree, refused, quick;
 };
 
 struct Operation {
@@ -96,6 +97,7 @@ double time_of(const Operation& op) {
   const double bytes = static_cast<double>(op.bytes()) * (shares ? n : 1);
   const double factor = op.kind == Operation::all_reduce ? 2 * (n - 1) / n : shares ? (n - 1) / n : 1;
   const double rate = (c.tree ? kTreeBusBytesPerUs : kBusBytesPerUs) / (slow >= 0 ? kSlow : 1);
+  if (c.quick) return kQuickStart_us + bytes * factor / (rate * kQuickShare);
   return (c.tree ? kTreeStart_us : kStart_us) + bytes * factor / rate;
 }
 
@@ -225,8 +227,9 @@ int ncclCommInitRank(void** communicator, int size, ncclUniqueId id, int rank) {
   void* memory = mmap(nullptr, sizeof(World), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   close(file);
   if (static_cast<World*>(memory)->joined.fetch_add(1) + 1 == size) shm_unlink(id.internal);  // all have it
-  auto* made = new Communicator{static_cast<World*>(memory), rank, size, 0, asked("NCCL_ALGO", "tree"),
-                                asked("NCCL_ALGO", "nvls")};
+  auto* made = new Communicator{
+      static_cast<World*>(memory), rank, size, 0, asked("NCCL_ALGO", "tree"), asked("NCCL_ALGO", "nvls"),
+      asked("NCCL_PROTO", "ll")};
   *communicator = made;
   return 0;
 }
