@@ -284,6 +284,50 @@ TEST(CalibrateCommand, RunTakesACalibrationAndSaysSo) {
   EXPECT_THAT(refused.out, HasSubstr("not explained"));
 }
 
+TEST(CalibrateCommand, EveryCommandThatPredictsTakesACalibration) {
+  const ScratchFolder folder;
+  const std::string out = (folder / "step.calib.json").string(), store = (folder / "rows.sqlite").string();
+  const std::string scenario = scenario_file("gpt3-175b-a100-1024");
+  const auto json_of = [](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    const Finished run = stepcast_run(words);
+    EXPECT_EQ(run.code, 0) << run.err;
+    return run.out;
+  };
+  const auto run = [&](const std::vector<std::string>& more) {
+    return Json::parse(json_of({"run", scenario, "--fidelity", "analytic", "--json"}, more))["step_time_s"]
+        .get<double>();
+  };
+  const double shipped = run({});
+  ASSERT_EQ(
+      stepcast_run({"calibrate", "step", scenario, "--step-time", std::to_string(shipped * 1.08), "-o", out}).code, 0);
+  const std::vector<std::string> with{"--calibration", out};
+  const double moved = run(with);
+  ASSERT_GT(moved, 1.03 * shipped);
+  const Json scaled =
+      Json::parse(json_of({"scale", scenario, "--nodes", "128", "--fidelity", "analytic", "--json"}, with));
+  EXPECT_NEAR(scaled["rows"][0]["step_time_s"].get<double>(), moved, 1e-6 * moved);
+  json_of({"sweep", scenario, "--set", "cluster.nodes=128", "--fidelity", "analytic", "--store", store}, with);
+  const Json row = Json::parse(json_of({"sweep", "export", store, "--jsonl"}, {}));
+  EXPECT_NEAR(row["step_time_s"].get<double>(), moved, 1e-6 * moved);
+  const auto bias = [&](const std::vector<std::string>& more) {
+    return Json::parse(json_of({"validate", "--set", "megatron-published", "--json"}, more))["sets"][0]["bias_pct"]
+        .get<double>();
+  };
+  EXPECT_GT(bias(with), bias({}) + 1);
+  const Json question{{"name", "small"},
+                      {"workload", {{"model", "gpt3-13b"}, {"global_batch", 64}, {"tokens", 1e9}}},
+                      {"clusters", {{{"node", "dgx-a100-80gb"}, {"nodes", {2}}}}},
+                      {"strategy", {{"framework", "megatron-lm-2021"}, {"tensor_parallel", {8}}}}};
+  std::ofstream(folder / "question.json") << question.dump();
+  const auto planned = [&](const std::vector<std::string>& more) {
+    return Json::parse(
+               json_of({"plan", (folder / "question.json").string(), "--json"}, more))["candidates"][0]["step_time_s"]
+        .get<double>();
+  };
+  EXPECT_GT(planned(with), 1.01 * planned({}));
+}
+
 TEST(CalibrateCommand, NamesFaultsOfFiles) {
   const ScratchFolder folder;
   std::ofstream(folder / "bad.json") << R"({"format_version": 1, "probe": "mpi", "resutls": []})";
