@@ -155,6 +155,8 @@ Device accelerator_device(const Scenario& scenario) {
                                                         : device.product;
   device.product_bytes = product_bytes(scenario.precision);
   device.element_bytes = element_bytes(scenario.precision);
+  if (scenario.operators != nullptr && scenario.operators->product)  // as products start up in this format
+    device.convolution_k_overhead *= device.product.start_up_k / scenario.operators->product->start_up_k;
   device.convolution_tail = scenario.compute->gemm_tail_share * part.sm_count * kTileElements;
   device.memory = part.usable_memory();
   return device;

@@ -18,10 +18,21 @@ constexpr double kFullTile = 128.0 * 128.0;
 /// heuristics: k of a part no shorter than a few steps of its main loop).
 constexpr double kShortestSplit = 64, kMostSplits = 16;
 
+/// 16-bit products over fp32 ones from which a part has a unit for them: without one it doubles them at most.
+constexpr double kMatrixUnit = 2.5;
+
 double value_or_throw(const std::map<std::string, double>& by_format, std::string_view format,
                       const std::string& profile) {
   if (const auto found = by_format.find(std::string(format)); found != by_format.end()) return found->second;
   throw std::logic_error(fmt::format("operator profile {}: no products in {}", profile, format));
+}
+
+/// Columns of k that a tile's start-up costs: it takes about the same time in every format, so fewer of the columns of
+/// formats that the matrix unit computes more slowly than 16 bit, or not at all.
+double start_up_of(const ProductConstants& product, const Accelerator& accelerator, FlopsPerSecond peak) {
+  const FlopsPerSecond half = std::max(accelerator.peak(Precision::fp16), accelerator.peak(Precision::bf16));
+  const bool has_unit = half.value() > kMatrixUnit * accelerator.peak(Precision::fp32).value();
+  return product.start_up_k * (has_unit ? std::min(1.0, peak / half) : 1);
 }
 
 double traffic_seconds(const ProductShape& s, const ProductCall& call, const ProductDevice& device) {
@@ -89,7 +100,7 @@ ProductDevice product_device(const Accelerator& accelerator, const OperatorProfi
   out.cache_speedup = product.cache_speedup;
   out.launch = product.launch;
   out.split_cost = product.split_cost;
-  out.start_up_k = product.start_up_k;
+  out.start_up_k = start_up_of(product, accelerator, peak);
   out.whole_wave_share = product.whole_wave_share;
   out.overlap_exponent = product.overlap_exponent;
   if (const auto found = product.accumulate_share.find(std::string(format)); found != product.accumulate_share.end())

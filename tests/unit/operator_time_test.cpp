@@ -43,6 +43,19 @@ ProductShape square() { return {4096, 4096, 4032}; }
 // k + k0 = 4096: 2·4096³ / 100e12 = 1374.39 us; (2·4096·4032 + 4096²)·2 B / 1e12 = 99.61 us; 2 + √(1374.39² + 99.61²).
 TEST(ProductTime, ByHand) { EXPECT_NEAR(burst_time(square(), {}, round_device()).in(1_us), 1380.0, 0.05); }
 
+// A tile starts up in as much time in every format: 64 columns at 200 TFLOP/s are 3.2 at 10. A part whose fp32 is half
+// of its 16 bit has no unit for products, and nothing to wait for.
+TEST(ProductTime, StartUpIsATimeNotColumns) {
+  OperatorProfile profile = round_profile();
+  profile.product->burst_share["fp32"] = 1;
+  Accelerator part = round_accelerator();
+  EXPECT_EQ(product_device(part, profile, "fp32", 100_TFLOPS).start_up_k, 64);
+  part.peak_TFLOPS["fp32"] = 10_TFLOPS;
+  EXPECT_DOUBLE_EQ(product_device(part, profile, "fp32", 10_TFLOPS).start_up_k, 3.2);
+  EXPECT_EQ(product_device(part, profile, "bf16", 200_TFLOPS).start_up_k, 64);
+  EXPECT_EQ(product_device(part, profile, "bf16", 400_TFLOPS).start_up_k, 64);
+}
+
 // An exponent of 1 puts one behind the other: 2 + 1374.39 + 99.61.
 TEST(ProductTime, OverlapExponentOfOneAddsTraffic) {
   OperatorProfile profile = round_profile();

@@ -10,6 +10,7 @@ const std::vector<SiblingFamily>& sibling_families() {
       {"nvidia-volta", "nvidia-ampere"},
       {"nvidia-turing", "nvidia-volta"},
       {"nvidia-pascal", "nvidia-volta"},
+      {"nvidia-maxwell", "nvidia-pascal"},
       {"nvidia-kepler", "nvidia-pascal"},
       {"nvidia-hopper-h200", ""},
       {"nvidia-hopper", "nvidia-hopper-h200"},
