@@ -165,9 +165,12 @@ void add_peer_wait(Segment& segment, const Job& job) {
   segment.compute += piece.duration;
 }
 
-/// Hooks and bucket copies of a data-parallel wrapper stretch the backward pass.
+/// Hooks and bucket copies of a data-parallel wrapper stretch the backward passes that reduce gradients; micro-batches
+/// whose gradients only accumulate run without (PyTorch's no_sync, Horovod's backward_passes_per_step).
 void append_wrapper(LayerCost& cost, const Job& job) {
-  const double share = job.scenario->framework->data_parallel_overhead;
+  const long micro_batches = job.scenario->degrees.micro_batches;
+  const auto reducing = static_cast<double>(reductions_of(synchronization_plan(*job.scenario), micro_batches));
+  const double share = job.scenario->framework->data_parallel_overhead * reducing / static_cast<double>(micro_batches);
   if (share <= 0 || job.groups.data.size < 2) return;
   Piece piece;
   piece.name = "gradient_hooks";

@@ -9,6 +9,7 @@
 #include "models/parallelism/layer_cost.hpp"
 #include "models/parallelism/lowering.hpp"
 #include "models/parallelism/offload.hpp"
+#include "models/parallelism/synchronization.hpp"
 
 namespace stepcast {
 
@@ -130,6 +131,18 @@ void slow_down(Job& job, const NodeState& state) {
   for (BytesPerSecond* rate : {&net.nic, &net.node_network, &net.rank_network}) *rate *= state.network;
 }
 
+/// Adam in fp32 reads the gradient, and reads and writes the parameter and two moments; in 16 bit it writes the model's
+/// copy, too.
+constexpr double kAdamBytes = 28, kAdamCopyBytes = 2;
+
+/// Traffic of one parameter's update. What a profile states holds for its own networks, so for SGD where those are
+/// convolutional; transformers train with Adam, as memory.cpp counts their states.
+double update_bytes(const Scenario& scenario) {
+  const double stated = scenario.framework->optimizer_bytes_per_parameter;
+  if (stated <= 0 || !scenario.model->is_transformer()) return stated;
+  return std::max(stated, kAdamBytes + (parameter_bytes(scenario) < 4 ? kAdamCopyBytes : 0));
+}
+
 /// The update of the slowest stage, and how much communication slows computation down.
 void finish(Job& job) {
   const Scenario& scenario = *job.scenario;
@@ -139,7 +152,7 @@ void finish(Job& job) {
     const double parameters = updated_parameters(job, stage);
     const Seconds update = scenario.spec.strategy.offload_optimizer
                                ? offloaded_optimizer_time(parameters, job)
-                               : optimizer_time(parameters, framework.optimizer_bytes_per_parameter, job.device);
+                               : optimizer_time(parameters, update_bytes(scenario), job.device);
     job.optimizer = std::max(job.optimizer, update);
   }
   if (scenario.accelerator && scenario.accelerator->sm_count > 0)
@@ -203,7 +216,7 @@ Job lower(const Scenario& scenario, const JobNodes& nodes) {
 /// What layers' costs depend on beside what the scenarios of one family share.
 struct Lowering::LayerInputs {
   int tp, cp, ep;
-  long micro_batch, accumulated;  ///< micro-batches, where adding gradients up takes a pass of its own
+  long micro_batch, accumulated;  ///< micro-batches, where gradients or hooks cost something once for all of them
   Recompute recompute;
   std::vector<RecomputeModule> modules;
   bool sequence_parallel, offload_activations, replicated;
@@ -214,7 +227,10 @@ struct Lowering::LayerInputs {
         cp(job.scenario->degrees.cp),
         ep(job.scenario->degrees.ep),
         micro_batch(job.scenario->degrees.micro_batch),
-        accumulated(job.scenario->framework->fused_gradient_accumulation ? 0 : job.scenario->degrees.micro_batches),
+        accumulated(job.scenario->framework->fused_gradient_accumulation &&
+                            job.scenario->framework->data_parallel_overhead <= 0
+                        ? 0
+                        : job.scenario->degrees.micro_batches),
         recompute(job.scenario->spec.strategy.recompute),
         modules(job.scenario->spec.strategy.recompute_modules),
         sequence_parallel(job.scenario->spec.strategy.sequence_parallel),

@@ -25,12 +25,15 @@ Row row_of(const CnnLayer& layer, double micro_batch) {
           static_cast<double>(layer.out_channels) / layer.groups};
 }
 
+/// 5×5 windows with stride 1 count as 3×3 ones: libraries transform both (Winograd's algorithm, Fourier transforms).
 ConvolutionKind kind_of(const CnnLayer& layer) {
   if (layer.groups > 1)
     return layer.groups == layer.in_channels ? ConvolutionKind::depthwise : ConvolutionKind::grouped;
   if (layer.kernel_height * layer.kernel_width == 1) return ConvolutionKind::pointwise;
-  const bool three = layer.kernel_height == 3 && layer.kernel_width == 3 && layer.stride == 1;
-  return three ? ConvolutionKind::three_by_three : ConvolutionKind::window;
+  const bool square = layer.kernel_height == layer.kernel_width;
+  const bool small = layer.kernel_height == 3 || layer.kernel_height == 5;
+  const bool transforms = square && small && layer.stride == 1;
+  return transforms ? ConvolutionKind::three_by_three : ConvolutionKind::window;
 }
 
 bool has_weights(const CnnLayer& layer) {

@@ -132,6 +132,34 @@ TEST(SyncUnits, UpdatedParametersTravelInEightBit) {
   EXPECT_NEAR(traffic("fsdp", "fp8").first / traffic("fsdp", "bf16").first, 1, 1e-9);
 }
 
+double hook_time(const char* global_batch) {
+  const Scenario scenario = shipped("bert-large-16nodes.json", {"strategy.framework=pytorch-ddp-1x",
+                                                                std::string("workload.global_batch=") + global_batch});
+  Seconds sum;
+  for (const LayerCost& layer : lower(scenario).layer_kinds)
+    for (const Piece& piece : layer.backward_weight.pieces)
+      if (piece.name == "gradient_hooks") sum += piece.duration;
+  return sum.value() * static_cast<double>(scenario.degrees.micro_batches);
+}
+
+// 128 devices of 64 sequences: one pass, or eight of which the last alone reduces.
+TEST(Lower, HooksRunInTheMicroBatchThatReduces) {
+  EXPECT_GT(hook_time("8192"), 0);
+  EXPECT_NEAR(hook_time("65536") / hook_time("8192"), 1, 0.05);
+}
+
+// Adam moves 28 bytes a parameter in fp32, SGD with momentum the 20 that the profile states.
+TEST(Lower, TransformersAreUpdatedByAdam) {
+  const auto bytes = [](const char* name, const char* framework) {
+    const Scenario scenario =
+        shipped(name, {std::string("strategy.framework=") + framework, "workload.precision=fp32"});
+    const Job job = lower(scenario);
+    return (job.optimizer - job.device.kernel_floor) * job.device.memory_bandwidth / Bytes(job.stage_parameters[0]);
+  };
+  EXPECT_NEAR(bytes("resnet50-v100-8nodes.json", "pytorch-ddp-1x"), 20, 1e-6);
+  EXPECT_NEAR(bytes("bert-large-16nodes.json", "pytorch-ddp-1x"), 28, 1e-6);
+}
+
 // Each of 8 tensor ranks sends an eighth; the gather in the node costs time but no network bytes.
 TEST(StageMessage, ScatterSendsAShareOfTheActivation) {
   const Scenario scenario = shipped("gpt3-175b-a100-1024.json");
