@@ -159,6 +159,33 @@ TEST(Goodput, WaitsWhereSparesAreOut) {
   EXPECT_GT(elastic.slowed, 0);
 }
 
+// 10 flaps a day over all links, each a stall of 432 s: 4320 of 86,400 s.
+TEST(Goodput, LinkFlapsStallTheJob) {
+  RunRisk risk;
+  risk.nodes = 100;
+  risk.rates.flaps = 10.0 / (100 * 1_days);
+  risk.flap = 432_s;
+  risk.work = 10 * 1_days;
+  risk.saves = false;
+  const RunShares shares = simulate_runs(risk, 1, 1).mean();
+  EXPECT_NEAR(shares.useful, 1 / 1.05, 1e-9);
+  EXPECT_NEAR(shares.slowed, 0.05 / 1.05, 1e-9);
+}
+
+// At a barrier all devices fall from what a step draws to idling; a stated limit is held against that.
+TEST(Facility, SwingsOfTheSiteGrowWithItAndAreHeldAgainstTheLimit) {
+  const auto facility = [](const char* nodes, const char* limit) {
+    return predicted("llama3-70b-h100-512.json", {nodes, limit}).outlook->facility;
+  };
+  const char* none = "cluster.facility.ramp_limit_kW_per_s=1e9";
+  const auto half = facility("cluster.nodes=32", none), whole = facility("cluster.nodes=64", none);
+  EXPECT_GT(half.swing_kW_per_s, 0);
+  EXPECT_NEAR(whole.swing_kW_per_s / half.swing_kW_per_s, 2, 0.1);
+  EXPECT_TRUE(whole.exceeded.empty());
+  const auto limited = facility("cluster.nodes=64", "cluster.facility.ramp_limit_kW_per_s=1");
+  EXPECT_THAT(limited.exceeded, Contains(HasSubstr("power swings by")));
+}
+
 TEST(Phases, AddUp) {
   const Prediction p = predicted(
       "gpt3-175b-a100-1024.json",
