@@ -69,6 +69,18 @@ TEST(MlperfRun, TakesTheStepsOfTheReference) {
   EXPECT_EQ(run.gpus, 512);
 }
 
+// The published run of GPT-3 on TPU v5p cuts tensors over eight chips and parameters over the rest; of Gaudi 2 none
+// states a mapping, so that one is searched.
+TEST(MlperfRun, TakesTheMappingOfTheNearestPublishedRun) {
+  const MeasuredRun pod = run_of("gpt3,v4.0,closed,Google,pod,TPU-v5p,512,128,115,2048,JAX");
+  ASSERT_FALSE(pod.scenario.is_null()) << pod.refusal;
+  EXPECT_EQ(pod.scenario["strategy"]["tensor_parallel"], 8);
+  EXPECT_EQ(pod.scenario["strategy"]["pipeline_parallel"], 1);
+  EXPECT_EQ(pod.scenario["strategy"]["sharding"], "fsdp");
+  EXPECT_FALSE(pod.open.mapping);
+  EXPECT_TRUE(run_of("gpt3,v3.1,closed,Intel,s,Intel Gaudi2,384,48,154,2048,x").open.mapping);
+}
+
 TEST(MlperfRun, TakesEverySampleOfABatchAtOnce) {
   const MeasuredRun run = run_of("resnet,v3.0,closed,a,s,NVIDIA A100-SXM4-80GB,8,1,27,3264,MXNet");
   ASSERT_FALSE(run.scenario.is_null()) << run.refusal;

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 
 #include "calibration/validation/adapters.hpp"
 #include "calibration/validation/mlperf/convergence_points.hpp"
+#include "fields/data_directory.hpp"
 
 namespace stepcast {
 
@@ -68,15 +70,43 @@ std::string_view network_precision(const Benchmark& benchmark, std::string_view 
   return benchmark.name == "bert" && !before_hopper ? "fp8" : "mixed-fp16";
 }
 
+/// The published runs of large models, among which a submission's nearest states a mapping.
+const CsvTable& large_model_runs() {
+  static const CsvTable kRuns = read_csv(data_directory("calibration/data") / "llm-runs-published.csv");
+  return kRuns;
+}
+
+/// Layers of the whole model of a name; empty where no published run is of it.
+std::string layers_of(std::string_view model) {
+  std::vector<Fault> faults;
+  long most = 0;
+  for (std::size_t i = 0; i < large_model_runs().rows.size(); ++i) {
+    const CsvRow row(large_model_runs(), i, faults);
+    if (row.text("model") == model) most = std::max(most, row.whole("layers").value_or(0));
+  }
+  return most > 0 ? std::to_string(most) : std::string();
+}
+
+/// The columns as the last row of a table: of published runs of the same kind, or of none.
+CsvTable table_of(const Benchmark& benchmark, const Columns& columns) {
+  CsvTable out;
+  if (benchmark.adapt == published_run) out = large_model_runs();
+  out.file = "MLPerf row";
+  for (const auto& [name, text] : columns)
+    if (!out.column(name)) {
+      out.header.push_back({name});
+      for (auto& row : out.rows) row.emplace_back();
+    }
+  out.rows.emplace_back(out.header.size());
+  for (const auto& [name, text] : columns) out.rows.back()[*out.column(name)].text = text;
+  return out;
+}
+
 /// Calls an adapter on a row that exists in memory alone.
 MeasuredRun adapted(const Benchmark& benchmark, const Columns& columns, const CsvRow& origin) {
-  CsvTable table{"MLPerf row", {}, {{}}};
-  for (const auto& [name, text] : columns) {
-    table.header.push_back({name});
-    table.rows.front().push_back({text});
-  }
+  const CsvTable table = table_of(benchmark, columns);
   std::vector<Fault> faults;
-  MeasuredRun out = benchmark.adapt(CsvRow(table, 0, faults));
+  MeasuredRun out = benchmark.adapt(CsvRow(table, table.rows.size() - 1, faults));
   for (Fault& fault : faults) origin.fault("benchmark", std::move(fault.message), std::move(fault.suggestion));
   return out;
 }
@@ -110,7 +140,10 @@ Columns columns_of(const Benchmark& benchmark, const CsvRow& row, std::string_vi
   out["framework"] = language ? language_framework(accelerator) : benchmark.framework;
   out["precision"] =
       language ? language_precision(accelerator, row.text("round")) : network_precision(benchmark, accelerator);
-  if (language) return out;  // its micro-batch and network are those of like runs
+  if (language) {  // its mapping and network are those of like runs
+    out["layers"] = layers_of(benchmark.model);
+    return out;
+  }
   out["dataset"] = benchmark.dataset;
   out["unit"] = benchmark.unit;
   out["network"] = network_of(accelerator);
