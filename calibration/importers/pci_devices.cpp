@@ -183,6 +183,7 @@ constexpr std::array kModels{Row{"V100-SXM3-32GB", "v100-sxm3-32gb"},
                              Row{"MI355X", "mi355x"}};
 
 constexpr std::array kFamilyBySm{std::pair{37, std::string_view("nvidia-kepler")},
+                                 std::pair{52, std::string_view("nvidia-maxwell")},
                                  std::pair{60, std::string_view("nvidia-pascal")},
                                  std::pair{61, std::string_view("nvidia-pascal")},
                                  std::pair{70, std::string_view("nvidia-volta")},

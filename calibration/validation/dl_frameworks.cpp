@@ -18,7 +18,7 @@ constexpr std::array kProfiles{
     ProfileOf{"deepspeed", "deepspeed"},
     ProfileOf{"hugectr", ""},
     ProfileOf{"kungfu", "kungfu"},
-    ProfileOf{"megatron-lm", "megatron-lm"},
+    ProfileOf{"megatron-lm", "megatron-lm-2021"},  // DLPerf measured it in 2021
     ProfileOf{"mxnet0", "mxnet-kvstore"},
     ProfileOf{"mxnet1.2", "mxnet-kvstore"},
     ProfileOf{"mxnet", "mxnet-horovod"},

@@ -70,7 +70,19 @@ constexpr double kTokensOfASentence = 27;
 /// Some tables of question answering print a rate where others print a length; real ones are multiples of 64 there.
 constexpr int kLengthStep = 64;
 
-void take_length(NamedNetwork& out, const Model& model, std::string_view dataset, std::string_view notes) {
+/// Pre-training on Wikipedia fills half of the 512 tokens that a sequence may have (Krell et al. 2021, arXiv
+/// 2107.02027: packing doubles the tokens of a batch), and NVIDIA's examples of 2022 pad to the longest of a bin of 64.
+constexpr int kLongest = 512, kBin = 64, kBinnedLength = kLongest / 2 + kBin / 2;
+
+/// Examples of BERT whose revision the row does not name are those of 2022, which deal sequences out by length (LDDL).
+bool bins_lengths(const StatedNetwork& stated) {
+  const bool example =
+      says(stated.source, "NVIDIA/DeepLearningExamples P") && says(stated.source, "LanguageModeling/BERT");
+  return example && !says(stated.source, "@") && says(stated.dataset, "wiki+books");
+}
+
+void take_length(NamedNetwork& out, const Model& model, const StatedNetwork& stated) {
+  const auto& [name, dataset, unit, notes, source, framework] = stated;
   if (says(dataset, "-ner")) {  // BioBERT's entity recognition cuts at 128 (NVIDIA DeepLearningExamples)
     out.seq_len = 128;
     return;
@@ -80,6 +92,7 @@ void take_length(NamedNetwork& out, const Model& model, std::string_view dataset
   out.seq_len = length > 0 ? length : model.default_seq_len;
   const bool odd = length < 0 || (length > 0 && length % kLengthStep != 0) || (named && length == 0);
   if (odd) out.refusal = "the sequence length is not stated";
+  if (out.seq_len == kLongest && bins_lengths(stated)) out.seq_len = kBinnedLength;
 }
 
 struct ImageSize {
@@ -118,35 +131,44 @@ void scale_to_images(NamedNetwork& out, const Model& preset, std::string_view da
   out.model = Model::fields().write(scaled);
 }
 
+std::string_view preset_of(const StatedNetwork& stated) {
+  // MXNet's example is the network of 2012 without its two groups, other programs' that of 2014.
+  if (stated.model == "alexnet" && stated.framework.starts_with("mxnet")) return "alexnet-2012";
+  // TensorFlow's example of GNMT builds its cells from single operators, PyTorch's calls cuDNN.
+  if (stated.model == "gnmt" && stated.source.find("TensorFlow/Translation") != std::string_view::npos)
+    return "gnmt-by-operators";
+  for (const Alias& alias : kAliases)
+    if (alias.name == stated.model) return alias.preset;
+  return stated.model;
+}
+
 }  // namespace
 
-NamedNetwork named_network(std::string_view model, std::string_view dataset, std::string_view unit,
-                           std::string_view notes) {
+NamedNetwork named_network(const StatedNetwork& stated) {
   NamedNetwork out;
   for (const Refusal& refusal : kRefusals)
-    if (model.starts_with(refusal.begins)) out.refusal = refusal.reason;
+    if (stated.model.starts_with(refusal.begins)) out.refusal = refusal.reason;
   if (!out.refusal.empty()) return out;
-  std::string id(model);
-  for (const Alias& alias : kAliases)
-    if (alias.name == model) id = alias.preset;
+  const std::string id(preset_of(stated));
   const std::vector<std::string> known = model_ids();
   if (!std::binary_search(known.begin(), known.end(), id)) {
-    out.refusal = fmt::format("no preset describes {}", model);
+    out.refusal = fmt::format("no preset describes {}", stated.model);
     return out;
   }
   out.model = id;
   Diagnostics diagnostics("");
   const auto preset = find_model(id, "", diagnostics);
-  scale_to_images(out, *preset, dataset);
-  if (preset->is_transformer()) take_length(out, *preset, dataset, notes);
-  const bool counts_samples = says(unit, "images") || says(unit, "sequences") || says(unit, "samples") ||
-                              says(unit, "volumes") || says(unit, "utterances") || says(unit, "pairs");
-  const bool audio = says(unit, "audio-samples");
+  scale_to_images(out, *preset, stated.dataset);
+  if (preset->is_transformer()) take_length(out, *preset, stated);
+  const bool counts_samples = says(stated.unit, "images") || says(stated.unit, "sequences") ||
+                              says(stated.unit, "samples") || says(stated.unit, "volumes") ||
+                              says(stated.unit, "utterances") || says(stated.unit, "pairs");
+  const bool audio = says(stated.unit, "audio-samples");
   if (!counts_samples || audio) out.units_per_sample = preset->is_transformer() ? out.seq_len : preset->default_seq_len;
   // A pair of sentences is many of the pairs of tokens that such a preset counts.
-  if (says(unit, "pairs") && preset->default_seq_len == 1) out.units_per_sample = 1 / kTokensOfASentence;
+  if (says(stated.unit, "pairs") && preset->default_seq_len == 1) out.units_per_sample = 1 / kTokensOfASentence;
   if (out.units_per_sample <= 0)
-    out.refusal = fmt::format("what one sample of {} holds in {} is not known", model, unit);
+    out.refusal = fmt::format("what one sample of {} holds in {} is not known", stated.model, stated.unit);
   return out;
 }
 

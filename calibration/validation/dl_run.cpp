@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <optional>
 
@@ -24,8 +25,9 @@ class DeepLearningRun {
 
   MeasuredRun read() {
     refuse_what_is_no_training_step();
-    const NamedNetwork network =
-        named_network(row_.text("model"), row_.text("dataset"), row_.text("unit"), row_.text("notes"));
+    const std::string model = row_.text("model"), dataset = row_.text("dataset"), unit = row_.text("unit");
+    const std::string source = row_.text("source"), stack = row_.text("framework");
+    const NamedNetwork network = named_network({model, dataset, unit, notes_, source, stack});
     refuse(network.refusal);
     const std::string precision = read_precision();
     const Json cluster = read_cluster();
@@ -37,7 +39,7 @@ class DeepLearningRun {
     if (!rate) refuse("no throughput is stated, only a ratio or a time to train");
     if (!out_.refusal.empty()) return std::move(out_);
 
-    const Batch batch = read_batch();
+    const Batch batch = read_batch(network);
     Json workload{{"model", network.model}, {"global_batch", batch.global}, {"precision", precision}};
     if (network.seq_len > 0) workload["seq_len"] = network.seq_len;
     out_.scenario = {{"cluster", cluster},
@@ -78,6 +80,9 @@ class DeepLearningRun {
     if (has("async") || has("gossip")) refuse("workers that do not wait for each other have no description here yet");
     if (has("model-parallel fc") || has("partial fc"))
       if (gpus() > 1) refuse("a classifier cut over the devices has no description yet");
+    // The example's accuracy metric copies every device's logits, 85,742 a face, to one Python process.
+    if (row_.text("model").starts_with("arcface") && row_.text("framework").starts_with("mxnet") && gpus() > 1)
+      refuse("a metric of all logits in the host's one process has no description");
     if (notes_say("looks wrong in the source")) out_.doubtful = "the source's own single-GPU figure looks wrong";
     if (notes_say("input pipeline bound")) refuse("the input pipeline decides, and its processors are not stated");
     if (!row_.whole("gpus")) refuse("the number of GPUs is not stated");
@@ -106,17 +111,32 @@ class DeepLearningRun {
 
   std::string read_framework() {
     const std::string framework = row_.text("framework"), source = row_.text("source");
-    if (row_.text("accelerator_id").starts_with("tpu")) return "jax";  // XLA's compiler and its all-reduce
+    if (row_.text("accelerator_id").starts_with("tpu")) return "tensorflow-tpu";
     const std::string_view profile = framework_of({framework, source, notes_, row_.text("precision")});
     if (profile.empty()) refuse(fmt::format("no profile stands for {}", framework));
     return std::string(profile);
   }
 
+  /// The whole batch that the row's notes give its recipe, "recipe trains at 65536/32768 sequences": of short
+  /// sequences, and of long ones.
+  [[nodiscard]] std::optional<long> recipe_batch(int seq_len) const {
+    constexpr std::string_view kMark = "recipe trains at ";
+    constexpr int kLong = 512;
+    const std::size_t at = notes_.find(kMark);
+    if (at == std::string::npos) return std::nullopt;
+    const std::size_t second = notes_.find('/', at);
+    const std::size_t begin = seq_len == kLong && second != std::string::npos ? second + 1 : at + kMark.size();
+    long batch = 0;
+    std::from_chars(notes_.data() + begin, notes_.data() + notes_.size(), batch);
+    return batch > 0 ? std::optional(batch) : std::nullopt;
+  }
+
   /// Samples at once on a device and in a step; accumulation is what lies between them.
-  Batch read_batch() {
+  Batch read_batch(const NamedNetwork& network) {
     const std::string precision = row_.text("precision");
     const bool wide = precision == "fp32" || precision == "tf32";
-    const std::optional<long> global = rounded("global_batch");
+    std::optional<long> global = rounded("global_batch");
+    if (!global) global = recipe_batch(network.seq_len);
     long micro = rounded("per_gpu_batch").value_or(wide ? kUnstatedBatch : kUnstatedHalfBatch);
     if (!global) return {micro, micro * gpus()};
     const long share = std::max(1L, *global / gpus());

@@ -16,9 +16,13 @@ struct NamedNetwork {
   std::string refusal;          ///< why no preset can say it; empty if one does
 };
 
-/// The network of a row by its model, data set and unit ("bert-large", "wiki+books seq128", "sequences/s").
-NamedNetwork named_network(std::string_view model, std::string_view dataset, std::string_view unit,
-                           std::string_view notes);
+/// What decides a row's network: its model, data set and unit ("bert-large", "wiki+books seq128", "sequences/s"), and
+/// whose program it is.
+struct StatedNetwork {
+  std::string_view model, dataset, unit, notes, source, framework;
+};
+
+NamedNetwork named_network(const StatedNetwork& stated);
 
 /// What decides the framework profile of a row.
 struct StatedFramework {

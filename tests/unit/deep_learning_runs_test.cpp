@@ -4,6 +4,7 @@
 #include "calibration/validation/column_sets.hpp"
 #include "calibration/validation/dl_run.hpp"
 #include "calibration/validation/scaling.hpp"
+#include "models/workload/operators.hpp"
 
 namespace stepcast {
 namespace {
@@ -51,6 +52,43 @@ TEST(DeepLearningRuns, AccumulateWhatLiesBetweenTheBatches) {
   EXPECT_EQ(run.scenario.at("strategy").at("micro_batch"), 16);
 }
 
+// The recipe's batch is in the notes: 65,536 of short sequences, 32,768 of long ones, whatever one pass takes.
+TEST(DeepLearningRuns, TakeTheBatchOfTheRecipeWhereTheTableHasNone) {
+  const auto batch = [](const std::string& length) {
+    return read_row("a,src @67b7543f,bert-large,wiki+books seq" + length +
+                    ",pytorch,v100-sxm2-16gb,8,8,NVLink2,mixed-fp16,4,,allreduce,8,0,300,sequences/s,,accumulation not "
+                    "stated (recipe trains at 65536/32768 sequences)")
+        .scenario.at("workload")
+        .at("global_batch");
+  };
+  EXPECT_EQ(batch("128"), 65536);
+  EXPECT_EQ(batch("512"), 32768);
+}
+
+// NVIDIA's examples of 2022 deal sequences out by length; what a row says is the longest. Older revisions pad all.
+TEST(DeepLearningRuns, SequencesDealtOutByLengthAreShorterThanTheLongest) {
+  const auto length = [](const std::string& source) {
+    return read_row(
+               "a," + source +
+               ",bert-large,wiki+books seq512,pytorch,a100-sxm-80gb,8,8,NVSwitch,mixed-fp16,32,32768,allreduce,8,0,"
+               "1600,sequences/s,,")
+        .scenario.at("workload")
+        .at("seq_len");
+  };
+  const std::string example = "NVIDIA/DeepLearningExamples PyTorch/LanguageModeling/BERT/README.md";
+  EXPECT_EQ(length(example), 288);
+  EXPECT_EQ(length(example + " @67b7543f"), 512);
+  EXPECT_EQ(length("somebody else"), 512);
+}
+
+// MXNet's example trains the network of 2012: 203 MB of gradients, others' 244 MB.
+TEST(DeepLearningRuns, AlexNetIsWhichItsProgramHas) {
+  EXPECT_EQ(named_network({"alexnet", "imagenet", "images/s", "", "", "mxnet0.9"}).model, "alexnet-2012");
+  EXPECT_EQ(named_network({"alexnet", "imagenet", "images/s", "", "", "tensorflow1.1"}).model, "alexnet");
+  Diagnostics none("");
+  EXPECT_NEAR(4 * parameter_count(*find_model("alexnet-2012", "", none)), 203e6, 0.5e6);
+}
+
 TEST(DeepLearningRuns, SayWhyARowIsNotCovered) {
   const auto refusal = [](const std::string& model, const std::string& accelerator, const std::string& mode,
                           const std::string& rate) {
@@ -63,6 +101,22 @@ TEST(DeepLearningRuns, SayWhyARowIsNotCovered) {
   EXPECT_THAT(refusal("resnet50", "v100-sxm2-16gb", "ps-async", "1"), HasSubstr("do not wait"));
   EXPECT_THAT(refusal("resnet50", "v100-sxm2-16gb", "none", ""), HasSubstr("no throughput"));
   EXPECT_THAT(refusal("bert-large", "v100-sxm2-16gb", "none", "1"), HasSubstr("sequence length"));
+}
+
+// TPUs train in a loop on the device. One process of MXNet's face recognition evaluates the
+// logits of all its devices, which one device alone can hide.
+TEST(DeepLearningRuns, ProgramsThatRunOtherwiseAreSetApart) {
+  const MeasuredRun pod = read_row(
+      "a,src,gnmt,wmt16-en-de,tensorflow,tpu-v3,16,4,ICI,mixed-bf16,128,2048,allreduce,16,0,1000,sentence pairs/s,,");
+  ASSERT_EQ(pod.refusal, "");
+  EXPECT_EQ(pod.scenario.at("strategy").at("framework"), "tensorflow-tpu");
+  const auto faces = [](const char* gpus) {
+    return read_row(std::string("a,src,arcface-r100,face_emore,mxnet,v100-sxm2-16gb,") + gpus + ",8,NVLink2,fp32,64," +
+                    "64,allreduce (data parallel),1,0,200,images/s,,")
+        .refusal;
+  };
+  EXPECT_EQ(faces("1"), "");
+  EXPECT_THAT(faces("8"), HasSubstr("metric of all logits"));
 }
 
 TEST(DeepLearningRuns, ReleasesOfAFrameworkHaveItsProfile) {
