@@ -126,10 +126,12 @@ const FieldTable<LibraryProfile>& LibraryProfile::fields() {
   static const FieldTable<P> table =
       FieldTable<P>("collective library", "How a library cuts messages into chunks and channels")
           .field("id", &P::id, "Name of the file", required())
-          .field("fill_ring_ll", &P::fill_ring_ll, "r of the pipeline fill of a ring, protocol LL", at_least(0))
-          .field("fill_ring_simple", &P::fill_ring_simple, "The same, protocol Simple", at_least(0))
-          .field("fill_tree_ll", &P::fill_tree_ll, "r of a tree, protocol LL", at_least(0))
-          .field("fill_tree_simple", &P::fill_tree_simple, "The same, protocol Simple", at_least(0))
+          .field("fill_ring_ll", &P::fill_ring_ll, "What a full block adds to a ring's step, as a share, protocol LL",
+                 at_least(0))
+          .field("fill_ring_simple", &P::fill_ring_simple, "r of the pipeline fill of a ring, protocol Simple",
+                 at_least(0))
+          .field("fill_tree_ll", &P::fill_tree_ll, "The same of a tree level, protocol LL", at_least(0))
+          .field("fill_tree_simple", &P::fill_tree_simple, "The same of a tree", at_least(0))
           .field("fill_nvls", &P::fill_nvls, "r where the switch adds", at_least(0))
           .field("fill_all_to_all", &P::fill_all_to_all, "r of an all_to_all inside the node", at_least(0))
           .field("fill_remote_all_to_all", &P::fill_remote_all_to_all, "r of an all_to_all across nodes", at_least(0))

@@ -34,6 +34,16 @@ Seconds network_hop(CollectiveProtocol protocol, const SendProtocol& how, Bytes 
 
 double element_factor(const Call& call) { return call.width == ElementWidth::wide ? call.net.wide_factor : 1; }
 
+// LL opens another channel once each has so much of every rank's part: 512 threads of 8 B (NCCL, src/enqueue.cc:
+// NCCL_LL_MAX_NTHREADS · NCCL_LL_THREAD_THRESHOLD, times the ranks of a ring).
+constexpr Bytes kLlBlock = 4_KiB;
+
+/// What a full block adds to LL's hops, as a share of them. Until every channel has a block, larger messages only open
+/// more channels, so the time of a call rises to here, and stays until the links are full.
+double full_block(Bytes payload, double parts, double share) {
+  return share * std::min(1.0, payload / (kLlBlock * parts));
+}
+
 /// What hops between nodes add to the time of the bytes. The proxies keep several chunks on their way, so a hop that is
 /// shorter than the next block takes to send is not waited for, and one that is longer is waited for in every step: the
 /// longer of the two sums decides, rounded where they are alike.
@@ -64,10 +74,14 @@ Timed ring(Bytes volume, double passes, CollectiveProtocol protocol, const Call&
   Shape shape;
   shape.algorithm = CollectiveAlgorithm::ring;
   shape.protocol = protocol;
-  shape.fill = how.fill_ring;
+  // LL's pieces are lines, so inside a node there is nothing to fill; between nodes its proxies hand on whole chunks.
+  const bool lines = protocol == CollectiveProtocol::ll;
+  shape.fill = !lines ? how.fill_ring : call.crosses() ? call.net.bulk.fill_ring : 0;
   const double network_steps = call.crosses() ? passes * (call.k - 1) : 0;
   const double native_steps = passes * (call.n - 1) - network_steps;
   shape.steps = native_steps * how.native_hop;
+  const Seconds blocks =
+      lines ? shape.steps * full_block(volume * (call.n / (passes * (call.n - 1))), call.n, how.fill_ring) : Seconds(0);
   shape.native_cap = how.native_share * call.native_share / element_factor(call);
   shape.network_cap = how.network_share / element_factor(call);
   if (call.crosses()) {
@@ -77,12 +91,14 @@ Timed ring(Bytes volume, double passes, CollectiveProtocol protocol, const Call&
     const Seconds hops =
         network_steps * network_hop(protocol, how, block, call) + call.net.ring_hops(call.group, passes);
     // A library that cuts nothing sends one block after another.
-    shape.steps += shape.fill > 0 ? not_hidden(hops, flow(shape, call)) : hops;
+    shape.steps += blocks + (shape.fill > 0 ? not_hidden(hops, flow(shape, call)) : hops);
   } else {
     shape.native_bytes = volume;
   }
   // A rank's own part of a gather is copied beside what it receives.
   if (passes == 1) shape.native_cap *= (call.n - 1) / (call.n - 1 + call.net.own_share);
+  // Inside a node blocks and bytes are the same data: the longer of the two.
+  if (!call.crosses()) shape.fill_extra = std::max(Seconds(0), blocks - flow(shape, call));
   return timed(shape, call);
 }
 
@@ -92,9 +108,12 @@ Timed tree_all_reduce(Bytes payload, CollectiveProtocol protocol, const Call& ca
   Shape shape;
   shape.algorithm = CollectiveAlgorithm::tree;
   shape.protocol = protocol;
-  shape.fill = how.fill_tree;
+  // Chunks go up and down the levels in every protocol; in LL a level waits for its whole block as well.
+  const bool lines = protocol == CollectiveProtocol::ll;
+  shape.fill = lines ? call.net.bulk.fill_tree : how.fill_tree;
   const double chain = std::min(static_cast<int>(call.p) - 1, kLongestChain);
-  shape.steps = 2 * (chain * how.native_hop + tree_levels(call.nodes) * call.loss * how.tree_hop);
+  const double level = 1 + (lines ? full_block(payload, 1, how.fill_tree) : 0);
+  shape.steps = 2 * (chain * how.native_hop + tree_levels(call.nodes) * call.loss * level * how.tree_hop);
   if (call.crosses()) shape.steps += call.net.tree_hops(call.group);
   // Inside the node a chain passes the whole buffer up and down; counted as a ring's share of links.
   shape.native_bytes = payload * (2 * (call.p - 1) / call.p);
