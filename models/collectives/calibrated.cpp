@@ -214,6 +214,11 @@ CollectiveCost calibrated(CollectiveCost cost, CollectiveKind kind, Bytes payloa
   return cost;
 }
 
+bool over_host_links(const CollectiveMachine& machine) {
+  return machine.accelerator != nullptr && machine.devices_per_node > 1 && machine.links != nullptr &&
+         machine.links->medium == "pcie";
+}
+
 std::vector<std::string> calibration_remarks(const CollectiveMachine& machine, int nodes) {
   std::vector<std::string> out;
   const MachineCalibration counts = calibration_of(machine);
@@ -244,6 +249,12 @@ std::vector<std::string> calibration_remarks(const CollectiveMachine& machine, i
     remark(machine.network_profile != nullptr ? &machine.network_profile->calibration : nullptr, counts.across,
            "between nodes");
   remark(machine.links != nullptr ? &machine.links->calibration : nullptr, counts.inside, "inside a node");
+  if (over_host_links(machine) && counts.inside == nullptr)
+    out.emplace_back(
+        "inside a node devices meet over PCIe alone and are taken to reach each other directly. Evidence is low: of "
+        "five "
+        "measured servers two took half of the predicted time, one twice and one, of two sockets, up to ten times; "
+        "`stepcast calibrate` on the server itself tells");
   return out;
 }
 

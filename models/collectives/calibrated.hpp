@@ -65,8 +65,11 @@ HostNetwork host_network_of(const HostMessageCosts& costs);
 CollectiveCost calibrated(CollectiveCost cost, CollectiveKind kind, Bytes payload, const GroupShape& group,
                           const Interconnect& interconnect, const CollectiveMachine& machine);
 
-/// In words, for a report: what was measured, and why it does not count here where it does not. Empty without a
-/// calibration.
+/// Whether devices of a node meet over PCIe alone. How they do (peer access, sockets, switches) nothing states.
+bool over_host_links(const CollectiveMachine& machine);
+
+/// In words, for a report: what was measured, and why it does not count here where it does not; and that little is
+/// known of links that are not calibrated, where that is so.
 std::vector<std::string> calibration_remarks(const CollectiveMachine& machine, int nodes);
 
 }  // namespace stepcast

@@ -1,10 +1,16 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "hardware-catalog/catalog.hpp"
+#include "models/collectives/calibrated.hpp"
 #include "models/collectives/machine.hpp"
 
 namespace stepcast {
 namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
 
 // What measurements of real clusters show (COLLECTIVES.md), on servers of the catalogue: it has to follow from steps,
 // links and channels, whatever the constants.
@@ -119,6 +125,18 @@ TEST(Phenomena, ProtocolsChangeWithTheSizeFromQuickToWide) {
   const GroupShape group{8, 8, 1};
   EXPECT_EQ(cost(net, CollectiveKind::all_reduce, 1_kB, group).protocol, CollectiveProtocol::ll);
   EXPECT_EQ(cost(net, CollectiveKind::all_reduce, 1_GiB, group).protocol, CollectiveProtocol::simple);
+}
+
+// Of five measured servers over PCIe one took up to ten times the predicted time.
+TEST(Phenomena, DevicesThatMeetOverPcieAreKnownLittleOf) {
+  const auto remarks = [](const char* node) {
+    return calibration_remarks(machine_of(*catalog().find<Node>(node), catalog()), 1);
+  };
+  EXPECT_THAT(remarks("aws-g6e.48xlarge"), Contains(HasSubstr("Evidence is low")));
+  EXPECT_THAT(remarks("dgx-h100"), Not(Contains(HasSubstr("Evidence"))));
+  CollectiveMachine one = machine_of(*catalog().find<Node>("aws-g6e.48xlarge"), catalog());
+  one.devices_per_node = 1;
+  EXPECT_FALSE(over_host_links(one));
 }
 
 }  // namespace
