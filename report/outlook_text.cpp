@@ -25,7 +25,14 @@ std::string lost_words(const GoodputOutlook& goodput) {
   return out;
 }
 
-std::string run_lines(const RunOutlook& o) {
+std::string writing_words(const CheckpointOutlook& checkpoint, Seconds step) {
+  if (!checkpoint.interval || !checkpoint.step_while_writing) return {};
+  const double slower = *checkpoint.step_while_writing / step - 1;
+  return fmt::format("                while it drains, for {}, a step takes {} (+{:.1f} %)\n",
+                     humane(checkpoint.write - checkpoint.stall), humane(*checkpoint.step_while_writing), 100 * slower);
+}
+
+std::string run_lines(const RunOutlook& o, Seconds step) {
   const GoodputOutlook& goodput = o.goodput;
   std::string out = heading("The run", goodput.basis);
   if (o.run) {
@@ -43,6 +50,7 @@ std::string run_lines(const RunOutlook& o) {
                    goodput.between_interruptions ? fmt::format("every {}", humane(*goodput.between_interruptions))
                                                  : std::string("never"));
   out += fmt::format("  Checkpoint    {}\n", checkpoint_words(o.checkpoint));
+  out += writing_words(o.checkpoint, step);
   if (const std::string lost = lost_words(goodput); !lost.empty())
     out += wrapped(lost, "  Lost to       ", "                ");
   const std::string energy = o.run ? humane(o.run->energy) : std::string();
@@ -100,7 +108,7 @@ std::string checkpoint_words(const CheckpointOutlook& checkpoint) {
 std::string outlook_text(const Prediction& p) {
   if (!p.outlook) return {};
   const RunOutlook& o = *p.outlook;
-  return run_lines(o) + phase_lines(o) + input_lines(o.input) + facility_lines(o.facility);
+  return run_lines(o, p.step_time) + phase_lines(o) + input_lines(o.input) + facility_lines(o.facility);
 }
 
 }  // namespace stepcast

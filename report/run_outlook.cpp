@@ -36,6 +36,7 @@ const FieldTable<CheckpointOutlook>& CheckpointOutlook::fields() {
         .field("interval_stated", &C::interval_stated, "By the scenario; else the best")
         .field("young_s", &C::young, "Young's interval")
         .field("daly_s", &C::daly, "Daly's interval")
+        .field("step_while_writing_s", &C::step_while_writing, "A step while it drains over the NICs that train")
         .field("basis", &C::basis, "At which rate it is written");
     return t;
   }();

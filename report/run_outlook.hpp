@@ -28,6 +28,8 @@ struct CheckpointOutlook {
   std::optional<Seconds> interval;  ///< null: nothing fails, so nothing is saved
   bool interval_stated = false;
   std::optional<Seconds> young, daly;
+  /// Of a step while an asynchronous one drains over the NICs that train; null where none does, or in closed form.
+  std::optional<Seconds> step_while_writing;
   std::string basis;
   static const FieldTable<CheckpointOutlook>& fields();
 };

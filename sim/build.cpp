@@ -59,6 +59,24 @@ class JobBuilder {
     return ends;
   }
 
+  /// From the start on every device's share of a checkpoint leaves its node.
+  void add_writing(const CheckpointCost& written) {
+    const double devices = job_.layout.devices();
+    for (const Member& member : members_) {
+      const BytesPerSecond rate = written.traffic / job_.layout.devices_per_node;
+      const std::vector<Flow> flows = network_->storage_write(member, written.size / devices, rate);
+      if (flows.empty()) continue;
+      Operation operation;
+      operation.kind = OperationKind::storage;
+      operation.stream = StreamKind::copy;
+      operation.dimension = Dimension::storage;
+      operation.collective = CollectiveKind::send_recv;
+      operation.device = member.device;
+      operation.name = "write checkpoint";
+      context_.graph.add_operation(operation, flows);
+    }
+  }
+
   /// An operation that has ended when all of `ends` have.
   int meet(const std::vector<int>& ends) {
     const int meeting = context_.graph.add_meeting(members_.front().device);
@@ -104,6 +122,19 @@ StepGraph build_step_graph(const Job& job, const BuildOptions& options) {
   builder.add_step(-1);
   graph.finish();
   return graph;
+}
+
+WritingStep build_writing_step(const Job& job, const CheckpointCost& written, const BuildOptions& options) {
+  WritingStep out;
+  SharedLinks shared(out.graph);
+  JobBuilder builder(job, options, out.graph);
+  builder.watch(shared);
+  builder.add_devices("");
+  builder.add_links(shared);
+  out.ends = builder.add_step(-1);
+  builder.add_writing(written);
+  out.graph.finish();
+  return out;
 }
 
 SharedStepGraph build_shared_graph(std::span<const SharedJob> jobs) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/parallelism/job.hpp"
+#include "models/reliability/checkpoint.hpp"
 #include "sim/step_graph.hpp"
 
 namespace stepcast {
@@ -23,6 +24,15 @@ BuildOptions build_options(const Scenario& scenario);
 /// the links that they share. The job must outlive the graph. Throws InputError, without a file, when the graph would
 /// be larger than the options allow.
 StepGraph build_step_graph(const Job& job, const BuildOptions& options = {});
+
+/// A step during which an asynchronous checkpoint drains from the nodes' memory to shared storage, over the NICs that
+/// train. The checkpoint may outlast it: what ends the step is named.
+struct WritingStep {
+  StepGraph graph;
+  std::vector<int> ends;  ///< of the step, one for each device
+};
+/// `written`: its cost (checkpoint_cost).
+WritingStep build_writing_step(const Job& job, const CheckpointCost& written, const BuildOptions& options = {});
 
 /// A job among others on one fabric (it has been lowered for its nodes), which repeats its step.
 struct SharedJob {

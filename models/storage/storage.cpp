@@ -23,9 +23,12 @@ Bytes of_step(const Scenario& scenario, Bytes sample) {
 
 }  // namespace
 
+bool stores_over_training_nics(const Scenario& scenario) {
+  return scenario.storage != nullptr && !has_storage_nics(*scenario.node);
+}
+
 bool reads_over_training_nics(const Scenario& scenario) {
-  const auto source = scenario.spec.workload.input.source;
-  return scenario.storage != nullptr && source != InputSource::local && !has_storage_nics(*scenario.node);
+  return stores_over_training_nics(scenario) && scenario.spec.workload.input.source != InputSource::local;
 }
 
 std::optional<BytesPerSecond> node_read_rate(const Scenario& scenario) {

@@ -12,7 +12,10 @@ namespace stepcast {
 /// is known that limits it.
 std::optional<BytesPerSecond> node_read_rate(const Scenario& scenario);
 
-/// Whether input comes over the NICs that carry training traffic: storage is shared and the node has no NICs for it.
+/// Whether the shared system is reached over the NICs that carry training traffic: the node has none for storage.
+bool stores_over_training_nics(const Scenario& scenario);
+
+/// Whether input comes over those NICs.
 bool reads_over_training_nics(const Scenario& scenario);
 
 /// Bytes of stored input that one device consumes in a step; zero when the model does not state its sample size.

@@ -196,6 +196,12 @@ std::vector<Flow> FoldedNetwork::storage_read(const Member& member, Bytes per_de
   return flows;
 }
 
+std::vector<Flow> FoldedNetwork::storage_write(const Member& member, Bytes per_device, BytesPerSecond rate) {
+  const LinkId way = node(member).nic_out;
+  if (way == kNoLink || per_device <= Bytes(0)) return {};
+  return {{paths_.path({way}, ranks_, rate * ranks_), per_device * ranks_}};
+}
+
 std::vector<Flow> FoldedNetwork::host_to_device(const Member& member, Bytes per_device) {
   if (port(member).host == kNoLink || per_device <= Bytes(0)) return {};
   return {{paths_.path({port(member).host}, 1), per_device}};

@@ -147,6 +147,12 @@ std::vector<Flow> FullNetwork::storage_read(const Member& member, Bytes per_devi
   return {{paths_.path({system, links.storage, way}, 1), per_device}};
 }
 
+std::vector<Flow> FullNetwork::storage_write(const Member& member, Bytes per_device, BytesPerSecond rate) {
+  const LinkId way = nodes_.at(job_.layout.node_of(member.rank)).nic_out;
+  if (way == kNoLink || per_device <= Bytes(0)) return {};
+  return {{paths_.path({way}, 1, rate), per_device}};
+}
+
 std::vector<Flow> FullNetwork::host_to_device(const Member& member, Bytes per_device) {
   const LinkId host = ports_[member.rank].host;
   if (host == kNoLink || per_device <= Bytes(0)) return {};

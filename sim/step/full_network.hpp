@@ -21,6 +21,7 @@ class FullNetwork : public StepNetwork {
   std::vector<Flow> collective(const Member& member, GroupKind kind, const CollectiveCost& cost) override;
   std::vector<Flow> message(const Member& from, const Member& to, const CollectiveCost& cost) override;
   std::vector<Flow> storage_read(const Member& member, Bytes per_device) override;
+  std::vector<Flow> storage_write(const Member& member, Bytes per_device, BytesPerSecond rate) override;
   std::vector<Flow> host_to_device(const Member& member, Bytes per_device) override;
 
  private:

@@ -23,6 +23,9 @@ class StepNetwork {
   virtual std::vector<Flow> message(const Member& from, const Member& to, const CollectiveCost& cost) = 0;
   /// Reading `per_device` bytes of input from storage to the memory of the device's node, and copying them to it.
   virtual std::vector<Flow> storage_read(const Member& member, Bytes per_device) = 0;
+  /// Writing `per_device` bytes from the memory of the device's node to shared storage over the NICs that train, at
+  /// `rate` for each device at most.
+  virtual std::vector<Flow> storage_write(const Member& member, Bytes per_device, BytesPerSecond rate) = 0;
   virtual std::vector<Flow> host_to_device(const Member& member, Bytes per_device) = 0;
 };
 

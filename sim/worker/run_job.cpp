@@ -10,6 +10,7 @@
 #include "report/predict.hpp"
 #include "report/predict_updates.hpp"
 #include "report/rank_run.hpp"
+#include "report/run_outlook.hpp"
 #include "report/shared_jobs.hpp"
 #include "report/step_detail.hpp"
 #include "report/trace.hpp"
@@ -17,18 +18,29 @@
 #include "sim/engine/engine.hpp"
 #include "sim/engine/run_program.hpp"
 #include "sim/engine/run_shared.hpp"
+#include "sim/engine/run_writing.hpp"
 #include "sim/worker/progress_file.hpp"
 
 namespace stepcast {
 
 namespace {
 
+/// Says how much longer a step takes while a checkpoint drains beside it: `writing` over `usual`, as simulated.
+void add_writing_step(Prediction& prediction, Seconds writing, Seconds usual) {
+  if (!prediction.outlook || usual <= Seconds(0)) return;
+  auto outlook = std::make_shared<RunOutlook>(*prediction.outlook);
+  outlook->checkpoint.step_while_writing = prediction.step_time * (writing / usual);
+  prediction.outlook = std::move(outlook);
+}
+
 Prediction simulated(const Scenario& scenario, const Catalog& catalog, const Request& request, Reply& reply) {
+  Seconds usual;
   const auto simulated_step = [&](const Job& job) {
     const StepGraph graph = build_step_graph(job, build_options(scenario));
     StepProgress progress;
     if (request.progress) progress = ProgressFile(*request.progress);
     const Timeline timeline = simulate(graph, {.record_link_rates = request.trace.has_value()}, progress);
+    usual = timeline.end;
     if (request.trace) write_trace(*request.trace, job, graph, timeline);
     if (request.detail) reply.detail = to_json(detail_of(job, graph, timeline));
     return breakdown_of(job, graph, timeline);
@@ -36,7 +48,10 @@ Prediction simulated(const Scenario& scenario, const Catalog& catalog, const Req
   // A trace or detail of workers that meet otherwise is that of one node by itself.
   if (exchanges_apart(scenario)) return predict_updates(scenario, catalog, Fidelity::simulated, simulated_step);
   const Job job = lower(scenario);
-  return predict(job, simulated_step(job), Fidelity::simulated, catalog);
+  WritingRun beside_checkpoint(job);
+  Prediction out = predict(job, simulated_step(job), Fidelity::simulated, catalog);
+  if (const std::optional<Seconds> writing = beside_checkpoint.step()) add_writing_step(out, *writing, usual);
+  return out;
 }
 
 Json predicted(const Request& request, Reply& reply) {

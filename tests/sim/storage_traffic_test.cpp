@@ -1,4 +1,4 @@
-// Input from a shared storage system comes over the NICs that carry collectives.
+// What shared storage gives and takes comes over the NICs that carry collectives.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +9,7 @@
 #include "models/storage/storage.hpp"
 #include "sim/build.hpp"
 #include "sim/engine/engine.hpp"
+#include "sim/engine/run_writing.hpp"
 #include "sim/protocol/child_process.hpp"
 
 namespace stepcast {
@@ -96,6 +97,56 @@ TEST_P(StorageTraffic, IsEverySampleOnce) {
   // Folded, a flow of one node over its NICs stands beside the one that carries all nodes' out of the system.
   const Bytes read = GetParam() == FlowDetail::full ? all : largest;
   EXPECT_NEAR(read / (scenario.model->sample_bytes * kBatch), 1, 1e-9);
+}
+
+/// The same training, saved by an asynchronous checkpoint of so many bytes.
+Scenario saving(std::string_view kind, int nics, double gigabits, FlowDetail flows, double terabytes = 10) {
+  Scenario out = training(true, nics, gigabits);
+  out.spec.workload.input.source = InputSource::local;
+  out.spec.run.flows = flows;
+  out.spec.run.checkpoint.kind = *parse_enum<CheckpointKind>(kind);
+  out.spec.run.checkpoint.size = terabytes * 1_TB;
+  return out;
+}
+
+std::optional<Seconds> while_writing(const Scenario& scenario) {
+  const Job job = lower(scenario);
+  return WritingRun(job).step();
+}
+
+TEST_P(StorageTraffic, OfACheckpointSlowsAStepByWhatItTakesOfTheNics) {
+  const Scenario scenario = saving("asynchronous", 1, 10, GetParam());
+  const double usual = step_of(scenario, GetParam());
+  const std::optional<Seconds> writing = while_writing(scenario);
+  ASSERT_TRUE(writing);
+  EXPECT_GT(writing->value(), 1.05 * usual);
+  // It shares the NICs with collectives flow by flow, so it takes half of them at most.
+  EXPECT_LT(writing->value(), 2 * usual);
+}
+
+TEST_P(StorageTraffic, OfACheckpointIsGoneWhenItIsWritten) {
+  const double usual = step_of(saving("asynchronous", 1, 10, GetParam()), GetParam());
+  double before = usual;
+  for (const double terabytes : {1e-5, 1e-2, 10.0}) {
+    const double now = while_writing(saving("asynchronous", 1, 10, GetParam(), terabytes))->value();
+    EXPECT_GE(now, before * (1 - 1e-9)) << terabytes;
+    before = now;
+  }
+  EXPECT_NEAR(while_writing(saving("asynchronous", 1, 10, GetParam(), 1e-5))->value() / usual, 1, 0.01);
+}
+
+TEST_P(StorageTraffic, OfACheckpointIsNoneWhereItStopsTrainingOrStaysOnTheNodes) {
+  EXPECT_FALSE(while_writing(saving("sharded", 1, 10, GetParam())));
+  EXPECT_FALSE(while_writing(saving("none", 1, 10, GetParam())));
+  Scenario local = saving("asynchronous", 1, 10, GetParam());
+  local.spec.run.checkpoint.target = CheckpointTarget::local;
+  EXPECT_FALSE(while_writing(local));
+  Scenario apart = saving("asynchronous", 1, 10, GetParam());
+  Node node = *apart.node;
+  node.nics.push_back(node.nics.front());
+  node.nics.back().training = false;
+  apart.node = &node;
+  EXPECT_FALSE(while_writing(apart));
 }
 
 INSTANTIATE_TEST_SUITE_P(Flows, StorageTraffic, testing::Values(FlowDetail::folded, FlowDetail::full),

@@ -1,0 +1,33 @@
+#include "sim/engine/run_writing.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/reliability/checkpoint.hpp"
+#include "models/storage/storage.hpp"
+#include "sim/build.hpp"
+#include "sim/engine/engine.hpp"
+
+namespace stepcast {
+
+WritingRun::WritingRun(const Job& job) {
+  const Scenario& scenario = *job.scenario;
+  if (scenario.spec.run.checkpoint.kind != CheckpointKind::asynchronous || !stores_over_training_nics(scenario)) return;
+  const CheckpointCost written = checkpoint_cost(job);
+  if (written.local || scenario.spec.cluster.nodes < 2) return;
+  child_.emplace([&job, written, &scenario] {
+    const WritingStep step = build_writing_step(job, written, build_options(scenario));
+    const Timeline timeline = simulate(step.graph);
+    Seconds end;
+    for (const int operation : step.ends) end = std::max(end, timeline.spans[static_cast<std::size_t>(operation)].end);
+    return fmt::format("{:.17g}", end.value());
+  });
+}
+
+std::optional<Seconds> WritingRun::step() {
+  if (!child_) return std::nullopt;
+  return Seconds(std::stod(child_->result()));
+}
+
+}  // namespace stepcast
