@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "models/convergence/target.hpp"
 #include "models/cost/cost.hpp"
@@ -77,9 +78,20 @@ CheckpointOutlook checkpoint_outlook(const Scenario& scenario, const RunRisk& ri
   return out;
 }
 
+// An interruption takes some 50 ns to simulate, a thread as long to start as thousands of them.
+constexpr double kInterruptionsForThreads = 20'000;
+constexpr int kMostThreads = 4;
+
+/// Of one run, about.
+double interruptions_of(const RunRisk& risk) { return hazard_of(risk).interruptions * risk.work; }
+
 GoodputOutlook goodput_outlook(const Scenario& scenario, const RunRisk& risk, RunShares& mean) {
   const RunSpec& run = scenario.spec.run;
-  const GoodputTrials trials = simulate_runs(risk, static_cast<std::uint64_t>(run.seed), run.reliability.trials);
+  // Trials have streams of their own, so their number of threads changes nothing. Short ones are not worth a thread.
+  const bool many = interruptions_of(risk) * run.reliability.trials > kInterruptionsForThreads;
+  const int workers = many ? std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostThreads) : 1;
+  const GoodputTrials trials =
+      simulate_runs(risk, static_cast<std::uint64_t>(run.seed), run.reliability.trials, workers);
   mean = trials.mean();
   GoodputOutlook out;
   out.mean = mean.useful;
