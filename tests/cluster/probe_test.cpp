@@ -349,6 +349,20 @@ TEST(GpuProbe, ACudnnThatCannotIsNamedAndPassedOver) {
       testing::HasSubstr("attention 1x4x2x64x64, causal, backward in bf16 is left out: cuDNN 9.19.0 has no kernel"));
 }
 
+TEST(GpuProbe, WithoutCudnnTheRestIsMeasured) {
+  const ScratchFolder folder;
+  // Files that are no libraries, before one that this host may have.
+  for (const char* name : {"libcudnn.so.9", "libcudnn.so", "libcudnn.so.8"})
+    std::ofstream(folder / name) << "no library";
+  for (const char* name : {"libcuda.so.1", "libnvidia-ml.so.1", "libcublasLt.so.13"})
+    fs::create_symlink(STEPCAST_BUILD_DIR "/stand-in/libstepcast-stand-in.so", folder / name);
+  const Json result = result_of(probe("stepcast-probe-gpu",
+                                      {"--shapes", "64x64x64", "--max", "4K", "--samples", "1", "--precisions", "bf16"},
+                                      {"LD_LIBRARY_PATH=" + (folder / "").string(), "STEPCAST_STAND_IN=devices=1"}));
+  EXPECT_THAT(result["warnings"].dump(), testing::HasSubstr("attention is left out: cuDNN is not here: "));
+  row_of(result, {{"kind", "gemm"}});
+}
+
 TEST(GpuProbe, AFormatThatTheLibraryDoesNotMultiplyIsLeftOutAndSaid) {
   constexpr const char* kWithoutInt8 = "no_product_of=3";  // cudaDataType's number
   const Json result =
