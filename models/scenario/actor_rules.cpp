@@ -58,9 +58,9 @@ void check_memory(Draft& draft, const ActorSpec& actors, const Scenario& token) 
 void check_amounts(Draft& draft, const ActorSpec& actors) {
   const std::string at = "/strategy/actors";
   if (actors.samples_per_s) {
-    if (actors.tensor_parallel > 1 || actors.prompt_tokens > 0)
+    if (actors.tensor_parallel > 1 || actors.prompt_tokens > 0 || actors.max_tokens > 0)
       draft.fault(at + "/samples_per_s", "found beside how the model generates",
-                  "keep it, or tensor_parallel and prompt_tokens");
+                  "keep it, or tensor_parallel, prompt_tokens and max_tokens");
     return;
   }
   if (draft.transformer() == nullptr) {
@@ -75,6 +75,10 @@ void check_amounts(Draft& draft, const ActorSpec& actors) {
     draft.fault(at + "/prompt_tokens",
                 fmt::format("found {}, and sequences have {} tokens", actors.prompt_tokens, draft.scenario.seq_len),
                 fmt::format("at most {}", draft.scenario.seq_len - 1));
+  if (actors.max_tokens > 0 && actors.max_tokens <= actors.prompt_tokens)
+    draft.fault(at + "/max_tokens",
+                fmt::format("found {}, and prompts have {} tokens", actors.max_tokens, actors.prompt_tokens),
+                fmt::format("at least {}", actors.prompt_tokens + 1));
 }
 
 }  // namespace
@@ -97,7 +101,13 @@ const FieldTable<ActorSpec>& ActorSpec::fields() {
                "Steps that the weights of a sample may be behind when it is learned; 0: generate, then learn",
                {.min = 0, .max = 1e6})
         .field("length_spread", &S::length_spread, "Standard deviation of the logarithm of a sample's time",
-               {.min = 0, .max = 3});
+               {.min = 0, .max = 3})
+        .field("max_tokens", &S::max_tokens,
+               "Tokens of a sequence, its prompt included, at which it is cut off; default: never",
+               {.min = 0, .max = 1e8})
+        .field(
+            "interruptible", &S::interruptible,
+            "Sequences under way go on with new weights as soon as these arrive, their keys and values computed anew");
     return t;
   }();
   return kTable;

@@ -18,6 +18,8 @@ struct ActorSpec {
   int prompt_tokens = 0;                ///< of a sequence; the rest of it is generated
   int staleness_bound = 1;              ///< steps that the weights of a sample may be behind; 0: generate, then learn
   double length_spread = 0;             ///< standard deviation of the logarithm of a sample's time
+  int max_tokens = 0;                   ///< of a sequence, its prompt included, at which it is cut off; 0: never
+  bool interruptible = false;           ///< sequences under way go on with new weights as soon as these arrive
   static const FieldTable<ActorSpec>& fields();
 };
 

@@ -45,7 +45,7 @@ class Simulation {
 
  private:
   struct Sample {
-    Seconds done;
+    Seconds done;  ///< without the interruptions since it began
     long order = 0, version = 0;
     bool operator<(const Sample& o) const { return done != o.done ? done > o.done : order > o.order; }
   };
@@ -55,7 +55,7 @@ class Simulation {
   /// To the next instant at which a sample, a step or a broadcast ends.
   void turn() {
     Seconds next = kNever;
-    if (!growing_.empty()) next = std::min(next, growing_.top().done);
+    if (!growing_.empty()) next = std::min(next, end_of_first());
     if (learning_) next = std::min(next, learned_);
     if (!broadcasts_.empty()) next = std::min(next, broadcasts_.front());
     if (measuring()) {
@@ -63,9 +63,9 @@ class Simulation {
       if (!learning_) wait_ += next - now_;
     }
     now_ = next;
-    while (!growing_.empty() && growing_.top().done <= now_) {
+    while (!growing_.empty() && end_of_first() <= now_) {
       const long version = growing_.top().version;
-      ready_.push(version);
+      ready_.push(job_.interruptible ? held_ : version);
       if (--unfinished_[version] == 0) unfinished_.erase(version);
       growing_.pop();
       ++waiting_;
@@ -74,18 +74,25 @@ class Simulation {
     while (!broadcasts_.empty() && broadcasts_.front() <= now_) {
       broadcasts_.pop_front();
       ++held_;
+      if (job_.interruptible) interrupted_ += job_.interruption;
     }
     if (!learning_ && static_cast<long>(ready_.size()) >= batch_ && !overdue()) begin_step();
     begin_samples();
   }
 
-  /// A sample that no later step may learn is not finished.
-  bool overdue() const { return !unfinished_.empty() && unfinished_.begin()->first + job_.staleness_bound <= steps_; }
+  /// All samples under way are held up alike, so the first to end stays the first.
+  Seconds end_of_first() const { return growing_.top().done + interrupted_; }
+
+  /// A sample that no later step may learn is not finished. One that takes new weights can be learned later.
+  bool overdue() const {
+    return !job_.interruptible && !unfinished_.empty() && unfinished_.begin()->first + job_.staleness_bound <= steps_;
+  }
 
   void begin_samples() {
     for (; waiting_ > 0 && begun_ < batch_ * (held_ + job_.staleness_bound + 1); --waiting_) {
-      const double factor = draw_.factor(job_.spread, static_cast<std::uint64_t>(begun_), 1);
-      growing_.push({now_ + job_.sample * factor, begun_, held_});
+      double factor = draw_.factor(job_.spread, static_cast<std::uint64_t>(begun_), 1);
+      if (job_.longest > 0) factor = std::min(factor, job_.longest);
+      growing_.push({now_ + job_.sample * factor - interrupted_, begun_, held_});
       ++unfinished_[held_];
       ++begun_;
     }
@@ -117,6 +124,7 @@ class Simulation {
   std::deque<Seconds> broadcasts_;                                      ///< when each on its way ends
   bool learning_ = false;
   Seconds now_, learned_, began_, wait_, idle_;
+  Seconds interrupted_;  ///< sum of the interruptions so far
   long waiting_, begun_ = 0, steps_ = 0, held_ = 0;
   StalenessCount staleness_;
 };

@@ -39,6 +39,21 @@ Seconds sequence_time(const Scenario& learners, const Scenario& token) {
   return generated * each + static_cast<double>(actors.concurrent) * prompt_time(token, actors.prompt_tokens);
 }
 
+/// New weights make old keys and values useless: a copy computes those of all its sequences anew, at their mean length
+/// (Fu et al. 2025, arXiv 2505.24298, section 4.1).
+Seconds interruption_time(const Scenario& learners, const Scenario& token) {
+  const ActorSpec& actors = *learners.spec.strategy.actors;
+  if (!actors.interruptible || actors.samples_per_s) return Seconds(0);
+  const int held = (learners.seq_len + actors.prompt_tokens) / 2;
+  return static_cast<double>(actors.concurrent) * prompt_time(token, held);
+}
+
+/// Where sequences are cut off, over the mean of what is generated.
+double longest_of(const Scenario& learners, const ActorSpec& actors) {
+  if (actors.max_tokens <= 0) return 0;
+  return static_cast<double>(actors.max_tokens - actors.prompt_tokens) / (learners.seq_len - actors.prompt_tokens);
+}
+
 /// All weights to every actor's node, passed on from one to the next while they arrive (a pipelined chain).
 Seconds broadcast_time(const Job& learners, const Scenario& token) {
   const Job actors = lower(token);
@@ -66,6 +81,9 @@ ActorJob actor_job(const Job& learners, Seconds learn) {
   job.sample =
       actors.samples_per_s ? Seconds(actors.concurrent / *actors.samples_per_s) : sequence_time(scenario, token);
   job.spread = actors.length_spread;
+  job.longest = longest_of(scenario, actors);
+  job.interruptible = actors.interruptible;
+  job.interruption = interruption_time(scenario, token);
   job.batch = scenario.spec.workload.global_batch;
   job.learn = learn;
   job.broadcast = broadcast_time(learners, token);

@@ -70,6 +70,39 @@ TEST_P(Bound, LooserIsNotSlower) {
 
 INSTANTIATE_TEST_SUITE_P(Actors, Bound, testing::Values(0, 1, 2, 4, 8));
 
+// With spread 1 and bound 0 a step waits for the longest of 128 samples, several means; cut at 1.5 means it waits 15 s.
+TEST(Actors, NoStepWaitsLongerThanForASampleThatIsCut) {
+  ActorJob job = round_job(0);
+  job.spread = 1;
+  EXPECT_GT(run_actors(job).step.value(), 40);
+  job.longest = 1.5;
+  EXPECT_NEAR(run_actors(job).step.value(), 15 + 2 + 1, 1e-9);
+  job.longest = 1000;
+  EXPECT_GT(run_actors(job).step.value(), 40);
+}
+
+// Long samples hold no step up once they take the weights that arrive: 256 slots of 10 s feed a step of 128 every 5 s.
+TEST(Actors, InterruptedSamplesHoldNoStepUp) {
+  ActorJob job = round_job(2);
+  job.spread = 1;
+  const ActorRun waiting = run_actors(job);
+  EXPECT_GT(waiting.step.value(), 10);
+  job.interruptible = true;
+  const ActorRun going_on = run_actors(job);
+  EXPECT_LT(going_on.step.value(), 6.5);
+  EXPECT_LE(going_on.staleness.most, 2);
+  EXPECT_LT(going_on.staleness.mean, waiting.staleness.mean);
+}
+
+// Two interruptions of 1 s in the 10 s of a sample, one a step: about 256 samples in 12 s.
+TEST(Actors, InterruptionsCostTheirTime) {
+  ActorJob job = round_job(20);
+  job.interruptible = true;
+  const Seconds free = run_actors(job).step;
+  job.interruption = 1_s;
+  EXPECT_NEAR(run_actors(job).step / free, 1.2, 0.06);
+}
+
 TEST(Actors, SameSeedSameFigures) {
   ActorJob job = round_job(2);
   job.spread = 0.5;
