@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds Stepcast and runs every test.
 #   scripts/test.sh            the whole suite on the Release build
-#   scripts/test.sh --long     then also: sanitizers, clang-tidy, shellcheck, long property runs, benchmarks, installation
+#   scripts/test.sh --long     then also: sanitizers, libFuzzer, coverage, clang-tidy, shellcheck, long property runs, benchmarks,
+#                              installation
 # Further arguments go to ctest: scripts/test.sh -R Collective
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -39,7 +40,7 @@ title "benchmarks against accepted ratios"
 BUILD=build/release scripts/bench.sh
 
 title "growth with ranks, layers, micro-batches, points and events"
-build/release/bench/growth_bench
+scripts/growth.sh --check
 
 title "Debian packages"
 scripts/check-packages.sh
@@ -51,6 +52,12 @@ ctest_of asan -LE structure
 title "thread sanitizer"
 scripts/build.sh tsan
 ctest_of tsan -L 'sim|e2e' --timeout 900
+
+title "libFuzzer, a minute a target"
+scripts/fuzz.sh 60
+
+title "coverage of models, sim and planner"
+scripts/coverage.sh --least=85
 
 title "random input into the window for half an hour, leaks looked for"
 STEPCAST_MONKEY_SECONDS=1800 ctest_of release -R '^gui/monkey$'
