@@ -54,6 +54,20 @@ inside sh -c 'apt-get -qq install -y --no-install-recommends /packages/*.deb' >"
 inside stepcast --version >"$work/log" 2>&1 || fail "stepcast does not start"
 inside stepcast run /usr/share/stepcast/scenarios/gpt3-175b-a100-1024.json >"$work/log" 2>&1 || fail "stepcast does not run"
 grep -q 'Step time' "$work/log" || fail "stepcast prints no report"
+# The tour of README.md, line by line: what it shows as mistakes is answered with exit code 2, the rest with 0.
+mkdir "$root/tour" "$root/tour/docs" "$root/tour/docs/images"
+ln -s /usr/share/stepcast/scenarios "$root/tour/scenarios"
+steps=0
+while IFS=$'\t' read -r wanted command; do
+  code=0
+  inside sh -c "cd /tour && $command" >"$work/log" 2>&1 </dev/null || code=$?
+  [ "$code" -eq "$wanted" ] || fail "exit code $code, not $wanted, of: $command"
+  steps=$((steps + 1))
+done < <(awk '/^## / { tour = $0 == "## Five minutes" } /^\*\*/ { wanted = /^\*\*Mistakes/ ? 2 : 0 }
+  tour && /^    (\$ )?stepcast / { sub(/^    (\$ )?/, ""); print wanted + 0 "\t" $0 }' README.md)
+[ "$steps" -ge 10 ] || fail "README.md has a tour of $steps commands alone"
+rm -r "$root/tour"
+echo "check-packages: the tour of README.md runs, $steps commands"
 for file in man/man1/stepcast-run.1.gz bash-completion/completions/stepcast zsh/vendor-completions/_stepcast; do
   [ -e "$root/usr/share/$file" ] || fail "$file is missing"
 done
