@@ -50,16 +50,15 @@ inline Measured measure(std::string program, std::vector<std::string> arguments)
   return out;
 }
 
-/// The shortest times of several runs, because these machines are shared; most memory of them.
+/// The shortest times of two measurements, because these machines are shared; the most memory of them.
+inline Measured better_of(const Measured& a, const Measured& b) {
+  return {std::min(a.seconds, b.seconds), std::min(a.cpu_seconds, b.cpu_seconds), std::max(a.megabytes, b.megabytes),
+          a.ok && b.ok};
+}
+
 inline Measured best_of(int runs, const std::string& program, const std::vector<std::string>& arguments) {
   Measured best;
-  for (int i = 0; i < runs; ++i) {
-    const Measured once = measure(program, arguments);
-    best.ok = best.ok && once.ok;
-    best.seconds = std::min(best.seconds, once.seconds);
-    best.cpu_seconds = std::min(best.cpu_seconds, once.cpu_seconds);
-    best.megabytes = std::max(best.megabytes, once.megabytes);
-  }
+  for (int i = 0; i < runs; ++i) best = better_of(best, measure(program, arguments));
   return best;
 }
 
