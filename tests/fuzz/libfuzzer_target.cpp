@@ -1,5 +1,5 @@
-// What libFuzzer calls; the variable STEPCAST_FUZZ names the target. `command_fuzz --seeds` lists targets, each with its
-// seeds, and ends.
+// What libFuzzer calls; the variable STEPCAST_FUZZ names the target. `command_fuzz --seeds` lists targets, each with
+// its seeds, and ends.
 #include <fmt/format.h>
 
 #include <cstdlib>
