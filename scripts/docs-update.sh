@@ -29,8 +29,7 @@ if [ -z "${STEPCAST:-}" ]; then
   scripts/build.sh release stepcast stepcast-worker
   STEPCAST=$top/build/release/bin/stepcast
 fi
-PATH=$(cd "$(dirname "$STEPCAST")" && pwd):$PATH
-export PATH
+programs=$(cd "$(dirname "$STEPCAST")" && pwd)
 
 # Commands run in a folder of their own, which looks like the tree to them; what they write stays there.
 stage=$(mktemp -d)
@@ -45,7 +44,24 @@ cat >"$stage/scripts/run.sh" <<'RUN'
 [ $# -gt 0 ] || set -- run scenarios/gpt3-175b-a100-1024.json
 exec stepcast "$@"
 RUN
-chmod +x "$stage/scripts/run.sh"
+# A page may change the table of algorithms: that file is compiled anew, and programs are linked with the rest of the build.
+{
+  printf '#!/usr/bin/env bash\nset -euo pipefail\nstage=%q build=%q\n' "$stage" "$(dirname "$programs")"
+  cat <<'BUILD'
+object=models/CMakeFiles/stepcast_models.dir/collectives/algorithm_table.cpp.o
+shift
+mkdir -p "$stage/bin"
+cd "$build"
+compiled=$(ninja -t commands "$object" | grep -F " -o $object " |
+  sed -E "s| -MD -MT [^ ]+ -MF [^ ]+ -o [^ ]+ -c [^ ]+| -o $stage/bin/table.o -c $stage/models/collectives/algorithm_table.cpp|")
+bash -c "$compiled"
+for program in "$@"; do
+  bash -c "$(ninja -t commands "bin/$program" | tail -n 1 | sed "s| -o bin/$program | $stage/bin/table.o&|; s| -o bin/| -o $stage/bin/|")"
+done
+BUILD
+} >"$stage/scripts/build.sh"
+chmod +x "$stage/scripts/"*.sh
+export PATH=$stage/bin:$programs:$PATH
 
 # Files of other programs that pages name as a user's own. Each page starts with them as they are.
 samples=$(mktemp -d)
@@ -167,6 +183,7 @@ source tests/structure/files.sh
 mapfile -d '' -t pages < <(tree_files '*.md' | grep -zE '^(README|docs/.*)\.md$' | sort -z)
 for page in "${pages[@]}"; do
   cp -r "$samples/." "$stage/"
+  cp --parents models/collectives/algorithm_table.cpp "$stage"
   mapfile -t written < <(write_files "$page")
   case "$page" in
     docs/accuracy.md) whole_page 'stepcast validate --markdown' ;;
@@ -184,6 +201,7 @@ for page in "${pages[@]}"; do
   try_commands "$page"
   try_links "$page"
   for file in "${written[@]}"; do rm -f "$stage/$file"; done
+  rm -rf "${stage:?}/bin"
 done
 
 if [ -e "$stage/failed" ]; then exit 1; fi

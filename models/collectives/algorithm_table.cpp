@@ -90,13 +90,22 @@ constexpr AlgorithmEntry kTable[] = {
      .steps = others},
 };
 
-constexpr bool same_names() {
-  const auto& names = EnumNames<CollectiveAlgorithm>::names;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (std::string_view(kTable[i].name) != names[i]) return false;
-  return names.size() == std::size(kTable);
+constexpr auto kNames = [] {
+  std::array<const char*, std::size(kTable)> names{};
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kTable[i].name;
+  return names;
+}();
+
+constexpr bool stands_at(CollectiveAlgorithm algorithm, std::string_view name) {
+  return kTable[static_cast<std::size_t>(algorithm)].name == name;
 }
-static_assert(same_names(), "a row for every enumerator of CollectiveAlgorithm, in its order");
+using Named = CollectiveAlgorithm;
+static_assert(stands_at(Named::automatic, "auto") && stands_at(Named::ring, "ring") && stands_at(Named::tree, "tree") &&
+              stands_at(Named::hierarchical, "hierarchical") &&
+              stands_at(Named::halving_doubling, "halving-doubling") &&
+              stands_at(Named::recursive_doubling, "recursive-doubling") && stands_at(Named::nvls, "nvls") &&
+              stands_at(Named::nvls_tree, "nvls-tree") && stands_at(Named::collnet, "collnet") &&
+              stands_at(Named::pat, "pat") && stands_at(Named::chain, "chain") && stands_at(Named::direct, "direct"));
 
 }  // namespace
 
@@ -104,6 +113,8 @@ std::span<const AlgorithmEntry> algorithm_table() { return kTable; }
 const AlgorithmEntry& entry_of(CollectiveAlgorithm algorithm) { return kTable[static_cast<std::size_t>(algorithm)]; }
 
 }  // namespace algorithms
+
+constinit const std::span<const char* const> EnumNames<CollectiveAlgorithm>::names{algorithms::kNames};
 
 bool joins_all_pairs(CollectiveAlgorithm algorithm) {
   return algorithms::entry_of(algorithm).pattern == MessagePattern::direct;

@@ -39,7 +39,7 @@ struct AlgorithmEntry {
   void (*phases)(CollectivePlan& plan, const Asked& asked, const Call& call) = nullptr;
 };
 
-/// By the place of CollectiveAlgorithm.
+/// By the place of CollectiveAlgorithm. Rows beyond its enumerators are known by their names alone.
 std::span<const AlgorithmEntry> algorithm_table();
 const AlgorithmEntry& entry_of(CollectiveAlgorithm algorithm);
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -92,7 +93,8 @@ template <>
 struct EnumNames<Sharding> {
   static constexpr std::array names{"none", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp"};
 };
-/// How a collective's data moves. `direct`: every pair on its own; `nvls` and `collnet` sum in a switch.
+/// How a collective's data moves: the algorithms that other code names, in the order of the table of all, which may hold
+/// more (models/collectives/algorithm_table.cpp). `direct`: every pair on its own; `nvls` and `collnet` sum in a switch.
 enum class CollectiveAlgorithm {
   automatic,
   ring,
@@ -109,9 +111,7 @@ enum class CollectiveAlgorithm {
 };
 template <>
 struct EnumNames<CollectiveAlgorithm> {
-  static constexpr std::array names{
-      "auto",    "ring", "tree",  "hierarchical", "halving-doubling", "recursive-doubling", "nvls", "nvls-tree",
-      "collnet", "pat",  "chain", "direct"};
+  static const std::span<const char* const> names;  ///< of the table
 };
 /// How data and flags are sent (NCCL's protocols): quick to start, or the whole rate.
 enum class CollectiveProtocol { automatic, simple, ll, ll128 };
