@@ -11,6 +11,8 @@
 #include "cli/commands.hpp"
 #include "cli/validation_run.hpp"
 #include "fields/data_directory.hpp"
+#include "hardware-catalog/catalog.hpp"
+#include "hardware-catalog/operator_profile.hpp"
 
 namespace stepcast {
 
@@ -43,6 +45,9 @@ std::string page(const ValidationScores& scores) {
   const std::filesystem::path folder = data_directory("calibration/accuracy");
   notes.weak_points = text_of(folder / "weak-points.md");
   notes.collectives = text_of(folder / "collectives.md");
+  const Catalog catalog = Catalog::standard({});
+  for (const std::string& id : catalog.ids("operator-profiles"))
+    notes.operators.push_back(catalog.find<OperatorProfile>(id));
   return accuracy_page(scores, notes);
 }
 

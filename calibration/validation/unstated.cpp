@@ -27,6 +27,13 @@ constexpr std::array kFrameworks{
                       .vocab = 51200},
     // Narayanan et al. 2021 and Korthikanti et al. 2022 state everything but the format, which is fp16 in both.
     FrameworkDefaults{"Megatron-LM (2021)", "megatron-lm-2021", "fp16", "full"},
+    // VIA-Research/vTrain, src/model/gpt_modeling.py: Megatron's layers, unpadded tables. It recomputes nothing on one
+    // server (adapters.cpp).
+    FrameworkDefaults{.name = "GPT of vTrain",
+                      .profile = "vtrain-gpt",
+                      .precision = "fp16",
+                      .recompute = "none",
+                      .recomputes_to_fit = true},
     FrameworkDefaults{"Megatron-LM (commit of mid 2022)", "megatron-lm-2021", "fp16", "full"},
     FrameworkDefaults{.name = "Megatron-LM without flash",
                       .profile = "megatron-lm-2021",

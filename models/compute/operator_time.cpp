@@ -15,6 +15,14 @@ constexpr double kUnmaskedHalfSequence = 0.4;
 /// between them, held outside).
 constexpr double kSmallHead = 64, kLargeHead = 128;
 
+/// Elements of 16 bit in the 16 bytes that tensor cores' kernels load at once (NVIDIA, Matrix Multiplication Background
+/// User's Guide, "Tensor Core Requirements"), and what products keep of what they sustain whose rows hold a multiple of
+/// 4 such elements, or not even that. From 720 steps on A100 with a vocabulary of 50,257: its output layer's products
+/// run at 230 TFLOP/s on two tensor-parallel ranks (25,128 columns each), 135 on four (12,564), 90 on one or eight
+/// (50,257 and 6,282).
+constexpr long kAlignedElements = 8;
+constexpr double kHalfAlignedShare = 0.58, kUnalignedShare = 0.39;
+
 /// Tensor cores read 16 bytes at a time: heads of another size than a multiple of 8 elements run on slow kernels, 4
 /// to 6.5 times slower in published runs with heads of 108 (prototype fit, 2026-11).
 constexpr double kAlignedHead = 8, kUnalignedRate = 0.2;
@@ -28,11 +36,30 @@ double memory_time(const Operator& op, const Device& device) {
   return op.bytes.value() / device.memory_bandwidth.value();
 }
 
+/// Share of the sustained rate that a product keeps whose rows in memory are no multiple of 16 bytes long: kernels then
+/// load and store 8 bytes at a time, or fewer, instead of 16. The features are what lies side by side, never the
+/// tokens: A's are k and B's and C's n, of a weight gradient m and n.
+double aligned_share(const Operator& op) {
+  const auto whole = [](double elements) { return static_cast<long>(std::ceil(elements)); };
+  const long lengths = whole(op.backward ? op.m : op.k) | whole(op.n);
+  if (lengths % kAlignedElements == 0) return 1;
+  return lengths % (kAlignedElements / 2) == 0 ? kHalfAlignedShare : kUnalignedShare;
+}
+
+/// Time of a product's arithmetic where its alignment is what limits it; 0 where it is aligned.
+Seconds unaligned_time(const Operator& op, const Device& device) {
+  const double share = aligned_share(op);
+  if (share == 1) return Seconds(0);
+  const ProductDevice& products = op.sixteen_bit ? device.sixteen_bit : device.product;
+  return products.launch + op.flops / (products.sustained_rate * share);
+}
+
 Seconds gemm_time(const Operator& op, const Device& device) {
   const double inputs = op.sixteen_bit ? device.element_bytes : device.product_bytes;
   const ProductShape shape{op.m, op.n, op.k, op.batch, inputs, device.element_bytes, op.fp32_output};
   const Seconds time = sustained_time(shape, op.sixteen_bit ? device.sixteen_bit : device.product);
-  return op.kind == OperatorKind::grouped_gemm ? time * (1 + device.expert_half_rows / op.rows) : time;
+  if (op.kind == OperatorKind::grouped_gemm) return time * (1 + device.expert_half_rows / op.rows);
+  return device.is_cpu || device.element_bytes > 2 ? time : std::max(time, unaligned_time(op, device));
 }
 
 Seconds fused_attention_time(const Operator& op, const Device& device) {

@@ -21,9 +21,10 @@ constexpr double kKernelsPerBlock = 20;
 /// Of them an unfused attention core's between its products, with a fused softmax (models/workload/attention.cpp).
 constexpr int kUnfusedCoreKernels = 3;
 
-/// Sharpness of the transition between device-bound and host-bound layers: x ⊔ y = (x⁴ + y⁴)^(1/4)
+/// Sharpness of the transition between device-bound and host-bound layers: x ⊔ y = (x⁴ + y⁴)^(1/4), of
+/// tensor-parallel ranks (x² + y²)^(1/2): each collective of a layer waits for the rank whose host is behind just then
 /// (docs/models/training-fit.md).
-constexpr double kHostSharpness = 4;
+constexpr double kHostSharpness = 4, kHostsSharpness = 2;
 
 CollectiveKind kind_of(LayerCollective collective) {
   switch (collective) {
@@ -140,10 +141,10 @@ Seconds host_forward(LayerRole role, const LayerWork& work, const Scenario& scen
 }
 
 /// Where the host issues more slowly than the device works, the device waits at the end of the layer.
-void add_host_gap(Segment& segment, Seconds host, Seconds device_time, double share) {
+void add_host_gap(Segment& segment, Seconds host, Seconds device_time, double share, double sharpness) {
   if (host <= Seconds(0) || device_time <= Seconds(0)) return;
   const double ratio = host / device_time;
-  const double stretched = std::pow(1 + std::pow(ratio, kHostSharpness), 1 / kHostSharpness);
+  const double stretched = std::pow(1 + std::pow(ratio, sharpness), 1 / sharpness);
   const Seconds gap = device_time * (stretched - 1) * share;
   // Far from the transition the gap is nothing; leaving it out keeps traces readable.
   if (gap <= 0.001 * device_time * share) return;
@@ -289,14 +290,15 @@ LayerCost cost_layer(const Job& job, LayerRole role, int index) {
   for (Segment* segment : {&cost.forward, &cost.backward_input, &cost.backward_weight}) add_peer_wait(*segment, job);
 
   const Seconds host = host_forward(role, work, scenario);
-  add_host_gap(cost.forward, host, cost.forward.total(), 1);
+  const double sharpness = scenario.degrees.tp > 1 ? kHostsSharpness : kHostSharpness;
+  add_host_gap(cost.forward, host, cost.forward.total(), 1, sharpness);
   const Seconds input = cost.backward_input.total();
   const Seconds weight = cost.backward_weight.total();
   const Seconds backward = input + weight;
   if (backward > Seconds(0)) {
     const Seconds host_backward = host * (framework.host_backward_factor + repeated);
-    add_host_gap(cost.backward_input, host_backward, backward, input / backward);
-    add_host_gap(cost.backward_weight, host_backward, backward, weight / backward);
+    add_host_gap(cost.backward_input, host_backward, backward, input / backward, sharpness);
+    add_host_gap(cost.backward_weight, host_backward, backward, weight / backward, sharpness);
   }
   cost.parameters = work.parameters;
   cost.expert_parameters = work.expert_parameters;

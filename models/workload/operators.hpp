@@ -23,7 +23,7 @@ struct Operator {
          k = 0;      ///< gemm: C[m,n] = A[m,k]·B[k,n]; attention: m = query tokens, n = key tokens, k = head size
   double batch = 1;  ///< equal products (grouped: experts on the device; attention: sequences × heads on the device)
   bool causal = false;    ///< attention
-  bool backward = false;  ///< attention: backward kernel (2.5 × forward work fused, 2 × unfused)
+  bool backward = false;  ///< attention: backward kernel (2.5 × forward work fused, 2 × unfused); gemm: of weights
   bool fused = true;      ///< attention: one flash kernel; false: products and softmax one by one over stored scores
   double rows = 0;        ///< grouped_gemm: tokens of each expert, whichever dimension they are
   ConvolutionKind convolution = ConvolutionKind::window;

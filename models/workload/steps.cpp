@@ -74,6 +74,7 @@ LayerStep weight_gradient(std::string_view name, double in, double out, double r
   const double inputs = sharding.bytes_per_element * rows * (in + out);
   LayerStep step = product(name, kind, in, out, rows, batch, batch * (inputs + accumulate * in * out));
   step.op.fp32_output = sharding.main_gradients_fp32;
+  step.op.backward = true;
   return step;
 }
 

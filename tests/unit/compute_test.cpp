@@ -77,6 +77,31 @@ TEST(OperatorTime, OutputLayersStayInSixteenBit) {
   EXPECT_NEAR(operator_time(op, device).in(1_us), 1722.87, 0.01);
 }
 
+// Rows of 4,028 are a multiple of 8 bytes, of 4,030 not even that: 2·4096²·4028 FLOPs at 58 of 100 TFLOP/s take 2330.30
+// us, 2·4096²·4030 at 39 3467.29 us, beside the launch.
+TEST(OperatorTime, RowsThatAreNoMultipleOf16BytesAreSlow) {
+  const auto time = [](const Operator& op, const Device& device) { return operator_time(op, device).in(1_us); };
+  Operator op = product(OperatorKind::gemm, 4096, 4096, 4028, 0);
+  EXPECT_NEAR(time(op, round_device()), 2332.30, 0.01);
+  op = product(OperatorKind::gemm, 4096, 4096, 4030, 0);
+  EXPECT_NEAR(time(op, round_device()), 3469.29, 0.01);
+  // k of a weight gradient is tokens, which lie one below the other; m is features.
+  op.backward = true;
+  EXPECT_NEAR(time(op, round_device()), 1722.04, 0.02);
+  op = product(OperatorKind::gemm, 4030, 4096, 4096, 0);
+  EXPECT_LT(time(op, round_device()), 1800);
+  op.backward = true;
+  EXPECT_NEAR(time(op, round_device()), 2 + op.flops.value() / 39e12 * 1e6, 0.01);
+  // No tensor core's format, and traffic that takes longer.
+  Device device = round_device();
+  device.element_bytes = device.product_bytes = 4;
+  EXPECT_LT(time(op, device), 1900);
+  op = product(OperatorKind::gemm, 1 << 20, 1, 8, 0);
+  const double narrow = time(op, round_device());
+  op.n = 8;
+  EXPECT_LE(narrow, time(op, round_device()));
+}
+
 // Twelve products of 1024 x 1024 x 64 fill the multiprocessors together: 2·128·12·1,048,576/80e12 = 40.27 us; traffic
 // 12·(0.262 + 2.097) MB: 28.31 us.
 TEST(OperatorTime, BatchesFillTheDeviceTogether) {

@@ -109,7 +109,7 @@ MeasuredRun run_of(const RunSet& set, const std::string& id) {
   throw std::out_of_range(id);
 }
 
-TEST(ColumnSets, MegatronRunsAreGptWithEverythingRecomputed) {
+TEST(ColumnSets, MegatronRunsAreGptRecomputedOverSeveralNodesOnly) {
   const RunSet set = shipped_set("megatron-a100-single-node");
   EXPECT_EQ(set.runs.size(), 720u);
   const MeasuredRun run = run_of(set, "single-0001");  // 8 GPUs, hidden 1024, TP 2, DP 2, PP 2
@@ -117,14 +117,18 @@ TEST(ColumnSets, MegatronRunsAreGptWithEverythingRecomputed) {
   EXPECT_EQ(run.scenario["workload"]["global_batch"], 32);
   EXPECT_EQ(run.scenario["workload"]["precision"], "fp16");
   EXPECT_EQ(run.scenario["workload"]["model"]["transformer"]["ffn_hidden"], 4096);
-  EXPECT_EQ(run.scenario["workload"]["model"]["transformer"]["vocab"], 51200);
-  EXPECT_EQ(run.scenario["strategy"]["framework"], "megatron-lm-2021");
-  EXPECT_EQ(run.scenario["strategy"]["recompute"], "full");
+  EXPECT_EQ(run.scenario["workload"]["model"]["transformer"]["vocab"], 2 * 25128);  // 50,257 cut without padding
+  EXPECT_EQ(run.scenario["strategy"]["framework"], "vtrain-gpt");
+  EXPECT_EQ(run.scenario["strategy"]["recompute"], "none");
+  EXPECT_TRUE(run.open.recompute);
   EXPECT_DOUBLE_EQ(run.measured, 0.219732754);
   EXPECT_EQ(run_of(set, "single-0000").scenario["cluster"]["node"], "dgx-a100-80gb-2-of-8");
   const MeasuredRun large = run_of(shipped_set("megatron-a100-multi-node"), "multi-0000");
   EXPECT_EQ(large.scenario["cluster"]["nodes"], 8);
   EXPECT_EQ(large.scenario["cluster"]["fabric"]["nics_per_node"], 4);
+  EXPECT_EQ(large.scenario["workload"]["model"]["transformer"]["vocab"], 393 * 128);
+  EXPECT_EQ(large.scenario["strategy"]["framework"], "megatron-lm-2021");
+  EXPECT_EQ(large.scenario["strategy"]["recompute"], "full");
 }
 
 TEST(ColumnSets, PublishedTflopsBecomeStepTimesByTheFormulaOfTheirSource) {

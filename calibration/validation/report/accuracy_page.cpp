@@ -51,6 +51,11 @@ std::string accuracy_page(const ValidationScores& scores, const AccuracyNotes& n
       section("Rows that their source doubts", "They are predicted, and count apart.", markdown_doubted(scores.runs));
   out += section("Rows that are not covered", "", markdown_not_covered(scores));
   out += section("Operators", "", markdown_operators(scores.operators));
+  out += section("Operators left out",
+                 "Mean error in % on whole families of shapes left out of the fit by turns: products by (n, k), "
+                 "attention by heads and their\nsize, streaming kernels by columns (`stepcast-fit-operators`, the "
+                 "profiles' `fit.error_percent`).",
+                 markdown_operators_left_out(notes.operators));
   out += section("Collectives", notes.collectives,
                  "Mean / median error in % by size, as validated:\n\n" + markdown_collectives(scores.collectives) +
                      "\nBy accelerator, all sizes and operations:\n\n" +

@@ -6,6 +6,7 @@
 #include "calibration/validation/observations.hpp"
 #include "calibration/validation/recorded_accuracy.hpp"
 #include "calibration/validation/report/validation_scores.hpp"
+#include "hardware-catalog/operator_profile.hpp"
 
 namespace stepcast {
 
@@ -13,6 +14,7 @@ namespace stepcast {
 struct AccuracyNotes {
   std::vector<Observation> observations;
   std::vector<GrownError> grown_errors;
+  std::vector<const OperatorProfile*> operators;
   std::string weak_points, collectives;  ///< Markdown that people wrote, `calibration/accuracy/`
 };
 

@@ -198,6 +198,17 @@ std::string markdown_operators(const std::vector<OperatorSetScore>& sets) {
   return out;
 }
 
+std::string markdown_operators_left_out(const std::vector<const OperatorProfile*>& profiles) {
+  std::string out = header({"family", "operators", "rows", "left out"});
+  for (const OperatorProfile* profile : profiles) {
+    if (!profile->fit) continue;
+    for (const auto& [kind, error] : profile->fit->error_percent)
+      if (const auto rows = profile->fit->rows.find(kind); rows != profile->fit->rows.end())
+        out += line({profile->id, kind, fmt::format("{:.0f}", rows->second), fmt::format("{:.1f}", error)});
+  }
+  return out;
+}
+
 std::string markdown_collectives(const std::vector<CollectiveScore>& sets) {
   std::string out = header({"set, place, operation", "≤ 1 KiB", "1–64 KiB", "64 KiB–16 MiB", "≥ 16 MiB"});
   for (const CollectiveScore& set : sets)

@@ -18,6 +18,8 @@ std::string markdown_doubted(const std::vector<SetScore>& sets);
 std::string markdown_not_covered(const ValidationScores& scores);
 std::string markdown_observations(const std::vector<Observation>& observations);
 std::string markdown_operators(const std::vector<OperatorSetScore>& sets);
+/// Cross-validated errors of the operator profiles that measurements of their own made.
+std::string markdown_operators_left_out(const std::vector<const OperatorProfile*>& profiles);
 std::string markdown_collectives(const std::vector<CollectiveScore>& sets);
 std::string markdown_collective_accelerators(const std::vector<CollectiveScore>& sets);
 std::string markdown_grown(const std::vector<GrownError>& grown);
