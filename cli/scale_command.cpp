@@ -25,10 +25,12 @@ struct ScaleOptions {
   int jobs = 0;
 };
 
-/// The scenario at one size. Weak scaling keeps the batch of a node; a batch that is not whole is a fault.
+/// The scenario at one size. Weak scaling keeps the batch of a node; a batch that is not whole is a fault. A degree of
+/// data parallelism that was stated follows from the size again.
 ScenarioDocument at_size(const ScenarioDocument& scenario, const Scenario& base, ScalingMode mode, ScalingRow& row) {
   ScenarioDocument out = scenario;
   out.json["cluster"]["nodes"] = row.nodes;
+  if (out.json.contains("strategy")) out.json["strategy"].erase("data_parallel");
   row.global_batch = base.spec.workload.global_batch;
   if (mode == ScalingMode::strong) return out;
   const long scaled = row.global_batch * row.nodes;

@@ -177,6 +177,9 @@ std::vector<ChangedKey> differences(const SweepIdentity& a, const SweepIdentity&
 }  // namespace
 
 bool looks_like_store(const std::filesystem::path& file) {
+  // What a pipe says can be read once only.
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) return false;
   std::array<char, 16> start{};
   std::ifstream(file, std::ios::binary).read(start.data(), start.size());
   return std::string_view(start.data(), 15) == "SQLite format 3";

@@ -58,6 +58,18 @@ TEST(Scale, KeepsIllegalSizesAsRowsWithTheirReason) {
   EXPECT_TRUE(rows[2]["legal"]);
 }
 
+TEST(Scale, StatedDataParallelismFollowsTheSize) {
+  const auto rows_with = [](std::initializer_list<std::string> more) {
+    std::vector<std::string> words{
+        "scale", scenario_file("gpt3-175b-a100-1024"), "--nodes", "64,128", "--fidelity", "analytic", "--json"};
+    words.insert(words.end(), more);
+    const Finished run = stepcast_run(words);
+    EXPECT_EQ(run.code, 0) << run.err;
+    return run.json()["rows"];
+  };
+  EXPECT_EQ(rows_with({"--set", "strategy.data_parallel=8"}), rows_with({}));
+}
+
 TEST(Scale, WritesTableCsvAndDrawing) {
   const ScratchFolder folder;
   const std::string drawing = (folder / "scaling.svg").string();

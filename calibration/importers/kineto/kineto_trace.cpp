@@ -331,6 +331,9 @@ int bytes_of_type(std::string_view type) {
 }
 
 bool looks_like_kineto(const std::filesystem::path& file) {
+  // What a pipe says can be read once only.
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) return false;
   std::ifstream in(file, std::ios::binary);
   std::array<char, 1 << 16> start{};
   in.read(start.data(), static_cast<std::streamsize>(start.size()));
