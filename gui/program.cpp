@@ -14,7 +14,9 @@
 #include "gui/view-models/number_format.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "gui/view-models/recent_files.hpp"
+#include "gui/view-models/unsaved_work.hpp"
 #include "gui/view-models/workspace.hpp"
+#include "gui/views/layout_memory.hpp"
 #include "gui/views/main_window.hpp"
 #include "gui/views/result_tabs.hpp"
 #include "version.hpp"
@@ -71,38 +73,32 @@ int complain(const QString& text, int code) {
   return code;
 }
 
-void restore_layout(MainWindow& window) {
-  const QSettings settings;
-  window.restoreGeometry(settings.value(QStringLiteral("geometry")).toByteArray());
-  window.restoreState(settings.value(QStringLiteral("layout")).toByteArray());
-}
-
 /// Offers what a crash left behind.
-void offer_autosave(Workspace& workspace, MainWindow& window) {
-  const auto left = abandoned_autosave();
+void offer_unsaved_work(Workspace& workspace, MainWindow& window) {
+  auto left = UnsavedCopy::take_over();
   if (!left) return;
-  const auto answer =
-      QMessageBox::question(&window, QObject::tr("Unsaved work"),
-                            QObject::tr("Stepcast ended without saving last time. Open what was on screen then?"));
-  try {
-    Diagnostics diagnostics(left->string());
-    Json document = read_json(*left, diagnostics);
-    if (answer == QMessageBox::Yes && diagnostics.ok())
-      workspace.configuration().set_document(std::move(document), QObject::tr("restored work"));
-  } catch (const InputError&) {
-  }
-  std::error_code ignored;
-  std::filesystem::remove(*left, ignored);
+  const QString name = left->file.empty() ? QObject::tr("a new scenario") : qt(left->file.filename().string());
+  const auto answer = QMessageBox::question(
+      &window, QObject::tr("Unsaved work"),
+      QObject::tr("Stepcast ended without saving last time. Open the changes to %1 again?").arg(name));
+  if (answer == QMessageBox::Yes)
+    workspace.configuration().restore(std::move(left->document), left->file);
+  else
+    UnsavedCopy::remove();
 }
 
-void start_autosave(Workspace& workspace, MainWindow& window) {
+void keep_unsaved_work(Workspace& workspace, MainWindow& window) {
   auto* timer = new QTimer(&window);
   QObject::connect(timer, &QTimer::timeout, &window, [&workspace, last = -1L]() mutable {
     const ConfigurationModel& configuration = workspace.configuration();
-    if (!configuration.is_modified() || configuration.generation() == last) return;
+    if (!configuration.is_modified()) {
+      last = -1;
+      return UnsavedCopy::remove();
+    }
+    if (configuration.generation() == last) return;
     last = configuration.generation();
     try {
-      write_file(autosave_file(), configuration.text());
+      UnsavedCopy::keep({configuration.file(), configuration.document()});
     } catch (const InputError&) {
       // Nobody can do anything about it now; saving will say why.
     }
@@ -136,7 +132,7 @@ int open_window(const Options& options) {
   MainWindow window(workspace);
   const bool scripted = !options.screenshot.isEmpty();
   if (scripted) window.set_asks(false);
-  if (!scripted) restore_layout(window);
+  if (!scripted) window.layout_memory().restore();
   if (options.size.isValid()) window.resize(options.size);
   if (!options.tab.isEmpty() && !window.tabs().open(options.tab))
     return complain(QObject::tr("there is no tab \"%1\"; expected one of %2")
@@ -149,8 +145,8 @@ int open_window(const Options& options) {
   if (!first.isEmpty() && !window.open(plain(first)) && scripted) return kBadInput;
   window.show();
   if (scripted) return take_screenshot(window, options.screenshot);
-  offer_autosave(workspace, window);
-  start_autosave(workspace, window);
+  offer_unsaved_work(workspace, window);
+  keep_unsaved_work(workspace, window);
   return QApplication::exec();
 }
 

@@ -10,8 +10,8 @@ set -euo pipefail
 packages=(cmake g++ libboost-dev libceres-dev libcli11-dev libfmt-dev libprotobuf-dev libpugixml-dev libsimgrid-dev
   libsqlitecpp-dev ninja-build nlohmann-json3-dev protobuf-compiler zlib1g-dev)
 gui=(fonts-dejavu-core libqt6opengl6-dev qt6-base-dev qt6-charts-dev)
-tests=("${gui[@]}" chromium clang-format-14 fio groff-base iproute2 jq libgmock-dev libgtest-dev libopenmpi-dev librapidcheck-dev
-  munge openmpi-bin patch python3 slurm-client slurmctld slurmd xdotool xvfb zsh)
+tests=("${gui[@]}" chromium clang-format-14 desktop-file-utils fio groff-base iproute2 jq libgmock-dev libgtest-dev libopenmpi-dev
+  librapidcheck-dev munge openmpi-bin patch python3 slurm-client slurmctld slurmd xdg-utils xdotool xvfb zsh)
 long=(clang-14 clang-tidy-14 libbenchmark-dev libclang-rt-14-dev mmdebstrap shellcheck)
 case "${1:-build}" in
   build) ;;

@@ -70,7 +70,7 @@ QString sheet_of(const ThemeColors& c) {
     QTableView, QTreeView { border: 1px solid %2; border-radius: 4px; gridline-color: %7; background: %1; }
     QHeaderView::section { background: %7; border: 0; border-right: 1px solid %2; padding: 3px 6px; font-weight: 600; }
     QTabWidget::pane { border: 1px solid %2; border-radius: 6px; top: -1px; background: %1; }
-    QTabBar::tab { padding: 5px 7px; border: 1px solid transparent; color: %3; }
+    QTabBar::tab { padding: 5px 5px; border: 1px solid transparent; color: %3; }
     QTabBar::tab:selected { color: %8; background: %1; border-color: %2; border-bottom-color: %1;
                             border-top-left-radius: 6px; border-top-right-radius: 6px; font-weight: 600; }
     QTabBar::tab:hover { color: %8; }

@@ -33,11 +33,17 @@ CalibrateModel::CalibrateModel(ConfigurationModel& configuration, QObject* paren
 void CalibrateModel::start(const QString& file) {
   QStringList arguments;
   for (const std::string& directory : directories_) arguments << QStringLiteral("--catalog") << qt(directory);
-  arguments << QStringLiteral("--json") << QStringLiteral("validate") << QStringLiteral("--regret");
-  if (!file.isEmpty()) arguments << QStringLiteral("--file") << file;
+  file_ = file;
+  arguments << QStringLiteral("--json") << command();
   status_ = tr("Predicting measured runs …");
   command_.start(arguments);
   Q_EMIT changed();
+}
+
+QStringList CalibrateModel::command() const {
+  QStringList out{QStringLiteral("validate"), QStringLiteral("--regret")};
+  if (!file_.isEmpty()) out << QStringLiteral("--file") << file_;
+  return out;
 }
 
 void CalibrateModel::stop() {

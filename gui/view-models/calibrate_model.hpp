@@ -2,6 +2,7 @@
 
 #include <QObject>
 #include <QString>
+#include <QStringList>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ class CalibrateModel : public QObject {
   /// Catalogue directories and calibrations that predictions rest on.
   void set_catalog_directories(std::vector<std::string> directories) { directories_ = std::move(directories); }
   [[nodiscard]] const QString& status() const { return status_; }
+  /// The command that was asked last, or would be.
+  [[nodiscard]] QStringList command() const;
 
   /// Error by set.
   [[nodiscard]] Exhibit sets_exhibit() const;
@@ -44,7 +47,7 @@ class CalibrateModel : public QObject {
   ConfigurationModel& configuration_;
   CommandProcess command_;
   std::vector<std::string> directories_;
-  QString status_;
+  QString status_, file_;
   Json scores_;
 };
 

@@ -120,11 +120,21 @@ std::vector<CompareModel::Pin> CompareModel::with_screen() const {
   return out;
 }
 
+std::vector<Json> CompareModel::compared() const {
+  std::vector<Json> out;
+  if (pins_.empty()) return out;
+  for (Pin& pin : with_screen()) {
+    pin.document["run"]["fidelity"] = name_of(pin.simulated ? Fidelity::simulated : Fidelity::analytic);
+    out.push_back(std::move(pin.document));
+  }
+  return out;
+}
+
 Exhibit CompareModel::exhibit() const {
   Exhibit out;
   out.title = tr("Configurations side by side");
   const std::vector<Pin> pins = with_screen();
-  if (pins_.empty() || pins.empty()) {
+  if (pins_.empty()) {
     out.remark = tr("Nothing is pinned. Pin what is on screen (Ctrl+D), change something, and see both here.");
     return out;
   }

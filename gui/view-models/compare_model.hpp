@@ -29,6 +29,9 @@ class CompareModel : public QObject {
   /// Puts a pinned configuration on screen again.
   void open(std::size_t index);
 
+  /// The configurations side by side, each as it was predicted: `run.fidelity` says in which way.
+  [[nodiscard]] std::vector<Json> compared() const;
+
   /// Where the step goes in each, and every figure beside the first one's.
   [[nodiscard]] Exhibit exhibit() const;
 

@@ -27,6 +27,16 @@ void drop_if_empty(Json& document, const std::string& pointer) {
   }
 }
 
+/// A scenario as it stands in a file, the calibrations that it names findable from anywhere. Throws InputError.
+Json read_document(const std::filesystem::path& file) {
+  Diagnostics diagnostics(file.string());
+  Json document = read_json(file, diagnostics);
+  if (diagnostics.ok() && !document.is_object()) diagnostics.error("", "a scenario is an object");
+  diagnostics.throw_if_faulty();
+  anchor_calibrations(document, file);
+  return document;
+}
+
 }  // namespace
 
 ConfigurationModel::ConfigurationModel(const Catalog& catalog, QObject* parent) : QObject(parent), catalog_(&catalog) {
@@ -57,16 +67,30 @@ void ConfigurationModel::set_document(Json document, const QString& what) {
   Q_EMIT changed();
 }
 
+void ConfigurationModel::start_new() { replace(QObject::tr("new scenario"), blank(), {blank(), {}}); }
+
 void ConfigurationModel::open(const std::filesystem::path& file) {
-  Diagnostics diagnostics(file.string());
-  Json document = read_json(file, diagnostics);
-  if (diagnostics.ok() && !document.is_object()) diagnostics.error("", "a scenario is an object");
-  diagnostics.throw_if_faulty();
-  anchor_calibrations(document, file);
-  remember(QObject::tr("open %1").arg(qt(file.filename().string())));
+  Json document = read_document(file);
+  replace(QObject::tr("open %1").arg(qt(file.filename().string())), document, {document, file});
+}
+
+void ConfigurationModel::restore(Json document, const std::filesystem::path& file) {
+  Json saved = blank();
+  try {
+    if (!file.empty()) saved = read_document(file);
+  } catch (const InputError&) {
+    // The work is what is left of it.
+  }
+  replace(QObject::tr("restored work"), std::move(document), {std::move(saved), file});
+}
+
+/// Another scenario, of another file.
+void ConfigurationModel::replace(const QString& what, Json document, Origin origin) {
+  remember(what);
+  undo_.back().origin = Origin{std::move(saved_), std::move(file_)};
   document_ = std::move(document);
-  saved_ = document_;
-  file_ = file;
+  saved_ = std::move(origin.saved);
+  file_ = std::move(origin.file);
   strategy_follows_ = false;
   evaluate();
   Q_EMIT changed();
@@ -173,26 +197,25 @@ QString ConfigurationModel::fault_text(const std::string& pointer) const {
 void ConfigurationModel::remember(const QString& what, const std::string& pointer) {
   redo_.clear();
   if (!pointer.empty() && !undo_.empty() && undo_.back().pointer == pointer) return;
-  undo_.push_back({document_, what, pointer});
+  undo_.push_back({document_, what, pointer, {}});
   if (undo_.size() > kUndoSteps) undo_.pop_front();
 }
 
-void ConfigurationModel::undo() {
-  if (undo_.empty()) return;
-  Step step = std::move(undo_.back());
-  undo_.pop_back();
-  redo_.push_back({std::move(document_), step.what, {}});
-  document_ = std::move(step.document);
-  evaluate();
-  Q_EMIT changed();
-}
+void ConfigurationModel::undo() { step(undo_, redo_); }
 
-void ConfigurationModel::redo() {
-  if (redo_.empty()) return;
-  Step step = std::move(redo_.back());
-  redo_.pop_back();
-  undo_.push_back({std::move(document_), step.what, {}});
+void ConfigurationModel::redo() { step(redo_, undo_); }
+
+void ConfigurationModel::step(std::deque<Step>& from, std::deque<Step>& to) {
+  if (from.empty()) return;
+  Step step = std::move(from.back());
+  from.pop_back();
+  to.push_back({std::move(document_), step.what, {}, {}});
   document_ = std::move(step.document);
+  if (step.origin) {
+    to.back().origin = Origin{std::move(saved_), std::move(file_)};
+    saved_ = std::move(step.origin->saved);
+    file_ = std::move(step.origin->file);
+  }
   evaluate();
   Q_EMIT changed();
 }

@@ -40,14 +40,17 @@ class ConfigurationModel : public QObject {
   [[nodiscard]] std::string text() const;
   /// Replaces the whole scenario; what was there can be had back by undo.
   void set_document(Json document, const QString& what);
+  /// A scenario of no file, with nothing chosen. Saving it asks for a name; undo brings back what was there.
+  void start_new();
+  /// Unsaved work of an earlier run, and the file that it was changed from; an empty name: it was of none. Where the
+  /// file is gone, all of it counts as unsaved.
+  void restore(Json document, const std::filesystem::path& file);
   /// A scenario from a file: it becomes the saved state. Throws InputError when the file is no JSON.
   void open(const std::filesystem::path& file);
   /// Writes the file whole or not at all. Throws InputError.
   void save(const std::filesystem::path& file);
   [[nodiscard]] const std::filesystem::path& file() const { return file_; }
   [[nodiscard]] bool is_modified() const { return document_ != saved_; }
-  /// What is on screen counts as not saved: after a crash.
-  void mark_unsaved() { saved_ = nullptr; }
 
   /// What the document says at a pointer; null when it says nothing.
   [[nodiscard]] Json value(const std::string& pointer) const;
@@ -92,12 +95,20 @@ class ConfigurationModel : public QObject {
   void changed();
 
  private:
+  /// Where a document comes from.
+  struct Origin {
+    Json saved;
+    std::filesystem::path file;
+  };
   struct Step {
     Json document;  ///< before it (undo) or after it (redo)
     QString what;
     std::string pointer;
+    std::optional<Origin> origin;  ///< of that document, where the step goes to another scenario
   };
   void remember(const QString& what, const std::string& pointer = {});
+  void replace(const QString& what, Json document, Origin origin);
+  void step(std::deque<Step>& from, std::deque<Step>& to);
   void evaluate();
   void apply_chosen_strategy();
 

@@ -5,13 +5,13 @@
 #include <QStandardPaths>
 
 #include "calibration/profile/calibration_profile.hpp"
-#include "gui/view-models/calibration_effect.hpp"
 #include "gui/view-models/compare_model.hpp"
 #include "gui/view-models/configuration_model.hpp"
 #include "gui/view-models/number_format.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "gui/view-models/recent_files.hpp"
 #include "hardware-catalog/catalog.hpp"
+#include "models/scenario/scenario.hpp"
 
 namespace stepcast {
 
@@ -38,6 +38,7 @@ QString file_name(QString name) {
 
 FitModel::FitModel(ConfigurationModel& configuration, const CompareModel& pinned, QObject* parent)
     : QObject(parent), configuration_(configuration), pinned_(pinned) {
+  connect(&effect_, &CalibrationEffect::changed, this, &FitModel::effect_changed);
   connect(&command_, &CommandProcess::finished, this, [this](int code, const QByteArray&, const QString& errors) {
     if (code != 0) {
       status_ = errors.isEmpty() ? tr("The fit ended with status %1").arg(code) : errors;
@@ -94,8 +95,17 @@ void FitModel::start(const FitForm& form) {
   output_ = QDir(folder()).filePath(file_name(form.name.trimmed().isEmpty() ? form.node : form.name));
   status_ = tr("Fitting …");
   asked_ = arguments(form, output_);
-  command_.start(asked_);
+  QStringList words;
+  for (const std::string& directory : directories_) words << QStringLiteral("--catalog") << qt(directory);
+  command_.start(words << asked_);
   Q_EMIT changed();
+}
+
+QStringList FitModel::command() const {
+  if (!profile_) return {};
+  if (file_ == QFileInfo(output_).absoluteFilePath()) return asked_;
+  return {QStringLiteral("calibrate"), QStringLiteral("report"), file_, QStringLiteral("-o"),
+          QFileInfo(file_).completeBaseName() + QStringLiteral(".html")};
 }
 
 void FitModel::stop() {
@@ -122,11 +132,8 @@ bool FitModel::is_used() const {
   return profile_ && !directories.empty() && directories.front() == std::filesystem::path(plain(file_));
 }
 
-Exhibit FitModel::effect() const {
-  Exhibit none;
-  none.title = tr("Which predictions rest on it");
-  none.remark = tr("Choose a calibration on the left.");
-  if (!profile_) return none;
+void FitModel::ask_effect() {
+  if (!profile_) return effect_.ask({});
   std::vector<NamedScenario> scenarios{{tr("on screen"), configuration_.document()}};
   for (std::size_t i = 0; i < pinned_.count(); ++i)
     scenarios.push_back({tr("pinned: %1").arg(pinned_.name(i)), pinned_.document(i)});
@@ -134,19 +141,14 @@ Exhibit FitModel::effect() const {
     Diagnostics diagnostics(plain(file));
     try {
       Json document = read_json(plain(file), diagnostics);
-      if (diagnostics.ok()) scenarios.push_back({QFileInfo(file).completeBaseName(), std::move(document)});
+      if (!diagnostics.ok() || !document.is_object()) continue;
+      anchor_calibrations(document, plain(file));
+      scenarios.push_back({QFileInfo(file).completeBaseName(), std::move(document)});
     } catch (const InputError&) {
       // A file that is gone or no scenario any more rests on nothing.
     }
   }
-  std::vector<std::filesystem::path> directories = configuration_.catalog().directories();
-  if (is_used()) directories.erase(directories.begin());
-  try {
-    return calibration_effect(scenarios, plain(file_), std::move(directories));
-  } catch (const InputError& error) {
-    none.remark = QString::fromUtf8(error.what());
-    return none;
-  }
+  effect_.ask({std::move(scenarios), plain(file_), directories_});
 }
 
 void FitModel::open(const QString& file) {

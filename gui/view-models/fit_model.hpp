@@ -5,9 +5,10 @@
 #include <QStringList>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
-#include "gui/view-models/exhibit.hpp"
+#include "gui/view-models/calibration_effect.hpp"
 #include "gui/worker/command_process.hpp"
 
 namespace stepcast {
@@ -41,8 +42,8 @@ class FitModel : public QObject {
   void stop();
   [[nodiscard]] bool is_running() const { return command_.is_running(); }
   [[nodiscard]] const QString& status() const { return status_; }
-  /// Arguments of the last fit; empty before the first one.
-  [[nodiscard]] const QStringList& command() const { return asked_; }
+  /// The command that the shown calibration came of, or that draws it where it was opened; empty: none is shown.
+  [[nodiscard]] QStringList command() const;
   /// The command that does what the form says.
   [[nodiscard]] static QStringList arguments(const FitForm& form, const QString& output);
 
@@ -56,12 +57,16 @@ class FitModel : public QObject {
   [[nodiscard]] const CalibrationProfile* profile() const { return profile_.get(); }
   /// Whether predictions rest on the one that is shown.
   [[nodiscard]] bool is_used() const;
-  /// Predictions on screen, pinned and of late, with and without the one that is shown.
-  [[nodiscard]] Exhibit effect() const;
+  /// Predicts what is on screen, pinned and of late, with and without the one that is shown; `effect_changed` follows.
+  void ask_effect();
+  [[nodiscard]] const CalibrationEffect& effect() const { return effect_; }
+  /// Directories with hardware of the user's own; a fit rests on no calibration.
+  void set_catalog_directories(std::vector<std::string> directories) { directories_ = std::move(directories); }
 
  Q_SIGNALS:
   /// Something runs, has ended, or another calibration is shown.
   void changed();
+  void effect_changed();
   /// Predictions shall rest on this file; empty: on the catalogue alone.
   void chosen(const QString& file);
 
@@ -69,6 +74,8 @@ class FitModel : public QObject {
   ConfigurationModel& configuration_;
   const CompareModel& pinned_;
   CommandProcess command_;
+  CalibrationEffect effect_;
+  std::vector<std::string> directories_;
   QString status_, file_, output_;
   QStringList opened_, asked_;
   std::unique_ptr<CalibrationProfile> profile_;

@@ -39,7 +39,7 @@ void PlanModel::start(const Json& question) {
   auto result = std::make_shared<Result>();
   const Catalog* catalog = &configuration_.catalog();
   PlanOptions options;
-  options.top = 12;
+  options.top = kPlanAnswers;
   options.jobs = std::max(1, QThread::idealThreadCount());
   options.stop = stop_.get_token();
   for (const std::string& directory : directories_) options.catalog_directories.emplace_back(directory);

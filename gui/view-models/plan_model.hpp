@@ -18,6 +18,9 @@ namespace stepcast {
 
 class ConfigurationModel;
 
+/// How many answers the planner is asked for: as `stepcast plan --top`.
+inline constexpr int kPlanAnswers = 12;
+
 /// The planner at work beside the window, its answers, and which of them are looked at.
 class PlanModel : public QObject {
   Q_OBJECT

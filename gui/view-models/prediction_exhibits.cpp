@@ -91,7 +91,7 @@ HeadlineFigure efficiency(const Prediction& p) {
 }
 
 HeadlineFigure memory(const Prediction& p) {
-  HeadlineFigure out{.caption = tr("Memory per device")};
+  HeadlineFigure out{.caption = tr("Device memory")};
   if (p.memory.stages.empty()) {
     out.value = QStringLiteral("—");
     return out;
@@ -118,7 +118,7 @@ std::vector<HeadlineFigure> headline_figures(const Prediction& p) {
 std::vector<HeadlineFigure> blank_headline() {
   std::vector<HeadlineFigure> out;
   for (const char* caption :
-       {"Tokens/s", "Step time", "Time to train", "Cost", "Power", "Efficiency (MFU)", "Memory per device"})
+       {"Tokens/s", "Step time", "Time to train", "Cost", "Power", "Efficiency (MFU)", "Device memory"})
     out.push_back({.caption = tr(caption),
                    .value = QStringLiteral("—"),
                    .below = QString(),

@@ -1,11 +1,7 @@
 #include "gui/view-models/recent_files.hpp"
 
-#include <signal.h>
-
-#include <QCoreApplication>
 #include <QDir>
 #include <QSettings>
-#include <QStandardPaths>
 
 #include "fields/data_directory.hpp"
 #include "fields/json_text.hpp"
@@ -17,10 +13,6 @@ namespace {
 
 constexpr int kMostRecent = 12;
 const QString kRecentKey = QStringLiteral("recent");
-
-QDir autosave_folder() {
-  return QDir(QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + QStringLiteral("/autosave"));
-}
 
 /// Questions to the planner and studies lie beside the scenarios.
 bool is_scenario(const std::filesystem::path& file) {
@@ -58,22 +50,6 @@ QStringList example_scenarios() {
     // A program without its examples still works.
   }
   return out;
-}
-
-std::filesystem::path autosave_file() {
-  autosave_folder().mkpath(QStringLiteral("."));
-  return plain(autosave_folder().filePath(QStringLiteral("%1.json").arg(QCoreApplication::applicationPid())));
-}
-
-std::optional<std::filesystem::path> abandoned_autosave() {
-  const QDir folder = autosave_folder();
-  for (const QString& name : folder.entryList({QStringLiteral("*.json")}, QDir::Files, QDir::Time)) {
-    bool number = false;
-    const long long owner = name.section(QLatin1Char('.'), 0, 0).toLongLong(&number);
-    const bool runs = number && ::kill(static_cast<pid_t>(owner), 0) == 0;
-    if (number && !runs) return plain(folder.filePath(name));
-  }
-  return std::nullopt;
 }
 
 }  // namespace stepcast

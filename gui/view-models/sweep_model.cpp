@@ -113,6 +113,7 @@ void SweepModel::start(const SweepForm& form) {
     status_ = QString::fromUtf8(error.what());
     return Q_EMIT changed();
   }
+  swept_ = configuration_.document();
   options_.clear();
   for (const QString& setting : settings_of(form)) options_ << QStringLiteral("--set") << setting;
   options_ << QStringLiteral("--fidelity") << (form.simulate ? QStringLiteral("simulated") : QStringLiteral("analytic"))
@@ -143,6 +144,8 @@ void SweepModel::stop() { stop_.request_stop(); }
 void SweepModel::open(const std::filesystem::path& store) {
   const ResultStore checked(store);
   store_ = store;
+  options_.clear();
+  swept_ = nullptr;
   status_ = tr("%1: %2 configurations").arg(qt(store.filename().string()), shown_whole(checked.counts().done()));
   read_store();
   Q_EMIT changed();

@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "fields/json_text.hpp"
 #include "gui/view-models/exhibit.hpp"
 #include "gui/view-models/work_progress.hpp"
 
@@ -40,6 +41,8 @@ class SweepModel : public QObject {
   [[nodiscard]] const WorkProgress& progress() const { return progress_; }
   /// What the last sweep was asked, as options of `stepcast sweep`; empty before the first one.
   [[nodiscard]] const QStringList& options() const { return options_; }
+  /// The scenario that was swept; null before the first one.
+  [[nodiscard]] const Json& swept() const { return swept_; }
   /// How the last sweep ended, or what was opened.
   [[nodiscard]] const QString& status() const { return status_; }
   void set_catalog_directories(std::vector<std::string> directories) { directories_ = std::move(directories); }
@@ -70,6 +73,7 @@ class SweepModel : public QObject {
   std::filesystem::path store_;
   QString status_, column_;
   QStringList options_;
+  Json swept_;
   WorkProgress progress_;
   QElapsedTimer since_read_;
   qint64 reading_took_ = 0;  ///< milliseconds

@@ -34,8 +34,13 @@ void Workspace::open_catalog() {
 }
 
 std::vector<std::string> Workspace::catalog_arguments() const {
+  std::vector<std::string> out = user_directories();
+  if (!calibration_.empty()) out.insert(out.begin(), calibration_.string());
+  return out;
+}
+
+std::vector<std::string> Workspace::user_directories() const {
   std::vector<std::string> out;
-  if (!calibration_.empty()) out.push_back(calibration_.string());
   for (const auto& directory : given_) out.push_back(std::filesystem::absolute(directory).string());
   if (std::filesystem::is_directory(own_catalog())) out.push_back(own_catalog().string());
   return out;
@@ -54,6 +59,19 @@ void Workspace::use_calibration(const std::filesystem::path& file) {
   hand_out_catalog();
 }
 
+/// Parts that an entry names have to be in the catalogue, too.
+void Workspace::add_faults_of_names(const std::filesystem::path& entry, Diagnostics& diagnostics) const {
+  std::vector<std::filesystem::path> directories{entry.parent_path().parent_path()};
+  const auto& in_use = catalog().directories();
+  directories.insert(directories.end(), in_use.begin(), in_use.end());
+  Diagnostics all(entry.string());
+  Catalog(directories).validate_all(all);
+  std::vector<Fault> of_entry;
+  for (const Fault& fault : all.faults())
+    if (fault.file == entry.string()) of_entry.push_back(fault);
+  diagnostics.add(of_entry);
+}
+
 void Workspace::add_entry(const std::string& kind, const std::string& id, const std::string& json) {
   const std::filesystem::path folder = own_catalog() / kind;
   std::filesystem::create_directories(folder);
@@ -65,6 +83,7 @@ void Workspace::add_entry(const std::string& kind, const std::string& id, const 
   std::filesystem::create_directories(checked.parent_path());
   std::filesystem::rename(trial, checked);
   Catalog::validate(checked, diagnostics);
+  if (diagnostics.ok()) add_faults_of_names(checked, diagnostics);
   if (diagnostics.ok()) std::filesystem::rename(checked, folder / (id + ".json"));
   std::filesystem::remove_all(own_catalog() / "checked");
   diagnostics.throw_if_faulty();

@@ -22,8 +22,10 @@ class Workspace {
   [[nodiscard]] ConfigurationModel& configuration() { return *configuration_; }
   [[nodiscard]] ForecastModel& forecast() { return *forecast_; }
   [[nodiscard]] const Catalog& catalog() const { return *catalogs_.back(); }
-  /// User directories, as the worker wants them.
+  /// The calibration and the user's directories, as the worker wants them.
   [[nodiscard]] std::vector<std::string> catalog_arguments() const;
+  /// The user's directories alone.
+  [[nodiscard]] std::vector<std::string> user_directories() const;
 
   /// Predictions rest on a calibration from now on (`stepcast calibrate fit`): it goes before every other entry. Empty:
   /// on the catalogue alone. Throws InputError when the file is none, and changes nothing then.
@@ -39,6 +41,7 @@ class Workspace {
  private:
   void open_catalog();
   void hand_out_catalog();
+  void add_faults_of_names(const std::filesystem::path& entry, Diagnostics& diagnostics) const;
 
   std::vector<std::filesystem::path> given_;
   std::filesystem::path calibration_;

@@ -57,6 +57,7 @@ CalibrateTab::CalibrateTab(CalibrateModel& scores, FitModel& fit, QWidget* paren
   pages_->addTab(build_scores(), tr("Predicted against &measured"));
   row->addWidget(pages_, 1);
   connect(&fit_, &FitModel::changed, this, &CalibrateTab::show_fit);
+  connect(&fit_, &FitModel::effect_changed, this, [this] { effect_->show_exhibit(fit_.effect().exhibit()); });
   connect(&scores_, &CalibrateModel::changed, this, &CalibrateTab::show_scores);
   // Predictions of many scenarios are made for those who look at them only.
   connect(pages_, &QTabWidget::currentChanged, this, &CalibrateTab::refresh);
@@ -243,7 +244,15 @@ void CalibrateTab::refresh() {
     name_->setText(form.name);
   }
   rests_on_->setText(scores_.rests_on());
-  if (isVisible() && effect_->isVisible()) effect_->show_exhibit(fit_.effect());
+  if (!isVisible() || !effect_->isVisible()) return;
+  fit_.ask_effect();
+  effect_->show_exhibit(fit_.effect().exhibit());
+}
+
+QStringList CalibrateTab::command() const {
+  if (sets_->isVisibleTo(pages_)) return scores_.command();
+  if (effect_->isVisibleTo(pages_)) return {};
+  return fit_.command();
 }
 
 void CalibrateTab::show_scores() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QStringList>
 #include <QWidget>
 
 class QCheckBox;
@@ -22,6 +23,8 @@ class CalibrateTab : public QWidget {
  public:
   CalibrateTab(CalibrateModel& scores, FitModel& fit, QWidget* parent = nullptr);
   void refresh();
+  /// The command whose answer the open page shows; empty: a run of what is on screen.
+  [[nodiscard]] QStringList command() const;
 
  private:
   QWidget* build_form();

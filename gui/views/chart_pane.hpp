@@ -13,6 +13,8 @@ class ChartPane : public QChartView {
   explicit ChartPane(QWidget* parent = nullptr);
   /// Whether dragging marks a part.
   void set_markable(bool markable);
+  /// Constant: the size that a chart has says nothing about the size that it wants.
+  [[nodiscard]] QSize sizeHint() const override { return minimumSize(); }
   /// A drag that is going on or has just ended: its clicks on values mean nothing.
   [[nodiscard]] bool is_dragging() const { return dragging_; }
 

@@ -60,6 +60,27 @@ constexpr double kUsualTableShare = 0.48, kMostTableShare = 0.56;
 /// Charts of more series have their legend beside them, and need the room.
 constexpr std::size_t kSeriesWithRoom = 4;
 
+/// Names of horizontal bars get about so much of a chart's width; longer ones are cut.
+constexpr double kNameShare = 0.4;
+/// A table gives way to long names of bars, but not below this share.
+constexpr double kLeastTableShare = 0.44;
+/// No column takes more of a table than this share, that those beside it are seen.
+constexpr double kMostColumnShare = 0.42;
+
+/// Pixels that a chart needs to write the names of its bars in full.
+double width_for_names(const ChartData& chart, const QFontMetrics& letters) {
+  if (chart.kind != ChartData::Kind::horizontal_bars) return 0;
+  int longest = 0;
+  for (const QString& name : chart.categories) longest = std::max(longest, letters.horizontalAdvance(name));
+  return longest / kNameShare;
+}
+
+/// Pixels below which the names of a chart's bars would be left out, or its lines not be told apart.
+int least_height_for(const ChartData& chart) {
+  if (chart.kind != ChartData::Kind::horizontal_bars) return 230;
+  return 104 + 22 * static_cast<int>(std::max<qsizetype>(2, chart.categories.size()));
+}
+
 /// Pixels that a chart can make use of.
 int height_for(const ChartData& chart) {
   if (chart.kind != ChartData::Kind::horizontal_bars) return 470;
@@ -119,7 +140,10 @@ ExhibitView::ExhibitView(QWidget* parent) : QWidget(parent) {
     const auto* sorted = qobject_cast<const QSortFilterProxyModel*>(view_->model());
     Q_EMIT row_activated(static_cast<std::size_t>(sorted->mapToSource(at).row()));
   });
-  connect(split_, &QSplitter::splitterMoved, this, [this] { moved_ = true; });
+  connect(split_, &QSplitter::splitterMoved, this, [this] {
+    const QList<int> widths = split_->sizes();
+    share_ = static_cast<double>(widths[1]) / std::max(1, widths[0] + widths[1]);
+  });
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(12, 8, 12, 8);
   layout->setSpacing(4);
@@ -141,6 +165,7 @@ void ExhibitView::show_exhibit(Exhibit exhibit) {
   chart_->setAccessibleName(tr("Chart: %1").arg(exhibit_.title));
   chart_->setAccessibleDescription(tr("The table beside it has the same figures"));
   table_->set(exhibit_.table);
+  split_->setMinimumHeight(least_height_for(exhibit_.chart));
   split_->setMaximumHeight(height_for(exhibit_.chart));
   repaint_chart();
   make_room_for_table();
@@ -160,7 +185,11 @@ int ExhibitView::wanted_height() const { return exhibit_.chart.series.empty() ? 
 
 /// A table that would be cut gets more than its usual share, up to a limit; the user's own choice stands.
 void ExhibitView::make_room_for_table() {
-  if (moved_ || exhibit_.chart.series.empty() || split_->width() <= 0) return;
+  if (exhibit_.chart.series.empty() || split_->width() <= 0) return;
+  if (share_) {
+    const int table = static_cast<int>(*share_ * split_->width());
+    return split_->setSizes({split_->width() - table, table});
+  }
   const QHeaderView& header = *view_->horizontalHeader();
   const QAbstractItemView& items = *view_;
   int wanted = view_->frameWidth() * 2 + view_->style()->pixelMetric(QStyle::PM_ScrollBarExtent);
@@ -171,8 +200,17 @@ void ExhibitView::make_room_for_table() {
   }
   const int width = split_->width();
   const double most = exhibit_.chart.series.size() > kSeriesWithRoom ? kUsualTableShare : kMostTableShare;
-  const int table = std::clamp(wanted, static_cast<int>(kUsualTableShare * width), static_cast<int>(most * width));
-  split_->setSizes({width - table, table});
+  double table = std::clamp<double>(wanted, kUsualTableShare * width, most * width);
+  table = std::max(kLeastTableShare * width, std::min(table, width - width_for_names(exhibit_.chart, fontMetrics())));
+  split_->setSizes({width - static_cast<int>(table), static_cast<int>(table)});
+  const int widest = static_cast<int>(kMostColumnShare * table);
+  for (int column = 0; column + 1 < header.count(); ++column)
+    if (header.sectionSize(column) > widest) view_->setColumnWidth(column, widest);
+}
+
+void ExhibitView::set_table_share(double share) {
+  share_ = share;
+  make_room_for_table();
 }
 
 void ExhibitView::resizeEvent(QResizeEvent* event) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QWidget>
+#include <optional>
 
 #include "gui/view-models/exhibit.hpp"
 
@@ -36,6 +37,9 @@ class ExhibitView : public QWidget {
   [[nodiscard]] FigureTable& table() { return *table_; }
   /// Colours again after the theme changed.
   void repaint_chart();
+  /// Of the width, what the user gave the table; empty while he has not chosen.
+  [[nodiscard]] std::optional<double> table_share() const { return share_; }
+  void set_table_share(double share);
 
  Q_SIGNALS:
   /// A point of a scatter, or a bar, was clicked: which series and which of its values.
@@ -52,7 +56,7 @@ class ExhibitView : public QWidget {
   void make_room_for_table();
 
   Exhibit exhibit_;
-  bool moved_ = false;  ///< the user chose how wide the table is
+  std::optional<double> share_;
   QLabel *title_, *remark_;
   QSplitter* split_;
   ChartPane* chart_;

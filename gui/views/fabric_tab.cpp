@@ -31,6 +31,7 @@ FabricTab::FabricTab(ConfigurationModel& configuration, TimelineModel& timeline,
   summary_->setWordWrap(true);
   column->addWidget(summary_);
   auto* split = new QSplitter(Qt::Horizontal, this);
+  split->setObjectName(QStringLiteral("fabric"));
   split->setChildrenCollapsible(false);
   canvas_ = new FabricCanvas(split);
   table_ = new FigureTable(this);

@@ -55,7 +55,7 @@ void MainMenu::build(MainWindow& window) {
   ConfigurationModel* configuration = &window.configuration_;
   QMenu& file = *window.menuBar()->addMenu(QObject::tr("&File"));
   add(file, QObject::tr("&New"), QKeySequence::New, [=] {
-    if (w->may_discard()) configuration->set_document(ConfigurationModel::blank(), QObject::tr("new scenario"));
+    if (w->may_discard()) configuration->start_new();
   });
   add(file, QObject::tr("&Open …"), QKeySequence::Open, [=] { w->choose_and_open(); });
   QMenu& recent = *file.addMenu(QObject::tr("Open &recent"));

@@ -4,39 +4,33 @@
 #include <QDockWidget>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QScrollArea>
 #include <QStatusBar>
 #include <QVBoxLayout>
 
 #include "gui/theme/theme.hpp"
-#include "gui/view-models/calibrate_model.hpp"
-#include "gui/view-models/command_line_text.hpp"
 #include "gui/view-models/compare_model.hpp"
 #include "gui/view-models/configuration_model.hpp"
-#include "gui/view-models/fit_model.hpp"
 #include "gui/view-models/forecast_model.hpp"
 #include "gui/view-models/number_format.hpp"
-#include "gui/view-models/plan_model.hpp"
 #include "gui/view-models/prediction_exhibits.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "gui/view-models/studies.hpp"
-#include "gui/view-models/sweep_model.hpp"
 #include "gui/view-models/timeline_data.hpp"
 #include "gui/view-models/timeline_model.hpp"
 #include "gui/view-models/trace_exhibits.hpp"
 #include "gui/view-models/workspace.hpp"
-#include "gui/views/calibrate_tab.hpp"
 #include "gui/views/compare_tab.hpp"
 #include "gui/views/configure_panel.hpp"
 #include "gui/views/exhibit_view.hpp"
 #include "gui/views/fabric_tab.hpp"
 #include "gui/views/fault_banner.hpp"
 #include "gui/views/headline_view.hpp"
+#include "gui/views/layout_memory.hpp"
 #include "gui/views/main_menu.hpp"
-#include "gui/views/plan_tab.hpp"
 #include "gui/views/result_tabs.hpp"
 #include "gui/views/server_browser.hpp"
 #include "gui/views/status_line.hpp"
-#include "gui/views/sweep_tab.hpp"
 #include "gui/views/timeline_tab.hpp"
 #include "models/scenario/scenario.hpp"
 
@@ -67,6 +61,7 @@ MainWindow::MainWindow(Workspace& workspace, QWidget* parent)
   build_status_bar();
   add_tabs();
   MainMenu::build(*this);
+  layout_ = new LayoutMemory(*this);
   connect(banner_, &FaultBanner::wants_field, this, [this](const std::string& pointer) { configure_->focus(pointer); });
   connect(&forecast_, &ForecastModel::changed, this, &MainWindow::show_forecast);
   connect(&forecast_, &ForecastModel::state_changed, this, &MainWindow::show_state);
@@ -113,13 +108,22 @@ void MainWindow::build_status_bar() {
 
 void MainWindow::add_exhibits(const QString& name, const QString& title, std::function<std::vector<Exhibit>()> make,
                               bool from_trace) {
-  auto* page = new QWidget(tabs_);
+  // Where a window is too low for what they say, exhibits scroll rather than being squeezed.
+  auto* scroll = new QScrollArea(tabs_);
+  scroll->setObjectName(QStringLiteral("surface"));
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll->setFocusPolicy(Qt::NoFocus);
+  auto* page = new QWidget(scroll);
+  page->setObjectName(QStringLiteral("surface"));
+  scroll->setWidget(page);
   auto* column = new QVBoxLayout(page);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   column->addStretch(1);
   tabs_->add(
-      name, title, page,
+      name, title, scroll,
       [this, page, column, title, make = std::move(make)] {
         auto views = page->findChildren<ExhibitView*>(QString(), Qt::FindDirectChildrenOnly);
         // Those of an earlier forecast that had more.
@@ -148,6 +152,7 @@ void MainWindow::add_exhibits(const QString& name, const QString& title, std::fu
 
 void MainWindow::add_tabs() {
   using Exhibits = std::vector<Exhibit>;
+  add_command_studies();
   add_exhibits(QStringLiteral("step"), tr("Step"), [this] {
     return Exhibits{step_exhibit(*forecast_.shown()), communication_by_dimension(*forecast_.shown()),
                     assumptions_exhibit(*forecast_.shown())};
@@ -155,8 +160,12 @@ void MainWindow::add_tabs() {
   add_exhibits(QStringLiteral("memory"), tr("Memory"),
                [this] { return Exhibits{memory_exhibit(forecast_.shown()->memory)}; });
   add_exhibits(QStringLiteral("scaling"), tr("Scaling"), [this] {
-    return Exhibits{scaling_exhibit(configuration_, ScalingMode::strong),
-                    scaling_exhibit(configuration_, ScalingMode::weak)};
+    const int nodes = configuration_.scenario()->spec.cluster.nodes;
+    const auto scaling = [nodes](CommandStudy& study, ScalingMode mode) {
+      const Json& answer = study.answer();
+      return scaling_exhibit(answer, study.status(), mode, nodes);
+    };
+    return Exhibits{scaling(*strong_, ScalingMode::strong), scaling(*weak_, ScalingMode::weak)};
   });
   const auto from_timeline = [this](const QString& title, auto make) {
     if (const auto timeline = timeline_->data()) return make(*timeline);
@@ -183,8 +192,10 @@ void MainWindow::add_tabs() {
       true);
   add_exhibits(QStringLiteral("cost"), tr("Cost"),
                [this] { return Exhibits{cost_exhibit(configuration_, *forecast_.shown())}; });
-  add_exhibits(QStringLiteral("sensitivity"), tr("Sensitivity"),
-               [this] { return Exhibits{sensitivity_exhibit(configuration_)}; });
+  add_exhibits(QStringLiteral("sensitivity"), tr("Sensitivity"), [this] {
+    const Json& answer = explanation_->answer();
+    return Exhibits{hardware_effects(answer, explanation_->status()), setting_effects(answer, explanation_->status())};
+  });
   auto* timeline = new TimelineTab(*timeline_, tabs_);
   tabs_->add(
       QStringLiteral("timeline"), tr("Timeline"), timeline, [timeline] { timeline->refresh(); }, true);
@@ -202,59 +213,6 @@ void MainWindow::add_tabs() {
     if (tabs_->needs_trace()) tabs_->refresh_all();
   });
   settled_.emplace_back([this] { return !timeline_->is_reading(); });
-}
-
-/// Tabs that put questions of their own to the libraries, and work on them in the background.
-void MainWindow::add_studies() {
-  plan_ = new PlanModel(configuration_, this);
-  auto* plan = new PlanTab(*plan_, configuration_, tabs_);
-  tabs_->add(QStringLiteral("plan"), tr("Plan"), plan, [plan] { plan->refresh(); });
-  sweep_ = new SweepModel(configuration_, this);
-  tabs_->add(QStringLiteral("sweep"), tr("Sweep"), new SweepTab(*sweep_, tabs_), [] {});
-  calibrate_ = new CalibrateModel(configuration_, this);
-  fit_ = new FitModel(configuration_, *compare_, this);
-  auto* calibrate = new CalibrateTab(*calibrate_, *fit_, tabs_);
-  tabs_->add(QStringLiteral("calibrate"), tr("Calibrate"), calibrate, [calibrate] { calibrate->refresh(); });
-  connect(fit_, &FitModel::chosen, this, &MainWindow::use_calibration);
-  hand_out_catalog();
-  const auto busy = [](const QString& what) { return WorkProgress{what, {}}; };
-  status_->add(
-      {[this] { return plan_->is_running(); }, [this] { return plan_->progress(); }, [this] { plan_->stop(); }});
-  status_->add(
-      {[this] { return sweep_->is_running(); }, [this] { return sweep_->progress(); }, [this] { sweep_->stop(); }});
-  status_->add(
-      {[this] { return fit_->is_running(); }, [busy] { return busy(tr("Fitting")); }, [this] { fit_->stop(); }});
-  status_->add({[this] { return calibrate_->is_running(); }, [busy] { return busy(tr("Predicting measured runs")); },
-                [this] { calibrate_->stop(); }});
-  settled_.emplace_back([this] {
-    return !plan_->is_running() && !sweep_->is_running() && !fit_->is_running() && !calibrate_->is_running();
-  });
-}
-
-QString MainWindow::command_line() const {
-  ScreenWork work;
-  work.calibration = qt(workspace_.calibration().string());
-  if (const auto* servers = findChild<ServerBrowser*>()) work.server = qt(servers->selected());
-  work.plan_question = plan_->question();
-  work.sweep = sweep_->options();
-  work.fit = fit_->command();
-  return command_line_text(configuration_, tabs_->current_name(), work);
-}
-
-void MainWindow::hand_out_catalog() {
-  plan_->set_catalog_directories(workspace_.catalog_arguments());
-  sweep_->set_catalog_directories(workspace_.catalog_arguments());
-  calibrate_->set_catalog_directories(workspace_.catalog_arguments());
-}
-
-void MainWindow::use_calibration(const QString& file) {
-  try {
-    workspace_.use_calibration(plain(file));
-  } catch (const InputError& error) {
-    complain(tr("Cannot use the calibration"), QString::fromUtf8(error.what()));
-  }
-  hand_out_catalog();
-  Q_EMIT fit_->changed();
 }
 
 void MainWindow::show_forecast() {

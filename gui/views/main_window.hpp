@@ -12,6 +12,7 @@ class QPushButton;
 namespace stepcast {
 
 class CalibrateModel;
+class CommandStudy;
 class CompareModel;
 class ConfigurationModel;
 class ConfigurePanel;
@@ -20,6 +21,7 @@ class FaultBanner;
 class FitModel;
 class ForecastModel;
 class HeadlineView;
+class LayoutMemory;
 class PlanModel;
 class ResultTabs;
 class StatusLine;
@@ -40,6 +42,7 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] ConfigurePanel& configure() { return *configure_; }
   [[nodiscard]] HeadlineView& headline() { return *headline_; }
   [[nodiscard]] StatusLine& status_line() { return *status_; }
+  [[nodiscard]] LayoutMemory& layout_memory() { return *layout_; }
   /// The command of stepcast that prints what is on screen.
   [[nodiscard]] QString command_line() const;
   /// Nothing runs and everything on screen is up to date.
@@ -60,6 +63,7 @@ class MainWindow : public QMainWindow {
   void build_status_bar();
   void add_tabs();
   void add_studies();
+  void add_command_studies();
   /// Directories of the catalogue, calibrations first, for what works beside the window.
   void hand_out_catalog();
   void use_calibration(const QString& file);
@@ -89,8 +93,11 @@ class MainWindow : public QMainWindow {
   SweepModel* sweep_ = nullptr;
   PlanModel* plan_ = nullptr;
   FitModel* fit_ = nullptr;
+  CommandStudy *strong_ = nullptr, *weak_ = nullptr, *explanation_ = nullptr;
+  std::vector<std::pair<QString, CommandStudy*>> studies_;  ///< by the tab that shows their answers
   QLabel *name_ = nullptr, *summary_ = nullptr, *badge_ = nullptr;
   StatusLine* status_ = nullptr;
+  LayoutMemory* layout_ = nullptr;
   std::vector<std::function<bool()>> settled_;  ///< of tabs that work in the background
   bool asks_ = true;
 };

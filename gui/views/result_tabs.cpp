@@ -26,11 +26,18 @@ void ResultTabs::refresh_all() {
   refresh_current();
 }
 
+void ResultTabs::refresh(const QString& name) {
+  for (Tab& tab : tabs_)
+    if (tab.name == name) tab.stale = true;
+  refresh_current();
+}
+
 void ResultTabs::refresh_current() {
   const auto index = static_cast<std::size_t>(currentIndex());
   if (currentIndex() < 0 || index >= tabs_.size() || !tabs_[index].stale) return;
   tabs_[index].stale = false;
   if (tabs_[index].refresh) tabs_[index].refresh();
+  Q_EMIT refreshed();
 }
 
 bool ResultTabs::open(const QString& name) {

@@ -16,6 +16,8 @@ class ResultTabs : public QTabWidget {
            bool needs_trace = false);
   /// The forecast changed.
   void refresh_all();
+  /// There is something new for one tab.
+  void refresh(const QString& name);
   /// False when there is no tab of that name.
   bool open(const QString& name);
   [[nodiscard]] QString current_name() const;
@@ -24,6 +26,8 @@ class ResultTabs : public QTabWidget {
 
  Q_SIGNALS:
   void opened();
+  /// What the open tab shows is up to date again.
+  void refreshed();
 
  private:
   void refresh_current();

@@ -31,6 +31,7 @@ ServerBrowser::ServerBrowser(ConfigurationModel& configuration, QWidget* parent)
   build_filters(*filters);
   layout->addLayout(filters);
   auto* split = new QSplitter(Qt::Horizontal, this);
+  split->setObjectName(QStringLiteral("servers"));
   split->setChildrenCollapsible(false);
   table_ = new FigureTable(this);
   view_ = new_figure_view(*table_, tr("Servers of the catalogue"), split);

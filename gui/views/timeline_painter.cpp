@@ -135,11 +135,20 @@ void TimelinePainter::paint(QPainter& painter, const QSize& size, const Timeline
     const QRectF area(kGutter, y, size.width() - kGutter, row.height);
     if (row.kind == Row::Kind::track) paint_track(painter, row, area, view);
     if (row.kind == Row::Kind::counter) paint_counter(painter, row, area, view);
-    if (row.kind == Row::Kind::header) painter.fillRect(QRectF(0, y, size.width(), row.height), colors.window);
-    paint_label(painter, row, y);
+    if (row.kind != Row::Kind::header) paint_label(painter, row, y);
   }
   painter.restore();
   paint_ruler(painter, size, view);
+  // Lines of the ruler do not strike out the headings.
+  painter.save();
+  painter.setClipRect(0, kRuler, size.width(), size.height() - kRuler);
+  for (const Row& row : rows_) {
+    const double y = kRuler + row.top - view.top;
+    if (row.kind != Row::Kind::header || y + row.height < kRuler || y > size.height()) continue;
+    painter.fillRect(QRectF(0, y, size.width(), row.height), colors.window);
+    paint_label(painter, row, y);
+  }
+  painter.restore();
 }
 
 void TimelinePainter::paint_label(QPainter& painter, const Row& row, double y) const {
@@ -167,7 +176,9 @@ void TimelinePainter::paint_ruler(QPainter& painter, const QSize& size, const Ti
     painter.setPen(colors.line);
     painter.drawLine(QPointF(x, kRuler - 5), QPointF(x, size.height()));
     painter.setPen(colors.muted);
-    painter.drawText(QRectF(x + 3, 2, 110, kRuler - 6), Qt::AlignVCenter | Qt::AlignLeft, shown(Seconds(at / 1e9)));
+    const QString time = shown(Seconds(at / 1e9));
+    if (x + 3 + painter.fontMetrics().horizontalAdvance(time) > size.width()) continue;
+    painter.drawText(QRectF(x + 3, 2, 110, kRuler - 6), Qt::AlignVCenter | Qt::AlignLeft, time);
   }
   painter.setPen(colors.line);
   painter.drawLine(0, kRuler - 1, size.width(), kRuler - 1);

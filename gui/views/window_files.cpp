@@ -4,18 +4,31 @@
 #include <QFileDialog>
 #include <QMessageBox>
 #include <QMimeData>
-#include <QSettings>
+#include <QRegularExpression>
 
 #include "gui/view-models/configuration_model.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "gui/view-models/recent_files.hpp"
+#include "gui/view-models/unsaved_work.hpp"
+#include "gui/views/layout_memory.hpp"
 #include "gui/views/main_window.hpp"
 
 namespace stepcast {
 
 namespace {
-const QString kFilter = QObject::tr("Scenarios (*.json *.jsonc);;All files (*)");
+const QString kFilter = QObject::tr("Scenarios (*.json *.jsonc *.stepcast);;All files (*)");
+
+/// A name whose ending says to a desktop what the file is (packaging/stepcast-mime.xml).
+QString suggested_name(const ConfigurationModel& configuration) {
+  static const QRegularExpression kOther(QStringLiteral("[^\\w.-]+"));
+  const Json name = configuration.value("/name");
+  QString words =
+      name.is_string() ? qt(name.get<std::string>()).toLower().replace(kOther, QStringLiteral("-")) : QString();
+  if (words.isEmpty()) words = QStringLiteral("scenario");
+  return words + QStringLiteral(".stepcast.json");
 }
+
+}  // namespace
 
 void MainWindow::complain(const QString& what, const QString& why) {
   if (asks_) {
@@ -55,7 +68,8 @@ bool MainWindow::save() {
 }
 
 bool MainWindow::save_as() {
-  const QString file = QFileDialog::getSaveFileName(this, tr("Save the scenario"), {}, kFilter);
+  const QString file =
+      QFileDialog::getSaveFileName(this, tr("Save the scenario"), suggested_name(configuration_), kFilter);
   if (file.isEmpty()) return false;
   try {
     configuration_.save(plain(file));
@@ -78,11 +92,8 @@ bool MainWindow::may_discard() {
 
 void MainWindow::closeEvent(QCloseEvent* event) {
   if (!may_discard()) return event->ignore();
-  QSettings settings;
-  settings.setValue(QStringLiteral("geometry"), saveGeometry());
-  settings.setValue(QStringLiteral("layout"), saveState());
-  std::error_code ignored;
-  std::filesystem::remove(autosave_file(), ignored);
+  layout_->keep();
+  UnsavedCopy::remove();
   QMainWindow::closeEvent(event);
 }
 

@@ -66,8 +66,11 @@ TEST_F(CalibrationTest, MeasurementsAreFittedShownAndUsed) {
   ASSERT_TRUE(configuration().is_valid())
       << plain(configuration().faults().empty() ? QString() : qt(configuration().faults().front().text()));
   const double before = configuration().closed_form()->step_time.value();
-  const Exhibit effect = model_->effect();
-  ASSERT_FALSE(effect.table.rows.empty());
+  model_->ask_effect();
+  EXPECT_TRUE(model_->effect().is_running()) << "a window does not wait for predictions";
+  ASSERT_TRUE(wait_until([&] { return !model_->effect().is_running(); }));
+  const Exhibit effect = model_->effect().exhibit();
+  ASSERT_FALSE(effect.table.rows.empty()) << plain(effect.remark);
   EXPECT_EQ(effect.table.rows[0][1].text, "yes") << plain(effect.table.rows[0][5].text);
   Q_EMIT model_->chosen(model_->file());
   EXPECT_TRUE(model_->is_used());

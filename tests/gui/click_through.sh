@@ -8,35 +8,11 @@ out=${2:?folder for pictures}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source_root=$(cd "$here/../.." && pwd)
 
-for tool in Xvfb xdotool python3; do
-  if ! command -v "$tool" >/dev/null; then
-    echo "click_through: $tool is missing (scripts/install-deps.sh tests)" >&2
-    exit 77
-  fi
-done
-
-work=$(mktemp -d)
 mkdir -p "$out"
-export HOME=$work XDG_CONFIG_HOME=$work XDG_DATA_HOME=$work XDG_RUNTIME_DIR=$work
-display=:$((90 + RANDOM % 400))
-Xvfb "$display" -screen 0 1480x920x24 -fbdir "$work" >/dev/null 2>&1 &
-server=$!
-gui=
-cleanup() {
-  if [ -n "$gui" ]; then kill "$gui" 2>/dev/null || true; fi
-  kill "$server" 2>/dev/null || true
-  rm -rf "$work"
-}
-trap cleanup EXIT
-export DISPLAY=$display QT_QPA_PLATFORM=xcb
-for _ in $(seq 100); do
-  if xdotool getdisplaygeometry >/dev/null 2>&1; then break; fi
-  sleep 0.1
-done
-
-"$bin/stepcast-gui" --size 1480x920 "$source_root/scenarios/llama3-70b-h100-512.json" &
-gui=$!
-window=$(timeout 60 xdotool search --sync --onlyvisible --pid "$gui" --limit 1)
+screen=1480x920
+# shellcheck source=tests/gui/virtual_screen.sh
+source "$here/virtual_screen.sh"
+start_gui --size 1480x920 "$source_root/scenarios/llama3-70b-h100-512.json"
 xdotool windowmove "$window" 0 0
 xdotool windowfocus "$window" || true
 sleep 3

@@ -1,6 +1,4 @@
 // What people expect of any window: their locale, their files, their keyboard, help where they are.
-#include <QAbstractButton>
-#include <QAbstractSpinBox>
 #include <QAction>
 #include <QClipboard>
 #include <QComboBox>
@@ -11,14 +9,17 @@
 #include <QMenu>
 #include <QMenuBar>
 #include <QMimeData>
-#include <QProcess>
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTextBrowser>
+#include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "gui/theme/theme.hpp"
 #include "gui/view-models/number_format.hpp"
+#include "gui/view-models/palette.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "gui/view-models/recent_files.hpp"
 #include "gui/view-models/sweep_model.hpp"
@@ -136,25 +137,6 @@ TEST_F(WindowTest, EveryTabHasHelpFromTheDocuments) {
   }
 }
 
-TEST_F(WindowTest, WhatTakesInputHasANameAndTheFocus) {
-  for (const QString& tab : window_->tabs().names()) {
-    ASSERT_TRUE(window_->tabs().open(tab));
-    QApplication::processEvents();
-    for (const QWidget* widget : window_->tabs().currentWidget()->findChildren<QWidget*>()) {
-      const auto* button = qobject_cast<const QAbstractButton*>(widget);
-      const bool input = qobject_cast<const QLineEdit*>(widget) || qobject_cast<const QComboBox*>(widget) ||
-                         qobject_cast<const QTableView*>(widget) || qobject_cast<const QAbstractSpinBox*>(widget);
-      if (!widget->isVisible() || (!input && button == nullptr)) continue;
-      if (widget->objectName().startsWith("qt_") || widget->parentWidget()->inherits("QComboBox") ||
-          widget->inherits("QTableCornerButton") || widget->inherits("QToolButton"))
-        continue;
-      const bool named = !widget->accessibleName().isEmpty() || (button != nullptr && !button->text().isEmpty());
-      EXPECT_TRUE(named) << plain(tab) << ": " << widget->metaObject()->className();
-      EXPECT_NE(widget->focusPolicy() & Qt::TabFocus, 0) << plain(tab) << ": " << plain(widget->accessibleName());
-    }
-  }
-}
-
 TEST_F(WindowTest, ColoursFollowTheTheme) {
   const QImage light = window_->grab().toImage();
   apply_theme(*qobject_cast<QApplication*>(QCoreApplication::instance()), Theme::dark);
@@ -174,25 +156,56 @@ TEST_F(WindowTest, ColoursFollowTheTheme) {
   EXPECT_LT(lightness(dark), 0.35);
 }
 
-/// Commands are run as a user would paste them.
-TEST_F(WindowTest, TheCopiedCommandRuns) {
-  configuration().set_value("/cluster/nodes", 32);
-  auto* sweep = window_->findChild<SweepModel*>();
-  sweep->start({"cluster.nodes", "16,32", "", ""});
-  ASSERT_TRUE(wait_until([&] { return !sweep->is_running(); }));
-  QTemporaryDir folder;
-  for (const char* tab : {"step", "scaling", "sensitivity", "timeline", "fabric", "sweep", "servers"}) {
-    window_->tabs().open(tab);
-    QProcess bash;
-    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
-    environment.insert("PATH", STEPCAST_BUILD_DIR "/bin:" + environment.value("PATH"));
-    bash.setProcessEnvironment(environment);
-    bash.setWorkingDirectory(folder.path());
-    bash.start("bash", {"-c", window_->command_line()});
-    ASSERT_TRUE(bash.waitForFinished(120'000));
-    EXPECT_EQ(bash.exitCode(), 0) << plain(window_->command_line()) << bash.readAllStandardError().toStdString();
-    EXPECT_FALSE(bash.readAllStandardOutput().isEmpty()) << tab;
-  }
+TEST_F(WindowTest, SizesAreShownInTheUnitsThatAreChosen) {
+  QAction* decimal = nullptr;
+  for (QAction* action : window_->findChildren<QAction*>())
+    if (action->text() == "Sizes in GB, not GiB") decimal = action;
+  ASSERT_NE(decimal, nullptr);
+  window_->tabs().open("memory");
+  const auto stage = [&] {
+    const auto& rows = window_->tabs().currentWidget()->findChild<ExhibitView*>()->exhibit().table.rows;
+    return rows.front().at(1);
+  };
+  const FigureCell binary = stage();
+  EXPECT_TRUE(binary.text.contains("GiB")) << plain(binary.text);
+  decimal->setChecked(true);
+  const FigureCell chosen = stage();
+  EXPECT_TRUE(chosen.text.contains("GB")) << plain(chosen.text);
+  EXPECT_EQ(chosen.number, binary.number) << "the same size, in other words";
+  decimal->setChecked(false);
+  EXPECT_EQ(stage().text, binary.text);
+}
+
+/// A colour as people without one kind of cone see it, in CIE L*a*b* (Machado, Oliveira & Fernandes 2009, severity 1).
+std::array<double, 3> seen_by(const std::array<std::array<double, 3>, 3>& people, const QColor& color) {
+  const auto linear = [](double c) { return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); };
+  const std::array<double, 3> rgb{linear(color.redF()), linear(color.greenF()), linear(color.blueF())};
+  std::array<double, 3> seen{};
+  for (std::size_t i = 0; i < 3; ++i)
+    seen[i] = std::clamp(people[i][0] * rgb[0] + people[i][1] * rgb[1] + people[i][2] * rgb[2], 0.0, 1.0);
+  const double x = (0.4124 * seen[0] + 0.3576 * seen[1] + 0.1805 * seen[2]) / 0.9505;
+  const double y = 0.2126 * seen[0] + 0.7152 * seen[1] + 0.0722 * seen[2];
+  const double z = (0.0193 * seen[0] + 0.1192 * seen[1] + 0.9505 * seen[2]) / 1.089;
+  const auto f = [](double t) { return t > 0.008856 ? std::cbrt(t) : 7.787 * t + 16.0 / 116; };
+  return {116 * f(y) - 16, 500 * (f(x) - f(y)), 200 * (f(y) - f(z))};
+}
+
+TEST(PaletteTest, PeopleWithAnyColourVisionTellTheFirstSixApart) {
+  constexpr std::array<std::array<double, 3>, 3> everybody{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+  constexpr std::array<std::array<double, 3>, 3> no_red{
+      {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}}};
+  constexpr std::array<std::array<double, 3>, 3> no_green{
+      {{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}}};
+  constexpr std::array<std::array<double, 3>, 3> no_blue{
+      {{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}}};
+  // CIE 1976: 2.3 is a just noticeable difference.
+  constexpr double kClearlyDifferent = 4 * 2.3;
+  for (const auto& people : {everybody, no_red, no_green, no_blue})
+    for (int i = 0; i < 6; ++i)
+      for (int j = 0; j < i; ++j) {
+        const auto a = seen_by(people, color_of(hue_of_index(i))), b = seen_by(people, color_of(hue_of_index(j)));
+        EXPECT_GT(std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]), kClearlyDifferent) << i << " and " << j;
+      }
 }
 
 TEST_F(WindowTest, ASweepStopsAtOnceAndGoesOn) {

@@ -53,7 +53,7 @@ TEST_F(WindowTest, AnotherServerGivesTheLibrarysNumbers) {
   const Prediction library = predict_analytic(resolve(document, "test", {}, catalog), catalog, MemoryAdvice::none);
   EXPECT_EQ(window_->headline().value("Tokens/s"), headline_of(library, "Tokens/s"));
   EXPECT_EQ(window_->headline().value("Step time"), headline_of(library, "Step time"));
-  EXPECT_EQ(window_->headline().value("Memory per device"), headline_of(library, "Memory per device"));
+  EXPECT_EQ(window_->headline().value("Device memory"), headline_of(library, "Device memory"));
   EXPECT_NE(window_->headline().value("Tokens/s"), before);
 }
 

@@ -1,0 +1,208 @@
+// What goes through a dialog: exports, saving under a name, hardware and models of the user's own.
+#include <QAction>
+#include <QDialogButtonBox>
+#include <QFileDialog>
+#include <QImage>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QSlider>
+#include <QTableView>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QTimer>
+#include <set>
+
+#include "gui/view-models/qt_text.hpp"
+#include "gui/views/configure_panel.hpp"
+#include "gui/views/exhibit_view.hpp"
+#include "gui/views/fabric_canvas.hpp"
+#include "gui/views/result_tabs.hpp"
+#include "gui/views/timeline_canvas.hpp"
+#include "models/scenario/scenario.hpp"
+#include "tests/gui/gui_fixture.hpp"
+
+namespace stepcast {
+namespace {
+
+QByteArray contents(const QString& file) {
+  QFile stream(file);
+  EXPECT_TRUE(stream.open(QIODevice::ReadOnly)) << plain(file);
+  return stream.readAll();
+}
+
+class DialogTest : public WindowTest {
+ protected:
+  static void SetUpTestSuite() { QApplication::setAttribute(Qt::AA_DontUseNativeDialogs); }
+  /// Does what opens a dialog, and answers the dialog when it is there.
+  template <class Dialog>
+  void answer(const std::function<void()>& opens, const std::function<void(Dialog&)>& with) {
+    bool answered = false;
+    QTimer poll;
+    QObject::connect(&poll, &QTimer::timeout, [&] {
+      auto* dialog = qobject_cast<Dialog*>(QApplication::activeModalWidget());
+      if (dialog == nullptr || answered) return;
+      answered = true;
+      with(*dialog);
+    });
+    poll.start(20);
+    opens();
+    EXPECT_TRUE(answered) << "no dialog came";
+  }
+  void choose_file(const QString& file, const std::function<void()>& opens) {
+    answer<QFileDialog>(opens, [&](QFileDialog& dialog) {
+      dialog.findChild<QLineEdit*>("fileNameEdit")->setText(file);
+      QMetaObject::invokeMethod(&dialog, "accept");
+    });
+  }
+  void click(const QString& words) {
+    for (QAbstractButton* button : window_->findChildren<QAbstractButton*>())
+      if (button->isVisible() && button->text() == words) return button->click();
+    FAIL() << "no button " << plain(words);
+  }
+  QAction* action(const QString& words) {
+    for (QAction* each : window_->findChildren<QAction*>())
+      if (each->text() == words) return each;
+    return nullptr;
+  }
+
+  QTemporaryDir folder_;
+};
+
+TEST_F(DialogTest, TheTimelineIsExportedToPerfettoAndAsAPicture) {
+  window_->tabs().open("timeline");
+  ASSERT_TRUE(settle());
+  const QString trace = folder_.filePath("step.json"), picture = folder_.filePath("step.png");
+  choose_file(trace, [&] { click("Perfetto …"); });
+  EXPECT_EQ(contents(trace), contents(forecast().trace()));
+  choose_file(picture, [&] { click("PNG …"); });
+  const QImage image(picture);
+  ASSERT_FALSE(image.isNull());
+  std::set<QRgb> colours;
+  for (int x = 0; x < image.width(); x += 5)
+    for (int y = 0; y < image.height(); y += 5) colours.insert(image.pixel(x, y));
+  EXPECT_GT(colours.size(), 8U);
+}
+
+TEST_F(DialogTest, ATableIsExportedAsCsvAndHtml) {
+  auto* view = window_->tabs().currentWidget()->findChild<ExhibitView*>();
+  auto* table = view->findChild<QTableView*>();
+  QAction* save = nullptr;
+  for (QAction* each : table->actions())
+    if (each->text().startsWith("Export")) save = each;
+  ASSERT_NE(save, nullptr);
+  const QString csv = folder_.filePath("step.csv"), html = folder_.filePath("step.html");
+  choose_file(csv, [&] { save->trigger(); });
+  const QStringList lines = QString::fromUtf8(contents(csv)).split('\n', Qt::SkipEmptyParts);
+  ASSERT_EQ(lines.size(), table->model()->rowCount() + 1);
+  EXPECT_TRUE(lines[0].startsWith("Part of the step,")) << plain(lines[0]);
+  choose_file(html, [&] { save->trigger(); });
+  const QString page = QString::fromUtf8(contents(html));
+  EXPECT_EQ(page.count("<tr"), table->model()->rowCount() + 1);
+  EXPECT_TRUE(page.contains("Whole step"));
+}
+
+TEST_F(DialogTest, SavingANewScenarioAsksForItsName) {
+  const Json document = configuration().document();
+  configuration().start_new();
+  configuration().set_document(document, "typed");
+  const QString file = folder_.filePath("new.stepcast.json");
+  QString suggested;
+  answer<QFileDialog>([&] { action("&Save")->trigger(); },
+                      [&](QFileDialog& dialog) {
+                        suggested = dialog.selectedFiles().value(0);
+                        dialog.findChild<QLineEdit*>("fileNameEdit")->setText(file);
+                        QMetaObject::invokeMethod(&dialog, "accept");
+                      });
+  EXPECT_TRUE(suggested.endsWith(".stepcast.json")) << "what a desktop knows: " << plain(suggested);
+  EXPECT_EQ(Json::parse(contents(file).toStdString()), document);
+  EXPECT_EQ(configuration().file(), std::filesystem::path(plain(file)));
+  EXPECT_FALSE(configuration().is_modified());
+}
+
+TEST_F(DialogTest, AServerOfOnesOwnIsCheckedKeptAndChosen) {
+  window_->tabs().open("servers");
+  QString fault;
+  int step = 0;
+  QTimer poll;
+  QObject::connect(&poll, &QTimer::timeout, [&] {
+    auto* dialog = qobject_cast<QDialog*>(QApplication::activeModalWidget());
+    if (dialog == nullptr) return;
+    auto* text = dialog->findChild<QPlainTextEdit*>();
+    QPushButton* ok = dialog->findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Ok);
+    Json node = Json::parse(plain(text->toPlainText()), nullptr, false, true);
+    ASSERT_TRUE(node.is_object());
+    node["id"] = "my-own-server";
+    if (step++ == 0) {
+      node["accelerator"] = "no-such-device";
+      text->setPlainText(qt(node.dump()));
+      ok->click();
+      for (const QLabel* label : dialog->findChildren<QLabel*>())
+        if (label->objectName() == "fault") fault = label->text();
+      return;
+    }
+    node["accelerator"] = "h100-sxm-80gb";
+    text->setPlainText(qt(node.dump()));
+    ok->click();
+    if (dialog->isVisible()) dialog->reject();
+  });
+  poll.start(20);
+  click("Own server like this …");
+  poll.stop();
+  EXPECT_TRUE(fault.contains("no-such-device")) << plain(fault);
+  EXPECT_EQ(configuration().value("/cluster/node"), "my-own-server");
+  EXPECT_TRUE(configuration().is_valid());
+  EXPECT_TRUE(settle());
+  EXPECT_EQ(forecast().state(), ForecastModel::State::simulated) << plain(forecast().status());
+  std::filesystem::remove_all(Workspace::own_catalog());
+}
+
+TEST_F(DialogTest, AModelOfOnesOwnIsReadFromAHuggingFaceConfig) {
+  answer<QDialog>([&] { click("Own …"); },
+                  [&](QDialog& dialog) {
+                    dialog.findChild<QPlainTextEdit*>()->setPlainText(
+                        R"({"model_type": "llama", "hidden_size": 8192, "intermediate_size": 28672,
+                            "num_attention_heads": 64, "num_key_value_heads": 8, "num_hidden_layers": 80,
+                            "vocab_size": 128256, "hidden_act": "silu", "tie_word_embeddings": false,
+                            "max_position_embeddings": 131072})");
+                    dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Ok)->click();
+                    if (dialog.isVisible()) dialog.reject();
+                  });
+  EXPECT_TRUE(configuration().value("/workload/model").is_object());
+  ASSERT_TRUE(configuration().is_valid());
+}
+
+TEST_F(DialogTest, HoveringOverTheTimelineSaysWhatIsThere) {
+  window_->tabs().open("timeline");
+  ASSERT_TRUE(settle());
+  auto* canvas = window_->findChild<TimelineCanvas*>();
+  QString words;
+  for (int y = 40; y < canvas->height() && words.isEmpty(); y += 4) words = canvas->words_at({canvas->width() / 2, y});
+  EXPECT_FALSE(words.isEmpty());
+}
+
+TEST_F(DialogTest, AClickOnTheFabricGivesFiguresAndTheSliderGoesThroughTheStep) {
+  window_->tabs().open("fabric");
+  ASSERT_TRUE(settle());
+  QWidget* page = window_->tabs().currentWidget();
+  auto* canvas = page->findChild<FabricCanvas*>();
+  auto* table = page->findChild<QTableView*>();
+  const auto place = [&] { return table->model()->index(0, 1).data().toString(); };
+  QTest::mouseClick(canvas, Qt::LeftButton, {}, {canvas->width() / 2, 16 + 13});
+  EXPECT_EQ(place(), "top of the network");
+  QTest::keyClick(canvas, Qt::Key_Left);
+  while (!place().startsWith("server")) QTest::keyClick(canvas, Qt::Key_Left);
+  auto* slider = page->findChild<QSlider*>();
+  std::set<QString> seen;
+  for (int at = 0; at <= slider->maximum(); ++at) {
+    slider->setValue(at);
+    for (int row = 0; row < table->model()->rowCount(); ++row)
+      if (table->model()->index(row, 0).data().toString() == "Up, now")
+        seen.insert(table->model()->index(row, 1).data().toString());
+  }
+  EXPECT_GT(seen.size(), 1U) << "links are as busy at every time";
+}
+
+}  // namespace
+}  // namespace stepcast
