@@ -252,7 +252,8 @@ std::vector<std::string> calibration_remarks(const CollectiveMachine& machine, i
   if (over_host_links(machine) && counts.inside == nullptr)
     out.emplace_back(
         "inside a node devices meet over PCIe alone and are taken to reach each other directly. Evidence is low: of "
-        "five measured servers two took half of the predicted time, one twice and one, of two sockets, up to ten times; "
+        "five measured servers two took half of the predicted time, one twice and one, of two sockets, up to ten "
+        "times; "
         "`stepcast calibrate` on the server itself tells");
   return out;
 }

@@ -93,8 +93,9 @@ template <>
 struct EnumNames<Sharding> {
   static constexpr std::array names{"none", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp"};
 };
-/// How a collective's data moves: the algorithms that other code names, in the order of the table of all, which may hold
-/// more (models/collectives/algorithm_table.cpp). `direct`: every pair on its own; `nvls` and `collnet` sum in a switch.
+/// How a collective's data moves: the algorithms that other code names, in the order of the table of all, which may
+/// hold more (models/collectives/algorithm_table.cpp). `direct`: every pair on its own; `nvls` and `collnet` sum in a
+/// switch.
 enum class CollectiveAlgorithm {
   automatic,
   ring,
