@@ -87,7 +87,8 @@ long gpt2_vocabulary(bool one_server, long tensor_parallel) {
 // GPUs are A100 on NVLink; the memory size is not stated, and does not decide a step's time. Several nodes are joined
 // by 800 Gb/s of InfiniBand each, taken as 4 x HDR. Recomputation is not stated either. Over several nodes it is on:
 // half of the rows would not fit without. On one server every row fits without, and with it a layer's products would
-// run above the peak: from hidden 1024 to 2048 a layer of 8,192 tokens takes 8.3 ms more: 2.6 TFLOP with recomputation, above 312 TFLOP/s.
+// run above the peak: from hidden 1024 to 2048 a layer of 8,192 tokens takes 8.3 ms more, in which 2.6 TFLOP with
+// recomputation are more than 312 TFLOP/s.
 MeasuredRun megatron_a100_run(const CsvRow& row) {
   const long gpus = row.required_whole("gpus"), seq_len = row.required_whole("seq_len");
   const long tensor_parallel = row.required_whole("tensor_parallel");
