@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,16 +18,19 @@ const Catalog& shipped() {
 
 OperatorSet read(const std::string& text) { return read_operators(parse_csv(text, "own.csv"), "own"); }
 
+/// Products, one a line.
+OperatorSet products(std::string_view rows) { return read(fmt::format("{}{}", kGemmHeader, rows)); }
+
 TEST(OperatorTables, HeaderSaysWhatATableMeasures) {
   EXPECT_TRUE(holds_operators(parse_csv(kGemmHeader, "own.csv")));
   EXPECT_FALSE(holds_operators(parse_csv("gpus,global_batch,measured_step_time_ms\n", "own.csv")));
 }
 
 TEST(OperatorTables, SourceSaysHowARowWasMeasured) {
-  const OperatorSet set = read(std::string(kGemmHeader) +
-                               "b200-sxm-180gb,bf16,1,4096,4096,4096,TN,150,TE bf16,simumax\n"
-                               "b200-sxm-180gb,bf16,1,4096,4096,4096,TN,110,cublas,aic:sglang-0.5.14\n"
-                               "l4,fp32,1,4096,4096,4096,TN,9000,cublas,neusight:linear\n");
+  const OperatorSet set = products(
+      "b200-sxm-180gb,bf16,1,4096,4096,4096,TN,150,TE bf16,simumax\n"
+      "b200-sxm-180gb,bf16,1,4096,4096,4096,TN,110,cublas,aic:sglang-0.5.14\n"
+      "l4,fp32,1,4096,4096,4096,TN,9000,cublas,neusight:linear\n");
   ASSERT_EQ(set.operators.size(), 3U);
   EXPECT_TRUE(set.operators[0].conditions.call.sustained);
   EXPECT_FALSE(set.operators[1].conditions.call.sustained);
@@ -36,7 +40,7 @@ TEST(OperatorTables, SourceSaysHowARowWasMeasured) {
 
 TEST(OperatorTables, FaultsNameLineAndColumn) {
   try {
-    read(std::string(kGemmHeader) + "a40,fp16,1,none,4096,4096,TN,150,cublas,vidur\n");
+    products("a40,fp16,1,none,4096,4096,TN,150,cublas,vidur\n");
     FAIL() << "a row without a number was read";
   } catch (const InputError& error) {
     ASSERT_FALSE(error.faults().empty());
@@ -46,7 +50,7 @@ TEST(OperatorTables, FaultsNameLineAndColumn) {
 
 TEST(OperatorPredictions, WhatTheModelCannotSayIsCountedByReason) {
   const OperatorSetScore score =
-      score_operators(read(std::string(kGemmHeader) + "knl-7250,fp32,1,512,512,512,NN,150,mkl,deepbench\n"), shipped());
+      score_operators(products("knl-7250,fp32,1,512,512,512,NN,150,mkl,deepbench\n"), shipped());
   EXPECT_EQ(score.errors.rows, 1U);
   EXPECT_EQ(score.errors.covered, 0U);
   EXPECT_EQ(score.reasons.at("knl-7250 is not in the catalogue"), 1);
