@@ -96,10 +96,11 @@ void resolve_servers(Draft& draft) {
   s.server_node = draft.catalog.find<Node>(s.servers->node, pointer + "/node", draft.diagnostics);
 }
 
-/// One device has nobody to exchange with, unless the scenario asks for it.
+/// One device has nobody to exchange with, unless the scenario asks for it; synchronous updates ask for nothing.
 bool trains_alone(const Draft& draft) {
   const StrategySpec& strategy = draft.spec().strategy;
-  return draft.cluster_known() && draft.scenario.devices() == 1 && !strategy.update && !strategy.parameter_servers &&
+  return draft.cluster_known() && draft.scenario.devices() == 1 &&
+         strategy.update.value_or(UpdateMode::synchronous) == UpdateMode::synchronous && !strategy.parameter_servers &&
          !strategy.federated && !strategy.staleness_bound && strategy.backup_workers == 0;
 }
 

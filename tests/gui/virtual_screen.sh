@@ -13,7 +13,8 @@ done
 work=$(mktemp -d)
 export HOME=$work XDG_CONFIG_HOME=$work XDG_DATA_HOME=$work XDG_RUNTIME_DIR=$work
 display=:$((90 + RANDOM % 400))
-Xvfb "$display" -screen 0 "${screen}x24" -fbdir "$work" >/dev/null 2>&1 &
+# Without -noreset it starts over, and refuses connections meanwhile, when its last client leaves.
+Xvfb "$display" -noreset -screen 0 "${screen}x24" -fbdir "$work" >/dev/null 2>&1 &
 server=$!
 gui=
 clean_up() {
