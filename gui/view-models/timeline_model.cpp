@@ -48,7 +48,9 @@ void TimelineModel::follow() {
         result->why = QString::fromUtf8(error.what());
       }
     });
-    connect(reading_, &QThread::finished, this, [this, result] {
+    connect(reading_, &QThread::finished, this, [this, result, thread = reading_] {
+      // What a thread said as it was stopped comes after another one was started, or none.
+      if (thread != reading_) return;
       data_ = result->data;
       why_ = result->why;
       reading_->deleteLater();

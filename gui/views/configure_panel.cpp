@@ -4,6 +4,7 @@
 #include <QGridLayout>
 #include <QLabel>
 #include <QPushButton>
+#include <QStyle>
 #include <QVBoxLayout>
 
 #include "gui/view-models/configuration_model.hpp"
@@ -22,7 +23,6 @@ ConfigurePanel::ConfigurePanel(ConfigurationModel& configuration, QWidget* paren
   setWidgetResizable(true);
   setFrameShape(QFrame::NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  setMinimumWidth(330);
   build();
   connect(&configuration_, &ConfigurationModel::changed, this, &ConfigurePanel::refresh);
 }
@@ -38,6 +38,9 @@ void ConfigurePanel::build() {
   for (const FormSection& section : form_sections()) layout->addWidget(section_widget(section));
   layout->addStretch(1);
   setWidget(form);
+  // It does not scroll sideways: what it needs, it gets.
+  form->ensurePolished();
+  setMinimumWidth(form->minimumSizeHint().width() + style()->pixelMetric(QStyle::PM_ScrollBarExtent));
 }
 
 void ConfigurePanel::rebuild() { build(); }

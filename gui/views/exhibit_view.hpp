@@ -7,16 +7,12 @@
 
 class QLabel;
 class QSplitter;
-class QTableView;
 
 namespace stepcast {
 
 class ChartPane;
 class FigureTable;
-
-/// A table of figures: sortable, with its cells' tones, copied by Ctrl+C (the selection, else all of it), exported from
-/// its context menu.
-QTableView* new_figure_view(FigureTable& table, const QString& accessible_name, QWidget* parent);
+class FigureView;
 
 /// A heading, a chart and the table that says the same beside it.
 class ExhibitView : public QWidget {
@@ -61,7 +57,7 @@ class ExhibitView : public QWidget {
   QSplitter* split_;
   ChartPane* chart_;
   FigureTable* table_;
-  QTableView* view_;
+  FigureView* view_;
 };
 
 }  // namespace stepcast

@@ -12,9 +12,8 @@
 #include "gui/view-models/number_format.hpp"
 #include "gui/view-models/timeline_data.hpp"
 #include "gui/view-models/timeline_model.hpp"
-#include "gui/views/exhibit_view.hpp"
 #include "gui/views/fabric_canvas.hpp"
-#include "models/scenario/scenario.hpp"
+#include "gui/views/figure_view.hpp"
 
 namespace stepcast {
 
@@ -35,7 +34,7 @@ FabricTab::FabricTab(ConfigurationModel& configuration, TimelineModel& timeline,
   split->setChildrenCollapsible(false);
   canvas_ = new FabricCanvas(split);
   table_ = new FigureTable(this);
-  new_figure_view(*table_, tr("Figures of the selected place"), split);
+  new FigureView(*table_, tr("Figures of the selected place"), split);
   split->setSizes({760, 260});
   column->addWidget(split, 1);
   auto* row = new QHBoxLayout;

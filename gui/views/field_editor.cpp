@@ -11,21 +11,13 @@
 #include <QVBoxLayout>
 
 #include "gui/view-models/configuration_model.hpp"
+#include "gui/view-models/listed_ids.hpp"
 #include "gui/view-models/number_format.hpp"
 #include "gui/view-models/qt_text.hpp"
-#include "hardware-catalog/catalog.hpp"
-#include "models/frameworks/framework.hpp"
-#include "models/workload/model.hpp"
 
 namespace stepcast {
 
 namespace {
-
-std::vector<std::string> ids_of(const std::string& kind, const Catalog& catalog) {
-  if (kind == "models") return model_ids();
-  if (kind == "frameworks") return framework_ids();
-  return catalog.ids(kind);
-}
 
 constexpr int kEditorHeight = 25;
 
@@ -142,7 +134,7 @@ void FieldEditor::fill_choices() {
   }
   for (const QString& choice : field_.choices) combo_->addItem(choice, choice);
   if (!field_.refers_to.empty())
-    for (const std::string& id : ids_of(field_.refers_to, configuration_.catalog())) combo_->addItem(qt(id), qt(id));
+    for (const QString& id : listed_ids(field_, configuration_.catalog())) combo_->addItem(id, id);
 }
 
 /// What of a list would be illegal is greyed out and says why; counts are listed if they are legal.
@@ -209,6 +201,8 @@ void FieldEditor::show_combo_value() {
     if (combo_->lineEdit()->hasFocus() && combo_->lineEdit()->isModified()) return;
     combo_->setCurrentIndex(combo_->findText(typed(value)));
     combo_->setEditText(typed(value));
+    // Where there is no room for all of a name, its beginning is seen.
+    if (!combo_->lineEdit()->hasFocus()) combo_->lineEdit()->setCursorPosition(0);
     return;
   }
   if (field_.standard.is_null()) combo_->setItemText(0, default_words());

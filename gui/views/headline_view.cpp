@@ -7,6 +7,7 @@
 
 #include "gui/theme/theme.hpp"
 #include "gui/view-models/prediction_exhibits.hpp"
+#include "gui/views/elided_label.hpp"
 
 namespace stepcast {
 
@@ -47,7 +48,7 @@ HeadlineView::HeadlineView(QWidget* parent) : QWidget(parent) {
     auto* column = new QVBoxLayout(tile.box);
     column->setContentsMargins(10, 6, 8, 6);
     column->setSpacing(1);
-    tile.caption = new QLabel(tile.box);
+    tile.caption = new ElidedLabel(tile.box);
     tile.caption->setObjectName(QStringLiteral("caption"));
     tile.value = new QLabel(tile.box);
     QFont large = font();
@@ -64,7 +65,8 @@ HeadlineView::HeadlineView(QWidget* parent) : QWidget(parent) {
     column->addWidget(tile.below);
     column->addWidget(tile.gauge);
     column->addStretch(1);
-    for (QLabel* label : {tile.caption, tile.value, tile.below}) label->setMinimumWidth(10);
+    // A number is never cut; words below it are wrapped.
+    tile.below->setMinimumWidth(10);
     row->addWidget(tile.box, 1);
     tiles_.push_back(tile);
   }
@@ -85,8 +87,10 @@ void HeadlineView::show_figures(const std::vector<HeadlineFigure>& figures) {
     if (figure.tone == FigureCell::Tone::bad) color = colors.bad;
     if (figure.tone == FigureCell::Tone::muted) color = colors.muted;
     QPalette palette = tile.value->palette();
-    palette.setColor(QPalette::WindowText, color);
-    tile.value->setPalette(palette);
+    if (palette.color(QPalette::WindowText) != color) {
+      palette.setColor(QPalette::WindowText, color);
+      tile.value->setPalette(palette);
+    }
     tile.box->setToolTip(figure.explanation);
     tile.box->setAccessibleName(figure.caption);
     tile.box->setAccessibleDescription(figure.value + QStringLiteral(", ") + figure.below);

@@ -22,6 +22,7 @@
 #include "gui/view-models/workspace.hpp"
 #include "gui/views/compare_tab.hpp"
 #include "gui/views/configure_panel.hpp"
+#include "gui/views/elided_label.hpp"
 #include "gui/views/exhibit_view.hpp"
 #include "gui/views/fabric_tab.hpp"
 #include "gui/views/fault_banner.hpp"
@@ -32,9 +33,13 @@
 #include "gui/views/server_browser.hpp"
 #include "gui/views/status_line.hpp"
 #include "gui/views/timeline_tab.hpp"
-#include "models/scenario/scenario.hpp"
 
 namespace stepcast {
+
+namespace {
+/// Pixels that servers and devices have beside a long name.
+constexpr int kLeastSummaryWidth = 180;
+}  // namespace
 
 MainWindow::MainWindow(Workspace& workspace, QWidget* parent)
     : QMainWindow(parent),
@@ -88,11 +93,11 @@ QWidget* MainWindow::build_title(QWidget* parent) {
   auto* out = new QWidget(parent);
   auto* row = new QHBoxLayout(out);
   row->setContentsMargins(2, 0, 2, 0);
-  name_ = new QLabel(out);
+  name_ = new ElidedLabel(out);
   name_->setObjectName(QStringLiteral("title"));
-  summary_ = new QLabel(out);
+  summary_ = new ElidedLabel(out);
   summary_->setObjectName(QStringLiteral("muted"));
-  summary_->setMinimumWidth(50);
+  summary_->setMinimumWidth(kLeastSummaryWidth);
   badge_ = new QLabel(out);
   badge_->setObjectName(QStringLiteral("caption"));
   row->addWidget(name_);
@@ -126,26 +131,28 @@ void MainWindow::add_exhibits(const QString& name, const QString& title, std::fu
       name, title, scroll,
       [this, page, column, title, make = std::move(make)] {
         auto views = page->findChildren<ExhibitView*>(QString(), Qt::FindDirectChildrenOnly);
-        // Those of an earlier forecast that had more.
-        for (ExhibitView* view : views) view->hide();
-        const auto add = [&] {
-          views << new ExhibitView(page);
-          // Exhibits take the room that they can use; what is left stays below them.
-          column->insertWidget(column->count() - 1, views.back(), 1000);
-          views.back()->show();
+        const auto at = [&](std::size_t i) {
+          if (static_cast<qsizetype>(i) == views.size()) {
+            views << new ExhibitView(page);
+            // Exhibits take the room that they can use; what is left stays below them.
+            column->insertWidget(column->count() - 1, views.back(), 1000);
+            views.back()->show();
+          }
+          return views[static_cast<qsizetype>(i)];
         };
+        std::vector<Exhibit> exhibits;
         if (forecast_.shown() == nullptr) {
-          if (views.isEmpty()) add();
-          views.front()->show();
-          return views.front()->show_reason(title, tr("Nothing to show while the scenario is not complete."));
+          at(0)->show_reason(title, tr("Nothing to show while the scenario is not complete."));
+        } else {
+          exhibits = make();
         }
-        std::vector<Exhibit> exhibits = make();
         for (std::size_t i = 0; i < exhibits.size(); ++i) {
-          if (static_cast<qsizetype>(i) >= views.size()) add();
-          views[static_cast<qsizetype>(i)]->show();
-          views[static_cast<qsizetype>(i)]->show_exhibit(std::move(exhibits[i]));
-          column->setStretchFactor(views[static_cast<qsizetype>(i)], views[static_cast<qsizetype>(i)]->wanted_height());
+          at(i)->show_exhibit(std::move(exhibits[i]));
+          column->setStretchFactor(at(i), at(i)->wanted_height());
         }
+        // Those of an earlier forecast that had more are hidden; what stays is not laid out twice.
+        for (qsizetype i = 0; i < views.size(); ++i)
+          views[i]->setVisible(i < std::max<qsizetype>(1, static_cast<qsizetype>(exhibits.size())));
       },
       from_trace);
 }
@@ -160,7 +167,7 @@ void MainWindow::add_tabs() {
   add_exhibits(QStringLiteral("memory"), tr("Memory"),
                [this] { return Exhibits{memory_exhibit(forecast_.shown()->memory)}; });
   add_exhibits(QStringLiteral("scaling"), tr("Scaling"), [this] {
-    const int nodes = configuration_.scenario()->spec.cluster.nodes;
+    const int nodes = configuration_.effective("/cluster/nodes").get<int>();
     const auto scaling = [nodes](CommandStudy& study, ScalingMode mode) {
       const Json& answer = study.answer();
       return scaling_exhibit(answer, study.status(), mode, nodes);
@@ -225,7 +232,6 @@ void MainWindow::show_forecast() {
       shown ? tr("%1 servers · %2 devices · %3")
                   .arg(shown_whole(shown->nodes), shown_whole(shown->devices), degrees_in_words(shown->degrees))
             : QString());
-  summary_->setToolTip(summary_->text());
   const QString file = configuration_.file().empty() ? tr("unsaved") : qt(configuration_.file().filename().string());
   setWindowTitle(QStringLiteral("%1[*] – Stepcast").arg(file));
   setWindowModified(configuration_.is_modified());

@@ -15,7 +15,7 @@
 #include "gui/theme/theme.hpp"
 #include "gui/view-models/configuration_model.hpp"
 #include "gui/view-models/qt_text.hpp"
-#include "gui/views/exhibit_view.hpp"
+#include "gui/views/figure_view.hpp"
 
 namespace stepcast {
 
@@ -34,7 +34,7 @@ ServerBrowser::ServerBrowser(ConfigurationModel& configuration, QWidget* parent)
   split->setObjectName(QStringLiteral("servers"));
   split->setChildrenCollapsible(false);
   table_ = new FigureTable(this);
-  view_ = new_figure_view(*table_, tr("Servers of the catalogue"), split);
+  view_ = new FigureView(*table_, tr("Servers of the catalogue"), split);
   view_->setSelectionMode(QAbstractItemView::SingleSelection);
   auto* right = new QWidget(split);
   auto* column = new QVBoxLayout(right);

@@ -30,9 +30,10 @@ TimelineCanvas::TimelineCanvas(QWidget* parent) : QAbstractScrollArea(parent) {
 }
 
 void TimelineCanvas::show_data(std::shared_ptr<const TimelineData> timeline) {
+  const bool other = timeline != data_;
   data_ = std::move(timeline);
   rebuild();
-  show_all();
+  if (other) show_all();
 }
 
 void TimelineCanvas::rebuild() {

@@ -137,6 +137,58 @@ TEST_F(WindowTest, EveryTabHasHelpFromTheDocuments) {
   }
 }
 
+/// The action that a key or words of a menu belong to.
+template <class Wanted>
+QAction* action_of(MainWindow& window, const Wanted& wanted) {
+  for (QAction* action : window.findChildren<QAction*>())
+    if (wanted(*action)) return action;
+  return nullptr;
+}
+
+TEST_F(WindowTest, F1OpensThePageAboutTheTab) {
+  window_->tabs().open("power");
+  QAction* help = action_of(*window_, [](const QAction& each) { return each.shortcut() == Qt::Key_F1; });
+  ASSERT_NE(help, nullptr);
+  help->trigger();
+  const auto pages = window_->findChildren<QTextBrowser*>(QString(), Qt::FindDirectChildrenOnly);
+  ASSERT_EQ(pages.size(), 1);
+  EXPECT_TRUE(pages.front()->source().toString().endsWith("models/power.md"));
+  EXPECT_TRUE(pages.front()->isVisible());
+}
+
+TEST_F(WindowTest, KeysUndoAndRedoWhatWasChangedAndSaySo) {
+  const auto key = [&](QKeySequence::StandardKey wanted) {
+    return action_of(*window_, [&](const QAction& each) { return each.shortcut() == QKeySequence(wanted); });
+  };
+  QAction *undo = key(QKeySequence::Undo), *redo = key(QKeySequence::Redo);
+  ASSERT_TRUE(undo != nullptr && redo != nullptr);
+  const QString before = window_->headline().value("Tokens/s");
+  configuration().set_value("/cluster/nodes", 32);
+  const QString after = window_->headline().value("Tokens/s");
+  EXPECT_NE(after, before);
+  EXPECT_TRUE(undo->text().contains("how many")) << plain(undo->text());
+  EXPECT_FALSE(redo->isEnabled());
+  undo->trigger();
+  EXPECT_EQ(window_->headline().value("Tokens/s"), before);
+  EXPECT_TRUE(redo->text().contains("how many")) << plain(redo->text());
+  redo->trigger();
+  EXPECT_EQ(window_->headline().value("Tokens/s"), after);
+}
+
+TEST_F(WindowTest, FilesThatWereOpenAreOpenedFromTheMenu) {
+  ASSERT_TRUE(window_->open(STEPCAST_SOURCE_DIR "/scenarios/gpt3-175b-a100-1024.json"));
+  ASSERT_TRUE(window_->open(STEPCAST_SOURCE_DIR "/scenarios/resnet50-v100-8nodes.json"));
+  QMenu* recent = nullptr;
+  for (QMenu* menu : window_->findChildren<QMenu*>())
+    if (menu->title() == "Open &recent") recent = menu;
+  ASSERT_NE(recent, nullptr);
+  Q_EMIT recent->aboutToShow();
+  ASSERT_GE(recent->actions().size(), 2);
+  EXPECT_TRUE(recent->actions()[0]->text().endsWith("resnet50-v100-8nodes.json"));
+  recent->actions()[1]->trigger();
+  EXPECT_EQ(configuration().file().filename(), "gpt3-175b-a100-1024.json");
+}
+
 TEST_F(WindowTest, ColoursFollowTheTheme) {
   const QImage light = window_->grab().toImage();
   apply_theme(*qobject_cast<QApplication*>(QCoreApplication::instance()), Theme::dark);

@@ -3,10 +3,13 @@
 #include <QImage>
 #include <QPainter>
 #include <QTest>
+#include <QThread>
 #include <atomic>
 #include <fstream>
 
+#include "gui/view-models/qt_text.hpp"
 #include "gui/view-models/timeline_data.hpp"
+#include "gui/view-models/timeline_model.hpp"
 #include "gui/views/result_tabs.hpp"
 #include "gui/views/timeline_canvas.hpp"
 #include "gui/views/timeline_painter.hpp"
@@ -86,6 +89,36 @@ TEST_F(WindowTest, TimelineHasTheTracesSlicesAndCriticalPath) {
   EXPECT_FALSE(canvas->next_match());
   QTest::keyClick(canvas, Qt::Key_Home);
   EXPECT_DOUBLE_EQ(canvas->view().to - canvas->view().from, whole);
+}
+
+TEST_F(WindowTest, ATimelineStaysZoomedWhileItIsTheSame) {
+  window_->tabs().open("timeline");
+  ASSERT_TRUE(settle());
+  auto* canvas = window_->findChild<TimelineCanvas*>();
+  QTest::keyClick(canvas, Qt::Key_Plus);
+  const double zoomed = canvas->view().to - canvas->view().from;
+  window_->refresh_theme();
+  EXPECT_DOUBLE_EQ(canvas->view().to - canvas->view().from, zoomed);
+}
+
+/// The reader's thread has ended, its answer waits in the queue, and by then the scenario is another one.
+TEST_F(WindowTest, ATimelineThatIsReadTooLateIsForgotten) {
+  auto* timeline = window_->findChild<TimelineModel*>();
+  ASSERT_NE(timeline, nullptr);
+  bool changed = false, shown = false;
+  QObject::connect(timeline, &TimelineModel::changed, &configuration(), [&] {
+    if (changed) shown = shown || (timeline->data() != nullptr && !forecast().is_simulated());
+    if (changed || !timeline->is_reading()) return;
+    changed = true;
+    QThread::sleep(3);
+    configuration().set_value("/cluster/nodes", 32);
+  });
+  window_->tabs().open("timeline");
+  ASSERT_TRUE(wait_until([&] { return changed; }));
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(shown) << "a step that is no longer on screen";
+  ASSERT_NE(timeline->data(), nullptr) << plain(timeline->reason());
+  EXPECT_NEAR(static_cast<double>(timeline->data()->end) / 1e9, forecast().shown()->step_time.value(), 1e-6);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Includes go down the layers only, SimGrid stays inside sim/engine, and only the worker includes sim/engine.
+# Includes go down the layers only, SimGrid stays inside sim/engine, only the worker includes sim/engine, and widgets
+# include no library but what errors and JSON are made of.
 source "$(dirname "${BASH_SOURCE[0]}")/files.sh"
 
 # A layer may include itself and those before it. What calibration/ and planner/ share with report/ lies below both.
@@ -37,6 +38,8 @@ grep -HnE '^ *# *include +["<]' "${files[@]}" | awk -v order="${layers[*]}" '
     if (target ~ /^sim\/worker\// && file !~ /^sim\/worker\// && from != "tests") fault("sim/worker is a program")
     if (target ~ /^(simgrid|xbt)\// && !engine && from != "tests") fault("SimGrid stays inside sim/engine")
     if (target ~ /^(CLI\/|CLI11)/ && from != "cli" && file !~ /^(sim\/worker|calibration\/fit)\// && from != "tests") fault("command lines are read in cli")
+    if (file ~ /^gui\/(views|theme)\// && target ~ /^(hardware-catalog|models|sim|report|calibration|planner|sweeps|checks|explain)\//)
+      fault("views know view-models; view-models know the libraries")
     if (target ~ /^Q[A-Z]|^Qt/ && from != "gui" && from != "tests") fault("Qt stays in gui")
     if (file ~ /^calibration\/probes\// && to in rank && target !~ /^calibration\/probes\//)
       fault("probes run on compute nodes and depend on nothing of ours")

@@ -1,0 +1,129 @@
+#include "gui/views/figure_view.hpp"
+
+#include <QAction>
+#include <QClipboard>
+#include <QFileDialog>
+#include <QGuiApplication>
+#include <QHeaderView>
+#include <QMessageBox>
+#include <QSortFilterProxyModel>
+#include <QStyle>
+#include <algorithm>
+#include <numeric>
+
+#include "fields/json_text.hpp"
+#include "gui/view-models/figure_table.hpp"
+#include "gui/view-models/qt_text.hpp"
+#include "gui/views/tone_delegate.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// The selected cells, or everything, in the order on screen.
+Figures2D on_screen(const QTableView& view) {
+  const QAbstractItemModel& model = *view.model();
+  Figures2D out;
+  for (int column = 0; column < model.columnCount(); ++column)
+    out.headings << model.headerData(column, Qt::Horizontal).toString();
+  const QModelIndexList selected = view.selectionModel()->selectedRows();
+  for (int row = 0; row < model.rowCount(); ++row) {
+    if (!selected.isEmpty() && !view.selectionModel()->isRowSelected(row)) continue;
+    auto& cells = out.rows.emplace_back();
+    for (int column = 0; column < model.columnCount(); ++column)
+      cells.push_back({.text = model.index(row, column).data().toString()});
+  }
+  return out;
+}
+
+void export_table(QTableView& view, const QString& title) {
+  const QString file = QFileDialog::getSaveFileName(&view, QObject::tr("Export table"), title + QStringLiteral(".csv"),
+                                                    QObject::tr("CSV (*.csv);;HTML (*.html)"));
+  if (file.isEmpty()) return;
+  view.clearSelection();
+  const Figures2D figures = on_screen(view);
+  const bool html = file.endsWith(QStringLiteral(".html"), Qt::CaseInsensitive);
+  try {
+    write_file(plain(file), plain(html ? html_table(figures, title) : comma_separated(figures)));
+  } catch (const InputError& error) {
+    QMessageBox::warning(&view, QObject::tr("Export table"), QString::fromUtf8(error.what()));
+  }
+}
+
+/// Where a table is too narrow, no column takes more of it than this share, that those beside it are seen.
+constexpr double kMostColumnShare = 0.42;
+/// The last column keeps what its words take up to this share; the widest of the others gives way.
+constexpr double kLastColumnShare = 0.12;
+
+}  // namespace
+
+FigureView::FigureView(FigureTable& table, const QString& accessible_name, QWidget* parent) : QTableView(parent) {
+  auto* sorted = new QSortFilterProxyModel(this);
+  sorted->setSourceModel(&table);
+  sorted->setSortRole(FigureTable::kSortRole);
+  setModel(sorted);
+  setItemDelegate(new ToneDelegate(this));
+  setSelectionBehavior(QAbstractItemView::SelectRows);
+  setEditTriggers(QAbstractItemView::NoEditTriggers);
+  verticalHeader()->hide();
+  verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 8);
+  horizontalHeader()->setHighlightSections(false);
+  horizontalHeader()->setStretchLastSection(true);
+  setShowGrid(false);
+  setAlternatingRowColors(true);
+  setSortingEnabled(true);
+  sortByColumn(-1, Qt::AscendingOrder);
+  setAccessibleName(accessible_name);
+  setTabKeyNavigation(false);
+  setContextMenuPolicy(Qt::ActionsContextMenu);
+  auto* copy = new QAction(QObject::tr("Copy table"), this);
+  copy->setShortcut(QKeySequence::Copy);
+  copy->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+  connect(copy, &QAction::triggered, this,
+          [this] { QGuiApplication::clipboard()->setText(tab_separated(on_screen(*this))); });
+  auto* save = new QAction(QObject::tr("Export as CSV or HTML …"), this);
+  connect(save, &QAction::triggered, this, [this] { export_table(*this, accessibleName()); });
+  addActions({copy, save});
+  connect(&table, &QAbstractItemModel::modelReset, this, [this] {
+    resizeColumnsToContents();
+    wanted_.clear();
+    placed_.clear();
+  });
+  connect(&table, &QAbstractItemModel::dataChanged, this, [this] { wanted_.clear(); });
+}
+
+void FigureView::measure() {
+  ensurePolished();
+  const int columns = model()->columnCount();
+  for (int column = static_cast<int>(wanted_.size()); column < columns; ++column)
+    wanted_.push_back(std::max(sizeHintForColumn(column), horizontalHeader()->sectionSizeHint(column)));
+}
+
+int FigureView::wanted_width() {
+  measure();
+  return std::accumulate(wanted_.begin(), wanted_.end(),
+                         2 * frameWidth() + style()->pixelMetric(QStyle::PM_ScrollBarExtent));
+}
+
+void FigureView::place_columns(int width) {
+  const int over = wanted_width() - width;
+  if (wanted_.empty()) return;
+  std::vector<int> widths(wanted_.begin(), wanted_.end() - 1);
+  if (over > 0 && !widths.empty()) {
+    for (int& each : widths) each = std::min(each, static_cast<int>(kMostColumnShare * width));
+    const int others = std::accumulate(widths.begin(), widths.end(), 0);
+    const int room = width - (wanted_width() - std::accumulate(wanted_.begin(), wanted_.end(), 0)) -
+                     std::min(wanted_.back(), static_cast<int>(kLastColumnShare * width));
+    const auto widest = std::max_element(widths.begin(), widths.end());
+    *widest -= std::clamp(others - room, 0, *widest / 2);
+  }
+  placed_.resize(widths.size(), -1);
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    const int column = static_cast<int>(i);
+    if (placed_[i] >= 0 && columnWidth(column) != placed_[i]) continue;
+    setColumnWidth(column, widths[i]);
+    placed_[i] = columnWidth(column);
+  }
+}
+
+}  // namespace stepcast

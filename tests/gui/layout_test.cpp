@@ -1,0 +1,133 @@
+// Where things are: nothing is cut that has room, nothing that is long takes what others need, nothing moves twice.
+#include <QAbstractScrollArea>
+#include <QHeaderView>
+#include <QImage>
+#include <QLabel>
+#include <QProcess>
+#include <QPushButton>
+#include <QTableView>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "gui/view-models/qt_text.hpp"
+#include "gui/views/configure_panel.hpp"
+#include "gui/views/elided_label.hpp"
+#include "gui/views/exhibit_view.hpp"
+#include "gui/views/result_tabs.hpp"
+#include "tests/gui/gui_fixture.hpp"
+
+namespace stepcast {
+namespace {
+
+class LayoutTest : public WindowTest {
+ protected:
+  void resize(int width, int height) {
+    window_->resize(width, height);
+    QTest::qWait(20);
+  }
+};
+
+TEST_F(LayoutTest, ColumnsAreAsWideAsTheirWordsUnlessOthersNeedTheRoom) {
+  for (const char* tab : {"step", "memory", "communication", "cost", "sensitivity"}) {
+    ASSERT_TRUE(window_->tabs().open(tab));
+    ASSERT_TRUE(settle());
+    // Narrow, and wide again.
+    resize(960, 700);
+    resize(1480, 920);
+    int tables = 0;
+    for (const ExhibitView* view : window_->tabs().currentWidget()->findChildren<ExhibitView*>()) {
+      auto* table = view->findChild<QTableView*>();
+      if (!table->isVisible()) continue;
+      ++tables;
+      const QAbstractItemView& items = *table;
+      for (int column = 0; column + 1 < table->model()->columnCount(); ++column)
+        EXPECT_GE(table->columnWidth(column), std::min(items.sizeHintForColumn(column), table->width() * 3 / 10))
+            << tab << ", " << plain(view->exhibit().title) << ": column " << column << " of a table of "
+            << table->width();
+      const int last = table->model()->columnCount() - 1;
+      EXPECT_GE(table->columnWidth(last), std::min(items.sizeHintForColumn(last), table->width() / 10))
+          << tab << ", " << plain(view->exhibit().title);
+    }
+    EXPECT_GT(tables, 0) << tab;
+  }
+}
+
+TEST_F(LayoutTest, AColumnThatTheUserSetStays) {
+  ASSERT_TRUE(settle());
+  auto* table = window_->tabs().currentWidget()->findChild<QTableView*>();
+  table->setColumnWidth(0, 77);
+  configuration().set_value("/cluster/nodes", 32);
+  resize(1300, 900);
+  EXPECT_EQ(table->columnWidth(0), 77);
+}
+
+TEST_F(LayoutTest, ALongNameWidensNothing) {
+  resize(1280, 800);
+  const int least = window_->minimumSizeHint().width();
+  const QString name = QString("a scenario of many words ").repeated(20).trimmed();
+  configuration().set_value("/name", plain(name));
+  QTest::qWait(20);
+  EXPECT_EQ(window_->width(), 1280);
+  EXPECT_EQ(window_->minimumSizeHint().width(), least);
+  const ElidedLabel* title = nullptr;
+  for (const QLabel* label : window_->findChildren<QLabel*>("title"))
+    if (label->text() == name) title = dynamic_cast<const ElidedLabel*>(label);
+  ASSERT_NE(title, nullptr);
+  EXPECT_TRUE(title->shown().endsWith(QChar(0x2026))) << plain(title->shown());
+  EXPECT_TRUE(title->shown().startsWith("a scenario of many words")) << plain(title->shown());
+}
+
+TEST_F(LayoutTest, TheFormIsNotCut) {
+  resize(900, 600);
+  ConfigurePanel& panel = window_->configure();
+  EXPECT_LE(panel.widget()->minimumSizeHint().width(), panel.viewport()->width());
+  for (QPushButton* button : panel.findChildren<QPushButton*>())
+    if (button->isCheckable()) button->setChecked(true);
+  QTest::qWait(20);
+  EXPECT_LE(panel.widget()->minimumSizeHint().width(), panel.viewport()->width()) << "with all fields open";
+}
+
+/// Counts how often something is hidden.
+class HideCounter : public QObject {
+ public:
+  int hidden = 0;
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    hidden += event->type() == QEvent::Hide ? 1 : 0;
+    return QObject::eventFilter(watched, event);
+  }
+};
+
+TEST_F(LayoutTest, AFieldChangeLeavesWhatIsShownInItsPlace) {
+  ASSERT_TRUE(settle());
+  HideCounter counter;
+  for (ExhibitView* view : window_->tabs().currentWidget()->findChildren<ExhibitView*>())
+    if (view->isVisible()) view->installEventFilter(&counter);
+  configuration().set_value("/cluster/nodes", 32);
+  EXPECT_EQ(counter.hidden, 0);
+}
+
+TEST_F(LayoutTest, OnAScreenOfManyPixelsThePictureHasAsMany) {
+  QTemporaryDir folder;
+  QSize small;
+  for (const double scale : {1.0, 1.5, 2.0}) {
+    const QString file = folder.filePath(QStringLiteral("%1.png").arg(scale));
+    QProcess program;
+    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    environment.insert("QT_SCALE_FACTOR", QString::number(scale));
+    program.setProcessEnvironment(environment);
+    program.start(STEPCAST_BUILD_DIR "/bin/stepcast-gui",
+                  {"--scenario", STEPCAST_SOURCE_DIR "/scenarios/resnet50-v100-8nodes.json", "--size", "1280x800",
+                   "--screenshot", file});
+    ASSERT_TRUE(program.waitForFinished(120'000));
+    ASSERT_EQ(program.exitCode(), 0) << program.readAllStandardError().toStdString();
+    const QImage picture(file);
+    if (small.isEmpty()) small = picture.size();
+    EXPECT_EQ(picture.size(), (QSizeF(small) * scale).toSize()) << scale;
+  }
+  EXPECT_EQ(small, QSize(1280, 800));
+}
+
+}  // namespace
+}  // namespace stepcast
