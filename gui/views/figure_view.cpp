@@ -52,8 +52,6 @@ void export_table(QTableView& view, const QString& title) {
 
 /// Where a table is too narrow, no column takes more of it than this share, that those beside it are seen.
 constexpr double kMostColumnShare = 0.42;
-/// The last column keeps what its words take up to this share; the widest of the others gives way.
-constexpr double kLastColumnShare = 0.12;
 
 }  // namespace
 
@@ -106,22 +104,14 @@ int FigureView::wanted_width() {
 }
 
 void FigureView::place_columns(int width) {
-  const int over = wanted_width() - width;
-  if (wanted_.empty()) return;
-  std::vector<int> widths(wanted_.begin(), wanted_.end() - 1);
-  if (over > 0 && !widths.empty()) {
-    for (int& each : widths) each = std::min(each, static_cast<int>(kMostColumnShare * width));
-    const int others = std::accumulate(widths.begin(), widths.end(), 0);
-    const int room = width - (wanted_width() - std::accumulate(wanted_.begin(), wanted_.end(), 0)) -
-                     std::min(wanted_.back(), static_cast<int>(kLastColumnShare * width));
-    const auto widest = std::max_element(widths.begin(), widths.end());
-    *widest -= std::clamp(others - room, 0, *widest / 2);
-  }
-  placed_.resize(widths.size(), -1);
-  for (std::size_t i = 0; i < widths.size(); ++i) {
+  const bool cut = wanted_width() > width;
+  const int widest = static_cast<int>(kMostColumnShare * width);
+  placed_.resize(wanted_.size(), -1);
+  // The last one takes what is left.
+  for (std::size_t i = 0; i + 1 < wanted_.size(); ++i) {
     const int column = static_cast<int>(i);
     if (placed_[i] >= 0 && columnWidth(column) != placed_[i]) continue;
-    setColumnWidth(column, widths[i]);
+    setColumnWidth(column, cut ? std::min(wanted_[i], widest) : wanted_[i]);
     placed_[i] = columnWidth(column);
   }
 }

@@ -41,7 +41,7 @@ TEST_F(LayoutTest, ColumnsAreAsWideAsTheirWordsUnlessOthersNeedTheRoom) {
       ++tables;
       const QAbstractItemView& items = *table;
       for (int column = 0; column + 1 < table->model()->columnCount(); ++column)
-        EXPECT_GE(table->columnWidth(column), std::min(items.sizeHintForColumn(column), table->width() * 3 / 10))
+        EXPECT_GE(table->columnWidth(column), std::min(items.sizeHintForColumn(column), table->width() * 2 / 5))
             << tab << ", " << plain(view->exhibit().title) << ": column " << column << " of a table of "
             << table->width();
       const int last = table->model()->columnCount() - 1;
