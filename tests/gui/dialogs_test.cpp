@@ -177,11 +177,15 @@ TEST_F(DialogTest, HoveringOverTheTimelineSaysWhatIsThere) {
   window_->tabs().open("timeline");
   ASSERT_TRUE(settle());
   auto* canvas = window_->findChild<TimelineCanvas*>();
-  QString words;
   // At one instant every device may wait.
-  for (int x = canvas->width() / 4; x < canvas->width() && words.isEmpty(); x += 16)
-    for (int y = 40; y < canvas->height() && words.isEmpty(); y += 4) words = canvas->words_at({x, y});
-  EXPECT_FALSE(words.isEmpty());
+  const auto words_anywhere = [&] {
+    for (int x = canvas->width() / 4; x < canvas->width(); x += 16)
+      for (int y = 40; y < canvas->height(); y += 4)
+        if (!canvas->words_at({x, y}).isEmpty()) return true;
+    return false;
+  };
+  EXPECT_TRUE(wait_until(words_anywhere)) << plain(forecast().status()) << "; trace " << plain(forecast().trace())
+                                          << "; canvas " << canvas->width() << " by " << canvas->height();
 }
 
 TEST_F(DialogTest, AClickOnTheFabricGivesFiguresAndTheSliderGoesThroughTheStep) {

@@ -1,6 +1,4 @@
 // Random input, the same for the same seed: nothing may crash, hang or stay stuck.
-#include <time.h>
-
 #include <QAbstractButton>
 #include <QAbstractSpinBox>
 #include <QComboBox>
@@ -30,12 +28,6 @@ bool opens_dialog(const QWidget& widget) {
   if (qobject_cast<const QMenuBar*>(&widget) != nullptr || qobject_cast<const QMenu*>(&widget) != nullptr) return true;
   const auto* button = qobject_cast<const QAbstractButton*>(&widget);
   return button != nullptr && button->text().contains(QStringLiteral("…"));
-}
-
-double processor_milliseconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
 }
 
 class Monkey {
@@ -98,24 +90,18 @@ TEST_F(WindowTest, RandomInputNeitherCrashesNorHangs) {
   timer.start();
   long acts = 0;
   qint64 longest = 0;
-  double busiest = 0;
   while (timer.elapsed() < seconds_to_play() * 1000) {
     QElapsedTimer one;
     one.start();
-    const double before = processor_milliseconds();
     monkey.act();
     QApplication::processEvents();
     longest = std::max(longest, one.elapsed());
-    busiest = std::max(busiest, processor_milliseconds() - before);
     // A scenario that cannot run any more has nothing left to try.
     if (++acts % 400 == 0)
       window_->open(std::filesystem::path(STEPCAST_SOURCE_DIR) / "scenarios/llama3-70b-h100-512.json");
   }
-  std::printf("  %ld acts; the longest took %lld ms, the busiest %.0f ms of the processor\n", acts,
-              static_cast<long long>(longest), busiest);
-  // By the processor's time: a program that runs when nothing else does may wait for minutes. What waits for ever is
-  // ended by the test's time limit.
-  EXPECT_LT(busiest, 1000 * kHangFactor);
+  std::printf("  %ld acts; the longest took %lld ms\n", acts, static_cast<long long>(longest));
+  EXPECT_LT(longest, 1000 * kHangFactor);
   EXPECT_GT(acts, 20);
   ASSERT_TRUE(window_->open(std::filesystem::path(STEPCAST_SOURCE_DIR) / "scenarios/llama3-70b-h100-512.json"));
   ASSERT_TRUE(settle()) << "stuck: " << plain(forecast().status());
