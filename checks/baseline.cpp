@@ -5,18 +5,11 @@
 #include <cmath>
 
 #include "checks/check_metric.hpp"
+#include "fields/rounded.hpp"
 
 namespace stepcast {
 
 namespace {
-
-/// As many digits as reports carry.
-double rounded(double value) {
-  const std::string text = fmt::format("{:.12g}", value);
-  double out = 0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  return out;
-}
 
 void require_known(const std::string& name, const std::vector<std::string>& known, const std::string& pointer,
                    Diagnostics& diagnostics) {

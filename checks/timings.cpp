@@ -1,12 +1,16 @@
 #include "checks/timings.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+
+#include "fields/rounded.hpp"
 
 namespace stepcast {
 
 namespace {
+
+/// Ratios scatter by more than what is left out.
+constexpr int kRatioDigits = 4;
 
 constexpr double kMostTolerance = 1e6;  // %
 
@@ -53,14 +57,6 @@ std::map<std::string, double> shortest_times(const Json& document, Diagnostics& 
   return out;
 }
 
-/// Four digits: ratios scatter by more than what is left out.
-double rounded(double value) {
-  const std::string text = fmt::format("{:.4g}", value);
-  double out = 0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  return out;
-}
-
 }  // namespace
 
 const FieldTable<TimingsBaseline>& TimingsBaseline::fields() {
@@ -94,7 +90,7 @@ Ratios read_timings(const std::vector<std::filesystem::path>& files, const std::
               expected_one_of(names));
     }
     for (const auto& [name, seconds] : times)
-      if (base != times.end() && name != reference) out[name] = rounded(seconds / base->second);
+      if (base != times.end() && name != reference) out[name] = rounded(seconds / base->second, kRatioDigits);
     faults.insert(faults.end(), d.faults().begin(), d.faults().end());
   }
   if (!faults.empty()) throw InputError(std::move(faults));

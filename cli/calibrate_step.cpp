@@ -12,6 +12,7 @@
 #include "calibration/validation/csv_table.hpp"
 #include "cli/calibration_option.hpp"
 #include "cli/scenario_document.hpp"
+#include "fields/option_fault.hpp"
 
 namespace stepcast {
 
@@ -23,10 +24,6 @@ struct StepOptions {
   std::vector<std::string> overrides;
 };
 
-[[noreturn]] void fail(std::string option, std::string message, std::string hint) {
-  throw InputError({{std::move(option), "", std::move(message), std::move(hint)}});
-}
-
 /// `12.3s`, `840ms`, or seconds without a unit.
 Seconds time_of(const std::string& text) {
   double value = 0;
@@ -34,7 +31,7 @@ Seconds time_of(const std::string& text) {
   const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
   const double scale = unit == "ms" ? 1e-3 : unit == "min" ? 60 : unit.empty() || unit == "s" ? 1 : 0;
   if (error != std::errc() || !(value > 0) || !std::isfinite(value) || scale == 0)
-    fail("--step-time", fmt::format("found \"{}\", expected a time above 0", text), "12.3s or 840ms");
+    refuse_option("--step-time", fmt::format("found \"{}\", expected a time above 0", text), "12.3s or 840ms");
   return Seconds(value * scale);
 }
 
@@ -57,7 +54,8 @@ std::vector<MeasuredStep> steps_of_rows(const StepOptions& options, Session& ses
   const CsvTable table = read_csv(options.rows);
   const auto time = table.column(kStepTime), tokens = table.column(kTokens);
   if (time.has_value() == tokens.has_value())
-    fail(options.rows, "needs one column of step_time_s or tokens_per_s", "the others are keys: cluster.nodes, …");
+    refuse_option(options.rows, "needs one column of step_time_s or tokens_per_s",
+                  "the others are keys: cluster.nodes, …");
   std::vector<MeasuredStep> out;
   std::vector<Fault> faults;
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
@@ -85,8 +83,8 @@ std::vector<MeasuredStep> steps_of(const StepOptions& options, Session& session)
   const int given =
       !options.step_time.empty() + (options.tokens_per_s > 0) + !options.log.empty() + !options.rows.empty();
   if (given != 1)
-    fail("stepcast calibrate step", given == 0 ? "no measured step" : "several measured steps",
-         "give one of --step-time 12.3s, --tokens-per-s N, --log FILE and --rows CSV");
+    refuse_option("stepcast calibrate step", given == 0 ? "no measured step" : "several measured steps",
+                  "give one of --step-time 12.3s, --tokens-per-s N, --log FILE and --rows CSV");
   if (!options.rows.empty()) return steps_of_rows(options, session);
   auto scenario = scenario_of(options, {}, session);
   Seconds step;

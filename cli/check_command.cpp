@@ -8,14 +8,13 @@
 #include "checks/prometheus_text.hpp"
 #include "checks/timings.hpp"
 #include "cli/commands.hpp"
+#include "cli/jobs_option.hpp"
 #include "cli/predictor.hpp"
 #include "models/scenario/scenario.hpp"
 
 namespace stepcast {
 
 namespace {
-
-constexpr int kMostJobs = 4096;  // processes at a time
 
 struct CheckOptions {
   std::vector<std::string> scenarios, overrides, tolerances, series;
@@ -71,8 +70,7 @@ std::vector<PredictionOutcome> forecasts_of(const std::vector<std::string>& file
       out[i].faults = error.faults();
     }
   }
-  const int jobs =
-      options.jobs > 0 ? options.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int jobs = jobs_or_processors(options.jobs);
   std::vector<PredictionOutcome> outcomes = predict_scenarios(session, documents, jobs);
   for (std::size_t i = 0; i < outcomes.size(); ++i) out[places[i]] = std::move(outcomes[i]);
   return out;
@@ -254,9 +252,7 @@ void add_check(CLI::App& app, Session& session) {
   check_app->add_option("--markdown", options->markdown, "Write a summary in Markdown")->type_name("FILE");
   check_app->add_option("--prometheus", options->prometheus, "Write the forecasts as Prometheus text")
       ->type_name("FILE");
-  check_app->add_option("--jobs", options->jobs, "Simulations at a time; default: one a processor")
-      ->check(CLI::Range(1, kMostJobs).description(""))
-      ->type_name("N");
+  add_jobs_option(*check_app, options->jobs, "Simulations at a time");
   check_app->callback([options, &session] { check(*options, session); });
 }
 

@@ -6,6 +6,7 @@
 #include "cli/byte_sizes.hpp"
 #include "cli/calibration_option.hpp"
 #include "cli/commands.hpp"
+#include "fields/option_fault.hpp"
 #include "report/collective_question.hpp"
 
 namespace stepcast {
@@ -22,10 +23,6 @@ struct CollectiveOptions {
   std::optional<double> jitter_us;
 };
 
-[[noreturn]] void fail(std::string option, std::string message, std::string hint) {
-  throw InputError({{std::move(option), "", std::move(message), std::move(hint)}});
-}
-
 template <class E>
 E named(const char* option, const std::string& name, char dash) {
   std::string spelt = name;
@@ -33,7 +30,7 @@ E named(const char* option, const std::string& name, char dash) {
     if (c == '-' || c == '_') c = dash;
   if (const auto value = parse_enum<E>(spelt)) return *value;
   const std::string hint = did_you_mean(spelt, names_of<E>());
-  fail(option, fmt::format("found \"{}\"", name), hint.empty() ? expected_one_of(names_of<E>()) : hint);
+  refuse_option(option, fmt::format("found \"{}\"", name), hint.empty() ? expected_one_of(names_of<E>()) : hint);
 }
 
 ElementType element_type(const std::string& name) {
@@ -43,7 +40,7 @@ ElementType element_type(const std::string& name) {
     known.emplace_back(type.name);
   }
   const std::string hint = did_you_mean(name, known);
-  fail("--dtype", fmt::format("found \"{}\"", name), hint.empty() ? expected_one_of(known) : hint);
+  refuse_option("--dtype", fmt::format("found \"{}\"", name), hint.empty() ? expected_one_of(known) : hint);
 }
 
 /// Options of the fabric are keys of a scenario's fabric by another name.
@@ -60,7 +57,7 @@ CollectiveQuestion question_of(const CollectiveOptions& options) {
   question.op = named<ExchangeKind>("--op", options.op, '_');
   if (!options.sizes.empty()) question.sizes = parse_byte_sizes(options.sizes);
   if (question.sizes.empty() && question.op != ExchangeKind::barrier)
-    fail("--sizes", "is missing", "as nccl-tests: --sizes 8:128M");
+    refuse_option("--sizes", "is missing", "as nccl-tests: --sizes 8:128M");
   if (!options.dtype.empty()) question.type = element_type(options.dtype);
   question.full = options.flows == "full";
   if (!options.server_placement.empty())

@@ -6,6 +6,7 @@
 
 #include "cli/calibration_option.hpp"
 #include "cli/commands.hpp"
+#include "cli/jobs_option.hpp"
 #include "cli/stop_signals.hpp"
 #include "planner/write_plan.hpp"
 
@@ -14,8 +15,6 @@ namespace stepcast {
 namespace {
 
 constexpr int kMostTop = 1000;
-constexpr int kMostJobs = 4096;  // threads and processes at a time
-
 struct PlanCommandOptions {
   std::string question;
   std::vector<std::string> overrides;
@@ -39,8 +38,7 @@ void answer(const PlanCommandOptions& options, Session& session) {
   PlanOptions plan_options;
   plan_options.stop = signals.token();
   plan_options.top = static_cast<std::size_t>(options.top);
-  plan_options.jobs =
-      options.jobs > 0 ? options.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  plan_options.jobs = jobs_or_processors(options.jobs);
   plan_options.fidelity = *parse_enum<Fidelity>(options.fidelity);
   plan_options.catalog_directories = session.catalog_directories;
   const bool watched = isatty(STDERR_FILENO) != 0;
@@ -75,9 +73,7 @@ void add_plan(CLI::App& app, Session& session) {
       ->add_option("--fidelity", options->fidelity,
                    "simulated: the best are simulated and ranked by that (default); analytic: closed form alone")
       ->check(CLI::IsMember(names_of<Fidelity>()));
-  plan_app->add_option("--jobs", options->jobs, "Threads, and simulations at a time; default: one a processor")
-      ->check(CLI::Range(1, kMostJobs).description(""))
-      ->type_name("N");
+  add_jobs_option(*plan_app, options->jobs, "Threads, and simulations at a time");
   plan_app
       ->add_option("-o,--output", options->folder,
                    "Write scenario, launch configuration and bill of materials of every option here")

@@ -5,6 +5,7 @@
 
 #include "cli/calibration_option.hpp"
 #include "cli/commands.hpp"
+#include "cli/jobs_option.hpp"
 #include "cli/predictor.hpp"
 #include "cli/size_list.hpp"
 #include "models/scenario/scenario.hpp"
@@ -13,8 +14,6 @@
 namespace stepcast {
 
 namespace {
-
-constexpr int kMostJobs = 4096;  // processes at a time
 
 struct ScaleOptions {
   std::string scenario, nodes;
@@ -46,10 +45,6 @@ ScenarioDocument at_size(const ScenarioDocument& scenario, const Scenario& base,
   return out;
 }
 
-int jobs_of(const ScaleOptions& options) {
-  return options.jobs > 0 ? options.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-}
-
 Scaling study(const ScaleOptions& options, Session& session) {
   const ScalingMode mode = options.weak ? ScalingMode::weak : ScalingMode::strong;
   const std::vector<int> sizes = parse_sizes(options.nodes);
@@ -69,7 +64,7 @@ Scaling study(const ScaleOptions& options, Session& session) {
     documents.push_back(std::move(document));
     row_of.push_back(rows.size() - 1);
   }
-  std::vector<PredictionOutcome> outcomes = predict_scenarios(session, documents, jobs_of(options));
+  std::vector<PredictionOutcome> outcomes = predict_scenarios(session, documents, jobs_or_processors(options.jobs));
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     rows[row_of[i]].prediction = std::move(outcomes[i].prediction);
     rows[row_of[i]].faults = std::move(outcomes[i].faults);
@@ -107,9 +102,7 @@ void add_scale(CLI::App& app, Session& session) {
       ->check(CLI::IsMember(names_of<Fidelity>()));
   scale_app->add_flag("--csv", options->csv, "Print CSV");
   scale_app->add_option("--svg", options->svg, "Draw throughput and efficiency")->type_name("FILE");
-  scale_app->add_option("--jobs", options->jobs, "Simulations at a time; default: one a processor")
-      ->check(CLI::Range(1, kMostJobs).description(""))
-      ->type_name("N");
+  add_jobs_option(*scale_app, options->jobs, "Simulations at a time");
   add_calibration_option(*scale_app, session);
   scale_app->callback([options, &session] { scale(*options, session); });
 }

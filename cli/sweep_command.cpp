@@ -8,6 +8,7 @@
 
 #include "cli/calibration_option.hpp"
 #include "cli/commands.hpp"
+#include "cli/jobs_option.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/scenario_document.hpp"
 #include "cli/stop_signals.hpp"
@@ -23,8 +24,6 @@
 namespace stepcast {
 
 namespace {
-
-constexpr int kMostJobs = 4096;  // processes at a time
 
 struct SweepArguments {
   std::string scenario, store, values_file, fidelity;
@@ -217,9 +216,7 @@ void add_sweep(CLI::App& app, Session& session) {
       ->check(CLI::IsMember(names_of<Fidelity>()));
   sweep_app->add_option("--store", arguments->store, "SQLite file for the results, one row a configuration")
       ->type_name("FILE");
-  sweep_app->add_option("--jobs", arguments->jobs, "Evaluations at a time; default: one a processor")
-      ->check(CLI::Range(1, kMostJobs).description(""))
-      ->type_name("N");
+  add_jobs_option(*sweep_app, arguments->jobs, "Evaluations at a time");
   sweep_app->add_flag("--resume", arguments->resume, "Go on with the store; what it has is not computed again");
   sweep_app->add_flag("--retry-failed", arguments->retry_failed,
                       "With --resume: compute rows again whose evaluation broke");

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "cli/commands.hpp"
+#include "cli/jobs_option.hpp"
 #include "cli/predictor.hpp"
 #include "fields/data_directory.hpp"
 #include "models/frameworks/framework.hpp"
@@ -13,8 +14,6 @@
 namespace stepcast {
 
 namespace {
-
-constexpr int kMostJobs = 4096;
 
 /// What all ways of training are compared on.
 struct CommonGround {
@@ -113,9 +112,7 @@ std::vector<SystemRow> compared(const SystemsOptions& options, Session& session)
     documents.push_back(on_one_device(common));
     documents.push_back(common);
   }
-  const int processors = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  std::vector<PredictionOutcome> outcomes =
-      predict_scenarios(session, documents, options.jobs > 0 ? options.jobs : processors);
+  std::vector<PredictionOutcome> outcomes = predict_scenarios(session, documents, jobs_or_processors(options.jobs));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i].one = std::move(outcomes[2 * i].prediction);
     rows[i].all = std::move(outcomes[2 * i + 1].prediction);
@@ -137,9 +134,7 @@ void add_systems(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand(
       "systems", "Every shipped way of training on one cluster and model: rate, scaling, staleness, energy, cost");
   command->add_flag("--markdown", options->markdown, "Print docs/systems.md");
-  command->add_option("--jobs", options->jobs, "Simulations at a time; default: one a processor")
-      ->check(CLI::Range(1, kMostJobs).description(""))
-      ->type_name("N");
+  add_jobs_option(*command, options->jobs, "Simulations at a time");
   command->callback([options, &session] { systems(*options, session); });
 }
 

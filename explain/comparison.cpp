@@ -7,6 +7,7 @@
 #include <map>
 
 #include "explain/bottleneck_words.hpp"
+#include "explain/text_layout.hpp"
 #include "report/humane.hpp"
 
 namespace stepcast {
@@ -81,10 +82,6 @@ std::vector<FigureDifference> figures_of(const Prediction& a, const Prediction& 
       {"devices", "", known(a.devices), known(b.devices)}};
   std::erase_if(out, [](const FigureDifference& figure) { return !figure.before && !figure.after; });
   return out;
-}
-
-std::string signed_time(Seconds time) {
-  return fmt::format("{}{}", time < Seconds(0) ? "−" : "+", humane(time < Seconds(0) ? -time : time));
 }
 
 std::vector<std::string> words_of(const Comparison& c, const std::vector<PartDifference>& causes) {

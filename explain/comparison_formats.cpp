@@ -5,6 +5,7 @@
 
 #include "explain/bottleneck_words.hpp"
 #include "explain/comparison.hpp"
+#include "explain/text_layout.hpp"
 #include "report/html/charts.hpp"
 #include "report/html/page.hpp"
 #include "report/humane.hpp"
@@ -13,13 +14,6 @@
 namespace stepcast {
 
 namespace {
-
-constexpr int kColumns = 100;
-
-std::string signed_time(Seconds time) {
-  if (std::abs(time.value()) < 1e-9) return "0";
-  return fmt::format("{}{}", time < Seconds(0) ? "−" : "+", humane(time < Seconds(0) ? -time : time));
-}
 
 std::string value_text(const std::optional<double>& value, const std::string& unit) {
   if (!value) return "–";

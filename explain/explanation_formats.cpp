@@ -4,13 +4,13 @@
 
 #include "explain/bottleneck_words.hpp"
 #include "explain/explanation.hpp"
+#include "explain/text_layout.hpp"
 #include "report/humane.hpp"
 
 namespace stepcast {
 
 namespace {
 
-constexpr int kColumns = 100;
 constexpr int kBar = 30;
 /// Changes that are not legal are counted by reason in the text, and listed in the JSON.
 constexpr std::size_t kMostSettings = 24;

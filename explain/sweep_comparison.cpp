@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "explain/bottleneck_words.hpp"
+#include "explain/text_layout.hpp"
 #include "report/html/charts.hpp"
 #include "report/html/page.hpp"
 #include "report/humane.hpp"
@@ -71,11 +72,6 @@ void each_ok(const ResultStore& store, Take take) {
     }
     take(inputs_of(store, row.point), times);
   });
-}
-
-std::string signed_time(Seconds time) {
-  if (std::abs(time.value()) < 1e-9) return "0";
-  return fmt::format("{}{}", time < Seconds(0) ? "−" : "+", humane(time < Seconds(0) ? -time : time));
 }
 
 /// Sums over pairs as they are met.

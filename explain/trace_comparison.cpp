@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "explain/bottleneck_words.hpp"
+#include "explain/text_layout.hpp"
 #include "models/parallelism/job.hpp"
 #include "report/html/charts.hpp"
 #include "report/html/page.hpp"
@@ -15,11 +16,6 @@
 namespace stepcast {
 
 namespace {
-
-std::string signed_time(Seconds time) {
-  if (std::abs(time.value()) < 1e-9) return "0";
-  return fmt::format("{}{}", time < Seconds(0) ? "−" : "+", humane(time < Seconds(0) ? -time : time));
-}
 
 /// Operators of one layer by kind.
 void add(std::array<double, 3>& sums, const Segment& segment, double times) {

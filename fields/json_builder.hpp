@@ -1,5 +1,7 @@
 #pragma once
 
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
 #include <vector>
@@ -7,6 +9,9 @@
 #include "fields/json_text.hpp"
 
 namespace stepcast {
+
+/// A JSON file opened for reading; a folder or what cannot be read is a fault, and the stream then bad.
+std::ifstream open_json(const std::filesystem::path& file, Diagnostics& diagnostics);
 
 /// Builds a document from a parser's events. Keys given twice, which the plain parser would swallow, numbers that are
 /// not finite and values nested too deep are faults, with pointers.

@@ -80,16 +80,8 @@ class ElementBuilder : public JsonBuilder {
 }  // namespace
 
 Json read_json_elements(const std::filesystem::path& file, const JsonElements& elements, Diagnostics& diagnostics) {
-  std::error_code error;
-  if (std::filesystem::is_directory(file, error)) {
-    diagnostics.error("", "is a directory, expected a JSON file");
-    return nullptr;
-  }
-  std::ifstream in(file, std::ios::binary);
-  if (!in) {
-    diagnostics.error("", fmt::format("cannot be read: {}", std::strerror(errno)));
-    return nullptr;
-  }
+  std::ifstream in = open_json(file, diagnostics);
+  if (!in) return nullptr;
   BoundedBuffer buffer(in, kMostStreamedBytes);
   std::istream bounded(&buffer);
   Json root;

@@ -61,6 +61,17 @@ Json parse_json(std::string_view text, Diagnostics& diagnostics) {
   return diagnostics.faults().size() == faults ? root : Json(nullptr);
 }
 
+std::ifstream open_json(const std::filesystem::path& file, Diagnostics& diagnostics) {
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) {
+    diagnostics.error("", "is a directory, expected a JSON file");
+    return std::ifstream{};
+  }
+  std::ifstream in(file, std::ios::binary);
+  if (!in) diagnostics.error("", fmt::format("cannot be read: {}", std::strerror(errno)));
+  return in;
+}
+
 Json read_json(const std::filesystem::path& file, Diagnostics& diagnostics) {
   std::error_code error;
   const auto size = std::filesystem::is_regular_file(file, error) ? std::filesystem::file_size(file, error) : 0;
@@ -68,15 +79,8 @@ Json read_json(const std::filesystem::path& file, Diagnostics& diagnostics) {
     diagnostics.error("", fmt::format("larger than {} MiB", kMostJsonBytes >> 20));
     return nullptr;
   }
-  if (std::filesystem::is_directory(file, error)) {
-    diagnostics.error("", "is a directory, expected a JSON file");
-    return nullptr;
-  }
-  std::ifstream in(file, std::ios::binary);
-  if (!in) {
-    diagnostics.error("", fmt::format("cannot be read: {}", std::strerror(errno)));
-    return nullptr;
-  }
+  std::ifstream in = open_json(file, diagnostics);
+  if (!in) return nullptr;
   return parse_json(read_bounded(in), diagnostics);
 }
 

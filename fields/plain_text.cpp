@@ -35,4 +35,11 @@ void refuse_control_characters(const Json& document, Diagnostics& diagnostics) {
   check(document, Json::json_pointer(), diagnostics);
 }
 
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& letter : out)
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  return out;
+}
+
 }  // namespace stepcast

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "fields/diagnostics.hpp"
 #include "fields/json_text.hpp"
 
@@ -8,5 +11,11 @@ namespace stepcast {
 /// A fault for every string of a document that holds a control character other than tab and line feed: names and
 /// descriptions reach the terminal, where such characters can move the cursor or forge output.
 void refuse_control_characters(const Json& document, Diagnostics& diagnostics);
+
+/// With the 26 capital letters made small, whatever the locale; everything else as it is.
+std::string lower_case(std::string_view text);
+
+/// Whether a text has this part.
+inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 }  // namespace stepcast

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <functional>
 
+#include "fields/option_fault.hpp"
 #include "models/collectives/calibrated.hpp"
 #include "models/collectives/gossip.hpp"
 #include "models/collectives/lateness.hpp"
@@ -13,10 +14,6 @@
 namespace stepcast {
 
 namespace {
-
-[[noreturn]] void fail(std::string option, std::string message, std::string hint) {
-  throw InputError({{std::move(option), "", std::move(message), std::move(hint)}});
-}
 
 /// Names of choices are the same with either dash.
 std::string spelt(std::string name) {
@@ -33,7 +30,7 @@ template <class E>
 E choice(const char* option, const std::string& name) {
   if (name.empty()) return E{};
   const auto value = parse_enum<E>(spelt(name));
-  if (!value) fail(option, fmt::format("found \"{}\"", name), nearest(spelt(name), names_of<E>()));
+  if (!value) refuse_option(option, fmt::format("found \"{}\"", name), nearest(spelt(name), names_of<E>()));
   return *value;
 }
 
@@ -58,8 +55,8 @@ std::optional<HostLibrary> library_of(const CollectiveQuestion& question, const 
   known.insert(known.begin(), std::string(kNccl));
   if (cluster.raw) {
     if (!question.library.empty())
-      fail("--library", fmt::format("found \"{}\", but raw hosts run the bare algorithm", question.library),
-           "leave it out, or name a node");
+      refuse_option("--library", fmt::format("found \"{}\", but raw hosts run the bare algorithm", question.library),
+                    "leave it out, or name a node");
     return std::nullopt;
   }
   if (question.library.empty() && cluster.has_accelerators()) return std::nullopt;
@@ -67,11 +64,11 @@ std::optional<HostLibrary> library_of(const CollectiveQuestion& question, const 
   const std::string name = spelt(question.library);
   if (name == kNccl) {
     if (!cluster.has_accelerators())
-      fail("--library", fmt::format("{} has no accelerators for nccl", cluster.name), "openmpi or gloo");
+      refuse_option("--library", fmt::format("{} has no accelerators for nccl", cluster.name), "openmpi or gloo");
     return std::nullopt;
   }
   const auto library = parse_enum<HostLibrary>(name);
-  if (!library) fail("--library", fmt::format("found \"{}\"", question.library), nearest(name, known));
+  if (!library) refuse_option("--library", fmt::format("found \"{}\"", question.library), nearest(name, known));
   return library;
 }
 
@@ -120,18 +117,20 @@ DeviceCollective device_collective(const CollectiveQuestion& question, const Col
   if (rooted && out.algorithm == CollectiveAlgorithm::ring) out.algorithm = CollectiveAlgorithm::chain;
   if (cluster.raw) {
     if (out.protocol != CollectiveProtocol::automatic)
-      fail("--protocol", fmt::format("found \"{}\", but raw hosts have none", question.protocol), "leave it out");
+      refuse_option("--protocol", fmt::format("found \"{}\", but raw hosts have none", question.protocol),
+                    "leave it out");
     // They have no library that chooses, so the plain algorithm it is.
     const bool ring = out.kind == CollectiveKind::all_reduce || out.kind == CollectiveKind::barrier;
     if (ring && out.algorithm == CollectiveAlgorithm::automatic) out.algorithm = CollectiveAlgorithm::ring;
   }
   const auto reason = unavailable_reason(out.kind, out.algorithm, out.protocol, group, cluster.machine);
   if (reason)
-    fail(out.algorithm == CollectiveAlgorithm::automatic ? "--protocol" : "--algorithm",
-         fmt::format("{} by {}: {}", name_of(out.kind),
-                     out.algorithm == CollectiveAlgorithm::automatic ? name_of(out.protocol) : name_of(out.algorithm),
-                     *reason),
-         "leave it to the library: auto");
+    refuse_option(
+        out.algorithm == CollectiveAlgorithm::automatic ? "--protocol" : "--algorithm",
+        fmt::format("{} by {}: {}", name_of(out.kind),
+                    out.algorithm == CollectiveAlgorithm::automatic ? name_of(out.protocol) : name_of(out.algorithm),
+                    *reason),
+        "leave it to the library: auto");
   return out;
 }
 
@@ -219,9 +218,9 @@ Pricer host_collective(const CollectiveQuestion& question, const CollectiveClust
                        HostLibrary library) {
   HostCollective call{collective_of(question.op), {}, places.ranks, places.per_node, library, std::nullopt};
   if (!question.protocol.empty() && question.protocol != "auto")
-    fail("--protocol",
-         fmt::format("found \"{}\", but {} has no protocols to choose", question.protocol, name_of(library)),
-         "leave it out");
+    refuse_option("--protocol",
+                  fmt::format("found \"{}\", but {} has no protocols to choose", question.protocol, name_of(library)),
+                  "leave it out");
   const std::string name = spelt(question.algorithm);
   if (!name.empty() && name != "auto") {
     std::vector<std::string> known{"auto"};
@@ -230,9 +229,9 @@ Pricer host_collective(const CollectiveQuestion& question, const CollectiveClust
       if (name == known.back()) call.algorithm = algorithm;
     }
     if (!call.algorithm)
-      fail("--algorithm",
-           fmt::format("found \"{}\" for {} by {}", question.algorithm, name_of(call.kind), name_of(library)),
-           nearest(name, known));
+      refuse_option("--algorithm",
+                    fmt::format("found \"{}\" for {} by {}", question.algorithm, name_of(call.kind), name_of(library)),
+                    nearest(name, known));
   }
   const HostNetwork network = placed_host_network(cluster, places, library);
   const GroupShape group{places.ranks, places.per_node, 1, {}};
@@ -269,12 +268,12 @@ Pricer parameter_servers(const CollectiveQuestion& question, const CollectiveClu
                                 question.servers_per_node.value_or(1),
                                 question.server_placement.value_or(ServerPlacement::apart)};
   if (layout.placement == ServerPlacement::colocated && question.servers_per_node)
-    fail("--servers-per-node", "is for servers apart; colocated ones are dealt to the workers' nodes in turn",
-         "leave it out");
+    refuse_option("--servers-per-node", "is for servers apart; colocated ones are dealt to the workers' nodes in turn",
+                  "leave it out");
   if (layout.placement == ServerPlacement::apart && layout.servers_per_node > cluster.most_per_node)
-    fail("--servers-per-node",
-         fmt::format("found {}, but a node has {}", layout.servers_per_node, cluster.most_per_node),
-         fmt::format("at most {}", cluster.most_per_node));
+    refuse_option("--servers-per-node",
+                  fmt::format("found {}, but a node has {}", layout.servers_per_node, cluster.most_per_node),
+                  fmt::format("at most {}", cluster.most_per_node));
   const PeerPorts ports = peer_ports(cluster, places, library);
   return [=](CollectiveRow& row) {
     const ServerExchange exchange = parameter_server_exchange(row.size, layout, ports);
@@ -289,8 +288,8 @@ Pricer parameter_servers(const CollectiveQuestion& question, const CollectiveClu
 std::vector<std::pair<int, int>> read_edges(const std::string& file) {
   std::ifstream in(file);
   if (!in)
-    fail("--graph", fmt::format("found \"{}\", which is neither a kind of graph nor a readable file", file),
-         nearest(file, names_of<GossipGraphKind>()));
+    refuse_option("--graph", fmt::format("found \"{}\", which is neither a kind of graph nor a readable file", file),
+                  nearest(file, names_of<GossipGraphKind>()));
   std::vector<std::pair<int, int>> edges;
   std::string line;
   for (int number = 1; std::getline(in, line); ++number) {
@@ -315,7 +314,7 @@ std::optional<GossipGraphKind> graph_kind(const CollectiveQuestion& question) {
 GossipGraph gossip_graph(const CollectiveQuestion& question, int ranks) {
   const auto kind = graph_kind(question);
   if (question.degree && kind != GossipGraphKind::random_regular)
-    fail("--degree", "is for random-regular graphs", "leave it out, or --graph random-regular");
+    refuse_option("--degree", "is for random-regular graphs", "leave it out, or --graph random-regular");
   if (!kind) return explicit_graph(ranks, read_edges(question.graph), question.graph);
   switch (*kind) {
     case GossipGraphKind::ring:
@@ -367,11 +366,11 @@ void check_options(const CollectiveQuestion& question, bool by_formula) {
                                {"--graph", !question.graph.empty(), gossip},
                                {"--degree", question.degree.has_value(), gossip}})
     if (option.given && !option.allowed)
-      fail(option.name, fmt::format("says nothing about {}", name_of(question.op)), "leave it out");
+      refuse_option(option.name, fmt::format("says nothing about {}", name_of(question.op)), "leave it out");
   if (!by_formula) return;
-  if (question.full) fail("--flows", "found \"full\", but this is worked out, not simulated", "folded");
+  if (question.full) refuse_option("--flows", "found \"full\", but this is worked out, not simulated", "folded");
   if (question.jitter.value_or(Seconds(0)) > Seconds(0))
-    fail("--jitter", "this is worked out for ranks in step", "leave it out");
+    refuse_option("--jitter", "this is worked out for ranks in step", "leave it out");
 }
 
 Pricer pricer(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places,

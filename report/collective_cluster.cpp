@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "fields/option_fault.hpp"
 #include "models/collectives/calibrated.hpp"
 #include "models/fabric/check.hpp"
 #include "models/fabric/fabric.hpp"
@@ -21,10 +22,6 @@ constexpr std::string_view kStar = "single-gpu-star";
 // Raw hosts: issue of ASTRA-sim's ring all-reduce figures, 25 GB/s and 1 µs per direction and link.
 constexpr BytesPerSecond kRawRate = 25_GBps;
 constexpr Seconds kRawLink = 1_us;
-
-[[noreturn]] void fail(std::string option, std::string message, std::string hint) {
-  throw InputError({{std::move(option), "", std::move(message), std::move(hint)}});
-}
 
 bool is_star(const CollectiveCluster& cluster) { return cluster.fabric.preset == FabricPreset::single_switch; }
 
@@ -146,9 +143,9 @@ CollectiveCluster of_raw_hosts(const std::string& preset, const CollectiveQuesti
   for (std::string& preset : raw_presets()) known.push_back(std::move(preset));
   std::string hint = did_you_mean(name, known);
   if (hint.empty()) hint = "name a node (stepcast catalog list nodes), a scenario file or a fabric preset";
-  fail("--cluster",
-       fmt::format("found \"{}\", which is no node of the catalogue, no scenario file and no preset", name),
-       std::move(hint));
+  refuse_option("--cluster",
+                fmt::format("found \"{}\", which is no node of the catalogue, no scenario file and no preset", name),
+                std::move(hint));
 }
 
 std::string plural(int count, std::string_view noun) {
@@ -165,14 +162,15 @@ int largest_even_share(int ranks, int most) {
 RankPlaces on_given_nodes(int ranks, const CollectiveQuestion& question, const CollectiveCluster& cluster) {
   const int nodes = *question.nodes;
   if (nodes < 1 || ranks % nodes != 0)
-    fail("--nodes", fmt::format("{} do not divide evenly over {}", plural(ranks, "rank"), plural(nodes, "node")),
-         fmt::format("{} a node make {}", largest_even_share(ranks, cluster.most_per_node),
-                     plural(ranks / largest_even_share(ranks, cluster.most_per_node), "node")));
+    refuse_option("--nodes",
+                  fmt::format("{} do not divide evenly over {}", plural(ranks, "rank"), plural(nodes, "node")),
+                  fmt::format("{} a node make {}", largest_even_share(ranks, cluster.most_per_node),
+                              plural(ranks / largest_even_share(ranks, cluster.most_per_node), "node")));
   if (question.ranks_per_node && *question.ranks_per_node != ranks / nodes)
-    fail("--ranks-per-node",
-         fmt::format("found {}, but {} on {} are {} on each", *question.ranks_per_node, plural(ranks, "rank"),
-                     plural(nodes, "node"), ranks / nodes),
-         "give one of --nodes and --ranks-per-node");
+    refuse_option("--ranks-per-node",
+                  fmt::format("found {}, but {} on {} are {} on each", *question.ranks_per_node, plural(ranks, "rank"),
+                              plural(nodes, "node"), ranks / nodes),
+                  "give one of --nodes and --ranks-per-node");
   return {ranks, ranks / nodes, nodes};
 }
 
@@ -181,10 +179,10 @@ RankPlaces by_share(int ranks, const CollectiveQuestion& question, const Collect
   const int share = question.ranks_per_node.value_or(std::min(ranks, std::max(1, devices)));
   const int whole_nodes = std::max(1, ranks / std::max(1, share));
   if (share < 1 || ranks % share != 0)
-    fail(question.ranks_per_node ? "--ranks-per-node" : "--ranks",
-         fmt::format("{} do not fill nodes of {}", plural(ranks, "rank"), share),
-         fmt::format("the nearest that do are {} and {}, or --ranks-per-node {}", whole_nodes * share,
-                     (whole_nodes + 1) * share, largest_even_share(ranks, cluster.most_per_node)));
+    refuse_option(question.ranks_per_node ? "--ranks-per-node" : "--ranks",
+                  fmt::format("{} do not fill nodes of {}", plural(ranks, "rank"), share),
+                  fmt::format("the nearest that do are {} and {}, or --ranks-per-node {}", whole_nodes * share,
+                              (whole_nodes + 1) * share, largest_even_share(ranks, cluster.most_per_node)));
   return {ranks, share, ranks / share};
 }
 
@@ -290,25 +288,26 @@ CollectiveCluster find_cluster(const CollectiveQuestion& question, const Catalog
 }
 
 RankPlaces place_ranks(const CollectiveQuestion& question, const CollectiveCluster& cluster) {
-  if (!question.ranks && !cluster.nodes) fail("--ranks", "is missing", "say how many ranks take part: --ranks 16");
+  if (!question.ranks && !cluster.nodes)
+    refuse_option("--ranks", "is missing", "say how many ranks take part: --ranks 16");
   const int ranks = question.ranks.value_or(cluster.scenario ? cluster.scenario->devices() : 1);
   const RankPlaces out = question.nodes ? on_given_nodes(ranks, question, cluster) : by_share(ranks, question, cluster);
   if (out.per_node > cluster.most_per_node)
-    fail(question.nodes ? "--nodes" : "--ranks-per-node",
-         fmt::format("{} on a node, but a node has {}", plural(out.per_node, "rank"),
-                     plural(cluster.most_per_node, cluster.has_accelerators() ? "device" : "core")),
-         fmt::format("at most {}", cluster.most_per_node));
+    refuse_option(question.nodes ? "--nodes" : "--ranks-per-node",
+                  fmt::format("{} on a node, but a node has {}", plural(out.per_node, "rank"),
+                              plural(cluster.most_per_node, cluster.has_accelerators() ? "device" : "core")),
+                  fmt::format("at most {}", cluster.most_per_node));
   if (cluster.most_nodes && out.nodes > *cluster.most_nodes)
-    fail("--ranks",
-         fmt::format("{} need {}, but the cluster has {}", plural(ranks, "rank"), plural(out.nodes, "node"),
-                     *cluster.most_nodes),
-         fmt::format("at most {}", *cluster.most_nodes * out.per_node));
+    refuse_option("--ranks",
+                  fmt::format("{} need {}, but the cluster has {}", plural(ranks, "rank"), plural(out.nodes, "node"),
+                              *cluster.most_nodes),
+                  fmt::format("at most {}", *cluster.most_nodes * out.per_node));
   if (!cluster.raw && out.nodes > 1 && !(cluster.machine.nics > 0 && cluster.machine.nic_bandwidth > BytesPerSecond(0)))
-    fail("--ranks",
-         fmt::format("{} are on {}, but {} has no NIC of known rate", plural(ranks, "rank"), plural(out.nodes, "node"),
-                     cluster.machine.node->id),
-         fmt::format("at most {}, or --set cluster.fabric.nics_per_node and nic_bandwidth_Gbps",
-                     plural(cluster.most_per_node, "rank")));
+    refuse_option("--ranks",
+                  fmt::format("{} are on {}, but {} has no NIC of known rate", plural(ranks, "rank"),
+                              plural(out.nodes, "node"), cluster.machine.node->id),
+                  fmt::format("at most {}, or --set cluster.fabric.nics_per_node and nic_bandwidth_Gbps",
+                              plural(cluster.most_per_node, "rank")));
   return out;
 }
 

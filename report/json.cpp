@@ -1,9 +1,9 @@
 #include "report/json.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <stdexcept>
 
+#include "fields/rounded.hpp"
 #include "report/run_outlook.hpp"
 #include "report/updates_json.hpp"
 
@@ -13,14 +13,6 @@ namespace {
 
 constexpr Bytes kGiB = 1_GiB;
 constexpr DollarsPerSecond kPerHour = 1_usd / 1_h;
-
-/// Twelve significant digits: more than any model means, and few enough that unit conversions round-trip.
-double rounded(double value) {
-  const std::string text = fmt::format("{:.12g}", value);
-  double out = 0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  return out;
-}
 
 template <class Q>
 double in(Q quantity, Q unit) {

@@ -2,19 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include "fields/rounded.hpp"
 
 namespace stepcast {
 
 namespace {
-
-/// As all figures of a prediction: twelve significant digits.
-double rounded(double value) {
-  const std::string text = fmt::format("{:.12g}", value);
-  double out = 0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  return out;
-}
 
 Staleness staleness_from(const Json& document) {
   Staleness out;

@@ -3,21 +3,7 @@
 #   scripts/bench.sh             compare with tests/bench/accepted.json; exit code 1 on a regression
 #   scripts/bench.sh --update    accept what this machine shows
 # BUILD=FOLDER takes the benchmarks of that build; without it the release build is brought up to date and taken.
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
-
-case "${1:-}" in
-  "" | --update) ;;
-  *)
-    sed -n '2,6s/^# //p' "$0" >&2
-    exit 2
-    ;;
-esac
-if [ -z "${BUILD:-}" ]; then
-  scripts/install-deps.sh long
-  scripts/build.sh release --with=STEPCAST_BENCHMARKS=ON
-  BUILD=build/release
-fi
+. "$(dirname "${BASH_SOURCE[0]}")/benchmarks.sh" "${BASH_SOURCE[0]}" --update "$@"
 
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT

@@ -10,5 +10,11 @@ if [ ! -f "$folder/compile_commands.json" ]; then
   echo "clang-tidy.sh: $folder is not configured; scripts/build.sh release does that" >&2
   exit 3
 fi
-if [ $# -gt 0 ]; then files=("$@"); else mapfile -t files < <(git ls-files '*.cpp'); fi
+# What is compiled, several sources in one; not what other programs wrote.
+if [ $# -gt 0 ]; then
+  files=("$@")
+else
+  mapfile -t files < <(sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' "$folder/compile_commands.json" |
+    grep -vE '\.pb\.cc$|_autogen/|cmake_pch' | sort -u)
+fi
 printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy-14 --quiet -p "$folder"

@@ -3,21 +3,7 @@
 #   scripts/growth.sh            write the page
 #   scripts/growth.sh --check    print it; exit code 1 where something grows faster than it may
 # BUILD=FOLDER takes the bench of that build; without it the release build is brought up to date and taken.
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
-
-case "${1:-}" in
-  "" | --check) ;;
-  *)
-    sed -n '2,5s/^# //p' "$0" >&2
-    exit 2
-    ;;
-esac
-if [ -z "${BUILD:-}" ]; then
-  scripts/install-deps.sh long
-  scripts/build.sh release --with=STEPCAST_BENCHMARKS=ON
-  BUILD=build/release
-fi
+. "$(dirname "${BASH_SOURCE[0]}")/benchmarks.sh" "${BASH_SOURCE[0]}" --check "$@"
 if [ "${1:-}" = --check ]; then exec "$BUILD/bench/growth_bench"; fi
 page=$(mktemp)
 trap 'rm -f "$page"' EXIT

@@ -176,9 +176,8 @@ void StepGraph::refuse_cycles() const {
     const auto before = predecessors(at);
     at = *std::find_if(before.begin(), before.end(), [&](int p) { return waiting[p] > 0; });
   }
-  walk.erase(walk.begin(), walk.begin() + seen_at[at]);
-  std::reverse(walk.begin(), walk.end());
-  throw std::logic_error("step graph: operations wait for each other in a circle: " + list_of(operations_, walk));
+  const std::vector<int> circle(walk.rbegin(), walk.rend() - seen_at[at]);
+  throw std::logic_error("step graph: operations wait for each other in a circle: " + list_of(operations_, circle));
 }
 
 }  // namespace stepcast

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMostFamilies = 4096;
 
 constexpr std::string_view kStrategy = "strategy.";
-constexpr std::string_view kBatch = "workload.global_batch";
+constexpr std::string_view kGlobalBatch = "workload.global_batch";
 
 /// Keys directly below the strategy, but for the framework, which is shared.
 std::string strategy_key(const std::string& path) {
@@ -46,7 +46,7 @@ struct ClosedForm::Family {
 ClosedForm::ClosedForm(const SweepDefinition& sweep, const Catalog& catalog) : sweep_(sweep), catalog_(catalog) {
   for (const std::string& path : sweep.points.paths()) {
     in_strategy_.push_back(strategy_key(path));
-    is_batch_.push_back(path == kBatch);
+    is_batch_.push_back(path == kGlobalBatch);
   }
 }
 

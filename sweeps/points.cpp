@@ -7,6 +7,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "fields/plain_text.hpp"
 #include "fields/utf8.hpp"
 #include "models/scenario/scenario.hpp"
 #include "sweeps/values.hpp"
@@ -48,11 +49,6 @@ std::vector<std::int64_t> choose(std::int64_t count, std::int64_t population, st
   std::vector<std::int64_t> out(taken.begin(), taken.end());
   std::sort(out.begin(), out.end());
   return out;
-}
-
-std::string lower_case(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
 }
 
 bool is_path(std::string_view path) {

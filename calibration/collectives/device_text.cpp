@@ -5,21 +5,17 @@
 #include <regex>
 #include <set>
 
+#include "fields/plain_text.hpp"
+
 namespace stepcast {
 
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::tolower(c); });
-  return out;
-}
 
 /// Runs of letters and digits.
 std::set<std::string> words_of(std::string_view text) {
   std::set<std::string> words;
   std::string word;
-  for (const char c : lower(text) + " ") {
+  for (const char c : lower_case(text) + " ") {
     if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
       word += c;
     } else if (!word.empty()) {
@@ -58,7 +54,7 @@ int devices_of(const Accelerator& accelerator, const StatedNode& stated) {
   if (std::regex_search(remarks, match, kOf)) return std::max(stated.devices_used, std::stoi(match[2]));
   if (stated.devices_used > 8) return stated.devices_used;
   const bool boards_of_four = has(accelerator.id, "a100") || has(accelerator.id, "v100");
-  const bool switch_named = has(lower(stated.links), "nvswitch");
+  const bool switch_named = has(lower_case(stated.links), "nvswitch");
   if (stated.devices_used == 4 && boards_of_four && !switch_named) return 4;
   return accelerator.interconnect ? 8 : std::max(stated.devices_used, 1);
 }
@@ -124,7 +120,7 @@ constexpr BytesPerSecond kBridgeLink = 14.0625_GBps;
 
 const Accelerator* stated_accelerator(std::string_view text, const Catalog& catalog) {
   const std::set<std::string> stated = words_of(text);
-  const bool pcie = over_pcie(lower(text));
+  const bool pcie = over_pcie(lower_case(text));
   std::string best;
   double most = 0;
   for (const std::string& id : catalog.ids("accelerators")) {
@@ -142,7 +138,7 @@ const Accelerator* stated_accelerator(std::string_view text, const Catalog& cata
 }
 
 Node stated_node(const Accelerator& accelerator, const StatedNode& stated, const Catalog& catalog) {
-  const std::string links = lower(stated.links);
+  const std::string links = lower_case(stated.links);
   const bool pairs = has(links, "bridge") || has(links, "links per pair");
   Node node;
   node.id = "as-measured";

@@ -6,13 +6,12 @@
 
 #include "calibration/collectives/device_text.hpp"
 #include "calibration/collectives/nic_text.hpp"
+#include "fields/plain_text.hpp"
 #include "models/collectives/calibrated.hpp"
 
 namespace stepcast {
 
 namespace {
-
-bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 void set_kind(MeasuredCollective& out, const std::string& op) {
   // OSU's latency test sends a message there and back; its table has half of that.
@@ -27,6 +26,16 @@ ElementWidth width_of(const std::string& dtype) {
   if (contains(dtype, "64") || dtype == "double") return ElementWidth::wide;
   const bool narrow = contains(dtype, "int8") || contains(dtype, "fp8") || contains(dtype, "float8");
   return narrow ? ElementWidth::narrow : ElementWidth::usual;
+}
+
+/// The server of a row, `node` known, as a machine's.
+void take_server(MeasuredCollective& out, const Accelerator* accelerator, const Catalog& catalog) {
+  CollectiveMachine& machine = out.machine;
+  machine.accelerator = accelerator;
+  machine.compute = catalog.find<ComputeProfile>(accelerator->family);
+  machine.devices_per_node = out.node.accelerator_count;
+  machine.links = link_profile_of(out.node, accelerator, catalog);
+  machine.library = library_profile_of(accelerator, catalog);
 }
 
 /// A figure that some tools round to 0; null then, or when it is not stated.
@@ -73,13 +82,9 @@ void set_machine(MeasuredCollective& out, const CsvRow& row, const Catalog& cata
     out.node.interconnect.kind = NodeTopology::nvswitch_rack;
     out.node.accelerator_count = static_cast<int>(devices);
   }
-  CollectiveMachine& machine = out.machine;
-  machine.accelerator = accelerator;
-  machine.compute = catalog.find<ComputeProfile>(accelerator->family);
-  machine.devices_per_node = out.node.accelerator_count;
-  machine.links = link_profile_of(out.node, accelerator, catalog);
-  machine.library = library_profile_of(accelerator, catalog);
+  take_server(out, accelerator, catalog);
   out.group = {static_cast<int>(ranks), static_cast<int>(std::min(devices, ranks)), 1, {}};
+  CollectiveMachine& machine = out.machine;
   const bool pcie = machine.links->medium == "pcie";
   out.where = pcie ? MeasuredWhere::node_pcie : MeasuredWhere::node_native;
   if (nodes <= 1) return;
@@ -135,12 +140,7 @@ MeasuredCollective nvlink_row(const CsvRow& row, const Catalog& catalog) {
   const auto ranks = static_cast<int>(row.required_whole("ranks"));
   // Servers of eight: the set's own runs go up to that.
   out.node = stated_node(*accelerator, {ranks, 1, "", "1 of 8 GPUs"}, catalog);
-  CollectiveMachine& machine = out.machine;
-  machine.accelerator = accelerator;
-  machine.compute = catalog.find<ComputeProfile>(accelerator->family);
-  machine.devices_per_node = out.node.accelerator_count;
-  machine.links = link_profile_of(out.node, accelerator, catalog);
-  machine.library = library_profile_of(accelerator, catalog);
+  take_server(out, accelerator, catalog);
   out.group = {ranks, ranks, 1, {}};
   out.call = fmt::format("{}|{}|{}", out.system, ranks, out.size.value());
   return out;

@@ -5,6 +5,8 @@
 #include <cctype>
 #include <regex>
 
+#include "fields/plain_text.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -52,12 +54,6 @@ constexpr std::array kKinds{
     NamedKind{"gbe", NetworkKind::ethernet_tcp},
 };
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::tolower(c); });
-  return out;
-}
-
 std::optional<double> stated_gbps(const std::string& text) {
   static const std::regex kFigure(R"((\d+(?:\.\d+)?)\s*(?:gbit/s|gb/s|gbps|gbe|g)(?![a-z]))");
   std::smatch match;
@@ -71,7 +67,7 @@ std::optional<double> stated_gbps(const std::string& text) {
 }  // namespace
 
 StatedNics read_nics(std::string_view stated) {
-  const std::string text = lower(stated);
+  const std::string text = lower_case(stated);
   StatedNics out;
   static const std::regex kCount(R"(^\s*(\d+)\s*(?:x|×|\s))");
   std::smatch match;

@@ -10,6 +10,7 @@
 
 #include "calibration/importers/pci_devices.hpp"
 #include "calibration/importers/text_file.hpp"
+#include "fields/plain_text.hpp"
 
 namespace stepcast {
 
@@ -25,16 +26,9 @@ constexpr unsigned kVga = 0x0300, k3d = 0x0302, kDisplay = 0x0380, kAccelerator 
                    kOtherBridge = 0x0680, kInfiniband = 0x0207, kNetworkBase = 0x02;
 constexpr unsigned kNvSwitchClass = 0x068000, kPowerCpuClass = 0x068001;
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
 /// `00000000:07:00.0`, as the driver's library writes it, is `0000:07:00.0`.
 std::string plain_address(std::string_view address) {
-  std::string out = lower(address);
+  std::string out = lower_case(address);
   while (out.find(':') > 4 && out.find(':') != std::string::npos && out.front() == '0') out.erase(0, 1);
   return out;
 }
@@ -206,7 +200,7 @@ class TopologyReader {
 
   /// Display controllers of others (a board's management VGA) are none.
   static bool is_accelerator(unsigned kind, pugi::xml_node pci) {
-    const std::string vendor = lower(pci.attribute("vendor").value());
+    const std::string vendor = lower_case(pci.attribute("vendor").value());
     const bool of_maker = vendor.empty() || vendor == "0x10de" || vendor == "0x1002" || vendor == "0x1da3";
     return (kind == kVga || k3d == kind || kind == kDisplay || kind == kAccelerator) && of_maker;
   }
@@ -392,7 +386,7 @@ class TopologyReader {
   /// `10de:20b0`; empty without both.
   static std::string ids(pugi::xml_node pci) {
     const auto digits = [&](const char* attribute) {
-      const std::string stated = lower(pci.attribute(attribute).value());
+      const std::string stated = lower_case(pci.attribute(attribute).value());
       return stated.substr(0, 2) == "0x" ? stated.substr(2) : stated;
     };
     const std::string vendor = digits("vendor"), device = digits("device");

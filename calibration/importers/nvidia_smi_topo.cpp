@@ -18,13 +18,6 @@ constexpr std::size_t kMostDevices = 512;
 
 bool begins(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
 
-std::optional<int> whole_number(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// The number of a `GPU7`; nothing for other words.
 std::optional<int> gpu_number(std::string_view word) {
   return begins(word, "GPU") ? whole_number(word.substr(3)) : std::nullopt;

@@ -13,12 +13,6 @@ namespace {
 
 using Table = std::vector<std::vector<std::string>>;
 
-std::optional<int> whole_number(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
 /// The table under a banner: rows `GPU0 0 15 …` of as many cells as there are rows.
 Table table_under(const std::vector<std::string_view>& lines, std::string_view banner, Diagnostics& diagnostics) {
   Table out;

@@ -10,19 +10,13 @@
 
 #include "calibration/importers/hostlist.hpp"
 #include "calibration/importers/text_file.hpp"
+#include "fields/plain_text.hpp"
 
 namespace stepcast {
 
 namespace {
 
 constexpr std::size_t kMostSwitches = 20000;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 /// A line with what continues it, without its comment.
 struct LogicalLine {
@@ -78,7 +72,7 @@ class ConfReader {
       entries.emplace_back(word.substr(0, equals), word.substr(equals + 1));
     }
     if (entries.empty()) return;
-    const std::string first = lower(entries.front().first);
+    const std::string first = lower_case(entries.front().first);
     if (first == "blocksizes") return read_block_sizes(line.number, entries);
     if (first != "switchname" && first != "blockname")
       return fault(
@@ -93,7 +87,7 @@ class ConfReader {
     const std::vector<std::string> keys =
         block ? std::vector<std::string>{"Nodes"} : std::vector<std::string>{"Nodes", "Switches", "LinkSpeed"};
     for (std::size_t i = 1; i < entries.size(); ++i) {
-      const std::string key = lower(entries[i].first);
+      const std::string key = lower_case(entries[i].first);
       if (key == "nodes") {
         out.hosts = names(line, entries[i].second);
       } else if (key == "switches" && !block) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 
@@ -68,6 +69,12 @@ std::vector<std::string_view> words_of(std::string_view line) {
     at = line.find_first_not_of(kBlanks, end);
   }
   return out;
+}
+
+std::optional<int> whole_number(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
 std::vector<std::string_view> lines_of(std::string_view text) {

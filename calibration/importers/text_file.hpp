@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,9 @@ std::vector<std::string_view> words_of(std::string_view line);
 
 /// Without blanks at both ends.
 std::string_view trimmed(std::string_view text);
+
+/// A text that is a whole number and nothing else; null where it is not.
+std::optional<int> whole_number(std::string_view text);
 
 /// Lines without their ends (`\n`, `\r\n`).
 std::vector<std::string_view> lines_of(std::string_view text);

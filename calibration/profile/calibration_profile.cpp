@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <set>
 
+#include "fields/format_version.hpp"
 #include "hardware-catalog/part_kinds.hpp"
 #include "hardware-catalog/part_rules.hpp"
 #include "models/collectives/collective.hpp"
@@ -129,17 +130,6 @@ const FieldTable<CalibrationProfile>& CalibrationProfile::fields() {
 
 namespace {
 
-void refuse_newer(const Json& document, Diagnostics& diagnostics) {
-  if (!document.is_object() || !document.contains("format_version")) return;
-  const Json& version = document["format_version"];
-  if (!version.is_number_integer() || version.get<long>() <= kCalibrationFormatVersion) return;
-  diagnostics.error("/format_version",
-                    fmt::format("found {}, but this version of Stepcast reads calibrations up to {}",
-                                version.get<long>(), kCalibrationFormatVersion),
-                    "update Stepcast");
-  diagnostics.throw_if_faulty();
-}
-
 void check_names(const std::optional<Calibrated>& calibration, const std::string& at, Diagnostics& diagnostics) {
   if (!calibration) return;
   for (std::size_t i = 0; i < calibration->curves.size(); ++i) {
@@ -206,7 +196,7 @@ CalibrationProfile read_calibration(const std::filesystem::path& file) {
   Diagnostics diagnostics(file.string());
   const Json document = read_json(file, diagnostics);
   diagnostics.throw_if_faulty();
-  refuse_newer(document, diagnostics);
+  refuse_newer(document, kCalibrationFormatVersion, "calibrations", diagnostics);
   auto out = read_document<CalibrationProfile>(document, diagnostics);
   std::vector<std::string> kinds;
   for (const PartKind& kind : part_kinds()) kinds.emplace_back(kind.name);

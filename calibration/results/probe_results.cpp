@@ -6,23 +6,13 @@
 
 #include "calibration/results/schema_check.hpp"
 #include "fields/data_directory.hpp"
+#include "fields/format_version.hpp"
 
 namespace stepcast {
 
 namespace {
 
 constexpr long kProbeResultsVersion = 1;
-
-void refuse_newer(const Json& document, Diagnostics& diagnostics) {
-  if (!document.is_object() || !document.contains("format_version")) return;
-  const Json& version = document["format_version"];
-  if (!version.is_number_integer() || version.get<long>() <= kProbeResultsVersion) return;
-  diagnostics.error("/format_version",
-                    fmt::format("found {}, but this version of Stepcast reads results up to {}", version.get<long>(),
-                                kProbeResultsVersion),
-                    "update Stepcast");
-  diagnostics.throw_if_faulty();
-}
 
 }  // namespace
 
@@ -39,7 +29,7 @@ ProbeResults read_probe_results(const std::filesystem::path& file) {
   Diagnostics diagnostics(file.string());
   ProbeResults out{file.string(), read_json(file, diagnostics)};
   diagnostics.throw_if_faulty();
-  refuse_newer(out.document, diagnostics);
+  refuse_newer(out.document, kProbeResultsVersion, "results", diagnostics);
   check_schema(out.document, kSchema, diagnostics);
   diagnostics.throw_if_faulty();
   return out;

@@ -2,12 +2,11 @@
 #include <array>
 
 #include "calibration/validation/dl_run.hpp"
+#include "fields/plain_text.hpp"
 
 namespace stepcast {
 
 namespace {
-
-bool says(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
 
 struct ProfileOf {
   std::string_view begins, profile;
@@ -35,22 +34,22 @@ constexpr std::array kProfiles{
 /// NVIDIA's convolutional examples lie channels last in 16 bit from their revisions of 2020 on; rows of older revisions
 /// name them by "@", and other sources say how tensors lay.
 bool channels_last(const StatedFramework& stated) {
-  if (says(stated.notes, "NHWC")) return true;
+  if (contains(stated.notes, "NHWC")) return true;
   const bool half = stated.precision == "mixed-fp16" || stated.precision == "bf16";
-  return half && says(stated.source, "NVIDIA/DeepLearningExamples") && says(stated.source, "Classification") &&
-         !says(stated.source, "@");
+  return half && contains(stated.source, "NVIDIA/DeepLearningExamples") && contains(stated.source, "Classification") &&
+         !contains(stated.source, "@");
 }
 
 /// Where a row does not say whether XLA compiled: NVIDIA's TensorFlow 2 examples pass it by default, and of those on
 /// TensorFlow 1 BERT's and U-Net's scripts.
 bool compiled(const StatedFramework& stated) {
-  if (says(stated.notes, "xla=off")) return false;
-  if (says(stated.notes, "xla=on")) return true;
+  if (contains(stated.notes, "xla=off")) return false;
+  if (contains(stated.notes, "xla=on")) return true;
   constexpr std::array kCompiled{std::string_view("TensorFlow2/"), std::string_view("LanguageModeling/BERT"),
                                  std::string_view("UNet_Medical")};
-  return says(stated.source, "NVIDIA/DeepLearningExamples") &&
+  return contains(stated.source, "NVIDIA/DeepLearningExamples") &&
          std::any_of(kCompiled.begin(), kCompiled.end(),
-                     [&](std::string_view one) { return says(stated.source, one); });
+                     [&](std::string_view one) { return contains(stated.source, one); });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "calibration/validation/dl_run.hpp"
 #include "fields/diagnostics.hpp"
+#include "fields/plain_text.hpp"
 #include "models/workload/model.hpp"
 
 namespace stepcast {
@@ -46,8 +47,6 @@ constexpr std::array kRefusals{
     Refusal{"word2vec", "embedding tables on parameter servers have no description yet"},
 };
 
-bool says(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
-
 /// The sequence length that words name as "seq128" or "seq_len=384"; 0 without one, -1 when it is no whole number.
 int stated_length(std::string_view words) {
   for (const std::string_view mark : {std::string_view("seq_len="), std::string_view("seq")}) {
@@ -75,19 +74,19 @@ constexpr int kLengthStep = 64;
 constexpr int kLongest = 512, kBin = 64, kBinnedLength = kLongest / 2 + kBin / 2;
 
 /// Examples of BERT whose revision the row does not name are those of 2022, which deal sequences out by length (LDDL).
-bool bins_lengths(const StatedNetwork& stated) {
+bool bins_lengths(const StatedTask& stated) {
   const bool example =
-      says(stated.source, "NVIDIA/DeepLearningExamples P") && says(stated.source, "LanguageModeling/BERT");
-  return example && !says(stated.source, "@") && says(stated.dataset, "wiki+books");
+      contains(stated.source, "NVIDIA/DeepLearningExamples P") && contains(stated.source, "LanguageModeling/BERT");
+  return example && !contains(stated.source, "@") && contains(stated.dataset, "wiki+books");
 }
 
-void take_length(NamedNetwork& out, const Model& model, const StatedNetwork& stated) {
+void take_length(NamedNetwork& out, const Model& model, const StatedTask& stated) {
   const auto& [name, dataset, unit, notes, source, framework] = stated;
-  if (says(dataset, "-ner")) {  // BioBERT's entity recognition cuts at 128 (NVIDIA DeepLearningExamples)
+  if (contains(dataset, "-ner")) {  // BioBERT's entity recognition cuts at 128 (NVIDIA DeepLearningExamples)
     out.seq_len = 128;
     return;
   }
-  const bool named = says(dataset, "seq");
+  const bool named = contains(dataset, "seq");
   const int length = named ? stated_length(dataset) : stated_length(notes);
   out.seq_len = length > 0 ? length : model.default_seq_len;
   const bool odd = length < 0 || (length > 0 && length % kLengthStep != 0) || (named && length == 0);
@@ -131,7 +130,7 @@ void scale_to_images(NamedNetwork& out, const Model& preset, std::string_view da
   out.model = Model::fields().write(scaled);
 }
 
-std::string_view preset_of(const StatedNetwork& stated) {
+std::string_view preset_of(const StatedTask& stated) {
   // MXNet's example is the network of 2012 without its two groups, other programs' that of 2014.
   if (stated.model == "alexnet" && stated.framework.starts_with("mxnet")) return "alexnet-2012";
   // TensorFlow's example of GNMT builds its cells from single operators, PyTorch's calls cuDNN.
@@ -144,7 +143,7 @@ std::string_view preset_of(const StatedNetwork& stated) {
 
 }  // namespace
 
-NamedNetwork named_network(const StatedNetwork& stated) {
+NamedNetwork named_network(const StatedTask& stated) {
   NamedNetwork out;
   for (const Refusal& refusal : kRefusals)
     if (stated.model.starts_with(refusal.begins)) out.refusal = refusal.reason;
@@ -160,13 +159,13 @@ NamedNetwork named_network(const StatedNetwork& stated) {
   const auto preset = find_model(id, "", diagnostics);
   scale_to_images(out, *preset, stated.dataset);
   if (preset->is_transformer()) take_length(out, *preset, stated);
-  const bool counts_samples = says(stated.unit, "images") || says(stated.unit, "sequences") ||
-                              says(stated.unit, "samples") || says(stated.unit, "volumes") ||
-                              says(stated.unit, "utterances") || says(stated.unit, "pairs");
-  const bool audio = says(stated.unit, "audio-samples");
+  const bool counts_samples = contains(stated.unit, "images") || contains(stated.unit, "sequences") ||
+                              contains(stated.unit, "samples") || contains(stated.unit, "volumes") ||
+                              contains(stated.unit, "utterances") || contains(stated.unit, "pairs");
+  const bool audio = contains(stated.unit, "audio-samples");
   if (!counts_samples || audio) out.units_per_sample = preset->is_transformer() ? out.seq_len : preset->default_seq_len;
   // A pair of sentences is many of the pairs of tokens that such a preset counts.
-  if (says(stated.unit, "pairs") && preset->default_seq_len == 1) out.units_per_sample = 1 / kTokensOfASentence;
+  if (contains(stated.unit, "pairs") && preset->default_seq_len == 1) out.units_per_sample = 1 / kTokensOfASentence;
   if (out.units_per_sample <= 0)
     out.refusal = fmt::format("what one sample of {} holds in {} is not known", stated.model, stated.unit);
   return out;

@@ -18,11 +18,11 @@ struct NamedNetwork {
 
 /// What decides a row's network: its model, data set and unit ("bert-large", "wiki+books seq128", "sequences/s"), and
 /// whose program it is.
-struct StatedNetwork {
+struct StatedTask {
   std::string_view model, dataset, unit, notes, source, framework;
 };
 
-NamedNetwork named_network(const StatedNetwork& stated);
+NamedNetwork named_network(const StatedTask& stated);
 
 /// What decides the framework profile of a row.
 struct StatedFramework {

@@ -10,17 +10,11 @@
 #include "calibration/validation/column_sets.hpp"
 #include "fields/data_directory.hpp"
 #include "fields/diagnostics.hpp"
+#include "fields/plain_text.hpp"
 
 namespace stepcast {
 
 namespace {
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 /// What stands behind a word at the start of a line; empty where the line begins otherwise.
 std::string_view behind(std::string_view line, std::string_view word) {

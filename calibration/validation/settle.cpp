@@ -196,4 +196,14 @@ void settle(MeasuredRun& run, const Catalog& catalog) {
   if (std::optional<Json> strategy = Search(run, catalog).best()) run.scenario["strategy"] = std::move(*strategy);
 }
 
+std::shared_ptr<Scenario> settled_scenario(MeasuredRun& run, const Catalog& catalog) {
+  if (run.scenario.is_null()) return nullptr;
+  try {
+    settle(run, catalog);
+    return std::make_shared<Scenario>(resolve(run.scenario, run.id, {}, catalog));
+  } catch (const InputError&) {
+    return nullptr;
+  }
+}
+
 }  // namespace stepcast

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <memory>
+
 #include "calibration/validation/measured_run.hpp"
 #include "hardware-catalog/catalog.hpp"
 
 namespace stepcast {
+
+struct Scenario;
 
 /// Chooses what the source of a run leaves out of its mapping: tensor and pipeline parallel degrees, chunks of an
 /// interleaved pipeline, micro-batch, recomputation, each only where MeasuredRun::open says so. Published runs were
@@ -12,6 +16,9 @@ namespace stepcast {
 /// mappings the one that needs least. A run whose scenario is refused anyway is left as it is: whoever predicts it says
 /// why.
 void settle(MeasuredRun& run, const Catalog& catalog);
+
+/// The scenario of a run, what its source leaves out settled; null where the run cannot be predicted.
+std::shared_ptr<Scenario> settled_scenario(MeasuredRun& run, const Catalog& catalog);
 
 /// Context-parallel degree with which a batch divides over the replicas: samples fewer than data-parallel ranks means
 /// that ranks share them. `context_parallel` where the batch divides already, or by no degree.

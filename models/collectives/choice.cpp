@@ -123,9 +123,9 @@ Timed by_library(const Asked& asked, const Call& call) {
     case CollectiveKind::reduce:
       return by_chain(asked, call);
     case CollectiveKind::all_to_all:
-      return all_to_all(asked.payload, 1, call);
+      return algorithms::all_to_all(asked.payload, 1, call);
     case CollectiveKind::send_recv:
-      return send_recv(asked.payload, call);
+      return algorithms::send_recv(asked.payload, call);
     default:
       return reduction_by_library(asked, call);
   }

@@ -9,8 +9,6 @@ namespace {
 
 using enum HostAlgorithm;
 
-bool is_power_of_two(int n) { return std::has_single_bit(static_cast<unsigned>(n)); }
-
 // Open MPI up to 4.0, coll/tuned, fixed decisions (file ompi/mca/coll/tuned/coll_tuned_decision_fixed.c): the numbers
 // below are its switch points for commutative sums.
 
@@ -43,13 +41,13 @@ HostChoice reduce_4_0(Bytes size, int ranks) {
 
 HostChoice all_gather_4_0(Bytes size, int ranks) {
   if (ranks == 2) return {recursive_doubling, {}};
-  if (size < 50000_B) return {is_power_of_two(ranks) ? recursive_doubling : bruck, {}};
+  if (size < 50000_B) return {std::has_single_bit(static_cast<unsigned>(ranks)) ? recursive_doubling : bruck, {}};
   return {ranks % 2 == 1 ? ring : neighbor_exchange, {}};
 }
 
 HostChoice reduce_scatter_4_0(Bytes size, int ranks) {
-  const bool halves =
-      size <= 12_KiB || (size <= 256_KiB && is_power_of_two(ranks)) || ranks >= 0.0012 * size.value() + 8;
+  const bool halves = size <= 12_KiB || (size <= 256_KiB && std::has_single_bit(static_cast<unsigned>(ranks))) ||
+                      ranks >= 0.0012 * size.value() + 8;
   return {halves ? recursive_halving : ring, {}};
 }
 

@@ -54,16 +54,18 @@ const FieldTable<PredictionErrors>& PredictionErrors::fields() {
   return table;
 }
 
+PredictionErrors read_prediction_errors(const std::filesystem::path& file) {
+  Diagnostics faults(file.string());
+  const Json document = read_json(file, faults);
+  faults.throw_if_faulty();
+  auto out = read_document<PredictionErrors>(document, faults);
+  faults.throw_if_faulty();
+  return out;
+}
+
 const PredictionErrors& prediction_errors() {
-  static const PredictionErrors kErrors = [] {
-    const auto file = data_directory("models/frameworks") / "prediction-errors.json";
-    Diagnostics faults(file.string());
-    const Json document = read_json(file, faults);
-    faults.throw_if_faulty();
-    auto out = read_document<PredictionErrors>(document, faults);
-    faults.throw_if_faulty();
-    return out;
-  }();
+  static const PredictionErrors kErrors =
+      read_prediction_errors(data_directory("models/frameworks") / "prediction-errors.json");
   return kErrors;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <filesystem>
 #include <map>
 #include <string>
 
@@ -42,6 +43,9 @@ struct ExpectedError {
   double share_80 = 0;  ///< |ln(predicted / measured)| that 80 % of like runs stayed below
   std::string why;      ///< in words
 };
+
+/// Those of a file. Throws InputError.
+PredictionErrors read_prediction_errors(const std::filesystem::path& file);
 
 /// The shipped errors; read once a process.
 const PredictionErrors& prediction_errors();

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "fields/format_version.hpp"
 #include "fields/plain_text.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/scenario/draft.hpp"
@@ -7,18 +8,6 @@
 namespace stepcast {
 
 namespace {
-
-/// A file of a later format would only give misleading faults: says so alone.
-void refuse_newer(const Json& document, Diagnostics& diagnostics) {
-  if (!document.is_object() || !document.contains("format_version")) return;
-  const Json& version = document["format_version"];
-  if (!version.is_number_integer() || version.get<long>() <= kScenarioFormatVersion) return;
-  diagnostics.error("/format_version",
-                    fmt::format("found {}, but this version of Stepcast reads formats up to {}", version.get<long>(),
-                                kScenarioFormatVersion),
-                    "update Stepcast");
-  diagnostics.throw_if_faulty();
-}
 
 void erase_if_blank(Json& object, const char* key) {
   if (object[key].get_ref<const std::string&>().empty()) object.erase(key);
@@ -64,7 +53,7 @@ Scenario resolve(Json document, const std::string& file, const std::vector<std::
                  const Catalog& catalog) {
   Diagnostics diagnostics(file);
   for (const std::string& assignment : overrides) apply_override(document, assignment, diagnostics);
-  refuse_newer(document, diagnostics);
+  refuse_newer(document, kScenarioFormatVersion, "formats", diagnostics);
   refuse_control_characters(document, diagnostics);
   auto spec = read_document<ScenarioSpec>(document, diagnostics);
   if (!document.is_object()) diagnostics.throw_if_faulty();

@@ -49,14 +49,14 @@ std::string value_grid(double left, double right, double top, double bottom, dou
 }  // namespace
 
 std::string share_bar_svg(const std::string& title, const std::vector<ShareOfBar>& parts) {
-  constexpr double kBar = 44, kRow = 22, kColumn = kWidth / 3;
+  constexpr double kThickness = 44, kRow = 22, kColumn = kWidth / 3;
   double sum = 0;
   for (const ShareOfBar& part : parts) sum += std::max(0.0, part.value);
   if (sum <= 0) return {};
   // What is too small to see stands in the table alone.
   const auto seen = [sum](const ShareOfBar& part) { return part.value > kLeastShare * sum; };
   const auto shown = static_cast<int>(std::count_if(parts.begin(), parts.end(), seen));
-  std::string out = open_svg(title, kBar + 14 + kRow * ((shown + 2) / 3));
+  std::string out = open_svg(title, kThickness + 14 + kRow * ((shown + 2) / 3));
   double x = 0;
   int place = 0;
   for (const ShareOfBar& part : parts) {
@@ -66,10 +66,11 @@ std::string share_bar_svg(const std::string& title, const std::vector<ShareOfBar
     out += fmt::format(
         "<rect class=\"{}\" x=\"{:.2f}\" y=\"0\" width=\"{:.2f}\" height=\"{}\" rx=\"3\"><title>{}: {}, "
         "{}</title></rect>",
-        part.kind, x, std::max(0.5, width - 1.5), kBar, escaped_markup(part.name), escaped_markup(part.text), share);
-    if (width > 62) out += text_at(x + 9, kBar / 2 + 5, share, "on big");
+        part.kind, x, std::max(0.5, width - 1.5), kThickness, escaped_markup(part.name), escaped_markup(part.text),
+        share);
+    if (width > 62) out += text_at(x + 9, kThickness / 2 + 5, share, "on big");
     x += width;
-    const double lx = kColumn * (place % 3), ly = kBar + 26 + kRow * (place / 3);
+    const double lx = kColumn * (place % 3), ly = kThickness + 26 + kRow * (place / 3);
     out += fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"11\" height=\"11\" rx=\"2\"/>", part.kind,
                        lx, ly - 10);
     out += text_at(lx + 18, ly, fmt::format("{} · {} · {}", part.name, part.text, share));

@@ -13,8 +13,6 @@ using Kind = InstantQueue::Kind;
 /// Ranks that an error names.
 constexpr int kMostNamed = 5;
 
-constexpr std::uint32_t id(int index) { return static_cast<std::uint32_t>(index); }
-
 }  // namespace
 
 // Events. What ends comes before what begins at the same instant, so that a message that takes over a link from
@@ -83,7 +81,7 @@ void CollectiveExecutor::enter(int rank, int phase, double now) {
       state.open = next.first_lane[state.place + 1] - next.first_lane[state.place];
       state.waiting = true;
       if (state.open == 0 && phases_[phase].missing[state.place] == 0) return enter(rank, phase + 1, now);
-      return queue_.push(now + next.latency / speed(state), {id(rank), 0, Kind::begin});
+      return queue_.push(now + next.latency / speed(state), {InstantQueue::id_of(rank), 0, Kind::begin});
   }
 }
 
@@ -126,7 +124,7 @@ void CollectiveExecutor::arrive(int rank, double now) {
   const int number = phase.first_stream + (instance.empty() ? 0 : instance[state.place]);
   Stream& stream = streams_[number];
   if (++stream.arrived < static_cast<int>(stream.ranks.size())) return;
-  queue_.push(now + phase.phase->latency / stream.speed, {id(number), 0, Kind::stream});
+  queue_.push(now + phase.phase->latency / stream.speed, {InstantQueue::id_of(number), 0, Kind::stream});
 }
 
 void CollectiveExecutor::begin_stream(int number, double now) {

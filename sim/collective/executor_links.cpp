@@ -10,15 +10,13 @@ namespace {
 
 using Kind = InstantQueue::Kind;
 
-constexpr std::uint32_t id(int index) { return static_cast<std::uint32_t>(index); }
-
 }  // namespace
 
 void CollectiveExecutor::begin_message(int number, double now, double latency) {
   LaneState& lane = lanes_[number];
-  if (!lane.always_alone) return queue_.push(now + latency, {id(number), lane.generation, Kind::lane});
+  if (!lane.always_alone) return queue_.push(now + latency, {InstantQueue::id_of(number), lane.generation, Kind::lane});
   ++flows_;
-  queue_.push(now + latency + lane.seconds, {id(number), lane.generation, Kind::end});
+  queue_.push(now + latency + lane.seconds, {InstantQueue::id_of(number), lane.generation, Kind::end});
 }
 
 void CollectiveExecutor::start_flow(int number, double now, double bytes) {
@@ -56,7 +54,7 @@ void CollectiveExecutor::put_on_queue(int number, double now, double bytes) {
     note_rate(link, rate);
   }
   const double seconds = std::isfinite(rate) ? bytes / rate : 0;
-  queue_.push(now + seconds, {id(number), lane.generation, Kind::end});
+  queue_.push(now + seconds, {InstantQueue::id_of(number), lane.generation, Kind::end});
 }
 
 void CollectiveExecutor::share(int number, double bytes) {

@@ -14,8 +14,6 @@ using Kind = InstantQueue::Kind;
 /// Marks a link that several lanes use.
 constexpr int kSeveral = -2;
 
-constexpr std::uint32_t id(int index) { return static_cast<std::uint32_t>(index); }
-
 /// What a flow reaches that is alone on a path's links; infinite when nothing limits it.
 double rate_alone_on(const ProgramPath& path, const FlowProgram& program) {
   double rate = path.rate_limit > 0 ? path.rate_limit : std::numeric_limits<double>::infinity();
@@ -36,9 +34,10 @@ CollectiveExecutor::CollectiveExecutor(const FlowProgram& program, SharedFlows* 
   number_ranks_and_lanes();
   find_lonely_lanes();
   for (std::size_t f = 0; f < program.failures.size(); ++f)
-    queue_.push(program.failures[f].time, {id(static_cast<int>(f)), 0, Kind::failure});
+    queue_.push(program.failures[f].time, {InstantQueue::id_of(static_cast<int>(f)), 0, Kind::failure});
   for (std::size_t r = 0; r < ranks_.size(); ++r)
-    queue_.push(program.jobs[ranks_[r].job].begin[ranks_[r].place], {id(static_cast<int>(r)), 0, Kind::begin});
+    queue_.push(program.jobs[ranks_[r].job].begin[ranks_[r].place],
+                {InstantQueue::id_of(static_cast<int>(r)), 0, Kind::begin});
 }
 
 void CollectiveExecutor::number_ranks_and_lanes() {

@@ -13,6 +13,8 @@ inline constexpr double kSameInstant = 1e-12;
 /// thing at the same time, so most events cost no more than appending to a vector.
 class InstantQueue {
  public:
+  /// An index as an event's id.
+  static constexpr std::uint32_t id_of(int index) { return static_cast<std::uint32_t>(index); }
   enum class Kind : std::uint8_t { end, begin, lane, stream, failure };
   struct Event {
     std::uint32_t id;

@@ -185,11 +185,7 @@ TEST_P(StepExported, RunsAsLongAsTheScenario) {
 INSTANTIATE_TEST_SUITE_P(Scenarios, StepExported,
                          ::testing::Values("gpt3-175b-a100-1024", "internlm-7b-a100-1024", "llama3-70b-h100-512",
                                            "resnet50-v100-8nodes"),
-                         [](const auto& test) {
-                           std::string name = test.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         [](const auto& test) { return test_name_of(test.param); });
 
 }  // namespace
 }  // namespace stepcast

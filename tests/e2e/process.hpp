@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -45,6 +46,12 @@ class ScratchFolder {
  private:
   std::filesystem::path path_;
 };
+
+/// A scenario's name as a test's, which may hold no dashes.
+inline std::string test_name_of(std::string name) {
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
 
 /// Runs the real `stepcast`, with its output in files so that no pipe can fill up. `out` replaces standard output.
 inline Finished stepcast_run(const std::vector<std::string>& arguments, const std::string& out = {}) {

@@ -94,11 +94,8 @@ TEST_P(ShippedScenario, SurvivesWriteScenario) {
   EXPECT_EQ(a.dump(2), b.dump(2));
 }
 
-INSTANTIATE_TEST_SUITE_P(Scenarios, ShippedScenario, testing::ValuesIn(shipped_scenarios()), [](const auto& test) {
-  std::string name = test.param;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Scenarios, ShippedScenario, testing::ValuesIn(shipped_scenarios()),
+                         [](const auto& test) { return test_name_of(test.param); });
 
 TEST(Run, OverridesWhatIsSet) {
   const Json report =

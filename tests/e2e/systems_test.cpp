@@ -47,11 +47,8 @@ TEST_P(System, HasAPageAndGivesTheSameBytesTwice) {
   EXPECT_EQ(stepcast_run(arguments).out, stepcast_run(arguments).out);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shipped, System, testing::ValuesIn(shipped_systems()), [](const auto& test) {
-  std::string name = test.param.substr(test.param.find('/') + 1);
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Shipped, System, testing::ValuesIn(shipped_systems()),
+                         [](const auto& test) { return test_name_of(test.param.substr(test.param.find('/') + 1)); });
 
 TEST(Systems, EveryWayThatPeopleNameIsThere) {
   const std::vector<std::string> files = shipped_systems();

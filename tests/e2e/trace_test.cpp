@@ -72,11 +72,7 @@ TEST_P(Trace, OpensInPerfetto) {
 INSTANTIATE_TEST_SUITE_P(Scenarios, Trace,
                          testing::Values("gpt3-175b-a100-1024", "resnet50-v100-8nodes", "bert-large-16nodes",
                                          "workstation-single-gpu"),
-                         [](const auto& test) {
-                           std::string name = test.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         [](const auto& test) { return test_name_of(test.param); });
 
 }  // namespace
 }  // namespace stepcast

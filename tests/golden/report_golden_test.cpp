@@ -15,11 +15,8 @@ TEST_P(GoldenReport, IsAsItWas) {
   EXPECT_EQ(stepcast_run({"run", scenario_file(GetParam()), "--json"}).out, read_text(base + ".json"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Scenarios, GoldenReport, testing::ValuesIn(shipped_scenarios()), [](const auto& test) {
-  std::string name = test.param;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Scenarios, GoldenReport, testing::ValuesIn(shipped_scenarios()),
+                         [](const auto& test) { return test_name_of(test.param); });
 
 }  // namespace
 }  // namespace stepcast

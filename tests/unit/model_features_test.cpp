@@ -10,12 +10,7 @@
 namespace stepcast {
 namespace {
 
-std::shared_ptr<const Model> preset(std::string_view id) {
-  Diagnostics diagnostics("test");
-  auto model = find_model(id, "/workload/model", diagnostics);
-  diagnostics.throw_if_faulty();
-  return model;
-}
+using testing::preset;
 
 Model with(std::string_view id, const std::function<void(TransformerShape&)>& change) {
   Model model = *preset(id);

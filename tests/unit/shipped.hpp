@@ -15,4 +15,12 @@ inline Scenario shipped(const std::string& name, const std::vector<std::string>&
   return load_scenario(fmt::format("{}/scenarios/{}", STEPCAST_SOURCE_DIR, name), overrides, catalog);
 }
 
+/// A model preset, by its id.
+inline std::shared_ptr<const Model> preset(std::string_view id) {
+  Diagnostics diagnostics("test");
+  auto model = find_model(id, "/workload/model", diagnostics);
+  diagnostics.throw_if_faulty();
+  return model;
+}
+
 }  // namespace stepcast::testing

@@ -3,16 +3,12 @@
 #include <cmath>
 
 #include "models/workload/operators.hpp"
+#include "tests/unit/shipped.hpp"
 
 namespace stepcast {
 namespace {
 
-std::shared_ptr<const Model> preset(std::string_view id) {
-  Diagnostics diagnostics("test");
-  auto model = find_model(id, "/workload/model", diagnostics);
-  diagnostics.throw_if_faulty();
-  return model;
-}
+using testing::preset;
 
 std::string_view name_of_shape(const Model& model) {
   if (model.recommender) return "recommender";

@@ -8,6 +8,7 @@
 #include "calibration/fit/cluster/cluster_rows.hpp"
 #include "calibration/fit/cluster/fit_collectives.hpp"
 #include "calibration/fit/prior_fit.hpp"
+#include "fields/rounded.hpp"
 #include "models/compute/device.hpp"
 #include "models/frameworks/framework.hpp"
 
@@ -123,8 +124,6 @@ HeldOutScore held_out(const AttentionFit& fit, const std::vector<Row>& rows) {
   return score_of("every other attention", ratios);
 }
 
-double rounded(double value) { return std::stod(fmt::format("{:.5g}", value)); }
-
 }  // namespace
 
 std::vector<std::string> fit_attention_rows(CalibrationProfile& calibration, const std::vector<ProbeResults>& files,
@@ -138,22 +137,22 @@ std::vector<std::string> fit_attention_rows(CalibrationProfile& calibration, con
   const PriorFit found = fit.solve(rows);
   const Device device = fit.at(found.values);
   for (const Row& row : rows)
-    calibration.figures.push_back({row.words, "attention", rounded(row.work.flops.value() / row.measured_us / 1e6),
-                                   rounded((row.work.flops / operator_time(row.work, device)).value() / 1e12),
+    calibration.figures.push_back({row.words, "attention", rounded(row.work.flops.value() / row.measured_us / 1e6, 5),
+                                   rounded((row.work.flops / operator_time(row.work, device)).value() / 1e12, 5),
                                    "TFLOP/s"});
   std::vector<std::string> moved;
   for (std::size_t i = 0; i < fit.constants().size(); ++i) {
     const PriorConstant& c = fit.constants()[i].prior;
     const double value = found.values[i], factor = std::exp(found.deviations[i]);
-    calibration.constants.push_back({"compute-profiles/" + part.family, c.name, rounded(c.prior), rounded(value),
-                                     rounded(value / factor), rounded(value * factor), rows.size()});
+    calibration.constants.push_back({"compute-profiles/" + part.family, c.name, rounded(c.prior, 5), rounded(value, 5),
+                                     rounded(value / factor, 5), rounded(value * factor, 5), rows.size()});
     moved.push_back(c.name.substr(0, c.name.find('.')));
   }
   if (rows.size() >= 6) calibration.held_out.push_back(held_out(fit, rows));
-  profile.attention_forward_share[kernel] = rounded(device.attention_forward_share);
-  profile.attention_backward_ratio = rounded(device.attention_backward_ratio);
-  profile.attention_half_sequence = rounded(device.attention_half_sequence);
-  profile.attention_head64_factor = rounded(device.attention_head64_factor);
+  profile.attention_forward_share[kernel] = rounded(device.attention_forward_share, 5);
+  profile.attention_backward_ratio = rounded(device.attention_backward_ratio, 5);
+  profile.attention_half_sequence = rounded(device.attention_half_sequence, 5);
+  profile.attention_head64_factor = rounded(device.attention_head64_factor, 5);
   return moved;
 }
 

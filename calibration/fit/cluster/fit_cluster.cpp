@@ -8,14 +8,13 @@
 
 #include "calibration/fit/cluster/findings.hpp"
 #include "calibration/fit/cluster/fit_devices.hpp"
+#include "fields/rounded.hpp"
 #include "report/collective_cluster.hpp"
 #include "version.hpp"
 
 namespace stepcast {
 
 namespace {
-
-double rounded(double value) { return std::stod(fmt::format("{:.5g}", value)); }
 
 HostLibrary host_library_of(const std::vector<ProbeResults>& files, const ClusterFitRequest& request) {
   if (!request.library.empty()) {
@@ -121,10 +120,10 @@ void add_constants(CalibrationProfile& profile, ClusterFit& fit, const std::vect
       std::count_if(rows.begin(), rows.end(), [](const ClusterRow& row) { return row.weight > 0; }));
   for (std::size_t i = 0; i < fit.constants.size(); ++i) {
     const ClusterConstant& c = fit.constants[i];
-    const double value = rounded(fit.values[i]);
+    const double value = rounded(fit.values[i], 5);
     c.set(fit.model, value);
-    profile.constants.push_back(
-        {c.profile, c.key, rounded(c.prior), value, rounded(intervals[i].low), rounded(intervals[i].high), counted});
+    profile.constants.push_back({c.profile, c.key, rounded(c.prior, 5), value, rounded(intervals[i].low, 5),
+                                 rounded(intervals[i].high, 5), counted});
   }
 }
 
@@ -167,11 +166,11 @@ void add_points(CalibrationProfile& profile, const ClusterFit& fit, const std::v
     const auto blank = row.asked.find(' ');
     point.algorithm = row.asked.empty() ? "auto" : row.asked.substr(0, blank);
     point.protocol = row.asked.empty() ? "auto" : row.asked.substr(blank + 1);
-    point.median_us = rounded(row.median_us);
-    point.low_us = rounded(row.low_us);
-    point.high_us = rounded(row.high_us);
+    point.median_us = rounded(row.median_us, 5);
+    point.low_us = rounded(row.low_us, 5);
+    point.high_us = rounded(row.high_us, 5);
     point.samples = row.samples_us.size();
-    point.model_us = rounded(times[i]);
+    point.model_us = rounded(times[i], 5);
     profile.points.push_back(std::move(point));
   }
 }
@@ -199,10 +198,10 @@ void fit_rows(CalibrationProfile& profile, std::vector<ClusterRow> rows, const s
   const ClusterModel model = cluster_model(cluster.machine, library);
   for (const Spike& spike : spikes_of(rows)) {
     ClusterRow& row = rows[spike.row];
-    profile.outliers.push_back({row.words(), rounded(row.median_us), rounded(spike.expected_us), "us"});
+    profile.outliers.push_back({row.words(), rounded(row.median_us, 5), rounded(spike.expected_us, 5), "us"});
     row.weight = 0;
   }
-  profile.jitter_us = rounded(jitter_us(rows));
+  profile.jitter_us = rounded(jitter_us(rows), 5);
   ClusterFit fit = fit_collectives(model, rows);
   add_constants(profile, fit, rows, request.refits);
   profile.held_out = held_out_scores(model, rows);

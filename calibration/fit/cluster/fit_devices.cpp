@@ -11,13 +11,12 @@
 #include "calibration/fit/cluster/fit_collectives.hpp"
 #include "calibration/fit/cluster/rate_fit.hpp"
 #include "calibration/fit/prior_fit.hpp"
+#include "fields/rounded.hpp"
 #include "models/compute/product_time.hpp"
 
 namespace stepcast {
 
 namespace {
-
-double rounded(double value) { return std::stod(fmt::format("{:.5g}", value)); }
 
 double median_us(const Json& row) { return quantile_of(row["samples_us"].get<std::vector<double>>(), 0.5); }
 
@@ -62,7 +61,7 @@ void put(CalibrationProfile& profile, const char* kind, Entry entry, const std::
 
 void add_figure(CalibrationProfile& profile, const char* group, std::string name, double measured, double model,
                 const char* unit) {
-  profile.figures.push_back({std::move(name), group, rounded(measured), rounded(model), unit});
+  profile.figures.push_back({std::move(name), group, rounded(measured, 5), rounded(model, 5), unit});
 }
 
 /// Constants of products on one cluster: rates move by a tenth or two from the family's, launches by more.
@@ -156,9 +155,10 @@ void fit_products(CalibrationProfile& profile, const std::vector<ProbeResults>& 
   }
   for (std::size_t i = 0; i < fit.constants().size(); ++i) {
     const PriorConstant& c = fit.constants()[i];
-    profile.constants.push_back({"operator-profiles/" + part.family, "product." + c.name, rounded(c.prior),
-                                 rounded(found.values[i]), rounded(found.values[i] * std::exp(-found.deviations[i])),
-                                 rounded(found.values[i] * std::exp(found.deviations[i])), fit.rows().size()});
+    profile.constants.push_back({"operator-profiles/" + part.family, "product." + c.name, rounded(c.prior, 5),
+                                 rounded(found.values[i], 5),
+                                 rounded(found.values[i] * std::exp(-found.deviations[i]), 5),
+                                 rounded(found.values[i] * std::exp(found.deviations[i]), 5), fit.rows().size()});
   }
   if (fit.rows().size() >= 6) profile.held_out.push_back(held_out_products(fit));
   put(profile, "operator-profiles", std::move(fitted), "product");
@@ -208,7 +208,7 @@ class RateFit {
     fitted_.host_link_share = share("host_link_share", start_.host_link_share, host_, part_.pcie_bandwidth);
     if (!gaps_.empty()) {
       const FittedRate floor = fit_rate(gaps_, 0.5);
-      fitted_.kernel_floor = Seconds(rounded(floor.value) * 1e-6);
+      fitted_.kernel_floor = Seconds(rounded(floor.value, 5) * 1e-6);
       moved("kernel_floor_us", start_.kernel_floor.in(1_us), floor, gaps_.size());
     }
     for (std::string& key : fit_attention_rows(profile_, files, part_, fitted_)) moved_.push_back(std::move(key));
@@ -226,12 +226,12 @@ class RateFit {
     for (double* figure : {&rate.value, &rate.low, &rate.high}) *figure = std::min(1.0, *figure / of.value());
     if (rate.value <= 0) return prior;
     moved(key, prior, rate, rows.size());
-    return rounded(rate.value);
+    return rounded(rate.value, 5);
   }
 
   void moved(const char* key, double prior, const FittedRate& rate, std::size_t rows) {
-    profile_.constants.push_back({"compute-profiles/" + part_.family, key, rounded(prior), rounded(rate.value),
-                                  rounded(rate.low), rounded(rate.high), rows});
+    profile_.constants.push_back({"compute-profiles/" + part_.family, key, rounded(prior, 5), rounded(rate.value, 5),
+                                  rounded(rate.low, 5), rounded(rate.high, 5), rows});
     moved_.emplace_back(key);
   }
 
@@ -311,9 +311,9 @@ class StorageFit {
         rows.insert(rows.end(), found->second.begin(), found->second.end());
     const FittedRate rate = fit_rate(rows, 1);
     if (rate.value <= 0) return 0;
-    profile_.constants.push_back({"storage/" + profile_.name, key, 0, rounded(rate.value * unit),
-                                  rounded(rate.low * unit), rounded(rate.high * unit), rows.size()});
-    return rounded(rate.value * unit);
+    profile_.constants.push_back({"storage/" + profile_.name, key, 0, rounded(rate.value * unit, 5),
+                                  rounded(rate.low * unit, 5), rounded(rate.high * unit, 5), rows.size()});
+    return rounded(rate.value * unit, 5);
   }
 
   CalibrationProfile& profile_;
@@ -346,11 +346,11 @@ void fit_power(CalibrationProfile& profile, const std::vector<ProbeResults>& fil
   Accelerator fitted = *part;
   const std::vector<RowSamples>& rows = watts["idle"];
   const FittedRate fit = fit_rate(rows, 0.5);
-  const double idle = rounded(fit.value);
+  const double idle = rounded(fit.value, 5);
   fitted.idle_power = Watts(idle);
   profile.constants.push_back({"accelerators/" + part->id, "idle_power_W",
-                               rounded(part->idle_power.value_or(Watts(0)).value()), idle, rounded(fit.low),
-                               rounded(fit.high), rows.size()});
+                               rounded(part->idle_power.value_or(Watts(0)).value(), 5), idle, rounded(fit.low, 5),
+                               rounded(fit.high, 5), rows.size()});
   put(profile, "accelerators", std::move(fitted), "idle_power_W");
 }
 

@@ -9,6 +9,7 @@
 #include "calibration/fit/collectives/residuals.hpp"
 #include "calibration/fit/collectives/solver.hpp"
 #include "calibration/fit/data_hash.hpp"
+#include "calibration/fit/exit_code.hpp"
 #include "calibration/validation/data_sets.hpp"
 #include "calibration/validation/prediction_of_run.hpp"
 #include "report/humane.hpp"
@@ -167,14 +168,5 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   if (options.date.empty()) options.date = "2026-11";
   options.left_out = !quick;
-  try {
-    stepcast::fit::run(options);
-  } catch (const stepcast::InputError& error) {
-    for (const stepcast::Fault& fault : error.faults()) fmt::print(stderr, "{}\n", fault.text());
-    return 2;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 4;
-  }
-  return 0;
+  return stepcast::exit_code_of([&] { stepcast::fit::run(options); });
 }

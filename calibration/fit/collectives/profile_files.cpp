@@ -5,11 +5,11 @@
 #include <cmath>
 #include <fstream>
 
+#include "fields/rounded.hpp"
+
 namespace stepcast::fit {
 
 namespace {
-
-double rounded(double value) { return std::stod(fmt::format("{:.4g}", value)); }
 
 template <class T>
 void write(const std::map<std::string, T>& profiles, const std::filesystem::path& folder) {
@@ -22,7 +22,7 @@ void write(const std::map<std::string, T>& profiles, const std::filesystem::path
 
 template <class T>
 void annotate(T& profile, const std::string& key, double value, double deviation, const std::string& source) {
-  profile.intervals[key] = {rounded(value * std::exp(-deviation)), rounded(value * std::exp(deviation))};
+  profile.intervals[key] = {rounded(value * std::exp(-deviation), 4), rounded(value * std::exp(deviation), 4)};
   profile.provenance.sources[key] = source;
   profile.provenance.evidence[key] = Evidence::measured;
 }
@@ -36,7 +36,7 @@ void write_profiles(const std::vector<Constant>& constants, const PriorFit& solu
       fmt::format("stepcast-fit-collectives, {}, data {}: measured collectives, 68 % interval beside", date, hash);
   for (std::size_t i = 0; i < constants.size(); ++i) {
     const Constant& constant = constants[i];
-    const double value = rounded(solution.values[i]);
+    const double value = rounded(solution.values[i], 4);
     constant.set(out, value);
     const double deviation = solution.deviations[i];
     if (const auto link = out.links.find(constant.profile); link != out.links.end())

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "calibration/fit/data_hash.hpp"
+#include "calibration/fit/exit_code.hpp"
 #include "calibration/fit/operators/problems.hpp"
 #include "calibration/fit/operators/profile_file.hpp"
 #include "calibration/fit/operators/siblings.hpp"
@@ -142,11 +143,5 @@ int main(int argc, char** argv) {
   app.add_option("--date", command.date, "Day of the data, as 2026-11-21")->required();
   app.add_option("--family", command.families, "Only this family (repeatable); default: every one");
   CLI11_PARSE(app, argc, argv);
-  try {
-    stepcast::fit(command);
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << '\n';
-    return 2;
-  }
-  return 0;
+  return stepcast::exit_code_of([&] { stepcast::fit(command); });
 }

@@ -29,17 +29,6 @@ Seconds measured_time(const MeasuredRun& run, const Scenario& scenario) {
   return Seconds(batch * scenario.seq_len / (run.measured * scenario.devices()));
 }
 
-/// Nothing where the run cannot be predicted.
-std::shared_ptr<const Scenario> resolved(MeasuredRun& run, const Catalog& catalog) {
-  if (run.scenario.is_null()) return nullptr;
-  try {
-    settle(run, catalog);
-    return std::make_shared<Scenario>(resolve(run.scenario, run.id, {}, catalog));
-  } catch (const InputError&) {
-    return nullptr;
-  }
-}
-
 double error_of(const MeasuredStep& step, const std::vector<SoftwareConstant>& constants) {
   return 100 * std::abs(step_time_with(*step.scenario, constants) / step.measured - 1);
 }
@@ -155,7 +144,7 @@ std::vector<GroupCheck> check_steps(std::vector<MeasuredRun> runs, const Catalog
   std::vector<std::shared_ptr<const Scenario>> scenarios(runs.size());
   in_parallel(runs.size(), jobs, [&](std::size_t i) {
     if (runs[i].doubtful.empty() && runs[i].metric != Metric::minutes_to_target)
-      scenarios[i] = resolved(runs[i], catalog);
+      scenarios[i] = settled_scenario(runs[i], catalog);
   });
   std::map<std::string, Group> groups;
   for (std::size_t i = 0; i < runs.size(); ++i) {

@@ -29,12 +29,7 @@ std::optional<double> error_80(const std::vector<TrainingPoint>& points, const s
 /// What other fits have written: frameworks that this one has no runs of keep their figures.
 PredictionErrors shipped_errors(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return {};
-  Diagnostics faults(file.string());
-  const Json document = read_json(file, faults);
-  faults.throw_if_faulty();
-  auto out = read_document<PredictionErrors>(document, faults);
-  faults.throw_if_faulty();
-  return out;
+  return read_prediction_errors(file);
 }
 
 std::string framework_of(const TrainingPoint& point) { return point.framework->id; }

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "calibration/fit/data_hash.hpp"
+#include "calibration/fit/exit_code.hpp"
 #include "calibration/fit/training/errors_writer.hpp"
 #include "calibration/fit/training/profile_writer.hpp"
 #include "calibration/fit/training/rows_writer.hpp"
@@ -195,17 +196,10 @@ int main(int argc, char** argv) {
   app.add_option("--date", options.date, "Date to state in the profiles (YYYY-MM-DD)")->default_str("2026-11-21");
   app.add_flag("--quick", options.quick, "One start, and no fits with groups left out");
   CLI11_PARSE(app, argc, argv);
-  try {
+  return stepcast::exit_code_of([&] {
     if (options.date.empty()) options.date = "2026-11-21";
     if (options.constants.empty())
       options.constants = (stepcast::data_directory("calibration/fit/training") / "constants.json").string();
     stepcast::run(options);
-  } catch (const stepcast::InputError& error) {
-    for (const stepcast::Fault& fault : error.faults()) fmt::print(stderr, "{}\n", fault.text());
-    return 2;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 4;
-  }
-  return 0;
+  });
 }

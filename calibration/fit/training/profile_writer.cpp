@@ -8,13 +8,13 @@
 #include <regex>
 #include <stdexcept>
 
+#include "fields/rounded.hpp"
+
 namespace stepcast {
 
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
-
-double rounded(double value) { return std::stod(fmt::format("{:.3g}", value)); }
 
 std::filesystem::path file_of(ProfileKind kind, const std::string& id, const std::filesystem::path& tree) {
   return tree / (kind == ProfileKind::compute ? "hardware-catalog/compute-profiles" : "models/frameworks/profiles") /
@@ -51,7 +51,7 @@ void set_value(OrderedJson& profile, const TrainingConstant& constant, double va
       provenance.date, provenance.data_hash, provenance.runs, constant.name, value, value * std::exp(-deviation),
       value * std::exp(deviation), constant.prior, constant.source);
   for (const std::string& key : constant.keys) {
-    at(profile, key) = rounded(value * times);
+    at(profile, key) = rounded(value * times, 3);
     profile["sources"][key] = own;
     profile["evidence"][key] = "measured";
   }

@@ -36,17 +36,6 @@ std::shared_ptr<const FrameworkProfile> without_sources(FrameworkProfile profile
 
 bool is_of_a_step(Metric metric) { return metric != Metric::minutes_to_target; }
 
-/// Null where the run cannot be predicted.
-std::shared_ptr<Scenario> resolved(MeasuredRun& run, const Catalog& catalog) {
-  if (run.scenario.is_null()) return nullptr;
-  try {
-    settle(run, catalog);
-    return std::make_shared<Scenario>(resolve(run.scenario, run.id, {}, catalog));
-  } catch (const InputError&) {
-    return nullptr;
-  }
-}
-
 double measured_time(const MeasuredRun& run, const Scenario& scenario) {
   if (run.metric == Metric::step_time) return run.measured;
   if (run.metric == Metric::samples_per_s)
@@ -89,7 +78,7 @@ std::vector<TrainingPoint> training_points(const std::vector<std::string>& sets,
       if (!run.doubtful.empty() || !is_of_a_step(run.metric)) continue;
       TrainingPoint point;
       point.set = set;
-      point.scenario = resolved(run, catalog);
+      point.scenario = settled_scenario(run, catalog);
       if (!point.scenario || point.scenario->accelerator == nullptr) continue;
       point.run = std::move(run);
       point.framework = without_sources(*point.scenario->framework);

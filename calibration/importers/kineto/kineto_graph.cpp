@@ -18,7 +18,7 @@ constexpr double kOwnGap = 20e-6;
 /// What begins so soon after a kernel of another stream ended may have waited for it.
 constexpr double kCausedWithin = 20e-6;
 constexpr double kUnexplained = 3e-6;
-constexpr std::size_t kLongestName = 96;
+constexpr std::size_t kLongestLabel = 96;
 /// Kernels before one that are looked at for what it may have waited for.
 constexpr int kMostCauses = 512;
 
@@ -57,7 +57,7 @@ class ProgramBuilder {
   RankOperation& add(std::string name, RankOperationKind kind, std::vector<std::uint64_t> after) {
     RankOperation& out = operations.emplace_back();
     out.id = operations.size();
-    out.name = name.size() > kLongestName ? name.substr(0, kLongestName) : std::move(name);
+    out.name = name.size() > kLongestLabel ? name.substr(0, kLongestLabel) : std::move(name);
     out.kind = kind;
     std::sort(after.begin(), after.end());
     after.erase(std::unique(after.begin(), after.end()), after.end());

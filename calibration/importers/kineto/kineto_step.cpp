@@ -13,7 +13,6 @@ namespace stepcast {
 
 namespace {
 
-constexpr std::string_view kStepMark = "ProfilerStep#";
 /// A kernel begins so long after its call on an idle device (PyTorch on CUDA and HIP, 4 to 10 µs): no wait of its own.
 constexpr double kLaunchLatency = 10e-6;
 

@@ -13,12 +13,13 @@
 
 #include "calibration/importers/byte_source.hpp"
 #include "fields/json_text.hpp"
+#include "fields/plain_text.hpp"
 
 namespace stepcast {
 
 namespace {
 
-constexpr std::string_view kStepMark = "ProfilerStep#", kGloo = "gloo:";
+constexpr std::string_view kGloo = "gloo:";
 constexpr std::size_t kLongestName = 512;
 constexpr std::size_t kMostDimensions = 64;
 
@@ -40,15 +41,6 @@ class SourceBuffer : public std::streambuf {
   std::array<char, 1 << 16> buffer_;
 };
 
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 /// `[0, 1, 2]` as the profiler writes lists into text; "..." in a shortened list ends it, and says nothing then.
 std::vector<int> numbers_in(const std::string& text) {
   if (contains(text, "...")) return {};
@@ -69,7 +61,7 @@ std::vector<int> numbers_in(const std::string& text) {
 
 /// The collective of a name: of metadata ("allreduce", "_allgather_base") or of a kernel.
 std::optional<CollectiveKind> collective_of(const std::string& name) {
-  const std::string low = lowered(name);
+  const std::string low = lower_case(name);
   const auto has = [&](std::string_view part) { return contains(low, part); };
   if (has("reduce_scatter") || has("reducescatter")) return CollectiveKind::reduce_scatter;
   if (has("all_reduce") || has("allreduce")) return CollectiveKind::all_reduce;
@@ -201,7 +193,7 @@ class TraceReader : public nlohmann::json_sax<Json> {
   void event_text(const std::string& value) {
     if (depth_ == event_depth_) {
       if (key_ == "ph") phase_ = value;
-      if (key_ == "cat") category_ = lowered(value);
+      if (key_ == "cat") category_ = lower_case(value);
       if (key_ == "name") event_.name = value.substr(0, kLongestName);
     } else if (depth_ == event_depth_ + 1) {
       if (key_ == "Collective name") collective_name_ = value.substr(0, kLongestName);
@@ -284,7 +276,7 @@ void take_processor_for_device(KinetoTrace& trace) {
 }  // namespace
 
 KernelKind kernel_kind(std::string_view name) {
-  const std::string low = lowered(name);
+  const std::string low = lower_case(name);
   const auto any = [&](std::initializer_list<std::string_view> parts) {
     return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return contains(low, part); });
   };
@@ -321,7 +313,7 @@ KernelKind kernel_kind(std::string_view name) {
 }
 
 int bytes_of_type(std::string_view type) {
-  const std::string low = lowered(type);
+  const std::string low = lower_case(type);
   const auto has = [&](std::string_view part) { return contains(low, part); };
   if (has("bfloat16") || has("half") || has("float16") || has("short")) return 2;
   if (has("double") || has("float64") || has("long") || has("int64")) return 8;

@@ -12,6 +12,9 @@
 
 namespace stepcast {
 
+/// What the name of a step's annotation begins with; its number follows.
+inline constexpr std::string_view kStepMark = "ProfilerStep#";
+
 /// What a trace's event is, as far as a step's time needs it.
 enum class TraceEventKind : std::uint8_t { kernel, copy, runtime, operation, annotation };
 

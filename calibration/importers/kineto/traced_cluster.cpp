@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fields/plain_text.hpp"
 #include "models/collectives/calibrated.hpp"
 #include "report/collective_cluster.hpp"
 #include "report/collective_question.hpp"
@@ -11,15 +12,9 @@ namespace stepcast {
 
 namespace {
 
-std::string lowered(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
-}
-
 /// Node of the catalogue with the device that a trace names, with as many of them if there is one; "" if none.
 std::string guessed_node(const KinetoTrace& trace, const Catalog& catalog) {
-  const std::string device = lowered(trace.device);
+  const std::string device = lower_case(trace.device);
   if (device.empty()) return {};
   std::string any;
   for (const std::string& id : catalog.ids("nodes")) {
@@ -89,7 +84,7 @@ Precision precision_of(const KinetoTrace& trace) {
   double half = 0, brain = 0, tensor = 0, single = 0;
   for (const TraceEvent& event : trace.events) {
     if (event.kind != TraceEventKind::kernel || event.kernel != KernelKind::gemm) continue;
-    const std::string name = lowered(event.name);
+    const std::string name = lower_case(event.name);
     const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
     if (has("bf16") || has("bfloat"))
       brain += event.length();

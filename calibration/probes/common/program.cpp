@@ -49,4 +49,15 @@ bool answered(const Arguments& arguments, const std::string& program, int argc, 
   return false;
 }
 
+int run_probe(const std::string& program, Arguments& arguments, CommonOptions& common, int argc,
+              const char* const* argv, const std::function<void()>& measure) {
+  add_common(arguments, common);
+  if (answered(arguments, program, argc, argv)) return 0;
+  return guarded(program, [&] {
+    arguments.parse(argc, argv);
+    require_writable(common.out);
+    measure();
+  });
+}
+
 }  // namespace stepcast::probes

@@ -17,7 +17,11 @@ Sizes packed(const Sizes& sizes) {
 }  // namespace
 
 AttentionGraph::AttentionGraph(const Cudnn& library, const AttentionShape& shape, bool backward)
-    : library_(library), shape_(shape), type_(shape.precision == "fp16" ? cudnn::kFloat16 : cudnn::kBfloat16) {
+    : library_(library),
+      shape_(shape),
+      type_(shape.precision == "fp16" ? cudnn::kFloat16 : cudnn::kBfloat16),
+      of_queries_{shape.batch, shape.heads, shape.tokens, shape.head_size},
+      of_keys_{shape.batch, shape.key_heads, shape.tokens, shape.head_size} {
   if (backward)
     this->backward();
   else
@@ -46,6 +50,26 @@ AttentionGraph::Node AttentionGraph::in_memory(AttentionTensor which, int type, 
                                                const Sizes& strides) {
   tensors_.push_back(which);
   return tensor(static_cast<std::int64_t>(which), type, sizes, strides, false, false);
+}
+
+AttentionGraph::Node AttentionGraph::like_queries(AttentionTensor which) {
+  return in_memory(which, type_, of_queries_, packed(of_queries_));
+}
+
+AttentionGraph::Node AttentionGraph::like_keys(AttentionTensor which) {
+  return in_memory(which, type_, of_keys_, packed(of_keys_));
+}
+
+AttentionGraph::Node AttentionGraph::turned_keys(AttentionTensor which) {
+  Sizes sizes = of_keys_, strides = packed(of_keys_);
+  std::swap(sizes[2], sizes[3]);
+  std::swap(strides[2], strides[3]);
+  return in_memory(which, type_, sizes, strides);
+}
+
+AttentionGraph::Node AttentionGraph::of_each_query(AttentionTensor which) {
+  const Sizes sizes{shape_.batch, shape_.heads, shape_.tokens, 1};
+  return in_memory(which, cudnn::kFloat32, sizes, packed(sizes));
 }
 
 AttentionGraph::Node AttentionGraph::constant(AttentionTensor which) {
@@ -135,25 +159,15 @@ AttentionGraph::Node AttentionGraph::masked_scores(Node queries, Node keys, Node
 
 void AttentionGraph::product_of_key_heads(Node scores, Node x, Node y) {
   if (shape_.heads == shape_.key_heads) return multiply(scores, x, y);
-  const Sizes sizes{shape_.batch, shape_.heads, shape_.tokens, shape_.head_size};
-  Node each = between(type_, sizes, packed(sizes));
+  Node each = between(type_, of_queries_, packed(of_queries_));
   multiply(scores, x, each);
   reduce(cudnn::kSum, each, y);
 }
 
-// cuDNN takes K (and backward V, too) transposed, which is a matter of sizes and strides alone.
-
 void AttentionGraph::forward() {
-  const Sizes of_queries{shape_.batch, shape_.heads, shape_.tokens, shape_.head_size};
-  const Sizes of_keys{shape_.batch, shape_.key_heads, shape_.tokens, shape_.head_size};
-  const Sizes each{shape_.batch, shape_.heads, shape_.tokens, 1};
-  Sizes flipped{of_keys[0], of_keys[1], of_keys[3], of_keys[2]}, strides = packed(of_keys);
-  std::swap(strides[2], strides[3]);
-  Node queries = in_memory(AttentionTensor::queries, type_, of_queries, packed(of_queries));
-  Node keys = in_memory(AttentionTensor::keys, type_, flipped, strides);
-  Node values = in_memory(AttentionTensor::values, type_, of_keys, packed(of_keys));
-  Node result = in_memory(AttentionTensor::result, type_, of_queries, packed(of_queries));
-  Node statistics = in_memory(AttentionTensor::statistics, cudnn::kFloat32, each, packed(each));
+  Node queries = like_queries(AttentionTensor::queries), keys = turned_keys(AttentionTensor::keys);
+  Node values = like_keys(AttentionTensor::values), result = like_queries(AttentionTensor::result);
+  Node statistics = of_each_query(AttentionTensor::statistics);
   Node score = masked_scores(queries, keys, constant(AttentionTensor::scale));
   Node largest = each_query(), sum = each_query(), logarithm = each_query();
   Node less = scores(cudnn::kFloat32), power = scores(cudnn::kFloat32), probability = scores(type_);
@@ -168,27 +182,18 @@ void AttentionGraph::forward() {
 }
 
 void AttentionGraph::backward() {
-  const Sizes of_queries{shape_.batch, shape_.heads, shape_.tokens, shape_.head_size};
-  const Sizes of_keys{shape_.batch, shape_.key_heads, shape_.tokens, shape_.head_size};
-  const Sizes each{shape_.batch, shape_.heads, shape_.tokens, 1};
-  Sizes flipped{of_keys[0], of_keys[1], of_keys[3], of_keys[2]}, strides = packed(of_keys);
-  std::swap(strides[2], strides[3]);
-  const auto like_queries = [&](AttentionTensor which) {
-    return in_memory(which, type_, of_queries, packed(of_queries));
-  };
-  Node queries = like_queries(AttentionTensor::queries);
-  Node keys = in_memory(AttentionTensor::keys, type_, flipped, strides);
-  Node values = in_memory(AttentionTensor::values, type_, flipped, strides);
-  Node result = like_queries(AttentionTensor::result), gradient = like_queries(AttentionTensor::result_gradient);
-  Node statistics = in_memory(AttentionTensor::statistics, cudnn::kFloat32, each, packed(each));
+  Node queries = like_queries(AttentionTensor::queries), keys = turned_keys(AttentionTensor::keys);
+  Node values = turned_keys(AttentionTensor::values), result = like_queries(AttentionTensor::result);
+  Node gradient = like_queries(AttentionTensor::result_gradient);
+  Node statistics = of_each_query(AttentionTensor::statistics);
   Node query_gradient = like_queries(AttentionTensor::query_gradient);
-  Node key_gradient = in_memory(AttentionTensor::key_gradient, type_, of_keys, packed(of_keys));
-  Node value_gradient = in_memory(AttentionTensor::value_gradient, type_, of_keys, packed(of_keys));
-  Node sums = in_memory(AttentionTensor::query_sums, cudnn::kFloat32, of_queries, packed(of_queries));
+  Node key_gradient = like_keys(AttentionTensor::key_gradient),
+       value_gradient = like_keys(AttentionTensor::value_gradient);
+  Node sums = in_memory(AttentionTensor::query_sums, cudnn::kFloat32, of_queries_, packed(of_queries_));
   Node scale = constant(AttentionTensor::scale);
 
   // Of each query, the sum of its result times the result's gradient.
-  Node both = between(cudnn::kFloat32, of_queries, packed(of_queries)), of_query = each_query();
+  Node both = between(cudnn::kFloat32, of_queries_, packed(of_queries_)), of_query = each_query();
   pointwise(cudnn::kMultiply, gradient, result, both);
   reduce(cudnn::kSum, both, of_query);
 
@@ -209,7 +214,7 @@ void AttentionGraph::backward() {
   pointwise(cudnn::kMultiply, of_score, scale, scaled);
   reshape(scaled, scaled_turned);
   product_of_key_heads(scaled_turned, queries, key_gradient);
-  Node keys_again = between(type_, of_keys, packed(of_keys));
+  Node keys_again = between(type_, of_keys_, packed(of_keys_));
   reshape(keys, keys_again);
   multiply(scaled, keys_again, sums);
   pointwise(cudnn::kIdentity, sums, nullptr, query_gradient);

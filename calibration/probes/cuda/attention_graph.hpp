@@ -49,6 +49,12 @@ class AttentionGraph {
   using Sizes = std::vector<std::int64_t>;
   Node tensor(std::int64_t number, int type, const Sizes& sizes, const Sizes& strides, bool is_virtual, bool by_value);
   Node in_memory(AttentionTensor which, int type, const Sizes& sizes, const Sizes& strides);
+  /// Tensors in memory by their sizes; `turned`: keys or values with tokens and head size exchanged, which is how cuDNN
+  /// takes K (and backward V, too) transposed: a matter of sizes and strides alone.
+  Node like_queries(AttentionTensor which);
+  Node like_keys(AttentionTensor which);
+  Node turned_keys(AttentionTensor which);
+  Node of_each_query(AttentionTensor which);
   Node constant(AttentionTensor which);
   Node between(int type, const Sizes& sizes, const Sizes& strides);
   /// A score of each query and key; `flipped`: keys by queries.
@@ -69,6 +75,7 @@ class AttentionGraph {
   const Cudnn& library_;
   AttentionShape shape_;
   int type_;
+  Sizes of_queries_, of_keys_;
   std::int64_t numbers_ = 100;  ///< of tensors between operations
   std::deque<CudnnDescriptor> descriptors_;
   std::vector<Node> operations_;

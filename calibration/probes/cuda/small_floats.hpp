@@ -9,6 +9,11 @@ namespace stepcast::probes {
 inline std::uint16_t to_bfloat16(float value) {
   return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);
 }
+/// The nearest bfloat16 of any finite number, ties to even.
+inline std::uint16_t rounded_bfloat16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return static_cast<std::uint16_t>((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16);
+}
 inline float from_bfloat16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
 /// IEEE half of a number that it holds exactly and that is no subnormal.

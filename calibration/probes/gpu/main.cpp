@@ -180,13 +180,7 @@ int main_of(int argc, char** argv) {
       "what one NVIDIA device gives: matrix products, attention, memory, copies and kernel launches, with clocks and "
       "power.");
   add_options(arguments, options);
-  add_common(arguments, options.common);
-  if (answered(arguments, kProgram, argc, argv)) return 0;
-  return guarded(kProgram, [&] {
-    arguments.parse(argc, argv);
-    require_writable(options.common.out);
-    measure(options, argc, argv);
-  });
+  return run_probe(kProgram, arguments, options.common, argc, argv, [&] { measure(options, argc, argv); });
 }
 
 }  // namespace

@@ -149,13 +149,7 @@ int main_of(int argc, char** argv) {
                       "collectives between NVIDIA devices: of one process, or of one process for each device under "
                       "mpirun, srun or torchrun.");
   add_options(arguments, options);
-  add_common(arguments, options.common);
-  if (answered(arguments, kProgram, argc, argv)) return 0;
-  return guarded(kProgram, [&] {
-    arguments.parse(argc, argv);
-    require_writable(options.common.out);
-    measure(options, argc, argv);
-  });
+  return run_probe(kProgram, arguments, options.common, argc, argv, [&] { measure(options, argc, argv); });
 }
 
 }  // namespace

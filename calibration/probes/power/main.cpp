@@ -134,11 +134,7 @@ int main_of(int argc, char** argv) {
                 [&](const std::string& value) { options.interval_ms = parse_number(value, 1, 1e5); });
   arguments.add("--powercap", "DIR", "instead of /sys/class/powercap",
                 [&](const std::string& value) { options.powercap = value; });
-  add_common(arguments, options.common);
-  if (answered(arguments, kProgram, argc, argv)) return 0;
-  return guarded(kProgram, [&] {
-    arguments.parse(argc, argv);
-    require_writable(options.common.out);
+  return run_probe(kProgram, arguments, options.common, argc, argv, [&] {
     ResultFile file("power", argc, argv);
     note_common(file, options.common);
     measure(options, file);

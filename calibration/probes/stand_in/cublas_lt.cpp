@@ -12,7 +12,7 @@ using namespace stepcast::stand_in;
 
 namespace {
 
-constexpr double kStart_us = 5;
+constexpr double kProductStart_us = 5;
 
 struct Layout {
   int type;
@@ -50,11 +50,6 @@ float element(const void* data, int type, std::uint64_t at) {
   return type == 2 ? stepcast::probes::from_float16(bits) : stepcast::probes::from_bfloat16(bits);
 }
 
-std::uint16_t rounded_bfloat16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  return static_cast<std::uint16_t>((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16);
-}
-
 void store(void* data, int type, std::uint64_t at, float value) {
   if (type == 0)
     static_cast<float*>(data)[at] = value;
@@ -63,7 +58,8 @@ void store(void* data, int type, std::uint64_t at, float value) {
   else if (type == 10)
     static_cast<std::int32_t*>(data)[at] = static_cast<std::int32_t>(value);
   else
-    static_cast<std::uint16_t*>(data)[at] = type == 2 ? stepcast::probes::to_float16(value) : rounded_bfloat16(value);
+    static_cast<std::uint16_t*>(data)[at] =
+        type == 2 ? stepcast::probes::to_float16(value) : stepcast::probes::rounded_bfloat16(value);
 }
 
 }  // namespace
@@ -104,8 +100,9 @@ int cublasLtMatmul(void*, void* description, const void*, const void* a, const v
       }
     described.computed = true;
   }
-  advance(*static_cast<Stream*>(stream), kStart_us + 2.0 * static_cast<double>(m) * static_cast<double>(n) *
-                                                         static_cast<double>(k) / rate_of(la.type, described.compute));
+  advance(*static_cast<Stream*>(stream), kProductStart_us + 2.0 * static_cast<double>(m) * static_cast<double>(n) *
+                                                                static_cast<double>(k) /
+                                                                rate_of(la.type, described.compute));
   return 0;
 }
 }

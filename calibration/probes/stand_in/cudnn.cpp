@@ -20,7 +20,7 @@ namespace cudnn = stepcast::probes::cudnn;
 namespace {
 
 // A start, the rates of long sequences (25 and 20 TFLOP/s, a µs), and the tokens of a sequence at half of them.
-constexpr double kStart_us = 5, kForward = 25e6, kBackward = 20e6, kHalfMasked = 256, kHalf = 102.4;
+constexpr double kAttentionStart_us = 5, kForward = 25e6, kBackward = 20e6, kHalfMasked = 256, kHalf = 102.4;
 constexpr double kMostWork = 1 << 28;  // of a product; larger graphs are timed alone
 constexpr int kUnsupported = 3000;
 
@@ -48,16 +48,12 @@ std::uint16_t rounded_half(float value) {
   bits += 0xfffU + (bits >> 13 & 1U);
   return stepcast::probes::to_float16(std::bit_cast<float>(bits));
 }
-std::uint16_t rounded_bfloat16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  return static_cast<std::uint16_t>((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16);
-}
 
 float from_bits(std::uint16_t bits, std::int64_t type) {
   return type == cudnn::kFloat16 ? stepcast::probes::from_float16(bits) : stepcast::probes::from_bfloat16(bits);
 }
 std::uint16_t to_bits(float value, std::int64_t type) {
-  return type == cudnn::kFloat16 ? rounded_half(value) : rounded_bfloat16(value);
+  return type == cudnn::kFloat16 ? rounded_half(value) : stepcast::probes::rounded_bfloat16(value);
 }
 
 /// A tensor's values, as they lie in memory, and where each place is among them.
@@ -307,7 +303,7 @@ int cudnnBackendExecute(void*, void* plan, void* pack) {
   planned.computed = true;
   const double flops = 2 * work.products * (work.masked ? 0.5 : 1);
   const double slower = 1 + (work.masked ? kHalfMasked : kHalf) / work.tokens;
-  return advance(*stream, kStart_us + flops * slower / (work.backward ? kBackward : kForward)), 0;
+  return advance(*stream, kAttentionStart_us + flops * slower / (work.backward ? kBackward : kForward)), 0;
 }
 #endif
 }

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kMostRanks = 16;
 constexpr std::size_t kSlot = std::size_t{16} << 20;
-constexpr double kStart_us = 10, kBusBytesPerUs = 100'000;  // ring: 10 µs and 100 GB/s
+constexpr double kRingStart_us = 10, kBusBytesPerUs = 100'000;  // ring: 10 µs and 100 GB/s
 constexpr double kTreeStart_us = 6, kTreeBusBytesPerUs = 80'000;
 constexpr double kQuickStart_us = 4, kQuickShare = 0.5;  // protocol LL: of the bus bandwidth
 constexpr double kMessageStart_us = 5, kMessageBytesPerUs = 50'000;
@@ -98,7 +98,7 @@ double time_of(const Operation& op) {
   const double factor = op.kind == Operation::all_reduce ? 2 * (n - 1) / n : shares ? (n - 1) / n : 1;
   const double rate = (c.tree ? kTreeBusBytesPerUs : kBusBytesPerUs) / (slow >= 0 ? kSlow : 1);
   if (c.quick) return kQuickStart_us + bytes * factor / (rate * kQuickShare);
-  return (c.tree ? kTreeStart_us : kStart_us) + bytes * factor / rate;
+  return (c.tree ? kTreeStart_us : kRingStart_us) + bytes * factor / rate;
 }
 
 /// Every rank of the world has come this far.

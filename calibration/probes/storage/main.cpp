@@ -47,17 +47,13 @@ int main_of(int argc, char** argv) {
                 [&](const std::string& value) { request.files = static_cast<int>(parse_integer(value, 1, 1000000)); });
   arguments.add("--fio", "PATH", "fio, where it is not in PATH",
                 [&](const std::string& value) { request.fio = value; });
-  add_common(arguments, common);
-  if (answered(arguments, kProgram, argc, argv)) return 0;
-  return guarded(kProgram, [&] {
-    arguments.parse(argc, argv);
+  return run_probe(kProgram, arguments, common, argc, argv, [&] {
     if (request.folder.empty()) throw bad_input("--dir: missing; expected a directory on the storage to be measured");
     if (!std::filesystem::is_directory(request.folder))
       throw bad_input("--dir: " + request.folder.string() + " is no directory");
     constexpr std::int64_t kLeastSize = 8 << 20;  // one request of the largest pattern
     if (request.size_bytes < kLeastSize)
       throw bad_input("--size: expected 8M or more, one request of the largest pattern");
-    require_writable(common.out);
     ResultFile file("storage", argc, argv);
     note_common(file, common);
     file.versions()["fio"] = fio_version(request);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "calibration/validation/mlperf/mlperf_run.hpp"
+#include "fields/plain_text.hpp"
 
 namespace stepcast {
 
@@ -56,12 +57,10 @@ constexpr std::array kWordings{
 }  // namespace
 
 std::string_view mlperf_accelerator(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = lower_case(text);
   for (const Wording& wording : kWordings)
     if (std::all_of(wording.words.begin(), wording.words.end(),
-                    [&](std::string_view word) { return lower.find(word) != std::string::npos; }))
+                    [&](std::string_view word) { return contains(lower, word); }))
       return wording.id;
   return "";
 }

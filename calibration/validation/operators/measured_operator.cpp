@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "fields/plain_text.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -18,8 +20,6 @@ double element_bytes(std::string_view format) {
 
 /// 8- and 4-bit products write 16 bit.
 double result_bytes(std::string_view format) { return std::max(2.0, element_bytes(format)); }
-
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 void read_product(MeasuredOperator& out, const CsvRow& row) {
   ProductWork work;

@@ -21,7 +21,7 @@ std::string table_row(const std::vector<std::string>& cells, const char* tag = "
 
 std::string table(const std::string& rows) { return "<div class=\"wide\"><table>\n" + rows + "</table></div>\n"; }
 
-std::string header(const std::string& what) {
+std::string table_header(const std::string& what) {
   return table_row({what, "rows", "covered", "mean", "median", "p90", "worst", "bias", "τ", "τ within", "regret"},
                    "th");
 }
@@ -37,7 +37,7 @@ std::string figures_row(const std::string& name, const AccuracyFigures& figures,
 
 std::string link_to(const std::string& name) { return fmt::format("<a href=\"#{0}\">{0}</a>", escaped_markup(name)); }
 
-std::string apart(const SetScore& set) {
+std::string rows_apart(const SetScore& set) {
   std::string out;
   constexpr const char* kApart = " class=\"apart\"";
   if (set.doubtful.rows > 0) {
@@ -93,16 +93,16 @@ std::string counted(const char* what, const std::map<std::string, int>& reasons)
 }  // namespace
 
 std::string html_table_of_sets(const ValidationScores& scores) {
-  std::string out = header("set");
-  for (const SetScore& set : scores.runs) out += figures_row(link_to(set.name), set) + apart(set);
-  if (scores.runs.size() > 1) out += figures_row("all training runs", scores.total) + apart(scores.total);
+  std::string out = table_header("set");
+  for (const SetScore& set : scores.runs) out += figures_row(link_to(set.name), set) + rows_apart(set);
+  if (scores.runs.size() > 1) out += figures_row("all training runs", scores.total) + rows_apart(scores.total);
   for (const OperatorSetScore& set : scores.operators) out += figures_row(link_to(set.name), set.errors);
   for (const CollectiveScore& set : scores.collectives) out += figures_row(link_to(set.name), accuracy_of(set));
   return table(out);
 }
 
 std::string html_table_of_accelerators(const SetScore& set) {
-  std::string out = header("accelerator");
+  std::string out = table_header("accelerator");
   for (const auto& [accelerator, figures] : set.accelerators)
     if (figures.covered > 0) out += figures_row(escaped_markup(accelerator), figures);
   return table(out);
@@ -122,7 +122,7 @@ std::string html_details(const SetScore& set) {
 }
 
 std::string html_details(const OperatorSetScore& set) {
-  std::string rows = header("accelerator, format");
+  std::string rows = table_header("accelerator, format");
   for (const OperatorGroup& group : set.groups)
     rows += figures_row(escaped_markup(fmt::format("{}, {}{}", group.accelerator, group.format,
                                                    group.figure == "time" ? "" : ", " + group.figure)),
