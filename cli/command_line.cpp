@@ -7,6 +7,7 @@
 
 #include "cli/catalog_command.hpp"
 #include "cli/commands.hpp"
+#include "cli/examples.hpp"
 #include "cli/explain_commands.hpp"
 #include "version.hpp"
 
@@ -17,10 +18,6 @@ namespace {
 enum ExitCode { kDone = 0, kBadInput = 2, kEnvironmentMissing = 3, kInternalError = 4 };
 
 constexpr const char* kFooter =
-    "Examples:\n"
-    "  stepcast run scenarios/gpt3-175b-a100-1024.json\n"
-    "  stepcast run --model llama3-70b --node dgx-h100 --nodes 8 --write-scenario my.json\n"
-    "  stepcast scale scenarios/gpt3-175b-a100-1024.json --nodes 16,32..128 --svg scaling.svg\n"
     "Exit codes: 0 done, 1 a check failed, 2 bad input, 3 environment missing, 4 internal error.";
 
 Json json_of(const std::vector<Fault>& faults) {
@@ -110,6 +107,7 @@ void configure(CLI::App& app, Session& session) {
   add_sweep(app, session);
   add_check(app, session);
   add_calibrate(app, session);
+  add_examples(app);
 }
 
 int parse_and_run(CLI::App& app, Session& session, int argc, const char* const* argv) {

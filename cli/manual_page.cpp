@@ -68,11 +68,15 @@ std::string options_of(const CommandNode& command) {
   return out;
 }
 
+/// Text whose lines stay as they are.
+std::string as_typed(const std::string& text) { return fmt::format(".nf\n{}\n.fi\n", roff(text)); }
+
 /// Commands below a subcommand, each with its options.
 std::string nested(const CommandNode& command) {
   std::string out;
   for (const CommandNode& below : command.commands) {
     out += fmt::format(".SS {}\n{}\n{}", roff(below.path), roff(below.description), options_of(below));
+    if (!below.footer.empty()) out += as_typed(below.footer);
     out += nested(below);
   }
   return out;
@@ -95,8 +99,7 @@ std::string manual_page(const CommandNode& command, const std::string& version) 
   out += ".SH SYNOPSIS\n" + synopsis(command);
   if (!command.options.empty()) out += ".SH OPTIONS\n" + options_of(command);
   if (!command.commands.empty()) out += ".SH COMMANDS\n" + (program ? list_of_pages(command) : nested(command));
-  // Commands inherit the program's notes; its page has them.
-  if (program && !command.footer.empty()) out += fmt::format(".SH NOTES\n.nf\n{}\n.fi\n", roff(command.footer));
+  if (!command.footer.empty()) out += ".SH NOTES\n" + as_typed(command.footer);
   if (!program) out += ".SH SEE ALSO\n.BR stepcast (1)\n";
   return out;
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "cli/commands.hpp"
+#include "cli/jobs_option.hpp"
 #include "sim/protocol/worker_client.hpp"
 
 namespace stepcast {
@@ -30,7 +31,9 @@ void add_serve(CLI::App& app, Session& session) {
       ->add_flag("--stdio", *stdio,
                  "Over standard input and output, the one way there is: nothing listens on a network")
       ->required();
-  serve->add_option("--jobs", *jobs, "How many predictions run at once; default 1")->check(CLI::Range(1, 4096));
+  serve->add_option("--jobs", *jobs, "How many predictions run at once; default 1")
+      ->check(CLI::Range(1, kMostJobs).description(""))
+      ->type_name("N");
   serve->callback([jobs, stdio, &session] {
     if (!session.catalog_directories.empty())
       throw InputError(

@@ -9,6 +9,7 @@
 #include "calibration/validation/report/accuracy_page.hpp"
 #include "cli/calibration_option.hpp"
 #include "cli/commands.hpp"
+#include "cli/jobs_option.hpp"
 #include "cli/validation_run.hpp"
 #include "fields/data_directory.hpp"
 #include "hardware-catalog/catalog.hpp"
@@ -116,9 +117,7 @@ void add_validate(CLI::App& app, Session& session) {
       ->add_option("--fidelity", request.fidelity,
                    "analytic: closed form (default); simulated: step graph on the engine")
       ->check(CLI::IsMember(names_of<Fidelity>()));
-  command->add_option("--jobs", request.jobs, "Predictions at a time; default: one a processor")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
+  add_jobs_option(*command, request.jobs, "Predictions at a time");
   command->add_flag("--regret", options->regret, "Print every group in which configurations are ranked");
   auto* html =
       command->add_flag("--html", options->html, "Print one self-contained page that draws predicted against measured");

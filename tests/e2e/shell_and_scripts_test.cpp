@@ -53,6 +53,48 @@ TEST(Completion, BashOffersCommandsOptionsAndChoicesOfTheProgram) {
   EXPECT_THAT(offered({"stepcast", "run", "--trace", "x"}), IsEmpty());
 }
 
+/// The names that a help lists under a title, the first word of each line.
+std::vector<std::string> listed(const std::string& help, const std::string& title) {
+  std::vector<std::string> out;
+  const std::size_t from = help.find("\n" + title + ":\n");
+  if (from == std::string::npos) return out;
+  std::istringstream lines(help.substr(from + title.size() + 3));
+  for (std::string line; std::getline(lines, line) && line.starts_with("  ");)
+    if (line[2] != ' ') out.push_back(line.substr(2, line.find(' ', 2) - 2));
+  return out;
+}
+
+/// Every command that does something says how it is typed, with options that it has.
+void expect_examples(const std::vector<std::string>& path) {
+  std::vector<std::string> asked = path;
+  asked.emplace_back("--help");
+  const std::string help = stepcast_run(asked).out;
+  std::string typed = "stepcast";
+  for (const std::string& word : path) typed += " " + word;
+  const std::vector<std::string> below = listed(help, "Subcommands");
+  const std::size_t examples = help.find("Examples:\n");
+  EXPECT_TRUE(!below.empty() || examples != std::string::npos) << typed;
+  if (examples != std::string::npos) {
+    std::istringstream lines(help.substr(examples));
+    std::string line;
+    std::getline(lines, line);
+    for (; std::getline(lines, line) && line.starts_with("  ");) {
+      EXPECT_THAT(line, StartsWith("  stepcast ")) << typed;
+      if (!path.empty()) EXPECT_THAT(line, StartsWith("  " + typed)) << typed;
+      std::istringstream words(line);
+      for (std::string word; !path.empty() && words >> word;)
+        if (word.starts_with("-")) EXPECT_THAT(help.substr(0, examples), HasSubstr(word)) << typed;
+    }
+  }
+  for (const std::string& name : below) {
+    std::vector<std::string> deeper = path;
+    deeper.push_back(name);
+    expect_examples(deeper);
+  }
+}
+
+TEST(Help, EveryCommandShowsHowItIsTyped) { expect_examples({}); }
+
 TEST(Completion, ZshAcceptsItsScript) {
   if (!has_program("zsh")) GTEST_SKIP() << "zsh is not installed";
   const Printed run = system_run("stepcast completion zsh | zsh -n /dev/stdin");
