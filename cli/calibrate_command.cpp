@@ -13,6 +13,7 @@
 #include "calibration/validation/prediction_of_run.hpp"
 #include "cli/calibrate_step.hpp"
 #include "cli/commands.hpp"
+#include "cli/named_file.hpp"
 
 namespace stepcast {
 
@@ -51,10 +52,6 @@ void fit(FitOptions options, Session& session) {
   } else {
     session.print(options.out + ": " + fit_summary(profile));
   }
-}
-
-CLI::Validator named_file() {
-  return {[](const std::string& name) { return name.empty() ? "expected the name of a file" : std::string(); }, ""};
 }
 
 void add_fit(CLI::App& calibrate, Session& session) {

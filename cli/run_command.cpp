@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/detailed_prediction.hpp"
 #include "cli/graph_run.hpp"
+#include "cli/named_file.hpp"
 #include "cli/predictor.hpp"
 #include "cli/typed_command.hpp"
 #include "models/power/facility.hpp"
@@ -128,11 +129,6 @@ void run(const RunOptions& options, Session& session) {
   } else {
     session.print(text_report(prediction));
   }
-}
-
-/// An empty name would be taken for an option that was not given.
-CLI::Validator named_file() {
-  return {[](const std::string& name) { return name.empty() ? "expected the name of a file" : std::string(); }, ""};
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
-# stepcast_add_layer(<target> [RECURSE] [OWN_HEADERS] [FOLDER <dir>] [EXCLUDE <file>…] LINKS <target>…)
+# stepcast_add_layer(<target> [RECURSE] [OWN_HEADERS] [FOLDER <dir>] [EXCLUDE <file>…] [APART <file>…] LINKS <target>…)
 #
 # A static library of every *.cpp of the folder (the current one by default; with RECURSE, of those below it too), so that
 # adding a file needs no edit here. A folder without sources yet is an interface library. OWN_HEADERS: it precompiles headers
-# itself, because it is compiled with other flags than the rest.
+# itself, because it is compiled with other flags than the rest. Sources are compiled several at a time (CMAKE_UNITY_BUILD);
+# APART: those that use common names for themselves, which would clash.
 function(stepcast_add_layer target)
-  cmake_parse_arguments(LAYER "RECURSE;OWN_HEADERS" "FOLDER" "EXCLUDE;LINKS" ${ARGN})
+  cmake_parse_arguments(LAYER "RECURSE;OWN_HEADERS" "FOLDER" "EXCLUDE;APART;LINKS" ${ARGN})
   if(NOT LAYER_FOLDER)
     set(LAYER_FOLDER ${CMAKE_CURRENT_SOURCE_DIR})
   endif()
@@ -15,6 +16,9 @@ function(stepcast_add_layer target)
   endif()
   foreach(file IN LISTS LAYER_EXCLUDE)
     list(REMOVE_ITEM sources ${LAYER_FOLDER}/${file})
+  endforeach()
+  foreach(file IN LISTS LAYER_APART)
+    set_source_files_properties(${LAYER_FOLDER}/${file} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endforeach()
   if(sources)
     add_library(${target} STATIC ${sources})

@@ -4,6 +4,7 @@
 
 #include "report/humane.hpp"
 #include "report/run_outlook.hpp"
+#include "units/calendar.hpp"
 
 namespace stepcast {
 
@@ -11,8 +12,6 @@ namespace {
 
 /// A limit that is used so far binds: a slightly larger option would not pass.
 constexpr double kNearlyReached = 0.9;
-
-constexpr Seconds kMonth = 365.25 / 12 * 1_days;
 
 std::vector<Binding> parts_of_step(const Prediction& p) {
   const auto part = [&](std::string what, Seconds time) {

@@ -3,12 +3,11 @@
 
 #include "planner/plan.hpp"
 #include "report/run_outlook.hpp"
+#include "units/calendar.hpp"
 
 namespace stepcast {
 
 namespace {
-
-constexpr Seconds kMonth = 365.25 / 12 * 1_days;
 
 /// Twelve significant digits, as a prediction's figures; null where nothing is known.
 Json figure(double value) {

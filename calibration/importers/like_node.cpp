@@ -22,8 +22,6 @@ std::vector<const T*> all_of(std::string_view kind, const Catalog& catalog) {
 
 std::vector<const Node*> all_nodes(const Catalog& catalog) { return all_of<Node>("nodes", catalog); }
 
-bool begins(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
-
 /// The most native links that the wiring shows of one accelerator.
 int links_seen(const Wiring& wiring) {
   std::vector<int> links(wiring.accelerators.size());
@@ -55,10 +53,10 @@ std::string_view named(const WiredAccelerator& seen) {
 }
 
 bool fits_facts(const Accelerator& accelerator, const WiredAccelerator& seen) {
-  if (const auto family = family_of_sm(seen.sm); !family.empty()) return begins(accelerator.family, family);
-  if (const auto family = family_of_gcn(seen.gcn); !family.empty()) return begins(accelerator.family, family);
-  if (begins(seen.pci, "10de:")) return accelerator.vendor == "NVIDIA";
-  if (begins(seen.pci, "1002:")) return accelerator.vendor == "AMD";
+  if (const auto family = family_of_sm(seen.sm); !family.empty()) return accelerator.family.starts_with(family);
+  if (const auto family = family_of_gcn(seen.gcn); !family.empty()) return accelerator.family.starts_with(family);
+  if (seen.pci.starts_with("10de:")) return accelerator.vendor == "NVIDIA";
+  if (seen.pci.starts_with("1002:")) return accelerator.vendor == "AMD";
   return true;
 }
 
@@ -161,9 +159,9 @@ const Node* node_of_platform(std::string_view platform, const Catalog& catalog) 
 }
 
 bool cpu_is_of(std::string_view cpu, std::string_view vendor) {
-  if (vendor == "GenuineIntel") return begins(cpu, "xeon") || begins(cpu, "i");
-  if (vendor == "AuthenticAMD") return begins(cpu, "epyc") || begins(cpu, "ryzen");
-  return vendor == "ARM" && begins(cpu, "grace");
+  if (vendor == "GenuineIntel") return cpu.starts_with("xeon") || cpu.starts_with("i");
+  if (vendor == "AuthenticAMD") return cpu.starts_with("epyc") || cpu.starts_with("ryzen");
+  return vendor == "ARM" && cpu.starts_with("grace");
 }
 
 TypicalHost typical_host(const Catalog& catalog) {

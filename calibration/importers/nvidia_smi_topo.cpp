@@ -16,11 +16,9 @@ namespace {
 
 constexpr std::size_t kMostDevices = 512;
 
-bool begins(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
-
 /// The number of a `GPU7`; nothing for other words.
 std::optional<int> gpu_number(std::string_view word) {
-  return begins(word, "GPU") ? whole_number(word.substr(3)) : std::nullopt;
+  return word.starts_with("GPU") ? whole_number(word.substr(3)) : std::nullopt;
 }
 
 /// Words of a header, with the titles of several words as one.
@@ -55,7 +53,7 @@ std::optional<Cell> parse_cell(std::string_view word) {
   if (word == "PHB") return Cell{Relation::phb};
   if (word == "NODE") return Cell{Relation::node};
   if (word == "SYS" || word == "SOC") return Cell{Relation::sys};  // SOC: before driver 384
-  if (!begins(word, "NV")) return std::nullopt;
+  if (!word.starts_with("NV")) return std::nullopt;
   const std::optional<int> links = whole_number(word.substr(2));
   if (!links || *links < 1 || *links > 1024) return std::nullopt;
   return Cell{Relation::native, *links};
@@ -103,7 +101,7 @@ class MatrixReader {
   /// `GPU 0: NVIDIA A100-SXM4-80GB (UUID: …)`, as nvidia-smi -L prints.
   void note_model(std::string_view line) {
     line = trimmed(line);
-    if (!begins(line, "GPU ") || !model_.empty()) return;
+    if (!line.starts_with("GPU ") || !model_.empty()) return;
     const auto colon = line.find(": ");
     if (colon == std::string_view::npos || !whole_number(line.substr(4, colon - 4))) return;
     model_ = trimmed(line.substr(colon + 2, line.find(" (UUID") - colon - 2));
@@ -114,8 +112,8 @@ class MatrixReader {
     for (; line_ < lines_.size(); ++line_) {
       const std::string_view line = trimmed(lines_[line_]);
       const std::vector<std::string_view> words = words_of(line);
-      if (begins(line, "Legend")) continue;
-      if (begins(line, "NIC Legend")) continue;
+      if (line.starts_with("Legend")) continue;
+      if (line.starts_with("NIC Legend")) continue;
       if (words.empty()) continue;
       if (words.front().back() == ':') {
         read_legend(words);

@@ -8,6 +8,10 @@
 /// docs/models/collectives.md.
 namespace stepcast::algorithms {
 
+/// Peers, and the steps of LL, cost between few nodes what they cost between so many; many nodes tend to the network's
+/// figure at scale.
+inline constexpr double kFewNodes = 8;
+
 /// Group and links of one call, worked out once.
 struct Call {
   const GroupShape& group;

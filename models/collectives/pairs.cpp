@@ -10,8 +10,6 @@ namespace {
 
 // Of a message's bulk rate in LL: each 8 bytes carry 4 of data.
 constexpr double kSmallShare = 0.5;
-// Peers cost what they cost between eight nodes; many nodes tend to the network's figure at scale.
-constexpr double kFewNodes = 8;
 
 Seconds remote_peer_start(const Call& call, Bytes message) {
   const Seconds among_few = call.net.remote_peer_start;

@@ -10,8 +10,6 @@ namespace {
 
 // Longest chain of a tree inside a node: NCCL builds it over the eight devices of a node (COLLECTIVE-HINTS.md 1).
 constexpr int kLongestChain = 7;
-// Between few nodes LL steps cost what they cost between eight; many nodes tend to the network's figure at scale.
-constexpr double kFewNodes = 8;
 
 // A network whose own library tells small messages from others (Slingshot) asks the receiver before it sends a large
 // one. all_gather of ALCF-Polaris takes twice as long or more where a rank's block over all channels reaches 16 KiB, on

@@ -9,9 +9,6 @@ namespace {
 
 /// Head sizes that kernels are compiled for (FlashAttention 2 and 3, csrc: head dimensions); others are padded.
 constexpr std::array<double, 6> kHeadSizes{32, 64, 96, 128, 192, 256};
-/// Products of the backward pass over those of the forward one: five against two, for the scores are computed again
-/// (Dao 2023, arXiv 2307.08691, section 3.1); four where they are stored.
-constexpr double kBackwardFused = 2.5, kBackwardUnfused = 2;
 
 double padded(double head) {
   const auto* fits = std::lower_bound(kHeadSizes.begin(), kHeadSizes.end(), head);

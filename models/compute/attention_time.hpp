@@ -7,6 +7,10 @@
 
 namespace stepcast {
 
+/// Products of the backward pass over those of the forward one: five against two, for the scores are computed again
+/// (Dao 2023, arXiv 2307.08691, section 3.1); four where they are stored.
+inline constexpr double kBackwardFused = 2.5, kBackwardUnfused = 2;
+
 enum class AttentionPass { forward, backward, both };
 
 /// softmax(Q·Kᵀ)·V of `batch` sequences.

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "units/calendar.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -12,8 +14,6 @@ constexpr Seconds kAmortisation = 4 * 365.25 * 1_days;
 // Business mean of the world, 0.148 $/kWh (sites electricity-world-business), where the site does not say.
 constexpr DollarsPerJoule kDefaultElectricity = 0.148_usd / 1_kWh;
 // A month is a twelfth of a Julian year, as the catalogue's reader takes it.
-constexpr Seconds kMonth = 365.25 / 12 * 1_days;
-
 /// The node whose price is taken, and how many times.
 struct PriceSource {
   const Node* node = nullptr;

@@ -8,15 +8,12 @@
 
 #include "models/fabric/plan/dragonfly.hpp"
 #include "models/fabric/plan/torus.hpp"
+#include "models/fabric/preset_kinds.hpp"
 
 namespace stepcast {
 
 namespace {
 
-bool is_torus(FabricPreset preset) { return preset == FabricPreset::torus_2d || preset == FabricPreset::torus_3d; }
-bool is_dragonfly(FabricPreset preset) {
-  return preset == FabricPreset::dragonfly || preset == FabricPreset::dragonfly_plus;
-}
 bool has_cores(FabricPreset preset) {
   return preset == FabricPreset::fat_tree || preset == FabricPreset::fat_tree_3 ||
          preset == FabricPreset::rail_optimized || preset == FabricPreset::rail_only;

@@ -1,11 +1,11 @@
 #include "models/fabric/fabric_spec.hpp"
+#include "models/fabric/most_nodes.hpp"
 
 namespace stepcast {
 
 namespace {
 
 // Bounds far beyond any machine, so that a slip of the keyboard is caught and products stay in range.
-constexpr double kMostNodes = 1e6;
 constexpr double kSlowestGbps = 1e-3;  // 1 Mb/s; at 1e-300 the cost of a run is infinite
 constexpr double kFastestGbps = 1e5;
 const Rules kRate{.min = kSlowestGbps, .max = kFastestGbps};

@@ -2,6 +2,8 @@
 
 #include <span>
 
+#include "models/fabric/preset_kinds.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -14,21 +16,21 @@ struct Usual {
 
 // InfiniBand: each generation's fixed-size switch of its vendor. Ethernet: the entry with most ports of the rate; 10 to
 // 50 Gb/s NICs hang on split ports of the 100 Gb/s one. Slingshot and Omni-Path have one switch each.
-constexpr Usual kInfiniband[] = {{40_Gbps, "is5030"},  {56_Gbps, "sx6036"},  {100_Gbps, "sb7800"},
-                                 {200_Gbps, "qm8700"}, {400_Gbps, "qm9700"}, {800_Gbps, "q3400"}};
-constexpr Usual kEthernet[] = {{1_Gbps, "sn2201"},   {100_Gbps, "sn4600c"}, {200_Gbps, "sn4600"},
-                               {400_Gbps, "sn5400"}, {800_Gbps, "sn5600"},  {1600_Gbps, "tomahawk6-64x1600"}};
-constexpr Usual kSlingshot[] = {{200_Gbps, "slingshot-rosetta"}};
-constexpr Usual kOmniPath[] = {{100_Gbps, "opa-edge-48"}};
+constexpr Usual kInfinibandSwitches[] = {{40_Gbps, "is5030"},  {56_Gbps, "sx6036"},  {100_Gbps, "sb7800"},
+                                         {200_Gbps, "qm8700"}, {400_Gbps, "qm9700"}, {800_Gbps, "q3400"}};
+constexpr Usual kEthernetSwitches[] = {{1_Gbps, "sn2201"},   {100_Gbps, "sn4600c"}, {200_Gbps, "sn4600"},
+                                       {400_Gbps, "sn5400"}, {800_Gbps, "sn5600"},  {1600_Gbps, "tomahawk6-64x1600"}};
+constexpr Usual kSlingshotSwitches[] = {{200_Gbps, "slingshot-rosetta"}};
+constexpr Usual kOmniPathSwitches[] = {{100_Gbps, "opa-edge-48"}};
 
 std::span<const Usual> usual_of(NetworkKind kind) {
   switch (kind) {
     case NetworkKind::infiniband:
-      return kInfiniband;
+      return kInfinibandSwitches;
     case NetworkKind::slingshot:
-      return kSlingshot;
+      return kSlingshotSwitches;
     case NetworkKind::omni_path:
-      return kOmniPath;
+      return kOmniPathSwitches;
     // What carries Elastic Fabric Adapter traffic is not published; an Ethernet switch of its rate stands for it.
     case NetworkKind::efa:
     case NetworkKind::ethernet_rdma:
@@ -36,7 +38,7 @@ std::span<const Usual> usual_of(NetworkKind kind) {
     case NetworkKind::ici:
       break;
   }
-  return kEthernet;
+  return kEthernetSwitches;
 }
 
 const char* usual_switch(NetworkKind kind, BytesPerSecond rate) {
@@ -46,8 +48,6 @@ const char* usual_switch(NetworkKind kind, BytesPerSecond rate) {
     if (rate <= usual.up_to * (1 + 1e-9)) return usual.id;
   return all.back().id;
 }
-
-bool is_torus(FabricPreset preset) { return preset == FabricPreset::torus_2d || preset == FabricPreset::torus_3d; }
 
 }  // namespace
 

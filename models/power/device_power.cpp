@@ -21,11 +21,6 @@ constexpr double kReadyShare = 0.22;
 constexpr double kCommunicationShare = 0.5;
 // Idle, where the catalogue does not say: median of the boards whose idle power it knows (power.json, idle-*).
 constexpr double kIdleShare = 0.12;
-// Processors: idle 0.2–0.35 of full load (power.json, cpu-power-idle), middle.
-constexpr double kCpuIdleShare = 0.275;
-// A server processor that the catalogue does not name: EPYC 7742's limit.
-constexpr Watts kUnknownCpu = 225_W;
-
 // The voltage falls by 0.6 of what the clock falls, down to the floor at 0.7 of it: between a board that was measured
 // to lose 21 % of its rate at 0.6 of its limit (RTX PRO 6000 server) and one that loses 37 % (workstation edition);
 // V100 in BERT lost 7 % at 0.8 of what it drew (power cap-curve-*, v100-cap-150). Floor: a100-voltage-floor, doubtful.

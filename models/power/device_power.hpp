@@ -4,6 +4,11 @@
 
 namespace stepcast {
 
+/// Of a processor's limit, idle: 0.2–0.35 (power.json, cpu-power-idle), the middle.
+inline constexpr double kCpuIdleShare = 0.275;
+/// Of a server processor that the catalogue does not name: EPYC 7742's limit, as in DGX A100.
+inline constexpr Watts kUnknownCpu = 225_W;
+
 /// What one training device draws, by what it does.
 struct DevicePower {
   Watts idle;

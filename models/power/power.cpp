@@ -8,14 +8,10 @@ namespace stepcast {
 
 namespace {
 
-// Processors: idle 0.2–0.35 of full load (power.json, cpu-power-idle), middle.
-constexpr double kCpuIdleShare = 0.275;
 // Beside busy accelerators the host issues kernels and prepares input: half of its limit. Estimated.
 constexpr double kCpuHostShare = 0.5;
-// A server processor that the catalogue does not name: EPYC 7742's limit, as in DGX A100; of a cloud instance its share
-// of that processor's 128 threads. Where nothing is said, a socket for every four accelerators: two beside eight, as in
-// nearly every server of the catalogue.
-constexpr Watts kUnknownCpu = 225_W;
+// Of a cloud instance, its share of the 128 threads of the processor that stands for unknown ones. Where nothing is
+// said, a socket for every four accelerators: two beside eight, as in nearly every server of the catalogue.
 constexpr double kThreadsOfUnknownCpu = 128;
 constexpr int kAcceleratorsPerSocket = 4;
 // 4 W for each 16 GB of registered DIMM under load (power.json, dram-power, doubtful); half of it idle, estimated.
@@ -42,7 +38,7 @@ constexpr int kDenseAccelerators = 8;
 
 double gigabits(BytesPerSecond rate) { return rate.in(1_Gbps); }
 
-struct Draw {
+struct PartDraw {
   Watts idle, busy;
 };
 
@@ -54,7 +50,7 @@ Watts processor_limit(const Node& node, const Cpu* cpu) {
   return each * std::max(1, node.accelerator_count / kAcceleratorsPerSocket);
 }
 
-Draw host_processors(const Node& node, const Cpu* cpu) {
+PartDraw host_processors(const Node& node, const Cpu* cpu) {
   if (!node.has_accelerators()) return {};  // they are the devices
   const Watts full = processor_limit(node, cpu);
   return {kCpuIdleShare * full, kCpuHostShare * full};
@@ -66,9 +62,9 @@ Watts switches_of(const Node& node) {
   return switched ? kSwitchedLink * (connect.links_per_accelerator * node.accelerator_count) : Watts(0);
 }
 
-Draw host_of(const Scenario& scenario) {
+PartDraw host_of(const Scenario& scenario) {
   const Node& node = *scenario.node;
-  Draw host = host_processors(node, scenario.cpu);
+  PartDraw host = host_processors(node, scenario.cpu);
   const Watts memory(kWattsPerGigabyte * node.memory.in(1_GiB));
   host.idle += kMemoryIdleShare * memory;
   host.busy += node.has_accelerators() ? kMemoryIdleShare * memory : memory;
@@ -126,7 +122,7 @@ Watts PowerModel::cluster_at_meter(Watts per_device) const {
 PowerModel power_model(const Scenario& scenario) {
   PowerModel power;
   set_device(power, scenario);
-  const Draw host = host_of(scenario);
+  const PartDraw host = host_of(scenario);
   power.host_idle = host.idle;
   power.host_busy = host.busy;
   power.fan_share = fan_share(scenario);

@@ -5,6 +5,8 @@
 #include <array>
 #include <charconv>
 
+#include "units/calendar.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -44,8 +46,6 @@ double band_middle(const std::string& band) {
 
 /// Where nothing is published on an instance: the middle band of the provider's five, 10–15 % (reliability spot-bands).
 constexpr double kSpotBand = 12.5;
-constexpr Seconds kMonth = 365.25 / 12 * 1_days;
-
 /// Records on spot instances are named after them; the node's own id holds the provider's name before.
 const ReliabilityRecord* spot_record(const Node& node, const Catalog& catalog) {
   for (const std::string& id : catalog.ids("reliability")) {

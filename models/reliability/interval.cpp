@@ -9,7 +9,7 @@ namespace stepcast {
 
 namespace {
 
-constexpr Seconds kForever(std::numeric_limits<double>::infinity());
+constexpr Seconds kNever(std::numeric_limits<double>::infinity());
 /// Nobody saves more often; a stall of nothing would ask for it.
 constexpr Seconds kShortest = 1_s;
 
@@ -18,12 +18,12 @@ Seconds mean_time(const RunHazard& hazard) { return 1.0 / hazard.interruptions; 
 }  // namespace
 
 Seconds young_interval(const RunHazard& hazard) {
-  if (!(hazard.interruptions > PerSecond(0))) return kForever;
+  if (!(hazard.interruptions > PerSecond(0))) return kNever;
   return Seconds(std::sqrt(2 * hazard.stall.value() * mean_time(hazard).value()));
 }
 
 Seconds daly_interval(const RunHazard& hazard) {
-  if (!(hazard.interruptions > PerSecond(0))) return kForever;
+  if (!(hazard.interruptions > PerSecond(0))) return kNever;
   const Seconds mean = mean_time(hazard);
   if (hazard.stall >= 2 * mean) return mean;
   const double ratio = hazard.stall / (2 * mean);
@@ -32,7 +32,7 @@ Seconds daly_interval(const RunHazard& hazard) {
 
 double daly_goodput(const RunHazard& hazard, Seconds interval) {
   const bool fails = hazard.interruptions > PerSecond(0);
-  if (interval == kForever) return fails ? 0 : 1;
+  if (interval == kNever) return fails ? 0 : 1;
   if (!fails) return interval / (interval + hazard.stall);
   const Seconds mean = mean_time(hazard);
   const double cycle = (interval + hazard.stall) / mean;
@@ -40,7 +40,7 @@ double daly_goodput(const RunHazard& hazard, Seconds interval) {
 }
 
 Seconds best_interval(const RunHazard& hazard, Seconds shortest) {
-  if (!(hazard.interruptions > PerSecond(0))) return kForever;
+  if (!(hazard.interruptions > PerSecond(0))) return kNever;
   const Seconds mean = mean_time(hazard);
   // Rounding must not leave W's domain, which ends at −1/e.
   const double least = -boost::math::constants::exp_minus_one<double>();

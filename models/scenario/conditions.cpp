@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <map>
 
+#include "models/fabric/most_nodes.hpp"
 #include "models/scenario/draft.hpp"
 
 namespace stepcast {
 
 namespace {
-
-constexpr double kMostNodes = 1e6;  // as cluster.nodes
 
 /// Slower than a thousandth is a node that does not work at all.
 constexpr Rules kSpeed{.min = 0.001, .max = 1};

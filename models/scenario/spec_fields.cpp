@@ -1,3 +1,4 @@
+#include "models/fabric/most_nodes.hpp"
 #include "models/scenario/scenario.hpp"
 
 namespace stepcast {
@@ -5,7 +6,6 @@ namespace stepcast {
 namespace {
 
 // Bounds far beyond any machine, so that a slip of the keyboard is caught and products of degrees stay in range.
-constexpr double kMostNodes = 1e6;
 constexpr double kMostRanks = 1e8;
 constexpr double kMostSamples = 1e18;
 constexpr double kMostBatch = 1e9;

@@ -15,20 +15,20 @@ namespace stepcast {
 namespace {
 
 /// Steps before anything is measured, beside those that the bound lets actors run ahead.
-constexpr long kWarmSteps = 5;
+constexpr long kWarmActorSteps = 5;
 constexpr long kMeasuredSteps = 40;
 /// Samples drawn one by one; of more, several go together.
-constexpr long kMostDrawn = 4096;
+constexpr long kMostDrawnSamples = 4096;
 
-class Simulation {
+class ActorSimulation {
  public:
-  explicit Simulation(const ActorJob& job)
+  explicit ActorSimulation(const ActorJob& job)
       : job_(job),
         draw_(job.seed),
-        together_(std::max(1.0, static_cast<double>(std::min(job.slots, job.batch)) / kMostDrawn)),
+        together_(std::max(1.0, static_cast<double>(std::min(job.slots, job.batch)) / kMostDrawnSamples)),
         slots_(std::max(1L, static_cast<long>(static_cast<double>(job.slots) / together_))),
         batch_(std::max(1L, static_cast<long>(static_cast<double>(job.batch) / together_))),
-        warm_(kWarmSteps + 2 * (job.staleness_bound + 1L)),
+        warm_(kWarmActorSteps + 2 * (job.staleness_bound + 1L)),
         waiting_(slots_) {}
 
   ActorRun run() {
@@ -131,6 +131,6 @@ class Simulation {
 
 }  // namespace
 
-ActorRun run_actors(const ActorJob& job) { return Simulation(job).run(); }
+ActorRun run_actors(const ActorJob& job) { return ActorSimulation(job).run(); }
 
 }  // namespace stepcast

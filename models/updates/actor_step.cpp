@@ -5,17 +5,12 @@
 #include "models/collectives/peer_ports.hpp"
 #include "models/parallelism/lowering.hpp"
 #include "models/parallelism/synchronization.hpp"
+#include "models/updates/worker_step.hpp"
 #include "models/workload/key_values.hpp"
 
 namespace stepcast {
 
 namespace {
-
-Seconds forward_of(const Job& job) {
-  Seconds sum;
-  for (const Chunk& chunk : job.chunks) sum += chunk.forward;
-  return sum;
-}
 
 /// Reading one prompt.
 Seconds prompt_time(const Scenario& token, int tokens) {

@@ -10,7 +10,7 @@ namespace stepcast {
 
 namespace {
 
-constexpr int kRounds = 30;
+constexpr int kFederatedRounds = 30;
 
 // Keys, signatures and encrypted shares that a client sends for each other client: 250 to 300 bytes (Bonawitz et al.
 // 2017, from their expansion figures).
@@ -80,7 +80,7 @@ FederatedRun run_federated(const FederatedJob& job) {
   const Seconds messages = spec.latency * static_cast<double>(2 * secure.messages);
 
   FederatedRun out;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kFederatedRounds; ++round) {
     const std::vector<Seconds> down = ends_of(std::vector<Seconds>(selected), job.download, spec.download, spec.server);
     std::vector<Seconds> done(selected);
     for (std::size_t c = 0; c < selected; ++c) {
@@ -101,8 +101,8 @@ FederatedRun run_federated(const FederatedJob& job) {
     }
     out.round += last + messages + job.aggregation + secure.server;
   }
-  const double clients = static_cast<double>(kRounds) * static_cast<double>(selected);
-  out.round = out.round / static_cast<double>(kRounds);
+  const double clients = static_cast<double>(kFederatedRounds) * static_cast<double>(selected);
+  out.round = out.round / static_cast<double>(kFederatedRounds);
   out.local_work = out.local_work / clients;
   out.transfer = out.transfer / clients;
   out.wait = out.wait / clients;

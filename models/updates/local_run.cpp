@@ -7,16 +7,16 @@
 namespace stepcast {
 
 namespace {
-constexpr int kRounds = 20;
+constexpr int kLocalRounds = 20;
 /// Steps of a round that are drawn one by one; longer rounds repeat them, which overstates their spread a little.
-constexpr int kMostDrawn = 64;
+constexpr int kMostDrawnSteps = 64;
 }  // namespace
 
 LocalRun run_local(const LocalJob& job) {
   const RandomDraw draw(job.seed);
-  const int drawn = std::min(job.steps, kMostDrawn);
+  const int drawn = std::min(job.steps, kMostDrawnSteps);
   Seconds slowest_sum, mean_sum;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kLocalRounds; ++round) {
     Seconds slowest, mean;
     for (int w = 0; w < job.workers; ++w) {
       const auto worker = static_cast<std::uint64_t>(w);
@@ -30,7 +30,7 @@ LocalRun run_local(const LocalJob& job) {
     slowest_sum += slowest;
     mean_sum += mean;
   }
-  const double steps = static_cast<double>(kRounds) * job.steps;
+  const double steps = static_cast<double>(kLocalRounds) * job.steps;
   return {slowest_sum / steps + job.exchange / static_cast<double>(job.steps), (slowest_sum - mean_sum) / steps};
 }
 

@@ -15,7 +15,7 @@ constexpr BytesPerSecond kUnknownMemory = 200_GBps;
 // Adding a gradient reads it and the sum and writes the sum; threads reach about a half of the memory's rate.
 // Estimated.
 constexpr double kSumAccesses = 3;
-constexpr double kMemoryShare = 0.5;
+constexpr double kHostMemoryShare = 0.5;
 
 BytesPerSecond host_memory(const Scenario& scenario) {
   const Node& node = scenario.server_node != nullptr ? *scenario.server_node : *scenario.node;
@@ -41,7 +41,7 @@ BytesPerSecond process_limit(const Job& job) {
     const BytesPerSecond memory =
         (job.scenario->node->memory_bandwidth > BytesPerSecond(0) ? job.scenario->node->memory_bandwidth
                                                                   : kUnknownMemory) *
-        kMemoryShare;
+        kHostMemoryShare;
     seconds_per_byte += 1 / job.interconnect.host_link.value() + (devices + 1) / memory.value();
   }
   return seconds_per_byte > 0 ? BytesPerSecond(1 / seconds_per_byte) : BytesPerSecond(0);
@@ -83,7 +83,7 @@ ServerJob server_job(const Job& job, const WorkerStep& step) {
   ports.nodes = nodes;
   ports.colocated = colocated && remote;
   // Inside one node everything passes through host memory.
-  const BytesPerSecond inside = host_memory(scenario) * kMemoryShare;
+  const BytesPerSecond inside = host_memory(scenario) * kHostMemoryShare;
   ports.worker_node = remote ? peers.node : inside;
   ports.worker = scenario.worker == WorkerUnit::node ? ports.worker_node : (remote ? peers.rank : inside);
   const BytesPerSecond limit = process_limit(job);
@@ -98,7 +98,7 @@ ServerJob server_job(const Job& job, const WorkerStep& step) {
   out.message = remote ? peers.hop + peers.gap * (std::min(servers.count, 64) - 1.0) : peers.native_hop;
   out.server_update = exchange.server_update > BytesPerSecond(0)
                           ? exchange.server_update
-                          : host_memory(scenario) * (kMemoryShare / kSumAccesses / on_a_node);
+                          : host_memory(scenario) * (kHostMemoryShare / kSumAccesses / on_a_node);
   const WorkerNoise noise = worker_noise(scenario);
   out.worker_spread = noise.worker;
   out.step_spread = noise.step;

@@ -20,9 +20,9 @@ constexpr long kLeastMeasured = 8, kMostMeasured = 60;
 
 enum class Event { begin, ready, push, applied, pull, served };
 
-class Simulation {
+class ServerSimulation {
  public:
-  explicit Simulation(const ServerJob& job)
+  explicit ServerSimulation(const ServerJob& job)
       : job_(job),
         draw_(job.seed),
         buckets_(static_cast<int>(job.step.buckets.size())),
@@ -346,6 +346,6 @@ class Simulation {
 
 }  // namespace
 
-ServerRun run_servers(const ServerJob& job) { return Simulation(job).run(); }
+ServerRun run_servers(const ServerJob& job) { return ServerSimulation(job).run(); }
 
 }  // namespace stepcast

@@ -49,12 +49,6 @@ std::vector<Ready> filled(const std::vector<Ready>& layers, double full) {
   return out;
 }
 
-Seconds forward_of(const Job& job) {
-  Seconds sum;
-  for (const Chunk& chunk : job.chunks) sum += chunk.forward;
-  return sum;
-}
-
 Seconds backward_of(const Job& job) {
   Seconds sum;
   for (const Chunk& chunk : job.chunks) sum += chunk.backward_input + chunk.backward_weight;
@@ -69,6 +63,12 @@ Seconds feeding(const Job& job) {
 }
 
 }  // namespace
+
+Seconds forward_of(const Job& job) {
+  Seconds sum;
+  for (const Chunk& chunk : job.chunks) sum += chunk.forward;
+  return sum;
+}
 
 Bytes WorkerStep::push() const {
   Bytes sum;

@@ -33,4 +33,7 @@ StepBreakdown worker_breakdown(const Job& job, const StepBreakdown& alone);
 /// Elements of the tensors of one replica in their order of creation, as far as their shapes are known.
 std::vector<double> tensors_of(const Job& job);
 
+/// Forward pass of one micro-batch over all chunks of a job.
+Seconds forward_of(const Job& job);
+
 }  // namespace stepcast

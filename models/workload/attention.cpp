@@ -1,6 +1,7 @@
 #include <array>
 #include <cmath>
 
+#include "models/compute/attention_time.hpp"
 #include "models/workload/steps.hpp"
 
 namespace stepcast::workload {
@@ -10,9 +11,6 @@ namespace {
 /// the share that is paid: mask and softmax, dropout, each read and written; backward: dropout and softmax, which reads
 /// its result too. They fuse in part, and scores meet the cache.
 constexpr double kScoreAccessesForward = 4, kScoreAccessesBackward = 5;
-/// Backward over forward FLOPs: five products against two where the fused kernel recomputes the scores (Dao 2023,
-/// arXiv 2307.08691, section 3.1), four against two where they were stored.
-constexpr double kBackwardFused = 2.5, kBackwardUnfused = 2;
 
 /// Where Megatron's fused masked softmax does not apply (its thread blocks take 4 rows of sequences × heads:
 /// fused_softmax.py, is_kernel_available), scores are widened, scaled, filled with the mask, and narrowed again by

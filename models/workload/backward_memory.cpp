@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "models/workload/products.hpp"
+
 namespace stepcast {
 
 namespace {
-
-bool is_product(const Operator& op) { return op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm; }
 
 /// Gradients around one operator of the backward pass: of its result, and of its inputs.
 Bytes gradients_around(const Operator& op, double element) {

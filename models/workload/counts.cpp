@@ -10,8 +10,6 @@ struct ForwardFlops {
   double blocks = 0, attention = 0, output = 0;
 };
 
-double gates(const TransformerShape& shape) { return shape.gated_mlp ? 2 : 1; }
-
 /// Multiply-adds of the MLP of one block for one token.
 double mlp_products(const TransformerShape& shape, int layer) {
   const double dense = (gates(shape) + 1) * shape.hidden;

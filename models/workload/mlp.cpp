@@ -3,8 +3,6 @@
 namespace stepcast::workload {
 namespace {
 
-double gates(const TransformerShape& shape) { return shape.gated_mlp ? 2 : 1; }
-
 /// The two products of an MLP of `width` (of one gate) on the device.
 struct Mlp {
   Linear up, down;

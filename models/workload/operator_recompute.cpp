@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "models/workload/products.hpp"
+
 namespace stepcast {
 
 namespace {
 
 constexpr double kProductsKept = 0.5;
-
-bool is_product(const Operator& op) { return op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm; }
 
 /// A product of part of the columns.
 LayerStep part_of(LayerStep product, double share) {

@@ -120,4 +120,7 @@ double norm_parameters(const TransformerShape& shape);
 double cnn_forward_flops(const CnnLayer& row);
 double cnn_parameters(const CnnLayer& row);
 
+/// First products of an MLP: with a gate two.
+inline double gates(const TransformerShape& shape) { return shape.gated_mlp ? 2 : 1; }
+
 }  // namespace stepcast::workload

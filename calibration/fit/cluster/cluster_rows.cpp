@@ -37,11 +37,6 @@ CallKey key_of(const ClusterRow& row) {
   return {row.kind, row.ping_pong, row.place.ranks, row.place.per_node, row.asked, row.width, row.place.size.value()};
 }
 
-/// Calls that differ in size only.
-auto curve_key(const ClusterRow& row) {
-  return std::tuple(row.kind, row.ping_pong, row.place.ranks, row.place.per_node, row.asked, row.width);
-}
-
 /// A collective row; nothing where the model does not know the algorithm.
 std::optional<ClusterRow> collective_row(const Json& in) {
   ClusterRow out;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "calibration/results/probe_results.hpp"
@@ -55,5 +56,10 @@ std::vector<Spike> spikes_of(const std::vector<ClusterRow>& rows);
 /// Curves of the rows left to the library, by collective and ranks; rows of weight 0 left out. `across`: of several
 /// nodes, else of one.
 std::vector<MeasuredCurve> curves_of(const std::vector<ClusterRow>& rows, bool across);
+
+/// What rows of one curve over the sizes share.
+inline auto curve_key(const ClusterRow& row) {
+  return std::tuple(row.kind, row.ping_pong, row.place.ranks, row.place.per_node, row.asked, row.width);
+}
 
 }  // namespace stepcast

@@ -95,10 +95,6 @@ ClusterFit fit_from(ClusterModel model, std::vector<ClusterConstant> constants, 
   return out;
 }
 
-auto curve_key(const ClusterRow& row) {
-  return std::tuple(row.kind, row.ping_pong, row.place.ranks, row.place.per_node, row.asked, row.width);
-}
-
 std::vector<ClusterRow> with_weight(const std::vector<ClusterRow>& rows) {
   std::vector<ClusterRow> out;
   for (const ClusterRow& row : rows)

@@ -6,12 +6,11 @@
 #include "models/fabric/check.hpp"
 #include "models/fabric/metrics.hpp"
 #include "models/fabric/placement.hpp"
+#include "models/fabric/preset_kinds.hpp"
 
 namespace stepcast {
 
 namespace {
-
-bool is_torus(FabricPreset preset) { return preset == FabricPreset::torus_2d || preset == FabricPreset::torus_3d; }
 
 TopSwitches build_site(FabricBuilder& builder, const FabricSpec& spec, SiteRange& site, const SwitchFigures& figures) {
   switch (spec.preset) {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/fabric/plan/ceil_div.hpp"
+
 namespace stepcast {
 
 namespace {
-
-int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
 /// Cables that carry `down` ports' traffic at an oversubscription; a hair less, so that 64 / 2 is not 33.
 int up_cables(int down, double oversubscription) {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/fabric/plan/ceil_div.hpp"
+
 namespace stepcast {
 
 namespace {
-
-int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
 /// Global cables between two groups: those of a group, less what oversubscription saves, shared among the others.
 int pair_cables(const DragonflyPlan& plan, double oversubscription) {
