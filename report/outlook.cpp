@@ -118,7 +118,9 @@ FacilityOutlook facility_outlook(const Job& job, const Prediction& step, const P
   const ClockState clocks = clock_state(scenario);
   if (clocks.limited) out.clock_share = clocks.products;
   out.flops_per_W = step.model_tflops_per_gpu * 1e12 * step.devices / step.average_power.value();
-  const Watts node_peak = power.node_at_plug(power.devices_per_node * power.device_compute);
+  const Watts devices_peak = power.devices_per_node * power.device_compute;
+  const Watts node_peak = power.node_at_plug(devices_peak), inside_peak = power.node_inside(devices_peak);
+  out.spare_supplies = spare_supplies(scenario, inside_peak);
   const auto racks = racks_of(scenario, node_peak);
   if (racks) {
     out.nodes_per_rack = racks->nodes_per_rack;
@@ -128,7 +130,7 @@ FacilityOutlook facility_outlook(const Job& job, const Prediction& step, const P
   // At a barrier or a checkpoint every device falls from its busiest state to waiting, and comes back.
   const Watts fall = power.cluster_at_meter(power.device_compute) - power.cluster_at_meter(power.device_communication);
   out.swing_kW_per_s = std::max(0.0, fall.in(1_kW) / kRampTime.value());
-  out.exceeded = exceeded_limits(scenario, racks, step.peak_power, out.swing_kW_per_s);
+  out.exceeded = exceeded_limits(scenario, racks, inside_peak, step.peak_power, out.swing_kW_per_s);
   if (clocks.below_range)
     out.exceeded.emplace_back("the power cap is below what the devices draw at their lowest clock");
   return out;

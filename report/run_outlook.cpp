@@ -130,6 +130,8 @@ const FieldTable<FacilityOutlook>& FacilityOutlook::fields() {
         .field("nodes_per_rack", &F::nodes_per_rack, "")
         .field("racks", &F::racks, "")
         .field("rack_W", &F::rack, "At the plugs of a full rack, at peak")
+        .field("spare_supplies", &F::spare_supplies,
+               "Power supplies of a node that may fail before those left give less than its peak")
         .field("swing_kW_per_s", &F::swing_kW_per_s, "Fastest change of the site's power")
         .field("exceeded", &F::exceeded, "Limits that are not kept");
     return t;

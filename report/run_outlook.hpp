@@ -87,6 +87,7 @@ struct FacilityOutlook {
   std::optional<double> clock_share;  ///< of matrix products, under a cap or a locked clock
   std::optional<int> nodes_per_rack, racks;
   std::optional<Watts> rack;
+  std::optional<int> spare_supplies;  ///< of a node, that may fail at its peak (models/power/facility.hpp)
   double swing_kW_per_s = 0;          ///< fastest change of the site's power that a barrier or a checkpoint makes
   std::vector<std::string> exceeded;  ///< limits, in words
   static const FieldTable<FacilityOutlook>& fields();

@@ -26,7 +26,7 @@ CollectiveLine line_of(std::string where, std::string operation, const Ratios& r
   return line;
 }
 
-std::vector<CollectiveLine> lines_of(const std::vector<PredictedCollective>& rows) {
+std::vector<CollectiveLine> collective_lines_of(const std::vector<PredictedCollective>& rows) {
   std::map<MeasuredWhere, Ratios> places;
   std::map<std::pair<MeasuredWhere, CollectiveKind>, Ratios> operations;
   for (const PredictedCollective& row : rows) {
@@ -101,7 +101,7 @@ CollectiveScore score_collectives(const std::string& name, std::vector<MeasuredC
   out.covered = predicted.size();
   out.all = error_figures(ratios);
   out.kendall_tau = kendall_tau(predicted_times, times);
-  out.lines = lines_of(predicted);
+  out.lines = collective_lines_of(predicted);
   out.accelerators = by_accelerator(out.points);
   const auto error = [](const PredictedCollective& p) { return std::abs(std::log(p.ratio())); };
   std::stable_sort(predicted.begin(), predicted.end(),

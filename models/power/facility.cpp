@@ -48,10 +48,23 @@ std::optional<Racks> racks_of(const Scenario& scenario, Watts node_peak) {
   return out;
 }
 
-std::vector<std::string> exceeded_limits(const Scenario& scenario, const std::optional<Racks>& racks, Watts site_peak,
-                                         double swing_kW_per_s) {
+std::optional<int> spare_supplies(const Scenario& scenario, Watts inside_peak) {
+  const auto& supplies = scenario.node->psus;
+  if (!supplies) return std::nullopt;
+  return supplies->count - static_cast<int>(std::ceil(inside_peak / supplies->rating * (1 - 1e-9)));
+}
+
+std::vector<std::string> exceeded_limits(const Scenario& scenario, const std::optional<Racks>& racks, Watts inside_peak,
+                                         Watts site_peak, double swing_kW_per_s) {
   const FacilitySpec& facility = scenario.spec.cluster.facility;
   std::vector<std::string> out;
+  if (const auto& supplies = scenario.node->psus) {
+    const int in_use = facility.supplies_in_use.value_or(supplies->count);
+    if (inside_peak > supplies->rating * in_use * (1 + 1e-9))
+      out.push_back(fmt::format("a node peaks at {:.4g} kW inside, its {} power {} in use {} {:.4g} kW",
+                                inside_peak.in(1_kW), in_use, in_use == 1 ? "supply" : "supplies",
+                                in_use == 1 ? "gives" : "give", (supplies->rating * in_use).in(1_kW)));
+  }
   if (racks && racks->limit && racks->rack > *racks->limit * (1 + 1e-9))
     out.push_back(fmt::format("a rack of {} nodes peaks at {:.1f} kW, its limit is {:.1f} kW", racks->nodes_per_rack,
                               racks->rack.in(1_kW), racks->limit->in(1_kW)));

@@ -29,8 +29,12 @@ struct Racks {
 /// node's height nor a limit is known.
 std::optional<Racks> racks_of(const Scenario& scenario, Watts node_peak);
 
-/// Limits of `cluster.facility` that a peak and a swing exceed, in words.
-std::vector<std::string> exceeded_limits(const Scenario& scenario, const std::optional<Racks>& racks, Watts site_peak,
-                                         double swing_kW_per_s);
+/// Power supplies of a node that may fail before those left give less than its peak inside: redundancy N+k. Negative
+/// where all of them give less. Null where the node's supplies are unknown.
+std::optional<int> spare_supplies(const Scenario& scenario, Watts inside_peak);
+
+/// Limits of `cluster.facility`, and of the supplies in use, that a peak and a swing exceed, in words.
+std::vector<std::string> exceeded_limits(const Scenario& scenario, const std::optional<Racks>& racks, Watts inside_peak,
+                                         Watts site_peak, double swing_kW_per_s);
 
 }  // namespace stepcast

@@ -107,9 +107,13 @@ std::optional<double> stated_pue(const Scenario& scenario) {
 
 }  // namespace
 
-Watts PowerModel::node_at_plug(Watts devices) const {
+Watts PowerModel::node_inside(Watts devices) const {
   // Fans are part of the IT power that they are a share of.
-  const Watts inside = (devices + host_busy) / (1 - fan_share);
+  return (devices + host_busy) / (1 - fan_share);
+}
+
+Watts PowerModel::node_at_plug(Watts devices) const {
+  const Watts inside = node_inside(devices);
   const bool known = psu && psu_rating_per_node > Watts(0);
   const double efficiency = known ? psu->efficiency(inside / psu_rating_per_node) : psu_default_efficiency;
   return inside / efficiency;
@@ -133,8 +137,8 @@ PowerModel power_model(const Scenario& scenario) {
   power.nodes = scenario.spec.cluster.nodes;
   power.psu = scenario.psu;
   if (const auto& supplies = scenario.node->psus) {
-    const int in_use = scenario.spec.cluster.facility.supplies_in_use.value_or(supplies->count);
-    power.psu_rating_per_node = supplies->rating * std::min(in_use, supplies->count);
+    power.psu_rating_per_node =
+        supplies->rating * scenario.spec.cluster.facility.supplies_in_use.value_or(supplies->count);
   }
   return power;
 }

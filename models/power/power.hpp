@@ -20,9 +20,11 @@ struct PowerModel {
   int devices_per_node = 1;
   int nodes = 1;
   const Psu* psu = nullptr;              ///< null: psu_default_efficiency
-  Watts psu_rating_per_node;             ///< 0: unknown
+  Watts psu_rating_per_node;             ///< of the supplies in use; 0: unknown
   double psu_default_efficiency = 0.94;  ///< MLPerf power logs: 0.94–0.96
 
+  /// Behind the power supplies of a node whose devices draw so much together, fans among it.
+  [[nodiscard]] Watts node_inside(Watts devices) const;
   /// Power at the node's plug for a given power of all its devices, host busy.
   [[nodiscard]] Watts node_at_plug(Watts devices) const;
   /// Power of the whole cluster at the meter (PUE included) for a mean power per device.

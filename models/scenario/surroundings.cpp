@@ -22,6 +22,18 @@ void check_drives(Draft& draft) {
                 "levels: 0; 1 from 2 drives, 5 from 3, 6 from 4, 10 from 4 in pairs");
 }
 
+void check_supplies(Draft& draft) {
+  const auto& in_use = draft.spec().cluster.facility.supplies_in_use;
+  const Scenario& s = draft.scenario;
+  if (!in_use || s.node == nullptr || !draft.sound({"/cluster/facility/supplies_in_use"})) return;
+  const char* at = "/cluster/facility/supplies_in_use";
+  if (!s.node->psus)
+    return draft.fault(at, fmt::format("node \"{}\" lists no power supplies", s.node->id), "leave it out");
+  if (*in_use > s.node->psus->count)
+    draft.fault(at, fmt::format("found {}, but a node has {} power supplies", *in_use, s.node->psus->count),
+                fmt::format("{}", s.node->psus->count));
+}
+
 void check_storage(Draft& draft) {
   const ScenarioSpec& spec = draft.spec();
   if (!draft.sound({"/cluster/storage"}) || !spec.cluster.storage.empty()) return;
@@ -125,6 +137,7 @@ Json phase_document(const Json& document, const PhaseSpec& phase, const std::opt
 
 void check_surroundings(Draft& draft) {
   check_drives(draft);
+  check_supplies(draft);
   check_storage(draft);
   check_record(draft);
   check_clock(draft);

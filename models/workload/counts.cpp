@@ -12,7 +12,7 @@ struct ForwardFlops {
 
 /// Multiply-adds of the MLP of one block for one token.
 double mlp_products(const TransformerShape& shape, int layer) {
-  const double dense = (gates(shape) + 1) * shape.hidden;
+  const double dense = (workload::gates(shape) + 1) * shape.hidden;
   if (!shape.is_moe(layer)) return dense * shape.ffn_hidden;
   const double expert = shape.moe_ffn_hidden > 0 ? shape.moe_ffn_hidden : shape.ffn_hidden;
   return dense * (shape.top_k * expert + shape.shared_expert_ffn) + static_cast<double>(shape.hidden) * shape.experts;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "models/power/facility.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -80,6 +82,19 @@ TEST(PowerModel, SupplyEfficiencyFollowsItsLoad) {
   power.host_busy = 0_W;
   // 2400 W of 4000 W: load 0.6, half way from 80 to 100 %.
   EXPECT_NEAR(power.node_at_plug(2400_W).value(), 2400 / 0.9, 1e-6);
+}
+
+TEST(PowerSupplies, SomeMayFailBeforeTheRestIsOverloaded) {
+  Server server;
+  EXPECT_EQ(spare_supplies(server.scenario, 6500_W), std::nullopt);
+  server.node.psus = PowerSupplies{6, 3000_W, ""};
+  EXPECT_EQ(spare_supplies(server.scenario, 6500_W), 3);  // three carry 9 kW
+  EXPECT_EQ(spare_supplies(server.scenario, 6000_W), 4);
+  EXPECT_EQ(spare_supplies(server.scenario, 18500_W), -1);
+  EXPECT_TRUE(exceeded_limits(server.scenario, std::nullopt, 6500_W, 0_W, 0).empty());
+  server.scenario.spec.cluster.facility.supplies_in_use = 2;
+  EXPECT_EQ(exceeded_limits(server.scenario, std::nullopt, 6500_W, 0_W, 0),
+            std::vector<std::string>{"a node peaks at 6.5 kW inside, its 2 power supplies in use give 6 kW"});
 }
 
 TEST(PowerModel, PueFallsBackFromSiteToCoolingToTheIndustry) {
