@@ -10,7 +10,7 @@
 
 namespace stepcast {
 
-/// A JSON file opened for reading; a folder or what cannot be read is a fault, and the stream then bad.
+/// A JSON file opened for reading; a folder or what cannot be read is a fault, and the stream then not open.
 std::ifstream open_json(const std::filesystem::path& file, Diagnostics& diagnostics);
 
 /// Builds a document from a parser's events. Keys given twice, which the plain parser would swallow, numbers that are

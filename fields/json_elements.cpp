@@ -81,7 +81,7 @@ class ElementBuilder : public JsonBuilder {
 
 Json read_json_elements(const std::filesystem::path& file, const JsonElements& elements, Diagnostics& diagnostics) {
   std::ifstream in = open_json(file, diagnostics);
-  if (!in) return nullptr;
+  if (!in.is_open()) return nullptr;
   BoundedBuffer buffer(in, kMostStreamedBytes);
   std::istream bounded(&buffer);
   Json root;

@@ -80,7 +80,7 @@ Json read_json(const std::filesystem::path& file, Diagnostics& diagnostics) {
     return nullptr;
   }
   std::ifstream in = open_json(file, diagnostics);
-  if (!in) return nullptr;
+  if (!in.is_open()) return nullptr;
   return parse_json(read_bounded(in), diagnostics);
 }
 
