@@ -1,12 +1,16 @@
 #include <gtest/gtest.h>
 
 #include <QApplication>
-#include <QStandardPaths>
+#include <QTemporaryDir>
 
 #include "gui/theme/theme.hpp"
 
-/// Widgets are real, the screen is not: nobody has to watch, and nothing of the user's own settings is touched.
+/// Widgets are real, the screen is not: nobody has to watch. Nothing of the user's own settings is touched, and nothing
+/// of another test's that runs at the same time: a catalogue that one makes and removes is not the other's.
 int main(int argc, char** argv) {
+  const QTemporaryDir home;
+  for (const char* place : {"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"})
+    qputenv(place, home.path().toUtf8());
   // A sanitizer that was loaded before this program is not for those that it starts.
   qunsetenv("LD_PRELOAD");
   if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
@@ -14,7 +18,6 @@ int main(int argc, char** argv) {
   QApplication application(argc, argv);
   QApplication::setOrganizationName(QStringLiteral("stepcast"));
   QApplication::setApplicationName(QStringLiteral("stepcast-test"));
-  QStandardPaths::setTestModeEnabled(true);
   stepcast::apply_theme(application, stepcast::Theme::light);
   return RUN_ALL_TESTS();
 }
