@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # Sourced by what runs the benchmarks: goes to the repository, takes no argument or the one that is allowed, and sets
 # BUILD, the build they are in: the caller's, or the release build, brought up to date.
 #   . benchmarks.sh SCRIPT ALLOWED [ARGUMENT]
