@@ -160,9 +160,10 @@ Seconds Clock::all_at_once(Bytes bytes) const {
   const int local = g_ - 1, remote = n_ - g_;
   Seconds out = local * (net_.local_gap + bytes / net_.local);
   if (remote == 0) return out + net_.local_latency;
-  const BytesPerSecond alone = bytes <= net_.eager_limit ? net_.eager : net_.stream;
-  const BytesPerSecond rate = std::min(alone, net_.node / g_);
-  return out + start(bytes) + remote * (net_.gap + bytes / rate);
+  const Seconds eager = std::min(bytes, net_.eager_limit) / net_.eager;
+  // Not less than the longest eager message, as in flow().
+  const Seconds alone = bytes <= net_.eager_limit ? eager : std::max(eager, bytes / net_.stream);
+  return out + start(bytes) + remote * (net_.gap + std::max(alone, bytes * g_ / net_.node));
 }
 
 /// n − 1 exchanges, one after another.

@@ -85,6 +85,12 @@ TEST(AllToAll, SendsOneMessageAPeer) {
   EXPECT_NEAR(microseconds(CollectiveKind::all_to_all, 4_kB, 4, 2, HostAlgorithm::linear), 0.75 + 3 + 2 * 1.5, kTight);
 }
 
+TEST(AllToAll, MessagesAtOnceAreNoFasterThanTheLongestThatDoNotAsk) {
+  // Blocks of 20 kB ask first. At once: inside 0.25 + 10 µs; one start (7 µs), two gaps, and twice the 10 µs of 10 kB.
+  EXPECT_NEAR(microseconds(CollectiveKind::all_to_all, 80_kB, 4, 2, HostAlgorithm::linear), 10.25 + 7 + 2 * 10.5,
+              kTight);
+}
+
 TEST(OneRank, TakesNoTime) {
   for (std::size_t kind = 0; kind < EnumNames<CollectiveKind>::names.size(); ++kind)
     EXPECT_EQ(microseconds(static_cast<CollectiveKind>(kind), 1_MB, 1, 1, std::nullopt), 0);
