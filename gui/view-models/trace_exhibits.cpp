@@ -55,7 +55,10 @@ Exhibit power_exhibit(const ConfigurationModel& configuration, const Prediction&
   const PowerModel power = power_model(scenario);
   const std::vector<double> device = mean_device_power(timeline);
   const double step_s = static_cast<double>(timeline.end) / 1e9;
-  const double highest = power.cluster_at_meter(Watts(*std::max_element(device.begin(), device.end()))).value();
+  // Network and helpers draw the same at all times: what the mean has beside the servers.
+  const Watts beside = p.average_power - power.cluster_at_meter(p.device_average_power);
+  const auto cluster = [&](double watts) { return power.cluster_at_meter(Watts(watts)) + beside; };
+  const double highest = cluster(*std::max_element(device.begin(), device.end())).value();
   const double unit = highest > 2e6 ? 1e6 : highest > 2e3 ? 1e3 : 1;
   const bool milliseconds = step_s < 2;
   out.chart.kind = ChartData::Kind::lines;
@@ -67,7 +70,7 @@ Exhibit power_exhibit(const ConfigurationModel& configuration, const Prediction&
   ChartData::Series mean{.name = tr("mean"), .hue = Hue::grey, .values = {}, .points = {}, .dashed = true, .tips = {}};
   for (std::size_t w = 0; w < kWindows; ++w) {
     const double at = (static_cast<double>(w) + 0.5) / kWindows * step_s * (milliseconds ? 1e3 : 1);
-    const Watts watts = power.cluster_at_meter(Watts(device[w]));
+    const Watts watts = cluster(device[w]);
     line.points.emplace_back(at, watts.value() / unit);
     line.tips << tr("%1 at %2").arg(shown(watts), shown(Seconds((static_cast<double>(w) + 0.5) / kWindows * step_s)));
     mean.points.emplace_back(at, p.average_power.value() / unit);

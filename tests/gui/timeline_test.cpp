@@ -10,6 +10,7 @@
 #include "gui/view-models/qt_text.hpp"
 #include "gui/view-models/timeline_data.hpp"
 #include "gui/view-models/timeline_model.hpp"
+#include "gui/views/exhibit_view.hpp"
 #include "gui/views/result_tabs.hpp"
 #include "gui/views/timeline_canvas.hpp"
 #include "gui/views/timeline_painter.hpp"
@@ -89,6 +90,18 @@ TEST_F(WindowTest, TimelineHasTheTracesSlicesAndCriticalPath) {
   EXPECT_FALSE(canvas->next_match());
   QTest::keyClick(canvas, Qt::Key_Home);
   EXPECT_DOUBLE_EQ(canvas->view().to - canvas->view().from, whole);
+}
+
+TEST_F(WindowTest, ThePowerThatIsDrawnHasTheMeanThatIsSaid) {
+  window_->tabs().open("power");
+  ASSERT_TRUE(settle());
+  const auto& exhibit = window_->tabs().currentWidget()->findChild<ExhibitView*>()->exhibit();
+  ASSERT_EQ(exhibit.chart.series.size(), 2U);
+  double sum = 0;
+  for (const QPointF& point : exhibit.chart.series[0].points) sum += point.y();
+  const double drawn = sum / static_cast<double>(exhibit.chart.series[0].points.size());
+  const double said = exhibit.chart.series[1].points.front().y();
+  EXPECT_NEAR(drawn, said, 0.01 * said);
 }
 
 TEST_F(WindowTest, ATimelineStaysZoomedWhileItIsTheSame) {
