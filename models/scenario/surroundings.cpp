@@ -31,7 +31,7 @@ void check_supplies(Draft& draft) {
     return draft.fault(at, fmt::format("node \"{}\" lists no power supplies", s.node->id), "leave it out");
   if (*in_use > s.node->psus->count)
     draft.fault(at, fmt::format("found {}, but a node has {} power supplies", *in_use, s.node->psus->count),
-                fmt::format("{}", s.node->psus->count));
+                fmt::format("at most {}", s.node->psus->count));
 }
 
 void check_storage(Draft& draft) {
