@@ -5,18 +5,13 @@
 #include <algorithm>
 #include <array>
 
+#include "calibration/validation/node_of.hpp"
 #include "fields/data_directory.hpp"
 #include "fields/diagnostics.hpp"
 
 namespace stepcast {
 
 namespace {
-
-struct NodeOf {
-  std::string_view accelerator;
-  long gpus;
-  std::string_view node;
-};
 
 // Tables of runs name GPUs, not servers. NVIDIA's own server stands for each, because the GPUs and the links between
 // them are the same in every server of that board; what the network differs in is stated beside it. Fewer GPUs than a

@@ -70,6 +70,11 @@ FieldTable<FrameworkProfile> table() {
       .field("tensor_parallel_exposed", &F::tensor_parallel_exposed,
              "Share of a tensor-parallel gather or scatter that its neighbouring product does not hide; 1: no overlap",
              {.min = 0, .max = 1})
+      .field("overlap_input_gradients", &F::overlap_input_gradients,
+             "A tensor-parallel input gradient is summed or scattered beside the weight gradient of the same product")
+      .field("recompute_stops_early", &F::recompute_stops_early,
+             "Full recomputation ends before the last product of a dense block, whose result its backward pass does "
+             "not read")
       .field("fused_gradient_accumulation", &F::fused_gradient_accumulation,
              "Weight-gradient products add to the gradient; else a pass of its own does")
       .field("overlap_pipeline_messages", &F::overlap_pipeline_messages,

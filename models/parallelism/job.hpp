@@ -122,5 +122,7 @@ struct Job {
 
 /// Lowers a scenario, for the nodes of a fabric that it has. Never fails on a resolved scenario.
 Job lower(const Scenario& scenario, const JobNodes& nodes = {});
+/// A job points at its scenario, which must outlive it.
+Job lower(Scenario&& scenario, const JobNodes& nodes = {}) = delete;
 
 }  // namespace stepcast

@@ -7,6 +7,7 @@
 #include "models/parallelism/offload.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/parallelism/variability.hpp"
+#include "models/workload/early_stop.hpp"
 #include "models/workload/operator_recompute.hpp"
 
 namespace stepcast {
@@ -193,7 +194,7 @@ double append_recompute(Segment& segment, const LayerWork& work, const Job& job)
     case Recompute::selective:
       return add(work.recompute_attention_core);
     case Recompute::full:
-      return add(work.forward);
+      return add(job.scenario->framework->recompute_stops_early ? steps_repeated_with_early_stop(work) : work.forward);
     case Recompute::per_operator:
       return add(steps_repeated_per_operator(work));
     case Recompute::modules:
@@ -257,6 +258,8 @@ LayerSharding sharding_of(const Scenario& scenario) {
   sharding.fused_softmax_multiple = framework.fused_softmax_multiple;
   sharding.fused_loss = strategy.fused_loss.value_or(framework.fused_loss);
   sharding.tensor_exposed = strategy.overlap_tensor_parallel.value_or(true) ? framework.tensor_parallel_exposed : 1;
+  sharding.input_gradients_overlap =
+      framework.overlap_input_gradients && strategy.overlap_tensor_parallel.value_or(true);
   sharding.cast_bytes = below_16_bit(scenario.precision) ? kCastBytes : 0;
   sharding.expert_passes = framework.expert_memory_efficiency;
   sharding.bytes_per_element = element_bytes(scenario.precision);

@@ -264,7 +264,7 @@ void add_attention_backward(LayerWork& work, const Cut& cut) {
   leave_tensor_region_backward(steps, cut);
   add_norm_backward(work, cut);
   work.backward_weight.push_back(weight_gradient(projection(cut), cut.tokens, cut.sharding));
-  scatter_beside_weights(work.backward_weight, cut);
+  collect_beside_weights(work.backward_weight, cut);
   for (const Entry& entry : entries(cut))
     work.backward_weight.push_back(weight_gradient(entry.linear, entry.rows(cut), cut.sharding));
 }

@@ -124,7 +124,7 @@ LayerWork output_work(const Cut& cut, ModelFamily family) {
   leave_tensor_region_backward(work.backward_input, cut);
   if (family == ModelFamily::decoder)
     work.backward_input.push_back(memory("norm_backward", 3 * cut.resident_tensor().value(), cut.sharding));
-  scatter_beside_weights(work.backward_weight, cut);
+  collect_beside_weights(work.backward_weight, cut);
   work.backward_weight.push_back(in_sixteen_bit(weight_gradient(logits(cut), rows, cut.sharding)));
 
   (shape.tied_embeddings ? work.tied_parameters : work.parameters) += table_parameters(cut);

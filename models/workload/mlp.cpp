@@ -47,7 +47,7 @@ void mlp_backward(Steps& steps, const Cut& cut, const Mlp& mlp) {
 
 void mlp_weights(Steps& steps, const Cut& cut, const Mlp& mlp) {
   steps.push_back(weight_gradient(mlp.down, cut.tokens, cut.sharding));
-  scatter_beside_weights(steps, cut);
+  collect_beside_weights(steps, cut);
   steps.push_back(weight_gradient(mlp.up, cut.tokens, cut.sharding));
 }
 

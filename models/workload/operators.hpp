@@ -42,11 +42,12 @@ struct LayerSharding {
   bool fused_attention = true;
   bool fused_activation = true;  ///< a gated activation keeps nothing inside
   bool fused_loss = false;
-  double score_traffic = 0.6;      ///< FrameworkProfile::score_traffic
-  int fused_softmax_multiple = 0;  ///< FrameworkProfile::fused_softmax_multiple
-  double tensor_exposed = 1;       ///< of a tensor-parallel gather or scatter; 1: no overlap
-  double bytes_per_element = 2;    ///< of activations
-  double cast_bytes = 0;           ///< traffic to cast an element of a product's input or gradient; 0: needs none
+  double score_traffic = 0.6;            ///< FrameworkProfile::score_traffic
+  int fused_softmax_multiple = 0;        ///< FrameworkProfile::fused_softmax_multiple
+  double tensor_exposed = 1;             ///< of a tensor-parallel gather or scatter; 1: no overlap
+  bool input_gradients_overlap = false;  ///< FrameworkProfile::overlap_input_gradients
+  double bytes_per_element = 2;          ///< of activations
+  double cast_bytes = 0;                 ///< traffic to cast an element of a product's input or gradient; 0: needs none
   bool main_gradients_fp32 = false;
   double memory_passes = 1;  ///< FrameworkProfile::memory_efficiency
   double expert_passes = 1;  ///< FrameworkProfile::expert_memory_efficiency

@@ -31,9 +31,7 @@ std::shared_ptr<const Model> find_model(std::string_view id, const std::string& 
   // The id is looked up in the list and never put into a path unseen: it comes from a scenario.
   const std::vector<std::string> ids = model_ids();
   if (!std::binary_search(ids.begin(), ids.end(), id)) {
-    const std::string hint = did_you_mean(id, ids);
-    diagnostics.error(pointer, fmt::format("no model \"{}\" among the presets", id),
-                      hint.empty() ? expected_one_of(ids) : hint);
+    diagnostics.error(pointer, fmt::format("no model \"{}\" among the presets", id), nearest_choice(id, ids));
     return nullptr;
   }
   Diagnostics own(file);

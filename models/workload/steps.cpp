@@ -158,30 +158,35 @@ void enter_tensor_region_backward(Steps& steps, const Cut& cut) { enter_tensor_r
 
 namespace {
 
-/// Share of the input gradient's scatter that is waited for. Where products overlap with collectives it runs beside the
-/// weight gradient (Transformer Engine: ub_bulk_wgrad), which frozen weights do not have.
-double backward_scatter_exposed(const Cut& cut) {
-  return cut.sharding.adapter_rank > 0 ? 1 : cut.sharding.tensor_exposed;
+/// Share of the input gradient's sum or scatter that is waited for before the weight gradient. A scatter runs beside it
+/// where products overlap with collectives (Transformer Engine: ub_bulk_wgrad), either where the framework launches it
+/// first (Megatron-LM of 2022: ColumnParallelLinearWithAsyncAllreduce). Frozen weights have no gradient to hide it.
+double backward_exposed(const Cut& cut) {
+  if (cut.sharding.adapter_rank > 0) return 1;
+  // Without sequence parallelism a routed layer sums once for router and experts, beside no one weight gradient.
+  const bool routed = cut.shape.experts > 0 && !cut.sharding.sequence_parallel;
+  if (cut.sharding.input_gradients_overlap && !routed) return 0;
+  return cut.sharding.sequence_parallel ? cut.sharding.tensor_exposed : 1;
+}
+
+LayerStep input_gradient_collective(const Cut& cut, double share, bool overlappable) {
+  return cut.sharding.sequence_parallel
+             ? tensor_collective(cut, "tp_reduce_scatter", LayerCollective::reduce_scatter, share, overlappable)
+             : tensor_collective(cut, "tp_all_reduce", LayerCollective::all_reduce, share, overlappable);
 }
 
 }  // namespace
 
 void leave_tensor_region_backward(Steps& steps, const Cut& cut) {
   if (cut.sharding.tp == 1) return;
-  if (!cut.sharding.sequence_parallel) {
-    steps.push_back(tensor_collective(cut, "tp_all_reduce", LayerCollective::all_reduce));
-    return;
-  }
-  const double exposed = backward_scatter_exposed(cut);
-  if (exposed > 0)
-    steps.push_back(tensor_collective(cut, "tp_reduce_scatter", LayerCollective::reduce_scatter, exposed));
+  const double exposed = backward_exposed(cut);
+  if (exposed > 0) steps.push_back(input_gradient_collective(cut, exposed, false));
 }
 
-void scatter_beside_weights(Steps& weights, const Cut& cut) {
-  if (cut.sharding.tp == 1 || !cut.sharding.sequence_parallel) return;
-  const double exposed = backward_scatter_exposed(cut);
-  if (exposed < 1)
-    weights.push_back(tensor_collective(cut, "tp_reduce_scatter", LayerCollective::reduce_scatter, 1 - exposed, true));
+void collect_beside_weights(Steps& weights, const Cut& cut) {
+  if (cut.sharding.tp == 1) return;
+  const double exposed = backward_exposed(cut);
+  if (exposed < 1) weights.push_back(input_gradient_collective(cut, 1 - exposed, true));
 }
 
 void regather_input(Steps& steps, const Cut& cut) {

@@ -72,8 +72,9 @@ void enter_tensor_region(Steps& steps, const Cut& cut);           ///< forward, 
 void leave_tensor_region(Steps& steps, const Cut& cut);           ///< forward, after a row-parallel product
 void enter_tensor_region_backward(Steps& steps, const Cut& cut);  ///< before the row-parallel product's gradient
 void leave_tensor_region_backward(Steps& steps, const Cut& cut);  ///< after the column-parallel product's gradient
-/// What of leave_tensor_region_backward's scatter runs beside that product's weight gradient, which is to follow.
-void scatter_beside_weights(Steps& weights, const Cut& cut);
+/// What of leave_tensor_region_backward's sum or scatter runs beside that product's weight gradient, which is to
+/// follow.
+void collect_beside_weights(Steps& weights, const Cut& cut);
 /// The saved input gathered again for the column-parallel weight gradient; beside the input gradient that follows.
 void regather_input(Steps& steps, const Cut& cut);
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "fields/plain_text.hpp"
 #include "models/collectives/lateness.hpp"
 
 namespace stepcast {
@@ -20,8 +21,8 @@ constexpr std::size_t kSamplesForJitter = 5;
 constexpr double kSmallMessage = 65536;
 
 /// Names of algorithms as probes ask for them, by ours.
-std::optional<CollectiveAlgorithm> algorithm_of(std::string name) {
-  std::replace(name.begin(), name.end(), '_', '-');
+std::optional<CollectiveAlgorithm> algorithm_of(const std::string& spelt) {
+  std::string name = with_dashes(spelt);
   if (name == "collnet-direct" || name == "collnet-chain") name = "collnet";
   return parse_enum<CollectiveAlgorithm>(name);
 }

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string_view>
+
+namespace stepcast {
+
+/// The server that stands for so many GPUs of a kind, where a table of runs names the GPUs alone.
+struct NodeOf {
+  std::string_view accelerator;
+  long gpus;
+  std::string_view node;  ///< id in the catalogue
+};
+
+}  // namespace stepcast
