@@ -106,6 +106,9 @@ void keep_unsaved_work(Workspace& workspace, MainWindow& window) {
   timer->start(kAutosaveMilliseconds);
 }
 
+// A tab may ask for more once the simulation is there, and the status bar looks every 200 ms: 300 ms of quiet.
+constexpr int kLookMilliseconds = 60, kQuietLooks = 5;
+
 /// Opens, waits until nothing runs, saves the window, leaves.
 int take_screenshot(MainWindow& window, const QString& file) {
   QElapsedTimer waited;
@@ -116,14 +119,13 @@ int take_screenshot(MainWindow& window, const QString& file) {
   QObject::connect(&poll, &QTimer::timeout, &window, [&] {
     quiet = window.is_settled() ? quiet + 1 : 0;
     const bool late = waited.elapsed() > kLongestWaitMilliseconds;
-    // Three looks in a row: a tab may ask for more once the simulation is there.
-    if (quiet < 3 && !late) return;
+    if (quiet < kQuietLooks && !late) return;
     poll.stop();
     if (late) code = complain(QObject::tr("the simulation took too long"), kInternalError);
     if (!window.grab().save(file)) code = complain(QObject::tr("%1: cannot be written").arg(file), kEnvironmentMissing);
     QApplication::exit(code);
   });
-  poll.start(60);
+  poll.start(kLookMilliseconds);
   return QApplication::exec();
 }
 

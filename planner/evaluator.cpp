@@ -15,10 +15,12 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
 
-Rejection memory_rejection(Bytes over) {
-  if (over <= 1_GiB) return Rejection::memory_under_1;
-  if (over <= 8_GiB) return Rejection::memory_under_8;
-  return over <= 64_GiB ? Rejection::memory_under_64 : Rejection::memory_beyond;
+Refusal memory_refusal(Bytes over) {
+  const Rejection reason = over <= 1_GiB    ? Rejection::memory_under_1
+                           : over <= 8_GiB  ? Rejection::memory_under_8
+                           : over <= 64_GiB ? Rejection::memory_under_64
+                                            : Rejection::memory_beyond;
+  return {reason, over.value()};
 }
 
 double& value(ObjectiveValues& values, Objective objective) { return values[static_cast<std::size_t>(objective)]; }
@@ -43,17 +45,21 @@ Evaluator::Evaluator(const PlanQuestion& question, const FamilySpec& family, con
       space_(std::make_unique<Space>(question.spec, variants_.shared())),
       least_power_(at_meter(facts_.power.device_idle)) {}
 
-std::optional<Rejection> Evaluator::ruled_out() const {
+std::optional<Refusal> Evaluator::ruled_out() const {
   const PlanConstraints& limits = question_.spec.constraints;
-  if (limits.rack_units && facts_.rack_units > *limits.rack_units) return Rejection::over_rack;
+  if (limits.rack_units && facts_.rack_units > *limits.rack_units)
+    return Refusal(Rejection::over_rack, facts_.rack_units);
   if (limits.budget_to_buy) {
-    if (!facts_.price) return Rejection::price_unknown;
-    if (*facts_.price > *limits.budget_to_buy) return Rejection::over_budget_to_buy;
+    if (!facts_.price) return Refusal(Rejection::price_unknown);
+    if (*facts_.price > *limits.budget_to_buy) return Refusal(Rejection::over_budget_to_buy, facts_.price->value());
   }
   const bool priced = limits.budget || limits.budget_of_run || question_.objective() == Objective::cost;
-  if (priced && !facts_.rate) return Rejection::price_unknown;
-  if (limits.budget && *facts_.rate + least_power_ * facts_.electricity > *limits.budget) return Rejection::over_budget;
-  if (limits.power && least_power_ > *limits.power) return Rejection::over_power;
+  if (priced && !facts_.rate) return Refusal(Rejection::price_unknown);
+  if (limits.budget) {
+    const DollarsPerSecond least = *facts_.rate + least_power_ * facts_.electricity;
+    if (least > *limits.budget) return Refusal(Rejection::over_budget, least.value());
+  }
+  if (limits.power && least_power_ > *limits.power) return Refusal(Rejection::over_power, least_power_.value());
   return std::nullopt;
 }
 
@@ -81,32 +87,38 @@ double Evaluator::expected_goodput(const Job& job, Seconds step) const {
   return stepcast::expected_goodput(risk).value_or(1);
 }
 
-std::optional<Rejection> Evaluator::broken_limit(const PlanFigures& figures, const Job& job) const {
+std::optional<Refusal> Evaluator::broken_limit(const PlanFigures& figures, const Job& job) const {
   const PlanConstraints& limits = question_.spec.constraints;
-  if (limits.power && figures.peak_power > *limits.power) return Rejection::over_power;
-  if (limits.budget && *figures.cost_rate > *limits.budget) return Rejection::over_budget;
+  if (limits.power && figures.peak_power > *limits.power)
+    return Refusal(Rejection::over_power, figures.peak_power.value());
+  if (limits.budget && *figures.cost_rate > *limits.budget)
+    return Refusal(Rejection::over_budget, figures.cost_rate->value());
   if (!limits.deadline && !limits.budget_of_run && !limits.minimum_goodput_percent) return std::nullopt;
   const double goodput = expected_goodput(job, figures.step_time);
-  if (limits.minimum_goodput_percent && goodput < *limits.minimum_goodput_percent / 100) return Rejection::low_goodput;
+  if (limits.minimum_goodput_percent && goodput < *limits.minimum_goodput_percent / 100)
+    return Refusal(Rejection::low_goodput, -goodput);
   if (!limits.deadline && !limits.budget_of_run) return std::nullopt;
   const Seconds run = figures.step_time * *steps_to_train(*job.scenario) / goodput;
-  if (limits.deadline && run > *limits.deadline) return Rejection::past_deadline;
-  if (limits.budget_of_run && *figures.cost_rate * run > *limits.budget_of_run) return Rejection::over_budget_of_run;
+  if (limits.deadline && run > *limits.deadline) return Refusal(Rejection::past_deadline, run.value());
+  if (limits.budget_of_run) {
+    const Dollars cost = *figures.cost_rate * run;
+    if (cost > *limits.budget_of_run) return Refusal(Rejection::over_budget_of_run, cost.value());
+  }
   return std::nullopt;
 }
 
-std::variant<PlanFigures, Rejection> Evaluator::evaluate(const Option& option, const TooSlow& too_slow) {
+std::variant<PlanFigures, Refusal> Evaluator::evaluate(const Option& option, const TooSlow& too_slow) {
   const Scenario* scenario = this->scenario(option);
-  if (scenario == nullptr) return Rejection::forbidden;
+  if (scenario == nullptr) return Refusal(Rejection::forbidden);
   const Job& job = lowering_.lower(*scenario);
   PlanFigures out;
   const MemoryPeak memory = peak_memory(job);
   out.memory = memory.need;
   out.capacity = memory.capacity * (1 - question_.spec.constraints.memory_headroom_percent / 100);
-  if (out.memory > out.capacity) return memory_rejection(out.memory - out.capacity);
-  if (!memory.fits) return Rejection::memory_beyond;  // what is offloaded exceeds the host's
+  if (out.memory > out.capacity) return memory_refusal(out.memory - out.capacity);
+  if (!memory.fits) return Refusal(Rejection::memory_beyond);  // what is offloaded exceeds the host's
   if (too_slow && too_slow(option, objectives(least_step_time(job), least_power_, option.batch)))
-    return Rejection::slower;
+    return Refusal(Rejection::slower);
   const StepBreakdown step = estimate(job);
   out.step_time = step.step_time;
   out.average_power = at_meter(step.average_device_power);

@@ -26,16 +26,16 @@ class Evaluator {
   [[nodiscard]] const Scenario& shared() const { return variants_.shared(); }
   [[nodiscard]] const FamilyFacts& facts() const { return facts_; }
   /// Why no option of the family can be an answer, if its cluster alone says so.
-  [[nodiscard]] std::optional<Rejection> ruled_out() const;
+  [[nodiscard]] std::optional<Refusal> ruled_out() const;
 
   /// Figures of an option, or why it is none; `too_slow` is asked once memory fits.
-  std::variant<PlanFigures, Rejection> evaluate(const Option& option, const TooSlow& too_slow);
+  std::variant<PlanFigures, Refusal> evaluate(const Option& option, const TooSlow& too_slow);
   /// The option's whole scenario; null when a rule forbids it.
   const Scenario* scenario(const Option& option);
 
  private:
   [[nodiscard]] ObjectiveValues objectives(Seconds step, Watts power, long batch) const;
-  [[nodiscard]] std::optional<Rejection> broken_limit(const PlanFigures& figures, const Job& job) const;
+  [[nodiscard]] std::optional<Refusal> broken_limit(const PlanFigures& figures, const Job& job) const;
   /// Of the whole cluster and its network for a mean power per device.
   [[nodiscard]] Watts at_meter(Watts per_device) const;
   /// By Daly's formula: what failures and checkpoints leave of the time.

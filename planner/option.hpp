@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,20 +65,39 @@ struct EnumNames<Rejection> {
 };
 inline constexpr std::size_t kRejections = EnumNames<Rejection>::names.size();
 
+/// Why an option is not an answer, and how near it came to one.
+struct Refusal {
+  Refusal(Rejection why, std::optional<double> by = {}) : reason(why), figure(by) {}
+  Rejection reason;
+  /// Smaller is nearer: bytes beyond the memory; units, $, $/s, s or W that break the limit; less goodput, negated.
+  std::optional<double> figure;
+};
+
 /// How many options met each fate.
 struct Tally {
   long evaluated = 0;  ///< options decided one by one: feasible, or rejected for one reason
   long feasible = 0;
   std::array<long, kRejections> rejected{};
+  std::array<std::optional<double>, kRejections> nearest{};  ///< the smallest figure of each refusal that has one
 
-  void reject(Rejection reason, long options = 1) {
+  void reject(const Refusal& refusal, long options = 1) {
     evaluated += options;
-    rejected[static_cast<std::size_t>(reason)] += options;
+    const auto i = static_cast<std::size_t>(refusal.reason);
+    rejected[i] += options;
+    come_near(i, refusal.figure);
   }
   void add(const Tally& other) {
     evaluated += other.evaluated;
     feasible += other.feasible;
-    for (std::size_t i = 0; i < kRejections; ++i) rejected[i] += other.rejected[i];
+    for (std::size_t i = 0; i < kRejections; ++i) {
+      rejected[i] += other.rejected[i];
+      come_near(i, other.nearest[i]);
+    }
+  }
+
+ private:
+  void come_near(std::size_t i, const std::optional<double>& figure) {
+    if (figure && (!nearest[i] || *figure < *nearest[i])) nearest[i] = figure;
   }
 };
 

@@ -1,6 +1,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "planner/nearest_miss.hpp"
 #include "planner/plan.hpp"
 #include "report/run_outlook.hpp"
 #include "units/calendar.hpp"
@@ -81,9 +82,13 @@ Json pareto_json(const ParetoPoint& point, const std::vector<Objective>& objecti
 }  // namespace
 
 Json plan_json(const PlanAnswer& answer) {
-  Json rejected = Json::object();
-  for (std::size_t i = 0; i < kRejections; ++i)
-    if (answer.tally.rejected[i] > 0) rejected[std::string(EnumNames<Rejection>::names[i])] = answer.tally.rejected[i];
+  Json rejected = Json::object(), nearest = Json::object();
+  for (std::size_t i = 0; i < kRejections; ++i) {
+    const std::string reason(EnumNames<Rejection>::names[i]);
+    if (answer.tally.rejected[i] > 0) rejected[reason] = answer.tally.rejected[i];
+    if (const auto miss = nearest_miss(answer.tally, static_cast<Rejection>(i)))
+      nearest[reason] = {{miss->unit, miss->figure}};
+  }
   Json candidates = Json::array(), pareto = Json::array(), to_measure = Json::array();
   for (const PlanCandidate& candidate : answer.candidates) candidates.push_back(candidate_json(candidate));
   for (const ParetoPoint& point : answer.pareto) pareto.push_back(pareto_json(point, answer.objectives));
@@ -97,6 +102,7 @@ Json plan_json(const PlanAnswer& answer) {
           {"evaluated", answer.tally.evaluated},
           {"feasible", answer.tally.feasible},
           {"rejected", std::move(rejected)},
+          {"nearest_misses", std::move(nearest)},
           {"candidates", std::move(candidates)},
           {"pareto", std::move(pareto)},
           {"to_measure", std::move(to_measure)},

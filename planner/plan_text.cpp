@@ -1,21 +1,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "planner/nearest_miss.hpp"
 #include "planner/plan.hpp"
 #include "report/humane.hpp"
 #include "report/run_outlook.hpp"
+#include "report/text_layout.hpp"
 
 namespace stepcast {
 
 namespace {
-
-constexpr int kColumns = 100;
-
-std::string rule() {
-  std::string out;
-  for (int i = 0; i < kColumns; ++i) out += "─";
-  return out + "\n";
-}
 
 /// Where an option runs and how it is spread: two lines of a candidate.
 std::string machines(const Json& scenario) {
@@ -91,13 +85,19 @@ std::string candidate_text(const PlanCandidate& c, std::size_t number) {
   return out + fmt::format("    binds: {}\n", binding_words(c));
 }
 
+/// How near the nearest of these options came, where none came through: pruning leaves no other figures whole.
+std::string nearest_words(const Tally& tally, std::size_t reason) {
+  const std::optional<NearestMiss> miss = nearest_miss(tally, static_cast<Rejection>(reason));
+  return miss ? "  nearest: " + miss->words : "";
+}
+
 std::string rejections(const Tally& tally) {
   std::string out = fmt::format("\nOptions looked at {:>62}\n", whole(tally.evaluated));
   out += fmt::format("  {} {}\n", pad_right("keep every limit", 66), pad_left(whole(tally.feasible), 11));
   for (std::size_t i = 0; i < kRejections; ++i)
     if (tally.rejected[i] > 0)
-      out += fmt::format("  {} {}\n", pad_right(EnumNames<Rejection>::names[i], 66),
-                         pad_left(whole(tally.rejected[i]), 11));
+      out += fmt::format("  {} {}{}\n", pad_right(EnumNames<Rejection>::names[i], 66),
+                         pad_left(whole(tally.rejected[i]), 11), nearest_words(tally, i));
   return out;
 }
 

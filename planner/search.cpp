@@ -86,8 +86,8 @@ class Search {
   void list_blocks() {
     for (std::size_t family = 0; family < result_.families.size() && !stopped(); ++family) {
       const Evaluator& evaluator = caches_[0].of(question_, result_.families, family, catalog_);
-      if (const auto reason = evaluator.ruled_out()) {
-        result_.tally.reject(*reason);
+      if (const auto refusal = evaluator.ruled_out()) {
+        result_.tally.reject(*refusal);
         continue;
       }
       const std::vector<Block> blocks = evaluator.space().blocks(family, result_.tally);
@@ -130,8 +130,8 @@ class Search {
     for (const Option& option : evaluator.space().options(block, out.tally)) {
       const auto outcome = evaluator.evaluate(option, too_slow);
       ++order;
-      if (const Rejection* reason = std::get_if<Rejection>(&outcome)) {
-        out.tally.reject(*reason);
+      if (const Refusal* refusal = std::get_if<Refusal>(&outcome)) {
+        out.tally.reject(*refusal);
         continue;
       }
       ++out.tally.evaluated;

@@ -8,6 +8,7 @@
 #include "gui/view-models/number_format.hpp"
 #include "gui/view-models/prediction_exhibits.hpp"
 #include "gui/view-models/qt_text.hpp"
+#include "planner/nearest_miss.hpp"
 
 namespace stepcast {
 
@@ -246,18 +247,21 @@ Exhibit rejected_exhibit(const PlanAnswer& answer) {
   out.chart.y_from = 0;
   out.table.headings = {tr("Options"), tr("Share"), tr("Why")};
   ChartData::Series bars{.name = tr("options"), .hue = Hue::purple, .values = {}, .points = {}, .tips = {}};
-  const auto row = [&](const QString& why, long options) {
+  const auto row = [&](QString why, long options, const std::optional<NearestMiss>& nearest) {
     if (options == 0) return;
     const double share = static_cast<double>(options) / static_cast<double>(std::max(1L, answer.tally.evaluated));
     out.chart.categories << short_reason(why);
+    if (nearest) why = tr("%1 (nearest: %2)").arg(why, qt(nearest->words));
     bars.values.push_back(share * 100);
     bars.tips << tr("%1: %2 options").arg(why, shown_whole(options));
     out.table.rows.push_back({{.text = shown_whole(options), .number = static_cast<double>(options)},
                               {.text = shown_percent(share), .number = share},
                               {.text = why, .tip = why}});
   };
-  row(tr("keeps every limit"), answer.tally.feasible);
-  for (std::size_t i = 0; i < kRejections; ++i) row(qt(EnumNames<Rejection>::names[i]), answer.tally.rejected[i]);
+  row(tr("keeps every limit"), answer.tally.feasible, {});
+  for (std::size_t i = 0; i < kRejections; ++i)
+    row(qt(EnumNames<Rejection>::names[i]), answer.tally.rejected[i],
+        nearest_miss(answer.tally, static_cast<Rejection>(i)));
   if (!bars.values.empty()) out.chart.series.push_back(std::move(bars));
   return out;
 }

@@ -66,13 +66,13 @@ ServerRow row_of(const Catalog& catalog, const Node& node) {
                                     : tr("%1 × %2").arg(std::max(1, node.cpu_count)).arg(qt(node.cpu)),
                 .tone = accelerator ? Tone::plain : Tone::muted},
                number_cell(out.memory_GB, shown_number(out.memory_GB)),
+               number_cell(out.usd_per_h, shown_number(out.usd_per_h)),
                number_cell(tflops, shown_number(tflops)),
+               number_cell(out.usd_purchase, shown_count(out.usd_purchase)),
+               number_cell(watts, shown_number(watts / 1000)),
                {.text = interconnect_words(node)},
                number_cell(native, shown_number(native)),
-               network_cell(node),
-               number_cell(out.usd_per_h, shown_number(out.usd_per_h)),
-               number_cell(out.usd_purchase, shown_count(out.usd_purchase)),
-               number_cell(watts, shown_number(watts / 1000))};
+               network_cell(node)};
   return out;
 }
 
@@ -138,8 +138,8 @@ QString entry_html(const Catalog& catalog, const char* kind, const std::string& 
 }  // namespace
 
 QStringList server_headings() {
-  return {tr("Server"),      tr("Devices"),       tr("GB each"),   tr("TFLOP/s bf16"), tr("Links inside"),
-          tr("GB/s inside"), tr("Network, Gb/s"), tr("$ an hour"), tr("$ to buy"),     tr("kW at most")};
+  return {tr("Server"),   tr("Devices"),    tr("GB each"),      tr("$ an hour"),   tr("TFLOP/s bf16"),
+          tr("$ to buy"), tr("kW at most"), tr("Links inside"), tr("GB/s inside"), tr("Network, Gb/s")};
 }
 
 std::vector<ServerRow> server_rows(const Catalog& catalog) {

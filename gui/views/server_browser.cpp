@@ -20,7 +20,7 @@
 namespace stepcast {
 
 namespace {
-constexpr int kWidestName = 220;  // pixels
+constexpr int kWidestName = 180;  // pixels
 }
 
 ServerBrowser::ServerBrowser(ConfigurationModel& configuration, QWidget* parent)
@@ -154,7 +154,8 @@ void ServerBrowser::show_selected() {
   const ThemeColors& colors = theme_colors();
   card_->document()->setDefaultStyleSheet(
       QStringLiteral("h3 { color: %1; margin: 8px 0 2px 0 } td { border-bottom: 1px solid %2 } "
-                     ".e { color: %3; padding-left: 8px } .s { color: %3; font-size: small; padding-left: 8px }")
+                     ".e { color: %3; padding-left: 8px; white-space: nowrap } .s { color: %3; font-size: small; "
+                     "padding-left: 8px }")
           .arg(colors.accent.name(), colors.line.name(), colors.muted.name()));
   card_->setHtml(server_card(configuration_.catalog(), id));
 }
