@@ -89,8 +89,9 @@ ScenarioCheck check_against_baseline(const std::string& scenario, const Predicti
   return out;
 }
 
-ScenarioCheck check_against_measured(const std::string& scenario, const Prediction& forecast, const MeasuredRun& run,
-                                     const Tolerances& given, std::optional<std::size_t> warmup) {
+ScenarioCheck check_against_measured(const std::string& scenario, const Prediction& forecast,
+                                     const MeasuredResults& run, const Tolerances& given,
+                                     std::optional<std::size_t> warmup) {
   ScenarioCheck out{scenario, {}, {}, run.notes};
   bool gated = false;
   for (const CheckMetric& metric : check_metrics()) {

@@ -6,7 +6,7 @@
 
 #include "checks/baseline.hpp"
 #include "checks/check_metric.hpp"
-#include "checks/measured/measured_run.hpp"
+#include "checks/measured/measured_results.hpp"
 
 namespace stepcast {
 
@@ -59,8 +59,9 @@ ScenarioCheck check_against_baseline(const std::string& scenario, const Predicti
 
 /// A measured run beside its forecast. Without a tolerance of its own a metric is bounded by the interval that holds 80
 /// of 100 like runs. Steps of `warmup` at the start do not count; by default a tenth of them.
-ScenarioCheck check_against_measured(const std::string& scenario, const Prediction& forecast, const MeasuredRun& run,
-                                     const Tolerances& given, std::optional<std::size_t> warmup);
+ScenarioCheck check_against_measured(const std::string& scenario, const Prediction& forecast,
+                                     const MeasuredResults& run, const Tolerances& given,
+                                     std::optional<std::size_t> warmup);
 
 std::string check_text(const CheckReport& report);
 std::string check_markdown(const CheckReport& report);

@@ -88,8 +88,7 @@ class Checker {
       } else if (others == Json(false)) {
         std::vector<std::string> keys;
         for (const auto& property : known.items()) keys.push_back(property.key());
-        const std::string hint = did_you_mean(key, keys);
-        fault(place, fmt::format("is no key of this object: \"{}\"", key), hint.empty() ? expected_one_of(keys) : hint);
+        fault(place, fmt::format("is no key of this object: \"{}\"", key), nearest_choice(key, keys));
       }
     }
     if (!schema.contains("required")) return;

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "calibration/importers/text_file.hpp"
-#include "checks/measured/measured_run.hpp"
+#include "checks/measured/measured_results.hpp"
 
 namespace stepcast {
 

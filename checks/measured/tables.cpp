@@ -4,7 +4,7 @@
 
 #include "calibration/importers/text_file.hpp"
 #include "calibration/validation/csv_table.hpp"
-#include "checks/measured/measured_run.hpp"
+#include "checks/measured/measured_results.hpp"
 
 namespace stepcast {
 

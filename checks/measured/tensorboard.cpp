@@ -7,7 +7,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "checks/measured/measured_run.hpp"
+#include "checks/measured/measured_results.hpp"
 #include "event.pb.h"
 
 namespace stepcast {

@@ -4,7 +4,7 @@
 #include <deque>
 #include <stdexcept>
 
-#include "models/updates/equal_flows.hpp"
+#include "models/updates/flows_at_one_rate.hpp"
 #include "models/updates/random_draw.hpp"
 #include "models/updates/staleness_count.hpp"
 
@@ -100,10 +100,10 @@ class ServerSimulation {
 
   /// To the next instant at which anything happens.
   void turn() {
-    const Seconds timer = timers_.empty() ? EqualFlows::kNever : timers_.top().time - now_;
+    const Seconds timer = timers_.empty() ? FlowsAtOneRate::kNever : timers_.top().time - now_;
     const Seconds push = pushes_.next(), pull = pulls_.next();
     const Seconds step = std::max(Seconds(0), std::min({timer, push, pull}));
-    if (step >= EqualFlows::kNever) throw std::logic_error("parameter servers: nothing happens any more");
+    if (step >= FlowsAtOneRate::kNever) throw std::logic_error("parameter servers: nothing happens any more");
     if (measuring() && job_.locked_server && !queue_.empty()) server_busy_ += step;
     if (measuring()) server_busy_ += server_use(job_.ports, rates_, pushes_.count(), pulls_.count()) * step;
     now_ += step;
@@ -114,10 +114,10 @@ class ServerSimulation {
       timers_.pop();
       fire(next);
     } else if (push <= pull) {
-      const EqualFlows::Ended flow = pushes_.take();
+      const FlowsAtOneRate::Ended flow = pushes_.take();
       pushed(flow.owner, flow.item);
     } else {
-      const EqualFlows::Ended flow = pulls_.take();
+      const FlowsAtOneRate::Ended flow = pulls_.take();
       pulled(flow.owner);
     }
     if (pushes_.count() == flowing_pushes_ && pulls_.count() == flowing_pulls_) return;
@@ -332,7 +332,7 @@ class ServerSimulation {
   std::vector<int> arrived_;
   std::priority_queue<Timer> timers_;
   long order_ = 0;
-  EqualFlows pushes_, pulls_;
+  FlowsAtOneRate pushes_, pulls_;
   ServerRates rates_;
   int flowing_pushes_ = 0, flowing_pulls_ = 0;
   std::deque<Service> queue_;

@@ -53,7 +53,7 @@ void read_both(Pipe& out, std::string& out_text, Pipe& err, std::string& err_tex
 
 }  // namespace
 
-ProgramResult run_program(const std::vector<std::string>& arguments) {
+FinishedProgram run_program(const std::vector<std::string>& arguments) {
   std::vector<std::string> words = arguments;
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -70,7 +70,7 @@ ProgramResult run_program(const std::vector<std::string>& arguments) {
   if (error != 0) throw EnvironmentError(fmt::format("cannot start {}: {}", arguments.front(), std::strerror(error)));
   out.close_end(1);
   err.close_end(1);
-  ProgramResult result;
+  FinishedProgram result;
   read_both(out, result.out, err, result.err);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {

@@ -77,7 +77,7 @@ class ArrayRun {
 
   /// An array whose submission was not written down: this program was killed in between.
   [[nodiscard]] std::string job_of_that_name() const {
-    const ProgramResult found = run_program({"squeue", "--noheader", "--name=" + name_, "--format=%A"});
+    const FinishedProgram found = run_program({"squeue", "--noheader", "--name=" + name_, "--format=%A"});
     return found.code == 0 ? first_line(found.out) : std::string();
   }
 
@@ -88,7 +88,7 @@ class ArrayRun {
     const std::size_t tasks = std::min(points.size(), static_cast<std::size_t>(options_.tasks));
     folder_.create(sweep_, identity_, points, tasks);
     offsets_.assign(tasks, 0);
-    const ProgramResult submitted = run_program(submission(tasks));
+    const FinishedProgram submitted = run_program(submission(tasks));
     if (submitted.code != 0)
       throw EnvironmentError(fmt::format("sbatch refuses the array: {}", first_line(submitted.err)));
     // `--parsable` prints the number, and the cluster's name behind a semicolon.
@@ -136,7 +136,7 @@ class ArrayRun {
 
   /// The controller forgets jobs some minutes after their end, and calls their number invalid then.
   bool is_running() {
-    const ProgramResult queue = run_program({"squeue", "--noheader", "--jobs=" + job_, "--format=%T"});
+    const FinishedProgram queue = run_program({"squeue", "--noheader", "--jobs=" + job_, "--format=%T"});
     if (queue.code == 0) {
       failures_ = 0;
       return !queue.out.empty();

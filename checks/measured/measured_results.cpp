@@ -1,4 +1,4 @@
-#include "checks/measured/measured_run.hpp"
+#include "checks/measured/measured_results.hpp"
 
 #include <fmt/format.h>
 
@@ -65,7 +65,7 @@ constexpr KnownName kKnownNames[]{
     {"train_tokens_per_second_per_gpu", "tokens_per_s_per_gpu"},
 };
 
-void take_series(MeasuredRun& run, const std::string& metric, const std::string& series, double factor,
+void take_series(MeasuredResults& run, const std::string& metric, const std::string& series, double factor,
                  const std::vector<double>& values) {
   std::vector<double>& samples = run.samples[metric];
   for (const double value : values)
@@ -85,7 +85,7 @@ std::vector<std::string> names_in(const NamedSeries& series) {
 }
 
 /// The series that were asked for, else those whose names are known; the first known name of a metric counts.
-void choose_series(MeasuredRun& run, const NamedSeries& series, const std::vector<SeriesName>& names,
+void choose_series(MeasuredResults& run, const NamedSeries& series, const std::vector<SeriesName>& names,
                    Diagnostics& diagnostics) {
   for (const SeriesName& name : names) {
     const auto found = series.find(name.series);
@@ -139,7 +139,7 @@ MeasuredFormat format_of(const std::filesystem::path& file, std::string& text, D
 }
 
 /// One document, or one a line; what Prometheus answers is a document.
-NamedSeries read_json_text(std::string_view text, MeasuredRun& run, Diagnostics& diagnostics) {
+NamedSeries read_json_text(std::string_view text, MeasuredResults& run, Diagnostics& diagnostics) {
   Diagnostics whole("");
   const Json document = parse_json(text, whole);
   if (!whole.ok()) return read_json_lines(text, diagnostics);
@@ -150,7 +150,7 @@ NamedSeries read_json_text(std::string_view text, MeasuredRun& run, Diagnostics&
   return read_json_series(document, diagnostics);
 }
 
-NamedSeries read_series(const std::filesystem::path& file, std::string_view text, MeasuredRun& run,
+NamedSeries read_series(const std::filesystem::path& file, std::string_view text, MeasuredResults& run,
                         Diagnostics& diagnostics) {
   switch (run.format) {
     case MeasuredFormat::csv:
@@ -199,10 +199,10 @@ std::vector<SeriesName> parse_series_names(const std::vector<std::string>& given
   return out;
 }
 
-MeasuredRun read_measured(const std::filesystem::path& file, MeasuredFormat format,
-                          const std::vector<SeriesName>& names) {
+MeasuredResults read_measured(const std::filesystem::path& file, MeasuredFormat format,
+                              const std::vector<SeriesName>& names) {
   Diagnostics diagnostics(file.string());
-  MeasuredRun run;
+  MeasuredResults run;
   std::string text;
   run.format = format == MeasuredFormat::automatic ? format_of(file, text, diagnostics) : format;
   diagnostics.throw_if_faulty();

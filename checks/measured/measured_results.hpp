@@ -19,7 +19,7 @@ struct EnumNames<MeasuredFormat> {
 };
 
 /// Figures of a run, step by step, by name of check_metrics().
-struct MeasuredRun {
+struct MeasuredResults {
   MeasuredFormat format = MeasuredFormat::automatic;
   std::map<std::string, std::vector<double>> samples;
   std::vector<std::string> notes;  ///< what was taken for what
@@ -39,8 +39,8 @@ std::vector<SeriesName> parse_series_names(const std::vector<std::string>& given
 
 /// Reads a file, or the folder of a run (MLflow, TensorBoard). Of the series, those named in `names`, else those with a
 /// name that frameworks use. Throws InputError when nothing can be made of it; a result has at least one metric.
-MeasuredRun read_measured(const std::filesystem::path& file, MeasuredFormat format,
-                          const std::vector<SeriesName>& names);
+MeasuredResults read_measured(const std::filesystem::path& file, MeasuredFormat format,
+                              const std::vector<SeriesName>& names);
 
 /// Samples without those of the start; by default a tenth of them, in which kernels are chosen and caches filled.
 std::vector<double> after_warmup(const std::vector<double>& samples, std::optional<std::size_t> warmup);

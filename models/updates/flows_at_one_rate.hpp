@@ -8,7 +8,7 @@
 namespace stepcast {
 
 /// Flows that share one rate: each ends when it has got its bytes. Kept by what every flow has got since the beginning.
-class EqualFlows {
+class FlowsAtOneRate {
  public:
   void start(int owner, int item, Bytes size) { ends_.push({served_ + size, owner, item}); }
   [[nodiscard]] int count() const { return static_cast<int>(ends_.size()); }
