@@ -11,7 +11,7 @@ namespace stepcast {
 namespace {
 
 /// Slower than a thousandth is a node that does not work at all.
-constexpr Rules kSpeed{.min = 0.001, .max = 1};
+const Rules kSpeed{.min = 0.001, .max = 1};
 
 /// Every index lies in the cluster, and none is named twice.
 void check_indices(Draft& draft, const std::vector<int>& nodes, const std::string& pointer) {

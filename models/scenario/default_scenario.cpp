@@ -35,6 +35,7 @@ struct Candidate {
   std::string framework{};
   int tensor = 1;
   int pipeline = 1;
+  int expert = 1;
   long micro_batch = 1;
   Recompute recompute = Recompute::none;
   std::optional<Sharding> sharding{};
@@ -79,6 +80,7 @@ Json document_of(const Question& q, const Candidate& candidate) {
     const int layers = q.model->transformer->layers;
     if (layers % candidate.pipeline != 0) strategy["stage_layers"] = balanced_stages(layers, candidate.pipeline);
   }
+  if (candidate.expert > 1) strategy["expert_parallel"] = candidate.expert;
   strategy["micro_batch"] = candidate.micro_batch;
   if (candidate.recompute != Recompute::none) strategy["recompute"] = name_of(candidate.recompute);
   if (candidate.sharding) strategy["sharding"] = name_of(*candidate.sharding);
@@ -125,27 +127,74 @@ std::vector<Candidate> uncut(const Question& q, bool sharded) {
   return out;
 }
 
-/// Tensor parallelism inside a node first, then ever longer pipelines, and full recomputation last: it repeats a third
-/// of the work, while a pipeline with four micro-batches a stage idles for less than a quarter.
-std::vector<Candidate> cut(const Question& q) {
+/// How a replica is cut.
+struct Cut {
+  int tensor = 1;
+  int pipeline = 1;
+  int expert = 1;
+};
+
+/// Tensor parallelism inside a node, then the widest of it with ever longer pipelines.
+std::vector<Cut> cuts_of_dense(const Question& q) {
   const TransformerShape& shape = *q.model->transformer;
-  std::vector<std::pair<int, int>> cuts;  // tensor, pipeline
+  std::vector<Cut> out;
   int widest = 1;
   for (int tensor = 2; tensor <= std::min(kMostTensorParallel, q.node->devices()); tensor *= 2) {
     if (shape.heads % tensor != 0 || q.node->devices() % tensor != 0) break;
-    cuts.emplace_back(tensor, 1);
+    out.push_back({tensor});
     widest = tensor;
   }
   const int groups = q.devices() / widest;
   for (int pipeline = 2; pipeline <= std::min(shape.layers, groups); ++pipeline)
-    if (groups % pipeline == 0) cuts.emplace_back(widest, pipeline);
+    if (groups % pipeline == 0) out.push_back({widest, pipeline});
+  return out;
+}
+
+/// As many of so many replicas as divide the experts, at most so many.
+int widest_split(int experts, int replicas, int most) {
+  int out = std::min({experts, replicas, most});
+  while (experts % out != 0 || replicas % out != 0) --out;
+  return out;
+}
+
+/// Experts over as many devices of a node as divide them, for their tokens then stay in it, with ever longer pipelines;
+/// the same over more nodes; tensor parallelism, which cuts the products of experts that are small as they are, for
+/// what still does not fit. Cuts of one list are alike in what they send.
+std::vector<std::vector<Cut>> cuts_of_experts(const Question& q) {
+  const TransformerShape& shape = *q.model->transformer;
+  std::vector<std::vector<Cut>> out;
+  for (int tensor = 1; tensor <= std::min(kMostTensorParallel, q.node->devices()); tensor *= 2) {
+    if (shape.heads % tensor != 0 || q.node->devices() % tensor != 0) break;
+    const int groups = q.devices() / tensor;
+    for (int most = q.node->devices() / tensor;; most *= 2) {
+      std::vector<Cut>& alike = out.emplace_back();
+      for (int pipeline = 1; pipeline <= std::min(shape.layers, groups); ++pipeline)
+        if (groups % pipeline == 0)
+          alike.push_back({tensor, pipeline, widest_split(shape.experts, groups / pipeline, most)});
+      if (most >= shape.experts) break;
+    }
+  }
+  return out;
+}
+
+/// Full recomputation last: it repeats a third of the work, while a pipeline with four micro-batches a stage idles for
+/// less than a quarter. All to all between nodes, and experts cut by tensor parallelism, cost more than that.
+std::vector<Candidate> cut(const Question& q) {
+  std::vector<std::vector<Cut>> cuts{cuts_of_dense(q)};
+  if (q.model->transformer->experts > 0) cuts = cuts_of_experts(q);
   std::vector<Candidate> out;
-  const auto add = [&](Recompute recompute, const std::pair<int, int>& cut) {
-    out.push_back({.framework = "megatron-lm", .tensor = cut.first, .pipeline = cut.second, .recompute = recompute});
-  };
-  for (const auto& cut : cuts)
-    for (const Recompute recompute : {Recompute::none, Recompute::selective}) add(recompute, cut);
-  for (const auto& cut : cuts) add(Recompute::full, cut);
+  for (const std::vector<Cut>& alike : cuts) {
+    const auto add = [&](Recompute recompute, const Cut& cut) {
+      out.push_back({.framework = "megatron-lm",
+                     .tensor = cut.tensor,
+                     .pipeline = cut.pipeline,
+                     .expert = cut.expert,
+                     .recompute = recompute});
+    };
+    for (const Cut& each : alike)
+      for (const Recompute recompute : {Recompute::none, Recompute::selective}) add(recompute, each);
+    for (const Cut& each : alike) add(Recompute::full, each);
+  }
   return out;
 }
 
