@@ -10,6 +10,7 @@
 #include "report/html/page.hpp"
 #include "report/humane.hpp"
 #include "report/markup.hpp"
+#include "report/text_layout.hpp"
 
 namespace stepcast {
 
@@ -79,8 +80,7 @@ std::string parts_section(const std::string& title, const std::string& lead, con
 
 std::string text_report(const Comparison& c) {
   std::string out = fmt::format("A  {}\nB  {}\n", c.before, c.after);
-  for (int i = 0; i < kColumns; ++i) out += "─";
-  out += "\n";
+  out += rule();
   for (const std::string& sentence : c.words) out += wrapped_sentence(sentence);
   out += fmt::format("\nFigures\n  {}{}{}{}\n", pad_right("", 36), pad_left("A", 14), pad_left("B", 14),
                      pad_left("change", 13));

@@ -8,7 +8,9 @@
 #include "explain/bottleneck_words.hpp"
 #include "explain/hardware_figures.hpp"
 #include "explain/setting_changes.hpp"
+#include "models/cost/cost.hpp"
 #include "models/estimate.hpp"
+#include "models/power/facility.hpp"
 #include "report/predict.hpp"
 
 namespace stepcast {
@@ -71,9 +73,17 @@ class Explainer {
       changed = predict_analytic(with.scenario(), catalog_, MemoryAdvice::none);
     }
     effect.throughput = changed.samples_per_s / base_.samples_per_s - 1;
+    changed.cost_rate = at_base_prices(changed.average_power);
     effect.cost = cost_change(base_, changed);
     effect.elasticity = std::log1p(effect.throughput) / std::log1p(kFigureStep);
     out_.figures.push_back(std::move(effect));
+  }
+
+  /// A rate that is sold nowhere has no price: NICs 10 % faster than the scenario's would be charged the next kind of
+  /// switch. Only the electricity changes.
+  std::optional<DollarsPerSecond> at_base_prices(Watts power) const {
+    const auto rate = cost_rate(scenario_, catalog_, power, fabric_bill(scenario_, catalog_).price);
+    return rate ? std::optional(rate->total()) : std::nullopt;
   }
 
   double loading_share() const {

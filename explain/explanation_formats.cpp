@@ -4,14 +4,14 @@
 
 #include "explain/bottleneck_words.hpp"
 #include "explain/explanation.hpp"
-#include "explain/text_layout.hpp"
 #include "report/humane.hpp"
+#include "report/text_layout.hpp"
 
 namespace stepcast {
 
 namespace {
 
-constexpr int kBar = 30;
+constexpr int kShareBar = 30;
 /// Changes that are not legal are counted by reason in the text, and listed in the JSON.
 constexpr std::size_t kMostSettings = 24;
 
@@ -22,20 +22,7 @@ std::string elasticity_text(double value) { return fmt::format("{:.3f}", std::ab
 
 }  // namespace
 
-std::string wrapped_sentence(const std::string& text) {
-  std::string out, line;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    const std::string word = text.substr(at, end - at);
-    if (!line.empty() && columns_of(line) + 1 + columns_of(word) > kColumns - 2) {
-      out += "  " + line + "\n";
-      line.clear();
-    }
-    line += (line.empty() ? "" : " ") + word;
-    at = end + 1;
-  }
-  return out + "  " + line + "\n";
-}
+std::string wrapped_sentence(const std::string& text) { return wrapped(text, "  ", "  "); }
 
 namespace {
 
@@ -44,7 +31,7 @@ std::string path_table(const Explanation& e) {
   for (const PathPart& part : e.critical_path) {
     const double share = part.time / e.prediction.step_time;
     out += trimmed(fmt::format("  {}{}{}  {}", pad_right(part.what, 36), pad_left(humane(part.time), 11),
-                               pad_left(percent(share), 10), bar(std::clamp(share, 0.0, 1.0), kBar)));
+                               pad_left(percent(share), 10), bar(std::clamp(share, 0.0, 1.0), kShareBar)));
   }
   return out;
 }
@@ -88,12 +75,7 @@ std::string text_report(const Explanation& e) {
   const Prediction& p = e.prediction;
   const std::string size = fmt::format("{} node{} · {} device{}", whole(p.nodes), p.nodes == 1 ? "" : "s",
                                        whole(p.devices), p.devices == 1 ? "" : "s");
-  const std::string name = p.scenario_name.empty() ? "scenario" : p.scenario_name;
-  std::string out = columns_of(name) + columns_of(size) + 2 <= kColumns
-                        ? pad_right(name, kColumns - columns_of(size)) + size + "\n"
-                        : name + "\n" + size + "\n";
-  for (int i = 0; i < kColumns; ++i) out += "─";
-  out += "\n";
+  std::string out = opening(p.scenario_name.empty() ? "scenario" : p.scenario_name, size) + rule();
   for (const std::string& sentence : e.words) out += wrapped_sentence(sentence);
   out += path_table(e) + figures_table(e) + settings_table(e);
   out += "\n" +

@@ -106,7 +106,8 @@ class Changes {
              strategy.overlap_parameter_gather.value_or(framework.overlap_parameter_gather));
     if (scenario_.degrees.tp > 1)
       toggle("overlap_tensor_parallel",
-             strategy.overlap_tensor_parallel.value_or(framework.tensor_parallel_exposed < 1));
+             strategy.overlap_tensor_parallel.value_or(framework.tensor_parallel_exposed < 1 ||
+                                                       framework.overlap_input_gradients));
   }
 
   void hardware() {

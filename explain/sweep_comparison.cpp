@@ -15,6 +15,7 @@
 #include "report/html/page.hpp"
 #include "report/humane.hpp"
 #include "report/markup.hpp"
+#include "report/text_layout.hpp"
 #include "sweeps/result_store.hpp"
 
 namespace stepcast {
@@ -208,8 +209,7 @@ SweepComparison compare_sweeps(const std::filesystem::path& before, const std::f
 
 std::string text_report(const SweepComparison& c) {
   std::string out = fmt::format("A  {}\nB  {}\n", c.before, c.after);
-  for (int i = 0; i < 100; ++i) out += "─";
-  out += "\n";
+  out += rule();
   for (const std::string& sentence : c.words) out += wrapped_sentence(sentence);
   out += fmt::format("\nAll steps together\n  {}{}{}{}\n", pad_right("", 36), pad_left("A", 14), pad_left("B", 14),
                      pad_left("change", 14));

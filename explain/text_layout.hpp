@@ -6,9 +6,6 @@
 
 namespace stepcast {
 
-/// Columns of a terminal that a report is laid out for.
-inline constexpr int kColumns = 100;
-
 /// A change of a time with its sign: "+3.2 ms", "−41 µs"; "0" below a nanosecond.
 std::string signed_time(Seconds time);
 

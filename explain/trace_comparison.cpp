@@ -12,6 +12,7 @@
 #include "report/html/page.hpp"
 #include "report/humane.hpp"
 #include "report/markup.hpp"
+#include "report/text_layout.hpp"
 
 namespace stepcast {
 
@@ -109,8 +110,7 @@ TraceComparison compare_with_trace(const std::string& name, const Prediction& pr
 std::string text_report(const TraceComparison& c) {
   std::string out = fmt::format("predicted  {}\ntraced     {}, {}{}\n", c.prediction, c.trace, c.step,
                                 c.device.empty() ? "" : " on " + c.device);
-  for (int i = 0; i < 100; ++i) out += "─";
-  out += "\n";
+  out += rule();
   for (const std::string& sentence : c.words) out += wrapped_sentence(sentence);
   out += fmt::format("\n  {}{}{}{}{}\n", pad_right("", 26), pad_left("predicted", 14), pad_left("traced", 14),
                      pad_left("gap", 14), pad_left("of the trace", 15));

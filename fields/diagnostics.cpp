@@ -109,4 +109,9 @@ std::string expected_one_of(const std::vector<std::string>& candidates) {
   return text;
 }
 
+std::string nearest_choice(std::string_view wanted, const std::vector<std::string>& candidates) {
+  const std::string meant = did_you_mean(wanted, candidates);
+  return meant.empty() ? expected_one_of(candidates) : meant;
+}
+
 }  // namespace stepcast

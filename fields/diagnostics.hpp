@@ -56,4 +56,7 @@ std::string did_you_mean(std::string_view wanted, const std::vector<std::string>
 /// `expected one of a, b, c`, shortened when there are many.
 std::string expected_one_of(const std::vector<std::string>& candidates);
 
+/// The hint for a word that is none of the candidates: the one that was meant, else all of them.
+std::string nearest_choice(std::string_view wanted, const std::vector<std::string>& candidates);
+
 }  // namespace stepcast

@@ -317,9 +317,7 @@ class FieldTable {
       if (entry) {
         entry->read(out, value, child_pointer(at, key), d);
       } else {
-        const std::string hint = did_you_mean(key, keys());
-        d.error(child_pointer(at, key), fmt::format("{} has no key \"{}\"", name_, key),
-                hint.empty() ? expected_one_of(keys()) : hint);
+        d.error(child_pointer(at, key), fmt::format("{} has no key \"{}\"", name_, key), nearest_choice(key, keys()));
       }
     }
     for (const Entry& entry : entries_)

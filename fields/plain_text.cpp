@@ -42,4 +42,9 @@ std::string lower_case(std::string_view text) {
   return out;
 }
 
+std::string with_dashes(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
 }  // namespace stepcast

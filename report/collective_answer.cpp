@@ -1,36 +1,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <functional>
 
 #include "fields/option_fault.hpp"
+#include "fields/plain_text.hpp"
 #include "models/collectives/calibrated.hpp"
-#include "models/collectives/gossip.hpp"
 #include "models/collectives/lateness.hpp"
 #include "report/collective_cluster.hpp"
 #include "report/collective_question.hpp"
+#include "report/peer_exchange.hpp"
 
 namespace stepcast {
 
 namespace {
 
-/// Names of choices are the same with either dash.
-std::string spelt(std::string name) {
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
-}
-
-std::string nearest(std::string_view name, const std::vector<std::string>& candidates) {
-  std::string hint = did_you_mean(name, candidates);
-  return hint.empty() ? expected_one_of(candidates) : hint;
-}
-
 template <class E>
 E choice(const char* option, const std::string& name) {
   if (name.empty()) return E{};
-  const auto value = parse_enum<E>(spelt(name));
-  if (!value) refuse_option(option, fmt::format("found \"{}\"", name), nearest(spelt(name), names_of<E>()));
+  const auto value = parse_enum<E>(with_dashes(name));
+  if (!value)
+    refuse_option(option, fmt::format("found \"{}\"", name), nearest_choice(with_dashes(name), names_of<E>()));
   return *value;
 }
 
@@ -61,14 +50,14 @@ std::optional<HostLibrary> library_of(const CollectiveQuestion& question, const 
   }
   if (question.library.empty() && cluster.has_accelerators()) return std::nullopt;
   if (question.library.empty()) return measured_library(cluster).value_or(HostLibrary::open_mpi);
-  const std::string name = spelt(question.library);
+  const std::string name = with_dashes(question.library);
   if (name == kNccl) {
     if (!cluster.has_accelerators())
       refuse_option("--library", fmt::format("{} has no accelerators for nccl", cluster.name), "openmpi or gloo");
     return std::nullopt;
   }
   const auto library = parse_enum<HostLibrary>(name);
-  if (!library) refuse_option("--library", fmt::format("found \"{}\"", question.library), nearest(name, known));
+  if (!library) refuse_option("--library", fmt::format("found \"{}\"", question.library), nearest_choice(name, known));
   return library;
 }
 
@@ -82,9 +71,6 @@ std::string protocol_name(CollectiveProtocol protocol) {
       return "Simple";
   }
 }
-
-/// Fills one row; the size is there already.
-using Pricer = std::function<void(CollectiveRow&)>;
 
 ElementWidth width_of(const ElementType& type) {
   return type.bytes == 1 ? ElementWidth::narrow : type.bytes == 8 ? ElementWidth::wide : ElementWidth::usual;
@@ -140,7 +126,7 @@ void take(CollectiveRow& row, const CalibratedTime& calibrated) {
 }
 
 /// In closed form: nothing is random, and nobody's messages meet others'.
-Pricer closed_form(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places) {
+RowPricer closed_form(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places) {
   const PlacedGroup placed = placed_group(cluster, places);
   const DeviceCollective call = device_collective(question, cluster, placed.group);
   const ElementWidth width = width_of(question.type);
@@ -182,8 +168,8 @@ void add_range(CollectiveRow& row, Seconds jitter, int ranks) {
 }
 
 /// Rank by rank, or by the loads that hashed flows put on links.
-Pricer executed(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places,
-                const Catalog& catalog) {
+RowPricer executed(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places,
+                   const Catalog& catalog) {
   const PlacedSetting placed = placed_setting(cluster, places, catalog);
   const DeviceCollective call = device_collective(question, cluster, placed.group);
   CollectiveRun run;
@@ -214,14 +200,14 @@ Pricer executed(const CollectiveQuestion& question, const CollectiveCluster& clu
 }
 
 /// Processes with host memory.
-Pricer host_collective(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places,
-                       HostLibrary library) {
+RowPricer host_collective(const CollectiveQuestion& question, const CollectiveCluster& cluster,
+                          const RankPlaces& places, HostLibrary library) {
   HostCollective call{collective_of(question.op), {}, places.ranks, places.per_node, library, std::nullopt};
   if (!question.protocol.empty() && question.protocol != "auto")
     refuse_option("--protocol",
                   fmt::format("found \"{}\", but {} has no protocols to choose", question.protocol, name_of(library)),
                   "leave it out");
-  const std::string name = spelt(question.algorithm);
+  const std::string name = with_dashes(question.algorithm);
   if (!name.empty() && name != "auto") {
     std::vector<std::string> known{"auto"};
     for (const HostAlgorithm algorithm : algorithms_of(call.kind)) {
@@ -231,7 +217,7 @@ Pricer host_collective(const CollectiveQuestion& question, const CollectiveClust
     if (!call.algorithm)
       refuse_option("--algorithm",
                     fmt::format("found \"{}\" for {} by {}", question.algorithm, name_of(call.kind), name_of(library)),
-                    nearest(name, known));
+                    nearest_choice(name, known));
   }
   const HostNetwork network = placed_host_network(cluster, places, library);
   const GroupShape group{places.ranks, places.per_node, 1, {}};
@@ -251,97 +237,6 @@ Pricer host_collective(const CollectiveQuestion& question, const CollectiveClust
           .time;
     };
     take(row, calibrated_time(*calibration, call.kind, {row.size, places.ranks, places.per_node}, model));
-  };
-}
-
-PeerPorts peer_ports(const CollectiveCluster& cluster, const RankPlaces& places, std::optional<HostLibrary> library) {
-  if (library) return peer_ports_of(placed_host_network(cluster, places, *library));
-  const PlacedGroup placed = placed_group(cluster, places);
-  PeerPorts out = peer_ports_of(placed.interconnect);
-  out.node = std::min(out.node, placed.interconnect.network_rate(placed.group, true) * places.per_node);
-  return out;
-}
-
-Pricer parameter_servers(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places,
-                         std::optional<HostLibrary> library) {
-  const ParameterServers layout{places.ranks, places.per_node, question.servers.value_or(1),
-                                question.servers_per_node.value_or(1),
-                                question.server_placement.value_or(ServerPlacement::apart)};
-  if (layout.placement == ServerPlacement::colocated && question.servers_per_node)
-    refuse_option("--servers-per-node", "is for servers apart; colocated ones are dealt to the workers' nodes in turn",
-                  "leave it out");
-  if (layout.placement == ServerPlacement::apart && layout.servers_per_node > cluster.most_per_node)
-    refuse_option("--servers-per-node",
-                  fmt::format("found {}, but a node has {}", layout.servers_per_node, cluster.most_per_node),
-                  fmt::format("at most {}", cluster.most_per_node));
-  const PeerPorts ports = peer_ports(cluster, places, library);
-  return [=](CollectiveRow& row) {
-    const ServerExchange exchange = parameter_server_exchange(row.size, layout, ports);
-    row.time = exchange.time;
-    row.bus_factor = exchange.busiest_node / row.size;
-    row.algorithm = layout.servers == 1 ? "one-server" : fmt::format("{}-servers", layout.servers);
-    row.protocol = exchange.server_bound ? "server-bound" : "worker-bound";
-  };
-}
-
-/// Edges as two ranks a line, apart by blanks or a comma; `#` starts a comment.
-std::vector<std::pair<int, int>> read_edges(const std::string& file) {
-  std::ifstream in(file);
-  if (!in)
-    refuse_option("--graph", fmt::format("found \"{}\", which is neither a kind of graph nor a readable file", file),
-                  nearest(file, names_of<GossipGraphKind>()));
-  std::vector<std::pair<int, int>> edges;
-  std::string line;
-  for (int number = 1; std::getline(in, line); ++number) {
-    line.resize(std::min(line.find('#'), line.size()));
-    std::replace(line.begin(), line.end(), ',', ' ');
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    int from = 0, to = 0, end = 0;
-    if (std::sscanf(line.c_str(), " %d %d %n", &from, &to, &end) != 2 || static_cast<std::size_t>(end) != line.size())
-      throw InputError({{fmt::format("{}:{}", file, number), "", fmt::format("found \"{}\", expected two ranks", line),
-                         "write an edge a line: 0 1"}});
-    edges.emplace_back(from, to);
-  }
-  return edges;
-}
-
-/// The kind of graph that a question names; nothing for a file.
-std::optional<GossipGraphKind> graph_kind(const CollectiveQuestion& question) {
-  if (question.graph.empty()) return GossipGraphKind::ring;
-  return parse_enum<GossipGraphKind>(spelt(question.graph));
-}
-
-GossipGraph gossip_graph(const CollectiveQuestion& question, int ranks) {
-  const auto kind = graph_kind(question);
-  if (question.degree && kind != GossipGraphKind::random_regular)
-    refuse_option("--degree", "is for random-regular graphs", "leave it out, or --graph random-regular");
-  if (!kind) return explicit_graph(ranks, read_edges(question.graph), question.graph);
-  switch (*kind) {
-    case GossipGraphKind::ring:
-      return ring_graph(ranks);
-    case GossipGraphKind::torus:
-      return torus_graph(ranks);
-    case GossipGraphKind::exponential:
-      return exponential_graph(ranks);
-    case GossipGraphKind::random_regular:
-      break;
-  }
-  return random_regular_graph(ranks, question.degree.value_or(4), question.seed);
-}
-
-Pricer gossip(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places,
-              std::optional<HostLibrary> library, std::vector<std::string>& notes) {
-  const GossipGraph graph = gossip_graph(question, places.ranks);
-  if (!graph.strongly_connected()) notes.emplace_back("the graph falls apart: news of some ranks never reaches others");
-  const PeerPorts ports = peer_ports(cluster, places, library);
-  const std::string name{graph_kind(question) ? name_of(*graph_kind(question)) : "graph"};
-  const int degree = graph.out_degree();
-  return [=](CollectiveRow& row) {
-    const GossipRound round = gossip_round(graph, row.size, places.per_node, ports);
-    row.time = round.time;
-    row.bus_factor = round.busiest_rank / row.size;
-    row.algorithm = name;
-    row.protocol = fmt::format("{}-peers", degree);
   };
 }
 
@@ -373,11 +268,11 @@ void check_options(const CollectiveQuestion& question, bool by_formula) {
     refuse_option("--jitter", "this is worked out for ranks in step", "leave it out");
 }
 
-Pricer pricer(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places,
-              std::optional<HostLibrary> library, const Catalog& catalog, std::vector<std::string>& notes) {
+RowPricer pricer(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places,
+                 std::optional<HostLibrary> library, const Catalog& catalog, std::vector<std::string>& notes) {
   check_options(question, library || !is_collective(question.op));
-  if (is_parameter_server(question.op)) return parameter_servers(question, cluster, places, library);
-  if (question.op == ExchangeKind::gossip) return gossip(question, cluster, places, library, notes);
+  if (is_parameter_server(question.op)) return parameter_server_pricer(question, cluster, places, library);
+  if (question.op == ExchangeKind::gossip) return gossip_pricer(question, cluster, places, library, notes);
   if (const auto measured = measured_library(cluster); library && measured && *measured != *library)
     notes.push_back(
         fmt::format("the calibration is of {}: for {} it does not count", name_of(*measured), name_of(*library)));
@@ -446,7 +341,7 @@ CollectiveTable answer(const CollectiveQuestion& question, const Catalog& catalo
   settle_fabric(cluster, places, catalog);
   const std::optional<HostLibrary> library = library_of(question, cluster);
   CollectiveTable table = empty_table(question, cluster, places, library);
-  const Pricer price = pricer(question, cluster, places, library, catalog, table.notes);
+  const RowPricer price = pricer(question, cluster, places, library, catalog, table.notes);
   std::vector<Bytes> sizes = question.sizes;
   if (question.op == ExchangeKind::barrier) {
     if (!sizes.empty()) table.notes.emplace_back("a barrier carries no data: sizes do not matter to it");

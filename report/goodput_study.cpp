@@ -104,7 +104,8 @@ GoodputStudy study_goodput(const Job& job, const Catalog& catalog, Seconds step,
 }
 
 std::string text_report(const GoodputStudy& study) {
-  std::string out = heading("Goodput", fmt::format("{} of training, {} trials", humane(study.work), study.trials));
+  std::string out =
+      opening("Goodput", fmt::format("{} of training, {} trials", humane(study.work), study.trials)) + rule();
   out += wrapped(study.basis, "  Failures      ", "                ");
   if (study.between_interruptions)
     out += fmt::format("  Interrupted   every {}\n", humane(*study.between_interruptions));

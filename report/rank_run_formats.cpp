@@ -4,23 +4,18 @@
 
 #include "report/humane.hpp"
 #include "report/rank_run.hpp"
+#include "report/text_layout.hpp"
 
 namespace stepcast {
 
 namespace {
 
-constexpr int kColumns = 100;
-constexpr int kBar = 30;
+constexpr int kShareBar = 30;
 /// Classes that the report lists; the JSON has all.
 constexpr std::size_t kMostClasses = 16;
 
 Json seconds(Seconds time) { return time.value(); }
 Seconds seconds_in(const Json& document, const char* key) { return Seconds(document.at(key).get<double>()); }
-
-std::string heading(std::string_view title, const std::string& right = {}) {
-  const std::string left = fmt::format("\n{}", title);
-  return right.empty() ? left + "\n" : pad_right(left, kColumns + 1 - columns_of(right)) + right + "\n";
-}
 
 std::string plural(long count, std::string_view noun) {
   return fmt::format("{} {}{}", whole(count), noun, count == 1 ? "" : "s");
@@ -60,7 +55,7 @@ std::string critical_table(const RankRun& run) {
   for (const CriticalPart& part : run.critical) {
     const double share = run.step_time > Seconds(0) ? part.time / run.step_time : 0;
     out += fmt::format("  {}{}  {} {}  {}\n", pad_right(part.what, 18), pad_left(humane(part.time), 10),
-                       bar(std::clamp(share, 0.0, 1.0), kBar), pad_left(percent(share), 8),
+                       bar(std::clamp(share, 0.0, 1.0), kShareBar), pad_left(percent(share), 8),
                        plural(part.operations, "operation"));
   }
   return out;
@@ -125,11 +120,10 @@ RankRun rank_run_from_json(const Json& document) {
 
 std::string text_report(const RankRun& run) {
   const std::string size = fmt::format("{} · {}", plural(run.nodes, "node"), plural(run.ranks, "rank"));
-  std::string out = pad_right(run.name.empty() ? "step graph" : run.name, kColumns - columns_of(size)) + size + "\n";
+  std::string out = opening(run.name.empty() ? "step graph" : run.name, size);
   if (!run.source.empty()) out += run.source + "\n";
-  out += run.cluster + "\n";
-  for (int i = 0; i < kColumns; ++i) out += "─";
-  out += fmt::format("\n  step time   {}   ({} operations)\n", humane(run.step_time),
+  out += run.cluster + "\n" + rule();
+  out += fmt::format("  step time   {}   ({} operations)\n", humane(run.step_time),
                      whole(static_cast<long>(run.operations)));
   out += times_table(run) + exchanges_table(run) + critical_table(run);
   if (!run.notes.empty()) out += heading("Assumed");

@@ -33,10 +33,8 @@ std::string degrees_text(const Degrees& d) {
 std::string title(const Prediction& p) {
   const std::string size = fmt::format("{} {} · {} {}", whole(p.nodes), p.nodes == 1 ? "node" : "nodes",
                                        whole(p.devices), p.devices == 1 ? "device" : "devices");
-  const std::string name = p.scenario_name.empty() ? "scenario" : p.scenario_name;
-  const int room = kColumns - columns_of(size);
-  std::string first = columns_of(name) + 2 <= room ? pad_right(name, room) + size + "\n" : name + "\n" + size + "\n";
-  return first + degrees_text(p.degrees) + "\n" + rule();
+  return opening(p.scenario_name.empty() ? "scenario" : p.scenario_name, size) + degrees_text(p.degrees) + "\n" +
+         rule();
 }
 
 std::string memory_verdict(const MemoryReport& memory) {

@@ -12,6 +12,11 @@ std::string rule() {
   return out + "\n";
 }
 
+std::string opening(const std::string& title, const std::string& right) {
+  const int room = kColumns - columns_of(right);
+  return (columns_of(title) + 2 <= room ? pad_right(title, room) : title + "\n") + right + "\n";
+}
+
 std::string heading(std::string_view title, const std::string& right) {
   const std::string left = fmt::format("\n{}", title);
   if (right.empty()) return left + "\n";

@@ -13,6 +13,8 @@ inline constexpr int kBar = 36;
 
 /// A line across the report.
 std::string rule();
+/// The first line of a report, with its size at the right end, or below a long title.
+std::string opening(const std::string& title, const std::string& right);
 /// A heading, with something at the right end of its line.
 std::string heading(std::string_view title, const std::string& right = {});
 /// Two names with their values.

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "models/memory/memory.hpp"
+#include "models/storage/decimal_bytes.hpp"
 #include "models/storage/rates.hpp"
 
 namespace stepcast {
@@ -79,8 +80,8 @@ CheckpointCost checkpoint_cost(const Job& job) {
     out.shortest_interval = out.write;
   }
   out.traffic = rates.write / (one_node ? 1 : scenario.spec.cluster.nodes);
-  out.basis = fmt::format("{:.3g} GB to {} at {:.3g} GB/s{}", out.size.in(1_GB),
-                          out.local ? std::string("local drives") : scenario.storage->id, rates.write.in(1_GBps),
+  out.basis = fmt::format("{} to {} at {}{}", decimal_text(out.size),
+                          out.local ? std::string("local drives") : scenario.storage->id, decimal_text(rates.write),
                           rates.known ? "" : " (rate assumed)");
   if (spec.kind == CheckpointKind::none) out.stall = out.write = out.read = Seconds(0);
   return out;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "models/storage/decimal_bytes.hpp"
 #include "models/storage/rates.hpp"
 
 namespace stepcast {
@@ -94,7 +95,7 @@ void add_storage(InputPipeline& out, const Scenario& scenario) {
   const std::string where = out.local ? std::string("own drives") : scenario.storage->id;
   const std::string cache = out.cached > 0 ? fmt::format(", {:.0f} % of reads from memory", 100 * out.cached) : "";
   add(out, InputStage::storage, past_cache(out, (*rate / out.sample).value()),
-      fmt::format("{} at {:.3g} GB/s over {} {}{}", where, rate->in(1_GBps), scenario.spec.cluster.nodes,
+      fmt::format("{} at {} over {} {}{}", where, decimal_text(*rate), scenario.spec.cluster.nodes,
                   scenario.spec.cluster.nodes == 1 ? "node" : "nodes", cache));
 }
 
@@ -110,8 +111,8 @@ void add_requests(InputPipeline& out, const Scenario& scenario) {
     const double objects = connections / (store->first_byte + file / store->per_connection).value();
     const double limited = std::min(objects, store->requests.value());
     return add(out, InputStage::requests, past_cache(out, limited * in_file),
-               fmt::format("{:.0f} connections at {:.3g} MB/s, {:.0f} ms to the first byte, objects of {:.3g} MB",
-                           connections, store->per_connection.in(1_MBps), store->first_byte.in(1_ms), file.in(1_MB)));
+               fmt::format("{:.0f} connections at {}, {:.0f} ms to the first byte, objects of {}", connections,
+                           decimal_text(store->per_connection), store->first_byte.in(1_ms), decimal_text(file)));
   }
   if (in_file > 1 || !input.shuffle) return;
   const double readers = workers_of(scenario, out.cores_per_node) * static_cast<double>(scenario.devices());
@@ -139,14 +140,13 @@ void add_copy(InputPipeline& out, const Scenario& scenario) {
   // A replica's first stage takes its input; the ranks that share it get it once each.
   const double receivers = static_cast<double>(scenario.devices()) / scenario.degrees.pp;
   add(out, InputStage::copy, (link * (pinned ? 1 : kPageable) * receivers / out.device_sample).value(),
-      fmt::format("host links at {:.3g} GB/s{}", (link * (pinned ? 1 : kPageable)).in(1_GBps),
-                  pinned ? "" : " (not pinned)"));
+      fmt::format("host links at {}{}", decimal_text(link * (pinned ? 1 : kPageable)), pinned ? "" : " (not pinned)"));
 }
 
 std::string from_memory(const Scenario& scenario, const InputPipeline& pipeline) {
   const Bytes each = scenario.node->memory * kCacheShare;
-  return fmt::format("shard the data set by node, so that the {:.3g} GB of each fit its {:.3g} GB of page cache",
-                     (*pipeline.dataset / scenario.spec.cluster.nodes).in(1_GB), each.in(1_GB));
+  return fmt::format("shard the data set by node, so that the {} of each fit its {} of page cache",
+                     decimal_text(*pipeline.dataset / scenario.spec.cluster.nodes), decimal_text(each));
 }
 
 void advise_storage(std::vector<std::string>& out, const Scenario& scenario, const InputPipeline& pipeline,
@@ -156,13 +156,13 @@ void advise_storage(std::vector<std::string>& out, const Scenario& scenario, con
     if (const auto own = cluster_read_rate(scenario, true); own && *own >= needed) {
       const Bytes room = scenario.node->local_storage->capacity * scenario.node->local_storage->count;
       if (!pipeline.dataset || *pipeline.dataset <= room)
-        out.push_back(fmt::format("copy the data set to the nodes' own drives, which read {:.3g} GB/s together",
-                                  own->in(1_GBps)));
+        out.push_back(
+            fmt::format("copy the data set to the nodes' own drives, which read {} together", decimal_text(*own)));
     }
   if (pipeline.dataset && repeats(scenario, pipeline) &&
       *pipeline.dataset <= scenario.node->memory * kCacheShare * scenario.spec.cluster.nodes)
     out.push_back(from_memory(scenario, pipeline));
-  out.push_back(fmt::format("storage that reads {:.3g} GB/s in all", needed.in(1_GBps)));
+  out.push_back(fmt::format("storage that reads {} in all", decimal_text(needed)));
 }
 
 }  // namespace
