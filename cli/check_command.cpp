@@ -135,7 +135,7 @@ CheckReport baseline_report(const CheckOptions& options, const Tolerances& toler
 
 CheckReport measured_report(const CheckOptions& options, const Tolerances& tolerances,
                             const std::vector<SeriesName>& series, Session& session) {
-  const MeasuredRun run = read_measured(options.measured, *parse_enum<MeasuredFormat>(options.format), series);
+  const MeasuredResults run = read_measured(options.measured, *parse_enum<MeasuredFormat>(options.format), series);
   const std::vector<PredictionOutcome> forecasts = forecasts_of(options.scenarios, options, session);
   require_forecasts(forecasts);
   const auto warmup = options.warmup < 0 ? std::nullopt : std::optional<std::size_t>(options.warmup);

@@ -29,8 +29,7 @@ E named(const char* option, const std::string& name, char dash) {
   for (char& c : spelt)
     if (c == '-' || c == '_') c = dash;
   if (const auto value = parse_enum<E>(spelt)) return *value;
-  const std::string hint = did_you_mean(spelt, names_of<E>());
-  refuse_option(option, fmt::format("found \"{}\"", name), hint.empty() ? expected_one_of(names_of<E>()) : hint);
+  refuse_option(option, fmt::format("found \"{}\"", name), nearest_choice(spelt, names_of<E>()));
 }
 
 ElementType element_type(const std::string& name) {
@@ -39,8 +38,7 @@ ElementType element_type(const std::string& name) {
     if (name == type.name || name == type.nccl_name) return type;
     known.emplace_back(type.name);
   }
-  const std::string hint = did_you_mean(name, known);
-  refuse_option("--dtype", fmt::format("found \"{}\"", name), hint.empty() ? expected_one_of(known) : hint);
+  refuse_option("--dtype", fmt::format("found \"{}\"", name), nearest_choice(name, known));
 }
 
 /// Options of the fabric are keys of a scenario's fabric by another name.

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <cstdio>
+#include <string_view>
 
 #include "cli/catalog_command.hpp"
 #include "cli/commands.hpp"
@@ -73,7 +76,42 @@ void require_known_subcommand(const CLI::App& app, int argc, const char* const* 
                      nearest.empty() ? expected_one_of(names) : nearest}});
 }
 
-void configure(CLI::App& app, Session& session) {
+/// A subcommand and what adds it.
+struct Command {
+  std::string_view name;
+  void (*add)(CLI::App&, Session&);
+};
+constexpr std::array kCommands{
+    Command{"run", add_run},
+    Command{"explain", add_explain},
+    Command{"compare", add_compare},
+    Command{"scale", add_scale},
+    Command{"scenario", add_scenario},
+    Command{"catalog", add_catalog},
+    Command{"models", add_models},
+    Command{"frameworks", add_frameworks},
+    Command{"validate", add_validate},
+    Command{"fabric", add_fabric},
+    Command{"share", add_share},
+    Command{"plan", add_plan},
+    Command{"systems", add_systems},
+    Command{"goodput", add_goodput},
+    Command{"study", add_study},
+    Command{"collective", add_collective},
+    Command{"import", add_import},
+    Command{"serve", add_serve},
+    Command{"sweep", add_sweep},
+    Command{"check", add_check},
+    Command{"calibrate", add_calibrate},
+};
+
+/// Describing every command takes longer than most answers, so one that is typed is described alone.
+bool wanted(std::string_view command, std::string_view typed) {
+  const auto is_typed = [&](const Command& each) { return each.name == typed; };
+  return command == typed || std::none_of(kCommands.begin(), kCommands.end(), is_typed);
+}
+
+void configure(CLI::App& app, Session& session, std::string_view typed) {
   app.name("stepcast");
   app.require_subcommand(1);
   app.fallthrough();
@@ -85,28 +123,10 @@ void configure(CLI::App& app, Session& session) {
       ->check(CLI::ExistingDirectory.description(""));
   app.add_flag("--json", session.json, "Print JSON, errors included");
   app.footer(kFooter);
-  add_run(app, session);
-  add_explain(app, session);
-  add_compare(app, session);
-  add_scale(app, session);
-  add_scenario(app, session);
-  add_catalog(app, session);
-  add_models(app, session);
-  add_frameworks(app, session);
-  add_validate(app, session);
-  add_fabric(app, session);
-  add_share(app, session);
-  add_plan(app, session);
-  add_systems(app, session);
-  add_goodput(app, session);
-  add_study(app, session);
-  add_collective(app, session);
-  add_import(app, session);
-  add_serve(app, session);
-  add_manual(app, session);
-  add_sweep(app, session);
-  add_check(app, session);
-  add_calibrate(app, session);
+  for (const Command& command : kCommands)
+    if (wanted(command.name, typed)) command.add(app, session);
+  // They print what the commands say of themselves, so they come with all of them.
+  if (wanted("", typed)) add_manual(app, session);
   add_examples(app);
 }
 
@@ -142,7 +162,7 @@ int run_command_line(int argc, const char* const* argv) {
   try {
     CLI::App app{
         "Forecasts a distributed training step before anyone buys, rents or reconfigures the cluster that runs it."};
-    configure(app, session);
+    configure(app, session, argc > 1 ? argv[1] : "");
     return parse_and_run(app, session, argc, argv);
   } catch (const InputError& error) {
     return report(session, error.faults(), kBadInput);

@@ -21,12 +21,12 @@ std::string joined(const std::vector<std::string>& words) { return fmt::format("
 
 void list(Session& session) {
   Json all = Json::array();
-  std::string text;
+  std::string text = fmt::format("{} {}  name\n", pad_right("id", 22), pad_right("sharding", 32));
   for (const std::string& id : framework_ids()) {
     const std::shared_ptr<const FrameworkProfile> framework = require_framework(id);
     all.push_back({{"id", id}, {"title", framework->title}, {"shardings", framework->shardings}});
-    text += fmt::format("{} {}  sharding: {}\n", pad_right(id, 22), pad_right(framework->title, 40),
-                        joined(framework->shardings));
+    text +=
+        fmt::format("{} {}  {}\n", pad_right(id, 22), pad_right(joined(framework->shardings), 32), framework->title);
   }
   if (session.json) return session.print(all);
   session.print(text);

@@ -46,8 +46,9 @@ std::shared_ptr<TargetOptions> add_target_options(CLI::App& app) {
   return options;
 }
 
-bool fits(const Json& scenario, const Catalog& catalog) {
-  return memory_of(lower(resolve(scenario, "imported", {}, catalog))).fits;
+bool fits(const Json& document, const Catalog& catalog) {
+  const Scenario scenario = resolve(document, "imported", {}, catalog);
+  return memory_of(lower(scenario)).fits;
 }
 
 /// A scenario of the model by the rules of default_scenario, on the fewest nodes (a power of two) that hold it.

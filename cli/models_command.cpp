@@ -19,14 +19,15 @@ std::shared_ptr<const Model> require_model(const std::string& id) {
 
 void list(Session& session) {
   Json all = Json::array();
-  std::string text;
+  std::string text =
+      fmt::format("{} {} {}  name\n", pad_right("id", 22), pad_right("family", 8), pad_left("parameters", 10));
   for (const std::string& id : model_ids()) {
     const std::shared_ptr<const Model> model = require_model(id);
     const double parameters = parameter_count(*model);
     all.push_back(
         {{"id", id}, {"title", model->title}, {"family", name_of(model->family)}, {"parameters", parameters}});
     text += fmt::format("{} {} {}  {}\n", pad_right(id, 22), pad_right(std::string(name_of(model->family)), 8),
-                        pad_left(humane_count(parameters), 8), model->title);
+                        pad_left(humane_count(parameters), 10), model->title);
   }
   if (session.json) return session.print(all);
   session.print(text);

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 
 #include "sim/worker/run_job.hpp"
 #include "version.hpp"
@@ -93,14 +94,26 @@ void Server::read_requests() {
     if (!partial_.empty()) accept(partial_);  // the last line may lack its newline
     return partial_.clear();
   }
+  std::string_view taken(buffer.data(), static_cast<std::size_t>(count));
+  if (refused_) {
+    const std::size_t end = taken.find('\n');
+    if (end == std::string_view::npos) return;
+    taken.remove_prefix(end + 1);
+    refused_ = false;
+  }
   const std::size_t known = partial_.size();
-  partial_.append(buffer.data(), static_cast<std::size_t>(count));
+  partial_.append(taken);
   std::size_t begin = 0;
   for (std::size_t end = partial_.find('\n', known); end != std::string::npos; end = partial_.find('\n', begin)) {
     accept(partial_.substr(begin, end - begin));
     begin = end + 1;
   }
   partial_.erase(0, begin);
+  if (partial_.size() > kMostJsonBytes) {
+    accept(partial_);
+    partial_ = {};
+    refused_ = true;
+  }
 }
 
 void Server::accept(const std::string& line) {

@@ -38,6 +38,7 @@ class Server {
   bool open_ = true;
   bool heard_ = true;  ///< somebody reads the replies
   std::string partial_;
+  bool refused_ = false;  ///< the line that is being read is too long, and its client has been told
   std::deque<Request> waiting_;
   std::vector<Running> running_;
 };

@@ -46,7 +46,7 @@ inline Timeline simulated(const StepGraph& graph, const EngineOptions& options =
   Timeline timeline;
   const char* at = text.data();
   const auto take = [&](void* data, std::size_t bytes) {
-    std::memcpy(data, at, bytes);
+    if (bytes > 0) std::memcpy(data, at, bytes);  // of nothing, data is null
     at += bytes;
   };
   timeline.spans.resize(graph.operations().size());

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "sim/protocol/worker_client.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace stepcast {
 namespace {
@@ -42,16 +43,13 @@ struct Worker : ::testing::Test {
   }
   /// What the worker says to raw lines.
   static std::string said(const std::string& lines, const std::string& arguments = "") {
-    const fs::path input = fs::temp_directory_path() / ("stepcast-lines-" + std::to_string(::getpid()));
-    const fs::path output = input.string() + ".out";
+    const ScratchFolder folder;
+    const fs::path input = folder / "in", output = folder / "out";
     std::ofstream(input) << lines;
     const std::string command = "\"$STEPCAST_WORKER\" " + arguments + " < " + input.string() + " > " + output.string();
     EXPECT_EQ(std::system(command.c_str()), 0);
     std::ifstream file(output);
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    fs::remove(input);
-    fs::remove(output);
-    return text;
+    return {std::istreambuf_iterator<char>(file), {}};
   }
 };
 
@@ -66,13 +64,13 @@ TEST_F(Worker, RunsOneRequest) {
 
 TEST_F(Worker, SaysHowFarItIs) {
   Request asked = request(1);
-  const fs::path file = fs::temp_directory_path() / ("stepcast-progress-" + std::to_string(::getpid()));
+  const ScratchFolder folder;
+  const fs::path file = folder / "progress";
   asked.progress = file.string();
   const Reply watched = WorkerClient::run_once(asked);
   ASSERT_TRUE(watched.prediction) << watched.error;
   std::size_t done = 0, all = 0;
   std::ifstream(file) >> done >> all;
-  fs::remove(file);
   EXPECT_GT(all, 1000U);
   EXPECT_EQ(done, all);
   EXPECT_EQ(watched.prediction->dump(), WorkerClient::run_once(request(1)).prediction->dump());
@@ -120,6 +118,14 @@ TEST_F(Worker, ALineThatIsNoRequestIsAnsweredAndSurvived) {
   EXPECT_THAT(said("garbage\n", "--once"), HasSubstr("\"error\""));
 }
 
+// What never ends is refused as soon as it is too long, not kept until memory does.
+TEST_F(Worker, ALineWithoutEndIsRefusedOnceAndTheNextIsRead) {
+  std::string text = said(std::string((130 << 20), 'a') + "\n{\"id\":1,\"command\":\"ping\"}\n");
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text.substr(0, 1000);
+  EXPECT_THAT(text, HasSubstr("larger than 64 MiB"));
+  EXPECT_THAT(text, HasSubstr("{\"id\":1,\"version\":"));
+}
+
 TEST_F(Worker, ADeadWorkerIsAnErrorThatSaysHow) {
   WorkerClient client;
   ::kill(client.pid(), SIGKILL);
@@ -162,7 +168,8 @@ TEST_F(Worker, AMissingWorkerIsAnEnvironmentError) {
 
 /// The loader leaves with 127 when a library is missing.
 TEST_F(Worker, AWorkerThatCannotLoadIsAnEnvironmentError) {
-  const fs::path script = fs::temp_directory_path() / ("stepcast-unloadable-" + std::to_string(::getpid()));
+  const ScratchFolder folder;
+  const fs::path script = folder / "unloadable";
   std::ofstream(script) << "#!/bin/sh\necho 'error while loading shared libraries: libsimgrid.so' >&2\nexit 127\n";
   fs::permissions(script, fs::perms::owner_all);
   ::setenv("STEPCAST_WORKER", script.c_str(), 1);
@@ -172,7 +179,6 @@ TEST_F(Worker, AWorkerThatCannotLoadIsAnEnvironmentError) {
   } catch (const EnvironmentError& error) {
     EXPECT_THAT(error.what(), HasSubstr("libsimgrid"));
   }
-  fs::remove(script);
 }
 
 }  // namespace
