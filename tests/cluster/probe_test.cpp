@@ -312,7 +312,8 @@ TEST(GpuProbe, TheFitFindsTheAttentionOfTheStandInAgain) {
   EXPECT_NEAR(profile["attention_forward_share"]["native"].get<double>(), 25.0 / 65, 0.05);
   EXPECT_NEAR(profile["attention_backward_ratio"].get<double>(), 0.8, 0.1);
   EXPECT_NEAR(profile["attention_half_sequence"].get<double>(), 256, 70);
-  for (const Json& figure : Json::parse(read_text(fitted))["figures"])
+  const Json figures = Json::parse(read_text(fitted))["figures"];
+  for (const Json& figure : figures)
     if (figure["group"] == "attention") {
       EXPECT_NEAR(figure["model"].get<double>() / figure["measured"].get<double>(), 1, 0.15) << figure["name"];
     }

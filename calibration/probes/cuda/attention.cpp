@@ -117,12 +117,13 @@ AttentionData::AttentionData(const CudaDevice& device, const AttentionShape& sha
   make(T::query_gradient, elements.of_queries, 2, 0);
   make(T::key_gradient, elements.of_keys, 2, 0);
   make(T::value_gradient, elements.of_keys, 2, 0);
+  make(T::row_sums, elements.each_query, 4, 0);
   make(T::query_sums, elements.of_queries, 4, 0);
 }
 
 std::size_t AttentionData::bytes_of(const AttentionShape& shape) {
   const Elements elements = elements_of(shape);
-  return elements.of_queries * (4 * 2 + 4) + elements.of_keys * 4 * 2 + elements.each_query * 4;
+  return elements.of_queries * (4 * 2 + 4) + elements.of_keys * 4 * 2 + elements.each_query * 2 * 4;
 }
 
 std::vector<double> AttentionData::read(AttentionTensor which, std::size_t first, std::size_t count) const {
@@ -243,6 +244,7 @@ Attention::Attention(const Cudnn& library, const CudaDevice& device, const Atten
       graph_(library, data.shape(), backward),
       scale_(static_cast<float>(1 / std::sqrt(static_cast<double>(data.shape().head_size)))),
       masked_(std::numeric_limits<float>::lowest()),
+      kept_(1),
       plan_(built_plan(library, graph_.graph())),
       pack_(library, cudnn::kVariantPack) {
   std::vector<std::int64_t> numbers;
@@ -251,6 +253,8 @@ Attention::Attention(const Cudnn& library, const CudaDevice& device, const Atten
     numbers.push_back(static_cast<std::int64_t>(which));
     if (which == AttentionTensor::scale)
       pointers.push_back(&scale_);
+    else if (which == AttentionTensor::kept)
+      pointers.push_back(&kept_);
     else if (which == AttentionTensor::masked)
       pointers.push_back(&masked_);
     else

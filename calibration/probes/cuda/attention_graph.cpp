@@ -193,9 +193,11 @@ void AttentionGraph::backward() {
   Node scale = constant(AttentionTensor::scale);
 
   // Of each query, the sum of its result times the result's gradient.
-  Node both = between(cudnn::kFloat32, of_queries_, packed(of_queries_)), of_query = each_query();
+  Node both = between(cudnn::kFloat32, of_queries_, packed(of_queries_)), sum = each_query(),
+       of_query = of_each_query(AttentionTensor::row_sums);
   pointwise(cudnn::kMultiply, gradient, result, both);
-  reduce(cudnn::kSum, both, of_query);
+  reduce(cudnn::kSum, both, sum);
+  pointwise(cudnn::kMultiply, sum, constant(AttentionTensor::kept), of_query);
 
   // The probabilities again, and dV = Pᵀ·dO.
   Node score = masked_scores(queries, keys, scale);

@@ -27,9 +27,11 @@ enum class AttentionTensor : std::int64_t {
   query_gradient,
   key_gradient,
   value_gradient,
+  row_sums,    ///< fp32: of each query, the sum of its result times the result's gradient; kernels pass it on in memory
   query_sums,  ///< fp32, set to zero before each run: the query gradient is summed in it
-  scale,       ///< 1 / √head size; this and the next are numbers in host memory
+  scale,       ///< 1 / √head size; this and what follows are numbers in host memory
   masked,      ///< what masked scores are
+  kept,        ///< 1: the share that dropout keeps, which the row sums are multiplied by
 };
 
 /// Operations of fused attention and the graph of them, as the guide of cuDNN 9 composes it: products, scale, mask,

@@ -179,4 +179,11 @@ void Gemm::require_right() const {
   }
 }
 
+void Gemm::fill_with_noise() const {
+  const GemmPrecision& precision = *parts_->precision;
+  const auto elements = [](std::int64_t a, std::int64_t b) { return static_cast<std::size_t>(a * b); };
+  probes::fill_with_noise(parts_->a, elements(shape_.m, shape_.k), precision.input_a, precision.input_bytes, kSaltA);
+  probes::fill_with_noise(parts_->b, elements(shape_.k, shape_.n), precision.input_b, precision.input_bytes, kSaltB);
+}
+
 }  // namespace stepcast::probes

@@ -47,7 +47,7 @@ class CublasLt {
 /// transposed, the one form that fp8 has; B and D are not.
 class Gemm {
  public:
-  /// Fills A and B. Throws Fault (missing) where the library has no algorithm for it.
+  /// Fills A and B with data that can be checked. Throws Fault (missing) where the library has no algorithm for it.
   Gemm(const CublasLt& library, const CudaDevice& device, const GemmShape& shape);
   ~Gemm();
   Gemm(const Gemm&) = delete;
@@ -55,6 +55,8 @@ class Gemm {
   void run(CudaHandle stream) const;
   /// Compares some elements of D; throws Fault (check failed) when one is off by more than rounding explains.
   void require_right() const;
+  /// Fills A and B with what a training step multiplies.
+  void fill_with_noise() const;
 
  private:
   struct Parts;

@@ -142,7 +142,10 @@ DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept
 
 void DeviceBuffer::fill(const void* data, std::size_t bytes, std::size_t offset) const {
   device_->use();
-  device_->driver().require(device_->driver().call().to_device(address_ + offset, data, bytes), "copying to a device");
+  const CudaDriver& driver = device_->driver();
+  driver.require(driver.call().to_device(address_ + offset, data, bytes), "copying to a device");
+  // From pageable memory the call returns when the data is staged; a probe's own stream does not wait for the rest.
+  driver.require(driver.call().stream_wait(nullptr), "waiting for a copy to a device");
 }
 
 void DeviceBuffer::read(void* data, std::size_t bytes, std::size_t offset) const {

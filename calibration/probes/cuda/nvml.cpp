@@ -11,6 +11,13 @@ struct Nvml::Functions {
   struct Utilization {
     unsigned gpu, memory;
   };
+  /// nvmlFieldValue_t; of a value of 32 bits the other half stays zero.
+  struct FieldValue {
+    unsigned id, scope;
+    long long at_us, taken_us;
+    int type, code;
+    unsigned long long value;
+  };
   int (*init)();
   int (*shutdown)();
   const char* (*error)(int);
@@ -23,6 +30,7 @@ struct Nvml::Functions {
   int (*energy)(void*, unsigned long long*);
   int (*clock)(void*, int, unsigned*);
   int (*temperature)(void*, int, unsigned*);
+  int (*fields)(void*, int, FieldValue*);
   int (*utilization)(void*, Utilization*);
   int (*driver)(char*, unsigned);
   int (*version)(char*, unsigned);
@@ -40,6 +48,7 @@ Nvml::Nvml() : library_("NVML of the NVIDIA driver", {"libnvidia-ml.so.1"}), fun
   library_.find(f.power, "nvmlDeviceGetPowerUsage");
   library_.find(f.limit, "nvmlDeviceGetEnforcedPowerLimit");
   library_.find_optional(f.energy, "nvmlDeviceGetTotalEnergyConsumption");
+  library_.find_optional(f.fields, "nvmlDeviceGetFieldValues");
   library_.find(f.clock, "nvmlDeviceGetClockInfo");
   library_.find(f.temperature, "nvmlDeviceGetTemperature");
   library_.find(f.utilization, "nvmlDeviceGetUtilizationRates");
@@ -75,13 +84,25 @@ std::string Nvml::version() const {
   return text.data();
 }
 
+std::optional<double> Nvml::instant_power_W(void* handle) const {
+  constexpr unsigned kPowerInstant = 186;  // NVML_FI_DEV_POWER_INSTANT
+  Functions::FieldValue field{};
+  field.id = kPowerInstant;
+  const bool known = functions_->fields && functions_->fields(handle, 1, &field) == 0 && field.code == 0;
+  if (!known) return std::nullopt;
+  return static_cast<double>(field.value) / 1e3;
+}
+
 DeviceState Nvml::state(int device) const {
   const Functions& f = *functions_;
   void* handle = devices_[static_cast<std::size_t>(device)];
   DeviceState out;
   unsigned value = 0;
   constexpr int kSm = 1, kMemory = 2, kGpuTemperature = 0;
-  if (f.power(handle, &value) == 0) out.power_W = value / 1e3;
+  if (const auto power = instant_power_W(handle))
+    out.power_W = power;
+  else if (f.power(handle, &value) == 0)
+    out.power_W = value / 1e3;
   if (f.clock(handle, kSm, &value) == 0) out.sm_MHz = value;
   if (f.clock(handle, kMemory, &value) == 0) out.memory_MHz = value;
   if (f.temperature(handle, kGpuTemperature, &value) == 0) out.temperature_C = value;

@@ -36,6 +36,8 @@ class Nvml {
 
  private:
   struct Functions;
+  /// What usual readings average over a second, from Ampere on; absent where the driver tells averages only.
+  [[nodiscard]] std::optional<double> instant_power_W(void* handle) const;
   Library library_;
   std::unique_ptr<Functions> functions_;
   std::vector<void*> devices_;

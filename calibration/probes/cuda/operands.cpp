@@ -1,6 +1,7 @@
 #include "calibration/probes/cuda/operands.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -20,6 +21,33 @@ void put(unsigned char* at, int type, float value) {
   if (type == kFp8E5m2) *at = to_fp8_e5m2(value);
 }
 
+constexpr std::size_t kPeriod = 1'048'573;  // a prime
+
+std::uint64_t scattered(std::size_t i, std::uint64_t salt) {
+  const std::uint64_t hash = (i + salt) * 0x9e3779b97f4a7c15ULL;
+  return (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9ULL;
+}
+
+/// The sum of four equally likely numbers, scaled to variance one; kept away from zero by the least normal number of
+/// the narrowest format, 2⁻⁶ in E4M3.
+float noise(std::size_t i, int type, std::uint64_t salt) {
+  constexpr float kStep = 1.0F / 65536, kScale = 1.7320508F, kLeast = 1.0F / 64, kInt8Deviation = 32;
+  const std::uint64_t hash = scattered(i, salt), bits = hash ^ hash >> 31;
+  float sum = -2;
+  for (int part = 0; part < 4; ++part) sum += static_cast<float>(bits >> (16 * part) & 0xffffU) * kStep;
+  const float value = std::copysign(std::max(std::abs(sum * kScale), kLeast), sum);
+  return type == kInt8 ? value * kInt8Deviation : value;
+}
+
+template <typename Element>
+void fill_repeatedly(const DeviceBuffer& buffer, std::size_t count, int type, std::size_t bytes, Element element) {
+  const std::size_t period = std::min(kPeriod, count);
+  std::vector<unsigned char> piece(period * bytes);
+  for (std::size_t i = 0; i < period; ++i) put(&piece[i * bytes], type, element(i));
+  for (std::size_t done = 0; done < count; done += period)
+    buffer.fill(piece.data(), std::min(period, count - done) * bytes, done * bytes);
+}
+
 template <typename Number>
 Number loaded(const unsigned char* at) {
   Number value = 0;
@@ -30,20 +58,15 @@ Number loaded(const unsigned char* at) {
 }  // namespace
 
 float datum(std::size_t i, std::uint64_t salt) {
-  std::uint64_t hash = (i + salt) * 0x9e3779b97f4a7c15ULL;
-  hash = (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9ULL;
-  return static_cast<float>(static_cast<int>((hash >> 33) % 5) - 2);
+  return static_cast<float>(static_cast<int>((scattered(i % kPeriod, salt) >> 33) % 5) - 2);
 }
 
 void fill_operand(const DeviceBuffer& buffer, std::size_t count, int type, std::size_t bytes, std::uint64_t salt) {
-  constexpr std::size_t kPiece = std::size_t{1} << 20;
-  std::vector<unsigned char> piece;
-  for (std::size_t done = 0; done < count; done += kPiece) {
-    const std::size_t part = std::min(kPiece, count - done);
-    piece.resize(part * bytes);
-    for (std::size_t i = 0; i < part; ++i) put(&piece[i * bytes], type, datum(done + i, salt));
-    buffer.fill(piece.data(), piece.size(), done * bytes);
-  }
+  fill_repeatedly(buffer, count, type, bytes, [&](std::size_t i) { return datum(i, salt); });
+}
+
+void fill_with_noise(const DeviceBuffer& buffer, std::size_t count, int type, std::size_t bytes, std::uint64_t salt) {
+  fill_repeatedly(buffer, count, type, bytes, [&](std::size_t i) { return noise(i, type, salt); });
 }
 
 double number_of(const unsigned char* at, int type) {

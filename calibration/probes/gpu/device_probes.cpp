@@ -114,6 +114,7 @@ void probe_gemm(const DeviceProbe& probe, const CublasLt& library, const GemmSha
   product.run(probe.device.stream());
   probe.device.wait();
   product.require_right();
+  product.fill_with_noise();
   const double since = now_us();
   const Samples samples = timed(probe, [&] { product.run(probe.device.stream()); });
   add_row(probe,

@@ -17,6 +17,7 @@ struct DeviceProbe {
   PowerSampler& power;
   ResultFile& file;
   int samples;
+  double sample_ms;  ///< least length of a sample
 };
 
 /// Products of every shape and precision that the device has, their results checked; cuBLASLt's version goes into the

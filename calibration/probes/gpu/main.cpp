@@ -25,6 +25,7 @@ struct Options {
   std::vector<AttentionShape> attention;
   std::string most = "1G";
   int device = 0, samples = 10;
+  double sample_ms = 1;
 };
 
 std::vector<std::string> words_of(const std::string& text, const std::vector<std::string>& known) {
@@ -130,6 +131,10 @@ void add_options(Arguments& arguments, Options& options) {
                 [&](const std::string& value) { options.device = static_cast<int>(parse_integer(value, 0, 1023)); });
   arguments.add("--samples", "N", "of each row; 10 by default",
                 [&](const std::string& value) { options.samples = static_cast<int>(parse_integer(value, 1, 100000)); });
+  arguments.add("--sample-ms", "MS",
+                "calls are repeated for so long in each sample; 1 by default, a burst; with 300 a row shows what the "
+                "device sustains at its power limit",
+                [&](const std::string& value) { options.sample_ms = parse_number(value, 0.1, 60000); });
 }
 
 void measure(const Options& options, int argc, char** argv) {
@@ -158,7 +163,7 @@ void measure(const Options& options, int argc, char** argv) {
     file.warn(std::string("no clocks and no power: ") + fault.what());
   }
   PowerSampler power(sampled.empty() ? nullptr : nvml.get(), sampled, 20);
-  const DeviceProbe probe{device, power, file, options.samples};
+  const DeviceProbe probe{device, power, file, options.samples, options.sample_ms};
   const auto asked = [&](const char* what) {
     return std::find(options.what.begin(), options.what.end(), what) != options.what.end();
   };

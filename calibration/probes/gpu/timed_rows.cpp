@@ -6,8 +6,7 @@
 namespace stepcast::probes {
 
 Samples timed(const DeviceProbe& probe, const std::function<void()>& enqueue) {
-  constexpr double kSample_us = 1000;
-  constexpr int kMostCalls = 50;
+  const double sample_us = 1000 * probe.sample_ms, most_calls = 50 * probe.sample_ms;
   EventTimer timer(probe.device);
   const auto run = [&](int calls) {
     timer.begin(probe.device.stream());
@@ -17,7 +16,7 @@ Samples timed(const DeviceProbe& probe, const std::function<void()>& enqueue) {
   };
   run(2);
   Samples out;
-  out.calls = static_cast<int>(std::clamp(std::ceil(kSample_us / std::max(run(1), 0.1)), 1.0, double{kMostCalls}));
+  out.calls = static_cast<int>(std::ceil(std::min(sample_us / std::max(run(1), 0.1), std::max(most_calls, 1.0))));
   for (int i = 0; i < probe.samples; ++i) out.us.push_back(run(out.calls));
   return out;
 }

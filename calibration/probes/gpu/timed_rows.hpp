@@ -13,7 +13,8 @@ struct Samples {
   int calls = 1;  ///< a sample is the mean of so many, back to back
 };
 
-/// Times work on the device's stream by events; a sample is the mean of as many calls as take a millisecond.
+/// Times work on the device's stream by events; a sample is the mean of as many calls as take `sample_ms`, but of 50
+/// for each millisecond at most.
 Samples timed(const DeviceProbe& probe, const std::function<void()>& enqueue);
 
 /// Adds a row with its samples, and clocks and power since a moment on `now_us`'s clock.

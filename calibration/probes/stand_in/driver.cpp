@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "calibration/probes/stand_in/clock.hpp"
 #include "calibration/probes/stand_in/faults.hpp"
@@ -20,6 +21,21 @@ thread_local int current_device = 0;
 
 Stream* stream_of(void* handle) { return static_cast<Stream*>(handle); }
 void* at(unsigned long long address) { return reinterpret_cast<void*>(address); }
+
+/// A copy from pageable memory that has been staged: it arrives when the default stream is waited for, which streams of
+/// a program's own are not ordered with.
+struct StagedCopy {
+  unsigned long long to;
+  std::vector<unsigned char> bytes;
+};
+std::vector<StagedCopy>& staged_copies() {
+  static std::vector<StagedCopy> all;
+  return all;
+}
+void finish_staged_copies() {
+  for (const StagedCopy& copy : staged_copies()) std::memcpy(at(copy.to), copy.bytes.data(), copy.bytes.size());
+  staged_copies().clear();
+}
 
 }  // namespace
 
@@ -52,9 +68,13 @@ int cuMemFree_v2(unsigned long long address) { return std::free(at(address)), 0;
 int cuMemHostAlloc(void** bytes, std::size_t size, unsigned) { return *bytes = std::malloc(size), *bytes ? 0 : 2; }
 int cuMemFreeHost(void* bytes) { return std::free(bytes), 0; }
 int cuMemcpyHtoD_v2(unsigned long long to, const void* from, std::size_t size) {
-  return std::memcpy(at(to), from, size), 0;
+  const auto* bytes = static_cast<const unsigned char*>(from);
+  return staged_copies().push_back({to, {bytes, bytes + size}}), 0;
 }
-int cuMemcpyDtoH_v2(void* to, unsigned long long from, std::size_t size) { return std::memcpy(to, at(from), size), 0; }
+int cuMemcpyDtoH_v2(void* to, unsigned long long from, std::size_t size) {
+  finish_staged_copies();
+  return std::memcpy(to, at(from), size), 0;
+}
 int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::size_t size, void* stream) {
   std::memcpy(at(to), from, size);
   return advance(*stream_of(stream), kCopyStart_us + static_cast<double>(size) / kPinnedBytesPerUs), 0;
@@ -82,7 +102,10 @@ int cuStreamCreate(void** stream, unsigned) {
   streams().push_back(new Stream{current_device});
   return *stream = streams().back(), 0;
 }
-int cuStreamSynchronize(void* stream) { return host_us() = std::max(host_us(), stream_of(stream)->end_us), 0; }
+int cuStreamSynchronize(void* stream) {
+  if (!stream) return finish_staged_copies(), 0;
+  return host_us() = std::max(host_us(), stream_of(stream)->end_us), 0;
+}
 int cuEventCreate(void** event, unsigned) { return *event = new Event, 0; }
 int cuEventRecord(void* event, void* stream) {
   return static_cast<Event*>(event)->at_us = start_on(*stream_of(stream)), 0;
