@@ -15,7 +15,7 @@ usage() {
 seconds=$1
 shift
 
-scripts/build.sh fuzz command_fuzz
+scripts/build.sh fuzz command_fuzz stepcast-worker
 program=build/fuzz/tests/command_fuzz
 mkdir -p build/fuzz/found
 found=0
@@ -27,9 +27,9 @@ one() {
   local seed
   for seed in "$@"; do cp "$seed" "$corpus/seed-$(md5sum <"$seed" | cut -c1-12)"; done
   # No answer may take longer than 20 s: "an error in under a second" on a busy machine, ten times slower by sanitizers.
-  if STEPCAST_FUZZ=$target STEPCAST_SHARE=$PWD ASAN_OPTIONS=log_path=$out-report \
-    "$program" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=65536 -artifact_prefix="$out-" \
-    -print_final_stats=1 "$corpus" >"$out.log" 2>&1; then
+  if STEPCAST_FUZZ=$target STEPCAST_SHARE=$PWD STEPCAST_WORKER=$PWD/build/fuzz/bin/stepcast-worker \
+    ASAN_OPTIONS=log_path=$out-report "$program" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 \
+    -max_len=65536 -artifact_prefix="$out-" -print_final_stats=1 "$corpus" >"$out.log" 2>&1; then
     awk -v target="$target" '/stat::number_of_executed_units/ { runs = $2 } / cov: / { line = $0 } END {
       match(line, /cov: [0-9]+/); printf "%s: %d inputs, %s\n", target, runs, substr(line, RSTART, RLENGTH) }' "$out.log"
   else

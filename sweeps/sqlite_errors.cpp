@@ -14,6 +14,10 @@ void throw_store_error(const std::filesystem::path& file, const SQLite::Exceptio
     case SQLITE_NOTADB:
       throw InputError({{name, "", "is no result store", "`stepcast sweep … --store FILE` makes one"}});
     case SQLITE_CORRUPT:
+    // Our own statements are right: it is the file's tables that are not ours.
+    case SQLITE_ERROR:
+    case SQLITE_MISMATCH:
+    case SQLITE_CONSTRAINT:
       throw InputError({{name, "", fmt::format("is damaged: {}", error.what()),
                          "take a copy of it, or run the sweep into a new store"}});
     case SQLITE_CANTOPEN:

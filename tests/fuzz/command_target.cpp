@@ -63,7 +63,9 @@ std::filesystem::path scratch(const std::string& name) {
 }
 
 std::string write_input(const CommandTarget& target, const std::uint8_t* data, std::size_t size) {
-  const std::string file = scratch("input" + target.extension).string();
+  const std::filesystem::path path = scratch(target.input);
+  std::filesystem::create_directories(path.parent_path());
+  const std::string file = path.string();
   std::FILE* stream = std::fopen(file.c_str(), "wb");
   if (stream == nullptr) throw std::runtime_error("no scratch file");
   std::fwrite(data, 1, size, stream);

@@ -11,7 +11,7 @@ namespace stepcast {
 struct CommandTarget {
   std::string name;
   std::vector<std::string> arguments;
-  std::string extension;           ///< of the file, with its dot
+  std::string input;               ///< name of the file; in a folder where the command goes by it
   std::vector<std::string> seeds;  ///< files of the tree, relative to its root, that are good inputs
 };
 

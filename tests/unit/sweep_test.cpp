@@ -367,9 +367,22 @@ TEST(ResultStore, DamagedFilesAreAnErrorAndNeverACrash) {
     std::ofstream(folder / "b.sqlite", std::ios::binary | std::ios::trunc) << bytes;
     const std::string said = fault_of([&] { (void)exported(folder / "b.sqlite"); });
     refused += said != "no fault" ? 1 : 0;
+    EXPECT_THAT(said, testing::Not(HasSubstr("environment: "))) << "the file is at fault, not the machine";
     (void)fault_of([&] { run_sweep(small_sweep(), {.store = folder / "b.sqlite", .mode = StoreMode::resume}); });
   }
   EXPECT_GT(refused, 33);
+}
+
+TEST(ResultStore, TablesOfOtherColumnsAreDamage) {
+  const ScratchFolder folder;
+  const auto file = folder / "a.sqlite";
+  run_sweep(small_sweep(), {.store = file});
+  std::string bytes = read_text(file);
+  const std::size_t column = bytes.find("(key TEXT");
+  ASSERT_NE(column, std::string::npos);
+  bytes[column + 1] = 'y';
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+  EXPECT_THAT(fault_of([&] { (void)exported(file); }), HasSubstr("is damaged: no such column: key"));
 }
 
 TEST(RowFile, WholeLinesAreRowsAndHalfALineIsNone) {
