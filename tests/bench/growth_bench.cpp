@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -17,6 +16,7 @@
 #include "fields/json_text.hpp"
 #include "report/humane.hpp"
 #include "tests/bench/whole_command.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace {
 
@@ -49,15 +49,6 @@ struct Growth {
 /// Files of these runs: GPT-3 175B on 1,024 GPUs with another number of layers, stores, timelines.
 class Stacks {
  public:
-  Stacks() {
-    std::string name = (std::filesystem::temp_directory_path() / "stepcast-bench-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) std::exit(1);
-    folder_ = name;
-  }
-  ~Stacks() { std::filesystem::remove_all(folder_); }
-  Stacks(const Stacks&) = delete;
-  Stacks& operator=(const Stacks&) = delete;
-
   std::string file(int layers) const {
     const std::string sources = STEPCAST_SOURCE_DIR;
     Json scenario = read(sources + "/scenarios/gpt3-175b-a100-1024.json");
@@ -75,7 +66,7 @@ class Stacks {
   std::string new_store() const { return (folder_ / fmt::format("{}.out", ++files_)).string(); }
 
  private:
-  std::filesystem::path folder_;
+  ScratchFolder folder_;
   mutable int files_ = 0;
 };
 

@@ -1,9 +1,9 @@
 // Whole sweeps through the real program. Targets: 1,000 simulated configurations of 1,024 GPUs within 60 s on two cores
 // with memory that does not grow with the sweep; 1,000,000 in closed form within 30 s and 1 GB.
 #include <benchmark/benchmark.h>
-#include <unistd.h>
 
 #include "tests/bench/whole_command.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace stepcast {
 namespace {
@@ -13,8 +13,8 @@ const std::string kScenario = std::string(STEPCAST_SOURCE_DIR) + "/scenarios/gpt
 void sweep(benchmark::State& state, const std::vector<std::string>& values, double target_seconds,
            double target_megabytes) {
   const std::string program = built_stepcast("/proc/self/exe");
-  const std::string store =
-      (std::filesystem::temp_directory_path() / ("stepcast-bench-" + std::to_string(getpid()) + ".sqlite")).string();
+  const ScratchFolder folder;
+  const std::string store = (folder / "rows.sqlite").string();
   std::vector<std::string> arguments{"sweep", kScenario, "--store", store, "--jobs", "2"};
   arguments.insert(arguments.end(), values.begin(), values.end());
   Measured measured;
@@ -24,7 +24,6 @@ void sweep(benchmark::State& state, const std::vector<std::string>& values, doub
   }
   if (!measured.ok) state.SkipWithError("the sweep failed");
   state.counters["store_MB"] = static_cast<double>(std::filesystem::file_size(store)) / 1e6;
-  std::filesystem::remove(store);
   // Below 1 is within the target.
   state.counters["time_to_target"] = measured.seconds / target_seconds;
   state.counters["cpu_s"] = measured.cpu_seconds;

@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <map>
 
 #include "tests/cluster/program.hpp"
 #include "tests/cluster/training_prediction.hpp"
@@ -35,6 +37,37 @@ class TorchOverGloo : public ::testing::Test {
  protected:
   [[nodiscard]] std::string file(const std::string& name) const { return (folder_ / name).string(); }
 
+  /// File of the trainings on so many hosts that were disturbed least: other work on the machine only lengthens a step.
+  [[nodiscard]] std::string stillest(const std::string& hosts, const std::string& name) const {
+    return file(rounds_.at(hosts).begin()->second + "/" + hosts + "/" + name);
+  }
+
+  /// Whether the two stillest trainings of each number of hosts say the same.
+  [[nodiscard]] bool still() const {
+    return !rounds_.empty() && std::all_of(rounds_.begin(), rounds_.end(), [](const auto& of_hosts) {
+      const auto first = of_hosts.second.begin();
+      return of_hosts.second.size() > 1 && std::next(first)->first < kSame * first->first;
+    });
+  }
+
+  /// Trains on two, three and four hosts, until a round was as the one before; 77 where that is not possible.
+  Finished train() {
+    Finished run{0, "", ""};
+    for (int i = 0; i < kMostRounds && !still() && run.code == 0; ++i) {
+      const std::string round = std::to_string(i);
+      run = run_program(STEPCAST_SOURCE_DIR "/tests/cluster/train_torch.sh", {file(round), "2,3,4", "100mbit"},
+                        {"STEPCAST_CLUSTER=sctorch"});
+      for (const char* hosts : {"2", "3", "4"})
+        if (run.code == 0)
+          rounds_[hosts][median_of(Json::parse(read_text(file(round + "/" + hosts + "/steps.json")))["traced_ms"])] =
+              round;
+    }
+    return run;
+  }
+
+  /// Median of the steps on so many hosts.
+  [[nodiscard]] double measured_ms(const std::string& hosts) const { return rounds_.at(hosts).begin()->first; }
+
   Finished stepcast(const std::vector<std::string>& words) {
     Finished run = stepcast_run(words);
     EXPECT_EQ(run.code, 0) << run.err;
@@ -43,7 +76,7 @@ class TorchOverGloo : public ::testing::Test {
 
   /// gloo's all_reduce of two and three hosts, fitted.
   void fit() {
-    std::vector<std::string> words{"calibrate", "fit", file("2/sums.json"), file("3/sums.json")};
+    std::vector<std::string> words{"calibrate", "fit", stillest("2", "sums.json"), stillest("3", "sums.json")};
     for (const std::string& word : shaped_hosts("0.1")) words.push_back(word);
     for (const char* word : {"--library", "gloo", "--refits", "3", "-o"}) words.emplace_back(word);
     words.push_back(file("gloo.calib.json"));
@@ -53,15 +86,15 @@ class TorchOverGloo : public ::testing::Test {
   /// The mean of the ranks: they run in step, so the mean is its length, where each rank's own end is another's delay.
   [[nodiscard]] double traced_ms(int step) const {
     const std::string mark = "ProfilerStep#" + std::to_string(step);
-    return (length_ms(file("2/rank0.json"), mark) + length_ms(file("2/rank1.json"), mark)) / 2;
+    return (length_ms(stillest("2", "rank0.json"), mark) + length_ms(stillest("2", "rank1.json"), mark)) / 2;
   }
 
   /// A step traced on two ranks, run on so many.
   double predicted_ms(int step, int ranks) {
     std::ofstream(file("lab.json")) << shaped_scenario(4).dump();
-    stepcast({"import", "kineto", file("2/rank0.json"), file("2/rank1.json"), "--step", std::to_string(step), "--ranks",
-              std::to_string(ranks), "--graph", file("step.json"), "--node", file("lab.json"), "--calibration",
-              file("gloo.calib.json"), "-o", file("operators.json")});
+    stepcast({"import", "kineto", stillest("2", "rank0.json"), stillest("2", "rank1.json"), "--step",
+              std::to_string(step), "--ranks", std::to_string(ranks), "--graph", file("step.json"), "--node",
+              file("lab.json"), "--calibration", file("gloo.calib.json"), "-o", file("operators.json")});
     return 1e3 *
            stepcast({"run", "--graph", file("step.json"), file("lab.json"), "--set",
                      "cluster.nodes=" + std::to_string(ranks), "--calibration", file("gloo.calib.json"), "--json"})
@@ -69,16 +102,19 @@ class TorchOverGloo : public ::testing::Test {
                .get<double>();
   }
 
+  static constexpr int kMostRounds = 5;
+  static constexpr double kSame = 1.03;  // steps of a machine left alone differ by 1 or 2 %
+
   ScratchFolder folder_;
+  std::map<std::string, std::map<double, std::string>> rounds_;  ///< by hosts: folder of a round by median step in ms
 };
 
 TEST_F(TorchOverGloo, ItsTraceReplaysAndForetellsTwiceTheRanks) {
-  const Finished run = run_program(STEPCAST_SOURCE_DIR "/tests/cluster/train_torch.sh",
-                                   {(folder_ / "").string(), "2,3,4", "100mbit"}, {"STEPCAST_CLUSTER=sctorch"});
+  const Finished run = train();
   if (run.code == 77) GTEST_SKIP() << run.err;
   ASSERT_EQ(run.code, 0) << run.err;
   fit();
-  const double measured = median_of(Json::parse(read_text(file("4/steps.json")))["traced_ms"]);
+  const double measured = measured_ms("4");
   // Steps that the profiler marked 3 to 8; the last one holds the end of the trace.
   double replay_errors = 0, changed = 0;
   for (int step = 3; step <= 8; ++step) {

@@ -74,7 +74,8 @@ TEST(CalibrateCommand, FindsTheConfiguredBandwidthOfTheShapedCluster) {
     const std::string name = rate;
     const Finished run = fit({"mpi-" + name + "-2.json", "mpi-" + name + "-4.json"}, std::to_string(gbps), out);
     ASSERT_EQ(run.code, 0) << run.err;
-    for (const Json& constant : run.json()["constants"]) {
+    const Json profile = run.json();
+    for (const Json& constant : profile["constants"]) {
       if (constant["key"] != "calibration.host.node_GBps") continue;
       EXPECT_NEAR(constant["value"].get<double>() * 8 / gbps, 0.956, 0.0956) << rate;
     }
@@ -350,7 +351,9 @@ TEST(CalibrateCommand, MeasuredCollectivesComeBackFromPartsOfThem) {
                                            {"every other size, below 1 MiB", 10},
                                            {"other node counts than two", 18},
                                            {"all sizes but three of each operation", 12}};
-  for (const Json& score : run.json()["all"])
+  const Json scores = run.json()["all"];
+  ASSERT_EQ(scores.size(), most.size());
+  for (const Json& score : scores)
     EXPECT_LE(score["mean_percent"].get<double>(), most.at(score["what"].get<std::string>())) << score["what"];
 }
 

@@ -66,12 +66,15 @@ TEST(Collective, BandwidthsFollowTheConventionOfNcclTests) {
                                               {"broadcast", 1},
                                               {"reduce", 1},
                                               {"send_recv", 1}};
-  for (const auto& [op, factor] : factors)
-    for (const Json& row : table("--op " + op + " --sizes 8:1G*64 --ranks 16 --cluster dgx-h100")["rows"]) {
+  for (const auto& [op, factor] : factors) {
+    const Json rows = table("--op " + op + " --sizes 8:1G*64 --ranks 16 --cluster dgx-h100")["rows"];
+    ASSERT_EQ(rows.size(), 5U);
+    for (const Json& row : rows) {
       const double algbw = row["size_bytes"].get<double>() / row["time_us"].get<double>() / 1e3;
       EXPECT_NEAR(row["algbw_GBps"].get<double>() / algbw, 1, 1e-9);
       EXPECT_NEAR(row["busbw_GBps"].get<double>() / algbw, factor, 1e-9) << op;
     }
+  }
 }
 
 TEST(Collective, RingOnRawHostsIsItsClosedForm) {

@@ -148,6 +148,22 @@ TEST_F(PlanCommand, NothingThatFitsIsAnAnswerToo) {
   EXPECT_GT(plan.at("evaluated").get<long>(), 0);
 }
 
+// Who asks for too much is told how much there is.
+TEST_F(PlanCommand, ThatMissesEveryLimitSaysByHowMuch) {
+  Json question = small_question();
+  const double days =
+      answer(question, {"--fidelity", "analytic"})["candidates"][0]["time_to_train_s"].get<double>() / 86400;
+  question["constraints"] = {{"deadline_days", days / 2}};
+  const Json nearest = answer(question, {"--fidelity", "analytic"})["nearest_misses"]["past the deadline"];
+  EXPECT_NEAR(nearest.at("days").get<double>(), days, 0.01 * days);
+  const Finished text = stepcast_run({"plan", file(question), "--fidelity", "analytic"});
+  EXPECT_EQ(text.code, 0);
+  EXPECT_THAT(text.out, HasSubstr("No option keeps every limit."));
+  EXPECT_THAT(text.out, testing::ContainsRegex("past the deadline .*nearest: "));
+  question["constraints"] = {{"deadline_days", 2 * days}};
+  EXPECT_TRUE(answer(question, {"--fidelity", "analytic"})["nearest_misses"].empty()) << "one keeps it";
+}
+
 TEST_F(PlanCommand, FaultsAreNamedAndNothingIsWritten) {
   Json question = small_question();
   question["clusters"][0]["node"] = "dgx-a100-80g";

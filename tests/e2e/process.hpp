@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "fields/json_text.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace stepcast {
 
@@ -29,23 +30,6 @@ inline std::string read_text(const std::filesystem::path& file) {
   out << std::ifstream(file, std::ios::binary).rdbuf();
   return out.str();
 }
-
-/// A folder of its own that goes with it.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "stepcast-e2e-XXXXXX").string();
-    if (!mkdtemp(name.data())) throw std::runtime_error("no scratch folder");
-    path_ = name;
-  }
-  ~ScratchFolder() { std::filesystem::remove_all(path_); }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  [[nodiscard]] std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// A scenario's name as a test's, which may hold no dashes.
 inline std::string test_name_of(std::string name) {

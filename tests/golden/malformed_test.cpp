@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "models/scenario/scenario.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace stepcast {
 namespace {
@@ -72,10 +73,10 @@ TEST_P(MalformedScenario, IsAnsweredWithPointerAndSuggestion) {
 
 TEST_P(MalformedText, IsAnsweredWithLineAndColumnOrPointer) {
   const Json& c = GetParam();
-  const auto file = std::filesystem::path(testing::TempDir()) / (c["name"].get<std::string>() + ".json");
+  const ScratchFolder folder;
+  const auto file = folder / "my.json";
   std::ofstream(file, std::ios::binary) << c["text"].get<std::string>();
   expect_faults(faults_of([&] { load_scenario(file, {}, catalog()); }), c["faults"], file.string());
-  std::filesystem::remove(file);
 }
 
 const auto kName = [](const auto& info) { return info.param["name"].template get<std::string>(); };

@@ -9,10 +9,12 @@
 #include <QMenu>
 #include <QMenuBar>
 #include <QMimeData>
+#include <QProgressBar>
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTextBrowser>
+#include <QToolButton>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,6 +33,7 @@
 #include "gui/views/headline_view.hpp"
 #include "gui/views/help.hpp"
 #include "gui/views/result_tabs.hpp"
+#include "gui/views/status_line.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
 namespace stepcast {
@@ -76,6 +79,29 @@ TEST(BusyStatusTest, ShowsTheShareThatIsDone) {
   EXPECT_TRUE(status.words().contains("1 of 4 things (25 %)")) << plain(status.words());
   status.show_ended("Stopped");
   EXPECT_EQ(status.words(), "Stopped");
+}
+
+TEST_F(WindowTest, TheStatusBarSaysWhatRunsAndStopsIt) {
+  StatusLine& line = window_->status_line();
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(wait_until([&] { return line.words().startsWith("Simulated in "); })) << plain(line.words());
+  EXPECT_TRUE(line.words().contains("closed form in ")) << plain(line.words());
+  auto* bar = line.findChild<QProgressBar*>();
+  auto* cancel = line.findChild<QToolButton*>();
+  EXPECT_FALSE(bar->isVisible());
+  EXPECT_FALSE(cancel->isVisible());
+
+  const auto runs = std::make_shared<bool>(true);
+  line.add({[=] { return *runs; },
+            [] { return WorkProgress{.what = "Sweeping", .things = "configurations", .done = 3, .all = 4}; },
+            [=] { *runs = false; }});
+  ASSERT_TRUE(wait_until([&] { return line.words().contains("3 of 4 configurations (75 %)"); })) << plain(line.words());
+  EXPECT_TRUE(bar->isVisible());
+  EXPECT_DOUBLE_EQ(static_cast<double>(bar->value()) / bar->maximum(), 0.75);
+  QTest::mouseClick(cancel, Qt::LeftButton);
+  EXPECT_FALSE(*runs);
+  EXPECT_TRUE(wait_until([&] { return !bar->isVisible() && !line.words().contains("Sweeping"); }))
+      << plain(line.words());
 }
 
 TEST_F(WindowTest, AGermanTypesAndReadsGermanNumbers) {

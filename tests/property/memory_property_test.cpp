@@ -83,7 +83,8 @@ Json any_scenario(const char* framework) {
 MemoryFootprint worst_with(Json scenario, const Json& settings) {
   static const Catalog catalog = Catalog::standard({});
   scenario["strategy"].update(settings);
-  const MemoryReport report = memory_of(lower(resolve(scenario, "test", {}, catalog)));
+  const Scenario resolved = resolve(scenario, "test", {}, catalog);
+  const MemoryReport report = memory_of(lower(resolved));
   return report.stages.at(static_cast<std::size_t>(report.worst_stage));
 }
 

@@ -177,7 +177,8 @@ TEST(Run, ConservesEnergyAndBytes) {
   EXPECT_DOUBLE_EQ(p.outlook->goodput.mean, 1);
   EXPECT_DOUBLE_EQ(p.outlook->goodput.p05, 1);
 
-  const Job job = lower(shipped("gpt3-175b-a100-1024.json", {"run.checkpoint.kind=sharded"}));
+  const Scenario sharded = shipped("gpt3-175b-a100-1024.json", {"run.checkpoint.kind=sharded"});
+  const Job job = lower(sharded);
   const CheckpointCost cost = checkpoint_cost(job);
   EXPECT_NEAR((cost.traffic * job.scenario->spec.cluster.nodes * cost.write).value(), cost.size.value(),
               1e-9 * cost.size.value());

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "models/workload/early_stop.hpp"
 #include "models/workload/operator_recompute.hpp"
+#include "models/workload/products.hpp"
 
 namespace stepcast {
 namespace {
@@ -79,6 +83,35 @@ TEST(PerOperator, RepeatsTheOtherHalfAndNoAttention) {
     if (step.op.kind == OperatorKind::gemm) repeated += step.op.flops.value();
   }
   EXPECT_DOUBLE_EQ(repeated, all / 2);
+}
+
+double product_flops(const std::vector<LayerStep>& steps) {
+  double flops = 0;
+  for (const LayerStep& step : steps)
+    if (step.communication == LayerCommunication::none && is_product(step.op)) flops += step.op.flops.value();
+  return flops;
+}
+
+// Llama 3 8B: 4,096 tokens, the last product is 14,336 to 4,096; with tensor parallelism its scatter goes with it.
+TEST(EarlyStop, LeavesOutTheLastProductAndItsScatter) {
+  for (const int tp : {1, 4}) {
+    LayerSharding sharding;
+    sharding.tp = tp;
+    sharding.sequence_parallel = tp > 1;
+    const LayerWork work = block("llama3-8b", sharding);
+    const auto repeated = steps_repeated_with_early_stop(work);
+    EXPECT_DOUBLE_EQ(product_flops(work.forward) - product_flops(repeated), 2.0 * 4096 * 14336 * 4096 / tp);
+    const auto scatters = [](const std::vector<LayerStep>& steps) {
+      return std::count_if(steps.begin(), steps.end(),
+                           [](const LayerStep& step) { return step.collective == LayerCollective::reduce_scatter; });
+    };
+    EXPECT_EQ(scatters(work.forward) - scatters(repeated), tp > 1 ? 1 : 0);
+  }
+}
+
+TEST(EarlyStop, RepeatsExpertsWhole) {
+  const LayerWork work = block("mixtral-8x7b", {}, LayerRole::moe_block);
+  EXPECT_EQ(steps_repeated_with_early_stop(work).size(), work.forward.size());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <regex>
 
 #include "cli/catalog_command.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace stepcast {
 namespace {
@@ -25,27 +26,16 @@ const Catalog& shipped() {
 /// A catalogue directory of the user's that lasts as long as the test.
 class UserDirectory {
  public:
-  UserDirectory() {
-    std::string name = (fs::temp_directory_path() / "stepcast-catalog-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~UserDirectory() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  UserDirectory(const UserDirectory&) = delete;
-  UserDirectory& operator=(const UserDirectory&) = delete;
-
   fs::path write(const std::string& kind, const std::string& id, const std::string& text) const {
-    fs::create_directories(path_ / kind);
-    fs::path file = path_ / kind / (id + ".json");
+    fs::create_directories(folder_ / kind);
+    fs::path file = folder_ / kind / (id + ".json");
     std::ofstream(file) << text;
     return file;
   }
-  [[nodiscard]] const fs::path& path() const { return path_; }
+  [[nodiscard]] const fs::path& path() const { return folder_.path(); }
 
  private:
-  fs::path path_;
+  ScratchFolder folder_;
 };
 
 std::vector<Fault> faults_of(const fs::path& file) {
@@ -104,9 +94,11 @@ TEST(ShippedCatalogue, SchemasAreThoseOfTheFieldTables) {
 
 TEST(ShippedCatalogue, NoSourceIsEmpty) {
   for (const std::string& kind : Catalog::kinds())
-    for (const std::string& id : shipped().ids(kind))
-      for (const auto& source : shipped().show(kind, id)["sources"].items())
+    for (const std::string& id : shipped().ids(kind)) {
+      const Json sources = shipped().show(kind, id)["sources"];
+      for (const auto& source : sources.items())
         EXPECT_GT(source.value().get<std::string>().size(), 3U) << kind << "/" << id << " " << source.key();
+    }
 }
 
 TEST(ShippedCatalogue, FieldTableWritesWhatItRead) {

@@ -19,12 +19,12 @@ using testing::SizeIs;
 
 const std::string kFolder = STEPCAST_SOURCE_DIR "/tests/data/measured/";
 
-MeasuredRun measured(const std::filesystem::path& file, const std::vector<SeriesName>& names = {}) {
+MeasuredResults measured(const std::filesystem::path& file, const std::vector<SeriesName>& names = {}) {
   return read_measured(file, MeasuredFormat::automatic, names);
 }
 
 TEST(Measured, LogOfMegatronIsReadByItself) {
-  const MeasuredRun run = measured(kFolder + "megatron.log");
+  const MeasuredResults run = measured(kFolder + "megatron.log");
   EXPECT_EQ(run.format, MeasuredFormat::megatron);
   ASSERT_THAT(run.samples.at("step_time_s"), SizeIs(8));
   EXPECT_DOUBLE_EQ(run.samples.at("step_time_s")[1], 23.5104);
@@ -32,14 +32,14 @@ TEST(Measured, LogOfMegatronIsReadByItself) {
 }
 
 TEST(Measured, LogOfDeepSpeedGivesTheCurrentThroughput) {
-  const MeasuredRun run = measured(kFolder + "deepspeed.log");
+  const MeasuredResults run = measured(kFolder + "deepspeed.log");
   EXPECT_EQ(run.format, MeasuredFormat::deepspeed);
   EXPECT_DOUBLE_EQ(run.samples.at("samples_per_s").front(), 33.51);
   EXPECT_DOUBLE_EQ(run.samples.at("memory.peak_GiB").front(), 21.4);
 }
 
 TEST(Measured, LogOfTorchtitanIsReadThroughItsColours) {
-  const MeasuredRun run = measured(kFolder + "torchtitan.log");
+  const MeasuredResults run = measured(kFolder + "torchtitan.log");
   EXPECT_EQ(run.format, MeasuredFormat::torchtitan);
   EXPECT_THAT(run.samples.at("tokens_per_s_per_gpu"), ElementsAre(3410, 3420, 3430, 3440, 3450, 3460));
   EXPECT_DOUBLE_EQ(run.samples.at("mfu").front(), 0.2034);
@@ -47,17 +47,17 @@ TEST(Measured, LogOfTorchtitanIsReadThroughItsColours) {
 }
 
 TEST(Measured, EventsOfTensorBoardAreRead) {
-  const MeasuredRun run = measured(kFolder + "events.out.tfevents.torchtitan");
+  const MeasuredResults run = measured(kFolder + "events.out.tfevents.torchtitan");
   EXPECT_EQ(run.format, MeasuredFormat::tensorboard);
   ASSERT_THAT(run.samples.at("tokens_per_s_per_gpu"), SizeIs(8));
   EXPECT_EQ(run.samples.at("tokens_per_s_per_gpu").back(), 3470);
 }
 
 TEST(Measured, RunOfMlflowAndAnswerOfPrometheusAreRead) {
-  const MeasuredRun mlflow = measured(kFolder + "mlflow-run");
+  const MeasuredResults mlflow = measured(kFolder + "mlflow-run");
   EXPECT_EQ(mlflow.format, MeasuredFormat::mlflow);
   EXPECT_THAT(mlflow.samples.at("samples_per_s"), SizeIs(6));
-  const MeasuredRun prometheus = measured(kFolder + "prometheus.json");
+  const MeasuredResults prometheus = measured(kFolder + "prometheus.json");
   EXPECT_EQ(prometheus.format, MeasuredFormat::prometheus);
   EXPECT_THAT(prometheus.samples.at("step_time_s"), ElementsAre(2.41, 2.39, 2.40)) << "NaN is no sample";
 }
@@ -165,7 +165,7 @@ TEST(CheckBaseline, IsTheSameTextWhenWrittenReadAndWrittenAgain) {
 TEST(CheckMeasured, TheForecastsIntervalBoundsWhatIsTolerated) {
   const double step = prediction().step_time.value(), high = prediction().step_time_high().value();
   const auto with = [&](double seconds) {
-    MeasuredRun run;
+    MeasuredResults run;
     run.samples["step_time_s"] = {99 * seconds, seconds, seconds, seconds};
     return check_against_measured("a", prediction(), run, {}, std::nullopt);
   };
@@ -173,10 +173,10 @@ TEST(CheckMeasured, TheForecastsIntervalBoundsWhatIsTolerated) {
   EXPECT_TRUE(with(high * 0.999).passed());
   EXPECT_FALSE(with(high * 1.001).passed());
   EXPECT_EQ(metric(with(step / 9), "step_time_s").verdict, Verdict::improved);
-  MeasuredRun slow;
+  MeasuredResults slow;
   slow.samples["tokens_per_s_per_gpu"] = {prediction().tokens_per_s_per_gpu * step / high * 0.999};
   EXPECT_FALSE(check_against_measured("a", prediction(), slow, {}, std::nullopt).passed());
-  MeasuredRun other;
+  MeasuredResults other;
   other.samples["mfu"] = {0.4};
   EXPECT_FALSE(check_against_measured("a", prediction(), other, {}, std::nullopt).passed());
 }

@@ -33,7 +33,7 @@ TEST(ClosedForm, ReductionsOfEveryMicroBatchTakeTheirTime) {
   const Seconds reductions = busy(step, CollectiveKind::reduce_scatter, Dimension::data);
   EXPECT_GT(reductions, 3 * step.compute);
   EXPECT_GE(step.step_time, reductions);
-  EXPECT_LT(step.step_time, reductions + step.compute);
+  EXPECT_LT(step.step_time, step.communication_total() + step.compute) << "they run beside the backward pass";
 }
 
 }  // namespace

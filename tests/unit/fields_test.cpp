@@ -7,11 +7,11 @@
 
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 
 #include "fields/field_table.hpp"
 #include "fields/plain_text.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace stepcast {
 
@@ -134,21 +134,18 @@ TEST(ReadJson, MissingFileAndDirectoryAreFaults) {
 }
 
 TEST(WriteFile, WritesWholeOrThrows) {
-  std::string name = (std::filesystem::temp_directory_path() / "stepcast-fields-XXXXXX").string();
-  const std::filesystem::path folder = mkdtemp(name.data());
+  const ScratchFolder folder;
   write_file(folder / "out.json", "{}\n");
   write_file(folder / "out.json", "[1]\n");
   Diagnostics diagnostics("out.json");
   EXPECT_EQ(read_json(folder / "out.json", diagnostics), Json::parse("[1]"));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << "a temporary file was left";
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1) << "a temporary file was left";
   EXPECT_THROW(write_file(folder / "none/out.json", "{}"), InputError);
-  std::filesystem::remove_all(folder);
 }
 
 // Writing to a device by renaming a file over it would destroy it: `--trace /dev/null` as root once did.
 TEST(WriteFile, LeavesPipesAndLinksWhatTheyAre) {
-  std::string name = (std::filesystem::temp_directory_path() / "stepcast-fields-XXXXXX").string();
-  const std::filesystem::path folder = mkdtemp(name.data());
+  const ScratchFolder folder;
   const std::filesystem::path pipe = folder / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
@@ -164,7 +161,6 @@ TEST(WriteFile, LeavesPipesAndLinksWhatTheyAre) {
   EXPECT_TRUE(std::filesystem::is_symlink(folder / "link.json"));
   Diagnostics diagnostics("target.json");
   EXPECT_EQ(read_json(folder / "target.json", diagnostics), Json::parse("[2]"));
-  std::filesystem::remove_all(folder);
 }
 
 TEST(ReadJson, StopsReadingWhatHasNoEnd) {
@@ -372,6 +368,8 @@ TEST(DidYouMean, FindsTheNearest) {
   EXPECT_EQ(did_you_mean("toaster", known), "");
   EXPECT_EQ(did_you_mean("nope", {"no", "hopper"}), "");
   EXPECT_EQ(did_you_mean(std::string(1000, 'x'), known), "");
+  EXPECT_EQ(nearest_choice("dgx-h010", known), "did you mean \"dgx-h100\"?");
+  EXPECT_EQ(nearest_choice("nope", {"no", "hopper"}), expected_one_of({"no", "hopper"}));
 }
 
 TEST(ExpectedOneOf, ShortensLongLists) {

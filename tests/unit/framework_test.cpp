@@ -20,9 +20,11 @@ std::shared_ptr<const FrameworkProfile> profile(const std::string& id) {
 
 TEST(FrameworkProfiles, AllAreReadableAndNameOnlyKnownShardings) {
   ASSERT_GE(framework_ids().size(), 10U);
-  for (const std::string& id : framework_ids())
-    for (const std::string& sharding : profile(id)->shardings)
+  for (const std::string& id : framework_ids()) {
+    const auto read = profile(id);
+    for (const std::string& sharding : read->shardings)
       EXPECT_TRUE(parse_enum<Sharding>(sharding)) << id << ": " << sharding;
+  }
 }
 
 TEST(FrameworkProfiles, EveryFigureHasASourceAndEvidence) {

@@ -6,6 +6,7 @@
 #include "calibration/importers/astra_sim.hpp"
 #include "hardware-catalog/part_kinds.hpp"
 #include "models/fabric/fabric_spec.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace stepcast {
 namespace {
@@ -21,12 +22,6 @@ const Catalog& catalog() {
 /// Writes files into a folder of their own and imports them.
 class AstraSim : public testing::Test {
  protected:
-  AstraSim() {
-    std::string name = (fs::temp_directory_path() / "stepcast-astra-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  ~AstraSim() override { fs::remove_all(folder_); }
-
   Imported import(const std::vector<std::pair<std::string, std::string>>& files) {
     AstraImport request;
     request.id = "a";
@@ -55,7 +50,7 @@ class AstraSim : public testing::Test {
   static Json node(const Imported& imported) { return Json::parse(imported.beside.front().text); }
 
  private:
-  fs::path folder_;
+  ScratchFolder folder_;
 };
 
 constexpr const char* kSwitch8 =

@@ -8,6 +8,7 @@
 #include "calibration/importers/models/imported_scenario.hpp"
 #include "models/scenario/scenario.hpp"
 #include "models/workload/operators.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace stepcast {
 namespace {
@@ -16,7 +17,8 @@ using testing::Contains;
 using testing::HasSubstr;
 
 std::filesystem::path written(const std::string& name, const std::string& text) {
-  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / name;
+  static const ScratchFolder folder;
+  const std::filesystem::path file = folder / name;
   std::ofstream(file) << text;
   return file;
 }

@@ -170,6 +170,31 @@ TEST(LayerWork, SequenceParallelGathersAndScatters) {
             (std::vector{gather, again, scatter, gather, again, scatter}));
 }
 
+// Megatron-LM of 2022 sums (or scatters) an input gradient beside the weight gradient of the same product; the forward
+// pass waits as before.
+TEST(LayerWork, InputGradientsAreSummedBesideWeightGradients) {
+  LayerSharding sharding;
+  sharding.tp = 8;
+  sharding.input_gradients_overlap = true;
+  const double bytes = 2.0 * 2048 * 12288;
+  for (const bool sequence_parallel : {false, true}) {
+    sharding.sequence_parallel = sequence_parallel;
+    const LayerWork work = block("gpt3-175b", sharding);
+    const std::string collective = fmt::format("{}:{}", sequence_parallel ? "reduce_scatter" : "all_reduce", bytes);
+    const auto forward = collectives(work.forward, LayerCommunication::tensor),
+               input = collectives(work.backward_input, LayerCommunication::tensor);
+    EXPECT_EQ(std::count(forward.begin(), forward.end(), collective), 2);
+    EXPECT_EQ(std::count(input.begin(), input.end(), collective), 0);
+    EXPECT_EQ(collectives(work.backward_weight, LayerCommunication::tensor),
+              (std::vector{collective + "*", collective + "*"}));
+  }
+  sharding.sequence_parallel = false;
+  sharding.adapter_rank = 16;
+  const LayerWork frozen = block("gpt3-175b", sharding);
+  EXPECT_EQ(collectives(frozen.backward_input, LayerCommunication::tensor).size(), 2u);
+  EXPECT_TRUE(collectives(frozen.backward_weight, LayerCommunication::tensor).empty());
+}
+
 // Overlap leaves a quarter of each collective; what the input gradient's scatter hides runs beside the weight gradient
 // of the same product, and together they carry the whole tensor twice a block.
 TEST(LayerWork, OverlappedScattersRunBesideWeightGradients) {

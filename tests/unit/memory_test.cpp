@@ -328,8 +328,9 @@ const Catalog& shipped() {
 
 Json document(const char* text) { return Json::parse(text); }
 
-MemoryReport report_of(const Json& scenario, const std::vector<std::string>& overrides = {}) {
-  return memory_of(lower(resolve(scenario, "test", overrides, shipped())));
+MemoryReport report_of(const Json& document, const std::vector<std::string>& overrides = {}) {
+  const Scenario scenario = resolve(document, "test", overrides, shipped());
+  return memory_of(lower(scenario));
 }
 
 // Korthikanti et al. 2022, figure 7: activations of the 22B model with eight-way tensor parallelism, in per cent of

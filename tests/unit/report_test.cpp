@@ -9,6 +9,7 @@
 #include "report/humane.hpp"
 #include "report/json.hpp"
 #include "report/text.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace stepcast {
 namespace {
@@ -207,9 +208,8 @@ TEST(Humane, DrawsBarsInEighths) {
 }
 
 TEST(StreamedFile, AppearsWholeOrNotAtAll) {
-  const std::filesystem::path folder = testing::TempDir();
-  const std::filesystem::path file = folder / "streamed_file_test.txt";
-  std::filesystem::remove(file);
+  const ScratchFolder folder;
+  const std::filesystem::path file = folder / "streamed.txt";
   {
     StreamedFile abandoned(file);
     abandoned.write("half");
@@ -223,7 +223,6 @@ TEST(StreamedFile, AppearsWholeOrNotAtAll) {
   std::string text;
   std::getline(std::ifstream(file), text);
   EXPECT_EQ(text, "all of it");
-  std::filesystem::remove(file);
   EXPECT_THROW(StreamedFile(folder / "no such folder" / "file"), InputError);
 }
 

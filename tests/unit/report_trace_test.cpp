@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "report/trace.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace stepcast {
 namespace {
@@ -49,11 +50,11 @@ struct TwoStages {
   }
 
   Json events() const {
-    const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "report_trace_test.json";
+    const ScratchFolder folder;
+    const std::filesystem::path file = folder / "trace.json";
     write_trace(file, job, graph, timeline);
     std::ostringstream text;
     text << std::ifstream(file).rdbuf();
-    std::filesystem::remove(file);
     return Json::parse(text.str()).at("traceEvents");
   }
 

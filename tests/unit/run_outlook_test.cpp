@@ -8,6 +8,7 @@
 #include "models/phases/run_phases.hpp"
 #include "models/power/device_power.hpp"
 #include "models/reliability/goodput.hpp"
+#include "models/storage/decimal_bytes.hpp"
 #include "models/storage/input_pipeline.hpp"
 #include "models/storage/storage.hpp"
 #include "report/claim_study.hpp"
@@ -41,6 +42,14 @@ const InputLimit* limit_of(const InputPipeline& pipeline, InputStage stage) {
 }
 
 const char* const kResnet = "resnet50-v100-8nodes.json";
+
+TEST(DecimalText, HasThreeDigitsAndNoExponent) {
+  EXPECT_EQ(decimal_text(Bytes(2.437e12)), "2.44 TB");
+  EXPECT_EQ(decimal_text(Bytes(999.7e9)), "1 TB");
+  EXPECT_EQ(decimal_text(Bytes(12)), "0.012 kB");
+  EXPECT_EQ(decimal_text(Bytes(2.4e18)), "2400 PB");
+  EXPECT_EQ(decimal_text(8_GBps), "8 GB/s");
+}
 
 TEST(InputPipeline, DecodingTakesTheNodesRealCores) {
   const InputPipeline pipeline = input_pipeline(shipped(kResnet, {"workload.input.decode_ms=10"}));
@@ -101,13 +110,14 @@ TEST(InputPipeline, PageableCopiesAreSlower) {
 
 TEST(Checkpoint, HoldsWhatBloomsHeld) {
   // 176 B parameters, 2.3 TB (BigScience, tr11-176B chronicles): 14 bytes a parameter.
-  const Job job = lower(shipped("gpt3-175b-a100-1024.json", {}));
-  EXPECT_NEAR(checkpoint_size(job).in(1_TB), 2.3 * 175.0 / 176, 0.07 * 2.3);
+  const Scenario scenario = shipped("gpt3-175b-a100-1024.json", {});
+  EXPECT_NEAR(checkpoint_size(lower(scenario)).in(1_TB), 2.3 * 175.0 / 176, 0.07 * 2.3);
 }
 
 TEST(Checkpoint, AsynchronousOnesStallForTheCopyAlone) {
   const auto cost = [](const char* kind) {
-    return checkpoint_cost(lower(shipped("gpt3-175b-a100-1024.json", {kind})));
+    const Scenario scenario = shipped("gpt3-175b-a100-1024.json", {kind});
+    return checkpoint_cost(lower(scenario));
   };
   const CheckpointCost sharded = cost("run.checkpoint.kind=sharded"), full = cost("run.checkpoint.kind=full"),
                        behind = cost("run.checkpoint.kind=asynchronous");

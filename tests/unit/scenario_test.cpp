@@ -215,6 +215,7 @@ INSTANTIATE_TEST_SUITE_P(
                     std::tuple("gpt3-175b", "dgx-a100-80gb", 128), std::tuple("gpt2", "aws-g5.xlarge", 1),
                     std::tuple("resnet50", "dgx-1-v100-16gb", 4), std::tuple("bert-large", "dgx-1-v100-32gb", 16),
                     std::tuple("llama2-7b", "tpu-v4-host", 8), std::tuple("mixtral-8x7b", "dgx-h100", 2),
+                    std::tuple("deepseek-v3", "gb200-nvl72", 8), std::tuple("deepseek-v3", "dgx-h100", 64),
                     std::tuple("resnet50", "rental-epyc-9454p-256gb", 1)));
 
 std::string framework_of_default(const char* model, const char* node, int nodes) {
@@ -226,6 +227,20 @@ TEST(DefaultStrategy, CutsOnlyWhatNeedsCutting) {
   EXPECT_EQ(framework_of_default("llama3-8b", "dgx-h100", 4), "pytorch-fsdp");
   EXPECT_EQ(framework_of_default("llama3-70b", "dgx-h100", 8), "megatron-lm");
   EXPECT_EQ(framework_of_default("resnet50", "rental-epyc-9454p-256gb", 1), "pytorch-cpu");
+}
+
+// Experts go over the devices of a node before anything cuts their products.
+TEST(DefaultStrategy, SpreadsExpertsOverANode) {
+  const auto strategy = [](const char* model, const char* node, int nodes) {
+    return default_scenario(model, node, nodes, catalog())["strategy"];
+  };
+  const Json mixtral = strategy("mixtral-8x7b", "dgx-h100", 4);
+  EXPECT_EQ(mixtral["expert_parallel"], 8);
+  EXPECT_FALSE(mixtral.contains("tensor_parallel")) << mixtral;
+  const Json deepseek = strategy("deepseek-v3", "gb200-nvl72", 8);
+  EXPECT_GE(deepseek["expert_parallel"], 32);
+  EXPECT_FALSE(deepseek.contains("tensor_parallel")) << deepseek;
+  EXPECT_FALSE(strategy("deepseek-v3", "dgx-h100", 64).contains("tensor_parallel"));
 }
 
 TEST(DefaultStrategy, ShowsTheSmallestWhenNothingFits) {

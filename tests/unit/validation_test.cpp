@@ -138,10 +138,12 @@ TEST(ColumnSets, PublishedTflopsBecomeStepTimesByTheFormulaOfTheirSource) {
   const double flops = 96 * b * s * l * h * h * (1 + s / (6 * h) + v / (16 * l * h));
   EXPECT_NEAR(run.measured, flops / (148e12 * 1536), 1e-9);
   EXPECT_EQ(run.scenario["strategy"]["virtual_pipeline"], 2);
+  EXPECT_EQ(run.scenario["strategy"]["framework"], "megatron-lm-2021");
   const MeasuredRun timed = run_of(set, "seqpar-22b-selective");
   EXPECT_DOUBLE_EQ(timed.measured, 1.1);
   EXPECT_EQ(timed.scenario["strategy"]["sequence_parallel"], true);
   EXPECT_EQ(timed.scenario["strategy"]["recompute"], "selective");
+  EXPECT_EQ(timed.scenario["strategy"]["framework"], "megatron-lm-2022");
 }
 
 TEST(ColumnSets, FsdpRunsKeepTheirRate) {

@@ -113,10 +113,7 @@ TEST(WholeRun, NodesDrawWhatMlperfsLogsShow) {
     const Json& fabric = run["power"]["fabric_W"];
     const double servers = number(run, "/power/average_W") - (fabric.is_null() ? 0 : fabric.get<double>());
     const double ratio = servers / log.nodes / log.measured_W;
-    // Wanted are 10 %. LoRA on H100 misses them by a tenth of a point since the fit of step times of 2026-11-22 (9.9
-    // before), as its devices wait longer for collectives.
-    const double bound = log.name == std::string("Llama 2 70B LoRA on 8 H100") ? 0.102 : 0.10;
-    EXPECT_NEAR(ratio, 1, bound) << log.name << ": " << servers / log.nodes << " W";
+    EXPECT_NEAR(ratio, 1, 0.10) << log.name << ": " << servers / log.nodes << " W";
     errors += std::abs(ratio - 1);
   }
   EXPECT_LE(errors / static_cast<double>(logs.size()), 0.07);
