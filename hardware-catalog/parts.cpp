@@ -32,6 +32,11 @@ FlopsPerSecond Accelerator::peak(Precision precision) const {
   return found == peak_TFLOPS.end() ? FlopsPerSecond{} : found->second;
 }
 
+FlopsPerSecond Accelerator::product_peak(Precision precision) const {
+  const auto found = peak_matrix_TFLOPS.find(std::string(name_of(precision)));
+  return found == peak_matrix_TFLOPS.end() ? peak(precision) : found->second;
+}
+
 Bytes Accelerator::usable_memory() const {
   if (memory_visible) return *memory_visible;
   const bool ecc_takes_its_share = memory_kind.starts_with("GDDR") && memory_kind.ends_with("ECC");

@@ -100,6 +100,8 @@ struct Accelerator {
 
   /// Peak of one precision, or zero when the part has none.
   [[nodiscard]] FlopsPerSecond peak(Precision precision) const;
+  /// Of matrix products: the matrix unit's, where it has a rate of its own.
+  [[nodiscard]] FlopsPerSecond product_peak(Precision precision) const;
   /// What software can allocate: `memory_visible_MiB`, or kVisibleShare of the marketed size when not measured.
   [[nodiscard]] Bytes usable_memory() const;
   static const FieldTable<Accelerator>& fields();

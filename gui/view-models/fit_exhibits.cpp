@@ -84,7 +84,7 @@ Exhibit constants_exhibit(const CalibrationProfile& profile) {
                               number_cell(static_cast<double>(constant.rows)),
                               {.text = qt(constant.profile)}});
     if (!(constant.prior > 0)) continue;
-    out.chart.categories << qt(constant.key).section(QLatin1Char('.'), -1);
+    out.chart.categories << qt(constant.key).section(QLatin1Char('.'), -2);
     bars.values.push_back((constant.value / constant.prior - 1) * 100);
     bars.tips << tr("%1: %2 → %3").arg(qt(constant.key), shown_number(constant.prior), shown_number(constant.value));
   }

@@ -103,6 +103,27 @@ TEST(CalibrateCommand, PredictsTheStepsOfATrainingLoopFromMessagesMeasuredBeside
   EXPECT_LT(sum / 2, 10);
 }
 
+// Results of a real H200: what the fit of every other product and attention says of the others, and that what the
+// device sustains is what published training runs say (0.651 of the peak in bf16, 0.607 in fp8, fitted to them).
+TEST(CalibrateCommand, FitsARealH200) {
+  const ScratchFolder folder;
+  const std::string out = (folder / "h200.calib.json").string();
+  std::vector<std::string> words{"calibrate", "fit"};
+  for (const char* name : {"gpu", "attention", "sustained", "power"})
+    words.push_back(probe("h200/" + std::string(name) + ".json"));
+  words.insert(words.end(), {"--node", "dgx-h200", "--refits", "2", "-o", out});
+  const Finished fit = stepcast_run(words);
+  ASSERT_EQ(fit.code, 0) << fit.err;
+  const Json profile = Json::parse(read_text(out));
+  for (const Json& score : profile["held_out"]) {
+    EXPECT_LE(score["mean_percent"].get<double>(), 11) << score;
+    EXPECT_LE(score["median_percent"].get<double>(), 6) << score;
+  }
+  const Json shares = profile["catalogue"]["compute-profiles"]["nvidia-hopper-h200"]["gemm_sustained_share"];
+  EXPECT_NEAR(shares["bf16"].get<double>(), 0.651, 0.04);
+  EXPECT_NEAR(shares["fp8"].get<double>(), 0.607, 0.04);
+}
+
 TEST(CalibrateCommand, SaysWhatTimesRestOn) {
   const ScratchFolder folder;
   const std::string out = (folder / "lab.calib.json").string();

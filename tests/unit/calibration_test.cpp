@@ -266,6 +266,32 @@ TEST(FitCluster, FitsDevicesAndStorage) {
   EXPECT_THAT(calibration_html(profile), HasSubstr("3100 MB/s"));
 }
 
+TEST(FitCluster, LongSamplesTellWhatIsSustainedAndBurstsDoNot) {
+  Json rows = Json::array();
+  for (const int n : {4096, 8192, 16384})
+    for (const bool sustained : {false, true}) {
+      // 800 TFLOP/s for a millisecond; 0.6 of the peak, 989.4, for half a second.
+      const double us = 2e-6 * n * n * n / (sustained ? 0.6 * 989.4 : 800);
+      rows.push_back({{"kind", "gemm"},
+                      {"m", n},
+                      {"n", n},
+                      {"k", n},
+                      {"precision", "bf16"},
+                      {"samples_us", {us, us, us}},
+                      {"calls_per_sample", sustained ? static_cast<int>(5e5 / us) : 1},
+                      {"checked", true}});
+    }
+  const CalibrationProfile profile = fit_cluster({results_of(rows)}, {.name = "lab", .node = "dgx-h100"}, catalog());
+  const Json shares = profile.catalogue.at("compute-profiles").at("nvidia-hopper").at("gemm_sustained_share");
+  EXPECT_NEAR(shares.at("bf16").get<double>(), 0.6, 1e-3);
+  EXPECT_NEAR(shares.at("fp16").get<double>(), 0.6, 1e-3) << "either kind of 16 bit is multiplied at one rate";
+  const auto burst = std::find_if(profile.constants.begin(), profile.constants.end(),
+                                  [](const FittedConstant& c) { return c.key == "product.burst_share.bf16"; });
+  ASSERT_NE(burst, profile.constants.end());
+  EXPECT_EQ(burst->rows, 3U);
+  EXPECT_GT(burst->value, 0.75);
+}
+
 TEST(FitCluster, FindsPlantedAttention) {
   // Rows as an H100 with these constants would give them: the fit starts from other ones.
   const Accelerator& part = *catalog().find<Accelerator>("h100-sxm-80gb");

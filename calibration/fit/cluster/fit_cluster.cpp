@@ -249,9 +249,8 @@ std::string fit_summary(const CalibrationProfile& profile) {
     out += fmt::format("\n{:<48}{:>12}{:>12}   68 % interval\n", "constant", "catalogue", "fitted");
   for (const FittedConstant& c : profile.constants)
     out += fmt::format("{:<48}{:>12.4g}{:>12.4g}   {:.4g} to {:.4g}\n",
-                       fmt::format("{} {}", c.profile.substr(c.profile.find('/') + 1),
-                                   c.key.substr(c.key.rfind('.') == std::string::npos ? 0 : c.key.rfind('.') + 1)),
-                       c.prior, c.value, c.low, c.high);
+                       fmt::format("{} {}", c.profile.substr(c.profile.find('/') + 1), c.key), c.prior, c.value, c.low,
+                       c.high);
   if (!profile.held_out.empty())
     out +=
         fmt::format("\n{:<48}{:>6}{:>9}{:>9}{:>9}\n", "held out and predicted", "rows", "mean %", "median %", "bias %");

@@ -9,48 +9,17 @@
 
 #include "calibration/fit/cluster/fit_attention.hpp"
 #include "calibration/fit/cluster/fit_collectives.hpp"
+#include "calibration/fit/cluster/fit_sustained.hpp"
+#include "calibration/fit/cluster/product_rows.hpp"
 #include "calibration/fit/cluster/rate_fit.hpp"
 #include "calibration/fit/prior_fit.hpp"
 #include "fields/rounded.hpp"
-#include "models/compute/product_time.hpp"
 
 namespace stepcast {
 
 namespace {
 
 double median_us(const Json& row) { return quantile_of(row["samples_us"].get<std::vector<double>>(), 0.5); }
-
-/// Our names of the formats that probes multiply in.
-Precision precision_of(const std::string& name) {
-  if (name.starts_with("fp8")) return Precision::fp8;
-  return parse_enum<Precision>(name).value_or(Precision::bf16);
-}
-
-struct ProductRow {
-  Precision precision;
-  ProductShape shape;
-  double measured_us;
-};
-
-std::vector<ProductRow> product_rows(const std::vector<ProbeResults>& files) {
-  std::vector<ProductRow> out;
-  for (const ProbeResults& file : files)
-    for (const Json& row : file.rows()) {
-      if (row["kind"] != "gemm") continue;
-      const Precision precision = precision_of(row["precision"].get<std::string>());
-      ProductShape shape;
-      shape.m = row["m"].get<double>();
-      shape.n = row["n"].get<double>();
-      shape.k = row["k"].get<double>();
-      shape.batch = row.value("batch", 1.0);
-      const bool narrow = precision == Precision::fp8 || precision == Precision::int8;
-      const bool single = precision == Precision::fp32 || precision == Precision::tf32;
-      shape.input_bytes = narrow ? 1 : single ? 4 : precision == Precision::fp64 ? 8 : 2;
-      shape.output_bytes = std::max(2.0, shape.input_bytes);
-      out.push_back({precision, shape, median_us(row)});
-    }
-  return out;
-}
 
 template <class Entry>
 void put(CalibrationProfile& profile, const char* kind, Entry entry, const std::string& key) {
@@ -90,7 +59,8 @@ class ProductFit {
   }
 
   [[nodiscard]] double time_us(const ProductRow& row, const OperatorProfile& profile) const {
-    const ProductDevice device = product_device(part_, profile, name_of(row.precision), part_.peak(row.precision));
+    const ProductDevice device =
+        product_device(part_, profile, name_of(row.precision), part_.product_peak(row.precision));
     return burst_time(row.shape, {}, device).in(1_us);
   }
 
@@ -130,8 +100,9 @@ HeldOutScore held_out_products(const ProductFit& fit) {
 void fit_products(CalibrationProfile& profile, const std::vector<ProbeResults>& files, const Accelerator& part,
                   const Catalog& catalog) {
   std::vector<ProductRow> rows = product_rows(files);
-  rows.erase(std::remove_if(rows.begin(), rows.end(),
-                            [&](const ProductRow& row) { return part.peak(row.precision).value() <= 0; }),
+  rows.erase(std::remove_if(
+                 rows.begin(), rows.end(),
+                 [&](const ProductRow& row) { return row.sustained || part.product_peak(row.precision).value() <= 0; }),
              rows.end());
   if (rows.empty()) return;
   const OperatorProfile* start = catalog.find<OperatorProfile>(part.family);
@@ -172,9 +143,6 @@ RowSamples rates_of(const Json& row, double bytes) {
   return out;
 }
 
-/// Of several rows the ninth best in ten, so that one lucky row does not decide.
-constexpr double kBest = 0.9;
-
 /// What rows of memory, copies, launches and attention tell of an accelerator's family.
 class RateFit {
  public:
@@ -212,6 +180,8 @@ class RateFit {
       moved("kernel_floor_us", start_.kernel_floor.in(1_us), floor, gaps_.size());
     }
     for (std::string& key : fit_attention_rows(profile_, files, part_, fitted_)) moved_.push_back(std::move(key));
+    for (std::string& key : fit_sustained_rows(profile_, product_rows(files), part_, fitted_))
+      moved_.push_back(std::move(key));
     put_profile();
   }
 
@@ -222,7 +192,7 @@ class RateFit {
   /// Share of a datasheet's rate that rows reach, never above all of it.
   double share(const char* key, double prior, const std::vector<RowSamples>& rows, BytesPerSecond of) {
     if (rows.empty() || of <= BytesPerSecond(0)) return prior;
-    FittedRate rate = fit_rate(rows, kBest);
+    FittedRate rate = fit_rate(rows, kBestRows);
     for (double* figure : {&rate.value, &rate.low, &rate.high}) *figure = std::min(1.0, *figure / of.value());
     if (rate.value <= 0) return prior;
     moved(key, prior, rate, rows.size());

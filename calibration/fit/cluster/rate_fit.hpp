@@ -7,6 +7,9 @@ namespace stepcast {
 /// Measured samples of one row: rates, times or powers, in one unit.
 using RowSamples = std::vector<double>;
 
+/// The quantile that stands for the best of rows, so that one lucky row does not decide.
+inline constexpr double kBestRows = 0.9;
+
 /// A figure that rows tell, with its 68 % interval, which holds it.
 struct FittedRate {
   double value = 0, low = 0, high = 0;

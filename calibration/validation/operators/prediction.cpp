@@ -107,9 +107,9 @@ OperatorPrediction predict(const ConvolutionWork& work, const MeasuredOperator& 
 
 FlopsPerSecond peak_of_format(const Accelerator& accelerator, std::string_view format) {
   for (const FormatPeak& known : kFormats)
-    if (known.format == format) return accelerator.peak(known.precision);
+    if (known.format == format) return accelerator.product_peak(known.precision);
   const std::optional<Precision> precision = parse_enum<Precision>(format);
-  return precision ? accelerator.peak(*precision) : FlopsPerSecond(0);
+  return precision ? accelerator.product_peak(*precision) : FlopsPerSecond(0);
 }
 
 std::string format_key(const std::map<std::string, double>& by_format, std::string_view format) {

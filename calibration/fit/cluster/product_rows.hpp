@@ -1,0 +1,25 @@
+#pragma once
+
+#include <vector>
+
+#include "calibration/fit/cluster/rate_fit.hpp"
+#include "calibration/results/probe_results.hpp"
+#include "hardware-catalog/parts.hpp"
+#include "models/compute/product_time.hpp"
+
+namespace stepcast {
+
+/// A measured matrix product.
+struct ProductRow {
+  Precision precision;  ///< fp8 stands for either of its formats
+  ProductShape shape;
+  RowSamples samples_us;
+  double measured_us;  ///< their median
+  /// Whether a sample lasted so long that the device had settled at its power limit: a tenth of a second.
+  bool sustained;
+};
+
+/// Rows of matrix products of result files, in their order.
+std::vector<ProductRow> product_rows(const std::vector<ProbeResults>& files);
+
+}  // namespace stepcast
