@@ -48,6 +48,12 @@ CudaDriver::CudaDriver() : library_("the NVIDIA driver", {"libcuda.so.1"}) {
   library_.find(f.event_record, "cuEventRecord");
   library_.find(f.event_wait, "cuEventSynchronize");
   library_.find(f.event_elapsed, "cuEventElapsedTime");
+  library_.find_optional(f.capture_begin, "cuStreamBeginCapture_v2");
+  library_.find_optional(f.capture_end, "cuStreamEndCapture");
+  library_.find_optional(f.graph_make, "cuGraphInstantiateWithFlags");
+  library_.find_optional(f.graph_launch, "cuGraphLaunch");
+  library_.find_optional(f.graph_end, "cuGraphDestroy");
+  library_.find_optional(f.runnable_end, "cuGraphExecDestroy");
   library_.find(f.module_load, "cuModuleLoadData");
   library_.find(f.module_function, "cuModuleGetFunction");
   library_.find(f.launch, "cuLaunchKernel");

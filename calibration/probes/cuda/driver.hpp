@@ -49,6 +49,13 @@ struct CudaFunctions {
   int (*event_record)(CudaHandle, CudaHandle);
   int (*event_wait)(CudaHandle);
   int (*event_elapsed)(float*, CudaHandle, CudaHandle);
+  // Graphs of captured calls; null before CUDA 11.4.
+  int (*capture_begin)(CudaHandle, int);
+  int (*capture_end)(CudaHandle, void**);
+  int (*graph_make)(void**, void*, unsigned long long);
+  int (*graph_launch)(void*, CudaHandle);
+  int (*graph_end)(void*);
+  int (*runnable_end)(void*);
   int (*module_load)(void**, const void*);
   int (*module_function)(void**, void*, const char*);
   int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CudaHandle, void**,

@@ -32,7 +32,8 @@ void probe_pass(const DeviceProbe& probe, const Cudnn& library, const AttentionD
   else
     data.require_right_result();
   const double since = now_us();
-  const Samples samples = timed(probe, [&] { attention.run(); });
+  const Samples samples = timed(
+      probe, [&] { attention.run(); }, Issue::captured);
   const AttentionShape& shape = data.shape();
   add_row(probe,
           {{"kind", "attention"},

@@ -53,7 +53,8 @@ void copy_of_size(const DeviceProbe& probe, std::size_t bytes, bool pinned, int 
   require_pattern({host.data(), host.data() + bytes}, "a copy to the device and back");
   for (const bool to_device : {true, false}) {
     const double since = now_us();
-    const Samples samples = timed(probe, to_device ? std::function<void()>(down) : std::function<void()>(up));
+    const Samples samples =
+        timed(probe, to_device ? std::function<void()>(down) : std::function<void()>(up), Issue::each);
     add_row(probe,
             {{"kind", "copy"},
              {"op", to_device ? "host_to_device" : "device_to_host"},
@@ -93,7 +94,7 @@ void copy_to_peer(const DeviceProbe& probe, int peer_number, std::int64_t most_b
     require_pattern(arrived, "a copy to " + name_of(peer));
     probe.device.use();
     const double since = now_us();
-    const Samples samples = timed(probe, copy);
+    const Samples samples = timed(probe, copy, Issue::each);
     Json row{{"kind", "copy"},      {"op", "peer"},   {"size_bytes", bytes}, {"from", name_of(probe.device)},
              {"to", name_of(peer)}, {"checked", true}};
     if (!direct) row["note"] = "no peer access; the copy goes through host memory";
@@ -116,7 +117,8 @@ void probe_gemm(const DeviceProbe& probe, const CublasLt& library, const GemmSha
   product.require_right();
   product.fill_with_noise();
   const double since = now_us();
-  const Samples samples = timed(probe, [&] { product.run(probe.device.stream()); });
+  const Samples samples = timed(
+      probe, [&] { product.run(probe.device.stream()); }, Issue::captured);
   add_row(probe,
           {{"kind", "gemm"},
            {"m", shape.m},
@@ -187,7 +189,7 @@ void probe_memory(const DeviceProbe& probe, std::int64_t most_bytes) {
              {"moved_bytes", 2 * bytes},
              {"device", name_of(probe.device)},
              {"checked", true}},
-            timed(probe, copy), since);
+            timed(probe, copy, Issue::captured), since);
     since = now_us();
     add_row(probe,
             {{"kind", "memory"},
@@ -196,7 +198,7 @@ void probe_memory(const DeviceProbe& probe, std::int64_t most_bytes) {
              {"moved_bytes", bytes},
              {"device", name_of(probe.device)},
              {"checked", false}},
-            timed(probe, set), since);
+            timed(probe, set, Issue::captured), since);
   }
 }
 
