@@ -279,6 +279,19 @@ TEST_F(Replay, RealStepsTakeAsLongAsTheyWereTraced) {
   }
 }
 
+// The same step of the same program was traced on an H200 and on an H100: each trace replays, and foretells the other.
+TEST_F(Replay, ATraceOfOneDeviceForetellsAnother) {
+  const auto step = [&](const char* trace, const std::string& traced_on, const std::string& node) {
+    return replayed({shipped_trace(trace)}, node, {"--node", traced_on}).at("step_time_s").get<double>();
+  };
+  const double h200 = step("one-h200-llama-1b", "dgx-h200", "dgx-h200"),
+               h100 = step("one-h100-llama-1b", "dgx-h100", "dgx-h100");
+  EXPECT_NEAR(h200, 0.168, 0.001);  // as the profiler's marks say
+  EXPECT_NEAR(h100, 0.176, 0.001);
+  EXPECT_NEAR(step("one-h200-llama-1b", "dgx-h200", "dgx-h100") / h100, 1, 0.1);
+  EXPECT_NEAR(step("one-h100-llama-1b", "dgx-h100", "dgx-h200") / h200, 1, 0.1);
+}
+
 // What four ranks take is predicted from traces of two: the collectives grow as their model says, the rest stays. How
 // long NCCL takes for these 64 MiB was measured on A100 with NVLink: two ranks 404.7 µs, four 543.8 µs (VIA-Research/
 // vTrain, trace/a100, AR_GPU2 and AR_GPU4).
