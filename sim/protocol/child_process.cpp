@@ -14,6 +14,8 @@
 #include <string_view>
 #include <utility>
 
+#include "sim/protocol/coverage.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -43,6 +45,7 @@ bool write_all(int descriptor, std::string_view text) {
     message = std::string(1, kError) + "an exception of unknown type";
   }
   std::fflush(nullptr);
+  keep_coverage();
   ::_exit(write_all(descriptor, message) ? 0 : 1);
 }
 

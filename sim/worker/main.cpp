@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "sim/protocol/coverage.hpp"
 #include "sim/worker/server.hpp"
 #include "version.hpp"
 
@@ -35,6 +36,7 @@ int serve(int jobs) {
   std::string line;
   std::getline(std::cin, line);
   const std::string reply = stepcast::answer_once(line);
+  stepcast::keep_coverage();
   std::fwrite(reply.data(), 1, reply.size(), stdout);
   std::fflush(stdout);
   // Past SimGrid's destructors, which are slow and not all safe.
