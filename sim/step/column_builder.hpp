@@ -94,7 +94,7 @@ class ColumnBuilder {
   int add_work(int stage, OperationKind kind, Seconds work, std::string_view name);
   int update(int stage);
   [[nodiscard]] std::vector<Range> ranges(int stage, int chunk, Phase phase, bool cut) const;
-  void check_size() const;
+  void check_size(std::size_t operations) const;
 
   // column_synchronization.cpp
   int add_collective(int stage, StreamKind stream, OperationKind kind, CollectiveKind collective, Dimension dimension,

@@ -10,6 +10,9 @@ namespace stepcast {
 
 namespace {
 
+/// Slots of a stage after which the size of its graph can be foreseen: past the heavier first micro-batch.
+constexpr std::size_t kFirstSlots = 32;
+
 bool completes_gradients(Phase phase) { return phase == Phase::backward || phase == Phase::backward_weight; }
 
 }  // namespace
@@ -158,18 +161,22 @@ void ColumnBuilder::emit_stage(int stage) {
   std::vector<std::size_t> last_of_chunk(static_cast<std::size_t>(scenario.degrees.vpp), 0);
   for (std::size_t i = 0; i < order.size(); ++i)
     if (completes_gradients(order[i].phase)) last_of_chunk[order[i].chunk] = i;
+  const std::size_t before = context_.graph.operations().size();
   for (std::size_t i = 0; i < order.size(); ++i) {
     const Slot& slot = order[i];
     const bool in_a_row = plan_.accumulated > 0 && (slot.micro_batch + 1) % plan_.accumulated == 0;
     const bool reduces = !state_[stage].units->empty() && completes_gradients(slot.phase) &&
                          (in_a_row || last_of_chunk[slot.chunk] == i);
     emit_slot(stage, slot.chunk * stages_ + stage, slot, reduces);
-    check_size();
+    const std::size_t now = context_.graph.operations().size();
+    check_size(now);
+    // Of a graph that would be far too large the first slots tell so, before it fills the memory.
+    if (i + 1 == kFirstSlots) check_size(before + (now - before) / kFirstSlots * order.size() / 2);
   }
 }
 
-void ColumnBuilder::check_size() const {
-  if (context_.graph.operations().size() <= context_.options.most_operations) return;
+void ColumnBuilder::check_size(std::size_t operations) const {
+  if (operations <= context_.options.most_operations) return;
   throw InputError({{"", "/workload/global_batch",
                      fmt::format("{} micro-batches make a step graph of more than {} operations", micro_batches_,
                                  context_.options.most_operations),

@@ -1,6 +1,7 @@
 // Thousands of mutated scenarios: each is refused with a pointer, or forecast with figures that make sense.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <chrono>
 #include <cmath>
@@ -407,6 +408,22 @@ TEST(ScenarioFuzz, GraphsBeyondTheLimitAreRefused) {
   } catch (const InputError& error) {
     EXPECT_EQ(error.faults().at(0).pointer, "/workload/global_batch");
   }
+}
+
+// One that would be far too large is refused before it fills the memory: of 2 GB of operations below 200 MB are built.
+TEST(ScenarioFuzz, GraphsFarBeyondTheLimitAreRefusedSoon) {
+  const Scenario scenario =
+      load_scenario(std::filesystem::path(STEPCAST_SOURCE_DIR) / "scenarios/llama-65b-a100-2048.json",
+                    {"strategy.context_parallel=128"}, catalog());
+  const Job job = lower(scenario);
+  const auto most_kB = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+  };
+  const long before = most_kB();
+  EXPECT_THROW(build_step_graph(job), InputError);
+  EXPECT_LT(most_kB() - before, 200'000);
 }
 
 // Whatever a legal scenario is, written out with its defaults it is the same one.
