@@ -40,10 +40,12 @@ mkdir "$root/packages"
 cp "$work"/packages/*.deb "$root/packages/"
 inside() { env -i HOME=/root LANG=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive chroot "$root" "$@"; }
 
-# Files that are no package manager's own records.
+# Files that are no package manager's own records: neither those that it keeps, nor copies of /etc/group and its like from before
+# a package we need added its user, nor what /run holds until the next start.
 files() {
   find "$root" -xdev -path "$root/var/cache" -prune -o -path "$root/var/lib/apt" -prune -o -path "$root/var/lib/dpkg" -prune -o \
     -path "$root/var/log" -prune -o -path "$root/proc" -prune -o -path "$root/dev" -prune -o -path "$root/etc/ld.so.cache" -prune -o \
+    -path "$root/run" -prune -o -path "$root/etc/*-" -prune -o \
     -print | sort
 }
 inside apt-get -qq update >"$work/log" 2>&1 || fail "the package lists cannot be read"
@@ -72,10 +74,12 @@ for file in man/man1/stepcast-run.1.gz bash-completion/completions/stepcast zsh/
   [ -e "$root/usr/share/$file" ] || fail "$file is missing"
 done
 if inside sh -c 'command -v stepcast-gui' >/dev/null; then
-  inside env QT_QPA_PLATFORM=offscreen stepcast-gui --scenario /usr/share/stepcast/scenarios/gpt3-175b-a100-1024.json \
+  # As a user of its own: settings are the user's, and stay.
+  mkdir -m 700 "$root/user"
+  inside env HOME=/user XDG_RUNTIME_DIR=/user QT_QPA_PLATFORM=offscreen stepcast-gui --scenario /usr/share/stepcast/scenarios/gpt3-175b-a100-1024.json \
     --screenshot /tmp/window.png >"$work/log" 2>&1 || fail "stepcast-gui does not run"
   [ -s "$root/tmp/window.png" ] || fail "stepcast-gui drew nothing"
-  rm "$root/tmp/window.png"
+  rm -r "$root/tmp/window.png" "$root/user"
 fi
 
 names=()
