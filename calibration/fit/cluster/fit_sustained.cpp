@@ -20,6 +20,21 @@ RowSamples shares_of(const ProductRow& row, const Accelerator& part) {
   return out;
 }
 
+/// What each row reached beside what the fitted share says.
+void add_figures(CalibrationProfile& calibration, const std::vector<ProductRow>& rows, const Accelerator& part,
+                 const ComputeProfile& fitted) {
+  for (const ProductRow& row : rows) {
+    if (!row.sustained) continue;
+    const double peak = part.product_peak(row.precision).in(1_TFLOPS);
+    const auto share = fitted.gemm_sustained_share.find(std::string(name_of(row.precision)));
+    if (peak <= 0 || share == fitted.gemm_sustained_share.end()) continue;
+    calibration.figures.push_back({fmt::format("{} {:.0f} × {:.0f} × {:.0f}, sustained", name_of(row.precision),
+                                               row.shape.m, row.shape.n, row.shape.k),
+                                   "gemm", rounded(flops_of(row.shape) / row.measured_us / 1e6, 5),
+                                   rounded(peak * share->second, 5), "TFLOP/s"});
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> fit_sustained_rows(CalibrationProfile& calibration, const std::vector<ProductRow>& rows,
@@ -44,16 +59,7 @@ std::vector<std::string> fit_sustained_rows(CalibrationProfile& calibration, con
     profile.gemm_sustained_share[format] = share.value;
     moved.push_back(key);
   }
-  for (const ProductRow& row : rows) {
-    if (!row.sustained) continue;
-    const double peak = part.product_peak(row.precision).in(1_TFLOPS);
-    const auto share = profile.gemm_sustained_share.find(std::string(name_of(row.precision)));
-    if (peak <= 0 || share == profile.gemm_sustained_share.end()) continue;
-    calibration.figures.push_back({fmt::format("{} {:.0f} × {:.0f} × {:.0f}, sustained", name_of(row.precision),
-                                               row.shape.m, row.shape.n, row.shape.k),
-                                   "gemm", rounded(flops_of(row.shape) / row.measured_us / 1e6, 5),
-                                   rounded(peak * share->second, 5), "TFLOP/s"});
-  }
+  add_figures(calibration, rows, part, profile);
   return moved;
 }
 
