@@ -18,6 +18,9 @@ void throw_store_error(const std::filesystem::path& file, const SQLite::Exceptio
     case SQLITE_ERROR:
     case SQLITE_MISMATCH:
     case SQLITE_CONSTRAINT:
+    // Rows of ours are kilobytes: a length that no memory holds is none that we wrote.
+    case SQLITE_NOMEM:
+    case SQLITE_TOOBIG:
       throw InputError({{name, "", fmt::format("is damaged: {}", error.what()),
                          "take a copy of it, or run the sweep into a new store"}});
     case SQLITE_CANTOPEN:

@@ -385,6 +385,12 @@ TEST(ResultStore, TablesOfOtherColumnsAreDamage) {
   EXPECT_THAT(fault_of([&] { (void)exported(file); }), HasSubstr("is damaged: no such column: key"));
 }
 
+// Found by a fuzzer: a length in it that SQLite cannot get memory for.
+TEST(ResultStore, AbsurdLengthsAreDamage) {
+  const auto file = std::filesystem::path(STEPCAST_SOURCE_DIR) / "tests/fuzz/corpus/store/absurd-length.sqlite";
+  EXPECT_THAT(fault_of([&] { (void)exported(file); }), HasSubstr("is damaged"));
+}
+
 TEST(RowFile, WholeLinesAreRowsAndHalfALineIsNone) {
   const ScratchFolder folder;
   const auto file = folder / "0.jsonl";
