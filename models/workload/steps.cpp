@@ -160,9 +160,8 @@ namespace {
 
 /// Share of the input gradient's sum or scatter that is waited for before the weight gradient. A scatter runs beside it
 /// where products overlap with collectives (Transformer Engine: ub_bulk_wgrad), either where the framework launches it
-/// first (Megatron-LM of 2022: ColumnParallelLinearWithAsyncAllreduce). Frozen weights have no gradient to hide it.
+/// first (Megatron-LM of 2022: ColumnParallelLinearWithAsyncAllreduce).
 double backward_exposed(const Cut& cut) {
-  if (cut.sharding.adapter_rank > 0) return 1;
   // Without sequence parallelism a routed layer sums once for router and experts, beside no one weight gradient.
   const bool routed = cut.shape.experts > 0 && !cut.sharding.sequence_parallel;
   if (cut.sharding.input_gradients_overlap && !routed) return 0;
@@ -179,12 +178,15 @@ LayerStep input_gradient_collective(const Cut& cut, double share, bool overlappa
 
 void leave_tensor_region_backward(Steps& steps, const Cut& cut) {
   if (cut.sharding.tp == 1) return;
+  // Frozen weights have no gradient to hide a scatter: it goes in chunks beside the product that yields them
+  // (Transformer Engine: ub_overlap_rs_dgrad, which MLPerf's LoRA recipes set).
+  if (cut.sharding.adapter_rank > 0) return leave_tensor_region(steps, cut);
   const double exposed = backward_exposed(cut);
   if (exposed > 0) steps.push_back(input_gradient_collective(cut, exposed, false));
 }
 
 void collect_beside_weights(Steps& weights, const Cut& cut) {
-  if (cut.sharding.tp == 1) return;
+  if (cut.sharding.tp == 1 || cut.sharding.adapter_rank > 0) return;
   const double exposed = backward_exposed(cut);
   if (exposed < 1) weights.push_back(input_gradient_collective(cut, 1 - exposed, true));
 }
