@@ -39,7 +39,8 @@ std::optional<StatedMapping> nearest_mapping(const CsvRow& row) {
                         other.whole("cp").value_or(1),
                         other.whole("vpp"),
                         other.whole("micro_batch"),
-                        other.text("zero_or_fsdp")};
+                        other.text("zero_or_fsdp"),
+                        other.text("recompute")};
   }
   return out;
 }

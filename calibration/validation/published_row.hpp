@@ -53,7 +53,8 @@ void read_published_figure(PublishedRow& reading, const Json& model);
 struct StatedMapping {
   long tensor_parallel = 1, pipeline_parallel = 1, context_parallel = 1;
   std::optional<long> virtual_pipeline, micro_batch;
-  std::string sharding;  ///< as the row words it
+  std::string sharding;   ///< as the row words it
+  std::string recompute;  ///< the same
 };
 std::optional<StatedMapping> nearest_mapping(const CsvRow& row);
 

@@ -74,6 +74,8 @@ class Mapping {
       if (!micro_batch && !divides()) {
         strategy_.erase("micro_batch");
         reading_.out.open.micro_batch = true;
+      } else if (!micro_batch) {
+        nearest_recompute_ = nearest->recompute;
       }
       return;
     }
@@ -138,11 +140,14 @@ class Mapping {
   }
 
   void read_recompute() {
-    const std::string stated = row_.text("recompute");
+    std::string stated = row_.text("recompute");
+    if (stated.empty()) {
+      reading_.unstated("recompute");
+      stated = nearest_recompute_;
+    }
     if (stated.empty()) {
       strategy_["recompute"] = reading_.defaults->recompute;
       reading_.out.open.recompute = reading_.defaults->recomputes_to_fit;
-      reading_.unstated("recompute");
       return;
     }
     const bool experts = model_.at("transformer").value("experts", 0L) > 0;
@@ -245,7 +250,8 @@ class Mapping {
   const Json& model_;
   long batch_;
   Json strategy_;
-  std::string nearest_sharding_;  ///< of the row whose mapping was taken
+  std::string nearest_sharding_;   ///< of the row whose mapping was taken
+  std::string nearest_recompute_;  ///< the same, where its micro-batch was taken too
 };
 
 }  // namespace

@@ -145,6 +145,16 @@ TEST(PublishedRuns, TakeABlankMappingFromTheNearestRow) {
   EXPECT_TRUE(runs_of({far.set("model", "llama2-7b"), blank}).back().open.mapping);
 }
 
+// Where the micro-batch comes from the nearest row, so does what it recomputes.
+TEST(PublishedRuns, TakeABlankRecomputationWithTheMicroBatch) {
+  const Row full = Row().set("recompute", "full");
+  Row blank = Row().set("tp", "").set("pp", "").set("gpus", "128").set("recompute", "").set("global_batch", "256");
+  EXPECT_EQ(runs_of({full, blank}).back().scenario["strategy"]["recompute"], "none");
+  const MeasuredRun run = runs_of({full, blank.set("micro_batch", "")}).back();
+  EXPECT_EQ(run.scenario["strategy"]["recompute"], "full");
+  EXPECT_THAT(run.inputs_unstated, Contains("recompute"));
+}
+
 TEST(PublishedRuns, MarkDoubts) {
   EXPECT_TRUE(run_of({}).doubtful.empty());
   EXPECT_FALSE(run_of(Row().set("notes", "doubtful: one profiled step was faster")).doubtful.empty());
