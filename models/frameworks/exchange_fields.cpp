@@ -23,6 +23,12 @@ const FieldTable<ExchangeProfile>& ExchangeProfile::fields() {
                {.min = 0, .max = 1e5})
         .field("locked_server", &E::locked_server, "A server serves one worker at a time, under a lock of the model")
         .field("reduce_on_host", &E::reduce_on_host, "Gradients of a node's devices are summed by its processors")
+        .field(
+            "all_reduce_GBps", &E::all_reduce,
+            "What one process sends in the ring of an all-reduce on processors; 0: devices reduce by their own library",
+            {.min = 0, .max = 1e5})
+        .field("tensor_owners", &E::tensor_owners,
+               "Inside a node each tensor is summed on one device, which sends the sum to the others")
         .field("wire_bytes", &E::wire_bytes, "Bytes of a gradient element on the network; 0: as it is",
                {.min = 0, .max = 8})
         .field("overlap_pull", &E::overlap_pull, "Parameters arrive under the next forward pass, else before it")

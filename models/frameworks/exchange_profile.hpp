@@ -29,10 +29,13 @@ struct ExchangeProfile {
   BytesPerSecond server_update;  ///< server_update_GBps: gradient bytes that a server applies (0: host memory's rate)
   bool locked_server = false;    ///< a server serves one worker at a time, reading the whole model under a lock
   bool reduce_on_host = false;   ///< devices of a node are summed by its processors
-  double wire_bytes = 0;         ///< of a gradient element on the network; 0: as it is
-  bool overlap_pull = true;      ///< parameters arrive under the next forward pass, else before it
-  Seconds launch_per_worker;     ///< launch_per_worker_ms: time of the driver to start a step's task on one worker
-  Seconds feed_per_sample;       ///< feed_per_sample_us: a sample through the one process that feeds a node
+  BytesPerSecond all_reduce;   ///< all_reduce_GBps: of a process in the ring of an all-reduce on processors (0: devices
+                               ///< reduce by their own library)
+  bool tensor_owners = false;  ///< inside a node each tensor is summed on one device, which sends the sum to the others
+  double wire_bytes = 0;       ///< of a gradient element on the network; 0: as it is
+  bool overlap_pull = true;    ///< parameters arrive under the next forward pass, else before it
+  Seconds launch_per_worker;   ///< launch_per_worker_ms: time of the driver to start a step's task on one worker
+  Seconds feed_per_sample;     ///< feed_per_sample_us: a sample through the one process that feeds a node
   static const FieldTable<ExchangeProfile>& fields();
 };
 

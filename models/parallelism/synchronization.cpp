@@ -3,11 +3,23 @@
 
 #include "models/parallelism/compression.hpp"
 #include "models/parallelism/job_collective.hpp"
+#include "models/parallelism/tensors.hpp"
 #include "models/parallelism/unit_times.hpp"
 
 namespace stepcast {
 
 namespace {
+
+/// An all-reduce on processors is a ring of processes, which passes 2(n−1)/n of the payload through each of them
+/// (Patarasuk & Yuan 2009); between nodes one flow each way goes over a NIC.
+void reduce_on_processors(CollectiveCost& cost, Bytes payload, const GroupShape& group, const Job& job) {
+  const Interconnect& net = job.interconnect;
+  BytesPerSecond rate = job.scenario->framework->exchange.all_reduce;
+  if (group.nodes() > 1 && net.nic > BytesPerSecond(0)) rate = std::min(rate, net.nic);
+  cost.native_bytes = payload * (2.0 * (group.size - 1) / group.size);
+  cost.native_cap = rate / net.native;
+  cost.network_bytes = Bytes(0);
+}
 
 /// A payload sent in buckets: every bucket pays the latency, the bytes add up.
 CollectiveCost bucketed(CollectiveKind kind, Bytes payload, Bytes bucket, const GroupShape& group, const Job& job) {
@@ -15,6 +27,8 @@ CollectiveCost bucketed(CollectiveKind kind, Bytes payload, Bytes bucket, const 
   const double buckets = bucket > Bytes(0) ? std::max(1.0, std::ceil(payload / bucket)) : 1.0;
   CollectiveCost cost =
       job_collective(kind, payload / buckets, group, job, job.scenario->spec.strategy.collective_algorithm);
+  if (kind == CollectiveKind::all_reduce && job.scenario->framework->exchange.all_reduce > BytesPerSecond(0))
+    reduce_on_processors(cost, payload / buckets, group, job);
   cost.payload = payload;
   cost.calls = static_cast<int>(buckets);
   cost.latency *= buckets;
@@ -49,6 +63,9 @@ CollectiveCost reduced(const SynchronizationPlan& plan, double parameters, Bytes
     return bucketed(plan.reduction, gradient * static_cast<double>(group.size), Bytes(0), group, job);
   CollectiveCost cost = bucketed(plan.reduction, gradient, bucket, group, job);
   cost.latency *= compression.sums_in_sequence;
+  // An all-reduce gives every device an even share to sum.
+  if (job.scenario->framework->exchange.tensor_owners)
+    cost.native_bytes *= busiest_owner(tensors_of(job), std::min(group.size, group.per_node));
   return cost;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/collectives/peer_ports.hpp"
+#include "models/parallelism/tensors.hpp"
 #include "models/updates/server_shards.hpp"
 #include "models/updates/worker_noise.hpp"
 

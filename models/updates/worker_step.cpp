@@ -141,25 +141,4 @@ WorkerStep worker_step(const Job& job, const Job& lone, const StepBreakdown& alo
   return out;
 }
 
-std::vector<double> tensors_of(const Job& job) {
-  std::vector<double> out;
-  for (const Chunk& chunk : job.chunks)
-    for (const int kind : chunk.layer_kinds) {
-      const LayerCost& layer = job.layer_kinds[static_cast<std::size_t>(kind)];
-      double left = layer.parameters + layer.expert_parameters;
-      // Shapes are listed once each and repeat within a layer.
-      for (bool taken = true; taken && left > 0;) {
-        taken = false;
-        for (const WeightShape& shape : layer.weight_shapes)
-          if (shape.in * shape.out > 1 && shape.in * shape.out <= left) {
-            out.push_back(shape.in * shape.out);
-            left -= shape.in * shape.out;
-            taken = true;
-          }
-      }
-      if (left > 0) out.push_back(left);
-    }
-  return out;
-}
-
 }  // namespace stepcast

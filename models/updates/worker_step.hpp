@@ -30,9 +30,6 @@ WorkerStep worker_step(const Job& job, const Job& lone, const StepBreakdown& alo
 /// A lone node's breakdown as that of a worker: a device's, which waits for nobody, or the node's as it is.
 StepBreakdown worker_breakdown(const Job& job, const StepBreakdown& alone);
 
-/// Elements of the tensors of one replica in their order of creation, as far as their shapes are known.
-std::vector<double> tensors_of(const Job& job);
-
 /// Forward pass of one micro-batch over all chunks of a job.
 Seconds forward_of(const Job& job);
 

@@ -47,6 +47,8 @@ const FieldTable<CompactShape>& CompactShape::fields() {
     t.field("layers", &S::layers, "layers with weights", {.required = true, .min = 1, .max = kMostLayers})
         .field("parameters_M", &S::parameters_M, "trained parameters",
                {.required = true, .min = 0, .max = kMostMillions, .above_min = true})
+        .field("largest_tensor_M", &S::largest_tensor_M, "parameters of the largest tensor; 0: none stands out",
+               {.min = 0, .max = kMostMillions})
         .field("gemm_GFLOPs", &S::gemm_GFLOPs, "matrix products of the forward pass, a multiply-add counted as two",
                flops)
         .field("pointwise_GFLOPs", &S::pointwise_GFLOPs, "1×1 convolutions of the forward pass", flops)

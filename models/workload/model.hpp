@@ -126,6 +126,7 @@ struct CnnShape {
 struct CompactShape {
   int layers = 0;                    ///< with weights
   double parameters_M = 0;           ///< trained
+  double largest_tensor_M = 0;       ///< of them, in the largest tensor; 0: in none that stands out
   double gemm_GFLOPs = 0;            ///< of the forward pass, by kind of product; at least one is given
   double pointwise_GFLOPs = 0;       ///< 1×1 convolutions
   double three_by_three_GFLOPs = 0;  ///< 3×3 convolutions with stride 1

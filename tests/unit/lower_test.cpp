@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 #include <utility>
 
 #include "models/parallelism/message.hpp"
@@ -100,6 +101,24 @@ TEST(Lower, TensorParallelRanksWaitForTheSlowestHost) {
   EXPECT_NEAR(block(lower(scenario)) / device, std::sqrt(2.0), 1e-9);
 }
 
+// Weights that are cast, gradients that are unscaled and clipped: so many bytes of each trained parameter in every
+// micro-batch, however many there are.
+TEST(Lower, ParametersAreReadInEveryMicroBatch) {
+  Scenario scenario = shipped("resnet50-v100-8gpus.json", {"strategy.framework=tensorflow-horovod"});
+  auto framework = std::make_shared<FrameworkProfile>(*scenario.framework);
+  const auto traffic = [&](double bytes_per_parameter) {
+    framework->micro_batch_bytes_per_parameter = bytes_per_parameter;
+    scenario.framework = framework;
+    Bytes sum;
+    const Job job = lower(scenario);
+    for (const int kind : job.chunks[0].layer_kinds)
+      for (const Piece& piece : job.layer_kinds[static_cast<std::size_t>(kind)].backward_weight.pieces)
+        sum += piece.bytes;
+    return sum.value();
+  };
+  EXPECT_NEAR((traffic(40) - traffic(0)) / (40.0 * 25'557'032), 1, 1e-9);
+}
+
 // Every gradient is in one unit: ResNet-50's 25,557,032 parameters in fp32 over the ring of 8.
 TEST(SyncUnits, HoldEveryGradientOnce) {
   const Scenario scenario = shipped("resnet50-v100-8gpus.json");
@@ -114,6 +133,28 @@ TEST(SyncUnits, HoldEveryGradientOnce) {
     sent += unit.reduce.native_bytes;
   }
   EXPECT_NEAR(sent.value(), 2.0 * 7 / 8 * 25'557'032 * 4, 1);
+}
+
+// AlexNet's first dense layer is 37.75 of 50.84 M parameters: its owner takes them from 15 others and sends them back.
+TEST(SyncUnits, WholeTensorsMeetOnTheirOwners) {
+  const Scenario scenario = shipped(
+      "systems/mxnet-dist-sync.json",
+      {"cluster.node=aws-p2.16xlarge", "cluster.nodes=1", "workload.model=alexnet-2012", "workload.precision=fp32",
+       "workload.global_batch=8192", "strategy.micro_batch=512", "strategy.compression.method=none"});
+  Bytes sent;
+  for (const SyncUnit& unit : sync_units(lower(scenario), 0)) sent += unit.reduce.native_bytes;
+  EXPECT_NEAR(sent / Bytes(2.0 * 15 * 37.75e6 * 4), 1, 1e-3);
+}
+
+// Sixteen processes in a ring pass 2·15/16 of VGG-16's 138.36 M fp32 gradients on, each at the profile's rate.
+TEST(SyncUnits, ProcessesReduceAtTheirRate) {
+  const Scenario scenario =
+      shipped("resnet50-v100-8gpus.json",
+              {"cluster.nodes=2", "workload.model=vgg16", "workload.global_batch=1024", "strategy.framework=kungfu"});
+  Seconds flow;
+  for (const SyncUnit& unit : sync_units(lower(scenario), 0)) flow += unit.reduce_flow;
+  const Seconds expected = Bytes(2.0 * 15 / 16 * 138'357'544 * 4) / scenario.framework->exchange.all_reduce;
+  EXPECT_NEAR(flow / expected, 1, 1e-6);
 }
 
 TEST(SyncUnits, OneDeviceHasNobodyToSynchroniseWith) {

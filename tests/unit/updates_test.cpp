@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "models/parallelism/compression.hpp"
+#include "models/parallelism/tensors.hpp"
 #include "models/updates/federated_run.hpp"
 #include "models/updates/gossip_run.hpp"
 #include "models/updates/local_run.hpp"
@@ -225,6 +226,15 @@ TEST(Shards, WholeVariablesMakeTheLargestServerTheBottleneck) {
 TEST(Shards, MxnetCutsArraysFromItsBoundOn) {
   EXPECT_NEAR(busiest_share(server_shares(ServerSharding::large_arrays, {1e6}, 4, 1e6)), 0.25, 1e-9);
   EXPECT_NEAR(busiest_share(server_shares(ServerSharding::large_arrays, {999999}, 4, 1e6)), 1, 1e-9);
+}
+
+// MXNet deals whole tensors out, the largest first: 8 of 16 elements meet on one of four devices, twice its share.
+TEST(Owners, TheLargestTensorDecides) {
+  EXPECT_DOUBLE_EQ(busiest_owner({2, 8, 2, 4}, 4), 2);
+  EXPECT_DOUBLE_EQ(busiest_owner({4, 4, 4, 4}, 4), 1);
+  EXPECT_DOUBLE_EQ(busiest_owner({2, 3, 2, 3, 2}, 2),
+                   7.0 / 6);  // 3, 2 and 2 against 3 and 2: no even cut is looked for
+  EXPECT_DOUBLE_EQ(busiest_owner({2, 8, 2, 4}, 1), 1);
 }
 
 GossipJob gossip(int workers) {
