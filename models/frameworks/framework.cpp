@@ -108,6 +108,9 @@ FieldTable<FrameworkProfile> table() {
       .field("expert_memory_efficiency", &F::expert_memory_efficiency,
              "Traffic of moving tokens to experts and back over the least", {.min = 0.5, .max = 20})
       .field("step_overhead_ms", &F::step_overhead, "Fixed time of a step", {.min = 0, .max = kMostSeconds * 1e3})
+      .field("micro_batch_bytes_per_parameter", &F::micro_batch_bytes_per_parameter,
+             "Memory traffic of each trained parameter in a micro-batch: casts, unscaling, checks and clipping",
+             {.min = 0, .max = 1000})
       .field("communication_sms", &F::communication_sms, "SMs that a collective kernel holds beside computation",
              {.min = 0, .max = 1024})
       .field("optimizer_bytes_per_parameter", &F::optimizer_bytes_per_parameter,

@@ -85,18 +85,20 @@ struct FrameworkProfile {
       0;                          ///< the same in networks that are no transformers, over separate kernels; 0: as above
   int layers_per_unit = 1;        ///< FSDP: layers per wrapped unit
   bool backward_prefetch = true;  ///< FSDP: next gather issued before this unit's gradients
-  Seconds host_per_layer_forward;            ///< host_per_layer_forward_us: host time to issue one layer forward
-  double host_backward_factor = 1.3;         ///< backward over forward
-  Seconds host_per_peer;                     ///< host_per_peer_us: at a tensor-parallel collective, hosts that issue
-                                             ///< kernels one by one are out of step by so much for each peer
-  double host_expert_factor = 1;             ///< a mixture-of-experts layer over a dense one
-  double host_low_precision_factor = 1;      ///< a layer in 8 or 4 bit over one in 16: scaling and casting kernels
-  double expert_half_rows = 56;              ///< rows per expert at which grouped products run at half rate, at the
-                                             ///< peak of an A100; grows with the peak
-  double expert_memory_efficiency = 1;       ///< traffic of moving tokens to experts and back over the least
-  Seconds step_overhead;                     ///< step_overhead_ms: fixed per step
-  double communication_sms = 0;              ///< SMs that a collective kernel holds while it runs beside computation
-  double optimizer_bytes_per_parameter = 0;  ///< traffic of the optimizer step
+  Seconds host_per_layer_forward;              ///< host_per_layer_forward_us: host time to issue one layer forward
+  double host_backward_factor = 1.3;           ///< backward over forward
+  Seconds host_per_peer;                       ///< host_per_peer_us: at a tensor-parallel collective, hosts that issue
+                                               ///< kernels one by one are out of step by so much for each peer
+  double host_expert_factor = 1;               ///< a mixture-of-experts layer over a dense one
+  double host_low_precision_factor = 1;        ///< a layer in 8 or 4 bit over one in 16: scaling and casting kernels
+  double expert_half_rows = 56;                ///< rows per expert at which grouped products run at half rate, at the
+                                               ///< peak of an A100; grows with the peak
+  double expert_memory_efficiency = 1;         ///< traffic of moving tokens to experts and back over the least
+  Seconds step_overhead;                       ///< step_overhead_ms: fixed per step
+  double micro_batch_bytes_per_parameter = 0;  ///< memory traffic of each parameter in a micro-batch: weights cast for
+                                               ///< the forward pass, gradients unscaled, checked and clipped
+  double communication_sms = 0;                ///< SMs that a collective kernel holds while it runs beside computation
+  double optimizer_bytes_per_parameter = 0;    ///< traffic of the optimizer step
   ExchangeProfile exchange;
   std::map<std::string, std::string> sources;
   std::map<std::string, Evidence> evidence;

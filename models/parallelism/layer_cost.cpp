@@ -141,6 +141,16 @@ Seconds host_forward(LayerRole role, const LayerWork& work, const Scenario& scen
   return block * factor + messages;
 }
 
+/// The device waits at the end of a segment.
+void add_wait(Segment& segment, std::string_view name, Seconds duration) {
+  if (duration <= Seconds(0)) return;
+  Piece piece;
+  piece.name = name;
+  piece.duration = duration;
+  segment.pieces.push_back(piece);
+  segment.compute += duration;
+}
+
 /// Where the host issues more slowly than the device works, the device waits at the end of the layer.
 void add_host_gap(Segment& segment, Seconds host, Seconds device_time, double share, double sharpness) {
   if (host <= Seconds(0) || device_time <= Seconds(0)) return;
@@ -148,23 +158,13 @@ void add_host_gap(Segment& segment, Seconds host, Seconds device_time, double sh
   const double stretched = std::pow(1 + std::pow(ratio, sharpness), 1 / sharpness);
   const Seconds gap = device_time * (stretched - 1) * share;
   // Far from the transition the gap is nothing; leaving it out keeps traces readable.
-  if (gap <= 0.001 * device_time * share) return;
-  Piece piece;
-  piece.name = kHostGap;
-  piece.duration = gap;
-  segment.pieces.push_back(piece);
-  segment.compute += gap;
+  if (gap > 0.001 * device_time * share) add_wait(segment, kHostGap, gap);
 }
 
 /// Peers meet in every collective, so the slowest of them sets the pace: the mean device waits at the end of each
 /// layer.
 void add_peer_wait(Segment& segment, const Job& job) {
-  Piece piece;
-  piece.name = kPeerWait;
-  piece.duration = segment.compute * (slowest_of(job.scenario->degrees.devices()) - 1);
-  if (piece.duration <= Seconds(0)) return;
-  segment.pieces.push_back(piece);
-  segment.compute += piece.duration;
+  add_wait(segment, kPeerWait, segment.compute * (slowest_of(job.scenario->degrees.devices()) - 1));
 }
 
 /// Hooks and bucket copies of a data-parallel wrapper stretch the backward passes that reduce gradients; micro-batches
@@ -223,6 +223,14 @@ double append_recompute(Segment& segment, const LayerWork& work, const Job& job)
   return share;
 }
 
+void append_traffic(Segment& segment, std::string_view name, Bytes bytes, const Job& job) {
+  Operator op;
+  op.name = name;
+  op.bytes = bytes;
+  segment.pieces.push_back(operator_piece(op, job.device));
+  segment.compute += segment.pieces.back().duration;
+}
+
 /// Where the weight-gradient product does not add to the gradient itself, every micro-batch but the first reads, adds
 /// and writes it: 6 bytes a parameter in 16 bit, 14 with a 16-bit product and an fp32 sum (2 + 4 read, 4 written, and
 /// the cast's 4), 12 in fp32.
@@ -233,11 +241,14 @@ void append_accumulation(Segment& segment, double parameters, const Job& job) {
   const FrameworkProfile& framework = *scenario.framework;
   const bool fp32_sums = framework.main_gradients_fp32 || framework.model_gradients_kept;
   const double wide = parameter_bytes(scenario) > 2 ? 12 : fp32_sums ? 14 : 6;
-  Operator op;
-  op.name = "accumulate_gradients";
-  op.bytes = Bytes(wide * parameters * static_cast<double>(micro_batches - 1) / static_cast<double>(micro_batches));
-  segment.pieces.push_back(operator_piece(op, job.device));
-  segment.compute += segment.pieces.back().duration;
+  const double share = static_cast<double>(micro_batches - 1) / static_cast<double>(micro_batches);
+  append_traffic(segment, "accumulate_gradients", Bytes(wide * parameters * share), job);
+}
+
+/// What mixed precision and clipping do to weights and gradients in every micro-batch.
+void append_parameter_pass(Segment& segment, double parameters, const Job& job) {
+  const Bytes bytes(job.scenario->framework->micro_batch_bytes_per_parameter * parameters);
+  if (bytes > Bytes(0)) append_traffic(segment, "parameter_pass", bytes, job);
 }
 
 /// Casting one element for an 8- or 4-bit product: 2 bytes read, 1 written, 1 written transposed for the gradient's
@@ -287,7 +298,9 @@ LayerCost cost_layer(const Job& job, LayerRole role, int index) {
   const double repeated = block ? append_recompute(cost.backward_input, work, job) : 0;
   append(cost.backward_input, work.backward_input, job);
   append(cost.backward_weight, work.backward_weight, job);
-  append_accumulation(cost.backward_weight, work.parameters + work.expert_parameters, job);
+  const double trained = work.parameters + work.expert_parameters;
+  append_accumulation(cost.backward_weight, trained, job);
+  append_parameter_pass(cost.backward_weight, trained, job);
 
   append_wrapper(cost, job);
   for (Segment* segment : {&cost.forward, &cost.backward_input, &cost.backward_weight}) add_peer_wait(*segment, job);
