@@ -59,6 +59,7 @@ std::string_view framework_of(const StatedFramework& stated) {
   for (const ProfileOf& entry : kProfiles) {
     if (!name.starts_with(entry.begins)) continue;
     if (entry.profile == "pytorch-ddp-1x" && channels_last(stated)) return "pytorch-ddp-1x-nhwc";
+    if (entry.profile == "tensorflow-horovod" && contains(stated.mode, "mpi tcp")) return "tensorflow-horovod-mpi";
     if (entry.profile == "tensorflow-horovod" && compiled(stated)) return "tensorflow-horovod-xla";
     return entry.profile;
   }

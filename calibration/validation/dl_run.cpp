@@ -42,6 +42,7 @@ class DeepLearningRun {
     const Batch batch = read_batch(network);
     Json workload{{"model", network.model}, {"global_batch", batch.global}, {"precision", precision}};
     if (network.seq_len > 0) workload["seq_len"] = network.seq_len;
+    if (network.decode_ms > 0) workload["input"] = {{"decode_ms", network.decode_ms}};
     out_.scenario = {{"cluster", cluster},
                      {"workload", workload},
                      {"strategy", {{"framework", framework}, {"micro_batch", batch.micro}, {"sharding", "none"}}},
@@ -112,7 +113,8 @@ class DeepLearningRun {
   std::string read_framework() {
     const std::string framework = row_.text("framework"), source = row_.text("source");
     if (row_.text("accelerator_id").starts_with("tpu")) return "tensorflow-tpu";
-    const std::string_view profile = framework_of({framework, source, notes_, row_.text("precision")});
+    const std::string_view profile =
+        framework_of({framework, source, notes_, row_.text("precision"), row_.text("sync_mode")});
     if (profile.empty()) refuse(fmt::format("no profile stands for {}", framework));
     return std::string(profile);
   }
