@@ -118,9 +118,8 @@ constexpr std::array kFrameworks{
                       .sequence_parallel = true},
     FrameworkDefaults{
         .name = "T5X", .profile = "jax", .precision = "bf16", .recompute = "none", .recomputes_to_fit = true},
-    // MaxText's per_device_batch_size, whatever axes a device is part of; no accumulation by itself. The tensor axis
-    // cuts
-    // the residual stream too (configs/base.yml: activation_embed), gathered and scattered around the products.
+    // MaxText's per_device_batch_size, whatever axes a device is part of; no accumulation by itself. Its tensor axis
+    // cuts the residual stream too (configs/base.yml: activation_embed), gathered and scattered around the products.
     FrameworkDefaults{.name = "MaxText",
                       .profile = "jax",
                       .precision = "bf16",

@@ -11,14 +11,17 @@ namespace stepcast {
 namespace {
 
 /// An all-reduce on processors is a ring of processes, which passes 2(n−1)/n of the payload through each of them
-/// (Patarasuk & Yuan 2009); between nodes one flow each way goes over a NIC.
+/// (Patarasuk & Yuan 2009). One process of a node sends to the next node, over one NIC.
 void reduce_on_processors(CollectiveCost& cost, Bytes payload, const GroupShape& group, const Job& job) {
   const Interconnect& net = job.interconnect;
-  BytesPerSecond rate = job.scenario->framework->exchange.all_reduce;
-  if (group.nodes() > 1 && net.nic > BytesPerSecond(0)) rate = std::min(rate, net.nic);
+  const bool crosses = group.nodes() > 1;
+  BytesPerSecond rate = std::min(job.scenario->framework->exchange.all_reduce, net.native);
+  if (crosses && net.nic > BytesPerSecond(0)) rate = std::min(rate, net.nic);
+  cost.algorithm = CollectiveAlgorithm::ring;
   cost.native_bytes = payload * (2.0 * (group.size - 1) / group.size);
   cost.native_cap = rate / net.native;
-  cost.network_bytes = Bytes(0);
+  cost.network_bytes = crosses ? cost.native_bytes / group.per_node : Bytes(0);
+  cost.network_cap = 1;
 }
 
 /// A payload sent in buckets: every bucket pays the latency, the bytes add up.

@@ -134,6 +134,19 @@ void check_replicas(Draft& draft) {
                 "leave conditions and other_nodes out");
 }
 
+/// Programs that sum gradients otherwise than by the devices' library have one way to do so.
+void check_algorithm(Draft& draft) {
+  const ExchangeProfile& exchange = draft.scenario.framework->exchange;
+  const CollectiveAlgorithm stated = draft.spec().strategy.collective_algorithm;
+  const std::string pointer = "/strategy/collective_algorithm";
+  if (stated == CollectiveAlgorithm::automatic || !draft.sound({pointer})) return;
+  if (exchange.all_reduce > BytesPerSecond(0) || exchange.tensor_owners)
+    draft.fault(pointer,
+                fmt::format("found {}, but {} sums gradients in its own way, not by the devices' library",
+                            name_of(stated), draft.scenario.framework->id),
+                "leave collective_algorithm out");
+}
+
 void check_compression(Draft& draft) {
   const Scenario& s = draft.scenario;
   const CompressionSpec& compression = draft.spec().strategy.compression;
@@ -178,6 +191,7 @@ void resolve_update(Draft& draft) {
     return;
   }
   check_keys(draft);
+  check_algorithm(draft);
   resolve_servers(draft);
   if (s.update != UpdateMode::synchronous || s.servers) check_replicas(draft);
   check_compression(draft);

@@ -98,6 +98,9 @@ void check_compact(const CompactShape& shape, const std::string& at, Diagnostics
     d.error(at,
             "found no FLOPs, expected at least one of gemm_GFLOPs, pointwise_GFLOPs, "
             "three_by_three_GFLOPs, window_GFLOPs, grouped_GFLOPs, depthwise_GFLOPs");
+  if (shape.largest_tensor_M > shape.parameters_M)
+    d.error(at + "/largest_tensor_M",
+            fmt::format("found {}, expected at most parameters_M ({})", shape.largest_tensor_M, shape.parameters_M));
 }
 
 void check_recommender(const RecommenderShape& shape, const std::string& at, Diagnostics& d) {

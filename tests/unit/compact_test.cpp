@@ -73,6 +73,12 @@ TEST(Compact, NeedsWorkAndItsOwnShape) {
   Diagnostics none("test");
   check_model(model, "/workload/model", none);
   EXPECT_TRUE(none.ok());
+  model.compact->largest_tensor_M = 20.5;
+  Diagnostics larger("test");
+  check_model(model, "/workload/model", larger);
+  ASSERT_EQ(larger.faults().size(), 1u);
+  EXPECT_EQ(larger.faults().front().pointer, "/workload/model/compact/largest_tensor_M");
+  model.compact->largest_tensor_M = 20;
   model.compact->pointwise_GFLOPs = model.compact->three_by_three_GFLOPs = 0;
   Diagnostics idle("test");
   check_model(model, "/workload/model", idle);

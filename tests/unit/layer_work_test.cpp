@@ -221,6 +221,12 @@ TEST(LayerWork, OverlappedScattersRunBesideWeightGradients) {
   const auto frozen = collectives(work.backward_input, LayerCommunication::tensor);
   EXPECT_EQ(std::count(frozen.begin(), frozen.end(), waited), 2);
   EXPECT_EQ(std::count(frozen.begin(), frozen.end(), beside), 2);
+  for (std::size_t i = 0; i < work.backward_input.size(); ++i) {
+    const LayerStep& step = work.backward_input[i];
+    if (!step.overlappable || step.collective != LayerCollective::reduce_scatter) continue;
+    const std::string_view product = work.backward_input.at(i + 1).op.name;
+    EXPECT_TRUE(product == "mlp_up_dgrad" || product == "qkv_dgrad") << product;
+  }
   EXPECT_TRUE(collectives(work.backward_weight, LayerCommunication::tensor).empty());
 }
 

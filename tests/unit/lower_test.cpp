@@ -152,7 +152,13 @@ TEST(SyncUnits, ProcessesReduceAtTheirRate) {
       shipped("resnet50-v100-8gpus.json",
               {"cluster.nodes=2", "workload.model=vgg16", "workload.global_batch=1024", "strategy.framework=kungfu"});
   Seconds flow;
-  for (const SyncUnit& unit : sync_units(lower(scenario), 0)) flow += unit.reduce_flow;
+  Bytes passed, sent;
+  for (const SyncUnit& unit : sync_units(lower(scenario), 0)) {
+    flow += unit.reduce_flow;
+    passed += unit.reduce.native_bytes;
+    sent += unit.reduce.network_bytes;
+  }
+  EXPECT_NEAR(passed / sent, 8, 1e-9);  // of a node's eight processes one sends to the other node
   const Seconds expected = Bytes(2.0 * 15 / 16 * 138'357'544 * 4) / scenario.framework->exchange.all_reduce;
   EXPECT_NEAR(flow / expected, 1, 1e-6);
 }

@@ -218,6 +218,23 @@ INSTANTIATE_TEST_SUITE_P(
                     std::tuple("deepseek-v3", "gb200-nvl72", 8), std::tuple("deepseek-v3", "dgx-h100", 64),
                     std::tuple("resnet50", "rental-epyc-9454p-256gb", 1)));
 
+// KungFu's processors reduce in a ring, whatever the devices' library could do.
+TEST(Strategy, AnAlgorithmThatNothingRunsIsRefused) {
+  const auto resolve = [](const char* algorithm) {
+    return load_scenario(source("scenarios/resnet50-v100-8gpus.json").string(),
+                         {"strategy.framework=kungfu", std::string("strategy.collective_algorithm=") + algorithm},
+                         catalog());
+  };
+  EXPECT_NO_THROW((void)resolve("auto"));
+  try {
+    (void)resolve("tree");
+    FAIL() << "expected a fault";
+  } catch (const InputError& error) {
+    ASSERT_EQ(error.faults().size(), 1U) << error.what();
+    EXPECT_EQ(error.faults().front().pointer, "/strategy/collective_algorithm");
+  }
+}
+
 std::string framework_of_default(const char* model, const char* node, int nodes) {
   return default_scenario(model, node, nodes, catalog())["strategy"]["framework"];
 }
