@@ -1,8 +1,10 @@
 #include "sweeps/result_store.hpp"
 
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -42,18 +44,33 @@ std::string selected_columns() {
   return out;
 }
 
+/// Ends as damage: a cell of ours is never so.
+[[noreturn]] void throw_bad_cell(std::int64_t point, std::string_view column, std::string_view expected) {
+  throw SQLite::Exception(fmt::format("{} of point {} is no {}", column, point, expected), SQLITE_MISMATCH);
+}
+
+double figure_in(const SQLite::Column& cell, const FigureColumn& column, std::int64_t point) {
+  if (cell.isNull()) return std::numeric_limits<double>::quiet_NaN();
+  if (column.kind != FigureKind::number) {
+    if (!cell.isInteger()) throw_bad_cell(point, column.name, "whole number");
+    return static_cast<double>(cell.getInt64());
+  }
+  const bool number = cell.isFloat() || cell.isInteger();
+  if (!number || !std::isfinite(cell.getDouble())) throw_bad_cell(point, column.name, "number");
+  return cell.getDouble();
+}
+
 void read_row(SQLite::Statement& select, SweepRow& row) {
   int column = 0;
   row.point = select.getColumn(column++).getInt64();
-  row.status = parse_enum<PointStatus>(select.getColumn(column++).getText()).value_or(PointStatus::failed);
+  const std::optional<PointStatus> status = parse_enum<PointStatus>(select.getColumn(column++).getText());
+  if (!status) throw_bad_cell(row.point, "status", "status of a point");
+  row.status = *status;
   row.error = select.getColumn(column++).getText();
   row.figures.clear();
-  const std::size_t figures = figure_columns().size();
   if (row.status != PointStatus::ok) return;
-  for (std::size_t i = 0; i < figures; ++i) {
-    const SQLite::Column cell = select.getColumn(column++);
-    row.figures.push_back(cell.isNull() ? std::numeric_limits<double>::quiet_NaN() : cell.getDouble());
-  }
+  for (const FigureColumn& figure : figure_columns())
+    row.figures.push_back(figure_in(select.getColumn(column++), figure, row.point));
   for (std::string& word : row.words) word = select.getColumn(column++).getText();
 }
 

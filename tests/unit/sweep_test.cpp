@@ -1,4 +1,5 @@
 // The value language, the points of a sweep, and the result store.
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/file.h>
@@ -389,6 +390,20 @@ TEST(ResultStore, TablesOfOtherColumnsAreDamage) {
 TEST(ResultStore, AbsurdLengthsAreDamage) {
   const auto file = std::filesystem::path(STEPCAST_SOURCE_DIR) / "tests/fuzz/corpus/store/absurd-length.sqlite";
   EXPECT_THAT(fault_of([&] { (void)exported(file); }), HasSubstr("is damaged"));
+}
+
+// Found by a fuzzer: -1.3e117 where a whole number belongs.
+TEST(ResultStore, FiguresOfAnotherKindAreDamage) {
+  const auto file = std::filesystem::path(STEPCAST_SOURCE_DIR) / "tests/fuzz/corpus/store/absurd-figure.sqlite";
+  EXPECT_THAT(fault_of([&] { (void)exported(file); }), HasSubstr("is damaged: "));
+}
+
+TEST(ResultStore, AStatusOfAnotherNameIsDamage) {
+  const ScratchFolder folder;
+  const auto file = folder / "a.sqlite";
+  run_sweep(small_sweep(), {.store = file});
+  SQLite::Database(file.string(), SQLite::OPEN_READWRITE).exec("UPDATE points SET status = 'fine' WHERE point = 0");
+  EXPECT_THAT(fault_of([&] { (void)exported(file); }), HasSubstr("status of point 0 is no status of a point"));
 }
 
 TEST(RowFile, WholeLinesAreRowsAndHalfALineIsNone) {
