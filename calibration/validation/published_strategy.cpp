@@ -34,6 +34,8 @@ class Mapping {
     if (!reading_.out.refusal.empty()) return nullptr;
     read_recompute();
     read_sharding();
+    // Liger's loss computes the logits piece by piece (its FusedLinearCrossEntropy).
+    if (reading_.notes("Liger kernels")) strategy_["fused_loss"] = true;
     return std::move(strategy_);
   }
 

@@ -53,6 +53,11 @@ FieldTable<FrameworkProfile> table() {
              "Every gradient has a place in a bucket, beside its own memory, all the time")
       .field("fused_activation", &F::fused_activation,
              "A gated activation is one kernel; else its inner result is kept for the backward pass, too")
+      .field(
+          "fused_norm", &F::fused_norm,
+          "An RMS norm is one kernel that keeps its input; else it also keeps that in fp32 and the normalised result")
+      .field("keeps_gathered_inputs", &F::keeps_gathered_inputs,
+             "Sequence parallelism: a product's gathered input is kept for its weight gradient, else gathered again")
       .field("loss_bytes_per_logit", &F::loss_bytes_per_logit,
              "Most bytes that an unfused loss holds for each logit; PyTorch's holds three fp32 copies",
              {.min = 0, .max = 64})

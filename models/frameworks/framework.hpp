@@ -63,6 +63,9 @@ struct FrameworkProfile {
   bool model_gradients_kept = false;      ///< 16-bit gradients stay beside the accumulated fp32 ones
   bool persistent_buckets = false;        ///< each gradient has a place in a bucket beside its own memory
   bool fused_activation = false;          ///< a gated activation is one kernel; else its inner result is kept as well
+  bool fused_norm = true;                 ///< an RMS norm is one kernel; else its inner results are kept as well
+  bool keeps_gathered_inputs = false;     ///< sequence parallelism: a product's gathered input is kept for its weight
+                                          ///< gradient, not gathered again
   double loss_bytes_per_logit = 12;       ///< that an unfused loss holds at most
   AttentionKernel attention_kernel = AttentionKernel::native;
   double score_traffic = 0.6;      ///< unfused attention: traffic of scores over six accesses forward and nine backward

@@ -279,6 +279,8 @@ LayerSharding sharding_of(const Scenario& scenario) {
   const bool own = !scenario.model->is_transformer() && of_convolutions > 0;
   sharding.memory_passes = own ? of_convolutions : scenario.framework->memory_efficiency;
   sharding.fused_activation = strategy.fused_activation.value_or(framework.fused_activation);
+  sharding.fused_norm = framework.fused_norm;
+  sharding.keeps_gathered_inputs = framework.keeps_gathered_inputs;
   sharding.adapter_rank = scenario.spec.workload.adapter_rank;
   sharding.document_len = scenario.spec.workload.document_len;
   return sharding;

@@ -213,10 +213,11 @@ void count_attention(LayerWork& work, const Cut& cut) {
   const Bytes heads = latents + Bytes(cut.tokens * (cut.query + cut.key + cut.value) * cut.element);
   const Bytes output(cut.tokens * cut.attended * cut.element);
   const Bytes core(core_bytes(cut) + exchanged_bytes(cut));
-  work.activations += input + heads + output + core;
+  const Bytes gathered = gathered_and_kept(cut);
+  work.activations += input + gathered + heads + output + core;
   // A fused kernel's statistic goes with it; the output is the projection's input and stays.
   work.freed_attention_core = core;
-  work.freed_attention = heads + output + core;
+  work.freed_attention = gathered + heads + output + core;
   work.freed_norm += input;
 }
 

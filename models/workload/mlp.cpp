@@ -61,11 +61,12 @@ double mlp_parameters(const Cut& cut, const Mlp& mlp) {
 /// gate, which the product with the other gate needs.
 double activated(const Cut& cut) { return cut.shape.gated_mlp && !cut.sharding.fused_activation ? 2 : 1; }
 
-/// What an MLP keeps beside its input: the activation's input and output.
+/// What an MLP keeps beside its input, as the device holds it: that of all tensor ranks, where it is kept, and the
+/// activation's input and output.
 /// A frozen product needs no input again: the activation's output goes.
 Bytes mlp_inside(const Cut& cut, const Mlp& mlp) {
   const double output = cut.sharding.adapter_rank > 0 ? 0 : activated(cut) * mlp.width;
-  return Bytes(cut.tokens * (mlp.up.out + output) * cut.element);
+  return gathered_and_kept(cut) + Bytes(cut.tokens * (mlp.up.out + output) * cut.element);
 }
 
 // --- Mixture of experts (Lepikhin et al. 2020, arXiv 2006.16668; Fedus et al. 2021, arXiv 2101.03961), with the load

@@ -40,7 +40,9 @@ struct LayerSharding {
   ContextMethod context_method = ContextMethod::ring;  ///< how cp > 1 exchanges keys and values
   bool sequence_parallel = false;
   bool fused_attention = true;
-  bool fused_activation = true;  ///< a gated activation keeps nothing inside
+  bool fused_activation = true;        ///< a gated activation keeps nothing inside
+  bool fused_norm = true;              ///< an RMS norm keeps its input alone
+  bool keeps_gathered_inputs = false;  ///< FrameworkProfile::keeps_gathered_inputs
   bool fused_loss = false;
   double score_traffic = 0.6;            ///< FrameworkProfile::score_traffic
   int fused_softmax_multiple = 0;        ///< FrameworkProfile::fused_softmax_multiple

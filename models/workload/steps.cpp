@@ -191,8 +191,26 @@ void collect_beside_weights(Steps& weights, const Cut& cut) {
   if (exposed < 1) weights.push_back(input_gradient_collective(cut, 1 - exposed, true));
 }
 
+namespace {
+
+bool gathers_inputs(const Cut& cut) { return cut.sharding.tp > 1 && cut.sharding.sequence_parallel; }
+
+/// What the separate kernels of an RMS norm keep more than one kernel, which keeps its input: in 16 bit an fp32 copy of
+/// the input and the normalised result instead of the input, in fp32 the normalised result beside the input.
+Bytes inside_norm(const Cut& cut) {
+  const bool separate = !cut.sharding.fused_norm && cut.shape.norm == NormKind::rms_norm;
+  return Bytes(separate ? cut.resident * cut.hidden * sizeof(float) : 0);
+}
+
+}  // namespace
+
+Bytes gathered_and_kept(const Cut& cut) {
+  const bool kept = gathers_inputs(cut) && cut.sharding.keeps_gathered_inputs && cut.sharding.adapter_rank == 0;
+  return kept ? (cut.tp - 1) * cut.resident_tensor() : Bytes(0);
+}
+
 void regather_input(Steps& steps, const Cut& cut) {
-  if (cut.sharding.tp > 1 && cut.sharding.sequence_parallel)
+  if (gathers_inputs(cut) && !cut.sharding.keeps_gathered_inputs)
     steps.push_back(tensor_collective(cut, "tp_regather_input", LayerCollective::all_gather, 1, true));
 }
 
@@ -202,7 +220,8 @@ void add_norm(LayerWork& work, const Cut& cut) {
   const double parameters = norm_parameters(cut.shape);
   work.parameters += parameters;
   // The norm's input stays; what it hands on is the product's input and is counted there.
-  work.activations += cut.resident_tensor();
+  work.activations += cut.resident_tensor() + inside_norm(cut);
+  work.freed_norm += inside_norm(cut);
 }
 
 void add_residual(LayerWork& work, const Cut& cut) {

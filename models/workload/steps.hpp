@@ -75,8 +75,11 @@ void leave_tensor_region_backward(Steps& steps, const Cut& cut);  ///< after the
 /// What of leave_tensor_region_backward's sum or scatter runs beside that product's weight gradient, which is to
 /// follow.
 void collect_beside_weights(Steps& weights, const Cut& cut);
-/// The saved input gathered again for the column-parallel weight gradient; beside the input gradient that follows.
+/// The saved input gathered again for the column-parallel weight gradient, where it was not kept whole; beside the
+/// input gradient that follows.
 void regather_input(Steps& steps, const Cut& cut);
+/// What a gathered input holds above the device's part of it, where it is kept.
+Bytes gathered_and_kept(const Cut& cut);
 
 /// The two halves of a block, each from its norm to its residual addition.
 void add_attention_half(LayerWork& work, const Cut& cut);

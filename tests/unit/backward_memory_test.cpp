@@ -67,6 +67,39 @@ TEST(GradientsAtOnce, UnfusedAttentionHasGradientsOfScores) {
 }
 
 // Llama 3 8B: input, half of the products' outputs (QKV 6144, projection 4096, gates 2·14336, down 4096), attention.
+// Two norms a block, each an fp32 copy of its input and the 16-bit result instead of the 16-bit input.
+TEST(Kept, SeparateKernelsOfANorm) {
+  LayerSharding separate;
+  separate.fused_norm = false;
+  const double fused = block("llama3-70b", {}).activations.value();
+  const LayerWork work = block("llama3-70b", separate);
+  EXPECT_DOUBLE_EQ(work.activations.value() - fused, 2 * 4096.0 * 8192 * (4 + 2 - 2));
+  EXPECT_DOUBLE_EQ((work.freed_norm - block("llama3-70b", {}).freed_norm).value(), 2 * 4096.0 * 8192 * 4);
+}
+
+TEST(Kept, LayerNormsAreOneKernelEverywhere) {
+  LayerSharding separate;
+  separate.fused_norm = false;
+  EXPECT_DOUBLE_EQ(block("gpt3-175b", separate).activations.value(), block("gpt3-175b", {}).activations.value());
+}
+
+// The inputs of attention and of the MLP: seven eighths more of each, and nothing to gather in the backward pass.
+TEST(Kept, GatheredInputs) {
+  LayerSharding again;
+  again.tp = 8;
+  again.sequence_parallel = true;
+  LayerSharding kept = again;
+  kept.keeps_gathered_inputs = true;
+  const auto gathers = [](const LayerWork& work) {
+    return std::count_if(work.backward_input.begin(), work.backward_input.end(),
+                         [](const LayerStep& step) { return step.op.name == "tp_regather_input"; });
+  };
+  const LayerWork work = block("llama3-70b", kept);
+  EXPECT_DOUBLE_EQ((work.activations - block("llama3-70b", again).activations).value(), 2 * 4096.0 * 8192 * 2 * 7 / 8);
+  EXPECT_EQ(gathers(work), 0);
+  EXPECT_EQ(gathers(block("llama3-70b", again)), 2);
+}
+
 TEST(PerOperator, KeepsHalfOfTheProducts) {
   const LayerWork work = block("llama3-8b", {});
   const double elements = 4096 + (6144 + 4096 + 2 * 14336 + 4096) / 2.0 + 4096;

@@ -96,7 +96,7 @@ TEST(MlperfRun, BertRunsUnpaddedInTheFormatOfItsTime) {
   EXPECT_EQ(hopper.scenario["workload"]["precision"], "fp8");
   EXPECT_EQ(ampere.scenario["workload"]["precision"], "fp16");
   EXPECT_EQ(hopper.scenario["workload"]["seq_len"], 256);
-  EXPECT_EQ(hopper.scenario["strategy"]["framework"], "pytorch-mlperf-bert");
+  EXPECT_EQ(hopper.scenario["strategy"]["framework"], "pytorch-mlperf");
   EXPECT_THAT(run_of("bert,v0.7,closed,a,s,NVIDIA A100-SXM4-80GB,8,1,49,448,PyTorch").refusal,
               HasSubstr("before v1.0"));
 }

@@ -40,7 +40,7 @@ constexpr std::array kBenchmarks{
     // Sequences of at most 512 tokens, of which padding is a half: 256 without it (Krell et al. 2021, arXiv 2107.02027:
     // packed into full ones they are 2.0 times fewer). Submissions leave it out.
     Benchmark{"bert", "bert-large", "256", "seq_len=256", deep_learning_run, "pytorch", "wikipedia", "sequences/s",
-              "v1.0", "pytorch-mlperf-bert"},
+              "v1.0", "pytorch-mlperf"},
 };
 
 bool is_tpu(std::string_view accelerator) { return accelerator.starts_with("tpu"); }
