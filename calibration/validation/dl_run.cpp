@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
@@ -39,7 +38,7 @@ class DeepLearningRun {
     if (!rate) refuse("no throughput is stated, only a ratio or a time to train");
     if (!out_.refusal.empty()) return std::move(out_);
 
-    const Batch batch = read_batch(network);
+    const Batch batch = read_batch();
     Json workload{{"model", network.model}, {"global_batch", batch.global}, {"precision", precision}};
     if (network.seq_len > 0) workload["seq_len"] = network.seq_len;
     if (network.decode_ms > 0) workload["input"] = {{"decode_ms", network.decode_ms}};
@@ -119,26 +118,13 @@ class DeepLearningRun {
     return std::string(profile);
   }
 
-  /// The whole batch that the row's notes give its recipe, "recipe trains at 65536/32768 sequences": of short
-  /// sequences, and of long ones.
-  [[nodiscard]] std::optional<long> recipe_batch(int seq_len) const {
-    constexpr std::string_view kMark = "recipe trains at ";
-    constexpr int kLong = 512;
-    const std::size_t at = notes_.find(kMark);
-    if (at == std::string::npos) return std::nullopt;
-    const std::size_t second = notes_.find('/', at);
-    const std::size_t begin = seq_len == kLong && second != std::string::npos ? second + 1 : at + kMark.size();
-    long batch = 0;
-    std::from_chars(notes_.data() + begin, notes_.data() + notes_.size(), batch);
-    return batch > 0 ? std::optional(batch) : std::nullopt;
-  }
-
-  /// Samples at once on a device and in a step; accumulation is what lies between them.
-  Batch read_batch(const NamedNetwork& network) {
+  /// Samples at once on a device and in a step; accumulation is what lies between them. What another table of the
+  /// source says of its recipe is not taken: steps that accumulate nothing make eight and more servers of such a table
+  /// scale as they were measured, the recipe's lose nothing.
+  Batch read_batch() {
     const std::string precision = row_.text("precision");
     const bool wide = precision == "fp32" || precision == "tf32";
-    std::optional<long> global = rounded("global_batch");
-    if (!global) global = recipe_batch(network.seq_len);
+    const std::optional<long> global = notes_say("not the throughput table") ? std::nullopt : rounded("global_batch");
     long micro = rounded("per_gpu_batch").value_or(wide ? kUnstatedBatch : kUnstatedHalfBatch);
     if (!global) return {micro, micro * gpus()};
     const long share = std::max(1L, *global / gpus());
