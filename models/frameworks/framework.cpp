@@ -89,6 +89,9 @@ FieldTable<FrameworkProfile> table() {
       .field("cuda_graphs", &F::cuda_graphs, "Layers are launched as recorded graphs")
       .field("memory_efficiency", &F::memory_efficiency,
              "Traffic of the streaming kernels over that of fused ones; above 1: extra passes", {.min = 0.5, .max = 20})
+      .field("streaming_in_fp32", &F::streaming_in_fp32,
+             "Mixed precision casts products' inputs alone: norms, softmax and what lies between stay in fp32 in "
+             "networks of sequences")
       .field("convolution_memory_efficiency", &F::convolution_memory_efficiency,
              "Traffic of the streaming kernels of CNNs and compact networks over that of one kernel each for norm, "
              "activation and addition; below 1: fused; 0: memory_efficiency",

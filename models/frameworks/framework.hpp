@@ -84,6 +84,8 @@ struct FrameworkProfile {
                                          ///< gradient of the same product
   double memory_efficiency =
       1;  ///< share of the streaming kernels' traffic that fusion leaves: >1 = unfused extra passes
+  bool streaming_in_fp32 = false;  ///< mixed precision casts products alone: norms, softmax and the
+                                   ///< like stay in fp32 in networks of sequences
   double convolution_memory_efficiency =
       0;                          ///< the same in networks that are no transformers, over separate kernels; 0: as above
   int layers_per_unit = 1;        ///< FSDP: layers per wrapped unit

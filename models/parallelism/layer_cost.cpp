@@ -278,6 +278,12 @@ LayerSharding sharding_of(const Scenario& scenario) {
   const double of_convolutions = scenario.framework->convolution_memory_efficiency;
   const bool own = !scenario.model->is_transformer() && of_convolutions > 0;
   sharding.memory_passes = own ? of_convolutions : scenario.framework->memory_efficiency;
+  const double wide = sizeof(float) / sharding.bytes_per_element;
+  const bool of_sequences = scenario.model->default_seq_len > 0;
+  if (framework.streaming_in_fp32 && of_sequences && wide > 1) {
+    sharding.memory_passes *= wide;
+    sharding.cast_bytes += (sizeof(float) + sharding.bytes_per_element) / sharding.memory_passes;
+  }
   sharding.fused_activation = strategy.fused_activation.value_or(framework.fused_activation);
   sharding.fused_norm = framework.fused_norm;
   sharding.keeps_gathered_inputs = framework.keeps_gathered_inputs;

@@ -51,6 +51,32 @@ TEST(Lower, FullRecomputationRepeatsTheForwardPass) {
   EXPECT_NEAR((full.backward_input.total() - none.backward_input.total()).value(), none.forward.total().value(), 1e-9);
 }
 
+Seconds time_of(const LayerCost& layer, std::string_view name) {
+  Seconds sum;
+  for (const Piece& piece : layer.forward.pieces)
+    if (piece.name == name) sum += piece.duration;
+  return sum;
+}
+
+// Four bytes an element instead of two, and each product's input cast: 4 bytes read, 2 written, as much as a norm
+// moves.
+TEST(Lower, MixedPrecisionThatCastsProductsAloneStreamsTwiceTheBytes) {
+  const auto block = [](const char* file, bool wide) {
+    Scenario scenario = shipped(file);
+    auto profile = std::make_shared<FrameworkProfile>(*scenario.framework);
+    profile->streaming_in_fp32 = wide;
+    scenario.framework = profile;
+    return lower(scenario).layer_kinds[0];
+  };
+  const LayerCost narrow = block("bert-large-16nodes.json", false), wide = block("bert-large-16nodes.json", true);
+  EXPECT_NEAR(time_of(wide, "norm") / time_of(narrow, "norm"), 2, 0.1);
+  EXPECT_EQ(time_of(narrow, "cast_input"), Seconds(0));
+  EXPECT_GT(time_of(wide, "cast_input"), Seconds(0));
+  // A convolution's neighbours have 16-bit kernels.
+  EXPECT_EQ(block("resnet50-v100-8gpus.json", true).forward.total(),
+            block("resnet50-v100-8gpus.json", false).forward.total());
+}
+
 TEST(Lower, SegmentsAreTheSumOfTheirPieces) {
   const Scenario scenario = shipped("llama3-70b-h100-512.json");
   const Job job = lower(scenario);
