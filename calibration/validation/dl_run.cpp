@@ -119,8 +119,8 @@ class DeepLearningRun {
   }
 
   /// Samples at once on a device and in a step; accumulation is what lies between them. What another table of the
-  /// source says of its recipe is not taken: steps that accumulate nothing make eight and more servers of such a table
-  /// scale as they were measured, the recipe's lose nothing.
+  /// source says of its recipe is not taken: BERT on DGX-1 (PyTorch) scales over servers as measured where every pass
+  /// exchanges gradients, and would lose next to nothing with the recipe's accumulation.
   Batch read_batch() {
     const std::string precision = row_.text("precision");
     const bool wide = precision == "fp32" || precision == "tf32";
