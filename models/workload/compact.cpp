@@ -72,18 +72,28 @@ const FieldTable<CompactShape>& CompactShape::fields() {
 namespace workload {
 namespace {
 
+/// Widths of weight matrices are round numbers; a mean over a network's layers is not, and would be taken for one of
+/// those that libraries multiply without their aligned kernels.
+double round_width(double width) {
+  constexpr double kRound = 64;
+  return width < kRound ? width : kRound * std::round(width / kRound);
+}
+
 /// `elements` that the whole layer gives; the part gives its share.
 LayerStep product(const Part& part, std::string_view name, const CompactShape& shape, double elements,
                   const LayerSharding& cuts) {
   const double flops = compact_forward_flops(shape);
   const double share = part.gflops * 1e9 / flops;
-  const double depth = flops / (2 * shape.activation_Melements * 1e6);
+  const double mean_depth = flops / (2 * shape.activation_Melements * 1e6);
   const double weights = shape.parameters_M * 1e6 / shape.layers;
   // The weights of a layer are depth × columns; a recurrent layer multiplies them once a step.
   const double steps = shape.sequential_steps;
-  const double columns = std::clamp(weights / depth, 1.0, std::max(1.0, elements / steps));
-  LayerStep step =
-      gemm(name, share * elements / columns / steps, columns, depth, cuts.bytes_per_element, steps, part.kind);
+  const double mean_columns = std::clamp(weights / mean_depth, 1.0, std::max(1.0, elements / steps));
+  const bool product = part.kind == OperatorKind::gemm;
+  const double depth = product ? round_width(mean_depth) : mean_depth;
+  const double columns = product ? round_width(mean_columns) : mean_columns;
+  const double rows = share * elements * mean_depth / (columns * depth) / steps;
+  LayerStep step = gemm(name, rows, columns, depth, cuts.bytes_per_element, steps, part.kind);
   step.op.convolution = part.convolution;
   step.op.bytes = Bytes(share * (2 * elements + weights * shape.sequential_steps) * cuts.bytes_per_element);
   step.op.kernels = shape.sequential_steps;

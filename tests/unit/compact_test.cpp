@@ -59,6 +59,21 @@ TEST(Compact, StreamsOverWhatTheLayersGive) {
   EXPECT_DOUBLE_EQ(bytes, 13 * 16e6);
 }
 
+// A layer of 2.5 M weights and a depth of 4e9 / (2 · 2 M) = 1,000 has 2,500 columns, no multiple of eight as those of
+// real networks are.
+TEST(Compact, ProductsHaveRoundWidths) {
+  Model model = round_model();
+  model.compact->gemm_GFLOPs = 4;
+  model.compact->pointwise_GFLOPs = model.compact->three_by_three_GFLOPs = model.compact->window_GFLOPs = 0;
+  model.compact->activation_Melements = 2;
+  model.compact->parameters_M = 25;
+  const LayerWork work = layer(model, 8);
+  const Operator& product = work.forward.front().op;
+  EXPECT_EQ(product.k, 1024);
+  EXPECT_EQ(product.n, 2496);
+  EXPECT_DOUBLE_EQ(2 * product.m * product.n * product.k, 8 * 4e8);
+}
+
 // Each step of a recurrent layer is a launch of its own.
 TEST(Compact, StepsOfARecurrentLayerAreLaunches) {
   Model model = round_model();
