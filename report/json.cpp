@@ -1,5 +1,8 @@
 #include "report/json.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -102,6 +105,10 @@ MemoryReport memory_from(const Json& document) {
   out.capacity = gib(document, "capacity_GiB");
   out.worst_stage = document.at("worst_stage").get<int>();
   for (const Json& stage : document.at("by_stage_and_category_GiB")) out.stages.push_back(footprint_from(stage));
+  const int stages = static_cast<int>(out.stages.size());
+  if (out.worst_stage < 0 || out.worst_stage >= std::max(1, stages))
+    throw std::runtime_error(
+        fmt::format("not a prediction: /memory/worst_stage: found {}, there are {} stages", out.worst_stage, stages));
   out.advice = document.at("advice").get<std::vector<std::string>>();
   return out;
 }

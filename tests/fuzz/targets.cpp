@@ -39,7 +39,7 @@ const std::vector<CommandTarget>& command_targets() {
       {"prediction",
        {"compare", "tests/golden/reports/resnet50-v100-8gpus.json", "FILE"},
        "input.json",
-       {"tests/golden/reports/bert-large-16nodes.json"}},
+       {"tests/golden/reports/bert-large-16nodes.json", "tests/fuzz/corpus/prediction/no-such-stage.json"}},
       {"step-graph",
        {"run", "--graph", "FILE", "--node", "dgx-a100-80gb", "--nodes", "1", "--export-graph", "OUT"},
        "input.json",

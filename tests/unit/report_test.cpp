@@ -137,6 +137,16 @@ TEST(PredictionJson, RefusesWhatIsNoPrediction) {
   EXPECT_THROW(prediction_from_json(Json("text")), std::runtime_error);
 }
 
+// Found by a fuzzer: the fullest of one stage was the third.
+TEST(PredictionJson, RefusesAFullestStageThatIsNone) {
+  for (const int stage : {-1, 1, 2}) {
+    Json document = to_json(sample());
+    document["memory"]["worst_stage"] = stage;
+    document["memory"]["by_stage_and_category_GiB"] = Json::array({document["memory"]["by_category_GiB"]});
+    EXPECT_THROW(prediction_from_json(document), std::runtime_error) << stage;
+  }
+}
+
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> out(1);
   for (const char c : text)
