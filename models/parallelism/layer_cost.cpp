@@ -282,6 +282,7 @@ LayerSharding sharding_of(const Scenario& scenario) {
   const bool of_sequences = scenario.model->default_seq_len > 0;
   if (framework.streaming_in_fp32 && of_sequences && wide > 1) {
     sharding.memory_passes *= wide;
+    // A cast is a kernel of its own, whatever other kernels' passes are.
     sharding.cast_bytes += (sizeof(float) + sharding.bytes_per_element) / sharding.memory_passes;
   }
   sharding.fused_activation = strategy.fused_activation.value_or(framework.fused_activation);

@@ -89,9 +89,9 @@ LayerStep product(const Part& part, std::string_view name, const CompactShape& s
   // The weights of a layer are depth × columns; a recurrent layer multiplies them once a step.
   const double steps = shape.sequential_steps;
   const double mean_columns = std::clamp(weights / mean_depth, 1.0, std::max(1.0, elements / steps));
-  const bool product = part.kind == OperatorKind::gemm;
-  const double depth = product ? round_width(mean_depth) : mean_depth;
-  const double columns = product ? round_width(mean_columns) : mean_columns;
+  const bool of_matrices = part.kind == OperatorKind::gemm;
+  const double depth = of_matrices ? round_width(mean_depth) : mean_depth;
+  const double columns = of_matrices ? round_width(mean_columns) : mean_columns;
   const double rows = share * elements * mean_depth / (columns * depth) / steps;
   LayerStep step = gemm(name, rows, columns, depth, cuts.bytes_per_element, steps, part.kind);
   step.op.convolution = part.convolution;

@@ -195,6 +195,11 @@ namespace {
 
 bool gathers_inputs(const Cut& cut) { return cut.sharding.tp > 1 && cut.sharding.sequence_parallel; }
 
+/// Frozen products need no input again, so under adapters none is kept for them.
+bool keeps_gathered_inputs(const Cut& cut) {
+  return gathers_inputs(cut) && cut.sharding.keeps_gathered_inputs && cut.sharding.adapter_rank == 0;
+}
+
 /// What the separate kernels of an RMS norm keep more than one kernel, which keeps its input: in 16 bit an fp32 copy of
 /// the input and the normalised result instead of the input, in fp32 the normalised result beside the input.
 Bytes inside_norm(const Cut& cut) {
@@ -205,12 +210,11 @@ Bytes inside_norm(const Cut& cut) {
 }  // namespace
 
 Bytes gathered_and_kept(const Cut& cut) {
-  const bool kept = gathers_inputs(cut) && cut.sharding.keeps_gathered_inputs && cut.sharding.adapter_rank == 0;
-  return kept ? (cut.tp - 1) * cut.resident_tensor() : Bytes(0);
+  return keeps_gathered_inputs(cut) ? (cut.tp - 1) * cut.resident_tensor() : Bytes(0);
 }
 
 void regather_input(Steps& steps, const Cut& cut) {
-  if (gathers_inputs(cut) && !cut.sharding.keeps_gathered_inputs)
+  if (gathers_inputs(cut) && !keeps_gathered_inputs(cut))
     steps.push_back(tensor_collective(cut, "tp_regather_input", LayerCollective::all_gather, 1, true));
 }
 

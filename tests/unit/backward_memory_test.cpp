@@ -100,6 +100,18 @@ TEST(Kept, GatheredInputs) {
   EXPECT_EQ(gathers(block("llama3-70b", again)), 2);
 }
 
+// Under adapters nothing is kept for frozen products, so what they need is gathered as everywhere.
+TEST(Kept, NoGatheredInputsUnderAdapters) {
+  LayerSharding again;
+  again.tp = 8;
+  again.sequence_parallel = true;
+  again.adapter_rank = 16;
+  LayerSharding kept = again;
+  kept.keeps_gathered_inputs = true;
+  EXPECT_DOUBLE_EQ(block("llama3-70b", kept).activations.value(), block("llama3-70b", again).activations.value());
+  EXPECT_EQ(block("llama3-70b", kept).backward_input.size(), block("llama3-70b", again).backward_input.size());
+}
+
 TEST(PerOperator, KeepsHalfOfTheProducts) {
   const LayerWork work = block("llama3-8b", {});
   const double elements = 4096 + (6144 + 4096 + 2 * 14336 + 4096) / 2.0 + 4096;
