@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <map>
 
 #include "tests/cluster/program.hpp"
+#include "tests/cluster/rounds.hpp"
 #include "tests/cluster/training_prediction.hpp"
 
 namespace stepcast {
@@ -37,36 +37,28 @@ class TorchOverGloo : public ::testing::Test {
  protected:
   [[nodiscard]] std::string file(const std::string& name) const { return (folder_ / name).string(); }
 
-  /// File of the trainings on so many hosts that were disturbed least: other work on the machine only lengthens a step.
+  /// File of the trainings on so many hosts that were disturbed least.
   [[nodiscard]] std::string stillest(const std::string& hosts, const std::string& name) const {
-    return file(rounds_.at(hosts).begin()->second + "/" + hosts + "/" + name);
+    return file(rounds_.stillest(hosts) + "/" + hosts + "/" + name);
   }
 
-  /// Whether the two stillest trainings of each number of hosts say the same.
-  [[nodiscard]] bool still() const {
-    return !rounds_.empty() && std::all_of(rounds_.begin(), rounds_.end(), [](const auto& of_hosts) {
-      const auto first = of_hosts.second.begin();
-      return of_hosts.second.size() > 1 && std::next(first)->first < kSame * first->first;
-    });
-  }
-
-  /// Trains on two, three and four hosts, until a round was as the one before; 77 where that is not possible.
+  /// Trains on two, three and four hosts, until rounds agree; 77 where that is not possible.
   Finished train() {
     Finished run{0, "", ""};
-    for (int i = 0; i < kMostRounds && !still() && run.code == 0; ++i) {
+    for (int i = 0; rounds_.wanted() && run.code == 0; ++i) {
       const std::string round = std::to_string(i);
       run = run_program(STEPCAST_SOURCE_DIR "/tests/cluster/train_torch.sh", {file(round), "2,3,4", "100mbit"},
                         {"STEPCAST_CLUSTER=sctorch"});
       for (const char* hosts : {"2", "3", "4"})
         if (run.code == 0)
-          rounds_[hosts][median_of(Json::parse(read_text(file(round + "/" + hosts + "/steps.json")))["traced_ms"])] =
-              round;
+          rounds_.add(hosts, median_of(Json::parse(read_text(file(round + "/" + hosts + "/steps.json")))["traced_ms"]),
+                      round);
     }
     return run;
   }
 
   /// Median of the steps on so many hosts.
-  [[nodiscard]] double measured_ms(const std::string& hosts) const { return rounds_.at(hosts).begin()->first; }
+  [[nodiscard]] double measured_ms(const std::string& hosts) const { return rounds_.shortest(hosts); }
 
   Finished stepcast(const std::vector<std::string>& words) {
     Finished run = stepcast_run(words);
@@ -102,11 +94,8 @@ class TorchOverGloo : public ::testing::Test {
                .get<double>();
   }
 
-  static constexpr int kMostRounds = 5;
-  static constexpr double kSame = 1.03;  // steps of a machine left alone differ by 1 or 2 %
-
   ScratchFolder folder_;
-  std::map<std::string, std::map<double, std::string>> rounds_;  ///< by hosts: folder of a round by median step in ms
+  Rounds rounds_;  ///< by hosts: median step in ms and the round's folder
 };
 
 TEST_F(TorchOverGloo, ItsTraceReplaysAndForetellsTwiceTheRanks) {
