@@ -101,6 +101,8 @@ class Changes {
     const FrameworkProfile& framework = *scenario_.framework;
     if (scenario_.degrees.dp > 1)
       toggle("overlap_gradients", strategy.overlap_gradients.value_or(framework.overlap_gradients));
+    if (scenario_.degrees.dp > 1 && batch_norms(*scenario_.model) > 0)
+      toggle("sync_batch_norm", strategy.sync_batch_norm);
     if (scenario_.sharding == Sharding::zero1 || scenario_.sharding == Sharding::zero2)
       toggle("overlap_parameter_gather",
              strategy.overlap_parameter_gather.value_or(framework.overlap_parameter_gather));

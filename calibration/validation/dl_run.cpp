@@ -38,14 +38,15 @@ class DeepLearningRun {
     if (!rate) refuse("no throughput is stated, only a ratio or a time to train");
     if (!out_.refusal.empty()) return std::move(out_);
 
-    const Batch batch = read_batch();
+    const Recipe recipe = recipe_of(source, model, row_.text("accelerator_id"), wide());
+    const Batch batch = read_batch(recipe);
     Json workload{{"model", network.model}, {"global_batch", batch.global}, {"precision", precision}};
     if (network.seq_len > 0) workload["seq_len"] = network.seq_len;
     if (network.decode_ms > 0) workload["input"] = {{"decode_ms", network.decode_ms}};
-    out_.scenario = {{"cluster", cluster},
-                     {"workload", workload},
-                     {"strategy", {{"framework", framework}, {"micro_batch", batch.micro}, {"sharding", "none"}}},
-                     {"run", {{"fidelity", "analytic"}}}};
+    Json strategy{{"framework", framework}, {"micro_batch", batch.micro}, {"sharding", "none"}};
+    if (recipe.sync_batch_norm) strategy["sync_batch_norm"] = true;
+    out_.scenario = {
+        {"cluster", cluster}, {"workload", workload}, {"strategy", strategy}, {"run", {{"fidelity", "analytic"}}}};
     out_.metric = Metric::samples_per_s;
     out_.measured = *rate / network.units_per_sample;
     out_.group = scaling_group(false);
@@ -66,6 +67,10 @@ class DeepLearningRun {
   }
 
   [[nodiscard]] bool notes_say(std::string_view words) const { return notes_.find(words) != std::string::npos; }
+  [[nodiscard]] bool wide() const {
+    const std::string precision = row_.text("precision");
+    return precision == "fp32" || precision == "tf32";
+  }
   [[nodiscard]] long gpus() const { return row_.whole("gpus").value_or(1); }
 
   /// A share of a batch may be no whole sample where a sample is cut over devices.
@@ -121,11 +126,10 @@ class DeepLearningRun {
   /// Samples at once on a device and in a step; accumulation is what lies between them. What another table of the
   /// source says of its recipe is not taken: BERT on DGX-1 (PyTorch) scales over servers as measured where every pass
   /// exchanges gradients, and would lose next to nothing with the recipe's accumulation.
-  Batch read_batch() {
-    const std::string precision = row_.text("precision");
-    const bool wide = precision == "fp32" || precision == "tf32";
+  Batch read_batch(const Recipe& recipe) {
     const std::optional<long> global = notes_say("not the throughput table") ? std::nullopt : rounded("global_batch");
-    long micro = rounded("per_gpu_batch").value_or(wide ? kUnstatedBatch : kUnstatedHalfBatch);
+    const long usual = recipe.batch > 0 ? recipe.batch : wide() ? kUnstatedBatch : kUnstatedHalfBatch;
+    long micro = rounded("per_gpu_batch").value_or(usual);
     if (!global) return {micro, micro * gpus()};
     const long share = std::max(1L, *global / gpus());
     micro = std::min(micro, share);

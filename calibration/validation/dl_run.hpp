@@ -33,6 +33,15 @@ struct StatedFramework {
 /// Profile of a row's framework and release; empty when none stands for it.
 std::string_view framework_of(const StatedFramework& stated);
 
+/// What a published recipe sets beyond what its rows print.
+struct Recipe {
+  long batch = 0;  ///< of a device; 0: as the row says, or as benchmarks usually have it
+  bool sync_batch_norm = false;
+};
+
+/// Of a row's source, model, accelerator and precision.
+Recipe recipe_of(std::string_view source, std::string_view model, std::string_view accelerator, bool wide);
+
 /// A cluster of `gpus`, at most `gpus_per_node` of them in a server, with the network that the row's words state; null
 /// when no server of the catalogue has these GPUs.
 Json dl_cluster(std::string_view accelerator, long gpus, long gpus_per_node, std::string_view network);

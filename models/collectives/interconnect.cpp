@@ -73,12 +73,15 @@ NativeLink native_link(const CollectiveMachine& machine) {
 
 /// Few devices have few channels, and in a mesh few links: whichever is less.
 void set_native_shares(Interconnect& out, const LinkProfile& links, const CollectiveMachine& machine, bool pcie) {
-  out.link_share_by_ranks = link_shares_of(*machine.node);
+  const bool one_ring = machine.single_ring && joins_devices_directly(*machine.node);
+  out.link_share_by_ranks =
+      one_ring ? single_ring_shares(*machine.node, out.host_link / out.native) : link_shares_of(*machine.node);
   for (std::size_t ranks = 2; ranks < out.link_share_by_ranks.size(); ++ranks) {
     double channels = ranks == 2 ? links.share_of_two : ranks <= 4 ? links.share_of_four : links.share_of_eight;
     // A bridge between two devices has few links to begin with.
     if (machine.node->interconnect.kind == NodeTopology::pair) channels = 1;
     if (pcie) out.link_share_by_ranks[ranks] = channels;  // devices of a host share its lanes
+    if (one_ring) channels = 1;
     out.native_share_by_ranks[ranks] = std::min(out.link_share_by_ranks[ranks], channels);
   }
 }
@@ -212,6 +215,7 @@ CollectiveMachine machine_of(const Scenario& scenario) {
   out.nics = scenario.nics_per_node;
   out.nic_bandwidth = scenario.nic_bandwidth;
   out.network = scenario.network;
+  out.single_ring = scenario.framework != nullptr && scenario.framework->single_ring;
   const FabricSpec& fabric = scenario.spec.cluster.fabric;
   out.uplink_oversubscription = fabric.preset == FabricPreset::single_switch ? 1 : fabric.oversubscription;
   out.network_sums = scenario.network_switch != nullptr && scenario.network_switch->sharp;

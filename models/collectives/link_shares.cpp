@@ -39,7 +39,36 @@ void set_torus(NativeShares& shares, int devices, int dimensions) {
   shares.back() = 1;
 }
 
+int links_between(const NodeInterconnect& interconnect, int a, int b) {
+  for (const auto& link : interconnect.links)
+    if (link.size() >= 3 && std::minmax(link[0], link[1]) == std::minmax(a, b)) return link[2];
+  return 0;
+}
+
 }  // namespace
+
+bool joins_devices_directly(const Node& node) {
+  return node.interconnect.kind == NodeTopology::mesh || node.interconnect.kind == NodeTopology::hybrid_cube_mesh;
+}
+
+NativeShares single_ring_shares(const Node& node, double host) {
+  const NodeInterconnect& interconnect = node.interconnect;
+  const int devices = node.devices();
+  NativeShares shares;
+  shares.fill(1);
+  set_each(shares, static_cast<int>(shares.size()), [&](int ranks) {
+    if (interconnect.links.empty()) return 1.0 / (devices - 1);
+    double least = 1;
+    const int members = std::min(ranks, devices);
+    for (int device = 0; device < members; ++device) {
+      const int links = links_between(interconnect, device, (device + 1) % members);
+      least =
+          std::min(least, links > 0 ? static_cast<double>(links) / links_inside(interconnect, device, devices) : host);
+    }
+    return least;
+  });
+  return shares;
+}
 
 NativeShares link_shares_of(const Node& node) {
   NativeShares shares;

@@ -10,4 +10,12 @@ using NativeShares = decltype(Interconnect::link_share_by_ranks);
 /// the others in a mesh, one dimension's in a torus, all of them behind a switch.
 NativeShares link_shares_of(const Node& node);
 
+/// Whether devices have links to each other, and no switch between them.
+bool joins_devices_directly(const Node& node);
+
+/// The shares of such a node where the first p devices form one ring in their order, as NCCL 1 did (core.cu: one ring;
+/// a pair that cannot access each other's memory, as without a link across sockets, meets in the host's): the scarcest
+/// pair's links over all of a device. `host` is what the way through host memory carries, over a device's native rate.
+NativeShares single_ring_shares(const Node& node, double host);
+
 }  // namespace stepcast

@@ -23,6 +23,7 @@ struct CollectiveMachine {
   NetworkKind network = NetworkKind::infiniband;
   double uplink_oversubscription = 1;
   bool network_sums = false;      ///< the network's switches add (SHARP)
+  bool single_ring = false;       ///< FrameworkProfile::single_ring
   std::optional<Seconds> launch;  ///< start of a collective as measured on this host; null: the profile's
 };
 

@@ -119,6 +119,7 @@ FieldTable<FrameworkProfile> table() {
       .field("micro_batch_bytes_per_parameter", &F::micro_batch_bytes_per_parameter,
              "Memory traffic of each trained parameter in a micro-batch: casts, unscaling, checks and clipping",
              {.min = 0, .max = 1000})
+      .field("single_ring", &F::single_ring, "Devices of a node exchange over one ring in their order (NCCL 1)")
       .field("communication_sms", &F::communication_sms, "SMs that a collective kernel holds beside computation",
              {.min = 0, .max = 1024})
       .field("optimizer_bytes_per_parameter", &F::optimizer_bytes_per_parameter,

@@ -102,6 +102,7 @@ struct FrameworkProfile {
   Seconds step_overhead;                       ///< step_overhead_ms: fixed per step
   double micro_batch_bytes_per_parameter = 0;  ///< memory traffic of each parameter in a micro-batch: weights cast for
                                                ///< the forward pass, gradients unscaled, checked and clipped
+  bool single_ring = false;                    ///< devices of a node exchange over one ring in their order (NCCL 1)
   double communication_sms = 0;                ///< SMs that a collective kernel holds while it runs beside computation
   double optimizer_bytes_per_parameter = 0;    ///< traffic of the optimizer step
   ExchangeProfile exchange;

@@ -54,6 +54,8 @@ Communication communication_of(LayerCommunication what, const Groups& groups) {
       return {Dimension::context, &groups.context};
     case LayerCommunication::expert:
       return {Dimension::expert, &groups.expert};
+    case LayerCommunication::data:
+      return {Dimension::data, &groups.data};
     default:
       return {Dimension::tensor, &groups.tensor};
   }
@@ -69,6 +71,14 @@ Piece operator_piece(const Operator& op, const Device& device) {
   return piece;
 }
 
+/// A collective that a layer has so often, or that not every layer has.
+void repeat(CollectiveCost& cost, double calls) {
+  cost.payload *= calls;
+  cost.latency *= calls;
+  cost.native_bytes *= calls;
+  cost.network_bytes *= calls;
+}
+
 Piece collective_piece(const LayerStep& step, const Job& job) {
   const auto [dimension, group] = communication_of(step.communication, job.groups);
   Piece piece;
@@ -78,6 +88,9 @@ Piece collective_piece(const LayerStep& step, const Job& job) {
   piece.name = name_of(piece.collective);
   piece.cost =
       job_collective(piece.collective, step.payload, *group, job, job.scenario->spec.strategy.collective_algorithm);
+  // Replicas agree on every collective of theirs, gradients or not.
+  if (dimension == Dimension::data) piece.cost.latency += agreement(*group, job);
+  repeat(piece.cost, step.calls);
   piece.duration = piece.cost.alone(job.interconnect, *group);
   return piece;
 }
@@ -255,7 +268,8 @@ void append_parameter_pass(Segment& segment, double parameters, const Job& job) 
 /// products (Transformer Engine's cast_transpose).
 constexpr double kCastBytes = 4;
 
-LayerSharding sharding_of(const Scenario& scenario) {
+LayerSharding sharding_of(const Job& job) {
+  const Scenario& scenario = *job.scenario;
   LayerSharding sharding;
   sharding.tp = scenario.degrees.tp;
   sharding.cp = scenario.degrees.cp;
@@ -288,6 +302,7 @@ LayerSharding sharding_of(const Scenario& scenario) {
   sharding.fused_activation = strategy.fused_activation.value_or(framework.fused_activation);
   sharding.fused_norm = framework.fused_norm;
   sharding.keeps_gathered_inputs = framework.keeps_gathered_inputs;
+  sharding.sync_batch_norm = strategy.sync_batch_norm && job.groups.data.size > 1;
   sharding.adapter_rank = scenario.spec.workload.adapter_rank;
   sharding.document_len = scenario.spec.workload.document_len;
   return sharding;
@@ -299,7 +314,7 @@ LayerCost cost_layer(const Job& job, LayerRole role, int index) {
   const Scenario& scenario = *job.scenario;
   const FrameworkProfile& framework = *scenario.framework;
   const LayerWork work = layer_work(*scenario.model, role, index, static_cast<double>(scenario.degrees.micro_batch),
-                                    scenario.seq_len, sharding_of(scenario));
+                                    scenario.seq_len, sharding_of(job));
   const bool block = role == LayerRole::dense_block || role == LayerRole::moe_block;
   LayerCost cost;
   cost.role = role;
@@ -336,7 +351,7 @@ LayerCost cost_layer(const Job& job, LayerRole role, int index) {
   cost.activations_selective = work.activations_selective;
   cost.activation_input = work.activation_input;
   cost.output = work.output;
-  const LayerSharding sharding = sharding_of(scenario);
+  const LayerSharding sharding = sharding_of(job);
   cost.activations_per_operator = activations_kept_per_operator(work, sharding.bytes_per_element);
   cost.gradients_at_once = gradients_at_once(work, sharding);
   cost.weight_shapes = weight_shapes(work);

@@ -72,15 +72,6 @@ CollectiveCost reduced(const SynchronizationPlan& plan, double parameters, Bytes
   return cost;
 }
 
-/// Ranks agree once a cycle on what is ready on all of them: half a cycle passes on average, then a word goes around.
-Seconds negotiation(const GroupShape& group, const Job& job) {
-  const Seconds cycle = job.scenario->framework->exchange.cycle;
-  if (cycle <= Seconds(0) || group.size <= 1) return Seconds(0);
-  // One bit for each of the 1,024 entries of the response cache (Horovod controller.cc).
-  constexpr Bytes kReadyBits(1024.0 / 8);
-  return cycle / 2 + collective_cost(CollectiveKind::all_reduce, kReadyBits, group, job.interconnect).latency;
-}
-
 Bytes bucket_limit(const Job& job, bool first) {
   const FrameworkProfile& framework = *job.scenario->framework;
   return first && framework.first_bucket > Bytes(0) ? framework.first_bucket : framework.bucket;
@@ -101,14 +92,14 @@ SyncTraffic traffic_of(const SyncTrafficCache::Key& parameters, const Synchroniz
   const Groups& groups = job.groups;
   const GroupShape& group = plan.reduction == CollectiveKind::reduce_scatter ? groups.shard : groups.data;
   const Bytes gradient(parameters.dense * gradient_bytes(scenario));
-  const Seconds agreement = negotiation(group, job);
+  const Seconds agreed = agreement(group, job);
   // Sharded parameters are gathered to be used, others because they were updated: the frozen ones were not.
   const double used = plan.sharded_parameters ? 1 : 0;
   const double gathered = plan.sharded_parameters ? parameter_bytes(scenario) : updated_bytes(scenario);
   const Bytes weights((parameters.dense + used * parameters.frozen_dense) * gathered);
   const Bytes expert_weights((parameters.expert + used * parameters.frozen_expert) * gathered);
   unit.reduce = reduced(plan, parameters.dense, bucket, group, job);
-  if (unit.reduce.calls > 0 && unit.reduce.payload > Bytes(0)) unit.reduce.latency += agreement;
+  if (unit.reduce.calls > 0 && unit.reduce.payload > Bytes(0)) unit.reduce.latency += agreed;
   unit.expert_reduce =
       bucketed(plan.reduction, Bytes(parameters.expert * gradient_bytes(scenario)), bucket, groups.expert_data, job);
   if (plan.gather_after_update || plan.sharded_parameters) {
@@ -134,6 +125,14 @@ SyncTraffic traffic_of(const SyncTrafficCache::Key& parameters, const Synchroniz
 }
 
 }  // namespace
+
+Seconds agreement(const GroupShape& group, const Job& job) {
+  const Seconds cycle = job.scenario->framework->exchange.cycle;
+  if (cycle <= Seconds(0) || group.size <= 1) return Seconds(0);
+  // One bit for each of the 1,024 entries of the response cache (Horovod controller.cc).
+  constexpr Bytes kReadyBits(1024.0 / 8);
+  return cycle / 2 + collective_cost(CollectiveKind::all_reduce, kReadyBits, group, job.interconnect).latency;
+}
 
 double gradient_bytes(const Scenario& scenario) {
   const bool wide = scenario.spec.strategy.gradients_in_fp32.value_or(scenario.framework->gradients_in_fp32);

@@ -68,6 +68,10 @@ std::vector<SyncUnit> sync_units(const Job& job, int stage);
 /// The same for a caller that asks for several stages of one job.
 std::vector<SyncUnit> sync_units(const Job& job, int stage, SyncTrafficCache& known);
 
+/// Processes that share a cycle (Horovod) agree once in it on what is ready on all of them: half a cycle passes on
+/// average, then a word goes around. Before each collective over the replicas; nothing in other frameworks.
+Seconds agreement(const GroupShape& group, const Job& job);
+
 /// Tied embeddings live on the first and the last stage of a pipeline, which add their gradients up.
 struct TiedEmbedding {
   CollectiveCost cost;

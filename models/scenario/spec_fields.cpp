@@ -125,6 +125,8 @@ const FieldTable<StrategySpec>& StrategySpec::fields() {
                "Gradients are reduced in fp32, else in the parameters' format; default: the framework's")
         .field("fused_activation", &S::fused_activation,
                "A gated activation is one kernel that keeps nothing inside; default: the framework's")
+        .field("sync_batch_norm", &S::sync_batch_norm,
+               "Batch norms take their statistics over all replicas, in every layer of both passes")
         .field("offload_optimizer", &S::offload_optimizer,
                "Optimizer states lie in host memory and the processors update them (ZeRO-Offload)")
         .field("offload_activations", &S::offload_activations,

@@ -147,6 +147,22 @@ void check_algorithm(Draft& draft) {
                 "leave collective_algorithm out");
 }
 
+/// Statistics of a batch can only be met where the replicas take their steps together, in a network that has them.
+void check_batch_norm(Draft& draft) {
+  const Scenario& scenario = draft.scenario;
+  const std::string pointer = "/strategy/sync_batch_norm";
+  if (!draft.spec().strategy.sync_batch_norm || !draft.sound({pointer})) return;
+  if (scenario.update != UpdateMode::synchronous)
+    draft.fault(pointer,
+                fmt::format("found true, but update \"{}\" lets no replica wait for the others in a layer",
+                            name_of(scenario.update)),
+                "sync_batch_norm false, or update \"synchronous\"");
+  else if (scenario.model && batch_norms(*scenario.model) == 0)
+    draft.fault(pointer,
+                fmt::format("found true, but {} has no batch norms, or none that were counted", scenario.model->id),
+                "sync_batch_norm false");
+}
+
 void check_compression(Draft& draft) {
   const Scenario& s = draft.scenario;
   const CompressionSpec& compression = draft.spec().strategy.compression;
@@ -174,6 +190,7 @@ void resolve_update(Draft& draft) {
   s.worker = strategy.worker.value_or(s.framework->exchange.worker);
   if (trains_alone(draft)) {
     s.update = UpdateMode::synchronous;
+    check_batch_norm(draft);
     return check_compression(draft);
   }
   if (!strategy.update && s.update != UpdateMode::synchronous)
@@ -192,6 +209,7 @@ void resolve_update(Draft& draft) {
   }
   check_keys(draft);
   check_algorithm(draft);
+  check_batch_norm(draft);
   resolve_servers(draft);
   if (s.update != UpdateMode::synchronous || s.servers) check_replicas(draft);
   check_compression(draft);

@@ -75,6 +75,8 @@ void streaming(LayerWork& work, const CnnLayer& layer, const Row& row, const Lay
   const double tensor = row.output * cuts.bytes_per_element;
   const bool normalises = layer.kind == CnnLayerKind::convolution && layer.batch_norm;
   if (normalises) work.forward.push_back(memory("batch_norm", 3 * tensor, cuts));
+  const bool meets = normalises && cuts.sync_batch_norm;
+  if (meets) work.forward.push_back(synchronize_batch_norm(layer.out_channels));
   if (layer.residual_add) work.forward.push_back(memory("residual", 3 * tensor, cuts));
   if (layer.activation) work.forward.push_back(memory("relu", 2 * tensor, cuts));
 
@@ -82,6 +84,7 @@ void streaming(LayerWork& work, const CnnLayer& layer, const Row& row, const Lay
   if (layer.activation) backward.push_back(memory("relu_backward", 3 * tensor, cuts));
   if (layer.residual_add) backward.push_back(memory("residual_backward", 3 * tensor, cuts));
   if (normalises) backward.push_back(memory("batch_norm_backward", 5 * tensor, cuts));
+  if (meets) backward.push_back(synchronize_batch_norm(layer.out_channels));
   work.backward_input.insert(work.backward_input.begin(), backward.begin(), backward.end());
 
   // Kept: what the product gave (for batch norm), and what the row hands on (ReLU works in place).
@@ -135,3 +138,16 @@ double cnn_parameters(const CnnLayer& layer) {
 }
 
 }  // namespace stepcast::workload
+
+namespace stepcast {
+
+int batch_norms(const Model& model) {
+  if (model.compact) return model.compact->batch_norms;
+  if (!model.cnn) return 0;
+  const std::vector<CnnLayer>& layers = model.cnn->layers;
+  return static_cast<int>(std::count_if(layers.begin(), layers.end(), [](const CnnLayer& layer) {
+    return layer.kind == CnnLayerKind::convolution && layer.batch_norm;
+  }));
+}
+
+}  // namespace stepcast

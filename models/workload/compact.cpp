@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "models/workload/steps.hpp"
 
@@ -61,6 +62,8 @@ const FieldTable<CompactShape>& CompactShape::fields() {
         .field("streaming_passes", &S::streaming_passes,
                "reads and writes of them, forward and backward, by norms, activations and additions",
                {.required = true, .min = 0, .max = 1000})
+        .field("batch_norms", &S::batch_norms, "batch norms; 0: none, or not counted",
+               {.min = 0, .max = 10 * kMostLayers})
         .field("kernels_per_layer", &S::kernels_per_layer, "launches of a layer's forward pass", {.min = 1, .max = 1e4})
         .field("sequential_steps", &S::sequential_steps, "steps of a recurrent layer, each a launch",
                {.min = 1, .max = 1e6});
@@ -109,6 +112,11 @@ LayerWork compact_work(const CompactShape& shape, double micro_batch, const Laye
   LayerStep forward = memory("streaming", tensor * shape.streaming_passes * kForwardPasses, cuts);
   LayerStep backward = memory("streaming_backward", tensor * shape.streaming_passes * (1 - kForwardPasses), cuts);
   work.backward_input.push_back(backward);
+  // A layer's weights as if they were square give its channels; so short a message takes as long with others.
+  const LayerStep meeting = synchronize_batch_norm(std::sqrt(shape.parameters_M * 1e6 / shape.layers),
+                                                   static_cast<double>(shape.batch_norms) / shape.layers);
+  const bool meets = cuts.sync_batch_norm && shape.batch_norms > 0;
+  if (meets) work.backward_input.push_back(meeting);
   double launches = 0;
   for (const Part& part : parts_of(shape)) {
     if (part.gflops <= 0) continue;
@@ -119,6 +127,7 @@ LayerWork compact_work(const CompactShape& shape, double micro_batch, const Laye
   }
   forward.op.kernels = std::max(1, static_cast<int>(shape.kernels_per_layer * shape.sequential_steps - launches));
   work.forward.push_back(forward);
+  if (meets) work.forward.push_back(meeting);
   work.backward_input.front().op.kernels = forward.op.kernels;
   work.parameters = shape.parameters_M * 1e6 / shape.layers;
   // What a product gave, for the norm behind it, and what the layer hands on.

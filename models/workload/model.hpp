@@ -135,6 +135,7 @@ struct CompactShape {
   double depthwise_GFLOPs = 0;       ///< channel by channel
   double activation_Melements = 0;   ///< that the weighted layers give, whole
   double streaming_passes = 0;       ///< over them, forward and backward, by norms, activations and additions
+  int batch_norms = 0;               ///< 0: none, or not counted
   double kernels_per_layer = 3;      ///< launches of a layer's forward pass
   int sequential_steps = 1;          ///< of a recurrent layer: each is a launch of its own
   static const FieldTable<CompactShape>& fields();
@@ -168,6 +169,9 @@ std::shared_ptr<const Model> find_model(std::string_view id, const std::string& 
 std::vector<std::string> model_ids();
 /// Faults of a model description that is not usable (missing shape, heads that do not divide …), at `pointer`.
 void check_model(const Model& model, const std::string& pointer, Diagnostics& diagnostics);
+
+/// Batch norms of a model, where they are told or counted; else 0.
+int batch_norms(const Model& model);
 
 /// What messages call a model that is no transformer: "a CNN", "a compact network", "a recommender".
 std::string_view kind_in_words(const Model& model);

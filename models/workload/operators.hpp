@@ -51,14 +51,15 @@ struct LayerSharding {
   double bytes_per_element = 2;          ///< of activations
   double cast_bytes = 0;                 ///< traffic to cast an element of a product's input or gradient; 0: needs none
   bool main_gradients_fp32 = false;
-  double memory_passes = 1;  ///< FrameworkProfile::memory_efficiency
-  double expert_passes = 1;  ///< FrameworkProfile::expert_memory_efficiency
-  int adapter_rank = 0;      ///< >0: only low-rank adapters of the attention projections are trained
-  int document_len = 0;      ///< >0: mean tokens of the documents packed into a sequence; attention stays inside one
+  double memory_passes = 1;      ///< FrameworkProfile::memory_efficiency
+  double expert_passes = 1;      ///< FrameworkProfile::expert_memory_efficiency
+  bool sync_batch_norm = false;  ///< batch norms take their statistics over all replicas
+  int adapter_rank = 0;          ///< >0: only low-rank adapters of the attention projections are trained
+  int document_len = 0;  ///< >0: mean tokens of the documents packed into a sequence; attention stays inside one
 };
 
-/// Communication that a layer's own forward or backward needs inside the model replica.
-enum class LayerCommunication { none, tensor, context, expert };
+/// Communication that a layer's own forward or backward needs: inside the model replica, or (data) with the others.
+enum class LayerCommunication { none, tensor, context, expert, data };
 enum class LayerCollective { all_reduce, all_gather, reduce_scatter, all_to_all, send_recv };
 
 /// A step of a layer: an operator, or a collective that the next operator waits for. `payload` of a collective is per
@@ -72,6 +73,7 @@ struct LayerStep {
   /// A collective that runs beside the one operator that follows it; what comes after that operator waits for both
   /// (the chunks of ring attention; the gather of a weight gradient's input).
   bool overlappable = false;
+  double calls = 1;  ///< of a collective, each of `payload`; a share of one where not every layer has it
 };
 
 /// Work of one layer for one micro-batch on one device.

@@ -120,6 +120,13 @@ LayerStep communicate(std::string_view name, LayerCommunication over, LayerColle
   return step;
 }
 
+LayerStep synchronize_batch_norm(double channels, double norms) {
+  const Bytes statistics(2 * channels * sizeof(float));
+  LayerStep step = communicate("sync_batch_norm", LayerCommunication::data, LayerCollective::all_reduce, statistics);
+  step.calls = norms;
+  return step;
+}
+
 namespace {
 
 /// Gathered in chunks: the product after it begins with the first and runs beside the rest (Transformer Engine's

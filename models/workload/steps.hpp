@@ -63,6 +63,10 @@ LayerStep memory(std::string_view name, double bytes, const LayerSharding& shard
 LayerStep communicate(std::string_view name, LayerCommunication over, LayerCollective collective, Bytes payload,
                       bool overlappable = false);
 
+/// Batch norms over all replicas: each sums two figures a channel, mean and mean square forward, their gradients'
+/// sums backward, and what follows waits (torch.nn.SyncBatchNorm gathers forward, of the same size).
+LayerStep synchronize_batch_norm(double channels, double norms = 1);
+
 using Steps = std::vector<LayerStep>;
 
 /// Collectives of the tensor-parallel regions (Narayanan et al. 2021 §2.3; Korthikanti et al. 2022 §4.2). Without

@@ -10,6 +10,8 @@ GroupKind group_of(Dimension dimension) {
       return GroupKind::context;
     case Dimension::expert:
       return GroupKind::expert;
+    case Dimension::data:
+      return GroupKind::data;
     default:
       return GroupKind::tensor;
   }

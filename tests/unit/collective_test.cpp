@@ -315,6 +315,24 @@ TEST(InterconnectOf, NeighboursInAHybridCubeMeshShareOneLink) {
   EXPECT_DOUBLE_EQ(net.native_share(8), 1);
 }
 
+// One ring in the order of the devices, as NCCL 1 built it on the DGX-1 with P100, four links a GPU: neighbours inside
+// a quad have one link; from 3 to 4, and from 7 to 0, it goes through the host's memory.
+TEST(InterconnectOf, OneRingIsAsFastAsItsScarcestPair) {
+  NodeInterconnect cube;
+  cube.kind = NodeTopology::hybrid_cube_mesh;
+  cube.per_link = 20_GBps;
+  cube.links = {{0, 1, 1}, {0, 2, 1}, {0, 3, 1}, {1, 2, 1}, {1, 3, 1}, {2, 3, 1}, {4, 5, 1}, {4, 6, 1},
+                {4, 7, 1}, {5, 6, 1}, {5, 7, 1}, {6, 7, 1}, {0, 4, 1}, {1, 5, 1}, {2, 6, 1}, {3, 7, 1}};
+  Devices machine(8, cube);
+  machine.machine.single_ring = true;
+  machine.accelerator.pcie_bandwidth = 15.75_GBps;
+  const Interconnect net = interconnect_of(machine.machine);
+  EXPECT_DOUBLE_EQ(net.native_share(2), 1 / 4.0);
+  EXPECT_DOUBLE_EQ(net.native_share(4), 1 / 4.0);
+  EXPECT_DOUBLE_EQ(net.native_share(5), net.host_link / net.native);
+  EXPECT_DOUBLE_EQ(net.native_share(8), net.host_link / net.native);
+}
+
 TEST(InterconnectOf, PcieIsSharedByTheDevicesOfAHost) {
   NodeInterconnect pcie;
   pcie.kind = NodeTopology::pcie;

@@ -75,6 +75,25 @@ TEST(Compact, ProductsHaveRoundWidths) {
 }
 
 // Each step of a recurrent layer is a launch of its own.
+// EfficientNet-B4: 32 blocks of three convolutions with a norm, but two without the first of them; stem and head.
+TEST(Compact, BatchNormsMeetAsOftenAsThereAre) {
+  Diagnostics diagnostics("");
+  const auto model = find_model("efficientnet-b4", "", diagnostics);
+  EXPECT_EQ(batch_norms(*model), 32 * 3 - 2 + 2);
+  LayerSharding cuts;
+  const auto meetings = [&] {
+    double calls = 0;
+    const LayerWork work = layer_work(*model, LayerRole::cnn, 0, 4, 0, cuts);
+    for (const auto& steps : {work.forward, work.backward_input})
+      for (const LayerStep& step : steps)
+        if (step.communication == LayerCommunication::data) calls += step.calls;
+    return calls * model->compact->layers;
+  };
+  EXPECT_EQ(meetings(), 0);
+  cuts.sync_batch_norm = true;
+  EXPECT_NEAR(meetings(), 2 * 96, 1e-9);
+}
+
 TEST(Compact, StepsOfARecurrentLayerAreLaunches) {
   Model model = round_model();
   model.compact->sequential_steps = 50;

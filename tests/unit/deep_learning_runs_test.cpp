@@ -64,6 +64,20 @@ TEST(DeepLearningRuns, TakeNoAccumulationFromAnotherTable) {
   EXPECT_EQ(batch("32768", "grad_accum=1024 (from the recipe table in the same README, not the throughput table)"), 32);
 }
 
+// What a recipe sets and its table does not print: NVIDIA's EfficientNets and EfficientDet synchronise batch norms.
+TEST(DeepLearningRuns, RecipesStateBatchesAndSynchronizedNorms) {
+  const Json scenario =
+      read_row(
+          "a,NVIDIA/DeepLearningExamples TensorFlow2/Classification/ConvNets/efficientnet_v1/README.md,"
+          "efficientnet-v1-b4,imagenet,tensorflow2-horovod,v100-sxm2-32gb,8,8,NVLink2,mixed-fp16,,,allreduce,8,0,"
+          "1258,images/s,,")
+          .scenario;
+  EXPECT_EQ(scenario.at("workload").at("global_batch"), 8 * 64);
+  EXPECT_EQ(scenario.at("strategy").at("sync_batch_norm"), true);
+  EXPECT_EQ(recipe_of("PyTorch/Detection/Efficientdet/README.md", "efficientdet-d0", "a100-sxm-80gb", true).batch, 80);
+  EXPECT_FALSE(recipe_of("PyTorch/Classification", "resnet50", "v100", true).sync_batch_norm);
+}
+
 // NVIDIA's examples of 2022 deal sequences out by length; what a row says is the longest. Older revisions pad all.
 TEST(DeepLearningRuns, SequencesDealtOutByLengthAreShorterThanTheLongest) {
   const auto length = [](const std::string& source) {

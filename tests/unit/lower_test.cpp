@@ -145,6 +145,45 @@ TEST(Lower, ParametersAreReadInEveryMicroBatch) {
   EXPECT_NEAR((traffic(40) - traffic(0)) / (40.0 * 25'557'032), 1, 1e-9);
 }
 
+// ResNet-50 has 53 batch norms over 26,560 channels; each sums two figures a channel in both passes. Horovod's cycle of
+// a millisecond makes each wait for half of one.
+TEST(Lower, SynchronizedBatchNormsMeetInEveryLayer) {
+  struct Sums {
+    int calls = 0;
+    double bytes = 0;
+    Seconds time;
+  };
+  const auto meetings = [](const std::vector<std::string>& changes, Segment LayerCost::*pass) {
+    Sums sums;
+    const Scenario scenario = shipped("resnet50-v100-8gpus.json", changes);
+    const Job job = lower(scenario);
+    for (const int kind : job.chunks[0].layer_kinds)
+      for (const Piece& piece : (job.layer_kinds[static_cast<std::size_t>(kind)].*pass).pieces) {
+        if (!piece.communication) continue;
+        EXPECT_EQ(piece.dimension, Dimension::data);
+        ++sums.calls;
+        sums.bytes += piece.cost.payload.value();
+        sums.time += piece.duration;
+      }
+    return sums;
+  };
+  const std::string on = "strategy.sync_batch_norm=true";
+  EXPECT_EQ(meetings({}, &LayerCost::forward).calls, 0);
+  EXPECT_EQ(meetings({on, "cluster.node=rental-epyc-9454p-256gb", "strategy.framework=pytorch-cpu",
+                      "workload.precision=fp32"},
+                     &LayerCost::forward)
+                .calls,
+            0);
+  for (Segment LayerCost::*pass : {&LayerCost::forward, &LayerCost::backward_input}) {
+    const Sums alone = meetings({on}, pass);
+    EXPECT_EQ(alone.calls, 53);
+    EXPECT_DOUBLE_EQ(alone.bytes, 26'560 * 2 * 4);
+    const Seconds cycles = meetings({on, "strategy.framework=horovod"}, pass).time - alone.time;
+    EXPECT_GT(cycles, 53 * Seconds(0.5e-3));
+    EXPECT_LT(cycles, 53 * Seconds(0.6e-3));
+  }
+}
+
 // Every gradient is in one unit: ResNet-50's 25,557,032 parameters in fp32 over the ring of 8.
 TEST(SyncUnits, HoldEveryGradientOnce) {
   const Scenario scenario = shipped("resnet50-v100-8gpus.json");

@@ -235,6 +235,24 @@ TEST(Strategy, AnAlgorithmThatNothingRunsIsRefused) {
   }
 }
 
+// Only a network that normalises batches can meet in them, and only replicas that take their steps together.
+TEST(SyncBatchNorm, NeedsBatchNormsAndReplicasInStep) {
+  const auto fault = [](const char* name, const char* change) {
+    try {
+      shipped(name, {"strategy.sync_batch_norm=true", change});
+    } catch (const InputError& error) {
+      EXPECT_EQ(error.faults().size(), 1U) << error.what();
+      EXPECT_EQ(error.faults().front().pointer, "/strategy/sync_batch_norm");
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(fault("resnet50-v100-8gpus", "cluster.nodes=2"), "none");
+  EXPECT_THAT(fault("gpt3-175b-a100-1024", "workload.global_batch=1536"), testing::HasSubstr("has no batch norms"));
+  EXPECT_THAT(fault("systems/tensorflow-ps-async", "strategy.update=asynchronous"),
+              testing::HasSubstr("lets no replica wait"));
+}
+
 std::string framework_of_default(const char* model, const char* node, int nodes) {
   return default_scenario(model, node, nodes, catalog())["strategy"]["framework"];
 }
