@@ -98,6 +98,8 @@ class Changes {
 
   void overlaps() {
     const StrategySpec& strategy = scenario_.spec.strategy;
+    if (scenario_.degrees.pp > 1 && strategy.recompute != Recompute::none)
+      toggle("recompute_last_stage", strategy.recompute_last_stage);
     const FrameworkProfile& framework = *scenario_.framework;
     if (scenario_.degrees.dp > 1)
       toggle("overlap_gradients", strategy.overlap_gradients.value_or(framework.overlap_gradients));

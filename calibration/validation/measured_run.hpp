@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fields/field_table.hpp"
@@ -28,6 +29,9 @@ struct OpenChoices {
   bool sequence_parallel = false;  ///< chosen with tensor parallelism, where the mapping is open
   [[nodiscard]] bool any() const { return mapping || interleaving || recompute || micro_batch || shard_group; }
 };
+
+/// Among a run's inputs_unstated: the table that holds the run assumes what it ran on.
+inline constexpr std::string_view kUnstatedAccelerator = "accelerator";
 
 /// A measured training run: the scenario that a user would write for it, and what was measured.
 struct MeasuredRun {

@@ -38,6 +38,7 @@ Json published_cluster(PublishedRow& reading) {
       std::max(1L, reading.row.whole("gpus_per_node").value_or(*stated) / reading.row_devices_per_accelerator);
   const std::optional<StatedNetwork> parsed = network_of(network, std::min(per_node, reading.gpus));
   if (!parsed && reading.gpus > per_node) reading.unstated("network");
+  if (reading.notes("accelerator assumed")) reading.unstated(kUnstatedAccelerator);
   Json cluster = cluster_of_slices(accelerator, reading.gpus, reading.slices);
   if (!cluster.is_null()) reading.slices = cluster.at("nodes").get<long>();
   if (cluster.is_null()) cluster = cluster_of_machine(network, accelerator, reading.gpus);

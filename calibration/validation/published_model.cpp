@@ -19,6 +19,13 @@ void make_encoder(Json& shape, const FrameworkDefaults& defaults) {
   shape["predicted_share"] = defaults.predicted_share;
 }
 
+/// Vocabularies that no kernel for aligned matrices multiplies are padded where the program does so.
+void pad_vocabulary(Json& shape, const PublishedRow& reading) {
+  const long multiple = reading.defaults->vocab_multiple * reading.row.whole("tp").value_or(1);
+  const long stated = shape.at("vocab");
+  shape["vocab"] = (stated + multiple - 1) / multiple * multiple;
+}
+
 bool is_encoder(const std::string& model) { return model.find("bert") == 0; }
 
 }  // namespace
@@ -43,6 +50,7 @@ Json published_model(PublishedRow& reading) {
   if (shape.by_size) reading.unstated("shape");
   const long seq_len = reading.row.required_whole("seq_len");
   shape.transformer["max_positions"] = seq_len;
+  if (reading.defaults->vocab_multiple > 1) pad_vocabulary(shape.transformer, reading);
   if (is_encoder(name)) make_encoder(shape.transformer, *reading.defaults);
   return {{"id", name},
           {"family", is_encoder(name) ? "encoder" : "decoder"},

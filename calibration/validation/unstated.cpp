@@ -35,14 +35,24 @@ constexpr std::array kFrameworks{
                       .recompute = "none",
                       .recomputes_to_fit = true},
     FrameworkDefaults{"Megatron-LM (2022)", "megatron-lm-2022", "fp16", "full"},
-    FrameworkDefaults{"Megatron-LM (commit of mid 2022)", "megatron-lm-2022", "fp16", "full"},
+    // megatron/arguments.py: --make-vocab-size-divisible-by 128, times the tensor-parallel ranks; LiBai's tokenizers
+    // likewise.
+    FrameworkDefaults{.name = "Megatron-LM (commit of mid 2022)",
+                      .profile = "megatron-lm-2022",
+                      .precision = "fp16",
+                      .recompute = "full",
+                      .vocab_multiple = 128},
     FrameworkDefaults{.name = "Megatron-LM without flash",
                       .profile = "megatron-lm-2021",
                       .precision = "fp16",
                       .recompute = "none",
                       .recomputes_to_fit = true},
-    FrameworkDefaults{
-        .name = "LiBai", .profile = "libai", .precision = "fp16", .recompute = "none", .recomputes_to_fit = true},
+    FrameworkDefaults{.name = "LiBai",
+                      .profile = "libai",
+                      .precision = "fp16",
+                      .recompute = "none",
+                      .vocab_multiple = 128,
+                      .recomputes_to_fit = true},
     FrameworkDefaults{"pytorch-fsdp (Composer)", "pytorch-fsdp", "bf16", "none"},
     // MooreThreads/SimuMax, docs/b200: bf16, no recomputation, sequences of 4,096 unless a name says otherwise.
     FrameworkDefaults{.name = "Megatron-LM (Megatron-Core)",

@@ -15,6 +15,7 @@ struct FrameworkDefaults {
   std::string_view recompute;      ///< strategy.recompute
   int vocab = 0;                   ///< 0: rows state it
   int seq_len = 0;                 ///< 0: rows state it
+  int vocab_multiple = 1;          ///< the vocabulary of every tensor-parallel rank is padded to a multiple of it
   bool sequence_parallel = false;  ///< with tensor parallelism
   std::string_view sharding;       ///< strategy.sharding; empty: the profile's first
   bool interleaves = false;        ///< its pipelines run several chunks a stage where that pays

@@ -67,6 +67,7 @@ struct Chunk {
 /// Costed work of one kind of layer for one micro-batch. What recomputation repeats leads backward_input.
 struct LayerCost {
   LayerRole role = LayerRole::dense_block;
+  bool repeats = true;  ///< the backward pass repeats what the strategy recomputes
   Segment forward, backward_input, backward_weight;
   double parameters = 0, expert_parameters = 0;
   double frozen_parameters = 0, frozen_expert_parameters = 0;  ///< held and not trained

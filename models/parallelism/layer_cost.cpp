@@ -310,7 +310,7 @@ LayerSharding sharding_of(const Job& job) {
 
 }  // namespace
 
-LayerCost cost_layer(const Job& job, LayerRole role, int index) {
+LayerCost cost_layer(const Job& job, LayerRole role, int index, bool repeats) {
   const Scenario& scenario = *job.scenario;
   const FrameworkProfile& framework = *scenario.framework;
   const LayerWork work = layer_work(*scenario.model, role, index, static_cast<double>(scenario.degrees.micro_batch),
@@ -318,8 +318,9 @@ LayerCost cost_layer(const Job& job, LayerRole role, int index) {
   const bool block = role == LayerRole::dense_block || role == LayerRole::moe_block;
   LayerCost cost;
   cost.role = role;
+  cost.repeats = repeats;
   append(cost.forward, work.forward, job);
-  const double repeated = block ? append_recompute(cost.backward_input, work, job) : 0;
+  const double repeated = block && repeats ? append_recompute(cost.backward_input, work, job) : 0;
   append(cost.backward_input, work.backward_input, job);
   append(cost.backward_weight, work.backward_weight, job);
   const double trained = work.parameters + work.expert_parameters;

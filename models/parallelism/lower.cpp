@@ -15,25 +15,36 @@ namespace stepcast {
 
 namespace {
 
-/// Which kind every layer of a model is, and of each kind its role and first layer.
-struct LayerKinds {
-  std::vector<int> of_layer;
-  std::vector<std::pair<LayerRole, int>> kinds;
+/// A kind of layer: its role, the first layer that is so, and whether the backward pass may repeat it.
+struct LayerKind {
+  LayerRole role;
+  int first;
+  bool repeats = true;
 };
 
-LayerKinds kinds_of(const Model& model) {
+/// Which kind every layer of a model is, and which it is on a last stage that repeats nothing (the same where it does).
+struct LayerKinds {
+  std::vector<int> of_layer;
+  std::vector<LayerKind> kinds;
+  std::vector<int> on_last_stage;  ///< by kind
+};
+
+LayerKinds kinds_of(const Scenario& scenario) {
+  const Model& model = *scenario.model;
   LayerKinds out;
   const int layers = layer_count(model);
   out.of_layer.resize(static_cast<std::size_t>(layers));
   if (model.compact) {  // equal layers
-    out.kinds.emplace_back(LayerRole::cnn, 0);
+    out.kinds.push_back({LayerRole::cnn, 0});
+    out.on_last_stage = {0};
     return out;
   }
   if (!model.is_transformer()) {
     for (int i = 0; i < layers; ++i) {
       out.of_layer[i] = i;
-      out.kinds.emplace_back(LayerRole::cnn, i);
+      out.kinds.push_back({LayerRole::cnn, i});
     }
+    out.on_last_stage = out.of_layer;
     return out;
   }
   std::map<std::pair<bool, bool>, int> kind_of_block;  // by experts and local attention
@@ -42,18 +53,26 @@ LayerKinds kinds_of(const Model& model) {
     int& kind = kind_of_block.try_emplace({is_moe, model.transformer->is_windowed(i)}, -1).first->second;
     if (kind < 0) {
       kind = static_cast<int>(out.kinds.size());
-      out.kinds.emplace_back(is_moe ? LayerRole::moe_block : LayerRole::dense_block, i);
+      out.kinds.push_back({is_moe ? LayerRole::moe_block : LayerRole::dense_block, i});
     }
     out.of_layer[i] = kind;
   }
-  out.kinds.emplace_back(LayerRole::embedding, 0);
-  out.kinds.emplace_back(LayerRole::output, 0);
+  const std::size_t blocks = out.kinds.size();
+  for (std::size_t kind = 0; kind < blocks; ++kind) {
+    out.on_last_stage.push_back(
+        static_cast<int>(scenario.spec.strategy.recompute_last_stage ? kind : out.kinds.size()));
+    if (!scenario.spec.strategy.recompute_last_stage)
+      out.kinds.push_back({out.kinds[kind].role, out.kinds[kind].first, false});
+  }
+  out.kinds.push_back({LayerRole::embedding, 0});
+  out.kinds.push_back({LayerRole::output, 0});
   return out;
 }
 
 void cost_layers(Job& job, const LayerKinds& kinds) {
   job.layer_kinds.clear();
-  for (const auto& [role, index] : kinds.kinds) job.layer_kinds.push_back(cost_layer(job, role, index));
+  for (const LayerKind& kind : kinds.kinds)
+    job.layer_kinds.push_back(cost_layer(job, kind.role, kind.first, kind.repeats));
 }
 
 void add_to_stage(Job& job, Chunk& chunk, const LayerCost& cost) {
@@ -94,7 +113,11 @@ void build_chunks(Job& job, const LayerKinds& kinds) {
     chunk.has_output = transformer && c == count - 1;
     chunk.layer_kinds.reserve(static_cast<std::size_t>(chunk.layers) + 2);
     if (chunk.has_embedding) chunk.layer_kinds.push_back(embedding);
-    for (int i = 0; i < chunk.layers; ++i) chunk.layer_kinds.push_back(kinds.of_layer[layer++]);
+    const bool last = chunk.stage == stages - 1;
+    for (int i = 0; i < chunk.layers; ++i) {
+      const int kind = kinds.of_layer[layer++];
+      chunk.layer_kinds.push_back(last ? kinds.on_last_stage[static_cast<std::size_t>(kind)] : kind);
+    }
     if (chunk.has_output) chunk.layer_kinds.push_back(output);
     for (const int kind : chunk.layer_kinds) add_to_stage(job, chunk, job.layer_kinds[kind]);
   }
@@ -177,7 +200,7 @@ Job lower_in_state(const Scenario& scenario, const NodeMap& map, BytesPerSecond 
   set_uplinks(job.interconnect, map, nic);
   slow_down(job, state);
   place(job, rank_layout(scenario), map);
-  const LayerKinds kinds = kinds_of(*scenario.model);
+  const LayerKinds kinds = kinds_of(scenario);
   cost_layers(job, kinds);
   build_chunks(job, kinds);
   add_compression(job);
@@ -219,8 +242,8 @@ struct Lowering::LayerInputs {
   long micro_batch, accumulated;  ///< micro-batches, where gradients or hooks cost something once for all of them
   Recompute recompute;
   std::vector<RecomputeModule> modules;
-  bool sequence_parallel, offload_activations, replicated;
-  GroupShape tensor, context, expert;
+  bool sequence_parallel, offload_activations, replicated, sync_batch_norm;
+  GroupShape tensor, context, expert, data;
 
   explicit LayerInputs(const Job& job)
       : tp(job.scenario->degrees.tp),
@@ -236,15 +259,18 @@ struct Lowering::LayerInputs {
         sequence_parallel(job.scenario->spec.strategy.sequence_parallel),
         offload_activations(job.scenario->spec.strategy.offload_activations),
         replicated(job.groups.data.size > 1),
+        sync_batch_norm(job.scenario->spec.strategy.sync_batch_norm),
         tensor(job.groups.tensor),
         context(job.groups.context),
-        expert(job.groups.expert) {}
+        expert(job.groups.expert),
+        data(sync_batch_norm ? job.groups.data : GroupShape{}) {}
 
   bool operator==(const LayerInputs& o) const {
     return tp == o.tp && cp == o.cp && ep == o.ep && micro_batch == o.micro_batch && accumulated == o.accumulated &&
            recompute == o.recompute && modules == o.modules && sequence_parallel == o.sequence_parallel &&
-           offload_activations == o.offload_activations && replicated == o.replicated && same(tensor, o.tensor) &&
-           same(context, o.context) && same(expert, o.expert);
+           offload_activations == o.offload_activations && replicated == o.replicated &&
+           sync_batch_norm == o.sync_batch_norm && same(tensor, o.tensor) && same(context, o.context) &&
+           same(expert, o.expert) && same(data, o.data);
   }
 };
 
@@ -258,7 +284,7 @@ struct Lowering::Kept {
     StagePlacement placement;
   };
 
-  explicit Kept(const Scenario& scenario) : kinds(kinds_of(*scenario.model)) {
+  explicit Kept(const Scenario& scenario) : kinds(kinds_of(scenario)) {
     job.device = device_of(scenario);
     job.interconnect = interconnect_of(scenario);
   }

@@ -25,7 +25,7 @@ bool is_block(LayerRole role) { return role == LayerRole::dense_block || role ==
 
 Retained retained(const LayerCost& layer, const StrategySpec& strategy) {
   const auto keeping = [&](Bytes waiting) { return Retained{waiting, layer.activations - waiting}; };
-  if (!is_block(layer.role)) return keeping(layer.activations);
+  if (!is_block(layer.role) || !layer.repeats) return keeping(layer.activations);
   switch (strategy.recompute) {
     case Recompute::none:
       break;

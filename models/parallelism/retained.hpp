@@ -10,7 +10,7 @@ struct Retained {
   Bytes waiting, recomputed;
 };
 
-/// By the strategy's recomputation. Only blocks recompute.
+/// By the strategy's recomputation. Only blocks recompute, and not where they do not repeat (LayerCost::repeats).
 Retained retained(const LayerCost& layer, const StrategySpec& strategy);
 
 /// Whether a layer is a transformer block.

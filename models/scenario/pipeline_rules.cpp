@@ -31,6 +31,18 @@ std::string shown(const std::vector<int>& layers) {
   return fmt::format("{} entries: {} times {}, else {}", layers.size(), many, *high, *low);
 }
 
+/// The last stage's activations need no repeating only where it is one of several, and something is repeated.
+void check_last_stage(Draft& draft) {
+  const StrategySpec& strategy = draft.spec().strategy;
+  const char* pointer = "/strategy/recompute_last_stage";
+  if (strategy.recompute_last_stage || !draft.sound({pointer})) return;
+  if (strategy.pipeline_parallel == 1)
+    draft.fault(pointer, "found false, but pipeline_parallel is 1: the last stage is the only one",
+                "recompute_last_stage true, or recompute \"none\"");
+  else if (strategy.recompute == Recompute::none)
+    draft.fault(pointer, "found false, but nothing is recomputed", "leave recompute_last_stage out");
+}
+
 void check_schedule(Draft& draft) {
   const StrategySpec& strategy = draft.spec().strategy;
   Scenario& s = draft.scenario;
@@ -111,6 +123,7 @@ void resolve_pipeline(Draft& draft) {
   if (!draft.sound({"/strategy/pipeline_parallel", "/strategy/virtual_pipeline", "/strategy/schedule"})) return;
   Scenario& s = draft.scenario;
   s.degrees.vpp = strategy.virtual_pipeline;
+  check_last_stage(draft);
   check_schedule(draft);
   if (!s.model || !draft.sound({"/strategy/stage_layers"})) return;
   const long wanted = static_cast<long>(strategy.pipeline_parallel) * strategy.virtual_pipeline;

@@ -137,6 +137,7 @@ struct StrategySpec {
       stage_layers;  ///< layers of each stage (of each chunk in order), for uneven pipelines
   Recompute recompute = Recompute::none;
   std::vector<RecomputeModule> recompute_modules;
+  bool recompute_last_stage = true;             ///< false: the last stage keeps its activations
   std::optional<Sharding> sharding;             ///< default: the framework's
   std::optional<int> hsdp_shard_size;           ///< ranks of one shard group (hsdp); default: one node
   std::string order = "tp-cp-ep-dp-pp";         ///< dimensions over ranks, innermost first

@@ -109,6 +109,8 @@ const FieldTable<StrategySpec>& StrategySpec::fields() {
                "Layers of each chunk in model order, for uneven pipelines; default: even", {.min = 0, .max = 1e6})
         .field("recompute", &S::recompute, "What the backward pass computes again instead of keeping it")
         .field("recompute_modules", &S::recompute_modules, "Parts of a layer that recompute \"modules\" repeats")
+        .field("recompute_last_stage", &S::recompute_last_stage,
+               "false: the last stage of a pipeline, whose backward pass follows at once, keeps its activations")
         .field("sharding", &S::sharding, "What data-parallel replicas share out; default: the framework's")
         .field("hsdp_shard_size", &S::hsdp_shard_size,
                "Ranks of one shard group (hsdp: default those of one node; zero-1: default all)", degree)

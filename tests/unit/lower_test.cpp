@@ -145,6 +145,29 @@ TEST(Lower, ParametersAreReadInEveryMicroBatch) {
   EXPECT_NEAR((traffic(40) - traffic(0)) / (40.0 * 25'557'032), 1, 1e-9);
 }
 
+// A last stage that keeps its activations repeats nothing in its backward pass; the others repeat their forward pass.
+TEST(Lower, ALastStageThatKeepsItsActivationsRepeatsNothing) {
+  const auto flops = [](const char* setting) {
+    const Scenario scenario = shipped("gpt3-175b-a100-1024.json", {setting});
+    const Job job = lower(scenario);
+    std::vector<double> of_block;  // executed in a backward pass over those of a forward pass: first and last block
+    for (const std::size_t chunk : {std::size_t{0}, job.chunks.size() - 1})
+      for (const int kind : job.chunks[chunk].layer_kinds) {
+        const LayerCost& layer = job.layer_kinds[static_cast<std::size_t>(kind)];
+        if (layer.role != LayerRole::dense_block) continue;
+        of_block.push_back((layer.backward_input.flops + layer.backward_weight.flops) / layer.forward.flops);
+        break;
+      }
+    return of_block;
+  };
+  const std::vector<double> all = flops("strategy.recompute_last_stage=true");
+  EXPECT_NEAR(all.at(0), 3, 1e-9);
+  EXPECT_NEAR(all.at(1), 3, 1e-9);
+  const std::vector<double> but_the_last = flops("strategy.recompute_last_stage=false");
+  EXPECT_NEAR(but_the_last.at(0), 3, 1e-9);
+  EXPECT_NEAR(but_the_last.at(1), 2, 1e-9);
+}
+
 // ResNet-50 has 53 batch norms over 26,560 channels; each sums two figures a channel in both passes. Horovod's cycle of
 // a millisecond makes each wait for half of one.
 TEST(Lower, SynchronizedBatchNormsMeetInEveryLayer) {

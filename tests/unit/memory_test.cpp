@@ -333,6 +333,21 @@ MemoryReport report_of(const Json& document, const std::vector<std::string>& ove
   return memory_of(lower(scenario));
 }
 
+// The last of four stages keeps what it would keep without recomputation, the others what they keep with it.
+TEST(Stages, TheLastOneMayKeepItsActivations) {
+  const Json scenario = document(R"({"format_version": 1, "cluster": {"node": "dgx-a100-80gb", "nodes": 2},
+    "workload": {"model": "gpt3-6.7b", "global_batch": 16, "seq_len": 2048, "precision": "fp16"},
+    "strategy": {"framework": "megatron-lm-2021", "tensor_parallel": 4, "pipeline_parallel": 4, "micro_batch": 1}})");
+  const auto kept = [&](const std::vector<std::string>& overrides, std::size_t stage) {
+    return report_of(scenario, overrides).stages.at(stage).activations;
+  };
+  const std::vector<std::string> whole{"strategy.recompute=none"}, repeated{"strategy.recompute=full"},
+      last_kept{"strategy.recompute=full", "strategy.recompute_last_stage=false"};
+  EXPECT_DOUBLE_EQ(kept(last_kept, 3).value(), kept(whole, 3).value());
+  EXPECT_DOUBLE_EQ(kept(last_kept, 0).value(), kept(repeated, 0).value());
+  EXPECT_LT(kept(repeated, 3).value(), kept(whole, 3).value());
+}
+
 // Korthikanti et al. 2022, figure 7: activations of the 22B model with eight-way tensor parallelism, in per cent of
 // those without sequence parallelism and recomputation.
 TEST(Published, ActivationsOfThe22BModel) {

@@ -145,6 +145,23 @@ TEST(PublishedRuns, TakeABlankMappingFromTheNearestRow) {
   EXPECT_TRUE(runs_of({far.set("model", "llama2-7b"), blank}).back().open.mapping);
 }
 
+// Megatron-LM and LiBai pad the vocabulary to a multiple of 128 for every tensor-parallel rank: 30,522 to 30,720 on
+// two.
+TEST(PublishedRun, VocabulariesArePaddedWhereTheProgramDoesSo) {
+  const auto vocab = [](const char* framework) {
+    const MeasuredRun run = run_of(Row().set("framework", framework).set("vocab", "30522"));
+    return run.scenario.at("workload").at("model").at("transformer").at("vocab").get<int>();
+  };
+  EXPECT_EQ(vocab("LiBai (OneFlow)"), 30720);
+  EXPECT_EQ(vocab("Megatron-LM (commit of mid 2022)"), 30720);
+  EXPECT_EQ(vocab("nanotron"), 30522);
+}
+
+TEST(PublishedRun, AnAssumedAcceleratorIsAnUnstatedInput) {
+  const Row row = Row().set("notes", "GPU type not stated in the source; accelerator assumed");
+  EXPECT_THAT(run_of(row).inputs_unstated, Contains(kUnstatedAccelerator));
+}
+
 // Where the micro-batch comes from the nearest row, so does what it recomputes.
 TEST(PublishedRuns, TakeABlankRecomputationWithTheMicroBatch) {
   const Row full = Row().set("recompute", "full");

@@ -253,6 +253,24 @@ TEST(SyncBatchNorm, NeedsBatchNormsAndReplicasInStep) {
               testing::HasSubstr("lets no replica wait"));
 }
 
+// Without a pipeline the last stage is the only one, and without recomputation nothing is kept that else would not be.
+TEST(RecomputeLastStage, IsForPipelinesThatRecompute) {
+  const auto faults = [](const std::vector<std::string>& changes) {
+    try {
+      std::vector<std::string> all{"strategy.recompute_last_stage=false"};
+      all.insert(all.end(), changes.begin(), changes.end());
+      shipped("bloom-176b-a100-384", all);
+    } catch (const InputError& error) {
+      EXPECT_EQ(error.faults().front().pointer, "/strategy/recompute_last_stage");
+      return error.faults().size();
+    }
+    return std::size_t{0};
+  };
+  EXPECT_EQ(faults({"strategy.recompute=full"}), 0U);
+  EXPECT_EQ(faults({"strategy.recompute=none"}), 1U);
+  EXPECT_GE(faults({"strategy.recompute=full", "strategy.pipeline_parallel=1"}), 1U);  // its stage_layers are of more
+}
+
 std::string framework_of_default(const char* model, const char* node, int nodes) {
   return default_scenario(model, node, nodes, catalog())["strategy"]["framework"];
 }

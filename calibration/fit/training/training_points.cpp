@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "calibration/validation/data_sets.hpp"
 #include "calibration/validation/never_fit.hpp"
@@ -69,6 +71,25 @@ double TrainingPoint::log_ratio(const std::vector<TrainingConstant>& all, const 
 
 Seconds TrainingPoint::measured() const { return Seconds(measured_time(run, *scenario)); }
 
+namespace {
+
+bool assumes_accelerator(const TrainingPoint& point) {
+  const std::vector<std::string>& unstated = point.run.inputs_unstated;
+  return std::find(unstated.begin(), unstated.end(), kUnstatedAccelerator) != unstated.end();
+}
+
+/// A run whose accelerator is assumed tells of no machine. Where its program has other runs, those alone are read.
+void drop_assumed(std::vector<TrainingPoint>& points) {
+  std::set<std::string> known;
+  for (const TrainingPoint& point : points)
+    if (!assumes_accelerator(point)) known.insert(point.framework->id);
+  std::erase_if(points, [&](const TrainingPoint& point) {
+    return assumes_accelerator(point) && known.count(point.framework->id) > 0;
+  });
+}
+
+}  // namespace
+
 std::vector<TrainingPoint> training_points(const std::vector<std::string>& sets,
                                            const std::vector<TrainingConstant>& constants, const Catalog& catalog) {
   std::vector<TrainingPoint> out;
@@ -89,10 +110,11 @@ std::vector<TrainingPoint> training_points(const std::vector<std::string>& sets,
             constants[i].is_of(ProfileKind::compute, point.compute->id))
           point.constants.push_back(i);
       point.family = family_of(point);
-      ++families[point.family];
       out.push_back(std::move(point));
     }
   }
+  drop_assumed(out);
+  for (const TrainingPoint& point : out) ++families[point.family];
   for (TrainingPoint& point : out) point.weight = std::pow(families[point.family], kFamilyExponent);
   return out;
 }
