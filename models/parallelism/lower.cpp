@@ -242,7 +242,11 @@ struct Lowering::LayerInputs {
   long micro_batch, accumulated;  ///< micro-batches, where gradients or hooks cost something once for all of them
   Recompute recompute;
   std::vector<RecomputeModule> modules;
-  bool sequence_parallel, offload_activations, replicated, sync_batch_norm;
+  bool recompute_last_stage, sequence_parallel, offload_activations, replicated, sync_batch_norm;
+  std::optional<bool> overlap_tensor_parallel, fused_loss, fused_activation;
+  ContextMethod context_method;
+  CollectiveAlgorithm algorithm;
+  long reductions;  ///< of a step, where hooks cost something at each
   GroupShape tensor, context, expert, data;
 
   explicit LayerInputs(const Job& job)
@@ -256,10 +260,19 @@ struct Lowering::LayerInputs {
                         : job.scenario->degrees.micro_batches),
         recompute(job.scenario->spec.strategy.recompute),
         modules(job.scenario->spec.strategy.recompute_modules),
+        recompute_last_stage(job.scenario->spec.strategy.recompute_last_stage),
         sequence_parallel(job.scenario->spec.strategy.sequence_parallel),
         offload_activations(job.scenario->spec.strategy.offload_activations),
         replicated(job.groups.data.size > 1),
         sync_batch_norm(job.scenario->spec.strategy.sync_batch_norm),
+        overlap_tensor_parallel(job.scenario->spec.strategy.overlap_tensor_parallel),
+        fused_loss(job.scenario->spec.strategy.fused_loss),
+        fused_activation(job.scenario->spec.strategy.fused_activation),
+        context_method(job.scenario->spec.strategy.context_method),
+        algorithm(job.scenario->spec.strategy.collective_algorithm),
+        reductions(job.scenario->framework->data_parallel_overhead <= 0
+                       ? 0
+                       : reductions_of(synchronization_plan(*job.scenario), job.scenario->degrees.micro_batches)),
         tensor(job.groups.tensor),
         context(job.groups.context),
         expert(job.groups.expert),
@@ -267,7 +280,10 @@ struct Lowering::LayerInputs {
 
   bool operator==(const LayerInputs& o) const {
     return tp == o.tp && cp == o.cp && ep == o.ep && micro_batch == o.micro_batch && accumulated == o.accumulated &&
-           recompute == o.recompute && modules == o.modules && sequence_parallel == o.sequence_parallel &&
+           recompute == o.recompute && modules == o.modules && recompute_last_stage == o.recompute_last_stage &&
+           overlap_tensor_parallel == o.overlap_tensor_parallel && fused_loss == o.fused_loss &&
+           fused_activation == o.fused_activation && context_method == o.context_method && algorithm == o.algorithm &&
+           reductions == o.reductions && sequence_parallel == o.sequence_parallel &&
            offload_activations == o.offload_activations && replicated == o.replicated &&
            sync_batch_norm == o.sync_batch_norm && same(tensor, o.tensor) && same(context, o.context) &&
            same(expert, o.expert) && same(data, o.data);
@@ -331,6 +347,7 @@ const Job& Lowering::lower(const Scenario& scenario) {
   // Compression adds to layers' costs, so those of a scenario that compresses are no other's.
   const bool compresses = scenario.spec.strategy.compression.method != CompressionMethod::none;
   if (LayerInputs inputs(job); compresses || kept_->compressed || kept_->inputs != inputs) {
+    kept_->kinds = kinds_of(scenario);
     cost_layers(job, kept_->kinds);
     kept_->inputs = std::move(inputs);
   }

@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "models/estimate.hpp"
+#include "models/parallelism/lowering.hpp"
 #include "models/parallelism/message.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/parallelism/variability.hpp"
@@ -125,6 +127,51 @@ TEST(Lower, TensorParallelRanksWaitForTheSlowestHost) {
   profile->host_per_layer_forward = device;
   scenario.framework = profile;
   EXPECT_NEAR(block(lower(scenario)) / device, std::sqrt(2.0), 1e-9);
+}
+
+// Costed layers stay from one scenario of a family to the next only while nothing that they depend on changes: whatever
+// setting of the strategy does, one after another and back again, the quick way says what the slow one says.
+TEST(Lowering, FollowsEverySettingOfAStrategy) {
+  const std::vector<std::vector<std::string>> settings{
+      {},
+      {"strategy.fused_loss=false"},
+      {"strategy.fused_activation=false"},
+      {"strategy.overlap_tensor_parallel=false"},
+      {"strategy.overlap_gradients=false"},
+      {"strategy.sequence_parallel=false"},
+      {"strategy.recompute=full"},
+      {"strategy.recompute=full", "strategy.recompute_last_stage=false"},
+      {"strategy.recompute=selective"},
+      {"strategy.offload_activations=true"},
+      {"strategy.collective_algorithm=ring"},
+      {"strategy.context_parallel=2"},
+      {"strategy.context_parallel=2", "strategy.context_method=ulysses"},
+      {"strategy.gradients_in_fp32=false"},
+      {"strategy.sharding=none"},
+      {"strategy.compression={\"method\": \"powersgd\", \"rank\": 4}"},
+  };
+  const std::vector<std::vector<std::string>> of_a_cnn{
+      {}, {"strategy.sync_batch_norm=true"}, {"strategy.micro_batch=64"}, {"strategy.overlap_gradients=false"}};
+  for (const auto& [name, family] :
+       {std::pair{"llama3-70b-h100-512.json", settings}, std::pair{"bloom-176b-a100-384.json", settings},
+        std::pair{"resnet50-v100-8gpus.json", of_a_cnn}}) {
+    Lowering lowering;
+    std::vector<std::vector<std::string>> walk = family;
+    walk.insert(walk.end(), family.rbegin(), family.rend());
+    int compared = 0;
+    for (const std::vector<std::string>& setting : walk) {
+      Scenario scenario;
+      try {
+        scenario = shipped(name, setting);
+      } catch (const InputError&) {
+        continue;  // not every setting is legal for every scenario
+      }
+      ++compared;
+      EXPECT_EQ(estimate(lowering.lower(scenario)).step_time, estimate(lower(scenario)).step_time)
+          << name << ' ' << ::testing::PrintToString(setting);
+    }
+    EXPECT_GE(compared, 8) << name;
+  }
 }
 
 // Weights that are cast, gradients that are unscaled and clipped: so many bytes of each trained parameter in every
