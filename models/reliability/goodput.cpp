@@ -25,6 +25,22 @@ Seconds spot_notice(const Node& node) {
   return Seconds(0);
 }
 
+/// Share of training in which some node is slow: 1 − e^(−λd), the busy share of a queue M/D/∞, and what recoveries add.
+/// Who turns slow during one is noticed and found as if at its end: at t after it, in which d ends while what came
+/// before it has passed, nodes of t + D have turned slow and not of d. t has the density μ·e^(−μt); D is a recovery's
+/// mean length, interruptions in it included.
+double slow_share(const RunRisk& risk, const RunHazard& hazard) {
+  const double turns = (risk.nodes * risk.rates.slow).value(), found = risk.slow_found.value();
+  const double fails = hazard.interruptions.value();
+  const double steady = std::exp(-turns * found);
+  if (fails <= 0 || turns <= 0) return 1 - steady;
+  const double recovery = std::expm1(fails * hazard.recovery.value()) / fails;
+  const double from = std::max(0.0, found - recovery);
+  const auto passed = [&](double rate) { return std::exp(-rate * from) - std::exp(-rate * found); };
+  const double longer = std::exp(-turns * recovery) * fails / (fails + turns) * passed(fails + turns);
+  return 1 - steady + steady * passed(fails) - longer;
+}
+
 }  // namespace
 
 RunHazard hazard_of(const RunRisk& risk) {
@@ -37,7 +53,7 @@ std::optional<double> expected_goodput(const RunRisk& risk) {
   const RunHazard hazard = hazard_of(risk);
   const bool fails = hazard.interruptions > PerSecond(0);
   if (fails && (!risk.saves || !risk.endless_spares || risk.rates.spot > PerSecond(0))) return std::nullopt;
-  const double slow = -std::expm1(-(risk.nodes * risk.rates.slow * risk.slow_found));
+  const double slow = slow_share(risk, hazard);
   const double stalled = risk.nodes * risk.rates.flaps * risk.flap;
   // At a slower pace an interval's work takes longer, and so it is interrupted more often.
   const auto at_pace = [&](double pace) {

@@ -54,8 +54,9 @@ RunHazard hazard_of(const RunRisk& risk);
 
 /// Share of a long run's time that is useful, expected: Daly's (daly_goodput) at the pace that slow nodes and links
 /// that flap leave. Slow spells begin at random and last equally long, longer than an interval, so that some node is
-/// slow for 1 − e^(−λd) of the time (the busy share of an M/D/∞ queue). Null where there is no formula: spares that run
-/// out, notice of spot interruptions, runs that are interrupted and save nothing.
+/// slow for 1 − e^(−λd) of the time (the busy share of an M/D/∞ queue) and longer where recoveries are as long as
+/// spells. Null where there is no formula: spares that run out, notice of spot interruptions, runs that are interrupted
+/// and save nothing.
 std::optional<double> expected_goodput(const RunRisk& risk);
 
 /// One run. Interruptions come at exponential times, during recovery too; lost is what was trained since the last safe
