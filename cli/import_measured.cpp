@@ -5,7 +5,6 @@
 #include "calibration/importers/text_file.hpp"
 #include "calibration/results/probe_results.hpp"
 #include "cli/import_kinds.hpp"
-#include "fields/utf8.hpp"
 
 namespace stepcast {
 
@@ -22,8 +21,7 @@ ImportAction into_results(const char* tool, MeasuredReader read, std::shared_ptr
     std::vector<std::string> names;
     for (const std::filesystem::path& file : request.files) {
       Diagnostics diagnostics(file.string());
-      const std::string text = read_description(file, diagnostics, kMostMeasuredBytes);
-      if (diagnostics.ok() && !is_utf8(text)) diagnostics.error("", "has bytes that are no UTF-8", "save it as UTF-8");
+      const std::string text = read_utf8_description(file, diagnostics, kMostMeasuredBytes);
       const std::size_t before = results.rows();
       if (diagnostics.ok()) read(text, file.string(), *hints, results, diagnostics);
       if (diagnostics.ok() && results.rows() == before) diagnostics.error("", "holds no row with a time or a reading");

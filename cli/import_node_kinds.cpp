@@ -48,7 +48,7 @@ Imported import_node(Session& session, const ImportRequest& request, const NodeO
                      std::string_view what) {
   const std::filesystem::path& file = request.files.front();
   Diagnostics diagnostics(file.string());
-  const std::string text = read_description(file, diagnostics);
+  const std::string text = read_utf8_description(file, diagnostics);
   diagnostics.throw_if_faulty();
   Wiring wiring = read(text, diagnostics);
   diagnostics.throw_if_faulty();

@@ -57,7 +57,7 @@ ImportAction prepare_slurm_topology(CLI::App& app) {
   return [options](Session& session, const ImportRequest& request) {
     const std::filesystem::path& file = request.files.front();
     Diagnostics diagnostics(file.string());
-    const std::string text = read_description(file, diagnostics);
+    const std::string text = read_utf8_description(file, diagnostics);
     diagnostics.throw_if_faulty();
     const SlurmTopology topology = read_slurm_topology(text, diagnostics);
     diagnostics.throw_if_faulty();

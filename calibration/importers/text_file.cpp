@@ -9,6 +9,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "fields/utf8.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -46,6 +48,13 @@ std::string read_description(const std::filesystem::path& file, Diagnostics& dia
     return {};
   }
   return text;
+}
+
+std::string read_utf8_description(const std::filesystem::path& file, Diagnostics& diagnostics, std::size_t most) {
+  std::string text = read_description(file, diagnostics, most);
+  if (is_utf8(text)) return text;
+  diagnostics.error("", "has bytes that are no UTF-8", "save it as UTF-8");
+  return {};
 }
 
 std::string line_and_column(std::string_view text, std::size_t offset) {

@@ -17,6 +17,10 @@ inline constexpr std::size_t kMostDescriptionBytes = 16U << 20;
 std::string read_description(const std::filesystem::path& file, Diagnostics& diagnostics,
                              std::size_t most = kMostDescriptionBytes);
 
+/// The same of a text whose words go into JSON: bytes that are no UTF-8 are a fault, too.
+std::string read_utf8_description(const std::filesystem::path& file, Diagnostics& diagnostics,
+                                  std::size_t most = kMostDescriptionBytes);
+
 /// `line 12, column 3` of a place in a text.
 std::string line_and_column(std::string_view text, std::size_t offset);
 

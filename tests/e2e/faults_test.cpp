@@ -172,6 +172,19 @@ TEST(Hostile, AFileOfAGibibyteIsRefusedAtOnce) {
   EXPECT_LT(usage.ru_maxrss, kMostMemory) << "KiB, the most of any command";
 }
 
+// Names of switches and devices go into JSON.
+TEST(Hostile, NamesThatAreNoUtf8AreErrors) {
+  const ScratchFolder folder;
+  const std::string file = (folder / "topology.conf").string(), out = (folder / "out.json").string();
+  write_file(file, "SwitchName=leaf0 Nodes=node0\nSwitchName=sp\x8d\x8dine Switches=leaf0\n");
+  for (const char* kind : {"slurm-topology", "nvidia-smi-topo", "nccl-topology", "fio"}) {
+    const Finished run = stepcast_run({"import", kind, file, "-o", out});
+    EXPECT_EQ(run.code, 2) << kind << ": " << run.err;
+    EXPECT_THAT(run.err, HasSubstr("no UTF-8")) << kind;
+    EXPECT_FALSE(std::filesystem::exists(out));
+  }
+}
+
 TEST(Hostile, DeepNestingAndAbsurdNumbersAreErrors) {
   const ScratchFolder folder;
   const std::string deep = (folder / "deep.json").string();
