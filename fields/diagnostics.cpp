@@ -6,6 +6,8 @@
 #include <cctype>
 #include <numeric>
 
+#include "fields/json_text.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -72,6 +74,16 @@ void Diagnostics::error(std::string pointer, std::string message, std::string su
   faults_.push_back({file_, std::move(pointer), std::move(message), std::move(suggestion)});
 }
 
+void Diagnostics::unknown_key(const std::string& object, std::string_view owner, const std::string& key,
+                              const std::vector<std::string>& known) {
+  error(child_pointer(object, key), fmt::format("{} has no key \"{}\"", owner, key), nearest_choice(key, known));
+  if (const std::string* right = nearest(key, known)) faults_.back().meant = child_pointer(object, *right);
+}
+
+bool Diagnostics::meant(std::string_view pointer) const {
+  return std::any_of(faults_.begin(), faults_.end(), [&](const Fault& fault) { return fault.meant == pointer; });
+}
+
 void Diagnostics::add(std::vector<Fault> faults) {
   faults_.insert(faults_.end(), std::make_move_iterator(faults.begin()), std::make_move_iterator(faults.end()));
 }
@@ -80,9 +92,9 @@ void Diagnostics::throw_if_faulty() const {
   if (!faults_.empty()) throw InputError(faults_);
 }
 
-std::string did_you_mean(std::string_view wanted, const std::vector<std::string>& candidates) {
+const std::string* nearest(std::string_view wanted, const std::vector<std::string>& candidates) {
   constexpr std::size_t kLongestCompared = 128;
-  if (wanted.size() > kLongestCompared) return {};
+  if (wanted.size() > kLongestCompared) return nullptr;
   const std::string* best = nullptr;
   // A third of the word may be wrong; a part of the name counts as one mistake. Short words must be of about equal
   // length: "no" is not what "nope" means.
@@ -98,7 +110,12 @@ std::string did_you_mean(std::string_view wanted, const std::vector<std::string>
       best = &candidate;
     }
   }
-  return best ? fmt::format("did you mean \"{}\"?", *best) : std::string{};
+  return best;
+}
+
+std::string did_you_mean(std::string_view wanted, const std::vector<std::string>& candidates) {
+  const std::string* meant = nearest(wanted, candidates);
+  return meant ? fmt::format("did you mean \"{}\"?", *meant) : std::string{};
 }
 
 std::string expected_one_of(const std::vector<std::string>& candidates) {

@@ -13,6 +13,7 @@ struct Fault {
   std::string pointer;     ///< JSON pointer, "" for the whole document
   std::string message;     ///< what was found and what was expected
   std::string suggestion;  ///< nearest valid choice or way out; may be empty
+  std::string meant = {};  ///< JSON pointer of the key that a misspelt one stands for; may be empty
 
   /// `file: /pointer: message; suggestion`
   [[nodiscard]] std::string text() const;
@@ -37,6 +38,11 @@ class Diagnostics {
   explicit Diagnostics(std::string file) : file_(std::move(file)) {}
 
   void error(std::string pointer, std::string message, std::string suggestion = {});
+  /// A key of the object at `object` that `owner` does not have. What lacks because of it is no fault of its own.
+  void unknown_key(const std::string& object, std::string_view owner, const std::string& key,
+                   const std::vector<std::string>& known);
+  /// A misspelt key stands for the one at this pointer.
+  [[nodiscard]] bool meant(std::string_view pointer) const;
   /// Takes over faults that another reader collected.
   void add(std::vector<Fault> faults);
   [[nodiscard]] bool ok() const { return faults_.empty(); }
@@ -50,7 +56,10 @@ class Diagnostics {
   std::vector<Fault> faults_;
 };
 
-/// `did you mean "x"?` for the candidate nearest to `wanted` by edit distance, or "" when none is close.
+/// The candidate nearest to `wanted` by edit distance, or null when none is close.
+const std::string* nearest(std::string_view wanted, const std::vector<std::string>& candidates);
+
+/// `did you mean "x"?` for the nearest candidate, or "" when none is close.
 std::string did_you_mean(std::string_view wanted, const std::vector<std::string>& candidates);
 
 /// `expected one of a, b, c`, shortened when there are many.

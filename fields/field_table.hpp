@@ -317,11 +317,11 @@ class FieldTable {
       if (entry) {
         entry->read(out, value, child_pointer(at, key), d);
       } else {
-        d.error(child_pointer(at, key), fmt::format("{} has no key \"{}\"", name_, key), nearest_choice(key, keys()));
+        d.unknown_key(at, name_, key, keys());
       }
     }
     for (const Entry& entry : entries_)
-      if (entry.rules.required && !in.contains(entry.key))
+      if (entry.rules.required && !in.contains(entry.key) && !d.meant(child_pointer(at, entry.key)))
         d.error(child_pointer(at, entry.key), fmt::format("missing: {}", entry.doc));
   }
 

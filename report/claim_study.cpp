@@ -137,17 +137,17 @@ ClaimStudySpec read_claim_study(const Json& document, Diagnostics& diagnostics) 
   }
   const std::vector<std::string> keys{"$schema", "name", "description", "scenario", "variants", "claims"};
   for (const auto& [key, value] : document.items())
-    if (std::find(keys.begin(), keys.end(), key) == keys.end())
-      diagnostics.error("/" + key, fmt::format("study has no key \"{}\"", key), did_you_mean(key, keys));
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) diagnostics.unknown_key("", "study", key, keys);
   for (const auto& [key, member] : {std::pair{"name", &out.name}, std::pair{"description", &out.description}})
     if (document.contains(key))
       Codec<std::string>::read(*member, document[key], std::string("/") + key, key, {}, diagnostics);
   if (document.contains("scenario")) {
     out.scenario = document["scenario"];
-  } else {
+  } else if (!diagnostics.meant("/scenario")) {
     diagnostics.error("/scenario", "missing: the scenario that all variants start from");
   }
-  if (!document.contains("variants")) diagnostics.error("/variants", "missing: what is compared with the scenario");
+  if (!document.contains("variants") && !diagnostics.meant("/variants"))
+    diagnostics.error("/variants", "missing: what is compared with the scenario");
   read_list(out.variants, document, "variants", diagnostics);
   read_list(out.claims, document, "claims", diagnostics);
   const std::vector<std::string> figures = figure_names();

@@ -99,9 +99,7 @@ void require_scenario_paths(const SweepAxis& axis, Diagnostics& diagnostics) {
   for (const std::string& path : axis.paths) {
     const std::string first = path.substr(0, path.find('.'));
     if (std::find(keys.begin(), keys.end(), first) != keys.end()) continue;
-    const std::string near = did_you_mean(first, keys);
-    diagnostics.error(path, fmt::format("a scenario has no key \"{}\"", first),
-                      near.empty() ? expected_one_of(keys) : near);
+    diagnostics.error(path, fmt::format("a scenario has no key \"{}\"", first), nearest_choice(first, keys));
   }
 }
 

@@ -52,7 +52,8 @@ std::vector<std::string> tensor_faults(const Draft& draft, long tp) {
 bool check_tensor(Draft& draft) {
   const StrategySpec& strategy = draft.spec().strategy;
   const int tp = strategy.tensor_parallel;
-  if (tp == 1 && strategy.sequence_parallel && draft.sound({"/strategy/sequence_parallel"}))
+  if (tp == 1 && strategy.sequence_parallel &&
+      draft.sound({"/strategy/tensor_parallel", "/strategy/sequence_parallel"}))
     draft.fault("/strategy/sequence_parallel", "works inside a tensor-parallel group, and tensor_parallel is 1",
                 "sequence_parallel false, or tensor_parallel above 1");
   if (tp == 1 || (draft.scenario.model && draft.transformer() == nullptr)) return true;

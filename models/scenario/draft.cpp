@@ -8,7 +8,8 @@ Draft::Draft(ScenarioSpec written, const Catalog& parts, Diagnostics& faults)
     : catalog(behind_calibrations(written.cluster, parts, faults)), diagnostics(faults) {
   scenario.spec = std::move(written);
   for (const Fault& fault : diagnostics.faults())
-    if (!fault.pointer.empty()) misread_.push_back(fault.pointer);
+    for (const std::string& pointer : {fault.pointer, fault.meant})
+      if (!pointer.empty()) misread_.push_back(pointer);
 }
 
 bool Draft::sound(std::initializer_list<std::string_view> pointers) const {

@@ -19,7 +19,7 @@ std::vector<Scenario> scenarios_of(const Json& document, Diagnostics& diagnostic
   std::vector<Scenario> out;
   const auto jobs = document.find("jobs");
   if (jobs == document.end() || !jobs->is_array() || jobs->size() < 2) {
-    diagnostics.error("/jobs", "expected a list of two scenarios or more");
+    if (!diagnostics.meant("/jobs")) diagnostics.error("/jobs", "expected a list of two scenarios or more");
     return out;
   }
   for (std::size_t j = 0; j < jobs->size(); ++j) try {
@@ -40,9 +40,7 @@ JobMixing mixing_of(const Json& document, Diagnostics& diagnostics) {
 
 void refuse_unknown_keys(const Json& document, Diagnostics& diagnostics) {
   for (const auto& [key, value] : document.items())
-    if (key != "jobs" && key != "mixing")
-      diagnostics.error(child_pointer("", key), fmt::format("a list of jobs has no key \"{}\"", key),
-                        did_you_mean(key, {"jobs", "mixing"}));
+    if (key != "jobs" && key != "mixing") diagnostics.unknown_key("", "a list of jobs", key, {"jobs", "mixing"});
 }
 
 Seconds alone(const Job& job, const BuildOptions& options) {
