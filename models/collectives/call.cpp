@@ -66,6 +66,13 @@ Timed timed(const Shape& shape, const Call& call) {
 
 }  // namespace algorithms
 
+void CollectiveCost::repeat(double times) {
+  payload *= times;
+  latency *= times;
+  native_bytes *= times;
+  network_bytes *= times;
+}
+
 Seconds CollectiveCost::alone(const Interconnect& net, const GroupShape& group) const {
   const BytesPerSecond rate = net.network_rate(group, joins_all_pairs(algorithm));
   const Seconds native = native_bytes > Bytes(0) ? native_bytes / (net.native * native_cap) : Seconds(0);

@@ -181,6 +181,8 @@ struct CollectiveCost {
   double network_cap = 1;  ///< the same of the network rates
   Bytes payload;           ///< that it is the cost of, of all calls together: what an exported trace says
   int calls = 1;           ///< one after another, of equal payload
+  /// So many of it, one after another: on average where not every layer has one. `calls` stays as it is.
+  void repeat(double times);
   /// Time on idle links: latency, then the slowest of the rank's native port, its own NICs, and the node's NICs and
   /// up-link, which all `groups_per_node` groups of the node use at once.
   [[nodiscard]] Seconds alone(const Interconnect& interconnect, const GroupShape& group) const;

@@ -71,14 +71,6 @@ Piece operator_piece(const Operator& op, const Device& device) {
   return piece;
 }
 
-/// A collective that a layer has so often, or that not every layer has.
-void repeat(CollectiveCost& cost, double calls) {
-  cost.payload *= calls;
-  cost.latency *= calls;
-  cost.native_bytes *= calls;
-  cost.network_bytes *= calls;
-}
-
 Piece collective_piece(const LayerStep& step, const Job& job) {
   const auto [dimension, group] = communication_of(step.communication, job.groups);
   Piece piece;
@@ -90,7 +82,7 @@ Piece collective_piece(const LayerStep& step, const Job& job) {
       job_collective(piece.collective, step.payload, *group, job, job.scenario->spec.strategy.collective_algorithm);
   // Replicas agree on every collective of theirs, gradients or not.
   if (dimension == Dimension::data) piece.cost.latency += agreement(*group, job);
-  repeat(piece.cost, step.calls);
+  piece.cost.repeat(step.calls);
   piece.duration = piece.cost.alone(job.interconnect, *group);
   return piece;
 }

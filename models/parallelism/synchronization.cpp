@@ -32,11 +32,8 @@ CollectiveCost bucketed(CollectiveKind kind, Bytes payload, Bytes bucket, const 
       job_collective(kind, payload / buckets, group, job, job.scenario->spec.strategy.collective_algorithm);
   if (kind == CollectiveKind::all_reduce && job.scenario->framework->exchange.all_reduce > BytesPerSecond(0))
     reduce_on_processors(cost, payload / buckets, group, job);
-  cost.payload = payload;
+  cost.repeat(buckets);
   cost.calls = static_cast<int>(buckets);
-  cost.latency *= buckets;
-  cost.native_bytes *= buckets;
-  cost.network_bytes *= buckets;
   return cost;
 }
 
