@@ -5,7 +5,8 @@
 namespace stepcast {
 
 /// Time of an optimizer step over `parameters` of one device whose states lie in host memory: gradients go down and
-/// parameters up the host link, and the processors stream the states (ZeRO-Offload, Ren et al. 2021, section 4.1).
+/// parameters up the host link, and the processors scale the gradients, stream the states and round the parameters at
+/// 0.46 of the device's share of the host memory's bandwidth (ZeRO-Offload, Ren et al. 2021, section 4.1).
 Seconds offloaded_optimizer_time(double parameters, const Job& job);
 
 /// Waits in a block's passes for activations on their way to or from host memory, where the link is slower than the

@@ -365,6 +365,21 @@ TEST(Lower, TransformersAreUpdatedByAdam) {
   EXPECT_NEAR(bytes("bert-large-16nodes.json", "pytorch-ddp-1x"), 28, 1e-6);
 }
 
+// 48 bytes of host memory a parameter at 0.46 of an eighth of 716.8 GB/s, and 2 or 4 bytes of gradient down and 2 of
+// parameter up the link.
+TEST(Lower, AnOptimizerOnTheHostStreamsItsMemory) {
+  const Scenario scenario =
+      shipped("llama3-70b-h100-512.json",
+              {"cluster.node=dgx-b200", "strategy.framework=deepspeed", "strategy.sharding=zero-3",
+               "strategy.tensor_parallel=1", "strategy.pipeline_parallel=1", "strategy.virtual_pipeline=1",
+               "strategy.sequence_parallel=false", "strategy.offload_optimizer=true"});
+  const Job job = lower(scenario);
+  const double shard = job.stage_parameters[0] / static_cast<double>(scenario.devices());
+  const double streamed = shard * 48 / (0.46 * 716.8e9 / 8);
+  EXPECT_GT(job.optimizer.value(), streamed);
+  EXPECT_NEAR(job.optimizer.value(), streamed + shard * 5 / 64e9, 0.02 * streamed);
+}
+
 // Each of 8 tensor ranks sends an eighth; the gather in the node costs time but no network bytes.
 TEST(StageMessage, ScatterSendsAShareOfTheActivation) {
   const Scenario scenario = shipped("gpt3-175b-a100-1024.json");
