@@ -79,7 +79,7 @@ struct FrameworkProfile {
   bool fused_loss = false;  ///< cross-entropy is one kernel each way that keeps 16-bit logits
   double tensor_parallel_exposed =
       1;  ///< share of a tensor-parallel gather or scatter that its neighbouring product does not hide; 1: no overlap
-  bool recompute_stops_early = false;    ///< full recomputation ends before a dense block's last product
+  bool recompute_stops_early = false;    ///< recomputation ends before a dense block's last product
   bool overlap_input_gradients = false;  ///< a tensor-parallel input gradient is summed or scattered beside the weight
                                          ///< gradient of the same product
   double memory_efficiency =

@@ -189,6 +189,7 @@ void append_wrapper(LayerCost& cost, const Job& job) {
 /// What the backward pass repeats of the forward pass. Returns the share of a forward pass's launches.
 double append_recompute(Segment& segment, const LayerWork& work, const Job& job) {
   const StrategySpec& strategy = job.scenario->spec.strategy;
+  const bool stops_early = job.scenario->framework->recompute_stops_early;
   const auto add = [&](const std::vector<LayerStep>& steps) {
     append(segment, steps, job);
     return work.forward.empty() ? 0.0 : kernels(steps) / std::max(1.0, kernels(work.forward));
@@ -199,7 +200,7 @@ double append_recompute(Segment& segment, const LayerWork& work, const Job& job)
     case Recompute::selective:
       return add(work.recompute_attention_core);
     case Recompute::full:
-      return add(job.scenario->framework->recompute_stops_early ? steps_repeated_with_early_stop(work) : work.forward);
+      return add(stops_early ? steps_repeated_with_early_stop(work) : work.forward);
     case Recompute::per_operator:
       return add(steps_repeated_per_operator(work));
     case Recompute::modules:
@@ -215,7 +216,7 @@ double append_recompute(Segment& segment, const LayerWork& work, const Job& job)
         share += add(work.recompute_attention);
         break;
       case RecomputeModule::mlp:
-        share += add(work.recompute_mlp);
+        share += add(stops_early ? steps_before_last_product(work.recompute_mlp) : work.recompute_mlp);
         break;
       case RecomputeModule::norm:
         share += add(work.recompute_norm);

@@ -12,4 +12,7 @@ namespace stepcast {
 /// Of experts, routing weighs their results, so all is repeated; so it is in blocks without products.
 std::vector<LayerStep> steps_repeated_with_early_stop(const LayerWork& work);
 
+/// The same of a part of a block that is recomputed on its own, without experts.
+std::vector<LayerStep> steps_before_last_product(const std::vector<LayerStep>& all);
+
 }  // namespace stepcast

@@ -146,6 +146,7 @@ TEST(EarlyStop, LeavesOutTheLastProductAndItsScatter) {
     const LayerWork work = block("llama3-8b", sharding);
     const auto repeated = steps_repeated_with_early_stop(work);
     EXPECT_DOUBLE_EQ(product_flops(work.forward) - product_flops(repeated), 2.0 * 4096 * 14336 * 4096 / tp);
+    EXPECT_DOUBLE_EQ(product_flops(steps_before_last_product(work.recompute_mlp)), 2.0 * 4096 * 2 * 14336 * 4096 / tp);
     const auto scatters = [](const std::vector<LayerStep>& steps) {
       return std::count_if(steps.begin(), steps.end(),
                            [](const LayerStep& step) { return step.collective == LayerCollective::reduce_scatter; });
