@@ -26,16 +26,17 @@ long devices_per_accelerator(const std::string& accelerator) { return accelerato
 
 Json published_cluster(PublishedRow& reading) {
   const std::string accelerator = reading.row.text("accelerator_id"), network = reading.row.text("network");
-  const std::optional<long> stated = reading.row.whole("gpus");
-  if (!stated) {
+  if (!reading.row.whole("gpus")) {
     reading.refuse("the number of GPUs is not stated");
     return nullptr;
   }
+  const long stated = reading.out.gpus;
+  if (contradicted_devices(reading.row)) reading.unstated("gpus");
   reading.row_devices_per_accelerator = devices_per_accelerator(accelerator);
-  reading.gpus = std::max(1L, *stated / reading.row_devices_per_accelerator);
+  reading.gpus = std::max(1L, stated / reading.row_devices_per_accelerator);
   reading.slices = slices_of(network);
   const long per_node =
-      std::max(1L, reading.row.whole("gpus_per_node").value_or(*stated) / reading.row_devices_per_accelerator);
+      std::max(1L, reading.row.whole("gpus_per_node").value_or(stated) / reading.row_devices_per_accelerator);
   const std::optional<StatedNetwork> parsed = network_of(network, std::min(per_node, reading.gpus));
   if (!parsed && reading.gpus > per_node) reading.unstated("network");
   if (reading.notes("accelerator assumed")) reading.unstated(kUnstatedAccelerator);

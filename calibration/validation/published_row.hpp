@@ -48,6 +48,14 @@ std::optional<long> published_batch(PublishedRow& reading);
 /// What was measured (published_figure.cpp), from `model` where the row states TFLOP/s or utilisation alone.
 void read_published_figure(PublishedRow& reading, const Json& model);
 
+/// Devices that a row's training ran on, where its table prints a number that the degrees of the same line do not
+/// multiply to: their product, for rows of the line without degrees too. Null elsewhere. Of NVIDIA's long sequences of
+/// 2025, whose every number is four times the product, 524,288 tokens in batches of 8 could be 0.125 as fast without as
+/// with context parallelism on the number printed (tensor parallelism of 8 at most, so 64 stages or fewer samples than
+/// replicas) and 0.4 on the product; 0.375 was measured. 1,048,576 tokens in batches of 4 would leave 12 of 16 replicas
+/// without a sample.
+std::optional<long> contradicted_devices(const CsvRow& row);
+
 /// Columns of a mapping that a row leaves blank, as the nearest row states them: same model, accelerator and task, and
 /// of these the nearest number of GPUs and batch a GPU. Null when no row does.
 struct StatedMapping {

@@ -19,7 +19,6 @@ constexpr std::array kDoubts{
     Doubt{"differ by up to", "equal runs differ by tens of per cent, says the source"},
     Doubt{"known performance regression", "the source states a performance regression"},
     Doubt{"average over the run", "an average over a whole run, interruptions included"},
-    Doubt{"does not multiply to the GPU count", "the mapping that the source prints does not give its GPU count"},
     Doubt{"must be read from the script", "model and GPU count are guesses"},
 };
 
@@ -45,7 +44,7 @@ void name_run(PublishedRow& reading) {
   out.framework = reading.row.text("framework");
   out.accelerator = reading.row.text("accelerator_id");
   out.precision = reading.row.text("precision");
-  out.gpus = static_cast<int>(reading.row.whole("gpus").value_or(0));
+  out.gpus = static_cast<int>(contradicted_devices(reading.row).value_or(reading.row.whole("gpus").value_or(0)));
   out.mixture_of_experts = reading.row.whole("experts").value_or(0) > 0;
   out.doubtful = doubt_of(reading);
 }
@@ -100,7 +99,7 @@ MeasuredRun published_run(const CsvRow& row) {
                   {"workload", workload_of(reading, model, *batch, precision)},
                   {"strategy", strategy},
                   {"run", {{"fidelity", "analytic"}}}};
-  out.group = fmt::format("{} {} {} {} {}", row.text("model"), row.text("accelerator_id"), row.text("gpus"), *batch,
+  out.group = fmt::format("{} {} {} {} {}", row.text("model"), row.text("accelerator_id"), out.gpus, *batch,
                           row.text("seq_len"));
   return std::move(out);
 }

@@ -96,6 +96,20 @@ TEST(PublishedRuns, GoByTheReleaseOfTheSoftware) {
   EXPECT_EQ(profile("NVIDIA Megatron-Bridge performance summary"), "megatron-bridge");
 }
 
+TEST(PublishedRuns, RunOnAsManyGpusAsTheirMappingMultipliesTo) {
+  const char* notes = "with context parallelism; data parallel printed as 4, which does not multiply to the GPU count";
+  const Row contradicted = Row().set("gpus", "512").set("global_batch", "8").set("tp", "4").set("cp", "8");
+  const Row other_line = Row(contradicted).set("seq_len", "4096").set("tp", "").set("pp", "").set("cp", "1");
+  const std::vector<MeasuredRun> runs =
+      runs_of({Row(contradicted).set("notes", notes), Row(other_line).set("seq_len", "8192"), other_line});
+  EXPECT_EQ(runs[0].gpus, 128);  // 4 · 1 · 8 · 4
+  EXPECT_EQ(runs[0].scenario["cluster"]["nodes"], 16);
+  EXPECT_THAT(runs[0].inputs_unstated, Contains("gpus"));
+  EXPECT_EQ(runs[0].doubtful, "");
+  EXPECT_EQ(runs[1].gpus, 128);  // the same line of the table without its mapping
+  EXPECT_EQ(runs[2].gpus, 512);
+}
+
 TEST(PublishedRuns, ShareSamplesThatAreFewerThanReplicas) {
   const Json strategy = strategy_of(Row().set("global_batch", "8"));
   EXPECT_EQ(strategy["context_parallel"], 4);  // 64 GPUs / tp 2 = 32 ranks for 8 samples
