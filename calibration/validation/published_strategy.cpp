@@ -48,7 +48,10 @@ class Mapping {
     strategy_["pipeline_parallel"] = pp;
     strategy_["context_parallel"] = context_for_batch(reading_.gpus, tp, pp, cp, batch_);
     strategy_["sequence_parallel"] = reading_.defaults->sequence_parallel && tp > 1;
-    if (degree("context_parallel") > 1) strategy_["context_method"] = reading_.defaults->context_method;
+    const bool adapters = reading_.task == TrainingTask::adapters;
+    if (degree("context_parallel") > 1)
+      strategy_["context_method"] =
+          adapters ? reading_.defaults->adapter_context_method : reading_.defaults->context_method;
   }
 
   void read_degrees() {

@@ -27,6 +27,7 @@ struct FrameworkDefaults {
   bool causal_halved = false;     ///< in its TFLOP/s, where the row does not say
   double predicted_share = 1;     ///< share of an encoder's tokens that its output layer sees
   std::string_view context_method = "ring";
+  std::string_view adapter_context_method = "ring";  ///< where adapters are trained
   std::string_view since = {};  ///< first release of the generation, as its containers are numbered; empty: any
 };
 

@@ -110,6 +110,14 @@ TEST(PublishedRuns, RunOnAsManyGpusAsTheirMappingMultipliesTo) {
   EXPECT_EQ(runs[2].gpus, 512);
 }
 
+TEST(PublishedRuns, AdaptersOfNeMoExchangeHeads) {
+  const auto method = [](const char* notes) {
+    return strategy_of(Row().set("cp", "2").set("notes", notes)).at("context_method");
+  };
+  EXPECT_EQ(method("task=lora"), "ulysses");
+  EXPECT_EQ(method(""), "ring");
+}
+
 TEST(PublishedRuns, ShareSamplesThatAreFewerThanReplicas) {
   const Json strategy = strategy_of(Row().set("global_batch", "8"));
   EXPECT_EQ(strategy["context_parallel"], 4);  // 64 GPUs / tp 2 = 32 ranks for 8 samples
