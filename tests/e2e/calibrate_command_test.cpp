@@ -382,11 +382,11 @@ TEST(CalibrateCommand, OneStepOfAGroupPredictsTheOthers) {
   const Finished run = stepcast_run({"calibrate", "check", "--steps", "--json"});
   ASSERT_EQ(run.code, 0) << run.err;
   const Json dense = run.json()["all"]["dense"];
-  EXPECT_LE(dense["one_given_percent"].get<double>(), 9.5);  // the aim is 5: docs/models/calibration.md
+  EXPECT_LE(dense["one_given_percent"].get<double>(), 8);  // the aim is 5: docs/models/calibration.md
   EXPECT_LT(dense["one_given_percent"].get<double>(), dense["shipped_percent"].get<double>());
   EXPECT_LT(dense["one_given_percent"].get<double>(), dense["one_factor_percent"].get<double>());
-  // What no factor common to a group can pass.
-  EXPECT_GT(dense["median_factor_percent"].get<double>(), 5);
+  // What no factor common to a group can pass, the constants do not either.
+  EXPECT_GT(dense["one_given_percent"].get<double>(), dense["median_factor_percent"].get<double>());
   EXPECT_LT(dense["two_given_percent"].get<double>(), dense["one_given_percent"].get<double>());
   EXPECT_LT(dense["three_given_percent"].get<double>(), dense["two_given_percent"].get<double>());
 }

@@ -145,8 +145,8 @@ TEST(Sweep, TwoAtOnceAnExistingStoreAndAFolderThatIsNoneAreOneErrorEach) {
   EXPECT_THAT(nowhere.err, HasSubstr("cannot be written"));
   const auto busy = folder / "busy.sqlite";
   const Running first(program(short_sweep(busy, {"--jobs", "1"})));
-  // Held up while it has the store.
-  while (!std::filesystem::exists(busy.string() + ".lock")) std::this_thread::sleep_for(milliseconds(1));
+  // Held up while it has the store, which it makes once it holds the lock.
+  while (!std::filesystem::exists(busy)) std::this_thread::sleep_for(milliseconds(1));
   first.send(SIGSTOP);
   const Finished second = stepcast_run(short_sweep(busy, {"--resume"}));
   first.send(SIGCONT);
