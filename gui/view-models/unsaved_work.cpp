@@ -1,10 +1,9 @@
 #include "gui/view-models/unsaved_work.hpp"
 
-#include <signal.h>
-
 #include <QCoreApplication>
 #include <QDir>
 #include <QStandardPaths>
+#include <csignal>
 
 #include "gui/view-models/qt_text.hpp"
 

@@ -1,10 +1,10 @@
 // `stepcast sweep` and `stepcast check` through the real program: killed, resumed, stopped, refused, on Slurm.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/mount.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <thread>
 
@@ -22,6 +22,7 @@ class Running {
  public:
   explicit Running(std::vector<std::string> words) {
     std::vector<char*> argv;
+    argv.reserve(words.size() + 1);
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
     posix_spawn_file_actions_t actions;
@@ -248,7 +249,9 @@ TEST(SlurmSweep, AnArrayWithOneTaskKilledIsResumedAndEqualsALocalSweep) {
 
 TEST(SlurmSweep, WithoutSlurmItSaysSo) {
   const ScratchFolder folder;
-  const std::string path = std::getenv("PATH");
+  const char* before = std::getenv("PATH");
+  ASSERT_NE(before, nullptr);
+  const std::string path = before;
   setenv("PATH", "/nowhere", 1);
   const Finished run = stepcast_run(short_sweep(folder / "s.sqlite", {"--executor", "slurm"}));
   setenv("PATH", path.c_str(), 1);

@@ -1,5 +1,4 @@
 // A scenario's file in the window: what is saved where, what a crash leaves, how the window was arranged.
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <QSplitter>
 #include <QStandardPaths>
 #include <QTemporaryDir>
+#include <csignal>
 
 #include "gui/view-models/qt_text.hpp"
 #include "gui/view-models/unsaved_work.hpp"

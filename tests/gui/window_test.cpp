@@ -1,11 +1,11 @@
 // The real window, offscreen: what a user changes and what he sees.
-#include <signal.h>
 
 #include <QComboBox>
 #include <QLineEdit>
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
+#include <csignal>
 #include <set>
 
 #include "gui/view-models/form_fields.hpp"
