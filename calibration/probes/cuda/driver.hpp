@@ -117,6 +117,7 @@ class DeviceBuffer {
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
   [[nodiscard]] DevicePointer address() const { return address_; }
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's addresses are integers, other libraries take pointers
   [[nodiscard]] void* pointer() const { return reinterpret_cast<void*>(address_); }
   void fill(const void* data, std::size_t bytes, std::size_t offset = 0) const;
   void read(void* data, std::size_t bytes, std::size_t offset = 0) const;
