@@ -109,6 +109,7 @@ TEST_F(LayoutTest, AFieldChangeLeavesWhatIsShownInItsPlace) {
 }
 
 TEST_F(LayoutTest, OnAScreenOfManyPixelsThePictureHasAsMany) {
+  const QString scenario = STEPCAST_SOURCE_DIR "/scenarios/resnet50-v100-8nodes.json";
   QTemporaryDir folder;
   QSize small;
   for (const double scale : {1.0, 1.5, 2.0}) {
@@ -118,8 +119,7 @@ TEST_F(LayoutTest, OnAScreenOfManyPixelsThePictureHasAsMany) {
     environment.insert("QT_SCALE_FACTOR", QString::number(scale));
     program.setProcessEnvironment(environment);
     program.start(STEPCAST_BUILD_DIR "/bin/stepcast-gui",
-                  {"--scenario", STEPCAST_SOURCE_DIR "/scenarios/resnet50-v100-8nodes.json", "--size", "1280x800",
-                   "--screenshot", file});
+                  {"--scenario", scenario, "--size", "1280x800", "--screenshot", file});
     ASSERT_TRUE(program.waitForFinished(120'000));
     ASSERT_EQ(program.exitCode(), 0) << program.readAllStandardError().toStdString();
     const QImage picture(file);

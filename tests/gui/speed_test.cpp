@@ -1,9 +1,10 @@
 // How long the window's thread is busy at a time, and how much memory it takes: printed, and times asserted only
 // against what would be a hang, for machines are shared.
-#include <time.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
 
 #include "gui/view-models/form_fields.hpp"
@@ -98,7 +99,7 @@ TEST_F(SpeedTest, ListsOfLegalValues) {
         if (took > longest) slowest = field.pointer;
         longest = std::max(longest, took);
       }
-    print(scenario + ": opening the list of " + slowest, longest, "ms", kFrame);
+    print(fmt::format("{}: opening the list of {}", scenario, slowest), longest, "ms", kFrame);
     EXPECT_LT(longest, 200 * kHangFactor);
   }
 }
