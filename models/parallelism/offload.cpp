@@ -15,7 +15,8 @@ constexpr BytesPerSecond kUnstatedHostMemory = 21.3_GBps;
 
 // Of the memory's bandwidth, what processors reach that update with vector instructions on all cores: 10 billion
 // parameters of 30 bytes in 2.57 s on two sockets of six DDR4-2666 channels (256 GB/s); 1 billion in 0.22 s reach 0.53,
-// 8 billion in 2.41 s 0.39 (Ren et al. 2021, ZeRO-Offload, table of Adam latencies, DGX-2).
+// 8 billion in 2.41 s 0.39 (Ren et al. 2021, ZeRO-Offload, table of Adam latencies, DGX-2; recalled,
+// not read again). Runs of Llama 8B with the optimizer on eight B200's hosts still spend more than this says.
 constexpr double kHostUpdateShare = 0.46;
 
 // What passes over a parameter beside the update itself: its gradient arrives in fp32 (4), is read and written once
