@@ -111,13 +111,24 @@ double image_side(std::string_view preset) {
   return kUsualImage;
 }
 
-/// NVIDIA's TensorFlow 2 examples of EfficientNet and EfficientDet decode and augment images (RandAugment, AutoAugment)
-/// by tf.data on the server's processors; its other examples do so on the GPU by DALI. A core takes 0.2 µs for a pixel:
-/// from three image sizes and two servers at their limit, 0.18 to 0.25 (dl-runs-published, in 16 bit on eight GPUs).
+/// Pixels that those of NVIDIA's TensorFlow examples work through for a sample which read their images by tf.data on
+/// the server's processors; 0 of the others, which do so on the GPU by DALI. EfficientNet and EfficientDet: those of
+/// the network's input. Detection on COCO (tf_record_input_reader, tf_example_decoder.py) decodes whole photographs,
+/// most of them 640 by 480: SSD320 cuts its input out of one; Mask R-CNN enlarges it, and decodes the mask of each
+/// object, an image of the same size, of which there are 7.7 (Lin et al. 2014, section 5).
+double decoded_pixels(const StatedTask& stated, std::string_view preset) {
+  constexpr double kPhotograph = 640.0 * 480, kObjects = 7.7, kMaskRcnnInput = 800.0 * 1333;
+  if (contains(stated.source, "TensorFlow/Detection/SSD")) return kPhotograph;
+  if (!contains(stated.source, "TensorFlow2/")) return 0;
+  if (preset.starts_with("mask-rcnn")) return kMaskRcnnInput + kObjects * kPhotograph;
+  return preset.starts_with("efficient") ? std::pow(image_side(preset), 2) : 0;
+}
+
+/// A core takes 0.2 µs for a pixel: from three image sizes and two servers at their limit, 0.18 to 0.25
+/// (dl-runs-published, EfficientNet and EfficientDet in 16 bit on eight GPUs).
 double decode_ms(const StatedTask& stated, std::string_view preset) {
   constexpr double kCoreMsPerPixel = 0.2e-3;
-  if (!contains(stated.source, "TensorFlow2/") || !preset.starts_with("efficient")) return 0;
-  return kCoreMsPerPixel * std::pow(image_side(preset), 2);
+  return kCoreMsPerPixel * decoded_pixels(stated, preset);
 }
 
 /// "synthetic 320x320": FLOPs and activations of a convolutional network grow with the pixels.
