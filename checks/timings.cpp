@@ -85,6 +85,7 @@ Ratios read_timings(const std::vector<std::filesystem::path>& files, const std::
     const auto base = times.find(reference);
     if (d.ok() && base == times.end()) {
       std::vector<std::string> names;
+      names.reserve(times.size());
       for (const auto& [name, seconds] : times) names.push_back(name);
       d.error("/benchmarks", fmt::format("the reference \"{}\" is not among the benchmarks", reference),
               expected_one_of(names));

@@ -69,7 +69,11 @@ void add_range(std::vector<Bytes>& out, std::string_view text, std::size_t colon
   const double last = size(text.substr(colon + 1, (sign == std::string_view::npos ? text.size() : sign) - colon - 1));
   if (last < first) fail(fmt::format("the range {} goes down", text));
   const Growth rule = sign == std::string_view::npos ? Growth{} : growth(text[sign], text.substr(sign + 1));
-  for (double bytes = first; bytes <= last; bytes = bytes * rule.factor + rule.difference) add(out, bytes);
+  double bytes = first;
+  while (bytes <= last) {
+    add(out, bytes);
+    bytes = bytes * rule.factor + rule.difference;
+  }
 }
 
 }  // namespace

@@ -67,8 +67,8 @@ std::vector<MeasuredStep> steps_of_rows(const StepOptions& options, Session& ses
       const std::string& key = table.header[c].text;
       const std::string& value = table.rows[i][c].text;
       if (key == kStepTime || key == kTokens || value.empty()) continue;
-      overrides.push_back(key + "=" + value);
-      name += (name.empty() ? "" : " ") + key.substr(key.rfind('.') + 1) + "=" + value;
+      overrides.push_back(fmt::format("{}={}", key, value));
+      name += fmt::format("{}{}={}", name.empty() ? "" : " ", key.substr(key.rfind('.') + 1), value);
     }
     if (!faults.empty()) continue;
     auto scenario = scenario_of(options, overrides, session);

@@ -53,6 +53,7 @@ void use_calibrations(Session& session, const std::vector<std::filesystem::path>
   warn_of(read_all(files));
   // Workers and array tasks run elsewhere.
   std::vector<std::filesystem::path> absolute;
+  absolute.reserve(files.size());
   for (const std::filesystem::path& file : files) absolute.push_back(std::filesystem::absolute(file));
   session.catalog_directories.insert(session.catalog_directories.begin(), absolute.begin(), absolute.end());
 }

@@ -12,7 +12,7 @@
 
 namespace stepcast {
 
-void run_step_graph(Session& session, RankRunQuestion question, const std::string& trace) {
+void run_step_graph(Session& session, const RankRunQuestion& question, const std::string& trace) {
   Request request;
   request.command = Request::Command::step;
   request.step = to_json(question);

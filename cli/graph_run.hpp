@@ -11,7 +11,7 @@ namespace stepcast {
 
 /// Runs a step graph in the worker and prints what came of it; writes its trace when a file is named. Throws InputError
 /// with every fault of the graph or the cluster.
-void run_step_graph(Session& session, RankRunQuestion question, const std::string& trace);
+void run_step_graph(Session& session, const RankRunQuestion& question, const std::string& trace);
 
 /// Where a step is to be written down; an empty name is not asked for.
 struct StepExport {

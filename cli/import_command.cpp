@@ -55,7 +55,7 @@ namespace fs = std::filesystem;
 
 /// A file below a directory, whose folder is made.
 fs::path made_below(const fs::path& directory, const std::string& name) {
-  const fs::path file = directory / name;
+  fs::path file = directory / name;
   if (file.parent_path().empty()) return file;
   std::error_code error;
   fs::create_directories(file.parent_path(), error);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMostMeasuredBytes = 256U << 20;
 
 /// Every file into one document of results.
-ImportAction into_results(const char* tool, MeasuredReader read, std::shared_ptr<MeasuredHints> hints) {
+ImportAction into_results(const char* tool, MeasuredReader read, const std::shared_ptr<MeasuredHints>& hints) {
   return [tool, read, hints](Session&, const ImportRequest& request) {
     ResultsBuilder results(tool);
     std::vector<Fault> faults;

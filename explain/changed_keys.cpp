@@ -1,6 +1,7 @@
 #include <map>
 
 #include "explain/comparison.hpp"
+#include "fields/dotted_path.hpp"
 #include "report/predict.hpp"
 
 namespace stepcast {
@@ -10,7 +11,7 @@ namespace {
 /// Values that are no objects, by dotted path, in order.
 void flatten(const Json& value, const std::string& path, std::vector<std::pair<std::string, Json>>& out) {
   if (value.is_object() && !value.empty()) {
-    for (const auto& [key, inner] : value.items()) flatten(inner, path.empty() ? key : path + "." + key, out);
+    for (const auto& [key, inner] : value.items()) flatten(inner, dotted_path(path, key), out);
   } else {
     out.emplace_back(path, value);
   }

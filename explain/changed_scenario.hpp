@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "hardware-catalog/communication_profiles.hpp"
 #include "models/frameworks/framework.hpp"
@@ -12,7 +13,7 @@ namespace stepcast {
 /// catalogue stays as it is. May not be moved.
 class ChangedScenario {
  public:
-  explicit ChangedScenario(const Scenario& scenario) : scenario_(scenario) {}
+  explicit ChangedScenario(Scenario scenario) : scenario_(std::move(scenario)) {}
   ChangedScenario(const ChangedScenario&) = delete;
   ChangedScenario& operator=(const ChangedScenario&) = delete;
 

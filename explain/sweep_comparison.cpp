@@ -150,9 +150,10 @@ std::vector<std::string> words_of(const SweepComparison& c) {
     out.push_back(fmt::format("{} configurations have figures in A alone, {} in B alone.", whole(c.only_before),
                               whole(c.only_after)));
   if (!c.rests_on.empty()) {
-    std::string what;
-    for (const ChangedKey& key : c.rests_on) what += (what.empty() ? "" : ", ") + key.key;
-    out.push_back(fmt::format("The sweeps rest on different inputs: {}.", what));
+    std::vector<std::string> what;
+    what.reserve(c.rests_on.size());
+    for (const ChangedKey& key : c.rests_on) what.push_back(key.key);
+    out.push_back(fmt::format("The sweeps rest on different inputs: {}.", fmt::join(what, ", ")));
   }
   return out;
 }

@@ -430,6 +430,7 @@ StepBreakdown estimate(const Job& job) {
   const std::vector<ReplicaClass>& classes = job.fold.classes;
   if (classes.size() == 1) return Estimator(job, classes.front()).run();
   std::vector<StepBreakdown> of_class;
+  of_class.reserve(classes.size());
   for (const ReplicaClass& replicas : classes) of_class.push_back(Estimator(job, replicas).run());
   Seconds step;
   for (const StepBreakdown& one : of_class) step = std::max(step, one.step_time);

@@ -13,7 +13,7 @@ namespace {
 std::vector<std::string> usual_frameworks(const Node* node, const Catalog& catalog, bool transformer) {
   if (node == nullptr) return {""};
   if (!node->has_accelerators()) return {"pytorch-cpu"};
-  const Accelerator* accelerator = catalog.find<Accelerator>(node->accelerator);
+  const auto* accelerator = catalog.find<Accelerator>(node->accelerator);
   const std::string vendor = accelerator != nullptr ? accelerator->vendor : std::string();
   if (vendor == "Google") return {"jax"};
   if (vendor == "AWS" || vendor == "Amazon") return {"neuronx"};

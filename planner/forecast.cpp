@@ -51,6 +51,7 @@ std::vector<Prediction> forecasts_of(const std::vector<Json>& scenarios, const C
   if (scenarios.empty()) return {};
   if (options.fidelity == Fidelity::simulated) return simulated(scenarios, options, evaluated);
   std::vector<Prediction> out;
+  out.reserve(scenarios.size());
   for (const Json& scenario : scenarios)
     out.push_back(predict_analytic(resolve(scenario, kFile, {}, catalog), catalog));
   return out;

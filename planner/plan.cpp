@@ -72,6 +72,7 @@ class Planner {
   void forecast() {
     std::vector<Json> scenarios;
     const std::vector<PlanPoint> points = finalists();
+    scenarios.reserve(points.size());
     for (const PlanPoint& point : points) scenarios.push_back(scenario_json(point));
     // Who asked to stop gets what the closed form says at once.
     PlanOptions how = options_;

@@ -228,6 +228,7 @@ void add_network(Prediction& step, const Scenario& scenario, const PowerModel& p
 
 std::vector<PhaseOutlook> phases_outlook(const std::vector<PhaseCost>& phases) {
   std::vector<PhaseOutlook> out;
+  out.reserve(phases.size());
   for (const PhaseCost& phase : phases)
     out.push_back({phase.name, std::string(name_of(phase.kind)), phase.times, phase.steps, phase.samples, phase.tokens,
                    phase.time, phase.energy});

@@ -43,7 +43,7 @@ double length(const std::vector<std::pair<double, double>>& spans) {
   return out;
 }
 
-std::vector<std::pair<double, double>> both(std::vector<std::pair<double, double>> a,
+std::vector<std::pair<double, double>> both(const std::vector<std::pair<double, double>>& a,
                                             const std::vector<std::pair<double, double>>& b) {
   Stretches all;
   for (const auto& [from, to] : a) all.add({Seconds(from), Seconds(from), Seconds(to)});
@@ -138,6 +138,7 @@ std::vector<CriticalPart> critical_parts(const LaidStep& laid, const Timeline& t
     ++part.operations;
   }
   std::vector<CriticalPart> out;
+  out.reserve(parts.size());
   for (auto& [name, part] : parts) out.push_back(std::move(part));
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.time > b.time; });
   return out;

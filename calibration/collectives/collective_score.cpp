@@ -69,6 +69,7 @@ ErrorFigures error_figures(const std::vector<double>& ratios) {
   ErrorFigures out;
   out.rows = ratios.size();
   std::vector<double> errors;
+  errors.reserve(ratios.size());
   for (const double ratio : ratios) errors.push_back(100 * std::abs(ratio - 1));
   out.mean = mean(errors);
   out.median = quantile(errors, 0.5);

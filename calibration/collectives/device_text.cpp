@@ -62,7 +62,7 @@ int devices_of(const Accelerator& accelerator, const StatedNode& stated) {
 /// Whether a node's devices and their links are those of an accelerator, whatever its memory.
 bool same_board(const Node& node, const Accelerator& accelerator, const Catalog& catalog) {
   if (node.accelerator == accelerator.id) return true;
-  const Accelerator* other = catalog.find<Accelerator>(node.accelerator);
+  const auto* other = catalog.find<Accelerator>(node.accelerator);
   return other != nullptr && other->family == accelerator.family && other->interconnect && accelerator.interconnect &&
          model_word(other->id) == model_word(accelerator.id);
 }

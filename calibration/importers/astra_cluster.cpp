@@ -70,7 +70,7 @@ AstraCluster torus(const AstraNetwork& network) {
   out.nics = 1;
   out.nic_bandwidth = network.dimensions.front().bandwidth * parallel_links(network.dimensions.front());
   out.fabric = {{"preset", sizes.size() == 2 ? "torus-2d" : "torus-3d"}, {"dimensions", sizes}};
-  out.notes.push_back(
+  out.notes.emplace_back(
       "rings along every dimension are a torus of nodes with one NPU each; latencies are those of the fabric's cables");
   return out;
 }
@@ -120,7 +120,7 @@ void set_tiers(AstraCluster& out, const AstraNetwork& network) {
       fmt::format("{} outer dimensions are tiers of a {}, narrower by the ratio of their rates; in ASTRA-sim each NPU "
                   "has links of its own into each",
                   dimensions.size() - 1, out.fabric["preset"].get<std::string>()));
-  out.notes.push_back("latencies between nodes are those of the fabric's switches and cables");
+  out.notes.emplace_back("latencies between nodes are those of the fabric's switches and cables");
 }
 
 }  // namespace

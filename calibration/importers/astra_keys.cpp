@@ -55,13 +55,13 @@ class FlatYaml {
   static std::string_view content_of(std::string_view line) { return trimmed(line.substr(0, line.find('#'))); }
 
   void read_item(const std::string& content) {
-    if (key_.empty() || !(out_[key_].is_array() || out_[key_] == ""))
+    if (key_.empty() || !(out_[key_].is_array() || out_[key_] == Json("")))
       return fault(fmt::format("{} belongs to no key", shown(content)));
     if (!out_[key_].is_array()) out_[key_] = Json::array();
     out_[key_].push_back(scalar(std::string_view(content).substr(1)));
   }
 
-  void read_key(std::string content) {
+  void read_key(const std::string& content) {
     const auto colon = content.find(':');
     if (colon == std::string::npos || colon == 0) return fault(fmt::format("{} is no `key: value`", shown(content)));
     key_ = std::string(trimmed(std::string_view(content).substr(0, colon)));

@@ -116,7 +116,7 @@ const Accelerator* accelerator_for(const AstraImport& request, const ReadFiles& 
     return out;
   }
   constexpr std::string_view kPlain = "a100-sxm-80gb";
-  const Accelerator* best = catalog.find<Accelerator>(kPlain, "--accelerator", diagnostics);
+  const auto* best = catalog.find<Accelerator>(kPlain, "--accelerator", diagnostics);
   diagnostics.throw_if_faulty();
   const double wanted = files.system ? files.system->local_memory_GBps : 0;
   if (wanted > 0)
@@ -130,7 +130,7 @@ const Accelerator* accelerator_for(const AstraImport& request, const ReadFiles& 
 }
 
 void note_unused(const ReadFiles& files, std::vector<std::string>& notes) {
-  if (!files.memory_file.empty()) notes.push_back("the remote memory file has no counterpart and was not used");
+  if (!files.memory_file.empty()) notes.emplace_back("the remote memory file has no counterpart and was not used");
   if (!files.system) return;
   if (!files.system->unused.empty())
     notes.push_back(
@@ -147,7 +147,7 @@ Json scenario_of(const AstraCluster& cluster, const std::string& id, int npus, c
            {"cluster", std::move(place)},
            {"workload", {{"model", "resnet50"}, {"global_batch", 32 * npus}}},
            {"strategy", {{"framework", "pytorch-ddp"}, {"micro_batch", 32}}}};
-  notes.push_back(
+  notes.emplace_back(
       "the scenario's workload, ResNet-50 with 32 images an NPU, stands in for one: ASTRA-sim's files have none here");
   if (!files.system || files.system->all_reduce.empty()) return out;
   const std::optional<CollectiveAlgorithm> algorithm = algorithm_of(files.system->all_reduce);
@@ -156,7 +156,7 @@ Json scenario_of(const AstraCluster& cluster, const std::string& id, int npus, c
     notes.push_back(fmt::format("all-reduce by {} has no single counterpart; the library's own choice is taken",
                                 files.system->all_reduce));
   if (files.system->all_gather != files.system->all_reduce && !files.system->all_gather.empty())
-    notes.push_back("one algorithm holds for all collectives: that of all-reduce");
+    notes.emplace_back("one algorithm holds for all collectives: that of all-reduce");
   return out;
 }
 
@@ -174,7 +174,7 @@ Imported import_astra_sim(const AstraImport& request, const Catalog& catalog) {
     diagnostics.throw_if_faulty();
     step.name = fs::path(files.workload_file).stem().string();
     step.source = "ASTRA-sim workload " + files.workload_file;
-    step.notes.push_back("compute times are cycles of 1 ns");
+    step.notes.emplace_back("compute times are cycles of 1 ns");
     graph = rank_graph_text(step);
   }
   const AstraCluster cluster = cluster_of(*files.network);

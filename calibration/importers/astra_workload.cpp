@@ -43,6 +43,7 @@ const Policy* find_policy(std::string_view name) {
 
 std::vector<std::string> policy_names() {
   std::vector<std::string> out;
+  out.reserve(kPolicies.size());
   for (const Policy& one : kPolicies) out.emplace_back(one.name);
   return out;
 }
@@ -227,7 +228,7 @@ class WorkloadReader {
     const int run = span == Span::all ? npus_ : span == Span::inner ? inner_ : npus_ / inner_;
     if (span == Span::none || run <= 1) return "none";
     if (run == npus_) return "";
-    const std::string name = span == Span::inner ? "neighbours" : "strided";
+    std::string name = span == Span::inner ? "neighbours" : "strided";
     for (const RankGroup& group : graph_.groups)
       if (group.name == name) return name;
     RankGroup out{name, {}};
@@ -281,7 +282,7 @@ class WorkloadReader {
     int from = 0;
     for (const int checkpoint : checkpoints_)
       if (checkpoint <= static_cast<int>(upto)) from = std::max(from, checkpoint);
-    for (std::size_t i = static_cast<std::size_t>(from); i <= upto; ++i) last = forward(list_[i], {last}, nullptr);
+    for (auto i = static_cast<std::size_t>(from); i <= upto; ++i) last = forward(list_[i], {last}, nullptr);
     return last;
   }
 

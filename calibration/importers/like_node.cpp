@@ -168,7 +168,7 @@ TypicalHost typical_host(const Catalog& catalog) {
   std::vector<double> memory, bandwidth;
   for (const Node* node : all_nodes(catalog)) {
     if (!node->has_accelerators()) continue;
-    const Accelerator* accelerator = catalog.find<Accelerator>(node->accelerator);
+    const auto* accelerator = catalog.find<Accelerator>(node->accelerator);
     if (!accelerator) continue;
     memory.push_back(node->memory / (accelerator->memory * node->accelerator_count));
     bandwidth.push_back((node->memory_bandwidth / node->accelerator_count).value());

@@ -174,7 +174,7 @@ class TopologyReader {
     if (!is_address(stated))
       return fault(pci, fmt::format("busid {} is no PCI address", shown(stated)), "expected one as 0000:10:1c.0"),
              std::string();
-    const std::string address = host_ + plain_address(stated);
+    std::string address = host_ + plain_address(stated);
     if (!addresses_.insert(address).second) fault(pci, fmt::format("busid {} is given twice", shown(stated)));
     return address;
   }
@@ -311,8 +311,8 @@ class TopologyReader {
     check_switch_links();
     for (const std::string& target : absent)
       wiring_.notes.push_back(fmt::format("links to {}, which is not in the file, were left out", target));
-    if (to_cpu_ > 0) wiring_.notes.push_back("native links to the processor are not kept: a node has none");
-    if (c2c_) wiring_.notes.push_back("the coherent link to the processor is the accelerator's (cpu_link)");
+    if (to_cpu_ > 0) wiring_.notes.emplace_back("native links to the processor are not kept: a node has none");
+    if (c2c_) wiring_.notes.emplace_back("the coherent link to the processor is the accelerator's (cpu_link)");
   }
 
   void join(std::pair<int, int> ends, const std::pair<int, std::string>& link, const auto& stated) {

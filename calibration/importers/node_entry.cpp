@@ -158,6 +158,7 @@ class NodeBuilder {
 
   static std::string names(const std::vector<const Accelerator*>& accelerators) {
     std::vector<std::string> ids;
+    ids.reserve(accelerators.size());
     for (const Accelerator* one : accelerators) ids.push_back(one->id);
     return expected_one_of(ids).substr(std::string_view("expected one of ").size());
   }
@@ -189,7 +190,8 @@ class NodeBuilder {
     entry_.assumed("memory_GB",
                    std::round((accelerator_->memory * count() * typical.memory_over_accelerators).in(1_GB)), from);
     entry_.assumed("memory_bandwidth_GBps", std::round((typical.bandwidth_per_accelerator * count()).in(1_GBps)), from);
-    notes_.push_back("no node of the catalogue has as many such accelerators; host memory is the catalogue's median");
+    notes_.emplace_back(
+        "no node of the catalogue has as many such accelerators; host memory is the catalogue's median");
   }
 
   void write_interconnect() {
@@ -224,14 +226,14 @@ class NodeBuilder {
         shape.links_per_accelerator = accelerator_->interconnect->links;
         shape.per_link = accelerator_->interconnect->per_link;
         shape.generation = bridge;
-        notes_.push_back("native links are not in the file; taken as all into switches");
+        notes_.emplace_back("native links are not in the file; taken as all into switches");
         entry_.assumed("interconnect", as_json(shape), fmt::format("accelerator {}", accelerator_->id));
         return describe(shape);
       }
     }
     if (shape.pcie_gen == 0) shape.pcie_gen = accelerator_->pcie_gen;
     entry_.told("interconnect", as_json(shape));
-    notes_.push_back("native links are not in the file; taken as none");
+    notes_.emplace_back("native links are not in the file; taken as none");
     describe(shape);
   }
 
@@ -326,7 +328,7 @@ class NodeBuilder {
       return entry_.assumed("nics", std::move(list), fmt::format("node {}, which is like it", like_->id));
     }
     entry_.told("nics", Json::array());
-    notes_.push_back("no NIC is shown; add them to `nics` before more than one node is simulated");
+    notes_.emplace_back("no NIC is shown; add them to `nics` before more than one node is simulated");
   }
 
   BytesPerSecond rate_of(const WiredNic& nic, bool training) {

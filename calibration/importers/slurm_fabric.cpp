@@ -266,7 +266,10 @@ class FabricMaker {
                                           compress_hostlist(part_.hosts)));
     std::size_t shown = 0;
     for (const int leaf : part_.leaves) {
-      if (++shown > kMostNotedLeaves) return notes_.push_back("and so on, in the order of the file");
+      if (++shown > kMostNotedLeaves) {
+        notes_.emplace_back("and so on, in the order of the file");
+        return;
+      }
       const std::vector<std::string>& hosts = part_.hosts_of.at(leaf);
       notes_.push_back(fmt::format("nodes {}–{} are {} on {}", node.at(hosts.front()), node.at(hosts.back()),
                                    compress_hostlist(hosts), at(leaf).name));

@@ -154,7 +154,7 @@ class ConfReader {
       break;  // one tier above blocks is what a fabric of three tiers shows; larger sizes join all of it
     }
     if (tier.size() > 1) define("blocks", std::move(tier));
-    topology_.notes.push_back("blocks are taken as leaves below one network; what joins them is not told");
+    topology_.notes.emplace_back("blocks are taken as leaves below one network; what joins them is not told");
   }
 
   std::vector<std::string> group(const std::vector<std::string>& tier, std::size_t each) {
@@ -195,7 +195,8 @@ class ConfReader {
     for (std::size_t i = 0; i < topology_.switches.size(); ++i)
       for (const int child : topology_.switches[i].children)
         topology_.switches[static_cast<std::size_t>(child)].parents.push_back(static_cast<int>(i));
-    if (link_speeds_) topology_.notes.push_back("LinkSpeed is of no stated unit (topology.conf(5)), so it is not used");
+    if (link_speeds_)
+      topology_.notes.emplace_back("LinkSpeed is of no stated unit (topology.conf(5)), so it is not used");
   }
 
   void undefined(const Definition& definition, const std::string& name) {

@@ -172,7 +172,7 @@ void warn_of_hidden(const std::vector<CalibrationProfile>& profiles, std::vector
   for (const CalibrationProfile& profile : profiles)
     for (const auto& [kind, entries] : profile.catalogue)
       for (const auto& [id, entry] : entries) {
-        const auto [known, fresh] = first.emplace(kind + "/" + id, &profile);
+        const auto [known, fresh] = first.emplace(fmt::format("{}/{}", kind, id), &profile);
         if (!fresh)
           out.push_back(fmt::format("calibrations {} and {} both have {}: the first one counts", known->second->name,
                                     profile.name, known->first));

@@ -51,16 +51,19 @@ std::string size_text(double bytes) { return humane(Bytes(bytes)); }
 
 std::string axes(const Axis& x, const Axis& y) {
   std::string out;
-  for (double size = 1; size <= x.high * 1.01; size *= 32)
-    if (size >= x.low * 0.99) {
-      out += line(x.at(size), y.to, x.at(size), y.from, "class=\"grid\"");
-      out += label(x.at(size), y.from + 13, size_text(size));
-    }
-  for (double time = std::pow(10, std::floor(std::log10(y.low))); time <= y.high; time *= 10)
-    if (time >= y.low) {
-      out += line(x.from, y.at(time), x.to, y.at(time), "class=\"grid\"");
-      out += label(x.from - 4, y.at(time) + 4, time_text(time), "end");
-    }
+  double size = 1;
+  while (size < x.low * 0.99) size *= 32;
+  while (size <= x.high * 1.01) {
+    out += line(x.at(size), y.to, x.at(size), y.from, "class=\"grid\"");
+    out += label(x.at(size), y.from + 13, size_text(size));
+    size *= 32;
+  }
+  double time = std::pow(10, std::ceil(std::log10(y.low)));
+  while (time <= y.high) {
+    out += line(x.from, y.at(time), x.to, y.at(time), "class=\"grid\"");
+    out += label(x.from - 4, y.at(time) + 4, time_text(time), "end");
+    time *= 10;
+  }
   return out;
 }
 
@@ -174,8 +177,7 @@ std::string figures(const CalibrationProfile& profile) {
 
 std::string machine(const CalibrationProfile& profile) {
   std::string out = "<p>";
-  std::string hosts;
-  for (const std::string& host : profile.machine.hosts) hosts += (hosts.empty() ? "" : ", ") + host;
+  const std::string hosts = fmt::format("{}", fmt::join(profile.machine.hosts, ", "));
   out += escaped_markup(fmt::format("Measured on {} ({}), newest measurement of {}.", profile.machine.node,
                                     hosts.empty() ? "hosts not stated" : hosts, profile.created));
   for (const auto& [software, version] : profile.machine.versions)

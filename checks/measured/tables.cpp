@@ -5,6 +5,7 @@
 #include "calibration/importers/text_file.hpp"
 #include "calibration/validation/csv_table.hpp"
 #include "checks/measured/measured_results.hpp"
+#include "fields/dotted_path.hpp"
 
 namespace stepcast {
 
@@ -25,8 +26,7 @@ void collect(const Json& value, const std::string& name, int depth, NamedSeries&
   if (value.is_number()) {
     out[name].push_back(value.get<double>());
   } else if (value.is_object()) {
-    for (const auto& [key, inner] : value.items())
-      collect(inner, name.empty() ? key : name + "." + key, depth + 1, out);
+    for (const auto& [key, inner] : value.items()) collect(inner, dotted_path(name, key), depth + 1, out);
   } else if (value.is_array()) {
     for (const Json& inner : value) collect(inner, name, depth + 1, out);
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "fields/dotted_path.hpp"
 #include "gui/view-models/configuration_model.hpp"
 #include "gui/view-models/plan_model.hpp"
 #include "gui/view-models/qt_text.hpp"
@@ -26,12 +27,12 @@ bool differences(const Json& from, const Json& to, const std::string& path, QStr
     for (const auto& [key, value] : from.items())
       if (!to.contains(key)) return false;
     for (const auto& [key, value] : to.items())
-      if (!differences(from.value(key, Json()), value, path.empty() ? key : path + "." + key, out)) return false;
+      if (!differences(from.value(key, Json()), value, dotted_path(path, key), out)) return false;
     return true;
   }
   if (to.is_object()) {
     for (const auto& [key, value] : to.items())
-      if (!differences(Json(), value, path + "." + key, out)) return false;
+      if (!differences(Json(), value, dotted_path(path, key), out)) return false;
     return true;
   }
   // A text that would parse as JSON keeps its quotes.

@@ -64,6 +64,7 @@ ChartData hourly_chart(const Scenario& scenario, const std::vector<CostPart>& pa
     }
   };
   std::vector<DollarsPerSecond> forecast;
+  forecast.reserve(parts.size());
   for (const CostPart& part : parts) forecast.push_back(part.rate);
   bar(tr("As forecast"), forecast);
   if (!scenario.node->price) return out;

@@ -5,6 +5,7 @@
 #include <QStandardPaths>
 
 #include "calibration/profile/calibration_profile.hpp"
+#include "fields/dotted_path.hpp"
 #include "gui/view-models/compare_model.hpp"
 #include "gui/view-models/configuration_model.hpp"
 #include "gui/view-models/number_format.hpp"
@@ -25,11 +26,11 @@ void list_settings(const Json& value, const std::string& path, QStringList& out)
     out << qt(path + "=" + (value.is_string() ? value.get<std::string>() : value.dump()));
     return;
   }
-  for (const auto& [key, below] : value.items()) list_settings(below, path + "." + key, out);
+  for (const auto& [key, below] : value.items()) list_settings(below, dotted_path(path, key), out);
 }
 
 /// A name that a file can have.
-QString file_name(QString name) {
+QString file_name(const QString& name) {
   static const QRegularExpression kOther(QStringLiteral("[^\\w.-]+"));
   return name.trimmed().replace(kOther, QStringLiteral("-")) + kEnding;
 }

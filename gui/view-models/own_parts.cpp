@@ -56,7 +56,7 @@ std::string own_server_text(const Catalog& catalog, const std::string& like) {
 
 std::string id_of_own_part(const std::string& text) {
   const Json entry = parsed(text, "own server");
-  const std::string id = entry.contains("id") && entry["id"].is_string() ? entry["id"].get<std::string>() : "";
+  std::string id = entry.contains("id") && entry["id"].is_string() ? entry["id"].get<std::string>() : "";
   const bool name = !id.empty() && id.front() != '.' && std::all_of(id.begin(), id.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' || c == '_';
   });
@@ -81,7 +81,7 @@ Json own_model(const std::string& text) {
   Json entry = parsed(text, "own model");
   if (entry.contains("num_hidden_layers") || entry.contains("model_type")) entry = from_hugging_face(entry);
   Diagnostics diagnostics("own model");
-  const Model model = read_document<Model>(entry, diagnostics);
+  const auto model = read_document<Model>(entry, diagnostics);
   if (diagnostics.ok()) check_model(model, "", diagnostics);
   diagnostics.throw_if_faulty();
   return entry;

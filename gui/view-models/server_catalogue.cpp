@@ -3,6 +3,7 @@
 #include <QObject>
 #include <algorithm>
 
+#include "fields/dotted_path.hpp"
 #include "gui/view-models/number_format.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "hardware-catalog/catalog.hpp"
@@ -101,7 +102,7 @@ void add_lines(QString& html, QStringList& sources, const Json& entry, const Jso
   static const std::vector<std::string> kApart{"id", "sources", "evidence", "note"};
   for (const auto& [key, item] : value.items()) {
     if (depth == 0 && std::find(kApart.begin(), kApart.end(), key) != kApart.end()) continue;
-    const std::string at = path.empty() ? key : path + "." + key;
+    const std::string at = dotted_path(path, key);
     const auto stated = [&](const char* which) -> QString {
       const Json map = entry.value(which, Json::object());
       const std::string top = at.substr(0, at.find('.'));

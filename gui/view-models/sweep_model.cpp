@@ -191,6 +191,7 @@ void SweepModel::read_store() {
         [&](const SweepRow& row) {
           points.values(row.point, values);
           std::vector<FigureCell> cells;
+          cells.reserve(values.size() + 2);
           for (const Json* value : values) cells.push_back({.text = words_of(*value)});
           const double number = row.figures.size() > figure ? row.figures[figure] : NAN;
           cells.push_back(std::isnan(number) ? FigureCell{.text = QStringLiteral("—"), .tone = FigureCell::Tone::muted}

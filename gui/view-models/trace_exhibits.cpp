@@ -31,9 +31,8 @@ std::vector<double> mean_device_power(const TimelineData& timeline) {
     const double weight = process < timeline.multiplicity.size() ? timeline.multiplicity[process] : 1;
     devices += weight;
     for (std::size_t i = 0; i < counter.samples.size(); ++i) {
-      const double from = static_cast<double>(counter.samples[i].time);
-      const double to =
-          static_cast<double>(i + 1 < counter.samples.size() ? counter.samples[i + 1].time : timeline.end);
+      const auto from = static_cast<double>(counter.samples[i].time);
+      const auto to = static_cast<double>(i + 1 < counter.samples.size() ? counter.samples[i + 1].time : timeline.end);
       for (auto w = static_cast<std::size_t>(std::min(from / window, kWindows - 1.0)); w < kWindows; ++w) {
         const double overlap =
             std::min(to, static_cast<double>(w + 1) * window) - std::max(from, static_cast<double>(w) * window);

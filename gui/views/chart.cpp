@@ -8,6 +8,7 @@
 #include <QHorizontalStackedBarSeries>
 #include <QLegendMarker>
 #include <QLineSeries>
+#include <QLocale>
 #include <QLogValueAxis>
 #include <QScatterSeries>
 #include <QStackedBarSeries>
@@ -15,6 +16,7 @@
 #include <QValueAxis>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "gui/theme/theme.hpp"
 
@@ -89,7 +91,7 @@ void show_tip(const ChartData::Series& series, int index) {
 
 class Drawer {
  public:
-  Drawer(const ChartData& data, const std::function<void(int, int)>& clicked) : data_(data), clicked_(clicked) {
+  Drawer(const ChartData& data, std::function<void(int, int)> clicked) : data_(data), clicked_(std::move(clicked)) {
     chart_ = new QChart;
     chart_->setBackgroundVisible(false);
     chart_->setMargins(QMargins(4, 4, 4, 4));

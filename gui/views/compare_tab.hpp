@@ -2,6 +2,8 @@
 
 #include <QWidget>
 
+class QComboBox;
+
 namespace stepcast {
 
 class CompareModel;
@@ -17,7 +19,7 @@ class CompareTab : public QWidget {
  private:
   CompareModel& model_;
   ExhibitView* view_;
-  class QComboBox* pins_;
+  QComboBox* pins_;
 };
 
 }  // namespace stepcast

@@ -16,7 +16,8 @@ namespace {
 constexpr double kFullTile = 128.0 * 128.0;
 /// Kernels that split k keep at least so many columns for each part, and halve it at most so often (CUTLASS' split-k
 /// heuristics: k of a part no shorter than a few steps of its main loop).
-constexpr double kShortestSplit = 64, kMostSplits = 16;
+constexpr double kShortestSplit = 64;
+constexpr int kMostSplits = 16;
 
 /// 16-bit products over fp32 ones from which a part has a unit for them: without one it doubles them at most.
 constexpr double kMatrixUnit = 2.5;
@@ -52,7 +53,7 @@ double arithmetic_seconds(const ProductShape& s, const ProductDevice& device) {
   for (std::size_t i = 0; i < kTiles.size(); ++i) {
     const double tiles = std::ceil(s.m / kTiles[i].m) * std::ceil(s.n / kTiles[i].n) * s.batch;
     const double work = 2 * device.tile_cost[i] * per_flop;
-    for (double split = 1; split <= kMostSplits; split *= 2) {
+    for (int split = 1; split <= kMostSplits; split *= 2) {
       if (split > 1 && (s.k < kShortestSplit * split || tiles * split > 2 * device.multiprocessors)) break;
       const double filled = tiles * split / device.multiprocessors;
       const double waves =

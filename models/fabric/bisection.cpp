@@ -79,14 +79,16 @@ std::optional<BytesPerSecond> bisection_by_levels(FabricPreset preset, const Fab
   if (preset == FabricPreset::custom) return std::nullopt;
   if (nodes < 2) return BytesPerSecond(0);
   const bool each_to_each = preset == FabricPreset::dragonfly || preset == FabricPreset::dragonfly_plus;
-  BytesPerSecond most = node_network * (nodes / 2);
+  const int half = nodes / 2;
+  BytesPerSecond most = node_network * half;
   for (const FabricLevel& level : levels.levels) {
     const int groups = nodes / level.nodes;
     if (nodes % level.nodes != 0 || groups % 2 != 0) return std::nullopt;
     const bool outermost = &level == &levels.levels.back();
     if (each_to_each && !outermost) continue;
-    const double across = each_to_each ? groups / 2 / (groups - 1.0) : 1;
-    most = std::min(most, level.up * (groups / 2) * across);
+    const double half_the_groups = 0.5 * groups;
+    const double across = each_to_each ? half_the_groups / (groups - 1) : 1;
+    most = std::min(most, level.up * half_the_groups * across);
   }
   return most;
 }

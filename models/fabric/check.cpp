@@ -70,6 +70,7 @@ void check_dimensions(const Check& c) {
   free.dimensions.clear();
   const TorusPlan even = torus_plan(free, c.nodes, c.nics, BytesPerSecond(1));
   std::vector<int> fitting;
+  fitting.reserve(even.axes);
   for (int axis = 0; axis < even.axes; ++axis) fitting.push_back(even.size(axis));
   const std::string suggestion = fmt::format("{} fits", product(fitting));
   if (static_cast<int>(c.spec.dimensions.size()) != even.axes)

@@ -149,6 +149,7 @@ class InteriorBuilder {
   void host() {
     const int sockets = std::max(1, node_.has_accelerators() ? node_.cpu_count : devices_);
     std::vector<int> socket;
+    socket.reserve(sockets);
     for (int s = 0; s < sockets; ++s) socket.push_back(add(VertexKind::socket, s));
     if (sockets <= kMostJoinedSockets)
       for (int a = 0; a < sockets; ++a)

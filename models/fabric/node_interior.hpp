@@ -42,10 +42,15 @@ class NodeInterior {
 
  private:
   friend class NodeInteriorRoutes;
+  /// In `routes_`.
+  [[nodiscard]] std::size_t place_of(int from, int to) const {
+    const std::size_t ends = static_cast<std::size_t>(devices_) + static_cast<std::size_t>(nics_);
+    return static_cast<std::size_t>(from) * ends + static_cast<std::size_t>(to);
+  }
   std::vector<FabricVertex> places_;
   std::vector<Wire> wires_;
   int devices_ = 0, nics_ = 0;
-  std::vector<std::vector<int>> routes_;  ///< from · ends + to, ends: devices and NICs
+  std::vector<std::vector<int>> routes_;  ///< a row for each end: devices, then NICs
   std::vector<std::vector<int>> nearest_;
 };
 

@@ -55,7 +55,7 @@ class NodeInteriorRoutes {
   }
 
   void keep(int from, int to, const std::vector<int>& by) {
-    std::vector<int>& route = in_.routes_[static_cast<std::size_t>(from * ends_ + to)];
+    std::vector<int>& route = in_.routes_[in_.place_of(from, to)];
     if (from == to || !route.empty() || by[static_cast<std::size_t>(to)] < 0) return;
     for (int place = to; place != from; place = in_.wires_[static_cast<std::size_t>(route.back())].from)
       route.push_back(by[static_cast<std::size_t>(place)]);
@@ -80,9 +80,7 @@ NodeInterior::NodeInterior(std::vector<FabricVertex> places, std::vector<Wire> w
   NodeInteriorRoutes(*this).find_all();
 }
 
-std::span<const int> NodeInterior::route(int from, int to) const {
-  return routes_[static_cast<std::size_t>(from * (devices_ + nics_) + to)];
-}
+std::span<const int> NodeInterior::route(int from, int to) const { return routes_[place_of(from, to)]; }
 
 bool NodeInterior::natively_joined(int from, int to) const {
   const auto way = route(from, to);

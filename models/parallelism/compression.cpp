@@ -129,7 +129,7 @@ void add_compression(Job& job) {
   if (job.groups.data.size <= 1) return;
   const Compression compression = compression_of(job, gradient_bytes(*job.scenario));
   if (compression.none()) return;
-  const double times = static_cast<double>(job.scenario->degrees.micro_batches);
+  const auto times = static_cast<double>(job.scenario->degrees.micro_batches);
   for (LayerCost& layer : job.layer_kinds) {
     const double parameters = (layer.parameters + layer.expert_parameters) / times;
     Piece piece;

@@ -1,6 +1,7 @@
 #include "models/parallelism/node_map.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace stepcast {
 
@@ -89,7 +90,7 @@ double NodeMap::occupied(std::size_t level, double nodes) const {
   const double load = nodes / rails_;
   const FabricLevel& l = fabric_.levels[level];
   if (!hashed_ || l.links < 2) return load;
-  const int flows = std::max(1, static_cast<int>(nodes * layout_.side_by_side + 0.5));
+  const int flows = std::max(1, static_cast<int>(std::lround(nodes * layout_.side_by_side)));
   const int links = std::max(1, static_cast<int>(l.links * rails_));
   const int members = (nodes_.of + l.nodes - 1) / l.nodes;
   const int drawn = std::clamp(static_cast<int>(kMostDraws / flows), 1, members);

@@ -31,6 +31,7 @@ std::vector<JobNodes> place_jobs(std::span<const Scenario> jobs, JobMixing mixin
     int most = 0;
     for (const Scenario& job : jobs) most = std::max(most, job.spec.cluster.nodes);
     std::vector<JobNodes> out;
+    out.reserve(count);
     for (int j = 0; j < count; ++j) out.push_back({j, count, most * count});
     return out;
   }

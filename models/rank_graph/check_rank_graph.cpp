@@ -30,7 +30,7 @@ void RankGraphCheck::fault(Fault place, std::string message, std::string suggest
   if (faults_.size() == kMostFaults) {
     place.message = fmt::format("more than {} faults; the others are not listed", kMostFaults);
     faults_.push_back(std::move(place));
-    end_pass();
+    return end_pass();
   }
   place.message = std::move(message);
   place.suggestion = std::move(suggestion);

@@ -84,6 +84,7 @@ class Families {
       }
     }
     std::vector<RankGroup> out;
+    out.reserve(families.size());
     for (auto& [leader, family] : families) out.push_back(std::move(family));
     return out;
   }
@@ -140,6 +141,7 @@ std::vector<int> merge_programs(RankGraph& graph) {
     }
   }
   std::vector<RankProgram> programs;
+  programs.reserve(kept.size());
   for (const int p : kept) programs.push_back(std::move(graph.programs[p]));
   graph.programs = std::move(programs);
   graph.groups = std::move(groups);

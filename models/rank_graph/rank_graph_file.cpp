@@ -30,14 +30,15 @@ RankGraph read_rank_graph(const std::filesystem::path& file) {
   };
   const Json document = read_json_elements(file, {{"programs", "*", "operations", "*"}, take}, diagnostics);
   diagnostics.throw_if_faulty();
-  RankGraph graph = read_document<RankGraph>(document, diagnostics);
+  auto graph = read_document<RankGraph>(document, diagnostics);
   diagnostics.throw_if_faulty();
   for (std::size_t p = 0; p < operations.size(); ++p) graph.programs[p].operations = std::move(operations[p]);
   if (graph.programs.empty()) diagnostics.error("/programs", "found none, expected one at least");
   const bool repeated = graph.programs.size() == 1 && graph.programs[0].ranks.empty();
   if (!graph.ranks && !repeated)
     diagnostics.error("/ranks", "missing: without it there is one program, for every rank, that names no ranks");
-  if (graph.ranks && repeated) graph = with_ranks(std::move(graph), *graph.ranks, file.string());
+  const auto ranks = graph.ranks;
+  if (ranks && repeated) graph = with_ranks(std::move(graph), *ranks, file.string());
   diagnostics.throw_if_faulty();
   return graph;
 }

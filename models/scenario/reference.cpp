@@ -1,3 +1,4 @@
+#include "fields/dotted_path.hpp"
 #include "models/scenario/scenario.hpp"
 
 namespace stepcast {
@@ -39,7 +40,7 @@ void write_section(std::string& out, const std::string& path, const Json& schema
                        needed ? "required" : standard, field["description"].get<std::string>());
   }
   for (const auto& [key, field] : schema["properties"].items()) {
-    const std::string below = path.empty() ? key : fmt::format("{}.{}", path, key);
+    const std::string below = dotted_path(path, key);
     if (field.contains("properties")) write_section(out, below, field);
     if (field.contains("items") && field["items"].contains("properties"))
       write_section(out, below + "[]", field["items"]);

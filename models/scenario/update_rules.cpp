@@ -39,6 +39,7 @@ const std::vector<KeyOfModes>& keys_of_modes() {
 
 std::vector<std::string> words(const std::vector<UpdateMode>& modes) {
   std::vector<std::string> out;
+  out.reserve(modes.size());
   for (const UpdateMode mode : modes) out.emplace_back(name_of(mode));
   return out;
 }

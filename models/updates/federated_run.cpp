@@ -37,7 +37,7 @@ std::vector<Seconds> ends_of(std::vector<Seconds> begins, Bytes size, BytesPerSe
   std::size_t begun = 0, ended = 0;
   std::vector<Bytes> target(begins.size());
   while (ended < order.size()) {
-    const double active = static_cast<double>(begun - ended);
+    const auto active = static_cast<double>(begun - ended);
     const BytesPerSecond rate = active > 0 ? std::min(own, shared / active) : own;
     const Seconds next_end = active > 0 ? now + (target[order[ended]] - served) / rate : Seconds(1e30);
     const Seconds next_begin = begun < order.size() ? begins[order[begun]] : Seconds(1e30);

@@ -19,7 +19,7 @@ void StalenessCount::add(long missed) {
 Staleness StalenessCount::distribution() const {
   Staleness out;
   if (all_ == 0) return out;
-  const double all = static_cast<double>(all_);
+  const auto all = static_cast<double>(all_);
   double sum = 0, below = 0;
   bool found = false;
   for (std::size_t i = 0; i < counts_.size(); ++i) {

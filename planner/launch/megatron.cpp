@@ -110,7 +110,6 @@ void add_recompute(Arguments& out, const Scenario& s) {
     case Recompute::per_operator:
       return;
     case Recompute::selective:
-      return out.value("--recompute-granularity", "selective");
     case Recompute::modules:
       return out.value("--recompute-granularity", "selective");
     case Recompute::full:

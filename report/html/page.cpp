@@ -54,8 +54,8 @@ ul{margin:.3em 0;padding-left:1.2em}footer{color:var(--soft);font-size:.86rem;ma
 
 std::string row(const std::vector<std::string>& cells, const char* tag) {
   std::string out = "<tr>";
-  for (std::size_t i = 0; i < cells.size(); ++i)
-    out += fmt::format("<{0}{2}>{1}</{0}>", tag, escaped_markup(cells[i]),
+  for (const std::string& cell : cells)
+    out += fmt::format("<{0}{2}>{1}</{0}>", tag, escaped_markup(cell),
                        std::string_view(tag) == "th" ? " scope=\"col\"" : "");
   return out + "</tr>\n";
 }

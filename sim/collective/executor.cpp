@@ -164,7 +164,7 @@ void CollectiveExecutor::message_left(int lane, double now) {
   if (phase.phase->kind == ProgramKind::stepwise) {
     go_on(message.sender, now);
   } else {
-    const int which = phase.phase->crosses[lane - phase.first_lane];
+    const int which = phase.phase->crosses[lane - phase.first_lane] != 0 ? 1 : 0;
     --phases_[message.phase].in_flight[which][sender.place];
     fill_window(message.sender, which, now);
     if (sender.open == 0 && phase.missing[sender.place] == 0) enter(message.sender, message.phase + 1, now);

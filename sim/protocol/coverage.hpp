@@ -1,7 +1,7 @@
 #pragma once
 
 /// gcov's own, there in builds that count lines.
-extern "C" __attribute__((weak)) void __gcov_dump();
+extern "C" __attribute__((weak)) void __gcov_dump();  // NOLINT(bugprone-reserved-identifier): gcov's name
 
 namespace stepcast {
 

@@ -45,6 +45,7 @@ std::vector<int> ColumnBuilder::build() {
   for (int stage = 0; stage < stages_; ++stage) reduce_rest(stage);
   reduce_tied_embedding();
   std::vector<int> ends;
+  ends.reserve(stages_);
   for (int stage = 0; stage < stages_; ++stage) ends.push_back(update(stage));
   return ends;
 }

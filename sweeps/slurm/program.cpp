@@ -56,6 +56,7 @@ void read_both(Pipe& out, std::string& out_text, Pipe& err, std::string& err_tex
 FinishedProgram run_program(const std::vector<std::string>& arguments) {
   std::vector<std::string> words = arguments;
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   Pipe out, err;

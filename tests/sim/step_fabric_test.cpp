@@ -54,7 +54,7 @@ struct Case {
 
 std::vector<Case> cases() {
   const Json megatron{{"framework", "megatron-lm"}, {"micro_batch", 1}};
-  const auto with = [&](Json more) {
+  const auto with = [&](const Json& more) {
     Json out = megatron;
     out.update(more);
     return out;

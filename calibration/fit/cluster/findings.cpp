@@ -196,7 +196,7 @@ void add_collective_findings(CalibrationProfile& profile, const ClusterFit& fit,
   for (const ClusterRow& row : rows)
     if (row.chosen() && row.place.size.value() <= kSmall && row.kind != CollectiveKind::send_recv) small.push_back(row);
   ClusterModel kind = fit.model;
-  for (std::size_t i = 0; i < fit.constants.size(); ++i) fit.constants[i].set(kind, fit.constants[i].prior);
+  for (const ClusterConstant& constant : fit.constants) constant.set(kind, constant.prior);
   std::vector<double> times;
   kind.predict(small, times);
   for (std::size_t i = 0; i < small.size(); ++i) ratios.push_back(small[i].median_us / times[i]);

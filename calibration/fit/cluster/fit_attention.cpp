@@ -120,6 +120,7 @@ HeldOutScore held_out(const AttentionFit& fit, const std::vector<Row>& rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) (i / 2 % 2 == 0 ? seen : unseen).push_back(rows[i]);
   const Device device = fit.at(fit.solve(seen).values);
   std::vector<double> ratios;
+  ratios.reserve(unseen.size());
   for (const Row& row : unseen) ratios.push_back(operator_time(row.work, device).in(1_us) / row.measured_us);
   return score_of("every other attention", ratios);
 }

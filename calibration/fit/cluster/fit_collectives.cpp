@@ -27,6 +27,7 @@ constexpr double kLarge = 1 << 20;
 
 std::vector<PriorConstant> priors_of(const std::vector<ClusterConstant>& constants) {
   std::vector<PriorConstant> out;
+  out.reserve(constants.size());
   for (const ClusterConstant& c : constants)
     out.push_back({c.key, c.prior, c.spread, 0, c.most > 0 ? c.most : std::numeric_limits<double>::infinity()});
   return out;
@@ -83,8 +84,8 @@ void search_limit(ClusterModel& model, const std::vector<ClusterConstant>& const
   model.host->eager_limit = best;
 }
 
-ClusterFit fit_from(ClusterModel model, std::vector<ClusterConstant> constants, const std::vector<ClusterRow>& rows,
-                    const std::vector<double>& start) {
+ClusterFit fit_from(const ClusterModel& model, std::vector<ClusterConstant> constants,
+                    const std::vector<ClusterRow>& rows, const std::vector<double>& start) {
   const PriorFit found = solve(model, constants, rows, start);
   ClusterFit out;
   out.model = moved(model, constants, found.values);
@@ -132,7 +133,7 @@ ClusterFit fit_collectives(const ClusterModel& model, const std::vector<ClusterR
   ClusterModel start = model;
   if (start.host && rows.size() >= kRowsForLimit) search_limit(start, constants, rows);
   const std::vector<double> place(constants.size(), 0);
-  return fit_from(std::move(start), std::move(constants), rows, place);
+  return fit_from(start, std::move(constants), rows, place);
 }
 
 std::vector<FitInterval> bootstrap(const ClusterFit& fit, const std::vector<ClusterRow>& all, int refits) {

@@ -93,6 +93,7 @@ HeldOutScore held_out_products(const ProductFit& fit) {
   const PriorFit found = fit.solve(seen, std::vector<double>(fit.constants().size(), 0));
   const OperatorProfile profile = fit.at(found.values);
   std::vector<double> ratios;
+  ratios.reserve(unseen.size());
   for (const ProductRow& row : unseen) ratios.push_back(fit.time_us(row, profile) / row.measured_us);
   return score_of("every other matrix product", ratios);
 }
@@ -105,7 +106,7 @@ void fit_products(CalibrationProfile& profile, const std::vector<ProbeResults>& 
                  [&](const ProductRow& row) { return row.sustained || part.product_peak(row.precision).value() <= 0; }),
              rows.end());
   if (rows.empty()) return;
-  const OperatorProfile* start = catalog.find<OperatorProfile>(part.family);
+  const auto* start = catalog.find<OperatorProfile>(part.family);
   if (start == nullptr || !start->product) {
     profile.notes.push_back(
         fmt::format("matrix products are recorded, but nothing is fitted: the catalogue has no operator "
@@ -225,7 +226,7 @@ class RateFit {
 
 void fit_rates(CalibrationProfile& profile, const std::vector<ProbeResults>& files, const Accelerator& part,
                const Catalog& catalog) {
-  const ComputeProfile* start = catalog.find<ComputeProfile>(part.family);
+  const auto* start = catalog.find<ComputeProfile>(part.family);
   if (start == nullptr) return;
   RateFit fit(profile, part, *start);
   for (const ProbeResults& file : files)

@@ -13,6 +13,7 @@ constexpr int kRefits = 400;
 
 double of_medians(const std::vector<RowSamples>& rows, double quantile) {
   std::vector<double> medians;
+  medians.reserve(rows.size());
   for (const RowSamples& row : rows) medians.push_back(quantile_of(row, 0.5));
   return quantile_of(std::move(medians), quantile);
 }

@@ -97,6 +97,7 @@ std::vector<Setting> settings_of(const std::vector<Point>& points) {
     settings[fmt::format("{}|{}", key, row.group.size)].points.push_back(i);
   }
   std::vector<Setting> out;
+  out.reserve(settings.size());
   for (auto& [key, setting] : settings) out.push_back(std::move(setting));
   return out;
 }

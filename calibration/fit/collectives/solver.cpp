@@ -29,6 +29,7 @@ std::vector<Setting> used_settings(const std::vector<Point>& points, const std::
 
 std::vector<PriorConstant> priors_of(const std::vector<Constant>& constants) {
   std::vector<PriorConstant> out;
+  out.reserve(constants.size());
   for (const Constant& one : constants)
     out.push_back({one.profile + " " + one.key, one.prior, one.spread, 0, std::numeric_limits<double>::infinity()});
   return out;

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -85,13 +87,14 @@ void fit_formats(const std::string& kernel, const std::map<std::string, FamilyRo
   for (const auto& [format, rows] : by_format) {
     if (rows.size() < kLeastRows) continue;
     const std::string name = format;
+    const std::string key = fmt::format("attention.{}.{}", kernel, format);
     const OperatorFitProblem problem{
         rows,
-        {{{"attention." + kernel + ".format_factor." + format, 1.3, 0.3, 2},
+        {{{fmt::format("attention.{}.format_factor.{}", kernel, format), 1.3, 0.3, 2},
           [kernel, name](OperatorProfile& p, double value) { p.attention[kernel].format_factor[name] = value; }}}};
     const OperatorFitResult result = fit_class(problem, profile, catalog);
-    profile.fit->rows["attention." + kernel + "." + format] = static_cast<double>(result.rows);
-    profile.fit->error_percent["attention." + kernel + "." + format] = result.left_out_error_percent;
+    profile.fit->rows[key] = static_cast<double>(result.rows);
+    profile.fit->error_percent[key] = result.left_out_error_percent;
   }
 }
 

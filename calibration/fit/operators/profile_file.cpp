@@ -60,8 +60,8 @@ void state_provenance(Json& json, const OperatorProfile& profile) {
 void write_profile(const OperatorProfile& profile, const std::filesystem::path& folder) {
   Json json = OperatorProfile::fields().write(profile);
   round_figures(json);
-  if (json["sibling"] == "") json.erase("sibling");
-  if (json["note"] == "") json.erase("note");
+  for (const char* key : {"sibling", "note"})
+    if (json[key] == Json("")) json.erase(key);
   drop_empty(json);
   state_provenance(json, profile);
   const std::filesystem::path file = folder / (profile.id + ".json");

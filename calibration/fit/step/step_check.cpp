@@ -80,6 +80,7 @@ GroupCheck check(const std::string& name, const Group& group) {
     for (std::size_t first = 0; first < n; ++first) {
       const std::vector<std::size_t> known = given_runs(first, given, n);
       std::vector<MeasuredStep> seen;
+      seen.reserve(known.size());
       for (const std::size_t i : known) seen.push_back(group.steps[i]);
       const StepFit fit = fit_steps(seen);
       for (std::size_t i = 0; i < n; ++i) {

@@ -88,6 +88,7 @@ Reach reach_of(const MeasuredStep& step, const std::vector<const Software*>& wha
   Reach out;
   for (const double side : {-2.0, 2.0}) {
     std::vector<double> values;
+    values.reserve(priors.size());
     for (const PriorConstant& prior : priors)
       values.push_back(std::clamp(prior.prior * std::exp(side * prior.spread), prior.least, prior.most));
     (side < 0 ? out.least : out.most) = time_of(*step.scenario, moved(*step.scenario->framework, what, values)).value();

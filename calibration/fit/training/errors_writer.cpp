@@ -50,7 +50,8 @@ void write_prediction_errors(const std::vector<TrainingPoint>& points, const Lef
   for (const auto& [framework, parts] : accelerators) {
     FrameworkErrors& errors = out.frameworks[framework];
     for (const std::string& accelerator : parts)
-      errors.error_80[accelerator] = *error_80(points, logs.models, pair_of, framework + " " + accelerator);
+      errors.error_80[accelerator] =
+          *error_80(points, logs.models, pair_of, fmt::format("{} {}", framework, accelerator));
     if (parts.size() > 1) errors.other_accelerator = *error_80(points, logs.accelerators, framework_of, framework);
     errors.unfitted = *error_80(points, logs.frameworks, framework_of, framework);
   }

@@ -135,6 +135,7 @@ void print_constants(const TrainingFit& fit, const PriorFit& found) {
 
 std::string hash_of(const std::vector<std::string>& sets) {
   std::vector<std::filesystem::path> files;
+  files.reserve(sets.size());
   for (const std::string& set : sets) files.push_back(run_set_file(set));
   return data_hash(files);
 }
@@ -146,6 +147,7 @@ void run(const Options& options) {
   TrainingFit fit(training_points(sets, constants, catalog), constants);
   fmt::print("{} runs, {} constants\n", fit.points().size(), constants.size());
   std::vector<double> priors;
+  priors.reserve(constants.size());
   for (const TrainingConstant& one : constants) priors.push_back(one.prior);
   print_errors("priors alone", fit.points(), fit.log_ratios(priors));
   std::fflush(stdout);

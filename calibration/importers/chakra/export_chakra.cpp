@@ -37,7 +37,7 @@ class Exporter {
 
   std::filesystem::path write_program(const RankProgram& program) {
     const int rank = program.ranks.empty() ? 0 : program.ranks.front();
-    const std::filesystem::path file = fmt::format("{}.{}.et", prefix_, rank);
+    std::filesystem::path file = fmt::format("{}.{}.et", prefix_, rank);
     ChakraMetadata metadata{kVersion, {{"schema", std::string(kSchema)}}};
     if (program.ranks.size() > 1)
       metadata.attributes.push_back(

@@ -208,7 +208,7 @@ class Importer {
       highest = complete_groups(highest + 1) - 1;
     }
     if (highest < 0) {
-      graph_.notes.push_back(
+      graph_.notes.emplace_back(
           "nothing says how many ranks there are: every device of the cluster does what this one did");
       return std::nullopt;
     }
@@ -262,7 +262,7 @@ class Importer {
     if (measured > 0)
       graph_.notes.push_back(
           fmt::format("times of {} traced collectives are not used: the cluster's links decide", measured));
-    if (durations) graph_.notes.push_back("computation takes the time that it took on the traced machine");
+    if (durations) graph_.notes.emplace_back("computation takes the time that it took on the traced machine");
   }
 
   void check() {

@@ -87,6 +87,7 @@ class Mirror {
     const std::vector<int>& first = group.members.front();
     const int by = lead - *std::min_element(first.begin(), first.end());
     std::vector<int> out;
+    out.reserve(first.size());
     for (const int rank : first) out.push_back(rank + by);
     return out;
   }

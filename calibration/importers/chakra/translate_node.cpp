@@ -130,7 +130,8 @@ void translate_collective(RankOperation& out, const ChakraNode& node, Attributes
     (out.collective == CollectiveKind::all_gather ? out.share : out.size) = Bytes(*size);
   if (!attributes.find("comm_size") && out.collective != CollectiveKind::barrier)
     attributes.fault("a collective node has no comm_size");
-  if (type == kGather || type == kScatter) out.name += type == kGather ? " (gather)" : " (scatter)";
+  if (type == kGather) out.name += " (gather)";
+  if (type == kScatter) out.name += " (scatter)";
   out.group = printable(attributes.text("pg_name").value_or(""));
 }
 

@@ -98,7 +98,7 @@ class ProgramBuilder {
         const int awaited = last_ended(event(call));
         if (awaited < 0) continue;
         host_until(event(call).start);
-        waiting_hosts_.push_back({awaited, operations.size()});
+        waiting_hosts_.emplace_back(awaited, operations.size());
         now = std::max(now, std::min(event(call).end, event(awaited).end));
         waits.clear();
         // The wait itself: joined to the kernel once that has an operation.
@@ -328,6 +328,7 @@ RankGroup tiled_group(int size, int ranks) {
   RankGroup out{fmt::format("of {}", size), {}};
   for (int first = 0; first + size <= ranks; first += size) {
     std::vector<int> members;
+    members.reserve(size);
     for (int i = 0; i < size; ++i) members.push_back(first + i);
     out.members.push_back(std::move(members));
   }

@@ -70,12 +70,13 @@ TracedStep typical_step(const KinetoTrace& trace, std::optional<int> number) {
   std::vector<TracedStep> steps = steps_of(trace);
   if (number) {
     const std::string name = fmt::format("{}{}", kStepMark, *number);
-    std::string all;
+    std::vector<std::string> names;
     for (TracedStep& step : steps) {
       if (step.name == name) return std::move(step);
-      all += (all.empty() ? "" : ", ") + step.name;
+      names.push_back(step.name);
     }
-    throw InputError({{trace.file, "", fmt::format("has no step {} with work on a device", *number), "it has " + all}});
+    throw InputError({{trace.file, "", fmt::format("has no step {} with work on a device", *number),
+                       fmt::format("it has {}", fmt::join(names, ", "))}});
   }
   if (steps.empty())
     throw InputError({{trace.file, "/traceEvents", "no step runs anything", "a trace of whole steps"}});

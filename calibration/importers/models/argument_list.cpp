@@ -99,7 +99,7 @@ std::string ArgumentList::substituted(const std::string& word) const {
     const std::string value = found == variables_.end() || found->second.find("${" + name) != std::string::npos
                                   ? (found != variables_.end() && otherwise.empty() ? found->second : otherwise)
                                   : found->second;
-    out = out.substr(0, at) + value + out.substr(end);
+    out.replace(at, end - at, value);
   }
   return out;
 }

@@ -66,6 +66,7 @@ class HuggingFaceReader {
       if (type.name == name) type_ = &type;
     if (type_) return;
     std::vector<std::string> names;
+    names.reserve(kTypes.size());
     for (const ModelType& type : kTypes) names.emplace_back(type.name);
     const std::string near = did_you_mean(name, names);
     diagnostics_.error("/model_type", name.empty() ? "missing" : fmt::format("found \"{}\"", name),
@@ -267,7 +268,7 @@ class HuggingFaceReader {
 /// What the file says it is, else its folder's or its own name.
 std::string id_of(const Json& config, const std::filesystem::path& file) {
   if (config.contains("_name_or_path") && config.at("_name_or_path").is_string())
-    if (const std::string name = config.at("_name_or_path").get<std::string>(); !name.empty()) return name;
+    if (std::string name = config.at("_name_or_path").get<std::string>(); !name.empty()) return name;
   if (file.stem() != "config") return file.stem().string();
   const std::string folder = std::filesystem::absolute(file).parent_path().filename().string();
   return folder.empty() ? "model" : folder;

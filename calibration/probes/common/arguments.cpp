@@ -59,7 +59,9 @@ void Arguments::parse(int argc, const char* const* argv) const {
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
     const Option* option = find(name);
-    const auto fault = [&](const std::string& what) { faults += (faults.empty() ? "" : "\n") + name + ": " + what; };
+    const auto fault = [&](const std::string& what) {
+      faults.append(faults.empty() ? "" : "\n").append(name).append(": ").append(what);
+    };
     if (!option) {
       fault("unknown; did you mean " + nearest(name) + "?");
       continue;

@@ -16,6 +16,7 @@ Finished run_program(const std::vector<std::string>& words) {
   if (pipe2(ends, O_CLOEXEC) != 0) throw Fault(Exit::internal, "no pipe");
   std::vector<std::string> copies = words;
   std::vector<char*> argv;
+  argv.reserve(copies.size());
   for (std::string& word : copies) argv.push_back(word.data());
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;

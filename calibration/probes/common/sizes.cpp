@@ -64,6 +64,20 @@ std::vector<std::string> parse_words(const std::string& text) {
   return out;
 }
 
+std::vector<std::string> parse_words(const std::string& text, const std::vector<std::string>& known) {
+  std::vector<std::string> out = parse_words(text);
+  for (const std::string& word : out)
+    if (std::find(known.begin(), known.end(), word) == known.end())
+      throw bad_input("no \"" + word + "\"; expected of " + listed(known));
+  return out;
+}
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out.append(out.empty() ? "" : ", ").append(word);
+  return out;
+}
+
 std::vector<std::int64_t> parse_sizes(const std::string& text) {
   std::vector<std::int64_t> out;
   for (const std::string& word : parse_words(text)) {

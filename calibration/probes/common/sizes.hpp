@@ -16,6 +16,12 @@ std::vector<std::int64_t> parse_sizes(const std::string& text);
 /// The words between commas. Throws Fault (bad input) on an empty word.
 std::vector<std::string> parse_words(const std::string& text);
 
+/// The same where every word must be one of `known`.
+std::vector<std::string> parse_words(const std::string& text, const std::vector<std::string>& known);
+
+/// Words in a row with commas between them.
+std::string listed(const std::vector<std::string>& words);
+
 /// A whole number within bounds. Throws Fault (bad input).
 std::int64_t parse_integer(const std::string& text, std::int64_t least, std::int64_t most);
 

@@ -244,7 +244,7 @@ Attention::Attention(const Cudnn& library, const CudaDevice& device, const Atten
       graph_(library, data.shape(), backward),
       scale_(static_cast<float>(1 / std::sqrt(static_cast<double>(data.shape().head_size)))),
       masked_(std::numeric_limits<float>::lowest()),
-      kept_(1),
+
       plan_(built_plan(library, graph_.graph())),
       pack_(library, cudnn::kVariantPack) {
   std::vector<std::int64_t> numbers;

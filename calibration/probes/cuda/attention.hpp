@@ -49,7 +49,7 @@ class Attention {
   const AttentionData& data_;
   bool backward_;
   AttentionGraph graph_;
-  float scale_, masked_, kept_;
+  float scale_, masked_, kept_{1};
   CudnnDescriptor plan_;
   std::vector<DeviceBuffer> workspace_;  ///< one, or none where the kernel needs none
   CudnnDescriptor pack_;

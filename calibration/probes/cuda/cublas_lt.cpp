@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 
 #include "calibration/probes/common/fault.hpp"
 #include "calibration/probes/cuda/operands.hpp"
@@ -103,9 +104,10 @@ Gemm::Gemm(const CublasLt& library, const CudaDevice& device, const GemmShape& s
   const GemmPrecision* precision = gemm_precision(shape.precision);
   const auto m = static_cast<std::size_t>(shape.m), n = static_cast<std::size_t>(shape.n),
              k = static_cast<std::size_t>(shape.k);
-  parts_.reset(new Parts{precision, DeviceBuffer(device, m * k * precision->input_bytes),
-                         DeviceBuffer(device, k * n * precision->input_bytes),
-                         DeviceBuffer(device, m * n * precision->output_bytes), DeviceBuffer(device, kWorkspace)});
+  parts_ = std::make_unique<Parts>(Parts{precision, DeviceBuffer(device, m * k * precision->input_bytes),
+                                         DeviceBuffer(device, k * n * precision->input_bytes),
+                                         DeviceBuffer(device, m * n * precision->output_bytes),
+                                         DeviceBuffer(device, kWorkspace)});
   fill_operand(parts_->a, m * k, precision->input_a, precision->input_bytes, kSaltA);
   fill_operand(parts_->b, k * n, precision->input_b, precision->input_bytes, kSaltB);
   CublasLt::Functions& f = *library.functions_;

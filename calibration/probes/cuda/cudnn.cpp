@@ -104,6 +104,7 @@ void CudnnDescriptor::set_pointers(int attribute, int type, const std::vector<vo
 }
 void CudnnDescriptor::set_descriptors(int attribute, const std::vector<const CudnnDescriptor*>& values) {
   std::vector<void*> addresses;
+  addresses.reserve(values.size());
   for (const CudnnDescriptor* value : values) addresses.push_back(value->address());
   set_pointers(attribute, cudnn::kDescriptorValue, addresses);
 }
@@ -128,6 +129,7 @@ std::size_t CudnnDescriptor::count(int attribute) const {
 
 std::size_t CudnnDescriptor::fill(int attribute, std::vector<CudnnDescriptor>& into) const {
   std::vector<void*> addresses;
+  addresses.reserve(into.size());
   for (const CudnnDescriptor& one : into) addresses.push_back(one.address());
   std::int64_t filled = 0;
   library_->require(library_->functions_->get(address_, attribute, cudnn::kDescriptorValue,

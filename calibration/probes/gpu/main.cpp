@@ -28,17 +28,6 @@ struct Options {
   double sample_ms = 1;
 };
 
-std::vector<std::string> words_of(const std::string& text, const std::vector<std::string>& known) {
-  std::vector<std::string> out = parse_words(text);
-  for (const std::string& word : out)
-    if (std::find(known.begin(), known.end(), word) == known.end()) {
-      std::string all;
-      for (const std::string& name : known) all += (all.empty() ? "" : ", ") + name;
-      throw bad_input("no \"" + word + "\"; expected of " + all);
-    }
-  return out;
-}
-
 /// The numbers of a word as 4096x4096x4096, as many as `form`, MxNxK, has.
 std::vector<std::int64_t> sizes_of(const std::string& word, const std::string& form, std::int64_t least) {
   constexpr std::int64_t kMost = 1 << 20;
@@ -110,15 +99,15 @@ std::vector<GemmShape> usual_shapes() {
 void add_options(Arguments& arguments, Options& options) {
   arguments.add("--what", "LIST", "of gemm, attention, memory, copy, launch; all by default",
                 [&](const std::string& value) {
-                  options.what = words_of(value, {"gemm", "attention", "memory", "copy", "launch"});
+                  options.what = parse_words(value, {"gemm", "attention", "memory", "copy", "launch"});
                   options.chosen = true;
                 });
-  arguments.add(
-      "--precisions", "LIST",
-      "of fp32, tf32, fp16, bf16, fp8_e4m3, fp8_e5m2, int8, fp64; those the device has by default",
-      [&](const std::string& value) {
-        options.precisions = words_of(value, {"fp32", "tf32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "int8", "fp64"});
-      });
+  arguments.add("--precisions", "LIST",
+                "of fp32, tf32, fp16, bf16, fp8_e4m3, fp8_e5m2, int8, fp64; those the device has by default",
+                [&](const std::string& value) {
+                  options.precisions =
+                      parse_words(value, {"fp32", "tf32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "int8", "fp64"});
+                });
   arguments.add("--shapes", "LIST", "products, as 4096x4096x4096 (m, n, k); a grid by default",
                 [&](const std::string& value) { options.shapes = shapes_of(value); });
   arguments.add(

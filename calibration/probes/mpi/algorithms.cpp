@@ -2,6 +2,7 @@
 #include <map>
 
 #include "calibration/probes/common/fault.hpp"
+#include "calibration/probes/common/sizes.hpp"
 #include "calibration/probes/mpi/collectives.hpp"
 
 namespace stepcast::probes {
@@ -45,9 +46,11 @@ void force_algorithm(const std::vector<std::string>& ops, const std::string& alg
     const auto& names = entry->second.names;
     const auto number = names.find(algorithm);
     if (number == names.end()) {
-      std::string known;
-      for (const auto& [name, unused] : names) known += (known.empty() ? "" : ", ") + name;
-      throw bad_input("--algorithm: " + op + " has no \"" + algorithm + "\"; it has " + known);
+      std::vector<std::string> known;
+      known.reserve(names.size());
+      for (const auto& [name, unused] : names) known.push_back(name);
+      std::string fault = "--algorithm: " + op;
+      throw bad_input(fault.append(" has no \"").append(algorithm).append("\"; it has ").append(listed(known)));
     }
     setenv(("OMPI_MCA_coll_tuned_" + entry->second.parameter + "_algorithm").c_str(),
            std::to_string(number->second).c_str(), 1);

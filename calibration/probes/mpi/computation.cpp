@@ -63,9 +63,11 @@ double Computation::run(double us, const std::function<void()>& between) const {
     piece(us);
     return now() - begin;
   }
-  for (double done = 0; done < us; done += kPiece_us) {
+  double done = 0;
+  while (done < us) {
     piece(std::min(kPiece_us, us - done));
     between();
+    done += kPiece_us;
   }
   return now() - begin;
 }

@@ -42,12 +42,12 @@ void multiply(std::vector<TrainSettings>& settings, const std::vector<Value>& va
 
 template <typename Choice>
 Choice chosen(const std::string& word, const std::vector<std::pair<std::string, Choice>>& choices) {
-  std::string known;
+  std::vector<std::string> known;
   for (const auto& [name, value] : choices) {
     if (name == word) return value;
-    known += (known.empty() ? "" : ", ") + name;
+    known.push_back(name);
   }
-  throw bad_input("no \"" + word + "\"; expected " + known);
+  throw bad_input("no \"" + word + "\"; expected " + listed(known));
 }
 
 void choose_ops(Options& options, const std::string& text) {

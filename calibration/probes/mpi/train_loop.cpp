@@ -49,8 +49,9 @@ class Loop {
       gradients_[i] = static_cast<float>(world_.rank + static_cast<int>(i % 7));
     step();
     const int ranks = world_.ranks;
+    const int of_ranks = ranks * (ranks - 1) / 2;
     for (std::size_t i = 0; i < gradients_.size(); ++i) {
-      const auto expected = static_cast<float>(ranks * (ranks - 1) / 2 + ranks * static_cast<int>(i % 7));
+      const auto expected = static_cast<float>(of_ranks + ranks * static_cast<int>(i % 7));
       if (gradients_[i] != expected)
         throw check_failed("training loop: wrong sum of gradients on rank " + std::to_string(world_.rank) +
                            ": element " + std::to_string(i) + " is " + std::to_string(gradients_[i]) + ", expected " +
@@ -72,6 +73,7 @@ class Loop {
 /// rank's delay twice, in its own step and in its neighbour's next.
 std::vector<double> mean_over_ranks(const World& world, const std::vector<StepTimes>& times, double StepTimes::*part) {
   std::vector<double> out;
+  out.reserve(times.size());
   for (const StepTimes& step : times) out.push_back(step.*part);
   MPI_Allreduce(MPI_IN_PLACE, out.data(), static_cast<int>(out.size()), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   for (double& value : out) value /= world.ranks;

@@ -43,6 +43,7 @@ void fill_range(const DeviceBuffer& buffer, std::size_t begin, std::size_t count
 
 std::vector<std::string> nccl_collectives() {
   std::vector<std::string> out;
+  out.reserve(kOps.size());
   for (const Op& op : kOps) out.emplace_back(op.name);
   return out;
 }
@@ -86,7 +87,7 @@ void NcclCall::run(const std::vector<LocalRank>& ranks) const {
 int NcclCall::run_one(const LocalRank& rank, std::size_t index) const {
   const NcclLibrary& nccl = ranks_.nccl();
   constexpr int kFloat = static_cast<int>(NcclType::float32);
-  float* in = static_cast<float*>(input_[index].pointer());
+  auto* in = static_cast<float*>(input_[index].pointer());
   float* out = in_place_ ? in : static_cast<float*>(output_[index].pointer());
   const auto me = static_cast<std::size_t>(rank.rank);
   if (op_ == "all_reduce") return nccl.all_reduce(in, out, count_, kFloat, kNcclSum, rank.communicator, rank.stream);

@@ -15,6 +15,7 @@ constexpr int kMostCalls = 50;
 
 std::vector<EventTimer> timers_on(const std::vector<LocalRank>& ranks) {
   std::vector<EventTimer> out;
+  out.reserve(ranks.size());
   for (const LocalRank& rank : ranks) out.emplace_back(*rank.device);
   return out;
 }
@@ -107,8 +108,9 @@ void probe_nccl_collectives(Ranks& ranks, const NcclRequest& request, const Powe
           const bool refused = chosen && std::string(fault.what()).find("NCCL error") != std::string::npos &&
                                file.results().size() == rows;
           if (!refused) throw;
-          if (ranks.first())
-            file.warn(op + " with algorithm " + algorithm + ", protocol " + protocol + " is left out: " + fault.what());
+          std::string refusal = op;
+          refusal.append(" with algorithm ").append(algorithm).append(", protocol ").append(protocol);
+          if (ranks.first()) file.warn(refusal.append(" is left out: ").append(fault.what()));
           ranks.reconnect(algorithm, protocol);
         }
       }

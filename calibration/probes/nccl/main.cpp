@@ -21,22 +21,10 @@ struct Options {
   Rendezvous rendezvous;
 };
 
-std::vector<std::string> chosen_ops(const std::string& text) {
-  const std::vector<std::string> known = nccl_collectives();
-  std::vector<std::string> out = parse_words(text);
-  for (const std::string& word : out)
-    if (std::find(known.begin(), known.end(), word) == known.end()) {
-      std::string all;
-      for (const std::string& name : known) all += (all.empty() ? "" : ", ") + name;
-      throw bad_input("no \"" + word + "\"; expected of " + all);
-    }
-  return out;
-}
-
 void add_options(Arguments& arguments, Options& options) {
   arguments.add("--ops", "LIST",
                 "of all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, send_recv; all by default",
-                [&](const std::string& value) { options.request.ops = chosen_ops(value); });
+                [&](const std::string& value) { options.request.ops = parse_words(value, nccl_collectives()); });
   arguments.add("--max", "BYTES", "largest size, from 8 B on by factors of 2; as large as fits by default, 8G at most",
                 [&](const std::string& value) { options.most = (parse_bytes(value), value); });
   arguments.add("--sizes", "LIST", "instead: 8:64M doubles, 8:64M*4 by a factor, 1M:4M+1M by a difference, 1K,1M",
@@ -109,6 +97,7 @@ void measure(const Options& options, int argc, char** argv) {
     throw bad_input("--devices: " + std::to_string(count) + " asked for, " + std::to_string(driver.devices()) +
                     " here");
   std::vector<std::unique_ptr<CudaDevice>> devices;
+  devices.reserve(count);
   for (int i = 0; i < count; ++i) devices.push_back(std::make_unique<CudaDevice>(driver, begin + i));
   if (place.processes * count < 2)
     throw bad_input("one device has nobody to talk to; two are needed, on one host or on several");

@@ -15,7 +15,11 @@ NcclMeasured beside(Ranks& ranks, const std::vector<LocalRank>& on, int samples,
                     const std::vector<LocalRank>& other_on) {
   double owed_us = 0;
   NcclMeasured out = measure_on(ranks, on, samples, [&] {
-    for (owed_us += 1.5 * work_us; owed_us > 0; owed_us -= other_us) other();
+    owed_us += 1.5 * work_us;
+    while (owed_us > 0) {
+      other();
+      owed_us -= other_us;
+    }
     work();
   });
   ranks.wait(other_on);

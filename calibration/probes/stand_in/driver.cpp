@@ -1,4 +1,5 @@
 // The CUDA driver and NVML in host memory, for tests: made-up timings that are known, and faults on request.
+#include <bit>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -21,7 +22,10 @@ constexpr std::size_t kMemory = std::size_t{1} << 32;
 thread_local int current_device = 0;
 
 Stream* stream_of(void* handle) { return static_cast<Stream*>(handle); }
-void* at(unsigned long long address) { return reinterpret_cast<void*>(address); }
+/// The interface passes addresses of devices as integers.
+void* at(unsigned long long address) { return std::bit_cast<void*>(address); }
+/// What stands for a device by number, as a handle.
+void* handle_of(unsigned number) { return std::bit_cast<void*>(std::uintptr_t{number} + 1); }
 
 /// A copy from pageable memory that has been staged: it arrives when the default stream is waited for, which streams of
 /// a program's own are not ordered with.
@@ -56,7 +60,7 @@ int cuDeviceGetPCIBusId(char* text, int size, int device) {
   return std::snprintf(text, static_cast<std::size_t>(size), "0000:%02x:00.0", device), 0;
 }
 int cuDevicePrimaryCtxRetain(void** context, int device) {
-  return *context = reinterpret_cast<void*>(std::intptr_t{device} + 1), 0;
+  return *context = handle_of(static_cast<unsigned>(device)), 0;
 }
 int cuCtxSetCurrent(void* context) {
   return current_device = static_cast<int>(reinterpret_cast<std::intptr_t>(context)) - 1, 0;
@@ -139,13 +143,11 @@ int nvmlInit_v2() { return 0; }
 int nvmlShutdown() { return 0; }
 const char* nvmlErrorString(int) { return "a stand-in's error"; }
 int nvmlDeviceGetCount_v2(unsigned* count) { return *count = static_cast<unsigned>(setting("devices", 4)), 0; }
-int nvmlDeviceGetHandleByIndex_v2(unsigned number, void** device) {
-  return *device = reinterpret_cast<void*>(std::uintptr_t{number} + 1), 0;
-}
+int nvmlDeviceGetHandleByIndex_v2(unsigned number, void** device) { return *device = handle_of(number), 0; }
 int nvmlDeviceGetHandleByPciBusId_v2(const char* text, void** device) {
   unsigned number = 0;
   if (std::sscanf(text, "0000:%x:00.0", &number) != 1) return 2;
-  return *device = reinterpret_cast<void*>(std::uintptr_t{number} + 1), 0;
+  return *device = handle_of(number), 0;
 }
 int nvmlDeviceGetName(void*, char* name, unsigned size) { return std::snprintf(name, size, "Stand-in"), 0; }
 int nvmlDeviceGetPowerUsage(void*, unsigned* mW) { return *mW = 300'000, 0; }

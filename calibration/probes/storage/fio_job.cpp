@@ -37,16 +37,16 @@ std::vector<std::string> command(const StorageRequest& request, const StoragePat
   if (pattern.many_files) {
     words.push_back(option("nrfiles", std::to_string(request.files)));
     words.push_back(option("filesize", std::to_string(request.file_bytes)));
-    words.push_back("--openfiles=16");
-    words.push_back("--file_service_type=random");
+    words.emplace_back("--openfiles=16");
+    words.emplace_back("--file_service_type=random");
   } else {
     words.push_back(option("size", std::to_string(request.size_bytes)));
   }
   if (pattern.whole) {
-    if (pattern.rw == "write") words.push_back("--end_fsync=1");
+    if (pattern.rw == "write") words.emplace_back("--end_fsync=1");
   } else {
     words.push_back(option("runtime", std::to_string(request.seconds)));
-    words.push_back("--time_based");
+    words.emplace_back("--time_based");
   }
   return words;
 }
@@ -57,7 +57,7 @@ Json report_of(const std::filesystem::path& path) {
   text << std::ifstream(path).rdbuf();
   const std::string whole = text.str();
   const std::size_t brace = whole.find('{');
-  const Json report = Json::parse(brace == std::string::npos ? "" : whole.substr(brace), nullptr, false);
+  Json report = Json::parse(brace == std::string::npos ? "" : whole.substr(brace), nullptr, false);
   if (report.is_discarded() || !report.contains("jobs") || report["jobs"].empty())
     throw check_failed("fio wrote no report that can be read");
   return report;
@@ -76,6 +76,7 @@ std::vector<double> bandwidth_samples(const std::filesystem::path& scratch) {
     if (fields >> ms >> comma >> kib) sums[ms / kInterval_ms] += kib * 1024 / 1e6;
   }
   std::vector<double> out;
+  out.reserve(sums.size());
   for (const auto& [interval, value] : sums) out.push_back(std::round(value * 1e3) / 1e3);
   if (out.size() > 1) out.pop_back();
   return out;

@@ -12,17 +12,13 @@ namespace {
 constexpr const char* kProgram = "stepcast-probe-storage";
 
 std::vector<StoragePattern> chosen_patterns(const std::string& text) {
+  const std::vector<StoragePattern>& all = storage_patterns();
+  std::vector<std::string> known;
+  known.reserve(all.size());
+  for (const StoragePattern& pattern : all) known.push_back(pattern.name);
   std::vector<StoragePattern> out;
-  for (const std::string& word : parse_words(text)) {
-    const auto& all = storage_patterns();
-    const auto found = std::find_if(all.begin(), all.end(), [&](const StoragePattern& p) { return p.name == word; });
-    if (found == all.end()) {
-      std::string known;
-      for (const StoragePattern& pattern : all) known += (known.empty() ? "" : ", ") + pattern.name;
-      throw bad_input("no \"" + word + "\"; expected of " + known);
-    }
-    out.push_back(*found);
-  }
+  for (const std::string& word : parse_words(text, known))
+    out.push_back(*std::find_if(all.begin(), all.end(), [&](const StoragePattern& p) { return p.name == word; }));
   return out;
 }
 

@@ -113,7 +113,7 @@ FlopsPerSecond peak_of_format(const Accelerator& accelerator, std::string_view f
 }
 
 std::string format_key(const std::map<std::string, double>& by_format, std::string_view format) {
-  const std::string own(format);
+  std::string own(format);
   if (by_format.count(own) != 0) return own;
   const bool half = own == "bf16" || own == "fp16" || own == "fp16-tensor";
   for (const char* other : {"bf16", "fp16", "fp16-tensor"})

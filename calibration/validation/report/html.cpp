@@ -22,8 +22,9 @@ std::string title_of(const std::string& what, double predicted, double measured,
                      100 * (predicted / measured - 1));
 }
 
-std::vector<ScatterSeries> series_of(std::map<std::string, std::vector<ScatterPoint>> points) {
+std::vector<ScatterSeries> series_of(std::map<std::string, std::vector<ScatterPoint>>&& points) {
   std::vector<ScatterSeries> out;
+  out.reserve(points.size());
   for (auto& [name, of_it] : points) out.push_back({name, std::move(of_it)});
   // Large series first, so that small ones lie on top of them and keep their place in the order of colours.
   std::stable_sort(out.begin(), out.end(),

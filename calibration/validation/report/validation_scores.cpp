@@ -8,7 +8,7 @@ namespace stepcast {
 
 std::vector<NamedFigures> figures_of_sets(const ValidationScores& scores) {
   std::vector<NamedFigures> out;
-  for (const SetScore& set : scores.runs) out.push_back({set.name, set});
+  for (const SetScore& set : scores.runs) out.push_back({set.name, static_cast<const AccuracyFigures&>(set)});
   for (const OperatorSetScore& set : scores.operators) out.push_back({set.name, set.errors});
   for (const CollectiveScore& set : scores.collectives) out.push_back({set.name, accuracy_of(set)});
   return out;

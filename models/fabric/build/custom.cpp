@@ -12,6 +12,7 @@ std::vector<Fabric::Vertex> vertices_of(const CableEnd& end, const Fabric& fabri
   if (end.network_switch >= 0) return {switches[static_cast<std::size_t>(end.network_switch)]};
   if (end.nic) return {fabric.nic(end.node, *end.nic)};
   std::vector<Fabric::Vertex> out;
+  out.reserve(fabric.interior().nics());
   for (int nic = 0; nic < fabric.interior().nics(); ++nic) out.push_back(fabric.nic(end.node, nic));
   return out;
 }

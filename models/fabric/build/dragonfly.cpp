@@ -27,9 +27,10 @@ void hang_nodes(FabricBuilder& builder, const DragonflyPlan& plan, const SiteRan
 /// Every router of a group to every other; dragonfly-plus: every leaf to every spine.
 void join_group(FabricBuilder& builder, const DragonflyPlan& plan, const Vertices& routers, const Vertices& spines,
                 int group, const SwitchFigures& figures) {
-  const auto first = static_cast<std::size_t>(group * plan.routers_per_group);
-  const auto last = first + static_cast<std::size_t>(plan.routers_per_group);
-  const auto first_spine = static_cast<std::size_t>(group * plan.spines_per_group);
+  const auto index = static_cast<std::size_t>(group);
+  const auto per_group = static_cast<std::size_t>(plan.routers_per_group);
+  const std::size_t first = index * per_group, last = first + per_group;
+  const std::size_t first_spine = index * static_cast<std::size_t>(plan.spines_per_group);
   for (auto a = first; a < last; ++a) {
     for (auto b = a + 1; b < last && !plan.plus; ++b)
       builder.join_switches(routers[a], routers[b], plan.rate, 1, figures);
@@ -47,7 +48,8 @@ void join_groups(FabricBuilder& builder, const DragonflyPlan& plan, const Vertic
     const int used = (plan.groups - 1) * plan.cables_per_pair;
     // Spread over all switches: with few groups, the first ones would have every cable.
     const int place = static_cast<int>(static_cast<long>(port) * per_group / std::max(1, used));
-    return switches[static_cast<std::size_t>(group * per_group + place)];
+    return switches[static_cast<std::size_t>(group) * static_cast<std::size_t>(per_group) +
+                    static_cast<std::size_t>(place)];
   };
   for (int a = 0; a < plan.groups; ++a)
     for (int b = a + 1; b < plan.groups; ++b)
