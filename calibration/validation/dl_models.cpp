@@ -115,7 +115,7 @@ double image_side(std::string_view preset) {
 /// the server's processors; 0 of the others, which do so on the GPU by DALI. EfficientNet and EfficientDet: those of
 /// the network's input. Detection on COCO (tf_record_input_reader, tf_example_decoder.py) decodes whole photographs,
 /// most of them 640 by 480: SSD320 cuts its input out of one; Mask R-CNN enlarges it, and decodes the mask of each
-/// object, an image of the same size, of which there are 7.7 (Lin et al. 2014, section 5).
+/// object, an image of the same size, of which there are 7.7 (Lin et al. 2014, section 5; recalled, not opened).
 double decoded_pixels(const StatedTask& stated, std::string_view preset) {
   constexpr double kPhotograph = 640.0 * 480, kObjects = 7.7, kMaskRcnnInput = 800.0 * 1333;
   if (contains(stated.source, "TensorFlow/Detection/SSD")) return kPhotograph;
