@@ -61,6 +61,7 @@ std::string header(const FabricReport& r) {
   }
   if (const TorusPlan* torus = r.fabric.torus()) {
     std::vector<int> sizes;
+    sizes.reserve(static_cast<std::size_t>(torus->axes));
     for (int axis = 0; axis < torus->axes; ++axis) sizes.push_back(torus->size(axis));
     out += line("Torus", fmt::format("{}, links of {}", fmt::join(sizes, " × "), gbps(torus->link)));
   }
@@ -111,7 +112,8 @@ std::string parts(const FabricReport& r) {
 
 std::string reach(const FabricReport& r) {
   if (r.fabric.nodes() < 2) return "";
-  const BytesPerSecond half = r.nic_bandwidth * r.nics * (r.fabric.nodes() / 2);
+  const int half_of_nodes = r.fabric.nodes() / 2;
+  const BytesPerSecond half = r.nic_bandwidth * r.nics * half_of_nodes;
   std::string out = "\nReach\n";
   out += line("Bisection", fmt::format("{}, {} of what the NICs of half the nodes carry", bytes_rate(r.bisection),
                                        percent(r.bisection / half)));

@@ -6,6 +6,7 @@
 #include "gui/view-models/server_catalogue.hpp"
 
 class QComboBox;
+class QHBoxLayout;
 class QLabel;
 class QLineEdit;
 class QPushButton;
@@ -33,7 +34,7 @@ class ServerBrowser : public QWidget {
   void wants_own_server(const QString& like);
 
  private:
-  void build_filters(class QHBoxLayout& row);
+  void build_filters(QHBoxLayout& row);
   void apply_filter();
   void show_selected();
   void take_selected();

@@ -1,8 +1,10 @@
 #include "gui/views/timeline_painter.hpp"
 
+#include <QObject>
 #include <QPainter>
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 
 #include "gui/theme/theme.hpp"
@@ -171,7 +173,9 @@ void TimelinePainter::paint_ruler(QPainter& painter, const QSize& size, const Ti
   painter.fillRect(0, 0, size.width(), kRuler, colors.window);
   painter.setPen(colors.muted);
   const double step = round_step((view.to - view.from) / std::max(1.0, (size.width() - kGutter) / 110.0));
-  for (double at = std::ceil(view.from / step) * step; at <= view.to; at += step) {
+  const auto last = static_cast<std::int64_t>(std::floor(view.to / step));
+  for (auto mark = static_cast<std::int64_t>(std::ceil(view.from / step)); mark <= last; ++mark) {
+    const double at = static_cast<double>(mark) * step;
     const double x = x_of(at, size.width(), view);
     painter.setPen(colors.line);
     painter.drawLine(QPointF(x, kRuler - 5), QPointF(x, size.height()));

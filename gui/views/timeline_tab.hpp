@@ -2,6 +2,7 @@
 
 #include <QWidget>
 
+class QHBoxLayout;
 class QLabel;
 class QLineEdit;
 class QStackedWidget;
@@ -20,7 +21,7 @@ class TimelineTab : public QWidget {
   void refresh();
 
  private:
-  void build_tools(class QHBoxLayout& row);
+  void build_tools(QHBoxLayout& row);
   void search_on();
   void save_picture();
   void save_trace();

@@ -53,7 +53,7 @@ void MainWindow::add_studies() {
 void MainWindow::add_command_studies() {
   const auto add = [this](const QString& tab, const QString& words, CommandStudy::WordsOf words_of) {
     auto* study = new CommandStudy(configuration_, std::move(words_of), this);
-    studies_.push_back({tab, study});
+    studies_.emplace_back(tab, study);
     connect(study, &CommandStudy::changed, this, [this, tab] { tabs_->refresh(tab); });
     status_->add({[study] { return study->is_running(); },
                   [words] {

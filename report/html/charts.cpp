@@ -56,7 +56,8 @@ std::string share_bar_svg(const std::string& title, const std::vector<ShareOfBar
   // What is too small to see stands in the table alone.
   const auto seen = [sum](const ShareOfBar& part) { return part.value > kLeastShare * sum; };
   const auto shown = static_cast<int>(std::count_if(parts.begin(), parts.end(), seen));
-  std::string out = open_svg(title, kThickness + 14 + kRow * ((shown + 2) / 3));
+  const int legend_rows = (shown + 2) / 3;
+  std::string out = open_svg(title, kThickness + 14 + kRow * legend_rows);
   double x = 0;
   int place = 0;
   for (const ShareOfBar& part : parts) {
@@ -70,7 +71,8 @@ std::string share_bar_svg(const std::string& title, const std::vector<ShareOfBar
         share);
     if (width > 62) out += text_at(x + 9, kThickness / 2 + 5, share, "on big");
     x += width;
-    const double lx = kColumn * (place % 3), ly = kThickness + 26 + kRow * (place / 3);
+    const int legend_row = place / 3;
+    const double lx = kColumn * (place % 3), ly = kThickness + 26 + kRow * legend_row;
     out += fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"11\" height=\"11\" rx=\"2\"/>", part.kind,
                        lx, ly - 10);
     out += text_at(lx + 18, ly, fmt::format("{} · {} · {}", part.name, part.text, share));
@@ -118,7 +120,8 @@ std::string stacked_columns_svg(const StackedColumns& chart) {
   }
   for (std::size_t p = 0; p < chart.parts.size(); ++p) {
     const double x = kLeft + (kWidth - kLeft) / 4 * static_cast<double>(p % 4);
-    const double y = kBottom + 42 + kLegend * static_cast<double>(p / 4);
+    const std::size_t legend_row = p / 4;
+    const double y = kBottom + 42 + kLegend * static_cast<double>(legend_row);
     out += fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"11\" height=\"11\" rx=\"2\"/>",
                        chart.parts[p].second, x, y - 10);
     out += text_at(x + 17, y, chart.parts[p].first);

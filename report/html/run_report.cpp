@@ -261,6 +261,7 @@ std::vector<SizedThroughput> throughput_by_size(const Scenario& scenario, const 
   for (int i = 0; i < kDoublings && sizes.front() % 2 == 0; ++i) sizes.insert(sizes.begin(), sizes.front() / 2);
   for (int i = 0; i < kDoublings; ++i) sizes.push_back(sizes.back() * 2);
   std::vector<SizedThroughput> out;
+  out.reserve(sizes.size());
   for (const int nodes : sizes)
     out.push_back(
         {nodes, throughput_on(scenario, nodes, false, catalog), throughput_on(scenario, nodes, true, catalog)});
