@@ -23,8 +23,9 @@ for file in bin/stepcast bin/stepcast-worker share/stepcast/hardware-catalog sha
   [ -e "$prefix/$file" ] || { echo "check-install: $file was not installed" >&2 && exit 1; }
 done
 
-# The source tree and the build folder must not be what it runs on.
-if grep -aqF "$PWD" "$prefix/bin/stepcast" "$prefix/bin/stepcast-worker"; then
+# The source tree and the build folder must not be what it runs on. Debug information and sanitizers name them.
+if grep -q '^CMAKE_BUILD_TYPE:[A-Z]*=Release$' "$build/CMakeCache.txt" &&
+  grep -aqF "$PWD" "$prefix/bin/stepcast" "$prefix/bin/stepcast-worker"; then
   echo "check-install: a binary names the folder that it was built in" >&2
   exit 1
 fi

@@ -51,7 +51,8 @@ ctest_of asan -LE structure
 
 title "thread sanitizer"
 scripts/build.sh tsan
-ctest_of tsan -L 'sim|e2e' --timeout 900
+# Not the window: Debian's Qt is not instrumented, so each of its own hand-overs between threads looks like a race.
+ctest_of tsan -LE 'structure|gui' --timeout 900
 
 title "libFuzzer, a minute a target"
 scripts/fuzz.sh 60
