@@ -115,11 +115,6 @@ void take_profile(Device& device, const ComputeProfile& profile, Precision preci
   take_convolutions(device, profile, precision);
 }
 
-double product_bytes(Precision precision) {
-  if (precision == Precision::fp4) return 0.5;
-  return below_16_bit(precision) ? 1 : element_bytes(precision);
-}
-
 /// Rate of a generation of fused attention kernels; where the profile has no figure of its own for it, of the vendor's.
 double attention_share(const ComputeProfile& profile, AttentionKernel kernel) {
   for (const std::string_view name : {name_of(kernel), name_of(AttentionKernel::native)})
@@ -211,6 +206,11 @@ double element_bytes(Precision precision) {
 
 bool below_16_bit(Precision precision) {
   return precision == Precision::fp8 || precision == Precision::fp4 || precision == Precision::int8;
+}
+
+double product_bytes(Precision precision) {
+  if (precision == Precision::fp4) return 0.5;
+  return below_16_bit(precision) ? 1 : element_bytes(precision);
 }
 
 Device device_of(const Scenario& scenario) {

@@ -43,6 +43,9 @@ double element_bytes(Precision precision);
 /// Formats whose products run in 8 or 4 bit while attention, norms and the output layer stay in 16.
 bool below_16_bit(Precision precision);
 
+/// Bytes of an element of a product's operands.
+double product_bytes(Precision precision);
+
 /// The device of a scenario: the accelerator with its family's compute profile, or one CPU socket. Throws
 /// std::logic_error when the scenario is not a resolved one (no profile; a precision that the part does not have).
 Device device_of(const Scenario& scenario);

@@ -58,6 +58,10 @@ FieldTable<FrameworkProfile> table() {
           "An RMS norm is one kernel that keeps its input; else it also keeps that in fp32 and the normalised result")
       .field("keeps_gathered_inputs", &F::keeps_gathered_inputs,
              "Sequence parallelism: a product's gathered input is kept for its weight gradient, else gathered again")
+      .field(
+          "gathers_cast_operands", &F::gathers_cast_operands,
+          "Sequence parallelism in 8 or 4 bit: each rank casts its part of a product's operand and that is gathered; "
+          "else it is gathered in 16 bit and cast in full")
       .field("loss_bytes_per_logit", &F::loss_bytes_per_logit,
              "Most bytes that an unfused loss holds for each logit; PyTorch's holds three fp32 copies",
              {.min = 0, .max = 64})

@@ -66,6 +66,7 @@ struct FrameworkProfile {
   bool fused_norm = true;                 ///< an RMS norm is one kernel; else its inner results are kept as well
   bool keeps_gathered_inputs = false;     ///< sequence parallelism: a product's gathered input is kept for its weight
                                           ///< gradient, not gathered again
+  bool gathers_cast_operands = false;     ///< sequence parallelism: ranks cast their part to 8 or 4 bit and gather that
   double loss_bytes_per_logit = 12;       ///< that an unfused loss holds at most
   AttentionKernel attention_kernel = AttentionKernel::native;
   double score_traffic = 0.6;      ///< unfused attention: traffic of scores over six accesses forward and nine backward

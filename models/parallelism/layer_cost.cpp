@@ -281,6 +281,8 @@ LayerSharding sharding_of(const Job& job) {
   sharding.cast_bytes = below_16_bit(scenario.precision) ? kCastBytes : 0;
   sharding.expert_passes = framework.expert_memory_efficiency;
   sharding.bytes_per_element = element_bytes(scenario.precision);
+  sharding.gathered_bytes =
+      framework.gathers_cast_operands ? product_bytes(scenario.precision) : sharding.bytes_per_element;
   sharding.main_gradients_fp32 = scenario.framework->main_gradients_fp32;
   const double of_convolutions = scenario.framework->convolution_memory_efficiency;
   const bool own = !scenario.model->is_transformer() && of_convolutions > 0;

@@ -221,17 +221,27 @@ void count_attention(LayerWork& work, const Cut& cut) {
   work.freed_norm += input;
 }
 
+/// The products in front of the core. Latents are normalised, and gathered, in 16 bit before they are cast.
+void enter_core(Steps& steps, const Cut& cut) {
+  if (!cut.shape.is_latent()) {
+    gather_operand(steps, "cast_input", cut);
+    steps.push_back(forward_product(entries(cut).begin()->linear, cut.tokens, cut.element));
+    return;
+  }
+  enter_tensor_region(steps, cut);
+  for (const Entry& entry : entries(cut)) {
+    add_cast(steps, "cast_input", entry.rows(cut) * entry.linear.in, cut.sharding);
+    steps.push_back(forward_product(entry.linear, entry.rows(cut), cut.element));
+  }
+}
+
 }  // namespace
 
 void add_attention_half(LayerWork& work, const Cut& cut) {
   Steps& steps = work.forward;
   add_norm(work, cut);
   const std::size_t begin = steps.size();
-  enter_tensor_region(steps, cut);
-  for (const Entry& entry : entries(cut)) {
-    add_cast(steps, "cast_input", entry.rows(cut) * entry.linear.in, cut.sharding);
-    steps.push_back(forward_product(entry.linear, entry.rows(cut), cut.element));
-  }
+  enter_core(steps, cut);
   if (cut.shape.is_latent())
     steps.push_back(memory("latent_norm", 2 * cut.resident * latent_width(cut.shape) * cut.element, cut.sharding));
   if (cut.shape.positions == PositionKind::rotary)
@@ -239,7 +249,7 @@ void add_attention_half(LayerWork& work, const Cut& cut) {
   const auto core = static_cast<std::ptrdiff_t>(steps.size());
   core_steps(steps, cut, false);
   work.recompute_attention_core.assign(steps.begin() + core, steps.end());
-  add_forward_product(steps, projection(cut), cut);
+  add_row_parallel_product(steps, projection(cut), cut);
   leave_tensor_region(steps, cut);
   work.recompute_attention.assign(steps.begin() + static_cast<std::ptrdiff_t>(begin), steps.end());
   add_residual(work, cut);
@@ -249,19 +259,18 @@ void add_attention_half(LayerWork& work, const Cut& cut) {
 void add_attention_backward(LayerWork& work, const Cut& cut) {
   Steps& steps = work.backward_input;
   add_residual_backward(work, cut);
-  enter_tensor_region_backward(steps, cut);
-  add_input_gradient(steps, projection(cut), cut);
+  gather_operand(steps, "cast_gradient", cut);
+  steps.push_back(input_gradient(projection(cut), cut.tokens, cut.element));
   core_steps(steps, cut, true);
   if (cut.shape.positions == PositionKind::rotary)
     steps.push_back(memory("rope_backward", 2 * cut.tokens * rotary_width(cut) * cut.element, cut.sharding));
   if (cut.shape.is_latent())
     steps.push_back(
         memory("latent_norm_backward", 3 * cut.resident * latent_width(cut.shape) * cut.element, cut.sharding));
-  regather_input(steps, cut);
-  for (const Entry& entry : entries(cut)) {
+  for (const Entry& entry : entries(cut))
     add_cast(steps, "cast_gradient", entry.rows(cut) * entry.linear.out, cut.sharding);
-    steps.push_back(input_gradient(entry.linear, entry.rows(cut), cut.element));
-  }
+  regather_input(steps, cut, cut.shape.is_latent() ? cut.element : cut.sharding.gathered_bytes);
+  for (const Entry& entry : entries(cut)) steps.push_back(input_gradient(entry.linear, entry.rows(cut), cut.element));
   leave_tensor_region_backward(steps, cut);
   add_norm_backward(work, cut);
   work.backward_weight.push_back(weight_gradient(projection(cut), cut.tokens, cut.sharding));

@@ -95,7 +95,7 @@ LayerWork embedding_work(const Cut& cut) {
   }
 
   // Scattered additions into the table's gradient: gradient read, rows read and written.
-  if (cut.sharding.sequence_parallel) enter_tensor_region_backward(work.backward_weight, cut);
+  if (cut.sharding.sequence_parallel) enter_tensor_region(work.backward_weight, cut);
   work.backward_weight.push_back(memory("embedding_wgrad", 3 * cut.hidden_tensor().value(), cut.sharding));
   work.parameters += embedding_parameters(cut);
   work.activations += Bytes(cut.mask(elements));
@@ -118,7 +118,7 @@ LayerWork output_work(const Cut& cut, ModelFamily family) {
   loss_reductions(work.forward, cut, rows);
 
   work.backward_input.push_back(loss("loss_backward", loss_backward_bytes(cut) * entries, cut));
-  regather_input(work.backward_input, cut);
+  regather_input(work.backward_input, cut, cut.element);
   work.backward_input.push_back(in_sixteen_bit(input_gradient(logits(cut), rows, cut.element)));
   if (shape.pooler_and_heads) bert_heads_backward(work, cut, rows);
   leave_tensor_region_backward(work.backward_input, cut);

@@ -33,16 +33,19 @@ LayerStep activation_backward(const Cut& cut, double elements) {
 }
 
 void mlp_forward(Steps& steps, const Cut& cut, const Mlp& mlp) {
-  add_forward_product(steps, mlp.up, cut);
+  gather_operand(steps, "cast_input", cut);
+  steps.push_back(forward_product(mlp.up, cut.tokens, cut.element));
   steps.push_back(activation(cut, cut.tokens * mlp.width));
-  add_forward_product(steps, mlp.down, cut);
+  add_row_parallel_product(steps, mlp.down, cut);
 }
 
 void mlp_backward(Steps& steps, const Cut& cut, const Mlp& mlp) {
-  add_input_gradient(steps, mlp.down, cut);
+  gather_operand(steps, "cast_gradient", cut);
+  steps.push_back(input_gradient(mlp.down, cut.tokens, cut.element));
   steps.push_back(activation_backward(cut, cut.tokens * mlp.width));
-  regather_input(steps, cut);
-  add_input_gradient(steps, mlp.up, cut);
+  add_cast(steps, "cast_gradient", cut.tokens * mlp.up.out, cut.sharding);
+  regather_input(steps, cut, cut.sharding.gathered_bytes);
+  steps.push_back(input_gradient(mlp.up, cut.tokens, cut.element));
 }
 
 void mlp_weights(Steps& steps, const Cut& cut, const Mlp& mlp) {
@@ -195,7 +198,6 @@ void add_mlp_half(LayerWork& work, const Cut& cut) {
   const Mlp mlp = dense_mlp(cut);
   add_norm(work, cut);
   const auto begin = static_cast<std::ptrdiff_t>(work.forward.size());
-  enter_tensor_region(work.forward, cut);
   mlp_forward(work.forward, cut, mlp);
   leave_tensor_region(work.forward, cut);
   work.recompute_mlp.assign(work.forward.begin() + begin, work.forward.end());
@@ -211,7 +213,6 @@ void add_mlp_half(LayerWork& work, const Cut& cut) {
 void add_mlp_backward(LayerWork& work, const Cut& cut) {
   const Mlp mlp = dense_mlp(cut);
   add_residual_backward(work, cut);
-  enter_tensor_region_backward(work.backward_input, cut);
   mlp_backward(work.backward_input, cut, mlp);
   leave_tensor_region_backward(work.backward_input, cut);
   add_norm_backward(work, cut);
@@ -225,7 +226,6 @@ void add_moe_half(LayerWork& work, const Cut& cut) {
   moe_forward(work.forward, cut, experts);
   if (cut.shape.shared_expert_ffn > 0) {
     const Mlp shared = shared_expert(cut);
-    enter_tensor_region(work.forward, cut);
     mlp_forward(work.forward, cut, shared);
     if (cut.sharding.sequence_parallel) leave_tensor_region(work.forward, cut);
     work.parameters += mlp_parameters(cut, shared);
@@ -248,7 +248,6 @@ void add_moe_backward(LayerWork& work, const Cut& cut) {
   add_residual_backward(work, cut);
   if (cut.shape.shared_expert_ffn > 0) {
     const Mlp shared = shared_expert(cut);
-    enter_tensor_region_backward(work.backward_input, cut);
     mlp_backward(work.backward_input, cut, shared);
     if (cut.sharding.sequence_parallel) leave_tensor_region_backward(work.backward_input, cut);
     mlp_weights(work.backward_weight, cut, shared);

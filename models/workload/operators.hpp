@@ -49,7 +49,9 @@ struct LayerSharding {
   double tensor_exposed = 1;             ///< of a tensor-parallel gather or scatter; 1: no overlap
   bool input_gradients_overlap = false;  ///< FrameworkProfile::overlap_input_gradients
   double bytes_per_element = 2;          ///< of activations
-  double cast_bytes = 0;                 ///< traffic to cast an element of a product's input or gradient; 0: needs none
+  double gathered_bytes = 2;  ///< of an element that tensor-parallel ranks gather for a product: less than the
+                              ///< above where they cast it to 8 or 4 bit before
+  double cast_bytes = 0;      ///< traffic to cast an element of a product's input or gradient; 0: needs none
   bool main_gradients_fp32 = false;
   double memory_passes = 1;      ///< FrameworkProfile::memory_efficiency
   double expert_passes = 1;      ///< FrameworkProfile::expert_memory_efficiency

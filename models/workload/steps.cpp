@@ -28,6 +28,10 @@ LayerStep tensor_collective(const Cut& cut, std::string_view name, LayerCollecti
   return communicate(name, LayerCommunication::tensor, collective, cut.hidden_tensor() * share, overlappable);
 }
 
+LayerStep tensor_gather(const Cut& cut, std::string_view name, double element, double share, bool overlappable) {
+  return tensor_collective(cut, name, LayerCollective::all_gather, share * element / cut.element, overlappable);
+}
+
 /// A mask lets a query see s/2 keys of s on average. Documents and chunks of L tokens are sequences of their own; in a
 /// sliding window of w < L tokens the first w queries see half of it: w − w²/2L.
 double seen_keys(const TransformerShape& shape, const LayerSharding& cuts, double sequence, bool causal,
@@ -90,14 +94,9 @@ void add_cast(Steps& steps, std::string_view name, double elements, const LayerS
   if (sharding.cast_bytes > 0) steps.push_back(memory(name, elements * sharding.cast_bytes, sharding));
 }
 
-void add_forward_product(Steps& steps, const Linear& linear, const Cut& cut) {
+void add_row_parallel_product(Steps& steps, const Linear& linear, const Cut& cut) {
   add_cast(steps, "cast_input", cut.tokens * linear.in, cut.sharding);
   steps.push_back(forward_product(linear, cut.tokens, cut.element));
-}
-
-void add_input_gradient(Steps& steps, const Linear& linear, const Cut& cut) {
-  add_cast(steps, "cast_gradient", cut.tokens * linear.out, cut.sharding);
-  steps.push_back(input_gradient(linear, cut.tokens, cut.element));
 }
 
 LayerStep weight_gradient(const Linear& linear, double rows, const LayerSharding& sharding) {
@@ -131,11 +130,11 @@ namespace {
 
 /// Gathered in chunks: the product after it begins with the first and runs beside the rest (Transformer Engine's
 /// userbuffers, PyTorch's async tensor parallelism).
-void enter_in_chunks(Steps& steps, const Cut& cut) {
+void enter_in_chunks(Steps& steps, const Cut& cut, double element) {
+  if (cut.sharding.tp == 1 || !cut.sharding.sequence_parallel) return;
   const double exposed = cut.sharding.tensor_exposed;
-  if (exposed > 0) steps.push_back(tensor_collective(cut, "tp_all_gather", LayerCollective::all_gather, exposed));
-  if (exposed < 1)
-    steps.push_back(tensor_collective(cut, "tp_all_gather", LayerCollective::all_gather, 1 - exposed, true));
+  if (exposed > 0) steps.push_back(tensor_gather(cut, "tp_all_gather", element, exposed, false));
+  if (exposed < 1) steps.push_back(tensor_gather(cut, "tp_all_gather", element, 1 - exposed, true));
 }
 
 /// Scattered in chunks beside the product that yields them, which is the last step so far.
@@ -148,8 +147,12 @@ void leave_in_chunks(Steps& steps, const Cut& cut) {
 
 }  // namespace
 
-void enter_tensor_region(Steps& steps, const Cut& cut) {
-  if (cut.sharding.tp > 1 && cut.sharding.sequence_parallel) enter_in_chunks(steps, cut);
+void enter_tensor_region(Steps& steps, const Cut& cut) { enter_in_chunks(steps, cut, cut.element); }
+
+void gather_operand(Steps& steps, std::string_view cast, const Cut& cut) {
+  const bool cast_before = cut.sharding.gathered_bytes < cut.element;
+  add_cast(steps, cast, (cast_before ? cut.resident : cut.tokens) * cut.hidden, cut.sharding);
+  enter_in_chunks(steps, cut, cut.sharding.gathered_bytes);
 }
 
 void leave_tensor_region(Steps& steps, const Cut& cut) {
@@ -160,8 +163,6 @@ void leave_tensor_region(Steps& steps, const Cut& cut) {
     steps.push_back(tensor_collective(cut, "tp_all_reduce", LayerCollective::all_reduce));
   }
 }
-
-void enter_tensor_region_backward(Steps& steps, const Cut& cut) { enter_tensor_region(steps, cut); }
 
 namespace {
 
@@ -220,9 +221,9 @@ Bytes gathered_and_kept(const Cut& cut) {
   return keeps_gathered_inputs(cut) ? (cut.tp - 1) * cut.resident_tensor() : Bytes(0);
 }
 
-void regather_input(Steps& steps, const Cut& cut) {
+void regather_input(Steps& steps, const Cut& cut, double element) {
   if (gathers_inputs(cut) && !keeps_gathered_inputs(cut))
-    steps.push_back(tensor_collective(cut, "tp_regather_input", LayerCollective::all_gather, 1, true));
+    steps.push_back(tensor_gather(cut, "tp_regather_input", element, 1, true));
 }
 
 void add_norm(LayerWork& work, const Cut& cut) {

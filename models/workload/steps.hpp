@@ -52,9 +52,8 @@ LayerStep weight_gradient(std::string_view name, double in, double out, double r
                           double batch = 1, OperatorKind kind = OperatorKind::gemm);
 LayerStep forward_product(const Linear& linear, double rows, double element);
 LayerStep input_gradient(const Linear& linear, double rows, double element);
-/// The products of a linear layer inside the tensor-parallel region, after the casts that its format needs.
-void add_forward_product(std::vector<LayerStep>& steps, const Linear& linear, const Cut& cut);
-void add_input_gradient(std::vector<LayerStep>& steps, const Linear& linear, const Cut& cut);
+/// A row-parallel product, after the cast of its input where its format needs one.
+void add_row_parallel_product(std::vector<LayerStep>& steps, const Linear& linear, const Cut& cut);
 /// Casts `elements` to the products' format and its transpose; nothing in 16 bit and wider.
 void add_cast(std::vector<LayerStep>& steps, std::string_view name, double elements, const LayerSharding& sharding);
 LayerStep weight_gradient(const Linear& linear, double rows, const LayerSharding& sharding);
@@ -72,16 +71,18 @@ using Steps = std::vector<LayerStep>;
 /// Collectives of the tensor-parallel regions (Narayanan et al. 2021 §2.3; Korthikanti et al. 2022 §4.2). Without
 /// sequence parallelism a region starts with nothing and ends with an all-reduce; with it, all-gather and
 /// reduce-scatter. The backward pass mirrors both.
-void enter_tensor_region(Steps& steps, const Cut& cut);           ///< forward, before a column-parallel product
+void enter_tensor_region(Steps& steps, const Cut& cut);           ///< before a product in 16 bit, forward or backward
 void leave_tensor_region(Steps& steps, const Cut& cut);           ///< forward, after a row-parallel product
-void enter_tensor_region_backward(Steps& steps, const Cut& cut);  ///< before the row-parallel product's gradient
 void leave_tensor_region_backward(Steps& steps, const Cut& cut);  ///< after the column-parallel product's gradient
+/// Hands a hidden state, or with `cast` "cast_gradient" its gradient, to the product that follows: gathered, and cast,
+/// by each rank for itself before where less than 16 bit are gathered, else by all in full.
+void gather_operand(Steps& steps, std::string_view cast, const Cut& cut);
 /// What of leave_tensor_region_backward's sum or scatter runs beside that product's weight gradient, which is to
 /// follow.
 void collect_beside_weights(Steps& weights, const Cut& cut);
 /// The saved input gathered again for the column-parallel weight gradient, where it was not kept whole; beside the
-/// input gradient that follows.
-void regather_input(Steps& steps, const Cut& cut);
+/// input gradient that follows. `element`: bytes of what was saved.
+void regather_input(Steps& steps, const Cut& cut, double element);
 /// What a gathered input holds above the device's part of it, where it is kept.
 Bytes gathered_and_kept(const Cut& cut);
 

@@ -230,6 +230,43 @@ TEST(LayerWork, OverlappedScattersRunBesideWeightGradients) {
   EXPECT_TRUE(collectives(work.backward_weight, LayerCommunication::tensor).empty());
 }
 
+// In 8 bit Transformer Engine casts what a rank holds and gathers that: the three gathers of a half, forward, of the
+// gradient and of the input again, carry a byte an element and run beside products, not beside casts.
+TEST(LayerWork, OperandsAreCastBeforeTheyAreGathered) {
+  LayerSharding sharding;
+  sharding.tp = 8;
+  sharding.sequence_parallel = true;
+  sharding.tensor_exposed = 0.25;
+  sharding.cast_bytes = 4;
+  const double elements = 2048.0 * 12288;
+  const auto casts = [](const std::vector<LayerStep>& steps) {
+    double bytes = 0;
+    for (const LayerStep& step : steps)
+      if (step.op.name.starts_with("cast")) bytes += step.op.bytes.value();
+    return bytes;
+  };
+  const LayerWork wide = block("gpt3-175b", sharding);
+  sharding.gathered_bytes = 1;
+  const LayerWork narrow = block("gpt3-175b", sharding);
+  const std::string waited = fmt::format("all_gather:{}", elements / 4),
+                    beside = fmt::format("all_gather:{}*", 0.75 * elements);
+  for (const auto* steps : {&narrow.forward, &narrow.backward_input}) {
+    const auto gathers = collectives(*steps, LayerCommunication::tensor);
+    EXPECT_EQ(std::count(gathers.begin(), gathers.end(), waited), 2);
+    EXPECT_EQ(std::count(gathers.begin(), gathers.end(), beside), 2);
+    for (std::size_t i = 0; i < steps->size(); ++i) {
+      if (!(*steps)[i].overlappable) continue;
+      const LayerStep& beside_it = steps->at(i + 1);
+      EXPECT_EQ(beside_it.op.kind, OperatorKind::gemm) << beside_it.op.name;
+    }
+  }
+  const auto again = collectives(narrow.backward_input, LayerCommunication::tensor);
+  EXPECT_EQ(std::count(again.begin(), again.end(), fmt::format("all_gather:{}*", elements)), 2);
+  // Seven eighths of two tensors each way are cast by other ranks.
+  EXPECT_DOUBLE_EQ(casts(wide.forward) - casts(narrow.forward), 2 * 4 * elements * 7 / 8);
+  EXPECT_DOUBLE_EQ(casts(wide.backward_input) - casts(narrow.backward_input), 2 * 4 * elements * 7 / 8);
+}
+
 // Llama 3 8B cut over 4 context ranks: 2048 tokens each; K and V of one chunk 2·2·2048·1024 bytes.
 TEST(LayerWork, ContextParallelMethods) {
   LayerSharding sharding;
