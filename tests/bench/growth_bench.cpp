@@ -21,6 +21,7 @@
 namespace {
 
 using stepcast::Json;
+using stepcast::ScratchFolder;
 
 Json read(const std::string& file) {
   stepcast::Diagnostics diagnostics(file);
