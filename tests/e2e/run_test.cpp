@@ -196,8 +196,8 @@ TEST(Version, AnswersAtOnce) {
   const auto took = std::chrono::steady_clock::now() - start;
   EXPECT_EQ(run.code, 0);
   EXPECT_THAT(run.out, testing::MatchesRegex("stepcast [0-9]+\\.[0-9]+\\.[0-9]+\n"));
-  // The target is 30 ms on an idle machine; tests run beside others.
-  EXPECT_LT(took, std::chrono::milliseconds(300));
+  // The target is 30 ms on an idle machine; twenty times that is a hang, in sanitized builds as well.
+  EXPECT_LT(took, std::chrono::milliseconds(600));
 }
 
 }  // namespace
