@@ -94,6 +94,8 @@ class Changes {
           scenario_.accelerator->peak(precision) > scenario_.accelerator->peak(scenario_.precision))
         add(fmt::format("precision {} → {}", name_of(scenario_.precision), name_of(precision)),
             {fmt::format("workload.precision={}", name_of(precision))});
+    if (below_16_bit(scenario_.precision))
+      toggle("fp8_dot_product_attention", scenario_.spec.strategy.fp8_dot_product_attention);
   }
 
   void overlaps() {

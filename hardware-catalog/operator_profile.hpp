@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "hardware-catalog/parts.hpp"
 
@@ -36,9 +37,9 @@ struct BoardPowerConstants {
   static const FieldTable<BoardPowerConstants>& fields();
 };
 
-/// One generation of attention kernels.
+/// One generation of attention kernels in one format.
 struct AttentionConstants {
-  double share = 0;           ///< of the dense peak by long sequences, head size 128, forward
+  double share = 0;           ///< of the format's dense peak by long sequences, head size 128, forward
   double backward_share = 0;  ///< the same of the backward kernel; 0: not known
   double start_up_keys = 0;   ///< keys that starting a tile of queries costs
   double backward_start_up_keys = 0;
@@ -47,9 +48,12 @@ struct AttentionConstants {
   double head64_factor = 1, head256_factor = 1;  ///< rates at these head sizes over that at 128
   double memory_share = 1;  ///< of the memory bandwidth that queries, keys, values and results move at, beside nothing
   Seconds launch;
-  std::map<std::string, double> format_factor;  ///< rate over that of 16 bit, by format
   static const FieldTable<AttentionConstants>& fields();
 };
+
+/// Name of a kernel's constants in a profile: the kernel's, in formats below 16 bit with the format behind a dot
+/// ("cudnn", "cudnn.fp8").
+std::string attention_key(std::string_view kernel, std::string_view format);
 
 /// Attention as products, mask, softmax and products, with the scores in memory between them.
 struct UnfusedAttentionConstants {
@@ -97,7 +101,7 @@ struct OperatorProfile {
   std::string sibling;  ///< whose constants these are, for a family without measurements of its own; empty: its own
   std::optional<ProductConstants> product;
   std::optional<BoardPowerConstants> power;
-  std::map<std::string, AttentionConstants> attention;  ///< by kernel: flash-2, flash-3, cudnn …
+  std::map<std::string, AttentionConstants> attention;  ///< by attention_key: flash-2, cudnn, cudnn.fp8 …
   std::optional<UnfusedAttentionConstants> unfused_attention;
   std::map<std::string, StreamingConstants> streaming;      ///< by operator.direction.implementation
   std::map<std::string, ConvolutionConstants> convolution;  ///< by format

@@ -55,8 +55,8 @@ const FieldTable<BoardPowerConstants>& BoardPowerConstants::fields() {
 const FieldTable<AttentionConstants>& AttentionConstants::fields() {
   using P = AttentionConstants;
   static const FieldTable<P> table =
-      FieldTable<P>("attention constants", "One generation of fused attention kernels")
-          .field("share", &P::share, "Share of the dense peak by long sequences at head size 128, forward",
+      FieldTable<P>("attention constants", "One generation of fused attention kernels in one format")
+          .field("share", &P::share, "Share of the format's dense peak by long sequences at head size 128, forward",
                  required_share())
           .field("backward_share", &P::backward_share, "The same of the backward kernel; 0: not known",
                  part_rules::share())
@@ -69,9 +69,14 @@ const FieldTable<AttentionConstants>& AttentionConstants::fields() {
           .field("memory_share", &P::memory_share,
                  "Share of the bandwidth at which queries, keys, values and results move, before and after",
                  required_positive())
-          .field("launch_us", &P::launch, "Shortest call", required_positive())
-          .field("format_factor", &P::format_factor, "Rate over that of 16 bit, by format", positive());
+          .field("launch_us", &P::launch, "Shortest call", required_positive());
   return table;
+}
+
+std::string attention_key(std::string_view kernel, std::string_view format) {
+  std::string key(kernel);
+  if (format != "bf16" && format != "fp16") key.append(".").append(format);
+  return key;
 }
 
 const FieldTable<UnfusedAttentionConstants>& UnfusedAttentionConstants::fields() {

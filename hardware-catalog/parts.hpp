@@ -44,6 +44,9 @@ struct EnumNames<Precision> {
   static constexpr std::array names{"fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8"};
 };
 
+/// Formats whose products run in 8 or 4 bit while norms and the output layer stay in 16.
+bool below_16_bit(Precision precision);
+
 /// An accelerator's own links to its peers (NVLink, Infinity Fabric, ICI).
 struct NativeLinks {
   std::string kind;

@@ -27,11 +27,14 @@ struct OpenChoices {
   bool interleaving = false, recompute = false, micro_batch = false;
   bool shard_group = false;        ///< over how many ranks a hybrid sharding spreads one copy
   bool sequence_parallel = false;  ///< chosen with tensor parallelism, where the mapping is open
+  bool narrow_attention = false;   ///< attention in 8 bit where the scenario can say it
   [[nodiscard]] bool any() const { return mapping || interleaving || recompute || micro_batch || shard_group; }
 };
 
 /// Among a run's inputs_unstated: the table that holds the run assumes what it ran on.
 inline constexpr std::string_view kUnstatedAccelerator = "accelerator";
+/// Among them: whether its products were in 8 or in 4 bit.
+inline constexpr std::string_view kUnstatedWidth = "precision: 8 or 4 bit";
 
 /// A measured training run: the scenario that a user would write for it, and what was measured.
 struct MeasuredRun {

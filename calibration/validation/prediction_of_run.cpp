@@ -56,8 +56,8 @@ struct Outcome {
 /// What decides a run's prediction: equal for repeats.
 std::string question_of(const MeasuredRun& run) {
   const OpenChoices& open = run.open;
-  return fmt::format("{} {:d}{:d}{:d}{:d}{:d}{:d}", run.scenario.dump(), open.mapping, open.without_context,
-                     open.interleaving, open.recompute, open.micro_batch, open.shard_group);
+  return fmt::format("{} {:d}{:d}{:d}{:d}{:d}{:d}{:d}", run.scenario.dump(), open.mapping, open.without_context,
+                     open.interleaving, open.recompute, open.micro_batch, open.shard_group, open.narrow_attention);
 }
 
 Outcome outcome(MeasuredRun run, const Catalog& catalog) {

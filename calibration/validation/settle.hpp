@@ -14,7 +14,7 @@ struct Scenario;
 /// tuned (Narayanan et al. 2021, section 3.3, choose theirs so): of the choices that fit memory the closed form's
 /// fastest is taken. Where nothing fits, something that frees memory goes unsaid: the fastest is taken, or of open
 /// mappings the one that needs least. A run whose scenario is refused anyway is left as it is: whoever predicts it says
-/// why.
+/// why. Attention runs in 8 bit where the framework's recipes have it so and the scenario can say it.
 void settle(MeasuredRun& run, const Catalog& catalog);
 
 /// The scenario of a run, what its source leaves out settled; null where the run cannot be predicted.

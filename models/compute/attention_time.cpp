@@ -3,12 +3,19 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 
 namespace stepcast {
 namespace {
 
 /// Head sizes that kernels are compiled for (FlashAttention 2 and 3, csrc: head dimensions); others are padded.
 constexpr std::array<double, 6> kHeadSizes{32, 64, 96, 128, 192, 256};
+
+/// The library whose 8-bit attention trains, in Transformer Engine; FlashAttention 3's is for inference alone.
+constexpr std::string_view kNarrowLibrary = "cudnn";
+
+/// Bytes of an element of Q, K and V in 8 bit; results stay in 16, a difference that is lost in the products' time.
+constexpr double kNarrowElement = 1;
 
 double padded(double head) {
   const auto* fits = std::lower_bound(kHeadSizes.begin(), kHeadSizes.end(), head);
@@ -31,10 +38,10 @@ double keys_seen(const AttentionShape& s, double tile) {
 }
 
 double kernel_seconds(const AttentionShape& s, const AttentionConstants& kernel, const AttentionDevice& device,
-                      bool backward, double rate_factor) {
+                      bool backward) {
   const double tile = kernel.tile_queries;
   const double size = padded(s.head_size) + padded(s.value_size);
-  const double share = (backward ? kernel.backward_share : kernel.share) * head_factor(size / 2, kernel) * rate_factor;
+  const double share = (backward ? kernel.backward_share : kernel.share) * head_factor(size / 2, kernel);
   const double per_key =
       2 * size * tile * (backward ? kBackwardFused : 1) / (share * device.peak.value() / device.multiprocessors);
   const double start_up = backward ? kernel.backward_start_up_keys : kernel.start_up_keys;
@@ -67,9 +74,9 @@ AttentionDevice attention_device(const Accelerator& accelerator, FlopsPerSecond 
 }
 
 Seconds fused_attention_time(const AttentionShape& shape, const AttentionConstants& kernel,
-                             const AttentionDevice& device, double rate_factor) {
+                             const AttentionDevice& device) {
   return over_passes(shape.pass, [&](bool backward) {
-    return kernel.launch + Seconds(kernel_seconds(shape, kernel, device, backward, rate_factor)) +
+    return kernel.launch + Seconds(kernel_seconds(shape, kernel, device, backward)) +
            Bytes(tensor_bytes(shape, backward)) / (device.memory * kernel.memory_share);
   });
 }
@@ -86,6 +93,24 @@ Seconds unfused_attention_time(const AttentionShape& s, const UnfusedAttentionCo
     return kernels.launch + Flops(flops) / (device.peak * share) +
            Bytes(scores * s.element_bytes * accesses) / device.memory;
   });
+}
+
+std::optional<NarrowAttention> narrow_attention(const Accelerator& accelerator, const OperatorProfile* operators) {
+  const FlopsPerSecond half_peak = accelerator.peak(Precision::fp16), narrow_peak = accelerator.peak(Precision::fp8);
+  if (operators == nullptr || half_peak.value() <= 0 || narrow_peak.value() <= 0) return std::nullopt;
+  const auto half = operators->attention.find(attention_key(kNarrowLibrary, "fp16"));
+  const auto narrow = operators->attention.find(attention_key(kNarrowLibrary, "fp8"));
+  if (half == operators->attention.end() || narrow == operators->attention.end()) return std::nullopt;
+  if (half->second.backward_share <= 0 || narrow->second.backward_share <= 0) return std::nullopt;
+  return NarrowAttention{half->second, narrow->second, attention_device(accelerator, half_peak),
+                         attention_device(accelerator, narrow_peak)};
+}
+
+double narrow_over_half(const AttentionShape& shape, const NarrowAttention& kernels) {
+  AttentionShape narrow = shape;
+  narrow.element_bytes = kNarrowElement;
+  return fused_attention_time(narrow, kernels.narrow, kernels.narrow_device) /
+         fused_attention_time(shape, kernels.half, kernels.half_device);
 }
 
 }  // namespace stepcast

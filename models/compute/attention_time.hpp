@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 
 #include "hardware-catalog/operator_profile.hpp"
 
@@ -34,12 +33,25 @@ struct AttentionDevice {
 AttentionDevice attention_device(const Accelerator& accelerator, FlopsPerSecond peak);
 
 /// Time of a fused kernel: launch + tiles of queries over the multiprocessors, each as long as the keys it sees and its
-/// start-up, + the tensors' traffic (docs/models/operators.md). `rate_factor`: of the format over 16 bit.
+/// start-up, + the tensors' traffic (docs/models/operators.md).
 Seconds fused_attention_time(const AttentionShape& shape, const AttentionConstants& kernel,
-                             const AttentionDevice& device, double rate_factor = 1);
+                             const AttentionDevice& device);
 
 /// Time of products, mask, softmax and products one after another, every score in memory.
 Seconds unfused_attention_time(const AttentionShape& shape, const UnfusedAttentionConstants& kernels,
                                const AttentionDevice& device);
+
+/// The measured kernels of one accelerator that 8-bit attention is compared by: the same library's, in both formats.
+struct NarrowAttention {
+  AttentionConstants half, narrow;
+  AttentionDevice half_device, narrow_device;
+};
+
+/// What 8-bit attention runs on: cuDNN's kernels, which Transformer Engine calls; nothing where the profile (may be
+/// null) or the accelerator does not have both formats, forward and backward.
+std::optional<NarrowAttention> narrow_attention(const Accelerator& accelerator, const OperatorProfile* operators);
+
+/// Time of a shape's 8-bit kernel over that of the 16-bit one.
+double narrow_over_half(const AttentionShape& shape, const NarrowAttention& kernels);
 
 }  // namespace stepcast

@@ -153,6 +153,7 @@ Device accelerator_device(const Scenario& scenario) {
   if (scenario.operators != nullptr && scenario.operators->product)  // as products start up in this format
     device.convolution_k_overhead *= device.product.start_up_k / scenario.operators->product->start_up_k;
   device.convolution_tail = scenario.compute->gemm_tail_share * part.sm_count * kTileElements;
+  device.narrow_attention = narrow_attention(part, scenario.operators);
   device.memory = part.usable_memory();
   return device;
 }
@@ -202,10 +203,6 @@ double element_bytes(Precision precision) {
     default:
       return 2;
   }
-}
-
-bool below_16_bit(Precision precision) {
-  return precision == Precision::fp8 || precision == Precision::fp4 || precision == Precision::int8;
 }
 
 double product_bytes(Precision precision) {

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <optional>
+
 #include "hardware-catalog/parts.hpp"
+#include "models/compute/attention_time.hpp"
 #include "models/compute/product_time.hpp"
 #include "models/scenario/scenario.hpp"
 #include "models/workload/operators.hpp"
@@ -24,13 +27,14 @@ struct Device {
   double attention_forward_share = 0, attention_backward_ratio = 1, attention_half_sequence = 0;
   double attention_head64_factor = 1;
   double unfused_attention_gemm_share = 1;
-  double convolution_share = 0;     ///< of convolutions whose kind has no share of its own
-  double pointwise_share = 0;       ///< of 1×1 convolutions; 0: convolution_share, as below
-  double three_by_three_share = 0;  ///< of 3×3 convolutions with stride 1
-  double window_share = 0;          ///< of other windows
-  double grouped_share = 0;         ///< of grouped ones
-  double depthwise_share = 0;       ///< of the fp32 peak, channel by channel; 0: as grouped
-  Bytes memory;                     ///< usable
+  std::optional<NarrowAttention> narrow_attention;  ///< what attention in 8 bit runs on; nothing: not known
+  double convolution_share = 0;                     ///< of convolutions whose kind has no share of its own
+  double pointwise_share = 0;                       ///< of 1×1 convolutions; 0: convolution_share, as below
+  double three_by_three_share = 0;                  ///< of 3×3 convolutions with stride 1
+  double window_share = 0;                          ///< of other windows
+  double grouped_share = 0;                         ///< of grouped ones
+  double depthwise_share = 0;                       ///< of the fp32 peak, channel by channel; 0: as grouped
+  Bytes memory;                                     ///< usable
   bool is_cpu = false;
 };
 
@@ -39,9 +43,6 @@ void slow_down(Device& device, double share);
 
 /// Bytes of an activation or parameter in memory: 16 bit where products are in 8 or 4.
 double element_bytes(Precision precision);
-
-/// Formats whose products run in 8 or 4 bit while attention, norms and the output layer stay in 16.
-bool below_16_bit(Precision precision);
 
 /// Bytes of an element of a product's operands.
 double product_bytes(Precision precision);

@@ -62,13 +62,27 @@ Seconds gemm_time(const Operator& op, const Device& device) {
   return device.is_cpu || device.element_bytes > 2 ? time : std::max(time, unaligned_time(op, device));
 }
 
+/// Time of attention's products in 8 bit over that in 16, as the accelerator's kernels were measured; 1 in 16 bit.
+double eight_bit_factor(const Operator& op, const Device& device) {
+  if (!op.eight_bit) return 1;
+  AttentionShape shape;
+  shape.batch = op.batch;
+  shape.head_size = shape.value_size = op.k;
+  shape.queries = op.m;
+  shape.keys = op.n;
+  shape.causal = op.causal;
+  shape.pass = op.backward ? AttentionPass::backward : AttentionPass::forward;
+  return narrow_over_half(shape, device.narrow_attention.value());
+}
+
 Seconds fused_attention_time(const Operator& op, const Device& device) {
   const double between = std::clamp((op.k - kSmallHead) / (kLargeHead - kSmallHead), 0.0, 1.0);
   const double head = device.attention_head64_factor + (1 - device.attention_head64_factor) * between;
   const double half = device.attention_half_sequence * (op.causal ? 1 : kUnmaskedHalfSequence);
   const double share =
       device.attention_forward_share * (op.backward ? device.attention_backward_ratio : 1) * head / (1 + half / op.n);
-  return combine(device.kernel_floor * op.kernels, op.flops.value() / (share * device.peak_attention.value()),
+  return combine(device.kernel_floor * op.kernels,
+                 op.flops.value() / (share * device.peak_attention.value()) * eight_bit_factor(op, device),
                  memory_time(op, device));
 }
 

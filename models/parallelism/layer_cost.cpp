@@ -272,6 +272,7 @@ LayerSharding sharding_of(const Job& job) {
   const FrameworkProfile& framework = *scenario.framework;
   const StrategySpec& strategy = scenario.spec.strategy;
   sharding.fused_attention = framework.fused_attention();
+  sharding.eight_bit_attention = strategy.fp8_dot_product_attention;
   sharding.score_traffic = framework.score_traffic;
   sharding.fused_softmax_multiple = framework.fused_softmax_multiple;
   sharding.fused_loss = strategy.fused_loss.value_or(framework.fused_loss);

@@ -242,7 +242,7 @@ struct Lowering::LayerInputs {
   long micro_batch, accumulated;  ///< micro-batches, where gradients or hooks cost something once for all of them
   Recompute recompute;
   std::vector<RecomputeModule> modules;
-  bool recompute_last_stage, sequence_parallel, offload_activations, replicated, sync_batch_norm;
+  bool recompute_last_stage, sequence_parallel, offload_activations, replicated, sync_batch_norm, eight_bit_attention;
   std::optional<bool> overlap_tensor_parallel, fused_loss, fused_activation;
   ContextMethod context_method;
   CollectiveAlgorithm algorithm;
@@ -265,6 +265,7 @@ struct Lowering::LayerInputs {
         offload_activations(job.scenario->spec.strategy.offload_activations),
         replicated(job.groups.data.size > 1),
         sync_batch_norm(job.scenario->spec.strategy.sync_batch_norm),
+        eight_bit_attention(job.scenario->spec.strategy.fp8_dot_product_attention),
         overlap_tensor_parallel(job.scenario->spec.strategy.overlap_tensor_parallel),
         fused_loss(job.scenario->spec.strategy.fused_loss),
         fused_activation(job.scenario->spec.strategy.fused_activation),
@@ -285,8 +286,8 @@ struct Lowering::LayerInputs {
            fused_activation == o.fused_activation && context_method == o.context_method && algorithm == o.algorithm &&
            reductions == o.reductions && sequence_parallel == o.sequence_parallel &&
            offload_activations == o.offload_activations && replicated == o.replicated &&
-           sync_batch_norm == o.sync_batch_norm && same(tensor, o.tensor) && same(context, o.context) &&
-           same(expert, o.expert) && same(data, o.data);
+           sync_batch_norm == o.sync_batch_norm && eight_bit_attention == o.eight_bit_attention &&
+           same(tensor, o.tensor) && same(context, o.context) && same(expert, o.expert) && same(data, o.data);
   }
 };
 

@@ -67,6 +67,8 @@ void resolve_sharding(Draft& draft);
 void resolve_shard_group(Draft& draft);
 void check_recompute(Draft& draft);
 void check_offload(Draft& draft);
+/// What attention in 8 bit needs.
+void check_narrow_attention(Draft& draft);
 /// When workers' updates meet, through what, and what that rules out.
 void resolve_update(Draft& draft);
 /// Nodes that generate samples for reinforcement learning. After everything else, for it asks for the whole scenario.

@@ -38,6 +38,7 @@ void resolve_strategy(Draft& draft) {
   resolve_shard_group(draft);
   check_recompute(draft);
   check_offload(draft);
+  check_narrow_attention(draft);
   resolve_update(draft);
 }
 

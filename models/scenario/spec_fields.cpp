@@ -127,6 +127,8 @@ const FieldTable<StrategySpec>& StrategySpec::fields() {
                "Gradients are reduced in fp32, else in the parameters' format; default: the framework's")
         .field("fused_activation", &S::fused_activation,
                "A gated activation is one kernel that keeps nothing inside; default: the framework's")
+        .field("fp8_dot_product_attention", &S::fp8_dot_product_attention,
+               "Attention's products run in 8 bit, too, where a precision below 16 bit does (Transformer Engine)")
         .field("sync_batch_norm", &S::sync_batch_norm,
                "Batch norms take their statistics over all replicas, in every layer of both passes")
         .field("offload_optimizer", &S::offload_optimizer,

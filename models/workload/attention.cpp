@@ -74,6 +74,13 @@ double rotary_width(const Cut& cut) {
   return (cut.heads + 1) * cut.shape.qk_rope_head_dim;
 }
 
+/// Bytes of an element of the core's operands, which are cast before it.
+double operand_element(const Cut& cut) { return cut.sharding.eight_bit_attention ? 1 : cut.element; }
+
+/// Mean bytes of an element that the core reads or writes: what it writes has 16 bit, and forward and backward that is
+/// about half of what it moves.
+double attention_element(const Cut& cut) { return (operand_element(cut) + cut.element) / 2; }
+
 /// One attention kernel: `queries` × `keys` positions of `heads` heads of every sequence; `seen` of the keys by a
 /// query on average where less than a causal mask leaves (0: not less).
 struct Core {
@@ -95,15 +102,16 @@ Operator attention(const Cut& cut, const Core& core, bool backward) {
   op.causal = cut.causal && !local;
   op.backward = backward;
   op.fused = fused;
+  op.eight_bit = cut.sharding.eight_bit_attention;
   const double scores = op.batch * op.m * op.n;
   // Stored scores are computed whole and masked; a fused kernel skips what the mask hides.
   const double executed = op.causal && fused ? 0.5 : 1.0;
   const double ratio = backward ? (fused ? kBackwardFused : kBackwardUnfused) : 1.0;
   op.flops = Flops(2 * scores * sizes * executed * ratio);
   const double key_heads = core.heads * cut.key / cut.query;
-  const double tensors = cut.element * cut.micro_batch * sizes * (op.m * core.heads + core.keys * key_heads);
+  const double tensors = attention_element(cut) * cut.micro_batch * sizes * (op.m * core.heads + core.keys * key_heads);
   if (fused) {
-    // Forward: Q, K, V in, O out. Backward: those and dO in, dQ, dK and dV out.
+    // Forward: Q, K, V in, O out. Backward: those and dO in, dQ, dK and dV out. In 8 bit what goes in has one byte.
     op.bytes = Bytes(backward ? 2 * tensors : tensors);
   } else {
     const bool separate = softmax_in_pieces(cut, op.batch);
@@ -114,6 +122,12 @@ Operator attention(const Cut& cut, const Core& core, bool backward) {
                  (separate ? (backward ? kPiecesBackward : kPiecesForward) : 0);
   }
   return op;
+}
+
+/// To 8 bit, with the scale of the tensor as it is: read for its largest value, read again and written (Transformer
+/// Engine, current scaling).
+void cast_for_attention(Steps& steps, std::string_view name, double elements, const Cut& cut) {
+  if (cut.sharding.eight_bit_attention) steps.push_back(memory(name, elements * (2 * cut.element + 1), cut.sharding));
 }
 
 LayerStep step_of(const Operator& op) {
@@ -150,9 +164,10 @@ void gathered(Steps& steps, const Cut& cut, Bytes chunk, bool backward) {
 /// DeepSpeed-Ulysses (Jacobs et al. 2023, arXiv 2309.14509): four all-to-alls turn a cut of the sequence into one of
 /// the heads and back; the backward pass does the same to the gradients.
 void ulysses(Steps& steps, const Cut& cut, bool backward) {
+  // Before and after 8-bit products 8 bit travel (Transformer Engine, AttnFuncWithCPAndQKVOA2A).
   const auto exchange = [&](std::string_view name, double width) {
     steps.push_back(communicate(name, LayerCommunication::context, LayerCollective::all_to_all,
-                                Bytes(cut.tokens * width * cut.element)));
+                                Bytes(cut.tokens * width * operand_element(cut))));
   };
   const Operator op = attention(cut, {cut.sequence, cut.sequence, cut.heads / cut.sharding.cp, cut.seen}, backward);
   if (backward) exchange("cp_all_to_all_output", cut.attended);
@@ -166,6 +181,10 @@ void ulysses(Steps& steps, const Cut& cut, bool backward) {
 
 void core_steps(Steps& steps, const Cut& cut, bool backward) {
   const Bytes chunk(cut.tokens * (cut.key + cut.value) * cut.element);
+  if (backward)
+    cast_for_attention(steps, "attention_cast_gradient", cut.tokens * cut.attended, cut);
+  else
+    cast_for_attention(steps, "attention_cast", cut.tokens * (cut.query + cut.key + cut.value), cut);
   if (cut.sharding.cp == 1) {
     steps.push_back(step_of(attention(cut, {cut.sequence, cut.sequence, cut.heads, cut.seen}, backward)));
     return;
@@ -195,7 +214,7 @@ double core_bytes(const Cut& cut) {
 /// two cuts, two lengths).
 double exchanged_bytes(const Cut& cut) {
   if (cut.sharding.cp == 1 || cut.sharding.context_method == ContextMethod::all_gather) return 0;
-  return cut.tokens * cut.query * cut.element;
+  return cut.tokens * cut.query * operand_element(cut);
 }
 
 void count_attention(LayerWork& work, const Cut& cut) {
@@ -210,7 +229,8 @@ void count_attention(LayerWork& work, const Cut& cut) {
   const Bytes input = cut.resident_tensor();
   // A latent is kept before and after its norm.
   const Bytes latents(2 * cut.resident * latent_width(cut.shape) * cut.element);
-  const Bytes heads = latents + Bytes(cut.tokens * (cut.query + cut.key + cut.value) * cut.element);
+  // Q, K and V are kept as the core reads them.
+  const Bytes heads = latents + Bytes(cut.tokens * (cut.query + cut.key + cut.value) * operand_element(cut));
   const Bytes output(cut.tokens * cut.attended * cut.element);
   const Bytes core(core_bytes(cut) + exchanged_bytes(cut));
   const Bytes gathered = gathered_and_kept(cut);

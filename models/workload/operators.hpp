@@ -22,10 +22,11 @@ struct Operator {
   double m = 0, n = 0,
          k = 0;      ///< gemm: C[m,n] = A[m,k]·B[k,n]; attention: m = query tokens, n = key tokens, k = head size
   double batch = 1;  ///< equal products (grouped: experts on the device; attention: sequences × heads on the device)
-  bool causal = false;    ///< attention
-  bool backward = false;  ///< attention: backward kernel (2.5 × forward work fused, 2 × unfused); gemm: of weights
-  bool fused = true;      ///< attention: one flash kernel; false: products and softmax one by one over stored scores
-  double rows = 0;        ///< grouped_gemm: tokens of each expert, whichever dimension they are
+  bool causal = false;     ///< attention
+  bool backward = false;   ///< attention: backward kernel (2.5 × forward work fused, 2 × unfused); gemm: of weights
+  bool eight_bit = false;  ///< attention: its products are in 8 bit
+  bool fused = true;       ///< attention: one flash kernel; false: products and softmax one by one over stored scores
+  double rows = 0;         ///< grouped_gemm: tokens of each expert, whichever dimension they are
   ConvolutionKind convolution = ConvolutionKind::window;
   bool fp32_output = false;  ///< gemm that accumulates into fp32 (weight gradients)
   bool sixteen_bit = false;  ///< gemm that stays in 16 bit where others are in 8 or 4 (output layer, router)
@@ -40,6 +41,7 @@ struct LayerSharding {
   ContextMethod context_method = ContextMethod::ring;  ///< how cp > 1 exchanges keys and values
   bool sequence_parallel = false;
   bool fused_attention = true;
+  bool eight_bit_attention = false;    ///< StrategySpec::fp8_dot_product_attention
   bool fused_activation = true;        ///< a gated activation keeps nothing inside
   bool fused_norm = true;              ///< an RMS norm keeps its input alone
   bool keeps_gathered_inputs = false;  ///< FrameworkProfile::keeps_gathered_inputs

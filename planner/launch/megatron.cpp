@@ -131,6 +131,7 @@ std::vector<std::string> megatron_arguments(const Scenario& scenario) {
   if (scenario.precision == Precision::bf16 || scenario.precision == Precision::fp8) out.flag("--bf16");
   if (scenario.precision == Precision::fp16) out.flag("--fp16");
   if (scenario.precision == Precision::fp8) out.value("--fp8-format", "hybrid");
+  if (scenario.spec.strategy.fp8_dot_product_attention) out.flag("--fp8-dot-product-attention");
   const std::optional<double> steps = steps_to_train(scenario);
   out.value("--train-iters", steps ? static_cast<long>(*steps) : kTrialSteps);
   return out.take();

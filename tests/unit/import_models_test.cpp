@@ -166,6 +166,14 @@ TRAINING_ARGS=(
 torchrun --nnodes $NNODES pretrain_gpt.py ${MODEL_ARGS[@]} ${TRAINING_ARGS[@]}
 )";
 
+TEST(MegatronImport, AttentionInEightBit) {
+  std::string script(kScript);
+  script.replace(script.find("--bf16"), 6, "--bf16 --fp8-format hybrid --fp8-dot-product-attention");
+  const ImportedScenario out = import_megatron(written("fp8.sh", script), {}, catalog());
+  EXPECT_EQ(out.scenario.at("workload").at("precision"), "fp8");
+  EXPECT_EQ(out.scenario.at("strategy").at("fp8_dot_product_attention"), true);
+}
+
 TEST(MegatronImport, ScriptBecomesAScenario) {
   const ImportedScenario out = import_megatron(written("gpt3.sh", kScript), {}, catalog());
   EXPECT_EQ(out.scenario.at("cluster").at("nodes"), 16);

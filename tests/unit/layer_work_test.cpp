@@ -267,6 +267,37 @@ TEST(LayerWork, OperandsAreCastBeforeTheyAreGathered) {
   EXPECT_DOUBLE_EQ(casts(wide.backward_input) - casts(narrow.backward_input), 2 * 4 * elements * 7 / 8);
 }
 
+// Llama 3 8B, 8192 tokens: Q of 4096, K and V of 1024 each are read twice and written in a byte, 5 bytes an element,
+// and so is the gradient of the result; Q, K and V are kept in a byte instead of two.
+TEST(LayerWork, AttentionInEightBitCastsWhatItReads) {
+  LayerSharding sharding;
+  const LayerWork half = block("llama3-8b", sharding, 1, 8192);
+  sharding.eight_bit_attention = true;
+  const LayerWork narrow = block("llama3-8b", sharding, 1, 8192);
+  const auto bytes = [](const std::vector<LayerStep>& steps, std::string_view name) {
+    double sum = 0;
+    for (const LayerStep& step : steps)
+      if (step.op.name == name) sum += step.op.bytes.value();
+    return sum;
+  };
+  const double heads = 8192.0 * (4096 + 1024 + 1024), result = 8192.0 * 4096;
+  EXPECT_EQ(bytes(half.forward, "attention_cast"), 0);
+  EXPECT_DOUBLE_EQ(bytes(narrow.forward, "attention_cast"), 5 * heads);
+  EXPECT_DOUBLE_EQ(bytes(narrow.backward_input, "attention_cast_gradient"), 5 * result);
+  EXPECT_DOUBLE_EQ(bytes(narrow.forward, "attention"), 0.75 * bytes(half.forward, "attention"));
+  EXPECT_DOUBLE_EQ(half.activations.value() - narrow.activations.value(), heads);
+  EXPECT_DOUBLE_EQ(flops(narrow.forward), flops(half.forward));
+  // Exchanged heads travel in a byte: Q, K, V and the result of half of the tokens.
+  sharding.cp = 2;
+  sharding.context_method = ContextMethod::ulysses;
+  EXPECT_EQ(collectives(block("llama3-8b", sharding, 1, 8192).forward, LayerCommunication::context),
+            (std::vector<std::string>{
+                fmt::format("all_to_all:{}", 4096.0 * 4096), fmt::format("all_to_all:{}", 4096.0 * 1024),
+                fmt::format("all_to_all:{}", 4096.0 * 1024), fmt::format("all_to_all:{}", 4096.0 * 4096)}));
+  // What recomputes the core casts again.
+  EXPECT_DOUBLE_EQ(bytes(narrow.recompute_attention_core, "attention_cast"), 5 * heads);
+}
+
 // Llama 3 8B cut over 4 context ranks: 2048 tokens each; K and V of one chunk 2·2·2048·1024 bytes.
 TEST(LayerWork, ContextParallelMethods) {
   LayerSharding sharding;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "hardware-catalog/catalog.hpp"
 #include "models/compute/attention_time.hpp"
 #include "models/compute/cached_traffic.hpp"
 #include "models/compute/convolution_time.hpp"
@@ -154,6 +155,30 @@ TEST(AttentionTime, OddHeadSizesArePadded) {
                fused_attention_time(odd, round_kernel(), kRoundAttention))
                   .value(),
               tensors, 1e-9);
+}
+
+// At 0.4 of twice the peak a tile takes 10 · 1280 · 0.08192 = 1048.58 us, with tensors of one byte 65.54: 1118.11 us in
+// all of 1812.79.
+TEST(AttentionTime, EightBitOverSixteen) {
+  NarrowAttention kernels{round_kernel(), round_kernel(), kRoundAttention, kRoundAttention};
+  kernels.narrow.share = 0.4;
+  kernels.narrow_device.peak = 200_TFLOPS;
+  EXPECT_NEAR(narrow_over_half(hundred_heads(), kernels), 1118.11 / 1812.79, 1e-5);
+}
+
+// Compared is one library's kernel in both formats, forward and backward.
+TEST(AttentionTime, EightBitNeedsTheMeasuredKernelInBothFormats) {
+  const Catalog catalog = Catalog::standard({});
+  const Accelerator& part = *catalog.find<Accelerator>("gb200");
+  OperatorProfile profile = *catalog.find<OperatorProfile>(part.family);
+  ASSERT_TRUE(narrow_attention(part, &profile));
+  EXPECT_FALSE(narrow_attention(part, nullptr));
+  profile.attention.at("cudnn.fp8").backward_share = 0;
+  EXPECT_FALSE(narrow_attention(part, &profile));
+  profile.attention.erase("cudnn.fp8");
+  EXPECT_FALSE(narrow_attention(part, &profile));
+  const Accelerator& older = *catalog.find<Accelerator>("a100-sxm-80gb");
+  EXPECT_FALSE(narrow_attention(older, catalog.find<OperatorProfile>(older.family)));
 }
 
 // Both products of 8.39e10 FLOPs at 0.4 · 100e12: 2097.15 us; 1.6384e8 scores × 2 bytes × 6: 1966.08 us; launch 10.

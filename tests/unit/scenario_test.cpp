@@ -271,6 +271,33 @@ TEST(RecomputeLastStage, IsForPipelinesThatRecompute) {
   EXPECT_GE(faults({"strategy.recompute=full", "strategy.pipeline_parallel=1"}), 1U);  // its stage_layers are of more
 }
 
+// Each of what 8-bit attention needs is missed by name.
+TEST(NarrowAttention, NeedsFusedKernelsMeasuredInEightBit) {
+  const auto fault = [](const char* name, const std::vector<std::string>& changes) {
+    std::vector<std::string> all{"strategy.fp8_dot_product_attention=true"};
+    all.insert(all.end(), changes.begin(), changes.end());
+    try {
+      shipped(name, all);
+    } catch (const InputError& error) {
+      EXPECT_EQ(error.faults().size(), 1U) << error.what();
+      EXPECT_EQ(error.faults().front().pointer, "/strategy/fp8_dot_product_attention");
+      return error.faults().front().message;
+    }
+    return std::string("none");
+  };
+  const char* llama = "llama3-70b-h100-512";
+  EXPECT_EQ(fault(llama, {"workload.precision=fp8"}), "none");
+  EXPECT_EQ(fault(llama, {}), "found true, but precision is bf16");
+  EXPECT_THAT(fault(llama, {"workload.precision=fp8", "strategy.context_parallel=2"}),
+              testing::HasSubstr("context_parallel is 2 with context_method ring"));
+  EXPECT_EQ(fault(llama, {"workload.precision=fp8", "strategy.context_parallel=2", "strategy.context_method=ulysses"}),
+            "none");
+  EXPECT_THAT(fault(llama, {"cluster.node=dgx-a100-80gb"}),
+              testing::HasSubstr("no 8-bit attention of a100-sxm-80gb is known"));
+  EXPECT_THAT(fault("resnet50-v100-8gpus", {}), testing::HasSubstr("resnet50 has no attention"));
+  EXPECT_THAT(fault("gpt3-175b-a100-1024", {}), testing::HasSubstr("megatron-lm-2021 computes attention in 16 bit"));
+}
+
 std::string framework_of_default(const char* model, const char* node, int nodes) {
   return default_scenario(model, node, nodes, catalog())["strategy"]["framework"];
 }

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 
@@ -15,7 +13,6 @@ constexpr std::size_t kRowsForShape = 100;
 constexpr int kTileSizes[] = {64, 128, 256};
 
 const AttentionWork* attention_of(const MeasuredOperator& row) { return std::get_if<AttentionWork>(&row.work); }
-bool is_half(const std::string& format) { return format == "bf16" || format == "fp16"; }
 
 ProfileConstant constant(const std::string& kernel, const std::string& name, double AttentionConstants::*member,
                          double start, double least, double most) {
@@ -82,22 +79,6 @@ void fit_kernel(const std::string& kernel, const FamilyRows& rows, OperatorProfi
   profile.fit->error_percent["attention." + kernel] = best_result.left_out_error_percent;
 }
 
-void fit_formats(const std::string& kernel, const std::map<std::string, FamilyRows>& by_format,
-                 OperatorProfile& profile, const Catalog& catalog) {
-  for (const auto& [format, rows] : by_format) {
-    if (rows.size() < kLeastRows) continue;
-    const std::string name = format;
-    const std::string key = fmt::format("attention.{}.{}", kernel, format);
-    const OperatorFitProblem problem{
-        rows,
-        {{{fmt::format("attention.{}.format_factor.{}", kernel, format), 1.3, 0.3, 2},
-          [kernel, name](OperatorProfile& p, double value) { p.attention[kernel].format_factor[name] = value; }}}};
-    const OperatorFitResult result = fit_class(problem, profile, catalog);
-    profile.fit->rows[key] = static_cast<double>(result.rows);
-    profile.fit->error_percent[key] = result.left_out_error_percent;
-  }
-}
-
 void fit_unfused(const FamilyRows& rows, OperatorProfile& profile, const Catalog& catalog) {
   using U = UnfusedAttentionConstants;
   profile.unfused_attention = U{0.4, 0.4, 6, 9, 10_us};
@@ -119,21 +100,16 @@ void fit_unfused(const FamilyRows& rows, OperatorProfile& profile, const Catalog
 }  // namespace
 
 void fit_attention(const FamilyRows& rows, OperatorProfile& profile, const Catalog& catalog) {
-  std::map<std::string, FamilyRows> half;
-  std::map<std::string, std::map<std::string, FamilyRows>> narrow;
-  for (const MeasuredOperator* row : rows) {
-    const AttentionWork* work = attention_of(*row);
-    if (work == nullptr) continue;
-    (is_half(row->format) ? half[work->kernel] : narrow[work->kernel][row->format]).push_back(row);
-  }
-  for (const auto& [kernel, found] : half) {
+  std::map<std::string, FamilyRows> by_kernel;
+  for (const MeasuredOperator* row : rows)
+    if (const AttentionWork* work = attention_of(*row); work != nullptr)
+      by_kernel[attention_key(work->kernel, row->format)].push_back(row);
+  for (const auto& [kernel, found] : by_kernel) {
     if (found.size() < kLeastRows) continue;
-    if (kernel == "unfused") {
+    if (kernel == "unfused")
       fit_unfused(found, profile, catalog);
-    } else {
+    else
       fit_kernel(kernel, found, profile, catalog);
-      fit_formats(kernel, narrow[kernel], profile, catalog);
-    }
   }
 }
 

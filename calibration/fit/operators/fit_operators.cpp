@@ -125,9 +125,13 @@ void fit(const FitCommand& command) {
     }
     print(profile);
     std::cout << std::flush;
-    write_profile(profile, std::filesystem::path(command.output));
     profiles[family] = std::move(profile);
   }
+  for (const SiblingFamily& known : sibling_families()) {
+    const auto profile = profiles.find(known.family), other = profiles.find(known.narrow_attention);
+    if (profile != profiles.end() && other != profiles.end()) take_narrow_attention(profile->second, other->second);
+  }
+  for (const auto& [family, profile] : profiles) write_profile(profile, std::filesystem::path(command.output));
 }
 
 }  // namespace

@@ -34,8 +34,12 @@ void state_provenance(Json& json, const OperatorProfile& profile) {
   const bool measured = profile.fit && !profile.fit->rows.empty();
   sources["all"] = measured ? kSource : fmt::format("as {}: nothing of this family was measured", profile.sibling);
   evidence["all"] = measured ? "measured" : "estimated";
+  for (const auto& [key, source] : profile.provenance.sources) {
+    sources[key] = source;
+    evidence[key] = "estimated";
+  }
   if (!measured || profile.sibling.empty()) return;
-  const std::string taken = fmt::format("as {}; {}", profile.sibling, kSource);
+  const std::string taken = taken_from(profile.sibling);
   const auto from_sibling = [&](const char* key, const char* rows) {
     for (const auto& [name, count] : profile.fit->rows)
       if (name.compare(0, std::string(rows).size(), rows) == 0) return;
@@ -48,14 +52,17 @@ void state_provenance(Json& json, const OperatorProfile& profile) {
   from_sibling("convolution", "convolution");
   if (profile.fit->rows.count("power") == 0) from_sibling("power", "sustained");
   for (const auto& [kernel, constants] : profile.attention) {
-    if (profile.fit->rows.count("attention." + kernel) != 0) continue;
-    sources["attention." + kernel] = taken;
-    evidence["attention." + kernel] = "estimated";
+    const std::string key = "attention." + kernel;
+    if (profile.fit->rows.count(key) != 0 || sources.contains(key)) continue;
+    sources[key] = taken;
+    evidence[key] = "estimated";
   }
   from_sibling("unfused_attention", "attention.unfused");
 }
 
 }  // namespace
+
+std::string taken_from(std::string_view family) { return fmt::format("as {}; {}", family, kSource); }
 
 void write_profile(const OperatorProfile& profile, const std::filesystem::path& folder) {
   Json json = OperatorProfile::fields().write(profile);

@@ -12,4 +12,7 @@ namespace stepcast {
 /// cannot be written.
 void write_profile(const OperatorProfile& profile, const std::filesystem::path& folder);
 
+/// The source of constants that another family's measurements gave.
+std::string taken_from(std::string_view family);
+
 }  // namespace stepcast

@@ -1,5 +1,9 @@
 #include "calibration/fit/operators/siblings.hpp"
 
+#include <set>
+
+#include "calibration/fit/operators/profile_file.hpp"
+
 namespace stepcast {
 
 const std::vector<SiblingFamily>& sibling_families() {
@@ -17,9 +21,9 @@ const std::vector<SiblingFamily>& sibling_families() {
       {"nvidia-hopper-pcie", "nvidia-hopper"},
       {"nvidia-ada", ""},
       {"nvidia-blackwell-workstation", "nvidia-ada"},
-      {"nvidia-blackwell", ""},
+      {"nvidia-blackwell", "", "nvidia-blackwell-gb200"},
       {"nvidia-blackwell-gb200", "nvidia-blackwell"},
-      {"nvidia-blackwell-b300", "nvidia-blackwell"},
+      {"nvidia-blackwell-b300", "nvidia-blackwell", "nvidia-blackwell-gb300"},
       {"nvidia-blackwell-gb300", "nvidia-blackwell-b300"},
       {"nvidia-rubin", "nvidia-blackwell-gb300"},
       {"amd-cdna3", ""},
@@ -44,6 +48,16 @@ void take_missing(OperatorProfile& profile, const OperatorProfile& sibling, cons
     const FlopsPerSecond peak = own.peak(precision), other = siblings.peak(precision);
     if (peak.value() > 0 && other.value() > 0) share *= other / peak * (own.tdp / siblings.tdp);
   }
+}
+
+void take_narrow_attention(OperatorProfile& profile, const OperatorProfile& other) {
+  const auto library = [](const std::string& kernel) { return kernel.substr(0, kernel.find('.')); };
+  std::set<std::string> narrow;
+  for (const auto& [kernel, constants] : other.attention)
+    if (library(kernel) != kernel) narrow.insert(library(kernel));
+  for (const auto& [kernel, constants] : other.attention)
+    if (narrow.count(library(kernel)) != 0 && profile.attention.emplace(kernel, constants).second)
+      profile.provenance.sources["attention." + kernel] = taken_from(other.id);
 }
 
 }  // namespace stepcast

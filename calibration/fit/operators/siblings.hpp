@@ -11,6 +11,9 @@ namespace stepcast {
 struct SiblingFamily {
   std::string_view family;
   std::string_view sibling;  ///< empty: none comes close
+  /// Whose attention kernels in 8 bit stand in, and those in 16 bit that they are compared with, where the sibling has
+  /// none: the same multiprocessors on another board. Empty: the sibling's.
+  std::string_view narrow_attention = {};
 };
 
 /// Families in an order in which each comes after its sibling. The rules: the same generation of multiprocessors first,
@@ -22,5 +25,9 @@ const std::vector<SiblingFamily>& sibling_families();
 /// share × peak ÷ limit stays.
 void take_missing(OperatorProfile& profile, const OperatorProfile& sibling, const Accelerator& own,
                   const Accelerator& siblings);
+
+/// Takes over the other family's attention kernels that exist in 8 bit, in every format, where `profile` has none of
+/// the name; says so in its provenance.
+void take_narrow_attention(OperatorProfile& profile, const OperatorProfile& other);
 
 }  // namespace stepcast

@@ -248,6 +248,7 @@ class MegatronReader {
     if (arguments_.has("--tp-comm-overlap") && tp_ > 1) strategy_["overlap_tensor_parallel"] = true;
     copy_flag(strategy_, "gradients_in_fp32", "--accumulate-allreduce-grads-in-fp32");
     copy_flag(strategy_, "offload_optimizer", "--optimizer-cpu-offload");
+    copy_flag(strategy_, "fp8_dot_product_attention", "--fp8-dot-product-attention");
     recomputation();
   }
 

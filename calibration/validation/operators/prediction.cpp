@@ -55,8 +55,8 @@ OperatorPrediction predict(const ProductWork& work, const MeasuredOperator& meas
 
 OperatorPrediction predict(const AttentionWork& work, const MeasuredOperator& measured,
                            const OperatorMachine& machine) {
-  const FlopsPerSecond peak = machine.accelerator->peak(Precision::fp16);
-  if (peak.value() <= 0) return nothing("no 16-bit peak");
+  const FlopsPerSecond peak = peak_of_format(*machine.accelerator, measured.format);
+  if (peak.value() <= 0) return nothing(fmt::format("no {} peak of {}", measured.format, machine.accelerator->id));
   const AttentionDevice device = attention_device(*machine.accelerator, peak);
   OperatorPrediction out;
   if (work.kernel == "unfused") {
@@ -64,20 +64,14 @@ OperatorPrediction predict(const AttentionWork& work, const MeasuredOperator& me
     out.time = unfused_attention_time(work.shape, *machine.profile->unfused_attention, device);
     return out;
   }
-  const auto found = machine.profile->attention.find(work.kernel);
+  const std::string name = attention_key(work.kernel, measured.format);
+  const auto found = machine.profile->attention.find(name);
   if (found == machine.profile->attention.end())
-    return nothing(fmt::format("no constants of attention by {} on {}", work.kernel, machine.profile->id));
+    return nothing(fmt::format("no constants of attention by {} on {}", name, machine.profile->id));
   const AttentionConstants& kernel = found->second;
   if (work.shape.pass != AttentionPass::forward && kernel.backward_share <= 0)
-    return nothing(fmt::format("no constants of the backward kernel of {}", work.kernel));
-  double factor = 1;
-  if (measured.format != "bf16" && measured.format != "fp16") {
-    const auto format = kernel.format_factor.find(measured.format);
-    if (format == kernel.format_factor.end())
-      return nothing(fmt::format("no constants of {} attention by {}", measured.format, work.kernel));
-    factor = format->second;
-  }
-  out.time = fused_attention_time(work.shape, kernel, device, factor);
+    return nothing(fmt::format("no constants of the backward kernel of {}", name));
+  out.time = fused_attention_time(work.shape, kernel, device);
   return out;
 }
 
