@@ -56,9 +56,11 @@ int document_len(const PublishedRow& reading, long seq_len) {
   return reading.task == TrainingTask::pre_training || packed || seq_len > 4096 ? 0 : kSquadDocumentLen;
 }
 
-/// Release of the software that NVIDIA's tables name by its container, "NeMo 26.02.01"; empty where none is named.
+/// Release of the software that NVIDIA's tables name by its container, "NeMo 26.02.01", or that its submissions to a
+/// round of MLPerf name in their systems, "tyche_ngpu8_ngc25.09_nemo"; empty where none is known.
 std::string release_of(const CsvRow& row) {
   const std::string words = "NeMo ", source = row.text("source");
+  if (source.find("MLPerf Training v5.1") != std::string::npos) return "25.09";
   std::size_t at = source.rfind(words);
   if (at == std::string::npos) return {};
   at += words.size();
@@ -92,6 +94,8 @@ MeasuredRun published_run(const CsvRow& row) {
   const std::optional<long> batch = published_batch(reading);
   const Json strategy = batch ? published_strategy(reading, model, *batch) : Json();
   const std::string precision = published_precision(reading);
+  const bool adapters_in_8_bit = precision == "fp8" && reading.task == TrainingTask::adapters;
+  reading.out.open.narrow_attention = reading.defaults->narrow_attention && (precision == "fp4" || adapters_in_8_bit);
   read_published_figure(reading, model);
   if (!reading.out.refusal.empty()) return std::move(reading.out);
   MeasuredRun& out = reading.out;

@@ -29,7 +29,7 @@ class Mapping {
       : reading_(reading), row_(reading.row), model_(model), batch_(batch) {}
 
   Json read() {
-    strategy_ = {{"framework", reading_.defaults->profile}};
+    strategy_ = {{"framework", profile()}};
     read_degrees();
     if (!reading_.out.refusal.empty()) return nullptr;
     read_recompute();
@@ -40,6 +40,11 @@ class Mapping {
   }
 
  private:
+  [[nodiscard]] std::string_view profile() const {
+    const FrameworkDefaults& defaults = *reading_.defaults;
+    const bool own = reading_.task == TrainingTask::adapters && !defaults.adapter_profile.empty();
+    return own ? defaults.adapter_profile : defaults.profile;
+  }
   [[nodiscard]] long degree(const char* key) const { return strategy_.at(key).get<long>(); }
   [[nodiscard]] long layers() const { return model_.at("transformer").at("layers").get<long>(); }
 

@@ -84,6 +84,26 @@ constexpr std::array kFrameworks{
                       .recompute = "none",
                       .sequence_parallel = true,
                       .causal_halved = true},
+    // AMD's submissions of Llama 2 70B LoRA set FP8_DPA=0.
+    FrameworkDefaults{.name = "NeMo on ROCm",
+                      .profile = "nemo",
+                      .precision = "bf16",
+                      .recompute = "none",
+                      .sequence_parallel = true,
+                      .interleaves = true,
+                      .adapter_context_method = "ulysses"},
+    // NVIDIA's MLPerf submissions capture whole iterations (config_common_cg.sh), under adapters layer by layer
+    // (MCORE_CUDA_GRAPH=1; docs.nvidia.com/dl-cuda-graph, Llama 2 70B LoRA).
+    FrameworkDefaults{.name = "NeMo",
+                      .profile = "nemo-25.09",
+                      .precision = "bf16",
+                      .recompute = "none",
+                      .sequence_parallel = true,
+                      .interleaves = true,
+                      .adapter_context_method = "ulysses",
+                      .adapter_profile = "nemo",
+                      .narrow_attention = true,
+                      .since = "25.09"},
     FrameworkDefaults{
         .name = "NeMo",
         .profile = "nemo",
@@ -92,7 +112,10 @@ constexpr std::array kFrameworks{
         .sequence_parallel = true,
         .interleaves = true,
         // NVIDIA's Llama 2 70B LoRA of MLPerf, conf/megatron_gpt_peft_tuning_config.yaml: cp_comm_type a2a.
-        .adapter_context_method = "ulysses"},
+        .adapter_context_method = "ulysses",
+        // NVIDIA's MLPerf submissions: Llama 3.1 8B in fp4 by config_common_fp8attn.sh (v5.1), Llama 2 70B LoRA by
+        // FP8_DPA=1 (v5.0, config_common.sh).
+        .narrow_attention = true},
     FrameworkDefaults{.name = "Primus",
                       .profile = "megatron-lm",
                       .precision = "bf16",

@@ -28,6 +28,9 @@ struct FrameworkDefaults {
   double predicted_share = 1;     ///< share of an encoder's tokens that its output layer sees
   std::string_view context_method = "ring";
   std::string_view adapter_context_method = "ring";  ///< where adapters are trained
+  std::string_view adapter_profile = {};             ///< the same; empty: `profile`
+  /// Its recipes compute attention in 8 bit, too, where products are in 4 bit, or in 8 under adapters.
+  bool narrow_attention = false;
   std::string_view since = {};  ///< first release of the generation, as its containers are numbered; empty: any
 };
 

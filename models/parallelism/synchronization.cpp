@@ -75,10 +75,12 @@ Bytes bucket_limit(const Job& job, bool first) {
 }
 
 /// Bytes of an updated parameter on its way from the rank that holds its optimizer state. Transformer Engine keeps
-/// weights of 8- and 4-bit products in 8 bit, and sharded optimizers send them so (Megatron-LM arguments.py:
-/// fp8_param_gather, which NVIDIA's 8-bit recipes set).
+/// weights of 8-bit products in 8 bit, and sharded optimizers send them so (Megatron-LM arguments.py:
+/// fp8_param_gather, which NVIDIA's 8-bit recipes set); none does in 4 bit (Megatron-Bridge, mixed_precision.py:
+/// "fp4_param and fp4_param_gather are not supported for now").
 double updated_bytes(const Scenario& scenario) {
-  return below_16_bit(scenario.precision) ? 1 : parameter_bytes(scenario);
+  const bool narrow = below_16_bit(scenario.precision) && scenario.precision != Precision::fp4;
+  return narrow ? 1 : parameter_bytes(scenario);
 }
 
 /// What a finished unit sends.

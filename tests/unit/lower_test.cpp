@@ -152,9 +152,12 @@ TEST(Lowering, FollowsEverySettingOfAStrategy) {
   };
   const std::vector<std::vector<std::string>> of_a_cnn{
       {}, {"strategy.sync_batch_norm=true"}, {"strategy.micro_batch=64"}, {"strategy.overlap_gradients=false"}};
+  const std::string fp8 = "workload.precision=fp8", narrow = "strategy.fp8_dot_product_attention=true";
+  const std::vector<std::vector<std::string>> in_eight_bit{
+      {fp8}, {fp8, narrow}, {fp8, "strategy.recompute=selective"}, {fp8, narrow, "strategy.recompute=selective"}};
   for (const auto& [name, family] :
-       {std::pair{"llama3-70b-h100-512.json", settings}, std::pair{"bloom-176b-a100-384.json", settings},
-        std::pair{"resnet50-v100-8gpus.json", of_a_cnn}}) {
+       {std::pair{"llama3-70b-h100-512.json", settings}, std::pair{"llama3-70b-h100-512.json", in_eight_bit},
+        std::pair{"bloom-176b-a100-384.json", settings}, std::pair{"resnet50-v100-8gpus.json", of_a_cnn}}) {
     Lowering lowering;
     std::vector<std::vector<std::string>> walk = family;
     walk.insert(walk.end(), family.rbegin(), family.rend());
@@ -317,13 +320,13 @@ TEST(SyncUnits, ShardedStatesSendAsMuchAsAnAllReduce) {
 }
 
 // Updated parameters of 8-bit products travel in 8 bit from the ranks that hold their optimizer states; parameters that
-// are sharded themselves, and gradients, travel in 16.
+// are sharded themselves, those of 4-bit products, and gradients travel in 16.
 TEST(SyncUnits, UpdatedParametersTravelInEightBit) {
   const auto traffic = [](const char* sharding, const char* precision) {
     const Scenario scenario =
         shipped("llama3-70b-h100-512.json",
                 {std::string("strategy.sharding=") + sharding, std::string("workload.precision=") + precision,
-                 "strategy.pipeline_parallel=1", "strategy.virtual_pipeline=1"});
+                 "strategy.pipeline_parallel=1", "strategy.virtual_pipeline=1", "cluster.node=dgx-b200"});
     std::pair<double, double> sums;
     for (const SyncUnit& unit : sync_units(lower(scenario), 0)) {
       sums.first += unit.gather.network_bytes.value();
@@ -333,6 +336,7 @@ TEST(SyncUnits, UpdatedParametersTravelInEightBit) {
   };
   const auto wide = traffic("zero-1", "bf16"), narrow = traffic("zero-1", "fp8");
   EXPECT_NEAR(narrow.first / wide.first, 0.5, 1e-9);
+  EXPECT_NEAR(traffic("zero-1", "fp4").first / wide.first, 1, 1e-9);  // no framework keeps weights in 4 bit
   EXPECT_NEAR(narrow.second / wide.second, 1, 1e-9);
   EXPECT_NEAR(traffic("fsdp", "fp8").first / traffic("fsdp", "bf16").first, 1, 1e-9);
 }

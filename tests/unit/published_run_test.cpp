@@ -77,6 +77,24 @@ TEST(PublishedRun, AnOptimizerOnTheHostIsOffloaded) {
   EXPECT_FALSE(runs[1].scenario["strategy"].contains("offload_optimizer"));
 }
 
+// NVIDIA's MLPerf recipes: in 4 bit, and in 8 under adapters, there with exchanged heads, too; not AMD's.
+TEST(PublishedRun, RecipesComputeAttentionInEightBit) {
+  const auto settled = [](const Row& row) {
+    MeasuredRun run = run_of(row);
+    settle(run, Catalog::standard({}));
+    return run.scenario.at("strategy").value("fp8_dot_product_attention", false);
+  };
+  const Row fp4 = Row().set("precision", "nvfp4").set("accelerator_id", "b200-sxm-180gb");
+  EXPECT_TRUE(settled(fp4));
+  EXPECT_FALSE(settled(Row(fp4).set("cp", "2")));
+  EXPECT_FALSE(settled(Row().set("precision", "fp8")));
+  const Row adapters = Row().set("precision", "fp8").set("notes", "task=lora");
+  EXPECT_TRUE(settled(adapters));
+  EXPECT_TRUE(settled(Row(adapters).set("tp", "1").set("cp", "2")));
+  EXPECT_FALSE(settled(Row(adapters).set("tp", "4").set("cp", "2")));
+  EXPECT_FALSE(settled(Row(fp4).set("framework", "PyTorch / NeMo on ROCm")));
+}
+
 TEST(PublishedRuns, SayWhatTheyLeaveOut) {
   EXPECT_TRUE(run_of({}).inputs_unstated.empty());
   EXPECT_EQ(run_of({}).framework, "NeMo (Megatron-Core)");
@@ -94,6 +112,17 @@ TEST(PublishedRuns, GoByTheReleaseOfTheSoftware) {
   EXPECT_EQ(profile("NVIDIA Megatron-Bridge performance summary, NeMo 26.06"), "megatron-bridge-26.06");
   EXPECT_EQ(profile("NVIDIA Megatron-Bridge performance summary, NeMo 26.06.01"), "megatron-bridge-26.06");
   EXPECT_EQ(profile("NVIDIA Megatron-Bridge performance summary"), "megatron-bridge");
+}
+
+// Submissions to v5.1 capture whole iterations as graphs, but layers where adapters are trained.
+TEST(PublishedRuns, GoByTheRoundOfMlperf) {
+  const auto profile = [](const char* round, const char* notes) {
+    return strategy_of(Row().set("source", round).set("notes", notes)).at("framework");
+  };
+  EXPECT_EQ(profile("MLPerf Training v5.1 logs (llama31_8b)", ""), "nemo-25.09");
+  EXPECT_EQ(profile("MLPerf Training v5.1 logs (llama2_70b_lora)", "task=lora"), "nemo");
+  EXPECT_EQ(profile("MLPerf Training v5.0 logs (llama31_405b)", ""), "nemo");
+  EXPECT_EQ(profile("NVIDIA NeMo performance summary, 24.07", ""), "nemo");
 }
 
 TEST(PublishedRuns, RunOnAsManyGpusAsTheirMappingMultipliesTo) {
@@ -153,7 +182,10 @@ TEST(PublishedRuns, ReadFormats) {
   EXPECT_EQ(format("fp8 (per-tensor current scaling)"), "fp8");
   EXPECT_EQ(format("bf16 + float8 linear (rowwise)"), "fp8");
   EXPECT_EQ(format("mxfp8"), "fp8");
-  EXPECT_EQ(format("fp8 or nvfp4 (not clear from the configuration name)"), "fp4");
+  EXPECT_EQ(format("fp8 or nvfp4 (not clear from the configuration name)"), "fp8");
+  const Row unknown = Row().set("precision", "fp8 or nvfp4 (configuration not found)");
+  EXPECT_EQ(run_of(Row(unknown).set("gpus", "8")).scenario["workload"]["precision"], "fp4");
+  EXPECT_EQ(run_of(Row(unknown).set("gpus", "64")).scenario["workload"]["precision"], "fp8");
   EXPECT_EQ(format("fp16/bf16"), "bf16");
   EXPECT_THAT(run_of(Row().set("precision", "")).inputs_unstated, Contains("precision"));
 }

@@ -73,19 +73,21 @@ Seconds TrainingPoint::measured() const { return Seconds(measured_time(run, *sce
 
 namespace {
 
-bool assumes_accelerator(const TrainingPoint& point) {
+/// Its accelerator, or whether its products were in 8 or in 4 bit.
+bool assumes_rate(const TrainingPoint& point) {
   const std::vector<std::string>& unstated = point.run.inputs_unstated;
-  return std::find(unstated.begin(), unstated.end(), kUnstatedAccelerator) != unstated.end();
+  return std::any_of(unstated.begin(), unstated.end(),
+                     [](const std::string& what) { return what == kUnstatedAccelerator || what == kUnstatedWidth; });
 }
 
-/// A run whose accelerator is assumed tells of no machine. Where its program has other runs, those alone are read.
+/// A run whose accelerator or format is assumed tells of no machine. Where its program has other runs, those alone are
+/// read.
 void drop_assumed(std::vector<TrainingPoint>& points) {
   std::set<std::string> known;
   for (const TrainingPoint& point : points)
-    if (!assumes_accelerator(point)) known.insert(point.framework->id);
-  std::erase_if(points, [&](const TrainingPoint& point) {
-    return assumes_accelerator(point) && known.count(point.framework->id) > 0;
-  });
+    if (!assumes_rate(point)) known.insert(point.framework->id);
+  std::erase_if(
+      points, [&](const TrainingPoint& point) { return assumes_rate(point) && known.count(point.framework->id) > 0; });
 }
 
 }  // namespace

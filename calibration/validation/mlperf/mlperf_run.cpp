@@ -53,13 +53,14 @@ std::string_view language_framework(std::string_view accelerator) {
 }
 
 /// Submissions take the narrowest format that their accelerator has products for and the round's recipes train in:
-/// NVIDIA's turned to fp4 with v5.1.
-std::string_view language_precision(std::string_view accelerator, std::string_view round) {
+/// NVIDIA's turned to fp4 with v5.1, of the smaller models on one server (published_precision).
+std::string_view language_precision(const Benchmark& benchmark, std::string_view accelerator, std::string_view round) {
   if (is_tpu(accelerator)) return "int8";
   if (accelerator.starts_with("a100") || (accelerator == "gaudi2" && round == "v3.0")) return "bf16";
   const bool blackwell =
       accelerator.starts_with("b200") || accelerator.starts_with("b300") || accelerator.starts_with("gb");
-  return blackwell && round >= "v5.1" ? "nvfp4" : "fp8";
+  if (!blackwell || round < "v5.1") return "fp8";
+  return benchmark.name == "llama31_405b" ? "nvfp4" : "fp8 or nvfp4 (configuration not found)";
 }
 
 /// Format of networks that are no large language models: 16 bit; BERT's products in fp8 from Hopper on (NVIDIA's
@@ -138,8 +139,8 @@ Columns columns_of(const Benchmark& benchmark, const CsvRow& row, std::string_vi
   Columns out = common_columns(benchmark, row, accelerator, gpus, batch);
   const bool language = benchmark.framework.empty();
   out["framework"] = language ? language_framework(accelerator) : benchmark.framework;
-  out["precision"] =
-      language ? language_precision(accelerator, row.text("round")) : network_precision(benchmark, accelerator);
+  out["precision"] = language ? language_precision(benchmark, accelerator, row.text("round"))
+                              : network_precision(benchmark, accelerator);
   if (language) {  // its mapping and network are those of like runs
     out["layers"] = layers_of(benchmark.model);
     return out;
