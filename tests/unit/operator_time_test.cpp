@@ -181,6 +181,17 @@ TEST(AttentionTime, EightBitNeedsTheMeasuredKernelInBothFormats) {
   EXPECT_FALSE(narrow_attention(older, catalog.find<OperatorProfile>(older.family)));
 }
 
+// Boards with the same multiprocessors share their measured 8-bit kernels, and say whose they are.
+TEST(AttentionTime, EightBitKernelsOfAnotherBoardSayWhoseTheyAre) {
+  const Catalog catalog = Catalog::standard({});
+  const OperatorProfile& own = *catalog.find<OperatorProfile>("nvidia-blackwell-gb200");
+  const OperatorProfile& taken = *catalog.find<OperatorProfile>("nvidia-blackwell");
+  EXPECT_EQ(taken.attention.at("cudnn.fp8").share, own.attention.at("cudnn.fp8").share);
+  EXPECT_EQ(taken.provenance.evidence_of("attention.cudnn.fp8"), Evidence::estimated);
+  EXPECT_TRUE(taken.provenance.source_of("attention.cudnn.fp8").starts_with("as nvidia-blackwell-gb200"));
+  EXPECT_EQ(own.provenance.evidence_of("attention.cudnn.fp8"), Evidence::measured);
+}
+
 // Both products of 8.39e10 FLOPs at 0.4 · 100e12: 2097.15 us; 1.6384e8 scores × 2 bytes × 6: 1966.08 us; launch 10.
 TEST(AttentionTime, UnfusedByHand) {
   const UnfusedAttentionConstants kernels{0.4, 0.4, 6, 9, 10_us};
