@@ -81,8 +81,8 @@ TEST(ProductTime, MoreRowsAreNeverQuicker) {
   profile.product->split_cost = 2_us;
   const ProductDevice device = round_device(profile);
   Seconds before;
-  for (double m = 1; m < 5000; m = m * 1.07 + 1) {
-    const Seconds now = burst_time({m, 1536, 4096}, {}, device);
+  for (int m = 1; m < 5000; m += m / 15 + 1) {
+    const Seconds now = burst_time({static_cast<double>(m), 1536, 4096}, {}, device);
     EXPECT_GE(now.value(), before.value() * (1 - 1e-12)) << m;
     before = now;
   }
