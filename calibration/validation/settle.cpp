@@ -206,11 +206,11 @@ long context_for_batch(long gpus, long tensor_parallel, long pipeline_parallel, 
 }
 
 void settle(MeasuredRun& run, const Catalog& catalog) {
-  Json& strategy = run.scenario["strategy"];
   if (run.open.any())
-    if (std::optional<Json> best = Search(run, catalog).best()) strategy = std::move(*best);
-  if (run.open.narrow_attention && keeps_narrow_attention(strategy) &&
-      has_narrow_attention(run.scenario.at("cluster"), catalog))
+    if (std::optional<Json> best = Search(run, catalog).best()) run.scenario["strategy"] = std::move(*best);
+  if (!run.open.narrow_attention) return;
+  Json& strategy = run.scenario.at("strategy");
+  if (keeps_narrow_attention(strategy) && has_narrow_attention(run.scenario.at("cluster"), catalog))
     strategy["fp8_dot_product_attention"] = true;
 }
 

@@ -9,6 +9,38 @@ namespace stepcast {
 
 namespace {
 
+constexpr FrameworkDefaults kNemo{
+    .name = "NeMo",
+    .profile = "nemo",
+    .precision = "bf16",
+    .recompute = "none",
+    .sequence_parallel = true,
+    .interleaves = true,
+    // NVIDIA's Llama 2 70B LoRA of MLPerf, conf/megatron_gpt_peft_tuning_config.yaml: cp_comm_type a2a.
+    .adapter_context_method = "ulysses",
+    // NVIDIA's MLPerf submissions: Llama 3.1 8B in fp4 by config_common_fp8attn.sh (v5.1), Llama 2 70B LoRA by
+    // FP8_DPA=1 (v5.0, config_common.sh). NeMo's own recipes leave it off; of those only adapters on H100 are in the
+    // tables, where it is worth next to nothing.
+    .narrow_attention = true};
+
+/// AMD's submissions of Llama 2 70B LoRA set FP8_DPA=0.
+constexpr FrameworkDefaults kNemoOnRocm = [] {
+  FrameworkDefaults out = kNemo;
+  out.name = "NeMo on ROCm";
+  out.narrow_attention = false;
+  return out;
+}();
+
+/// NVIDIA's MLPerf submissions capture whole iterations (config_common_cg.sh), under adapters layer by layer
+/// (MCORE_CUDA_GRAPH=1; docs.nvidia.com/dl-cuda-graph, Llama 2 70B LoRA).
+constexpr FrameworkDefaults kNemoOf2509 = [] {
+  FrameworkDefaults out = kNemo;
+  out.profile = "nemo-25.09";
+  out.adapter_profile = "nemo";
+  out.since = "25.09";
+  return out;
+}();
+
 // Longer names before the shorter ones that they hold.
 constexpr std::array kFrameworks{
     // Intel's GPT-3 on Gaudi 2 (MLPerf submissions of 2023-24): fused attention, sequence parallelism.
@@ -84,38 +116,9 @@ constexpr std::array kFrameworks{
                       .recompute = "none",
                       .sequence_parallel = true,
                       .causal_halved = true},
-    // AMD's submissions of Llama 2 70B LoRA set FP8_DPA=0.
-    FrameworkDefaults{.name = "NeMo on ROCm",
-                      .profile = "nemo",
-                      .precision = "bf16",
-                      .recompute = "none",
-                      .sequence_parallel = true,
-                      .interleaves = true,
-                      .adapter_context_method = "ulysses"},
-    // NVIDIA's MLPerf submissions capture whole iterations (config_common_cg.sh), under adapters layer by layer
-    // (MCORE_CUDA_GRAPH=1; docs.nvidia.com/dl-cuda-graph, Llama 2 70B LoRA).
-    FrameworkDefaults{.name = "NeMo",
-                      .profile = "nemo-25.09",
-                      .precision = "bf16",
-                      .recompute = "none",
-                      .sequence_parallel = true,
-                      .interleaves = true,
-                      .adapter_context_method = "ulysses",
-                      .adapter_profile = "nemo",
-                      .narrow_attention = true,
-                      .since = "25.09"},
-    FrameworkDefaults{
-        .name = "NeMo",
-        .profile = "nemo",
-        .precision = "bf16",
-        .recompute = "none",
-        .sequence_parallel = true,
-        .interleaves = true,
-        // NVIDIA's Llama 2 70B LoRA of MLPerf, conf/megatron_gpt_peft_tuning_config.yaml: cp_comm_type a2a.
-        .adapter_context_method = "ulysses",
-        // NVIDIA's MLPerf submissions: Llama 3.1 8B in fp4 by config_common_fp8attn.sh (v5.1), Llama 2 70B LoRA by
-        // FP8_DPA=1 (v5.0, config_common.sh).
-        .narrow_attention = true},
+    kNemoOnRocm,
+    kNemoOf2509,
+    kNemo,
     FrameworkDefaults{.name = "Primus",
                       .profile = "megatron-lm",
                       .precision = "bf16",
