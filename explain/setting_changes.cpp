@@ -89,7 +89,7 @@ class Changes {
       if (sharding != name_of(scenario_.sharding))
         add(fmt::format("sharding {} → {}", name_of(scenario_.sharding), sharding),
             {fmt::format("strategy.sharding={}", sharding)});
-    for (const Precision precision : {Precision::fp16, Precision::bf16, Precision::fp8})
+    for (const Precision precision : {Precision::fp16, Precision::bf16, Precision::fp8, Precision::mxfp8})
       if (precision != scenario_.precision && scenario_.accelerator &&
           scenario_.accelerator->peak(precision) > scenario_.accelerator->peak(scenario_.precision))
         add(fmt::format("precision {} → {}", name_of(scenario_.precision), name_of(precision)),
@@ -114,6 +114,7 @@ class Changes {
       toggle("overlap_tensor_parallel",
              strategy.overlap_tensor_parallel.value_or(framework.tensor_parallel_exposed < 1 ||
                                                        framework.overlap_input_gradients));
+    if (scenario_.degrees.ep > 1) toggle("overlap_expert_parallel", strategy.overlap_expert_parallel);
   }
 
   void hardware() {

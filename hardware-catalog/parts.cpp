@@ -18,7 +18,8 @@ auto by_key(const Map& map, const std::string& key) {
 }  // namespace
 
 bool below_16_bit(Precision precision) {
-  return precision == Precision::fp8 || precision == Precision::fp4 || precision == Precision::int8;
+  return precision == Precision::fp8 || precision == Precision::mxfp8 || precision == Precision::fp4 ||
+         precision == Precision::int8;
 }
 
 std::string Provenance::source_of(const std::string& key) const {

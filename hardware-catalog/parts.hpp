@@ -38,10 +38,11 @@ using Figures = std::map<std::string, double>;
 using Labels = std::map<std::string, std::string>;
 
 /// Number formats that a matrix unit multiplies in.
-enum class Precision { fp64, fp32, tf32, fp16, bf16, fp8, fp4, int8 };
+/// `mxfp8`: 8 bit with a scale for every 32 elements (OCP Microscaling formats, v1.0); `fp8` has one for a tensor.
+enum class Precision { fp64, fp32, tf32, fp16, bf16, fp8, mxfp8, fp4, int8 };
 template <>
 struct EnumNames<Precision> {
-  static constexpr std::array names{"fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8"};
+  static constexpr std::array names{"fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "fp4", "int8"};
 };
 
 /// Formats whose products run in 8 or 4 bit while norms and the output layer stay in 16.

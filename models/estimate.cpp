@@ -4,6 +4,7 @@
 
 #include "models/parallelism/message.hpp"
 #include "models/parallelism/pipeline_time.hpp"
+#include "models/parallelism/schedule.hpp"
 #include "models/parallelism/unit_times.hpp"
 #include "models/power/average_power.hpp"
 
@@ -111,9 +112,15 @@ class Estimator {
   /// Those of stages whose nodes are in a state.
   void sum_layers(int state) {
     std::vector<double> count(job_.layer_kinds.size(), 0);
-    for (const Chunk& chunk : job_.chunks)
-      if (replicas_.state[static_cast<std::size_t>(chunk.stage)] == state)
-        for (const int kind : chunk.layer_kinds) count[static_cast<std::size_t>(kind)] += 1;
+    std::vector<double> merged(job_.layer_kinds.size(), 0);
+    for (const Chunk& chunk : job_.chunks) {
+      if (replicas_.state[static_cast<std::size_t>(chunk.stage)] != state) continue;
+      const double pairs = merged_of_chunk(chunk.stage);
+      for (const int kind : chunk.layer_kinds) {
+        count[static_cast<std::size_t>(kind)] += micro_batches_;
+        merged[static_cast<std::size_t>(kind)] += pairs;
+      }
+    }
     for (std::size_t kind = 0; kind < count.size(); ++kind) {
       if (count[kind] <= 0) continue;
       const LayerCost& layer = job_.in_state(state).layer_kinds[kind];
@@ -121,18 +128,43 @@ class Estimator {
       add(sums, layer.forward);
       add(sums, layer.backward_input);
       add(sums, layer.backward_weight);
-      const double times = count[kind] * micro_batches_ / static_cast<double>(stages_);
-      out_.matrix_time += sums.matrix * times;
-      out_.memory_time += sums.memory * times;
-      out_.host += sums.host * times;
-      out_.synchronization_wait += sums.peers * times;
-      out_.executed_flops += sums.flops * times;
-      for (std::size_t k = 0; k < kCollectiveKinds; ++k)
-        for (std::size_t d = 0; d < kDimensions; ++d) {
-          out_.communication[k][d].total += sums.communication[k][d].total * times;
-          out_.communication[k][d].exposed += sums.communication[k][d].exposed * times;
-        }
+      count_layer(sums, count[kind]);
+      if (merged[kind] > 0 && !layer.merged.pieces.empty()) count_merged(layer, sums, merged[kind]);
     }
+  }
+
+  /// Micro-batches of a chunk whose forward pass is merged with a backward pass.
+  double merged_of_chunk(int stage) const {
+    if (!scenario_.spec.strategy.overlap_expert_parallel) return 0;
+    const Degrees& d = scenario_.degrees;
+    const long slots = merged_slots(scenario_.schedule, stage, d.pp, d.vpp, d.micro_batches);
+    return static_cast<double>(slots) / d.vpp;
+  }
+
+  /// What a layer does, `count` times in all stages, as a mean over these.
+  void count_layer(const LayerSums& sums, double count) {
+    const double times = count / static_cast<double>(stages_);
+    out_.matrix_time += sums.matrix * times;
+    out_.memory_time += sums.memory * times;
+    out_.host += sums.host * times;
+    out_.synchronization_wait += sums.peers * times;
+    out_.executed_flops += sums.flops * times;
+    for (std::size_t k = 0; k < kCollectiveKinds; ++k)
+      for (std::size_t d = 0; d < kDimensions; ++d) {
+        out_.communication[k][d].total += sums.communication[k][d].total * times;
+        out_.communication[k][d].exposed += sums.communication[k][d].exposed * times;
+      }
+  }
+
+  /// Merged passes do the same as separate ones and expose less of what they communicate.
+  void count_merged(const LayerCost& layer, const LayerSums& separate, double count) {
+    LayerSums merged;
+    add(merged, layer.merged);
+    const double times = count / static_cast<double>(stages_);
+    for (std::size_t k = 0; k < kCollectiveKinds; ++k)
+      for (std::size_t d = 0; d < kDimensions; ++d)
+        out_.communication[k][d].exposed +=
+            (merged.communication[k][d].exposed - separate.communication[k][d].exposed) * times;
   }
 
   void collect_stages() {
@@ -143,6 +175,7 @@ class Estimator {
       stage.forward += chunk.forward;
       stage.backward_input += chunk.backward_input;
       stage.backward_weight += chunk.backward_weight;
+      if (chunk.saved > Seconds(0)) stage.saved += chunk.saved * merged_of_chunk(chunk.stage);
     }
     if (stages_ > 1) add_messages();
   }
@@ -396,7 +429,7 @@ class Estimator {
   /// What is neither work nor exposed communication of the stages is the pipeline's bubble; messages are exposed in it.
   void close_books() {
     Seconds busy;
-    for (const StageTime& stage : stage_) busy += stage.total() * micro_batches_ / static_cast<double>(stages_);
+    for (const StageTime& stage : stage_) busy += stage.busy(micro_batches_) / static_cast<double>(stages_);
     const Seconds waiting = std::max(Seconds(0), pipeline_end_ - busy);
     const Seconds messages = std::min(waiting, 2.0 * (static_cast<double>(stages_) - 1) * message_);
     entry(out_.communication, CollectiveKind::send_recv, Dimension::pipeline).exposed += messages;

@@ -93,6 +93,7 @@ std::string drawn_name(const Operation& operation) {
   if (communicates(operation)) return traffic_name(operation.collective, operation.dimension);
   if (operation.kind == OperationKind::optimizer) return "optimizer";
   if (operation.kind == OperationKind::overhead) return "fixed time";
+  if (operation.name == kMergedPasses) return std::string(operation.name);
   return static_cast<Phase>(operation.phase) == Phase::forward ? "forward" : "backward";
 }
 

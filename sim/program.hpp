@@ -15,6 +15,7 @@ namespace stepcast {
 struct ProgramPart {
   const Segment* segment = nullptr;
   const Piece* collective = nullptr;  ///< when segment is null
+  int ends = 0;                       ///< collectives beside this part and those before it that the next part waits for
 };
 
 /// What a run of layers does in one phase, cut where something can wait or contend.
@@ -27,16 +28,28 @@ class ProgramCache {
 
   /// The program of positions first…last of a chunk's layers; backward phases run from last to first.
   const Program& program(const Chunk& chunk, int first, int last, Phase phase);
+  /// The program of a whole chunk's forward pass merged with a whole chunk's backward pass (merged_passes.hpp).
+  const Program& merged(const Chunk& forward, const Chunk& backward);
 
  private:
   using Key = std::pair<Phase, std::vector<int>>;
-  void add(Program& program, Segment& open, const Segment& layer);
-  void flush(Program& program, Segment& open);
+  /// A program in the making.
+  struct Open {
+    Program& program;
+    Segment segment;           ///< what has not been cut yet
+    std::vector<int> windows;  ///< of collectives that later pieces run beside: how many of these are still to come
+  };
+  void add(Open& open, const Segment& layer);
+  void add(Open& open, const LayerCost& layer, Phase phase);
+  void add_merged(Open& open, int forward, int backward);
+  void flush(Open& open, int ends = 0);
 
   const Job& job_;
   Granularity granularity_;
   std::map<Key, Program> programs_;
   std::map<std::pair<const Chunk*, std::pair<Phase, std::pair<int, int>>>, const Program*> by_range_;
+  std::map<std::pair<const Chunk*, const Chunk*>, Program> merged_;
+  std::map<std::pair<int, int>, Segment> merged_layers_;
   std::deque<Segment> segments_;
 };
 

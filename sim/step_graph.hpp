@@ -74,6 +74,9 @@ struct Flow {
   Bytes bytes;
 };
 
+/// Name of an operation that holds a forward and a backward pass.
+inline constexpr std::string_view kMergedPasses = "forward and backward";
+
 /// One unit of the step that can wait or contend.
 struct Operation {
   OperationKind kind = OperationKind::compute;

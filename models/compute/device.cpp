@@ -13,13 +13,18 @@ namespace {
 /// Tiles that a matrix product is cut into, for the tail of its last wave (OPERATORS.md, "Tail and start-up").
 constexpr double kTileElements = 128.0 * 128.0;
 
+/// Elements that share a scale of one byte (OCP Microscaling formats, v1.0, table 1).
+constexpr double kMxBlock = 32;
+
 /// Peak at which FrameworkProfile::expert_half_rows holds (A100, 16 bit).
 constexpr FlopsPerSecond kExpertReferencePeak(312e12);
 
-/// Sustained share of a precision; of 16 bit where the profile has no figure of its own for it.
+/// Sustained share of a precision; where the profile has no figure of its own for it, of 8 bit with other scales, or of
+/// 16 bit.
 double sustained_share(const ComputeProfile& profile, Precision precision) {
-  for (const std::string_view name : {name_of(precision), name_of(Precision::bf16), name_of(Precision::fp16)})
-    if (const auto found = profile.gemm_sustained_share.find(std::string(name));
+  const Precision near = precision == Precision::mxfp8 ? Precision::fp8 : precision;
+  for (const Precision p : {precision, near, Precision::bf16, Precision::fp16})
+    if (const auto found = profile.gemm_sustained_share.find(std::string(name_of(p)));
         found != profile.gemm_sustained_share.end())
       return found->second;
   throw std::logic_error(fmt::format("compute profile {}: no gemm_sustained_share", profile.id));
@@ -207,6 +212,7 @@ double element_bytes(Precision precision) {
 
 double product_bytes(Precision precision) {
   if (precision == Precision::fp4) return 0.5;
+  if (precision == Precision::mxfp8) return 1 + 1.0 / kMxBlock;
   return below_16_bit(precision) ? 1 : element_bytes(precision);
 }
 

@@ -54,6 +54,9 @@ FieldTable<FrameworkProfile> table() {
       .field("fused_activation", &F::fused_activation,
              "A gated activation is one kernel; else its inner result is kept for the backward pass, too")
       .field(
+          "fused_expert_biases", &F::fused_expert_biases,
+          "Biases of experts' second products are added by what writes the results; else by passes in fp32 over them")
+      .field(
           "fused_norm", &F::fused_norm,
           "An RMS norm is one kernel that keeps its input; else it also keeps that in fp32 and the normalised result")
       .field("keeps_gathered_inputs", &F::keeps_gathered_inputs,

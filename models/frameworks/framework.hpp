@@ -63,6 +63,7 @@ struct FrameworkProfile {
   bool model_gradients_kept = false;      ///< 16-bit gradients stay beside the accumulated fp32 ones
   bool persistent_buckets = false;        ///< each gradient has a place in a bucket beside its own memory
   bool fused_activation = false;          ///< a gated activation is one kernel; else its inner result is kept as well
+  bool fused_expert_biases = true;        ///< added by what writes the experts' results; else by passes of their own
   bool fused_norm = true;                 ///< an RMS norm is one kernel; else its inner results are kept as well
   bool keeps_gathered_inputs = false;     ///< sequence parallelism: a product's gathered input is kept for its weight
                                           ///< gradient, not gathered again

@@ -168,7 +168,8 @@ bool needs_no_more(const Job& job, int stage) {
   const Scenario& scenario = *job.scenario;
   const Degrees& d = scenario.degrees;
   const auto alive = [&](int at, int chunk) {
-    return in_flight_of_chunk(scenario.schedule, chunk, at, d.pp, d.vpp, static_cast<int>(d.micro_batches));
+    return in_flight_of_chunk(scenario.schedule, chunk, at, d.pp, d.vpp, static_cast<int>(d.micro_batches),
+                              scenario.spec.strategy.overlap_expert_parallel);
   };
   for (std::size_t c = 0; c < job.chunks.size(); c += static_cast<std::size_t>(d.pp)) {
     const Chunk& own = job.chunks[c + static_cast<std::size_t>(stage)];

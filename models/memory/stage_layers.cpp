@@ -41,8 +41,9 @@ void add_layer(StageLayers& stage, const LayerCost& layer, const Retained& kept,
 void add_chunk(StageLayers& stage, const Chunk& chunk, const Job& job) {
   const Scenario& scenario = *job.scenario;
   const Degrees& degrees = scenario.degrees;
-  const int alive = in_flight_of_chunk(scenario.schedule, chunk.index, chunk.stage, degrees.pp, degrees.vpp,
-                                       static_cast<int>(degrees.micro_batches));
+  const int alive =
+      in_flight_of_chunk(scenario.schedule, chunk.index, chunk.stage, degrees.pp, degrees.vpp,
+                         static_cast<int>(degrees.micro_batches), scenario.spec.strategy.overlap_expert_parallel);
   Bytes waiting;
   Bytes offloaded;
   for (std::size_t i = 0; i < chunk.layer_kinds.size();) {

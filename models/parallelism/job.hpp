@@ -34,10 +34,10 @@ struct Piece {
   bool communication = false;
   CollectiveKind collective = CollectiveKind::all_reduce;
   Dimension dimension = Dimension::tensor;
-  Seconds duration;            ///< on the compute stream; of a collective: on idle links, less what it hides
-  Seconds hidden;              ///< of a collective: what runs beside the next piece
-  bool overlaps_next = false;  ///< a collective that the piece after the next one waits for
-  CollectiveCost cost;         ///< of a collective
+  Seconds duration;     ///< on the compute stream; of a collective: on idle links, less what it hides
+  Seconds hidden;       ///< of a collective: what runs beside the pieces after it
+  int beside = 0;       ///< of a collective: how many of these it runs beside; the one after them waits for it
+  CollectiveCost cost;  ///< of a collective
   OperatorKind kind = OperatorKind::memory;
   Flops flops;
   Bytes bytes;  ///< memory traffic, for power
@@ -61,7 +61,8 @@ struct Chunk {
   /// One entry for every layer in order of execution (embedding, blocks, output): index into Job::layer_kinds.
   std::vector<int> layer_kinds;
   Seconds forward, backward_input, backward_weight;  ///< of all its layers for one micro-batch, on idle links
-  Bytes send;  ///< activation handed to the next chunk for one micro-batch, per device
+  Seconds saved;  ///< where a forward and a backward pass of two micro-batches are merged (merged_passes.hpp)
+  Bytes send;     ///< activation handed to the next chunk for one micro-batch, per device
 };
 
 /// Costed work of one kind of layer for one micro-batch. What recomputation repeats leads backward_input.
@@ -69,6 +70,8 @@ struct LayerCost {
   LayerRole role = LayerRole::dense_block;
   bool repeats = true;  ///< the backward pass repeats what the strategy recomputes
   Segment forward, backward_input, backward_weight;
+  Segment merged;  ///< forward and backward pass of two micro-batches, where the strategy merges them
+  Seconds saved;   ///< what `merged` is shorter than both
   double parameters = 0, expert_parameters = 0;
   double frozen_parameters = 0, frozen_expert_parameters = 0;  ///< held and not trained
   double tied_parameters = 0;  ///< of an output layer: the embedding table again, where it lies on another stage

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/parallelism/job_collective.hpp"
+#include "models/parallelism/merged_passes.hpp"
 #include "models/parallelism/offload.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/parallelism/variability.hpp"
@@ -101,7 +102,7 @@ void append(Segment& segment, const std::vector<LayerStep>& steps, const Job& jo
     Piece piece = collective_piece(step, job);
     const bool followed = i + 1 < steps.size() && steps[i + 1].communication == LayerCommunication::none;
     if (step.overlappable && followed) {
-      piece.overlaps_next = true;
+      piece.beside = 1;
       piece.hidden = std::min(piece.duration, operator_time(steps[i + 1].op, job.device));
       piece.duration -= piece.hidden;
     }
@@ -258,8 +259,12 @@ void append_parameter_pass(Segment& segment, double parameters, const Job& job) 
 }
 
 /// Casting one element for an 8- or 4-bit product: 2 bytes read, 1 written, 1 written transposed for the gradient's
-/// products (Transformer Engine's cast_transpose).
-constexpr double kCastBytes = 4;
+/// products (Transformer Engine's cast_transpose). Formats with a scale for a few elements are cast along both axes.
+double cast_bytes(Precision precision) {
+  if (!below_16_bit(precision)) return 0;
+  const double written = precision == Precision::mxfp8 ? product_bytes(precision) : 1;
+  return 2 + 2 * written;
+}
 
 LayerSharding sharding_of(const Job& job) {
   const Scenario& scenario = *job.scenario;
@@ -279,7 +284,7 @@ LayerSharding sharding_of(const Job& job) {
   sharding.tensor_exposed = strategy.overlap_tensor_parallel.value_or(true) ? framework.tensor_parallel_exposed : 1;
   sharding.input_gradients_overlap =
       framework.overlap_input_gradients && strategy.overlap_tensor_parallel.value_or(true);
-  sharding.cast_bytes = below_16_bit(scenario.precision) ? kCastBytes : 0;
+  sharding.cast_bytes = cast_bytes(scenario.precision);
   sharding.expert_passes = framework.expert_memory_efficiency;
   sharding.bytes_per_element = element_bytes(scenario.precision);
   sharding.gathered_bytes =
@@ -295,6 +300,7 @@ LayerSharding sharding_of(const Job& job) {
     // A cast is a kernel of its own, whatever other kernels' passes are.
     sharding.cast_bytes += (sizeof(float) + sharding.bytes_per_element) / sharding.memory_passes;
   }
+  sharding.fused_expert_biases = framework.fused_expert_biases;
   sharding.fused_activation = strategy.fused_activation.value_or(framework.fused_activation);
   sharding.fused_norm = framework.fused_norm;
   sharding.keeps_gathered_inputs = framework.keeps_gathered_inputs;
@@ -302,6 +308,11 @@ LayerSharding sharding_of(const Job& job) {
   sharding.adapter_rank = scenario.spec.workload.adapter_rank;
   sharding.document_len = scenario.spec.workload.document_len;
   return sharding;
+}
+
+void add_merged(LayerCost& cost, const Job& job) {
+  cost.merged = merged_passes(cost, cost, job.communication_slowdown);
+  cost.saved = cost.forward.total() + cost.backward_input.total() + cost.backward_weight.total() - cost.merged.total();
 }
 
 }  // namespace
@@ -353,6 +364,7 @@ LayerCost cost_layer(const Job& job, LayerRole role, int index, bool repeats) {
   cost.gradients_at_once = gradients_at_once(work, sharding);
   cost.weight_shapes = weight_shapes(work);
   add_offload_wait(cost, job);
+  if (scenario.spec.strategy.overlap_expert_parallel && role == LayerRole::moe_block) add_merged(cost, job);
   return cost;
 }
 

@@ -79,6 +79,7 @@ void add_to_stage(Job& job, Chunk& chunk, const LayerCost& cost) {
   chunk.forward += cost.forward.total();
   chunk.backward_input += cost.backward_input.total();
   chunk.backward_weight += cost.backward_weight.total();
+  chunk.saved += cost.saved;
   job.stage_parameters[chunk.stage] += cost.parameters;
   job.stage_expert_parameters[chunk.stage] += cost.expert_parameters;
   job.stage_frozen_parameters[chunk.stage] += cost.frozen_parameters;
@@ -166,10 +167,14 @@ double update_bytes(const Scenario& scenario) {
   return std::max(stated, kAdamBytes + (parameter_bytes(scenario) < 4 ? kAdamCopyBytes : 0));
 }
 
-/// The update of the slowest stage, and how much communication slows computation down.
+double communication_slowdown(const Scenario& scenario) {
+  if (!scenario.accelerator || scenario.accelerator->sm_count <= 0) return 0;
+  return std::min(0.9, static_cast<double>(scenario.framework->communication_sms) / scenario.accelerator->sm_count);
+}
+
+/// The update of the slowest stage.
 void finish(Job& job) {
   const Scenario& scenario = *job.scenario;
-  const FrameworkProfile& framework = *scenario.framework;
   job.optimizer = Seconds(0);
   for (int stage = 0; stage < scenario.degrees.pp; ++stage) {
     const double parameters = updated_parameters(job, stage);
@@ -178,9 +183,6 @@ void finish(Job& job) {
                                : optimizer_time(parameters, update_bytes(scenario), job.device);
     job.optimizer = std::max(job.optimizer, update);
   }
-  if (scenario.accelerator && scenario.accelerator->sm_count > 0)
-    job.communication_slowdown =
-        std::min(0.9, static_cast<double>(framework.communication_sms) / scenario.accelerator->sm_count);
 }
 
 /// Where ranks and groups lie.
@@ -197,6 +199,7 @@ Job lower_in_state(const Scenario& scenario, const NodeMap& map, BytesPerSecond 
   job.scenario = &scenario;
   job.device = device_of(scenario);
   job.interconnect = interconnect_of(scenario);
+  job.communication_slowdown = communication_slowdown(scenario);
   set_uplinks(job.interconnect, map, nic);
   slow_down(job, state);
   place(job, rank_layout(scenario), map);
@@ -244,6 +247,7 @@ struct Lowering::LayerInputs {
   std::vector<RecomputeModule> modules;
   bool recompute_last_stage, sequence_parallel, offload_activations, replicated, sync_batch_norm, eight_bit_attention;
   std::optional<bool> overlap_tensor_parallel, fused_loss, fused_activation;
+  std::optional<PipelineSchedule> merging;  ///< where passes are merged
   ContextMethod context_method;
   CollectiveAlgorithm algorithm;
   long reductions;  ///< of a step, where hooks cost something at each
@@ -269,6 +273,8 @@ struct Lowering::LayerInputs {
         overlap_tensor_parallel(job.scenario->spec.strategy.overlap_tensor_parallel),
         fused_loss(job.scenario->spec.strategy.fused_loss),
         fused_activation(job.scenario->spec.strategy.fused_activation),
+        merging(job.scenario->spec.strategy.overlap_expert_parallel ? std::optional(job.scenario->schedule)
+                                                                    : std::nullopt),
         context_method(job.scenario->spec.strategy.context_method),
         algorithm(job.scenario->spec.strategy.collective_algorithm),
         reductions(job.scenario->framework->data_parallel_overhead <= 0
@@ -283,8 +289,8 @@ struct Lowering::LayerInputs {
     return tp == o.tp && cp == o.cp && ep == o.ep && micro_batch == o.micro_batch && accumulated == o.accumulated &&
            recompute == o.recompute && modules == o.modules && recompute_last_stage == o.recompute_last_stage &&
            overlap_tensor_parallel == o.overlap_tensor_parallel && fused_loss == o.fused_loss &&
-           fused_activation == o.fused_activation && context_method == o.context_method && algorithm == o.algorithm &&
-           reductions == o.reductions && sequence_parallel == o.sequence_parallel &&
+           fused_activation == o.fused_activation && merging == o.merging && context_method == o.context_method &&
+           algorithm == o.algorithm && reductions == o.reductions && sequence_parallel == o.sequence_parallel &&
            offload_activations == o.offload_activations && replicated == o.replicated &&
            sync_batch_norm == o.sync_batch_norm && eight_bit_attention == o.eight_bit_attention &&
            same(tensor, o.tensor) && same(context, o.context) && same(expert, o.expert) && same(data, o.data);
@@ -304,6 +310,7 @@ struct Lowering::Kept {
   explicit Kept(const Scenario& scenario) : kinds(kinds_of(scenario)) {
     job.device = device_of(scenario);
     job.interconnect = interconnect_of(scenario);
+    job.communication_slowdown = communication_slowdown(scenario);
   }
 
   /// Puts the job's groups where the scenario's cut has them.

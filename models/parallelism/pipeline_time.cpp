@@ -33,6 +33,7 @@ Seconds pipeline_time(PipelineSchedule schedule, const std::vector<StageTime>& s
   StageTime sum;
   StageTime most;
   Seconds slowest;
+  Seconds busiest;
   for (const StageTime& stage : stages) {
     sum.forward += stage.forward;
     sum.backward_input += stage.backward_input;
@@ -40,7 +41,9 @@ Seconds pipeline_time(PipelineSchedule schedule, const std::vector<StageTime>& s
     most.forward = std::max(most.forward, stage.forward);
     most.backward_input = std::max(most.backward_input, stage.backward_input);
     slowest = std::max(slowest, stage.total());
+    busiest = std::max(busiest, stage.busy(m));
   }
+  const Seconds saved = m * slowest - busiest;
   const Seconds crossings = 2 * (p - 1) * message;
   switch (schedule) {
     case PipelineSchedule::gpipe: {
@@ -49,12 +52,14 @@ Seconds pipeline_time(PipelineSchedule schedule, const std::vector<StageTime>& s
       return sum.total() + crossings + (m - 1) * (most.forward + backward);
     }
     case PipelineSchedule::one_f_one_b:
-      return sum.total() + crossings + steady_state(stages, micro_batches, message);
+      return sum.total() + crossings + steady_state(stages, micro_batches, message) - saved;
     case PipelineSchedule::interleaved: {
       // On the way up every chunk of the first micro-batch but the last waits for a round through all stages; on the
       // way down those of the last one do.
       const Seconds rounds = 2 * (chunks - 1) * p * message;
-      return m * slowest + (sum.total() - slowest) / chunks + crossings + rounds;
+      // Merged passes leave no other pass for a message to travel beside: every slot waits for its neighbour's.
+      const Seconds waits = saved > Seconds(0) ? m * chunks * message : Seconds(0);
+      return waits + busiest + (sum.total() - slowest) / chunks + crossings + rounds;
     }
     case PipelineSchedule::zero_bubble: {
       // Weight gradients fill the drain: a stage waits for forward + input gradient − weight gradient of the others.

@@ -77,9 +77,10 @@ Bytes bucket_limit(const Job& job, bool first) {
 /// Bytes of an updated parameter on its way from the rank that holds its optimizer state. Transformer Engine keeps
 /// weights of 8-bit products in 8 bit, and sharded optimizers send them so (Megatron-LM arguments.py:
 /// fp8_param_gather, which NVIDIA's 8-bit recipes set); none does in 4 bit (Megatron-Bridge, mixed_precision.py:
-/// "fp4_param and fp4_param_gather are not supported for now").
+/// "fp4_param and fp4_param_gather are not supported for now"), and blocks with scales are cast from 16 bit after the
+/// gather (Megatron-LM, reuse_grad_buf_for_mxfp8_param_ag).
 double updated_bytes(const Scenario& scenario) {
-  const bool narrow = below_16_bit(scenario.precision) && scenario.precision != Precision::fp4;
+  const bool narrow = scenario.precision == Precision::fp8 || scenario.precision == Precision::int8;
   return narrow ? 1 : parameter_bytes(scenario);
 }
 

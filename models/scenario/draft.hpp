@@ -69,6 +69,9 @@ void check_recompute(Draft& draft);
 void check_offload(Draft& draft);
 /// What attention in 8 bit needs.
 void check_narrow_attention(Draft& draft);
+/// What all_to_alls beside another micro-batch's computation need. After resolve_update, for it asks for the whole
+/// strategy.
+void check_merging(Draft& draft);
 /// When workers' updates meet, through what, and what that rules out.
 void resolve_update(Draft& draft);
 /// Nodes that generate samples for reinforcement learning. After everything else, for it asks for the whole scenario.

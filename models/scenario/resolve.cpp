@@ -40,6 +40,7 @@ void resolve_strategy(Draft& draft) {
   check_offload(draft);
   check_narrow_attention(draft);
   resolve_update(draft);
+  check_merging(draft);
 }
 
 void resolve_parts(Draft& draft) {

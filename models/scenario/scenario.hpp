@@ -142,6 +142,7 @@ struct StrategySpec {
   std::optional<int> hsdp_shard_size;           ///< ranks of one shard group (hsdp); default: one node
   std::string order = "tp-cp-ep-dp-pp";         ///< dimensions over ranks, innermost first
   std::optional<bool> overlap_tensor_parallel;  ///< default: the framework's, where it can
+  bool overlap_expert_parallel = false;         ///< all_to_alls of experts beside another micro-batch's computation
   std::optional<bool> overlap_gradients;        ///< default: the framework's
   std::optional<bool> overlap_parameter_gather;
   std::optional<bool> fused_loss;  ///< default: the framework's

@@ -117,6 +117,9 @@ const FieldTable<StrategySpec>& StrategySpec::fields() {
         .field("order", &S::order, "Dimensions over ranks, innermost first: tp, cp, ep, dp and pp joined by -")
         .field("overlap_tensor_parallel", &S::overlap_tensor_parallel,
                "Tensor-parallel gathers and scatters run beside products; default: the framework's")
+        .field("overlap_expert_parallel", &S::overlap_expert_parallel,
+               "All_to_alls of experts run beside another micro-batch's computation, forward passes between backward "
+               "passes (Megatron's combined 1f1b)")
         .field("overlap_gradients", &S::overlap_gradients,
                "Gradients are reduced beside the backward pass; default: the framework's")
         .field("overlap_parameter_gather", &S::overlap_parameter_gather,

@@ -7,8 +7,9 @@ namespace stepcast {
 
 namespace {
 
-constexpr std::array kTrainingFormats{Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32,
-                                      Precision::fp8,  Precision::fp4,  Precision::int8, Precision::fp64};
+constexpr std::array kTrainingFormats{Precision::bf16, Precision::fp16, Precision::tf32,
+                                      Precision::fp32, Precision::fp8,  Precision::mxfp8,
+                                      Precision::fp4,  Precision::int8, Precision::fp64};
 
 void resolve_sequence(Draft& draft) {
   Scenario& s = draft.scenario;

@@ -141,6 +141,17 @@ LayerStep grouped_weights(std::string_view name, const Cut& cut, const Experts& 
   return step;
 }
 
+/// The second products' biases, one an expert, weighted as its tokens are: in fp32, a product written, the sum, the
+/// experts' parts put together again, and the cast back. Backward: that cast, the experts' results' and the parts'
+/// gradients, and for the bias and the weights one product each, written and summed (Megatron-Core, moe/experts.py,
+/// TEGroupedMLP._apply_bias, by its operators).
+void add_expert_biases(Steps& steps, const Cut& cut, const Experts& experts, std::string_view name, bool backward) {
+  if (!cut.shape.biases || cut.sharding.fused_expert_biases) return;
+  const double wide = sizeof(float), narrow = cut.element;
+  const double bytes = backward ? 8 * wide + 4 * narrow : 6 * wide + 2 * narrow;
+  steps.push_back(memory(name, bytes * experts.rows * cut.hidden, cut.sharding));
+}
+
 void moe_forward(Steps& steps, const Cut& cut, const Experts& experts) {
   const double up = gates(cut.shape) * experts.width;
   steps.push_back(router("router", cut.resident, cut.shape.experts, cut.hidden, cut));
@@ -154,6 +165,7 @@ void moe_forward(Steps& steps, const Cut& cut, const Experts& experts) {
   steps.push_back(activation(cut, experts.rows * experts.width));
   add_cast(steps, "cast_expert_input", experts.rows * experts.width, cut.sharding);
   steps.push_back(grouped("expert_down", cut, experts, cut.hidden, experts.width));
+  add_expert_biases(steps, cut, experts, "expert_bias", false);
   sort_received(steps, cut, experts, "expert_unsort");
   over_tensor_ranks(steps, cut, experts, "tp_reduce_scatter", LayerCollective::reduce_scatter);
   exchange_tokens(steps, cut, experts, "ep_combine");
@@ -166,6 +178,7 @@ void moe_backward(Steps& steps, const Cut& cut, const Experts& experts) {
   exchange_tokens(steps, cut, experts, "ep_combine_backward");
   over_tensor_ranks(steps, cut, experts, "tp_all_gather", LayerCollective::all_gather);
   sort_received(steps, cut, experts, "expert_unsort_backward");
+  add_expert_biases(steps, cut, experts, "expert_bias_backward", true);
   add_cast(steps, "cast_expert_gradient", experts.rows * cut.hidden, cut.sharding);
   steps.push_back(grouped("expert_down_dgrad", cut, experts, experts.width, cut.hidden));
   steps.push_back(activation_backward(cut, experts.rows * experts.width));

@@ -43,6 +43,7 @@ struct LayerSharding {
   bool fused_attention = true;
   bool eight_bit_attention = false;    ///< StrategySpec::fp8_dot_product_attention
   bool fused_activation = true;        ///< a gated activation keeps nothing inside
+  bool fused_expert_biases = true;     ///< experts' results get their biases without passes of their own
   bool fused_norm = true;              ///< an RMS norm keeps its input alone
   bool keeps_gathered_inputs = false;  ///< FrameworkProfile::keeps_gathered_inputs
   bool fused_loss = false;

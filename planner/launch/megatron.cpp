@@ -119,6 +119,18 @@ void add_recompute(Arguments& out, const Scenario& s) {
   }
 }
 
+/// What is not in 8 or 4 bit stays in bf16.
+void add_format(Arguments& out, Precision precision) {
+  if (precision == Precision::bf16 || below_16_bit(precision)) out.flag("--bf16");
+  if (precision == Precision::fp16) out.flag("--fp16");
+  if (precision == Precision::fp8) out.value("--fp8-format", "hybrid");
+  if (precision == Precision::mxfp8) {
+    out.value("--fp8-format", "e4m3");
+    out.value("--fp8-recipe", "mxfp8");
+  }
+  if (precision == Precision::fp4) out.value("--fp4-format", "e2m1");
+}
+
 }  // namespace
 
 std::vector<std::string> megatron_arguments(const Scenario& scenario) {
@@ -128,9 +140,11 @@ std::vector<std::string> megatron_arguments(const Scenario& scenario) {
   add_recompute(out, scenario);
   out.value("--micro-batch-size", scenario.degrees.micro_batch);
   out.value("--global-batch-size", scenario.spec.workload.global_batch);
-  if (scenario.precision == Precision::bf16 || scenario.precision == Precision::fp8) out.flag("--bf16");
-  if (scenario.precision == Precision::fp16) out.flag("--fp16");
-  if (scenario.precision == Precision::fp8) out.value("--fp8-format", "hybrid");
+  add_format(out, scenario.precision);
+  if (scenario.spec.strategy.overlap_expert_parallel) {
+    out.flag("--overlap-moe-expert-parallel-comm");
+    out.flag("--delay-wgrad-compute");
+  }
   if (scenario.spec.strategy.fp8_dot_product_attention) out.flag("--fp8-dot-product-attention");
   const std::optional<double> steps = steps_to_train(scenario);
   out.value("--train-iters", steps ? static_cast<long>(*steps) : kTrialSteps);

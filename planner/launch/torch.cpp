@@ -33,7 +33,7 @@ const char* fsdp_strategy(Sharding sharding) {
 }
 
 void add_format(Json& out, Precision precision) {
-  if (precision == Precision::bf16 || precision == Precision::fp8) out["bf16"] = {{"enabled", true}};
+  if (precision == Precision::bf16 || below_16_bit(precision)) out["bf16"] = {{"enabled", true}};
   if (precision == Precision::fp16) out["fp16"] = {{"enabled", true}};
 }
 

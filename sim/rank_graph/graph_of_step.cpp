@@ -186,31 +186,42 @@ class Lowering {
     return {operation.id};
   }
 
-  /// Computation up to the next collective is one operation. A collective that runs beside the next piece holds up
-  /// what comes behind that.
+  /// What has been emitted of a collective that runs beside pieces, and how many of these are still to come.
+  struct Beside {
+    int left;
+    Ids ended;
+  };
+
+  /// Computation up to the next collective is one operation. A collective that runs beside pieces holds up what comes
+  /// behind them.
   Ids add_segment(int stage, const Operation& operation, Ids after) {
     Seconds open(0);
-    Ids beside;
+    std::vector<Beside> beside;
     const auto flush = [&] {
       if (open > Seconds(0)) after = add_work(stage, operation.name, open, after, false);
       open = Seconds(0);
     };
     for (const Piece& piece : graph_.segments()[operation.segment]->pieces) {
-      if (!piece.communication) {
-        open += piece.duration;
-        if (beside.empty()) continue;
+      for (Beside& collective : beside) --collective.left;
+      if (piece.communication) {
         flush();
-        after.insert(after.end(), beside.begin(), beside.end());
-        beside.clear();
-        continue;
+        const Ids ended = add_collective(stage, piece.name, piece.collective, group_of_dimension(piece.dimension),
+                                         piece.cost.payload, piece.cost.calls, "layer communication", after);
+        if (piece.beside > 0) {
+          beside.push_back({piece.beside, ended});
+        } else {
+          after = ended;
+        }
+      } else {
+        open += piece.duration;
       }
-      flush();
-      const Ids ended = add_collective(stage, piece.name, piece.collective, group_of_dimension(piece.dimension),
-                                       piece.cost.payload, piece.cost.calls, "layer communication", after);
-      (piece.overlaps_next ? beside : after) = ended;
+      while (!beside.empty() && beside.back().left == 0) {
+        flush();
+        after.insert(after.end(), beside.back().ended.begin(), beside.back().ended.end());
+        beside.pop_back();
+      }
     }
     flush();
-    after.insert(after.end(), beside.begin(), beside.end());
     return after;
   }
 

@@ -58,8 +58,8 @@ class ColumnBuilder {
     int compute = kNone;                           ///< last operation of the compute stream
     int data = kNone, gather = kNone;              ///< last operation of these streams
     int send_forward = kNone, send_backward = kNone;
-    int beside = kNone;                 ///< collective that runs beside the next part of the program
-    int due = kNone;                    ///< collective that the next part waits for
+    std::vector<int> beside;            ///< collectives that run beside the next part of the program
+    std::vector<int> due;               ///< collectives that the next part waits for
     int input = kNone;                  ///< input of the step is on the device
     std::vector<int> synchronized;      ///< operations that the update waits for
     std::vector<int> parameters_ready;  ///< by unit: gather before the first forward pass (ZeRO-1/2)
@@ -89,6 +89,7 @@ class ColumnBuilder {
   void load_input(int stage);
   void emit_stage(int stage);
   void emit_slot(int stage, int chunk, const Slot& slot, bool reduces);
+  void emit_merged(int stage, const Slot& slot);
   int emit_program(int stage, const Program& program, const Chunk& chunk, const Slot& slot);
   int add_compute(int stage, const Segment& segment, const Chunk& chunk, const Slot& slot);
   int add_work(int stage, OperationKind kind, Seconds work, std::string_view name);

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "models/storage/storage.hpp"
 #include "sim/step/column_builder.hpp"
@@ -79,13 +78,14 @@ int ColumnBuilder::emit_program(int stage, const Program& program, const Chunk& 
         part.segment ? add_compute(stage, *part.segment, chunk, slot) : add_layer_collective(stage, *part.collective);
     if (first == kNone) first = operation;
     after(state.compute, operation);
-    // A collective beside the next part starts when the one before it has arrived, and so does that part.
-    after(state.due, operation);
-    if (!part.segment && part.collective->overlaps_next) {
-      state.beside = operation;
+    // A collective beside the next parts starts when the one before it has arrived, and so do they.
+    for (const int collective : state.due) after(collective, operation);
+    if (!part.segment && part.collective->beside > 0) {
+      state.beside.push_back(operation);
       continue;
     }
-    state.due = std::exchange(state.beside, kNone);
+    state.due.assign(state.beside.end() - part.ends, state.beside.end());
+    state.beside.resize(state.beside.size() - static_cast<std::size_t>(part.ends));
     state.compute = operation;
   }
   return first;
@@ -99,7 +99,8 @@ int ColumnBuilder::add_compute(int stage, const Segment& segment, const Chunk& c
   operation.micro_batch = slot.micro_batch;
   operation.chunk = static_cast<std::int16_t>(chunk.index);
   operation.phase = static_cast<std::uint8_t>(slot.phase);
-  operation.name = slot.phase == Phase::forward          ? "forward"
+  operation.name = slot.forward                          ? kMergedPasses
+                   : slot.phase == Phase::forward        ? "forward"
                    : slot.phase == Phase::backward       ? "backward"
                    : slot.phase == Phase::backward_input ? "backward input"
                                                          : "backward weight";
@@ -155,10 +156,25 @@ void ColumnBuilder::emit_slot(int stage, int c, const Slot& slot, bool reduces) 
   if (forward || gradient_wanted) send(stage, c, slot, forward);
 }
 
+/// Both passes start when what both need has arrived, and hand on what they have made when both are done.
+void ColumnBuilder::emit_merged(int stage, const Slot& slot) {
+  const int forward = slot.forward->chunk * stages_ + stage;
+  const int backward = slot.chunk * stages_ + stage;
+  const std::vector<Chunk>& chunks = job_at(stage).chunks;
+  const Program& program = context_.programs(column_.state[stage]).merged(chunks[forward], chunks[backward]);
+  const int first = emit_program(stage, program, chunks[backward], slot);
+  if (first == kNone) return;
+  if (forward > 0) await(forward - 1, slot.forward->micro_batch, true, first);
+  if (backward + 1 < static_cast<int>(chunks.size())) await(backward + 1, slot.micro_batch, false, first);
+  const Slot of_forward{Phase::forward, slot.forward->chunk, slot.forward->micro_batch};
+  send(stage, forward, of_forward, true);
+  send(stage, backward, slot, false);
+}
+
 void ColumnBuilder::emit_stage(int stage) {
   const Scenario& scenario = *job_.scenario;
-  const std::vector<Slot> order =
-      pipeline_order(scenario.schedule, stage, stages_, scenario.degrees.vpp, micro_batches_);
+  const std::vector<Slot> order = pipeline_order(scenario.schedule, stage, stages_, scenario.degrees.vpp,
+                                                 micro_batches_, scenario.spec.strategy.overlap_expert_parallel);
   std::vector<std::size_t> last_of_chunk(static_cast<std::size_t>(scenario.degrees.vpp), 0);
   for (std::size_t i = 0; i < order.size(); ++i)
     if (completes_gradients(order[i].phase)) last_of_chunk[order[i].chunk] = i;
@@ -168,7 +184,11 @@ void ColumnBuilder::emit_stage(int stage) {
     const bool in_a_row = plan_.accumulated > 0 && (slot.micro_batch + 1) % plan_.accumulated == 0;
     const bool reduces = !state_[stage].units->empty() && completes_gradients(slot.phase) &&
                          (in_a_row || last_of_chunk[slot.chunk] == i);
-    emit_slot(stage, slot.chunk * stages_ + stage, slot, reduces);
+    if (slot.forward) {
+      emit_merged(stage, slot);
+    } else {
+      emit_slot(stage, slot.chunk * stages_ + stage, slot, reduces);
+    }
     const std::size_t now = context_.graph.operations().size();
     check_size(now);
     // Of a graph that would be far too large the first slots tell so, before it fills the memory.

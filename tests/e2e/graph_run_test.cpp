@@ -184,7 +184,7 @@ TEST_P(StepExported, RunsAsLongAsTheScenario) {
 
 INSTANTIATE_TEST_SUITE_P(Scenarios, StepExported,
                          ::testing::Values("gpt3-175b-a100-1024", "internlm-7b-a100-1024", "llama3-70b-h100-512",
-                                           "resnet50-v100-8nodes"),
+                                           "resnet50-v100-8nodes", "qwen3-235b-gb300-288"),
                          [](const auto& test) { return test_name_of(test.param); });
 
 }  // namespace

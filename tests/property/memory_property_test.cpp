@@ -11,7 +11,16 @@ namespace {
 struct Pipeline {
   PipelineSchedule schedule;
   int stage, stages, chunks, micro_batches;
+  bool merged;
 };
+
+std::vector<Slot> order_of(const Pipeline& p) {
+  return pipeline_order(p.schedule, p.stage, p.stages, p.chunks, p.micro_batches, p.merged);
+}
+
+int in_flight_of(const Pipeline& p, int chunk) {
+  return in_flight_of_chunk(p.schedule, chunk, p.stage, p.stages, p.chunks, p.micro_batches, p.merged);
+}
 
 Pipeline any_pipeline() {
   Pipeline p;
@@ -21,30 +30,31 @@ Pipeline any_pipeline() {
   const bool interleaved = p.schedule == PipelineSchedule::interleaved;
   p.chunks = interleaved ? *rc::gen::inRange(1, 7) : 1;
   p.micro_batches = interleaved ? p.stages * *rc::gen::inRange(1, 9) : *rc::gen::inRange(1, 100);
+  p.merged = *rc::gen::arbitrary<bool>();
   return p;
 }
 
 RC_GTEST_PROP(InFlight, EqualsTheWalkOverTheSchedule, ()) {
   const Pipeline p = any_pipeline();
-  const auto order = pipeline_order(p.schedule, p.stage, p.stages, p.chunks, p.micro_batches);
-  RC_ASSERT(in_flight(p.schedule, p.stage, p.stages, p.chunks, p.micro_batches) == most_in_flight(order));
+  RC_ASSERT(in_flight(p.schedule, p.stage, p.stages, p.chunks, p.micro_batches, p.merged) ==
+            most_in_flight(order_of(p)));
 }
 
 RC_GTEST_PROP(InFlight, ChunksAddUpToTheWhole, ()) {
   const Pipeline p = any_pipeline();
   int sum = 0;
-  for (int chunk = 0; chunk < p.chunks; ++chunk)
-    sum += in_flight_of_chunk(p.schedule, chunk, p.stage, p.stages, p.chunks, p.micro_batches);
-  RC_ASSERT(sum == in_flight(p.schedule, p.stage, p.stages, p.chunks, p.micro_batches));
+  for (int chunk = 0; chunk < p.chunks; ++chunk) sum += in_flight_of(p, chunk);
+  RC_ASSERT(sum == in_flight(p.schedule, p.stage, p.stages, p.chunks, p.micro_batches, p.merged));
 }
 
 /// Peak of the held weight when chunks weigh differently, walked.
 double walked_peak(const Pipeline& p, const std::vector<double>& weight) {
   double held = 0;
   double peak = 0;
-  for (const Slot& slot : pipeline_order(p.schedule, p.stage, p.stages, p.chunks, p.micro_batches)) {
+  for (const Slot& slot : order_of(p)) {
     const double of_chunk = weight[static_cast<std::size_t>(slot.chunk)];
     if (slot.phase == Phase::forward) peak = std::max(peak, held += of_chunk);
+    if (slot.forward) peak = std::max(peak, held += weight[static_cast<std::size_t>(slot.forward->chunk)]);
     if (slot.phase == Phase::backward || slot.phase == Phase::backward_weight) held -= of_chunk;
   }
   return peak;
@@ -58,8 +68,7 @@ RC_GTEST_PROP(InFlight, UnequalChunksStayNearTheWalk, ()) {
   for (double& one : weight) one = 1 + *rc::gen::inRange(0, 26) / 100.0;
   double closed = 0;
   for (int chunk = 0; chunk < p.chunks; ++chunk)
-    closed += weight[static_cast<std::size_t>(chunk)] *
-              in_flight_of_chunk(p.schedule, chunk, p.stage, p.stages, p.chunks, p.micro_batches);
+    closed += weight[static_cast<std::size_t>(chunk)] * in_flight_of(p, chunk);
   const double walked = walked_peak(p, weight);
   RC_ASSERT(closed <= walked * (1 + 1e-9));
   RC_ASSERT(closed >= walked * 0.85);

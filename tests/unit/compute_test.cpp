@@ -233,6 +233,19 @@ TEST_F(DeviceOf, UsesTheScenariosPrecision) {
   EXPECT_DOUBLE_EQ(device_of(scenario).sixteen_bit.sustained_rate.in(1_TFLOPS), 280);
 }
 
+// A scale of a byte for every 32 elements. Where a profile has no share of its own for blocks, that of one scale a
+// tensor.
+TEST_F(DeviceOf, TakesBlocksWithScalesForEightBit) {
+  part.peak_TFLOPS["mxfp8"] = 800_TFLOPS;
+  scenario.precision = Precision::mxfp8;
+  EXPECT_EQ(device_of(scenario).product_bytes, 1 + 1.0 / 32);
+  EXPECT_EQ(device_of(scenario).peak_attention, 400_TFLOPS);
+  profile.gemm_sustained_share["fp8"] = 0.75;
+  EXPECT_DOUBLE_EQ(device_of(scenario).product.sustained_rate.in(1_TFLOPS), 600);
+  profile.gemm_sustained_share["mxfp8"] = 0.72;
+  EXPECT_DOUBLE_EQ(device_of(scenario).product.sustained_rate.in(1_TFLOPS), 576);
+}
+
 // Shapes lose what the family's operators lose; 8 bit bursts above its sustained share as 16 bit does.
 TEST_F(DeviceOf, TakesShapesFromMeasuredOperators) {
   OperatorProfile operators;

@@ -174,6 +174,19 @@ TEST(MegatronImport, AttentionInEightBit) {
   EXPECT_EQ(out.scenario.at("strategy").at("fp8_dot_product_attention"), true);
 }
 
+TEST(MegatronImport, BlocksWithScalesAndOverlappedExperts) {
+  std::string script(kScript);
+  script.replace(script.find("--bf16"), 6,
+                 "--bf16 --fp8-format e4m3 --fp8-recipe mxfp8 --num-experts 8 --moe-router-topk 2 "
+                 "--expert-model-parallel-size 4 --overlap-moe-expert-parallel-comm --delay-wgrad-compute");
+  script.replace(script.find("TP=8"), 4, "TP=2");
+  ImportTarget target;
+  target.node = "dgx-b200";
+  const ImportedScenario out = import_megatron(written("mxfp8.sh", script), target, catalog());
+  EXPECT_EQ(out.scenario.at("workload").at("precision"), "mxfp8");
+  EXPECT_EQ(out.scenario.at("strategy").at("overlap_expert_parallel"), true);
+}
+
 TEST(MegatronImport, ScriptBecomesAScenario) {
   const ImportedScenario out = import_megatron(written("gpt3.sh", kScript), {}, catalog());
   EXPECT_EQ(out.scenario.at("cluster").at("nodes"), 16);

@@ -330,6 +330,21 @@ TEST(LayerWork, ExpertsExchangeTokensTwiceEachWay) {
   EXPECT_EQ(work.expert_parameters, 2.0 * 3 * 4096 * 14336);
 }
 
+// gpt-oss on 64 ranks: two sequences of 4096 to 4 experts each, of 2880. In fp32 and 16 bit 28 bytes an element forward
+// and 40 backward (the operators of TEGroupedMLP._apply_bias, counted by hand); nothing where they are fused.
+TEST(LayerWork, BiasesOfExpertsPassOverTheirResults) {
+  LayerSharding sharding;
+  sharding.ep = 64;
+  sharding.fused_expert_biases = false;
+  const auto work = [&](const char* id) { return layer_work(*preset(id), LayerRole::moe_block, 0, 2, 4096, sharding); };
+  const double elements = 2.0 * 4096 * 4 * 2880;
+  EXPECT_DOUBLE_EQ(named(work("gpt-oss-120b").forward, "expert_bias").op.bytes.value(), 28 * elements);
+  EXPECT_DOUBLE_EQ(named(work("gpt-oss-120b").backward_input, "expert_bias_backward").op.bytes.value(), 40 * elements);
+  EXPECT_THROW(named(work("mixtral-8x7b").forward, "expert_bias"), std::logic_error);
+  sharding.fused_expert_biases = true;
+  EXPECT_THROW(named(work("gpt-oss-120b").forward, "expert_bias"), std::logic_error);
+}
+
 // Keeps the norm's and the product's inputs; the logits come and go with the loss.
 TEST(LayerWork, OutputLayerIsCutByVocabulary) {
   LayerSharding sharding;

@@ -298,6 +298,41 @@ TEST(NarrowAttention, NeedsFusedKernelsMeasuredInEightBit) {
   EXPECT_THAT(fault("gpt3-175b-a100-1024", {}), testing::HasSubstr("megatron-lm-2021 computes attention in 16 bit"));
 }
 
+// Each of what merged passes need is missed by name.
+TEST(MergedPasses, NeedExchangesAndPassesThatDoNotNeedEachOther) {
+  const auto fault = [](const std::vector<std::string>& changes, const char* name = "qwen3-235b-gb300-288") {
+    std::vector<std::string> all{"strategy.overlap_expert_parallel=true"};
+    all.insert(all.end(), changes.begin(), changes.end());
+    try {
+      shipped(name, all);
+    } catch (const InputError& error) {
+      EXPECT_EQ(error.faults().size(), 1U) << error.what();
+      EXPECT_EQ(error.faults().front().pointer, "/strategy/overlap_expert_parallel");
+      return error.faults().front().message;
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(fault({}), "none");
+  EXPECT_EQ(fault({"strategy.expert_parallel=1"}), "found true, but expert_parallel is 1: nothing is exchanged");
+  EXPECT_THAT(fault({"strategy.virtual_pipeline=1", "strategy.schedule=zero-bubble", "strategy.stage_layers=null"}),
+              testing::HasSubstr("schedule zero-bubble with 4 stages has no passes to merge"));
+  EXPECT_THAT(fault({"strategy.recompute=full"}), testing::HasSubstr("recompute full repeats the experts' exchanges"));
+  EXPECT_THAT(fault({"strategy.sharding=zero-2"}), testing::HasSubstr("sharding zero-2 synchronises within"));
+  EXPECT_THAT(fault({}, "llama3-70b-h100-512"), testing::HasSubstr("llama3-70b has no experts"));
+}
+
+// Blocks with scales need matrix units that apply them.
+TEST(Precision, BlocksWithScalesAreOfPartsThatApplyThem) {
+  EXPECT_EQ(shipped("llama3-70b-h100-512", {"cluster.node=dgx-b200", "workload.precision=mxfp8"}).precision,
+            Precision::mxfp8);
+  try {
+    shipped("llama3-70b-h100-512", {"workload.precision=mxfp8"});
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("found mxfp8, which h100-sxm-80gb cannot train in"));
+  }
+}
+
 std::string framework_of_default(const char* model, const char* node, int nodes) {
   return default_scenario(model, node, nodes, catalog())["strategy"]["framework"];
 }

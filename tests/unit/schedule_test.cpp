@@ -14,57 +14,81 @@ struct Times {
   double forward, input, weight;
 };
 
+struct Case {
+  PipelineSchedule schedule;
+  int stages, chunks, micro_batches;
+  bool merged = false;
+};
+
+double length_of(const Slot& slot, Times times) {
+  const double forward = slot.forward ? times.forward : 0;
+  switch (slot.phase) {
+    case Phase::forward:
+      return times.forward;
+    case Phase::backward:
+      return forward + times.input + times.weight;
+    case Phase::backward_input:
+      return forward + times.input;
+    case Phase::backward_weight:
+      return times.weight;
+  }
+  return 0;
+}
+
+/// When passes end: (forward, chunk of the model, micro-batch).
+using Done = std::map<std::tuple<bool, int, int>, double>;
+
+/// When a slot's passes can begin; −1 where one waits for a pass that has not been.
+double ready_at(const Slot& slot, int stage, const Case& c, const Done& done) {
+  const auto end_of = [&](bool forward, int chunk, int micro_batch) {
+    const auto it = done.find({forward, chunk, micro_batch});
+    return it == done.end() ? -1.0 : it->second;
+  };
+  const auto both = [](double one, double other) { return one < 0 || other < 0 ? -1.0 : std::max(one, other); };
+  const auto forward_ready = [&](int chunk, int micro_batch) {
+    return chunk == 0 ? 0.0 : end_of(true, chunk - 1, micro_batch);
+  };
+  const int chunk = slot.chunk * c.stages + stage;
+  if (slot.phase == Phase::forward) return forward_ready(chunk, slot.micro_batch);
+  if (slot.phase == Phase::backward_weight) return 0;
+  double ready = end_of(true, chunk, slot.micro_batch);
+  if (chunk != c.stages * c.chunks - 1) ready = both(ready, end_of(false, chunk + 1, slot.micro_batch));
+  if (slot.forward)
+    ready = both(ready, forward_ready(slot.forward->chunk * c.stages + stage, slot.forward->micro_batch));
+  return ready;
+}
+
 /// Plays the programs of all ranks with free communication; returns when the last slot ends, or −1 if they wait for
 /// each other for ever.
-double play(PipelineSchedule schedule, int stages, int chunks, int micro_batches, Times times) {
+double play(const Case& c, Times times) {
   std::vector<std::vector<Slot>> programs;
-  for (int s = 0; s < stages; ++s) programs.push_back(pipeline_order(schedule, s, stages, chunks, micro_batches));
-  std::map<std::tuple<bool, int, int>, double> done;  // (forward, chunk of the model, micro-batch)
+  for (int s = 0; s < c.stages; ++s)
+    programs.push_back(pipeline_order(c.schedule, s, c.stages, c.chunks, c.micro_batches, c.merged));
+  Done done;
   std::vector<std::size_t> next(programs.size(), 0);
   std::vector<double> now(programs.size(), 0);
-  const int last_chunk = stages * chunks - 1;
   for (bool progress = true; progress;) {
     progress = false;
-    for (int s = 0; s < stages; ++s) {
-      while (next[s] < programs[s].size()) {
+    for (int s = 0; s < c.stages; ++s) {
+      for (; next[s] < programs[s].size(); ++next[s], progress = true) {
         const Slot& slot = programs[s][next[s]];
-        const int chunk = slot.chunk * stages + s;
-        double ready = 0;
-        const auto wait_for = [&](bool forward, int c) {
-          const auto it = done.find({forward, c, slot.micro_batch});
-          if (it == done.end()) return false;
-          ready = std::max(ready, it->second);
-          return true;
-        };
-        bool possible = true;
-        if (slot.phase == Phase::forward) {
-          possible = chunk == 0 || wait_for(true, chunk - 1);
-        } else if (slot.phase != Phase::backward_weight) {
-          possible = wait_for(true, chunk) && (chunk == last_chunk || wait_for(false, chunk + 1));
-        }
-        if (!possible) break;
-        const double length = slot.phase == Phase::forward          ? times.forward
-                              : slot.phase == Phase::backward       ? times.input + times.weight
-                              : slot.phase == Phase::backward_input ? times.input
-                                                                    : times.weight;
-        now[s] = std::max(now[s], ready) + length;
-        if (slot.phase == Phase::forward) done[{true, chunk, slot.micro_batch}] = now[s];
-        if (slot.phase == Phase::backward || slot.phase == Phase::backward_input)
-          done[{false, chunk, slot.micro_batch}] = now[s];
-        ++next[s];
-        progress = true;
+        const double ready = ready_at(slot, s, c, done);
+        if (ready < 0) break;
+        now[s] = std::max(now[s], ready) + length_of(slot, times);
+        if (slot.phase != Phase::backward_weight)
+          done[{slot.phase == Phase::forward, slot.chunk * c.stages + s, slot.micro_batch}] = now[s];
+        if (slot.forward) done[{true, slot.forward->chunk * c.stages + s, slot.forward->micro_batch}] = now[s];
       }
     }
   }
-  for (int s = 0; s < stages; ++s)
+  for (int s = 0; s < c.stages; ++s)
     if (next[s] < programs[s].size()) return -1;
   return *std::max_element(now.begin(), now.end());
 }
 
-struct Case {
-  PipelineSchedule schedule;
-  int stages, chunks, micro_batches;
-};
+double play(PipelineSchedule schedule, int stages, int chunks, int micro_batches, Times times) {
+  return play({schedule, stages, chunks, micro_batches}, times);
+}
 
 class PipelineOrder : public testing::TestWithParam<Case> {};
 
@@ -72,8 +96,11 @@ TEST_P(PipelineOrder, DoesEveryMicroBatchOfEveryChunkOnce) {
   const auto& c = GetParam();
   for (int stage = 0; stage < c.stages; ++stage) {
     std::map<Phase, std::set<std::pair<int, int>>> seen;
-    for (const Slot& slot : pipeline_order(c.schedule, stage, c.stages, c.chunks, c.micro_batches))
+    for (const Slot& slot : pipeline_order(c.schedule, stage, c.stages, c.chunks, c.micro_batches, c.merged)) {
       EXPECT_TRUE(seen[slot.phase].emplace(slot.chunk, slot.micro_batch).second);
+      if (!slot.forward) continue;
+      EXPECT_TRUE(seen[Phase::forward].emplace(slot.forward->chunk, slot.forward->micro_batch).second);
+    }
     const auto all = static_cast<std::size_t>(c.chunks) * static_cast<std::size_t>(c.micro_batches);
     EXPECT_EQ(seen[Phase::forward].size(), all);
     if (c.schedule == PipelineSchedule::zero_bubble) {
@@ -87,7 +114,7 @@ TEST_P(PipelineOrder, DoesEveryMicroBatchOfEveryChunkOnce) {
 
 TEST_P(PipelineOrder, RunsToItsEnd) {
   const auto& c = GetParam();
-  EXPECT_GT(play(c.schedule, c.stages, c.chunks, c.micro_batches, {1, 1, 1}), 0);
+  EXPECT_GT(play(c, {1, 1, 1}), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -96,7 +123,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{PipelineSchedule::one_f_one_b, 1, 1, 1}, Case{PipelineSchedule::one_f_one_b, 8, 1, 3},
                     Case{PipelineSchedule::one_f_one_b, 4, 1, 16}, Case{PipelineSchedule::interleaved, 4, 2, 4},
                     Case{PipelineSchedule::interleaved, 4, 3, 16}, Case{PipelineSchedule::interleaved, 2, 2, 8},
-                    Case{PipelineSchedule::zero_bubble, 4, 1, 8}, Case{PipelineSchedule::zero_bubble, 8, 1, 3}));
+                    Case{PipelineSchedule::zero_bubble, 4, 1, 8}, Case{PipelineSchedule::zero_bubble, 8, 1, 3},
+                    Case{PipelineSchedule::one_f_one_b, 1, 1, 4, true},
+                    Case{PipelineSchedule::interleaved, 4, 3, 16, true},
+                    Case{PipelineSchedule::interleaved, 4, 2, 4, true}));
 
 // (m + p − 1)·(f + b): Huang et al. 2019; the bubble is (p − 1)/m of the work.
 TEST(PipelineTime, GpipeAndOneForwardOneBackwardHaveTheSameBubble) {
@@ -118,6 +148,28 @@ TEST(PipelineTime, InterleavingDividesTheBubble) {
 TEST(PipelineTime, ZeroBubbleLeavesAThird) {
   EXPECT_DOUBLE_EQ(play(PipelineSchedule::zero_bubble, 4, 1, 16, {1, 1, 1}), 16 * 3.0 + 3);
   EXPECT_DOUBLE_EQ(play(PipelineSchedule::zero_bubble, 8, 1, 32, {1, 1, 1}), 32 * 3.0 + 7);
+}
+
+// One pass goes forward alone first, and one backward alone last; all others meet.
+TEST(MergedSlots, AreAllButTheWarmUpAndTheLast) {
+  for (const Case& c :
+       {Case{PipelineSchedule::one_f_one_b, 1, 1, 4, true}, Case{PipelineSchedule::interleaved, 4, 3, 16, true},
+        Case{PipelineSchedule::interleaved, 4, 3, 4, true}, Case{PipelineSchedule::zero_bubble, 4, 1, 8, true}})
+    for (int stage = 0; stage < c.stages; ++stage) {
+      const std::vector<Slot> order = pipeline_order(c.schedule, stage, c.stages, c.chunks, c.micro_batches, true);
+      EXPECT_EQ(std::count_if(order.begin(), order.end(), [](const Slot& slot) { return slot.forward.has_value(); }),
+                merged_slots(c.schedule, stage, c.stages, c.chunks, c.micro_batches));
+    }
+  EXPECT_EQ(merged_slots(PipelineSchedule::one_f_one_b, 0, 1, 1, 4), 3);
+  // 2·(4 − 1) + (3 − 1)·4 + 1 forward passes of 48 go first.
+  EXPECT_EQ(merged_slots(PipelineSchedule::interleaved, 0, 4, 3, 16), 48 - 15);
+  EXPECT_EQ(merged_slots(PipelineSchedule::gpipe, 0, 4, 1, 16), 0);
+}
+
+// The pair of a slot must not be the same micro-batch's: its backward pass would wait for itself.
+TEST(MergedSlots, HoldTwoMicroBatches) {
+  for (const Slot& slot : pipeline_order(PipelineSchedule::interleaved, 3, 4, 2, 16, true))
+    EXPECT_FALSE(slot.forward && slot.forward->chunk == slot.chunk && slot.forward->micro_batch == slot.micro_batch);
 }
 
 TEST(InFlight, IsTheDistanceToTheEndFor1f1b) {

@@ -249,6 +249,8 @@ class MegatronReader {
     copy_flag(strategy_, "gradients_in_fp32", "--accumulate-allreduce-grads-in-fp32");
     copy_flag(strategy_, "offload_optimizer", "--optimizer-cpu-offload");
     copy_flag(strategy_, "fp8_dot_product_attention", "--fp8-dot-product-attention");
+    copy_flag(strategy_, "overlap_expert_parallel", "--overlap-moe-expert-parallel-comm");
+    arguments_.ignore("--delay-wgrad-compute");
     recomputation();
   }
 
@@ -296,7 +298,7 @@ class MegatronReader {
     strategy_["micro_batch"] = arguments_.whole("--micro-batch-size").value_or(1);
     workload_["seq_len"] = target_.seq_len.value_or(length_);
     if (arguments_.has("--fp8-format") || arguments_.has("--fp8-hybrid") || arguments_.has("--fp8-recipe"))
-      workload_["precision"] = "fp8";
+      workload_["precision"] = arguments_.text("--fp8-recipe") == "mxfp8" ? "mxfp8" : "fp8";
     else
       workload_["precision"] = arguments_.has("--fp16") ? "fp16" : arguments_.has("--bf16") ? "bf16" : "fp32";
     for (const char* option : {"--fp16", "--bf16", "--fp8-recipe", "--fp8-hybrid", "--fp8-margin", "--fp8-interval",
