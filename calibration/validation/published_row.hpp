@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "calibration/validation/csv_table.hpp"
+#include "calibration/validation/expert_recipes.hpp"
 #include "calibration/validation/measured_run.hpp"
 #include "calibration/validation/unstated.hpp"
 
@@ -18,6 +19,7 @@ struct PublishedRow {
   const CsvRow& row;
   const FrameworkDefaults* defaults = nullptr;
   TrainingTask task = TrainingTask::pre_training;
+  const ExpertRecipe* expert_recipe = nullptr;
   long gpus = 0;    ///< devices as Stepcast counts them
   long slices = 1;  ///< of a pod that the data-centre network joins
   /// Devices of the row (dies, cores) to one of the catalogue: NeuronCores to a chip.

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "calibration/validation/adapters.hpp"
@@ -56,15 +57,36 @@ int document_len(const PublishedRow& reading, long seq_len) {
   return reading.task == TrainingTask::pre_training || packed || seq_len > 4096 ? 0 : kSquadDocumentLen;
 }
 
-/// Release of the software that NVIDIA's tables name by its container, "NeMo 26.02.01", or that its submissions to a
-/// round of MLPerf name in their systems, "tyche_ngpu8_ngc25.09_nemo"; empty where none is known.
+/// Software of submissions to a round of MLPerf: a container that its systems name ("tyche_ngpu8_ngc25.09_nemo"), or
+/// the release of the time. Submissions run ahead of releases: those of v4.0 to v5.0 count as the first that overlaps
+/// as they do.
+struct RoundRelease {
+  std::string_view round, release;
+};
+constexpr std::array kRoundReleases{RoundRelease{"Training v4.0", "25.04"}, RoundRelease{"Training v4.1", "25.04"},
+                                    RoundRelease{"Training v5.0", "25.04"}, RoundRelease{"Training v5.1", "25.09"}};
+
+/// Release of the software that NVIDIA's tables name by its container, "NeMo 26.02.01", "dgxc-benchmarking 25.04.01";
+/// empty where none is known.
 std::string release_of(const CsvRow& row) {
-  const std::string words = "NeMo ", source = row.text("source");
-  if (source.find("MLPerf Training v5.1") != std::string::npos) return "25.09";
-  std::size_t at = source.rfind(words);
-  if (at == std::string::npos) return {};
-  at += words.size();
-  return source.substr(at, source.find_first_not_of("0123456789.", at) - at);
+  const std::string source = row.text("source");
+  for (const RoundRelease& entry : kRoundReleases)
+    if (source.find(entry.round) != std::string::npos) return std::string(entry.release);
+  for (const std::string& text : {source, row.text("notes")})
+    for (const std::string_view words : {"NeMo ", "dgxc-benchmarking ", "performance summary, "}) {
+      const std::size_t found = text.rfind(words);
+      if (found == std::string::npos) continue;
+      const std::size_t at = found + words.size();
+      const std::size_t end = std::min(text.find_first_not_of("0123456789.", at), text.size());
+      if (end > at) return text.substr(at, end - at);
+    }
+  return {};
+}
+
+const ExpertRecipe* expert_recipe_of(const CsvRow& row) {
+  if (row.text("framework").find("Megatron-Bridge") == std::string::npos) return nullptr;
+  return find_expert_recipe(row.text("model"), row.text("precision"), row.text("accelerator_id"),
+                            row.whole("gpus").value_or(0), release_of(row));
 }
 
 Json workload_of(PublishedRow& reading, const Json& model, long batch, const std::string& precision) {
@@ -84,8 +106,10 @@ Json workload_of(PublishedRow& reading, const Json& model, long batch, const std
 }  // namespace
 
 MeasuredRun published_run(const CsvRow& row) {
-  PublishedRow reading{
-      .row = row, .defaults = find_defaults(row.text("framework"), release_of(row)), .task = task_of(row)};
+  PublishedRow reading{.row = row,
+                       .defaults = find_defaults(row.text("framework"), release_of(row)),
+                       .task = task_of(row),
+                       .expert_recipe = expert_recipe_of(row)};
   name_run(reading);
   if (reading.defaults == nullptr) reading.refuse(fmt::format("no profile stands for {}", row.text("framework")));
   const Json model = reading.out.refusal.empty() ? published_model(reading) : Json();
@@ -95,7 +119,9 @@ MeasuredRun published_run(const CsvRow& row) {
   const Json strategy = batch ? published_strategy(reading, model, *batch) : Json();
   const std::string precision = published_precision(reading);
   const bool adapters_in_8_bit = precision == "fp8" && reading.task == TrainingTask::adapters;
-  reading.out.open.narrow_attention = reading.defaults->narrow_attention && (precision == "fp4" || adapters_in_8_bit);
+  const bool whole_iteration = reading.expert_recipe != nullptr && reading.expert_recipe->whole_iteration;
+  reading.out.open.narrow_attention =
+      whole_iteration || (reading.defaults->narrow_attention && (precision == "fp4" || adapters_in_8_bit));
   read_published_figure(reading, model);
   if (!reading.out.refusal.empty()) return std::move(reading.out);
   MeasuredRun& out = reading.out;

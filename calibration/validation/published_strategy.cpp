@@ -34,6 +34,10 @@ class Mapping {
     if (!reading_.out.refusal.empty()) return nullptr;
     read_recompute();
     read_sharding();
+    if (reading_.expert_recipe != nullptr) {
+      strategy_["overlap_expert_parallel"] = true;
+      reading_.unstated("overlap_expert_parallel");
+    }
     // Liger's loss computes the logits piece by piece (its FusedLinearCrossEntropy).
     if (reading_.notes("Liger kernels")) strategy_["fused_loss"] = true;
     return std::move(strategy_);
@@ -42,6 +46,7 @@ class Mapping {
  private:
   [[nodiscard]] std::string_view profile() const {
     const FrameworkDefaults& defaults = *reading_.defaults;
+    if (reading_.expert_recipe != nullptr && reading_.expert_recipe->whole_iteration) return kWholeIterationProfile;
     const bool own = reading_.task == TrainingTask::adapters && !defaults.adapter_profile.empty();
     return own ? defaults.adapter_profile : defaults.profile;
   }

@@ -25,10 +25,10 @@ std::string published_precision(PublishedRow& reading) {
   };
   // The first that a row names. bf16 and fp16 run at one rate on every GPU here, so which of the two does not matter.
   // Low-precision recipes keep some layers wider, which goes with the format.
-  constexpr std::array kFormats{Format{"nvfp4", "fp4"},     Format{"mxfp4", "fp4"}, Format{"float8", "fp8"},
-                                Format{"fp8", "fp8"},       Format{"int8", "int8"}, Format{"bf16", "bf16"},
-                                Format{"bfloat16", "bf16"}, Format{"fp16", "fp16"}, Format{"tf32", "tf32"},
-                                Format{"fp32", "fp32"}};
+  constexpr std::array kFormats{Format{"nvfp4", "fp4"},  Format{"mxfp4", "fp4"},     Format{"mxfp8", "mxfp8"},
+                                Format{"float8", "fp8"}, Format{"fp8", "fp8"},       Format{"int8", "int8"},
+                                Format{"bf16", "bf16"},  Format{"bfloat16", "bf16"}, Format{"fp16", "fp16"},
+                                Format{"tf32", "tf32"},  Format{"fp32", "fp32"}};
   const std::string stated = reading.row.text("precision");
   if (stated.empty()) {
     reading.unstated("precision");

@@ -9,6 +9,7 @@ namespace stepcast {
 
 namespace {
 
+/// The generation before 25.04, and of rows that name none.
 constexpr FrameworkDefaults kNemo{
     .name = "NeMo",
     .profile = "nemo",
@@ -31,12 +32,19 @@ constexpr FrameworkDefaults kNemoOnRocm = [] {
   return out;
 }();
 
+constexpr FrameworkDefaults kNemoOf2504 = [] {
+  FrameworkDefaults out = kNemo;
+  out.profile = "nemo-25.04";
+  out.since = "25.04";
+  return out;
+}();
+
 /// NVIDIA's MLPerf submissions capture whole iterations (config_common_cg.sh), under adapters layer by layer
 /// (MCORE_CUDA_GRAPH=1; docs.nvidia.com/dl-cuda-graph, Llama 2 70B LoRA).
 constexpr FrameworkDefaults kNemoOf2509 = [] {
   FrameworkDefaults out = kNemo;
   out.profile = "nemo-25.09";
-  out.adapter_profile = "nemo";
+  out.adapter_profile = "nemo-25.04";
   out.since = "25.09";
   return out;
 }();
@@ -118,6 +126,7 @@ constexpr std::array kFrameworks{
                       .causal_halved = true},
     kNemoOnRocm,
     kNemoOf2509,
+    kNemoOf2504,
     kNemo,
     FrameworkDefaults{.name = "Primus",
                       .profile = "megatron-lm",

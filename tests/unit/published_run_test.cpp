@@ -114,15 +114,48 @@ TEST(PublishedRuns, GoByTheReleaseOfTheSoftware) {
   EXPECT_EQ(profile("NVIDIA Megatron-Bridge performance summary"), "megatron-bridge");
 }
 
-// Submissions to v5.1 capture whole iterations as graphs, but layers where adapters are trained.
-TEST(PublishedRuns, GoByTheRoundOfMlperf) {
+// Recipes of experts in 8 bit capture whole iterations from 26.06 on, with exchanges beside the other pass.
+TEST(PublishedRuns, GoByTheRecipesOfExperts) {
+  const Row row = Row()
+                      .set("framework", "Megatron-Bridge (Megatron-Core)")
+                      .set("source", "NVIDIA Megatron-Bridge performance summary, NeMo 26.06")
+                      .set("model", "qwen3-30b-a3b")
+                      .set("accelerator_id", "gb300")
+                      .set("precision", "mxfp8")
+                      .set("experts", "128")
+                      .set("top_k", "8")
+                      .set("tp", "1")
+                      .set("ep", "8");
+  const Json strategy = strategy_of(row);
+  EXPECT_EQ(strategy.at("framework"), "megatron-bridge-26.06-graphs");
+  EXPECT_EQ(strategy.at("overlap_expert_parallel"), true);
+  EXPECT_TRUE(run_of(row).open.narrow_attention);
+  EXPECT_THAT(run_of(row).inputs_unstated, Contains("overlap_expert_parallel"));
+  const auto as_others = [&](const char* column, const char* text) {
+    const Json other = strategy_of(Row(row).set(column, text));
+    return !other.contains("overlap_expert_parallel") && other.at("framework") != "megatron-bridge-26.06-graphs";
+  };
+  EXPECT_TRUE(as_others("source", "NVIDIA Megatron-Bridge performance summary, NeMo 26.04.01"));
+  EXPECT_TRUE(as_others("precision", "fp8 (per-tensor current scaling)"));
+  EXPECT_TRUE(as_others("accelerator_id", "b200-sxm-180gb"));
+  EXPECT_TRUE(as_others("model", "kimi-k2"));
+  EXPECT_TRUE(as_others("framework", "NeMo (Megatron-Core)"));
+}
+
+// Submissions to v5.1 capture whole iterations as graphs, but layers where adapters are trained; from v4.0 on they
+// overlap as NeMo does from 25.04 on.
+TEST(PublishedRuns, GoByTheRoundOfMlperfOrTheRelease) {
   const auto profile = [](const char* round, const char* notes) {
     return strategy_of(Row().set("source", round).set("notes", notes)).at("framework");
   };
   EXPECT_EQ(profile("MLPerf Training v5.1 logs (llama31_8b)", ""), "nemo-25.09");
-  EXPECT_EQ(profile("MLPerf Training v5.1 logs (llama2_70b_lora)", "task=lora"), "nemo");
-  EXPECT_EQ(profile("MLPerf Training v5.0 logs (llama31_405b)", ""), "nemo");
+  EXPECT_EQ(profile("MLPerf Training v5.1 logs (llama2_70b_lora)", "task=lora"), "nemo-25.04");
+  EXPECT_EQ(profile("MLPerf Training v5.0 logs (llama31_405b)", ""), "nemo-25.04");
+  EXPECT_EQ(profile("MLPerf Training v3.1 logs (gpt3)", ""), "nemo");
   EXPECT_EQ(profile("NVIDIA NeMo performance summary, 24.07", ""), "nemo");
+  EXPECT_EQ(profile("NVIDIA dgxc-benchmarking 25.02-25.03", ""), "nemo");
+  EXPECT_EQ(profile("NVIDIA dgxc-benchmarking 25.04.01", ""), "nemo-25.04");
+  EXPECT_EQ(profile("NVIDIA NeMo long-sequence performance", "NeMo 25.04.rc2; data parallel 4"), "nemo-25.04");
 }
 
 TEST(PublishedRuns, RunOnAsManyGpusAsTheirMappingMultipliesTo) {
@@ -181,7 +214,7 @@ TEST(PublishedRuns, ReadFormats) {
   };
   EXPECT_EQ(format("fp8 (per-tensor current scaling)"), "fp8");
   EXPECT_EQ(format("bf16 + float8 linear (rowwise)"), "fp8");
-  EXPECT_EQ(format("mxfp8"), "fp8");
+  EXPECT_EQ(format("mxfp8"), "mxfp8");
   EXPECT_EQ(format("fp8 or nvfp4 (not clear from the configuration name)"), "fp8");
   const Row unknown = Row().set("precision", "fp8 or nvfp4 (configuration not found)");
   EXPECT_EQ(run_of(Row(unknown).set("gpus", "8")).scenario["workload"]["precision"], "fp4");

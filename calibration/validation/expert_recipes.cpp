@@ -1,0 +1,38 @@
+#include "calibration/validation/expert_recipes.hpp"
+
+#include <array>
+
+namespace stepcast {
+
+namespace {
+
+/// Megatron-Bridge, src/megatron/bridge/perf_recipes: qwen/common.py (_enable_hybridep_full_iteration_mxfp8) and the
+/// recipes of qwen/{b200,b300,gb200,gb300} that call it; gpt_oss/common.py
+/// (_apply_gpt_oss_120b_full_iter_fp8mx_configs) and those of gpt_oss/{gb200,gb300};
+/// gpt_oss_120b_pretrain_64gpu_gb200_bf16_config. Before 26.06 the recipes of Qwen3 had none of it
+/// (scripts/performance/configs/qwen/qwen3_workload_base_configs.py); those of gpt-oss in 16 bit with a batch of 1,280
+/// did (moe_a2a_overlap, gpt_oss_workload_base_configs.py), first seen in 26.02.
+constexpr std::array kRecipes{
+    ExpertRecipe{"qwen3-235b-a22b", "mxfp8", "gb200 gb300", "26.06", 0, true},
+    ExpertRecipe{"qwen3-235b-a22b", "mxfp8", "b200-sxm-180gb b300-sxm-270gb", "26.06", 256, true},
+    ExpertRecipe{"qwen3-30b-a3b", "mxfp8", "gb200 gb300", "26.06", 0, true},
+    ExpertRecipe{"gpt-oss-120b", "mxfp8", "gb200 gb300", "26.06", 0, true},
+    ExpertRecipe{"gpt-oss-120b", "bf16", "gb200", "26.02", 0, false},
+    // Megatron-Bridge's of Qwen3 235B on H100, in every release.
+    ExpertRecipe{"qwen3-235b-a22b", "", "h100-sxm-80gb", "25.09", 256, false},
+};
+
+bool holds(std::string_view text, std::string_view words) { return text.find(words) != std::string_view::npos; }
+
+}  // namespace
+
+const ExpertRecipe* find_expert_recipe(std::string_view model, std::string_view precision, std::string_view accelerator,
+                                       long gpus, std::string_view release) {
+  for (const ExpertRecipe& recipe : kRecipes)
+    if (model == recipe.model && holds(precision, recipe.precision) && holds(recipe.accelerators, accelerator) &&
+        gpus >= recipe.least_gpus && release >= recipe.since)
+      return &recipe;
+  return nullptr;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string_view>
+
+namespace stepcast {
+
+/// What NVIDIA's recipes set for a mixture of experts and the tables of their results do not print.
+struct ExpertRecipe {
+  std::string_view model;      ///< as the rows name it
+  std::string_view precision;  ///< the same
+  std::string_view accelerators;
+  std::string_view since;        ///< first release that sets it, as containers are numbered
+  long least_gpus = 0;           ///< the recipes of fewer do not set it
+  bool whole_iteration = false;  ///< captured as one CUDA graph, with experts' products fused and attention in 8 bit
+};
+
+/// models/frameworks/profiles: of recipes that capture whole iterations.
+inline constexpr std::string_view kWholeIterationProfile = "megatron-bridge-26.06-graphs";
+
+/// The recipe under which experts' all_to_alls run beside another micro-batch's computation
+/// (strategy.overlap_expert_parallel); null where none does.
+const ExpertRecipe* find_expert_recipe(std::string_view model, std::string_view precision, std::string_view accelerator,
+                                       long gpus, std::string_view release);
+
+}  // namespace stepcast
