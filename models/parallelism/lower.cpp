@@ -245,9 +245,9 @@ struct Lowering::LayerInputs {
   long micro_batch, accumulated;  ///< micro-batches, where gradients or hooks cost something once for all of them
   Recompute recompute;
   std::vector<RecomputeModule> modules;
-  bool recompute_last_stage, sequence_parallel, offload_activations, replicated, sync_batch_norm, eight_bit_attention;
+  bool recompute_last_stage, sequence_parallel, offload_activations, replicated, sync_batch_norm, eight_bit_attention,
+      merging;
   std::optional<bool> overlap_tensor_parallel, fused_loss, fused_activation;
-  std::optional<PipelineSchedule> merging;  ///< where passes are merged
   ContextMethod context_method;
   CollectiveAlgorithm algorithm;
   long reductions;  ///< of a step, where hooks cost something at each
@@ -270,11 +270,10 @@ struct Lowering::LayerInputs {
         replicated(job.groups.data.size > 1),
         sync_batch_norm(job.scenario->spec.strategy.sync_batch_norm),
         eight_bit_attention(job.scenario->spec.strategy.fp8_dot_product_attention),
+        merging(job.scenario->spec.strategy.overlap_expert_parallel),
         overlap_tensor_parallel(job.scenario->spec.strategy.overlap_tensor_parallel),
         fused_loss(job.scenario->spec.strategy.fused_loss),
         fused_activation(job.scenario->spec.strategy.fused_activation),
-        merging(job.scenario->spec.strategy.overlap_expert_parallel ? std::optional(job.scenario->schedule)
-                                                                    : std::nullopt),
         context_method(job.scenario->spec.strategy.context_method),
         algorithm(job.scenario->spec.strategy.collective_algorithm),
         reductions(job.scenario->framework->data_parallel_overhead <= 0

@@ -32,13 +32,15 @@ void check_merging(Draft& draft) {
   };
   if (s.model && (draft.transformer() == nullptr || draft.transformer()->experts == 0))
     return refuse(s.model->id + " has no experts", "");
-  if (strategy.expert_parallel == 1)
+  if (draft.sound({"/strategy/expert_parallel"}) && strategy.expert_parallel == 1)
     return refuse("expert_parallel is 1: nothing is exchanged", "expert_parallel 2, or ");
-  if (draft.sound({"/strategy/schedule", "/strategy/virtual_pipeline"}) && !has_pairs(s, strategy))
+  const bool scheduled =
+      draft.sound({"/strategy/schedule", "/strategy/virtual_pipeline", "/strategy/pipeline_parallel"});
+  if (scheduled && !has_pairs(s, strategy))
     return refuse(fmt::format("schedule {} with {} stages has no passes to merge", name_of(s.schedule),
                               strategy.pipeline_parallel),
                   "virtual_pipeline 2, or ");
-  if (repeats_experts(strategy))
+  if (draft.sound({"/strategy/recompute", "/strategy/recompute_modules"}) && repeats_experts(strategy))
     return refuse(fmt::format("recompute {} repeats the experts' exchanges, too", name_of(strategy.recompute)),
                   "recompute \"selective\", or ");
   if (strategy.offload_activations) return refuse("offload_activations copies between the passes", "");
