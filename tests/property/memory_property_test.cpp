@@ -99,7 +99,7 @@ MemoryFootprint worst_with(Json scenario, const Json& settings) {
 
 RC_GTEST_PROP(Memory, MoreShardingOfStatesNeverNeedsMore, ()) {
   const Json scenario = any_scenario("deepspeed");
-  Bytes before = Bytes(1e18);
+  auto before = Bytes(1e18);
   for (const char* sharding : {"none", "zero-1", "zero-2", "zero-3"}) {
     const MemoryFootprint m = worst_with(scenario, {{"sharding", sharding}});
     const Bytes states = m.parameters + m.gradients + m.optimizer;

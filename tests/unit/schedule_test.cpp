@@ -62,6 +62,7 @@ double ready_at(const Slot& slot, int stage, const Case& c, const Done& done) {
 /// each other for ever.
 double play(const Case& c, Times times) {
   std::vector<std::vector<Slot>> programs;
+  programs.reserve(static_cast<std::size_t>(c.stages));
   for (int s = 0; s < c.stages; ++s)
     programs.push_back(pipeline_order(c.schedule, s, c.stages, c.chunks, c.micro_batches, c.merged));
   Done done;
