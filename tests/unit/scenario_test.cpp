@@ -271,19 +271,23 @@ TEST(RecomputeLastStage, IsForPipelinesThatRecompute) {
   EXPECT_GE(faults({"strategy.recompute=full", "strategy.pipeline_parallel=1"}), 1U);  // its stage_layers are of more
 }
 
+/// What the one fault of a shipped scenario with a key of its strategy set says, at that key; "none" without a fault.
+std::string fault_of(const char* name, const std::string& key, std::vector<std::string> changes) {
+  changes.push_back("strategy." + key + "=true");
+  try {
+    shipped(name, changes);
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.faults().size(), 1U) << error.what();
+    EXPECT_EQ(error.faults().front().pointer, "/strategy/" + key);
+    return error.faults().front().message;
+  }
+  return "none";
+}
+
 // Each of what 8-bit attention needs is missed by name.
 TEST(NarrowAttention, NeedsFusedKernelsMeasuredInEightBit) {
   const auto fault = [](const char* name, const std::vector<std::string>& changes) {
-    std::vector<std::string> all{"strategy.fp8_dot_product_attention=true"};
-    all.insert(all.end(), changes.begin(), changes.end());
-    try {
-      shipped(name, all);
-    } catch (const InputError& error) {
-      EXPECT_EQ(error.faults().size(), 1U) << error.what();
-      EXPECT_EQ(error.faults().front().pointer, "/strategy/fp8_dot_product_attention");
-      return error.faults().front().message;
-    }
-    return std::string("none");
+    return fault_of(name, "fp8_dot_product_attention", changes);
   };
   const char* llama = "llama3-70b-h100-512";
   EXPECT_EQ(fault(llama, {"workload.precision=fp8"}), "none");
@@ -301,16 +305,7 @@ TEST(NarrowAttention, NeedsFusedKernelsMeasuredInEightBit) {
 // Each of what merged passes need is missed by name.
 TEST(MergedPasses, NeedExchangesAndPassesThatDoNotNeedEachOther) {
   const auto fault = [](const std::vector<std::string>& changes, const char* name = "qwen3-235b-gb300-288") {
-    std::vector<std::string> all{"strategy.overlap_expert_parallel=true"};
-    all.insert(all.end(), changes.begin(), changes.end());
-    try {
-      shipped(name, all);
-    } catch (const InputError& error) {
-      EXPECT_EQ(error.faults().size(), 1U) << error.what();
-      EXPECT_EQ(error.faults().front().pointer, "/strategy/overlap_expert_parallel");
-      return error.faults().front().message;
-    }
-    return std::string("none");
+    return fault_of(name, "overlap_expert_parallel", changes);
   };
   EXPECT_EQ(fault({}), "none");
   EXPECT_EQ(fault({"strategy.expert_parallel=1"}), "found true, but expert_parallel is 1: nothing is exchanged");
