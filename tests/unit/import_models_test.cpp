@@ -187,6 +187,17 @@ TEST(MegatronImport, BlocksWithScalesAndOverlappedExperts) {
   EXPECT_EQ(out.scenario.at("strategy").at("overlap_expert_parallel"), true);
 }
 
+// As `stepcast plan` writes it.
+TEST(MegatronImport, FourBit) {
+  std::string script(kScript);
+  script.replace(script.find("--bf16"), 6, "--bf16 --fp4-format e2m1");
+  ImportTarget target;
+  target.node = "dgx-b200";
+  const ImportedScenario out = import_megatron(written("fp4.sh", script), target, catalog());
+  EXPECT_EQ(out.scenario.at("workload").at("precision"), "fp4");
+  for (const std::string& note : out.notes) EXPECT_THAT(note, testing::Not(HasSubstr("fp4")));
+}
+
 TEST(MegatronImport, ScriptBecomesAScenario) {
   const ImportedScenario out = import_megatron(written("gpt3.sh", kScript), {}, catalog());
   EXPECT_EQ(out.scenario.at("cluster").at("nodes"), 16);

@@ -297,12 +297,15 @@ class MegatronReader {
     workload_["global_batch"] = required("--global-batch-size");
     strategy_["micro_batch"] = arguments_.whole("--micro-batch-size").value_or(1);
     workload_["seq_len"] = target_.seq_len.value_or(length_);
-    if (arguments_.has("--fp8-format") || arguments_.has("--fp8-hybrid") || arguments_.has("--fp8-recipe"))
+    if (arguments_.has("--fp4-format"))
+      workload_["precision"] = "fp4";
+    else if (arguments_.has("--fp8-format") || arguments_.has("--fp8-hybrid") || arguments_.has("--fp8-recipe"))
       workload_["precision"] = arguments_.text("--fp8-recipe") == "mxfp8" ? "mxfp8" : "fp8";
     else
       workload_["precision"] = arguments_.has("--fp16") ? "fp16" : arguments_.has("--bf16") ? "bf16" : "fp32";
-    for (const char* option : {"--fp16", "--bf16", "--fp8-recipe", "--fp8-hybrid", "--fp8-margin", "--fp8-interval",
-                               "--fp8-amax-history-len", "--fp8-amax-compute-algo", "--fp8-param-gather"})
+    for (const char* option :
+         {"--fp16", "--bf16", "--fp8-recipe", "--fp8-hybrid", "--fp8-margin", "--fp8-interval", "--fp4-recipe",
+          "--fp8-amax-history-len", "--fp8-amax-compute-algo", "--fp8-param-gather"})
       arguments_.ignore(option);
     const auto samples = arguments_.number("--train-samples"), steps = arguments_.number("--train-iters");
     if (samples) workload_["samples"] = *samples;
