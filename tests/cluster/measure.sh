@@ -22,10 +22,10 @@ trap '"$cluster" down' EXIT
 for rate in "$@"; do
   "$cluster" rate "$rate"
   "$cluster" exec 1 "$bin/socket-ping-pong" serve 7000 &
-  "$cluster" exec 0 "$bin/socket-ping-pong" measure "$("$cluster" address 1)" 7000 200 8 64 512 2048 65536 >"$out/socket-$rate.json"
+  "$cluster" exec 0 "$bin/socket-ping-pong" measure "$("$cluster" address 1)" 7000 200 8 64 512 4096 65536 >"$out/socket-$rate.json"
   wait
   for hosts in "${counts[@]}"; do
-    "$cluster" mpirun "$hosts" 1 "$bin/stepcast-probe-mpi" --ops ping_pong,all_reduce,all_gather,all_to_all --sizes 8:512K*4,2K --place out --row-seconds 0.2 --samples 10 \
+    "$cluster" mpirun "$hosts" 1 "$bin/stepcast-probe-mpi" --ops ping_pong,all_reduce,all_gather,all_to_all --sizes 8:512K*4,4K --place out --row-seconds 0.2 --samples 10 \
       --pairs first --network "$rate per host" --out "$out/mpi-$rate-$hosts.json"
   done
 done
