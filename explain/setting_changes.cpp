@@ -49,8 +49,7 @@ class Changes {
     double_and_halve("pipeline_parallel", "strategy.pipeline_parallel", d.pp);
     double_and_halve("context_parallel", "strategy.context_parallel", d.cp);
     if (d.pp > 1) double_and_halve("virtual_pipeline", "strategy.virtual_pipeline", d.vpp);
-    if (scenario_.model->transformer->experts > 0)
-      double_and_halve("expert_parallel", "strategy.expert_parallel", d.ep);
+    if (scenario_.model->transformer->experts > 0) experts(d);
     if (d.pp < 2) return;
     for (const std::string_view schedule : {"1f1b", "interleaved-1f1b", "zero-bubble"}) {
       if (schedule == name_of(scenario_.schedule)) continue;
@@ -59,6 +58,13 @@ class Changes {
       if (interleaved != (d.vpp > 1)) words.push_back(set("strategy.virtual_pipeline", interleaved ? 2 : 1));
       add(fmt::format("schedule {} → {}", name_of(scenario_.schedule), schedule), std::move(words));
     }
+  }
+
+  void experts(const Degrees& d) {
+    double_and_halve("expert_parallel", "strategy.expert_parallel", d.ep);
+    if (d.tp == 1) return;
+    const int other = d.etp == d.tp ? 1 : d.tp;
+    add(fmt::format("expert_tensor_parallel {} → {}", d.etp, other), {set("strategy.expert_tensor_parallel", other)});
   }
 
   /// Trades of one degree for another.
@@ -110,9 +116,10 @@ class Changes {
     if (scenario_.sharding == Sharding::zero1 || scenario_.sharding == Sharding::zero2)
       toggle("overlap_parameter_gather",
              strategy.overlap_parameter_gather.value_or(framework.overlap_parameter_gather));
-    if (scenario_.degrees.tp > 1)
+    const bool in_chunks = framework.tensor_parallel_exposed < 1;
+    if (scenario_.degrees.tp > 1 && (in_chunks || framework.overlap_input_gradients))
       toggle("overlap_tensor_parallel",
-             strategy.overlap_tensor_parallel.value_or(framework.tensor_parallel_exposed < 1 ||
+             strategy.overlap_tensor_parallel.value_or((in_chunks && framework.overlap_tensor_parallel) ||
                                                        framework.overlap_input_gradients));
     if (scenario_.degrees.ep > 1) toggle("overlap_expert_parallel", strategy.overlap_expert_parallel);
   }

@@ -12,6 +12,7 @@ namespace stepcast {
 /// One way to spread the training over a family's devices.
 struct Option {
   int tp = 1, cp = 1, ep = 1, pp = 1, vpp = 1;
+  int etp = 1;  ///< tp, or 1: whole experts
   long micro_batch = 1;
   long batch = 1;  ///< samples of a step
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;

@@ -31,6 +31,7 @@ std::string strategy_words(const PlanCandidate& c) {
   for (const auto& [name, degree] : {std::pair{"tensor", d.tp}, std::pair{"context", d.cp}, std::pair{"pipeline", d.pp},
                                      std::pair{"virtual", d.vpp}, std::pair{"data", d.dp}, std::pair{"expert", d.ep}})
     if (degree > 1) add(fmt::format("{} {}", name, degree));
+  if (d.ep > 1 && d.etp < d.tp) out += " of whole experts";
   add(fmt::format("micro-batch {} × {}", d.micro_batch, d.micro_batches));
   const Json& strategy = c.scenario.at("strategy");
   add(fmt::format("sharding {}", strategy.at("sharding").get<std::string>()));

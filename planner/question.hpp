@@ -34,7 +34,8 @@ struct PlanCluster {
 /// Settings of the strategy that are searched; what is left open is searched over all that is legal.
 struct PlanStrategy {
   Choices<std::string> framework;
-  Choices<int> tensor_parallel, pipeline_parallel, context_parallel, expert_parallel, virtual_pipeline;
+  Choices<int> tensor_parallel, pipeline_parallel, context_parallel, expert_parallel, expert_tensor_parallel,
+      virtual_pipeline;
   Choices<long> micro_batch;
   Choices<PipelineSchedule> schedule;
   Choices<Recompute> recompute;

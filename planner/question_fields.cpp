@@ -58,6 +58,8 @@ const FieldTable<PlanStrategy>& PlanStrategy::fields() {
         .field("pipeline_parallel", &S::pipeline_parallel, "Stages of the pipeline", degree)
         .field("context_parallel", &S::context_parallel, "Devices that share each sequence; default: 1", degree)
         .field("expert_parallel", &S::expert_parallel, "Devices that share the experts", degree)
+        .field("expert_tensor_parallel", &S::expert_tensor_parallel,
+               "Tensor-parallel devices that share one expert: all of them, or 1", degree)
         .field("virtual_pipeline", &S::virtual_pipeline, "Model chunks of each stage", {.min = 1, .max = 10000})
         .field("micro_batch", &S::micro_batch, "Samples of a micro-batch", {.min = 1, .max = kMostBatch})
         .field("schedule", &S::schedule, "Pipeline schedules; default: 1f1b and interleaved-1f1b")

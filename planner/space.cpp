@@ -58,8 +58,9 @@ Space::Space(const PlanQuestionSpec& question, const Scenario& shared)
 bool Space::tensor_degree(int tp) const {
   if (devices_ % tp != 0 || (per_node_ % tp != 0 && tp % per_node_ != 0)) return false;
   if (shape_ == nullptr) return tp == 1;
-  for (const int width :
-       {shape_->heads, shape_->hidden, shape_->ffn_hidden, shape_->moe_ffn_hidden, shape_->shared_expert_ffn})
+  const bool mixes = shape_->has_half('M');
+  for (const int width : {shape_->heads, shape_->hidden, shape_->ffn_hidden, shape_->shared_expert_ffn,
+                          mixes ? shape_->ssm_heads : 0, mixes ? shape_->ssm_groups : 0})
     if (width > 0 && width % tp != 0) return false;
   return shape_->kv() == shape_->heads || shape_->kv() % tp == 0 || tp % shape_->kv() == 0;
 }
@@ -86,7 +87,7 @@ std::vector<int> Space::tensor_degrees(Tally& tally) const {
 std::vector<int> Space::context_degrees(int tp) const {
   if (!question_.strategy.context_parallel.open()) return question_.strategy.context_parallel.values;
   std::vector<int> out{1};
-  if (shape_ == nullptr || !shared_.framework->context_parallel) return out;
+  if (shape_ == nullptr || shape_->has_half('M') || !shared_.framework->context_parallel) return out;
   for (int cp = 2; shared_.seq_len / cp >= kShortestLocalSequence && devices_ % (tp * cp) == 0; cp *= 2)
     out.push_back(cp);
   return out;
@@ -98,6 +99,25 @@ std::vector<int> Space::expert_degrees(int ranks) const {
   if (shape_ == nullptr || shape_->experts == 0 || !shared_.framework->expert_parallel) return out;
   for (const long ep : divisors(shape_->experts))
     if (ep > 1 && ranks % ep == 0) out.push_back(static_cast<int>(ep));
+  return out;
+}
+
+/// Ranks that hold whole experts route their own tokens, which differ with sequence parallelism alone.
+std::vector<int> Space::expert_tensor_degrees(int tp, bool sequence, Tally& tally) const {
+  std::vector<int> wanted = question_.strategy.expert_tensor_parallel.values;
+  const bool routed = shape_ != nullptr && shape_->experts > 0;
+  if (wanted.empty()) wanted = routed && sequence ? std::vector{tp, 1} : std::vector{tp};
+  std::vector<int> out;
+  for (const int etp : wanted) {
+    const bool whole = etp == 1 && tp > 1;
+    const bool legal = routed ? (whole ? sequence : etp == tp && shape_->moe_ffn_hidden % tp == 0)
+                              : question_.strategy.expert_tensor_parallel.open();
+    if (legal) {
+      out.push_back(etp);
+    } else {
+      tally.reject(Rejection::devices_do_not_divide);
+    }
+  }
   return out;
 }
 
@@ -177,13 +197,15 @@ std::vector<Block> Space::blocks(std::size_t family, Tally& tally) const {
       }
       const std::vector<long> sizes = micro_batches(tp, cp);
       if (sizes.empty()) tally.reject(Rejection::batch_does_not_divide);
-      for (const int ep : expert_degrees(devices_ / tp))
-        for (const bool sequence : chosen(s.sequence_parallel, {false, true})) {
-          if (sequence && tp == 1) continue;
-          for (const bool offload : chosen(s.offload_optimizer, {false}))
-            for (const Recompute recompute : recomputes)
-              for (const long size : sizes) out.push_back({family, tp, cp, ep, size, recompute, sequence, offload});
-        }
+      for (const bool sequence : chosen(s.sequence_parallel, {false, true})) {
+        if (sequence && tp == 1) continue;
+        for (const int etp : expert_tensor_degrees(tp, sequence, tally))
+          for (const int ep : expert_degrees(devices_ / etp))
+            for (const bool offload : chosen(s.offload_optimizer, {false}))
+              for (const Recompute recompute : recomputes)
+                for (const long size : sizes)
+                  out.push_back({family, tp, cp, ep, etp, size, recompute, sequence, offload});
+      }
     }
   return out;
 }
@@ -216,7 +238,7 @@ std::vector<Option> Space::options(const Block& block, Tally& tally) const {
   const int rest = devices_ / (block.tp * block.cp);
   for (const int pp : pipeline_degrees(rest, tally)) {
     const int dp = rest / pp;
-    if (dp * block.cp % block.ep != 0) {
+    if (block.tp / block.etp * dp * block.cp % block.ep != 0) {
       tally.reject(Rejection::devices_do_not_divide);
       continue;
     }
@@ -224,6 +246,7 @@ std::vector<Option> Space::options(const Block& block, Tally& tally) const {
     option.tp = block.tp;
     option.cp = block.cp;
     option.ep = block.ep;
+    option.etp = block.etp;
     option.pp = pp;
     option.micro_batch = block.micro_batch;
     option.recompute = block.recompute;
@@ -239,6 +262,7 @@ StrategySpec Space::strategy(const Option& option) const {
   out.tensor_parallel = option.tp;
   out.context_parallel = option.cp;
   out.expert_parallel = option.ep;
+  if (option.etp < option.tp) out.expert_tensor_parallel = option.etp;
   out.pipeline_parallel = option.pp;
   out.virtual_pipeline = option.vpp;
   out.micro_batch = static_cast<int>(option.micro_batch);

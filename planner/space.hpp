@@ -12,6 +12,7 @@ namespace stepcast {
 struct Block {
   std::size_t family = 0;
   int tp = 1, cp = 1, ep = 1;
+  int etp = 1;  ///< tp, or 1: whole experts
   long micro_batch = 1;
   Recompute recompute = Recompute::none;
   bool sequence_parallel = false;
@@ -36,6 +37,7 @@ class Space {
   [[nodiscard]] std::vector<int> tensor_degrees(Tally& tally) const;
   [[nodiscard]] std::vector<int> context_degrees(int tp) const;
   [[nodiscard]] std::vector<int> expert_degrees(int ranks) const;
+  [[nodiscard]] std::vector<int> expert_tensor_degrees(int tp, bool sequence, Tally& tally) const;
   [[nodiscard]] std::vector<int> pipeline_degrees(int rest, Tally& tally) const;
   [[nodiscard]] std::vector<int> virtual_degrees(int pp) const;
   [[nodiscard]] std::vector<long> micro_batches(int tp, int cp) const;

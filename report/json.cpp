@@ -75,8 +75,15 @@ void add_outlook_json(Json& out, const RunOutlook& outlook) {
 }
 
 Json degrees_json(const Degrees& d) {
-  return {{"tensor", d.tp}, {"pipeline", d.pp}, {"virtual_pipeline", d.vpp},    {"context", d.cp},
-          {"expert", d.ep}, {"data", d.dp},     {"micro_batch", d.micro_batch}, {"micro_batches", d.micro_batches}};
+  return {{"tensor", d.tp},
+          {"pipeline", d.pp},
+          {"virtual_pipeline", d.vpp},
+          {"context", d.cp},
+          {"expert", d.ep},
+          {"expert_tensor", d.etp},
+          {"data", d.dp},
+          {"micro_batch", d.micro_batch},
+          {"micro_batches", d.micro_batches}};
 }
 
 template <class Q>
@@ -120,6 +127,7 @@ Degrees degrees_from(const Json& document) {
   out.vpp = document.at("virtual_pipeline").get<int>();
   out.cp = document.at("context").get<int>();
   out.ep = document.at("expert").get<int>();
+  out.etp = document.value("expert_tensor", out.tp);  // older predictions lack it
   out.dp = document.at("data").get<int>();
   out.micro_batch = document.at("micro_batch").get<long>();
   out.micro_batches = document.at("micro_batches").get<long>();

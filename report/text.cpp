@@ -26,6 +26,7 @@ std::string degrees_text(const Degrees& d) {
   add("virtual", d.vpp);
   add("data", d.dp);
   add("expert", d.ep);
+  if (d.ep > 1 && d.etp < d.tp) out += " of whole experts";
   if (out.empty()) out = "no parallelism";
   return fmt::format("{} · micro-batch {} × {}", out, d.micro_batch, d.micro_batches);
 }

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "calibration/validation/dl_run.hpp"
+#include "calibration/validation/machines.hpp"
 #include "calibration/validation/node_of.hpp"
 
 namespace stepcast {
@@ -11,7 +12,7 @@ namespace stepcast {
 namespace {
 
 // NVIDIA's or the cloud's own server stands for each GPU; parts of it, for jobs that leave GPUs idle, and servers that
-// only these tables name, lie in calibration/data/catalog.
+// only these tables name, lie in calibration/data/catalog. For what is not here the servers of large models stand.
 constexpr std::array kServers{
     NodeOf{"v100-sxm2-16gb", 1, "dgx-1-v100-16gb-1-of-8"},
     NodeOf{"v100-sxm2-16gb", 2, "dgx-1-v100-16gb-2-of-8"},
@@ -61,6 +62,20 @@ constexpr std::array kServers{
     NodeOf{"a100-pcie-40gb", 2, "pcie-server-a100-40gb-2"},
     NodeOf{"a100-pcie-40gb", 4, "pcie-server-a100-40gb-4"},
     NodeOf{"a100-pcie-40gb", 8, "pcie-server-a100-40gb-8"},
+    NodeOf{"a100-pcie-40gb", 10, "pcie-server-a100-40gb-10"},
+    NodeOf{"a100-pcie-80gb", 2, "pcie-server-a100-80gb-2"},
+    NodeOf{"a100-pcie-80gb", 4, "pcie-server-a100-80gb-4"},
+    NodeOf{"a100-pcie-80gb", 8, "pcie-server-a100-80gb-8"},
+    NodeOf{"a100-pcie-80gb", 10, "pcie-server-a100-80gb-10"},
+    NodeOf{"a100-pcie-80gb", 16, "pcie-server-a100-80gb-16"},
+    NodeOf{"a30", 2, "pcie-server-a30-2"},
+    NodeOf{"a30", 8, "pcie-server-a30-8"},
+    NodeOf{"a30", 10, "pcie-server-a30-10"},
+    NodeOf{"h100-pcie-80gb", 4, "pcie-server-h100-80gb-4"},
+    NodeOf{"h100-pcie-80gb", 8, "pcie-server-h100-80gb-8"},
+    NodeOf{"l40", 8, "pcie-server-l40-8"},
+    NodeOf{"l40", 10, "pcie-server-l40-10"},
+    NodeOf{"rtx-a5000", 2, "workstation-rtx-a5000-2"},
     NodeOf{"p100-pcie-16gb", 1, "pcie-server-p100-16gb-1"},
     NodeOf{"p100-pcie-16gb", 4, "pcie-server-p100-16gb-4"},
     NodeOf{"v100s-pcie-32gb", 1, "pcie-server-v100s-32gb-1"},
@@ -116,7 +131,7 @@ std::string_view kind_of(std::string_view words) {
 
 Json dl_cluster(std::string_view accelerator, long gpus, long gpus_per_node, std::string_view network) {
   const NodeOf* node = find_server(accelerator, gpus, gpus_per_node);
-  if (node == nullptr) return nullptr;
+  if (node == nullptr) return cluster_of(accelerator, gpus, gpus_per_node);
   Json cluster{{"node", node->node}, {"nodes", gpus / node->gpus}};
   const StatedNics nics = nics_of(network);
   if (gpus > node->gpus && !accelerator.starts_with("tpu"))

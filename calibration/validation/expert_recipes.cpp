@@ -18,9 +18,17 @@ constexpr std::array kRecipes{
     ExpertRecipe{"qwen3-30b-a3b", "mxfp8", "gb200 gb300", "26.06", 0, true},
     ExpertRecipe{"gpt-oss-120b", "mxfp8", "gb200 gb300", "26.06", 0, true},
     ExpertRecipe{"gpt-oss-120b", "bf16", "gb200", "26.02", 0, false},
+    // deepseek/common.py (_enable_deepseek_full_iteration_mxfp8) and the recipes of deepseek/{b300,gb200,gb300}.
+    ExpertRecipe{"deepseek-v3", "mxfp8", "gb200 gb300 b300-sxm-270gb", "26.06", 256, true},
     // Megatron-Bridge's of Qwen3 235B on H100, in every release.
     ExpertRecipe{"qwen3-235b-a22b", "", "h100-sxm-80gb", "25.09", 256, false},
 };
+
+/// expert_tensor_parallel_size 1 in Megatron-Bridge's scripts/performance/configs/{deepseek,qwen,kimi,nemotronh} and in
+/// column etp_size of NeMo's scripts/performance/recommended_model_configs, where Llama 4's is its tensor_parallel and
+/// Mixtral 8x7B's is left open.
+constexpr std::string_view kWholeExperts =
+    "deepseek-v3 kimi-k2 mixtral-8x22b nemotron-3-nano nemotron-3-super qwen3-30b-a3b qwen3-235b-a22b";
 
 bool holds(std::string_view text, std::string_view words) { return text.find(words) != std::string_view::npos; }
 
@@ -34,5 +42,11 @@ const ExpertRecipe* find_expert_recipe(std::string_view model, std::string_view 
       return &recipe;
   return nullptr;
 }
+
+// src/megatron/bridge/recipes/nemotronh: mtp_num_layers 2 and mtp_use_repeated_layer, so one block's weights twice;
+// DeepSeek-V3's and Kimi K2's layouts (Et*4|…tmL) hold one, which the tables of models state.
+int unstated_predictions(std::string_view model) { return model == "nemotron-3-super" ? 2 : 0; }
+
+bool keeps_experts_whole(std::string_view model) { return !model.empty() && holds(kWholeExperts, model); }
 
 }  // namespace stepcast

@@ -22,4 +22,10 @@ inline constexpr std::string_view kWholeIterationProfile = "megatron-bridge-26.0
 const ExpertRecipe* find_expert_recipe(std::string_view model, std::string_view precision, std::string_view accelerator,
                                        long gpus, std::string_view release);
 
+/// Blocks of multi-token prediction that Megatron-Bridge's recipe of a model trains and no table states.
+int unstated_predictions(std::string_view model);
+
+/// Whether NVIDIA's recipes of a model put whole experts on tensor-parallel ranks (strategy.expert_tensor_parallel 1).
+bool keeps_experts_whole(std::string_view model);
+
 }  // namespace stepcast

@@ -35,6 +35,8 @@ struct OpenChoices {
 inline constexpr std::string_view kUnstatedAccelerator = "accelerator";
 /// Among them: whether its products were in 8 or in 4 bit.
 inline constexpr std::string_view kUnstatedWidth = "precision: 8 or 4 bit";
+/// Among them: how many blocks of multi-token prediction the network has.
+inline constexpr std::string_view kUnstatedPredictions = "mtp_layers";
 
 /// A measured training run: the scenario that a user would write for it, and what was measured.
 struct MeasuredRun {

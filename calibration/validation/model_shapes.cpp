@@ -20,14 +20,13 @@ struct Beyond {
   std::string_view words, reason;
 };
 constexpr std::array kBeyond{
-    Beyond{"Mamba", "state-space layers have no description yet"},
     Beyond{"encoder", "encoder-decoders have no description yet"},
     Beyond{"diffusion", "diffusion transformers have no description yet"},
     Beyond{"not stated by the source", "the source does not state the shape"},
     Beyond{"shape not found", "the source does not state the shape"},
 };
 /// What the table tells in words only, so that the preset of the name is asked.
-constexpr std::array kInWords{"MLA", "window", "chunked", "every second layer"};
+constexpr std::array kInWords{"MLA", "window", "chunked", "every second layer", "Mamba"};
 
 /// Columns of the table that are keys of a shape.
 constexpr std::array kWholeColumns{
@@ -50,7 +49,7 @@ bool holds_any(const std::string& text, const std::array<const char*, N>& words)
 void take_preset(KnownShape& shape, const std::string& name, const std::string& notes) {
   const std::vector<std::string> ids = model_ids();
   if (!std::binary_search(ids.begin(), ids.end(), name)) {
-    shape.refusal = "no preset has this model's windows, latents or alternating layers";
+    shape.refusal = "no preset has this model's windows, latents, mixers or alternating layers";
     return;
   }
   Diagnostics diagnostics(name);
@@ -71,9 +70,11 @@ std::map<std::string, KnownShape> read_shapes() {
       if (const std::string text = row.text(column); !text.empty() && text != "0")
         shape.transformer[column] = row.required_whole(column);
     set_style(shape.transformer, row.text("gated_mlp") == "1");
+    const bool in_words = holds_any(notes, kInWords);
+    if (in_words) take_preset(shape, name, notes);
     for (const Beyond& beyond : kBeyond)
-      if (shape.refusal.empty() && notes.find(beyond.words) != std::string::npos) shape.refusal = beyond.reason;
-    if (shape.refusal.empty() && holds_any(notes, kInWords)) take_preset(shape, name, notes);
+      if (!in_words && shape.refusal.empty() && notes.find(beyond.words) != std::string::npos)
+        shape.refusal = beyond.reason;
     out.emplace(name, std::move(shape));
   }
   if (!faults.empty()) throw InputError(std::move(faults));

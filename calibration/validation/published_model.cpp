@@ -1,5 +1,6 @@
 #include <array>
 
+#include "calibration/validation/expert_recipes.hpp"
 #include "calibration/validation/model_shapes.hpp"
 #include "calibration/validation/published_row.hpp"
 
@@ -48,6 +49,10 @@ Json published_model(PublishedRow& reading) {
     return nullptr;
   }
   if (shape.by_size) reading.unstated("shape");
+  if (const int blocks = unstated_predictions(name); blocks > 0) {
+    shape.transformer["mtp_layers"] = blocks;
+    reading.unstated(kUnstatedPredictions);
+  }
   const long seq_len = reading.row.required_whole("seq_len");
   shape.transformer["max_positions"] = seq_len;
   if (reading.defaults->vocab_multiple > 1) pad_vocabulary(shape.transformer, reading);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "calibration/validation/expert_recipes.hpp"
 #include "calibration/validation/published_row.hpp"
 #include "calibration/validation/settle.hpp"
 #include "models/scenario/draft.hpp"
@@ -34,10 +35,11 @@ class Mapping {
     if (!reading_.out.refusal.empty()) return nullptr;
     read_recompute();
     read_sharding();
-    if (reading_.expert_recipe != nullptr) {
+    if (reading_.expert_recipe != nullptr && has_passes_to_merge()) {
       strategy_["overlap_expert_parallel"] = true;
       reading_.unstated("overlap_expert_parallel");
     }
+    if (reading_.notes("async TP")) strategy_["overlap_tensor_parallel"] = true;
     // Liger's loss computes the logits piece by piece (its FusedLinearCrossEntropy).
     if (reading_.notes("Liger kernels")) strategy_["fused_loss"] = true;
     return std::move(strategy_);
@@ -52,6 +54,13 @@ class Mapping {
   }
   [[nodiscard]] long degree(const char* key) const { return strategy_.at(key).get<long>(); }
   [[nodiscard]] long layers() const { return model_.at("transformer").at("layers").get<long>(); }
+
+  /// Where a recipe's own mapping is another, its overlap is not possible.
+  [[nodiscard]] bool has_passes_to_merge() const {
+    const bool interleaved = degree("virtual_pipeline") > 1 || reading_.out.open.interleaving;
+    const std::string sharding = strategy_.value("sharding", "zero-1");
+    return (degree("pipeline_parallel") == 1 || interleaved) && (sharding == "zero-1" || sharding == "none");
+  }
 
   void set_degrees(long tp, long pp, long cp) {
     strategy_["tensor_parallel"] = tp;
@@ -143,15 +152,19 @@ class Mapping {
     reading_.unstated("micro_batch");
   }
 
-  /// Megatron's expert groups may include the tensor-parallel ranks, each with whole experts; here experts are cut by
-  /// these ranks, which puts the same parameters and tokens on each.
+  /// No table says whether tensor ranks share an expert or hold whole ones. Megatron's default is that they share; it
+  /// is not where the recipes are known to say so, or where expert groups would not fit otherwise.
   void read_experts() {
-    long ep = row_.whole("ep").value_or(1);
+    const long ep = row_.whole("ep").value_or(1);
     const long tp = degree("tensor_parallel");
     const long ranks = reading_.gpus / std::max(1L, tp * degree("pipeline_parallel"));
-    if (ranks % ep != 0 && ep % tp == 0 && ranks % (ep / tp) == 0) ep /= tp;
     const long experts = model_.at("transformer").value("experts", 0L);
-    if (experts > 0) strategy_["expert_parallel"] = std::min(ep, experts);
+    if (experts == 0) return;
+    strategy_["expert_parallel"] = std::min(ep, experts);
+    if (tp == 1) return;
+    reading_.unstated("expert_tensor_parallel");
+    const bool by_recipe = holds(row_.text("framework"), "Megatron-Core") && keeps_experts_whole(row_.text("model"));
+    if (by_recipe || (ranks % ep != 0 && tp * ranks % ep == 0)) strategy_["expert_tensor_parallel"] = 1;
   }
 
   void read_recompute() {

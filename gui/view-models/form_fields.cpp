@@ -35,10 +35,10 @@ const std::set<std::string, std::less<>> kMain{"/cluster/node",
                                                "/strategy/sequence_parallel"};
 
 /// Whole numbers of which a scenario allows few.
-const std::set<std::string, std::less<>> kCounted{"/strategy/tensor_parallel",  "/strategy/pipeline_parallel",
-                                                  "/strategy/virtual_pipeline", "/strategy/context_parallel",
-                                                  "/strategy/expert_parallel",  "/strategy/data_parallel",
-                                                  "/strategy/micro_batch",      "/strategy/hsdp_shard_size"};
+const std::set<std::string, std::less<>> kCounted{
+    "/strategy/tensor_parallel",  "/strategy/pipeline_parallel", "/strategy/virtual_pipeline",
+    "/strategy/context_parallel", "/strategy/expert_parallel",   "/strategy/expert_tensor_parallel",
+    "/strategy/data_parallel",    "/strategy/micro_batch",       "/strategy/hsdp_shard_size"};
 
 struct Word {
   const char* in_key;

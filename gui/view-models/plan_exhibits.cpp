@@ -56,6 +56,8 @@ QString strategy_of(const Json& scenario) {
   add("pipeline_parallel", "pipeline");
   add("context_parallel", "context");
   add("expert_parallel", "expert");
+  if (strategy.value("expert_parallel", 1) > 1 && strategy.contains("expert_tensor_parallel"))
+    words.back() += tr(" of whole experts");
   add("data_parallel", "data");
   return words.isEmpty() ? tr("data alone") : words.join(QStringLiteral(" · "));
 }

@@ -138,6 +138,7 @@ QString degrees_in_words(const Degrees& d) {
   add("virtual", d.vpp);
   add("data", d.dp);
   add("expert", d.ep);
+  if (d.ep > 1 && d.etp < d.tp) out.back() += tr(" of whole experts");
   if (out.isEmpty()) out << tr("no parallelism");
   out << tr("micro-batch %1 × %2").arg(shown_whole(d.micro_batch), shown_whole(d.micro_batches));
   return out.join(QStringLiteral(" · "));

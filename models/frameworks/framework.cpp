@@ -80,8 +80,11 @@ FieldTable<FrameworkProfile> table() {
              {.min = 0, .max = 1024})
       .field("fused_loss", &F::fused_loss, "Cross-entropy is one kernel each way that keeps 16-bit logits")
       .field("tensor_parallel_exposed", &F::tensor_parallel_exposed,
-             "Share of a tensor-parallel gather or scatter that its neighbouring product does not hide; 1: no overlap",
+             "Share of a tensor-parallel gather or scatter that its neighbouring product does not hide where they "
+             "overlap; 1: they cannot",
              {.min = 0, .max = 1})
+      .field("overlap_tensor_parallel", &F::overlap_tensor_parallel,
+             "Tensor-parallel gathers and scatters overlap with products where the strategy does not say")
       .field("overlap_input_gradients", &F::overlap_input_gradients,
              "A tensor-parallel input gradient is summed or scattered beside the weight gradient of the same product")
       .field("recompute_stops_early", &F::recompute_stops_early,

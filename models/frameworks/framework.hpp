@@ -78,9 +78,10 @@ struct FrameworkProfile {
   bool overlap_pipeline_messages = false;  ///< computation goes on while an activation is sent to the next stage
   bool scatter_gather_messages = false;  ///< tensor ranks send a share each over the network and gather it in the node
   bool cuda_graphs = false;
-  bool fused_loss = false;  ///< cross-entropy is one kernel each way that keeps 16-bit logits
-  double tensor_parallel_exposed =
-      1;  ///< share of a tensor-parallel gather or scatter that its neighbouring product does not hide; 1: no overlap
+  bool fused_loss = false;               ///< cross-entropy is one kernel each way that keeps 16-bit logits
+  double tensor_parallel_exposed = 1;    ///< share of a tensor-parallel gather or scatter that its neighbouring product
+                                         ///< does not hide where they overlap; 1: they cannot
+  bool overlap_tensor_parallel = true;   ///< they do unless the strategy says otherwise, as far as they can
   bool recompute_stops_early = false;    ///< recomputation ends before a dense block's last product
   bool overlap_input_gradients = false;  ///< a tensor-parallel input gradient is summed or scattered beside the weight
                                          ///< gradient of the same product

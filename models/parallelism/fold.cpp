@@ -24,9 +24,9 @@ NodeState slower(const Scenario& scenario, const NodeState& a, const NodeState& 
 
 /// Replicas whose expert groups overlap have the same number.
 int coupled_replicas(const RankLayout& layout, int replica) {
-  const int context = layout.degree(Axis::context);
-  if (layout.experts <= context) return replica;
-  const int together = layout.experts / context;
+  const int inside = layout.degree(Axis::context) * (layout.experts_over_tensor ? layout.degree(Axis::tensor) : 1);
+  if (layout.experts <= inside) return replica;
+  const int together = layout.experts / inside;
   if (layout.expert_before_data) return replica / together;
   return replica % (layout.degree(Axis::data) / together);
 }

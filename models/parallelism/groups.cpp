@@ -29,7 +29,7 @@ Groups groups_of(const RankLayout& layout) {
       shape(layout, layout.degree(Axis::data) * cp, layout.in_node(Axis::data) * layout.in_node(Axis::context));
 
   groups.expert = shape(layout, ep, per_node_with_stride(layout, ep, layout.expert_stride));
-  const int replicas = groups.data.size / ep;
+  const int replicas = groups.data.size * (layout.experts_over_tensor ? tp : 1) / ep;
   const int replica_stride = layout.expert_before_data ? layout.expert_stride * ep : layout.expert_stride / replicas;
   groups.expert_data = shape(layout, replicas, per_node_with_stride(layout, replicas, replica_stride));
 

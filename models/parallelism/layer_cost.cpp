@@ -131,18 +131,25 @@ double extra_kernels(const std::vector<LayerStep>& steps) {
   return extra;
 }
 
+/// Of a block's usual host time, what a layer of one half takes: half of it, or a Mamba-2 mixer's eleven kernels.
+double share_of_block(char half) {
+  constexpr double kMixerKernels = 11;
+  if (half == '\0') return 1;
+  return half == 'M' ? kMixerKernels / kKernelsPerBlock : 0.5;
+}
+
 /// Time that the host needs to issue a layer's forward pass.
-Seconds host_forward(LayerRole role, const LayerWork& work, const Scenario& scenario) {
+Seconds host_forward(LayerRole role, const LayerWork& work, char half, const Scenario& scenario) {
   const FrameworkProfile& framework = *scenario.framework;
   const bool experts = role == LayerRole::moe_block;
   if (framework.cuda_graphs && !experts) return Seconds(0);
   const Seconds block = framework.host_per_layer_forward;
   const Seconds messages = framework.host_per_peer * (tensor_collectives(work.forward) * (scenario.degrees.tp - 1.0));
   if (role != LayerRole::dense_block && !experts) return block * (kernels(work.forward) / kKernelsPerBlock) + messages;
-  double factor = 1 + extra_kernels(work.forward) / kKernelsPerBlock;
+  double factor = share_of_block(half) + extra_kernels(work.forward) / kKernelsPerBlock;
   // Graphs hold attention and router; how many tokens an expert gets is known to the host only then (Megatron-Bridge
   // recipes: cuda_graph_scope attn, moe_router, moe_preprocess).
-  if (experts) factor *= framework.host_expert_factor - (framework.cuda_graphs ? 1 : 0);
+  if (experts) factor += framework.host_expert_factor - 1 - (framework.cuda_graphs ? share_of_block(half) : 0);
   if (below_16_bit(scenario.precision)) factor *= framework.host_low_precision_factor;
   return block * factor + messages;
 }
@@ -272,6 +279,7 @@ LayerSharding sharding_of(const Job& job) {
   sharding.tp = scenario.degrees.tp;
   sharding.cp = scenario.degrees.cp;
   sharding.ep = scenario.degrees.ep;
+  sharding.etp = scenario.degrees.etp;
   sharding.sequence_parallel = scenario.spec.strategy.sequence_parallel;
   sharding.context_method = scenario.spec.strategy.context_method;
   const FrameworkProfile& framework = *scenario.framework;
@@ -281,7 +289,8 @@ LayerSharding sharding_of(const Job& job) {
   sharding.score_traffic = framework.score_traffic;
   sharding.fused_softmax_multiple = framework.fused_softmax_multiple;
   sharding.fused_loss = strategy.fused_loss.value_or(framework.fused_loss);
-  sharding.tensor_exposed = strategy.overlap_tensor_parallel.value_or(true) ? framework.tensor_parallel_exposed : 1;
+  const bool overlaps = strategy.overlap_tensor_parallel.value_or(framework.overlap_tensor_parallel);
+  sharding.tensor_exposed = overlaps ? framework.tensor_parallel_exposed : 1;
   sharding.input_gradients_overlap =
       framework.overlap_input_gradients && strategy.overlap_tensor_parallel.value_or(true);
   sharding.cast_bytes = cast_bytes(scenario.precision);
@@ -337,7 +346,8 @@ LayerCost cost_layer(const Job& job, LayerRole role, int index, bool repeats) {
   append_wrapper(cost, job);
   for (Segment* segment : {&cost.forward, &cost.backward_input, &cost.backward_weight}) add_peer_wait(*segment, job);
 
-  const Seconds host = host_forward(role, work, scenario);
+  const char half = block && scenario.model->transformer ? scenario.model->transformer->half(index) : '\0';
+  const Seconds host = host_forward(role, work, half, scenario);
   const double sharpness = scenario.degrees.tp > 1 ? kHostsSharpness : kHostSharpness;
   add_host_gap(cost.forward, host, cost.forward.total(), 1, sharpness);
   const Seconds input = cost.backward_input.total();

@@ -7,13 +7,27 @@ namespace stepcast {
 
 namespace {
 
-/// Data and context ranks of a stage are numbered together, context first.
-struct DataRank {
-  int index;
-  static DataRank of(const RankLayout& layout, int rank) {
-    return {layout.coordinate(rank, Axis::context) +
-            layout.degree(Axis::context) * layout.coordinate(rank, Axis::data)};
+/// Ranks of a stage numbered together: tensor ranks first where they count, then context and data ranks.
+class Numbering {
+ public:
+  Numbering(const RankLayout& layout, bool tensor)
+      : layout_(layout), tensor_(tensor ? layout.degree(Axis::tensor) : 1), context_(layout.degree(Axis::context)) {}
+
+  [[nodiscard]] int size() const { return tensor_ * context_ * layout_.degree(Axis::data); }
+  [[nodiscard]] int index_of(int rank) const {
+    const int tensor = tensor_ > 1 ? layout_.coordinate(rank, Axis::tensor) : 0;
+    return tensor +
+           tensor_ * (layout_.coordinate(rank, Axis::context) + context_ * layout_.coordinate(rank, Axis::data));
   }
+  /// How far the rank of an index lies from that of index 0.
+  [[nodiscard]] int offset_of(int index) const {
+    return index % tensor_ * layout_.stride(Axis::tensor) + index / tensor_ % context_ * layout_.stride(Axis::context) +
+           index / (tensor_ * context_) * layout_.stride(Axis::data);
+  }
+
+ private:
+  const RankLayout& layout_;
+  int tensor_, context_;
 };
 
 }  // namespace
@@ -29,10 +43,11 @@ std::vector<int> RankLayout::group(GroupKind kind, int rank) const {
   if (kind == GroupKind::pipeline) along(Axis::pipeline);
   if (!out.empty()) return out;
 
-  const int all = degree(Axis::context) * degree(Axis::data);
-  const int own = DataRank::of(*this, rank).index;
-  const int base = rank - coordinate(rank, Axis::context) * stride(Axis::context) -
-                   coordinate(rank, Axis::data) * stride(Axis::data);
+  const bool of_experts = kind == GroupKind::expert || kind == GroupKind::expert_data;
+  const Numbering numbering(*this, of_experts && experts_over_tensor);
+  const int all = numbering.size();
+  const int own = numbering.index_of(rank);
+  const int base = rank - numbering.offset_of(own);
   const auto expert_group = [&](int index) { return expert_before_data ? index / experts : index % (all / experts); };
   const auto expert_place = [&](int index) { return expert_before_data ? index % experts : index / (all / experts); };
   const auto together = [&](int index) {
@@ -50,9 +65,7 @@ std::vector<int> RankLayout::group(GroupKind kind, int rank) const {
     }
   };
   for (int index = 0; index < all; ++index)
-    if (together(index))
-      out.push_back(base + index % degree(Axis::context) * stride(Axis::context) +
-                    index / degree(Axis::context) * stride(Axis::data));
+    if (together(index)) out.push_back(base + numbering.offset_of(index));
   std::sort(out.begin(), out.end());
   return out;
 }
@@ -62,10 +75,11 @@ RankLayout rank_layout(const Scenario& scenario) {
   RankLayout layout;
   layout.degrees = {d.tp, d.cp, d.dp, d.pp};
   layout.experts = d.ep;
+  layout.experts_over_tensor = d.etp < d.tp;
   layout.shard = std::clamp(scenario.shard_size, 1, d.dp * d.cp);
   layout.devices_per_node = std::min(scenario.devices_per_node(), d.devices());
   int stride = 1;
-  int without_context = 1;
+  int around = 1;  // ranks between neighbours of an expert group: of the axes that it does not lie over
   bool data_seen = false;
   const std::string_view order = scenario.spec.strategy.order;
   for (std::size_t start = 0; start < order.size();) {
@@ -74,7 +88,7 @@ RankLayout rank_layout(const Scenario& scenario) {
     start = dash + 1;
     if (name == "ep") {
       // Expert ranks continue over the context ranks: for expert layers a token's context does not matter.
-      layout.expert_stride = data_seen ? without_context * d.cp / d.ep : without_context;
+      layout.expert_stride = data_seen ? around * d.cp * (d.tp / d.etp) / d.ep : around;
       layout.expert_before_data = !data_seen;
       continue;
     }
@@ -86,7 +100,8 @@ RankLayout rank_layout(const Scenario& scenario) {
     layout.strides[i] = stride;
     layout.inside[i] = std::clamp(layout.devices_per_node / stride, 1, layout.degrees[i]);
     stride *= layout.degrees[i];
-    if (axis != Axis::context) without_context *= layout.degrees[i];
+    const bool under_experts = axis == Axis::context || (axis == Axis::tensor && layout.experts_over_tensor);
+    if (!under_experts) around *= layout.degrees[i];
     data_seen = data_seen || axis == Axis::data;
   }
   layout.side_by_side = std::max(1, layout.devices_per_node / layout.in_node(Axis::pipeline));

@@ -20,6 +20,7 @@ struct RankLayout {
   std::array<int, kAxes> strides{1, 1, 1, 1};
   std::array<int, kAxes> inside{1, 1, 1, 1};  ///< coordinates of the axis within one node
   int experts = 1;                            ///< ranks of an expert group
+  bool experts_over_tensor = false;           ///< expert groups lie over tensor ranks, too: each holds whole experts
   int expert_stride = 1;
   bool expert_before_data = true;
   int shard = 1;  ///< data ranks that share one copy of sharded parameters

@@ -2,6 +2,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "models/parallelism/compression.hpp"
@@ -47,10 +48,11 @@ LayerKinds kinds_of(const Scenario& scenario) {
     out.on_last_stage = out.of_layer;
     return out;
   }
-  std::map<std::pair<bool, bool>, int> kind_of_block;  // by experts and local attention
+  std::map<std::tuple<bool, bool, char>, int> kind_of_block;  // by experts, local attention and half
   for (int i = 0; i < layers; ++i) {
     const bool is_moe = model.transformer->is_moe(i);
-    int& kind = kind_of_block.try_emplace({is_moe, model.transformer->is_windowed(i)}, -1).first->second;
+    const TransformerShape& shape = *model.transformer;
+    int& kind = kind_of_block.try_emplace({is_moe, shape.is_windowed(i), shape.half(i)}, -1).first->second;
     if (kind < 0) {
       kind = static_cast<int>(out.kinds.size());
       out.kinds.push_back({is_moe ? LayerRole::moe_block : LayerRole::dense_block, i});
@@ -241,7 +243,7 @@ Job lower(const Scenario& scenario, const JobNodes& nodes) {
 
 /// What layers' costs depend on beside what the scenarios of one family share.
 struct Lowering::LayerInputs {
-  int tp, cp, ep;
+  int tp, cp, ep, etp;
   long micro_batch, accumulated;  ///< micro-batches, where gradients or hooks cost something once for all of them
   Recompute recompute;
   std::vector<RecomputeModule> modules;
@@ -257,6 +259,7 @@ struct Lowering::LayerInputs {
       : tp(job.scenario->degrees.tp),
         cp(job.scenario->degrees.cp),
         ep(job.scenario->degrees.ep),
+        etp(job.scenario->degrees.etp),
         micro_batch(job.scenario->degrees.micro_batch),
         accumulated(job.scenario->framework->fused_gradient_accumulation &&
                             job.scenario->framework->data_parallel_overhead <= 0
@@ -285,20 +288,21 @@ struct Lowering::LayerInputs {
         data(sync_batch_norm ? job.groups.data : GroupShape{}) {}
 
   bool operator==(const LayerInputs& o) const {
-    return tp == o.tp && cp == o.cp && ep == o.ep && micro_batch == o.micro_batch && accumulated == o.accumulated &&
-           recompute == o.recompute && modules == o.modules && recompute_last_stage == o.recompute_last_stage &&
-           overlap_tensor_parallel == o.overlap_tensor_parallel && fused_loss == o.fused_loss &&
-           fused_activation == o.fused_activation && merging == o.merging && context_method == o.context_method &&
-           algorithm == o.algorithm && reductions == o.reductions && sequence_parallel == o.sequence_parallel &&
-           offload_activations == o.offload_activations && replicated == o.replicated &&
-           sync_batch_norm == o.sync_batch_norm && eight_bit_attention == o.eight_bit_attention &&
-           same(tensor, o.tensor) && same(context, o.context) && same(expert, o.expert) && same(data, o.data);
+    return tp == o.tp && cp == o.cp && ep == o.ep && etp == o.etp && micro_batch == o.micro_batch &&
+           accumulated == o.accumulated && recompute == o.recompute && modules == o.modules &&
+           recompute_last_stage == o.recompute_last_stage && overlap_tensor_parallel == o.overlap_tensor_parallel &&
+           fused_loss == o.fused_loss && fused_activation == o.fused_activation && merging == o.merging &&
+           context_method == o.context_method && algorithm == o.algorithm && reductions == o.reductions &&
+           sequence_parallel == o.sequence_parallel && offload_activations == o.offload_activations &&
+           replicated == o.replicated && sync_batch_norm == o.sync_batch_norm &&
+           eight_bit_attention == o.eight_bit_attention && same(tensor, o.tensor) && same(context, o.context) &&
+           same(expert, o.expert) && same(data, o.data);
   }
 };
 
 struct Lowering::Kept {
   /// Degrees, experts and ranks of a shard: what decides where groups lie in a family.
-  using Cut = std::array<int, 6>;
+  using Cut = std::array<int, 7>;
   struct Place {
     RankLayout layout;
     NodeMap nodes;
@@ -315,7 +319,7 @@ struct Lowering::Kept {
   /// Puts the job's groups where the scenario's cut has them.
   void place_job(const Scenario& scenario) {
     const Degrees& d = scenario.degrees;
-    const Cut wanted{d.tp, d.cp, d.ep, d.dp, d.pp, scenario.shard_size};
+    const Cut wanted{d.tp, d.cp, d.ep, d.etp, d.dp, d.pp, scenario.shard_size};
     if (cut == wanted) return;
     cut = wanted;
     const auto [known, fresh] = places.try_emplace(wanted);

@@ -52,6 +52,12 @@ struct Question {
   [[nodiscard]] int devices() const { return nodes * node->devices(); }
 };
 
+/// Whether norms and residuals of so many tensor ranks are cut by tokens.
+bool by_tokens(const Question& q, int tensor) { return tensor > 1 && q.model->default_seq_len % tensor == 0; }
+
+/// Whether tensor ranks hold whole experts: cut ones need every rank's tokens and are smaller products.
+bool whole_experts(const Question& q, int tensor) { return by_tokens(q, tensor) && q.model->transformer->experts > 0; }
+
 long round_up(double wanted, long unit) {
   return std::max(1L, static_cast<long>(std::ceil(wanted / static_cast<double>(unit)))) * unit;
 }
@@ -73,7 +79,7 @@ Json document_of(const Question& q, const Candidate& candidate) {
   Json strategy{{"framework", candidate.framework}};
   if (candidate.tensor > 1) {
     strategy["tensor_parallel"] = candidate.tensor;
-    strategy["sequence_parallel"] = q.model->default_seq_len % candidate.tensor == 0;
+    strategy["sequence_parallel"] = by_tokens(q, candidate.tensor);
   }
   if (candidate.pipeline > 1) {
     strategy["pipeline_parallel"] = candidate.pipeline;
@@ -81,6 +87,7 @@ Json document_of(const Question& q, const Candidate& candidate) {
     if (layers % candidate.pipeline != 0) strategy["stage_layers"] = balanced_stages(layers, candidate.pipeline);
   }
   if (candidate.expert > 1) strategy["expert_parallel"] = candidate.expert;
+  if (whole_experts(q, candidate.tensor)) strategy["expert_tensor_parallel"] = 1;
   strategy["micro_batch"] = candidate.micro_batch;
   if (candidate.recompute != Recompute::none) strategy["recompute"] = name_of(candidate.recompute);
   if (candidate.sharding) strategy["sharding"] = name_of(*candidate.sharding);
@@ -158,19 +165,20 @@ int widest_split(int experts, int replicas, int most) {
 }
 
 /// Experts over as many devices of a node as divide them, for their tokens then stay in it, with ever longer pipelines;
-/// the same over more nodes; tensor parallelism, which cuts the products of experts that are small as they are, for
-/// what still does not fit. Cuts of one list are alike in what they send.
+/// the same over more nodes; tensor parallelism, with whole experts where it can, for what still does not fit. Cuts of
+/// one list are alike in what they send.
 std::vector<std::vector<Cut>> cuts_of_experts(const Question& q) {
   const TransformerShape& shape = *q.model->transformer;
   std::vector<std::vector<Cut>> out;
   for (int tensor = 1; tensor <= std::min(kMostTensorParallel, q.node->devices()); tensor *= 2) {
     if (shape.heads % tensor != 0 || q.node->devices() % tensor != 0) break;
     const int groups = q.devices() / tensor;
-    for (int most = q.node->devices() / tensor;; most *= 2) {
+    const int over = whole_experts(q, tensor) ? tensor : 1;  // of the tensor ranks, that share the experts out
+    for (int most = q.node->devices() / tensor * over;; most *= 2) {
       std::vector<Cut>& alike = out.emplace_back();
       for (int pipeline = 1; pipeline <= std::min(shape.layers, groups); ++pipeline)
         if (groups % pipeline == 0)
-          alike.push_back({tensor, pipeline, widest_split(shape.experts, groups / pipeline, most)});
+          alike.push_back({tensor, pipeline, widest_split(shape.experts, groups / pipeline * over, most)});
       if (most >= shape.experts) break;
     }
   }
@@ -178,7 +186,7 @@ std::vector<std::vector<Cut>> cuts_of_experts(const Question& q) {
 }
 
 /// Full recomputation last: it repeats a third of the work, while a pipeline with four micro-batches a stage idles for
-/// less than a quarter. All to all between nodes, and experts cut by tensor parallelism, cost more than that.
+/// less than a quarter. All to all between nodes, and tensor parallelism of small layers, cost more than that.
 std::vector<Candidate> cut(const Question& q) {
   std::vector<std::vector<Cut>> cuts{cuts_of_dense(q)};
   if (q.model->transformer->experts > 0) cuts = cuts_of_experts(q);

@@ -34,8 +34,10 @@ std::vector<std::string> tensor_faults(const Draft& draft, long tp) {
         .of(shape->heads, "attention heads")
         .of(shape->hidden, "columns of the hidden state")
         .of(shape->ffn_hidden, "columns of the MLP")
-        .of(shape->moe_ffn_hidden, "columns of an expert")
+        .of(draft.spec().strategy.expert_tensor_parallel == 1 ? 0 : shape->moe_ffn_hidden, "columns of an expert")
         .of(shape->shared_expert_ffn, "columns of the shared expert")
+        .of(shape->has_half('M') ? shape->ssm_heads : 0, "heads of a state-space layer")
+        .of(shape->has_half('M') ? shape->ssm_groups : 0, "groups of a state-space layer")
         .add_to(reasons);
     if (shape->kv() != shape->heads && shape->kv() % tp != 0 && tp % shape->kv() != 0)
       reasons.push_back(fmt::format("neither divides the {} key-value heads nor is a multiple of them", shape->kv()));
@@ -111,6 +113,11 @@ void check_context(Draft& draft) {
   const TransformerShape* shape = draft.transformer();
   const int cp = strategy.context_parallel;
   if (shape == nullptr || s.seq_len <= 0) return;
+  if (cp > 1 && shape->has_half('M'))
+    return draft.fault(
+        "/strategy/context_parallel",
+        fmt::format("found {}, but {} has state-space layers, which are not described with it", cp, s.model->id),
+        "context_parallel 1");
   // Causal attention gives each rank one early and one late piece, so that all work alike (Megatron-Core, Llama 3).
   const bool halves = s.model->family == ModelFamily::decoder && strategy.context_method != ContextMethod::ulysses;
   const long pieces = halves && cp > 1 ? 2L * cp : cp;
@@ -138,6 +145,28 @@ void check_context(Draft& draft) {
                 "sequence_parallel false, or another seq_len");
 }
 
+/// Whole experts on tensor ranks: each routes its own tokens, so the ranks must hold different ones (Megatron-LM
+/// asserts sequence parallelism for it).
+void check_whole_experts(Draft& draft) {
+  const StrategySpec& strategy = draft.spec().strategy;
+  const int tp = strategy.tensor_parallel;
+  const char* pointer = "/strategy/expert_tensor_parallel";
+  if (!strategy.expert_tensor_parallel || !draft.sound({pointer, "/strategy/tensor_parallel"})) return;
+  const int etp = *strategy.expert_tensor_parallel;
+  const TransformerShape* shape = draft.transformer();
+  if (draft.scenario.model && (shape == nullptr || shape->experts == 0))
+    return draft.fault(pointer,
+                       fmt::format("found {}, but {} is dense and has no experts", etp, draft.scenario.model->id),
+                       "leave expert_tensor_parallel out");
+  if (etp != 1 && etp != tp)
+    return draft.fault(pointer, fmt::format("found {}, expected 1 (whole experts) or tensor_parallel ({})", etp, tp),
+                       nearest_valid(etp, tp, [&](long e) { return e == 1 || e == tp; }));
+  if (etp < tp && !strategy.sequence_parallel && draft.sound({"/strategy/sequence_parallel"}))
+    draft.fault(pointer,
+                fmt::format("found 1 with tensor_parallel {}, where every rank would route the same tokens", tp),
+                "sequence_parallel true, or leave expert_tensor_parallel out");
+}
+
 void check_experts(Draft& draft) {
   const int ep = draft.spec().strategy.expert_parallel;
   const TransformerShape* shape = draft.transformer();
@@ -147,12 +176,12 @@ void check_experts(Draft& draft) {
                        fmt::format("found {}, but {} is dense and has no experts", ep, draft.scenario.model->id),
                        "expert_parallel 1");
   const Degrees& d = draft.scenario.degrees;
-  const long ranks = static_cast<long>(d.cp) * d.dp;
+  const long ranks = d.expert_ranks();
   std::vector<std::string> reasons;
   Undivided(ep).of(shape->experts, "experts").add_to(reasons);
   if (draft.degrees_known && ranks % ep != 0)
-    reasons.push_back(
-        fmt::format("does not divide context_parallel ({}) × data_parallel ({}) = {}", d.cp, d.dp, ranks));
+    reasons.push_back(fmt::format("does not divide {}context_parallel ({}) × data_parallel ({}) = {}",
+                                  d.etp < d.tp ? fmt::format("tensor_parallel ({}) × ", d.tp) : "", d.cp, d.dp, ranks));
   if (reasons.empty()) return;
   draft.fault("/strategy/expert_parallel", fmt::format("{} {}", ep, listed(reasons)),
               nearest_valid(ep, shape->experts, [&](long e) {
@@ -203,12 +232,14 @@ void resolve_degrees(Draft& draft) {
   d = {.tp = strategy.tensor_parallel,
        .cp = strategy.context_parallel,
        .ep = strategy.expert_parallel,
-       .pp = strategy.pipeline_parallel};
+       .pp = strategy.pipeline_parallel,
+       .etp = strategy.expert_tensor_parallel == 1 ? 1 : strategy.tensor_parallel};
   const bool tensor = check_tensor(draft);
   const bool cut_cnn = draft.scenario.model && draft.transformer() == nullptr && std::max({d.tp, d.cp, d.pp}) > 1;
   if (tensor && !cut_cnn && draft.cluster_known() && check_product(draft)) resolve_data(draft);
   if (tensor && draft.sound({"/workload/seq_len", "/strategy/context_method", "/strategy/sequence_parallel"}))
     check_context(draft);
+  check_whole_experts(draft);
   check_experts(draft);
 }
 

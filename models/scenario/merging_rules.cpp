@@ -32,6 +32,8 @@ void check_merging(Draft& draft) {
   };
   if (s.model && (draft.transformer() == nullptr || draft.transformer()->experts == 0))
     return refuse(s.model->id + " has no experts", "");
+  if (s.model && !draft.transformer()->layer_pattern.empty())
+    return refuse(s.model->id + " has layers of one half each, and merged passes are described with whole blocks", "");
   if (draft.sound({"/strategy/expert_parallel"}) && strategy.expert_parallel == 1)
     return refuse("expert_parallel is 1: nothing is exchanged", "expert_parallel 2, or ");
   const bool scheduled =

@@ -67,8 +67,26 @@ void check_machine(Draft& draft) {
 
 }  // namespace
 
+namespace {
+
+/// That products hide gathers and scatters, where nothing in the framework could.
+void check_tensor_overlap(Draft& draft) {
+  const char* pointer = "/strategy/overlap_tensor_parallel";
+  const auto& framework = draft.scenario.framework;
+  if (!framework || !draft.spec().strategy.overlap_tensor_parallel.value_or(false) || !draft.sound({pointer})) return;
+  const auto overlaps = [](const FrameworkProfile& f) {
+    return f.tensor_parallel && (f.tensor_parallel_exposed < 1 || f.overlap_input_gradients);
+  };
+  if (!overlaps(*framework))
+    draft.fault(pointer, fmt::format("found true, but {} waits for every gather and scatter", framework->id),
+                who_offers(overlaps));
+}
+
+}  // namespace
+
 void check_offers(Draft& draft) {
   check_machine(draft);
+  check_tensor_overlap(draft);
   for (const CutDimension& cut : kCuts) check_cut(draft, cut);
 }
 

@@ -130,8 +130,9 @@ struct StrategySpec {
   int context_parallel = 1;
   ContextMethod context_method = ContextMethod::ring;
   int expert_parallel = 1;
-  std::optional<int> data_parallel;  ///< follows from the device count; checked when given
-  std::optional<int> micro_batch;    ///< samples per micro-batch and model replica; default: whole share of the batch
+  std::optional<int> expert_tensor_parallel;  ///< tensor ranks that share one expert: all (default) or 1
+  std::optional<int> data_parallel;           ///< follows from the device count; checked when given
+  std::optional<int> micro_batch;  ///< samples per micro-batch and model replica; default: whole share of the batch
   std::optional<PipelineSchedule> schedule;  ///< default: 1f1b, or interleaved-1f1b with virtual_pipeline > 1
   std::optional<std::vector<int>>
       stage_layers;  ///< layers of each stage (of each chunk in order), for uneven pipelines
@@ -211,13 +212,16 @@ struct ScenarioSpec {
   static const FieldTable<ScenarioSpec>& fields();
 };
 
-/// Parallel degrees and what follows from them. tp·cp·dp·pp = devices; expert_parallel divides cp·dp (expert groups lie
-/// inside them, as in Megatron).
+/// Parallel degrees and what follows from them. tp·cp·dp·pp = devices; expert_parallel divides expert_ranks() (expert
+/// groups lie inside them, as in Megatron).
 struct Degrees {
   int tp = 1, cp = 1, ep = 1, dp = 1, pp = 1, vpp = 1;
+  int etp = 1;             ///< tensor ranks that share one expert: tp, or 1 where each holds whole experts
   long micro_batch = 1;    ///< samples
   long micro_batches = 1;  ///< per step and model replica
   [[nodiscard]] int devices() const { return tp * cp * dp * pp; }
+  /// Ranks of a stage over which expert groups lie.
+  [[nodiscard]] int expert_ranks() const { return tp / etp * cp * dp; }
 };
 
 /// The scenario with every reference resolved and every default filled in; legal by construction. Points into the

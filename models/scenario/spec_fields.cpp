@@ -97,6 +97,11 @@ const FieldTable<StrategySpec>& StrategySpec::fields() {
         .field("context_method", &S::context_method, "How attention meets the rest of its sequence")
         .field("expert_parallel", &S::expert_parallel, "Devices that share the experts, inside data parallelism",
                degree)
+        .field(
+            "expert_tensor_parallel", &S::expert_tensor_parallel,
+            "Tensor-parallel devices that share one expert: all of them (default), or 1: each holds whole experts, and "
+            "expert_parallel extends over them",
+            degree)
         .field("data_parallel", &S::data_parallel,
                "Replicas of the model; follows from the device count, and is checked when given", degree)
         .field(

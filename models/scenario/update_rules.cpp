@@ -121,7 +121,7 @@ void check_replicas(Draft& draft) {
                 fmt::format("{} cuts states over {} ranks, but update \"{}\" has workers of {}", name_of(s.sharding),
                             s.shard_size, name_of(s.update), worker),
                 "sharding \"hsdp\" inside a node, or \"none\"");
-  if (s.degrees.ep > 1 && (worker / (s.degrees.tp * s.degrees.pp)) % s.degrees.ep != 0)
+  if (s.degrees.ep > 1 && (worker / (s.degrees.etp * s.degrees.pp)) % s.degrees.ep != 0)
     draft.fault("/strategy/expert_parallel",
                 fmt::format("{} experts' ranks do not fit into a worker of {} devices", s.degrees.ep, worker));
   const int workers = s.devices() / worker;

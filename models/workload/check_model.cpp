@@ -49,6 +49,39 @@ void check_experts(const TransformerShape& shape, const std::string& at, Diagnos
     d.error(at + "/dense_layers", fmt::format("found {}, more than the {} layers", shape.dense_layers, shape.layers));
 }
 
+void check_latent_experts(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
+  if (shape.moe_latent > 0 && shape.experts == 0)
+    d.error(at + "/moe_latent", fmt::format("found {}, but there are no experts", shape.moe_latent));
+}
+
+/// A layer pattern names every layer, and nothing that the shape lacks.
+void check_pattern(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
+  const std::string& pattern = shape.layer_pattern;
+  if (pattern.empty()) {
+    if (shape.ssm_heads > 0 || shape.ssm_head_dim > 0 || shape.ssm_state > 0)
+      d.error(at + "/layer_pattern", "missing: sizes of a Mamba-2 mixer, but no layer is said to be one");
+    return;
+  }
+  const std::size_t unknown = pattern.find_first_not_of("M*-E");
+  if (unknown != std::string::npos)
+    d.error(at + "/layer_pattern",
+            fmt::format("found \"{}\" as layer {}, expected M, *, - or E", pattern[unknown], unknown + 1));
+  if (pattern.size() != static_cast<std::size_t>(shape.layers))
+    d.error(at + "/layer_pattern", fmt::format("names {} layers, expected {}", pattern.size(), shape.layers));
+  if (shape.has_half('E') != (shape.experts > 0))
+    d.error(at + "/experts", shape.experts > 0 ? "found experts, but no layer of the pattern is E"
+                                               : "missing: layers of the pattern are E, mixtures of experts");
+  if (shape.dense_layers > 0 || shape.moe_every > 1)
+    d.error(at + "/layer_pattern", "found with dense_layers or moe_every; the pattern says which layers have experts");
+  if (!shape.has_half('M')) return;
+  for (const auto& [key, size] :
+       {std::pair{"ssm_heads", shape.ssm_heads}, std::pair{"ssm_head_dim", shape.ssm_head_dim},
+        std::pair{"ssm_state", shape.ssm_state}})
+    if (size < 1) d.error(at + "/" + key, "missing: layers of the pattern are M, Mamba-2 mixers");
+  if (shape.ssm_heads % shape.ssm_groups != 0)
+    d.error(at + "/ssm_groups", fmt::format("{} groups do not divide the {} heads", shape.ssm_groups, shape.ssm_heads));
+}
+
 void check_transformer(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
   // A shape with a missing size has been reported by its field table.
   if (shape.layers < 1 || shape.hidden < 1 || shape.heads < 1 || shape.vocab < 1 || shape.ffn_hidden < 1) return;
@@ -56,6 +89,8 @@ void check_transformer(const TransformerShape& shape, const std::string& at, Dia
   check_latent(shape, at, d);
   check_window(shape, at, d);
   check_experts(shape, at, d);
+  check_latent_experts(shape, at, d);
+  check_pattern(shape, at, d);
   if (shape.positions == PositionKind::learned && shape.max_positions == 0)
     d.error(at + "/max_positions", "missing: learned positions need the rows of their table");
 }

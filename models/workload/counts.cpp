@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "models/workload/steps.hpp"
 
@@ -10,12 +12,19 @@ struct ForwardFlops {
   double blocks = 0, attention = 0, output = 0;
 };
 
+/// Multiply-adds of a mixture of experts for one token.
+double expert_products(const TransformerShape& shape) {
+  const double products = workload::gates(shape) + 1, hidden = shape.hidden;
+  const double width = shape.moe_ffn_hidden > 0 ? shape.moe_ffn_hidden : shape.ffn_hidden;
+  const double seen = shape.moe_latent > 0 ? shape.moe_latent : hidden;
+  return products * (shape.top_k * width * seen + shape.shared_expert_ffn * hidden) + hidden * shape.experts +
+         2 * hidden * shape.moe_latent;
+}
+
 /// Multiply-adds of the MLP of one block for one token.
-double mlp_products(const TransformerShape& shape, int layer) {
+double mlp_products(const TransformerShape& shape, bool moe) {
   const double dense = (workload::gates(shape) + 1) * shape.hidden;
-  if (!shape.is_moe(layer)) return dense * shape.ffn_hidden;
-  const double expert = shape.moe_ffn_hidden > 0 ? shape.moe_ffn_hidden : shape.ffn_hidden;
-  return dense * (shape.top_k * expert + shape.shared_expert_ffn) + static_cast<double>(shape.hidden) * shape.experts;
+  return moe ? expert_products(shape) : dense * shape.ffn_hidden;
 }
 
 /// Multiply-adds of the attention projections of one block for one token.
@@ -43,12 +52,16 @@ ForwardFlops forward_flops(const TransformerShape& shape, double sequence) {
   const double predicted = sequence * shape.predicted_share;
   ForwardFlops flops;
   for (int layer = 0; layer < shape.layers; ++layer) {
-    flops.blocks += 2 * sequence * (attention_products(shape) + mlp_products(shape, layer));
-    flops.attention += scores * window_share(shape, layer, sequence);
+    const char half = shape.half(layer);
+    const bool attends = half == '\0' || half == '*';
+    if (attends) flops.blocks += 2 * sequence * attention_products(shape);
+    if (attends) flops.attention += scores * window_share(shape, layer, sequence);
+    if (half == 'M') flops.blocks += 2 * sequence * workload::mamba_multiply_adds(shape);
+    if (half != 'M' && half != '*') flops.blocks += 2 * sequence * mlp_products(shape, shape.is_moe(layer));
   }
   const double join = 2.0 * shape.hidden * shape.hidden;
-  flops.blocks +=
-      shape.mtp_layers * 2 * sequence * (attention_products(shape) + mlp_products(shape, shape.layers - 1) + join);
+  flops.blocks += shape.mtp_layers * 2 * sequence *
+                  (attention_products(shape) + mlp_products(shape, shape.predicts_with_experts()) + join);
   flops.attention += shape.mtp_layers * scores;
   flops.output = (1 + shape.mtp_layers) * 2 * predicted * shape.hidden * shape.vocab;
   // BERT's masked-token transform, and its pooler on one token.
@@ -60,16 +73,18 @@ ForwardFlops forward_flops(const TransformerShape& shape, double sequence) {
 double transformer_parameters(const Model& model, double experts) {
   const TransformerShape& shape = *model.transformer;
   const LayerSharding whole;
-  const auto count = [&](LayerRole role) { return layer_work(model, role, 0, 1, 1, whole); };
+  const auto count = [&](LayerRole role, int layer = 0) { return layer_work(model, role, layer, 1, 1, whole); };
   const LayerWork output = count(LayerRole::output);
   double total = count(LayerRole::embedding).parameters + output.parameters;
   if (shape.experts > 0) total += output.expert_parameters * experts / shape.experts;
-  int moe_layers = 0;
-  for (int layer = 0; layer < shape.layers; ++layer) moe_layers += shape.is_moe(layer) ? 1 : 0;
-  if (moe_layers < shape.layers) total += (shape.layers - moe_layers) * count(LayerRole::dense_block).parameters;
-  if (moe_layers > 0) {
-    const LayerWork block = count(LayerRole::moe_block);
-    total += moe_layers * (block.parameters + block.expert_parameters * experts / shape.experts);
+  std::map<std::pair<bool, char>, double> of_kind;  // by experts and half
+  for (int layer = 0; layer < shape.layers; ++layer) {
+    const auto [known, fresh] = of_kind.try_emplace({shape.is_moe(layer), shape.half(layer)}, 0);
+    if (fresh) {
+      const LayerWork block = count(shape.is_moe(layer) ? LayerRole::moe_block : LayerRole::dense_block, layer);
+      known->second = block.parameters + block.expert_parameters * experts / std::max(1, shape.experts);
+    }
+    total += known->second;
   }
   return total;
 }

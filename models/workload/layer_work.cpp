@@ -16,6 +16,12 @@ void reserve(LayerWork& work, int cp) {
   work.recompute_norm.reserve(2);
 }
 
+void end_block(LayerWork& work, const Cut& cut) {
+  work.activations_selective = work.activations - work.freed_attention_core;
+  work.activation_input = cut.resident_tensor();
+  work.output = cut.resident_tensor();
+}
+
 LayerWork block_work(const Cut& cut, bool moe) {
   LayerWork work;
   reserve(work, cut.sharding.cp);
@@ -23,16 +29,39 @@ LayerWork block_work(const Cut& cut, bool moe) {
   moe ? workload::add_moe_half(work, cut) : workload::add_mlp_half(work, cut);
   moe ? workload::add_moe_backward(work, cut) : workload::add_mlp_backward(work, cut);
   workload::add_attention_backward(work, cut);
-  work.activations_selective = work.activations - work.freed_attention_core;
-  work.activation_input = cut.resident_tensor();
-  work.output = cut.resident_tensor();
+  end_block(work, cut);
+  return work;
+}
+
+/// A layer of one half.
+LayerWork half_work(const Cut& cut, char letter) {
+  LayerWork work;
+  reserve(work, cut.sharding.cp);
+  switch (letter) {
+    case 'M':
+      workload::add_mamba_half(work, cut);
+      workload::add_mamba_backward(work, cut);
+      break;
+    case '*':
+      workload::add_attention_half(work, cut);
+      workload::add_attention_backward(work, cut);
+      break;
+    case 'E':
+      workload::add_moe_half(work, cut);
+      workload::add_moe_backward(work, cut);
+      break;
+    default:
+      workload::add_mlp_half(work, cut);
+      workload::add_mlp_backward(work, cut);
+  }
+  end_block(work, cut);
   return work;
 }
 
 LayerWork output_with_predictions(const Model& model, const Cut& cut) {
   LayerWork work = workload::output_work(cut, model.family);
   if (cut.shape.mtp_layers > 0)
-    workload::add_prediction_blocks(work, block_work(cut, cut.shape.is_moe(cut.shape.layers - 1)), cut);
+    workload::add_prediction_blocks(work, block_work(cut, cut.shape.predicts_with_experts()), cut);
   return work;
 }
 
@@ -49,11 +78,14 @@ LayerWork layer_work(const Model& model, LayerRole role, int index, double micro
   if (!model.transformer) throw std::logic_error("layer_work: the model is no transformer");
   const TransformerShape& shape = *model.transformer;
   const bool block = role == LayerRole::dense_block || role == LayerRole::moe_block;
+  const char half = block ? shape.half(index) : '\0';
   const Cut cut(shape, model.family, micro_batch, seq_len, sharding, block && shape.is_windowed(index));
   LayerWork work = role == LayerRole::embedding ? workload::embedding_work(cut)
                    : role == LayerRole::output  ? output_with_predictions(model, cut)
+                   : half != '\0'               ? half_work(cut, half)
                                                 : block_work(cut, role == LayerRole::moe_block);
-  if (sharding.adapter_rank > 0) workload::freeze_under_adapters(work, cut, block);
+  const bool attends = block && (half == '\0' || half == '*');
+  if (sharding.adapter_rank > 0) workload::freeze_under_adapters(work, cut, attends);
   return work;
 }
 

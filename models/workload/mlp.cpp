@@ -1,3 +1,5 @@
+#include <array>
+
 #include "models/workload/steps.hpp"
 
 namespace stepcast::workload {
@@ -73,36 +75,40 @@ Bytes mlp_inside(const Cut& cut, const Mlp& mlp) {
 }
 
 // --- Mixture of experts (Lepikhin et al. 2020, arXiv 2006.16668; Fedus et al. 2021, arXiv 2101.03961), with the load
-// even over the experts. Each expert-parallel rank holds experts/ep of them, each cut by tp.
+// even over the experts. Each expert-parallel rank holds experts/ep of them, each cut by etp: tp, or 1 (whole experts,
+// over which expert parallelism extends to the tensor ranks with their own tokens).
 
 struct Experts {
   double on_device;  ///< experts held
   double width;      ///< of one, on the device
   double rows;       ///< tokens that reach the device's experts, all together
   double sent;       ///< of its own tokens that the device routes
+  double hidden;     ///< of a token as they see it
   [[nodiscard]] double rows_each() const { return rows / on_device; }
 };
 
 Experts experts_of(const Cut& cut) {
   const TransformerShape& shape = cut.shape;
-  const double width = (shape.moe_ffn_hidden > 0 ? shape.moe_ffn_hidden : shape.ffn_hidden) / cut.tp;
-  return {static_cast<double>(shape.experts) / cut.sharding.ep, width, cut.tokens * shape.top_k,
-          cut.resident * shape.top_k};
+  const double width = (shape.moe_ffn_hidden > 0 ? shape.moe_ffn_hidden : shape.ffn_hidden) / cut.sharding.etp;
+  const double sent = cut.resident * shape.top_k;
+  const double rows = cut.sharding.etp > 1 ? cut.tokens * shape.top_k : sent;
+  const double hidden = shape.moe_latent > 0 ? shape.moe_latent : cut.hidden;
+  return {static_cast<double>(shape.experts) / cut.sharding.ep, width, rows, sent, hidden};
 }
 
 void exchange_tokens(Steps& steps, const Cut& cut, const Experts& experts, std::string_view name) {
   if (cut.sharding.ep == 1) return;
   steps.push_back(communicate(name, LayerCommunication::expert, LayerCollective::all_to_all,
-                              Bytes(experts.sent * cut.hidden * cut.element)));
+                              Bytes(experts.sent * experts.hidden * cut.element)));
 }
 
 /// Experts cut by tensor parallelism need every rank's tokens (only with sequence parallelism do ranks hold different
 /// ones).
 void over_tensor_ranks(Steps& steps, const Cut& cut, const Experts& experts, std::string_view name,
                        LayerCollective collective) {
-  if (cut.sharding.tp > 1 && cut.sharding.sequence_parallel)
+  if (cut.sharding.etp > 1 && cut.sharding.sequence_parallel)
     steps.push_back(
-        communicate(name, LayerCommunication::tensor, collective, Bytes(experts.rows * cut.hidden * cut.element)));
+        communicate(name, LayerCommunication::tensor, collective, Bytes(experts.rows * experts.hidden * cut.element)));
 }
 
 /// A product of the router, which chooses experts in 16 bit or wider in every recipe.
@@ -118,14 +124,32 @@ LayerStep routed(std::string_view name, double bytes, const Cut& cut) {
 }
 
 /// Tokens copied into the order of their experts, or back: h once and top_k times.
-LayerStep permute(std::string_view name, const Cut& cut) {
-  return routed(name, cut.resident * (1.0 + cut.shape.top_k) * cut.hidden * cut.element, cut);
+LayerStep permute(std::string_view name, const Cut& cut, const Experts& experts) {
+  return routed(name, cut.resident * (1.0 + cut.shape.top_k) * experts.hidden * cut.element, cut);
+}
+
+/// To the width that the experts see and back, on the tokens that a rank holds, by weights that all of them hold
+/// (Megatron-Core: moe_latent_size).
+std::array<Linear, 2> latent(const Cut& cut) {
+  const double width = cut.shape.moe_latent;
+  return {Linear{"latent_down", "latent_down_dgrad", "latent_down_wgrad", cut.hidden, width},
+          Linear{"latent_up", "latent_up_dgrad", "latent_up_wgrad", width, cut.hidden}};
+}
+void add_latent(Steps& steps, const Cut& cut, const Linear& linear) {
+  if (cut.shape.moe_latent == 0) return;
+  add_cast(steps, "cast_input", cut.resident * linear.in, cut.sharding);
+  steps.push_back(forward_product(linear, cut.resident, cut.element));
+}
+void add_latent_backward(Steps& steps, const Cut& cut, const Linear& linear) {
+  if (cut.shape.moe_latent == 0) return;
+  add_cast(steps, "cast_gradient", cut.resident * linear.out, cut.sharding);
+  steps.push_back(input_gradient(linear, cut.resident, cut.element));
 }
 
 /// Received tokens come by sender and are put in order of expert: one more copy.
 void sort_received(Steps& steps, const Cut& cut, const Experts& experts, std::string_view name) {
   if (cut.sharding.ep > 1 && experts.on_device > 1)
-    steps.push_back(routed(name, 2 * experts.sent * cut.hidden * cut.element, cut));
+    steps.push_back(routed(name, 2 * experts.sent * experts.hidden * cut.element, cut));
 }
 
 LayerStep grouped(std::string_view name, const Cut& cut, const Experts& experts, double n, double k) {
@@ -149,57 +173,63 @@ void add_expert_biases(Steps& steps, const Cut& cut, const Experts& experts, std
   if (!cut.shape.biases || cut.sharding.fused_expert_biases) return;
   const double wide = sizeof(float), narrow = cut.element;
   const double bytes = backward ? 8 * wide + 4 * narrow : 6 * wide + 2 * narrow;
-  steps.push_back(memory(name, bytes * experts.rows * cut.hidden, cut.sharding));
+  steps.push_back(memory(name, bytes * experts.rows * experts.hidden, cut.sharding));
 }
 
 void moe_forward(Steps& steps, const Cut& cut, const Experts& experts) {
   const double up = gates(cut.shape) * experts.width;
   steps.push_back(router("router", cut.resident, cut.shape.experts, cut.hidden, cut));
   steps.push_back(memory("router_top_k", 2 * cut.resident * cut.shape.experts * sizeof(float), cut.sharding));
-  steps.push_back(permute("permute", cut));
+  add_latent(steps, cut, latent(cut)[0]);
+  steps.push_back(permute("permute", cut, experts));
   exchange_tokens(steps, cut, experts, "ep_dispatch");
   over_tensor_ranks(steps, cut, experts, "tp_all_gather", LayerCollective::all_gather);
   sort_received(steps, cut, experts, "expert_sort");
-  add_cast(steps, "cast_expert_input", experts.rows * cut.hidden, cut.sharding);
-  steps.push_back(grouped("expert_up", cut, experts, up, cut.hidden));
+  add_cast(steps, "cast_expert_input", experts.rows * experts.hidden, cut.sharding);
+  steps.push_back(grouped("expert_up", cut, experts, up, experts.hidden));
   steps.push_back(activation(cut, experts.rows * experts.width));
   add_cast(steps, "cast_expert_input", experts.rows * experts.width, cut.sharding);
-  steps.push_back(grouped("expert_down", cut, experts, cut.hidden, experts.width));
+  steps.push_back(grouped("expert_down", cut, experts, experts.hidden, experts.width));
   add_expert_biases(steps, cut, experts, "expert_bias", false);
   sort_received(steps, cut, experts, "expert_unsort");
   over_tensor_ranks(steps, cut, experts, "tp_reduce_scatter", LayerCollective::reduce_scatter);
   exchange_tokens(steps, cut, experts, "ep_combine");
-  steps.push_back(permute("unpermute", cut));
+  steps.push_back(permute("unpermute", cut, experts));
+  add_latent(steps, cut, latent(cut)[1]);
 }
 
 void moe_backward(Steps& steps, const Cut& cut, const Experts& experts) {
   const double up = gates(cut.shape) * experts.width;
-  steps.push_back(permute("unpermute_backward", cut));
+  add_latent_backward(steps, cut, latent(cut)[1]);
+  steps.push_back(permute("unpermute_backward", cut, experts));
   exchange_tokens(steps, cut, experts, "ep_combine_backward");
   over_tensor_ranks(steps, cut, experts, "tp_all_gather", LayerCollective::all_gather);
   sort_received(steps, cut, experts, "expert_unsort_backward");
   add_expert_biases(steps, cut, experts, "expert_bias_backward", true);
-  add_cast(steps, "cast_expert_gradient", experts.rows * cut.hidden, cut.sharding);
-  steps.push_back(grouped("expert_down_dgrad", cut, experts, experts.width, cut.hidden));
+  add_cast(steps, "cast_expert_gradient", experts.rows * experts.hidden, cut.sharding);
+  steps.push_back(grouped("expert_down_dgrad", cut, experts, experts.width, experts.hidden));
   steps.push_back(activation_backward(cut, experts.rows * experts.width));
   add_cast(steps, "cast_expert_gradient", experts.rows * up, cut.sharding);
-  steps.push_back(grouped("expert_up_dgrad", cut, experts, cut.hidden, up));
+  steps.push_back(grouped("expert_up_dgrad", cut, experts, experts.hidden, up));
   sort_received(steps, cut, experts, "expert_sort_backward");
   over_tensor_ranks(steps, cut, experts, "tp_reduce_scatter", LayerCollective::reduce_scatter);
   exchange_tokens(steps, cut, experts, "ep_dispatch_backward");
-  steps.push_back(permute("permute_backward", cut));
+  steps.push_back(permute("permute_backward", cut, experts));
+  add_latent_backward(steps, cut, latent(cut)[0]);
   steps.push_back(memory("router_backward", 2 * cut.resident * cut.shape.experts * sizeof(float), cut.sharding));
   steps.push_back(router("router_dgrad", cut.resident, cut.hidden, cut.shape.experts, cut));
 }
 
 void count_experts(LayerWork& work, const Cut& cut, const Experts& experts) {
   const double up = gates(cut.shape) * experts.width;
-  work.parameters += cut.hidden * cut.shape.experts;
-  work.expert_parameters += experts.on_device * cut.hidden * (up + experts.width);
-  if (cut.shape.biases) work.expert_parameters += experts.on_device * (up + cut.hidden);
+  work.parameters += cut.hidden * (cut.shape.experts + 2.0 * cut.shape.moe_latent);
+  work.expert_parameters += experts.on_device * experts.hidden * (up + experts.width);
+  if (cut.shape.biases) work.expert_parameters += experts.on_device * (up + experts.hidden);
   const double routed = cut.resident * cut.shape.experts * sizeof(float);
-  // Inputs of the experts, activation's input and output, and the experts' results, which the gates' gradient needs.
-  const double rows = experts.rows * (cut.hidden + up + activated(cut) * experts.width) + experts.sent * cut.hidden;
+  // Inputs of the experts, activation's input and output, and the experts' results, which the gates' gradient needs; of
+  // a latent what is projected back.
+  const double rows = experts.rows * (experts.hidden + up + activated(cut) * experts.width) +
+                      experts.sent * experts.hidden + cut.resident * cut.shape.moe_latent;
   const Bytes kept(routed + rows * cut.element);
   work.activations += kept;
   work.freed_moe += kept;
@@ -270,8 +300,10 @@ void add_moe_backward(LayerWork& work, const Cut& cut) {
   add_norm_backward(work, cut);
 
   Steps& weights = work.backward_weight;
-  weights.push_back(grouped_weights("expert_down_wgrad", cut, experts, experts.width, cut.hidden));
-  weights.push_back(grouped_weights("expert_up_wgrad", cut, experts, cut.hidden, up));
+  weights.push_back(grouped_weights("expert_down_wgrad", cut, experts, experts.width, experts.hidden));
+  weights.push_back(grouped_weights("expert_up_wgrad", cut, experts, experts.hidden, up));
+  if (cut.shape.moe_latent > 0)
+    for (const Linear& linear : latent(cut)) weights.push_back(weight_gradient(linear, cut.resident, cut.sharding));
   weights.push_back(weight_gradient("router_wgrad", cut.hidden, cut.shape.experts, cut.resident, cut.sharding));
 }
 

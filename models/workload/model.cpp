@@ -57,7 +57,18 @@ const FieldTable<TransformerShape>& TransformerShape::fields() {
                count)
         .field("mtp_layers", &S::mtp_layers,
                "multi-token-prediction blocks behind the last one, each with the output layer once more",
-               {.min = 0, .max = 100});
+               {.min = 0, .max = 100})
+        .field("moe_latent", &S::moe_latent,
+               "width to which tokens are projected for the routed experts, and back; 0: they see hidden", count)
+        .field("layer_pattern", &S::layer_pattern,
+               "layers of one half each, by letter: M a Mamba-2 mixer, * attention, - an MLP, E a mixture of experts; "
+               "default: every layer is attention and an MLP or experts")
+        .field("ssm_heads", &S::ssm_heads, "heads of a Mamba-2 mixer", count)
+        .field("ssm_head_dim", &S::ssm_head_dim, "size of such a head", count)
+        .field("ssm_state", &S::ssm_state, "states of each channel of such a head", count)
+        .field("ssm_groups", &S::ssm_groups, "groups of such heads, each with B and C of its own",
+               {.min = 1, .max = kWidest})
+        .field("ssm_conv", &S::ssm_conv, "tokens that a Mamba-2 mixer's convolution sees", {.min = 1, .max = 1000});
     return t;
   }();
   return table;

@@ -73,10 +73,30 @@ struct TransformerShape {
   WindowKind window_kind = WindowKind::sliding;
   int global_every = 0;  ///< every so many-th layer sees all; 0: none does (with a window)
   int mtp_layers = 0;    ///< multi-token-prediction blocks behind the last layer, each with the output layer once more
+  int moe_latent = 0;    ///< width to which tokens are projected for the routed experts, and back; 0: they see hidden
+  /// Layers of one half each, by letter as Megatron-Core names them (hybrid_layer_pattern): M a Mamba-2 mixer, *
+  /// attention,
+  /// - an MLP, E a mixture of experts. Empty: every layer is attention and an MLP (or experts).
+  std::string layer_pattern;
+  int ssm_heads = 0, ssm_head_dim = 0;  ///< of a Mamba-2 mixer
+  int ssm_state = 0;                    ///< states of each channel of a head
+  int ssm_groups = 1;                   ///< of heads that share B and C
+  int ssm_conv = 4;                     ///< tokens that the convolution sees
   [[nodiscard]] int kv() const { return kv_heads > 0 ? kv_heads : heads; }
   [[nodiscard]] int head_size() const { return head_dim > 0 ? head_dim : hidden / heads; }
+  /// The letter of a layer; 0 of a whole block.
+  [[nodiscard]] char half(int layer) const {
+    return layer_pattern.empty() ? '\0' : layer_pattern[static_cast<std::size_t>(layer)];
+  }
+  [[nodiscard]] bool has_half(char letter) const { return layer_pattern.find(letter) != std::string::npos; }
   [[nodiscard]] bool is_moe(int layer) const {
+    if (!layer_pattern.empty()) return half(layer) == 'E';
     return experts > 0 && layer >= dense_layers && (layer - dense_layers) % moe_every == moe_every - 1;
+  }
+  /// Whether the blocks of multi-token prediction, which are whole, have experts: those of a pattern do where it has
+  /// any.
+  [[nodiscard]] bool predicts_with_experts() const {
+    return layer_pattern.empty() ? is_moe(layers - 1) : has_half('E');
   }
   [[nodiscard]] bool is_windowed(int layer) const {
     return window > 0 && (global_every == 0 || (layer + 1) % global_every != 0);

@@ -38,6 +38,7 @@ struct Operator {
 /// How one layer is cut over devices, for the operators' shapes.
 struct LayerSharding {
   int tp = 1, cp = 1, ep = 1;
+  int etp = 1;                                         ///< tensor ranks that share one expert (Degrees::etp)
   ContextMethod context_method = ContextMethod::ring;  ///< how cp > 1 exchanges keys and values
   bool sequence_parallel = false;
   bool fused_attention = true;
@@ -91,7 +92,7 @@ struct LayerWork {
   double parameters = 0;  ///< on this device (sharded by tp), without experts
   double tied_parameters =
       0;  ///< the embedding table again, where a tied output layer lies on another stage (not in `parameters`)
-  double expert_parameters = 0;  ///< on this device (sharded by ep and tp)
+  double expert_parameters = 0;  ///< on this device (sharded by ep and etp)
   /// Held and used but not trained, in the same cuts: everything but the adapters where there are some.
   double frozen_parameters = 0, frozen_expert_parameters = 0;
   Bytes activations;            ///< kept from forward to backward without recompute

@@ -86,13 +86,22 @@ void regather_input(Steps& steps, const Cut& cut, double element);
 /// What a gathered input holds above the device's part of it, where it is kept.
 Bytes gathered_and_kept(const Cut& cut);
 
-/// The two halves of a block, each from its norm to its residual addition.
+/// Tokens that the scan of a state-space layer takes at once (chunk_size of Megatron-Core and of published models).
+inline constexpr double kScanChunk = 128;
+
+/// The halves of a block, each from its norm to its residual addition: two of them, or one (TransformerShape::
+/// layer_pattern).
 void add_attention_half(LayerWork& work, const Cut& cut);
 void add_attention_backward(LayerWork& work, const Cut& cut);
 void add_mlp_half(LayerWork& work, const Cut& cut);
 void add_mlp_backward(LayerWork& work, const Cut& cut);
 void add_moe_half(LayerWork& work, const Cut& cut);
 void add_moe_backward(LayerWork& work, const Cut& cut);
+void add_mamba_half(LayerWork& work, const Cut& cut);
+void add_mamba_backward(LayerWork& work, const Cut& cut);
+/// Multiply-adds of a state-space layer for one token: its products, the scan's within and between chunks, and the
+/// convolution's.
+double mamba_multiply_adds(const TransformerShape& shape);
 
 /// Parts of a half that both kinds share.
 void add_norm(LayerWork& work, const Cut& cut);

@@ -55,10 +55,22 @@ void add_model(Arguments& out, const Scenario& s) {
   if (!shape.tied_embeddings) out.flag("--untie-embeddings-and-output-weights");
   out.value("--attention-dropout", shape.dropout);
   out.value("--hidden-dropout", shape.dropout);
+  if (!shape.layer_pattern.empty()) {
+    out.flag("--is-hybrid-model");
+    out.value("--hybrid-layer-pattern", shape.layer_pattern);
+  }
+  if (shape.has_half('M')) {
+    out.value("--mamba-num-heads", shape.ssm_heads);
+    out.value("--mamba-head-dim", shape.ssm_head_dim);
+    out.value("--mamba-state-dim", shape.ssm_state);
+    out.value("--mamba-num-groups", shape.ssm_groups);
+  }
   if (shape.experts > 0) {
     out.value("--num-experts", shape.experts);
     out.value("--moe-router-topk", shape.top_k);
     if (shape.moe_ffn_hidden > 0) out.value("--moe-ffn-hidden-size", shape.moe_ffn_hidden);
+    if (shape.shared_expert_ffn > 0) out.value("--moe-shared-expert-intermediate-size", shape.shared_expert_ffn);
+    if (shape.moe_latent > 0) out.value("--moe-latent-size", shape.moe_latent);
     out.flag("--moe-grouped-gemm");
     out.value("--moe-token-dispatcher-type", "alltoall");
   }
@@ -87,9 +99,12 @@ void add_parallelism(Arguments& out, const Scenario& s) {
   const Degrees& d = s.degrees;
   out.value("--tensor-model-parallel-size", d.tp);
   if (s.spec.strategy.sequence_parallel) out.flag("--sequence-parallel");
+  const bool chunks = s.spec.strategy.overlap_tensor_parallel.value_or(s.framework->overlap_tensor_parallel);
+  if (d.tp > 1 && chunks && s.framework->tensor_parallel_exposed < 1) out.flag("--tp-comm-overlap");
   add_pipeline(out, s);
   if (d.cp > 1) out.value("--context-parallel-size", d.cp);
   if (d.ep > 1) out.value("--expert-model-parallel-size", d.ep);
+  if (d.etp < d.tp) out.value("--expert-tensor-parallel-size", d.etp);
   if (s.sharding == Sharding::zero1) out.flag("--use-distributed-optimizer");
   if (s.sharding == Sharding::fsdp || s.sharding == Sharding::hsdp || s.sharding == Sharding::zero2) {
     out.flag("--use-distributed-optimizer");

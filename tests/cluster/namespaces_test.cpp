@@ -71,8 +71,9 @@ TEST(Namespaces, TheProbeFindsTheBandwidthThatWasConfiguredAndTheLatencyOfPlainS
     std::cout << rate << ": " << bandwidth << " MB/s of " << bytes_per_us * kPayload << "; 4 KiB in " << latency
               << " us, plain sockets " << plain << " us\n";
     EXPECT_NEAR(bandwidth / (bytes_per_us * kPayload), 1, 0.1) << rate;
-    // At both rates the wire takes twice as long as MPI's own work, which a plain socket does not have. A message of 2 KiB
-    // at 250mbit does not wait for the wire on a processor that takes its time: the shaper then refills while MPI works.
+    // At both rates the wire takes twice as long as MPI's own work, which a plain socket does not have. A message of 2
+    // KiB at 250mbit does not wait for the wire on a processor that takes its time: the shaper then refills while MPI
+    // works.
     EXPECT_NEAR(latency / plain, 1, 0.1) << rate;
   }
 }

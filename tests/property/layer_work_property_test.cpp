@@ -42,6 +42,7 @@ LayerSharding any_sharding() {
   sharding.ep = *rc::gen::element(1, 2, 4, 8);
   sharding.context_method = *rc::gen::element(ContextMethod::ring, ContextMethod::all_gather, ContextMethod::ulysses);
   sharding.sequence_parallel = sharding.tp > 1 && *rc::gen::arbitrary<bool>();
+  sharding.etp = sharding.sequence_parallel ? *rc::gen::element(1, sharding.tp) : sharding.tp;
   sharding.fused_attention = *rc::gen::arbitrary<bool>();
   sharding.main_gradients_fp32 = *rc::gen::arbitrary<bool>();
   return sharding;
@@ -105,7 +106,7 @@ RC_GTEST_PROP(LayerWork, TensorParallelRanksShareTheFlops, ()) {
   const Model model = any_decoder();
   LayerSharding cut = any_sharding();
   LayerSharding whole = cut;
-  whole.tp = 1;
+  whole.tp = whole.etp = 1;
   whole.sequence_parallel = false;
   const LayerRole role = any_role(model);
   const double alone = flops(layer_work(model, role, 0, 2, 1024, whole).forward);
@@ -122,14 +123,14 @@ RC_GTEST_PROP(LayerWork, TensorParallelParametersAddUp, ()) {
   const TransformerShape& shape = *model.transformer;
   LayerSharding cut = any_sharding();
   LayerSharding whole = cut;
-  whole.tp = 1;
+  whole.tp = whole.etp = 1;
   whole.sequence_parallel = false;
   const LayerRole role = shape.experts > 0 ? LayerRole::moe_block : LayerRole::dense_block;
   const LayerWork alone = layer_work(model, role, 0, 1, 1024, whole), part = layer_work(model, role, 0, 1, 1024, cut);
   const double held_by_all = 2.0 * shape.hidden + static_cast<double>(shape.experts) * shape.hidden;
   RC_ASSERT(std::abs(cut.tp * (part.parameters - held_by_all) - (alone.parameters - held_by_all)) <=
             1e-9 * alone.parameters);
-  RC_ASSERT(std::abs(cut.tp * part.expert_parameters - alone.expert_parameters) <= 1e-9 * alone.parameters);
+  RC_ASSERT(std::abs(cut.etp * part.expert_parameters - alone.expert_parameters) <= 1e-9 * alone.parameters);
 }
 
 // Context-parallel ranks share fused causal attention evenly under every method (balanced order of chunks).

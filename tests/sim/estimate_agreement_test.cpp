@@ -50,6 +50,7 @@ class Draw {
                   {"overlap_expert_parallel", true},
                   {"recompute", one_of({"none", "selective"})}};
     strategy["sequence_parallel"] = strategy["tensor_parallel"] != 1;
+    if (number({0, 1}) == 1) strategy["expert_tensor_parallel"] = 1;
     strategy["schedule"] = pipeline == 1 ? "1f1b" : "interleaved-1f1b";
     if (strategy["schedule"] == "interleaved-1f1b") strategy["virtual_pipeline"] = number({2, 4});
     return {{"format_version", 1},
@@ -78,6 +79,8 @@ class Draw {
       if (strategy["framework"] == "megatron-lm") {
         strategy["context_parallel"] = number({1, 1, 1, 2});
         if (model == "mixtral-8x7b") strategy["expert_parallel"] = number({1, 4, 8});
+        if (model == "mixtral-8x7b" && strategy["sequence_parallel"] == true && number({0, 1}) == 1)
+          strategy["expert_tensor_parallel"] = 1;
       }
     }
     strategy["recompute"] = one_of({"none", "selective", "full"});

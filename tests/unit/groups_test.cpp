@@ -68,6 +68,37 @@ TEST(Groups, ExpertsLieInsideDataParallelism) {
   EXPECT_EQ(groups.expert_data.per_node, 1);
 }
 
+// Whole experts on tensor ranks: expert groups lie over all ranks of a stage, so that 32 over 8 GPUs a node take 4
+// nodes, and with 2 x 16 ranks there is one of each expert. Ranks as Megatron numbers them: tensor innermost.
+TEST(Groups, WholeExpertsLieOverTensorRanks) {
+  const auto made = layout(8, {.tp = 2, .ep = 32, .dp = 16, .pp = 2, .etp = 1});
+  const RankLayout whole = rank_layout(made->scenario);
+  const Groups groups = groups_of(whole);
+  EXPECT_EQ(groups.expert.size, 32);
+  EXPECT_EQ(groups.expert.per_node, 8);
+  EXPECT_EQ(groups.expert_data.size, 1);
+  EXPECT_EQ(groups.data.size, 16);
+
+  made->scenario.degrees.ep = 8;
+  const RankLayout smaller = rank_layout(made->scenario);
+  EXPECT_EQ(groups_of(smaller).expert_data.size, 4);
+  EXPECT_EQ(smaller.group(GroupKind::expert, 11), (std::vector{8, 9, 10, 11, 12, 13, 14, 15}));
+  EXPECT_EQ(smaller.group(GroupKind::expert_data, 11), (std::vector{3, 11, 19, 27}));
+  EXPECT_EQ(smaller.group(GroupKind::data, 11), whole.group(GroupKind::data, 11));
+  made->scenario.degrees.etp = 2;
+  EXPECT_EQ(rank_layout(made->scenario).group(GroupKind::expert, 11), (std::vector{1, 3, 5, 7, 9, 11, 13, 15}));
+}
+
+// With data before experts in the order, the ranks of an expert group lie a stage's replicas apart.
+TEST(Groups, WholeExpertsAfterDataRanks) {
+  const auto made = layout(8, {.tp = 2, .ep = 4, .dp = 8, .pp = 1, .etp = 1}, "tp-cp-dp-ep-pp");
+  const RankLayout spread = rank_layout(made->scenario);
+  EXPECT_EQ(spread.group(GroupKind::expert, 5), (std::vector{1, 5, 9, 13}));
+  EXPECT_EQ(spread.group(GroupKind::expert_data, 5), (std::vector{4, 5, 6, 7}));
+  EXPECT_EQ(groups_of(spread).expert.per_node, 2);
+  EXPECT_EQ(groups_of(spread).expert_data.per_node, 4);
+}
+
 TEST(Groups, HybridShardingSplitsTheDataGroup) {
   const auto made = layout(8, {.dp = 64});
   made->scenario.shard_size = 8;

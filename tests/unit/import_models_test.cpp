@@ -92,6 +92,20 @@ const std::vector<Published> kPublished{
       "moe_layer_freq":1,"q_lora_rank":null,"kv_lora_rank":512,"qk_nope_head_dim":128,"qk_rope_head_dim":64,
       "v_head_dim":128,"vocab_size":102400,"max_position_embeddings":163840,"tie_word_embeddings":false})",
      15706484224.0},
+    {"NVIDIA-Nemotron-3-Nano-30B-A3B", R"({"model_type":"nemotron_h","hidden_size":2688,"intermediate_size":1856,
+      "num_hidden_layers":52,"hybrid_override_pattern":"MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME",
+      "num_attention_heads":32,"num_key_value_heads":2,"head_dim":128,"mamba_num_heads":64,"mamba_head_dim":64,
+      "ssm_state_size":128,"n_groups":8,"conv_kernel":4,"chunk_size":128,"n_routed_experts":128,"n_shared_experts":1,
+      "num_experts_per_tok":6,"moe_intermediate_size":1856,"moe_shared_expert_intermediate_size":3712,
+      "moe_latent_size":null,"vocab_size":131072,"max_position_embeddings":262144,"tie_word_embeddings":false,
+      "mlp_hidden_act":"relu2","use_bias":false,"use_conv_bias":true})",
+     31.6e9},
+    {"Nemotron-H-8B-Base-8K", R"({"model_type":"nemotron_h","hidden_size":4096,"intermediate_size":21504,
+      "num_hidden_layers":52,"hybrid_override_pattern":"M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-",
+      "num_attention_heads":32,"num_key_value_heads":8,"head_dim":128,"mamba_num_heads":128,"mamba_head_dim":64,
+      "ssm_state_size":128,"n_groups":8,"conv_kernel":4,"chunk_size":128,"vocab_size":131072,
+      "max_position_embeddings":8192,"tie_word_embeddings":false})",
+     8.1e9},
     {"gpt2", R"({"model_type":"gpt2","n_embd":768,"n_layer":12,"n_head":12,"n_positions":1024,"n_ctx":1024,
       "vocab_size":50257,"resid_pdrop":0.1})",
      124439808.0},
@@ -185,6 +199,33 @@ TEST(MegatronImport, BlocksWithScalesAndOverlappedExperts) {
   const ImportedScenario out = import_megatron(written("mxfp8.sh", script), target, catalog());
   EXPECT_EQ(out.scenario.at("workload").at("precision"), "mxfp8");
   EXPECT_EQ(out.scenario.at("strategy").at("overlap_expert_parallel"), true);
+  EXPECT_FALSE(out.scenario.at("strategy").contains("expert_tensor_parallel"));
+}
+
+// Behind the slash stand the layers of multi-token prediction, at bars the pipeline is cut.
+TEST(MegatronImport, LayersOfOneHalf) {
+  std::string script(kScript);
+  script.replace(script.find("--num-layers 96"), 15,
+                 "--num-layers 12 --is-hybrid-model --hybrid-layer-pattern M-M*|M-M-M-M-/*E --mamba-num-heads 128 "
+                 "--mamba-state-dim 256");
+  script.replace(script.find("--pipeline-model-parallel-size 16"), 33, "--pipeline-model-parallel-size 2");
+  const ImportedScenario out = import_megatron(written("hybrid.sh", script), {}, catalog());
+  const Json& shape = out.scenario.at("workload").at("model").at("transformer");
+  EXPECT_EQ(shape.at("layer_pattern"), "M-M*M-M-M-M-");
+  EXPECT_EQ(shape.at("ssm_heads"), 128);
+  EXPECT_EQ(shape.at("ssm_state"), 256);
+  EXPECT_EQ(shape.at("ssm_head_dim"), 64);
+  EXPECT_EQ(shape.at("ssm_groups"), 8);
+}
+
+TEST(MegatronImport, WholeExperts) {
+  std::string script(kScript);
+  script.replace(script.find("--bf16"), 6,
+                 "--bf16 --num-experts 8 --moe-router-topk 2 --expert-model-parallel-size 8 "
+                 "--expert-tensor-parallel-size 1");
+  const ImportedScenario out = import_megatron(written("whole.sh", script), {}, catalog());
+  EXPECT_EQ(out.scenario.at("strategy").at("tensor_parallel"), 8);
+  EXPECT_EQ(out.scenario.at("strategy").at("expert_tensor_parallel"), 1);
 }
 
 // As `stepcast plan` writes it.

@@ -330,6 +330,41 @@ TEST(LayerWork, ExpertsExchangeTokensTwiceEachWay) {
   EXPECT_EQ(work.expert_parameters, 2.0 * 3 * 4096 * 14336);
 }
 
+// The same cut over 2 tensor ranks, which hold 4096 tokens each. Sharing an expert they need each other's tokens; whole
+// experts take those of their own rank alone, and no tensor rank's.
+TEST(LayerWork, WholeExpertsOnTensorRanks) {
+  LayerSharding sharding;
+  sharding.tp = 2;
+  sharding.ep = 4;
+  sharding.sequence_parallel = true;
+  const auto work = [&](int etp) {
+    sharding.etp = etp;
+    return layer_work(*preset("mixtral-8x7b"), LayerRole::moe_block, 0, 2, 4096, sharding);
+  };
+  const auto shape = [](const LayerWork& of) {
+    const Operator& up = named(of.forward, "expert_up").op;
+    return std::array{up.batch, up.m, up.n, up.k};
+  };
+  const LayerWork whole = work(1), shared = work(2);
+  EXPECT_EQ(shape(whole), (std::array{2.0, 4096.0, 28672.0, 4096.0}));
+  EXPECT_EQ(shape(shared), (std::array{2.0, 8192.0, 14336.0, 4096.0}));
+  EXPECT_EQ(collectives(whole.forward, LayerCommunication::expert),
+            collectives(shared.forward, LayerCommunication::expert));
+  // A gather and a scatter of the routed tokens of both ranks each way.
+  const auto of_tensor = [](const LayerWork& of) { return collectives(of.forward, LayerCommunication::tensor); };
+  auto without = of_tensor(shared);
+  for (const char* name : {"all_gather", "reduce_scatter"}) {
+    const auto at = std::find(without.begin(), without.end(), fmt::format("{}:{}", name, 2.0 * 8192 * 4096 * 2));
+    ASSERT_NE(at, without.end()) << name;
+    without.erase(at);
+  }
+  EXPECT_EQ(of_tensor(whole), without);
+  EXPECT_EQ(whole.expert_parameters, 2 * shared.expert_parameters);
+  // Inputs of the experts, gate and up, and the product: 2 · 4096 rows of whole width, or twice as many of half.
+  const double rows = 2.0 * 4096 * 2;
+  EXPECT_DOUBLE_EQ((shared.activations - whole.activations).value(), rows * 4096);
+}
+
 // gpt-oss on 64 ranks: two sequences of 4096 to 4 experts each, of 2880. In fp32 and 16 bit 28 bytes an element forward
 // and 40 backward (the operators of TEGroupedMLP._apply_bias, counted by hand); nothing where they are fused.
 TEST(LayerWork, BiasesOfExpertsPassOverTheirResults) {

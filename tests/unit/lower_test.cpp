@@ -136,7 +136,7 @@ TEST(Lowering, FollowsEverySettingOfAStrategy) {
       {},
       {"strategy.fused_loss=false"},
       {"strategy.fused_activation=false"},
-      {"strategy.overlap_tensor_parallel=false"},
+      {"strategy.overlap_tensor_parallel=true"},
       {"strategy.overlap_gradients=false"},
       {"strategy.sequence_parallel=false"},
       {"strategy.recompute=full"},
@@ -152,12 +152,17 @@ TEST(Lowering, FollowsEverySettingOfAStrategy) {
   };
   const std::vector<std::vector<std::string>> of_a_cnn{
       {}, {"strategy.sync_batch_norm=true"}, {"strategy.micro_batch=64"}, {"strategy.overlap_gradients=false"}};
+  const std::string mixtral = "workload.model=mixtral-8x7b", chunks = "strategy.virtual_pipeline=4",
+                    ep = "strategy.expert_parallel=8", whole = "strategy.expert_tensor_parallel=1";
+  const std::vector<std::vector<std::string>> of_experts{
+      {mixtral, chunks}, {mixtral, chunks, ep}, {mixtral, chunks, ep, whole}, {mixtral, chunks, whole}};
   const std::string fp8 = "workload.precision=fp8", narrow = "strategy.fp8_dot_product_attention=true";
   const std::vector<std::vector<std::string>> in_eight_bit{
       {fp8}, {fp8, narrow}, {fp8, "strategy.recompute=selective"}, {fp8, narrow, "strategy.recompute=selective"}};
   for (const auto& [name, family] :
        {std::pair{"llama3-70b-h100-512.json", settings}, std::pair{"llama3-70b-h100-512.json", in_eight_bit},
-        std::pair{"bloom-176b-a100-384.json", settings}, std::pair{"resnet50-v100-8gpus.json", of_a_cnn}}) {
+        std::pair{"llama3-70b-h100-512.json", of_experts}, std::pair{"bloom-176b-a100-384.json", settings},
+        std::pair{"resnet50-v100-8gpus.json", of_a_cnn}}) {
     Lowering lowering;
     std::vector<std::vector<std::string>> walk = family;
     walk.insert(walk.end(), family.rbegin(), family.rend());

@@ -142,6 +142,30 @@ TEST(PublishedRuns, GoByTheRecipesOfExperts) {
   EXPECT_TRUE(as_others("framework", "NeMo (Megatron-Core)"));
 }
 
+TEST(PublishedRuns, AsynchronousTensorParallelism) {
+  const Row row = Row().set("framework", "PyTorch torchtitan").set("tp", "8").set("zero_or_fsdp", "FSDP2");
+  EXPECT_EQ(strategy_of(Row(row).set("notes", "torch.compile, async TP")).at("overlap_tensor_parallel"), true);
+  EXPECT_FALSE(strategy_of(Row(row).set("notes", "torch.compile, plain TP")).contains("overlap_tensor_parallel"));
+}
+
+// Recipes put whole experts on tensor ranks, or do not say; where groups would not fit otherwise, they must be whole.
+TEST(PublishedRuns, ReadWholeExperts) {
+  const Row row = Row()
+                      .set("model", "qwen3-30b-a3b")
+                      .set("experts", "128")
+                      .set("top_k", "8")
+                      .set("tp", "2")
+                      .set("pp", "1")
+                      .set("ep", "8");
+  const Json whole = strategy_of(row);
+  EXPECT_EQ(whole.at("expert_parallel"), 8);
+  EXPECT_EQ(whole.at("expert_tensor_parallel"), 1);
+  EXPECT_THAT(run_of(row).inputs_unstated, Contains("expert_tensor_parallel"));
+  EXPECT_FALSE(strategy_of(Row(row).set("model", "grok1-314b")).contains("expert_tensor_parallel"));
+  EXPECT_EQ(strategy_of(Row(row).set("model", "grok1-314b").set("ep", "64")).at("expert_tensor_parallel"), 1);
+  EXPECT_FALSE(strategy_of(Row(row).set("tp", "1")).contains("expert_tensor_parallel"));
+}
+
 // Submissions to v5.1 capture whole iterations as graphs, but layers where adapters are trained; from v4.0 on they
 // overlap as NeMo does from 25.04 on.
 TEST(PublishedRuns, GoByTheRoundOfMlperfOrTheRelease) {
@@ -316,7 +340,8 @@ TEST(ModelShapes, UnknownNamesGoByTheirSizes) {
   EXPECT_TRUE(gpt.by_size);
   EXPECT_EQ(gpt.transformer["layers"], 64);
   EXPECT_FALSE(known_shape({"someone-8b", Json::object(), 8}).refusal.empty());
-  EXPECT_THAT(known_shape({"nemotron-3-nano", Json::object(), 0}).refusal, HasSubstr("state-space"));
+  EXPECT_EQ(known_shape({"nemotron-3-nano", Json::object(), 0}).transformer.at("ssm_heads"), 64);
+  EXPECT_THAT(known_shape({"nemotron-3-ultra", Json::object(), 0}).refusal, HasSubstr("no preset"));
   EXPECT_EQ(known_shape({"deepseek-v3", Json::object(), 0}).transformer["mtp_layers"], 1);
 }
 

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "models/estimate.hpp"
 #include "models/memory/memory.hpp"
 #include "models/parallelism/job.hpp"
 
@@ -271,9 +272,8 @@ TEST(RecomputeLastStage, IsForPipelinesThatRecompute) {
   EXPECT_GE(faults({"strategy.recompute=full", "strategy.pipeline_parallel=1"}), 1U);  // its stage_layers are of more
 }
 
-/// What the one fault of a shipped scenario with a key of its strategy set says, at that key; "none" without a fault.
-std::string fault_of(const char* name, const std::string& key, std::vector<std::string> changes) {
-  changes.push_back("strategy." + key + "=true");
+/// What the one fault of a changed shipped scenario says, at that key of its strategy; "none" without a fault.
+std::string fault_at(const char* name, const std::string& key, const std::vector<std::string>& changes) {
   try {
     shipped(name, changes);
   } catch (const InputError& error) {
@@ -282,6 +282,12 @@ std::string fault_of(const char* name, const std::string& key, std::vector<std::
     return error.faults().front().message;
   }
   return "none";
+}
+
+/// The same with the key set.
+std::string fault_of(const char* name, const std::string& key, std::vector<std::string> changes) {
+  changes.push_back("strategy." + key + "=true");
+  return fault_at(name, key, changes);
 }
 
 // Each of what 8-bit attention needs is missed by name.
@@ -316,6 +322,45 @@ TEST(MergedPasses, NeedExchangesAndPassesThatDoNotNeedEachOther) {
   EXPECT_THAT(fault({"strategy.recompute=full"}), testing::HasSubstr("recompute full repeats the experts' exchanges"));
   EXPECT_THAT(fault({"strategy.sharding=zero-2"}), testing::HasSubstr("sharding zero-2 synchronises within"));
   EXPECT_THAT(fault({}, "llama3-70b-h100-512"), testing::HasSubstr("llama3-70b has no experts"));
+}
+
+// Tensor ranks share an expert or hold whole ones, over which expert parallelism then extends.
+TEST(ExpertTensorParallel, IsAllOrOne) {
+  const auto fault = [](std::vector<std::string> changes, const char* key = "expert_tensor_parallel") {
+    changes.insert(changes.begin(), {"workload.model=mixtral-8x7b", "strategy.virtual_pipeline=4"});
+    return fault_at("llama3-70b-h100-512", key, changes);
+  };
+  const std::string whole = "strategy.expert_tensor_parallel=1";
+  EXPECT_EQ(fault({whole}), "none");
+  EXPECT_EQ(fault({"strategy.expert_tensor_parallel=4"}), "none");
+  EXPECT_EQ(fault({"strategy.expert_tensor_parallel=2"}), "found 2, expected 1 (whole experts) or tensor_parallel (4)");
+  EXPECT_EQ(fault({whole, "strategy.sequence_parallel=false"}),
+            "found 1 with tensor_parallel 4, where every rank would route the same tokens");
+  EXPECT_THAT(fault({whole, "workload.model=llama3-70b"}), testing::HasSubstr("llama3-70b is dense"));
+  // 32 GPUs over 4 stages of 4 tensor ranks leave 2 data ranks, so 8 ranks for whole experts.
+  const std::string eight = "strategy.expert_parallel=8", nodes = "cluster.nodes=4";
+  EXPECT_THAT(fault({nodes, eight}, "expert_parallel"),
+              testing::HasSubstr("8 does not divide context_parallel (1) × data_parallel (2) = 2"));
+  EXPECT_EQ(fault({nodes, eight, whole}, "expert_parallel"), "none");
+  EXPECT_THAT(fault({"cluster.nodes=2", eight, whole}, "expert_parallel"),
+              testing::HasSubstr("8 does not divide tensor_parallel (4) × context_parallel (1) × data_parallel (1)"));
+}
+
+// Gathers and scatters beside products take a framework that has it, whether by default or not.
+TEST(TensorOverlap, IsOfFrameworksThatHaveIt) {
+  const auto fault = [](const char* framework) {
+    return fault_of("llama3-70b-h100-512", "overlap_tensor_parallel",
+                    {"strategy.sharding=zero-1", std::string("strategy.framework=") + framework});
+  };
+  EXPECT_EQ(fault("megatron-lm"), "none");
+  EXPECT_EQ(fault("nemo"), "none");
+  EXPECT_EQ(fault("megatron-deepspeed"), "found true, but megatron-deepspeed waits for every gather and scatter");
+  const auto step = [](const std::vector<std::string>& changes) {
+    const Scenario scenario = shipped("llama3-70b-h100-512", changes);
+    return estimate(lower(scenario)).step_time;
+  };
+  EXPECT_LT(step({"strategy.overlap_tensor_parallel=true"}), step({}));
+  EXPECT_EQ(step({"strategy.overlap_tensor_parallel=false"}), step({}));
 }
 
 // Blocks with scales need matrix units that apply them.

@@ -73,15 +73,16 @@ Seconds TrainingPoint::measured() const { return Seconds(measured_time(run, *sce
 
 namespace {
 
-/// Its accelerator, or whether its products were in 8 or in 4 bit.
+/// Its accelerator, whether its products were in 8 or in 4 bit, or how many of them there were.
 bool assumes_rate(const TrainingPoint& point) {
   const std::vector<std::string>& unstated = point.run.inputs_unstated;
-  return std::any_of(unstated.begin(), unstated.end(),
-                     [](const std::string& what) { return what == kUnstatedAccelerator || what == kUnstatedWidth; });
+  return std::any_of(unstated.begin(), unstated.end(), [](const std::string& what) {
+    return what == kUnstatedAccelerator || what == kUnstatedWidth || what == kUnstatedPredictions;
+  });
 }
 
-/// A run whose accelerator or format is assumed tells of no machine. Where its program has other runs, those alone are
-/// read.
+/// A run whose accelerator, format or network is assumed tells of no machine. Where its program has other runs, those
+/// alone are read.
 void drop_assumed(std::vector<TrainingPoint>& points) {
   std::set<std::string> known;
   for (const TrainingPoint& point : points)

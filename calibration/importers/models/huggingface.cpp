@@ -21,6 +21,7 @@ struct ModelType {
   bool qkv_bias = false;     ///< its QKV projections always have biases
   bool sliding = false;      ///< sliding_window counts when it is there
   bool query_norms = false;  ///< norms of queries and keys, which the shape does not count
+  bool halves = false;       ///< layers are mixers, attention, MLPs or experts by a pattern (NVIDIA's nemotron_h)
 };
 constexpr std::array kTypes{
     ModelType{"llama"},
@@ -33,6 +34,7 @@ constexpr std::array kTypes{
     ModelType{"deepseek_v2"},
     ModelType{"deepseek_v3"},
     ModelType{"kimi_k2"},
+    ModelType{"nemotron_h", false, false, false, false, true},
     ModelType{"gpt2", true},
     ModelType{"bert", true},
 };
@@ -86,7 +88,13 @@ class HuggingFaceReader {
       latent_attention();
     else
       attention();
-    if (reader_.has("n_routed_experts") || reader_.has("num_local_experts") || reader_.has("num_experts"))
+    if (type_->halves) halves();
+    // Of a family by patterns the class has experts where its file shows none of these layers, too.
+    const bool routed = !type_->halves || shape_["layer_pattern"].get<std::string>().find('E') != std::string::npos;
+    if (!routed)
+      reader_.ignore({"n_routed_experts", "num_experts_per_tok", "moe_intermediate_size", "n_shared_experts",
+                      "moe_shared_expert_intermediate_size", "moe_latent_size"});
+    if (routed && (reader_.has("n_routed_experts") || reader_.has("num_local_experts") || reader_.has("num_experts")))
       experts();
     else
       shape_["ffn_hidden"] = reader_.required({"intermediate_size"});
@@ -94,6 +102,41 @@ class HuggingFaceReader {
       notes_.push_back(fmt::format(
           "num_nextn_predict_layers {}: left out, as checkpoints count the main model; mtp_layers trains them too",
           *layers));
+  }
+
+  /// nemotron_h (configuration_nemotron_h.py of its checkpoints): squared ReLU without a gate, no positions.
+  void halves() {
+    shape_["gated_mlp"] = false;
+    shape_["positions"] = "none";
+    shape_["layer_pattern"] = reader_.text("hybrid_override_pattern");
+    if (shape_["layer_pattern"] == "") diagnostics_.error("/hybrid_override_pattern", "missing");
+    shape_["ssm_heads"] = reader_.required({"mamba_num_heads"});
+    shape_["ssm_head_dim"] = reader_.required({"mamba_head_dim"});
+    shape_["ssm_state"] = reader_.required({"ssm_state_size"});
+    shape_["ssm_groups"] = reader_.required({"n_groups", "mamba_n_groups"});
+    if (const auto tokens = reader_.whole("conv_kernel"); tokens && *tokens != 4) shape_["ssm_conv"] = *tokens;
+    if (const auto chunk = reader_.whole("chunk_size"); chunk && *chunk != 128)
+      notes_.push_back(fmt::format("chunk_size {}: scans are described in chunks of 128 tokens", *chunk));
+    reader_.ignore({"expand",
+                    "mamba_hidden_act",
+                    "mamba_proj_bias",
+                    "mamba_ssm_cache_dtype",
+                    "mlp_hidden_act",
+                    "residual_in_fp32",
+                    "rescale_prenorm_residual",
+                    "time_step_floor",
+                    "time_step_limit",
+                    "time_step_max",
+                    "time_step_min",
+                    "time_step_rank",
+                    "use_bias",
+                    "use_conv_bias",
+                    "use_mamba_kernels",
+                    "hidden_dropout",
+                    "num_logits_to_keep",
+                    "norm_eps",
+                    "partial_rotary_factor",
+                    "mtp_hybrid_override_pattern"});
   }
 
   void attention() {
@@ -135,6 +178,9 @@ class HuggingFaceReader {
       shape_["shared_expert_ffn"] = *shared * wide;
     if (const auto width = reader_.whole("shared_expert_intermediate_size", 0); width && *width > 0)
       shape_["shared_expert_ffn"] = *width;
+    if (const auto width = reader_.whole("moe_shared_expert_intermediate_size", 0); width && *width > 0)
+      shape_["shared_expert_ffn"] = *width;
+    if (const auto width = reader_.whole("moe_latent_size", 0); width && *width > 0) shape_["moe_latent"] = *width;
     if (const auto first = reader_.whole("first_k_dense_replace", 0); first && *first > 0)
       shape_["dense_layers"] = *first;
     for (const char* key : {"moe_layer_freq", "decoder_sparse_step"})

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -88,6 +89,7 @@ class MegatronReader {
     shape();
     attention();
     experts();
+    halves();
     rest_of_model();
     strategy();
     batch();
@@ -175,7 +177,25 @@ class MegatronReader {
     shape_["top_k"] = arguments_.whole("--moe-router-topk").value_or(2);
     copy(shape_, "moe_ffn_hidden", "--moe-ffn-hidden-size");
     copy(shape_, "shared_expert_ffn", "--moe-shared-expert-intermediate-size");
+    copy(shape_, "moe_latent", "--moe-latent-size");
     if (arguments_.has("--moe-layer-freq")) layer_frequency(arguments_.text("--moe-layer-freq"));
+  }
+
+  /// Letters of the layers; behind slashes those of multi-token prediction, with bars where pipeline stages end.
+  void halves() {
+    std::string pattern;
+    for (const char* option : {"--hybrid-override-pattern", "--hybrid-layer-pattern"})
+      if (arguments_.has(option)) pattern = arguments_.text(option);
+    arguments_.ignore("--is-hybrid-model");
+    if (pattern.empty()) return;
+    pattern.erase(std::min(pattern.find('/'), pattern.size()));
+    std::erase(pattern, '|');
+    shape_["layer_pattern"] = pattern;
+    const int head = arguments_.whole("--mamba-head-dim").value_or(64);  // defaults of TransformerConfig
+    shape_["ssm_head_dim"] = head;
+    shape_["ssm_heads"] = arguments_.whole("--mamba-num-heads").value_or(2 * shape_["hidden"].get<int>() / head);
+    shape_["ssm_state"] = arguments_.whole("--mamba-state-dim").value_or(128);
+    shape_["ssm_groups"] = arguments_.whole("--mamba-num-groups").value_or(8);
   }
 
   /// A number, or a list as a Python expression: `([0]*3+[1]*58)`, whose brackets the reader has dropped.
@@ -231,6 +251,8 @@ class MegatronReader {
     degree("pipeline_parallel", pp_);
     degree("context_parallel", cp_);
     degree("expert_parallel", ep_);
+    const int etp = arguments_.whole("--expert-tensor-parallel-size").value_or(tp_);
+    if (etp != tp_ && shape_.contains("experts")) strategy_["expert_tensor_parallel"] = etp;
     copy_flag(strategy_, "sequence_parallel", "--sequence-parallel");
     if (tp_ == 1) strategy_.erase("sequence_parallel");
     interleaving();

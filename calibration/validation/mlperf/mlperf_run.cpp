@@ -112,8 +112,10 @@ MeasuredRun adapted(const Benchmark& benchmark, const Columns& columns, const Cs
   return out;
 }
 
-/// Networks between servers, as NVIDIA's reference systems of each generation have them.
+/// Networks between servers, as NVIDIA's reference systems of each generation have them; servers of PCIe boards come
+/// with one NIC.
 std::string_view network_of(std::string_view accelerator) {
+  if (accelerator.find("pcie") != std::string_view::npos) return "1x100 Gb/s EDR IB per node";
   if (accelerator.starts_with("v100")) return "4x100 Gb/s EDR IB per node";
   return accelerator.starts_with("a100") ? "8x200 Gb/s HDR IB per node" : "8x400 Gb/s NDR IB per node";
 }
@@ -172,6 +174,10 @@ std::optional<MeasuredRun> read(const CsvRow& row, std::string_view accelerator,
     reason = "not of the closed division: it may train another model";
   } else if (row.text("round") < benchmark->since) {
     reason = fmt::format("rules of {} before {} need another number of samples", name, benchmark->since);
+  } else if (row.text("framework").starts_with("tinygrad")) {
+    reason = "no profile stands for tinygrad";
+  } else if (accelerator.starts_with("gaudi") && !benchmark->framework.empty()) {
+    reason = "no profile stands for Intel's own code of convolutions and BERT";
   } else if (accelerator.empty()) {
     reason = fmt::format("no accelerator of the catalogue is meant by \"{}\"", row.text("accelerator"));
   } else if (!gpus) {

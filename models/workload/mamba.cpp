@@ -1,0 +1,128 @@
+#include "models/workload/steps.hpp"
+
+// State-space layers of Mamba-2 (Dao & Gu 2024, arXiv 2405.21060) as Megatron-Core has them (core/ssm/mamba_mixer.py):
+// one product to gate, input, B, C and step sizes, a causal convolution of a few tokens, the chunked scan, a gated
+// norm, and the product back. Heads are cut by tensor parallelism.
+namespace stepcast::workload {
+namespace {
+
+/// The mixer on the device.
+struct Mixer {
+  Linear in, out;
+  double inner;      ///< width of its input: heads · head size
+  double shared;     ///< width of B, and of C: groups · states
+  double convolved;  ///< input, B and C
+  double heads;
+  double states;  ///< elements of a chunk's states, for each of its tokens
+  double scores;  ///< of a token with its chunk, of all groups
+};
+
+Mixer mixer(const Cut& cut) {
+  const TransformerShape& shape = cut.shape;
+  const double heads = shape.ssm_heads / cut.tp, groups = shape.ssm_groups / cut.tp;
+  const double inner = heads * shape.ssm_head_dim, shared = groups * shape.ssm_state;
+  return {{"ssm_in", "ssm_in_dgrad", "ssm_in_wgrad", cut.hidden, 2 * inner + 2 * shared + heads},
+          {"ssm_out", "ssm_out_dgrad", "ssm_out_wgrad", inner, cut.hidden},
+          inner,
+          shared,
+          inner + 2 * shared,
+          heads,
+          inner * shape.ssm_state / kScanChunk,
+          groups * kScanChunk};
+}
+
+LayerStep streamed(std::string_view name, double bytes_per_token, const Cut& cut) {
+  return memory(name, bytes_per_token * cut.tokens, cut.sharding);
+}
+
+/// What of the memory's rate the scan's kernels reach. Nemotron 3 Nano's nine published runs on GB200 and B300 come out
+/// level with it; other models and parts may differ.
+constexpr double kScanShare = 0.25;
+
+// Bytes of a token in the scan's kernels (mamba_ssm 2.2, ops/triton/ssd_combined.py and what it calls), tensor by
+// tensor as they read and write: states, scores and cumulated step sizes in fp32, states that were passed on in 16 bit.
+// Their products are counted as hidden: some 26 FLOP a byte.
+
+double scan_bytes(const Mixer& m, const Cut& cut) {
+  const double in_format = 3 * m.inner + 4 * m.shared;  // states: x, B; scores: C, B; scan: x, C and the result
+  const double states = 4 + (4 + 2) + 2;                // written, passed on, read
+  const double scores = 4 + 4;
+  const double steps = 2 + 4 + 4;  // of a head: its size read, and written with its cumulated sum
+  return in_format * cut.element + states * m.states + scores * m.scores + steps * m.heads;
+}
+
+/// States and scores once more, then the gradients of states, input, B, C and scores.
+double scan_backward_bytes(const Mixer& m, const Cut& cut) {
+  const double again = m.inner + 3 * m.shared, of_states = m.inner + m.shared, of_input = 3 * m.inner + m.shared;
+  const double of_b = m.inner + m.shared, of_c = m.inner + m.shared, of_scores = 2 * m.inner + 4 * m.shared;
+  const double in_format = again + of_states + of_input + of_b + of_c + of_scores;
+  const double states = (4 + 4 + 2) + 4 + (2 + 4 + 2) + 2 + 2 + 2;
+  const double scores = 4 + 4 + 4 + 8;
+  return in_format * cut.element + states * m.states + scores * m.scores;
+}
+
+void mixer_forward(Steps& steps, const Cut& cut, const Mixer& m) {
+  gather_operand(steps, "cast_input", cut);
+  steps.push_back(forward_product(m.in, cut.tokens, cut.element));
+  steps.push_back(streamed("ssm_convolution", 2 * m.convolved * cut.element, cut));
+  steps.push_back(streamed("ssm_scan", scan_bytes(m, cut) / kScanShare, cut));
+  steps.push_back(streamed("ssm_norm", 3 * m.inner * cut.element, cut));
+  add_row_parallel_product(steps, m.out, cut);
+}
+
+void mixer_backward(Steps& steps, const Cut& cut, const Mixer& m) {
+  gather_operand(steps, "cast_gradient", cut);
+  steps.push_back(input_gradient(m.out, cut.tokens, cut.element));
+  steps.push_back(streamed("ssm_norm_backward", 5 * m.inner * cut.element, cut));
+  // The kernels keep what the convolution read, and convolve again.
+  steps.push_back(streamed("ssm_convolution", 2 * m.convolved * cut.element, cut));
+  steps.push_back(streamed("ssm_scan_backward", scan_backward_bytes(m, cut) / kScanShare, cut));
+  steps.push_back(streamed("ssm_convolution_backward", 3 * m.convolved * cut.element, cut));
+  add_cast(steps, "cast_gradient", cut.tokens * m.in.out, cut.sharding);
+  regather_input(steps, cut, cut.sharding.gathered_bytes);
+  steps.push_back(input_gradient(m.in, cut.tokens, cut.element));
+}
+
+double mixer_parameters(const Cut& cut, const Mixer& m) {
+  const double products = m.in.in * m.in.out + m.out.in * m.out.out;
+  const double convolution = m.convolved * (cut.shape.ssm_conv + 1);  // and its bias
+  const double of_heads = 3 * m.heads;                                // A, D and the step size's bias
+  return products + convolution + of_heads + m.inner;
+}
+
+}  // namespace
+
+void add_mamba_half(LayerWork& work, const Cut& cut) {
+  const Mixer m = mixer(cut);
+  add_norm(work, cut);
+  mixer_forward(work.forward, cut, m);
+  leave_tensor_region(work.forward, cut);
+  add_residual(work, cut);
+  work.parameters += mixer_parameters(cut, m);
+  const bool frozen = cut.sharding.adapter_rank > 0;
+  const Bytes input = frozen ? Bytes(0) : cut.resident_tensor();
+  // What the first product gives, the scan's result, and the second product's input.
+  const double kept = m.in.out + m.inner + (frozen ? 0 : m.inner);
+  work.activations += input + gathered_and_kept(cut) + Bytes(cut.tokens * kept * cut.element);
+}
+
+void add_mamba_backward(LayerWork& work, const Cut& cut) {
+  const Mixer m = mixer(cut);
+  add_residual_backward(work, cut);
+  mixer_backward(work.backward_input, cut, m);
+  leave_tensor_region_backward(work.backward_input, cut);
+  add_norm_backward(work, cut);
+  work.backward_weight.push_back(weight_gradient(m.out, cut.tokens, cut.sharding));
+  collect_beside_weights(work.backward_weight, cut);
+  work.backward_weight.push_back(weight_gradient(m.in, cut.tokens, cut.sharding));
+}
+
+double mamba_multiply_adds(const TransformerShape& shape) {
+  const double inner = static_cast<double>(shape.ssm_heads) * shape.ssm_head_dim;
+  const double shared = static_cast<double>(shape.ssm_groups) * shape.ssm_state;
+  const double products = shape.hidden * (2 * inner + 2 * shared + shape.ssm_heads) + inner * shape.hidden;
+  const double scan = shared * kScanChunk + inner * kScanChunk + 2 * inner * shape.ssm_state;
+  return products + scan + (inner + 2 * shared) * shape.ssm_conv;
+}
+
+}  // namespace stepcast::workload
