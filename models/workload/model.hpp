@@ -74,9 +74,8 @@ struct TransformerShape {
   int global_every = 0;  ///< every so many-th layer sees all; 0: none does (with a window)
   int mtp_layers = 0;    ///< multi-token-prediction blocks behind the last layer, each with the output layer once more
   int moe_latent = 0;    ///< width to which tokens are projected for the routed experts, and back; 0: they see hidden
-  /// Layers of one half each, by letter as Megatron-Core names them (hybrid_layer_pattern): M a Mamba-2 mixer, *
-  /// attention,
-  /// - an MLP, E a mixture of experts. Empty: every layer is attention and an MLP (or experts).
+  /// Layers of one half each, by letter as Megatron-Core names them (hybrid_layer_pattern): "M" a Mamba-2 mixer,
+  /// "*" attention, "-" an MLP, "E" a mixture of experts. Empty: every layer is attention and an MLP (or experts).
   std::string layer_pattern;
   int ssm_heads = 0, ssm_head_dim = 0;  ///< of a Mamba-2 mixer
   int ssm_state = 0;                    ///< states of each channel of a head
