@@ -31,8 +31,27 @@ Mixer mixer(const Cut& cut) {
           groups * kScanChunk};
 }
 
-LayerStep streamed(std::string_view name, double bytes_per_token, const Cut& cut) {
-  return memory(name, bytes_per_token * cut.tokens, cut.sharding);
+/// A kernel that the memory's rate bounds; its multiply-adds count as executed and take no time beside that.
+LayerStep streamed(std::string_view name, double bytes_per_token, double multiply_adds_per_token, const Cut& cut) {
+  LayerStep step = memory(name, bytes_per_token * cut.tokens, cut.sharding);
+  step.op.flops = Flops(2 * multiply_adds_per_token * cut.tokens);
+  return step;
+}
+
+/// Multiply-adds of a token in the scan: scores of its chunk and these times values, states written and read. `shared`
+/// is the width of B, over all groups.
+double scan_multiply_adds(double inner, double shared, int states) {
+  return (shared + inner) * kScanChunk + 2 * inner * states;
+}
+
+/// Scores and states once more, then the gradients of both factors of each product.
+double scan_backward_multiply_adds(const Mixer& m, int states) {
+  const double again = m.shared * kScanChunk + m.inner * states;
+  return again + 2 * scan_multiply_adds(m.inner, m.shared, states);
+}
+
+LayerStep convolution(const Cut& cut, const Mixer& m) {
+  return streamed("ssm_convolution", 2 * m.convolved * cut.element, m.convolved * cut.shape.ssm_conv, cut);
 }
 
 /// What of the memory's rate the scan's kernels reach. Nemotron 3 Nano's nine published runs on GB200 and B300 come out
@@ -64,20 +83,23 @@ double scan_backward_bytes(const Mixer& m, const Cut& cut) {
 void mixer_forward(Steps& steps, const Cut& cut, const Mixer& m) {
   gather_operand(steps, "cast_input", cut);
   steps.push_back(forward_product(m.in, cut.tokens, cut.element));
-  steps.push_back(streamed("ssm_convolution", 2 * m.convolved * cut.element, cut));
-  steps.push_back(streamed("ssm_scan", scan_bytes(m, cut) / kScanShare, cut));
-  steps.push_back(streamed("ssm_norm", 3 * m.inner * cut.element, cut));
+  steps.push_back(convolution(cut, m));
+  const double scan = scan_multiply_adds(m.inner, m.shared, cut.shape.ssm_state);
+  steps.push_back(streamed("ssm_scan", scan_bytes(m, cut) / kScanShare, scan, cut));
+  steps.push_back(streamed("ssm_norm", 3 * m.inner * cut.element, 0, cut));
   add_row_parallel_product(steps, m.out, cut);
 }
 
 void mixer_backward(Steps& steps, const Cut& cut, const Mixer& m) {
   gather_operand(steps, "cast_gradient", cut);
   steps.push_back(input_gradient(m.out, cut.tokens, cut.element));
-  steps.push_back(streamed("ssm_norm_backward", 5 * m.inner * cut.element, cut));
+  steps.push_back(streamed("ssm_norm_backward", 5 * m.inner * cut.element, 0, cut));
   // The kernels keep what the convolution read, and convolve again.
-  steps.push_back(streamed("ssm_convolution", 2 * m.convolved * cut.element, cut));
-  steps.push_back(streamed("ssm_scan_backward", scan_backward_bytes(m, cut) / kScanShare, cut));
-  steps.push_back(streamed("ssm_convolution_backward", 3 * m.convolved * cut.element, cut));
+  steps.push_back(convolution(cut, m));
+  const double scan = scan_backward_multiply_adds(m, cut.shape.ssm_state);
+  steps.push_back(streamed("ssm_scan_backward", scan_backward_bytes(m, cut) / kScanShare, scan, cut));
+  const double gradients = 2 * m.convolved * cut.shape.ssm_conv;
+  steps.push_back(streamed("ssm_convolution_backward", 3 * m.convolved * cut.element, gradients, cut));
   add_cast(steps, "cast_gradient", cut.tokens * m.in.out, cut.sharding);
   regather_input(steps, cut, cut.sharding.gathered_bytes);
   steps.push_back(input_gradient(m.in, cut.tokens, cut.element));
@@ -121,8 +143,7 @@ double mamba_multiply_adds(const TransformerShape& shape) {
   const double inner = static_cast<double>(shape.ssm_heads) * shape.ssm_head_dim;
   const double shared = static_cast<double>(shape.ssm_groups) * shape.ssm_state;
   const double products = shape.hidden * (2 * inner + 2 * shared + shape.ssm_heads) + inner * shape.hidden;
-  const double scan = shared * kScanChunk + inner * kScanChunk + 2 * inner * shape.ssm_state;
-  return products + scan + (inner + 2 * shared) * shape.ssm_conv;
+  return products + scan_multiply_adds(inner, shared, shape.ssm_state) + (inner + 2 * shared) * shape.ssm_conv;
 }
 
 }  // namespace stepcast::workload

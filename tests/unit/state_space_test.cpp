@@ -56,6 +56,26 @@ TEST(StateSpace, TheScanMovesStatesAndScores) {
   EXPECT_GT(named(work.backward_input, "ssm_scan_backward").op.bytes, 2 * named(work.forward, "ssm_scan").op.bytes);
 }
 
+// Of a token: scores with 128 others in 1024 wide groups, these times 4096 values, and 4096 · 128 states written and
+// read. The gradient's kernels do scores and states once more, then twice as much.
+TEST(StateSpace, TheScanMultiplies) {
+  const LayerWork work = layer_work(*preset("nemotron-3-nano"), LayerRole::dense_block, kMixer, 1, 8192, {});
+  const double again = 1024 * 128 + 4096 * 128, scan = (1024 + 4096) * 128 + 2 * 4096 * 128, convolution = 6144 * 4;
+  EXPECT_DOUBLE_EQ(named(work.forward, "ssm_scan").op.flops.value(), 8192 * 2 * scan);
+  EXPECT_DOUBLE_EQ(named(work.forward, "ssm_convolution").op.flops.value(), 8192 * 2 * convolution);
+  EXPECT_DOUBLE_EQ(named(work.backward_input, "ssm_scan_backward").op.flops.value(), 8192 * 2 * (again + 2 * scan));
+  EXPECT_DOUBLE_EQ(named(work.backward_input, "ssm_convolution_backward").op.flops.value(), 8192 * 4 * convolution);
+}
+
+// Without recomputation a step executes no less than the model counts: HFU is not below MFU.
+TEST(StateSpace, AStepExecutesWhatTheModelCounts) {
+  const Scenario scenario = shipped("nemotron-3-nano-b300-8.json");
+  const Flops executed = estimate(lower(scenario)).executed_flops * 8.0;
+  const Flops counted = model_flops_per_sample(*scenario.model, 8192, {}) * 512.0;
+  EXPECT_GE(executed, counted);
+  EXPECT_LT(executed, 1.02 * counted);
+}
+
 TEST(StateSpace, TensorRanksShareHeadsAndGroups) {
   LayerSharding cut;
   cut.tp = 2;
