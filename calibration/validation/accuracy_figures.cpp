@@ -47,6 +47,7 @@ Json figures_json(const AccuracyFigures& figures) {
   if (figures.scaling_rows > 0) {
     out["scaling_rows"] = figures.scaling_rows;
     out["scaling_mape_pct"] = json_figure(figures.scaling_mape);
+    out["scaling_efficiency_points"] = json_figure(figures.scaling_efficiency_points);
     out["one_device_rows"] = figures.one_device_rows;
     out["one_device_mape_pct"] = json_figure(figures.one_device_mape);
   }

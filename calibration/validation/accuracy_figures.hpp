@@ -25,8 +25,9 @@ struct AccuracyFigures {
   std::optional<double> memory_mape, memory_max;
   std::optional<Regret> regret;
   std::size_t scaling_rows = 0, one_device_rows = 0;
-  std::optional<double> scaling_mape;     ///< of the gain over a group's smallest number of devices (scaling.hpp)
-  std::optional<double> one_device_mape;  ///< of the rows on one device, in sets that have scaling groups
+  std::optional<double> scaling_mape;  ///< of the gain over a group's smallest number of devices (scaling.hpp)
+  std::optional<double> scaling_efficiency_points;  ///< of the scaling efficiency, in points
+  std::optional<double> one_device_mape;            ///< of the rows on one device, in sets that have scaling groups
 };
 
 /// Fills in the errors and the bias: errors are shares, ratios are of times.

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "calibration/validation/accuracy_figures.hpp"
@@ -13,6 +15,8 @@ namespace stepcast {
 struct ScalingScore {
   std::size_t rows = 0;  ///< compared: every row but the smallest of each group
   std::optional<double> mape;
+  /// Of the scaling efficiency, the gain over the gain in devices, in points: |predicted − measured| of per cents.
+  std::optional<double> efficiency_points;
   std::optional<double> one_device_mape;  ///< of throughput, over the rows on one device
   std::size_t one_device_rows = 0;
 };
@@ -20,6 +24,9 @@ struct ScalingScore {
 /// Rows without a scaling group or a throughput are left out. Several rows of a group's smallest size count by their
 /// mean.
 ScalingScore scaling_score(const std::vector<const PredictedRun*>& runs);
+/// The same of each framework's rows. Releases and ways to exchange gradients count as one: "tensorflow" holds
+/// "tensorflow1.13-ps" and "tensorflow2-horovod".
+std::map<std::string, ScalingScore> scaling_by_framework(const std::vector<const PredictedRun*>& runs);
 /// Puts it among the figures of a set.
 void set_scaling(AccuracyFigures& out, const ScalingScore& score);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "calibration/validation/scaling.hpp"
 #include "calibration/validation/statistics.hpp"
 
 namespace stepcast {
@@ -58,6 +57,7 @@ void score_rows(SetScore& out, const Rows& rows) {
   const Rows covered = covered_of(sound);
   static_cast<AccuracyFigures&>(out) = figures_of(sound);
   set_scaling(out, scaling_score(sound));
+  out.scaling = scaling_by_framework(sound);
   out.all = figures_of(rows);
   out.rows = out.all.rows;
   out.covered = out.all.covered;

@@ -8,6 +8,7 @@
 #include "calibration/validation/accuracy_figures.hpp"
 #include "calibration/validation/prediction_of_run.hpp"
 #include "calibration/validation/ranking.hpp"
+#include "calibration/validation/scaling.hpp"
 
 namespace stepcast {
 
@@ -20,6 +21,7 @@ struct SetScore : AccuracyFigures {
   std::string name;
   std::map<std::string, int> reasons;                   ///< of rows that are not covered
   std::map<std::string, AccuracyFigures> accelerators;  ///< sound rows by accelerator
+  std::map<std::string, ScalingScore> scaling;          ///< sound rows by framework, where groups have several sizes
   AccuracyFigures doubtful;                             ///< rows that their source marks
   std::map<std::string, int> doubts;                    ///< the marks, and how many rows have each
   AccuracyFigures all;                                  ///< every covered row, doubted or not

@@ -174,15 +174,33 @@ PredictedRun outcome(const std::string& group, int devices, double predicted, do
   return out;
 }
 
-// One device is 20 % off; at eight, 6 times as much against 7.5: 20 % off again, whatever the first was.
+// One device is 20 % off; at eight, 6 times as much against 7.5: 20 % off again, whatever the first was. Efficiencies
+// of 75 and 93.75 %.
 TEST(ScalingScore, ComparesGainsOverTheSmallestOfAGroup) {
   const std::vector<PredictedRun> runs{outcome("a", 1, 120, 100), outcome("a", 8, 720, 750), outcome("b", 4, 10, 10),
                                        outcome("", 2, 1, 1)};
   const ScalingScore score = scaling_score({&runs[0], &runs[1], &runs[2], &runs[3]});
   EXPECT_EQ(score.rows, 1u);
   EXPECT_NEAR(*score.mape, 20, 1e-9);
+  EXPECT_NEAR(*score.efficiency_points, 18.75, 1e-9);
   EXPECT_EQ(score.one_device_rows, 1u);
   EXPECT_NEAR(*score.one_device_mape, 20, 1e-9);
+}
+
+TEST(ScalingScore, ReleasesOfAFrameworkCountTogether) {
+  std::vector<PredictedRun> runs{outcome("a", 1, 1, 1), outcome("a", 2, 2, 1.6), outcome("b", 1, 1, 1),
+                                 outcome("b", 4, 3.6, 4), outcome("c", 2, 1, 1)};
+  const std::vector<std::string> names{"oneflow0.2", "oneflow0.2", "oneflow", "oneflow", "paddlepaddle-fleet"};
+  std::vector<const PredictedRun*> rows;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i].run.framework = names[i];
+    rows.push_back(&runs[i]);
+  }
+  const std::map<std::string, ScalingScore> scores = scaling_by_framework(rows);
+  ASSERT_EQ(scores.size(), 1u);  // PaddlePaddle has one size only
+  EXPECT_EQ(scores.at("oneflow").rows, 2u);
+  EXPECT_NEAR(*scores.at("oneflow").mape, (25.0 + 10) / 2, 1e-9);
+  EXPECT_NEAR(*scores.at("oneflow").efficiency_points, (20.0 + 10) / 2, 1e-9);
 }
 
 TEST(ScalingScore, OfNothingIsNothing) {

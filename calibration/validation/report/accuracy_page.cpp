@@ -36,6 +36,10 @@ std::string accuracy_page(const ValidationScores& scores, const AccuracyNotes& n
                  "Groups of one model, machine, number of GPUs and batch with four configurations or more. Regret: how "
                  "much slower the\nconfiguration that the model ranks first measured than the best measured one.",
                  markdown_ranking(scores.runs));
+  out += section("What more devices gain, by framework",
+                 "Groups of rows that differ in their number of devices only. Gain: error in % of throughput over that "
+                 "at the smallest number. Efficiency:\nthe gain over the gain in devices, in %; its error in points.",
+                 markdown_scaling(scores.runs));
   out += section(
       "Where the model is weak", notes.weak_points,
       "The groups of three rows or more with the largest mean errors:\n\n" + markdown_worst_groups(scores.runs));

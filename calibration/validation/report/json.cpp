@@ -47,6 +47,16 @@ Json accelerators_json(const SetScore& set) {
   return out;
 }
 
+Json scaling_json(const SetScore& set) {
+  Json out = Json::array();
+  for (const auto& [framework, score] : set.scaling)
+    out.push_back({{"framework", framework},
+                   {"rows", score.rows},
+                   {"gain_mape_pct", json_figure(score.mape)},
+                   {"efficiency_points", json_figure(score.efficiency_points)}});
+  return out;
+}
+
 Json set_json(const SetScore& set, RegretDetail detail) {
   Json out{{"name", set.name}};
   out.update(figures_json(set));
@@ -55,6 +65,7 @@ Json set_json(const SetScore& set, RegretDetail detail) {
   out["with_doubtful"] = figures_json(set.all);
   out["every_input_stated"] = figures_json(set.fully_stated);
   out["accelerators"] = accelerators_json(set);
+  if (!set.scaling.empty()) out["scaling"] = scaling_json(set);
   out["not_covered"] = counted_json(set.reasons);
   out["worst"] = Json::array();
   for (const PredictedRun* run : set.worst) out["worst"].push_back(row_json(*run));

@@ -86,6 +86,15 @@ std::string markdown_accelerators(const SetScore& total) {
   return out;
 }
 
+std::string markdown_scaling(const std::vector<SetScore>& sets) {
+  std::string out = header({"set, framework", "rows", "gain", "efficiency, points"});
+  for (const SetScore& set : sets)
+    for (const auto& [framework, score] : set.scaling)
+      out += line({fmt::format("{}: {}", set.name, framework), std::to_string(score.rows), figure_text(score.mape),
+                   figure_text(score.efficiency_points)});
+  return out;
+}
+
 std::string markdown_ranking(const std::vector<SetScore>& sets) {
   std::string out = header({"set", "groups", "τ within", "regret, mean", "regret, worst"});
   std::vector<const RankedGroup*> worst;

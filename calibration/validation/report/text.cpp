@@ -81,6 +81,9 @@ std::string details(const SetScore& set, RegretDetail detail) {
   if (detail == RegretDetail::groups) out += group_lines(set);
   for (const auto& [doubt, rows] : set.doubts) out += fmt::format("  doubted, {} rows: {}\n", rows, doubt);
   for (const auto& [reason, rows] : set.reasons) out += fmt::format("  not covered, {} rows: {}\n", rows, reason);
+  for (const auto& [framework, score] : set.scaling)
+    out += fmt::format("  scaling of {}, {} rows: gains {:.1f} % off, efficiency {:.1f} points\n", framework,
+                       score.rows, *score.mape, *score.efficiency_points);
   if (set.accelerators.size() > 1)
     for (const auto& [accelerator, figures] : set.accelerators)
       if (figures.covered > 0) out += figures_line("  " + accelerator, figures);
