@@ -106,6 +106,99 @@ const std::vector<Published> kPublished{
       "ssm_state_size":128,"n_groups":8,"conv_kernel":4,"chunk_size":128,"vocab_size":131072,
       "max_position_embeddings":8192,"tie_word_embeddings":false})",
      8.1e9},
+    {"gpt-oss-20b", R"({"model_type":"gpt_oss","hidden_size":2880,"intermediate_size":2880,"num_hidden_layers":24,
+      "num_attention_heads":64,"num_key_value_heads":8,"head_dim":64,"num_local_experts":32,"num_experts_per_tok":4,
+      "experts_per_token":4,"sliding_window":128,"attention_bias":true,"vocab_size":201088,
+      "max_position_embeddings":131072,"tie_word_embeddings":false,
+      "layer_types":["sliding_attention","full_attention","sliding_attention","full_attention"]})",
+     20914757184.0},
+    {"gemma-2-9b", R"({"model_type":"gemma2","hidden_size":3584,"intermediate_size":14336,"num_hidden_layers":42,
+      "num_attention_heads":16,"num_key_value_heads":8,"head_dim":256,"vocab_size":256000,
+      "max_position_embeddings":8192,"sliding_window":4096,"attn_logit_softcapping":50.0,
+      "final_logit_softcapping":30.0,"query_pre_attn_scalar":256,"hidden_activation":"gelu_pytorch_tanh"})",
+     9241705984.0},
+    {"gemma-3-1b-pt", R"({"model_type":"gemma3_text","hidden_size":1152,"intermediate_size":6912,
+      "num_hidden_layers":26,"num_attention_heads":4,"num_key_value_heads":1,"head_dim":256,"vocab_size":262144,
+      "max_position_embeddings":32768,"sliding_window":512,"sliding_window_pattern":6,"rope_local_base_freq":10000})",
+     999885952.0},
+    {"Phi-3-mini-4k", R"({"model_type":"phi3","hidden_size":3072,"intermediate_size":8192,"num_hidden_layers":32,
+      "num_attention_heads":32,"num_key_value_heads":32,"vocab_size":32064,"max_position_embeddings":4096,
+      "original_max_position_embeddings":4096,"sliding_window":2047,"tie_word_embeddings":false})",
+     3821079552.0},
+    {"phi-2", R"({"model_type":"phi","hidden_size":2560,"intermediate_size":10240,"num_hidden_layers":32,
+      "num_attention_heads":32,"num_key_value_heads":32,"vocab_size":51200,"max_position_embeddings":2048,
+      "partial_rotary_factor":0.4,"qk_layernorm":false,"resid_pdrop":0.1,"tie_word_embeddings":false})",
+     2779683840.0},
+    {"pythia-6.9b", R"({"model_type":"gpt_neox","hidden_size":4096,"intermediate_size":16384,"num_hidden_layers":32,
+      "num_attention_heads":32,"vocab_size":50432,"max_position_embeddings":2048,"rotary_pct":0.25,
+      "use_parallel_residual":true,"tie_word_embeddings":false})",
+     6857302016.0},
+    {"opt-6.7b", R"({"model_type":"opt","hidden_size":4096,"ffn_dim":16384,"num_hidden_layers":32,
+      "num_attention_heads":32,"vocab_size":50272,"max_position_embeddings":2048,"word_embed_proj_dim":4096,
+      "do_layer_norm_before":true,"dropout":0.1})",
+     6658473984.0},
+    {"bloom-7b1", R"({"model_type":"bloom","n_embed":4096,"n_layer":30,"num_attention_heads":32,"vocab_size":250880,
+      "seq_length":2048,"hidden_dropout":0.0})",
+     7069016064.0},
+    {"falcon-7b", R"({"model_type":"falcon","hidden_size":4544,"num_hidden_layers":32,"num_attention_heads":71,
+      "vocab_size":65024,"multi_query":true,"new_decoder_architecture":false,"parallel_attn":true,"bias":false,
+      "alibi":false})",
+     6921720704.0},
+    {"starcoder2-7b", R"({"model_type":"starcoder2","hidden_size":4608,"intermediate_size":18432,
+      "num_hidden_layers":32,"num_attention_heads":36,"num_key_value_heads":4,"vocab_size":49152,
+      "max_position_embeddings":16384,"sliding_window":4096,"use_bias":true,"residual_dropout":0.0})",
+     7173923840.0},
+    {"starcoder", R"({"model_type":"gpt_bigcode","n_embd":6144,"n_inner":24576,"n_layer":40,"n_head":48,
+      "n_positions":8192,"vocab_size":49152,"multi_query":true})",
+     15517456384.0},
+    {"OLMo-2-1124-7B", R"({"model_type":"olmo2","hidden_size":4096,"intermediate_size":11008,"num_hidden_layers":32,
+      "num_attention_heads":32,"num_key_value_heads":32,"vocab_size":100352,"max_position_embeddings":4096,
+      "tie_word_embeddings":false})",
+     7298617344.0},
+    {"OLMoE-1B-7B", R"({"model_type":"olmoe","hidden_size":2048,"intermediate_size":1024,"num_hidden_layers":16,
+      "num_attention_heads":16,"num_key_value_heads":16,"num_experts":64,"num_experts_per_tok":8,"vocab_size":50304,
+      "max_position_embeddings":4096,"tie_word_embeddings":false})",
+     6919161856.0},
+    {"granite-3.0-8b-base", R"({"model_type":"granite","hidden_size":4096,"intermediate_size":12800,
+      "num_hidden_layers":40,"num_attention_heads":32,"num_key_value_heads":8,"vocab_size":49152,
+      "max_position_embeddings":4096,"tie_word_embeddings":true})",
+     8170848256.0},
+    {"SmolLM3-3B", R"({"model_type":"smollm3","hidden_size":2048,"intermediate_size":11008,"num_hidden_layers":36,
+      "num_attention_heads":16,"num_key_value_heads":4,"vocab_size":128256,"max_position_embeddings":65536,
+      "no_rope_layer_interval":4,"use_sliding_window":false,"sliding_window":null})",
+     3075098624.0},
+    {"c4ai-command-r-v01", R"({"model_type":"cohere","hidden_size":8192,"intermediate_size":22528,
+      "num_hidden_layers":40,"num_attention_heads":64,"num_key_value_heads":64,"vocab_size":256000,
+      "max_position_embeddings":8192,"logit_scale":0.0625,"use_qk_norm":false})",
+     34980831232.0},
+    {"internlm2-7b", R"({"model_type":"internlm2","hidden_size":4096,"intermediate_size":14336,
+      "num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8,"vocab_size":92544,
+      "max_position_embeddings":32768,"bias":false,"tie_word_embeddings":false})",
+     7737708544.0},
+    {"GLM-4-9B-0414", R"({"model_type":"glm4","hidden_size":4096,"intermediate_size":13696,"num_hidden_layers":40,
+      "num_attention_heads":32,"num_key_value_heads":2,"head_dim":128,"vocab_size":151552,"attention_bias":false,
+      "partial_rotary_factor":0.5,"max_position_embeddings":32768,"tie_word_embeddings":false})",
+     9400279040.0},
+    {"GLM-4.5-Air", R"({"model_type":"glm4_moe","hidden_size":4096,"intermediate_size":10944,
+      "moe_intermediate_size":1408,"num_hidden_layers":46,"num_attention_heads":96,"num_key_value_heads":8,
+      "head_dim":128,"n_routed_experts":128,"n_shared_experts":1,"num_experts_per_tok":8,"first_k_dense_replace":1,
+      "num_nextn_predict_layers":1,"attention_bias":true,"use_qk_norm":false,"vocab_size":151552,
+      "max_position_embeddings":131072,"tie_word_embeddings":false})",
+     106.85e9},
+    {"roberta-large", R"({"model_type":"roberta","hidden_size":1024,"intermediate_size":4096,"num_hidden_layers":24,
+      "num_attention_heads":16,"vocab_size":50265,"type_vocab_size":1,"max_position_embeddings":514})",
+     356.4e6},
+    // Text parts of models that see.
+    {"gemma-3-4b-pt", R"({"model_type":"gemma3","vision_config":{"hidden_size":1152},"text_config":{
+      "model_type":"gemma3_text","hidden_size":2560,"intermediate_size":10240,"num_hidden_layers":34,
+      "sliding_window":1024,"rope_scaling":{"factor":8.0,"rope_type":"linear"}}})",
+     3880099328.0},
+    {"Llama-4-Maverick", R"({"model_type":"llama4","vision_config":{},"text_config":{"model_type":"llama4_text",
+      "hidden_size":5120,"intermediate_size":8192,"intermediate_size_mlp":16384,"num_hidden_layers":48,
+      "num_attention_heads":40,"num_key_value_heads":8,"head_dim":128,"num_local_experts":128,"num_experts_per_tok":1,
+      "interleave_moe_layer_step":2,"attention_chunk_size":8192,"vocab_size":202048,"no_rope_layers":[],
+      "max_position_embeddings":1048576,"use_qk_norm":false,"tie_word_embeddings":false}})",
+     400.71e9},
     {"gpt2", R"({"model_type":"gpt2","n_embd":768,"n_layer":12,"n_head":12,"n_positions":1024,"n_ctx":1024,
       "vocab_size":50257,"resid_pdrop":0.1})",
      124439808.0},
@@ -121,6 +214,38 @@ TEST(HuggingFaceImport, ParameterCountsAreThePublishedOnes) {
     EXPECT_NEAR(out.parameters / model.parameters, 1, 0.001) << model.name;
     for (const std::string& note : out.notes) EXPECT_THAT(note, testing::Not(HasSubstr("unknown"))) << model.name;
   }
+}
+
+TEST(HuggingFaceImport, LocalLayersGoByTheListOfTypes) {
+  const auto shape = [](const std::string& layers) {
+    const std::string config = R"({"model_type":"gemma2","hidden_size":512,"intermediate_size":1024,"vocab_size":1000,
+      "num_hidden_layers":6,"num_attention_heads":2,"max_position_embeddings":8192,"layer_types":[)" +
+                               layers + "]}";
+    return import_huggingface(written("layers.json", config), {});
+  };
+  const std::string local = R"("sliding_attention")", full = R"("full_attention")";
+  const ImportedModel third = shape(local + "," + local + "," + full + "," + local + "," + local + "," + full);
+  EXPECT_EQ(third.model["transformer"]["global_every"], 3);
+  EXPECT_EQ(third.model["transformer"]["window"], 4096);
+  EXPECT_THAT(third.notes, testing::Not(Contains(HasSubstr("layer_types"))));
+  const ImportedModel uneven = shape(local + "," + full + "," + local + "," + local + "," + local + "," + full);
+  EXPECT_THAT(uneven.notes, Contains("layer_types: every 2th layer is taken to see all; 1 of 6 do otherwise"));
+  EXPECT_FALSE(shape(local + "," + local).model["transformer"].contains("global_every"));
+  EXPECT_FALSE(shape(full + "," + full).model["transformer"].contains("window"));
+}
+
+TEST(HuggingFaceImport, TextOfAModelThatSees) {
+  const auto model = [](const std::string& text) {
+    return R"({"model_type":"mistral3","vision_config":{"model_type":"pixtral"},"text_config":{"model_type":"mistral",)"
+           R"("hidden_size":5120,"intermediate_size":32768,"num_hidden_layers":40,"num_attention_heads":32,)"
+           R"("head_dim":128,"num_key_value_heads":8,"max_position_embeddings":131072)" +
+           text + "}}";
+  };
+  const ImportedModel out = import_huggingface(written("sees.json", model(R"(,"vocab_size":131072)")), {});
+  EXPECT_NEAR(out.parameters, 23.57e9, 0.01e9);  // Mistral Small 3.1's language model
+  EXPECT_THAT(out.notes, Contains(HasSubstr("the language model alone")));
+  EXPECT_EQ(faults_of([&] { import_huggingface(written("sees-faulty.json", model("")), {}); }),
+            written("sees-faulty.json", model("")).string() + ": /text_config/vocab_size: missing");
 }
 
 TEST(HuggingFaceImport, ListsUnknownKeys) {

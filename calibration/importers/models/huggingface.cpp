@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "calibration/importers/models/config_reader.hpp"
+#include "calibration/importers/models/huggingface_types.hpp"
 #include "models/workload/model.hpp"
 #include "models/workload/operators.hpp"
 
@@ -13,44 +13,30 @@ namespace stepcast {
 
 namespace {
 
-/// What a `model_type` means beyond its sizes: what the configuration class of transformers sets where the file is
-/// silent. Source: configuration_<type>.py of Hugging Face transformers 4.5x.
-struct ModelType {
-  std::string_view name;
-  bool tied = false;         ///< default of tie_word_embeddings
-  bool qkv_bias = false;     ///< its QKV projections always have biases
-  bool sliding = false;      ///< sliding_window counts when it is there
-  bool query_norms = false;  ///< norms of queries and keys, which the shape does not count
-  bool halves = false;       ///< layers are mixers, attention, MLPs or experts by a pattern (NVIDIA's nemotron_h)
-};
-constexpr std::array kTypes{
-    ModelType{"llama"},
-    ModelType{"mistral", false, false, true},
-    ModelType{"mixtral", false, false, true},
-    ModelType{"qwen2", false, true},
-    ModelType{"qwen2_moe", false, true},
-    ModelType{"qwen3", false, false, false, true},
-    ModelType{"qwen3_moe", false, false, false, true},
-    ModelType{"deepseek_v2"},
-    ModelType{"deepseek_v3"},
-    ModelType{"kimi_k2"},
-    ModelType{"nemotron_h", false, false, false, false, true},
-    ModelType{"gpt2", true},
-    ModelType{"bert", true},
-};
+/// The file's keys beside what its type's configuration class sets where the file is silent.
+Json with_defaults(const Json& config, const HuggingFaceType& type) {
+  Json out = Json::parse(type.defaults);
+  for (const auto& [key, value] : config.items())
+    if (!value.is_null() || !out.contains(key)) out[key] = value;
+  return out;
+}
 
 class HuggingFaceReader {
  public:
-  HuggingFaceReader(const Json& config, std::string id, Diagnostics& diagnostics)
-      : config_(config), reader_(config, "", diagnostics), diagnostics_(diagnostics), id_(std::move(id)) {}
+  /// `pointer`: of the object that describes the language model within the file.
+  HuggingFaceReader(const Json& config, const HuggingFaceType& type, std::string pointer, std::string id,
+                    Diagnostics& diagnostics)
+      : config_(with_defaults(config, type)),
+        reader_(config_, pointer, diagnostics),
+        diagnostics_(diagnostics),
+        pointer_(std::move(pointer)),
+        id_(std::move(id)),
+        type_(type) {}
 
   ImportedModel read(std::optional<int> seq_len) {
-    find_type();
-    if (!diagnostics_.ok()) return {};
-    if (type_->name == "gpt2")
-      gpt2();
-    else if (type_->name == "bert")
-      bert();
+    sizes();
+    if (type_.encoder)
+      pretraining();
     else
       decoder();
     common();
@@ -62,46 +48,60 @@ class HuggingFaceReader {
   }
 
  private:
-  void find_type() {
-    const std::string name = reader_.text("model_type");
-    for (const ModelType& type : kTypes)
-      if (type.name == name) type_ = &type;
-    if (type_) return;
-    std::vector<std::string> names;
-    names.reserve(kTypes.size());
-    for (const ModelType& type : kTypes) names.emplace_back(type.name);
-    const std::string near = did_you_mean(name, names);
-    diagnostics_.error("/model_type", name.empty() ? "missing" : fmt::format("found \"{}\"", name),
-                       near.empty() ? expected_one_of(names) : near);
+  void sizes() {
+    shape_["layers"] = sized("num_hidden_layers", "n_layer");
+    shape_["hidden"] = hidden_ = sized("hidden_size", type_.name == "bloom" ? "n_embed" : "n_embd");
+    shape_["heads"] = heads_ = sized("num_attention_heads", "n_head");
+    shape_["vocab"] = reader_.required({"vocab_size"});
+    positions_ = sized("max_position_embeddings", type_.name == "bloom" ? "seq_length" : "n_positions");
+    shape_["gated_mlp"] = type_.gated;
+    shape_["norm"] = type_.layer_norm ? "layer_norm" : "rms_norm";
+    shape_["positions"] = reader_.flag("alibi", false) ? "alibi" : type_.positions;
+    if (shape_["positions"] == "learned") shape_["max_positions"] = positions_;
+    bool biases = reader_.flag("bias", type_.biases);
+    for (const char* key : {"use_bias", "enable_bias"}) biases = reader_.flag(key, biases);
+    if (biases) shape_["biases"] = true;
+    for (const char* key : {"resid_pdrop", "hidden_dropout_prob", "hidden_dropout", "residual_dropout", "dropout"})
+      if (const auto dropout = reader_.number(key); dropout && *dropout > 0) shape_["dropout"] = *dropout;
+  }
+
+  /// A size that the file may name in GPT-2's way or in the usual one; a missing one is called as the type calls it.
+  int sized(std::string_view usual, std::string_view brief) {
+    return type_.brief ? reader_.required({brief, usual}) : reader_.required({usual, brief});
+  }
+
+  /// Width of the MLP; four times hidden where a type without gates leaves it out.
+  int width() {
+    for (const char* key : {"intermediate_size_mlp", "ffn_dim", "ffn_hidden_size", "n_inner"})
+      if (const auto size = reader_.whole(key)) return *size;
+    if (!type_.gated && !reader_.has("intermediate_size")) return 4 * hidden_;
+    return reader_.required({"intermediate_size"});
   }
 
   void decoder() {
-    shape_["layers"] = reader_.required({"num_hidden_layers"});
-    shape_["hidden"] = reader_.required({"hidden_size"});
-    shape_["heads"] = heads_ = reader_.required({"num_attention_heads"});
-    shape_["vocab"] = reader_.required({"vocab_size"});
-    shape_["gated_mlp"] = true;
-    shape_["positions"] = "rotary";
-    shape_["norm"] = "rms_norm";
-    positions_ = reader_.required({"max_position_embeddings"});
     if (reader_.has("kv_lora_rank"))
       latent_attention();
     else
       attention();
-    if (type_->halves) halves();
+    if (type_.halves) halves();
     // Of a family by patterns the class has experts where its file shows none of these layers, too.
-    const bool routed = !type_->halves || shape_["layer_pattern"].get<std::string>().find('E') != std::string::npos;
+    const bool routed = !type_.halves || shape_["layer_pattern"].get<std::string>().find('E') != std::string::npos;
     if (!routed)
       reader_.ignore({"n_routed_experts", "num_experts_per_tok", "moe_intermediate_size", "n_shared_experts",
                       "moe_shared_expert_intermediate_size", "moe_latent_size"});
     if (routed && (reader_.has("n_routed_experts") || reader_.has("num_local_experts") || reader_.has("num_experts")))
       experts();
     else
-      shape_["ffn_hidden"] = reader_.required({"intermediate_size"});
+      shape_["ffn_hidden"] = width();
     if (const auto layers = reader_.whole("num_nextn_predict_layers", 0); layers && *layers > 0)
       notes_.push_back(fmt::format(
           "num_nextn_predict_layers {}: left out, as checkpoints count the main model; mtp_layers trains them too",
           *layers));
+    if (const auto width = reader_.whole("word_embed_proj_dim"); width && *width != hidden_)
+      notes_.push_back(fmt::format("word_embed_proj_dim {}: embeddings are taken to be as wide as the layers", *width));
+    for (const char* key : {"mtp_num_layers", "num_mtp_modules"})
+      if (const auto layers = reader_.whole(key, 0); layers && *layers > 0)
+        notes_.push_back(fmt::format("{} {}: left out; mtp_layers trains them too", key, *layers));
   }
 
   /// nemotron_h (configuration_nemotron_h.py of its checkpoints): squared ReLU without a gate, no positions.
@@ -109,7 +109,8 @@ class HuggingFaceReader {
     shape_["gated_mlp"] = false;
     shape_["positions"] = "none";
     shape_["layer_pattern"] = reader_.text("hybrid_override_pattern");
-    if (shape_["layer_pattern"] == "") diagnostics_.error("/hybrid_override_pattern", "missing");
+    if (shape_["layer_pattern"] == "")
+      diagnostics_.error(child_pointer(pointer_, "hybrid_override_pattern"), "missing");
     shape_["ssm_heads"] = reader_.required({"mamba_num_heads"});
     shape_["ssm_head_dim"] = reader_.required({"mamba_head_dim"});
     shape_["ssm_state"] = reader_.required({"ssm_state_size"});
@@ -140,24 +141,69 @@ class HuggingFaceReader {
   }
 
   void attention() {
-    if (const auto groups = reader_.whole("num_key_value_heads"); groups && *groups != heads_)
-      shape_["kv_heads"] = *groups;
+    // Falcon's and StarCoder's flag of one key and value for all heads; falcon's later files count groups instead.
+    const bool grouped = reader_.flag("new_decoder_architecture", true);
+    if (reader_.flag("multi_query", false) && !(reader_.has("new_decoder_architecture") && grouped))
+      shape_["kv_heads"] = 1;
+    else
+      for (const char* key : {"num_key_value_heads", "num_kv_heads"})
+        if (const auto groups = reader_.whole(key); groups && *groups != heads_) shape_["kv_heads"] = *groups;
+    reader_.ignore({"num_key_value_heads", "num_kv_heads"});
     if (const auto size = reader_.whole("head_dim")) shape_["head_dim"] = *size;
     const bool bias = reader_.flag("attention_bias", false);
-    if (type_->qkv_bias || bias) shape_["qkv_bias"] = true;
-    if (bias && !type_->qkv_bias) notes_.emplace_back("attention_bias: the output projection's bias is not counted");
-    if (reader_.flag("mlp_bias", false)) notes_.emplace_back("mlp_bias: the biases of the MLP are not counted");
-    window();
+    if (!type_.biases) {
+      if (type_.qkv_bias || bias || reader_.flag("use_qkv_bias", false)) shape_["qkv_bias"] = true;
+      if (bias && !type_.qkv_bias) notes_.emplace_back("attention_bias: the output projection's bias is not counted");
+      if (reader_.flag("mlp_bias", false)) notes_.emplace_back("mlp_bias: the biases of the MLP are not counted");
+    }
+    if (reader_.has("attention_chunk_size"))
+      chunks();
+    else
+      window();
   }
 
   void window() {
     const auto window = reader_.whole("sliding_window");
-    const bool used = reader_.flag("use_sliding_window", type_->sliding);
+    const bool used = reader_.flag("use_sliding_window", type_.sliding);
     const auto full_layers = reader_.whole("max_window_layers", 0);
-    if (!window || !used) return;
+    const std::optional<int> pattern = full_layer_every({"sliding_window_pattern", "_sliding_window_pattern"});
+    if (!window || !used || pattern == 1) return;
     shape_["window"] = *window;
+    if (pattern) shape_["global_every"] = *pattern;
     if (full_layers && *full_layers > 0)
       notes_.push_back(fmt::format("max_window_layers {}: every layer is taken to have the window", *full_layers));
+  }
+
+  /// Llama 4: local layers see their own chunk; every fourth one, without rotary positions, sees all.
+  void chunks() {
+    constexpr int kUsual = 4;
+    shape_["window"] = reader_.required({"attention_chunk_size"});
+    shape_["window_kind"] = "chunked";
+    const std::optional<int> pattern = full_layer_every({"no_rope_layer_interval"});
+    shape_["global_every"] = pattern.value_or(kUsual);
+    reader_.ignore({"no_rope_layers"});
+  }
+
+  /// Every how many-th layer sees all, by the list of the layers' types or else by the first of `keys` that is there; 1
+  /// where all do, nothing where the file does not say.
+  std::optional<int> full_layer_every(std::initializer_list<const char*> keys) {
+    std::optional<int> every;
+    for (const char* key : keys)
+      if (const auto stated = reader_.whole(key); stated && !every) every = stated;
+    reader_.ignore({"layer_types"});
+    if (!config_.contains("layer_types") || !config_.at("layer_types").is_array()) return every;
+    const Json& types = config_.at("layer_types");
+    const auto full = [](const Json& type) { return type == "full_attention"; };
+    const auto first = std::find_if(types.begin(), types.end(), full);
+    if (first == types.end()) return std::nullopt;
+    every = static_cast<int>(first - types.begin()) + 1;
+    int others = 0;
+    for (int layer = 0; layer < static_cast<int>(types.size()); ++layer)
+      if (full(types[static_cast<std::size_t>(layer)]) != ((layer + 1) % *every == 0)) ++others;
+    if (others > 0)
+      notes_.push_back(fmt::format("layer_types: every {}th layer is taken to see all; {} of {} do otherwise", *every,
+                                   others, types.size()));
+    return every;
   }
 
   void latent_attention() {
@@ -170,10 +216,14 @@ class HuggingFaceReader {
   void experts() {
     shape_["experts"] = reader_.required({"n_routed_experts", "num_local_experts", "num_experts"});
     shape_["top_k"] = reader_.required({"num_experts_per_tok"});
-    const int dense = reader_.required({"intermediate_size"});
-    shape_["ffn_hidden"] = dense;
-    const int wide = reader_.whole("moe_intermediate_size").value_or(dense);
+    reader_.ignore({"experts_per_token"});
+    // Llama 4's intermediate_size is an expert's, and its shared expert is as wide.
+    const bool shared_as_wide = reader_.has("intermediate_size_mlp");
+    const int expert = reader_.required({"intermediate_size"});
+    shape_["ffn_hidden"] = width();
+    const int wide = reader_.whole("moe_intermediate_size").value_or(expert);
     shape_["moe_ffn_hidden"] = wide;
+    if (shared_as_wide) shape_["shared_expert_ffn"] = wide;
     if (const auto shared = reader_.whole("n_shared_experts", 0); shared && *shared > 0)
       shape_["shared_expert_ffn"] = *shared * wide;
     if (const auto width = reader_.whole("shared_expert_intermediate_size", 0); width && *width > 0)
@@ -183,59 +233,41 @@ class HuggingFaceReader {
     if (const auto width = reader_.whole("moe_latent_size", 0); width && *width > 0) shape_["moe_latent"] = *width;
     if (const auto first = reader_.whole("first_k_dense_replace", 0); first && *first > 0)
       shape_["dense_layers"] = *first;
-    for (const char* key : {"moe_layer_freq", "decoder_sparse_step"})
+    for (const char* key : {"moe_layer_freq", "decoder_sparse_step", "interleave_moe_layer_step"})
       if (const auto every = reader_.whole(key); every && *every > 1) shape_["moe_every"] = *every;
-    reader_.ignore({"mlp_only_layers"});
+    reader_.ignore({"mlp_only_layers", "moe_layers"});
     if (config_.contains("mlp_only_layers") && config_.at("mlp_only_layers").is_array() &&
         !config_.at("mlp_only_layers").empty())
-      diagnostics_.error("/mlp_only_layers", "lists single layers without experts, which a model here cannot have",
+      diagnostics_.error(child_pointer(pointer_, "mlp_only_layers"),
+                         "lists single layers without experts, which a model here cannot have",
                          "dense_layers and moe_every are what a model has");
   }
 
-  void gpt2() {
-    shape_["layers"] = reader_.required({"n_layer"});
-    const int hidden = reader_.required({"n_embd"});
-    shape_["hidden"] = hidden;
-    shape_["heads"] = reader_.required({"n_head"});
-    shape_["ffn_hidden"] = reader_.whole("n_inner").value_or(4 * hidden);
-    shape_["vocab"] = reader_.required({"vocab_size"});
-    positions_ = reader_.required({"n_positions", "n_ctx"});
-    learned_positions(reader_.number("resid_pdrop").value_or(0.1));
-    reader_.ignore({"n_ctx", "attn_pdrop", "embd_pdrop"});
-  }
-
-  void bert() {
+  void pretraining() {
     family_ = "encoder";
-    shape_["layers"] = reader_.required({"num_hidden_layers"});
-    shape_["hidden"] = reader_.required({"hidden_size"});
-    shape_["heads"] = reader_.required({"num_attention_heads"});
-    shape_["ffn_hidden"] = reader_.required({"intermediate_size"});
-    shape_["vocab"] = reader_.required({"vocab_size"});
-    shape_["token_types"] = reader_.whole("type_vocab_size", 0).value_or(2);
-    positions_ = reader_.required({"max_position_embeddings"});
+    shape_["ffn_hidden"] = width();
+    shape_["token_types"] = reader_.whole("type_vocab_size", 0).value_or(0);
     shape_["pooler_and_heads"] = true;
     // Masked tokens: 15 % of the sequence (Devlin et al. 2018, section 3.1).
     shape_["predicted_share"] = 0.15;
-    learned_positions(reader_.number("hidden_dropout_prob").value_or(0.1));
     notes_.emplace_back("pre-training: pooler and both heads are counted; 15 % of the tokens are predicted");
     reader_.ignore(
         {"attention_probs_dropout_prob", "position_embedding_type", "classifier_dropout", "gradient_checkpointing"});
   }
 
-  void learned_positions(double dropout) {
-    shape_["biases"] = true;
-    shape_["positions"] = "learned";
-    shape_["norm"] = "layer_norm";
-    shape_["max_positions"] = positions_;
-    if (dropout > 0) shape_["dropout"] = dropout;
-  }
-
   /// Keys that all types have.
   void common() {
-    if (reader_.flag("tie_word_embeddings", type_->tied)) shape_["tied_embeddings"] = true;
-    if (type_->query_norms)
+    if (reader_.flag("tie_word_embeddings", false)) shape_["tied_embeddings"] = true;
+    if (type_.query_norms || reader_.flag("use_qk_norm", false) || reader_.flag("qk_layernorm", false))
       notes_.emplace_back("norms of queries and keys are not counted (below 0.01 % of parameters)");
-    reader_.ignore({"architectures",
+    if (type_.post_norms) notes_.emplace_back("norms behind attention and MLP are not counted");
+    if (type_.side_by_side && reader_.flag("use_parallel_residual", reader_.flag("parallel_attn", true)))
+      notes_.emplace_back("attention and MLP, side by side in this model, are taken to follow one another");
+    if (type_.sinks) notes_.emplace_back("attention's sinks are not counted");
+    reader_.ignore({"model_type",
+                    "vision_config",
+                    "text_config",
+                    "architectures",
                     "auto_map",
                     "torch_dtype",
                     "dtype",
@@ -279,6 +311,53 @@ class HuggingFaceReader {
                     "reorder_and_upcast_attn",
                     "scale_attn_by_inverse_layer_idx",
                     "id2label",
+                    "hidden_activation",
+                    "final_logit_softcapping",
+                    "attn_logit_softcapping",
+                    "query_pre_attn_scalar",
+                    "cache_implementation",
+                    "attention_multiplier",
+                    "embedding_multiplier",
+                    "logits_scaling",
+                    "residual_multiplier",
+                    "logit_scale",
+                    "partial_rotary_factor",
+                    "original_max_position_embeddings",
+                    "clip_qkv",
+                    "initial_context_length",
+                    "swiglu_limit",
+                    "rope_local_base_freq",
+                    "rope_pct",
+                    "rotary_pct",
+                    "rotary_emb_base",
+                    "use_parallel_residual",
+                    "parallel_attn",
+                    "attn_pdrop",
+                    "embd_pdrop",
+                    "embedding_dropout",
+                    "layerdrop",
+                    "activation_dropout",
+                    "init_std",
+                    "_remove_final_layer_norm",
+                    "do_layer_norm_before",
+                    "layer_norm_elementwise_affine",
+                    "apply_residual_connection_post_layernorm",
+                    "slow_but_exact",
+                    "norm_epsilon",
+                    "norm_type",
+                    "mlp_type",
+                    "attention_softmax_in_fp32",
+                    "scale_attention_softmax_in_fp32",
+                    "gradient_checkpointing",
+                    "classifier_dropout",
+                    "floor_scale",
+                    "attn_scale",
+                    "attn_temperature_tuning",
+                    "no_rope_layers",
+                    "no_rope_layer_interval",
+                    "for_llm_compressor",
+                    "quantization_config",
+                    "n_ctx",
                     "label2id",
                     "is_decoder",
                     "num_attention_heads",
@@ -300,16 +379,49 @@ class HuggingFaceReader {
     return out;
   }
 
-  const Json& config_;
+  const Json config_;
   ConfigReader reader_;
   Diagnostics& diagnostics_;
-  std::string id_;
-  const ModelType* type_ = nullptr;
+  std::string pointer_, id_;
+  const HuggingFaceType& type_;
   Json shape_ = Json::object();
   std::string family_ = "decoder";
-  int heads_ = 0, positions_ = 0;
+  int hidden_ = 0, heads_ = 0, positions_ = 0;
   std::vector<std::string> notes_;
 };
+
+/// The part of a file that describes a language model: the file itself, or its text_config.
+struct LanguageModel {
+  const Json* config = nullptr;
+  std::string pointer;
+  const HuggingFaceType* type = nullptr;
+  bool sees = false;  ///< it has a vision_config beside it
+  [[nodiscard]] bool is_part() const { return sees || !pointer.empty(); }
+};
+
+LanguageModel language_model(const Json& config, Diagnostics& diagnostics) {
+  LanguageModel out{&config, ""};
+  out.sees = config.contains("vision_config");
+  const auto type_in = [](const Json& part) {
+    const auto found = part.find("model_type");
+    return found != part.end() && found->is_string() ? found->get<std::string>() : std::string{};
+  };
+  const bool whole = config.contains("num_hidden_layers") || config.contains("n_layer");
+  if (!whole && config.contains("text_config") && config.at("text_config").is_object()) {
+    out.config = &config.at("text_config");
+    out.pointer = "/text_config";
+  }
+  const std::string name = type_in(*out.config);
+  out.type = huggingface_type(name);
+  if (out.type) return out;
+  std::vector<std::string> names;
+  for (const std::string_view known : huggingface_type_names()) names.emplace_back(known);
+  const std::string near = did_you_mean(name, names);
+  diagnostics.error(child_pointer(out.pointer, "model_type"),
+                    name.empty() ? "missing" : fmt::format("found \"{}\"", name),
+                    near.empty() ? expected_one_of(names) : near);
+  return out;
+}
 
 /// What the file says it is, else its folder's or its own name.
 std::string id_of(const Json& config, const std::filesystem::path& file) {
@@ -329,8 +441,13 @@ ImportedModel import_huggingface(const std::filesystem::path& file, std::optiona
   if (!config.is_object())
     throw InputError({{file.string(), "", fmt::format("found {}, expected an object", describe(config)),
                        "a config.json of Hugging Face transformers"}});
-  ImportedModel out = HuggingFaceReader(config, id_of(config, file), diagnostics).read(seq_len);
+  const LanguageModel found = language_model(config, diagnostics);
   diagnostics.throw_if_faulty();
+  ImportedModel out =
+      HuggingFaceReader(*found.config, *found.type, found.pointer, id_of(config, file), diagnostics).read(seq_len);
+  diagnostics.throw_if_faulty();
+  if (found.is_part())
+    out.notes.emplace_back("the language model alone: what sees images or hears is left out, and so are its tokens");
   Model model;
   Model::fields().read(model, out.model, "", diagnostics);
   if (diagnostics.ok()) check_model(model, "", diagnostics);

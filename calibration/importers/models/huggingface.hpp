@@ -20,8 +20,8 @@ struct ImportedModel {
 /// ones than their positions allow.
 inline constexpr int kAssumedSequence = 8192;
 
-/// Reads a Hugging Face config.json: Llama, Mistral, Mixtral, Qwen 2 and 3 with and without experts, DeepSeek 2 and 3,
-/// GPT-2, BERT. Throws InputError with every fault. `seq_len`: tokens that a step trains on.
+/// Reads a Hugging Face config.json of a type that huggingface_types.hpp knows, or that has one in its text_config.
+/// Throws InputError with every fault. `seq_len`: tokens that a step trains on.
 ImportedModel import_huggingface(const std::filesystem::path& file, std::optional<int> seq_len);
 
 }  // namespace stepcast

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace stepcast {
+
+/// What a `model_type` of Hugging Face transformers means beyond the sizes in its file: what its modelling code always
+/// does, and the defaults of its configuration class. Source: modeling_<type>.py and configuration_<type>.py of
+/// transformers 4.5x.
+struct HuggingFaceType {
+  std::string_view name;
+  std::string_view defaults = "{}";  ///< of absent keys that matter here, as JSON
+  bool encoder = false;
+  bool brief = false;                     ///< its sizes have GPT-2's names: n_layer, n_embd …
+  bool gated = true;                      ///< the MLP has a gate
+  bool layer_norm = false;                ///< else RMSNorm
+  bool biases = false;                    ///< every linear layer has a bias
+  bool qkv_bias = false;                  ///< the QKV projections alone have
+  std::string_view positions = "rotary";  ///< as a model's shape calls them
+  bool sliding = false;                   ///< sliding_window counts when it is there
+  bool query_norms = false;               ///< norms of queries and keys, which the shape does not count
+  bool post_norms = false;                ///< norms behind attention and MLP, too
+  bool side_by_side = false;              ///< attention and MLP of one layer read the same input
+  bool sinks = false;                     ///< attention has a learned sink a head
+  bool halves = false;                    ///< layers are mixers, attention, MLPs or experts by a pattern
+};
+
+/// Null for a type that is not known here.
+const HuggingFaceType* huggingface_type(std::string_view name);
+std::vector<std::string_view> huggingface_type_names();
+
+}  // namespace stepcast
