@@ -87,7 +87,8 @@ std::vector<int> Space::tensor_degrees(Tally& tally) const {
 std::vector<int> Space::context_degrees(int tp) const {
   if (!question_.strategy.context_parallel.open()) return question_.strategy.context_parallel.values;
   std::vector<int> out{1};
-  if (shape_ == nullptr || shape_->has_half('M') || !shared_.framework->context_parallel) return out;
+  if (shape_ == nullptr || shape_->has_half('M') || shape_->encoder_layers > 0 || !shared_.framework->context_parallel)
+    return out;
   for (int cp = 2; shared_.seq_len / cp >= kShortestLocalSequence && devices_ % (tp * cp) == 0; cp *= 2)
     out.push_back(cp);
   return out;
@@ -124,7 +125,8 @@ std::vector<int> Space::expert_tensor_degrees(int tp, bool sequence, Tally& tall
 std::vector<int> Space::pipeline_degrees(int rest, Tally& tally) const {
   std::vector<int> wanted = question_.strategy.pipeline_parallel.values;
   if (wanted.empty()) {
-    const int most = shape_ == nullptr || !shared_.framework->pipeline_parallel ? 1 : layers_;
+    const bool whole = shape_ == nullptr || shape_->encoder_layers > 0 || !shared_.framework->pipeline_parallel;
+    const int most = whole ? 1 : layers_;
     for (const long d : divisors(rest))
       if (d <= most) wanted.push_back(static_cast<int>(d));
   }

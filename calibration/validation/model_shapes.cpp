@@ -20,7 +20,6 @@ struct Beyond {
   std::string_view words, reason;
 };
 constexpr std::array kBeyond{
-    Beyond{"encoder", "encoder-decoders have no description yet"},
     Beyond{"diffusion", "diffusion transformers have no description yet"},
     Beyond{"not stated by the source", "the source does not state the shape"},
     Beyond{"shape not found", "the source does not state the shape"},

@@ -40,7 +40,8 @@ Bytes at_output(const Job& job, const StageLayers& layers) {
   if (!layers.has_output || !scenario.model->is_transformer()) return Bytes(0);
   const TransformerShape& shape = *scenario.model->transformer;
   const Degrees& degrees = scenario.degrees;
-  const double rows = static_cast<double>(degrees.micro_batch) * scenario.seq_len / degrees.cp * shape.predicted_share;
+  const double tokens = shape.target_tokens(scenario.seq_len) / degrees.cp;
+  const double rows = static_cast<double>(degrees.micro_batch) * tokens * shape.predicted_share;
   const double element = parameter_bytes(scenario);
   const bool placed = scenario.framework->fused_gradient_accumulation || adds_weight_gradients(scenario);
   const Bytes weight(placed ? layers.output_weight * element : 0);

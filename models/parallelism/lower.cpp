@@ -48,11 +48,12 @@ LayerKinds kinds_of(const Scenario& scenario) {
     out.on_last_stage = out.of_layer;
     return out;
   }
-  std::map<std::tuple<bool, bool, char>, int> kind_of_block;  // by experts, local attention and half
+  std::map<std::tuple<bool, bool, char, bool>, int> kind_of_block;  // by experts, local attention, half and side
   for (int i = 0; i < layers; ++i) {
     const bool is_moe = model.transformer->is_moe(i);
     const TransformerShape& shape = *model.transformer;
-    int& kind = kind_of_block.try_emplace({is_moe, shape.is_windowed(i), shape.half(i)}, -1).first->second;
+    const auto block = std::tuple(is_moe, shape.is_windowed(i), shape.half(i), shape.is_encoder(i));
+    int& kind = kind_of_block.try_emplace(block, -1).first->second;
     if (kind < 0) {
       kind = static_cast<int>(out.kinds.size());
       out.kinds.push_back({is_moe ? LayerRole::moe_block : LayerRole::dense_block, i});

@@ -1,6 +1,7 @@
 #include "models/scenario/default_scenario.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/memory/memory.hpp"
 #include "models/parallelism/job.hpp"
@@ -53,7 +54,12 @@ struct Question {
 };
 
 /// Whether norms and residuals of so many tensor ranks are cut by tokens.
-bool by_tokens(const Question& q, int tensor) { return tensor > 1 && q.model->default_seq_len % tensor == 0; }
+bool by_tokens(const Question& q, int tensor) {
+  if (tensor == 1) return false;
+  const int length = q.model->default_seq_len;
+  const long target = std::lround(q.model->transformer->target_tokens(length));
+  return length % tensor == 0 && target % tensor == 0;
+}
 
 /// Whether tensor ranks hold whole experts: cut ones need every rank's tokens and are smaller products.
 bool whole_experts(const Question& q, int tensor) { return by_tokens(q, tensor) && q.model->transformer->experts > 0; }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 
 #include "models/scenario/draft.hpp"
@@ -137,12 +138,33 @@ void check_context(Draft& draft) {
         nearest_valid(cp, shape->heads, [&](long c) {
           return shape->heads % (c * strategy.tensor_parallel) == 0 && s.seq_len % c == 0;
         }));
-  const long local = s.seq_len / cp;
-  if (strategy.sequence_parallel && strategy.tensor_parallel > 1 && local % strategy.tensor_parallel != 0)
-    draft.fault("/strategy/sequence_parallel",
-                fmt::format("tensor_parallel ({}) does not divide the {} tokens of a rank's sequence",
-                            strategy.tensor_parallel, local),
-                "sequence_parallel false, or another seq_len");
+  const long local = s.seq_len / cp, target = std::lround(shape->target_tokens(s.seq_len)) / cp;
+  for (const long tokens : {local, target}) {
+    if (!strategy.sequence_parallel || tokens % strategy.tensor_parallel == 0) continue;
+    return draft.fault("/strategy/sequence_parallel",
+                       fmt::format("tensor_parallel ({}) does not divide the {} tokens of a rank's {}",
+                                   strategy.tensor_parallel, tokens, tokens == local ? "sequence" : "target"),
+                       "sequence_parallel false, or another seq_len");
+  }
+}
+
+/// An encoder's result goes to every block of its decoder, so both lie on the same devices, whole.
+void check_encoder(Draft& draft) {
+  const TransformerShape* shape = draft.transformer();
+  if (shape == nullptr || shape->encoder_layers == 0) return;
+  const StrategySpec& strategy = draft.spec().strategy;
+  for (const auto& [key, degree] : {std::pair{"pipeline_parallel", strategy.pipeline_parallel},
+                                    std::pair{"context_parallel", strategy.context_parallel}})
+    if (degree > 1)
+      draft.fault(fmt::format("/strategy/{}", key),
+                  fmt::format("found {}, but {} is an encoder-decoder, which has no description with it", degree,
+                              draft.scenario.model->id),
+                  fmt::format("{} 1", key));
+  if (draft.spec().workload.adapter_rank > 0)
+    draft.fault("/workload/adapter_rank",
+                fmt::format("found {}, but {} is an encoder-decoder, which has no description with it",
+                            draft.spec().workload.adapter_rank, draft.scenario.model->id),
+                "leave adapter_rank out");
 }
 
 /// Whole experts on tensor ranks: each routes its own tokens, so the ranks must hold different ones (Megatron-LM
@@ -241,6 +263,7 @@ void resolve_degrees(Draft& draft) {
     check_context(draft);
   check_whole_experts(draft);
   check_experts(draft);
+  check_encoder(draft);
 }
 
 }  // namespace stepcast

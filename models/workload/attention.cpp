@@ -1,30 +1,10 @@
 #include <array>
 #include <cmath>
 
-#include "models/compute/attention_time.hpp"
-#include "models/workload/steps.hpp"
+#include "models/workload/attention_core.hpp"
 
 namespace stepcast::workload {
 namespace {
-
-/// Accesses of every score of unfused attention outside of the products, of which FrameworkProfile::score_traffic is
-/// the share that is paid: mask and softmax, dropout, each read and written; backward: dropout and softmax, which reads
-/// its result too. They fuse in part, and scores meet the cache.
-constexpr double kScoreAccessesForward = 4, kScoreAccessesBackward = 5;
-
-/// Where Megatron's fused masked softmax does not apply (its thread blocks take 4 rows of sequences × heads:
-/// fused_softmax.py, is_kernel_available), scores are widened, scaled, filled with the mask, and narrowed again by
-/// kernels of their own; backward the same but for the scale. Accesses in elements of 16 bit.
-constexpr double kPieceAccessesForward = 3 + 4 + 4 + 3, kPieceAccessesBackward = 3 + 4 + 3;
-constexpr int kPiecesForward = 4, kPiecesBackward = 3;
-
-/// Forward: mask and scale, softmax, dropout, beside two products; backward the same beside four.
-constexpr int kCoreKernelsForward = 3, kCoreKernelsBackward = 3;
-
-bool softmax_in_pieces(const Cut& cut, double sequences_and_heads) {
-  const int multiple = cut.sharding.fused_softmax_multiple;
-  return multiple > 0 && std::fmod(sequences_and_heads, multiple) != 0;
-}
 
 Linear projection(const Cut& cut) { return {"proj", "proj_dgrad", "proj_wgrad", cut.attended, cut.hidden}; }
 
@@ -74,79 +54,17 @@ double rotary_width(const Cut& cut) {
   return (cut.heads + 1) * cut.shape.qk_rope_head_dim;
 }
 
-/// Bytes of an element of the core's operands, which are cast before it.
-double operand_element(const Cut& cut) { return cut.sharding.eight_bit_attention ? 1 : cut.element; }
-
-/// Mean bytes of an element that the core reads or writes: what it writes has 16 bit, and forward and backward that is
-/// about half of what it moves.
-double attention_element(const Cut& cut) { return (operand_element(cut) + cut.element) / 2; }
-
-/// One attention kernel: `queries` × `keys` positions of `heads` heads of every sequence; `seen` of the keys by a
-/// query on average where less than a causal mask leaves (0: not less).
-struct Core {
-  double queries, keys, heads;
-  double seen = 0;
-};
-
-Operator attention(const Cut& cut, const Core& core, bool backward) {
-  const bool fused = cut.sharding.fused_attention;
-  const bool local = fused && core.seen > 0;
-  const double sizes = cut.shape.key_size() + cut.shape.value_size();
-  Operator op;
-  op.name = backward ? "attention_backward" : "attention";
-  op.kind = OperatorKind::attention;
-  op.m = core.queries;
-  op.n = local ? core.seen : core.keys;
-  op.k = sizes / 2;
-  op.batch = cut.micro_batch * core.heads;
-  op.causal = cut.causal && !local;
-  op.backward = backward;
-  op.fused = fused;
-  op.eight_bit = cut.sharding.eight_bit_attention;
-  const double scores = op.batch * op.m * op.n;
-  // Stored scores are computed whole and masked; a fused kernel skips what the mask hides.
-  const double executed = op.causal && fused ? 0.5 : 1.0;
-  const double ratio = backward ? (fused ? kBackwardFused : kBackwardUnfused) : 1.0;
-  op.flops = Flops(2 * scores * sizes * executed * ratio);
-  const double key_heads = core.heads * cut.key / cut.query;
-  const double tensors = attention_element(cut) * cut.micro_batch * sizes * (op.m * core.heads + core.keys * key_heads);
-  if (fused) {
-    // Forward: Q, K, V in, O out. Backward: those and dO in, dQ, dK and dV out. In 8 bit what goes in has one byte.
-    op.bytes = Bytes(backward ? 2 * tensors : tensors);
-  } else {
-    const bool separate = softmax_in_pieces(cut, op.batch);
-    const double accesses = (backward ? kScoreAccessesBackward : kScoreAccessesForward) * cut.sharding.score_traffic +
-                            (separate ? (backward ? kPieceAccessesBackward : kPieceAccessesForward) : 0);
-    op.bytes = Bytes(accesses * cut.element * scores);
-    op.kernels = (backward ? kCoreKernelsBackward : kCoreKernelsForward) +
-                 (separate ? (backward ? kPiecesBackward : kPiecesForward) : 0);
-  }
-  return op;
-}
-
-/// To 8 bit, with the scale of the tensor as it is: read for its largest value, read again and written (Transformer
-/// Engine, current scaling).
-void cast_for_attention(Steps& steps, std::string_view name, double elements, const Cut& cut) {
-  if (cut.sharding.eight_bit_attention) steps.push_back(memory(name, elements * (2 * cut.element + 1), cut.sharding));
-}
-
-LayerStep step_of(const Operator& op) {
-  LayerStep step;
-  step.op = op;
-  return step;
-}
-
 /// Ring attention (Liu et al. 2023, arXiv 2310.01889): cp kernels over one chunk of keys each; the next chunk travels
 /// beside each but the last. With the balanced order of chunks every one costs half its square under a causal mask.
 void ring(Steps& steps, const Cut& cut, Bytes chunk, bool backward) {
-  const Operator op = attention(
-      cut, {cut.local_sequence, cut.local_sequence, cut.heads, cut.seen / static_cast<double>(cut.sharding.cp)},
-      backward);
+  const double seen = cut.seen / static_cast<double>(cut.sharding.cp);
+  const LayerStep step =
+      attention_core(cut, {cut.local_sequence, cut.local_sequence, cut.heads, seen, cut.causal}, backward);
   for (int i = 0; i < cut.sharding.cp; ++i) {
     if (i + 1 < cut.sharding.cp)
       steps.push_back(communicate("cp_send_recv", LayerCommunication::context, LayerCollective::send_recv,
                                   chunk * (backward ? 2.0 : 1.0), true));
-    steps.push_back(step_of(op));
+    steps.push_back(step);
   }
 }
 
@@ -155,7 +73,7 @@ void ring(Steps& steps, const Cut& cut, Bytes chunk, bool backward) {
 void gathered(Steps& steps, const Cut& cut, Bytes chunk, bool backward) {
   const Bytes whole = chunk * static_cast<double>(cut.sharding.cp);
   steps.push_back(communicate("cp_all_gather", LayerCommunication::context, LayerCollective::all_gather, whole));
-  steps.push_back(step_of(attention(cut, {cut.local_sequence, cut.sequence, cut.heads, cut.seen}, backward)));
+  steps.push_back(attention_core(cut, {cut.local_sequence, cut.sequence, cut.heads, cut.seen, cut.causal}, backward));
   if (backward)
     steps.push_back(
         communicate("cp_reduce_scatter", LayerCommunication::context, LayerCollective::reduce_scatter, whole));
@@ -169,13 +87,14 @@ void ulysses(Steps& steps, const Cut& cut, bool backward) {
     steps.push_back(communicate(name, LayerCommunication::context, LayerCollective::all_to_all,
                                 Bytes(cut.tokens * width * operand_element(cut))));
   };
-  const Operator op = attention(cut, {cut.sequence, cut.sequence, cut.heads / cut.sharding.cp, cut.seen}, backward);
+  const LayerStep step =
+      attention_core(cut, {cut.sequence, cut.sequence, cut.heads / cut.sharding.cp, cut.seen, cut.causal}, backward);
   if (backward) exchange("cp_all_to_all_output", cut.attended);
-  if (backward) steps.push_back(step_of(op));
+  if (backward) steps.push_back(step);
   exchange("cp_all_to_all_query", cut.query);
   exchange("cp_all_to_all_key", cut.key);
   exchange("cp_all_to_all_value", cut.value);
-  if (!backward) steps.push_back(step_of(op));
+  if (!backward) steps.push_back(step);
   if (!backward) exchange("cp_all_to_all_output", cut.attended);
 }
 
@@ -186,7 +105,7 @@ void core_steps(Steps& steps, const Cut& cut, bool backward) {
   else
     cast_for_attention(steps, "attention_cast", cut.tokens * (cut.query + cut.key + cut.value), cut);
   if (cut.sharding.cp == 1) {
-    steps.push_back(step_of(attention(cut, {cut.sequence, cut.sequence, cut.heads, cut.seen}, backward)));
+    steps.push_back(attention_core(cut, {cut.sequence, cut.sequence, cut.heads, cut.seen, cut.causal}, backward));
     return;
   }
   switch (cut.sharding.context_method) {
@@ -197,15 +116,6 @@ void core_steps(Steps& steps, const Cut& cut, bool backward) {
     case ContextMethod::ulysses:
       return ulysses(steps, cut, backward);
   }
-}
-
-/// What the attention core keeps besides Q, K, V and its output. Unfused: softmax output, and with dropout its mask and
-/// the dropped scores (5·a·s²·b bytes in 16 bit, Korthikanti et al. 2022, eq. 1). Fused: one fp32 statistic a row.
-double core_bytes(const Cut& cut) {
-  const double rows = cut.micro_batch * cut.heads * cut.local_sequence;
-  if (cut.sharding.fused_attention) return rows * sizeof(float);
-  const double scores = rows * cut.sequence;
-  return scores * cut.element + (cut.shape.dropout > 0 ? scores * (1 + cut.element) : 0);
 }
 
 /// What context parallelism keeps beside. Ulysses: the output before the exchange, which the kernel's backward pass
@@ -232,7 +142,7 @@ void count_attention(LayerWork& work, const Cut& cut) {
   // Q, K and V are kept as the core reads them.
   const Bytes heads = latents + Bytes(cut.tokens * (cut.query + cut.key + cut.value) * operand_element(cut));
   const Bytes output(cut.tokens * cut.attended * cut.element);
-  const Bytes core(core_bytes(cut) + exchanged_bytes(cut));
+  const Bytes core = kept_by_core(cut, cut.sequence) + Bytes(exchanged_bytes(cut));
   const Bytes gathered = gathered_and_kept(cut);
   work.activations += input + gathered + heads + output + core;
   // A fused kernel's statistic goes with it; the output is the projection's input and stays.

@@ -82,6 +82,22 @@ void check_pattern(const TransformerShape& shape, const std::string& at, Diagnos
     d.error(at + "/ssm_groups", fmt::format("{} groups do not divide the {} heads", shape.ssm_groups, shape.ssm_heads));
 }
 
+/// An encoder leaves layers for its decoder, and goes with whole blocks of usual attention.
+void check_encoder(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
+  if (shape.encoder_layers == 0) {
+    if (shape.target_share != 1) d.error(at + "/encoder_layers", "missing: target_share is of an encoder-decoder");
+    return;
+  }
+  if (shape.encoder_layers >= shape.layers)
+    d.error(at + "/encoder_layers",
+            fmt::format("found {}, but the {} layers hold the decoder's too", shape.encoder_layers, shape.layers),
+            "layers counts both; a network that is all encoder is of family encoder");
+  for (const auto& [key, there] :
+       {std::pair{"kv_lora_rank", shape.is_latent()}, std::pair{"layer_pattern", !shape.layer_pattern.empty()},
+        std::pair{"mtp_layers", shape.mtp_layers > 0}})
+    if (there) d.error(at + "/" + key, "found beside encoder_layers, with which it has no description");
+}
+
 void check_transformer(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
   // A shape with a missing size has been reported by its field table.
   if (shape.layers < 1 || shape.hidden < 1 || shape.heads < 1 || shape.vocab < 1 || shape.ffn_hidden < 1) return;
@@ -91,6 +107,7 @@ void check_transformer(const TransformerShape& shape, const std::string& at, Dia
   check_experts(shape, at, d);
   check_latent_experts(shape, at, d);
   check_pattern(shape, at, d);
+  check_encoder(shape, at, d);
   if (shape.positions == PositionKind::learned && shape.max_positions == 0)
     d.error(at + "/max_positions", "missing: learned positions need the rows of their table");
 }
@@ -175,6 +192,9 @@ void check_model(const Model& model, const std::string& pointer, Diagnostics& d)
   if (model.recommender) return check_recommender(*model.recommender, pointer + "/recommender", d);
   if (model.transformer) {
     check_transformer(*model.transformer, pointer + "/transformer", d);
+    if (model.transformer->encoder_layers > 0 && model.family != ModelFamily::decoder)
+      d.error(pointer + "/family", fmt::format("found {} with encoder_layers", name_of(model.family)),
+              "decoder, behind its encoder");
     if (model.default_seq_len < 1)
       d.error(pointer + "/default_seq_len", "missing: a transformer has a sequence length of at least 1");
     return;

@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <map>
-#include <utility>
+#include <tuple>
 
 #include "models/workload/steps.hpp"
 
@@ -9,7 +9,9 @@ namespace {
 
 /// FLOPs of one forward pass over a sequence, by part, without sharding: the products' 2·m·n·k.
 struct ForwardFlops {
-  double blocks = 0, attention = 0, output = 0;
+  double blocks = 0, output = 0;
+  double attention = 0;  ///< counted whole, half of which a causal mask hides
+  double seen = 0;       ///< attention that no mask hides: an encoder's, and of a decoder over its result
 };
 
 /// Multiply-adds of a mixture of experts for one token.
@@ -27,11 +29,19 @@ double mlp_products(const TransformerShape& shape, bool moe) {
   return moe ? expert_products(shape) : dense * shape.ffn_hidden;
 }
 
+/// Of those of usual attention, the products of a query and of what its tokens give on, and of keys and values.
+double query_products(const TransformerShape& shape) {
+  return static_cast<double>(shape.hidden) * shape.heads * (shape.key_size() + shape.value_size());
+}
+double key_products(const TransformerShape& shape) {
+  return static_cast<double>(shape.hidden) * shape.kv() * (shape.key_size() + shape.value_size());
+}
+
 /// Multiply-adds of the attention projections of one block for one token.
 double attention_products(const TransformerShape& shape) {
   const double hidden = shape.hidden, heads = shape.heads;
   const double query = heads * shape.key_size(), attended = heads * shape.value_size();
-  if (!shape.is_latent()) return hidden * (query + shape.kv() * (shape.key_size() + shape.value_size()) + attended);
+  if (!shape.is_latent()) return query_products(shape) + key_products(shape);
   const double queries = shape.q_lora_rank > 0 ? shape.q_lora_rank * (hidden + query) : hidden * query;
   const double keys = hidden * (shape.kv_lora_rank + shape.qk_rope_head_dim) +
                       shape.kv_lora_rank * heads * (shape.qk_nope_head_dim + shape.v_head_dim);
@@ -48,16 +58,23 @@ double window_share(const TransformerShape& shape, int layer, double sequence) {
 
 ForwardFlops forward_flops(const TransformerShape& shape, double sequence) {
   const double sizes = static_cast<double>(shape.heads) * (shape.key_size() + shape.value_size());
-  const double scores = 2 * sequence * sequence * sizes;
-  const double predicted = sequence * shape.predicted_share;
+  const double target = shape.target_tokens(sequence);
+  const double scores = 2 * target * target * sizes;
+  const double predicted = target * shape.predicted_share;
   ForwardFlops flops;
   for (int layer = 0; layer < shape.layers; ++layer) {
     const char half = shape.half(layer);
-    const bool attends = half == '\0' || half == '*';
-    if (attends) flops.blocks += 2 * sequence * attention_products(shape);
-    if (attends) flops.attention += scores * window_share(shape, layer, sequence);
-    if (half == 'M') flops.blocks += 2 * sequence * workload::mamba_multiply_adds(shape);
-    if (half != 'M' && half != '*') flops.blocks += 2 * sequence * mlp_products(shape, shape.is_moe(layer));
+    const bool attends = half == '\0' || half == '*', encodes = shape.is_encoder(layer);
+    const double tokens = encodes ? sequence : target;
+    if (attends) flops.blocks += 2 * tokens * attention_products(shape);
+    if (attends)
+      (encodes ? flops.seen : flops.attention) += 2 * tokens * tokens * sizes * window_share(shape, layer, tokens);
+    if (shape.crosses(layer)) {
+      flops.blocks += 2 * (target * query_products(shape) + sequence * key_products(shape));
+      flops.seen += 2 * target * sequence * sizes;
+    }
+    if (half == 'M') flops.blocks += 2 * tokens * workload::mamba_multiply_adds(shape);
+    if (half != 'M' && half != '*') flops.blocks += 2 * tokens * mlp_products(shape, shape.is_moe(layer));
   }
   const double join = 2.0 * shape.hidden * shape.hidden;
   flops.blocks += shape.mtp_layers * 2 * sequence *
@@ -77,9 +94,9 @@ double transformer_parameters(const Model& model, double experts) {
   const LayerWork output = count(LayerRole::output);
   double total = count(LayerRole::embedding).parameters + output.parameters;
   if (shape.experts > 0) total += output.expert_parameters * experts / shape.experts;
-  std::map<std::pair<bool, char>, double> of_kind;  // by experts and half
+  std::map<std::tuple<bool, char, bool>, double> of_kind;  // by experts, half and cross attention
   for (int layer = 0; layer < shape.layers; ++layer) {
-    const auto [known, fresh] = of_kind.try_emplace({shape.is_moe(layer), shape.half(layer)}, 0);
+    const auto [known, fresh] = of_kind.try_emplace({shape.is_moe(layer), shape.half(layer), shape.crosses(layer)}, 0);
     if (fresh) {
       const LayerWork block = count(shape.is_moe(layer) ? LayerRole::moe_block : LayerRole::dense_block, layer);
       known->second = block.parameters + block.expert_parameters * experts / std::max(1, shape.experts);
@@ -113,7 +130,8 @@ Flops model_flops_per_sample(const Model& model, int seq_len, ModelFlopsOptions 
   if (model.transformer) {
     const ForwardFlops flops = forward_flops(*model.transformer, seq_len);
     const bool half = options.causal_halved && model.family == ModelFamily::decoder;
-    forward = flops.blocks + flops.attention * (half ? 0.5 : 1.0) + (options.output_layer ? flops.output : 0);
+    forward =
+        flops.blocks + flops.seen + flops.attention * (half ? 0.5 : 1.0) + (options.output_layer ? flops.output : 0);
   } else if (model.compact) {
     forward = workload::compact_forward_flops(*model.compact);
   } else if (model.recommender) {

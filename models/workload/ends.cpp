@@ -11,7 +11,9 @@ double table_parameters(const Cut& cut) { return cut.shape.vocab / cut.tp * cut.
 double embedding_parameters(const Cut& cut) {
   const TransformerShape& shape = cut.shape;
   double parameters = table_parameters(cut) + shape.token_types * cut.hidden;
-  if (shape.positions == PositionKind::learned) parameters += shape.max_positions * cut.hidden;
+  // An encoder and its decoder have tables of their own.
+  const int sides = shape.encoder_layers > 0 ? 2 : 1;
+  if (shape.positions == PositionKind::learned) parameters += sides * shape.max_positions * cut.hidden;
   if (!cut.causal) parameters += norm_parameters(shape);
   return parameters;
 }

@@ -22,12 +22,15 @@ void end_block(LayerWork& work, const Cut& cut) {
   work.output = cut.resident_tensor();
 }
 
-LayerWork block_work(const Cut& cut, bool moe) {
+/// `source`: what a decoder's block attends to beside its own tokens; null: nothing.
+LayerWork block_work(const Cut& cut, const Cut* source, bool moe) {
   LayerWork work;
   reserve(work, cut.sharding.cp);
   workload::add_attention_half(work, cut);
+  if (source != nullptr) workload::add_cross_attention(work, cut, *source);
   moe ? workload::add_moe_half(work, cut) : workload::add_mlp_half(work, cut);
   moe ? workload::add_moe_backward(work, cut) : workload::add_mlp_backward(work, cut);
+  if (source != nullptr) workload::add_cross_attention_backward(work, cut, *source);
   workload::add_attention_backward(work, cut);
   end_block(work, cut);
   return work;
@@ -58,10 +61,18 @@ LayerWork half_work(const Cut& cut, char letter) {
   return work;
 }
 
+/// Tokens of one sample that a layer works on: an encoder's of the source, the embedding of both.
+double tokens_of(const TransformerShape& shape, LayerRole role, int index, int seq_len) {
+  const double target = shape.target_tokens(seq_len);
+  if (shape.encoder_layers == 0 || role == LayerRole::output) return target;
+  if (role == LayerRole::embedding) return seq_len + target;
+  return shape.is_encoder(index) ? seq_len : target;
+}
+
 LayerWork output_with_predictions(const Model& model, const Cut& cut) {
   LayerWork work = workload::output_work(cut, model.family);
   if (cut.shape.mtp_layers > 0)
-    workload::add_prediction_blocks(work, block_work(cut, cut.shape.predicts_with_experts()), cut);
+    workload::add_prediction_blocks(work, block_work(cut, nullptr, cut.shape.predicts_with_experts()), cut);
   return work;
 }
 
@@ -79,11 +90,17 @@ LayerWork layer_work(const Model& model, LayerRole role, int index, double micro
   const TransformerShape& shape = *model.transformer;
   const bool block = role == LayerRole::dense_block || role == LayerRole::moe_block;
   const char half = block ? shape.half(index) : '\0';
-  const Cut cut(shape, model.family, micro_batch, seq_len, sharding, block && shape.is_windowed(index));
+  const bool causal = model.family == ModelFamily::decoder && !(block && shape.is_encoder(index));
+  const Cut cut(shape, causal, micro_batch, tokens_of(shape, role, index, seq_len), sharding,
+                block && shape.is_windowed(index));
+  const Cut source(shape, false, micro_batch, seq_len, sharding);
+  const Cut* crossed = block && shape.crosses(index) ? &source : nullptr;
   LayerWork work = role == LayerRole::embedding ? workload::embedding_work(cut)
                    : role == LayerRole::output  ? output_with_predictions(model, cut)
                    : half != '\0'               ? half_work(cut, half)
-                                                : block_work(cut, role == LayerRole::moe_block);
+                                                : block_work(cut, crossed, role == LayerRole::moe_block);
+  // The encoder's result waits for the backward pass of every block that attends to it.
+  if (role == LayerRole::embedding && shape.encoder_layers > 0) work.activations += source.resident_tensor();
   const bool attends = block && (half == '\0' || half == '*');
   if (sharding.adapter_rank > 0) workload::freeze_under_adapters(work, cut, attends);
   return work;

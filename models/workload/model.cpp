@@ -68,7 +68,14 @@ const FieldTable<TransformerShape>& TransformerShape::fields() {
         .field("ssm_state", &S::ssm_state, "states of each channel of such a head", count)
         .field("ssm_groups", &S::ssm_groups, "groups of such heads, each with B and C of its own",
                {.min = 1, .max = kWidest})
-        .field("ssm_conv", &S::ssm_conv, "tokens that a Mamba-2 mixer's convolution sees", {.min = 1, .max = 1000});
+        .field("ssm_conv", &S::ssm_conv, "tokens that a Mamba-2 mixer's convolution sees", {.min = 1, .max = 1000})
+        .field("encoder_layers", &S::encoder_layers,
+               "the first so many layers are an encoder's; those behind them, a decoder's, attend to its result too; "
+               "0: no encoder",
+               count)
+        .field("target_share", &S::target_share,
+               "of an encoder-decoder: tokens of the target for one of the source, whose length seq_len is",
+               {.min = 0, .max = 100, .above_min = true});
     return t;
   }();
   return table;

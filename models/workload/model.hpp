@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -81,6 +83,10 @@ struct TransformerShape {
   int ssm_state = 0;                    ///< states of each channel of a head
   int ssm_groups = 1;                   ///< of heads that share B and C
   int ssm_conv = 4;                     ///< tokens that the convolution sees
+  /// The first so many layers are an encoder's: its tokens, the source, see one another. The others are a decoder's:
+  /// its tokens, the target, see those before them, and by cross attention the encoder's result. 0: no encoder.
+  int encoder_layers = 0;
+  double target_share = 1;  ///< tokens of the target for one of the source, whose length seq_len is
   [[nodiscard]] int kv() const { return kv_heads > 0 ? kv_heads : heads; }
   [[nodiscard]] int head_size() const { return head_dim > 0 ? head_dim : hidden / heads; }
   /// The letter of a layer; 0 of a whole block.
@@ -99,6 +105,12 @@ struct TransformerShape {
   }
   [[nodiscard]] bool is_windowed(int layer) const {
     return window > 0 && (global_every == 0 || (layer + 1) % global_every != 0);
+  }
+  [[nodiscard]] bool is_encoder(int layer) const { return layer < encoder_layers; }
+  [[nodiscard]] bool crosses(int layer) const { return encoder_layers > 0 && !is_encoder(layer); }
+  /// Length of the target of a source of so many tokens; of a model without an encoder the sequence itself.
+  [[nodiscard]] double target_tokens(double source) const {
+    return encoder_layers > 0 ? std::max(1.0, std::round(source * target_share)) : source;
   }
   [[nodiscard]] bool is_latent() const { return kv_lora_rank > 0; }
   /// Size of a head's query and key, and of its value.

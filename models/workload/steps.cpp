@@ -47,13 +47,12 @@ double seen_keys(const TransformerShape& shape, const LayerSharding& cuts, doubl
 
 }  // namespace
 
-Cut::Cut(const TransformerShape& s, ModelFamily family, double batch, int seq_len, const LayerSharding& cuts,
-         bool windowed)
+Cut::Cut(const TransformerShape& s, bool masked, double batch, double length, const LayerSharding& cuts, bool windowed)
     : shape(s),
       sharding(cuts),
-      causal(family == ModelFamily::decoder),
+      causal(masked),
       micro_batch(batch),
-      sequence(seq_len),
+      sequence(length),
       local_sequence(sequence / cuts.cp),
       tokens(batch * local_sequence),
       resident(cuts.sequence_parallel ? tokens / cuts.tp : tokens),

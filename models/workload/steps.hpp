@@ -9,7 +9,8 @@ namespace stepcast::workload {
 
 /// What one device holds of one micro-batch in one layer: sizes as doubles, since a cut need not be even.
 struct Cut {
-  Cut(const TransformerShape& shape, ModelFamily family, double micro_batch, int seq_len, const LayerSharding& sharding,
+  /// `causal`: tokens see those before them only.
+  Cut(const TransformerShape& shape, bool causal, double micro_batch, double sequence, const LayerSharding& sharding,
       bool windowed = false);
 
   const TransformerShape& shape;
@@ -93,6 +94,10 @@ inline constexpr double kScanChunk = 128;
 /// layer_pattern).
 void add_attention_half(LayerWork& work, const Cut& cut);
 void add_attention_backward(LayerWork& work, const Cut& cut);
+/// The part of a decoder's block between its attention and its MLP: from its norm to its residual addition, attention
+/// of its tokens over the encoder's result, whose cut is `source`.
+void add_cross_attention(LayerWork& work, const Cut& cut, const Cut& source);
+void add_cross_attention_backward(LayerWork& work, const Cut& cut, const Cut& source);
 void add_mlp_half(LayerWork& work, const Cut& cut);
 void add_mlp_backward(LayerWork& work, const Cut& cut);
 void add_moe_half(LayerWork& work, const Cut& cut);

@@ -22,10 +22,11 @@ struct Program {
   std::string settings_file;
 };
 
-Program program_of(Settings settings) {
+Program program_of(Settings settings, const Scenario& s) {
   switch (settings) {
     case Settings::megatron:
-      return {"pretrain_gpt.py", "\"${SETTINGS[@]}\"", "megatron-arguments.txt"};
+      return {s.model->transformer->encoder_layers > 0 ? "pretrain_t5.py" : "pretrain_gpt.py", "\"${SETTINGS[@]}\"",
+              "megatron-arguments.txt"};
     case Settings::deepspeed:
       return {"train.py", "--deepspeed --deepspeed_config \"$HERE/deepspeed.json\"", "deepspeed.json"};
     case Settings::torch:
@@ -89,7 +90,7 @@ std::string slurm_job(const Scenario& s) {
 
 std::vector<NamedText> launch_files(const Scenario& scenario) {
   const Settings settings = settings_of(scenario);
-  const Program program = program_of(settings);
+  const Program program = program_of(settings, scenario);
   return {{program.settings_file, settings_text(settings, scenario)},
           {"launch.sh", torchrun_script(scenario, settings, program)},
           {"job.slurm", slurm_job(scenario)}};

@@ -16,7 +16,7 @@ struct NamedText {
 /// wrote (names, descriptions) goes into none of them; ids of the catalogue are letters, digits, dots and dashes.
 std::vector<NamedText> launch_files(const Scenario& scenario);
 
-/// Arguments of Megatron-LM's pretrain_gpt.py, one a line.
+/// Arguments of Megatron-LM's pretrain_gpt.py, or of an encoder-decoder's pretrain_t5.py, one a line.
 std::vector<std::string> megatron_arguments(const Scenario& scenario);
 /// DeepSpeed's configuration.
 Json deepspeed_config(const Scenario& scenario);

@@ -25,7 +25,13 @@ class Arguments {
 
 void add_model(Arguments& out, const Scenario& s) {
   const TransformerShape& shape = *s.model->transformer;
-  out.value("--num-layers", shape.layers);
+  if (shape.encoder_layers > 0) {
+    out.value("--encoder-num-layers", shape.encoder_layers);
+    out.value("--decoder-num-layers", shape.layers - shape.encoder_layers);
+    out.value("--decoder-seq-length", static_cast<int>(shape.target_tokens(s.seq_len)));
+  } else {
+    out.value("--num-layers", shape.layers);
+  }
   out.value("--hidden-size", shape.hidden);
   out.value("--ffn-hidden-size", shape.ffn_hidden);
   out.value("--num-attention-heads", shape.heads);

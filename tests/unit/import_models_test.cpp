@@ -188,6 +188,17 @@ const std::vector<Published> kPublished{
     {"roberta-large", R"({"model_type":"roberta","hidden_size":1024,"intermediate_size":4096,"num_hidden_layers":24,
       "num_attention_heads":16,"vocab_size":50265,"type_vocab_size":1,"max_position_embeddings":514})",
      356.4e6},
+    {"t5-v1_1-xl", R"({"model_type":"t5","d_ff":5120,"d_kv":64,"d_model":2048,"num_layers":24,"num_decoder_layers":24,
+      "num_heads":32,"vocab_size":32128,"feed_forward_proj":"gated-gelu","tie_word_embeddings":false,
+      "relative_attention_num_buckets":32,"is_encoder_decoder":true,"decoder_start_token_id":0})",
+     2849757184.0},
+    {"t5-base", R"({"model_type":"t5","d_ff":3072,"d_kv":64,"d_model":768,"num_layers":12,"num_heads":12,
+      "vocab_size":32128,"n_positions":512})",
+     222903552.0},
+    {"bart-large", R"({"model_type":"bart","d_model":1024,"encoder_layers":12,"decoder_layers":12,
+      "encoder_attention_heads":16,"decoder_attention_heads":16,"encoder_ffn_dim":4096,"decoder_ffn_dim":4096,
+      "vocab_size":50265,"max_position_embeddings":1024,"num_hidden_layers":12})",
+     406291456.0},
     // Text parts of models that see.
     {"gemma-3-4b-pt", R"({"model_type":"gemma3","vision_config":{"hidden_size":1152},"text_config":{
       "model_type":"gemma3_text","hidden_size":2560,"intermediate_size":10240,"num_hidden_layers":34,
@@ -341,6 +352,24 @@ TEST(MegatronImport, LayersOfOneHalf) {
   EXPECT_EQ(shape.at("ssm_state"), 256);
   EXPECT_EQ(shape.at("ssm_head_dim"), 64);
   EXPECT_EQ(shape.at("ssm_groups"), 8);
+}
+
+// pretrain_t5.py, as `stepcast plan` writes it and with the names that Megatron-LM's own scripts use.
+TEST(MegatronImport, EncoderAndDecoder) {
+  for (const char* length : {"--seq-length 512", "--encoder-seq-length 512"}) {
+    std::string script(kScript);
+    for (const auto& [old, now] :
+         {std::pair{"--num-layers", "--encoder-num-layers 12 --decoder-num-layers"},
+          std::pair{"--seq-length 2048", length}, std::pair{"--bf16", "--bf16 --decoder-seq-length 128"},
+          std::pair{"--pipeline-model-parallel-size 16", "--pipeline-model-parallel-size 1"},
+          std::pair{"--num-layers-per-virtual-pipeline-stage 3", ""}})
+      script.replace(script.find(old), std::string_view(old).size(), now);
+    const ImportedScenario out = import_megatron(written("t5.sh", script), {}, catalog());
+    const Json& shape = out.scenario.at("workload").at("model").at("transformer");
+    EXPECT_EQ(shape.at("encoder_layers"), 12);
+    EXPECT_EQ(shape.at("target_share"), 0.25);
+    EXPECT_EQ(out.scenario.at("workload").at("seq_len"), 512);
+  }
 }
 
 TEST(MegatronImport, WholeExperts) {

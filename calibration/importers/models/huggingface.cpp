@@ -35,7 +35,9 @@ class HuggingFaceReader {
 
   ImportedModel read(std::optional<int> seq_len) {
     sizes();
-    if (type_.encoder)
+    if (type_.two_sides)
+      feed_forward();
+    else if (type_.encoder)
       pretraining();
     else
       decoder();
@@ -49,9 +51,11 @@ class HuggingFaceReader {
 
  private:
   void sizes() {
-    shape_["layers"] = sized("num_hidden_layers", "n_layer");
-    shape_["hidden"] = hidden_ = sized("hidden_size", type_.name == "bloom" ? "n_embed" : "n_embd");
-    shape_["heads"] = heads_ = sized("num_attention_heads", "n_head");
+    shape_["layers"] = type_.two_sides ? two_sides() : sized("num_hidden_layers", "n_layer");
+    shape_["hidden"] = hidden_ = type_.two_sides ? reader_.required({"d_model", "hidden_size"})
+                                                 : sized("hidden_size", type_.name == "bloom" ? "n_embed" : "n_embd");
+    shape_["heads"] = heads_ = type_.two_sides ? reader_.required({"encoder_attention_heads", "num_heads"})
+                                               : sized("num_attention_heads", "n_head");
     shape_["vocab"] = reader_.required({"vocab_size"});
     positions_ = sized("max_position_embeddings", type_.name == "bloom" ? "seq_length" : "n_positions");
     shape_["gated_mlp"] = type_.gated;
@@ -61,8 +65,69 @@ class HuggingFaceReader {
     bool biases = reader_.flag("bias", type_.biases);
     for (const char* key : {"use_bias", "enable_bias"}) biases = reader_.flag(key, biases);
     if (biases) shape_["biases"] = true;
-    for (const char* key : {"resid_pdrop", "hidden_dropout_prob", "hidden_dropout", "residual_dropout", "dropout"})
+    for (const char* key :
+         {"resid_pdrop", "hidden_dropout_prob", "hidden_dropout", "residual_dropout", "dropout", "dropout_rate"})
       if (const auto dropout = reader_.number(key); dropout && *dropout > 0) shape_["dropout"] = *dropout;
+  }
+
+  /// Layers of an encoder and its decoder together.
+  int two_sides() {
+    const int encoder = type_.name.find("t5") != std::string_view::npos ? reader_.required({"num_layers"})
+                                                                        : reader_.required({"encoder_layers"});
+    int decoder = encoder;
+    for (const char* key : {"num_decoder_layers", "decoder_layers"}) decoder = reader_.whole(key).value_or(decoder);
+    shape_["encoder_layers"] = encoder;
+    if (type_.target_share != 1) {
+      shape_["target_share"] = type_.target_share;
+      notes_.emplace_back(
+          "pre-training: 114 of 512 tokens are asked for (spans of three, 15 %); target_share says how many");
+    } else {
+      notes_.emplace_back("source and target are taken to be of one length; target_share says otherwise");
+    }
+    for (const char* key : {"decoder_attention_heads", "decoder_ffn_dim"}) reader_.ignore({key});
+    return encoder + decoder;
+  }
+
+  /// Of an encoder-decoder: widths, T5's gate, and what of it is not described.
+  void feed_forward() {
+    if (const auto size = reader_.whole("d_kv")) shape_["head_dim"] = *size;
+    shape_["ffn_hidden"] = reader_.required({"d_ff", "encoder_ffn_dim"});
+    const std::string gate = reader_.text("feed_forward_proj");
+    if (!gate.empty()) shape_["gated_mlp"] = gate.starts_with("gated");
+    if (type_.positions == "none") notes_.emplace_back("relative position biases are not counted");
+    for (const auto& [encoder, decoder] : {std::pair{"encoder_attention_heads", "decoder_attention_heads"},
+                                           std::pair{"encoder_ffn_dim", "decoder_ffn_dim"}})
+      if (config_.contains(decoder) && config_.contains(encoder) && config_.at(decoder) != config_.at(encoder))
+        diagnostics_.error(child_pointer(pointer_, decoder),
+                           fmt::format("found {}, but the encoder has {}", describe(config_.at(decoder)),
+                                       describe(config_.at(encoder))),
+                           "both sides have the same sizes here");
+    reader_.ignore({"relative_attention_num_buckets",
+                    "relative_attention_max_distance",
+                    "dense_act_fn",
+                    "is_gated_act",
+                    "is_encoder_decoder",
+                    "decoder_start_token_id",
+                    "n_positions",
+                    "max_position_embeddings",
+                    "scale_embedding",
+                    "encoder_layerdrop",
+                    "decoder_layerdrop",
+                    "classif_dropout",
+                    "initializer_factor",
+                    "forced_eos_token_id",
+                    "forced_bos_token_id",
+                    "early_stopping",
+                    "num_beams",
+                    "no_repeat_ngram_size",
+                    "normalize_before",
+                    "normalize_embedding",
+                    "add_bias_logits",
+                    "add_final_layer_norm",
+                    "static_position_embeddings",
+                    "num_hidden_layers",
+                    "gradient_checkpointing",
+                    "force_bos_token_to_be_generated"});
   }
 
   /// A size that the file may name in GPT-2's way or in the usual one; a missing one is called as the type calls it.
@@ -406,8 +471,8 @@ LanguageModel language_model(const Json& config, Diagnostics& diagnostics) {
     const auto found = part.find("model_type");
     return found != part.end() && found->is_string() ? found->get<std::string>() : std::string{};
   };
-  const bool whole = config.contains("num_hidden_layers") || config.contains("n_layer");
-  if (!whole && config.contains("text_config") && config.at("text_config").is_object()) {
+  const bool whole = !config.contains("text_config") || config.contains("num_hidden_layers");
+  if (!whole && config.at("text_config").is_object()) {
     out.config = &config.at("text_config");
     out.pointer = "/text_config";
   }

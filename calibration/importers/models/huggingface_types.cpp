@@ -13,6 +13,13 @@ constexpr std::string_view kTied = R"({"tie_word_embeddings":true})";
 constexpr std::string_view kTiedDropout = R"({"tie_word_embeddings":true,"resid_pdrop":0.1})";
 constexpr std::string_view kBert = R"({"tie_word_embeddings":true,"hidden_dropout_prob":0.1,"type_vocab_size":2})";
 
+constexpr std::string_view kT5 =
+    R"({"tie_word_embeddings":true,"n_positions":512,"d_kv":64,"feed_forward_proj":"relu","dropout_rate":0.1})";
+constexpr std::string_view kMt5 =
+    R"({"tie_word_embeddings":false,"n_positions":512,"d_kv":64,"feed_forward_proj":"gated-gelu","dropout_rate":0.1})";
+// 15 % of the tokens in spans of three, each with a mark: 114 of 512 (Raffel et al. 2020, section 3.1.4).
+constexpr double kSpans = 114.0 / 512;
+
 constexpr std::array kTypes{
     Type{.name = "llama"},
     Type{.name = "mistral", .sliding = true},
@@ -106,6 +113,23 @@ constexpr std::array kTypes{
          .gated = false,
          .layer_norm = true,
          .side_by_side = true},
+    Type{.name = "t5", .defaults = kT5, .two_sides = true, .target_share = kSpans, .positions = "none"},
+    Type{.name = "mt5", .defaults = kMt5, .two_sides = true, .target_share = kSpans, .positions = "none"},
+    Type{.name = "umt5", .defaults = kMt5, .two_sides = true, .target_share = kSpans, .positions = "none"},
+    Type{.name = "bart",
+         .defaults = R"({"tie_word_embeddings":true,"dropout":0.1})",
+         .two_sides = true,
+         .gated = false,
+         .layer_norm = true,
+         .biases = true,
+         .positions = "learned"},
+    Type{.name = "mbart",
+         .defaults = R"({"tie_word_embeddings":true,"dropout":0.1})",
+         .two_sides = true,
+         .gated = false,
+         .layer_norm = true,
+         .biases = true,
+         .positions = "learned"},
     Type{.name = "bert",
          .defaults = kBert,
          .encoder = true,

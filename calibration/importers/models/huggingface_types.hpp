@@ -12,6 +12,8 @@ struct HuggingFaceType {
   std::string_view name;
   std::string_view defaults = "{}";  ///< of absent keys that matter here, as JSON
   bool encoder = false;
+  bool two_sides = false;                 ///< an encoder and its decoder
+  double target_share = 1;                ///< of those: tokens of the target for one of the source in their task
   bool brief = false;                     ///< its sizes have GPT-2's names: n_layer, n_embd …
   bool gated = true;                      ///< the MLP has a gate
   bool layer_norm = false;                ///< else RMSNorm

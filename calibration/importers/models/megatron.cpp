@@ -116,8 +116,16 @@ class MegatronReader {
     ep_ = arguments_.whole("--expert-model-parallel-size").value_or(1);
   }
 
+  /// Layers of T5's encoder and decoder together (pretrain_t5.py).
+  int two_sides() {
+    const int encoder = required("--encoder-num-layers"), decoder = required("--decoder-num-layers");
+    shape_["encoder_layers"] = encoder;
+    return encoder + decoder;
+  }
+
   void shape() {
-    const int layers = layers_ = required("--num-layers"), hidden = required("--hidden-size");
+    const int layers = layers_ = arguments_.has("--decoder-num-layers") ? two_sides() : required("--num-layers");
+    const int hidden = required("--hidden-size");
     shape_["layers"] = layers;
     shape_["hidden"] = hidden;
     shape_["heads"] = required("--num-attention-heads");
@@ -231,7 +239,10 @@ class MegatronReader {
                          "learned_absolute, rope, yarn, mrope or none");
     else
       shape_["positions"] = kinds.at(kind);
-    length_ = required("--seq-length");
+    length_ = required(arguments_.has("--encoder-seq-length") ? "--encoder-seq-length" : "--seq-length");
+    arguments_.ignore("--seq-length");
+    if (arguments_.has("--decoder-num-layers"))
+      shape_["target_share"] = static_cast<double>(required("--decoder-seq-length")) / std::max(1, length_);
     const int positions = arguments_.whole("--max-position-embeddings").value_or(length_);
     if (kind == "learned_absolute") shape_["max_positions"] = positions;
     const bool rms = arguments_.has("--normalization") && arguments_.text("--normalization") == "RMSNorm";
