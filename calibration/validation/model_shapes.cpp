@@ -111,6 +111,21 @@ KnownShape by_sizes(const StatedModel& stated) {
   return out;
 }
 
+/// What a GPT's table leaves out, as the family has it (Brown et al. 2020, Table 2.1): an MLP four times as wide, heads
+/// of 128. Says whether anything was missing.
+bool complete_gpt(Json& shape) {
+  if (!shape.contains("hidden")) return false;
+  const long hidden = shape.at("hidden");
+  bool missing = false;
+  for (const auto& [key, size] : {std::pair{"ffn_hidden", 4 * hidden}, std::pair{"heads", std::max(1L, hidden / 128)},
+                                  std::pair{"vocab", 51200L}})
+    if (!shape.contains(key)) {
+      shape[key] = size;
+      missing = true;
+    }
+  return missing;
+}
+
 /// A GPT of so many parameters: 12·layers·h² of them (Narayanan et al. 2021, eq. 2, without the vocabulary), with the
 /// widths that GPT-3's family has at these sizes (Brown et al. 2020, Table 2.1) up to 8,192, which runs of 30 to 200 B
 /// on machines of their day chose for deeper ones, heads of 128.
@@ -155,6 +170,7 @@ KnownShape known_shape(const StatedModel& stated) {
   if (!out.refusal.empty()) return out;
   for (const auto& [key, value] : stated.sizes.items())
     if (!(key == "kv_heads" && out.transformer.value("kv_lora_rank", 0L) > 0)) out.transformer[key] = value;
+  if (gpt && complete_gpt(out.transformer)) out.by_size = true;
   for (const char* key : kNeeded)
     if (out.refusal.empty() && !out.transformer.contains(key))
       out.refusal = fmt::format("{} of {} is not stated", key, stated.name);

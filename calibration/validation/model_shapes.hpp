@@ -17,7 +17,7 @@ struct StatedModel {
 struct KnownShape {
   Json transformer;      ///< keys of TransformerShape; null when there is none
   std::string refusal;   ///< why a model of this name has no description
-  bool by_size = false;  ///< no source gives its shape: a GPT of so many parameters stands for it
+  bool by_size = false;  ///< no source gives all of its shape: that of a GPT of so many parameters or so wide stands in
 };
 
 /// The shape of a model: the row's sizes over those of calibration/data/llm-models.csv; what that table only tells in

@@ -339,6 +339,11 @@ TEST(ModelShapes, UnknownNamesGoByTheirSizes) {
   const KnownShape gpt = known_shape({"gpt-52b-x", Json::object(), 52});
   EXPECT_TRUE(gpt.by_size);
   EXPECT_EQ(gpt.transformer["layers"], 64);
+  const KnownShape wide = known_shape({"gpt-39b-bs", Json::object(), 39});  // the table has its layers and width alone
+  EXPECT_TRUE(wide.by_size);
+  EXPECT_EQ(wide.transformer["ffn_hidden"], 32768);
+  EXPECT_EQ(wide.transformer["heads"], 64);
+  EXPECT_FALSE(known_shape({"gpt3-175b", Json::object(), 175}).by_size);
   EXPECT_FALSE(known_shape({"someone-8b", Json::object(), 8}).refusal.empty());
   EXPECT_EQ(known_shape({"nemotron-3-nano", Json::object(), 0}).transformer.at("ssm_heads"), 64);
   EXPECT_THAT(known_shape({"nemotron-3-ultra", Json::object(), 0}).refusal, HasSubstr("no preset"));
