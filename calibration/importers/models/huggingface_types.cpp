@@ -20,6 +20,28 @@ constexpr std::string_view kMt5 =
 // 15 % of the tokens in spans of three, each with a mark: 114 of 512 (Raffel et al. 2020, section 3.1.4).
 constexpr double kSpans = 114.0 / 512;
 
+constexpr Type kBertType{.name = "bert",
+                         .defaults = kBert,
+                         .encoder = true,
+                         .gated = false,
+                         .layer_norm = true,
+                         .biases = true,
+                         .positions = "learned"};
+constexpr Type kBartType{.name = "bart",
+                         .defaults = R"({"tie_word_embeddings":true,"dropout":0.1})",
+                         .two_sides = true,
+                         .gated = false,
+                         .layer_norm = true,
+                         .biases = true,
+                         .positions = "learned"};
+constexpr Type kMt5Type{
+    .name = "mt5", .defaults = kMt5, .two_sides = true, .target_share = kSpans, .positions = "none"};
+/// A type that differs in what its tokens are, not in its network.
+constexpr Type like(Type type, std::string_view name) {
+  type.name = name;
+  return type;
+}
+
 constexpr std::array kTypes{
     Type{.name = "llama"},
     Type{.name = "mistral", .sliding = true},
@@ -114,43 +136,13 @@ constexpr std::array kTypes{
          .layer_norm = true,
          .side_by_side = true},
     Type{.name = "t5", .defaults = kT5, .two_sides = true, .target_share = kSpans, .positions = "none"},
-    Type{.name = "mt5", .defaults = kMt5, .two_sides = true, .target_share = kSpans, .positions = "none"},
-    Type{.name = "umt5", .defaults = kMt5, .two_sides = true, .target_share = kSpans, .positions = "none"},
-    Type{.name = "bart",
-         .defaults = R"({"tie_word_embeddings":true,"dropout":0.1})",
-         .two_sides = true,
-         .gated = false,
-         .layer_norm = true,
-         .biases = true,
-         .positions = "learned"},
-    Type{.name = "mbart",
-         .defaults = R"({"tie_word_embeddings":true,"dropout":0.1})",
-         .two_sides = true,
-         .gated = false,
-         .layer_norm = true,
-         .biases = true,
-         .positions = "learned"},
-    Type{.name = "bert",
-         .defaults = kBert,
-         .encoder = true,
-         .gated = false,
-         .layer_norm = true,
-         .biases = true,
-         .positions = "learned"},
-    Type{.name = "roberta",
-         .defaults = kBert,
-         .encoder = true,
-         .gated = false,
-         .layer_norm = true,
-         .biases = true,
-         .positions = "learned"},
-    Type{.name = "xlm-roberta",
-         .defaults = kBert,
-         .encoder = true,
-         .gated = false,
-         .layer_norm = true,
-         .biases = true,
-         .positions = "learned"},
+    kMt5Type,
+    like(kMt5Type, "umt5"),
+    kBartType,
+    like(kBartType, "mbart"),
+    kBertType,
+    like(kBertType, "roberta"),
+    like(kBertType, "xlm-roberta"),
 };
 
 }  // namespace
