@@ -14,8 +14,8 @@
 namespace stepcast {
 namespace {
 
+using testing::faults_of;
 using ::testing::HasSubstr;
-using testing::preset;
 using testing::shipped;
 
 /// One encoder and one decoder block, hidden 8, two heads of 4, MLP 16, and a target half as long as its source.
@@ -117,25 +117,15 @@ TEST(EncoderDecoder, T5AsPublished) {
   EXPECT_NEAR(1152 / estimate(job).step_time.value(), 3021, 0.15 * 3021);
 }
 
-std::string faults_of(const std::function<void(Model&)>& change) {
-  Model model = *preset("t5-v1.1-base");
-  change(model);
-  Diagnostics diagnostics("test");
-  check_model(model, "", diagnostics);
-  std::string out;
-  for (const Fault& fault : diagnostics.faults()) out += fault.pointer + ": " + fault.message + "\n";
-  return out;
-}
-
 TEST(EncoderDecoder, FaultsOfAShape) {
-  EXPECT_EQ(faults_of([](Model&) {}), "");
-  EXPECT_EQ(faults_of([](Model& m) { m.transformer->encoder_layers = 24; }),
+  EXPECT_EQ(faults_of("t5-v1.1-base", [](Model&) {}), "");
+  EXPECT_EQ(faults_of("t5-v1.1-base", [](Model& m) { m.transformer->encoder_layers = 24; }),
             "/transformer/encoder_layers: found 24, but the 24 layers hold the decoder's too\n");
-  EXPECT_EQ(faults_of([](Model& m) { m.transformer->encoder_layers = 0; }),
+  EXPECT_EQ(faults_of("t5-v1.1-base", [](Model& m) { m.transformer->encoder_layers = 0; }),
             "/transformer/encoder_layers: missing: target_share is of an encoder-decoder\n");
-  EXPECT_EQ(faults_of([](Model& m) { m.transformer->mtp_layers = 1; }),
+  EXPECT_EQ(faults_of("t5-v1.1-base", [](Model& m) { m.transformer->mtp_layers = 1; }),
             "/transformer/mtp_layers: found beside encoder_layers, with which it has no description\n");
-  EXPECT_EQ(faults_of([](Model& m) { m.family = ModelFamily::encoder; }),
+  EXPECT_EQ(faults_of("t5-v1.1-base", [](Model& m) { m.family = ModelFamily::encoder; }),
             "/family: found encoder with encoder_layers\n");
 }
 

@@ -259,6 +259,20 @@ TEST(HuggingFaceImport, TextOfAModelThatSees) {
             written("sees-faulty.json", model("")).string() + ": /text_config/vocab_size: missing");
 }
 
+TEST(HuggingFaceImport, FaultsOfTwoSides) {
+  const auto faults = [](const std::string& config) {
+    return faults_of([&] { import_huggingface(written("sides.json", config), {}); });
+  };
+  EXPECT_THAT(
+      faults(R"({"model_type":"t5","d_model":512})"),
+      testing::AllOf(HasSubstr("/num_layers: missing"), HasSubstr("/num_heads: missing"), HasSubstr("/d_ff: missing")));
+  EXPECT_THAT(faults(R"({"model_type":"bart","d_model":512})"),
+              testing::AllOf(HasSubstr("/encoder_layers: missing"), HasSubstr("/encoder_ffn_dim: missing")));
+  EXPECT_THAT(faults(R"({"model_type":"t5","d_model":512,"d_ff":2048,"num_heads":8,"vocab_size":32128,
+                         "num_layers":2147483647,"num_decoder_layers":2147483647})"),
+              HasSubstr("/transformer/layers: found 4294967294"));
+}
+
 TEST(HuggingFaceImport, ListsUnknownKeys) {
   std::string config = kPublished[0].config;
   config.replace(config.rfind('}'), 1, R"(,"my_new_key":3,"other":"x","rms_norm_eps":1e-5})");

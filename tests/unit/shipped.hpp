@@ -23,4 +23,16 @@ inline std::shared_ptr<const Model> preset(std::string_view id) {
   return model;
 }
 
+/// Faults of a preset that `change` has changed, one a line: pointer and message.
+template <class Change>
+std::string faults_of(std::string_view id, Change change) {
+  Model model = *preset(id);
+  change(model);
+  Diagnostics diagnostics("test");
+  check_model(model, "", diagnostics);
+  std::string out;
+  for (const Fault& fault : diagnostics.faults()) out += fault.pointer + ": " + fault.message + "\n";
+  return out;
+}
+
 }  // namespace stepcast::testing

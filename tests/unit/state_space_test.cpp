@@ -131,15 +131,9 @@ TEST(LatentExperts, ExchangeAndMultiplyTheLatent) {
   EXPECT_EQ(work.expert_parameters, 64.0 * 2 * 1024 * 2688);
 }
 
-/// Faults of a shape, by pointer and message.
+/// Faults of Nemotron 3 Nano with another shape.
 std::string faults_of(const std::function<void(TransformerShape&)>& change) {
-  Model model = *preset("nemotron-3-nano");
-  change(*model.transformer);
-  Diagnostics diagnostics("test");
-  check_model(model, "", diagnostics);
-  std::string out;
-  for (const Fault& fault : diagnostics.faults()) out += fault.pointer + ": " + fault.message + "\n";
-  return out;
+  return testing::faults_of("nemotron-3-nano", [&](Model& model) { change(*model.transformer); });
 }
 
 TEST(LayerPattern, NamesEveryLayerAndWhatTheShapeHas) {

@@ -52,12 +52,12 @@ class HuggingFaceReader {
  private:
   void sizes() {
     shape_["layers"] = type_.two_sides ? two_sides() : sized("num_hidden_layers", "n_layer");
-    shape_["hidden"] = hidden_ = type_.two_sides ? reader_.required({"d_model", "hidden_size"})
-                                                 : sized("hidden_size", type_.name == "bloom" ? "n_embed" : "n_embd");
-    shape_["heads"] = heads_ = type_.two_sides ? reader_.required({"encoder_attention_heads", "num_heads"})
-                                               : sized("num_attention_heads", "n_head");
+    shape_["hidden"] = hidden_ =
+        type_.two_sides ? reader_.required({"d_model"}) : sized("hidden_size", "n_embd", "n_embed");
+    shape_["heads"] = heads_ =
+        type_.two_sides ? sized("encoder_attention_heads", "num_heads") : sized("num_attention_heads", "n_head");
     shape_["vocab"] = reader_.required({"vocab_size"});
-    positions_ = sized("max_position_embeddings", type_.name == "bloom" ? "seq_length" : "n_positions");
+    positions_ = sized("max_position_embeddings", "n_positions", "seq_length");
     shape_["gated_mlp"] = type_.gated;
     shape_["norm"] = type_.layer_norm ? "layer_norm" : "rms_norm";
     shape_["positions"] = reader_.flag("alibi", false) ? "alibi" : type_.positions;
@@ -71,9 +71,8 @@ class HuggingFaceReader {
   }
 
   /// Layers of an encoder and its decoder together.
-  int two_sides() {
-    const int encoder = type_.name.find("t5") != std::string_view::npos ? reader_.required({"num_layers"})
-                                                                        : reader_.required({"encoder_layers"});
+  long two_sides() {
+    const int encoder = sized("encoder_layers", "num_layers");
     int decoder = encoder;
     for (const char* key : {"num_decoder_layers", "decoder_layers"}) decoder = reader_.whole(key).value_or(decoder);
     shape_["encoder_layers"] = encoder;
@@ -85,13 +84,13 @@ class HuggingFaceReader {
       notes_.emplace_back("source and target are taken to be of one length; target_share says otherwise");
     }
     for (const char* key : {"decoder_attention_heads", "decoder_ffn_dim"}) reader_.ignore({key});
-    return encoder + decoder;
+    return static_cast<long>(encoder) + decoder;
   }
 
   /// Of an encoder-decoder: widths, T5's gate, and what of it is not described.
   void feed_forward() {
     if (const auto size = reader_.whole("d_kv")) shape_["head_dim"] = *size;
-    shape_["ffn_hidden"] = reader_.required({"d_ff", "encoder_ffn_dim"});
+    shape_["ffn_hidden"] = sized("encoder_ffn_dim", "d_ff");
     const std::string gate = reader_.text("feed_forward_proj");
     if (!gate.empty()) shape_["gated_mlp"] = gate.starts_with("gated");
     if (type_.positions == "none") notes_.emplace_back("relative position biases are not counted");
@@ -130,16 +129,17 @@ class HuggingFaceReader {
                     "force_bos_token_to_be_generated"});
   }
 
-  /// A size that the file may name in GPT-2's way or in the usual one; a missing one is called as the type calls it.
-  int sized(std::string_view usual, std::string_view brief) {
-    return type_.brief ? reader_.required({brief, usual}) : reader_.required({usual, brief});
+  /// A size that the file may name in the type's way or in the other, or as `older`, which a type's first files had; a
+  /// missing one is called as the type calls it.
+  int sized(std::string_view usual, std::string_view brief, std::string_view older = {}) {
+    return type_.brief ? reader_.required({brief, usual, older}) : reader_.required({usual, brief, older});
   }
 
   /// Width of the MLP; four times hidden where a type without gates leaves it out.
-  int width() {
+  long width() {
     for (const char* key : {"intermediate_size_mlp", "ffn_dim", "ffn_hidden_size", "n_inner"})
       if (const auto size = reader_.whole(key)) return *size;
-    if (!type_.gated && !reader_.has("intermediate_size")) return 4 * hidden_;
+    if (!type_.gated && !reader_.has("intermediate_size")) return 4L * hidden_;
     return reader_.required({"intermediate_size"});
   }
 
@@ -206,9 +206,9 @@ class HuggingFaceReader {
   }
 
   void attention() {
-    // Falcon's and StarCoder's flag of one key and value for all heads; falcon's later files count groups instead.
-    const bool grouped = reader_.flag("new_decoder_architecture", true);
-    if (reader_.flag("multi_query", false) && !(reader_.has("new_decoder_architecture") && grouped))
+    // Falcon's and StarCoder's flag of one key and value for all heads; Falcon's later files count groups instead.
+    const bool counted = reader_.flag("new_decoder_architecture", false);
+    if (reader_.flag("multi_query", false) && !counted)
       shape_["kv_heads"] = 1;
     else
       for (const char* key : {"num_key_value_heads", "num_kv_heads"})
@@ -290,7 +290,7 @@ class HuggingFaceReader {
     shape_["moe_ffn_hidden"] = wide;
     if (shared_as_wide) shape_["shared_expert_ffn"] = wide;
     if (const auto shared = reader_.whole("n_shared_experts", 0); shared && *shared > 0)
-      shape_["shared_expert_ffn"] = *shared * wide;
+      shape_["shared_expert_ffn"] = static_cast<long>(*shared) * wide;
     if (const auto width = reader_.whole("shared_expert_intermediate_size", 0); width && *width > 0)
       shape_["shared_expert_ffn"] = *width;
     if (const auto width = reader_.whole("moe_shared_expert_intermediate_size", 0); width && *width > 0)

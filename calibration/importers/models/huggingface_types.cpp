@@ -35,7 +35,7 @@ constexpr Type kBartType{.name = "bart",
                          .biases = true,
                          .positions = "learned"};
 constexpr Type kMt5Type{
-    .name = "mt5", .defaults = kMt5, .two_sides = true, .target_share = kSpans, .positions = "none"};
+    .name = "mt5", .defaults = kMt5, .two_sides = true, .target_share = kSpans, .brief = true, .positions = "none"};
 /// A type that differs in what its tokens are, not in its network.
 constexpr Type like(Type type, std::string_view name) {
   type.name = name;
@@ -135,7 +135,7 @@ constexpr std::array kTypes{
          .gated = false,
          .layer_norm = true,
          .side_by_side = true},
-    Type{.name = "t5", .defaults = kT5, .two_sides = true, .target_share = kSpans, .positions = "none"},
+    Type{.name = "t5", .defaults = kT5, .two_sides = true, .target_share = kSpans, .brief = true, .positions = "none"},
     kMt5Type,
     like(kMt5Type, "umt5"),
     kBartType,

@@ -12,13 +12,13 @@ struct HuggingFaceType {
   std::string_view name;
   std::string_view defaults = "{}";  ///< of absent keys that matter here, as JSON
   bool encoder = false;
-  bool two_sides = false;                 ///< an encoder and its decoder
-  double target_share = 1;                ///< of those: tokens of the target for one of the source in their task
-  bool brief = false;                     ///< its sizes have GPT-2's names: n_layer, n_embd …
-  bool gated = true;                      ///< the MLP has a gate
-  bool layer_norm = false;                ///< else RMSNorm
-  bool biases = false;                    ///< every linear layer has a bias
-  bool qkv_bias = false;                  ///< the QKV projections alone have
+  bool two_sides = false;   ///< an encoder and its decoder
+  double target_share = 1;  ///< of those: tokens of the target for one of the source in their task
+  bool brief = false;       ///< its sizes have short names: GPT-2's n_layer, n_embd …, T5's num_layers, d_ff …
+  bool gated = true;        ///< the MLP has a gate
+  bool layer_norm = false;  ///< else RMSNorm
+  bool biases = false;      ///< every linear layer has a bias
+  bool qkv_bias = false;    ///< the QKV projections alone have
   std::string_view positions = "rotary";  ///< as a model's shape calls them
   bool sliding = false;                   ///< sliding_window counts when it is there
   bool query_norms = false;               ///< norms of queries and keys, which the shape does not count

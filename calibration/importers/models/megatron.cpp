@@ -120,7 +120,8 @@ class MegatronReader {
   int two_sides() {
     const int encoder = required("--encoder-num-layers"), decoder = required("--decoder-num-layers");
     shape_["encoder_layers"] = encoder;
-    return encoder + decoder;
+    // A model cannot have so many; what reads the description says so.
+    return static_cast<int>(std::min(static_cast<long>(encoder) + decoder, 1L << 30));
   }
 
   void shape() {
