@@ -18,11 +18,6 @@ double figure(const Json& object, const char* key) {
   return object.contains(key) && object[key].is_number() ? object[key].get<double>() : NAN;
 }
 
-FigureCell number_cell(double value, const QString& unit = {}) {
-  if (std::isnan(value)) return {.text = QStringLiteral("—"), .number = 0, .tone = FigureCell::Tone::muted};
-  return {.text = shown_number(value) + unit, .number = value};
-}
-
 }  // namespace
 
 CalibrateModel::CalibrateModel(ConfigurationModel& configuration, QObject* parent)

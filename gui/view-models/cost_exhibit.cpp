@@ -12,8 +12,6 @@ namespace stepcast {
 
 namespace {
 
-QString tr(const char* text) { return QObject::tr(text); }
-
 FigureCell money(Dollars amount, FigureCell::Tone tone = FigureCell::Tone::plain) {
   return {.text = shown(amount), .number = amount.value(), .tone = tone};
 }

@@ -11,6 +11,9 @@
 
 namespace stepcast {
 
+/// Of a long list, what its chart shows; the table has all of it.
+inline constexpr std::size_t kMostBars = 8;
+
 /// What a small chart shows, without a widget.
 struct ChartData {
   enum class Kind { bars, horizontal_bars, lines, scatter };

@@ -18,8 +18,6 @@ namespace {
 /// Boxes of one row that can still be told apart on a screen.
 constexpr int kMostBoxes = 64;
 
-QString tr(const char* text) { return QObject::tr(text); }
-
 /// Counters of the trace by kind of place ("node", "leaf", "pod") and number.
 struct Traffic {
   struct Ends {

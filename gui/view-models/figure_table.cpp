@@ -2,7 +2,14 @@
 
 #include <cmath>
 
+#include "gui/view-models/number_format.hpp"
+
 namespace stepcast {
+
+FigureCell number_cell(double value, const QString& unit) {
+  if (std::isnan(value)) return {.text = QStringLiteral("—"), .number = 0, .tone = FigureCell::Tone::muted};
+  return {.text = shown_number(value) + unit, .number = value};
+}
 
 void FigureTable::set(Figures2D figures) {
   const bool same_shape = figures.headings == figures_.headings && figures.rows.size() == figures_.rows.size();

@@ -17,6 +17,9 @@ struct FigureCell {
   QString tip;
 };
 
+/// A number with its unit; a dash where it is not one.
+FigureCell number_cell(double value, const QString& unit = {});
+
 /// A table of figures: headings and rows of as many cells.
 struct Figures2D {
   QStringList headings;

@@ -17,13 +17,10 @@ namespace {
 constexpr double kLarge = 0.15;
 constexpr double kMicroseconds = 1e-6;
 
-QString tr(const char* text) { return QObject::tr(text); }
-
-FigureCell number_cell(double value) { return {.text = shown_number(value), .number = value}; }
 FigureCell time_cell(double microseconds) {
   return {.text = shown(Seconds(microseconds * kMicroseconds)), .number = microseconds};
 }
-FigureCell share_cell(double share) {
+FigureCell deviation_cell(double share) {
   return {.text = (share >= 0 ? QStringLiteral("+") : QString()) + shown_percent(share),
           .number = share,
           .tone = std::abs(share) > kLarge ? FigureCell::Tone::bad : FigureCell::Tone::plain};
@@ -138,7 +135,7 @@ Exhibit measured_exhibit(const CalibrationProfile& profile) {
                                                          shown(Seconds(point.high_us * kMicroseconds))),
                                .number = point.high_us - point.low_us},
                               time_cell(point.model_us),
-                              share_cell(point.model_us / point.median_us - 1)});
+                              deviation_cell(point.model_us / point.median_us - 1)});
   }
   out.chart.series = dots.take();
   if (out.chart.series.empty()) out.remark = tr("No collective was measured.");
@@ -176,7 +173,7 @@ Exhibit residuals_exhibit(const CalibrationProfile& profile) {
                               {.text = tr("off by %1").arg(shown_percent(sum.size / static_cast<double>(sum.rows))),
                                .number = sum.size / static_cast<double>(sum.rows)},
                               {.text = tr("mean, with sign:")},
-                              share_cell(sum.bias / static_cast<double>(sum.rows))});
+                              deviation_cell(sum.bias / static_cast<double>(sum.rows))});
   for (const MeasuredFigure& figure : profile.figures) {
     const bool known = figure.measured > 0 && figure.model > 0;
     out.table.rows.push_back({{.text = qt(figure.group)},
@@ -184,7 +181,7 @@ Exhibit residuals_exhibit(const CalibrationProfile& profile) {
                               number_cell(figure.measured),
                               number_cell(figure.model),
                               {.text = qt(figure.unit)},
-                              known ? share_cell(figure.model / figure.measured - 1)
+                              known ? deviation_cell(figure.model / figure.measured - 1)
                                     : FigureCell{.text = QStringLiteral("—"), .tone = FigureCell::Tone::muted}});
   }
   out.chart.series = dots.take();

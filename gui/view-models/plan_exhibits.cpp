@@ -14,8 +14,6 @@ namespace stepcast {
 
 namespace {
 
-QString tr(const char* text) { return QObject::tr(text); }
-
 constexpr double kSecondsPerHour = 3600, kJoulesPerMegawattHour = 3.6e9, kGramsPerTonne = 1e6;
 /// Letters of a reason that a chart's axis has room for.
 constexpr qsizetype kLongestReason = 24;

@@ -14,8 +14,6 @@ namespace {
 
 using Tone = FigureCell::Tone;
 
-QString tr(const char* text) { return QObject::tr(text); }
-
 FigureCell text_cell(const QString& text, Tone tone = Tone::plain) { return {.text = text, .tone = tone}; }
 FigureCell time_cell(Seconds time, Tone tone = Tone::plain) {
   return {.text = shown(time), .number = time.value(), .tone = tone};

@@ -14,9 +14,7 @@ namespace {
 
 using Tone = FigureCell::Tone;
 
-QString tr(const char* text) { return QObject::tr(text); }
-
-FigureCell number_cell(double number, const QString& text) {
+FigureCell positive_cell(double number, const QString& text) {
   if (!(number > 0)) return {.text = QStringLiteral("—"), .number = 0, .tone = Tone::muted};
   return {.text = text, .number = number};
 }
@@ -66,13 +64,13 @@ ServerRow row_of(const Catalog& catalog, const Node& node) {
                {.text = accelerator ? QStringLiteral("%1 × %2").arg(out.accelerators).arg(out.accelerator)
                                     : tr("%1 × %2").arg(std::max(1, node.cpu_count)).arg(qt(node.cpu)),
                 .tone = accelerator ? Tone::plain : Tone::muted},
-               number_cell(out.memory_GB, shown_number(out.memory_GB)),
-               number_cell(out.usd_per_h, shown_number(out.usd_per_h)),
-               number_cell(tflops, shown_number(tflops)),
-               number_cell(out.usd_purchase, shown_count(out.usd_purchase)),
-               number_cell(watts, shown_number(watts / 1000)),
+               positive_cell(out.memory_GB, shown_number(out.memory_GB)),
+               positive_cell(out.usd_per_h, shown_number(out.usd_per_h)),
+               positive_cell(tflops, shown_number(tflops)),
+               positive_cell(out.usd_purchase, shown_count(out.usd_purchase)),
+               positive_cell(watts, shown_number(watts / 1000)),
                {.text = interconnect_words(node)},
-               number_cell(native, shown_number(native)),
+               positive_cell(native, shown_number(native)),
                network_cell(node)};
   return out;
 }

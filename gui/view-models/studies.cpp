@@ -13,8 +13,6 @@ namespace {
 
 using Tone = FigureCell::Tone;
 
-QString tr(const char* text) { return QObject::tr(text); }
-
 /// Sizes around the scenario's own: halves and doubles of it.
 std::vector<int> sizes_around(int nodes) {
   std::vector<int> out{nodes};
@@ -119,9 +117,6 @@ Exhibit scaling_exhibit(const Json& scaling, const QString& why_not, ScalingMode
 }
 
 namespace {
-
-/// Of a long list, what its chart shows; the table has all of it.
-constexpr std::size_t kMostBars = 8;
 
 FigureCell change_cell(const Json& share, bool more_is_better) {
   if (!share.is_number()) return none();

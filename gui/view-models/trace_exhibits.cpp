@@ -16,9 +16,6 @@ namespace stepcast {
 namespace {
 
 constexpr std::size_t kWindows = 240;
-constexpr std::size_t kMostBars = 8;
-
-QString tr(const char* text) { return QObject::tr(text); }
 
 /// Mean of the device power counters in equal windows, weighted by how many devices each stands for.
 std::vector<double> mean_device_power(const TimelineData& timeline) {

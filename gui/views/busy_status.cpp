@@ -5,13 +5,12 @@
 #include <QProgressBar>
 
 #include "gui/view-models/work_progress.hpp"
+#include "gui/views/share_bar.hpp"
 
 namespace stepcast {
 
 namespace {
-constexpr int kBarHeight = 8, kShortBar = 120;  // pixels
-/// The bar's whole: fine enough that no step of it is seen.
-constexpr int kParts = 1000;
+constexpr int kHeight = 8, kShortBar = 120;  // pixels
 }  // namespace
 
 BusyStatus::BusyStatus(Qt::Orientation orientation, const QString& name, QWidget* parent) : QWidget(parent) {
@@ -22,7 +21,7 @@ BusyStatus::BusyStatus(Qt::Orientation orientation, const QString& name, QWidget
   layout->setContentsMargins(0, 0, 0, 0);
   bar_ = new QProgressBar(this);
   bar_->setTextVisible(false);
-  bar_->setFixedHeight(kBarHeight);
+  bar_->setFixedHeight(kHeight);
   if (!vertical) bar_->setFixedWidth(kShortBar);
   bar_->setAccessibleName(name);
   bar_->hide();
@@ -35,9 +34,7 @@ BusyStatus::BusyStatus(Qt::Orientation orientation, const QString& name, QWidget
 }
 
 void BusyStatus::show_running(const WorkProgress& progress) {
-  const bool known = progress.share() >= 0;
-  bar_->setRange(0, known ? kParts : 0);
-  if (known) bar_->setValue(static_cast<int>(progress.share() * kParts));
+  show_share(*bar_, progress.share());
   bar_->show();
   words_->setText(progress.words());
 }

@@ -7,13 +7,13 @@
 #include <QToolButton>
 
 #include "gui/view-models/forecast_model.hpp"
+#include "gui/views/share_bar.hpp"
 
 namespace stepcast {
 
 namespace {
 constexpr int kRefreshMilliseconds = 200;
 constexpr int kBarWidth = 120, kBarHeight = 10;  // pixels
-constexpr int kParts = 1000;
 }  // namespace
 
 StatusLine::StatusLine(ForecastModel& forecast, QWidget* parent) : QWidget(parent), forecast_(forecast) {
@@ -56,8 +56,7 @@ void StatusLine::refresh() {
   }
   const QString words = parts.join(QStringLiteral("   ·   "));
   if (words_->text() != words) words_->setText(words);
-  bar_->setRange(0, share >= 0 ? kParts : 0);
-  if (share >= 0) bar_->setValue(static_cast<int>(share * kParts));
+  show_share(*bar_, share);
   bar_->setVisible(runs);
   cancel_->setVisible(runs);
 }

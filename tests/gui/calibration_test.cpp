@@ -11,7 +11,7 @@
 #include "report/predict.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
-namespace stepcast {
+namespace stepcast::calibration_test {
 namespace {
 
 QString probe(const QString& name) { return QStringLiteral(STEPCAST_SOURCE_DIR "/tests/data/probes/") + name; }
@@ -124,4 +124,4 @@ TEST_F(CalibrationTest, MeasuredRunsAreScored) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibration_test

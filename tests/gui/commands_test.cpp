@@ -22,7 +22,7 @@
 #include "gui/views/server_browser.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
-namespace stepcast {
+namespace stepcast::commands_test {
 namespace {
 
 /// Commands round what they print to this share.
@@ -301,4 +301,4 @@ TEST_F(CommandTest, OwnHardwareIsNamed) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::commands_test

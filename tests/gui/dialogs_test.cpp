@@ -23,7 +23,7 @@
 #include "models/scenario/scenario.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
-namespace stepcast {
+namespace stepcast::dialogs_test {
 namespace {
 
 QByteArray contents(const QString& file) {
@@ -211,4 +211,4 @@ TEST_F(DialogTest, AClickOnTheFabricGivesFiguresAndTheSliderGoesThroughTheStep) 
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dialogs_test

@@ -19,7 +19,7 @@
 #include "report/json.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
-namespace stepcast {
+namespace stepcast::files_test {
 namespace {
 
 std::filesystem::path shipped(const char* name) {
@@ -153,4 +153,4 @@ TEST_F(WindowTest, CalibrationsThatAScenarioNamesAreUsed) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::files_test

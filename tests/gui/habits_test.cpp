@@ -36,7 +36,7 @@
 #include "gui/views/status_line.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
-namespace stepcast {
+namespace stepcast::habits_test {
 namespace {
 
 /// The locale of a user, for one test.
@@ -329,4 +329,4 @@ TEST_F(WindowTest, ASimulationSaysHowFarItIs) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::habits_test

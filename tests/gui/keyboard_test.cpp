@@ -19,7 +19,7 @@
 #include "gui/views/timeline_canvas.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
-namespace stepcast {
+namespace stepcast::keyboard_test {
 namespace {
 
 std::string describe(const QWidget* widget) {
@@ -118,4 +118,4 @@ TEST_F(KeyboardTest, EveryActionOfTheMenuHasAKeyOrALetter) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::keyboard_test

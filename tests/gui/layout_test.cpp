@@ -16,7 +16,7 @@
 #include "gui/views/result_tabs.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
-namespace stepcast {
+namespace stepcast::layout_test {
 namespace {
 
 class LayoutTest : public WindowTest {
@@ -130,4 +130,4 @@ TEST_F(LayoutTest, OnAScreenOfManyPixelsThePictureHasAsMany) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::layout_test

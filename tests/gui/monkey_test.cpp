@@ -15,7 +15,7 @@
 #include "gui/views/result_tabs.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
-namespace stepcast {
+namespace stepcast::monkey_test {
 namespace {
 
 int seconds_to_play() {
@@ -109,4 +109,4 @@ TEST_F(WindowTest, RandomInputNeitherCrashesNorHangs) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::monkey_test

@@ -15,7 +15,7 @@
 #include "gui/views/status_line.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
-namespace stepcast {
+namespace stepcast::plan_test {
 namespace {
 
 class PlanTest : public WindowTest {
@@ -187,4 +187,4 @@ TEST_F(PlanTest, FaultsOfTheFormAreSaidTogether) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::plan_test

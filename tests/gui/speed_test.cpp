@@ -14,7 +14,7 @@
 #include "gui/views/result_tabs.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
-namespace stepcast {
+namespace stepcast::speed_test {
 namespace {
 
 constexpr double kFrame = 16;  // milliseconds
@@ -142,4 +142,4 @@ TEST_F(SpeedTest, MemoryWithALargeTimelineOpen) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::speed_test

@@ -13,7 +13,7 @@
 #include "report/predict.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
-namespace stepcast {
+namespace stepcast::studies_test {
 namespace {
 
 TEST_F(WindowTest, SweepGivesTheLibrarysNumbersAndSaysWhatIsNotLegal) {
@@ -89,4 +89,4 @@ TEST(OwnParts, AHuggingFaceDecoderBecomesAModel) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::studies_test

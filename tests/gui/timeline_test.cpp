@@ -17,7 +17,7 @@
 #include "tests/gui/gui_fixture.hpp"
 #include "tests/gui/timeline_step.hpp"
 
-namespace stepcast {
+namespace stepcast::timeline_test {
 namespace {
 
 TEST(TimelinePainterTest, HundredThousandEventsPanAtThirtyFramesASecond) {
@@ -135,4 +135,4 @@ TEST_F(WindowTest, ATimelineThatIsReadTooLateIsForgotten) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::timeline_test

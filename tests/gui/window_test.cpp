@@ -22,7 +22,7 @@
 #include "report/predict.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
-namespace stepcast {
+namespace stepcast::window_test {
 namespace {
 
 /// Types into a field as a user does.
@@ -209,4 +209,4 @@ TEST_F(WindowTest, EveryFieldHasAnAccessibleName) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::window_test
