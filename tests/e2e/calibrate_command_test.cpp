@@ -6,10 +6,10 @@
 
 #include "tests/cluster/training_prediction.hpp"
 
-namespace stepcast {
+namespace stepcast::calibrate_command_test {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 std::string probe(const std::string& name) { return std::string(STEPCAST_SOURCE_DIR "/tests/data/probes/") + name; }
 
@@ -148,7 +148,7 @@ TEST(CalibrateCommand, SaysWhatTimesRestOn) {
 }
 
 /// A training on four shaped hosts, and the calibration of two and four of them beside it.
-class CalibratedScenario : public ::testing::Test {
+class CalibratedScenario : public testing::Test {
  protected:
   void SetUp() override {
     const Finished fitted = fit({"mpi-100mbit-2.json", "mpi-100mbit-4.json"}, "0.1", file("lab.calib.json"));
@@ -392,4 +392,4 @@ TEST(CalibrateCommand, OneStepOfAGroupPredictsTheOthers) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate_command_test

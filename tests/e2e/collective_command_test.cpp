@@ -7,7 +7,7 @@
 
 #include "tests/e2e/process.hpp"
 
-namespace stepcast {
+namespace stepcast::collective_command_test {
 namespace {
 
 using testing::HasSubstr;
@@ -243,4 +243,4 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"--op all_reduce --sizes 1K --ranks 16 --cluster dgx-h100 --graph ring", "--graph"}));
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::collective_command_test

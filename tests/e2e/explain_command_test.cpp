@@ -9,7 +9,7 @@
 
 #include "tests/e2e/process.hpp"
 
-namespace stepcast {
+namespace stepcast::explain_command_test {
 namespace {
 
 using testing::HasSubstr;
@@ -413,4 +413,4 @@ TEST(ImportKineto, RefusesWhatIsNoTrace) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::explain_command_test

@@ -5,11 +5,11 @@
 
 #include "tests/e2e/process.hpp"
 
-namespace stepcast {
+namespace stepcast::fabric_command_test {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using testing::HasSubstr;
+using testing::Not;
 
 std::vector<std::string> superpod(const std::string& verb, std::initializer_list<std::string> more = {}) {
   std::vector<std::string> out{"fabric", verb, "--node", "dgx-h100", "--nodes", "32", "--preset", "rail-optimized"};
@@ -98,4 +98,4 @@ TEST(FabricCommand, ExportsForGraphviz) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::fabric_command_test

@@ -7,7 +7,7 @@
 
 #include "tests/e2e/process.hpp"
 
-namespace stepcast {
+namespace stepcast::faults_test {
 namespace {
 
 using testing::HasSubstr;
@@ -204,4 +204,4 @@ TEST(Hostile, DeepNestingAndAbsurdNumbersAreErrors) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::faults_test

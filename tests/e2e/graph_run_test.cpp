@@ -4,27 +4,27 @@
 #include "tests/e2e/process.hpp"
 #include "tests/unit/chakra_bytes.hpp"
 
-namespace stepcast {
+namespace stepcast::graph_run_test {
 namespace {
 
-using testing::collective;
-using ::testing::HasSubstr;
-using testing::message;
-using testing::node;
-using testing::trace;
+using test::collective;
+using test::message;
+using test::node;
+using test::trace;
+using testing::HasSubstr;
 
 /// Raw hosts of one rank: 25 GB/s, 1 µs for each of the two links that a message passes, and nothing else takes time.
 const std::vector<std::string> kStar{"--node", "single-gpu-star"};
 constexpr std::uint64_t kMillisecond = 25'000'000;  ///< bytes that a link carries in one
 
-class GraphRun : public ::testing::Test {
+class GraphRun : public testing::Test {
  protected:
   /// Imports traces of ranks 0, 1, … and returns the graph file.
   std::string graph(const std::vector<std::vector<std::string>>& ranks) {
     std::vector<std::string> arguments{"import", "chakra"};
     for (std::size_t rank = 0; rank < ranks.size(); ++rank)
       arguments.push_back(
-          testing::write_bytes(folder_ / ("t." + std::to_string(rank) + ".et"), trace(ranks[rank])).string());
+          test::write_bytes(folder_ / ("t." + std::to_string(rank) + ".et"), trace(ranks[rank])).string());
     const std::string out = (folder_ / "graph.json").string();
     arguments.insert(arguments.end(), {"-o", out});
     const Finished imported = stepcast_run(arguments);
@@ -46,10 +46,10 @@ TEST_F(GraphRun, OfFourStagesTakesTheirSum) {
   // Each stage computes 100 µs and hands 25 MB on: 1 ms on the wire and 2 µs on the way. 4 × 100 + 3 × 1,002 µs.
   std::vector<std::vector<std::string>> ranks(4);
   for (int rank = 0; rank < 4; ++rank) {
-    if (rank > 0) ranks[rank].push_back(message(1, {}, testing::kReceive, rank - 1, rank, kMillisecond));
-    ranks[rank].push_back(node(2, testing::kCompute, {}, 100));
-    if (rank > 0) ranks[rank].back() = node(2, testing::kCompute, {1}, 100);
-    if (rank < 3) ranks[rank].push_back(message(3, {2}, testing::kSend, rank, rank + 1, kMillisecond));
+    if (rank > 0) ranks[rank].push_back(message(1, {}, test::kReceive, rank - 1, rank, kMillisecond));
+    ranks[rank].push_back(node(2, test::kCompute, {}, 100));
+    if (rank > 0) ranks[rank].back() = node(2, test::kCompute, {1}, 100);
+    if (rank < 3) ranks[rank].push_back(message(3, {2}, test::kSend, rank, rank + 1, kMillisecond));
   }
   const Json report = run(graph(ranks));
   EXPECT_NEAR(report["step_time_s"].get<double>(), 3406e-6, 1e-9);
@@ -61,17 +61,17 @@ TEST_F(GraphRun, OfFourStagesTakesTheirSum) {
 
 TEST_F(GraphRun, MessagesIntoOneRankShareItsLink) {
   // Ranks 0 and 1 each send 25 MB to rank 2 at once: its NIC takes them in 2 ms together, after 2 µs.
-  const Json report = run(graph({{message(1, {}, testing::kSend, 0, 2, kMillisecond)},
-                                 {message(1, {}, testing::kSend, 1, 2, kMillisecond)},
-                                 {message(1, {}, testing::kReceive, 0, 2, kMillisecond),
-                                  message(2, {}, testing::kReceive, 1, 2, kMillisecond)}}));
+  const Json report = run(graph(
+      {{message(1, {}, test::kSend, 0, 2, kMillisecond)},
+       {message(1, {}, test::kSend, 1, 2, kMillisecond)},
+       {message(1, {}, test::kReceive, 0, 2, kMillisecond), message(2, {}, test::kReceive, 1, 2, kMillisecond)}}));
   EXPECT_NEAR(report["step_time_s"].get<double>(), 2002e-6, 1e-9);
 }
 
 TEST_F(GraphRun, ACollectiveWaitsForItsLastMemberAndTakesWhatTheCommandSays) {
   // Rank 1 comes 150 µs after rank 0; both leave together.
-  const std::string file = graph({{node(1, testing::kCompute, {}, 50), collective(2, {1}, 0, kMillisecond)},
-                                  {node(1, testing::kCompute, {}, 200), collective(2, {1}, 0, kMillisecond)}});
+  const std::string file = graph({{node(1, test::kCompute, {}, 50), collective(2, {1}, 0, kMillisecond)},
+                                  {node(1, test::kCompute, {}, 200), collective(2, {1}, 0, kMillisecond)}});
   const Json table = stepcast_run({"collective", "--op", "all_reduce", "--cluster", "single-gpu-star", "--ranks", "2",
                                    "--sizes", std::to_string(kMillisecond), "--json"})
                          .json();
@@ -82,7 +82,7 @@ TEST_F(GraphRun, ACollectiveWaitsForItsLastMemberAndTakesWhatTheCommandSays) {
 }
 
 TEST_F(GraphRun, FoldsRanksThatDoTheSame) {
-  const std::vector<std::string> one{node(1, testing::kCompute, {}, 30), collective(2, {1}, 0, 1 << 20)};
+  const std::vector<std::string> one{node(1, test::kCompute, {}, 30), collective(2, {1}, 0, 1 << 20)};
   const std::string all = graph({one, one, one, one, one, one, one, one});
   const Json separate = run(all, {"--node", "dgx-a100-80gb", "--nodes", "1"});
   const Json repeated = run(graph({one}), {"--node", "dgx-a100-80gb", "--nodes", "1"});
@@ -112,8 +112,8 @@ TEST_F(GraphRun, OfThePyTorchTraceRunsOnAnyCluster) {
 
 TEST_F(GraphRun, WritesATraceWhoseStreamsNeverOverlap) {
   const std::string out = (folder_ / "trace.json").string();
-  const std::vector<std::string> one{node(1, testing::kCompute, {}, 30), collective(2, {1}, 0, 1 << 20),
-                                     node(3, testing::kCompute, {1}, 40)};
+  const std::vector<std::string> one{node(1, test::kCompute, {}, 30), collective(2, {1}, 0, 1 << 20),
+                                     node(3, test::kCompute, {1}, 40)};
   run(graph({one, one}), {"--node", "single-gpu-star", "--trace", out});
   std::map<std::pair<int, int>, double> free_from;
   int slices = 0;
@@ -129,7 +129,7 @@ TEST_F(GraphRun, WritesATraceWhoseStreamsNeverOverlap) {
 }
 
 TEST_F(GraphRun, SaysWhatCannotRun) {
-  const std::vector<std::string> one{node(1, testing::kCompute, {}, 30), collective(2, {1}, 0, 1 << 20)};
+  const std::vector<std::string> one{node(1, test::kCompute, {}, 30), collective(2, {1}, 0, 1 << 20)};
   const std::string file = graph({one, one, one});
   const auto refused = [&](std::vector<std::string> words) {
     words.insert(words.begin(), {"run", "--graph"});
@@ -162,7 +162,7 @@ TEST_F(GraphRun, TimesWorkByTheDevice) {
 }
 
 /// What a scenario's step is written down as runs as long as the scenario's own step.
-class StepExported : public ::testing::TestWithParam<std::string> {};
+class StepExported : public testing::TestWithParam<std::string> {};
 
 TEST_P(StepExported, RunsAsLongAsTheScenario) {
   const ScratchFolder folder;
@@ -183,9 +183,9 @@ TEST_P(StepExported, RunsAsLongAsTheScenario) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Scenarios, StepExported,
-                         ::testing::Values("gpt3-175b-a100-1024", "internlm-7b-a100-1024", "llama3-70b-h100-512",
-                                           "resnet50-v100-8nodes", "qwen3-235b-gb300-288"),
+                         testing::Values("gpt3-175b-a100-1024", "internlm-7b-a100-1024", "llama3-70b-h100-512",
+                                         "resnet50-v100-8nodes", "qwen3-235b-gb300-288"),
                          [](const auto& test) { return test_name_of(test.param); });
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::graph_run_test

@@ -6,7 +6,7 @@
 
 #include "tests/e2e/process.hpp"
 
-namespace stepcast {
+namespace stepcast::plan_command_test {
 namespace {
 
 using testing::Contains;
@@ -191,4 +191,4 @@ TEST(ShippedQuestions, AreAnswered) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::plan_command_test

@@ -6,7 +6,7 @@
 
 #include "tests/e2e/process.hpp"
 
-namespace stepcast {
+namespace stepcast::run_test {
 namespace {
 
 using testing::HasSubstr;
@@ -201,4 +201,4 @@ TEST(Version, AnswersAtOnce) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::run_test

@@ -3,7 +3,7 @@
 
 #include "tests/e2e/process.hpp"
 
-namespace stepcast {
+namespace stepcast::scale_test {
 namespace {
 
 using testing::HasSubstr;
@@ -82,4 +82,4 @@ TEST(Scale, WritesTableCsvAndDrawing) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::scale_test

@@ -3,7 +3,7 @@
 
 #include "tests/e2e/process.hpp"
 
-namespace stepcast {
+namespace stepcast::share_command_test {
 namespace {
 
 using testing::HasSubstr;
@@ -92,4 +92,4 @@ TEST_F(Share, FaultsSayWhichJobAndWhere) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::share_command_test

@@ -3,7 +3,7 @@
 
 #include "tests/e2e/process.hpp"
 
-namespace stepcast {
+namespace stepcast::shell_and_scripts_test {
 namespace {
 
 using testing::Contains;
@@ -197,4 +197,4 @@ TEST_F(PythonClient, AMissingProgramIsSaid) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::shell_and_scripts_test

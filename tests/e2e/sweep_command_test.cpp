@@ -10,7 +10,7 @@
 
 #include "tests/e2e/process.hpp"
 
-namespace stepcast {
+namespace stepcast::sweep_command_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -333,4 +333,4 @@ TEST_F(Check, NonsenseIsBadInput) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep_command_test

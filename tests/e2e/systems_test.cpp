@@ -6,7 +6,7 @@
 
 #include "tests/e2e/process.hpp"
 
-namespace stepcast {
+namespace stepcast::systems_test {
 namespace {
 
 using testing::HasSubstr;
@@ -219,4 +219,4 @@ TEST(Systems, TheReportPrintsTheDistribution) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::systems_test

@@ -5,7 +5,7 @@
 
 #include "tests/e2e/process.hpp"
 
-namespace stepcast {
+namespace stepcast::timings_test {
 namespace {
 
 using testing::HasSubstr;
@@ -96,4 +96,4 @@ TEST_F(Timings, TheProgramAcceptsComparesAndFails) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::timings_test

@@ -6,7 +6,7 @@
 
 #include "tests/e2e/process.hpp"
 
-namespace stepcast {
+namespace stepcast::trace_test {
 namespace {
 
 using Thread = std::pair<int, int>;
@@ -75,4 +75,4 @@ INSTANTIATE_TEST_SUITE_P(Scenarios, Trace,
                          [](const auto& test) { return test_name_of(test.param); });
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::trace_test

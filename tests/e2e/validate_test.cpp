@@ -6,7 +6,7 @@
 
 #include "tests/e2e/process.hpp"
 
-namespace stepcast {
+namespace stepcast::validate_test {
 namespace {
 
 using testing::HasSubstr;
@@ -129,4 +129,4 @@ TEST(Validate, RefusesWhatItCannotRead) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::validate_test

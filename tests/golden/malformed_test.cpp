@@ -7,14 +7,12 @@
 
 #include "models/scenario/scenario.hpp"
 #include "tests/scratch_folder.hpp"
+#include "tests/shipped_catalog.hpp"
 
-namespace stepcast {
+namespace stepcast::malformed_test {
 namespace {
 
-const Catalog& catalog() {
-  static const Catalog kCatalog = Catalog::standard({});
-  return kCatalog;
-}
+using test::catalog;
 
 const Json& table() {
   static const Json kTable = [] {
@@ -109,4 +107,4 @@ TEST(MalformedText, AMissingFileAndADirectoryAreFaults) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::malformed_test

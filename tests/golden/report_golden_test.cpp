@@ -2,7 +2,7 @@
 
 #include "tests/e2e/process.hpp"
 
-namespace stepcast {
+namespace stepcast::report_golden_test {
 namespace {
 
 /// Reports of the shipped scenarios as they were when somebody last looked at them. After a change that is meant:
@@ -19,4 +19,4 @@ INSTANTIATE_TEST_SUITE_P(Scenarios, GoldenReport, testing::ValuesIn(shipped_scen
                          [](const auto& test) { return test_name_of(test.param); });
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::report_golden_test

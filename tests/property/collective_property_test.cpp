@@ -3,7 +3,7 @@
 
 #include "models/collectives/collective.hpp"
 
-namespace stepcast {
+namespace stepcast::collective_property_test {
 namespace {
 
 struct Case {
@@ -106,4 +106,4 @@ RC_GTEST_PROP(Collective, AllReduceIsAReduceScatterAndAnAllGather, ()) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::collective_property_test

@@ -9,11 +9,11 @@
 #include "models/fabric/router.hpp"
 #include "tests/unit/fabrics.hpp"
 
-namespace stepcast {
+namespace stepcast::fabric_property_test {
 namespace {
 
-using testing::shipped_catalog;
-using testing::switch_of;
+using test::catalog;
+using test::switch_of;
 
 struct Case {
   FabricSpec spec;
@@ -22,7 +22,7 @@ struct Case {
   int nodes = 2, nics = 1;
 
   [[nodiscard]] Fabric build(FabricDetail detail) const {
-    return build_fabric(spec, node, nodes, nics, 100_Gbps, &part, shipped_catalog(), detail);
+    return build_fabric(spec, node, nodes, nics, 100_Gbps, &part, catalog(), detail);
   }
   [[nodiscard]] BytesPerSecond node_network() const { return 100_Gbps * nics; }
 };
@@ -36,7 +36,7 @@ Case any_case(bool clos) {
       *rc::gen::inRange(0, static_cast<int>(clos ? FabricPreset::dragonfly : FabricPreset::custom)));
   c.part = switch_of(*rc::gen::inRange(4, 24));
   c.nics = 1 << *rc::gen::inRange(0, 3);
-  c.node = testing::plain_host();
+  c.node = test::plain_host();
   c.node.accelerator_count = 1 << *rc::gen::inRange(0, 3);
   c.node.interconnect.kind = NodeTopology::nvswitch;
   c.node.interconnect.per_link = 25_GBps;
@@ -145,12 +145,12 @@ RC_GTEST_PROP(FabricSwitches, NeedNoMorePortsThanTheyHaveByDefault, ()) {
   const int ports = *rc::gen::inRange(8, 24);
   c.part = switch_of(ports);
   c.nics = 1 << *rc::gen::inRange(0, 3);
-  c.node = testing::plain_host();
+  c.node = test::plain_host();
   // Three tiers hold k³/4 NICs, fewer where planes or leaves stay partly filled: a sixteenth fits in any case.
   c.nodes = 2 + *rc::gen::inRange(0, std::max(1, ports * ports * ports / 64 / c.nics));
-  for (const SwitchTier& tier : inventory(c.build(FabricDetail::switches), shipped_catalog()).tiers)
+  for (const SwitchTier& tier : inventory(c.build(FabricDetail::switches), catalog()).tiers)
     RC_ASSERT(tier.most_ports <= ports);
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::fabric_property_test

@@ -7,7 +7,7 @@
 #include "models/collectives/mpi.hpp"
 #include "models/collectives/parameter_server.hpp"
 
-namespace stepcast {
+namespace stepcast::host_collective_property_test {
 namespace {
 
 template <class E>
@@ -142,4 +142,4 @@ RC_GTEST_PROP(Gossip, AnotherEdgeIsNeverFaster, ()) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::host_collective_property_test

@@ -5,7 +5,7 @@
 
 #include "models/workload/operators.hpp"
 
-namespace stepcast {
+namespace stepcast::layer_work_property_test {
 namespace {
 
 /// A decoder whose sizes every tensor-parallel degree up to 8 divides.
@@ -157,4 +157,4 @@ RC_GTEST_PROP(LayerWork, LayersAddUpToTheModel, ()) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::layer_work_property_test

@@ -5,7 +5,7 @@
 #include "models/memory/memory.hpp"
 #include "models/parallelism/schedule.hpp"
 
-namespace stepcast {
+namespace stepcast::memory_property_test {
 namespace {
 
 struct Pipeline {
@@ -139,4 +139,4 @@ RC_GTEST_PROP(Memory, NothingIsNegativeAndTheSumIsTheTotal, ()) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::memory_property_test

@@ -5,7 +5,7 @@
 
 #include "models/compute/device.hpp"
 
-namespace stepcast {
+namespace stepcast::operator_property_test {
 namespace {
 
 double between(double low, double high) { return low + (high - low) * *rc::gen::inRange(0, 1000001) / 1e6; }
@@ -111,4 +111,4 @@ RC_GTEST_PROP(OperatorTime, AFasterDeviceIsNeverSlower, ()) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::operator_property_test

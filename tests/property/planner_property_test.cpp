@@ -13,14 +13,12 @@
 #include "models/memory/memory.hpp"
 #include "models/memory/peak.hpp"
 #include "planner/plan.hpp"
+#include "tests/shipped_catalog.hpp"
 
-namespace stepcast {
+namespace stepcast::planner_property_test {
 namespace {
 
-const Catalog& catalog() {
-  static const Catalog instance = Catalog::standard({});
-  return instance;
-}
+using test::catalog;
 
 PlanQuestion question(const std::string& text) {
   Diagnostics diagnostics("question");
@@ -215,4 +213,4 @@ TEST(Planner, FaultsOfAQuestionAreAllNamed) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::planner_property_test

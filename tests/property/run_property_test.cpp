@@ -10,17 +10,14 @@
 #include "models/storage/rates.hpp"
 #include "report/predict.hpp"
 #include "report/run_outlook.hpp"
+#include "tests/shipped_catalog.hpp"
 #include "tests/unit/shipped.hpp"
 
-namespace stepcast {
+namespace stepcast::run_property_test {
 namespace {
 
-using testing::shipped;
-
-const Catalog& catalog() {
-  static const Catalog kCatalog = Catalog::standard({});
-  return kCatalog;
-}
+using test::catalog;
+using test::shipped;
 
 double between(double low, double high) { return low + (high - low) * *rc::gen::inRange(0, 10001) / 10000.0; }
 
@@ -185,4 +182,4 @@ TEST(Run, ConservesEnergyAndBytes) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::run_property_test

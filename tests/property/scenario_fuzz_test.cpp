@@ -17,14 +17,12 @@
 #include "report/json.hpp"
 #include "report/predict.hpp"
 #include "sim/build.hpp"
+#include "tests/shipped_catalog.hpp"
 
-namespace stepcast {
+namespace stepcast::scenario_fuzz_test {
 namespace {
 
-const Catalog& catalog() {
-  static const Catalog instance = Catalog::standard({});
-  return instance;
-}
+using test::catalog;
 
 /// What a number may be besides sensible.
 const std::vector<double> kNumbers{0,
@@ -458,4 +456,4 @@ TEST(ScenarioFuzz, SpeltOutScenariosForecastTheSame) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::scenario_fuzz_test

@@ -6,10 +6,10 @@
 
 #include <csignal>
 
-namespace stepcast {
+namespace stepcast::child_process_test {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 TEST(ChildProcess, HandsBackMoreThanAPipeHolds) {
   const auto text = [] { return std::string(3'000'000, 'x'); };
@@ -48,4 +48,4 @@ TEST(ChildProcess, LeavingWithoutAResultIsAnError) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::child_process_test

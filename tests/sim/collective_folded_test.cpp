@@ -9,10 +9,10 @@
 #include "sim/collective/lower_run.hpp"
 #include "tests/sim/collective_machines.hpp"
 
-namespace stepcast {
+namespace stepcast::collective_folded_test {
 namespace {
 
-using namespace stepcast::testing;
+using namespace stepcast::test;
 using K = CollectiveKind;
 using A = CollectiveAlgorithm;
 
@@ -201,4 +201,4 @@ TEST(CollectiveProperties, EqualRanksMayChangePlaces) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::collective_folded_test

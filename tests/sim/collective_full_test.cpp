@@ -9,10 +9,10 @@
 #include "sim/collective/lower_run.hpp"
 #include "tests/sim/collective_machines.hpp"
 
-namespace stepcast {
+namespace stepcast::collective_full_test {
 namespace {
 
-using namespace stepcast::testing;
+using namespace stepcast::test;
 
 /// What a test of every operation and algorithm goes through.
 struct Case {
@@ -213,4 +213,4 @@ TEST(CollectiveFull, ProgramsSurviveTheWayToTheWorker) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::collective_full_test

@@ -8,7 +8,7 @@
 #include "sim/engine/run_program.hpp"
 #include "sim/protocol/child_process.hpp"
 
-namespace stepcast::testing {
+namespace stepcast::test {
 
 /// Executes a program on SimGrid in a child of the test.
 inline ProgramResult run_in_test_child(const FlowProgram& program, const ProgramOptions& options = {}) {
@@ -99,4 +99,4 @@ inline CollectiveRun one_job(CollectiveSetting setting, CollectiveKind kind, Byt
   return run;
 }
 
-}  // namespace stepcast::testing
+}  // namespace stepcast::test

@@ -11,11 +11,11 @@
 #include "tests/sim/graphs.hpp"
 #include "tests/sim/reference_max_min.hpp"
 
-namespace stepcast {
+namespace stepcast::engine_property_test {
 namespace {
 
-using stepcast::testing::ReferenceMaxMin;
-using stepcast::testing::simulated;
+using stepcast::test::ReferenceMaxMin;
+using stepcast::test::simulated;
 
 /// Everything that a random graph consists of, as plain numbers, so that RapidCheck can draw and shrink it.
 struct DrawnFlow {
@@ -80,7 +80,7 @@ StepGraph build(const Drawn& drawn, double faster = 1) {
   for (int d = 0; d < drawn.devices; ++d) graph.add_device("device", 1);
   for (const double bandwidth : drawn.bandwidths) graph.add_link({"link", BytesPerSecond(bandwidth * faster)});
   for (const DrawnOperation& o : drawn.operations) {
-    Operation operation = o.kind == 0 ? testing::work(o.device, o.work) : testing::transfer(o.device, o.work);
+    Operation operation = o.kind == 0 ? test::work(o.device, o.work) : test::transfer(o.device, o.work);
     operation.slowdown = static_cast<float>(o.slowdown);
     std::vector<Flow> flows;
     for (const DrawnFlow& f : o.flows)
@@ -212,4 +212,4 @@ RC_GTEST_PROP(EngineProperty, MoreBandwidthIsNeverSlowerOnOneLink, ()) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::engine_property_test

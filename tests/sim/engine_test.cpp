@@ -8,13 +8,13 @@
 
 #include "tests/sim/graphs.hpp"
 
-namespace stepcast {
+namespace stepcast::engine_test {
 namespace {
 
-using stepcast::testing::simulated;
-using stepcast::testing::transfer;
-using stepcast::testing::work;
-using ::testing::HasSubstr;
+using stepcast::test::simulated;
+using stepcast::test::transfer;
+using stepcast::test::work;
+using testing::HasSubstr;
 
 constexpr EngineOptions kRecord{.record_link_rates = true};
 constexpr EngineOptions kReference{.all_flows_in_simgrid = true};
@@ -22,7 +22,7 @@ constexpr EngineOptions kReference{.all_flows_in_simgrid = true};
 double end_of(const Timeline& timeline, int operation) { return timeline.spans[operation].end.value(); }
 
 /// A graph of one device that each test adds to.
-struct Engine : ::testing::Test {
+struct Engine : testing::Test {
   Engine() { graph.add_device("device", 1); }
   int flow(std::vector<LinkId> links, Bytes bytes, double start = 0, double weight = 1, BytesPerSecond cap = {}) {
     const PathId path = graph.add_path({std::move(links), weight, cap});
@@ -104,7 +104,7 @@ TEST_F(Engine, ACappedFlowAloneGoesAtItsCapOnItsLinks) {
 /// marked by another flow that begins at the same instant. S 100 MB/s, A 50 MB/s; X (100 MB) alone on S; at 0.5 s P on
 /// [A] and Q on [A, S]: P and Q get 25 each, X 75. X: 50 MB by 0.5 s, 50 MB at 75 MB/s: 0.5 + 2/3 = 1.1667 s. When S is
 /// not re-solved, X goes on at 100 MB/s and ends at 1.0 s.
-class TieOnSharedLinks : public Engine, public ::testing::WithParamInterface<bool> {};
+class TieOnSharedLinks : public Engine, public testing::WithParamInterface<bool> {};
 TEST_P(TieOnSharedLinks, KeepsCapacities) {
   const LinkId s = graph.add_link({"S", 100_MBps}), a = graph.add_link({"A", 50_MBps});
   const int x = flow({s}, 100_MB);
@@ -120,7 +120,7 @@ TEST_P(TieOnSharedLinks, KeepsCapacities) {
   const Timeline timeline = both_ways();
   EXPECT_NEAR(end_of(timeline, x), 0.5 + 2.0 / 3, 1e-9);
 }
-INSTANTIATE_TEST_SUITE_P(BothOrders, TieOnSharedLinks, ::testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(BothOrders, TieOnSharedLinks, testing::Bool(),
                          [](const auto& order) { return order.param ? "QThenP" : "PThenQ"; });
 
 /// Communication takes a tenth of the compute rate for 0.5 s of a 1 s kernel: 0.45 s of it is done by then, 0.55 s is
@@ -292,4 +292,4 @@ TEST_F(Engine, RefusesASecondRunInOneProcess) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::engine_test

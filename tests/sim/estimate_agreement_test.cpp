@@ -11,14 +11,12 @@
 #include "sim/build.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/protocol/child_process.hpp"
+#include "tests/shipped_catalog.hpp"
 
-namespace stepcast {
+namespace stepcast::estimate_agreement_test {
 namespace {
 
-const Catalog& catalog() {
-  static const Catalog instance = Catalog::standard({});
-  return instance;
-}
+using test::catalog;
 
 /// Draws scenarios from what people run: mostly legal ones; what is not legal is drawn again.
 class Draw {
@@ -148,4 +146,4 @@ TEST(ClosedForm, AgreesWithTheSimulationOfMergedPasses) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::estimate_agreement_test

@@ -9,7 +9,7 @@
 #include "sim/protocol/child_process.hpp"
 #include "sim/step_graph.hpp"
 
-namespace stepcast::testing {
+namespace stepcast::test {
 
 inline Operation work(int device, double seconds, OperationKind kind = OperationKind::compute) {
   Operation operation;
@@ -59,4 +59,4 @@ inline Timeline simulated(const StepGraph& graph, const EngineOptions& options =
   return timeline;
 }
 
-}  // namespace stepcast::testing
+}  // namespace stepcast::test

@@ -7,7 +7,7 @@
 #include "sim/rank_graph/rank_step.hpp"
 #include "tests/sim/graphs.hpp"
 
-namespace stepcast {
+namespace stepcast::rank_step_property_test {
 namespace {
 
 /// Hosts of one rank on one switch: 10 GB/s, 2 µs.
@@ -97,7 +97,7 @@ RC_GTEST_PROP(RankStep, NeverTakesLessThanItsLongestChain, ()) {
   const RankIndex index(graph, RankGraphPlaces("g.json"));
   const RankClasses classes(index, 1);
   const RankStep step = build_rank_step(index, classes, hosts(*graph.ranks), "g.json");
-  const Timeline timeline = testing::simulated(step.graph);
+  const Timeline timeline = test::simulated(step.graph);
   RC_ASSERT(timeline.end.value() >= longest_chain(step).value() * (1 - 1e-9) - 1e-12);
 }
 
@@ -116,7 +116,7 @@ RC_GTEST_PROP(RankStep, WithoutContentionTakesItsLongestChain, ()) {
   const RankIndex index(graph, RankGraphPlaces("g.json"));
   const RankClasses classes(index, 1);
   const RankStep step = build_rank_step(index, classes, hosts(1), "g.json");
-  const Timeline timeline = testing::simulated(step.graph);
+  const Timeline timeline = test::simulated(step.graph);
   RC_ASSERT(std::abs(timeline.end.value() - longest_chain(step).value()) <= 1e-9);
 }
 
@@ -153,11 +153,11 @@ TEST(RankStep, FoldingChangesNothing) {
     const RankClasses classes(index, cluster.devices_per_node);
     EXPECT_EQ(classes.count(), classes_expected);
     const RankStep step = build_rank_step(index, classes, cluster, "g.json");
-    return testing::simulated(step.graph).end.value();
+    return test::simulated(step.graph).end.value();
   };
   const double one = step_time(folded, 2);
   EXPECT_NEAR(one, step_time(apart, 8), 1e-6 * one);
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::rank_step_property_test

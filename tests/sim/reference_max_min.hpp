@@ -9,7 +9,7 @@
 #include "sim/step_graph.hpp"
 #include "sim/timeline.hpp"
 
-namespace stepcast::testing {
+namespace stepcast::test {
 
 /// A second implementation of what the engine promises, for tests: no SimGrid, no clock, no shortcuts. At every event
 /// all rates are found anew by progressive filling (Bertsekas & Gallager, Data Networks, §6.5.2) and everything that
@@ -162,4 +162,4 @@ class ReferenceMaxMin {
   Timeline timeline_;
 };
 
-}  // namespace stepcast::testing
+}  // namespace stepcast::test

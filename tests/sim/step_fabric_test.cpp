@@ -12,14 +12,12 @@
 #include "sim/engine/engine.hpp"
 #include "sim/engine/run_shared.hpp"
 #include "sim/protocol/child_process.hpp"
+#include "tests/shipped_catalog.hpp"
 
-namespace stepcast {
+namespace stepcast::step_fabric_test {
 namespace {
 
-const Catalog& catalog() {
-  static const Catalog instance = Catalog::standard({});
-  return instance;
-}
+using test::catalog;
 
 Json cluster(int nodes, Json fabric) {
   return {{"node", "dgx-a100-80gb"}, {"nodes", nodes}, {"fabric", std::move(fabric)}};
@@ -252,4 +250,4 @@ TEST(SeveralJobs, FaultsNameTheJob) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::step_fabric_test

@@ -8,13 +8,13 @@
 
 #include "sim/timeline.hpp"
 
-namespace stepcast {
+namespace stepcast::step_graph_test {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
 
 int add(StepGraph& graph, std::string_view name) {
   Operation operation;
@@ -77,4 +77,4 @@ TEST(CriticalPath, OfAnEmptyStepIsEmpty) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::step_graph_test

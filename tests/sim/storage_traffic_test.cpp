@@ -11,18 +11,16 @@
 #include "sim/engine/engine.hpp"
 #include "sim/engine/run_writing.hpp"
 #include "sim/protocol/child_process.hpp"
+#include "tests/shipped_catalog.hpp"
 
-namespace stepcast {
+namespace stepcast::storage_traffic_test {
 namespace {
+
+using test::catalog;
 
 constexpr int kNodes = 4;
 constexpr int kDevices = 8;  ///< of a node
 constexpr int kBatch = kNodes * kDevices * 128;
-
-const Catalog& catalog() {
-  static const Catalog instance = Catalog::standard({});
-  return instance;
-}
 
 /// ResNet-50 on servers that have no drives and no NICs for storage: what they read, if anything, comes over the NICs
 /// that train. The storage system has more than they can take.
@@ -153,4 +151,4 @@ INSTANTIATE_TEST_SUITE_P(Flows, StorageTraffic, testing::Values(FlowDetail::fold
                          [](const auto& test) { return std::string(name_of(test.param)); });
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::storage_traffic_test

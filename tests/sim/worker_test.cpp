@@ -15,16 +15,16 @@
 #include "sim/protocol/worker_client.hpp"
 #include "tests/scratch_folder.hpp"
 
-namespace stepcast {
+namespace stepcast::worker_test {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
 namespace fs = std::filesystem;
 
 /// The real worker of this build, and a small scenario.
-struct Worker : ::testing::Test {
+struct Worker : testing::Test {
   Worker() { ::setenv("STEPCAST_WORKER", STEPCAST_BUILD_DIR "/bin/stepcast-worker", 1); }
   ~Worker() override { ::unsetenv("STEPCAST_WORKER"); }
 
@@ -182,4 +182,4 @@ TEST_F(Worker, AWorkerThatCannotLoadIsAnEnvironmentError) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::worker_test

@@ -6,7 +6,7 @@
 
 #include "models/workload/key_values.hpp"
 
-namespace stepcast {
+namespace stepcast::actor_run_test {
 namespace {
 
 using namespace literals;
@@ -125,4 +125,4 @@ TEST(KeyValues, AreThoseOfAllLayers) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::actor_run_test

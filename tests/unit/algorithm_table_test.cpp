@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-namespace stepcast {
+namespace stepcast::algorithm_table_test {
 namespace {
 
 using algorithms::algorithm_table;
@@ -95,4 +95,4 @@ TEST(AlgorithmTable, NobodySendsLessThanHasToBeSent) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::algorithm_table_test

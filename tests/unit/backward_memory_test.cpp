@@ -8,7 +8,7 @@
 #include "models/workload/operator_recompute.hpp"
 #include "models/workload/products.hpp"
 
-namespace stepcast {
+namespace stepcast::backward_memory_test {
 namespace {
 
 const Model& preset(const char* id) {
@@ -161,4 +161,4 @@ TEST(EarlyStop, RepeatsExpertsWhole) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::backward_memory_test

@@ -4,7 +4,7 @@
 
 #include "fields/diagnostics.hpp"
 
-namespace stepcast {
+namespace stepcast::byte_sizes_test {
 namespace {
 
 std::vector<double> sizes(std::string_view text) {
@@ -35,4 +35,4 @@ TEST(ByteSizes, RefuseEverythingElse) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::byte_sizes_test

@@ -12,18 +12,15 @@
 #include "calibration/profile/calibration_report.hpp"
 #include "models/collectives/lateness.hpp"
 #include "models/compute/device.hpp"
+#include "tests/shipped_catalog.hpp"
 #include "tests/unit/shipped.hpp"
 
-namespace stepcast {
+namespace stepcast::calibration_test {
 namespace {
 
-using ::testing::Contains;
-using ::testing::HasSubstr;
-
-const Catalog& catalog() {
-  static const Catalog kCatalog = Catalog::standard({});
-  return kCatalog;
-}
+using test::catalog;
+using testing::Contains;
+using testing::HasSubstr;
 
 Seconds line(const CollectivePlace& place) { return 10_us + place.size / 1_GBps; }
 
@@ -385,7 +382,7 @@ TEST(FitCluster, RatesOfMemoryLinksAndStorageHaveIntervals) {
 }
 
 TEST(FitSteps, AStepThatIsAsPredictedMovesNothing) {
-  auto scenario = std::make_shared<Scenario>(testing::shipped("gpt3-175b-a100-1024.json"));
+  auto scenario = std::make_shared<Scenario>(test::shipped("gpt3-175b-a100-1024.json"));
   const StepFit fit = fit_steps({{"step", scenario, step_time_with(*scenario, {})}});
   for (const SoftwareConstant& constant : fit.constants)
     EXPECT_NEAR(constant.value, constant.shipped, 1e-6 * std::max(1.0, constant.shipped)) << constant.key;
@@ -393,7 +390,7 @@ TEST(FitSteps, AStepThatIsAsPredictedMovesNothing) {
 }
 
 TEST(FitSteps, MovesSoftwareAndRefusesWhatItCannotExplain) {
-  auto scenario = std::make_shared<Scenario>(testing::shipped("gpt3-175b-a100-1024.json"));
+  auto scenario = std::make_shared<Scenario>(test::shipped("gpt3-175b-a100-1024.json"));
   const Seconds shipped = step_time_with(*scenario, {});
   const StepFit slower = fit_steps({{"step", scenario, shipped * 1.06}});
   EXPECT_TRUE(slower.explained);
@@ -405,4 +402,4 @@ TEST(FitSteps, MovesSoftwareAndRefusesWhatItCannotExplain) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibration_test

@@ -11,7 +11,7 @@
 #include "cli/catalog_command.hpp"
 #include "tests/scratch_folder.hpp"
 
-namespace stepcast {
+namespace stepcast::catalog_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -545,4 +545,4 @@ TEST(CatalogCommand, ValidatesFilesOrEverything) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::catalog_test

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace stepcast::testing {
+namespace stepcast::test {
 
 /// Writes protobuf's wire format by hand, so that the reader is not tested against its own writer.
 inline std::string varint(std::uint64_t value) {
@@ -70,4 +70,4 @@ inline std::filesystem::path write_bytes(const std::filesystem::path& file, cons
   return file;
 }
 
-}  // namespace stepcast::testing
+}  // namespace stepcast::test

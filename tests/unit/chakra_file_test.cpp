@@ -9,21 +9,21 @@
 #include "tests/e2e/process.hpp"
 #include "tests/unit/chakra_bytes.hpp"
 
-namespace stepcast {
+namespace stepcast::chakra_file_test {
 namespace {
 
-using testing::attribute;
-using testing::framed;
-using ::testing::HasSubstr;
-using testing::node;
-using testing::number_field;
-using testing::text_field;
-using testing::trace;
-using testing::varint;
+using test::attribute;
+using test::framed;
+using test::node;
+using test::number_field;
+using test::text_field;
+using test::trace;
+using test::varint;
+using testing::HasSubstr;
 
-class ChakraFile : public ::testing::Test {
+class ChakraFile : public testing::Test {
  protected:
-  std::filesystem::path file(const std::string& bytes) { return testing::write_bytes(folder_ / "t.et", bytes); }
+  std::filesystem::path file(const std::string& bytes) { return test::write_bytes(folder_ / "t.et", bytes); }
 
   std::vector<ChakraNode> read(const std::string& bytes) {
     ChakraReader reader(file(bytes));
@@ -71,7 +71,7 @@ TEST_F(ChakraFile, ReadsVarintsUpToTheLargest) {
   const std::uint64_t largest = ~std::uint64_t{0};
   const std::vector<std::uint64_t> ids{0, 1, 127, 128, 16383, 16384, std::uint64_t{1} << 63, largest};
   for (const std::uint64_t id : ids) {
-    const auto nodes = read(trace({node(id, testing::kCompute, {id / 2, 1}, id)}));
+    const auto nodes = read(trace({node(id, test::kCompute, {id / 2, 1}, id)}));
     ASSERT_EQ(nodes.size(), 1U);
     EXPECT_EQ(nodes[0].id, id);
     EXPECT_EQ(nodes[0].duration_us, id);
@@ -92,7 +92,7 @@ TEST_F(ChakraFile, ReadsEveryTypeOfAttribute) {
     return text_field(10, text_field(1, "a") + varint(field << 3 | 0) + wire);
   };
   const auto nodes = read(trace(
-      {node(1, testing::kCompute, {}, 0,
+      {node(1, test::kCompute, {}, 0,
             value(7, varint(5)) + value(9, varint(~std::uint64_t{0})) + value(13, varint(6)) + value(15, varint(3)) +
                 value(17, varint(4)) + value(27, varint(1)) + text_field(10, text_field(1, "t") + text_field(29, "x")) +
                 text_field(10, text_field(1, "l") + text_field(28, text_field(1, "\x01\x01"))))}));
@@ -110,22 +110,22 @@ TEST_F(ChakraFile, ReadsEveryTypeOfAttribute) {
 
 TEST_F(ChakraFile, SkipsFieldsThatItDoesNotKnow) {
   const std::string unknown = number_field(99, 7) + text_field(100, "later") + varint(101 << 3 | 1) + "12345678";
-  const auto nodes = read(trace({node(3, testing::kCompute, {}, 2, unknown)}));
+  const auto nodes = read(trace({node(3, test::kCompute, {}, 2, unknown)}));
   EXPECT_EQ(nodes.at(0).id, 3U);
   EXPECT_EQ(nodes.at(0).duration_us, 2U);
 }
 
 TEST_F(ChakraFile, ReadsCompressedFilesAsPlainOnes) {
-  const std::string bytes = trace({node(1, testing::kCompute, {}, 5), node(2, testing::kCompute, {1}, 6)});
+  const std::string bytes = trace({node(1, test::kCompute, {}, 5), node(2, test::kCompute, {1}, 6)});
   EXPECT_EQ(read(gzip(bytes)).size(), 2U);
   // Two members, as `cat a.gz b.gz` makes them.
   EXPECT_EQ(read(gzip(bytes.substr(0, 9)) + gzip(bytes.substr(9))).size(), 2U);
 }
 
 TEST_F(ChakraFile, SaysWhereATraceIsDamaged) {
-  const std::string bytes = trace({node(1, testing::kCompute, {}, 5), node(2, testing::kCompute, {1}, 6)});
+  const std::string bytes = trace({node(1, test::kCompute, {}, 5), node(2, test::kCompute, {1}, 6)});
   // Every cut but those between messages is one fault, and no crash.
-  const std::size_t first = trace({}).size(), second = trace({node(1, testing::kCompute, {}, 5)}).size();
+  const std::size_t first = trace({}).size(), second = trace({node(1, test::kCompute, {}, 5)}).size();
   for (std::size_t cut = 1; cut < bytes.size(); ++cut) {
     if (cut == first || cut == second) continue;
     EXPECT_THAT(refusal(bytes.substr(0, cut)), HasSubstr("byte")) << cut;
@@ -139,11 +139,11 @@ TEST_F(ChakraFile, SaysWhereATraceIsDamaged) {
 }
 
 TEST_F(ChakraFile, RefusesDamagedCompressedFiles) {
-  const std::string whole = gzip(trace({node(1, testing::kCompute, {}, 5)}));
+  const std::string whole = gzip(trace({node(1, test::kCompute, {}, 5)}));
   EXPECT_THAT(refusal(whole.substr(0, whole.size() / 2)), HasSubstr("truncated"));
   std::string damaged = whole;
   damaged[whole.size() / 2] = static_cast<char>(~damaged[whole.size() / 2]);
-  EXPECT_THAT(refusal(damaged), ::testing::AnyOf(HasSubstr("damaged"), HasSubstr("byte"), HasSubstr("no Chakra")));
+  EXPECT_THAT(refusal(damaged), testing::AnyOf(HasSubstr("damaged"), HasSubstr("byte"), HasSubstr("no Chakra")));
 }
 
 TEST_F(ChakraFile, BoundsWhatAFileExpandsTo) {
@@ -156,7 +156,7 @@ TEST_F(ChakraFile, BoundsWhatAFileExpandsTo) {
     while (source.read(buffer.data(), buffer.size()) > 0) {
     }
   };
-  EXPECT_THAT([&] { drain(); }, ::testing::Throws<InputError>(::testing::Property(
+  EXPECT_THAT([&] { drain(); }, testing::Throws<InputError>(testing::Property(
                                     &InputError::what, HasSubstr("is larger than 1 MiB decompressed"))));
 }
 
@@ -188,4 +188,4 @@ TEST_F(ChakraFile, ReadsWhatItWrites) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::chakra_file_test

@@ -7,28 +7,27 @@
 #include "tests/e2e/process.hpp"
 #include "tests/unit/chakra_bytes.hpp"
 
-namespace stepcast {
+namespace stepcast::chakra_import_test {
 namespace {
 
-using testing::attribute;
-using testing::collective;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::message;
-using testing::node;
-using testing::number_field;
-using testing::text_attribute;
-using testing::trace;
+using test::attribute;
+using test::collective;
+using test::message;
+using test::node;
+using test::number_field;
+using test::text_attribute;
+using test::trace;
+using testing::ElementsAre;
+using testing::HasSubstr;
 
-class ChakraImporter : public ::testing::Test {
+class ChakraImporter : public testing::Test {
  protected:
   /// Traces of ranks 0, 1, …
   RankGraph import(const std::vector<std::vector<std::string>>& ranks, const std::string& groups = {},
                    std::optional<int> count = {}) {
     ChakraImport request;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-      request.files.push_back(
-          testing::write_bytes(folder_ / ("t." + std::to_string(rank) + ".et"), trace(ranks[rank])));
+      request.files.push_back(test::write_bytes(folder_ / ("t." + std::to_string(rank) + ".et"), trace(ranks[rank])));
     if (!groups.empty()) {
       write_file(folder_ / "groups.json", groups);
       request.process_groups = folder_ / "groups.json";
@@ -51,12 +50,12 @@ class ChakraImporter : public ::testing::Test {
 };
 
 TEST_F(ChakraImporter, TakesNodesForOperations) {
-  const RankGraph graph = import(
-      {{node(1, testing::kCompute, {}, 10), node(2, testing::kLoad, {1}, 0, attribute("tensor_size", 13, 4096)),
-        message(3, {2}, testing::kSend, 0, 1, 100, 7), collective(4, {3}, 2, 64),
-        node(5, testing::kCompute, {4}, 0, attribute("num_ops", 9, 1000) + attribute("tensor_size", 13, 50)),
-        node(6, testing::kCollective, {5}, 3, attribute("is_cpu_op", 27, 1)), node(7, testing::kMetadata, {}, 0)},
-       {message(1, {}, testing::kReceive, 0, 1, 100, 7), collective(2, {1}, 2, 64)}});
+  const RankGraph graph =
+      import({{node(1, test::kCompute, {}, 10), node(2, test::kLoad, {1}, 0, attribute("tensor_size", 13, 4096)),
+               message(3, {2}, test::kSend, 0, 1, 100, 7), collective(4, {3}, 2, 64),
+               node(5, test::kCompute, {4}, 0, attribute("num_ops", 9, 1000) + attribute("tensor_size", 13, 50)),
+               node(6, test::kCollective, {5}, 3, attribute("is_cpu_op", 27, 1)), node(7, test::kMetadata, {}, 0)},
+              {message(1, {}, test::kReceive, 0, 1, 100, 7), collective(2, {1}, 2, 64)}});
   ASSERT_EQ(graph.ranks, 2);
   const auto& operations = graph.programs.at(0).operations;
   ASSERT_EQ(operations.size(), 7U);
@@ -89,16 +88,15 @@ TEST_F(ChakraImporter, KnowsEveryCollective) {
 }
 
 TEST_F(ChakraImporter, WaitsForControlDependenciesUnlessPyTorchMeansCallersByThem) {
-  const std::string controlled = node(2, testing::kCompute, {}, 1) + number_field(4, 1);
-  EXPECT_THAT(import({{node(1, testing::kCompute, {}, 1), controlled}}).programs[0].operations[1].after,
-              ElementsAre(1));
+  const std::string controlled = node(2, test::kCompute, {}, 1) + number_field(4, 1);
+  EXPECT_THAT(import({{node(1, test::kCompute, {}, 1), controlled}}).programs[0].operations[1].after, ElementsAre(1));
   // Both kinds of dependency on one node count once.
-  const std::string both = node(2, testing::kCompute, {1}, 1) + number_field(4, 1);
-  EXPECT_THAT(import({{node(1, testing::kCompute, {}, 1), both}}).programs[0].operations[1].after, ElementsAre(1));
-  const std::string recorded = node(1, testing::kCompute, {}, 1, attribute("rf_id", 9, 5));
-  const RankGraph graph = import({{recorded, node(2, testing::kCompute, {}, 1) + number_field(4, 99)}});
+  const std::string both = node(2, test::kCompute, {1}, 1) + number_field(4, 1);
+  EXPECT_THAT(import({{node(1, test::kCompute, {}, 1), both}}).programs[0].operations[1].after, ElementsAre(1));
+  const std::string recorded = node(1, test::kCompute, {}, 1, attribute("rf_id", 9, 5));
+  const RankGraph graph = import({{recorded, node(2, test::kCompute, {}, 1) + number_field(4, 99)}});
   EXPECT_TRUE(graph.programs[0].operations[1].after.empty());
-  EXPECT_THAT(graph.notes, ::testing::Contains(HasSubstr("1 control dependencies name callers")));
+  EXPECT_THAT(graph.notes, testing::Contains(HasSubstr("1 control dependencies name callers")));
 }
 
 TEST_F(ChakraImporter, ReadsThePyTorchTrace) {
@@ -119,26 +117,24 @@ TEST_F(ChakraImporter, ReadsThePyTorchTrace) {
 }
 
 TEST_F(ChakraImporter, SaysWhatNodesAreWrong) {
-  EXPECT_THAT(refusal({{node(1, testing::kCompute, {9}, 1)}}),
+  EXPECT_THAT(refusal({{node(1, test::kCompute, {9}, 1)}}),
               HasSubstr("t.0.et: node 1: operation 1 \"node 1\" waits for 9"));
-  EXPECT_THAT(refusal({{node(1, testing::kCompute, {2}, 1), node(2, testing::kCompute, {1}, 1)}}),
+  EXPECT_THAT(refusal({{node(1, test::kCompute, {2}, 1), node(2, test::kCompute, {1}, 1)}}),
               HasSubstr("a cycle: 2 → 1 → 2"));
-  EXPECT_THAT(refusal({{node(1, testing::kCompute, {}, 1) + number_field(4, 9)}}), HasSubstr("waits for 9"));
+  EXPECT_THAT(refusal({{node(1, test::kCompute, {}, 1) + number_field(4, 9)}}), HasSubstr("waits for 9"));
   EXPECT_THAT(refusal({{collective(1, {}, 42, 8)}}), HasSubstr("node 1: comm_type 42 is no collective"));
-  EXPECT_THAT(refusal({{node(1, testing::kCollective, {}, 1)}}), HasSubstr("has no comm_type"));
-  EXPECT_THAT(refusal({{node(1, testing::kCollective, {}, 1, attribute("comm_type", 9, 0))}}),
-              HasSubstr("no comm_size"));
+  EXPECT_THAT(refusal({{node(1, test::kCollective, {}, 1)}}), HasSubstr("has no comm_type"));
+  EXPECT_THAT(refusal({{node(1, test::kCollective, {}, 1, attribute("comm_type", 9, 0))}}), HasSubstr("no comm_size"));
   EXPECT_THAT(refusal({{collective(1, {}, 0, ~std::uint64_t{0})}}), HasSubstr("comm_size is -1"));
   EXPECT_THAT(refusal({{node(1, 17, {}, 1)}}), HasSubstr("type 17 is no type of node"));
   EXPECT_THAT(refusal({{node(1, 0, {}, 1)}}), HasSubstr("type 0 is no type of node"));
-  EXPECT_THAT(refusal({{node(1, testing::kCompute, {}, ~std::uint64_t{0})}}),
-              HasSubstr("lasts 18446744073709551615 us"));
-  EXPECT_THAT(refusal({{node(1, testing::kSend, {}, 0, attribute("comm_size", 9, 8))}}), HasSubstr("has no comm_dst"));
+  EXPECT_THAT(refusal({{node(1, test::kCompute, {}, ~std::uint64_t{0})}}), HasSubstr("lasts 18446744073709551615 us"));
+  EXPECT_THAT(refusal({{node(1, test::kSend, {}, 0, attribute("comm_size", 9, 8))}}), HasSubstr("has no comm_dst"));
 }
 
 TEST_F(ChakraImporter, SaysWhichMessagesAndGroupsLackAnEnd) {
-  EXPECT_THAT(refusal({{message(1, {}, testing::kSend, 0, 1, 8)}, {}}), HasSubstr("sends to rank 1"));
-  EXPECT_THAT(refusal({{}, {message(1, {}, testing::kReceive, 0, 1, 8)}}), HasSubstr("receives from rank 0"));
+  EXPECT_THAT(refusal({{message(1, {}, test::kSend, 0, 1, 8)}, {}}), HasSubstr("sends to rank 1"));
+  EXPECT_THAT(refusal({{}, {message(1, {}, test::kReceive, 0, 1, 8)}}), HasSubstr("receives from rank 0"));
   EXPECT_THAT(refusal({{collective(1, {}, 0, 8, "a"), collective(2, {}, 0, 8, "b")}}), HasSubstr("--process-groups"));
   EXPECT_THAT(refusal({{collective(1, {}, 0, 8, "alpha")}}, R"({"alpah": [0, 1]})"),
               HasSubstr("did you mean \"alpah\"?"));
@@ -160,13 +156,13 @@ TEST_F(ChakraImporter, RepeatsOneRankWhereGroupsAreLarger) {
     else
       EXPECT_THAT(group.members, ElementsAre(ElementsAre(0, 2, 4, 6), ElementsAre(1, 3, 5, 7)));
   }
-  EXPECT_THAT(eight.notes, ::testing::Contains(HasSubstr("7 of 8 ranks have no trace")));
+  EXPECT_THAT(eight.notes, testing::Contains(HasSubstr("7 of 8 ranks have no trace")));
 }
 
 TEST_F(ChakraImporter, MakesOneProgramOfEqualTraces) {
   // Four ranks in two tensor groups and two data groups; rank 3 alone computes longer.
   const auto rank = [](const std::string& tensor, const std::string& data, std::uint64_t us) {
-    return std::vector<std::string>{node(1, testing::kCompute, {}, us), collective(2, {1}, 0, 8, tensor),
+    return std::vector<std::string>{node(1, test::kCompute, {}, us), collective(2, {1}, 0, 8, tensor),
                                     collective(3, {2}, 0, 8, data)};
   };
   const std::string groups = R"({"t0": [0, 1], "t1": [2, 3], "d0": [0, 2], "d1": [1, 3]})";
@@ -188,10 +184,10 @@ TEST_F(ChakraImporter, MakesOneProgramOfEqualTraces) {
 TEST_F(ChakraImporter, RepeatsMessagesByTheirDistance) {
   // A ring of four of which rank 0 is traced: it sends to 1 and receives from 3, which is 3 away and not −1.
   const RankGraph graph =
-      import({{message(1, {}, testing::kSend, 0, 2, 8)}, {}, {message(1, {}, testing::kReceive, 0, 2, 8)}}, {}, 3);
+      import({{message(1, {}, test::kSend, 0, 2, 8)}, {}, {message(1, {}, test::kReceive, 0, 2, 8)}}, {}, 3);
   EXPECT_EQ(graph.programs.size(), 3U);
-  EXPECT_THAT(refusal({{message(1, {}, testing::kSend, 0, 1, 8)}}), HasSubstr("does not exist"));
+  EXPECT_THAT(refusal({{message(1, {}, test::kSend, 0, 1, 8)}}), HasSubstr("does not exist"));
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::chakra_import_test

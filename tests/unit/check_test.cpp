@@ -9,7 +9,7 @@
 #include "report/predict.hpp"
 #include "tests/e2e/process.hpp"
 
-namespace stepcast {
+namespace stepcast::check_test {
 namespace {
 
 using testing::ElementsAre;
@@ -201,4 +201,4 @@ TEST(Prometheus, EverySampleFollowsItsTypeAndLabelsAreEscaped) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::check_test

@@ -4,21 +4,18 @@
 #include "hardware-catalog/catalog.hpp"
 #include "models/collectives/calibrated.hpp"
 #include "models/collectives/machine.hpp"
+#include "tests/shipped_catalog.hpp"
 
-namespace stepcast {
+namespace stepcast::collective_phenomena_test {
 namespace {
 
+using test::catalog;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
 // What measurements of real clusters show (COLLECTIVES.md), on servers of the catalogue: it has to follow from steps,
 // links and channels, whatever the constants.
-
-const Catalog& catalog() {
-  static const Catalog kCatalog = Catalog::standard({});
-  return kCatalog;
-}
 
 Interconnect links_of(const char* node) { return interconnect_of(machine_of(*catalog().find<Node>(node), catalog())); }
 
@@ -140,4 +137,4 @@ TEST(Phenomena, DevicesThatMeetOverPcieAreKnownLittleOf) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::collective_phenomena_test

@@ -4,7 +4,7 @@
 
 #include "models/collectives/machine.hpp"
 
-namespace stepcast {
+namespace stepcast::collective_test {
 namespace {
 
 /// Links with round figures, so that expected times can be worked out by hand. One protocol, no shares.
@@ -405,4 +405,4 @@ TEST(Availability, SaysWhatTheHardwareCannotDo) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::collective_test

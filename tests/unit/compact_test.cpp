@@ -4,7 +4,7 @@
 #include "models/compute/device.hpp"
 #include "models/workload/operators.hpp"
 
-namespace stepcast {
+namespace stepcast::compact_test {
 namespace {
 
 using testing::HasSubstr;
@@ -167,4 +167,4 @@ TEST(ConvolutionKinds, WithoutFiguresAllRunAsOne) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::compact_test

@@ -4,7 +4,7 @@
 
 #include "models/compute/device.hpp"
 
-namespace stepcast {
+namespace stepcast::compute_test {
 namespace {
 
 /// `count` multiprocessors of `rate` together, every tile as good as another; long phases sustain all of `sustained`.
@@ -334,4 +334,4 @@ TEST(Gpt3Layer, OperatorsAreFasterThanTheWholeStep) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::compute_test

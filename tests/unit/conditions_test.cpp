@@ -4,14 +4,12 @@
 
 #include "models/estimate.hpp"
 #include "models/parallelism/job.hpp"
+#include "tests/shipped_catalog.hpp"
 
-namespace stepcast {
+namespace stepcast::conditions_test {
 namespace {
 
-const Catalog& catalog() {
-  static const Catalog instance = Catalog::standard({});
-  return instance;
-}
+using test::catalog;
 
 /// 16 nodes, tensor 8 · pipeline 4 · data 4: node n holds stage n / 4 of replica n mod 4.
 Json document() {
@@ -114,4 +112,4 @@ TEST(ClosedForm, AStragglerSlowsEveryReplica) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::conditions_test

@@ -5,7 +5,7 @@
 
 #include "models/convergence/target.hpp"
 
-namespace stepcast {
+namespace stepcast::cost_test {
 namespace {
 
 constexpr Seconds kHour = 1_h;
@@ -129,4 +129,4 @@ TEST(StepsToTrain, IsUnknownWhenNoWorkIsStated) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::cost_test

@@ -6,7 +6,7 @@
 #include "calibration/validation/scaling.hpp"
 #include "models/workload/operators.hpp"
 
-namespace stepcast {
+namespace stepcast::deep_learning_runs_test {
 namespace {
 
 using testing::HasSubstr;
@@ -210,4 +210,4 @@ TEST(ScalingScore, OfNothingIsNothing) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::deep_learning_runs_test

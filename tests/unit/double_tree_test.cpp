@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::double_tree_test {
 namespace {
 
 TEST(DoubleTree, BetweenTwoNodesEachSendsTheBufferOnce) {
@@ -30,4 +30,4 @@ TEST(DoubleTree, LevelsAreTheLogarithmRoundedUp) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::double_tree_test

@@ -11,12 +11,12 @@
 #include "tests/unit/shipped.hpp"
 
 // An encoder and its decoder (T5, BART).
-namespace stepcast {
+namespace stepcast::encoder_decoder_test {
 namespace {
 
-using testing::faults_of;
-using ::testing::HasSubstr;
-using testing::shipped;
+using test::faults_of;
+using test::shipped;
+using testing::HasSubstr;
 
 /// One encoder and one decoder block, hidden 8, two heads of 4, MLP 16, and a target half as long as its source.
 Model tiny() {
@@ -149,4 +149,4 @@ TEST(EncoderDecoder, WhatHasNoDescriptionIsRefused) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::encoder_decoder_test

@@ -4,14 +4,12 @@
 
 #include "models/parallelism/job.hpp"
 #include "models/scenario/scenario.hpp"
+#include "tests/shipped_catalog.hpp"
 
-namespace stepcast {
+namespace stepcast::estimate_test {
 namespace {
 
-const Catalog& catalog() {
-  static const Catalog kCatalog = Catalog::standard({});
-  return kCatalog;
-}
+using test::catalog;
 
 StepBreakdown estimate_of(const Json& document) {
   const Scenario scenario = resolve(document, "test", {}, catalog());
@@ -37,4 +35,4 @@ TEST(ClosedForm, ReductionsOfEveryMicroBatchTakeTheirTime) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::estimate_test

@@ -8,16 +8,13 @@
 #include "explain/trace_comparison.hpp"
 #include "models/estimate.hpp"
 #include "report/predict.hpp"
+#include "tests/shipped_catalog.hpp"
 
-namespace stepcast {
+namespace stepcast::explain_test {
 namespace {
 
+using test::catalog;
 using testing::HasSubstr;
-
-const Catalog& catalog() {
-  static const Catalog shipped = Catalog::standard({});
-  return shipped;
-}
 
 Json document_of(const std::string& name, const std::vector<std::string>& changes = {}) {
   Diagnostics diagnostics(name);
@@ -140,4 +137,4 @@ TEST(Compare, EqualSidesDifferInNothing) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::explain_test

@@ -5,15 +5,15 @@
 #include "models/fabric/findings.hpp"
 #include "tests/unit/fabrics.hpp"
 
-namespace stepcast {
+namespace stepcast::fabric_check_test {
 namespace {
 
-using ::testing::ElementsAre;
-using testing::fabric_of;
-using ::testing::HasSubstr;
-using testing::preset;
-using testing::shipped_catalog;
-using testing::switch_of;
+using test::catalog;
+using test::fabric_of;
+using test::preset;
+using test::switch_of;
+using testing::ElementsAre;
+using testing::HasSubstr;
 
 /// Faults of a fabric of so many hosts, each of one NIC unless told, as `pointer: message; suggestion`.
 std::vector<std::string> faults(const FabricSpec& spec, int nodes, int nics = 1) {
@@ -130,8 +130,8 @@ TEST(CustomFabric, FindsNodesThatNothingJoins) {
 
 std::vector<FabricFinding> findings(const std::string& node, int nodes, const FabricSpec& spec) {
   const Fabric fabric = fabric_of(node, nodes, spec);
-  const Node& part = *shipped_catalog().find<Node>(node);
-  return find_in_fabric(fabric, inventory(fabric, shipped_catalog()), part.nics.front().kind, part.training_nics(),
+  const Node& part = *catalog().find<Node>(node);
+  return find_in_fabric(fabric, inventory(fabric, catalog()), part.nics.front().kind, part.training_nics(),
                         part.training_bandwidth() / part.training_nics());
 }
 
@@ -165,4 +165,4 @@ TEST(FabricFindings, SayThatChipLinksFormATorus) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::fabric_check_test

@@ -7,13 +7,13 @@
 #include "models/fabric/router.hpp"
 #include "tests/unit/fabrics.hpp"
 
-namespace stepcast {
+namespace stepcast::fabric_route_test {
 namespace {
 
-using testing::fabric_of;
-using testing::plain_fabric;
-using testing::preset;
-using testing::switch_of;
+using test::fabric_of;
+using test::plain_fabric;
+using test::preset;
+using test::switch_of;
 
 /// Kinds of the vertices that a route enters, by name: "NVSwitch", "device" and so on.
 std::vector<std::string> way(const Fabric& fabric, int from, int to, FabricRouting routing = FabricRouting::adaptive) {
@@ -215,4 +215,4 @@ TEST(FailedLink, LeavesTheOtherSpines) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::fabric_route_test

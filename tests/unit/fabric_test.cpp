@@ -5,14 +5,14 @@
 #include "models/fabric/plan/clos.hpp"
 #include "tests/unit/fabrics.hpp"
 
-namespace stepcast {
+namespace stepcast::fabric_test {
 namespace {
 
-using testing::fabric_of;
-using testing::plain_fabric;
-using testing::preset;
-using testing::shipped_catalog;
-using testing::switch_of;
+using test::catalog;
+using test::fabric_of;
+using test::plain_fabric;
+using test::preset;
+using test::switch_of;
 
 int switches_of(const FabricInventory& inventory, const std::string& tier) {
   for (const SwitchTier& each : inventory.tiers)
@@ -31,14 +31,14 @@ struct SuperPod {
   int units, leaves, spines, cores;
 };
 
-class SuperPodTest : public ::testing::TestWithParam<SuperPod> {};
+class SuperPodTest : public testing::TestWithParam<SuperPod> {};
 
 // NVIDIA DGX SuperPOD reference architecture (B200), "Larger SuperPOD component counts": scalable units of 32 nodes of
 // eight 400 Gb/s NICs, 64-port switches. One unit: the same for H100, table 4.
 TEST_P(SuperPodTest, NeedsTheSwitchesAndCablesOfTheReferenceArchitecture) {
   const SuperPod& pod = GetParam();
   const Fabric fabric = fabric_of("dgx-h100", pod.units * 32, preset(FabricPreset::rail_optimized));
-  const FabricInventory counted = inventory(fabric, shipped_catalog());
+  const FabricInventory counted = inventory(fabric, catalog());
   EXPECT_EQ(switches_of(counted, "leaf"), pod.leaves);
   EXPECT_EQ(switches_of(counted, "spine"), pod.spines);
   EXPECT_EQ(switches_of(counted, "core"), pod.cores);
@@ -48,9 +48,9 @@ TEST_P(SuperPodTest, NeedsTheSwitchesAndCablesOfTheReferenceArchitecture) {
   for (const SwitchTier& tier : counted.tiers) EXPECT_LE(tier.most_ports, 64) << tier.name;
 }
 INSTANTIATE_TEST_SUITE_P(Published, SuperPodTest,
-                         ::testing::Values(SuperPod{1, 8, 4, 0}, SuperPod{2, 16, 8, 0}, SuperPod{3, 24, 16, 0},
-                                           SuperPod{4, 32, 16, 0}, SuperPod{8, 64, 32, 0}, SuperPod{16, 128, 128, 64},
-                                           SuperPod{32, 256, 256, 128}, SuperPod{64, 512, 512, 256}));
+                         testing::Values(SuperPod{1, 8, 4, 0}, SuperPod{2, 16, 8, 0}, SuperPod{3, 24, 16, 0},
+                                         SuperPod{4, 32, 16, 0}, SuperPod{8, 64, 32, 0}, SuperPod{16, 128, 128, 64},
+                                         SuperPod{32, 256, 256, 128}, SuperPod{64, 512, 512, 256}));
 
 void expect_same(const FabricInventory& tallied, const FabricInventory& counted) {
   ASSERT_EQ(tallied.tiers.size(), counted.tiers.size());
@@ -73,7 +73,7 @@ void expect_same(const FabricInventory& tallied, const FabricInventory& counted)
 }
 
 TEST(FabricInventory, TalliedWithoutAGraphIsThatOfTheGraph) {
-  const Catalog& catalog = shipped_catalog();
+  const Catalog& catalog = test::catalog();
   const Node& node = *catalog.find<Node>("dgx-h100");
   const int nics = node.training_nics();
   const BytesPerSecond rate = node.training_bandwidth() / nics;
@@ -107,7 +107,7 @@ TEST(FatTree, OfThreeTiersHasTheCountsOfAKAryTree) {
     const SwitchPart part = switch_of(k);
     const int hosts = k * k * k / 4;
     const Fabric fabric = plain_fabric(hosts, part, preset(FabricPreset::fat_tree_3));
-    const FabricInventory counted = inventory(fabric, shipped_catalog());
+    const FabricInventory counted = inventory(fabric, catalog());
     EXPECT_EQ(counted.switches(), 5 * k * k / 4);
     EXPECT_EQ(switches_of(counted, "core"), k * k / 4);
     EXPECT_EQ(counted.all_cables(), 3L * hosts);
@@ -134,7 +134,7 @@ TEST(FatTree, OversubscribesLeavesAsAsked) {
 TEST(FatTree, NeedsNoSpineWhereOneSwitchHasThePorts) {
   const Fabric fabric = fabric_of("dgx-h100", 8, preset(FabricPreset::fat_tree));
   EXPECT_TRUE(fabric.levels().levels.empty());
-  EXPECT_EQ(inventory(fabric, shipped_catalog()).switches(), 1);
+  EXPECT_EQ(inventory(fabric, catalog()).switches(), 1);
   EXPECT_EQ(diameter(fabric).links, 2);
 }
 
@@ -153,7 +153,7 @@ TEST(FatTree, OversubscribesCoresAsAsked) {
 
 TEST(RailOnly, HasOneSwitchForEachRailAndNothingAbove) {
   const Fabric fabric = fabric_of("dgx-h100", 64, preset(FabricPreset::rail_only));
-  const FabricInventory counted = inventory(fabric, shipped_catalog());
+  const FabricInventory counted = inventory(fabric, catalog());
   EXPECT_EQ(switches_of(counted, "leaf"), 8);
   EXPECT_EQ(counted.switches(), 8);
   EXPECT_TRUE(fabric.rails_apart());
@@ -164,7 +164,7 @@ TEST(RailOnly, HasOneSwitchForEachRailAndNothingAbove) {
 TEST(Dragonfly, OfSevenPortsJoins72Hosts) {
   const SwitchPart part = switch_of(7);
   const Fabric fabric = plain_fabric(72, part, preset(FabricPreset::dragonfly));
-  const FabricInventory counted = inventory(fabric, shipped_catalog());
+  const FabricInventory counted = inventory(fabric, catalog());
   EXPECT_EQ(counted.switches(), 36);
   EXPECT_EQ(counted.tiers.front().most_ports, 7);
   // Each of 9 groups has 4·3/2 cables inside; 9·8/2 cables join them.
@@ -185,7 +185,7 @@ TEST(Dragonfly, BisectionIsTheGlobalCablesBetweenHalves) {
 TEST(DragonflyPlus, OfFourPortsJoinsTwentyHosts) {
   const SwitchPart part = switch_of(4);
   const Fabric fabric = plain_fabric(20, part, preset(FabricPreset::dragonfly_plus));
-  const FabricInventory counted = inventory(fabric, shipped_catalog());
+  const FabricInventory counted = inventory(fabric, catalog());
   EXPECT_EQ(switches_of(counted, "leaf"), 10);
   EXPECT_EQ(switches_of(counted, "spine"), 10);
   EXPECT_EQ(cables_of(counted, "leaf to spine"), 20);
@@ -200,7 +200,7 @@ TEST(Torus, OfATpuV4PodIsSixteenCubed) {
   ASSERT_NE(fabric.torus(), nullptr);
   for (int axis = 0; axis < 3; ++axis) EXPECT_EQ(fabric.torus()->size(axis), 16);
   EXPECT_NEAR(fabric.torus()->link.in(1_GBps), 50, 1e-9);
-  EXPECT_EQ(inventory(fabric, shipped_catalog()).all_cables(), 3L * 4096);
+  EXPECT_EQ(inventory(fabric, catalog()).all_cables(), 3L * 4096);
   EXPECT_NEAR(bisection_bandwidth(fabric).in(1_GBps), 2 * 256 * 50, 1e-3);
   EXPECT_EQ(diameter(fabric).links, 24);
 }
@@ -218,7 +218,7 @@ TEST(Torus, OfATpuV5ePodIsSixteenSquared) {
 TEST(Torus, OfTwoByTwoJoinsNeighboursTwice) {
   const SwitchPart part = switch_of(4);
   const Fabric fabric = plain_fabric(4, part, preset(FabricPreset::torus_2d));
-  EXPECT_EQ(inventory(fabric, shipped_catalog()).all_cables(), 8);
+  EXPECT_EQ(inventory(fabric, catalog()).all_cables(), 8);
   for (int id = fabric.first_network_link(); id < fabric.link_count(); ++id)
     EXPECT_NEAR(fabric.link(id).bandwidth.in(1_Gbps), 50, 1e-9);
 }
@@ -299,8 +299,7 @@ TEST(Placement, FollowsTheOrderGiven) {
 
 // 400 Gb/s switches at $40,000 and 747 W and transceivers at $700 and 9 W, as the catalogue has them.
 TEST(Inventory, AddsUpPowerAndPrice) {
-  const FabricInventory counted =
-      inventory(fabric_of("dgx-h100", 32, preset(FabricPreset::rail_optimized)), shipped_catalog());
+  const FabricInventory counted = inventory(fabric_of("dgx-h100", 32, preset(FabricPreset::rail_optimized)), catalog());
   EXPECT_EQ(counted.ports, 256 + 2 * 256);
   EXPECT_EQ(counted.transceivers, 2 * 512);
   ASSERT_TRUE(counted.power && counted.price);
@@ -309,4 +308,4 @@ TEST(Inventory, AddsUpPowerAndPrice) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::fabric_test

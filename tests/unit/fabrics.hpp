@@ -5,13 +5,9 @@
 
 #include "models/fabric/fabric.hpp"
 #include "models/fabric/network_switch.hpp"
+#include "tests/shipped_catalog.hpp"
 
-namespace stepcast::testing {
-
-inline const Catalog& shipped_catalog() {
-  static const Catalog catalog = Catalog::standard({});
-  return catalog;
-}
+namespace stepcast::test {
 
 inline FabricSpec preset(FabricPreset preset) {
   FabricSpec spec;
@@ -22,7 +18,7 @@ inline FabricSpec preset(FabricPreset preset) {
 /// A fabric of a catalogue node with its own NICs and the usual switch.
 inline Fabric fabric_of(const std::string& node_id, int nodes, const FabricSpec& spec,
                         FabricDetail detail = FabricDetail::switches) {
-  const Catalog& catalog = shipped_catalog();
+  const Catalog& catalog = test::catalog();
   const Node& node = *catalog.find<Node>(node_id);
   const int nics = spec.nics_per_node.value_or(node.training_nics());
   const BytesPerSecond rate =
@@ -55,7 +51,7 @@ inline SwitchPart switch_of(int ports) {
 /// A fabric of plain hosts, NICs and ports of 100 Gb/s, on switches of so many ports.
 inline Fabric plain_fabric(int hosts, const SwitchPart& part, const FabricSpec& spec,
                            FabricDetail detail = FabricDetail::switches) {
-  return build_fabric(spec, plain_host(), hosts, 1, 100_Gbps, &part, shipped_catalog(), detail);
+  return build_fabric(spec, plain_host(), hosts, 1, 100_Gbps, &part, catalog(), detail);
 }
 
-}  // namespace stepcast::testing
+}  // namespace stepcast::test

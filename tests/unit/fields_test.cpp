@@ -13,17 +13,21 @@
 #include "fields/plain_text.hpp"
 #include "tests/scratch_folder.hpp"
 
-namespace stepcast {
-
+namespace stepcast::fields_test {
+namespace {
 enum class Flavour { sweet, sour, bitter };
+}
+}  // namespace stepcast::fields_test
+
 template <>
-struct EnumNames<Flavour> {
+struct stepcast::EnumNames<stepcast::fields_test::Flavour> {
   static constexpr std::array names{"sweet", "sour", "bitter"};
 };
 
+namespace stepcast::fields_test {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 struct Origin {
   std::string maker;
@@ -179,7 +183,7 @@ TEST(FieldTable, ReportsEveryFaultAtOnce) {
       faults_of_text(R"({"on": 1, "ratio": 0, "flavour": "bitte", "digits": [1, 12, "x"], "siz_GiB": 2})");
   std::vector<std::string> texts;
   for (const Fault& fault : faults) texts.push_back(fault.text());
-  EXPECT_THAT(texts, ::testing::UnorderedElementsAre(
+  EXPECT_THAT(texts, testing::UnorderedElementsAre(
                          "file.json: /on: found 1, expected true or false",
                          "file.json: /ratio: found 0, expected more than 0 and at most 1",
                          "file.json: /flavour: found \"bitte\", expected one of sweet, sour, bitter; did you mean "
@@ -422,4 +426,4 @@ TEST(ApplyOverride, FaultsLeaveTheDocumentAlone) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::fields_test

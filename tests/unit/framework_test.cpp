@@ -5,7 +5,7 @@
 
 #include "models/scenario/scenario.hpp"
 
-namespace stepcast {
+namespace stepcast::framework_test {
 namespace {
 
 using testing::HasSubstr;
@@ -58,4 +58,4 @@ TEST(GradientBucket, InParametersGrowsWithRanksAndFormat) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::framework_test

@@ -6,7 +6,7 @@
 
 #include "tests/unit/round_ports.hpp"
 
-namespace stepcast {
+namespace stepcast::gossip_test {
 namespace {
 
 constexpr double kTight = 1e-9;
@@ -85,4 +85,4 @@ TEST(ExplicitGraph, OneHubIsTheBusiestPort) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::gossip_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::groups_test {
 namespace {
 
 struct Layout {
@@ -111,4 +111,4 @@ TEST(Groups, HybridShardingSplitsTheDataGroup) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::groups_test

@@ -7,17 +7,14 @@
 #include "hardware-catalog/part_kinds.hpp"
 #include "models/fabric/fabric_spec.hpp"
 #include "tests/scratch_folder.hpp"
+#include "tests/shipped_catalog.hpp"
 
-namespace stepcast {
+namespace stepcast::import_astra_test {
 namespace {
 
+using test::catalog;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
-
-const Catalog& catalog() {
-  static const Catalog kCatalog = Catalog::standard({});
-  return kCatalog;
-}
 
 /// Writes files into a folder of their own and imports them.
 class AstraSim : public testing::Test {
@@ -151,4 +148,4 @@ TEST_F(AstraSim, FaultsSayWhere) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::import_astra_test

@@ -9,10 +9,12 @@
 #include "models/scenario/scenario.hpp"
 #include "models/workload/operators.hpp"
 #include "tests/scratch_folder.hpp"
+#include "tests/shipped_catalog.hpp"
 
-namespace stepcast {
+namespace stepcast::import_models_test {
 namespace {
 
+using test::catalog;
 using testing::Contains;
 using testing::HasSubstr;
 
@@ -21,11 +23,6 @@ std::filesystem::path written(const std::string& name, const std::string& text) 
   const std::filesystem::path file = folder / name;
   std::ofstream(file) << text;
   return file;
-}
-
-const Catalog& catalog() {
-  static const Catalog shipped = Catalog::standard({});
-  return shipped;
 }
 
 std::string faults_of(const std::function<void()>& act) {
@@ -486,4 +483,4 @@ TEST(DeepSpeedImport, AutoIsNotThereAndContradictionsAreFaults) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::import_models_test

@@ -8,16 +8,13 @@
 #include "calibration/importers/node_entry.hpp"
 #include "calibration/importers/nvidia_smi_topo.hpp"
 #include "hardware-catalog/part_kinds.hpp"
+#include "tests/shipped_catalog.hpp"
 
-namespace stepcast {
+namespace stepcast::import_node_test {
 namespace {
 
+using test::catalog;
 using testing::HasSubstr;
-
-const Catalog& catalog() {
-  static const Catalog kCatalog = Catalog::standard({});
-  return kCatalog;
-}
 
 std::string data(const std::string& name) {
   std::ostringstream out;
@@ -232,4 +229,4 @@ TEST(SmiTopo, RocmSmiShowsAMesh) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::import_node_test

@@ -7,7 +7,7 @@
 #include "calibration/importers/slurm_fabric.hpp"
 #include "models/fabric/fabric_spec.hpp"
 
-namespace stepcast {
+namespace stepcast::import_slurm_test {
 namespace {
 
 using testing::ElementsAre;
@@ -108,4 +108,4 @@ TEST(SlurmTopology, FaultsSayWhere) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::import_slurm_test

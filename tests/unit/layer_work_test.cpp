@@ -5,7 +5,7 @@
 
 #include "models/workload/operators.hpp"
 
-namespace stepcast {
+namespace stepcast::layer_work_test {
 namespace {
 
 std::shared_ptr<const Model> preset(std::string_view id) {
@@ -430,4 +430,4 @@ TEST(LayerWork, RefusesARoleThatTheModelLacks) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::layer_work_test

@@ -11,10 +11,10 @@
 #include "models/parallelism/variability.hpp"
 #include "tests/unit/shipped.hpp"
 
-namespace stepcast {
+namespace stepcast::lower_test {
 namespace {
 
-using testing::shipped;
+using test::shipped;
 
 // E[max] of 2 normal draws is 1/√π = 0.5642, of 8 it is 1.4236, of 1,024 3.2374 (David & Nagaraja, Order Statistics).
 TEST(SlowestOf, IsTheExpectedLargestOfNormalDraws) {
@@ -176,7 +176,7 @@ TEST(Lowering, FollowsEverySettingOfAStrategy) {
       }
       ++compared;
       EXPECT_EQ(estimate(lowering.lower(scenario)).step_time, estimate(lower(scenario)).step_time)
-          << name << ' ' << ::testing::PrintToString(setting);
+          << name << ' ' << testing::PrintToString(setting);
     }
     EXPECT_GE(compared, 8) << name;
   }
@@ -400,4 +400,4 @@ TEST(StageMessage, ScatterSendsAShareOfTheActivation) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::lower_test

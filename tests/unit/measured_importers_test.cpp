@@ -7,10 +7,10 @@
 #include "calibration/results/probe_results.hpp"
 #include "fields/utf8.hpp"
 
-namespace stepcast {
+namespace stepcast::measured_importers_test {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 struct Sample {
   const char* name;
@@ -224,4 +224,4 @@ TEST(MeasuredImporters, SurviveMutations) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::measured_importers_test

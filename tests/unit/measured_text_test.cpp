@@ -3,7 +3,7 @@
 #include "calibration/collectives/device_text.hpp"
 #include "calibration/collectives/nic_text.hpp"
 
-namespace stepcast {
+namespace stepcast::measured_text_test {
 namespace {
 
 struct NicCase {
@@ -69,4 +69,4 @@ TEST(DeviceText, LinksFollowTheWordsOnThem) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::measured_text_test

@@ -7,9 +7,12 @@
 
 #include "models/memory/advice.hpp"
 #include "models/memory/working_set.hpp"
+#include "tests/shipped_catalog.hpp"
 
-namespace stepcast {
+namespace stepcast::memory_test {
 namespace {
+
+using test::catalog;
 
 /// A job made by hand: `pp` stages of equal blocks, an embedding before and an output after, 16-bit Adam.
 struct SmallJob {
@@ -321,15 +324,10 @@ TEST(Report, ProcessorsLoseNothingToDeviceLibraries) {
 
 // From here on with the shipped catalogue, presets and profiles.
 
-const Catalog& shipped() {
-  static const Catalog catalog = Catalog::standard({});
-  return catalog;
-}
-
 Json document(const char* text) { return Json::parse(text); }
 
 MemoryReport report_of(const Json& document, const std::vector<std::string>& overrides = {}) {
-  const Scenario scenario = resolve(document, "test", overrides, shipped());
+  const Scenario scenario = resolve(document, "test", overrides, catalog());
   return memory_of(lower(scenario));
 }
 
@@ -431,7 +429,7 @@ TEST(Advice, HoldsWhenItIsFollowed) {
     "workload": {"model": "llama3-70b", "global_batch": 256},
     "strategy": {"framework": "megatron-lm", "tensor_parallel": 4, "pipeline_parallel": 2, "micro_batch": 2}})");
   ASSERT_FALSE(report_of(scenario).fits);
-  const auto advice = memory_advice(resolve(scenario, "test", {}, shipped()), shipped());
+  const auto advice = memory_advice(resolve(scenario, "test", {}, catalog()), catalog());
   ASSERT_FALSE(advice.empty());
   for (const std::string& one : advice) EXPECT_TRUE(report_of(scenario, overrides_of(one)).fits) << one;
 }
@@ -439,8 +437,8 @@ TEST(Advice, HoldsWhenItIsFollowed) {
 TEST(Advice, SaysNothingWhereNothingHelps) {
   const Json scenario = document(R"({"format_version": 1, "cluster": {"node": "dgx-a100-80gb", "nodes": 1},
     "workload": {"model": "gpt3-175b", "global_batch": 8}, "strategy": {"framework": "pytorch-ddp"}})");
-  EXPECT_TRUE(memory_advice(resolve(scenario, "test", {}, shipped()), shipped()).empty());
+  EXPECT_TRUE(memory_advice(resolve(scenario, "test", {}, catalog()), catalog()).empty());
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::memory_test

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-namespace stepcast {
+namespace stepcast::merged_passes_test {
 namespace {
 
 Piece work(double seconds, OperatorKind kind = OperatorKind::gemm) {
@@ -70,4 +70,4 @@ TEST(MergedPasses, FollowEachOtherWithoutExchanges) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::merged_passes_test

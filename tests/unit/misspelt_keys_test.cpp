@@ -9,7 +9,7 @@
 #include "fields/json_text.hpp"
 #include "models/scenario/scenario.hpp"
 
-namespace stepcast {
+namespace stepcast::misspelt_keys_test {
 namespace {
 
 /// Every object of a document, as JSON pointers.
@@ -83,4 +83,4 @@ TEST(MisspeltKeys, AreOneFaultEachInEveryShippedScenario) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::misspelt_keys_test

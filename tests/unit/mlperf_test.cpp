@@ -9,7 +9,7 @@
 #include "calibration/validation/mlperf/mlperf_run.hpp"
 #include "calibration/validation/prediction_of_run.hpp"
 
-namespace stepcast {
+namespace stepcast::mlperf_test {
 namespace {
 
 using testing::HasSubstr;
@@ -125,4 +125,4 @@ TEST(PredictRun, MinutesToTheTargetAreStepsTimesTheStep) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::mlperf_test

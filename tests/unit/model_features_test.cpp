@@ -7,10 +7,10 @@
 #include "tests/unit/shipped.hpp"
 
 // Latent attention, windows, packed documents, alternating experts, further predictions and frozen models.
-namespace stepcast {
+namespace stepcast::model_features_test {
 namespace {
 
-using testing::preset;
+using test::preset;
 
 Model with(std::string_view id, const std::function<void(TransformerShape&)>& change) {
   Model model = *preset(id);
@@ -145,4 +145,4 @@ TEST(Adapters, FreezeTheModel) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::model_features_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::mpi_test {
 namespace {
 
 /// Round figures, so that times can be worked out by hand.
@@ -159,4 +159,4 @@ TEST(HostNetworks, NothingIsFasterThanItsWire) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::mpi_test

@@ -10,7 +10,7 @@
 #include "calibration/validation/column_sets.hpp"
 #include "calibration/validation/data_sets.hpp"
 
-namespace stepcast {
+namespace stepcast::never_fit_test {
 namespace {
 
 using testing::HasSubstr;
@@ -73,4 +73,4 @@ TEST(NeverFit, FitsReadTrainingRunsInNoOtherWay) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::never_fit_test

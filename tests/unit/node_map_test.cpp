@@ -5,14 +5,12 @@
 
 #include "models/parallelism/job.hpp"
 #include "models/parallelism/shared_cluster.hpp"
+#include "tests/shipped_catalog.hpp"
 
-namespace stepcast {
+namespace stepcast::node_map_test {
 namespace {
 
-const Catalog& catalog() {
-  static const Catalog instance = Catalog::standard({});
-  return instance;
-}
+using test::catalog;
 
 /// 16 nodes of eight GPUs, four on a leaf whose up-links carry half of their traffic.
 Json document(const std::string& placement) {
@@ -111,4 +109,4 @@ TEST(SharedCluster, NodesOfJobs) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::node_map_test

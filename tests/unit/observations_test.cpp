@@ -9,7 +9,7 @@
 #include "calibration/validation/column_sets.hpp"
 #include "calibration/validation/data_sets.hpp"
 
-namespace stepcast {
+namespace stepcast::observations_test {
 namespace {
 
 using testing::HasSubstr;
@@ -95,4 +95,4 @@ TEST(Observations, ShippedOnesAreFifteenAndEachSelectsRows) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::observations_test

@@ -7,7 +7,7 @@
 #include "models/compute/product_time.hpp"
 #include "models/compute/streaming_time.hpp"
 
-namespace stepcast {
+namespace stepcast::operator_time_test {
 namespace {
 
 /// Round figures, so that results can be worked by hand: 100 multiprocessors of 1 TFLOP/s each, 1 TB/s, no cache.
@@ -231,4 +231,4 @@ TEST(ConvolutionTime, StridedConvolutionsHaveNoWinograd) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::operator_time_test

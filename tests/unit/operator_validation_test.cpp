@@ -5,16 +5,14 @@
 
 #include "calibration/validation/data_sets.hpp"
 #include "calibration/validation/operators/operator_score.hpp"
+#include "tests/shipped_catalog.hpp"
 
-namespace stepcast {
+namespace stepcast::operator_validation_test {
 namespace {
 
-constexpr const char* kGemmHeader = "accelerator_id,precision,batch,m,n,k,layout,time_us,library,source\n";
+using test::catalog;
 
-const Catalog& shipped() {
-  static const Catalog catalog = Catalog::standard({});
-  return catalog;
-}
+constexpr const char* kGemmHeader = "accelerator_id,precision,batch,m,n,k,layout,time_us,library,source\n";
 
 OperatorSet read(const std::string& text) { return read_operators(parse_csv(text, "own.csv"), "own"); }
 
@@ -50,14 +48,14 @@ TEST(OperatorTables, FaultsNameLineAndColumn) {
 
 TEST(OperatorPredictions, WhatTheModelCannotSayIsCountedByReason) {
   const OperatorSetScore score =
-      score_operators(products("knl-7250,fp32,1,512,512,512,NN,150,mkl,deepbench\n"), shipped());
+      score_operators(products("knl-7250,fp32,1,512,512,512,NN,150,mkl,deepbench\n"), catalog());
   EXPECT_EQ(score.errors.rows, 1U);
   EXPECT_EQ(score.errors.covered, 0U);
   EXPECT_EQ(score.reasons.at("knl-7250 is not in the catalogue"), 1);
 }
 
 OperatorSetScore shipped_score(const std::string& name) {
-  return score_operators(read_operators(read_csv(run_set_file(name)), name), shipped());
+  return score_operators(read_operators(read_csv(run_set_file(name)), name), catalog());
 }
 
 /// Bounds on the mean error of accelerators with more than 200 rows in 16 bit; others are as good as their data.
@@ -107,4 +105,4 @@ TEST(ShippedOperators, PowerOfSustainedProductsIsWithinThirteenPercent) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::operator_validation_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/round_ports.hpp"
 
-namespace stepcast {
+namespace stepcast::parameter_server_test {
 namespace {
 
 constexpr double kTight = 1e-9;
@@ -59,4 +59,4 @@ TEST(ParameterServer, EveryFurtherMessageOfTheBusiestEndCostsAGap) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::parameter_server_test

@@ -4,7 +4,7 @@
 
 #include "models/power/facility.hpp"
 
-namespace stepcast {
+namespace stepcast::power_test {
 namespace {
 
 /// Eight accelerators of 400 W, two processors of 225 W, 1 TiB, 8 NICs of 200 Gb/s, 4 drives: a DGX A100.
@@ -172,4 +172,4 @@ TEST(PowerModel, BusyH100ServersAreNearTheirMlperfLogs) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::power_test

@@ -6,7 +6,7 @@
 
 #include "models/scenario/scenario.hpp"
 
-namespace stepcast {
+namespace stepcast::prediction_errors_test {
 namespace {
 
 class Evidence : public testing::Test {
@@ -79,4 +79,4 @@ TEST(PredictionErrorsFile, IsSound) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::prediction_errors_test

@@ -9,11 +9,11 @@
 
 // How rows of published runs become scenarios: texts of networks, shardings, formats and recomputation, and what rows
 // leave out.
-namespace stepcast {
+namespace stepcast::published_run_test {
 namespace {
 
-using ::testing::Contains;
-using ::testing::HasSubstr;
+using testing::Contains;
+using testing::HasSubstr;
 
 /// A row that states everything, with some cells changed.
 struct Row {
@@ -351,4 +351,4 @@ TEST(ModelShapes, UnknownNamesGoByTheirSizes) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::published_run_test

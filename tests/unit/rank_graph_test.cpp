@@ -5,12 +5,12 @@
 #include "models/rank_graph/rank_index.hpp"
 #include "tests/e2e/process.hpp"
 
-namespace stepcast {
+namespace stepcast::rank_graph_test {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
-class RankGraphFile : public ::testing::Test {
+class RankGraphFile : public testing::Test {
  protected:
   RankGraph read(const std::string& text) {
     write_file(folder_ / "g.json", text);
@@ -158,4 +158,4 @@ TEST(RankGraphSchema, IsAsPublished) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::rank_graph_test

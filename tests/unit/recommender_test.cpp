@@ -9,7 +9,7 @@
 #include "models/workload/steps.hpp"
 #include "tests/unit/shipped.hpp"
 
-namespace stepcast {
+namespace stepcast::recommender_test {
 namespace {
 
 using namespace literals;
@@ -117,12 +117,12 @@ TEST(Recommender, SaysWhatIsWrongWithAShape) {
   check_model(model, "/workload/model", diagnostics);
   std::vector<std::string> pointers;
   for (const Fault& fault : diagnostics.faults()) pointers.push_back(fault.pointer);
-  EXPECT_THAT(pointers, ::testing::UnorderedElementsAre("/workload/model/recommender/bottom_mlp",
-                                                        "/workload/model/recommender/cross_rank"));
+  EXPECT_THAT(pointers, testing::UnorderedElementsAre("/workload/model/recommender/bottom_mlp",
+                                                      "/workload/model/recommender/cross_rank"));
 }
 
 TEST(Recommender, TablesAreInMemoryOnceOverAllDevices) {
-  const Scenario eight = testing::shipped("systems/dlrm.json");
+  const Scenario eight = test::shipped("systems/dlrm.json");
   const Job job = lower(eight);
   EXPECT_EQ(job.groups.expert.size, eight.devices());
   // 24.0 billion parameters of four bytes, updated by SGD.
@@ -135,4 +135,4 @@ TEST(Recommender, TablesAreInMemoryOnceOverAllDevices) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::recommender_test

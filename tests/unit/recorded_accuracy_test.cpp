@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::recorded_accuracy_test {
 namespace {
 
 using testing::ElementsAre;
@@ -49,4 +49,4 @@ TEST(RecordedAccuracy, WhatIsRecordedIsNotWorse) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::recorded_accuracy_test

@@ -5,7 +5,7 @@
 #include "report/power_over_time.hpp"
 #include "report/predict.hpp"
 
-namespace stepcast {
+namespace stepcast::report_breakdown_test {
 namespace {
 
 /// A job on one node of eight devices of 400 W, 50 W idle; enough for a power model.
@@ -278,4 +278,4 @@ RC_GTEST_PROP(Breakdown, EveryInstantOfADeviceHasOneCause, ()) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::report_breakdown_test

@@ -11,7 +11,7 @@
 #include "report/text.hpp"
 #include "tests/scratch_folder.hpp"
 
-namespace stepcast {
+namespace stepcast::report_test {
 namespace {
 
 using testing::HasSubstr;
@@ -237,4 +237,4 @@ TEST(StreamedFile, AppearsWholeOrNotAtAll) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::report_test

@@ -6,7 +6,7 @@
 #include "report/trace.hpp"
 #include "tests/scratch_folder.hpp"
 
-namespace stepcast {
+namespace stepcast::report_trace_test {
 namespace {
 
 /// Two stages: 0 computes a segment 0–3 µs (slowed from 2), sends 3–4, 1 computes 4–5.
@@ -114,4 +114,4 @@ TEST(Trace, SaysWhenItCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::report_trace_test

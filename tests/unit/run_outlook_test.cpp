@@ -14,21 +14,18 @@
 #include "report/claim_study.hpp"
 #include "report/json.hpp"
 #include "report/predict.hpp"
+#include "tests/shipped_catalog.hpp"
 #include "tests/unit/shipped.hpp"
 
-namespace stepcast {
+namespace stepcast::run_outlook_test {
 namespace {
 
-using ::testing::Contains;
-using ::testing::HasSubstr;
-using testing::shipped;
+using test::catalog;
+using test::shipped;
+using testing::Contains;
+using testing::HasSubstr;
 
 constexpr const char* kAnalytic = "run.fidelity=analytic";
-
-const Catalog& catalog() {
-  static const Catalog kCatalog = Catalog::standard({});
-  return kCatalog;
-}
 
 Prediction predicted(const std::string& name, std::vector<std::string> overrides) {
   overrides.emplace_back(kAnalytic);
@@ -297,4 +294,4 @@ TEST(ClaimStudy, HoldsGainsAgainstClaims) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::run_outlook_test

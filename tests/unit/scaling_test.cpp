@@ -8,7 +8,7 @@
 #include "cli/size_list.hpp"
 #include "report/svg.hpp"
 
-namespace stepcast {
+namespace stepcast::scaling_test {
 namespace {
 
 using testing::ElementsAre;
@@ -128,4 +128,4 @@ TEST(SizeList, RefusesWhatIsNoList) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::scaling_test

@@ -5,7 +5,7 @@
 
 #include <regex>
 
-namespace stepcast {
+namespace stepcast::scatter_test {
 namespace {
 
 using testing::HasSubstr;
@@ -76,4 +76,4 @@ TEST(Scatter, OfNothingIsADrawingWithoutMarks) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::scatter_test

@@ -13,8 +13,9 @@
 #include "models/estimate.hpp"
 #include "models/memory/memory.hpp"
 #include "models/parallelism/job.hpp"
+#include "tests/shipped_catalog.hpp"
 
-namespace stepcast {
+namespace stepcast::scenario_test {
 namespace {
 
 using testing::Contains;
@@ -22,11 +23,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using namespace literals;
-
-const Catalog& catalog() {
-  static const Catalog kCatalog = Catalog::standard({});
-  return kCatalog;
-}
+using test::catalog;
 
 std::filesystem::path source(const std::string& path) { return std::filesystem::path(STEPCAST_SOURCE_DIR) / path; }
 
@@ -417,4 +414,4 @@ TEST(DefaultStrategy, RefusesUnknownNamesTogether) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::scenario_test

@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-namespace stepcast {
+namespace stepcast::schedule_test {
 namespace {
 
 struct Times {
@@ -196,4 +196,4 @@ TEST(InFlight, ZeroBubbleStaysWithinOneForwardOneBackward) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::schedule_test

@@ -7,7 +7,7 @@
 
 #include "calibration/validation/report/validation_scores.hpp"
 
-namespace stepcast {
+namespace stepcast::score_test {
 namespace {
 
 using testing::ElementsAre;
@@ -168,4 +168,4 @@ TEST(ValidationHtml, IsOnePageThatNeedsNothingElse) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::score_test

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "models/scenario/scenario.hpp"
+#include "tests/shipped_catalog.hpp"
 
-namespace stepcast::testing {
+namespace stepcast::test {
 
 /// A scenario of scenarios/, resolved against the shipped catalogue, with overrides.
 inline Scenario shipped(const std::string& name, const std::vector<std::string>& overrides = {}) {
-  static const Catalog catalog = Catalog::standard({});
-  return load_scenario(fmt::format("{}/scenarios/{}", STEPCAST_SOURCE_DIR, name), overrides, catalog);
+  return load_scenario(fmt::format("{}/scenarios/{}", STEPCAST_SOURCE_DIR, name), overrides, catalog());
 }
 
 /// A model preset, by its id.
@@ -35,4 +35,4 @@ std::string faults_of(std::string_view id, Change change) {
   return out;
 }
 
-}  // namespace stepcast::testing
+}  // namespace stepcast::test

@@ -10,12 +10,12 @@
 #include "tests/unit/shipped.hpp"
 
 // Layers of one half each (Nemotron-H, Nemotron 3): Mamba-2 mixers, attention, MLPs and experts, some in a latent.
-namespace stepcast {
+namespace stepcast::state_space_test {
 namespace {
 
-using ::testing::HasSubstr;
-using testing::preset;
-using testing::shipped;
+using test::preset;
+using test::shipped;
+using testing::HasSubstr;
 
 constexpr int kMixer = 0, kExperts = 1, kAttention = 5;  // layers of Nemotron 3 Nano
 
@@ -133,7 +133,7 @@ TEST(LatentExperts, ExchangeAndMultiplyTheLatent) {
 
 /// Faults of Nemotron 3 Nano with another shape.
 std::string faults_of(const std::function<void(TransformerShape&)>& change) {
-  return testing::faults_of("nemotron-3-nano", [&](Model& model) { change(*model.transformer); });
+  return test::faults_of("nemotron-3-nano", [&](Model& model) { change(*model.transformer); });
 }
 
 TEST(LayerPattern, NamesEveryLayerAndWhatTheShapeHas) {
@@ -190,4 +190,4 @@ TEST(LayerPattern, RunsInAPipeline) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::state_space_test

@@ -19,11 +19,11 @@
 #include "sweeps/values.hpp"
 #include "tests/e2e/process.hpp"
 
-namespace stepcast {
+namespace stepcast::sweep_test {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using testing::ElementsAre;
+using testing::HasSubstr;
 
 std::string listed(const std::string& list) {
   Diagnostics diagnostics("--set");
@@ -423,4 +423,4 @@ TEST(RowFile, WholeLinesAreRowsAndHalfALineIsNone) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep_test

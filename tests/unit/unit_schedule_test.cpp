@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::unit_schedule_test {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::Pair;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
 
 TEST(UnitSchedule, StreamsTakeWhatBecomesReadyFirst) {
   // 0 (1 s) and 1 (2 s) on streams of their own; 2 waits for 1, 3 for 0, both want stream 2: 3 is ready first.
@@ -54,4 +54,4 @@ TEST(UnitSchedule, NamesWhatCanNeverBegin) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::unit_schedule_test

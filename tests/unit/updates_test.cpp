@@ -12,7 +12,7 @@
 #include "models/updates/server_run.hpp"
 #include "models/updates/server_shards.hpp"
 
-namespace stepcast {
+namespace stepcast::updates_test {
 namespace {
 
 using namespace literals;
@@ -365,4 +365,4 @@ TEST(Draws, AreNormalAndOfMeanOne) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::updates_test

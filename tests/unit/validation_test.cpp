@@ -8,7 +8,7 @@
 #include "calibration/validation/statistics.hpp"
 #include "calibration/validation/unstated.hpp"
 
-namespace stepcast {
+namespace stepcast::validation_test {
 namespace {
 
 using testing::ElementsAre;
@@ -245,4 +245,4 @@ TEST(PredictRun, SharesOfTheStepAddUp) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::validation_test

@@ -5,10 +5,10 @@
 #include "models/workload/operators.hpp"
 #include "tests/unit/shipped.hpp"
 
-namespace stepcast {
+namespace stepcast::workload_test {
 namespace {
 
-using testing::preset;
+using test::preset;
 
 std::string_view name_of_shape(const Model& model) {
   if (model.recommender) return "recommender";
@@ -229,4 +229,4 @@ TEST(Cnn, RepeatCopiesRowsWhenRead) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::workload_test

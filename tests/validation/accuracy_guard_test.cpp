@@ -3,7 +3,7 @@
 
 #include "tests/e2e/process.hpp"
 
-namespace stepcast {
+namespace stepcast::accuracy_guard_test {
 namespace {
 
 /// A change that makes predictions worse has to say so: stepcast validate --record, calibration/accuracy/README.md.
@@ -13,4 +13,4 @@ TEST(Accuracy, NoSetIsPredictedWorseThanRecorded) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::accuracy_guard_test

@@ -5,10 +5,10 @@
 
 #include "tests/e2e/process.hpp"
 
-namespace stepcast {
+namespace stepcast::whole_run_test {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 Json run_of(std::vector<std::string> arguments) {
   arguments.emplace_back("--json");
@@ -160,4 +160,4 @@ TEST(StudyCommand, NamesFaultsByVariant) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::whole_run_test
