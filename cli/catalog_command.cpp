@@ -262,13 +262,13 @@ struct CatalogOptions {
   std::vector<std::filesystem::path> files;
 };
 
-void add_list(CLI::App& app, Session& session, const std::shared_ptr<CatalogOptions>& options) {
+void add_catalog_list(CLI::App& app, Session& session, const std::shared_ptr<CatalogOptions>& options) {
   CLI::App* list = app.add_subcommand("list", "The kinds of parts, or the entries of one kind");
   list->add_option("kind", options->kind, "Kind, as nodes or accelerators");
   list->callback([&session, options] { session.print(catalog_list(session.catalog(), options->kind, session.json)); });
 }
 
-void add_show(CLI::App& app, Session& session, const std::shared_ptr<CatalogOptions>& options) {
+void add_catalog_show(CLI::App& app, Session& session, const std::shared_ptr<CatalogOptions>& options) {
   CLI::App* show = app.add_subcommand("show", "One entry, with the source of every figure");
   show->add_option("id", options->id, "Id of the entry")->required();
   show->add_option("--kind", options->kind, "Its kind, where several have the id");
@@ -277,7 +277,7 @@ void add_show(CLI::App& app, Session& session, const std::shared_ptr<CatalogOpti
   });
 }
 
-void add_validate(CLI::App& app, Session& session, const std::shared_ptr<CatalogOptions>& options) {
+void add_catalog_validate(CLI::App& app, Session& session, const std::shared_ptr<CatalogOptions>& options) {
   CLI::App* validate = app.add_subcommand("validate", "Check files, or the whole catalogue; exit code 1 for a fault");
   validate->add_option("files", options->files, "Files in folders named as their kinds; none: the whole catalogue");
   validate->callback([&session, options] {
@@ -287,7 +287,7 @@ void add_validate(CLI::App& app, Session& session, const std::shared_ptr<Catalog
   });
 }
 
-void add_schema(CLI::App& app, Session& session, const std::shared_ptr<CatalogOptions>& options) {
+void add_catalog_schema(CLI::App& app, Session& session, const std::shared_ptr<CatalogOptions>& options) {
   CLI::App* schema = app.add_subcommand("schema", "JSON Schema of a kind");
   schema->add_option("kind", options->kind, "Kind, as nodes or accelerators")->required();
   schema->callback([&session, options] { session.print(Catalog::schema(*options->kind)); });
@@ -300,10 +300,10 @@ void add_catalog(CLI::App& app, Session& session) {
   catalog->require_subcommand(1);
   catalog->fallthrough();
   const auto options = std::make_shared<CatalogOptions>();
-  add_list(*catalog, session, options);
-  add_show(*catalog, session, options);
-  add_validate(*catalog, session, options);
-  add_schema(*catalog, session, options);
+  add_catalog_list(*catalog, session, options);
+  add_catalog_show(*catalog, session, options);
+  add_catalog_validate(*catalog, session, options);
+  add_catalog_schema(*catalog, session, options);
 }
 
 }  // namespace stepcast

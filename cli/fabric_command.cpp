@@ -51,7 +51,7 @@ void add_fabric_options(CLI::App& app, FabricOptions& options) {
       ->allow_extra_args(false);
 }
 
-void add_show(CLI::App& app, Session& session) {
+void add_fabric_show(CLI::App& app, Session& session) {
   const auto options = std::make_shared<FabricOptions>();
   CLI::App* show = app.add_subcommand("show", "Tiers, parts, bisection and diameter of a fabric");
   add_fabric_options(*show, *options);
@@ -76,7 +76,7 @@ void add_fabric_check(CLI::App& app, Session& session) {
   });
 }
 
-void add_export(CLI::App& app, Session& session) {
+void add_fabric_export(CLI::App& app, Session& session) {
   const auto options = std::make_shared<FabricOptions>();
   CLI::App* out = app.add_subcommand("export", "Every vertex and link of a fabric, for drawing or other programs");
   add_fabric_options(*out, *options);
@@ -97,9 +97,9 @@ void add_fabric(CLI::App& app, Session& session) {
   CLI::App* fabric = app.add_subcommand("fabric", "The network of a cluster: its tiers, parts and links");
   fabric->require_subcommand(1);
   fabric->fallthrough();
-  add_show(*fabric, session);
+  add_fabric_show(*fabric, session);
   add_fabric_check(*fabric, session);
-  add_export(*fabric, session);
+  add_fabric_export(*fabric, session);
 }
 
 }  // namespace stepcast

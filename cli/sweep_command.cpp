@@ -112,7 +112,7 @@ void export_results(const ExportArguments& arguments, Session& session) {
   file.commit();
 }
 
-void add_export(CLI::App& sweep_app, Session& session) {
+void add_sweep_export(CLI::App& sweep_app, Session& session) {
   auto arguments = std::make_shared<ExportArguments>();
   CLI::App* app = sweep_app.add_subcommand("export", "Write the rows of a result store, by point");
   app->add_option("store", arguments->store, "Result store")->required()->type_name("STORE");
@@ -122,7 +122,7 @@ void add_export(CLI::App& sweep_app, Session& session) {
   app->callback([arguments, &session] { export_results(*arguments, session); });
 }
 
-void add_show(CLI::App& sweep_app, Session& session) {
+void add_sweep_show(CLI::App& sweep_app, Session& session) {
   auto arguments = std::make_shared<ShowArguments>();
   CLI::App* app = sweep_app.add_subcommand("show", "Count the rows of a result store and rank its configurations");
   app->add_option("store", arguments->store, "Result store")->required()->type_name("STORE");
@@ -153,7 +153,7 @@ void run_array_task(const TaskArguments& arguments, Session& session) {
 }
 
 /// What a task of a job array runs; nobody types it.
-void add_task(CLI::App& sweep_app, Session& session) {
+void add_sweep_task(CLI::App& sweep_app, Session& session) {
   auto arguments = std::make_shared<TaskArguments>();
   CLI::App* app = sweep_app.add_subcommand("task", "Evaluate one task of a job array")->group("");
   app->add_option("folder", arguments->folder, "Folder of the tasks")->required();
@@ -222,9 +222,9 @@ void add_sweep(CLI::App& app, Session& session) {
                       "With --resume: compute rows again whose evaluation broke");
   sweep_app->footer("Exit code 130 (143): stopped by Ctrl-C (SIGTERM); what was computed is in the store.");
   sweep_app->require_subcommand(0, 1);
-  add_export(*sweep_app, session);
-  add_show(*sweep_app, session);
-  add_task(*sweep_app, session);
+  add_sweep_export(*sweep_app, session);
+  add_sweep_show(*sweep_app, session);
+  add_sweep_task(*sweep_app, session);
   add_slurm(*sweep_app, *arguments);
   add_calibration_option(*sweep_app, session);
   sweep_app->callback([arguments, sweep_app, &session] {

@@ -1,7 +1,6 @@
 #include "planner/evaluator.hpp"
 
 #include <cmath>
-#include <limits>
 
 #include "models/convergence/target.hpp"
 #include "models/estimate.hpp"
@@ -12,8 +11,6 @@
 namespace stepcast {
 
 namespace {
-
-constexpr double kUnknown = std::numeric_limits<double>::infinity();
 
 Refusal memory_refusal(Bytes over) {
   const Rejection reason = over <= 1_GiB    ? Rejection::memory_under_1
@@ -72,9 +69,10 @@ ObjectiveValues Evaluator::objectives(Seconds step, Watts power, long batch) con
   const Seconds sample = step / static_cast<double>(batch);
   const Joules energy = power * sample;
   value(out, Objective::time) = sample.value();
-  value(out, Objective::cost) = facts_.rate ? ((*facts_.rate + power * facts_.electricity) * sample).value() : kUnknown;
+  value(out, Objective::cost) =
+      facts_.rate ? ((*facts_.rate + power * facts_.electricity) * sample).value() : kUnknownObjective;
   value(out, Objective::energy) = energy.value();
-  value(out, Objective::carbon) = facts_.carbon ? energy.in(1_kWh) * *facts_.carbon : kUnknown;
+  value(out, Objective::carbon) = facts_.carbon ? energy.in(1_kWh) * *facts_.carbon : kUnknownObjective;
   value(out, Objective::throughput_per_watt) = energy.value();  // watts over samples per second
   return out;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include "planner/binding.hpp"
@@ -24,11 +23,10 @@ std::string name_of_option(const Scenario& scenario) {
 }
 
 ObjectiveValues objectives_of(const Prediction& p, const FamilyFacts& facts, long batch) {
-  constexpr double kUnknown = std::numeric_limits<double>::infinity();
   const Seconds sample = p.step_time / static_cast<double>(batch);
   const double energy = p.energy_per_sample.value();
-  return {sample.value(), p.cost_rate ? (*p.cost_rate * sample).value() : kUnknown, energy,
-          facts.carbon ? p.energy_per_sample.in(1_kWh) * *facts.carbon : kUnknown, energy};
+  return {sample.value(), p.cost_rate ? (*p.cost_rate * sample).value() : kUnknownObjective, energy,
+          facts.carbon ? p.energy_per_sample.in(1_kWh) * *facts.carbon : kUnknownObjective, energy};
 }
 
 class Planner {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <optional>
 
 #include "planner/option.hpp"
@@ -11,9 +12,10 @@ namespace stepcast {
 
 inline constexpr std::size_t kObjectives = EnumNames<Objective>::names.size();
 
-/// What each objective counts, for one sample, so that options of different batch compare; smaller is better. Infinite
-/// where it is not known.
+/// What each objective counts, for one sample, so that options of different batch compare; smaller is better.
 using ObjectiveValues = std::array<double, kObjectives>;
+/// Of an objective that is not known.
+inline constexpr double kUnknownObjective = std::numeric_limits<double>::infinity();
 
 /// What the closed form says of an option.
 struct PlanFigures {

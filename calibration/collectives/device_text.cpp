@@ -12,7 +12,7 @@ namespace stepcast {
 namespace {
 
 /// Runs of letters and digits.
-std::set<std::string> words_of(std::string_view text) {
+std::set<std::string> distinct_words(std::string_view text) {
   std::set<std::string> words;
   std::string word;
   for (const char c : lower_case(text) + " ") {
@@ -29,7 +29,7 @@ bool has(std::string_view text, std::string_view part) { return text.find(part) 
 
 /// The word by which an entry's model is known: "h100" of h100-sxm-80gb, "1080" of gtx-1080-ti.
 std::string model_word(const std::string& id) {
-  for (const std::string& word : words_of(id.substr(0, id.find('-', 4))))
+  for (const std::string& word : distinct_words(id.substr(0, id.find('-', 4))))
     if (std::any_of(word.begin(), word.end(), [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }))
       return word;
   return id;
@@ -38,7 +38,7 @@ std::string model_word(const std::string& id) {
 /// Words of an entry's name that the text has too; "sxm" and "sxm4" are one word.
 int common_words(const std::set<std::string>& stated, const std::string& id) {
   int common = 0;
-  for (const std::string& word : words_of(id))
+  for (const std::string& word : distinct_words(id))
     for (const std::string& other : stated)
       if (other == word || (word.substr(0, 3) == "sxm" && other.substr(0, 3) == "sxm")) ++common;
   return common;
@@ -119,7 +119,7 @@ constexpr BytesPerSecond kBridgeLink = 14.0625_GBps;
 }  // namespace
 
 const Accelerator* stated_accelerator(std::string_view text, const Catalog& catalog) {
-  const std::set<std::string> stated = words_of(text);
+  const std::set<std::string> stated = distinct_words(text);
   const bool pcie = over_pcie(lower_case(text));
   std::string best;
   double most = 0;

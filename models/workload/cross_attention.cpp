@@ -9,12 +9,12 @@ Linear queries(const Cut& cut) { return {"cross_q", "cross_q_dgrad", "cross_q_wg
 Linear keys_and_values(const Cut& cut) {
   return {"cross_kv", "cross_kv_dgrad", "cross_kv_wgrad", cut.hidden, cut.key + cut.value};
 }
-Linear projection(const Cut& cut) {
+Linear cross_projection(const Cut& cut) {
   return {"cross_proj", "cross_proj_dgrad", "cross_proj_wgrad", cut.attended, cut.hidden};
 }
 
 void count(LayerWork& work, const Cut& cut, const Cut& source) {
-  const Linear q = queries(cut), kv = keys_and_values(cut), out = projection(cut);
+  const Linear q = queries(cut), kv = keys_and_values(cut), out = cross_projection(cut);
   work.parameters += q.in * q.out + kv.in * kv.out + out.in * out.out;
   if (cut.shape.biases || cut.shape.qkv_bias) work.parameters += q.out + kv.out;
   if (cut.shape.biases) work.parameters += out.out;
@@ -49,7 +49,7 @@ void add_cross_attention(LayerWork& work, const Cut& cut, const Cut& source) {
                      cut);
   steps.push_back(attention_core(cut, {cut.sequence, source.sequence, cut.heads}, false));
   append(work.recompute_attention_core, steps, core);
-  add_row_parallel_product(steps, projection(cut), cut);
+  add_row_parallel_product(steps, cross_projection(cut), cut);
   leave_tensor_region(steps, cut);
   append(work.recompute_attention, steps, begin);
   add_residual(work, cut);
@@ -60,7 +60,7 @@ void add_cross_attention_backward(LayerWork& work, const Cut& cut, const Cut& so
   Steps& steps = work.backward_input;
   add_residual_backward(work, cut);
   gather_operand(steps, "cast_gradient", cut);
-  steps.push_back(input_gradient(projection(cut), cut.tokens, cut.element));
+  steps.push_back(input_gradient(cross_projection(cut), cut.tokens, cut.element));
   cast_for_attention(steps, "attention_cast_gradient", cut.tokens * cut.attended, cut);
   steps.push_back(attention_core(cut, {cut.sequence, source.sequence, cut.heads}, true));
   const Linear q = queries(cut), kv = keys_and_values(cut);
@@ -74,7 +74,7 @@ void add_cross_attention_backward(LayerWork& work, const Cut& cut, const Cut& so
   // The gradients that all blocks give the encoder's result are added up: read, read, write.
   steps.push_back(memory("source_gradient", 3 * source.resident_tensor().value(), cut.sharding));
   add_norm_backward(work, cut);
-  work.backward_weight.push_back(weight_gradient(projection(cut), cut.tokens, cut.sharding));
+  work.backward_weight.push_back(weight_gradient(cross_projection(cut), cut.tokens, cut.sharding));
   collect_beside_weights(work.backward_weight, cut);
   work.backward_weight.push_back(weight_gradient(q, cut.tokens, cut.sharding));
   collect_beside_weights(work.backward_weight, source);

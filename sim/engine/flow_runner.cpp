@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/engine/make_engine.hpp"
+
 namespace stepcast {
 
 namespace {
-
-double now() { return simgrid::s4u::Engine::get_clock(); }
 
 std::vector<double> rates_alone(const StepGraph& graph) {
   std::vector<double> rates;

@@ -19,8 +19,6 @@ namespace {
 
 namespace sg4 = simgrid::s4u;
 
-double now() { return sg4::Engine::get_clock(); }
-
 /// The executor's queue as a model inside SimGrid's loop.
 class ExecutorClock : public simgrid::kernel::resource::Model {
  public:
