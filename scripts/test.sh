@@ -16,7 +16,7 @@ fi
 ctest_of() {
   local preset=$1
   shift
-  ctest --test-dir "build/$preset" -j"$(($(nproc) + 1))" --output-on-failure --no-tests=error "$@"
+  ctest --test-dir "build/$preset" -j3 --output-on-failure --no-tests=error "$@"
 }
 title() { printf '\n== %s\n' "$1"; }
 
