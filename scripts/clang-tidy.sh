@@ -17,8 +17,8 @@ else
   mapfile -t files < <(sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' "$folder/compile_commands.json" |
     grep -vE '\.pb\.cc$|_autogen/|cmake_pch' | sort -u)
 fi
-# Clang cannot read what GCC precompiled.
+# Clang cannot read what GCC precompiled, and does not know GCC's parameters.
 database=$(mktemp -d)
 trap 'rm -rf "$database"' EXIT
-sed -E 's/ -Winvalid-pch//g; s/ -include [^ ]*cmake_pch\.hxx//g' "$folder/compile_commands.json" >"$database/compile_commands.json"
+sed -E 's/ --param=[^ ]*//g; s/ -Winvalid-pch//g; s/ -include [^ ]*cmake_pch\.hxx//g' "$folder/compile_commands.json" >"$database/compile_commands.json"
 printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy-14 --quiet -p "$database"

@@ -4,6 +4,7 @@
 #include "models/memory/in_flight.hpp"
 #include "models/memory/memory.hpp"
 #include "models/parallelism/schedule.hpp"
+#include "tests/shipped_catalog.hpp"
 
 namespace stepcast::memory_property_test {
 namespace {
@@ -90,7 +91,7 @@ Json any_scenario(const char* framework) {
 }
 
 MemoryFootprint worst_with(Json scenario, const Json& settings) {
-  static const Catalog catalog = Catalog::standard({});
+  const Catalog& catalog = test::catalog();
   scenario["strategy"].update(settings);
   const Scenario resolved = resolve(scenario, "test", {}, catalog);
   const MemoryReport report = memory_of(lower(resolved));

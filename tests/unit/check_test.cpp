@@ -8,6 +8,7 @@
 #include "checks/prometheus_text.hpp"
 #include "report/predict.hpp"
 #include "tests/e2e/process.hpp"
+#include "tests/shipped_catalog.hpp"
 
 namespace stepcast::check_test {
 namespace {
@@ -118,7 +119,7 @@ TEST(Measured, WarmUpIsATenthAndAtLeastTheFirstOfThree) {
 }
 
 const Prediction& prediction() {
-  static const Catalog catalog = Catalog::standard({});
+  const Catalog& catalog = test::catalog();
   static const Prediction out =
       predict_analytic(load_scenario(scenario_file("gpt3-175b-a100-1024"), {}, catalog), catalog);
   return out;

@@ -8,6 +8,7 @@
 #include "models/parallelism/job.hpp"
 #include "models/scenario/scenario.hpp"
 #include "models/workload/operators.hpp"
+#include "tests/unit/layer_steps.hpp"
 #include "tests/unit/shipped.hpp"
 
 // An encoder and its decoder (T5, BART).
@@ -15,6 +16,7 @@ namespace stepcast::encoder_decoder_test {
 namespace {
 
 using test::faults_of;
+using test::named;
 using test::shipped;
 using testing::HasSubstr;
 
@@ -39,12 +41,6 @@ Flops flops_of(const std::vector<LayerStep>& steps) {
   Flops out;
   for (const LayerStep& step : steps) out += step.op.flops;
   return out;
-}
-
-const LayerStep& named(const std::vector<LayerStep>& steps, std::string_view name) {
-  const auto found = std::find_if(steps.begin(), steps.end(), [&](const LayerStep& s) { return s.op.name == name; });
-  if (found == steps.end()) throw std::logic_error("no step " + std::string(name));
-  return *found;
 }
 
 // Four source tokens, two of the target. A block's products are 4·8² + 2·8·16 = 512 multiply-adds a token. The encoder:

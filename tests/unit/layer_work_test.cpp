@@ -4,9 +4,12 @@
 #include <string>
 
 #include "models/workload/operators.hpp"
+#include "tests/unit/layer_steps.hpp"
 
 namespace stepcast::layer_work_test {
 namespace {
+
+using test::named;
 
 std::shared_ptr<const Model> preset(std::string_view id) {
   Diagnostics diagnostics("test");
@@ -23,12 +26,6 @@ double flops(const std::vector<LayerStep>& steps) {
   double total = 0;
   for (const LayerStep& step : steps) total += step.op.flops.value();
   return total;
-}
-
-const LayerStep& named(const std::vector<LayerStep>& steps, std::string_view name) {
-  const auto found = std::find_if(steps.begin(), steps.end(), [&](const LayerStep& s) { return s.op.name == name; });
-  if (found == steps.end()) throw std::logic_error("no step " + std::string(name));
-  return *found;
 }
 
 /// Collectives over a dimension, in order, as "all_gather:payload".

@@ -2,6 +2,7 @@
 
 #include "calibration/collectives/device_text.hpp"
 #include "calibration/collectives/nic_text.hpp"
+#include "tests/shipped_catalog.hpp"
 
 namespace stepcast::measured_text_test {
 namespace {
@@ -41,7 +42,7 @@ TEST(NicText, GuessesNoRate) {
 }
 
 TEST(DeviceText, FindsTheAcceleratorThatIsMeant) {
-  const Catalog catalog = Catalog::standard({});
+  const Catalog& catalog = test::catalog();
   for (const auto& [text, id] : {std::pair{"A100-SXM4-80GB", "a100-sxm-80gb"}, std::pair{"H100", "h100-sxm-80gb"},
                                  std::pair{"V100-SXM2-16GB", "v100-sxm2-16gb"}, std::pair{"B200-SXM", "b200-sxm-180gb"},
                                  std::pair{"H100 PCIe, NVLink pairs", "h100-pcie-80gb"}, std::pair{"MI300X", "mi300x"},
@@ -54,7 +55,7 @@ TEST(DeviceText, FindsTheAcceleratorThatIsMeant) {
 }
 
 TEST(DeviceText, LinksFollowTheWordsOnThem) {
-  const Catalog catalog = Catalog::standard({});
+  const Catalog& catalog = test::catalog();
   const Accelerator& a100 = *catalog.find<Accelerator>("a100-sxm-80gb");
   EXPECT_EQ(stated_node(a100, {2, 1, "none (NVSwitch 600 GB/s)", ""}, catalog).interconnect.kind,
             NodeTopology::nvswitch);

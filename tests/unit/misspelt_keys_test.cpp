@@ -8,6 +8,7 @@
 
 #include "fields/json_text.hpp"
 #include "models/scenario/scenario.hpp"
+#include "tests/shipped_catalog.hpp"
 
 namespace stepcast::misspelt_keys_test {
 namespace {
@@ -33,7 +34,7 @@ std::string without_middle_letter(std::string word) { return word.erase(word.siz
 
 /// Misspells every key of a scenario, one at a time; gives how many.
 std::size_t misspell_each(const std::filesystem::path& file) {
-  static const Catalog catalog = Catalog::standard({});
+  const Catalog& catalog = test::catalog();
   Diagnostics diagnostics("my.json");
   const Json document = read_json(file, diagnostics);
   diagnostics.throw_if_faulty();

@@ -6,6 +6,7 @@
 #include "models/compute/convolution_time.hpp"
 #include "models/compute/product_time.hpp"
 #include "models/compute/streaming_time.hpp"
+#include "tests/shipped_catalog.hpp"
 
 namespace stepcast::operator_time_test {
 namespace {
@@ -168,7 +169,7 @@ TEST(AttentionTime, EightBitOverSixteen) {
 
 // Compared is one library's kernel in both formats, forward and backward.
 TEST(AttentionTime, EightBitNeedsTheMeasuredKernelInBothFormats) {
-  const Catalog catalog = Catalog::standard({});
+  const Catalog& catalog = test::catalog();
   const Accelerator& part = *catalog.find<Accelerator>("gb200");
   OperatorProfile profile = *catalog.find<OperatorProfile>(part.family);
   ASSERT_TRUE(narrow_attention(part, &profile));
@@ -183,7 +184,7 @@ TEST(AttentionTime, EightBitNeedsTheMeasuredKernelInBothFormats) {
 
 // Boards with the same multiprocessors share their measured 8-bit kernels, and say whose they are.
 TEST(AttentionTime, EightBitKernelsOfAnotherBoardSayWhoseTheyAre) {
-  const Catalog catalog = Catalog::standard({});
+  const Catalog& catalog = test::catalog();
   const OperatorProfile& own = *catalog.find<OperatorProfile>("nvidia-blackwell-gb200");
   const OperatorProfile& taken = *catalog.find<OperatorProfile>("nvidia-blackwell");
   EXPECT_EQ(taken.attention.at("cudnn.fp8").share, own.attention.at("cudnn.fp8").share);

@@ -6,6 +6,7 @@
 #include "calibration/validation/machines.hpp"
 #include "calibration/validation/model_shapes.hpp"
 #include "calibration/validation/settle.hpp"
+#include "tests/shipped_catalog.hpp"
 
 // How rows of published runs become scenarios: texts of networks, shardings, formats and recomputation, and what rows
 // leave out.
@@ -81,7 +82,7 @@ TEST(PublishedRun, AnOptimizerOnTheHostIsOffloaded) {
 TEST(PublishedRun, RecipesComputeAttentionInEightBit) {
   const auto settled = [](const Row& row) {
     MeasuredRun run = run_of(row);
-    settle(run, Catalog::standard({}));
+    settle(run, test::catalog());
     return run.scenario.at("strategy").value("fp8_dot_product_attention", false);
   };
   const Row fp4 = Row().set("precision", "nvfp4").set("accelerator_id", "b200-sxm-180gb");

@@ -7,23 +7,19 @@
 #include "models/parallelism/job.hpp"
 #include "models/scenario/scenario.hpp"
 #include "models/workload/operators.hpp"
+#include "tests/unit/layer_steps.hpp"
 #include "tests/unit/shipped.hpp"
 
 // Layers of one half each (Nemotron-H, Nemotron 3): Mamba-2 mixers, attention, MLPs and experts, some in a latent.
 namespace stepcast::state_space_test {
 namespace {
 
+using test::named;
 using test::preset;
 using test::shipped;
 using testing::HasSubstr;
 
 constexpr int kMixer = 0, kExperts = 1, kAttention = 5;  // layers of Nemotron 3 Nano
-
-const LayerStep& named(const std::vector<LayerStep>& steps, std::string_view name) {
-  const auto found = std::find_if(steps.begin(), steps.end(), [&](const LayerStep& s) { return s.op.name == name; });
-  if (found == steps.end()) throw std::logic_error("no step " + std::string(name));
-  return *found;
-}
 
 bool has(const std::vector<LayerStep>& steps, std::string_view name) {
   return std::any_of(steps.begin(), steps.end(), [&](const LayerStep& s) { return s.op.name == name; });

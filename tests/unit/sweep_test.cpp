@@ -18,6 +18,7 @@
 #include "sweeps/slurm/row_file.hpp"
 #include "sweeps/values.hpp"
 #include "tests/e2e/process.hpp"
+#include "tests/shipped_catalog.hpp"
 
 namespace stepcast::sweep_test {
 namespace {
@@ -195,7 +196,7 @@ Json analytic_scenario(const std::string& name) {
 
 TEST(ClosedForm, RowsOfFamiliesAreThoseOfWholeScenarios) {
   // Legal and illegal strategies and batches, on clusters that differ, with and without a rule broken by the cluster.
-  const Catalog catalog = Catalog::standard({});
+  const Catalog& catalog = test::catalog();
   int ok = 0;
   for (const char* name : {"gpt3-175b-a100-1024", "llama3-70b-h100-512", "bert-large-16nodes", "resnet50-v100-8gpus"})
     ok += rows_of_whole_scenarios({name,
@@ -213,7 +214,7 @@ TEST(ClosedForm, RowsOfFamiliesAreThoseOfWholeScenarios) {
 }
 
 TEST(ClosedForm, RowsOfUpdatesActorsAndSlowInputAreThoseOfWholeScenarios) {
-  const Catalog catalog = Catalog::standard({});
+  const Catalog& catalog = test::catalog();
   for (const char* name : {"systems/tensorflow-ps-async", "systems/parameter-server-ssp", "systems/local-sgd-diloco",
                            "systems/rl-actors-learners", "systems/dlrm"}) {
     const SweepDefinition sweep{name,
@@ -234,7 +235,7 @@ TEST(ClosedForm, RowsOfUpdatesActorsAndSlowInputAreThoseOfWholeScenarios) {
 
 TEST(ClosedForm, TimeToTrainAndCostAreARunsWithinAPercent) {
   // A sweep takes goodput from its formula, a run from trials.
-  const Catalog catalog = Catalog::standard({});
+  const Catalog& catalog = test::catalog();
   for (const char* name : {"llama3-405b-run", "gpt3-175b-a100-1024", "bloom-176b-a100-384"}) {
     const Scenario scenario = resolve(analytic_scenario(name), name, {}, catalog);
     const Prediction run = predict_analytic(scenario, catalog, MemoryAdvice::none);
