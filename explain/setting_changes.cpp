@@ -17,6 +17,7 @@ class Changes {
     degrees();
     pairs();
     memory();
+    kernels();
     overlaps();
     hardware();
     return std::move(out_);
@@ -102,6 +103,11 @@ class Changes {
             {fmt::format("workload.precision={}", name_of(precision))});
     if (below_16_bit(scenario_.precision))
       toggle("fp8_dot_product_attention", scenario_.spec.strategy.fp8_dot_product_attention);
+  }
+
+  void kernels() {
+    if (scenario_.framework->compiled_memory_efficiency > 0 && scenario_.model->is_transformer())
+      toggle("torch_compile", scenario_.spec.strategy.torch_compile);
   }
 
   void overlaps() {

@@ -47,7 +47,8 @@ struct PlanStrategy {
   ContextMethod context_method = ContextMethod::ring;
   std::string order = StrategySpec().order;
   std::optional<bool> overlap_tensor_parallel, overlap_gradients, overlap_parameter_gather, fused_loss,
-      gradients_in_fp32, fused_activation;
+      gradients_in_fp32, fused_activation, fused_norm, fused_rotary;
+  bool torch_compile = false;
   static const FieldTable<PlanStrategy>& fields();
 };
 

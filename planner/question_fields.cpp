@@ -76,7 +76,10 @@ const FieldTable<PlanStrategy>& PlanStrategy::fields() {
         .field("overlap_parameter_gather", &S::overlap_parameter_gather, "As in a scenario")
         .field("fused_loss", &S::fused_loss, "As in a scenario")
         .field("gradients_in_fp32", &S::gradients_in_fp32, "As in a scenario")
-        .field("fused_activation", &S::fused_activation, "As in a scenario");
+        .field("fused_activation", &S::fused_activation, "As in a scenario")
+        .field("fused_norm", &S::fused_norm, "As in a scenario")
+        .field("fused_rotary", &S::fused_rotary, "As in a scenario")
+        .field("torch_compile", &S::torch_compile, "As in a scenario");
     return t;
   }();
   return kTable;

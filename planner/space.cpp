@@ -52,6 +52,9 @@ Space::Space(const PlanQuestionSpec& question, const Scenario& shared)
   fixed_.fused_loss = s.fused_loss;
   fixed_.gradients_in_fp32 = s.gradients_in_fp32;
   fixed_.fused_activation = s.fused_activation;
+  fixed_.fused_norm = s.fused_norm;
+  fixed_.fused_rotary = s.fused_rotary;
+  fixed_.torch_compile = s.torch_compile;
 }
 
 /// The rules of models/scenario/degrees.cpp, which have the last word.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "calibration/validation/csv_table.hpp"
@@ -95,18 +96,22 @@ double parameters_of(const Json& shape) {
   return diagnostics.ok() ? parameter_count(model) : 0;
 }
 
-/// An unknown name with all its sizes: gated like Llama or not, whichever comes nearer to the stated count.
+/// An unknown name with all its sizes: gated like Llama or not, with one table of tokens or two, whichever comes
+/// nearest to the stated count.
 KnownShape by_sizes(const StatedModel& stated) {
   KnownShape out;
-  double nearest = 0;
+  double nearest = std::numeric_limits<double>::infinity();
   for (const bool llama_like : {true, false}) {
-    Json shape = stated.sizes;
-    set_style(shape, llama_like);
-    shape["max_positions"] = 2048;
-    const double off = std::abs(parameters_of(shape) / 1e9 - stated.parameters);
-    if (!llama_like && off >= nearest) continue;
-    nearest = off;
-    out.transformer = std::move(shape);
+    for (const bool tied : {false, true}) {
+      Json shape = stated.sizes;
+      set_style(shape, llama_like);
+      shape["tied_embeddings"] = tied;
+      shape["max_positions"] = 2048;
+      const double off = std::abs(parameters_of(shape) / 1e9 - stated.parameters);
+      if (off >= nearest) continue;
+      nearest = off;
+      out.transformer = std::move(shape);
+    }
   }
   return out;
 }

@@ -40,8 +40,11 @@ class Mapping {
       reading_.unstated("overlap_expert_parallel");
     }
     if (reading_.notes("async TP")) strategy_["overlap_tensor_parallel"] = true;
-    // Liger's loss computes the logits piece by piece (its FusedLinearCrossEntropy).
-    if (reading_.notes("Liger kernels")) strategy_["fused_loss"] = true;
+    // "no Liger kernels" aside; its loss computes the logits piece by piece (FusedLinearCrossEntropy).
+    if (reading_.notes("Liger kernels") && !reading_.notes("no Liger kernels"))
+      for (const char* key : {"fused_loss", "fused_norm", "fused_rotary", "fused_activation"}) strategy_[key] = true;
+    if (reading_.notes("torch.compile") || row_.text("framework").ends_with("+ compile"))
+      strategy_["torch_compile"] = true;
     return std::move(strategy_);
   }
 

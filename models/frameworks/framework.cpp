@@ -59,6 +59,15 @@ FieldTable<FrameworkProfile> table() {
       .field(
           "fused_norm", &F::fused_norm,
           "An RMS norm is one kernel that keeps its input; else it also keeps that in fp32 and the normalised result")
+      .field("keeps_wide_norms", &F::keeps_wide_norms,
+             "An RMS norm keeps its input in fp32 and the normalised result, though it is one kernel")
+      .field("rotary_passes", &F::rotary_passes,
+             "Passes over queries and keys, either way, of rotary positions that run operator by operator, in time of "
+             "streaming kernels; 0: one kernel",
+             {.min = 0, .max = 200})
+      .field(
+          "residual_in_fp32", &F::residual_in_fp32,
+          "Automatic mixed precision: norms and the sums of blocks are in fp32, cast for each product that reads them")
       .field("keeps_gathered_inputs", &F::keeps_gathered_inputs,
              "Sequence parallelism: a product's gathered input is kept for its weight gradient, else gathered again")
       .field(
@@ -99,6 +108,8 @@ FieldTable<FrameworkProfile> table() {
       .field("cuda_graphs", &F::cuda_graphs, "Layers are launched as recorded graphs")
       .field("memory_efficiency", &F::memory_efficiency,
              "Traffic of the streaming kernels over that of fused ones; above 1: extra passes", {.min = 0.5, .max = 20})
+      .field("compiled_memory_efficiency", &F::compiled_memory_efficiency,
+             "memory_efficiency with strategy.torch_compile; 0: the framework does not compile", {.min = 0, .max = 20})
       .field("streaming_in_fp32", &F::streaming_in_fp32,
              "Mixed precision casts products' inputs alone: norms, softmax and what lies between stay in fp32 in "
              "networks of sequences")

@@ -65,10 +65,15 @@ struct FrameworkProfile {
   bool fused_activation = false;          ///< a gated activation is one kernel; else its inner result is kept as well
   bool fused_expert_biases = true;        ///< added by what writes the experts' results; else by passes of their own
   bool fused_norm = true;                 ///< an RMS norm is one kernel; else its inner results are kept as well
-  bool keeps_gathered_inputs = false;     ///< sequence parallelism: a product's gathered input is kept for its weight
-                                          ///< gradient, not gathered again
-  bool gathers_cast_operands = false;     ///< sequence parallelism: ranks cast their part to 8 or 4 bit and gather that
-  double loss_bytes_per_logit = 12;       ///< that an unfused loss holds at most
+  bool keeps_wide_norms = false;          ///< an RMS norm keeps inner results even so
+  double rotary_passes = 0;  ///< over queries and keys, either way, of rotary positions that run operator by operator,
+                             ///< at the rate of streaming kernels; 0: one kernel
+  bool residual_in_fp32 = false;       ///< automatic mixed precision: norms and what blocks add up are in fp32, and
+                                       ///< cast for each product that reads them
+  bool keeps_gathered_inputs = false;  ///< sequence parallelism: a product's gathered input is kept for its weight
+                                       ///< gradient, not gathered again
+  bool gathers_cast_operands = false;  ///< sequence parallelism: ranks cast their part to 8 or 4 bit and gather that
+  double loss_bytes_per_logit = 12;    ///< that an unfused loss holds at most
   AttentionKernel attention_kernel = AttentionKernel::native;
   double score_traffic = 0.6;      ///< unfused attention: traffic of scores over six accesses forward and nine backward
   int fused_softmax_multiple = 0;  ///< unfused attention: its softmax is one kernel where sequences × heads of a device
@@ -87,8 +92,9 @@ struct FrameworkProfile {
                                          ///< gradient of the same product
   double memory_efficiency =
       1;  ///< share of the streaming kernels' traffic that fusion leaves: >1 = unfused extra passes
-  bool streaming_in_fp32 = false;  ///< mixed precision casts products alone: norms, softmax and the
-                                   ///< like stay in fp32 in networks of sequences
+  double compiled_memory_efficiency = 0;  ///< the same with StrategySpec::torch_compile; 0: cannot be compiled
+  bool streaming_in_fp32 = false;         ///< mixed precision casts products alone: norms, softmax and the
+                                          ///< like stay in fp32 in networks of sequences
   double convolution_memory_efficiency =
       0;                          ///< the same in networks that are no transformers, over separate kernels; 0: as above
   int layers_per_unit = 1;        ///< FSDP: layers per wrapped unit

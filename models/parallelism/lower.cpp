@@ -249,8 +249,8 @@ struct Lowering::LayerInputs {
   Recompute recompute;
   std::vector<RecomputeModule> modules;
   bool recompute_last_stage, sequence_parallel, offload_activations, replicated, sync_batch_norm, eight_bit_attention,
-      merging;
-  std::optional<bool> overlap_tensor_parallel, fused_loss, fused_activation;
+      merging, torch_compile;
+  std::optional<bool> overlap_tensor_parallel, fused_loss, fused_activation, fused_norm, fused_rotary;
   ContextMethod context_method;
   CollectiveAlgorithm algorithm;
   long reductions;  ///< of a step, where hooks cost something at each
@@ -275,9 +275,12 @@ struct Lowering::LayerInputs {
         sync_batch_norm(job.scenario->spec.strategy.sync_batch_norm),
         eight_bit_attention(job.scenario->spec.strategy.fp8_dot_product_attention),
         merging(job.scenario->spec.strategy.overlap_expert_parallel),
+        torch_compile(job.scenario->spec.strategy.torch_compile),
         overlap_tensor_parallel(job.scenario->spec.strategy.overlap_tensor_parallel),
         fused_loss(job.scenario->spec.strategy.fused_loss),
         fused_activation(job.scenario->spec.strategy.fused_activation),
+        fused_norm(job.scenario->spec.strategy.fused_norm),
+        fused_rotary(job.scenario->spec.strategy.fused_rotary),
         context_method(job.scenario->spec.strategy.context_method),
         algorithm(job.scenario->spec.strategy.collective_algorithm),
         reductions(job.scenario->framework->data_parallel_overhead <= 0
@@ -293,6 +296,7 @@ struct Lowering::LayerInputs {
            accumulated == o.accumulated && recompute == o.recompute && modules == o.modules &&
            recompute_last_stage == o.recompute_last_stage && overlap_tensor_parallel == o.overlap_tensor_parallel &&
            fused_loss == o.fused_loss && fused_activation == o.fused_activation && merging == o.merging &&
+           torch_compile == o.torch_compile && fused_norm == o.fused_norm && fused_rotary == o.fused_rotary &&
            context_method == o.context_method && algorithm == o.algorithm && reductions == o.reductions &&
            sequence_parallel == o.sequence_parallel && offload_activations == o.offload_activations &&
            replicated == o.replicated && sync_batch_norm == o.sync_batch_norm &&

@@ -72,6 +72,8 @@ void check_narrow_attention(Draft& draft);
 /// What all_to_alls beside another micro-batch's computation need. After resolve_update, for it asks for the whole
 /// strategy.
 void check_merging(Draft& draft);
+/// How far kernels are fused: what the framework compiles, and which it has one by one.
+void check_kernels(Draft& draft);
 /// When workers' updates meet, through what, and what that rules out.
 void resolve_update(Draft& draft);
 /// Nodes that generate samples for reinforcement learning. After everything else, for it asks for the whole scenario.

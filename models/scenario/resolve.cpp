@@ -41,6 +41,7 @@ void resolve_strategy(Draft& draft) {
   check_narrow_attention(draft);
   resolve_update(draft);
   check_merging(draft);
+  check_kernels(draft);
 }
 
 void resolve_parts(Draft& draft) {

@@ -135,6 +135,11 @@ const FieldTable<StrategySpec>& StrategySpec::fields() {
                "Gradients are reduced in fp32, else in the parameters' format; default: the framework's")
         .field("fused_activation", &S::fused_activation,
                "A gated activation is one kernel that keeps nothing inside; default: the framework's")
+        .field("fused_norm", &S::fused_norm,
+               "An RMS norm is one kernel that keeps its input alone; default: the framework's")
+        .field("fused_rotary", &S::fused_rotary, "Rotary positions are one kernel; default: the framework's")
+        .field("torch_compile", &S::torch_compile,
+               "torch.compile makes one kernel of a block's neighbouring norms, additions, activations and casts")
         .field("fp8_dot_product_attention", &S::fp8_dot_product_attention,
                "Attention's products run in 8 bit, too, where a precision below 16 bit does (Transformer Engine)")
         .field("sync_batch_norm", &S::sync_batch_norm,

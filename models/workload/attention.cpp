@@ -54,6 +54,13 @@ double rotary_width(const Cut& cut) {
   return (cut.heads + 1) * cut.shape.qk_rope_head_dim;
 }
 
+/// Rotary positions of queries and keys: read and written by one kernel, or by those of x·cos + turned(x)·sin.
+LayerStep rotary(std::string_view name, const Cut& cut) {
+  const double tensor = cut.tokens * rotary_width(cut) * cut.element;
+  const double separate = cut.sharding.rotary_passes;
+  return separate > 0 ? counted_memory(name, separate * tensor) : memory(name, 2 * tensor, cut.sharding);
+}
+
 /// Ring attention (Liu et al. 2023, arXiv 2310.01889): cp kernels over one chunk of keys each; the next chunk travels
 /// beside each but the last. With the balanced order of chunks every one costs half its square under a causal mask.
 void ring(Steps& steps, const Cut& cut, Bytes chunk, bool backward) {
@@ -174,8 +181,7 @@ void add_attention_half(LayerWork& work, const Cut& cut) {
   enter_core(steps, cut);
   if (cut.shape.is_latent())
     steps.push_back(memory("latent_norm", 2 * cut.resident * latent_width(cut.shape) * cut.element, cut.sharding));
-  if (cut.shape.positions == PositionKind::rotary)
-    steps.push_back(memory("rope", 2 * cut.tokens * rotary_width(cut) * cut.element, cut.sharding));
+  if (cut.shape.positions == PositionKind::rotary) steps.push_back(rotary("rope", cut));
   const auto core = static_cast<std::ptrdiff_t>(steps.size());
   core_steps(steps, cut, false);
   work.recompute_attention_core.assign(steps.begin() + core, steps.end());
@@ -192,8 +198,7 @@ void add_attention_backward(LayerWork& work, const Cut& cut) {
   gather_operand(steps, "cast_gradient", cut);
   steps.push_back(input_gradient(projection(cut), cut.tokens, cut.element));
   core_steps(steps, cut, true);
-  if (cut.shape.positions == PositionKind::rotary)
-    steps.push_back(memory("rope_backward", 2 * cut.tokens * rotary_width(cut) * cut.element, cut.sharding));
+  if (cut.shape.positions == PositionKind::rotary) steps.push_back(rotary("rope_backward", cut));
   if (cut.shape.is_latent())
     steps.push_back(
         memory("latent_norm_backward", 3 * cut.resident * latent_width(cut.shape) * cut.element, cut.sharding));

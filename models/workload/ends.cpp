@@ -49,13 +49,6 @@ double loss_forward_bytes(const Cut& cut) {
 /// narrowed to 16 bit. Fused: exponentials read, gradient written.
 double loss_backward_bytes(const Cut& cut) { return cut.element + (cut.sharding.fused_loss ? 1 : 5) * sizeof(float); }
 
-/// Loss kernels stream well whatever the framework: none of the passes that its layers add.
-LayerStep loss(std::string_view name, double bytes, const Cut& cut) {
-  LayerSharding once = cut.sharding;
-  once.memory_passes = 1;
-  return memory(name, bytes, once);
-}
-
 /// The output layer stays in 16 bit in every 8- and 4-bit recipe (Transformer Engine; Micikevicius et al. 2022).
 LayerStep in_sixteen_bit(LayerStep product) {
   product.op.sixteen_bit = true;
@@ -93,7 +86,7 @@ LayerWork embedding_work(const Cut& cut) {
     add_norm(work, cut);  // BERT normalises the sum of its embeddings
     work.parameters = 0;  // counted below with the tables
     work.recompute_norm.clear();
-    work.backward_input.push_back(memory("norm_backward", 3 * elements * cut.element, cut.sharding));
+    add_last_norm_backward(work, cut);
   }
 
   // Scattered additions into the table's gradient: gradient read, rows read and written.
@@ -116,16 +109,15 @@ LayerWork output_work(const Cut& cut, ModelFamily family) {
   enter_tensor_region(work.forward, cut);
   if (shape.pooler_and_heads) bert_heads(work, cut, rows);
   work.forward.push_back(in_sixteen_bit(forward_product(logits(cut), rows, cut.element)));
-  work.forward.push_back(loss("loss", loss_forward_bytes(cut) * entries, cut));
+  work.forward.push_back(counted_memory("loss", loss_forward_bytes(cut) * entries));
   loss_reductions(work.forward, cut, rows);
 
-  work.backward_input.push_back(loss("loss_backward", loss_backward_bytes(cut) * entries, cut));
+  work.backward_input.push_back(counted_memory("loss_backward", loss_backward_bytes(cut) * entries));
   regather_input(work.backward_input, cut, cut.element);
   work.backward_input.push_back(in_sixteen_bit(input_gradient(logits(cut), rows, cut.element)));
   if (shape.pooler_and_heads) bert_heads_backward(work, cut, rows);
   leave_tensor_region_backward(work.backward_input, cut);
-  if (family == ModelFamily::decoder)
-    work.backward_input.push_back(memory("norm_backward", 3 * cut.resident_tensor().value(), cut.sharding));
+  if (family == ModelFamily::decoder) add_last_norm_backward(work, cut);
   collect_beside_weights(work.backward_weight, cut);
   work.backward_weight.push_back(in_sixteen_bit(weight_gradient(logits(cut), rows, cut.sharding)));
 

@@ -25,12 +25,18 @@ Mlp shared_expert(const Cut& cut) {
           width};
 }
 
+/// A gated activation as two kernels: one activates the gate, the other multiplies.
+bool separate_gate(const Cut& cut) { return cut.shape.gated_mlp && !cut.sharding.fused_activation; }
+
 /// Tensors of the MLP's width through memory. GELU: in, out (backward: in, gradient, result); gated: gate and up in,
-/// out (backward: gate, up and gradient in, two gradients out).
+/// out (backward: gate, up and gradient in, two gradients out). Separate: the activated gate is written and read, too;
+/// backward both factors' gradients (2 · 3) and the activation's (3).
 LayerStep activation(const Cut& cut, double elements) {
+  if (separate_gate(cut)) return counted_memory("activation", 5 * elements * cut.element);
   return memory("activation", (gates(cut.shape) + 1) * elements * cut.element, cut.sharding);
 }
 LayerStep activation_backward(const Cut& cut, double elements) {
+  if (separate_gate(cut)) return counted_memory("activation_backward", 9 * elements * cut.element);
   return memory("activation_backward", (2 * gates(cut.shape) + 1) * elements * cut.element, cut.sharding);
 }
 
@@ -64,7 +70,7 @@ double mlp_parameters(const Cut& cut, const Mlp& mlp) {
 
 /// Tensors of an MLP's width that its activation keeps besides its inputs: the result, and in eager mode the activated
 /// gate, which the product with the other gate needs.
-double activated(const Cut& cut) { return cut.shape.gated_mlp && !cut.sharding.fused_activation ? 2 : 1; }
+double activated(const Cut& cut) { return separate_gate(cut) ? 2 : 1; }
 
 /// What an MLP keeps beside its input, as the device holds it: that of all tensor ranks, where it is kept, and the
 /// activation's input and output.
@@ -239,7 +245,7 @@ void count_experts(LayerWork& work, const Cut& cut, const Experts& experts) {
 
 void add_mlp_half(LayerWork& work, const Cut& cut) {
   const Mlp mlp = dense_mlp(cut);
-  add_norm(work, cut);
+  add_norm(work, cut, gates(cut.shape));
   const auto begin = static_cast<std::ptrdiff_t>(work.forward.size());
   mlp_forward(work.forward, cut, mlp);
   leave_tensor_region(work.forward, cut);
@@ -258,7 +264,7 @@ void add_mlp_backward(LayerWork& work, const Cut& cut) {
   add_residual_backward(work, cut);
   mlp_backward(work.backward_input, cut, mlp);
   leave_tensor_region_backward(work.backward_input, cut);
-  add_norm_backward(work, cut);
+  add_norm_backward(work, cut, gates(cut.shape));
   mlp_weights(work.backward_weight, cut, mlp);
 }
 

@@ -45,7 +45,11 @@ struct LayerSharding {
   bool eight_bit_attention = false;    ///< StrategySpec::fp8_dot_product_attention
   bool fused_activation = true;        ///< a gated activation keeps nothing inside
   bool fused_expert_biases = true;     ///< experts' results get their biases without passes of their own
-  bool fused_norm = true;              ///< an RMS norm keeps its input alone
+  bool fused_norm = true;              ///< an RMS norm is one kernel that keeps its input alone
+  bool keeps_wide_norms = false;       ///< FrameworkProfile::keeps_wide_norms
+  double rotary_passes = 0;            ///< FrameworkProfile::rotary_passes
+  bool compiled = false;               ///< StrategySpec::torch_compile
+  bool residual_in_fp32 = false;       ///< FrameworkProfile::residual_in_fp32
   bool keeps_gathered_inputs = false;  ///< FrameworkProfile::keeps_gathered_inputs
   bool fused_loss = false;
   double score_traffic = 0.6;            ///< FrameworkProfile::score_traffic

@@ -106,6 +106,10 @@ LayerStep memory(std::string_view name, double bytes, const LayerSharding& shard
   return operation(name, OperatorKind::memory, 0, bytes * sharding.memory_passes);
 }
 
+LayerStep counted_memory(std::string_view name, double bytes) {
+  return operation(name, OperatorKind::memory, 0, bytes);
+}
+
 LayerStep communicate(std::string_view name, LayerCommunication over, LayerCollective collective, Bytes payload,
                       bool overlappable) {
   LayerStep step;
@@ -207,13 +211,6 @@ bool keeps_gathered_inputs(const Cut& cut) {
   return gathers_inputs(cut) && cut.sharding.keeps_gathered_inputs && cut.sharding.adapter_rank == 0;
 }
 
-/// What the separate kernels of an RMS norm keep more than one kernel, which keeps its input: in 16 bit an fp32 copy of
-/// the input and the normalised result instead of the input, in fp32 the normalised result beside the input.
-Bytes inside_norm(const Cut& cut) {
-  const bool separate = !cut.sharding.fused_norm && cut.shape.norm == NormKind::rms_norm;
-  return Bytes(separate ? cut.resident * cut.hidden * sizeof(float) : 0);
-}
-
 }  // namespace
 
 Bytes gathered_and_kept(const Cut& cut) {
@@ -223,34 +220,6 @@ Bytes gathered_and_kept(const Cut& cut) {
 void regather_input(Steps& steps, const Cut& cut, double element) {
   if (gathers_inputs(cut) && !keeps_gathered_inputs(cut))
     steps.push_back(tensor_gather(cut, "tp_regather_input", element, 1, true));
-}
-
-void add_norm(LayerWork& work, const Cut& cut) {
-  work.forward.push_back(memory("norm", 2 * cut.resident_tensor().value(), cut.sharding));
-  work.recompute_norm.push_back(work.forward.back());
-  const double parameters = norm_parameters(cut.shape);
-  work.parameters += parameters;
-  // The norm's input stays; what it hands on is the product's input and is counted there.
-  work.activations += cut.resident_tensor() + inside_norm(cut);
-  work.freed_norm += inside_norm(cut);
-}
-
-void add_residual(LayerWork& work, const Cut& cut) {
-  const double elements = cut.resident * cut.hidden;
-  work.forward.push_back(memory("residual", 3 * elements * cut.element + cut.mask(elements), cut.sharding));
-  work.activations += Bytes(cut.mask(elements));
-}
-
-void add_residual_backward(LayerWork& work, const Cut& cut) {
-  if (cut.shape.dropout == 0) return;  // the gradient passes through
-  const double elements = cut.resident * cut.hidden;
-  work.backward_input.push_back(memory("dropout_backward", 2 * elements * cut.element + elements, cut.sharding));
-}
-
-void add_norm_backward(LayerWork& work, const Cut& cut) {
-  // Reads the input and the gradient, writes the gradient (3); the residual branch's gradient is added to it (3).
-  work.backward_input.push_back(memory("norm_backward", 3 * cut.resident_tensor().value(), cut.sharding));
-  work.backward_input.push_back(memory("residual_backward", 3 * cut.resident_tensor().value(), cut.sharding));
 }
 
 double norm_parameters(const TransformerShape& shape) {

@@ -60,6 +60,8 @@ void add_cast(std::vector<LayerStep>& steps, std::string_view name, double eleme
 LayerStep weight_gradient(const Linear& linear, double rows, const LayerSharding& sharding);
 /// A streaming kernel over `bytes` of least traffic, times the framework's passes.
 LayerStep memory(std::string_view name, double bytes, const LayerSharding& sharding);
+/// The same of kernels that are counted one by one, or stream well whatever the framework: none of its passes.
+LayerStep counted_memory(std::string_view name, double bytes);
 LayerStep communicate(std::string_view name, LayerCommunication over, LayerCollective collective, Bytes payload,
                       bool overlappable = false);
 
@@ -108,11 +110,14 @@ void add_mamba_backward(LayerWork& work, const Cut& cut);
 /// convolution's.
 double mamba_multiply_adds(const TransformerShape& shape);
 
-/// Parts of a half that both kinds share.
-void add_norm(LayerWork& work, const Cut& cut);
+/// Parts of a half that all kinds share. `readers`: products that read what the norm gives.
+void add_norm(LayerWork& work, const Cut& cut, double readers = 1);
 void add_residual(LayerWork& work, const Cut& cut);
-void add_norm_backward(LayerWork& work, const Cut& cut);
+/// A norm's backward pass, and the residual branch's gradient added to it.
+void add_norm_backward(LayerWork& work, const Cut& cut, double readers = 1);
 void add_residual_backward(LayerWork& work, const Cut& cut);
+/// Of a norm beside which nothing is added.
+void add_last_norm_backward(LayerWork& work, const Cut& cut, double readers = 1);
 
 LayerWork embedding_work(const Cut& cut);
 LayerWork output_work(const Cut& cut, ModelFamily family);

@@ -67,6 +67,7 @@ Json torch_config(const Scenario& s) {
   out["sharding_strategy"] = fsdp_strategy(s.sharding);
   if (s.sharding == Sharding::hsdp) out["shard_group"] = s.shard_size;
   if (s.framework->bucket > Bytes(0)) out["bucket_cap_mb"] = s.framework->bucket.in(1_MiB);
+  out["torch_compile"] = s.spec.strategy.torch_compile;
   out["cpu_offload_optimizer"] = s.spec.strategy.offload_optimizer;
   if (const std::optional<double> steps = steps_to_train(s)) out["steps"] = static_cast<long>(*steps);
   return out;

@@ -136,6 +136,7 @@ TEST(Lowering, FollowsEverySettingOfAStrategy) {
       {},
       {"strategy.fused_loss=false"},
       {"strategy.fused_activation=false"},
+      {"strategy.fused_norm=false"},
       {"strategy.overlap_tensor_parallel=true"},
       {"strategy.overlap_gradients=false"},
       {"strategy.sequence_parallel=false"},
@@ -159,10 +160,15 @@ TEST(Lowering, FollowsEverySettingOfAStrategy) {
   const std::string fp8 = "workload.precision=fp8", narrow = "strategy.fp8_dot_product_attention=true";
   const std::vector<std::vector<std::string>> in_eight_bit{
       {fp8}, {fp8, narrow}, {fp8, "strategy.recompute=selective"}, {fp8, narrow, "strategy.recompute=selective"}};
+  const std::string fsdp = "strategy={\"framework\": \"pytorch-fsdp\", \"micro_batch\": 1}";
+  const std::vector<std::vector<std::string>> of_kernels{{fsdp},
+                                                         {fsdp, "strategy.fused_rotary=true"},
+                                                         {fsdp, "strategy.fused_norm=true"},
+                                                         {fsdp, "strategy.torch_compile=true"}};
   for (const auto& [name, family] :
-       {std::pair{"llama3-70b-h100-512.json", settings}, std::pair{"llama3-70b-h100-512.json", in_eight_bit},
-        std::pair{"llama3-70b-h100-512.json", of_experts}, std::pair{"bloom-176b-a100-384.json", settings},
-        std::pair{"resnet50-v100-8gpus.json", of_a_cnn}}) {
+       {std::pair{"llama3-70b-h100-512.json", of_kernels}, std::pair{"llama3-70b-h100-512.json", settings},
+        std::pair{"llama3-70b-h100-512.json", in_eight_bit}, std::pair{"llama3-70b-h100-512.json", of_experts},
+        std::pair{"bloom-176b-a100-384.json", settings}, std::pair{"resnet50-v100-8gpus.json", of_a_cnn}}) {
     Lowering lowering;
     std::vector<std::vector<std::string>> walk = family;
     walk.insert(walk.end(), family.rbegin(), family.rend());

@@ -78,6 +78,18 @@ TEST(PublishedRun, AnOptimizerOnTheHostIsOffloaded) {
   EXPECT_FALSE(runs[1].scenario["strategy"].contains("offload_optimizer"));
 }
 
+TEST(PublishedRun, SaysWhichKernelsAreFused) {
+  const Row titan = Row().set("framework", "torchtitan (FSDP2)").set("zero_or_fsdp", "FSDP2");
+  EXPECT_FALSE(strategy_of(Row(titan).set("notes", "eager")).contains("torch_compile"));
+  EXPECT_EQ(strategy_of(Row(titan).set("notes", "torch.compile, async TP"))["torch_compile"], true);
+  EXPECT_EQ(strategy_of(Row(titan).set("framework", "PyTorch FSDP + compile"))["torch_compile"], true);
+  const Row deepspeed = Row().set("framework", "DeepSpeed (transformers)").set("tp", "1").set("zero_or_fsdp", "ZeRO-3");
+  for (const char* key : {"fused_norm", "fused_rotary", "fused_activation", "fused_loss"}) {
+    EXPECT_EQ(strategy_of(Row(deepspeed).set("notes", "Liger kernels; FA3"))[key], true) << key;
+    EXPECT_FALSE(strategy_of(Row(deepspeed).set("notes", "no Liger kernels: 99 GiB")).contains(key)) << key;
+  }
+}
+
 // NVIDIA's MLPerf recipes: in 4 bit, and in 8 under adapters, there with exchanged heads, too; not AMD's.
 TEST(PublishedRun, RecipesComputeAttentionInEightBit) {
   const auto settled = [](const Row& row) {
@@ -337,6 +349,13 @@ TEST(ModelShapes, UnknownNamesGoByTheirSizes) {
   StatedModel ungated = dense;
   ungated.parameters = 5.3;
   EXPECT_EQ(known_shape(ungated).transformer["gated_mlp"], false);
+  // Llama 3.2 1B: one table of tokens, and so few parameters that without a gate two would fit, too.
+  const KnownShape tied = known_shape(
+      {"someone-1b",
+       {{"layers", 16}, {"hidden", 2048}, {"ffn_hidden", 8192}, {"heads", 32}, {"kv_heads", 8}, {"vocab", 128256}},
+       1.236});
+  EXPECT_EQ(tied.transformer["gated_mlp"], true);
+  EXPECT_EQ(tied.transformer["tied_embeddings"], true);
   const KnownShape gpt = known_shape({"gpt-52b-x", Json::object(), 52});
   EXPECT_TRUE(gpt.by_size);
   EXPECT_EQ(gpt.transformer["layers"], 64);

@@ -305,6 +305,17 @@ TEST(NarrowAttention, NeedsFusedKernelsMeasuredInEightBit) {
   EXPECT_THAT(fault("gpt3-175b-a100-1024", {}), testing::HasSubstr("megatron-lm-2021 computes attention in 16 bit"));
 }
 
+// A framework that compiles, and a model whose fused kernels are modelled.
+TEST(FusedKernels, AreThoseOfTheFramework) {
+  EXPECT_THAT(fault_of("llama3-70b-h100-512", "torch_compile", {}),
+              testing::HasSubstr("megatron-lm is not known to compile models"));
+  EXPECT_THAT(fault_of("resnet50-v100-8gpus", "torch_compile", {"strategy.framework=pytorch-ddp"}),
+              testing::HasSubstr("what it fuses in resnet50 is not modelled"));
+  EXPECT_EQ(fault_of("bert-large-16nodes", "torch_compile", {"strategy.framework=pytorch-ddp"}), "none");
+  EXPECT_EQ(fault_at("llama3-70b-h100-512", "fused_rotary", {"strategy.fused_rotary=false"}),
+            "found false, but megatron-lm has one kernel for them");
+}
+
 // Each of what merged passes need is missed by name.
 TEST(MergedPasses, NeedExchangesAndPassesThatDoNotNeedEachOther) {
   const auto fault = [](const std::vector<std::string>& changes, const char* name = "qwen3-235b-gb300-288") {

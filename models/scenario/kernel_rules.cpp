@@ -1,0 +1,34 @@
+#include "models/scenario/draft.hpp"
+
+namespace stepcast {
+
+namespace {
+
+void check_compiled(Draft& draft) {
+  const char* pointer = "/strategy/torch_compile";
+  if (!draft.spec().strategy.torch_compile || !draft.sound({pointer})) return;
+  const Scenario& s = draft.scenario;
+  const std::string leave_out = "leave torch_compile out";
+  if (s.framework && s.framework->compiled_memory_efficiency <= 0)
+    return draft.fault(pointer, fmt::format("found true, but {} is not known to compile models", s.framework->id),
+                       "framework \"pytorch-ddp\" or \"pytorch-fsdp\", or " + leave_out);
+  if (s.model && draft.transformer() == nullptr)
+    draft.fault(pointer, fmt::format("found true, but what it fuses in {} is not modelled", s.model->id), leave_out);
+}
+
+void check_rotary(Draft& draft) {
+  const char* pointer = "/strategy/fused_rotary";
+  if (draft.spec().strategy.fused_rotary.value_or(true) || !draft.sound({pointer})) return;
+  if (draft.scenario.framework && draft.scenario.framework->rotary_passes <= 0)
+    draft.fault(pointer, fmt::format("found false, but {} has one kernel for them", draft.scenario.framework->id),
+                "leave fused_rotary out");
+}
+
+}  // namespace
+
+void check_kernels(Draft& draft) {
+  check_compiled(draft);
+  check_rotary(draft);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,120 @@
+#include <algorithm>
+
+#include "models/workload/steps.hpp"
+
+// Norms and the sums of a block's halves: what their kernels move and keep, by how far they are fused. Bytes of a token
+// and feature; a tensor read or written counts once.
+namespace stepcast::workload {
+namespace {
+
+constexpr double kWide = sizeof(float);
+
+bool is_rms(const Cut& cut) { return cut.shape.norm == NormKind::rms_norm; }
+
+/// An RMS norm of one kernel for each operator: what PyTorch ran before 2.9, and what models' own code runs (Hugging
+/// Face's LlamaRMSNorm).
+bool is_separate(const Cut& cut) { return is_rms(cut) && !cut.sharding.fused_norm; }
+
+/// Bytes of an element of the residual stream.
+double wide(const Cut& cut) { return cut.sharding.residual_in_fp32 ? std::max(kWide, cut.element) : cut.element; }
+
+/// Whether products read what norms give in a narrower format.
+bool casts(const Cut& cut) { return wide(cut) > cut.element; }
+
+/// Reads one format and writes the other; nothing in one format.
+double cast(double from, double to) { return from == to ? 0 : from + to; }
+
+/// Separate kernels, in fp32 inside: widened, squared (2 tensors), averaged (1), scaled (2), narrowed, weighted (2).
+double separate_forward(double element) { return 2 * cast(element, kWide) + 5 * kWide + 2 * element; }
+
+/// Their gradients as autograd runs them: of the weighting its input's (2) and its weight's (3 and a sum of 1), of the
+/// scaling both factors' (2 and 3 and a sum of 1), of the mean (1), of the square 2·x·gradient (2 + 2 + 3), the sum of
+/// both ways into the input (3), and the two casts.
+double separate_backward(double element) { return 2 * cast(element, kWide) + 17 * kWide + 6 * element; }
+
+/// What a norm's result, which `readers` products read, costs beside the norm's own kernels.
+double casts_forward(const Cut& cut, double readers) {
+  return cut.sharding.compiled ? 0 : readers * cast(wide(cut), cut.element);
+}
+
+/// Each product's gradient is widened, and they are added up.
+double casts_backward(const Cut& cut, double readers) {
+  if (cut.sharding.compiled || !casts(cut)) return 0;
+  return readers * cast(cut.element, wide(cut)) + (readers - 1) * 3 * wide(cut);
+}
+
+/// Of one kernel. Compiled, the addition before it has read its input, and it writes the products' format.
+double norm_forward(const Cut& cut) { return cut.sharding.compiled ? cut.element : 2 * wide(cut); }
+
+/// Input and gradient read, gradient written; compiled, each product's gradient in its format.
+double norm_backward(const Cut& cut, double readers) {
+  if (!cut.sharding.compiled) return 3 * wide(cut);
+  return 2 * wide(cut) + (casts(cut) ? readers : 1) * cut.element;
+}
+
+/// The gradient of the residual branch is added to the norm's: compiled, by the norm's kernel; then narrowed for the
+/// products before.
+double sum_backward(const Cut& cut) {
+  if (cut.sharding.compiled) return wide(cut) + (casts(cut) ? cut.element : 0);
+  return 3 * wide(cut) + cast(wide(cut), cut.element);
+}
+
+/// What separate kernels keep more than one kernel, which keeps its input: in 16 bit an fp32 copy of the input and the
+/// normalised result instead of the input, in fp32 the normalised result beside the input.
+double kept_inside(const Cut& cut) {
+  return is_separate(cut) || (is_rms(cut) && cut.sharding.keeps_wide_norms) ? kWide : 0;
+}
+
+double elements(const Cut& cut) { return cut.resident * cut.hidden; }
+
+LayerStep over_hidden(std::string_view name, double bytes, const Cut& cut) {
+  return memory(name, elements(cut) * bytes, cut.sharding);
+}
+
+/// Kernels of its own operators are counted one by one; the casts beside them are a framework's passes like others.
+void add_norm_steps(Steps& steps, std::string_view name, double one_kernel, double separate, double beside,
+                    const Cut& cut) {
+  if (is_separate(cut)) {
+    steps.push_back(counted_memory(name, elements(cut) * separate));
+    if (beside > 0) steps.push_back(over_hidden("norm_casts", beside, cut));
+  } else {
+    steps.push_back(over_hidden(name, one_kernel + beside, cut));
+  }
+}
+
+}  // namespace
+
+void add_norm(LayerWork& work, const Cut& cut, double readers) {
+  const auto begin = static_cast<std::ptrdiff_t>(work.forward.size());
+  add_norm_steps(work.forward, "norm", norm_forward(cut), separate_forward(wide(cut)), casts_forward(cut, readers),
+                 cut);
+  work.recompute_norm.insert(work.recompute_norm.end(), work.forward.begin() + begin, work.forward.end());
+  work.parameters += norm_parameters(cut.shape);
+  // The norm's input stays; what it hands on is the product's input and is counted there.
+  const Bytes inside(elements(cut) * kept_inside(cut));
+  work.activations += Bytes(elements(cut) * wide(cut)) + inside;
+  work.freed_norm += inside;
+}
+
+void add_residual(LayerWork& work, const Cut& cut) {
+  const double mask = cut.mask(elements(cut));
+  work.forward.push_back(memory("residual", elements(cut) * (2 * wide(cut) + cut.element) + mask, cut.sharding));
+  work.activations += Bytes(mask);
+}
+
+void add_residual_backward(LayerWork& work, const Cut& cut) {
+  if (cut.shape.dropout == 0) return;  // the gradient passes through
+  work.backward_input.push_back(over_hidden("dropout_backward", 2 * cut.element + 1, cut));
+}
+
+void add_last_norm_backward(LayerWork& work, const Cut& cut, double readers) {
+  add_norm_steps(work.backward_input, "norm_backward", norm_backward(cut, readers), separate_backward(wide(cut)),
+                 casts_backward(cut, readers), cut);
+}
+
+void add_norm_backward(LayerWork& work, const Cut& cut, double readers) {
+  add_last_norm_backward(work, cut, readers);
+  work.backward_input.push_back(over_hidden("residual_backward", sum_backward(cut), cut));
+}
+
+}  // namespace stepcast::workload
