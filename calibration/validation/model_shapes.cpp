@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
+#include <initializer_list>
 #include <map>
 
 #include "calibration/validation/csv_table.hpp"
@@ -33,10 +33,53 @@ constexpr std::array kWholeColumns{
     "layers", "hidden",  "ffn_hidden", "heads",          "kv_heads",          "head_dim",
     "vocab",  "experts", "top_k",      "moe_ffn_hidden", "shared_expert_ffn", "dense_layers"};
 
-void set_style(Json& shape, bool llama_like) {
-  shape["gated_mlp"] = llama_like;
-  shape["positions"] = llama_like ? "rotary" : "learned";
-  shape["norm"] = llama_like ? "rms_norm" : "layer_norm";
+/// What columns do not say: gated with rotary positions and RMS norms as Llama, or as GPT, and whether the output layer
+/// has the embedding's table.
+struct Style {
+  bool llama_like, tied;
+};
+constexpr Style kLlama{true, false}, kTiedLlama{true, true}, kGpt{false, true}, kUntiedGpt{false, false};
+
+void set_style(Json& shape, Style style) {
+  shape["gated_mlp"] = style.llama_like;
+  shape["positions"] = style.llama_like ? "rotary" : "learned";
+  shape["norm"] = style.llama_like ? "rms_norm" : "layer_norm";
+  shape["tied_embeddings"] = style.tied;
+}
+
+constexpr std::array kNeeded{"layers", "hidden", "ffn_hidden", "heads", "vocab"};
+
+bool complete(const Json& sizes) {
+  return std::all_of(kNeeded.begin(), kNeeded.end(), [&](const char* key) { return sizes.contains(key); });
+}
+
+double parameters_of(const Json& shape) {
+  Diagnostics diagnostics("shape");
+  Model model;
+  Model::fields().read(model,
+                       {{"id", "stated"}, {"family", "decoder"}, {"transformer", shape}, {"default_seq_len", 2048}}, "",
+                       diagnostics);
+  return diagnostics.ok() ? parameter_count(model) : 0;
+}
+
+/// The first of the styles, or one that comes nearer to the stated parameters by more than their rounding.
+void take_style(Json& shape, std::initializer_list<Style> styles, double billions) {
+  constexpr double kRounding = 0.003;
+  set_style(shape, *styles.begin());
+  if (billions <= 0 || !complete(shape)) return;
+  const auto off = [&](Style style) {
+    Json styled = shape;
+    set_style(styled, style);
+    styled["max_positions"] = 2048;
+    return std::abs(parameters_of(styled) / (billions * 1e9) - 1);
+  };
+  double nearest = off(*styles.begin());
+  for (const Style style : styles) {
+    const double distance = off(style);
+    if (distance + kRounding >= nearest) continue;
+    nearest = distance;
+    set_style(shape, style);
+  }
 }
 
 template <std::size_t N>
@@ -69,7 +112,14 @@ std::map<std::string, KnownShape> read_shapes() {
     for (const char* column : kWholeColumns)
       if (const std::string text = row.text(column); !text.empty() && text != "0")
         shape.transformer[column] = row.required_whole(column);
-    set_style(shape.transformer, row.text("gated_mlp") == "1");
+    const std::string gated = row.text("gated_mlp");
+    const double billions = row.number("params_B").value_or(0);
+    if (gated.empty())
+      take_style(shape.transformer, {kGpt, kUntiedGpt, kLlama, kTiedLlama}, billions);
+    else if (gated == "1")
+      take_style(shape.transformer, {kLlama, kTiedLlama}, billions);
+    else
+      take_style(shape.transformer, {kGpt, kUntiedGpt}, billions);
     const bool in_words = holds_any(notes, kInWords);
     if (in_words) take_preset(shape, name, notes);
     for (const Beyond& beyond : kBeyond)
@@ -81,38 +131,11 @@ std::map<std::string, KnownShape> read_shapes() {
   return out;
 }
 
-constexpr std::array kNeeded{"layers", "hidden", "ffn_hidden", "heads", "vocab"};
-
-bool complete(const Json& sizes) {
-  return std::all_of(kNeeded.begin(), kNeeded.end(), [&](const char* key) { return sizes.contains(key); });
-}
-
-double parameters_of(const Json& shape) {
-  Diagnostics diagnostics("shape");
-  Model model;
-  Model::fields().read(model,
-                       {{"id", "stated"}, {"family", "decoder"}, {"transformer", shape}, {"default_seq_len", 2048}}, "",
-                       diagnostics);
-  return diagnostics.ok() ? parameter_count(model) : 0;
-}
-
-/// An unknown name with all its sizes: gated like Llama or not, with one table of tokens or two, whichever comes
-/// nearest to the stated count.
+/// An unknown name with all its sizes.
 KnownShape by_sizes(const StatedModel& stated) {
   KnownShape out;
-  double nearest = std::numeric_limits<double>::infinity();
-  for (const bool llama_like : {true, false}) {
-    for (const bool tied : {false, true}) {
-      Json shape = stated.sizes;
-      set_style(shape, llama_like);
-      shape["tied_embeddings"] = tied;
-      shape["max_positions"] = 2048;
-      const double off = std::abs(parameters_of(shape) / 1e9 - stated.parameters);
-      if (off >= nearest) continue;
-      nearest = off;
-      out.transformer = std::move(shape);
-    }
-  }
+  out.transformer = stated.sizes;
+  take_style(out.transformer, {kLlama, kTiedLlama, kGpt, kUntiedGpt}, stated.parameters);
   return out;
 }
 
@@ -153,7 +176,7 @@ KnownShape by_count(const StatedModel& stated) {
                      {"ffn_hidden", 4 * width->hidden},
                      {"heads", std::max(1L, width->hidden / 128)},
                      {"vocab", 51200}};
-  set_style(out.transformer, false);
+  set_style(out.transformer, kGpt);
   return out;
 }
 

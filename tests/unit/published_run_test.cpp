@@ -356,6 +356,15 @@ TEST(ModelShapes, UnknownNamesGoByTheirSizes) {
        1.236});
   EXPECT_EQ(tied.transformer["gated_mlp"], true);
   EXPECT_EQ(tied.transformer["tied_embeddings"], true);
+  // Where the table does not say it: BLOOM has one table of tokens, Megatron-Core's scaling runs two; LLaMA has gates.
+  const auto shape = [](const char* name) { return known_shape({name, Json::object(), 0}).transformer; };
+  EXPECT_EQ(shape("bloom-176b")["tied_embeddings"], true);
+  EXPECT_EQ(shape("gpt-177b-mcore")["tied_embeddings"], false);
+  EXPECT_EQ(shape("nanotron-1.34b")["tied_embeddings"], true);
+  EXPECT_EQ(shape("llama3-8b")["tied_embeddings"], false);
+  EXPECT_EQ(shape("llama-65b")["gated_mlp"], true);
+  EXPECT_EQ(shape("llama-65b")["tied_embeddings"], false);
+  EXPECT_EQ(shape("glm-130b")["gated_mlp"], true);
   const KnownShape gpt = known_shape({"gpt-52b-x", Json::object(), 52});
   EXPECT_TRUE(gpt.by_size);
   EXPECT_EQ(gpt.transformer["layers"], 64);
