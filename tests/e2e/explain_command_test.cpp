@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <optional>
@@ -364,6 +365,21 @@ TEST(CompareWithTrace, GapsAddUp) {
     EXPECT_NEAR(sum_of(out.at("categories"), "gap_s"), gap, 1e-6 * std::abs(gap)) << name;
     EXPECT_NEAR(sum_of(out.at("categories"), "traced_s"), traced, 1e-6 * traced) << name;
   }
+}
+
+// Eager PyTorch's norms, sums, gates, rotary positions, casts, loss and optimizer against a profiler's: no constant was
+// fitted to this trace.
+TEST_F(Replay, EagerKernelsMoveWhatWasTraced) {
+  const std::string scenario = trace("llama.json", R"({"format_version": 1,
+    "workload": {"model": "llama3.2-1b", "seq_len": 4096, "global_batch": 2, "precision": "bf16"},
+    "cluster": {"node": "aws-p5.4xlarge", "nodes": 1}, "strategy": {"framework": "pytorch-ddp"}})");
+  const Json compared =
+      stepcast({"compare", scenario, shipped_trace("one-h100-llama-1b"), "--fidelity", "analytic", "--json"}).json();
+  const Json& categories = compared.at("categories");
+  const auto found = std::find_if(categories.begin(), categories.end(),
+                                  [](const Json& one) { return one.at("category") == "memory-bound"; });
+  ASSERT_NE(found, categories.end());
+  EXPECT_NEAR(found->at("predicted_s").get<double>() / found->at("traced_s").get<double>(), 1, 0.05);
 }
 
 TEST(CompareWithTrace, FindsWhatAMadeStepDoes) {
