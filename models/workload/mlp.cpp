@@ -95,11 +95,11 @@ struct Experts {
 
 Experts experts_of(const Cut& cut) {
   const TransformerShape& shape = cut.shape;
-  const double width = (shape.moe_ffn_hidden > 0 ? shape.moe_ffn_hidden : shape.ffn_hidden) / cut.sharding.etp;
+  const double width = shape.moe_ffn_hidden > 0 ? shape.moe_ffn_hidden : shape.ffn_hidden;
   const double sent = cut.resident * shape.top_k;
   const double rows = cut.sharding.etp > 1 ? cut.tokens * shape.top_k : sent;
   const double hidden = shape.moe_latent > 0 ? shape.moe_latent : cut.hidden;
-  return {static_cast<double>(shape.experts) / cut.sharding.ep, width, rows, sent, hidden};
+  return {static_cast<double>(shape.experts) / cut.sharding.ep, width / cut.sharding.etp, rows, sent, hidden};
 }
 
 void exchange_tokens(Steps& steps, const Cut& cut, const Experts& experts, std::string_view name) {
