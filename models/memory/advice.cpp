@@ -6,6 +6,7 @@
 
 #include "fields/json_text.hpp"
 #include "models/memory/memory.hpp"
+#include "models/parallelism/fused_kernels.hpp"
 
 namespace stepcast {
 
@@ -55,8 +56,7 @@ void micro_batches(std::vector<Change>& changes, const Scenario& scenario) {
 }
 
 void losses(std::vector<Change>& changes, const Scenario& scenario) {
-  const bool fused = scenario.spec.strategy.fused_loss.value_or(scenario.framework->fused_loss);
-  if (scenario.model->is_transformer() && !fused) changes.push_back({{"fused_loss", true}});
+  if (scenario.model->is_transformer() && !fused_kernels(scenario).loss) changes.push_back({{"fused_loss", true}});
 }
 
 std::vector<Change> single_changes(const Scenario& scenario) {

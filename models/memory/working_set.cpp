@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/parallelism/fused_kernels.hpp"
 #include "models/parallelism/synchronization.hpp"
 
 namespace stepcast {
@@ -22,15 +23,13 @@ Bytes in_block(const Job& job, const StageLayers& layers) {
   return layers.recomputed + layers.gradients + Bytes(weight * parameter_bytes(*job.scenario));
 }
 
-bool fused_loss(const Scenario& scenario) {
-  return scenario.spec.strategy.fused_loss.value_or(scenario.framework->fused_loss);
-}
-
 /// Whether the loss is fused with the output layer and goes through the logits in pieces. That is what fused losses of
-/// PyTorch models are (Liger's FusedLinearCrossEntropy); Transformer Engine's, and what XLA makes, work on all logits.
+/// PyTorch models are (Liger's FusedLinearCrossEntropy); Transformer Engine's, and what XLA and torch.compile make,
+/// work on all logits.
 bool in_pieces(const Scenario& scenario) {
   const FrameworkProfile& framework = *scenario.framework;
-  return fused_loss(scenario) && !framework.fused_loss && !framework.fused_gradient_accumulation;
+  return scenario.spec.strategy.fused_loss.value_or(false) && !framework.fused_loss &&
+         !framework.fused_gradient_accumulation;
 }
 
 /// The loss; and then the output layer's products, whose weight gradient even fused accumulation gives a place
@@ -63,7 +62,7 @@ Bytes in_embedding(const Job& job, const StageLayers& layers) {
 
 double loss_bytes_per_logit(const Scenario& scenario) {
   if (in_pieces(scenario)) return 0;
-  return fused_loss(scenario) ? parameter_bytes(scenario) : scenario.framework->loss_bytes_per_logit;
+  return fused_kernels(scenario).loss ? parameter_bytes(scenario) : scenario.framework->loss_bytes_per_logit;
 }
 
 Bytes working_set(const Job& job, const StageLayers& layers) {

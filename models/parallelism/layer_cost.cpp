@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/parallelism/fused_kernels.hpp"
 #include "models/parallelism/job_collective.hpp"
 #include "models/parallelism/merged_passes.hpp"
 #include "models/parallelism/offload.hpp"
@@ -288,8 +289,9 @@ LayerSharding sharding_of(const Job& job) {
   sharding.eight_bit_attention = strategy.fp8_dot_product_attention;
   sharding.score_traffic = framework.score_traffic;
   sharding.fused_softmax_multiple = framework.fused_softmax_multiple;
+  const FusedKernels fused = fused_kernels(scenario);
   sharding.compiled = strategy.torch_compile;
-  sharding.fused_loss = strategy.fused_loss.value_or(framework.fused_loss || sharding.compiled);
+  sharding.fused_loss = fused.loss;
   const bool overlaps = strategy.overlap_tensor_parallel.value_or(framework.overlap_tensor_parallel);
   sharding.tensor_exposed = overlaps ? framework.tensor_parallel_exposed : 1;
   sharding.input_gradients_overlap =
@@ -302,8 +304,7 @@ LayerSharding sharding_of(const Job& job) {
   sharding.main_gradients_fp32 = scenario.framework->main_gradients_fp32;
   const double of_convolutions = scenario.framework->convolution_memory_efficiency;
   const bool own = !scenario.model->is_transformer() && of_convolutions > 0;
-  sharding.memory_passes = own ? of_convolutions : framework.memory_efficiency;
-  if (sharding.compiled) sharding.memory_passes = framework.compiled_memory_efficiency;
+  sharding.memory_passes = own ? of_convolutions : fused.memory_passes;
   const double wide = sizeof(float) / sharding.bytes_per_element;
   const bool of_sequences = scenario.model->default_seq_len > 0;
   if (framework.streaming_in_fp32 && of_sequences && wide > 1) {
@@ -312,11 +313,10 @@ LayerSharding sharding_of(const Job& job) {
     sharding.cast_bytes += (sizeof(float) + sharding.bytes_per_element) / sharding.memory_passes;
   }
   sharding.fused_expert_biases = framework.fused_expert_biases;
-  sharding.fused_activation = strategy.fused_activation.value_or(framework.fused_activation || sharding.compiled);
-  sharding.fused_norm = strategy.fused_norm.value_or(framework.fused_norm || sharding.compiled);
+  sharding.fused_activation = fused.activation;
+  sharding.fused_norm = fused.norm;
+  sharding.rotary_passes = fused.rotary_passes;
   sharding.keeps_wide_norms = framework.keeps_wide_norms;
-  const bool separate_rotary = framework.rotary_passes > 0 && !sharding.compiled;
-  sharding.rotary_passes = strategy.fused_rotary.value_or(!separate_rotary) ? 0 : framework.rotary_passes;
   sharding.residual_in_fp32 = framework.residual_in_fp32;
   sharding.keeps_gathered_inputs = framework.keeps_gathered_inputs;
   sharding.sync_batch_norm = strategy.sync_batch_norm && job.groups.data.size > 1;

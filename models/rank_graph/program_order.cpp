@@ -94,11 +94,10 @@ void ProgramOrder::sort(const RankProgram& program, std::vector<ProgramFault>& f
     const auto from = parents(at);
     at = *std::find_if(from.begin(), from.end(), [&](std::int32_t p) { return waiting[p] > 0; });
   }
-  walk.erase(walk.begin(), walk.begin() + seen_at[at]);
-  std::reverse(walk.begin(), walk.end());
-  faults.push_back({walk.front(),
-                    fmt::format("a cycle: {} ({} comes before itself)", named_cycle(program, walk),
-                                describe(program.operations[walk.front()])),
+  const std::vector<std::int32_t> cycle(walk.rbegin(), walk.rend() - seen_at[at]);
+  faults.push_back({cycle.front(),
+                    fmt::format("a cycle: {} ({} comes before itself)", named_cycle(program, cycle),
+                                describe(program.operations[cycle.front()])),
                     ""});
 }
 

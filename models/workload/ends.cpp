@@ -94,7 +94,7 @@ LayerWork embedding_work(const Cut& cut) {
   work.backward_weight.push_back(memory("embedding_wgrad", 3 * cut.hidden_tensor().value(), cut.sharding));
   work.parameters += embedding_parameters(cut);
   work.activations += Bytes(cut.mask(elements));
-  work.output = cut.resident_tensor();
+  work.output = cut.residual_tensor();
   work.activations_selective = work.activations;
   return work;
 }
@@ -126,7 +126,7 @@ LayerWork output_work(const Cut& cut, ModelFamily family) {
   // Input of the logits. The logits themselves come and go with the loss (models/memory/working_set.cpp).
   work.activations += Bytes(cut.resident * shape.predicted_share * cut.hidden * cut.element) + gathered_and_kept(cut);
   work.activations_selective = work.activations;
-  work.activation_input = cut.resident_tensor();
+  work.activation_input = cut.residual_tensor();
   return work;
 }
 

@@ -13,13 +13,13 @@ void reserve(LayerWork& work, int cp) {
   work.forward.reserve(30 + chunks);
   work.backward_input.reserve(34 + chunks);
   work.backward_weight.reserve(8);
-  work.recompute_norm.reserve(2);
+  work.recompute_norm.reserve(4);
 }
 
 void end_block(LayerWork& work, const Cut& cut) {
   work.activations_selective = work.activations - work.freed_attention_core;
-  work.activation_input = cut.resident_tensor();
-  work.output = cut.resident_tensor();
+  work.activation_input = cut.residual_tensor();
+  work.output = cut.residual_tensor();
 }
 
 /// `source`: what a decoder's block attends to beside its own tokens; null: nothing.

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "models/workload/steps.hpp"
 
 // Norms and the sums of a block's halves: what their kernels move and keep, by how far they are fused. Bytes of a token
@@ -15,11 +13,8 @@ bool is_rms(const Cut& cut) { return cut.shape.norm == NormKind::rms_norm; }
 /// Face's LlamaRMSNorm).
 bool is_separate(const Cut& cut) { return is_rms(cut) && !cut.sharding.fused_norm; }
 
-/// Bytes of an element of the residual stream.
-double wide(const Cut& cut) { return cut.sharding.residual_in_fp32 ? std::max(kWide, cut.element) : cut.element; }
-
 /// Whether products read what norms give in a narrower format.
-bool casts(const Cut& cut) { return wide(cut) > cut.element; }
+bool casts(const Cut& cut) { return cut.residual > cut.element; }
 
 /// Reads one format and writes the other; nothing in one format.
 double cast(double from, double to) { return from == to ? 0 : from + to; }
@@ -34,29 +29,29 @@ double separate_backward(double element) { return 2 * cast(element, kWide) + 17 
 
 /// What a norm's result, which `readers` products read, costs beside the norm's own kernels.
 double casts_forward(const Cut& cut, double readers) {
-  return cut.sharding.compiled ? 0 : readers * cast(wide(cut), cut.element);
+  return cut.sharding.compiled ? 0 : readers * cast(cut.residual, cut.element);
 }
 
 /// Each product's gradient is widened, and they are added up.
 double casts_backward(const Cut& cut, double readers) {
   if (cut.sharding.compiled || !casts(cut)) return 0;
-  return readers * cast(cut.element, wide(cut)) + (readers - 1) * 3 * wide(cut);
+  return readers * cast(cut.element, cut.residual) + (readers - 1) * 3 * cut.residual;
 }
 
 /// Of one kernel. Compiled, the addition before it has read its input, and it writes the products' format.
-double norm_forward(const Cut& cut) { return cut.sharding.compiled ? cut.element : 2 * wide(cut); }
+double norm_forward(const Cut& cut) { return cut.sharding.compiled ? cut.element : 2 * cut.residual; }
 
 /// Input and gradient read, gradient written; compiled, each product's gradient in its format.
 double norm_backward(const Cut& cut, double readers) {
-  if (!cut.sharding.compiled) return 3 * wide(cut);
-  return 2 * wide(cut) + (casts(cut) ? readers : 1) * cut.element;
+  if (!cut.sharding.compiled) return 3 * cut.residual;
+  return 2 * cut.residual + (casts(cut) ? readers : 1) * cut.element;
 }
 
 /// The gradient of the residual branch is added to the norm's: compiled, by the norm's kernel; then narrowed for the
 /// products before.
 double sum_backward(const Cut& cut) {
-  if (cut.sharding.compiled) return wide(cut) + (casts(cut) ? cut.element : 0);
-  return 3 * wide(cut) + cast(wide(cut), cut.element);
+  if (cut.sharding.compiled) return cut.residual + (casts(cut) ? cut.element : 0);
+  return 3 * cut.residual + cast(cut.residual, cut.element);
 }
 
 /// What separate kernels keep more than one kernel, which keeps its input: in 16 bit an fp32 copy of the input and the
@@ -86,19 +81,19 @@ void add_norm_steps(Steps& steps, std::string_view name, double one_kernel, doub
 
 void add_norm(LayerWork& work, const Cut& cut, double readers) {
   const auto begin = static_cast<std::ptrdiff_t>(work.forward.size());
-  add_norm_steps(work.forward, "norm", norm_forward(cut), separate_forward(wide(cut)), casts_forward(cut, readers),
+  add_norm_steps(work.forward, "norm", norm_forward(cut), separate_forward(cut.residual), casts_forward(cut, readers),
                  cut);
   work.recompute_norm.insert(work.recompute_norm.end(), work.forward.begin() + begin, work.forward.end());
   work.parameters += norm_parameters(cut.shape);
   // The norm's input stays; what it hands on is the product's input and is counted there.
   const Bytes inside(elements(cut) * kept_inside(cut));
-  work.activations += Bytes(elements(cut) * wide(cut)) + inside;
+  work.activations += cut.residual_tensor() + inside;
   work.freed_norm += inside;
 }
 
 void add_residual(LayerWork& work, const Cut& cut) {
   const double mask = cut.mask(elements(cut));
-  work.forward.push_back(memory("residual", elements(cut) * (2 * wide(cut) + cut.element) + mask, cut.sharding));
+  work.forward.push_back(memory("residual", elements(cut) * (2 * cut.residual + cut.element) + mask, cut.sharding));
   work.activations += Bytes(mask);
 }
 
@@ -108,7 +103,7 @@ void add_residual_backward(LayerWork& work, const Cut& cut) {
 }
 
 void add_last_norm_backward(LayerWork& work, const Cut& cut, double readers) {
-  add_norm_steps(work.backward_input, "norm_backward", norm_backward(cut, readers), separate_backward(wide(cut)),
+  add_norm_steps(work.backward_input, "norm_backward", norm_backward(cut, readers), separate_backward(cut.residual),
                  casts_backward(cut, readers), cut);
 }
 

@@ -28,13 +28,15 @@ struct Cut {
   double value;     ///< width of V, alike
   double attended;  ///< width of the result: heads·(size of a value)/tp
   double tp;
-  double element;  ///< bytes of an activation
+  double element;   ///< bytes of an activation
+  double residual;  ///< the same of what blocks add up: fp32 under automatic mixed precision
   /// Keys that a query sees on average where windows or the ends of packed documents hide more than a causal mask; 0:
   /// they do not.
   double seen;
 
   [[nodiscard]] Bytes hidden_tensor() const { return Bytes(tokens * hidden * element); }
   [[nodiscard]] Bytes resident_tensor() const { return Bytes(resident * hidden * element); }
+  [[nodiscard]] Bytes residual_tensor() const { return Bytes(resident * hidden * residual); }
   /// Bytes of a dropout mask (one an element) over `elements`, none without dropout.
   [[nodiscard]] double mask(double elements) const { return shape.dropout > 0 ? elements : 0; }
 };

@@ -82,6 +82,7 @@ TEST(PublishedRun, SaysWhichKernelsAreFused) {
   const Row titan = Row().set("framework", "torchtitan (FSDP2)").set("zero_or_fsdp", "FSDP2");
   EXPECT_FALSE(strategy_of(Row(titan).set("notes", "eager")).contains("torch_compile"));
   EXPECT_EQ(strategy_of(Row(titan).set("notes", "torch.compile, async TP"))["torch_compile"], true);
+  EXPECT_EQ(strategy_of(titan)["fused_loss"], false);
   EXPECT_EQ(strategy_of(Row(titan).set("framework", "PyTorch FSDP + compile"))["torch_compile"], true);
   const Row deepspeed = Row().set("framework", "DeepSpeed (transformers)").set("tp", "1").set("zero_or_fsdp", "ZeRO-3");
   for (const char* key : {"fused_norm", "fused_rotary", "fused_activation", "fused_loss"}) {
