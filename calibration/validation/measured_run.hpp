@@ -20,6 +20,10 @@ struct EnumNames<Metric> {
 /// Whether more of it is slower.
 constexpr bool is_time(Metric metric) { return metric == Metric::step_time || metric == Metric::minutes_to_target; }
 
+/// What a source counts as memory: what the framework's allocator handed out, what it reserved for that, or what the
+/// device's driver says is in use.
+enum class MemoryCount { allocated, reserved, device };
+
 /// What a source leaves out of a run's mapping, to be chosen as settle.hpp says.
 struct OpenChoices {
   bool mapping = false;          ///< tensor and pipeline parallel degrees
@@ -57,7 +61,8 @@ struct MeasuredRun {
   Metric metric = Metric::step_time;
   double measured = 0;                   ///< in the unit of the metric's name
   double steps_to_target = 0;            ///< of a run that is measured in minutes to its target
-  std::optional<Bytes> measured_memory;  ///< peak of the framework's allocator on one device
+  std::optional<Bytes> measured_memory;  ///< peak on one device
+  MemoryCount memory_count = MemoryCount::allocated;
 };
 
 /// Measured runs of one file.

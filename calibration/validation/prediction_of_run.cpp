@@ -71,6 +71,18 @@ Outcome outcome(MeasuredRun run, const Catalog& catalog) {
   }
 }
 
+Bytes memory_as_counted(const MemoryFootprint& stage, MemoryCount count) {
+  switch (count) {
+    case MemoryCount::allocated:
+      return stage.allocated();
+    case MemoryCount::reserved:
+      return stage.reserved();
+    case MemoryCount::device:
+      return stage.total();
+  }
+  return stage.total();
+}
+
 }  // namespace
 
 double PredictedRun::time_ratio() const {
@@ -87,7 +99,8 @@ PredictedRun predicted_run(MeasuredRun run, const Prediction& prediction) {
   out.predicted = figure_of(prediction, run);
   out.step_time = prediction.step_time;
   if (run.measured_memory)
-    out.memory = prediction.memory.stages[static_cast<std::size_t>(prediction.memory.worst_stage)].allocated();
+    out.memory = memory_as_counted(prediction.memory.stages[static_cast<std::size_t>(prediction.memory.worst_stage)],
+                                   run.memory_count);
   out.parts = parts_of(prediction);
   out.run = std::move(run);
   return out;

@@ -16,7 +16,7 @@ struct PredictedRun {
   MeasuredRun run;
   std::optional<double> predicted;                    ///< in the unit of the run's metric
   Seconds step_time;                                  ///< predicted, whatever the metric
-  std::optional<Bytes> memory;                        ///< peak as the framework's allocator counts it
+  std::optional<Bytes> memory;                        ///< peak as the run's source counts it
   std::vector<std::pair<std::string, double>> parts;  ///< shares of the step (0–1), largest first
   std::string reason;                                 ///< when there is no prediction
 

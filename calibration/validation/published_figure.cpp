@@ -42,6 +42,7 @@ void read_published_figure(PublishedRow& reading, const Json& model) {
   const auto devices = static_cast<double>(reading.row_devices_per_accelerator);
   if (const std::optional<double> memory = reading.row.number("peak_memory_GiB"))
     out.measured_memory = *memory * devices * 1_GiB;
+  out.memory_count = reading.defaults->memory_count;
   if (const std::optional<double> rate = reading.row.number("tokens_per_s_per_gpu")) {
     out.metric = Metric::tokens_per_s_per_gpu;
     out.measured = *rate * devices;

@@ -64,7 +64,8 @@ constexpr std::array kFrameworks{
                       .profile = "megatron-deepspeed",
                       .precision = "fp16",
                       .recompute = "full",
-                      .vocab = 51200},
+                      .vocab = 51200,
+                      .memory_count = MemoryCount::device},
     // Narayanan et al. 2021 and Korthikanti et al. 2022 state everything but the format, which is fp16 in both.
     FrameworkDefaults{"Megatron-LM (2021)", "megatron-lm-2021", "fp16", "full"},
     // VIA-Research/vTrain, src/model/gpt_modeling.py: Megatron's layers, unpadded tables. It recomputes nothing on one
@@ -159,11 +160,13 @@ constexpr std::array kFrameworks{
                       .sequence_parallel = true,
                       .interleaves = true,
                       .context_method = "all-gather"},
+    // torchtitan/components/metrics.py logs max_memory_reserved.
     FrameworkDefaults{.name = "torchtitan",
                       .profile = "pytorch-fsdp",
                       .precision = "bf16",
                       .recompute = "per-operator",
-                      .sequence_parallel = true},
+                      .sequence_parallel = true,
+                      .memory_count = MemoryCount::reserved},
     FrameworkDefaults{
         .name = "T5X", .profile = "jax", .precision = "bf16", .recompute = "none", .recomputes_to_fit = true},
     // MaxText's per_device_batch_size, whatever axes a device is part of; no accumulation by itself. Its tensor axis

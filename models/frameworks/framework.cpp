@@ -51,6 +51,8 @@ FieldTable<FrameworkProfile> table() {
              "Gradients in the parameters' format stay beside the accumulated fp32 ones")
       .field("persistent_buckets", &F::persistent_buckets,
              "Every gradient has a place in a bucket, beside its own memory, all the time")
+      .field("frees_gradients", &F::frees_gradients,
+             "Gradients are freed after each step, so that none exist when its first backward pass begins")
       .field("fused_activation", &F::fused_activation,
              "A gated activation is one kernel; else its inner result is kept for the backward pass, too")
       .field(
@@ -65,9 +67,10 @@ FieldTable<FrameworkProfile> table() {
              "Passes over queries and keys, either way, of rotary positions that run operator by operator, in time of "
              "streaming kernels; 0: one kernel",
              {.min = 0, .max = 200})
-      .field(
-          "residual_in_fp32", &F::residual_in_fp32,
-          "Automatic mixed precision: norms and the sums of blocks are in fp32, cast for each product that reads them")
+      .field("automatic_mixed_precision", &F::automatic_mixed_precision,
+             "Weights, norms and the sums of blocks are in fp32, cast for each product that reads them; a weight's "
+             "copy stays "
+             "for the backward pass")
       .field("keeps_gathered_inputs", &F::keeps_gathered_inputs,
              "Sequence parallelism: a product's gathered input is kept for its weight gradient, else gathered again")
       .field(

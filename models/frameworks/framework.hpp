@@ -62,16 +62,17 @@ struct FrameworkProfile {
   bool main_gradients_fp32 = false;       ///< accumulated in fp32 buffers
   bool model_gradients_kept = false;      ///< 16-bit gradients stay beside the accumulated fp32 ones
   bool persistent_buckets = false;        ///< each gradient has a place in a bucket beside its own memory
+  bool frees_gradients = false;           ///< after each step: none exist when its first backward pass begins
   bool fused_activation = false;          ///< a gated activation is one kernel; else its inner result is kept as well
   bool fused_expert_biases = true;        ///< added by what writes the experts' results; else by passes of their own
   bool fused_norm = true;                 ///< an RMS norm is one kernel; else its inner results are kept as well
   bool keeps_wide_norms = false;          ///< an RMS norm keeps inner results even so
   double rotary_passes = 0;  ///< over queries and keys, either way, of rotary positions that run operator by operator,
                              ///< at the rate of streaming kernels; 0: one kernel
-  bool residual_in_fp32 = false;       ///< automatic mixed precision: norms and what blocks add up are in fp32, and
-                                       ///< cast for each product that reads them
-  bool keeps_gathered_inputs = false;  ///< sequence parallelism: a product's gathered input is kept for its weight
-                                       ///< gradient, not gathered again
+  bool automatic_mixed_precision = false;  ///< weights, norms and what blocks add up are in fp32, and cast for each
+                                           ///< product that reads them; a weight's copy stays for the backward pass
+  bool keeps_gathered_inputs = false;      ///< sequence parallelism: a product's gathered input is kept for its weight
+                                           ///< gradient, not gathered again
   bool gathers_cast_operands = false;  ///< sequence parallelism: ranks cast their part to 8 or 4 bit and gather that
   double loss_bytes_per_logit = 12;    ///< that an unfused loss holds at most
   AttentionKernel attention_kernel = AttentionKernel::native;

@@ -4,8 +4,9 @@
 
 #include "models/compute/device.hpp"
 #include "models/memory/in_flight.hpp"
+#include "models/memory/moment.hpp"
 #include "models/memory/peak.hpp"
-#include "models/memory/working_set.hpp"
+#include "models/parallelism/retained.hpp"
 #include "models/parallelism/synchronization.hpp"
 
 namespace stepcast {
@@ -139,9 +140,8 @@ bool fits_the_host(const Scenario& scenario, Bytes offloaded) {
 
 double fragmentation(const Scenario& scenario) {
   const StrategySpec& strategy = scenario.spec.strategy;
-  const bool repeats_layers = strategy.recompute == Recompute::full || strategy.recompute == Recompute::per_operator;
   const bool irregular =
-      repeats_layers || strategy.offload_activations || synchronization_plan(scenario).sharded_parameters;
+      repeats_blocks(strategy) || strategy.offload_activations || synchronization_plan(scenario).sharded_parameters;
   return irregular ? kFragmentationIrregular : kFragmentationRegular;
 }
 
@@ -151,13 +151,15 @@ MemoryFootprint footprint(const Job& job, int stage) {
   const StageParameters parameters = parameters_of(job, stage);
   const Bytes gradients(state_bytes(*job.scenario).gradient * parameters.whole);
   add_states(out, job, parameters);
-  out.activations = layers.kept;
-  out.buffers = synchronization_buffers(job, layers, gradients) + message_buffers(*job.scenario, layers) +
-                gradient_placeholders(*job.scenario, layers) + layers.fetched;
-  out.workspace = working_set(job, layers) + matrix_workspaces(job);
-  out.libraries = library_memory(job);
   out.host = layers.offloaded;
   offload_optimizer(out, *job.scenario);
+  const Moment fullest = fullest_moment(job, layers, out.gradients);
+  out.gradients = fullest.gradients;
+  out.activations = fullest.activations;
+  out.buffers = synchronization_buffers(job, layers, gradients) + message_buffers(*job.scenario, layers) +
+                gradient_placeholders(*job.scenario, layers) + layers.fetched + fullest.casts;
+  out.workspace = fullest.workspace + matrix_workspaces(job);
+  out.libraries = library_memory(job);
   if (!job.device.is_cpu) out.slack = fragmentation(*job.scenario) * (out.activations + out.buffers + out.workspace);
   return out;
 }
@@ -191,8 +193,8 @@ StateBytes state_bytes(const Scenario& scenario) {
   bytes.gradient = scenario.framework->main_gradients_fp32 ? full : element;
   if (mixed && scenario.framework->model_gradients_kept) bytes.gradient = element + full;
   bytes.optimizer = states * full + (mixed ? full : 0);
-  if (mixed && (scenario.sharding == Sharding::fsdp || scenario.sharding == Sharding::hsdp))
-    return {full, full, states * full};
+  const bool keeps_fp32_alone = scenario.sharding == Sharding::fsdp || scenario.sharding == Sharding::hsdp;
+  if (mixed && (keeps_fp32_alone || automatic_mixed_precision(scenario))) return {full, full, states * full};
   return bytes;
 }
 

@@ -10,7 +10,7 @@ namespace stepcast {
 /// Peak memory of one device, by what it holds.
 struct MemoryFootprint {
   Bytes parameters, gradients, optimizer, activations;
-  Bytes buffers;    ///< gradient buckets and places, gathered parameters, received activations
+  Bytes buffers;    ///< gradient buckets and places, gathered or cast parameters, received activations
   Bytes workspace;  ///< gradients of activations, recomputed layers and logits in use; workspaces of matrix products
   Bytes libraries;  ///< device context and communicators, outside the framework's allocator
   Bytes slack;      ///< what the allocator has and cannot use
@@ -19,7 +19,9 @@ struct MemoryFootprint {
   [[nodiscard]] Bytes allocated() const {
     return parameters + gradients + optimizer + activations + buffers + workspace;
   }
-  [[nodiscard]] Bytes total() const { return allocated() + libraries + slack; }
+  /// What it holds of the device for that.
+  [[nodiscard]] Bytes reserved() const { return allocated() + slack; }
+  [[nodiscard]] Bytes total() const { return reserved() + libraries; }
 };
 
 struct MemoryReport {
@@ -35,8 +37,8 @@ struct StateBytes {
   double parameter = 0, gradient = 0, optimizer = 0;
 };
 /// Mixed precision keeps 16-bit parameters beside fp32 master copies and moments (Rajbhandari et al. 2020,
-/// section 3.1); FSDP keeps the fp32 copy alone and casts what it gathers. Transformers train with Adam, CNNs with SGD
-/// and momentum.
+/// section 3.1); FSDP and automatic mixed precision keep the fp32 copy alone and cast what products read. Transformers
+/// train with Adam, CNNs with SGD and momentum.
 StateBytes state_bytes(const Scenario& scenario);
 
 /// Memory that a device loses to its libraries before anything is allocated: context and communicators. Profilers of

@@ -25,13 +25,17 @@ void add_weights(StageLayers& stage, const LayerCost& layer) {
   }
 }
 
-void add_layer(StageLayers& stage, const LayerCost& layer, const Retained& kept, int blocks_per_unit) {
+/// `count` equal layers.
+void add_layers(StageLayers& stage, const LayerCost& layer, const Retained& kept, int count, int blocks_per_unit) {
   stage.recomputed = std::max(stage.recomputed, kept.recomputed);
   const double parameters =
       layer.parameters + layer.expert_parameters + layer.frozen_parameters + layer.frozen_expert_parameters;
   const double unit = parameters * (is_block(layer.role) ? blocks_per_unit : 1);
   stage.largest_unit = std::max(stage.largest_unit, unit);
-  if (layer.role == LayerRole::embedding) stage.embedding = layer.parameters;
+  if (layer.role == LayerRole::embedding)
+    stage.embedding = layer.parameters;
+  else if (layer.role != LayerRole::output)
+    stage.block_weights += count * parameters;
   // Every layer's backward pass has the gradient of its output and makes that of its input.
   Bytes& gradients = layer.role == LayerRole::output ? stage.output_gradients : stage.gradients;
   gradients = std::max({gradients, layer.gradients_at_once, 2.0 * layer.output});
@@ -52,10 +56,11 @@ void add_chunk(StageLayers& stage, const Chunk& chunk, const Job& job) {
     const LayerCost& layer = job.layer_kinds[static_cast<std::size_t>(kind)];
     const Retained kept = retained(layer, scenario.spec.strategy);
     const bool away = scenario.spec.strategy.offload_activations && is_block(layer.role);
-    for (; i < chunk.layer_kinds.size() && chunk.layer_kinds[i] == kind; ++i)
-      (away ? offloaded : waiting) += kept.waiting;
+    int count = 0;
+    for (; i < chunk.layer_kinds.size() && chunk.layer_kinds[i] == kind; ++i) ++count;
+    (away ? offloaded : waiting) += kept.waiting * count;
     if (away) stage.fetched = std::max(stage.fetched, kBlocksAtHand * kept.waiting);
-    add_layer(stage, layer, kept, std::max(1, scenario.framework->layers_per_unit));
+    add_layers(stage, layer, kept, count, std::max(1, scenario.framework->layers_per_unit));
   }
   stage.kept += waiting * alive;
   stage.offloaded += offloaded * alive;

@@ -317,7 +317,7 @@ LayerSharding sharding_of(const Job& job) {
   sharding.fused_norm = fused.norm;
   sharding.rotary_passes = fused.rotary_passes;
   sharding.keeps_wide_norms = framework.keeps_wide_norms;
-  sharding.residual_in_fp32 = framework.residual_in_fp32;
+  sharding.automatic_mixed_precision = framework.automatic_mixed_precision;
   sharding.keeps_gathered_inputs = framework.keeps_gathered_inputs;
   sharding.sync_batch_norm = strategy.sync_batch_norm && job.groups.data.size > 1;
   sharding.adapter_rank = scenario.spec.workload.adapter_rank;

@@ -21,6 +21,10 @@ Retained without_modules(const LayerCost& layer, const std::vector<RecomputeModu
 
 }  // namespace
 
+bool repeats_blocks(const StrategySpec& strategy) {
+  return strategy.recompute == Recompute::full || strategy.recompute == Recompute::per_operator;
+}
+
 bool is_block(LayerRole role) { return role == LayerRole::dense_block || role == LayerRole::moe_block; }
 
 Retained retained(const LayerCost& layer, const StrategySpec& strategy) {

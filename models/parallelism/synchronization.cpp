@@ -144,6 +144,10 @@ double parameter_bytes(const Scenario& scenario) {
   return element_bytes(scenario.precision);
 }
 
+bool automatic_mixed_precision(const Scenario& scenario) {
+  return scenario.framework->automatic_mixed_precision && parameter_bytes(scenario) < sizeof(float);
+}
+
 SynchronizationPlan synchronization_plan(const Scenario& scenario) {
   const FrameworkProfile& framework = *scenario.framework;
   SynchronizationPlan plan;

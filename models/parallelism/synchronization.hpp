@@ -84,4 +84,8 @@ std::optional<TiedEmbedding> tied_embedding_sum(const Job& job);
 double gradient_bytes(const Scenario& scenario);
 double parameter_bytes(const Scenario& scenario);
 
+/// Whether weights are fp32 and cast to the training's format for each product (FrameworkProfile's
+/// automatic_mixed_precision in 16 bit or less).
+bool automatic_mixed_precision(const Scenario& scenario);
+
 }  // namespace stepcast

@@ -1,3 +1,4 @@
+#include "models/parallelism/retained.hpp"
 #include "models/scenario/draft.hpp"
 
 namespace stepcast {
@@ -5,7 +6,7 @@ namespace stepcast {
 namespace {
 
 bool repeats_experts(const StrategySpec& strategy) {
-  if (strategy.recompute == Recompute::full || strategy.recompute == Recompute::per_operator) return true;
+  if (repeats_blocks(strategy)) return true;
   const auto& modules = strategy.recompute_modules;
   return strategy.recompute == Recompute::modules &&
          std::find(modules.begin(), modules.end(), RecomputeModule::moe) != modules.end();

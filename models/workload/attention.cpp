@@ -134,6 +134,14 @@ double exchanged_bytes(const Cut& cut) {
   return cut.tokens * cut.query * operand_element(cut);
 }
 
+/// Queries and keys before rotary positions run operator by operator, on which no gradient depends: the product's
+/// result stays whole for V, a part of it, where the three are one product. They are in code as own-runs', which trains
+/// with automatic mixed precision; Hugging Face's and torchtitan's are three.
+Bytes kept_before_rotary(const Cut& cut) {
+  const bool separate = cut.shape.positions == PositionKind::rotary && cut.sharding.rotary_passes > 0;
+  return separate && cut.casts_operands() ? Bytes(cut.tokens * rotary_width(cut) * cut.element) : Bytes(0);
+}
+
 void count_attention(LayerWork& work, const Cut& cut) {
   const Linear out = projection(cut);
   for (const Entry& entry : entries(cut)) {
@@ -147,7 +155,8 @@ void count_attention(LayerWork& work, const Cut& cut) {
   // A latent is kept before and after its norm.
   const Bytes latents(2 * cut.resident * latent_width(cut.shape) * cut.element);
   // Q, K and V are kept as the core reads them.
-  const Bytes heads = latents + Bytes(cut.tokens * (cut.query + cut.key + cut.value) * operand_element(cut));
+  const Bytes heads =
+      latents + Bytes(cut.tokens * (cut.query + cut.key + cut.value) * operand_element(cut)) + kept_before_rotary(cut);
   const Bytes output(cut.tokens * cut.attended * cut.element);
   const Bytes core = kept_by_core(cut, cut.sequence) + Bytes(exchanged_bytes(cut));
   const Bytes gathered = gathered_and_kept(cut);

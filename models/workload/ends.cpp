@@ -123,7 +123,7 @@ LayerWork output_work(const Cut& cut, ModelFamily family) {
 
   (shape.tied_embeddings ? work.tied_parameters : work.parameters) += table_parameters(cut);
   if (shape.pooler_and_heads) work.parameters += bert_head_parameters(cut);
-  // Input of the logits. The logits themselves come and go with the loss (models/memory/working_set.cpp).
+  // Input of the logits. The logits themselves come and go with the loss (models/memory/moment.cpp).
   work.activations += Bytes(cut.resident * shape.predicted_share * cut.hidden * cut.element) + gathered_and_kept(cut);
   work.activations_selective = work.activations;
   work.activation_input = cut.residual_tensor();

@@ -253,7 +253,8 @@ void add_mlp_half(LayerWork& work, const Cut& cut) {
   add_residual(work, cut);
 
   work.parameters += mlp_parameters(cut, mlp);
-  const Bytes input = cut.sharding.adapter_rank > 0 ? Bytes(0) : cut.resident_tensor();
+  const double copies = cut.casts_operands() ? gates(cut.shape) : 1;
+  const Bytes input = cut.sharding.adapter_rank > 0 ? Bytes(0) : copies * cut.resident_tensor();
   work.activations += input + mlp_inside(cut, mlp);
   work.freed_mlp = mlp_inside(cut, mlp);
   work.freed_norm += input;

@@ -65,7 +65,7 @@ Cut::Cut(const TransformerShape& s, bool masked, double batch, double length, co
       attended(heads * s.value_size()),
       tp(cuts.tp),
       element(cuts.bytes_per_element),
-      residual(cuts.residual_in_fp32 ? std::max<double>(element, sizeof(float)) : element),
+      residual(cuts.automatic_mixed_precision ? std::max<double>(element, sizeof(float)) : element),
       seen(seen_keys(s, cuts, sequence, causal, windowed)) {}
 
 LayerStep gemm(std::string_view name, double m, double n, double k, double element, double batch, OperatorKind kind) {

@@ -37,6 +37,8 @@ struct Cut {
   [[nodiscard]] Bytes hidden_tensor() const { return Bytes(tokens * hidden * element); }
   [[nodiscard]] Bytes resident_tensor() const { return Bytes(resident * hidden * element); }
   [[nodiscard]] Bytes residual_tensor() const { return Bytes(resident * hidden * residual); }
+  /// Whether each product that reads a norm's result casts it for itself, and keeps that copy.
+  [[nodiscard]] bool casts_operands() const { return residual > element && !sharding.compiled; }
   /// Bytes of a dropout mask (one an element) over `elements`, none without dropout.
   [[nodiscard]] double mask(double elements) const { return shape.dropout > 0 ? elements : 0; }
 };

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "models/memory/advice.hpp"
-#include "models/memory/working_set.hpp"
+#include "models/memory/moment.hpp"
 #include "tests/shipped_catalog.hpp"
 
 namespace stepcast::memory_test {
@@ -188,6 +188,12 @@ TEST(Buffers, StagesReceiveActivations) {
   EXPECT_DOUBLE_EQ(small.stage(1).buffers.in(1_GB), 1);
 }
 
+/// What a stage has in use at its fullest moment above the activations that wait when a backward pass begins.
+Bytes working_set(const SmallJob& small) {
+  const StageLayers layers = stage_layers(small.job, 0);
+  return fullest_moment(small.job, layers, Bytes(0)).total() - layers.kept;
+}
+
 // 1,000 tokens and 1,000 entries of the vocabulary: a million logits.
 TEST(WorkingSet, LossHoldsCopiesOfTheLogits) {
   SmallJob small(1, 2);
@@ -200,12 +206,12 @@ TEST(WorkingSet, LossHoldsCopiesOfTheLogits) {
   small.framework().fused_gradient_accumulation = false;
   small.strategy().fused_loss = false;
   small.framework().loss_bytes_per_logit = 30e3;  // larger than a block's 2 GB of gradients
-  EXPECT_DOUBLE_EQ(working_set(small.job, stage_layers(small.job, 0)).in(1_GB), 30);
+  EXPECT_DOUBLE_EQ(working_set(small).in(1_GB), 30);
 }
 
 TEST(WorkingSet, IsTheLargestOfBlockOutputAndEmbedding) {
   SmallJob small(1, 2);
-  const auto working = [&] { return working_set(small.job, stage_layers(small.job, 0)).in(1_GB); };
+  const auto working = [&] { return working_set(small).in(1_GB); };
   EXPECT_DOUBLE_EQ(working(), 2);  // gradients of a block's output and input
   small.job.layer_kinds[0].gradients_at_once = 3_GB;
   EXPECT_DOUBLE_EQ(working(), 3);
@@ -224,7 +230,64 @@ TEST(WorkingSet, EmbeddingsGradientComesWhenTheActivationsAreGone) {
   small.job.layer_kinds[0].activations = 1_GB;  // nothing to recompute
   // 2e9 parameters in 16 bit, but the micro-batch's 2·1 + 0.5 + 4 GB are free.
   small.job.layer_kinds[1].parameters = 10e9;
-  EXPECT_DOUBLE_EQ(working_set(small.job, stage_layers(small.job, 0)).in(1_GB), 20 - 6.5);
+  EXPECT_DOUBLE_EQ(working_set(small).in(1_GB), 20 - 6.5);
+}
+
+/// One micro-batch a step, whose gradients are freed after it.
+SmallJob freeing_gradients(int layers) {
+  SmallJob small(1, layers);
+  small.scenario.degrees.micro_batches = 1;
+  small.framework().frees_gradients = true;
+  return small;
+}
+
+// Two blocks of 10 GB of activations and 2 of gradients of activations; 7e9 parameters with 2-byte gradients.
+TEST(Moments, GradientsAppearAsActivationsGo) {
+  SmallJob small = freeing_gradients(2);
+  MemoryFootprint m = small.stage(0);
+  EXPECT_EQ(m.gradients.value(), 0);
+  EXPECT_DOUBLE_EQ(m.activations.in(1_GB), 20 + 4.5);
+  // The second micro-batch finds the first one's.
+  small.scenario.degrees.micro_batches = 2;
+  m = small.stage(0);
+  EXPECT_DOUBLE_EQ(m.gradients.in(1_GB), 14);
+  EXPECT_DOUBLE_EQ(m.activations.in(1_GB), 20 + 4.5);
+}
+
+TEST(Moments, FewActivationsPeakWhenEveryGradientIsThere) {
+  SmallJob small = freeing_gradients(2);
+  for (LayerCost& layer : small.job.layer_kinds) layer.activations = layer.activation_input = 1_MB;
+  const MemoryFootprint m = small.stage(0);
+  EXPECT_DOUBLE_EQ(m.gradients.in(1_GB), 14);
+  EXPECT_EQ(m.activations.value(), 0);
+}
+
+// One table of 2e9 parameters: its gradient as the output layer's is there when the embedding's comes.
+TEST(Moments, ATiedTablesGradientIsThereTwice) {
+  SmallJob small = freeing_gradients(2);
+  for (LayerCost& layer : small.job.layer_kinds) layer.activations = layer.activation_input = 1_MB;
+  const Bytes apart = small.stage(0).workspace;
+  auto model = std::make_shared<Model>(*small.scenario.model);
+  model->transformer->tied_embeddings = true;
+  small.scenario.model = model;
+  EXPECT_DOUBLE_EQ((small.stage(0).workspace - apart).in(1_GB), 2 * 2 - 2);  // the block's 2 GB before
+}
+
+TEST(MixedPrecision, KeepsWeightsInFp32AndTheirCopies) {
+  SmallJob small = freeing_gradients(2);
+  small.framework().automatic_mixed_precision = true;
+  small.job.layer_kinds[2].weight_shapes = {{3e4, 1e5}};  // the output layer's 3e9
+  const MemoryFootprint m = small.stage(0);
+  EXPECT_DOUBLE_EQ(m.parameters.in(1_GB), 7 * 4);
+  EXPECT_DOUBLE_EQ(m.optimizer.in(1_GB), 7 * 8);
+  // Fullest when the last block's backward pass begins: the output layer's copy is gone, its gradient there.
+  EXPECT_DOUBLE_EQ(m.gradients.in(1_GB), 3 * 4);
+  EXPECT_DOUBLE_EQ(m.buffers.in(1_GB), 2 * 2);
+  small.strategy().torch_compile = true;
+  EXPECT_EQ(small.stage(0).buffers.value(), 0);
+  small.strategy().torch_compile = false;
+  small.scenario.precision = Precision::fp32;
+  EXPECT_EQ(small.stage(0).buffers.value(), 0);
 }
 
 TEST(Activations, CountTheMicroBatchesInFlight) {

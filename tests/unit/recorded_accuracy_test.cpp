@@ -43,6 +43,16 @@ TEST(RecordedAccuracy, GrowthNeedsAReasonThatNamesBothFigures) {
   EXPECT_THAT(unexplained_growth(grown, kRecorded, {{"set", 7.0, 9.0, "rows were added"}}), IsEmpty());
 }
 
+TEST(RecordedAccuracy, PeaksOfMemoryCountApart) {
+  ValidationScores scores = scores_of(7, 10, 9);
+  scores.runs.front().memory_mape = 2;
+  const Json recorded = recorded_form(scores);
+  EXPECT_EQ(recorded["sets"]["set"]["memory_mape_pct"], 2.0);
+  scores.runs.front().memory_mape = 2.51;
+  EXPECT_THAT(worse_than_recorded(scores, recorded), ElementsAre("set memory: mean error 2.51 %, recorded 2.00 %"));
+  EXPECT_THAT(unexplained_growth(scores, recorded, {{"set memory", 2.0, 2.5, "peaks were added"}}), IsEmpty());
+}
+
 TEST(RecordedAccuracy, WhatIsRecordedIsNotWorse) {
   const ValidationScores scores = scores_of(12.345678, 10, 9);
   EXPECT_THAT(worse_than_recorded(scores, recorded_form(scores)), IsEmpty());

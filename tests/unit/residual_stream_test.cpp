@@ -4,7 +4,7 @@
 #include "calibration/validation/csv_table.hpp"
 #include "fields/data_directory.hpp"
 #include "models/estimate.hpp"
-#include "models/memory/working_set.hpp"
+#include "models/memory/moment.hpp"
 #include "models/parallelism/lowering.hpp"
 #include "tests/unit/layer_steps.hpp"
 #include "tests/unit/shipped.hpp"
@@ -98,7 +98,7 @@ TEST(ResidualStream, SeparateNormsTakeAsLongAsTheirTrafficSays) {
 // Automatic mixed precision: what blocks add up is in fp32, and each product's operand is cast for it alone.
 TEST(ResidualStream, InFp32UnderAutomaticMixedPrecision) {
   LayerSharding sharding;
-  sharding.residual_in_fp32 = true;
+  sharding.automatic_mixed_precision = true;
   const Traffic mixed(sharding);
   EXPECT_DOUBLE_EQ(mixed.forward("norm"), 2 * 4 + 6);  // before queries, keys and values, one product
   EXPECT_DOUBLE_EQ(mixed.forward("residual"), 4 + 2 + 4);
@@ -106,7 +106,8 @@ TEST(ResidualStream, InFp32UnderAutomaticMixedPrecision) {
   EXPECT_DOUBLE_EQ(mixed.backward("norm_backward"), 3 * 4 + 2 * 6 + 3 * 4);
   EXPECT_DOUBLE_EQ(mixed.backward("residual_backward"), 3 * 4 + 6);
   const Traffic narrow{LayerSharding()};
-  EXPECT_DOUBLE_EQ((mixed.work.activations - narrow.work.activations).value(), 2 * 2 * kTokens * kHidden);
+  // Kept: inputs of both norms in fp32, and the operand of the second gate cast again.
+  EXPECT_DOUBLE_EQ((mixed.work.activations - narrow.work.activations).value(), (2 * 2 + 2) * kTokens * kHidden);
   EXPECT_DOUBLE_EQ(mixed.work.activation_input.value(), 4 * kTokens * kHidden);  // kept under full recomputation
 }
 
@@ -116,7 +117,7 @@ TEST(ResidualStream, CompiledKernelsMeet) {
   const Traffic compiled(sharding);
   EXPECT_DOUBLE_EQ(compiled.forward("norm") + compiled.forward("residual"), 4 * 2);  // two tensors in, two out
   EXPECT_DOUBLE_EQ(compiled.backward("norm_backward") + compiled.backward("residual_backward"), 4 * 2);
-  sharding.residual_in_fp32 = true;
+  sharding.automatic_mixed_precision = true;
   const Traffic mixed(sharding);
   EXPECT_DOUBLE_EQ(mixed.forward("norm") + mixed.forward("residual"), 4 + 2 + 4 + 2);
   EXPECT_DOUBLE_EQ(mixed.backward("norm_backward") + mixed.backward("residual_backward"), 4 + 2 * 2 + 4 + 4 + 2);

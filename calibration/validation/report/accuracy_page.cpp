@@ -32,6 +32,11 @@ std::string accuracy_page(const ValidationScores& scores, const AccuracyNotes& n
   out += section("Training runs by accelerator",
                  "Rows that their source doubts are left out, and accelerators of which no row is covered.",
                  markdown_accelerators(scores.total));
+  out += section("Peak memory",
+                 "What sources count differs: what the framework's allocator has handed out, what it has reserved for "
+                 "that (torchtitan), or\nwhat the device says is in use (Megatron-DeepSpeed). A bias above 0 is "
+                 "predicted too much.",
+                 markdown_memory(scores.runs));
   out += section("Which configuration is fastest?",
                  "Groups of one model, machine, number of GPUs and batch with four configurations or more. Regret: how "
                  "much slower the\nconfiguration that the model ranks first measured than the best measured one.",

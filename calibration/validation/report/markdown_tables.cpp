@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "calibration/validation/never_fit.hpp"
@@ -83,6 +84,27 @@ std::string markdown_accelerators(const SetScore& total) {
   std::string out = figures_header("accelerator");
   for (const auto& [accelerator, figures] : total.accelerators)
     if (figures.covered > 0) out += figures_line(accelerator, figures);
+  return out;
+}
+
+std::string markdown_memory(const std::vector<SetScore>& sets) {
+  struct Peaks {
+    std::vector<double> errors, differences;
+  };
+  std::string out = header({"set, framework", "rows", "mean", "bias", "worst"});
+  for (const SetScore& set : sets) {
+    std::map<std::string, Peaks> by_framework;
+    for (const PredictedRun& run : set.runs) {
+      if (!run.memory || !run.run.measured_memory || !run.run.doubtful.empty()) continue;
+      Peaks& peaks = by_framework[run.run.framework];
+      peaks.differences.push_back(100 * (*run.memory / *run.run.measured_memory - 1));
+      peaks.errors.push_back(std::abs(peaks.differences.back()));
+    }
+    for (const auto& [framework, peaks] : by_framework)
+      out += line({fmt::format("{}: {}", set.name, framework), std::to_string(peaks.errors.size()),
+                   figure_text(mean(peaks.errors)), signed_figure_text(mean(peaks.differences)),
+                   figure_text(quantile(peaks.errors, 1))});
+  }
   return out;
 }
 
