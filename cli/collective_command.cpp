@@ -7,6 +7,7 @@
 #include "cli/calibration_option.hpp"
 #include "cli/commands.hpp"
 #include "fields/option_fault.hpp"
+#include "fields/plain_text.hpp"
 #include "report/collective_question.hpp"
 
 namespace stepcast {
@@ -56,6 +57,9 @@ CollectiveQuestion question_of(const CollectiveOptions& options) {
   if (!options.sizes.empty()) question.sizes = parse_byte_sizes(options.sizes);
   if (question.sizes.empty() && question.op != ExchangeKind::barrier)
     refuse_option("--sizes", "is missing", "as nccl-tests: --sizes 8:128M");
+  // As tables print them and NCCL's own settings spell them: LL128, Simple, Ring.
+  question.algorithm = lower_case(question.algorithm);
+  question.protocol = lower_case(question.protocol);
   if (!options.dtype.empty()) question.type = element_type(options.dtype);
   question.full = options.flows == "full";
   if (!options.server_placement.empty())

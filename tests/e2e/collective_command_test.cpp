@@ -100,6 +100,13 @@ TEST(Collective, MoreBytesTakeLongerByOneAlgorithm) {
   }
 }
 
+TEST(Collective, TakesAlgorithmsAndProtocolsAsNcclSpellsThem) {
+  const std::string what = "--op all_reduce --sizes 1M --ranks 8 --cluster dgx-a100-80gb ";
+  const Finished printed = collective(what + "--algorithm Ring --protocol LL128");
+  EXPECT_EQ(printed.code, 0) << printed.err;
+  EXPECT_EQ(printed.out, collective(what + "--algorithm ring --protocol ll128").out);
+}
+
 TEST(Collective, PrintsTheTableThatPeopleKnow) {
   const Finished run = collective("--op all_reduce --sizes 8:128M --ranks 8 --cluster dgx-h100");
   ASSERT_EQ(run.code, 0) << run.err;
