@@ -99,6 +99,7 @@ struct NetworkProfile {
   Seconds ring_hop_ll, ring_hop_simple;  ///< one ring step between nodes
   Seconds ring_hop_at_scale;             ///< LL ring step that many nodes tend to; equal to ring_hop_ll for most
   double ll_share = 0.1;                 ///< of the wire in protocol LL
+  bool ll128 = false;                    ///< protocol LL128 crosses it
   Seconds peer_start;                    ///< all_to_all: for each peer on another node
   Seconds peer_start_at_scale;           ///< the same that many nodes tend to
   double small_peer_factor = 1;          ///< peers cost so much more while a message is at most small_peer_limit
@@ -120,7 +121,7 @@ struct LibraryProfile {
   double fill_all_to_all = 0, fill_remote_all_to_all = 0;
   double tree_share = 1;     ///< of a ring's rate inside the node
   double ll128_share = 0.9;  ///< of the ring's rate in protocol LL128
-  double ll128_wire_share = 0.35;
+  double ll128_wire_share = 0.9375;
   double ll128_hop = 1.36;  ///< over an LL hop inside the node
   double ll128_network_hop = 2.5;
   double own_share = 0;          ///< all_gather, reduce_scatter: a rank's own part costs so much of a received one

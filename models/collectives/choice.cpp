@@ -63,9 +63,11 @@ class Fastest {
   bool found_ = false;
 };
 
-/// Whether a protocol is to be tried: the forced one, or every one that the links allow.
-bool allowed(CollectiveProtocol tried, CollectiveProtocol forced, const Interconnect& net) {
-  return forced == CollectiveProtocol::automatic ? sending(tried, net).offered : tried == forced;
+/// Whether a protocol is to be tried: the forced one, or every one that links and network allow.
+bool allowed(CollectiveProtocol tried, CollectiveProtocol forced, const Call& call) {
+  if (forced != CollectiveProtocol::automatic) return tried == forced;
+  const SendProtocol& how = sending(tried, call.net);
+  return how.offered && (how.crosses || !call.crosses());
 }
 
 /// The fastest of a cost by protocol.
@@ -73,7 +75,7 @@ template <class CostByProtocol>
 Timed by_protocol(CollectiveProtocol forced, const Call& call, const CostByProtocol& cost) {
   Fastest fastest;
   for (const CollectiveProtocol protocol : kProtocols)
-    if (allowed(protocol, forced, call.net)) fastest.try_one(cost(protocol));
+    if (allowed(protocol, forced, call)) fastest.try_one(cost(protocol));
   return fastest.best();
 }
 

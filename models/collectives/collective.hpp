@@ -55,6 +55,7 @@ struct SendProtocol {
   double fill_ring = 0;  ///< r of the fill term 2·√(r·L·T) for rings and chains: how finely messages are cut; of LL
                          ///< inside a node: share of a step that a full block adds
   double fill_tree = 0;  ///< the same for trees
+  bool crosses = true;   ///< the network allows it, too
 };
 
 /// Point-to-point messages of a library: how many channels they open, and what more than a few bytes cost to start.

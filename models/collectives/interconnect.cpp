@@ -158,13 +158,16 @@ void set_protocols(Interconnect& out, const CollectiveMachine& machine) {
   ll128.native_hop *= library.ll128_hop;
   ll128.network_hop *= library.ll128_network_hop;
   ll128.tree_hop *= library.ll128_network_hop;
-  // Its buffers are sixteen times those of LL, so it is cut as coarsely as Simple.
-  ll128.fill_ring = library.fill_ring_simple;
-  ll128.fill_tree = library.fill_tree_simple;
+  // Its buffers are sixteen times those of LL, so it is cut as coarsely as Simple; but lines pass on as they come, so a
+  // tree fills like a ring.
+  ll128.fill_ring = ll128.fill_tree = library.fill_ring_simple;
   ll128.native_share = library.ll128_share;
   ll128.network_share = library.ll128_wire_share;
   // LL128 needs 128-byte stores that arrive whole, as they do over NVLink alone (nccl-model.md).
   ll128.offered = links.generation != TunerGeneration::none;
+  // NCCL lets it cross where NICs lie behind the devices' PCIe switches. The Volta machine that was measured (ABCI-V,
+  // NCCL 2.8) shows none: with it its calls of 64 KiB to 16 MiB would come out a third too quick.
+  ll128.crosses = network.ll128 && links.generation != TunerGeneration::volta;
   out.bulk = {links.simple_hop,         network.ring_hop_simple, network.tree_hop_simple, 1, 1, true,
               library.fill_ring_simple, library.fill_tree_simple};
 }

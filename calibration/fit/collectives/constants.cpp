@@ -89,7 +89,7 @@ struct NetworkPriors {
 // Simple. Hops at scale: a Slingshot that matches in hardware runs out of entries and falls back to software. Losses: a
 // dragonfly's way grows by two to four switches of 0.35 µs where it leaves its group, a tenth to a fifth of a hop.
 constexpr std::array kNetworks{
-    NetworkPriors{"infiniband", 0.97, 0.008, 1.5, 5, 0.25, 8, 0, 12.5, 10, 3.0, 0, 0.87, 0.04, 0, 0.0225},
+    NetworkPriors{"infiniband", 0.97, 0.008, 1.5, 5, 0.15, 8, 0, 12.5, 10, 3.0, 0, 0.87, 0.04, 0, 0.0225},
     NetworkPriors{"slingshot", 0.84, 0.06, 3, 5.4, 0.4, 10, 30, 25, 20, 7.4, 10, 0.36, 0.2, 2.4, 0.045},
     NetworkPriors{"slingshot-software-match", 0.90, 0.06, 9, 10.7, 0.4, 25, 30, 45, 45, 9.5, 10, 0.37, 0.2, 2.4, 0.045},
     NetworkPriors{"efa", 0.83, 0.06, 26, 16, 0.4, 15, 0, 30, 15, 5, 0, 0.70, 0.2, 0, 0.0225},
@@ -107,7 +107,8 @@ void add_networks(Table& t) {
       t.network(n.id, "ring_hop_at_scale_us", &P::ring_hop_at_scale, n.ring_at_scale, 0.15, kMicro);
     t.network(n.id, "tree_hop_simple_us", &P::tree_hop_simple, n.tree_simple, 0.4, kMicro);
     t.network(n.id, "ring_hop_simple_us", &P::ring_hop_simple, n.ring_simple, 0.4, kMicro);
-    t.network(n.id, "ll_share", &P::ll_share, 0.12, 0.5);
+    // NCCL's tables give a tree in LL the wire's rate over 3.8 (nccl-model.md).
+    t.network(n.id, "ll_share", &P::ll_share, 0.26, 0.5);
     t.network(n.id, "peer_start_us", &P::peer_start, n.peer, 0.4, kMicro);
     if (n.peer_at_scale > 0)
       t.network(n.id, "peer_start_at_scale_us", &P::peer_start_at_scale, n.peer_at_scale, 0.1, kMicro);
@@ -134,9 +135,10 @@ void add_library(Table& t) {
   t.library("fill_all_to_all", &P::fill_all_to_all, 0.64, 0.5);
   t.library("fill_remote_all_to_all", &P::fill_remote_all_to_all, 0.5, 0.5);
   t.library("tree_share", &P::tree_share, 0.88, 0.1);
-  t.library("ll128_wire_share", &P::ll128_wire_share, 0.35, 0.3);
+  // LL128: 120 of 128 bytes are data; a tree level between nodes takes 8.5 µs where LL takes 5 (nccl-model.md).
+  t.library("ll128_wire_share", &P::ll128_wire_share, 0.9375, 0.03);
   t.library("ll128_hop", &P::ll128_hop, 1.36, 0.2);
-  t.library("ll128_network_hop", &P::ll128_network_hop, 2.5, 0.4);
+  t.library("ll128_network_hop", &P::ll128_network_hop, 1.7, 0.2);
   t.library("own_share", &P::own_share, 0.22, 0.3);
   t.library("channel_GBps", &P::channel, 20, 0.06, kGiga);
   t.library("send_growth_us", &P::send_growth, 800, 0.2, kMicro);
