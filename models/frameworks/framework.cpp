@@ -69,8 +69,7 @@ FieldTable<FrameworkProfile> table() {
              {.min = 0, .max = 200})
       .field("automatic_mixed_precision", &F::automatic_mixed_precision,
              "Weights, norms and the sums of blocks are in fp32, cast for each product that reads them; a weight's "
-             "copy stays "
-             "for the backward pass")
+             "copy stays for the backward pass")
       .field("keeps_gathered_inputs", &F::keeps_gathered_inputs,
              "Sequence parallelism: a product's gathered input is kept for its weight gradient, else gathered again")
       .field(

@@ -110,8 +110,10 @@ TEST(Score, DoubtedRowsCountApart) {
   runs.push_back(outcome(3, 1, "g"));
   runs.back().run.doubtful = "the source says so";
   runs[0].run.inputs_unstated.emplace_back("recompute");
+  runs.emplace_back().reason = "no such model";  // what else it states is not known
+  runs.back().run.accelerator = "a";
   const SetScore set = score("set", std::move(runs));
-  EXPECT_EQ(set.rows, 3u);
+  EXPECT_EQ(set.rows, 4u);
   EXPECT_EQ(set.covered, 3u);
   EXPECT_NEAR(*set.mape, 10, 1e-9);
   EXPECT_NEAR(*set.doubtful.mape, 200, 1e-9);
