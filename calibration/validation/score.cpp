@@ -63,9 +63,8 @@ void score_rows(SetScore& out, const Rows& rows) {
   out.covered = out.all.covered;
   out.doubtful = figures_of(where(rows, [](const PredictedRun* run) { return !run->run.doubtful.empty(); }));
   // Of a row that no scenario can say nobody knows whether it states every input.
-  out.fully_stated = figures_of(where(sound, [](const PredictedRun* run) {
-    return !run->run.scenario.is_null() && run->run.inputs_unstated.empty();
-  }));
+  out.fully_stated = figures_of(where(
+      sound, [](const PredictedRun* run) { return !run->run.scenario.is_null() && run->run.inputs_unstated.empty(); }));
   std::map<std::string, Rows> machines;
   for (const PredictedRun* run : sound) machines[run->run.accelerator].push_back(run);
   for (const auto& [accelerator, of_it] : machines) out.accelerators[accelerator] = figures_of(of_it);
