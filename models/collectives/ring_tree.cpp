@@ -30,6 +30,7 @@ Seconds network_hop(CollectiveProtocol protocol, const SendProtocol& how, Bytes 
   return how.network_hop * (1 + (ratio - 1) * (1 - kFewNodes / call.k));
 }
 
+/// Time of the bytes on links inside the node: devices add there, the wire only carries.
 double element_factor(const Call& call) { return call.width == ElementWidth::wide ? call.net.wide_factor : 1; }
 
 // LL opens another channel once each has so much of every rank's part: 512 threads of 8 B (NCCL, src/enqueue.cc:
@@ -81,7 +82,7 @@ Timed ring(Bytes volume, double passes, CollectiveProtocol protocol, const Call&
   const Seconds blocks =
       lines ? shape.steps * full_block(volume * (call.n / (passes * (call.n - 1))), call.n, how.fill_ring) : Seconds(0);
   shape.native_cap = how.native_share * call.native_share / element_factor(call);
-  shape.network_cap = how.network_share / element_factor(call);
+  shape.network_cap = how.network_share;
   if (call.crosses()) {
     shape.network_bytes = volume / call.p;
     shape.native_bytes = volume * ((call.p - 1) / call.p);
@@ -117,7 +118,7 @@ Timed tree_all_reduce(Bytes payload, CollectiveProtocol protocol, const Call& ca
   shape.native_bytes = payload * (2 * (call.p - 1) / call.p);
   shape.native_cap = how.native_share * call.native_share * call.net.tree_native_share / element_factor(call);
   if (call.crosses()) shape.network_bytes = payload * (tree_load(call) / call.p);
-  shape.network_cap = how.network_share / element_factor(call);
+  shape.network_cap = how.network_share;
   return timed(shape, call);
 }
 
