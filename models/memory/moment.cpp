@@ -95,8 +95,8 @@ Bytes in_embedding(const Job& job, const StageLayers& layers) {
   return Bytes(layers.embedding * (wide ? sizeof(float) : parameter_bytes(scenario)));
 }
 
-/// 16-bit copies of weights: of all in the forward pass, of the output layer and, where they do not run forward again,
-/// of blocks in their backward pass.
+/// 16-bit copies of trained weights (frozen ones are held in 16 bit): of all in the forward pass, of the output layer
+/// and, where they do not run forward again, of blocks in their backward pass.
 struct Casts {
   Bytes output, blocks, kept_blocks;
 };

@@ -35,7 +35,7 @@ void add_layers(StageLayers& stage, const LayerCost& layer, const Retained& kept
   if (layer.role == LayerRole::embedding)
     stage.embedding = layer.parameters;
   else if (layer.role != LayerRole::output)
-    stage.block_weights += count * parameters;
+    stage.block_weights += count * (layer.parameters + layer.expert_parameters);
   // Every layer's backward pass has the gradient of its output and makes that of its input.
   Bytes& gradients = layer.role == LayerRole::output ? stage.output_gradients : stage.gradients;
   gradients = std::max({gradients, layer.gradients_at_once, 2.0 * layer.output});

@@ -18,7 +18,7 @@ struct StageLayers {
   Bytes message;                     ///< largest activation handed to another stage
   double largest_unit = 0;           ///< parameters that are gathered together (sharded parameters)
   double embedding = 0;              ///< parameters of the embedding
-  double block_weights = 0;          ///< parameters of all layers but embedding and output
+  double block_weights = 0;          ///< trained parameters of all layers but embedding and output
   double largest_weight = 0;         ///< elements of the largest weight matrix of a block
   double output_weight = 0;          ///< elements of the output layer's matrix
   std::vector<WeightShape> weights;  ///< of the blocks, each shape once

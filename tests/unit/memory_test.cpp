@@ -283,6 +283,8 @@ TEST(MixedPrecision, KeepsWeightsInFp32AndTheirCopies) {
   // Fullest when the last block's backward pass begins: the output layer's copy is gone, its gradient there.
   EXPECT_DOUBLE_EQ(m.gradients.in(1_GB), 3 * 4);
   EXPECT_DOUBLE_EQ(m.buffers.in(1_GB), 2 * 2);
+  small.job.layer_kinds[0].frozen_parameters = 5e9;  // held in 16 bit
+  EXPECT_DOUBLE_EQ(small.stage(0).buffers.in(1_GB), 2 * 2);
   small.strategy().torch_compile = true;
   EXPECT_EQ(small.stage(0).buffers.value(), 0);
   small.strategy().torch_compile = false;
