@@ -21,7 +21,12 @@ namespace {
 /// counting the launches of Megatron's block; only models without transformer blocks depend on it.
 constexpr double kKernelsPerBlock = 20;
 
-/// Of them an unfused attention core's between its products, with a fused softmax (models/workload/attention.cpp).
+/// Beyond them, rotary positions that run operator by operator: of queries and of keys two products, a negation, a join
+/// and a sum (a trace of PyTorch 2.11, tests/data/kineto/one-h200-llama-1b: 30 kernels a layer).
+constexpr double kRotaryKernels = 10;
+
+/// Of the block's, an unfused attention core's between its products, with a fused softmax
+/// (models/workload/attention.cpp).
 constexpr int kUnfusedCoreKernels = 3;
 
 /// Sharpness of the transition between device-bound and host-bound layers: x ⊔ y = (x⁴ + y⁴)^(1/4), of
@@ -124,11 +129,13 @@ double tensor_collectives(const std::vector<LayerStep>& steps) {
   }));
 }
 
-/// Kernels of an attention core beyond those that a block's usual host time stands for.
-double extra_kernels(const std::vector<LayerStep>& steps) {
+/// Kernels of attention beyond those that a block's usual host time stands for.
+double extra_kernels(const std::vector<LayerStep>& steps, const FusedKernels& fused) {
   double extra = 0;
-  for (const LayerStep& step : steps)
+  for (const LayerStep& step : steps) {
     if (step.op.kind == OperatorKind::attention && !step.op.fused) extra += step.op.kernels - kUnfusedCoreKernels;
+    if (step.op.name == "rope" && fused.rotary_passes > 0) extra += kRotaryKernels;
+  }
   return extra;
 }
 
@@ -147,7 +154,7 @@ Seconds host_forward(LayerRole role, const LayerWork& work, char half, const Sce
   const Seconds block = framework.host_per_layer_forward;
   const Seconds messages = framework.host_per_peer * (tensor_collectives(work.forward) * (scenario.degrees.tp - 1.0));
   if (role != LayerRole::dense_block && !experts) return block * (kernels(work.forward) / kKernelsPerBlock) + messages;
-  double factor = share_of_block(half) + extra_kernels(work.forward) / kKernelsPerBlock;
+  double factor = share_of_block(half) + extra_kernels(work.forward, fused_kernels(scenario)) / kKernelsPerBlock;
   // Graphs hold attention and router; how many tokens an expert gets is known to the host only then (Megatron-Bridge
   // recipes: cuda_graph_scope attn, moe_router, moe_preprocess).
   if (experts) factor += framework.host_expert_factor - 1 - (framework.cuda_graphs ? share_of_block(half) : 0);
