@@ -95,6 +95,12 @@ Bytes in_embedding(const Job& job, const StageLayers& layers) {
   return Bytes(layers.embedding * (wide ? sizeof(float) : parameter_bytes(scenario)));
 }
 
+/// Whether layers keep what they cast of their weights for the backward pass (PyTorch's autocast). What torch.compile
+/// makes casts them anew.
+bool keeps_cast_weights(const Scenario& scenario) {
+  return automatic_mixed_precision(scenario) && !scenario.spec.strategy.torch_compile;
+}
+
 /// 16-bit copies of trained weights (frozen ones are held in 16 bit): of all in the forward pass, of the output layer
 /// and, where they do not run forward again, of blocks in their backward pass.
 struct Casts {
@@ -113,10 +119,6 @@ Casts casts(const Job& job, const StageLayers& layers) {
 double loss_bytes_per_logit(const Scenario& scenario) {
   if (in_pieces(scenario)) return 0;
   return fused_kernels(scenario).loss ? parameter_bytes(scenario) : scenario.framework->loss_bytes_per_logit;
-}
-
-bool keeps_cast_weights(const Scenario& scenario) {
-  return automatic_mixed_precision(scenario) && !scenario.spec.strategy.torch_compile;
 }
 
 Moment fullest_moment(const Job& job, const StageLayers& layers, Bytes gradients) {

@@ -22,8 +22,4 @@ Moment fullest_moment(const Job& job, const StageLayers& layers, Bytes gradients
 /// one that is fused with the output layer holds none.
 double loss_bytes_per_logit(const Scenario& scenario);
 
-/// Whether layers cast weights for each product and keep the copies for their backward pass (PyTorch's autocast). What
-/// torch.compile makes casts them anew.
-bool keeps_cast_weights(const Scenario& scenario);
-
 }  // namespace stepcast

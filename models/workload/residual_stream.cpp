@@ -34,7 +34,7 @@ double casts_forward(const Cut& cut, double readers) {
 
 /// Each product's gradient is widened, and they are added up.
 double casts_backward(const Cut& cut, double readers) {
-  if (cut.sharding.compiled || !casts(cut)) return 0;
+  if (!cut.casts_operands()) return 0;
   return readers * cast(cut.element, cut.residual) + (readers - 1) * 3 * cut.residual;
 }
 
