@@ -180,6 +180,16 @@ TEST(TextReport, SaysByHowMuchAModelDoesNotFitAndWhatHelps) {
   EXPECT_THAT(text, HasSubstr("strategy.recompute"));
 }
 
+TEST(TextReport, SaysWhyNoGradientsAreCounted) {
+  constexpr const char* kWhy = "no gradients exist yet";
+  Prediction p = sample();
+  EXPECT_THAT(text_report(p), testing::Not(HasSubstr(kWhy)));
+  p.memory.stages.front().gradients = Bytes(0);
+  EXPECT_THAT(text_report(p), HasSubstr(kWhy));
+  p.memory.stages.front().optimizer = Bytes(0);  // both are on the host
+  EXPECT_THAT(text_report(p), testing::Not(HasSubstr(kWhy)));
+}
+
 TEST(Csv, HasAsManyCellsAsColumnsAndQuotesWhatItMust) {
   EXPECT_EQ(csv_field("a,b"), "\"a,b\"");
   EXPECT_EQ(csv_field("a \"b\""), "\"a \"\"b\"\"\"");
