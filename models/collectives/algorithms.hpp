@@ -43,7 +43,8 @@ struct Shape {
   Seconds steps;  ///< latency of all steps
   Bytes native_bytes, network_bytes;
   double native_cap = 1, network_cap = 1;
-  double fill = 0;     ///< r of the fill term
+  double fill = 0;     ///< r of the fill term 2·√(r·l·T)
+  Seconds fill_steps;  ///< l there: latency of the steps that stand idle one after another; zero: all of them
   Seconds fill_extra;  ///< fill that does not follow that form
 };
 /// Time of a shape's bytes on the narrowest link.

@@ -58,7 +58,10 @@ Timed timed(const Shape& shape, const Call& call) {
   const Seconds bytes = flow(shape, call);
   out.start = call.start() + shape.fill_extra;
   // Chunks of the best size: the square root of a latency per chunk against a transfer (COLLECTIVE-HINTS.md section 1).
-  if (shape.fill > 0) out.start += Seconds(2 * std::sqrt(shape.fill * shape.steps.value() * bytes.value()));
+  if (shape.fill > 0) {
+    const Seconds idle = shape.fill_steps > Seconds(0) ? shape.fill_steps : shape.steps;
+    out.start += Seconds(2 * std::sqrt(shape.fill * idle.value() * bytes.value()));
+  }
   cost.latency = out.start + shape.steps;
   out.time = cost.latency + bytes;
   return out;

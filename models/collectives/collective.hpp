@@ -52,7 +52,7 @@ struct SendProtocol {
   double native_share = 1;  ///< of `native` that it reaches
   double network_share = 1;
   bool offered = true;   ///< the links allow it
-  double fill_ring = 0;  ///< r of the fill term 2·√(r·L·T) for rings and chains: how finely messages are cut; of LL
+  double fill_ring = 0;  ///< r of the fill term 2·√(r·l·T) for rings and chains: how finely messages are cut; of LL
                          ///< inside a node: share of a step that a full block adds
   double fill_tree = 0;  ///< the same for trees
   bool crosses = true;   ///< the network allows it, too

@@ -46,6 +46,7 @@ Timed network_sum(CollectiveKind kind, Bytes payload, const Call& call) {
   Shape shape;
   shape.algorithm = CollectiveAlgorithm::collnet;
   shape.fill = call.net.bulk.fill_ring;
+  shape.fill_steps = kNetworkHop;
   const double passes = kind == CollectiveKind::all_reduce ? 2 : 1;
   const double others = call.p - 1;
   // Behind a switch every device reaches every other; in a mesh a chain passes through all (CollNet direct, chain).

@@ -159,7 +159,7 @@ void set_protocols(Interconnect& out, const CollectiveMachine& machine) {
   ll128.network_hop *= library.ll128_network_hop;
   ll128.tree_hop *= library.ll128_network_hop;
   // Its buffers are sixteen times those of LL, so it is cut as coarsely as Simple; but lines pass on as they come, so a
-  // tree fills like a ring.
+  // tree waits for one level only, as a ring for one hop.
   ll128.fill_ring = ll128.fill_tree = library.fill_ring_simple;
   ll128.native_share = library.ll128_share;
   ll128.network_share = library.ll128_wire_share;

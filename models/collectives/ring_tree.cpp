@@ -98,6 +98,9 @@ Timed ring(Bytes volume, double passes, CollectiveProtocol protocol, const Call&
   if (passes == 1) shape.native_cap *= (call.n - 1) / (call.n - 1 + call.net.own_share);
   // Inside a node blocks and bytes are the same data: the longer of the two.
   if (!call.crosses()) shape.fill_extra = std::max(Seconds(0), blocks - flow(shape, call));
+  // Every rank sends its own part from the first step on: a ring waits for one hop's chunk, however many steps it has
+  // (eight devices lose little more than two, an all_reduce little more than a gather).
+  shape.fill_steps = call.crosses() ? std::max(how.native_hop, how.network_hop) : how.native_hop;
   return timed(shape, call);
 }
 
@@ -110,6 +113,8 @@ Timed tree_all_reduce(Bytes payload, CollectiveProtocol protocol, const Call& ca
   // Chunks go up and down the levels in every protocol; in LL a level waits for its whole block as well.
   const bool lines = protocol == CollectiveProtocol::ll;
   shape.fill = lines ? call.net.bulk.fill_tree : how.fill_tree;
+  // LL128's lines pass on as they come: one level's chunk.
+  if (protocol == CollectiveProtocol::ll128) shape.fill_steps = std::max(how.native_hop, how.tree_hop);
   const double chain = std::min(static_cast<int>(call.p) - 1, kLongestChain);
   const double level = 1 + (lines ? full_block(payload, 1, how.fill_tree) : 0);
   shape.steps = 2 * (chain * how.native_hop + tree_levels(call.nodes) * call.loss * level * how.tree_hop);

@@ -36,7 +36,7 @@ TEST(Phenomena, AllReduceOfFewBytesGrowsWithTheLogarithmOfTheNodes) {
   EXPECT_GT(before, 2);
   for (const int nodes : {8, 16, 32, 64}) {
     const double step = at(2 * nodes) - at(nodes);
-    // Two more hops each time, and the filling of a pipeline that is two hops longer.
+    // Two more hops each time, and the filling of a tree that is two hops longer.
     EXPECT_NEAR(step / before, 1, 0.12) << nodes;
     before = step;
   }

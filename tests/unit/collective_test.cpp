@@ -89,6 +89,23 @@ TEST(RingAllReduce, HidesHopsBetweenNodesBehindTheBytesWhereChunksOverlap) {
   EXPECT_NEAR(time(40_B), 15 + 6 * 4, 0.1);
 }
 
+TEST(RingAllReduce, StandsIdleForOneHopsChunkHoweverManySteps) {
+  Interconnect net = round_links();
+  net.bulk.fill_ring = 0.25;
+  const auto idle = [&](int ranks, Bytes size) {
+    const GroupShape group{ranks, 8, 1};
+    const auto cost = collective_cost(CollectiveKind::all_reduce, size, group, net, CollectiveAlgorithm::ring,
+                                      CollectiveProtocol::simple);
+    const double launches = group.nodes() > 1 ? 15 : 10;
+    return microseconds(cost.latency) - launches;
+  };
+  // 2·√(¼ · 1 µs · 10 ms) = 100 µs beside 2 and 14 hops: 1 GB between two, 571.4 MB among eight take 10 ms.
+  EXPECT_NEAR(idle(2, 1000_MB), 2 + 100, kTight);
+  EXPECT_NEAR(idle(8, 1000_MB / 1.75), 14 + 100, 1e-6);
+  // Between nodes the longest hop, 4 µs, counts; beside 28 inside, and what 40 ms leave of 8 µs (next to nothing).
+  EXPECT_NEAR(idle(16, 3200_MB / 1.875), 28 + 400, 1e-3);
+}
+
 TEST(RingAllReduce, GroupsSideBySideShareTheNodesNics) {
   Interconnect net = round_links();
   net.nics = 2;  // 8 devices behind 2 NICs

@@ -128,7 +128,8 @@ void add_library(Table& t) {
   using P = LibraryProfile;
   // A block of 4 KiB over a channel's part of NVLink (10 GB/s) takes 0.4 µs beside a hop of 0.6.
   t.library("fill_ring_ll", &P::fill_ring_ll, 0.7, 0.5);
-  t.library("fill_ring_simple", &P::fill_ring_simple, 0.2, 0.7);
+  // A ring stands idle for one chunk of one hop: 1 if it were cut as finely as is best.
+  t.library("fill_ring_simple", &P::fill_ring_simple, 1, 0.7);
   t.library("fill_tree_ll", &P::fill_tree_ll, 0.7, 0.5);
   t.library("fill_tree_simple", &P::fill_tree_simple, 0.5, 0.5);
   t.library("fill_nvls", &P::fill_nvls, 0.3, 0.5);
