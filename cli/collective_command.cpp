@@ -36,7 +36,7 @@ E named(const char* option, const std::string& name, char dash) {
 ElementType element_type(const std::string& name) {
   std::vector<std::string> known;
   for (const ElementType& type : element_types()) {
-    if (name == type.name || name == type.nccl_name) return type;
+    if (name == type.name || name == type.nccl_name || name == type.precision) return type;
     known.emplace_back(type.name);
   }
   refuse_option("--dtype", fmt::format("found \"{}\"", name), nearest_choice(name, known));

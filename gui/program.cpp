@@ -9,6 +9,7 @@
 #include <QTimer>
 #include <cstdio>
 
+#include "gui/end_signals.hpp"
 #include "gui/theme/theme.hpp"
 #include "gui/view-models/configuration_model.hpp"
 #include "gui/view-models/number_format.hpp"
@@ -29,6 +30,7 @@ enum ExitCode { kDone = 0, kBadInput = 2, kEnvironmentMissing = 3, kInternalErro
 /// A simulation that takes longer than this is not waited for by --screenshot.
 constexpr int kLongestWaitMilliseconds = 600'000;
 constexpr int kAutosaveMilliseconds = 5'000;
+constexpr int kEndedBySignal = 128;  // beside the signal's number, as shells count
 
 struct Options {
   QString scenario, screenshot, tab;
@@ -87,23 +89,43 @@ void offer_unsaved_work(Workspace& workspace, MainWindow& window) {
     UnsavedCopy::remove();
 }
 
-void keep_unsaved_work(Workspace& workspace, MainWindow& window) {
-  auto* timer = new QTimer(&window);
-  QObject::connect(timer, &QTimer::timeout, &window, [&workspace, last = -1L]() mutable {
-    const ConfigurationModel& configuration = workspace.configuration();
-    if (!configuration.is_modified()) {
-      last = -1;
+/// Keeps a copy of unsaved work, while there is some that it has not.
+class WorkKeeper {
+ public:
+  explicit WorkKeeper(const ConfigurationModel& configuration) : configuration_(configuration) {}
+
+  void keep() {
+    if (!configuration_.is_modified()) {
+      kept_ = -1;
       return UnsavedCopy::remove();
     }
-    if (configuration.generation() == last) return;
-    last = configuration.generation();
+    if (configuration_.generation() == kept_) return;
+    kept_ = configuration_.generation();
     try {
-      UnsavedCopy::keep({configuration.file(), configuration.document()});
+      UnsavedCopy::keep({configuration_.file(), configuration_.document()});
     } catch (const InputError&) {
       // Nobody can do anything about it now; saving will say why.
     }
+  }
+
+ private:
+  const ConfigurationModel& configuration_;
+  long kept_ = -1;
+};
+
+/// Shows the window until it is closed or the system ends the program.
+int work_in(Workspace& workspace, MainWindow& window) {
+  offer_unsaved_work(workspace, window);
+  WorkKeeper keeper(workspace.configuration());
+  QTimer timer;
+  QObject::connect(&timer, &QTimer::timeout, &window, [&keeper] { keeper.keep(); });
+  timer.start(kAutosaveMilliseconds);
+  // Nobody is asked then: what was not saved is offered by the next start.
+  const EndSignals end([&keeper](int signal) {
+    keeper.keep();
+    QApplication::exit(kEndedBySignal + signal);
   });
-  timer->start(kAutosaveMilliseconds);
+  return QApplication::exec();
 }
 
 // A tab may ask for more once the simulation is there, and the status bar looks every 200 ms: 300 ms of quiet.
@@ -147,9 +169,7 @@ int open_window(const Options& options) {
   if (!first.isEmpty() && !window.open(plain(first)) && scripted) return kBadInput;
   window.show();
   if (scripted) return take_screenshot(window, options.screenshot);
-  offer_unsaved_work(workspace, window);
-  keep_unsaved_work(workspace, window);
-  return QApplication::exec();
+  return work_in(workspace, window);
 }
 
 }  // namespace

@@ -72,9 +72,10 @@ BytesPerSecond CollectiveRow::algorithm_bandwidth() const {
 
 const std::vector<ElementType>& element_types() {
   static const std::vector<ElementType> types{
-      {"float32", "float", 4}, {"float16", "half", 2},  {"bfloat16", "bfloat16", 2}, {"float64", "double", 8},
-      {"int8", "int8", 1},     {"uint8", "uint8", 1},   {"int32", "int32", 4},       {"uint32", "uint32", 4},
-      {"int64", "int64", 8},   {"uint64", "uint64", 8}, {"fp8_e4m3", "fp8_e4m3", 1}, {"fp8_e5m2", "fp8_e5m2", 1}};
+      {"float32", "float", "fp32", 4},   {"float16", "half", "fp16", 2},     {"bfloat16", "bfloat16", "bf16", 2},
+      {"float64", "double", "fp64", 8},  {"int8", "int8", "int8", 1},        {"uint8", "uint8", "uint8", 1},
+      {"int32", "int32", "int32", 4},    {"uint32", "uint32", "uint32", 4},  {"int64", "int64", "int64", 8},
+      {"uint64", "uint64", "uint64", 8}, {"fp8_e4m3", "fp8_e4m3", "fp8", 1}, {"fp8_e5m2", "fp8_e5m2", "fp8_e5m2", 1}};
   return types;
 }
 

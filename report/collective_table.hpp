@@ -26,6 +26,7 @@ struct CollectiveRow {
 struct ElementType {
   const char* name;
   const char* nccl_name;  ///< in its tables
+  const char* precision;  ///< in scenarios, where it is one's format
   int bytes;
 };
 /// Those that nccl-tests knows; the first is the default (float32).
@@ -37,7 +38,7 @@ struct CollectiveTable {
   std::string machine;  ///< in words: nodes, devices, NICs
   std::string library, flows;
   int ranks = 1, ranks_per_node = 1, nodes = 1;
-  ElementType type{"float32", "float", 4};
+  ElementType type{"float32", "float", "fp32", 4};
   bool counts_per_rank = false;  ///< count is of one rank's part (all_gather, reduce_scatter, all_to_all)
   bool sums = false;
   bool has_root = false;

@@ -120,9 +120,7 @@ std::string memory(const MemoryReport& report) {
                                    pad_left(percent(share), 10), bar(share, kBar));
     out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
-  // States that are on the device have gradients, but for steps that drop them: an optimizer on the host takes both.
-  if (worst.gradients == Bytes(0) && worst.optimizer > Bytes(0))
-    out += "  fullest while the loss is computed, when no gradients exist yet\n";
+  if (worst.before_gradients()) out += "  fullest while the loss is computed, when no gradients exist yet\n";
   if (report.fits) return out;
   out += fmt::format("  DOES NOT FIT: {} too much.", humane(total - report.capacity));
   out += report.advice.empty() ? " No single change that was tried makes it fit.\n" : " What would make it fit:\n";

@@ -203,6 +203,8 @@ Exhibit memory_exhibit(const MemoryReport& report) {
   out.title = tr("Memory of a device, by pipeline stage");
   out.remark = report.fits ? tr("Fits. The fullest stage is %1.").arg(report.worst_stage)
                            : tr("Does not fit: stage %1 needs too much.").arg(report.worst_stage);
+  if (!report.stages.empty() && report.stages.at(report.worst_stage).before_gradients())
+    out.remark += QLatin1Char(' ') + tr("Fullest while the loss is computed, when no gradients exist yet.");
   for (const std::string& advice : report.advice) out.remark += QStringLiteral("\n• ") + qt(advice);
   out.chart.kind = ChartData::Kind::bars;
   out.chart.x_title = tr("pipeline stage");

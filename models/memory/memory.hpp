@@ -22,6 +22,9 @@ struct MemoryFootprint {
   /// What it holds of the device for that.
   [[nodiscard]] Bytes reserved() const { return allocated() + slack; }
   [[nodiscard]] Bytes total() const { return reserved() + libraries; }
+  /// The fullest moment is one at which the step's gradients do not exist yet: states that are on the device have
+  /// gradients, but for steps that drop them (an optimizer on the host takes both).
+  [[nodiscard]] bool before_gradients() const { return gradients == Bytes(0) && optimizer > Bytes(0); }
 };
 
 struct MemoryReport {

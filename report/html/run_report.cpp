@@ -167,8 +167,10 @@ std::string memory_section(const MemoryReport& memory) {
     table.rows.push_back(std::move(row));
   }
   std::string advice;
+  if (memory.stages.at(memory.worst_stage).before_gradients())
+    advice = "<p class=\"note\">Fullest while the loss is computed, when no gradients exist yet.</p>";
   if (!memory.fits && !memory.advice.empty()) {
-    advice = "<p>What would make it fit:</p><ul>";
+    advice += "<p>What would make it fit:</p><ul>";
     for (const std::string& line : memory.advice) advice += "<li>" + escaped_markup(line) + "</li>";
     advice += "</ul>";
   }

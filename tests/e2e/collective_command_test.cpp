@@ -128,8 +128,9 @@ TEST(Collective, CountsElementsAsNcclTestsDoes) {
   // 1 MiB of halves are 524,288; each of 8 ranks brings 65,536 of them to an all_gather.
   EXPECT_THAT(collective("--op broadcast --sizes 1M --ranks 8 --cluster dgx-h100 --dtype float16").out,
               HasSubstr("     1048576        524288      half    none       0"));
-  EXPECT_THAT(collective("--op all_gather --sizes 1M --ranks 8 --cluster dgx-h100 --dtype half").out,
-              HasSubstr("     1048576         65536      half    none      -1"));
+  for (const char* half : {"half", "fp16"})
+    EXPECT_THAT(collective(std::string("--op all_gather --sizes 1M --ranks 8 --cluster dgx-h100 --dtype ") + half).out,
+                HasSubstr("     1048576         65536      half    none      -1"));
 }
 
 TEST(Collective, TakesScenariosWithOverrides) {

@@ -142,6 +142,19 @@ TEST(HtmlRunReport, ShowsTheRunAndPowerAndPricesTheWholeCluster) {
   EXPECT_NEAR(sum, run.json().at("cost").at("per_hour_usd").get<double>(), 0.01 * sum);
 }
 
+TEST(HtmlRunReport, SaysWhyNoGradientsAreCounted) {
+  const ScratchFolder folder;
+  const std::string page = (folder / "report.html").string();
+  for (const auto& [framework, expected] : {std::pair{"pytorch-ddp", true}, {"megatron-lm", false}}) {
+    const Finished run =
+        stepcast_run({"run", "--model", "gpt3-1.3b", "--node", "dgx-h200", "--fidelity", "analytic", "--set",
+                      std::string("strategy.framework=") + framework, "--set", "strategy.micro_batch=4", "--set",
+                      "workload.global_batch=32", "--set", "strategy.recompute=none", "--html", page});
+    ASSERT_EQ(run.code, 0) << run.err;
+    EXPECT_EQ(read_text(page).find("no gradients exist yet") != std::string::npos, expected) << framework;
+  }
+}
+
 class HtmlReport : public testing::TestWithParam<std::vector<std::string>> {};
 
 TEST_P(HtmlReport, IsOneFileThatABrowserTakesWithoutAComplaint) {

@@ -33,7 +33,10 @@ ended() { ! kill -0 "$gui" 2>/dev/null; }
 scenario_of() { python3 -c 'import json, sys; print(json.dumps(json.load(open(sys.argv[1]))["scenario"], sort_keys=True))' "$1"; }
 same_json() { python3 -c 'import json, sys; sys.exit(json.load(open(sys.argv[1])) != json.loads(sys.argv[2]))' "$1" "$2"; }
 
-# As a desktop opens a file: as the only argument. Five times, for the time it takes.
+# As a desktop opens a file: as the only argument. Five times, for the time it takes. Ended as the end of a session does:
+# nothing is left behind.
+export TMPDIR=$work/temporary
+mkdir "$TMPDIR"
 file=$work/mine.stepcast.json
 # Without its comments, for what reads JSON here.
 sed 's|//  *.*||' "$here/../../scenarios/llama3-70b-h100-512.json" >"$file"
@@ -43,11 +46,24 @@ for _ in 1 2 3 4 5; do
   start_gui "$file"
   times+=("$started_ms")
   kill "$gui"
-  wait "$gui" 2>/dev/null || true
+  code=0
+  wait "$gui" 2>/dev/null || code=$?
+  [ "$code" = 143 ] || fail "exit code $code after SIGTERM"
 done
+[ -z "$(ls "$TMPDIR")" ] || fail "temporary folders are left: $(ls "$TMPDIR")"
 mapfile -t times < <(printf '%s\n' "${times[@]}" | sort -n)
 echo "life: window seen ${times[2]} ms after the start (median of ${times[*]}; at most 1000 on an idle machine)"
 [ "${times[2]}" -lt 20000 ] || fail "the window does not come"
+
+# Work that nobody saved, and the end of a session: it is kept at once.
+start_gui "$file"
+sleep 1
+keys ctrl+g
+sleep 0.5
+kill "$gui"
+wait "$gui" 2>/dev/null || true
+has_copy || fail "SIGTERM lost the work"
+find "$work/stepcast/stepcast/autosave" -name '*.json' -delete
 
 # Work that nobody saved, and a crash.
 start_gui "$file"

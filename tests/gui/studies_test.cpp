@@ -6,6 +6,7 @@
 #include "gui/view-models/compare_model.hpp"
 #include "gui/view-models/fabric_drawing.hpp"
 #include "gui/view-models/own_parts.hpp"
+#include "gui/view-models/prediction_exhibits.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "gui/view-models/sweep_model.hpp"
 #include "models/scenario/scenario.hpp"
@@ -32,6 +33,17 @@ TEST_F(WindowTest, SweepGivesTheLibrarysNumbersAndSaysWhatIsNotLegal) {
   EXPECT_NEAR(grid.values[1], library.samples_per_s, 1e-9 * library.samples_per_s);
   EXPECT_TRUE(std::isnan(grid.values[2])) << "33 servers are not legal here";
   EXPECT_EQ(sweep.exhibit().table.rows.size(), 6U);
+}
+
+TEST_F(WindowTest, MemorySaysWhyNoGradientsAreCounted) {
+  MemoryReport report;
+  report.stages.resize(1);
+  report.stages[0].optimizer = 8_GiB;
+  report.stages[0].activations = 20_GiB;
+  report.capacity = 80_GiB;
+  EXPECT_TRUE(memory_exhibit(report).remark.contains(QLatin1String("no gradients exist yet")));
+  report.stages[0].gradients = 4_GiB;
+  EXPECT_FALSE(memory_exhibit(report).remark.contains(QLatin1String("no gradients exist yet")));
 }
 
 TEST_F(WindowTest, FaultsOfASweepAreSaid) {
