@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <QSocketNotifier>
+#include <cerrno>
 #include <csignal>
 
 namespace stepcast {
@@ -11,12 +12,15 @@ namespace stepcast {
 namespace {
 
 constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP};
-// A handler may call next to nothing (signal-safety(7)), so it only passes the number on.
+// A handler may call next to nothing (signal-safety(7)), so it only passes the number on; what it interrupts may be
+// about to read errno.
 volatile sig_atomic_t writes_to = -1;
 
 void pass_on(int signal) {
+  const int kept = errno;
   const auto number = static_cast<unsigned char>(signal);
   [[maybe_unused]] const auto written = write(writes_to, &number, 1);
+  errno = kept;
 }
 
 }  // namespace
