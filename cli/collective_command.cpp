@@ -36,8 +36,10 @@ E named(const char* option, const std::string& name, char dash) {
 ElementType element_type(const std::string& name) {
   std::vector<std::string> known;
   for (const ElementType& type : element_types()) {
-    if (name == type.name || name == type.nccl_name || name == type.precision) return type;
-    known.emplace_back(type.name);
+    for (const char* spelt : {type.name, type.nccl_name, type.precision}) {
+      if (name == spelt) return type;
+      if (known.empty() || known.back() != spelt) known.emplace_back(spelt);
+    }
   }
   refuse_option("--dtype", fmt::format("found \"{}\"", name), nearest_choice(name, known));
 }
