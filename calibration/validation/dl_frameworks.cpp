@@ -60,6 +60,8 @@ std::string_view framework_of(const StatedFramework& stated) {
     if (!name.starts_with(entry.begins)) continue;
     // What is submitted to MLPerf is written for it: fused attention and losses, kernels recorded as graphs.
     if (entry.profile == "pytorch-ddp-1x" && contains(stated.source, "MLPerf Training")) return "pytorch-mlperf";
+    // MXNet's has recorded whole iterations since v1.0.
+    if (entry.profile == "mxnet-horovod" && contains(stated.source, "MLPerf Training v1")) return "mxnet-mlperf";
     if (entry.profile == "pytorch-ddp-1x" && channels_last(stated)) return "pytorch-ddp-1x-nhwc";
     if (entry.profile == "tensorflow-horovod" && contains(stated.mode, "mpi tcp")) return "tensorflow-horovod-mpi";
     if (entry.profile == "tensorflow-horovod" && compiled(stated)) return "tensorflow-horovod-xla";

@@ -161,6 +161,8 @@ TEST(DeepLearningRuns, ReleasesOfAFrameworkHaveItsProfile) {
   EXPECT_EQ(framework_of({"pytorch1.12 (timm)", "", "NHWC layout", "mixed-fp16"}), "pytorch-ddp-1x-nhwc");
   EXPECT_EQ(framework_of({"pytorch", "MLPerf Training v0.7 results, NVIDIA/dgxa100", "", "mixed-fp16"}),
             "pytorch-mlperf");
+  EXPECT_EQ(framework_of({"mxnet", "MLPerf Training v1.0 results, NVIDIA/dgxa100", "", "mixed-fp16"}), "mxnet-mlperf");
+  EXPECT_EQ(framework_of({"mxnet", "MLPerf Training v0.7 results, NVIDIA/dgxa100", "", "mixed-fp16"}), "mxnet-horovod");
   EXPECT_EQ(framework_of({"no-such-framework", "", "", "fp32"}), "");
 }
 

@@ -86,6 +86,7 @@ TEST(MlperfRun, TakesEverySampleOfABatchAtOnce) {
   ASSERT_FALSE(run.scenario.is_null()) << run.refusal;
   EXPECT_EQ(run.scenario["workload"]["global_batch"], 3264);
   EXPECT_EQ(run.scenario["strategy"]["micro_batch"], 408);
+  EXPECT_EQ(run.scenario["strategy"]["framework"], "mxnet-mlperf");
   // 45.1 million images (35.2 epochs) in steps of 3,264.
   EXPECT_EQ(run.steps_to_target, std::ceil(45097078.0 / 3264));
 }

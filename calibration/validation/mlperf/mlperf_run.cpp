@@ -36,7 +36,8 @@ constexpr std::array kBenchmarks{
     Benchmark{"llama31_405b", "llama3.1-405b", "8192", "", published_run},
     Benchmark{"llama31_8b", "llama3-8b", "8192", "", published_run},
     Benchmark{"llama2_70b_lora", "llama2-70b", "8192", "task=lora; packed sequences of 8192", published_run},
-    Benchmark{"resnet", "resnet50", "", "NHWC", deep_learning_run, "mxnet", "imagenet", "images/s", "v1.0"},
+    Benchmark{"resnet", "resnet50", "", "NHWC", deep_learning_run, "mxnet", "imagenet", "images/s", "v1.0",
+              "mxnet-mlperf"},
     // Sequences of at most 512 tokens, of which padding is a half: 256 without it (Krell et al. 2021, arXiv 2107.02027:
     // packed into full ones they are 2.0 times fewer). Submissions leave it out.
     Benchmark{"bert", "bert-large", "256", "seq_len=256", deep_learning_run, "pytorch", "wikipedia", "sequences/s",
