@@ -11,7 +11,6 @@ namespace {
 
 constexpr double kOutlier = 0.1;  // |ln| from which a row counts linearly
 constexpr double kFarOff = 20;    // residual of a prediction that is no number, so that the step is refused
-constexpr int kMostIterations = 30;
 
 /// Half of its square is the soft L1 loss.
 double bent(double residual) {
@@ -112,7 +111,7 @@ PriorFit fit_with_priors(const std::vector<PriorConstant>& constants, const Prio
   Eigen::VectorXd place;
   for (const std::vector<double>& start : starts) {
     ceres::TinySolver<Problem> solver;
-    solver.options.max_num_iterations = kMostIterations;
+    solver.options.max_num_iterations = options.most_iterations;
     Eigen::VectorXd y = Eigen::Map<const Eigen::VectorXd>(start.data(), static_cast<Eigen::Index>(start.size()));
     const auto summary = solver.Solve(problem, &y);
     if (place.size() > 0 && summary.final_cost >= best.cost) continue;

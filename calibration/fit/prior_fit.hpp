@@ -28,6 +28,7 @@ struct PriorFitOptions {
   /// their constants draw less.
   double drawn = 0.1;
   double step = 1e-3;  ///< of y, for derivatives
+  int most_iterations = 30;
 };
 
 /// What a fit found.

@@ -16,8 +16,12 @@ namespace stepcast {
 
 namespace {
 
-/// How a family's weight falls with its size (prototype fit, 2026-11: n^-0.35 for each of n).
-constexpr double kFamilyExponent = -0.35;
+/// Of the squared errors of a family's runs so much is common to them (stepcast calibrate check --steps).
+constexpr double kCommon = 0.42;
+
+/// Weight of each of n runs that are off together: n tell what n/(1 + kCommon·(n − 1)) independent ones would (Kish
+/// 1965, Survey Sampling: the design effect of clusters).
+double weight_of_each(int runs) { return 1 / (1 + kCommon * (runs - 1)); }
 
 std::string family_of(const TrainingPoint& point) {
   const Json& model = point.run.scenario.at("workload").at("model");
@@ -118,7 +122,7 @@ std::vector<TrainingPoint> training_points(const std::vector<std::string>& sets,
   }
   drop_assumed(out);
   for (const TrainingPoint& point : out) ++families[point.family];
-  for (TrainingPoint& point : out) point.weight = std::pow(families[point.family], kFamilyExponent);
+  for (TrainingPoint& point : out) point.weight = weight_of_each(families[point.family]);
   return out;
 }
 

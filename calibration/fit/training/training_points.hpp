@@ -34,8 +34,8 @@ struct TrainingPoint {
 
 /// Runs of the shipped sets that may be fitted: those that resolve, that their source does not doubt, and that are not
 /// on the list of what is never fitted. Runs on an assumed accelerator, or in 8 or 4 bit, whichever, count where their
-/// program has no others. A
-/// family of n runs weighs as n^0.65 single ones, so that one long table does not set everybody's constants.
+/// program has no others. Runs of a family are off together, so n of them weigh as n / (1 + 0.42·(n − 1)) single ones:
+/// one long table does not set everybody's constants.
 std::vector<TrainingPoint> training_points(const std::vector<std::string>& sets,
                                            const std::vector<TrainingConstant>& constants, const Catalog& catalog);
 
