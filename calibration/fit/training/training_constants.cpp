@@ -85,10 +85,15 @@ std::vector<TrainingConstant> read_training_constants(const std::filesystem::pat
   faults.throw_if_faulty();
   std::vector<TrainingConstant> out;
   Codec<std::vector<TrainingConstant>>::read(out, document, "", "", {}, faults);
-  for (std::size_t i = 0; i < out.size(); ++i)
+  for (std::size_t i = 0; i < out.size(); ++i) {
     if (out[i].prior < out[i].least || out[i].prior > out[i].most)
       faults.error(fmt::format("/{}/prior", i),
                    fmt::format("found {}, expected between {} and {}", out[i].prior, out[i].least, out[i].most));
+    // Runs of a profile that cannot be read would be left out of the fit without a word.
+    if (out[i].kind == ProfileKind::framework)
+      for (std::size_t j = 0; j < out[i].profiles.size(); ++j)
+        find_framework(out[i].profiles[j], fmt::format("/{}/profiles/{}", i, j), faults);
+  }
   faults.throw_if_faulty();
   return out;
 }
