@@ -79,31 +79,35 @@ struct Extrapolation {
   std::vector<int> predicted;
 };
 
+/// Where fits of a part of the points start: the priors, for the place that all of them led to knows the others.
+std::vector<std::vector<double>> prior_start(const std::vector<Constant>& constants) {
+  return {std::vector<double>(constants.size(), 0)};
+}
+
 /// Times of each system's points by the fit of all the others.
 std::vector<double> left_out_times(const std::vector<Constant>& constants, const std::vector<Point>& points,
                                    const Profiles& shipped) {
   std::vector<double> times(points.size(), 0);
   std::set<std::string> systems;
   for (const Point& point : points) systems.insert(point.row.system);
-  const std::vector<std::vector<double>> start{std::vector<double>(constants.size(), 0)};
   for (const std::string& system : systems) {
     const auto held = [&](const Point& p) { return p.row.system == system; };
     const PriorFit part = solve(
-        constants, points, shipped, [&](const Point& p) { return !held(p); }, start);
+        constants, points, shipped, [&](const Point& p) { return !held(p); }, prior_start(constants));
     predict_held(points, constants, part, shipped, held, times);
   }
   return times;
 }
 
-void extrapolate(const std::vector<Constant>& constants, const std::vector<Point>& points, const Profiles& shipped,
-                 const PriorFit& whole) {
+void extrapolate(const std::vector<Constant>& constants, const std::vector<Point>& points, const Profiles& shipped) {
   std::vector<double> times(points.size(), 0);
   static const std::vector<Extrapolation> kExtrapolations{{"ALCF-Polaris", 8, {256, 540}}, {"ABCI-V", 8, {32}}};
   for (const Extrapolation& e : kExtrapolations) {
     const auto hidden = [&](const Point& p) {
       return p.row.system == e.system && p.row.group.nodes() > e.fitted_nodes;
     };
-    const PriorFit part = solve(constants, points, shipped, [&](const Point& p) { return !hidden(p); }, {whole.place});
+    const PriorFit part = solve(
+        constants, points, shipped, [&](const Point& p) { return !hidden(p); }, prior_start(constants));
     for (const int nodes : e.predicted) {
       std::fill(times.begin(), times.end(), 0.0);
       predict_held(
@@ -146,7 +150,7 @@ void run(const Options& options) {
   if (options.left_out) {
     left_out = left_out_times(constants, points, shipped);
     print_errors("whole systems left out", points, left_out, true);
-    extrapolate(constants, points, shipped, solution);
+    extrapolate(constants, points, shipped);
     report_processors(rows);
   }
   if (!options.residuals.empty()) write_residuals(options.residuals, points, times, left_out);
