@@ -6,6 +6,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -104,17 +105,27 @@ double error_of(const TrainingPoint& point, double log_ratio) {
   return 100 * std::abs(ratio - 1);
 }
 
+/// The set, and its dense or expert models apart.
+std::string part_of_set(const TrainingPoint& point) {
+  const std::optional<TransformerShape>& shape = point.scenario->model->transformer;
+  return point.set + (shape && shape->experts > 0 ? ", experts" : ", dense");
+}
+
 void print_errors(const std::string& title, const std::vector<TrainingPoint>& points, const std::vector<double>& logs) {
   std::map<std::string, std::vector<double>> errors, ratios;
   for (std::size_t i = 0; i < points.size(); ++i)
-    for (const std::string& key : {points[i].set, "  " + points[i].framework->id, "  " + points[i].accelerator}) {
+    for (const std::string& key :
+         {points[i].set, part_of_set(points[i]), "  " + points[i].framework->id, "  " + points[i].accelerator}) {
       errors[key].push_back(error_of(points[i], logs[i]));
       ratios[key].push_back(std::exp(logs[i]));
     }
   fmt::print("\n{}: mean / median error %, bias of the time %, runs\n", title);
-  for (const auto& [key, values] : errors)
+  for (const auto& [key, values] : errors) {
+    const std::size_t comma = key.find(", dense");
+    if (comma != std::string::npos && errors.count(key.substr(0, comma) + ", experts") == 0) continue;  // all are
     fmt::print("{} {:6.1f} / {:5.1f}  {:+6.1f}  {:5}\n", pad_right(key, 44), *mean(values), *quantile(values, 0.5),
                100 * (*geometric_mean(ratios[key]) - 1), values.size());
+  }
 }
 
 /// Each fold holds whole groups: `group_of` names them. Fits start at the priors, for the place that all runs led to
