@@ -27,8 +27,8 @@ struct PriorFitOptions {
   /// How strongly one spread of a prior draws: as a row that is so far off, as |ln|. Fits whose rows inform most of
   /// their constants draw less.
   double drawn = 0.1;
-  double step = 1e-3;  ///< of y, for derivatives
-  int most_iterations = 30;
+  double step = 1e-3;        ///< of y, for derivatives
+  int most_iterations = 30;  ///< from each start
 };
 
 /// What a fit found.

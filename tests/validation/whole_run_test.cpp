@@ -44,7 +44,8 @@ TEST(WholeRun, Llama3sGoodputIsThePublishedAndFollowsDaly) {
   EXPECT_NEAR(lower, number(once, "/formula") - number(twice, "/formula"), 0.01);
 }
 
-/// Mean power of a node while it works, over MLPerf's power logs (power.json, mlperf-*).
+/// Mean power of a node while it works, over MLPerf's power logs (power.json, mlperf-*), each with the framework and
+/// format that validation reads its round with.
 struct PowerLog {
   const char *name, *node, *cooling, *model, *precision, *framework;
   int nodes, batch;
@@ -59,7 +60,7 @@ TEST(WholeRun, NodesDrawWhatMlperfsLogsShow) {
        "immersion-single-phase",
        "gpt3-175b",
        "fp8",
-       "megatron-lm",
+       "nemo-25.04",
        64,
        2048,
        {"strategy.tensor_parallel=4", "strategy.sequence_parallel=true", "strategy.pipeline_parallel=8",
@@ -86,7 +87,7 @@ TEST(WholeRun, NodesDrawWhatMlperfsLogsShow) {
        8,
        {"workload.seq_len=8192", "workload.adapter_rank=16", "strategy.micro_batch=1"},
        9619},
-      {"BERT on 8 H100", "dgx-h100", "immersion-single-phase", "bert-large", "fp16", "pytorch-ddp", 1, 384, {}, 6819},
+      {"BERT on 8 H100", "dgx-h100", "immersion-single-phase", "bert-large", "fp8", "pytorch-mlperf", 1, 384, {}, 6819},
       {"ResNet-50 on 8 H100",
        "dgx-h100",
        "immersion-single-phase",

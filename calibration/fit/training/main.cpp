@@ -105,27 +105,30 @@ double error_of(const TrainingPoint& point, double log_ratio) {
   return 100 * std::abs(ratio - 1);
 }
 
-/// The set, and its dense or expert models apart.
-std::string part_of_set(const TrainingPoint& point) {
+bool has_experts(const TrainingPoint& point) {
   const std::optional<TransformerShape>& shape = point.scenario->model->transformer;
-  return point.set + (shape && shape->experts > 0 ? ", experts" : ", dense");
+  return shape && shape->experts > 0;
 }
 
+/// Dense models and mixtures of experts apart in sets that have both.
 void print_errors(const std::string& title, const std::vector<TrainingPoint>& points, const std::vector<double>& logs) {
+  std::set<std::string> mixed;
+  for (const TrainingPoint& point : points)
+    if (has_experts(point)) mixed.insert(point.set);
   std::map<std::string, std::vector<double>> errors, ratios;
-  for (std::size_t i = 0; i < points.size(); ++i)
-    for (const std::string& key :
-         {points[i].set, part_of_set(points[i]), "  " + points[i].framework->id, "  " + points[i].accelerator}) {
-      errors[key].push_back(error_of(points[i], logs[i]));
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const TrainingPoint& point = points[i];
+    std::vector<std::string> keys{point.set, "  " + point.framework->id, "  " + point.accelerator};
+    if (mixed.count(point.set) > 0) keys.push_back(point.set + (has_experts(point) ? ", experts" : ", dense"));
+    for (const std::string& key : keys) {
+      errors[key].push_back(error_of(point, logs[i]));
       ratios[key].push_back(std::exp(logs[i]));
     }
+  }
   fmt::print("\n{}: mean / median error %, bias of the time %, runs\n", title);
-  for (const auto& [key, values] : errors) {
-    const std::size_t comma = key.find(", dense");
-    if (comma != std::string::npos && errors.count(key.substr(0, comma) + ", experts") == 0) continue;  // all are
+  for (const auto& [key, values] : errors)
     fmt::print("{} {:6.1f} / {:5.1f}  {:+6.1f}  {:5}\n", pad_right(key, 44), *mean(values), *quantile(values, 0.5),
                100 * (*geometric_mean(ratios[key]) - 1), values.size());
-  }
 }
 
 /// Each fold holds whole groups: `group_of` names them. Fits start at the priors, for the place that all runs led to
