@@ -33,7 +33,6 @@ struct BoardPowerConstants {
   double static_share = 0;                        ///< drawn between kernels of a busy stream
   double streaming_share = 0;                     ///< added by memory traffic at the full bandwidth
   double limit_share = 1;                         ///< the sensor's reading at the limit
-  double zero_operand_energy = 1;                 ///< energy of a product of zeros over that of random numbers
   static const FieldTable<BoardPowerConstants>& fields();
 };
 

@@ -46,9 +46,7 @@ const FieldTable<BoardPowerConstants>& BoardPowerConstants::fields() {
           .field("static_share", &P::static_share, "Drawn between the kernels of a busy stream", required_share())
           .field("streaming_share", &P::streaming_share, "Added by memory traffic at the full bandwidth",
                  required_at_least(0))
-          .field("limit_share", &P::limit_share, "The sensor's reading at the limit", required_share())
-          .field("zero_operand_energy", &P::zero_operand_energy,
-                 "Energy of a product of zeros over that of random numbers", part_rules::share());
+          .field("limit_share", &P::limit_share, "The sensor's reading at the limit", required_share());
   return table;
 }
 

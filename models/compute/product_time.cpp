@@ -71,7 +71,7 @@ double flops(const ProductShape& s) { return 2 * s.batch * s.m * s.n * s.k; }
 /// Energy that the shape's work draws above the static power.
 Joules work_energy(const ProductShape& s, const ProductCall& call, const ProductDevice& device) {
   const double busy = device.limit.value() * (1 - device.static_share);
-  const double per_flop = busy / device.sustained_rate.value() * (call.zero_operands ? device.zero_operand_energy : 1);
+  const double per_flop = busy / device.sustained_rate.value();
   const double per_second_of_memory = device.limit.value() * device.streaming_share;
   const double traffic = traffic_seconds(s, call, device) * device.memory.value() / device.datasheet_memory.value();
   return Joules(flops(s) * per_flop + traffic * per_second_of_memory);
@@ -115,7 +115,6 @@ ProductDevice product_device(const Accelerator& accelerator, const OperatorProfi
     out.static_share = profile.power->static_share;
     out.streaming_share = profile.power->streaming_share;
     out.limit_share = profile.power->limit_share;
-    out.zero_operand_energy = profile.power->zero_operand_energy;
     if (const auto found = profile.power->sustained_share.find(std::string(format));
         found != profile.power->sustained_share.end())
       out.sustained_rate = peak * found->second;

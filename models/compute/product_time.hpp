@@ -17,9 +17,8 @@ struct ProductShape {
 
 /// How a product is called.
 struct ProductCall {
-  double operand_sets = 1;     ///< of operands that calls go round, so that the cache keeps them if it holds them all
-  bool sustained = false;      ///< repeated until power limits the clocks; else a burst of milliseconds
-  bool zero_operands = false;  ///< zeros switch fewer transistors, so they draw less power
+  double operand_sets = 1;  ///< of operands that calls go round, so that the cache keeps them if it holds them all
+  bool sustained = false;   ///< repeated until power limits the clocks; else a burst of milliseconds
 };
 
 /// Shape (m, n) of a tile that a library's kernel computes on one multiprocessor.
@@ -45,7 +44,7 @@ struct ProductDevice {
   std::array<double, kTiles.size()> tile_cost{};  ///< elements of a tile over its relative rate
   // Power
   Watts limit;
-  double static_share = 0, streaming_share = 0, limit_share = 1, zero_operand_energy = 1;
+  double static_share = 0, streaming_share = 0, limit_share = 1;
   BytesPerSecond datasheet_memory;
 };
 

@@ -92,10 +92,10 @@ TEST(ProductTime, MoreRowsAreNeverQuicker) {
 // 2·4096²·4032 / (0.25 · 200e12) = 2705.83 us of energy at the limit, against 1380 us of a burst.
 TEST(ProductTime, SustainedProductsTakeTheirEnergyOverTheLimit) {
   OperatorProfile profile = round_profile();
-  profile.power = BoardPowerConstants{{{"bf16", 0.25}}, 0.3, 0, 0.98, 1};
+  profile.power = BoardPowerConstants{{{"bf16", 0.25}}, 0.3, 0, 0.98};
   const ProductDevice device = round_device(profile);
-  EXPECT_NEAR(product_time(square(), {1, true, false}, device).in(1_us), 2705.83, 0.01);
-  EXPECT_NEAR(product_power(square(), {1, true, false}, device).value(), 0.98 * 500, 1e-9);
+  EXPECT_NEAR(product_time(square(), {1, true}, device).in(1_us), 2705.83, 0.01);
+  EXPECT_NEAR(product_power(square(), {1, true}, device).value(), 0.98 * 500, 1e-9);
   EXPECT_NEAR(product_time(square(), {}, device).in(1_us), 1380.0, 0.05) << "a burst does not feel the limit";
 }
 

@@ -96,12 +96,28 @@ TEST(ShippedOperators, MemoryBoundKernelsAreWithinThirteenPercent) {
   expect_within(shipped_score("operators-memory"), {}, 13);
 }
 
-// The aim is 12 %; the power model stands at 12.9 (docs/accuracy.md).
-TEST(ShippedOperators, PowerOfSustainedProductsIsWithinThirteenPercent) {
+TEST(ShippedOperators, PowerOfSustainedProductsIsWithinTwelvePercent) {
   const OperatorSetScore score = shipped_score("operators-power");
   EXPECT_EQ(score.figure, "power, sustained");
-  EXPECT_LE(score.errors.mape.value(), 13);
-  EXPECT_GT(score.errors.covered, 1000U);
+  EXPECT_LE(score.errors.mape.value(), 12);
+  EXPECT_GT(score.errors.covered, 800U);
+}
+
+// What a table says of very deep products was measured again and differs; what we measured stays.
+TEST(OperatorTables, PowerOfVeryDeepProductsIsDoubtedWhereItWasNotOurs) {
+  const OperatorSet set = read(
+      "accelerator_id,precision,m,n,k,time_us,power_W,power_limit_W,source\n"
+      "h200-sxm-141gb,bf16,4097,768,65536,624.3,502.3,700,aic:vllm-0.22.0\n"
+      "h200-sxm-141gb,bf16,4097,768,65536,633.1,685.7,700,stepcast:tests/device/products.py\n"
+      "h200-sxm-141gb,bf16,4096,2048,12288,302.3,692.3,700,aic:vllm-0.22.0\n");
+  ASSERT_EQ(set.operators.size(), 3U);
+  EXPECT_TRUE(set.operators[0].power_doubtful);
+  EXPECT_FALSE(set.operators[1].power_doubtful);
+  EXPECT_FALSE(set.operators[2].power_doubtful);
+  const OperatorSetScore score = score_operators(set, catalog());
+  EXPECT_EQ(score.errors.covered, 2U);
+  EXPECT_LT(score.errors.mape.value(), 5);
+  EXPECT_EQ(score.reasons.at("its power: of products this deep, doubted since it was measured again"), 1);
 }
 
 }  // namespace

@@ -157,14 +157,12 @@ void fit_power(const FamilyRows& rows, OperatorProfile& profile, const Catalog& 
   if (!profile.product) return;
   using P = BoardPowerConstants;
   FamilyRows metered, sustained;
-  bool random = false, zeros = false;
   for (const MeasuredOperator* row : rows) {
     const ProductWork* work = product_of(*row);
     if (work == nullptr || !row->conditions.call.sustained || work->shape.accumulates) continue;
     // Shorter products are launches more than work, and sensors lag behind them.
-    if (row->power && row->measured >= 20_us) {
+    if (row->power && row->measured >= 20_us && !row->power_doubtful) {
       metered.push_back(row);
-      (row->conditions.call.zero_operands ? zeros : random) = true;
     } else if (!row->power) {
       sustained.push_back(row);
     }
@@ -180,18 +178,16 @@ void fit_power(const FamilyRows& rows, OperatorProfile& profile, const Catalog& 
                            }};
   };
   if (metered.size() >= kRowsForShape) {
-    if (!profile.power) profile.power = P{{}, 0.3, 0.4, 0.98, 0.9};
+    if (!profile.power) profile.power = P{{}, 0.3, 0.4, 0.98};
     OperatorFitProblem problem{metered,
                                {sustained_share(0.7), member("static_share", &P::static_share, 0.3, 0.1, 0.6),
                                 member("streaming_share", &P::streaming_share, 0.4, 0, 1.5),
                                 member("limit_share", &P::limit_share, 0.98, 0.9, 1)},
                                true};
-    if (random && zeros)
-      problem.constants.push_back(member("zero_operand_energy", &P::zero_operand_energy, 0.9, 0.6, 1));
     record("power", fit_class(problem, profile, catalog), profile);
   }
   if (sustained.size() >= kRowsForShape / 2) {
-    if (!profile.power) profile.power = P{{}, 0.3, 0.4, 0.98, 0.9};
+    if (!profile.power) profile.power = P{{}, 0.3, 0.4, 0.98};
     const double start =
         profile.power->sustained_share.count("bf16") != 0 ? profile.power->sustained_share.at("bf16") : 0.7;
     const OperatorFitProblem problem{sustained, {sustained_share(start)}};

@@ -15,12 +15,11 @@ struct Source {
 constexpr double kRotated = 6;
 
 constexpr std::array kSources{
-    Source{"aic:vllm", {{1, false, true}}},  // weights not initialised, most likely zeros
-    Source{"aic", {{kRotated, false, false}}},      Source{"vidur", {{kRotated, false, false}}},
-    Source{"simumax", {{1, true, false}}},  // 75 back-to-back calls
-    Source{"neusight", {{1, false, false}, true}},  Source{"deepbench", {{1, false, false}}},
-    Source{"aiter", {{kRotated, false, false}}},    Source{"mamf", {{kRotated, false, false}, false, false}},
-    Source{"deepgemm", {{kRotated, false, false}}},
+    Source{"aic:vllm", {{1, false}}},        Source{"aic", {{kRotated, false}}},
+    Source{"vidur", {{kRotated, false}}},    Source{"simumax", {{1, true}}},  // 75 back-to-back calls
+    Source{"neusight", {{1, false}, true}},  Source{"deepbench", {{1, false}}},
+    Source{"aiter", {{kRotated, false}}},    Source{"mamf", {{kRotated, false}, false, false}},
+    Source{"deepgemm", {{kRotated, false}}},
 };
 
 }  // namespace

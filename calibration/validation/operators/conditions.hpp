@@ -9,9 +9,8 @@ namespace stepcast {
 /// How a source measured, as far as it changes what is measured.
 struct Conditions {
   ProductCall call;
-  bool eager = false;     ///< a framework's call between two events: the host's launch is in the time
-  bool sampled = true;    ///< false: the best of a search over shapes or kernels, an upper bound
-  bool doubtful = false;  ///< the source or OPERATORS.md doubts the row
+  bool eager = false;   ///< a framework's call between two events: the host's launch is in the time
+  bool sampled = true;  ///< false: the best of a search over shapes or kernels, an upper bound
 };
 
 /// Conditions of a source (OPERATORS.md, "Sources: what exactly was measured"), by the beginning of its name; a burst

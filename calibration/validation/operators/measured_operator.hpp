@@ -41,8 +41,9 @@ struct MeasuredOperator {
   Conditions conditions;
   std::variant<ProductWork, AttentionWork, StreamingWork, ConvolutionWork> work;
   Seconds measured;
-  std::optional<Watts> power;  ///< mean of the board's sensor
-  std::string family;          ///< equal for rows that a fold of a cross-validation must not part
+  std::optional<Watts> power;   ///< mean of the board's sensor
+  bool power_doubtful = false;  ///< what was measured again contradicts it
+  std::string family;           ///< equal for rows that a fold of a cross-validation must not part
 };
 
 /// Operators of one file.

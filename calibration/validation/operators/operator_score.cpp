@@ -87,6 +87,11 @@ OperatorSetScore score_operators(const OperatorSet& set, const Catalog& catalog)
       ++out.reasons["its power: shorter than a board's sensor can tell from the gaps between launches"];
       continue;
     }
+    if (one.power_doubtful) {
+      ++out.reasons["its power: of products this deep, doubted since it was measured again"];
+      groups[{one.accelerator, one.format, "power, doubted"}].add(value(prediction.power), one.power->value());
+      continue;
+    }
     groups[{one.accelerator, one.format, "power, sustained"}].add(value(prediction.power), one.power->value());
     add(powers, power_points, one, value(prediction.power), one.power->value());
   }
