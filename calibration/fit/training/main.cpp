@@ -185,14 +185,17 @@ void run(const Options& options) {
   print_constants(fit, found);
   print_errors("in sample", fit.points(), logs);
   std::fflush(stdout);
-  if (!options.rows.empty()) write_rows(options.rows, fit.points(), constants, found.values);
+  const auto write_errors = [&](const std::vector<double>& left_out_models) {
+    if (!options.rows.empty()) write_rows(options.rows, fit.points(), constants, found.values, left_out_models);
+  };
   if (!options.output.empty())
     write_training_profiles(constants, found, {options.date, hash_of(sets), fit.points().size()}, options.output);
-  if (options.quick) return;
+  if (options.quick) return write_errors({});
   constexpr int kEach = 1 << 20;
   LeftOutLogs left;
   left.models = left_out(
       fit, [](const TrainingPoint& point) { return point.family; }, kFolds);
+  write_errors(left.models);
   print_errors("models left out (8 folds)", fit.points(), left.models);
   left.accelerators = left_out(
       fit, [](const TrainingPoint& point) { return point.accelerator; }, kEach);

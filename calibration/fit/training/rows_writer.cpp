@@ -39,23 +39,27 @@ double ms(Seconds time) { return 1e3 * time.value(); }
 }  // namespace
 
 void write_rows(const std::string& file, std::vector<TrainingPoint>& points,
-                const std::vector<TrainingConstant>& constants, const std::vector<double>& values) {
+                const std::vector<TrainingConstant>& constants, const std::vector<double>& values,
+                const std::vector<double>& left_out) {
   std::ofstream out(file);
   out << "set,line,framework,accelerator,family,precision,devices,layers,hidden,heads,vocab,experts,seq_len,tp,cp,ep,"
          "dp,"
-         "pp,vpp,micro_batch,micro_batches,recompute,sharding,measured_ms,predicted_ms,log_ratio,matrix_ms,memory_ms,"
+         "pp,vpp,micro_batch,micro_batches,recompute,sharding,measured_ms,predicted_ms,log_ratio,left_out_log_ratio,"
+         "matrix_ms,memory_ms,"
          "host_ms,optimizer_ms,overhead_ms,bubble_ms,wait_ms";
   for (const std::string_view dimension : EnumNames<Dimension>::names)
     out << fmt::format(",{0}_total_ms,{0}_exposed_ms", dimension);
   out << '\n';
-  for (TrainingPoint& point : points) {
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    TrainingPoint& point = points[i];
     const StepBreakdown step = point.predict(constants, values);
     out << fmt::format(
-        "{},{},{},{},{},{},{},{},{},{:.4f},{:.4f},{:.5f},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f}", point.set,
-        point.run.line, point.framework->id, point.accelerator, point.family, name_of(point.scenario->precision),
-        point.scenario->devices(), shape_of(point), mapping_of(point), ms(point.measured()), ms(step.step_time),
-        std::log(step.step_time / point.measured()), ms(step.matrix_time), ms(step.memory_time), ms(step.host),
-        ms(step.optimizer), ms(step.overhead), ms(step.bubble), ms(step.synchronization_wait));
+        "{},{},{},{},{},{},{},{},{},{:.4f},{:.4f},{:.5f},{},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f}",
+        point.set, point.run.line, point.framework->id, point.accelerator, point.family,
+        name_of(point.scenario->precision), point.scenario->devices(), shape_of(point), mapping_of(point),
+        ms(point.measured()), ms(step.step_time), std::log(step.step_time / point.measured()),
+        left_out.empty() ? "" : fmt::format("{:.5f}", left_out[i]), ms(step.matrix_time), ms(step.memory_time),
+        ms(step.host), ms(step.optimizer), ms(step.overhead), ms(step.bubble), ms(step.synchronization_wait));
     for (std::size_t d = 0; d < kDimensions; ++d) {
       const StepBreakdown::Communication sum = of_dimension(step, static_cast<Dimension>(d));
       out << fmt::format(",{:.4f},{:.4f}", ms(sum.total), ms(sum.exposed));
