@@ -99,12 +99,11 @@ class Mapping {
       read_chunks(nearest->virtual_pipeline);
       const std::optional<long> micro_batch = row_.whole("micro_batch");
       read_micro_batch(micro_batch ? micro_batch : nearest->micro_batch);
+      nearest_recompute_ = nearest->recompute;
       // Another row's micro-batch stands for this one's only where it divides a replica's share.
       if (!micro_batch && !divides()) {
         strategy_.erase("micro_batch");
         reading_.out.open.micro_batch = true;
-      } else if (!micro_batch) {
-        nearest_recompute_ = nearest->recompute;
       }
       return;
     }

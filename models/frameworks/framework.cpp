@@ -119,6 +119,16 @@ FieldTable<FrameworkProfile> table() {
              "Traffic of the streaming kernels of CNNs and compact networks over that of one kernel each for norm, "
              "activation and addition; below 1: fused; 0: memory_efficiency",
              {.min = 0, .max = 20})
+      .field(
+          "unrecomputed_activations", &F::unrecomputed_activations,
+          "What blocks keep for their backward pass where nothing is recomputed, over what fused kernels need; above "
+          "1: a compiler keeps the operands of every operator",
+          {.min = 1, .max = 10})
+      .field(
+          "kept_activation_passes", &F::kept_activation_passes,
+          "Passes over what a block keeps for its backward pass, beside those of its kernels: into the stacked arrays "
+          "of a compiled loop over layers, and out of them",
+          {.min = 0, .max = 20})
       .field("layers_per_unit", &F::layers_per_unit, "FSDP: layers of one wrapped unit", {.min = 1, .max = 10000})
       .field("backward_prefetch", &F::backward_prefetch, "FSDP: the next gather is issued before this unit's gradients")
       .field("host_per_layer_forward_us", &F::host_per_layer_forward,
@@ -129,6 +139,8 @@ FieldTable<FrameworkProfile> table() {
              "Time by which hosts that issue kernels one by one are out of step at a tensor-parallel collective, for "
              "each peer",
              {.min = 0, .max = kMostSeconds * 1e6})
+      .field("compiled_host_factor", &F::compiled_host_factor,
+             "Host time of a layer with strategy.torch_compile over without", {.min = 0, .max = 10})
       .field("host_expert_factor", &F::host_expert_factor, "Host time of a mixture-of-experts layer over a dense one's",
              {.min = 0, .max = 100})
       .field("host_low_precision_factor", &F::host_low_precision_factor,

@@ -97,14 +97,18 @@ struct FrameworkProfile {
   bool streaming_in_fp32 = false;         ///< mixed precision casts products alone: norms, softmax and the
                                           ///< like stay in fp32 in networks of sequences
   double convolution_memory_efficiency =
-      0;                          ///< the same in networks that are no transformers, over separate kernels; 0: as above
-  int layers_per_unit = 1;        ///< FSDP: layers per wrapped unit
-  bool backward_prefetch = true;  ///< FSDP: next gather issued before this unit's gradients
-  Seconds host_per_layer_forward;              ///< host_per_layer_forward_us: host time to issue one layer forward
-  double host_backward_factor = 1.3;           ///< backward over forward
-  Seconds host_per_peer;                       ///< host_per_peer_us: at a tensor-parallel collective, hosts that issue
-                                               ///< kernels one by one are out of step by so much for each peer
-  double host_expert_factor = 1;               ///< a mixture-of-experts layer over a dense one
+      0;  ///< the same in networks that are no transformers, over separate kernels; 0: as above
+  double unrecomputed_activations = 1;  ///< what blocks keep that recompute nothing, over what fused kernels need
+  double kept_activation_passes = 0;  ///< over what a block keeps for its backward pass, beside its kernels: a compiled
+                                      ///< loop over layers writes it into stacked arrays and slices it out of them
+  int layers_per_unit = 1;            ///< FSDP: layers per wrapped unit
+  bool backward_prefetch = true;      ///< FSDP: next gather issued before this unit's gradients
+  Seconds host_per_layer_forward;     ///< host_per_layer_forward_us: host time to issue one layer forward
+  double host_backward_factor = 1.3;  ///< backward over forward
+  Seconds host_per_peer;              ///< host_per_peer_us: at a tensor-parallel collective, hosts that issue
+                                      ///< kernels one by one are out of step by so much for each peer
+  double compiled_host_factor = 1;    ///< host time of a layer with StrategySpec::torch_compile over without
+  double host_expert_factor = 1;      ///< a mixture-of-experts layer over a dense one
   double host_low_precision_factor = 1;        ///< a layer in 8 or 4 bit over one in 16: scaling and casting kernels
   double expert_half_rows = 56;                ///< rows per expert at which grouped products run at half rate, at the
                                                ///< peak of an A100; grows with the peak

@@ -78,6 +78,7 @@ struct LayerCost {
   /// What recomputing one module frees of `activations`, by RecomputeModule.
   std::array<Bytes, EnumNames<RecomputeModule>::names.size()> freed_by_module{};
   Bytes activations, activations_selective, activation_input, output;
+  double unrecomputed = 1;                 ///< kept over `activations` where nothing is recomputed (FrameworkProfile)
   Bytes activations_per_operator;          ///< kept when operators are recomputed (Recompute::per_operator)
   Bytes gradients_at_once;                 ///< most that the backward pass holds of gradients of activations
   std::vector<WeightShape> weight_shapes;  ///< of the trained weights, each once

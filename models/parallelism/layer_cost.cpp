@@ -7,6 +7,7 @@
 #include "models/parallelism/job_collective.hpp"
 #include "models/parallelism/merged_passes.hpp"
 #include "models/parallelism/offload.hpp"
+#include "models/parallelism/retained.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/parallelism/variability.hpp"
 #include "models/workload/early_stop.hpp"
@@ -159,6 +160,7 @@ Seconds host_forward(LayerRole role, const LayerWork& work, char half, const Sce
   // recipes: cuda_graph_scope attn, moe_router, moe_preprocess).
   if (experts) factor += framework.host_expert_factor - 1 - (framework.cuda_graphs ? share_of_block(half) : 0);
   if (below_16_bit(scenario.precision)) factor *= framework.host_low_precision_factor;
+  if (scenario.spec.strategy.torch_compile) factor *= framework.compiled_host_factor;
   return block * factor + messages;
 }
 
@@ -267,10 +269,22 @@ void append_accumulation(Segment& segment, double parameters, const Job& job) {
   append_traffic(segment, "accumulate_gradients", Bytes(wide * parameters * share), job);
 }
 
-/// What mixed precision and clipping do to weights and gradients in every micro-batch.
+/// What mixed precision and clipping do to weights and gradients, or to the shard that a device has of them, in every
+/// micro-batch.
 void append_parameter_pass(Segment& segment, double parameters, const Job& job) {
-  const Bytes bytes(job.scenario->framework->micro_batch_bytes_per_parameter * parameters);
+  const Bytes bytes(job.scenario->framework->micro_batch_bytes_per_parameter * parameters /
+                    parameter_shards(*job.scenario));
   if (bytes > Bytes(0)) append_traffic(segment, "parameter_pass", bytes, job);
+}
+
+/// A compiled loop over layers keeps what the backward pass reads in arrays of all layers: written in the forward pass
+/// and sliced out in the backward pass, beside what the kernels themselves read and write.
+void append_stacking(LayerCost& cost, const Job& job) {
+  const Bytes kept = retained(cost, job.scenario->spec.strategy).waiting;
+  const Bytes each = kept * (job.scenario->framework->kept_activation_passes / 2);
+  if (each <= Bytes(0)) return;
+  append_traffic(cost.forward, "stack_activations", each, job);
+  append_traffic(cost.backward_input, "stack_activations", each, job);
 }
 
 /// Casting one element for an 8- or 4-bit product: 2 bytes read, 1 written, 1 written transposed for the gradient's
@@ -332,6 +346,26 @@ LayerSharding sharding_of(const Job& job) {
   return sharding;
 }
 
+/// What a layer holds: parameters, and what it keeps for the backward pass.
+void take_holdings(LayerCost& cost, const LayerWork& work, const Job& job) {
+  cost.parameters = work.parameters;
+  cost.expert_parameters = work.expert_parameters;
+  cost.frozen_parameters = work.frozen_parameters;
+  cost.frozen_expert_parameters = work.frozen_expert_parameters;
+  cost.tied_parameters = work.tied_parameters;
+  cost.freed_by_module = {work.freed_attention_core, work.freed_attention, work.freed_mlp, work.freed_norm,
+                          work.freed_moe};
+  cost.activations = work.activations;
+  if (is_block(cost.role)) cost.unrecomputed = job.scenario->framework->unrecomputed_activations;
+  cost.activations_selective = work.activations_selective;
+  cost.activation_input = work.activation_input;
+  cost.output = work.output;
+  const LayerSharding sharding = sharding_of(job);
+  cost.activations_per_operator = activations_kept_per_operator(work, sharding.bytes_per_element);
+  cost.gradients_at_once = gradients_at_once(work, sharding);
+  cost.weight_shapes = weight_shapes(work);
+}
+
 void add_merged(LayerCost& cost, const Job& job) {
   cost.merged = merged_passes(cost, cost, job.communication_slowdown);
   cost.saved = cost.forward.total() + cost.backward_input.total() + cost.backward_weight.total() - cost.merged.total();
@@ -339,12 +373,17 @@ void add_merged(LayerCost& cost, const Job& job) {
 
 }  // namespace
 
+int parameter_shards(const Scenario& scenario) {
+  const bool passes = scenario.framework->micro_batch_bytes_per_parameter > 0;
+  return passes && synchronization_plan(scenario).sharded_parameters ? scenario.shard_size : 1;
+}
+
 LayerCost cost_layer(const Job& job, LayerRole role, int index, bool repeats) {
   const Scenario& scenario = *job.scenario;
   const FrameworkProfile& framework = *scenario.framework;
   const LayerWork work = layer_work(*scenario.model, role, index, static_cast<double>(scenario.degrees.micro_batch),
                                     scenario.seq_len, sharding_of(job));
-  const bool block = role == LayerRole::dense_block || role == LayerRole::moe_block;
+  const bool block = is_block(role);
   LayerCost cost;
   cost.role = role;
   cost.repeats = repeats;
@@ -355,6 +394,8 @@ LayerCost cost_layer(const Job& job, LayerRole role, int index, bool repeats) {
   const double trained = work.parameters + work.expert_parameters;
   append_accumulation(cost.backward_weight, trained, job);
   append_parameter_pass(cost.backward_weight, trained, job);
+  take_holdings(cost, work, job);
+  if (block) append_stacking(cost, job);
 
   append_wrapper(cost, job);
   for (Segment* segment : {&cost.forward, &cost.backward_input, &cost.backward_weight}) add_peer_wait(*segment, job);
@@ -371,21 +412,6 @@ LayerCost cost_layer(const Job& job, LayerRole role, int index, bool repeats) {
     add_host_gap(cost.backward_input, host_backward, backward, input / backward, sharpness);
     add_host_gap(cost.backward_weight, host_backward, backward, weight / backward, sharpness);
   }
-  cost.parameters = work.parameters;
-  cost.expert_parameters = work.expert_parameters;
-  cost.frozen_parameters = work.frozen_parameters;
-  cost.frozen_expert_parameters = work.frozen_expert_parameters;
-  cost.tied_parameters = work.tied_parameters;
-  cost.freed_by_module = {work.freed_attention_core, work.freed_attention, work.freed_mlp, work.freed_norm,
-                          work.freed_moe};
-  cost.activations = work.activations;
-  cost.activations_selective = work.activations_selective;
-  cost.activation_input = work.activation_input;
-  cost.output = work.output;
-  const LayerSharding sharding = sharding_of(job);
-  cost.activations_per_operator = activations_kept_per_operator(work, sharding.bytes_per_element);
-  cost.gradients_at_once = gradients_at_once(work, sharding);
-  cost.weight_shapes = weight_shapes(work);
   add_offload_wait(cost, job);
   if (scenario.spec.strategy.overlap_expert_parallel && role == LayerRole::moe_block) add_merged(cost, job);
   return cost;

@@ -254,6 +254,7 @@ struct Lowering::LayerInputs {
   ContextMethod context_method;
   CollectiveAlgorithm algorithm;
   long reductions;  ///< of a step, where hooks cost something at each
+  int parameter_shards;
   GroupShape tensor, context, expert, data;
 
   explicit LayerInputs(const Job& job)
@@ -286,6 +287,7 @@ struct Lowering::LayerInputs {
         reductions(job.scenario->framework->data_parallel_overhead <= 0
                        ? 0
                        : reductions_of(synchronization_plan(*job.scenario), job.scenario->degrees.micro_batches)),
+        parameter_shards(stepcast::parameter_shards(*job.scenario)),
         tensor(job.groups.tensor),
         context(job.groups.context),
         expert(job.groups.expert),
@@ -298,10 +300,10 @@ struct Lowering::LayerInputs {
            fused_loss == o.fused_loss && fused_activation == o.fused_activation && merging == o.merging &&
            torch_compile == o.torch_compile && fused_norm == o.fused_norm && fused_rotary == o.fused_rotary &&
            context_method == o.context_method && algorithm == o.algorithm && reductions == o.reductions &&
-           sequence_parallel == o.sequence_parallel && offload_activations == o.offload_activations &&
-           replicated == o.replicated && sync_batch_norm == o.sync_batch_norm &&
-           eight_bit_attention == o.eight_bit_attention && same(tensor, o.tensor) && same(context, o.context) &&
-           same(expert, o.expert) && same(data, o.data);
+           parameter_shards == o.parameter_shards && sequence_parallel == o.sequence_parallel &&
+           offload_activations == o.offload_activations && replicated == o.replicated &&
+           sync_batch_norm == o.sync_batch_norm && eight_bit_attention == o.eight_bit_attention &&
+           same(tensor, o.tensor) && same(context, o.context) && same(expert, o.expert) && same(data, o.data);
   }
 };
 

@@ -28,8 +28,9 @@ bool repeats_blocks(const StrategySpec& strategy) {
 bool is_block(LayerRole role) { return role == LayerRole::dense_block || role == LayerRole::moe_block; }
 
 Retained retained(const LayerCost& layer, const StrategySpec& strategy) {
+  const Retained everything{layer.activations * layer.unrecomputed, Bytes(0)};
+  if (!is_block(layer.role) || !layer.repeats) return everything;
   const auto keeping = [&](Bytes waiting) { return Retained{waiting, layer.activations - waiting}; };
-  if (!is_block(layer.role) || !layer.repeats) return keeping(layer.activations);
   switch (strategy.recompute) {
     case Recompute::none:
       break;
@@ -42,7 +43,7 @@ Retained retained(const LayerCost& layer, const StrategySpec& strategy) {
     case Recompute::modules:
       return without_modules(layer, strategy.recompute_modules);
   }
-  return keeping(layer.activations);
+  return everything;
 }
 
 }  // namespace stepcast

@@ -19,6 +19,8 @@ import torch.nn.functional as F
 from torch import nn, profiler
 from torch.utils.checkpoint import checkpoint
 
+from energy import Energy
+
 WARM_UP, LEAST_STEPS, MOST_STEPS, TRACED = 4, 8, 400, 2
 
 
@@ -167,25 +169,12 @@ SETTINGS = [
     Setting("bert-large-512x16", "bert-large", 16, 512, lambda: bert(512, 16)),
     Setting("bert-large-128x64", "bert-large", 64, 128, lambda: bert(128, 64)),
     decoder("gpt2-medium", 1024, 16, compiled=True), decoder("llama3.2-1b", 4096, 2, compiled=True),
+    decoder("gpt2", 256, 1, compiled=True), decoder("gpt2", 1024, 8, compiled=True), decoder("gpt2-medium", 512, 2, compiled=True),
+    decoder("gpt2-medium", 1024, 4, compiled=True), decoder("llama3.2-1b", 1024, 1, compiled=True),
 ]
 
 
-class Power:
-    """Energy of the device, of NVML's counter."""
-
-    def __init__(self):
-        try:
-            import pynvml
-            pynvml.nvmlInit()
-            self.device = pynvml.nvmlDeviceGetHandleByIndex(0)
-            self.read = lambda: pynvml.nvmlDeviceGetTotalEnergyConsumption(self.device) / 1e3
-            self.clock = lambda: pynvml.nvmlDeviceGetClockInfo(self.device, pynvml.NVML_CLOCK_SM)
-            self.read()
-        except Exception:  # no NVML: everything but power is measured
-            self.read = self.clock = lambda: None
-
-
-def measured(setting, seconds, power, traces):
+def measured(setting, seconds, energy, traces):
     torch.manual_seed(1)
     tf32 = setting.precision == "tf32"
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = tf32
@@ -236,7 +225,7 @@ def measured(setting, seconds, power, traces):
         optimizer.zero_grad(set_to_none=True)
         del loss
     times, clocks = [], []
-    begin_J, begin = power.read(), time.monotonic()
+    begin_J, begin = energy.read(), time.monotonic()
     marks = [torch.cuda.Event(enable_timing=True)]
     marks[0].record()
     while len(times) < MOST_STEPS and (len(times) < LEAST_STEPS or time.monotonic() - begin < seconds):
@@ -245,11 +234,11 @@ def measured(setting, seconds, power, traces):
         marks[-1].record()
         if len(marks) > 2:  # the host runs one step ahead
             marks[-2].synchronize()
-            clocks.append(power.clock())
+            clocks.append(energy.clock())
         times.append(0.0)
     torch.cuda.synchronize()
     elapsed = time.monotonic() - begin
-    end_J = power.read()
+    mean_power_W = energy.power(begin_J, elapsed)
     times = [a.elapsed_time(b) for a, b in zip(marks, marks[1:])]
     out = {"name": setting.name, "model": setting.model, "batch": setting.batch, "seq_len": setting.seq_len,
            "precision": setting.precision, "compiled": setting.compiled, "recompute": setting.recompute,
@@ -257,7 +246,7 @@ def measured(setting, seconds, power, traces):
            "step_ms": statistics.median(times), "mean_step_ms": 1e3 * elapsed / len(times), "steps_ms": times[:40],
            "steps": len(times), "peak_allocated_GiB": torch.cuda.max_memory_allocated() / 2**30,
            "peak_reserved_GiB": torch.cuda.max_memory_reserved() / 2**30,
-           "mean_power_W": None if begin_J is None else (end_J - begin_J) / elapsed,
+           "mean_power_W": mean_power_W,
            "mean_sm_clock_MHz": statistics.mean(clocks) if clocks and clocks[0] else None,
            "parts": {name: statistics.median(values) for name, values in issue.items()}}
     if traces is not None:
@@ -284,14 +273,14 @@ def main():
     options = arguments.parse_args()
     chosen = [s for s in SETTINGS if not options.only or s.name in options.only.split(",")]
     (options.out / "traces").mkdir(parents=True, exist_ok=True)
-    power, rows = Power(), []
+    energy, rows = Energy(), []
     machine = {"device": torch.cuda.get_device_name(0), "torch": torch.__version__, "cuda": torch.version.cuda,
                "cudnn": torch.backends.cudnn.version(),
                "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")}
     for setting in chosen:
         try:
             traced = options.out / "traces" if setting.name in options.trace.split(",") else None
-            rows.append(measured(setting, options.seconds, power, traced))
+            rows.append(measured(setting, options.seconds, energy, traced))
             print(f"{setting.name}: {rows[-1]['step_ms']:.2f} ms, {rows[-1]['peak_allocated_GiB']:.2f} GiB, "
                   f"{rows[-1]['mean_power_W'] or 0:.0f} W", flush=True)
         except Exception as error:  # one setting that does not fit leaves the others their turn

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fields/data_directory.hpp"
+#include "fields/json_text.hpp"
 #include "models/scenario/scenario.hpp"
 
 namespace stepcast::framework_test {
@@ -36,6 +38,27 @@ TEST(FrameworkProfiles, EveryFigureHasASourceAndEvidence) {
       EXPECT_TRUE(p->evidence.contains(figure)) << id << ": no evidence of " << figure;
     }
   }
+}
+
+Json profile_json(const std::string& id) {
+  Diagnostics diagnostics("test");
+  return read_json(data_directory("models/frameworks/profiles") / (id + ".json"), diagnostics);
+}
+
+// "taken over from ID" is what a figure's source says that was measured with another framework alone.
+TEST(FrameworkProfiles, WhatIsTakenOverIsWhatTheOtherHas) {
+  int taken_over = 0;
+  for (const std::string& id : framework_ids()) {
+    const Json own = profile_json(id), sources = own.value("sources", Json::object());
+    for (const auto& [figure, source] : sources.items()) {
+      const std::string text = source.get<std::string>(), words = "taken over from ";
+      if (!text.starts_with(words)) continue;
+      const std::string from = text.substr(words.size(), text.find_first_of(":;,", words.size()) - words.size());
+      EXPECT_EQ(own.at(figure), profile_json(from).at(figure)) << id << ": " << figure << " of " << from;
+      ++taken_over;
+    }
+  }
+  EXPECT_GT(taken_over, 50);
 }
 
 TEST(FrameworkProfiles, UnknownIdIsAFaultWithTheNearest) {

@@ -1,12 +1,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <utility>
 
 #include "models/estimate.hpp"
 #include "models/parallelism/lowering.hpp"
 #include "models/parallelism/message.hpp"
+#include "models/parallelism/retained.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/parallelism/variability.hpp"
 #include "tests/unit/shipped.hpp"
@@ -165,10 +167,16 @@ TEST(Lowering, FollowsEverySettingOfAStrategy) {
                                                          {fsdp, "strategy.fused_rotary=true"},
                                                          {fsdp, "strategy.fused_norm=true"},
                                                          {fsdp, "strategy.torch_compile=true"}};
+  const std::string jax = "strategy={\"framework\": \"jax\", \"micro_batch\": 1, \"tensor_parallel\": 8}";
+  const std::vector<std::vector<std::string>> of_shards{{jax, "strategy.sharding=fsdp"},
+                                                        {jax, "strategy.sharding=hsdp"},
+                                                        {jax, "strategy.sharding=none"},
+                                                        {jax, "strategy.recompute=full"}};
   for (const auto& [name, family] :
        {std::pair{"llama3-70b-h100-512.json", of_kernels}, std::pair{"llama3-70b-h100-512.json", settings},
-        std::pair{"llama3-70b-h100-512.json", in_eight_bit}, std::pair{"llama3-70b-h100-512.json", of_experts},
-        std::pair{"bloom-176b-a100-384.json", settings}, std::pair{"resnet50-v100-8gpus.json", of_a_cnn}}) {
+        std::pair{"llama3-70b-h100-512.json", of_shards}, std::pair{"llama3-70b-h100-512.json", in_eight_bit},
+        std::pair{"llama3-70b-h100-512.json", of_experts}, std::pair{"bloom-176b-a100-384.json", settings},
+        std::pair{"resnet50-v100-8gpus.json", of_a_cnn}}) {
     Lowering lowering;
     std::vector<std::vector<std::string>> walk = family;
     walk.insert(walk.end(), family.rbegin(), family.rend());
@@ -204,6 +212,64 @@ TEST(Lower, ParametersAreReadInEveryMicroBatch) {
     return sum.value();
   };
   EXPECT_NEAR((traffic(40) - traffic(0)) / (40.0 * 25'557'032), 1, 1e-9);
+}
+
+/// Traffic of a job's blocks in one micro-batch, and what they keep for their backward pass.
+struct OfBlocks {
+  Bytes traffic, kept;
+};
+OfBlocks of_blocks(const Scenario& scenario) {
+  OfBlocks out;
+  const Job job = lower(scenario);
+  for (const int kind : job.chunks[0].layer_kinds) {
+    const LayerCost& layer = job.layer_kinds[static_cast<std::size_t>(kind)];
+    if (!is_block(layer.role)) continue;
+    out.kept += retained(layer, scenario.spec.strategy).waiting;
+    for (const Segment* segment : {&layer.forward, &layer.backward_input, &layer.backward_weight})
+      for (const Piece& piece : segment->pieces) out.traffic += piece.bytes;
+  }
+  return out;
+}
+
+/// A decoder in JAX on 64 H100, its profile changed.
+Scenario in_jax(const std::string& recompute, const std::function<void(FrameworkProfile&)>& change) {
+  Scenario scenario =
+      shipped("llama3-70b-h100-512.json",
+              {"strategy={\"framework\": \"jax\", \"micro_batch\": 1, \"sharding\": \"fsdp\", \"recompute\": \"" +
+               recompute + "\"}"});
+  auto framework = std::make_shared<FrameworkProfile>(*scenario.framework);
+  change(*framework);
+  scenario.framework = framework;
+  return scenario;
+}
+
+// Weights and gradients are sharded, so each device casts its share alone.
+TEST(Lower, ShardedParametersAreReadByTheirOwners) {
+  const auto traffic = [](double bytes_per_parameter, int shards) {
+    Scenario scenario =
+        in_jax("full", [&](FrameworkProfile& f) { f.micro_batch_bytes_per_parameter = bytes_per_parameter; });
+    scenario.shard_size = shards;
+    return of_blocks(scenario).traffic.value();
+  };
+  EXPECT_NEAR((traffic(20, 64) - traffic(0, 64)) / (traffic(20, 1) - traffic(0, 1)), 1.0 / 64, 1e-9);
+}
+
+// A compiled loop over layers writes what it keeps into stacked arrays and slices it out of them: n passes over it.
+TEST(Lower, CompiledLoopsStackWhatBlocksKeep) {
+  for (const char* recompute : {"none", "full"}) {
+    const OfBlocks without = of_blocks(in_jax(recompute, [](FrameworkProfile& f) { f.kept_activation_passes = 0; }));
+    const OfBlocks with = of_blocks(in_jax(recompute, [](FrameworkProfile& f) { f.kept_activation_passes = 3; }));
+    EXPECT_NEAR((with.traffic - without.traffic) / (3.0 * without.kept), 1, 1e-9) << recompute;
+  }
+}
+
+// A compiler that keeps every operator's operands keeps more, unless it is told to recompute them.
+TEST(Lower, CompilersKeepMoreWhereNothingIsRecomputed) {
+  const auto kept = [](const char* recompute, double factor) {
+    return of_blocks(in_jax(recompute, [&](FrameworkProfile& f) { f.unrecomputed_activations = factor; })).kept;
+  };
+  EXPECT_NEAR(kept("none", 2) / kept("none", 1), 2, 1e-12);
+  EXPECT_EQ(kept("full", 2), kept("full", 1));
 }
 
 // A last stage that keeps its activations repeats nothing in its backward pass; the others repeat their forward pass.

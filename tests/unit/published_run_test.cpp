@@ -287,14 +287,15 @@ TEST(PublishedRun, AnAssumedAcceleratorIsAnUnstatedInput) {
   EXPECT_THAT(run_of(row).inputs_unstated, Contains(kUnstatedAccelerator));
 }
 
-// Where the micro-batch comes from the nearest row, so does what it recomputes.
-TEST(PublishedRuns, TakeABlankRecomputationWithTheMicroBatch) {
+// Where the mapping comes from the nearest row, so does what it recomputes, whatever the micro-batch.
+TEST(PublishedRuns, TakeABlankRecomputationWithTheMapping) {
   const Row full = Row().set("recompute", "full");
   Row blank = Row().set("tp", "").set("pp", "").set("gpus", "128").set("recompute", "").set("global_batch", "256");
-  EXPECT_EQ(runs_of({full, blank}).back().scenario["strategy"]["recompute"], "none");
-  const MeasuredRun run = runs_of({full, blank.set("micro_batch", "")}).back();
-  EXPECT_EQ(run.scenario["strategy"]["recompute"], "full");
-  EXPECT_THAT(run.inputs_unstated, Contains("recompute"));
+  for (const char* micro_batch : {"1", ""}) {
+    const MeasuredRun run = runs_of({full, blank.set("micro_batch", micro_batch)}).back();
+    EXPECT_EQ(run.scenario["strategy"]["recompute"], "full") << micro_batch;
+    EXPECT_THAT(run.inputs_unstated, Contains("recompute"));
+  }
 }
 
 TEST(PublishedRuns, MarkDoubts) {

@@ -136,6 +136,19 @@ Seconds step(const std::vector<std::string>& changes) {
   return estimate(lower(scenario)).step_time;
 }
 
+// A compiled block launches fewer kernels, which counts where the host is what a step waits for.
+TEST(TorchCompile, SparesTheHost) {
+  const auto host = [](double factor) {
+    Scenario scenario = fsdp({"strategy.torch_compile=true"});
+    auto framework = std::make_shared<FrameworkProfile>(*scenario.framework);
+    framework->host_per_layer_forward = 1_s;
+    framework->compiled_host_factor = factor;
+    scenario.framework = framework;
+    return estimate(lower(scenario)).host;
+  };
+  EXPECT_NEAR(host(0.5) / host(1), 0.5, 0.01);
+}
+
 // torchtitan's Llama 3 8B gained 16 % (llm-runs-published); which of Liger's kernels bring how much is measured
 // nowhere.
 TEST(TorchCompile, GainsWhatFusedKernelsGainAndMore) {

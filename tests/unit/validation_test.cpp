@@ -245,18 +245,19 @@ TEST(PredictRun, SharesOfTheStepAddUp) {
 }
 
 /// Plain PyTorch with automatic mixed precision on one device, every tensor counted (docs/models/memory.md): nothing
-/// was fitted. The three rows of 2 and 6 GiB hold workspaces that are not counted; of what is compiled a part is not
-/// known.
+/// was fitted. The rows of 2 and 6 GiB hold workspaces that are not counted; of what is compiled a part is not known.
+/// Under XLA what is kept was read off four of these rows.
 TEST(PredictRun, PeaksOfPlainPyTorchAreWhatItsTensorsSay) {
   const Catalog catalog = Catalog::standard({run_catalog_directory()});
   std::vector<double> eager;
   for (MeasuredRun& run : shipped_set("own-runs").runs) {
-    const bool compiled = run.scenario["strategy"].value("torch_compile", false);
+    if (!run.measured_memory) continue;
+    const bool eager_run = run.framework == "PyTorch" && !run.scenario["strategy"].value("torch_compile", false);
     const PredictedRun predicted = predict_run(run, catalog);
     ASSERT_TRUE(predicted.memory) << run.id << ": " << predicted.reason;
     const double error = absolute_error(predicted.memory->value(), run.measured_memory->value());
-    EXPECT_LT(error, compiled ? 0.1 : 0.025) << run.id;
-    if (!compiled) eager.push_back(error);
+    EXPECT_LT(error, eager_run ? 0.025 : run.framework == "PyTorch" ? 0.1 : 0.16) << run.id;
+    if (eager_run) eager.push_back(error);
   }
   EXPECT_LT(*mean(eager), 0.01);
 }

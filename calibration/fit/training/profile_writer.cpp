@@ -57,6 +57,37 @@ void set_value(OrderedJson& profile, const TrainingConstant& constant, double va
   }
 }
 
+OrderedJson read_profile(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  if (!in) throw std::runtime_error(fmt::format("{}: no such profile", file.string()));
+  return OrderedJson::parse(in);
+}
+
+void write_profile(const std::filesystem::path& file, const OrderedJson& profile) {
+  std::ofstream(file) << compact(profile.dump(2)) << "\n";
+}
+
+/// Frameworks without runs of their own say whose figures they take over: they get what those are now. True when one
+/// changed.
+bool follow_others(const std::filesystem::path& tree) {
+  static const std::regex kFrom("taken over from ([a-z0-9.-]+).*");
+  bool changed = false;
+  for (const auto& entry : std::filesystem::directory_iterator(tree / "models/frameworks/profiles")) {
+    OrderedJson profile = read_profile(entry.path()), before = profile;
+    if (!profile.contains("sources")) continue;
+    for (const auto& [key, source] : before["sources"].items()) {
+      std::smatch from;
+      const std::string text = source.get<std::string>();
+      if (std::regex_match(text, from, kFrom))
+        profile.at(key) = read_profile(file_of(ProfileKind::framework, from[1], tree)).at(key);
+    }
+    if (profile == before) continue;
+    write_profile(entry.path(), profile);
+    changed = true;
+  }
+  return changed;
+}
+
 }  // namespace
 
 void write_training_profiles(const std::vector<TrainingConstant>& constants, const PriorFit& fit,
@@ -64,12 +95,13 @@ void write_training_profiles(const std::vector<TrainingConstant>& constants, con
   for (std::size_t i = 0; i < constants.size(); ++i) {
     for (const std::string& id : constants[i].profiles) {
       const auto file = file_of(constants[i].kind, id, tree);
-      std::ifstream in(file);
-      if (!in) throw std::runtime_error(fmt::format("{}: no such profile", file.string()));
-      OrderedJson profile = OrderedJson::parse(in);
+      OrderedJson profile = read_profile(file);
       set_value(profile, constants[i], fit.values[i], fit.deviations[i], provenance);
-      std::ofstream(file) << compact(profile.dump(2)) << "\n";
+      write_profile(file, profile);
     }
+  }
+  while (follow_others(tree)) {
+    // Some follow those that follow.
   }
 }
 
