@@ -308,7 +308,7 @@ TEST(NarrowAttention, NeedsFusedKernelsMeasuredInEightBit) {
 // A framework that compiles, and a model whose fused kernels are modelled.
 TEST(FusedKernels, AreThoseOfTheFramework) {
   EXPECT_THAT(fault_of("llama3-70b-h100-512", "torch_compile", {}),
-              testing::HasSubstr("megatron-lm is not known to compile models"));
+              testing::HasSubstr("megatron-lm is not known to use torch.compile"));
   EXPECT_THAT(fault_of("resnet50-v100-8gpus", "torch_compile", {"strategy.framework=pytorch-ddp"}),
               testing::HasSubstr("what it fuses in resnet50 is not modelled"));
   EXPECT_EQ(fault_of("bert-large-16nodes", "torch_compile", {"strategy.framework=pytorch-ddp"}), "none");
