@@ -19,7 +19,7 @@ struct Device {
   ProductDevice sixteen_bit;          ///< of products that stay in 16 bit where others are narrower
   double product_bytes = 2;           ///< of one element of a product's operands
   double element_bytes = 2;           ///< of its result
-  double expert_half_rows = 0;        ///< rows per expert at which grouped products run at half of a plain one's rate
+  double expert_half_rows = 0;        ///< rows of each expert whose arithmetic grouped products take longer by
   double convolution_k_overhead = 0;  ///< k0: columns of k that a tile's start-up and write-back cost
   double convolution_tail = 0;        ///< c·SM·128²: output elements lost at the tail
   Seconds kernel_floor;

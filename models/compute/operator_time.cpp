@@ -57,8 +57,10 @@ Seconds unaligned_time(const Operator& op, const Device& device) {
 Seconds gemm_time(const Operator& op, const Device& device) {
   const double inputs = op.sixteen_bit ? device.element_bytes : device.product_bytes;
   const ProductShape shape{op.m, op.n, op.k, op.batch, inputs, device.element_bytes, op.fp32_output};
-  const Seconds time = sustained_time(shape, op.sixteen_bit ? device.sixteen_bit : device.product);
-  if (op.kind == OperatorKind::grouped_gemm) return time * (1 + device.expert_half_rows / op.rows);
+  const ProductDevice& products = op.sixteen_bit ? device.sixteen_bit : device.product;
+  const Seconds time = sustained_time(shape, products);
+  if (op.kind == OperatorKind::grouped_gemm)
+    return time + op.flops * (device.expert_half_rows / op.rows) / products.sustained_rate;
   return device.is_cpu || device.element_bytes > 2 ? time : std::max(time, unaligned_time(op, device));
 }
 

@@ -146,7 +146,7 @@ FieldTable<FrameworkProfile> table() {
       .field("host_low_precision_factor", &F::host_low_precision_factor,
              "Host time of a layer in 8 or 4 bit over one in 16", {.min = 0, .max = 100})
       .field("expert_half_rows", &F::expert_half_rows,
-             "Rows per expert at which grouped products run at half rate, at the peak of an A100",
+             "Rows of each expert whose arithmetic grouped products take longer by, at the peak of an A100",
              {.min = 0, .max = 1e5})
       .field("expert_memory_efficiency", &F::expert_memory_efficiency,
              "Traffic of moving tokens to experts and back over the least", {.min = 0.5, .max = 20})

@@ -109,11 +109,11 @@ struct FrameworkProfile {
                                       ///< kernels one by one are out of step by so much for each peer
   double compiled_host_factor = 1;    ///< host time of a layer with StrategySpec::torch_compile over without
   double host_expert_factor = 1;      ///< a mixture-of-experts layer over a dense one
-  double host_low_precision_factor = 1;        ///< a layer in 8 or 4 bit over one in 16: scaling and casting kernels
-  double expert_half_rows = 56;                ///< rows per expert at which grouped products run at half rate, at the
-                                               ///< peak of an A100; grows with the peak
-  double expert_memory_efficiency = 1;         ///< traffic of moving tokens to experts and back over the least
-  Seconds step_overhead;                       ///< step_overhead_ms: fixed per step
+  double host_low_precision_factor = 1;  ///< a layer in 8 or 4 bit over one in 16: scaling and casting kernels
+  double expert_half_rows = 56;          ///< rows of each expert whose arithmetic grouped products take longer by,
+                                         ///< at the peak of an A100; grows with the peak
+  double expert_memory_efficiency = 1;   ///< traffic of moving tokens to experts and back over the least
+  Seconds step_overhead;                 ///< step_overhead_ms: fixed per step
   double micro_batch_bytes_per_parameter = 0;  ///< memory traffic of each parameter in a micro-batch: weights cast for
                                                ///< the forward pass, gradients unscaled, checked and clipped
   bool single_ring = false;                    ///< devices of a node exchange over one ring in their order (NCCL 1)
