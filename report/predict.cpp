@@ -21,6 +21,8 @@ namespace stepcast {
 namespace {
 
 Flops model_flops(const Scenario& scenario, ModelFlopsOptions options) {
+  options.document_len = scenario.spec.workload.document_len;
+  options.frozen = scenario.spec.workload.adapter_rank > 0;
   return model_flops_per_sample(*scenario.model, scenario.seq_len, options) *
          static_cast<double>(scenario.spec.workload.global_batch);
 }

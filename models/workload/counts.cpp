@@ -56,19 +56,20 @@ double window_share(const TransformerShape& shape, int layer, double sequence) {
   return (2 * window - window * window / sequence) / sequence;
 }
 
-ForwardFlops forward_flops(const TransformerShape& shape, double sequence) {
+/// `document`: mean tokens of the documents that are packed into a sequence, which attention does not leave; or all.
+ForwardFlops forward_flops(const TransformerShape& shape, double sequence, double document) {
   const double sizes = static_cast<double>(shape.heads) * (shape.key_size() + shape.value_size());
   const double target = shape.target_tokens(sequence);
-  const double scores = 2 * target * target * sizes;
+  const double scores = 2 * target * std::min(target, document) * sizes;
   const double predicted = target * shape.predicted_share;
   ForwardFlops flops;
   for (int layer = 0; layer < shape.layers; ++layer) {
     const char half = shape.half(layer);
     const bool attends = half == '\0' || half == '*', encodes = shape.is_encoder(layer);
-    const double tokens = encodes ? sequence : target;
+    const double tokens = encodes ? sequence : target, span = std::min(tokens, document);
     if (attends) flops.blocks += 2 * tokens * attention_products(shape);
     if (attends)
-      (encodes ? flops.seen : flops.attention) += 2 * tokens * tokens * sizes * window_share(shape, layer, tokens);
+      (encodes ? flops.seen : flops.attention) += 2 * tokens * span * sizes * window_share(shape, layer, span);
     if (shape.crosses(layer)) {
       flops.blocks += 2 * (target * query_products(shape) + sequence * key_products(shape));
       flops.seen += 2 * target * sequence * sizes;
@@ -126,13 +127,15 @@ double active_parameter_count(const Model& model) {
 }
 
 Flops model_flops_per_sample(const Model& model, int seq_len, ModelFlopsOptions options) {
-  double forward = 0;
   if (model.transformer) {
-    const ForwardFlops flops = forward_flops(*model.transformer, seq_len);
+    const double document = options.document_len > 0 ? options.document_len : seq_len;
+    const ForwardFlops flops = forward_flops(*model.transformer, seq_len, document);
     const bool half = options.causal_halved && model.family == ModelFamily::decoder;
-    forward =
-        flops.blocks + flops.seen + flops.attention * (half ? 0.5 : 1.0) + (options.output_layer ? flops.output : 0);
-  } else if (model.compact) {
+    const double products = flops.blocks + (options.output_layer ? flops.output : 0);
+    return Flops((options.frozen ? 2 : 3) * products + 3 * (flops.seen + flops.attention * (half ? 0.5 : 1.0)));
+  }
+  double forward = 0;
+  if (model.compact) {
     forward = workload::compact_forward_flops(*model.compact);
   } else if (model.recommender) {
     forward = workload::recommender_forward_flops(*model.recommender);

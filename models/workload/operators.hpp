@@ -132,6 +132,8 @@ double active_parameter_count(const Model& model);
 struct ModelFlopsOptions {
   bool causal_halved = true;
   bool output_layer = true;
+  int document_len = 0;  ///< >0: mean tokens of the documents packed into a sequence; attention stays inside one
+  bool frozen = false;   ///< only adapters are trained: products have no weight gradients (2 × forward)
 };
 Flops model_flops_per_sample(const Model& model, int seq_len, ModelFlopsOptions options);
 /// The convention of Narayanan et al. 2021 (recomputation counted): 96·B·s·l·h²·(1 + s/6h + V/16lh).

@@ -124,6 +124,23 @@ TEST(ModelFlops, OnlyDecodersAreHalved) {
   EXPECT_EQ(model_flops_per_sample(*bert, 512, {true, true}), model_flops_per_sample(*bert, 512, {false, true}));
 }
 
+TEST(ModelFlops, DocumentsAreSequencesOfTheirOwn) {
+  const Model& model = *preset("llama3-8b");
+  const auto flops = [&](int seq_len, int document) {
+    return model_flops_per_sample(model, seq_len, {.document_len = document}).value();
+  };
+  EXPECT_NEAR(flops(131072, 4096) / flops(4096, 0), 32, 1e-9);
+  EXPECT_EQ(flops(4096, 8192), flops(4096, 0));
+}
+
+TEST(ModelFlops, FrozenProductsHaveNoWeightGradients) {
+  const Model& model = *preset("llama3-8b");
+  const double trained = model_flops_per_sample(model, 1, {}).value();
+  const double frozen = model_flops_per_sample(model, 1, {.frozen = true}).value();
+  // Attention over one token is next to nothing beside the products.
+  EXPECT_NEAR(frozen / trained, 2.0 / 3, 1e-4);
+}
+
 Diagnostics faults_of(const Model& model) {
   Diagnostics diagnostics("test");
   check_model(model, "/workload/model", diagnostics);
