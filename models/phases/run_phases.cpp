@@ -4,15 +4,13 @@
 
 #include "models/convergence/target.hpp"
 #include "models/estimate.hpp"
+#include "models/phases/evaluation_step.hpp"
 #include "models/power/average_power.hpp"
 #include "models/storage/storage.hpp"
 
 namespace stepcast {
 
 namespace {
-
-/// The forward pass is a third of a step's matrix products (Kaplan et al. 2020: 2 of 6 FLOPs a parameter and token).
-constexpr double kForwardShare = 1.0 / 3;
 
 /// A step as the closed form has it, on the devices that it has.
 struct ClosedStep {
@@ -156,14 +154,19 @@ class Phases {
   /// Evaluation, start-up and compilation.
   void beside(PhaseCost& phase, const PhaseSpec& spec, std::size_t index, double trained) {
     phase.times = spec.times.value_or(spec.every_steps ? std::floor(trained / *spec.every_steps) : 1);
-    const ClosedStep step = step_of(2 * index);
-    const bool idle = phase.kind != PhaseKind::evaluation;
-    if (spec.time)
-      return add_time(phase, step, *spec.time * phase.times,
-                      idle ? step.power.device_idle : step.device_power * hotter_);
+    if (phase.kind == PhaseKind::evaluation) return evaluate(phase, spec, index);
+    if (spec.time) add_time(phase, own_, *spec.time * phase.times, own_.power.device_idle);
+  }
+
+  void evaluate(PhaseCost& phase, const PhaseSpec& spec, std::size_t index) {
+    const bool own = 2 * index >= scenario_.phases.size() || scenario_.phases[2 * index] == nullptr;
+    const Job job = lower(own ? scenario_ : *scenario_.phases[2 * index]);
+    const ClosedStep step = closed_step(job);
+    const EvaluationStep forward = evaluation_step(job, step.power);
     const double samples = samples_of(spec, step).value_or(0) * phase.times;
     add_work(phase, step, samples);
-    add_time(phase, step, step.time * (kForwardShare * slower_ * samples / step.batch), step.device_power * hotter_);
+    const Seconds time = spec.time ? *spec.time * phase.times : forward.time * (samples / step.batch);
+    add_time(phase, step, time, forward.device_power);
   }
 
   const Scenario& scenario_;

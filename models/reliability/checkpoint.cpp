@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/collectives/peer_ports.hpp"
 #include "models/memory/memory.hpp"
 #include "models/storage/decimal_bytes.hpp"
 #include "models/storage/rates.hpp"
@@ -23,7 +24,7 @@ struct Rates {
   bool known = true;
 };
 
-/// A full checkpoint passes through one node; all read it back.
+/// A full checkpoint passes through one node; from the shared system all read it back.
 Rates rates_of(const Scenario& scenario, bool local, bool one_node) {
   const int nodes = scenario.spec.cluster.nodes;
   const auto write = one_node ? (local ? local_write_rate(scenario) : shared_write_rate(scenario))
@@ -34,7 +35,19 @@ Rates rates_of(const Scenario& scenario, bool local, bool one_node) {
   // What reads fast and is silent on writing writes half as fast, as most drives of the catalogue do.
   out.write = write ? *write : read ? *read / (one_node ? 2.0 * nodes : 2.0) : kUnknownWrite * (one_node ? 1 : nodes);
   out.read = read ? *read : kUnknownRead * nodes;
+  if (one_node && local) out.read *= 1.0 / nodes;
   return out;
+}
+
+/// What lies on own drives is gone with a node that is replaced, so each node's part is on a second one's drives too:
+/// these write twice as much, and it crosses the network (NVIDIA Resiliency Extension, local checkpoints with
+/// replication; Wang et al. 2023, Gemini, SOSP).
+void mirror(CheckpointCost& cost, const Job& job, bool one_node) {
+  const Bytes part = cost.size / (one_node ? 1.0 : job.scenario->spec.cluster.nodes);
+  const Seconds sent = part / peer_ports_of(job.interconnect).node;
+  cost.write = std::max(2 * cost.write, sent);
+  // The node that replaces another gets its part from the second copy; a full one goes to all.
+  cost.read = std::max(cost.read, sent);
 }
 
 /// Rate of all devices' copies to host memory together.
@@ -73,6 +86,8 @@ CheckpointCost checkpoint_cost(const Job& job) {
   out.write = out.size / rates.write;
   // Each replica's states come from storage once and go on to the others over the network.
   out.read = out.size / rates.read;
+  const bool mirrored = out.local && scenario.spec.cluster.nodes > 1;
+  if (mirrored) mirror(out, job, one_node);
   out.stall = out.write;
   if (spec.kind == CheckpointKind::asynchronous) {
     out.stall = out.size / copy_rate(scenario);
@@ -80,9 +95,9 @@ CheckpointCost checkpoint_cost(const Job& job) {
     out.shortest_interval = out.write;
   }
   out.traffic = rates.write / (one_node ? 1 : scenario.spec.cluster.nodes);
-  out.basis = fmt::format("{} to {} at {}{}", decimal_text(out.size),
-                          out.local ? std::string("local drives") : scenario.storage->id, decimal_text(rates.write),
-                          rates.known ? "" : " (rate assumed)");
+  out.basis = fmt::format(
+      "{} to {}{} at {}{}", decimal_text(out.size), out.local ? std::string("local drives") : scenario.storage->id,
+      mirrored ? " of two nodes" : "", decimal_text(rates.write), rates.known ? "" : " (rate assumed)");
   if (spec.kind == CheckpointKind::none) out.stall = out.write = out.read = Seconds(0);
   return out;
 }

@@ -59,7 +59,7 @@ const ReliabilityRecord* spot_record(const Node& node, const Catalog& catalog) {
 
 void set_spot(FailureRates& rates, const Scenario& scenario, const Catalog& catalog) {
   const ReliabilitySpec& spec = scenario.spec.run.reliability;
-  if (!spec.spot) return;
+  if (!spec.spot.value_or(scenario.spec.cluster.cost.basis == PriceBasis::spot)) return;
   if (spec.spot_interruptions_per_1000_node_days) {
     rates.spot = *spec.spot_interruptions_per_1000_node_days * kPer1000Days;
     rates.basis += "; spot interruptions as stated";

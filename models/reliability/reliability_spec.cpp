@@ -22,7 +22,7 @@ const FieldTable<ReliabilitySpec>& ReliabilitySpec::fields() {
                {.min = 0, .max = 1e6})
         .field("repair_h", &R::repair, "Until a node that failed is back", {.min = 0, .max = 1e6})
         .field("elastic", &R::elastic, "Where spares are out, the job goes on with the nodes that are left")
-        .field("spot", &R::spot, "The provider may take nodes back (spot instances)")
+        .field("spot", &R::spot, "The provider may take nodes back; default: where cluster.cost.basis is \"spot\"")
         .field("spot_interruptions_per_1000_node_days", &R::spot_interruptions_per_1000_node_days,
                "How often it does, for every 1000 nodes and days; default: the instance's published band", rate)
         .field("slow_nodes_per_1000_node_days", &R::slow_nodes_per_1000_node_days,

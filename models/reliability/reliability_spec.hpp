@@ -17,7 +17,7 @@ struct ReliabilitySpec {
   std::optional<int> spares;      ///< absent: another node is always to be had
   std::optional<Seconds> repair;  ///< until a node that failed is back
   bool elastic = false;           ///< goes on with the nodes that are left, where spares are out
-  bool spot = false;              ///< on instances that the provider takes back
+  std::optional<bool> spot;       ///< on instances that the provider takes back; default: where they are priced so
   std::optional<double> spot_interruptions_per_1000_node_days;
   double slow_nodes_per_1000_node_days = 0;  ///< onsets of slowness
   double slow_node_speed = 0.8;              ///< share of a healthy one's speed

@@ -10,6 +10,7 @@
 #include "models/reliability/goodput.hpp"
 #include "models/storage/decimal_bytes.hpp"
 #include "models/storage/input_pipeline.hpp"
+#include "models/storage/rates.hpp"
 #include "models/storage/storage.hpp"
 #include "report/claim_study.hpp"
 #include "report/json.hpp"
@@ -111,6 +112,21 @@ TEST(Checkpoint, HoldsWhatBloomsHeld) {
   EXPECT_NEAR(checkpoint_size(lower(scenario)).in(1_TB), 2.3 * 175.0 / 176, 0.07 * 2.3);
 }
 
+// A node that is replaced takes its drives along, so a second node holds its part, too.
+TEST(Checkpoint, LocalOnesLieOnTwoNodes) {
+  const auto cost = [](const char* nodes, const char* kind) {
+    const Scenario scenario = shipped("llama3-70b-h100-512.json",
+                                      {nodes, kind, "run.checkpoint.size_GB=1000", "run.checkpoint.target=local"});
+    return std::pair(checkpoint_cost(lower(scenario)), local_write_rate(scenario).value());
+  };
+  const auto [sharded, write] = cost("cluster.nodes=64", "run.checkpoint.kind=sharded");
+  EXPECT_NEAR(sharded.stall / (1000_GB / (write * 64.0)), 2, 1e-9);
+  // One node reads all of a full one, as 64 do each a part of a sharded one.
+  const CheckpointCost full = cost("cluster.nodes=64", "run.checkpoint.kind=full").first;
+  EXPECT_NEAR(full.read / sharded.read, 64, 1e-9);
+  EXPECT_NEAR(full.stall / sharded.stall, 64, 1e-9);
+}
+
 TEST(Checkpoint, AsynchronousOnesStallForTheCopyAlone) {
   const auto cost = [](const char* kind) {
     const Scenario scenario = shipped("gpt3-175b-a100-1024.json", {kind});
@@ -130,6 +146,18 @@ TEST(FailureRates, AreLlama3sOnItsOwnCluster) {
   const FailureRates doubled =
       failure_rates(shipped("llama3-405b-h100-16384.json", {"run.reliability.rate_factor=2"}), catalog());
   EXPECT_DOUBLE_EQ(doubled.interruptions.value(), 2 * rates.interruptions.value());
+}
+
+// A spot price comes with the interruptions that make it low.
+TEST(FailureRates, InstancesPricedAsSpotAreTakenBack) {
+  const auto spot = [](std::vector<std::string> terms) {
+    return failure_rates(shipped("llama3-70b-h100-512.json", std::move(terms)), catalog()).spot;
+  };
+  const char *node = "cluster.node=aws-p5.48xlarge", *priced = "cluster.cost.basis=spot";
+  EXPECT_EQ(spot({node}), PerSecond(0));
+  EXPECT_GT(spot({node, priced}), PerSecond(0));
+  EXPECT_EQ(spot({node, priced}), spot({node, "run.reliability.spot=true"}));
+  EXPECT_EQ(spot({node, priced, "run.reliability.spot=false"}), PerSecond(0));
 }
 
 TEST(FailureRates, SpotInstancesGoByTheirBand) {
@@ -214,6 +242,27 @@ TEST(Phases, AddUp) {
   const PhaseOutlook& ramp = p.outlook->phases.front();
   EXPECT_GT(ramp.steps, ramp.samples / 1536);
   EXPECT_LT(ramp.steps, ramp.samples / 768);
+}
+
+// Forward passes alone: nothing is exchanged, so a slow network does not slow them, and nothing is recomputed.
+TEST(Phases, EvaluationIsForwardPassesAlone) {
+  const auto evaluation = [](const char* scenario, const char* change) {
+    const Prediction p = predicted(scenario, {kAnalytic, change,
+                                              R"(run.phases=[{"name":"train","steps":1000},)"
+                                              R"({"kind":"evaluation","samples":50000}])"});
+    return p.outlook->phases.back().time;
+  };
+  const char* servers = "systems/tensorflow-ps-sync.json";
+  EXPECT_NEAR(evaluation(servers, "cluster.fabric.nic_bandwidth_Gbps=1") /
+                  evaluation(servers, "cluster.fabric.nic_bandwidth_Gbps=100"),
+              1, 1e-6);
+  const char* llama = "llama3-70b-h100-512.json";
+  EXPECT_NEAR(evaluation(llama, "strategy.recompute=full") / evaluation(llama, "strategy.recompute=none"), 1, 1e-6);
+  // 2 of a step's 6 FLOPs a parameter; tensor parallelism exposes as much of either pass.
+  const Prediction step = predicted(llama, {kAnalytic});
+  const double share = evaluation(llama, "strategy.recompute=none") / (step.step_time * (50000.0 / 1024));
+  EXPECT_GT(share, 0.3);
+  EXPECT_LT(share, 0.36);
 }
 
 TEST(WorkFactor, IsTwoAtTheCriticalBatchAgainstNoBatch) {
