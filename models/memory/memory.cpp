@@ -30,6 +30,10 @@ constexpr double kFragmentationRegular = 0.01;
 constexpr double kUnitsGathered = 2;
 // Gradient buckets alive: one on the wire and one that is filled.
 constexpr double kBucketsAlive = 2;
+// Error feedback keeps what was not sent, in fp32 (Karimireddy et al. 2019, arXiv 1901.09847).
+constexpr double kResidual = 4;
+// The outer optimizer keeps the last averaged model and a momentum in fp32 (Douillard et al. 2023, arXiv 2311.08105).
+constexpr double kOuterStates = 8;
 // The next micro-batch's activation and gradient are received beside the computation.
 constexpr double kMessagesAhead = 2;
 
@@ -68,6 +72,14 @@ void add_states(MemoryFootprint& out, const Job& job, const StageParameters& par
                          frozen_bytes(*job.scenario) * frozen);
   out.gradients = Bytes(bytes.gradient * (shards_gradients ? parameters.share : parameters.whole));
   out.optimizer = Bytes(bytes.optimizer * (shards_optimizer ? parameters.share : parameters.whole));
+}
+
+/// What the way to keep replicas equal holds of a device's trained parameters beside their states.
+Bytes exchange_states(const Scenario& scenario, const StageParameters& parameters) {
+  const CompressionMethod method = scenario.spec.strategy.compression.method;
+  const bool loses = method != CompressionMethod::none && method != CompressionMethod::fp16;
+  const bool rounds = scenario.update == UpdateMode::local;
+  return Bytes(((loses ? kResidual : 0) + (rounds ? kOuterStates : 0)) * parameters.whole);
 }
 
 /// Copies of gradients on their way, and gathered parameters. `gradients`: all of the stage's, unsharded.
@@ -153,6 +165,7 @@ MemoryFootprint footprint(const Job& job, int stage) {
   add_states(out, job, parameters);
   out.host = layers.offloaded;
   offload_optimizer(out, *job.scenario);
+  out.optimizer += exchange_states(*job.scenario, parameters);
   const Moment fullest = fullest_moment(job, layers, out.gradients);
   out.gradients = fullest.gradients;
   out.activations = fullest.activations;

@@ -86,6 +86,20 @@ struct SmallJob {
   }
 };
 
+TEST(States, WhatExchangesKeepIsHeld) {
+  SmallJob small(1, 1, 2);
+  const double parameters = small.job.stage_parameters.front();
+  const Bytes plain = memory_of(small.job).stages.front().optimizer;
+  StrategySpec& strategy = small.scenario.spec.strategy;
+  strategy.compression.method = CompressionMethod::fp16;
+  EXPECT_EQ(memory_of(small.job).stages.front().optimizer, plain);
+  strategy.compression.method = CompressionMethod::top_k;
+  EXPECT_NEAR((memory_of(small.job).stages.front().optimizer - plain).value(), 4 * parameters, 1);
+  strategy.compression.method = CompressionMethod::none;
+  small.scenario.update = UpdateMode::local;
+  EXPECT_NEAR((memory_of(small.job).stages.front().optimizer - plain).value(), 8 * parameters, 1);
+}
+
 TEST(States, MixedPrecisionAdamTakesSixteenBytesAParameter) {
   SmallJob small(1, 2);
   // 2·1e9 + 2e9 + 3e9 = 7e9 parameters: 2 bytes each, gradients 2, master and two moments 12.
