@@ -59,7 +59,7 @@ class BreakdownBuilder {
       case Activity::work:
         return add_work(interval);
     }
-    over_time_.add(interval.start, interval.end, power_.device_communication, share_);
+    over_time_.add(interval.start, interval.end, power_.device_waiting, share_);
   }
 
   void add_work(const Interval& interval) {

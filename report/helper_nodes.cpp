@@ -24,7 +24,7 @@ HelperNodes server_nodes(const Scenario& scenario, const Catalog& catalog) {
   const PowerModel power = power_model(out.scenario);
   // Processors of a server node add and send; accelerators beside them have nothing to do.
   const bool idle = out.scenario.node->has_accelerators();
-  out.draw = power.cluster_at_meter(idle ? power.device_idle : power.device_communication);
+  out.draw = power.cluster_at_meter(idle ? power.device_idle : power.device_waiting);
   return out;
 }
 

@@ -128,7 +128,7 @@ FacilityOutlook facility_outlook(const Job& job, const Prediction& step, const P
     out.rack = racks->rack;
   }
   // At a barrier or a checkpoint every device falls from its busiest state to waiting, and comes back.
-  const Watts fall = power.cluster_at_meter(power.device_compute) - power.cluster_at_meter(power.device_communication);
+  const Watts fall = power.cluster_at_meter(power.device_compute) - power.cluster_at_meter(power.device_waiting);
   out.swing_kW_per_s = std::max(0.0, fall.in(1_kW) / kRampTime.value());
   out.exceeded = exceeded_limits(scenario, racks, inside_peak, step.peak_power, out.swing_kW_per_s);
   if (clocks.below_range)

@@ -144,7 +144,7 @@ class TraceWriter {
   }
 
   Watts power_during(const Interval& interval) const {
-    if (interval.activity != Activity::work) return power_.device_communication;
+    if (interval.activity != Activity::work) return power_.device_waiting;
     const Operation& operation = graph_.operations()[interval.operation];
     if (operation.kind == OperationKind::optimizer) return power_.device_memory;
     if (operation.kind == OperationKind::overhead) return power_.device_ready;

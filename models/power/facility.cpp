@@ -20,6 +20,10 @@ FabricBill fabric_bill(const Scenario& scenario, const Catalog& catalog) {
   const ClusterSpec& cluster = scenario.spec.cluster;
   FabricBill out;
   if (cluster.nodes <= 1 || scenario.nics_per_node == 0) return out;
+  if (scenario.update == UpdateMode::federated) {
+    out.unknown.emplace_back("the clients' lines and the server that averages");
+    return out;
+  }
   if (scenario.devices() > kMostFabricDevices) {
     out.unknown.emplace_back("a network of so many devices is not drawn");
     return out;

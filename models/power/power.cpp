@@ -82,12 +82,19 @@ PartDraw host_of(const Scenario& scenario) {
   return host;
 }
 
+/// Whether devices wait for hosts: servers, a federation's or a random peer's model, or actors' samples. No kernel of a
+/// collective spins meanwhile.
+bool waits_for_hosts(const Scenario& scenario) {
+  const bool of_peers = scenario.update == UpdateMode::pair_averaging || scenario.update == UpdateMode::federated;
+  return of_peers || scenario.servers.has_value() || scenario.actors != nullptr;
+}
+
 void set_device(PowerModel& power, const Scenario& scenario) {
   const DevicePower device = clock_state(scenario).power;
   power.device_idle = device.idle;
   power.device_compute = device.compute;
   power.device_memory = device.memory;
-  power.device_communication = device.communication;
+  power.device_waiting = waits_for_hosts(scenario) ? device.ready : device.communication;
   power.device_ready = device.ready;
 }
 
@@ -131,8 +138,10 @@ PowerModel power_model(const Scenario& scenario) {
   power.host_busy = host.busy;
   power.fan_share = fan_share(scenario);
   const std::optional<double> pue = stated_pue(scenario);
-  power.pue = pue.value_or(kDefaultPue);
-  power.pue_assumed = !pue;
+  // Clients of a federation stand wherever their owners are.
+  const bool at_home = scenario.update == UpdateMode::federated;
+  power.pue = pue.value_or(at_home ? 1 : kDefaultPue);
+  power.pue_assumed = !pue && !at_home;
   power.devices_per_node = scenario.devices_per_node();
   power.nodes = scenario.spec.cluster.nodes;
   power.psu = scenario.psu;

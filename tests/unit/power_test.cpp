@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/power/average_power.hpp"
 #include "models/power/facility.hpp"
 
 namespace stepcast::power_test {
@@ -51,8 +52,35 @@ TEST(PowerModel, DevicesDrawNearTheirLimitInProductsAndLessElsewhere) {
   EXPECT_DOUBLE_EQ(power.device_idle.value(), 52);
   EXPECT_DOUBLE_EQ(power.device_compute.value(), 388);
   EXPECT_LT(power.device_memory, power.device_compute);
-  EXPECT_LT(power.device_communication, power.device_memory);
-  EXPECT_LT(power.device_idle, power.device_communication);
+  EXPECT_LT(power.device_waiting, power.device_memory);
+  EXPECT_LT(power.device_idle, power.device_waiting);
+}
+
+// No kernel of a collective spins while a worker waits for servers.
+TEST(PowerModel, DevicesThatWaitForHostsAreReadyAndNoMore) {
+  Server server;
+  const PowerModel rings = power_model(server.scenario);
+  EXPECT_DOUBLE_EQ(rings.device_waiting.value(), 200);  // 0.5 of 400 W
+  server.scenario.servers.emplace();
+  EXPECT_DOUBLE_EQ(power_model(server.scenario).device_waiting.value(), 88);  // 0.22
+}
+
+TEST(PowerModel, ClientsOfAFederationShareNoFacility) {
+  Server server;
+  server.scenario.update = UpdateMode::federated;
+  EXPECT_EQ(power_model(server.scenario).pue, 1);
+  server.scenario.spec.cluster.facility.pue = 1.2;
+  EXPECT_EQ(power_model(server.scenario).pue, 1.2);
+}
+
+TEST(PowerModel, AMeanIsNoMoreThanTheMost) {
+  const Server server;
+  const PowerModel power = power_model(server.scenario);
+  StepBreakdown step;
+  // Means over stages may add up to more than the step.
+  step.step_time = 10_s;
+  step.compute = step.matrix_time = 10.5_s;
+  EXPECT_NEAR(average_device_power(step, power).value(), 388, 1e-9);
 }
 
 TEST(PowerModel, FansSuppliesAndFacilityComeOnTop) {
