@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "models/parallelism/compression.hpp"
+#include "models/parallelism/decoding.hpp"
 #include "models/parallelism/groups.hpp"
 #include "models/parallelism/layer_cost.hpp"
 #include "models/parallelism/lowering.hpp"
@@ -210,6 +211,7 @@ Job lower_in_state(const Scenario& scenario, const NodeMap& map, BytesPerSecond 
   cost_layers(job, kinds);
   build_chunks(job, kinds);
   add_compression(job);
+  add_decoding(job);
   finish(job);
   return job;
 }
@@ -351,7 +353,7 @@ struct Lowering::Kept {
   std::optional<Cut> cut;  ///< that the job is placed for
   std::map<Cut, Place> places;
   std::optional<LayerInputs> inputs;  ///< of the job's layers
-  bool compressed = false;            ///< those hold the cost of compression
+  bool added = false;                 ///< those hold the cost of compression or decoding
 };
 
 Lowering::Lowering() = default;
@@ -362,16 +364,18 @@ const Job& Lowering::lower(const Scenario& scenario) {
   Job& job = kept_->job;
   job.scenario = &scenario;
   kept_->place_job(scenario);
-  // Compression adds to layers' costs, so those of a scenario that compresses are no other's.
-  const bool compresses = scenario.spec.strategy.compression.method != CompressionMethod::none;
-  if (LayerInputs inputs(job); compresses || kept_->compressed || kept_->inputs != inputs) {
+  // Compression and decoding add to layers' costs, so those of a scenario with either are no other's.
+  const bool adds =
+      scenario.spec.strategy.compression.method != CompressionMethod::none || decodes_on_training_cores(scenario);
+  if (LayerInputs inputs(job); adds || kept_->added || kept_->inputs != inputs) {
     kept_->kinds = kinds_of(scenario);
     cost_layers(job, kept_->kinds);
     kept_->inputs = std::move(inputs);
   }
-  kept_->compressed = compresses;
+  kept_->added = adds;
   build_chunks(job, kept_->kinds);
   add_compression(job);
+  add_decoding(job);
   finish(job);
   return job;
 }

@@ -60,14 +60,6 @@ bool repeats(const Scenario& scenario, const InputPipeline& pipeline) {
   return workload.tokens && scenario.seq_len > 0 && *workload.tokens / scenario.seq_len > in_set * (1 + 1e-9);
 }
 
-double cores_of(const Scenario& scenario) {
-  const Node& node = *scenario.node;
-  if (node.cpu_count > 0 && scenario.cpu != nullptr)
-    return node.cpu_count * (node.cpu_cores > 0 ? node.cpu_cores : scenario.cpu->cores);
-  // A virtual processor is a thread, two of which share a core.
-  return node.vcpus / 2.0;
-}
-
 int workers_of(const Scenario& scenario, double cores) {
   const int share = std::max(1, static_cast<int>(cores) / std::max(1, scenario.devices_per_node()));
   return scenario.spec.workload.input.workers.value_or(share);
@@ -167,6 +159,14 @@ void advise_storage(std::vector<std::string>& out, const Scenario& scenario, con
 
 }  // namespace
 
+double cores_per_node(const Scenario& scenario) {
+  const Node& node = *scenario.node;
+  if (node.cpu_count > 0 && scenario.cpu != nullptr)
+    return node.cpu_count * (node.cpu_cores > 0 ? node.cpu_cores : scenario.cpu->cores);
+  // A virtual processor is a thread, two of which share a core.
+  return node.vcpus / 2.0;
+}
+
 const InputLimit* InputPipeline::slowest() const {
   const auto least = std::min_element(limits.begin(), limits.end(), [](const InputLimit& a, const InputLimit& b) {
     return a.samples_per_s < b.samples_per_s;
@@ -181,7 +181,7 @@ InputPipeline input_pipeline(const Scenario& scenario) {
   out.device_sample = input.device_sample.value_or(out.sample);
   out.dataset = stored_dataset(scenario, out.sample);
   out.local = input.source ? *input.source == InputSource::local : scenario.storage == nullptr;
-  out.cores_per_node = cores_of(scenario);
+  out.cores_per_node = cores_per_node(scenario);
   out.decode = input.decode;
   // Every node draws from the whole data set, so its memory holds the same share of each epoch's reads.
   if (input.page_cache && out.dataset && repeats(scenario, out))

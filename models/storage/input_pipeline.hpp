@@ -39,6 +39,9 @@ struct InputPipeline {
 
 InputPipeline input_pipeline(const Scenario& scenario);
 
+/// Cores of a node that prepare samples; 0 when they are not known.
+double cores_per_node(const Scenario& scenario);
+
 /// Core time that a sample may take before preparing it limits a rate of training. Null when the cores are not known.
 std::optional<Seconds> decode_budget(const Scenario& scenario, const InputPipeline& pipeline, double samples_per_s);
 

@@ -106,6 +106,17 @@ TEST(InputPipeline, PageableCopiesAreSlower) {
   EXPECT_NEAR(copy("workload.input.pinned=false") / copy("workload.input.pinned=true"), 0.45, 1e-9);
 }
 
+// What loaders take of processors that train is missing there.
+TEST(InputPipeline, DecodingTakesCoresFromTraining) {
+  const auto rate = [](const char* decode) {
+    return predicted("rental-cpu-server.json", {kAnalytic, "workload.model=resnet50", decode}).samples_per_s;
+  };
+  const Scenario scenario = shipped("rental-cpu-server.json", {});
+  const double alone = rate("workload.input.decode_ms=0");
+  const double decoding = cores_per_node(scenario) * scenario.spec.cluster.nodes / 0.1;
+  EXPECT_NEAR(rate("workload.input.decode_ms=100") / (1 / (1 / alone + 1 / decoding)), 1, 0.02);
+}
+
 TEST(Checkpoint, HoldsWhatBloomsHeld) {
   // 176 B parameters, 2.3 TB (BigScience, tr11-176B chronicles): 14 bytes a parameter.
   const Scenario scenario = shipped("gpt3-175b-a100-1024.json", {});
