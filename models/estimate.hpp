@@ -9,4 +9,8 @@ namespace stepcast {
 /// out (contention between kinds of traffic, exact schedule effects) is stated in docs/models/estimate.md.
 StepBreakdown estimate(const Job& job);
 
+/// How far the simulated step may be from the closed form, as a share of it (docs/models/estimate.md, and
+/// tests/sim/estimate_agreement_test.cpp, which holds the two together). `micro_batches` of each pipeline.
+double closed_form_deviation(PipelineSchedule schedule, long micro_batches, int stages);
+
 }  // namespace stepcast

@@ -85,27 +85,21 @@ double Evaluator::expected_goodput(const Job& job, Seconds step) const {
   return stepcast::expected_goodput(risk).value_or(1);
 }
 
-std::optional<Refusal> Evaluator::broken_limit(const PlanFigures& figures, const Job& job) const {
+LimitedFigures Evaluator::limited_figures(const PlanFigures& figures, const Job& job) const {
   const PlanConstraints& limits = question_.spec.constraints;
-  if (limits.power && figures.peak_power > *limits.power)
-    return Refusal(Rejection::over_power, figures.peak_power.value());
-  if (limits.budget && *figures.cost_rate > *limits.budget)
-    return Refusal(Rejection::over_budget, figures.cost_rate->value());
-  if (!limits.deadline && !limits.budget_of_run && !limits.minimum_goodput_percent) return std::nullopt;
-  const double goodput = expected_goodput(job, figures.step_time);
-  if (limits.minimum_goodput_percent && goodput < *limits.minimum_goodput_percent / 100)
-    return Refusal(Rejection::low_goodput, -goodput);
-  if (!limits.deadline && !limits.budget_of_run) return std::nullopt;
-  const Seconds run = figures.step_time * *steps_to_train(*job.scenario) / goodput;
-  if (limits.deadline && run > *limits.deadline) return Refusal(Rejection::past_deadline, run.value());
-  if (limits.budget_of_run) {
-    const Dollars cost = *figures.cost_rate * run;
-    if (cost > *limits.budget_of_run) return Refusal(Rejection::over_budget_of_run, cost.value());
-  }
-  return std::nullopt;
+  LimitedFigures out;
+  out.peak_power = figures.peak_power;
+  out.cost_rate = figures.cost_rate;
+  if (!limits.deadline && !limits.budget_of_run && !limits.minimum_goodput_percent) return out;
+  out.goodput = expected_goodput(job, figures.step_time);
+  if (!limits.deadline && !limits.budget_of_run) return out;
+  out.run_time = figures.step_time * *steps_to_train(*job.scenario) / *out.goodput;
+  if (out.cost_rate) out.run_cost = *out.cost_rate * *out.run_time;
+  return out;
 }
 
-std::variant<PlanFigures, Refusal> Evaluator::evaluate(const Option& option, const TooSlow& too_slow) {
+std::variant<PlanFigures, Refusal> Evaluator::evaluate(const Option& option, const TooSlow& too_slow,
+                                                       Fidelity forecast) {
   const Scenario* scenario = this->scenario(option);
   if (scenario == nullptr) return Refusal(Rejection::forbidden);
   const Job& job = lowering_.lower(*scenario);
@@ -122,7 +116,15 @@ std::variant<PlanFigures, Refusal> Evaluator::evaluate(const Option& option, con
   out.average_power = at_meter(step.average_device_power);
   out.peak_power = at_meter(step.peak_device_power);
   if (facts_.rate) out.cost_rate = *facts_.rate + out.average_power * facts_.electricity;
-  if (const auto broken = broken_limit(out, job)) return *broken;
+  const PlanConstraints& limits = question_.spec.constraints;
+  const LimitedFigures limited = limited_figures(out, job);
+  out.refused = broken_limit(limits, limited);
+  if (forecast == Fidelity::simulated) {
+    const double deviation =
+        closed_form_deviation(scenario->schedule, scenario->degrees.micro_batches, scenario->degrees.pp);
+    out.near_limit = broken_limit(limits, limited, -deviation) && !broken_limit(limits, limited, deviation);
+  }
+  if (out.refused && !out.near_limit) return *out.refused;
   out.objective = objectives(out.step_time, out.average_power, option.batch);
   return out;
 }

@@ -8,6 +8,7 @@
 #include "models/parallelism/lowering.hpp"
 #include "models/scenario/variants.hpp"
 #include "planner/family.hpp"
+#include "planner/limits.hpp"
 #include "planner/point.hpp"
 #include "planner/space.hpp"
 
@@ -28,14 +29,17 @@ class Evaluator {
   /// Why no option of the family can be an answer, if its cluster alone says so.
   [[nodiscard]] std::optional<Refusal> ruled_out() const;
 
-  /// Figures of an option, or why it is none; `too_slow` is asked once memory fits.
-  std::variant<PlanFigures, Refusal> evaluate(const Option& option, const TooSlow& too_slow);
+  /// Figures of an option, or why it is none; `too_slow` is asked once memory fits. Where the option will be simulated,
+  /// limits that it breaks by no more than the closed form may be off do not rule it out.
+  std::variant<PlanFigures, Refusal> evaluate(const Option& option, const TooSlow& too_slow,
+                                              Fidelity forecast = Fidelity::analytic);
   /// The option's whole scenario; null when a rule forbids it.
   const Scenario* scenario(const Option& option);
 
  private:
   [[nodiscard]] ObjectiveValues objectives(Seconds step, Watts power, long batch) const;
-  [[nodiscard]] std::optional<Refusal> broken_limit(const PlanFigures& figures, const Job& job) const;
+  /// As far as a limit asks for them.
+  [[nodiscard]] LimitedFigures limited_figures(const PlanFigures& figures, const Job& job) const;
   /// Of the whole cluster and its network for a mean power per device.
   [[nodiscard]] Watts at_meter(Watts per_device) const;
   /// By Daly's formula: what failures and checkpoints leave of the time.

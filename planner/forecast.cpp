@@ -10,18 +10,18 @@ namespace stepcast {
 
 namespace {
 
-constexpr const char* kFile = "plan";  // how messages call what was searched
 /// How long a wish to stop may wait for a simulation's end.
 constexpr std::chrono::milliseconds kPatience{50};
 
-std::vector<Prediction> simulated(const std::vector<Json>& scenarios, const PlanOptions& options, long evaluated) {
+std::vector<Prediction> simulated(const std::vector<Json>& scenarios, const std::string& file,
+                                  const PlanOptions& options, long evaluated) {
   std::vector<std::optional<Prediction>> out(scenarios.size());
   WorkerClient worker(std::max(1, options.jobs));
   for (std::size_t i = 0; i < scenarios.size(); ++i) {
     Request request;
     request.id = i;
     request.scenario = scenarios[i];
-    request.file = kFile;
+    request.file = file;
     for (const std::filesystem::path& directory : options.catalog_directories)
       request.catalog.push_back(std::filesystem::absolute(directory).string());
     worker.submit(request);
@@ -46,14 +46,13 @@ std::vector<Prediction> simulated(const std::vector<Json>& scenarios, const Plan
 
 }  // namespace
 
-std::vector<Prediction> forecasts_of(const std::vector<Json>& scenarios, const Catalog& catalog,
-                                     const PlanOptions& options, long evaluated) {
+std::vector<Prediction> forecasts_of(const std::vector<Json>& scenarios, const std::string& file,
+                                     const Catalog& catalog, const PlanOptions& options, long evaluated) {
   if (scenarios.empty()) return {};
-  if (options.fidelity == Fidelity::simulated) return simulated(scenarios, options, evaluated);
+  if (options.fidelity == Fidelity::simulated) return simulated(scenarios, file, options, evaluated);
   std::vector<Prediction> out;
   out.reserve(scenarios.size());
-  for (const Json& scenario : scenarios)
-    out.push_back(predict_analytic(resolve(scenario, kFile, {}, catalog), catalog));
+  for (const Json& scenario : scenarios) out.push_back(predict_analytic(resolve(scenario, file, {}, catalog), catalog));
   return out;
 }
 

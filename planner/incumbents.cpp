@@ -4,6 +4,13 @@
 
 namespace stepcast {
 
+namespace {
+
+/// They are simulated only as long as too few options keep every limit; more than these take too long.
+constexpr std::size_t kMostNearLimits = 64;
+
+}  // namespace
+
 Incumbents::Incumbents(std::vector<Objective> objectives, std::size_t keep)
     : objectives_(std::move(objectives)), first_(static_cast<std::size_t>(objectives_.front())), keep_(keep) {}
 
@@ -11,15 +18,27 @@ bool Incumbents::before(const PlanPoint& a, const PlanPoint& b) const {
   return rank(a) != rank(b) ? rank(a) < rank(b) : a.order < b.order;
 }
 
-void Incumbents::add(const PlanPoint& point, const OptionKind& kind) {
+void Incumbents::insert(std::vector<PlanPoint>& sorted, std::size_t most, const PlanPoint& point) const {
+  if (sorted.size() >= most && !before(point, sorted.back())) return;
   const auto by_rank = [this](const PlanPoint& a, const PlanPoint& b) { return before(a, b); };
-  if (best_.size() < keep_ || before(point, best_.back())) {
-    best_.insert(std::upper_bound(best_.begin(), best_.end(), point, by_rank), point);
-    if (best_.size() > keep_) best_.pop_back();
-  }
+  sorted.insert(std::upper_bound(sorted.begin(), sorted.end(), point, by_rank), point);
+  if (sorted.size() > most) sorted.pop_back();
+}
+
+void Incumbents::merge(std::vector<PlanPoint>& sorted, std::size_t most, const std::vector<PlanPoint>& others) const {
+  const auto by_rank = [this](const PlanPoint& a, const PlanPoint& b) { return before(a, b); };
+  std::vector<PlanPoint> merged;
+  std::merge(sorted.begin(), sorted.end(), others.begin(), others.end(), std::back_inserter(merged), by_rank);
+  if (merged.size() > most) merged.resize(most);
+  sorted = std::move(merged);
+}
+
+void Incumbents::add(const PlanPoint& point, const OptionKind& kind) {
+  if (objectives_.size() > 1 && !point.figures.refused) add_to_front(point);
+  if (point.figures.near_limit) return insert(near_, kMostNearLimits, point);
+  insert(best_, keep_, point);
   const auto [known, fresh] = kinds_.try_emplace(kind, point);
   if (!fresh && before(point, known->second)) known->second = point;
-  if (objectives_.size() > 1) add_to_front(point);
 }
 
 void Incumbents::add_to_front(const PlanPoint& point) {
@@ -45,11 +64,8 @@ void Incumbents::add_to_front(const PlanPoint& point) {
 }
 
 void Incumbents::add(const Incumbents& others) {
-  const auto by_rank = [this](const PlanPoint& a, const PlanPoint& b) { return before(a, b); };
-  std::vector<PlanPoint> merged;
-  std::merge(best_.begin(), best_.end(), others.best_.begin(), others.best_.end(), std::back_inserter(merged), by_rank);
-  if (merged.size() > keep_) merged.resize(keep_);
-  best_ = std::move(merged);
+  merge(best_, keep_, others.best_);
+  merge(near_, kMostNearLimits, others.near_);
   for (const auto& [kind, point] : others.kinds_) {
     const auto [known, fresh] = kinds_.try_emplace(kind, point);
     if (!fresh && before(point, known->second)) known->second = point;
@@ -64,6 +80,13 @@ bool Incumbents::beyond_reach(const ObjectiveValues& least, const OptionKind& ki
   if (objectives_.size() < 2) return true;
   return std::any_of(front_.begin(), front_.end(),
                      [&](const PlanPoint& point) { return dominates(point.figures.objective, least, objectives_); });
+}
+
+std::vector<PlanPoint> Incumbents::near_limits() const {
+  std::vector<PlanPoint> out = near_;
+  if (best_.size() >= keep_)
+    std::erase_if(out, [this](const PlanPoint& point) { return !before(point, best_.back()); });
+  return out;
 }
 
 std::vector<PlanPoint> Incumbents::best_of_kinds() const {

@@ -31,16 +31,21 @@ std::optional<NearestMiss> nearest_miss(const Tally& tally, Rejection reason) {
       return NearestMiss{"over_GiB", Bytes(value).in(1_GiB), humane(Bytes(value)) + " over"};
     case Rejection::over_budget_to_buy:
     case Rejection::over_budget_of_run:
+    case Rejection::simulated_over_budget_of_run:
       return NearestMiss{"usd", value, humane(Dollars(value))};
-    case Rejection::over_budget: {
+    case Rejection::over_budget:
+    case Rejection::simulated_over_budget: {
       const Dollars month = DollarsPerSecond(value) * kMonth;
       return NearestMiss{"usd_per_month", month.value(), humane(month) + " a month"};
     }
     case Rejection::past_deadline:
+    case Rejection::simulated_past_deadline:
       return NearestMiss{"days", Seconds(value).in(1_days), humane(Seconds(value))};
     case Rejection::low_goodput:
+    case Rejection::simulated_low_goodput:
       return NearestMiss{"percent", -100 * value, percent(-value)};
     case Rejection::over_power:
+    case Rejection::simulated_over_power:
       return NearestMiss{"power_kW", Watts(value).in(1_kW), humane(Watts(value))};
     case Rejection::over_rack:
       return NearestMiss{"rack_units", value, whole(static_cast<long>(value)) + " units"};

@@ -41,6 +41,11 @@ enum class Rejection {
   over_power,
   over_rack,
   slower  ///< a lower bound on what matters is above what enough others reach
+  simulated_over_budget,  ///< the closed form had said that the limit is kept, or nearly
+  simulated_over_budget_of_run,
+  simulated_past_deadline,
+  simulated_low_goodput,
+  simulated_over_power,
 };
 template <>
 struct EnumNames<Rejection> {
@@ -63,6 +68,11 @@ struct EnumNames<Rejection> {
       "over the rack space",
       "fits, but a lower bound shows that it cannot be among the best",
   };
+      "over the budget a month when simulated",
+      "over the budget of the run when simulated",
+      "past the deadline when simulated",
+      "less goodput than wanted when simulated",
+      "over the power limit when simulated",
 };
 inline constexpr std::size_t kRejections = EnumNames<Rejection>::names.size();
 
@@ -89,6 +99,18 @@ struct Tally {
   }
   void add(const Tally& other) {
     evaluated += other.evaluated;
+  /// One option: refused, or none of the limits is broken.
+  void count(const std::optional<Refusal>& refusal) {
+    if (refusal) return reject(*refusal);
+    ++evaluated;
+    ++feasible;
+  }
+  /// An option that was counted for one fate has another.
+  void recount(const std::optional<Refusal>& was, const std::optional<Refusal>& is) {
+    --evaluated;
+    --(was ? rejected[static_cast<std::size_t>(was->reason)] : feasible);
+    count(is);
+  }
     feasible += other.feasible;
     for (std::size_t i = 0; i < kRejections; ++i) {
       rejected[i] += other.rejected[i];

@@ -6,6 +6,7 @@
 
 #include "planner/binding.hpp"
 #include "planner/forecast.hpp"
+#include "planner/limits.hpp"
 #include "report/run_outlook.hpp"
 
 namespace stepcast {
@@ -39,7 +40,8 @@ class Planner {
     out_.objectives = question_.spec.objective.values;
     SearchOptions search_options;
     search_options.threads = options_.jobs;
-    search_options.keep = std::max(kFewestSimulated, kSimulatedForEachShown * options_.top);
+    search_options.keep = simulated_at_once();
+    search_options.forecast = options_.fidelity;
     search_options.progress = options_.progress;
     search_options.stop = options_.stop;
     found_ = search(question_, catalog_, search_options);
@@ -53,6 +55,10 @@ class Planner {
   }
 
  private:
+  [[nodiscard]] std::size_t simulated_at_once() const {
+    return std::max(kFewestSimulated, kSimulatedForEachShown * options_.top);
+  }
+
   /// The best, and the best of a few other kinds.
   std::vector<PlanPoint> finalists() const {
     std::vector<PlanPoint> out = found_.best;
@@ -67,32 +73,57 @@ class Planner {
     return out;
   }
 
+  /// Options near a limit join the others as long as fewer than are shown have turned out to keep every limit.
   void forecast() {
+    std::vector<PlanPoint> points = finalists();
+    const std::vector<PlanPoint>& near = found_.near_limits;
+    std::size_t taken = 0;
+    do {
+      const std::size_t end = std::min(near.size(), taken + simulated_at_once());
+      for (; taken < end; ++taken) points.push_back(near[taken]);
+      forecast(points);
+      points.clear();
+    } while (taken < near.size() && out_.candidates.size() < options_.top && !out_.stopped);
+  }
+
+  void forecast(const std::vector<PlanPoint>& points) {
     std::vector<Json> scenarios;
-    const std::vector<PlanPoint> points = finalists();
     scenarios.reserve(points.size());
     for (const PlanPoint& point : points) scenarios.push_back(scenario_json(point));
     // Who asked to stop gets what the closed form says at once.
     PlanOptions how = options_;
     if (found_.stopped) how.fidelity = Fidelity::analytic;
-    std::vector<Prediction> predictions = forecasts_of(scenarios, catalog_, how, out_.tally.evaluated);
+    std::vector<Prediction> predictions = forecasts_of(scenarios, question_.file, catalog_, how, out_.tally.evaluated);
     out_.stopped = out_.stopped || predictions.size() < points.size();
-    for (std::size_t i = 0; i < predictions.size(); ++i) {
-      const PlanPoint& point = points[i];
-      const Evaluator evaluator(question_, found_.families[point.family], catalog_);
-      PlanCandidate candidate;
-      candidate.scenario = std::move(scenarios[i]);
-      candidate.prediction = std::move(predictions[i]);
-      candidate.closed_form = point.figures.step_time;
-      candidate.objective = objectives_of(candidate.prediction, evaluator.facts(), point.option.batch);
-      candidate.price = evaluator.facts().price;
-      if (const auto& outlook = candidate.prediction.outlook; outlook && outlook->run && evaluator.facts().carbon)
-        candidate.carbon_of_run_t = outlook->run->energy.in(1_kWh) * *evaluator.facts().carbon / 1e6;
-      candidate.binding = bindings_of(candidate.prediction, question_.spec.constraints, evaluator.facts());
-      candidate.kind = option_kind(found_.families, point.family, point.option);
-      candidate.family = point.family;
-      out_.candidates.push_back(std::move(candidate));
-    }
+    for (std::size_t i = 0; i < predictions.size(); ++i)
+      if (keeps_limits(points[i], predictions[i]))
+        out_.candidates.push_back(candidate(points[i], std::move(scenarios[i]), std::move(predictions[i])));
+  }
+
+  /// Whether the forecast keeps every limit; the option is counted for what the forecast says, no more for what the
+  /// closed form said.
+  bool keeps_limits(const PlanPoint& point, const Prediction& prediction) {
+    std::optional<Refusal> broken = broken_limit(question_.spec.constraints, limited_figures(prediction));
+    if (broken && prediction.fidelity == name_of(Fidelity::simulated)) broken->reason = when_simulated(broken->reason);
+    out_.tally.recount(point.figures.refused, broken);
+    if (broken) std::erase_if(found_.front, [&](const PlanPoint& other) { return other.order == point.order; });
+    return !broken;
+  }
+
+  PlanCandidate candidate(const PlanPoint& point, Json scenario, Prediction prediction) const {
+    const Evaluator evaluator(question_, found_.families[point.family], catalog_);
+    PlanCandidate out;
+    out.scenario = std::move(scenario);
+    out.prediction = std::move(prediction);
+    out.closed_form = point.figures.step_time;
+    out.objective = objectives_of(out.prediction, evaluator.facts(), point.option.batch);
+    out.price = evaluator.facts().price;
+    if (const auto& outlook = out.prediction.outlook; outlook && outlook->run && evaluator.facts().carbon)
+      out.carbon_of_run_t = outlook->run->energy.in(1_kWh) * *evaluator.facts().carbon / 1e6;
+    out.binding = bindings_of(out.prediction, question_.spec.constraints, evaluator.facts());
+    out.kind = option_kind(found_.families, point.family, point.option);
+    out.family = point.family;
+    return out;
   }
 
   void rank() {

@@ -142,7 +142,9 @@ std::string measuring(const PlanAnswer& answer) {
 std::string plan_text(const PlanAnswer& answer) {
   std::string out = (answer.name.empty() ? std::string("Plan") : answer.name) + "\n" + rule();
   if (answer.stopped) out += "Stopped early: the best so far\n";
-  if (answer.candidates.empty()) out += "No option keeps every limit.\n";
+  if (answer.candidates.empty())
+    out += answer.tally.feasible > 0 ? "No option that was simulated keeps every limit.\n"
+                                     : "No option keeps every limit.\n";
   for (std::size_t i = 0; i < answer.candidates.size(); ++i) out += candidate_text(answer.candidates[i], i + 1);
   if (!answer.pareto.empty()) out += front_text(answer);
   out += rejections(answer.tally);

@@ -24,9 +24,12 @@ struct PlanFigures {
   Watts average_power, peak_power;
   std::optional<DollarsPerSecond> cost_rate;
   ObjectiveValues objective{};
+  /// The limit that it breaks by no more than the closed form may be off; none: it keeps every limit.
+  std::optional<Refusal> refused;
+  bool near_limit = false;  ///< the closed form cannot tell whether the simulation will keep every limit
 };
 
-/// An option that keeps every limit.
+/// An option that keeps every limit, or may when it is simulated.
 struct PlanPoint {
   std::size_t family = 0;
   Option option;

@@ -75,6 +75,7 @@ class Search {
     for (std::size_t first = 0; first < blocks_.size() && !stopped(); first += kWave)
       search_wave(first, std::min(blocks_.size(), first + kWave));
     result_.best = incumbents_.best();
+    result_.near_limits = incumbents_.near_limits();
     result_.best_of_kinds = incumbents_.best_of_kinds();
     result_.front = incumbents_.front();
     return std::move(result_);
@@ -128,16 +129,15 @@ class Search {
       };
     std::size_t order = number << 24;
     for (const Option& option : evaluator.space().options(block, out.tally)) {
-      const auto outcome = evaluator.evaluate(option, too_slow);
+      const auto outcome = evaluator.evaluate(option, too_slow, options_.forecast);
       ++order;
       if (const Refusal* refusal = std::get_if<Refusal>(&outcome)) {
         out.tally.reject(*refusal);
         continue;
       }
-      ++out.tally.evaluated;
-      ++out.tally.feasible;
-      out.found->add({block.family, option, std::get<PlanFigures>(outcome), order},
-                     option_kind(result_.families, block.family, option));
+      const PlanFigures& figures = std::get<PlanFigures>(outcome);
+      out.tally.count(figures.refused);
+      out.found->add({block.family, option, figures, order}, option_kind(result_.families, block.family, option));
     }
     return out;
   }

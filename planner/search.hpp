@@ -25,6 +25,8 @@ struct SearchOptions {
   int threads = 1;
   std::size_t keep = 16;  ///< best options to return
   bool prune = true;      ///< false: every option that fits is costed in full
+  /// How the options found will be forecast: simulated, the closed form's limits have its deviation to both sides.
+  Fidelity forecast = Fidelity::analytic;
   ProgressCallback progress;
   std::stop_token stop;
 };
@@ -32,7 +34,8 @@ struct SearchOptions {
 /// What a search found. Kept points are in order of the first objective.
 struct SearchResult {
   std::vector<FamilySpec> families;
-  std::vector<PlanPoint> best;
+  std::vector<PlanPoint> best;           ///< that keep every limit, whatever the simulation may say
+  std::vector<PlanPoint> near_limits;    ///< that would be among them if the simulation says that they keep every limit
   std::vector<PlanPoint> best_of_kinds;  ///< the best of each kind of option (option_kind)
   std::vector<PlanPoint> front;          ///< not dominated in the objectives asked for; empty with one
   Tally tally;

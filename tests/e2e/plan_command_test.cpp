@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "tests/e2e/process.hpp"
@@ -162,6 +163,50 @@ TEST_F(PlanCommand, ThatMissesEveryLimitSaysByHowMuch) {
   EXPECT_THAT(text.out, testing::ContainsRegex("past the deadline .*nearest: "));
   question["constraints"] = {{"deadline_days", 2 * days}};
   EXPECT_TRUE(answer(question, {"--fidelity", "analytic"})["nearest_misses"].empty()) << "one keeps it";
+}
+
+/// A question that leaves one option, that of a candidate, and a deadline between its run in closed form and simulated.
+Json only(const Json& candidate, Json question) {
+  const Json& scenario = candidate.at("scenario");
+  question["clusters"][0]["nodes"] = scenario.at("cluster").at("nodes");
+  for (const char* key : {"tensor_parallel", "pipeline_parallel", "context_parallel", "virtual_pipeline", "micro_batch",
+                          "schedule", "recompute", "sharding", "sequence_parallel"})
+    if (scenario.at("strategy").contains(key)) question["strategy"][key] = scenario["strategy"][key];
+  const double simulated = candidate.at("step_time_s"), closed = candidate.at("closed_form_step_time_s");
+  const double days = candidate.at("time_to_train_s").get<double>() / 86400;
+  question["constraints"] = {{"deadline_days", days * (simulated + closed) / (2 * simulated)}};
+  return question;
+}
+
+// Limits are kept or broken by what is shown. The closed form errs to both sides of it.
+TEST_F(PlanCommand, LimitsAreThoseOfTheSimulatedStep) {
+  Json question = small_question();
+  question["clusters"][0]["nodes"] = 4;
+  // The closed form does not play the order of interleaved passes.
+  question["strategy"] = {{"framework", "megatron-lm"},
+                          {"tensor_parallel", 4},
+                          {"pipeline_parallel", {4, 8}},
+                          {"schedule", "interleaved-1f1b"}};
+  const Json candidates = answer(question, {"--top", "40"}).at("candidates");
+  const auto ratio = [](const Json& c) {
+    return c.at("step_time_s").get<double>() / c.at("closed_form_step_time_s").get<double>();
+  };
+  const auto [quicker, slower] = std::minmax_element(candidates.begin(), candidates.end(),
+                                                     [&](const Json& a, const Json& b) { return ratio(a) < ratio(b); });
+  ASSERT_LT(ratio(*quicker), 0.9995);
+  ASSERT_GT(ratio(*slower), 1.0005);
+  const std::vector<std::string> analytic{"--fidelity", "analytic"};
+  EXPECT_EQ(answer(only(*slower, question), analytic).at("candidates").size(), 1U);
+  const Json late = answer(only(*slower, question));
+  EXPECT_TRUE(late.at("candidates").empty());
+  EXPECT_EQ(late.at("feasible"), 0);
+  EXPECT_EQ(late.at("rejected").value("past the deadline when simulated", 0), 1);
+  EXPECT_TRUE(late.at("nearest_misses").contains("past the deadline when simulated"));
+  EXPECT_TRUE(answer(only(*quicker, question), analytic).at("candidates").empty());
+  const Json in_time = answer(only(*quicker, question));
+  EXPECT_EQ(in_time.at("candidates").size(), 1U);
+  EXPECT_EQ(in_time.at("feasible"), 1);
+  EXPECT_FALSE(in_time.at("rejected").contains("past the deadline"));
 }
 
 TEST_F(PlanCommand, FaultsAreNamedAndNothingIsWritten) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <set>
@@ -82,6 +83,75 @@ TEST_P(SmallSpace, PruningKeepsTheBestTheBestOfKindsAndTheFront) {
   EXPECT_EQ(kept(pruned.front), kept(all.front));
   EXPECT_EQ(pruned.tally.evaluated, all.tally.evaluated);
   EXPECT_EQ(all.tally.rejected[static_cast<std::size_t>(Rejection::slower)], 0);
+}
+
+/// The first question with a limit on power that its quickest options break by two per cent in closed form.
+PlanQuestion nearly_over_power() {
+  PlanQuestion q = question(questions()[0]);
+  q.spec.constraints.power = search(q, catalog(), options(true)).best.front().figures.peak_power * 0.98;
+  return q;
+}
+
+TEST_P(SmallSpace, PruningKeepsWhatTheSimulationMayLetPass) {
+  const PlanQuestion q = question(GetParam());
+  SearchOptions with = options(true), without = options(false);
+  with.forecast = without.forecast = Fidelity::simulated;
+  const SearchResult pruned = search(q, catalog(), with), all = search(q, catalog(), without);
+  EXPECT_EQ(kept(pruned.best), kept(all.best));
+  EXPECT_EQ(kept(pruned.near_limits), kept(all.near_limits));
+  EXPECT_EQ(kept(pruned.best_of_kinds), kept(all.best_of_kinds));
+  EXPECT_EQ(kept(pruned.front), kept(all.front));
+}
+
+// An option that breaks a limit by less than the closed form may be off is left to the simulation, and so is one that
+// keeps it by less; none that the simulation might let pass and that is among the best is missed.
+TEST(Planner, OptionsNearALimitAreKeptForTheSimulation) {
+  const PlanQuestion q = nearly_over_power();
+  SearchOptions with = options(true);
+  with.forecast = Fidelity::simulated;
+  const SearchResult found = search(q, catalog(), with);
+  const auto rank = [&](const PlanFigures& figures) {
+    return figures.objective[static_cast<std::size_t>(q.objective())];
+  };
+  std::vector<double> near, firm;
+  const std::vector<FamilySpec> families = families_of(q.spec, catalog());
+  for (std::size_t f = 0; f < families.size(); ++f) {
+    Evaluator evaluator(q, families[f], catalog());
+    Tally ignored;
+    for (const Block& block : evaluator.space().blocks(f, ignored))
+      for (const Option& option : evaluator.space().options(block, ignored)) {
+        const auto outcome = evaluator.evaluate(option, {}, Fidelity::simulated);
+        if (const PlanFigures* figures = std::get_if<PlanFigures>(&outcome))
+          (figures->near_limit ? near : firm).push_back(rank(*figures));
+      }
+  }
+  std::sort(near.begin(), near.end());
+  std::sort(firm.begin(), firm.end());
+  ASSERT_GE(firm.size(), with.keep);
+  ASSERT_FALSE(found.near_limits.empty());
+  EXPECT_TRUE(found.near_limits.front().figures.refused) << "the closed form says that it breaks the limit";
+  for (std::size_t i = 0; i < with.keep; ++i) EXPECT_EQ(rank(found.best[i].figures), firm[i]);
+  for (std::size_t i = 0; i < found.near_limits.size(); ++i) EXPECT_EQ(rank(found.near_limits[i].figures), near[i]);
+  EXPECT_EQ(search(q, catalog(), options(true)).near_limits.size(), 0U) << "the closed form has the last word";
+}
+
+TEST(Planner, LimitsHaveRoomForWhatTheClosedFormMayBeOff) {
+  PlanConstraints limits;
+  limits.deadline = 100_s;
+  limits.minimum_goodput_percent = 90;
+  LimitedFigures figures;
+  figures.run_time = 103_s;
+  figures.goodput = 0.95;
+  EXPECT_EQ(broken_limit(limits, figures)->reason, Rejection::past_deadline);
+  EXPECT_FALSE(broken_limit(limits, figures, 0.05));
+  figures.run_time = 97_s;
+  EXPECT_FALSE(broken_limit(limits, figures));
+  EXPECT_TRUE(broken_limit(limits, figures, -0.05));
+  figures.goodput = 0.897;  // loses 10.3 % of the time where 10 % may be lost
+  EXPECT_EQ(broken_limit(limits, figures)->reason, Rejection::low_goodput);
+  EXPECT_FALSE(broken_limit(limits, figures, 0.05));
+  figures.run_time.reset();
+  EXPECT_EQ(broken_limit(limits, figures, 0.05)->reason, Rejection::past_deadline) << "it never ends";
 }
 
 TEST(Planner, PruningSparesMostOfTheCosting) {

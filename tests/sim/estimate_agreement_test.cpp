@@ -97,12 +97,8 @@ double simulated_step(const Job& job) {
   }));
 }
 
-/// What docs/models/estimate.md states as the closed form's limit: schedules that interleave or split the backward pass
-/// with few micro-batches, whose order it does not play.
 double tolerance(const Scenario& scenario) {
-  const bool reordered =
-      scenario.schedule == PipelineSchedule::interleaved || scenario.schedule == PipelineSchedule::zero_bubble;
-  return reordered && scenario.degrees.micro_batches <= 4 * scenario.degrees.pp ? 0.10 : 0.05;
+  return closed_form_deviation(scenario.schedule, scenario.degrees.micro_batches, scenario.degrees.pp);
 }
 
 /// Mean error of so many drawn scenarios; none is further off than its tolerance.

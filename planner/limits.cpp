@@ -1,0 +1,54 @@
+#include "planner/limits.hpp"
+
+#include "report/run_outlook.hpp"
+
+namespace stepcast {
+
+LimitedFigures limited_figures(const Prediction& forecast) {
+  LimitedFigures out;
+  out.peak_power = forecast.peak_power;
+  out.cost_rate = forecast.cost_rate;
+  if (forecast.outlook) out.goodput = forecast.outlook->goodput.mean;
+  out.run_time = forecast.time_to_train;
+  out.run_cost = forecast.run_cost;
+  return out;
+}
+
+std::optional<Refusal> broken_limit(const PlanConstraints& limits, const LimitedFigures& figures, double wider) {
+  const double reach = 1 + wider;
+  if (limits.power && figures.peak_power > *limits.power * reach)
+    return Refusal(Rejection::over_power, figures.peak_power.value());
+  if ((limits.budget || limits.budget_of_run) && !figures.cost_rate) return Refusal(Rejection::price_unknown);
+  if (limits.budget && *figures.cost_rate > *limits.budget * reach)
+    return Refusal(Rejection::over_budget, figures.cost_rate->value());
+  // The limit is on what may be lost.
+  if (limits.minimum_goodput_percent && figures.goodput &&
+      *figures.goodput < 1 - (1 - *limits.minimum_goodput_percent / 100) * reach)
+    return Refusal(Rejection::low_goodput, -*figures.goodput);
+  if (limits.deadline && !figures.run_time) return Refusal(Rejection::past_deadline);
+  if (limits.deadline && *figures.run_time > *limits.deadline * reach)
+    return Refusal(Rejection::past_deadline, figures.run_time->value());
+  if (limits.budget_of_run && !figures.run_cost) return Refusal(Rejection::over_budget_of_run);
+  if (limits.budget_of_run && *figures.run_cost > *limits.budget_of_run * reach)
+    return Refusal(Rejection::over_budget_of_run, figures.run_cost->value());
+  return std::nullopt;
+}
+
+Rejection when_simulated(Rejection reason) {
+  switch (reason) {
+    case Rejection::over_budget:
+      return Rejection::simulated_over_budget;
+    case Rejection::over_budget_of_run:
+      return Rejection::simulated_over_budget_of_run;
+    case Rejection::past_deadline:
+      return Rejection::simulated_past_deadline;
+    case Rejection::low_goodput:
+      return Rejection::simulated_low_goodput;
+    case Rejection::over_power:
+      return Rejection::simulated_over_power;
+    default:
+      return reason;
+  }
+}
+
+}  // namespace stepcast

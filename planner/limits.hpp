@@ -1,0 +1,27 @@
+#pragma once
+
+#include "planner/option.hpp"
+#include "planner/question.hpp"
+#include "report/prediction.hpp"
+
+namespace stepcast {
+
+/// What a question's limits are about. Unknown is what no limit asks for, and what nothing is known of.
+struct LimitedFigures {
+  Watts peak_power;                           ///< at the meter
+  std::optional<DollarsPerSecond> cost_rate;  ///< null: no price is known
+  std::optional<double> goodput;
+  std::optional<Seconds> run_time;  ///< null: the run never ends
+  std::optional<Dollars> run_cost;
+};
+
+/// Those of a forecast: what is shown of an option is what its limits are checked on.
+LimitedFigures limited_figures(const Prediction& forecast);
+
+/// The first limit that is broken, with limits wider by a share of them (negative: narrower); none where all are kept.
+std::optional<Refusal> broken_limit(const PlanConstraints& limits, const LimitedFigures& figures, double wider = 0);
+
+/// The reason that says that it was found by simulation.
+Rejection when_simulated(Rejection reason);
+
+}  // namespace stepcast
