@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "report/humane.hpp"
 
@@ -46,25 +48,43 @@ std::string nic_sentence(const Explanation& e) {
   return {};
 }
 
-/// The best change that keeps the work of a step and the machines as they are.
-std::string setting_sentence(const Explanation& e) {
-  for (const SettingEffect& effect : e.settings) {
-    const bool same_job = !effect.change.starts_with("nodes") && !effect.change.starts_with("NICs") &&
-                          !effect.change.starts_with("global_batch") && !effect.change.starts_with("precision") &&
-                          !effect.change.starts_with("oversubscription");
-    if (!effect.legal || !effect.fits || !same_job) continue;
-    if (effect.throughput < kWorthSaying) break;
-    return fmt::format("Of the settings, {} helps most: {} throughput, {} of {} memory.", effect.change,
-                       signed_percent(effect.throughput), humane(effect.peak), humane(effect.capacity));
-  }
-  return "No single change of a setting that fits memory brings 0.5 % or more.";
+/// The best legal change that fits memory of one part of the scenario ("strategy"); null where none is worth a word.
+const SettingEffect* best_change(const Explanation& e, const std::string& part) {
+  const auto of_part = [&](const SettingEffect& effect) {
+    return std::all_of(effect.words.begin(), effect.words.end(),
+                       [&](const std::string& word) { return word.starts_with(part + "."); });
+  };
+  const SettingEffect* best = nullptr;
+  for (const SettingEffect& effect : e.settings)
+    if (effect.legal && effect.fits && effect.throughput >= kWorthSaying && of_part(effect) &&
+        (best == nullptr || effect.throughput > best->throughput))
+      best = &effect;
+  return best;
+}
+
+/// What the strategy can bring, which keeps the machines and the work of a step as they are.
+std::string strategy_sentence(const Explanation& e) {
+  const SettingEffect* best = best_change(e, "strategy");
+  if (best == nullptr) return "No single change of the strategy that fits memory brings 0.5 % or more.";
+  return fmt::format("Of changes of the strategy, {} helps most: {} throughput, {} of {} memory.", best->change,
+                     signed_percent(best->throughput), humane(best->peak), humane(best->capacity));
+}
+
+/// What other machines, and another batch or precision, bring most.
+std::string beyond_strategy_sentence(const Explanation& e) {
+  const SettingEffect *machines = best_change(e, "cluster"), *work = best_change(e, "workload");
+  if (machines == nullptr) std::swap(machines, work);
+  if (machines == nullptr)
+    return "Beyond it, no other machines, batch or precision that fit memory bring 0.5 % or more.";
+  std::string out = fmt::format("Beyond the strategy, {} brings {} throughput", machines->change,
+                                signed_percent(machines->throughput));
+  if (work != nullptr) out += fmt::format(", and {} {}", work->change, signed_percent(work->throughput));
+  return out + ".";
 }
 
 std::string memory_sentence(const Explanation& e) {
-  const MemoryReport& memory = e.prediction.memory;
-  if (memory.fits || memory.stages.empty()) return {};
-  const Bytes peak = memory.stages.at(static_cast<std::size_t>(memory.worst_stage)).total();
-  return fmt::format("It does not fit: {} too much on the fullest device.", humane(peak - memory.capacity));
+  const std::optional<std::string> why = misfit_words(e.prediction.memory);
+  return why ? fmt::format("It does not fit: {}.", *why) : std::string();
 }
 
 }  // namespace
@@ -75,10 +95,18 @@ std::string signed_percent(double share) {
   return fmt::format("{}{:.1f} %", percent > 0 ? "+" : "−", std::abs(percent));
 }
 
+std::optional<std::string> misfit_words(const MemoryReport& memory) {
+  if (memory.fits || memory.stages.empty()) return std::nullopt;
+  const Bytes peak = memory.stages.at(static_cast<std::size_t>(memory.worst_stage)).total();
+  if (peak <= memory.capacity) return "what is offloaded is more than the node's memory";
+  return fmt::format("{} too much on the fullest device", humane(peak - memory.capacity));
+}
+
 std::vector<std::string> bottleneck_words(const Explanation& explanation) {
   std::vector<std::string> out;
-  for (std::string sentence : {memory_sentence(explanation), path_sentence(explanation), figures_sentence(explanation),
-                               nic_sentence(explanation), setting_sentence(explanation)})
+  for (std::string sentence :
+       {memory_sentence(explanation), path_sentence(explanation), figures_sentence(explanation),
+        nic_sentence(explanation), strategy_sentence(explanation), beyond_strategy_sentence(explanation)})
     if (!sentence.empty()) out.push_back(std::move(sentence));
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "explain/bottleneck_words.hpp"
 #include "explain/comparison.hpp"
 #include "explain/explanation.hpp"
 #include "explain/trace_comparison.hpp"
@@ -14,6 +15,7 @@ namespace stepcast::explain_test {
 namespace {
 
 using test::catalog;
+using testing::Contains;
 using testing::HasSubstr;
 
 Json document_of(const std::string& name, const std::vector<std::string>& changes = {}) {
@@ -71,6 +73,35 @@ TEST(Explain, FlopRateBoundsALargeModel) {
   EXPECT_EQ(out.figures.front().name, "flop_rate");
   EXPECT_THAT(text_report(out), HasSubstr("FLOP rate of the devices"));
   EXPECT_FALSE(out.words.empty());
+}
+
+/// A legal change that fits memory.
+SettingEffect effect(const std::string& change, const std::string& word, double throughput) {
+  SettingEffect out;
+  out.change = change;
+  out.words = {word};
+  out.legal = true;
+  out.throughput = throughput;
+  return out;
+}
+
+// The headline says which kinds of change it is about, and names the best of the others: the table below has them all.
+TEST(Explain, TheHeadlineAgreesWithTheTable) {
+  Explanation out;
+  out.settings = {effect("nodes 2 → 4", "cluster.nodes=4", 0.97),
+                  effect("precision bf16 → fp8", "workload.precision=fp8", 0.36),
+                  effect("micro_batch 1 → 2", "strategy.micro_batch=2", 0.001)};
+  std::vector<std::string> words = bottleneck_words(out);
+  EXPECT_THAT(words, Contains("No single change of the strategy that fits memory brings 0.5 % or more."));
+  EXPECT_THAT(words, Contains("Beyond the strategy, nodes 2 → 4 brings +97.0 % throughput, and precision bf16 → fp8 "
+                              "+36.0 %."));
+  out.settings.push_back(effect("recompute full → none", "strategy.recompute=none", 0.2));
+  out.settings[0].fits = false;
+  words = bottleneck_words(out);
+  EXPECT_THAT(words, Contains(HasSubstr("Of changes of the strategy, recompute full → none helps most: +20.0 %")));
+  EXPECT_THAT(words, Contains("Beyond the strategy, precision bf16 → fp8 brings +36.0 % throughput."));
+  out.settings = {};
+  EXPECT_THAT(bottleneck_words(out), Contains(HasSubstr("no other machines, batch or precision that fit memory")));
 }
 
 TEST(Explain, CriticalPathAddsUpToTheStep) {
