@@ -7,6 +7,7 @@
 #include "explain/comparison.hpp"
 #include "explain/sweep_comparison.hpp"
 #include "explain/trace_comparison.hpp"
+#include "fields/option_fault.hpp"
 #include "report/json.hpp"
 
 namespace stepcast {
@@ -38,6 +39,21 @@ Json settings_of(const Json& prediction) {
   return out;
 }
 
+/// What is stored was predicted before: nothing of it can be changed any more.
+void refuse_changes(const std::string& file, const char* kind, const CompareOptions& options) {
+  if (!options.overrides.empty())
+    refuse_option("--set", fmt::format("{} is {}, of which nothing can be changed", file, kind),
+                  "name the scenario that it was made from, or leave --set out");
+}
+
+/// Options that nothing here heeds would be taken for heeded.
+void refuse_idle_options(const CompareOptions& options, bool scenario, bool trace) {
+  if (!options.fidelity.empty() && !scenario)
+    refuse_option("--fidelity", "is of scenarios, and what is compared was predicted before", "leave it out");
+  if (options.step >= 0 && !trace)
+    refuse_option("--step", "is of a trace, and none is compared", "leave it out, or name a profiler trace as B");
+}
+
 Side stored_side(const std::string& file, const Json& document) {
   try {
     return {{file, prediction_from_json(document), std::nullopt, settings_of(document)}, false};
@@ -48,7 +64,10 @@ Side stored_side(const std::string& file, const Json& document) {
 
 Side side_of(const std::string& file, const CompareOptions& options, bool second, Session& session) {
   ScenarioDocument document = read_scenario(file, {});
-  if (is_prediction(document.json)) return stored_side(file, document.json);
+  if (is_prediction(document.json)) {
+    if (second) refuse_changes(file, "a stored prediction", options);
+    return stored_side(file, document.json);
+  }
   std::vector<std::string> overrides;
   if (second) overrides = options.overrides;
   if (!options.fidelity.empty()) overrides.push_back("run.fidelity=" + options.fidelity);
@@ -65,6 +84,7 @@ void compare_trace(const CompareOptions& options, Session& session) {
   if (looks_like_kineto(options.before))
     throw InputError({{options.before, "", "is a trace, and so is the second file", "name the prediction first"}});
   const Side predicted = side_of(options.before, options, true, session);
+  refuse_idle_options(options, predicted.is_scenario, true);
   std::optional<ComputeShares> shares;
   if (predicted.is_scenario)
     shares = compute_shares(resolve(predicted.step.settings, options.before, {}, session.catalog()));
@@ -77,7 +97,19 @@ void compare_trace(const CompareOptions& options, Session& session) {
   session.print(text_report(comparison));
 }
 
+/// A store holds many configurations, so it compares with a store alone.
+void require_stores(const CompareOptions& options) {
+  const std::string& store = looks_like_store(options.before) ? options.before : options.after;
+  const std::string& other = store == options.before ? options.after : options.before;
+  if (!looks_like_store(other))
+    throw InputError({{store, "", fmt::format("is the store of a sweep, and {} is none", other),
+                       "a store compares with a store; of one of its configurations name the scenario with --set"}});
+}
+
 void compare_stores(const CompareOptions& options, Session& session) {
+  require_stores(options);
+  refuse_changes(options.before, "a store of results", options);
+  refuse_idle_options(options, false, false);
   const SweepComparison comparison = compare_sweeps(options.before, options.after);
   if (!options.html.empty()) write_file(options.html, html_report(comparison, typed_command()));
   if (session.json) return session.print(to_json(comparison));
@@ -85,13 +117,17 @@ void compare_stores(const CompareOptions& options, Session& session) {
 }
 
 void compare_steps(const CompareOptions& options, Session& session) {
-  if (options.after.empty() && (options.overrides.empty() || looks_like_store(options.before)))
+  const bool store = looks_like_store(options.before);
+  if (options.after.empty() && store) refuse_changes(options.before, "a store of results", options);
+  if (options.after.empty() && options.overrides.empty())
     throw InputError({{"stepcast compare", "", "nothing to compare with",
-                       "name a second file, or changes of the first: --set strategy.micro_batch=2"}});
-  if (looks_like_store(options.before)) return compare_stores(options, session);
+                       store ? "name a second store"
+                             : "name a second file, or changes of the first: --set strategy.micro_batch=2"}});
+  if (store || looks_like_store(options.after)) return compare_stores(options, session);
   if (!options.after.empty() && looks_like_kineto(options.after)) return compare_trace(options, session);
   const Side before = side_of(options.before, options, false, session);
   const Side after = side_of(options.after.empty() ? options.before : options.after, options, true, session);
+  refuse_idle_options(options, before.is_scenario || after.is_scenario, false);
   Comparison comparison = compare(before.step, after.step);
   if (before.is_scenario && after.is_scenario)
     find_effects_alone(comparison.keys, before.step.settings, after.step.settings, session.catalog());

@@ -86,7 +86,7 @@ std::vector<FigureDifference> figures_of(const Prediction& a, const Prediction& 
 
 std::vector<std::string> words_of(const Comparison& c, const std::vector<PartDifference>& causes) {
   const Seconds change = c.step_after - c.step_before;
-  std::vector<std::string> out;
+  std::vector<std::string> out = c.do_not_fit;
   if (std::abs(change / c.step_before) < 0.0005) {
     out.push_back(fmt::format("The steps take equally long: {} and {}.", humane(c.step_before), humane(c.step_after)));
   } else {
@@ -127,6 +127,9 @@ Comparison compare(const ComparedStep& before, const ComparedStep& after) {
     out.path =
         differences(parts_of(before.detail->critical_path), parts_of(after.detail->critical_path), out.step_before);
   out.figures = figures_of(before.prediction, after.prediction);
+  for (const auto& [name, side] : {std::pair{"A", &before}, std::pair{"B", &after}})
+    if (const auto why = misfit_words(side->prediction.memory))
+      out.do_not_fit.push_back(fmt::format("{} does not fit: {}.", name, *why));
   out.keys = changed_keys(before.settings, after.settings);
   finish(out);
   return out;

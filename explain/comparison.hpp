@@ -46,6 +46,7 @@ struct Comparison {
   std::vector<PartDifference> parts;  ///< of the mean device; changes add up to that of the step
   std::vector<PartDifference> path;   ///< along the critical paths; adds up too. Empty when a side has none
   std::vector<FigureDifference> figures;
+  std::vector<std::string> do_not_fit;  ///< sides that do not fit memory, in words
   std::vector<std::string> words;
 };
 

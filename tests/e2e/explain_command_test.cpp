@@ -77,6 +77,49 @@ TEST(CompareCommand, TakesStoredPredictions) {
   EXPECT_FALSE(out.at("changed").empty());
 }
 
+/// Runs what must be refused as bad input, and what it says.
+std::string refusal(const std::vector<std::string>& arguments) {
+  const Finished run = stepcast_run(arguments);
+  EXPECT_EQ(run.code, 2) << run.out;
+  EXPECT_EQ(run.out, "");
+  return run.err;
+}
+
+// What was predicted before can be compared, and not changed.
+TEST(CompareCommand, RefusesToChangeWhatIsStored) {
+  const ScratchFolder folder;
+  const std::string stored = (folder / "prediction.json").string(), store = (folder / "store.sqlite").string();
+  const std::string scenario = scenario_file("gpt3-175b-a100-1024");
+  write_file(stored, stepcast({"run", scenario, "--json", "--fidelity", "analytic"}).out);
+  stepcast({"sweep", scenario, "--set", "strategy.micro_batch=1,2", "--fidelity", "analytic", "--store", store});
+  const std::string change = "--set=strategy.micro_batch=2";
+  for (const std::string& said : {refusal({"compare", stored, change}), refusal({"compare", stored, stored, change}),
+                                  refusal({"compare", scenario, stored, change})})
+    EXPECT_THAT(said, AllOf(HasSubstr("--set"), HasSubstr("stored prediction"), HasSubstr("name the scenario")));
+  for (const std::string& said : {refusal({"compare", store, change}), refusal({"compare", store, store, change})})
+    EXPECT_THAT(said, AllOf(HasSubstr("--set"), HasSubstr("store of results")));
+  EXPECT_THAT(refusal({"compare", stored, stored, "--fidelity", "analytic"}), HasSubstr("--fidelity"));
+  EXPECT_THAT(refusal({"compare", store, store, "--fidelity", "analytic"}), HasSubstr("--fidelity"));
+  EXPECT_THAT(refusal({"compare", stored, stored, "--step", "3"}), HasSubstr("--step"));
+  EXPECT_EQ(stepcast_run({"compare", stored, scenario, change, "--fidelity", "analytic"}).code, 0) << "B is a scenario";
+}
+
+TEST(CompareCommand, SaysWhatAStoreComparesWith) {
+  const ScratchFolder folder;
+  const std::string store = (folder / "store.sqlite").string(), scenario = scenario_file("gpt3-175b-a100-1024");
+  stepcast({"sweep", scenario, "--set", "strategy.micro_batch=1,2", "--fidelity", "analytic", "--store", store});
+  for (const std::string& said : {refusal({"compare", store, scenario}), refusal({"compare", scenario, store})})
+    EXPECT_THAT(said,
+                HasSubstr("store.sqlite: is the store of a sweep, and " + scenario + " is none; a store compares"));
+}
+
+TEST(CompareCommand, SaysWhichSideDoesNotFit) {
+  const Finished run = stepcast(
+      {"compare", scenario_file("llama3-70b-h100-512"), "--set", "strategy.micro_batch=2", "--fidelity", "analytic"});
+  EXPECT_THAT(run.out, HasSubstr("B does not fit: "));
+  EXPECT_THAT(run.out, Not(HasSubstr("A does not fit")));
+}
+
 TEST(CompareCommand, SweepsPointByPoint) {
   const ScratchFolder folder;
   std::vector<std::string> stores;
