@@ -9,7 +9,7 @@
 
 #include "fields/plain_text.hpp"
 #include "fields/utf8.hpp"
-#include "models/scenario/scenario.hpp"
+#include "sweeps/scenario_paths.hpp"
 #include "sweeps/values.hpp"
 
 namespace stepcast {
@@ -93,16 +93,6 @@ SweepAxis zipped(const std::vector<SweepAxis>& axes, Diagnostics& diagnostics) {
   return out;
 }
 
-/// A path that leads nowhere would make every point illegal in the same way.
-void require_scenario_paths(const SweepAxis& axis, Diagnostics& diagnostics) {
-  const std::vector<std::string> keys = ScenarioSpec::fields().keys();
-  for (const std::string& path : axis.paths) {
-    const std::string first = path.substr(0, path.find('.'));
-    if (std::find(keys.begin(), keys.end(), first) != keys.end()) continue;
-    diagnostics.error(path, fmt::format("a scenario has no key \"{}\"", first), nearest_choice(first, keys));
-  }
-}
-
 }  // namespace
 
 SweepPoints::SweepPoints(std::vector<SweepAxis> axes, std::optional<RandomSample> sample, Diagnostics& diagnostics)
@@ -147,13 +137,14 @@ SweepPoints read_points(const SweepRequest& request) {
   std::vector<SweepAxis> axes;
   for (const std::string& assignment : request.sets)
     if (auto axis = read_axis(assignment, diagnostics)) axes.push_back(std::move(*axis));
+  for (const SweepAxis& axis : axes) require_scenario_path(axis.paths.front(), diagnostics);
   if (request.zip && diagnostics.ok() && !axes.empty()) axes = {zipped(axes, diagnostics)};
   if (request.values_file) {
     Diagnostics table(request.values_file->string());
     axes.push_back(read_value_table(*request.values_file, table));
+    for (const std::string& path : axes.back().paths) require_scenario_path(path, table);
     diagnostics.add(table.faults());
   }
-  for (const SweepAxis& axis : axes) require_scenario_paths(axis, diagnostics);
   diagnostics.throw_if_faulty();
   SweepPoints out(std::move(axes), request.sample, diagnostics);
   diagnostics.throw_if_faulty();

@@ -157,6 +157,21 @@ TEST(Sweep, TwoAtOnceAnExistingStoreAndAFolderThatIsNoneAreOneErrorEach) {
   EXPECT_EQ(exported(busy), exported(file));
 }
 
+// A store of points that none could be legal would stand in the way of the corrected command.
+TEST(Sweep, AMisspeltKeyIsBadInputAndNothingIsWritten) {
+  const ScratchFolder folder;
+  const auto file = folder / "s.sqlite";
+  const auto sweep = [&](const std::string& axis) {
+    return stepcast_run({"sweep", scenario_file("bert-large-16nodes"), "--fidelity", "analytic", "--set", axis,
+                         "--store", file.string()});
+  };
+  const Finished misspelt = sweep("cluster.nods=1,2");
+  EXPECT_EQ(misspelt.code, 2);
+  EXPECT_THAT(misspelt.err, HasSubstr("cluster has no key \"nods\"; did you mean \"node\"?"));
+  EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_EQ(sweep("cluster.nodes=1,2").code, 0);
+}
+
 TEST(Sweep, FullDiskIsOneErrorAndWhatWasStoredStays) {
   const ScratchFolder folder;
   const auto disk = folder / "disk";

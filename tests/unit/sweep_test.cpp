@@ -173,6 +173,26 @@ int rows_of_whole_scenarios(const SweepDefinition& sweep, const Catalog& catalog
       whole = row_of(point, predict_analytic(resolved, catalog, MemoryAdvice::none, Extent::run_figures));
     } catch (const InputError& error) {
       whole = invalid_row(point, error.faults());
+// A key that no scenario has, at whatever depth: no point could be legal. What a key may hold decides what is below it.
+TEST(Points, PathsLeadToKeysThatAScenarioHas) {
+  const auto refusal = [](const std::string& path) -> std::string {
+    try {
+      (void)points({{path + "=1,2"}});
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal("cluster.nods"), "--set: cluster.nods: cluster has no key \"nods\"; did you mean \"node\"?");
+  EXPECT_THAT(refusal("cluster.fabric.nics_per_nod"), HasSubstr("cluster.fabric has no key"));
+  EXPECT_THAT(refusal("cluster.fabric.nics_per_nod"), HasSubstr("did you mean \"nics_per_node\"?"));
+  EXPECT_THAT(refusal("cluster.nodes.count"), HasSubstr("cluster.nodes has no parts"));
+  EXPECT_THAT(refusal("workload.model.transformer.hiden"), HasSubstr("did you mean \"hidden\"?"));
+  for (const char* path : {"cluster.nodes", "cluster.fabric.nics_per_node", "workload.model.transformer.hidden",
+                           "strategy.stage_layers.0", "cluster.fabric"})
+    EXPECT_EQ(refusal(path), "") << path;
+}
+
     }
     const std::string where = sweep.file + ' ' + values_at(sweep.points, point);
     EXPECT_EQ(quick.status, whole.status) << where;
