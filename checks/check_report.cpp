@@ -101,7 +101,8 @@ ScenarioCheck check_against_measured(const std::string& scenario, const Predicti
     if (found == run.samples.end() || !expected) continue;
     const std::vector<double> steady = after_warmup(found->second, warmup);
     if (steady.empty()) {
-      out.errors.push_back(fmt::format("{}: {} samples, none of them after the warm-up", name, found->second.size()));
+      out.errors.push_back(
+          fmt::format("{}: {} samples, none of them after the warm-up", name, count_of(found->second)));
       continue;
     }
     MetricCheck check{name, *expected, median_of(steady)};
@@ -118,7 +119,9 @@ ScenarioCheck check_against_measured(const std::string& scenario, const Predicti
     }
     gated = gated || check.gates;
     judge(check, metric.worse, better);
-    out.notes.push_back(fmt::format("{}: median of {} of {} samples", name, steady.size(), found->second.size()));
+    out.notes.push_back(
+        fmt::format("{}: median of {} of {} samples{}", name, steady.size(), count_of(found->second),
+                    found->second.size() > 1 ? fmt::format(" of {} series", found->second.size()) : std::string()));
     out.metrics.push_back(std::move(check));
   }
   if (!gated) out.errors.emplace_back("the measured results hold no step time or throughput to compare");

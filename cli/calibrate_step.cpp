@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "calibration/fit/step/step_fit.hpp"
-#include "calibration/fit/step/step_log.hpp"
 #include "calibration/validation/csv_table.hpp"
+#include "checks/measured/measured_step.hpp"
 #include "cli/calibration_option.hpp"
 #include "cli/scenario_document.hpp"
 #include "fields/option_fault.hpp"
@@ -79,6 +79,14 @@ std::vector<MeasuredStep> steps_of_rows(const StepOptions& options, Session& ses
   return out;
 }
 
+Seconds step_of_log(const std::string& log, const Scenario& scenario, const std::string& name) {
+  const MeasuredResults run = read_measured(log, MeasuredFormat::automatic, {});
+  require_batch(run, scenario.spec.workload.global_batch, log, name);
+  const std::optional<Seconds> step = measured_step(run, scenario);
+  if (!step) refuse_option(log, "holds neither step times nor throughput", "\"step_time: …\", or --step-time");
+  return *step;
+}
+
 std::vector<MeasuredStep> steps_of(const StepOptions& options, Session& session) {
   const int given =
       !options.step_time.empty() + (options.tokens_per_s > 0) + !options.log.empty() + !options.rows.empty();
@@ -91,9 +99,7 @@ std::vector<MeasuredStep> steps_of(const StepOptions& options, Session& session)
   if (!options.step_time.empty()) {
     step = time_of(options.step_time);
   } else if (!options.log.empty()) {
-    Diagnostics diagnostics(options.log);
-    step = step_time_of_log(options.log, diagnostics);
-    diagnostics.throw_if_faulty();
+    step = step_of_log(options.log, *scenario, options.scenario);
   } else {
     step = step_of_tokens(options.tokens_per_s, *scenario);
   }
@@ -131,7 +137,8 @@ void add_calibrate_step(CLI::App& calibrate, Session& session) {
   app->add_option("--tokens-per-s", options->tokens_per_s, "Measured, of the whole cluster")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
-  app->add_option("--log", options->log, "A training log with times of steps")->type_name("FILE");
+  app->add_option("--log", options->log, "A training log, or what else `stepcast check --measured` takes")
+      ->type_name("FILE");
   app->add_option("--rows", options->rows,
                   "Several steps: a column step_time_s or tokens_per_s, and keys of the scenario that differ")
       ->type_name("CSV");

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "checks/check_report.hpp"
+#include "checks/measured/measured_step.hpp"
 #include "checks/prometheus_text.hpp"
 #include "checks/timings.hpp"
 #include "cli/commands.hpp"
@@ -146,6 +147,9 @@ CheckReport measured_report(const CheckOptions& options, const Tolerances& toler
 }
 
 /// The accepted ratios, or the beginning of some where the file is to be written anew.
+  const Degrees& degrees = forecasts.front().prediction->degrees;
+  require_batch(run, degrees.dp * degrees.micro_batch * degrees.micro_batches, options.measured,
+                options.scenarios.front());
 TimingsBaseline timings_baseline(const CheckOptions& options) {
   std::error_code error;
   TimingsBaseline out;

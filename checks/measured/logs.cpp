@@ -1,5 +1,6 @@
 #include <array>
 #include <charconv>
+#include <limits>
 #include <optional>
 
 #include "calibration/importers/text_file.hpp"
@@ -34,6 +35,9 @@ constexpr LogKey kLogKeys[]{
     {MeasuredFormat::torchtitan, "memory:", "memory.peak_GiB"},
 };
 
+/// Beyond it a damaged log is read.
+constexpr double kMostBatch = 1e12;
+
 /// What only a line of that log has.
 struct Mark {
   MeasuredFormat format;
@@ -64,8 +68,9 @@ std::string plain(std::string_view line) {
   return out;
 }
 
-/// The number behind a key that stands at the start of a word.
+/// The number behind a key that stands at the start of a word; NaN where something else stands there.
 std::optional<double> figure_after(std::string_view line, std::string_view key) {
+  std::optional<double> found;
   for (auto at = line.find(key); at != std::string_view::npos; at = line.find(key, at + 1)) {
     if (at > 0 && line[at - 1] != ' ' && line[at - 1] != '|' && line[at - 1] != ',') continue;
     std::string_view rest = line.substr(at + key.size());
@@ -73,8 +78,9 @@ std::optional<double> figure_after(std::string_view line, std::string_view key) 
     double out = 0;
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), out);
     if (error == std::errc{}) return out;
+    found = std::numeric_limits<double>::quiet_NaN();
   }
-  return std::nullopt;
+  return found;
 }
 
 }  // namespace
@@ -89,7 +95,7 @@ MeasuredFormat format_of_log(std::string_view text) {
   return MeasuredFormat::automatic;
 }
 
-NamedSeries read_log(std::string_view text, MeasuredFormat format) {
+NamedSeries read_log(std::string_view text, MeasuredFormat format, std::set<long>& global_batches) {
   NamedSeries out;
   for (const std::string_view raw : lines_of(text)) {
     const std::string line = plain(raw);
@@ -99,7 +105,10 @@ NamedSeries read_log(std::string_view text, MeasuredFormat format) {
     for (const LogKey& key : kLogKeys)
       if (key.format == format)
         if (const auto value = figure_after(line, key.before))
-          out[std::string(key.metric)].push_back(*value * key.factor);
+          add_sample(out, std::string(key.metric), *value * key.factor);
+    if (format == MeasuredFormat::megatron)
+      if (const auto batch = figure_after(line, "global batch size:"); batch && *batch >= 1 && *batch < kMostBatch)
+        global_batches.insert(static_cast<long>(*batch));
   }
   return out;
 }

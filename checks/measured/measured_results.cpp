@@ -65,17 +65,34 @@ constexpr KnownName kKnownNames[]{
     {"train_tokens_per_second_per_gpu", "tokens_per_s_per_gpu"},
 };
 
-void take_series(MeasuredResults& run, const std::string& metric, const std::string& series, double factor,
-                 const std::vector<double>& values) {
-  std::vector<double>& samples = run.samples[metric];
-  for (const double value : values)
-    if (std::isfinite(value) && value > 0) samples.push_back(value * factor);
-  if (samples.empty()) {
-    run.samples.erase(metric);
-    run.notes.push_back(fmt::format("{}: \"{}\" holds no positive number", metric, series));
-  } else if (series != metric) {
-    run.notes.push_back(fmt::format("{} is \"{}\"{}", metric, series, factor == 1 ? "" : fmt::format(" × {}", factor)));
+/// What a metric's series holds, where it holds nothing that can be compared.
+std::string unusable(const std::string& series, const SampleParts& parts) {
+  std::size_t below = 0, none = 0;
+  for (const std::vector<double>& part : parts)
+    for (const double value : part) (std::isfinite(value) ? below : none) += 1;
+  return fmt::format("\"{}\" holds no number above 0: {} of its {} samples are 0 or less, {} are no numbers", series,
+                     below, below + none, none);
+}
+
+/// Takes what can be compared of a series and notes the rest; false where nothing can.
+bool take_series(MeasuredResults& run, const std::string& metric, const std::string& series, double factor,
+                 const SampleParts& parts) {
+  SampleParts sound;
+  for (const std::vector<double>& part : parts) {
+    std::vector<double>& samples = sound.emplace_back();
+    for (const double value : part)
+      if (std::isfinite(value) && value > 0) samples.push_back(value * factor);
+    if (samples.empty()) sound.pop_back();
   }
+  if (sound.empty()) return false;
+  if (series != metric)
+    run.notes.push_back(fmt::format("{} is \"{}\"{}", metric, series, factor == 1 ? "" : fmt::format(" × {}", factor)));
+  const std::size_t all = count_of(parts), left_out = all - count_of(sound);
+  if (left_out > 0)
+    run.notes.push_back(
+        fmt::format("{}: {} of {} samples are no number above 0 and do not count", metric, left_out, all));
+  run.samples[metric] = std::move(sound);
+  return true;
 }
 
 std::vector<std::string> names_in(const NamedSeries& series) {
@@ -95,15 +112,23 @@ void choose_series(MeasuredResults& run, const NamedSeries& series, const std::v
                         near.empty() ? expected_one_of(names_in(series)) : near);
       continue;
     }
-    take_series(run, name.metric, name.series, name.factor, found->second);
+    if (!take_series(run, name.metric, name.series, name.factor, found->second))
+      diagnostics.error("", unusable(found->first, found->second));
   }
+  std::vector<std::string> unsound;
   for (const KnownName& known : kKnownNames) {
     const std::string metric(known.metric);
     if (run.samples.contains(metric)) continue;
     if (const auto found = series.find(std::string(known.series)); found != series.end())
-      take_series(run, metric, found->first, known.factor, found->second);
+      if (!take_series(run, metric, found->first, known.factor, found->second))
+        unsound.push_back(unusable(found->first, found->second));
   }
-  if (run.samples.empty() && diagnostics.ok())
+  if (!run.samples.empty() || !diagnostics.ok()) {
+    run.notes.insert(run.notes.end(), unsound.begin(), unsound.end());
+    return;
+  }
+  for (std::string& one : unsound) diagnostics.error("", std::move(one), "--series METRIC=NAME names another");
+  if (unsound.empty())
     diagnostics.error("", "holds no series under a name that is known",
                       series.empty() ? std::string("is this what a training run writes?")
                                      : "name one: --series step_time_s=NAME; " + expected_one_of(names_in(series)));
@@ -133,6 +158,7 @@ MeasuredFormat format_of(const std::filesystem::path& file, std::string& text, D
   const MeasuredFormat log = format_of_log(text);
   if (log != MeasuredFormat::automatic) return log;
   if (!first.empty() && (first.front() == '{' || first.front() == '[')) return MeasuredFormat::json;
+  if (!read_plain_log(text).empty()) return MeasuredFormat::log;
   diagnostics.error("", "is none of the kinds of results that are known by their look",
                     expected_one_of(names_of<MeasuredFormat>()) + " (--format)");
   return MeasuredFormat::automatic;
@@ -143,7 +169,8 @@ NamedSeries read_json_text(std::string_view text, MeasuredResults& run, Diagnost
   Diagnostics whole("");
   const Json document = parse_json(text, whole);
   if (!whole.ok()) return read_json_lines(text, diagnostics);
-  if (document.is_object() && document.contains("data") && document.contains("status")) {
+  if (document.is_object() && document.contains("status") &&
+      (document.contains("data") || document.contains("errorType"))) {
     run.format = MeasuredFormat::prometheus;
     return read_prometheus(document, diagnostics);
   }
@@ -162,8 +189,10 @@ NamedSeries read_series(const std::filesystem::path& file, std::string_view text
     case MeasuredFormat::json:
     case MeasuredFormat::prometheus:
       return read_json_text(text, run, diagnostics);
+    case MeasuredFormat::log:
+      return read_plain_log(text);
     default:
-      return read_log(text, run.format);
+      return read_log(text, run.format, run.global_batches);
   }
 }
 
@@ -172,6 +201,18 @@ bool reads_text(MeasuredFormat format) {
 }
 
 }  // namespace
+
+std::size_t count_of(const SampleParts& parts) {
+  std::size_t out = 0;
+  for (const std::vector<double>& part : parts) out += part.size();
+  return out;
+}
+
+void add_sample(NamedSeries& series, const std::string& name, double sample) {
+  SampleParts& parts = series[name];
+  if (parts.empty()) parts.emplace_back();
+  parts.back().push_back(sample);
+}
 
 std::vector<SeriesName> parse_series_names(const std::vector<std::string>& given, Diagnostics& diagnostics) {
   std::vector<SeriesName> out;
@@ -219,6 +260,15 @@ std::vector<double> after_warmup(const std::vector<double>& samples, std::option
   // A tenth; of three or more samples at least the first, which holds compilation and the first reading of data.
   const std::size_t skipped = warmup.value_or(samples.size() < 3 ? 0 : std::max<std::size_t>(1, samples.size() / 10));
   return {samples.begin() + static_cast<std::ptrdiff_t>(std::min(skipped, samples.size())), samples.end()};
+}
+
+std::vector<double> after_warmup(const SampleParts& parts, std::optional<std::size_t> warmup) {
+  std::vector<double> out;
+  for (const std::vector<double>& part : parts) {
+    const std::vector<double> steady = after_warmup(part, warmup);
+    out.insert(out.end(), steady.begin(), steady.end());
+  }
+  return out;
 }
 
 }  // namespace stepcast

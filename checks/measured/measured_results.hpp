@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,23 +11,41 @@
 
 namespace stepcast {
 
-/// Where measured results come from.
-enum class MeasuredFormat { automatic, csv, json, mlflow, tensorboard, prometheus, megatron, deepspeed, torchtitan };
+/// Where measured results come from. `log`: of another program, that names step times.
+enum class MeasuredFormat {
+  automatic,
+  csv,
+  json,
+  mlflow,
+  tensorboard,
+  prometheus,
+  megatron,
+  deepspeed,
+  torchtitan,
+  log
+};
 template <>
 struct EnumNames<MeasuredFormat> {
-  static constexpr std::array names{"auto",       "csv",      "json",      "mlflow",    "tensorboard",
-                                    "prometheus", "megatron", "deepspeed", "torchtitan"};
+  static constexpr std::array names{"auto",       "csv",      "json",      "mlflow",     "tensorboard",
+                                    "prometheus", "megatron", "deepspeed", "torchtitan", "log"};
 };
+
+/// Samples of one name in the order of steps: a part of each source that has it, as the ranks of a Prometheus query.
+using SampleParts = std::vector<std::vector<double>>;
+std::size_t count_of(const SampleParts& parts);
 
 /// Figures of a run, step by step, by name of check_metrics().
 struct MeasuredResults {
   MeasuredFormat format = MeasuredFormat::automatic;
-  std::map<std::string, std::vector<double>> samples;
+  std::map<std::string, SampleParts> samples;
+  std::set<long> global_batches;   ///< that the log names
   std::vector<std::string> notes;  ///< what was taken for what
 };
 
-/// Series of numbers under the names that their source gives them.
-using NamedSeries = std::map<std::string, std::vector<double>>;
+/// Series of numbers under the names that their source gives them; NaN stands for what is no number.
+using NamedSeries = std::map<std::string, SampleParts>;
+/// Adds to the part of a name that was begun last.
+void add_sample(NamedSeries& series, const std::string& name, double sample);
 
 /// A name of the source that stands for a metric: `step_time_s=elapsed_ms*0.001`.
 struct SeriesName {
@@ -44,6 +63,8 @@ MeasuredResults read_measured(const std::filesystem::path& file, MeasuredFormat 
 
 /// Samples without those of the start; by default a tenth of them, in which kernels are chosen and caches filled.
 std::vector<double> after_warmup(const std::vector<double>& samples, std::optional<std::size_t> warmup);
+/// Those of all parts, each without its own start.
+std::vector<double> after_warmup(const SampleParts& parts, std::optional<std::size_t> warmup);
 
 /// The sources. Faults go to the diagnostics.
 NamedSeries read_csv_series(const std::filesystem::path& file, Diagnostics& diagnostics);
@@ -52,9 +73,12 @@ NamedSeries read_json_lines(std::string_view text, Diagnostics& diagnostics);
 NamedSeries read_mlflow(const std::filesystem::path& run, Diagnostics& diagnostics);
 NamedSeries read_tensorboard(const std::filesystem::path& file, Diagnostics& diagnostics);
 NamedSeries read_prometheus(const Json& document, Diagnostics& diagnostics);
-/// Log lines give series under the names of metrics.
-NamedSeries read_log(std::string_view text, MeasuredFormat format);
+/// Log lines give series under the names of metrics, and the global batches that they name.
+NamedSeries read_log(std::string_view text, MeasuredFormat format, std::set<long>& global_batches);
 /// Which of the three a log is; `automatic` when none.
 MeasuredFormat format_of_log(std::string_view text);
+/// A log of another program: "step_time", "iteration_time", "step time" or "s/it" with seconds, or milliseconds where
+/// the text says ms. Empty where no line has any.
+NamedSeries read_plain_log(std::string_view text);
 
 }  // namespace stepcast

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
+#include <limits>
 
 #include "calibration/importers/text_file.hpp"
 #include "calibration/validation/csv_table.hpp"
@@ -19,12 +21,26 @@ std::optional<double> number_of(std::string_view text) {
   return out;
 }
 
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+
+/// Words beside figures are ordinary, a run's name or a date: what holds no number at all is no series.
+void drop_words(NamedSeries& series) {
+  std::erase_if(series, [](const auto& one) {
+    for (const std::vector<double>& part : one.second)
+      for (const double sample : part)
+        if (!std::isnan(sample)) return false;
+    return true;
+  });
+}
+
 /// Numbers below a value, under the keys that lead to them, joined by dots: `{"memory": {"peak_GiB": 60}}`.
 void collect(const Json& value, const std::string& name, int depth, NamedSeries& out) {
   constexpr int kDeepest = 8;
   if (depth > kDeepest) return;
   if (value.is_number()) {
-    out[name].push_back(value.get<double>());
+    add_sample(out, name, value.get<double>());
+  } else if (value.is_null() || value.is_string()) {
+    add_sample(out, name, kNoNumber);
   } else if (value.is_object()) {
     for (const auto& [key, inner] : value.items()) collect(inner, dotted_path(name, key), depth + 1, out);
   } else if (value.is_array()) {
@@ -40,9 +56,9 @@ NamedSeries read_csv_series(const std::filesystem::path& file, Diagnostics& diag
     const CsvTable table = read_csv(file);
     for (std::size_t column = 0; column < table.header.size(); ++column)
       for (const auto& row : table.rows)
-        // Words beside figures are ordinary: a run's name, a date.
-        if (const auto value = number_of(row[column].text))
-          out[std::string(trimmed(table.header[column].text))].push_back(*value);
+        add_sample(out, std::string(trimmed(table.header[column].text)),
+                   number_of(row[column].text).value_or(kNoNumber));
+    drop_words(out);
   } catch (const InputError& error) {
     diagnostics.add(error.faults());
   }
@@ -54,6 +70,7 @@ NamedSeries read_json_series(const Json& document, Diagnostics& diagnostics) {
   if (!document.is_object() && !document.is_array())
     diagnostics.error("", fmt::format("found {}, expected an object or an array of them", describe(document)));
   collect(document, "", 0, out);
+  drop_words(out);
   return out;
 }
 
@@ -71,11 +88,26 @@ NamedSeries read_json_lines(std::string_view text, Diagnostics& diagnostics) {
     }
     collect(document, "", 0, out);
   }
+  drop_words(out);
+  return out;
+}
+
+/// What the server says of a query that failed (Prometheus HTTP API: errorType and error).
+std::string error_of(const Json& document) {
+  std::string out;
+  for (const char* key : {"errorType", "error"})
+    if (const auto text = document.find(key); text != document.end() && text->is_string())
+      out += (out.empty() ? "" : ": ") + text->get<std::string>();
   return out;
 }
 
 NamedSeries read_prometheus(const Json& document, Diagnostics& diagnostics) {
   NamedSeries out;
+  if (const std::string error = error_of(document); document.value("status", Json()) == "error" && !error.empty()) {
+    diagnostics.error("", fmt::format("Prometheus answered with an error: {}", error),
+                      "correct the query and ask again");
+    return out;
+  }
   const auto data = document.find("data");
   const Json type = data != document.end() && data->is_object() ? data->value("resultType", Json()) : Json();
   if (document.value("status", Json()) != "success" || type != "matrix" || !data->contains("result") ||
@@ -95,10 +127,12 @@ NamedSeries read_prometheus(const Json& document, Diagnostics& diagnostics) {
     // An expression's result has no name: it is what the query computed.
     const Json& labels = result[i].at("metric");
     const Json name = labels.value("__name__", Json("value"));
+    if (!name.is_string()) continue;
+    // Each set of labels, as a rank's, is a series of its own that warms up by itself.
+    std::vector<double>& samples = out[name.get<std::string>()].emplace_back();
     for (const Json& sample : result[i].at("values"))
-      if (sample.is_array() && sample.size() == 2 && sample[1].is_string() && name.is_string())
-        if (const auto value = number_of(sample[1].get_ref<const std::string&>()))
-          out[name.get<std::string>()].push_back(*value);
+      if (sample.is_array() && sample.size() == 2 && sample[1].is_string())
+        samples.push_back(number_of(sample[1].get_ref<const std::string&>()).value_or(kNoNumber));
   }
   return out;
 }
@@ -114,11 +148,11 @@ NamedSeries read_mlflow(const std::filesystem::path& run, Diagnostics& diagnosti
     const std::string text = read_description(entry->path(), reading);
     diagnostics.add(reading.faults());
     // A line a sample: time in milliseconds, value, step (mlflow/store/tracking/file_store.py).
-    std::vector<double>& values = out[entry->path().lexically_relative(folder).generic_string()];
+    std::vector<double>& values = out[entry->path().lexically_relative(folder).generic_string()].emplace_back();
     for (const std::string_view line : lines_of(text)) {
       const std::vector<std::string_view> words = words_of(line);
       if (words.size() < 2) continue;
-      if (const auto value = number_of(words[1])) values.push_back(*value);
+      values.push_back(number_of(words[1]).value_or(kNoNumber));
     }
   }
   if (error) diagnostics.error("", fmt::format("metrics/ cannot be read: {}", error.message()));

@@ -101,7 +101,7 @@ void read_events(const std::filesystem::path& file, NamedSeries& out, Diagnostic
     tensorboard::Event event;
     if (!event.ParseFromString(data)) return diagnostics.error("", "a record is no event of TensorBoard");
     for (const tensorboard::Summary::Value& value : event.summary().value())
-      if (const auto scalar = scalar_of(value)) out[value.tag()].push_back(*scalar);
+      if (const auto scalar = scalar_of(value)) add_sample(out, value.tag(), *scalar);
   }
 }
 
@@ -119,7 +119,11 @@ NamedSeries read_tensorboard(const std::filesystem::path& file, Diagnostics& dia
   }
   for (const std::filesystem::path& one : files) {
     Diagnostics reading(one.string());
-    read_events(one, out, reading);
+    // Each was begun by a start of the program, which warms up.
+    NamedSeries of_file;
+    read_events(one, of_file, reading);
+    for (auto& [name, parts] : of_file)
+      for (std::vector<double>& part : parts) out[name].push_back(std::move(part));
     diagnostics.add(reading.faults());
   }
   return out;

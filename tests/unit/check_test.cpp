@@ -3,8 +3,10 @@
 
 #include <cmath>
 
+#include "calibration/validation/statistics.hpp"
 #include "checks/check_metric.hpp"
 #include "checks/check_report.hpp"
+#include "checks/measured/measured_step.hpp"
 #include "checks/prometheus_text.hpp"
 #include "report/predict.hpp"
 #include "tests/e2e/process.hpp"
@@ -24,43 +26,58 @@ MeasuredResults measured(const std::filesystem::path& file, const std::vector<Se
   return read_measured(file, MeasuredFormat::automatic, names);
 }
 
+/// All samples of a metric.
+std::vector<double> samples_of(const MeasuredResults& run, const std::string& metric) {
+  return after_warmup(run.samples.at(metric), 0);
+}
+
+/// What is said of a file that cannot be read.
+std::string refusal(const std::filesystem::path& file, const std::vector<SeriesName>& names = {}) {
+  try {
+    measured(file, names);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "was read";
+}
+
 TEST(Measured, LogOfMegatronIsReadByItself) {
   const MeasuredResults run = measured(kFolder + "megatron.log");
   EXPECT_EQ(run.format, MeasuredFormat::megatron);
-  ASSERT_THAT(run.samples.at("step_time_s"), SizeIs(8));
-  EXPECT_DOUBLE_EQ(run.samples.at("step_time_s")[1], 23.5104);
-  EXPECT_NEAR(run.samples.at("model_tflops_per_gpu")[1], 141.1, 0.05);
+  ASSERT_THAT(samples_of(run, "step_time_s"), SizeIs(8));
+  EXPECT_DOUBLE_EQ(samples_of(run, "step_time_s")[1], 23.5104);
+  EXPECT_NEAR(samples_of(run, "model_tflops_per_gpu")[1], 141.1, 0.05);
 }
 
 TEST(Measured, LogOfDeepSpeedGivesTheCurrentThroughput) {
   const MeasuredResults run = measured(kFolder + "deepspeed.log");
   EXPECT_EQ(run.format, MeasuredFormat::deepspeed);
-  EXPECT_DOUBLE_EQ(run.samples.at("samples_per_s").front(), 33.51);
-  EXPECT_DOUBLE_EQ(run.samples.at("memory.peak_GiB").front(), 21.4);
+  EXPECT_DOUBLE_EQ(samples_of(run, "samples_per_s").front(), 33.51);
+  EXPECT_DOUBLE_EQ(samples_of(run, "memory.peak_GiB").front(), 21.4);
 }
 
 TEST(Measured, LogOfTorchtitanIsReadThroughItsColours) {
   const MeasuredResults run = measured(kFolder + "torchtitan.log");
   EXPECT_EQ(run.format, MeasuredFormat::torchtitan);
-  EXPECT_THAT(run.samples.at("tokens_per_s_per_gpu"), ElementsAre(3410, 3420, 3430, 3440, 3450, 3460));
-  EXPECT_DOUBLE_EQ(run.samples.at("mfu").front(), 0.2034);
-  EXPECT_DOUBLE_EQ(run.samples.at("memory.peak_GiB").front(), 47.28);
+  EXPECT_THAT(samples_of(run, "tokens_per_s_per_gpu"), ElementsAre(3410, 3420, 3430, 3440, 3450, 3460));
+  EXPECT_DOUBLE_EQ(samples_of(run, "mfu").front(), 0.2034);
+  EXPECT_DOUBLE_EQ(samples_of(run, "memory.peak_GiB").front(), 47.28);
 }
 
 TEST(Measured, EventsOfTensorBoardAreRead) {
   const MeasuredResults run = measured(kFolder + "events.out.tfevents.torchtitan");
   EXPECT_EQ(run.format, MeasuredFormat::tensorboard);
-  ASSERT_THAT(run.samples.at("tokens_per_s_per_gpu"), SizeIs(8));
-  EXPECT_EQ(run.samples.at("tokens_per_s_per_gpu").back(), 3470);
+  ASSERT_THAT(samples_of(run, "tokens_per_s_per_gpu"), SizeIs(8));
+  EXPECT_EQ(samples_of(run, "tokens_per_s_per_gpu").back(), 3470);
 }
 
 TEST(Measured, RunOfMlflowAndAnswerOfPrometheusAreRead) {
   const MeasuredResults mlflow = measured(kFolder + "mlflow-run");
   EXPECT_EQ(mlflow.format, MeasuredFormat::mlflow);
-  EXPECT_THAT(mlflow.samples.at("samples_per_s"), SizeIs(6));
+  EXPECT_THAT(samples_of(mlflow, "samples_per_s"), SizeIs(6));
   const MeasuredResults prometheus = measured(kFolder + "prometheus.json");
   EXPECT_EQ(prometheus.format, MeasuredFormat::prometheus);
-  EXPECT_THAT(prometheus.samples.at("step_time_s"), ElementsAre(2.41, 2.39, 2.40)) << "NaN is no sample";
+  EXPECT_THAT(samples_of(prometheus, "step_time_s"), ElementsAre(2.41, 2.39, 2.40)) << "NaN is no sample";
 }
 
 TEST(Measured, TablesTakeTheSeriesThatIsNamed) {
@@ -70,8 +87,8 @@ TEST(Measured, TablesTakeTheSeriesThatIsNamed) {
   Diagnostics diagnostics("");
   const auto names = parse_series_names({"step_time_s=took*0.001"}, diagnostics);
   ASSERT_TRUE(diagnostics.ok());
-  EXPECT_THAT(measured(folder / "a.csv", names).samples.at("step_time_s"), ElementsAre(1.2, 1.1));
-  EXPECT_THAT(measured(folder / "a.jsonl").samples.at("step_time_s"), ElementsAre(1.5, 1.4));
+  EXPECT_THAT(samples_of(measured(folder / "a.csv", names), "step_time_s"), ElementsAre(1.2, 1.1));
+  EXPECT_THAT(samples_of(measured(folder / "a.jsonl"), "step_time_s"), ElementsAre(1.5, 1.4));
   try {
     measured(folder / "a.csv");
     FAIL();
@@ -93,8 +110,8 @@ TEST(Measured, DamagedFilesNeverCrash) {
       if (i % 2 == 0) bytes.resize((next() >> 4) % bytes.size());
       std::ofstream(folder / name, std::ios::binary | std::ios::trunc) << bytes;
       try {
-        for (const auto& [metric, samples] : measured(folder / name).samples)
-          for (const double sample : samples) ASSERT_TRUE(std::isfinite(sample) && sample > 0);
+        for (const auto& [metric, parts] : measured(folder / name).samples)
+          for (const double sample : after_warmup(parts, 0)) ASSERT_TRUE(std::isfinite(sample) && sample > 0);
       } catch (const InputError&) {
         // said what is wrong
       }
@@ -111,11 +128,83 @@ TEST(Measured, AFlippedBitOfAnEventFileIsFound) {
 }
 
 TEST(Measured, WarmUpIsATenthAndAtLeastTheFirstOfThree) {
-  EXPECT_THAT(after_warmup({9, 1, 1}, std::nullopt), ElementsAre(1, 1));
-  EXPECT_THAT(after_warmup({9, 1}, std::nullopt), ElementsAre(9, 1));
+  EXPECT_THAT(after_warmup(std::vector<double>{9, 1, 1}, std::nullopt), ElementsAre(1, 1));
+  EXPECT_THAT(after_warmup(std::vector<double>{9, 1}, std::nullopt), ElementsAre(9, 1));
   EXPECT_THAT(after_warmup(std::vector<double>(40, 1.0), std::nullopt), SizeIs(36));
-  EXPECT_THAT(after_warmup({9, 1, 1}, 0), SizeIs(3));
-  EXPECT_THAT(after_warmup({9, 1, 1}, 7), SizeIs(0));
+  EXPECT_THAT(after_warmup(std::vector<double>{9, 1, 1}, 0), SizeIs(3));
+  EXPECT_THAT(after_warmup(std::vector<double>{9, 1, 1}, 7), SizeIs(0));
+}
+
+// Each rank of a Prometheus query warms up by itself.
+TEST(Measured, WarmUpIsOfEachSeries) {
+  const ScratchFolder folder;
+  Json result = Json::array();
+  for (const char* rank : {"0", "1"}) {
+    Json values = Json::array();
+    for (int i = 0; i < 14; ++i) values.push_back({1700000000 + i, i < 10 ? "60" : "5.8"});
+    result.push_back({{"metric", {{"__name__", "step_time_s"}, {"rank", rank}}}, {"values", values}});
+  }
+  write_file(folder / "p.json",
+             Json{{"status", "success"}, {"data", {{"resultType", "matrix"}, {"result", result}}}}.dump());
+  const MeasuredResults run = measured(folder / "p.json");
+  EXPECT_THAT(run.samples.at("step_time_s"), SizeIs(2));
+  EXPECT_THAT(after_warmup(run.samples.at("step_time_s"), 10), testing::Each(5.8));
+  EXPECT_THAT(after_warmup(run.samples.at("step_time_s"), 10), SizeIs(8));
+}
+
+TEST(Measured, WhatDoesNotCountIsSaid) {
+  const ScratchFolder folder;
+  write_file(folder / "some.csv", "step,step_time_s\n1,5.8\n2,nan\n3,\n4,0\n5,5.9\n");
+  const MeasuredResults run = measured(folder / "some.csv");
+  EXPECT_THAT(samples_of(run, "step_time_s"), ElementsAre(5.8, 5.9));
+  EXPECT_THAT(run.notes, testing::Contains(HasSubstr("3 of 5 samples")));
+  write_file(folder / "none.csv", "step,step_time_s\n1,0\n2,-5.8\n3,nan\n");
+  for (const std::string& said :
+       {refusal(folder / "none.csv"), refusal(folder / "none.csv", {{"step_time_s", "step_time_s"}})}) {
+    EXPECT_THAT(said, HasSubstr("\"step_time_s\" holds no number above 0: 2 of its 3 samples are 0 or less, 1 are no"));
+    EXPECT_THAT(said, Not(HasSubstr("expected one of")));
+  }
+}
+
+TEST(Measured, PrometheusOwnErrorIsTold) {
+  const ScratchFolder folder;
+  write_file(folder / "p.json", R"({"status": "error", "errorType": "bad_data", "error": "parse error at char 5"})");
+  EXPECT_THAT(refusal(folder / "p.json"), HasSubstr("bad_data: parse error at char 5"));
+}
+
+TEST(Measured, OtherProgramsLogsTellStepTimes) {
+  const ScratchFolder folder;
+  write_file(folder / "a.log", "loss 3\nstep_time: 5.8\niteration_time_ms=5900\nstep time = 6000 ms\n 6.1s/it\n");
+  const MeasuredResults run = measured(folder / "a.log");
+  EXPECT_EQ(run.format, MeasuredFormat::log);
+  EXPECT_THAT(samples_of(run, "step_time_s"), ElementsAre(5.8, 5.9, 6.0, 6.1));
+}
+
+// Steps of another batch take another time: neither a check nor a fit may compare them.
+TEST(Measured, TheLogsBatchIsTheScenarios) {
+  const MeasuredResults run = measured(kFolder + "megatron.log");
+  EXPECT_THAT(run.global_batches, ElementsAre(1536));
+  EXPECT_NO_THROW(require_batch(run, 1536, "m.log", "s.json"));
+  EXPECT_NO_THROW(require_batch(measured(kFolder + "deepspeed.log"), 1, "d.log", "s.json")) << "names none";
+  try {
+    require_batch(run, 256, "m.log", "s.json");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "m.log: its steps have a global batch of 1536, and that of s.json is 256; --set "
+                 "workload.global_batch=1536, or the log of steps of 256");
+  }
+}
+
+TEST(Measured, EveryLogGivesAStepOfTheScenario) {
+  const Scenario scenario = load_scenario(scenario_file("gpt3-175b-a100-1024"), {}, test::catalog());
+  const auto step = [&](const char* log) { return measured_step(measured(kFolder + log), scenario)->value(); };
+  EXPECT_NEAR(step("megatron.log"), 23.5, 0.5);
+  const double rate =
+      *quantile(after_warmup(measured(kFolder + "torchtitan.log").samples.at("tokens_per_s_per_gpu"), 3), 0.5);
+  EXPECT_DOUBLE_EQ(step("torchtitan.log"), 1536.0 * 2048 / 1024 / rate);
+  const double samples = samples_of(measured(kFolder + "deepspeed.log"), "samples_per_s").back();
+  EXPECT_NEAR(step("deepspeed.log"), 1536 / samples, 0.1 * 1536 / samples);
 }
 
 const Prediction& prediction() {
@@ -167,7 +256,7 @@ TEST(CheckMeasured, TheForecastsIntervalBoundsWhatIsTolerated) {
   const double step = prediction().step_time.value(), high = prediction().step_time_high().value();
   const auto with = [&](double seconds) {
     MeasuredResults run;
-    run.samples["step_time_s"] = {99 * seconds, seconds, seconds, seconds};
+    run.samples["step_time_s"] = {{99 * seconds, seconds, seconds, seconds}};
     return check_against_measured("a", prediction(), run, {}, std::nullopt);
   };
   EXPECT_TRUE(with(step).passed());
@@ -175,10 +264,10 @@ TEST(CheckMeasured, TheForecastsIntervalBoundsWhatIsTolerated) {
   EXPECT_FALSE(with(high * 1.001).passed());
   EXPECT_EQ(metric(with(step / 9), "step_time_s").verdict, Verdict::improved);
   MeasuredResults slow;
-  slow.samples["tokens_per_s_per_gpu"] = {prediction().tokens_per_s_per_gpu * step / high * 0.999};
+  slow.samples["tokens_per_s_per_gpu"] = {{prediction().tokens_per_s_per_gpu * step / high * 0.999}};
   EXPECT_FALSE(check_against_measured("a", prediction(), slow, {}, std::nullopt).passed());
   MeasuredResults other;
-  other.samples["mfu"] = {0.4};
+  other.samples["mfu"] = {{0.4}};
   EXPECT_FALSE(check_against_measured("a", prediction(), other, {}, std::nullopt).passed());
 }
 

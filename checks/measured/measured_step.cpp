@@ -1,0 +1,52 @@
+#include "checks/measured/measured_step.hpp"
+
+#include <fmt/format.h>
+
+#include "calibration/validation/statistics.hpp"
+
+namespace stepcast {
+
+namespace {
+
+std::optional<double> steady_median(const MeasuredResults& run, const std::string& metric) {
+  const auto found = run.samples.find(metric);
+  if (found == run.samples.end()) return std::nullopt;
+  std::vector<double> steady;
+  for (const std::vector<double>& part : found->second) {
+    const std::vector<double> half = after_warmup(part, part.size() / 2);
+    steady.insert(steady.end(), half.begin(), half.end());
+  }
+  return quantile(steady, 0.5);
+}
+
+std::string listed(const std::set<long>& numbers) {
+  std::string out;
+  for (const long number : numbers) out += fmt::format("{}{}", out.empty() ? "" : ", ", number);
+  return out;
+}
+
+}  // namespace
+
+void require_batch(const MeasuredResults& run, long global_batch, const std::string& file,
+                   const std::string& scenario) {
+  if (run.global_batches.empty() || run.global_batches == std::set<long>{global_batch}) return;
+  const bool one = run.global_batches.size() == 1;
+  throw InputError({{file, "",
+                     fmt::format("its steps have a global batch of {}, and that of {} is {}",
+                                 listed(run.global_batches), scenario, global_batch),
+                     one ? fmt::format("--set workload.global_batch={}, or the log of steps of {}",
+                                       *run.global_batches.begin(), global_batch)
+                         : fmt::format("keep the lines of one batch, that of {}", scenario)}});
+}
+
+std::optional<Seconds> measured_step(const MeasuredResults& run, const Scenario& scenario) {
+  if (const auto time = steady_median(run, "step_time_s")) return Seconds(*time);
+  const auto samples = static_cast<double>(scenario.spec.workload.global_batch);
+  const double tokens = samples * scenario.seq_len;
+  if (const auto rate = steady_median(run, "samples_per_s")) return Seconds(samples / *rate);
+  if (const auto rate = steady_median(run, "tokens_per_s")) return Seconds(tokens / *rate);
+  if (const auto rate = steady_median(run, "tokens_per_s_per_gpu")) return Seconds(tokens / *rate / scenario.devices());
+  return std::nullopt;
+}
+
+}  // namespace stepcast

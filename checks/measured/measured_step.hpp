@@ -1,0 +1,19 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "checks/measured/measured_results.hpp"
+#include "models/scenario/scenario.hpp"
+
+namespace stepcast {
+
+/// Refuses steps of another global batch than the scenario's, where the log names it: their times do not compare.
+/// `file` is where they are from. Throws InputError.
+void require_batch(const MeasuredResults& run, long global_batch, const std::string& file, const std::string& scenario);
+
+/// A step of the scenario by what was measured: its time, else what its throughput makes of it. The median over the
+/// second half of the samples, for the first ones warm up. Null where the run tells neither.
+std::optional<Seconds> measured_step(const MeasuredResults& run, const Scenario& scenario);
+
+}  // namespace stepcast
