@@ -131,8 +131,6 @@ FacilityOutlook facility_outlook(const Job& job, const Prediction& step, const P
   const Watts fall = power.cluster_at_meter(power.device_compute) - power.cluster_at_meter(power.device_waiting);
   out.swing_kW_per_s = std::max(0.0, fall.in(1_kW) / kRampTime.value());
   out.exceeded = exceeded_limits(scenario, racks, inside_peak, step.peak_power, out.swing_kW_per_s);
-  if (clocks.below_range)
-    out.exceeded.emplace_back("the power cap is below what the devices draw at their lowest clock");
   return out;
 }
 

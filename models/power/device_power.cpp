@@ -47,7 +47,6 @@ struct Draw {
 double highest_clock(const Draw& draw, Watts cap, double most) {
   if (draw.at(most) <= cap) return most;
   double low = kLowestClock, high = most;
-  if (draw.at(low) > cap) return low;
   for (int i = 0; i < kBisections; ++i) {
     const double middle = (low + high) / 2;
     (draw.at(middle) <= cap ? low : high) = middle;
@@ -55,12 +54,16 @@ double highest_clock(const Draw& draw, Watts cap, double most) {
   return low;
 }
 
+double usual_clock_MHz(const Accelerator& part) {
+  return part.tensor_peak_clock_MHz > 0 ? part.tensor_peak_clock_MHz : part.boost_clock_MHz;
+}
+
+/// A scenario locks no lower than the lowest clock.
 double locked_share(const Scenario& scenario) {
   const auto& clock = scenario.spec.cluster.clock_MHz;
   if (!clock || scenario.accelerator == nullptr) return 1;
-  const Accelerator& part = *scenario.accelerator;
-  const double usual = part.tensor_peak_clock_MHz > 0 ? part.tensor_peak_clock_MHz : part.boost_clock_MHz;
-  return usual > 0 ? std::clamp(*clock / usual, kLowestClock, 1.0) : 1;
+  const double usual = usual_clock_MHz(*scenario.accelerator);
+  return usual > 0 ? std::min(*clock / usual, 1.0) : 1;
 }
 
 DevicePower of_socket(const Scenario& scenario) {
@@ -84,6 +87,12 @@ DevicePower usual_device_power(const Scenario& scenario) {
           std::max(idle, kReadyShare * limit)};
 }
 
+LeastDevicePower least_device_power(const Scenario& scenario) {
+  const DevicePower usual = usual_device_power(scenario);
+  return {scenario.accelerator == nullptr ? 0 : kLowestClock * usual_clock_MHz(*scenario.accelerator),
+          Draw{usual.idle, usual.compute, 0}.at(kLowestClock)};
+}
+
 ClockState clock_state(const Scenario& scenario) {
   ClockState out;
   out.power = usual_device_power(scenario);
@@ -98,7 +107,6 @@ ClockState clock_state(const Scenario& scenario) {
   out.memory = highest_clock(memory, limit, locked);
   out.bandwidth = std::min(1.0, out.memory / kBandwidthClock);
   out.limited = out.products < 1 || out.memory < 1;
-  out.below_range = cap && products.at(out.products) > *cap * (1 + 1e-9);
   out.power = {idle, products.at(out.products), memory.at(out.memory),
                waiting.at(highest_clock(waiting, limit, locked)), ready.at(highest_clock(ready, limit, locked))};
   return out;

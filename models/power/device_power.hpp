@@ -28,9 +28,15 @@ struct ClockState {
   double memory = 1;     ///< clock of memory-bound kernels
   double bandwidth = 1;  ///< rate of memory-bound kernels
   bool limited = false;
-  bool below_range = false;  ///< the cap is below what the lowest clock draws: the device cannot keep it
   DevicePower power;
 };
+
+/// The least that a device can be held to: its lowest clock, and what matrix products draw at it.
+struct LeastDevicePower {
+  double clock_MHz = 0;  ///< zero where the usual clock is not known
+  Watts power;
+};
+LeastDevicePower least_device_power(const Scenario& scenario);
 
 /// By `cluster.power_cap_W` and `cluster.clock_MHz` (docs/models/power.md). A cap above every draw changes nothing.
 ClockState clock_state(const Scenario& scenario);

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <cmath>
 
 #include "models/cost/cost.hpp"
+#include "models/power/device_power.hpp"
 #include "models/scenario/draft.hpp"
 #include "models/storage/raid.hpp"
 
@@ -62,19 +64,33 @@ void check_record(Draft& draft) {
 }
 
 void check_clock(Draft& draft) {
-  const ClusterSpec& cluster = draft.spec().cluster;
+  const auto& clock = draft.spec().cluster.clock_MHz;
   const Scenario& s = draft.scenario;
-  if (s.node == nullptr) return;
-  if (cluster.clock_MHz && s.accelerator != nullptr && s.accelerator->boost_clock_MHz > 0 &&
-      *cluster.clock_MHz > s.accelerator->boost_clock_MHz)
-    draft.fault("/cluster/clock_MHz",
-                fmt::format("found {}, but {} runs at {} MHz at most", *cluster.clock_MHz, s.accelerator->id,
-                            s.accelerator->boost_clock_MHz),
-                fmt::format("at most {}", s.accelerator->boost_clock_MHz));
-  if (cluster.clock_MHz && (s.accelerator == nullptr || !(s.accelerator->boost_clock_MHz > 0)))
-    draft.fault("/cluster/clock_MHz", "the clock of this node's devices is not known", "state power_cap_W instead");
-  if (cluster.power_cap && s.accelerator == nullptr)
-    draft.fault("/cluster/power_cap_W", "only accelerators can be capped", "leave it out");
+  if (!clock || s.node == nullptr) return;
+  const char* at = "/cluster/clock_MHz";
+  if (s.accelerator == nullptr || !(s.accelerator->boost_clock_MHz > 0))
+    return draft.fault(at, "the clock of this node's devices is not known", "state power_cap_W instead");
+  const double most = s.accelerator->boost_clock_MHz, least = std::ceil(least_device_power(s).clock_MHz);
+  if (*clock > most)
+    draft.fault(at, fmt::format("found {}, but {} runs at {} MHz at most", *clock, s.accelerator->id, most),
+                fmt::format("at most {}", most));
+  if (*clock < least)
+    draft.fault(at, fmt::format("found {}, but {} runs at {} MHz at least", *clock, s.accelerator->id, least),
+                fmt::format("at least {}", least));
+}
+
+void check_power_cap(Draft& draft) {
+  const auto& cap = draft.spec().cluster.power_cap;
+  const Scenario& s = draft.scenario;
+  if (!cap || s.node == nullptr) return;
+  const char* at = "/cluster/power_cap_W";
+  if (s.accelerator == nullptr) return draft.fault(at, "only accelerators can be capped", "leave it out");
+  const double least = std::ceil(least_device_power(s).power.in(1_W));
+  if (cap->in(1_W) < least)
+    draft.fault(at,
+                fmt::format("found {:g}, but {} draws {} W in matrix products at its lowest clock", cap->in(1_W),
+                            s.accelerator->id, least),
+                fmt::format("at least {}", least));
 }
 
 void check_price(Draft& draft) {
@@ -141,6 +157,7 @@ void check_surroundings(Draft& draft) {
   check_storage(draft);
   check_record(draft);
   check_clock(draft);
+  check_power_cap(draft);
   check_price(draft);
   check_phases(draft);
 }

@@ -8,6 +8,7 @@ namespace stepcast {
 ScenarioVariants::ScenarioVariants(ScenarioSpec shared, const std::string& file, const Catalog& catalog)
     : diagnostics_(file), draft_(std::make_unique<Draft>(std::move(shared), catalog, diagnostics_)) {
   resolve_surface(*draft_);
+  check_surroundings(*draft_);
   diagnostics_.throw_if_faulty();
   framework_ = draft_->scenario.framework;
 }

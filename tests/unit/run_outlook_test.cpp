@@ -330,6 +330,9 @@ TEST(Faults, AreNamedWhereTheyAre) {
   };
   EXPECT_THAT(faults_of({"cluster.local_raid=6", "cluster.node=aws-p3dn.24xlarge"}), HasSubstr("/cluster/local_raid"));
   EXPECT_THAT(faults_of({"cluster.clock_MHz=9000"}), HasSubstr("/cluster/clock_MHz"));
+  EXPECT_THAT(faults_of({"cluster.clock_MHz=1"}), HasSubstr("/cluster/clock_MHz: found 1, but v100"));
+  EXPECT_THAT(faults_of({"cluster.power_cap_W=5"}), HasSubstr("/cluster/power_cap_W: found 5, but v100"));
+  EXPECT_THAT(faults_of({"cluster.power_cap_W=5"}), HasSubstr("at its lowest clock; at least "));
   EXPECT_THAT(faults_of({"cluster.facility.supplies_in_use=9"}), HasSubstr("/cluster/facility/supplies_in_use"));
   EXPECT_THAT(faults_of({"run.checkpoint.target=shared"}), HasSubstr("no shared storage"));
   EXPECT_THAT(faults_of({"run.reliability.published=spot-notice-aws"}), HasSubstr("states no rate"));
