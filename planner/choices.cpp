@@ -40,7 +40,6 @@ void Codec<Counts>::read(Counts& out, const Json& in, const std::string& at, std
   Codec<Choices<int>>::read(list, in, at, key, rules, d);
   out.values = std::move(list.values);
   std::sort(out.values.begin(), out.values.end());
-  out.values.erase(std::unique(out.values.begin(), out.values.end()), out.values.end());
 }
 
 Json Codec<Counts>::write(const Counts& v, std::string_view key) { return Codec<Choices<int>>::write({v.values}, key); }

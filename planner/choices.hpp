@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,12 @@ struct Codec<Choices<T>> {
                    Diagnostics& d) {
     if (in.is_array()) {
       if (in.empty())
-        d.error(at, "found an empty list, which leaves nothing to choose", "leave it out: all legal ones");
-      return Codec<std::vector<T>>::read(out.values, in, at, key, rules, d);
+        d.error(at, "found an empty list, which leaves nothing to choose",
+                "name one at least, or leave it out for the default");
+      const std::size_t before = d.faults().size();
+      Codec<std::vector<T>>::read(out.values, in, at, key, rules, d);
+      if (d.faults().size() == before) refuse_repetitions(out.values, at, key, d);
+      return;
     }
     T value{};
     Codec<T>::read(value, in, at, key, rules, d);
@@ -39,6 +44,17 @@ struct Codec<Choices<T>> {
   static Json schema(std::string_view key, const Rules& rules) {
     const Json one = Codec<T>::schema(key, rules);
     return {{"anyOf", {one, Json{{"type", "array"}, {"items", one}, {"minItems", 1}}}}};
+  }
+
+ private:
+  /// What is given twice would be searched, and counted, twice.
+  static void refuse_repetitions(const std::vector<T>& values, const std::string& at, std::string_view key,
+                                 Diagnostics& d) {
+    std::set<std::string> known;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (const Json value = Codec<T>::write(values[i], key); !known.insert(value.dump()).second)
+        d.error(fmt::format("{}/{}", at, i), fmt::format("{} is given twice", describe(value)),
+                "leave one of them out");
   }
 };
 

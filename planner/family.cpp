@@ -91,6 +91,27 @@ std::vector<FamilySpec> families_of(const PlanQuestionSpec& question, const Cata
   return out;
 }
 
+namespace {
+
+/// The settings that are not searched.
+StrategySpec fixed_settings(const PlanStrategy& s) {
+  StrategySpec out;
+  out.context_method = s.context_method;
+  out.order = s.order;
+  out.overlap_tensor_parallel = s.overlap_tensor_parallel;
+  out.overlap_gradients = s.overlap_gradients;
+  out.overlap_parameter_gather = s.overlap_parameter_gather;
+  out.fused_loss = s.fused_loss;
+  out.gradients_in_fp32 = s.gradients_in_fp32;
+  out.fused_activation = s.fused_activation;
+  out.fused_norm = s.fused_norm;
+  out.fused_rotary = s.fused_rotary;
+  out.torch_compile = s.torch_compile;
+  return out;
+}
+
+}  // namespace
+
 ScenarioSpec scenario_of(const PlanQuestionSpec& question, const FamilySpec& family) {
   const PlanCluster& choice = question.clusters[family.cluster];
   ScenarioSpec spec;
@@ -103,6 +124,7 @@ ScenarioSpec scenario_of(const PlanQuestionSpec& question, const FamilySpec& fam
   spec.cluster.power_cap = family.power_cap;
   spec.cluster.clock_MHz = family.clock_MHz;
   spec.workload = question.workload.training;
+  spec.strategy = fixed_settings(question.strategy);
   spec.strategy.framework = family.framework;
   spec.run = question.run;
   return spec;

@@ -30,7 +30,7 @@ std::vector<FamilySpec> families_of_cluster(const PlanQuestionSpec& question, st
 /// Those of all its clusters.
 std::vector<FamilySpec> families_of(const PlanQuestionSpec& question, const Catalog& catalog);
 
-/// The part of a scenario that a family's options share; its strategy names the framework only.
+/// The part of a scenario that a family's options share; of its strategy the framework and what is not searched.
 ScenarioSpec scenario_of(const PlanQuestionSpec& question, const FamilySpec& family);
 
 /// Grams of CO2 a kWh, as the site's region or country states it; null without a site that does.

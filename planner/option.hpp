@@ -26,7 +26,8 @@ struct Option {
 enum class Rejection {
   devices_do_not_divide,  ///< degrees against devices, nodes, heads, experts or layers
   batch_does_not_divide,
-  forbidden,  ///< by another rule of scenarios
+  no_experts,  ///< expert parallelism of a model that has none
+  forbidden,   ///< by another rule of scenarios
   memory_under_1,
   memory_under_8,
   memory_under_64,
@@ -40,18 +41,19 @@ enum class Rejection {
   low_goodput,
   over_power,
   over_rack,
-  slower  ///< a lower bound on what matters is above what enough others reach
   simulated_over_budget,  ///< the closed form had said that the limit is kept, or nearly
   simulated_over_budget_of_run,
   simulated_past_deadline,
   simulated_low_goodput,
   simulated_over_power,
+  slower  ///< a lower bound on what matters is above what enough others reach
 };
 template <>
 struct EnumNames<Rejection> {
   static constexpr std::array names{
       "a degree does not divide the devices, heads, experts or layers",
       "the batch does not divide into micro-batches and replicas",
+      "expert parallelism, and the model has no experts",
       "the framework or its rules forbid it",
       "does not fit memory by up to 1 GiB",
       "does not fit memory by 1 to 8 GiB",
@@ -66,13 +68,13 @@ struct EnumNames<Rejection> {
       "less goodput than wanted",
       "over the power limit",
       "over the rack space",
-      "fits, but a lower bound shows that it cannot be among the best",
-  };
       "over the budget a month when simulated",
       "over the budget of the run when simulated",
       "past the deadline when simulated",
       "less goodput than wanted when simulated",
       "over the power limit when simulated",
+      "fits, but a lower bound shows that it cannot be among the best",
+  };
 };
 inline constexpr std::size_t kRejections = EnumNames<Rejection>::names.size();
 
@@ -97,8 +99,6 @@ struct Tally {
     rejected[i] += options;
     come_near(i, refusal.figure);
   }
-  void add(const Tally& other) {
-    evaluated += other.evaluated;
   /// One option: refused, or none of the limits is broken.
   void count(const std::optional<Refusal>& refusal) {
     if (refusal) return reject(*refusal);
@@ -111,6 +111,8 @@ struct Tally {
     --(was ? rejected[static_cast<std::size_t>(was->reason)] : feasible);
     count(is);
   }
+  void add(const Tally& other) {
+    evaluated += other.evaluated;
     feasible += other.feasible;
     for (std::size_t i = 0; i < kRejections; ++i) {
       rejected[i] += other.rejected[i];

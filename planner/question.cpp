@@ -1,6 +1,9 @@
 #include "planner/question.hpp"
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <set>
 
 #include "fields/plain_text.hpp"
 #include "models/scenario/variants.hpp"
@@ -38,6 +41,77 @@ double combinations(const PlanQuestionSpec& spec) {
   return all;
 }
 
+/// Settings that every option has, whose rules ask for nothing that is searched.
+constexpr std::array kFixedSettings{"/strategy/order", "/strategy/torch_compile", "/strategy/fused_rotary",
+                                    "/strategy/overlap_tensor_parallel"};
+
+/// What is wrong with settings that every option has: a fault of the question where it is one of every family, for
+/// then no option can be legal.
+class FixedSettings {
+ public:
+  void look_at(ScenarioVariants& family, long batch) {
+    ++families_;
+    const StrategySpec strategy = family.shared().spec.strategy;
+    if (family.with(strategy, batch) != nullptr) return;
+    for (const Fault& fault : family.faults()) {
+      if (std::find(kFixedSettings.begin(), kFixedSettings.end(), fault.pointer) == kFixedSettings.end()) continue;
+      Found& found = found_.try_emplace(fault.pointer, Found{fault}).first->second;
+      ++found.families;
+    }
+  }
+  void report(Diagnostics& d) const {
+    for (const auto& [pointer, found] : found_)
+      if (found.families == families_) d.add({found.fault});
+  }
+
+ private:
+  struct Found {
+    Fault fault;
+    int families = 0;
+  };
+  std::map<std::string, Found> found_;
+  int families_ = 0;
+};
+
+/// Whether a choice of one list is one of another's too; what is left open is the default.
+template <class T>
+bool meet(const Choices<T>& a, const Choices<T>& b, std::string_view key) {
+  const Json none;
+  const auto written = [&](const Choices<T>& choices) {
+    std::set<std::string> out;
+    for (const T& value : choices.values) out.insert(Codec<T>::write(value, key).dump());
+    if (choices.open()) out.insert(none.dump());
+    return out;
+  };
+  const std::set<std::string> first = written(a);
+  for (const std::string& value : written(b))
+    if (first.contains(value)) return true;
+  return false;
+}
+
+/// A number of servers that two clusters of a question both have, all else equal; none where they have none.
+std::optional<int> common_size(const PlanCluster& a, const PlanCluster& b) {
+  if (a.node != b.node || a.site != b.site || a.cooling != b.cooling || !meet(a.fabric, b.fabric, "fabric") ||
+      !meet(a.storage, b.storage, "storage") || !meet(a.power_cap, b.power_cap, "power_cap_W") ||
+      !meet(a.clock_MHz, b.clock_MHz, "clock_MHz"))
+    return std::nullopt;
+  for (const int nodes : a.nodes.values)
+    if (std::binary_search(b.nodes.values.begin(), b.nodes.values.end(), nodes)) return nodes;
+  return std::nullopt;
+}
+
+/// The same servers twice would be searched, and counted, twice.
+void refuse_repeated_clusters(const PlanQuestionSpec& spec, Diagnostics& d) {
+  for (std::size_t i = 0; i < spec.clusters.size(); ++i)
+    for (std::size_t first = 0; first < i; ++first)
+      if (const auto nodes = common_size(spec.clusters[first], spec.clusters[i])) {
+        d.error(fmt::format("/clusters/{}", i),
+                fmt::format("{} × {} is a choice of /clusters/{} already", *nodes, spec.clusters[i].node, first),
+                "leave it out of one of them");
+        break;
+      }
+}
+
 /// Every family of the question can be resolved; else its faults, at the cluster that they are of.
 void check_clusters(const PlanQuestion& question, const Catalog& catalog, Diagnostics& d) {
   const PlanQuestionSpec& spec = question.spec;
@@ -48,13 +122,16 @@ void check_clusters(const PlanQuestion& question, const Catalog& catalog, Diagno
                                "question has at most {:.0f}",
                                all, kMostFamilies),
                    "fewer numbers of nodes: a larger step, or a list");
+  refuse_repeated_clusters(spec, d);
+  FixedSettings fixed;
   for (std::size_t i = 0; i < spec.clusters.size(); ++i) {
     const std::string at = fmt::format("/clusters/{}", i);
     bool grid_missing = false;
     for (const FamilySpec& family : families_of_cluster(spec, i, catalog, Sizes::ends)) {
       try {
-        const ScenarioVariants variants(scenario_of(spec, family), question.file, catalog);
+        ScenarioVariants variants(scenario_of(spec, family), question.file, catalog);
         grid_missing = grid_missing || (spec.objective.allow(Objective::carbon) && !grid_carbon(variants.shared()));
+        fixed.look_at(variants, spec.workload.training.global_batch);
       } catch (const InputError& error) {
         for (Fault fault : error.faults()) {
           if (fault.pointer.starts_with("/cluster/")) fault.pointer = at + fault.pointer.substr(8);
@@ -67,6 +144,7 @@ void check_clusters(const PlanQuestion& question, const Catalog& catalog, Diagno
       d.error(at + "/site", "missing: the carbon of its grid decides, and no site that states it is named",
               "see stepcast catalog list sites");
   }
+  fixed.report(d);
 }
 
 }  // namespace

@@ -42,20 +42,7 @@ Space::Space(const PlanQuestionSpec& question, const Scenario& shared)
       devices_(shared.devices()),
       per_node_(shared.devices_per_node()),
       layers_(layer_count(*shared.model)),
-      fixed_(shared.spec.strategy) {
-  const PlanStrategy& s = question.strategy;
-  fixed_.context_method = s.context_method;
-  fixed_.order = s.order;
-  fixed_.overlap_tensor_parallel = s.overlap_tensor_parallel;
-  fixed_.overlap_gradients = s.overlap_gradients;
-  fixed_.overlap_parameter_gather = s.overlap_parameter_gather;
-  fixed_.fused_loss = s.fused_loss;
-  fixed_.gradients_in_fp32 = s.gradients_in_fp32;
-  fixed_.fused_activation = s.fused_activation;
-  fixed_.fused_norm = s.fused_norm;
-  fixed_.fused_rotary = s.fused_rotary;
-  fixed_.torch_compile = s.torch_compile;
-}
+      fixed_(shared.spec.strategy) {}
 
 /// The rules of models/scenario/degrees.cpp, which have the last word.
 bool Space::tensor_degree(int tp) const {
@@ -97,10 +84,19 @@ std::vector<int> Space::context_degrees(int tp) const {
   return out;
 }
 
-std::vector<int> Space::expert_degrees(int ranks) const {
-  if (!question_.strategy.expert_parallel.open()) return question_.strategy.expert_parallel.values;
-  std::vector<int> out{1};
-  if (shape_ == nullptr || shape_->experts == 0 || !shared_.framework->expert_parallel) return out;
+std::vector<int> Space::expert_degrees(int ranks, Tally& tally) const {
+  const bool routed = shape_ != nullptr && shape_->experts > 0;
+  std::vector<int> out;
+  for (const int ep : question_.strategy.expert_parallel.values) {
+    if (routed || ep == 1) {
+      out.push_back(ep);
+    } else {
+      tally.reject(Rejection::no_experts);
+    }
+  }
+  if (!question_.strategy.expert_parallel.open()) return out;
+  out = {1};
+  if (!routed || !shared_.framework->expert_parallel) return out;
   for (const long ep : divisors(shape_->experts))
     if (ep > 1 && ranks % ep == 0) out.push_back(static_cast<int>(ep));
   return out;
@@ -205,7 +201,7 @@ std::vector<Block> Space::blocks(std::size_t family, Tally& tally) const {
       for (const bool sequence : chosen(s.sequence_parallel, {false, true})) {
         if (sequence && tp == 1) continue;
         for (const int etp : expert_tensor_degrees(tp, sequence, tally))
-          for (const int ep : expert_degrees(devices_ / etp))
+          for (const int ep : expert_degrees(devices_ / etp, tally))
             for (const bool offload : chosen(s.offload_optimizer, {false}))
               for (const Recompute recompute : recomputes)
                 for (const long size : sizes)

@@ -36,7 +36,7 @@ class Space {
   [[nodiscard]] bool tensor_degree(int tp) const;
   [[nodiscard]] std::vector<int> tensor_degrees(Tally& tally) const;
   [[nodiscard]] std::vector<int> context_degrees(int tp) const;
-  [[nodiscard]] std::vector<int> expert_degrees(int ranks) const;
+  [[nodiscard]] std::vector<int> expert_degrees(int ranks, Tally& tally) const;
   [[nodiscard]] std::vector<int> expert_tensor_degrees(int tp, bool sequence, Tally& tally) const;
   [[nodiscard]] std::vector<int> pipeline_degrees(int rest, Tally& tally) const;
   [[nodiscard]] std::vector<int> virtual_degrees(int pp) const;

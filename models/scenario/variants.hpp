@@ -16,8 +16,8 @@ class Draft;
 /// without reading and looking up again what a strategy cannot change. For one thread at a time.
 class ScenarioVariants {
  public:
-  /// Throws InputError with every fault of what is shared; `file` is for its messages. A strategy in the specification
-  /// only names the framework. `catalog` must outlive this.
+  /// Throws InputError with every fault of what is shared; `file` is for its messages. Of a strategy in the
+  /// specification only the framework counts. `catalog` must outlive this.
   ScenarioVariants(ScenarioSpec shared, const std::string& file, const Catalog& catalog);
   ScenarioVariants(const ScenarioVariants&) = delete;
   ScenarioVariants& operator=(const ScenarioVariants&) = delete;

@@ -233,6 +233,17 @@ TEST(Planner, ReasonsAreCounted) {
   EXPECT_GT(count(Rejection::memory_under_64) + count(Rejection::memory_beyond), 0);
 }
 
+// A dense model has no experts to place, whatever the framework offers.
+TEST(Planner, ExpertsThatTheModelLacksAreAReasonOfTheirOwn) {
+  const Tally tally = search(question(R"({"workload": {"model": "llama3-8b", "global_batch": 64},
+                          "clusters": [{"node": "dgx-h100", "nodes": 2}],
+                          "strategy": {"framework": "megatron-lm", "expert_parallel": [1, 8]}})"),
+                             catalog(), options(true))
+                          .tally;
+  EXPECT_GT(tally.rejected[static_cast<std::size_t>(Rejection::no_experts)], 0);
+  EXPECT_GT(tally.feasible, 0);
+}
+
 TEST(Planner, AStopEndsTheSearchWithTheBestSoFar) {
   std::stop_source stop;
   SearchOptions some = options(true);
@@ -280,6 +291,48 @@ TEST(Planner, FaultsOfAQuestionAreAllNamed) {
     EXPECT_THAT(pointers, testing::IsSupersetOf(
                               {"/workload/least_global_batch", "/constraints/deadline_days", "/clusters/0/node"}));
   }
+}
+
+/// What is said of a question with one cluster and a strategy.
+std::string refusal(const std::string& clusters, const std::string& strategy = "{}",
+                    const std::string& objective = "\"time\"") {
+  try {
+    question(R"({"workload": {"model": "llama3-8b", "global_batch": 64}, "clusters": [)" + clusters +
+             R"(], "strategy": )" + strategy + R"(, "objective": )" + objective + "}");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// What no option can have is a fault of the question, where the question has it.
+TEST(Planner, SettingsOfEveryOptionAreChecked) {
+  using testing::HasSubstr;
+  const std::string h100 = R"({"node": "dgx-h100", "nodes": [1, 2])";
+  EXPECT_THAT(refusal(h100 + R"(, "clock_MHz": 99999})"), HasSubstr("question: /clusters/0/clock_MHz: found 99999"));
+  EXPECT_THAT(refusal(h100 + R"(, "clock_MHz": 1})"), HasSubstr("question: /clusters/0/clock_MHz: found 1,"));
+  EXPECT_THAT(refusal(h100 + R"(, "power_cap_W": [700, 5]})"), HasSubstr("question: /clusters/0/power_cap_W: found 5"));
+  EXPECT_THAT(refusal(h100 + "}", R"({"order": "foo"})"), HasSubstr("question: /strategy/order: found \"foo\""));
+  EXPECT_THAT(refusal(h100 + "}", R"({"framework": "megatron-lm", "torch_compile": true})"),
+              HasSubstr("question: /strategy/torch_compile"));
+  EXPECT_EQ(refusal(h100 + "}", R"({"framework": ["megatron-lm", "pytorch-fsdp"], "torch_compile": true})"), "")
+      << "one of the frameworks can";
+}
+
+TEST(Planner, WhatIsGivenTwiceIsRefused) {
+  using testing::HasSubstr;
+  const std::string h100 = R"({"node": "dgx-h100", "nodes": [2, 4]})";
+  EXPECT_EQ(refusal(h100, R"({"tensor_parallel": [2, 2]})"),
+            "question: /strategy/tensor_parallel/1: 2 is given twice; leave one of them out");
+  EXPECT_THAT(refusal(R"({"node": "dgx-h100", "nodes": [2, 2]})"), HasSubstr("/clusters/0/nodes/1: 2 is given twice"));
+  EXPECT_THAT(refusal(h100, "{}", R"(["time", "time"])"), HasSubstr("/objective/1: \"time\" is given twice"));
+  EXPECT_EQ(refusal(h100 + "," + h100),
+            "question: /clusters/1: 2 × dgx-h100 is a choice of /clusters/0 already; leave it out of one of them");
+  EXPECT_EQ(
+      refusal(h100 + R"(, {"node": "dgx-h100", "nodes": [8]}, {"node": "dgx-h100", "nodes": 4, "clock_MHz": 1200})"),
+      "");
+  EXPECT_THAT(refusal(h100, "{}", "[]"), HasSubstr("/objective: found an empty list, which leaves nothing to choose; "
+                                                   "name one at least, or leave it out for the default"));
 }
 
 }  // namespace
