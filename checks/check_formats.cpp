@@ -101,11 +101,13 @@ std::string junit_suite(const CheckReport& report, const ScenarioCheck& scenario
     const std::string text = escaped_markup(failure_text(report, check));
     cases += fmt::format(">\n      <failure type=\"regression\" message=\"{}\"/>\n    </testcase>\n", text);
   }
-  for (const std::string& error : scenario.errors)
+  // Names within a class tell cases apart.
+  for (std::size_t i = 0; i < scenario.errors.size(); ++i)
     cases += fmt::format(
-        "    <testcase classname=\"{}\" name=\"comparison\">\n      <failure type=\"error\" message=\"{}\"/>\n"
+        "    <testcase classname=\"{}\" name=\"comparison{}\">\n      <failure type=\"error\" message=\"{}\"/>\n"
         "    </testcase>\n",
-        escaped_markup(scenario.scenario), escaped_markup(error));
+        escaped_markup(scenario.scenario), scenario.errors.size() > 1 ? fmt::format(" {}", i + 1) : std::string(),
+        escaped_markup(scenario.errors[i]));
   return fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\">\n{}  </testsuite>\n",
                      escaped_markup(scenario.scenario), scenario.metrics.size() + scenario.errors.size(), failures,
                      cases);

@@ -63,6 +63,11 @@ bool CheckReport::passed() const {
   return std::all_of(scenarios.begin(), scenarios.end(), [](const auto& s) { return s.passed(); });
 }
 
+int CheckReport::exit_code() const {
+  if (std::any_of(scenarios.begin(), scenarios.end(), [](const auto& s) { return s.illegal; })) return 2;
+  return passed() ? 0 : 1;
+}
+
 ScenarioCheck check_against_baseline(const std::string& scenario, const Prediction& now, const BaselineEntry& accepted,
                                      const Tolerances& of_baseline, const Tolerances& given) {
   ScenarioCheck out{scenario, {}, {}, {}};

@@ -105,11 +105,18 @@ void update_baseline(const CheckOptions& options, const Tolerances& tolerances, 
   for (const auto& [name, percent] : tolerances) baseline.tolerances[name] = percent;
   write_prometheus(options.prometheus, options.scenarios, forecasts);
   write_baseline(options.baseline, baseline);
+  std::vector<std::string> do_not_fit;
+  for (std::size_t i = 0; i < forecasts.size(); ++i)
+    if (!forecasts[i].prediction->memory.fits) do_not_fit.push_back(options.scenarios[i]);
   if (session.json) {
-    session.print(Json{{"baseline", options.baseline}, {"updated", options.scenarios}});
+    session.print(
+        Json{{"baseline", options.baseline}, {"updated", options.scenarios}, {"do_not_fit_memory", do_not_fit}});
   } else {
-    session.print(fmt::format("{}: {} of {} scenarios updated\n", options.baseline, options.scenarios.size(),
-                              baseline.scenarios.size()));
+    std::string text = fmt::format("{}: {} of {} scenarios updated\n", options.baseline, options.scenarios.size(),
+                                   baseline.scenarios.size());
+    for (const std::string& name : do_not_fit)
+      text += fmt::format("  {} does not fit memory, and was accepted all the same\n", name);
+    session.print(text);
   }
 }
 
@@ -124,6 +131,7 @@ CheckReport baseline_report(const CheckOptions& options, const Tolerances& toler
     const auto accepted = baseline.scenarios.find(names[i]);
     ScenarioCheck check{names[i], {}, {}, {}};
     for (const Fault& fault : forecasts[i].faults) check.errors.push_back(fault.text());
+    check.illegal = !forecasts[i].faults.empty();
     if (accepted == baseline.scenarios.end()) check.errors.emplace_back("is not in the baseline; --update adds it");
     if (check.errors.empty())
       check =
@@ -139,6 +147,9 @@ CheckReport measured_report(const CheckOptions& options, const Tolerances& toler
   const MeasuredResults run = read_measured(options.measured, *parse_enum<MeasuredFormat>(options.format), series);
   const std::vector<PredictionOutcome> forecasts = forecasts_of(options.scenarios, options, session);
   require_forecasts(forecasts);
+  const Degrees& degrees = forecasts.front().prediction->degrees;
+  require_batch(run, degrees.dp * degrees.micro_batch * degrees.micro_batches, options.measured,
+                options.scenarios.front());
   const auto warmup = options.warmup < 0 ? std::nullopt : std::optional<std::size_t>(options.warmup);
   write_prometheus(options.prometheus, options.scenarios, forecasts);
   return {CheckKind::measured,
@@ -147,9 +158,6 @@ CheckReport measured_report(const CheckOptions& options, const Tolerances& toler
 }
 
 /// The accepted ratios, or the beginning of some where the file is to be written anew.
-  const Degrees& degrees = forecasts.front().prediction->degrees;
-  require_batch(run, degrees.dp * degrees.micro_batch * degrees.micro_batches, options.measured,
-                options.scenarios.front());
 TimingsBaseline timings_baseline(const CheckOptions& options) {
   std::error_code error;
   TimingsBaseline out;
@@ -168,7 +176,7 @@ void print_report(const CheckReport& report, const CheckOptions& options, Sessio
   } else {
     session.print(check_text(report));
   }
-  session.exit_code = report.passed() ? 0 : 1;
+  session.exit_code = report.exit_code();
 }
 
 void check_benchmarks(const CheckOptions& options, Session& session) {

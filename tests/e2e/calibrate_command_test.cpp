@@ -124,6 +124,19 @@ TEST(CalibrateCommand, FitsARealH200) {
   EXPECT_NEAR(shares["fp8"].get<double>(), 0.607, 0.04);
 }
 
+// What one chip measured would become another's constants.
+TEST(CalibrateCommand, RefusesResultsOfAnotherChip) {
+  const ScratchFolder folder;
+  const std::string out = (folder / "a100.calib.json").string();
+  const Finished run =
+      stepcast_run({"calibrate", "fit", probe("h100/gpu.json"), "--node", "dgx-a100-80gb", "--refits", "2", "-o", out});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err,
+              HasSubstr("/environment/accelerator: was measured on \"NVIDIA H100 80GB HBM3\", and dgx-a100-80gb "
+                        "has a100-sxm-80gb"));
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
 TEST(CalibrateCommand, SaysWhatTimesRestOn) {
   const ScratchFolder folder;
   const std::string out = (folder / "lab.calib.json").string();

@@ -311,10 +311,41 @@ TEST_F(Check, PassesWhatDidNotChangeAndFailsWhatBecameSlower) {
 }
 
 TEST_F(Check, ScenariosThatBrokeOrAreNewFail) {
-  EXPECT_EQ(check({"--baseline", baseline_, "--set", "strategy.tensor_parallel=3"}).code, 1);
+  const std::string junit = (folder_ / "junit.xml").string();
+  const std::string gone = (folder_ / "gone.json").string();
+  for (const Finished& broken : {check({"--baseline", baseline_, "--set", "strategy.tensor_parallel=3", "--set",
+                                        "strategy.pipeline_parallel=5"}),
+                                 check({"--baseline", baseline_, scenario_, gone, "--junit", junit})}) {
+    EXPECT_EQ(broken.code, 2) << "a scenario that is none is bad input";
+    EXPECT_THAT(broken.out, HasSubstr("FAILED"));
+  }
+  EXPECT_THAT(read_text(junit), HasSubstr("job.json")) << "the others are checked all the same";
+  EXPECT_THAT(read_text(junit), HasSubstr("name=\"comparison 1\""));
+  EXPECT_THAT(read_text(junit), HasSubstr("name=\"comparison 2\""));
   const Finished fresh = check({"--baseline", baseline_, scenario_file("gpt3-175b-a100-1024")});
   EXPECT_EQ(fresh.code, 1);
   EXPECT_THAT(fresh.out, HasSubstr("is not in the baseline"));
+}
+
+TEST_F(Check, AScenarioThatDoesNotFitIsAcceptedInSoManyWords) {
+  const Finished update = check({"--baseline", (folder_ / "b.json").string(), "--update", scenario_, "--set",
+                                 "strategy.micro_batch=2048", "--set", "workload.global_batch=262144"});
+  EXPECT_EQ(update.code, 0) << update.err;
+  EXPECT_THAT(update.out, HasSubstr("does not fit memory, and was accepted all the same"));
+}
+
+TEST_F(Check, StepsOfAnotherBatchAreRefused) {
+  const std::string log = STEPCAST_SOURCE_DIR "/tests/data/measured/megatron.log";
+  const std::string scenario = scenario_file("gpt3-175b-a100-1024");
+  const std::string said = "its steps have a global batch of 1536, and that of " + scenario + " is 3072; --set ";
+  const Finished checked = check({scenario, "--measured", log, "--set", "workload.global_batch=3072"});
+  EXPECT_EQ(checked.code, 2);
+  EXPECT_THAT(checked.err, HasSubstr(said));
+  const Finished fitted =
+      stepcast_run({"calibrate", "step", scenario, "--log", log, "--set", "workload.global_batch=3072"});
+  EXPECT_EQ(fitted.code, 2);
+  EXPECT_THAT(fitted.err, HasSubstr(said));
+  EXPECT_NE(check({scenario, "--measured", log}).code, 2);
 }
 
 TEST_F(Check, MeasuredThroughputThatFellAwayFails) {

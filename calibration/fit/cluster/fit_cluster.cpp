@@ -8,6 +8,7 @@
 
 #include "calibration/fit/cluster/findings.hpp"
 #include "calibration/fit/cluster/fit_devices.hpp"
+#include "calibration/fit/cluster/measured_device.hpp"
 #include "fields/rounded.hpp"
 #include "report/collective_cluster.hpp"
 #include "version.hpp"
@@ -223,6 +224,8 @@ CalibrationProfile fit_cluster(const std::vector<ProbeResults>& files, const Clu
   if (cluster.raw)
     throw InputError({{"--node", "", fmt::format("found \"{}\", a preset of raw hosts", request.node),
                        "name a node of the catalogue, or a scenario file"}});
+  if (cluster.machine.accelerator != nullptr && !request.stand_in)
+    refuse_other_devices(files, request.node, *cluster.machine.accelerator, catalog);
   CalibrationProfile profile;
   profile.name = request.name;
   profile.created = newest_day(files);

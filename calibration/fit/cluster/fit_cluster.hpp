@@ -20,7 +20,7 @@ struct ClusterFitRequest {
 
 /// Fits everything that the results measured: collectives, products, memory, launches, storage, power. Throws
 /// InputError when the results cannot be used: none of a kind that is fitted, a stand-in's, ranks that the node does
-/// not have, files of several machines.
+/// not have, another chip than the node's, files of several machines.
 CalibrationProfile fit_cluster(const std::vector<ProbeResults>& files, const ClusterFitRequest& request,
                                const Catalog& catalog);
 
