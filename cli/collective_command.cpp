@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "fields/option_fault.hpp"
 #include "fields/plain_text.hpp"
+#include "report/collective_cluster.hpp"
 #include "report/collective_question.hpp"
 
 namespace stepcast {
@@ -57,8 +58,6 @@ CollectiveQuestion question_of(const CollectiveOptions& options) {
   CollectiveQuestion question = options.question;
   question.op = named<ExchangeKind>("--op", options.op, '_');
   if (!options.sizes.empty()) question.sizes = parse_byte_sizes(options.sizes);
-  if (question.sizes.empty() && question.op != ExchangeKind::barrier)
-    refuse_option("--sizes", "is missing", "as nccl-tests: --sizes 8:128M");
   // As tables print them and NCCL's own settings spell them: LL128, Simple, Ring.
   question.algorithm = lower_case(question.algorithm);
   question.protocol = lower_case(question.protocol);
@@ -71,8 +70,22 @@ CollectiveQuestion question_of(const CollectiveOptions& options) {
   return question;
 }
 
+/// Beside what is wrong with the cluster, so that one mistake does not hide another.
+void require_sizes(const CollectiveQuestion& question, const Catalog& catalog) {
+  if (!question.sizes.empty() || question.op == ExchangeKind::barrier) return;
+  std::vector<Fault> faults{{"--sizes", "", "is missing", "as nccl-tests: --sizes 8:128M"}};
+  try {
+    (void)find_cluster(question, catalog);
+  } catch (const InputError& error) {
+    faults.insert(faults.end(), error.faults().begin(), error.faults().end());
+  }
+  throw InputError(std::move(faults));
+}
+
 void print(const CollectiveOptions& options, Session& session) {
-  const CollectiveTable table = answer(question_of(options), session.catalog());
+  const CollectiveQuestion question = question_of(options);
+  require_sizes(question, session.catalog());
+  const CollectiveTable table = answer(question, session.catalog());
   if (!options.plot.empty()) write_file(options.plot, collective_svg(table));
   if (session.json) {
     session.print(collective_json(table));
@@ -112,8 +125,9 @@ void add_machine_options(CLI::App& app, CollectiveOptions& options) {
 void add_exchange_options(CLI::App& app, CollectiveOptions& options) {
   CollectiveQuestion& question = options.question;
   app.add_option("--op", options.op, expected_one_of(names_of<ExchangeKind>()))->required()->type_name("OP");
-  app.add_option("--sizes", options.sizes,
-                 "Of the whole buffer: 1K:16G doubles, 8:1K*4 quadruples; 1M,64M,1G is a list")
+  app.add_option(
+         "--sizes", options.sizes,
+         "Of the whole buffer: 1K:16G doubles, 8:1K*4 quadruples; 1M,64M,1G is a list. Required, but for barrier")
       ->type_name("LIST");
   app.add_option("--dtype", options.dtype, "Element type; default: float32")->type_name("TYPE");
   app.add_option("--library", question.library,

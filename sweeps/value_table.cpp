@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "calibration/importers/text_file.hpp"
 #include "calibration/validation/csv_table.hpp"
@@ -26,6 +27,13 @@ SweepAxis from_csv(const std::filesystem::path& file, Diagnostics& diagnostics) 
   return out;
 }
 
+/// A message about one line alone, which counts from 1, as one about the file.
+std::string at_line(std::size_t number, const std::string& message) {
+  constexpr std::string_view kFirst = "line 1, ";
+  if (message.starts_with(kFirst)) return fmt::format("line {}, {}", number, message.substr(kFirst.size()));
+  return fmt::format("line {}: {}", number, message);
+}
+
 /// The objects of a file: one array, or one a line.
 std::vector<Json> objects_of(const std::filesystem::path& file, Diagnostics& diagnostics) {
   std::vector<Json> out;
@@ -38,8 +46,15 @@ std::vector<Json> objects_of(const std::filesystem::path& file, Diagnostics& dia
     if (diagnostics.ok()) out.assign(document.begin(), document.end());
     return out;
   }
-  for (const std::string_view line : lines_of(text))
-    if (!trimmed(line).empty()) out.push_back(parse_json(line, diagnostics));
+  std::size_t number = 0;
+  for (const std::string_view line : lines_of(text)) {
+    ++number;
+    if (trimmed(line).empty()) continue;
+    Diagnostics of_line(diagnostics.file());
+    out.push_back(parse_json(line, of_line));
+    for (const Fault& fault : of_line.faults())
+      diagnostics.error(fault.pointer, at_line(number, fault.message), fault.suggestion);
+  }
   return out;
 }
 
@@ -63,6 +78,18 @@ SweepAxis from_objects(const std::vector<Json>& objects, Diagnostics& diagnostic
   return out;
 }
 
+/// What is given twice would be predicted, and counted, twice, as in a list of --set.
+void refuse_repetitions(const SweepAxis& axis, Diagnostics& diagnostics) {
+  std::unordered_map<std::string, std::size_t> known;
+  for (std::size_t i = 0; i < axis.rows.size(); ++i) {
+    const auto [first, fresh] =
+        known.emplace(Json(axis.rows[i]).dump(-1, ' ', false, Json::error_handler_t::replace), i);
+    if (!fresh)
+      diagnostics.error("", fmt::format("combination {} is that of {} once more", i + 1, first->second + 1),
+                        "leave one of them out");
+  }
+}
+
 }  // namespace
 
 SweepAxis read_value_table(const std::filesystem::path& file, Diagnostics& diagnostics) {
@@ -75,6 +102,7 @@ SweepAxis read_value_table(const std::filesystem::path& file, Diagnostics& diagn
     out = from_csv(file, diagnostics);
   }
   if (diagnostics.ok() && (out.rows.empty() || out.paths.empty())) diagnostics.error("", "holds no row of values");
+  if (diagnostics.ok()) refuse_repetitions(out, diagnostics);
   if (out.rows.size() > kMostValues) diagnostics.error("", fmt::format("more than {} rows", kMostValues));
   return out;
 }

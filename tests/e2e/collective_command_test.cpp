@@ -200,6 +200,13 @@ struct Bad {
   const char* says;
 };
 
+TEST(Collective, MissingSizesHideNoOtherFault) {
+  const Finished run = collective("--op all_reduce --ranks 8 --cluster dgx-h10");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("--sizes: is missing"));
+  EXPECT_THAT(run.err, HasSubstr("did you mean \"dgx-h100\"?"));
+}
+
 class BadCollective : public testing::TestWithParam<Bad> {};
 
 TEST_P(BadCollective, IsAFaultWithAWayOut) {

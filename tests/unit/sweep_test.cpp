@@ -123,6 +123,27 @@ TEST(Points, FileOfCombinationsIsAnAxisOfItsOwn) {
   EXPECT_EQ(values_at(points({{}, folder / "v.jsonl"}), 1), R"([2,"b"])");
 }
 
+TEST(Points, FaultsOfATableAreOfItsLines) {
+  const ScratchFolder folder;
+  const auto refusal = [&](const char* name, const std::string& text) -> std::string {
+    write_file(folder / name, text);
+    try {
+      SweepRequest request;
+      request.values_file = folder / name;
+      (void)points(request);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal("a.jsonl", "{\"cluster.nodes\": 1}\n\n{\"cluster.nodes\" 2}\n"), HasSubstr("line 3, column 18:"));
+  for (const auto& [name, text] : {std::pair{"b.csv", "cluster.nodes\n1\n2\n1\n"},
+                                   std::pair{"b.json", R"([{"cluster.nodes": 1}, {"cluster.nodes": 2},
+                                                                             {"cluster.nodes": 1}])"}})
+    EXPECT_THAT(refusal(name, text), HasSubstr("combination 3 is that of 1 once more"));
+  EXPECT_THAT(refusal("c.csv", "cluster.nods\n1\n"), HasSubstr("c.csv: cluster.nods: cluster has no key"));
+}
+
 TEST(Points, SampleHasEachPointAtMostOnceAndFollowsItsSeed) {
   const std::vector<std::string> sets{"cluster.nodes=1..1000", "workload.global_batch=1..1000"};
   const SweepPoints one = points({sets, {}, false, RandomSample{500, 7}});
@@ -152,6 +173,26 @@ TEST(Points, FaultsNameThePathAndTheNearestKey) {
   EXPECT_THROW(points({{}}), InputError);
 }
 
+// A key that no scenario has, at whatever depth: no point could be legal. What a key may hold decides what is below it.
+TEST(Points, PathsLeadToKeysThatAScenarioHas) {
+  const auto refusal = [](const std::string& path) -> std::string {
+    try {
+      (void)points({{path + "=1,2"}});
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal("cluster.nods"), "--set: cluster.nods: cluster has no key \"nods\"; did you mean \"node\"?");
+  EXPECT_THAT(refusal("cluster.fabric.nics_per_nod"), HasSubstr("cluster.fabric has no key"));
+  EXPECT_THAT(refusal("cluster.fabric.nics_per_nod"), HasSubstr("did you mean \"nics_per_node\"?"));
+  EXPECT_THAT(refusal("cluster.nodes.count"), HasSubstr("cluster.nodes has no parts"));
+  EXPECT_THAT(refusal("workload.model.transformer.hiden"), HasSubstr("did you mean \"hidden\"?"));
+  for (const char* path : {"cluster.nodes", "cluster.fabric.nics_per_node", "workload.model.transformer.hidden",
+                           "strategy.stage_layers.0", "cluster.fabric"})
+    EXPECT_EQ(refusal(path), "") << path;
+}
+
 SweepDefinition small_sweep() {
   Diagnostics diagnostics("scenario");
   Json scenario = read_json(scenario_file("bert-large-16nodes"), diagnostics);
@@ -173,26 +214,6 @@ int rows_of_whole_scenarios(const SweepDefinition& sweep, const Catalog& catalog
       whole = row_of(point, predict_analytic(resolved, catalog, MemoryAdvice::none, Extent::run_figures));
     } catch (const InputError& error) {
       whole = invalid_row(point, error.faults());
-// A key that no scenario has, at whatever depth: no point could be legal. What a key may hold decides what is below it.
-TEST(Points, PathsLeadToKeysThatAScenarioHas) {
-  const auto refusal = [](const std::string& path) -> std::string {
-    try {
-      (void)points({{path + "=1,2"}});
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
-  };
-  EXPECT_EQ(refusal("cluster.nods"), "--set: cluster.nods: cluster has no key \"nods\"; did you mean \"node\"?");
-  EXPECT_THAT(refusal("cluster.fabric.nics_per_nod"), HasSubstr("cluster.fabric has no key"));
-  EXPECT_THAT(refusal("cluster.fabric.nics_per_nod"), HasSubstr("did you mean \"nics_per_node\"?"));
-  EXPECT_THAT(refusal("cluster.nodes.count"), HasSubstr("cluster.nodes has no parts"));
-  EXPECT_THAT(refusal("workload.model.transformer.hiden"), HasSubstr("did you mean \"hidden\"?"));
-  for (const char* path : {"cluster.nodes", "cluster.fabric.nics_per_node", "workload.model.transformer.hidden",
-                           "strategy.stage_layers.0", "cluster.fabric"})
-    EXPECT_EQ(refusal(path), "") << path;
-}
-
     }
     const std::string where = sweep.file + ' ' + values_at(sweep.points, point);
     EXPECT_EQ(quick.status, whole.status) << where;
