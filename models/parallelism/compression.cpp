@@ -29,17 +29,15 @@ constexpr double kValue = 4;
 // Thin products of PowerSGD (rank ≪ 128) are bound by memory; a tenth of the fp32 peak, estimated.
 constexpr double kThinProductShare = 0.1;
 
-/// Elements sent for a matrix by PowerSGD, which leaves alone what would not get smaller by half (PyTorch's hook:
-/// min_compression_rate 2).
-double factor_elements(const WeightCount& w, int rank) {
-  const double plain = w.rows * w.columns;
-  const double factors = rank * (w.rows + w.columns);
-  return 2 * factors < plain ? factors : plain;
-}
+/// Elements of PowerSGD's two factors of a matrix.
+double factor_elements(const WeightMatrix& w, int rank) { return rank * (w.rows + w.columns); }
+
+/// PowerSGD leaves alone what would not get smaller by half (PyTorch's hook: min_compression_rate 2).
+bool factorised(const WeightMatrix& w, int rank) { return 2 * factor_elements(w, rank) < w.rows * w.columns; }
 
 }  // namespace
 
-Compression compression_of(const CompressionSpec& spec, double plain_bytes, const std::vector<WeightCount>& weights,
+Compression compression_of(const CompressionSpec& spec, double plain_bytes, const std::vector<WeightMatrix>& weights,
                            double parameters) {
   Compression out;
   out.method = spec.method;
@@ -71,11 +69,12 @@ Compression compression_of(const CompressionSpec& spec, double plain_bytes, cons
       break;
     case CompressionMethod::powersgd: {
       double known = 0, sent = 0;
-      for (const WeightCount& w : weights) {
-        known += w.rows * w.columns * w.count;
-        sent += factor_elements(w, spec.rank) * w.count;
-        if (2.0 * spec.rank * (w.rows + w.columns) < w.rows * w.columns)
-          out.flops_per_element += 3 * 2.0 * w.rows * w.columns * spec.rank * w.count;
+      for (const WeightMatrix& w : weights) {
+        const double plain = w.rows * w.columns;
+        known += plain * w.count;
+        sent += (factorised(w, spec.rank) ? factor_elements(w, spec.rank) : plain) * w.count;
+        // Both factors and the matrix that is put together from them: three thin products.
+        if (factorised(w, spec.rank)) out.flops_per_element += 3 * 2.0 * plain * spec.rank * w.count;
       }
       // Norms and biases are sent as they are.
       const double rest = std::max(0.0, parameters - known);
@@ -92,18 +91,12 @@ Compression compression_of(const CompressionSpec& spec, double plain_bytes, cons
   return out;
 }
 
-std::vector<WeightCount> weights_of(const Job& job) {
-  std::vector<WeightCount> out;
+std::vector<WeightMatrix> weights_of(const Job& job) {
+  std::vector<WeightMatrix> out;
   for (const Chunk& chunk : job.chunks)
     for (const int kind : chunk.layer_kinds) {
       const LayerCost& layer = job.layer_kinds[static_cast<std::size_t>(kind)];
-      double once = 0;
-      for (const WeightShape& shape : layer.weight_shapes) once += shape.in * shape.out;
-      if (once <= 0) continue;
-      // Shapes are listed once each; how often they occur follows from the layer's parameters.
-      const double times = std::max(1.0, std::round(layer.parameters / once));
-      for (const WeightShape& shape : layer.weight_shapes)
-        if (shape.in * shape.out * times <= layer.parameters * 1.01) out.push_back({shape.in, shape.out, times});
+      out.insert(out.end(), layer.weight_matrices.begin(), layer.weight_matrices.end());
     }
   return out;
 }

@@ -17,12 +17,8 @@ struct Compression {
   [[nodiscard]] bool none() const { return method == CompressionMethod::none; }
 };
 
-/// The compression of a scenario. `shapes` are the trained weight matrices (rows × columns) and how often each occurs;
-/// `parameters` counts everything that is trained.
-struct WeightCount {
-  double rows = 0, columns = 0, count = 1;
-};
-Compression compression_of(const CompressionSpec& spec, double plain_bytes, const std::vector<WeightCount>& weights,
+/// The compression of a scenario. `weights` are the trained matrices; `parameters` counts everything that is trained.
+Compression compression_of(const CompressionSpec& spec, double plain_bytes, const std::vector<WeightMatrix>& weights,
                            double parameters);
 
 /// The same for a lowered job, on gradients of so many bytes an element.
@@ -38,7 +34,7 @@ bool gathers_gradients(const CompressionSpec& spec);
 /// run between those of the backward pass, on the same device.
 void add_compression(Job& job);
 
-/// Weight matrices of a job's layers, per device, by the shapes that are known.
-std::vector<WeightCount> weights_of(const Job& job);
+/// Weight matrices of a job's layers, per device; those of experts are taken to compress as the others do.
+std::vector<WeightMatrix> weights_of(const Job& job);
 
 }  // namespace stepcast

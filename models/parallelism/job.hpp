@@ -82,6 +82,7 @@ struct LayerCost {
   Bytes activations_per_operator;          ///< kept when operators are recomputed (Recompute::per_operator)
   Bytes gradients_at_once;                 ///< most that the backward pass holds of gradients of activations
   std::vector<WeightShape> weight_shapes;  ///< of the trained weights, each once
+  std::vector<WeightMatrix> weight_matrices;  ///< all trained matrices but experts'
 };
 
 /// Groups of the parallel dimensions, as they lie over the nodes. `data` is the gradient group (dp·cp ranks).

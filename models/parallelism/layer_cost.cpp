@@ -12,6 +12,7 @@
 #include "models/parallelism/variability.hpp"
 #include "models/workload/early_stop.hpp"
 #include "models/workload/operator_recompute.hpp"
+#include "models/workload/weight_matrices.hpp"
 
 namespace stepcast {
 
@@ -364,6 +365,7 @@ void take_holdings(LayerCost& cost, const LayerWork& work, const Job& job) {
   cost.activations_per_operator = activations_kept_per_operator(work, sharding.bytes_per_element);
   cost.gradients_at_once = gradients_at_once(work, sharding);
   cost.weight_shapes = weight_shapes(work);
+  cost.weight_matrices = weight_matrices(work);
 }
 
 void add_merged(LayerCost& cost, const Job& job) {

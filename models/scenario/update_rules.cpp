@@ -178,6 +178,10 @@ void check_compression(Draft& draft) {
   if (compression.method == CompressionMethod::powersgd && !sums)
     draft.fault(pointer, "powersgd sums factors in two all-reduces, which only synchronous collectives do",
                 "top-k or 1-bit");
+  if (compression.method == CompressionMethod::powersgd && s.model && s.model->compact &&
+      s.model->compact->weight_matrices.empty())
+    draft.assume(fmt::format("powersgd: the matrices of {} are not listed, each layer's weights count as a square one",
+                             s.model->id));
 }
 
 }  // namespace

@@ -153,6 +153,12 @@ void check_compact(const CompactShape& shape, const std::string& at, Diagnostics
   if (shape.largest_tensor_M > shape.parameters_M)
     d.error(at + "/largest_tensor_M",
             fmt::format("found {}, expected at most parameters_M ({})", shape.largest_tensor_M, shape.parameters_M));
+  double in_matrices = 0;
+  for (const WeightMatrix& matrix : shape.weight_matrices) in_matrices += matrix.rows * matrix.columns * matrix.count;
+  if (in_matrices > shape.parameters_M * 1e6)
+    d.error(at + "/weight_matrices",
+            fmt::format("found {:.6g} million elements in all, expected at most parameters_M ({})", in_matrices / 1e6,
+                        shape.parameters_M));
 }
 
 void check_recommender(const RecommenderShape& shape, const std::string& at, Diagnostics& d) {

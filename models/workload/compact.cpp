@@ -40,6 +40,19 @@ constexpr double kForwardPasses = 5.0 / 13;
 
 }  // namespace
 
+const FieldTable<WeightMatrix>& WeightMatrix::fields() {
+  using S = WeightMatrix;
+  static const FieldTable<S> table = [] {
+    const Rules size{.required = true, .min = 1, .max = 1e9};
+    FieldTable<S> t("weight matrices", "Trained weight tensors of one shape, each laid out as a matrix");
+    t.field("rows", &S::rows, "outputs; of a convolution, output channels", size)
+        .field("columns", &S::columns, "inputs; of a convolution, input channels of a group × window", size)
+        .field("count", &S::count, "tensors of this shape", {.min = 1, .max = 1e6});
+    return t;
+  }();
+  return table;
+}
+
 const FieldTable<CompactShape>& CompactShape::fields() {
   using S = CompactShape;
   static const FieldTable<S> table = [] {
@@ -66,7 +79,9 @@ const FieldTable<CompactShape>& CompactShape::fields() {
                {.min = 0, .max = 10 * kMostLayers})
         .field("kernels_per_layer", &S::kernels_per_layer, "launches of a layer's forward pass", {.min = 1, .max = 1e4})
         .field("sequential_steps", &S::sequential_steps, "steps of a recurrent layer, each a launch",
-               {.min = 1, .max = 1e6});
+               {.min = 1, .max = 1e6})
+        .field("weight_matrices", &S::weight_matrices,
+               "its weight tensors as matrices, for compression by PowerSGD; default: taken as square, a layer each");
     return t;
   }();
   return table;
@@ -103,6 +118,22 @@ LayerStep product(const Part& part, std::string_view name, const CompactShape& s
   return step;
 }
 
+/// A layer's even part of the network's matrices. Where they were not counted, each layer's weights are taken as one
+/// square.
+std::vector<WeightMatrix> matrices_of(const CompactShape& shape) {
+  const double layers = shape.layers;
+  std::vector<WeightMatrix> matrices = shape.weight_matrices;
+  if (matrices.empty()) {
+    const double largest = std::sqrt(shape.largest_tensor_M * 1e6);
+    const double others = largest > 0 ? std::max(1.0, layers - 1) : layers;
+    const double side = std::sqrt((shape.parameters_M - shape.largest_tensor_M) * 1e6 / others);
+    matrices.push_back({side, side, others});
+    if (largest > 0) matrices.push_back({largest, largest, 1});
+  }
+  for (WeightMatrix& matrix : matrices) matrix.count /= layers;
+  return matrices;
+}
+
 }  // namespace
 
 LayerWork compact_work(const CompactShape& shape, double micro_batch, const LayerSharding& cuts) {
@@ -130,6 +161,7 @@ LayerWork compact_work(const CompactShape& shape, double micro_batch, const Laye
   if (meets) work.forward.push_back(meeting);
   work.backward_input.front().op.kernels = forward.op.kernels;
   work.parameters = shape.parameters_M * 1e6 / shape.layers;
+  work.matrices = matrices_of(shape);
   // What a product gave, for the norm behind it, and what the layer hands on.
   work.activations = Bytes(2 * tensor);
   work.activations_selective = work.activations;

@@ -18,6 +18,16 @@ double embedding_parameters(const Cut& cut) {
   return parameters;
 }
 
+std::vector<WeightMatrix> embedding_tables(const Cut& cut) {
+  const TransformerShape& shape = cut.shape;
+  std::vector<WeightMatrix> tables{{static_cast<double>(shape.vocab) / cut.tp, cut.hidden, 1}};
+  if (shape.token_types > 0) tables.push_back({static_cast<double>(shape.token_types), cut.hidden, 1});
+  const double sides = shape.encoder_layers > 0 ? 2 : 1;
+  if (shape.positions == PositionKind::learned)
+    tables.push_back({static_cast<double>(shape.max_positions), cut.hidden, sides});
+  return tables;
+}
+
 /// Pooler, transform with its norm, bias of the vocabulary and next-sentence head (Devlin et al. 2018).
 double bert_head_parameters(const Cut& cut) {
   const double h = cut.hidden;
@@ -93,6 +103,7 @@ LayerWork embedding_work(const Cut& cut) {
   if (cut.sharding.sequence_parallel) enter_tensor_region(work.backward_weight, cut);
   work.backward_weight.push_back(memory("embedding_wgrad", 3 * cut.hidden_tensor().value(), cut.sharding));
   work.parameters += embedding_parameters(cut);
+  work.matrices = embedding_tables(cut);
   work.activations += Bytes(cut.mask(elements));
   work.output = cut.residual_tensor();
   work.activations_selective = work.activations;

@@ -152,6 +152,12 @@ struct CnnShape {
   static const FieldTable<CnnShape>& fields();
 };
 
+/// Trained weight tensors of one shape, each laid out as a matrix: of a convolution, output channels × the rest.
+struct WeightMatrix {
+  double rows = 0, columns = 0, count = 1;
+  static const FieldTable<WeightMatrix>& fields();
+};
+
 /// A network by its totals for one sample, in equal layers: what a planner needs of a network whose layer table is not
 /// at hand. FLOPs count a multiply-add as two.
 struct CompactShape {
@@ -169,6 +175,8 @@ struct CompactShape {
   int batch_norms = 0;               ///< 0: none, or not counted
   double kernels_per_layer = 3;      ///< launches of a layer's forward pass
   int sequential_steps = 1;          ///< of a recurrent layer: each is a launch of its own
+  /// Empty: not counted.
+  std::vector<WeightMatrix> weight_matrices;
   static const FieldTable<CompactShape>& fields();
 };
 

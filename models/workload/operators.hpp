@@ -93,6 +93,9 @@ struct LayerWork {
   std::vector<LayerStep> backward_weight;  ///< weight gradients; may be delayed (zero-bubble)
   /// Forward steps that `selective`/`modules` recompute: the attention core, and by module.
   std::vector<LayerStep> recompute_attention_core, recompute_attention, recompute_mlp, recompute_norm, recompute_moe;
+  /// Trained weights where the products of the backward pass do not show them: tables that are looked up in, and all of
+  /// a compact network's.
+  std::vector<WeightMatrix> matrices;
   double parameters = 0;  ///< on this device (sharded by tp), without experts
   double tied_parameters =
       0;  ///< the embedding table again, where a tied output layer lies on another stage (not in `parameters`)
