@@ -32,6 +32,8 @@ const FieldTable<ExchangeProfile>& ExchangeProfile::fields() {
         .field("wire_bytes", &E::wire_bytes, "Bytes of a gradient element on the network; 0: as it is",
                {.min = 0, .max = 8})
         .field("overlap_pull", &E::overlap_pull, "Parameters arrive under the next forward pass, else before it")
+        .field("workers_update", &E::workers_update,
+               "Servers only sum gradients; every worker applies the sum that it pulls by its own optimizer")
         .field("launch_per_worker_ms", &E::launch_per_worker,
                "Time of the driver to start the tasks of one step on one worker", {.min = 0, .max = 1e5})
         .field("feed_per_sample_us", &E::feed_per_sample,

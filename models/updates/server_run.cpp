@@ -293,8 +293,11 @@ class ServerSimulation {
     if (++worker.pulled < buckets_) return pull_next(w);
     if (measuring()) exchange_ += now_ - worker.exchange_began;
     // With priorities the first layers run while the parameters of the last are on their way.
-    const Seconds hidden = job_.overlap_pull ? job_.step.forward * (1 - 1.0 / buckets_) : Seconds(0);
-    const Seconds start = std::max(worker.busy_until, now_ - hidden) + (waits() ? launch(w) : Seconds(0));
+    const bool hides = job_.overlap_pull && !job_.workers_update;
+    const Seconds hidden = hides ? job_.step.forward * (1 - 1.0 / buckets_) : Seconds(0);
+    // Sums of gradients have to become parameters first.
+    const Seconds update = job_.workers_update ? job_.step.update : Seconds(0);
+    const Seconds start = std::max(worker.busy_until, now_ - hidden) + update + (waits() ? launch(w) : Seconds(0));
     if (start > now_) {
       after(start - now_, Event::begin, w, 0);
     } else {

@@ -24,9 +24,10 @@ struct ServerJob {
   double update_share = 1;       ///< of a worker's bytes, the busiest server's
   bool locked_server = false;    ///< one push or pull at a time, whole
   bool overlap_pull = true;
-  Seconds launch_per_worker;  ///< the driver starts workers one after another, each synchronous step
-  double worker_spread = 0;   ///< of workers' speeds, for good
-  double step_spread = 0;     ///< of a worker's time from step to step
+  bool workers_update = false;   ///< what is pulled are summed gradients, which step.update then applies
+  Seconds launch_per_worker;     ///< the driver starts workers one after another, each synchronous step
+  double worker_spread = 0;      ///< of workers' speeds, for good
+  double step_spread = 0;        ///< of a worker's time from step to step
   std::uint64_t seed = 1;
 };
 

@@ -46,16 +46,21 @@ StepBreakdown composed(const StepBreakdown& own, const Waits& waits, CollectiveK
   return out;
 }
 
+/// What workers do to compress and to undo it is computation of theirs.
+void compress_between(StepBreakdown& own, Seconds compressing) {
+  own.compute += compressing;
+  own.memory_time += compressing;
+  own.step_time += compressing;
+}
+
 UpdateStep through_servers(const Job& job, const Job& lone, const StepBreakdown& alone) {
   WorkerStep step = worker_step(job, lone, alone);
   StepBreakdown own = worker_breakdown(job, alone);
-  // Servers apply the gradients, which workers compress.
-  const Seconds compressing = step.busy() - (own.step_time - own.optimizer);
-  own.compute += compressing;
-  own.memory_time += compressing;
-  own.step_time = step.busy();
-  own.optimizer = Seconds(0);
-  step.update = Seconds(0);
+  compress_between(own, step.busy() - (own.step_time - own.optimizer));
+  if (!job.scenario->framework->exchange.workers_update) {
+    own.step_time -= own.optimizer;
+    own.optimizer = step.update = Seconds(0);
+  }
   const ServerJob servers = server_job(job, step);
   const ServerRun run = run_servers(servers);
   // Gradients that were dropped are no progress: a step is the time of as many as all workers compute in one.

@@ -174,6 +174,18 @@ TEST(AsynchronousServers, WorkerBoundStepIsTheWorkersOwnRound) {
   }
 }
 
+// Summed gradients become parameters on the worker: 30 ms after the pull, under which no forward pass runs.
+TEST(SynchronousServers, WorkersThatUpdateDoSoAfterThePull) {
+  ServerJob job = apart(2, 4, 1000_Gbps);
+  job.mode = UpdateMode::synchronous;
+  job.step.update = 30_ms;
+  job.workers_update = true;
+  for (const bool overlap : {false, true}) {
+    job.overlap_pull = overlap;
+    EXPECT_NEAR(run_servers(job).step.in(1_ms), 100 + 80 + 1 + 80 + 0.1 + 30, 0.6) << overlap;
+  }
+}
+
 // Servers whose ports are full: N gradients of 100 MB in (and models out, the other way) at M ports of 1.25 GB/s. Alike
 // workers go in convoys, pushing while nobody pulls, so a part of the ports' time is lost; never more than an eighth.
 TEST(AsynchronousServers, ServerBoundStepIsWhatTheirPortsCarry) {

@@ -1,0 +1,43 @@
+#include "models/updates/update_step.hpp"
+
+#include <gtest/gtest.h>
+
+#include "models/estimate.hpp"
+#include "models/parallelism/lowering.hpp"
+#include "models/updates/lone_node.hpp"
+#include "tests/unit/shipped.hpp"
+
+namespace stepcast::update_step_test {
+namespace {
+
+using test::shipped;
+
+struct Forecast {
+  StepBreakdown own;  ///< a worker's step by itself
+  UpdateStep step;
+};
+
+Forecast forecast(const char* name, const std::vector<std::string>& changes = {}) {
+  const Scenario scenario = shipped(name, changes);
+  const Scenario alone = lone_node(scenario);
+  const Job job = lower(scenario), lone = lower(alone);
+  const StepBreakdown own = estimate(lone);
+  return {own, update_step(job, lone, own)};
+}
+
+Seconds sum_of(const StepBreakdown& b) {
+  return b.compute + b.communication_exposed() + b.bubble + b.synchronization_wait + b.optimizer + b.overhead;
+}
+
+// SMDDP's servers sum; every device runs its optimizer on what comes back.
+TEST(WorkersThatUpdate, RunTheirOptimizer) {
+  const Forecast smddp = forecast("systems/sagemaker.json");
+  EXPECT_EQ(smddp.step.breakdown.optimizer, smddp.own.optimizer);
+  EXPECT_GT(smddp.own.optimizer, Seconds(0));
+  EXPECT_NEAR(sum_of(smddp.step.breakdown) / smddp.step.breakdown.step_time, 1, 1e-9);
+  // Of MXNet's, the servers do.
+  EXPECT_EQ(forecast("systems/mxnet-dist-sync.json").step.breakdown.optimizer, Seconds(0));
+}
+
+}  // namespace
+}  // namespace stepcast::update_step_test
