@@ -65,7 +65,6 @@ Compression compression_of(const CompressionSpec& spec, double plain_bytes, cons
     case CompressionMethod::two_bit:
       out.bytes_per_element = 2.0 / 8;
       out.traffic_per_element = kSignTraffic;
-      out.pull_compressed = false;  // MXNet: pushes alone
       break;
     case CompressionMethod::powersgd: {
       double known = 0, sent = 0;
@@ -89,6 +88,21 @@ Compression compression_of(const CompressionSpec& spec, double plain_bytes, cons
     }
   }
   return out;
+}
+
+double pulled_bytes(const Compression& compression, double plain_bytes, PulledContent content, int workers) {
+  const double sent = compression.bytes_per_element;
+  if (compression.none() || compression.method == CompressionMethod::fp16) return sent;
+  if (content == PulledContent::parameters) return plain_bytes;
+  switch (compression.method) {
+    case CompressionMethod::top_k:
+      return std::min(plain_bytes, workers * sent);
+    case CompressionMethod::random_k:
+    case CompressionMethod::one_bit:
+      return sent;
+    default:
+      return plain_bytes;  // 2-bit: pushes alone (MXNet)
+  }
 }
 
 std::vector<WeightMatrix> weights_of(const Job& job) {

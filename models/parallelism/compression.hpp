@@ -10,7 +10,6 @@ struct Compression {
   CompressionMethod method = CompressionMethod::none;
   double bytes_per_element = 4;    ///< sent by a worker, mean over the model
   bool gathered = false;           ///< what ranks send cannot be summed on its way: everybody receives everybody's
-  bool pull_compressed = true;     ///< what servers send back is as small
   double traffic_per_element = 0;  ///< bytes of device memory that encoding and decoding read and write
   double flops_per_element = 0;    ///< of matrix products (powersgd)
   double sums_in_sequence = 1;     ///< all-reduces one after another
@@ -21,7 +20,16 @@ struct Compression {
 Compression compression_of(const CompressionSpec& spec, double plain_bytes, const std::vector<WeightMatrix>& weights,
                            double parameters);
 
-/// The same for a lowered job, on gradients of so many bytes an element.
+/// What parameter servers send back in a step.
+enum class PulledContent { parameters, summed_gradients };
+
+/// Bytes of an element that a worker pulls from servers to which `workers` push at once.
+///
+/// Parameters can be narrowed but not thinned out, nor put into signs. Summed gradients can: a sum of top-k has the
+/// elements that any worker chose, that of random-k with a common seed one worker's, signs are packed anew.
+double pulled_bytes(const Compression& compression, double plain_bytes, PulledContent content, int workers);
+
+/// The compression of a lowered job, on gradients of so many bytes an element.
 Compression compression_of(const Job& job, double plain_bytes);
 
 /// Time of encoding and decoding the gradients of so many parameters on a device.

@@ -4,6 +4,7 @@
 
 #include "models/parallelism/compression.hpp"
 #include "models/parallelism/synchronization.hpp"
+#include "models/updates/worker_noise.hpp"
 
 namespace stepcast {
 
@@ -116,7 +117,8 @@ WorkerStep worker_step(const Job& job, const Job& lone, const StepBreakdown& alo
   const double per_device = gradient_bytes(scenario);
   const double plain = exchange.wire_bytes > 0 ? exchange.wire_bytes : per_device;
   const Compression compression = compression_of(job, plain);
-  const double pulled = compression.pull_compressed ? compression.bytes_per_element : plain;
+  const PulledContent content = exchange.workers_update ? PulledContent::summed_gradients : PulledContent::parameters;
+  const double pulled = pulled_bytes(compression, plain, content, workers_of(scenario));
   // Parameters of a replica lie on tensor ranks in parts; LayerCost counts one device's.
   const double replica = scenario.degrees.tp;
   const std::vector<Ready> layers = layers_backwards(job);

@@ -74,5 +74,30 @@ TEST(PowerSgd, CompressesEmbeddingTables) {
   EXPECT_LT(sent * 4, 9.5e6);
 }
 
+TEST(Pulls, OfParametersAreNotThinnedOut) {
+  const auto pulled = [](CompressionMethod method) {
+    const Compression compression = compression_of({method, 0.01, 4}, 4, {}, 1e6);
+    return pulled_bytes(compression, 4, PulledContent::parameters, 8);
+  };
+  EXPECT_DOUBLE_EQ(pulled(CompressionMethod::none), 4);
+  EXPECT_DOUBLE_EQ(pulled(CompressionMethod::fp16), 2);
+  for (const CompressionMethod method :
+       {CompressionMethod::top_k, CompressionMethod::random_k, CompressionMethod::one_bit, CompressionMethod::two_bit})
+    EXPECT_DOUBLE_EQ(pulled(method), 4) << name_of(method);
+}
+
+// 1 % of the elements, 8 bytes each: 8 workers choose 8 % at most, 100 workers more than the dense gradient takes.
+TEST(Pulls, OfSummedGradientsGrowWithTheWorkersChoices) {
+  const auto pulled = [](CompressionMethod method, int workers) {
+    const Compression compression = compression_of({method, 0.01, 4}, 4, {}, 1e6);
+    return pulled_bytes(compression, 4, PulledContent::summed_gradients, workers);
+  };
+  EXPECT_DOUBLE_EQ(pulled(CompressionMethod::top_k, 8), 0.64);
+  EXPECT_DOUBLE_EQ(pulled(CompressionMethod::top_k, 100), 4);
+  EXPECT_DOUBLE_EQ(pulled(CompressionMethod::random_k, 100), 0.04);
+  EXPECT_DOUBLE_EQ(pulled(CompressionMethod::one_bit, 100), 0.125);
+  EXPECT_DOUBLE_EQ(pulled(CompressionMethod::two_bit, 100), 4);
+}
+
 }  // namespace
 }  // namespace stepcast::compression_test

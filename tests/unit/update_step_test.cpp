@@ -39,5 +39,14 @@ TEST(WorkersThatUpdate, RunTheirOptimizer) {
   EXPECT_EQ(forecast("systems/mxnet-dist-sync.json").step.breakdown.optimizer, Seconds(0));
 }
 
+// Signs of gradients go up, whole parameters come down.
+TEST(AsynchronousServers, SendParametersWhole) {
+  const std::vector<std::string> signs{"strategy.compression.method=1-bit"};
+  const UpdateOutcome plain = forecast("systems/mxnet-dist-async.json").step.outcome;
+  const UpdateOutcome packed = forecast("systems/mxnet-dist-async.json", signs).step.outcome;
+  EXPECT_NEAR(packed.sent_per_worker / plain.sent_per_worker, 1.0 / 32, 1e-9);
+  EXPECT_NEAR(packed.received_per_worker / plain.received_per_worker, 1, 1e-9);
+}
+
 }  // namespace
 }  // namespace stepcast::update_step_test
