@@ -32,6 +32,9 @@ const FieldTable<ExchangeProfile>& ExchangeProfile::fields() {
         .field("wire_bytes", &E::wire_bytes, "Bytes of a gradient element on the network; 0: as it is",
                {.min = 0, .max = 8})
         .field("overlap_pull", &E::overlap_pull, "Parameters arrive under the next forward pass, else before it")
+        .field("pull_after_push", &E::pull_after_push,
+               "Nothing is pulled before the step's last gradient has been applied: of all workers where updates are "
+               "synchronous, else one's own")
         .field("workers_update", &E::workers_update,
                "Servers only sum gradients; every worker applies the sum that it pulls by its own optimizer")
         .field("launch_per_worker_ms", &E::launch_per_worker,

@@ -34,6 +34,7 @@ struct ExchangeProfile {
   bool tensor_owners = false;  ///< inside a node each tensor is summed on one device, which sends the sum to the others
   double wire_bytes = 0;       ///< of a gradient element on the network; 0: as it is
   bool overlap_pull = true;    ///< parameters arrive under the next forward pass, else before it
+  bool pull_after_push = false;  ///< nothing is pulled before the step's last gradient has been applied
   bool workers_update = false;   ///< servers only sum gradients, and every worker applies the sum that it pulls
   Seconds launch_per_worker;     ///< launch_per_worker_ms: time of the driver to start a step's task on one worker
   Seconds feed_per_sample;       ///< feed_per_sample_us: a sample through the one process that feeds a node

@@ -68,6 +68,7 @@ ServerJob server_job(const Job& job, const WorkerStep& step) {
   out.staleness_bound = strategy.staleness_bound.value_or(0);
   out.backup_workers = strategy.backup_workers;
   out.overlap_pull = exchange.overlap_pull;
+  out.pull_after_push = exchange.pull_after_push;
   out.workers_update = exchange.workers_update;
   out.locked_server = exchange.locked_server;
   out.launch_per_worker = exchange.launch_per_worker;

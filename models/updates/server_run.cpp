@@ -199,6 +199,7 @@ class ServerSimulation {
     switch (job_.mode) {
       case UpdateMode::asynchronous:
         if (last) count(worker);
+        if (!last && job_.pull_after_push) return;
         return grant(w, b + 1);
       case UpdateMode::stale_synchronous:
         if (!last) return;
@@ -228,12 +229,13 @@ class ServerSimulation {
   void meet(int b) {
     if (++arrived_[at(b)] < job_.workers) return;
     arrived_[at(b)] = 0;
+    const bool last = b + 1 == buckets_;
     for (int w = 0; w < job_.workers; ++w) {
-      if (b + 1 == buckets_) {
+      if (last) {
         waited(workers_[at(w)]);
         useful();
       }
-      grant(w, b + 1);
+      if (last || !job_.pull_after_push) grant(w, b + 1);
     }
   }
 

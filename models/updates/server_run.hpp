@@ -24,6 +24,7 @@ struct ServerJob {
   double update_share = 1;       ///< of a worker's bytes, the busiest server's
   bool locked_server = false;    ///< one push or pull at a time, whole
   bool overlap_pull = true;
+  bool pull_after_push = false;  ///< a pull waits until the last bucket of the step has been applied
   bool workers_update = false;   ///< what is pulled are summed gradients, which step.update then applies
   Seconds launch_per_worker;     ///< the driver starts workers one after another, each synchronous step
   double worker_spread = 0;      ///< of workers' speeds, for good

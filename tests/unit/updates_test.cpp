@@ -137,6 +137,21 @@ TEST(ParameterServers, OneServerIsTheBottleneckThatGrowsWithWorkers) {
   EXPECT_NEAR(step(16) / step(8), 2, 0.15);
 }
 
+// TensorFlow frees its workers when all variables have been updated: four times 100 MB go in at 1.25 GB/s from the
+// first bucket's 47.5 ms on, are applied (the last bucket's 100 MB at 50 GB/s), and come out in as long again. Servers
+// that answer bucket by bucket send while they receive.
+TEST(ParameterServers, PullsAfterTheLastPushDoNotOverlapIt) {
+  ServerJob job = colocated(4, UpdateMode::synchronous);
+  job.servers = 1;
+  job.network_share = 1;
+  job.ports.colocated = false;
+  job.ports.server_share = job.ports.process_share = job.update_share = 1;
+  job.pull_after_push = true;
+  EXPECT_NEAR(run_servers(job).step.in(1_ms), 47.5 + 320 + 2 + 320, 2);
+  job.pull_after_push = false;
+  EXPECT_LT(run_servers(job).step, 560_ms);
+}
+
 TEST(ParameterServers, ALockedDriverServesOneAtATime) {
   ServerJob job = colocated(8, UpdateMode::asynchronous);
   job.servers = 1;
