@@ -52,7 +52,8 @@ class ServerSimulation {
     long version = 0;      ///< of the parameters that it computes with
     int ready = 0, pushed = 0, granted = 0, pulled = 0;
     bool pushing = false, pulling = false, waiting = false;
-    Seconds busy_until, applied, exchange_began;
+    int left = 1;  ///< buckets to be pulled when the last one was granted, at `freed`
+    Seconds freed, applied, exchange_began;
   };
   struct Timer {
     Seconds time;
@@ -82,7 +83,6 @@ class ServerSimulation {
     const auto occasion = static_cast<std::uint64_t>(++worker.steps) + 1;
     const double factor = worker.speed * draw_.factor(job_.step_spread, at(w), occasion);
     const Seconds before = (job_.step.busy() + job_.step.update) * (factor * (job_.local_steps - 1));
-    worker.busy_until = start + before + job_.step.busy() * factor;
     for (int b = 0; b < buckets_; ++b) after(start + before + bucket(b).ready * factor - now_, Event::ready, w, b);
     if (measuring()) {
       ++begun_;
@@ -277,7 +277,12 @@ class ServerSimulation {
   }
 
   void grant(int w, int buckets) {
-    workers_[at(w)].granted = buckets;
+    Worker& worker = workers_[at(w)];
+    worker.granted = buckets;
+    if (buckets == buckets_) {
+      worker.freed = now_;
+      worker.left = buckets_ - worker.pulled;
+    }
     pull_next(w);
   }
 
@@ -294,17 +299,23 @@ class ServerSimulation {
     worker.pulling = false;
     if (++worker.pulled < buckets_) return pull_next(w);
     if (measuring()) exchange_ += now_ - worker.exchange_began;
-    // With priorities the first layers run while the parameters of the last are on their way.
-    const bool hides = job_.overlap_pull && !job_.workers_update;
-    const Seconds hidden = hides ? job_.step.forward * (1 - 1.0 / buckets_) : Seconds(0);
-    // Sums of gradients have to become parameters first.
-    const Seconds update = job_.workers_update ? job_.step.update : Seconds(0);
-    const Seconds start = std::max(worker.busy_until, now_ - hidden) + update + (waits() ? launch(w) : Seconds(0));
+    const Seconds start = next_forward(worker) + (waits() ? launch(w) : Seconds(0));
     if (start > now_) {
       after(start - now_, Event::begin, w, 0);
     } else {
       begin(w, start);
     }
+  }
+
+  /// When a worker that has pulled everything begins, or has begun, its next forward pass.
+  Seconds next_forward(const Worker& worker) const {
+    // Sums of gradients have to become parameters first.
+    if (job_.workers_update) return now_ + job_.step.update;
+    if (!job_.overlap_pull) return now_;
+    // With priorities the first layers, whose gradients came last, go before all that was still to be pulled, and run
+    // while the rest is on its way.
+    const Seconds first_layers = worker.freed + (now_ - worker.freed) / static_cast<double>(worker.left);
+    return std::max(first_layers, now_ - job_.step.forward * (1 - 1.0 / buckets_));
   }
 
   ServerRun result(double measured) {

@@ -201,6 +201,22 @@ TEST(SynchronousServers, WorkersThatUpdateDoSoAfterThePull) {
   }
 }
 
+// The next forward pass begins with the first layers, whose gradients are made and applied last: it hides what other
+// layers' parameters take, never what the first ones' do. Four buckets of 20 ms each way, the last one ready at 100 ms:
+// without a queue pushed by 120 ms and pulled by 140.
+TEST(SynchronousServers, NoForwardPassBeginsBeforeItsParameters) {
+  ServerJob job = apart(2, 4, 1000_Gbps);
+  job.mode = UpdateMode::synchronous;
+  job.overlap_pull = true;
+  job.step.buckets.clear();
+  for (int b = 1; b <= 4; ++b) job.step.buckets.push_back({25_ms * static_cast<double>(b), 25_MB, 25_MB});
+  EXPECT_NEAR(run_servers(job).step.in(1_ms), 140, 1);
+  // Where all are pulled at the end, the first of four 20 ms has to pass, and 60 ms hide under 22.5 ms of a forward
+  // pass.
+  job.pull_after_push = true;
+  EXPECT_NEAR(run_servers(job).step.in(1_ms), 120 + 80 - 22.5, 1);
+}
+
 // Servers whose ports are full: N gradients of 100 MB in (and models out, the other way) at M ports of 1.25 GB/s. Alike
 // workers go in convoys, pushing while nobody pulls, so a part of the ports' time is lost; never more than an eighth.
 TEST(AsynchronousServers, ServerBoundStepIsWhatTheirPortsCarry) {
