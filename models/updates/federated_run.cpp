@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <vector>
 
 #include "models/updates/random_draw.hpp"
@@ -22,6 +23,11 @@ constexpr double kMaskBytesPerSecond = 1e9;
 constexpr double kKeyAgreementSeconds = 1e-4;
 // Advertise keys, share keys, masked input, unmasking.
 constexpr int kMessages = 4;
+
+/// Subjects of random draws: the choice of a round's clients, and the clients themselves from here on.
+constexpr std::uint64_t kChoice = 1, kFirstClient = 2;
+/// Draws of one round stay below this number, so that those of another never meet them.
+constexpr std::uint64_t kDrawsOfRound = 1ULL << 40U;
 
 /// When flows of one size that begin at these times have all ended, each, over a link that they share evenly and a
 /// limit of their own.
@@ -68,11 +74,29 @@ SecureAggregation secure_aggregation(int clients, double parameters) {
   return out;
 }
 
+std::vector<std::uint64_t> clients_of_round(const RandomDraw& draw, int round, std::size_t selected,
+                                            std::uint64_t population) {
+  // Fisher and Yates' shuffle as far as it is needed; of all other places only those that were swapped are kept.
+  std::map<std::uint64_t, std::uint64_t> swapped;
+  const auto client_at = [&](std::uint64_t place) {
+    const auto found = swapped.find(place);
+    return found == swapped.end() ? place : found->second;
+  };
+  std::vector<std::uint64_t> clients;
+  for (std::uint64_t c = 0; c < selected; ++c) {
+    const double uniform = draw.uniform(kChoice, static_cast<std::uint64_t>(round) * kDrawsOfRound + c);
+    const auto place = c + static_cast<std::uint64_t>(uniform * static_cast<double>(population - c));
+    clients.push_back(client_at(place));
+    swapped[place] = client_at(c);
+  }
+  return clients;
+}
+
 FederatedRun run_federated(const FederatedJob& job) {
   const RandomDraw draw(job.seed);
   const FederatedSpec& spec = job.spec;
   const auto selected = static_cast<std::size_t>(job.selected);
-  const auto population = static_cast<double>(std::max<long>(spec.clients.value_or(job.selected), job.selected));
+  const auto population = static_cast<std::uint64_t>(std::max<long>(spec.clients.value_or(job.selected), job.selected));
   SecureAggregation secure;
   if (spec.secure_aggregation) secure = secure_aggregation(job.selected, job.parameters);
   const Bytes upload = spec.secure_aggregation ? secure.upload : job.upload;
@@ -82,13 +106,13 @@ FederatedRun run_federated(const FederatedJob& job) {
   FederatedRun out;
   for (int round = 0; round < kFederatedRounds; ++round) {
     const std::vector<Seconds> down = ends_of(std::vector<Seconds>(selected), job.download, spec.download, spec.server);
+    const std::vector<std::uint64_t> clients = clients_of_round(draw, round, selected, population);
     std::vector<Seconds> done(selected);
     for (std::size_t c = 0; c < selected; ++c) {
-      const auto occasion = static_cast<std::uint64_t>(round) * selected + c;
-      // Who takes part is drawn anew; a client is as fast in every round.
-      const auto client = static_cast<std::uint64_t>(draw.uniform(1, occasion) * population);
-      const double slowness =
-          draw.factor(spec.speed_spread, client + 2, 0) * draw.factor(job.step_spread, client + 2, occasion + 1);
+      const std::uint64_t client = clients[c] + kFirstClient;
+      // A client is as fast in every round, but for what differs from round to round.
+      const double slowness = draw.factor(spec.speed_spread, client, 0) *
+                              draw.factor(job.step_spread, client, static_cast<std::uint64_t>(round) + 1);
       const Seconds work = job.busy * (job.local_steps * slowness) + secure.client;
       done[c] = down[c] + work;
       out.local_work += work;

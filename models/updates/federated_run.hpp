@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "models/scenario/update_spec.hpp"
+#include "models/updates/random_draw.hpp"
 #include "units/quantity.hpp"
 
 namespace stepcast {
@@ -28,6 +30,11 @@ struct SecureAggregation {
   int messages = 1;  ///< rounds of messages instead of one
 };
 SecureAggregation secure_aggregation(int clients, double parameters);
+
+/// Clients that take part in a round, out of `population` and all different: the first `selected` of a shuffle that
+/// depends on seed and round alone.
+std::vector<std::uint64_t> clients_of_round(const RandomDraw& draw, int round, std::size_t selected,
+                                            std::uint64_t population);
 
 struct FederatedRun {
   Seconds round;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "models/parallelism/compression.hpp"
 #include "models/parallelism/tensors.hpp"
@@ -351,6 +352,20 @@ TEST(Federated, TheSlowestClientEndsTheRound) {
   const FederatedRun run = run_federated(job);
   EXPECT_GT(run.round, 60_s);
   EXPECT_GT(run.wait, 20_s);
+}
+
+// Ten of ten clients are all of them, and whom a round takes first does not depend on how many it takes.
+TEST(Federated, ClientsOfARoundAreAllDifferent) {
+  const RandomDraw draw(1);
+  for (int round = 0; round < 20; ++round) {
+    const std::vector<std::uint64_t> all = clients_of_round(draw, round, 10, 10);
+    EXPECT_EQ(std::set<std::uint64_t>(all.begin(), all.end()).size(), 10U) << round;
+    const std::vector<std::uint64_t> many = clients_of_round(draw, round, 100, 1000);
+    const std::vector<std::uint64_t> few = clients_of_round(draw, round, 10, 1000);
+    EXPECT_EQ(std::set<std::uint64_t>(many.begin(), many.end()).size(), 100U) << round;
+    EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin())) << round;
+  }
+  EXPECT_NE(clients_of_round(draw, 0, 10, 1000), clients_of_round(draw, 1, 10, 1000));
 }
 
 TEST(Federated, TheServersLinkIsShared) {
