@@ -53,6 +53,14 @@ void compress_between(StepBreakdown& own, Seconds compressing) {
   own.step_time += compressing;
 }
 
+/// A worker's step so many times over.
+StepBreakdown repeated(const StepBreakdown& own, double times) {
+  StepBreakdown out = own;
+  add(out, own, times - 1);
+  out.step_time = times * own.step_time;
+  return out;
+}
+
 UpdateStep through_servers(const Job& job, const Job& lone, const StepBreakdown& alone) {
   WorkerStep step = worker_step(job, lone, alone);
   StepBreakdown own = worker_breakdown(job, alone);
@@ -63,8 +71,12 @@ UpdateStep through_servers(const Job& job, const Job& lone, const StepBreakdown&
   }
   const ServerJob servers = server_job(job, step);
   const ServerRun run = run_servers(servers);
-  // Gradients that were dropped are no progress: a step is the time of as many as all workers compute in one.
-  return {composed(own, {run.step, run.barrier_wait, run.launch_wait, run.outcome.exchange / servers.local_steps},
+  // Gradients that were dropped are no progress: a step is the time of as many as all workers compute in one, and of
+  // the work on those that were dropped besides.
+  const double computed = 1 / (1 - run.outcome.dropped_share);
+  const Seconds exchange = run.outcome.exchange / servers.local_steps;
+  return {composed(repeated(own, computed),
+                   {run.step, computed * run.barrier_wait, computed * run.launch_wait, computed * exchange},
                    CollectiveKind::send_recv),
           run.outcome};
 }

@@ -29,6 +29,18 @@ Seconds sum_of(const StepBreakdown& b) {
   return b.compute + b.communication_exposed() + b.bubble + b.synchronization_wait + b.optimizer + b.overhead;
 }
 
+// Eight of 16 workers' gradients are dropped, so a worker computes twice for each that counts; nobody waits longer for
+// the network than where one in 16 is dropped.
+TEST(BackupWorkers, WhatIsDroppedIsComputedForNothing) {
+  const Forecast few = forecast("systems/parameter-server-backup.json", {"strategy.step_spread=0.02"});
+  const Forecast half =
+      forecast("systems/parameter-server-backup.json", {"strategy.step_spread=0.02", "strategy.backup_workers=8"});
+  ASSERT_NEAR(half.step.outcome.dropped_share, 0.5, 0.02);
+  EXPECT_NEAR(half.step.breakdown.compute / half.own.compute, 2, 0.1);
+  EXPECT_LT(half.step.breakdown.communication_exposed(), 3 * few.step.breakdown.communication_exposed());
+  EXPECT_NEAR(sum_of(half.step.breakdown) / half.step.breakdown.step_time, 1, 1e-9);
+}
+
 // SMDDP's servers sum; every device runs its optimizer on what comes back.
 TEST(WorkersThatUpdate, RunTheirOptimizer) {
   const Forecast smddp = forecast("systems/sagemaker.json");
