@@ -7,6 +7,7 @@
 #include "models/updates/flows_at_one_rate.hpp"
 #include "models/updates/random_draw.hpp"
 #include "models/updates/staleness_count.hpp"
+#include "models/updates/update_history.hpp"
 
 namespace stepcast {
 
@@ -37,7 +38,7 @@ class ServerSimulation {
     enough_ = warm_ + measured * job_.workers;
     for (int w = 0; w < job_.workers; ++w) {
       workers_[at(w)].speed = draw_.factor(job_.worker_spread, at(w), 0);
-      begin(w, waits() ? launch(w) : draw_.uniform(at(w), 1) * job_.step.busy());
+      begin(w, waits() ? launch(w) : draw_.uniform(at(w), 1) * crowded_round());
     }
     while (useful_ < enough_) turn();
     return result(static_cast<double>(measured));
@@ -49,7 +50,7 @@ class ServerSimulation {
     long steps = 0;        ///< begun
     long clock = 0;        ///< gradients applied or dropped
     long global_step = 0;  ///< of which it computes a gradient (backup workers)
-    long version = 0;      ///< of the parameters that it computes with
+    long read = 0;         ///< updates in the parameters that it computes with
     int ready = 0, pushed = 0, granted = 0, pulled = 0;
     bool pushing = false, pulling = false, waiting = false;
     int left = 1;  ///< buckets to be pulled when the last one was granted, at `freed`
@@ -70,6 +71,13 @@ class ServerSimulation {
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
   /// Whether a driver starts every step anew, for all workers together.
   bool waits() const { return job_.mode == UpdateMode::synchronous || job_.mode == UpdateMode::backup_workers; }
+  /// Of a worker while all the others exchange, too. Workers that wait for nobody are anywhere in it: flows that share
+  /// ports evenly keep the distances with which they began, and would go in step for ever had they begun together.
+  Seconds crowded_round() const {
+    const ServerRates rates = server_rates(job_.ports, job_.workers, job_.workers);
+    return job_.step.busy() * static_cast<double>(job_.local_steps) +
+           job_.step.push() * job_.network_share / rates.push + job_.step.pull() * job_.network_share / rates.pull;
+  }
   Seconds launch(int worker) const { return job_.launch_per_worker * (worker + 1.0); }
   const WorkerStep::Bucket& bucket(int b) const { return job_.step.buckets[at(b)]; }
 
@@ -156,6 +164,8 @@ class ServerSimulation {
   void begin_service() {
     const Service& first = queue_.front();
     const WorkerStep::Bucket& data = bucket(first.bucket);
+    // Under the lock nobody writes: what is read now is what it was when its turn came, not when it was asked for.
+    if (!first.push && first.bucket + 1 == buckets_) read(first.worker);
     const ServerRates rates = server_rates(job_.ports, first.push ? 1 : 0, first.push ? 0 : 1);
     const Bytes size = first.push ? data.push : data.pull;
     after(size / (first.push ? rates.push : rates.pull), Event::served, first.worker, first.bucket);
@@ -214,12 +224,14 @@ class ServerSimulation {
     }
   }
 
-  /// A gradient became part of the parameters.
+  /// A gradient became part of the parameters, with its last bucket.
   void count(const Worker& worker) {
-    if (measuring()) staleness_.add(version_ - worker.version);
-    ++version_;
+    const long missed = history_.apply(worker.read);
+    if (measuring()) staleness_.add(missed);
     useful();
   }
+
+  void read(int w) { workers_[at(w)].read = history_.updates(); }
 
   void useful() {
     if (++useful_ == warm_) began_ = now_;
@@ -282,6 +294,8 @@ class ServerSimulation {
     if (buckets == buckets_) {
       worker.freed = now_;
       worker.left = buckets_ - worker.pulled;
+      // A server answers with the parameters of the moment, however long the answer then waits for its port.
+      read(w);
     }
     pull_next(w);
   }
@@ -290,7 +304,6 @@ class ServerSimulation {
     Worker& worker = workers_[at(w)];
     if (worker.pulling || worker.pulled >= worker.granted) return;
     worker.pulling = true;
-    if (worker.pulled + 1 == buckets_) worker.version = version_;
     after(job_.message, Event::pull, w, worker.pulled);
   }
 
@@ -346,6 +359,7 @@ class ServerSimulation {
   const int buckets_;
   std::vector<Worker> workers_;
   std::vector<int> arrived_;
+  UpdateHistory history_;
   std::priority_queue<Timer> timers_;
   long order_ = 0;
   FlowsAtOneRate pushes_, pulls_;
@@ -353,7 +367,7 @@ class ServerSimulation {
   int flowing_pushes_ = 0, flowing_pulls_ = 0;
   std::deque<Service> queue_;
   Seconds now_, server_free_, began_, barrier_wait_, exchange_, server_busy_;
-  long version_ = 0, useful_ = 0, warm_ = 0, enough_ = 0, begun_ = 0, dropped_ = 0;
+  long useful_ = 0, warm_ = 0, enough_ = 0, begun_ = 0, dropped_ = 0;
   long global_step_ = 0;
   int in_time_ = 0;
   double most_ahead_ = 0;

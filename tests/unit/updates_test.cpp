@@ -12,6 +12,7 @@
 #include "models/updates/random_draw.hpp"
 #include "models/updates/server_run.hpp"
 #include "models/updates/server_shards.hpp"
+#include "models/updates/update_history.hpp"
 
 namespace stepcast::updates_test {
 namespace {
@@ -59,6 +60,34 @@ TEST(ParameterServers, AsynchronousStalenessIsOneUpdateOfEveryOther) {
     const auto& shares = run.outcome.staleness->shares;
     EXPECT_NEAR(std::accumulate(shares.begin(), shares.end(), 0.0), 1, 1e-9);
   }
+}
+
+// Flows that share a port evenly do not bring workers into step: where the network is all, each misses the others' too.
+TEST(ParameterServers, StalenessIsAsLargeWhereTheNetworkBinds) {
+  ServerJob job = colocated(8, UpdateMode::asynchronous);
+  job.ports.worker = job.ports.worker_node = job.ports.server_node = 1_Gbps;
+  const ServerRun run = run_servers(job);
+  EXPECT_NEAR(run.outcome.staleness->mean, 7, 0.7);
+}
+
+// All workers compute on the same parameters, so no gradient misses anything, whichever is applied first.
+TEST(ParameterServers, ABoundOfZeroLeavesNothingStale) {
+  ServerJob job = colocated(8, UpdateMode::stale_synchronous);
+  job.step_spread = 0.1;
+  const ServerRun run = run_servers(job);
+  EXPECT_EQ(run.outcome.staleness->mean, 0);
+  EXPECT_EQ(run.outcome.staleness->most, 0);
+}
+
+TEST(UpdateHistory, CountsUpdatesOfOtherParametersSinceTheReading) {
+  UpdateHistory history;
+  // Two gradients of the first parameters are one synchronous step.
+  EXPECT_EQ(history.apply(0), 0);
+  EXPECT_EQ(history.apply(0), 0);
+  // One that was read between them missed the second, and one of the first parameters both of the others.
+  EXPECT_EQ(history.apply(1), 1);
+  EXPECT_EQ(history.apply(0), 1);
+  EXPECT_EQ(history.updates(), 4);
 }
 
 TEST(ParameterServers, SynchronousStragglersCostWhatAsynchronousOnesDoNot) {
