@@ -174,6 +174,18 @@ void check_compression(Draft& draft) {
                 fmt::format("found {}, but sharding {} scatters what it compresses", name_of(compression.method),
                             name_of(s.sharding)),
                 "fp16, or sharding \"none\"");
+  const bool averages = s.update == UpdateMode::gossip || s.update == UpdateMode::pair_averaging;
+  if (averages && compression.method != CompressionMethod::fp16)
+    draft.fault(pointer,
+                fmt::format("found {}, but update \"{}\" averages whole models, of which nothing may be left out",
+                            name_of(compression.method), name_of(s.update)),
+                "nearest valid: fp16");
+  const std::optional<FederatedSpec>& federated = draft.spec().strategy.federated;
+  if (s.update == UpdateMode::federated && federated && federated->secure_aggregation)
+    draft.fault(
+        pointer,
+        fmt::format("found {}, but secure aggregation masks every element in 16 bit", name_of(compression.method)),
+        "method \"none\", or federated.secure_aggregation false");
   const bool sums = !s.servers && s.update == UpdateMode::synchronous;
   if (compression.method == CompressionMethod::powersgd && !sums)
     draft.fault(pointer, "powersgd sums factors in two all-reduces, which only synchronous collectives do",

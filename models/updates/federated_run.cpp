@@ -113,7 +113,7 @@ FederatedRun run_federated(const FederatedJob& job) {
       // A client is as fast in every round, but for what differs from round to round.
       const double slowness = draw.factor(spec.speed_spread, client, 0) *
                               draw.factor(job.step_spread, client, static_cast<std::uint64_t>(round) + 1);
-      const Seconds work = job.busy * (job.local_steps * slowness) + secure.client;
+      const Seconds work = job.busy * (job.local_steps * slowness) + job.compressing + secure.client;
       done[c] = down[c] + work;
       out.local_work += work;
     }

@@ -14,6 +14,7 @@ struct FederatedJob {
   FederatedSpec spec;
   int selected = 1;        ///< clients of a round
   Seconds busy;            ///< of one client's local step, at mean speed
+  Seconds compressing;     ///< of one client, once a round
   double local_steps = 1;  ///< of a client in a round
   Bytes upload, download;  ///< of the model, each client
   double parameters = 0;   ///< of the model

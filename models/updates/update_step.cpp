@@ -81,10 +81,15 @@ UpdateStep through_servers(const Job& job, const Job& lone, const StepBreakdown&
           run.outcome};
 }
 
-/// Bytes of the model that a worker sends of a replica.
+/// Bytes of the model, or of what became of it, that a worker sends of a replica.
 Bytes model_bytes(const Job& job, double parameters) {
   const Compression compression = compression_of(job, kModelBytes);
   return Bytes(parameters * compression.bytes_per_element);
+}
+
+/// Time of a device to compress its part of a replica's model.
+Seconds model_compression(const Job& job, const Job& lone, double parameters) {
+  return compression_time(compression_of(job, kModelBytes), parameters / job.scenario->degrees.tp, lone.device);
 }
 
 UpdateOutcome outcome_of(const Scenario& scenario, Bytes sent, Bytes received) {
@@ -112,7 +117,8 @@ UpdateStep gossiping(const Job& job, const Job& lone, const StepBreakdown& alone
   const Scenario& scenario = *job.scenario;
   const bool pairs = scenario.update == UpdateMode::pair_averaging;
   const WorkerStep step = worker_step(job, lone, alone);
-  const StepBreakdown own = worker_breakdown(job, alone);
+  StepBreakdown own = worker_breakdown(job, alone);
+  compress_between(own, model_compression(job, lone, step.parameters));
   const int workers = workers_of(scenario);
   const int per_node = scenario.worker == WorkerUnit::device ? scenario.devices_per_node() : 1;
   PeerPorts ports = peer_ports_of(job.interconnect);
@@ -175,7 +181,7 @@ UpdateStep locally(const Job& job, const Job& lone, const StepBreakdown& alone) 
 UpdateStep federated(const Job& job, const Job& lone, const StepBreakdown& alone) {
   const Scenario& scenario = *job.scenario;
   const WorkerStep step = worker_step(job, lone, alone);
-  const StepBreakdown own = worker_breakdown(job, alone);
+  StepBreakdown own = worker_breakdown(job, alone);
   FederatedJob round;
   round.spec = *scenario.spec.strategy.federated;
   round.selected = scenario.spec.cluster.nodes;
@@ -183,6 +189,7 @@ UpdateStep federated(const Job& job, const Job& lone, const StepBreakdown& alone
   const double batch = static_cast<double>(scenario.spec.workload.global_batch) / round.selected;
   round.local_steps = std::max(1.0, std::ceil(round.spec.local_epochs * round.spec.samples_per_client / batch));
   round.parameters = step.parameters;
+  round.compressing = model_compression(job, lone, step.parameters);
   round.upload = model_bytes(job, step.parameters);
   round.download = Bytes(kModelBytes * step.parameters);
   // The server adds every model to the sum, at the rate of ordinary host memory.
@@ -192,6 +199,7 @@ UpdateStep federated(const Job& job, const Job& lone, const StepBreakdown& alone
   round.seed = static_cast<std::uint64_t>(scenario.spec.run.seed);
   const FederatedRun run = run_federated(round);
   const double steps = round.local_steps;
+  compress_between(own, round.compressing / steps);
   UpdateOutcome outcome = outcome_of(scenario, run.sent_per_client / steps, round.download / steps);
   outcome.servers = 1;
   outcome.steps_per_exchange = steps;

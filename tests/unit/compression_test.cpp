@@ -1,5 +1,6 @@
 #include "models/parallelism/compression.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "models/parallelism/lowering.hpp"
@@ -97,6 +98,39 @@ TEST(Pulls, OfSummedGradientsGrowWithTheWorkersChoices) {
   EXPECT_DOUBLE_EQ(pulled(CompressionMethod::random_k, 100), 0.04);
   EXPECT_DOUBLE_EQ(pulled(CompressionMethod::one_bit, 100), 0.125);
   EXPECT_DOUBLE_EQ(pulled(CompressionMethod::two_bit, 100), 4);
+}
+
+/// What the fault at the compression's method says; "none" without one.
+std::string fault(const char* name, const std::vector<std::string>& changes) {
+  try {
+    shipped(name, changes);
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.faults().size(), 1U) << error.what();
+    EXPECT_EQ(error.faults().front().pointer, "/strategy/compression/method");
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(CompressionRules, AveragedModelsAreSentWhole) {
+  for (const char* name : {"systems/gossip-ring.json", "systems/gossip-pairs.json"}) {
+    for (const char* method : {"top-k", "random-k", "1-bit", "2-bit"})
+      EXPECT_THAT(fault(name, {fmt::format("strategy.compression.method={}", method)}),
+                  testing::HasSubstr("averages whole models"))
+          << method;
+    EXPECT_EQ(fault(name, {"strategy.compression.method=fp16"}), "none");
+  }
+  // Between two exchanges, differences are sent, of which a part is useful.
+  EXPECT_EQ(fault("systems/local-sgd-diloco.json", {"strategy.compression.method=top-k"}), "none");
+}
+
+TEST(CompressionRules, MaskedSumsAreNotCompressed) {
+  EXPECT_THAT(fault("systems/federated.json",
+                    {"strategy.federated.secure_aggregation=true", "strategy.compression.method=top-k"}),
+              testing::HasSubstr("masks every element"));
+  EXPECT_EQ(fault("systems/federated.json",
+                  {"strategy.federated.secure_aggregation=false", "strategy.compression.method=top-k"}),
+            "none");
 }
 
 }  // namespace

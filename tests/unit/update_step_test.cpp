@@ -60,5 +60,13 @@ TEST(AsynchronousServers, SendParametersWhole) {
   EXPECT_NEAR(packed.received_per_worker / plain.received_per_worker, 1, 1e-9);
 }
 
+// Half of the bytes; casting takes a little of the device's time.
+TEST(Gossip, CastsWhatItSendsInSixteenBit) {
+  const Forecast plain = forecast("systems/gossip-ring.json"),
+                 cast = forecast("systems/gossip-ring.json", {"strategy.compression.method=fp16"});
+  EXPECT_NEAR(cast.step.outcome.sent_per_worker / plain.step.outcome.sent_per_worker, 0.5, 1e-9);
+  EXPECT_GT(cast.step.breakdown.compute, plain.step.breakdown.compute);
+}
+
 }  // namespace
 }  // namespace stepcast::update_step_test
