@@ -186,6 +186,12 @@ void check_compression(Draft& draft) {
         pointer,
         fmt::format("found {}, but secure aggregation masks every element in 16 bit", name_of(compression.method)),
         "method \"none\", or federated.secure_aggregation false");
+  // Clients of federated averaging send to a server as well.
+  const bool pushes = s.servers || s.update == UpdateMode::federated;
+  const bool servers_known = draft.cluster_known() && draft.sound({"/strategy/parameter_servers"});
+  if (compression.method == CompressionMethod::two_bit && servers_known && !pushes && !averages)
+    draft.fault(pointer, "2-bit is for what workers push to parameter servers, and there are none",
+                "nearest valid: 1-bit, or state parameter_servers");
   const bool sums = !s.servers && s.update == UpdateMode::synchronous;
   if (compression.method == CompressionMethod::powersgd && !sums)
     draft.fault(pointer, "powersgd sums factors in two all-reduces, which only synchronous collectives do",

@@ -124,6 +124,14 @@ TEST(CompressionRules, AveragedModelsAreSentWhole) {
   EXPECT_EQ(fault("systems/local-sgd-diloco.json", {"strategy.compression.method=top-k"}), "none");
 }
 
+TEST(CompressionRules, TwoBitsAreForPushes) {
+  EXPECT_THAT(fault("systems/pytorch-ddp.json", {"strategy.compression.method=2-bit"}),
+              testing::HasSubstr("push to parameter servers"));
+  EXPECT_THAT(fault("systems/local-sgd-diloco.json", {"strategy.compression.method=2-bit"}),
+              testing::HasSubstr("push to parameter servers"));
+  EXPECT_EQ(fault("systems/mxnet-dist-sync.json", {}), "none");
+}
+
 TEST(CompressionRules, MaskedSumsAreNotCompressed) {
   EXPECT_THAT(fault("systems/federated.json",
                     {"strategy.federated.secure_aggregation=true", "strategy.compression.method=top-k"}),
