@@ -171,6 +171,18 @@ class Mapping {
     if (by_recipe || (ranks % ep != 0 && tp * ranks % ep == 0)) strategy_["expert_tensor_parallel"] = 1;
   }
 
+  /// Share of the layers that words on recomputation name, "full block 4 layers"; 1 where they count none. Megatron's
+  /// block method counts layers of each stage, or chunk of an interleaved one; its uniform method recomputes every
+  /// layer, and its number is how many are kept together (megatron/core/transformer/transformer_block.py).
+  [[nodiscard]] double recomputed_share(const std::string& stated) const {
+    if (holds(stated, "uniform")) return 1;
+    const bool block = holds(stated, "block");
+    const std::optional<long> some = number_after(stated, block ? "block" : ",");
+    if (!some) return 1;
+    const long chunks = block ? degree("pipeline_parallel") * degree("virtual_pipeline") : 1;
+    return static_cast<double>(*some * chunks) / static_cast<double>(layers());
+  }
+
   void read_recompute() {
     std::string stated = row_.text("recompute");
     if (stated.empty()) {
@@ -183,9 +195,8 @@ class Mapping {
       return;
     }
     const bool experts = model_.at("transformer").value("experts", 0L) > 0;
-    // "full, 0 layers" recomputes nothing, and of a number of layers the half decides.
-    const std::optional<long> some = number_after(stated, holds(stated, "block") ? "block" : ",");
-    if (stated == "none" || (some && *some * 2 < layers())) {
+    // "full, 0 layers" recomputes nothing. No scenario recomputes a part of the layers, so the half decides.
+    if (stated == "none" || 2 * recomputed_share(stated) < 1) {
       strategy_["recompute"] = "none";
     } else if (stated.find("full") == 0) {
       strategy_["recompute"] = "full";

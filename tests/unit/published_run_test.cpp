@@ -241,9 +241,19 @@ TEST(PublishedRuns, ReadRecomputation) {
   EXPECT_EQ(strategy_of(Row().set("recompute", "full, 0 layers"))["recompute"], "none");
   EXPECT_EQ(strategy_of(Row().set("recompute", "full block 24 layers"))["recompute"], "full");
   EXPECT_EQ(strategy_of(Row().set("recompute", "full block 8 layers"))["recompute"], "none");
+  // Layers of each stage, or chunk: 8 of 16.
+  EXPECT_EQ(strategy_of(Row().set("recompute", "full, block 8").set("pp", "2").set("vpp", "1"))["recompute"], "full");
+  EXPECT_EQ(strategy_of(Row().set("recompute", "full, 8 layers").set("pp", "2").set("vpp", "1"))["recompute"], "none");
   EXPECT_EQ(strategy_of(Row().set("recompute", "core_attn, mlp"))["recompute_modules"],
             Json::parse(R"(["attention_core", "mlp"])"));
   EXPECT_THAT(run_of(Row().set("recompute", "sometimes")).refusal, HasSubstr("recomputation \"sometimes\""));
+}
+
+// Megatron's uniform method recomputes every layer; its number is how many of them are kept together.
+TEST(PublishedRuns, UniformRecomputationIsOfEveryLayer) {
+  for (const char* text : {"full, uniform 1", "full (uniform, 1 layer)", "full, uniform, 1 layer",
+                           "full, method uniform, num layers 1", "full uniform"})
+    EXPECT_EQ(strategy_of(Row().set("recompute", text))["recompute"], "full") << text;
 }
 
 TEST(PublishedRuns, ReadFormats) {
