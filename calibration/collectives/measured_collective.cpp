@@ -6,6 +6,7 @@
 
 #include "calibration/collectives/device_text.hpp"
 #include "calibration/collectives/nic_text.hpp"
+#include "calibration/validation/stated_words.hpp"
 #include "fields/plain_text.hpp"
 #include "models/collectives/calibrated.hpp"
 
@@ -13,19 +14,53 @@ namespace stepcast {
 
 namespace {
 
+/// OSU's latency and bandwidth tests between two ranks.
+constexpr std::string_view kLatency = "pt2ptlatency", kStream = "pt2ptbandwidth";
+
+/// The first reason why a row cannot be predicted stays.
+void refuse(MeasuredCollective& out, std::string reason) {
+  if (out.refusal.empty()) out.refusal = std::move(reason);
+}
+
 void set_kind(MeasuredCollective& out, const std::string& op) {
   // OSU's latency test sends a message there and back; its table has half of that.
-  const auto kind = op == "pt2pt_latency" ? CollectiveKind::send_recv : parse_enum<CollectiveKind>(op);
+  const std::string word = squashed(op);
+  const auto kind = word == kLatency ? CollectiveKind::send_recv : stated_enum<CollectiveKind>(op);
   if (kind)
     out.kind = *kind;
   else
-    out.refusal = fmt::format("no model of {}", op);
+    refuse(out,
+           word == kStream ? "a stream of messages, not one" : not_understood("op", op, names_of<CollectiveKind>()));
 }
 
-ElementWidth width_of(const std::string& dtype) {
-  if (contains(dtype, "64") || dtype == "double") return ElementWidth::wide;
-  const bool narrow = contains(dtype, "int8") || contains(dtype, "fp8") || contains(dtype, "float8");
-  return narrow ? ElementWidth::narrow : ElementWidth::usual;
+void set_width(MeasuredCollective& out, const std::string& dtype) {
+  const std::string lower = lower_case(dtype);
+  const auto says = [&](std::initializer_list<std::string_view> words) {
+    return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return contains(lower, word); });
+  };
+  if (says({"64", "double"}))
+    out.width = ElementWidth::wide;
+  else if (says({"int8", "fp8", "float8", "char", "byte"}))
+    out.width = ElementWidth::narrow;
+  else if (!says({"32", "16", "float", "half", "int"}))
+    refuse(out, not_understood("dtype", dtype, {"fp32", "fp16", "bf16", "fp64", "int32", "int64", "int8", "fp8"}));
+}
+
+/// What a source says of its own row.
+void set_health(MeasuredCollective& out, const std::string& stated) {
+  constexpr std::string_view kUnknown = "unknown";
+  const std::optional<bool> healthy = stated_flag(stated);
+  if (!healthy && squashed(stated) != kUnknown)
+    refuse(out, not_understood("healthy", stated, {"yes", "no", std::string(kUnknown)}));
+  out.healthy = healthy.value_or(false);
+}
+
+/// A row that does not say it is one of a buffer of its own for the result.
+void set_place(MeasuredCollective& out, const std::string& stated) {
+  const std::optional<bool> in_place = stated_flag(stated);
+  if (!in_place && !stated.empty() && squashed(stated) != "notstated")
+    refuse(out, not_understood("in_place", stated, {"yes", "no", "not stated"}));
+  out.in_place = in_place.value_or(false);
 }
 
 /// The server of a row, `node` known, as a machine's.
@@ -108,11 +143,11 @@ MeasuredCollective device_row(const CsvRow& row, const Catalog& catalog) {
   MeasuredCollective out;
   out.system = row.text("system_id");
   out.time_us = above_zero(row, "time_us").value_or(0);
-  out.healthy = row.text("healthy") == "yes";
   out.size = Bytes(row.required_number("size_bytes"));
-  out.width = width_of(row.text("dtype"));
-  out.in_place = row.text("in_place") == "yes";
   set_kind(out, row.text("op"));
+  set_health(out, row.text("healthy"));
+  set_width(out, row.text("dtype"));
+  set_place(out, row.text("in_place"));
   if (out.refusal.empty()) set_machine(out, row, catalog);
   if (out.refusal.empty() && out.time_us <= 0) out.refusal = "no time is stated";
   // oneCCL's benchmark states what each rank gives to a gather.
@@ -130,8 +165,8 @@ MeasuredCollective nvlink_row(const CsvRow& row, const Catalog& catalog) {
   out.system = fmt::format("{}, {}", row.text("system"), row.text("gpu"));
   out.time_us = row.required_number("time_us_out_of_place");
   out.size = Bytes(row.required_number("size_bytes"));
-  out.width = width_of(row.text("dtype"));
   set_kind(out, row.text("collective"));
+  set_width(out, row.text("dtype"));
   const Accelerator* accelerator = stated_accelerator(row.text("gpu"), catalog);
   if (accelerator == nullptr) {
     out.refusal = "the GPU is not in the catalogue";
@@ -150,12 +185,11 @@ MeasuredCollective processor_row(const CsvRow& row, const Catalog& /*catalog*/) 
   MeasuredCollective out;
   out.where = MeasuredWhere::processors;
   out.system = row.text("system_id");
-  out.healthy = row.text("healthy") == "yes";
-  const std::string op = row.text("op");
-  set_kind(out, op);
+  set_kind(out, row.text("op"));
+  set_health(out, row.text("healthy"));
   out.time_us = above_zero(row, "time_us").value_or(0);
   out.size = Bytes(above_zero(row, "size_bytes").value_or(0));
-  if (op == "pt2pt_bandwidth") out.refusal = "a stream of messages, not one";
+  if (row.text("size_bytes").empty()) refuse(out, "the size is not stated");
   if (out.refusal.empty() && out.time_us <= 0) out.refusal = "no time is stated";
   const std::string library = row.text("library_version");
   if (!contains(library, "Open MPI") && !contains(library, "Gloo")) out.refusal = "no rules of this library";

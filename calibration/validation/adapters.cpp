@@ -7,7 +7,9 @@
 #include <optional>
 #include <string_view>
 
+#include "calibration/validation/adapter_parts.hpp"
 #include "calibration/validation/machines.hpp"
+#include "calibration/validation/stated_words.hpp"
 #include "calibration/validation/unstated.hpp"
 #include "models/workload/model.hpp"
 
@@ -17,12 +19,6 @@ namespace {
 
 // NVSwitch and NVLink servers of all these sets hold 8 GPUs.
 constexpr long kGpusPerServer = 8;
-
-MeasuredRun refused(std::string reason) {
-  MeasuredRun run;
-  run.refusal = std::move(reason);
-  return run;
-}
 
 /// A GPT as Megatron builds it: learned positions, biases, tied embeddings, dropout 0.1 (its default).
 Json megatron_gpt(long layers, long hidden, long heads, long vocab, long seq_len) {
@@ -41,24 +37,6 @@ Json megatron_gpt(long layers, long hidden, long heads, long vocab, long seq_len
             {"max_positions", seq_len},
             {"dropout", 0.1}}},
           {"default_seq_len", seq_len}};
-}
-
-/// Runs of one model, batch, machine and number of GPUs differ in their mapping only.
-std::string group_of(const std::string& model, const std::string& accelerator, const Json& cluster,
-                     const Json& workload) {
-  return fmt::format("{} {} {} {} {}", model, accelerator, cluster.at("node").get<std::string>(),
-                     cluster.at("nodes").dump(), workload.at("global_batch").dump());
-}
-
-Json scenario_of(const Json& cluster, const Json& workload, const Json& strategy) {
-  return {{"cluster", cluster}, {"workload", workload}, {"strategy", strategy}, {"run", {{"fidelity", "analytic"}}}};
-}
-
-void name_run(MeasuredRun& run, std::string_view framework, std::string accelerator, long gpus, std::string precision) {
-  run.framework = framework;
-  run.accelerator = std::move(accelerator);
-  run.gpus = static_cast<int>(gpus);
-  run.precision = std::move(precision);
 }
 
 void set_measured_step(MeasuredRun& run, Seconds time) {
@@ -127,6 +105,9 @@ MeasuredRun megatron_a100_run(const CsvRow& row) {
   return run;
 }
 
+/// The metric of rows that state TFLOP/s.
+constexpr std::string_view kCountedTflops = "hardware_tflops_per_gpu_recompute_counted";
+
 /// Year of the arXiv number that a source names ("arXiv 2205.05198": 2022); 0 without one.
 int arxiv_year(std::string_view source) {
   constexpr std::string_view kName = "arXiv ";
@@ -149,18 +130,22 @@ MeasuredRun published_megatron_run(const CsvRow& row) {
   const Json cluster = cluster_of(row.text("gpu"), gpus, kGpusPerServer);
   const Json workload{
       {"model", model}, {"global_batch", batch}, {"seq_len", seq_len}, {"precision", defaults.precision}};
-  const std::string recompute = row.text("recompute");
+  const std::string recompute = row.text("recompute"), sharded = row.text("sequence_parallel");
+  const std::optional<bool> sequence_parallel = stated_flag(sharded);
   Json strategy{{"framework", defaults.profile},
                 {"tensor_parallel", row.required_whole("tensor_parallel")},
                 {"pipeline_parallel", row.required_whole("pipeline_parallel")},
                 {"virtual_pipeline", row.whole("interleaved_stages").value_or(1)},
-                {"sequence_parallel", row.text("sequence_parallel") == "yes"},
+                {"sequence_parallel", sequence_parallel.value_or(false)},
                 {"recompute", recompute.empty() ? std::string(defaults.recompute) : recompute}};
   const std::optional<long> micro_batch = row.whole("micro_batch");
   if (micro_batch) strategy["micro_batch"] = *micro_batch;
   const double value = row.required_number("value");
   const std::string metric = row.text("metric");
   if (cluster.is_null()) return refused(fmt::format("no node of the catalogue has GPUs {}", row.text("gpu")));
+  if (metric != "step_time_s" && metric != kCountedTflops)
+    return refused(not_understood("metric", metric, {"step_time_s", std::string(kCountedTflops)}));
+  if (!sharded.empty() && !sequence_parallel) return refused(no_flag("sequence_parallel", sharded));
   MeasuredRun run;
   run.scenario = scenario_of(cluster, workload, strategy);
   name_run(run, defaults.name, row.text("gpu"), gpus, std::string(defaults.precision));
@@ -171,65 +156,11 @@ MeasuredRun published_megatron_run(const CsvRow& row) {
   run.group = group_of(model.at("transformer").dump(), "", cluster, workload);
   if (metric == "step_time_s") {
     set_measured_step(run, Seconds(value));
-  } else if (metric == "hardware_tflops_per_gpu_recompute_counted") {
+  } else {
     const auto real = [](long number) { return static_cast<double>(number); };
     const Flops flops = sc21_flops(real(batch), real(seq_len), real(layers), real(hidden), real(vocab));
     set_measured_step(run, flops / (value * real(gpus) * 1_TFLOPS));
-  } else {
-    row.fault("metric", fmt::format("found \"{}\"", metric),
-              "expected step_time_s or hardware_tflops_per_gpu_recompute_counted");
   }
-  return run;
-}
-
-// Servers of the A100 rows have 1,600 Gb/s of RoCE, of the H100 rows most likely eight 400 Gb/s NICs: the table's
-// column says so itself, and one node's rows do not need it. `PURE` rows keep and reduce gradients in bf16, which no
-// profile says yet.
-MeasuredRun fsdp_run(const CsvRow& row) {
-  const FrameworkDefaults& defaults = defaults_of("pytorch-fsdp (Composer)");
-  const std::string gpu = row.text("gpu");
-  const bool roce = row.text("inter_node").find("RoCE") != std::string::npos;
-  const Json cluster = cluster_of(gpu, row.required_whole("gpus"), row.required_whole("gpus_per_node"),
-                                  roce ? std::optional(StatedNetwork{8, 200, "ethernet_rdma"}) : std::nullopt);
-  const long seq_len = row.required_whole("seq_len");
-  const Json model{{"id", "mpt"},
-                   {"family", "decoder"},
-                   {"transformer",
-                    {{"layers", row.required_whole("layers")},
-                     {"hidden", row.required_whole("hidden")},
-                     {"ffn_hidden", row.required_whole("ffn_hidden")},
-                     {"heads", row.required_whole("heads")},
-                     {"vocab", row.required_whole("vocab")},
-                     {"tied_embeddings", true},
-                     {"positions", "learned"},
-                     {"norm", "layer_norm"},
-                     {"max_positions", seq_len}}},
-                   {"default_seq_len", seq_len}};
-  const bool fp8 = row.text("precision").find("fp8") != std::string::npos;
-  const Json workload{{"model", model},
-                      {"global_batch", row.required_whole("global_batch")},
-                      {"seq_len", seq_len},
-                      {"precision", fp8 ? "fp8" : std::string(defaults.precision)}};
-  const std::string sharding = row.text("sharding");
-  // SHARD_GRAD_OP keeps parameters after the forward pass and shards gradients and states: ZeRO-2 (PyTorch
-  // fsdp/api.py).
-  if (sharding != "FULL_SHARD" && sharding != "SHARD_GRAD_OP")
-    row.fault("sharding", fmt::format("found \"{}\"", sharding), "expected FULL_SHARD or SHARD_GRAD_OP");
-  // Composer's PURE mixed precision reduces gradients in 16 bit, DEFAULT in fp32 (llm-foundry, composer's
-  // dist_strategy).
-  const Json strategy{{"framework", defaults.profile},
-                      {"gradients_in_fp32", row.text("mixed_precision_mode") != "PURE"},
-                      {"sharding", sharding == "FULL_SHARD" ? "fsdp" : "zero-2"},
-                      {"micro_batch", row.required_whole("micro_batch")},
-                      {"recompute", row.text("activation_checkpointing") == "True" ? "full" : "none"}};
-  const double measured = row.required_number("measured_tokens_per_s_per_gpu");
-  if (cluster.is_null()) return refused(fmt::format("no node of the catalogue has GPUs {}", gpu));
-  MeasuredRun run;
-  run.scenario = scenario_of(cluster, workload, strategy);
-  run.group = group_of(row.text("model") + " " + row.text("seq_len"), gpu, cluster, workload);
-  name_run(run, defaults.name, gpu, row.required_whole("gpus"), row.text("precision"));
-  run.metric = Metric::tokens_per_s_per_gpu;
-  run.measured = measured;
   return run;
 }
 

@@ -131,6 +131,22 @@ double decode_ms(const StatedTask& stated, std::string_view preset) {
   return kCoreMsPerPixel * decoded_pixels(stated, preset);
 }
 
+/// What a unit counts: samples of a preset, or parts of them (tokens, frames).
+enum class Counted { samples, parts };
+
+/// Null for a unit that is not known.
+std::optional<Counted> counted_in(std::string_view unit) {
+  const std::string lower = lower_case(unit);
+  const auto says = [&](std::string_view word) { return contains(lower, word); };
+  if (says("/gpu") || says("per gpu")) return std::nullopt;  // rates are of all devices together
+  for (const std::string_view word : {"audio-samples", "tokens", "words", "mels", "mel-frames", "frames"})
+    if (says(word)) return Counted::parts;
+  for (const std::string_view word :
+       {"images", "img", "image/", "sequences", "samples", "volumes", "utterances", "pairs"})
+    if (says(word)) return Counted::samples;
+  return std::nullopt;
+}
+
 /// "synthetic 320x320": FLOPs and activations of a convolutional network grow with the pixels.
 void scale_to_images(NamedNetwork& out, const Model& preset, std::string_view dataset) {
   constexpr std::string_view kMark = "synthetic ";
@@ -181,11 +197,10 @@ NamedNetwork named_network(const StatedTask& stated) {
   scale_to_images(out, *preset, stated.dataset);
   out.decode_ms = decode_ms(stated, id);
   if (preset->is_transformer()) take_length(out, *preset, stated);
-  const bool counts_samples = contains(stated.unit, "images") || contains(stated.unit, "sequences") ||
-                              contains(stated.unit, "samples") || contains(stated.unit, "volumes") ||
-                              contains(stated.unit, "utterances") || contains(stated.unit, "pairs");
-  const bool audio = contains(stated.unit, "audio-samples");
-  if (!counts_samples || audio) out.units_per_sample = preset->is_transformer() ? out.seq_len : preset->default_seq_len;
+  const std::optional<Counted> counted = counted_in(stated.unit);
+  out.unit_known = counted.has_value();
+  if (counted == Counted::parts)
+    out.units_per_sample = preset->is_transformer() ? out.seq_len : preset->default_seq_len;
   // A pair of sentences is many of the pairs of tokens that such a preset counts.
   if (contains(stated.unit, "pairs") && preset->default_seq_len == 1) out.units_per_sample = 1 / kTokensOfASentence;
   if (out.units_per_sample <= 0)

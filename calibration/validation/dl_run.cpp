@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "calibration/validation/adapters.hpp"
+#include "calibration/validation/stated_words.hpp"
 
 namespace stepcast {
 
@@ -16,6 +17,10 @@ namespace {
 /// Batches that benchmarks use where a table prints none: as NVIDIA's examples, 128 images in fp32 and TF32, 256 in 16
 /// bit. A batch this large is past what one GPU gains from more.
 constexpr long kUnstatedBatch = 128, kUnstatedHalfBatch = 256;
+
+std::vector<std::string> unit_choices() {
+  return {"images/s", "sequences/s", "samples/s", "tokens/s", "mel-frames/s", "utterances/s", "volumes/s"};
+}
 
 /// Reads one row of published deep-learning runs; stops at the first thing that no scenario can say.
 class DeepLearningRun {
@@ -36,6 +41,7 @@ class DeepLearningRun {
     if (network.units_per_sample != 1 && !batch_stated)
       refuse("neither the batch nor the length of its samples is stated");
     if (!rate) refuse("no throughput is stated, only a ratio or a time to train");
+    if (!network.unit_known) refuse(not_understood("unit", unit, unit_choices()));
     if (!out_.refusal.empty()) return std::move(out_);
 
     const Recipe recipe = recipe_of(source, model, row_.text("accelerator_id"), wide());

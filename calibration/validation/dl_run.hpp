@@ -13,6 +13,7 @@ struct NamedNetwork {
   Json model;                   ///< a preset's id, or the preset with its totals scaled to the data set's images
   int seq_len = 0;              ///< of a transformer; 0: none
   double units_per_sample = 1;  ///< tokens, frames … of a preset's sample, where the row counts those
+  bool unit_known = true;       ///< whether the row counts something that a sample is or has
   double decode_ms = 0;         ///< of a core, for a sample, where processors augment images; 0: it does not limit
   std::string refusal;          ///< why no preset can say it; empty if one does
 };

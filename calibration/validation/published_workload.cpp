@@ -1,8 +1,5 @@
-#include <fmt/format.h>
-
-#include <array>
-
 #include "calibration/validation/published_row.hpp"
+#include "calibration/validation/stated_words.hpp"
 
 namespace stepcast {
 
@@ -20,15 +17,6 @@ bool is_four_bit_recipe(const std::string& stated, long gpus) {
 }  // namespace
 
 std::string published_precision(PublishedRow& reading) {
-  struct Format {
-    std::string_view words, name;
-  };
-  // The first that a row names. bf16 and fp16 run at one rate on every GPU here, so which of the two does not matter.
-  // Low-precision recipes keep some layers wider, which goes with the format.
-  constexpr std::array kFormats{Format{"nvfp4", "fp4"},  Format{"mxfp4", "fp4"},     Format{"mxfp8", "mxfp8"},
-                                Format{"float8", "fp8"}, Format{"fp8", "fp8"},       Format{"int8", "int8"},
-                                Format{"bf16", "bf16"},  Format{"bfloat16", "bf16"}, Format{"fp16", "fp16"},
-                                Format{"tf32", "tf32"},  Format{"fp32", "fp32"}};
   const std::string stated = reading.row.text("precision");
   if (stated.empty()) {
     reading.unstated("precision");
@@ -38,10 +26,9 @@ std::string published_precision(PublishedRow& reading) {
   if (either) reading.unstated(kUnstatedWidth);
   if (stated.find("assumed") != std::string::npos) reading.unstated("precision");
   if (either && !is_four_bit_recipe(stated, reading.row.whole("gpus").value_or(0))) return "fp8";
-  for (const Format& format : kFormats)
-    if (stated.find(format.words) != std::string::npos) return std::string(format.name);
-  reading.refuse(fmt::format("precision \"{}\" has no description", stated));
-  return "";
+  const std::string_view format = stated_format(stated);
+  if (format.empty()) reading.refuse(not_understood("precision", stated, format_choices()));
+  return std::string(format);
 }
 
 std::optional<long> published_batch(PublishedRow& reading) {

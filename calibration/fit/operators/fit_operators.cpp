@@ -47,7 +47,7 @@ Measurements read_measurements(const std::filesystem::path& folder, const Catalo
   out.hash = data_hash(all);
   for (const OperatorSet& set : out.sets)
     for (const MeasuredOperator& one : set.operators)
-      if (const auto* accelerator = catalog.find<Accelerator>(one.accelerator))
+      if (const auto* accelerator = catalog.find<Accelerator>(one.accelerator); accelerator && one.refusal.empty())
         out.by_family[accelerator->family].push_back(&one);
   return out;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "calibration/validation/stated_words.hpp"
 #include "fields/plain_text.hpp"
 
 namespace stepcast {
@@ -27,7 +28,8 @@ void read_product(MeasuredOperator& out, const CsvRow& row) {
   shape.m = row.required_number("m");
   shape.n = row.required_number("n");
   shape.k = row.required_number("k");
-  shape.batch = row.number("batch").value_or(1);
+  // Tables of power have no such column.
+  shape.batch = row.table().column("batch") ? row.required_number("batch") : 1;
   shape.input_bytes = element_bytes(out.format);
   shape.output_bytes = result_bytes(out.format);
   out.implementation = row.text("library");
@@ -53,13 +55,26 @@ void read_power(MeasuredOperator& out, const CsvRow& row) {
   out.power_doubtful = !own && std::get<ProductWork>(out.work).shape.k >= kDoubtedDepth;
 }
 
-AttentionPass pass_of(const CsvRow& row) {
-  const std::string direction = row.text("direction");
+/// The direction that a row states in one of the spellings of a table; refused, with the first of them, where it is
+/// none.
+template <std::size_t kCount>
+std::string direction_of(MeasuredOperator& out, const CsvRow& row, const std::array<Spelling, kCount>& spellings) {
+  const std::string stated = row.text("direction");
+  if (const std::optional<std::string_view> word = word_of(stated, spellings)) return std::string(*word);
+  std::vector<std::string> words;
+  for (const Spelling& one : spellings)
+    if (one.text == one.word) words.emplace_back(one.word);
+  out.refusal = not_understood("direction", stated, words);
+  return words.front();
+}
+
+constexpr std::array kPasses{Spelling{"fwd", "fwd"},         Spelling{"bwd", "bwd"},
+                             Spelling{"fwd+bwd", "fwd+bwd"}, Spelling{"forward", "fwd"},
+                             Spelling{"backward", "bwd"},    Spelling{"forward+backward", "fwd+bwd"}};
+
+AttentionPass pass_of(std::string_view direction) {
   if (direction == "fwd") return AttentionPass::forward;
-  if (direction == "bwd") return AttentionPass::backward;
-  if (direction == "fwd+bwd") return AttentionPass::both;
-  row.fault("direction", fmt::format("found \"{}\", expected fwd, bwd or fwd+bwd", direction));
-  return AttentionPass::forward;
+  return direction == "bwd" ? AttentionPass::backward : AttentionPass::both;
 }
 
 /// Kernels that are known under several names, and those that serving adds work to: writing keys and values to the
@@ -84,8 +99,10 @@ void read_attention(MeasuredOperator& out, const CsvRow& row) {
   shape.value_size = row.required_number("head_dim_v");
   shape.queries = row.required_number("seq_q");
   shape.keys = row.required_number("seq_kv");
-  shape.causal = row.text("causal") == "1";
-  shape.pass = pass_of(row);
+  const std::optional<bool> causal = stated_flag(row.text("causal"));
+  if (!causal) out.refusal = no_flag("causal", row.text("causal"));
+  shape.causal = causal.value_or(false);
+  shape.pass = pass_of(direction_of(out, row, kPasses));
   shape.element_bytes = element_bytes(out.format);
   out.implementation = row.text("implementation");
   work.kernel = kernel_name(out.implementation, out.source);
@@ -112,14 +129,51 @@ std::string_view implementation_class(const std::string& implementation, std::st
   return best == nullptr ? "eager" : best->name;
 }
 
+/// Memory-bound operators that profiles of operators have constants of.
+const std::vector<std::string>& streaming_operators() {
+  static const std::vector<std::string> kNames{"fp8_quantise_static",
+                                               "rms_norm",
+                                               "rope",
+                                               "layer_norm",
+                                               "silu_mul",
+                                               "tanh",
+                                               "mul_scalar",
+                                               "relu",
+                                               "softmax",
+                                               "add_scalar",
+                                               "mul",
+                                               "gelu",
+                                               "residual_add",
+                                               "residual_add2",
+                                               "add",
+                                               "fused_add_rms_norm",
+                                               "group_norm",
+                                               "embedding",
+                                               "device_copy",
+                                               "embedding_vocab_parallel",
+                                               "adam_fused",
+                                               "cross_entropy"};
+  return kNames;
+}
+
+std::string streaming_operator(MeasuredOperator& out, const CsvRow& row) {
+  const std::string stated = row.text("op");
+  for (const std::string& name : streaming_operators())
+    if (squashed(name) == squashed(stated)) return name;
+  // A table's rows are of one kernel, whatever the vocabulary.
+  if (stated.starts_with("embedding_vocab_")) return "embedding";
+  out.refusal = not_understood("op", stated, streaming_operators());
+  return stated;
+}
+
 void read_streaming(MeasuredOperator& out, const CsvRow& row) {
   StreamingWork work;
   out.implementation = row.text("implementation");
-  std::string name = row.text("op");
-  // A table's rows are of one kernel, whatever the vocabulary.
-  if (name.substr(0, 16) == "embedding_vocab_" && name != "embedding_vocab_parallel") name = "embedding";
-  work.kernel =
-      fmt::format("{}.{}.{}", name, row.text("direction"), implementation_class(out.implementation, out.source));
+  if (out.implementation.empty())
+    out.refusal = "implementation: found nothing, expected the program whose kernel it is";
+  const std::string name = streaming_operator(out, row);
+  work.kernel = fmt::format("{}.{}.{}", name, direction_of(out, row, kPasses),
+                            implementation_class(out.implementation, out.source));
   if (const std::optional<double> bytes = row.number("bytes")) work.bytes = Bytes(*bytes);
   work.columns = row.required_number("cols");
   out.family = fmt::format("{}", work.columns);
@@ -146,7 +200,15 @@ void read_convolution(MeasuredOperator& out, const CsvRow& row) {
   shape.out_height = result_size(shape.height, shape.rows, padding("pad_h"), shape.stride_height);
   shape.out_width = result_size(shape.width, shape.columns, padding("pad_w"), shape.stride_width);
   if (shape.out_height < 1 || shape.out_width < 1) row.fault("h", "the filter is larger than the padded image");
-  const std::string direction = row.text("direction");
+  constexpr std::array kGradients{Spelling{"fwd", "fwd"},
+                                  Spelling{"bwd-data", "bwd-data"},
+                                  Spelling{"bwd-weights", "bwd-weights"},
+                                  Spelling{"forward", "fwd"},
+                                  Spelling{"backward-data", "bwd-data"},
+                                  Spelling{"dgrad", "bwd-data"},
+                                  Spelling{"wgrad", "bwd-weights"},
+                                  Spelling{"backward-weights", "bwd-weights"}};
+  const std::string direction = direction_of(out, row, kGradients);
   if (direction == "bwd-data") shape.pass = ConvolutionPass::input_gradient;
   if (direction == "bwd-weights") shape.pass = ConvolutionPass::weight_gradient;
   shape.element_bytes = element_bytes(out.format);

@@ -35,6 +35,7 @@ struct ConvolutionWork {
 /// One timed operator of a table.
 struct MeasuredOperator {
   int line = 0;
+  std::string refusal;      ///< why it cannot be predicted; its work is void then
   std::string accelerator;  ///< catalogue id, as the table has it
   std::string format;       ///< of numbers, as the table has it
   std::string source, implementation;

@@ -120,6 +120,7 @@ OperatorPrediction predict_operator(const MeasuredOperator& measured, const Oper
 }
 
 OperatorPrediction predict_operator(const MeasuredOperator& measured, const Catalog& catalog) {
+  if (!measured.refusal.empty()) return nothing(measured.refusal);
   OperatorMachine machine;
   machine.accelerator = catalog.find<Accelerator>(measured.accelerator);
   if (machine.accelerator == nullptr) return nothing(fmt::format("{} is not in the catalogue", measured.accelerator));

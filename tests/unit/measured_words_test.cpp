@@ -1,0 +1,285 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "calibration/collectives/measured_collective.hpp"
+#include "calibration/validation/column_sets.hpp"
+#include "calibration/validation/operators/operator_score.hpp"
+#include "calibration/validation/stated_words.hpp"
+#include "tests/shipped_catalog.hpp"
+
+// Words of tables of measurements: spellings of one thing are understood, anything else is refused with the reason and
+// never read as a default.
+namespace stepcast::measured_words_test {
+namespace {
+
+using test::catalog;
+using testing::HasSubstr;
+
+/// A table of one row, a cell changed.
+struct Cells {
+  std::vector<std::pair<std::string, std::string>> cells;
+  [[nodiscard]] Cells with(const std::string& column, const std::string& text) const {
+    Cells out = *this;
+    for (auto& [name, cell] : out.cells)
+      if (name == column) cell = text;
+    return out;
+  }
+  [[nodiscard]] CsvTable table() const {
+    std::string header, row;
+    for (const auto& [name, cell] : cells) {
+      header += (header.empty() ? "" : ",") + name;
+      row += (row.empty() ? "" : ",") + ("\"" + cell + "\"");
+    }
+    return parse_csv(header + "\n" + row + "\n", "t.csv");
+  }
+};
+
+const Cells kFsdp{{{"id", "a"},
+                   {"model", "mpt-7b"},
+                   {"layers", "32"},
+                   {"hidden", "4096"},
+                   {"ffn_hidden", "16384"},
+                   {"heads", "32"},
+                   {"vocab", "50368"},
+                   {"seq_len", "2048"},
+                   {"gpu", "h100-sxm-80gb"},
+                   {"gpus_per_node", "8"},
+                   {"gpus", "64"},
+                   {"inter_node", ""},
+                   {"framework", "pytorch-fsdp (Composer)"},
+                   {"precision", "amp_bf16"},
+                   {"mixed_precision_mode", "DEFAULT"},
+                   {"sharding", "FULL_SHARD"},
+                   {"activation_checkpointing", "False"},
+                   {"micro_batch", "8"},
+                   {"global_batch", "512"},
+                   {"measured_tokens_per_s_per_gpu", "10000"}}};
+MeasuredRun run_of(const Cells& cells) { return read_runs(cells.table(), "t").runs.front(); }
+
+TEST(StatedWords, SpellingsOfOneThingAreOne) {
+  for (const char* text : {"True", "true", "TRUE", "yes", "1", "on"}) EXPECT_EQ(stated_flag(text), true) << text;
+  for (const char* text : {"False", "NO", "0", "off"}) EXPECT_EQ(stated_flag(text), false) << text;
+  for (const char* text : {"", "maybe", "2"}) EXPECT_EQ(stated_flag(text), std::nullopt) << text;
+  EXPECT_EQ(stated_format("BF16"), "bf16");
+  EXPECT_EQ(stated_format("bfloat16"), "bf16");
+  EXPECT_EQ(stated_format("MXFP8"), "mxfp8");
+  EXPECT_EQ(stated_format("xyz"), "");
+  EXPECT_EQ(stated_enum<CollectiveKind>("AllReduce"), CollectiveKind::all_reduce);
+  EXPECT_EQ(not_understood("op", "", {"a", "b"}), "op: found nothing, expected one of a, b");
+}
+
+TEST(FsdpRuns, UnderstandTheSpellingsOfAFlag) {
+  for (const char* text : {"True", "true", "TRUE", "yes", "1"})
+    EXPECT_EQ(run_of(kFsdp.with("activation_checkpointing", text)).scenario["strategy"]["recompute"], "full") << text;
+  EXPECT_EQ(run_of(kFsdp).scenario["strategy"]["recompute"], "none");
+}
+
+TEST(FsdpRuns, RefuseWordsThatTheyDoNotKnow) {
+  const auto refusal = [](const char* column, const char* text) { return run_of(kFsdp.with(column, text)).refusal; };
+  EXPECT_EQ(refusal("activation_checkpointing", "maybe"),
+            "activation_checkpointing: found \"maybe\", expected one of yes, no");
+  EXPECT_THAT(refusal("activation_checkpointing", ""), HasSubstr("found nothing"));
+  EXPECT_THAT(refusal("precision", "xyz"), HasSubstr("precision: found \"xyz\""));
+  EXPECT_THAT(refusal("framework", "abacus"), HasSubstr("abacus"));
+  EXPECT_THAT(refusal("mixed_precision_mode", "FULL"), HasSubstr("expected one of DEFAULT, PURE"));
+  EXPECT_THAT(refusal("inter_node", "slow"), HasSubstr("inter_node: found \"slow\""));
+  EXPECT_EQ(run_of(kFsdp.with("inter_node", "slow").with("gpus", "8")).refusal, "");
+}
+
+TEST(FsdpRuns, TakeTheFrameworkFormatAndNetworkThatTheyName) {
+  EXPECT_EQ(run_of(kFsdp.with("framework", "DeepSpeed")).scenario["strategy"]["framework"], "deepspeed");
+  EXPECT_EQ(run_of(kFsdp.with("precision", "amp_fp16")).scenario["workload"]["precision"], "fp16");
+  const Json fabric = run_of(kFsdp.with("inter_node", "1600 Gb/s per node RoCE")).scenario["cluster"]["fabric"];
+  EXPECT_EQ(fabric["nics_per_node"], 8);
+  EXPECT_EQ(fabric["nic_bandwidth_Gbps"], 200);
+  EXPECT_EQ(run_of(kFsdp.with("inter_node", "4 x 100 Gb/s RoCE")).scenario["cluster"]["fabric"]["nics_per_node"], 4);
+}
+
+TEST(PublishedMegatronRuns, UnderstandTheirFlagAndRefuseOthers) {
+  const Cells row{{{"layers", "48"},
+                   {"hidden", "6144"},
+                   {"heads", "64"},
+                   {"vocab", "51200"},
+                   {"seq_len", "2048"},
+                   {"tensor_parallel", "8"},
+                   {"pipeline_parallel", "1"},
+                   {"interleaved_stages", ""},
+                   {"gpus", "8"},
+                   {"gpu", "a100-sxm-80gb"},
+                   {"global_batch", "4"},
+                   {"micro_batch", "4"},
+                   {"recompute", "selective"},
+                   {"sequence_parallel", "True"},
+                   {"metric", "step_time_s"},
+                   {"value", "1.1"}}};
+  EXPECT_EQ(run_of(row).scenario["strategy"]["sequence_parallel"], true);
+  EXPECT_THAT(run_of(row.with("sequence_parallel", "perhaps")).refusal, HasSubstr("sequence_parallel: found"));
+  EXPECT_EQ(run_of(row.with("sequence_parallel", "")).scenario["strategy"]["sequence_parallel"], false);
+  EXPECT_THAT(run_of(row.with("metric", "hours")).refusal, HasSubstr("metric: found \"hours\""));
+}
+
+const Cells kDeepLearning{{{"id", "a"},
+                           {"source", "s"},
+                           {"model", "resnet50"},
+                           {"dataset", "imagenet"},
+                           {"framework", "pytorch"},
+                           {"accelerator_id", "v100-sxm2-16gb"},
+                           {"gpus", "8"},
+                           {"gpus_per_node", "8"},
+                           {"network", ""},
+                           {"precision", "fp32"},
+                           {"per_gpu_batch", "64"},
+                           {"global_batch", "512"},
+                           {"sync_mode", "allreduce"},
+                           {"samples_per_s", "2800"},
+                           {"unit", "images/s"},
+                           {"notes", ""}}};
+
+TEST(DeepLearningRuns, RefuseUnitsThatTheyDoNotKnow) {
+  EXPECT_EQ(run_of(kDeepLearning.with("unit", "img/s")).refusal, "");
+  EXPECT_EQ(run_of(kDeepLearning.with("unit", "Images/s")).refusal, "");
+  for (const char* text : {"", "s", "foo", "images/s/GPU"})
+    EXPECT_THAT(run_of(kDeepLearning.with("unit", text)).refusal, HasSubstr("unit: found")) << text;
+}
+
+MeasuredOperator operator_of(const Cells& cells) { return read_operators(cells.table(), "t").operators.front(); }
+
+const Cells kAttention{{{"accelerator_id", "h100-sxm-80gb"},
+                        {"precision", "bf16"},
+                        {"implementation", "flash3"},
+                        {"direction", "fwd"},
+                        {"batch", "1"},
+                        {"heads", "32"},
+                        {"kv_heads", "8"},
+                        {"head_dim", "128"},
+                        {"head_dim_v", "128"},
+                        {"seq_q", "4096"},
+                        {"seq_kv", "4096"},
+                        {"causal", "1"},
+                        {"time_us", "500"},
+                        {"source", "me"}}};
+
+TEST(AttentionRows, UnderstandFlagsAndDirectionsAndRefuseOthers) {
+  const auto causal = [](const char* text) {
+    return std::get<AttentionWork>(operator_of(kAttention.with("causal", text)).work).shape.causal;
+  };
+  EXPECT_TRUE(causal("True"));
+  EXPECT_TRUE(causal("yes"));
+  EXPECT_FALSE(causal("0"));
+  EXPECT_THAT(operator_of(kAttention.with("causal", "maybe")).refusal, HasSubstr("causal: found \"maybe\""));
+  EXPECT_THAT(operator_of(kAttention.with("causal", "")).refusal, HasSubstr("causal: found nothing"));
+  EXPECT_EQ(std::get<AttentionWork>(operator_of(kAttention.with("direction", "Backward")).work).shape.pass,
+            AttentionPass::backward);
+  EXPECT_THAT(operator_of(kAttention.with("direction", "sideways")).refusal,
+              HasSubstr("expected one of fwd, bwd, fwd+bwd"));
+}
+
+TEST(StreamingRows, RefuseOperatorsAndDirectionsThatTheyDoNotKnow) {
+  const Cells row{{{"accelerator_id", "h100-sxm-80gb"},
+                   {"op", "rms_norm"},
+                   {"direction", "fwd"},
+                   {"precision", "bf16"},
+                   {"rows", "4096"},
+                   {"cols", "4096"},
+                   {"bytes", "67108864"},
+                   {"time_us", "40"},
+                   {"implementation", "torch"},
+                   {"source", "me"}}};
+  EXPECT_EQ(std::get<StreamingWork>(operator_of(row.with("op", "RMSNorm")).work).kernel, "rms_norm.fwd.eager");
+  EXPECT_EQ(std::get<StreamingWork>(operator_of(row.with("op", "embedding_vocab_512")).work).kernel,
+            "embedding.fwd.eager");
+  EXPECT_THAT(operator_of(row.with("op", "rms_nrm")).refusal, HasSubstr("did you mean \"rms_norm\"?"));
+  for (const char* column : {"op", "direction"})
+    for (const char* text : {"", "foo"})
+      EXPECT_THAT(operator_of(row.with(column, text)).refusal, HasSubstr(fmt::format("{}: found", column))) << text;
+  const OperatorSetScore score = score_operators(read_operators(row.with("op", "foo").table(), "t"), catalog());
+  EXPECT_EQ(score.errors.covered, 0U);
+}
+
+TEST(ConvolutionRows, RefuseDirectionsThatTheyDoNotKnow) {
+  const Cells row{{{"accelerator_id", "v100-sxm2-16gb"},
+                   {"precision", "fp32"},
+                   {"n", "16"},
+                   {"c", "64"},
+                   {"h", "56"},
+                   {"w", "56"},
+                   {"k", "64"},
+                   {"r", "3"},
+                   {"s", "3"},
+                   {"pad_h", "1"},
+                   {"pad_w", "1"},
+                   {"stride_h", "1"},
+                   {"stride_w", "1"},
+                   {"direction", "wgrad"},
+                   {"time_us", "100"},
+                   {"source", "me"}}};
+  EXPECT_EQ(std::get<ConvolutionWork>(operator_of(row).work).shape.pass, ConvolutionPass::weight_gradient);
+  for (const char* text : {"", "foo"})
+    EXPECT_THAT(operator_of(row.with("direction", text)).refusal, HasSubstr("direction: found")) << text;
+}
+
+TEST(ProductRows, NeedTheirBatch) {
+  const Cells row{{{"accelerator_id", "h100-sxm-80gb"},
+                   {"precision", "bf16"},
+                   {"batch", ""},
+                   {"m", "4096"},
+                   {"n", "4096"},
+                   {"k", "4096"},
+                   {"layout", "TN"},
+                   {"time_us", "150"},
+                   {"library", "cublas"},
+                   {"source", "me"}}};
+  EXPECT_THROW(operator_of(row), InputError);
+  EXPECT_EQ(operator_of(row.with("batch", "2")).refusal, "");
+}
+
+MeasuredCollective collective_of(const Cells& cells) { return read_collectives(cells.table(), catalog()).front(); }
+
+const Cells kCollective{{{"system_id", "x"},
+                         {"gpu", "H100-SXM-80GB"},
+                         {"gpus_per_node", "8"},
+                         {"nodes", "1"},
+                         {"ranks", "8"},
+                         {"nic", "none"},
+                         {"library_version", "NCCL 2.28"},
+                         {"op", "all_reduce"},
+                         {"dtype", "fp32"},
+                         {"in_place", "no"},
+                         {"size_bytes", "1048576"},
+                         {"time_us", "60"},
+                         {"config", ""},
+                         {"healthy", "yes"}}};
+
+TEST(CollectiveRows, UnderstandSpellingsAndRefuseOtherWords) {
+  EXPECT_EQ(collective_of(kCollective).refusal, "");
+  EXPECT_EQ(collective_of(kCollective.with("op", "AllGather")).kind, CollectiveKind::all_gather);
+  EXPECT_TRUE(collective_of(kCollective.with("healthy", "True")).healthy);
+  EXPECT_FALSE(collective_of(kCollective.with("healthy", "unknown")).healthy);
+  EXPECT_EQ(collective_of(kCollective.with("dtype", "double")).width, ElementWidth::wide);
+  EXPECT_EQ(collective_of(kCollective.with("op", "all_redcue")).refusal,
+            "op: found \"all_redcue\", did you mean \"all_reduce\"?");
+  for (const char* column : {"op", "dtype", "healthy"})
+    for (const char* text : {"", "maybe"})
+      EXPECT_THAT(collective_of(kCollective.with(column, text)).refusal, HasSubstr(fmt::format("{}: found", column)))
+          << text;
+}
+
+TEST(CollectiveRows, BetweenProcessorsNeedASize) {
+  const Cells row{{{"system_id", "x"},
+                   {"cpu", "c"},
+                   {"ranks_per_node", "1"},
+                   {"nodes", "4"},
+                   {"ranks", "4"},
+                   {"network", "1x 100G IB EDR"},
+                   {"library_version", "Open MPI 4.1"},
+                   {"op", "all_reduce"},
+                   {"size_bytes", ""},
+                   {"time_us", "10"},
+                   {"healthy", "yes"}}};
+  EXPECT_EQ(collective_of(row).refusal, "the size is not stated");
+  EXPECT_EQ(collective_of(row.with("size_bytes", "0")).refusal, "");
+}
+
+}  // namespace
+}  // namespace stepcast::measured_words_test
