@@ -80,6 +80,28 @@ std::optional<double> above_zero(const CsvRow& row, std::string_view column) {
   return zero ? std::nullopt : row.number(column);
 }
 
+/// Counts of a row: ranks on the devices (or processes) of its nodes.
+struct StatedRanks {
+  long ranks, nodes, per_node;
+  std::string_view what;  ///< that a node has: "GPUs"
+};
+
+StatedRanks ranks_of(const CsvRow& row, const char* per_node, std::string_view what) {
+  return {row.required_whole("ranks"), row.required_whole("nodes"), row.required_whole(per_node), what};
+}
+
+/// Why such counts are of no run; empty where they may be: every device of the nodes has a rank, or some of one node's.
+std::string contradiction_in(const StatedRanks& stated) {
+  constexpr long kMost = 1'000'000;  // past any machine, and the product of two is exact
+  const auto& [ranks, nodes, per_node, what] = stated;
+  if (ranks == 1) return "one rank has nobody to talk to";
+  if (std::max({ranks, nodes, per_node}) > kMost) return fmt::format("more than {} ranks, nodes or {}", kMost, what);
+  const bool part = nodes == 1 && ranks <= per_node;
+  if (part || ranks == nodes * per_node) return "";
+  return fmt::format("{} ranks on {} {} of {} {}, which hold {}", ranks, nodes, nodes == 1 ? "node" : "nodes", per_node,
+                     what, nodes * per_node);
+}
+
 /// Trays of an NVL72 rack hold four GPUs.
 constexpr int kRack = 72;
 constexpr int kTray = 4;
@@ -98,9 +120,7 @@ void set_machine(MeasuredCollective& out, const CsvRow& row, const Catalog& cata
         contains(gpu, "not stated") || gpu.empty() ? "the GPU is not stated" : "the GPU is not in the catalogue";
     return;
   }
-  long devices = row.required_whole("gpus_per_node");
-  long nodes = row.required_whole("nodes");
-  const long ranks = row.required_whole("ranks");
+  auto [ranks, nodes, devices, what] = ranks_of(row, "gpus_per_node", "GPUs");
   const std::string nic_text = row.text("nic");
   StatedNics nics = read_nics(nic_text);
   const bool rack = is_rack(*accelerator, devices, ranks);
@@ -148,6 +168,7 @@ MeasuredCollective device_row(const CsvRow& row, const Catalog& catalog) {
   set_health(out, row.text("healthy"));
   set_width(out, row.text("dtype"));
   set_place(out, row.text("in_place"));
+  refuse(out, contradiction_in(ranks_of(row, "gpus_per_node", "GPUs")));
   if (out.refusal.empty()) set_machine(out, row, catalog);
   if (out.refusal.empty() && out.time_us <= 0) out.refusal = "no time is stated";
   // oneCCL's benchmark states what each rank gives to a gather.
@@ -172,7 +193,11 @@ MeasuredCollective nvlink_row(const CsvRow& row, const Catalog& catalog) {
     out.refusal = "the GPU is not in the catalogue";
     return out;
   }
-  const auto ranks = static_cast<int>(row.required_whole("ranks"));
+  const long nodes = row.required_whole("nodes"), stated_ranks = row.required_whole("ranks");
+  if (nodes > 1) refuse(out, "a table without NICs is of one node");
+  refuse(out, contradiction_in({stated_ranks, 1, stated_ranks, "GPUs"}));
+  if (!out.refusal.empty()) return out;
+  const auto ranks = static_cast<int>(stated_ranks);
   // Servers of eight: the set's own runs go up to that.
   out.node = stated_node(*accelerator, {ranks, 1, "", "1 of 8 GPUs"}, catalog);
   take_server(out, accelerator, catalog);
@@ -195,9 +220,10 @@ MeasuredCollective processor_row(const CsvRow& row, const Catalog& /*catalog*/) 
   if (!contains(library, "Open MPI") && !contains(library, "Gloo")) out.refusal = "no rules of this library";
   const StatedNics nics = read_nics(row.text("network"));
   if (!nics.bandwidth) out.refusal = "the NIC's rate is not stated";
+  const StatedRanks stated = ranks_of(row, "ranks_per_node", "ranks");
+  refuse(out, contradiction_in(stated));
   if (!out.refusal.empty()) return out;
-  const auto ranks = static_cast<int>(row.required_whole("ranks"));
-  const auto per_node = static_cast<int>(row.required_whole("ranks_per_node"));
+  const auto ranks = static_cast<int>(stated.ranks), per_node = static_cast<int>(stated.per_node);
   HostLibrary chosen = contains(library, "Gloo") ? HostLibrary::gloo : HostLibrary::open_mpi;
   if (contains(library, "Open MPI 4.1") || contains(library, "Open MPI 5")) chosen = HostLibrary::open_mpi_4_1;
   out.host = {out.kind, out.size, ranks, per_node, chosen, std::nullopt};

@@ -283,3 +283,21 @@ TEST(CollectiveRows, BetweenProcessorsNeedASize) {
 
 }  // namespace
 }  // namespace stepcast::measured_words_test
+TEST(CollectiveRows, RefuseCountsOfRanksThatContradictEachOther) {
+  const auto refusal = [](const char* per_node, const char* nodes, const char* ranks) {
+    return collective_of(kCollective.with("gpus_per_node", per_node)
+                             .with("nodes", nodes)
+                             .with("ranks", ranks)
+                             .with("nic", "8x 400G IB NDR"))
+        .refusal;
+  };
+  EXPECT_EQ(refusal("8", "2", "16"), "");
+  EXPECT_EQ(refusal("8", "1", "2"), "");  // some of a node's
+  EXPECT_EQ(refusal("4", "1", "8"), "8 ranks on 1 node of 4 GPUs, which hold 4");
+  EXPECT_EQ(refusal("8", "3", "8"), "8 ranks on 3 nodes of 8 GPUs, which hold 24");
+  EXPECT_THAT(refusal("8", "1", "1000000"), HasSubstr("which hold 8"));
+  EXPECT_THAT(refusal("1e15", "1e15", "8"), HasSubstr("more than 1000000"));
+  EXPECT_EQ(refusal("1", "1", "1"), "one rank has nobody to talk to");
+}
+
+  EXPECT_THAT(collective_of(row.with("size_bytes", "8").with("nodes", "3")).refusal, HasSubstr("3 nodes of 1 ranks"));
