@@ -70,7 +70,7 @@ class Mapping {
   void set_degrees(long tp, long pp, long cp) {
     strategy_["tensor_parallel"] = tp;
     strategy_["pipeline_parallel"] = pp;
-    strategy_["context_parallel"] = context_for_batch(reading_.gpus, tp, pp, cp, batch_);
+    strategy_["context_parallel"] = cp;
     strategy_["sequence_parallel"] = reading_.defaults->sequence_parallel && tp > 1;
     const bool adapters = reading_.task == TrainingTask::adapters;
     if (degree("context_parallel") > 1)
@@ -81,10 +81,59 @@ class Mapping {
   void read_degrees() {
     const std::optional<long> tp = row_.whole("tp"), pp = row_.whole("pp");
     if (tp && pp) {
-      // NeuronCores of one chip share its matrices' slices as one device.
-      set_degrees(std::max(1L, *tp / reading_.row_devices_per_accelerator), *pp, row_.whole("cp").value_or(1));
-      const std::optional<long> cp = row_.whole("cp");
-      if (degree("context_parallel") != cp.value_or(1)) reading_.unstated("context_parallel");
+  /// The same where samples fewer than replicas mean that ranks share them.
+  void share_samples(long tp, long pp, long cp) {
+    set_degrees(tp, pp, context_for_batch(reading_.gpus, tp, pp, cp, batch_));
+    // Two parts of a sequence a rank balance causal attention, but where heads are exchanged.
+    const long parts = 2 * degree("context_parallel"), seq_len = model_.at("default_seq_len");
+    if (parts > 2 * cp && seq_len % parts != 0 && strategy_.value("context_method", "ring") != "ulysses")
+      refuse_batch(reading_.gpus / std::max(1L, tp * pp * cp));
+  }
+
+  /// Data-parallel ranks as a row states them. Null where they only follow from the rest: of adapters in results of
+  /// MLPerf Training they are what the degrees that a submission logs leave over, which may be more than its batch; and
+  /// some tables print counts that do not multiply to their GPUs (published_row.hpp).
+  [[nodiscard]] std::optional<long> stated_replicas() const {
+    const bool logged = holds(row_.text("source"), "MLPerf Training") && reading_.task == TrainingTask::adapters;
+    if (logged || contradicted_devices(row_)) return std::nullopt;
+    return row_.whole("dp");
+  }
+
+  void refuse_batch(long replicas) {
+    reading_.refuse(
+        fmt::format("global_batch: {} samples do not divide over {} data-parallel ranks", batch_, replicas));
+  }
+
+  void read_stated_degrees(long stated_tp, long pp) {
+    // NeuronCores of one chip share its matrices' slices as one device.
+    const long tp = std::max(1L, stated_tp / reading_.row_devices_per_accelerator);
+    if (const std::optional<long> dp = stated_replicas()) {
+      set_degrees(tp, pp, context_at_its_word(stated_tp, pp, *dp));
+      if (batch_ % *dp != 0) refuse_batch(*dp);
+      return;
+    }
+    const std::optional<long> cp = row_.whole("cp");
+    share_samples(tp, pp, cp.value_or(1));
+    if (degree("context_parallel") != cp.value_or(1)) reading_.unstated("context_parallel");
+    const long ranks = reading_.gpus / std::max(1L, tp * pp * cp.value_or(1));
+    if (ranks > 0 && batch_ > ranks && batch_ % ranks != 0) refuse_batch(ranks);
+  }
+
+  /// A row that states its data-parallel ranks says how many share a sample: `cp`, which is what remains where the row
+  /// leaves that out. Degrees that do not multiply to its devices, as it counts them, are refused.
+  long context_at_its_word(long tp, long pp, long dp) {
+    // As real numbers, which no statement can overflow.
+    const double cut = static_cast<double>(tp) * static_cast<double>(pp) * static_cast<double>(dp);
+    const auto devices = static_cast<double>(reading_.gpus * reading_.row_devices_per_accelerator);
+    const long cp = row_.whole("cp").value_or(std::max(1L, static_cast<long>(devices / cut)));
+    const double ranks = cut * static_cast<double>(cp);
+    if (ranks != devices)
+      reading_.refuse(fmt::format("dp: tensor {} · pipeline {} · context {} · data {} are {} ranks, on {} devices", tp,
+                                  pp, cp, dp, ranks, devices));
+    return cp;
+  }
+
+      read_stated_degrees(*tp, *pp);
       read_chunks(row_.whole("vpp"));
       read_micro_batch(row_.whole("micro_batch"));
       read_experts();
@@ -94,7 +143,7 @@ class Mapping {
     // The row says that it is a mapping of its own, so another row's does not stand for it.
     const bool own = reading_.notes("without context parallelism");
     if (const std::optional<StatedMapping> nearest = own ? std::nullopt : nearest_mapping(row_)) {
-      set_degrees(nearest->tensor_parallel, nearest->pipeline_parallel, 1);
+      share_samples(nearest->tensor_parallel, nearest->pipeline_parallel, row_.whole("cp").value_or(1));
       nearest_sharding_ = nearest->sharding;
       read_chunks(nearest->virtual_pipeline);
       const std::optional<long> micro_batch = row_.whole("micro_batch");
@@ -117,7 +166,7 @@ class Mapping {
   }
 
   void search_degrees() {
-    set_degrees(1, 1, 1);
+    set_degrees(1, 1, context_for_batch(reading_.gpus, 1, 1, 1, batch_));
     reading_.out.open.mapping = true;
     reading_.out.open.without_context = reading_.notes("without context parallelism");
     reading_.out.open.sequence_parallel = reading_.defaults->sequence_parallel;

@@ -38,6 +38,8 @@ struct Row {
                                            {"vpp", ""},
                                            {"cp", "1"},
                                            {"ep", ""},
+                                           {"dp", ""},
+                                           {"source", ""},
                                            {"zero_or_fsdp", "distributed optimizer"},
                                            {"micro_batch", "1"},
                                            {"global_batch", "128"},
@@ -223,6 +225,26 @@ TEST(PublishedRuns, ShareSamplesThatAreFewerThanReplicas) {
   EXPECT_EQ(strategy["context_parallel"], 4);  // 64 GPUs / tp 2 = 32 ranks for 8 samples
   EXPECT_EQ(context_for_batch(64, 2, 1, 2, 16), 2);
   EXPECT_EQ(context_for_batch(576, 1, 1, 1, 72), 8);
+}
+
+// What a row states is taken at its word; MLPerf's adapters state no data-parallel ranks of their own.
+TEST(PublishedRuns, KeepTheDegreesThatTheyState) {
+  const Row row = Row().set("gpus", "128").set("tp", "1").set("dp", "128").set("global_batch", "64");
+  EXPECT_EQ(run_of(row).refusal, "global_batch: 64 samples do not divide over 128 data-parallel ranks");
+  EXPECT_EQ(strategy_of(Row(row).set("cp", "2").set("dp", "64"))["context_parallel"], 2);
+  const MeasuredRun remaining = run_of(Row(row).set("cp", "").set("dp", "64"));
+  EXPECT_EQ(remaining.scenario["strategy"]["context_parallel"], 2);
+  const MeasuredRun blank = run_of(Row(row).set("cp", "").set("dp", ""));
+  EXPECT_EQ(blank.scenario["strategy"]["context_parallel"], 2);
+  EXPECT_THAT(blank.inputs_unstated, Contains("context_parallel"));
+  const Row logged = Row(row).set("source", "MLPerf Training v5.1 logs");
+  EXPECT_THAT(run_of(logged).refusal, HasSubstr("do not divide over 128"));
+  EXPECT_EQ(strategy_of(Row(logged).set("notes", "task=lora"))["context_parallel"], 2);
+  EXPECT_EQ(run_of(Row(row).set("dp", "32")).refusal,
+            "dp: tensor 1 · pipeline 1 · context 1 · data 32 are 32 ranks, on 128 devices");
+  EXPECT_EQ(
+      run_of(Row().set("gpus", "192").set("tp", "8").set("dp", "").set("cp", "").set("global_batch", "128")).refusal,
+      "global_batch: 128 samples do not divide over 24 data-parallel ranks");
 }
 
 TEST(PublishedRuns, ReadShardings) {
