@@ -94,7 +94,7 @@ MeasuredRun megatron_a100_run(const CsvRow& row) {
                 {"recompute", defaults.recompute}};
   if (!one_server && stages > 1) strategy["recompute_last_stage"] = false;
   const Seconds measured = row.required_number("measured_step_time_ms") * 1_ms;
-  if (cluster.is_null()) return refused(fmt::format("no node of the catalogue has {} such GPUs", gpus));
+  if (cluster.is_null()) return refused(no_cluster("a100-sxm-80gb", gpus, kGpusPerServer));
   MeasuredRun run;
   run.scenario = scenario_of(cluster, workload, strategy);
   run.group = group_of(model.at("transformer").dump(), "", cluster, workload);
@@ -142,7 +142,7 @@ MeasuredRun published_megatron_run(const CsvRow& row) {
   if (micro_batch) strategy["micro_batch"] = *micro_batch;
   const double value = row.required_number("value");
   const std::string metric = row.text("metric");
-  if (cluster.is_null()) return refused(fmt::format("no node of the catalogue has GPUs {}", row.text("gpu")));
+  if (cluster.is_null()) return refused(no_cluster(row.text("gpu"), gpus, kGpusPerServer));
   if (metric != "step_time_s" && metric != kCountedTflops)
     return refused(not_understood("metric", metric, {"step_time_s", std::string(kCountedTflops)}));
   if (!sharded.empty() && !sequence_parallel) return refused(no_flag("sequence_parallel", sharded));
@@ -197,8 +197,12 @@ MeasuredRun cut_model_run(const CsvRow& row) {
                       {"fused_loss", true}};
   const Seconds measured = row.required_number("measured_step_time_ms") * 1_ms;
   const std::optional<double> memory = row.number("measured_peak_allocated_gib");
-  if (preset.empty()) return refused(fmt::format("shape of {} is not known", name));
-  if (cluster.is_null()) return refused(fmt::format("no node of the catalogue has GPUs {}", row.text("gpu")));
+  if (preset.empty()) {
+    std::vector<std::string> names;
+    for (const Known& known : kKnown) names.emplace_back(known.name);
+    return refused(not_understood("model", name, names));
+  }
+  if (cluster.is_null()) return refused(no_cluster(row.text("gpu"), row.required_whole("gpus"), kGpusPerServer));
   Diagnostics diagnostics(name);
   Json model = Model::fields().write(*find_model(preset, "", diagnostics));
   model["transformer"]["layers"] = layers;

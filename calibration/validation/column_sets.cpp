@@ -7,6 +7,7 @@
 
 #include "calibration/validation/adapters.hpp"
 #include "calibration/validation/mlperf/mlperf_run.hpp"
+#include "calibration/validation/spelling.hpp"
 
 namespace stepcast {
 
@@ -102,8 +103,9 @@ void name_run(MeasuredRun& run, const CsvRow& row, const ColumnSet& set) {
 
 }  // namespace
 
-RunSet read_runs(const CsvTable& table, std::string name) {
-  const ColumnSet& set = recognise(table);
+RunSet read_runs(const CsvTable& stated, std::string name) {
+  const ColumnSet& set = recognise(stated);
+  const CsvTable table = in_shipped_spelling(stated);
   RunSet out{std::move(name), {}};
   std::vector<Fault> faults;
   for (std::size_t i = 0; i < table.rows.size(); ++i) {

@@ -29,13 +29,31 @@ constexpr std::array kProfiles{
     ProfileOf{"tensorflow1.1 ", "tensorflow-2017"},
     ProfileOf{"tensorflow2.3 (multiworkermirrored)", "tensorflow-mirrored"},
     ProfileOf{"tensorflow", "tensorflow-horovod"},
+    ProfileOf{"jax", "jax"},
+    ProfileOf{"flax", "jax"},
 };
+
+/// The entry of a framework's first words; else, where something else stands before them ("NGC PyTorch"), the only one
+/// whose words it holds. Null where there is none, or the name does not choose.
+const ProfileOf* entry_of(std::string_view name) {
+  for (const ProfileOf& entry : kProfiles)
+    if (name.starts_with(entry.begins)) return &entry;
+  const ProfileOf* found = nullptr;
+  for (const ProfileOf& entry : kProfiles) {
+    if (!contains(name, entry.begins)) continue;
+    // Entries of one framework's releases say more the longer they are.
+    const bool same = found != nullptr && found->begins.starts_with(entry.begins);
+    if (found != nullptr && !same) return nullptr;
+    if (found == nullptr) found = &entry;
+  }
+  return found;
+}
 
 /// NVIDIA's convolutional examples lie channels last in 16 bit from their revisions of 2020 on; rows of older revisions
 /// name them by "@", and other sources say how tensors lay.
 bool channels_last(const StatedFramework& stated) {
   if (contains(stated.notes, "NHWC")) return true;
-  const bool half = stated.precision == "mixed-fp16" || stated.precision == "bf16";
+  const bool half = stated.format == "fp16" || stated.format == "bf16";
   return half && contains(stated.source, "NVIDIA/DeepLearningExamples") && contains(stated.source, "Classification") &&
          !contains(stated.source, "@");
 }
@@ -55,19 +73,22 @@ bool compiled(const StatedFramework& stated) {
 }  // namespace
 
 std::string_view framework_of(const StatedFramework& stated) {
-  const std::string_view name = stated.framework == "tensorflow1.1" ? "tensorflow1.1 " : stated.framework;
-  for (const ProfileOf& entry : kProfiles) {
-    if (!name.starts_with(entry.begins)) continue;
-    // What is submitted to MLPerf is written for it: fused attention and losses, kernels recorded as graphs.
-    if (entry.profile == "pytorch-ddp-1x" && contains(stated.source, "MLPerf Training")) return "pytorch-mlperf";
-    // MXNet's has recorded whole iterations since v1.0.
-    if (entry.profile == "mxnet-horovod" && contains(stated.source, "MLPerf Training v1")) return "mxnet-mlperf";
-    if (entry.profile == "pytorch-ddp-1x" && channels_last(stated)) return "pytorch-ddp-1x-nhwc";
-    if (entry.profile == "tensorflow-horovod" && contains(stated.mode, "mpi tcp")) return "tensorflow-horovod-mpi";
-    if (entry.profile == "tensorflow-horovod" && compiled(stated)) return "tensorflow-horovod-xla";
-    return entry.profile;
-  }
-  return "";
+  const std::string lower = lower_case(stated.framework);
+  const ProfileOf* entry = entry_of(lower == "tensorflow1.1" ? "tensorflow1.1 " : lower);
+  if (entry == nullptr) return "";
+  // What is submitted to MLPerf is written for it: fused attention and losses, kernels recorded as graphs.
+  if (entry->profile == "pytorch-ddp-1x" && contains(stated.source, "MLPerf Training")) return "pytorch-mlperf";
+  // MXNet's has recorded whole iterations since v1.0.
+  if (entry->profile == "mxnet-horovod" && contains(stated.source, "MLPerf Training v1")) return "mxnet-mlperf";
+  if (entry->profile == "pytorch-ddp-1x" && channels_last(stated)) return "pytorch-ddp-1x-nhwc";
+  if (entry->profile == "tensorflow-horovod" && contains(stated.mode, "mpi tcp")) return "tensorflow-horovod-mpi";
+  if (entry->profile == "tensorflow-horovod" && compiled(stated)) return "tensorflow-horovod-xla";
+  return entry->profile;
+}
+
+std::vector<std::string> framework_choices() {
+  return {"pytorch",   "tensorflow-horovod", "mxnet",  "paddlepaddle", "oneflow",
+          "deepspeed", "megatron-lm",        "kungfu", "jax"};
 }
 
 }  // namespace stepcast

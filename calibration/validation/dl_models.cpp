@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "calibration/validation/dl_run.hpp"
+#include "calibration/validation/stated_words.hpp"
 #include "fields/diagnostics.hpp"
 #include "fields/plain_text.hpp"
 #include "models/workload/model.hpp"
@@ -174,8 +175,16 @@ std::string_view preset_of(const StatedTask& stated) {
   if (stated.model == "gnmt" && stated.source.find("TensorFlow/Translation") != std::string_view::npos)
     return "gnmt-by-operators";
   for (const Alias& alias : kAliases)
-    if (alias.name == stated.model) return alias.preset;
+    if (squashed(alias.name) == squashed(stated.model)) return alias.preset;
   return stated.model;
+}
+
+/// The preset whose id is the same word ("resnet-50"); the word itself where there is none.
+std::string known_preset(std::string word) {
+  const std::vector<std::string> known = model_ids();
+  const auto found =
+      std::find_if(known.begin(), known.end(), [&](const std::string& id) { return squashed(id) == squashed(word); });
+  return found == known.end() || std::binary_search(known.begin(), known.end(), word) ? word : *found;
 }
 
 }  // namespace
@@ -185,7 +194,7 @@ NamedNetwork named_network(const StatedTask& stated) {
   for (const Refusal& refusal : kRefusals)
     if (stated.model.starts_with(refusal.begins)) out.refusal = refusal.reason;
   if (!out.refusal.empty()) return out;
-  const std::string id(preset_of(stated));
+  const std::string id = known_preset(std::string(preset_of(stated)));
   const std::vector<std::string> known = model_ids();
   if (!std::binary_search(known.begin(), known.end(), id)) {
     out.refusal = fmt::format("no preset describes {}", stated.model);

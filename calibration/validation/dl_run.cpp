@@ -7,8 +7,10 @@
 #include <cmath>
 #include <optional>
 
+#include "calibration/validation/accelerator_names.hpp"
 #include "calibration/validation/adapters.hpp"
 #include "calibration/validation/stated_words.hpp"
+#include "fields/diagnostics.hpp"
 
 namespace stepcast {
 
@@ -35,7 +37,7 @@ class DeepLearningRun {
     refuse(network.refusal);
     const std::string precision = read_precision();
     const Json cluster = read_cluster();
-    const std::string framework = read_framework();
+    const std::string framework = read_framework(precision);
     const std::optional<double> rate = row_.number("samples_per_s");
     const bool batch_stated = row_.number("per_gpu_batch") || row_.number("global_batch");
     if (network.units_per_sample != 1 && !batch_stated)
@@ -44,8 +46,8 @@ class DeepLearningRun {
     if (!network.unit_known) refuse(not_understood("unit", unit, unit_choices()));
     if (!out_.refusal.empty()) return std::move(out_);
 
-    const Recipe recipe = recipe_of(source, model, row_.text("accelerator_id"), wide());
-    const Batch batch = read_batch(recipe);
+    const Recipe recipe = recipe_of(source, model, row_.text("accelerator_id"), is_wide(precision));
+    const Batch batch = read_batch(recipe, is_wide(precision));
     Json workload{{"model", network.model}, {"global_batch", batch.global}, {"precision", precision}};
     if (network.seq_len > 0) workload["seq_len"] = network.seq_len;
     if (network.decode_ms > 0) workload["input"] = {{"decode_ms", network.decode_ms}};
@@ -73,10 +75,7 @@ class DeepLearningRun {
   }
 
   [[nodiscard]] bool notes_say(std::string_view words) const { return notes_.find(words) != std::string::npos; }
-  [[nodiscard]] bool wide() const {
-    const std::string precision = row_.text("precision");
-    return precision == "fp32" || precision == "tf32";
-  }
+  [[nodiscard]] static bool is_wide(std::string_view format) { return format == "fp32" || format == "tf32"; }
   [[nodiscard]] long gpus() const { return row_.whole("gpus").value_or(1); }
 
   /// A share of a batch may be no whole sample where a sample is cut over devices.
@@ -100,41 +99,46 @@ class DeepLearningRun {
   }
 
   std::string read_precision() {
-    struct Format {
-      std::string_view stated, name;
-    };
-    constexpr std::array kFormats{Format{"fp32", "fp32"}, Format{"tf32", "tf32"}, Format{"mixed-fp16", "fp16"},
-                                  Format{"fp16", "fp16"}, Format{"bf16", "bf16"}, Format{"mixed-bf16", "bf16"},
-                                  Format{"fp8", "fp8"}};
+    // "amp" and "mixed" are 16 bit on every device, and which of the two formats does not matter.
+    constexpr std::array kFormats{Spelling{"fp32", "fp32"},       Spelling{"tf32", "tf32"},
+                                  Spelling{"mixed-fp16", "fp16"}, Spelling{"fp16", "fp16"},
+                                  Spelling{"bf16", "bf16"},       Spelling{"mixed-bf16", "bf16"},
+                                  Spelling{"fp8", "fp8"},         Spelling{"amp", "fp16"},
+                                  Spelling{"mixed", "fp16"},      Spelling{"mixed precision", "fp16"},
+                                  Spelling{"fp16 (amp)", "fp16"}, Spelling{"amp-fp16", "fp16"},
+                                  Spelling{"amp-bf16", "bf16"},   Spelling{"float32", "fp32"},
+                                  Spelling{"float16", "fp16"},    Spelling{"bfloat16", "bf16"}};
     const std::string stated = row_.text("precision");
-    for (const Format& format : kFormats)
-      if (format.stated == stated) return std::string(format.name);
-    refuse(fmt::format("precision \"{}\" has no description", stated));
-    return "";
+    const std::optional<std::string_view> format = word_of(stated, kFormats);
+    if (!format) refuse(not_understood("precision", stated, {"fp32", "tf32", "mixed-fp16", "bf16", "fp8"}));
+    return std::string(format.value_or(""));
   }
 
   Json read_cluster() {
     const std::string accelerator = row_.text("accelerator_id");
     Json cluster = dl_cluster(accelerator, gpus(), row_.whole("gpus_per_node").value_or(gpus()), row_.text("network"));
-    if (cluster.is_null()) refuse(fmt::format("no server of the catalogue stands for {} of {}", gpus(), accelerator));
+    const std::string hint = cluster.is_null() ? accelerator_hint(accelerator) : std::string();
+    if (cluster.is_null())
+      refuse(fmt::format("no server of the catalogue stands for {} of {}{}", gpus(), accelerator,
+                         hint.empty() ? "" : ": " + hint));
     return cluster;
   }
 
-  std::string read_framework() {
+  std::string read_framework(std::string_view format) {
     const std::string framework = row_.text("framework"), source = row_.text("source");
     if (row_.text("accelerator_id").starts_with("tpu")) return "tensorflow-tpu";
-    const std::string_view profile =
-        framework_of({framework, source, notes_, row_.text("precision"), row_.text("sync_mode")});
-    if (profile.empty()) refuse(fmt::format("no profile stands for {}", framework));
+    const std::string_view profile = framework_of({framework, source, notes_, format, row_.text("sync_mode")});
+    if (profile.empty())
+      refuse(fmt::format("no profile stands for {}: {}", framework, nearest_choice(framework, framework_choices())));
     return std::string(profile);
   }
 
   /// Samples at once on a device and in a step; accumulation is what lies between them. What another table of the
   /// source says of its recipe is not taken: BERT on DGX-1 (PyTorch) scales over servers as measured where every pass
   /// exchanges gradients, and would lose next to nothing with the recipe's accumulation.
-  Batch read_batch(const Recipe& recipe) {
+  Batch read_batch(const Recipe& recipe, bool wide) {
     const std::optional<long> global = notes_say("not the throughput table") ? std::nullopt : rounded("global_batch");
-    const long usual = recipe.batch > 0 ? recipe.batch : wide() ? kUnstatedBatch : kUnstatedHalfBatch;
+    const long usual = recipe.batch > 0 ? recipe.batch : wide ? kUnstatedBatch : kUnstatedHalfBatch;
     long micro = rounded("per_gpu_batch").value_or(usual);
     if (!global) return {micro, micro * gpus()};
     const long share = std::max(1L, *global / gpus());

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "fields/json_text.hpp"
 
@@ -28,11 +29,15 @@ NamedNetwork named_network(const StatedTask& stated);
 
 /// What decides the framework profile of a row.
 struct StatedFramework {
-  std::string_view framework, source, notes, precision, mode = {};
+  std::string_view framework, source, notes;
+  std::string_view format;  ///< of numbers, as `workload.precision` has it
+  std::string_view mode = {};
 };
 
 /// Profile of a row's framework and release; empty when none stands for it.
 std::string_view framework_of(const StatedFramework& stated);
+/// Frameworks that rows name.
+std::vector<std::string> framework_choices();
 
 /// What a published recipe sets beyond what its rows print.
 struct Recipe {

@@ -6,6 +6,7 @@
 #include "calibration/validation/adapter_parts.hpp"
 #include "calibration/validation/adapters.hpp"
 #include "calibration/validation/machines.hpp"
+#include "calibration/validation/sharding_words.hpp"
 #include "calibration/validation/stated_words.hpp"
 #include "calibration/validation/unstated.hpp"
 #include "fields/plain_text.hpp"
@@ -41,17 +42,17 @@ class FsdpRow {
     const long gpus = row_.required_whole("gpus"), per_node = row_.required_whole("gpus_per_node");
     const FrameworkDefaults& defaults = framework();
     const Json cluster = cluster_of(gpu, gpus, per_node, network(gpus, per_node));
-    if (cluster.is_null()) refuse(fmt::format("no node of the catalogue has GPUs {}", gpu));
+    if (cluster.is_null()) refuse(no_cluster(gpu, gpus, per_node));
     const long seq_len = row_.required_whole("seq_len");
     const Json workload{{"model", mpt(row_, seq_len)},
                         {"global_batch", row_.required_whole("global_batch")},
                         {"seq_len", seq_len},
                         {"precision", precision()}};
-    const Json strategy{{"framework", defaults.profile},
-                        {"gradients_in_fp32", !pure()},
-                        {"sharding", sharding()},
-                        {"micro_batch", row_.required_whole("micro_batch")},
-                        {"recompute", recomputes() ? "full" : "none"}};
+    Json strategy{{"framework", defaults.profile},
+                  {"gradients_in_fp32", !pure()},
+                  {"micro_batch", row_.required_whole("micro_batch")},
+                  {"recompute", recomputes() ? "full" : "none"}};
+    read_sharding(strategy, gpus, per_node);
     out_.metric = Metric::tokens_per_s_per_gpu;
     out_.measured = row_.required_number("measured_tokens_per_s_per_gpu");
     if (!out_.refusal.empty()) return std::move(out_);
@@ -71,7 +72,7 @@ class FsdpRow {
     constexpr std::string_view kComposer = "pytorch-fsdp (Composer)";
     const std::string stated = row_.text("framework");
     const FrameworkDefaults* found = find_defaults(stated.empty() ? kComposer : std::string_view(stated));
-    if (found == nullptr) refuse(fmt::format("no profile stands for {}", stated));
+    if (found == nullptr) refuse(no_profile(stated));
     return found == nullptr ? defaults_of(kComposer) : *found;
   }
 
@@ -107,13 +108,17 @@ class FsdpRow {
     return mode == "pure";
   }
 
-  /// SHARD_GRAD_OP keeps parameters after the forward pass and shards gradients and states: ZeRO-2 (PyTorch
-  /// fsdp/api.py).
-  std::string sharding() {
+  /// `strategy.sharding`, and over how many ranks a copy lies where not over all.
+  void read_sharding(Json& strategy, long gpus, long per_node) {
     const std::string stated = row_.text("sharding");
-    if (stated != "FULL_SHARD" && stated != "SHARD_GRAD_OP")
-      row_.fault("sharding", fmt::format("found \"{}\"", stated), "expected FULL_SHARD or SHARD_GRAD_OP");
-    return stated == "FULL_SHARD" ? "fsdp" : "zero-2";
+    const std::string_view sharding = stated_sharding(stated);
+    if (sharding.empty()) refuse(not_understood("sharding", stated, sharding_choices()));
+    strategy["sharding"] = sharding;
+    if (sharding != "hsdp") return;
+    if (gpus <= per_node)
+      strategy["sharding"] = "fsdp";
+    else
+      strategy["hsdp_shard_size"] = per_node;
   }
 
   bool recomputes() {

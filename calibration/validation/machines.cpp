@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "calibration/validation/accelerator_names.hpp"
 #include "calibration/validation/node_of.hpp"
 #include "fields/data_directory.hpp"
 #include "fields/diagnostics.hpp"
@@ -187,6 +188,23 @@ Json cluster_of(std::string_view accelerator, long gpus, long gpus_per_node,
                          {"nic_bandwidth_Gbps", network->nic_bandwidth_Gbps},
                          {"network", network->kind}};
   return cluster;
+}
+
+std::string no_cluster(std::string_view accelerator, long gpus, long gpus_per_node) {
+  std::vector<long> sizes;
+  for (const NodeOf& node : kNodes)
+    if (node.accelerator == accelerator) sizes.push_back(node.gpus);
+  for (const NodeOf& rack : kRacks)
+    if (rack.accelerator == accelerator) sizes.push_back(rack.gpus);
+  if (sizes.empty()) {
+    const std::string hint = accelerator_hint(accelerator);
+    return fmt::format("no server of the catalogue stands for \"{}\"{}", accelerator, hint.empty() ? "" : ": " + hint);
+  }
+  const long per_node = std::min(gpus, gpus_per_node);
+  std::sort(sizes.begin(), sizes.end());
+  if (gpus % per_node != 0) return fmt::format("{} GPUs do not fill servers of {}", gpus, per_node);
+  return fmt::format("no server of the catalogue has {} of {}, there are ones of {}", per_node, accelerator,
+                     fmt::join(sizes, ", "));
 }
 
 Json cluster_of_machine(const std::string& text, std::string_view accelerator, long gpus) {

@@ -25,6 +25,9 @@ std::optional<StatedNetwork> network_of(const std::string& text, long gpus_per_n
 Json cluster_of(std::string_view accelerator, long gpus, long gpus_per_node,
                 const std::optional<StatedNetwork>& network = std::nullopt);
 
+/// Why there is no such node: a kind of GPU that is not known, or a number that fills no servers of it.
+std::string no_cluster(std::string_view accelerator, long gpus, long gpus_per_node);
+
 /// The same where a network's text names a machine of a cloud that the catalogue has ("GCP A3 …"); null where not.
 Json cluster_of_machine(const std::string& text, std::string_view accelerator, long gpus);
 

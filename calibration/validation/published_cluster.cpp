@@ -45,9 +45,9 @@ Json published_cluster(PublishedRow& reading) {
   if (cluster.is_null()) cluster = cluster_of_machine(network, accelerator, reading.gpus);
   if (cluster.is_null()) cluster = cluster_of(accelerator, reading.gpus, per_node, parsed);
   if (cluster.is_null())
-    reading.refuse(fmt::format("no node of the catalogue stands for {} of {}{}",
-                               reading.slices > 1 ? reading.gpus / reading.slices : std::min(per_node, reading.gpus),
-                               accelerator, reading.slices > 1 ? " in a slice" : ""));
+    reading.refuse(reading.slices > 1 ? fmt::format("no node of the catalogue stands for {} of {} in a slice",
+                                                    reading.gpus / reading.slices, accelerator)
+                                      : no_cluster(accelerator, reading.gpus, per_node));
   return cluster;
 }
 

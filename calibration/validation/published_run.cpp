@@ -5,6 +5,7 @@
 
 #include "calibration/validation/adapters.hpp"
 #include "calibration/validation/published_row.hpp"
+#include "fields/plain_text.hpp"
 
 namespace stepcast {
 
@@ -26,7 +27,7 @@ constexpr std::array kDoubts{
 /// Notes beside the data (LLM-RUNS.md) that go by setting: nanotron's logs of pipelines over nodes are erratic, and its
 /// tensor parallelism on 64 GPUs waits for something outside the model.
 bool erratic_setting(const CsvRow& row) {
-  if (row.text("framework").find("nanotron") == std::string::npos) return false;
+  if (!contains(lower_case(row.text("framework")), "nanotron")) return false;
   const long gpus = row.whole("gpus").value_or(1);
   const bool cut = row.whole("tp").value_or(1) > 1 || row.whole("pp").value_or(1) > 1;
   const bool logged = row.number("tokens_per_s_per_gpu") || row.number("step_time_s");
@@ -84,7 +85,7 @@ std::string release_of(const CsvRow& row) {
 }
 
 const ExpertRecipe* expert_recipe_of(const CsvRow& row) {
-  if (row.text("framework").find("Megatron-Bridge") == std::string::npos) return nullptr;
+  if (!contains(lower_case(row.text("framework")), "megatron-bridge")) return nullptr;
   return find_expert_recipe(row.text("model"), row.text("precision"), row.text("accelerator_id"),
                             row.whole("gpus").value_or(0), release_of(row));
 }
@@ -111,7 +112,7 @@ MeasuredRun published_run(const CsvRow& row) {
                        .task = task_of(row),
                        .expert_recipe = expert_recipe_of(row)};
   name_run(reading);
-  if (reading.defaults == nullptr) reading.refuse(fmt::format("no profile stands for {}", row.text("framework")));
+  if (reading.defaults == nullptr) reading.refuse(no_profile(row.text("framework")));
   const Json model = reading.out.refusal.empty() ? published_model(reading) : Json();
   const Json cluster = reading.out.refusal.empty() ? published_cluster(reading) : Json();
   if (!reading.out.refusal.empty()) return std::move(reading.out);

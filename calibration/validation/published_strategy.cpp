@@ -7,6 +7,9 @@
 #include "calibration/validation/expert_recipes.hpp"
 #include "calibration/validation/published_row.hpp"
 #include "calibration/validation/settle.hpp"
+#include "calibration/validation/sharding_words.hpp"
+#include "calibration/validation/stated_words.hpp"
+#include "fields/plain_text.hpp"
 #include "models/scenario/draft.hpp"
 
 namespace stepcast {
@@ -43,10 +46,10 @@ class Mapping {
     // "no Liger kernels" aside; its loss computes the logits piece by piece (FusedLinearCrossEntropy).
     if (reading_.notes("Liger kernels") && !reading_.notes("no Liger kernels"))
       for (const char* key : {"fused_loss", "fused_norm", "fused_rotary", "fused_activation"}) strategy_[key] = true;
-    if (reading_.notes("torch.compile") || row_.text("framework").ends_with("+ compile"))
-      strategy_["torch_compile"] = true;
+    const std::string framework = lower_case(row_.text("framework"));
+    if (reading_.notes("torch.compile") || framework.ends_with("+ compile")) strategy_["torch_compile"] = true;
     // Of 2024 and 2025 it compiles blocks, not the loss (torchtitan train.py).
-    if (row_.text("framework").find("torchtitan") != std::string::npos) strategy_["fused_loss"] = false;
+    if (holds(framework, "torchtitan")) strategy_["fused_loss"] = false;
     return std::move(strategy_);
   }
 
@@ -78,9 +81,6 @@ class Mapping {
           adapters ? reading_.defaults->adapter_context_method : reading_.defaults->context_method;
   }
 
-  void read_degrees() {
-    const std::optional<long> tp = row_.whole("tp"), pp = row_.whole("pp");
-    if (tp && pp) {
   /// The same where samples fewer than replicas mean that ranks share them.
   void share_samples(long tp, long pp, long cp) {
     set_degrees(tp, pp, context_for_batch(reading_.gpus, tp, pp, cp, batch_));
@@ -133,6 +133,9 @@ class Mapping {
     return cp;
   }
 
+  void read_degrees() {
+    const std::optional<long> tp = row_.whole("tp"), pp = row_.whole("pp");
+    if (tp && pp) {
       read_stated_degrees(*tp, *pp);
       read_chunks(row_.whole("vpp"));
       read_micro_batch(row_.whole("micro_batch"));
@@ -216,7 +219,8 @@ class Mapping {
     strategy_["expert_parallel"] = std::min(ep, experts);
     if (tp == 1) return;
     reading_.unstated("expert_tensor_parallel");
-    const bool by_recipe = holds(row_.text("framework"), "Megatron-Core") && keeps_experts_whole(row_.text("model"));
+    const bool by_recipe =
+        holds(lower_case(row_.text("framework")), "megatron-core") && keeps_experts_whole(row_.text("model"));
     if (by_recipe || (ranks % ep != 0 && tp * ranks % ep == 0)) strategy_["expert_tensor_parallel"] = 1;
   }
 
@@ -285,50 +289,47 @@ class Mapping {
         modules.emplace_back(name.ours);
     const bool small = holds(stated, "moe_act") || holds(stated, "mla_up_proj");
     if (modules.empty() && !small)
-      return reading_.refuse(fmt::format("recomputation \"{}\" has no description", stated));
+      return reading_.refuse(not_understood("recompute", stated, {"none", "selective", "full"}));
     strategy_["recompute"] = "none";
     if (!modules.empty()) set_modules(modules);
   }
 
   void read_sharding() {
-    std::string stated = row_.text("zero_or_fsdp");
-    if (stated.find("optimizer on CPU") != std::string::npos) strategy_["offload_optimizer"] = true;
+    std::string stated = lower_case(row_.text("zero_or_fsdp"));
+    if (holds(stated, "optimizer on cpu")) strategy_["offload_optimizer"] = true;
     if (stated.empty()) {
       reading_.unstated("sharding");
-      stated = nearest_sharding_;
-      if (stated.empty() && reading_.defaults->sharding == "fsdp") stated = "FSDP";
+      stated = lower_case(nearest_sharding_);
+      if (stated.empty() && reading_.defaults->sharding == "fsdp") stated = "fsdp";
       if (stated.empty()) return;
     }
-    if (holds(stated, "FSDP") || holds(stated, "HSDP")) return read_fsdp(stated);
-    if (holds(stated, "ZeRO-3") || holds(stated, "Gemini")) {
-      strategy_["sharding"] = "zero-3";
-    } else if (holds(stated, "ZeRO-2")) {
-      strategy_["sharding"] = "zero-2";
-    } else if (holds(stated, "ZeRO-1") || holds(stated, "distributed optimizer")) {
-      strategy_["sharding"] = "zero-1";
-      if (const std::optional<long> ranks = number_after(stated, "within")) strategy_["hsdp_shard_size"] = *ranks;
-    } else if (holds(stated, "ZeRO-0") || stated == "DP" || stated == "DDP") {
-      strategy_["sharding"] = "none";
-    } else {
-      reading_.refuse(fmt::format("sharding \"{}\" has no description", stated));
-    }
+    const std::string_view sharding = stated_sharding(stated);
+    if (sharding == "fsdp" || sharding == "hsdp") return read_fsdp(stated);
+    if (sharding.empty())
+      return reading_.refuse(not_understood("zero_or_fsdp", row_.text("zero_or_fsdp"), sharding_choices()));
+    strategy_["sharding"] = sharding;
+    if (sharding != "zero-1") return;
+    if (const std::optional<long> ranks = number_after(stated, "within")) strategy_["hsdp_shard_size"] = *ranks;
   }
 
-  /// "FSDP 128 x DP", "FSDP 8 in node, DP across", "FSDP in slice, DP across": parameters lie over a part of the ranks.
+  /// "fsdp 128 x dp", "fsdp 8 in node, dp across", "fsdp in slice, dp across": parameters lie over a part of the ranks.
   void read_fsdp(const std::string& stated) {
     // What is not gathered again for the backward pass is held whole, and under a pipeline kept over micro-batches.
     if (holds(stated, "not resharded")) {
       strategy_["sharding"] = degree("pipeline_parallel") > 1 ? "zero-1" : "zero-2";
       return;
     }
-    const long ranks = reading_.gpus / std::max(1L, degree("tensor_parallel") * degree("pipeline_parallel"));
-    long group = number_after(stated, "FSDP ").value_or(ranks);
+    const long tp = degree("tensor_parallel");
+    const long ranks = reading_.gpus / std::max(1L, tp * degree("pipeline_parallel"));
+    std::optional<long> size = number_after(stated, "fsdp ");
+    if (!size && is_hybrid_shard(stated)) size = std::max(1L, row_.whole("gpus_per_node").value_or(ranks) / tp);
     // Over the data-centre network slices are replicas of each other in every recipe.
     const bool sliced = reading_.slices > 1 || holds(stated, "slice");
-    if (sliced) group = std::max(1L, ranks / reading_.slices);
-    const bool parts = sliced || holds(stated, "HSDP") || holds(stated, "DP across") || holds(stated, "x DP");
+    const long group = sliced ? std::max(1L, ranks / reading_.slices) : size.value_or(ranks);
+    const bool parts = sliced || is_hybrid_shard(stated) || holds(stated, "hsdp") || holds(stated, "dp across") ||
+                       holds(stated, "x dp");
     if (!parts || group >= ranks) {
-      const bool unsized = parts && !sliced && !number_after(stated, "FSDP ");
+      const bool unsized = parts && !sliced && !size;
       strategy_["sharding"] = unsized ? "hsdp" : "fsdp";
       reading_.out.open.shard_group = unsized;
       return;

@@ -1,5 +1,6 @@
 #include "calibration/validation/published_row.hpp"
 #include "calibration/validation/stated_words.hpp"
+#include "fields/plain_text.hpp"
 
 namespace stepcast {
 
@@ -17,7 +18,7 @@ bool is_four_bit_recipe(const std::string& stated, long gpus) {
 }  // namespace
 
 std::string published_precision(PublishedRow& reading) {
-  const std::string stated = reading.row.text("precision");
+  const std::string stated = lower_case(reading.row.text("precision"));
   if (stated.empty()) {
     reading.unstated("precision");
     return std::string(reading.defaults->precision);

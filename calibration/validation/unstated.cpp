@@ -5,6 +5,9 @@
 #include <array>
 #include <stdexcept>
 
+#include "fields/diagnostics.hpp"
+#include "fields/plain_text.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -221,10 +224,18 @@ constexpr std::array kFrameworks{
 }  // namespace
 
 const FrameworkDefaults* find_defaults(std::string_view framework, std::string_view release) {
+  const std::string name = lower_case(framework);
   // Year and month, each of two digits, sort as text does.
   for (const FrameworkDefaults& entry : kFrameworks)
-    if (framework.find(entry.name) != std::string_view::npos && release >= entry.since) return &entry;
+    if (contains(name, lower_case(entry.name)) && release >= entry.since) return &entry;
   return nullptr;
+}
+
+std::string no_profile(std::string_view framework) {
+  std::vector<std::string> names;
+  for (const FrameworkDefaults& entry : kFrameworks) names.emplace_back(entry.name);
+  const std::string hint = did_you_mean(framework, names);
+  return fmt::format("no profile stands for {}{}", framework, hint.empty() ? "" : ": " + hint);
 }
 
 const FrameworkDefaults& defaults_of(std::string_view framework) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "calibration/validation/measured_run.hpp"
@@ -38,7 +39,9 @@ struct FrameworkDefaults {
 /// The one table of what rows leave out: the first entry whose words the name holds and whose generation the release is
 /// of; null where none is. An empty release is older than every other.
 const FrameworkDefaults* find_defaults(std::string_view framework, std::string_view release = {});
-/// The same; throws std::logic_error for a name that it does not have.
+/// Why a row of a framework without such a line is refused, with the nearest name.
+std::string no_profile(std::string_view framework);
+/// The same as find_defaults; throws std::logic_error for a name that it does not have.
 const FrameworkDefaults& defaults_of(std::string_view framework);
 
 /// Tokens of a step where a data-parallel run does not state its batch: GPT-3 of 1.3 B parameters was trained with 1 M,

@@ -158,12 +158,17 @@ TEST(DeepLearningRuns, ReleasesOfAFrameworkHaveItsProfile) {
   EXPECT_EQ(framework_of({"tensorflow1-horovod", "", "", "fp32", "allreduce (horovod 0.16, mpi tcp)"}),
             "tensorflow-horovod-mpi");
   EXPECT_EQ(framework_of({"mxnet1.2", "", "", "fp32"}), "mxnet-kvstore");
-  EXPECT_EQ(framework_of({"pytorch1.12 (timm)", "", "NHWC layout", "mixed-fp16"}), "pytorch-ddp-1x-nhwc");
-  EXPECT_EQ(framework_of({"pytorch", "MLPerf Training v0.7 results, NVIDIA/dgxa100", "", "mixed-fp16"}),
-            "pytorch-mlperf");
-  EXPECT_EQ(framework_of({"mxnet", "MLPerf Training v1.0 results, NVIDIA/dgxa100", "", "mixed-fp16"}), "mxnet-mlperf");
-  EXPECT_EQ(framework_of({"mxnet", "MLPerf Training v0.7 results, NVIDIA/dgxa100", "", "mixed-fp16"}), "mxnet-horovod");
+  EXPECT_EQ(framework_of({"pytorch1.12 (timm)", "", "NHWC layout", "fp16"}), "pytorch-ddp-1x-nhwc");
+  EXPECT_EQ(framework_of({"pytorch", "MLPerf Training v0.7 results, NVIDIA/dgxa100", "", "fp16"}), "pytorch-mlperf");
+  EXPECT_EQ(framework_of({"mxnet", "MLPerf Training v1.0 results, NVIDIA/dgxa100", "", "fp16"}), "mxnet-mlperf");
+  EXPECT_EQ(framework_of({"mxnet", "MLPerf Training v0.7 results, NVIDIA/dgxa100", "", "fp16"}), "mxnet-horovod");
   EXPECT_EQ(framework_of({"no-such-framework", "", "", "fp32"}), "");
+  // Whatever the capital letters, and behind other words where they choose.
+  EXPECT_EQ(framework_of({"PyTorch DDP", "", "", "fp32"}), "pytorch-ddp-1x");
+  EXPECT_EQ(framework_of({"NGC PyTorch", "", "", "fp32"}), "pytorch-ddp-1x");
+  EXPECT_EQ(framework_of({"horovod-tensorflow", "", "", "fp32"}), "tensorflow-horovod");
+  EXPECT_EQ(framework_of({"JAX", "", "", "fp32"}), "jax");
+  EXPECT_EQ(framework_of({"Horovod", "", "", "fp32"}), "");
 }
 
 PredictedRun outcome(const std::string& group, int devices, double predicted, double measured) {

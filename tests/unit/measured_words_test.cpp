@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "calibration/collectives/measured_collective.hpp"
+#include "calibration/validation/accelerator_names.hpp"
 #include "calibration/validation/column_sets.hpp"
 #include "calibration/validation/operators/operator_score.hpp"
 #include "calibration/validation/stated_words.hpp"
@@ -75,6 +76,32 @@ TEST(FsdpRuns, UnderstandTheSpellingsOfAFlag) {
   EXPECT_EQ(run_of(kFsdp).scenario["strategy"]["recompute"], "none");
 }
 
+TEST(FsdpRuns, ShardAsPyTorchNamesIt) {
+  const auto strategy = [](const char* text) { return run_of(kFsdp.with("sharding", text)).scenario["strategy"]; };
+  EXPECT_EQ(strategy("full_shard")["sharding"], "fsdp");
+  EXPECT_EQ(strategy("SHARD_GRAD_OP")["sharding"], "zero-2");
+  EXPECT_EQ(strategy("NO_SHARD")["sharding"], "none");
+  EXPECT_EQ(strategy("HYBRID_SHARD")["hsdp_shard_size"], 8);
+  EXPECT_EQ(run_of(kFsdp.with("sharding", "HYBRID_SHARD").with("gpus", "8")).scenario["strategy"]["sharding"], "fsdp");
+  EXPECT_THAT(run_of(kFsdp.with("sharding", "FULL_SHRAD")).refusal, HasSubstr("did you mean \"FULL_SHARD\"?"));
+}
+
+TEST(FsdpRuns, SayWhatIsWrongWithTheirGpus) {
+  EXPECT_EQ(run_of(kFsdp.with("gpus", "12")).refusal, "12 GPUs do not fill servers of 8");
+  EXPECT_THAT(run_of(kFsdp.with("gpus", "6")).refusal, HasSubstr("has 6 of h100-sxm-80gb, there are ones of 1, 2, 4"));
+  EXPECT_THAT(run_of(kFsdp.with("gpu", "abacus")).refusal, HasSubstr("stands for \"abacus\""));
+  EXPECT_EQ(run_of(kFsdp.with("gpu", "NVIDIA B200")).accelerator, "b200-sxm-180gb");
+}
+
+TEST(AcceleratorNames, MeanWhatTheirWordsChoose) {
+  for (const auto& [text, id] :
+       {std::pair{"NVIDIA B200", "b200-sxm-180gb"}, std::pair{"H100-SXM5-80GB", "h100-sxm-80gb"},
+        std::pair{"A100 PCIe 40GB", "a100-pcie-40gb"}, std::pair{"AMD Instinct MI300X", "mi300x"},
+        std::pair{"TPU v5p", "tpu-v5p"}, std::pair{"MI250X", "mi250x"}, std::pair{"H100", "H100"},
+        std::pair{"M60", "M60"}, std::pair{"my-own", "my-own"}, std::pair{"", ""}})
+    EXPECT_EQ(accelerator_of(text), id) << text;
+}
+
 TEST(FsdpRuns, RefuseWordsThatTheyDoNotKnow) {
   const auto refusal = [](const char* column, const char* text) { return run_of(kFsdp.with(column, text)).refusal; };
   EXPECT_EQ(refusal("activation_checkpointing", "maybe"),
@@ -136,7 +163,17 @@ const Cells kDeepLearning{{{"id", "a"},
                            {"unit", "images/s"},
                            {"notes", ""}}};
 
-TEST(DeepLearningRuns, RefuseUnitsThatTheyDoNotKnow) {
+TEST(DeepLearningRows, UnderstandFormatsAndModels) {
+  const auto precision = [](const char* text) {
+    return run_of(kDeepLearning.with("precision", text)).scenario["workload"]["precision"];
+  };
+  for (const char* text : {"FP16", "amp", "mixed", "fp16 (amp)"}) EXPECT_EQ(precision(text), "fp16") << text;
+  EXPECT_EQ(run_of(kDeepLearning.with("model", "ResNet-50 v1.5")).scenario["workload"]["model"], "resnet50");
+  EXPECT_THAT(run_of(kDeepLearning.with("precision", "fp23")).refusal, HasSubstr("precision: found \"fp23\""));
+  EXPECT_THAT(run_of(kDeepLearning.with("framework", "pytroch")).refusal, HasSubstr("did you mean \"pytorch\"?"));
+}
+
+TEST(DeepLearningRows, RefuseUnitsThatTheyDoNotKnow) {
   EXPECT_EQ(run_of(kDeepLearning.with("unit", "img/s")).refusal, "");
   EXPECT_EQ(run_of(kDeepLearning.with("unit", "Images/s")).refusal, "");
   for (const char* text : {"", "s", "foo", "images/s/GPU"})
@@ -265,24 +302,6 @@ TEST(CollectiveRows, UnderstandSpellingsAndRefuseOtherWords) {
           << text;
 }
 
-TEST(CollectiveRows, BetweenProcessorsNeedASize) {
-  const Cells row{{{"system_id", "x"},
-                   {"cpu", "c"},
-                   {"ranks_per_node", "1"},
-                   {"nodes", "4"},
-                   {"ranks", "4"},
-                   {"network", "1x 100G IB EDR"},
-                   {"library_version", "Open MPI 4.1"},
-                   {"op", "all_reduce"},
-                   {"size_bytes", ""},
-                   {"time_us", "10"},
-                   {"healthy", "yes"}}};
-  EXPECT_EQ(collective_of(row).refusal, "the size is not stated");
-  EXPECT_EQ(collective_of(row.with("size_bytes", "0")).refusal, "");
-}
-
-}  // namespace
-}  // namespace stepcast::measured_words_test
 TEST(CollectiveRows, RefuseCountsOfRanksThatContradictEachOther) {
   const auto refusal = [](const char* per_node, const char* nodes, const char* ranks) {
     return collective_of(kCollective.with("gpus_per_node", per_node)
@@ -300,4 +319,22 @@ TEST(CollectiveRows, RefuseCountsOfRanksThatContradictEachOther) {
   EXPECT_EQ(refusal("1", "1", "1"), "one rank has nobody to talk to");
 }
 
+TEST(CollectiveRows, BetweenProcessorsNeedASize) {
+  const Cells row{{{"system_id", "x"},
+                   {"cpu", "c"},
+                   {"ranks_per_node", "1"},
+                   {"nodes", "4"},
+                   {"ranks", "4"},
+                   {"network", "1x 100G IB EDR"},
+                   {"library_version", "Open MPI 4.1"},
+                   {"op", "all_reduce"},
+                   {"size_bytes", ""},
+                   {"time_us", "10"},
+                   {"healthy", "yes"}}};
+  EXPECT_EQ(collective_of(row).refusal, "the size is not stated");
+  EXPECT_EQ(collective_of(row.with("size_bytes", "0")).refusal, "");
   EXPECT_THAT(collective_of(row.with("size_bytes", "8").with("nodes", "3")).refusal, HasSubstr("3 nodes of 1 ranks"));
+}
+
+}  // namespace
+}  // namespace stepcast::measured_words_test

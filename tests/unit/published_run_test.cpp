@@ -256,7 +256,16 @@ TEST(PublishedRuns, ReadShardings) {
   EXPECT_EQ(groups["sharding"], "zero-1");
   EXPECT_EQ(groups["hsdp_shard_size"], 8);
   EXPECT_EQ(strategy_of(Row().set("zero_or_fsdp", "FSDP 64"))["sharding"], "fsdp");
-  EXPECT_THAT(run_of(Row().set("zero_or_fsdp", "by hand")).refusal, HasSubstr("sharding \"by hand\""));
+  for (const auto& [text, name] :
+       {std::pair{"zero-1", "zero-1"}, std::pair{"ZeRO 3", "zero-3"}, std::pair{"ZeRO stage 2", "zero-2"},
+        std::pair{"fsdp", "fsdp"}, std::pair{"FULL_SHARD", "fsdp"}, std::pair{"none", "none"},
+        std::pair{"NO_SHARD", "none"}})
+    EXPECT_EQ(strategy_of(Row().set("zero_or_fsdp", text))["sharding"], name) << text;
+  // PyTorch's hybrid sharding spreads a copy over one server: 4 ranks of 2 GPUs.
+  const Json hybrid = strategy_of(Row().set("zero_or_fsdp", "HYBRID_SHARD"));
+  EXPECT_EQ(hybrid["sharding"], "hsdp");
+  EXPECT_EQ(hybrid["hsdp_shard_size"], 4);
+  EXPECT_THAT(run_of(Row().set("zero_or_fsdp", "by hand")).refusal, HasSubstr("zero_or_fsdp: found \"by hand\""));
 }
 
 TEST(PublishedRuns, ReadRecomputation) {
@@ -268,7 +277,7 @@ TEST(PublishedRuns, ReadRecomputation) {
   EXPECT_EQ(strategy_of(Row().set("recompute", "full, 8 layers").set("pp", "2").set("vpp", "1"))["recompute"], "none");
   EXPECT_EQ(strategy_of(Row().set("recompute", "core_attn, mlp"))["recompute_modules"],
             Json::parse(R"(["attention_core", "mlp"])"));
-  EXPECT_THAT(run_of(Row().set("recompute", "sometimes")).refusal, HasSubstr("recomputation \"sometimes\""));
+  EXPECT_THAT(run_of(Row().set("recompute", "sometimes")).refusal, HasSubstr("recompute: found \"sometimes\""));
 }
 
 // Megatron's uniform method recomputes every layer; its number is how many of them are kept together.
@@ -285,6 +294,8 @@ TEST(PublishedRuns, ReadFormats) {
   EXPECT_EQ(format("fp8 (per-tensor current scaling)"), "fp8");
   EXPECT_EQ(format("bf16 + float8 linear (rowwise)"), "fp8");
   EXPECT_EQ(format("mxfp8"), "mxfp8");
+  EXPECT_EQ(format("BF16"), "bf16");
+  EXPECT_EQ(format("NVFP4"), "fp4");
   EXPECT_EQ(format("fp8 or nvfp4 (not clear from the configuration name)"), "fp8");
   const Row unknown = Row().set("precision", "fp8 or nvfp4 (configuration not found)");
   EXPECT_EQ(run_of(Row(unknown).set("gpus", "8")).scenario["workload"]["precision"], "fp4");
@@ -342,6 +353,18 @@ TEST(PublishedRuns, FineTuningFreezesOrPacks) {
   const Json sft = run_of(Row().set("notes", "task=sft").set("seq_len", "4096")).scenario["workload"];
   EXPECT_FALSE(sft.contains("adapter_rank"));
   EXPECT_EQ(sft["document_len"], 180);
+}
+
+TEST(PublishedRuns, NamesDoNotDependOnCapitalLetters) {
+  const Row shouted = Row()
+                          .set("framework", "NEMO (MEGATRON-CORE)")
+                          .set("model", "Llama3-8B")
+                          .set("accelerator_id", "NVIDIA H100-SXM5-80GB");
+  EXPECT_EQ(run_of(shouted).scenario, run_of({}).scenario);
+  EXPECT_EQ(run_of(Row().set("framework", "Nanotron")).scenario["strategy"]["framework"], "nanotron");
+  EXPECT_THAT(run_of(Row().set("framework", "Megatorn")).refusal, HasSubstr("did you mean \"Megatron\"?"));
+  EXPECT_THAT(run_of(Row().set("accelerator_id", "H100")).refusal, HasSubstr("expected one of h100-"));
+  EXPECT_THAT(run_of(Row().set("accelerator_id", "h100-sxm-80")).refusal, HasSubstr("h100-sxm-80gb"));
 }
 
 TEST(PublishedRuns, TurnUtilisationIntoTokens) {

@@ -200,7 +200,7 @@ TEST(ColumnSets, UnknownHeadersAndBadFiguresAreFaults) {
   EXPECT_THAT(faults, HasSubstr("t.csv:2:29: measured_step_time_ms: found \"-3\""));
   // Three GPUs are no node that the catalogue has: a reason, not a fault.
   const RunSet odd = read_runs(parse_csv(header + "3,6,1,1024,16,24,1024,1,3,1,100\n", "t.csv"), "t");
-  EXPECT_THAT(odd.runs.front().refusal, HasSubstr("3 such GPUs"));
+  EXPECT_THAT(odd.runs.front().refusal, HasSubstr("has 3 of a100-sxm-80gb, there are ones of 1, 2, 4, 8"));
 }
 
 TEST(Machines, StandForServersByTheirGpus) {

@@ -22,6 +22,8 @@ constexpr std::array kWordings{
     Wording{{"gb200", ""}, "gb200"},
     Wording{{"b300-sxm", ""}, "b300-sxm-270gb"},
     Wording{{"b200-sxm", ""}, "b200-sxm-180gb"},
+    Wording{{"nvidia b300", ""}, "b300-sxm-270gb"},
+    Wording{{"nvidia b200", ""}, "b200-sxm-180gb"},
     Wording{{"h200-sxm", ""}, "h200-sxm-141gb"},
     Wording{{"h200-nvl", ""}, "h200-nvl-141gb"},
     Wording{{"h100-sxm", "80gb"}, "h100-sxm-80gb"},
@@ -53,6 +55,8 @@ constexpr std::array kWordings{
     Wording{{"trillium", ""}, "tpu-v6e"},
     Wording{{"gaudi2", ""}, "gaudi2"},
     Wording{{"gaudi(r) 2", ""}, "gaudi2"},
+    Wording{{"gaudi3", ""}, "gaudi3"},
+    Wording{{"gaudi 3", ""}, "gaudi3"},
 };
 
 }  // namespace

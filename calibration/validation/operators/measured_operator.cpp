@@ -261,7 +261,7 @@ OperatorSet read_operators(const CsvTable& table, std::string name) {
     MeasuredOperator one;
     one.line = row.line();
     one.accelerator = row.text("accelerator_id");
-    one.format = row.text("precision");
+    one.format = lower_case(row.text("precision"));
     one.source = row.text("source");
     one.conditions = conditions_of(one.source);
     one.measured = Seconds(row.required_number("time_us") * 1e-6);

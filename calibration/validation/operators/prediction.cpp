@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "calibration/validation/accelerator_names.hpp"
 #include "models/compute/streaming_time.hpp"
 
 namespace stepcast {
@@ -123,7 +124,13 @@ OperatorPrediction predict_operator(const MeasuredOperator& measured, const Cata
   if (!measured.refusal.empty()) return nothing(measured.refusal);
   OperatorMachine machine;
   machine.accelerator = catalog.find<Accelerator>(measured.accelerator);
-  if (machine.accelerator == nullptr) return nothing(fmt::format("{} is not in the catalogue", measured.accelerator));
+  // The user's own entries come first, and have names of their own.
+  if (machine.accelerator == nullptr)
+    machine.accelerator = catalog.find<Accelerator>(accelerator_of(measured.accelerator));
+  if (machine.accelerator == nullptr) {
+    const std::string hint = accelerator_hint(measured.accelerator);
+    return nothing(fmt::format("{} is not in the catalogue{}", measured.accelerator, hint.empty() ? "" : ": " + hint));
+  }
   machine.profile = catalog.find<OperatorProfile>(machine.accelerator->family);
   if (machine.profile == nullptr) return nothing(fmt::format("no operator profile of {}", machine.accelerator->family));
   return predict_operator(measured, machine);

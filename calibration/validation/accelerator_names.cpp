@@ -1,0 +1,98 @@
+#include "calibration/validation/accelerator_names.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+#include <vector>
+
+#include "fields/data_directory.hpp"
+#include "fields/diagnostics.hpp"
+#include "fields/plain_text.hpp"
+
+namespace stepcast {
+
+namespace {
+
+using Words = std::set<std::string>;
+
+/// Words that say who made a device, which its name says already.
+constexpr std::array<std::string_view, 9> kMakers{"nvidia", "amd",   "intel",    "google", "aws",
+                                                  "habana", "tesla", "instinct", "geforce"};
+
+/// Revisions of NVIDIA's module from Ampere on, which ids leave out: "sxm4" and "sxm5" are "sxm".
+std::string plain(std::string word) { return word == "sxm4" || word == "sxm5" || word == "sxm6" ? "sxm" : word; }
+
+Words words_in(std::string_view text) {
+  Words out;
+  std::string word;
+  for (const char letter : lower_case(text) + " ") {
+    if (std::isalnum(static_cast<unsigned char>(letter)) != 0) {
+      word += letter;
+    } else if (!word.empty()) {
+      if (std::find(kMakers.begin(), kMakers.end(), word) == kMakers.end()) out.insert(plain(word));
+      word.clear();
+    }
+  }
+  return out;
+}
+
+struct Named {
+  std::string id;
+  Words words;
+  bool on_sale;  ///< of the shipped catalogue: what only tables of runs name is not meant by fewer words
+};
+
+std::vector<Named> read_names() {
+  std::vector<Named> out;
+  for (const char* folder : {"hardware-catalog/accelerators", "calibration/data/catalog/accelerators"})
+    for (const auto& entry : std::filesystem::directory_iterator(data_directory(folder))) {
+      const std::string id = entry.path().stem().string();
+      // Half a board is not what a board's name means.
+      const bool part = contains(id, "half") || contains(id, "gcd");
+      out.push_back({id, words_in(id), contains(folder, "hardware-catalog") && !part});
+    }
+  std::sort(out.begin(), out.end(), [](const Named& a, const Named& b) { return a.id < b.id; });
+  return out;
+}
+
+const std::vector<Named>& names() {
+  static const std::vector<Named> kNames = read_names();
+  return kNames;
+}
+
+/// The entries whose words hold all of the text's: one where it means one.
+std::vector<std::string> meant(std::string_view text) {
+  const Words stated = words_in(text);
+  std::vector<std::string> out;
+  for (const Named& one : names()) {
+    if (one.words == stated) return {one.id};
+    const bool holds = std::includes(one.words.begin(), one.words.end(), stated.begin(), stated.end());
+    if (holds && one.on_sale && !stated.empty()) out.push_back(one.id);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string accelerator_of(std::string_view text) {
+  const auto found = std::lower_bound(names().begin(), names().end(), text,
+                                      [](const Named& a, std::string_view b) { return a.id < b; });
+  if (found != names().end() && found->id == text) return found->id;
+  const std::vector<std::string> ids = meant(text);
+  return ids.size() == 1 ? ids.front() : std::string(text);
+}
+
+std::string accelerator_hint(std::string_view text) {
+  const std::vector<std::string> ids = meant(text);
+  if (ids.size() == 1) return "";  // it names one, which lacks something else
+  if (ids.size() > 1) return expected_one_of(ids);
+  // A model's number that is not known ("mi25") is another device, not a misspelt one.
+  const std::string lower = lower_case(text);
+  if (!contains(lower, "-")) return "";
+  std::vector<std::string> all;
+  for (const Named& one : names()) all.push_back(one.id);
+  return did_you_mean(lower, all);
+}
+
+}  // namespace stepcast
