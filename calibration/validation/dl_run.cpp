@@ -44,6 +44,7 @@ class DeepLearningRun {
       refuse("neither the batch nor the length of its samples is stated");
     if (!rate) refuse("no throughput is stated, only a ratio or a time to train");
     if (!network.unit_known) refuse(not_understood("unit", unit, unit_choices()));
+    refuse_contradicting_batches();
     if (!out_.refusal.empty()) return std::move(out_);
 
     const Recipe recipe = recipe_of(source, model, row_.text("accelerator_id"), is_wide(precision));
@@ -98,6 +99,23 @@ class DeepLearningRun {
     if (!row_.whole("gpus")) refuse("the number of GPUs is not stated");
   }
 
+  /// Samples of a step in all devices' passes; null where the row does not state them, or another table does.
+  [[nodiscard]] std::optional<double> stated_global_batch() const {
+    return notes_say("not the throughput table") ? std::nullopt : row_.number("global_batch");
+  }
+
+  /// A step is a whole number of passes of every device. Tables round what they print.
+  void refuse_contradicting_batches() {
+    constexpr double kRounding = 1e-3;
+    const std::optional<double> global = stated_global_batch(), micro = row_.number("per_gpu_batch");
+    if (!global || !micro) return;
+    const double passes = *global / (*micro * static_cast<double>(gpus()));
+    const double whole = std::max(1.0, std::round(passes));
+    if (std::abs(passes - whole) > kRounding * whole)
+      refuse(fmt::format("global_batch: {} samples are no whole number of passes of {} on each of {} GPUs", *global,
+                         *micro, gpus()));
+  }
+
   std::string read_precision() {
     // "amp" and "mixed" are 16 bit on every device, and which of the two formats does not matter.
     constexpr std::array kFormats{Spelling{"fp32", "fp32"},       Spelling{"tf32", "tf32"},
@@ -137,7 +155,7 @@ class DeepLearningRun {
   /// source says of its recipe is not taken: BERT on DGX-1 (PyTorch) scales over servers as measured where every pass
   /// exchanges gradients, and would lose next to nothing with the recipe's accumulation.
   Batch read_batch(const Recipe& recipe, bool wide) {
-    const std::optional<long> global = notes_say("not the throughput table") ? std::nullopt : rounded("global_batch");
+    const std::optional<long> global = stated_global_batch() ? rounded("global_batch") : std::nullopt;
     const long usual = recipe.batch > 0 ? recipe.batch : wide ? kUnstatedBatch : kUnstatedHalfBatch;
     long micro = rounded("per_gpu_batch").value_or(usual);
     if (!global) return {micro, micro * gpus()};

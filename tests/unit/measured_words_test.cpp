@@ -173,6 +173,16 @@ TEST(DeepLearningRows, UnderstandFormatsAndModels) {
   EXPECT_THAT(run_of(kDeepLearning.with("framework", "pytroch")).refusal, HasSubstr("did you mean \"pytorch\"?"));
 }
 
+TEST(DeepLearningRows, RefuseBatchesThatContradictEachOther) {
+  const auto refusal = [](const char* micro, const char* global) {
+    return run_of(kDeepLearning.with("per_gpu_batch", micro).with("global_batch", global)).refusal;
+  };
+  EXPECT_EQ(refusal("64", "100"), "global_batch: 100 samples are no whole number of passes of 64 on each of 8 GPUs");
+  EXPECT_EQ(refusal("64", "1024"), "");
+  EXPECT_EQ(refusal("131072", "1048580"), "");  // as tables print 2^20
+  EXPECT_EQ(refusal("0.5", "4"), "");           // a sample is cut over devices
+}
+
 TEST(DeepLearningRows, RefuseUnitsThatTheyDoNotKnow) {
   EXPECT_EQ(run_of(kDeepLearning.with("unit", "img/s")).refusal, "");
   EXPECT_EQ(run_of(kDeepLearning.with("unit", "Images/s")).refusal, "");

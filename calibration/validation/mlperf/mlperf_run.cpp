@@ -152,7 +152,7 @@ Columns columns_of(const Benchmark& benchmark, const CsvRow& row, std::string_vi
   out["unit"] = benchmark.unit;
   out["network"] = network_of(accelerator);
   // Submissions choose batches that the devices take at once.
-  out["per_gpu_batch"] = std::to_string(std::max(1L, batch / gpus));
+  out["per_gpu_batch"] = fmt::format("{}", static_cast<double>(batch) / static_cast<double>(gpus));
   return out;
 }
 
