@@ -4,6 +4,7 @@
 
 #include "calibration/validation/column_sets.hpp"
 #include "calibration/validation/data_sets.hpp"
+#include "calibration/validation/known_tables.hpp"
 #include "calibration/validation/parallel.hpp"
 #include "calibration/validation/settle.hpp"
 #include "cli/predictor.hpp"
@@ -48,6 +49,8 @@ std::vector<PredictedRun> simulated(std::vector<MeasuredRun> runs, int jobs, Ses
 void score_file(ValidationScores& scores, const std::filesystem::path& file, const std::string& name,
                 const ValidationRequest& request, Session& session) {
   const CsvTable table = read_csv(file);
+  check_measurements(table);
+  if (std::string note = unread_columns(table); !note.empty()) scores.notes.push_back(std::move(note));
   if (is_collective_table(table)) {
     scores.collectives.push_back(score_collectives(name, read_collectives(table, session.catalog())));
     return;

@@ -232,20 +232,27 @@ MeasuredCollective processor_row(const CsvRow& row, const Catalog& /*catalog*/) 
   return out;
 }
 
-/// Columns that only this set has, and how its rows are read.
+/// A kind of table of collectives, and how its rows are read.
 struct ColumnSet {
-  std::vector<std::string_view> columns;
+  KnownTable table;
   MeasuredCollective (*read)(const CsvRow& row, const Catalog& catalog);
 };
 
 const std::vector<ColumnSet>& column_sets() {
   static const std::vector<ColumnSet> kSets{
-      {{"system_id", "gpu", "gpus_per_node", "nodes", "ranks", "nic", "op", "dtype", "size_bytes", "time_us", "config",
-        "healthy", "library_version"},
+      {{"collectives between GPUs",
+        {"system_id", "gpu", "gpus_per_node", "nodes", "ranks", "nic", "op", "dtype", "size_bytes", "time_us", "config",
+         "healthy", "library_version"},
+        {"collectives-singlenode"}},
        device_row},
-      {{"gpu", "ranks", "nodes", "collective", "size_bytes", "dtype", "time_us_out_of_place"}, nvlink_row},
-      {{"system_id", "cpu", "ranks_per_node", "nodes", "ranks", "network", "library_version", "op", "size_bytes",
-        "time_us", "healthy"},
+      {{"collectives in one node",
+        {"gpu", "ranks", "nodes", "collective", "size_bytes", "dtype", "time_us_out_of_place"},
+        {"collectives-nvlink"}},
+       nvlink_row},
+      {{"collectives between processors",
+        {"system_id", "cpu", "ranks_per_node", "nodes", "ranks", "network", "library_version", "op", "size_bytes",
+         "time_us", "healthy"},
+        {"collectives-cpu"}},
        processor_row},
   };
   return kSets;
@@ -253,13 +260,17 @@ const std::vector<ColumnSet>& column_sets() {
 
 const ColumnSet* set_of(const CsvTable& table) {
   for (const ColumnSet& set : column_sets())
-    if (std::all_of(set.columns.begin(), set.columns.end(),
-                    [&](std::string_view column) { return table.column(column).has_value(); }))
-      return &set;
+    if (is_of(table, set.table)) return &set;
   return nullptr;
 }
 
 }  // namespace
+
+std::vector<KnownTable> collective_tables() {
+  std::vector<KnownTable> out;
+  for (const ColumnSet& set : column_sets()) out.push_back(set.table);
+  return out;
+}
 
 bool is_collective_table(const CsvTable& table) { return set_of(table) != nullptr; }
 
@@ -272,7 +283,7 @@ std::vector<MeasuredCollective> read_collectives(const CsvTable& table, const Ca
     out.push_back(set->read(row, catalog));
     out.back().line = row.line();
   }
-  if (!faults.empty()) throw InputError(std::move(faults));
+  throw_if_faulty(std::move(faults));
   return out;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/validation/csv_table.hpp"
+#include "calibration/validation/known_tables.hpp"
 #include "models/collectives/machine.hpp"
 #include "models/collectives/mpi.hpp"
 
@@ -39,6 +39,8 @@ struct MeasuredCollective {
   std::optional<HostNetwork> host_network;
 };
 
+/// Kinds of tables of collectives.
+std::vector<KnownTable> collective_tables();
 /// Whether a table has the columns of one of the collective data sets.
 bool is_collective_table(const CsvTable& table);
 

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "fields/utf8.hpp"
@@ -31,7 +33,7 @@ class Reader {
   void read() {
     while (!at_end()) {
       std::vector<CsvField> fields = record();
-      if (fields.size() == 1 && fields.front().text.empty()) continue;
+      if (fields.size() == 1 && fields.front().text.find_first_not_of(" \t") == std::string::npos) continue;
       if (table_.header.empty()) {
         table_.header = std::move(fields);
       } else {
@@ -224,6 +226,13 @@ double CsvRow::required_number(std::string_view column) const {
 long CsvRow::required_whole(std::string_view column) const {
   if (text(column).empty()) fault(column, "found nothing, expected a whole number");
   return whole(column).value_or(1);
+}
+
+void throw_if_faulty(std::vector<Fault> faults) {
+  std::set<std::string> seen;
+  const auto repeated = [&](const Fault& fault) { return !seen.insert(fault.text()).second; };
+  faults.erase(std::remove_if(faults.begin(), faults.end(), repeated), faults.end());
+  if (!faults.empty()) throw InputError(std::move(faults));
 }
 
 void CsvRow::fault(std::string_view column, std::string message, std::string suggestion) const {

@@ -20,7 +20,7 @@ struct CsvField {
 };
 
 /// A CSV file with a header, as RFC 4180 has it: quoted fields may hold commas, quotes (doubled) and line breaks; lines
-/// end in CRLF or LF; blank lines are skipped.
+/// end in CRLF or LF; lines of nothing but blanks are skipped.
 struct CsvTable {
   std::string file;
   std::vector<CsvField> header;
@@ -58,5 +58,8 @@ class CsvRow {
   const std::vector<CsvField>& fields_;
   std::vector<Fault>& faults_;
 };
+
+/// Throws InputError with every fault that was collected, each once: several readers may look at one field.
+void throw_if_faulty(std::vector<Fault> faults);
 
 }  // namespace stepcast

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 
 #include "tests/e2e/process.hpp"
 
@@ -115,6 +116,21 @@ TEST(Validate, GivesTheSameBytesTwice) {
   EXPECT_EQ(stepcast_run(arguments).out, stepcast_run(arguments).out);
 }
 
+TEST(Validate, NamesColumnsThatItDoesNotRead) {
+  const ScratchFolder folder;
+  const std::string file = (folder / "mine.csv").string();
+  std::ifstream shipped(shipped_csv("megatron-published"));
+  std::ofstream mine(file);
+  for (std::string line; std::getline(shipped, line);)
+    mine << line << (line.starts_with("id,") ? ",data_paralel,colour" : ",1,red") << "\n";
+  mine.close();
+  const Finished run = stepcast_run({"validate", "--file", file});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("mine.csv: columns that are not read: \"data_paralel\", \"colour\""));
+  EXPECT_EQ(stepcast_run({"validate", "--file", file, "--json"}).json()["notes"].size(), 1u);
+  EXPECT_FALSE(stepcast_run({"validate", "--json"}).json().contains("notes"));
+}
+
 TEST(Validate, RefusesWhatItCannotRead) {
   const Finished unknown = stepcast_run({"validate", "--set", "fsdp-run"});
   EXPECT_EQ(unknown.code, 2);
@@ -126,6 +142,10 @@ TEST(Validate, RefusesWhatItCannotRead) {
   EXPECT_EQ(broken.code, 2);
   EXPECT_THAT(broken.err, HasSubstr("mine.csv:2:3: found a quoted field that does not end"));
   EXPECT_EQ(stepcast_run({"validate", "--file", (folder / "none.csv").string()}).code, 2);
+  std::ofstream(file) << "gpu,ranks,nodes,collective,size_bytes,dtype,time_us_out_of_place\n";
+  const Finished empty = stepcast_run({"validate", "--file", file});
+  EXPECT_EQ(empty.code, 2);
+  EXPECT_THAT(empty.err, HasSubstr("mine.csv:1:1: found a header and no rows"));
 }
 
 }  // namespace

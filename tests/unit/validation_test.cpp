@@ -3,6 +3,7 @@
 
 #include "calibration/validation/column_sets.hpp"
 #include "calibration/validation/data_sets.hpp"
+#include "calibration/validation/known_tables.hpp"
 #include "calibration/validation/machines.hpp"
 #include "calibration/validation/prediction_of_run.hpp"
 #include "calibration/validation/statistics.hpp"
@@ -41,6 +42,41 @@ TEST(CsvTable, ReadsWhatRfc4180Allows) {
   // The quoted line break counts for the places behind it.
   EXPECT_EQ(table.rows[2][1].line, 6);
   EXPECT_EQ(table.rows[2][1].column, 3);
+}
+
+TEST(CsvTable, SkipsLinesOfBlanks) {
+  const CsvTable table = parse_csv("a,b\n  \n1,2\n\t\n", "t.csv");
+  ASSERT_EQ(table.rows.size(), 1u);
+  EXPECT_THAT(texts(table.rows[0]), ElementsAre("1", "2"));
+}
+
+TEST(KnownTables, NameTheNearestKindOfEverySort) {
+  const auto fault = [](const char* header) {
+    return faults_of([&] { check_measurements(parse_csv(header, "t.csv")); });
+  };
+  EXPECT_THAT(fault("accelerator_id,precision,batch,m,n,k,layout,time_us,libary,source\nx,x,x,x,x,x,x,x,x,x\n"),
+              HasSubstr("timed products would also need library (is it \"libary\"?)"));
+  EXPECT_THAT(fault("system,gpu,ranks,nodes,size_bytes,dtype,time_us_out_of_place\nx,x,x,x,x,x,x\n"),
+              HasSubstr("collectives in one node would also need collective"));
+  EXPECT_THAT(fault("gpu,ranks,nodes,collective,size_bytes,dtype,time_us_out_of_place\n"), HasSubstr("no rows"));
+}
+
+TEST(KnownTables, NameColumnsThatNobodyReads) {
+  const auto note = [](const std::string& more) {
+    return unread_columns(
+        parse_csv("gpu,ranks,nodes,collective,size_bytes,dtype,time_us_out_of_place" + more + "\n", "t.csv"));
+  };
+  EXPECT_EQ(note(""), "");
+  EXPECT_EQ(note(",system,source"), "");
+  EXPECT_EQ(note(",colour,sytem"),
+            "t.csv: columns that are not read: \"colour\", \"sytem\" (did you mean \"system\"?)");
+}
+
+TEST(KnownTables, ShippedOnesHaveNoOthers) {
+  std::vector<std::string> names = run_set_names();
+  names.insert(names.end(), operator_set_names().begin(), operator_set_names().end());
+  names.insert(names.end(), collective_set_names().begin(), collective_set_names().end());
+  for (const std::string& name : names) EXPECT_EQ(unread_columns(read_csv(run_set_file(name))), "") << name;
 }
 
 TEST(CsvTable, NamesThePlaceOfEveryFault) {
@@ -198,6 +234,7 @@ TEST(ColumnSets, UnknownHeadersAndBadFiguresAreFaults) {
       faults_of([&] { read_runs(parse_csv(header + "8,16,8,ten,16,24,1024,1,1,2,-3\n", "t.csv"), "t"); });
   EXPECT_THAT(faults, HasSubstr("t.csv:2:8: hidden: found \"ten\""));
   EXPECT_THAT(faults, HasSubstr("t.csv:2:29: measured_step_time_ms: found \"-3\""));
+  EXPECT_EQ(std::count(faults.begin(), faults.end(), '\n'), 1);  // two faults, each once
   // Three GPUs are no node that the catalogue has: a reason, not a fault.
   const RunSet odd = read_runs(parse_csv(header + "3,6,1,1024,16,24,1024,1,3,1,100\n", "t.csv"), "t");
   EXPECT_THAT(odd.runs.front().refusal, HasSubstr("has 3 of a100-sxm-80gb, there are ones of 1, 2, 4, 8"));

@@ -217,42 +217,59 @@ void read_convolution(MeasuredOperator& out, const CsvRow& row) {
   out.work = ConvolutionWork{shape};
 }
 
-/// Columns that say of what kind a table of operators is.
+/// A kind of table of operators, and how its rows are read.
 struct OperatorTable {
-  std::vector<std::string_view> columns;
+  KnownTable table;
   void (*read)(MeasuredOperator& out, const CsvRow& row);
 };
 
 const std::vector<OperatorTable>& tables() {
   static const std::vector<OperatorTable> kTables{
-      {{"m", "n", "k", "power_W", "power_limit_W"}, read_power},
-      {{"batch", "m", "n", "k", "layout", "library"}, read_product},
-      {{"implementation", "direction", "batch", "heads", "kv_heads", "head_dim", "head_dim_v", "seq_q", "seq_kv",
-        "causal"},
+      {{"power of products",
+        {"accelerator_id", "precision", "m", "n", "k", "time_us", "power_W", "power_limit_W", "source"},
+        {"operators-power"}},
+       read_power},
+      {{"timed products",
+        {"accelerator_id", "precision", "batch", "m", "n", "k", "layout", "time_us", "library", "source"},
+        {"operators-gemm"}},
+       read_product},
+      {{"timed attention",
+        {"accelerator_id", "precision", "implementation", "direction", "batch", "heads", "kv_heads", "head_dim",
+         "head_dim_v", "seq_q", "seq_kv", "causal", "time_us", "source"},
+        {"operators-attention"}},
        read_attention},
-      {{"op", "direction", "rows", "cols", "bytes", "implementation"}, read_streaming},
-      {{"n", "c", "h", "w", "k", "r", "s", "pad_h", "pad_w", "stride_h", "stride_w", "direction"}, read_convolution}};
+      {{"timed memory-bound operators",
+        {"accelerator_id", "op", "direction", "precision", "rows", "cols", "bytes", "time_us", "implementation",
+         "source"},
+        {"operators-memory"}},
+       read_streaming},
+      {{"timed convolutions",
+        {"accelerator_id", "precision", "n", "c", "h", "w", "k", "r", "s", "pad_h", "pad_w", "stride_h", "stride_w",
+         "direction", "time_us", "source"},
+        {"operators-conv"}},
+       read_convolution}};
   return kTables;
 }
 
 const OperatorTable* table_of(const CsvTable& table) {
-  for (const std::string_view column : {"accelerator_id", "precision", "time_us", "source"})
-    if (!table.column(column)) return nullptr;
   for (const OperatorTable& known : tables())
-    if (std::all_of(known.columns.begin(), known.columns.end(),
-                    [&](std::string_view column) { return table.column(column).has_value(); }))
-      return &known;
+    if (is_of(table, known.table)) return &known;
   return nullptr;
 }
 
 }  // namespace
 
+std::vector<KnownTable> operator_tables() {
+  std::vector<KnownTable> out;
+  for (const OperatorTable& known : tables()) out.push_back(known.table);
+  return out;
+}
+
 bool holds_operators(const CsvTable& table) { return table_of(table) != nullptr; }
 
 OperatorSet read_operators(const CsvTable& table, std::string name) {
   const OperatorTable* kind = table_of(table);
-  if (kind == nullptr)
-    throw InputError({{table.file + ":1:1", "", "found the columns of no known table of operators", ""}});
+  if (kind == nullptr) refuse_columns(table);
   OperatorSet out{std::move(name), {}};
   std::vector<Fault> faults;
   out.operators.reserve(table.rows.size());
@@ -268,7 +285,7 @@ OperatorSet read_operators(const CsvTable& table, std::string name) {
     kind->read(one, row);
     out.operators.push_back(std::move(one));
   }
-  if (!faults.empty()) throw InputError(std::move(faults));
+  throw_if_faulty(std::move(faults));
   return out;
 }
 

@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "calibration/validation/csv_table.hpp"
+#include "calibration/validation/known_tables.hpp"
 #include "calibration/validation/operators/conditions.hpp"
 #include "models/compute/attention_time.hpp"
 #include "models/compute/convolution_time.hpp"
@@ -53,6 +53,8 @@ struct OperatorSet {
   std::vector<MeasuredOperator> operators;
 };
 
+/// Kinds of tables of operators.
+std::vector<KnownTable> operator_tables();
 /// True when the header is that of a table of operators.
 bool holds_operators(const CsvTable& table);
 /// Reads a table of operators, of any of the five kinds. Throws InputError with every fault of the file.

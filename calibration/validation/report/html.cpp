@@ -98,6 +98,7 @@ std::string validation_html(const ValidationScores& scores) {
       "predicted too slow. The band is ±10 %; rest the pointer on a mark to see what it is.</p>\n",
       scatter_style(), kPageStyle, kVersion,
       scores.fidelity == "simulated" ? "step graphs on the engine" : "closed form");
+  for (const std::string& note : scores.notes) out += fmt::format("<p>{}</p>\n", escaped_markup(note));
   out += html_table_of_sets(scores);
   if (scores.runs.size() > 1)
     out += section("all training runs",

@@ -84,6 +84,7 @@ Json validation_json(const ValidationScores& scores, RegretDetail detail) {
   for (const OperatorSetScore& set : scores.operators) all.push_back(operator_json(set));
   for (const CollectiveScore& set : scores.collectives) all.push_back(collective_validation_json(set));
   Json out{{"fidelity", scores.fidelity}, {"sets", std::move(all)}};
+  if (!scores.notes.empty()) out["notes"] = scores.notes;
   if (!scores.runs.empty()) {
     out["total"] = set_json(scores.total, RegretDetail::figures);
     out["total"].erase("name");

@@ -98,6 +98,7 @@ std::string details(const SetScore& set, RegretDetail detail) {
 
 std::string validation_text(const ValidationScores& scores, RegretDetail detail) {
   std::string out;
+  for (const std::string& note : scores.notes) out += note + "\n\n";
   if (!scores.runs.empty()) out += table(scores);
   for (const SetScore& set : scores.runs) out += details(set, detail);
   out += collective_validation_text(scores.collectives);

@@ -17,6 +17,7 @@ struct ValidationScores {
   SetScore total;  ///< of all runs
   std::vector<CollectiveScore> collectives;
   std::vector<OperatorSetScore> operators;
+  std::vector<std::string> notes;  ///< what a reader of the figures should know of the files
 };
 
 /// A set's name and figures, whatever its kind, in the order of reports.
