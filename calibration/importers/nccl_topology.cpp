@@ -224,7 +224,6 @@ class TopologyReader {
     check_attributes(gpu);
     const int index = static_cast<int>(wiring_.accelerators.size());
     WiredAccelerator& one = add_accelerator(pci, address, place);
-    wiring_.links_told = true;
     one.sm = integer(gpu, "sm", 0, 10000).value_or(0);
     if (const std::string gcn = text(gpu, "gcn"); !gcn.empty()) one.gcn = gcn.find("gfx") == 0 ? gcn : "gfx" + gcn;
     static_cast<void>(integer(gpu, "dev", 0, 65535));
@@ -243,6 +242,8 @@ class TopologyReader {
 
   void read_link(pugi::xml_node link, int from) {
     check_attributes(link);
+    // A GPU without links is asked about by NCCL itself (xml.cc, ncclTopoGetXmlFromGpu): their absence tells nothing.
+    wiring_.links_told = true;
     const std::string target = text(link, "target");
     if (target.empty()) return fault(link, fmt::format("{} has no target", named(link)));
     if (target != kHiddenSwitch && !is_address(target))

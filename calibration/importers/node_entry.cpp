@@ -208,34 +208,38 @@ class NodeBuilder {
     describe(shape);
   }
 
-  /// The file lists PCI functions only: what NCCL asks the driver for (NVLink) is the accelerator's and the like
-  /// node's.
+  /// The file names no native link: what NCCL asks the driver for (NVLink) is the accelerator's and the like node's.
   void write_untold_interconnect(NodeInterconnect shape) {
-    const bool linked =
-        like_ && like_->accelerator == accelerator_->id && like_->interconnect.kind != NodeTopology::pcie;
+    const bool linked = like_ && like_->accelerator == accelerator_->id &&
+                        like_->interconnect.kind != NodeTopology::pcie && !lacks_bridges();
     if (linked) {
       entry_.assumed("interconnect", as_json(like_->interconnect), fmt::format("node {}, which is like it", like_->id));
       notes_.push_back(fmt::format("native links are not in the file; taken from node {}", like_->id));
       return describe(like_->interconnect);
     }
-    if (accelerator_->interconnect) {
-      const std::string& bridge = accelerator_->interconnect->kind;
-      if (bridge.find("bridge") == std::string::npos) {
-        shape = NodeInterconnect{};
-        shape.kind = NodeTopology::nvswitch;
-        shape.links_per_accelerator = accelerator_->interconnect->links;
-        shape.per_link = accelerator_->interconnect->per_link;
-        shape.generation = bridge;
-        notes_.emplace_back("native links are not in the file; taken as all into switches");
-        entry_.assumed("interconnect", as_json(shape), fmt::format("accelerator {}", accelerator_->id));
-        return describe(shape);
-      }
+    if (accelerator_->interconnect && !by_bridges()) {
+      shape = NodeInterconnect{};
+      shape.kind = NodeTopology::nvswitch;
+      shape.links_per_accelerator = accelerator_->interconnect->links;
+      shape.per_link = accelerator_->interconnect->per_link;
+      shape.generation = accelerator_->interconnect->kind;
+      notes_.emplace_back("native links are not in the file; taken as all into switches");
+      entry_.assumed("interconnect", as_json(shape), fmt::format("accelerator {}", accelerator_->id));
+      return describe(shape);
     }
     if (shape.pcie_gen == 0) shape.pcie_gen = accelerator_->pcie_gen;
     entry_.told("interconnect", as_json(shape));
     notes_.emplace_back("native links are not in the file; taken as none");
     describe(shape);
   }
+
+  /// Native links of a PCIe card are bridges that a machine may do without.
+  [[nodiscard]] bool by_bridges() const {
+    return accelerator_->interconnect && accelerator_->interconnect->kind.find("bridge") != std::string::npos;
+  }
+
+  /// A dump describes its accelerators, with the bridges that there are.
+  [[nodiscard]] bool lacks_bridges() const { return by_bridges() && wiring_.accelerators.front().sm > 0; }
 
   /// Rate and generation of native links.
   void complete(NodeInterconnect& shape) {

@@ -128,6 +128,19 @@ TEST(NcclTopology, AHiddenSwitchIsOne) {
   EXPECT_EQ(node["interconnect"]["links_per_accelerator"], 18);
 }
 
+// NCCL asks the driver about a GPU without links, so a file that has none does not say that there are none.
+TEST(NcclTopology, GpusWithoutLinksHaveThoseOfTheirKind) {
+  const Json p5 = of_xml(data("p5.48xl-topo.xml"));
+  EXPECT_EQ(p5["accelerator"], "h100-sxm-80gb");
+  EXPECT_EQ(p5["interconnect"]["kind"], "nvswitch");
+  EXPECT_EQ(p5["interconnect"]["links_per_accelerator"], 18);
+  EXPECT_EQ(p5["evidence"]["interconnect"], "estimated");
+  EXPECT_EQ(p5["price_like"], "aws-p5.48xlarge");
+  EXPECT_EQ(of_xml(dump(8, "0x2330", "90", ""))["interconnect"]["kind"], "nvswitch");
+  EXPECT_EQ(of_xml(dump(8, "0x26b9", "89", ""))["interconnect"]["kind"], "pcie");  // L40S
+  EXPECT_EQ(of_xml(dump(4, "0x20b5", "80", ""))["interconnect"]["kind"], "pcie");  // A100 PCIe without bridges
+}
+
 TEST(NcclTopology, FaultsSayWhere) {
   EXPECT_THAT(faults_of(""), HasSubstr("not valid XML"));
   EXPECT_THAT(faults_of("<system><cpu></system>"), HasSubstr("line 1, column"));
