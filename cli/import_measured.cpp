@@ -80,7 +80,13 @@ ImportAction prepare_osu(CLI::App& app) {
 ImportAction prepare_fio(CLI::App&) { return into_results("fio", read_fio, std::make_shared<MeasuredHints>()); }
 ImportAction prepare_nvidia_smi(CLI::App& app) { return power(app, "nvidia-smi", read_nvidia_smi); }
 ImportAction prepare_dcgm(CLI::App& app) { return power(app, "dcgm", read_dcgm); }
-ImportAction prepare_prometheus(CLI::App& app) { return power(app, "prometheus", read_prometheus); }
+ImportAction prepare_prometheus(CLI::App& app) {
+  auto hints = std::make_shared<MeasuredHints>();
+  app.add_option("--metric", hints->metric, "Of series without a name, as avg_over_time(…) leaves them")
+      ->type_name("NAME");
+  add_power(app, *hints);
+  return into_results("prometheus", read_prometheus, hints);
+}
 ImportAction prepare_ipmi(CLI::App& app) { return power(app, "ipmi", read_ipmi); }
 
 }  // namespace stepcast

@@ -1,8 +1,14 @@
 #include "calibration/importers/measured/results_builder.hpp"
 
+#include "calibration/importers/measured/moment.hpp"
 #include "version.hpp"
 
 namespace stepcast {
+
+void ResultsBuilder::date(double seconds) {
+  const std::string text = stamp_of(seconds);
+  if (date_.empty() || text < date_) date_ = text;
+}
 
 Json ResultsBuilder::document(const std::vector<std::string>& files) const {
   std::vector<std::string> warnings = warnings_;

@@ -19,6 +19,7 @@ struct MeasuredHints {
   int per_node = 0;               ///< 0: the file tells, else all ranks on one node
   std::string device;             ///< of power readings that name none
   std::string state = "unknown";  ///< what ran while power was read
+  std::string metric;             ///< of Prometheus' series that have lost their name
 };
 
 /// A document of docs/formats/probe-results.md, put together from one or several files of another tool.
@@ -36,10 +37,8 @@ class ResultsBuilder {
   }
   void accelerator(const std::string& name) { accelerator_ = name; }
   void variable(const std::string& name, const std::string& value) { variables_[name] = value; }
-  /// Start of a measurement, `2026-11-21T20:15:07Z`; the earliest counts.
-  void date(const std::string& text) {
-    if (date_.empty() || text < date_) date_ = text;
-  }
+  /// Start of a measurement in seconds since 1970; the earliest counts.
+  void date(double seconds);
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   [[nodiscard]] std::size_t rows() const { return rows_.size(); }
 

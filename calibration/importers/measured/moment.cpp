@@ -1,0 +1,44 @@
+#include "calibration/importers/measured/moment.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+
+#include "calibration/importers/measured/rows.hpp"
+#include "calibration/importers/text_file.hpp"
+
+namespace stepcast {
+
+std::optional<double> moment_of(std::string_view text) {
+  const std::string word(trimmed(text));
+  int year = 0;
+  unsigned month = 0, day = 0;
+  int hour = 0, minute = 0;
+  double second = 0;
+  char a = 0, b = 0, c = 0;
+  if (std::sscanf(word.c_str(), "%4d%c%2u%c%2u%c%2d:%2d:%lf", &year, &a, &month, &b, &day, &c, &hour, &minute,
+                  &second) == 9 &&
+      year >= 1970 && year < 3000) {
+    const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
+    if (!date.ok() || hour < 0 || hour > 23 || minute < 0 || minute > 59 || !(second >= 0 && second < 61))
+      return std::nullopt;
+    const auto days = static_cast<double>(std::chrono::sys_days(date).time_since_epoch().count());
+    return days * 86400 + hour * 3600 + minute * 60 + second;
+  }
+  const auto number = number_of(word);
+  if (!number || *number < 0 || *number > 1e12) return std::nullopt;
+  return number;
+}
+
+std::string stamp_of(double seconds) {
+  const auto whole = static_cast<long>(std::floor(seconds));
+  const std::chrono::year_month_day date{std::chrono::sys_days(std::chrono::days(whole / 86400))};
+  const long rest = whole % 86400;
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), rest / 3600,
+                     rest / 60 % 60, rest % 60);
+}
+
+}  // namespace stepcast

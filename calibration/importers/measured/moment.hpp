@@ -1,0 +1,16 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace stepcast {
+
+/// Seconds since 1970 (or since a start) of a point in time as tables write it: `2026/11/21 20:15:07.123`,
+/// `2026-11-21T20:15:07Z`, or a number.
+std::optional<double> moment_of(std::string_view text);
+
+/// `2026-11-21T20:15:07Z` of seconds since 1970.
+std::string stamp_of(double seconds);
+
+}  // namespace stepcast

@@ -1,0 +1,138 @@
+#include "calibration/importers/measured/power_devices.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "calibration/importers/text_file.hpp"
+
+namespace stepcast {
+
+namespace {
+
+struct ColumnName {
+  std::string_view text;
+  Column column;
+};
+// Whole names, without the unit behind them: nvidia-smi --help-query-gpu, DCGM's fields (dcgm_fields.h) and dmon's
+// short names. Beside power.draw stand power.management, power.max_limit and others that are no reading.
+constexpr std::array kWholeNames{
+    ColumnName{"index", Column::device},
+    ColumnName{"uuid", Column::identity},
+    ColumnName{"gpu_uuid", Column::identity},
+    ColumnName{"pci.bus_id", Column::identity},
+    ColumnName{"gpu_bus_id", Column::identity},
+    ColumnName{"serial", Column::identity},
+    ColumnName{"gpu_serial", Column::identity},
+    ColumnName{"gpu_name", Column::name},
+    ColumnName{"power.draw", Column::watts},
+    ColumnName{"power.draw.instant", Column::watts},
+    ColumnName{"power.draw.average", Column::watts},
+    ColumnName{"power.limit", Column::limit},
+    ColumnName{"enforced.power.limit", Column::limit},
+    ColumnName{"utilization.gpu", Column::utilization},
+    ColumnName{"clocks.current.sm", Column::clock},
+    ColumnName{"clocks.sm", Column::clock},
+    ColumnName{"temperature.gpu", Column::temperature},
+    ColumnName{"DCGM_FI_DEV_POWER_USAGE", Column::watts},
+    ColumnName{"DCGM_FI_DEV_POWER_USAGE_INSTANT", Column::watts},
+    ColumnName{"DCGM_FI_DEV_GPU_UTIL", Column::utilization},
+    ColumnName{"DCGM_FI_DEV_SM_CLOCK", Column::clock},
+    ColumnName{"DCGM_FI_DEV_GPU_TEMP", Column::temperature},
+    ColumnName{"DCGM_FI_DEV_POWER_MGMT_LIMIT", Column::limit},
+    ColumnName{"POWER", Column::watts},
+    ColumnName{"PMLMT", Column::limit},
+    ColumnName{"GPUTL", Column::utilization},
+    ColumnName{"SMCLK", Column::clock},
+    ColumnName{"TMPTR", Column::temperature},
+};
+// Beginnings, for tables that a site writes itself: Redfish's property, and what sensors are commonly called. The first
+// that fits counts.
+constexpr std::array kBeginnings{
+    ColumnName{"timestamp", Column::time},
+    ColumnName{"time", Column::time},
+    ColumnName{"date", Column::time},
+    ColumnName{"name", Column::name},
+    ColumnName{"PowerConsumedWatts", Column::watts},
+    ColumnName{"power", Column::watts},
+    ColumnName{"watts", Column::watts},
+    ColumnName{"gpu", Column::device},
+    ColumnName{"device", Column::device},
+    ColumnName{"host", Column::device},
+    ColumnName{"node", Column::device},
+    ColumnName{"sensor", Column::device},
+};
+
+}  // namespace
+
+std::optional<double> leading_number(std::string_view text) {
+  const std::string_view word = trimmed(text);
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+Readings& Devices::of(const std::string& device) {
+  for (auto& [name, readings] : found_)
+    if (name == device) return readings;
+  return found_.emplace_back(device, Readings{}).second;
+}
+
+void Devices::finish(Diagnostics& diagnostics, const std::string& expected) {
+  double first = -1;
+  bool any = false;
+  for (auto& [name, readings] : found_) {
+    if (readings.watts.empty()) continue;
+    any = true;
+    if (!readings.seconds.empty() && readings.seconds.front() > 1e9 && (first < 0 || readings.seconds.front() < first))
+      first = readings.seconds.front();
+    results_.add(row_of(name, readings));
+  }
+  if (first >= 0) results_.date(first);
+  if (!any && diagnostics.ok()) diagnostics.error("", "no reading of power in it", expected);
+}
+
+Json Devices::row_of(const std::string& name, const Readings& r) const {
+  Json row{{"kind", "power"}, {"device", name}, {"source", source_}, {"state", hints_.state}};
+  if (r.seconds.size() == r.watts.size() && r.watts.size() > 1) {
+    const double span = r.seconds.back() - r.seconds.front();
+    if (span > 0) row["sample_interval_ms"] = span * 1e3 / static_cast<double>(r.watts.size() - 1);
+    std::vector<double> times;
+    for (const double second : r.seconds) times.push_back(second - r.seconds.front());
+    row["times_s"] = times;
+  }
+  row["samples_W"] = r.watts;
+  const auto beside = [&](const char* key, const std::vector<double>& values) {
+    if (values.size() == r.watts.size()) row[key] = values;
+  };
+  beside("utilization_pct", r.utilization);
+  beside("sm_clock_MHz", r.clock);
+  beside("temperature_C", r.temperature);
+  if (r.limit) row["power_limit_W"] = *r.limit;
+  return row;
+}
+
+KnownColumn column_of(std::string_view header) {
+  const std::string_view name = trimmed(header.substr(0, header.find('[')));
+  std::size_t rank = 0;
+  for (const ColumnName& one : kWholeNames) {
+    if (name == one.text) return {one.column, rank};
+    ++rank;
+  }
+  // Names with dots are queries of nvidia-smi, names in capitals DCGM's; all that count are listed whole.
+  if (name.find('.') != std::string_view::npos || name.starts_with("DCGM_")) return {};
+  for (const ColumnName& one : kBeginnings) {
+    if (name.starts_with(one.text)) return {one.column, rank};
+    ++rank;
+  }
+  return {};
+}
+
+std::string gpu_name(const std::string& cell) {
+  return !cell.empty() && cell.find_first_not_of("0123456789") == std::string::npos ? "gpu" + cell : cell;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,258 @@
+#include "calibration/importers/measured/power_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "calibration/importers/measured/moment.hpp"
+#include "calibration/importers/text_file.hpp"
+
+namespace stepcast {
+
+std::vector<std::string> cells_of(std::string_view line) {
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at <= line.size();) {
+    const std::size_t end = std::min(line.find(',', at), line.size());
+    std::string_view cell = trimmed(line.substr(at, end - at));
+    if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"') cell = cell.substr(1, cell.size() - 2);
+    out.emplace_back(cell);
+    at = end + 1;
+  }
+  return out;
+}
+
+namespace {
+
+/// A table's header: what each column holds, and which of several columns of power is read.
+class Header {
+ public:
+  Header(const std::vector<std::string>& cells, ResultsBuilder& results) {
+    const auto none = cells.size();
+    std::size_t best = none, best_rank = 0;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const KnownColumn known = column_of(cells[i]);
+      columns_.push_back(known.column);
+      if (known.column != Column::watts) continue;
+      if (best != none) several_ = true;
+      if (best == none || known.rank < best_rank) best = i, best_rank = known.rank;
+    }
+    has_power_ = best != none;
+    if (!several_) return;
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+      if (columns_[i] == Column::watts && i != best) columns_[i] = Column::other;
+    results.warn(fmt::format("of several columns of power {} was read", cells[best]));
+  }
+
+  [[nodiscard]] bool has_power() const { return has_power_; }
+  [[nodiscard]] std::size_t size() const { return columns_.size(); }
+  [[nodiscard]] Column operator[](std::size_t i) const { return columns_[i]; }
+  [[nodiscard]] bool has(Column column) const {
+    return std::find(columns_.begin(), columns_.end(), column) != columns_.end();
+  }
+
+ private:
+  std::vector<Column> columns_;
+  bool has_power_ = false, several_ = false;
+};
+
+/// GPUs by their UUID or PCI address, numbered as they come: nvidia-smi lists them in the order of their index.
+class Identities {
+ public:
+  explicit Identities(ResultsBuilder& results) : results_(results) {}
+
+  std::string device(const std::string& identity) {
+    const auto found = std::find(seen_.begin(), seen_.end(), identity);
+    const std::string name = fmt::format("gpu{}", found - seen_.begin());
+    if (found == seen_.end()) {
+      seen_.push_back(identity);
+      results_.warn(fmt::format("no column of indices: {} is taken as {}", identity, name));
+    }
+    return name;
+  }
+
+ private:
+  ResultsBuilder& results_;
+  std::vector<std::string> seen_;
+};
+
+/// Cells of one line.
+struct Line {
+  std::string device;
+  std::optional<double> seconds, watts, utilization, clock, temperature, limit;
+};
+
+/// [N/A] and [Not Supported] stand where a part has no such sensor.
+bool is_absent(const std::string& cell) { return cell.empty() || cell.front() == '[' || cell == "N/A"; }
+
+class CsvReader {
+ public:
+  CsvReader(Devices& devices, const CsvPlace& place, ResultsBuilder& results, Diagnostics& diagnostics)
+      : devices_(devices), place_(place), results_(results), diagnostics_(diagnostics), identities_(results) {}
+
+  void read(std::string_view text) {
+    std::size_t number = 0;
+    for (const std::string_view line : lines_of(text)) {
+      at_ = fmt::format("line {}", ++number);
+      if (trimmed(line).empty()) continue;
+      const std::vector<std::string> cells = cells_of(line);
+      if (header_) {
+        read_line(cells);
+        continue;
+      }
+      header_.emplace(cells, results_);
+      if (!header_->has_power())
+        return diagnostics_.error(at_, "no column of power in the header",
+                                  "power.draw, DCGM_FI_DEV_POWER_USAGE, PowerConsumedWatts or watts");
+      if (place_.gpus && !place_.named && !header_->has(Column::device) && !header_->has(Column::identity))
+        results_.warn(fmt::format("no column tells which GPU a reading is of; all are taken as {}'s", place_.unnamed));
+    }
+    if (!header_) diagnostics_.error("", "is empty");
+  }
+
+ private:
+  void read_line(const std::vector<std::string>& cells) {
+    if (cells.size() != header_->size())
+      return diagnostics_.error(at_, fmt::format("has {} cells, its header {}", cells.size(), header_->size()));
+    const std::optional<Line> line = parsed(cells);
+    if (!line || !line->watts) return;
+    if (*line->watts < 0 || *line->watts > kMostWatts)
+      return diagnostics_.error(at_, fmt::format("found {} W", *line->watts));
+    Readings& r = devices_.of(line->device);
+    r.watts.push_back(*line->watts);
+    if (line->seconds) r.seconds.push_back(*line->seconds);
+    if (line->utilization && *line->utilization >= 0) r.utilization.push_back(*line->utilization);
+    if (line->clock && *line->clock >= 0) r.clock.push_back(*line->clock);
+    if (line->temperature) r.temperature.push_back(*line->temperature);
+    if (line->limit && *line->limit >= 0) r.limit = line->limit;
+  }
+
+  std::optional<Line> parsed(const std::vector<std::string>& cells) {
+    Line out;
+    out.device = place_.unnamed;
+    bool sound = true;
+    const auto take = [&](const std::string& cell, std::optional<double>& to) {
+      to = leading_number(cell);
+      if (to) return;
+      diagnostics_.error(at_, fmt::format("found {}, expected a number", shown(cell)));
+      sound = false;
+    };
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const std::string& cell = cells[i];
+      if (is_absent(cell)) continue;
+      switch ((*header_)[i]) {
+        case Column::device:
+          out.device = place_.gpus ? gpu_name(cell) : cell;
+          break;
+        case Column::identity:
+          if (!header_->has(Column::device)) out.device = identity(cells);
+          break;
+        case Column::name:
+          results_.accelerator(cell);
+          break;
+        case Column::time:
+          out.seconds = moment_of(cell);
+          break;
+        case Column::watts:
+          take(cell, out.watts);
+          break;
+        case Column::utilization:
+          take(cell, out.utilization);
+          break;
+        case Column::clock:
+          take(cell, out.clock);
+          break;
+        case Column::temperature:
+          take(cell, out.temperature);
+          break;
+        case Column::limit:
+          take(cell, out.limit);
+          break;
+        case Column::other:
+          break;
+      }
+    }
+    return sound ? std::optional(out) : std::nullopt;
+  }
+
+  /// The first of the columns that identify a GPU.
+  std::string identity(const std::vector<std::string>& cells) {
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      if ((*header_)[i] == Column::identity && !is_absent(cells[i])) return identities_.device(cells[i]);
+    return place_.unnamed;
+  }
+
+  Devices& devices_;
+  const CsvPlace& place_;
+  ResultsBuilder& results_;
+  Diagnostics& diagnostics_;
+  Identities identities_;
+  std::optional<Header> header_;
+  std::string at_;
+};
+
+/// `dcgmi dmon`: a header of short names, then `GPU 0   65.3   0`.
+void read_dmon(std::string_view text, Devices& devices, Diagnostics& diagnostics) {
+  std::vector<Column> columns;
+  std::size_t number = 0;
+  for (const std::string_view raw : lines_of(text)) {
+    ++number;
+    const std::string_view line = trimmed(raw);
+    const std::string at = fmt::format("line {}", number);
+    if (line.starts_with("#")) {
+      const auto names = words_of(line.substr(1));
+      columns.clear();
+      for (std::size_t i = 1; i < names.size(); ++i) columns.push_back(column_of(names[i]).column);
+      continue;
+    }
+    const auto cells = words_of(line);
+    if (cells.size() < 3 || cells[0] != "GPU" || columns.empty()) continue;
+    if (cells.size() - 2 != columns.size()) {
+      diagnostics.error(at, fmt::format("has {} readings, its header {}", cells.size() - 2, columns.size()));
+      continue;
+    }
+    Readings& r = devices.of("gpu" + std::string(cells[1]));
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const auto value = leading_number(cells[i + 2]);
+      if (!value || *value < 0 || *value > kMostWatts) {
+        if (columns[i] == Column::watts && cells[i + 2] != "N/A")
+          diagnostics.error(at, fmt::format("found {}, expected watts", shown(cells[i + 2])));
+        continue;
+      }
+      if (columns[i] == Column::watts) r.watts.push_back(*value);
+      if (columns[i] == Column::utilization) r.utilization.push_back(*value);
+      if (columns[i] == Column::clock) r.clock.push_back(*value);
+      if (columns[i] == Column::temperature) r.temperature.push_back(*value);
+      if (columns[i] == Column::limit) r.limit = value;
+    }
+  }
+}
+
+CsvPlace gpus(const MeasuredHints& hints) {
+  return {hints.device.empty() ? "gpu0" : hints.device, !hints.device.empty(), true};
+}
+
+}  // namespace
+
+void read_csv_readings(std::string_view text, Devices& devices, const CsvPlace& place, ResultsBuilder& results,
+                       Diagnostics& diagnostics) {
+  CsvReader(devices, place, results, diagnostics).read(text);
+}
+
+void read_nvidia_smi(std::string_view text, const std::string& /*file*/, const MeasuredHints& hints,
+                     ResultsBuilder& results, Diagnostics& diagnostics) {
+  Devices devices("nvidia-smi", hints, results);
+  read_csv_readings(text, devices, gpus(hints), results, diagnostics);
+  devices.finish(diagnostics);
+}
+
+void read_dcgm(std::string_view text, const std::string& /*file*/, const MeasuredHints& hints, ResultsBuilder& results,
+               Diagnostics& diagnostics) {
+  Devices devices("dcgm", hints, results);
+  if (trimmed(text).starts_with("#"))
+    read_dmon(text, devices, diagnostics);
+  else
+    read_csv_readings(text, devices, gpus(hints), results, diagnostics);
+  devices.finish(diagnostics);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,89 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/measured_import.hpp"
+
+namespace stepcast::import_power_test {
+namespace {
+
+using test::import_measured;
+using testing::HasSubstr;
+
+TEST(NvidiaSmi, LimitsAreNoPowerDrawn) {
+  const auto import = import_measured(read_nvidia_smi,
+                                      "index, power.management, power.draw [W], power.limit [W], power.max_limit [W], "
+                                      "power.min_limit [W], power.default_limit [W]\n"
+                                      "0, Enabled, 312.34 W, 650.00 W, 700.00 W, 200.00 W, 700.00 W\n");
+  EXPECT_EQ(import.faults, "");
+  EXPECT_EQ(import.rows[0]["samples_W"], Json::array({312.34}));
+  EXPECT_EQ(import.rows[0]["power_limit_W"], 650);
+  EXPECT_THAT(import_measured(read_nvidia_smi, "index, power.max_limit [W]\n0, 700.00 W\n").faults,
+              HasSubstr("no column of power"));
+}
+
+TEST(NvidiaSmi, OfSeveralColumnsOfPowerOneIsRead) {
+  const auto import =
+      import_measured(read_nvidia_smi,
+                      "index, power.draw.average [W], power.draw.instant [W], module.power.draw.instant "
+                      "[W]\n0, 500.00 W, 512.34 W, 900.00 W\n");
+  EXPECT_EQ(import.faults, "");
+  EXPECT_EQ(import.rows[0]["samples_W"], Json::array({512.34}));
+  EXPECT_THAT(import.warnings.dump(), HasSubstr("power.draw.instant"));
+}
+
+TEST(NvidiaSmi, GpusWithoutAnIndexKeepApart) {
+  for (const char* column : {"pci.bus_id", "uuid", "gpu_bus_id"}) {
+    const auto import = import_measured(read_nvidia_smi, std::string("timestamp, name, ") + column +
+                                                             ", power.draw [W]\n"
+                                                             "2024/06/11 10:00:00.123, NVIDIA H100, A, 612.34 W\n"
+                                                             "2024/06/11 10:00:00.125, NVIDIA H100, B, 112.34 W\n"
+                                                             "2024/06/11 10:00:05.123, NVIDIA H100, A, 622.34 W\n"
+                                                             "2024/06/11 10:00:05.125, NVIDIA H100, B, 113.34 W\n");
+    EXPECT_EQ(import.faults, "");
+    ASSERT_EQ(import.rows.size(), 2U) << column;
+    EXPECT_EQ(import.rows[1]["device"], "gpu1");
+    EXPECT_EQ(import.rows[1]["samples_W"], Json::array({112.34, 113.34}));
+    EXPECT_THAT(import.warnings.dump(), HasSubstr("B is taken as gpu1"));
+  }
+  const auto nameless = import_measured(read_nvidia_smi, "power.draw [W]\n71.20 W\n");
+  EXPECT_THAT(nameless.warnings.dump(), HasSubstr("no column tells which GPU"));
+}
+
+std::string answer(const std::string& metric, const std::string& values) {
+  return R"({"status":"success","data":{"resultType":"matrix","result":[{"metric":{)" + metric +
+         R"("gpu":"0"},"values":[)" + values + "]}]}}";
+}
+
+TEST(Prometheus, ValuesThatAreNoNumbersAreLeftOut) {
+  const auto import = import_measured(read_prometheus, answer(R"("__name__":"DCGM_FI_DEV_POWER_USAGE",)",
+                                                              R"([1718099000,"512.3"],[1718099015,"NaN"])"));
+  EXPECT_EQ(import.faults, "");
+  EXPECT_EQ(import.rows[0]["samples_W"], Json::array({512.3}));
+  EXPECT_THAT(import.warnings.dump(), HasSubstr("1 values are no numbers"));
+}
+
+TEST(Prometheus, SeriesWithoutANameNeedOne) {
+  const std::string average = answer("", R"([1718099000,"512.3"])");
+  EXPECT_THAT(import_measured(read_prometheus, average).faults, HasSubstr("--metric DCGM_FI_DEV_POWER_USAGE"));
+  const auto named = import_measured(read_prometheus, average, {.metric = "DCGM_FI_DEV_POWER_USAGE"});
+  EXPECT_EQ(named.faults, "");
+  EXPECT_EQ(named.rows[0]["device"], "gpu0");
+  EXPECT_THAT(import_measured(read_prometheus, answer(R"("__name__":"nvidia_power",)", "")).faults,
+              HasSubstr("found nvidia_power"));
+}
+
+TEST(Ipmi, ListsOfSensors) {
+  for (const char* text :
+       {"PSU1_Input_Power,3100,Watts,ok\nTotal_Power,6100,Watts,ok\nPSU3,,Watts,ns\nCPU1_Temp,55,degrees C,ok\n",
+        "ID,Name,Type,Reading,Units,Event\n138,PSU1_Input_Power,Current,3100.00,W,'OK'\n"
+        "139,Total_Power,Power Supply,6100.00,W,'OK'\n140,Fan,Fan,N/A,W,N/A\n"}) {
+    const auto import = import_measured(read_ipmi, text);
+    EXPECT_EQ(import.faults, "") << text;
+    ASSERT_EQ(import.rows.size(), 2U);
+    EXPECT_EQ(import.rows[1]["device"], "Total_Power");
+    EXPECT_EQ(import.rows[1]["samples_W"], Json::array({6100.0}));
+  }
+}
+
+}  // namespace
+}  // namespace stepcast::import_power_test
