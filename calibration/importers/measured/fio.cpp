@@ -5,10 +5,13 @@
 #include <cmath>
 
 #include "calibration/importers/measured/rows.hpp"
+#include "calibration/importers/text_file.hpp"
 
 namespace stepcast {
 
 namespace {
+
+constexpr double kLastSecond = 1e11;  // of the year 5138
 
 /// fio's name of what a job did, as ours: sequential or random, and whether files or checkpoints were its matter.
 std::string storage_pattern(const std::string& mode, const std::string& job, double files, bool reads) {
@@ -46,6 +49,30 @@ Json latencies(const Json& body) {
   return out;
 }
 
+/// Where fio reports each job of `numjobs` by itself (no group_reporting), the jobs of one name and group ran at once:
+/// together they moved the sum. Spreads and percentiles of latencies cannot be added up and are left out.
+Json together(const std::vector<const Json*>& bodies) {
+  if (bodies.size() == 1) return *bodies.front();
+  Json out = Json::object();
+  double calls = 0, sum = 0, least = 0, most = 0;
+  for (const Json* body : bodies) {
+    for (const char* key : {"io_bytes", "bw_bytes", "iops"}) out[key] = figure(out, key) + figure(*body, key);
+    out["runtime"] = std::max(figure(out, "runtime"), figure(*body, "runtime"));
+    if (!body->contains("clat_ns")) continue;
+    const Json& clat = (*body)["clat_ns"];
+    const double count = figure(clat, "N", 1);
+    least = calls > 0 ? std::min(least, figure(clat, "min")) : figure(clat, "min");
+    most = std::max(most, figure(clat, "max"));
+    sum += count * figure(clat, "mean");
+    calls += count;
+  }
+  if (calls > 0) out["clat_ns"] = {{"min", least}, {"max", most}, {"mean", sum / calls}};
+  return out;
+}
+
+/// Jobs of one name that ran at once.
+using JobGroup = std::vector<const Json*>;
+
 Json storage_row(const Json& job, const Json& options, const Json& body, bool reads, const std::string& mode) {
   const double files = option_number(options, "nrfiles", 1);
   const std::string name = words(job, "jobname");
@@ -69,25 +96,10 @@ Json storage_row(const Json& job, const Json& options, const Json& body, bool re
   return row;
 }
 
-}  // namespace
-
-void read_fio(std::string_view text, const std::string& /*file*/, const MeasuredHints& /*hints*/,
-              ResultsBuilder& results, Diagnostics& diagnostics) {
-  // fio prints its warnings before the document.
-  const auto begin = text.find('{');
-  if (begin == std::string_view::npos) return diagnostics.error("", "no JSON in it", "fio --output-format=json");
-  const Json document = parse_json(text.substr(begin), diagnostics);
-  if (!diagnostics.ok()) return;
-  if (!document.is_object() || !document.contains("jobs") || !document["jobs"].is_array())
-    return diagnostics.error("/jobs", "missing: is no output of fio --output-format=json");
-  if (const std::string version = words(document, "fio version"); !version.empty()) results.version("fio", version);
-  std::size_t rows = 0;
-  static const Json kNothing = Json::object();
-  const Json& shared = document.contains("global options") && document["global options"].is_object()
-                           ? document["global options"]
-                           : kNothing;
-  for (std::size_t i = 0; i < document["jobs"].size(); ++i) {
-    const Json& job = document["jobs"][i];
+std::vector<JobGroup> groups_of(const Json& jobs, Diagnostics& diagnostics) {
+  std::vector<JobGroup> out;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Json& job = jobs[i];
     const std::string at = fmt::format("/jobs/{}", i);
     if (!job.is_object()) {
       diagnostics.error(at, "is no object");
@@ -97,16 +109,71 @@ void read_fio(std::string_view text, const std::string& /*file*/, const Measured
       diagnostics.error(at + "/error", fmt::format("the job failed with {}", failed));
       continue;
     }
-    Json options = shared;
-    if (job.contains("job options") && job["job options"].is_object()) options.update(job["job options"]);
-    const std::string mode = words(options, "rw").empty() ? words(options, "readwrite") : words(options, "rw");
-    for (const char* direction : {"read", "write"}) {
-      if (!job.contains(direction) || figure(job[direction], "bw_bytes") <= 0) continue;
-      results.add(storage_row(job, options, job[direction], direction[0] == 'r', mode));
-      ++rows;
-    }
+    const auto same = std::find_if(out.begin(), out.end(), [&](const JobGroup& group) {
+      const Json& first = *group.front();
+      return job.contains("groupid") && figure(first, "groupid", -1) == figure(job, "groupid", -1) &&
+             words(first, "jobname") == words(job, "jobname");
+    });
+    if (same == out.end())
+      out.push_back({&job});
+    else
+      same->push_back(&job);
   }
-  if (rows == 0 && diagnostics.ok()) diagnostics.error("/jobs", "no job read or wrote anything");
+  return out;
+}
+
+/// The jobs of a document that this reads; null with a fault.
+const Json* jobs_of(const Json& document, ResultsBuilder& results, Diagnostics& diagnostics) {
+  const auto fail = [&](const char* at, const std::string& what, const char* suggestion) {
+    diagnostics.error(at, what, suggestion);
+    return nullptr;
+  };
+  const std::string version = words(document, "fio version");
+  if (version.starts_with("fio-1.") || version.starts_with("fio-2."))
+    return fail("/fio version", fmt::format("found {}, which states no bytes per second", shown(version)),
+                "expected fio 3 or later");
+  if (document.is_object() && document.contains("client_stats") && !document.contains("jobs"))
+    return fail("/client_stats", "is the output of fio --client, whose entries are of several hosts",
+                "expected /jobs: the output of fio on each host itself");
+  if (!document.is_object() || !document.contains("jobs") || !document["jobs"].is_array())
+    return fail("/jobs", "missing: is no output of fio --output-format=json", "");
+  if (!version.empty()) results.version("fio", version);
+  if (const double seconds = figure(document, "timestamp"); seconds > 0 && seconds < kLastSecond) results.date(seconds);
+  return &document["jobs"];
+}
+
+void add_group(const JobGroup& group, const Json& shared, ResultsBuilder& results) {
+  const Json& first = *group.front();
+  Json options = shared;
+  if (first.contains("job options") && first["job options"].is_object()) options.update(first["job options"]);
+  if (group.size() > 1) options["numjobs"] = std::to_string(group.size());
+  const std::string mode = words(options, "rw").empty() ? words(options, "readwrite") : words(options, "rw");
+  for (const char* direction : {"read", "write"}) {
+    std::vector<const Json*> bodies;
+    for (const Json* job : group)
+      if (job->contains(direction) && figure((*job)[direction], "bw_bytes") > 0) bodies.push_back(&(*job)[direction]);
+    if (!bodies.empty()) results.add(storage_row(first, options, together(bodies), direction[0] == 'r', mode));
+  }
+}
+
+}  // namespace
+
+void read_fio(std::string_view text, const std::string& /*file*/, const MeasuredHints& /*hints*/,
+              ResultsBuilder& results, Diagnostics& diagnostics) {
+  // fio prints its warnings before the document.
+  const auto begin = text.find('{');
+  if (begin == std::string_view::npos) return diagnostics.error("", "no JSON in it", "fio --output-format=json");
+  const Json document = parse_json(text.substr(begin), diagnostics);
+  if (!diagnostics.ok()) return;
+  const Json* jobs = jobs_of(document, results, diagnostics);
+  if (!jobs) return;
+  static const Json kNothing = Json::object();
+  const Json& shared = document.contains("global options") && document["global options"].is_object()
+                           ? document["global options"]
+                           : kNothing;
+  const std::size_t before = results.rows();
+  for (const JobGroup& group : groups_of(*jobs, diagnostics)) add_group(group, shared, results);
+  if (results.rows() == before && diagnostics.ok()) diagnostics.error("/jobs", "no job read or wrote anything");
 }
 
 }  // namespace stepcast

@@ -1,0 +1,49 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/measured_import.hpp"
+
+namespace stepcast::import_fio_test {
+namespace {
+
+using test::import_measured;
+using testing::HasSubstr;
+
+std::string job(const std::string& name, int group, double mean) {
+  return fmt::format(
+      R"({{"jobname": "{}", "groupid": {}, "error": 0, "job options": {{"rw": "write", "numjobs": "2"}},
+      "read": {{"bw_bytes": 0}}, "write": {{"io_bytes": 4000, "bw_bytes": 1000000000, "iops": 953.5, "runtime": 10000,
+      "clat_ns": {{"min": 1000, "max": 90000, "mean": {}, "stddev": 5.0, "N": 1000, "percentile": {{"50.000000": 18000}}}}}}}})",
+      name, group, mean);
+}
+
+std::string file(const std::string& jobs) {
+  return R"({"fio version": "fio-3.36", "timestamp": 1718099010, "jobs": [)" + jobs + "]}";
+}
+
+// Without group_reporting each process of numjobs is an entry of its own.
+TEST(Fio, JobsOfOneNameAndGroupCountTogether) {
+  const auto import =
+      import_measured(read_fio, file(job("w", 0, 20000) + "," + job("w", 0, 40000) + "," + job("w", 1, 20000)));
+  EXPECT_EQ(import.faults, "");
+  ASSERT_EQ(import.rows.size(), 2U);
+  const Json& both = import.rows[0];
+  EXPECT_EQ(both["jobs"], 2);
+  EXPECT_EQ(both["bandwidth_MBps"], 2000);
+  EXPECT_EQ(both["iops"], 1907);
+  EXPECT_EQ(both["size_bytes"], 8000);
+  EXPECT_EQ(both["latency_us"]["mean"], 30);
+  EXPECT_FALSE(both["latency_us"].contains("p50"));
+  EXPECT_EQ(import.rows[1]["latency_us"]["p50"], 18);
+  EXPECT_EQ(import.date, "2024-06-11T09:43:30Z");
+}
+
+TEST(Fio, OtherLayoutsSayWhichIsRead) {
+  EXPECT_THAT(import_measured(read_fio, R"({"fio version": "fio-2.2.10", "jobs": []})").faults, HasSubstr("fio 3"));
+  EXPECT_THAT(import_measured(read_fio, R"({"fio version": "fio-3.36", "client_stats": []})").faults,
+              HasSubstr("/client_stats"));
+}
+
+}  // namespace
+}  // namespace stepcast::import_fio_test
