@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "calibration/importers/measured/moment.hpp"
 #include "calibration/importers/measured/rows.hpp"
 #include "calibration/importers/text_file.hpp"
 
@@ -11,7 +12,8 @@ namespace stepcast {
 
 namespace {
 
-// Programs of nccl-tests by name, without `_perf`; the longer first, for `all_reduce` holds `reduce`.
+// Programs of nccl-tests by name, without `_perf`; the longer first, for `all_reduce` holds `reduce`. Those of no
+// collective here have none.
 constexpr std::array kNcclPrograms{NamePair{"all_reduce", "all_reduce"},
                                    NamePair{"all_gather", "all_gather"},
                                    NamePair{"reduce_scatter", "reduce_scatter"},
@@ -22,6 +24,8 @@ constexpr std::array kNcclPrograms{NamePair{"all_reduce", "all_reduce"},
                                    NamePair{"sendrecv", "send_recv"},
                                    NamePair{"send_recv", "send_recv"},
                                    NamePair{"hypercube", ""},
+                                   NamePair{"gather", ""},
+                                   NamePair{"scatter", ""},
                                    NamePair{"reduce", "reduce"}};
 // Types of nccl-tests' and rccl-tests' tables.
 constexpr std::array kNcclTypes{
@@ -31,11 +35,18 @@ constexpr std::array kNcclTypes{
     NamePair{"uint64", "int64"},      NamePair{"fp8_e4m3", "fp8"}, NamePair{"fp8_e5m2", "fp8"},
     NamePair{"f8e4m3", "fp8"},        NamePair{"f8e5m2", "fp8"}};
 
-/// Operation that a program's or a file's name holds; empty when none.
-std::string operation_in(std::string_view text) {
+constexpr std::string_view kMeasuredOperations =
+    "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, reduce, send_recv";
+
+/// The program that a text or a file's name holds; null when none.
+const NamePair* program_in(std::string_view text) {
   for (const NamePair& program : kNcclPrograms)
-    if (text.find(program.theirs) != std::string_view::npos) return std::string(program.ours);
-  return {};
+    if (text.find(program.theirs) != std::string_view::npos) return &program;
+  return nullptr;
+}
+
+const NamePair* program_of_file(const std::string& file) {
+  return program_in(std::string_view(file).substr(file.find_last_of('/') + 1));
 }
 
 std::string type_of(std::string_view name, Diagnostics& diagnostics, const std::string& at) {
@@ -51,7 +62,8 @@ struct NcclRow {
   std::string type;
   bool in_place = false;
   double time_us = 0;
-  std::optional<double> wrong;
+  std::optional<double> wrong;  ///< elements; empty where they were not counted
+  bool checked = false;
   std::vector<double> samples;
 };
 
@@ -71,7 +83,7 @@ void add_nccl(const NcclRow& row, const std::string& op, const MeasuredPlaces& p
   Json out = collective_row(op, row.size, places, row.in_place, row.type,
                             row.samples.empty() ? std::vector{row.time_us} : row.samples);
   if (row.samples.empty() && iterations > 1) out["calls_per_sample"] = iterations;
-  out["checked"] = row.wrong.has_value();
+  out["checked"] = row.checked;
   results.add(std::move(out));
 }
 
@@ -101,47 +113,97 @@ int number_after(const std::vector<std::string_view>& words, std::string_view na
 class NcclTable {
  public:
   NcclTable(const std::string& file, const MeasuredHints& hints, ResultsBuilder& results, Diagnostics& diagnostics)
-      : file_(file), hints_(hints), results_(results), diagnostics_(diagnostics) {
-    op_ = hints.op.empty() ? operation_in(file.substr(file.find_last_of('/') + 1)) : hints.op;
+      : hints_(hints), results_(results), diagnostics_(diagnostics) {
+    if (hints.op.empty())
+      use(program_of_file(file));
+    else
+      op_ = hints.op;
   }
 
   void line(std::string_view text, std::size_t number) {
-    const std::string_view line = trimmed(text);
+    const std::string_view line = without_rank_label(trimmed(text));
     const std::string at = fmt::format("line {}", number);
     if (const auto version = line.find("NCCL version "); version != std::string_view::npos) {
       const auto words = words_of(line.substr(version + 13));
       if (!words.empty()) results_.version("nccl", std::string(words.front()));
     }
-    if (line.starts_with("#")) return comment(words_of(line.substr(1)), line);
+    if (line.starts_with("#")) return comment(words_of(line.substr(1)), line, at);
     const std::vector<std::string_view> words = words_of(line);
     if (words.empty() || !number_of(words.front())) return;  // what jobs print around the table
     row(words, at);
   }
 
   void finish() {
-    if (!seen_) diagnostics_.error("", "no table of nccl-tests or rccl-tests in it", "the output of all_reduce_perf …");
+    if (taken_ || !diagnostics_.ok()) return;
+    if (!skipped_.empty())
+      return diagnostics_.error("", fmt::format("holds only tables of {}_perf, which is no collective here", skipped_),
+                                fmt::format("expected one of {}", kMeasuredOperations));
+    diagnostics_.error("", "no table of nccl-tests or rccl-tests in it", "the output of all_reduce_perf …");
   }
 
  private:
-  void comment(const std::vector<std::string_view>& words, std::string_view line) {
+  void comment(const std::vector<std::string_view>& words, std::string_view line, const std::string& at) {
     if (words.empty()) return;
     if (words.front() == "Rank") return take_rank(words, hosts_, results_);
     if (words.front() == "size") {
       header_.assign(words.begin(), words.end());
+      opened_ = false;
       return;
     }
-    if (line.find("Collective test starting:") != std::string_view::npos && hints_.op.empty()) op_ = operation_in(line);
-    if (line.find("nGpus") != std::string_view::npos) {
-      iterations_ = std::max(1, number_after(words, "iters:"));
-      // "warmup iters: 5 iters: 20": the second counts.
-      const auto plain =
-          line.rfind(" iters:", line.find(" agg iters") == std::string_view::npos ? std::string_view::npos
-                                                                                  : line.find(" agg iters") - 1);
-      if (plain != std::string_view::npos) {
-        const auto after = words_of(line.substr(plain + 7));
-        if (!after.empty()) iterations_ = static_cast<int>(std::clamp(number_of(after.front()).value_or(1), 1.0, 1e6));
-      }
+    // A file may hold several runs: each begins with its program, its arguments and its devices (common.cu).
+    if (line.find("Using devices") != std::string_view::npos) return hosts_.clear();
+    if (line.find("Collective test starting:") != std::string_view::npos) {
+      begin_run();
+      if (hints_.op.empty()) use(program_in(line));
     }
+    if (line.find("nThread") != std::string_view::npos) begin_run();
+    if (line.find("nGpus") != std::string_view::npos) take_iterations(words, line);
+    if (line.find("Out of bounds values") != std::string_view::npos) check_bounds(line, at);
+  }
+
+  void begin_run() {
+    hosts_.clear();
+    header_.clear();
+  }
+
+  void use(const NamePair* program) {
+    if (!program) return;
+    op_ = program->ours;
+    unmodelled_ = program->ours.empty() ? program->theirs : std::string_view();
+  }
+
+  void take_iterations(const std::vector<std::string_view>& words, std::string_view line) {
+    iterations_ = std::max(1, number_after(words, "iters:"));
+    // "warmup iters: 5 iters: 20": the second counts.
+    const auto plain =
+        line.rfind(" iters:", line.find(" agg iters") == std::string_view::npos ? std::string_view::npos
+                                                                                : line.find(" agg iters") - 1);
+    if (plain == std::string_view::npos) return;
+    const auto after = words_of(line.substr(plain + 7));
+    if (!after.empty()) iterations_ = static_cast<int>(std::clamp(number_of(after.front()).value_or(1), 1.0, 1e6));
+  }
+
+  /// Versions before 2.13 print each row's largest deviation, and only here whether one was too large.
+  void check_bounds(std::string_view line, const std::string& at) {
+    if (line.find("FAILED") == std::string_view::npos || !diagnostics_.ok()) return;
+    diagnostics_.error(at,
+                       fmt::format("found {}: the data that came out was wrong, so its times mean nothing",
+                                   shown(trimmed(line.substr(1)))),
+                       "find the fault before measuring");
+  }
+
+  /// What a table needs besides its rows.
+  void open(const MeasuredPlaces& places, const std::string& at) {
+    opened_ = true;
+    if (!unmodelled_.empty()) {
+      skipped_ = unmodelled_;
+      results_.warn(fmt::format("tables of {}_perf were left out: it is no collective here", unmodelled_));
+      return;
+    }
+    taken_ = true;
+    if (sound(places, diagnostics_) && op_.empty())
+      diagnostics_.error(at, "neither the table nor the file's name says which collective it is",
+                         fmt::format("--op with one of {}", kMeasuredOperations));
   }
 
   void row(const std::vector<std::string_view>& words, const std::string& at) {
@@ -149,13 +211,7 @@ class NcclTable {
     if (words.size() < 4 || words.size() > header_.size())
       return diagnostics_.error(at, fmt::format("has {} columns, its header {}", words.size(), header_.size()));
     const MeasuredPlaces places = places_of(hosts_, hints_);
-    if (!seen_ && !sound(places, diagnostics_)) {
-      seen_ = true;
-      return;
-    }
-    if (op_.empty() && !seen_)
-      diagnostics_.error(at, "neither the table nor the file's name says which collective it is", "--op all_reduce");
-    seen_ = true;
+    if (!opened_) open(places, at);
     if (op_.empty() || places.ranks < 1) return;
     const std::size_t blanks = header_.size() - words.size();
     bool in_place = false;
@@ -166,25 +222,29 @@ class NcclTable {
       const auto size = number_of(words[0]);
       if (!time || !size)
         return diagnostics_.error(at, fmt::format("found {}, expected a number", shown(words[column - blanks])));
-      // Where data is not checked some versions leave the column out.
-      const std::size_t after = column + 3;
-      const bool counted = after < header_.size() && (header_[after] == "#wrong" || header_[after] == "error");
-      const auto wrong = counted ? number_of(words[after - blanks]) : std::nullopt;
-      add_nccl({*size, type_of(words[2], diagnostics_, at), in_place, *time, wrong, {}}, op_, places, iterations_, at,
-               results_, diagnostics_);
+      NcclRow row{*size, type_of(words[2], diagnostics_, at), in_place, *time, std::nullopt, false, {}};
+      // Where data is not checked some versions leave the column out, others write N/A.
+      if (const std::size_t after = column + 3; after < header_.size()) {
+        const auto found = number_of(words[after - blanks]);
+        if (header_[after] == "#wrong") row.wrong = found;
+        row.checked = found && (header_[after] == "#wrong" || header_[after] == "error");
+      }
+      add_nccl(row, op_, places, iterations_, at, results_, diagnostics_);
       in_place = true;
     }
   }
 
-  std::string file_;
   const MeasuredHints& hints_;
   ResultsBuilder& results_;
   Diagnostics& diagnostics_;
   std::string op_;
+  std::string_view unmodelled_;  ///< program of the table being read, where it is of no collective here
+  std::string skipped_;          ///< the last such program whose table was passed over
   std::vector<std::string> header_;
   std::vector<std::string> hosts_;
   int iterations_ = 1;
-  bool seen_ = false;
+  bool opened_ = false;  ///< the first row of the table was seen
+  bool taken_ = false;   ///< a table of a collective was
 };
 
 /// NCCL's version as one number: 22304 is 2.23.4, and before 2.9 2808 is 2.8.8 (nccl.h, NCCL_VERSION).
@@ -198,15 +258,21 @@ void read_nccl_json(const Json& document, const std::string& file, const Measure
   if (!document.is_object() || !document.contains("results") || !document["results"].is_array())
     return diagnostics.error("/results", "missing: is no JSON of nccl-tests (-J)");
   std::string op = hints.op;
+  const NamePair* program = nullptr;
   if (op.empty() && document.contains("args") && document["args"].is_array() && !document["args"].empty() &&
       document["args"][0].is_string())
-    op = operation_in(document["args"][0].get<std::string>());
-  if (op.empty()) op = operation_in(file.substr(file.find_last_of('/') + 1));
+    program = program_in(document["args"][0].get_ref<const std::string&>());
+  if (!program) program = program_of_file(file);
+  if (op.empty() && program && program->ours.empty())
+    return diagnostics.error("/args", fmt::format("is of {}_perf, which is no collective here", program->theirs),
+                             fmt::format("expected one of {}", kMeasuredOperations));
+  if (op.empty() && program) op = program->ours;
   if (op.empty())
     return diagnostics.error("/args", "neither the arguments nor the file's name say which collective it is",
-                             "--op all_reduce");
+                             fmt::format("--op with one of {}", kMeasuredOperations));
   if (const double code = figure(document, "nccl_version"); code > 0 && code < 1e7)
     results.version("nccl", nccl_version(static_cast<int>(code)));
+  if (const auto start = moment_of(words(document, "start_time"))) results.date(*start);
   static const Json kNothing = Json::object();
   const Json& config = document.contains("config") ? document["config"] : kNothing;
   std::vector<std::string> hosts;
@@ -234,8 +300,10 @@ void read_nccl_json(const Json& document, const std::string& file, const Measure
                   place[0] == 'i',
                   figure(body, "time", figure(body, "cpu_time", -1)),
                   std::nullopt,
+                  false,
                   {}};
       if (body.contains("nwrong") && body["nwrong"].is_number()) out.wrong = body["nwrong"].get<double>();
+      out.checked = out.wrong.has_value();
       const std::string each = std::string(place) + "_per_iter";
       if (row.contains(each) && row[each].is_object() && row[each].contains("times_us") &&
           row[each]["times_us"].is_array())

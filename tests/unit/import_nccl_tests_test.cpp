@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "tests/measured_import.hpp"
+
+namespace stepcast::import_nccl_tests_test {
+namespace {
+
+using test::import_measured;
+using testing::HasSubstr;
+
+/// One run of nccl-tests: its program where this version says it, devices on hosts of eight, one row.
+std::string run(const std::string& program, int ranks, const std::string& columns, const std::string& row,
+                const std::string& end = "# Out of bounds values : 0 OK\n") {
+  std::string out = program.empty() ? "" : "# Collective test starting: " + program + "\n";
+  out +=
+      "# nThread 1 nGpus 1 minBytes 8 maxBytes 64 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 "
+      "graph: 0\n#\n# Using devices\n";
+  for (int i = 0; i < ranks; ++i)
+    out +=
+        fmt::format("#  Rank {} Group  0 Pid  62767 on node{} device  {} [0000:19:00] NVIDIA H800\n", i, i / 8, i % 8);
+  return out + "#\n#       size         count      type   redop    root     " + columns + "\n" + row + "\n" + end;
+}
+
+constexpr const char* kColumns = "time   algbw   busbw #wrong     time   algbw   busbw #wrong";
+constexpr const char* kRow = " 2097152  524288  float  sum  -1  412.2  5.09  9.54  0  411.5  5.10  9.55  0";
+
+std::string labelled(const std::string& text, const std::string& label) {
+  std::istringstream in(text);
+  std::string out;
+  for (std::string line; std::getline(in, line);) out += label + line + "\n";
+  return out;
+}
+
+TEST(NcclTests, EachTableHasItsOwnDevices) {
+  const auto import = import_measured(
+      read_nccl_tests, run("all_reduce_perf", 8, kColumns, kRow) + run("all_gather_perf", 16, kColumns, kRow));
+  EXPECT_EQ(import.faults, "");
+  ASSERT_EQ(import.rows.size(), 4U);
+  EXPECT_EQ(import.rows[0]["ranks"], 8);
+  EXPECT_EQ(import.rows[0]["nodes"], 1);
+  EXPECT_EQ(import.rows[2]["op"], "all_gather");
+  EXPECT_EQ(import.rows[2]["ranks"], 16);
+  EXPECT_EQ(import.rows[2]["nodes"], 2);
+}
+
+// common.cu before 2.13: the column is the largest deviation from the expected value, and the verdict is the last line.
+TEST(NcclTests, DeviationsOfOldVersionsAreNoCounts) {
+  constexpr const char* kOld = "time   algbw   busbw  error     time   algbw   busbw  error";
+  constexpr const char* kOldRow = " 1024 256 float sum -1 35.11 0.03 0.05 5e-07 35.41 0.03 0.05 N/A";
+  const auto sound = import_measured(read_nccl_tests, run("", 8, kOld, kOldRow), {}, "all_reduce.txt");
+  EXPECT_EQ(sound.faults, "");
+  ASSERT_EQ(sound.rows.size(), 2U);
+  EXPECT_EQ(sound.rows[0]["checked"], true);
+  EXPECT_EQ(sound.rows[1]["checked"], false);
+  const auto wrong = import_measured(read_nccl_tests, run("", 8, kOld, kOldRow, "# Out of bounds values : 3 FAILED\n"),
+                                     {}, "all_reduce.txt");
+  EXPECT_THAT(wrong.faults, HasSubstr("line 15: found \"Out of bounds values : 3 FAILED\""));
+}
+
+TEST(NcclTests, LabelsOfRanksAreNoPartOfALine) {
+  const std::string plain = run("all_reduce_perf", 8, kColumns, kRow);
+  const Json rows = import_measured(read_nccl_tests, plain).rows;
+  for (const char* label : {"[1,0]<stdout>:", "[prterun-head-71@1,0]<stdout>: ", "0: ", " 0: "})
+    EXPECT_EQ(import_measured(read_nccl_tests, labelled(plain, label)).rows, rows) << label;
+}
+
+TEST(NcclTests, TablesOfNoCollectiveAreLeftOutAndNamed) {
+  const std::string gather = run("gather_perf", 8, kColumns, kRow);
+  const auto suite = import_measured(read_nccl_tests, gather + run("all_gather_perf", 8, kColumns, kRow));
+  EXPECT_EQ(suite.faults, "");
+  EXPECT_EQ(suite.rows.size(), 2U);
+  EXPECT_THAT(suite.warnings.dump(), HasSubstr("gather_perf"));
+  for (const char* program : {"gather_perf", "hypercube_perf"}) {
+    const std::string faults = import_measured(read_nccl_tests, run(program, 8, kColumns, kRow)).faults;
+    EXPECT_THAT(faults, HasSubstr(program));
+    EXPECT_THAT(faults, Not(HasSubstr("--op")));
+  }
+}
+
+TEST(NcclTests, JsonTellsItsDate) {
+  const auto import = import_measured(
+      read_nccl_tests,
+      R"({"start_time": "2026-11-20 10:00:00", "args": ["./build/all_reduce_perf"], "config": {"devices": [{"hostname": "n"},
+      {"hostname": "n"}]}, "results": [{"size": 8, "type": "float", "out_of_place": {"time": 30.1, "nwrong": 0}}]})");
+  EXPECT_EQ(import.faults, "");
+  EXPECT_EQ(import.date, "2026-11-20T10:00:00Z");
+}
+
+}  // namespace
+}  // namespace stepcast::import_nccl_tests_test
