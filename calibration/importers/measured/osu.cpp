@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "calibration/importers/measured/rows.hpp"
@@ -9,30 +10,51 @@ namespace stepcast {
 
 namespace {
 
-// Titles of OSU's programs, as their first line has them.
+// Titles of OSU's blocking tests, as their first line has them; all else (non-blocking, one-sided, several pairs,
+// vectors) measures something else.
 constexpr std::array kOsuTitles{
-    NamePair{"Allreduce Latency", "all_reduce"},
-    NamePair{"Allgather Latency", "all_gather"},
-    NamePair{"Reduce_scatter Latency", "reduce_scatter"},
-    NamePair{"All-to-All Personalized Exchange Latency", "all_to_all"},
-    NamePair{"Alltoall Latency", "all_to_all"},
-    NamePair{"Broadcast Latency", "broadcast"},
-    NamePair{"Bcast Latency", "broadcast"},
-    NamePair{"Reduce Latency", "reduce"},
-    NamePair{"Barrier Latency", "barrier"},
+    NamePair{"Allreduce Latency Test", "all_reduce"},
+    NamePair{"Allgather Latency Test", "all_gather"},
+    NamePair{"Reduce_scatter Latency Test", "reduce_scatter"},
+    NamePair{"All-to-All Personalized Exchange Latency Test", "all_to_all"},
+    NamePair{"Alltoall Latency Test", "all_to_all"},
+    NamePair{"Broadcast Latency Test", "broadcast"},
+    NamePair{"Bcast Latency Test", "broadcast"},
+    NamePair{"Reduce Latency Test", "reduce"},
+    NamePair{"Barrier Latency Test", "barrier"},
     NamePair{"Latency Test", "ping_pong"},
 };
+
+/// `# OSU MPI-CUDA Allreduce Latency Test v7.3`, taken apart.
+struct OsuTitle {
+  std::string_view library, test, version;
+};
+
+OsuTitle title_in(std::string_view line) {
+  constexpr std::string_view kBegin = "OSU ";
+  const auto begin = line.find(kBegin);
+  if (begin == std::string_view::npos) return {};
+  line.remove_prefix(begin + kBegin.size());
+  OsuTitle out;
+  out.library = line.substr(0, line.find_first_of(" -"));
+  line = line.substr(std::min(line.find(' '), line.size()));
+  const auto version = line.rfind(" v");
+  if (version != std::string_view::npos) out.version = trimmed(line.substr(version + 2));
+  out.test = trimmed(line.substr(0, version));
+  return out;
+}
 
 /// What one of OSU's programs measured, by its title; empty when it holds no such times.
 std::string osu_operation(std::string_view title) {
   for (const NamePair& one : kOsuTitles)
-    if (title.find(one.theirs) != std::string_view::npos) return std::string(one.ours);
+    if (title == one.theirs) return std::string(one.ours);
   return {};
 }
 
 Json osu_row(const std::string& op, double size, double time, const MeasuredPlaces& places) {
   if (op != "ping_pong") {
-    const bool shares = op == "all_gather" || op == "reduce_scatter" || op == "all_to_all";
+    // osu_reduce_scatter counts the whole buffer (recvcounts are size / numprocs), the others what each rank sends.
+    const bool shares = op == "all_gather" || op == "all_to_all";
     Json out = collective_row(op, shares ? size * places.ranks : size, places, false,
                               op == "all_reduce" || op.starts_with("reduce") ? "float32" : "int8", {time});
     out["across_ranks"] = "mean";
@@ -52,17 +74,18 @@ void read_osu(std::string_view text, const std::string& /*file*/, const Measured
   std::size_t number = 0, rows = 0;
   for (const std::string_view raw : lines_of(text)) {
     ++number;
-    const std::string_view line = trimmed(raw);
+    const std::string_view line = without_rank_label(trimmed(raw));
     const std::string at = fmt::format("line {}", number);
     if (line.starts_with("#")) {
-      if (line.find("OSU MPI") == std::string_view::npos) continue;
+      const OsuTitle found = title_in(line);
+      if (!found.library.starts_with("MPI") && found.library != "NCCL") continue;
       title = true;
-      op = osu_operation(line);
-      if (op.empty())
-        return diagnostics.error(at, fmt::format("{} holds no times of single calls", shown(line)),
-                                 "osu_latency and the latency tests of collectives do");
-      if (const auto version = line.find(" v"); version != std::string_view::npos)
-        results.version("osu", std::string(trimmed(line.substr(version + 2))));
+      op = found.library == "MPI" || found.library == "NCCL" ? osu_operation(found.test) : "";
+      if (op.empty() || (op == "ping_pong" && found.library != "MPI"))
+        return diagnostics.error(at, fmt::format("{} holds no times of single blocking calls", shown(line)),
+                                 "osu_latency, osu_allreduce, osu_allgather, osu_reduce_scatter, osu_alltoall, "
+                                 "osu_bcast, osu_reduce and osu_barrier do");
+      if (!found.version.empty()) results.version("osu", std::string(found.version));
       continue;
     }
     const std::vector<std::string_view> words = words_of(line);
@@ -74,6 +97,9 @@ void read_osu(std::string_view text, const std::string& /*file*/, const Measured
       diagnostics.error(at, fmt::format("found {}, expected a size and a time above 0", shown(line)));
       continue;
     }
+    if (std::find(words.begin(), words.end(), "Fail") != words.end())
+      return diagnostics.error(at, fmt::format("found {}: wrong data came out, so its time means nothing", shown(line)),
+                               "find the fault before measuring");
     MeasuredPlaces places = places_of({}, hints);
     if (op == "ping_pong") {
       places = {2, hints.per_node == 2 ? 1 : 2, hints.per_node == 2 ? 2 : 1};

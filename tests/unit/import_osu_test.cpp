@@ -1,0 +1,49 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/measured_import.hpp"
+
+namespace stepcast::import_osu_test {
+namespace {
+
+using test::import_measured;
+using testing::HasSubstr;
+
+const MeasuredHints kSixteen{.ranks = 16, .per_node = 8};
+
+std::string table(const std::string& title, const std::string& row = "1048576  1234.55") {
+  return "\n# OSU " + title + " v7.4\n# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)\n" + row + "\n";
+}
+
+// osu_reduce_scatter.c gives each rank size / numprocs, osu_allgather.c and osu_alltoall.c size for each.
+TEST(Osu, SizesAreThoseOfTheWholeBuffer) {
+  const auto size_of = [](const char* title) {
+    const auto import = import_measured(read_osu, table(title), kSixteen);
+    EXPECT_EQ(import.faults, "") << title;
+    return import.rows[0]["size_bytes"].get<std::int64_t>();
+  };
+  EXPECT_EQ(size_of("MPI Reduce_scatter Latency Test"), 1048576);
+  EXPECT_EQ(size_of("MPI Allreduce Latency Test"), 1048576);
+  EXPECT_EQ(size_of("MPI Allgather Latency Test"), 16 * 1048576);
+  EXPECT_EQ(size_of("MPI-CUDA All-to-All Personalized Exchange Latency Test"), 16 * 1048576);
+  EXPECT_EQ(size_of("NCCL-CUDA Allreduce Latency Test"), 1048576);
+}
+
+TEST(Osu, OnlyTestsOfSingleBlockingCallsAreTaken) {
+  for (const char* title :
+       {"MPI Allgatherv Latency Test", "MPI Gather Latency Test", "MPI Multi Latency Test", "MPI_Put Latency Test",
+        "MPI Non-blocking Allreduce Latency Test", "MPI-CUDA Bandwidth Test", "MPI Multi-threaded Latency Test"}) {
+    const auto import = import_measured(read_osu, table(title), kSixteen);
+    EXPECT_THAT(import.faults, HasSubstr(title));
+    EXPECT_TRUE(import.rows.empty()) << title;
+  }
+}
+
+TEST(Osu, WrongDataIsAFault) {
+  const std::string title = "MPI Allreduce Latency Test";
+  EXPECT_EQ(import_measured(read_osu, table(title, "4  23.63  Pass"), kSixteen).faults, "");
+  EXPECT_THAT(import_measured(read_osu, table(title, "4  23.63  Fail"), kSixteen).faults, HasSubstr("line 5"));
+}
+
+}  // namespace
+}  // namespace stepcast::import_osu_test
