@@ -13,8 +13,9 @@
 namespace stepcast {
 
 /// The options of a command line as people keep them: plain arguments over lines, or a shell script that sets variables
-/// and passes arrays of them. Nothing is run: assignments of plain values are followed, and `$NAME`, `${NAME}` and
-/// `${NAME:-otherwise}` put in. Asked-for options are remembered, so that the rest can be listed.
+/// and passes arrays of them. Nothing is run: assignments of plain values are followed, and `$NAME`, `${NAME}`,
+/// `${NAME:-otherwise}` and sums and products as `$((A*B))` put in. Asked-for options are remembered, so that the rest
+/// can be listed.
 class ArgumentList {
  public:
   ArgumentList(std::string_view text, Diagnostics& diagnostics);
@@ -33,7 +34,15 @@ class ArgumentList {
   [[nodiscard]] bool empty() const { return options_.empty(); }
 
  private:
-  [[nodiscard]] std::string substituted(const std::string& word) const;
+  /// `$NAME` or `${NAME:-otherwise}`, and where it ends.
+  struct Reference {
+    std::string name, otherwise;
+    std::size_t end = 0;
+  };
+  static std::optional<Reference> reference_at(const std::string& text, std::size_t at);
+  [[nodiscard]] std::string value_of(const Reference& reference) const;
+  [[nodiscard]] std::optional<long> arithmetic(const std::string& expression, int depth) const;
+  [[nodiscard]] std::string substituted(const std::string& word, int depth = 0) const;
 
   Diagnostics& diagnostics_;
   std::map<std::string, std::string> variables_;

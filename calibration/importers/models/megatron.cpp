@@ -1,12 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 #include "calibration/importers/models/argument_list.hpp"
 #include "calibration/importers/models/config_reader.hpp"
 #include "calibration/importers/models/imported_scenario.hpp"
+#include "calibration/importers/models/megatron_names.hpp"
+#include "calibration/importers/models/megatron_stages.hpp"
 #include "calibration/importers/text_file.hpp"
 #include "models/scenario/scenario.hpp"
 #include "models/workload/operators.hpp"
@@ -15,70 +16,14 @@ namespace stepcast {
 
 namespace {
 
-/// Options that change neither time nor memory of a step, by how they begin.
-constexpr std::array<std::string_view, 58> kHarmless{"--lr",
-                                                     "--min-lr",
-                                                     "--weight-decay",
-                                                     "--clip-grad",
-                                                     "--adam-",
-                                                     "--log-",
-                                                     "--save",
-                                                     "--load",
-                                                     "--data-",
-                                                     "--eval-",
-                                                     "--tensorboard-",
-                                                     "--wandb-",
-                                                     "--init-method",
-                                                     "--seed",
-                                                     "--split",
-                                                     "--vocab-file",
-                                                     "--merge-file",
-                                                     "--tokenizer-",
-                                                     "--exit-",
-                                                     "--distributed-",
-                                                     "--norm-epsilon",
-                                                     "--rotary-",
-                                                     "--no-position",
-                                                     "--ckpt-",
-                                                     "--dist-ckpt",
-                                                     "--async-save",
-                                                     "--timing-",
-                                                     "--master",
-                                                     "--rdzv",
-                                                     "--node_rank",
-                                                     "--node-rank",
-                                                     "--max_restarts",
-                                                     "--mock-data",
-                                                     "--num-workers",
-                                                     "--no-load-",
-                                                     "--no-save-",
-                                                     "--use-mcore",
-                                                     "--transformer-impl",
-                                                     "--attention-softmax",
-                                                     "--train-data",
-                                                     "--valid-data",
-                                                     "--test-data",
-                                                     "--use-checkpoint",
-                                                     "--override-opt",
-                                                     "--finetune",
-                                                     "--moe-aux-loss",
-                                                     "--moe-router-",
-                                                     "--moe-z-loss",
-                                                     "--moe-token-",
-                                                     "--moe-permute",
-                                                     "--use-mcore-models",
-                                                     "--loss-scale",
-                                                     "--initial-loss",
-                                                     "--hysteresis",
-                                                     "--no-masked",
-                                                     "--apply-query",
-                                                     "--attention-backend",
-                                                     "--ddp-"};
-
 class MegatronReader {
  public:
   MegatronReader(std::string_view text, const ImportTarget& target, const Catalog& catalog, Diagnostics& diagnostics)
-      : arguments_(text, diagnostics), target_(target), catalog_(catalog), diagnostics_(diagnostics) {}
+      : arguments_(text, diagnostics),
+        program_(megatron_program_in(text)),
+        target_(target),
+        catalog_(catalog),
+        diagnostics_(diagnostics) {}
 
   ImportedScenario read(const std::string& name) {
     if (arguments_.empty()) {
@@ -145,9 +90,7 @@ class MegatronReader {
   int vocabulary() {
     if (const auto padded = arguments_.whole("--padded-vocab-size")) return *padded;
     int size = arguments_.whole("--vocab-size").value_or(0);
-    const std::string tokenizer = arguments_.has("--tokenizer-type") ? arguments_.text("--tokenizer-type") : "";
-    if (size == 0 && tokenizer == "GPT2BPETokenizer") size = 50257;
-    if (size == 0 && tokenizer.starts_with("Llama2Tokenizer")) size = 32000;
+    if (size == 0) size = usual_vocabulary();
     if (size == 0) {
       diagnostics_.error("", "missing: --vocab-size (the tokenizer's own files are not read)",
                          "add --vocab-size or --padded-vocab-size to the list");
@@ -155,6 +98,18 @@ class MegatronReader {
     }
     const int unit = arguments_.whole("--make-vocab-size-divisible-by").value_or(128) * tp_;
     return (size + unit - 1) / unit * unit;
+  }
+
+  int usual_vocabulary() {
+    std::string tokenizer = arguments_.has("--tokenizer-type") ? arguments_.text("--tokenizer-type") : "";
+    const bool assumed = tokenizer.empty() && program_;
+    if (assumed) tokenizer = program_->tokenizer;
+    const int known = vocabulary_of_tokenizer(tokenizer);
+    if (known == 0) return 0;
+    if (assumed)
+      notes_.push_back(fmt::format("no vocabulary is named: {} tokens of {}, which {} uses (--vocab-size)", known,
+                                   tokenizer, program_->file));
+    return known + arguments_.whole("--vocab-extra-ids", 0).value_or(0);
   }
 
   void attention() {
@@ -208,8 +163,9 @@ class MegatronReader {
   }
 
   /// A number, or a list as a Python expression: `([0]*3+[1]*58)`, whose brackets the reader has dropped.
-  void layer_frequency(const std::string& text) {
+  void layer_frequency(std::string text) {
     int every = 0;
+    std::erase_if(text, [](char c) { return c == '(' || c == ')'; });
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), every);
     if (error == std::errc() && end == text.data() + text.size() && every > 0) {
       if (every > 1) shape_["moe_every"] = every;
@@ -252,6 +208,15 @@ class MegatronReader {
     arguments_.ignore("--attention-dropout");
     if (dropout > 0) shape_["dropout"] = dropout;
     copy(shape_, "mtp_layers", "--mtp-num-layers", 0);
+    if (program_ && program_->file == "pretrain_bert.py") masked_language();
+  }
+
+  /// pretrain_bert.py: both ways, with segments, pooler and both heads (Devlin et al. 2018).
+  void masked_language() {
+    family_ = "encoder";
+    shape_["token_types"] = 2;
+    shape_["pooler_and_heads"] = true;
+    shape_["predicted_share"] = arguments_.number("--mask-prob").value_or(0.15);
   }
 
   void strategy() {
@@ -291,7 +256,9 @@ class MegatronReader {
   void interleaving() {
     int chunks = arguments_.whole("--num-virtual-stages-per-pipeline-rank").value_or(1);
     if (const auto layers = arguments_.whole("--num-layers-per-virtual-pipeline-stage"); layers && pp_ > 1) {
-      const int per_stage = layers_ / pp_;
+      const int counted = (arguments_.has("--account-for-embedding-in-pipeline-split") ? 1 : 0) +
+                          (arguments_.has("--account-for-loss-in-pipeline-split") ? 1 : 0);
+      const int per_stage = (layers_ + counted) / pp_;
       if (per_stage % *layers != 0)
         diagnostics_.error("",
                            fmt::format("--num-layers-per-virtual-pipeline-stage {} does not divide the {} layers of "
@@ -300,7 +267,29 @@ class MegatronReader {
       else
         chunks = per_stage / *layers;
     }
+    stages(chunks);
+  }
+
+  void stages(int chunks) {
+    MegatronStages how{layers_,
+                       pp_,
+                       chunks,
+                       arguments_.whole("--decoder-first-pipeline-num-layers", 0),
+                       arguments_.whole("--decoder-last-pipeline-num-layers", 0),
+                       arguments_.has("--account-for-embedding-in-pipeline-split"),
+                       arguments_.has("--account-for-loss-in-pipeline-split")};
+    std::vector<int> layers = megatron_stage_layers(how, diagnostics_);
+    if (arguments_.has("--pipeline-model-parallel-layout")) {
+      // Its commas, which only please the eye, are blanks here.
+      const std::vector<std::string> parts = arguments_.values("--pipeline-model-parallel-layout");
+      layers = megatron_layout_layers(fmt::format("{}", fmt::join(parts, "")), diagnostics_);
+      if (layers.size() % static_cast<std::size_t>(pp_) != 0)
+        diagnostics_.error(
+            "", fmt::format("--pipeline-model-parallel-layout: {} chunks over {} stages", layers.size(), pp_));
+      chunks = static_cast<int>(layers.size()) / pp_;
+    }
     if (chunks > 1) strategy_["virtual_pipeline"] = chunks;
+    if (!layers.empty() && pp_ > 1) strategy_["stage_layers"] = layers;
   }
 
   void recomputation() {
@@ -368,15 +357,12 @@ class MegatronReader {
 
   ImportedScenario finish(const std::string& name) {
     std::vector<std::string> unknown;
-    for (const std::string& option : arguments_.unknown()) {
-      bool harmless = false;
-      for (const std::string_view prefix : kHarmless) harmless = harmless || option.starts_with(prefix);
-      if (!harmless) unknown.push_back(option);
-    }
+    for (const std::string& option : arguments_.unknown())
+      if (!is_harmless_megatron_option(option)) unknown.push_back(option);
     if (const std::string note = unknown_note(unknown); !note.empty()) notes_.push_back(note);
     const int vocab = shape_["vocab"].get<int>();
     workload_["model"] = {{"id", name},
-                          {"family", "decoder"},
+                          {"family", family_},
                           {"transformer", shape_},
                           {"default_seq_len", std::max(1, length_)},
                           {"sample_kB", std::max(1, length_) * (vocab <= 65536 ? 2 : 4) / 1000.0},
@@ -391,6 +377,8 @@ class MegatronReader {
   }
 
   ArgumentList arguments_;
+  const MegatronProgram* program_;
+  std::string family_ = "decoder";
   const ImportTarget& target_;
   const Catalog& catalog_;
   Diagnostics& diagnostics_;
