@@ -47,10 +47,34 @@ class DeepSpeedReader {
     return kNothing;
   }
 
-  bool enabled(const char* key) {
+  /// MiCS and ZeRO++ change what is sent and kept; the scenario's DeepSpeed has plain ZeRO only.
+  void shard_groups(ConfigReader& reader) {
+    reader.ignore({"mics_hierarchical_params_gather"});
+    if (const auto group = reader.whole("mics_shard_size", -1); group && *group > 0)
+      notes_.push_back(fmt::format(
+          "mics_shard_size {}: shards within groups are not modelled for DeepSpeed; taken as over all devices: traffic "
+          "between nodes is overestimated, memory underestimated (sharding hsdp of another framework has them)",
+          *group));
+    if (const auto group = reader.whole("zero_hpz_partition_size", 0); group && *group > 1)
+      notes_.push_back(fmt::format(
+          "zero_hpz_partition_size {}: a second copy of the parameters for gathers within nodes is not modelled; "
+          "their traffic between nodes is overestimated, memory underestimated",
+          *group));
+    for (const char* key : {"zero_quantized_weights", "zero_quantized_nontrainable_weights"})
+      if (reader.flag(key, false))
+        notes_.push_back(fmt::format("{}: gathers of 8 bits are not modelled; their traffic is overestimated", key));
+    if (reader.flag("zero_quantized_gradients", false))
+      notes_.emplace_back(
+          "zero_quantized_gradients: reductions of 4 bits are not modelled; their traffic is overestimated");
+  }
+
+  enum class Switch { off, on, left_open };
+
+  Switch enabled(const char* key) {
     const Json& found = section(key);
+    if (found.contains("enabled") && found.at("enabled") == "auto") return Switch::left_open;
     ConfigReader reader(found, child_pointer("", key), diagnostics_);
-    return reader.flag("enabled", false);
+    return reader.flag("enabled", false) ? Switch::on : Switch::off;
   }
 
   bool offloads(const Json& zero, const char* key) {
@@ -71,6 +95,7 @@ class DeepSpeedReader {
       return;
     }
     strategy_["sharding"] = stage == 0 ? "none" : fmt::format("zero-{}", stage);
+    shard_groups(reader);
     if (zero.contains("overlap_comm") && zero.at("overlap_comm").is_boolean())
       strategy_["overlap_gradients"] = zero.at("overlap_comm");
     if (offloads(zero, "offload_optimizer") || reader.flag("cpu_offload", false)) strategy_["offload_optimizer"] = true;
@@ -87,10 +112,18 @@ class DeepSpeedReader {
     }
   }
 
+  /// "auto" is filled in by transformers' Trainer, from its own --bf16 and --fp16 (integrations/deepspeed.py).
   void precision() {
-    const bool bf16 = enabled("bf16") || enabled("bfloat16"), fp16 = enabled("fp16");
-    if (bf16 && fp16) diagnostics_.error("/fp16/enabled", "bf16 and fp16 are both on");
-    workload_["precision"] = bf16 ? "bf16" : fp16 ? "fp16" : "fp32";
+    const Switch bf16 = enabled("bf16"), bfloat16 = enabled("bfloat16"), fp16 = enabled("fp16");
+    const auto either = [&](Switch wanted) { return bf16 == wanted || bfloat16 == wanted; };
+    if (either(Switch::on) && fp16 == Switch::on) diagnostics_.error("/fp16/enabled", "bf16 and fp16 are both on");
+    std::string precision = either(Switch::on) ? "bf16" : fp16 == Switch::on ? "fp16" : "";
+    if (precision.empty() && (either(Switch::left_open) || fp16 == Switch::left_open)) {
+      precision = either(Switch::left_open) ? "bf16" : "fp16";
+      notes_.push_back(fmt::format(
+          "enabled \"auto\" follows the Trainer's --bf16 or --fp16: {0} is assumed (workload.precision)", precision));
+    }
+    workload_["precision"] = precision.empty() ? "fp32" : precision;
   }
 
   void batch() {

@@ -1,0 +1,53 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "calibration/importers/models/imported_scenario.hpp"
+#include "models/scenario/scenario.hpp"
+#include "tests/scratch_folder.hpp"
+#include "tests/shipped_catalog.hpp"
+
+namespace stepcast::import_deepspeed_test {
+namespace {
+
+using test::catalog;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+
+ImportedScenario of(const std::string& config) {
+  static const ScratchFolder folder;
+  const std::filesystem::path file = folder / "ds.json";
+  std::ofstream(file) << config;
+  ImportTarget target;
+  target.model = "llama3-8b";
+  target.nodes = 2;
+  return import_deepspeed(file, target, catalog());
+}
+
+// transformers fills "auto" in from the Trainer's own arguments.
+TEST(DeepSpeedImport, APrecisionLeftToTheTrainerIsNamed) {
+  const auto precision = [](const std::string& config) {
+    const ImportedScenario out = of(config);
+    EXPECT_THAT(out.notes, Contains(AllOf(HasSubstr("--bf16 or --fp16"), HasSubstr("is assumed")))) << config;
+    return out.scenario["workload"]["precision"];
+  };
+  EXPECT_EQ(precision(R"({"fp16": {"enabled": "auto"}, "bf16": {"enabled": "auto"}})"), "bf16");
+  EXPECT_EQ(precision(R"({"fp16": {"enabled": "auto"}})"), "fp16");
+  EXPECT_EQ(of(R"({"fp16": {"enabled": "auto"}, "bf16": {"enabled": true}})").scenario["workload"]["precision"],
+            "bf16");
+  EXPECT_EQ(of(R"({"fp16": {"enabled": true}, "bf16": {"enabled": "auto"}})").scenario["workload"]["precision"],
+            "fp16");
+}
+
+TEST(DeepSpeedImport, WhatZeroPlusPlusAndMicsChangeIsNamed) {
+  const ImportedScenario out = of(R"({"zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8,
+    "zero_quantized_weights": true, "zero_quantized_gradients": true, "mics_shard_size": 8}})");
+  for (const char* key :
+       {"zero_hpz_partition_size 8", "zero_quantized_weights", "zero_quantized_gradients", "mics_shard_size 8"})
+    EXPECT_THAT(out.notes, Contains(AllOf(HasSubstr(key), HasSubstr("not modelled"))));
+}
+
+}  // namespace
+}  // namespace stepcast::import_deepspeed_test
