@@ -70,7 +70,7 @@ std::string ConfigReader::text(std::string_view key) {
   return value->get<std::string>();
 }
 
-void ConfigReader::ignore(std::initializer_list<std::string_view> keys) {
+void ConfigReader::ignore(std::span<const std::string_view> keys) {
   for (const std::string_view key : keys) known_.emplace(key);
 }
 

@@ -3,6 +3,7 @@
 #include <initializer_list>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,7 +28,8 @@ class ConfigReader {
   bool flag(std::string_view key, bool otherwise);
   std::string text(std::string_view key);
   /// Marks keys as known: they say nothing that costs time or memory.
-  void ignore(std::initializer_list<std::string_view> keys);
+  void ignore(std::initializer_list<std::string_view> keys) { ignore(std::span(keys.begin(), keys.size())); }
+  void ignore(std::span<const std::string_view> keys);
   /// Keys that nobody asked for, in the order of the file.
   [[nodiscard]] std::vector<std::string> unknown() const;
 

@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "calibration/importers/models/config_reader.hpp"
+#include "calibration/importers/models/huggingface_layout.hpp"
 #include "calibration/importers/models/huggingface_types.hpp"
+#include "fields/plain_text.hpp"
 #include "models/workload/model.hpp"
 #include "models/workload/operators.hpp"
 
@@ -13,20 +15,12 @@ namespace stepcast {
 
 namespace {
 
-/// The file's keys beside what its type's configuration class sets where the file is silent.
-Json with_defaults(const Json& config, const HuggingFaceType& type) {
-  Json out = Json::parse(type.defaults);
-  for (const auto& [key, value] : config.items())
-    if (!value.is_null() || !out.contains(key)) out[key] = value;
-  return out;
-}
-
 class HuggingFaceReader {
  public:
   /// `pointer`: of the object that describes the language model within the file.
   HuggingFaceReader(const Json& config, const HuggingFaceType& type, std::string pointer, std::string id,
                     Diagnostics& diagnostics)
-      : config_(with_defaults(config, type)),
+      : config_(usual_layout(config, type, notes_)),
         reader_(config_, pointer, diagnostics),
         diagnostics_(diagnostics),
         pointer_(std::move(pointer)),
@@ -139,6 +133,7 @@ class HuggingFaceReader {
   long width() {
     for (const char* key : {"intermediate_size_mlp", "ffn_dim", "ffn_hidden_size", "n_inner"})
       if (const auto size = reader_.whole(key)) return *size;
+    reader_.ignore({"intermediate_size"});
     if (!type_.gated && !reader_.has("intermediate_size")) return 4L * hidden_;
     return reader_.required({"intermediate_size"});
   }
@@ -232,7 +227,9 @@ class HuggingFaceReader {
     const bool used = reader_.flag("use_sliding_window", type_.sliding);
     const auto full_layers = reader_.whole("max_window_layers", 0);
     const std::optional<int> pattern = full_layer_every({"sliding_window_pattern", "_sliding_window_pattern"});
-    if (!window || !used || pattern == 1) return;
+    // Layers from max_window_layers on have the window.
+    const bool none = full_layers && *full_layers >= shape_["layers"].get<long>();
+    if (!window || !used || pattern == 1 || none) return;
     shape_["window"] = *window;
     if (pattern) shape_["global_every"] = *pattern;
     if (full_layers && *full_layers > 0)
@@ -298,6 +295,7 @@ class HuggingFaceReader {
     if (const auto width = reader_.whole("moe_latent_size", 0); width && *width > 0) shape_["moe_latent"] = *width;
     if (const auto first = reader_.whole("first_k_dense_replace", 0); first && *first > 0)
       shape_["dense_layers"] = *first;
+    if (config_.contains("moe_layer_freq") && config_.at("moe_layer_freq").is_array()) return sparse_layers();
     for (const char* key : {"moe_layer_freq", "decoder_sparse_step", "interleave_moe_layer_step"})
       if (const auto every = reader_.whole(key); every && *every > 1) shape_["moe_every"] = *every;
     reader_.ignore({"mlp_only_layers", "moe_layers"});
@@ -308,14 +306,29 @@ class HuggingFaceReader {
                          "dense_layers and moe_every are what a model has");
   }
 
+  /// moe_layer_freq as a list: 0 for each dense layer, which come first, and 1 for each with experts.
+  void sparse_layers() {
+    reader_.ignore({"moe_layer_freq", "mlp_only_layers", "moe_layers"});
+    const Json& list = config_.at("moe_layer_freq");
+    const auto first = std::find(list.begin(), list.end(), Json(1));
+    if (list.size() != shape_["layers"].get<std::size_t>() ||
+        std::count(first, list.end(), Json(1)) != list.end() - first)
+      return diagnostics_.error(child_pointer(pointer_, "moe_layer_freq"),
+                                fmt::format("found {} entries, expected zeros and then ones, one for each of {} layers",
+                                            list.size(), shape_["layers"].get<std::size_t>()));
+    if (first != list.begin()) shape_["dense_layers"] = first - list.begin();
+  }
+
   void pretraining() {
     family_ = "encoder";
     shape_["ffn_hidden"] = width();
     shape_["token_types"] = reader_.whole("type_vocab_size", 0).value_or(0);
-    shape_["pooler_and_heads"] = true;
+    if (type_.sliding) window();
+    if (type_.pooler) shape_["pooler_and_heads"] = true;
     // Masked tokens: 15 % of the sequence (Devlin et al. 2018, section 3.1).
     shape_["predicted_share"] = 0.15;
-    notes_.emplace_back("pre-training: pooler and both heads are counted; 15 % of the tokens are predicted");
+    notes_.push_back(fmt::format("pre-training: {}; 15 % of the tokens are predicted",
+                                 type_.pooler ? "pooler and both heads are counted" : "the head is not counted"));
     reader_.ignore(
         {"attention_probs_dropout_prob", "position_embedding_type", "classifier_dropout", "gradient_checkpointing"});
   }
@@ -328,105 +341,9 @@ class HuggingFaceReader {
     if (type_.post_norms) notes_.emplace_back("norms behind attention and MLP are not counted");
     if (type_.side_by_side && reader_.flag("use_parallel_residual", reader_.flag("parallel_attn", true)))
       notes_.emplace_back("attention and MLP, side by side in this model, are taken to follow one another");
+    if (!type_.left_out.empty()) notes_.emplace_back(type_.left_out);
     if (type_.sinks) notes_.emplace_back("attention's sinks are not counted");
-    reader_.ignore({"model_type",
-                    "vision_config",
-                    "text_config",
-                    "architectures",
-                    "auto_map",
-                    "torch_dtype",
-                    "dtype",
-                    "transformers_version",
-                    "use_cache",
-                    "bos_token_id",
-                    "eos_token_id",
-                    "pad_token_id",
-                    "sep_token_id",
-                    "_name_or_path",
-                    "hidden_act",
-                    "activation_function",
-                    "initializer_range",
-                    "rms_norm_eps",
-                    "layer_norm_eps",
-                    "layer_norm_epsilon",
-                    "rope_theta",
-                    "rope_scaling",
-                    "rope_parameters",
-                    "attention_dropout",
-                    "pretraining_tp",
-                    "output_router_logits",
-                    "router_aux_loss_coef",
-                    "router_jitter_noise",
-                    "norm_topk_prob",
-                    "scoring_func",
-                    "topk_method",
-                    "topk_group",
-                    "n_group",
-                    "routed_scaling_factor",
-                    "aux_loss_alpha",
-                    "seq_aux",
-                    "ep_size",
-                    "summary_type",
-                    "summary_use_proj",
-                    "summary_activation",
-                    "summary_proj_to_labels",
-                    "summary_first_dropout",
-                    "task_specific_params",
-                    "scale_attn_weights",
-                    "reorder_and_upcast_attn",
-                    "scale_attn_by_inverse_layer_idx",
-                    "id2label",
-                    "hidden_activation",
-                    "final_logit_softcapping",
-                    "attn_logit_softcapping",
-                    "query_pre_attn_scalar",
-                    "cache_implementation",
-                    "attention_multiplier",
-                    "embedding_multiplier",
-                    "logits_scaling",
-                    "residual_multiplier",
-                    "logit_scale",
-                    "partial_rotary_factor",
-                    "original_max_position_embeddings",
-                    "clip_qkv",
-                    "initial_context_length",
-                    "swiglu_limit",
-                    "rope_local_base_freq",
-                    "rope_pct",
-                    "rotary_pct",
-                    "rotary_emb_base",
-                    "use_parallel_residual",
-                    "parallel_attn",
-                    "attn_pdrop",
-                    "embd_pdrop",
-                    "embedding_dropout",
-                    "layerdrop",
-                    "activation_dropout",
-                    "init_std",
-                    "_remove_final_layer_norm",
-                    "do_layer_norm_before",
-                    "layer_norm_elementwise_affine",
-                    "apply_residual_connection_post_layernorm",
-                    "slow_but_exact",
-                    "norm_epsilon",
-                    "norm_type",
-                    "mlp_type",
-                    "attention_softmax_in_fp32",
-                    "scale_attention_softmax_in_fp32",
-                    "gradient_checkpointing",
-                    "classifier_dropout",
-                    "floor_scale",
-                    "attn_scale",
-                    "attn_temperature_tuning",
-                    "no_rope_layers",
-                    "no_rope_layer_interval",
-                    "for_llm_compressor",
-                    "quantization_config",
-                    "n_ctx",
-                    "label2id",
-                    "is_decoder",
-                    "num_attention_heads",
-                    "vocab_size"});
+    reader_.ignore(huggingface_harmless_keys());
   }
 
   ImportedModel finish(int length) {
@@ -444,6 +361,7 @@ class HuggingFaceReader {
     return out;
   }
 
+  std::vector<std::string> notes_;
   const Json config_;
   ConfigReader reader_;
   Diagnostics& diagnostics_;
@@ -452,7 +370,6 @@ class HuggingFaceReader {
   Json shape_ = Json::object();
   std::string family_ = "decoder";
   int hidden_ = 0, heads_ = 0, positions_ = 0;
-  std::vector<std::string> notes_;
 };
 
 /// The part of a file that describes a language model: the file itself, or its text_config.
@@ -463,6 +380,25 @@ struct LanguageModel {
   bool sees = false;  ///< it has a vision_config beside it
   [[nodiscard]] bool is_part() const { return sees || !pointer.empty(); }
 };
+
+/// What to name instead of a type that is not known: what its model has beyond the description, where that is known;
+/// the type of a class that the file names; a name like it.
+std::string near_type(const std::string& name, const Json& config) {
+  if (const auto reason = huggingface_refusal(name); !reason.empty())
+    return fmt::format("its {} are not described here", reason);
+  std::vector<std::string> names;
+  for (const std::string_view known : huggingface_type_names()) names.emplace_back(known);
+  if (name.empty() && config.contains("architectures")) {
+    const std::string of_class = lower_case(config.at("architectures").dump());
+    for (const std::string& known : names) {
+      std::string plain = known;
+      std::erase_if(plain, [](char c) { return c == '_' || c == '-'; });
+      if (of_class.starts_with("[\"" + plain + "for")) return fmt::format("architectures names \"{}\"", known);
+    }
+  }
+  const std::string near = name.empty() ? std::string() : did_you_mean(name, names);
+  return near.empty() ? expected_one_of(names) : near;
+}
 
 LanguageModel language_model(const Json& config, Diagnostics& diagnostics) {
   LanguageModel out{&config, ""};
@@ -479,12 +415,8 @@ LanguageModel language_model(const Json& config, Diagnostics& diagnostics) {
   const std::string name = type_in(*out.config);
   out.type = huggingface_type(name);
   if (out.type) return out;
-  std::vector<std::string> names;
-  for (const std::string_view known : huggingface_type_names()) names.emplace_back(known);
-  const std::string near = did_you_mean(name, names);
   diagnostics.error(child_pointer(out.pointer, "model_type"),
-                    name.empty() ? "missing" : fmt::format("found \"{}\"", name),
-                    near.empty() ? expected_one_of(names) : near);
+                    name.empty() ? "missing" : fmt::format("found \"{}\"", name), near_type(name, *out.config));
   return out;
 }
 

@@ -20,6 +20,45 @@ constexpr std::string_view kMt5 =
 // 15 % of the tokens in spans of three, each with a mark: 114 of 512 (Raffel et al. 2020, section 3.1.4).
 constexpr double kSpans = 114.0 / 512;
 
+// Composite models leave out of their text_config what the class sets (configuration_<type>.py).
+constexpr std::string_view kLlama =
+    R"({"vocab_size":32000,"hidden_size":4096,"intermediate_size":11008,"num_hidden_layers":32,"num_attention_heads":32,
+        "max_position_embeddings":2048})";
+constexpr std::string_view kMistral =
+    R"({"vocab_size":32000,"hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":32,"num_attention_heads":32,
+        "num_key_value_heads":8,"max_position_embeddings":131072})";
+constexpr std::string_view kMixtral =
+    R"({"vocab_size":32000,"hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":32,"num_attention_heads":32,
+        "num_key_value_heads":8,"max_position_embeddings":131072,"num_local_experts":8,"num_experts_per_tok":2})";
+constexpr std::string_view kQwen2 =
+    R"({"vocab_size":151936,"hidden_size":4096,"intermediate_size":22016,"num_hidden_layers":32,"num_attention_heads":32,
+        "max_position_embeddings":32768})";
+constexpr std::string_view kGemma =
+    R"({"tie_word_embeddings":true,"head_dim":256,"vocab_size":256000,"hidden_size":3072,"intermediate_size":24576,
+        "num_hidden_layers":28,"num_attention_heads":16,"max_position_embeddings":8192})";
+constexpr std::string_view kGemma2 =
+    R"({"tie_word_embeddings":true,"head_dim":256,"vocab_size":256000,"hidden_size":2304,"intermediate_size":9216,
+        "num_hidden_layers":26,"num_attention_heads":8,"num_key_value_heads":4,"max_position_embeddings":8192,
+        "sliding_window":4096,"sliding_window_pattern":2})";
+
+constexpr std::string_view kFalcon =
+    R"({"tie_word_embeddings":true,"max_position_embeddings":2048,"multi_query":true})";
+constexpr Type kFalconType{
+    .name = "falcon", .defaults = kFalcon, .gated = false, .layer_norm = true, .side_by_side = true};
+// Falcon before transformers had it: configuration_RW.py of its first checkpoints.
+constexpr Type kRefinedWebModel{.name = "RefinedWebModel",
+                                .defaults = kFalcon,
+                                .names = R"({"n_head_kv":"num_kv_heads"})",
+                                .gated = false,
+                                .layer_norm = true,
+                                .side_by_side = true};
+constexpr Type kRefinedWeb{.name = "RefinedWeb",
+                           .defaults = R"({"tie_word_embeddings":true,"max_position_embeddings":2048})",
+                           .names = R"({"n_head_kv":"num_kv_heads"})",
+                           .gated = false,
+                           .layer_norm = true,
+                           .side_by_side = true};
+
 constexpr Type kBertType{.name = "bert",
                          .defaults = kBert,
                          .encoder = true,
@@ -43,11 +82,11 @@ constexpr Type like(Type type, std::string_view name) {
 }
 
 constexpr std::array kTypes{
-    Type{.name = "llama"},
-    Type{.name = "mistral", .sliding = true},
+    Type{.name = "llama", .defaults = kLlama, .names = R"({"max_sequence_length":"max_position_embeddings"})"},
+    Type{.name = "mistral", .defaults = kMistral, .sliding = true},
     Type{.name = "ministral", .sliding = true},
-    Type{.name = "mixtral", .sliding = true},
-    Type{.name = "qwen2", .qkv_bias = true},
+    Type{.name = "mixtral", .defaults = kMixtral, .sliding = true},
+    Type{.name = "qwen2", .defaults = kQwen2, .qkv_bias = true},
     Type{.name = "qwen2_moe", .qkv_bias = true},
     Type{.name = "qwen2_vl", .qkv_bias = true},
     Type{.name = "qwen2_vl_text", .qkv_bias = true},
@@ -68,11 +107,8 @@ constexpr std::array kTypes{
          .sinks = true},
     Type{.name = "llama4_text",
          .defaults = R"({"attention_chunk_size":8192,"interleave_moe_layer_step":1,"num_experts_per_tok":1})"},
-    Type{.name = "gemma", .defaults = R"({"tie_word_embeddings":true,"head_dim":256})"},
-    Type{.name = "gemma2",
-         .defaults = R"({"tie_word_embeddings":true,"head_dim":256,"sliding_window":4096,"sliding_window_pattern":2})",
-         .sliding = true,
-         .post_norms = true},
+    Type{.name = "gemma", .defaults = kGemma},
+    Type{.name = "gemma2", .defaults = kGemma2, .sliding = true, .post_norms = true},
     // The files of the larger models leave out what the class sets.
     Type{.name = "gemma3_text",
          .defaults = R"({"tie_word_embeddings":true,"head_dim":256,"num_attention_heads":8,"num_key_value_heads":4,
@@ -85,7 +121,30 @@ constexpr std::array kTypes{
     Type{.name = "phi3", .sliding = true},
     Type{.name = "olmo"},
     Type{.name = "olmo2", .query_norms = true},
+    Type{.name = "olmo3", .defaults = R"({"sliding_window_pattern":4})", .sliding = true, .query_norms = true},
     Type{.name = "olmoe", .query_norms = true},
+    Type{.name = "nemotron", .gated = false, .layer_norm = true},
+    Type{.name = "phimoe", .layer_norm = true, .sliding = true},
+    Type{.name = "glm", .defaults = R"({"head_dim":128})", .qkv_bias = true},
+    // configuration_chatglm.py of ChatGLM2 to GLM-4-9B.
+    Type{.name = "chatglm",
+         .names = R"({"num_layers":"num_hidden_layers","padded_vocab_size":"vocab_size","kv_channels":"head_dim",
+                      "multi_query_group_num":"num_key_value_heads","ffn_hidden_size":"intermediate_size",
+                      "seq_length":"max_position_embeddings","add_qkv_bias":"use_qkv_bias",
+                      "add_bias_linear":"use_bias"})"},
+    Type{.name = "dbrx",
+         .names = R"({"d_model":"hidden_size","n_heads":"num_attention_heads","n_layers":"num_hidden_layers",
+                      "max_seq_len":"max_position_embeddings","kv_n_heads":"num_key_value_heads",
+                      "ffn_hidden_size":"intermediate_size","moe_num_experts":"num_local_experts",
+                      "moe_top_k":"num_experts_per_tok"})",
+         .layer_norm = true},
+    Type{.name = "mpt",
+         .defaults = R"({"tie_word_embeddings":true,"alibi":true,"expansion_ratio":4,"no_bias":true})",
+         .names = R"({"d_model":"hidden_size","n_heads":"num_attention_heads","n_layers":"num_hidden_layers",
+                      "max_seq_len":"max_position_embeddings","kv_n_heads":"num_key_value_heads"})",
+         .gated = false,
+         .layer_norm = true,
+         .positions = "learned"},
     Type{.name = "granite"},
     Type{.name = "granitemoe"},
     Type{.name = "smollm3", .defaults = kTied},
@@ -116,6 +175,21 @@ constexpr std::array kTypes{
          .layer_norm = true,
          .biases = true,
          .positions = "learned"},
+    Type{.name = "gptj",
+         .left_out = "biases of the MLP and of the output layer are not counted (0.01 % of parameters)",
+         .brief = true,
+         .gated = false,
+         .layer_norm = true,
+         .side_by_side = true},
+    Type{.name = "gpt_neo",
+         .defaults = R"({"tie_word_embeddings":true,"sliding_window":256,"sliding_window_pattern":2})",
+         .names = R"({"num_layers":"num_hidden_layers","num_heads":"num_attention_heads",
+                      "window_size":"sliding_window"})",
+         .gated = false,
+         .layer_norm = true,
+         .biases = true,
+         .positions = "learned",
+         .sliding = true},
     Type{.name = "gpt_neox", .gated = false, .layer_norm = true, .biases = true, .side_by_side = true},
     Type{.name = "opt",
          .defaults = R"({"tie_word_embeddings":true,"dropout":0.1})",
@@ -130,11 +204,9 @@ constexpr std::array kTypes{
          .layer_norm = true,
          .biases = true,
          .positions = "alibi"},
-    Type{.name = "falcon",
-         .defaults = R"({"tie_word_embeddings":true,"max_position_embeddings":2048,"multi_query":true})",
-         .gated = false,
-         .layer_norm = true,
-         .side_by_side = true},
+    kFalconType,
+    kRefinedWebModel,
+    kRefinedWeb,
     Type{.name = "t5", .defaults = kT5, .two_sides = true, .target_share = kSpans, .brief = true, .positions = "none"},
     kMt5Type,
     like(kMt5Type, "umt5"),
@@ -143,9 +215,63 @@ constexpr std::array kTypes{
     kBertType,
     like(kBertType, "roberta"),
     like(kBertType, "xlm-roberta"),
+    Type{.name = "distilbert",
+         .defaults = R"({"tie_word_embeddings":true,"dropout":0.1})",
+         .names = R"({"dim":"hidden_size","hidden_dim":"intermediate_size","n_layers":"num_hidden_layers",
+                      "n_heads":"num_attention_heads"})",
+         .encoder = true,
+         .pooler = false,
+         .gated = false,
+         .layer_norm = true,
+         .biases = true,
+         .positions = "learned"},
+    Type{.name = "modernbert",
+         .defaults = R"({"tie_word_embeddings":true,"sliding_window":128,"sliding_window_pattern":3})",
+         .names = R"({"local_attention":"sliding_window","global_attn_every_n_layers":"sliding_window_pattern"})",
+         .encoder = true,
+         .pooler = false,
+         .layer_norm = true,
+         .sliding = true},
 };
 
+struct Refusal {
+  std::string_view name, lacks;
+};
+// What their modelling code does and no shape here can say.
+constexpr std::array kRefusals{
+    Refusal{"qwen3_next", "layers of linear attention (gated delta rule)"},
+    Refusal{"kimi_linear", "layers of linear attention"},
+    Refusal{"minimax", "layers of linear attention (lightning)"},
+    Refusal{"minimax_text_01", "layers of linear attention (lightning)"},
+    Refusal{"MiniMaxText01", "layers of linear attention (lightning)"},
+    Refusal{"jamba", "state-space layers (Mamba) beside attention with experts in every second"},
+    Refusal{"bamba", "state-space layers (Mamba 2) in whole blocks"},
+    Refusal{"falcon_h1", "blocks of attention beside state-space layers"},
+    Refusal{"zamba2", "state-space layers with shared attention"},
+    Refusal{"granitemoehybrid", "state-space layers (Mamba 2) in whole blocks"},
+    Refusal{"lfm2", "short convolutions instead of attention"},
+    Refusal{"mamba", "state-space layers (Mamba) without attention"},
+    Refusal{"mamba2", "state-space layers (Mamba 2) without attention"},
+    Refusal{"falcon_mamba", "state-space layers (Mamba) without attention"},
+    Refusal{"rwkv", "recurrent layers without attention"},
+    Refusal{"recurrent_gemma", "recurrent layers (RG-LRU)"},
+    Refusal{"mllama", "layers of attention across to an image"},
+    Refusal{"mllama_text_model", "layers of attention across to an image"},
+    Refusal{"vit", "patches of images"},
+    Refusal{"swin", "patches of images"},
+    Refusal{"clip", "patches of images"},
+    Refusal{"siglip", "patches of images"},
+    Refusal{"dinov2", "patches of images"},
+    Refusal{"whisper", "frames of sound and convolutions over them"},
+    Refusal{"wav2vec2", "frames of sound and convolutions over them"}};
+
 }  // namespace
+
+std::string_view huggingface_refusal(std::string_view name) {
+  const auto found =
+      std::find_if(kRefusals.begin(), kRefusals.end(), [&](const Refusal& one) { return one.name == name; });
+  return found == kRefusals.end() ? std::string_view{} : found->lacks;
+}
 
 const HuggingFaceType* huggingface_type(std::string_view name) {
   const auto found = std::find_if(kTypes.begin(), kTypes.end(), [&](const Type& type) { return type.name == name; });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -11,7 +12,10 @@ namespace stepcast {
 struct HuggingFaceType {
   std::string_view name;
   std::string_view defaults = "{}";  ///< of absent keys that matter here, as JSON
+  std::string_view names = "{}";     ///< its keys that are called otherwise than Llama's, as JSON: theirs to the usual
+  std::string_view left_out = {};    ///< note of what its network has and the shape does not
   bool encoder = false;
+  bool pooler = true;       ///< of encoders: BERT's pooler and heads
   bool two_sides = false;   ///< an encoder and its decoder
   double target_share = 1;  ///< of those: tokens of the target for one of the source in their task
   bool brief = false;       ///< its sizes have short names: GPT-2's n_layer, n_embd …, T5's num_layers, d_ff …
@@ -31,5 +35,9 @@ struct HuggingFaceType {
 /// Null for a type that is not known here.
 const HuggingFaceType* huggingface_type(std::string_view name);
 std::vector<std::string_view> huggingface_type_names();
+/// What models of a type that is known and refused have and no description here; empty for other types.
+std::string_view huggingface_refusal(std::string_view name);
+/// Keys that change neither time nor memory, or are read elsewhere.
+std::span<const std::string_view> huggingface_harmless_keys();
 
 }  // namespace stepcast

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibration/importers/models/huggingface_types.hpp"
+#include "fields/json_text.hpp"
+
+namespace stepcast {
+
+/// A model's configuration with the usual keys (Llama's), whatever its type calls them and in which section they are,
+/// beside what its class sets where the file is silent. Sizes that the file leaves out are noted.
+Json usual_layout(const Json& config, const HuggingFaceType& type, std::vector<std::string>& notes);
+
+}  // namespace stepcast
