@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "calibration/importers/hostlist.hpp"
+#include "calibration/importers/slurm_yaml.hpp"
 #include "calibration/importers/text_file.hpp"
 #include "fields/plain_text.hpp"
 
@@ -142,13 +143,14 @@ class ConfReader {
     }
   }
 
-  /// Blocks become leaves below one switch; sizes that join several blocks, as many blocks below one of their own.
+  /// Blocks become leaves below one switch; sizes that join several blocks, as many blocks below one of their own. The
+  /// smallest size is that of a base block, whose BlockName may have spare hosts beyond it; the others are multiples of
+  /// it (topology.conf(5), BlockSizes).
   void join_blocks() {
     std::vector<std::string> tier;
     for (const Definition& block : definitions_) tier.push_back(block.name);
-    const int base = static_cast<int>(definitions_.front().hosts.size());
     for (const int size : block_sizes_) {
-      const int each = base > 0 ? size / base : 0;
+      const int each = size / *std::min_element(block_sizes_.begin(), block_sizes_.end());
       if (each < 2 || static_cast<std::size_t>(each) >= definitions_.size()) continue;
       tier = group(tier, static_cast<std::size_t>(each));
       break;  // one tier above blocks is what a fabric of three tiers shows; larger sizes join all of it
@@ -265,7 +267,13 @@ std::vector<std::string> SlurmTopology::hosts_below(int index) const {
 }
 
 SlurmTopology read_slurm_topology(std::string_view text, Diagnostics& diagnostics) {
-  return ConfReader(text, diagnostics).read();
+  if (!is_slurm_yaml(text)) return ConfReader(text, diagnostics).read();
+  std::vector<std::string> notes;
+  const std::string conf = conf_of_slurm_yaml(text, notes, diagnostics);
+  if (!diagnostics.ok()) return {};
+  SlurmTopology out = ConfReader(conf, diagnostics).read();
+  out.notes.insert(out.notes.begin(), notes.begin(), notes.end());
+  return out;
 }
 
 }  // namespace stepcast

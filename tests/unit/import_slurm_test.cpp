@@ -90,6 +90,36 @@ TEST(SlurmTopology, BlocksAreLeaves) {
   EXPECT_EQ(fabric["nodes_per_leaf"], 4);
 }
 
+// Two spare hosts a block: the base block is of 16, and 64 / 16 = 4 of them belong together.
+TEST(SlurmTopology, SizesOfBlocksCountBaseBlocks) {
+  std::string text;
+  for (int block = 0; block < 8; ++block)
+    text += fmt::format("BlockName=b{} Nodes=gb[{}-{}]\n", block, 18 * block + 1, 18 * block + 18);
+  const Json fabric = import(text + "BlockSizes=16,64\n").document;
+  EXPECT_EQ(fabric["preset"], "fat-tree-3");
+  EXPECT_EQ(fabric["nodes_per_leaf"], 18);
+  EXPECT_EQ(fabric["nodes_per_pod"], 72);
+}
+
+TEST(SlurmTopology, YamlSaysTheSame) {
+  const std::string tree =
+      "---\n- topology: t\n  cluster_default: true\n  tree:\n    switches:\n      - switch: root\n        children: "
+      "s[1-2]\n      - switch: s1\n        nodes: n[01-02]\n      - switch: s2\n        nodes: \"n[03-04]\"\n";
+  const std::string block =
+      "- topology: b\n  cluster_default: false\n  block:\n    block_sizes:\n      - 2\n      - 4\n    blocks:\n      - "
+      "block: b1\n        nodes: m[1-2]\n      - block: b2\n        nodes: m[3-4]\n";
+  const Imported both = import(tree + block);
+  EXPECT_EQ(both.document["preset"], "fat-tree");
+  EXPECT_EQ(both.document["nodes_per_leaf"], 2);
+  EXPECT_THAT(both.notes.front(), HasSubstr("of 2 topologies t was taken"));
+  EXPECT_EQ(import(block).document["nodes_per_leaf"], 2);
+  EXPECT_THAT(fault("---\n- topology: t\n  flat: true\n"), HasSubstr("is flat"));
+  EXPECT_THAT(fault("- topology: t\n  tree:\n    ring: 1\n"), HasSubstr("line 3: unknown key \"ring\""));
+  EXPECT_THAT(fault("- topology: t\n  tree:\n    switches:\n      - switch: a\n        children: b\n"),
+              HasSubstr("line 4"));
+  EXPECT_THAT(fault("---\nhello: 1\n"), HasSubstr("topology"));
+}
+
 TEST(SlurmTopology, OfSeveralNetworksTheLargestIsTaken) {
   const Imported out = import("SwitchName=a Nodes=n1\nSwitchName=b Nodes=m[1-2]\n");
   EXPECT_THAT(out.summary, HasSubstr("2 nodes"));
