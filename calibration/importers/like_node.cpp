@@ -52,7 +52,9 @@ std::string_view named(const WiredAccelerator& seen) {
   return id.empty() ? accelerator_of_model(seen.model) : id;
 }
 
-bool fits_facts(const Accelerator& accelerator, const WiredAccelerator& seen) {
+bool fits_facts(const Accelerator& accelerator, const Wiring& wiring) {
+  const WiredAccelerator& seen = wiring.accelerators.front();
+  if (wiring.coherent && *wiring.coherent != accelerator.cpu_link.has_value()) return false;
   if (const auto family = family_of_sm(seen.sm); !family.empty()) return accelerator.family.starts_with(family);
   if (const auto family = family_of_gcn(seen.gcn); !family.empty()) return accelerator.family.starts_with(family);
   if (seen.pci.starts_with("10de:")) return accelerator.vendor == "NVIDIA";
@@ -89,6 +91,8 @@ int nic_likeness(const Wiring& wiring, const Node& node) {
     const auto same_kind = [&](const Nic& other) { return nic.kind && other.kind == *nic.kind; };
     if (i == 0 && std::any_of(node.nics.begin(), node.nics.end(), same_rate)) score += 2;
     if (i == 0 && std::any_of(node.nics.begin(), node.nics.end(), same_kind)) score += 3;
+    const auto may_be = [&](const Nic& other) { return nic_name_allows(nic.name, other.kind); };
+    if (i == 0 && std::none_of(node.nics.begin(), node.nics.end(), may_be)) score -= 3;
   }
   return score;
 }
@@ -125,7 +129,7 @@ std::vector<const Accelerator*> accelerators_allowed(const Wiring& wiring, const
   }
   std::vector<const Accelerator*> out;
   for (const Accelerator* one : all_of<Accelerator>("accelerators", catalog))
-    if (fits_facts(*one, first) && fits_links(*one, wiring)) out.push_back(one);
+    if (!wiring.accelerators.empty() && fits_facts(*one, wiring) && fits_links(*one, wiring)) out.push_back(one);
   return out;
 }
 

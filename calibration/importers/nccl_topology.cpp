@@ -233,7 +233,7 @@ class TopologyReader {
       if (name == "nvlink" || name == "xgmi") {
         read_link(child, index);
       } else if (name == "c2c") {
-        c2c_ = true;
+        wiring_.coherent = true;
       } else if (name != "pcilink") {  // NCCL's note of a path without switch, nothing of its own
         unknown(child);
       }
@@ -313,7 +313,8 @@ class TopologyReader {
     for (const std::string& target : absent)
       wiring_.notes.push_back(fmt::format("links to {}, which is not in the file, were left out", target));
     if (to_cpu_ > 0) wiring_.notes.emplace_back("native links to the processor are not kept: a node has none");
-    if (c2c_) wiring_.notes.emplace_back("the coherent link to the processor is the accelerator's (cpu_link)");
+    if (wiring_.coherent)
+      wiring_.notes.emplace_back("the coherent link to the processor is the accelerator's (cpu_link)");
   }
 
   void join(std::pair<int, int> ends, const std::pair<int, std::string>& link, const auto& stated) {
@@ -447,7 +448,6 @@ class TopologyReader {
   std::set<std::string> addresses_, hosts_;
   std::map<std::string, int> unknown_elements_;
   int bridges_ = 0, other_functions_ = 0, to_cpu_ = 0;
-  bool c2c_ = false;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "calibration/importers/like_node.hpp"
+#include "calibration/importers/pci_devices.hpp"
 
 namespace stepcast {
 
@@ -132,10 +133,8 @@ class NodeBuilder {
                                 "name the nearest one with --accelerator");
     like_ = node_of_platform(wiring_.platform, catalog_);
     if (!like_ || like_->accelerator_count != count()) like_ = node_like(wiring_, allowed, catalog_);
-    if (!like_ && allowed.size() > 1)
-      return diagnostics_.error(
-          "", fmt::format("does not tell which of {} accelerators it has: {}", allowed.size(), facts()),
-          fmt::format("name it with --accelerator: {}", names(allowed)));
+    if (!like_ && allowed.size() > 1) return ask_for_accelerator(allowed);
+    if (like_ && allowed.size() > 1 && !meet_alike(*like_)) return ask_for_accelerator(allowed);
     accelerator_ = like_ ? catalog_.find<Accelerator>(like_->accelerator) : allowed.front();
     if (allowed.size() == 1 && accelerator_ == allowed.front()) return;
     accelerator_from_ = fmt::format("that of node {}, the nearest to this wiring", like_->id);
@@ -144,6 +143,19 @@ class NodeBuilder {
         "chooses; {} fit)",
         accelerator_->id, like_->id,
         allowed.size() > 6 ? fmt::format("{} others", allowed.size() - 1) : names(allowed)));
+  }
+
+  void ask_for_accelerator(const std::vector<const Accelerator*>& allowed) {
+    diagnostics_.error("", fmt::format("does not tell which of {} accelerators it has: {}", allowed.size(), facts()),
+                       fmt::format("name it with --accelerator: {}", names(allowed)));
+  }
+
+  /// Whether a node's accelerators meet as the wiring shows; one that meets otherwise tells nothing about which they
+  /// are.
+  [[nodiscard]] bool meet_alike(const Node& node) const {
+    const auto* accelerator = catalog_.find<Accelerator>(node.accelerator);
+    const int links = accelerator && accelerator->interconnect ? accelerator->interconnect->links : 0;
+    return wiring_.links.empty() || interconnect_of_wiring(wiring_, links).kind == node.interconnect.kind;
   }
 
   [[nodiscard]] std::string facts() const {
@@ -298,7 +310,7 @@ class NodeBuilder {
       Nic nic;
       nic.count = 1;
       nic.bandwidth = rate_of(seen, training[i]);
-      nic.kind = seen.kind.value_or(like_kind());
+      nic.kind = seen.kind.value_or(like_kind(seen));
       nic.training = training[i];
       nic.name = seen.part;
       const auto same = [&](const Nic& other) {
@@ -350,8 +362,12 @@ class NodeBuilder {
     return BytesPerSecond(1);
   }
 
-  [[nodiscard]] NetworkKind like_kind() const {
-    return like_ && !like_->nics.empty() ? like_->nics.front().kind : NetworkKind::infiniband;
+  /// Of a NIC whose kind is not told: that of the like node, where the NIC's name allows it.
+  [[nodiscard]] NetworkKind like_kind(const WiredNic& seen) const {
+    if (like_)
+      for (const Nic& one : like_->nics)
+        if (nic_name_allows(seen.name, one.kind)) return one.kind;
+    return NetworkKind::infiniband;
   }
 
   static Json as_json(const Nic& nic) {

@@ -158,8 +158,16 @@ class MatrixReader {
     if (words.size() > titles_.size())
       return fault(line_ + 1, fmt::format("row {} has {} words after its relations, expected at most {}", names_[row],
                                           words.size(), titles_.size()));
-    for (std::size_t i = 0; i < words.size(); ++i)
+    for (std::size_t i = 0; i < words.size(); ++i) {
       if (titles_[i] == "NUMA Affinity") numa_[row] = whole_number(words[i]).value_or(-1);
+      if (titles_[i] == "GPU NUMA ID") note_memory(words[i]);
+    }
+  }
+
+  /// Memory that is a NUMA node of its own is coherent: the accelerator hangs on a Grace. Others have N/A there.
+  void note_memory(std::string_view node) {
+    wiring_.coherent = wiring_.coherent.value_or(false) || whole_number(node).has_value();
+    if (*wiring_.coherent) wiring_.cpu_vendor = "ARM";
   }
 
   /// `NIC0: mlx5_0`.

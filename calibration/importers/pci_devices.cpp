@@ -217,6 +217,10 @@ std::optional<NetworkKind> network_of_nic_name(std::string_view name) {
   return std::nullopt;
 }
 
+bool nic_name_allows(std::string_view name, NetworkKind kind) {
+  return !name.starts_with("mlx") || kind == NetworkKind::infiniband || kind == NetworkKind::ethernet_rdma;
+}
+
 std::string_view accelerator_of_pci(std::string_view pci) { return second_of(kAccelerators, pci); }
 std::string_view family_of_sm(int sm) { return second_of(kFamilyBySm, sm); }
 std::string_view family_of_gcn(std::string_view gcn) { return second_of(kFamilyByGcn, gcn); }

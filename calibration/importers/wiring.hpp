@@ -43,6 +43,7 @@ struct Wiring {
   bool behind_switch = false;             ///< `links` are those of each accelerator into a switch, seen pair by pair
   int hosts = 1;                          ///< machines whose accelerators share native links (a rack)
   int untold_functions = 0;               ///< PCI functions that may be accelerators or NICs: no class is given
+  std::optional<bool> coherent;           ///< accelerators share an address space with their processor (NVLink-C2C)
   std::string cpu_vendor;                 ///< GenuineIntel, AuthenticAMD, ARM; empty: not told
   std::string platform;                   ///< product that the description names (`p4d.24xlarge`); may be empty
   std::vector<std::string> notes;         ///< what was odd or left out

@@ -216,6 +216,53 @@ TEST(SmiTopo, ADriversListNamesTheAccelerator) {
   EXPECT_FALSE(node["evidence"].contains("accelerator"));
 }
 
+/// One GPU with a Mellanox NIC; `memory`: its NUMA node.
+std::string one_gpu(const std::string& memory) {
+  return "\tGPU0\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\nGPU0\t X \tSYS\t0-71\t0\t" + memory +
+         "\nNIC0\tSYS\t X \n\nNIC Legend:\n\n  NIC0: mlx5_0\n";
+}
+
+TEST(SmiTopo, MellanoxNicsAreNoEfa) {
+  const Json node = of_matrix(one_gpu("N/A"), {"n", "h100-sxm-80gb", "aws-p5.4xlarge", {}});
+  EXPECT_EQ(node["nics"][0]["kind"], "infiniband");
+}
+
+// Memory that is a NUMA node of its own is coherent with a Grace; which of them hangs there is not told.
+TEST(SmiTopo, CoherentMemoryIsAGraces) {
+  std::string four = matrix(4, "NV18");
+  for (auto at = four.find("\tN/A"); at != std::string::npos; at = four.find("\tN/A")) four.replace(at, 4, "2");
+  for (const std::string& text : {one_gpu("1"), four}) {
+    try {
+      of_matrix(text);
+      ADD_FAILURE() << "a GPU was guessed";
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("--accelerator: gb200, gb300, gh200-144gb, gh200-96gb"));
+    }
+  }
+  EXPECT_EQ(of_matrix(four, {"n", "gb200", "", {}})["interconnect"]["kind"], "nvswitch");
+}
+
+TEST(SmiTopo, RocmSmiAsksWhichWhereNoKnownNodeIsWiredSo) {
+  std::string text = "==== Weight between two GPUs ====\n", types = "==== Link Type between two GPUs ====\n";
+  for (int a = 0; a < 8; ++a) {
+    text += fmt::format("GPU{}", a);
+    types += fmt::format("GPU{}", a);
+    for (int b = 0; b < 8; ++b) {
+      text += a == b ? " 0" : a / 4 == b / 4 ? " 15" : " 72";
+      types += a == b ? " 0" : a / 4 == b / 4 ? " XGMI" : " PCIE";
+    }
+    text += "\n";
+    types += "\n";
+  }
+  try {
+    of_matrix(text + types + "====\n");
+    ADD_FAILURE() << "a GPU was guessed";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--accelerator: mi100"));
+  }
+  EXPECT_EQ(of_matrix(text + types + "====\n", {"n", "mi100", "", {}})["accelerator"], "mi100");
+}
+
 TEST(SmiTopo, FaultsSayWhere) {
   const auto faults = [](const std::string& text) {
     Diagnostics diagnostics("t.txt");
