@@ -42,11 +42,11 @@ class Devices {
 };
 
 /// What a column of a table, or a metric, holds.
-enum class Column { other, time, device, identity, name, watts, utilization, clock, temperature, limit };
+enum class PowerColumn { other, time, device, identity, name, watts, utilization, clock, temperature, limit };
 
 /// A known column's meaning. Of several columns of power the one with the lowest rank is the best.
 struct KnownColumn {
-  Column column = Column::other;
+  PowerColumn column = PowerColumn::other;
   std::size_t rank = 0;
 };
 KnownColumn column_of(std::string_view header);

@@ -24,7 +24,7 @@ const SensorList* sensor_list_of(std::string_view text) {
     const std::vector<std::string> cells = cells_of(line);
     if (cells.size() == kFreeIpmi.cells && cells[0] == "ID" && cells[3] == "Reading") return &kFreeIpmi;
     // Its last cell is the sensor's state: ok, ns (no reading), nc, cr, nr.
-    return cells.size() == kIpmitool.cells && cells[3].size() == 2 && column_of(cells[0]).column != Column::time
+    return cells.size() == kIpmitool.cells && cells[3].size() == 2 && column_of(cells[0]).column != PowerColumn::time
                ? &kIpmitool
                : nullptr;
   }

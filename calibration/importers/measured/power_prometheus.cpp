@@ -26,8 +26,8 @@ class SeriesReader {
         !series.contains("values") || !series["values"].is_array())
       return diagnostics_.error(at, "has no metric and values", "a range query, not an instant one");
     const Json& metric = series["metric"];
-    const Column column = column_of_metric(metric, at);
-    if (column == Column::other) return;
+    const PowerColumn column = column_of_metric(metric, at);
+    if (column == PowerColumn::other) return;
     Readings& readings = devices_.of(device_of(metric));
     for (const Json& pair : series["values"])
       if (!take(pair, column, readings))
@@ -42,16 +42,16 @@ class SeriesReader {
 
  private:
   /// Functions over time (avg_over_time) drop the name of what they read.
-  Column column_of_metric(const Json& metric, const std::string& at) {
+  PowerColumn column_of_metric(const Json& metric, const std::string& at) {
     const std::string name = label(metric, "__name__").empty() ? hints_.metric : label(metric, "__name__");
     if (name.empty()) {
       if (diagnostics_.ok())
         diagnostics_.error(at + "/metric", "has no __name__, as after avg_over_time(…)",
                            fmt::format("say which metric was read: --metric {}", kPowerMetric));
-      return Column::other;
+      return PowerColumn::other;
     }
-    const Column column = column_of(name).column;
-    if (column == Column::other && others_.size() < 5) others_.insert(name);
+    const PowerColumn column = column_of(name).column;
+    if (column == PowerColumn::other && others_.size() < 5) others_.insert(name);
     return column;
   }
 
@@ -64,20 +64,20 @@ class SeriesReader {
     return host.empty() ? device : device + "@" + host;
   }
 
-  bool take(const Json& pair, Column column, Readings& r) {
+  bool take(const Json& pair, PowerColumn column, Readings& r) {
     if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number() || !pair[1].is_string()) return false;
     const std::string& text = pair[1].get_ref<const std::string&>();
     if (text == "NaN") return ++absent_, true;  // Prometheus' mark of no value, as of 0 / 0
     const auto value = leading_number(text);
     if (!value || *value < 0 || *value > kMostWatts) return false;
-    if (column == Column::watts) {
+    if (column == PowerColumn::watts) {
       r.watts.push_back(*value);
       r.seconds.push_back(std::clamp(pair[0].get<double>(), 0.0, 1e11));
     }
-    if (column == Column::utilization) r.utilization.push_back(*value);
-    if (column == Column::clock) r.clock.push_back(*value);
-    if (column == Column::temperature) r.temperature.push_back(*value);
-    if (column == Column::limit) r.limit = value;
+    if (column == PowerColumn::utilization) r.utilization.push_back(*value);
+    if (column == PowerColumn::clock) r.clock.push_back(*value);
+    if (column == PowerColumn::temperature) r.temperature.push_back(*value);
+    if (column == PowerColumn::limit) r.limit = value;
     return true;
   }
 

@@ -32,26 +32,26 @@ class Header {
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const KnownColumn known = column_of(cells[i]);
       columns_.push_back(known.column);
-      if (known.column != Column::watts) continue;
+      if (known.column != PowerColumn::watts) continue;
       if (best != none) several_ = true;
       if (best == none || known.rank < best_rank) best = i, best_rank = known.rank;
     }
     has_power_ = best != none;
     if (!several_) return;
     for (std::size_t i = 0; i < columns_.size(); ++i)
-      if (columns_[i] == Column::watts && i != best) columns_[i] = Column::other;
+      if (columns_[i] == PowerColumn::watts && i != best) columns_[i] = PowerColumn::other;
     results.warn(fmt::format("of several columns of power {} was read", cells[best]));
   }
 
   [[nodiscard]] bool has_power() const { return has_power_; }
   [[nodiscard]] std::size_t size() const { return columns_.size(); }
-  [[nodiscard]] Column operator[](std::size_t i) const { return columns_[i]; }
-  [[nodiscard]] bool has(Column column) const {
+  [[nodiscard]] PowerColumn operator[](std::size_t i) const { return columns_[i]; }
+  [[nodiscard]] bool has(PowerColumn column) const {
     return std::find(columns_.begin(), columns_.end(), column) != columns_.end();
   }
 
  private:
-  std::vector<Column> columns_;
+  std::vector<PowerColumn> columns_;
   bool has_power_ = false, several_ = false;
 };
 
@@ -103,7 +103,7 @@ class CsvReader {
       if (!header_->has_power())
         return diagnostics_.error(at_, "no column of power in the header",
                                   "power.draw, DCGM_FI_DEV_POWER_USAGE, PowerConsumedWatts or watts");
-      if (place_.gpus && !place_.named && !header_->has(Column::device) && !header_->has(Column::identity))
+      if (place_.gpus && !place_.named && !header_->has(PowerColumn::device) && !header_->has(PowerColumn::identity))
         results_.warn(fmt::format("no column tells which GPU a reading is of; all are taken as {}'s", place_.unnamed));
     }
     if (!header_) diagnostics_.error("", "is empty");
@@ -140,34 +140,34 @@ class CsvReader {
       const std::string& cell = cells[i];
       if (is_absent(cell)) continue;
       switch ((*header_)[i]) {
-        case Column::device:
+        case PowerColumn::device:
           out.device = place_.gpus ? gpu_name(cell) : cell;
           break;
-        case Column::identity:
-          if (!header_->has(Column::device)) out.device = identity(cells);
+        case PowerColumn::identity:
+          if (!header_->has(PowerColumn::device)) out.device = identity(cells);
           break;
-        case Column::name:
+        case PowerColumn::name:
           results_.accelerator(cell);
           break;
-        case Column::time:
+        case PowerColumn::time:
           out.seconds = moment_of(cell);
           break;
-        case Column::watts:
+        case PowerColumn::watts:
           take(cell, out.watts);
           break;
-        case Column::utilization:
+        case PowerColumn::utilization:
           take(cell, out.utilization);
           break;
-        case Column::clock:
+        case PowerColumn::clock:
           take(cell, out.clock);
           break;
-        case Column::temperature:
+        case PowerColumn::temperature:
           take(cell, out.temperature);
           break;
-        case Column::limit:
+        case PowerColumn::limit:
           take(cell, out.limit);
           break;
-        case Column::other:
+        case PowerColumn::other:
           break;
       }
     }
@@ -177,7 +177,7 @@ class CsvReader {
   /// The first of the columns that identify a GPU.
   std::string identity(const std::vector<std::string>& cells) {
     for (std::size_t i = 0; i < cells.size(); ++i)
-      if ((*header_)[i] == Column::identity && !is_absent(cells[i])) return identities_.device(cells[i]);
+      if ((*header_)[i] == PowerColumn::identity && !is_absent(cells[i])) return identities_.device(cells[i]);
     return place_.unnamed;
   }
 
@@ -192,7 +192,7 @@ class CsvReader {
 
 /// `dcgmi dmon`: a header of short names, then `GPU 0   65.3   0`.
 void read_dmon(std::string_view text, Devices& devices, Diagnostics& diagnostics) {
-  std::vector<Column> columns;
+  std::vector<PowerColumn> columns;
   std::size_t number = 0;
   for (const std::string_view raw : lines_of(text)) {
     ++number;
@@ -214,15 +214,15 @@ void read_dmon(std::string_view text, Devices& devices, Diagnostics& diagnostics
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const auto value = leading_number(cells[i + 2]);
       if (!value || *value < 0 || *value > kMostWatts) {
-        if (columns[i] == Column::watts && cells[i + 2] != "N/A")
+        if (columns[i] == PowerColumn::watts && cells[i + 2] != "N/A")
           diagnostics.error(at, fmt::format("found {}, expected watts", shown(cells[i + 2])));
         continue;
       }
-      if (columns[i] == Column::watts) r.watts.push_back(*value);
-      if (columns[i] == Column::utilization) r.utilization.push_back(*value);
-      if (columns[i] == Column::clock) r.clock.push_back(*value);
-      if (columns[i] == Column::temperature) r.temperature.push_back(*value);
-      if (columns[i] == Column::limit) r.limit = value;
+      if (columns[i] == PowerColumn::watts) r.watts.push_back(*value);
+      if (columns[i] == PowerColumn::utilization) r.utilization.push_back(*value);
+      if (columns[i] == PowerColumn::clock) r.clock.push_back(*value);
+      if (columns[i] == PowerColumn::temperature) r.temperature.push_back(*value);
+      if (columns[i] == PowerColumn::limit) r.limit = value;
     }
   }
 }
