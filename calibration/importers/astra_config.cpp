@@ -104,6 +104,27 @@ std::vector<AstraDimension> read_dimensions(const Json& keys, const KeyNames& na
   return out;
 }
 
+/// 1.0's networks of one name for all their dimensions, as samples in its repository have them.
+Json with_topologies(Json keys) {
+  struct Whole {
+    std::string_view name, dimension;
+  };
+  constexpr std::array kWholes{Whole{"Torus2D", "Ring"},  Whole{"Torus3D", "Ring"},
+                               Whole{"Ring", "Ring"},     Whole{"AllToAll", "FullyConnected"},
+                               Whole{"Switch", "Switch"}, Whole{"FullyConnected", "FullyConnected"}};
+  if (keys.contains("topologies-per-dim") || !keys.contains("topology-name") || !keys.contains("units-count"))
+    return keys;
+  for (const Whole& one : kWholes)
+    if (keys.at("topology-name") == one.name)
+      keys["topologies-per-dim"] = std::vector<std::string>(
+          keys.at("units-count").is_array() ? keys.at("units-count").size() : 1, std::string(one.dimension));
+  return keys;
+}
+
+std::string key_and_value(const std::string& key, const Json& value) {
+  return fmt::format("{} {}", key, value.is_string() ? value.get<std::string>() : value.dump());
+}
+
 /// An algorithm for each dimension: a list, or one word with `_` between (1.0).
 std::string algorithm(const Json& keys, const char* key, Diagnostics& diagnostics) {
   static const std::vector<std::string> names{"ring",    "direct",    "halvingDoubling",    "doubleBinaryTree",
@@ -140,15 +161,23 @@ int AstraNetwork::npus() const {
   return out > kMostRanks ? 0 : static_cast<int>(out);
 }
 
-AstraNetwork read_astra_network(const Json& keys, Diagnostics& diagnostics) {
+AstraNetwork read_astra_network(const Json& given, Diagnostics& diagnostics) {
+  // How 1.0 simulates, and links that fail meanwhile.
+  static const std::vector<std::string> unmodelled{"use-fast-version", "link-failure"};
   static const std::vector<std::string> known2{"topology", "npus_count", "bandwidth", "latency"};
   static const std::vector<std::string> known1{
       "topology-name", "topologies-per-dim", "dimension-type", "dimensions-count", "units-count",
       "links-count",   "link-latency",       "link-bandwidth", "nic-latency",      "router-latency",
       "hbm-latency",   "hbm-bandwidth",      "hbm-scale"};
+  Json keys = with_topologies(given);
   const bool second = keys.contains("topology") || keys.contains("npus_count");
-  check_known(keys, second ? known2 : known1, diagnostics);
   AstraNetwork out;
+  for (const std::string& key : unmodelled)
+    if (!second && keys.contains(key)) {
+      out.unused.push_back(key_and_value(key, keys.at(key)));
+      keys.erase(key);
+    }
+  check_known(keys, second ? known2 : known1, diagnostics);
   out.dimensions =
       second
           ? read_dimensions(keys, {"topology", "npus_count", "bandwidth", "latency", nullptr, kGigabyte2}, diagnostics)
@@ -167,14 +196,15 @@ AstraSystem read_astra_system(const Json& keys, Diagnostics& diagnostics) {
   out.all_gather = algorithm(keys, "all-gather-implementation", diagnostics);
   out.reduce_scatter = algorithm(keys, "reduce-scatter-implementation", diagnostics);
   out.all_to_all = algorithm(keys, "all-to-all-implementation", diagnostics);
+  // Others end alike: all-reduce-implementation-custom names a trace of its own.
+  const std::vector<std::string> read{"all-reduce-implementation", "all-gather-implementation",
+                                      "reduce-scatter-implementation", "all-to-all-implementation"};
   for (const auto& item : keys.items()) {
-    if (item.key().find("-implementation") != std::string::npos) continue;
-    if (item.key() == "local-mem-bw" && item.value().is_number()) {
+    if (std::find(read.begin(), read.end(), item.key()) != read.end()) continue;
+    if (item.key() == "local-mem-bw" && item.value().is_number())
       out.local_memory_GBps = item.value().get<double>();
-    } else {
-      out.unused.push_back(fmt::format(
-          "{} {}", item.key(), item.value().is_string() ? item.value().get<std::string>() : describe(item.value())));
-    }
+    else
+      out.unused.push_back(key_and_value(item.key(), item.value()));
   }
   return out;
 }

@@ -23,6 +23,7 @@ struct AstraDimension {
 
 struct AstraNetwork {
   std::vector<AstraDimension> dimensions;  ///< innermost first
+  std::vector<std::string> unused;         ///< keys that have no counterpart, with their values
   [[nodiscard]] int npus() const;
 };
 

@@ -131,10 +131,12 @@ const Accelerator* accelerator_for(const AstraImport& request, const ReadFiles& 
 
 void note_unused(const ReadFiles& files, std::vector<std::string>& notes) {
   if (!files.memory_file.empty()) notes.emplace_back("the remote memory file has no counterpart and was not used");
-  if (!files.system) return;
-  if (!files.system->unused.empty())
-    notes.push_back(
-        fmt::format("of the system file, these have no counterpart: {}", fmt::join(files.system->unused, ", ")));
+  const auto note = [&](std::string_view file, const std::vector<std::string>& unused) {
+    if (!unused.empty())
+      notes.push_back(fmt::format("of the {} file, these have no counterpart: {}", file, fmt::join(unused, ", ")));
+  };
+  note("network", files.network->unused);
+  if (files.system) note("system", files.system->unused);
 }
 
 Json scenario_of(const AstraCluster& cluster, const std::string& id, int npus, const ReadFiles& files,

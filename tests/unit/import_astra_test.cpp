@@ -147,5 +147,19 @@ TEST_F(AstraSim, FaultsSayWhere) {
       HasSubstr("do not divide 8"));
 }
 
+// Samples of 1.0's repository: one name for all dimensions, and how to simulate.
+TEST_F(AstraSim, FirstVersionsNamesAndKeysWithoutCounterpart) {
+  const Imported out = import(
+      {{"Torus2D.json", R"({"topology-name":"Torus2D","use-fast-version":true,"dimensions-count":2,"units-count":[8,6],
+        "link-latency":[500,500],"link-bandwidth":[25,25],"nic-latency":[0,0],"router-latency":[0,0],
+        "hbm-latency":[500,500],"hbm-bandwidth":[13,13],"hbm-scale":[1,1]})"},
+       {"s.json", R"({"scheduling-policy":"FIFO","all-reduce-implementation-custom":["custom_allreduce"]})"}});
+  EXPECT_EQ(out.document["cluster"]["fabric"]["preset"], "torus-2d");
+  EXPECT_EQ(out.document["cluster"]["nodes"], 48);
+  EXPECT_THAT(out.notes,
+              testing::Contains(HasSubstr("network file, these have no counterpart: use-fast-version true")));
+  EXPECT_THAT(out.notes, testing::Contains(HasSubstr("all-reduce-implementation-custom [\"custom_allreduce\"]")));
+}
+
 }  // namespace
 }  // namespace stepcast::import_astra_test
