@@ -28,6 +28,16 @@ bool is_replaceable(const std::filesystem::path& file) {
   return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
 }
 
+/// The outermost folder on the way to a file that is not there; empty where all are.
+std::string missing_directory(const std::filesystem::path& file) {
+  std::error_code error;
+  std::filesystem::path missing;
+  for (std::filesystem::path at = std::filesystem::absolute(file, error).parent_path();
+       !std::filesystem::exists(at, error) && at != at.parent_path(); at = at.parent_path())
+    missing = at;
+  return missing.empty() ? "" : fmt::format("directory {} does not exist", missing.string());
+}
+
 }  // namespace
 
 StreamedFile::StreamedFile(const std::filesystem::path& file) : file_(file), target_(followed(file)) {
@@ -77,7 +87,8 @@ void StreamedFile::commit() {
 void StreamedFile::fail(int error) {
   if (stream_) std::fclose(std::exchange(stream_, nullptr));
   if (!temporary_.empty()) unlink(std::exchange(temporary_, {}).c_str());
-  throw InputError({{file_.string(), "", fmt::format("cannot be written: {}", std::strerror(error)), ""}});
+  throw InputError({{file_.string(), "", fmt::format("cannot be written: {}", std::strerror(error)),
+                     error == ENOENT ? missing_directory(target_) : std::string()}});
 }
 
 }  // namespace stepcast

@@ -94,6 +94,7 @@ TEST(Faults, AFileThatCannotBeWrittenIsBadInput) {
       stepcast_run({"run", scenario_file("workstation-single-gpu"), "--trace", "/no/such/folder/trace.json"});
   EXPECT_EQ(run.code, 2);
   EXPECT_THAT(run.err, HasSubstr("cannot be written"));
+  EXPECT_THAT(run.err, HasSubstr("directory /no does not exist"));
 }
 
 TEST(Faults, AMissingWorkerIsNamed) {
