@@ -39,6 +39,19 @@ Groups groups_of(const RankLayout& layout) {
   return groups;
 }
 
+const GroupShape& group_of(const Groups& groups, Dimension dimension) {
+  switch (dimension) {
+    case Dimension::context:
+      return groups.context;
+    case Dimension::expert:
+      return groups.expert;
+    case Dimension::data:
+      return groups.data;
+    default:
+      return groups.tensor;
+  }
+}
+
 StagePlacement placement_of(const RankLayout& layout) {
   StagePlacement placement;
   const int stages = layout.degree(Axis::pipeline);

@@ -10,6 +10,9 @@ namespace stepcast {
 /// `above` of the shapes stays empty; NodeMap fills it.
 Groups groups_of(const RankLayout& layout);
 
+/// Who takes part in what a layer communicates along a dimension.
+const GroupShape& group_of(const Groups& groups, Dimension dimension);
+
 /// Which representative node each pipeline rank lies on. Where a node's devices do not divide evenly, the count of the
 /// first node stands for all.
 StagePlacement placement_of(const RankLayout& layout);

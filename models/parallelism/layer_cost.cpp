@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/parallelism/fused_kernels.hpp"
+#include "models/parallelism/groups.hpp"
 #include "models/parallelism/job_collective.hpp"
 #include "models/parallelism/merged_passes.hpp"
 #include "models/parallelism/offload.hpp"
@@ -52,21 +53,16 @@ CollectiveKind kind_of(LayerCollective collective) {
   return CollectiveKind::all_reduce;
 }
 
-struct Communication {
-  Dimension dimension;
-  const GroupShape* group;
-};
-
-Communication communication_of(LayerCommunication what, const Groups& groups) {
+Dimension dimension_of(LayerCommunication what) {
   switch (what) {
     case LayerCommunication::context:
-      return {Dimension::context, &groups.context};
+      return Dimension::context;
     case LayerCommunication::expert:
-      return {Dimension::expert, &groups.expert};
+      return Dimension::expert;
     case LayerCommunication::data:
-      return {Dimension::data, &groups.data};
+      return Dimension::data;
     default:
-      return {Dimension::tensor, &groups.tensor};
+      return Dimension::tensor;
   }
 }
 
@@ -81,18 +77,19 @@ Piece operator_piece(const Operator& op, const Device& device) {
 }
 
 Piece collective_piece(const LayerStep& step, const Job& job) {
-  const auto [dimension, group] = communication_of(step.communication, job.groups);
+  const Dimension dimension = dimension_of(step.communication);
+  const GroupShape& group = group_of(job.groups, dimension);
   Piece piece;
   piece.communication = true;
   piece.collective = kind_of(step.collective);
   piece.dimension = dimension;
   piece.name = name_of(piece.collective);
   piece.cost =
-      job_collective(piece.collective, step.payload, *group, job, job.scenario->spec.strategy.collective_algorithm);
+      job_collective(piece.collective, step.payload, group, job, job.scenario->spec.strategy.collective_algorithm);
   // Replicas agree on every collective of theirs, gradients or not.
-  if (dimension == Dimension::data) piece.cost.latency += agreement(*group, job);
+  if (dimension == Dimension::data) piece.cost.latency += agreement(group, job);
   piece.cost.repeat(step.calls);
-  piece.duration = piece.cost.alone(job.interconnect, *group);
+  piece.duration = piece.cost.alone(job.interconnect, group);
   return piece;
 }
 

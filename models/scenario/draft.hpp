@@ -76,6 +76,8 @@ void check_merging(Draft& draft);
 void check_kernels(Draft& draft);
 /// When workers' updates meet, through what, and what that rules out.
 void resolve_update(Draft& draft);
+/// Whether any collective of the job runs by a stated algorithm. After all of the strategy, for it lowers the scenario.
+void check_algorithm_runs(Draft& draft);
 /// Nodes that generate samples for reinforcement learning. After everything else, for it asks for the whole scenario.
 void resolve_actors(Draft& draft);
 /// What surrounds the step: drives, shared storage, clocks, published rates of failure, amounts of phases.
@@ -86,7 +88,7 @@ void resolve_phases(Draft& draft, const Json& document);
 void resolve_conditions(Draft& draft);
 /// The steps that a strategy cannot change: catalogue entries, network, communication and workload.
 void resolve_surface(Draft& draft);
-/// The steps from check_offers to resolve_update.
+/// The steps from check_offers to check_algorithm_runs.
 void resolve_strategy(Draft& draft);
 /// Buckets counted in parameters become bytes, once the gradients' format and dp are known.
 void settle_bucket(Scenario& scenario);

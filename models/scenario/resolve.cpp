@@ -42,6 +42,7 @@ void resolve_strategy(Draft& draft) {
   resolve_update(draft);
   check_merging(draft);
   check_kernels(draft);
+  check_algorithm_runs(draft);
 }
 
 void resolve_parts(Draft& draft) {

@@ -233,6 +233,45 @@ TEST(Strategy, AnAlgorithmThatNothingRunsIsRefused) {
   }
 }
 
+std::string algorithm_fault(const std::vector<std::string>& overrides) {
+  try {
+    (void)load_scenario(source("scenarios/resnet50-v100-8gpus.json").string(), overrides, catalog());
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.faults().size(), 1U) << error.what();
+    EXPECT_EQ(error.faults().front().pointer, "/strategy/collective_algorithm");
+    return error.what();
+  }
+  return {};
+}
+
+// Volta's switches do not add, replicas only sum, and PAT only gathers: nothing would run as asked.
+TEST(Strategy, AnAlgorithmThatNoCollectiveCanTakeIsRefused) {
+  for (const char* algorithm : {"nvls", "nvls-tree", "collnet", "pat", "chain"}) {
+    const std::string said = algorithm_fault({std::string("strategy.collective_algorithm=") + algorithm});
+    EXPECT_THAT(said, HasSubstr("possible here: auto, ring, tree")) << algorithm;
+  }
+  EXPECT_EQ(algorithm_fault({"strategy.collective_algorithm=ring"}), "");
+}
+
+// Hopper's switches add inside a node; between nodes trees join them.
+TEST(Strategy, SwitchesAddWhereTheMachineHasThem) {
+  const auto on_hopper = [](const char* algorithm, int nodes) {
+    return algorithm_fault({"cluster.node=dgx-h100", fmt::format("cluster.nodes={}", nodes), "workload.precision=bf16",
+                            "workload.global_batch=4096", "strategy.micro_batch=64",
+                            std::string("strategy.collective_algorithm=") + algorithm});
+  };
+  EXPECT_EQ(on_hopper("nvls", 1), "");
+  EXPECT_NE(on_hopper("nvls-tree", 1), "");
+  EXPECT_NE(on_hopper("nvls", 2), "");
+  EXPECT_EQ(on_hopper("nvls-tree", 2), "");
+}
+
+// Sharded optimizers scatter and gather, which trees cannot: those run in rings, and the prediction says so.
+TEST(Strategy, CollectivesThatAnAlgorithmLacksAreNamed) {
+  const Scenario s = shipped("llama3-70b-h100-512", {"strategy.collective_algorithm=tree"});
+  EXPECT_THAT(s.assumptions, Contains(HasSubstr("all_gather runs in rings: tree has none")));
+}
+
 // Only a network that normalises batches can meet in them, and only replicas that take their steps together.
 TEST(SyncBatchNorm, NeedsBatchNormsAndReplicasInStep) {
   const auto fault = [](const char* name, const char* change) {
