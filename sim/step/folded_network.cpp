@@ -17,6 +17,12 @@ bool share_nodes(const Job& job) { return job.layout.in_node(Axis::pipeline) > 1
 
 }  // namespace
 
+std::vector<int> ranks_that_meet(const RankLayout& layout, GroupKind kind, int rank) {
+  std::vector<int> out = layout.group(kind, rank);
+  if (kind == GroupKind::pipeline && out.size() > 2) out = {out.front(), out.back()};
+  return out;
+}
+
 PathId PathTable::path(std::vector<LinkId> links, double weight, BytesPerSecond cap) {
   std::erase(links, kNoLink);
   const auto [entry, fresh] = paths_.try_emplace({links, weight, cap.value()}, 0);
@@ -99,7 +105,8 @@ const std::vector<FoldedNetwork::Crossing>& FoldedNetwork::crossings(const Membe
   const auto [entry, fresh] = crossings_.try_emplace({member.column, member.stage, kind});
   std::vector<Crossing>& out = entry->second;
   if (!fresh || !job_.nodes.any_limits()) return out;
-  const std::vector<int> group = job_.layout.group(kind, rank_of(job_, columns_[member.column], member.stage));
+  const std::vector<int> group =
+      ranks_that_meet(job_.layout, kind, rank_of(job_, columns_[member.column], member.stage));
   const std::vector<int> nodes = nodes_of(job_.layout, group);
   for (std::size_t level = 0; level < job_.nodes.levels(); ++level) {
     if (!job_.nodes.limits(level)) continue;

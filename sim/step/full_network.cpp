@@ -51,7 +51,7 @@ const FullNetwork::Peers& FullNetwork::peers(int rank, GroupKind kind) {
   Peers& out = entry->second;
   if (!fresh) return out;
   const RankLayout& layout = job_.layout;
-  const std::vector<int> group = layout.group(kind, rank);
+  const std::vector<int> group = ranks_that_meet(layout, kind, rank);
   const int node = layout.node_of(rank);
   std::vector<int> mine;
   for (const int other : group)

@@ -29,6 +29,10 @@ class StepNetwork {
   virtual std::vector<Flow> host_to_device(const Member& member, Bytes per_device) = 0;
 };
 
+/// Ranks between which a collective's traffic goes, in the order of its ring. Along a pipeline none meets but the two
+/// ends, which add up the gradients of a tied embedding.
+std::vector<int> ranks_that_meet(const RankLayout& layout, GroupKind kind, int rank);
+
 inline constexpr LinkId kNoLink = -1;
 
 /// Links of one device's own.

@@ -86,6 +86,27 @@ TEST(FullFlows, FoldedIsEqualWithinOnePercent) {
   }
 }
 
+// The ends of a pipeline over two sites add up their embedding's gradients: over the wide network, however the stages
+// between them lie.
+TEST(FullFlows, TheEndsOfAPipelineMeetOverTheWideNetwork) {
+  const Json fabric{{"preset", "fat-tree"}, {"wan", {{"sites", 2}, {"bandwidth_Gbps", 10}, {"latency_ms", 1}}}};
+  const Json json{{"cluster", cluster(8, fabric)},
+                  {"workload", {{"model", "gpt3-1.3b"}, {"global_batch", 64}, {"seq_len", 2048}}},
+                  {"strategy",
+                   {{"framework", "megatron-lm-2021"},
+                    {"micro_batch", 1},
+                    {"pipeline_parallel", 8},
+                    {"schedule", "gpipe"},
+                    {"sharding", "none"}}}};
+  const double folded = step_of(json);
+  const Scenario s = scenario(json);
+  const Job job = lower(s);
+  EXPECT_NEAR(folded / step_of(json, FlowDetail::full), 1, 0.01);
+  EXPECT_NEAR(folded / estimate(job).step_time.value(), 1, 0.05);
+  const auto tied = tied_embedding_sum(job);
+  EXPECT_GT(folded, tied->cost.alone(job.interconnect, tied->pair).value());
+}
+
 TEST(FullFlows, MoreRanksThanItsBoundAreRefused) {
   Json json{{"cluster", cluster(128, leaves_of(4, 1))},
             {"workload", {{"model", "llama3.2-1b"}, {"global_batch", 1024}}},
