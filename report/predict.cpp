@@ -207,7 +207,7 @@ StepBreakdown closed_form(const Job& job) {
 
 Prediction predict_analytic(const Scenario& scenario, const Catalog& catalog, MemoryAdvice advice, Extent extent) {
   if (exchanges_apart(scenario))
-    return predict_updates(scenario, catalog, Fidelity::analytic, estimate, advice, extent);
+    return predict_updates(scenario, catalog, Fidelity::analytic, closed_form, advice, extent);
   const Job job = lower(scenario);
   return predict(job, closed_form(job), Fidelity::analytic, catalog, advice, extent);
 }

@@ -356,5 +356,23 @@ TEST(ClaimStudy, HoldsGainsAgainstClaims) {
   EXPECT_THAT(result.variants.front().notes, Contains(HasSubstr("throughput cannot rise")));
 }
 
+// Eight processes a node decode 100 samples a second each: servers, and whatever else workers exchange by, cannot
+// train faster.
+TEST(InputPipeline, BoundsWorkersThatExchangeApart) {
+  for (const std::string& exchange :
+       {R"({"framework": "tensorflow-ps", "update": "asynchronous", "parameter_servers": {"count": 2}})",
+        R"({"framework": "pytorch-ddp", "update": "local", "local_steps": 8})"}) {
+    Json json{{"cluster", {{"node", "template-2x-xeon-8380-8xa6000-rdma100-1tb"}, {"nodes", 8}}},
+              {"workload",
+               {{"model", "resnet50"},
+                {"global_batch", 4096},
+                {"input", {{"source", "local"}, {"decode_ms", 10}, {"workers", 1}}}}},
+              {"strategy", Json::parse(exchange)}};
+    json["strategy"]["micro_batch"] = 64;
+    const Scenario s = resolve(json, "test", {}, catalog());
+    EXPECT_LE(predict_analytic(s, catalog()).samples_per_s, 6400 * (1 + 1e-9)) << exchange;
+  }
+}
+
 }  // namespace
 }  // namespace stepcast::run_outlook_test
