@@ -44,7 +44,7 @@ class ColumnBuilder {
   ColumnBuilder(StepContext& context, const Column& column, std::vector<Member> members, StepNetwork& network,
                 Joins& joins);
 
-  /// Emits everything. Returns the operations that end the step, one for each stage.
+  /// Emits everything. Returns the operations that end the step: one for each stage, and the reading of input.
   std::vector<int> build();
 
  private:

@@ -44,29 +44,33 @@ std::vector<int> ColumnBuilder::build() {
   for (int stage = 0; stage < stages_; ++stage) reduce_rest(stage);
   reduce_tied_embedding();
   std::vector<int> ends;
-  ends.reserve(stages_);
+  ends.reserve(stages_ + 1);
   for (int stage = 0; stage < stages_; ++stage) ends.push_back(update(stage));
+  // The next step's input is read while this one runs, from its beginning to its end.
+  if (state_[0].input != kNone) ends.push_back(state_[0].input);
   return ends;
 }
 
 void ColumnBuilder::load_input(int stage) {
   const Bytes input = input_per_device(*job_.scenario) * stages_;
-  if (stage != 0) return;
-  const std::vector<Flow> read = network_.storage_read(members_[stage], input);
+  if (stage != 0 || input <= Bytes(0)) return;
   const Bytes copied = copied_per_device(*job_.scenario) * stages_;
-  const std::vector<Flow> copy = network_.host_to_device(members_[stage], copied);
-  if (read.empty() || copy.empty()) return;
   Operation operation;
   operation.kind = OperationKind::storage;
   operation.stream = StreamKind::copy;
   operation.dimension = Dimension::storage;
   operation.collective = CollectiveKind::send_recv;
   operation.device = members_[stage].device;
-  operation.name = "read input";
-  const int reading = context_.graph.add_operation(operation, read);
-  operation.name = "copy input";
-  state_[stage].input = context_.graph.add_operation(operation, copy);
-  after(reading, state_[stage].input);
+  // What is not known limits nothing: a node whose drives nobody states still copies over its host links.
+  const auto then = [&](std::string_view name, const std::vector<Flow>& flows) {
+    if (flows.empty()) return;
+    operation.name = name;
+    const int added = context_.graph.add_operation(operation, flows);
+    after(state_[stage].input, added);
+    state_[stage].input = added;
+  };
+  then("read input", network_.storage_read(members_[stage], input));
+  then("copy input", network_.host_to_device(members_[stage], copied));
 }
 
 /// Emits a program on a stage's compute stream. Returns its first operation.
@@ -231,8 +235,6 @@ int ColumnBuilder::update(int stage) {
   const int overhead =
       add_work(stage, OperationKind::overhead, job_.scenario->framework->step_overhead, "step overhead");
   after(last, overhead);
-  // The next step's input is read while this one runs.
-  after(state.input, overhead);
   return overhead;
 }
 

@@ -147,6 +147,16 @@ TEST_P(StorageTraffic, OfACheckpointIsNoneWhereItStopsTrainingOrStaysOnTheNodes)
   EXPECT_FALSE(while_writing(apart));
 }
 
+// Nobody states the drives of a TPU's host; its links to the devices are known, and hold every step up.
+TEST_P(StorageTraffic, OverHostLinksIsCountedWhereTheDrivesAreUnknown) {
+  const Scenario s = resolve({{"cluster", {{"node", "tpu-v6e-host"}, {"nodes", 4}}},
+                              {"workload", {{"model", "graphsage-products"}, {"global_batch", 4096}}},
+                              {"strategy", {{"framework", "tensorflow-tpu"}, {"micro_batch", 32}}}},
+                             "test", {}, catalog());
+  ASSERT_FALSE(node_read_rate(s));
+  EXPECT_NEAR(step_of(s, GetParam()) / input_time(s).value(), 1, 0.01);
+}
+
 INSTANTIATE_TEST_SUITE_P(Flows, StorageTraffic, testing::Values(FlowDetail::folded, FlowDetail::full),
                          [](const auto& test) { return std::string(name_of(test.param)); });
 
