@@ -40,18 +40,22 @@ Json footprint_json(const MemoryFootprint& footprint) {
 
 Json memory_json(const MemoryReport& memory) {
   const MemoryFootprint worst = memory.stages.empty() ? MemoryFootprint{} : memory.stages.at(memory.worst_stage);
-  Json stages = Json::array(), categories = Json::array();
+  Json stages = Json::array(), categories = Json::array(), on_hosts = Json::array();
   for (const MemoryFootprint& stage : memory.stages) {
     stages.push_back(in(stage.total(), kGiB));
+    on_hosts.push_back(in(stage.host, kGiB));
     categories.push_back(footprint_json(stage));
   }
   return {{"fits", memory.fits},
           {"peak_GiB", in(worst.total(), kGiB)},
           {"capacity_GiB", in(memory.capacity, kGiB)},
+          {"host_GiB", in(memory.host(), kGiB)},
+          {"host_capacity_GiB", in(memory.host_capacity, kGiB)},
           {"worst_stage", memory.worst_stage},
           {"by_category_GiB", footprint_json(worst)},
           {"by_stage_GiB", std::move(stages)},
           {"by_stage_and_category_GiB", std::move(categories)},
+          {"host_by_stage_GiB", std::move(on_hosts)},
           {"advice", memory.advice}};
 }
 
@@ -112,6 +116,10 @@ MemoryReport memory_from(const Json& document) {
   out.capacity = gib(document, "capacity_GiB");
   out.worst_stage = document.at("worst_stage").get<int>();
   for (const Json& stage : document.at("by_stage_and_category_GiB")) out.stages.push_back(footprint_from(stage));
+  out.host_capacity = document.value("host_capacity_GiB", 0.0) * kGiB;
+  const Json on_hosts = document.value("host_by_stage_GiB", Json::array());
+  for (std::size_t stage = 0; stage < std::min(on_hosts.size(), out.stages.size()); ++stage)
+    out.stages[stage].host = on_hosts[stage].get<double>() * kGiB;
   const int stages = static_cast<int>(out.stages.size());
   if (out.worst_stage < 0 || out.worst_stage >= std::max(1, stages))
     throw std::runtime_error(
@@ -208,6 +216,7 @@ std::vector<Figure> figures_of(const Prediction& p) {
       {"bubble_s", p.bubble.value()},
       {"synchronization_wait_s", p.synchronization_wait.value()},
       {"memory.capacity_GiB", p.memory.capacity.value()},
+      {"memory.host_GiB", p.memory.host().value()},
       {"gpu_utilization", p.gpu_utilization},
       {"power.average_W", p.average_power.value()},
       {"power.peak_W", p.peak_power.value()},

@@ -38,11 +38,23 @@ std::string title(const Prediction& p) {
          rule();
 }
 
+/// "4 GiB too much on the device, 12 GiB in host memory": whichever of the two is.
+std::string excess(const MemoryReport& memory) {
+  const bool device = memory.over_device() > Bytes(0);
+  const bool host = memory.over_host() > Bytes(0);
+  std::string out;
+  if (device) out = fmt::format("{} too much", humane(memory.over_device()));
+  if (host && device) out += fmt::format(" on the device, {} in host memory", humane(memory.over_host()));
+  if (host && !device) out = fmt::format("{} too much in host memory", humane(memory.over_host()));
+  return out;
+}
+
 std::string memory_verdict(const MemoryReport& memory) {
   if (memory.stages.empty()) return "unknown";
   const Bytes peak = memory.stages.at(memory.worst_stage).total();
   if (memory.fits) return fmt::format("fits: {} of {}", humane(peak), humane(memory.capacity));
-  return fmt::format("DOES NOT FIT: {} over", humane(peak - memory.capacity));
+  if (memory.over_host() > Bytes(0)) return fmt::format("DOES NOT FIT: {}", excess(memory));
+  return fmt::format("DOES NOT FIT: {} over", humane(memory.over_device()));
 }
 
 std::string headline(const Prediction& p) {
@@ -121,8 +133,11 @@ std::string memory(const MemoryReport& report) {
     out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
   if (worst.before_gradients()) out += "  fullest while the loss is computed, when no gradients exist yet\n";
+  if (report.host() > Bytes(0))
+    out +=
+        fmt::format("  {} of each device in host memory, of {}\n", humane(report.host()), humane(report.host_capacity));
   if (report.fits) return out;
-  out += fmt::format("  DOES NOT FIT: {} too much.", humane(total - report.capacity));
+  out += fmt::format("  DOES NOT FIT: {}.", excess(report));
   out += report.advice.empty() ? " No single change that was tried makes it fit.\n" : " What would make it fit:\n";
   for (const std::string& advice : report.advice) out += fmt::format("    - {}\n", advice);
   return out;

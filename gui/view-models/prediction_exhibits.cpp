@@ -98,8 +98,9 @@ HeadlineFigure memory(const Prediction& p) {
   const Bytes capacity = p.memory.capacity;
   out.gauge = peak / capacity;
   out.value = p.memory.fits ? tr("fits") : tr("does not fit");
-  out.below = p.memory.fits ? tr("%1 of %2").arg(shown(peak), shown(capacity))
-                            : tr("%1 too much").arg(shown(peak > capacity ? peak - capacity : Bytes(0)));
+  out.below = p.memory.fits                       ? tr("%1 of %2").arg(shown(peak), shown(capacity))
+              : p.memory.over_device() > Bytes(0) ? tr("%1 too much").arg(shown(p.memory.over_device()))
+                                                  : tr("%1 too much in host memory").arg(shown(p.memory.over_host()));
   out.tone = p.memory.fits ? Tone::good : Tone::bad;
   out.explanation = tr("Peak of the fullest pipeline stage, %1, against the %2 that software sees.")
                         .arg(shown(peak), shown(capacity));
@@ -201,8 +202,9 @@ Exhibit memory_exhibit(const MemoryReport& report) {
   const Bytes unit = binary ? 1_GiB : 1_GB;
   Exhibit out;
   out.title = tr("Memory of a device, by pipeline stage");
-  out.remark = report.fits ? tr("Fits. The fullest stage is %1.").arg(report.worst_stage)
-                           : tr("Does not fit: stage %1 needs too much.").arg(report.worst_stage);
+  out.remark = report.fits                       ? tr("Fits. The fullest stage is %1.").arg(report.worst_stage)
+               : report.over_device() > Bytes(0) ? tr("Does not fit: stage %1 needs too much.").arg(report.worst_stage)
+                                                 : tr("Does not fit: more is offloaded than host memory holds.");
   if (!report.stages.empty() && report.stages.at(report.worst_stage).before_gradients())
     out.remark += QLatin1Char(' ') + tr("Fullest while the loss is computed, when no gradients exist yet.");
   for (const std::string& advice : report.advice) out.remark += QStringLiteral("\n• ") + qt(advice);
@@ -232,7 +234,7 @@ Exhibit memory_exhibit(const MemoryReport& report) {
   for (const Part& part : parts)
     row(tr(part.name), Tone::plain, [&](const MemoryFootprint& f) { return f.*part.size; });
   row(tr("Together"), Tone::strong, [](const MemoryFootprint& f) { return f.total(); });
-  row(tr("Left"), report.fits ? Tone::good : Tone::bad,
+  row(tr("Left"), report.over_device() > Bytes(0) ? Tone::bad : Tone::good,
       [&](const MemoryFootprint& f) { return std::max(Bytes(0), report.capacity - f.total()); });
   if (std::any_of(report.stages.begin(), report.stages.end(), [](const auto& f) { return f.host > Bytes(0); }))
     row(tr("In host memory"), Tone::muted, [](const MemoryFootprint& f) { return f.host; });

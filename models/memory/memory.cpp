@@ -146,9 +146,7 @@ void offload_optimizer(MemoryFootprint& out, const Scenario& scenario) {
 }
 
 /// What all devices of a node offload is in its memory.
-bool fits_the_host(const Scenario& scenario, Bytes offloaded) {
-  return offloaded * scenario.devices_per_node() <= scenario.node->memory;
-}
+Bytes host_share(const Scenario& scenario) { return scenario.node->memory / std::max(1, scenario.devices_per_node()); }
 
 double fragmentation(const Scenario& scenario) {
   const StrategySpec& strategy = scenario.spec.strategy;
@@ -216,19 +214,29 @@ Bytes library_memory(const Job& job) {
   return kDeviceContext + kCommunicator * communicators(job.groups);
 }
 
+Bytes MemoryReport::host() const {
+  Bytes most;
+  for (const MemoryFootprint& stage : stages) most = std::max(most, stage.host);
+  return most;
+}
+
+Bytes MemoryReport::over_device() const {
+  if (stages.empty()) return Bytes(0);
+  return std::max(Bytes(0), stages[static_cast<std::size_t>(worst_stage)].total() - capacity);
+}
+
 MemoryReport memory_of(const Job& job) {
   const int stages = job.scenario->degrees.pp;
   MemoryReport report;
   report.capacity = job.device.memory;
+  report.host_capacity = host_share(*job.scenario);
   report.stages.reserve(static_cast<std::size_t>(stages));
   for (int stage = 0; stage < stages; ++stage) {
     report.stages.push_back(footprint(job, stage));
     if (report.stages.back().total() > report.stages[static_cast<std::size_t>(report.worst_stage)].total())
       report.worst_stage = stage;
   }
-  report.fits = report.stages[static_cast<std::size_t>(report.worst_stage)].total() <= report.capacity;
-  for (const MemoryFootprint& stage : report.stages)
-    if (stage.host > Bytes(0)) report.fits = report.fits && fits_the_host(*job.scenario, stage.host);
+  report.fits = report.over_device() <= Bytes(0) && report.over_host() <= Bytes(0);
   return report;
 }
 
@@ -239,7 +247,7 @@ MemoryPeak peak_memory(const Job& job) {
     if (stage > 0 && needs_no_more(job, stage)) continue;
     const MemoryFootprint all = footprint(job, stage);
     peak.need = std::max(peak.need, all.total());
-    if (all.host > Bytes(0)) host_fits = host_fits && fits_the_host(*job.scenario, all.host);
+    if (all.host > Bytes(0)) host_fits = host_fits && all.host <= host_share(*job.scenario);
   }
   peak.fits = peak.need <= peak.capacity && host_fits;
   return peak;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,14 @@ struct MemoryReport {
   std::vector<MemoryFootprint> stages;  ///< by pipeline rank
   int worst_stage = 0;
   Bytes capacity;                   ///< what software sees on the device
+  Bytes host_capacity;              ///< a device's share of its node's memory
   bool fits = true;                 ///< on the device, and what is offloaded in the node's memory
   std::vector<std::string> advice;  ///< of memory_advice, when it does not fit; memory_of leaves it empty
+  /// What a device of any stage offloads at most.
+  [[nodiscard]] Bytes host() const;
+  /// What the fullest stage needs beyond the device, and what is offloaded beyond the host; zero where it fits.
+  [[nodiscard]] Bytes over_device() const;
+  [[nodiscard]] Bytes over_host() const { return std::max(Bytes(0), host() - host_capacity); }
 };
 
 /// Bytes of one parameter's training state on a device, before sharding.

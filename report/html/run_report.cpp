@@ -38,7 +38,9 @@ std::string headline(const Prediction& p) {
   if (!p.memory.stages.empty()) {
     const Bytes peak = p.memory.stages.at(static_cast<std::size_t>(p.memory.worst_stage)).total();
     out += card("Memory per device", humane(peak),
-                p.memory.fits ? "of " + humane(p.memory.capacity) : "does not fit " + humane(p.memory.capacity),
+                p.memory.fits                       ? "of " + humane(p.memory.capacity)
+                : p.memory.over_device() > Bytes(0) ? "does not fit " + humane(p.memory.capacity)
+                                                    : humane(p.memory.over_host()) + " too much in host memory",
                 !p.memory.fits);
   }
   out += card("Power", humane(p.average_power), humane(p.peak_power) + " at peak");

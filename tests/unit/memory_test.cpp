@@ -519,5 +519,19 @@ TEST(Advice, SaysNothingWhereNothingHelps) {
   EXPECT_TRUE(memory_advice(resolve(scenario, "test", {}, catalog()), catalog()).empty());
 }
 
+// 145.6e9 parameters' states on two nodes of eight V100 with 672 GB: the devices hold their part, the hosts do not.
+TEST(Offload, BeyondTheHostsMemoryIsNamedAsSuch) {
+  const MemoryReport report = report_of(document(R"({"format_version": 1,
+    "cluster": {"node": "azure-nd40rs-v2", "nodes": 2},
+    "workload": {"model": "gpt-145.6b", "global_batch": 4, "precision": "fp16"},
+    "strategy": {"framework": "megatron-bridge-26.06", "tensor_parallel": 16, "sequence_parallel": false,
+                 "micro_batch": 1, "recompute": "per-operator", "sharding": "zero-2", "offload_optimizer": true,
+                 "overlap_gradients": true}})"));
+  EXPECT_FALSE(report.fits);
+  EXPECT_EQ(report.over_device(), Bytes(0));
+  EXPECT_EQ(report.over_host(), report.host() - report.host_capacity);
+  EXPECT_GT(report.over_host(), 50_GiB);
+}
+
 }  // namespace
 }  // namespace stepcast::memory_test

@@ -227,6 +227,20 @@ TEST(Humane, DrawsBarsInEighths) {
   EXPECT_EQ(columns_of(gauge(7, 20)), 20);
 }
 
+TEST(Report, SaysThatHostMemoryIsWhatOverflows) {
+  Prediction p = sample();
+  p.memory.fits = false;
+  p.memory.stages[1].host = 30_GiB;
+  p.memory.host_capacity = 24_GiB;
+  const std::string text = to_text(p);
+  EXPECT_THAT(text, HasSubstr("DOES NOT FIT: 6.00 GiB too much in host memory"));
+  EXPECT_THAT(text, HasSubstr("30.0 GiB of each device in host memory, of 24.0 GiB"));
+  const Json json = to_json(p);
+  EXPECT_DOUBLE_EQ(json["memory"]["host_GiB"].get<double>(), 30);
+  EXPECT_DOUBLE_EQ(json["memory"]["host_capacity_GiB"].get<double>(), 24);
+  EXPECT_DOUBLE_EQ(json["memory"]["host_by_stage_GiB"][0].get<double>(), 0);
+}
+
 TEST(StreamedFile, AppearsWholeOrNotAtAll) {
   const ScratchFolder folder;
   const std::filesystem::path file = folder / "streamed.txt";
