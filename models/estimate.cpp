@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/parallelism/message.hpp"
+#include "models/parallelism/message_links.hpp"
 #include "models/parallelism/pipeline_time.hpp"
 #include "models/parallelism/schedule.hpp"
 #include "models/parallelism/unit_times.hpp"
@@ -184,13 +185,16 @@ class Estimator {
   void add_messages() {
     const FrameworkProfile& framework = *scenario_.framework;
     const std::size_t boundaries = job_.chunks.size() - 1;
+    MessageLinks links(job_);
     Seconds sum;
     for (std::size_t c = 0; c < boundaries; ++c) {
       const int from = job_.chunks[c].stage;
       const int to = job_.chunks[c + 1].stage;
-      const Seconds time = c < stages_ ? message_time(from, to, job_.chunks[c].send) : boundary_[c % stages_];
-      if (c < stages_) boundary_.push_back(time);
+      if (c < stages_) boundary_.push_back(message_between(from, to, job_.chunks[c].send));
+      const Message& message = boundary_[c % stages_].message;
+      const Seconds time = boundary_[c % stages_].time;
       sum += time;
+      links.add(message, time, from, to);
       // A rank that waits for its own sends works that much longer.
       if (!framework.overlap_pipeline_messages) {
         stage_[static_cast<std::size_t>(from)].forward += time;
@@ -199,24 +203,35 @@ class Estimator {
     }
     auto& share = entry(out_.communication, CollectiveKind::send_recv, Dimension::pipeline);
     share.total += sum * (2 * micro_batches_ / static_cast<double>(stages_));
+    link_ = links.period();
     if (framework.overlap_pipeline_messages) {
       message_ = sum / static_cast<double>(boundaries);
+      for (std::size_t s = 0; s + 1 < stages_; ++s) stage_[s].message = boundary_[s].time;
     } else {
       share.exposed = share.total;
     }
   }
 
+  /// What one stage hands to another, and how long it takes.
+  struct Boundary {
+    Message message;
+    Seconds time;
+  };
+
   /// As slow as the slower end makes it.
-  Seconds message_time(int from, int to, Bytes bytes) const {
+  Boundary message_between(int from, int to, Bytes bytes) const {
     const Job& sender = at(from);
     const Job& receiver = at(to);
-    const Seconds time = stage_message(sender, from, to, bytes).alone(sender.interconnect);
-    if (&sender == &receiver) return time;
-    return std::max(time, stage_message(receiver, from, to, bytes).alone(receiver.interconnect));
+    Boundary out{stage_message(sender, from, to, bytes), {}};
+    out.time = out.message.alone(sender.interconnect);
+    if (&sender != &receiver)
+      out.time = std::max(out.time, stage_message(receiver, from, to, bytes).alone(receiver.interconnect));
+    return out;
   }
 
   Seconds pipeline() const {
-    return pipeline_time(scenario_.schedule, stage_, scenario_.degrees.vpp, scenario_.degrees.micro_batches, message_);
+    return pipeline_time(scenario_.schedule, stage_, scenario_.degrees.vpp, scenario_.degrees.micro_batches, message_,
+                         link_);
   }
 
   void communicate(CollectiveKind kind, Seconds total, Seconds exposed) {
@@ -451,7 +466,8 @@ class Estimator {
   double micro_batches_;
   double slowdown_;
   std::vector<StageTime> stage_;
-  std::vector<Seconds> boundary_;  ///< message from each stage to the next
+  std::vector<Boundary> boundary_;  ///< from each stage to the next
+  LinkPeriod link_;
   Seconds message_, gathered_, pipeline_end_;
   mutable SyncTrafficCache known_;  ///< of the job on healthy nodes
   StepBreakdown out_;

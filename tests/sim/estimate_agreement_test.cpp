@@ -141,5 +141,33 @@ TEST(ClosedForm, AgreesWithTheSimulationOfMergedPasses) {
   RecordProperty("mean_error_percent", fmt::format("{:.3f}", 100 * error));
 }
 
+/// How far the closed form is from the simulation, as a share of it.
+double error_of(const Json& document) {
+  const Scenario scenario = resolve(document, "test", {}, catalog());
+  const Job job = lower(scenario);
+  return estimate(job).step_time.value() / simulated_step(job) - 1;
+}
+
+Json on_one_nic(int nodes, double gigabits, Json strategy) {
+  return {{"cluster",
+           {{"node", "dgx-a100-80gb"},
+            {"nodes", nodes},
+            {"fabric", {{"nic_bandwidth_Gbps", gigabits}, {"nics_per_node", 1}}}}},
+          {"workload", {{"model", "llama3-8b"}, {"global_batch", 64}, {"seq_len", 2048}}},
+          {"strategy", std::move(strategy)}};
+}
+
+// Messages run beside the computation, and the network carries no more of them than it can.
+TEST(ClosedForm, MessagesThatFillTheNetworkSetThePace) {
+  for (const char* schedule : {"gpipe", "1f1b", "interleaved-1f1b"}) {
+    Json strategy{{"framework", "megatron-lm"}, {"micro_batch", 1},          {"pipeline_parallel", 4},
+                  {"tensor_parallel", 8},       {"sequence_parallel", true}, {"schedule", schedule}};
+    if (schedule == std::string("interleaved-1f1b")) strategy["virtual_pipeline"] = 2;
+    // docs/models/estimate.md states the limit of schedules that interleave.
+    const double tolerated = strategy.contains("virtual_pipeline") ? 0.10 : 0.05;
+    EXPECT_NEAR(error_of(on_one_nic(4, 10, strategy)), 0, tolerated) << schedule;
+  }
+}
+
 }  // namespace
 }  // namespace stepcast::estimate_agreement_test

@@ -152,6 +152,18 @@ TEST(PipelineTime, ZeroBubbleLeavesAThird) {
 }
 
 // One pass goes forward alone first, and one backward alone last; all others meet.
+// A link that is busy for longer than the slowest stage sets the period, whatever the schedule.
+TEST(PipelineTime, ABusyLinkSetsThePeriod) {
+  constexpr long kMany = 1000;
+  const std::vector<StageTime> stages(4, {1_ms, 1_ms, 1_ms});
+  const LinkPeriod link{4_ms, 5_ms, 9_ms};
+  for (const auto schedule : {PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved,
+                              PipelineSchedule::zero_bubble}) {
+    const Seconds step = pipeline_time(schedule, stages, 1, kMany, 4_ms, link);
+    EXPECT_NEAR(step.in(1_ms) / (9 * kMany), 1, 0.01) << name_of(schedule);
+  }
+}
+
 TEST(MergedSlots, AreAllButTheWarmUpAndTheLast) {
   for (const Case& c :
        {Case{PipelineSchedule::one_f_one_b, 1, 1, 4, true}, Case{PipelineSchedule::interleaved, 4, 3, 16, true},

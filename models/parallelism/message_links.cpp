@@ -1,0 +1,59 @@
+#include "models/parallelism/message_links.hpp"
+
+#include <algorithm>
+
+namespace stepcast {
+
+MessageLinks::MessageLinks(const Job& job) : job_(job) {}
+
+void MessageLinks::Links::add(int from, int to, Seconds time) {
+  const auto count = static_cast<std::size_t>(std::max(from, to)) + 1;
+  if (out.size() < count) {
+    out.resize(count);
+    in.resize(count);
+  }
+  out[static_cast<std::size_t>(from)].forward += time;
+  in[static_cast<std::size_t>(to)].forward += time;
+  out[static_cast<std::size_t>(to)].backward += time;
+  in[static_cast<std::size_t>(from)].backward += time;
+}
+
+void MessageLinks::add(const Message& message, Seconds alone, int from, int to) {
+  const Interconnect& net = job_.interconnect;
+  const CollectiveCost& cost = message.cost;
+  streams_.add(from, to, alone);
+  if (cost.native_bytes > Bytes(0)) ports_.add(from, to, cost.native_bytes / net.native);
+  if (cost.network_bytes <= Bytes(0)) return;
+  const double ranks = job_.placement.ranks_per_node;
+  const Bytes of_node = cost.network_bytes * ranks;
+  nodes_.add(job_.placement.node[static_cast<std::size_t>(from)], job_.placement.node[static_cast<std::size_t>(to)],
+             of_node / net.node_network);
+  for (std::size_t level = 0; level < job_.nodes.levels(); ++level) {
+    const double load = message.pair.above[level].ring;
+    if (!job_.nodes.limits(level) || load <= 0) continue;
+    const auto member = [&](int stage) {
+      return job_.nodes.member(level, job_.layout.node_of(job_.layout.first_rank(stage)));
+    };
+    // What a message does not reach of an up-link's rate is lost to all.
+    levels_[level].add(member(from), member(to), of_node * (load / cost.network_cap) / net.uplinks[level].up);
+  }
+}
+
+LinkPeriod MessageLinks::period() const {
+  LinkPeriod out;
+  const auto take = [&](const Links& links, bool both_ways) {
+    for (const std::vector<Use>* side : {&links.out, &links.in})
+      for (const Use& use : *side) {
+        out.forward = std::max(out.forward, use.forward);
+        out.backward = std::max(out.backward, use.backward);
+        out.both = std::max(out.both, both_ways ? use.forward + use.backward : std::max(use.forward, use.backward));
+      }
+  };
+  take(streams_, false);  // the directions have a stream each
+  take(ports_, true);
+  take(nodes_, true);
+  for (const Links& links : levels_) take(links, true);
+  return out;
+}
+
+}  // namespace stepcast

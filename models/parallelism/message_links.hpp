@@ -1,0 +1,38 @@
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "models/parallelism/message.hpp"
+#include "models/parallelism/pipeline_time.hpp"
+
+namespace stepcast {
+
+/// How long the messages of one micro-batch occupy the links that they share: each device's streams (a message of a
+/// direction starts when the one before it has arrived), ports and NICs, and the up-links of a fabric.
+class MessageLinks {
+ public:
+  explicit MessageLinks(const Job& job);
+
+  /// A message forward between two stages that takes `alone` on idle links, and its gradient backward.
+  void add(const Message& message, Seconds alone, int from, int to);
+  /// Of the busiest link.
+  [[nodiscard]] LinkPeriod period() const;
+
+ private:
+  /// What leaves by a link or arrives by it.
+  struct Use {
+    Seconds forward, backward;
+  };
+  /// Links of one kind by their owner: stage, node or member of a level.
+  struct Links {
+    std::vector<Use> out, in;
+    void add(int from, int to, Seconds time);
+  };
+
+  const Job& job_;
+  Links streams_, ports_, nodes_;
+  std::array<Links, kFabricLevels> levels_;
+};
+
+}  // namespace stepcast
