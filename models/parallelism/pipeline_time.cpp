@@ -83,8 +83,11 @@ Seconds pipeline_time(PipelineSchedule schedule, const std::vector<StageTime>& s
       return std::max(waits + busiest, m * period) + (sum.total() - slowest) / chunks + crossings + rounds;
     }
     case PipelineSchedule::zero_bubble: {
-      // Weight gradients fill the drain: a stage waits for forward + input gradient − weight gradient of the others.
-      const Seconds wait = std::max(Seconds(0), sum.forward + sum.backward_input - sum.backward_weight) * ((p - 1) / p);
+      // Weight gradients fill the drain: a stage waits for forward + input gradient − weight gradient of the others, as
+      // far as there are micro-batches to fill it with; the last one's weight gradient ends the pass.
+      const double filled = std::min(p, m) - 1;
+      const Seconds wait =
+          std::max(Seconds(0), (sum.forward + sum.backward_input) * ((p - 1) / p) - sum.backward_weight * (filled / p));
       const Seconds period = std::max(steady_state(stages, micro_batches), (m - 1) * link.both);
       const Seconds rounds = period - (m - 1) * slowest;
       return m * slowest + wait + crossings + std::max(Seconds(0), rounds);

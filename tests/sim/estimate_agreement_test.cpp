@@ -169,5 +169,21 @@ TEST(ClosedForm, MessagesThatFillTheNetworkSetThePace) {
   }
 }
 
+// Fewer micro-batches than stages leave little to fill the drain with.
+TEST(ClosedForm, ZeroBubblesOfFewMicroBatchesAreNotFilled) {
+  for (const int batch : {16, 32, 64, 128})
+    EXPECT_NEAR(error_of({{"cluster", {{"node", "aws-p6-b300.48xlarge"}, {"nodes", 16}}},
+                          {"workload", {{"model", "gpt-145.6b"}, {"global_batch", batch}}},
+                          {"strategy",
+                           {{"framework", "megatron-lm-2021"},
+                            {"tensor_parallel", 2},
+                            {"sequence_parallel", true},
+                            {"pipeline_parallel", 16},
+                            {"schedule", "zero-bubble"},
+                            {"micro_batch", 2}}}}),
+                0, 0.05)
+        << batch;
+}
+
 }  // namespace
 }  // namespace stepcast::estimate_agreement_test

@@ -152,6 +152,13 @@ TEST(PipelineTime, ZeroBubbleLeavesAThird) {
 }
 
 // One pass goes forward alone first, and one backward alone last; all others meet.
+// Two micro-batches over sixteen stages: both go down and up one behind the other, and one weight gradient is left.
+TEST(PipelineTime, ZeroBubbleFillsTheDrainWithWhatThereIs) {
+  const std::vector<StageTime> stages(16, {1_ms, 1_ms, 1_ms});
+  const Seconds step = pipeline_time(PipelineSchedule::zero_bubble, stages, 1, 2, Seconds(0));
+  EXPECT_NEAR(step.in(1_ms), 2 * (16 + 1) + 1, 1e-9);
+}
+
 // A link that is busy for longer than the slowest stage sets the period, whatever the schedule.
 TEST(PipelineTime, ABusyLinkSetsThePeriod) {
   constexpr long kMany = 1000;
