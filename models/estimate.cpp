@@ -446,8 +446,11 @@ class Estimator {
     Seconds busy;
     for (const StageTime& stage : stage_) busy += stage.busy(micro_batches_) / static_cast<double>(stages_);
     const Seconds waiting = std::max(Seconds(0), pipeline_end_ - busy);
-    const Seconds messages = std::min(waiting, 2.0 * (static_cast<double>(stages_) - 1) * message_);
-    entry(out_.communication, CollectiveKind::send_recv, Dimension::pipeline).exposed += messages;
+    auto& share = entry(out_.communication, CollectiveKind::send_recv, Dimension::pipeline);
+    // A device's own messages are exposed at most: what keeps it waiting while others' cross is the pipeline's bubble.
+    const Seconds messages = std::min({waiting, 2.0 * (static_cast<double>(stages_) - 1) * message_,
+                                       std::max(Seconds(0), share.total - share.exposed)});
+    share.exposed += messages;
     out_.bubble += waiting - messages;
     power();
   }

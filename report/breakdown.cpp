@@ -32,12 +32,22 @@ class BreakdownBuilder {
 
   StepBreakdown finish() {
     out_.overhead += out_.host;
+    count_messages_once();
     out_.average_device_power = average_device_power(out_, power_);
     out_.peak_device_power = over_time_.peak();
     return out_;
   }
 
  private:
+  /// A message counts at its sender. Where that waits for it, too, its receiver's wait is the pipeline's bubble: no
+  /// more of communication is exposed than there is.
+  void count_messages_once() {
+    auto& messages = communication(CollectiveKind::send_recv, Dimension::pipeline);
+    const Seconds twice = std::max(Seconds(0), messages.exposed - messages.total);
+    messages.exposed -= twice;
+    out_.bubble += twice;
+  }
+
   StepBreakdown::Communication& communication(CollectiveKind kind, Dimension dimension) {
     return out_.communication[static_cast<std::size_t>(kind)][static_cast<std::size_t>(dimension)];
   }

@@ -117,6 +117,22 @@ TEST(Breakdown, LaysAWaitForAStageToBubbleAndItsMessageToCommunication) {
   EXPECT_DOUBLE_EQ(b.synchronization_wait.value(), 0);
 }
 
+// Device 0 waits for its message as device 1 does: 2–4 counts once, at the sender, and is bubble at the receiver.
+TEST(Breakdown, CountsAMessageThatKeepsBothEndsWaitingOnce) {
+  Recording r;
+  r.graph.add_device("stage 0", 4);
+  r.graph.add_device("stage 1", 4);
+  const int first = r.compute(0, 0, 2);
+  const int sent = r.message(0, 2, 4, {first});
+  r.compute(0, 4, 5, {sent});
+  r.compute(1, 4, 5, {sent});
+  const StepBreakdown b = r.breakdown();
+  EXPECT_DOUBLE_EQ(share(b, CollectiveKind::send_recv, Dimension::pipeline).total.value(), 1);
+  EXPECT_DOUBLE_EQ(share(b, CollectiveKind::send_recv, Dimension::pipeline).exposed.value(), 1);
+  EXPECT_DOUBLE_EQ(b.bubble.value(), 2);
+  EXPECT_DOUBLE_EQ(accounted(b).value(), 5);
+}
+
 // Backward 0–4 with two buckets: the first (1–3) hides, the second starts when the backward pass ends (4–6) and the
 // optimizer waits for it (6–7). Total 2 + 2, exposed 2.
 TEST(Breakdown, CountsOnlyTheUncoveredPartOfACollectiveAsExposed) {
