@@ -45,6 +45,38 @@ void add(LayerSums& sums, const Segment& segment) {
   }
 }
 
+/// What the stages of a node reduce over the NICs that they share: one after another as it becomes ready, for sharing
+/// them evenly ends no earlier.
+class SharedNics {
+ public:
+  /// `share`: what one stage takes of them while it reduces.
+  explicit SharedNics(double share) : share_(share) {}
+  [[nodiscard]] bool shared() const { return share_ > 0; }
+
+  void add(int node, Seconds ready, Seconds time) { loads_.push_back({node, ready, time * share_}); }
+  /// When the busiest node has sent everything.
+  [[nodiscard]] Seconds end() {
+    std::sort(loads_.begin(), loads_.end(),
+              [](const Load& a, const Load& b) { return a.node != b.node ? a.node < b.node : a.ready < b.ready; });
+    Seconds latest;
+    Seconds end;
+    for (std::size_t i = 0; i < loads_.size(); ++i) {
+      if (i == 0 || loads_[i].node != loads_[i - 1].node) end = Seconds(0);
+      end = std::max(end, loads_[i].ready) + loads_[i].time;
+      latest = std::max(latest, end);
+    }
+    return latest;
+  }
+
+ private:
+  struct Load {
+    int node;
+    Seconds ready, time;
+  };
+  double share_;
+  std::vector<Load> loads_;
+};
+
 class Estimator {
  public:
   /// One pipeline of a class of replicas, which waits for the others where replicas meet.
@@ -81,8 +113,24 @@ class Estimator {
     return true;
   }
 
-  /// A stage's units, each collective as slow as the slowest of the replicas' nodes makes it.
+  /// A stage's units, each collective as slow as the slowest of the replicas' nodes makes it, and as the other stages
+  /// of its nodes do where all communicate at the same time: gathers, and all that sharded parameters need.
   std::vector<UnitTimes> units_of(std::size_t stage) const {
+    std::vector<UnitTimes> units = units_alone(stage);
+    const auto slow_down = [&](double crowd, Seconds UnitTimes::*whole, Seconds UnitTimes::*flow) {
+      if (crowd <= 1) return;
+      for (UnitTimes& unit : units) {
+        unit.*whole += (crowd - 1) * (unit.*flow);
+        unit.*flow *= crowd;
+      }
+    };
+    const double crowd = crowd_of(stage, job_.groups.shard);
+    slow_down(crowd, &UnitTimes::gather_alone, &UnitTimes::gather_flow);
+    if (plan_.sharded_parameters) slow_down(crowd, &UnitTimes::reduce_alone, &UnitTimes::reduce_flow);
+    return units;
+  }
+
+  std::vector<UnitTimes> units_alone(std::size_t stage) const {
     const auto s = static_cast<int>(stage);
     SyncTrafficCache own;
     std::vector<UnitTimes> units = unit_times(at(s), s, replicas_.state[stage] == 0 ? known_ : own);
@@ -96,6 +144,33 @@ class Estimator {
           units[u].*part = std::max(units[u].*part, theirs[u].*part);
     }
     return units;
+  }
+
+  /// Stages whose ranks lie on one node.
+  int stages_of_node() const { return job_.layout.in_node(Axis::pipeline); }
+
+  /// Of the NICs and up-links that all stages of a node share, what one of them takes while its groups communicate.
+  double shared_by_stage(const GroupShape& group) const {
+    if (stages_of_node() <= 1 || group.nodes() <= 1) return 0;
+    const Interconnect& net = job_.interconnect;
+    const BytesPerSecond taken = net.network_rate(group) * static_cast<double>(job_.placement.ranks_per_node);
+    double share = taken / net.node_network;
+    for (std::size_t level = 0; level < job_.nodes.levels(); ++level)
+      if (job_.nodes.limits(level)) share = std::max(share, group.above[level].ring * (taken / net.uplinks[level].up));
+    return std::min(1.0, share);
+  }
+
+  /// How much longer a stage's collectives take while all stages of its node run theirs, each in proportion to its
+  /// parameters: until the stage is done, it shares with what they have left.
+  double crowd_of(std::size_t stage, const GroupShape& group) const {
+    const double share = shared_by_stage(group);
+    const double own = job_.stage_parameters[stage];
+    if (share <= 0 || own <= 0) return 1;
+    double all = 0;
+    for (std::size_t other = 0; other < stages_; ++other)
+      if (job_.placement.node[other] == job_.placement.node[stage])
+        all += std::min(1.0, job_.stage_parameters[other] / own);
+    return std::max(1.0, all * share);
   }
 
   /// The same for stage after stage: like stages in a row are asked for once.
@@ -248,9 +323,11 @@ class Estimator {
     Seconds gathers_before;
     Seconds reduced;
     std::vector<UnitTimes> units;
+    SharedNics nics(shared_by_stage(job_.groups.data));
     for (std::size_t s = 0; s < stages_; ++s) {
       next_units(s, units);
       const Seconds stage_end = pipeline_end - drain_before(s);
+      add_reductions(nics, units, stage_end, job_.placement.node[s]);
       Seconds busy_until;
       Seconds compute_end = stage_end;
       Seconds gather_all;
@@ -276,6 +353,7 @@ class Estimator {
       }
       gathered_ += gather_all;
     }
+    end = std::max(end, nics.end());
     // The stage that ends last waits for its own traffic, the others for that stage.
     const Seconds waited = end - pipeline_end;
     communicate(plan_.reduction, reduced, waited / static_cast<double>(stages_));
@@ -283,6 +361,19 @@ class Estimator {
     if (plan_.gather_after_update) communicate(plan_.gather, gathered_, gathers_after + gathers_before);
     pipeline_end_ = pipeline_end;
     return end + gathers_after + gathers_before;
+  }
+
+  /// When a stage's reductions are ready, and how long each takes.
+  void add_reductions(SharedNics& nics, const std::vector<UnitTimes>& units, Seconds stage_end, int node) const {
+    if (!nics.shared()) return;
+    Seconds ready = stage_end;
+    if (plan_.overlap)
+      for (const UnitTimes& unit : units) ready -= unit.backward;
+    for (const UnitTimes& unit : units) {
+      if (plan_.overlap) ready += unit.backward;
+      // Where every micro-batch's gradients are reduced, some always are ready.
+      nics.add(node, plan_.accumulated > 0 ? Seconds(0) : ready, unit.reduce_flow * reductions());
+    }
   }
 
   /// The two ends of a pipeline add up the gradients of tied embeddings.

@@ -169,6 +169,19 @@ TEST(ClosedForm, MessagesThatFillTheNetworkSetThePace) {
   }
 }
 
+// Eight stages on each node reduce over its one NIC.
+TEST(ClosedForm, StagesOfANodeShareItsNic) {
+  for (const char* sharding : {"none", "zero-1"})
+    EXPECT_NEAR(error_of(on_one_nic(4, 100,
+                                    {{"framework", "megatron-lm"},
+                                     {"micro_batch", 1},
+                                     {"pipeline_parallel", 8},
+                                     {"sharding", sharding},
+                                     {"order", "tp-pp-cp-ep-dp"}})),
+                0, 0.05)
+        << sharding;
+}
+
 // Fewer micro-batches than stages leave little to fill the drain with.
 TEST(ClosedForm, ZeroBubblesOfFewMicroBatchesAreNotFilled) {
   for (const int batch : {16, 32, 64, 128})
