@@ -39,6 +39,15 @@ Groups groups_of(const RankLayout& layout) {
   return groups;
 }
 
+bool straddles_nodes(const RankLayout& layout) {
+  const int node = layout.devices_per_node;
+  for (std::size_t axis = 0; axis < RankLayout::kAxes; ++axis) {
+    const int block = layout.strides[axis] * layout.degrees[axis];
+    if (block < layout.devices() && node % block != 0 && block % node != 0) return true;
+  }
+  return false;
+}
+
 const GroupShape& group_of(const Groups& groups, Dimension dimension) {
   switch (dimension) {
     case Dimension::context:

@@ -10,6 +10,10 @@ namespace stepcast {
 /// `above` of the shapes stays empty; NodeMap fills it.
 Groups groups_of(const RankLayout& layout);
 
+/// Whether groups of a dimension lie partly on one node and partly on the next: their ranks neither divide a node's
+/// devices nor fill whole nodes. Groups then differ from one another, which one representative of them cannot show.
+bool straddles_nodes(const RankLayout& layout);
+
 /// Who takes part in what a layer communicates along a dimension.
 const GroupShape& group_of(const Groups& groups, Dimension dimension);
 

@@ -78,6 +78,8 @@ void check_kernels(Draft& draft);
 void resolve_update(Draft& draft);
 /// Whether any collective of the job runs by a stated algorithm. After all of the strategy, for it lowers the scenario.
 void check_algorithm_runs(Draft& draft);
+/// A remark where groups straddle nodes, which the closed form cannot show.
+void remark_straddling(Draft& draft);
 /// Nodes that generate samples for reinforcement learning. After everything else, for it asks for the whole scenario.
 void resolve_actors(Draft& draft);
 /// What surrounds the step: drives, shared storage, clocks, published rates of failure, amounts of phases.

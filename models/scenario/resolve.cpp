@@ -50,7 +50,9 @@ void resolve_parts(Draft& draft) {
   remark_calibrations(draft);
   resolve_strategy(draft);
   check_surroundings(draft);
-  if (draft.diagnostics.faults().empty()) settle_bucket(draft.scenario);
+  if (!draft.diagnostics.faults().empty()) return;
+  settle_bucket(draft.scenario);
+  remark_straddling(draft);
 }
 
 Scenario resolve(Json document, const std::string& file, const std::vector<std::string>& overrides,

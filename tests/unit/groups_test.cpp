@@ -110,5 +110,20 @@ TEST(Groups, HybridShardingSplitsTheDataGroup) {
   EXPECT_EQ(groups.replicate.groups_per_node, 8);
 }
 
+// Three ranks a stage on nodes of four: the second stage has one on the first node and two on the next.
+TEST(Straddling, IsGroupsThatNeitherDivideANodeNorFillIt) {
+  RankLayout layout;
+  layout.devices_per_node = 4;
+  layout.degrees = {1, 1, 3, 4};
+  layout.strides = {1, 1, 1, 3};
+  EXPECT_TRUE(straddles_nodes(layout));
+  layout.degrees = {1, 1, 4, 4};
+  layout.strides = {1, 1, 1, 4};
+  EXPECT_FALSE(straddles_nodes(layout));
+  layout.degrees = {2, 1, 8, 3};
+  layout.strides = {1, 1, 2, 16};
+  EXPECT_FALSE(straddles_nodes(layout));
+}
+
 }  // namespace
 }  // namespace stepcast::groups_test
