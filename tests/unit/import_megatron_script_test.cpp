@@ -77,6 +77,17 @@ TEST(MegatronScript, ProgramsBringTheirTokenizer) {
               HasSubstr("missing: --vocab-size"));
 }
 
+// examples/gpt3/train_gpt3_175b_distributed.sh: NUM_NODES=1 beside 8 × 16.
+TEST(MegatronScript, NodesTooFewForTheDegreesAreNoted) {
+  const std::string script =
+      "NUM_NODES=1\n--num-layers 16 --tensor-model-parallel-size 8 --pipeline-model-parallel-size 16 "
+      "--vocab-size 32000 " +
+      std::string(kSmall) + "--num-layers 16 --nnodes $NUM_NODES";
+  const ImportedScenario out = of(script);
+  EXPECT_EQ(out.scenario["cluster"]["nodes"], 16);
+  EXPECT_THAT(out.notes, testing::Contains(HasSubstr("which need 128 devices")));
+}
+
 TEST(MegatronScript, EndsOfAPipelineMayHaveOtherLayers) {
   const auto stages = [](const std::string& options) {
     return of("--vocab-size 32000 --pipeline-model-parallel-size 4 " + std::string(kSmall) + options)

@@ -59,7 +59,7 @@ TEST(Prometheus, ValuesThatAreNoNumbersAreLeftOut) {
                                                               R"([1718099000,"512.3"],[1718099015,"NaN"])"));
   EXPECT_EQ(import.faults, "");
   EXPECT_EQ(import.rows[0]["samples_W"], Json::array({512.3}));
-  EXPECT_THAT(import.warnings.dump(), HasSubstr("1 values are no numbers"));
+  EXPECT_THAT(import.warnings.dump(), HasSubstr("no numbers (NaN) were left out: 1"));
 }
 
 TEST(Prometheus, SeriesWithoutANameNeedOne) {

@@ -35,7 +35,7 @@ class SeriesReader {
   }
 
   void finish() {
-    if (absent_ > 0) results_.warn(fmt::format("{} values are no numbers (NaN) and were left out", absent_));
+    if (absent_ > 0) results_.warn(fmt::format("values that are no numbers (NaN) were left out: {}", absent_));
     const std::string found = others_.empty() ? "" : fmt::format("; found {}", fmt::join(others_, ", "));
     devices_.finish(diagnostics_, fmt::format("expected the metric {}{}", kPowerMetric, found));
   }

@@ -347,8 +347,16 @@ class MegatronReader {
       const std::string value = arguments_.variable(name);
       if (nodes == 0) std::from_chars(value.data(), value.data() + value.size(), nodes);
     }
+    const int fewest = static_cast<int>((unit + per_node - 1) / per_node);
+    // Megatron-LM's own examples say one node beside degrees that fill sixteen ("Change for multinode config").
+    if (!target_.nodes && nodes > 0 && nodes < fewest) {
+      notes_.push_back(fmt::format(
+          "the script's {} node{} of {} cannot hold the parallel degrees, which need {} devices: {} nodes (--nodes)",
+          nodes, nodes == 1 ? "" : "s", per_node, unit, fewest));
+      nodes = fewest;
+    }
     if (nodes == 0) {
-      nodes = static_cast<int>((unit + per_node - 1) / per_node);
+      nodes = fewest;
       notes_.push_back(
           fmt::format("{} node{}: the fewest that the parallel degrees fill (--nodes)", nodes, nodes == 1 ? "" : "s"));
     }
