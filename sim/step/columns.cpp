@@ -50,6 +50,11 @@ std::vector<Column> columns_of(const Job& job, FlowDetail flows) {
                        fmt::format("found full, which simulates up to {} ranks one by one, and the job has {}",
                                    kMostFullRanks, job.layout.devices()),
                        "\"folded\", or fewer ranks"}});
+  if (job.scenario->spec.cluster.fabric.routing == FabricRouting::ecmp && job.nodes.any_limits())
+    throw InputError({{"", "/run/flows",
+                       "found full, in which the links of a leaf are one, and routing ecmp hashes flows over each of "
+                       "them",
+                       "\"folded\", which counts the collisions, or cluster.fabric.routing \"adaptive\""}});
   return full_columns(job);
 }
 

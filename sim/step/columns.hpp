@@ -23,7 +23,8 @@ struct Column {
 /// the square of what is alive.
 inline constexpr int kMostFullRanks = 512;
 
-/// Throws InputError, without a file, when `full` is asked of more ranks than that.
+/// Throws InputError, without a file, when `full` is asked of more ranks than that, or of hashed routes: it knows the
+/// up-links of a leaf as one link, in which no flows collide.
 std::vector<Column> columns_of(const Job& job, FlowDetail flows);
 
 /// One device of the graph.

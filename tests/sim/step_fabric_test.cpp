@@ -12,6 +12,7 @@
 #include "sim/engine/engine.hpp"
 #include "sim/engine/run_shared.hpp"
 #include "sim/protocol/child_process.hpp"
+#include "sim/step/columns.hpp"
 #include "tests/shipped_catalog.hpp"
 
 namespace stepcast::step_fabric_test {
@@ -121,6 +122,23 @@ TEST(FullFlows, MoreRanksThanItsBoundAreRefused) {
     ASSERT_EQ(error.faults().size(), 1U);
     EXPECT_EQ(error.faults()[0].pointer, "/run/flows");
     EXPECT_NE(error.faults()[0].message.find("512"), std::string::npos);
+  }
+}
+
+// Hashed flows collide on single links; flow by flow the links of a leaf are one, so nothing would.
+TEST(FullFlows, HashedRoutesAreRefused) {
+  Json json{{"cluster", cluster(4, leaves_of(1, 1))},
+            {"workload", {{"model", "llama3.2-1b"}, {"global_batch", 128}}},
+            {"strategy", {{"framework", "megatron-lm"}, {"micro_batch", 1}, {"tensor_parallel", 8}}}};
+  json["cluster"]["fabric"]["routing"] = "ecmp";
+  const Scenario s = scenario(json);
+  const Job job = lower(s);
+  EXPECT_NO_THROW((void)columns_of(job, FlowDetail::folded));
+  try {
+    (void)columns_of(job, FlowDetail::full);
+    FAIL() << "hashed routes were joined to one link";
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.faults()[0].pointer, "/run/flows");
   }
 }
 
