@@ -4,6 +4,7 @@
 
 #include "models/parallelism/message.hpp"
 #include "models/parallelism/message_links.hpp"
+#include "models/parallelism/offload.hpp"
 #include "models/parallelism/pipeline_time.hpp"
 #include "models/parallelism/schedule.hpp"
 #include "models/parallelism/unit_times.hpp"
@@ -32,7 +33,7 @@ void add(LayerSums& sums, const Segment& segment) {
       auto& share = entry(sums.communication, piece.collective, piece.dimension);
       share.total += piece.duration + piece.hidden;
       share.exposed += piece.duration;
-    } else if (piece.name == kHostGap) {
+    } else if (waits_for_host(piece)) {
       sums.host += piece.duration;
     } else if (piece.name == kPeerWait) {
       sums.peers += piece.duration;
@@ -548,7 +549,7 @@ class Estimator {
 
   void power() {
     const PowerModel model = power_model(scenario_);
-    out_.average_device_power = average_device_power(out_, model);
+    out_.average_device_power = average_device_power(out_, model, scenario_.spec.strategy.offload_optimizer);
     out_.peak_device_power = std::max(model.device_compute, out_.average_device_power);
   }
 

@@ -138,7 +138,8 @@ void widen(ExpectedError& error, const Scenario& scenario) {
 void fill_power(Prediction& out, const Scenario& scenario, const StepBreakdown& breakdown, const Catalog& catalog) {
   const PowerModel power = power_model(scenario);
   const bool known = breakdown.average_device_power > Watts(0);
-  out.device_average_power = known ? breakdown.average_device_power : average_device_power(breakdown, power);
+  out.device_average_power = known ? breakdown.average_device_power
+                                   : average_device_power(breakdown, power, scenario.spec.strategy.offload_optimizer);
   // The closed form knows no instants: the busiest state that occurs stands for its peak.
   const Watts peak = breakdown.peak_device_power > Watts(0) ? breakdown.peak_device_power : power.device_compute;
   out.average_power = power.cluster_at_meter(out.device_average_power);
@@ -185,7 +186,8 @@ Prediction predict(const Job& job, const StepBreakdown& own, Fidelity fidelity, 
   out.overhead = breakdown.overhead;
   out.bubble = breakdown.bubble;
   out.synchronization_wait = breakdown.synchronization_wait;
-  out.gpu_utilization = (breakdown.compute + breakdown.optimizer) / breakdown.step_time;
+  const Seconds updating = scenario.spec.strategy.offload_optimizer ? Seconds(0) : breakdown.optimizer;
+  out.gpu_utilization = (breakdown.compute + updating) / breakdown.step_time;
   out.memory = scarcest_memory(job);
   if (!out.memory.fits && advice == MemoryAdvice::when_it_does_not_fit)
     out.memory.advice = memory_advice(scenario, catalog);

@@ -1,8 +1,10 @@
 #include "report/segment_time.hpp"
 
+#include "models/parallelism/offload.hpp"
+
 namespace stepcast {
 
-bool is_wait(const Piece& piece) { return !piece.communication && (piece.name == kHostGap || piece.name == kPeerWait); }
+bool is_wait(const Piece& piece) { return waits_for_host(piece) || (!piece.communication && piece.name == kPeerWait); }
 
 namespace {
 
@@ -24,7 +26,7 @@ SegmentTime segment_time(const Segment& segment) {
       share.exposed += piece.duration;
       out.communication += piece.duration;
     } else if (is_wait(piece)) {
-      (piece.name == kHostGap ? out.host : out.peers) += piece.duration;
+      (waits_for_host(piece) ? out.host : out.peers) += piece.duration;
     } else if (piece.kind == OperatorKind::memory) {
       out.memory += piece.duration;
     } else {

@@ -39,7 +39,7 @@ BytesPerSecond host_memory_share(const Scenario& scenario) {
 void wait(Segment& segment, Seconds transfer, Seconds beside) {
   if (transfer <= beside) return;
   Piece piece;
-  piece.name = "offload";
+  piece.name = kOffloadWait;
   piece.duration = transfer - beside;
   segment.pieces.push_back(piece);
   segment.compute += piece.duration;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "models/parallelism/job.hpp"
+#include "models/power/average_power.hpp"
 #include "models/scenario/scenario.hpp"
 #include "tests/shipped_catalog.hpp"
 
@@ -32,6 +33,35 @@ TEST(ClosedForm, ReductionsOfEveryMicroBatchTakeTheirTime) {
   EXPECT_GT(reductions, 3 * step.compute);
   EXPECT_GE(step.step_time, reductions);
   EXPECT_LT(step.step_time, step.communication_total() + step.compute) << "they run beside the backward pass";
+}
+
+Json offloading(const char* what) {
+  return {{"cluster", {{"node", "dgx-h100"}, {"nodes", 1}}},
+          {"workload", {{"model", "llama3-8b"}, {"global_batch", 64}, {"precision", "bf16"}}},
+          {"strategy", {{"framework", "deepspeed"}, {"sharding", "zero-3"}, {"micro_batch", 1}, {what, true}}}};
+}
+
+// Activations on their way over the host links keep the device waiting, which is no computation.
+TEST(ClosedForm, WaitsForOffloadedActivationsAreTheHosts) {
+  Json without = offloading("offload_activations");
+  without["strategy"].erase("offload_activations");
+  const StepBreakdown kept = estimate_of(without);
+  const StepBreakdown offloaded = estimate_of(offloading("offload_activations"));
+  EXPECT_NEAR(offloaded.compute / kept.compute, 1, 1e-9);
+  EXPECT_GT(offloaded.host, kept.host + (offloaded.step_time - kept.step_time) * 0.5);
+  EXPECT_GE(offloaded.overhead, offloaded.host);
+}
+
+// While processors update, the devices draw what they do with nothing to run.
+TEST(ClosedForm, DevicesRestWhileHostsUpdate) {
+  const Scenario s = resolve(offloading("offload_optimizer"), "test", {}, catalog());
+  const StepBreakdown step = estimate(lower(s));
+  const PowerModel power = power_model(s);
+  StepBreakdown devices_update = step;
+  const Watts busier = average_device_power(devices_update, power, false);
+  const Watts rests = (power.device_memory - power.device_ready) * (step.optimizer / step.step_time);
+  EXPECT_GT(rests, Watts(10));
+  EXPECT_NEAR((busier - step.average_device_power).value(), rests.value(), 1e-6);
 }
 
 }  // namespace
