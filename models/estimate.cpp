@@ -262,15 +262,17 @@ class Estimator {
     const FrameworkProfile& framework = *scenario_.framework;
     const std::size_t boundaries = job_.chunks.size() - 1;
     MessageLinks links(job_);
+    boundary_.reserve(stages_);
     Seconds sum;
     for (std::size_t c = 0; c < boundaries; ++c) {
       const int from = job_.chunks[c].stage;
       const int to = job_.chunks[c + 1].stage;
-      if (c < stages_) boundary_.push_back(message_between(from, to, job_.chunks[c].send));
-      const Message& message = boundary_[c % stages_].message;
+      if (c < stages_) {
+        const Boundary& boundary = boundary_.emplace_back(message_between(from, to, job_.chunks[c].send));
+        links.add(boundary.message, boundary.time, from, to, static_cast<double>((boundaries - c - 1) / stages_ + 1));
+      }
       const Seconds time = boundary_[c % stages_].time;
       sum += time;
-      links.add(message, time, from, to);
       // A rank that waits for its own sends works that much longer.
       if (!framework.overlap_pipeline_messages) {
         stage_[static_cast<std::size_t>(from)].forward += time;

@@ -4,7 +4,13 @@
 
 namespace stepcast {
 
-MessageLinks::MessageLinks(const Job& job) : job_(job) {}
+MessageLinks::MessageLinks(const Job& job) : job_(job) {
+  const std::size_t stages = job.placement.node.size();
+  for (Links* links : {&streams_, &ports_, &nodes_}) {
+    links->out.reserve(stages);
+    links->in.reserve(stages);
+  }
+}
 
 void MessageLinks::Links::add(int from, int to, Seconds time) {
   const auto count = static_cast<std::size_t>(std::max(from, to)) + 1;
@@ -18,14 +24,14 @@ void MessageLinks::Links::add(int from, int to, Seconds time) {
   in[static_cast<std::size_t>(from)].backward += time;
 }
 
-void MessageLinks::add(const Message& message, Seconds alone, int from, int to) {
+void MessageLinks::add(const Message& message, Seconds alone, int from, int to, double times) {
   const Interconnect& net = job_.interconnect;
   const CollectiveCost& cost = message.cost;
-  streams_.add(from, to, alone);
-  if (cost.native_bytes > Bytes(0)) ports_.add(from, to, cost.native_bytes / net.native);
+  streams_.add(from, to, alone * times);
+  if (cost.native_bytes > Bytes(0)) ports_.add(from, to, cost.native_bytes * times / net.native);
   if (cost.network_bytes <= Bytes(0)) return;
   const double ranks = job_.placement.ranks_per_node;
-  const Bytes of_node = cost.network_bytes * ranks;
+  const Bytes of_node = cost.network_bytes * (ranks * times);
   nodes_.add(job_.placement.node[static_cast<std::size_t>(from)], job_.placement.node[static_cast<std::size_t>(to)],
              of_node / net.node_network);
   for (std::size_t level = 0; level < job_.nodes.levels(); ++level) {

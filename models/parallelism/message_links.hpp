@@ -14,8 +14,8 @@ class MessageLinks {
  public:
   explicit MessageLinks(const Job& job);
 
-  /// A message forward between two stages that takes `alone` on idle links, and its gradient backward.
-  void add(const Message& message, Seconds alone, int from, int to);
+  /// So many messages forward between two stages, each `alone` on idle links, and their gradients backward.
+  void add(const Message& message, Seconds alone, int from, int to, double times);
   /// Of the busiest link.
   [[nodiscard]] LinkPeriod period() const;
 
