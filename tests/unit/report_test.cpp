@@ -232,7 +232,7 @@ TEST(Report, SaysThatHostMemoryIsWhatOverflows) {
   p.memory.fits = false;
   p.memory.stages[1].host = 30_GiB;
   p.memory.host_capacity = 24_GiB;
-  const std::string text = to_text(p);
+  const std::string text = text_report(p);
   EXPECT_THAT(text, HasSubstr("DOES NOT FIT: 6.00 GiB too much in host memory"));
   EXPECT_THAT(text, HasSubstr("30.0 GiB of each device in host memory, of 24.0 GiB"));
   const Json json = to_json(p);

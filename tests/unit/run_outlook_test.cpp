@@ -359,7 +359,7 @@ TEST(ClaimStudy, HoldsGainsAgainstClaims) {
 // Eight processes a node decode 100 samples a second each: servers, and whatever else workers exchange by, cannot
 // train faster.
 TEST(InputPipeline, BoundsWorkersThatExchangeApart) {
-  for (const std::string& exchange :
+  for (const char* exchange :
        {R"({"framework": "tensorflow-ps", "update": "asynchronous", "parameter_servers": {"count": 2}})",
         R"({"framework": "pytorch-ddp", "update": "local", "local_steps": 8})"}) {
     Json json{{"cluster", {{"node", "template-2x-xeon-8380-8xa6000-rdma100-1tb"}, {"nodes", 8}}},
