@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <limits>
 #include <thread>
 
@@ -176,6 +177,10 @@ void print_report(const CheckReport& report, const CheckOptions& options, Sessio
   } else {
     session.print(check_text(report));
   }
+  // What is bad input is said where every command says it, too.
+  for (const ScenarioCheck& check : report.scenarios)
+    for (const std::string& fault : check.errors)
+      if (check.illegal) std::fputs((fault + "\n").c_str(), stderr);
   session.exit_code = report.exit_code();
 }
 

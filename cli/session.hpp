@@ -21,7 +21,7 @@ class Session {
   void print(const std::string& text);
   /// Writes a document and a newline.
   void print(const Json& document);
-  int exit_code = 0;  ///< 1 when a check failed
+  int exit_code = 0;  ///< 1 when a check failed, 2 when it was of bad input
 
  private:
   std::unique_ptr<Catalog> catalog_;

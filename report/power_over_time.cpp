@@ -13,8 +13,7 @@ Watts mean_power(const SegmentTime& segment, Seconds length, const PowerModel& p
   const Stretch stretch = stretch_of(segment, length);
   const Joules operators = (power.device_compute - power.device_ready) * segment.matrix +
                            (power.device_memory - power.device_ready) * segment.memory;
-  const Joules collectives =
-      (power.device_waiting - power.device_ready) * (segment.communication + segment.peers);
+  const Joules collectives = (power.device_waiting - power.device_ready) * (segment.communication + segment.peers);
   return power.device_ready + (operators * stretch.operators + collectives * stretch.others) / length;
 }
 
