@@ -59,8 +59,7 @@ class SharedNics {
   [[nodiscard]] Seconds end() {
     std::sort(loads_.begin(), loads_.end(),
               [](const Load& a, const Load& b) { return a.node != b.node ? a.node < b.node : a.ready < b.ready; });
-    Seconds latest;
-    Seconds end;
+    Seconds latest, end;
     for (std::size_t i = 0; i < loads_.size(); ++i) {
       if (i == 0 || loads_[i].node != loads_[i - 1].node) end = Seconds(0);
       end = std::max(end, loads_[i].ready) + loads_[i].time;
@@ -269,7 +268,8 @@ class Estimator {
       const int to = job_.chunks[c + 1].stage;
       if (c < stages_) {
         const Boundary& boundary = boundary_.emplace_back(message_between(from, to, job_.chunks[c].send));
-        links.add(boundary.message, boundary.time, from, to, static_cast<double>((boundaries - c - 1) / stages_ + 1));
+        const std::size_t times = (boundaries - c - 1) / stages_ + 1;
+        links.add(boundary.message, boundary.time, from, to, static_cast<double>(times));
       }
       const Seconds time = boundary_[c % stages_].time;
       sum += time;

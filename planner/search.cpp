@@ -135,7 +135,7 @@ class Search {
         out.tally.reject(*refusal);
         continue;
       }
-      const PlanFigures& figures = std::get<PlanFigures>(outcome);
+      const auto& figures = std::get<PlanFigures>(outcome);
       out.tally.count(figures.refused);
       out.found->add({block.family, option, figures, order}, option_kind(result_.families, block.family, option));
     }

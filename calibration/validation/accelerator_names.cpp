@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 9> kMakers{"nvidia", "amd",   "intel",   
                                                   "habana", "tesla", "instinct", "geforce"};
 
 /// Revisions of NVIDIA's module from Ampere on, which ids leave out: "sxm4" and "sxm5" are "sxm".
-std::string plain(std::string word) { return word == "sxm4" || word == "sxm5" || word == "sxm6" ? "sxm" : word; }
+std::string plain(const std::string& word) { return word == "sxm4" || word == "sxm5" || word == "sxm6" ? "sxm" : word; }
 
 Words words_in(std::string_view text) {
   Words out;

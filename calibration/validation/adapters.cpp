@@ -199,6 +199,7 @@ MeasuredRun cut_model_run(const CsvRow& row) {
   const std::optional<double> memory = row.number("measured_peak_allocated_gib");
   if (preset.empty()) {
     std::vector<std::string> names;
+    names.reserve(std::size(kKnown));
     for (const Known& known : kKnown) names.emplace_back(known.name);
     return refused(not_understood("model", name, names));
   }

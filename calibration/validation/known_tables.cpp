@@ -33,6 +33,7 @@ const KnownTable* kind_of(const CsvTable& table) {
 
 std::vector<std::string> names_of(const std::vector<CsvField>& header) {
   std::vector<std::string> out;
+  out.reserve(header.size());
   for (const CsvField& field : header) out.push_back(field.text);
   return out;
 }

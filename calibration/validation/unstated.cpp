@@ -233,6 +233,7 @@ const FrameworkDefaults* find_defaults(std::string_view framework, std::string_v
 
 std::string no_profile(std::string_view framework) {
   std::vector<std::string> names;
+  names.reserve(kFrameworks.size());
   for (const FrameworkDefaults& entry : kFrameworks) names.emplace_back(entry.name);
   const std::string hint = did_you_mean(framework, names);
   return fmt::format("no profile stands for {}{}", framework, hint.empty() ? "" : ": " + hint);

@@ -66,7 +66,7 @@ class SeriesReader {
 
   bool take(const Json& pair, PowerColumn column, Readings& r) {
     if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number() || !pair[1].is_string()) return false;
-    const std::string& text = pair[1].get_ref<const std::string&>();
+    const auto& text = pair[1].get_ref<const std::string&>();
     if (text == "NaN") return ++absent_, true;  // Prometheus' mark of no value, as of 0 / 0
     const auto value = leading_number(text);
     if (!value || *value < 0 || *value > kMostWatts) return false;

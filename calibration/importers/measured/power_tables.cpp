@@ -62,7 +62,7 @@ class Identities {
 
   std::string device(const std::string& identity) {
     const auto found = std::find(seen_.begin(), seen_.end(), identity);
-    const std::string name = fmt::format("gpu{}", found - seen_.begin());
+    std::string name = fmt::format("gpu{}", found - seen_.begin());
     if (found == seen_.end()) {
       seen_.push_back(identity);
       results_.warn(fmt::format("no column of indices: {} is taken as {}", identity, name));

@@ -59,11 +59,10 @@ class PlainText {
     if (quote) return;
     const bool parenthesis = c == '(' || c == ')';
     const bool kept = braces_ > 0 || (parenthesis && at_ < quoted_until_);
-    if (kept)
-      out_ += c;
-    else if (parenthesis || c == '\r' || c == ',')
+    const bool separates = parenthesis || c == '\r' || c == ',', dropped = c == '\\' || c == '[' || c == ']';
+    if (!kept && separates)
       out_ += ' ';
-    else if (c != '\\' && c != '[' && c != ']')
+    else if (kept || !dropped)
       out_ += c;
   }
 

@@ -169,7 +169,7 @@ class HuggingFaceReader {
     shape_["gated_mlp"] = false;
     shape_["positions"] = "none";
     shape_["layer_pattern"] = reader_.text("hybrid_override_pattern");
-    if (shape_["layer_pattern"] == "")
+    if (shape_["layer_pattern"].get_ref<const std::string&>().empty())
       diagnostics_.error(child_pointer(pointer_, "hybrid_override_pattern"), "missing");
     shape_["ssm_heads"] = reader_.required({"mamba_num_heads"});
     shape_["ssm_head_dim"] = reader_.required({"mamba_head_dim"});

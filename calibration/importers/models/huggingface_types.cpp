@@ -280,6 +280,7 @@ const HuggingFaceType* huggingface_type(std::string_view name) {
 
 std::vector<std::string_view> huggingface_type_names() {
   std::vector<std::string_view> out;
+  out.reserve(std::size(kTypes));
   for (const Type& type : kTypes) out.push_back(type.name);
   return out;
 }

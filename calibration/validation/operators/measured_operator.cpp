@@ -157,7 +157,7 @@ const std::vector<std::string>& streaming_operators() {
 }
 
 std::string streaming_operator(MeasuredOperator& out, const CsvRow& row) {
-  const std::string stated = row.text("op");
+  std::string stated = row.text("op");
   for (const std::string& name : streaming_operators())
     if (squashed(name) == squashed(stated)) return name;
   // A table's rows are of one kernel, whatever the vocabulary.
