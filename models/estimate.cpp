@@ -551,7 +551,7 @@ class Estimator {
 
   void power() {
     const PowerModel model = power_model(scenario_);
-    out_.average_device_power = average_device_power(out_, model, scenario_.spec.strategy.offload_optimizer);
+    out_.average_device_power = average_device_power(out_, model);
     out_.peak_device_power = std::max(model.device_compute, out_.average_device_power);
   }
 

@@ -15,7 +15,6 @@ class BreakdownBuilder {
       : graph_(graph),
         timeline_(timeline),
         power_(power_model(*job.scenario)),
-        hosts_update_(job.scenario->spec.strategy.offload_optimizer),
         over_time_(timeline.end, power_.device_ready) {
     out_.step_time = timeline.end;
     segments_.reserve(graph.segments().size());
@@ -34,7 +33,7 @@ class BreakdownBuilder {
   StepBreakdown finish() {
     out_.overhead += out_.host;
     count_messages_once();
-    out_.average_device_power = average_device_power(out_, power_, hosts_update_);
+    out_.average_device_power = average_device_power(out_, power_);
     out_.peak_device_power = over_time_.peak();
     return out_;
   }
@@ -78,7 +77,7 @@ class BreakdownBuilder {
     const Seconds length = (interval.end - interval.start) * share_;
     if (operation.kind == OperationKind::optimizer) {
       out_.optimizer += length;
-      if (!hosts_update_) over_time_.add(interval.start, interval.end, power_.device_memory, share_);
+      over_time_.add(interval.start, interval.end, power_.device_updating, share_);
     } else if (operation.kind == OperationKind::overhead) {
       out_.overhead += length;
     } else if (operation.segment < 0 || !(segments_[operation.segment].total() > Seconds(0))) {
@@ -117,7 +116,6 @@ class BreakdownBuilder {
   const StepGraph& graph_;
   const Timeline& timeline_;
   PowerModel power_;
-  bool hosts_update_;
   PowerOverTime over_time_;
   std::vector<SegmentTime> segments_;
   StepBreakdown out_;

@@ -146,7 +146,7 @@ class TraceWriter {
   Watts power_during(const Interval& interval) const {
     if (interval.activity != Activity::work) return power_.device_waiting;
     const Operation& operation = graph_.operations()[interval.operation];
-    if (operation.kind == OperationKind::optimizer) return power_.device_memory;
+    if (operation.kind == OperationKind::optimizer) return power_.device_updating;
     if (operation.kind == OperationKind::overhead) return power_.device_ready;
     if (operation.segment < 0) return power_.device_compute;
     return mean_power(segments_[operation.segment], interval.end - interval.start, power_);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/parallelism/offload.hpp"
 #include "models/parallelism/unit_times.hpp"
 #include "models/power/average_power.hpp"
 #include "models/storage/storage.hpp"
@@ -10,10 +11,20 @@ namespace stepcast {
 
 namespace {
 
+/// What a chunk's forward pass waits for activations that leave for host memory, which an evaluation keeps nowhere.
+Seconds offload_wait(const Job& job, const Chunk& chunk) {
+  Seconds sum;
+  for (const int kind : chunk.layer_kinds)
+    for (const Piece& piece : job.layer_kinds[static_cast<std::size_t>(kind)].forward.pieces)
+      if (piece.name == kOffloadWait) sum += piece.duration;
+  return sum;
+}
+
 /// Forward pass of one micro-batch on each stage.
 std::vector<Seconds> forward_of_stages(const Job& job) {
   std::vector<Seconds> stages(static_cast<std::size_t>(job.scenario->degrees.pp));
-  for (const Chunk& chunk : job.chunks) stages[static_cast<std::size_t>(chunk.stage)] += chunk.forward;
+  for (const Chunk& chunk : job.chunks)
+    stages[static_cast<std::size_t>(chunk.stage)] += chunk.forward - offload_wait(job, chunk);
   if (!synchronization_plan(*job.scenario).sharded_parameters) return stages;
   SyncTrafficCache known;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
@@ -30,7 +41,7 @@ void add_work(StepBreakdown& sum, const Job& job) {
   for (const Chunk& chunk : job.chunks)
     for (const int kind : chunk.layer_kinds)
       for (const Piece& piece : job.layer_kinds[static_cast<std::size_t>(kind)].forward.pieces) {
-        if (piece.communication || piece.name == kPeerWait) continue;
+        if (piece.communication || piece.name == kPeerWait || piece.name == kOffloadWait) continue;
         Seconds& work = piece.name == kHostGap               ? sum.overhead
                         : piece.kind == OperatorKind::memory ? sum.memory_time
                                                              : sum.matrix_time;

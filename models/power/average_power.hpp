@@ -7,8 +7,7 @@ namespace stepcast {
 
 /// Mean power of one device over a step: linear in how long it runs matrix products, memory-bound operators (the
 /// optimizer among them) and waits in a collective's kernel, idle else. A pipeline stage that waits for another does so
-/// in a receive kernel, and a member that waits for a slower one in the collective's. While the hosts update
-/// (`hosts_update`: an offloaded optimizer) the device has nothing to run.
-Watts average_device_power(const StepBreakdown& breakdown, const PowerModel& power, bool hosts_update = false);
+/// in a receive kernel, and a member that waits for a slower one in the collective's.
+Watts average_device_power(const StepBreakdown& breakdown, const PowerModel& power);
 
 }  // namespace stepcast

@@ -94,6 +94,7 @@ void set_device(PowerModel& power, const Scenario& scenario) {
   power.device_idle = device.idle;
   power.device_compute = device.compute;
   power.device_memory = device.memory;
+  power.device_updating = scenario.spec.strategy.offload_optimizer ? device.ready : device.memory;
   power.device_waiting = waits_for_hosts(scenario) ? device.ready : device.communication;
   power.device_ready = device.ready;
 }

@@ -11,6 +11,7 @@ struct PowerModel {
   Watts device_idle;
   Watts device_compute;        ///< running matrix products
   Watts device_memory;         ///< running memory-bound kernels
+  Watts device_updating;       ///< in the optimizer: as memory-bound kernels, or ready while hosts update
   Watts device_waiting;        ///< for others: in a collective's kernel, or for hosts with nothing to run
   Watts device_ready;          ///< at full clock with nothing to run, as between kernels of a step
   Watts host_idle, host_busy;  ///< of one node without devices: processors, memory, switches, NICs, drives

@@ -57,8 +57,9 @@ TEST(ClosedForm, DevicesRestWhileHostsUpdate) {
   const Scenario s = resolve(offloading("offload_optimizer"), "test", {}, catalog());
   const StepBreakdown step = estimate(lower(s));
   const PowerModel power = power_model(s);
-  StepBreakdown devices_update = step;
-  const Watts busier = average_device_power(devices_update, power, false);
+  PowerModel devices_update = power;
+  devices_update.device_updating = power.device_memory;
+  const Watts busier = average_device_power(step, devices_update);
   const Watts rests = (power.device_memory - power.device_ready) * (step.optimizer / step.step_time);
   EXPECT_GT(rests, Watts(10));
   EXPECT_NEAR((busier - step.average_device_power).value(), rests.value(), 1e-6);

@@ -269,6 +269,8 @@ TEST(Phases, EvaluationIsForwardPassesAlone) {
               1, 1e-6);
   const char* llama = "llama3-70b-h100-512.json";
   EXPECT_NEAR(evaluation(llama, "strategy.recompute=full") / evaluation(llama, "strategy.recompute=none"), 1, 1e-6);
+  EXPECT_NEAR(evaluation(llama, "strategy.offload_activations=true") / evaluation(llama, "strategy.recompute=none"), 1,
+              1e-6);
   // 2 of a step's 6 FLOPs a parameter; tensor parallelism exposes as much of either pass.
   const Prediction step = predicted(llama, {kAnalytic});
   const double share = evaluation(llama, "strategy.recompute=none") / (step.step_time * (50000.0 / 1024));
