@@ -92,9 +92,13 @@ std::string where_time_goes(const Prediction& p) {
   return out;
 }
 
-std::string share_lines(const std::map<std::string, CommunicationMetrics::Share>& shares) {
+/// What takes less of a step tells a reader nothing; JSON has it.
+constexpr double kLeastShare = 1e-5;
+
+std::string share_lines(const std::map<std::string, CommunicationMetrics::Share>& shares, Seconds step) {
   std::string out;
   for (const auto& [name, share] : shares) {
+    if (share.total < kLeastShare * step) continue;
     const double exposed = share.total > Seconds(0) ? std::min(1.0, share.exposed / share.total) : 0;
     out += fmt::format("  {}{}{}{}  {}\n", pad_right(name, kLabel), pad_left(humane(share.total), 10),
                        pad_left(humane(share.exposed), 10), pad_left(percent(exposed), 10), gauge(exposed, 20));
@@ -103,13 +107,14 @@ std::string share_lines(const std::map<std::string, CommunicationMetrics::Share>
 }
 
 std::string communication(const Prediction& p) {
-  if (p.communication.by_dimension.empty()) return {};
+  const std::string dimensions = share_lines(p.communication.by_dimension, p.step_time);
+  if (dimensions.empty()) return {};
   std::string out = heading("Communication per device, by dimension");
   out += fmt::format("  {}{}{}{}\n", pad_right("", kLabel), pad_left("busy", 10), pad_left("exposed", 10),
                      pad_left("of it", 10));
-  out += share_lines(p.communication.by_dimension);
+  out += dimensions;
   out += heading("Communication per device, by kind");
-  out += share_lines(p.communication.by_kind);
+  out += share_lines(p.communication.by_kind, p.step_time);
   return out;
 }
 

@@ -89,18 +89,23 @@ void check_stage_layers(Draft& draft, const std::vector<int>& given, int layers,
   draft.scenario.stage_layers = given;
 }
 
+/// The nearest degree that divides the layers beside a fixed one, under its key; empty when there is none.
+std::string nearest_split(const char* key, int degree, int fixed, int layers) {
+  const std::string nearest =
+      nearest_valid(degree, std::max(1, layers / fixed), [&](long n) { return layers % (n * fixed) == 0; });
+  return nearest.empty() ? nearest : fmt::format("{}, {}", key, nearest);
+}
+
 void split_evenly(Draft& draft, int layers, int chunks) {
   const StrategySpec& strategy = draft.spec().strategy;
   const std::string product = strategy.virtual_pipeline > 1
                                   ? fmt::format("pipeline_parallel ({}) × virtual_pipeline ({}) = {}",
                                                 strategy.pipeline_parallel, strategy.virtual_pipeline, chunks)
                                   : fmt::format("pipeline_parallel ({})", chunks);
-  const int changed = strategy.virtual_pipeline > 1 ? strategy.virtual_pipeline : strategy.pipeline_parallel;
-  const int fixed = chunks / changed;
-  const char* key = strategy.virtual_pipeline > 1 ? "virtual_pipeline" : "pipeline_parallel";
-  const std::string near = fmt::format("{}, {}", key, nearest_valid(changed, std::max(1, layers / fixed), [&](long n) {
-                                         return layers % (n * fixed) == 0;
-                                       }));
+  const int pipeline = strategy.pipeline_parallel, interleaved = strategy.virtual_pipeline;
+  const char* key = interleaved > 1 ? "virtual_pipeline" : "pipeline_parallel";
+  std::string near = interleaved > 1 ? nearest_split(key, interleaved, pipeline, layers) : std::string{};
+  if (near.empty()) near = nearest_split("pipeline_parallel", pipeline, interleaved, layers);
   if (chunks > layers)
     return draft.fault(fmt::format("/strategy/{}", key),
                        fmt::format("{} is more than the {} layers of {}", product, layers, draft.scenario.model->id),
@@ -113,7 +118,7 @@ void split_evenly(Draft& draft, int layers, int chunks) {
       fmt::format("/strategy/{}", key),
       fmt::format("{} does not divide the {} layers of {}: an uneven pipeline must say which stage has how many",
                   product, layers, draft.scenario.model->id),
-      fmt::format("stage_layers {}; or {}", shown(balanced_stages(layers, chunks)), near));
+      fmt::format("stage_layers {}{}", shown(balanced_stages(layers, chunks)), near.empty() ? near : "; or " + near));
 }
 
 }  // namespace

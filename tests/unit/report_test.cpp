@@ -227,6 +227,14 @@ TEST(Humane, DrawsBarsInEighths) {
   EXPECT_EQ(columns_of(gauge(7, 20)), 20);
 }
 
+TEST(Report, LeavesOutTrafficThatTakesNothingOfAStep) {
+  Prediction p = sample();
+  p.communication.by_kind["broadcast"] = {p.step_time * 1e-6, Seconds(0)};
+  EXPECT_THAT(text_report(p), Not(HasSubstr("broadcast")));
+  p.communication.by_kind["broadcast"] = {p.step_time * 1e-4, Seconds(0)};
+  EXPECT_THAT(text_report(p), HasSubstr("broadcast"));
+}
+
 TEST(Report, SaysThatHostMemoryIsWhatOverflows) {
   Prediction p = sample();
   p.memory.fits = false;

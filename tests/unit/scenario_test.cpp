@@ -216,6 +216,21 @@ INSTANTIATE_TEST_SUITE_P(
                     std::tuple("deepseek-v3", "gb200-nvl72", 8), std::tuple("deepseek-v3", "dgx-h100", 64),
                     std::tuple("resnet50", "rental-epyc-9454p-256gb", 1)));
 
+// 80 layers: no number of chunks helps seven stages, and eight stages of five chunks hold two layers each.
+TEST(Strategy, WhereNoChunksDivideTheLayersTheStagesAreNamed) {
+  const auto said = [](const char* chunks) -> std::string {
+    try {
+      (void)shipped("llama3-70b-h100-512", {"strategy.pipeline_parallel=7", "cluster.nodes=7",
+                                            "strategy.tensor_parallel=8", "workload.global_batch=1", chunks});
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  EXPECT_THAT(said("strategy.virtual_pipeline=5"), HasSubstr("or pipeline_parallel, nearest valid: 8"));
+  EXPECT_THAT(said("strategy.virtual_pipeline=1"), HasSubstr("or pipeline_parallel, nearest valid: 8"));
+}
+
 // KungFu's processors reduce in a ring, whatever the devices' library could do.
 TEST(Strategy, AnAlgorithmThatNothingRunsIsRefused) {
   const auto resolve = [](const char* algorithm) {
