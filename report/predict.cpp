@@ -138,8 +138,7 @@ void widen(ExpectedError& error, const Scenario& scenario) {
 void fill_power(Prediction& out, const Scenario& scenario, const StepBreakdown& breakdown, const Catalog& catalog) {
   const PowerModel power = power_model(scenario);
   const bool known = breakdown.average_device_power > Watts(0);
-  out.device_average_power = known ? breakdown.average_device_power
-                                   : average_device_power(breakdown, power);
+  out.device_average_power = known ? breakdown.average_device_power : average_device_power(breakdown, power);
   // The closed form knows no instants: the busiest state that occurs stands for its peak.
   const Watts peak = breakdown.peak_device_power > Watts(0) ? breakdown.peak_device_power : power.device_compute;
   out.average_power = power.cluster_at_meter(out.device_average_power);
