@@ -72,12 +72,14 @@ struct StreamingConstants {
   static const FieldTable<StreamingConstants>& fields();
 };
 
-/// Convolutions by the algorithms that a library chooses from; 0: does not have it.
+/// Convolutions by the algorithms that a library chooses from.
 struct ConvolutionConstants {
-  double direct_share = 0;    ///< of the peak: implicit product
-  double winograd_share = 0;  ///< of the peak, by the multiplications that the transform leaves
-  double fft_share = 0;
-  double depthwise_share = 0;  ///< of the memory bandwidth
+  double direct_share = 0;           ///< of the peak: implicit product, forward
+  double input_gradient_share = 1;   ///< of that rate, gradients of the input by implicit product
+  double weight_gradient_share = 1;  ///< of that rate, gradients of the weights
+  double narrow_share = 0;           ///< of the peak, kernels without tiles, for channels no multiple of 8; 0: none
+  double winograd_share = 0;         ///< of the peak, products of Winograd's transform; 0: the library has none
+  double small_tile_exponent = 0;    ///< as ProductConstants'
   double memory_share = 0;
   Seconds launch;
   static const FieldTable<ConvolutionConstants>& fields();

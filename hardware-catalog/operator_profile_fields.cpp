@@ -103,14 +103,21 @@ const FieldTable<StreamingConstants>& StreamingConstants::fields() {
 const FieldTable<ConvolutionConstants>& ConvolutionConstants::fields() {
   using P = ConvolutionConstants;
   static const FieldTable<P> table =
-      FieldTable<P>("convolution constants", "Convolutions in one format, by algorithm; 0: the library has none")
-          .field("direct_share", &P::direct_share, "Share of the peak of implicit products", required_share())
+      FieldTable<P>("convolution constants", "Convolutions in one format")
+          .field("direct_share", &P::direct_share, "Share of the peak of implicit products, forward", required_share())
+          .field("input_gradient_share", &P::input_gradient_share,
+                 "Share of the forward rate that gradients of the input reach", required_positive())
+          .field("weight_gradient_share", &P::weight_gradient_share,
+                 "Share of the forward rate that gradients of the weights reach", required_positive())
+          .field(
+              "narrow_share", &P::narrow_share,
+              "Share of the peak of kernels without tiles, for channels or filters that are no multiple of 8; 0: none",
+              part_rules::share())
           .field("winograd_share", &P::winograd_share,
-                 "Share of the peak of the multiplications that Winograd's transform leaves", part_rules::share())
-          .field("fft_share", &P::fft_share, "Share of the peak of Fourier transforms and their products",
+                 "Share of the peak of the products that Winograd's transform leaves; 0: the library has none",
                  part_rules::share())
-          .field("depthwise_share", &P::depthwise_share, "Share of the bandwidth of convolutions channel by channel",
-                 part_rules::share())
+          .field("small_tile_exponent", &P::small_tile_exponent,
+                 "A smaller tile's rate is its share of 128 × 128 elements to this power", at_least(0))
           .field("memory_share", &P::memory_share, "Share of the bandwidth that tensors stream at", required_share())
           .field("launch_us", &P::launch, "Shortest call", required_positive());
   return table;

@@ -7,66 +7,113 @@
 namespace stepcast {
 namespace {
 
-/// F(4×4, 3×3): 36 products for 16 results of 9 each, a quarter of the multiplications; input tiles overlap, so that 36
-/// values stand for 16 (Lavin & Gray 2015, arXiv 1509.09308).
-constexpr double kWinogradSaving = 4, kWinogradTile = 36.0 / 16.0;
-/// Tiles of 32×32 as cuDNN's tiling FFT; half of the spectrum, 8 FLOPs a complex multiply-add (Vasilache et al. 2014,
-/// arXiv 1412.7580).
-constexpr double kFourierTile = 32, kFourierPoints = 32 * 17, kFourierFlops = 8;
+/// Winograd's transform of 6×6 points, whose products stand for 4×4 results of a 3×3 window and for 2×2 of a 5×5 one
+/// (Lavin & Gray 2015, arXiv 1509.09308; cuDNN's "non-fused" algorithm takes both windows).
+constexpr double kWinogradEdge = 6;
+/// Channels and filters must be a multiple of it for matrix units (cuDNN 7 developer guide, tensor-core convolutions).
+constexpr double kMatrixUnitChannels = 8;
+/// Weight gradients have few results and many pixels: libraries cut the pixels until the device is full.
+constexpr int kMostSplits = 1 << 20;
 
 double image(const ConvolutionShape& s) { return s.batch * s.channels * s.height * s.width; }
 double result(const ConvolutionShape& s) { return s.batch * s.filters * s.out_height * s.out_width; }
-double weights(const ConvolutionShape& s) { return s.filters * s.channels / s.groups * s.rows * s.columns; }
+double weights(const ConvolutionShape& s) { return s.filters * s.channels * s.rows * s.columns; }
 
-/// The implicit product of one group. An input gradient's strided zeros are not multiplied.
+/// The implicit product. An input gradient's strided zeros are not multiplied.
 ProductShape implicit_product(const ConvolutionShape& s) {
-  const double window = s.channels / s.groups * s.rows * s.columns;
+  const double window = s.channels * s.rows * s.columns;
   const double pixels = s.batch * s.out_height * s.out_width;
-  const double filters = s.filters / s.groups;
   ProductShape out;
-  out.batch = s.groups;
   out.input_bytes = out.output_bytes = s.element_bytes;
   switch (s.pass) {
     case ConvolutionPass::forward:
-      out.m = pixels, out.n = filters, out.k = window;
+      out.m = pixels, out.n = s.filters, out.k = window;
       break;
     case ConvolutionPass::input_gradient:
-      out.m = s.batch * s.height * s.width, out.n = s.channels / s.groups;
-      out.k = filters * s.rows * s.columns * s.out_height * s.out_width / (s.height * s.width);
+      out.m = s.batch * s.height * s.width, out.n = s.channels;
+      out.k = s.filters * s.rows * s.columns * s.out_height * s.out_width / (s.height * s.width);
       break;
     case ConvolutionPass::weight_gradient:
-      out.m = window, out.n = filters, out.k = pixels;
+      out.m = window, out.n = s.filters, out.k = pixels;
       break;
   }
   return out;
 }
 
-/// Traffic that the shape cannot do without.
-Seconds tensor_time(const ConvolutionShape& s, BytesPerSecond memory) {
-  return Bytes((image(s) + result(s) + weights(s)) * s.element_bytes) / memory;
+/// Tiles of `edge` results that cover the images of the batch.
+double result_tiles(const ConvolutionShape& s, double edge) {
+  return s.batch * std::ceil(s.out_height / edge) * std::ceil(s.out_width / edge);
 }
 
+/// The products of transformed tiles, one for each point of a transform.
+ProductShape transformed_product(const ConvolutionShape& s, double tiles) {
+  ProductShape out;
+  out.batch = kWinogradEdge * kWinogradEdge;
+  out.input_bytes = out.output_bytes = s.element_bytes;
+  switch (s.pass) {
+    case ConvolutionPass::forward:
+      out.m = tiles, out.n = s.filters, out.k = s.channels;
+      break;
+    case ConvolutionPass::input_gradient:
+      out.m = tiles, out.n = s.channels, out.k = s.filters;
+      break;
+    case ConvolutionPass::weight_gradient:
+      out.m = s.channels, out.n = s.filters, out.k = tiles;
+      break;
+  }
+  return out;
+}
+
+FlopsPerSecond direct_rate(const ConvolutionShape& s, const ConvolutionDevice& device) {
+  switch (s.pass) {
+    case ConvolutionPass::input_gradient:
+      return device.input_gradient_rate;
+    case ConvolutionPass::weight_gradient:
+      return device.weight_gradient_rate;
+    case ConvolutionPass::forward:
+      break;
+  }
+  return device.forward_rate;
+}
+
+bool is_narrow(const ConvolutionShape& s) {
+  return std::fmod(s.channels, kMatrixUnitChannels) != 0 || std::fmod(s.filters, kMatrixUnitChannels) != 0;
+}
+
+Seconds product_seconds(const ProductShape& product, FlopsPerSecond rate, const ConvolutionDevice& device) {
+  ProductDevice units = device.product;
+  units.multiprocessor_rate = rate / units.multiprocessors;
+  return arithmetic_time(product, units);
+}
+
+/// Arithmetic beside the tensors' traffic: the window is read from the image, not from a matrix of windows.
+Seconds beside_tensors(const ConvolutionShape& s, Seconds arithmetic, const ConvolutionDevice& device) {
+  const Bytes tensors((image(s) + result(s) + weights(s)) * s.element_bytes);
+  return device.launch + Seconds(std::hypot(arithmetic.value(), (tensors / device.memory).value()));
+}
+
+/// Channels that are no multiple of 8 are not put on matrix units; where there are none, a kernel without tiles may
+/// still be quicker than tiles that one channel fills to a sixteenth.
 Seconds direct_time(const ConvolutionShape& s, const ConvolutionDevice& device) {
-  // The window is read from the image, not from a matrix of windows: its traffic is the tensors', not the product's.
-  ProductDevice compute = device.product;
-  compute.memory = BytesPerSecond(compute.memory.value() * s.rows * s.columns);
-  return std::max(burst_time(implicit_product(s), {}, compute), tensor_time(s, device.memory));
+  const Seconds tiled = product_seconds(implicit_product(s), direct_rate(s, device), device);
+  if (!is_narrow(s) || !(device.narrow_rate.value() > 0)) return beside_tensors(s, tiled, device);
+  const Seconds narrow = convolution_flops(s) / device.narrow_rate;
+  return beside_tensors(s, device.matrix_unit ? narrow : std::min(tiled, narrow), device);
 }
 
+/// Transforms are passes of their own: their results are written and read again by the products.
 Seconds winograd_time(const ConvolutionShape& s, const ConvolutionDevice& device) {
-  const Seconds products = convolution_flops(s) / kWinogradSaving / device.winograd_rate;
-  const Bytes transforms((image(s) + result(s)) * (1 + kWinogradTile) * s.element_bytes);
-  return device.product.launch + std::max(products, transforms / device.memory);
+  const double points = kWinogradEdge * kWinogradEdge;
+  const double tiles = result_tiles(s, kWinogradEdge + 1 - s.rows);
+  const double transformed = points * (tiles * (s.channels + s.filters) + s.channels * s.filters);
+  const Bytes traffic((image(s) + result(s) + 2 * transformed) * s.element_bytes);
+  return device.launch + product_seconds(transformed_product(s, tiles), device.winograd_rate, device) +
+         traffic / device.memory;
 }
 
-Seconds fourier_time(const ConvolutionShape& s, const ConvolutionDevice& device) {
-  const double per_tile = (kFourierTile + 1 - s.rows) * (kFourierTile + 1 - s.columns);
-  const double tiles = std::max(1.0, s.out_height * s.out_width / per_tile);
-  const Flops products(kFourierFlops * kFourierPoints * tiles * s.batch * s.filters * s.channels);
-  const double spectrum = tiles * kFourierTile * kFourierTile;
-  const Bytes transforms(2 * s.batch * (s.channels + s.filters) * spectrum * s.element_bytes +
-                         2 * s.filters * s.channels * kFourierTile * kFourierTile * s.element_bytes);
-  return device.product.launch * 3 + products / device.fft_rate + transforms / device.memory;
+bool has_winograd(const ConvolutionShape& s, const ConvolutionDevice& device) {
+  return device.winograd_rate.value() > 0 && s.stride_height == 1 && s.stride_width == 1 && s.rows == s.columns &&
+         (s.rows == 3 || s.rows == 5);
 }
 
 }  // namespace
@@ -77,29 +124,28 @@ Flops convolution_flops(const ConvolutionShape& s) {
 
 ConvolutionDevice convolution_device(const Accelerator& accelerator, const OperatorProfile& profile,
                                      const ConvolutionConstants& constants, FlopsPerSecond peak) {
-  OperatorProfile tiles = profile;
-  if (tiles.product) tiles.product->burst_share["convolution"] = constants.direct_share;
   ConvolutionDevice out;
-  out.product = product_device(accelerator, tiles, "convolution", peak);
-  out.product.launch = constants.launch;
+  out.product.multiprocessors = std::max(accelerator.sm_count, 1);
+  out.product.tile_cost = tile_costs(constants.small_tile_exponent);
+  out.product.most_splits = kMostSplits;
+  out.product.memory = out.memory = accelerator.memory_bandwidth * constants.memory_share;
+  if (profile.product) {
+    out.product.cache_speedup = profile.product->cache_speedup;
+    out.product.split_cost = profile.product->split_cost;
+  }
+  out.forward_rate = peak * constants.direct_share;
+  out.input_gradient_rate = out.forward_rate * constants.input_gradient_share;
+  out.weight_gradient_rate = out.forward_rate * constants.weight_gradient_share;
+  out.narrow_rate = peak * constants.narrow_share;
   out.winograd_rate = peak * constants.winograd_share;
-  out.fft_rate = peak * constants.fft_share;
-  out.memory = accelerator.memory_bandwidth * constants.memory_share;
-  out.depthwise_memory = accelerator.memory_bandwidth * constants.depthwise_share;
+  out.matrix_unit = constants.winograd_share == 0;
+  out.launch = constants.launch;
   return out;
 }
 
 Seconds convolution_time(const ConvolutionShape& s, const ConvolutionDevice& device) {
-  const bool unit_stride = s.stride_height == 1 && s.stride_width == 1;
-  if (s.groups == s.channels && s.groups > 1 && device.depthwise_memory.value() > 0)
-    return device.product.launch + tensor_time(s, device.depthwise_memory);
-  Seconds best = direct_time(s, device);
-  if (device.winograd_rate.value() > 0 && unit_stride && s.groups == 1 && s.rows == 3 && s.columns == 3)
-    best = std::min(best, winograd_time(s, device));
-  if (device.fft_rate.value() > 0 && unit_stride && s.groups == 1 && s.rows > 1 && s.rows < kFourierTile &&
-      s.columns > 1 && s.columns < kFourierTile)
-    best = std::min(best, fourier_time(s, device));
-  return best;
+  const Seconds direct = direct_time(s, device);
+  return has_winograd(s, device) ? std::min(direct, winograd_time(s, device)) : direct;
 }
 
 }  // namespace stepcast

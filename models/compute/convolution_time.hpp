@@ -7,32 +7,34 @@ namespace stepcast {
 
 enum class ConvolutionPass { forward, input_gradient, weight_gradient };
 
-/// A two-dimensional convolution of images[batch, channels, height, width] with filters × channels / groups × rows ×
-/// columns weights.
+/// A two-dimensional convolution of images[batch, channels, height, width] with filters × channels × rows × columns
+/// weights.
 struct ConvolutionShape {
   double batch = 1, channels = 1, height = 1, width = 1;
   double filters = 1, rows = 1, columns = 1;
   double stride_height = 1, stride_width = 1;
   double out_height = 1, out_width = 1;
-  double groups = 1;
   ConvolutionPass pass = ConvolutionPass::forward;
   double element_bytes = 4;
 };
 
 /// What the cost of convolutions needs of one accelerator in one format.
 struct ConvolutionDevice {
-  ProductDevice product;                   ///< of implicit products: burst share = direct_share
-  FlopsPerSecond winograd_rate, fft_rate;  ///< 0: the library has none in this format
-  BytesPerSecond memory, depthwise_memory;
+  ProductDevice product;  ///< tiles and splits; its rate is one of the following
+  FlopsPerSecond forward_rate, input_gradient_rate, weight_gradient_rate;
+  FlopsPerSecond narrow_rate;    ///< of kernels without tiles, for channels that are no multiple of 8; 0: none
+  FlopsPerSecond winograd_rate;  ///< 0: the library has none in this format
+  bool matrix_unit = false;      ///< products run on matrix units, which take whole groups of 8 channels only
+  BytesPerSecond memory;
+  Seconds launch;
 };
 
-/// `peak` of the format. Throws std::logic_error when the profile has no products to take tiles from.
+/// `peak` of the format.
 ConvolutionDevice convolution_device(const Accelerator& accelerator, const OperatorProfile& profile,
                                      const ConvolutionConstants& constants, FlopsPerSecond peak);
 
-/// Time of the quickest algorithm that the library has for the shape: implicit product, Winograd (3×3, stride 1),
-/// Fourier transform (stride 1), or channel by channel (docs/models/operators.md). Rates by direct convolution's FLOPs
-/// may exceed the peak.
+/// Time of the quicker algorithm that the library has for the shape: implicit product, or Winograd's transform (3×3 and
+/// 5×5 windows, stride 1; docs/models/operators.md). Rates by direct convolution's FLOPs may exceed the peak.
 Seconds convolution_time(const ConvolutionShape& shape, const ConvolutionDevice& device);
 
 /// FLOPs of a direct convolution.

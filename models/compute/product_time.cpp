@@ -14,10 +14,9 @@ namespace {
 
 /// Area of the tile whose rate is the full one.
 constexpr double kFullTile = 128.0 * 128.0;
-/// Kernels that split k keep at least so many columns for each part, and halve it at most so often (CUTLASS' split-k
-/// heuristics: k of a part no shorter than a few steps of its main loop).
+/// Kernels that split k keep at least so many columns for each part (CUTLASS' split-k heuristics: k of a part no
+/// shorter than a few steps of its main loop).
 constexpr double kShortestSplit = 64;
-constexpr int kMostSplits = 16;
 
 /// 16-bit products over fp32 ones from which a part has a unit for them: without one it doubles them at most.
 constexpr double kMatrixUnit = 2.5;
@@ -43,27 +42,6 @@ double traffic_seconds(const ProductShape& s, const ProductCall& call, const Pro
   const CachedMemory memory{device.memory, device.cache, device.cache_speedup};
   return cached_time(Bytes(inputs), Bytes(inputs * call.operand_sets), memory).value() +
          cached_time(Bytes(results), Bytes(results), memory).value();
-}
-
-/// Seconds of arithmetic with the quickest of the tiles, k split as often as multiprocessors would idle.
-double arithmetic_seconds(const ProductShape& s, const ProductDevice& device) {
-  const double partial_sums = 4 * s.batch * s.m * s.n * 2 / (device.memory.value() * device.cache_speedup);
-  const double per_flop = 1 / device.multiprocessor_rate.value();
-  double best = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < kTiles.size(); ++i) {
-    const double tiles = std::ceil(s.m / kTiles[i].m) * std::ceil(s.n / kTiles[i].n) * s.batch;
-    const double work = 2 * device.tile_cost[i] * per_flop;
-    for (int split = 1; split <= kMostSplits; split *= 2) {
-      if (split > 1 && (s.k < kShortestSplit * split || tiles * split > 2 * device.multiprocessors)) break;
-      const double filled = tiles * split / device.multiprocessors;
-      const double waves =
-          std::max(1.0, device.whole_wave_share * std::ceil(filled) + (1 - device.whole_wave_share) * filled);
-      double seconds = waves * (s.k / split + device.start_up_k) * work;
-      if (split > 1) seconds += device.split_cost.value() + split * partial_sums;
-      best = std::min(best, seconds);
-    }
-  }
-  return best / (s.accumulates ? device.accumulate_share : 1);
 }
 
 double flops(const ProductShape& s) { return 2 * s.batch * s.m * s.n * s.k; }
@@ -106,10 +84,7 @@ ProductDevice product_device(const Accelerator& accelerator, const OperatorProfi
   out.overlap_exponent = product.overlap_exponent;
   if (const auto found = product.accumulate_share.find(std::string(format)); found != product.accumulate_share.end())
     out.accumulate_share = found->second;
-  for (std::size_t i = 0; i < kTiles.size(); ++i) {
-    const double area = kTiles[i].m * kTiles[i].n;
-    out.tile_cost[i] = area / std::min(1.0, std::pow(area / kFullTile, product.small_tile_exponent));
-  }
+  out.tile_cost = tile_costs(product.small_tile_exponent);
   out.limit = accelerator.tdp;
   if (profile.power) {
     out.static_share = profile.power->static_share;
@@ -122,8 +97,37 @@ ProductDevice product_device(const Accelerator& accelerator, const OperatorProfi
   return out;
 }
 
+Seconds arithmetic_time(const ProductShape& s, const ProductDevice& device) {
+  const double partial_sums = 4 * s.batch * s.m * s.n * 2 / (device.memory.value() * device.cache_speedup);
+  const double per_flop = 1 / device.multiprocessor_rate.value();
+  double best = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < kTiles.size(); ++i) {
+    const double tiles = std::ceil(s.m / kTiles[i].m) * std::ceil(s.n / kTiles[i].n) * s.batch;
+    const double work = 2 * device.tile_cost[i] * per_flop;
+    for (int split = 1; split <= device.most_splits; split *= 2) {
+      if (split > 1 && (s.k < kShortestSplit * split || tiles * split > 2 * device.multiprocessors)) break;
+      const double filled = tiles * split / device.multiprocessors;
+      const double waves =
+          std::max(1.0, device.whole_wave_share * std::ceil(filled) + (1 - device.whole_wave_share) * filled);
+      double seconds = waves * (s.k / split + device.start_up_k) * work;
+      if (split > 1) seconds += device.split_cost.value() + split * partial_sums;
+      best = std::min(best, seconds);
+    }
+  }
+  return Seconds(best / (s.accumulates ? device.accumulate_share : 1));
+}
+
+std::array<double, kTiles.size()> tile_costs(double exponent) {
+  std::array<double, kTiles.size()> costs{};
+  for (std::size_t i = 0; i < kTiles.size(); ++i) {
+    const double area = kTiles[i].m * kTiles[i].n;
+    costs[i] = area / std::min(1.0, std::pow(area / kFullTile, exponent));
+  }
+  return costs;
+}
+
 Seconds burst_time(const ProductShape& shape, const ProductCall& call, const ProductDevice& device) {
-  return device.launch + Seconds(in_norm(arithmetic_seconds(shape, device), traffic_seconds(shape, call, device),
+  return device.launch + Seconds(in_norm(arithmetic_time(shape, device).value(), traffic_seconds(shape, call, device),
                                          device.overlap_exponent));
 }
 
@@ -136,7 +140,7 @@ Seconds product_time(const ProductShape& shape, const ProductCall& call, const P
 Seconds sustained_time(const ProductShape& shape, const ProductDevice& device) {
   const double share = shape.accumulates ? device.accumulate_share : 1;
   const double sustained = flops(shape) / (share * device.sustained_rate.value());
-  const double arithmetic = arithmetic_seconds(shape, device), traffic = traffic_seconds(shape, {}, device);
+  const double arithmetic = arithmetic_time(shape, device).value(), traffic = traffic_seconds(shape, {}, device);
   // No norm exceeds the sum, so its powers are spared where the sum is within what is sustained.
   if (arithmetic + traffic <= sustained) return device.launch + Seconds(sustained);
   return device.launch + Seconds(std::max(sustained, in_norm(arithmetic, traffic, device.overlap_exponent)));

@@ -42,6 +42,7 @@ struct ProductDevice {
   Seconds launch, split_cost;
   double start_up_k = 0, whole_wave_share = 0, overlap_exponent = 2, accumulate_share = 1;
   std::array<double, kTiles.size()> tile_cost{};  ///< elements of a tile over its relative rate
+  int most_splits = 16;                           ///< how often k is split at most
   // Power
   Watts limit;
   double static_share = 0, streaming_share = 0, limit_share = 1;
@@ -52,6 +53,13 @@ struct ProductDevice {
 /// peak is `peak`. Throws std::logic_error when the profile has no constants of products in that format.
 ProductDevice product_device(const Accelerator& accelerator, const OperatorProfile& profile, std::string_view format,
                              FlopsPerSecond peak);
+
+/// Seconds of a product's arithmetic at the clocks of a burst, with the quickest of the tiles and k split as often as
+/// multiprocessors would idle: no start of the kernel, no traffic.
+Seconds arithmetic_time(const ProductShape& shape, const ProductDevice& device);
+
+/// The elements of each of kTiles over the rate of one, as a share of a full tile's, that falls with `exponent`.
+std::array<double, kTiles.size()> tile_costs(double exponent);
 
 /// Time of a product at the clocks of a burst: launch + ‖(arithmetic, traffic)‖ₚ, the arithmetic that of the quickest
 /// tile and split of k (docs/models/operators.md).
