@@ -39,7 +39,7 @@ std::vector<PredictedRun> simulated(std::vector<MeasuredRun> runs, int jobs, Ses
       out.push_back(unpredicted_run(std::move(run), {}));
       continue;
     }
-    out.push_back(outcome->prediction ? predicted_run(std::move(run), *outcome->prediction)
+    out.push_back(outcome->prediction ? predicted_run(std::move(run), *outcome->prediction, catalog)
                                       : unpredicted_run(std::move(run), outcome->faults));
     ++outcome;
   }

@@ -59,8 +59,10 @@ struct MeasuredRun {
   std::string group;          ///< equal for runs that differ in their mapping only
   std::string scaling_group;  ///< equal for runs that differ in their number of devices only; empty: not compared
   Metric metric = Metric::step_time;
-  double measured = 0;                   ///< in the unit of the metric's name
-  double steps_to_target = 0;            ///< of a run that is measured in minutes to its target
+  double measured = 0;         ///< in the unit of the metric's name
+  double steps_to_target = 0;  ///< of a run that is measured in minutes to its target
+  double evaluations = 0;      ///< on the way there
+  double samples_an_evaluation = 0;
   std::optional<Bytes> measured_memory;  ///< peak on one device
   MemoryCount memory_count = MemoryCount::allocated;
 };

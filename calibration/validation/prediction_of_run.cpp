@@ -11,6 +11,7 @@
 #include "calibration/validation/statistics.hpp"
 #include "fields/data_directory.hpp"
 #include "models/memory/memory.hpp"
+#include "models/phases/evaluation_step.hpp"
 #include "models/scenario/scenario.hpp"
 #include "report/predict.hpp"
 
@@ -32,7 +33,17 @@ std::vector<std::pair<std::string, double>> parts_of(const Prediction& predictio
   return parts;
 }
 
-double figure_of(const Prediction& prediction, const MeasuredRun& run) {
+/// Forward passes of a run's evaluations, of at least one micro-batch a replica each.
+Seconds evaluation_time(const MeasuredRun& run, const Catalog& catalog) {
+  if (!(run.evaluations > 0)) return Seconds(0);
+  const Scenario scenario = resolve(run.scenario, run.id, {}, catalog);
+  const Job job = lower(scenario);
+  const double batches = std::max(run.samples_an_evaluation / static_cast<double>(scenario.spec.workload.global_batch),
+                                  1.0 / static_cast<double>(scenario.degrees.micro_batches));
+  return evaluation_step(job, power_model(scenario)).time * (run.evaluations * batches);
+}
+
+double figure_of(const Prediction& prediction, const MeasuredRun& run, const Catalog& catalog) {
   switch (run.metric) {
     case Metric::step_time:
       return prediction.step_time.value();
@@ -43,7 +54,7 @@ double figure_of(const Prediction& prediction, const MeasuredRun& run) {
     case Metric::minutes_to_target:
       break;
   }
-  return prediction.step_time.in(60_s) * run.steps_to_target;
+  return (prediction.step_time * run.steps_to_target + evaluation_time(run, catalog)).in(60_s);
 }
 
 /// The closed form's answer to what several runs may have asked, with the scenario as it was settled.
@@ -94,9 +105,9 @@ double PredictedRun::error() const { return absolute_error(*predicted, run.measu
 
 Seconds PredictedRun::measured_step_time() const { return step_time / time_ratio(); }
 
-PredictedRun predicted_run(MeasuredRun run, const Prediction& prediction) {
+PredictedRun predicted_run(MeasuredRun run, const Prediction& prediction, const Catalog& catalog) {
   PredictedRun out;
-  out.predicted = figure_of(prediction, run);
+  out.predicted = figure_of(prediction, run, catalog);
   out.step_time = prediction.step_time;
   if (run.measured_memory)
     out.memory = memory_as_counted(prediction.memory.stages[static_cast<std::size_t>(prediction.memory.worst_stage)],
@@ -128,14 +139,13 @@ std::vector<PredictedRun> predict_runs(std::vector<MeasuredRun> runs, const Cata
   }
   std::vector<Outcome> outcomes(firsts.size());
   in_parallel(firsts.size(), jobs, [&](std::size_t i) { outcomes[i] = outcome(*firsts[i], catalog); });
-  std::vector<PredictedRun> out;
-  out.reserve(runs.size());
-  for (std::size_t i = 0; i < runs.size(); ++i) {
+  std::vector<PredictedRun> out(runs.size());
+  in_parallel(runs.size(), jobs, [&](std::size_t i) {
     const Outcome& found = outcomes[outcome_of[i]];
     runs[i].scenario = found.scenario;
-    out.push_back(found.prediction ? predicted_run(std::move(runs[i]), *found.prediction)
-                                   : unpredicted_run(std::move(runs[i]), found.faults));
-  }
+    out[i] = found.prediction ? predicted_run(std::move(runs[i]), *found.prediction, catalog)
+                              : unpredicted_run(std::move(runs[i]), found.faults);
+  });
   return out;
 }
 

@@ -34,8 +34,9 @@ PredictedRun predict_run(MeasuredRun run, const Catalog& catalog);
 /// Predicts many, `jobs` at a time. The result does not depend on `jobs`.
 std::vector<PredictedRun> predict_runs(std::vector<MeasuredRun> runs, const Catalog& catalog, int jobs);
 
-/// The same from a prediction that was made elsewhere (by simulation) of this run's scenario.
-PredictedRun predicted_run(MeasuredRun run, const Prediction& prediction);
+/// The same from a prediction that was made elsewhere (by simulation) of this run's scenario; the catalogue is for what
+/// a run evaluates beside its steps.
+PredictedRun predicted_run(MeasuredRun run, const Prediction& prediction, const Catalog& catalog);
 /// A run without a prediction, with the faults why; none: its own refusal.
 PredictedRun unpredicted_run(MeasuredRun run, const std::vector<Fault>& faults);
 

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "calibration/validation/published_row.hpp"
+#include "fields/data_directory.hpp"
 
 namespace stepcast {
 
@@ -28,21 +29,30 @@ double distance(const CsvRow& one, const CsvRow& other) {
 std::optional<StatedMapping> nearest_mapping(const CsvRow& row) {
   std::optional<StatedMapping> out;
   double nearest = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < row.table().rows.size(); ++i) {
-    const CsvRow other = row.sibling(i);
-    const std::optional<long> tp = other.whole("tp"), pp = other.whole("pp");
-    if (!tp || !pp || !same_job(row, other)) continue;
-    if (row.whole("gpus").value_or(1) % (*tp * *pp) != 0 || !(distance(row, other) < nearest)) continue;
-    nearest = distance(row, other);
-    out = StatedMapping{*tp,
-                        *pp,
-                        other.whole("cp").value_or(1),
-                        other.whole("vpp"),
-                        other.whole("micro_batch"),
-                        other.text("zero_or_fsdp"),
-                        other.text("recompute")};
+  std::vector<Fault> unread;
+  for (const CsvTable* table : {&row.table(), &published_runs()}) {
+    for (std::size_t i = 0; i < table->rows.size(); ++i) {
+      const CsvRow other(*table, i, unread);
+      const std::optional<long> tp = other.whole("tp"), pp = other.whole("pp");
+      if (!tp || !pp || !same_job(row, other)) continue;
+      if (row.whole("gpus").value_or(1) % (*tp * *pp) != 0 || !(distance(row, other) < nearest)) continue;
+      nearest = distance(row, other);
+      out = StatedMapping{*tp,
+                          *pp,
+                          other.whole("cp").value_or(1),
+                          other.whole("vpp"),
+                          other.whole("micro_batch"),
+                          other.text("zero_or_fsdp"),
+                          other.text("recompute")};
+    }
+    if (out) break;
   }
   return out;
+}
+
+const CsvTable& published_runs() {
+  static const CsvTable kRuns = read_csv(data_directory("calibration/data") / "llm-runs-published.csv");
+  return kRuns;
 }
 
 }  // namespace stepcast

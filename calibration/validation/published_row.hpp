@@ -58,8 +58,11 @@ void read_published_figure(PublishedRow& reading, const Json& model);
 /// without a sample.
 std::optional<long> contradicted_devices(const CsvRow& row);
 
-/// Columns of a mapping that a row leaves blank, as the nearest row states them: same model, accelerator and task, and
-/// of these the nearest number of GPUs and batch a GPU. Null when no row does.
+/// The shipped table of published runs.
+const CsvTable& published_runs();
+
+/// Columns of a mapping that a row leaves blank, as the nearest row of its table states them, else of the shipped one:
+/// same model, accelerator and task, and of these the nearest number of GPUs and batch a GPU. Null when no row does.
 struct StatedMapping {
   long tensor_parallel = 1, pipeline_parallel = 1, context_parallel = 1;
   std::optional<long> virtual_pipeline, micro_batch;

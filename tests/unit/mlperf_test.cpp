@@ -6,6 +6,7 @@
 #include "calibration/validation/column_sets.hpp"
 #include "calibration/validation/data_sets.hpp"
 #include "calibration/validation/mlperf/convergence_points.hpp"
+#include "calibration/validation/mlperf/evaluations.hpp"
 #include "calibration/validation/mlperf/mlperf_run.hpp"
 #include "calibration/validation/prediction_of_run.hpp"
 
@@ -40,6 +41,8 @@ TEST(MlperfAccelerator, IsFoundInTheWordsOfSubmissions) {
   EXPECT_EQ(mlperf_accelerator("NVIDIA L40S"), "l40s");
   EXPECT_EQ(mlperf_accelerator("NVIDIA L4"), "l4");
   EXPECT_EQ(mlperf_accelerator("AMD Instinct MI325X 256GB HBM3E"), "mi325x");
+  EXPECT_EQ(mlperf_accelerator("NVIDIA H100 PCIe 80GB"), "h100-pcie-80gb");
+  EXPECT_EQ(mlperf_accelerator("NVIDIA H200"), "h200-sxm-141gb");
   EXPECT_EQ(mlperf_accelerator("Graphcore Bow IPU"), "");
 }
 
@@ -67,6 +70,17 @@ TEST(MlperfRun, TakesTheStepsOfTheReference) {
   EXPECT_EQ(run.steps_to_target, 282);
   EXPECT_EQ(run.accelerator, "h100-sxm-80gb");
   EXPECT_EQ(run.gpus, 512);
+}
+
+// 3,187 samples at a batch of 8 hold 8 evaluations of every 384, of which the first 3 are skipped; batches of 2,048 are
+// not whole in 24,576 + 1: 577,536 / 24,576 = 23.5. BERT at 448: a twentieth of 3,103,143 in whole 25,000 is 150,000,
+// and 335 batches of it are 150,080.
+TEST(MlperfEvaluations, FollowTheRulesOfEachReference) {
+  EXPECT_EQ(mlperf_evaluations("llama2_70b_lora", 8, 3187).times, 5);
+  EXPECT_EQ(mlperf_evaluations("llama2_70b_lora", 8, 3187).samples, 173);
+  EXPECT_EQ(mlperf_evaluations("gpt3", 2048, 577536).times, 23);
+  EXPECT_EQ(mlperf_evaluations("bert", 448, 2410630).times, std::floor(2410630.0 / 150080));
+  EXPECT_EQ(mlperf_evaluations("minigo", 448, 1e6).times, 0);
 }
 
 // The published run of GPT-3 on TPU v5p cuts tensors over eight chips and parameters over the rest; of Gaudi 2 none
@@ -102,6 +116,15 @@ TEST(MlperfRun, BertRunsUnpaddedInTheFormatOfItsTime) {
               HasSubstr("before v1.0"));
 }
 
+TEST(MlperfRun, ReadsTheGenerationFromTheSystemWhereTheAcceleratorIsOnlyATpu) {
+  EXPECT_EQ(run_of("bert,v1.1,closed,Google,tpu-v4-128-TF,TPU,128,32,5,2048,TF").accelerator, "tpu-v4");
+}
+
+TEST(MlperfRun, BoardsWithoutEightBitProductsTrainBertInSixteen) {
+  const MeasuredRun run = run_of("bert,v2.0,closed,a,s,NVIDIA RTX A5000,2,1,200,112,PyTorch");
+  EXPECT_EQ(run.scenario["workload"]["precision"], "fp16");
+}
+
 TEST(MlperfRun, EveryShippedRowIsCountedWithAReasonOrPredicted) {
   const RunSet set = read_runs(read_csv(run_set_file("mlperf-training")), "mlperf-training");
   EXPECT_EQ(set.runs.size(), 1031u);
@@ -123,6 +146,17 @@ TEST(PredictRun, MinutesToTheTargetAreStepsTimesTheStep) {
   const PredictedRun predicted = predict_run(run, catalog);
   EXPECT_NEAR(*predicted.predicted, 2 * step_s, 1e-9);
   EXPECT_NEAR(predicted.time_ratio(), 2, 1e-9);
+}
+
+TEST(PredictRun, MinutesToTheTargetHoldTheEvaluations) {
+  const Catalog catalog = Catalog::standard({run_catalog_directory()});
+  MeasuredRun run = run_of("llama2_70b_lora,v5.0,closed,a,s,NVIDIA H100-SXM5-80GB,8,1,28,8,NeMo");
+  const double with = *predict_run(run, catalog).predicted;
+  run.evaluations = 0;
+  const double without = *predict_run(run, catalog).predicted;
+  // Five times 173 samples forward beside 3,187 forward and backward: a tenth more.
+  EXPECT_GT(with / without, 1.05);
+  EXPECT_LT(with / without, 1.15);
 }
 
 }  // namespace

@@ -9,7 +9,8 @@
 
 #include "calibration/validation/adapters.hpp"
 #include "calibration/validation/mlperf/convergence_points.hpp"
-#include "fields/data_directory.hpp"
+#include "calibration/validation/mlperf/evaluations.hpp"
+#include "calibration/validation/published_row.hpp"
 
 namespace stepcast {
 
@@ -68,47 +69,37 @@ std::string_view language_precision(const Benchmark& benchmark, std::string_view
 /// submissions from v2.1 on, by Transformer Engine).
 std::string_view network_precision(const Benchmark& benchmark, std::string_view accelerator) {
   if (is_tpu(accelerator) || accelerator.starts_with("gaudi")) return "mixed-bf16";
-  const bool before_hopper = accelerator.starts_with("a") || accelerator.starts_with("v100") || accelerator == "l4";
+  const bool before_hopper = accelerator.starts_with("a") || accelerator.starts_with("v100") ||
+                             accelerator.starts_with("rtx-a") || accelerator == "l4";
   return benchmark.name == "bert" && !before_hopper ? "fp8" : "mixed-fp16";
-}
-
-/// The published runs of large models, among which a submission's nearest states a mapping.
-const CsvTable& large_model_runs() {
-  static const CsvTable kRuns = read_csv(data_directory("calibration/data") / "llm-runs-published.csv");
-  return kRuns;
 }
 
 /// Layers of the whole model of a name; empty where no published run is of it.
 std::string layers_of(std::string_view model) {
   std::vector<Fault> faults;
   long most = 0;
-  for (std::size_t i = 0; i < large_model_runs().rows.size(); ++i) {
-    const CsvRow row(large_model_runs(), i, faults);
+  for (std::size_t i = 0; i < published_runs().rows.size(); ++i) {
+    const CsvRow row(published_runs(), i, faults);
     if (row.text("model") == model) most = std::max(most, row.whole("layers").value_or(0));
   }
   return most > 0 ? std::to_string(most) : std::string();
 }
 
-/// The columns as the last row of a table: of published runs of the same kind, or of none.
-CsvTable table_of(const Benchmark& benchmark, const Columns& columns) {
-  CsvTable out;
-  if (benchmark.adapt == published_run) out = large_model_runs();
-  out.file = "MLPerf row";
-  for (const auto& [name, text] : columns)
-    if (!out.column(name)) {
-      out.header.push_back({name});
-      for (auto& row : out.rows) row.emplace_back();
-    }
-  out.rows.emplace_back(out.header.size());
-  for (const auto& [name, text] : columns) out.rows.back()[*out.column(name)].text = text;
+/// A table of one row.
+CsvTable table_of(const Columns& columns) {
+  CsvTable out{"MLPerf row", {}, {{}}};
+  for (const auto& [name, text] : columns) {
+    out.header.push_back({name});
+    out.rows.front().push_back({text});
+  }
   return out;
 }
 
 /// Calls an adapter on a row that exists in memory alone.
 MeasuredRun adapted(const Benchmark& benchmark, const Columns& columns, const CsvRow& origin) {
-  const CsvTable table = table_of(benchmark, columns);
+  const CsvTable table = table_of(columns);
   std::vector<Fault> faults;
-  MeasuredRun out = benchmark.adapt(CsvRow(table, table.rows.size() - 1, faults));
+  MeasuredRun out = benchmark.adapt(CsvRow(table, 0, faults));
   for (Fault& fault : faults) origin.fault("benchmark", std::move(fault.message), std::move(fault.suggestion));
   return out;
 }
@@ -141,7 +132,7 @@ Columns common_columns(const Benchmark& benchmark, const CsvRow& row, std::strin
 Columns columns_of(const Benchmark& benchmark, const CsvRow& row, std::string_view accelerator, long gpus, long batch) {
   Columns out = common_columns(benchmark, row, accelerator, gpus, batch);
   const bool language = benchmark.framework.empty();
-  out["framework"] = language ? language_framework(accelerator) : benchmark.framework;
+  out["framework"] = language ? language_framework(accelerator) : is_tpu(accelerator) ? "jax" : benchmark.framework;
   out["precision"] = language ? language_precision(benchmark, accelerator, row.text("round"))
                               : network_precision(benchmark, accelerator);
   if (language) {  // its mapping and network are those of like runs
@@ -167,8 +158,8 @@ std::optional<MeasuredRun> read(const CsvRow& row, std::string_view accelerator,
   const std::string name = row.text("benchmark");
   const Benchmark* benchmark = find_benchmark(name);
   const std::optional<long> gpus = row.whole("accelerators"), batch = row.whole("global_batch_size");
-  const std::optional<double> samples =
-      batch ? ConvergencePoints::shipped().samples(name, static_cast<double>(*batch)) : std::nullopt;
+  const auto global_batch = static_cast<double>(batch.value_or(0));
+  const double samples = batch ? ConvergencePoints::shipped().samples(name, global_batch).value_or(0) : 0;
   if (benchmark == nullptr) {
     reason = fmt::format("no model, or no steps to the target, of {} are known", name);
   } else if (row.text("division") != "closed") {
@@ -185,7 +176,7 @@ std::optional<MeasuredRun> read(const CsvRow& row, std::string_view accelerator,
     reason = "the number of accelerators is not stated";
   } else if (!batch) {
     reason = "the batch is not stated";
-  } else if (!samples) {
+  } else if (!(samples > 0)) {
     reason = fmt::format("no reference of {} converges at so large a batch", name);
   }
   if (!reason.empty()) return std::nullopt;
@@ -193,7 +184,10 @@ std::optional<MeasuredRun> read(const CsvRow& row, std::string_view accelerator,
   out.model = benchmark->model;
   const bool own = !benchmark->profile.empty() && !is_tpu(accelerator);
   if (own && !out.scenario.is_null()) out.scenario["strategy"]["framework"] = benchmark->profile;
-  out.steps_to_target = std::ceil(*samples / static_cast<double>(*batch));
+  out.steps_to_target = std::ceil(samples / global_batch);
+  const Evaluations evaluations = mlperf_evaluations(name, global_batch, samples);
+  out.evaluations = evaluations.times;
+  out.samples_an_evaluation = evaluations.samples;
   if (!out.scenario.is_null()) out.inputs_unstated.emplace_back("mapping and precision");
   return out;
 }
@@ -202,7 +196,9 @@ std::optional<MeasuredRun> read(const CsvRow& row, std::string_view accelerator,
 
 MeasuredRun mlperf_run(const CsvRow& row) {
   const double minutes = row.required_number("minutes");
-  const std::string_view accelerator = mlperf_accelerator(row.text("accelerator"));
+  // Some of Google's rows name the generation in the system alone: "TPU" of a "tpu-v4-128-TF".
+  const std::string words = row.text("accelerator");
+  const std::string_view accelerator = mlperf_accelerator(words == "TPU" ? row.text("system") : words);
   std::string reason;
   MeasuredRun out = read(row, accelerator, reason).value_or(MeasuredRun{});
   if (!reason.empty()) out.refusal = reason;
