@@ -27,11 +27,19 @@ std::set<std::string> distinct_words(std::string_view text) {
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-/// The word by which an entry's model is known: "h100" of h100-sxm-80gb, "1080" of gtx-1080-ti.
+/// The word by which an entry's model is known, the first with a digit: "h100" of h100-sxm-80gb, "6000" of
+/// rtx-pro-6000-blackwell-server.
 std::string model_word(const std::string& id) {
-  for (const std::string& word : distinct_words(id.substr(0, id.find('-', 4))))
-    if (std::any_of(word.begin(), word.end(), [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }))
+  std::string word;
+  for (const char c : id + "-") {
+    if (c != '-') {
+      word += c;
+    } else if (std::any_of(word.begin(), word.end(), [](unsigned char d) { return std::isdigit(d) != 0; })) {
       return word;
+    } else {
+      word.clear();
+    }
+  }
   return id;
 }
 
@@ -124,7 +132,8 @@ const Accelerator* stated_accelerator(std::string_view text, const Catalog& cata
   std::string best;
   double most = 0;
   for (const std::string& id : catalog.ids("accelerators")) {
-    if (stated.count(model_word(id)) == 0) continue;
+    // "RTX 6000" of other generations is no "RTX PRO 6000".
+    if (stated.count(model_word(id)) == 0 || (has(id, "-pro-") && stated.count("pro") == 0)) continue;
     const bool pcie_entry = has(id, "pcie");
     double score = 1 + common_words(stated, id);
     if (pcie != pcie_entry) score -= 0.5;

@@ -90,14 +90,13 @@ StatedRanks ranks_of(const CsvRow& row, const char* per_node, std::string_view w
   return {row.required_whole("ranks"), row.required_whole("nodes"), row.required_whole(per_node), what};
 }
 
-/// Why such counts are of no run; empty where they may be: every device of the nodes has a rank, or some of one node's.
+/// Why such counts are of no run; empty where they may be: every node has as many ranks, at most one a device.
 std::string contradiction_in(const StatedRanks& stated) {
   constexpr long kMost = 1'000'000;  // past any machine, and the product of two is exact
   const auto& [ranks, nodes, per_node, what] = stated;
   if (ranks == 1) return "one rank has nobody to talk to";
   if (std::max({ranks, nodes, per_node}) > kMost) return fmt::format("more than {} ranks, nodes or {}", kMost, what);
-  const bool part = nodes == 1 && ranks <= per_node;
-  if (part || ranks == nodes * per_node) return "";
+  if (ranks % nodes == 0 && ranks <= nodes * per_node) return "";
   return fmt::format("{} ranks on {} {} of {} {}, which hold {}", ranks, nodes, nodes == 1 ? "node" : "nodes", per_node,
                      what, nodes * per_node);
 }
@@ -138,7 +137,8 @@ void set_machine(MeasuredCollective& out, const CsvRow& row, const Catalog& cata
     out.node.accelerator_count = static_cast<int>(devices);
   }
   take_server(out, accelerator, catalog);
-  out.group = {static_cast<int>(ranks), static_cast<int>(std::min(devices, ranks)), 1, {}};
+  const long per_node = rack ? std::min(devices, ranks) : ranks / nodes;
+  out.group = {static_cast<int>(ranks), static_cast<int>(per_node), 1, {}};
   CollectiveMachine& machine = out.machine;
   const bool pcie = machine.links->medium == "pcie";
   out.where = pcie ? MeasuredWhere::node_pcie : MeasuredWhere::node_native;
@@ -223,12 +223,12 @@ MeasuredCollective processor_row(const CsvRow& row, const Catalog& /*catalog*/) 
   const StatedRanks stated = ranks_of(row, "ranks_per_node", "ranks");
   refuse(out, contradiction_in(stated));
   if (!out.refusal.empty()) return out;
-  const auto ranks = static_cast<int>(stated.ranks), per_node = static_cast<int>(stated.per_node);
+  const auto ranks = static_cast<int>(stated.ranks), per_node = static_cast<int>(stated.ranks / stated.nodes);
   HostLibrary chosen = contains(library, "Gloo") ? HostLibrary::gloo : HostLibrary::open_mpi;
   if (contains(library, "Open MPI 4.1") || contains(library, "Open MPI 5")) chosen = HostLibrary::open_mpi_4_1;
   out.host = {out.kind, out.size, ranks, per_node, chosen, std::nullopt};
   out.host_network = host_network_of(nics.kind, *nics.bandwidth, nics.count, chosen);
-  out.group = {ranks, std::min(per_node, ranks), 1, {}};
+  out.group = {ranks, per_node, 1, {}};
   return out;
 }
 

@@ -69,7 +69,8 @@ std::optional<double> stated_gbps(const std::string& text) {
 StatedNics read_nics(std::string_view stated) {
   const std::string text = lower_case(stated);
   StatedNics out;
-  static const std::regex kCount(R"(^\s*(\d+)\s*(?:x|×|\s))");
+  // "8x", "8 x", and "8 ConnectX-7": a number before its unit is a rate.
+  static const std::regex kCount(R"(^\s*(\d+)\s*(?:x|×|\s(?!\s*(?:g|gb|gbe|gbit|gbps)(?:\W|$))))");
   std::smatch match;
   if (std::regex_search(text, match, kCount)) out.count = std::stoi(match[1]);
   if (const auto gbps = stated_gbps(text)) out.bandwidth = BytesPerSecond(*gbps * 1e9 / 8);

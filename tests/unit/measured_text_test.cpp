@@ -26,6 +26,8 @@ TEST(NicText, ReadsWhatTablesWrite) {
         NicCase{"1 RoCE virtual function (25G class)", 1, 25, NetworkKind::ethernet_rdma},
         NicCase{"1x 100G Ethernet, TCP sockets", 1, 100, NetworkKind::ethernet_tcp},
         NicCase{"4x Slingshot-11", 4, 200, NetworkKind::slingshot},
+        NicCase{"400 Gb/s RoCE", 1, 400, NetworkKind::ethernet_rdma},
+        NicCase{"25 GbE", 1, 25, NetworkKind::ethernet_tcp}, NicCase{"3200 Gb/s EFA", 1, 3200, NetworkKind::efa},
         NicCase{"1x 100G Omni-Path, fat tree", 1, 100, NetworkKind::omni_path},
         NicCase{"8x 400 Gbit/s NDR InfiniBand", 8, 400, NetworkKind::infiniband}}) {
     const StatedNics nics = read_nics(c.text);
@@ -43,15 +45,18 @@ TEST(NicText, GuessesNoRate) {
 
 TEST(DeviceText, FindsTheAcceleratorThatIsMeant) {
   const Catalog& catalog = test::catalog();
-  for (const auto& [text, id] : {std::pair{"A100-SXM4-80GB", "a100-sxm-80gb"}, std::pair{"H100", "h100-sxm-80gb"},
-                                 std::pair{"V100-SXM2-16GB", "v100-sxm2-16gb"}, std::pair{"B200-SXM", "b200-sxm-180gb"},
-                                 std::pair{"H100 PCIe, NVLink pairs", "h100-pcie-80gb"}, std::pair{"MI300X", "mi300x"},
-                                 std::pair{"L40S", "l40s"}, std::pair{"H200-SXM", "h200-sxm-141gb"}}) {
+  for (const auto& [text, id] :
+       {std::pair{"A100-SXM4-80GB", "a100-sxm-80gb"}, std::pair{"H100", "h100-sxm-80gb"},
+        std::pair{"V100-SXM2-16GB", "v100-sxm2-16gb"}, std::pair{"B200-SXM", "b200-sxm-180gb"},
+        std::pair{"H100 PCIe, NVLink pairs", "h100-pcie-80gb"}, std::pair{"MI300X", "mi300x"},
+        std::pair{"L40S", "l40s"}, std::pair{"RTX PRO 6000 Blackwell Server", "rtx-pro-6000-blackwell-server"},
+        std::pair{"RTX 4000 SFF Ada", "rtx-4000-sff-ada"}, std::pair{"H200-SXM", "h200-sxm-141gb"}}) {
     const Accelerator* found = stated_accelerator(text, catalog);
     ASSERT_NE(found, nullptr) << text;
     EXPECT_EQ(found->id, id) << text;
   }
   EXPECT_EQ(stated_accelerator("not stated", catalog), nullptr);
+  EXPECT_EQ(stated_accelerator("RTX 6000 Ada", catalog), nullptr);
 }
 
 TEST(DeviceText, LinksFollowTheWordsOnThem) {

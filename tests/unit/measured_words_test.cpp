@@ -322,6 +322,7 @@ TEST(CollectiveRows, RefuseCountsOfRanksThatContradictEachOther) {
   };
   EXPECT_EQ(refusal("8", "2", "16"), "");
   EXPECT_EQ(refusal("8", "1", "2"), "");  // some of a node's
+  EXPECT_EQ(refusal("8", "2", "2"), "");  // of each node's
   EXPECT_EQ(refusal("4", "1", "8"), "8 ranks on 1 node of 4 GPUs, which hold 4");
   EXPECT_EQ(refusal("8", "3", "8"), "8 ranks on 3 nodes of 8 GPUs, which hold 24");
   EXPECT_THAT(refusal("8", "1", "1000000"), HasSubstr("which hold 8"));
