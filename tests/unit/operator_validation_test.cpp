@@ -54,6 +54,23 @@ TEST(OperatorPredictions, WhatTheModelCannotSayIsCountedByReason) {
   EXPECT_EQ(score.reasons.at("knl-7250 is not in the catalogue"), 1);
 }
 
+Seconds time_of(const OperatorSet& set) {
+  const OperatorPrediction out = predict_operator(set.operators.front(), catalog());
+  EXPECT_TRUE(out.time) << out.reason;
+  return out.time.value_or(Seconds(0));
+}
+
+// B200's share in 8 bit, as the two stand in 16: 0.4597 · 0.6737 / 0.6752 of 4,900 TFLOP/s (GB200) is 2,247; 65,536³ ·
+// 2 FLOPs of it take 0.25 s.
+TEST(OperatorPredictions, FormatsThatNobodyMeasuredTakeASiblingsShare) {
+  const Seconds narrow = time_of(products("gb200,fp8,1,65536,65536,65536,TN,1,cublas,own\n"));
+  const Seconds half = time_of(products("gb200,bf16,1,65536,65536,65536,TN,1,cublas,own\n"));
+  EXPECT_GT(half / narrow, 1.2);
+  EXPECT_LT(half / narrow, 1.6);  // twice the peak at 0.68 of the share
+  EXPECT_TRUE(
+      predict_operator(products("mi300x,bf16,1,4096,4096,4096,TN,1,hipblaslt,own\n").operators[0], catalog()).time);
+}
+
 OperatorSetScore shipped_score(const std::string& name) {
   return score_operators(read_operators(read_csv(run_set_file(name)), name), catalog());
 }

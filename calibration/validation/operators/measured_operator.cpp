@@ -156,12 +156,49 @@ const std::vector<std::string>& streaming_operators() {
   return kNames;
 }
 
+/// Further ones, which stream as kernels without constants of their own do.
+const std::vector<std::string>& other_streaming_operators() {
+  static const std::vector<std::string> kNames{"swiglu",
+                                               "geglu",
+                                               "silu",
+                                               "sigmoid",
+                                               "dropout",
+                                               "sub",
+                                               "div",
+                                               "exp",
+                                               "sqrt",
+                                               "cast",
+                                               "copy",
+                                               "fill",
+                                               "memcpy",
+                                               "memset",
+                                               "transpose",
+                                               "permute",
+                                               "scale",
+                                               "batch_norm",
+                                               "sgd",
+                                               "adam",
+                                               "adamw",
+                                               "lamb",
+                                               "log_softmax",
+                                               "kl_div",
+                                               "jsd",
+                                               "sum",
+                                               "reduce",
+                                               "fp8_quantise_dynamic",
+                                               "fp8_quantise_block",
+                                               "quantise"};
+  return kNames;
+}
+
 std::string streaming_operator(MeasuredOperator& out, const CsvRow& row) {
   std::string stated = row.text("op");
   for (const std::string& name : streaming_operators())
     if (squashed(name) == squashed(stated)) return name;
   // A table's rows are of one kernel, whatever the vocabulary.
   if (stated.starts_with("embedding_vocab_")) return "embedding";
+  for (const std::string& name : other_streaming_operators())
+    if (squashed(name) == squashed(stated)) return name;
   out.refusal = not_understood("op", stated, streaming_operators());
   return stated;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "calibration/validation/accelerator_names.hpp"
@@ -34,13 +35,38 @@ const StreamingConstants* find_kernel(const OperatorProfile& profile, const std:
   return nullptr;
 }
 
+std::optional<double> share_in(const OperatorProfile& profile, std::string_view format) {
+  if (!profile.product) return std::nullopt;
+  const std::string key = format_key(profile.product->burst_share, format);
+  if (key.empty()) return std::nullopt;
+  return profile.product->burst_share.at(key);
+}
+
+/// Share of the peak in a format that nobody measured on this family: a sibling's, as the two stand in 16 bit; else the
+/// family's own in 16 bit, else in whatever format it has.
+std::optional<double> estimated_share(const OperatorMachine& machine, std::string_view format) {
+  const std::optional<double> half = share_in(*machine.profile, "bf16");
+  for (const OperatorProfile* sibling : machine.siblings) {
+    const std::optional<double> theirs = share_in(*sibling, format), their_half = share_in(*sibling, "bf16");
+    if (theirs) return half && their_half ? std::min(1.0, *theirs * *half / *their_half) : *theirs;
+  }
+  if (half) return half;
+  const auto& known = machine.profile->product->burst_share;
+  return known.empty() ? std::nullopt : std::optional(known.begin()->second);
+}
+
 OperatorPrediction predict(const ProductWork& work, const MeasuredOperator& measured, const OperatorMachine& machine) {
   const FlopsPerSecond peak = peak_of_format(*machine.accelerator, measured.format);
   if (peak.value() <= 0) return nothing(fmt::format("no {} peak of {}", measured.format, machine.accelerator->id));
   if (!machine.profile->product) return nothing("no constants of products");
   const std::string format = format_key(machine.profile->product->burst_share, measured.format);
-  if (format.empty())
-    return nothing(fmt::format("no constants of {} products of {}", measured.format, machine.profile->id));
+  if (format.empty()) {
+    const std::optional<double> share = estimated_share(machine, measured.format);
+    if (!share) return nothing(fmt::format("no constants of {} products of {}", measured.format, machine.profile->id));
+    OperatorProfile estimated = *machine.profile;
+    estimated.product->burst_share[measured.format] = *share;
+    return predict(work, measured, {machine.accelerator, &estimated, {}});
+  }
   ProductDevice device = product_device(*machine.accelerator, *machine.profile, format, peak);
   if (measured.conditions.eager) device.launch = std::max(device.launch, machine.profile->product->eager_launch);
   OperatorPrediction out;
@@ -54,6 +80,23 @@ OperatorPrediction predict(const ProductWork& work, const MeasuredOperator& meas
   return out;
 }
 
+/// The kernel of a name, in a profile that has one for the pass; else its plain form ("flash-2" of "flash-2-paged"), or
+/// the best-known library's, in the format and then in 16 bit.
+const AttentionConstants* find_attention(const OperatorProfile& profile, const std::string& kernel,
+                                         const std::string& format, AttentionPass pass) {
+  const auto usable = [&](const std::string& name) -> const AttentionConstants* {
+    const auto found = profile.attention.find(name);
+    if (found == profile.attention.end()) return nullptr;
+    return pass == AttentionPass::forward || found->second.backward_share > 0 ? &found->second : nullptr;
+  };
+  const std::string plain = kernel.substr(0, std::min(kernel.find("-paged"), kernel.find("-deterministic")));
+  for (const std::string& in : {format, std::string("bf16")})
+    for (const std::string& name :
+         {kernel, plain, std::string("cudnn"), std::string("flash-3"), std::string("flash-2"), std::string("flash-4")})
+      if (const AttentionConstants* found = usable(attention_key(name, in))) return found;
+  return nullptr;
+}
+
 OperatorPrediction predict(const AttentionWork& work, const MeasuredOperator& measured,
                            const OperatorMachine& machine) {
   const FlopsPerSecond peak = peak_of_format(*machine.accelerator, measured.format);
@@ -65,14 +108,11 @@ OperatorPrediction predict(const AttentionWork& work, const MeasuredOperator& me
     out.time = unfused_attention_time(work.shape, *machine.profile->unfused_attention, device);
     return out;
   }
-  const std::string name = attention_key(work.kernel, measured.format);
-  const auto found = machine.profile->attention.find(name);
-  if (found == machine.profile->attention.end())
-    return nothing(fmt::format("no constants of attention by {} on {}", name, machine.profile->id));
-  const AttentionConstants& kernel = found->second;
-  if (work.shape.pass != AttentionPass::forward && kernel.backward_share <= 0)
-    return nothing(fmt::format("no constants of the backward kernel of {}", name));
-  out.time = fused_attention_time(work.shape, kernel, device);
+  const AttentionConstants* kernel = find_attention(*machine.profile, work.kernel, measured.format, work.shape.pass);
+  if (kernel == nullptr)
+    return nothing(fmt::format("no constants of attention by {} on {}", attention_key(work.kernel, measured.format),
+                               machine.profile->id));
+  out.time = fused_attention_time(work.shape, *kernel, device);
   return out;
 }
 
@@ -133,6 +173,10 @@ OperatorPrediction predict_operator(const MeasuredOperator& measured, const Cata
   }
   machine.profile = catalog.find<OperatorProfile>(machine.accelerator->family);
   if (machine.profile == nullptr) return nothing(fmt::format("no operator profile of {}", machine.accelerator->family));
+  for (const OperatorProfile* next = machine.profile; next != nullptr && !next->sibling.empty();) {
+    next = catalog.find<OperatorProfile>(next->sibling);
+    if (next != nullptr) machine.siblings.push_back(next);
+  }
   return predict_operator(measured, machine);
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "calibration/validation/operators/measured_operator.hpp"
 #include "hardware-catalog/catalog.hpp"
@@ -20,6 +21,7 @@ struct OperatorPrediction {
 struct OperatorMachine {
   const Accelerator* accelerator = nullptr;
   const OperatorProfile* profile = nullptr;
+  std::vector<const OperatorProfile*> siblings;  ///< nearest first: whose formats stand for ones that nobody measured
 };
 
 /// Peak that a table's format computes at (fp16-tensor: fp16's; fp16-storage: fp32's; fp8_block and mxfp8: fp8's); 0
