@@ -273,7 +273,8 @@ StrategySpec Space::strategy(const Option& option) const {
   out.sequence_parallel = option.sequence_parallel;
   out.offload_optimizer = option.offload_optimizer;
   const int chunks = option.pp * option.vpp;
-  if (shape_ != nullptr && !even(layers_, chunks)) out.stage_layers = balanced_stages(layers_, chunks);
+  if (shape_ != nullptr && !even(layers_, chunks))
+    out.stage_layers = balanced_stages(layers_, chunks, shape_->mtp_layers);
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -11,6 +12,7 @@
 #include <set>
 #include <sstream>
 
+#include "fields/plain_text.hpp"
 #include "fields/utf8.hpp"
 
 namespace stepcast {
@@ -22,6 +24,12 @@ Fault fault_at(const std::string& file, int line, int column, std::string messag
 }
 
 /// Walks over the text once, with the place kept beside.
+std::string without_blanks_around(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string::npos) return "";
+  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
 class Reader {
  public:
   Reader(std::string_view text, CsvTable& table, std::vector<Fault>& faults)
@@ -88,6 +96,7 @@ class Reader {
                                    "quote the whole field and double the quotes in it"));
       out.text += next();
     }
+    out.text = without_blanks_around(out.text);
   }
 
   void quoted(CsvField& out) {
@@ -159,6 +168,16 @@ std::optional<double> parse_number(const std::string& text) {
   return value;
 }
 
+/// What tables write where a figure is not known, in lower case.
+constexpr std::array<std::string_view, 6> kNotKnown{"-", "n/a", "na", "nan", "null", "none"};
+
+/// Columns in which no division at all is often written as 0.
+constexpr std::array<std::string_view, 5> kNoneAsZero{"cp", "ep", "experts", "top_k", "vpp"};
+
+bool is_one_of(const auto& words, std::string_view text) {
+  return std::find(words.begin(), words.end(), text) != words.end();
+}
+
 constexpr double kMostWhole = 1e15;  // far beyond any count of a run, and exact in a double
 
 }  // namespace
@@ -203,7 +222,8 @@ std::string CsvRow::text(std::string_view column) const {
 
 std::optional<double> CsvRow::number(std::string_view column) const {
   const std::string found = text(column);
-  if (found.empty()) return std::nullopt;
+  if (found.empty() || is_one_of(kNotKnown, lower_case(found))) return std::nullopt;
+  if (found == "0" && is_one_of(kNoneAsZero, column)) return std::nullopt;
   const std::optional<double> value = parse_number(found);
   if (value && *value > 0) return value;
   fault(column, fmt::format("found \"{}\", expected a number above 0", found));
@@ -218,15 +238,17 @@ std::optional<long> CsvRow::whole(std::string_view column) const {
   return std::nullopt;
 }
 
-double CsvRow::required_number(std::string_view column) const {
-  if (text(column).empty()) fault(column, "found nothing, expected a number");
-  return number(column).value_or(1);
+template <typename Number>
+Number CsvRow::required(std::string_view column, std::optional<Number> found, std::string_view what) const {
+  const std::string stated = text(column);
+  if (stated.empty() || is_one_of(kNotKnown, lower_case(stated)))
+    fault(column, fmt::format("found {}, expected {}", stated.empty() ? "nothing" : '"' + stated + '"', what));
+  return found.value_or(1);
 }
 
-long CsvRow::required_whole(std::string_view column) const {
-  if (text(column).empty()) fault(column, "found nothing, expected a whole number");
-  return whole(column).value_or(1);
-}
+double CsvRow::required_number(std::string_view column) const { return required(column, number(column), "a number"); }
+
+long CsvRow::required_whole(std::string_view column) const { return required(column, whole(column), "a whole number"); }
 
 void throw_if_faulty(std::vector<Fault> faults) {
   std::set<std::string> seen;

@@ -20,7 +20,7 @@ struct CsvField {
 };
 
 /// A CSV file with a header, as RFC 4180 has it: quoted fields may hold commas, quotes (doubled) and line breaks; lines
-/// end in CRLF or LF; lines of nothing but blanks are skipped.
+/// end in CRLF or LF; lines of nothing but blanks are skipped, as are blanks around fields that are not quoted.
 struct CsvTable {
   std::string file;
   std::vector<CsvField> header;
@@ -45,7 +45,8 @@ class CsvRow {
   /// Another row of the same table.
   [[nodiscard]] CsvRow sibling(std::size_t row) const { return {table_, row, faults_}; }
   [[nodiscard]] std::string text(std::string_view column) const;
-  /// Positive numbers; a figure of a run is never zero or less.
+  /// Positive numbers; a figure of a run is never zero or less. Null where the field says that it is not known ("N/A"),
+  /// and for degrees and experts of 0, which are none.
   [[nodiscard]] std::optional<double> number(std::string_view column) const;
   [[nodiscard]] std::optional<long> whole(std::string_view column) const;
   /// The same, where a row without it cannot be read; 1 after a fault.
@@ -54,6 +55,9 @@ class CsvRow {
   void fault(std::string_view column, std::string message, std::string suggestion = {}) const;
 
  private:
+  template <typename Number>
+  [[nodiscard]] Number required(std::string_view column, std::optional<Number> found, std::string_view what) const;
+
   const CsvTable& table_;
   const std::vector<CsvField>& fields_;
   std::vector<Fault>& faults_;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <regex>
 
 #include "calibration/validation/accelerator_names.hpp"
 #include "calibration/validation/node_of.hpp"
@@ -99,19 +101,47 @@ constexpr std::array kSlices{
     NodeOf{"tpu-v7x", 64, "tpu-v7x-slice-64"},
 };
 
-const NodeOf* find_node(std::string_view accelerator, long gpus, long gpus_per_node) {
+/// Every server and part of one that the catalogue has; the first of each accelerator and count by id.
+const std::map<std::pair<std::string, long>, std::string>& catalogue_servers() {
+  static const auto kFound = [] {
+    std::map<std::pair<std::string, long>, std::string> out;
+    for (const char* folder : {"hardware-catalog/nodes", "calibration/data/catalog/nodes"}) {
+      std::map<std::string, std::filesystem::path> files;
+      for (const auto& entry : std::filesystem::directory_iterator(data_directory(folder)))
+        files.emplace(entry.path().stem().string(), entry.path());
+      for (const auto& [id, file] : files) {
+        Diagnostics diagnostics(file.string());
+        const Json node = read_json(file, diagnostics);
+        diagnostics.throw_if_faulty();
+        if (node.contains("accelerator"))
+          out.emplace(std::pair(node.at("accelerator").get<std::string>(), node.value("accelerator_count", 0L)), id);
+      }
+    }
+    return out;
+  }();
+  return kFound;
+}
+
+/// A server for which no table above has a choice to make.
+std::optional<NodeOf> any_server(std::string_view accelerator, long per_node) {
+  const auto found = catalogue_servers().find({std::string(accelerator), per_node});
+  if (found == catalogue_servers().end()) return std::nullopt;
+  return NodeOf{found->first.first, per_node, found->second};
+}
+
+std::optional<NodeOf> find_node(std::string_view accelerator, long gpus, long gpus_per_node) {
   for (const NodeOf& rack : kRacks)
-    if (rack.accelerator == accelerator && gpus % rack.gpus == 0) return &rack;
+    if (rack.accelerator == accelerator && gpus % rack.gpus == 0) return rack;
   if (accelerator == kQuads.accelerator && gpus_per_node == kQuads.gpus && gpus > kQuads.gpus)
-    return gpus % kQuads.gpus == 0 ? &kQuads : nullptr;
+    return gpus % kQuads.gpus == 0 ? std::optional(kQuads) : std::nullopt;
   const long per_node = std::min(gpus, gpus_per_node);
   for (const NodeOf& node : kNodes)
-    if (node.accelerator == accelerator && node.gpus == per_node && gpus % per_node == 0) return &node;
+    if (node.accelerator == accelerator && node.gpus == per_node && gpus % per_node == 0) return node;
   // Rows that name hosts of another size than the catalogue's (TPU) still fill whole ones.
   const bool host = accelerator.find("tpu") == 0;
   for (const NodeOf& node : kNodes)
-    if (host && node.accelerator == accelerator && gpus % node.gpus == 0) return &node;
-  return nullptr;
+    if (host && node.accelerator == accelerator && gpus % node.gpus == 0) return node;
+  return gpus % per_node == 0 ? any_server(accelerator, per_node) : std::nullopt;
 }
 
 /// Number that ends right before a place, spaces between.
@@ -138,7 +168,8 @@ std::string_view network_kind(const std::string& text) {
                               Word{"RoCE", "ethernet_rdma"},
                               Word{"RDMA", "ethernet_rdma"},
                               Word{"TCP", "ethernet_tcp"},
-                              Word{"Ethernet", "ethernet_tcp"}};
+                              Word{"Ethernet", "ethernet_tcp"},
+                              Word{"GbE", "ethernet_tcp"}};
   for (const Word& word : kWords)
     if (text.find(word.word) != std::string::npos) return word.kind;
   return "infiniband";
@@ -163,25 +194,25 @@ std::optional<StatedNetwork> network_of(const std::string& text, long gpus_per_n
   const bool rack = text.find("NVL") == 0 && text.find("NVLink") != 0;
   if (rack || text.find("DGX") == 0 || text.find("ICI") == 0) return std::nullopt;
   const std::string_view kind = network_kind(text);
-  const std::size_t unit = text.find(" Gb/s");
-  if (unit == std::string::npos) {
+  // "8 x 400 Gb/s", "8x200 Gb/s", "2 x 25 GbE", "100 GbE"
+  static const std::regex kRate(R"((?:(\d+)\s*[x×]\s*)?(\d+(?:\.\d+)?)\s*(?:Gb/s|Gbps|Gbit/s|GbE)\b)");
+  std::smatch match;
+  if (!std::regex_search(text, match, kRate)) {
     const auto named = generation(text);
     const std::optional<double> count = named ? number_before(text, named->first) : std::nullopt;
     if (!count) return std::nullopt;
     return StatedNetwork{static_cast<int>(*count), named->second, kind};
   }
-  const std::optional<double> rate = number_before(text, unit);
-  if (!rate || text.find(" or ") < unit) return std::nullopt;
-  if (text.find("per GPU") != std::string::npos) return StatedNetwork{static_cast<int>(gpus_per_node), *rate, kind};
-  const std::size_t times = text.rfind(" x ", unit);
-  if (times == std::string::npos) return StatedNetwork{1, *rate, kind};
-  return StatedNetwork{static_cast<int>(number_before(text, times).value_or(1)), *rate, kind};
+  const double rate = std::stod(match[2]);
+  if (text.find(" or ") < static_cast<std::size_t>(match.position())) return std::nullopt;
+  if (text.find("per GPU") != std::string::npos) return StatedNetwork{static_cast<int>(gpus_per_node), rate, kind};
+  return StatedNetwork{match[1].matched ? std::stoi(match[1]) : 1, rate, kind};
 }
 
 Json cluster_of(std::string_view accelerator, long gpus, long gpus_per_node,
                 const std::optional<StatedNetwork>& network) {
-  const NodeOf* node = find_node(accelerator, gpus, gpus_per_node);
-  if (node == nullptr) return nullptr;
+  const std::optional<NodeOf> node = find_node(accelerator, gpus, gpus_per_node);
+  if (!node) return nullptr;
   Json cluster{{"node", node->node}, {"nodes", gpus / node->gpus}};
   if (network)
     cluster["fabric"] = {{"nics_per_node", network->nics_per_node},
@@ -192,8 +223,8 @@ Json cluster_of(std::string_view accelerator, long gpus, long gpus_per_node,
 
 std::string no_cluster(std::string_view accelerator, long gpus, long gpus_per_node) {
   std::vector<long> sizes;
-  for (const NodeOf& node : kNodes)
-    if (node.accelerator == accelerator) sizes.push_back(node.gpus);
+  for (const auto& [server, id] : catalogue_servers())
+    if (server.first == accelerator) sizes.push_back(server.second);
   for (const NodeOf& rack : kRacks)
     if (rack.accelerator == accelerator) sizes.push_back(rack.gpus);
   if (sizes.empty()) {

@@ -62,7 +62,9 @@ Json published_model(PublishedRow& reading) {
     return nullptr;
   }
   if (shape.by_size) reading.unstated("shape");
-  if (const int blocks = unstated_predictions(name); blocks > 0) {
+  if (reading.notes("without MTP") || reading.notes("w/o MTP") || reading.notes("no MTP")) {
+    shape.transformer["mtp_layers"] = 0;
+  } else if (const int blocks = unstated_predictions(name); blocks > 0) {
     shape.transformer["mtp_layers"] = blocks;
     reading.unstated(kUnstatedPredictions);
   }

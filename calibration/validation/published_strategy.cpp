@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 
 #include "calibration/validation/expert_recipes.hpp"
@@ -138,7 +139,7 @@ class Mapping {
     if (tp && pp) {
       read_stated_degrees(*tp, *pp);
       read_chunks(row_.whole("vpp"));
-      read_micro_batch(row_.whole("micro_batch"));
+      read_micro_batch(row_.number("micro_batch"));
       read_experts();
       return;
     }
@@ -149,8 +150,8 @@ class Mapping {
       share_samples(nearest->tensor_parallel, nearest->pipeline_parallel, row_.whole("cp").value_or(1));
       nearest_sharding_ = nearest->sharding;
       read_chunks(nearest->virtual_pipeline);
-      const std::optional<long> micro_batch = row_.whole("micro_batch");
-      read_micro_batch(micro_batch ? micro_batch : nearest->micro_batch);
+      const std::optional<double> micro_batch = row_.number("micro_batch");
+      read_micro_batch(micro_batch ? micro_batch : std::optional<double>(nearest->micro_batch));
       nearest_recompute_ = nearest->recompute;
       // Another row's micro-batch stands for this one's only where it divides a replica's share.
       if (!micro_batch && !divides()) {
@@ -174,7 +175,7 @@ class Mapping {
     reading_.out.open.without_context = reading_.notes("without context parallelism");
     reading_.out.open.sequence_parallel = reading_.defaults->sequence_parallel;
     reading_.out.open.interleaving = reading_.defaults->interleaves;
-    read_micro_batch(row_.whole("micro_batch"));
+    read_micro_batch(row_.number("micro_batch"));
   }
 
   void read_chunks(std::optional<long> stated) {
@@ -188,7 +189,8 @@ class Mapping {
     const long chunks = degree("pipeline_parallel") * degree("virtual_pipeline");
     // Layers that stages do not divide lie as evenly as whole layers can, as every framework's recipes place them.
     if (chunks > 1 && layers() % chunks != 0 && layers() >= chunks - 2)
-      strategy_["stage_layers"] = balanced_stages(static_cast<int>(layers()), static_cast<int>(chunks));
+      strategy_["stage_layers"] = balanced_stages(static_cast<int>(layers()), static_cast<int>(chunks),
+                                                  model_.at("transformer").value("mtp_layers", 0));
   }
 
   /// Schedules that split the backward pass; DualPipe (DeepSeek-V3) does so too.
@@ -198,12 +200,18 @@ class Mapping {
     if (degree("pipeline_parallel") > 1 && splits) strategy_["schedule"] = "zero-bubble";
   }
 
-  void read_micro_batch(std::optional<long> stated) {
+  void read_micro_batch(std::optional<double> stated) {
     // Where a chip is several devices of the software, each has a micro-batch of its own.
     long devices = reading_.notes("two JAX devices per chip") ? 2 : 1;
     if (reading_.defaults->batch_per_device) devices *= degree("tensor_parallel") * degree("context_parallel");
-    if (stated) strategy_["micro_batch"] = *stated * devices;
-    if (stated) return;
+    if (stated) {
+      const double samples = *stated * static_cast<double>(devices);
+      if (samples != std::floor(samples) || samples < 1)
+        return reading_.refuse(
+            fmt::format("a micro-batch of {:g} samples is shared by devices of one replica", samples));
+      strategy_["micro_batch"] = static_cast<long>(samples);
+      return;
+    }
     reading_.out.open.micro_batch = true;
     reading_.unstated("micro_batch");
   }

@@ -26,11 +26,12 @@ struct Tried {
 };
 
 /// Layers of each chunk where chunks do not divide them.
-void spread(Json& strategy, long layers) {
+void spread(Json& strategy, const Json& transformer) {
+  const auto layers = transformer.at("layers").get<int>();
   strategy.erase("stage_layers");
   const long chunks = strategy.at("pipeline_parallel").get<long>() * strategy.value("virtual_pipeline", 1L);
   if (chunks > 1 && layers % chunks != 0 && layers >= chunks - 2)
-    strategy["stage_layers"] = balanced_stages(static_cast<int>(layers), static_cast<int>(chunks));
+    strategy["stage_layers"] = balanced_stages(layers, static_cast<int>(chunks), transformer.value("mtp_layers", 0));
 }
 
 /// A run fits where its memory comes within so much of the device's: what this memory model's errors on published peaks
@@ -96,7 +97,7 @@ class Search {
         out.back()["virtual_pipeline"] = places / size;
       }
     }
-    for (Json& strategy : out) spread(strategy, layers_);
+    for (Json& strategy : out) spread(strategy, run_.scenario.at("workload").at("model").at("transformer"));
     return out;
   }
 

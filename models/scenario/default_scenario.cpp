@@ -89,8 +89,9 @@ Json document_of(const Question& q, const Candidate& candidate) {
   }
   if (candidate.pipeline > 1) {
     strategy["pipeline_parallel"] = candidate.pipeline;
-    const int layers = q.model->transformer->layers;
-    if (layers % candidate.pipeline != 0) strategy["stage_layers"] = balanced_stages(layers, candidate.pipeline);
+    const TransformerShape& shape = *q.model->transformer;
+    if (shape.layers % candidate.pipeline != 0)
+      strategy["stage_layers"] = balanced_stages(shape.layers, candidate.pipeline, shape.mtp_layers);
   }
   if (candidate.expert > 1) strategy["expert_parallel"] = candidate.expert;
   if (whole_experts(q, candidate.tensor)) strategy["expert_tensor_parallel"] = 1;

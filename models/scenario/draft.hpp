@@ -101,8 +101,8 @@ void resolve_parts(Draft& draft);
 std::string nearest_valid(long wanted, long most, const std::function<bool(long)>& valid);
 /// Layers over chunks as evenly as whole layers allow. Embedding and output count as a layer each where that comes out
 /// even (Llama 3 405B: 126 + 2 layers over 16 stages); else the first and the last chunk, which hold them, are spared
-/// the odd ones.
-std::vector<int> balanced_stages(int layers, int chunks);
+/// the odd ones. Blocks that predict further tokens, and their output layers, are behind the last chunk's layers.
+std::vector<int> balanced_stages(int layers, int chunks, int predictions);
 /// "a, b and c".
 std::string listed(const std::vector<std::string>& words);
 

@@ -6,7 +6,24 @@
 
 namespace stepcast {
 
-std::vector<int> balanced_stages(int layers, int chunks) {
+namespace {
+
+/// The output layer and each prediction further ahead, a block and the output layer once more, weigh as much as one
+/// layer and two: so NVIDIA's recipes lay DeepSeek-V3 out, 61 layers as 15 times 4 and 1 or 7 times 8 and 5 (Megatron
+/// Bridge, src/megatron/bridge/recipes/deepseek).
+std::vector<int> stages_before_predictions(int layers, int chunks, int predictions) {
+  const int behind = 1 + 2 * predictions;
+  const int last = std::max(1, (layers + behind) / chunks - behind);
+  std::vector<int> out(static_cast<std::size_t>(chunks), (layers - last) / (chunks - 1));
+  for (int i = 0; i < (layers - last) % (chunks - 1); ++i) ++out[static_cast<std::size_t>(i)];
+  out.back() = last;
+  return out;
+}
+
+}  // namespace
+
+std::vector<int> balanced_stages(int layers, int chunks, int predictions) {
+  if (predictions > 0 && chunks > 1) return stages_before_predictions(layers, chunks, predictions);
   if ((layers + 2) % chunks == 0 && (layers + 2) / chunks > 1 && chunks > 1) {
     std::vector<int> out(static_cast<std::size_t>(chunks), (layers + 2) / chunks);
     --out.front();
@@ -29,6 +46,10 @@ std::string shown(const std::vector<int>& layers) {
   const auto [low, high] = std::minmax_element(layers.begin(), layers.end());
   const auto many = std::count(layers.begin(), layers.end(), *high);
   return fmt::format("{} entries: {} times {}, else {}", layers.size(), many, *high, *low);
+}
+
+std::string balanced(const Draft& draft, int layers, int chunks) {
+  return shown(balanced_stages(layers, chunks, draft.scenario.model->transformer->mtp_layers));
 }
 
 /// The last stage's activations need no repeating only where it is one of several, and something is repeated.
@@ -80,12 +101,12 @@ void check_stage_layers(Draft& draft, const std::vector<int>& given, int layers,
         "/strategy/stage_layers",
         fmt::format("found {} entries, expected pipeline_parallel ({}) × virtual_pipeline ({}) = {}", given.size(),
                     draft.spec().strategy.pipeline_parallel, draft.spec().strategy.virtual_pipeline, chunks),
-        layers >= chunks ? "balanced: " + shown(balanced_stages(layers, chunks)) : std::string{});
+        layers >= chunks ? "balanced: " + balanced(draft, layers, chunks) : std::string{});
   if (sum != layers)
     return draft.fault(
         "/strategy/stage_layers",
         fmt::format("the entries sum to {}, but {} has {} layers", sum, draft.scenario.model->id, layers),
-        layers >= chunks ? "balanced: " + shown(balanced_stages(layers, chunks)) : std::string{});
+        layers >= chunks ? "balanced: " + balanced(draft, layers, chunks) : std::string{});
   draft.scenario.stage_layers = given;
 }
 
@@ -118,7 +139,7 @@ void split_evenly(Draft& draft, int layers, int chunks) {
       fmt::format("/strategy/{}", key),
       fmt::format("{} does not divide the {} layers of {}: an uneven pipeline must say which stage has how many",
                   product, layers, draft.scenario.model->id),
-      fmt::format("stage_layers {}{}", shown(balanced_stages(layers, chunks)), near.empty() ? near : "; or " + near));
+      fmt::format("stage_layers {}{}", balanced(draft, layers, chunks), near.empty() ? near : "; or " + near));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "calibration/validation/machines.hpp"
 #include "calibration/validation/model_shapes.hpp"
 #include "calibration/validation/settle.hpp"
+#include "models/scenario/draft.hpp"
 #include "tests/shipped_catalog.hpp"
 
 // How rows of published runs become scenarios: texts of networks, shardings, formats and recomputation, and what rows
@@ -72,6 +73,40 @@ std::vector<MeasuredRun> runs_of(const std::vector<Row>& rows) {
 
 MeasuredRun run_of(const Row& row) { return runs_of({row}).front(); }
 Json strategy_of(const Row& row) { return run_of(row).scenario.at("strategy"); }
+
+// The rows of NVIDIA's own recipes: "Et*4|(t*4|)*14tmL" over sixteen chunks, and eight with five on the last.
+TEST(BalancedStages, LeaveRoomForPredictionsBehindTheLastLayer) {
+  std::vector<int> sixteen(16, 4), eight(8, 8);
+  sixteen.back() = 1, eight.back() = 5;
+  EXPECT_EQ(balanced_stages(61, 16, 1), sixteen);
+  EXPECT_EQ(balanced_stages(61, 8, 1), eight);
+  EXPECT_EQ(balanced_stages(126, 16, 0).back(), 7);
+  EXPECT_EQ(balanced_stages(4, 4, 1), std::vector<int>(4, 1));
+}
+
+TEST(PublishedRun, ModelsSaidToBeWithoutPredictionsHaveNone) {
+  const auto predictions = [](const char* notes) {
+    const Row row = Row()
+                        .set("model", "deepseek-v3")
+                        .set("layers", "61")
+                        .set("hidden", "7168")
+                        .set("experts", "256")
+                        .set("top_k", "8")
+                        .set("notes", notes);
+    return run_of(row).scenario["workload"]["model"]["transformer"].value("mtp_layers", 0);
+  };
+  EXPECT_EQ(predictions(""), 1);
+  EXPECT_EQ(predictions("without MTP"), 0);
+}
+
+TEST(PublishedRun, AServerThatNoTableNamesIsTakenFromTheCatalogue) {
+  const MeasuredRun run = run_of(Row().set("accelerator_id", "a100-sxm-40gb").set("gpus_per_node", "4"));
+  EXPECT_EQ(run.scenario["cluster"]["node"], "hgx-a100-4-40");
+}
+
+TEST(PublishedRun, PartsOfASampleAreRefused) {
+  EXPECT_THAT(run_of(Row().set("micro_batch", "0.5")).refusal, HasSubstr("0.5 samples"));
+}
 
 TEST(PublishedRun, AnOptimizerOnTheHostIsOffloaded) {
   const std::vector<MeasuredRun> runs = runs_of({Row().set("tp", "1").set("zero_or_fsdp", "ZeRO-3, optimizer on CPU"),
@@ -310,7 +345,9 @@ TEST(PublishedRuns, TakeABlankMappingFromTheNearestRow) {
   EXPECT_EQ(run.scenario["strategy"]["tensor_parallel"], 2);
   EXPECT_THAT(run.inputs_unstated, Contains("mapping"));
   EXPECT_FALSE(run.open.mapping);
-  EXPECT_TRUE(runs_of({far.set("model", "llama2-7b"), blank}).back().open.mapping);
+  // Of another table only where its own has none.
+  EXPECT_FALSE(runs_of({far.set("model", "llama2-7b"), blank}).back().open.mapping);
+  EXPECT_TRUE(run_of(blank.set("seq_len", "1234")).open.mapping);
 }
 
 // Megatron-LM and LiBai pad the vocabulary to a multiple of 128 for every tensor-parallel rank: 30,522 to 30,720 on
@@ -385,6 +422,10 @@ TEST(Networks, AreReadFromTheirTexts) {
   EXPECT_EQ(network_of("Selene: 8 HDR InfiniBand per node", 8)->nic_bandwidth_Gbps, 200);
   EXPECT_EQ(network_of("GCP A3 (800 Gb/s TCPX per node)", 8)->kind, "ethernet_tcp");
   EXPECT_EQ(network_of("NVLink 400 GB/s; 8 x 400 Gb/s InfiniBand per node", 8)->nics_per_node, 8);
+  EXPECT_EQ(network_of("8x400 Gb/s InfiniBand per node", 8)->nics_per_node, 8);
+  EXPECT_EQ(network_of("100 GbE", 8)->nic_bandwidth_Gbps, 100);
+  EXPECT_EQ(network_of("2 x 25 GbE", 8)->nics_per_node, 2);
+  EXPECT_EQ(network_of("2 x 25 GbE", 8)->kind, "ethernet_tcp");
   EXPECT_FALSE(network_of("not stated", 8));
   EXPECT_FALSE(network_of("EFA 800 or 1600 Gb/s per instance", 8));
   EXPECT_FALSE(network_of("DGX B200", 8));

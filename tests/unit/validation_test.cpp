@@ -116,6 +116,20 @@ TEST(CsvRow, ReadsPositiveNumbersAndTellsBlankFromWrong) {
   EXPECT_THAT(faults[3].text(), HasSubstr("t.csv:2:7: b: found nothing"));
 }
 
+TEST(CsvRow, TakesWordsForNotKnownAndZeroForNoDegree) {
+  const CsvTable table = parse_csv("a,vpp, gpus ,dp\nN/A,0, 8 ,0\n", "t.csv");
+  std::vector<Fault> faults;
+  const CsvRow row(table, 0, faults);
+  EXPECT_EQ(row.number("a"), std::nullopt);
+  EXPECT_EQ(row.whole("vpp"), std::nullopt);
+  EXPECT_EQ(row.whole("gpus"), 8);
+  EXPECT_TRUE(faults.empty());
+  EXPECT_EQ(row.whole("dp"), std::nullopt);
+  EXPECT_EQ(row.required_number("a"), 1);
+  ASSERT_EQ(faults.size(), 2u);
+  EXPECT_THAT(faults[1].text(), HasSubstr("a: found \"N/A\", expected a number"));
+}
+
 TEST(KendallTau, IsWhatHandsCount) {
   // Ranks 1 2 3 4 against 1 3 2 4: five of six pairs agree, one does not.
   EXPECT_DOUBLE_EQ(*kendall_tau({1, 2, 3, 4}, {1, 3, 2, 4}), 4.0 / 6);
