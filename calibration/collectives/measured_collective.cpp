@@ -150,7 +150,7 @@ void set_machine(MeasuredCollective& out, const CsvRow& row, const Catalog& cata
   machine.nics = nics.count;
   machine.nic_bandwidth = *nics.bandwidth;
   machine.network = nics.kind;
-  if (nics.direct_to_device_tcp) out.network_profile = "tcpx";
+  if (!nics.direct_to_device_tcp.empty()) out.network_profile = nics.direct_to_device_tcp;
   if (nics.kind == NetworkKind::slingshot && contains(remarks, "software match"))
     out.network_profile = "slingshot-software-match";
   machine.network_profile = out.network_profile.empty() ? network_profile_of(nics.kind, false, catalog)

@@ -80,7 +80,8 @@ StatedNics read_nics(std::string_view stated) {
     out.kind = named->kind;
     out.known_kind = true;
   }
-  out.direct_to_device_tcp = text.find("tcpx") != std::string::npos;
+  if (text.find("tcpx") != std::string::npos)
+    out.direct_to_device_tcp = text.find("tcpxo") != std::string::npos ? "tcpxo" : "tcpx";
   out.per_tray = text.find("per tray") != std::string::npos;
   return out;
 }

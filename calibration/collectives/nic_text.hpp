@@ -15,7 +15,7 @@ struct StatedNics {
   std::optional<BytesPerSecond> bandwidth;  ///< of each, per direction; null: the text states none
   NetworkKind kind = NetworkKind::infiniband;
   bool per_tray = false;              ///< counted for a tray of a rack, not for the rack
-  bool direct_to_device_tcp = false;  ///< GPUDirect-TCPX
+  std::string_view direct_to_device_tcp;  ///< GPUDirect: "tcpx" or "tcpxo"; empty: neither
   bool known_kind = false;            ///< the text names the kind
 };
 

@@ -38,6 +38,12 @@ TEST(NicText, ReadsWhatTablesWrite) {
   }
 }
 
+TEST(NicText, TellsWhichWayTcpReachesDevices) {
+  EXPECT_EQ(read_nics("4x 200G GPUDirect-TCPX").direct_to_device_tcp, "tcpx");
+  EXPECT_EQ(read_nics("8x 200G GPUDirect-TCPXO").direct_to_device_tcp, "tcpxo");
+  EXPECT_EQ(read_nics("1x 100G Ethernet, TCP sockets").direct_to_device_tcp, "");
+}
+
 TEST(NicText, GuessesNoRate) {
   for (const char* text : {"not stated", "InfiniBand, rate not stated (SHARP on)", "not stated (slow cloud network)"})
     EXPECT_FALSE(read_nics(text).bandwidth.has_value()) << text;
