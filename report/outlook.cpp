@@ -42,7 +42,7 @@ InputOutlook input_outlook(const Job& job, const Prediction& step) {
   InputOutlook out;
   out.training_samples_per_s = step.samples_per_s;
   out.decode_stated = pipeline.decode.has_value();
-  out.decode_budget = decode_budget(scenario, pipeline, step.samples_per_s);
+  out.decode_budget = decode_budget(pipeline, step.samples_per_s);
   out.cached = pipeline.cached;
   for (const InputLimit& limit : pipeline.limits)
     out.limits.push_back({std::string(name_of(limit.stage)), limit.samples_per_s, limit.words});

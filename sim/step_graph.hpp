@@ -41,12 +41,13 @@ enum class StreamKind : std::uint8_t {
   pipeline_send,
   pipeline_receive,
   copy,
-  layer_communication
+  layer_communication,
+  storage
 };
 template <>
 struct EnumNames<StreamKind> {
-  static constexpr std::array names{"compute",          "data parallel", "parameter gather",   "pipeline send",
-                                    "pipeline receive", "copy",          "layer communication"};
+  static constexpr std::array names{"compute",          "data parallel", "parameter gather",    "pipeline send",
+                                    "pipeline receive", "copy",          "layer communication", "storage"};
 };
 
 using LinkId = int;

@@ -28,8 +28,8 @@ struct Rates {
 Rates rates_of(const Scenario& scenario, bool local, bool one_node) {
   const int nodes = scenario.spec.cluster.nodes;
   const auto write = one_node ? (local ? local_write_rate(scenario) : shared_write_rate(scenario))
-                              : cluster_write_rate(scenario, local);
-  const auto read = cluster_read_rate(scenario, local);
+                              : joint_write_rate(scenario, local, nodes);
+  const auto read = joint_read_rate(scenario, local, nodes);
   Rates out;
   out.known = write && read;
   // What reads fast and is silent on writing writes half as fast, as most drives of the catalogue do.

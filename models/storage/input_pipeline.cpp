@@ -6,8 +6,10 @@
 #include <cmath>
 #include <limits>
 
+#include "models/parallelism/layout.hpp"
 #include "models/storage/decimal_bytes.hpp"
 #include "models/storage/rates.hpp"
+#include "models/storage/storage.hpp"
 
 namespace stepcast {
 
@@ -28,8 +30,6 @@ constexpr Bytes kRequest = 128_KiB;
 /// Opening a file (storage small-file-open: measured on local NVMe and on Lustre).
 constexpr Seconds kOpenLocal = 11_us;
 constexpr Seconds kOpenShared = 2300_us;
-/// Pageable copies run at 0.3–0.6 of the pinned rate (links pcie-pageable-copy), middle.
-constexpr double kPageable = 0.45;
 /// Token ids are stored in 16 bits while the vocabulary fits, else in 32 (Megatron-LM's indexed data set).
 constexpr int kSixteenBits = 65536;
 
@@ -60,9 +60,18 @@ bool repeats(const Scenario& scenario, const InputPipeline& pipeline) {
   return workload.tokens && scenario.seq_len > 0 && *workload.tokens / scenario.seq_len > in_set * (1 + 1e-9);
 }
 
-int workers_of(const Scenario& scenario, double cores) {
-  const int share = std::max(1, static_cast<int>(cores) / std::max(1, scenario.devices_per_node()));
+/// Loader processes of one reader; where nobody states them, one for each of its share of the cores.
+int workers_of(const Scenario& scenario, const InputPipeline& pipeline) {
+  const int share = std::max(1, static_cast<int>(pipeline.cores_per_node / pipeline.readers_per_node));
   return scenario.spec.workload.input.workers.value_or(share);
+}
+
+/// "8 nodes", or "16 of 64 nodes" where pipelines have their first stage on those.
+std::string nodes_text(const Scenario& scenario, const InputPipeline& pipeline) {
+  const int all = scenario.spec.cluster.nodes;
+  const int reading = static_cast<int>(std::ceil(pipeline.nodes()));
+  const std::string of = reading < all ? fmt::format("{} of ", reading) : "";
+  return fmt::format("{}{} {}", of, all, all == 1 ? "node" : "nodes");
 }
 
 double samples_per_file(const Scenario& scenario, Bytes sample) {
@@ -82,13 +91,12 @@ double past_cache(const InputPipeline& pipeline, double samples_per_s) {
 }
 
 void add_storage(InputPipeline& out, const Scenario& scenario) {
-  const std::optional<BytesPerSecond> rate = cluster_read_rate(scenario, out.local);
+  const std::optional<BytesPerSecond> rate = joint_read_rate(scenario, out.local, out.nodes());
   if (!rate || !(out.sample > Bytes(0))) return;
   const std::string where = out.local ? std::string("own drives") : scenario.storage->id;
   const std::string cache = out.cached > 0 ? fmt::format(", {:.0f} % of reads from memory", 100 * out.cached) : "";
   add(out, InputStage::storage, past_cache(out, (*rate / out.sample).value()),
-      fmt::format("{} at {} over {} {}{}", where, decimal_text(*rate), scenario.spec.cluster.nodes,
-                  scenario.spec.cluster.nodes == 1 ? "node" : "nodes", cache));
+      fmt::format("{} at {} over {}{}", where, decimal_text(*rate), nodes_text(scenario, out), cache));
 }
 
 /// What requests cost apart from their bytes: random accesses, opened files, first bytes of objects.
@@ -97,9 +105,8 @@ void add_requests(InputPipeline& out, const Scenario& scenario) {
   const InputSpec& input = scenario.spec.workload.input;
   const double in_file = samples_per_file(scenario, out.sample);
   const Bytes file = out.sample * in_file;
-  const double nodes = scenario.spec.cluster.nodes;
   if (const auto store = out.local ? std::nullopt : object_store(scenario)) {
-    const double connections = input.connections.value_or(kConnections) * nodes;
+    const double connections = input.connections.value_or(kConnections) * out.nodes();
     const double objects = connections / (store->first_byte + file / store->per_connection).value();
     const double limited = std::min(objects, store->requests.value());
     return add(out, InputStage::requests, past_cache(out, limited * in_file),
@@ -107,10 +114,10 @@ void add_requests(InputPipeline& out, const Scenario& scenario) {
                            decimal_text(store->per_connection), store->first_byte.in(1_ms), decimal_text(file)));
   }
   if (in_file > 1 || !input.shuffle) return;
-  const double readers = workers_of(scenario, out.cores_per_node) * static_cast<double>(scenario.devices());
+  const double readers = workers_of(scenario, out) * out.readers;
   double limit = readers / (out.local ? kOpenLocal : kOpenShared).value();
   if (const auto random = out.local ? local_random_reads(scenario) : std::nullopt)
-    limit = std::min(limit, random->value() * nodes / std::max(1.0, std::ceil(out.sample / kRequest)));
+    limit = std::min(limit, random->value() * out.nodes() / std::max(1.0, std::ceil(out.sample / kRequest)));
   add(out, InputStage::requests, past_cache(out, limit),
       fmt::format("a small file a sample: {:.0f} readers open one in {:.0f} us", readers,
                   (out.local ? kOpenLocal : kOpenShared).in(1_us)));
@@ -118,41 +125,37 @@ void add_requests(InputPipeline& out, const Scenario& scenario) {
 
 void add_decode(InputPipeline& out, const Scenario& scenario) {
   if (!out.decode || !(out.cores_per_node > 0) || !(*out.decode > Seconds(0))) return;
-  const double per_node =
-      std::min<double>(out.cores_per_node, workers_of(scenario, out.cores_per_node) * scenario.devices_per_node());
-  const double cores = per_node * scenario.spec.cluster.nodes;
+  const double cores = std::min(out.cores_per_node, workers_of(scenario, out) * out.readers_per_node) * out.nodes();
   add(out, InputStage::decode, cores / out.decode->value(),
       fmt::format("{:.0f} cores at {:.3g} ms a sample", cores, out.decode->in(1_ms)));
 }
 
 void add_copy(InputPipeline& out, const Scenario& scenario) {
-  if (scenario.accelerator == nullptr || !(out.device_sample > Bytes(0))) return;
-  const BytesPerSecond link = scenario.accelerator->pcie_bandwidth * scenario.compute->host_link_share;
-  const bool pinned = scenario.spec.workload.input.pinned;
-  // A replica's first stage takes its input; the ranks that share it get it once each.
-  const double receivers = static_cast<double>(scenario.devices()) / scenario.degrees.pp;
-  add(out, InputStage::copy, (link * (pinned ? 1 : kPageable) * receivers / out.device_sample).value(),
-      fmt::format("host links at {}{}", decimal_text(link * (pinned ? 1 : kPageable)), pinned ? "" : " (not pinned)"));
+  const std::optional<BytesPerSecond> link = input_copy_rate(scenario);
+  if (!link || !(out.device_sample > Bytes(0))) return;
+  add(out, InputStage::copy, (*link * out.readers / out.device_sample).value(),
+      fmt::format("host links at {}{}", decimal_text(*link),
+                  scenario.spec.workload.input.pinned ? "" : " (not pinned)"));
 }
 
 std::string from_memory(const Scenario& scenario, const InputPipeline& pipeline) {
   const Bytes each = scenario.node->memory * kCacheShare;
   return fmt::format("shard the data set by node, so that the {} of each fit its {} of page cache",
-                     decimal_text(*pipeline.dataset / scenario.spec.cluster.nodes), decimal_text(each));
+                     decimal_text(*pipeline.dataset / pipeline.nodes()), decimal_text(each));
 }
 
 void advise_storage(std::vector<std::string>& out, const Scenario& scenario, const InputPipeline& pipeline,
                     double wanted) {
   const BytesPerSecond needed(wanted * (1 - pipeline.cached) * pipeline.sample.value());
   if (!pipeline.local)
-    if (const auto own = cluster_read_rate(scenario, true); own && *own >= needed) {
+    if (const auto own = joint_read_rate(scenario, true, pipeline.nodes()); own && *own >= needed) {
       const Bytes room = scenario.node->local_storage->capacity * scenario.node->local_storage->count;
       if (!pipeline.dataset || *pipeline.dataset <= room)
         out.push_back(
             fmt::format("copy the data set to the nodes' own drives, which read {} together", decimal_text(*own)));
     }
   if (pipeline.dataset && repeats(scenario, pipeline) &&
-      *pipeline.dataset <= scenario.node->memory * kCacheShare * scenario.spec.cluster.nodes)
+      *pipeline.dataset <= scenario.node->memory * kCacheShare * pipeline.nodes())
     out.push_back(from_memory(scenario, pipeline));
   out.push_back(fmt::format("storage that reads {} in all", decimal_text(needed)));
 }
@@ -180,7 +183,10 @@ InputPipeline input_pipeline(const Scenario& scenario) {
   out.sample = stored_sample(scenario);
   out.device_sample = input.device_sample.value_or(out.sample);
   out.dataset = stored_dataset(scenario, out.sample);
-  out.local = input.source ? *input.source == InputSource::local : scenario.storage == nullptr;
+  out.local = !reads_shared(scenario);
+  // A replica's first stage takes its input; the ranks that share it get it once each.
+  out.readers = static_cast<double>(scenario.devices()) / scenario.degrees.pp;
+  out.readers_per_node = std::min<double>(rank_layout(scenario).side_by_side, out.readers);
   out.cores_per_node = cores_per_node(scenario);
   out.decode = input.decode;
   // Every node draws from the whole data set, so its memory holds the same share of each epoch's reads.
@@ -191,14 +197,13 @@ InputPipeline input_pipeline(const Scenario& scenario) {
   add_decode(out, scenario);
   add_copy(out, scenario);
   const double batch = static_cast<double>(scenario.spec.workload.global_batch) / scenario.devices();
-  out.buffered =
-      batch * scenario.devices() * input.prefetch.value_or(kPrefetch) * workers_of(scenario, out.cores_per_node);
+  out.buffered = batch * scenario.devices() * input.prefetch.value_or(kPrefetch) * workers_of(scenario, out);
   return out;
 }
 
-std::optional<Seconds> decode_budget(const Scenario& scenario, const InputPipeline& pipeline, double samples_per_s) {
+std::optional<Seconds> decode_budget(const InputPipeline& pipeline, double samples_per_s) {
   if (!(pipeline.cores_per_node > 0) || !(samples_per_s > 0)) return std::nullopt;
-  return Seconds(pipeline.cores_per_node * scenario.spec.cluster.nodes / samples_per_s);
+  return Seconds(pipeline.cores_per_node * pipeline.nodes() / samples_per_s);
 }
 
 std::vector<std::string> input_advice(const Scenario& scenario, const InputPipeline& pipeline, double samples_per_s) {

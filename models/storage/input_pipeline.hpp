@@ -28,11 +28,15 @@ struct InputPipeline {
   std::optional<Bytes> dataset;   ///< null when nobody states it
   double cached = 0;              ///< share of reads that the page cache answers, after the first epoch
   bool local = true;              ///< stored on the nodes' own drives
+  double readers = 1;             ///< devices that take input in: those of a first pipeline stage
+  double readers_per_node = 1;    ///< of a node that has any
   double cores_per_node = 0;      ///< that prepare samples; 0: unknown
   std::optional<Seconds> decode;  ///< of a core and sample; null when nobody states it
   std::vector<InputLimit> limits;
   double buffered = 0;  ///< samples that the loaders hold ready over the cluster
 
+  /// Nodes that read, prepare and copy samples; a node with fewer readers than the others counts in part.
+  [[nodiscard]] double nodes() const { return readers / readers_per_node; }
   /// The slowest stage; null when nothing is known that could limit it.
   [[nodiscard]] const InputLimit* slowest() const;
 };
@@ -43,7 +47,7 @@ InputPipeline input_pipeline(const Scenario& scenario);
 double cores_per_node(const Scenario& scenario);
 
 /// Core time that a sample may take before preparing it limits a rate of training. Null when the cores are not known.
-std::optional<Seconds> decode_budget(const Scenario& scenario, const InputPipeline& pipeline, double samples_per_s);
+std::optional<Seconds> decode_budget(const InputPipeline& pipeline, double samples_per_s);
 
 /// What would lift the slowest stage to a rate of training, in words, the least effort first; empty when it suffices.
 std::vector<std::string> input_advice(const Scenario& scenario, const InputPipeline& pipeline, double samples_per_s);

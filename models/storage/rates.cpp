@@ -49,10 +49,10 @@ std::optional<BytesPerSecond> shared_rate(const Scenario& scenario, std::optiona
   return way > BytesPerSecond(0) ? std::min(*rate, way) : rate;
 }
 
-std::optional<BytesPerSecond> of_cluster(const Scenario& scenario, std::optional<BytesPerSecond> node,
-                                         std::optional<BytesPerSecond> limit) {
+std::optional<BytesPerSecond> of_nodes(double nodes, std::optional<BytesPerSecond> node,
+                                       std::optional<BytesPerSecond> limit) {
   if (!node) return std::nullopt;
-  const BytesPerSecond sum = *node * scenario.spec.cluster.nodes;
+  const BytesPerSecond sum = *node * nodes;
   return limit ? std::min(sum, *limit) : sum;
 }
 
@@ -91,15 +91,15 @@ std::optional<BytesPerSecond> shared_write_rate(const Scenario& scenario) {
   return shared_rate(scenario, &StoragePart::write, &StoragePart::aggregate_write);
 }
 
-std::optional<BytesPerSecond> cluster_read_rate(const Scenario& scenario, bool local) {
-  if (local) return of_cluster(scenario, local_read_rate(scenario), std::nullopt);
-  return scenario.storage ? of_cluster(scenario, shared_read_rate(scenario), scenario.storage->aggregate_read)
+std::optional<BytesPerSecond> joint_read_rate(const Scenario& scenario, bool local, double nodes) {
+  if (local) return of_nodes(nodes, local_read_rate(scenario), std::nullopt);
+  return scenario.storage ? of_nodes(nodes, shared_read_rate(scenario), scenario.storage->aggregate_read)
                           : std::nullopt;
 }
 
-std::optional<BytesPerSecond> cluster_write_rate(const Scenario& scenario, bool local) {
-  if (local) return of_cluster(scenario, local_write_rate(scenario), std::nullopt);
-  return scenario.storage ? of_cluster(scenario, shared_write_rate(scenario), scenario.storage->aggregate_write)
+std::optional<BytesPerSecond> joint_write_rate(const Scenario& scenario, bool local, double nodes) {
+  if (local) return of_nodes(nodes, local_write_rate(scenario), std::nullopt);
+  return scenario.storage ? of_nodes(nodes, shared_write_rate(scenario), scenario.storage->aggregate_write)
                           : std::nullopt;
 }
 

@@ -19,9 +19,9 @@ std::optional<PerSecond> local_random_reads(const Scenario& scenario);
 std::optional<BytesPerSecond> shared_read_rate(const Scenario& scenario);
 std::optional<BytesPerSecond> shared_write_rate(const Scenario& scenario);
 
-/// The same of all nodes at once: the least of the clients' sum and the system's own limit.
-std::optional<BytesPerSecond> cluster_read_rate(const Scenario& scenario, bool local);
-std::optional<BytesPerSecond> cluster_write_rate(const Scenario& scenario, bool local);
+/// The same of so many nodes at once: the least of their sum and the system's own limit.
+std::optional<BytesPerSecond> joint_read_rate(const Scenario& scenario, bool local, double nodes);
+std::optional<BytesPerSecond> joint_write_rate(const Scenario& scenario, bool local, double nodes);
 
 /// A system that is reached by requests of objects, each at a connection's own pace.
 struct ObjectStore {

@@ -12,6 +12,18 @@ namespace stepcast {
 /// is known that limits it.
 std::optional<BytesPerSecond> node_read_rate(const Scenario& scenario);
 
+/// Share of the input that a node fetches from storage, as its page cache does not hold it, and the node's rate of it:
+/// its share of node_read_rate.
+double fetched_share(const Scenario& scenario);
+std::optional<BytesPerSecond> node_fetch_rate(const Scenario& scenario);
+
+/// Rate of a copy of input from a node's memory to one device, which is slower from pages that are not pinned. Null
+/// where the devices are the node's processors.
+std::optional<BytesPerSecond> input_copy_rate(const Scenario& scenario);
+
+/// Whether input comes from the shared system.
+bool reads_shared(const Scenario& scenario);
+
 /// Whether the shared system is reached over the NICs that carry training traffic: the node has none for storage.
 bool stores_over_training_nics(const Scenario& scenario);
 

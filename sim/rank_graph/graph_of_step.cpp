@@ -290,9 +290,9 @@ class Lowering {
   Ids add_storage(const Operation& operation, const Ids& after) {
     Seconds time = operation.work;
     for (const Flow& flow : graph_.flows(operation)) {
-      Seconds slowest(0);
-      for (const LinkId link : graph_.paths()[flow.path].links)
-        slowest = std::max(slowest, flow.bytes / graph_.links()[link].bandwidth);
+      const GraphPath& path = graph_.paths()[flow.path];
+      Seconds slowest = path.cap > BytesPerSecond(0) ? flow.bytes / path.cap : Seconds(0);
+      for (const LinkId link : path.links) slowest = std::max(slowest, flow.bytes / graph_.links()[link].bandwidth);
       time = std::max(time, operation.work + slowest);
     }
     RankOperation& read = emit(operation.device, RankOperationKind::storage, operation.name, after);

@@ -60,7 +60,6 @@ class ColumnBuilder {
     int send_forward = kNone, send_backward = kNone;
     std::vector<int> beside;            ///< collectives that run beside the next part of the program
     std::vector<int> due;               ///< collectives that the next part waits for
-    int input = kNone;                  ///< input of the step is on the device
     std::vector<int> synchronized;      ///< operations that the update waits for
     std::vector<int> parameters_ready;  ///< by unit: gather before the first forward pass (ZeRO-1/2)
     std::deque<int> unit_ends;          ///< last compute operations of the latest units (FSDP)
@@ -86,7 +85,7 @@ class ColumnBuilder {
   [[nodiscard]] const Job& job_at(int stage) const { return job_.in_state(column_.state[stage]); }
 
   // column_compute.cpp
-  void load_input(int stage);
+  std::vector<int> load_input();
   void emit_stage(int stage);
   void emit_slot(int stage, int chunk, const Slot& slot, bool reduces);
   void emit_merged(int stage, const Slot& slot);

@@ -30,12 +30,12 @@ ColumnBuilder::ColumnBuilder(StepContext& context, const Column& column, std::ve
 
 std::vector<int> ColumnBuilder::build() {
   const auto slots = static_cast<std::size_t>(micro_batches_) * job_.chunks.size();
+  std::vector<int> ends = load_input();
   forward_done_.assign(slots, kNone);
   backward_done_.assign(slots, kNone);
   for (int stage = 0; stage < stages_; ++stage) {
     state_.emplace_back();
     state_.back().units = &context_.units(column_.state[stage], stage);
-    load_input(stage);
     gather_before_forward(stage);
   }
   // A message may be wanted before the program that sends it has been emitted, so edges to it wait until the end.
@@ -43,34 +43,32 @@ std::vector<int> ColumnBuilder::build() {
   connect_messages();
   for (int stage = 0; stage < stages_; ++stage) reduce_rest(stage);
   reduce_tied_embedding();
-  std::vector<int> ends;
-  ends.reserve(stages_ + 1);
   for (int stage = 0; stage < stages_; ++stage) ends.push_back(update(stage));
-  // The next step's input is read while this one runs, from its beginning to its end.
-  if (state_[0].input != kNone) ends.push_back(state_[0].input);
   return ends;
 }
 
-void ColumnBuilder::load_input(int stage) {
+/// The next step's input is read while this one runs, from its beginning to its end, and copied batch by batch beside
+/// that. Returns both operations, or what there is of them.
+std::vector<int> ColumnBuilder::load_input() {
   const Bytes input = input_per_device(*job_.scenario) * stages_;
-  if (stage != 0 || input <= Bytes(0)) return;
+  if (input <= Bytes(0)) return {};
   const Bytes copied = copied_per_device(*job_.scenario) * stages_;
   Operation operation;
   operation.kind = OperationKind::storage;
-  operation.stream = StreamKind::copy;
   operation.dimension = Dimension::storage;
   operation.collective = CollectiveKind::send_recv;
-  operation.device = members_[stage].device;
+  operation.device = members_[0].device;
+  std::vector<int> out;
   // What is not known limits nothing: a node whose drives nobody states still copies over its host links.
-  const auto then = [&](std::string_view name, const std::vector<Flow>& flows) {
+  const auto add = [&](std::string_view name, StreamKind stream, const std::vector<Flow>& flows) {
     if (flows.empty()) return;
     operation.name = name;
-    const int added = context_.graph.add_operation(operation, flows);
-    after(state_[stage].input, added);
-    state_[stage].input = added;
+    operation.stream = stream;
+    out.push_back(context_.graph.add_operation(operation, flows));
   };
-  then("read input", network_.storage_read(members_[stage], input));
-  then("copy input", network_.host_to_device(members_[stage], copied));
+  add("read input", StreamKind::storage, network_.storage_read(members_[0], input));
+  add("copy input", StreamKind::copy, network_.host_to_device(members_[0], copied));
+  return out;
 }
 
 /// Emits a program on a stage's compute stream. Returns its first operation.

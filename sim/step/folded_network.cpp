@@ -78,7 +78,7 @@ void FoldedNetwork::add_node(int column, int stage) {
   auto links = std::make_unique<NodeLinks>();
   links->nic_out = link("NICs out", net.node_network);
   links->nic_in = link("NICs in", net.node_network);
-  links->storage = link("storage", node_read_rate(*here.scenario).value_or(BytesPerSecond(0)));
+  links->storage = link("storage", node_fetch_rate(*here.scenario).value_or(BytesPerSecond(0)));
   nodes_.emplace(node_key(column, stage), std::move(links));
 }
 
@@ -189,13 +189,13 @@ std::vector<Flow> FoldedNetwork::storage_read(const Member& member, Bytes per_de
   const NodeLinks& links = node(member);
   const Scenario& scenario = *job_.scenario;
   if (per_device <= Bytes(0)) return {};
-  const Bytes of_node = per_device * ranks_;
+  const Bytes of_node = per_device * (ranks_ * fetched_share(scenario));
   std::vector<Flow> flows;
   if (links.storage != kNoLink) {
     const LinkId way = reads_over_training_nics(scenario) ? links.nic_in : kNoLink;
     flows.push_back({paths_.path({links.storage, way}, ranks_), of_node});
   }
-  if (scenario.storage != nullptr && scenario.storage->aggregate_read) {
+  if (reads_shared(scenario) && scenario.storage->aggregate_read) {
     const double nodes = columns_[member.column].multiplicity / ranks_;
     const LinkId system = shared_.storage(scenario.storage->id, *scenario.storage->aggregate_read);
     flows.push_back({paths_.path({system}, std::max(1.0, nodes * ranks_)), of_node * nodes});
@@ -211,7 +211,8 @@ std::vector<Flow> FoldedNetwork::storage_write(const Member& member, Bytes per_d
 
 std::vector<Flow> FoldedNetwork::host_to_device(const Member& member, Bytes per_device) {
   if (port(member).host == kNoLink || per_device <= Bytes(0)) return {};
-  return {{paths_.path({port(member).host}, 1), per_device}};
+  const BytesPerSecond most = input_copy_rate(*job_of(member).scenario).value_or(BytesPerSecond(0));
+  return {{paths_.path({port(member).host}, 1, most), per_device}};
 }
 
 }  // namespace stepcast

@@ -43,7 +43,7 @@ void FullNetwork::add_node(const Member& member) {
     return graph_.add_link({fmt::format("node {} {}", node, name), bandwidth, -1});
   };
   nodes_[node] = {link("NICs out", here.interconnect.node_network), link("NICs in", here.interconnect.node_network),
-                  link("storage", node_read_rate(*here.scenario).value_or(BytesPerSecond(0)))};
+                  link("storage", node_fetch_rate(*here.scenario).value_or(BytesPerSecond(0)))};
 }
 
 const FullNetwork::Peers& FullNetwork::peers(int rank, GroupKind kind) {
@@ -139,12 +139,12 @@ std::vector<Flow> FullNetwork::storage_read(const Member& member, Bytes per_devi
   const NodeLinks& links = nodes_.at(job_.layout.node_of(member.rank));
   const Scenario& scenario = *job_.scenario;
   if (per_device <= Bytes(0)) return {};
-  const LinkId system = scenario.storage != nullptr && scenario.storage->aggregate_read
+  const LinkId system = reads_shared(scenario) && scenario.storage->aggregate_read
                             ? shared_.storage(scenario.storage->id, *scenario.storage->aggregate_read)
                             : kNoLink;
   const LinkId way = reads_over_training_nics(scenario) ? links.nic_in : kNoLink;
   if (links.storage == kNoLink && system == kNoLink) return {};
-  return {{paths_.path({system, links.storage, way}, 1), per_device}};
+  return {{paths_.path({system, links.storage, way}, 1), per_device * fetched_share(scenario)}};
 }
 
 std::vector<Flow> FullNetwork::storage_write(const Member& member, Bytes per_device, BytesPerSecond rate) {
@@ -156,7 +156,8 @@ std::vector<Flow> FullNetwork::storage_write(const Member& member, Bytes per_dev
 std::vector<Flow> FullNetwork::host_to_device(const Member& member, Bytes per_device) {
   const LinkId host = ports_[member.rank].host;
   if (host == kNoLink || per_device <= Bytes(0)) return {};
-  return {{paths_.path({host}, 1), per_device}};
+  const BytesPerSecond most = input_copy_rate(*job_of(member).scenario).value_or(BytesPerSecond(0));
+  return {{paths_.path({host}, 1, most), per_device}};
 }
 
 }  // namespace stepcast

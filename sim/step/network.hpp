@@ -21,11 +21,13 @@ class StepNetwork {
   virtual std::vector<Flow> collective(const Member& member, GroupKind kind, const CollectiveCost& cost) = 0;
   /// Flows of a message between two stages of a column.
   virtual std::vector<Flow> message(const Member& from, const Member& to, const CollectiveCost& cost) = 0;
-  /// Reading `per_device` bytes of input from storage to the memory of the device's node, and copying them to it.
+  /// Reading `per_device` bytes of input to the memory of the device's node: what its page cache does not hold comes
+  /// from storage.
   virtual std::vector<Flow> storage_read(const Member& member, Bytes per_device) = 0;
   /// Writing `per_device` bytes from the memory of the device's node to shared storage over the NICs that train, at
   /// `rate` for each device at most.
   virtual std::vector<Flow> storage_write(const Member& member, Bytes per_device, BytesPerSecond rate) = 0;
+  /// Copying `per_device` bytes of input from there to the device.
   virtual std::vector<Flow> host_to_device(const Member& member, Bytes per_device) = 0;
 };
 

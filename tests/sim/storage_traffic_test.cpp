@@ -157,6 +157,52 @@ TEST_P(StorageTraffic, OverHostLinksIsCountedWhereTheDrivesAreUnknown) {
   EXPECT_NEAR(step_of(s, GetParam()) / input_time(s).value(), 1, 0.01);
 }
 
+/// The training above on servers that have drives, input stated as `input` says.
+Scenario with_input(const char* storage, const Json& input) {
+  Json json{{"cluster", {{"node", "dgx-1-v100-16gb"}, {"nodes", kNodes}}},
+            {"workload", {{"model", "resnet50"}, {"global_batch", kBatch}, {"precision", "fp16"}, {"epochs", 90}}},
+            {"strategy", {{"framework", "pytorch-ddp"}}}};
+  json["workload"]["input"] = input;
+  if (*storage != '\0') json["cluster"]["storage"] = storage;
+  return resolve(json, "test", {}, catalog());
+}
+
+// Stages of the pipeline run beside one another, whichever is the slowest.
+TEST_P(StorageTraffic, BindsAStepAsInClosedForm) {
+  const std::vector<std::pair<const char*, Json>> cases{
+      {"nfs-10gbe", {{"page_cache", false}}},
+      {"nfs-10gbe", {{"dataset_GB", 716.8}}},
+      {"nfs-10gbe", {{"page_cache", false}, {"device_sample_kB", 60000}}},
+      {"", {{"pinned", false}, {"device_sample_kB", 60000}}},
+      {"", {{"device_sample_kB", 60000}}},
+  };
+  for (const auto& [storage, input] : cases) {
+    const Scenario s = with_input(storage, input);
+    EXPECT_NEAR(step_of(s, GetParam()) / input_time(s).value(), 1, 0.01) << storage << input;
+  }
+}
+
+TEST_P(StorageTraffic, IsNoneOfTheSharedSystemWhereInputLiesOnTheNodes) {
+  const Json local{{"source", "local"}, {"page_cache", false}};
+  EXPECT_EQ(step_of(with_input("nfs-10gbe", local), GetParam()), step_of(with_input("", local), GetParam()));
+}
+
+// Two nodes of four hold the first stage of pipelines, and read for all.
+TEST_P(StorageTraffic, IsReadByTheNodesOfTheFirstStage) {
+  const Scenario s =
+      resolve({{"cluster", {{"node", "dgx-h100"}, {"nodes", 4}}},
+               {"workload",
+                {{"model", "llama3-8b"},
+                 {"global_batch", 16},
+                 {"seq_len", 2048},
+                 {"precision", "bf16"},
+                 {"input", {{"sample_kB", 8}, {"decode_ms", 500000}}}}},
+               {"strategy",
+                {{"framework", "megatron-lm"}, {"tensor_parallel", 8}, {"pipeline_parallel", 2}, {"micro_batch", 1}}}},
+              "test", {}, catalog());
+  EXPECT_NEAR(step_of(s, GetParam()) / input_time(s).value(), 1, 0.01);
+}
+
 INSTANTIATE_TEST_SUITE_P(Flows, StorageTraffic, testing::Values(FlowDetail::folded, FlowDetail::full),
                          [](const auto& test) { return std::string(name_of(test.param)); });
 

@@ -106,6 +106,31 @@ TEST(InputPipeline, PageableCopiesAreSlower) {
   EXPECT_NEAR(copy("workload.input.pinned=false") / copy("workload.input.pinned=true"), 0.45, 1e-9);
 }
 
+// Of pipelines of four stages only the nodes of the first one take input in: 16 of 64.
+TEST(InputPipeline, IsThatOfTheNodesWithAFirstStage) {
+  const Scenario s =
+      shipped("llama3-70b-h100-512.json", {"workload.input.decode_ms=500000", "workload.input.source=local"});
+  ASSERT_EQ(s.degrees.pp, 4);
+  const InputPipeline pipeline = input_pipeline(s);
+  EXPECT_EQ(pipeline.nodes(), 16);
+  const InputLimit* decode = limit_of(pipeline, InputStage::decode);
+  ASSERT_NE(decode, nullptr);
+  EXPECT_NEAR(decode->samples_per_s, 16 * cores_per_node(s) / 500, 1e-9);
+  const InputLimit* storage = limit_of(pipeline, InputStage::storage);
+  ASSERT_NE(storage, nullptr);
+  EXPECT_THAT(storage->words, HasSubstr("16 of 64 nodes"));
+  EXPECT_NEAR(decode_budget(pipeline, 100)->value(), 16 * cores_per_node(s) / 100, 1e-9);
+}
+
+// Stages that share nodes all have some of the first one, on fewer devices.
+TEST(InputPipeline, IsThatOfEveryNodeWhereStagesShareThem) {
+  const Scenario s = shipped("llama3-70b-h100-512.json", {"strategy.tensor_parallel=2", "strategy.pipeline_parallel=4",
+                                                          "strategy.order=tp-cp-ep-pp-dp", "workload.input.workers=3"});
+  const InputPipeline pipeline = input_pipeline(s);
+  EXPECT_EQ(pipeline.nodes(), 64);
+  EXPECT_EQ(pipeline.readers_per_node, 2);
+}
+
 // What loaders take of processors that train is missing there.
 TEST(InputPipeline, DecodingTakesCoresFromTraining) {
   const auto rate = [](const char* decode) {
