@@ -26,14 +26,13 @@ struct Rates {
 
 /// A full checkpoint passes through one node; from the shared system all read it back.
 Rates rates_of(const Scenario& scenario, bool local, bool one_node) {
-  const int nodes = scenario.spec.cluster.nodes;
-  const auto write = one_node ? (local ? local_write_rate(scenario) : shared_write_rate(scenario))
-                              : joint_write_rate(scenario, local, nodes);
-  const auto read = joint_read_rate(scenario, local, nodes);
+  const int nodes = scenario.spec.cluster.nodes, writers = one_node ? 1 : nodes;
+  const auto write = joint_write_rate(scenario, local, writers);
+  const auto read = joint_read_rate(scenario, local, nodes), read_by_writers = joint_read_rate(scenario, local, writers);
   Rates out;
   out.known = write && read;
   // What reads fast and is silent on writing writes half as fast, as most drives of the catalogue do.
-  out.write = write ? *write : read ? *read / (one_node ? 2.0 * nodes : 2.0) : kUnknownWrite * (one_node ? 1 : nodes);
+  out.write = write ? *write : read_by_writers ? *read_by_writers / 2.0 : kUnknownWrite * writers;
   out.read = read ? *read : kUnknownRead * nodes;
   if (one_node && local) out.read *= 1.0 / nodes;
   return out;

@@ -163,6 +163,16 @@ TEST(Checkpoint, LocalOnesLieOnTwoNodes) {
   EXPECT_NEAR(full.stall / sharded.stall, 64, 1e-9);
 }
 
+// A store that reads 1.1 GB/s in all and is silent on writing takes half of that from one node, however many there are.
+TEST(Checkpoint, FullOnesAreWrittenAtOneNodesRateInAClusterOfAnySize) {
+  for (const char* nodes : {"cluster.nodes=16", "cluster.nodes=64"}) {
+    const Scenario scenario = shipped("llama3-70b-h100-512.json", {nodes, "run.checkpoint.kind=full",
+                                                                   "cluster.storage=nfs-10gbe",
+                                                                   "run.checkpoint.size_GB=1000"});
+    EXPECT_NEAR(checkpoint_cost(lower(scenario)).stall / (1000_GB / 0.55_GBps), 1, 1e-9) << nodes;
+  }
+}
+
 TEST(Checkpoint, AsynchronousOnesStallForTheCopyAlone) {
   const auto cost = [](const char* kind) {
     const Scenario scenario = shipped("gpt3-175b-a100-1024.json", {kind});
