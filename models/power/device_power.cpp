@@ -26,20 +26,24 @@ constexpr double kIdleShare = 0.12;
 // V100 in BERT lost 7 % at 0.8 of what it drew (power cap-curve-*, v100-cap-150). Floor: a100-voltage-floor, doubtful.
 constexpr double kVoltageSlope = 0.6;
 constexpr double kVoltageFloor = 0.7;
-// Of what memory-bound kernels draw above idle, memory's own half does not follow the core's clock. Estimated.
+// Of what memory-bound kernels draw above idle, half is memory's own: it follows what is moved, not the core's clock.
+// Estimated.
 constexpr double kMemoryOwnPower = 0.5;
-// Core clock below which too few requests are under way to fill the memory. Estimated.
+// Core clock below which too few requests are under way to fill the memory, and what is moved falls with it. Estimated.
 constexpr double kBandwidthClock = 0.5;
 /// Lowest clock of data-centre boards over the usual: 210 of 1410–1980 MHz (nvidia-smi, A100 and H100).
 constexpr double kLowestClock = 0.12;
 constexpr int kBisections = 60;
 
+/// Rate of memory-bound kernels at a clock, over the usual one.
+double bandwidth_at(double clock) { return std::min(1.0, clock / kBandwidthClock); }
+
 /// Power of a kind of work at a clock.
 struct Draw {
   Watts idle, usual;
-  double own = 0;  ///< share above idle that does not follow the clock
+  double own = 0;  ///< share above idle that is memory's own
   [[nodiscard]] Watts at(double clock) const {
-    return idle + (usual - idle) * (own + (1 - own) * dynamic_power(clock));
+    return idle + (usual - idle) * (own * bandwidth_at(clock) + (1 - own) * dynamic_power(clock));
   }
 };
 
@@ -89,8 +93,9 @@ DevicePower usual_device_power(const Scenario& scenario) {
 
 LeastDevicePower least_device_power(const Scenario& scenario) {
   const DevicePower usual = usual_device_power(scenario);
+  const Draw products{usual.idle, usual.compute, 0}, memory{usual.idle, usual.memory, kMemoryOwnPower};
   return {scenario.accelerator == nullptr ? 0 : kLowestClock * usual_clock_MHz(*scenario.accelerator),
-          Draw{usual.idle, usual.compute, 0}.at(kLowestClock)};
+          std::max(products.at(kLowestClock), memory.at(kLowestClock))};
 }
 
 ClockState clock_state(const Scenario& scenario) {
@@ -105,7 +110,7 @@ ClockState clock_state(const Scenario& scenario) {
       waiting{idle, out.power.communication, 0}, ready{idle, out.power.ready, 0};
   out.products = highest_clock(products, limit, locked);
   out.memory = highest_clock(memory, limit, locked);
-  out.bandwidth = std::min(1.0, out.memory / kBandwidthClock);
+  out.bandwidth = bandwidth_at(out.memory);
   out.limited = out.products < 1 || out.memory < 1;
   out.power = {idle, products.at(out.products), memory.at(out.memory),
                waiting.at(highest_clock(waiting, limit, locked)), ready.at(highest_clock(ready, limit, locked))};

@@ -31,7 +31,7 @@ struct ClockState {
   DevicePower power;
 };
 
-/// The least that a device can be held to: its lowest clock, and what matrix products draw at it.
+/// The least that a device can be held to: its lowest clock, and the most that any kind of work draws at it.
 struct LeastDevicePower {
   double clock_MHz = 0;  ///< zero where the usual clock is not known
   Watts power;

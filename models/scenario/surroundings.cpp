@@ -88,7 +88,7 @@ void check_power_cap(Draft& draft) {
   const double least = std::ceil(least_device_power(s).power.in(1_W));
   if (cap->in(1_W) < least)
     draft.fault(at,
-                fmt::format("found {:g}, but {} draws {} W in matrix products at its lowest clock", cap->in(1_W),
+                fmt::format("found {:g}, but {} draws {} W at work at its lowest clock", cap->in(1_W),
                             s.accelerator->id, least),
                 fmt::format("at least {}", least));
 }

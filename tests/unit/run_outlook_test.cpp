@@ -319,6 +319,22 @@ TEST(WorkFactor, IsTwoAtTheCriticalBatchAgainstNoBatch) {
   EXPECT_EQ(work_factor(shipped(kResnet, {"workload.critical_batch=16384"})), 1);
 }
 
+// Of no kind of work, down to the least cap that the device takes.
+TEST(PowerCap, IsExceededByNoKindOfWork) {
+  Scenario scenario = shipped("llama3-70b-h100-512.json", {});
+  const Watts least = least_device_power(scenario).power;
+  EXPECT_LT(least, 200_W);  // what H100 boards can be set to (nvidia-smi)
+  double before = 0;
+  for (const double cap : {least.in(1_W), 200.0, 250.0, 300.0, 350.0, 500.0, 650.0}) {
+    scenario.spec.cluster.power_cap = cap * 1_W;
+    const ClockState clocks = clock_state(scenario);
+    for (const Watts draw : {clocks.power.compute, clocks.power.memory, clocks.power.communication, clocks.power.ready})
+      EXPECT_LE(draw.in(1_W), cap * (1 + 1e-9)) << cap;
+    EXPECT_GE(clocks.bandwidth, before) << cap;
+    before = clocks.bandwidth;
+  }
+}
+
 TEST(PowerCap, FollowsTheBoardsThatWereMeasured) {
   // RTX PRO 6000 server at 300 of 500 W lost 21 %, the workstation edition at 400 of 600 W 27 %.
   const auto clock = [](double share) {
