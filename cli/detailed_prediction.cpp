@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cli/predictor.hpp"
-#include "models/estimate.hpp"
+#include "models/closed_form.hpp"
 #include "models/scenario/scenario.hpp"
 #include "report/json.hpp"
 #include "sim/protocol/worker_client.hpp"
@@ -35,7 +35,7 @@ DetailedPrediction predict_in_detail(Session& session, const ScenarioDocument& s
   if (is_analytic(scenario.json)) {
     Prediction prediction = predict_scenario(session, scenario, trace);
     const Scenario resolved = resolve(scenario.json, scenario.file, {}, session.catalog());
-    return completed({std::move(prediction), detail_of(estimate(lower(resolved)))});
+    return completed({std::move(prediction), detail_of(closed_form(lower(resolved)))});
   }
   Request request;
   request.scenario = scenario.json;

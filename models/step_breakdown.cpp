@@ -16,6 +16,12 @@ Seconds StepBreakdown::communication_exposed() const {
   return sum;
 }
 
+Seconds StepBreakdown::input_exposed() const {
+  Seconds sum;
+  for (const auto& kind : communication) sum += kind[static_cast<std::size_t>(Dimension::storage)].exposed;
+  return sum;
+}
+
 void add(StepBreakdown& sum, const StepBreakdown& other, double share) {
   for (const auto part : {&StepBreakdown::compute, &StepBreakdown::host, &StepBreakdown::optimizer,
                           &StepBreakdown::overhead, &StepBreakdown::bubble, &StepBreakdown::synchronization_wait,

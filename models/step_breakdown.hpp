@@ -32,6 +32,8 @@ struct StepBreakdown {
       peak_device_power;  ///< per device, mean over devices at each instant, then average and maximum over the step
   [[nodiscard]] Seconds communication_total() const;
   [[nodiscard]] Seconds communication_exposed() const;
+  /// Of what is exposed, waiting for input from storage.
+  [[nodiscard]] Seconds input_exposed() const;
 };
 
 /// Adds another breakdown, of `share` of the devices; the step time, which is one for all, is left alone.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "models/closed_form.hpp"
 #include "models/convergence/target.hpp"
 #include "models/estimate.hpp"
 #include "models/least_step.hpp"
@@ -111,7 +112,7 @@ std::variant<PlanFigures, Refusal> Evaluator::evaluate(const Option& option, con
   if (!memory.fits) return Refusal(Rejection::memory_beyond);  // what is offloaded exceeds the host's
   if (too_slow && too_slow(option, objectives(least_step_time(job), least_power_, option.batch)))
     return Refusal(Rejection::slower);
-  const StepBreakdown step = estimate(job);
+  const StepBreakdown step = closed_form(job);
   out.step_time = step.step_time;
   out.average_power = at_meter(step.average_device_power);
   out.peak_power = at_meter(step.peak_device_power);

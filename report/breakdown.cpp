@@ -64,6 +64,7 @@ class BreakdownBuilder {
       case Activity::communication: {
         const Operation& operation = graph_.operations()[interval.operation];
         communication(operation.collective, operation.dimension).exposed += length;
+        if (operation.dimension == Dimension::storage) return;  // ready, as over_time_ has it
         break;
       }
       case Activity::work:

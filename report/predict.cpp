@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
-#include "models/estimate.hpp"
+#include "models/closed_form.hpp"
 #include "models/memory/advice.hpp"
 #include "models/power/average_power.hpp"
 #include "models/power/device_power.hpp"
 #include "models/power/power.hpp"
-#include "models/storage/storage.hpp"
 #include "models/updates/actor_step.hpp"
 #include "models/updates/lone_node.hpp"
 #include "report/helper_nodes.hpp"
@@ -72,17 +71,6 @@ void fill_rates(Prediction& out, const Job& job, const StepBreakdown& breakdown)
     out.mfu = model / peak;
     out.hfu = hardware / peak;
   }
-}
-
-/// The closed form of a step leaves its input out; where that takes longer, the device waits for it.
-void wait_for_input(StepBreakdown& breakdown, const Scenario& scenario) {
-  const Seconds input = input_time(scenario);
-  if (!(input > breakdown.step_time)) return;
-  auto& share = breakdown.communication[static_cast<std::size_t>(CollectiveKind::send_recv)]
-                                       [static_cast<std::size_t>(Dimension::storage)];
-  share.total += input;
-  share.exposed += input - breakdown.step_time;
-  breakdown.step_time = input;
 }
 
 /// Storage traffic is no collective; it goes by its own name.
@@ -197,12 +185,6 @@ Prediction predict(const Job& job, const StepBreakdown& own, Fidelity fidelity, 
   out.version = kVersion;
   out.catalog_hash = catalog.hash_of_used();
   check_figures(out);
-  return out;
-}
-
-StepBreakdown closed_form(const Job& job) {
-  StepBreakdown out = estimate(job);
-  wait_for_input(out, *job.scenario);
   return out;
 }
 

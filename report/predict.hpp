@@ -27,9 +27,6 @@ Prediction predict(const Job& job, const StepBreakdown& breakdown, Fidelity fide
                    MemoryAdvice advice = MemoryAdvice::when_it_does_not_fit, Extent extent = Extent::run,
                    std::optional<UpdateOutcome> updates = std::nullopt);
 
-/// The closed form of a job's step, waiting for its input where that takes longer.
-StepBreakdown closed_form(const Job& job);
-
 /// The closed form's prediction of a scenario.
 Prediction predict_analytic(const Scenario& scenario, const Catalog& catalog,
                             MemoryAdvice advice = MemoryAdvice::when_it_does_not_fit, Extent extent = Extent::run);

@@ -144,8 +144,10 @@ class TraceWriter {
   }
 
   Watts power_during(const Interval& interval) const {
-    if (interval.activity != Activity::work) return power_.device_waiting;
+    const bool waits = interval.activity != Activity::work;
+    if (waits && interval.activity != Activity::communication) return power_.device_waiting;
     const Operation& operation = graph_.operations()[interval.operation];
+    if (waits) return operation.dimension == Dimension::storage ? power_.device_ready : power_.device_waiting;
     if (operation.kind == OperationKind::optimizer) return power_.device_updating;
     if (operation.kind == OperationKind::overhead) return power_.device_ready;
     if (operation.segment < 0) return power_.device_compute;

@@ -1,6 +1,7 @@
 #include "sweeps/closed_form.hpp"
 
 #include "fields/plain_text.hpp"
+#include "models/closed_form.hpp"
 #include "models/power/facility.hpp"
 #include "models/scenario/scenario.hpp"
 #include "models/updates/lone_node.hpp"

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "models/closed_form.hpp"
 #include "models/parallelism/offload.hpp"
 #include "models/parallelism/unit_times.hpp"
 #include "models/power/average_power.hpp"
-#include "models/storage/storage.hpp"
 
 namespace stepcast {
 
@@ -64,8 +64,7 @@ EvaluationStep evaluation_step(const Job& job, const PowerModel& power) {
   step.step_time = slowest * static_cast<double>(degrees.micro_batches) + (once - slowest) / degrees.vpp;
   add_work(step, job);
   step.bubble = std::max(Seconds(0), step.step_time - step.compute - step.overhead);
-  const Seconds forward = step.step_time;
-  step.step_time = std::max(forward, input_time(*job.scenario));
+  wait_for_input(step, job);
   return {step.step_time, average_device_power(step, power)};
 }
 

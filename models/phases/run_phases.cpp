@@ -2,11 +2,9 @@
 
 #include <cmath>
 
+#include "models/closed_form.hpp"
 #include "models/convergence/target.hpp"
-#include "models/estimate.hpp"
 #include "models/phases/evaluation_step.hpp"
-#include "models/power/average_power.hpp"
-#include "models/storage/storage.hpp"
 
 namespace stepcast {
 
@@ -22,12 +20,11 @@ struct ClosedStep {
 };
 
 ClosedStep closed_step(const Job& job) {
-  const StepBreakdown breakdown = estimate(job);
+  const StepBreakdown breakdown = closed_form(job);
   const Scenario& scenario = *job.scenario;
-  const PowerModel power = power_model(scenario);
-  return {power,
-          std::max(breakdown.step_time, input_time(scenario)),
-          average_device_power(breakdown, power),
+  return {power_model(scenario),
+          breakdown.step_time,
+          breakdown.average_device_power,
           static_cast<double>(scenario.spec.workload.global_batch),
           scenario.seq_len,
           scenario.devices()};

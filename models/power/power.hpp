@@ -13,7 +13,7 @@ struct PowerModel {
   Watts device_memory;         ///< running memory-bound kernels
   Watts device_updating;       ///< in the optimizer: as memory-bound kernels, or ready while hosts update
   Watts device_waiting;        ///< for others: in a collective's kernel, or for hosts with nothing to run
-  Watts device_ready;          ///< at full clock with nothing to run, as between kernels of a step
+  Watts device_ready;          ///< at full clock with nothing to run, as between kernels or until input has come
   Watts host_idle, host_busy;  ///< of one node without devices: processors, memory, switches, NICs, drives
   double fan_share = 0;        ///< of the node's IT power
   double pue = 1;

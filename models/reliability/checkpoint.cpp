@@ -28,7 +28,8 @@ struct Rates {
 Rates rates_of(const Scenario& scenario, bool local, bool one_node) {
   const int nodes = scenario.spec.cluster.nodes, writers = one_node ? 1 : nodes;
   const auto write = joint_write_rate(scenario, local, writers);
-  const auto read = joint_read_rate(scenario, local, nodes), read_by_writers = joint_read_rate(scenario, local, writers);
+  const auto read = joint_read_rate(scenario, local, nodes),
+             read_by_writers = joint_read_rate(scenario, local, writers);
   Rates out;
   out.known = write && read;
   // What reads fast and is silent on writing writes half as fast, as most drives of the catalogue do.

@@ -75,8 +75,9 @@ Bytes copied_per_device(const Scenario& scenario) {
 }
 
 Seconds input_time(const Scenario& scenario) {
+  if (!(input_per_device(scenario) > Bytes(0))) return Seconds(0);
   const InputPipeline pipeline = input_pipeline(scenario);
-  const InputLimit* slowest = input_per_device(scenario) > Bytes(0) ? pipeline.slowest() : nullptr;
+  const InputLimit* slowest = pipeline.slowest();
   if (slowest == nullptr) return Seconds(0);
   return Seconds(static_cast<double>(scenario.spec.workload.global_batch) / slowest->samples_per_s);
 }

@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "hardware-catalog/catalog.hpp"
-#include "models/estimate.hpp"
+#include "models/closed_form.hpp"
 #include "models/scenario/scenario.hpp"
 #include "models/updates/lone_node.hpp"
 #include "report/json.hpp"
@@ -63,7 +63,7 @@ Json predicted(const Request& request, Reply& reply) {
   if (request.trace)
     throw InputError({{request.file, "/run/fidelity", "the closed form has no timeline to trace",
                        "set run.fidelity to \"simulated\""}});
-  if (request.detail) reply.detail = to_json(detail_of(estimate(lower(scenario))));
+  if (request.detail) reply.detail = to_json(detail_of(closed_form(lower(scenario))));
   return to_json(predict_analytic(scenario, catalog));
 }
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "models/closed_form.hpp"
 #include "models/parallelism/job.hpp"
 #include "models/scenario/scenario.hpp"
 #include "models/storage/storage.hpp"
+#include "report/predict.hpp"
 #include "sim/build.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/engine/run_writing.hpp"
@@ -179,6 +181,31 @@ TEST_P(StorageTraffic, BindsAStepAsInClosedForm) {
   for (const auto& [storage, input] : cases) {
     const Scenario s = with_input(storage, input);
     EXPECT_NEAR(step_of(s, GetParam()) / input_time(s).value(), 1, 0.01) << storage << input;
+  }
+}
+
+// Whoever waits for input draws what ready devices do, and who waits for them what a receive kernel does.
+TEST_P(StorageTraffic, LeavesDevicesAtThePowerOfTheClosedForm) {
+  for (const int stages : {1, 2}) {
+    const Scenario s = resolve(
+        {{"cluster", {{"node", "dgx-h100"}, {"nodes", 4}}},
+         {"workload",
+          {{"model", "llama3-8b"},
+           {"global_batch", 16},
+           {"seq_len", 2048},
+           {"precision", "bf16"},
+           {"input", {{"sample_kB", 8}, {"decode_ms", 500000}}}}},
+         {"strategy",
+          {{"framework", "megatron-lm"}, {"tensor_parallel", 8}, {"pipeline_parallel", stages}, {"micro_batch", 1}}}},
+        "test", {}, catalog());
+    const double simulated = std::stod(run_in_child([&] {
+      const Job job = lower(s);
+      BuildOptions options = build_options(s);
+      options.flows = GetParam();
+      const StepGraph graph = build_step_graph(job, options);
+      return fmt::format("{:.17g}", breakdown_of(job, graph, simulate(graph)).average_device_power.value());
+    }));
+    EXPECT_NEAR(simulated / closed_form(lower(s)).average_device_power.value(), 1, 0.02) << stages;
   }
 }
 

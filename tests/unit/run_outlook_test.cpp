@@ -7,6 +7,7 @@
 #include "models/cost/cost.hpp"
 #include "models/phases/run_phases.hpp"
 #include "models/power/device_power.hpp"
+#include "models/power/power.hpp"
 #include "models/reliability/goodput.hpp"
 #include "models/storage/decimal_bytes.hpp"
 #include "models/storage/input_pipeline.hpp"
@@ -67,6 +68,17 @@ TEST(InputPipeline, SlowDecodingStallsTheStepAndSaysWhatWouldHelp) {
   EXPECT_THAT(bound.outlook->input.advice, Contains(HasSubstr("decoded")));
   ASSERT_TRUE(free.outlook->input.decode_budget);
   EXPECT_NEAR(free.outlook->input.decode_budget->value() * free.samples_per_s, 8 * 40, 1e-6);
+}
+
+// No kernel runs while devices wait for input, so the longer they wait the nearer they are to what ready ones draw.
+TEST(InputPipeline, DevicesThatWaitForItAreReadyAndNoMore) {
+  const std::vector<std::string> slow{"workload.input.decode_ms=300"};
+  const Prediction free = predicted(kResnet, {}), bound = predicted(kResnet, slow);
+  const PowerModel power = power_model(shipped(kResnet, slow));
+  const double working = free.step_time / bound.step_time;
+  EXPECT_LT(working, 0.2);
+  EXPECT_NEAR(bound.device_average_power.value(),
+              (working * free.device_average_power + (1 - working) * power.device_ready).value(), 1e-6);
 }
 
 TEST(InputPipeline, ObjectStoresAreAsFastAsTheirConnections) {
@@ -166,9 +178,9 @@ TEST(Checkpoint, LocalOnesLieOnTwoNodes) {
 // A store that reads 1.1 GB/s in all and is silent on writing takes half of that from one node, however many there are.
 TEST(Checkpoint, FullOnesAreWrittenAtOneNodesRateInAClusterOfAnySize) {
   for (const char* nodes : {"cluster.nodes=16", "cluster.nodes=64"}) {
-    const Scenario scenario = shipped("llama3-70b-h100-512.json", {nodes, "run.checkpoint.kind=full",
-                                                                   "cluster.storage=nfs-10gbe",
-                                                                   "run.checkpoint.size_GB=1000"});
+    const Scenario scenario =
+        shipped("llama3-70b-h100-512.json",
+                {nodes, "run.checkpoint.kind=full", "cluster.storage=nfs-10gbe", "run.checkpoint.size_GB=1000"});
     EXPECT_NEAR(checkpoint_cost(lower(scenario)).stall / (1000_GB / 0.55_GBps), 1, 1e-9) << nodes;
   }
 }
@@ -311,6 +323,15 @@ TEST(Phases, EvaluationIsForwardPassesAlone) {
   const double share = evaluation(llama, "strategy.recompute=none") / (step.step_time * (50000.0 / 1024));
   EXPECT_GT(share, 0.3);
   EXPECT_LT(share, 0.36);
+}
+
+// A phase of its own scenario is measured against a closed form that waits as the prediction does.
+TEST(Phases, WaitForInputInTimeAndPower) {
+  const Prediction whole = predicted(kResnet, {"workload.input.decode_ms=300", "workload.epochs=2"});
+  const Prediction phased =
+      predicted(kResnet, {"workload.input.decode_ms=300", "workload.epochs=2", R"(run.phases=[{"name":"train"}])"});
+  EXPECT_NEAR(phased.outlook->run->time / whole.outlook->run->time, 1, 1e-9);
+  EXPECT_NEAR(phased.outlook->run->energy / whole.outlook->run->energy, 1, 1e-9);
 }
 
 TEST(WorkFactor, IsTwoAtTheCriticalBatchAgainstNoBatch) {
