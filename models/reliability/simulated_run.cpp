@@ -147,7 +147,11 @@ class Run {
   /// Work since the last safe checkpoint is gone.
   void lose(bool noticed) {
     if (!risk_.saves) return give_up(0);
-    if (noticed && risk_.checkpoint.write <= risk_.spot_notice) return;
+    // What was written in time is what the run comes back to, from later interruptions, too.
+    if (noticed && risk_.checkpoint.write <= risk_.spot_notice) {
+      saved_ = previous_ = done_;
+      return;
+    }
     const double behind = (risk_.checkpoint.write - risk_.checkpoint.stall).value();
     give_up(now_ < saved_at_ + behind ? previous_ : saved_);
   }
