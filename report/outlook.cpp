@@ -255,6 +255,7 @@ void add_run_figures(Prediction& step, const Job& job, const Catalog& catalog, c
   const std::vector<PhaseCost> phases = run_phases(job, {step.step_time, step.device_average_power});
   if (phases.empty()) return;
   const RunRisk risk = run_risk(job, catalog, step.step_time, work_of(phases, scenario));
+  check_interval(risk);
   const double goodput = mean_goodput(risk, scenario.spec.run);
   if (!(goodput > kNeverEnds)) return;
   const RunParts parts(phases);
@@ -270,6 +271,7 @@ void add_outlook(Prediction& step, const Job& job, const Catalog& catalog) {
   add_network(step, scenario, power, fabric, helpers, catalog);
   const std::vector<PhaseCost> phases = run_phases(job, {step.step_time, step.device_average_power});
   const RunRisk risk = run_risk(job, catalog, step.step_time, work_of(phases, scenario));
+  check_interval(risk);
   RunOutlook out;
   RunShares mean;
   out.goodput = goodput_outlook(scenario, risk, mean);

@@ -1,5 +1,7 @@
 #include "models/reliability/goodput.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -42,6 +44,18 @@ double slow_share(const RunRisk& risk, const RunHazard& hazard) {
 }
 
 }  // namespace
+
+void check_interval(const RunRisk& risk) {
+  const Seconds least = risk.checkpoint.shortest_interval;
+  if (!risk.saves || risk.interval >= least) return;
+  const bool behind = risk.checkpoint.kind == CheckpointKind::asynchronous && least <= risk.checkpoint.write;
+  const std::string why =
+      behind ? fmt::format("an asynchronous checkpoint is written in {:.4g} s, and the next starts no earlier",
+                           least.value())
+             : fmt::format("a step takes {:.4g} s", least.value());
+  throw InputError({{"", "/run/checkpoint/interval_s", fmt::format("found {:g}, but {}", risk.interval.value(), why),
+                     fmt::format("at least {:.0f}", std::ceil(least.value()))}});
+}
 
 RunHazard hazard_of(const RunRisk& risk) {
   const CheckpointCost& checkpoint = risk.checkpoint;

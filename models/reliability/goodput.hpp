@@ -49,6 +49,10 @@ struct GoodputTrials {
 /// What a job risks, by the scenario; `step`: time of one, below which nobody saves; `work`: of all of them.
 RunRisk run_risk(const Job& job, const Catalog& catalog, Seconds step, Seconds work);
 
+/// Throws InputError, without a file, where `run.checkpoint.interval_s` is shorter than checkpoints can follow each
+/// other: a step, or an asynchronous one until it is written.
+void check_interval(const RunRisk& risk);
+
 /// The same as one rate, for the formulas.
 RunHazard hazard_of(const RunRisk& risk);
 

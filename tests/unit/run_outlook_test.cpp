@@ -185,6 +185,24 @@ TEST(Checkpoint, FullOnesAreWrittenAtOneNodesRateInAClusterOfAnySize) {
   }
 }
 
+TEST(Checkpoint, FollowsTheOneBeforeNoSoonerThanItCan) {
+  const auto faults = [](std::vector<std::string> terms) -> std::string {
+    try {
+      predicted("llama3-70b-h100-512.json", std::move(terms));
+    } catch (const InputError& error) {
+      return error.faults().front().pointer + ": " + error.faults().front().message;
+    }
+    return "";
+  };
+  EXPECT_THAT(faults({"run.checkpoint.interval_s=0.001"}),
+              HasSubstr("/run/checkpoint/interval_s: found 0.001, but a step takes 15."));
+  const char *behind = "run.checkpoint.kind=asynchronous", *store = "cluster.storage=nfs-10gbe";
+  EXPECT_THAT(faults({behind, store, "run.checkpoint.interval_s=60"}), HasSubstr("is written in"));
+  EXPECT_EQ(faults({behind, store, "run.checkpoint.interval_s=3600"}), "");
+  EXPECT_EQ(faults({"run.checkpoint.interval_s=60"}), "");
+  EXPECT_EQ(faults({"run.checkpoint.kind=none", "run.checkpoint.interval_s=0.001"}), "");
+}
+
 TEST(Checkpoint, AsynchronousOnesStallForTheCopyAlone) {
   const auto cost = [](const char* kind) {
     const Scenario scenario = shipped("gpt3-175b-a100-1024.json", {kind});
