@@ -30,7 +30,7 @@ struct PredictedStep {
 /// The phases of a run in order, or the one of the stated work where the scenario names none; empty when it states no
 /// work. Steps of a phase that differs are costed by the closed form, times what the predicted step takes over its own
 /// closed form. A ramp's step time is linear in its batch between its ends, and its batch linear in the samples.
-/// Evaluation runs forward only, a third of a step's work.
+/// Evaluation runs forward only (evaluation_step.hpp), in closed form.
 std::vector<PhaseCost> run_phases(const Job& job, const PredictedStep& step);
 
 }  // namespace stepcast

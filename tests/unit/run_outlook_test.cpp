@@ -359,6 +359,24 @@ TEST(Phases, EvaluationIsForwardPassesAlone) {
   EXPECT_LT(share, 0.36);
 }
 
+// As in training, the slowest replica keeps the others waiting, and each node kind has its own times.
+TEST(Phases, EvaluationIsAsSlowAsTheNodesThatItRunsOn) {
+  const auto evaluation = [](std::vector<std::string> terms) {
+    terms.insert(terms.end(), {kAnalytic, R"(run.phases=[{"steps":1000},)"
+                                          R"({"kind":"evaluation","samples":1024,"times":1000}])"});
+    return predicted("llama3-70b-h100-512.json", std::move(terms)).outlook->phases.back();
+  };
+  const PhaseOutlook healthy = evaluation({});
+  std::string all;
+  for (int node = 0; node < 64; ++node) all += (node > 0 ? "," : "") + std::to_string(node);
+  const std::string half = R"(cluster.conditions=[{"compute_speed":0.5,"nodes":[)";
+  EXPECT_GT(evaluation({half + all + "]}]"}).time / healthy.time, 1.7);
+  EXPECT_LE(evaluation({half + all + "]}]"}).time / healthy.time, 2.0);
+  EXPECT_GT(evaluation({half + "3]}]"}).time / healthy.time, 1.3);
+  const PhaseOutlook mixed = evaluation({R"(cluster.other_nodes=[{"node":"dgx-a100-80gb","nodes":[0,1,2,3]}])"});
+  EXPECT_GT(mixed.time / healthy.time, 1.5);
+}
+
 // A phase of its own scenario is measured against a closed form that waits as the prediction does.
 TEST(Phases, WaitForInputInTimeAndPower) {
   const Prediction whole = predicted(kResnet, {"workload.input.decode_ms=300", "workload.epochs=2"});
