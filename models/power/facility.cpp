@@ -19,6 +19,7 @@ constexpr int kRackUnits = 40;
 FabricBill fabric_bill(const Scenario& scenario, const Catalog& catalog) {
   const ClusterSpec& cluster = scenario.spec.cluster;
   FabricBill out;
+  out.price = cluster.cost.network_purchase;
   if (cluster.nodes <= 1 || scenario.nics_per_node == 0) return out;
   if (scenario.update == UpdateMode::federated) {
     out.unknown.emplace_back("the clients' lines and the server that averages");
@@ -31,7 +32,7 @@ FabricBill fabric_bill(const Scenario& scenario, const Catalog& catalog) {
   const FabricInventory parts = fabric_inventory(cluster.fabric, *scenario.node, cluster.nodes, scenario.nics_per_node,
                                                  scenario.nic_bandwidth, scenario.network_switch, catalog);
   out.power = parts.power;
-  out.price = cluster.cost.network_purchase ? cluster.cost.network_purchase : parts.price;
+  if (!out.price) out.price = parts.price;
   out.unknown = parts.unknown;
   return out;
 }

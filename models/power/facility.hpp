@@ -15,7 +15,7 @@ struct FabricBill {
   std::optional<Dollars> price;  ///< switches, transceivers; of rented clusters the landlord's affair
   std::vector<std::string> unknown;
 };
-/// Built from the fabric's inventory; empty for one node.
+/// Built from the fabric's inventory; empty for one node, but for a price that the scenario states.
 FabricBill fabric_bill(const Scenario& scenario, const Catalog& catalog);
 
 /// How the nodes stand in racks.

@@ -7,6 +7,7 @@
 #include "models/cost/cost.hpp"
 #include "models/phases/run_phases.hpp"
 #include "models/power/device_power.hpp"
+#include "models/power/facility.hpp"
 #include "models/power/power.hpp"
 #include "models/reliability/goodput.hpp"
 #include "models/storage/decimal_bytes.hpp"
@@ -238,6 +239,17 @@ TEST(SimulatedRun, ComesBackToAnnouncedCheckpointsLater) {
   const RunShares mean = simulate_runs(risk, 1, 64).mean();
   // Half an hour lies between interruptions of any kind: 0.05 of it is lost in the mean to one in ten hours.
   EXPECT_NEAR(mean.lost_work, 0.048, 0.01);
+}
+
+// One node has no fabric to draw, and a million have too much of it: what is stated is paid all the same.
+TEST(FabricBill, HasTheStatedPriceWhateverIsKnownOfTheNetwork) {
+  for (const char* nodes : {"cluster.nodes=1", "cluster.nodes=8", "cluster.nodes=262144"}) {
+    const Scenario s = shipped(kResnet, {nodes, "cluster.cost.network_purchase_usd=5000",
+                                         "workload.global_batch=67108864"});
+    const FabricBill bill = fabric_bill(s, catalog());
+    ASSERT_TRUE(bill.price) << nodes;
+    EXPECT_EQ(*bill.price, 5000.0_usd) << nodes;
+  }
 }
 
 // A spot price comes with the interruptions that make it low.
