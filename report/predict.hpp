@@ -21,8 +21,8 @@ enum class MemoryAdvice { none, when_it_does_not_fit };
 enum class Extent { step, run_figures, run };
 
 /// A prediction from a breakdown: rates, MFU, memory, energy, cost, time to train. Throws std::logic_error when a
-/// figure comes out negative or not finite, InputError when checkpoints cannot follow each other as often as stated. `updates`: of workers that meet otherwise than by collectives. Learners
-/// that actors feed wait for them here.
+/// figure comes out negative or not finite, InputError when checkpoints cannot follow each other as often as stated.
+/// `updates`: of workers that meet otherwise than by collectives. Learners that actors feed wait for them here.
 Prediction predict(const Job& job, const StepBreakdown& breakdown, Fidelity fidelity, const Catalog& catalog,
                    MemoryAdvice advice = MemoryAdvice::when_it_does_not_fit, Extent extent = Extent::run,
                    std::optional<UpdateOutcome> updates = std::nullopt);

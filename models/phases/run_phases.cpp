@@ -1,5 +1,7 @@
 #include "models/phases/run_phases.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "models/closed_form.hpp"
@@ -9,6 +11,9 @@
 namespace stepcast {
 
 namespace {
+
+/// Of the stated work, what rounding leaves of phases that add up to it.
+constexpr double kNothingLeft = 1e-12;
 
 /// A step as the closed form has it, on the devices that it has.
 struct ClosedStep {
@@ -105,7 +110,7 @@ class Phases {
       const PhaseSpec& spec = specs[i];
       if (spec.kind != PhaseKind::train || spec.samples || spec.tokens || spec.steps || spec.time) continue;
       const std::optional<double> steps = steps_to_train(scenario_);
-      if (!steps) return;
+      if (!steps) refuse_rest(i, "the workload states no work that it could take the rest of", "workload.tokens");
       double tokens = 0, samples = 0;
       for (const PhaseCost& other : out) {
         tokens += other.tokens;
@@ -114,9 +119,16 @@ class Phases {
       const ClosedStep step = step_of(2 * i);
       const double all = *steps * own_.batch;
       const double left = step.seq_len > 0 ? (all * own_.seq_len - tokens) / step.seq_len : all - samples;
-      if (left > 0) add_steps(out[i], step, std::ceil(left / step.batch - 1e-9));
+      if (!(left > kNothingLeft * all))
+        refuse_rest(i, "the other phases train on all of the workload's", "a larger workload.tokens");
+      add_steps(out[i], step, std::ceil(left / step.batch - 1e-9));
       return;
     }
+  }
+
+  [[noreturn]] static void refuse_rest(std::size_t phase, const char* why, const char* else_) {
+    throw InputError({{"", fmt::format("/run/phases/{}", phase), fmt::format("says no amount, and {}", why),
+                       fmt::format("tokens, samples or steps here, or {}", else_)}});
   }
 
   void add_steps(PhaseCost& phase, const ClosedStep& step, double steps) {

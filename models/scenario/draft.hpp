@@ -82,8 +82,10 @@ void check_algorithm_runs(Draft& draft);
 void remark_straddling(Draft& draft);
 /// Nodes that generate samples for reinforcement learning. After everything else, for it asks for the whole scenario.
 void resolve_actors(Draft& draft);
-/// What surrounds the step: drives, shared storage, clocks, published rates of failure, amounts of phases.
+/// What surrounds the step: drives, shared storage, clocks, published rates of failure, terms of payment.
 void check_surroundings(Draft& draft);
+/// Amounts of run.phases, and keys that say nothing of a phase's kind.
+void check_phases(Draft& draft);
 /// The scenario as each of run.phases has it; `document`: what was read, overrides applied.
 void resolve_phases(Draft& draft, const Json& document);
 /// Nodes that are slower or of another kind. Last, for what it needs of the other kinds is the whole scenario.

@@ -50,6 +50,7 @@ void resolve_parts(Draft& draft) {
   remark_calibrations(draft);
   resolve_strategy(draft);
   check_surroundings(draft);
+  check_phases(draft);
   if (!draft.diagnostics.faults().empty()) return;
   settle_bucket(draft.scenario);
   remark_straddling(draft);

@@ -107,48 +107,6 @@ void check_price(Draft& draft) {
   }
 }
 
-void check_amount(Draft& draft, const PhaseSpec& phase, const std::string& at, int& rests) {
-  const int stated = phase.tokens.has_value() + phase.samples.has_value() + phase.steps.has_value();
-  if (stated > 1) draft.fault(at, "states its amount more than once", "one of tokens, samples and steps");
-  if (phase.kind == PhaseKind::startup || phase.kind == PhaseKind::compile) {
-    if (!phase.time)
-      draft.fault(at + "/time_s", fmt::format("missing: {} is stated, not predicted", name_of(phase.kind)));
-    return;
-  }
-  if (stated > 0 || phase.time) return;
-  if (phase.kind == PhaseKind::evaluation)
-    return draft.fault(at, "says neither how much it evaluates nor how long", "samples, tokens or time_s");
-  if (phase.global_batch_end) return draft.fault(at, "a ramp needs an amount", "tokens, samples or steps");
-  if (++rests > 1) draft.fault(at, "a second phase without an amount", "tokens, samples or steps");
-}
-
-void check_phases(Draft& draft) {
-  const std::vector<PhaseSpec>& phases = draft.spec().run.phases;
-  int rests = 0;
-  for (std::size_t i = 0; i < phases.size(); ++i) {
-    const std::string at = fmt::format("/run/phases/{}", i);
-    if (!draft.sound({at})) continue;
-    check_amount(draft, phases[i], at, rests);
-    if (phases[i].every_steps && phases[i].kind == PhaseKind::train)
-      draft.fault(at + "/every_steps", "belongs to evaluations", "leave it out");
-    if (phases[i].every_steps && phases[i].times)
-      draft.fault(at + "/times", "says how often it occurs beside every_steps", "keep one of them");
-  }
-}
-
-/// The document of a phase: the scenario's with what differs, and without phases.
-Json phase_document(const Json& document, const PhaseSpec& phase, const std::optional<long>& batch,
-                    Diagnostics& diagnostics) {
-  Json out = document;
-  out["run"].erase("phases");
-  // It follows from the devices, which another cut of the model leaves fewer replicas.
-  if (out.contains("strategy")) out["strategy"].erase("data_parallel");
-  if (batch) out["workload"]["global_batch"] = *batch;
-  if (phase.seq_len) out["workload"]["seq_len"] = *phase.seq_len;
-  for (const std::string& assignment : phase.set) apply_override(out, assignment, diagnostics);
-  return out;
-}
-
 }  // namespace
 
 void check_surroundings(Draft& draft) {
@@ -159,30 +117,6 @@ void check_surroundings(Draft& draft) {
   check_clock(draft);
   check_power_cap(draft);
   check_price(draft);
-  check_phases(draft);
-}
-
-void resolve_phases(Draft& draft, const Json& document) {
-  const std::vector<PhaseSpec>& phases = draft.spec().run.phases;
-  for (std::size_t i = 0; i < phases.size(); ++i) {
-    const PhaseSpec& phase = phases[i];
-    const auto add = [&](bool differs, const std::optional<long>& batch) {
-      draft.scenario.phases.push_back(nullptr);
-      if (!differs) return;
-      Diagnostics own(draft.diagnostics.file());
-      try {
-        const Json phase_json = phase_document(document, phase, batch, own);
-        own.throw_if_faulty();
-        draft.scenario.phases.back() =
-            std::make_shared<const Scenario>(resolve(phase_json, draft.diagnostics.file(), {}, draft.catalog));
-      } catch (const InputError& error) {
-        for (const Fault& fault : error.faults())
-          draft.fault(fmt::format("/run/phases/{}", i), fault.pointer + ": " + fault.message, fault.suggestion);
-      }
-    };
-    add(phase.global_batch || phase.seq_len || !phase.set.empty(), phase.global_batch);
-    add(phase.global_batch_end.has_value(), phase.global_batch_end);
-  }
 }
 
 }  // namespace stepcast

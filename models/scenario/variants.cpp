@@ -9,6 +9,7 @@ ScenarioVariants::ScenarioVariants(ScenarioSpec shared, const std::string& file,
     : diagnostics_(file), draft_(std::make_unique<Draft>(std::move(shared), catalog, diagnostics_)) {
   resolve_surface(*draft_);
   check_surroundings(*draft_);
+  check_phases(*draft_);
   diagnostics_.throw_if_faulty();
   framework_ = draft_->scenario.framework;
 }

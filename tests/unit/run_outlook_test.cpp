@@ -244,8 +244,8 @@ TEST(SimulatedRun, ComesBackToAnnouncedCheckpointsLater) {
 // One node has no fabric to draw, and a million have too much of it: what is stated is paid all the same.
 TEST(FabricBill, HasTheStatedPriceWhateverIsKnownOfTheNetwork) {
   for (const char* nodes : {"cluster.nodes=1", "cluster.nodes=8", "cluster.nodes=262144"}) {
-    const Scenario s = shipped(kResnet, {nodes, "cluster.cost.network_purchase_usd=5000",
-                                         "workload.global_batch=67108864"});
+    const Scenario s =
+        shipped(kResnet, {nodes, "cluster.cost.network_purchase_usd=5000", "workload.global_batch=67108864"});
     const FabricBill bill = fabric_bill(s, catalog());
     ASSERT_TRUE(bill.price) << nodes;
     EXPECT_EQ(*bill.price, 5000.0_usd) << nodes;
@@ -389,6 +389,23 @@ TEST(Phases, EvaluationIsAsSlowAsTheNodesThatItRunsOn) {
   EXPECT_GT(mixed.time / healthy.time, 1.5);
 }
 
+TEST(Phases, LeaveSomethingForTheOneThatTakesTheRest) {
+  const auto faults = [](std::vector<std::string> terms) -> std::string {
+    try {
+      predicted("llama3-70b-h100-512.json", std::move(terms));
+    } catch (const InputError& error) {
+      return error.faults().front().pointer + ": " + error.faults().front().message;
+    }
+    return "";
+  };
+  const auto phases = [](const char* tokens) {
+    return fmt::format(R"(run.phases=[{{"tokens":{}}},{{"name":"rest"}}])", tokens);
+  };
+  EXPECT_THAT(faults({"workload.tokens=1e11", phases("2e11")}), HasSubstr("/run/phases/1: says no amount"));
+  EXPECT_THAT(faults({"workload.tokens=1e11", phases("1e11")}), HasSubstr("/run/phases/1: says no amount"));
+  EXPECT_EQ(faults({"workload.tokens=1e11", phases("0.9e11")}), "");
+}
+
 // A phase of its own scenario is measured against a closed form that waits as the prediction does.
 TEST(Phases, WaitForInputInTimeAndPower) {
   const Prediction whole = predicted(kResnet, {"workload.input.decode_ms=300", "workload.epochs=2"});
@@ -477,6 +494,18 @@ TEST(Faults, AreNamedWhereTheyAre) {
   EXPECT_THAT(faults_of({R"(run.phases=[{"kind":"startup"}])"}), HasSubstr("/run/phases/0/time_s"));
   EXPECT_THAT(faults_of({R"(run.phases=[{"name":"a"},{"name":"b"}])"}), HasSubstr("second phase without an amount"));
   EXPECT_THAT(faults_of({R"(run.phases=[{"global_batch":7}])"}), HasSubstr("/run/phases/0"));
+  EXPECT_THAT(faults_of({R"(run.phases=[{"kind":"startup","time_s":100}])"}),
+              HasSubstr("/run/phases: no phase trains"));
+  const auto beside = [&](const std::string& phase) {
+    return faults_of({fmt::format(R"(run.phases=[{{"name":"rest"}},{}])", phase)});
+  };
+  EXPECT_THAT(beside(R"({"steps":10,"times":3})"), HasSubstr("/run/phases/1/times"));
+  EXPECT_THAT(beside(R"({"kind":"evaluation","samples":1,"global_batch_end":64})"),
+              HasSubstr("/run/phases/1/global_batch_end"));
+  EXPECT_THAT(beside(R"({"kind":"startup","time_s":1,"tokens":9})"), HasSubstr("/run/phases/1/tokens"));
+  EXPECT_THAT(beside(R"({"kind":"compile","time_s":1,"set":["cluster.nodes=2"]})"), HasSubstr("/run/phases/1/set"));
+  EXPECT_THAT(beside(R"({"steps":9,"set":["cluster.cost.basis=spot"]})"), HasSubstr("/run/phases/1/set/0"));
+  EXPECT_EQ(beside(R"({"kind":"startup","time_s":1,"times":2})"), "");
 }
 
 TEST(ClaimStudy, HoldsGainsAgainstClaims) {
