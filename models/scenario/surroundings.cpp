@@ -93,6 +93,36 @@ void check_power_cap(Draft& draft) {
                 fmt::format("at least {}", least));
 }
 
+/// Whether the scenario itself says that nodes are rented; with basis `auto` the catalogue decides.
+bool rents(const CostSpec& cost) {
+  return cost.node_rent || (cost.basis != PriceBasis::automatic && cost.basis != PriceBasis::purchase);
+}
+
+/// A node is rented or bought, and what only a bought one costs is no part of a rent.
+void check_terms(Draft& draft) {
+  const CostSpec& cost = draft.spec().cluster.cost;
+  if (!draft.sound({"/cluster/cost"})) return;
+  if (cost.node_rent && cost.node_purchase)
+    return draft.fault("/cluster/cost/node_rent_usd_per_h", "stated beside node_purchase_usd", "keep one of them");
+  if (cost.node_rent && cost.basis == PriceBasis::purchase)
+    return draft.fault("/cluster/cost/basis", "found purchase, but node_rent_usd_per_h states a rent",
+                       "node_purchase_usd, or leave it out");
+  if (cost.node_purchase && rents(cost))
+    return draft.fault("/cluster/cost/basis",
+                       fmt::format("found {}, but node_purchase_usd states a price to buy at", name_of(cost.basis)),
+                       "node_rent_usd_per_h, or leave it out");
+  if (!rents(cost)) return;
+  const auto refuse = [&](bool stated, const char* key) {
+    if (stated)
+      draft.fault(fmt::format("/cluster/cost/{}", key), "belongs to a bought cluster, and this one is rented",
+                  "leave it out, or state node_purchase_usd");
+  };
+  refuse(cost.network_purchase.has_value(), "network_purchase_usd");
+  refuse(cost.amortisation.has_value(), "amortisation_years");
+  refuse(cost.electricity.has_value(), "electricity_usd_per_kWh");
+  refuse(cost.upkeep_percent_per_year > 0, "upkeep_percent_per_year");
+}
+
 void check_price(Draft& draft) {
   const CostSpec& cost = draft.spec().cluster.cost;
   const Scenario& s = draft.scenario;
@@ -116,6 +146,7 @@ void check_surroundings(Draft& draft) {
   check_record(draft);
   check_clock(draft);
   check_power_cap(draft);
+  check_terms(draft);
   check_price(draft);
 }
 

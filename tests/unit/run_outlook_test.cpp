@@ -506,6 +506,17 @@ TEST(Faults, AreNamedWhereTheyAre) {
   EXPECT_THAT(beside(R"({"kind":"compile","time_s":1,"set":["cluster.nodes=2"]})"), HasSubstr("/run/phases/1/set"));
   EXPECT_THAT(beside(R"({"steps":9,"set":["cluster.cost.basis=spot"]})"), HasSubstr("/run/phases/1/set/0"));
   EXPECT_EQ(beside(R"({"kind":"startup","time_s":1,"times":2})"), "");
+  const std::string bought = "cluster.cost.node_purchase_usd=1e5", rented = "cluster.cost.node_rent_usd_per_h=20";
+  EXPECT_THAT(faults_of({bought, rented}), HasSubstr("/cluster/cost/node_rent_usd_per_h"));
+  EXPECT_THAT(faults_of({bought, "cluster.cost.basis=spot"}), HasSubstr("/cluster/cost/basis: found spot"));
+  EXPECT_THAT(faults_of({rented, "cluster.cost.basis=purchase"}), HasSubstr("/cluster/cost/basis: found purchase"));
+  for (const char* key :
+       {"network_purchase_usd", "amortisation_years", "electricity_usd_per_kWh", "upkeep_percent_per_year"}) {
+    const std::string term = fmt::format("cluster.cost.{}=3", key);
+    EXPECT_THAT(faults_of({rented, term}), HasSubstr(fmt::format("/cluster/cost/{}: belongs to a bought", key)));
+    EXPECT_EQ(faults_of({bought, term}), "");
+  }
+  EXPECT_EQ(faults_of({bought, "cluster.cost.basis=purchase"}), "");
 }
 
 TEST(ClaimStudy, HoldsGainsAgainstClaims) {
