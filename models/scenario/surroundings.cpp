@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "models/cost/cost.hpp"
 #include "models/power/device_power.hpp"
@@ -36,9 +37,24 @@ void check_supplies(Draft& draft) {
                 fmt::format("at most {}", s.node->psus->count));
 }
 
+/// Entries of the catalogue's storage that are no system which nodes share.
+constexpr std::string_view kNotShared[] = {"nvme", "sata", "hdd", "raid"};
+
+/// Whether nodes can share it: a drive or the level of an array they cannot, and what was measured of some system only
+/// if that says how fast it is.
+bool is_shared(const StoragePart& part) {
+  if (part.kind == "measured") return part.read || part.write || part.aggregate_read || part.aggregate_write;
+  return std::find(std::begin(kNotShared), std::end(kNotShared), part.kind) == std::end(kNotShared);
+}
+
 void check_storage(Draft& draft) {
   const ScenarioSpec& spec = draft.spec();
-  if (!draft.sound({"/cluster/storage"}) || !spec.cluster.storage.empty()) return;
+  if (!draft.sound({"/cluster/storage"})) return;
+  if (const StoragePart* part = draft.scenario.storage; part != nullptr && !is_shared(*part))
+    draft.fault("/cluster/storage",
+                fmt::format("\"{}\" ({}) is no storage system that nodes share", part->id, part->kind),
+                "a file system, object store or block store (stepcast catalog list storage)");
+  if (!spec.cluster.storage.empty()) return;
   const char* hint = "name cluster.storage (stepcast catalog list storage)";
   if (spec.workload.input.source == InputSource::shared)
     draft.fault("/workload/input/source", "the cluster has no shared storage", hint);

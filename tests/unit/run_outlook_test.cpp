@@ -506,6 +506,10 @@ TEST(Faults, AreNamedWhereTheyAre) {
   EXPECT_THAT(beside(R"({"kind":"compile","time_s":1,"set":["cluster.nodes=2"]})"), HasSubstr("/run/phases/1/set"));
   EXPECT_THAT(beside(R"({"steps":9,"set":["cluster.cost.basis=spot"]})"), HasSubstr("/run/phases/1/set/0"));
   EXPECT_EQ(beside(R"({"kind":"startup","time_s":1,"times":2})"), "");
+  for (const char* part : {"raid5", "small-file-open", "pm9a3", "hdd-7200"})
+    EXPECT_THAT(faults_of({fmt::format("cluster.storage={}", part)}), HasSubstr("/cluster/storage: ")) << part;
+  for (const char* system : {"nfs-10gbe", "s3-standard", "ebs-gp3", "bloom-gpfs-checkpoint", "megascale-hdfs"})
+    EXPECT_EQ(faults_of({fmt::format("cluster.storage={}", system)}), "") << system;
   const std::string bought = "cluster.cost.node_purchase_usd=1e5", rented = "cluster.cost.node_rent_usd_per_h=20";
   EXPECT_THAT(faults_of({bought, rented}), HasSubstr("/cluster/cost/node_rent_usd_per_h"));
   EXPECT_THAT(faults_of({bought, "cluster.cost.basis=spot"}), HasSubstr("/cluster/cost/basis: found spot"));
