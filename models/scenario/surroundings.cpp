@@ -82,7 +82,7 @@ void check_record(Draft& draft) {
 void check_clock(Draft& draft) {
   const auto& clock = draft.spec().cluster.clock_MHz;
   const Scenario& s = draft.scenario;
-  if (!clock || s.node == nullptr) return;
+  if (!clock || s.node == nullptr || !draft.sound({"/cluster/clock_MHz"})) return;
   const char* at = "/cluster/clock_MHz";
   if (s.accelerator == nullptr || !(s.accelerator->boost_clock_MHz > 0))
     return draft.fault(at, "the clock of this node's devices is not known", "state power_cap_W instead");
@@ -98,7 +98,7 @@ void check_clock(Draft& draft) {
 void check_power_cap(Draft& draft) {
   const auto& cap = draft.spec().cluster.power_cap;
   const Scenario& s = draft.scenario;
-  if (!cap || s.node == nullptr) return;
+  if (!cap || s.node == nullptr || !draft.sound({"/cluster/power_cap_W"})) return;
   const char* at = "/cluster/power_cap_W";
   if (s.accelerator == nullptr) return draft.fault(at, "only accelerators can be capped", "leave it out");
   const double least = std::ceil(least_device_power(s).power.in(1_W));

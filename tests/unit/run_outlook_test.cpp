@@ -27,6 +27,7 @@ using test::catalog;
 using test::shipped;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* kAnalytic = "run.fidelity=analytic";
 
@@ -510,6 +511,8 @@ TEST(Faults, AreNamedWhereTheyAre) {
     EXPECT_THAT(faults_of({fmt::format("cluster.storage={}", part)}), HasSubstr("/cluster/storage: ")) << part;
   for (const char* system : {"nfs-10gbe", "s3-standard", "ebs-gp3", "bloom-gpfs-checkpoint", "megascale-hdfs"})
     EXPECT_EQ(faults_of({fmt::format("cluster.storage={}", system)}), "") << system;
+  for (const char* misread : {"cluster.power_cap_W=abc", "cluster.power_cap_W=-5", "cluster.clock_MHz=abc"})
+    EXPECT_THAT(faults_of({misread}), Not(HasSubstr("but v100"))) << misread;
   const std::string bought = "cluster.cost.node_purchase_usd=1e5", rented = "cluster.cost.node_rent_usd_per_h=20";
   EXPECT_THAT(faults_of({bought, rented}), HasSubstr("/cluster/cost/node_rent_usd_per_h"));
   EXPECT_THAT(faults_of({bought, "cluster.cost.basis=spot"}), HasSubstr("/cluster/cost/basis: found spot"));
