@@ -13,6 +13,9 @@ constexpr double kForever = std::numeric_limits<double>::infinity();
 /// A run that is interrupted so often says what there is to say of its goodput.
 constexpr int kMostInterruptions = 20000;
 
+/// Where nodes turn slow so often in a run, it trains at the mean of both speeds rather than spell by spell.
+constexpr double kManyTurns = 1e5;
+
 /// SplitMix64 (Steele, Lea & Flood 2014): the same numbers on every machine.
 class Random {
  public:
@@ -38,7 +41,12 @@ class Random {
 class Run {
  public:
   Run(const RunRisk& risk, std::uint64_t seed, int trial)
-      : risk_(risk), random_(seed, trial), spares_(risk.spares), working_(risk.nodes) {}
+      : risk_(risk), random_(seed, trial), spares_(risk.spares), working_(risk.nodes) {
+    const double turns = risk.nodes * risk.rates.slow.value();
+    if (turns * risk.work.value() <= kManyTurns) return;
+    // The busy share of a queue M/D/∞, as in expected_goodput.
+    blended_ = 1 - (1 - risk.slow_speed) * -std::expm1(-turns * risk.slow_found.value());
+  }
 
   RunShares finish() {
     schedule_slow();
@@ -57,10 +65,12 @@ class Run {
   [[nodiscard]] double speed() const {
     const double elastic = static_cast<double>(working_) / risk_.nodes;
     const double stalled = working_ * risk_.rates.flaps.value() * risk_.flap.value();
-    return elastic * (now_ < slow_until_ ? risk_.slow_speed : 1) / (1 + stalled);
+    return elastic * blended_.value_or(now_ < slow_until_ ? risk_.slow_speed : 1) / (1 + stalled);
   }
 
-  void schedule_slow() { next_slow_ = now_ + random_.exponential(risk_.nodes * risk_.rates.slow.value()); }
+  void schedule_slow() {
+    if (!blended_) next_slow_ = now_ + random_.exponential(risk_.nodes * risk_.rates.slow.value());
+  }
 
   /// Trains until an instant or the end of the work, through what changes the speed on the way.
   void train(double until) {
@@ -238,6 +248,7 @@ class Run {
   double saved_ = 0, previous_ = 0, saved_at_ = -kForever;  ///< the last checkpoint and the one before
   double saving_ = 0, lost_ = 0, detection_ = 0, restarting_ = 0, waiting_ = 0, slowed_ = 0;
   double slow_until_ = 0, next_slow_ = kForever;
+  std::optional<double> blended_;  ///< speed where spells are too many to tell apart
   int interruptions_ = 0;
   int spares_, working_;
   std::vector<double> away_;  ///< instants at which nodes come back, sorted

@@ -253,6 +253,23 @@ TEST(FabricBill, HasTheStatedPriceWhateverIsKnownOfTheNetwork) {
   }
 }
 
+// The spells of a run are stepped through up to so many, and averaged above: both say the same.
+TEST(SimulatedRun, TrainsAtTheMeanSpeedWhereSpellsAreMany) {
+  RunRisk risk;
+  risk.nodes = 10;
+  risk.saves = false;
+  risk.rates.slow = 1.0 / 10_h;
+  risk.slow_speed = 0.5;
+  risk.slow_found = 1_h;
+  const auto useful = [&](Seconds work) {
+    risk.work = work;
+    return simulate_run(risk, 1, 0).useful;
+  };
+  EXPECT_NEAR(useful(9e4 * 1_h), useful(2e5 * 1_h), 0.005);
+  risk.rates.slow = 1e6 / 1_h;  // some node is always slow
+  EXPECT_NEAR(useful(1e6 * 1_h), 0.5, 1e-6);
+}
+
 // A spot price comes with the interruptions that make it low.
 TEST(FailureRates, InstancesPricedAsSpotAreTakenBack) {
   const auto spot = [](std::vector<std::string> terms) {
