@@ -150,6 +150,14 @@ ClaimStudySpec read_claim_study(const Json& document, Diagnostics& diagnostics) 
     diagnostics.error("/variants", "missing: what is compared with the scenario");
   read_list(out.variants, document, "variants", diagnostics);
   read_list(out.claims, document, "claims", diagnostics);
+  if (document.contains("variants") && document["variants"].is_array() && document["variants"].empty())
+    diagnostics.error("/variants", "found none, expected what is compared with the scenario");
+  for (std::size_t i = 0; i < out.claims.size(); ++i)
+    if (out.claims[i].low_percent > out.claims[i].high_percent)
+      diagnostics.error(fmt::format("/claims/{}/low_percent", i),
+                        fmt::format("found {:g}, more than the high_percent of {:g}", out.claims[i].low_percent,
+                                    out.claims[i].high_percent),
+                        "the lesser of the two first");
   const std::vector<std::string> figures = figure_names();
   for (std::size_t i = 0; i < out.claims.size(); ++i)
     if (std::find(figures.begin(), figures.end(), out.claims[i].figure) == figures.end())

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "report/claim_study.hpp"
 #include "report/humane.hpp"
 #include "report/text_layout.hpp"
@@ -17,6 +19,13 @@ std::string shown(const std::string& figure, const std::optional<double>& value)
   if (figure == "cost_per_model") return humane(Dollars(*value));
   if (figure == "utilization") return percent(*value);
   return figure == "pue" ? fmt::format("{:.3g}", *value) : humane_count(*value);
+}
+
+/// "-0.0 %" would be a loss of nothing.
+std::string gain_text(const std::optional<double>& percent) {
+  if (!percent) return "-";
+  const double rounded = std::round(10 * *percent) / 10;
+  return rounded == 0 ? "0.0 %" : fmt::format("{:+.1f} %", rounded);
 }
 
 std::string claimed(const std::vector<ClaimSpec>& claims, const std::string& figure) {
@@ -37,12 +46,11 @@ std::string variant_table(const StudyVariant& variant, const ClaimStudy& all) {
                      pad_left("here", kValue), pad_left("better by", kGain), pad_left("claimed", kValue), "verdict");
   for (std::size_t i = 0; i < variant.gains.size(); ++i) {
     const StudyGain& gain = variant.gains[i];
-    const std::string better = gain.gain_percent ? fmt::format("{:+.1f} %", *gain.gain_percent) : "-";
-    std::string line = fmt::format("  {}{}{}{}{}  {}", pad_right(title(gain.figure), kFigure),
-                                   pad_left(shown(gain.figure, all.baseline.gains[i].value), kValue),
-                                   pad_left(shown(gain.figure, gain.value), kValue), pad_left(better, kGain),
-                                   pad_left(claimed(all.claims, gain.figure), kValue),
-                                   gain.verdict ? name_of(*gain.verdict) : std::string_view());
+    std::string line = fmt::format(
+        "  {}{}{}{}{}  {}", pad_right(title(gain.figure), kFigure),
+        pad_left(shown(gain.figure, all.baseline.gains[i].value), kValue),
+        pad_left(shown(gain.figure, gain.value), kValue), pad_left(gain_text(gain.gain_percent), kGain),
+        pad_left(claimed(all.claims, gain.figure), kValue), gain.verdict ? name_of(*gain.verdict) : std::string_view());
     out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
   for (const std::string& note : variant.notes) out += wrapped(note, "  - ", "    ");
@@ -63,7 +71,7 @@ Json variant_json(const StudyVariant& variant) {
 }  // namespace
 
 std::string text_report(const ClaimStudy& comparison) {
-  std::string out = comparison.name + "\n" + rule();
+  std::string out = (comparison.name.empty() ? std::string("Study") : comparison.name) + "\n" + rule();
   for (const StudyVariant& variant : comparison.variants) out += variant_table(variant, comparison);
   return out;
 }

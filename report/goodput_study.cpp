@@ -109,10 +109,12 @@ std::string text_report(const GoodputStudy& study) {
   out += wrapped(study.basis, "  Failures      ", "                ");
   if (study.between_interruptions)
     out += fmt::format("  Interrupted   every {}\n", humane(*study.between_interruptions));
-  out += wrapped(
-      fmt::format("{}, stalls {}, safe after {}, read back in {}", study.checkpoint.basis,
-                  humane(study.checkpoint.stall), humane(study.checkpoint.write), humane(study.checkpoint.read)),
-      "  Checkpoint    ", "                ");
+  const std::string checkpoint =
+      study.checkpoint.kind == CheckpointKind::none
+          ? std::string("none: every interruption starts the run anew")
+          : fmt::format("{}, stalls {}, safe after {}, read back in {}", study.checkpoint.basis,
+                        humane(study.checkpoint.stall), humane(study.checkpoint.write), humane(study.checkpoint.read));
+  out += wrapped(checkpoint, "  Checkpoint    ", "                ");
   if (study.best_simulated) {
     out +=
         fmt::format("  Best interval {} simulated, {} by formula (Young {}, Daly {})\n", humane(*study.best_simulated),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/storage/decimal_bytes.hpp"
 #include "report/humane.hpp"
 #include "report/text_layout.hpp"
 
@@ -101,7 +102,7 @@ std::string key_in_words(std::string key) {
 std::string checkpoint_words(const CheckpointOutlook& checkpoint) {
   if (checkpoint.kind == "none") return "none";
   if (!checkpoint.interval) return "none needed";
-  return fmt::format("{} every {}, training stalls for {}", humane(checkpoint.size), humane(*checkpoint.interval),
+  return fmt::format("{} every {}, training stalls for {}", decimal_text(checkpoint.size), humane(*checkpoint.interval),
                      humane(checkpoint.stall));
 }
 

@@ -71,13 +71,14 @@ std::vector<std::string> exceeded_limits(const Scenario& scenario, const std::op
                                 in_use == 1 ? "gives" : "give", (supplies->rating * in_use).in(1_kW)));
   }
   if (racks && racks->limit && racks->rack > *racks->limit * (1 + 1e-9))
-    out.push_back(fmt::format("a rack of {} nodes peaks at {:.1f} kW, its limit is {:.1f} kW", racks->nodes_per_rack,
-                              racks->rack.in(1_kW), racks->limit->in(1_kW)));
+    out.push_back(fmt::format("a rack of {} {} peaks at {:.1f} kW, its limit is {:.1f} kW", racks->nodes_per_rack,
+                              racks->nodes_per_rack == 1 ? "node" : "nodes", racks->rack.in(1_kW),
+                              racks->limit->in(1_kW)));
   if (facility.site_limit && site_peak > *facility.site_limit * (1 + 1e-9))
-    out.push_back(fmt::format("the site peaks at {:.4g} kW, its limit is {:.4g} kW", site_peak.in(1_kW),
+    out.push_back(fmt::format("the site peaks at {:.1f} kW, its limit is {:.1f} kW", site_peak.in(1_kW),
                               facility.site_limit->in(1_kW)));
   if (facility.ramp_limit_kW_per_s && swing_kW_per_s > *facility.ramp_limit_kW_per_s * (1 + 1e-9))
-    out.push_back(fmt::format("power swings by {:.4g} kW/s, the limit is {:.4g} kW/s", swing_kW_per_s,
+    out.push_back(fmt::format("power swings by {:.0f} kW/s, the limit is {:g} kW/s", swing_kW_per_s,
                               *facility.ramp_limit_kW_per_s));
   return out;
 }
