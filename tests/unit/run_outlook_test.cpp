@@ -27,7 +27,6 @@ using test::catalog;
 using test::shipped;
 using testing::Contains;
 using testing::HasSubstr;
-using testing::Not;
 
 constexpr const char* kAnalytic = "run.fidelity=analytic";
 
@@ -512,35 +511,6 @@ TEST(Faults, AreNamedWhereTheyAre) {
   EXPECT_THAT(faults_of({R"(run.phases=[{"kind":"startup"}])"}), HasSubstr("/run/phases/0/time_s"));
   EXPECT_THAT(faults_of({R"(run.phases=[{"name":"a"},{"name":"b"}])"}), HasSubstr("second phase without an amount"));
   EXPECT_THAT(faults_of({R"(run.phases=[{"global_batch":7}])"}), HasSubstr("/run/phases/0"));
-  EXPECT_THAT(faults_of({R"(run.phases=[{"kind":"startup","time_s":100}])"}),
-              HasSubstr("/run/phases: no phase trains"));
-  const auto beside = [&](const std::string& phase) {
-    return faults_of({fmt::format(R"(run.phases=[{{"name":"rest"}},{}])", phase)});
-  };
-  EXPECT_THAT(beside(R"({"steps":10,"times":3})"), HasSubstr("/run/phases/1/times"));
-  EXPECT_THAT(beside(R"({"kind":"evaluation","samples":1,"global_batch_end":64})"),
-              HasSubstr("/run/phases/1/global_batch_end"));
-  EXPECT_THAT(beside(R"({"kind":"startup","time_s":1,"tokens":9})"), HasSubstr("/run/phases/1/tokens"));
-  EXPECT_THAT(beside(R"({"kind":"compile","time_s":1,"set":["cluster.nodes=2"]})"), HasSubstr("/run/phases/1/set"));
-  EXPECT_THAT(beside(R"({"steps":9,"set":["cluster.cost.basis=spot"]})"), HasSubstr("/run/phases/1/set/0"));
-  EXPECT_EQ(beside(R"({"kind":"startup","time_s":1,"times":2})"), "");
-  for (const char* part : {"raid5", "small-file-open", "pm9a3", "hdd-7200"})
-    EXPECT_THAT(faults_of({fmt::format("cluster.storage={}", part)}), HasSubstr("/cluster/storage: ")) << part;
-  for (const char* system : {"nfs-10gbe", "s3-standard", "ebs-gp3", "bloom-gpfs-checkpoint", "megascale-hdfs"})
-    EXPECT_EQ(faults_of({fmt::format("cluster.storage={}", system)}), "") << system;
-  for (const char* misread : {"cluster.power_cap_W=abc", "cluster.power_cap_W=-5", "cluster.clock_MHz=abc"})
-    EXPECT_THAT(faults_of({misread}), Not(HasSubstr("but v100"))) << misread;
-  const std::string bought = "cluster.cost.node_purchase_usd=1e5", rented = "cluster.cost.node_rent_usd_per_h=20";
-  EXPECT_THAT(faults_of({bought, rented}), HasSubstr("/cluster/cost/node_rent_usd_per_h"));
-  EXPECT_THAT(faults_of({bought, "cluster.cost.basis=spot"}), HasSubstr("/cluster/cost/basis: found spot"));
-  EXPECT_THAT(faults_of({rented, "cluster.cost.basis=purchase"}), HasSubstr("/cluster/cost/basis: found purchase"));
-  for (const char* key :
-       {"network_purchase_usd", "amortisation_years", "electricity_usd_per_kWh", "upkeep_percent_per_year"}) {
-    const std::string term = fmt::format("cluster.cost.{}=3", key);
-    EXPECT_THAT(faults_of({rented, term}), HasSubstr(fmt::format("/cluster/cost/{}: belongs to a bought", key)));
-    EXPECT_EQ(faults_of({bought, term}), "");
-  }
-  EXPECT_EQ(faults_of({bought, "cluster.cost.basis=purchase"}), "");
 }
 
 TEST(ClaimStudy, HoldsGainsAgainstClaims) {
