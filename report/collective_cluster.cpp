@@ -231,6 +231,10 @@ FabricLevels cluster_levels(const CollectiveCluster& cluster, const RankPlaces& 
   return fabric_levels(cluster.fabric, fabric_nodes(cluster, places), cluster.machine.nics,
                        cluster.machine.nic_bandwidth, cluster.network_switch);
 }
+std::vector<int> placed_nodes(const CollectiveCluster& cluster, const RankPlaces& places) {
+  return place_nodes(cluster.fabric, cluster_levels(cluster, places), fabric_nodes(cluster, places));
+}
+
 
 namespace {
 

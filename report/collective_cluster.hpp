@@ -51,6 +51,9 @@ RankPlaces place_ranks(const CollectiveQuestion& question, const CollectiveClust
 FabricLevels cluster_levels(const CollectiveCluster& cluster, const RankPlaces& places);
 
 /// Finds the switch of the cluster's fabric and checks that it can join the places' nodes. Throws InputError.
+/// Node of the fabric that each node of ranks takes; empty: its own number.
+std::vector<int> placed_nodes(const CollectiveCluster& cluster, const RankPlaces& places);
+
 void settle_fabric(CollectiveCluster& cluster, const RankPlaces& places, const Catalog& catalog);
 
 /// Links of the cluster and the group of all ranks, with what it sends over the fabric's levels.

@@ -73,7 +73,7 @@ GraphCluster cluster_of(const RankRunQuestion& question, const RankGraph& graph,
   const RankPlaces places{out.devices(), out.devices_per_node, out.nodes};
   out.interconnect = placed_group(found, places).interconnect;
   out.levels = cluster_levels(found, places);
-  out.placement = found.fabric.placement;
+  out.order = placed_nodes(found, places);
   if (!found.raw) {
     out.machine = found.machine;
     out.notes = calibration_remarks(found.machine, out.nodes);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/collectives/double_tree.hpp"
+#include "models/fabric/placement.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -54,11 +57,11 @@ NodeMap::NodeMap(const Scenario& scenario, const RankLayout& layout, const JobNo
   if (nodes_.of == 0) nodes_.of = scenario.spec.cluster.nodes;
   if (nodes_.of <= 1 || scenario.nics_per_node <= 0) return;
   fabric_ = fabric_levels(spec, nodes_.of, scenario.nics_per_node, scenario.nic_bandwidth, scenario.network_switch);
-  scattered_ = spec.placement == FabricPlacement::scattered;
+  slots_ = place_nodes(spec, fabric_, scenario.spec.cluster.nodes, nodes_.first, nodes_.step);
+  listed_ = !spec.node_order.empty();
   hashed_ = spec.routing == FabricRouting::ecmp;
   seed_ = static_cast<std::uint64_t>(scenario.spec.run.seed);
   if (levels() == 0) return;
-  leaves_ = (nodes_.of + fabric_.levels[0].nodes - 1) / fabric_.levels[0].nodes;
   if (fabric_.rails_apart) {
     const int per_rank = std::max(1, scenario.nics_per_node / std::max(1, layout.devices_per_node));
     rails_ = std::min(1.0, static_cast<double>(layout.side_by_side) * per_rank / scenario.nics_per_node);
@@ -72,11 +75,6 @@ NodeMap::NodeMap(const Scenario& scenario, const RankLayout& layout, const JobNo
 }
 
 bool NodeMap::any_limits() const { return std::find(limits_.begin(), limits_.end(), true) != limits_.end(); }
-
-int NodeMap::slot(int node) const {
-  const int at = nodes_.first + node * nodes_.step;
-  return scattered_ ? at % leaves_ * fabric_.levels[0].nodes + at / leaves_ : at;
-}
 
 int NodeMap::stage_nodes(std::size_t level, int of, int stage) const {
   int count = 0;
@@ -135,7 +133,7 @@ void NodeMap::load_group(GroupShape& shape, std::span<const int> ranks) const {
     }
     if (out.crossings == 0) continue;
     // Layouts are regular: what differs is the first member, where a group begins, and the last, where it ends.
-    if (seen.size() > 3) seen = {seen[0], seen[1], seen.back()};
+    if (seen.size() > 3 && !listed_) seen = {seen[0], seen[1], seen.back()};
     for (const int here : seen) {
       const Load load = group_load(level, here, stage, nodes);
       out.ring = std::max(out.ring, static_cast<float>(load.ring));

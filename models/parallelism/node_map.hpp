@@ -11,7 +11,8 @@
 
 namespace stepcast {
 
-/// Which nodes of a fabric a job has: its node i is the fabric's node first + i · step. A job alone has them all.
+/// Which nodes of a fabric a job has: every step-th one from the first on; its placement says in what order. A job
+/// alone has them all.
 struct JobNodes {
   int first = 0, step = 1;
   int of = 0;  ///< nodes of the fabric; 0: the job's own
@@ -50,17 +51,17 @@ class NodeMap {
   void load_message(GroupShape& shape, int from, int to) const;
 
  private:
-  [[nodiscard]] int slot(int node) const;
+  [[nodiscard]] int slot(int node) const { return slots_.empty() ? node : slots_[static_cast<std::size_t>(node)]; }
   [[nodiscard]] int stage_nodes(std::size_t level, int member, int stage) const;
   [[nodiscard]] double occupied(std::size_t level, double nodes) const;
 
   RankLayout layout_;
   FabricLevels fabric_;
   JobNodes nodes_;
-  bool scattered_ = false;
+  std::vector<int> slots_;  ///< node of the fabric by node of the job; empty: its own number
+  bool listed_ = false;     ///< in an order that the scenario lists, which need not be regular
   bool hashed_ = false;
   std::uint64_t seed_ = 1;
-  int leaves_ = 1;
   double rails_ = 1;  ///< share of a leaf's up-links that the ranks of one stage can use
   std::array<bool, kFabricLevels> limits_{};
 };

@@ -9,7 +9,7 @@ namespace {
 int nodes_of_leaf(const Scenario& scenario, int nodes) {
   const FabricLevels fabric = fabric_levels(scenario.spec.cluster.fabric, nodes, scenario.nics_per_node,
                                             scenario.nic_bandwidth, scenario.network_switch);
-  return fabric.levels.empty() ? 1 : fabric.levels.front().nodes;
+  return fabric.together();
 }
 
 std::vector<JobNodes> apart(std::span<const Scenario> jobs, int leaf) {
@@ -43,7 +43,13 @@ std::vector<JobNodes> place_jobs(std::span<const Scenario> jobs, JobMixing mixin
 }
 
 void check_same_fabric(std::span<const Scenario> jobs, Diagnostics& diagnostics) {
-  const auto fabric_of = [](const Scenario& job) { return FabricSpec::fields().write(job.spec.cluster.fabric); };
+  // How a job's ranks lie on its own nodes is its own affair.
+  const auto fabric_of = [](const Scenario& job) {
+    FabricSpec spec = job.spec.cluster.fabric;
+    spec.placement = FabricPlacement::packed;
+    spec.node_order.clear();
+    return FabricSpec::fields().write(spec);
+  };
   const Scenario& first = jobs.front();
   for (std::size_t j = 1; j < jobs.size(); ++j) {
     const std::string pointer = fmt::format("/jobs/{}/cluster/fabric", j);

@@ -17,7 +17,7 @@ struct GraphCluster {
   Interconnect interconnect;                 ///< with the fabric's levels as its uplinks
   std::optional<CollectiveMachine> machine;  ///< what calibrations are true of; without: hosts that nobody measured
   FabricLevels levels;
-  FabricPlacement placement = FabricPlacement::packed;
+  std::vector<int> order;                ///< place_nodes of the fabric
   std::optional<Device> device;          ///< times work; without: a graph must state durations
   std::optional<BytesPerSecond> drives;  ///< at which a node reads from storage
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
@@ -28,8 +28,7 @@ struct GraphCluster {
   [[nodiscard]] int node_of(int rank) const { return rank / devices_per_node; }
   /// Which member of a level (which leaf, which pod) a node belongs to.
   [[nodiscard]] int member(std::size_t level, int node) const {
-    const int size = levels.levels[level].nodes;
-    return placement == FabricPlacement::packed ? node / size : node % ((nodes + size - 1) / size);
+    return (order.empty() ? node : order[static_cast<std::size_t>(node)]) / levels.levels[level].nodes;
   }
 };
 

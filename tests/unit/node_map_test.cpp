@@ -41,6 +41,49 @@ TEST(NodeMap, RingLeavesALeafOnce) {
   }
 }
 
+// A listed order counts as the placement does that deals out the same nodes.
+TEST(NodeMap, AListedOrderIsAPlacement) {
+  const Scenario scattered = scenario(document("scattered"));
+  Json json = document("packed");
+  json["cluster"]["fabric"]["node_order"] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
+  const Scenario listed = scenario(json);
+  const Job dealt = lower(scattered), ordered = lower(listed);
+  for (int node = 0; node < 16; ++node) EXPECT_EQ(ordered.nodes.member(0, node), dealt.nodes.member(0, node)) << node;
+  EXPECT_EQ(ordered.groups.data.above[0].ring, dealt.groups.data.above[0].ring);
+  EXPECT_EQ(ordered.groups.data.above[0].crossings, 16);
+}
+
+// Nothing says that a list is regular: here only the last leaf but one is left at every step.
+TEST(NodeMap, AListedOrderCountsEveryLeaf) {
+  Json json = document("packed");
+  json["cluster"]["fabric"]["node_order"] = {0, 8, 1, 9, 2, 10, 3, 11, 4, 5, 6, 7, 12, 13, 14, 15};
+  const Scenario s = scenario(json);
+  EXPECT_NEAR(lower(s).groups.data.above[0].ring, 4, 1e-6);
+}
+
+// 13 nodes on leaves of four: the last leaf has one, and no node is in a leaf that has no place for it.
+TEST(NodeMap, ScatteredNodesOfAPartialLeafExist) {
+  Json json = document("scattered");
+  json["cluster"]["nodes"] = 13;
+  json["workload"]["global_batch"] = 130;
+  const Scenario s = scenario(json);
+  const Job job = lower(s);
+  std::array<int, 4> count{};
+  for (int node = 0; node < 13; ++node) ++count.at(job.nodes.member(0, node));
+  EXPECT_EQ(count, (std::array{4, 4, 4, 1}));
+}
+
+// Eight of sixteen nodes on leaves of four: the second half is two leaves of its own; every second node is two of each.
+TEST(NodeMap, ScatteredDealsAJobsOwnNodesAlone) {
+  Json json = document("scattered");
+  json["cluster"]["nodes"] = 8;
+  const Scenario s = scenario(json);
+  const Job half = lower(s, JobNodes{8, 1, 16});
+  for (int node = 0; node < 8; ++node) EXPECT_EQ(half.nodes.member(0, node), 2 + node % 2) << node;
+  const Job every_other = lower(s, JobNodes{1, 2, 16});
+  for (int node = 0; node < 8; ++node) EXPECT_EQ(every_other.nodes.member(0, node), node % 4) << node;
+}
+
 // Two nodes' worth of up-links for the four nodes' worth of a scattered ring: half the rate of a NIC, of which each of
 // the node's eight ranks has one. A packed ring is not held up.
 TEST(NodeMap, UpLinksLimitTheRateOfAGroup) {
