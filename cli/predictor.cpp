@@ -82,7 +82,9 @@ SharedOutcome predict_shared(Session& session, const ScenarioDocument& jobs) {
   if (!jobs.json.is_object() || !jobs.json.contains("jobs"))
     throw InputError({{jobs.file, "/jobs", "missing: the scenarios that share a fabric",
                        "name several scenario files, or one {\"jobs\": [...]}"}});
-  Reply reply = WorkerClient::run_once(request_of(session, jobs));
+  Request request = request_of(session, jobs);
+  request.command = Request::Command::share;
+  Reply reply = WorkerClient::run_once(request);
   if (!reply.error.empty()) throw std::runtime_error(reply.error);
   if (!reply.prediction) throw InputError(std::move(reply.faults));
   return shared_outcome_from_json(*reply.prediction);

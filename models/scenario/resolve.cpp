@@ -13,6 +13,13 @@ void erase_if_blank(Json& object, const char* key) {
   if (object[key].get_ref<const std::string&>().empty()) object.erase(key);
 }
 
+/// A file of several jobs lacks every key of a scenario, which is not what is wrong with it.
+void refuse_jobs(const Json& document, Diagnostics& diagnostics) {
+  if (!document.is_object() || !document.contains("jobs")) return;
+  diagnostics.error("/jobs", "found a list of jobs on one fabric, expected one scenario", "stepcast share takes them");
+  diagnostics.throw_if_faulty();
+}
+
 }  // namespace
 
 void settle_bucket(Scenario& s) {
@@ -60,6 +67,7 @@ Scenario resolve(Json document, const std::string& file, const std::vector<std::
                  const Catalog& catalog) {
   Diagnostics diagnostics(file);
   for (const std::string& assignment : overrides) apply_override(document, assignment, diagnostics);
+  refuse_jobs(document, diagnostics);
   refuse_newer(document, kScenarioFormatVersion, "formats", diagnostics);
   refuse_control_characters(document, diagnostics);
   auto spec = read_document<ScenarioSpec>(document, diagnostics);

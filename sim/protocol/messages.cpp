@@ -37,17 +37,20 @@ Json id_of(const Json& message) {
 Request::Command command_of(const Json& message) {
   const std::string name = text_at(message, "command");
   if (name == "run") return Request::Command::run;
+  if (name == "share") return Request::Command::share;
   if (name == "flows") return Request::Command::flows;
   if (name == "step") return Request::Command::step;
   if (name == "ping") return Request::Command::ping;
   throw std::runtime_error(
-      fmt::format("\"command\": found \"{}\", expected \"run\", \"flows\", \"step\" or \"ping\"", name));
+      fmt::format("\"command\": found \"{}\", expected \"run\", \"share\", \"flows\", \"step\" or \"ping\"", name));
 }
 
 const char* name_of_command(Request::Command command) {
   switch (command) {
     case Request::Command::run:
       return "run";
+    case Request::Command::share:
+      return "share";
     case Request::Command::flows:
       return "flows";
     case Request::Command::step:

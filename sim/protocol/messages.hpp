@@ -10,10 +10,10 @@ namespace stepcast {
 
 /// What a client asks of the worker: one JSON object on one line (docs/formats/worker-protocol.md).
 struct Request {
-  enum class Command { run, flows, step, ping };
+  enum class Command { run, share, flows, step, ping };
   Json id;  ///< text or number of the client's choice; comes back in the reply
   Command command = Command::run;
-  Json scenario;                        ///< the whole scenario document, overrides applied
+  Json scenario;                        ///< the whole scenario document, overrides applied; of share: the jobs'
   std::string file;                     ///< how faults name the scenario
   std::vector<std::string> catalog;     ///< user directories, as Catalog::standard wants them
   std::optional<std::string> trace;     ///< file to write the trace to

@@ -56,8 +56,7 @@ Prediction simulated(const Scenario& scenario, const Catalog& catalog, const Req
 
 Json predicted(const Request& request, Reply& reply) {
   const Catalog catalog = Catalog::standard({request.catalog.begin(), request.catalog.end()});
-  if (request.scenario.is_object() && request.scenario.contains("jobs"))
-    return to_json(run_shared(request.scenario, request.file, catalog));
+  if (request.command == Request::Command::share) return to_json(run_shared(request.scenario, request.file, catalog));
   const Scenario scenario = resolve(request.scenario, request.file, {}, catalog);
   if (scenario.spec.run.fidelity == Fidelity::simulated) return to_json(simulated(scenario, catalog, request, reply));
   if (request.trace)

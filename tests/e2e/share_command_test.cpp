@@ -63,6 +63,27 @@ TEST_F(Share, ApartEachTakesWhatItTakesAlone) {
   }
 }
 
+// Several jobs are no scenario: the commands that want one say which command wants them.
+TEST_F(Share, OtherCommandsRefuseAListOfJobs) {
+  const std::string both = file("both.json", {{"jobs", {job(4), job(4)}}});
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"run", both}, {"run", both, "--fidelity", "analytic"}, {"explain", both}}) {
+    const Finished run = stepcast_run(arguments);
+    EXPECT_EQ(run.code, 2) << arguments.front();
+    EXPECT_THAT(run.out + run.err, testing::AllOf(HasSubstr("/jobs"), HasSubstr("stepcast share")))
+        << arguments.front();
+  }
+}
+
+// A placement deals out a job's own nodes, and is its own affair.
+TEST_F(Share, ScatteredJobsApartAreNotInEachOthersWay) {
+  Json scattered = job(4);
+  scattered["cluster"]["fabric"]["placement"] = "scattered";
+  const Json shared = outcome({file("scattered.json", scattered), file("packed.json", job(4))});
+  for (const Json& one : shared["jobs"]) EXPECT_NEAR(one["slowdown"].get<double>(), 1, 1e-9);
+  EXPECT_GT(shared["jobs"][0]["alone_s"].get<double>(), shared["jobs"][1]["alone_s"].get<double>());
+}
+
 TEST_F(Share, InterleavedTheyHoldEachOtherUp) {
   const std::string four = file("four.json", job(4));
   const Json narrow = outcome({four, four, "--mixing", "interleaved"});
