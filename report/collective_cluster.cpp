@@ -12,6 +12,7 @@
 #include "models/fabric/fabric.hpp"
 #include "models/fabric/network_switch.hpp"
 #include "models/fabric/placement.hpp"
+#include "models/fabric/plan/custom.hpp"
 #include "sim/collective/network_links.hpp"
 
 namespace stepcast {
@@ -319,6 +320,8 @@ void settle_fabric(CollectiveCluster& cluster, const RankPlaces& places, const C
   if (fabric_nodes(cluster, places) == 1 || cluster.machine.nics == 0 || is_star(cluster)) return;
   Diagnostics diagnostics(cluster.name);
   cluster.network_switch = network_switch(cluster.fabric, cluster.machine.network, cluster.machine.nic_bandwidth,
+  cluster.machine.nic_bandwidth = cabled_nic_rate(cluster.fabric, fabric_nodes(cluster, places), cluster.machine.nics,
+                                                  cluster.machine.nic_bandwidth);
                                           catalog, "/cluster/fabric", diagnostics);
   check_fabric(cluster.fabric, fabric_nodes(cluster, places), cluster.machine.nics, cluster.machine.nic_bandwidth,
                cluster.network_switch, "/cluster/fabric", diagnostics);

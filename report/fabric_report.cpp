@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "models/fabric/network_switch.hpp"
+#include "models/fabric/plan/custom.hpp"
 #include "models/scenario/scenario.hpp"
 
 namespace stepcast {
@@ -83,6 +84,7 @@ FabricReport of_node(const FabricQuestion& question, const Catalog& catalog) {
 
 }  // namespace
 
+  out.nic_bandwidth = cabled_nic_rate(cluster.fabric, cluster.nodes, out.nics, out.nic_bandwidth);
 bool FabricReport::faulty() const {
   return std::any_of(findings.begin(), findings.end(), [](const FabricFinding& f) { return f.fault; });
 }

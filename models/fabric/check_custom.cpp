@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/pending/disjoint_sets.hpp>
 #include <numeric>
 #include <unordered_map>
@@ -24,6 +25,8 @@ class CustomCheck {
     if (spec_.cables.empty()) return fault("/cables", "missing: a custom fabric is made of them", "list the cables");
     bool sound = named;
     for (std::size_t i = 0; i < spec_.cables.size(); ++i) sound = check_cable(i) && sound;
+    if (sound) check_nics();
+    if (sound) check_switches();
     if (sound) check_joined();
   }
 
@@ -75,6 +78,41 @@ class CustomCheck {
     else
       return end;
     return std::nullopt;
+  }
+
+  /// Every device sends by the NIC next to it, so a NIC without a cable cuts its devices off.
+  void check_nics() {
+    std::vector<char> cabled(static_cast<std::size_t>(nodes_) * static_cast<std::size_t>(nics_), 0);
+    const auto at = [&](int node, int nic) { return static_cast<std::size_t>(node * nics_ + nic); };
+    for (const FabricCableSpec& cable : spec_.cables)
+      for (const CableEnd& end : {*reader_.read(cable.from), *reader_.read(cable.to)})
+        for (int nic = 0; end.node >= 0 && nic < nics_; ++nic)
+          if (!end.nic || *end.nic == nic) cabled[at(end.node, nic)] = 1;
+    int faults = 0;
+    for (int node = 0; node < nodes_ && faults < kMostAlike; ++node) {
+      const auto first = cabled.begin() + static_cast<std::ptrdiff_t>(at(node, 0));
+      const auto count = static_cast<int>(std::count(first, first + nics_, 1));
+      if (count == nics_ || count == 0) continue;  // a node without any is not joined
+      const auto bare = static_cast<int>(std::find(first, first + nics_, 0) - first);
+      ++faults;
+      fault("/cables",
+            fmt::format("node{}:nic{} has none: {} of the node's {} NICs are cabled", node, bare, count, nics_),
+            fmt::format("cables for all of them, or nics_per_node {}", count));
+    }
+  }
+
+  void check_switches() {
+    std::vector<char> cabled(spec_.switches.size(), 0);
+    for (const FabricCableSpec& cable : spec_.cables)
+      for (const CableEnd& end : {*reader_.read(cable.from), *reader_.read(cable.to)})
+        if (end.network_switch >= 0) cabled[static_cast<std::size_t>(end.network_switch)] = 1;
+    int faults = 0;
+    for (std::size_t i = 0; i < cabled.size() && faults < kMostAlike; ++i) {
+      if (cabled[i] != 0) continue;
+      ++faults;
+      fault(fmt::format("/switches/{}", i), fmt::format("no cable leads to \"{}\"", spec_.switches[i].name),
+            "cables for it, or leave it out");
+    }
   }
 
   /// Every node must reach every other. Nodes do not pass traffic on, so cables between nodes do not count for others;

@@ -21,7 +21,7 @@ FabricLevels levels_of_site(const FabricSpec& spec, int nodes, int nics, BytesPe
     case FabricPreset::torus_3d:
       return torus_levels(torus_plan(spec, nodes, nics, rate));
     case FabricPreset::custom:
-      return custom_levels(spec, nodes, figures);
+      return custom_levels(spec, nodes, nics, rate, figures);
     case FabricPreset::single_switch:
     case FabricPreset::fat_tree:
     case FabricPreset::fat_tree_3:

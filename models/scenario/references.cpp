@@ -3,6 +3,7 @@
 #include "models/fabric/check.hpp"
 #include "models/fabric/network_switch.hpp"
 #include "models/scenario/draft.hpp"
+#include "models/fabric/plan/custom.hpp"
 #include "models/scenario/framework_constants.hpp"
 
 namespace stepcast {
@@ -89,6 +90,16 @@ void resolve_framework(Draft& draft) {
 }
 
 }  // namespace
+/// The NICs of a custom fabric are as fast as its cables let them be.
+void take_cabled_rate(Draft& draft, int nodes) {
+  Scenario& s = draft.scenario;
+  const BytesPerSecond rate = cabled_nic_rate(draft.spec().cluster.fabric, nodes, s.nics_per_node, s.nic_bandwidth);
+  if (rate < s.nic_bandwidth)
+    draft.assume(fmt::format("NICs at {:g} Gb/s instead of {:g}: a cable from a node carries no more", rate.in(1_Gbps),
+                             s.nic_bandwidth.in(1_Gbps)));
+  s.nic_bandwidth = rate;
+}
+
 
 void resolve_references(Draft& draft) {
   resolve_node(draft);
@@ -108,6 +119,7 @@ void resolve_network(Draft& draft) {
   s.network = fabric.network.value_or(nic != s.node->nics.end() ? nic->kind : NetworkKind::ethernet_tcp);
   const int nodes = draft.spec().cluster.nodes;
   if (!fabric.switch_id.empty() || (nodes > 1 && s.nics_per_node > 0 && s.nic_bandwidth > BytesPerSecond(0)))
+  take_cabled_rate(draft, nodes);
     s.network_switch =
         network_switch(fabric, s.network, s.nic_bandwidth, draft.catalog, "/cluster/fabric", draft.diagnostics);
   check_fabric(fabric, nodes, s.nics_per_node, s.nic_bandwidth, s.network_switch, "/cluster/fabric", draft.diagnostics);

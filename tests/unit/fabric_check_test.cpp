@@ -120,6 +120,15 @@ TEST(CustomFabric, FindsDoubleNamesMissingNodesAndLoops) {
   EXPECT_THAT(faults(spec, 2), ElementsAre(HasSubstr("found \"node0:nic1\", but a node has 1 NICs")));
 }
 
+TEST(CustomFabric, FindsNicsAndSwitchesWithoutACable) {
+  FabricSpec spec = custom();
+  spec.cables[0].from = "node0:nic0";
+  spec.switches.push_back({"spare"});
+  EXPECT_THAT(faults(spec, 2, 2),
+              ElementsAre(HasSubstr("/cluster/fabric/cables: node0:nic1 has none: 1 of the node's 2 NICs are cabled"),
+                          HasSubstr("/cluster/fabric/switches/2: no cable leads to \"spare\"")));
+}
+
 TEST(CustomFabric, FindsNodesThatNothingJoins) {
   FabricSpec spec = custom();
   spec.cables.pop_back();

@@ -3,6 +3,7 @@
 #include "models/fabric/metrics.hpp"
 #include "models/fabric/placement.hpp"
 #include "models/fabric/plan/clos.hpp"
+#include "models/fabric/plan/custom.hpp"
 #include "tests/unit/fabrics.hpp"
 
 namespace stepcast::fabric_test {

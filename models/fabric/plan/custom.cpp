@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <deque>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace stepcast {
 
@@ -22,7 +25,89 @@ std::optional<int> number_after(std::string_view word, std::string_view text) {
 struct SwitchLoad {
   int nodes = 0, links = 0;
   BytesPerSecond up;
+  std::vector<std::pair<int, Seconds>> next;  ///< switches one cable away, and what it takes to get there
 };
+
+/// Goes through the cables of a spec once.
+struct CableReading {
+  CableReading(const FabricSpec& spec, int nodes, const SwitchFigures& figures)
+      : switches(spec.switches.size()), leaf(static_cast<std::size_t>(nodes), -1) {
+    const CableReader reader(spec.switches);
+    for (const FabricCableSpec& cable : spec.cables) {
+      const auto from = reader.read(cable.from), to = reader.read(cable.to);
+      if (!from || !to) continue;
+      const Seconds takes = cable.latency.value_or(kCableLatency);
+      const bool between = from->network_switch >= 0 && to->network_switch >= 0;
+      for (const auto& [end, other] : {std::pair(*from, *to), std::pair(*to, *from)}) {
+        if (between)
+          add_trunk(end.network_switch, other.network_switch, cable, takes + figures.latency);
+        else if (end.network_switch >= 0 && other.node >= 0 && other.node < nodes)
+          leaf[static_cast<std::size_t>(other.node)] = end.network_switch;
+      }
+      if (!between) slowest_access = std::max(slowest_access, takes);
+    }
+    for (const int l : leaf)
+      if (l >= 0) ++switches[static_cast<std::size_t>(l)].nodes;
+  }
+
+  /// What the farthest two switches with nodes are apart, by as few switches as can be: the slowest of such ways.
+  [[nodiscard]] Seconds farthest() const {
+    Seconds most;
+    for (std::size_t from = 0; from < switches.size(); ++from)
+      if (switches[from].nodes > 0) most = std::max(most, farthest_from(from));
+    return most;
+  }
+
+  std::vector<SwitchLoad> switches;
+  std::vector<int> leaf;  ///< the switch of each node; −1: none
+  Seconds slowest_access;
+
+ private:
+  void add_trunk(int from, int to, const FabricCableSpec& cable, Seconds takes) {
+    SwitchLoad& load = switches[static_cast<std::size_t>(from)];
+    load.up += cable.bandwidth * cable.count;
+    load.links += cable.count;
+    load.next.emplace_back(to, takes);
+  }
+
+  [[nodiscard]] Seconds farthest_from(std::size_t from) const {
+    std::vector<int> hops(switches.size(), -1);
+    std::vector<Seconds> time(switches.size());
+    std::deque<std::size_t> queue{from};
+    hops[from] = 0;
+    Seconds most;
+    while (!queue.empty()) {
+      const std::size_t at = queue.front();
+      queue.pop_front();
+      if (switches[at].nodes > 0) most = std::max(most, time[at]);
+      for (const auto& [next, takes] : switches[at].next) {
+        const auto to = static_cast<std::size_t>(next);
+        if (hops[to] < 0) queue.push_back(to);
+        if (hops[to] >= 0 && hops[to] <= hops[at]) continue;
+        hops[to] = hops[at] + 1;
+        time[to] = std::max(time[to], time[at] + takes);
+      }
+    }
+    return most;
+  }
+};
+
+/// What the cables of each NIC carry together, node after node; a node's cables count for all of its NICs.
+std::vector<BytesPerSecond> carried_by_nic(const FabricSpec& spec, int nodes, int nics) {
+  const CableReader reader(spec.switches);
+  std::vector<BytesPerSecond> out(static_cast<std::size_t>(nodes) * static_cast<std::size_t>(nics));
+  for (const FabricCableSpec& cable : spec.cables) {
+    const auto from = reader.read(cable.from), to = reader.read(cable.to);
+    if (!from || !to) continue;
+    for (const CableEnd& end : {*from, *to}) {
+      if (end.node < 0 || end.node >= nodes) continue;
+      for (int nic = end.nic.value_or(0); nic < std::min(nics, end.nic ? *end.nic + 1 : nics); ++nic)
+        out[static_cast<std::size_t>(end.node) * static_cast<std::size_t>(nics) + static_cast<std::size_t>(nic)] +=
+            cable.bandwidth * cable.count;
+    }
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -41,33 +126,28 @@ std::optional<CableEnd> CableReader::read(const std::string& text) const {
   return CableEnd{-1, *node, nic};
 }
 
-FabricLevels custom_levels(const FabricSpec& spec, int nodes, const SwitchFigures& figures) {
-  const CableReader reader(spec.switches);
-  std::vector<SwitchLoad> loads(spec.switches.size());
-  std::vector<int> leaf(static_cast<std::size_t>(nodes), -1);
-  for (const FabricCableSpec& cable : spec.cables) {
-    const auto from = reader.read(cable.from), to = reader.read(cable.to);
-    if (!from || !to) continue;
-    const bool between = from->network_switch >= 0 && to->network_switch >= 0;
-    for (const auto& [end, other] : {std::pair(*from, *to), std::pair(*to, *from)}) {
-      if (between) {
-        SwitchLoad& load = loads[static_cast<std::size_t>(end.network_switch)];
-        load.up += cable.bandwidth * cable.count;
-        load.links += cable.count;
-      } else if (end.network_switch >= 0 && other.node >= 0 && other.node < nodes) {
-        leaf[static_cast<std::size_t>(other.node)] = end.network_switch;
-      }
-    }
-  }
-  for (const int l : leaf)
-    if (l >= 0) ++loads[static_cast<std::size_t>(l)].nodes;
-  std::erase_if(loads, [](const SwitchLoad& load) { return load.nodes == 0; });
-  if (loads.size() < 2) return {};
-  const SwitchLoad& scarcest = *std::min_element(
-      loads.begin(), loads.end(), [](const auto& a, const auto& b) { return a.up * b.nodes < b.up * a.nodes; });
+BytesPerSecond cabled_nic_rate(const FabricSpec& spec, int nodes, int nics, BytesPerSecond rate) {
+  BytesPerSecond out = rate;
+  if (spec.preset != FabricPreset::custom || nodes <= 1 || nics <= 0) return out;
+  for (const BytesPerSecond carried : carried_by_nic(spec, nodes, nics))
+    if (carried > BytesPerSecond(0)) out = std::min(out, carried);
+  return out;
+}
+
+FabricLevels custom_levels(const FabricSpec& spec, int nodes, int nics, BytesPerSecond rate,
+                           const SwitchFigures& figures) {
+  CableReading read(spec, nodes, figures);
   FabricLevels out;
-  out.levels.push_back(
-      {scarcest.nodes, scarcest.up, std::max(1, scarcest.links), 2 * (figures.latency + kCableLatency)});
+  // A network's figures hold usual cables.
+  if (read.slowest_access > kCableLatency)
+    out.levels.push_back({1, rate * nics, nics, 2 * (read.slowest_access - kCableLatency)});
+  const Seconds hop = read.farthest();
+  std::erase_if(read.switches, [](const SwitchLoad& load) { return load.nodes == 0; });
+  if (read.switches.size() < 2) return out;
+  const SwitchLoad& scarcest =
+      *std::min_element(read.switches.begin(), read.switches.end(),
+                        [](const auto& a, const auto& b) { return a.up * b.nodes < b.up * a.nodes; });
+  out.levels.push_back({scarcest.nodes, scarcest.up, std::max(1, scarcest.links), hop});
   return out;
 }
 

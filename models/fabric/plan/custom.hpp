@@ -31,8 +31,14 @@ class CableReader {
   std::unordered_map<std::string, int> names_;
 };
 
-/// One tier: the switches that nodes hang on, each with the cables to other switches. Exact where all are alike; else
-/// the scarcest of them stands for all.
-FabricLevels custom_levels(const FabricSpec& spec, int nodes, const SwitchFigures& figures);
+/// Rate at which all NICs of a custom fabric can be used: that of the slowest port that cables from a node meet, for a
+/// port and its cable agree on what both can do. `rate` where all cables carry it.
+BytesPerSecond cabled_nic_rate(const FabricSpec& spec, int nodes, int nics, BytesPerSecond rate);
+
+/// The nodes themselves where their cables take longer than usual ones, and the switches that nodes hang on, each with
+/// the cables to other switches. Exact where all are alike; else the slowest cable and the scarcest switch stand for
+/// all, and the farthest two switches for all pairs.
+FabricLevels custom_levels(const FabricSpec& spec, int nodes, int nics, BytesPerSecond rate,
+                           const SwitchFigures& figures);
 
 }  // namespace stepcast
