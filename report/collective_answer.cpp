@@ -176,6 +176,8 @@ RowPricer executed(const CollectiveQuestion& question, const CollectiveCluster& 
   run.setting = placed.setting;
   run.seed = question.seed;
   run.flows = question.full ? CollectiveFlows::full : CollectiveFlows::folded;
+  // Links that messages are laid on say themselves what one of them can have.
+  if (question.full || run.setting.hashed) run.setting.interconnect.message_rate = {};
   const Seconds calibrated = question.jitter ? Seconds(0) : calibrated_jitter(cluster, places);
   run.conditions.jitter = question.jitter.value_or(calibrated);
   // Fitted constants hold the median wait already.

@@ -151,6 +151,7 @@ struct Interconnect {
   /// messages between pairs.
   [[nodiscard]] Seconds ring_hops(const GroupShape& group, double passes) const;
   [[nodiscard]] Seconds tree_hops(const GroupShape& group) const;
+  BytesPerSecond message_rate;         ///< most of one message between nodes (0: no limit below the NICs')
   [[nodiscard]] Seconds direct_hops(const GroupShape& group) const;
 
  private:

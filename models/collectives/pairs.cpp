@@ -109,6 +109,8 @@ Timed send_recv(Bytes payload, const Call& call) {
     shape.network_cap = net.send_share * (several ? net.nic / net.rank_network : 1);
     if (peers.channel > BytesPerSecond(0) && net.rank_network > BytesPerSecond(0))
       shape.network_cap = std::min(shape.network_cap, peers.channel * network_channels(call) / net.rank_network);
+    if (net.message_rate > BytesPerSecond(0))
+      shape.network_cap = std::min(shape.network_cap, net.message_rate / call.network_rate);
     return either(shape, net.network_hop + net.direct_hops(call.group), kSmallShare, call);
   }
   shape.steps = net.native_hop + peers.simple_start;

@@ -20,6 +20,7 @@ struct FabricLevel {
 /// A network seen from its nodes, innermost tier first; empty when one switch (or one switch for each rail) joins all.
 struct FabricLevels {
   bool rails_apart = false;  ///< NICs of different number have different leaves; traffic between equal ones stays below
+  BytesPerSecond message;  ///< most of one message, where a NIC spreads over links of which it takes one; 0: the NIC's
   boost::container::static_vector<FabricLevel, 4> levels;
 };
   /// Nodes of an innermost group of several, on which placements work; 1 where there is none.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <numeric>
 
 namespace stepcast {
 
@@ -204,17 +205,19 @@ int NetworkRoutes::link_between(Vertex from, Vertex to) const {
   return -1;
 }
 
-/// Axis by axis, the shorter way round; half way round, upwards.
+/// Axis by axis, the shorter way round; half way round, one router upwards and the next one downwards.
 void NetworkRoutes::torus_route(Vertex from, Vertex to, std::vector<int>& out) const {
   const TorusPlan& plan = *fabric_.torus();
   const FabricVertex &a = fabric_.graph()[from], &b = fabric_.graph()[to];
   auto here = plan.coordinates(a.node, a.index);
+  const bool even = std::accumulate(here.begin(), here.end(), 0) % 2 == 0;
   const auto goal = plan.coordinates(b.node, b.index);
   Vertex at = from;
   for (std::size_t axis = 0; axis < here.size(); ++axis) {
     const int size = plan.size(static_cast<int>(axis));
     const int ahead = (goal[axis] - here[axis] + size) % size;
-    const int step = 2 * ahead <= size ? 1 : size - 1;
+    const bool upwards = 2 * ahead < size || (2 * ahead == size && even);
+    const int step = upwards ? 1 : size - 1;
     while (here[axis] != goal[axis]) {
       here[axis] = (here[axis] + step) % size;
       const auto [node, nic] = plan.at(here);

@@ -161,5 +161,6 @@ void set_uplinks(Interconnect& interconnect, const NodeMap& map, BytesPerSecond 
   const double share = nic_bandwidth > BytesPerSecond(0) ? interconnect.nic / nic_bandwidth : 1;
   for (const FabricLevel& level : map.fabric().levels) interconnect.uplinks.push_back({level.up * share, level.hop});
 }
+  interconnect.message_rate = map.fabric().message * share;
 
 }  // namespace stepcast

@@ -262,6 +262,46 @@ TEST(CustomFabric, IsBuiltFromItsLists) {
   EXPECT_EQ(fabric.name(fabric.first_switch() + 1), "right");
 }
 
+// 5 ms instead of 49 ns at either end of a message, and two trunks of 3 µs and 1 µs after switches of their own.
+TEST(CustomFabric, CountsWhatItsCablesTake) {
+  FabricSpec spec = preset(FabricPreset::custom);
+  spec.switches = {{"left"}, {"middle"}, {"right"}};
+  spec.cables = {{"node0", "left", 100_Gbps, 1, 5_ms},
+                 {"node1", "right", 100_Gbps, 1, std::nullopt},
+                 {"left", "middle", 100_Gbps, 1, 3_us},
+                 {"middle", "right", 100_Gbps, 1, 1_us}};
+  const SwitchPart part = switch_of(8);
+  const FabricLevels levels = fabric_levels(spec, 2, 1, 100_Gbps, &part);
+  ASSERT_EQ(levels.levels.size(), 2U);
+  EXPECT_EQ(levels.levels[0].nodes, 1);
+  EXPECT_NEAR(levels.levels[0].hop.in(1_ms), 10, 1e-3);
+  const Seconds pass = SwitchFigures::of(&part, 100_Gbps).latency;
+  EXPECT_NEAR(levels.levels[1].hop.in(1_us), 4 + 2 * pass.in(1_us), 1e-9);
+  EXPECT_EQ(levels.together(), 1);
+}
+
+TEST(CustomFabric, NicsAreAsFastAsTheSlowestOfTheirCables) {
+  FabricSpec spec = preset(FabricPreset::custom);
+  spec.switches = {{"s"}};
+  spec.cables = {{"node0", "s", 400_Gbps, 1, std::nullopt}, {"node1", "s", 50_Gbps, 2, std::nullopt}};
+  EXPECT_NEAR(cabled_nic_rate(spec, 2, 8, 400_Gbps).in(1_Gbps), 100, 1e-9);
+  spec.cables[1].count = 16;
+  EXPECT_NEAR(cabled_nic_rate(spec, 2, 8, 400_Gbps).in(1_Gbps), 400, 1e-9);
+  spec.preset = FabricPreset::fat_tree;
+  EXPECT_NEAR(cabled_nic_rate(spec, 2, 8, 200_Gbps).in(1_Gbps), 200, 1e-9);
+}
+
+// Two nodes of eight NICs: blocks of 2 × 4 side by side, four links on each of the two faces between them.
+TEST(Torus, ANodesFacesAreATier) {
+  const FabricSpec spec = preset(FabricPreset::torus_2d);
+  const FabricLevels levels = fabric_levels(spec, 2, 8, 400_Gbps, nullptr);
+  ASSERT_EQ(levels.levels.size(), 1U);
+  EXPECT_EQ(levels.levels[0].nodes, 1);
+  EXPECT_EQ(levels.levels[0].links, 8);
+  EXPECT_NEAR(levels.levels[0].up.in(1_Gbps), 800, 1e-9);
+  EXPECT_NEAR(levels.message.in(1_Gbps), 100, 1e-9);
+}
+
 TEST(SingleGpuStar, HasTwoLinksOfOneMicrosecondBetweenHosts) {
   const Fabric fabric = single_gpu_star_fabric(8);
   EXPECT_EQ(fabric.devices(), 8);

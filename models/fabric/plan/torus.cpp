@@ -94,15 +94,21 @@ TorusPlan torus_plan(const FabricSpec& spec, int nodes, int nics, BytesPerSecond
 
 FabricLevels torus_levels(const TorusPlan& plan) {
   FabricLevels out;
+  // A message goes one way; two routers along an axis have both links to each other.
+  int first = 0;
+  while (first + 1 < plan.axes && plan.grid[static_cast<std::size_t>(first)] == 1) ++first;
+  out.message = plan.link * (plan.size(first) == 2 ? 2 : 1);
   int nodes = 1, half_links = 0;
   for (int axis = 0; axis < plan.axes; ++axis) {
     const auto i = static_cast<std::size_t>(axis);
-    if (plan.grid[i] > 1 && nodes > 1) {
-      // A slab one node thick has two faces along each axis that is left.
+    if (plan.grid[i] > 1) {
+      // A slab one node thick has two faces along each axis that is left; a node itself along every one.
       int links = 0;
       for (auto j = i; j < static_cast<std::size_t>(plan.axes); ++j)
         if (plan.grid[j] > 1) links += 2 * nodes * plan.nics / plan.block[j];
-      out.levels.push_back({nodes, plan.link * links, links, kTorusHop * (plan.size(axis) / 4.0)});
+      // From one node to the next is what a network's figures hold already.
+      const Seconds hop = nodes > 1 ? kTorusHop * (plan.size(axis) / 4.0) : Seconds(0);
+      out.levels.push_back({nodes, plan.link * links, links, hop});
     }
     if (plan.grid[i] > 1) half_links = 2 * nodes * plan.nics / plan.block[i];
     nodes *= plan.grid[i];
