@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 
 #include "fields/option_fault.hpp"
 #include "models/collectives/calibrated.hpp"
+#include "models/collectives/double_tree.hpp"
 #include "models/fabric/check.hpp"
 #include "models/fabric/fabric.hpp"
 #include "models/fabric/network_switch.hpp"
@@ -187,37 +187,35 @@ RankPlaces by_share(int ranks, const CollectiveQuestion& question, const Collect
   return {ranks, share, ranks / share};
 }
 
-/// What a group of ranks on all nodes sends over a level, whose members its nodes fill one after another.
-LevelLoad packed_load(const FabricLevel& level, int nodes) {
-  LevelLoad out;
-  const int members = (nodes + level.nodes - 1) / level.nodes;
-  if (members <= 1) return out;
-  const int in_member = std::min(level.nodes, nodes);
-  out.ring = 1;
-  out.crossings = members;
-  out.direct = static_cast<float>(in_member) * static_cast<float>(nodes - in_member) / static_cast<float>(nodes - 1);
+/// Which member of a level each node of the ranks is in, when node i of them is node order[i] of the fabric.
+std::vector<int> members_of(const FabricLevel& level, int nodes, const std::vector<int>& order) {
+  std::vector<int> out;
+  out.reserve(static_cast<std::size_t>(nodes));
+  for (int node = 0; node < nodes; ++node)
+    out.push_back((order.empty() ? node : order[static_cast<std::size_t>(node)]) / level.nodes);
   return out;
 }
 
-/// The same when node i of the ranks is node order[i] of the fabric.
-LevelLoad ordered_load(const FabricLevel& level, int nodes, const std::vector<int>& order) {
-  std::map<int, std::pair<int, int>> members;  // nodes in it; times that a ring leaves it
+/// What a group of ranks on all nodes sends over a level.
+LevelLoad placed_load(const std::vector<int>& members) {
+  const auto nodes = static_cast<int>(members.size());
+  const auto all = static_cast<std::size_t>(*std::max_element(members.begin(), members.end())) + 1;
+  std::vector<int> count(all, 0), leaves(all, 0);  // nodes of each; times that a ring leaves it
   LevelLoad out;
-  for (int node = 0; node < nodes; ++node) {
-    const int here = order[node] / level.nodes, next = order[(node + 1) % nodes] / level.nodes;
-    auto& [count, leaves] = members[here];
-    ++count;
+  for (std::size_t node = 0; node < members.size(); ++node) {
+    const int here = members[node], next = members[(node + 1) % members.size()];
+    ++count[static_cast<std::size_t>(here)];
     if (here == next) continue;
-    ++leaves;
+    ++leaves[static_cast<std::size_t>(here)];
     ++out.crossings;
   }
-  for (const auto& [member, load] : members) {
-    const auto& [count, leaves] = load;
-    out.ring = std::max(out.ring, static_cast<float>(leaves));
-    if (nodes > 1)
-      out.direct = std::max(
-          out.direct, static_cast<float>(count) * static_cast<float>(nodes - count) / static_cast<float>(nodes - 1));
+  if (out.crossings == 0) return out;
+  for (std::size_t member = 0; member < all; ++member) {
+    const auto inside = static_cast<float>(count[member]);
+    out.ring = std::max(out.ring, static_cast<float>(leaves[member]));
+    out.direct = std::max(out.direct, inside * (static_cast<float>(nodes) - inside) / static_cast<float>(nodes - 1));
   }
+  out.tree = static_cast<float>(double_tree_uplinks(members));
   return out;
 }
 
@@ -243,15 +241,18 @@ namespace {
 struct LevelTraffic {
   FabricLevel level;
   LevelLoad load;
+  std::vector<int> members;  ///< by node of the ranks
 };
 
 std::vector<LevelTraffic> level_traffic(const CollectiveCluster& cluster, const RankPlaces& places) {
   std::vector<LevelTraffic> out;
   if (places.nodes == 1 || is_star(cluster)) return out;
   const FabricLevels levels = cluster_levels(cluster, places);
-  const std::vector<int> order = place_nodes(cluster.fabric, levels, fabric_nodes(cluster, places));
-  for (const FabricLevel& level : levels.levels)
-    out.push_back({level, order.empty() ? packed_load(level, places.nodes) : ordered_load(level, places.nodes, order)});
+  const std::vector<int> order = placed_nodes(cluster, places);
+  for (const FabricLevel& level : levels.levels) {
+    std::vector<int> members = members_of(level, places.nodes, order);
+    out.push_back({level, placed_load(members), std::move(members)});
+  }
   return out;
 }
 
@@ -336,7 +337,9 @@ PlacedGroup placed_group(const CollectiveCluster& cluster, const RankPlaces& pla
                   {places.ranks, places.per_node, 1}};
   // Up-links lose to headers and flow control what NICs lose.
   const double share = places.nodes > 1 ? out.interconnect.nic / cluster.machine.nic_bandwidth : 1;
-  for (const auto& [level, load] : level_traffic(cluster, places)) {
+  if (places.nodes > 1 && !is_star(cluster))
+    out.interconnect.message_rate = cluster_levels(cluster, places).message * share;
+  for (const auto& [level, load, members] : level_traffic(cluster, places)) {
     if (out.interconnect.uplinks.size() == kFabricLevels) break;
     out.group.above[out.interconnect.uplinks.size()] = load;
     out.interconnect.uplinks.push_back({level.up * share, cluster.raw ? 2 * kRawLink : level.hop});
@@ -348,7 +351,8 @@ HostNetwork placed_host_network(const CollectiveCluster& cluster, const RankPlac
   const CollectiveMachine& machine = cluster.machine;
   HostNetwork out = calibrated_host_network(machine, library)
                         .value_or(host_network_of(machine.network, machine.nic_bandwidth, machine.nics, library));
-  for (const auto& [level, load] : level_traffic(cluster, places)) {
+  out.to_all = out.to_next = out.node;
+  for (const auto& [level, load, members] : level_traffic(cluster, places)) {
     if (load.crossings == 0) continue;
     out.latency += level.hop;
     out.node = std::min(out.node, level.up / load.direct);
@@ -357,6 +361,13 @@ HostNetwork placed_host_network(const CollectiveCluster& cluster, const RankPlac
 }
 
 PlacedSetting placed_setting(const CollectiveCluster& cluster, const RankPlaces& places, const Catalog& catalog) {
+std::vector<PeerPorts::Level> peer_levels(const CollectiveCluster& cluster, const RankPlaces& places) {
+  std::vector<PeerPorts::Level> out;
+  for (auto& [level, load, members] : level_traffic(cluster, places))
+    if (load.crossings > 0) out.push_back({level.up, std::move(members)});
+  return out;
+}
+
   PlacedSetting out;
   const int devices = cluster.machine.devices_per_node;
   for (int rank = 0; rank < places.ranks; ++rank)

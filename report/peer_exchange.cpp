@@ -18,7 +18,22 @@ PeerPorts peer_ports(const CollectiveCluster& cluster, const RankPlaces& places,
   if (library) return peer_ports_of(placed_host_network(cluster, places, *library));
   const PlacedGroup placed = placed_group(cluster, places);
   PeerPorts out = peer_ports_of(placed.interconnect);
-  out.node = std::min(out.node, placed.interconnect.network_rate(placed.group, true) * places.per_node);
+  out.node =
+      std::min(out.node, placed.interconnect.network_rate(placed.group, MessagePattern::direct) * places.per_node);
+  return out;
+}
+
+/// Ports of peers in a graph, whose messages over the fabric are counted edge by edge.
+PeerPorts graph_ports(const CollectiveCluster& cluster, const RankPlaces& places, std::optional<HostLibrary> library) {
+  PeerPorts out;
+  if (library) {
+    HostNetwork network = placed_host_network(cluster, places, *library);
+    network.to_all = network.node;
+    out = peer_ports_of(network);
+  } else {
+    out = peer_ports_of(placed_group(cluster, places).interconnect);
+  }
+  out.levels = peer_levels(cluster, places);
   return out;
 }
 

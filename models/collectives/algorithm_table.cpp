@@ -116,8 +116,6 @@ const AlgorithmEntry& entry_of(CollectiveAlgorithm algorithm) { return kTable[st
 
 constinit const std::span<const char* const> EnumNames<CollectiveAlgorithm>::names{algorithms::kNames};
 
-bool joins_all_pairs(CollectiveAlgorithm algorithm) {
-  return algorithms::entry_of(algorithm).pattern == MessagePattern::direct;
-}
+MessagePattern pattern_of(CollectiveAlgorithm algorithm) { return algorithms::entry_of(algorithm).pattern; }
 
 }  // namespace stepcast

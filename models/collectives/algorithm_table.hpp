@@ -59,7 +59,7 @@ std::optional<std::string> without_one_rank_a_node(CollectiveKind kind, const Gr
 
 namespace stepcast {
 
-/// Whether an algorithm exchanges between all pairs: such traffic has its own rates and load on the levels of a fabric.
-bool joins_all_pairs(CollectiveAlgorithm algorithm);
+/// Who sends to whom in an algorithm, which decides what it loads the levels of a fabric with.
+MessagePattern pattern_of(CollectiveAlgorithm algorithm);
 
 }  // namespace stepcast

@@ -21,10 +21,13 @@ struct Call {
   int nodes;
   double native_share;          ///< of the native links that p ranks can use
   double loss;                  ///< over many nodes wire ÷ this and hops × this
-  BytesPerSecond network_rate;  ///< of one rank, rings and trees
+  BytesPerSecond network_rate;  ///< of one rank, rings
+  BytesPerSecond tree_rate;     ///< of one rank, double trees
   BytesPerSecond pair_rate;     ///< of one rank, exchanges of all pairs
   Call(const GroupShape& group, const Interconnect& net, ElementWidth width);
   [[nodiscard]] bool crosses() const { return nodes > 1; }
+  /// Of one rank, by the pattern of an algorithm.
+  [[nodiscard]] BytesPerSecond rate(CollectiveAlgorithm algorithm) const;
   [[nodiscard]] Seconds start() const;  ///< launch and way into the network
 };
 

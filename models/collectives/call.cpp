@@ -31,7 +31,19 @@ Call::Call(const GroupShape& g, const Interconnect& i, ElementWidth w)
       native_share(i.native_share(std::min(g.per_node, g.size))),
       loss(loss_of(g.nodes(), i)),
       network_rate(i.network_rate(g)),
-      pair_rate(i.network_rate(g, true)) {}
+      tree_rate(i.network_rate(g, MessagePattern::tree)),
+      pair_rate(i.network_rate(g, MessagePattern::direct)) {}
+
+BytesPerSecond Call::rate(CollectiveAlgorithm algorithm) const {
+  switch (pattern_of(algorithm)) {
+    case MessagePattern::direct:
+      return pair_rate;
+    case MessagePattern::tree:
+      return tree_rate;
+    default:
+      return network_rate;
+  }
+}
 
 Seconds Call::start() const { return crosses() ? net.launch + net.network_launch : net.launch; }
 
@@ -41,9 +53,8 @@ const SendProtocol& sending(CollectiveProtocol protocol, const Interconnect& net
 }
 
 Seconds flow(const Shape& shape, const Call& call) {
-  const BytesPerSecond rate = joins_all_pairs(shape.algorithm) ? call.pair_rate : call.network_rate;
   return std::max(transfer(shape.native_bytes, call.net.native * shape.native_cap),
-                  transfer(shape.network_bytes, rate * (shape.network_cap / call.loss)));
+                  transfer(shape.network_bytes, call.rate(shape.algorithm) * (shape.network_cap / call.loss)));
 }
 
 Timed timed(const Shape& shape, const Call& call) {
@@ -77,7 +88,7 @@ void CollectiveCost::repeat(double times) {
 }
 
 Seconds CollectiveCost::alone(const Interconnect& net, const GroupShape& group) const {
-  const BytesPerSecond rate = net.network_rate(group, joins_all_pairs(algorithm));
+  const BytesPerSecond rate = net.network_rate(group, pattern_of(algorithm));
   const Seconds native = native_bytes > Bytes(0) ? native_bytes / (net.native * native_cap) : Seconds(0);
   const Seconds network = network_bytes > Bytes(0) ? network_bytes / (rate * network_cap) : Seconds(0);
   return latency + std::max(native, network);

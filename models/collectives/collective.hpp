@@ -20,15 +20,30 @@ struct EnumNames<CollectiveKind> {
                                     "broadcast",  "send_recv",  "reduce",         "barrier"};
 };
 
+/// Who sends to whom in a phase of a collective.
+enum class MessagePattern : std::uint8_t {
+  ring,              ///< step s: each rank sends to the next, after what it received in step s − 1
+  halving_doubling,  ///< step s: partner rank xor 2^s, half as many bytes each step, and back again
+  doubling,          ///< step s: partner rank xor 2^s, all bytes each step
+  tree,              ///< streamed up and down the double binary tree over nodes, a chain inside each
+  chain,             ///< streamed from each rank to the next, the last one excepted
+  in_switch,         ///< streamed from every rank to the switch and back, which adds or copies
+  direct             ///< every rank to every other, some peers at a time
+};
+
 /// Levels of a fabric above the node that a cost can name: leaf, pod, site and one more.
 inline constexpr std::size_t kFabricLevels = 4;
 
 /// What the nodes of one member of a fabric level (of a leaf) send to nodes outside it while all groups of a dimension
 /// communicate, counted in the whole network traffic of one node; collisions of hashed flows included.
 struct LevelLoad {
-  float ring = 0;     ///< of rings and trees over nodes, which mostly pass from neighbour to neighbour
+  float ring = 0;     ///< of rings over nodes, which mostly pass from neighbour to neighbour
+  float tree = 0;     ///< of double trees over nodes, of which a member of the level holds several edges' ends
   float direct = 0;   ///< of exchanges between all pairs
   int crossings = 0;  ///< times that a ring over one group's nodes leaves a member of the level
+  [[nodiscard]] float of(MessagePattern pattern) const {
+    return pattern == MessagePattern::direct ? direct : pattern == MessagePattern::tree ? tree : ring;
+  }
 };
 
 /// Where the members of a communication group sit: `size` ranks, `per_node` of them on each node that it touches.
@@ -136,6 +151,7 @@ struct Interconnect {
   double all_to_all_share = 1;         ///< of `rank_network` that an all_to_all reaches
   double all_to_all_native_share = 1;  ///< of `native`
   double send_share = 1;               ///< of one NIC that a single point-to-point message reaches
+  BytesPerSecond message_rate;         ///< most of one message between nodes (0: no limit below the NICs')
   /// Share of `native` that a group of so many ranks on a node can use: all of it behind a switch, its own links alone
   /// in a mesh. Larger groups use the last entry.
   std::array<double, 17> native_share_by_ranks = every_share_one();
@@ -145,13 +161,13 @@ struct Interconnect {
   [[nodiscard]] double link_share(int ranks) const;
   boost::container::static_vector<FabricUplink, kFabricLevels> uplinks;  ///< levels that can hold traffic up
   /// What one rank of a group gets of the network while all `groups_per_node` groups of its node communicate: its own
-  /// NICs, or its part of the node's NICs and of every level's up-links. `direct`: all pairs exchange.
-  [[nodiscard]] BytesPerSecond network_rate(const GroupShape& group, bool direct = false) const;
+  /// NICs, or its part of the node's NICs and of every level's up-links, which the pattern loads.
+  [[nodiscard]] BytesPerSecond network_rate(const GroupShape& group,
+                                            MessagePattern pattern = MessagePattern::ring) const;
   /// Latency that the levels add to `passes` rounds of a ring over a group's nodes, to a tree's way up and down, and to
   /// messages between pairs.
   [[nodiscard]] Seconds ring_hops(const GroupShape& group, double passes) const;
   [[nodiscard]] Seconds tree_hops(const GroupShape& group) const;
-  BytesPerSecond message_rate;         ///< most of one message between nodes (0: no limit below the NICs')
   [[nodiscard]] Seconds direct_hops(const GroupShape& group) const;
 
  private:
@@ -205,17 +221,6 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes payload, const GroupSh
 /// all_to_all of unequal parts: `imbalance` is the largest sum that a rank sends or receives over the mean (≥ 1).
 CollectiveCost all_to_all_v_cost(Bytes payload, double imbalance, const GroupShape& group,
                                  const Interconnect& interconnect);
-
-/// Who sends to whom in a phase of a collective.
-enum class MessagePattern : std::uint8_t {
-  ring,              ///< step s: each rank sends to the next, after what it received in step s − 1
-  halving_doubling,  ///< step s: partner rank xor 2^s, half as many bytes each step, and back again
-  doubling,          ///< step s: partner rank xor 2^s, all bytes each step
-  tree,              ///< streamed up and down the double binary tree over nodes, a chain inside each
-  chain,             ///< streamed from each rank to the next, the last one excepted
-  in_switch,         ///< streamed from every rank to the switch and back, which adds or copies
-  direct             ///< every rank to every other, some peers at a time
-};
 
 /// Which ranks a phase joins: all, those of each node, or those of equal place on all nodes.
 enum class PhaseScope : std::uint8_t { whole, in_node, across_nodes };

@@ -9,25 +9,20 @@ namespace stepcast {
 
 namespace {
 
-/// Parent of a node in NCCL's binary tree over 0 … nodes − 1 (its lowest set bit moves up); −1 for the root 0.
-int parent_of(int node, int nodes) {
+/// In a binary tree whose leaves are the odd numbers: the parent's lowest set bit is one above one's own.
+int parent(int node, int nodes) {
   if (node == 0) return -1;
-  int bit = 1;
-  while ((node & bit) == 0) bit <<= 1;
-  int up = (node ^ bit) | (bit << 1);
-  if (up >= nodes) up = node ^ bit;
-  return up;
+  const int bit = node & -node;
+  const int up = (node ^ bit) | (bit << 1);
+  return up < nodes ? up : node ^ bit;
 }
 
-/// Links from a node to its parent and children.
-void add_links(std::vector<double>& sent, int nodes, const auto& place) {
-  for (int node = 0; node < nodes; ++node) {
-    const int up = parent_of(node, nodes);
-    if (up < 0) continue;
-    // Half of the buffer up for the sum, half down with the result.
-    sent[static_cast<std::size_t>(place(node))] += 0.5;
-    sent[static_cast<std::size_t>(place(up))] += 0.5;
-  }
+/// Calls `visit` with both ends of every edge of both halves: each carries half of the buffer up for the sum, and half
+/// down with the result.
+void for_each_edge(int nodes, const auto& visit) {
+  for (int half = 0; half < 2; ++half)
+    for (int node = 0; node < nodes; ++node)
+      if (const int up = tree_parent(half, node, nodes); up >= 0) visit(node, up);
 }
 
 constexpr int kCounted = 33;
@@ -36,16 +31,47 @@ constexpr int kCounted = 33;
 
 int tree_levels(int nodes) { return nodes <= 1 ? 0 : std::bit_width(static_cast<unsigned>(nodes - 1)); }
 
+int tree_parent(int half, int node, int nodes) {
+  if (half == 0) return parent(node, nodes);
+  // The other half is the first one mirrored, or moved on by one where mirroring would leave the middle in place.
+  if (nodes % 2 == 0) {
+    const int mirrored = parent(nodes - 1 - node, nodes);
+    return mirrored < 0 ? -1 : nodes - 1 - mirrored;
+  }
+  const int moved = parent((node + nodes - 1) % nodes, nodes);
+  return moved < 0 ? -1 : (moved + 1) % nodes;
+}
+
 double counted_double_tree_load(int nodes) {
   std::vector<double> sent(static_cast<std::size_t>(nodes), 0.0);
-  add_links(sent, nodes, [](int node) { return node; });
-  // The second tree: mirrored over an even number of nodes, shifted by one over an odd number.
-  if (nodes % 2 == 0) {
-    add_links(sent, nodes, [&](int node) { return nodes - 1 - node; });
-  } else {
-    add_links(sent, nodes, [&](int node) { return (node + 1) % nodes; });
-  }
+  for_each_edge(nodes, [&](int a, int b) {
+    sent[static_cast<std::size_t>(a)] += 0.5;
+    sent[static_cast<std::size_t>(b)] += 0.5;
+  });
   return *std::max_element(sent.begin(), sent.end());
+}
+
+std::vector<double> double_tree_crossings(std::span<const int> members) {
+  const auto nodes = static_cast<int>(members.size());
+  std::vector<double> sent(members.size(), 0.0);
+  if (nodes < 2) return sent;
+  const double edge = 0.5 / double_tree_load(nodes);
+  for_each_edge(nodes, [&](int from, int to) {
+    const auto a = static_cast<std::size_t>(from), b = static_cast<std::size_t>(to);
+    if (members[a] == members[b]) return;
+    sent[a] += edge;
+    sent[b] += edge;
+  });
+  return sent;
+}
+
+double double_tree_uplinks(std::span<const int> members) {
+  if (members.empty()) return 0;
+  const std::vector<double> sent = double_tree_crossings(members);
+  std::vector<double> of_member(static_cast<std::size_t>(*std::max_element(members.begin(), members.end())) + 1, 0.0);
+  for (std::size_t node = 0; node < members.size(); ++node)
+    of_member[static_cast<std::size_t>(members[node])] += sent[node];
+  return *std::max_element(of_member.begin(), of_member.end());
 }
 
 double double_tree_load(int nodes) {

@@ -34,6 +34,9 @@ Timed by_hierarchy(const Asked& asked, const Call& call) {
   if (call.p <= 1 || !call.crosses()) return by_ring(asked, call);
   const Parts parts = parts_of(asked, call);
   Timed out = parts.between;
+  // Its bytes are counted at a ring's rate over the fabric; a tree between the nodes has its own.
+  const Call between(parts.across, call.net, call.width);
+  out.cost.network_cap *= between.rate(out.cost.algorithm) / between.network_rate;
   out.cost.algorithm = CollectiveAlgorithm::hierarchical;
   out.cost.latency += 2 * parts.in_node.time;
   out.time += 2 * parts.in_node.time;

@@ -218,7 +218,7 @@ Job lower_in_state(const Scenario& scenario, const NodeMap& map, BytesPerSecond 
 
 bool same(const GroupShape& a, const GroupShape& b) {
   const auto same_load = [](const LevelLoad& x, const LevelLoad& y) {
-    return x.ring == y.ring && x.direct == y.direct && x.crossings == y.crossings;
+    return x.ring == y.ring && x.tree == y.tree && x.direct == y.direct && x.crossings == y.crossings;
   };
   return a.size == b.size && a.per_node == b.per_node && a.groups_per_node == b.groups_per_node &&
          std::equal(a.above.begin(), a.above.end(), b.above.begin(), same_load);

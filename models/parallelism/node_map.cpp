@@ -106,6 +106,7 @@ NodeMap::Load NodeMap::group_load(std::size_t level, int of, int stage, std::spa
   const double stage_nodes_here = stage_nodes(level, of, stage);
   if (inside == 0 || inside == k) return {};
   return {occupied(level, stage_nodes_here * edges_out(members, of) / inside),
+          occupied(level, stage_nodes_here * double_tree_uplinks(members) / inside),
           occupied(level, stage_nodes_here * (k - inside) / (k - 1))};
 }
 
@@ -137,6 +138,7 @@ void NodeMap::load_group(GroupShape& shape, std::span<const int> ranks) const {
     for (const int here : seen) {
       const Load load = group_load(level, here, stage, nodes);
       out.ring = std::max(out.ring, static_cast<float>(load.ring));
+      out.tree = std::max(out.tree, static_cast<float>(load.tree));
       out.direct = std::max(out.direct, static_cast<float>(load.direct));
     }
   }
@@ -150,7 +152,7 @@ void NodeMap::load_message(GroupShape& shape, int from, int to) const {
     out = {};
     out.crossings = member(level, sender) != member(level, receiver) ? 1 : 0;
     if (!limits_[level]) continue;
-    out.ring = out.direct = static_cast<float>(message_load(level, member(level, sender), from, to));
+    out.ring = out.tree = out.direct = static_cast<float>(message_load(level, member(level, sender), from, to));
   }
 }
 
@@ -159,8 +161,8 @@ void set_uplinks(Interconnect& interconnect, const NodeMap& map, BytesPerSecond 
   interconnect.uplink_oversubscription = 1;
   interconnect.uplinks.clear();
   const double share = nic_bandwidth > BytesPerSecond(0) ? interconnect.nic / nic_bandwidth : 1;
+  interconnect.message_rate = map.fabric().message * share;
   for (const FabricLevel& level : map.fabric().levels) interconnect.uplinks.push_back({level.up * share, level.hop});
 }
-  interconnect.message_rate = map.fabric().message * share;
 
 }  // namespace stepcast

@@ -21,8 +21,9 @@ struct JobNodes {
 /// Where a job's nodes lie in the fabric: which leaf, pod and site each is in, and what a group's traffic therefore
 /// sends over their up-links.
 ///
-/// A ring or tree over neighbouring nodes leaves a leaf once however many of its nodes take part; an exchange of all
-/// pairs leaves it in proportion to the peers outside. Both keep to their rails, for libraries move data to the NIC of
+/// A ring over neighbouring nodes leaves a leaf once however many of its nodes take part; a double tree as often as its
+/// edges do, from the leaf with the most of them; an exchange of all pairs leaves it in proportion to the peers
+/// outside. All keep to their rails, for libraries move data to the NIC of
 /// the right rail inside the node (NCCL's PXN).
 class NodeMap {
  public:
@@ -39,7 +40,10 @@ class NodeMap {
 
   /// What a member's nodes send out of it, in the network traffic of one node.
   struct Load {
-    double ring = 0, direct = 0;
+    double ring = 0, tree = 0, direct = 0;
+    [[nodiscard]] double of(MessagePattern pattern) const {
+      return pattern == MessagePattern::direct ? direct : pattern == MessagePattern::tree ? tree : ring;
+    }
   };
   /// Load on one member of a level by all groups of a kind on a stage, from the nodes of one of them in ring order.
   [[nodiscard]] Load group_load(std::size_t level, int member, int stage, std::span<const int> group_nodes) const;

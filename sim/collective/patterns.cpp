@@ -7,7 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "sim/collective/double_tree.hpp"
+#include "models/collectives/double_tree.hpp"
 
 namespace stepcast {
 

@@ -119,8 +119,7 @@ Seconds phase_time(const CollectivePhase& phase, const Interconnect& net, const 
   Seconds native, network;
   if (phase.native_bytes > Bytes(0)) native = phase.native_bytes / (net.native * phase.native_cap);
   if (phase.network_bytes > Bytes(0))
-    network =
-        phase.network_bytes / (net.network_rate(group, phase.pattern == MessagePattern::direct) * phase.network_cap);
+    network = phase.network_bytes / (net.network_rate(group, phase.pattern) * phase.network_cap);
   return phase.latency + std::max(native, network);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "models/collectives/double_tree.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -20,6 +22,9 @@ void add_load(LevelLoad& load, const std::map<int, int>& nodes, const GraphClust
   if (nodes.size() < 2) return;
   int inside = 0;
   for (const auto& [node, ranks] : nodes) inside += cluster.member(level, node) == member;
+  std::vector<int> members;
+  for (const auto& [node, ranks] : nodes) members.push_back(cluster.member(level, node));
+  load.tree += static_cast<float>(nodes.begin()->second * double_tree_uplinks(members));
   const auto count = static_cast<double>(nodes.size());
   for (auto at = nodes.begin(); at != nodes.end(); ++at) {
     const auto next = std::next(at) == nodes.end() ? nodes.begin() : std::next(at);
@@ -61,6 +66,7 @@ GroupShape place_group(const RankIndex& index, const GraphCluster& cluster, int 
     const int member = cluster.member(level, node);
     for (const auto& of_list : all) add_load(load, of_list, cluster, level, member);
     load.ring /= static_cast<float>(on_node);
+    load.tree /= static_cast<float>(on_node);
     load.direct /= static_cast<float>(on_node);
     load.crossings = crossings(nodes, cluster, level);
   }

@@ -14,7 +14,8 @@ namespace stepcast {
 ///
 /// `above` counts what the member of each level that holds the group's first node sends out of it while all lists of
 /// the group communicate, in the network traffic of one node: rings pass the boundary once for each step from a node
-/// inside to one outside, exchanges of all pairs with the share of their partners that lie outside.
+/// inside to one outside, trees as often as the edges of the busiest member do, exchanges of all pairs with the share
+/// of their partners that lie outside.
 GroupShape place_group(const RankIndex& index, const GraphCluster& cluster, int group, int list);
 
 /// Whether two ranks are on one node.

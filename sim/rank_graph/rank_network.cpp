@@ -71,10 +71,9 @@ std::vector<Flow> RankNetwork::collective(int of, const CollectiveCost& cost, co
   const double ranks = classes_.per_node(of);
   const Bytes of_node = cost.network_bytes * (ranks / cost.network_cap);
   flows.push_back({path({port.nic_out, node.nic_out, node.nic_in, port.nic_in}, ranks, BytesPerSecond(0)), of_node});
-  const bool direct = joins_all_pairs(cost.algorithm);
   const int at = cluster_.node_of(classes_.representative(of));
   for (std::size_t level = 0; level < cluster_.interconnect.uplinks.size(); ++level) {
-    const double load = direct ? group.above[level].direct : group.above[level].ring;
+    const double load = group.above[level].of(pattern_of(cost.algorithm));
     if (load <= 0) continue;
     const auto [up, down] = level_links(level, cluster_.member(level, at));
     flows.push_back({path({up, down}, std::max(1.0, ranks * load), BytesPerSecond(0)), of_node * load});

@@ -113,11 +113,10 @@ const std::vector<FoldedNetwork::Crossing>& FoldedNetwork::crossings(const Membe
     for (const int of : shared_.watched(level)) {
       const double share = class_share(level, of, member.stage, member.column);
       const NodeMap::Load load = job_.nodes.group_load(level, of, member.stage, nodes);
-      if (share * std::max(load.ring, load.direct) <= 0) continue;
-      const BytesPerSecond up = job_.interconnect.uplinks[level].up;
-      const auto links = shared_.of(level, of, rails_of(member.stage), up);
-      out.push_back({paths_.path({links.up, links.down}, std::max(1.0, ranks_ * share * load.ring)), share * load.ring,
-                     share * load.direct, up});
+      if (share * std::max({load.ring, load.tree, load.direct}) <= 0) continue;
+      const auto links = shared_.of(level, of, rails_of(member.stage), job_.interconnect.uplinks[level].up);
+      out.push_back({paths_.path({links.up, links.down}, std::max(1.0, ranks_ * share * load.ring)),
+                     {share * load.ring, share * load.tree, share * load.direct}});
     }
   }
   return out;
@@ -137,8 +136,10 @@ const std::vector<FoldedNetwork::Crossing>& FoldedNetwork::message_crossings(con
       const double coming =
           job_.nodes.message_load(level, of, to.stage, from.stage) * class_share(level, of, to.stage, from.column);
       const auto links = shared_.of(level, of, rails_of(from.stage), up);
-      if (leaving > 0) out.push_back({paths_.path({links.up}, std::max(1.0, ranks_ * leaving)), leaving, leaving, up});
-      if (coming > 0) out.push_back({paths_.path({links.down}, std::max(1.0, ranks_ * coming)), coming, coming, up});
+      if (leaving > 0)
+        out.push_back({paths_.path({links.up}, std::max(1.0, ranks_ * leaving)), {leaving, leaving, leaving}});
+      if (coming > 0)
+        out.push_back({paths_.path({links.down}, std::max(1.0, ranks_ * coming)), {coming, coming, coming}});
     }
   }
   return out;
@@ -155,9 +156,8 @@ std::vector<Flow> FoldedNetwork::collective(const Member& member, GroupKind kind
   const NodeLinks& links = node(member);
   const Bytes of_node = cost.network_bytes * (ranks_ / cost.network_cap);
   flows.push_back({paths_.path({own.nic_out, links.nic_out, links.nic_in, own.nic_in}, ranks_), of_node});
-  const bool direct = joins_all_pairs(cost.algorithm);
   for (const Crossing& crossing : crossings(member, kind))
-    if (const double load = direct ? crossing.direct : crossing.ring; load > 0)
+    if (const double load = crossing.load.of(pattern_of(cost.algorithm)); load > 0)
       flows.push_back({crossing.path, of_node * load});
   return flows;
 }
@@ -181,7 +181,7 @@ std::vector<Flow> FoldedNetwork::message(const Member& from, const Member& to, c
        of_node});
   // It reaches its share of the up-links too, as in the closed form; what it does not reach is lost to all.
   for (const Crossing& crossing : message_crossings(from, to))
-    flows.push_back({crossing.path, of_node * (crossing.ring / cost.network_cap)});
+    flows.push_back({crossing.path, of_node * (crossing.load.ring / cost.network_cap)});
   return flows;
 }
 

@@ -33,8 +33,7 @@ class FoldedNetwork : public StepNetwork {
   /// A share of the traffic of a stage's node that passes one member's up-links, with the path for it.
   struct Crossing {
     PathId path;
-    double ring, direct;
-    BytesPerSecond up;
+    NodeMap::Load load;
   };
   const Job& job_of(const Member& member) const;
   const DevicePort& port(const Member& member) const { return ports_[member.column][member.stage]; }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "models/collectives/algorithm_table.hpp"
+#include "models/collectives/double_tree.hpp"
 #include "models/storage/storage.hpp"
 
 namespace stepcast {
@@ -60,12 +61,17 @@ const FullNetwork::Peers& FullNetwork::peers(int rank, GroupKind kind) {
   out.native = mine[(place + 1) % mine.size()];
   const auto own = static_cast<std::size_t>(std::find(group.begin(), group.end(), rank) - group.begin());
   out.network = group[(own + mine.size()) % group.size()];
+  const std::vector<int> nodes = nodes_of(layout, group);
+  const auto at = static_cast<std::size_t>(std::find(nodes.begin(), nodes.end(), node) - nodes.begin());
   const auto remote = static_cast<double>(group.size() - mine.size());
   for (std::size_t level = 0; level < job_.nodes.levels(); ++level) {
     const auto outside = std::count_if(group.begin(), group.end(), [&](int other) {
       return job_.nodes.member(level, layout.node_of(other)) != job_.nodes.member(level, node);
     });
     out.outside.push_back(remote > 0 ? static_cast<double>(outside) / remote : 0);
+    std::vector<int> members;
+    for (const int one : nodes) members.push_back(job_.nodes.member(level, one));
+    out.tree.push_back(double_tree_crossings(members)[at]);
   }
   return out;
 }
@@ -91,13 +97,15 @@ std::vector<Flow> FullNetwork::collective(const Member& member, GroupKind kind, 
   if (cost.network_bytes <= Bytes(0)) return flows;
   const int node = job_.layout.node_of(member.rank);
   const Bytes bytes = cost.network_bytes / cost.network_cap;
-  if (joins_all_pairs(cost.algorithm)) {
+  if (const MessagePattern pattern = pattern_of(cost.algorithm);
+      pattern == MessagePattern::direct || pattern == MessagePattern::tree) {
+    const std::vector<double>& outside = to.out_of_members(pattern);
     const NodeLinks& links = nodes_.at(node);
     flows.push_back({paths_.path({own.nic_out, links.nic_out, links.nic_in, own.nic_in}, 1), bytes});
     for (std::size_t level = 0; level < job_.nodes.levels(); ++level) {
-      if (!job_.nodes.limits(level) || to.outside[level] <= 0) continue;
+      if (!job_.nodes.limits(level) || outside[level] <= 0) continue;
       const auto up = shared_.of(level, job_.nodes.member(level, node), 0, job_.interconnect.uplinks[level].up);
-      flows.push_back({paths_.path({up.up, up.down}, 1), bytes * to.outside[level]});
+      flows.push_back({paths_.path({up.up, up.down}, 1), bytes * outside[level]});
     }
     return flows;
   }

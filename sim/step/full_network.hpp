@@ -30,6 +30,10 @@ class FullNetwork : public StepNetwork {
     int native = 0;               ///< next rank on the same node
     int network = 0;              ///< the same place on the next node
     std::vector<double> outside;  ///< by level: share of an exchange of all pairs that leaves the member
+    std::vector<double> tree;     ///< by level: what leaves it in a double tree, in what the busiest node sends
+    [[nodiscard]] const std::vector<double>& out_of_members(MessagePattern pattern) const {
+      return pattern == MessagePattern::tree ? tree : outside;
+    }
   };
   const Job& job_of(const Member& member) const;
   const Peers& peers(int rank, GroupKind kind);

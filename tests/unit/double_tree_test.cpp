@@ -21,6 +21,17 @@ TEST(DoubleTree, FigureForManyIsWhatTheTreesThemselvesGive) {
     EXPECT_DOUBLE_EQ(double_tree_load(nodes), counted_double_tree_load(nodes)) << nodes;
 }
 
+// Edges of NCCL's trees counted by hand, over nodes on leaves of four: each takes half of the buffer out of either end.
+TEST(DoubleTree, LeavesALeafAsOftenAsItsEdges) {
+  for (const auto& [nodes, halves] : {std::pair(16, 6), {15, 10}, {14, 8}, {13, 10}, {8, 4}}) {
+    std::vector<int> leaves;
+    for (int node = 0; node < nodes; ++node) leaves.push_back(node / 4);
+    EXPECT_DOUBLE_EQ(double_tree_uplinks(leaves) * double_tree_load(nodes) * 2, halves) << nodes;
+  }
+  EXPECT_DOUBLE_EQ(double_tree_uplinks(std::vector{0, 0, 0, 0}), 0);
+  EXPECT_DOUBLE_EQ(double_tree_uplinks(std::vector{0, 1}), 1);
+}
+
 TEST(DoubleTree, LevelsAreTheLogarithmRoundedUp) {
   EXPECT_EQ(tree_levels(1), 0);
   EXPECT_EQ(tree_levels(2), 1);

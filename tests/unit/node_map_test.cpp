@@ -95,7 +95,7 @@ TEST(NodeMap, UpLinksLimitTheRateOfAGroup) {
   EXPECT_NEAR(near.interconnect.network_rate(near.groups.data) / nic, 1, 1e-6);
   EXPECT_NEAR(far.interconnect.network_rate(far.groups.data) / nic, 0.5, 1e-6);
   // All pairs: 2 / 3.2 of the rate.
-  EXPECT_NEAR(near.interconnect.network_rate(near.groups.data, true) / nic, 2 / 3.2, 1e-6);
+  EXPECT_NEAR(near.interconnect.network_rate(near.groups.data, MessagePattern::direct) / nic, 2 / 3.2, 1e-6);
 }
 
 TEST(NodeMap, AFullFabricLimitsNothing) {
