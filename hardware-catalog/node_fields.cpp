@@ -29,7 +29,8 @@ const FieldTable<Nic>& Nic::fields() {
           .field("bandwidth_Gbps", &Nic::bandwidth, "Of each, per direction", required_positive())
           .field("kind", &Nic::kind, "Kind of network", required())
           .field("training", &Nic::training, "Carries training traffic; false: storage and management only")
-          .field("name", &Nic::name, "As the source names it");
+          .field("name", &Nic::name, "As the source names it")
+          .field("on_device", &Nic::on_device, "Ports of the accelerators themselves, which no PCIe lies before");
   return table;
 }
 

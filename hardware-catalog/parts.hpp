@@ -212,8 +212,9 @@ struct Nic {
   int count = 0;
   BytesPerSecond bandwidth;  ///< of each, per direction (bandwidth_Gbps)
   NetworkKind kind = NetworkKind::infiniband;
-  bool training = true;  ///< false: storage and management only
-  std::string name;      ///< as the source names it
+  bool training = true;    ///< false: storage and management only
+  std::string name;        ///< as the source names it
+  bool on_device = false;  ///< parts of the accelerators themselves: no PCIe lies between
   static const FieldTable<Nic>& fields();
 };
 

@@ -122,7 +122,7 @@ const Node& raw_node() {
     Node out;
     out.id = "raw-host";
     out.accelerator_count = 1;
-    out.nics.push_back({1, kRawRate, NetworkKind::infiniband, true, ""});
+    out.nics.push_back({1, kRawRate, NetworkKind::infiniband, true, "", true});
     return out;
   }();
   return kNode;

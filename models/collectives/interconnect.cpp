@@ -124,6 +124,14 @@ void set_host_links(Interconnect& out, const CollectiveMachine& machine) {
   out.all_to_all_native_share = kSocketAllToAll;
 }
 
+/// Raw rate between a device and NICs that are no parts of it; 0: none of those, or unknown.
+BytesPerSecond way_to_nics(const CollectiveMachine& machine) {
+  const auto& nics = machine.node->nics;
+  const bool own = std::any_of(nics.begin(), nics.end(), [](const Nic& nic) { return nic.training && nic.on_device; });
+  if (machine.accelerator == nullptr || own) return BytesPerSecond(0);
+  return machine.accelerator->cpu_link ? machine.accelerator->cpu_link->bandwidth : machine.accelerator->pcie_bandwidth;
+}
+
 void set_network(Interconnect& out, const CollectiveMachine& machine) {
   const NetworkProfile& network = network_of(machine);
   out.nic = machine.nic_bandwidth * network.wire_share;
@@ -131,6 +139,9 @@ void set_network(Interconnect& out, const CollectiveMachine& machine) {
   out.nics = machine.nics;
   out.node_network = out.nic * out.nics;
   out.rank_network = out.nic * std::max(1, out.nics / std::max(1, machine.devices_per_node));
+  // PCIe loses to headers what NICs lose.
+  if (const BytesPerSecond way = way_to_nics(machine); way > BytesPerSecond(0) && out.nic > BytesPerSecond(0))
+    out.rank_network = std::min(out.rank_network, way * (out.nic / machine.nic_bandwidth));
   out.uplink_oversubscription = machine.uplink_oversubscription;
   out.network_launch = network.start;
   out.network_hop = network.ring_hop_ll;

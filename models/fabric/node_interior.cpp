@@ -52,6 +52,9 @@ class InteriorBuilder {
         !options.each_nic_apart && devices_ > 0 && options.nics > devices_ && options.nics % devices_ == 0;
     nics_ = bundled ? devices_ : options.nics;
     cables_ = bundled ? options.nics / devices_ : 1;
+    on_device_ =
+        nics_ % std::max(1, devices_) == 0 &&
+        std::any_of(node.nics.begin(), node.nics.end(), [](const Nic& n) { return n.training && n.on_device; });
   }
 
   NodeInterior build() {
@@ -63,6 +66,7 @@ class InteriorBuilder {
     } else {
       native();
       host();
+      if (on_device_) join_nics_of_devices();
     }
     return {std::move(places_), std::move(wires_), devices_, nics_};
   }
@@ -178,7 +182,15 @@ class InteriorBuilder {
       return hubs > 0 ? hub[static_cast<std::size_t>(static_cast<long>(index) * hubs / count)] : of(index, count);
     };
     for (int d = 0; d < devices_; ++d) join(d, above(d, devices_), FabricLinkKind::pcie, rate, kPcieLatency, 1);
+    if (on_device_) return;
     for (int n = 0; n < nics_; ++n) join_nic(n, above(n, nics_), rate);
+  }
+
+  /// Ports of the devices themselves are met as fast as they are.
+  void join_nics_of_devices() {
+    for (int n = 0; n < nics_; ++n)
+      join(n * devices_ / nics_, NodeInterior::nic_place(devices_, n), FabricLinkKind::nic,
+           options_.nic_bandwidth * cables_, Seconds(0), cables_);
   }
 
   /// A NIC's slot is as fast as its devices', or as the NIC itself where that is faster: nobody buys one that is not.
@@ -191,6 +203,7 @@ class InteriorBuilder {
   const InteriorOptions& options_;
   const Accelerator* accelerator_ = nullptr;
   int devices_, nics_ = 0, cables_ = 1;
+  bool on_device_ = false;  ///< NICs are ports of the devices
   std::vector<FabricVertex> places_;
   std::vector<NodeInterior::Wire> wires_;
 };

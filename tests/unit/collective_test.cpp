@@ -302,8 +302,20 @@ TEST(InterconnectOf, DevicesThatShareANicGetOneNicEachAtMost) {
 TEST(InterconnectOf, DevicesWithSeveralNicsUseThemAll) {
   Devices machine(8, switched());
   machine.machine.nics = 32;
+  machine.accelerator.pcie_bandwidth = 126_GBps;
   const Interconnect net = interconnect_of(machine.machine);
   EXPECT_DOUBLE_EQ(net.rank_network / net.nic, 4);
+}
+
+// 32 GB/s of PCIe lie between a device and four NICs of 25, unless these are its own ports.
+TEST(InterconnectOf, DevicesGetNoMoreOfTheirNicsThanPcieCarries) {
+  Devices machine(8, switched());
+  machine.machine.nics = 32;
+  const Interconnect behind = interconnect_of(machine.machine);
+  EXPECT_NEAR(behind.rank_network / behind.nic, 32.0 / 25, 1e-9);
+  machine.node.nics = {{32, 200_Gbps, NetworkKind::infiniband, true, "", true}};
+  const Interconnect own = interconnect_of(machine.machine);
+  EXPECT_NEAR(own.rank_network / own.nic, 4, 1e-9);
 }
 
 TEST(InterconnectOf, GroupOfAMeshHasItsOwnLinksAlone) {
