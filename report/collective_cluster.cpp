@@ -230,10 +230,10 @@ FabricLevels cluster_levels(const CollectiveCluster& cluster, const RankPlaces& 
   return fabric_levels(cluster.fabric, fabric_nodes(cluster, places), cluster.machine.nics,
                        cluster.machine.nic_bandwidth, cluster.network_switch);
 }
+
 std::vector<int> placed_nodes(const CollectiveCluster& cluster, const RankPlaces& places) {
   return place_nodes(cluster.fabric, cluster_levels(cluster, places), fabric_nodes(cluster, places));
 }
-
 
 namespace {
 
@@ -320,9 +320,9 @@ RankPlaces place_ranks(const CollectiveQuestion& question, const CollectiveClust
 void settle_fabric(CollectiveCluster& cluster, const RankPlaces& places, const Catalog& catalog) {
   if (fabric_nodes(cluster, places) == 1 || cluster.machine.nics == 0 || is_star(cluster)) return;
   Diagnostics diagnostics(cluster.name);
-  cluster.network_switch = network_switch(cluster.fabric, cluster.machine.network, cluster.machine.nic_bandwidth,
   cluster.machine.nic_bandwidth = cabled_nic_rate(cluster.fabric, fabric_nodes(cluster, places), cluster.machine.nics,
                                                   cluster.machine.nic_bandwidth);
+  cluster.network_switch = network_switch(cluster.fabric, cluster.machine.network, cluster.machine.nic_bandwidth,
                                           catalog, "/cluster/fabric", diagnostics);
   check_fabric(cluster.fabric, fabric_nodes(cluster, places), cluster.machine.nics, cluster.machine.nic_bandwidth,
                cluster.network_switch, "/cluster/fabric", diagnostics);
@@ -355,12 +355,12 @@ HostNetwork placed_host_network(const CollectiveCluster& cluster, const RankPlac
   for (const auto& [level, load, members] : level_traffic(cluster, places)) {
     if (load.crossings == 0) continue;
     out.latency += level.hop;
-    out.node = std::min(out.node, level.up / load.direct);
+    out.to_all = std::min(out.to_all, level.up / load.direct);
+    out.to_next = std::min(out.to_next, level.up / load.ring);
   }
   return out;
 }
 
-PlacedSetting placed_setting(const CollectiveCluster& cluster, const RankPlaces& places, const Catalog& catalog) {
 std::vector<PeerPorts::Level> peer_levels(const CollectiveCluster& cluster, const RankPlaces& places) {
   std::vector<PeerPorts::Level> out;
   for (auto& [level, load, members] : level_traffic(cluster, places))
@@ -368,6 +368,7 @@ std::vector<PeerPorts::Level> peer_levels(const CollectiveCluster& cluster, cons
   return out;
 }
 
+PlacedSetting placed_setting(const CollectiveCluster& cluster, const RankPlaces& places, const Catalog& catalog) {
   PlacedSetting out;
   const int devices = cluster.machine.devices_per_node;
   for (int rank = 0; rank < places.ranks; ++rank)

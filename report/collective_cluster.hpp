@@ -5,6 +5,7 @@
 
 #include "models/collectives/machine.hpp"
 #include "models/collectives/mpi.hpp"
+#include "models/collectives/peer_ports.hpp"
 #include "models/fabric/levels.hpp"
 #include "report/collective_question.hpp"
 #include "sim/collective/collective_run.hpp"
@@ -50,10 +51,10 @@ RankPlaces place_ranks(const CollectiveQuestion& question, const CollectiveClust
 /// Tiers of the cluster's network, for so many nodes.
 FabricLevels cluster_levels(const CollectiveCluster& cluster, const RankPlaces& places);
 
-/// Finds the switch of the cluster's fabric and checks that it can join the places' nodes. Throws InputError.
 /// Node of the fabric that each node of ranks takes; empty: its own number.
 std::vector<int> placed_nodes(const CollectiveCluster& cluster, const RankPlaces& places);
 
+/// Finds the switch of the cluster's fabric and checks that it can join the places' nodes. Throws InputError.
 void settle_fabric(CollectiveCluster& cluster, const RankPlaces& places, const Catalog& catalog);
 
 /// Links of the cluster and the group of all ranks, with what it sends over the fabric's levels.
@@ -65,6 +66,9 @@ PlacedGroup placed_group(const CollectiveCluster& cluster, const RankPlaces& pla
 
 /// The same for processes with host memory.
 HostNetwork placed_host_network(const CollectiveCluster& cluster, const RankPlaces& places, HostLibrary library);
+
+/// Levels of the fabric as messages between peers of a rank's choice meet them.
+std::vector<PeerPorts::Level> peer_levels(const CollectiveCluster& cluster, const RankPlaces& places);
 
 /// What executes a collective of all ranks rank by rank: the setting, whose network is built when it is first needed,
 /// and the devices that the ranks have. The cluster and the catalogue must outlive it.

@@ -14,7 +14,8 @@ namespace stepcast {
 
 namespace {
 
-PeerPorts peer_ports(const CollectiveCluster& cluster, const RankPlaces& places, std::optional<HostLibrary> library) {
+/// Ports of servers and their workers, who are met from everywhere: as exchanges between all pairs.
+PeerPorts server_ports(const CollectiveCluster& cluster, const RankPlaces& places, std::optional<HostLibrary> library) {
   if (library) return peer_ports_of(placed_host_network(cluster, places, *library));
   const PlacedGroup placed = placed_group(cluster, places);
   PeerPorts out = peer_ports_of(placed.interconnect);
@@ -96,7 +97,7 @@ RowPricer parameter_server_pricer(const CollectiveQuestion& question, const Coll
     refuse_option("--servers-per-node",
                   fmt::format("found {}, but a node has {}", layout.servers_per_node, cluster.most_per_node),
                   fmt::format("at most {}", cluster.most_per_node));
-  const PeerPorts ports = peer_ports(cluster, places, library);
+  const PeerPorts ports = server_ports(cluster, places, library);
   return [=](CollectiveRow& row) {
     const ServerExchange exchange = parameter_server_exchange(row.size, layout, ports);
     row.time = exchange.time;
@@ -110,7 +111,7 @@ RowPricer gossip_pricer(const CollectiveQuestion& question, const CollectiveClus
                         std::optional<HostLibrary> library, std::vector<std::string>& notes) {
   const GossipGraph graph = gossip_graph(question, places.ranks);
   if (!graph.strongly_connected()) notes.emplace_back("the graph falls apart: news of some ranks never reaches others");
-  const PeerPorts ports = peer_ports(cluster, places, library);
+  const PeerPorts ports = graph_ports(cluster, places, library);
   const std::string name{graph_kind(question) ? name_of(*graph_kind(question)) : "graph"};
   const int degree = graph.out_degree();
   return [=](CollectiveRow& row) {

@@ -162,6 +162,23 @@ GossipGraph explicit_graph(int ranks, std::vector<Edge> edges, const std::string
   return graph_of(ranks, std::move(edges));
 }
 
+namespace {
+
+/// Buffers that pass the up-links of the busiest member of a level, in or out.
+int through_level(const GossipGraph& graph, int per_node, const PeerPorts::Level& level) {
+  const auto member = [&](int rank) { return level.members[static_cast<std::size_t>(rank / per_node)]; };
+  const auto count = static_cast<std::size_t>(*std::max_element(level.members.begin(), level.members.end())) + 1;
+  std::vector<int> out(count), in(count);
+  for (const auto& [from, to] : graph.edges) {
+    if (member(from) == member(to)) continue;
+    ++out[static_cast<std::size_t>(member(from))];
+    ++in[static_cast<std::size_t>(member(to))];
+  }
+  return std::max(most(out), most(in));
+}
+
+}  // namespace
+
 GossipRound gossip_round(const GossipGraph& graph, Bytes size, int ranks_per_node, const PeerPorts& ports) {
   const int per_node = std::max(1, ranks_per_node);
   const auto nodes = static_cast<std::size_t>((graph.ranks + per_node - 1) / per_node);
@@ -193,6 +210,8 @@ GossipRound gossip_round(const GossipGraph& graph, Bytes size, int ranks_per_nod
   round.time =
       start + std::max({transfer(through_node, ports.node), transfer(through_rank, std::min(ports.rank, ports.node)),
                         transfer(through_native, ports.native)});
+  for (const PeerPorts::Level& level : ports.levels)
+    round.time = std::max(round.time, start + transfer(through_level(graph, per_node, level), level.up));
   round.busiest_node = size * through_node;
   round.busiest_rank = size * peers;
   return round;

@@ -37,21 +37,23 @@ class Clock {
     return net_.latency + (bytes > net_.inline_limit ? net_.copy_start : Seconds(0)) +
            (bytes > net_.eager_limit ? net_.rendezvous : Seconds(0));
   }
-  /// Its bytes, while `senders` ranks of the node send one such message each. Never less than what the longest eager
+  /// Its bytes, where those of the node's messages that go at once take `wire`. Never less than what the longest eager
   /// message takes: libraries place the limit where the two ways meet.
-  [[nodiscard]] Seconds flow(Bytes bytes, int senders) const {
-    const Seconds wire = bytes * senders / net_.node;
+  [[nodiscard]] Seconds flow(Bytes bytes, Seconds wire) const {
     if (bytes <= net_.eager_limit) return std::max(bytes / net_.eager, wire);
     return std::max(
         {std::min(bytes / net_.rail, net_.stripe + bytes / net_.stream), net_.eager_limit / net_.eager, wire});
   }
   [[nodiscard]] Seconds local_step(Bytes bytes) const { return net_.local_latency + bytes / net_.local; }
-  [[nodiscard]] Seconds network_step(Bytes bytes, int senders) const {
-    return net_.turnaround + start(bytes) + flow(bytes, senders);
+  /// One rank of the node sends to the next node, or down a chain or tree, which leave a leaf as a ring does.
+  [[nodiscard]] Seconds flow_to_next(Bytes bytes) const { return flow(bytes, bytes / net_.node_to_next()); }
+  /// All ranks of the node send to others.
+  [[nodiscard]] Seconds network_exchange(Bytes bytes) const {
+    return net_.turnaround + start(bytes) + flow(bytes, bytes * g_ / net_.node_to_all());
   }
   /// All ranks exchange with the rank so far away.
   [[nodiscard]] Seconds exchange(Bytes bytes, int distance) const {
-    return distance < g_ ? local_step(bytes) : network_step(bytes, g_);
+    return distance < g_ ? local_step(bytes) : network_exchange(bytes);
   }
   [[nodiscard]] Seconds sum(Bytes bytes) const { return bytes / net_.reduce; }
 
@@ -67,23 +69,23 @@ class Clock {
   [[nodiscard]] Seconds ring_steps(double steps, Bytes bytes) const {
     if (nodes() == 1) return local_step(bytes) * steps;
     const Seconds between = net_.turnaround + start(bytes);
-    if (g_ == 1) return (between + flow(bytes, 1)) * steps;
+    if (g_ == 1) return (between + flow_to_next(bytes)) * steps;
     const Seconds mean = (net_.local_latency * (g_ - 1) + between) / g_;
-    return (mean + std::max(bytes / net_.local, flow(bytes, 1))) * steps;
+    return (mean + std::max(bytes / net_.local, flow_to_next(bytes))) * steps;
   }
   /// Down a binomial tree, in the mean over the ranks: at each level half of them wait for a message and the others
   /// send one, later ones after earlier ones. A message is copied in and out: the receiver waits for both copies, the
   /// sender for one.
   [[nodiscard]] Seconds tree_depth(Bytes bytes) const {
     const Seconds local = net_.local_latency * kShareOfLevel + bytes * kCopiesOfLevel / net_.local;
-    const Seconds between = (net_.turnaround + start(bytes)) * kShareOfLevel + flow(bytes, 1) * kCopiesOfLevel;
+    const Seconds between = (net_.turnaround + start(bytes)) * kShareOfLevel + flow_to_next(bytes) * kCopiesOfLevel;
     return levels(g_) * local + levels(nodes()) * between;
   }
   /// What a rank needs to pass one segment of a pipeline on: at a node's edge it takes one from the network and hands
   /// one copy to its neighbour.
   [[nodiscard]] Seconds segment_step(Bytes segment) const {
     if (nodes() == 1) return local_step(segment);
-    const Seconds network = network_step(segment, 1);
+    const Seconds network = net_.turnaround + start(segment) + flow_to_next(segment);
     return g_ == 1 ? network : std::max(local_step(segment), network + local_step(segment) / 2);
   }
 
@@ -163,13 +165,13 @@ Seconds Clock::all_at_once(Bytes bytes) const {
   const Seconds eager = std::min(bytes, net_.eager_limit) / net_.eager;
   // Not less than the longest eager message, as in flow().
   const Seconds alone = bytes <= net_.eager_limit ? eager : std::max(eager, bytes / net_.stream);
-  return out + start(bytes) + remote * (net_.gap + std::max(alone, bytes * g_ / net_.node));
+  return out + start(bytes) + remote * (net_.gap + std::max(alone, bytes * g_ / net_.node_to_all()));
 }
 
 /// n − 1 exchanges, one after another.
 Seconds Clock::in_pairs(Bytes bytes) const {
   Seconds out = (g_ - 1) * local_step(bytes);
-  if (n_ > g_) out += (n_ - g_) * network_step(bytes, g_);
+  if (n_ > g_) out += (n_ - g_) * network_exchange(bytes);
   return out;
 }
 
@@ -250,7 +252,7 @@ Seconds Clock::time(const HostChoice& choice) const {
     case CollectiveKind::all_to_all:
       return all_to_all(choice);
     case CollectiveKind::send_recv:
-      return nodes() == 1 ? local_step(size()) : start(size()) + flow(size(), 1);
+      return nodes() == 1 ? local_step(size()) : start(size()) + flow_to_next(size());
     case CollectiveKind::barrier:
       break;
   }

@@ -48,22 +48,26 @@ struct EnumNames<HostAlgorithm> {
 
 /// What messages between processes cost. Rates are of one process unless stated; sources in mpi_network.cpp.
 struct HostNetwork {
-  Seconds latency;        ///< empty message between nodes, one way (half a ping-pong)
-  Seconds turnaround;     ///< added in each step of a collective, whose ranks send and receive
-  Bytes inline_limit;     ///< up to here data travels in the descriptor
-  Seconds copy_start;     ///< once for a longer message
-  Bytes eager_limit;      ///< longer messages ask first
-  BytesPerSecond eager;   ///< of messages up to that: they are copied on the way
-  Seconds rendezvous;     ///< once for each message above
-  BytesPerSecond rail;    ///< of messages above, over one NIC
-  BytesPerSecond stream;  ///< of messages above, over all NICs that one message uses
-  Seconds stripe;         ///< once for a message that is spread over NICs
-  BytesPerSecond node;    ///< all NICs of a node together, per direction
-  Seconds gap;            ///< between messages of one sender that waits for none
-  Seconds local_latency;  ///< step of a collective inside a node
-  Seconds local_gap;      ///< gap of messages inside a node
-  BytesPerSecond local;   ///< copied inside a node
-  BytesPerSecond reduce;  ///< sum of two buffers
+  Seconds latency;         ///< empty message between nodes, one way (half a ping-pong)
+  Seconds turnaround;      ///< added in each step of a collective, whose ranks send and receive
+  Bytes inline_limit;      ///< up to here data travels in the descriptor
+  Seconds copy_start;      ///< once for a longer message
+  Bytes eager_limit;       ///< longer messages ask first
+  BytesPerSecond eager;    ///< of messages up to that: they are copied on the way
+  Seconds rendezvous;      ///< once for each message above
+  BytesPerSecond rail;     ///< of messages above, over one NIC
+  BytesPerSecond stream;   ///< of messages above, over all NICs that one message uses
+  Seconds stripe;          ///< once for a message that is spread over NICs
+  BytesPerSecond node;     ///< all NICs of a node together, per direction
+  Seconds gap;             ///< between messages of one sender that waits for none
+  Seconds local_latency;   ///< step of a collective inside a node
+  Seconds local_gap;       ///< gap of messages inside a node
+  BytesPerSecond local;    ///< copied inside a node
+  BytesPerSecond reduce;   ///< sum of two buffers
+  BytesPerSecond to_all;   ///< of `node`, what up-links leave while all pairs exchange (0: all of it)
+  BytesPerSecond to_next;  ///< the same while every node sends to the next one
+  [[nodiscard]] BytesPerSecond node_to_all() const { return to_all > BytesPerSecond(0) ? to_all : node; }
+  [[nodiscard]] BytesPerSecond node_to_next() const { return to_next > BytesPerSecond(0) ? to_next : node; }
 };
 
 /// The host network of a node with `nics` NICs of `nic_bandwidth` each. Gloo sends over TCP on any of them.

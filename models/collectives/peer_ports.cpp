@@ -9,11 +9,12 @@ PeerPorts peer_ports_of(const Interconnect& net) {
           net.native,
           net.launch + net.network_launch + net.network_hop,
           net.launch + net.native_hop,
-          net.remote_peer_start};
+          net.remote_peer_start,
+          {}};
 }
 
 PeerPorts peer_ports_of(const HostNetwork& net) {
-  return {net.node, net.stream, net.local, net.latency, net.local_latency, net.gap};
+  return {net.node_to_all(), net.stream, net.local, net.latency, net.local_latency, net.gap, {}};
 }
 
 }  // namespace stepcast

@@ -11,6 +11,15 @@ namespace {
 
 constexpr double kTight = 1e-9;
 
+// Eight nodes on two leaves: a ring's neighbours send each other one buffer over the boundary at either end of a leaf.
+TEST(Gossip, CountsTheEdgesThatLeaveALeaf) {
+  PeerPorts ports = round_ports();
+  ports.levels = {{5_GBps, {0, 0, 0, 0, 1, 1, 1, 1}}};
+  EXPECT_NEAR(gossip_round(ring_graph(8), 100_MB, 1, ports).time.in(1_ms), 40, kTight);
+  ports.levels[0].members = {0, 1, 0, 1, 0, 1, 0, 1};
+  EXPECT_NEAR(gossip_round(ring_graph(8), 100_MB, 1, ports).time.in(1_ms), 160, kTight);
+}
+
 TEST(GossipRing, SharesTheNodesNicsBetweenItsTwoEdges) {
   // One rank a node: 2 × 100 MB at the 5 GB/s of a rank.
   EXPECT_NEAR(gossip_round(ring_graph(4), 100_MB, 1, round_ports()).time.in(1_ms), 40, kTight);

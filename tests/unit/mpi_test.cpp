@@ -34,6 +34,26 @@ double microseconds(CollectiveKind kind, Bytes size, int ranks, int per_node, st
 
 constexpr double kTight = 1e-9;
 
+// Up-links that carry a ring's neighbours and not an exchange of all pairs hold up the exchange alone.
+TEST(Mpi, UpLinksHoldUpWhatPassesThem) {
+  const HostNetwork wide = host_network_of(NetworkKind::infiniband, 100_Gbps, 1);
+  HostNetwork narrow = wide;
+  narrow.to_all = wide.node / 4;
+  const auto time = [](CollectiveKind kind, HostAlgorithm algorithm, const HostNetwork& network) {
+    return host_collective_time({kind, 64_MiB, 16, 1, HostLibrary::open_mpi, algorithm}, network).time;
+  };
+  for (const auto& [kind, algorithm] : {std::pair(CollectiveKind::all_gather, HostAlgorithm::ring),
+                                        {CollectiveKind::broadcast, HostAlgorithm::pipeline},
+                                        {CollectiveKind::broadcast, HostAlgorithm::binomial},
+                                        {CollectiveKind::send_recv, HostAlgorithm::point_to_point}})
+    EXPECT_EQ(time(kind, algorithm, narrow), time(kind, algorithm, wide)) << name_of(kind);
+  EXPECT_GT(time(CollectiveKind::all_to_all, HostAlgorithm::pairwise, narrow),
+            3 * time(CollectiveKind::all_to_all, HostAlgorithm::pairwise, wide));
+  narrow.to_next = wide.node / 4;
+  EXPECT_GT(time(CollectiveKind::all_gather, HostAlgorithm::ring, narrow),
+            3 * time(CollectiveKind::all_gather, HostAlgorithm::ring, wide));
+}
+
 TEST(Message, PaysCopyRendezvousAndTheCheaperOfOneRailAndAll) {
   const auto send = [](Bytes size) { return microseconds(CollectiveKind::send_recv, size, 2, 1, std::nullopt); };
   EXPECT_NEAR(send(50_B), 2 + 0.05, kTight);              // in the descriptor, at 1 GB/s
