@@ -33,8 +33,12 @@ Timed by_network(const Asked& asked, const Call& call) { return network_sum(aske
 Timed by_pat(const Asked& asked, const Call& call) { return pat(asked.volume(call), call); }
 Timed by_halves(const Asked& asked, const Call& call) { return halving_doubling(asked.payload, call); }
 Timed by_doubling(const Asked& asked, const Call& call) { return recursive_doubling(asked.payload, call); }
+/// Where every rank sends to the next one, that is one step of a ring.
+Timed by_neighbours(const Asked& asked, const Call& call) {
+  return asked.kind == send_recv ? by_library(asked, call) : by_ring(asked, call);
+}
 Timed by_pairs(const Asked& asked, const Call& call) {
-  if (asked.kind == all_to_all || asked.kind == send_recv) return by_library(asked, call);
+  if (asked.kind == all_to_all) return by_library(asked, call);
   return direct(asked.volume(call), asked.passes(), call);
 }
 
@@ -42,52 +46,62 @@ constexpr AlgorithmEntry kTable[] = {
     {.name = "auto",
      .kinds = {all_reduce, barrier, all_gather, reduce_scatter, all_to_all, broadcast, send_recv, reduce},
      .cost = by_library},
-    {.name = "ring", .kinds = kReductionsAndGathers, .cost = by_ring, .steps = ring_steps},
+    {.name = "ring",
+     .kinds = {all_reduce, barrier, all_gather, reduce_scatter, send_recv},
+     .cost = by_neighbours,
+     .steps = ring_steps},
     {.name = "tree", .kinds = kReductions, .cost = by_tree, .pattern = Pattern::tree},
-    {.name = "hierarchical", .kinds = kReductions, .cost = by_hierarchy, .phases = add_hierarchical_phases},
+    {.name = "hierarchical",
+     .kinds = kReductions,
+     .cost = by_hierarchy,
+     .refuses = without_two_levels,
+     .phases = add_hierarchical_phases},
     {.name = "halving-doubling",
      .kinds = kReductions,
      .cost = by_halves,
      .pattern = Pattern::halving_doubling,
      .steps = there_and_back,
-     .refuses = without_power_of_two},
+     .refuses = without_power_of_two,
+     .protocols = ProtocolChoice::simple_alone},
     {.name = "recursive-doubling",
      .kinds = kReductions,
      .cost = by_doubling,
      .pattern = Pattern::doubling,
      .steps = doublings,
-     .refuses = without_power_of_two},
+     .refuses = without_power_of_two,
+     .protocols = ProtocolChoice::ll_alone},
     {.name = "nvls",
      .kinds = kReductionsAndGathers,
      .cost = by_switch,
      .pattern = Pattern::in_switch,
      .refuses = without_switch_sums,
-     .simple_alone = true},
+     .protocols = ProtocolChoice::simple_alone},
     {.name = "nvls-tree",
      .kinds = kReductionsAndGathers,
      .cost = by_switch,
      .pattern = Pattern::tree,
      .refuses = without_trees_of_switches,
-     .simple_alone = true},
+     .protocols = ProtocolChoice::simple_alone},
     {.name = "collnet",
      .kinds = kReductionsAndGathers,
      .cost = by_network,
      .pattern = Pattern::in_switch,
      .refuses = without_network_sums,
-     .simple_alone = true},
+     .protocols = ProtocolChoice::simple_alone},
     {.name = "pat",
      .kinds = kGathers,
      .cost = by_pat,
      .pattern = Pattern::doubling,
      .steps = doublings,
      .refuses = without_one_rank_a_node,
-     .simple_alone = true},
+     .protocols = ProtocolChoice::simple_alone},
     {.name = "chain", .kinds = {broadcast, reduce}, .cost = by_chain, .pattern = Pattern::chain},
     {.name = "direct",
-     .kinds = {all_reduce, barrier, all_gather, reduce_scatter, all_to_all, send_recv},
+     .kinds = {all_reduce, barrier, all_gather, reduce_scatter, all_to_all},
      .cost = by_pairs,
      .pattern = Pattern::direct,
-     .steps = others},
+     .steps = others,
+     .protocols = ProtocolChoice::simple_alone},
 };
 
 constexpr auto kNames = [] {

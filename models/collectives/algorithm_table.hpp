@@ -24,6 +24,9 @@ class KindSet {
   unsigned bits_ = 0;
 };
 
+/// Protocols that can be asked of an algorithm.
+enum class ProtocolChoice : std::uint8_t { any, simple_alone, ll_alone };
+
 struct AlgorithmEntry {
   const char* name;  ///< in scenarios, on the command line and in reports
   KindSet kinds;     ///< that it runs
@@ -34,7 +37,7 @@ struct AlgorithmEntry {
   /// Why a machine cannot run it, in words for a message; null: every machine can.
   std::optional<std::string> (*refuses)(CollectiveKind kind, const GroupShape& group,
                                         const CollectiveMachine& machine) = nullptr;
-  bool simple_alone = false;  ///< it has no LL and LL128
+  ProtocolChoice protocols = ProtocolChoice::any;
   /// Phases of a plan that are not one of `pattern` over the whole group; null: they are.
   void (*phases)(CollectivePlan& plan, const Asked& asked, const Call& call) = nullptr;
 };
@@ -44,6 +47,8 @@ std::span<const AlgorithmEntry> algorithm_table();
 const AlgorithmEntry& entry_of(CollectiveAlgorithm algorithm);
 
 /// Reasons to refuse (availability.cpp).
+std::optional<std::string> without_two_levels(CollectiveKind kind, const GroupShape& group,
+                                              const CollectiveMachine& machine);
 std::optional<std::string> without_power_of_two(CollectiveKind kind, const GroupShape& group,
                                                 const CollectiveMachine& machine);
 std::optional<std::string> without_switch_sums(CollectiveKind kind, const GroupShape& group,

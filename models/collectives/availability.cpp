@@ -8,6 +8,12 @@ namespace stepcast {
 
 namespace algorithms {
 
+std::optional<std::string> without_two_levels(CollectiveKind, const GroupShape& group, const CollectiveMachine&) {
+  if (group.nodes() <= 1) return "hierarchical joins several nodes, and the ranks are on one";
+  if (std::min(group.per_node, group.size) <= 1) return "a single rank on each node leaves nothing to do inside";
+  return std::nullopt;
+}
+
 std::optional<std::string> without_power_of_two(CollectiveKind, const GroupShape& group, const CollectiveMachine&) {
   if (std::has_single_bit(static_cast<unsigned>(group.size))) return std::nullopt;
   return fmt::format("it needs a power of two of ranks, found {}", group.size);
@@ -29,8 +35,7 @@ std::optional<std::string> no_switch_adds(const GroupShape& group, const Collect
 
 std::optional<std::string> without_switch_sums(CollectiveKind, const GroupShape& group,
                                                const CollectiveMachine& machine) {
-  if (group.nodes() > 1 && !machine.network_sums)
-    return "nvls over several nodes needs a network that adds (SHARP); nvls-tree does not";
+  if (group.nodes() > 1) return "nvls adds in the switches of one node; over several: nvls-tree, or collnet with SHARP";
   return no_switch_adds(group, machine);
 }
 
@@ -72,10 +77,17 @@ std::string who_has(const AlgorithmEntry& entry) {
   return fmt::format("{} and {} have", fmt::join(names, ", "), last);
 }
 
-std::optional<std::string> protocol_reason(const AlgorithmEntry& entry, CollectiveProtocol protocol,
-                                           const CollectiveMachine& machine) {
-  if (protocol == CollectiveProtocol::automatic || protocol == CollectiveProtocol::simple) return std::nullopt;
-  if (entry.simple_alone) return fmt::format("{} has the protocol simple alone", entry.name);
+std::optional<std::string> protocol_reason(CollectiveKind kind, const AlgorithmEntry& entry,
+                                           CollectiveProtocol protocol, const CollectiveMachine& machine) {
+  using algorithms::ProtocolChoice;
+  if (protocol == CollectiveProtocol::automatic) return std::nullopt;
+  if (kind == CollectiveKind::all_to_all || kind == CollectiveKind::send_recv)
+    return "messages between peers take ll or simple by their size, which nobody chooses";
+  if (entry.protocols == ProtocolChoice::ll_alone && protocol != CollectiveProtocol::ll)
+    return fmt::format("{} has the protocol ll alone", entry.name);
+  if (protocol == CollectiveProtocol::simple) return std::nullopt;
+  if (entry.protocols == ProtocolChoice::simple_alone)
+    return fmt::format("{} has the protocol simple alone", entry.name);
   if (protocol == CollectiveProtocol::ll128 &&
       (machine.links == nullptr || machine.links->generation == TunerGeneration::none))
     return "ll128 needs NVLink between the devices";
@@ -91,7 +103,7 @@ std::optional<std::string> unavailable_reason(CollectiveKind kind, CollectiveAlg
   if (!entry.kinds.has(kind)) return fmt::format("no {} runs by {}; {}", name_of(kind), entry.name, who_has(entry));
   if (entry.refuses)
     if (auto reason = entry.refuses(kind, group, machine)) return reason;
-  return protocol_reason(entry, protocol, machine);
+  return protocol_reason(kind, entry, protocol, machine);
 }
 
 }  // namespace stepcast

@@ -431,6 +431,30 @@ TEST(Availability, SaysWhatTheHardwareCannotDo) {
   EXPECT_EQ(reason(Kind::all_reduce, Algorithm::nvls_tree, across), "");
   EXPECT_NE(reason(Kind::all_reduce, Algorithm::nvls_tree, inside), "");
   EXPECT_NE(reason(Kind::all_reduce, Algorithm::nvls, inside, CollectiveProtocol::ll), "");
+  EXPECT_NE(reason(Kind::all_gather, Algorithm::nvls, across).find("one node"), std::string::npos);
+}
+
+// What is asked for and cannot be had is refused, not replaced.
+TEST(Availability, RefusesWhatItWouldRunAsSomethingElse) {
+  const Devices machine(8, switched());
+  using Kind = CollectiveKind;
+  using Algorithm = CollectiveAlgorithm;
+  using Protocol = CollectiveProtocol;
+  const auto refused = [&](Kind kind, Algorithm algorithm, Protocol protocol, const GroupShape& group) {
+    return unavailable_reason(kind, algorithm, protocol, group, machine.machine).has_value();
+  };
+  const GroupShape inside{8, 8, 1}, across{16, 8, 1}, one_each{16, 1, 8};
+  for (const Protocol protocol : {Protocol::simple, Protocol::ll})
+    for (const Kind kind : {Kind::all_to_all, Kind::send_recv})
+      EXPECT_TRUE(refused(kind, Algorithm::automatic, protocol, across)) << name_of(kind);
+  EXPECT_TRUE(refused(Kind::all_reduce, Algorithm::direct, Protocol::ll, across));
+  EXPECT_TRUE(refused(Kind::all_reduce, Algorithm::recursive_doubling, Protocol::simple, across));
+  EXPECT_FALSE(refused(Kind::all_reduce, Algorithm::recursive_doubling, Protocol::ll, across));
+  EXPECT_TRUE(refused(Kind::all_reduce, Algorithm::halving_doubling, Protocol::ll, across));
+  EXPECT_TRUE(refused(Kind::all_reduce, Algorithm::hierarchical, Protocol::automatic, inside));
+  EXPECT_TRUE(refused(Kind::all_reduce, Algorithm::hierarchical, Protocol::automatic, one_each));
+  EXPECT_FALSE(refused(Kind::all_reduce, Algorithm::hierarchical, Protocol::simple, across));
+  EXPECT_FALSE(refused(Kind::send_recv, Algorithm::ring, Protocol::automatic, across));
 }
 
 }  // namespace
