@@ -57,14 +57,34 @@ void join_groups(FabricBuilder& builder, const DragonflyPlan& plan, const Vertic
         builder.join_switches(owner(a, b, c), owner(b, a, c), plan.rate, 1, figures);
 }
 
+/// As adaptive routing sees it, which takes detours over other routers and groups under load: a router's cables are one
+/// link into its group, and a group's global ones one link to the others. The limit is perfect spreading, as in a Clos
+/// network drawn by tiers; what detours carry twice is not counted.
+TopSwitches build_tiers(FabricBuilder& builder, const DragonflyPlan& plan, SiteRange& site, const Vertices& routers,
+                        const SwitchFigures& figures) {
+  Vertices below = routers;
+  int level = 0;
+  for (const FabricLevel& tier : dragonfly_levels(plan, figures).levels) {
+    const int members = tier.nodes == plan.nodes_per_router ? plan.routers_per_group : static_cast<int>(below.size());
+    ++level;
+    const Vertices above = add(builder, site, level, static_cast<int>(below.size()) / members);
+    for (std::size_t i = 0; i < below.size(); ++i)
+      builder.join(below[i], above[i / static_cast<std::size_t>(members)],
+                   {FabricLinkKind::trunk, tier.up, tier.hop / 2, tier.links, 0});
+    below = above;
+  }
+  return below;
+}
+
 }  // namespace
 
 TopSwitches build_dragonfly(FabricBuilder& builder, const FabricSpec& spec, SiteRange& site,
                             const SwitchFigures& figures) {
   const DragonflyPlan plan = dragonfly_plan(spec, site.nodes, site.nics, site.rate, figures);
   const Vertices routers = add(builder, site, 0, plan.groups * plan.routers_per_group);
-  const Vertices spines = add(builder, site, 1, plan.groups * plan.spines_per_group);
   hang_nodes(builder, plan, site, routers, figures);
+  if (builder.detail() == FabricDetail::tiers) return build_tiers(builder, plan, site, routers, figures);
+  const Vertices spines = add(builder, site, 1, plan.groups * plan.spines_per_group);
   for (int group = 0; group < plan.groups; ++group) join_group(builder, plan, routers, spines, group, figures);
   const Vertices& global = plan.plus ? spines : routers;
   join_groups(builder, plan, global, figures);
