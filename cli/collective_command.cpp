@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
 
 #include "cli/byte_sizes.hpp"
@@ -65,6 +66,8 @@ CollectiveQuestion question_of(const CollectiveOptions& options) {
   question.full = options.flows == "full";
   if (!options.server_placement.empty())
     question.server_placement = named<ServerPlacement>("--server-placement", options.server_placement, '-');
+  if (options.jitter_us && !std::isfinite(*options.jitter_us))
+    refuse_option("--jitter", "found nan", "a number of microseconds");
   if (options.jitter_us) question.jitter = Seconds(*options.jitter_us * 1e-6);
   add_overrides(options, question.overrides);
   return question;

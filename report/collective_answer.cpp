@@ -6,6 +6,8 @@
 #include "fields/plain_text.hpp"
 #include "models/collectives/calibrated.hpp"
 #include "models/collectives/lateness.hpp"
+#include "models/fabric/findings.hpp"
+#include "models/fabric/preset_kinds.hpp"
 #include "report/collective_cluster.hpp"
 #include "report/collective_question.hpp"
 #include "report/peer_exchange.hpp"
@@ -174,10 +176,10 @@ RowPricer executed(const CollectiveQuestion& question, const CollectiveCluster& 
   const DeviceCollective call = device_collective(question, cluster, placed.group);
   CollectiveRun run;
   run.setting = placed.setting;
-  run.seed = question.seed;
-  run.flows = question.full ? CollectiveFlows::full : CollectiveFlows::folded;
   // Links that messages are laid on say themselves what one of them can have.
   if (question.full || run.setting.hashed) run.setting.interconnect.message_rate = {};
+  run.seed = question.seed;
+  run.flows = question.full ? CollectiveFlows::full : CollectiveFlows::folded;
   const Seconds calibrated = question.jitter ? Seconds(0) : calibrated_jitter(cluster, places);
   run.conditions.jitter = question.jitter.value_or(calibrated);
   // Fitted constants hold the median wait already.
@@ -335,6 +337,20 @@ void add_basis_notes(CollectiveTable& table, const CollectiveMachine& machine, c
     table.notes.push_back(fmt::format("no {} was measured: the model with the calibrated constants", table.op));
 }
 
+/// What of the fabric does not count, or is not what it seems.
+void add_fabric_notes(CollectiveTable& table, const CollectiveQuestion& question, const CollectiveCluster& cluster,
+                      const RankPlaces& places) {
+  if (places.nodes == 1) return;
+  const bool torus = is_torus(cluster.fabric.preset);
+  for (std::string& words : ratios_without_effect(cluster.fabric, cluster_levels(cluster, places), places.nodes))
+    table.notes.push_back(std::move(words));
+  if (cluster.machine.network == NetworkKind::ici && !torus)
+    table.notes.emplace_back("the chips' own links (ici) form a torus: --fabric torus-2d or torus-3d");
+  if (torus && question.full)
+    table.notes.emplace_back(
+        "full flows run one ring in the order of the ranks; folded ones use all axes of the torus and both directions");
+}
+
 }  // namespace
 
 CollectiveTable answer(const CollectiveQuestion& question, const Catalog& catalog) {
@@ -343,6 +359,7 @@ CollectiveTable answer(const CollectiveQuestion& question, const Catalog& catalo
   settle_fabric(cluster, places, catalog);
   const std::optional<HostLibrary> library = library_of(question, cluster);
   CollectiveTable table = empty_table(question, cluster, places, library);
+  add_fabric_notes(table, question, cluster, places);
   const RowPricer price = pricer(question, cluster, places, library, catalog, table.notes);
   std::vector<Bytes> sizes = question.sizes;
   if (question.op == ExchangeKind::barrier) {

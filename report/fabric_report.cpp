@@ -47,8 +47,18 @@ void look_over(FabricReport& report, const Catalog& catalog) {
   report.findings = find_in_fabric(report.fabric, report.inventory, report.network, report.nics, report.nic_bandwidth);
 }
 
+/// Parts, bisection and routes are those of equal nodes.
+void refuse_other_nodes(const Scenario& scenario, const std::string& file) {
+  Diagnostics diagnostics(file);
+  if (!scenario.spec.cluster.other_nodes.empty())
+    diagnostics.error("/cluster/other_nodes", "a fabric is drawn with equal nodes",
+                      "--set cluster.other_nodes=[] draws the cluster's own");
+  diagnostics.throw_if_faulty();
+}
+
 FabricReport of_scenario(const FabricQuestion& question, const Catalog& catalog) {
   const Scenario scenario = load_scenario(question.scenario, question.overrides, catalog);
+  refuse_other_nodes(scenario, question.scenario);
   FabricReport out;
   out.name = question.scenario;
   out.node = scenario.node;
@@ -74,6 +84,7 @@ FabricReport of_node(const FabricQuestion& question, const Catalog& catalog) {
                       fmt::format("missing: node \"{}\" lists no NIC for training traffic", cluster.node->id),
                       "state nics_per_node and nic_bandwidth_Gbps");
   diagnostics.throw_if_faulty();
+  out.nic_bandwidth = cabled_nic_rate(cluster.fabric, cluster.nodes, out.nics, out.nic_bandwidth);
   const SwitchPart* part =
       network_switch(cluster.fabric, out.network, out.nic_bandwidth, catalog, "/cluster/fabric", diagnostics);
   diagnostics.throw_if_faulty();
@@ -84,7 +95,6 @@ FabricReport of_node(const FabricQuestion& question, const Catalog& catalog) {
 
 }  // namespace
 
-  out.nic_bandwidth = cabled_nic_rate(cluster.fabric, cluster.nodes, out.nics, out.nic_bandwidth);
 bool FabricReport::faulty() const {
   return std::any_of(findings.begin(), findings.end(), [](const FabricFinding& f) { return f.fault; });
 }

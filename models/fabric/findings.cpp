@@ -75,11 +75,7 @@ class Findings {
 
   void ratios() {
     const auto& levels = fabric_.levels().levels;
-    if (spec_.oversubscription > 1 && levels.empty() && !spec_.wan)
-      warn(
-          fmt::format("oversubscription {:g} has no effect: one switch joins all {} nodes; nodes_per_leaf makes leaves "
-                      "smaller",
-                      spec_.oversubscription, fabric_.nodes()));
+    for (std::string& words : ratios_without_effect(spec_, fabric_.levels(), fabric_.nodes())) warn(std::move(words));
     const bool dragonfly = spec_.preset == FabricPreset::dragonfly || spec_.preset == FabricPreset::dragonfly_plus;
     for (const FabricLevel& level : levels) {
       const bool outermost = &level == &levels.back();
@@ -88,9 +84,10 @@ class Findings {
       // Within a tenth: cables come whole.
       if (dragonfly && outermost && !spec_.wan && ratio > 1.1 * asked)
         fault(
-            fmt::format("groups of {} nodes are oversubscribed {:.2f}:1, but {:g}:1 is asked for: {} groups leave that "
+            fmt::format("{0} of {1} nodes are oversubscribed {2:.2f}:1, but {3:g}:1 is asked for: {4} {0} leave that "
                         "few cables between two",
-                        level.nodes, ratio, asked, (fabric_.nodes() + level.nodes - 1) / level.nodes));
+                        levels.size() > 1 ? "groups" : "routers", level.nodes, ratio, asked,
+                        (fabric_.nodes() + level.nodes - 1) / level.nodes));
     }
   }
 
@@ -126,6 +123,22 @@ class Findings {
 };
 
 }  // namespace
+
+std::vector<std::string> ratios_without_effect(const FabricSpec& spec, const FabricLevels& levels, int nodes) {
+  std::vector<std::string> out;
+  const std::size_t tiers = levels.levels.size() - (spec.wan && !levels.levels.empty() ? 1 : 0);
+  if (spec.oversubscription > 1 && tiers == 0 && !spec.wan)
+    out.push_back(
+        fmt::format("oversubscription {:g} has no effect: one switch{} joins all {} nodes; nodes_per_leaf makes leaves "
+                    "smaller",
+                    spec.oversubscription, levels.rails_apart ? " for each rail" : "", nodes));
+  if (spec.core_oversubscription > 1 && tiers < 2)
+    out.push_back(
+        fmt::format("core_oversubscription {:g} has no effect: no traffic passes cores; nodes_per_pod makes "
+                    "pods smaller",
+                    spec.core_oversubscription));
+  return out;
+}
 
 std::vector<FabricFinding> find_in_fabric(const Fabric& fabric, const FabricInventory& inventory, NetworkKind network,
                                           int nics, BytesPerSecond nic_bandwidth) {

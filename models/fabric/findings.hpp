@@ -14,6 +14,9 @@ struct FabricFinding {
   std::string message;
 };
 
+/// Ratios that a fabric states and has no links for, in words.
+std::vector<std::string> ratios_without_effect(const FabricSpec& spec, const FabricLevels& levels, int nodes);
+
 /// Looks a fabric over (drawn with the detail `switches`): ends that do not meet, switches with more cables than ports
 /// (a fault where the spec names the switch, else a hint that a larger one is needed), more oversubscription than
 /// asked, settings without effect, and networks that suit neither nodes nor count.

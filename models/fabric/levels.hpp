@@ -22,13 +22,13 @@ struct FabricLevels {
   bool rails_apart = false;  ///< NICs of different number have different leaves; traffic between equal ones stays below
   BytesPerSecond message;  ///< most of one message, where a NIC spreads over links of which it takes one; 0: the NIC's
   boost::container::static_vector<FabricLevel, 4> levels;
-};
   /// Nodes of an innermost group of several, on which placements work; 1 where there is none.
   [[nodiscard]] int together() const {
     for (const FabricLevel& level : levels)
       if (level.nodes > 1) return level.nodes;
     return 1;
   }
+};
 
 /// The tiers of a network that build_fabric builds from the same arguments; arithmetic alone, allocates nothing (a
 /// custom fabric is searched instead). `nics_per_node` and `nic_bandwidth` are those in use, after the spec's own.

@@ -1,9 +1,10 @@
 #include <algorithm>
 
 #include "models/fabric/check.hpp"
+#include "models/fabric/findings.hpp"
 #include "models/fabric/network_switch.hpp"
-#include "models/scenario/draft.hpp"
 #include "models/fabric/plan/custom.hpp"
+#include "models/scenario/draft.hpp"
 #include "models/scenario/framework_constants.hpp"
 
 namespace stepcast {
@@ -89,7 +90,6 @@ void resolve_framework(Draft& draft) {
   }
 }
 
-}  // namespace
 /// The NICs of a custom fabric are as fast as its cables let them be.
 void take_cabled_rate(Draft& draft, int nodes) {
   Scenario& s = draft.scenario;
@@ -100,6 +100,7 @@ void take_cabled_rate(Draft& draft, int nodes) {
   s.nic_bandwidth = rate;
 }
 
+}  // namespace
 
 void resolve_references(Draft& draft) {
   resolve_node(draft);
@@ -118,12 +119,15 @@ void resolve_network(Draft& draft) {
   s.nic_bandwidth = fabric.nic_bandwidth.value_or(own > 0 ? s.node->training_bandwidth() / own : BytesPerSecond(0));
   s.network = fabric.network.value_or(nic != s.node->nics.end() ? nic->kind : NetworkKind::ethernet_tcp);
   const int nodes = draft.spec().cluster.nodes;
-  if (!fabric.switch_id.empty() || (nodes > 1 && s.nics_per_node > 0 && s.nic_bandwidth > BytesPerSecond(0)))
   take_cabled_rate(draft, nodes);
+  if (!fabric.switch_id.empty() || (nodes > 1 && s.nics_per_node > 0 && s.nic_bandwidth > BytesPerSecond(0)))
     s.network_switch =
         network_switch(fabric, s.network, s.nic_bandwidth, draft.catalog, "/cluster/fabric", draft.diagnostics);
   check_fabric(fabric, nodes, s.nics_per_node, s.nic_bandwidth, s.network_switch, "/cluster/fabric", draft.diagnostics);
   if (nodes == 1) return;
+  for (std::string& words : ratios_without_effect(
+           fabric, fabric_levels(fabric, nodes, s.nics_per_node, s.nic_bandwidth, s.network_switch), nodes))
+    draft.assume(std::move(words));
   const std::string lacks = fmt::format("node \"{}\" lists no NIC for training traffic", s.node->id);
   if (s.nics_per_node == 0)
     draft.fault("/cluster/fabric/nics_per_node",

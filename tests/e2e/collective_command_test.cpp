@@ -257,5 +257,105 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"--op all_reduce --sizes 1K --ranks 16 --cluster dgx-h100 --servers 4", "--servers"},
         Bad{"--op all_reduce --sizes 1K --ranks 16 --cluster dgx-h100 --graph ring", "--graph"}));
 
+double microseconds(const std::string& line) { return column(table(line), "time_us").front(); }
+
+/// What full flows take over what folded ones do.
+double full_over_folded(const std::string& line) {
+  return microseconds(line + " --flows full") / microseconds(line + " --flows folded");
+}
+
+// A leaf of the double tree's nodes sends more than a ring's: by the edges of the trees that leave it.
+TEST(Collective, TreesFoldedOverNarrowLeavesTakeWhatTheyTakeInFull) {
+  for (const int ranks : {128, 120, 104})
+    EXPECT_NEAR(
+        full_over_folded(fmt::format("--op all_reduce --sizes 64M --ranks {} --cluster dgx-h100 --algorithm tree "
+                                     "--oversubscription 16 --set cluster.fabric.nodes_per_leaf=4",
+                                     ranks)),
+        1, 0.02)
+        << ranks;
+}
+
+// Raw hosts have links of 25 GB/s and nothing else that takes time, and chips' own ports no PCIe before them.
+TEST(Collective, NothingLiesBetweenADeviceAndPortsOfItsOwn) {
+  EXPECT_NEAR(full_over_folded("--op all_reduce --sizes 64M --ranks 8 --cluster fat-tree"), 1, 0.01);
+  EXPECT_NEAR(full_over_folded("--op send_recv --sizes 64M --ranks 16 --cluster hls-gaudi2"), 1, 0.02);
+}
+
+// A node of eight NICs in a torus of two nodes has four links of 12.5 GB/s to the other on either side.
+TEST(Collective, ATorusGivesNoMoreThanItsCut) {
+  const std::string ring = "--op all_reduce --sizes 1G --ranks 16 --cluster dgx-h100 --fabric torus-2d";
+  EXPECT_GT(microseconds(ring), 1.073741824e9 / 100e9 * 1e6);
+  EXPECT_GT(microseconds("--op send_recv --sizes 256M --ranks 32 --cluster tpu-v4-host --fabric torus-3d"),
+            268435456 / 50e9 * 1e6);
+}
+
+// Routers of a dragonfly send over others under load, in full flows as in folded ones.
+TEST(Collective, ADragonflyFoldedTakesWhatItTakesInFull) {
+  for (const char* op : {"all_reduce", "send_recv"})
+    EXPECT_NEAR(full_over_folded(
+                    fmt::format("--op {} --sizes 256M --ranks 160 --cluster perlmutter-gpu --fabric dragonfly", op)),
+                1, 0.05)
+        << op;
+}
+
+// Two switches' worth of up-links carry a packed ring's edge, not a scattered one's.
+TEST(Collective, ProcessesFeelWhereTheirNodesLie) {
+  const auto time = [](const char* op, const char* rest) {
+    return microseconds(
+        fmt::format("--op {} --sizes 64M --ranks 16 --ranks-per-node 1 --cluster rental-epyc-9454p-256gb "
+                    "--set cluster.fabric.nic_bandwidth_Gbps=100 --set cluster.fabric.nics_per_node=1 "
+                    "--set cluster.fabric.network=infiniband --set cluster.fabric.nodes_per_leaf=4 {}",
+                    op, rest));
+  };
+  for (const char* op : {"send_recv", "all_gather --algorithm ring"}) {
+    EXPECT_NEAR(time(op, "--oversubscription 4") / time(op, "--oversubscription 1"), 1, 0.02) << op;
+    EXPECT_GT(time(op, "--oversubscription 4 --placement scattered"), 2 * time(op, "--oversubscription 4")) << op;
+  }
+}
+
+TEST(Collective, SaysWhatOfAFabricDoesNotCount) {
+  const auto notes = [](const std::string& line) { return collective("--op all_reduce --sizes 1M " + line).out; };
+  EXPECT_THAT(notes("--ranks 32 --cluster dgx-h100 --fabric rail-only --oversubscription 2"),
+              HasSubstr("oversubscription 2 has no effect"));
+  EXPECT_THAT(notes("--ranks 16 --cluster tpu-v4-host"), HasSubstr("form a torus"));
+}
+
+TEST(Collective, LatenessIsANumber) {
+  const Finished run = collective("--op all_reduce --sizes 1M --ranks 16 --cluster dgx-h100 --jitter nan");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("--jitter"));
+}
+
+/// Four nodes on one switch, whose last has cables of a rate and all of a latency.
+Json on_one_switch(double last_Gbps, double latency_us) {
+  Json cables = Json::array();
+  for (int node = 0; node < 4; ++node)
+    cables.push_back({{"from", "node" + std::to_string(node)},
+                      {"to", "s"},
+                      {"bandwidth_Gbps", node == 3 ? last_Gbps : 400.0},
+                      {"latency_us", latency_us}});
+  return {{"format_version", 1},
+          {"name", "custom"},
+          {"cluster",
+           {{"node", "dgx-h100"},
+            {"nodes", 4},
+            {"fabric", {{"preset", "custom"}, {"switches", {{{"name", "s"}}}}, {"cables", std::move(cables)}}}}},
+          {"workload", {{"model", "bert-large"}, {"global_batch", 512}, {"seq_len", 128}}},
+          {"strategy", {{"framework", "pytorch-ddp"}, {"micro_batch", 8}}}};
+}
+
+TEST(Collective, CablesOfACustomFabricCount) {
+  const ScratchFolder folder;
+  const std::string file = (folder / "custom.json").string();
+  const auto written = [&](double last_Gbps, double latency_us) {
+    write_file(file, on_one_switch(last_Gbps, latency_us).dump());
+    return " --cluster " + file;
+  };
+  for (const char* op : {"all_reduce", "send_recv"})
+    EXPECT_NEAR(full_over_folded(fmt::format("--op {} --sizes 256M", op) + written(100, 0.05)), 1, 0.05) << op;
+  EXPECT_GT(microseconds("--op all_reduce --sizes 1K" + written(400, 5000)), 10000);
+  EXPECT_LT(microseconds("--op all_reduce --sizes 1K" + written(400, 0.05)), 100);
+}
+
 }  // namespace
 }  // namespace stepcast::collective_command_test

@@ -44,6 +44,25 @@ TEST(FabricCommand, ShowsTheFabricOfAScenario) {
   EXPECT_EQ(run.json()["nodes"], 64);
 }
 
+// Another kind of node has other NICs and devices: the drawing would be wrong.
+TEST(FabricCommand, RefusesUnequalNodes) {
+  const ScratchFolder folder;
+  const std::string file = (folder / "mixed.json").string();
+  const Json scenario{
+      {"format_version", 1},
+      {"name", "mixed"},
+      {"cluster", {{"node", "dgx-h100"}, {"nodes", 4}, {"other_nodes", {{{"node", "dgx-a100-80gb"}, {"nodes", {3}}}}}}},
+      {"workload", {{"model", "bert-large"}, {"global_batch", 512}, {"seq_len", 128}}},
+      {"strategy", {{"framework", "pytorch-ddp"}, {"micro_batch", 8}}}};
+  write_file(file, scenario.dump());
+  for (const char* verb : {"show", "check", "export"}) {
+    const Finished run = stepcast_run({"fabric", verb, file});
+    EXPECT_EQ(run.code, 2) << verb;
+    EXPECT_THAT(run.err, HasSubstr("/cluster/other_nodes")) << verb;
+  }
+  EXPECT_EQ(stepcast_run({"fabric", "show", file, "--set", "cluster.other_nodes=[]"}).code, 0);
+}
+
 TEST(FabricCommand, CheckEndsWithOneForAFault) {
   const Finished good = stepcast_run(superpod("check"));
   EXPECT_EQ(good.code, 0);
