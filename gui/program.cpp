@@ -10,6 +10,7 @@
 #include <cstdio>
 
 #include "gui/end_signals.hpp"
+#include "gui/guarded_application.hpp"
 #include "gui/theme/theme.hpp"
 #include "gui/view-models/configuration_model.hpp"
 #include "gui/view-models/number_format.hpp"
@@ -113,10 +114,29 @@ class WorkKeeper {
   long kept_ = -1;
 };
 
+/// A fault of the program's own is said; what was done until then is kept, and the window stays.
+void survive_faults(GuardedApplication& application, WorkKeeper& keeper, MainWindow& window) {
+  application.set_rescue([&keeper, &window, tells = std::make_shared<bool>(false)](const QString& why) {
+    complain(QObject::tr("internal error: %1").arg(why), kInternalError);
+    keeper.keep();
+    if (std::exchange(*tells, true)) return;
+    // Once the event that failed is over, for the message has events of its own.
+    QTimer::singleShot(0, &window, [&window, why, tells] {
+      QMessageBox::critical(
+          &window, QObject::tr("Internal error"),
+          QObject::tr("The last change failed: %1\n\nUndo it, or save the scenario under another name. "
+                      "A copy of unsaved work is kept.")
+              .arg(why));
+      *tells = false;
+    });
+  });
+}
+
 /// Shows the window until it is closed or the system ends the program.
-int work_in(Workspace& workspace, MainWindow& window) {
+int work_in(GuardedApplication& application, Workspace& workspace, MainWindow& window) {
   offer_unsaved_work(workspace, window);
   WorkKeeper keeper(workspace.configuration());
+  survive_faults(application, keeper, window);
   QTimer timer;
   QObject::connect(&timer, &QTimer::timeout, &window, [&keeper] { keeper.keep(); });
   timer.start(kAutosaveMilliseconds);
@@ -125,14 +145,19 @@ int work_in(Workspace& workspace, MainWindow& window) {
     keeper.keep();
     QApplication::exit(kEndedBySignal + signal);
   });
-  return QApplication::exec();
+  const int code = QApplication::exec();
+  application.set_rescue({});
+  return code;
 }
 
 // A tab may ask for more once the simulation is there, and the status bar looks every 200 ms: 300 ms of quiet.
 constexpr int kLookMilliseconds = 60, kQuietLooks = 5;
 
 /// Opens, waits until nothing runs, saves the window, leaves.
-int take_screenshot(MainWindow& window, const QString& file) {
+int take_screenshot(GuardedApplication& application, MainWindow& window, const QString& file) {
+  application.set_rescue([](const QString& why) {
+    QApplication::exit(complain(QObject::tr("internal error: %1").arg(why), kInternalError));
+  });
   QElapsedTimer waited;
   waited.start();
   int quiet = 0;
@@ -151,7 +176,7 @@ int take_screenshot(MainWindow& window, const QString& file) {
   return QApplication::exec();
 }
 
-int open_window(const Options& options) {
+int open_window(GuardedApplication& application, const Options& options) {
   Workspace workspace(options.catalog);
   MainWindow window(workspace);
   const bool scripted = !options.screenshot.isEmpty();
@@ -168,14 +193,14 @@ int open_window(const Options& options) {
                                                     : examples[std::min<qsizetype>(1, examples.size() - 1)];
   if (!first.isEmpty() && !window.open(plain(first)) && scripted) return kBadInput;
   window.show();
-  if (scripted) return take_screenshot(window, options.screenshot);
-  return work_in(workspace, window);
+  if (scripted) return take_screenshot(application, window, options.screenshot);
+  return work_in(application, workspace, window);
 }
 
 }  // namespace
 
 int run_gui(int argc, char** argv) {
-  QApplication application(argc, argv);
+  GuardedApplication application(argc, argv);
   QApplication::setOrganizationName(QStringLiteral("stepcast"));
   QApplication::setApplicationName(QStringLiteral("stepcast"));
   QApplication::setApplicationDisplayName(QStringLiteral("Stepcast"));
@@ -191,7 +216,7 @@ int run_gui(int argc, char** argv) {
   if (!scripted && settings.value(QStringLiteral("decimal_sizes")).toBool())
     NumberFormat::set_sizes(NumberFormat::Sizes::decimal);
   try {
-    return open_window(options);
+    return open_window(application, options);
   } catch (const InputError& error) {
     return complain(QString::fromUtf8(error.what()), kBadInput);
   } catch (const std::exception& error) {

@@ -3,6 +3,7 @@
 #include <QElapsedTimer>
 #include <algorithm>
 
+#include "gui/view-models/document_edit.hpp"
 #include "gui/view-models/form_fields.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "models/scenario/scenario.hpp"
@@ -117,13 +118,12 @@ void ConfigurationModel::set_value(const std::string& pointer, Json value) {
   if (this->value(pointer) == value) return;
   const FormField* field = form_field(pointer);
   remember(QObject::tr("change of %1").arg(field ? field->label.toLower() : qt(pointer)), pointer);
-  const Json::json_pointer at(pointer);
   if (value.is_null()) {
     const auto slash = pointer.rfind('/');
     document_[Json::json_pointer(pointer.substr(0, slash))].erase(pointer.substr(slash + 1));
     drop_if_empty(document_, pointer);
   } else {
-    document_[at] = std::move(value);
+    write_at(document_, pointer, std::move(value));
   }
   const bool machine = pointer == "/cluster/node" || pointer == "/cluster/nodes" || pointer == "/workload/model";
   if (strategy_follows_ && machine) apply_chosen_strategy();

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "gui/view-models/configuration_model.hpp"
+#include "gui/view-models/document_edit.hpp"
 #include "gui/view-models/form_fields.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "models/scenario/scenario.hpp"
@@ -43,7 +44,7 @@ std::vector<long> counts_to_try(const FormField& field, const Json& document, co
 }
 
 Json with(Json document, const std::string& pointer, const Json& value) {
-  document[Json::json_pointer(pointer)] = value;
+  write_at(document, pointer, value);
   return document;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "gui/view-models/configuration_model.hpp"
+#include "gui/view-models/document_edit.hpp"
 #include "gui/view-models/number_format.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "sweeps/run_sweep.hpp"
@@ -53,7 +54,7 @@ QStringList settings_of(const SweepForm& form) {
 SweepDefinition definition_of(const ConfigurationModel& configuration, const SweepForm& form,
                               const std::vector<std::string>& directories) {
   Json scenario = configuration.document();
-  scenario["run"]["fidelity"] = form.simulate ? "simulated" : "analytic";
+  write_at(scenario, "/run/fidelity", form.simulate ? "simulated" : "analytic");
   SweepRequest request;
   for (const QString& setting : settings_of(form)) request.sets.emplace_back(plain(setting));
   return {"scenario", std::move(scenario), read_points(request), {directories.begin(), directories.end()}};

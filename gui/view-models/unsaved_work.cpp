@@ -52,6 +52,7 @@ std::optional<UnsavedWork> UnsavedCopy::take_over() {
       Diagnostics diagnostics(own_copy().string());
       const Json copy = read_json(own_copy(), diagnostics);
       diagnostics.throw_if_faulty();
+      if (!copy.at("scenario").is_object()) throw std::runtime_error("no scenario");
       return UnsavedWork{copy.at("file").get<std::string>(), copy.at("scenario")};
     } catch (const std::exception&) {
       remove();

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include <QApplication>
 #include <QTemporaryDir>
 
+#include "gui/guarded_application.hpp"
 #include "gui/theme/theme.hpp"
 
 /// Widgets are real, the screen is not: nobody has to watch. Nothing of the user's own settings is touched, and nothing
@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   qunsetenv("LD_PRELOAD");
   if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
   ::testing::InitGoogleTest(&argc, argv);
-  QApplication application(argc, argv);
+  stepcast::GuardedApplication application(argc, argv);
   QApplication::setOrganizationName(QStringLiteral("stepcast"));
   QApplication::setApplicationName(QStringLiteral("stepcast-test"));
   stepcast::apply_theme(application, stepcast::Theme::light);

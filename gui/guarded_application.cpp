@@ -1,0 +1,15 @@
+#include "gui/guarded_application.hpp"
+
+namespace stepcast {
+
+bool GuardedApplication::notify(QObject* receiver, QEvent* event) {
+  try {
+    return QApplication::notify(receiver, event);
+  } catch (const std::exception& error) {
+    if (!rescue_) throw;
+    rescue_(QString::fromUtf8(error.what()));
+    return false;
+  }
+}
+
+}  // namespace stepcast
