@@ -7,6 +7,7 @@
 #include "models/cost/cost.hpp"
 #include "models/power/facility.hpp"
 #include "models/scenario/scenario.hpp"
+#include "report/helper_nodes.hpp"
 
 namespace stepcast {
 
@@ -36,11 +37,20 @@ struct CostPart {
   DollarsPerSecond rate;
 };
 
-std::vector<CostPart> parts_of(const CostRate& rate) {
-  std::vector<CostPart> out{{"Servers", Hue::blue, rate.servers},
-                            {"Network", Hue::green, rate.network},
-                            {"Electricity", Hue::orange, rate.electricity},
-                            {"Upkeep", Hue::purple, rate.upkeep}};
+/// Empty where nothing has a price. Together they are the prediction's.
+std::vector<CostPart> cost_parts(const ConfigurationModel& configuration, const Prediction& p) {
+  if (!p.cost_rate) return {};
+  const Scenario& scenario = *configuration.scenario();
+  const Catalog& catalog = configuration.catalog();
+  const std::vector<HelperNodes> helpers = helper_nodes(scenario, catalog, p.updates);
+  const auto rate =
+      cost_rate(scenario, catalog, p.average_power - draw_of(helpers), fabric_bill(scenario, catalog).price);
+  if (!rate) return {};
+  std::vector<CostPart> out{{"Servers", Hue::blue, rate->servers},
+                            {"Network", Hue::green, rate->network},
+                            {"Electricity", Hue::orange, rate->electricity},
+                            {"Upkeep", Hue::purple, rate->upkeep}};
+  if (!helpers.empty()) out.push_back({"Nodes that help", Hue::sky, *p.cost_rate - rate->total()});
   std::erase_if(out, [](const CostPart& part) { return part.hue != Hue::blue && !(part.rate > DollarsPerSecond(0)); });
   return out;
 }
@@ -78,21 +88,19 @@ Exhibit cost_exhibit(const ConfigurationModel& configuration, const Prediction& 
   Exhibit out;
   out.title = tr("What it costs");
   const Scenario& scenario = *configuration.scenario();
-  const auto rate = cost_rate(scenario, configuration.catalog(), p.average_power,
-                              fabric_bill(scenario, configuration.catalog()).price);
-  if (!rate) {
+  const std::vector<CostPart> parts = cost_parts(configuration, p);
+  if (parts.empty()) {
     out.remark = tr("The catalogue has no price of this server, nor of one like it.");
     return out;
   }
-  out.remark = qt(rate->basis);
-  const std::vector<CostPart> parts = parts_of(*rate);
+  out.remark = qt(p.cost_basis);
   out.table.headings = {tr("Per")};
   for (const CostPart& part : parts) out.table.headings << tr(part.name);
   out.table.headings << tr("Together");
   const auto row = [&](const QString& per, Seconds time) {
     std::vector<FigureCell> cells{{.text = per}};
     for (const CostPart& part : parts) cells.push_back(money(part.rate * time));
-    cells.push_back(money(rate->total() * time, FigureCell::Tone::strong));
+    cells.push_back(money(*p.cost_rate * time, FigureCell::Tone::strong));
     out.table.rows.push_back(std::move(cells));
   };
   const double units = (p.tokens_per_s > 0 ? p.tokens_per_s / 1e6 : p.samples_per_s / 1e3) * p.step_time.value();
@@ -100,7 +108,8 @@ Exhibit cost_exhibit(const ConfigurationModel& configuration, const Prediction& 
   row(tr("day"), 1_days);
   row(tr("step"), p.step_time);
   row(p.tokens_per_s > 0 ? tr("million tokens") : tr("thousand samples"), p.step_time / units);
-  if (p.time_to_train) row(tr("whole training"), *p.time_to_train);
+  // Phases may run on part of the cluster: what counts is the time that all of it would be paid for.
+  if (p.run_cost) row(tr("whole training"), *p.run_cost / *p.cost_rate);
   out.chart = hourly_chart(scenario, parts);
   if (!scenario.node->price) return out;
   for (const Way& way : kWays)

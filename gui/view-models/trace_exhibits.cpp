@@ -10,6 +10,7 @@
 #include "gui/view-models/timeline_data.hpp"
 #include "models/power/power.hpp"
 #include "models/scenario/scenario.hpp"
+#include "report/run_outlook.hpp"
 
 namespace stepcast {
 
@@ -40,6 +41,24 @@ std::vector<double> mean_device_power(const TimelineData& timeline) {
   }
   for (double& value : out) value /= std::max(1.0, devices);
   return out;
+}
+
+void add_row(Figures2D& table, const QString& name, const QString& value, double number, const QString& tip = {}) {
+  table.rows.push_back({{.text = name, .tip = tip}, {.text = value, .number = number, .tip = tip}});
+}
+
+/// Carbon, and what the whole run takes with its phases, failures and restarts.
+void add_run_rows(Figures2D& table, const RunOutlook& outlook) {
+  const CarbonOutlook& carbon = outlook.carbon;
+  const QString basis = sentence(qt(carbon.basis));
+  add_row(table, tr("Grid carbon"), tr("%1 g/kWh").arg(shown_number(carbon.grid_g_per_kWh)), carbon.grid_g_per_kWh,
+          basis);
+  add_row(table, tr("Carbon of a step"), tr("%1 g CO₂").arg(shown_count(carbon.per_step_g)), carbon.per_step_g, basis);
+  if (outlook.run)
+    add_row(table, tr("Energy of the training"), shown(outlook.run->energy), outlook.run->energy.value());
+  if (carbon.run_kg)
+    add_row(table, tr("Carbon of the training"), tr("%1 t CO₂").arg(shown_count(*carbon.run_kg / 1e3)), *carbon.run_kg,
+            basis);
 }
 
 }  // namespace
@@ -76,7 +95,7 @@ Exhibit power_exhibit(const ConfigurationModel& configuration, const Prediction&
   out.remark = tr("%1 windows over one step; the whole cluster at the meter, cooling included.").arg(kWindows);
   out.table.headings = {tr("Figure"), tr("Value")};
   const auto row = [&](const QString& name, const QString& value, double number) {
-    out.table.rows.push_back({{.text = name}, {.text = value, .number = number}});
+    add_row(out.table, name, value, number);
   };
   row(tr("Mean power"), shown(p.average_power), p.average_power.value());
   row(tr("Peak power"), shown(p.peak_power), p.peak_power.value());
@@ -84,19 +103,7 @@ Exhibit power_exhibit(const ConfigurationModel& configuration, const Prediction&
   row(tr("Energy of a step"), shown(p.energy_per_step), p.energy_per_step.value());
   row(tr("Energy of a sample"), shown(p.energy_per_sample), p.energy_per_sample.value());
   row(tr("PUE"), shown_number(power.pue), power.pue);
-  const Site* site = scenario.site;
-  const double grams =
-      site == nullptr ? 0 : site->grid_gCO2_per_kWh.value_or(site->country_grid_gCO2_per_kWh.value_or(0.0));
-  if (grams > 0) {
-    row(tr("Grid carbon"), tr("%1 g/kWh").arg(shown_number(grams)), grams);
-    row(tr("Carbon of a step"), tr("%1 g CO₂").arg(shown_count(grams * p.energy_per_step.in(1_kWh))), grams);
-  }
-  if (p.time_to_train) {
-    const Joules all = p.average_power * *p.time_to_train;
-    row(tr("Energy of the training"), tr("%1 MWh").arg(shown_count(all.in(1_kWh) / 1000)), all.value());
-    if (grams > 0)
-      row(tr("Carbon of the training"), tr("%1 t CO₂").arg(shown_count(grams * all.in(1_kWh) / 1e6)), grams);
-  }
+  if (p.outlook) add_run_rows(out.table, *p.outlook);
   return out;
 }
 

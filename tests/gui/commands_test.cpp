@@ -146,6 +146,8 @@ TEST_F(CommandTest, Power) {
   expect_near(printed[0]["power"]["average_W"], number(power, "Mean power"), "mean");
   expect_near(printed[0]["power"]["peak_W"], number(power, "Peak power"), "peak");
   expect_near(printed[0]["energy"]["per_step_J"], number(power, "Energy of a step"), "energy");
+  expect_near(printed[0]["energy"]["run_kWh"], Joules(number(power, "Energy of the training")).in(1_kWh), "run");
+  expect_near(printed[0]["carbon"]["run_kg"], number(power, "Carbon of the training"), "carbon");
 }
 
 TEST_F(CommandTest, Cost) {
@@ -154,6 +156,7 @@ TEST_F(CommandTest, Cost) {
   const Exhibit cost = exhibit("What it costs");
   const auto together = static_cast<std::size_t>(cost.table.headings.size() - 1);
   expect_near(printed[0]["cost"]["per_hour_usd"], number(cost, "hour", together), "an hour");
+  expect_near(printed[0]["cost"]["run_usd"], number(cost, "whole training", together), "the run");
   EXPECT_EQ(printed[1]["id"], configuration().value("/cluster/node")) << "whose prices stand below";
 }
 
