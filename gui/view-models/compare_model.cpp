@@ -86,6 +86,7 @@ CompareModel::CompareModel(ConfigurationModel& configuration, ForecastModel& for
     : QObject(parent), configuration_(configuration), forecast_(forecast) {}
 
 void CompareModel::pin() {
+  configuration_.finish_edits();
   const Prediction* shown_now = forecast_.shown();
   if (shown_now == nullptr) return;
   const QString server =

@@ -41,7 +41,7 @@ Json read_document(const std::filesystem::path& file) {
 }  // namespace
 
 ConfigurationModel::ConfigurationModel(const Catalog& catalog, QObject* parent) : QObject(parent), catalog_(&catalog) {
-  document_ = saved_ = blank();
+  document_ = origin_.saved = blank();
   evaluate();
 }
 
@@ -68,40 +68,51 @@ void ConfigurationModel::set_document(Json document, const QString& what) {
   Q_EMIT changed();
 }
 
-void ConfigurationModel::start_new() { replace(QObject::tr("new scenario"), blank(), {blank(), {}}); }
+void ConfigurationModel::start_new() { replace(QObject::tr("new scenario"), blank(), {blank(), {}, {}}); }
 
 void ConfigurationModel::open(const std::filesystem::path& file) {
   Json document = read_document(file);
-  replace(QObject::tr("open %1").arg(qt(file.filename().string())), document, {document, file});
+  replace(QObject::tr("open %1").arg(qt(file.filename().string())), document, {document, file, file});
+}
+
+void ConfigurationModel::open_copy_of(const std::filesystem::path& file) {
+  Json document = read_document(file);
+  replace(QObject::tr("open a copy of %1").arg(qt(file.filename().string())), document, {document, {}, file});
 }
 
 void ConfigurationModel::restore(Json document, const std::filesystem::path& file) {
   Json saved = blank();
+  std::filesystem::path read_from;
   try {
     if (!file.empty()) saved = read_document(file);
+    read_from = file;
   } catch (const InputError&) {
     // The work is what is left of it.
   }
-  replace(QObject::tr("restored work"), std::move(document), {std::move(saved), file});
+  replace(QObject::tr("restored work"), std::move(document), {std::move(saved), file, std::move(read_from)});
 }
 
 /// Another scenario, of another file.
 void ConfigurationModel::replace(const QString& what, Json document, Origin origin) {
   remember(what);
-  undo_.back().origin = Origin{std::move(saved_), std::move(file_)};
+  undo_.back().origin = std::move(origin_);
   document_ = std::move(document);
-  saved_ = std::move(origin.saved);
-  file_ = std::move(origin.file);
+  origin_ = std::move(origin);
   strategy_follows_ = false;
   evaluate();
   Q_EMIT changed();
 }
 
 void ConfigurationModel::save(const std::filesystem::path& file) {
+  finish_edits();
   write_file(file, text());
-  file_ = file;
-  saved_ = document_;
+  origin_ = {document_, file, file};
   Q_EMIT changed();
+}
+
+void ConfigurationModel::finish_edits() {
+  Q_EMIT finishing();
+  end_typing();
 }
 
 Json ConfigurationModel::value(const std::string& pointer) const {
@@ -116,8 +127,17 @@ Json ConfigurationModel::effective(const std::string& pointer) const {
 
 void ConfigurationModel::set_value(const std::string& pointer, Json value) {
   if (this->value(pointer) == value) return;
-  const FormField* field = form_field(pointer);
-  remember(QObject::tr("change of %1").arg(field ? field->label.toLower() : qt(pointer)), pointer);
+  remember_field(pointer, false);
+  write(pointer, std::move(value));
+}
+
+void ConfigurationModel::type_value(const std::string& pointer, Json value) {
+  if (this->value(pointer) == value) return;
+  remember_field(pointer, true);
+  write(pointer, std::move(value));
+}
+
+void ConfigurationModel::write(const std::string& pointer, Json value) {
   if (value.is_null()) {
     const auto slash = pointer.rfind('/');
     document_[Json::json_pointer(pointer.substr(0, slash))].erase(pointer.substr(slash + 1));
@@ -145,6 +165,7 @@ void ConfigurationModel::apply_chosen_strategy() {
 }
 
 void ConfigurationModel::choose_strategy() {
+  finish_edits();
   remember(QObject::tr("choice of a strategy"));
   apply_chosen_strategy();
   evaluate();
@@ -194,11 +215,18 @@ QString ConfigurationModel::fault_text(const std::string& pointer) const {
   return texts.join(QLatin1Char('\n'));
 }
 
-void ConfigurationModel::remember(const QString& what, const std::string& pointer) {
+void ConfigurationModel::remember(const QString& what) {
+  end_typing();
   redo_.clear();
-  if (!pointer.empty() && !undo_.empty() && undo_.back().pointer == pointer) return;
-  undo_.push_back({document_, what, pointer, {}});
+  undo_.push_back({document_, what, {}});
   if (undo_.size() > kUndoSteps) undo_.pop_front();
+}
+
+void ConfigurationModel::remember_field(const std::string& pointer, bool typing) {
+  if (typing && typed_ == pointer) return redo_.clear();
+  const FormField* field = form_field(pointer);
+  remember(QObject::tr("change of %1").arg(field ? field->label.toLower() : qt(pointer)));
+  if (typing) typed_ = pointer;
 }
 
 void ConfigurationModel::undo() { step(undo_, redo_); }
@@ -207,14 +235,14 @@ void ConfigurationModel::redo() { step(redo_, undo_); }
 
 void ConfigurationModel::step(std::deque<Step>& from, std::deque<Step>& to) {
   if (from.empty()) return;
+  end_typing();
   Step step = std::move(from.back());
   from.pop_back();
-  to.push_back({std::move(document_), step.what, {}, {}});
+  to.push_back({std::move(document_), step.what, {}});
   document_ = std::move(step.document);
   if (step.origin) {
-    to.back().origin = Origin{std::move(saved_), std::move(file_)};
-    saved_ = std::move(step.origin->saved);
-    file_ = std::move(step.origin->file);
+    to.back().origin = std::move(origin_);
+    origin_ = std::move(*step.origin);
   }
   evaluate();
   Q_EMIT changed();

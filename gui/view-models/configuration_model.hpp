@@ -32,8 +32,11 @@ class ConfigurationModel : public QObject {
   void use_catalog(const Catalog& catalog);
 
   [[nodiscard]] const Json& document() const { return document_; }
+  /// Takes what is typed into fields and not yet entered. Who reads the document because the user said so asks for
+  /// this first: keys move no focus.
+  void finish_edits();
   /// The document as it was last opened or saved; null when it never was.
-  [[nodiscard]] const Json& saved() const { return saved_; }
+  [[nodiscard]] const Json& saved() const { return origin_.saved; }
   /// What a new scenario starts from: nothing is chosen.
   [[nodiscard]] static Json blank();
   /// The document as the text of a file.
@@ -47,17 +50,26 @@ class ConfigurationModel : public QObject {
   void restore(Json document, const std::filesystem::path& file);
   /// A scenario from a file: it becomes the saved state. Throws InputError when the file is no JSON.
   void open(const std::filesystem::path& file);
+  /// The same, but of no file: saving it asks for a name.
+  void open_copy_of(const std::filesystem::path& file);
   /// Writes the file whole or not at all. Throws InputError.
   void save(const std::filesystem::path& file);
-  [[nodiscard]] const std::filesystem::path& file() const { return file_; }
-  [[nodiscard]] bool is_modified() const { return document_ != saved_; }
+  /// Where it is saved; empty: nowhere yet.
+  [[nodiscard]] const std::filesystem::path& file() const { return origin_.file; }
+  /// Where `saved` can be read; empty: in no file.
+  [[nodiscard]] const std::filesystem::path& read_from() const { return origin_.read_from; }
+  [[nodiscard]] bool is_modified() const { return document_ != origin_.saved; }
 
   /// What the document says at a pointer; null when it says nothing.
   [[nodiscard]] Json value(const std::string& pointer) const;
   /// What holds there after defaults; null when the scenario is faulty or nothing is known.
   [[nodiscard]] Json effective(const std::string& pointer) const;
-  /// Sets a value; null takes it out. Changes of one field in a row are undone together.
+  /// Sets a value; null takes it out.
   void set_value(const std::string& pointer, Json value);
+  /// The same while somebody types: changes of one field are undone together until `end_typing`, another change or
+  /// saving.
+  void type_value(const std::string& pointer, Json value);
+  void end_typing() { typed_.clear(); }
   /// Chooses strategy and batch for model, server and count, by the rules of `stepcast run --model`.
   void choose_strategy();
   /// Whether the strategy is chosen anew whenever servers or model change.
@@ -93,28 +105,33 @@ class ConfigurationModel : public QObject {
 
  Q_SIGNALS:
   void changed();
+  /// Editors are to enter what they hold.
+  void finishing();
 
  private:
   /// Where a document comes from.
   struct Origin {
     Json saved;
-    std::filesystem::path file;
+    std::filesystem::path file, read_from;
   };
   struct Step {
     Json document;  ///< before it (undo) or after it (redo)
     QString what;
-    std::string pointer;
     std::optional<Origin> origin;  ///< of that document, where the step goes to another scenario
   };
-  void remember(const QString& what, const std::string& pointer = {});
+  void remember(const QString& what);
+  /// A step of undo before a change of a field, unless the one before is of the same typing.
+  void remember_field(const std::string& pointer, bool typing);
+  void write(const std::string& pointer, Json value);
   void replace(const QString& what, Json document, Origin origin);
   void step(std::deque<Step>& from, std::deque<Step>& to);
   void evaluate();
   void apply_chosen_strategy();
 
   const Catalog* catalog_;
-  Json document_, saved_, effective_;
-  std::filesystem::path file_;
+  Json document_, effective_;
+  Origin origin_;
+  std::string typed_;  ///< the field that is typed into
   std::deque<Step> undo_, redo_;
   bool strategy_follows_ = false;
   std::vector<Fault> faults_;

@@ -3,12 +3,14 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QCompleter>
-#include <QEvent>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QStandardItemModel>
 #include <QStyle>
 #include <QVBoxLayout>
+#include <functional>
+#include <utility>
 
 #include "gui/view-models/configuration_model.hpp"
 #include "gui/view-models/listed_ids.hpp"
@@ -20,6 +22,25 @@ namespace stepcast {
 namespace {
 
 constexpr int kEditorHeight = 25;
+
+/// A list that is told when it opens.
+class OpeningCombo : public QComboBox {
+ public:
+  OpeningCombo(std::function<void()> opens, QWidget* parent) : QComboBox(parent), opens_(std::move(opens)) {}
+  void showPopup() override {
+    opens_();
+    QComboBox::showPopup();
+  }
+
+ private:
+  std::function<void()> opens_;
+};
+
+/// Keys that go through a list without opening it.
+bool goes_through_list(const QKeyEvent& event) {
+  const int key = event.key();
+  return key == Qt::Key_Up || key == Qt::Key_Down || key == Qt::Key_PageUp || key == Qt::Key_PageDown;
+}
 
 /// As a person would type it: a string without quotes.
 QString typed(const Json& value) {
@@ -71,6 +92,7 @@ FieldEditor::FieldEditor(const FormField& field, ConfigurationModel& configurati
   fault_->setWordWrap(true);
   fault_->hide();
   layout->addWidget(fault_);
+  connect(&configuration_, &ConfigurationModel::finishing, this, &FieldEditor::finish);
   refresh();
 }
 
@@ -93,10 +115,11 @@ void FieldEditor::make_check() {
 void FieldEditor::make_line() {
   line_ = new QLineEdit(this);
   connect(line_, &QLineEdit::textEdited, this, &FieldEditor::take_line_text);
+  connect(line_, &QLineEdit::editingFinished, this, [this] { configuration_.end_typing(); });
 }
 
 void FieldEditor::make_combo(bool editable) {
-  combo_ = new QComboBox(this);
+  combo_ = new OpeningCombo([this] { offer_legal_values(); }, this);
   combo_->setEditable(editable);
   combo_->setFocusPolicy(Qt::StrongFocus);
   combo_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
@@ -140,24 +163,28 @@ void FieldEditor::fill_choices() {
 /// What of a list would be illegal is greyed out and says why; counts are listed if they are legal.
 void FieldEditor::offer_legal_values() {
   const bool chosen_from = field_.kind == FieldKind::choice || field_.refers_to == "frameworks";
-  if (!chosen_from && !field_.counted) return;
-  const QString text = combo_->currentText();
-  const auto legal = configuration_.legal_values(field_);
-  if (field_.counted) {
-    const QSignalBlocker quiet(combo_);
-    combo_->clear();
-    for (const auto& value : legal) combo_->addItem(value.text);
-    combo_->setCurrentIndex(combo_->findText(text));
-    combo_->setEditText(text);
-    return;
-  }
+  if (field_.counted) return offer_legal_counts();
+  if (!chosen_from) return;
   auto* items = qobject_cast<QStandardItemModel*>(combo_->model());
-  for (const auto& value : legal) {
+  for (const auto& value : configuration_.legal_values(field_)) {
     const int index = combo_->findText(value.text);
     if (items == nullptr || index < 0) continue;
     items->item(index)->setEnabled(value.why_not.isEmpty());
     items->item(index)->setToolTip(value.why_not);
   }
+}
+
+/// What is being typed stays as it is.
+void FieldEditor::offer_legal_counts() {
+  const QSignalBlocker quiet(combo_);
+  QLineEdit& line = *combo_->lineEdit();
+  const QString text = line.text();
+  const bool typed = line.isModified();
+  combo_->clear();
+  for (const auto& value : configuration_.legal_values(field_)) combo_->addItem(value.text);
+  combo_->setCurrentIndex(combo_->findText(text));
+  combo_->setEditText(text);
+  line.setModified(typed);
 }
 
 bool FieldEditor::eventFilter(QObject* watched, QEvent* event) {
@@ -166,8 +193,10 @@ bool FieldEditor::eventFilter(QObject* watched, QEvent* event) {
     event->ignore();
     return true;
   }
-  const bool opens = event->type() == QEvent::MouseButtonPress || event->type() == QEvent::KeyPress;
-  if (combo_ != nullptr && opens) offer_legal_values();
+  // What is typed into a list to choose from finds its values; what is typed into the others is no choice yet.
+  if (combo_ != nullptr && event->type() == QEvent::KeyPress &&
+      (!combo_->isEditable() || goes_through_list(*static_cast<QKeyEvent*>(event))))
+    offer_legal_values();
   return QWidget::eventFilter(watched, event);
 }
 
@@ -232,7 +261,12 @@ Json FieldEditor::parsed(const QString& text) const {
   return value;
 }
 
-void FieldEditor::take_line_text(const QString& text) { configuration_.set_value(field_.pointer, parsed(text)); }
+void FieldEditor::take_line_text(const QString& text) { configuration_.type_value(field_.pointer, parsed(text)); }
+
+void FieldEditor::finish() {
+  if (line_) configuration_.end_typing();
+  if (combo_ && combo_->isEditable() && combo_->lineEdit()->isModified()) take_combo_text(combo_->lineEdit()->text());
+}
 
 void FieldEditor::take_combo_text(const QString& text) {
   combo_->lineEdit()->setModified(false);

@@ -23,6 +23,8 @@ class FieldEditor : public QWidget {
   void refresh();
   [[nodiscard]] QWidget* editor() const;
   [[nodiscard]] QString fault() const;
+  /// Takes what is typed and not yet entered into the scenario.
+  void finish();
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
@@ -33,6 +35,7 @@ class FieldEditor : public QWidget {
   void make_check();
   void fill_choices();
   void offer_legal_values();
+  void offer_legal_counts();
   void show_combo_value();
   void show_line_value();
   void take_combo_text(const QString& text);

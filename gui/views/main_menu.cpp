@@ -94,10 +94,13 @@ void MainMenu::build(MainWindow& window) {
   name_steps();
   edit.addSeparator();
   add(edit, QObject::tr("Copy the &command line"), QKeySequence(QStringLiteral("Ctrl+Shift+C")), [=] {
+    configuration->finish_edits();
     QGuiApplication::clipboard()->setText(w->command_line());
   })->setToolTip(QObject::tr("The command of stepcast that prints what is on screen"));
-  add(edit, QObject::tr("Copy the scenario as &JSON"), {},
-      [=] { QGuiApplication::clipboard()->setText(qt(configuration->text())); });
+  add(edit, QObject::tr("Copy the scenario as &JSON"), {}, [=] {
+    configuration->finish_edits();
+    QGuiApplication::clipboard()->setText(qt(configuration->text()));
+  });
   CompareModel* compare = window.compare_;
   add(edit, QObject::tr("&Pin what is on screen"), QKeySequence(QStringLiteral("Ctrl+D")), [=] { compare->pin(); });
   add(edit, QObject::tr("&Find a server"), QKeySequence::Find, [=] {
@@ -109,7 +112,10 @@ void MainMenu::build(MainWindow& window) {
 
   QMenu& run = *window.menuBar()->addMenu(QObject::tr("&Simulation"));
   ForecastModel* forecast = &window.forecast_;
-  add(run, QObject::tr("&Simulate now"), QKeySequence(Qt::Key_F5), [=] { forecast->simulate(); });
+  add(run, QObject::tr("&Simulate now"), QKeySequence(Qt::Key_F5), [=] {
+    configuration->finish_edits();
+    forecast->simulate();
+  });
   add(run, QObject::tr("&Cancel"), QKeySequence(Qt::Key_Escape), [=] { forecast->cancel(); });
   QAction* automatic = run.addAction(QObject::tr("Simulate after each change"));
   automatic->setCheckable(true);

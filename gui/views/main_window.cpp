@@ -33,6 +33,7 @@
 #include "gui/views/server_browser.hpp"
 #include "gui/views/status_line.hpp"
 #include "gui/views/timeline_tab.hpp"
+#include "gui/views/undo_keys.hpp"
 
 namespace stepcast {
 
@@ -66,6 +67,7 @@ MainWindow::MainWindow(Workspace& workspace, QWidget* parent)
   build_status_bar();
   add_tabs();
   MainMenu::build(*this);
+  qApp->installEventFilter(new UndoKeys(this));
   layout_ = new LayoutMemory(*this);
   connect(banner_, &FaultBanner::wants_field, this, [this](const std::string& pointer) { configure_->focus(pointer); });
   connect(&forecast_, &ForecastModel::changed, this, &MainWindow::show_forecast);

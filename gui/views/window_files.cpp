@@ -83,6 +83,7 @@ bool MainWindow::save_as() {
 }
 
 bool MainWindow::may_discard() {
+  configuration_.finish_edits();
   if (!asks_ || !configuration_.is_modified()) return true;
   const auto answer = QMessageBox::question(this, tr("Unsaved changes"), tr("Save the changes to this scenario first?"),
                                             QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel);
