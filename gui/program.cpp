@@ -188,10 +188,11 @@ int open_window(GuardedApplication& application, const Options& options) {
                         .arg(options.tab, window.tabs().names().join(QStringLiteral(", "))),
                     kBadInput);
   const QStringList examples = example_scenarios();
-  const QString first = !options.scenario.isEmpty() ? options.scenario
-                        : examples.isEmpty()        ? QString()
-                                                    : examples[std::min<qsizetype>(1, examples.size() - 1)];
-  if (!first.isEmpty() && !window.open(plain(first)) && scripted) return kBadInput;
+  if (options.scenario.isEmpty()) {
+    if (!examples.isEmpty()) window.open_example(plain(examples[std::min<qsizetype>(1, examples.size() - 1)]));
+  } else if (!window.open(plain(options.scenario)) && scripted) {
+    return kBadInput;
+  }
   window.show();
   if (scripted) return take_screenshot(application, window, options.screenshot);
   return work_in(application, workspace, window);

@@ -48,9 +48,9 @@ QString passed_along(const QString& text) { return QStringLiteral("<(cat <<'DOCU
 QStringList scenario_words(const ConfigurationModel& configuration, const Json& document,
                            const QStringList& varied = {}) {
   QStringList settings;
-  if (configuration.file().empty() || !differences(configuration.saved(), document, {}, settings))
+  if (configuration.read_from().empty() || !differences(configuration.saved(), document, {}, settings))
     return {passed_along(qt(document.dump(2) + "\n"))};
-  QStringList out{quoted(qt(configuration.file().string()))};
+  QStringList out{quoted(qt(configuration.read_from().string()))};
   const auto path_of = [](const QString& setting) { return setting.section(QLatin1Char('='), 0, 0); };
   for (const QString& setting : settings) {
     const bool varies = std::any_of(varied.begin(), varied.end(),

@@ -71,7 +71,7 @@ void MainMenu::build(MainWindow& window) {
   QMenu& examples = *file.addMenu(QObject::tr("&Examples"));
   for (const QString& name : example_scenarios())
     examples.addAction(QString(name).section(QLatin1Char('/'), -1).section(QLatin1Char('.'), 0, 0), [=] {
-      if (w->may_discard()) w->open(plain(name));
+      if (w->may_discard()) w->open_example(plain(name));
     });
   file.addSeparator();
   add(file, QObject::tr("&Save"), QKeySequence::Save, [=] { w->save(); });

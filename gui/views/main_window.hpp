@@ -38,6 +38,8 @@ class MainWindow : public QMainWindow {
 
   /// Opens a scenario; a file that cannot be read is said in a message. False then.
   bool open(const std::filesystem::path& file);
+  /// Opens a copy of a scenario that comes with the program; it is saved under another name.
+  bool open_example(const std::filesystem::path& file);
   [[nodiscard]] ResultTabs& tabs() { return *tabs_; }
   [[nodiscard]] ConfigurePanel& configure() { return *configure_; }
   [[nodiscard]] HeadlineView& headline() { return *headline_; }
@@ -77,6 +79,7 @@ class MainWindow : public QMainWindow {
   bool may_discard();
   bool save();
   bool save_as();
+  bool save_to(const std::filesystem::path& file);
   void choose_and_open();
   void complain(const QString& what, const QString& why);
 

@@ -4,9 +4,11 @@
 #include <QFileDialog>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QPushButton>
 #include <QRegularExpression>
 
 #include "gui/view-models/configuration_model.hpp"
+#include "gui/view-models/file_comments.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "gui/view-models/recent_files.hpp"
 #include "gui/view-models/unsaved_work.hpp"
@@ -49,6 +51,16 @@ bool MainWindow::open(const std::filesystem::path& file) {
   }
 }
 
+bool MainWindow::open_example(const std::filesystem::path& file) {
+  try {
+    configuration_.open_copy_of(file);
+    return true;
+  } catch (const InputError& error) {
+    complain(tr("Cannot open the example"), QString::fromUtf8(error.what()));
+    return false;
+  }
+}
+
 void MainWindow::choose_and_open() {
   if (!may_discard()) return;
   const QString file = QFileDialog::getOpenFileName(this, tr("Open a scenario"), {}, kFilter);
@@ -56,24 +68,34 @@ void MainWindow::choose_and_open() {
 }
 
 bool MainWindow::save() {
-  if (configuration_.file().empty()) return save_as();
-  try {
-    configuration_.save(configuration_.file());
-    show_forecast();
-    return true;
-  } catch (const InputError& error) {
-    complain(tr("Cannot save the scenario"), QString::fromUtf8(error.what()));
-    return false;
+  configuration_.finish_edits();
+  const std::filesystem::path file = configuration_.file();
+  if (file.empty()) return save_as();
+  // Writing it again would only lose how it was written.
+  if (!configuration_.is_modified() && std::filesystem::exists(file)) return true;
+  if (asks_ && has_comments(file)) {
+    QMessageBox question(QMessageBox::Warning, tr("Comments are lost"),
+                         tr("%1 has comments, and saving writes it without them.").arg(qt(file.filename().string())),
+                         QMessageBox::Save | QMessageBox::Cancel, this);
+    const QPushButton* elsewhere = question.addButton(tr("Save &as …"), QMessageBox::ActionRole);
+    const int answer = question.exec();
+    if (question.clickedButton() == elsewhere) return save_as();
+    if (answer != QMessageBox::Save) return false;
   }
+  return save_to(file);
 }
 
 bool MainWindow::save_as() {
+  configuration_.finish_edits();
   const QString file =
       QFileDialog::getSaveFileName(this, tr("Save the scenario"), suggested_name(configuration_), kFilter);
-  if (file.isEmpty()) return false;
+  return !file.isEmpty() && save_to(plain(file));
+}
+
+bool MainWindow::save_to(const std::filesystem::path& file) {
   try {
-    configuration_.save(plain(file));
-    remember_file(plain(file));
+    configuration_.save(file);
+    remember_file(file);
     show_forecast();
     return true;
   } catch (const InputError& error) {

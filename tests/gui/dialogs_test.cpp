@@ -5,6 +5,7 @@
 #include <QImage>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMessageBox>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QSlider>
@@ -119,6 +120,49 @@ TEST_F(DialogTest, SavingANewScenarioAsksForItsName) {
   EXPECT_EQ(Json::parse(contents(file).toStdString()), document);
   EXPECT_EQ(configuration().file(), std::filesystem::path(plain(file)));
   EXPECT_FALSE(configuration().is_modified());
+}
+
+TEST_F(DialogTest, AnExampleIsSavedUnderAnotherName) {
+  const std::filesystem::path example = STEPCAST_SOURCE_DIR "/scenarios/gpt3-175b-a100-1024.json";
+  const QByteArray shipped = contents(qt(example.string()));
+  ASSERT_TRUE(window_->open_example(example));
+  EXPECT_TRUE(configuration().file().empty());
+  EXPECT_FALSE(configuration().is_modified());
+  EXPECT_TRUE(window_->command_line().contains("gpt3-175b-a100-1024.json")) << plain(window_->command_line());
+  configuration().set_value("/cluster/nodes", 256);
+  const QString file = folder_.filePath("mine.json");
+  choose_file(file, [&] { action("&Save")->trigger(); });
+  EXPECT_EQ(configuration().file(), std::filesystem::path(plain(file)));
+  EXPECT_EQ(contents(qt(example.string())), shipped);
+}
+
+TEST_F(DialogTest, SavingWhatIsUnchangedLeavesTheFileAsItIsWritten) {
+  const QString file = folder_.filePath("mine.json");
+  ASSERT_TRUE(QFile::copy(STEPCAST_SOURCE_DIR "/scenarios/llama3-405b-run.json", file));
+  const QByteArray before = contents(file);
+  ASSERT_TRUE(window_->open(plain(file)));
+  action("&Save")->trigger();
+  EXPECT_EQ(contents(file), before);
+}
+
+TEST_F(DialogTest, SavingAsksBeforeCommentsAreLost) {
+  const QString file = folder_.filePath("mine.json");
+  ASSERT_TRUE(QFile::copy(STEPCAST_SOURCE_DIR "/scenarios/llama3-405b-run.json", file));
+  ASSERT_TRUE(QFile::setPermissions(file, QFile::ReadOwner | QFile::WriteOwner));
+  const QByteArray before = contents(file);
+  ASSERT_TRUE(window_->open(plain(file)));
+  configuration().set_value("/cluster/nodes", 1024);
+  window_->set_asks(true);
+  const auto save = [&] { action("&Save")->trigger(); };
+  answer<QMessageBox>(save, [](QMessageBox& question) { question.button(QMessageBox::Cancel)->click(); });
+  EXPECT_EQ(contents(file), before);
+  EXPECT_TRUE(configuration().is_modified());
+  answer<QMessageBox>(save, [](QMessageBox& question) { question.button(QMessageBox::Save)->click(); });
+  EXPECT_EQ(contents(file).toStdString(), configuration().text());
+  configuration().set_value("/cluster/nodes", 2048);
+  save();  // nobody is asked: no comment is left
+  EXPECT_EQ(contents(file).toStdString(), configuration().text());
+  window_->set_asks(false);
 }
 
 TEST_F(DialogTest, AServerOfOnesOwnIsCheckedKeptAndChosen) {
