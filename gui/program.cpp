@@ -216,12 +216,18 @@ int run_gui(int argc, char** argv) {
   apply_theme(application, options.theme.value_or(scripted ? Theme::light : theme));
   if (!scripted && settings.value(QStringLiteral("decimal_sizes")).toBool())
     NumberFormat::set_sizes(NumberFormat::Sizes::decimal);
+  // A desktop shows nobody what is written on standard error.
+  const auto end_with = [scripted](const QString& why, int code) {
+    complain(why, code);
+    if (!scripted) QMessageBox::critical(nullptr, QObject::tr("Stepcast cannot start"), why);
+    return code;
+  };
   try {
     return open_window(application, options);
   } catch (const InputError& error) {
-    return complain(QString::fromUtf8(error.what()), kBadInput);
+    return end_with(QString::fromUtf8(error.what()), kBadInput);
   } catch (const std::exception& error) {
-    return complain(QObject::tr("internal error: %1").arg(QString::fromUtf8(error.what())), kInternalError);
+    return end_with(QObject::tr("internal error: %1").arg(QString::fromUtf8(error.what())), kInternalError);
   }
 }
 
