@@ -19,7 +19,7 @@ void CommandProcess::start(const QStringList& arguments) {
     // The programs are installed together.
     program = qt((find_worker().parent_path() / "stepcast").string());
   } catch (const EnvironmentError& error) {
-    return end_with(-1, {}, qt(error.what()));
+    return fail_later(qt(error.what()));
   }
   process_ = new QProcess(this);
   connect(process_, &QProcess::finished, this, [this](int code, QProcess::ExitStatus status) {
@@ -29,14 +29,25 @@ void CommandProcess::start(const QStringList& arguments) {
              crashed && errors.isEmpty() ? tr("stepcast crashed") : errors);
   });
   connect(process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
-    if (error == QProcess::FailedToStart)
-      end_with(-1, {}, tr("stepcast does not start: %1").arg(process_->errorString()));
+    if (error == QProcess::FailedToStart) fail_later(tr("stepcast does not start: %1").arg(process_->errorString()));
   });
   process_->start(program, arguments);
   process_->closeWriteChannel();
 }
 
+void CommandProcess::fail_later(const QString& why) {
+  fails_ = true;
+  QMetaObject::invokeMethod(
+      this,
+      [this, why, start = starts_] {
+        if (start == starts_) end_with(-1, {}, why);
+      },
+      Qt::QueuedConnection);
+}
+
 void CommandProcess::cancel() {
+  ++starts_;
+  fails_ = false;
   if (process_ == nullptr) return;
   QProcess* process = process_;
   process_ = nullptr;
@@ -47,6 +58,7 @@ void CommandProcess::cancel() {
 void CommandProcess::end_with(int code, const QByteArray& output, const QString& errors) {
   if (process_ != nullptr) process_->deleteLater();
   process_ = nullptr;
+  fails_ = false;
   Q_EMIT finished(code, output, errors);
 }
 

@@ -15,11 +15,12 @@ class CommandProcess : public QObject {
   explicit CommandProcess(QObject* parent = nullptr);
   ~CommandProcess() override;
 
-  /// Starts `stepcast` with these arguments; what ran before is cancelled.
+  /// Starts `stepcast` with these arguments; what ran before is cancelled. `finished` comes later, also where it cannot
+  /// be started.
   void start(const QStringList& arguments);
   /// Kills it. Returns at once; no signal follows.
   void cancel();
-  [[nodiscard]] bool is_running() const { return process_ != nullptr; }
+  [[nodiscard]] bool is_running() const { return process_ != nullptr || fails_; }
   [[nodiscard]] qint64 process_id() const;
 
  Q_SIGNALS:
@@ -28,8 +29,11 @@ class CommandProcess : public QObject {
 
  private:
   void end_with(int code, const QByteArray& output, const QString& errors);
+  void fail_later(const QString& why);
 
   QProcess* process_ = nullptr;
+  bool fails_ = false;  ///< it does not start, and nobody has been told yet
+  long starts_ = 0;
 };
 
 }  // namespace stepcast
