@@ -251,8 +251,11 @@ Exhibit memory_exhibit(const MemoryReport& report) {
 
 namespace {
 
-Exhibit communication(const std::map<std::string, CommunicationMetrics::Share>& shares, const QString& title,
-                      const QString& heading) {
+/// Of a step; what takes less tells nobody anything (as in the report's text, report/text.cpp).
+constexpr double kLeastShare = 1e-5;
+
+Exhibit communication(const std::map<std::string, CommunicationMetrics::Share>& shares, Seconds step,
+                      const QString& title, const QString& heading) {
   Exhibit out;
   out.title = title;
   out.chart.kind = ChartData::Kind::horizontal_bars;
@@ -263,6 +266,7 @@ Exhibit communication(const std::map<std::string, CommunicationMetrics::Share>& 
       .name = tr("hidden behind computation"), .hue = Hue::blue, .values = {}, .points = {}, .tips = {}};
   out.table.headings = {heading, tr("Busy"), tr("Exposed"), tr("Exposed share")};
   for (const auto& [name, share] : shares) {
+    if (share.total < kLeastShare * step) continue;
     const QString words = sentence(qt(name).replace(QLatin1Char('_'), QLatin1Char('-')));
     const Seconds visible = std::min(share.exposed, share.total);
     out.chart.categories << words;
@@ -272,6 +276,10 @@ Exhibit communication(const std::map<std::string, CommunicationMetrics::Share>& 
     hidden.tips << tr("%1: %2 hidden").arg(words, shown(share.total - visible));
     const double part = share.total > Seconds(0) ? visible / share.total : 0;
     out.table.rows.push_back({text_cell(words), time_cell(share.total), time_cell(share.exposed), share_cell(part)});
+  }
+  if (out.table.rows.empty()) {
+    out.remark = tr("Nothing is communicated.");
+    return out;
   }
   out.chart.series = {std::move(exposed), std::move(hidden)};
   return out;
@@ -291,14 +299,16 @@ Exhibit assumptions_exhibit(const Prediction& p) {
 }
 
 Exhibit communication_by_kind(const Prediction& p) {
-  Exhibit out = communication(p.communication.by_kind, tr("Communication by kind"), tr("Kind"));
+  Exhibit out = communication(p.communication.by_kind, p.step_time, tr("Communication by kind"), tr("Kind"));
+  if (out.table.rows.empty()) return out;
   out.remark =
       tr("Busy %1 a step, of it exposed %2.").arg(shown(p.communication.total), shown(p.communication.exposed));
   return out;
 }
 
 Exhibit communication_by_dimension(const Prediction& p) {
-  return communication(p.communication.by_dimension, tr("Communication by what it is for"), tr("Dimension"));
+  return communication(p.communication.by_dimension, p.step_time, tr("Communication by what it is for"),
+                       tr("Dimension"));
 }
 
 }  // namespace stepcast
