@@ -74,6 +74,9 @@ QString shown(Dollars money) { return localized(qt(humane(money))); }
 QString shown_count(double number) { return localized(qt(humane_count(number))); }
 QString shown_percent(double share) { return localized(qt(percent(share))); }
 QString shown_whole(long number) { return localized(qt(whole(number))); }
+QString counted(long number, const QString& one, const QString& many) {
+  return shown_whole(number) + QLatin1Char(' ') + (number == 1 ? one : many);
+}
 QString shown_number(double number) { return localized(qt(significant(number))); }
 
 }  // namespace stepcast

@@ -23,6 +23,8 @@ QString shown(Dollars money);
 QString shown_count(double number);
 QString shown_percent(double share);
 QString shown_whole(long number);
+/// "1 server", "64 servers".
+QString counted(long number, const QString& one, const QString& many);
 /// Three significant digits.
 QString shown_number(double number);
 /// What a user typed, in the form that JSON and the libraries read: "1.024,5" of a German is "1024.5". As the locale

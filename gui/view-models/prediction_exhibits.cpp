@@ -30,8 +30,9 @@ HeadlineFigure throughput(const Prediction& p) {
   return {.caption = unit,
           .value = shown_count(tokens ? p.tokens_per_s : p.samples_per_s),
           .below = tr("%1 per device").arg(shown_count(tokens ? p.tokens_per_s_per_gpu : p.samples_per_s_per_gpu)),
-          .explanation = tr("%1 samples/s over the whole cluster, on %2 devices in %3 servers.")
-                             .arg(shown_count(p.samples_per_s), shown_whole(p.devices), shown_whole(p.nodes))};
+          .explanation = tr("%1 samples/s over the whole cluster, on %2 in %3.")
+                             .arg(shown_count(p.samples_per_s), counted(p.devices, tr("device"), tr("devices")),
+                                  counted(p.nodes, tr("server"), tr("servers")))};
 }
 
 HeadlineFigure step_time(const Prediction& p) {

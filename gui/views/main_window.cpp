@@ -230,10 +230,11 @@ void MainWindow::show_forecast() {
   const Json name = configuration_.value("/name");
   name_->setText(name.is_string() && !name.get<std::string>().empty() ? qt(name.get<std::string>())
                                                                       : tr("New scenario"));
-  summary_->setText(
-      shown ? tr("%1 servers · %2 devices · %3")
-                  .arg(shown_whole(shown->nodes), shown_whole(shown->devices), degrees_in_words(shown->degrees))
-            : QString());
+  summary_->setText(shown ? tr("%1 · %2 · %3")
+                                .arg(counted(shown->nodes, tr("server"), tr("servers")),
+                                     counted(shown->devices, tr("device"), tr("devices")),
+                                     degrees_in_words(shown->degrees))
+                          : QString());
   const QString file = configuration_.file().empty() ? tr("unsaved") : qt(configuration_.file().filename().string());
   setWindowTitle(QStringLiteral("%1[*] – Stepcast").arg(file));
   setWindowModified(configuration_.is_modified());
