@@ -1,8 +1,10 @@
 #include "gui/theme/theme.hpp"
 
 #include <QApplication>
+#include <QPainter>
 #include <QPalette>
-#include <QStyleFactory>
+#include <QProxyStyle>
+#include <QStyleOption>
 
 namespace stepcast {
 
@@ -84,6 +86,23 @@ QString sheet_of(const ThemeColors& c) {
            c.window.name(), c.text.name());
 }
 
+/// Fusion draws the outline of a box in a shade of the window, which nobody sees in the dark.
+class SeenBoxes : public QProxyStyle {
+ public:
+  SeenBoxes() : QProxyStyle(QStringLiteral("Fusion")) {}
+  void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
+                     const QWidget* widget) const override {
+    QProxyStyle::drawPrimitive(element, option, painter, widget);
+    if (element != PE_IndicatorCheckBox) return;
+    const bool focus = option->state.testFlag(State_HasFocus) && option->state.testFlag(State_KeyboardFocusChange);
+    painter->save();
+    painter->setBrush(Qt::NoBrush);
+    painter->setPen(focus ? theme_colors().accent : theme_colors().muted);
+    painter->drawRect(option->rect.adjusted(0, 0, -1, -1));
+    painter->restore();
+  }
+};
+
 }  // namespace
 
 const ThemeColors& theme_colors() { return theme_in_use == Theme::light ? kLight : kDark; }
@@ -91,7 +110,7 @@ Theme current_theme() { return theme_in_use; }
 
 void apply_theme(QApplication& application, Theme theme) {
   theme_in_use = theme;
-  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  QApplication::setStyle(new SeenBoxes);
   QApplication::setPalette(palette_of(theme_colors()));
   application.setStyleSheet(sheet_of(theme_colors()));
 }

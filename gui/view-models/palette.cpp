@@ -37,8 +37,10 @@ QColor heat(double share, bool dark) {
   // Stops of the "cividis" map (Nuñez, Anderton & Renslow 2018), which readers with colour-vision deficiency see alike.
   static constexpr std::array<std::array<int, 3>, 6> stops{
       {{0, 34, 78}, {53, 69, 108}, {102, 105, 112}, {148, 142, 119}, {200, 184, 102}, {254, 232, 56}}};
-  double at = std::clamp(share, 0.0, 1.0);
-  if (!dark) at = 1 - at;
+  // On a dark ground the map's dark end would not be seen: from here on its contrast is 3 to 1 (WCAG 2.1, 1.4.11).
+  constexpr double kSeenOnDark = 0.45;
+  const double calm = std::clamp(share, 0.0, 1.0);
+  const double at = dark ? kSeenOnDark + (1 - kSeenOnDark) * calm : 1 - calm;
   const double scaled = at * (stops.size() - 1);
   const auto below = std::min(static_cast<std::size_t>(scaled), stops.size() - 2);
   const double part = scaled - static_cast<double>(below);

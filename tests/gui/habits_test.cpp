@@ -1,5 +1,6 @@
 // What people expect of any window: their locale, their files, their keyboard, help where they are.
 #include <QAction>
+#include <QCheckBox>
 #include <QClipboard>
 #include <QComboBox>
 #include <QDragEnterEvent>
@@ -284,6 +285,47 @@ TEST(PaletteTest, PeopleWithAnyColourVisionTellTheFirstSixApart) {
         const auto a = seen_by(people, color_of(hue_of_index(i))), b = seen_by(people, color_of(hue_of_index(j)));
         EXPECT_GT(std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]), kClearlyDifferent) << i << " and " << j;
       }
+}
+
+double contrast(const QColor& a, const QColor& b) {
+  const auto light = [](const QColor& color) {
+    const auto linear = [](double c) { return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); };
+    return 0.2126 * linear(color.redF()) + 0.7152 * linear(color.greenF()) + 0.0722 * linear(color.blueF());
+  };
+  const double x = light(a) + 0.05, y = light(b) + 0.05;  // WCAG 2.1
+  return std::max(x, y) / std::min(x, y);
+}
+
+/// Colours in the dark, for one test.
+class InTheDark {
+ public:
+  InTheDark() { apply(Theme::dark); }
+  ~InTheDark() { apply(Theme::light); }
+
+ private:
+  static void apply(Theme theme) { apply_theme(*qobject_cast<QApplication*>(QCoreApplication::instance()), theme); }
+};
+
+/// Contrast that WCAG 2.1 asks of parts of a user interface (1.4.11).
+constexpr double kSeen = 3;
+
+TEST(PaletteTest, CalmLinksAreSeenOnADarkGround) {
+  const InTheDark dark;
+  EXPECT_GE(contrast(heat(0, true), theme_colors().surface), kSeen);
+  EXPECT_GT(heat(1, true).lightnessF(), 0.6);
+}
+
+TEST(ThemeTest, AnEmptyBoxIsSeenOnADarkGround) {
+  const InTheDark dark;
+  QCheckBox box;
+  box.ensurePolished();
+  box.resize(box.sizeHint());
+  const QImage picture = box.grab().toImage();
+  double most = 0;
+  for (int y = 0; y < picture.height(); ++y)
+    for (int x = 0; x < picture.width(); ++x)
+      most = std::max(most, contrast(picture.pixelColor(x, y), theme_colors().window));
+  EXPECT_GE(most, kSeen);
 }
 
 TEST_F(WindowTest, ASweepStopsAtOnceAndGoesOn) {
