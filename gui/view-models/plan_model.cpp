@@ -3,15 +3,32 @@
 #include <QElapsedTimer>
 #include <QThread>
 #include <algorithm>
+#include <utility>
 
 #include "gui/view-models/configuration_model.hpp"
 #include "planner/plan.hpp"
 
 namespace stepcast {
 
+namespace {
+
+/// What of the scenario on screen a question is about: the training, and where.
+Json training_of(const ConfigurationModel& configuration) {
+  return {configuration.value("/workload"), configuration.value("/cluster/site")};
+}
+
+}  // namespace
+
 PlanModel::PlanModel(ConfigurationModel& configuration, QObject* parent)
     : QObject(parent), configuration_(configuration) {
   rebuild();
+  connect(&configuration_, &ConfigurationModel::changed, this, &PlanModel::look_at_configuration);
+}
+
+void PlanModel::look_at_configuration() {
+  const Json now = training_of(configuration_);
+  const bool outdated = !asked_.is_null() && now != asked_ && now != opened_;
+  if (std::exchange(outdated_, outdated) != outdated) Q_EMIT shown();
 }
 
 PlanModel::~PlanModel() {
@@ -25,6 +42,9 @@ PlanModel::~PlanModel() {
 void PlanModel::start(const Json& question) {
   if (is_running()) return;
   question_ = question;
+  asked_ = training_of(configuration_);
+  opened_ = nullptr;
+  outdated_ = false;
   answer_.reset();
   found_.clear();
   kept_.reset();
@@ -156,7 +176,10 @@ std::optional<std::size_t> PlanModel::option_in_row(std::size_t row) const {
 void PlanModel::open(std::size_t option) {
   if (!answer_) return;
   const std::vector<PlanOption> options = options_of(*answer_);
-  if (option < options.size()) configuration_.set_document(*options[option].scenario, tr("planned configuration"));
+  if (option >= options.size()) return;
+  configuration_.set_document(*options[option].scenario, tr("planned configuration"));
+  opened_ = training_of(configuration_);
+  look_at_configuration();
 }
 
 Exhibit PlanModel::rejected() const {

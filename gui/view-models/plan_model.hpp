@@ -36,6 +36,8 @@ class PlanModel : public QObject {
   [[nodiscard]] const QString& why() const { return why_; }
   /// The question of the answer, or of the search; null before the first one.
   [[nodiscard]] const Json& question() const { return question_; }
+  /// The question is about another training than the one on screen, and no answer to it either.
+  [[nodiscard]] bool is_outdated() const { return outdated_; }
   [[nodiscard]] const WorkProgress& progress() const { return progress_; }
   /// Puts an option on screen.
   void open(std::size_t option);
@@ -66,10 +68,13 @@ class PlanModel : public QObject {
  private:
   void take(const PlanProgress& progress, double seconds);
   void rebuild();
+  void look_at_configuration();
 
   ConfigurationModel& configuration_;
   std::unique_ptr<PlanAnswer> answer_;
   Json question_;
+  Json asked_, opened_;  ///< training of the question, and of the answer that was opened last
+  bool outdated_ = false;
   QString why_;
   WorkProgress progress_;
   std::vector<ObjectiveValues> found_;

@@ -1,9 +1,10 @@
 #include "gui/view-models/sweep_model.hpp"
 
+#include <QHash>
 #include <QThread>
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <utility>
 
 #include "gui/view-models/configuration_model.hpp"
 #include "gui/view-models/document_edit.hpp"
@@ -18,6 +19,8 @@ namespace {
 constexpr qsizetype kMostCurves = 8;
 /// Of the window's time, reading rows takes at most one part in so many while a sweep runs.
 constexpr qint64 kReadingShare = 10;
+/// Rows that the window reads of a store.
+constexpr std::int64_t kMostRows = 20'000;
 
 QString words_of(const Json& value) { return value.is_string() ? qt(value.get<std::string>()) : qt(value.dump()); }
 
@@ -33,6 +36,13 @@ QStringList sorted(QStringList values) {
     std::sort(values.begin(), values.end(),
               [](const QString& a, const QString& b) { return a.toDouble() < b.toDouble(); });
   return values;
+}
+
+QHash<QString, qsizetype> places_in(const QStringList& values) {
+  QHash<QString, qsizetype> out;
+  out.reserve(values.size());
+  for (qsizetype i = 0; i < values.size(); ++i) out.insert(values[i], i);
+  return out;
 }
 
 bool all_numbers(const QStringList& values) {
@@ -60,12 +70,35 @@ SweepDefinition definition_of(const ConfigurationModel& configuration, const Swe
   return {"scenario", std::move(scenario), read_points(request), {directories.begin(), directories.end()}};
 }
 
+/// What a sweep with these settings writes into every scenario itself.
+std::vector<std::string> written_by(const SweepForm& form) {
+  std::vector<std::string> out{"/run/fidelity"};
+  for (const QString& path : {form.first_path, form.second_path})
+    if (!path.trimmed().isEmpty())
+      out.push_back("/" + plain(path.trimmed()
+                                    .replace(QLatin1Char('~'), QStringLiteral("~0"))
+                                    .replace(QLatin1Char('/'), QStringLiteral("~1"))
+                                    .replace(QLatin1Char('.'), QLatin1Char('/'))));
+  return out;
+}
+
+Json without(Json document, const std::vector<std::string>& pointers) {
+  for (const std::string& pointer : pointers) write_at(document, pointer, nullptr);
+  return document;
+}
+
 }  // namespace
 
 SweepModel::SweepModel(ConfigurationModel& configuration, QObject* parent)
     : QObject(parent), configuration_(configuration), column_(QStringLiteral("samples_per_s")) {
   exhibit_.title = tr("Sweep");
   exhibit_.remark = tr("Choose what varies, and over which values.");
+  connect(&configuration_, &ConfigurationModel::changed, this, &SweepModel::look_at_configuration);
+}
+
+void SweepModel::look_at_configuration() {
+  const bool outdated = !swept_.is_null() && without(swept_, varied_) != without(configuration_.document(), varied_);
+  if (std::exchange(outdated_, outdated) != outdated) Q_EMIT changed();
 }
 
 SweepModel::~SweepModel() {
@@ -84,6 +117,7 @@ QStringList SweepModel::columns() {
 
 void SweepModel::start(const SweepForm& form) {
   if (is_running()) return;
+  configuration_.finish_edits();
   stop_ = std::stop_source();
   auto why = std::make_shared<QString>();
   const bool kept = !form.store.isEmpty();
@@ -115,6 +149,8 @@ void SweepModel::start(const SweepForm& form) {
     return Q_EMIT changed();
   }
   swept_ = configuration_.document();
+  varied_ = written_by(form);
+  outdated_ = false;
   options_.clear();
   for (const QString& setting : settings_of(form)) options_ << QStringLiteral("--set") << setting;
   options_ << QStringLiteral("--fidelity") << (form.simulate ? QStringLiteral("simulated") : QStringLiteral("analytic"))
@@ -147,6 +183,7 @@ void SweepModel::open(const std::filesystem::path& store) {
   store_ = store;
   options_.clear();
   swept_ = nullptr;
+  outdated_ = false;
   status_ = tr("%1: %2 configurations").arg(qt(store.filename().string()), shown_whole(checked.counts().done()));
   read_store();
   Q_EMIT changed();
@@ -174,72 +211,83 @@ void SweepModel::read_store() {
   try {
     const ResultStore store(store_);
     const SweepPoints& points = store.points();
-    const auto& columns = figure_columns();
-    const auto found =
-        std::find_if(columns.begin(), columns.end(), [&](const FigureColumn& c) { return qt(c.name) == column_; });
-    const auto figure = static_cast<std::size_t>(found - columns.begin());
-    struct Point {
-      QString x, y;
-      double value;
-    };
-    std::vector<Point> all;
-    std::vector<const Json*> values;
-    exhibit_.table.headings.clear();
-    for (const std::string& path : points.paths()) exhibit_.table.headings << qt(path);
-    exhibit_.table.headings << column_ << tr("Why not");
-    const bool two = points.paths().size() > 1;
-    store.each_row(
-        [&](const SweepRow& row) {
-          points.values(row.point, values);
-          std::vector<FigureCell> cells;
-          cells.reserve(values.size() + 2);
-          for (const Json* value : values) cells.push_back({.text = words_of(*value)});
-          const double number = row.figures.size() > figure ? row.figures[figure] : NAN;
-          cells.push_back(std::isnan(number) ? FigureCell{.text = QStringLiteral("—"), .tone = FigureCell::Tone::muted}
-                                             : FigureCell{.text = shown_number(number), .number = number});
-          cells.push_back({.text = qt(row.error), .tone = FigureCell::Tone::muted, .tip = qt(row.error)});
-          exhibit_.table.rows.push_back(std::move(cells));
-          all.push_back({words_of(*values.front()), two ? words_of(*values[1]) : QString(), number});
-        },
-        0, 20'000);
-    QStringList x, y;
-    for (const Point& point : all) {
-      x << point.x;
-      y << point.y;
-    }
-    grid_.x = sorted(x);
-    grid_.y = sorted(y);
     grid_.x_name = qt(points.paths().front());
-    if (two) grid_.y_name = qt(points.paths()[1]);
-    grid_.values.assign(static_cast<std::size_t>(grid_.x.size() * grid_.y.size()), NAN);
-    for (const Point& point : all)
-      grid_.values[static_cast<std::size_t>(grid_.y.indexOf(point.y) * grid_.x.size() + grid_.x.indexOf(point.x))] =
-          point.value;
-    const bool curves = all_numbers(grid_.x);
-    exhibit_.chart.kind = curves ? ChartData::Kind::lines : ChartData::Kind::bars;
-    exhibit_.chart.x_title = grid_.x_name;
-    exhibit_.chart.y_title = column_;
-    exhibit_.chart.legend = two;
-    if (!curves) exhibit_.chart.categories = grid_.x;
-    for (qsizetype j = 0; j < std::min(grid_.y.size(), curves ? kMostCurves : 1); ++j) {
-      ChartData::Series series{
-          .name = two ? QStringLiteral("%1 %2").arg(grid_.y_name.section(QLatin1Char('.'), -1), grid_.y[j]) : column_,
-          .hue = hue_of_index(static_cast<int>(j)),
-          .values = {},
-          .points = {},
-          .tips = {}};
-      for (qsizetype i = 0; i < grid_.x.size(); ++i) {
-        const double value = grid_.values[static_cast<std::size_t>(j * grid_.x.size() + i)];
-        if (!curves) series.values.push_back(std::isnan(value) ? 0 : value);
-        if (curves && !std::isnan(value)) series.points.emplace_back(grid_.x[i].toDouble(), value);
-        if (!curves || !std::isnan(value))
-          series.tips << QStringLiteral("%1 %2: %3").arg(grid_.x_name, grid_.x[i], shown_number(value));
-      }
-      exhibit_.chart.series.push_back(std::move(series));
-    }
-    exhibit_.remark = tr("%1 configurations").arg(shown_whole(static_cast<long>(all.size())));
+    if (points.paths().size() > 1) grid_.y_name = qt(points.paths()[1]);
+    std::vector<Point> read;
+    read_rows(store, read);
+    fill_grid(read);
+    draw_grid();
+    const auto shown = static_cast<long>(read.size()), all = static_cast<long>(store.counts().done());
+    exhibit_.remark = shown < all ? tr("The first %1 of %2 configurations; `stepcast sweep export` writes all.")
+                                        .arg(shown_whole(shown), shown_whole(all))
+                                  : tr("%1 configurations").arg(shown_whole(shown));
   } catch (const std::exception& error) {
     exhibit_.remark = QString::fromUtf8(error.what());
+  }
+}
+
+void SweepModel::read_rows(const ResultStore& store, std::vector<Point>& out) {
+  const SweepPoints& points = store.points();
+  const auto& columns = figure_columns();
+  const auto found =
+      std::find_if(columns.begin(), columns.end(), [&](const FigureColumn& c) { return qt(c.name) == column_; });
+  const auto figure = static_cast<std::size_t>(found - columns.begin());
+  for (const std::string& path : points.paths()) exhibit_.table.headings << qt(path);
+  exhibit_.table.headings << column_ << tr("Why not");
+  const bool two = points.paths().size() > 1;
+  std::vector<const Json*> values;
+  store.each_row(
+      [&](const SweepRow& row) {
+        points.values(row.point, values);
+        std::vector<FigureCell> cells;
+        cells.reserve(values.size() + 2);
+        for (const Json* value : values) cells.push_back({.text = words_of(*value)});
+        const double number = row.figures.size() > figure ? row.figures[figure] : NAN;
+        cells.push_back(std::isnan(number) ? FigureCell{.text = QStringLiteral("—"), .tone = FigureCell::Tone::muted}
+                                           : FigureCell{.text = shown_number(number), .number = number});
+        cells.push_back({.text = qt(row.error), .tone = FigureCell::Tone::muted, .tip = qt(row.error)});
+        exhibit_.table.rows.push_back(std::move(cells));
+        out.push_back({words_of(*values.front()), two ? words_of(*values[1]) : QString(), number});
+      },
+      0, kMostRows);
+}
+
+void SweepModel::fill_grid(const std::vector<Point>& points) {
+  QStringList x, y;
+  for (const Point& point : points) {
+    x << point.x;
+    y << point.y;
+  }
+  grid_.x = sorted(x);
+  grid_.y = sorted(y);
+  const QHash<QString, qsizetype> column = places_in(grid_.x), row = places_in(grid_.y);
+  grid_.values.assign(static_cast<std::size_t>(grid_.x.size() * grid_.y.size()), NAN);
+  for (const Point& point : points)
+    grid_.values[static_cast<std::size_t>(row[point.y] * grid_.x.size() + column[point.x])] = point.value;
+}
+
+void SweepModel::draw_grid() {
+  const bool two = !grid_.y_name.isEmpty(), curves = all_numbers(grid_.x);
+  exhibit_.chart.kind = curves ? ChartData::Kind::lines : ChartData::Kind::bars;
+  exhibit_.chart.x_title = grid_.x_name;
+  exhibit_.chart.y_title = column_;
+  exhibit_.chart.legend = two;
+  if (!curves) exhibit_.chart.categories = grid_.x;
+  for (qsizetype j = 0; j < std::min(grid_.y.size(), curves ? kMostCurves : 1); ++j) {
+    ChartData::Series series{
+        .name = two ? QStringLiteral("%1 %2").arg(grid_.y_name.section(QLatin1Char('.'), -1), grid_.y[j]) : column_,
+        .hue = hue_of_index(static_cast<int>(j)),
+        .values = {},
+        .points = {},
+        .tips = {}};
+    for (qsizetype i = 0; i < grid_.x.size(); ++i) {
+      const double value = grid_.values[static_cast<std::size_t>(j * grid_.x.size() + i)];
+      if (!curves) series.values.push_back(std::isnan(value) ? 0 : value);
+      if (curves && !std::isnan(value)) series.points.emplace_back(grid_.x[i].toDouble(), value);
+      if (!curves || !std::isnan(value))
+        series.tips << QStringLiteral("%1 %2: %3").arg(grid_.x_name, grid_.x[i], shown_number(value));
+    }
+    exhibit_.chart.series.push_back(std::move(series));
   }
 }
 

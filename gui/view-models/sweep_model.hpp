@@ -17,6 +17,7 @@ class QThread;
 namespace stepcast {
 
 class ConfigurationModel;
+class ResultStore;
 
 /// What varies: one parameter, or two, with values as `stepcast sweep --set` takes them.
 struct SweepForm {
@@ -43,6 +44,8 @@ class SweepModel : public QObject {
   [[nodiscard]] const QStringList& options() const { return options_; }
   /// The scenario that was swept; null before the first one.
   [[nodiscard]] const Json& swept() const { return swept_; }
+  /// The scenario on screen differs from the one that was swept in more than what varies.
+  [[nodiscard]] bool is_outdated() const { return outdated_; }
   /// How the last sweep ended, or what was opened.
   [[nodiscard]] const QString& status() const { return status_; }
   void set_catalog_directories(std::vector<std::string> directories) { directories_ = std::move(directories); }
@@ -64,7 +67,15 @@ class SweepModel : public QObject {
   void changed();
 
  private:
+  struct Point {
+    QString x, y;
+    double value;
+  };
   void read_store();
+  void read_rows(const ResultStore& store, std::vector<Point>& points);
+  void fill_grid(const std::vector<Point>& points);
+  void draw_grid();
+  void look_at_configuration();
   /// While rows come: reads them again, but never so often that the window would do little else.
   void read_store_now_and_then();
 
@@ -74,6 +85,8 @@ class SweepModel : public QObject {
   QString status_, column_;
   QStringList options_;
   Json swept_;
+  std::vector<std::string> varied_;  ///< pointers of what the sweep sets itself
+  bool outdated_ = false;
   WorkProgress progress_;
   QElapsedTimer since_read_;
   qint64 reading_took_ = 0;  ///< milliseconds

@@ -134,6 +134,7 @@ void PlanTab::refresh() {
 
 void PlanTab::run_or_stop() {
   if (model_.is_running()) return model_.stop();
+  configuration_.finish_edits();
   const QString second = second_->currentData().toString();
   try {
     model_.start(plan_question({servers_->text(), counts_->text(), first_->currentData().toString(),
@@ -154,7 +155,10 @@ void PlanTab::show_progress() {
 }
 
 void PlanTab::show_options() {
-  answers_->show_exhibit(model_.answers_exhibit());
+  Exhibit answers = model_.answers_exhibit();
+  if (model_.is_outdated())
+    answers.remark = tr("For an earlier training: plan again.") + QLatin1Char(' ') + answers.remark;
+  answers_->show_exhibit(std::move(answers));
   keep_->setEnabled(model_.answer() != nullptr);
   all_->setEnabled(model_.is_filtered());
 }

@@ -116,7 +116,10 @@ void SweepTab::refresh() {
     busy_->show_running(model_.progress());
   else
     busy_->show_ended(model_.status());
-  view_->show_exhibit(model_.exhibit());
+  Exhibit exhibit = model_.exhibit();
+  if (model_.is_outdated())
+    exhibit.remark = tr("Of an earlier configuration: run again.") + QLatin1Char(' ') + exhibit.remark;
+  view_->show_exhibit(std::move(exhibit));
   heatmap_->setVisible(model_.grid().y.size() > 1);
   heatmap_->show_grid(model_.grid());
 }

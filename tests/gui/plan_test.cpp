@@ -75,6 +75,20 @@ TEST_F(PlanTest, AnswersAreTheLibrarysAndTheRejectedAreCounted) {
   EXPECT_EQ(counted, library.tally.evaluated) << "every option is an answer or rejected for one reason";
 }
 
+TEST_F(PlanTest, AnswersForAnEarlierTrainingAreCalledSo) {
+  plan("32,64");
+  const auto remark = [&] { return answers_->exhibit().remark; };
+  EXPECT_FALSE(remark().contains("earlier")) << plain(remark());
+  configuration().set_value("/cluster/nodes", 128);
+  EXPECT_FALSE(model_->is_outdated()) << "it is what the planner chooses";
+  model_->open(0);
+  EXPECT_FALSE(model_->is_outdated()) << "an answer of its own";
+  configuration().set_value("/workload/seq_len", 4096);
+  EXPECT_TRUE(remark().contains("earlier training")) << plain(remark());
+  configuration().undo();
+  EXPECT_FALSE(remark().contains("earlier")) << plain(remark());
+}
+
 TEST_F(PlanTest, AxesAreChosenAndShowTheSameOptions) {
   plan("32,64");
   const std::vector<PlanOption> options = options_of(*model_->answer());

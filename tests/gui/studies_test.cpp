@@ -1,4 +1,6 @@
 // Studies around the scenario on screen: sweeps, comparisons, the network's drawing, the command that prints the same.
+#include <QLabel>
+#include <QTemporaryDir>
 #include <QTest>
 #include <cmath>
 
@@ -9,9 +11,14 @@
 #include "gui/view-models/prediction_exhibits.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "gui/view-models/sweep_model.hpp"
+#include "gui/views/exhibit_view.hpp"
+#include "gui/views/result_tabs.hpp"
+#include "gui/views/sweep_tab.hpp"
+#include "gui/worker/command_process.hpp"
 #include "models/scenario/scenario.hpp"
 #include "models/workload/model.hpp"
 #include "report/predict.hpp"
+#include "sweeps/result_store.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
 namespace stepcast::studies_test {
@@ -33,6 +40,83 @@ TEST_F(WindowTest, SweepGivesTheLibrarysNumbersAndSaysWhatIsNotLegal) {
   EXPECT_NEAR(grid.values[1], library.samples_per_s, 1e-9 * library.samples_per_s);
   EXPECT_TRUE(std::isnan(grid.values[2])) << "33 servers are not legal here";
   EXPECT_EQ(sweep.exhibit().table.rows.size(), 6U);
+}
+
+TEST_F(WindowTest, ASweepOfAnEarlierConfigurationIsCalledSo) {
+  auto* sweep = window_->findChild<SweepModel*>();
+  sweep->start({"cluster.nodes", "16,32", "", ""});
+  ASSERT_TRUE(wait_until([&] { return !sweep->is_running(); })) << plain(sweep->status());
+  const auto remark = [&] { return window_->findChild<SweepTab*>()->findChild<ExhibitView*>()->exhibit().remark; };
+  EXPECT_FALSE(remark().contains("earlier"));
+  configuration().set_value("/cluster/nodes", 128);
+  EXPECT_FALSE(sweep->is_outdated()) << "the sweep sets that itself";
+  configuration().set_value("/workload/global_batch", 512);
+  EXPECT_TRUE(remark().contains("earlier configuration")) << plain(remark());
+  configuration().undo();
+  EXPECT_FALSE(remark().contains("earlier"));
+}
+
+TEST_F(WindowTest, ASweepThatIsNotShownWholeSaysSo) {
+  QTemporaryDir folder;
+  const std::filesystem::path file = plain(folder.filePath("many.sqlite"));
+  SweepRequest request;
+  request.sets = {"workload.global_batch=1..20010"};
+  const SweepDefinition definition{"scenario", configuration().document(), read_points(request), {}};
+  {
+    StoreWriter writer(file, identity_of(definition), definition.points.size(), StoreMode::fresh);
+    for (std::int64_t point = 0; point < definition.points.size(); ++point)
+      writer.add(definition.points, failed_row(point, "not tried"));
+    writer.commit();
+  }
+  SweepModel sweep(configuration());
+  sweep.open(file);
+  EXPECT_TRUE(sweep.exhibit().remark.contains("first 20,000 of 20,010")) << plain(sweep.exhibit().remark);
+  EXPECT_EQ(sweep.exhibit().table.rows.size(), 20'000U);
+}
+
+TEST_F(WindowTest, TrafficThatTakesNothingOfAStepHasNoRow) {
+  Prediction prediction = *configuration().closed_form();
+  prediction.communication.by_dimension["storage"] = {1e-6 * prediction.step_time, Seconds(0)};
+  for (const auto& row : communication_by_dimension(prediction).table.rows) EXPECT_NE(row.front().text, "Storage");
+  EXPECT_FALSE(communication_by_dimension(prediction).table.rows.empty());
+  prediction.communication.by_dimension = {{"storage", {1e-6 * prediction.step_time, Seconds(0)}}};
+  EXPECT_TRUE(communication_by_dimension(prediction).chart.series.empty()) << "no bars of nothing";
+}
+
+TEST_F(WindowTest, ACommandThatCannotStartEndsOnceAndLater) {
+  const QByteArray worker = qgetenv("STEPCAST_WORKER");
+  qputenv("STEPCAST_WORKER", "/nowhere/stepcast-worker");
+  CommandProcess command;
+  int ended = 0;
+  QString why;
+  QObject::connect(&command, &CommandProcess::finished, &command, [&](int, const QByteArray&, const QString& errors) {
+    ++ended;
+    why = errors;
+  });
+  command.start({"version"});
+  EXPECT_EQ(ended, 0) << "who starts it is not called back before start returns";
+  EXPECT_TRUE(command.is_running());
+  command.start({"version"});
+  EXPECT_TRUE(wait_until([&] { return !command.is_running(); }));
+  EXPECT_EQ(ended, 1);
+  EXPECT_FALSE(why.isEmpty());
+  command.start({"version"});
+  command.cancel();
+  QApplication::processEvents();
+  EXPECT_EQ(ended, 1);
+
+  window_->tabs().open("scaling");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window_->tabs().currentWidget()->findChildren<ExhibitView*>().size(), 2);
+  qputenv("STEPCAST_WORKER", worker);
+}
+
+TEST_F(WindowTest, OneServerIsCalledOne) {
+  open("workstation-single-gpu.json");
+  bool found = false;
+  for (const QLabel* label : window_->findChildren<QLabel*>())
+    found = found || label->text().startsWith("1 server · 1 device · ");
+  EXPECT_TRUE(found);
 }
 
 TEST_F(WindowTest, MemorySaysWhyNoGradientsAreCounted) {
