@@ -2,6 +2,7 @@
 
 #include <QBarCategoryAxis>
 #include <QBarSet>
+#include <QCategoryAxis>
 #include <QChart>
 #include <QCursor>
 #include <QGraphicsLayout>
@@ -55,6 +56,21 @@ double round_interval(double least) {
   for (const double factor : {1.0, 2.0, 5.0})
     if (power * factor >= least) return power * factor;
   return power * 10;
+}
+
+/// Names below upright bars for which even a narrow chart has room.
+constexpr qsizetype kMostNames = 8;
+
+/// An axis that names every n-th of many bars: Qt gives a name no more room than its bar has.
+QAbstractAxis* new_axis_of_some(const QStringList& names, const QString& title) {
+  auto* axis = new QCategoryAxis;
+  axis->setLabelsPosition(QCategoryAxis::AxisLabelsPositionOnValue);
+  axis->setRange(-0.5, static_cast<double>(names.size()) - 0.5);
+  const qsizetype every = (names.size() + kMostNames - 1) / kMostNames;
+  for (qsizetype i = 0; i < names.size(); i += every) axis->append(names[i], static_cast<double>(i));
+  dress(*axis, title);
+  axis->setGridLineVisible(false);
+  return axis;
 }
 
 /// `nice`: the axis ends at round numbers; else where the data ends.
@@ -150,11 +166,13 @@ class Drawer {
     names->append(categories);
     dress(*names, horizontal ? data_.y_title : data_.x_title);
     names->setGridLineVisible(false);
+    names->setVisible(horizontal || categories.size() <= kMostNames);
     double top = data_.y_to.value_or(highest_stack() * 1.02);
     if (data_.limit) top = std::max(top, data_.limit->value * 1.05);
     QAbstractAxis* values =
         new_value_axis(data_.y_from.value_or(lowest_value()), top, false, horizontal ? data_.x_title : data_.y_title);
     chart_->addAxis(names, horizontal ? Qt::AlignLeft : Qt::AlignBottom);
+    if (!names->isVisible()) chart_->addAxis(new_axis_of_some(categories, data_.x_title), Qt::AlignBottom);
     chart_->addAxis(values, horizontal ? Qt::AlignBottom : Qt::AlignLeft);
     bars->attachAxis(names);
     bars->attachAxis(values);

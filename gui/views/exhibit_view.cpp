@@ -16,6 +16,8 @@ namespace {
 
 /// Of the width, what tables get, and what they get at most when they would be cut.
 constexpr double kUsualTableShare = 0.48, kMostTableShare = 0.56;
+/// Upright bars that need no share of the width, but so much each.
+constexpr qsizetype kFewBars = 3;
 /// Charts of more series have their legend beside them, and need the room.
 constexpr std::size_t kSeriesWithRoom = 4;
 
@@ -29,6 +31,19 @@ double width_for_names(const ChartData& chart, const QFontMetrics& letters) {
   int longest = 0;
   for (const QString& name : chart.categories) longest = std::max(longest, letters.horizontalAdvance(name));
   return longest / kNameShare;
+}
+
+/// Pixels that a bar with its name takes, an axis beside the bars, and the mark of a name in the legend.
+constexpr int kBarWidth = 70, kAxisWidth = 80, kMarkWidth = 40;
+/// Pixels in which a chart says what it has to say; nothing where more of them are always of use.
+std::optional<int> enough_for(const ChartData& chart, const QFontMetrics& letters) {
+  if (chart.kind == ChartData::Kind::horizontal_bars) return static_cast<int>(width_for_names(chart, letters));
+  if (chart.kind != ChartData::Kind::bars || chart.categories.size() > kFewBars) return std::nullopt;
+  const int bars = kAxisWidth + kBarWidth * static_cast<int>(chart.categories.size());
+  if (!chart.legend) return bars;
+  int legend = 0;
+  for (const ChartData::Series& series : chart.series) legend += kMarkWidth + letters.horizontalAdvance(series.name);
+  return std::max(bars, legend);
 }
 
 /// Pixels below which the names of a chart's bars would be left out, or its lines not be told apart.
@@ -117,8 +132,12 @@ void ExhibitView::make_room_for_table() {
   };
   if (share_) return give(static_cast<int>(*share_ * width));
   const int wanted = view_->wanted_width();
-  const double most = exhibit_.chart.series.size() > kSeriesWithRoom ? kUsualTableShare : kMostTableShare;
-  double table = std::clamp<double>(wanted, kUsualTableShare * width, most * width);
+  const bool long_legend = exhibit_.chart.legend && exhibit_.chart.series.size() > kSeriesWithRoom;
+  double most = (long_legend ? kUsualTableShare : kMostTableShare) * width;
+  // Beside a chart that needs little of the width, a table takes what it needs.
+  if (const auto enough = enough_for(exhibit_.chart, fontMetrics()); enough && !long_legend)
+    most = std::max<double>(most, width - std::max(*enough, chart_->minimumWidth()));
+  double table = std::clamp<double>(wanted, kUsualTableShare * width, most);
   table = std::max(kLeastTableShare * width, std::min(table, width - width_for_names(exhibit_.chart, fontMetrics())));
   give(static_cast<int>(table));
 }

@@ -69,6 +69,9 @@ FigureView::FigureView(FigureTable& table, const QString& accessible_name, QWidg
   horizontalHeader()->setStretchLastSection(true);
   setShowGrid(false);
   setAlternatingRowColors(true);
+  // A row is one line: what does not fit ends in dots, and hovering says all of it.
+  setWordWrap(false);
+  setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
   setSortingEnabled(true);
   sortByColumn(-1, Qt::AscendingOrder);
   setAccessibleName(accessible_name);
@@ -107,12 +110,20 @@ void FigureView::place_columns(int width) {
   const bool cut = wanted_width() > width;
   const int widest = static_cast<int>(kMostColumnShare * width);
   placed_.resize(wanted_.size(), -1);
-  // The last one takes what is left.
-  for (std::size_t i = 0; i + 1 < wanted_.size(); ++i) {
+  int left = width - 2 * frameWidth() - style()->pixelMetric(QStyle::PM_ScrollBarExtent);
+  for (std::size_t i = 0; i < wanted_.size(); ++i) {
     const int column = static_cast<int>(i);
-    if (placed_[i] >= 0 && columnWidth(column) != placed_[i]) continue;
-    setColumnWidth(column, cut ? std::min(wanted_[i], widest) : wanted_[i]);
-    placed_[i] = columnWidth(column);
+    const int wanted = cut ? std::min(wanted_[i], widest) : wanted_[i];
+    if (i + 1 == wanted_.size()) {
+      // The last one takes what is left; where that is too little, the table scrolls.
+      horizontalHeader()->setStretchLastSection(wanted <= left);
+      if (wanted <= left) return;
+    }
+    if (placed_[i] < 0 || columnWidth(column) == placed_[i]) {
+      setColumnWidth(column, wanted);
+      placed_[i] = columnWidth(column);
+    }
+    left -= columnWidth(column);
   }
 }
 

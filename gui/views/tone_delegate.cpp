@@ -1,5 +1,9 @@
 #include "gui/views/tone_delegate.hpp"
 
+#include <QAbstractItemView>
+#include <QHelpEvent>
+#include <QToolTip>
+
 #include "gui/theme/theme.hpp"
 #include "gui/view-models/figure_table.hpp"
 
@@ -25,6 +29,19 @@ void ToneDelegate::initStyleOption(QStyleOptionViewItem* option, const QModelInd
     case FigureCell::Tone::plain:
       break;
   }
+}
+
+QString ToneDelegate::tip(const QModelIndex& index, const QStyleOptionViewItem& option) const {
+  const QString own = index.data(Qt::ToolTipRole).toString();
+  if (!own.isEmpty()) return own;
+  return sizeHint(option, index).width() > option.rect.width() ? index.data().toString() : QString();
+}
+
+bool ToneDelegate::helpEvent(QHelpEvent* event, QAbstractItemView* view, const QStyleOptionViewItem& option,
+                             const QModelIndex& index) {
+  if (event->type() != QEvent::ToolTip) return QStyledItemDelegate::helpEvent(event, view, option, index);
+  QToolTip::showText(event->globalPos(), tip(index, option), view, option.rect);
+  return true;
 }
 
 }  // namespace stepcast
