@@ -1,15 +1,22 @@
 #include "gui/views/headline_view.hpp"
 
-#include <QHBoxLayout>
+#include <QGridLayout>
 #include <QLabel>
 #include <QPainter>
+#include <QVBoxLayout>
 #include <algorithm>
+#include <numeric>
 
 #include "gui/theme/theme.hpp"
 #include "gui/view-models/prediction_exhibits.hpp"
 #include "gui/views/elided_label.hpp"
 
 namespace stepcast {
+
+namespace {
+// Pixels between tiles, and those in which a tile says what it is, not only its number.
+constexpr int kSpacing = 6, kLeastTile = 100;
+}  // namespace
 
 /// A thin bar filled to a share; what passes the whole is drawn over its end.
 class GaugeBar : public QWidget {
@@ -37,9 +44,9 @@ class GaugeBar : public QWidget {
 };
 
 HeadlineView::HeadlineView(QWidget* parent) : QWidget(parent) {
-  auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(0, 0, 0, 0);
-  row->setSpacing(6);
+  grid_ = new QGridLayout(this);
+  grid_->setContentsMargins(0, 0, 0, 0);
+  grid_->setSpacing(kSpacing);
   for (std::size_t i = 0; i < blank_headline().size(); ++i) {
     Tile tile;
     tile.box = new QWidget(this);
@@ -67,10 +74,41 @@ HeadlineView::HeadlineView(QWidget* parent) : QWidget(parent) {
     column->addStretch(1);
     // A number is never cut; words below it are wrapped.
     tile.below->setMinimumWidth(10);
-    row->addWidget(tile.box, 1);
     tiles_.push_back(tile);
   }
   show_figures(blank_headline());
+}
+
+int HeadlineView::width_of(int columns) const {
+  std::vector<int> widths(static_cast<std::size_t>(columns), kLeastTile);
+  for (std::size_t i = 0; i < tiles_.size(); ++i) {
+    int& width = widths[i % widths.size()];
+    width = std::max(width, tiles_[i].box->minimumSizeHint().width());
+  }
+  return std::accumulate(widths.begin(), widths.end(), (columns - 1) * kSpacing);
+}
+
+void HeadlineView::arrange() {
+  const int all = static_cast<int>(tiles_.size()), half = (all + 1) / 2;
+  const int columns = width_of(all) <= width() ? all : half;
+  if (columns == columns_) return;
+  columns_ = columns;
+  for (int i = 0; i < all; ++i) {
+    QWidget* box = tiles_[static_cast<std::size_t>(i)].box;
+    grid_->removeWidget(box);
+    grid_->addWidget(box, i / columns, i % columns);
+    grid_->setColumnStretch(i, i < columns ? 1 : 0);
+  }
+  updateGeometry();
+}
+
+QSize HeadlineView::minimumSizeHint() const {
+  return {width_of((static_cast<int>(tiles_.size()) + 1) / 2), QWidget::minimumSizeHint().height()};
+}
+
+void HeadlineView::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  arrange();
 }
 
 void HeadlineView::show_figures(const std::vector<HeadlineFigure>& figures) {
@@ -95,6 +133,7 @@ void HeadlineView::show_figures(const std::vector<HeadlineFigure>& figures) {
     tile.box->setAccessibleName(figure.caption);
     tile.box->setAccessibleDescription(figure.value + QStringLiteral(", ") + figure.below);
   }
+  arrange();
 }
 
 QString HeadlineView::value(const QString& caption) const {

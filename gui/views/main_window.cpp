@@ -4,7 +4,6 @@
 #include <QDockWidget>
 #include <QHBoxLayout>
 #include <QLabel>
-#include <QScrollArea>
 #include <QStatusBar>
 #include <QVBoxLayout>
 
@@ -115,22 +114,14 @@ void MainWindow::build_status_bar() {
 
 void MainWindow::add_exhibits(const QString& name, const QString& title, std::function<std::vector<Exhibit>()> make,
                               bool from_trace) {
-  // Where a window is too low for what they say, exhibits scroll rather than being squeezed.
-  auto* scroll = new QScrollArea(tabs_);
-  scroll->setObjectName(QStringLiteral("surface"));
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  scroll->setFocusPolicy(Qt::NoFocus);
-  auto* page = new QWidget(scroll);
+  auto* page = new QWidget(tabs_);
   page->setObjectName(QStringLiteral("surface"));
-  scroll->setWidget(page);
   auto* column = new QVBoxLayout(page);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   column->addStretch(1);
   tabs_->add(
-      name, title, scroll,
+      name, title, page,
       [this, page, column, title, make = std::move(make)] {
         auto views = page->findChildren<ExhibitView*>(QString(), Qt::FindDirectChildrenOnly);
         const auto at = [&](std::size_t i) {

@@ -1,5 +1,6 @@
 #include "gui/views/result_tabs.hpp"
 
+#include <QScrollArea>
 #include <QTabBar>
 
 namespace stepcast {
@@ -18,7 +19,15 @@ ResultTabs::ResultTabs(QWidget* parent) : QTabWidget(parent) {
 void ResultTabs::add(const QString& name, const QString& title, QWidget* widget, std::function<void()> refresh,
                      bool needs_trace) {
   tabs_.push_back({name, std::move(refresh), needs_trace, true});
-  addTab(widget, title);
+  // Where a window is too small for what a page says, it scrolls rather than being squeezed.
+  auto* scroll = new QScrollArea(this);
+  scroll->setObjectName(QStringLiteral("surface"));
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setFocusPolicy(Qt::NoFocus);
+  scroll->setWidget(widget);
+  widget->setAutoFillBackground(false);
+  addTab(scroll, title);
 }
 
 void ResultTabs::refresh_all() {

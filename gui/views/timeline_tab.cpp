@@ -16,6 +16,7 @@
 #include "gui/view-models/number_format.hpp"
 #include "gui/view-models/timeline_data.hpp"
 #include "gui/view-models/timeline_model.hpp"
+#include "gui/views/elided_label.hpp"
 #include "gui/views/timeline_canvas.hpp"
 
 namespace stepcast {
@@ -64,7 +65,7 @@ TimelineTab::TimelineTab(TimelineModel& model, QWidget* parent) : QWidget(parent
   pages_->addWidget(canvas_);
   column->addWidget(pages_, 1);
   auto* foot = new QHBoxLayout;
-  facts_ = new QLabel(this);
+  facts_ = new ElidedLabel(this);
   facts_->setObjectName(QStringLiteral("caption"));
   foot->addWidget(facts_, 1);
   foot->addWidget(new Legend(this));

@@ -1,5 +1,7 @@
 // Where things are: nothing is cut that has room, nothing that is long takes what others need, nothing moves twice.
 #include <QAbstractScrollArea>
+#include <QCategoryAxis>
+#include <QChart>
 #include <QHeaderView>
 #include <QImage>
 #include <QLabel>
@@ -9,11 +11,14 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "gui/view-models/prediction_exhibits.hpp"
 #include "gui/view-models/qt_text.hpp"
+#include "gui/views/chart.hpp"
 #include "gui/views/configure_panel.hpp"
 #include "gui/views/elided_label.hpp"
 #include "gui/views/exhibit_view.hpp"
 #include "gui/views/result_tabs.hpp"
+#include "gui/views/tone_delegate.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
 namespace stepcast::layout_test {
@@ -49,6 +54,60 @@ TEST_F(LayoutTest, ColumnsAreAsWideAsTheirWordsUnlessOthersNeedTheRoom) {
           << tab << ", " << plain(view->exhibit().title);
     }
     EXPECT_GT(tables, 0) << tab;
+  }
+}
+
+TEST_F(LayoutTest, WhatIsCutInATableIsSaidByHovering) {
+  ASSERT_TRUE(settle());
+  resize(1280, 800);
+  auto* table = window_->tabs().currentWidget()->findChild<QTableView*>();
+  auto* delegate = dynamic_cast<ToneDelegate*>(table->itemDelegate());
+  ASSERT_NE(delegate, nullptr);
+  const int last = table->model()->columnCount() - 1;
+  EXPECT_GT(table->columnWidth(last), table->fontMetrics().horizontalAdvance("The device computes"))
+      << "more than its first word";
+  for (int row = 0; row < table->model()->rowCount(); ++row) {
+    const QModelIndex cell = table->model()->index(row, last);
+    QStyleOptionViewItem option;
+    option.font = table->font();
+    option.rect = QRect(0, 0, 20, 20);
+    EXPECT_EQ(delegate->tip(cell, option), cell.data().toString());
+    option.rect = QRect(0, 0, 2000, 20);
+    EXPECT_EQ(delegate->tip(cell, option), QString());
+  }
+}
+
+TEST_F(LayoutTest, MoneyIsNotCut) {
+  open("llama3-405b-run.json");
+  ASSERT_TRUE(window_->tabs().open("cost"));
+  ASSERT_TRUE(settle());
+  resize(1280, 800);
+  auto* table = window_->tabs().currentWidget()->findChild<QTableView*>();
+  const QAbstractItemView& items = *table;
+  for (int column = 0; column < table->model()->columnCount(); ++column)
+    EXPECT_GE(table->columnWidth(column), items.sizeHintForColumn(column)) << "column " << column;
+}
+
+TEST_F(LayoutTest, OfManyStagesSomeAreNamed) {
+  open("llama3-405b-h100-16384.json");
+  const Exhibit memory = memory_exhibit(configuration().closed_form()->memory);
+  ASSERT_EQ(memory.chart.categories.size(), 16);
+  const std::unique_ptr<QChart> chart(new_chart(memory.chart, {}));
+  QStringList named;
+  for (QAbstractAxis* axis : chart->axes(Qt::Horizontal))
+    if (axis->isVisible()) named << qobject_cast<QCategoryAxis*>(axis)->categoriesLabels();
+  EXPECT_EQ(named, (QStringList{"0", "2", "4", "6", "8", "10", "12", "14"}));
+}
+
+TEST_F(LayoutTest, TheWindowFitsSmallScreens) {
+  // 1024 by 768, and 1920 by 1080 where everything is twice as large; less what frames and bars of a desktop take.
+  constexpr int kWidth = 960, kHeight = 500;
+  for (const QString& tab : window_->tabs().names()) {
+    ASSERT_TRUE(window_->tabs().open(tab));
+    ASSERT_TRUE(settle());
+    resize(kWidth, kHeight);
+    EXPECT_LE(window_->width(), kWidth) << plain(tab);
+    EXPECT_LE(window_->height(), kHeight) << plain(tab);
   }
 }
 
