@@ -47,17 +47,22 @@ void add_row(Figures2D& table, const QString& name, const QString& value, double
   table.rows.push_back({{.text = name, .tip = tip}, {.text = value, .number = number, .tip = tip}});
 }
 
+QString shown_mass(double grams) {
+  if (grams >= 1e6) return tr("%1 t").arg(shown_number(grams / 1e6));
+  return grams >= 1e3 ? tr("%1 kg").arg(shown_number(grams / 1e3)) : tr("%1 g").arg(shown_number(grams));
+}
+
 /// Carbon, and what the whole run takes with its phases, failures and restarts.
 void add_run_rows(Figures2D& table, const RunOutlook& outlook) {
   const CarbonOutlook& carbon = outlook.carbon;
   const QString basis = sentence(qt(carbon.basis));
   add_row(table, tr("Grid carbon"), tr("%1 g/kWh").arg(shown_number(carbon.grid_g_per_kWh)), carbon.grid_g_per_kWh,
           basis);
-  add_row(table, tr("Carbon of a step"), tr("%1 g CO₂").arg(shown_count(carbon.per_step_g)), carbon.per_step_g, basis);
+  add_row(table, tr("Carbon of a step"), tr("%1 CO₂").arg(shown_mass(carbon.per_step_g)), carbon.per_step_g, basis);
   if (outlook.run)
     add_row(table, tr("Energy of the training"), shown(outlook.run->energy), outlook.run->energy.value());
   if (carbon.run_kg)
-    add_row(table, tr("Carbon of the training"), tr("%1 t CO₂").arg(shown_count(*carbon.run_kg / 1e3)), *carbon.run_kg,
+    add_row(table, tr("Carbon of the training"), tr("%1 CO₂").arg(shown_mass(*carbon.run_kg * 1e3)), *carbon.run_kg,
             basis);
 }
 
