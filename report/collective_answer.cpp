@@ -132,6 +132,7 @@ RowPricer closed_form(const CollectiveQuestion& question, const CollectiveCluste
   const PlacedGroup placed = placed_group(cluster, places);
   const DeviceCollective call = device_collective(question, cluster, placed.group);
   const ElementWidth width = width_of(question.type);
+  const int devices = cluster.machine.devices_per_node;
   // What was measured is the library's own choice; a forced algorithm is the model's alone.
   const Calibrated* calibration = cluster.raw ? nullptr : calibration_of(cluster.machine).of(placed.group);
   const bool chosen =
@@ -146,9 +147,11 @@ RowPricer closed_form(const CollectiveQuestion& question, const CollectiveCluste
       GroupShape shape = placed.group;
       shape.size = place.ranks;
       shape.per_node = place.per_node;
+      Interconnect links = placed.interconnect;
+      reach_nearest_nics(links, place.per_node, devices);
       const Bytes payload = DeviceCollective::payload(place.size);
-      return collective_cost(call.kind, payload, shape, placed.interconnect, call.algorithm, call.protocol, width)
-          .alone(placed.interconnect, shape);
+      return collective_cost(call.kind, payload, shape, links, call.algorithm, call.protocol, width)
+          .alone(links, shape);
     };
     take(row, calibrated_time(*calibration, call.kind, {row.size, places.ranks, places.per_node}, model));
   };

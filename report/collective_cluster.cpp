@@ -332,9 +332,18 @@ void settle_fabric(CollectiveCluster& cluster, const RankPlaces& places, const C
   cluster.machine.network_sums = named && cluster.network_switch->sharp;
 }
 
+void reach_nearest_nics(Interconnect& interconnect, int ranks_per_node, int devices_per_node) {
+  if (ranks_per_node >= devices_per_node) return;
+  const int nics = interconnect.nics;
+  const int of_last = std::max(1, ranks_per_node * nics / devices_per_node);
+  const int shared = (ranks_per_node - 1) * nics / devices_per_node + 1;
+  interconnect.node_network = interconnect.nic * std::min(nics, std::max(of_last, shared));
+}
+
 PlacedGroup placed_group(const CollectiveCluster& cluster, const RankPlaces& places) {
   PlacedGroup out{cluster.raw ? single_gpu_star(places.nodes).interconnect : interconnect_of(cluster.machine),
                   {places.ranks, places.per_node, 1}};
+  reach_nearest_nics(out.interconnect, places.per_node, cluster.machine.devices_per_node);
   // Up-links lose to headers and flow control what NICs lose.
   const double share = places.nodes > 1 ? out.interconnect.nic / cluster.machine.nic_bandwidth : 1;
   if (places.nodes > 1 && !is_star(cluster))

@@ -64,11 +64,15 @@ struct PlacedGroup {
 };
 PlacedGroup placed_group(const CollectiveCluster& cluster, const RankPlaces& places);
 
-/// The same for processes with host memory.
+/// Network of processes with host memory on the places' nodes.
 HostNetwork placed_host_network(const CollectiveCluster& cluster, const RankPlaces& places, HostLibrary library);
 
 /// Levels of the fabric as messages between peers of a rank's choice meet them.
 std::vector<PeerPorts::Level> peer_levels(const CollectiveCluster& cluster, const RankPlaces& places);
+
+/// Ranks that leave devices of their node idle send by the NICs nearest to their own devices (`NodeInterior`): four of
+/// eight devices that share four NICs reach two.
+void reach_nearest_nics(Interconnect& interconnect, int ranks_per_node, int devices_per_node);
 
 /// What executes a collective of all ranks rank by rank: the setting, whose network is built when it is first needed,
 /// and the devices that the ranks have. The cluster and the catalogue must outlive it.

@@ -148,6 +148,19 @@ TEST(Collective, OversubscriptionHoldsUpWhatCrossesIt) {
   EXPECT_GT(column(table(line + " --oversubscription 8"), "time_us")[0], 1.5 * flat);
 }
 
+// Ranks that leave devices idle reach the NICs near them alone, in closed form as rank by rank.
+TEST(Collective, PartlyFilledNodesUseTheNicsNearTheirRanks) {
+  const auto busbw = [](const std::string& where, const char* flows) {
+    return column(table("--op all_gather --sizes 1G --cluster " + where + flows), "busbw_GBps").front();
+  };
+  for (const char* where : {"dgx-1-v100-16gb --ranks 4 --ranks-per-node 2",
+                            "dgx-1-v100-16gb --ranks 8 --ranks-per-node 4", "dgx-1-v100-16gb --ranks 16",
+                            "aws-p4d.24xlarge --ranks 8 --ranks-per-node 4", "dgx-h100 --ranks 8 --ranks-per-node 4"}) {
+    const double full = busbw(where, " --flows full");
+    EXPECT_NEAR(busbw(where, " --flows folded") / full, 1, 0.02) << where;
+  }
+}
+
 TEST(Collective, RunsMpiWithoutAccelerators) {
   const Json json = table("--op all_reduce --sizes 8K,16K --ranks 8 --nodes 8 --cluster rental-ryzen9-7950x-128gb");
   EXPECT_EQ(json["library"], "openmpi");
