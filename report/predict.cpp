@@ -35,13 +35,14 @@ bool recomputes_attention(const StrategySpec& strategy) {
          });
 }
 
-/// What the convention counts beyond (or short of) the executed FLOPs, in which causal attention is halved and the
-/// output layer counted. Attention that is recomputed runs 4 times the forward work instead of 3.
+/// What the convention counts beyond (or short of) the executed FLOPs, in which the output layer is counted and fused
+/// kernels leave out the half of causal attention that a mask hides; others run it whole. Attention that is recomputed
+/// runs 4 times the forward work instead of 3.
 Flops convention_correction(const Scenario& scenario) {
   const FlopConvention& convention = scenario.spec.run.flop_convention;
   const Flops executed = model_flops(scenario, {true, true});
   Flops out{0};
-  if (!convention.causal_halved)
+  if (!convention.causal_halved && scenario.framework->fused_attention())
     out += (model_flops(scenario, {false, true}) - executed) *
            (recomputes_attention(scenario.spec.strategy) ? 4.0 / 3.0 : 1.0);
   if (!convention.output_layer) out += model_flops(scenario, {true, false}) - executed;

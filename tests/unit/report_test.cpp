@@ -8,8 +8,10 @@
 #include "report/csv.hpp"
 #include "report/humane.hpp"
 #include "report/json.hpp"
+#include "report/predict.hpp"
 #include "report/text.hpp"
 #include "tests/scratch_folder.hpp"
+#include "tests/shipped_catalog.hpp"
 
 namespace stepcast::report_test {
 namespace {
@@ -97,6 +99,22 @@ TEST(PredictionJson, HasEveryNameThatScriptsRelyOn) {
     EXPECT_TRUE(json.contains(Json::json_pointer(pointer))) << pointer;
   EXPECT_DOUBLE_EQ(json["memory"]["peak_GiB"].get<double>(), 55.5);
   EXPECT_DOUBLE_EQ(json["cost"]["per_hour_usd"].get<double>(), 32.77);
+}
+
+// Attention that no kernel fuses runs the masked half, too: the convention that counts it adds nothing to what ran.
+TEST(Prediction, UnfusedAttentionRunsWholeWhateverCounts) {
+  const auto rates = [](const char* framework, bool halved) {
+    const Scenario scenario = resolve({{"cluster", {{"node", "dgx-a100-80gb"}}},
+                                       {"workload", {{"model", "gpt3-6.7b"}, {"global_batch", 64}}},
+                                       {"strategy", {{"framework", framework}, {"tensor_parallel", 8}}},
+                                       {"run", {{"flop_convention", {{"causal_halved", halved}}}}}},
+                                      "flops", {}, test::catalog());
+    return predict_analytic(scenario, test::catalog());
+  };
+  const Prediction whole = rates("megatron-lm-2021", false);
+  EXPECT_NEAR(whole.hardware_tflops_per_gpu, rates("megatron-lm-2021", true).hardware_tflops_per_gpu, 1e-9);
+  EXPECT_NEAR(whole.hardware_tflops_per_gpu / whole.model_tflops_per_gpu, 1, 1e-3);
+  EXPECT_GT(rates("megatron-lm", false).hardware_tflops_per_gpu, rates("megatron-lm", true).hardware_tflops_per_gpu);
 }
 
 TEST(PredictionJson, IsTheSameTextAfterARoundTrip) {
