@@ -52,7 +52,7 @@ TEST(GossipGraphs, OfOneRankHaveNoEdge) {
 }
 
 TEST(RandomRegularGraph, IsSimpleRegularAndTheSameForASeed) {
-  for (const auto& [ranks, degree] : {std::pair{10, 3}, {10, 9}, {9, 4}, {64, 6}, {6, 1}, {100, 50}}) {
+  for (const auto& [ranks, degree] : {std::pair{10, 3}, {10, 9}, {9, 4}, {64, 6}, {6, 1}, {100, 50}, {512, 255}}) {
     const GossipGraph graph = random_regular_graph(ranks, degree, 7);
     EXPECT_EQ(graph.edges.size(), static_cast<std::size_t>(ranks) * static_cast<std::size_t>(degree));
     EXPECT_EQ(graph.out_degree(), degree);
