@@ -6,6 +6,7 @@
 
 #include "checks/check_metric.hpp"
 #include "fields/rounded.hpp"
+#include "models/scenario/scenario.hpp"
 
 namespace stepcast {
 
@@ -17,6 +18,17 @@ void require_known(const std::string& name, const std::vector<std::string>& know
   const std::string near = did_you_mean(name, known);
   diagnostics.error(pointer, fmt::format("there is no metric \"{}\"", name),
                     near.empty() ? expected_one_of(known) : near);
+}
+
+/// Fidelity and metrics of what was accepted, which are compared by name.
+void check_entry(const BaselineEntry& entry, const std::string& pointer, Diagnostics& diagnostics) {
+  const std::vector<std::string> fidelities(EnumNames<Fidelity>::names.begin(), EnumNames<Fidelity>::names.end());
+  if (!parse_enum<Fidelity>(entry.fidelity))
+    diagnostics.error(child_pointer(pointer, "fidelity"), fmt::format("found \"{}\"", entry.fidelity),
+                      expected_one_of(fidelities));
+  const std::string metrics = child_pointer(pointer, "metrics");
+  for (const auto& [name, value] : entry.metrics)
+    require_known(name, check_metric_names(), child_pointer(metrics, name), diagnostics);
 }
 
 }  // namespace
@@ -76,6 +88,8 @@ Baseline read_baseline(const std::filesystem::path& file) {
                       "update Stepcast");
   for (const auto& [name, percent] : out.tolerances)
     require_known(name, check_metric_names(), child_pointer("/tolerances_percent", name), diagnostics);
+  for (const auto& [scenario, entry] : out.scenarios)
+    check_entry(entry, child_pointer("/scenarios", scenario), diagnostics);
   diagnostics.throw_if_faulty();
   return out;
 }

@@ -105,6 +105,8 @@ Prediction predict_with_page(const RunOptions& options, const ScenarioDocument& 
 }
 
 void run(const RunOptions& options, Session& session) {
+  if (session.json && options.csv)
+    throw InputError({{"--json", "", "there is one form of output", "leave out --json or --csv"}});
   if (!options.graph.empty()) return run_graph(options, session);
   const ScenarioDocument document = document_of(options, session);
   if (!options.write_scenario.empty()) {

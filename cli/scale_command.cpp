@@ -46,6 +46,8 @@ ScenarioDocument at_size(const ScenarioDocument& scenario, const Scenario& base,
 }
 
 Scaling study(const ScaleOptions& options, Session& session) {
+  if (session.json && options.csv)
+    throw InputError({{"--json", "", "there is one form of output", "leave out --json or --csv"}});
   const ScalingMode mode = options.weak ? ScalingMode::weak : ScalingMode::strong;
   const std::vector<int> sizes = parse_sizes(options.nodes);
   std::vector<std::string> overrides = options.overrides;

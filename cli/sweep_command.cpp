@@ -102,9 +102,10 @@ void sweep(const SweepArguments& arguments, Session& session) {
 }
 
 void export_results(const ExportArguments& arguments, Session& session) {
+  if (session.json && arguments.csv)
+    throw InputError({{"--json", "", "there is one form of output", "leave out --json or --csv"}});
   const ResultStore store(arguments.store);
-  const ExportFormat format =
-      arguments.jsonl || (session.json && !arguments.csv) ? ExportFormat::jsonl : ExportFormat::csv;
+  const ExportFormat format = arguments.jsonl || session.json ? ExportFormat::jsonl : ExportFormat::csv;
   if (arguments.output.empty())
     return export_store(store, format, [&](std::string_view text) { session.print(std::string(text)); });
   StreamedFile file(arguments.output);

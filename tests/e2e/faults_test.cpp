@@ -53,6 +53,18 @@ TEST(Faults, AnIllegalDegreeExplainsItself) {
   EXPECT_THAT(run.err, HasSubstr("7"));
 }
 
+TEST(Faults, OneFormOfOutputIsAsked) {
+  const std::string scenario = scenario_file("resnet50-v100-8nodes");
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"run", scenario}, {"scale", scenario, "--nodes", "8"}}) {
+    std::vector<std::string> both = arguments;
+    both.insert(both.end(), {"--csv", "--json"});
+    const Finished run = stepcast_run(both);
+    EXPECT_EQ(run.code, 2) << arguments[0];
+    EXPECT_THAT(run.json()["errors"][0]["suggestion"].get<std::string>(), HasSubstr("--csv")) << arguments[0];
+  }
+}
+
 TEST(Faults, OfTheCommandLineAreBadInput) {
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"rum"},

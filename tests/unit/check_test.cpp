@@ -252,6 +252,28 @@ TEST(CheckBaseline, IsTheSameTextWhenWrittenReadAndWrittenAgain) {
   EXPECT_THROW(read_baseline(folder / "d.json"), InputError);
 }
 
+// A name that nobody compares would pass every check.
+TEST(CheckBaseline, NamesThatNothingHasAreRefused) {
+  const ScratchFolder folder;
+  const auto faults = [&](const char* fidelity, const char* metric) -> std::string {
+    Baseline baseline;
+    BaselineEntry& entry = baseline.scenarios["a.json"] = baseline_entry(prediction());
+    entry.fidelity = fidelity;
+    entry.metrics[metric] = 1;
+    write_baseline(folder / "e.json", baseline);
+    try {
+      read_baseline(folder / "e.json");
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(faults("simulated", "tokens_per_s"), "");
+  EXPECT_THAT(faults("foo", "tokens_per_s"), testing::HasSubstr("/scenarios/a.json/fidelity: found \"foo\""));
+  EXPECT_THAT(faults("analytic", "tokens_per_second"),
+              testing::HasSubstr("/scenarios/a.json/metrics/tokens_per_second: there is no metric"));
+}
+
 TEST(CheckMeasured, TheForecastsIntervalBoundsWhatIsTolerated) {
   const double step = prediction().step_time.value(), high = prediction().step_time_high().value();
   const auto with = [&](double seconds) {
