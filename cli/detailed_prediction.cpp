@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "cli/predictor.hpp"
-#include "models/closed_form.hpp"
+#include "models/estimate.hpp"
 #include "models/scenario/scenario.hpp"
+#include "models/storage/storage.hpp"
 #include "report/json.hpp"
 #include "sim/protocol/worker_client.hpp"
 
@@ -12,17 +13,19 @@ namespace stepcast {
 
 namespace {
 
-/// Where workers exchange apart from their step, its path is one worker's; what a step takes beyond it is the exchange.
-DetailedPrediction completed(DetailedPrediction out) {
+/// What a step takes beyond its path: where workers exchange apart from their step, the path is one worker's; and the
+/// closed form of a step has no input.
+DetailedPrediction completed(DetailedPrediction out, const Scenario& scenario) {
   constexpr double kRounding = 1e-6;
   Seconds named;
   for (const PathPart& part : out.detail.critical_path) named += part.time;
   const Seconds rest = out.prediction.step_time - named;
   if (rest / out.prediction.step_time > kRounding) {
+    const bool loads = input_time(scenario) > out.prediction.step_time * (1 - kRounding);
     auto& path = out.detail.critical_path;
-    PathPart& exchange = path.emplace_back();
-    exchange.what = "exchange of updates and waits for it";
-    exchange.time = rest;
+    PathPart& beyond = path.emplace_back();
+    beyond.what = loads ? kLoadingOfInput : "exchange of updates and waits for it";
+    beyond.time = rest;
     std::stable_sort(path.begin(), path.end(), [](const PathPart& a, const PathPart& b) { return a.time > b.time; });
   }
   return out;
@@ -35,7 +38,7 @@ DetailedPrediction predict_in_detail(Session& session, const ScenarioDocument& s
   if (is_analytic(scenario.json)) {
     Prediction prediction = predict_scenario(session, scenario, trace);
     const Scenario resolved = resolve(scenario.json, scenario.file, {}, session.catalog());
-    return completed({std::move(prediction), detail_of(closed_form(lower(resolved)))});
+    return completed({std::move(prediction), detail_of(estimate(lower(resolved)))}, resolved);
   }
   Request request;
   request.scenario = scenario.json;
@@ -47,7 +50,8 @@ DetailedPrediction predict_in_detail(Session& session, const ScenarioDocument& s
   const Reply reply = WorkerClient::run_once(request);
   if (!reply.error.empty()) throw std::runtime_error(reply.error);
   if (!reply.prediction) throw InputError(reply.faults);
-  return completed({prediction_from_json(*reply.prediction), step_detail_from_json(reply.detail.value())});
+  return completed({prediction_from_json(*reply.prediction), step_detail_from_json(reply.detail.value())},
+                   resolve(scenario.json, scenario.file, {}, session.catalog()));
 }
 
 }  // namespace stepcast

@@ -35,7 +35,6 @@ class Explainer {
             const Catalog& catalog)
       : document_(document),
         file_(file),
-        detail_(detail),
         catalog_(catalog),
         scenario_(resolve(document, file, {}, catalog)),
         base_(predict_analytic(scenario_, catalog, MemoryAdvice::none)) {
@@ -62,16 +61,9 @@ class Explainer {
     if (!value) return;
     FigureEffect effect{figure.name, figure.words, *value, figure.rate, 0, std::nullopt, 0};
     const double factor = figure.rate ? 1 + kFigureStep : 1 / (1 + kFigureStep);
-    Prediction changed = base_;
-    if (std::string_view(figure.name) == "storage_rate") {
-      // The closed form leaves loading out; what of it lies on the critical path shrinks with the rate.
-      const double rest = 1 - loading_share() * (1 - 1 / factor);
-      changed.samples_per_s = base_.samples_per_s / rest;
-    } else {
-      ChangedScenario with(scenario_);
-      figure.scale(with, factor);
-      changed = predict_analytic(with.scenario(), catalog_, MemoryAdvice::none);
-    }
+    ChangedScenario with(scenario_);
+    figure.scale(with, factor);
+    Prediction changed = predict_analytic(with.scenario(), catalog_, MemoryAdvice::none);
     effect.throughput = changed.samples_per_s / base_.samples_per_s - 1;
     changed.cost_rate = at_base_prices(changed.average_power);
     effect.cost = cost_change(base_, changed);
@@ -84,15 +76,6 @@ class Explainer {
   std::optional<DollarsPerSecond> at_base_prices(Watts power) const {
     const auto rate = cost_rate(scenario_, catalog_, power, fabric_bill(scenario_, catalog_).price);
     return rate ? std::optional(rate->total()) : std::nullopt;
-  }
-
-  double loading_share() const {
-    Seconds all, loading;
-    for (const PathPart& part : detail_.critical_path) {
-      all += part.time;
-      if (part.what == "loading of input") loading += part.time;
-    }
-    return all > Seconds(0) ? loading / all : 0;
   }
 
   void add(const SettingChange& change) {
@@ -118,7 +101,6 @@ class Explainer {
 
   const Json& document_;
   const std::string& file_;
-  const StepDetail& detail_;
   const Catalog& catalog_;
   const Scenario scenario_;
   const Prediction base_;

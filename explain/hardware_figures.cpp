@@ -121,6 +121,12 @@ void scale_storage_rate(ChangedScenario& s, double factor) {
     *node->local_storage->read_GBps *= factor;
 }
 
+Value decode_time(const Scenario& s) {
+  const std::optional<Seconds> decode = s.spec.workload.input.decode;
+  return decode && *decode > Seconds(0) ? Value(humane(*decode) + " a sample") : std::nullopt;
+}
+void scale_decode_time(ChangedScenario& s, double factor) { *s.scenario().spec.workload.input.decode *= factor; }
+
 Value host_time(const Scenario& s) {
   if (s.framework->host_per_layer_forward <= Seconds(0)) return std::nullopt;
   return humane(s.framework->host_per_layer_forward) + " a layer";
@@ -156,6 +162,7 @@ const std::vector<HardwareFigure>& hardware_figures() {
       {"fabric_bandwidth", "bandwidth of the fabric above the leaves", true, fabric_bandwidth, scale_fabric_bandwidth},
       {"network_latency", "latency of the network", false, network_latency, scale_network_latency},
       {"storage_rate", "rate at which a node reads input", true, storage_rate, scale_storage_rate},
+      {"decode_time", "time in which a core makes a sample of what it read", false, decode_time, scale_decode_time},
       {"host_time", "host time to issue a layer", false, host_time, scale_host_time},
       {"step_overhead", "fixed time of a step", false, step_overhead, scale_step_overhead},
   };

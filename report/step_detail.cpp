@@ -22,11 +22,10 @@ constexpr const char* kPeers = "waiting for slower peers";
 constexpr const char* kOptimizer = "optimizer";
 constexpr const char* kOverhead = "fixed time of the framework";
 constexpr const char* kBubble = "pipeline bubble";
-constexpr const char* kLoading = "loading of input";
 constexpr const char* kNothing = "nothing that the step graph names";
 
 std::string traffic_name(CollectiveKind kind, Dimension dimension) {
-  if (dimension == Dimension::storage) return kLoading;
+  if (dimension == Dimension::storage) return kLoadingOfInput;
   return fmt::format("{}, {}", name_of(kind), name_of(dimension));
 }
 

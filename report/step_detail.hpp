@@ -12,6 +12,9 @@
 
 namespace stepcast {
 
+/// What a path calls waiting for input.
+inline constexpr const char* kLoadingOfInput = "loading of input";
+
 /// Time that the longest chain of operations spends on one thing.
 struct PathPart {
   std::string what;  ///< "matrix products and attention", "all_reduce, data", …

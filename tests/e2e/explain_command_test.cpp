@@ -39,6 +39,29 @@ TEST(ExplainCommand, CriticalPathOfTheSimulationAddsUpToTheStep) {
   }
 }
 
+// What bounds a step that waits for its input is the drives or the cores, in closed form as simulated.
+TEST(ExplainCommand, AStepThatWaitsForItsInputIsBoundByIt) {
+  const auto elasticity = [](const Json& out, const std::string& figure) {
+    for (const Json& row : out.at("figures"))
+      if (row.at("name") == figure) return row.at("elasticity").get<double>();
+    return -1.0;
+  };
+  for (const char* fidelity : {"analytic", "simulated"}) {
+    const auto explained = [&](const char* setting) {
+      return stepcast(
+                 {"explain", scenario_file("resnet50-v100-8nodes"), "--json", "--fidelity", fidelity, "--set", setting})
+          .json();
+    };
+    const Json drives = explained("workload.input.sample_kB=200000");
+    EXPECT_EQ(drives["critical_path"][0]["what"], "loading of input") << fidelity;
+    EXPECT_NEAR(elasticity(drives, "storage_rate"), 1, 0.05) << fidelity;
+    const Json cores = explained("workload.input.decode_ms=100");
+    EXPECT_EQ(cores["critical_path"][0]["what"], "loading of input") << fidelity;
+    EXPECT_NEAR(elasticity(cores, "storage_rate"), 0, 0.01) << fidelity;
+    EXPECT_NEAR(elasticity(cores, "decode_time"), 1, 0.05) << fidelity;
+  }
+}
+
 TEST(ExplainCommand, SpeaksToPeople) {
   const Finished out = stepcast({"explain", scenario_file("gpt3-175b-a100-1024"), "--fidelity", "analytic"});
   EXPECT_THAT(out.out, HasSubstr("The step is bound most by"));
