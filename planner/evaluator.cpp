@@ -1,5 +1,6 @@
 #include "planner/evaluator.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "models/closed_form.hpp"
@@ -7,7 +8,9 @@
 #include "models/estimate.hpp"
 #include "models/least_step.hpp"
 #include "models/memory/peak.hpp"
+#include "models/phases/run_phases.hpp"
 #include "models/reliability/goodput.hpp"
+#include "report/run_parts.hpp"
 
 namespace stepcast {
 
@@ -19,6 +22,13 @@ Refusal memory_refusal(Bytes over) {
                            : over <= 64_GiB ? Rejection::memory_under_64
                                             : Rejection::memory_beyond;
   return {reason, over.value()};
+}
+
+/// Whether a phase's steps are others than the run's.
+bool phases_differ(const RunSpec& run) {
+  return std::any_of(run.phases.begin(), run.phases.end(), [](const PhaseSpec& phase) {
+    return phase.global_batch || phase.global_batch_end || phase.seq_len || !phase.set.empty();
+  });
 }
 
 double& value(ObjectiveValues& values, Objective objective) { return values[static_cast<std::size_t>(objective)]; }
@@ -86,17 +96,35 @@ double Evaluator::expected_goodput(const Job& job, Seconds step) const {
   return stepcast::expected_goodput(risk).value_or(1);
 }
 
-LimitedFigures Evaluator::limited_figures(const PlanFigures& figures, const Job& job) const {
+LimitedFigures Evaluator::limited_figures(const PlanFigures& figures, const RunStep& step) const {
   const PlanConstraints& limits = question_.spec.constraints;
   LimitedFigures out;
   out.peak_power = figures.peak_power;
   out.cost_rate = figures.cost_rate;
   if (!limits.deadline && !limits.budget_of_run && !limits.minimum_goodput_percent) return out;
-  out.goodput = expected_goodput(job, figures.step_time);
-  if (!limits.deadline && !limits.budget_of_run) return out;
-  out.run_time = figures.step_time * *steps_to_train(*job.scenario) / *out.goodput;
-  if (out.cost_rate) out.run_cost = *out.cost_rate * *out.run_time;
+  out.goodput = expected_goodput(step.job, step.time);
+  if (limits.deadline || limits.budget_of_run) add_run(out, step);
   return out;
+}
+
+void Evaluator::add_run(LimitedFigures& out, const RunStep& step) const {
+  const Scenario& scenario = *step.job.scenario;
+  if (scenario.spec.run.phases.empty()) {
+    out.run_time = step.time * *steps_to_train(scenario) / *out.goodput;
+    if (out.cost_rate) out.run_cost = *out.cost_rate * *out.run_time;
+    return;
+  }
+  const RunParts parts(run_phases(step.job, {step.time, step.device_power}));
+  out.run_time = parts.time(*out.goodput);
+  if (out.cost_rate) out.run_cost = *out.cost_rate * (parts.device_time(*out.goodput) / scenario.devices());
+}
+
+std::shared_ptr<const Scenario> Evaluator::with_phases(const Scenario& scenario) const {
+  try {
+    return std::make_shared<const Scenario>(resolve(to_json(scenario), question_.file, {}, catalog_));
+  } catch (const InputError&) {
+    return nullptr;
+  }
 }
 
 std::variant<PlanFigures, Refusal> Evaluator::evaluate(const Option& option, const TooSlow& too_slow,
@@ -112,13 +140,19 @@ std::variant<PlanFigures, Refusal> Evaluator::evaluate(const Option& option, con
   if (!memory.fits) return Refusal(Rejection::memory_beyond);  // what is offloaded exceeds the host's
   if (too_slow && too_slow(option, objectives(least_step_time(job), least_power_, option.batch)))
     return Refusal(Rejection::slower);
+  // Phases that differ are scenarios of their own, which follow from the option.
+  const bool differ = phases_differ(scenario->spec.run);
+  const std::shared_ptr<const Scenario> whole = differ ? with_phases(*scenario) : nullptr;
+  if (differ && !whole) return Refusal(Rejection::forbidden);
   const StepBreakdown step = closed_form(job);
   out.step_time = step.step_time;
   out.average_power = at_meter(step.average_device_power);
   out.peak_power = at_meter(step.peak_device_power);
   if (facts_.rate) out.cost_rate = *facts_.rate + out.average_power * facts_.electricity;
   const PlanConstraints& limits = question_.spec.constraints;
-  const LimitedFigures limited = limited_figures(out, job);
+  const std::optional<Job> of_whole = differ ? std::optional(lower(*whole)) : std::nullopt;
+  const LimitedFigures limited =
+      limited_figures(out, {differ ? *of_whole : job, step.step_time, step.average_device_power});
   out.refused = broken_limit(limits, limited);
   if (forecast == Fidelity::simulated) {
     const double deviation =

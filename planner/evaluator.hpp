@@ -37,9 +37,20 @@ class Evaluator {
   const Scenario* scenario(const Option& option);
 
  private:
+  /// A predicted step, and the job whose run consists of such steps.
+  struct RunStep {
+    const Job& job;
+    Seconds time;
+    Watts device_power;
+  };
+
   [[nodiscard]] ObjectiveValues objectives(Seconds step, Watts power, long batch) const;
   /// As far as a limit asks for them.
-  [[nodiscard]] LimitedFigures limited_figures(const PlanFigures& figures, const Job& job) const;
+  [[nodiscard]] LimitedFigures limited_figures(const PlanFigures& figures, const RunStep& step) const;
+  /// What a run takes with what it loses; null where it never ends.
+  void add_run(LimitedFigures& out, const RunStep& step) const;
+  /// An option of a run whose phases differ, with their scenarios; null where the option does not allow for one.
+  [[nodiscard]] std::shared_ptr<const Scenario> with_phases(const Scenario& scenario) const;
   /// Of the whole cluster and its network for a mean power per device.
   [[nodiscard]] Watts at_meter(Watts per_device) const;
   /// By Daly's formula: what failures and checkpoints leave of the time.

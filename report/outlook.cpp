@@ -14,6 +14,7 @@
 #include "models/storage/input_pipeline.hpp"
 #include "models/storage/storage.hpp"
 #include "report/helper_nodes.hpp"
+#include "report/run_parts.hpp"
 
 namespace stepcast {
 
@@ -147,24 +148,6 @@ CarbonOutlook carbon_outlook(const Scenario& scenario, const Prediction& step, c
   if (run) out.run_kg = run->energy.in(1_kWh) * out.grid_g_per_kWh / 1000;
   return out;
 }
-
-/// The phases of a run in two: start-up and compilation happen at the beginning, the restart time holds them
-/// afterwards; the rest is what interruptions stretch.
-struct RunParts {
-  explicit RunParts(const std::vector<PhaseCost>& phases) {
-    for (const PhaseCost& phase : phases) {
-      const bool starts = phase.kind == PhaseKind::startup || phase.kind == PhaseKind::compile;
-      PhaseCost& sum = starts ? once : work;
-      sum.time += phase.time;
-      sum.device_time += phase.device_time;
-      sum.energy += phase.energy;
-    }
-  }
-  [[nodiscard]] Seconds time(double goodput) const { return once.time + work.time / goodput; }
-  [[nodiscard]] Seconds device_time(double goodput) const { return once.device_time + work.device_time / goodput; }
-
-  PhaseCost once, work;
-};
 
 RunTotals totals(const std::vector<PhaseCost>& phases, const RunShares& mean, const GoodputOutlook& goodput,
                  const Prediction& step, const PowerModel& power, Watts beside, const Scenario& scenario) {

@@ -165,6 +165,23 @@ TEST_F(PlanCommand, ThatMissesEveryLimitSaysByHowMuch) {
   EXPECT_TRUE(answer(question, {"--fidelity", "analytic"})["nearest_misses"].empty()) << "one keeps it";
 }
 
+// The limits on a run are on its phases, as its forecast is; steps of a shorter sequence are other steps.
+TEST_F(PlanCommand, LimitsOfARunCountItsPhases) {
+  for (const Json& phase :
+       {Json{{"kind", "train"}, {"tokens", 1e8}}, Json{{"kind", "train"}, {"tokens", 1e8}, {"seq_len", 1024}}}) {
+    Json question = small_question();
+    question["run"]["phases"] = Json::array({phase});
+    const Json unlimited = answer(question, {"--fidelity", "analytic"});
+    const double days = unlimited["candidates"][0]["time_to_train_s"].get<double>() / 86400;
+    question["constraints"] = {{"deadline_days", 1.05 * days}};
+    const Json kept = answer(question, {"--fidelity", "analytic"});
+    ASSERT_FALSE(kept["candidates"].empty()) << phase.dump();
+    EXPECT_DOUBLE_EQ(kept["candidates"][0]["time_to_train_s"].get<double>() / 86400, days) << phase.dump();
+    question["constraints"] = {{"deadline_days", 0.95 * days}};
+    EXPECT_TRUE(answer(question, {"--fidelity", "analytic"})["candidates"].empty()) << phase.dump();
+  }
+}
+
 /// A question that leaves one option, that of a candidate, and a deadline between its run in closed form and simulated.
 Json only(const Json& candidate, Json question) {
   const Json& scenario = candidate.at("scenario");
