@@ -25,10 +25,10 @@ struct LinkPeriod {
 
 /// Time from the first forward to the last backward pass of a pipeline, in closed form.
 ///
-/// `message` is the time of handing one micro-batch from one chunk to the next, on average. Fill and drain cross every
-/// stage once; in between, the period of a micro-batch is set by the slowest stage, by the busiest link, or for 1f1b by
-/// the round trip from a stage to the last one and back, for which p − s micro-batches are in flight
-/// (docs/models/estimate.md). Merged passes shorten it by what the stage with the most work saves, and lengthen it by a
+/// `message` is the time of handing one micro-batch from one chunk to the next, on average. 1f1b and zero-bubble are
+/// played (`played_pipeline`). With the others fill and drain cross every stage once; in between, the period of a
+/// micro-batch is set by the slowest stage. No period is shorter than the busiest link's (docs/models/estimate.md).
+/// Merged passes shorten it by what the stage with the most work saves, and lengthen it by a
 /// message in every slot.
 Seconds pipeline_time(PipelineSchedule schedule, const std::vector<StageTime>& stages, int chunks, long micro_batches,
                       Seconds message, const LinkPeriod& link = {});
