@@ -7,6 +7,7 @@
 #include "models/parallelism/offload.hpp"
 #include "models/parallelism/pipeline_time.hpp"
 #include "models/parallelism/schedule.hpp"
+#include "models/parallelism/shared_nics.hpp"
 #include "models/parallelism/unit_times.hpp"
 #include "models/power/average_power.hpp"
 
@@ -45,37 +46,6 @@ void add(LayerSums& sums, const Segment& segment) {
     sums.flops += piece.flops;
   }
 }
-
-/// What the stages of a node reduce over the NICs that they share: one after another as it becomes ready, for sharing
-/// them evenly ends no earlier.
-class SharedNics {
- public:
-  /// `share`: what one stage takes of them while it reduces.
-  explicit SharedNics(double share) : share_(share) {}
-  [[nodiscard]] bool shared() const { return share_ > 0; }
-
-  void add(int node, Seconds ready, Seconds time) { loads_.push_back({node, ready, time * share_}); }
-  /// When the busiest node has sent everything.
-  [[nodiscard]] Seconds end() {
-    std::sort(loads_.begin(), loads_.end(),
-              [](const Load& a, const Load& b) { return a.node != b.node ? a.node < b.node : a.ready < b.ready; });
-    Seconds latest, end;
-    for (std::size_t i = 0; i < loads_.size(); ++i) {
-      if (i == 0 || loads_[i].node != loads_[i - 1].node) end = Seconds(0);
-      end = std::max(end, loads_[i].ready) + loads_[i].time;
-      latest = std::max(latest, end);
-    }
-    return latest;
-  }
-
- private:
-  struct Load {
-    int node;
-    Seconds ready, time;
-  };
-  double share_;
-  std::vector<Load> loads_;
-};
 
 class Estimator {
  public:
@@ -322,9 +292,8 @@ class Estimator {
   Seconds replicated_step() {
     const Seconds pipeline_end = pipeline();
     Seconds end = pipeline_end;
-    Seconds gathers_after;
-    Seconds gathers_before;
-    Seconds reduced;
+    Seconds gathers_after, gathers_before, reduced;
+    SlowedStages slowed;
     std::vector<UnitTimes> units;
     SharedNics nics(shared_by_stage(job_.groups.data));
     for (std::size_t s = 0; s < stages_; ++s) {
@@ -348,6 +317,8 @@ class Estimator {
           for (const UnitTimes& unit : units) busy_until += unit.reduce_alone * reductions();
         }
       }
+      slowed.all += compute_end - stage_end;
+      if (std::max(compute_end, busy_until) >= end) slowed.last = compute_end - stage_end;
       end = std::max({end, compute_end, busy_until});
       if (plan_.gather_under_forward) {
         gathers_before = std::max(gathers_before, exposed_gathers(units));
@@ -357,13 +328,36 @@ class Estimator {
       gathered_ += gather_all;
     }
     end = std::max(end, nics.end());
-    // The stage that ends last waits for its own traffic, the others for that stage.
-    const Seconds waited = end - pipeline_end;
-    communicate(plan_.reduction, reduced, waited / static_cast<double>(stages_));
-    out_.bubble += waited * (1 - 1 / static_cast<double>(stages_));
+    communicate(plan_.reduction, reduced, Seconds(0));
+    book_end(end - pipeline_end, slowed);
     if (plan_.gather_after_update) communicate(plan_.gather, gathered_, gathers_after + gathers_before);
     pipeline_end_ = pipeline_end;
     return end + gathers_after + gathers_before;
+  }
+
+  /// By how much collectives slow down the computation beside them.
+  struct SlowedStages {
+    Seconds all;   ///< sum over the stages
+    Seconds last;  ///< of the stage that ends last
+  };
+
+  /// What comes after the pipeline: stages compute for longer, the one that ends last waits for its own traffic, and
+  /// the others for that one.
+  void book_end(Seconds after, const SlowedStages& slowed) {
+    const auto stages = static_cast<double>(stages_);
+    const Seconds exposed = std::max(Seconds(0), after - slowed.last) / stages;
+    communicate(plan_.reduction, Seconds(0), exposed);
+    stretch_computation(slowed.all / stages);
+    out_.bubble += after - slowed.all / stages - exposed;
+  }
+
+  /// Operators that take longer beside a collective still compute.
+  void stretch_computation(Seconds by) {
+    const Seconds sorted = out_.matrix_time + out_.memory_time;
+    const double matrix = sorted > Seconds(0) ? out_.matrix_time / sorted : 1;
+    out_.matrix_time += by * matrix;
+    out_.memory_time += by * (1 - matrix);
+    out_.compute += by;
   }
 
   /// When a stage's reductions are ready, and how long each takes.
@@ -461,6 +455,7 @@ class Estimator {
   struct Clock {
     Seconds compute, before, gather, reduce;  ///< `before`: end of the computation one unit ago
     Seconds pending;                          ///< flow time of reductions that have been started
+    Seconds slowed;                           ///< by which collectives have lengthened the computation
   };
 
   /// One pass over the units: parameters are gathered two units ahead, gradients reduced behind.
@@ -476,7 +471,9 @@ class Estimator {
       clock.before = clock.compute;
       const Seconds start = std::max(clock.compute, clock.gather);
       const Seconds work = forward ? unit.forward : unit.backward;
-      clock.compute = start + work + slowed_by(unit.gather_flow + shared, work) + slowed_by(clock.pending, work);
+      const Seconds slowed = slowed_by(unit.gather_flow + shared, work) + slowed_by(clock.pending, work);
+      clock.compute = start + work + slowed;
+      clock.slowed += slowed;
       clock.pending = std::max(Seconds(0), clock.pending - (clock.compute - start));
       if (forward) continue;
       clock.pending += unit.reduce_flow + shared;
@@ -493,6 +490,7 @@ class Estimator {
   Seconds sharded_step() {
     const Seconds ideal = pipeline();
     Seconds end = ideal;
+    Seconds slowed;
     std::vector<UnitTimes> units;
     for (std::size_t s = 0; s < stages_; ++s) {
       next_units(s, units);
@@ -502,11 +500,12 @@ class Estimator {
       Seconds first_backward;
       Seconds period;
       for (int round = 0; round < 2; ++round) {
-        const Seconds before = clock.compute;
+        const Clock before = clock;
         pass(units, true, clock);
         if (round == 0) first_backward = clock.compute;
         pass(units, false, clock);
-        (round == 0 ? first : period) = clock.compute - before;
+        (round == 0 ? first : period) = clock.compute - before.compute;
+        slowed += (clock.slowed - before.slowed) * (round == 0 ? 1 : micro_batches_ - 1);
         if (micro_batches_ < 2) break;
       }
       // Whatever the order, the links carry two gathers and one reduction of every unit and micro-batch.
@@ -524,7 +523,8 @@ class Estimator {
       end = std::max(end, stage_end + std::max(Seconds(0), bubble));
       communicate(CollectiveKind::reduce_scatter, reductions * micro_batches_, Seconds(0));
     }
-    const Seconds exposed = end - ideal;
+    stretch_computation(slowed / static_cast<double>(stages_));
+    const Seconds exposed = end - ideal - slowed / static_cast<double>(stages_);
     const Seconds traffic = entry(out_.communication, CollectiveKind::reduce_scatter, Dimension::data).total +
                             gathered_ / static_cast<double>(stages_);
     // What is exposed is split as the traffic is.
@@ -592,7 +592,7 @@ StepBreakdown estimate(const Job& job) {
 }
 
 double closed_form_deviation(PipelineSchedule schedule, long micro_batches, int stages) {
-  // Schedules that interleave or split the backward pass: with few micro-batches their order counts, and is not played.
+  // With few micro-batches the order of chunks counts, and of what meets on links, and neither is played.
   const bool reordered = schedule == PipelineSchedule::interleaved || schedule == PipelineSchedule::zero_bubble;
   return reordered && micro_batches <= 4 * stages ? 0.10 : 0.05;
 }

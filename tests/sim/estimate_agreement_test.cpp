@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <functional>
 #include <random>
+#include <sstream>
 
 #include "models/estimate.hpp"
+#include "report/predict.hpp"
 #include "sim/build.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/protocol/child_process.hpp"
@@ -166,6 +168,52 @@ TEST(ClosedForm, MessagesThatFillTheNetworkSetThePace) {
     // docs/models/estimate.md states the limit of schedules that interleave.
     const double tolerated = strategy.contains("virtual_pipeline") ? 0.10 : 0.05;
     EXPECT_NEAR(error_of(on_one_nic(4, 10, strategy)), 0, tolerated) << schedule;
+  }
+}
+
+// Forward passes of a heavy stage in front run while the first micro-batch is on its way.
+TEST(ClosedForm, PlaysUnequalStages) {
+  for (const char* schedule : {"1f1b", "zero-bubble"})
+    for (const int micro_batches : {4, 8, 64})
+      for (const std::vector<int>& layers :
+           std::vector<std::vector<int>>{{12, 4, 4, 4}, {9, 5, 5, 5}, {5, 5, 5, 9}, {4, 12, 4, 4}, {1, 9, 5, 9}})
+        EXPECT_NEAR(error_of({{"cluster", {{"node", "dgx-a100-80gb"}, {"nodes", 1}}},
+                              {"workload", {{"model", "bert-large"}, {"global_batch", 2 * 4 * micro_batches}}},
+                              {"strategy",
+                               {{"framework", "megatron-lm"},
+                                {"micro_batch", 4},
+                                {"pipeline_parallel", 4},
+                                {"recompute", "full"},
+                                {"schedule", schedule},
+                                {"stage_layers", layers}}}}),
+                    0, 0.02)
+            << schedule << ' ' << micro_batches << ' ' << Json(layers).dump();
+}
+
+// Operators that a collective beside them slows down compute: in closed form as on the timeline, in energy, too.
+TEST(ClosedForm, BooksWhatIsSlowedDownAsComputation) {
+  const auto document = [](const char* node, const char* model, Json strategy) {
+    return Json{{"cluster", {{"node", node}, {"nodes", 8}}},
+                {"workload", {{"model", model}, {"global_batch", 2048}}},
+                {"strategy", std::move(strategy)}};
+  };
+  // On K80 the kernels of a collective leave a tenth of the device.
+  for (const Json& json : {document("aws-p2.16xlarge", "vgg16", {{"framework", "pytorch-ddp"}}),
+                           document("dgx-h100", "llama3-8b", {{"framework", "pytorch-fsdp"}, {"micro_batch", 1}})}) {
+    const Scenario scenario = resolve(json, "slowed", {}, catalog());
+    const Job job = lower(scenario);
+    const StepBreakdown closed = estimate(job);
+    std::istringstream simulated(run_in_child([&] {
+      const StepGraph graph = build_step_graph(job);
+      const StepBreakdown played = breakdown_of(job, graph, simulate(graph));
+      return fmt::format("{:.17g} {:.17g} {:.17g}", played.compute.value(), played.communication_exposed().value(),
+                         played.average_device_power.value());
+    }));
+    double compute = 0, exposed = 0, power = 0;
+    simulated >> compute >> exposed >> power;
+    EXPECT_NEAR(closed.compute.value() / compute, 1, 0.02) << json.dump();
+    EXPECT_NEAR((closed.communication_exposed().value() - exposed) / closed.step_time.value(), 0, 0.02) << json.dump();
+    EXPECT_NEAR(closed.average_device_power.value() / power, 1, 0.02) << json.dump();
   }
 }
 
