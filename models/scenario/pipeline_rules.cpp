@@ -78,6 +78,12 @@ void check_schedule(Draft& draft) {
         "/strategy/virtual_pipeline",
         fmt::format("found {}, but pipeline_parallel is 1: there is nothing to interleave", strategy.virtual_pipeline),
         "virtual_pipeline 1");
+  // An order of stages changes what one stage does, too: when its gradients are made, and what it keeps until then.
+  if (strategy.pipeline_parallel == 1 && !interleaved && s.schedule != PipelineSchedule::one_f_one_b)
+    return draft.fault(
+        "/strategy/schedule",
+        fmt::format("found {}, but pipeline_parallel is 1: there are no stages to order", name_of(s.schedule)),
+        "schedule \"1f1b\", or leave it out");
   if (chunks && !interleaved)
     return draft.fault("/strategy/schedule",
                        fmt::format("{} runs one chunk of layers a stage, and virtual_pipeline is {}",

@@ -231,6 +231,23 @@ TEST(Strategy, WhereNoChunksDivideTheLayersTheStagesAreNamed) {
   EXPECT_THAT(said("strategy.virtual_pipeline=1"), HasSubstr("or pipeline_parallel, nearest valid: 8"));
 }
 
+// One stage has no order; only 1f1b, which then is a forward and a backward pass in turn, is taken.
+TEST(Strategy, AScheduleNeedsAPipeline) {
+  const auto with = [](const std::string& schedule) {
+    return shipped("llama3-70b-h100-512", {"strategy.pipeline_parallel=1", "strategy.virtual_pipeline=1",
+                                           "strategy.tensor_parallel=8", "strategy.schedule=" + schedule});
+  };
+  EXPECT_EQ(with("1f1b").schedule, PipelineSchedule::one_f_one_b);
+  for (const char* schedule : {"gpipe", "zero-bubble"}) {
+    try {
+      (void)with(schedule);
+      ADD_FAILURE() << schedule << " was taken";
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("/strategy/schedule: found " + std::string(schedule)));
+    }
+  }
+}
+
 // KungFu's processors reduce in a ring, whatever the devices' library could do.
 TEST(Strategy, AnAlgorithmThatNothingRunsIsRefused) {
   const auto resolve = [](const char* algorithm) {
