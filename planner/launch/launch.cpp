@@ -22,11 +22,15 @@ struct Program {
   std::string settings_file;
 };
 
+const char* megatron_program(const Scenario& s) {
+  if (s.model->transformer->encoder_layers > 0) return "pretrain_t5.py";
+  return s.model->family == ModelFamily::encoder ? "pretrain_bert.py" : "pretrain_gpt.py";
+}
+
 Program program_of(Settings settings, const Scenario& s) {
   switch (settings) {
     case Settings::megatron:
-      return {s.model->transformer->encoder_layers > 0 ? "pretrain_t5.py" : "pretrain_gpt.py", "\"${SETTINGS[@]}\"",
-              "megatron-arguments.txt"};
+      return {megatron_program(s), "\"${SETTINGS[@]}\"", "megatron-arguments.txt"};
     case Settings::deepspeed:
       return {"train.py", "--deepspeed --deepspeed_config \"$HERE/deepspeed.json\"", "deepspeed.json"};
     case Settings::torch:
@@ -49,11 +53,22 @@ std::string read_settings(Settings settings) {
   return "read -r -d '' -a SETTINGS <\"$HERE/megatron-arguments.txt\" || true\n";
 }
 
+std::string beyond_settings(Settings settings, const Scenario& s) {
+  std::vector<std::string> beyond;
+  if (settings == Settings::megatron) beyond = beyond_megatron_arguments(s);
+  if (settings == Settings::deepspeed) beyond = beyond_deepspeed_config(s);
+  std::string out;
+  if (!beyond.empty()) out = "# The settings have no words for what else the option has:\n";
+  for (const std::string& what : beyond) out += fmt::format("#   {}\n", what);
+  return out;
+}
+
 std::string torchrun_script(const Scenario& s, Settings settings, const Program& program) {
   return fmt::format(
       "#!/usr/bin/env bash\n"
       "# Starts one server's share: run it on all {nodes} servers with MASTER_ADDR (name or address of the first) and\n"
       "# NODE_RANK (0 to {last}) set. TRAIN_SCRIPT names the training program; further arguments go to it.\n"
+      "{beyond}"
       "set -euo pipefail\n"
       "HERE=$(cd \"$(dirname \"${{BASH_SOURCE[0]}}\")\" && pwd)\n"
       "{read}"
@@ -63,7 +78,8 @@ std::string torchrun_script(const Scenario& s, Settings settings, const Program&
       "  \"${{TRAIN_SCRIPT:-{script}}}\" {arguments} \"$@\"\n",
       fmt::arg("nodes", s.spec.cluster.nodes), fmt::arg("last", s.spec.cluster.nodes - 1),
       fmt::arg("devices", s.devices_per_node()), fmt::arg("port", kPort), fmt::arg("script", program.script),
-      fmt::arg("arguments", program.arguments), fmt::arg("read", read_settings(settings)));
+      fmt::arg("arguments", program.arguments), fmt::arg("read", read_settings(settings)),
+      fmt::arg("beyond", beyond_settings(settings, s)));
 }
 
 std::string slurm_job(const Scenario& s) {

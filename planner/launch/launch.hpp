@@ -13,13 +13,19 @@ struct NamedText {
 };
 
 /// How to start a scenario's training: the framework's own settings, a torchrun script and a Slurm job. What the user
-/// wrote (names, descriptions) goes into none of them; ids of the catalogue are letters, digits, dots and dashes.
+/// wrote (names, descriptions) goes into none of them; ids of the catalogue are letters, digits, dots and dashes. What
+/// the settings cannot say is a comment of the script.
 std::vector<NamedText> launch_files(const Scenario& scenario);
 
-/// Arguments of Megatron-LM's pretrain_gpt.py, or of an encoder-decoder's pretrain_t5.py, one a line.
+/// Arguments of Megatron-LM's pretrain_gpt.py, of an encoder's pretrain_bert.py or of an encoder-decoder's
+/// pretrain_t5.py, one a line. `stepcast import megatron` reads them as the same model and strategy.
 std::vector<std::string> megatron_arguments(const Scenario& scenario);
+/// What of the scenario Megatron-LM's arguments have no words for.
+std::vector<std::string> beyond_megatron_arguments(const Scenario& scenario);
 /// DeepSpeed's configuration.
 Json deepspeed_config(const Scenario& scenario);
+/// What of the strategy is the training script's, not DeepSpeed's.
+std::vector<std::string> beyond_deepspeed_config(const Scenario& scenario);
 /// Settings of PyTorch's DDP or FSDP for the training script to read.
 Json torch_config(const Scenario& scenario);
 

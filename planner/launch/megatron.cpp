@@ -1,7 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "models/convergence/target.hpp"
 #include "planner/launch/launch.hpp"
+#include "planner/launch/megatron_model.hpp"
 
 namespace stepcast {
 
@@ -10,76 +13,24 @@ namespace {
 /// Steps that the measured runs take where nobody says how long to train: enough to see a steady rate.
 constexpr long kTrialSteps = 50;
 
-class Arguments {
- public:
-  void flag(const char* name) { out_.emplace_back(name); }
-  template <class T>
-  void value(const char* name, const T& v) {
-    out_.push_back(fmt::format("{} {}", name, v));
-  }
-  std::vector<std::string> take() { return std::move(out_); }
+/// The one order of ranks that Megatron-LM has beside its usual one.
+constexpr std::string_view kUsualOrder = "tp-cp-ep-dp-pp", kPipelineBeforeData = "tp-cp-ep-pp-dp";
 
- private:
-  std::vector<std::string> out_;
-};
-
-void add_model(Arguments& out, const Scenario& s) {
-  const TransformerShape& shape = *s.model->transformer;
-  if (shape.encoder_layers > 0) {
-    out.value("--encoder-num-layers", shape.encoder_layers);
-    out.value("--decoder-num-layers", shape.layers - shape.encoder_layers);
-    out.value("--decoder-seq-length", static_cast<int>(shape.target_tokens(s.seq_len)));
-  } else {
-    out.value("--num-layers", shape.layers);
+/// What --recompute-modules calls a module; empty where it has none.
+std::string_view megatron_module(RecomputeModule module, const Scenario& s) {
+  switch (module) {
+    case RecomputeModule::attention_core:
+      return "core_attn";
+    case RecomputeModule::attention:
+      return s.model->transformer->is_latent() ? "mla_up_proj" : "";
+    case RecomputeModule::mlp:
+      return "mlp";
+    case RecomputeModule::norm:
+      return "layernorm";
+    case RecomputeModule::moe:
+      return "moe";
   }
-  out.value("--hidden-size", shape.hidden);
-  out.value("--ffn-hidden-size", shape.ffn_hidden);
-  out.value("--num-attention-heads", shape.heads);
-  if (shape.head_dim > 0) out.value("--kv-channels", shape.head_dim);
-  if (shape.kv() != shape.heads) {
-    out.flag("--group-query-attention");
-    out.value("--num-query-groups", shape.kv());
-  }
-  out.value("--seq-length", s.seq_len);
-  out.value("--max-position-embeddings", std::max(shape.max_positions, s.seq_len));
-  switch (shape.positions) {
-    case PositionKind::learned:
-      out.value("--position-embedding-type", "learned_absolute");
-      break;
-    case PositionKind::rotary:
-      out.value("--position-embedding-type", "rope");
-      break;
-    case PositionKind::alibi:
-    case PositionKind::none:
-      out.value("--position-embedding-type", "none");
-      break;
-  }
-  out.value("--normalization", shape.norm == NormKind::rms_norm ? "RMSNorm" : "LayerNorm");
-  if (shape.gated_mlp) out.flag("--swiglu");
-  if (!shape.biases) out.flag("--disable-bias-linear");
-  if (shape.qkv_bias) out.flag("--add-qkv-bias");
-  if (!shape.tied_embeddings) out.flag("--untie-embeddings-and-output-weights");
-  out.value("--attention-dropout", shape.dropout);
-  out.value("--hidden-dropout", shape.dropout);
-  if (!shape.layer_pattern.empty()) {
-    out.flag("--is-hybrid-model");
-    out.value("--hybrid-layer-pattern", shape.layer_pattern);
-  }
-  if (shape.has_half('M')) {
-    out.value("--mamba-num-heads", shape.ssm_heads);
-    out.value("--mamba-head-dim", shape.ssm_head_dim);
-    out.value("--mamba-state-dim", shape.ssm_state);
-    out.value("--mamba-num-groups", shape.ssm_groups);
-  }
-  if (shape.experts > 0) {
-    out.value("--num-experts", shape.experts);
-    out.value("--moe-router-topk", shape.top_k);
-    if (shape.moe_ffn_hidden > 0) out.value("--moe-ffn-hidden-size", shape.moe_ffn_hidden);
-    if (shape.shared_expert_ffn > 0) out.value("--moe-shared-expert-intermediate-size", shape.shared_expert_ffn);
-    if (shape.moe_latent > 0) out.value("--moe-latent-size", shape.moe_latent);
-    out.flag("--moe-grouped-gemm");
-    out.value("--moe-token-dispatcher-type", "alltoall");
-  }
+  return "";
 }
 
 /// `Et*26|t*27|t*26L`: layers of every chunk, in model order (Megatron-Core, pipeline_model_parallel_layout).
@@ -101,6 +52,30 @@ void add_pipeline(Arguments& out, const Scenario& s) {
   }
 }
 
+const char* context_method(ContextMethod method) {
+  switch (method) {
+    case ContextMethod::ulysses:
+      return "a2a";
+    case ContextMethod::all_gather:
+      return "all_gather";
+    default:
+      return "p2p";
+  }
+}
+
+/// Distributed optimizer, or Megatron-FSDP where gradients or parameters are cut, too.
+void add_sharding(Arguments& out, const Scenario& s) {
+  if (s.sharding == Sharding::none || s.sharding == Sharding::zero3) return;
+  out.flag("--use-distributed-optimizer");
+  if (s.sharding != Sharding::zero1) {
+    out.flag("--use-megatron-fsdp");
+    out.value("--data-parallel-sharding-strategy",
+              s.sharding == Sharding::zero2 ? "optim_grads" : "optim_grads_params");
+  }
+  const int replicas = s.degrees.dp * s.degrees.cp;
+  if (s.sharding == Sharding::hsdp) out.value("--num-distributed-optimizer-instances", replicas / s.shard_size);
+}
+
 void add_parallelism(Arguments& out, const Scenario& s) {
   const Degrees& d = s.degrees;
   out.value("--tensor-model-parallel-size", d.tp);
@@ -108,16 +83,14 @@ void add_parallelism(Arguments& out, const Scenario& s) {
   const bool chunks = s.spec.strategy.overlap_tensor_parallel.value_or(s.framework->overlap_tensor_parallel);
   if (d.tp > 1 && chunks && s.framework->tensor_parallel_exposed < 1) out.flag("--tp-comm-overlap");
   add_pipeline(out, s);
-  if (d.cp > 1) out.value("--context-parallel-size", d.cp);
+  if (d.cp > 1) {
+    out.value("--context-parallel-size", d.cp);
+    out.value("--cp-comm-type", context_method(s.spec.strategy.context_method));
+  }
   if (d.ep > 1) out.value("--expert-model-parallel-size", d.ep);
   if (d.etp < d.tp) out.value("--expert-tensor-parallel-size", d.etp);
-  if (s.sharding == Sharding::zero1) out.flag("--use-distributed-optimizer");
-  if (s.sharding == Sharding::fsdp || s.sharding == Sharding::hsdp || s.sharding == Sharding::zero2) {
-    out.flag("--use-distributed-optimizer");
-    out.flag("--use-megatron-fsdp");
-    out.value("--data-parallel-sharding-strategy",
-              s.sharding == Sharding::zero2 ? "optim_grads" : "optim_grads_params");
-  }
+  if (s.spec.strategy.order == kPipelineBeforeData) out.flag("--use-tp-pp-dp-mapping");
+  add_sharding(out, s);
   if (s.spec.strategy.overlap_gradients.value_or(s.framework->overlap_gradients)) out.flag("--overlap-grad-reduce");
   const bool sharded = s.sharding != Sharding::none;
   if (sharded && s.spec.strategy.overlap_parameter_gather.value_or(s.framework->overlap_parameter_gather))
@@ -131,13 +104,32 @@ void add_recompute(Arguments& out, const Scenario& s) {
     case Recompute::per_operator:
       return;
     case Recompute::selective:
-    case Recompute::modules:
       return out.value("--recompute-granularity", "selective");
+    case Recompute::modules: {
+      std::vector<std::string_view> modules;
+      for (const RecomputeModule module : s.spec.strategy.recompute_modules)
+        if (const std::string_view name = megatron_module(module, s); !name.empty()) modules.push_back(name);
+      if (modules.empty()) return;
+      out.value("--recompute-granularity", "selective");
+      return out.value("--recompute-modules", fmt::format("{}", fmt::join(modules, " ")));
+    }
     case Recompute::full:
       out.value("--recompute-granularity", "full");
       out.value("--recompute-method", "uniform");
       return out.value("--recompute-num-layers", 1);
   }
+}
+
+/// Where the strategy differs from what Megatron-LM fuses and sums by itself.
+void add_kernels(Arguments& out, const Scenario& s) {
+  const StrategySpec& strategy = s.spec.strategy;
+  if (strategy.fused_loss.value_or(s.framework->fused_loss)) out.flag("--cross-entropy-loss-fusion");
+  if (!strategy.fused_activation.value_or(true))
+    out.flag(s.model->transformer->gated_mlp ? "--no-bias-swiglu-fusion" : "--no-bias-gelu-fusion");
+  if (strategy.gradients_in_fp32.value_or(s.framework->gradients_in_fp32))
+    out.flag("--accumulate-allreduce-grads-in-fp32");
+  else if (s.precision != Precision::fp16 && s.precision != Precision::fp32)
+    out.flag("--grad-reduce-in-bf16");
 }
 
 /// What is not in 8 or 4 bit stays in bf16.
@@ -154,14 +146,45 @@ void add_format(Arguments& out, Precision precision) {
 
 }  // namespace
 
+std::vector<std::string> beyond_megatron_arguments(const Scenario& s) {
+  const StrategySpec& strategy = s.spec.strategy;
+  const TransformerShape& shape = *s.model->transformer;
+  std::vector<std::string> out;
+  const auto add_if = [&](bool beyond, std::string what) {
+    if (beyond) out.push_back(std::move(what));
+  };
+  add_if(shape.positions == PositionKind::alibi, "ALiBi: Megatron-LM has no such positions");
+  add_if(shape.window > 0 && shape.window_kind == WindowKind::chunked, "attention within chunks of a window");
+  add_if(shape.has_half('M') && shape.ssm_conv != 4, fmt::format("a convolution over {} tokens", shape.ssm_conv));
+  add_if(s.degrees.pp > 1 && (s.schedule == PipelineSchedule::gpipe || s.schedule == PipelineSchedule::zero_bubble),
+         fmt::format("schedule {}", name_of(s.schedule)));
+  add_if(strategy.order != kUsualOrder && strategy.order != kPipelineBeforeData,
+         fmt::format("ranks in the order {}", strategy.order));
+  add_if(s.sharding == Sharding::zero3,
+         "sharding zero-3, which Megatron-DeepSpeed takes from DeepSpeed's configuration");
+  add_if(strategy.recompute == Recompute::per_operator, "recompute per operator");
+  if (strategy.recompute == Recompute::modules)
+    for (const RecomputeModule module : strategy.recompute_modules)
+      add_if(megatron_module(module, s).empty(), fmt::format("recompute of {}", name_of(module)));
+  add_if(!strategy.recompute_last_stage, "a last stage that recomputes nothing");
+  add_if(strategy.offload_activations, "activations in host memory");
+  add_if(strategy.torch_compile, "torch.compile");
+  add_if(strategy.collective_algorithm != CollectiveAlgorithm::automatic,
+         fmt::format("collectives by {} (NCCL_ALGO)", name_of(strategy.collective_algorithm)));
+  add_if(strategy.collective_protocol != CollectiveProtocol::automatic,
+         fmt::format("collectives by {} (NCCL_PROTO)", name_of(strategy.collective_protocol)));
+  return out;
+}
+
 std::vector<std::string> megatron_arguments(const Scenario& scenario) {
   Arguments out;
-  add_model(out, scenario);
+  add_megatron_model(out, scenario);
   add_parallelism(out, scenario);
   add_recompute(out, scenario);
   out.value("--micro-batch-size", scenario.degrees.micro_batch);
   out.value("--global-batch-size", scenario.spec.workload.global_batch);
   add_format(out, scenario.precision);
+  add_kernels(out, scenario);
   if (scenario.spec.strategy.overlap_expert_parallel) {
     out.flag("--overlap-moe-expert-parallel-comm");
     out.flag("--delay-wgrad-compute");

@@ -32,6 +32,33 @@ const char* fsdp_strategy(Sharding sharding) {
   }
 }
 
+/// Parallel dimensions, and how they run, where a script has to arrange for them.
+void add_parallelism(Json& out, const Scenario& s) {
+  const Degrees& d = s.degrees;
+  const StrategySpec& strategy = s.spec.strategy;
+  if (d.tp > 1) out["tensor_parallel"] = d.tp;
+  if (d.tp > 1 && strategy.sequence_parallel) out["sequence_parallel"] = true;
+  if (d.pp > 1) {
+    out["pipeline_parallel"] = d.pp;
+    out["pipeline_schedule"] = name_of(s.schedule);
+    out["stage_layers"] = s.stage_layers;
+  }
+  if (d.vpp > 1) out["virtual_pipeline"] = d.vpp;
+  if (d.cp > 1) {
+    out["context_parallel"] = d.cp;
+    out["context_method"] = name_of(strategy.context_method);
+  }
+  if (d.ep > 1) out["expert_parallel"] = d.ep;
+  if (d.tp * d.pp * d.cp * d.ep > 1) out["rank_order"] = strategy.order;
+}
+
+/// ZeRO-1 is DDP whose optimizer holds a share of the states on each rank (torch.distributed.optim).
+void add_sharding(Json& out, const Scenario& s) {
+  out["sharding_strategy"] = fsdp_strategy(s.sharding);
+  if (s.sharding == Sharding::zero1) out["zero_redundancy_optimizer"] = true;
+  if (s.sharding == Sharding::hsdp) out["shard_group"] = s.shard_size;
+}
+
 void add_format(Json& out, Precision precision) {
   if (precision == Precision::bf16 || below_16_bit(precision)) out["bf16"] = {{"enabled", true}};
   if (precision == Precision::fp16) out["fp16"] = {{"enabled", true}};
@@ -44,6 +71,10 @@ Json deepspeed_config(const Scenario& s) {
            {"train_micro_batch_size_per_gpu", s.degrees.micro_batch},
            {"gradient_accumulation_steps", s.degrees.micro_batches}};
   add_format(out, s.precision);
+  if (s.spec.strategy.gradients_in_fp32 && s.precision != Precision::fp32)
+    out["communication_data_type"] = *s.spec.strategy.gradients_in_fp32 ? "fp32"
+                                     : s.precision == Precision::fp16   ? "fp16"
+                                                                        : "bf16";
   Json& zero = out["zero_optimization"] = {
       {"stage", zero_stage(s.sharding)},
       {"overlap_comm", s.spec.strategy.overlap_gradients.value_or(s.framework->overlap_gradients)}};
@@ -54,6 +85,19 @@ Json deepspeed_config(const Scenario& s) {
   return out;
 }
 
+std::vector<std::string> beyond_deepspeed_config(const Scenario& s) {
+  Json parallel = Json::object();
+  add_parallelism(parallel, s);
+  std::vector<std::string> out;
+  for (const auto& [key, value] : parallel.items())
+    out.push_back(fmt::format("{} {}", key, value.is_string() ? value.get<std::string>() : value.dump()));
+  const Recompute recompute = s.spec.strategy.recompute;
+  if (recompute != Recompute::none) out.push_back(fmt::format("recompute {}", name_of(recompute)));
+  if (s.spec.strategy.torch_compile) out.emplace_back("torch.compile");
+  if (s.spec.strategy.offload_activations) out.emplace_back("activations in host memory");
+  return out;
+}
+
 Json torch_config(const Scenario& s) {
   Json out{{"global_batch", s.spec.workload.global_batch},
            {"micro_batch_per_device", s.degrees.micro_batch},
@@ -61,12 +105,15 @@ Json torch_config(const Scenario& s) {
            {"precision", std::string(name_of(s.precision))},
            {"activation_checkpointing", std::string(name_of(s.spec.strategy.recompute))}};
   if (s.model->is_transformer()) out["seq_len"] = s.seq_len;
-  if (s.degrees.tp > 1) out["tensor_parallel"] = s.degrees.tp;
-  if (s.degrees.pp > 1) out["pipeline_parallel"] = s.degrees.pp;
-  if (s.degrees.cp > 1) out["context_parallel"] = s.degrees.cp;
-  out["sharding_strategy"] = fsdp_strategy(s.sharding);
-  if (s.sharding == Sharding::hsdp) out["shard_group"] = s.shard_size;
+  add_parallelism(out, s);
+  add_sharding(out, s);
   if (s.framework->bucket > Bytes(0)) out["bucket_cap_mb"] = s.framework->bucket.in(1_MiB);
+  if (s.spec.strategy.recompute == Recompute::modules) {
+    Json& modules = out["checkpointed_modules"] = Json::array();
+    for (const RecomputeModule module : s.spec.strategy.recompute_modules) modules.push_back(name_of(module));
+  }
+  if (s.spec.strategy.gradients_in_fp32) out["gradients_in_fp32"] = *s.spec.strategy.gradients_in_fp32;
+  if (s.spec.strategy.fused_loss) out["fused_loss"] = *s.spec.strategy.fused_loss;
   out["torch_compile"] = s.spec.strategy.torch_compile;
   out["cpu_offload_optimizer"] = s.spec.strategy.offload_optimizer;
   if (const std::optional<double> steps = steps_to_train(s)) out["steps"] = static_cast<long>(*steps);

@@ -54,6 +54,22 @@ TEST(MegatronScript, ArithmeticIsDone) {
   EXPECT_THAT(faults_of("A=$((A+1))\n" + std::string(kSmall) + "--vocab-size $A"), HasSubstr("--vocab-size"));
 }
 
+// Megatron-FSDP cuts what it says that it cuts, and without a flag nothing is cut.
+TEST(MegatronScript, ShardingIsThatOfItsFlags) {
+  const auto sharding = [](const std::string& flags) {
+    return of(std::string(kSmall) + "--vocab-size 32000 " + flags).scenario["strategy"].value("sharding", "");
+  };
+  EXPECT_EQ(sharding(""), "none");
+  EXPECT_EQ(sharding("--use-distributed-optimizer"), "zero-1");
+  const std::string fsdp = "--use-distributed-optimizer --use-megatron-fsdp --data-parallel-sharding-strategy ";
+  EXPECT_EQ(sharding(fsdp + "optim"), "zero-1");
+  EXPECT_EQ(sharding(fsdp + "optim_grads"), "zero-2");
+  EXPECT_EQ(sharding(fsdp + "optim_grads_params"), "fsdp");
+  EXPECT_EQ(sharding(fsdp + "optim_grads_params --num-distributed-optimizer-instances 2"), "hsdp");
+  EXPECT_THAT(faults_of(std::string(kSmall) + "--vocab-size 32000 " + fsdp + "gradients"),
+              HasSubstr("optim_grads_params"));
+}
+
 TEST(ShellArithmetic, FollowsTheShell) {
   const auto value = [](const char* text) {
     return shell_arithmetic(text, [](const std::string& name) { return name == "N" ? "8" : ""; });

@@ -462,6 +462,21 @@ TEST(DeepSpeedImport, StrategyAndBatch) {
   EXPECT_THAT(out.notes, Contains("unknown keys, not used: my_key"));
 }
 
+TEST(DeepSpeedImport, GradientsAreReducedInTheTypeThatItNames) {
+  ImportTarget target;
+  target.model = "llama3-8b";
+  const auto strategy = [&](const std::string& type) {
+    return import_deepspeed(written("ds.json", R"({"train_batch_size": 64, "bf16": {"enabled": true},
+      "communication_data_type": ")" + type + R"("})"),
+                            target, catalog())
+        .scenario.at("strategy");
+  };
+  EXPECT_EQ(strategy("fp32").at("gradients_in_fp32"), true);
+  EXPECT_EQ(strategy("bf16").at("gradients_in_fp32"), false);
+  EXPECT_FALSE(strategy("auto").contains("gradients_in_fp32"));
+  EXPECT_THAT(faults_of([&] { strategy("int8"); }), HasSubstr("/communication_data_type"));
+}
+
 TEST(DeepSpeedImport, AutoIsNotThereAndContradictionsAreFaults) {
   ImportTarget target;
   target.model = "llama3-8b";

@@ -2,6 +2,7 @@
 
 #include "calibration/importers/models/config_reader.hpp"
 #include "calibration/importers/models/imported_scenario.hpp"
+#include "calibration/importers/text_file.hpp"
 #include "models/scenario/scenario.hpp"
 
 namespace stepcast {
@@ -23,6 +24,7 @@ class DeepSpeedReader {
   ImportedScenario read(const std::string& name) {
     zero();
     precision();
+    gradients();
     batch();
     model();
     ignored();
@@ -126,6 +128,17 @@ class DeepSpeedReader {
     workload_["precision"] = precision.empty() ? "fp32" : precision;
   }
 
+  /// What gradients are reduced in; without it, as the framework's profile has them.
+  void gradients() {
+    if (!reader_.has("communication_data_type")) return reader_.ignore({"communication_data_type"});
+    const std::string type = reader_.text("communication_data_type");
+    if (type == "fp32" || type == "fp16" || type == "bf16" || type == "bfp16") {
+      strategy_["gradients_in_fp32"] = type == "fp32";
+      return;
+    }
+    diagnostics_.error("/communication_data_type", fmt::format("found {}", shown(type)), "fp32, fp16 or bf16");
+  }
+
   void batch() {
     const Node* node = catalog_.find<Node>(target_.node, "/cluster/node", diagnostics_);
     if (!node) return;
@@ -169,7 +182,6 @@ class DeepSpeedReader {
                     "steps_per_print",
                     "wall_clock_breakdown",
                     "zero_allow_untested_optimizer",
-                    "communication_data_type",
                     "prescale_gradients",
                     "gradient_predivide_factor",
                     "sparse_gradients",

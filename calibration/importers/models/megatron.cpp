@@ -131,7 +131,21 @@ class MegatronReader {
       for (const std::string& value : window) std::from_chars(value.data(), value.data() + value.size(), size);
       if (size <= 0 && !window.empty()) std::from_chars(window[0].data(), window[0].data() + window[0].size(), size);
       if (size > 0) shape_["window"] = size;
+      if (size > 0) global_layers();
     }
+  }
+
+  /// Every so many-th layer sees all tokens.
+  void global_layers() {
+    const std::string option = "--window-attn-skip-freq";
+    if (!arguments_.has(option)) return;
+    const std::string text = fmt::format("{}", fmt::join(arguments_.values(option), " "));
+    int every = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), every);
+    if (error == std::errc() && end == text.data() + text.size() && every > 0)
+      shape_["global_every"] = every;
+    else
+      notes_.push_back(fmt::format("{} {}: only a number is known, every layer has the window", option, text));
   }
 
   void experts() {
@@ -142,7 +156,8 @@ class MegatronReader {
     copy(shape_, "moe_ffn_hidden", "--moe-ffn-hidden-size");
     copy(shape_, "shared_expert_ffn", "--moe-shared-expert-intermediate-size");
     copy(shape_, "moe_latent", "--moe-latent-size");
-    if (arguments_.has("--moe-layer-freq")) layer_frequency(arguments_.text("--moe-layer-freq"));
+    if (arguments_.has("--moe-layer-freq"))
+      layer_frequency(fmt::format("{}", fmt::join(arguments_.values("--moe-layer-freq"), "")));
   }
 
   /// Letters of the layers; behind slashes those of multi-token prediction, with bars where pipeline stages end.
@@ -162,10 +177,11 @@ class MegatronReader {
     shape_["ssm_groups"] = arguments_.whole("--mamba-num-groups").value_or(8);
   }
 
-  /// A number, or a list as a Python expression: `([0]*3+[1]*58)`, whose brackets the reader has dropped.
+  /// A number, or a list as a Python expression, whose brackets the reader has dropped: `([0]*3+[1]*58)`, or
+  /// `([0]*1+[1]*1)*24` where every other layer has experts.
   void layer_frequency(std::string text) {
     int every = 0;
-    std::erase_if(text, [](char c) { return c == '(' || c == ')'; });
+    std::erase_if(text, [](char c) { return c == '(' || c == ')' || c == ' '; });
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), every);
     if (error == std::errc() && end == text.data() + text.size() && every > 0) {
       if (every > 1) shape_["moe_every"] = every;
@@ -176,8 +192,14 @@ class MegatronReader {
       shape_["dense_layers"] = dense;
       return;
     }
+    int periods = 0;
+    if (std::sscanf(text.c_str(), "0*%d+1*1*%d", &dense, &periods) == 2 &&
+        (static_cast<long>(dense) + 1) * periods == layers_) {
+      shape_["moe_every"] = dense + 1;
+      return;
+    }
     diagnostics_.error("", fmt::format("--moe-layer-freq: found {}", shown(text)),
-                       "a number, or [0]*DENSE+[1]*REST over all layers");
+                       "a number, or [0]*DENSE+[1]*REST or ([0]*DENSE+[1]*1)*TIMES over all layers");
   }
 
   void rest_of_model() {
@@ -238,19 +260,57 @@ class MegatronReader {
       if (cp_ > 1)
         strategy_["context_method"] = kind == "a2a" ? "ulysses" : kind == "all_gather" ? "all-gather" : "ring";
     }
-    const bool sharded = arguments_.has("--use-distributed-optimizer");
-    if (sharded) strategy_["sharding"] = "zero-1";
-    arguments_.ignore("--use-distributed-optimizer");
+    const std::string sharding = this->sharding();
+    strategy_["sharding"] = sharding;
     strategy_["overlap_gradients"] = arguments_.has("--overlap-grad-reduce");
-    if (sharded) strategy_["overlap_parameter_gather"] = arguments_.has("--overlap-param-gather");
+    if (sharding != "none") strategy_["overlap_parameter_gather"] = arguments_.has("--overlap-param-gather");
     arguments_.ignore("--overlap-param-gather");
     if (arguments_.has("--tp-comm-overlap") && tp_ > 1) strategy_["overlap_tensor_parallel"] = true;
     copy_flag(strategy_, "gradients_in_fp32", "--accumulate-allreduce-grads-in-fp32");
+    if (arguments_.has("--grad-reduce-in-bf16")) strategy_["gradients_in_fp32"] = false;
+    copy_flag(strategy_, "fused_loss", "--cross-entropy-loss-fusion");
+    for (const char* option : {"--no-bias-swiglu-fusion", "--no-bias-gelu-fusion"})
+      if (arguments_.has(option)) strategy_["fused_activation"] = false;
+    if (arguments_.has("--use-tp-pp-dp-mapping")) strategy_["order"] = "tp-cp-ep-pp-dp";
     copy_flag(strategy_, "offload_optimizer", "--optimizer-cpu-offload");
     copy_flag(strategy_, "fp8_dot_product_attention", "--fp8-dot-product-attention");
     copy_flag(strategy_, "overlap_expert_parallel", "--overlap-moe-expert-parallel-comm");
     arguments_.ignore("--delay-wgrad-compute");
     recomputation();
+  }
+
+  /// The distributed optimizer is ZeRO-1; Megatron-FSDP says itself what it cuts, by default nothing.
+  std::string sharding() {
+    const bool optimizer = arguments_.has("--use-distributed-optimizer");
+    const bool custom = arguments_.has("--use-custom-fsdp");
+    const bool fsdp = arguments_.has("--use-megatron-fsdp") || custom;
+    if (arguments_.has("--use-torch-fsdp2")) return "fsdp";
+    const std::string option = "--data-parallel-sharding-strategy";
+    if (!fsdp || !arguments_.has(option)) {
+      if (arguments_.has(option)) notes_.push_back(option + " without --use-megatron-fsdp: not used");
+      return optimizer ? "zero-1" : "none";
+    }
+    const std::string found = arguments_.text(option);
+    const std::map<std::string, std::string> names{
+        {"no_shard", "none"}, {"optim", "zero-1"}, {"optim_grads", "zero-2"}, {"optim_grads_params", "fsdp"}};
+    if (names.contains(found)) return names.at(found);
+    diagnostics_.error("", fmt::format("{}: found {}", option, shown(found)),
+                       "no_shard, optim, optim_grads or optim_grads_params");
+    return "none";
+  }
+
+  /// Parameters are cut within so many instances apart: a group of shards is what the replicas leave for each.
+  void instances(long devices) {
+    if (strategy_["sharding"] != "fsdp") return;
+    const int instances = arguments_.whole("--num-distributed-optimizer-instances").value_or(1);
+    const long replicas = devices / (static_cast<long>(tp_) * pp_);
+    if (instances <= 1) return;
+    if (replicas % instances != 0)
+      diagnostics_.error("", fmt::format("--num-distributed-optimizer-instances {} does not divide the {} data- and "
+                                         "context-parallel ranks",
+                                         instances, replicas));
+    strategy_["sharding"] = "hsdp";
+    strategy_["hsdp_shard_size"] = replicas / instances;
   }
 
   void interleaving() {
@@ -361,6 +421,7 @@ class MegatronReader {
           fmt::format("{} node{}: the fewest that the parallel degrees fill (--nodes)", nodes, nodes == 1 ? "" : "s"));
     }
     cluster_ = {{"node", target_.node}, {"nodes", nodes}};
+    instances(static_cast<long>(nodes) * per_node);
   }
 
   ImportedScenario finish(const std::string& name) {

@@ -1,0 +1,118 @@
+#include "planner/launch/megatron_model.hpp"
+
+#include <algorithm>
+
+namespace stepcast {
+
+namespace {
+
+void add_size(Arguments& out, const Scenario& s) {
+  const TransformerShape& shape = *s.model->transformer;
+  if (shape.encoder_layers > 0) {
+    out.value("--encoder-num-layers", shape.encoder_layers);
+    out.value("--decoder-num-layers", shape.layers - shape.encoder_layers);
+    out.value("--decoder-seq-length", static_cast<int>(shape.target_tokens(s.seq_len)));
+  } else {
+    out.value("--num-layers", shape.layers);
+  }
+  out.value("--hidden-size", shape.hidden);
+  out.value("--ffn-hidden-size", shape.ffn_hidden);
+  out.value("--seq-length", s.seq_len);
+  // Rows are as many as the model has: no more are added than tensor-parallel ranks need.
+  out.value("--vocab-size", shape.vocab);
+  out.value("--make-vocab-size-divisible-by", 1);
+  if (shape.mtp_layers > 0) out.value("--mtp-num-layers", shape.mtp_layers);
+}
+
+void add_attention(Arguments& out, const TransformerShape& shape) {
+  out.value("--num-attention-heads", shape.heads);
+  if (shape.is_latent()) {
+    out.flag("--multi-latent-attention");
+    if (shape.q_lora_rank > 0) out.value("--q-lora-rank", shape.q_lora_rank);
+    out.value("--kv-lora-rank", shape.kv_lora_rank);
+    out.value("--qk-head-dim", shape.qk_nope_head_dim);
+    out.value("--qk-pos-emb-head-dim", shape.qk_rope_head_dim);
+    out.value("--v-head-dim", shape.v_head_dim);
+  } else if (shape.head_dim > 0) {
+    out.value("--kv-channels", shape.head_dim);
+  }
+  if (shape.kv() != shape.heads) {
+    out.flag("--group-query-attention");
+    out.value("--num-query-groups", shape.kv());
+  }
+  if (shape.window > 0) out.value("--window-size", fmt::format("{},0", shape.window));
+  if (shape.window > 0 && shape.global_every > 0) out.value("--window-attn-skip-freq", shape.global_every);
+}
+
+const char* positions(PositionKind kind) {
+  switch (kind) {
+    case PositionKind::learned:
+      return "learned_absolute";
+    case PositionKind::rotary:
+      return "rope";
+    default:
+      return "none";
+  }
+}
+
+void add_layers(Arguments& out, const Scenario& s) {
+  const TransformerShape& shape = *s.model->transformer;
+  out.value("--max-position-embeddings", std::max(shape.max_positions, s.seq_len));
+  out.value("--position-embedding-type", positions(shape.positions));
+  out.value("--normalization", shape.norm == NormKind::rms_norm ? "RMSNorm" : "LayerNorm");
+  if (shape.gated_mlp) out.flag("--swiglu");
+  if (!shape.biases) out.flag("--disable-bias-linear");
+  if (shape.qkv_bias) out.flag("--add-qkv-bias");
+  if (!shape.tied_embeddings) out.flag("--untie-embeddings-and-output-weights");
+  out.value("--attention-dropout", shape.dropout);
+  out.value("--hidden-dropout", shape.dropout);
+  if (shape.predicted_share < 1) out.value("--mask-prob", shape.predicted_share);
+}
+
+void add_halves(Arguments& out, const TransformerShape& shape) {
+  if (!shape.layer_pattern.empty()) {
+    out.flag("--is-hybrid-model");
+    out.value("--hybrid-layer-pattern", shape.layer_pattern);
+  }
+  if (!shape.has_half('M')) return;
+  out.value("--mamba-num-heads", shape.ssm_heads);
+  out.value("--mamba-head-dim", shape.ssm_head_dim);
+  out.value("--mamba-state-dim", shape.ssm_state);
+  out.value("--mamba-num-groups", shape.ssm_groups);
+}
+
+/// Which layers have experts, as a Python expression: `([0]*3+[1]*58)`, or `([0]*1+[1]*1)*24` for every other one.
+std::string expert_layers(const TransformerShape& shape) {
+  const int rest = shape.layers - shape.dense_layers;
+  if (shape.moe_every == 1) return fmt::format("([0]*{}+[1]*{})", shape.dense_layers, rest);
+  const std::string period = fmt::format("([0]*{}+[1]*1)*{}", shape.moe_every - 1, rest / shape.moe_every);
+  const int behind = rest % shape.moe_every;
+  if (shape.dense_layers == 0 && behind == 0) return period;
+  return fmt::format("([0]*{}+{}+[0]*{})", shape.dense_layers, period, behind);
+}
+
+void add_experts(Arguments& out, const TransformerShape& shape) {
+  if (shape.experts == 0) return;
+  out.value("--num-experts", shape.experts);
+  out.value("--moe-router-topk", shape.top_k);
+  if (shape.moe_ffn_hidden > 0) out.value("--moe-ffn-hidden-size", shape.moe_ffn_hidden);
+  if (shape.shared_expert_ffn > 0) out.value("--moe-shared-expert-intermediate-size", shape.shared_expert_ffn);
+  if (shape.moe_latent > 0) out.value("--moe-latent-size", shape.moe_latent);
+  const bool some = shape.layer_pattern.empty() && (shape.dense_layers > 0 || shape.moe_every > 1);
+  if (some) out.value("--moe-layer-freq", expert_layers(shape));
+  out.flag("--moe-grouped-gemm");
+  out.value("--moe-token-dispatcher-type", "alltoall");
+}
+
+}  // namespace
+
+void add_megatron_model(Arguments& out, const Scenario& scenario) {
+  const TransformerShape& shape = *scenario.model->transformer;
+  add_size(out, scenario);
+  add_attention(out, shape);
+  add_layers(out, scenario);
+  add_halves(out, shape);
+  add_experts(out, shape);
+}
+
+}  // namespace stepcast

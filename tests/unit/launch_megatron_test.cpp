@@ -1,0 +1,175 @@
+// What `stepcast plan` writes for Megatron-LM is the option that it is for: the importer reads it as the same.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "calibration/importers/models/imported_scenario.hpp"
+#include "models/estimate.hpp"
+#include "planner/launch/launch.hpp"
+#include "tests/scratch_folder.hpp"
+#include "tests/shipped_catalog.hpp"
+
+namespace stepcast::launch_megatron_test {
+namespace {
+
+using test::catalog;
+using testing::Contains;
+using testing::HasSubstr;
+
+struct Case {
+  const char* model;
+  int nodes;
+  Json strategy;
+};
+
+Scenario scenario_of(const Case& c) {
+  Json strategy = c.strategy;
+  strategy["framework"] = "megatron-lm";
+  strategy["micro_batch"] = 1;
+  return resolve({{"cluster", {{"node", "dgx-h100"}, {"nodes", c.nodes}}},
+                  {"workload", {{"model", c.model}, {"global_batch", 512}, {"precision", "bf16"}}},
+                  {"strategy", std::move(strategy)}},
+                 "exported", {}, catalog());
+}
+
+std::string text_of(const std::vector<std::string>& arguments, const Scenario& scenario) {
+  // The script's name says that a model is an encoder.
+  std::string out = scenario.model->family == ModelFamily::encoder ? "pretrain_bert.py\n" : "";
+  for (const std::string& argument : arguments) out += argument + "\n";
+  return out;
+}
+
+ImportedScenario read_back(const Scenario& scenario) {
+  static const ScratchFolder folder;
+  const std::filesystem::path file = folder / "megatron-arguments.txt";
+  std::ofstream(file) << text_of(megatron_arguments(scenario), scenario);
+  ImportTarget target;
+  target.nodes = scenario.spec.cluster.nodes;
+  return import_megatron(file, target, catalog());
+}
+
+/// What the framework is told, in the words of scenarios. Tables of positions that are not learned have no rows.
+Json description(const Scenario& s) {
+  TransformerShape shape = *s.model->transformer;
+  shape.vocab = (shape.vocab + s.degrees.tp - 1) / s.degrees.tp * s.degrees.tp;
+  shape.kv_heads = shape.kv();
+  if (!shape.is_latent()) shape.head_dim = shape.head_size();
+  if (shape.positions != PositionKind::learned) shape.max_positions = 0;
+  const StrategySpec& strategy = s.spec.strategy;
+  Json modules = Json::array();
+  for (const RecomputeModule module : strategy.recompute_modules) modules.push_back(name_of(module));
+  return {{"model", TransformerShape::fields().write(shape)},
+          {"degrees", {s.degrees.tp, s.degrees.pp, s.degrees.vpp, s.degrees.cp, s.degrees.ep, s.degrees.etp}},
+          {"sequence_parallel", strategy.sequence_parallel},
+          {"schedule", name_of(s.schedule)},
+          {"stage_layers", s.stage_layers},
+          {"sharding", name_of(s.sharding)},
+          {"shard_size", s.sharding == Sharding::hsdp ? s.shard_size : 0},
+          {"order", strategy.order},
+          {"context_method", s.degrees.cp > 1 ? name_of(strategy.context_method) : ""},
+          {"recompute", {{"what", name_of(strategy.recompute)}, {"modules", modules}}},
+          {"precision", name_of(s.precision)},
+          {"seq_len", s.seq_len},
+          {"micro_batch", s.degrees.micro_batch}};
+}
+
+class LaunchMegatron : public testing::TestWithParam<Case> {};
+
+TEST_P(LaunchMegatron, IsReadBackAsTheSame) {
+  const Scenario given = scenario_of(GetParam());
+  EXPECT_THAT(beyond_megatron_arguments(given), testing::IsEmpty());
+  const ImportedScenario imported = read_back(given);
+  EXPECT_THAT(imported.notes, testing::IsEmpty());
+  const Scenario read = resolve(imported.scenario, "read", {}, catalog());
+  EXPECT_EQ(description(read).dump(1), description(given).dump(1));
+  // Rows of the vocabulary that are there for tensor parallelism alone take a little more.
+  EXPECT_NEAR(estimate(lower(read)).step_time / estimate(lower(given)).step_time, 1, 1e-4);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Presets, LaunchMegatron,
+    testing::Values(
+        Case{"gpt3-175b",
+             16,
+             {{"tensor_parallel", 8},
+              {"sequence_parallel", true},
+              {"pipeline_parallel", 8},
+              {"virtual_pipeline", 4},
+              {"recompute", "selective"}}},
+        Case{"llama3-8b",
+             2,
+             {{"context_parallel", 4},
+              {"context_method", "ulysses"},
+              {"fused_loss", true},
+              {"gradients_in_fp32", false},
+              {"sharding", "none"}}},
+        Case{"llama3-8b", 2, {{"context_parallel", 2}, {"context_method", "all-gather"}, {"sharding", "zero-2"}}},
+        Case{"llama3-70b",
+             4,
+             {{"tensor_parallel", 8},
+              {"pipeline_parallel", 4},
+              {"order", "tp-cp-ep-pp-dp"},
+              {"stage_layers", {19, 20, 21, 20}},
+              {"recompute", "full"}}},
+        Case{"llama3-8b", 2, {{"sharding", "fsdp"}, {"fused_activation", false}}},
+        Case{"llama3-8b", 4, {{"sharding", "hsdp"}, {"hsdp_shard_size", 16}}},
+        Case{"mixtral-8x7b",
+             4,
+             {{"tensor_parallel", 2},
+              {"sequence_parallel", true},
+              {"expert_parallel", 8},
+              {"expert_tensor_parallel", 1}}},
+        Case{"deepseek-v3",
+             32,
+             {{"expert_parallel", 64}, {"recompute", "modules"}, {"recompute_modules", {"attention", "norm"}}}},
+        Case{"deepseek-v2", 8, {{"tensor_parallel", 2}, {"expert_parallel", 16}}},
+        Case{"qwen3-235b-a22b", 8, {{"expert_parallel", 32}}}, Case{"gemma3-12b", 2, {{"tensor_parallel", 4}}},
+        Case{"gpt-oss-120b", 4, {{"expert_parallel", 32}}}, Case{"nemotron-h-8b", 2, {{"tensor_parallel", 4}}},
+        Case{"nemotron-3-nano", 2, {{"expert_parallel", 8}}}, Case{"t5-v1.1-xl", 2, {{"tensor_parallel", 2}}},
+        Case{"bert-large", 1, {{"tensor_parallel", 2}}}),
+    [](const auto& of) {
+      std::string name = fmt::format("{}_{}", of.index, of.param.model);
+      std::replace_if(
+          name.begin(), name.end(), [](char c) { return std::isalnum(c) == 0; }, '_');
+      return name;
+    });
+
+// Every other layer has experts: a list that Megatron-LM evaluates, for its own number counts from the first.
+TEST(LaunchMegatron, NamesTheLayersWithExperts) {
+  const Scenario maverick = scenario_of({"llama4-maverick", 16, {{"expert_parallel", 128}}});
+  EXPECT_THAT(megatron_arguments(maverick), Contains("--moe-layer-freq ([0]*1+[1]*1)*24"));
+  EXPECT_EQ(resolve(read_back(maverick).scenario, "read", {}, catalog()).model->transformer->moe_every, 2);
+}
+
+TEST(LaunchMegatron, SaysWhatItCannot) {
+  Scenario scenario =
+      scenario_of({"mpt-7b", 1, {{"pipeline_parallel", 2}, {"schedule", "gpipe"}, {"offload_activations", true}}});
+  auto model = std::make_shared<Model>(*scenario.model);
+  model->transformer->positions = PositionKind::alibi;
+  scenario.model = model;
+  const std::vector<std::string> beyond = beyond_megatron_arguments(scenario);
+  EXPECT_THAT(beyond, Contains(HasSubstr("ALiBi")));
+  EXPECT_THAT(beyond, Contains("schedule gpipe"));
+  EXPECT_THAT(beyond, Contains("activations in host memory"));
+  const std::vector<NamedText> files = launch_files(scenario);
+  EXPECT_THAT(files.at(1).text, HasSubstr("\n#   schedule gpipe\n"));
+}
+
+TEST(LaunchTorch, ShardsWhatTheStrategyShards) {
+  const auto config = [](const char* sharding) {
+    return torch_config(resolve(
+        {{"cluster", {{"node", "dgx-h100"}}},
+         {"workload", {{"model", "llama3-8b"}, {"global_batch", 64}}},
+         {"strategy",
+          {{"framework", sharding == std::string("fsdp") ? "pytorch-fsdp" : "pytorch-ddp"}, {"sharding", sharding}}}},
+        "torch", {}, catalog()));
+  };
+  EXPECT_EQ(config("zero-1").value("zero_redundancy_optimizer", false), true);
+  EXPECT_EQ(config("fsdp").at("sharding_strategy"), "FULL_SHARD");
+  EXPECT_FALSE(config("fsdp").contains("zero_redundancy_optimizer"));
+}
+
+}  // namespace
+}  // namespace stepcast::launch_megatron_test
