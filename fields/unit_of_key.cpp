@@ -1,6 +1,7 @@
 #include <string>
 
 #include "fields/field_table.hpp"
+#include "units/calendar.hpp"
 
 namespace stepcast::detail {
 
@@ -19,12 +20,11 @@ constexpr std::array<int, 5> kMoneyRate{-1, 0, 0, 0, 1};
 constexpr std::array<int, 5> kMoneyPerEnergy{0, 0, 0, -1, 1};
 
 constexpr double kHour = 3600;
-constexpr double kMonth = 365.25 / 12 * 86400;
 constexpr double kYear = 365.25 * 86400;
 
 // Longer units first: `usd_per_h` before `h`.
 constexpr std::array kUnits{
-    UnitOfKey{1 / kMonth, kMoneyRate, "usd_per_month"},
+    UnitOfKey{1 / kMonth.value(), kMoneyRate, "usd_per_month"},
     UnitOfKey{1 / kYear, kMoneyRate, "usd_per_year"},
     UnitOfKey{1 / kHour, kMoneyRate, "usd_per_h"},
     UnitOfKey{1 / 3.6e6, kMoneyPerEnergy, "usd_per_kWh"},

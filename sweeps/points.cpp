@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "fields/plain_text.hpp"
+#include "fields/splitmix64.hpp"
 #include "fields/utf8.hpp"
 #include "sweeps/scenario_paths.hpp"
 #include "sweeps/values.hpp"
@@ -16,7 +17,7 @@ namespace stepcast {
 
 namespace {
 
-/// SplitMix64 (Steele, Lea, Flood 2014): the standard library's distributions differ between implementations.
+/// The same numbers on every machine.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -29,12 +30,7 @@ class Random {
   }
 
  private:
-  std::uint64_t next() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31U);
-  }
+  std::uint64_t next() { return next_splitmix64(state_); }
   std::uint64_t state_;
 };
 

@@ -19,12 +19,6 @@ std::optional<double> steady_median(const MeasuredResults& run, const std::strin
   return quantile(steady, 0.5);
 }
 
-std::string listed(const std::set<long>& numbers) {
-  std::string out;
-  for (const long number : numbers) out += fmt::format("{}{}", out.empty() ? "" : ", ", number);
-  return out;
-}
-
 }  // namespace
 
 void require_batch(const MeasuredResults& run, long global_batch, const std::string& file,
@@ -33,7 +27,7 @@ void require_batch(const MeasuredResults& run, long global_batch, const std::str
   const bool one = run.global_batches.size() == 1;
   throw InputError({{file, "",
                      fmt::format("its steps have a global batch of {}, and that of {} is {}",
-                                 listed(run.global_batches), scenario, global_batch),
+                                 fmt::join(run.global_batches, ", "), scenario, global_batch),
                      one ? fmt::format("--set workload.global_batch={}, or the log of steps of {}",
                                        *run.global_batches.begin(), global_batch)
                          : fmt::format("keep the lines of one batch, that of {}", scenario)}});

@@ -4,17 +4,11 @@
 #include <deque>
 #include <numeric>
 
+#include "fields/splitmix64.hpp"
+
 namespace stepcast {
 
 namespace {
-
-/// splitmix64 (Steele et al. 2014): a switch's hash of a flow.
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
 
 bool of_network(FabricLinkKind kind) {
   return kind == FabricLinkKind::nic || kind == FabricLinkKind::trunk || kind == FabricLinkKind::wan;
@@ -132,7 +126,7 @@ std::size_t NetworkRoutes::choose(std::size_t choices, Vertex at, Vertex from, V
   if (choices == 1) return 0;
   // In turn by receiver: those that hang on one switch take different ways up (destination-modulo routing).
   if (routing_ == FabricRouting::adaptive) return (to + flow) % choices;
-  return mix(mix(mix(mix(seed_ ^ at) ^ from) ^ to) ^ flow) % choices;
+  return splitmix64(splitmix64(splitmix64(splitmix64(seed_ ^ at) ^ from) ^ to) ^ flow) % choices;
 }
 
 bool NetworkRoutes::route(Vertex from, Vertex to, std::uint64_t flow, std::vector<int>& out) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fields/splitmix64.hpp"
 #include "models/collectives/double_tree.hpp"
 #include "models/fabric/placement.hpp"
 
@@ -13,14 +14,6 @@ namespace {
 /// Flows of hashed routes whose links are drawn: enough that the worst link of larger fabrics is no longer in doubt.
 constexpr double kMostDraws = 20000;
 
-/// splitmix64 (Steele, Lea & Flood 2014): a hash of what a switch would hash, the flow's number.
-std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
-
 /// Flows on the busiest of `links` links of any of `members` switches, each of which sends `flows` by hash.
 int busiest_link(int members, int flows, int links, std::uint64_t seed) {
   std::vector<int> count(static_cast<std::size_t>(links));
@@ -28,7 +21,8 @@ int busiest_link(int members, int flows, int links, std::uint64_t seed) {
   for (int member = 0; member < members; ++member) {
     std::fill(count.begin(), count.end(), 0);
     for (int flow = 0; flow < flows; ++flow) {
-      const std::uint64_t key = mixed(seed ^ mixed((static_cast<std::uint64_t>(member) << 32) | unsigned(flow)));
+      const std::uint64_t key =
+          splitmix64(seed ^ splitmix64((static_cast<std::uint64_t>(member) << 32) | unsigned(flow)));
       most = std::max(most, ++count[key % static_cast<std::uint64_t>(links)]);
     }
   }

@@ -3,6 +3,7 @@
 #include <limits>
 #include <thread>
 
+#include "fields/splitmix64.hpp"
 #include "models/reliability/goodput.hpp"
 
 namespace stepcast {
@@ -16,10 +17,10 @@ constexpr int kMostInterruptions = 20000;
 /// Where nodes turn slow so often in a run, it trains at the mean of both speeds rather than spell by spell.
 constexpr double kManyTurns = 1e5;
 
-/// SplitMix64 (Steele, Lea & Flood 2014): the same numbers on every machine.
+/// The same numbers on every machine.
 class Random {
  public:
-  Random(std::uint64_t seed, int trial) : state_(seed * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(trial)) {
+  Random(std::uint64_t seed, int trial) : state_(seed * kSplitMix64Step + static_cast<std::uint64_t>(trial)) {
     next();
     state_ ^= next();
   }
@@ -28,12 +29,7 @@ class Random {
   double exponential(double rate) { return rate > 0 ? -std::log(uniform()) / rate : kForever; }
 
  private:
-  std::uint64_t next() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31);
-  }
+  std::uint64_t next() { return next_splitmix64(state_); }
   std::uint64_t state_;
 };
 

@@ -8,24 +8,17 @@
 #include <stdexcept>
 
 #include "fields/diagnostics.hpp"
+#include "fields/splitmix64.hpp"
 #include "sim/collective/patterns.hpp"
 
 namespace stepcast {
 
 namespace {
 
-/// SplitMix64 (Steele, Lea & Flood 2014): draws that depend on their number alone, not on the order of drawing.
-std::uint64_t scrambled(std::uint64_t number) {
-  number += 0x9E3779B97F4A7C15ULL;
-  number = (number ^ (number >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-  number = (number ^ (number >> 27U)) * 0x94D049BB133111EBULL;
-  return number ^ (number >> 31U);
-}
-
-/// In (0, 1].
+/// In (0, 1]: draws that depend on their number alone, not on the order of drawing.
 double uniform(std::uint64_t seed, int job, int rank) {
   const std::uint64_t number =
-      scrambled(scrambled(scrambled(seed) + static_cast<std::uint64_t>(job)) + static_cast<std::uint64_t>(rank));
+      splitmix64(splitmix64(splitmix64(seed) + static_cast<std::uint64_t>(job)) + static_cast<std::uint64_t>(rank));
   return (static_cast<double>(number >> 11U) + 1) * 0x1p-53;
 }
 
