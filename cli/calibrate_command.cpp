@@ -41,6 +41,7 @@ void fit(FitOptions options, Session& session) {
     options.request.name = name.substr(0, name.find('.'));
   }
   const CalibrationProfile profile = fit_cluster(files, options.request, session.catalog());
+  require_readable(profile, options.out);
   const Json document = CalibrationProfile::fields().write(profile);
   write_file(options.out, document.dump(2) + "\n");
   if (session.json) {

@@ -157,6 +157,18 @@ void check_entry(const std::string& kind, const std::string& id, const Json& ent
   diagnostics.add(own.faults());
 }
 
+void check_entries(const CalibrationProfile& profile, Diagnostics& diagnostics) {
+  std::vector<std::string> kinds;
+  for (const PartKind& kind : part_kinds()) kinds.emplace_back(kind.name);
+  kinds.emplace_back(kFrameworkConstants);
+  for (const auto& [kind, entries] : profile.catalogue) {
+    if (kind == kFrameworkConstants) continue;  // checked by whoever resolves a scenario with them
+    if (find_part_kind(kind) == nullptr)
+      diagnostics.error(child_pointer("/catalogue", kind), "is no kind of catalogue entry", did_you_mean(kind, kinds));
+    for (const auto& [id, entry] : entries) check_entry(kind, id, entry, diagnostics.file(), diagnostics);
+  }
+}
+
 /// Days from 1970-01-01, or nothing when the text is no date.
 std::optional<long> day_of(const std::string& date) {
   int year = 0;
@@ -198,17 +210,15 @@ CalibrationProfile read_calibration(const std::filesystem::path& file) {
   diagnostics.throw_if_faulty();
   refuse_newer(document, kCalibrationFormatVersion, "calibrations", diagnostics);
   auto out = read_document<CalibrationProfile>(document, diagnostics);
-  std::vector<std::string> kinds;
-  for (const PartKind& kind : part_kinds()) kinds.emplace_back(kind.name);
-  kinds.emplace_back(kFrameworkConstants);
-  for (const auto& [kind, entries] : out.catalogue) {
-    if (kind == kFrameworkConstants) continue;  // checked by whoever resolves a scenario with them
-    if (find_part_kind(kind) == nullptr)
-      diagnostics.error(child_pointer("/catalogue", kind), "is no kind of catalogue entry", did_you_mean(kind, kinds));
-    for (const auto& [id, entry] : entries) check_entry(kind, id, entry, file.string(), diagnostics);
-  }
+  check_entries(out, diagnostics);
   diagnostics.throw_if_faulty();
   return out;
+}
+
+void require_readable(const CalibrationProfile& profile, const std::filesystem::path& file) {
+  Diagnostics diagnostics(file.string());
+  check_entries(profile, diagnostics);
+  diagnostics.throw_if_faulty();
 }
 
 std::vector<std::string> warnings_of(const std::vector<CalibrationProfile>& profiles, const std::string& today) {

@@ -95,6 +95,10 @@ struct CalibrationProfile {
 /// format is refused as a whole.
 CalibrationProfile read_calibration(const std::filesystem::path& file);
 
+/// Refuses a profile to be written to `file` that reading would refuse: throws InputError with every fault of its
+/// catalogue entries.
+void require_readable(const CalibrationProfile& profile, const std::filesystem::path& file);
+
 /// Days since which a profile counts as old: drivers and libraries change a few times a year.
 inline constexpr int kOldAfterDays = 180;
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <map>
 
 #include "tests/cluster/training_prediction.hpp"
@@ -122,6 +123,20 @@ TEST(CalibrateCommand, FitsARealH200) {
   const Json shares = profile["catalogue"]["compute-profiles"]["nvidia-hopper-h200"]["gemm_sustained_share"];
   EXPECT_NEAR(shares["bf16"].get<double>(), 0.651, 0.04);
   EXPECT_NEAR(shares["fp8"].get<double>(), 0.607, 0.04);
+}
+
+TEST(CalibrateCommand, PredictsByWhatItFittedToEachFileOfRealChips) {
+  const ScratchFolder folder;
+  const std::string out = (folder / "chip.calib.json").string();
+  for (const std::string chip : {"h100", "h200"})
+    for (const auto& file : std::filesystem::directory_iterator(probe(chip))) {
+      const Finished fit =
+          stepcast_run({"calibrate", "fit", file.path().string(), "--node", "dgx-" + chip, "--refits", "0", "-o", out});
+      ASSERT_EQ(fit.code, 0) << file.path() << fit.err;
+      const Finished run =
+          stepcast_run({"run", "--model", "llama3-8b", "--node", "dgx-" + chip, "--nodes", "2", "--calibration", out});
+      EXPECT_EQ(run.code, 0) << file.path() << run.err;
+    }
 }
 
 // What one chip measured would become another's constants.

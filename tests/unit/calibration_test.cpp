@@ -260,6 +260,21 @@ TEST(FitCluster, FitsDevicesAndStorage) {
   EXPECT_THAT(calibration_html(profile), HasSubstr("3100 MB/s"));
 }
 
+TEST(FitCluster, EntriesAreReadableAndHoldNoFiguresWithoutSource) {
+  Json rows = Json::array();
+  rows.push_back({{"kind", "launch"}, {"op", "rate"}, {"samples_us", {3.1, 3.2}}});
+  rows.push_back({{"kind", "power"}, {"device", "gpu0"}, {"state", "idle"}, {"samples_W", {100, 110, 120}}});
+  const CalibrationProfile profile = fit_cluster({results_of(rows)}, {.name = "lab", .node = "dgx-h100"}, catalog());
+  EXPECT_NO_THROW(require_readable(profile, "lab.calib.json"));
+  const Json& device = profile.catalogue.at("accelerators").at("h100-sxm-80gb");
+  EXPECT_EQ(device["idle_W"], 110);
+  EXPECT_THAT(device["sources"]["idle_W"].get<std::string>(), HasSubstr("calibration lab"));
+  EXPECT_FALSE(profile.catalogue.at("compute-profiles").at("nvidia-hopper").contains("convolution_depthwise_share"));
+  CalibrationProfile misnamed = profile;
+  misnamed.catalogue["accelerators"]["h100-sxm-80gb"]["sources"]["idle_power_W"] = "no key of an accelerator";
+  EXPECT_THROW(require_readable(misnamed, "lab.calib.json"), InputError);
+}
+
 TEST(FitCluster, LongSamplesTellWhatIsSustainedAndBurstsDoNot) {
   Json rows = Json::array();
   for (const int n : {4096, 8192, 16384})

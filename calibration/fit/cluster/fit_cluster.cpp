@@ -9,6 +9,7 @@
 #include "calibration/fit/cluster/findings.hpp"
 #include "calibration/fit/cluster/fit_devices.hpp"
 #include "calibration/fit/cluster/measured_device.hpp"
+#include "calibration/fit/cluster/profile_entry.hpp"
 #include "fields/rounded.hpp"
 #include "report/collective_cluster.hpp"
 #include "version.hpp"
@@ -103,16 +104,17 @@ Calibrated facts_of(const CalibrationProfile& profile, const CollectiveMachine& 
   return out;
 }
 
+/// Puts an entry with its constants of the fit and their intervals.
 template <class Entry>
-void put(CalibrationProfile& profile, const char* kind, Entry entry) {
-  const std::string path = fmt::format("{}/{}", kind, entry.id);
+void put_fitted(CalibrationProfile& profile, Entry entry) {
+  const std::string path = fmt::format("{}/{}", kFolderOf<Entry>, entry.id);
+  std::vector<std::string> keys;
   for (const FittedConstant& constant : profile.constants) {
     if (constant.profile != path || constant.key.find('.') != std::string::npos) continue;
     entry.intervals[constant.key] = {constant.low, constant.high};
-    entry.provenance.sources[constant.key] = fmt::format("calibration {} of {}", profile.name, profile.created);
-    entry.provenance.evidence[constant.key] = Evidence::measured;
+    keys.push_back(constant.key);
   }
-  profile.catalogue[kind][entry.id] = Entry::fields().write(entry);
+  put_entry(profile, std::move(entry), keys);
 }
 
 void add_constants(CalibrationProfile& profile, ClusterFit& fit, const std::vector<ClusterRow>& rows, int refits) {
@@ -141,15 +143,15 @@ void add_entries(CalibrationProfile& profile, const ClusterFit& fit) {
   const bool several = !across.curves.empty();
   if (!inside.curves.empty()) {
     links.calibration = std::move(inside);
-    put(profile, "link-profiles", links);
+    put_fitted(profile, links);
   }
   if (several) {
     network.calibration = std::move(across);
-    put(profile, "network-profiles", network);
+    put_fitted(profile, network);
   }
   if (!fit.model.host) {
-    if (!links.calibration) put(profile, "link-profiles", links);
-    put(profile, "library-profiles", fit.model.library);
+    if (!links.calibration) put_fitted(profile, links);
+    put_fitted(profile, fit.model.library);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "calibration/fit/cluster/fit_collectives.hpp"
 #include "calibration/fit/cluster/fit_sustained.hpp"
 #include "calibration/fit/cluster/product_rows.hpp"
+#include "calibration/fit/cluster/profile_entry.hpp"
 #include "calibration/fit/cluster/rate_fit.hpp"
 #include "calibration/fit/prior_fit.hpp"
 #include "fields/rounded.hpp"
@@ -20,13 +21,6 @@ namespace stepcast {
 namespace {
 
 double median_us(const Json& row) { return quantile_of(row["samples_us"].get<std::vector<double>>(), 0.5); }
-
-template <class Entry>
-void put(CalibrationProfile& profile, const char* kind, Entry entry, const std::string& key) {
-  entry.provenance.sources[key] = fmt::format("calibration {} of {}", profile.name, profile.created);
-  entry.provenance.evidence[key] = Evidence::measured;
-  profile.catalogue[kind][entry.id] = Entry::fields().write(entry);
-}
 
 void add_figure(CalibrationProfile& profile, const char* group, std::string name, double measured, double model,
                 const char* unit) {
@@ -133,7 +127,7 @@ void fit_products(CalibrationProfile& profile, const std::vector<ProbeResults>& 
                                  rounded(found.values[i] * std::exp(found.deviations[i]), 5), fit.rows().size()});
   }
   if (fit.rows().size() >= 6) profile.held_out.push_back(held_out_products(fit));
-  put(profile, "operator-profiles", std::move(fitted), "product");
+  put_entry(profile, std::move(fitted), {"product"});
 }
 
 /// Samples of a row as bytes per second.
@@ -183,7 +177,7 @@ class RateFit {
     for (std::string& key : fit_attention_rows(profile_, files, part_, fitted_)) moved_.push_back(std::move(key));
     for (std::string& key : fit_sustained_rows(profile_, product_rows(files), part_, fitted_))
       moved_.push_back(std::move(key));
-    put_profile();
+    if (!moved_.empty()) put_entry(profile_, fitted_, moved_);
   }
 
  private:
@@ -204,16 +198,6 @@ class RateFit {
     profile_.constants.push_back({"compute-profiles/" + part_.family, key, rounded(prior, 5), rounded(rate.value, 5),
                                   rounded(rate.low, 5), rounded(rate.high, 5), rows});
     moved_.emplace_back(key);
-  }
-
-  /// Puts the profile, if anything moved.
-  void put_profile() {
-    if (moved_.empty()) return;
-    for (const std::string& key : moved_) {
-      fitted_.provenance.sources[key] = fmt::format("calibration {} of {}", profile_.name, profile_.created);
-      fitted_.provenance.evidence[key] = Evidence::measured;
-    }
-    profile_.catalogue["compute-profiles"][fitted_.id] = ComputeProfile::fields().write(fitted_);
   }
 
   CalibrationProfile& profile_;
@@ -266,7 +250,7 @@ class StorageFit {
       part_.random_read = PerSecond(rate * 1e3);
     if (const double rate = best("random_write_kIOPS", iops_, {"random_write"}, 1e-3); rate > 0)
       part_.random_write = PerSecond(rate * 1e3);
-    put(profile_, "storage", std::move(part_), "all");
+    put_entry(profile_, std::move(part_), {"all"});
     profile_.notes.push_back(
         fmt::format("measured storage is the entry storage/{}: cluster.storage names it", profile_.name));
   }
@@ -319,10 +303,10 @@ void fit_power(CalibrationProfile& profile, const std::vector<ProbeResults>& fil
   const FittedRate fit = fit_rate(rows, 0.5);
   const double idle = rounded(fit.value, 5);
   fitted.idle_power = Watts(idle);
-  profile.constants.push_back({"accelerators/" + part->id, "idle_power_W",
+  profile.constants.push_back({"accelerators/" + part->id, "idle_W",
                                rounded(part->idle_power.value_or(Watts(0)).value(), 5), idle, rounded(fit.low, 5),
                                rounded(fit.high, 5), rows.size()});
-  put(profile, "accelerators", std::move(fitted), "idle_power_W");
+  put_entry(profile, std::move(fitted), {"idle_W"});
 }
 
 }  // namespace
