@@ -99,7 +99,7 @@ void add_network(Constants& c, const ClusterModel& model, const std::vector<Clus
     network("send_share", &P::send_share, kShare, 1, 1.2);
 }
 
-void add_library(Constants& c, const ClusterModel& model) {
+void add_library(Constants& c, const ClusterModel& model, bool inside) {
   using P = LibraryProfile;
   const std::string id = "library-profiles/" + model.library.id;
   const auto library = [&](const char* key, auto member) { c.add(id, &ClusterModel::library, key, member, kCut); };
@@ -107,7 +107,7 @@ void add_library(Constants& c, const ClusterModel& model) {
   library("fill_ring_simple", &P::fill_ring_simple);
   library("fill_tree_ll", &P::fill_tree_ll);
   library("fill_tree_simple", &P::fill_tree_simple);
-  library("fill_nvls", &P::fill_nvls);
+  if (inside) library("fill_nvls", &P::fill_nvls);
   library("ll128_wire_share", &P::ll128_wire_share);
   library("ll128_network_hop", &P::ll128_network_hop);
 }
@@ -131,7 +131,7 @@ std::vector<ClusterConstant> host_constants(const ClusterModel& model, const std
   const HostNetwork& host = *model.host;
   const std::string id = "network-profiles/" + model.network.id;
   const bool across = any(rows, [](const ClusterRow& r) { return r.nodes() > 1; });
-  const bool inside = any(rows, [](const ClusterRow& r) { return r.place.per_node > 1; });
+  const bool inside = any(rows, [](const ClusterRow& r) { return r.nodes() == 1; });
   if (across) {
     add_host(out, host, id, "latency_us", &H::latency, kHostLatency, kMicro);
     add_host(out, host, id, "turnaround_us", &H::turnaround, kHostLatency, kMicro, true);
@@ -220,9 +220,11 @@ void ClusterModel::predict(const std::vector<ClusterRow>& rows, std::vector<doub
 std::vector<ClusterConstant> cluster_constants(const ClusterModel& model, const std::vector<ClusterRow>& rows) {
   if (model.host) return host_constants(model, rows);
   Constants c(model);
-  add_links(c, model, rows);
+  // Times between nodes hold those inside of each, but do not tell them apart: a slow network would become slow links.
+  const bool inside = any(rows, [](const ClusterRow& r) { return r.nodes() == 1; });
+  if (inside) add_links(c, model, rows);
   if (any(rows, [](const ClusterRow& r) { return r.nodes() > 1; })) add_network(c, model, rows);
-  add_library(c, model);
+  add_library(c, model, inside);
   return std::move(c.found);
 }
 

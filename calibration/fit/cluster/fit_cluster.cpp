@@ -104,9 +104,9 @@ Calibrated facts_of(const CalibrationProfile& profile, const CollectiveMachine& 
   return out;
 }
 
-/// Puts an entry with its constants of the fit and their intervals.
+/// Puts an entry with its constants of the fit and their intervals, or with measured curves, if it has either.
 template <class Entry>
-void put_fitted(CalibrationProfile& profile, Entry entry) {
+void put_fitted(CalibrationProfile& profile, Entry entry, bool curves = false) {
   const std::string path = fmt::format("{}/{}", kFolderOf<Entry>, entry.id);
   std::vector<std::string> keys;
   for (const FittedConstant& constant : profile.constants) {
@@ -114,7 +114,7 @@ void put_fitted(CalibrationProfile& profile, Entry entry) {
     entry.intervals[constant.key] = {constant.low, constant.high};
     keys.push_back(constant.key);
   }
-  put_entry(profile, std::move(entry), keys);
+  if (curves || !keys.empty()) put_entry(profile, std::move(entry), keys);
 }
 
 void add_constants(CalibrationProfile& profile, ClusterFit& fit, const std::vector<ClusterRow>& rows, int refits) {
@@ -140,19 +140,12 @@ void add_entries(CalibrationProfile& profile, const ClusterFit& fit) {
     inside.host = message_costs_of(*fit.model.host, fit.model.host_library);
     across.host = inside.host;
   }
-  const bool several = !across.curves.empty();
-  if (!inside.curves.empty()) {
-    links.calibration = std::move(inside);
-    put_fitted(profile, links);
-  }
-  if (several) {
-    network.calibration = std::move(across);
-    put_fitted(profile, network);
-  }
-  if (!fit.model.host) {
-    if (!links.calibration) put_fitted(profile, links);
-    put_fitted(profile, fit.model.library);
-  }
+  const bool one = !inside.curves.empty(), several = !across.curves.empty();
+  if (one) links.calibration = std::move(inside);
+  if (several) network.calibration = std::move(across);
+  put_fitted(profile, std::move(links), one);
+  put_fitted(profile, std::move(network), several);
+  if (!fit.model.host) put_fitted(profile, fit.model.library);
 }
 
 void add_points(CalibrationProfile& profile, const ClusterFit& fit, const std::vector<ClusterRow>& rows) {
@@ -187,6 +180,11 @@ void note_coverage(CalibrationProfile& profile, const ClusterFit& fit, const std
         counts.front()));
   if (counts.empty())
     profile.notes.emplace_back("measured inside nodes alone: the network keeps the catalogue's constants");
+  const auto any = [&](const auto& what) { return std::any_of(rows.begin(), rows.end(), what); };
+  if (any([](const ClusterRow& row) { return row.place.per_node > 1; }) &&
+      !any([](const ClusterRow& row) { return row.nodes() == 1 && row.weight > 0; }))
+    profile.notes.emplace_back(
+        "measured between nodes alone: what is inside of them keeps the catalogue's constants; measure one node, too");
   if (!fit.model.host) return;
   profile.notes.push_back(
       fmt::format("messages above {:.0f} bytes ask before they are sent (eager limit, found by fit)",
