@@ -43,7 +43,7 @@ class Problem {
     rows_.predict(values_at(constants_, place), -1, logs.data());
     bend(logs, residuals);
     double* priors = residuals + rows_.weights.size();
-    for (std::size_t c = 0; c < constants_.size(); ++c) priors[c] = options_.drawn * y[c];
+    for (std::size_t c = 0; c < constants_.size(); ++c) priors[c] = options_.drawn * (y[c] - constants_[c].centre);
     if (jacobian != nullptr) differentiate(place, logs, residuals, jacobian);
     return true;
   }

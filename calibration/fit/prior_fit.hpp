@@ -7,12 +7,13 @@
 namespace stepcast {
 
 /// A constant that data only inform in part: its logarithm is drawn to a prior's. value = prior · exp(spread · y), kept
-/// between bounds that are physical, and y is drawn to 0.
+/// between bounds that are physical, and y is drawn to `centre`.
 struct PriorConstant {
   std::string name;
   double prior = 0;
   double spread = 0;  ///< standard deviation of the logarithm: what the prior's sources differ by
   double least = 0, most = 0;
+  double centre = 0;  ///< of y; refits that ask how far the prior itself may be off draw it at random
 };
 
 /// Rows of measurements that a fit has to predict.
@@ -39,7 +40,7 @@ struct PriorFit {
   double cost = 0;
 };
 
-/// Least Σ weight·ρ(ln(predicted/measured)) + Σ (y·drawn)², with ρ a soft L1 that turns linear at 10 %, by
+/// Least Σ weight·ρ(ln(predicted/measured)) + Σ ((y − centre)·drawn)², with ρ a soft L1 that turns linear at 10 %, by
 /// Levenberg–Marquardt from each start (values of y); the best counts. The same input gives the same values.
 PriorFit fit_with_priors(const std::vector<PriorConstant>& constants, const PriorFitRows& rows,
                          const std::vector<std::vector<double>>& starts, const PriorFitOptions& options = {});

@@ -42,14 +42,15 @@ const FieldTable<CalibratedMachine>& CalibratedMachine::fields() {
 
 const FieldTable<FittedConstant>& FittedConstant::fields() {
   using P = FittedConstant;
-  static const FieldTable<P> table = FieldTable<P>("fitted constant", "A constant that the fit moved")
-                                         .field("profile", &P::profile, "Kind and id of the catalogue entry")
-                                         .field("key", &P::key, "Of the entry, unit included")
-                                         .field("prior", &P::prior, "Value of the catalogue")
-                                         .field("value", &P::value, "Fitted value")
-                                         .field("low", &P::low, "Lower end of the 68 % interval of the bootstrap")
-                                         .field("high", &P::high, "Upper end")
-                                         .field("rows", &P::rows, "Measured rows that depend on it");
+  static const FieldTable<P> table =
+      FieldTable<P>("fitted constant", "A constant that the fit moved")
+          .field("profile", &P::profile, "Kind and id of the catalogue entry")
+          .field("key", &P::key, "Of the entry, unit included")
+          .field("prior", &P::prior, "Value of the catalogue")
+          .field("value", &P::value, "Fitted value")
+          .field("low", &P::low, "Lower end of the 68 % interval of the bootstrap")
+          .field("high", &P::high, "Upper end")
+          .field("rows", &P::rows, "Measured rows that tell it; 0: it stays the catalogue's");
   return table;
 }
 
@@ -203,6 +204,11 @@ void warn_of_versions(const std::vector<CalibrationProfile>& profiles, std::vect
 }
 
 }  // namespace
+
+std::string interval_text(const FittedConstant& constant) {
+  if (constant.rows == 0) return "not told by these results";
+  return fmt::format("{:.4g} to {:.4g}", constant.low, constant.high);
+}
 
 CalibrationProfile read_calibration(const std::filesystem::path& file) {
   Diagnostics diagnostics(file.string());

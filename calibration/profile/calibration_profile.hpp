@@ -29,9 +29,12 @@ struct FittedConstant {
   std::string key;      ///< unit included
   double prior = 0, value = 0;
   double low = 0, high = 0;  ///< 68 % of the bootstrap's refits
-  std::size_t rows = 0;      ///< that depend on it
+  std::size_t rows = 0;      ///< that tell it; 0: it stays the catalogue's
   static const FieldTable<FittedConstant>& fields();
 };
+
+/// "8.6 to 11", or that no row tells the constant.
+std::string interval_text(const FittedConstant& constant);
 
 /// How well rows were predicted that the fit had not seen.
 struct HeldOutScore {

@@ -148,8 +148,8 @@ std::string constants(const CalibrationProfile& profile) {
   std::string out = "<h2>Constants</h2>\n<table>\n" +
                     row({"entry", "constant", "catalogue", "fitted", "68 % interval", "rows"}, "th");
   for (const FittedConstant& c : profile.constants)
-    out += row({c.profile, c.key, fmt::format("{:.4g}", c.prior), fmt::format("{:.4g}", c.value),
-                fmt::format("{:.4g} to {:.4g}", c.low, c.high), fmt::format("{}", c.rows)});
+    out += row({c.profile, c.key, fmt::format("{:.4g}", c.prior), fmt::format("{:.4g}", c.value), interval_text(c),
+                fmt::format("{}", c.rows)});
   return out + "</table>\n";
 }
 

@@ -73,7 +73,9 @@ Exhibit constants_exhibit(const CalibrationProfile& profile) {
   ChartData::Series bars{.name = tr("change"), .hue = Hue::blue, .values = {}, .points = {}, .tips = {}};
   out.table.headings = {tr("Constant"), tr("Catalogue"), tr("Fitted"), tr("68 % interval"), tr("Rows"), tr("Of")};
   for (const FittedConstant& constant : profile.constants) {
-    const QString interval = tr("%1 to %2").arg(shown_number(constant.low), shown_number(constant.high));
+    const QString interval = constant.rows == 0
+                                 ? tr("not told by these results")
+                                 : tr("%1 to %2").arg(shown_number(constant.low), shown_number(constant.high));
     out.table.rows.push_back({{.text = qt(constant.key)},
                               number_cell(constant.prior),
                               number_cell(constant.value),

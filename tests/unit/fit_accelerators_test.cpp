@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 
 #include "calibration/fit/cluster/fit_cluster.hpp"
@@ -94,6 +95,58 @@ TEST(FitAccelerators, RowsOfOneNodeTellItsLinksBesideASlowNetwork) {
   EXPECT_TRUE(profile.catalogue.contains("link-profiles"));
   EXPECT_THAT(profile.findings, Not(Contains(HasSubstr("ring_share"))));
   EXPECT_THAT(profile.notes, Not(Contains(HasSubstr("measured between nodes alone"))));
+}
+
+// Clusters whose constants lie about the catalogue's as the priors say: intervals of 68 % hold about so many of them.
+TEST(FitAccelerators, IntervalsHoldTheConstantsOfClustersDrawnFromThePrior) {
+  const ClusterModel kind = hopper();
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> normal;
+  int held = 0, all = 0;
+  for (unsigned cluster = 0; cluster < 6; ++cluster) {
+    ClusterModel truth = kind;
+    std::map<std::string, double> planted_at;
+    for (const ClusterConstant& c : cluster_constants(kind, planted(kind, {1, 2, 4, 8}))) {
+      double value = c.prior * std::exp(c.spread * normal(random));
+      if (c.most > 0) value = std::min(value, c.most);
+      planted_at[c.profile + c.key] = value;
+      c.set(truth, value);
+    }
+    const std::vector<ClusterRow> rows = planted(truth, {1, 2, 4, 8}, cluster);
+    const ClusterFit fit = fit_collectives(kind, rows);
+    const std::vector<FitInterval> intervals = bootstrap(fit, rows, 20);
+    for (std::size_t c = 0; c < intervals.size(); ++c) {
+      const double value = planted_at.at(fit.constants[c].profile + fit.constants[c].key);
+      held += intervals[c].low <= value && value <= intervals[c].high;
+      ++all;
+    }
+  }
+  EXPECT_GT(held, 0.55 * all) << "of " << all;
+  EXPECT_LT(held, 0.85 * all) << "of " << all;
+}
+
+TEST(FitAccelerators, WhatNoRowTellsStaysTheCatalogues) {
+  std::vector<ClusterRow> rows = planted(hopper(), {2});
+  rows.erase(std::remove_if(rows.begin(), rows.end(),
+                            [](const ClusterRow& row) {
+                              return row.kind != CollectiveKind::all_gather || row.place.size != Bytes(1 << 28);
+                            }),
+             rows.end());
+  ASSERT_EQ(rows.size(), 1U);
+  const CalibrationProfile profile = fit(rows);
+  const Json& network = profile.catalogue.at("network-profiles").at("infiniband");
+  std::size_t told = 0;
+  for (const FittedConstant& constant : profile.constants) {
+    told += constant.rows > 0;
+    if (constant.rows > 0) continue;
+    EXPECT_THAT(network["sources"].value(constant.key, ""), Not(HasSubstr("calibration lab")));
+    EXPECT_EQ(constant.value, constant.prior) << constant.key;
+    EXPECT_LT(constant.low, constant.high) << constant.key;
+    EXPECT_EQ(interval_text(constant), "not told by these results");
+  }
+  EXPECT_GT(told, 0U);
+  EXPECT_LT(told, profile.constants.size() / 2);
+  EXPECT_EQ(network["evidence"]["wire_share"], "measured");
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ struct ClusterConstant {
   bool grows = false;  ///< decides how times grow with nodes: cannot be told from the start with one count of nodes
 };
 
-/// Constants that rows of these kinds tell: of links (rows inside of nodes), network (rows between them), library, or of
-/// messages in host memory. Those that the catalogue has at 0 are no part of its model of this machine.
+/// Constants that rows of these kinds tell: of links (rows inside of nodes), network (rows between them), library, or
+/// of messages in host memory. Those that the catalogue has at 0 are no part of its model of this machine.
 std::vector<ClusterConstant> cluster_constants(const ClusterModel& model, const std::vector<ClusterRow>& rows);
 
 }  // namespace stepcast

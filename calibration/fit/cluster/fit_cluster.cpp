@@ -110,7 +110,8 @@ void put_fitted(CalibrationProfile& profile, Entry entry, bool curves = false) {
   const std::string path = fmt::format("{}/{}", kFolderOf<Entry>, entry.id);
   std::vector<std::string> keys;
   for (const FittedConstant& constant : profile.constants) {
-    if (constant.profile != path || constant.key.find('.') != std::string::npos) continue;
+    const bool own = constant.profile == path && constant.key.find('.') == std::string::npos;
+    if (!own || constant.rows == 0) continue;
     entry.intervals[constant.key] = {constant.low, constant.high};
     keys.push_back(constant.key);
   }
@@ -119,14 +120,14 @@ void put_fitted(CalibrationProfile& profile, Entry entry, bool curves = false) {
 
 void add_constants(CalibrationProfile& profile, ClusterFit& fit, const std::vector<ClusterRow>& rows, int refits) {
   const std::vector<FitInterval> intervals = bootstrap(fit, rows, refits);
-  const auto counted = static_cast<std::size_t>(
-      std::count_if(rows.begin(), rows.end(), [](const ClusterRow& row) { return row.weight > 0; }));
+  const std::vector<std::size_t> telling = rows_telling(fit, rows);
   for (std::size_t i = 0; i < fit.constants.size(); ++i) {
     const ClusterConstant& c = fit.constants[i];
+    if (telling[i] == 0) fit.values[i] = c.prior;
     const double value = rounded(fit.values[i], 5);
-    c.set(fit.model, value);
+    c.set(fit.model, telling[i] == 0 ? c.prior : value);
     profile.constants.push_back({c.profile, c.key, rounded(c.prior, 5), value, rounded(intervals[i].low, 5),
-                                 rounded(intervals[i].high, 5), counted});
+                                 rounded(intervals[i].high, 5), telling[i]});
   }
 }
 
@@ -251,9 +252,9 @@ std::string fit_summary(const CalibrationProfile& profile) {
   if (!profile.constants.empty())
     out += fmt::format("\n{:<48}{:>12}{:>12}   68 % interval\n", "constant", "catalogue", "fitted");
   for (const FittedConstant& c : profile.constants)
-    out += fmt::format("{:<48}{:>12.4g}{:>12.4g}   {:.4g} to {:.4g}\n",
-                       fmt::format("{} {}", c.profile.substr(c.profile.find('/') + 1), c.key), c.prior, c.value, c.low,
-                       c.high);
+    out += fmt::format("{:<48}{:>12.4g}{:>12.4g}   {}\n",
+                       fmt::format("{} {}", c.profile.substr(c.profile.find('/') + 1), c.key), c.prior, c.value,
+                       interval_text(c));
   if (!profile.held_out.empty())
     out +=
         fmt::format("\n{:<48}{:>6}{:>9}{:>9}{:>9}\n", "held out and predicted", "rows", "mean %", "median %", "bias %");

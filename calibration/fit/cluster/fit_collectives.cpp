@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numbers>
 #include <random>
 #include <set>
 #include <tuple>
@@ -24,6 +25,7 @@ constexpr std::array kEagerLimits{4096.0, 8192.0, 16384.0, 32768.0, 65536.0, 131
 constexpr std::size_t kRowsForLimit = 12;
 constexpr double kApart = 0.15;  // of a prior's spread
 constexpr double kLarge = 1 << 20;
+constexpr double kTells = 0.01;  // |ln time| by which a spread of a constant must move a row: samples vary by as much
 
 std::vector<PriorConstant> priors_of(const std::vector<ClusterConstant>& constants) {
   std::vector<PriorConstant> out;
@@ -40,8 +42,10 @@ ClusterModel moved(const ClusterModel& model, const std::vector<ClusterConstant>
   return out;
 }
 
+/// `centres`: what the search's places are drawn to instead of the catalogue's values; empty: to these.
 PriorFit solve(const ClusterModel& model, const std::vector<ClusterConstant>& constants,
-               const std::vector<ClusterRow>& rows, const std::vector<double>& start) {
+               const std::vector<ClusterRow>& rows, const std::vector<double>& start,
+               const std::vector<double>& centres = {}) {
   PriorFitRows problem;
   for (const ClusterRow& row : rows) problem.weights.push_back(row.weight);
   std::vector<double> times;
@@ -58,7 +62,9 @@ PriorFit solve(const ClusterModel& model, const std::vector<ClusterConstant>& co
     if (constants[i].key.ends_with("host.node_GBps")) apart[i] += 2 * kApart;
   }
   if (apart != start) starts.push_back(std::move(apart));
-  return fit_with_priors(priors_of(constants), problem, starts, kOptions);
+  std::vector<PriorConstant> priors = priors_of(constants);
+  for (std::size_t i = 0; i < centres.size(); ++i) priors[i].centre = centres[i];
+  return fit_with_priors(priors, problem, starts, kOptions);
 }
 
 void set_curves(ClusterFit& fit, const std::vector<ClusterRow>& rows) {
@@ -110,6 +116,13 @@ ClusterRow resampled(const ClusterRow& row, std::mt19937_64& random) {
   return out;
 }
 
+/// Standard normal by Box and Muller: the same on every system, which std::normal_distribution is not.
+double normal_draw(std::mt19937_64& random) {
+  const auto uniform = [&] { return (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53; };
+  const double radius = std::sqrt(-2 * std::log(uniform()));
+  return radius * std::cos(2 * std::numbers::pi * uniform());
+}
+
 }  // namespace
 
 CalibratedTime ClusterFit::time(const ClusterRow& row) const {
@@ -136,6 +149,26 @@ ClusterFit fit_collectives(const ClusterModel& model, const std::vector<ClusterR
   return fit_from(start, std::move(constants), rows, place);
 }
 
+std::vector<std::size_t> rows_telling(const ClusterFit& fit, const std::vector<ClusterRow>& all) {
+  const std::vector<ClusterRow> rows = with_weight(all);
+  std::vector<double> usual, times;
+  fit.model.predict(rows, usual);
+  std::vector<std::size_t> out;
+  for (std::size_t c = 0; c < fit.constants.size(); ++c) {
+    const ClusterConstant& constant = fit.constants[c];
+    std::vector<bool> tells(rows.size());
+    for (const double side : {-1.0, 1.0}) {
+      ClusterModel model = fit.model;
+      constant.set(model, fit.values[c] * std::exp(side * constant.spread));
+      model.predict(rows, times);
+      for (std::size_t r = 0; r < rows.size(); ++r)
+        tells[r] = tells[r] || std::abs(std::log(times[r] / usual[r])) >= kTells;
+    }
+    out.push_back(static_cast<std::size_t>(std::count(tells.begin(), tells.end(), true)));
+  }
+  return out;
+}
+
 std::vector<FitInterval> bootstrap(const ClusterFit& fit, const std::vector<ClusterRow>& all, int refits) {
   const std::vector<ClusterRow> rows = with_weight(all);
   std::vector<std::vector<double>> found(fit.constants.size());
@@ -143,7 +176,10 @@ std::vector<FitInterval> bootstrap(const ClusterFit& fit, const std::vector<Clus
   for (int i = 0; i < refits; ++i) {
     std::vector<ClusterRow> drawn;
     for (std::size_t r = 0; r < rows.size(); ++r) drawn.push_back(resampled(rows[random() % rows.size()], random));
-    const PriorFit refit = solve(fit.model, fit.constants, drawn, fit.place);
+    // The catalogue's values are as uncertain as the rows: where these tell little, the interval is the prior's.
+    std::vector<double> centres;
+    for (std::size_t c = 0; c < found.size(); ++c) centres.push_back(normal_draw(random));
+    const PriorFit refit = solve(fit.model, fit.constants, drawn, fit.place, centres);
     for (std::size_t c = 0; c < found.size(); ++c) found[c].push_back(refit.values[c]);
   }
   std::vector<FitInterval> out;
