@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <sstream>
 
 #include "tests/measured_import.hpp"
@@ -88,6 +89,70 @@ TEST(NcclTests, JsonTellsItsDate) {
       {"hostname": "n"}]}, "results": [{"size": 8, "type": "float", "out_of_place": {"time": 30.1, "nwrong": 0}}]})");
   EXPECT_EQ(import.faults, "");
   EXPECT_EQ(import.date, "2026-11-20T10:00:00Z");
+}
+
+// The table of a job that was killed: its words are not those of the header's end.
+TEST(NcclTests, ACutRowIsAFault) {
+  std::istringstream row(kRow);
+  std::string cut;
+  int words = 0;
+  for (std::string word; row >> word;) {
+    cut += word + " ";
+    if (++words == 13) break;
+    const auto import = import_measured(read_nccl_tests, run("all_reduce_perf", 8, kColumns, cut));
+    EXPECT_THAT(import.faults, HasSubstr(fmt::format("line 15: has {} columns, its header 13", words))) << cut;
+  }
+  const std::string late = run("all_reduce_perf", 8, kColumns, "16777216 4194304 float sum -1 117.14 143.23 268.55 0");
+  EXPECT_THAT(import_measured(read_nccl_tests, late).faults, HasSubstr("line 15: has 9 columns, its header 13"));
+}
+
+TEST(NcclTests, OperationsThatSumNothingMayHaveNoRedop) {
+  const auto import = import_measured(
+      read_nccl_tests,
+      run("all_gather_perf", 8, kColumns, "2097152 524288 float -1 412.2 5.09 9.54 0 411.5 5.10 9.55 0"));
+  EXPECT_EQ(import.faults, "");
+  EXPECT_EQ(import.rows.size(), 2U);
+}
+
+TEST(NcclTests, ATimeThatIsNotOfItsRateIsAFault) {
+  constexpr const char* kShifted = " 2097152 524288 float sum -1 41.22 5.09 9.54 0 411.5 5.10 9.55 0";
+  EXPECT_THAT(import_measured(read_nccl_tests, run("all_reduce_perf", 8, kColumns, kShifted)).faults,
+              HasSubstr("2097152 bytes in 41.22 us are no 5.09 GB/s"));
+}
+
+/// The run of sixteen ranks with the group of each.
+std::string split_run(const std::function<int(int)>& group_of) {
+  std::string out = run("all_reduce_perf", 16, kColumns, kRow);
+  for (int i = 0; i < 16; ++i) {
+    const std::string rank = fmt::format("Rank {} Group  ", i);
+    out.replace(out.find(rank) + rank.size(), 1, std::to_string(group_of(i)));
+  }
+  return out;
+}
+
+// NCCL_TESTS_SPLIT_MASK: a communicator is the ranks of one group, and the table's time is of each.
+TEST(NcclTests, RanksOfAGroupAreOneCommunicator) {
+  const auto import = import_measured(read_nccl_tests, split_run([](int rank) { return rank % 8; }));
+  EXPECT_EQ(import.faults, "");
+  ASSERT_EQ(import.rows.size(), 2U);
+  EXPECT_EQ(import.rows[0]["ranks"], 2);
+  EXPECT_EQ(import.rows[0]["nodes"], 2);
+  EXPECT_EQ(import.rows[0]["ranks_per_node"], 1);
+  EXPECT_THAT(import.warnings.dump(), HasSubstr("8 groups of 2 ranks ran side by side"));
+  EXPECT_THAT(import_measured(read_nccl_tests, split_run([](int rank) { return rank > 11; })).faults,
+              HasSubstr("2 groups, which are not alike"));
+}
+
+TEST(NcclTests, JsonHasGroups) {
+  const auto import = import_measured(
+      read_nccl_tests,
+      R"({"args": ["./build/all_reduce_perf"], "config": {"devices": [{"hostname": "n", "group": 0}, {"hostname": "n", "group": 0},
+      {"hostname": "m", "group": 1}, {"hostname": "m", "group": 1}]},
+      "results": [{"size": 8, "type": "float", "out_of_place": {"time": 30.1, "nwrong": 0}}]})");
+  EXPECT_EQ(import.faults, "");
+  ASSERT_EQ(import.rows.size(), 1U);
+  EXPECT_EQ(import.rows[0]["ranks"], 2);
+  EXPECT_EQ(import.rows[0]["nodes"], 1);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "calibration/importers/measured/moment.hpp"
 #include "calibration/importers/measured/rows.hpp"
@@ -34,6 +35,9 @@ constexpr std::array kNcclTypes{
     NamePair{"int32", "int32"},       NamePair{"uint32", "int32"}, NamePair{"int64", "int64"},
     NamePair{"uint64", "int64"},      NamePair{"fp8_e4m3", "fp8"}, NamePair{"fp8_e5m2", "fp8"},
     NamePair{"f8e4m3", "fp8"},        NamePair{"f8e5m2", "fp8"}};
+
+// Rates are printed with two digits behind the point, times with three at least (common.cu).
+constexpr double kRoundedRate = 0.0051, kRoundedTime = 0.01;
 
 constexpr std::string_view kMeasuredOperations =
     "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, reduce, send_recv";
@@ -87,12 +91,52 @@ void add_nccl(const NcclRow& row, const std::string& op, const MeasuredPlaces& p
   results.add(std::move(out));
 }
 
+/// The host of each rank, by the group that it was in (NCCL_TESTS_SPLIT).
+using HostsOfGroups = std::map<int, std::vector<std::string>>;
+
+/// How many ranks each host has of a group, the most first: what groups must have in common.
+std::vector<int> spread_of(const std::vector<std::string>& hosts) {
+  std::map<std::string, int> on_host;
+  for (const std::string& host : hosts) ++on_host[host];
+  std::vector<int> out;
+  for (const auto& [host, ranks] : on_host) out.push_back(ranks);
+  std::sort(out.rbegin(), out.rend());
+  return out;
+}
+
+/// Places of the ranks of one group. Groups that ran side by side share one time, so they must be alike.
+MeasuredPlaces places_of_group(const HostsOfGroups& groups, const MeasuredHints& hints, const std::string& at,
+                               ResultsBuilder& results, Diagnostics& diagnostics) {
+  if (groups.empty()) return places_of({}, hints);
+  const std::vector<std::string>& first = groups.begin()->second;
+  const MeasuredPlaces out = places_of(first, hints);
+  if (groups.size() == 1) return out;
+  for (const auto& [group, hosts] : groups)
+    if (spread_of(hosts) != spread_of(first)) {
+      diagnostics.error(at,
+                        fmt::format("the ranks ran in {} groups, which are not alike: group {} has {} ranks, group {} "
+                                    "{}, or other hosts",
+                                    groups.size(), groups.begin()->first, first.size(), group, hosts.size()),
+                        "measure groups of one shape: NCCL_TESTS_SPLIT");
+      return {};
+    }
+  results.warn(fmt::format("{} groups of {} ranks ran side by side: times are of one while the others load the links",
+                           groups.size(), out.ranks));
+  return out;
+}
+
+int number_after(const std::vector<std::string_view>& words, std::string_view name) {
+  for (std::size_t i = 0; i + 1 < words.size(); ++i)
+    if (words[i] == name) return static_cast<int>(std::clamp(number_of(words[i + 1]).value_or(0), 0.0, 1e6));
+  return 0;
+}
+
 /// `# Rank 0 Group 0 Pid 123 on node1 device 0 [0000:07:00] NVIDIA A100-SXM4-40GB`
-void take_rank(const std::vector<std::string_view>& words, std::vector<std::string>& hosts, ResultsBuilder& results) {
+void take_rank(const std::vector<std::string_view>& words, HostsOfGroups& hosts, ResultsBuilder& results) {
   const auto on = std::find(words.begin(), words.end(), "on");
   if (on == words.end() || on + 1 == words.end()) return;
   const std::string host(*(on + 1));
-  hosts.push_back(host);
+  hosts[number_after(words, "Group")].push_back(host);
   results.host(host);
   const auto address =
       std::find_if(on, words.end(), [](std::string_view word) { return !word.empty() && word.front() == '['; });
@@ -103,10 +147,17 @@ void take_rank(const std::vector<std::string_view>& words, std::vector<std::stri
   if (!device.empty()) results.accelerator(device);
 }
 
-int number_after(const std::vector<std::string_view>& words, std::string_view name) {
-  for (std::size_t i = 0; i + 1 < words.size(); ++i)
-    if (words[i] == name) return static_cast<int>(std::clamp(number_of(words[i + 1]).value_or(0), 0.0, 1e6));
-  return 0;
+/// Columns that a row leaves blank: operations that sum nothing have no redop in some versions, and a number in its
+/// place.
+std::size_t blank_columns(const std::vector<std::string>& header, const std::vector<std::string_view>& words) {
+  return header.size() > 3 && header[3] == "redop" && words.size() > 3 && number_of(words[3]) ? 1 : 0;
+}
+
+/// Whether a printed rate is that of the size and the time beside it, as they are rounded.
+bool agree(double size, double time_us, double algbw_GBps) {
+  if (time_us <= 0) return true;
+  const double rate = size / time_us * 1e-3;
+  return std::abs(rate - algbw_GBps) <= kRoundedRate + kRoundedTime * rate;
 }
 
 /// Tables of nccl-tests: rows stand under the header's words, aligned at the end, for `redop` may be blank.
@@ -193,45 +244,58 @@ class NcclTable {
   }
 
   /// What a table needs besides its rows.
-  void open(const MeasuredPlaces& places, const std::string& at) {
+  void open(const std::string& at) {
     opened_ = true;
+    places_ = places_of_group(hosts_, hints_, at, results_, diagnostics_);
     if (!unmodelled_.empty()) {
       skipped_ = unmodelled_;
       results_.warn(fmt::format("tables of {}_perf were left out: it is no collective here", unmodelled_));
       return;
     }
     taken_ = true;
-    if (sound(places, diagnostics_) && op_.empty())
+    if (diagnostics_.ok() && sound(places_, diagnostics_) && op_.empty())
       diagnostics_.error(at, "neither the table nor the file's name says which collective it is",
                          fmt::format("--op with one of {}", kMeasuredOperations));
   }
 
   void row(const std::vector<std::string_view>& words, const std::string& at) {
     if (header_.empty()) return;
-    if (words.size() < 4 || words.size() > header_.size())
-      return diagnostics_.error(at, fmt::format("has {} columns, its header {}", words.size(), header_.size()));
-    const MeasuredPlaces places = places_of(hosts_, hints_);
-    if (!opened_) open(places, at);
-    if (op_.empty() || places.ranks < 1) return;
-    const std::size_t blanks = header_.size() - words.size();
+    if (!opened_) open(at);
+    if (op_.empty() || places_.ranks < 1) return;
+    const std::size_t blanks = blank_columns(header_, words);
+    if (words.size() + blanks != header_.size())
+      return diagnostics_.error(at, fmt::format("has {} columns, its header {}", words.size(), header_.size()),
+                                "leave out a row that the end of a job has cut");
     bool in_place = false;
-    for (std::size_t column = 3; column < header_.size(); ++column) {
+    for (std::size_t column = 3 + blanks; column < header_.size(); ++column) {
       if (header_[column] != "time" && header_[column] != "cputime") continue;
-      if (column < blanks) break;
-      const auto time = number_of(words[column - blanks]);
-      const auto size = number_of(words[0]);
-      if (!time || !size)
-        return diagnostics_.error(at, fmt::format("found {}, expected a number", shown(words[column - blanks])));
-      NcclRow row{*size, type_of(words[2], diagnostics_, at), in_place, *time, std::nullopt, false, {}};
-      // Where data is not checked some versions leave the column out, others write N/A.
-      if (const std::size_t after = column + 3; after < header_.size()) {
-        const auto found = number_of(words[after - blanks]);
-        if (header_[after] == "#wrong") row.wrong = found;
-        row.checked = found && (header_[after] == "#wrong" || header_[after] == "error");
-      }
-      add_nccl(row, op_, places, iterations_, at, results_, diagnostics_);
+      timed(words, column, blanks, in_place, at);
       in_place = true;
     }
+  }
+
+  /// What stands from one column of times on; `blanks`: columns that the row lacks before it.
+  void timed(const std::vector<std::string_view>& words, std::size_t column, std::size_t blanks, bool in_place,
+             const std::string& at) {
+    const auto word = [&](std::size_t of) { return of < header_.size() ? words[of - blanks] : std::string_view(); };
+    const auto time = number_of(word(column)), size = number_of(words[0]);
+    if (!time || !size) return diagnostics_.error(at, fmt::format("found {}, expected a number", shown(word(column))));
+    // Rates come from the time of the device, also where that of the host is printed.
+    const auto rate = number_of(word(column + 1));
+    if (header_[column] == "time" && rate && !agree(*size, *time, *rate))
+      return diagnostics_.error(at,
+                                fmt::format("{} bytes in {} us are no {} GB/s: the row is cut, or its columns are "
+                                            "not those of the header",
+                                            *size, *time, *rate),
+                                "leave out a row that the end of a job has cut");
+    NcclRow row{*size, type_of(words[2], diagnostics_, at), in_place, *time, std::nullopt, false, {}};
+    // Where data is not checked some versions leave the column out, others write N/A.
+    if (const std::size_t after = column + 3; after < header_.size()) {
+      const auto found = number_of(word(after));
+      if (header_[after] == "#wrong") row.wrong = found;
+      row.checked = found && (header_[after] == "#wrong" || header_[after] == "error");
+    }
+    add_nccl(row, op_, places_, iterations_, at, results_, diagnostics_);
   }
 
   const MeasuredHints& hints_;
@@ -241,7 +305,8 @@ class NcclTable {
   std::string_view unmodelled_;  ///< program of the table being read, where it is of no collective here
   std::string skipped_;          ///< the last such program whose table was passed over
   std::vector<std::string> header_;
-  std::vector<std::string> hosts_;
+  HostsOfGroups hosts_;
+  MeasuredPlaces places_;  ///< of the table being read
   int iterations_ = 1;
   bool opened_ = false;  ///< the first row of the table was seen
   bool taken_ = false;   ///< a table of a collective was
@@ -275,15 +340,15 @@ void read_nccl_json(const Json& document, const std::string& file, const Measure
   if (const auto start = moment_of(words(document, "start_time"))) results.date(*start);
   static const Json kNothing = Json::object();
   const Json& config = document.contains("config") ? document["config"] : kNothing;
-  std::vector<std::string> hosts;
+  HostsOfGroups hosts;
   if (config.is_object() && config.contains("devices") && config["devices"].is_array())
     for (const Json& device : config["devices"]) {
-      hosts.push_back(words(device, "hostname"));
-      results.host(hosts.back());
+      hosts[static_cast<int>(std::clamp(figure(device, "group"), 0.0, 1e6))].push_back(words(device, "hostname"));
+      results.host(words(device, "hostname"));
       if (const std::string name = words(device, "device_info"); !name.empty()) results.accelerator(name);
     }
-  const MeasuredPlaces places = places_of(hosts, hints);
-  if (!sound(places, diagnostics)) return;
+  const MeasuredPlaces places = places_of_group(hosts, hints, "/config/devices", results, diagnostics);
+  if (!diagnostics.ok() || !sound(places, diagnostics)) return;
   const auto iterations = static_cast<int>(std::clamp(figure(config, "iterations", 1), 1.0, 1e6));
   for (std::size_t i = 0; i < document["results"].size(); ++i) {
     const Json& row = document["results"][i];
