@@ -14,7 +14,8 @@ Seconds expected_latest(Seconds rank, int ranks);
 /// power of one's.
 Seconds latest_quantile(Seconds rank, int ranks, double probability);
 
-/// Mean of one rank of which n ranks' calls are late in the mean by so much over their tenth percentile.
-Seconds rank_lateness(Seconds over_tenth, int ranks);
+/// Mean of one rank of which n ranks' calls are late in the mean by so much over their tenth percentile. `calls`: of
+/// the means of so many calls in a row, which lie closer together (Cornish and Fisher 1938, to the skewness).
+Seconds rank_lateness(Seconds over_tenth, int ranks, int calls = 1);
 
 }  // namespace stepcast

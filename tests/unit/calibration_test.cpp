@@ -158,6 +158,52 @@ TEST(ClusterRows, FindTheLatenessOfARankInThatOfCalls) {
   EXPECT_NEAR(jitter_us(rows), 10, 0.7);
 }
 
+TEST(ClusterRows, FindTheSameLatenessInMeansOfSeveralCalls) {
+  std::mt19937_64 random(11);
+  const auto late = [&] { return -20 * std::log((static_cast<double>(random() >> 11) + 0.5) * 0x1p-53); };
+  for (const int calls : {2, 6, 20, 100}) {
+    std::vector<ClusterRow> rows;
+    for (const int ranks : {2, 4, 16}) {
+      ClusterRow row;
+      row.place = {Bytes(1024), ranks, 1};
+      row.calls_per_sample = calls;
+      for (int s = 0; s < 3000; ++s) {
+        double sum = 0;
+        for (int call = 0; call < calls; ++call) {
+          double latest = 0;
+          for (int rank = 0; rank < ranks; ++rank) latest = std::max(latest, late());
+          sum += latest;
+        }
+        row.samples_us.push_back(40 + sum / calls);
+      }
+      summarise(row);
+      rows.push_back(row);
+    }
+    EXPECT_NEAR(jitter_us(rows), 20, 1.5) << calls;
+  }
+}
+
+TEST(ClusterRows, EachCollectiveKeepsACurveInTheWidthThatItWasMeasuredIn) {
+  std::vector<ClusterRow> rows;
+  for (const auto& [kind, width] : {std::pair(CollectiveKind::all_reduce, ElementWidth::usual),
+                                    {CollectiveKind::all_reduce, ElementWidth::narrow},
+                                    {CollectiveKind::all_gather, ElementWidth::narrow},
+                                    {CollectiveKind::broadcast, ElementWidth::wide}}) {
+    ClusterRow row;
+    row.kind = kind;
+    row.width = width;
+    row.place = {Bytes(1024), 4, 1};
+    row.samples_us = {width == ElementWidth::usual ? 10.0 : 20.0};
+    summarise(row);
+    rows.push_back(row);
+  }
+  const std::vector<MeasuredCurve> curves = curves_of(rows, true);
+  ASSERT_EQ(curves.size(), 3U);
+  EXPECT_EQ(curves[0].time_us, std::vector<double>{10}) << "32 bit first";
+  EXPECT_EQ(curves[1].op, "all_gather");
+  EXPECT_EQ(curves[2].op, "broadcast");
+}
+
 TEST(CalibratedTime, WaitsForTheLatestOfMoreRanksThanWereMeasured) {
   Calibrated calibration;
   calibration.curves = {curve(4, {1000, 1000000}, {11, 1010})};

@@ -52,6 +52,7 @@ std::optional<ClusterRow> collective_row(const Json& in) {
     out.asked = fmt::format("{} {}", in["algorithm"].get<std::string>(), in["protocol"].get<std::string>());
   out.width = width_of(in["data_type"].get<std::string>());
   out.samples_us = in["samples_us"].get<std::vector<double>>();
+  out.calls_per_sample = in.value("calls_per_sample", 1);
   return out;
 }
 
@@ -107,8 +108,10 @@ std::vector<ClusterRow> cluster_rows(const std::vector<ProbeResults>& files, std
       // A barrier carries nothing, and what carries nothing has no place on a curve over sizes.
       if (row->place.size <= Bytes(0)) continue;
       auto [known, fresh] = pooled.try_emplace(key_of(*row), *row);
-      if (!fresh)
-        known->second.samples_us.insert(known->second.samples_us.end(), row->samples_us.begin(), row->samples_us.end());
+      if (fresh) continue;
+      ClusterRow& all = known->second;
+      all.samples_us.insert(all.samples_us.end(), row->samples_us.begin(), row->samples_us.end());
+      all.calls_per_sample = std::min(all.calls_per_sample, row->calls_per_sample);
     }
   for (const std::string& name : unknown)
     notes.push_back(fmt::format("rows asked for as \"{}\" are left out: the model does not know it", name));
@@ -128,7 +131,7 @@ double jitter_us(const std::vector<ClusterRow>& rows) {
     double sum = 0;
     for (const double sample : row.samples_us) sum += std::max(0.0, sample - row.low_us);
     const Seconds call(sum / static_cast<double>(row.samples_us.size()) * 1e-6);
-    late.push_back(rank_lateness(call, row.place.ranks).in(1_us));
+    late.push_back(rank_lateness(call, row.place.ranks, row.calls_per_sample).in(1_us));
   }
   return quantile_of(late, 0.5);
 }
@@ -148,15 +151,28 @@ std::vector<Spike> spikes_of(const std::vector<ClusterRow>& rows) {
   return out;
 }
 
+namespace {
+
+/// Times of 8 and 64 bit elements differ from the usual ones, and stand for all only where these were not measured.
+int preference(ElementWidth width) { return width == ElementWidth::usual ? 0 : width == ElementWidth::narrow ? 1 : 2; }
+
+}  // namespace
+
 std::vector<MeasuredCurve> curves_of(const std::vector<ClusterRow>& rows, bool across) {
+  const auto counts = [&](const ClusterRow& row) {
+    return row.chosen() && row.weight > 0 && (row.nodes() > 1) == across;
+  };
+  const auto place_of = [](const ClusterRow& row) { return std::tuple(row.kind, row.place.ranks, row.place.per_node); };
+  std::map<std::tuple<CollectiveKind, int, int>, int> preferred;
+  for (const ClusterRow& row : rows) {
+    if (!counts(row)) continue;
+    const auto [best, fresh] = preferred.emplace(place_of(row), preference(row.width));
+    if (!fresh) best->second = std::min(best->second, preference(row.width));
+  }
   std::vector<MeasuredCurve> out;
   const ClusterRow* last = nullptr;
-  // Times of 8 and 64 bit elements differ; they stand for all only where nothing else was measured.
-  const bool usual =
-      std::any_of(rows.begin(), rows.end(), [](const ClusterRow& row) { return row.width == ElementWidth::usual; });
   for (const ClusterRow& row : rows) {
-    if (!row.chosen() || (usual && row.width != ElementWidth::usual) || row.weight <= 0 || (row.nodes() > 1) != across)
-      continue;
+    if (!counts(row) || preference(row.width) != preferred.at(place_of(row))) continue;
     if (last == nullptr || curve_key(*last) != curve_key(row))
       out.push_back({std::string(name_of(row.kind)), row.place.ranks, row.place.per_node, {}, {}});
     last = &row;

@@ -19,6 +19,7 @@ struct ClusterRow {
   ElementWidth width = ElementWidth::usual;
   bool ping_pong = false;  ///< half of a round trip between two ranks: no collective's curve
   std::vector<double> samples_us;
+  int calls_per_sample = 1;                       ///< the fewest of what is pooled
   double median_us = 0, low_us = 0, high_us = 0;  ///< 10 and 90 % of the samples
   double weight = 1;
 
@@ -40,7 +41,8 @@ double quantile_of(std::vector<double> values, double share);
 std::vector<ClusterRow> cluster_rows(const std::vector<ProbeResults>& files, std::vector<std::string>& notes);
 
 /// Mean lateness of one rank in µs (models/collectives/lateness.hpp): of how much later than the tenth percentile calls
-/// are on average, median over the rows up to 64 KiB with at least five samples of single calls; 0 when there are none.
+/// are on average, median over the rows up to 64 KiB with at least five samples; 0 when there are none. Samples of
+/// single calls count where there are any, else those of several, as if each call were late on its own.
 double jitter_us(const std::vector<ClusterRow>& rows);
 
 /// A row above both neighbours of its curve (or below) by so much is no step of a protocol but an outlier.
@@ -54,7 +56,8 @@ struct Spike {
 std::vector<Spike> spikes_of(const std::vector<ClusterRow>& rows);
 
 /// Curves of the rows left to the library, by collective and ranks; rows of weight 0 left out. `across`: of several
-/// nodes, else of one.
+/// nodes, else of one. Of each collective on the same ranks one width of elements counts, 16 and 32 bit first, for
+/// their times differ.
 std::vector<MeasuredCurve> curves_of(const std::vector<ClusterRow>& rows, bool across);
 
 /// What rows of one curve over the sizes share.
