@@ -77,7 +77,9 @@ Overlay read_overlay(const fs::path& file) {
     diagnostics.error("", "is no calibration: it has no catalogue entries", "stepcast calibrate fit writes one");
   diagnostics.throw_if_faulty();
   Overlay out{std::move(document[kOverlayKey]),
-              {file, text_at(document, "name"), text_at(document, "created"), {}, {}}};
+              {file, text_at(document, "name"), text_at(document, "created"), {}, {}, {}}};
+  for (const auto& [kind, entries] : out.entries.items())
+    for (const auto& item : entries.items()) out.facts.entries.emplace_back(kind, item.key());
   if (!document.contains("machine")) return out;
   const Json& machine = document["machine"];
   out.facts.node = text_at(machine, "node");

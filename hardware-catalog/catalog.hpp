@@ -17,9 +17,10 @@ inline constexpr int kCatalogueVersion = 1;
 /// Where a calibration comes from, as its file says: what it is compared with when it is used.
 struct CalibrationFacts {
   std::filesystem::path file;
-  std::string name, created;                    ///< created: YYYY-MM-DD
-  std::string node;                             ///< catalogue id, or a scenario; empty: not told
-  std::map<std::string, std::string> versions;  ///< of software, by name
+  std::string name, created;                                 ///< created: YYYY-MM-DD
+  std::string node;                                          ///< catalogue id, or a scenario; empty: not told
+  std::map<std::string, std::string> versions;               ///< of software, by name
+  std::vector<std::pair<std::string, std::string>> entries;  ///< kind and id
 };
 
 /// The hardware catalogue: one JSON file per part, in one folder per kind (`accelerators/`, `cpus/`, `nodes/`,

@@ -1,6 +1,9 @@
 #include <algorithm>
 
+#include "hardware-catalog/communication_profiles.hpp"
+#include "hardware-catalog/part_kinds.hpp"
 #include "models/scenario/draft.hpp"
+#include "models/scenario/framework_constants.hpp"
 
 namespace stepcast {
 
@@ -22,6 +25,47 @@ std::string anchored(const std::string& name, const fs::path& scenario) {
   const fs::path file = name;
   if (name.empty() || !file.is_relative()) return name;
   return fs::absolute(scenario.parent_path() / file).lexically_normal().string();
+}
+
+/// Kinds and ids of the catalogue entries that the scenario takes and that calibrations hold.
+std::vector<std::pair<std::string_view, std::string>> entries_of(const Scenario& s) {
+  std::vector<std::pair<std::string_view, std::string>> out;
+  const auto add = [&out](const auto* part) {
+    if (part != nullptr) out.emplace_back(kFolderOf<std::remove_cvref_t<decltype(*part)>>, part->id);
+  };
+  add(s.node);
+  add(s.accelerator);
+  add(s.cpu);
+  add(s.compute);
+  add(s.operators);
+  add(s.storage);
+  add(s.local_drive);
+  add(s.link_profile);
+  if (s.spec.cluster.nodes > 1) add(s.network_profile);
+  add(s.library_profile);
+  if (s.framework != nullptr) out.emplace_back(kFrameworkConstants, s.framework->id);
+  return out;
+}
+
+std::string joined(const std::vector<std::pair<std::string, std::string>>& entries) {
+  std::string out;
+  for (const auto& [kind, id] : entries) out += fmt::format("{}{}/{}", out.empty() ? "" : ", ", kind, id);
+  return out;
+}
+
+/// What a calibration gives the scenario, or that it gives nothing.
+void remark_use(Draft& draft, const CalibrationFacts& facts) {
+  const auto taken = entries_of(draft.scenario);
+  std::vector<std::pair<std::string, std::string>> used;
+  for (const auto& [kind, id] : facts.entries)
+    if (std::find(taken.begin(), taken.end(), std::pair(std::string_view(kind), id)) != taken.end() &&
+        draft.catalog.file_of(kind, id) == facts.file)
+      used.emplace_back(kind, id);
+  if (used.empty())
+    draft.assume(fmt::format("calibration {} of {} changes nothing here: this scenario takes none of {}", facts.name,
+                             facts.created, joined(facts.entries)));
+  else
+    draft.assume(fmt::format("calibration {} of {} gives {}", facts.name, facts.created, joined(used)));
 }
 
 }  // namespace
@@ -58,6 +102,7 @@ const Catalog& behind_calibrations(ClusterSpec& cluster, const Catalog& catalog,
 void remark_calibrations(Draft& draft) {
   const Scenario& s = draft.scenario;
   for (const CalibrationFacts& facts : draft.catalog.calibrations()) {
+    remark_use(draft, facts);
     for (const auto& [software, version] : s.spec.cluster.software)
       if (const auto measured = facts.versions.find(software);
           measured != facts.versions.end() && measured->second != version)

@@ -44,7 +44,7 @@ class Draft {
 /// The catalogue behind the calibrations that a cluster names, which are anchored to the folder of diagnostics.file();
 /// the same catalogue where it names none, or where they are at fault.
 const Catalog& behind_calibrations(ClusterSpec& cluster, const Catalog& catalog, Diagnostics& diagnostics);
-/// Assumptions about calibrations that were measured with other software, or on other nodes.
+/// Assumptions about calibrations: what they give, and which were measured with other software or on other nodes.
 void remark_calibrations(Draft& draft);
 /// Catalogue entries, model and framework.
 void resolve_references(Draft& draft);

@@ -328,6 +328,17 @@ TEST(CalibrateCommand, RunTakesACalibrationAndSaysSo) {
     const Finished after = stepcast_run({"run", scenario, "--fidelity", fidelity, "--calibration", out, "--json"});
     ASSERT_EQ(after.code, 0) << after.err;
     EXPECT_NEAR(after.json()["step_time_s"].get<double>() / shipped, 1.05, 0.03) << fidelity;
+    EXPECT_THAT(after.json()["assumptions"].dump(), HasSubstr("gives framework-constants/megatron-lm-2021"));
+  }
+  const Finished other = stepcast_run({"run", scenario, "--set", "strategy.framework=megatron-lm", "--fidelity",
+                                       "analytic", "--calibration", out, "--json"});
+  EXPECT_THAT(other.json()["assumptions"].dump(),
+              HasSubstr("changes nothing here: this scenario takes none of framework-constants/megatron-lm-2021"));
+  for (const char* date : {"yesterday", "2026-13-45", "2026-11-20x"}) {
+    const Finished undated = stepcast_run(
+        {"calibrate", "step", scenario, "--step-time", std::to_string(shipped), "--date", date, "-o", out});
+    EXPECT_EQ(undated.code, 2) << date;
+    EXPECT_THAT(undated.err, HasSubstr("--date")) << date;
   }
   const Finished refused = stepcast_run({"calibrate", "step", scenario, "--step-time", std::to_string(shipped * 5)});
   EXPECT_EQ(refused.code, 1);
