@@ -464,3 +464,8 @@ TEST(FitSteps, MovesSoftwareAndRefusesWhatItCannotExplain) {
 
 }  // namespace
 }  // namespace stepcast::calibration_test
+  for (const double times : {0.7, 1.2, 1.3, 1.4, 4.0}) {
+    const StepFit far = fit_steps({{"step", scenario, shipped * times}});
+    EXPECT_FALSE(far.explained) << times;
+    EXPECT_THAT(far.words, Contains(HasSubstr(times > 1 ? "the slowest that" : "the quickest that"))) << times;
+  }
