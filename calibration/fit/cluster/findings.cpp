@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "calibration/fit/cluster/rate_fit.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -48,14 +50,18 @@ double bandwidth_GBps(const Json& row) {
 /// Rates of the largest messages between named ends, GB/s.
 using Pairs = std::map<std::pair<std::string, std::string>, double>;
 
+/// Which of them: inside of a node or between nodes, where a row says it.
+enum class Ways { any, inside, between };
+
 Pairs largest_messages(const std::vector<ProbeResults>& files, const char* kind, const char* op,
-                       const char* direction = nullptr) {
+                       const char* direction = nullptr, Ways ways = Ways::any) {
   std::map<std::pair<std::string, std::string>, std::pair<double, double>> largest;
   for (const ProbeResults& file : files)
     for (const Json& row : file.rows()) {
       if (row["kind"] != kind || (op != nullptr && row["op"] != op) || !row.contains("from") || !row.contains("to"))
         continue;
       if (direction != nullptr && row.value("direction", "both") != direction) continue;
+      if (ways != Ways::any && (row.value("nodes", 1) > 1) != (ways == Ways::between)) continue;
       auto& [size, rate] = largest[{row["from"].get<std::string>(), row["to"].get<std::string>()}];
       if (row["size_bytes"].get<double>() < size) continue;
       size = row["size_bytes"].get<double>();
@@ -66,33 +72,82 @@ Pairs largest_messages(const std::vector<ProbeResults>& files, const char* kind,
   return out;
 }
 
-double median_rate(const Pairs& pairs) {
-  std::vector<double> rates;
+/// What pairs reach that are not slow. One slow host of three makes most pairs slow, so the best are the measure.
+double usual_rate(const Pairs& pairs) {
+  std::vector<double> rates, sound;
   for (const auto& [ends, rate] : pairs) rates.push_back(rate);
-  return quantile_of(std::move(rates), 0.5);
+  const double best = quantile_of(rates, kBestRows);
+  for (const double rate : rates)
+    if (rate >= kSlow * best) sound.push_back(rate);
+  return quantile_of(std::move(sound), 0.5);
 }
 
-/// Ends of which every pair is slow; the pairs of others that are slow.
-void add_slow_pairs(std::vector<std::string>& out, const Pairs& pairs) {
+/// The best rate and the number of messages from, to, or from and to each end.
+struct EndRates {
+  double best = 0;
+  int pairs = 0;
+  void take(double rate) {
+    best = std::max(best, rate);
+    ++pairs;
+  }
+  [[nodiscard]] bool slow(double usual) const { return pairs > 1 && best < kSlow * usual; }
+};
+
+/// Names ends of which every message is slow, or every one that they send or receive, and removes their pairs.
+void add_slow_ends(std::vector<std::string>& out, Pairs& pairs, double usual, const char* where) {
+  std::map<std::string, EndRates> sent, received, all;
+  for (const auto& [ends, rate] : pairs) {
+    sent[ends.first].take(rate);
+    received[ends.second].take(rate);
+    for (const std::string& end : {ends.first, ends.second}) all[end].take(rate);
+  }
+  std::set<std::string> slow, slow_to_send, slow_to_receive;
+  const auto name = [&](const std::string& end, const char* which, const EndRates& rates, std::set<std::string>& to) {
+    to.insert(end);
+    out.push_back(fmt::format(
+        "{} is slow: no message {} it {} passes {:.3g} GB/s, others reach {:.3g}: a slow NIC, link or port, or its "
+        "slot or cable",
+        end, which, where, rates.best, usual));
+  };
+  for (const auto& [end, rates] : all)
+    if (rates.slow(usual)) name(end, "to or from", rates, slow);
+  for (const auto& [end, rates] : sent)
+    if (rates.slow(usual) && !slow.contains(end)) name(end, "from", rates, slow_to_send);
+  for (const auto& [end, rates] : received)
+    if (rates.slow(usual) && !slow.contains(end)) name(end, "to", rates, slow_to_receive);
+  std::erase_if(pairs, [&](const auto& pair) {
+    const auto& [from, to] = pair.first;
+    return slow.contains(from) || slow.contains(to) || slow_to_send.contains(from) || slow_to_receive.contains(to);
+  });
+}
+
+std::string host_of(const std::string& end) { return end.substr(0, end.find(':')); }
+
+/// The best rate between each two hosts.
+Pairs between_hosts(const Pairs& pairs) {
+  Pairs out;
+  for (const auto& [ends, rate] : pairs) {
+    double& best = out[{host_of(ends.first), host_of(ends.second)}];
+    best = std::max(best, rate);
+  }
+  return out;
+}
+
+/// Hosts that are slow as a whole, then their devices, then single ways: each fault once.
+void add_slow_pairs(std::vector<std::string>& out, Pairs pairs, Ways ways) {
   if (pairs.size() < 3) return;
-  const double usual = median_rate(pairs);
-  std::map<std::string, std::pair<double, int>> best;  // best rate and number of pairs of each end
+  const double usual = usual_rate(pairs);
+  const char* where = ways == Ways::between ? "between nodes" : "inside its node";
+  if (ways == Ways::between) {
+    Pairs left = between_hosts(pairs);
+    add_slow_ends(out, left, usual, where);
+    std::erase_if(pairs, [&](const auto& pair) {
+      return !left.contains({host_of(pair.first.first), host_of(pair.first.second)});
+    });
+  }
+  add_slow_ends(out, pairs, usual, where);
   for (const auto& [ends, rate] : pairs)
-    for (const std::string& end : {ends.first, ends.second}) {
-      best[end].first = std::max(best[end].first, rate);
-      ++best[end].second;
-    }
-  std::set<std::string> slow;
-  for (const auto& [end, found] : best)
-    if (found.second > 1 && found.first < kSlow * usual) {
-      slow.insert(end);
-      out.push_back(
-          fmt::format("{} is slow: no message to or from it passes {:.3g} GB/s, others reach {:.3g}: a slow NIC "
-                      "or port, or its slot or cable",
-                      end, found.first, usual));
-    }
-  for (const auto& [ends, rate] : pairs)
-    if (rate < kSlow * usual && slow.count(ends.first) == 0 && slow.count(ends.second) == 0)
+    if (rate < kSlow * usual)
       out.push_back(fmt::format("the way from {} to {} is slow: {:.3g} GB/s, others reach {:.3g}", ends.first,
                                 ends.second, rate, usual));
 }
@@ -210,14 +265,17 @@ void add_collective_findings(CalibrationProfile& profile, const ClusterFit& fit,
 void add_file_findings(CalibrationProfile& profile, const std::vector<ProbeResults>& files) {
   std::vector<std::string>& out = profile.findings;
   add_variables(out, files);
-  const Pairs both = largest_messages(files, "ping_pong", nullptr, "both");
-  const Pairs one_way = largest_messages(files, "ping_pong", nullptr, "one_way");
-  add_slow_pairs(out, one_way.size() > both.size() ? one_way : both);
-  add_asymmetric_pairs(out, one_way);
+  // Links inside of nodes are many times as quick as those between them: each is measured against its own kind.
+  for (const Ways ways : {Ways::inside, Ways::between}) {
+    const Pairs both = largest_messages(files, "ping_pong", nullptr, "both", ways);
+    const Pairs one_way = largest_messages(files, "ping_pong", nullptr, "one_way", ways);
+    add_slow_pairs(out, one_way.size() > both.size() ? one_way : both, ways);
+    add_asymmetric_pairs(out, one_way);
+  }
   add_copy_findings(out, largest_messages(files, "copy", "host_to_device"), "is written", true);
   add_copy_findings(out, largest_messages(files, "copy", "device_to_host"), "is read", false);
   const Pairs peers = largest_messages(files, "copy", "peer");
-  add_slow_pairs(out, peers);
+  add_slow_pairs(out, peers, Ways::inside);
   add_asymmetric_pairs(out, peers);
 }
 
