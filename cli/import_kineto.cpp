@@ -19,6 +19,16 @@ struct KinetoOptions {
   int ranks = 0, step = -1;
 };
 
+/// Traces in order of their ranks. Those of one rank each, which tell none, are ranks in order of their files.
+void refuse_repeated_ranks(const std::vector<KinetoTrace>& traces) {
+  const auto same = [](const KinetoTrace& a, const KinetoTrace& b) { return a.world > 1 && a.rank == b.rank; };
+  const auto twice = std::adjacent_find(traces.begin(), traces.end(), same);
+  if (twice == traces.end()) return;
+  throw InputError(
+      {{std::next(twice)->file, "/distributedInfo/rank",
+        fmt::format("is rank {}, and so is {}", twice->rank, twice->file), "give one trace of each rank"}});
+}
+
 Imported import_traces(const KinetoOptions& options, Session& session, const ImportRequest& request) {
   use_calibrations(session, {options.calibrations.begin(), options.calibrations.end()});
   KinetoGraphQuestion question;
@@ -29,6 +39,7 @@ Imported import_traces(const KinetoOptions& options, Session& session, const Imp
   }
   std::stable_sort(question.traces.begin(), question.traces.end(),
                    [](const KinetoTrace& a, const KinetoTrace& b) { return a.rank < b.rank; });
+  refuse_repeated_ranks(question.traces);
   Imported out;
   out.document = kineto_results(question.traces, command);
   out.name = "results.json";

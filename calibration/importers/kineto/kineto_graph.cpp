@@ -26,11 +26,30 @@ bool is_synchronization(const std::string& name) {
   return name.find("Synchronize") != std::string::npos || name == "cudaMemcpy" || name == "hipMemcpy";
 }
 
+/// Groups of so many ranks, each so far from the next, that tile all ranks.
+struct GroupTiling {
+  int members = 0, stride = 1;
+  bool listed = false;  ///< by the trace; else neighbours are assumed
+  auto operator<=>(const GroupTiling&) const = default;
+  [[nodiscard]] std::string name() const {
+    return stride == 1 ? fmt::format("of {}", members) : fmt::format("of {}, {} apart", members, stride);
+  }
+};
+
+/// By the ranks that the trace lists of one group, where they are evenly apart: [0, 8] is two ranks, 8 apart.
+GroupTiling tiling_of(int members, const std::vector<int>& ranks) {
+  if (static_cast<int>(ranks.size()) != members || members < 2) return {members, 1, false};
+  const int stride = ranks[1] - ranks[0];
+  for (std::size_t i = 1; i < ranks.size(); ++i)
+    if (stride < 1 || ranks[i] - ranks[i - 1] != stride) return {members, 1, false};
+  return {members, stride, true};
+}
+
 /// A collective of a program: who takes part, and how long it ran there.
 struct PlacedCollective {
   std::size_t operation = 0;  ///< place in the program
   CollectiveKind kind = CollectiveKind::all_reduce;
-  int members = 0;
+  int members = 0, stride = 1;
   double time = 0;  ///< as long as it would have run alone: what ran beside it had its part of the links
 };
 
@@ -42,8 +61,8 @@ class ProgramBuilder {
 
   std::vector<RankOperation> operations;
   std::vector<PlacedCollective> collectives;
-  std::set<int> odd_groups;  ///< sizes of groups that are not all ranks
-  std::size_t fixed = 0;     ///< communication whose time cannot be modelled
+  std::set<GroupTiling> odd_groups;  ///< groups that are not all ranks
+  std::size_t fixed = 0;             ///< communication whose time cannot be modelled
 
   void build() {
     if (!trace_.on_processor) follow_host();
@@ -246,12 +265,15 @@ class ProgramBuilder {
       out.duration = Seconds(time);
       return out.id;
     }
-    if (members != world_) odd_groups.insert(members);
+    const GroupTiling group = members == world_
+                                  ? GroupTiling{members, 1, true}
+                                  : tiling_of(members, self.collective ? self.collective->ranks : std::vector<int>());
+    if (members != world_) odd_groups.insert(group);
     RankOperation& out = add(self.name, RankOperationKind::collective, std::move(after));
     out.collective = kind;
-    out.group = members == world_ ? std::string() : fmt::format("of {}", members);
+    out.group = members == world_ ? std::string() : group.name();
     out.stream = fmt::format("stream {}", self.stream);
-    collectives.push_back({operations.size() - 1, kind, members, time - self.length() + alone(self)});
+    collectives.push_back({operations.size() - 1, kind, members, group.stride, time - self.length() + alone(self)});
     return out.id;
   }
 
@@ -319,20 +341,38 @@ void size_collectives(std::vector<ProgramBuilder>& programs, const TracedCluster
         for (const ProgramBuilder& other : programs) time = std::min(time, other.collectives[k].time);
       RankOperation& operation = program.operations[own.operation];
       if (own.kind == CollectiveKind::barrier) continue;
-      operation.size = cluster.size_that_takes(Seconds(time), own.kind, own.members).value_or(Bytes(1));
+      operation.size = cluster.size_that_takes(Seconds(time), own.kind, own.members, own.stride).value_or(Bytes(1));
     }
 }
 
-/// Groups of so many neighbouring ranks, side by side.
-RankGroup tiled_group(int size, int ranks) {
-  RankGroup out{fmt::format("of {}", size), {}};
-  for (int first = 0; first + size <= ranks; first += size) {
-    std::vector<int> members;
-    members.reserve(size);
-    for (int i = 0; i < size; ++i) members.push_back(first + i);
-    out.members.push_back(std::move(members));
-  }
+/// All groups of a tiling.
+RankGroup tiled_group(const GroupTiling& tiling, int ranks) {
+  RankGroup out{tiling.name(), {}};
+  for (int block = 0; block < ranks; block += tiling.members * tiling.stride)
+    for (int first = block; first < block + tiling.stride; ++first) {
+      std::vector<int> members;
+      for (int i = 0; i < tiling.members; ++i) members.push_back(first + i * tiling.stride);
+      out.members.push_back(std::move(members));
+    }
   return out;
+}
+
+/// The groups of all programs over all ranks, with a note on those that no trace lists.
+void add_groups(RankGraph& out, const std::set<GroupTiling>& odd, int ranks, const std::string& file) {
+  for (const GroupTiling& tiling : odd) {
+    if (ranks % (tiling.members * tiling.stride) != 0)
+      throw InputError({{file, "",
+                         fmt::format("has collectives of {} ranks{}, which do not divide {}", tiling.members,
+                                     tiling.stride == 1 ? "" : fmt::format(", {} apart", tiling.stride), ranks),
+                         "--ranks: a multiple of them"}});
+    if (std::none_of(out.groups.begin(), out.groups.end(),
+                     [&](const RankGroup& known) { return known.name == tiling.name(); }))
+      out.groups.push_back(tiled_group(tiling, ranks));
+    if (!tiling.listed)
+      out.notes.push_back(
+          fmt::format("groups of {} ranks are taken to be neighbours: the trace does not say which, or not evenly",
+                      tiling.members));
+  }
 }
 
 }  // namespace
@@ -361,7 +401,7 @@ RankGraph kineto_graph(const KinetoGraphQuestion& question, const Catalog& catal
   out.source = fmt::format("{} of {} PyTorch profiler trace{}", steps.front().name, question.traces.size(),
                            question.traces.size() == 1 ? "" : "s");
   out.ranks = ranks;
-  std::set<int> odd;
+  std::set<GroupTiling> odd;
   std::size_t fixed = 0;
   for (std::size_t i = 0; i < programs.size(); ++i) {
     RankProgram& program = out.programs.emplace_back();
@@ -372,13 +412,7 @@ RankGraph kineto_graph(const KinetoGraphQuestion& question, const Catalog& catal
     fixed += programs[i].fixed;
   }
   std::erase_if(out.programs, [](const RankProgram& program) { return program.ranks.empty(); });
-  for (const int size : odd) {
-    if (ranks % size != 0)
-      throw InputError(
-          {{first.file, "", fmt::format("has collectives of {} ranks, which do not divide {}", size, ranks),
-            "--ranks: a multiple of them"}});
-    out.groups.push_back(tiled_group(size, ranks));
-  }
+  add_groups(out, odd, ranks, first.file);
   out.notes.push_back(fmt::format("the traced step took {}", humane(Seconds(steps.front().length()))));
   if (cluster)
     out.notes.push_back(fmt::format("traced on {}{}: work and sizes are those that take as long there as was traced",

@@ -1,6 +1,7 @@
 #include "calibration/importers/kineto/traced_cluster.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "fields/plain_text.hpp"
@@ -12,16 +13,43 @@ namespace stepcast {
 
 namespace {
 
+/// Letters and digits that stand together, in lower case: "nvidia", "a100", "sxm4" and "40gb" of "NVIDIA
+/// A100-SXM4-40GB".
+std::vector<std::string> name_words(const std::string& name) {
+  std::vector<std::string> out(1);
+  for (const char c : lower_case(name)) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      out.back() += c;
+    else if (!out.back().empty())
+      out.emplace_back();
+  }
+  if (out.back().empty()) out.pop_back();
+  return out;
+}
+
+/// Words of an id that drivers spell otherwise, or not at all: the board's form and its memory.
+bool tells_no_model(const std::string& word) {
+  for (const char* form : {"sxm", "pcie", "nvl", "gcd", "half"})
+    if (word.starts_with(form)) return true;
+  return word.ends_with("gb") && std::isdigit(static_cast<unsigned char>(word.front())) != 0;
+}
+
+/// Whether a driver's name holds every word of a catalogue id that tells its model.
+bool names_model(const std::vector<std::string>& device, const std::string& id) {
+  const std::vector<std::string> model = name_words(id);
+  return std::all_of(model.begin(), model.end(), [&](const std::string& word) {
+    return tells_no_model(word) || std::find(device.begin(), device.end(), word) != device.end();
+  });
+}
+
 /// Node of the catalogue with the device that a trace names, with as many of them if there is one; "" if none.
 std::string guessed_node(const KinetoTrace& trace, const Catalog& catalog) {
-  const std::string device = lower_case(trace.device);
+  const std::vector<std::string> device = name_words(trace.device);
   if (device.empty()) return {};
   std::string any;
   for (const std::string& id : catalog.ids("nodes")) {
     const Node* node = catalog.find<Node>(id);
-    if (!node->has_accelerators()) continue;
-    const std::string model = node->accelerator.substr(0, node->accelerator.find('-'));
-    if (model.size() < 3 || device.find(model) == std::string::npos) continue;
+    if (!node->has_accelerators() || !names_model(device, node->accelerator)) continue;
     if (node->accelerator_count == trace.devices) return id;
     if (any.empty()) any = id;
   }
@@ -35,8 +63,8 @@ GroupShape group_of(int ranks, int per_node) { return {ranks, std::min(ranks, pe
 
 }  // namespace
 
-std::optional<Bytes> TracedCluster::size_that_takes(Seconds time, CollectiveKind kind, int ranks) const {
-  const GroupShape group = group_of(ranks, devices_per_node);
+std::optional<Bytes> TracedCluster::size_that_takes(Seconds time, CollectiveKind kind, int ranks, int stride) const {
+  const GroupShape group = group_of(ranks, std::max(1, devices_per_node / stride));
   const auto takes = [&](double bytes) {
     const CollectiveCost cost = collective_cost(kind, Bytes(bytes), group, interconnect);
     return (machine ? calibrated(cost, kind, Bytes(bytes), group, interconnect, *machine) : cost)

@@ -18,9 +18,10 @@ struct TracedCluster {
   std::optional<CollectiveMachine> machine;  ///< what calibrations are true of; none of raw hosts
   int devices_per_node = 1;
 
-  /// The size at which a collective among so many ranks takes `time`, by a calibration where one is in use; nothing
-  /// where even an empty one takes longer.
-  [[nodiscard]] std::optional<Bytes> size_that_takes(Seconds time, CollectiveKind kind, int ranks) const;
+  /// The size at which a collective among so many ranks, each `stride` from the next, takes `time`, by a calibration
+  /// where one is in use; nothing where even an empty one takes longer.
+  [[nodiscard]] std::optional<Bytes> size_that_takes(Seconds time, CollectiveKind kind, int ranks,
+                                                     int stride = 1) const;
 };
 
 /// The node that is named, or the first of the catalogue whose accelerator the device's name names. Null when there is
