@@ -107,6 +107,8 @@ std::vector<MeasuredStep> steps_of(const StepOptions& options, Session& session)
 }
 
 void calibrate_step(const StepOptions& options, Session& session) {
+  if (!options.date.empty() && !is_date(options.date))
+    refuse_option("--date", fmt::format("found \"{}\", expected a date", options.date), "YYYY-MM-DD, as 2026-11-20");
   const StepFit fit = fit_steps(steps_of(options, session));
   if (!options.out.empty() && fit.explained) {
     std::string name = options.name;

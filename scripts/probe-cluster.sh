@@ -115,5 +115,9 @@ if [ $dry = no ] && [ $ran -eq 0 ] && [ $failed -eq 0 ]; then
   echo "probe-cluster: no probe could run" >&2
   exit 3
 fi
+if [ $dry = no ] && [ $ran -eq 0 ]; then
+  echo "probe-cluster: every probe failed: there are no results" >&2
+  exit $failed
+fi
 if [ $dry = no ]; then echo "probe-cluster: results are in $out; next: stepcast calibrate fit $out/*.json --node NODE -o cluster.calib.json" >&2; fi
 exit $failed

@@ -158,7 +158,21 @@ void check_entry(const std::string& kind, const std::string& id, const Json& ent
   diagnostics.add(own.faults());
 }
 
-void check_entries(const CalibrationProfile& profile, Diagnostics& diagnostics) {
+/// Days from 1970-01-01, or nothing when the text is no date.
+std::optional<long> day_of(const std::string& date) {
+  int year = 0;
+  unsigned month = 0, day = 0;
+  int end = 0;
+  if (std::sscanf(date.c_str(), "%4d-%2u-%2u%n", &year, &month, &day, &end) != 3 || date.size() != 10 || end != 10)
+    return std::nullopt;
+  const std::chrono::year_month_day found{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
+  if (!found.ok()) return std::nullopt;
+  return std::chrono::sys_days(found).time_since_epoch().count();
+}
+
+void check_content(const CalibrationProfile& profile, Diagnostics& diagnostics) {
+  if (!profile.created.empty() && !is_date(profile.created))
+    diagnostics.error("/created", fmt::format("found \"{}\", expected a date", profile.created), "YYYY-MM-DD");
   std::vector<std::string> kinds;
   for (const PartKind& kind : part_kinds()) kinds.emplace_back(kind.name);
   kinds.emplace_back(kFrameworkConstants);
@@ -168,16 +182,6 @@ void check_entries(const CalibrationProfile& profile, Diagnostics& diagnostics) 
       diagnostics.error(child_pointer("/catalogue", kind), "is no kind of catalogue entry", did_you_mean(kind, kinds));
     for (const auto& [id, entry] : entries) check_entry(kind, id, entry, diagnostics.file(), diagnostics);
   }
-}
-
-/// Days from 1970-01-01, or nothing when the text is no date.
-std::optional<long> day_of(const std::string& date) {
-  int year = 0;
-  unsigned month = 0, day = 0;
-  if (std::sscanf(date.c_str(), "%d-%u-%u", &year, &month, &day) != 3) return std::nullopt;
-  const std::chrono::year_month_day found{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
-  if (!found.ok()) return std::nullopt;
-  return std::chrono::sys_days(found).time_since_epoch().count();
 }
 
 void warn_of_hidden(const std::vector<CalibrationProfile>& profiles, std::vector<std::string>& out) {
@@ -205,6 +209,8 @@ void warn_of_versions(const std::vector<CalibrationProfile>& profiles, std::vect
 
 }  // namespace
 
+bool is_date(const std::string& text) { return day_of(text).has_value(); }
+
 std::string interval_text(const FittedConstant& constant) {
   if (constant.rows == 0) return "not told by these results";
   return fmt::format("{:.4g} to {:.4g}", constant.low, constant.high);
@@ -216,14 +222,14 @@ CalibrationProfile read_calibration(const std::filesystem::path& file) {
   diagnostics.throw_if_faulty();
   refuse_newer(document, kCalibrationFormatVersion, "calibrations", diagnostics);
   auto out = read_document<CalibrationProfile>(document, diagnostics);
-  check_entries(out, diagnostics);
+  check_content(out, diagnostics);
   diagnostics.throw_if_faulty();
   return out;
 }
 
 void require_readable(const CalibrationProfile& profile, const std::filesystem::path& file) {
   Diagnostics diagnostics(file.string());
-  check_entries(profile, diagnostics);
+  check_content(profile, diagnostics);
   diagnostics.throw_if_faulty();
 }
 

@@ -98,6 +98,9 @@ struct CalibrationProfile {
 /// format is refused as a whole.
 CalibrationProfile read_calibration(const std::filesystem::path& file);
 
+/// Whether a text is a day of the calendar, YYYY-MM-DD.
+bool is_date(const std::string& text);
+
 /// Refuses a profile to be written to `file` that reading would refuse: throws InputError with every fault of its
 /// catalogue entries.
 void require_readable(const CalibrationProfile& profile, const std::filesystem::path& file);

@@ -502,15 +502,14 @@ TEST(FitSteps, MovesSoftwareAndRefusesWhatItCannotExplain) {
   EXPECT_TRUE(slower.explained);
   EXPECT_NEAR(slower.rows.front().after_s / slower.rows.front().measured_s, 1, 0.03);
   for (const SoftwareConstant& constant : slower.constants) EXPECT_LT(std::abs(constant.deviation), 3) << constant.key;
-  const StepFit far = fit_steps({{"step", scenario, shipped * 4}});
-  EXPECT_FALSE(far.explained);
-  EXPECT_FALSE(far.words.empty());
-}
-
-}  // namespace
-}  // namespace stepcast::calibration_test
   for (const double times : {0.7, 1.2, 1.3, 1.4, 4.0}) {
     const StepFit far = fit_steps({{"step", scenario, shipped * times}});
     EXPECT_FALSE(far.explained) << times;
     EXPECT_THAT(far.words, Contains(HasSubstr(times > 1 ? "the slowest that" : "the quickest that"))) << times;
   }
+  const StepFit far = fit_steps({{"step", scenario, shipped * 4}});
+  EXPECT_FALSE(far.words.empty());
+}
+
+}  // namespace
+}  // namespace stepcast::calibration_test

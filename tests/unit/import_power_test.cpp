@@ -72,6 +72,14 @@ TEST(Prometheus, SeriesWithoutANameNeedOne) {
               HasSubstr("found nvidia_power"));
 }
 
+TEST(Ipmi, ReadingsOfDcmiTellTheirDate) {
+  const auto import = import_measured(read_ipmi,
+                                      "    Instantaneous power reading:                   412 Watts\n"
+                                      "    IPMI timestamp:                           Thu Nov 12 01:38:12 2026\n");
+  EXPECT_EQ(import.faults, "");
+  EXPECT_EQ(import.date, "2026-11-12T01:38:12Z");
+}
+
 TEST(Ipmi, ListsOfSensors) {
   for (const char* text :
        {"PSU1_Input_Power,3100,Watts,ok\nTotal_Power,6100,Watts,ok\nPSU3,,Watts,ns\nCPU1_Temp,55,degrees C,ok\n",

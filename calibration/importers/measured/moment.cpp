@@ -32,6 +32,18 @@ std::optional<double> moment_of(std::string_view text) {
   return number;
 }
 
+std::optional<double> calendar_moment_of(std::string_view text) {
+  constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
+  const std::string words(trimmed(text));
+  char name[4] = {};
+  int day = 0, year = 0;
+  char clock[16] = {};
+  if (std::sscanf(words.c_str(), "%*3s %3s %2d %15s %4d", name, &day, clock, &year) != 4) return std::nullopt;
+  const auto month = kMonths.find(name);
+  if (month == std::string_view::npos || month % 3 != 0) return std::nullopt;
+  return moment_of(fmt::format("{:04}-{:02}-{:02}T{}", year, month / 3 + 1, day, clock));
+}
+
 std::string stamp_of(double seconds) {
   const auto whole = static_cast<long>(std::floor(seconds));
   const std::chrono::year_month_day date{std::chrono::sys_days(std::chrono::days(whole / 86400))};

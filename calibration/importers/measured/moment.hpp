@@ -10,6 +10,9 @@ namespace stepcast {
 /// `2026-11-21T20:15:07Z`, or a number.
 std::optional<double> moment_of(std::string_view text);
 
+/// Seconds since 1970 of what C's asctime writes: `Fri Nov 20 10:00:00 2026`.
+std::optional<double> calendar_moment_of(std::string_view text);
+
 /// `2026-11-21T20:15:07Z` of seconds since 1970.
 std::string stamp_of(double seconds);
 

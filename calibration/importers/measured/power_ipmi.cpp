@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "calibration/importers/measured/moment.hpp"
 #include "calibration/importers/measured/power_tables.hpp"
 #include "calibration/importers/text_file.hpp"
 
@@ -47,11 +48,15 @@ void read_sensors(std::string_view text, const SensorList& list, Devices& device
   }
 }
 
-/// `Instantaneous power reading:   412 Watts` over and over.
-void read_dcmi(std::string_view text, std::string_view title, Readings& readings, Diagnostics& diagnostics) {
+/// `Instantaneous power reading:   412 Watts` over and over, each with its `IPMI timestamp: Fri Nov 20 10:00:00 2026`.
+void read_dcmi(std::string_view text, std::string_view title, Readings& readings, ResultsBuilder& results,
+               Diagnostics& diagnostics) {
+  constexpr std::string_view kTime = "IPMI timestamp:";
   std::size_t number = 0;
   for (const std::string_view line : lines_of(text)) {
     ++number;
+    if (const auto time = line.find(kTime); time != std::string_view::npos)
+      if (const auto moment = calendar_moment_of(line.substr(time + kTime.size()))) results.date(*moment);
     const auto at = line.find(title);
     if (at == std::string_view::npos) continue;
     const auto watts = leading_number(line.substr(at + title.size()));
@@ -70,7 +75,7 @@ void read_ipmi(std::string_view text, const std::string& /*file*/, const Measure
   const std::string device = hints.device.empty() ? "node" : hints.device;
   Devices devices(text.find("PowerConsumedWatts") != std::string_view::npos ? "redfish" : "ipmi", hints, results);
   if (text.find(kReading) != std::string_view::npos)
-    read_dcmi(text, kReading, devices.of(device), diagnostics);
+    read_dcmi(text, kReading, devices.of(device), results, diagnostics);
   else if (const SensorList* list = sensor_list_of(text))
     read_sensors(text, *list, devices, diagnostics);
   else
