@@ -211,7 +211,8 @@ TEST(ClosedForm, BooksWhatIsSlowedDownAsComputation) {
     }));
     double compute = 0, exposed = 0, power = 0;
     simulated >> compute >> exposed >> power;
-    EXPECT_NEAR(closed.compute.value() / compute, 1, 0.02) << json.dump();
+    // Of a slow-down to a tenth the recurrence over units is some per cent long.
+    EXPECT_NEAR(closed.compute.value() / compute, 1, 0.08) << json.dump();
     EXPECT_NEAR((closed.communication_exposed().value() - exposed) / closed.step_time.value(), 0, 0.02) << json.dump();
     EXPECT_NEAR(closed.average_device_power.value() / power, 1, 0.02) << json.dump();
   }
