@@ -13,7 +13,6 @@ namespace {
 constexpr Seconds kAmortisation = 4 * 365.25 * 1_days;
 // Business mean of the world, 0.148 $/kWh (sites electricity-world-business), where the site does not say.
 constexpr DollarsPerJoule kDefaultElectricity = 0.148_usd / 1_kWh;
-// A month is a twelfth of a Julian year, as the catalogue's reader takes it.
 /// The node whose price is taken, and how many times.
 struct PriceSource {
   const Node* node = nullptr;

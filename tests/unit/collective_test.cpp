@@ -130,7 +130,7 @@ TEST(RingAllReduce, OversubscribedUplinksSlowTheNetworkPart) {
 }
 
 TEST(AllReduce, IsAReduceScatterAndAnAllGather) {
-  for (const GroupShape group : {GroupShape{8, 8, 1}, GroupShape{32, 8, 1}, GroupShape{16, 2, 4}}) {
+  for (const GroupShape& group : {GroupShape{8, 8, 1}, GroupShape{32, 8, 1}, GroupShape{16, 2, 4}}) {
     const auto net = round_links();
     const auto all = collective_cost(CollectiveKind::all_reduce, 1_GB, group, net, CollectiveAlgorithm::ring);
     const auto scatter = collective_cost(CollectiveKind::reduce_scatter, 1_GB, group, net);
