@@ -13,8 +13,13 @@ namespace stepcast {
 namespace {
 
 /// What of the scenario on screen a question is about: the training, and where.
-Json training_of(const ConfigurationModel& configuration) {
-  return {configuration.value("/workload"), configuration.value("/cluster/site")};
+Json training_of(const Json& scenario) {
+  Json out = Json::array();
+  for (const char* pointer : {"/workload", "/cluster/site"}) {
+    const Json::json_pointer at(pointer);
+    out.push_back(scenario.contains(at) ? scenario.at(at) : Json(nullptr));
+  }
+  return out;
 }
 
 }  // namespace
@@ -26,7 +31,7 @@ PlanModel::PlanModel(ConfigurationModel& configuration, QObject* parent)
 }
 
 void PlanModel::look_at_configuration() {
-  const Json now = training_of(configuration_);
+  const Json now = training_of(configuration_.document());
   const bool outdated = !asked_.is_null() && now != asked_ && now != opened_;
   if (std::exchange(outdated_, outdated) != outdated) Q_EMIT shown();
 }
@@ -42,7 +47,7 @@ PlanModel::~PlanModel() {
 void PlanModel::start(const Json& question) {
   if (is_running()) return;
   question_ = question;
-  asked_ = training_of(configuration_);
+  asked_ = training_of(configuration_.document());
   opened_ = nullptr;
   outdated_ = false;
   answer_.reset();
@@ -177,8 +182,8 @@ void PlanModel::open(std::size_t option) {
   if (!answer_) return;
   const std::vector<PlanOption> options = options_of(*answer_);
   if (option >= options.size()) return;
+  opened_ = training_of(*options[option].scenario);
   configuration_.set_document(*options[option].scenario, tr("planned configuration"));
-  opened_ = training_of(configuration_);
   look_at_configuration();
 }
 

@@ -39,9 +39,13 @@ PlanTab::PlanTab(PlanModel& model, ConfigurationModel& configuration, QWidget* p
   });
   connect(&model_, &PlanModel::shown, this, &PlanTab::show_options);
   connect(answers_, &ExhibitView::marked, &model_, &PlanModel::keep_within);
-  connect(answers_, &ExhibitView::clicked, this, [this](int series, int index) {
-    if (const auto option = model_.option_at_point(series, index)) model_.open(*option);
-  });
+  // Once the click is over: its chart may be drawn anew for what is opened.
+  connect(
+      answers_, &ExhibitView::clicked, this,
+      [this](int series, int index) {
+        if (const auto option = model_.option_at_point(series, index)) model_.open(*option);
+      },
+      Qt::QueuedConnection);
   connect(answers_, &ExhibitView::row_activated, this, [this](std::size_t at) {
     if (const auto option = model_.option_in_row(at)) model_.open(*option);
   });

@@ -162,11 +162,16 @@ TEST_F(PlanTest, TheSameByKeyboard) {
 
 TEST_F(PlanTest, AClickOnAPointPutsItOnScreen) {
   plan("32,64");
+  // Of another training by now: the chart is drawn anew for what the click opens.
+  configuration().set_value("/workload/seq_len", 4096);
+  ASSERT_TRUE(model_->is_outdated());
   QTest::qWait(50);
   const auto& series = model_->answers_exhibit().chart.series;
   const int last = static_cast<int>(series.size()) - 1;
   const QPoint at = place_of(series.back().points.front());
   QTest::mouseClick(answers_->findChild<ChartPane*>()->viewport(), Qt::LeftButton, {}, at);
+  QApplication::processEvents();
+  EXPECT_FALSE(model_->is_outdated());
   const auto option = model_->option_at_point(last, 0);
   ASSERT_TRUE(option);
   // Points may lie upon each other: the one on screen is one of the answer's in any case.
