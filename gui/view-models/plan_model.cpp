@@ -33,7 +33,7 @@ PlanModel::PlanModel(ConfigurationModel& configuration, QObject* parent)
 void PlanModel::look_at_configuration() {
   const Json now = training_of(configuration_.document());
   const bool outdated = !asked_.is_null() && now != asked_ && now != opened_;
-  if (std::exchange(outdated_, outdated) != outdated) Q_EMIT shown();
+  if (std::exchange(outdated_, outdated) != outdated) Q_EMIT aged();
 }
 
 PlanModel::~PlanModel() {

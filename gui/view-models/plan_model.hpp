@@ -64,6 +64,8 @@ class PlanModel : public QObject {
   void finished();
   /// Other options are shown, or otherwise.
   void shown();
+  /// `is_outdated` changed.
+  void aged();
 
  private:
   void take(const PlanProgress& progress, double seconds);

@@ -110,6 +110,12 @@ void ExhibitView::show_exhibit(Exhibit exhibit) {
   repaint_chart();
 }
 
+void ExhibitView::set_remark(const QString& remark) {
+  exhibit_.remark = remark;
+  remark_->setText(remark);
+  remark_->setVisible(!remark.isEmpty());
+}
+
 void ExhibitView::show_reason(const QString& title, const QString& why) {
   exhibit_ = {};
   exhibit_.title = title;

@@ -22,6 +22,8 @@ class ExhibitView : public QWidget {
   /// One without a series has nothing to show: its remark says why.
   void show_exhibit(Exhibit exhibit);
   [[nodiscard]] const Exhibit& exhibit() const { return exhibit_; }
+  /// Other words above the chart, which stays as it is.
+  void set_remark(const QString& remark);
   /// Nothing to show yet, and why.
   void show_reason(const QString& title, const QString& why);
   /// Pixels that the chart can make use of; 1 when there is none.

@@ -39,13 +39,11 @@ PlanTab::PlanTab(PlanModel& model, ConfigurationModel& configuration, QWidget* p
   });
   connect(&model_, &PlanModel::shown, this, &PlanTab::show_options);
   connect(answers_, &ExhibitView::marked, &model_, &PlanModel::keep_within);
-  // Once the click is over: its chart may be drawn anew for what is opened.
-  connect(
-      answers_, &ExhibitView::clicked, this,
-      [this](int series, int index) {
-        if (const auto option = model_.option_at_point(series, index)) model_.open(*option);
-      },
-      Qt::QueuedConnection);
+  // The chart stays as it is: it may be the one that was clicked.
+  connect(&model_, &PlanModel::aged, this, [this] { answers_->set_remark(remark()); });
+  connect(answers_, &ExhibitView::clicked, this, [this](int series, int index) {
+    if (const auto option = model_.option_at_point(series, index)) model_.open(*option);
+  });
   connect(answers_, &ExhibitView::row_activated, this, [this](std::size_t at) {
     if (const auto option = model_.option_in_row(at)) model_.open(*option);
   });
@@ -158,10 +156,14 @@ void PlanTab::show_progress() {
     busy_->show_ended(model_.why());
 }
 
+QString PlanTab::remark() const {
+  const QString own = model_.answers_exhibit().remark;
+  return model_.is_outdated() ? tr("For an earlier training: plan again.") + QLatin1Char(' ') + own : own;
+}
+
 void PlanTab::show_options() {
   Exhibit answers = model_.answers_exhibit();
-  if (model_.is_outdated())
-    answers.remark = tr("For an earlier training: plan again.") + QLatin1Char(' ') + answers.remark;
+  answers.remark = remark();
   answers_->show_exhibit(std::move(answers));
   keep_->setEnabled(model_.answer() != nullptr);
   all_->setEnabled(model_.is_filtered());

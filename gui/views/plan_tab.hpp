@@ -27,6 +27,8 @@ class PlanTab : public QWidget {
   QLineEdit* add_line(QFormLayout& form, const QString& label, const QString& hint);
   void run_or_stop();
   void show_options();
+  /// Above the answers; says whether they are of another training.
+  [[nodiscard]] QString remark() const;
   void show_progress();
 
   PlanModel& model_;
