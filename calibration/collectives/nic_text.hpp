@@ -14,9 +14,9 @@ struct StatedNics {
   int count = 1;
   std::optional<BytesPerSecond> bandwidth;  ///< of each, per direction; null: the text states none
   NetworkKind kind = NetworkKind::infiniband;
-  bool per_tray = false;              ///< counted for a tray of a rack, not for the rack
+  bool per_tray = false;                  ///< counted for a tray of a rack, not for the rack
   std::string_view direct_to_device_tcp;  ///< GPUDirect: "tcpx" or "tcpxo"; empty: neither
-  bool known_kind = false;            ///< the text names the kind
+  bool known_kind = false;                ///< the text names the kind
 };
 
 /// Reads such a text. A rate comes from a figure in Gb/s, or from a name that stands for one (EDR, HDR, NDR,
