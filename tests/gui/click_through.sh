@@ -112,7 +112,7 @@ keys Tab ctrl+a
 say "lab"
 picture 8-calibration-asked
 keys alt+c
-drawn calibration $blue 2000 120
+drawn calibration $blue 1000 120
 picture 8-calibration
 changed 8-calibration-asked 8-calibration
 keys alt+r
