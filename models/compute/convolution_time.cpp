@@ -138,7 +138,7 @@ ConvolutionDevice convolution_device(const Accelerator& accelerator, const Opera
   out.weight_gradient_rate = out.forward_rate * constants.weight_gradient_share;
   out.narrow_rate = peak * constants.narrow_share;
   out.winograd_rate = peak * constants.winograd_share;
-  out.matrix_unit = constants.winograd_share == 0;
+  out.matrix_unit = on_matrix_unit(accelerator, peak);
   out.launch = constants.launch;
   return out;
 }

@@ -18,7 +18,7 @@ constexpr double kFullTile = 128.0 * 128.0;
 /// shorter than a few steps of its main loop).
 constexpr double kShortestSplit = 64;
 
-/// 16-bit products over fp32 ones from which a part has a unit for them: without one it doubles them at most.
+/// Products over fp32 ones from which a unit of their own computes them: without one, 16 bit doubles them at most.
 constexpr double kMatrixUnit = 2.5;
 
 double value_or_throw(const std::map<std::string, double>& by_format, std::string_view format,
@@ -31,8 +31,7 @@ double value_or_throw(const std::map<std::string, double>& by_format, std::strin
 /// formats that the matrix unit computes more slowly than 16 bit, or not at all.
 double start_up_of(const ProductConstants& product, const Accelerator& accelerator, FlopsPerSecond peak) {
   const FlopsPerSecond half = std::max(accelerator.peak(Precision::fp16), accelerator.peak(Precision::bf16));
-  const bool has_unit = half.value() > kMatrixUnit * accelerator.peak(Precision::fp32).value();
-  return product.start_up_k * (has_unit ? std::min(1.0, peak / half) : 1);
+  return product.start_up_k * (on_matrix_unit(accelerator, half) ? std::min(1.0, peak / half) : 1);
 }
 
 double traffic_seconds(const ProductShape& s, const ProductCall& call, const ProductDevice& device) {
@@ -63,6 +62,10 @@ double in_norm(double a, double b, double exponent) {
 }
 
 }  // namespace
+
+bool on_matrix_unit(const Accelerator& accelerator, FlopsPerSecond peak) {
+  return peak.value() > kMatrixUnit * accelerator.peak(Precision::fp32).value();
+}
 
 ProductDevice product_device(const Accelerator& accelerator, const OperatorProfile& profile, std::string_view format,
                              FlopsPerSecond peak) {

@@ -49,6 +49,9 @@ struct ProductDevice {
   BytesPerSecond datasheet_memory;
 };
 
+/// Whether products at a peak run on matrix units: they are too fast for the arithmetic that fp32 has.
+bool on_matrix_unit(const Accelerator& accelerator, FlopsPerSecond peak);
+
 /// The device of an accelerator with its family's constants. `format` is a key of ProductConstants::burst_share; its
 /// peak is `peak`. Throws std::logic_error when the profile has no constants of products in that format.
 ProductDevice product_device(const Accelerator& accelerator, const OperatorProfile& profile, std::string_view format,

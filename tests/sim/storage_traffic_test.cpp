@@ -184,20 +184,25 @@ TEST_P(StorageTraffic, BindsAStepAsInClosedForm) {
   }
 }
 
+/// Replicas of so many stages on four nodes, whose cores take longer to decode than the devices to train.
+Scenario pipeline_that_decodes(int stages) {
+  return resolve(
+      {{"cluster", {{"node", "dgx-h100"}, {"nodes", 4}}},
+       {"workload",
+        {{"model", "llama3-8b"},
+         {"global_batch", 16},
+         {"seq_len", 2048},
+         {"precision", "bf16"},
+         {"input", {{"sample_kB", 8}, {"decode_ms", 500000}}}}},
+       {"strategy",
+        {{"framework", "megatron-lm"}, {"tensor_parallel", 8}, {"pipeline_parallel", stages}, {"micro_batch", 1}}}},
+      "test", {}, catalog());
+}
+
 // Whoever waits for input draws what ready devices do, and who waits for them what a receive kernel does.
 TEST_P(StorageTraffic, LeavesDevicesAtThePowerOfTheClosedForm) {
   for (const int stages : {1, 2}) {
-    const Scenario s = resolve(
-        {{"cluster", {{"node", "dgx-h100"}, {"nodes", 4}}},
-         {"workload",
-          {{"model", "llama3-8b"},
-           {"global_batch", 16},
-           {"seq_len", 2048},
-           {"precision", "bf16"},
-           {"input", {{"sample_kB", 8}, {"decode_ms", 500000}}}}},
-         {"strategy",
-          {{"framework", "megatron-lm"}, {"tensor_parallel", 8}, {"pipeline_parallel", stages}, {"micro_batch", 1}}}},
-        "test", {}, catalog());
+    const Scenario s = pipeline_that_decodes(stages);
     const double simulated = std::stod(run_in_child([&] {
       const Job job = lower(s);
       BuildOptions options = build_options(s);
@@ -216,17 +221,7 @@ TEST_P(StorageTraffic, IsNoneOfTheSharedSystemWhereInputLiesOnTheNodes) {
 
 // Two nodes of four hold the first stage of pipelines, and read for all.
 TEST_P(StorageTraffic, IsReadByTheNodesOfTheFirstStage) {
-  const Scenario s =
-      resolve({{"cluster", {{"node", "dgx-h100"}, {"nodes", 4}}},
-               {"workload",
-                {{"model", "llama3-8b"},
-                 {"global_batch", 16},
-                 {"seq_len", 2048},
-                 {"precision", "bf16"},
-                 {"input", {{"sample_kB", 8}, {"decode_ms", 500000}}}}},
-               {"strategy",
-                {{"framework", "megatron-lm"}, {"tensor_parallel", 8}, {"pipeline_parallel", 2}, {"micro_batch", 1}}}},
-              "test", {}, catalog());
+  const Scenario s = pipeline_that_decodes(2);
   EXPECT_NEAR(step_of(s, GetParam()) / input_time(s).value(), 1, 0.01);
 }
 

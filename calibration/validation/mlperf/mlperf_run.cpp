@@ -132,7 +132,7 @@ Columns common_columns(const Benchmark& benchmark, const CsvRow& row, std::strin
 Columns columns_of(const Benchmark& benchmark, const CsvRow& row, std::string_view accelerator, long gpus, long batch) {
   Columns out = common_columns(benchmark, row, accelerator, gpus, batch);
   const bool language = benchmark.framework.empty();
-  out["framework"] = language ? language_framework(accelerator) : is_tpu(accelerator) ? "jax" : benchmark.framework;
+  out["framework"] = language ? language_framework(accelerator) : benchmark.framework;
   out["precision"] = language ? language_precision(benchmark, accelerator, row.text("round"))
                               : network_precision(benchmark, accelerator);
   if (language) {  // its mapping and network are those of like runs
