@@ -78,6 +78,8 @@ struct ConvolutionConstants {
   double input_gradient_share = 1;   ///< of that rate, gradients of the input by implicit product
   double weight_gradient_share = 1;  ///< of that rate, gradients of the weights
   double narrow_share = 0;           ///< of the peak, kernels without tiles, for channels no multiple of 8; 0: none
+  bool pads_channels = false;        ///< channels and filters are padded to a multiple of 8 by a kernel of its own
+  double multiplied_zeros = 0;       ///< share of a strided input gradient's zeros that its product multiplies
   double winograd_share = 0;         ///< of the peak, products of Winograd's transform; 0: the library has none
   double small_tile_exponent = 0;    ///< as ProductConstants'
   double memory_share = 0;

@@ -113,6 +113,10 @@ const FieldTable<ConvolutionConstants>& ConvolutionConstants::fields() {
               "narrow_share", &P::narrow_share,
               "Share of the peak of kernels without tiles, for channels or filters that are no multiple of 8; 0: none",
               part_rules::share())
+          .field("pads_channels", &P::pads_channels,
+                 "Channels and filters that are no multiple of 8 are padded by a kernel of its own")
+          .field("multiplied_zeros", &P::multiplied_zeros,
+                 "Share of a strided input gradient's zeros that its product multiplies", part_rules::share())
           .field("winograd_share", &P::winograd_share,
                  "Share of the peak of the products that Winograd's transform leaves; 0: the library has none",
                  part_rules::share())

@@ -64,7 +64,7 @@ const std::vector<ColumnSet>& column_sets() {
       {{"published runs of CNNs, encoders and others by framework",
         {"model", "dataset", "framework", "accelerator_id", "gpus", "gpus_per_node", "network", "precision",
          "per_gpu_batch", "global_batch", "sync_mode", "samples_per_s", "unit"},
-        {"dl-runs-published"}},
+        {"dl-runs-published", "own-workloads"}},
        deep_learning_run,
        {}},
   };

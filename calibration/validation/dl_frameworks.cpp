@@ -24,6 +24,8 @@ constexpr std::array kProfiles{
     ProfileOf{"oneflow", "oneflow"},
     ProfileOf{"paddlepaddle", "paddlepaddle-fleet"},
     ProfileOf{"caffe2", "pytorch-ddp-1x"},
+    ProfileOf{"pytorch2", "pytorch-ddp"},
+    ProfileOf{"pytorch 2", "pytorch-ddp"},
     ProfileOf{"pytorch", "pytorch-ddp-1x"},
     ProfileOf{"sagemaker", "pytorch-ddp-1x"},
     ProfileOf{"tensorflow1.1 ", "tensorflow-2017"},

@@ -168,6 +168,14 @@ void scale_to_images(NamedNetwork& out, const Model& preset, std::string_view da
   out.model = Model::fields().write(scaled);
 }
 
+/// Presets of encoders score the masked positions only, as NVIDIA's examples gather them; Hugging Face's scores all.
+void score_every_position(NamedNetwork& out, const Model& preset, std::string_view notes) {
+  if (!preset.is_transformer() || !contains(notes, "loss over every position")) return;
+  Model scored = preset;
+  scored.transformer->predicted_share = 1;
+  out.model = Model::fields().write(scored);
+}
+
 std::string_view preset_of(const StatedTask& stated) {
   // MXNet's example is the network of 2012 without its two groups, other programs' that of 2014.
   if (stated.model == "alexnet" && stated.framework.starts_with("mxnet")) return "alexnet-2012";
@@ -204,6 +212,7 @@ NamedNetwork named_network(const StatedTask& stated) {
   Diagnostics diagnostics("");
   const auto preset = find_model(id, "", diagnostics);
   scale_to_images(out, *preset, stated.dataset);
+  score_every_position(out, *preset, stated.notes);
   out.decode_ms = decode_ms(stated, id);
   if (preset->is_transformer()) take_length(out, *preset, stated);
   const std::optional<Counted> counted = counted_in(stated.unit);

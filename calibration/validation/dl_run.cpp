@@ -94,6 +94,9 @@ class DeepLearningRun {
     // The example's accuracy metric copies every device's logits, 85,742 a face, to one Python process.
     if (row_.text("model").starts_with("arcface") && row_.text("framework").starts_with("mxnet") && gpus() > 1)
       refuse("a metric of all logits in the host's one process has no description");
+    // So it does to 83 ms of host time in a step of SSD, and 620 ms of Mask R-CNN (own-workloads).
+    if (notes_say("torchvision's detectors"))
+      refuse("detectors that match boxes image by image in Python have no profile");
     if (notes_say("looks wrong in the source")) out_.doubtful = "the source's own single-GPU figure looks wrong";
     if (notes_say("input pipeline bound")) refuse("the input pipeline decides, and its processors are not stated");
     if (!row_.whole("gpus")) refuse("the number of GPUs is not stated");

@@ -19,10 +19,11 @@ double image(const ConvolutionShape& s) { return s.batch * s.channels * s.height
 double result(const ConvolutionShape& s) { return s.batch * s.filters * s.out_height * s.out_width; }
 double weights(const ConvolutionShape& s) { return s.filters * s.channels * s.rows * s.columns; }
 
-/// The implicit product. An input gradient's strided zeros are not multiplied.
-ProductShape implicit_product(const ConvolutionShape& s) {
+/// The implicit product. Of the zeros between the pixels of a strided input gradient the share `zeros` is multiplied.
+ProductShape implicit_product(const ConvolutionShape& s, double zeros) {
   const double window = s.channels * s.rows * s.columns;
   const double pixels = s.batch * s.out_height * s.out_width;
+  const double filled = s.out_height * s.out_width / (s.height * s.width);
   ProductShape out;
   out.input_bytes = out.output_bytes = s.element_bytes;
   switch (s.pass) {
@@ -31,7 +32,7 @@ ProductShape implicit_product(const ConvolutionShape& s) {
       break;
     case ConvolutionPass::input_gradient:
       out.m = s.batch * s.height * s.width, out.n = s.channels;
-      out.k = s.filters * s.rows * s.columns * s.out_height * s.out_width / (s.height * s.width);
+      out.k = s.filters * s.rows * s.columns * (filled + zeros * (1 - filled));
       break;
     case ConvolutionPass::weight_gradient:
       out.m = window, out.n = s.filters, out.k = pixels;
@@ -92,10 +93,24 @@ Seconds beside_tensors(const ConvolutionShape& s, Seconds arithmetic, const Conv
   return device.launch + Seconds(std::hypot(arithmetic.value(), (tensors / device.memory).value()));
 }
 
-/// Channels that are no multiple of 8 are not put on matrix units; where there are none, a kernel without tiles may
-/// still be quicker than tiles that one channel fills to a sixteenth.
+/// Channels and filters filled up to what matrix units take.
+ConvolutionShape padded(ConvolutionShape s) {
+  s.channels = kMatrixUnitChannels * std::ceil(s.channels / kMatrixUnitChannels);
+  s.filters = kMatrixUnitChannels * std::ceil(s.filters / kMatrixUnitChannels);
+  return s;
+}
+
+/// Channels that are no multiple of 8 are padded, or are not put on matrix units; where there are none, a kernel
+/// without tiles may still be quicker than tiles that one channel fills to a sixteenth.
 Seconds direct_time(const ConvolutionShape& s, const ConvolutionDevice& device) {
-  const Seconds tiled = product_seconds(implicit_product(s), direct_rate(s, device), device);
+  if (is_narrow(s) && device.pads_channels) {
+    const ConvolutionShape wide = padded(s);
+    const Bytes copied((image(s) + image(wide)) * s.element_bytes);
+    const Seconds product =
+        product_seconds(implicit_product(wide, device.multiplied_zeros), direct_rate(s, device), device);
+    return beside_tensors(wide, product, device) + copied / device.memory;
+  }
+  const Seconds tiled = product_seconds(implicit_product(s, device.multiplied_zeros), direct_rate(s, device), device);
   if (!is_narrow(s) || !(device.narrow_rate.value() > 0)) return beside_tensors(s, tiled, device);
   const Seconds narrow = convolution_flops(s) / device.narrow_rate;
   return beside_tensors(s, device.matrix_unit ? narrow : std::min(tiled, narrow), device);
@@ -138,6 +153,8 @@ ConvolutionDevice convolution_device(const Accelerator& accelerator, const Opera
   out.weight_gradient_rate = out.forward_rate * constants.weight_gradient_share;
   out.narrow_rate = peak * constants.narrow_share;
   out.winograd_rate = peak * constants.winograd_share;
+  out.pads_channels = constants.pads_channels;
+  out.multiplied_zeros = constants.multiplied_zeros;
   out.matrix_unit = on_matrix_unit(accelerator, peak);
   out.launch = constants.launch;
   return out;

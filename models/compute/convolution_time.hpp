@@ -25,6 +25,8 @@ struct ConvolutionDevice {
   FlopsPerSecond narrow_rate;    ///< of kernels without tiles, for channels that are no multiple of 8; 0: none
   FlopsPerSecond winograd_rate;  ///< 0: the library has none in this format
   bool matrix_unit = false;      ///< products run on matrix units, which take whole groups of 8 channels only
+  bool pads_channels = false;    ///< to a multiple of 8, by a kernel of its own
+  double multiplied_zeros = 0;   ///< share of a strided input gradient's zeros that its product multiplies
   BytesPerSecond memory;
   Seconds launch;
 };

@@ -128,10 +128,10 @@ def image(name, batch, channels_last=True):
     return model, (images, labels), lambda f, data: F.cross_entropy(f(data[0]), data[1])
 
 
-def bert(seq_len, batch):
+def bert(seq_len, batch, hidden=1024, layers=24, heads=16):
     import transformers
-    config = transformers.BertConfig(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096,
-                                     vocab_size=30522, attn_implementation="sdpa")
+    config = transformers.BertConfig(hidden_size=hidden, num_hidden_layers=layers, num_attention_heads=heads,
+                                     intermediate_size=4 * hidden, vocab_size=30522, attn_implementation="sdpa")
     model = transformers.BertForPreTraining(config).cuda()
     tokens = torch.randint(30522, (batch, seq_len), device="cuda")
     words = {"input_ids": tokens, "labels": tokens, "next_sentence_label": tokens[:, 0] % 2}
@@ -149,6 +149,7 @@ class Setting:
     precision: str = "bf16"
     compiled: bool = False
     recompute: bool = False
+    optimizer: str = "adamw"
 
 
 def decoder(model, seq_len, batch, compiled=False, recompute=False):
@@ -176,18 +177,21 @@ SETTINGS = [
 
 def measured(setting, seconds, energy, traces):
     torch.manual_seed(1)
-    tf32 = setting.precision == "tf32"
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = tf32
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = setting.precision == "tf32"
     torch.backends.cudnn.benchmark = True
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
     model, data, loss_of = setting.work()
     model.train()
     called = torch.compile(model) if setting.compiled else model
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    trained = [p for p in model.parameters() if p.requires_grad]
+    if setting.optimizer == "sgd":
+        optimizer = torch.optim.SGD(trained, lr=1e-3, momentum=0.9, weight_decay=1e-4)
+    else:
+        optimizer = torch.optim.AdamW(trained, lr=1e-4, fused=True)
 
     def forward():
-        with torch.autocast("cuda", dtype=torch.bfloat16, enabled=not tf32):
+        with torch.autocast("cuda", dtype=torch.bfloat16, enabled=setting.precision == "bf16"):
             return loss_of(called, data)
 
     def step():
@@ -264,6 +268,13 @@ def measured(setting, seconds, energy, traces):
     return out
 
 
+def machine():
+    """What the figures were measured on, and when."""
+    return {"device": torch.cuda.get_device_name(0), "torch": torch.__version__, "cuda": torch.version.cuda,
+            "cudnn": torch.backends.cudnn.version(),
+            "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")}
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("out", type=pathlib.Path)
@@ -274,9 +285,6 @@ def main():
     chosen = [s for s in SETTINGS if not options.only or s.name in options.only.split(",")]
     (options.out / "traces").mkdir(parents=True, exist_ok=True)
     energy, rows = Energy(), []
-    machine = {"device": torch.cuda.get_device_name(0), "torch": torch.__version__, "cuda": torch.version.cuda,
-               "cudnn": torch.backends.cudnn.version(),
-               "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")}
     for setting in chosen:
         try:
             traced = options.out / "traces" if setting.name in options.trace.split(",") else None
@@ -286,7 +294,7 @@ def main():
         except Exception as error:  # one setting that does not fit leaves the others their turn
             print(f"{setting.name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
         torch._dynamo.reset()
-        (options.out / "steps.json").write_text(json.dumps({"machine": machine, "runs": rows}, indent=1))
+        (options.out / "steps.json").write_text(json.dumps({"machine": machine(), "runs": rows}, indent=1))
 
 
 if __name__ == "__main__":

@@ -42,6 +42,20 @@ TEST(DeepLearningRuns, CountSamplesWhereTheSourceCountsTokens) {
   EXPECT_EQ(run.measured, 100);
 }
 
+// Hugging Face's BERT scores all positions where the preset scores the masked ones; torchvision's detectors match boxes
+// in Python.
+TEST(DeepLearningRuns, KnowWhatProgramsOfOneNetworkDoDifferently) {
+  const std::string row = ",h100-sxm-80gb,1,1,,bf16,16,16,none (1 GPU),1,0,220,sequences/s,,";
+  const std::string bert = "a,src,bert-large,wiki+books seq512,pytorch2.11" + row;
+  EXPECT_EQ(read_row(bert).scenario.at("workload").at("model"), "bert-large");
+  const Json scored =
+      read_row(bert + "\"BertForPreTraining, loss over every position\"").scenario.at("workload").at("model");
+  EXPECT_EQ(scored.at("transformer").at("predicted_share"), 1);
+  const MeasuredRun detector =
+      read_row("a,src,ssd300-vgg16,coco synthetic,pytorch2.11" + row + "torchvision's detectors");
+  EXPECT_THAT(detector.refusal, HasSubstr("in Python"));
+}
+
 // 4,096 sequences on 8 GPUs with 16 at once: 32 passes are accumulated.
 TEST(DeepLearningRuns, AccumulateWhatLiesBetweenTheBatches) {
   const MeasuredRun run = read_row(
@@ -159,6 +173,7 @@ TEST(DeepLearningRuns, ReleasesOfAFrameworkHaveItsProfile) {
             "tensorflow-horovod-mpi");
   EXPECT_EQ(framework_of({"mxnet1.2", "", "", "fp32"}), "mxnet-kvstore");
   EXPECT_EQ(framework_of({"pytorch1.12 (timm)", "", "NHWC layout", "fp16"}), "pytorch-ddp-1x-nhwc");
+  EXPECT_EQ(framework_of({"pytorch2.11", "", "NHWC", "bf16"}), "pytorch-ddp");
   EXPECT_EQ(framework_of({"pytorch", "MLPerf Training v0.7 results, NVIDIA/dgxa100", "", "fp16"}), "pytorch-mlperf");
   EXPECT_EQ(framework_of({"mxnet", "MLPerf Training v1.0 results, NVIDIA/dgxa100", "", "fp16"}), "mxnet-mlperf");
   EXPECT_EQ(framework_of({"mxnet", "MLPerf Training v0.7 results, NVIDIA/dgxa100", "", "fp16"}), "mxnet-horovod");

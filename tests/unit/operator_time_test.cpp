@@ -270,5 +270,38 @@ TEST(ConvolutionTime, ChannelsThatMatrixUnitsCannotTakeHaveARateOfTheirOwn) {
   EXPECT_LT(time(400_TFLOPS), 60_us);
 }
 
+// 3×3 windows of stride 2 reach a quarter of the zeros' product at 0, all of it at 1: four times the arithmetic, beside
+// which the tensors and the call hardly count at 10 TFLOP/s.
+TEST(ConvolutionTime, ZerosOfStridedInputGradientsAreMultipliedToAShare) {
+  ConvolutionConstants constants = round_convolutions();
+  ConvolutionShape shape = three_by_three();
+  shape.stride_height = shape.stride_width = 2;
+  shape.out_height = shape.out_width = 28;
+  const auto time = [&](ConvolutionPass pass, double zeros) {
+    shape.pass = pass;
+    constants.multiplied_zeros = zeros;
+    return convolution_time(shape, convolution_device(round_accelerator(), round_profile(), constants, 10_TFLOPS));
+  };
+  const Seconds none = time(ConvolutionPass::input_gradient, 0);
+  EXPECT_NEAR(time(ConvolutionPass::input_gradient, 1) / none, 4, 0.1);
+  EXPECT_NEAR(time(ConvolutionPass::input_gradient, 0.5) / none, 2.5, 0.1);
+  EXPECT_EQ(time(ConvolutionPass::forward, 0), time(ConvolutionPass::forward, 1));
+}
+
+// Three channels as eight: the product is that of eight, and the image is copied: 32·(3 + 8)·56² elements of 4 bytes.
+TEST(ConvolutionTime, PaddedChannelsAreCopiedAndMultiplied) {
+  ConvolutionConstants constants = round_convolutions();
+  constants.pads_channels = true;
+  const ConvolutionDevice device = convolution_device(round_accelerator(), round_profile(), constants, 400_TFLOPS);
+  ConvolutionShape shape = three_by_three();
+  shape.stride_height = shape.stride_width = 2;
+  shape.out_height = shape.out_width = 28;
+  shape.channels = 8;
+  const Seconds eight = convolution_time(shape, device);
+  shape.channels = 3;
+  const Bytes copied(32 * 11 * 56 * 56 * 4.0);
+  EXPECT_NEAR((convolution_time(shape, device) - eight) / (copied / device.memory), 1, 1e-9);
+}
+
 }  // namespace
 }  // namespace stepcast::operator_time_test

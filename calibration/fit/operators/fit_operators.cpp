@@ -130,6 +130,10 @@ void fit(const FitCommand& command) {
   for (const SiblingFamily& known : sibling_families()) {
     const auto profile = profiles.find(known.family), other = profiles.find(known.narrow_attention);
     if (profile != profiles.end() && other != profiles.end()) take_narrow_attention(profile->second, other->second);
+    for (std::string_view from = known.convolution; profile != profiles.end() && !from.empty();
+         from = sibling_family(from).convolution)
+      if (const auto found = profiles.find(from); found != profiles.end())
+        take_convolutions(profile->second, found->second);
   }
   for (const auto& [family, profile] : profiles) write_profile(profile, std::filesystem::path(command.output));
 }

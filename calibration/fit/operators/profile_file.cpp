@@ -43,7 +43,7 @@ void state_provenance(Json& json, const OperatorProfile& profile) {
   const auto from_sibling = [&](const char* key, const char* rows) {
     for (const auto& [name, count] : profile.fit->rows)
       if (name.compare(0, std::string(rows).size(), rows) == 0) return;
-    if (!json.contains(key)) return;
+    if (!json.contains(key) || sources.contains(key)) return;
     sources[key] = taken;
     evidence[key] = "estimated";
   };

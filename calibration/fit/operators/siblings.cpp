@@ -1,37 +1,44 @@
 #include "calibration/fit/operators/siblings.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "calibration/fit/operators/profile_file.hpp"
+#include "calibration/validation/operators/prediction.hpp"
 
 namespace stepcast {
 
 const std::vector<SiblingFamily>& sibling_families() {
   static const std::vector<SiblingFamily> kFamilies{
-      {"nvidia-ampere", ""},
-      {"nvidia-ampere-pcie", "nvidia-ampere"},
-      {"nvidia-ampere-workstation", "nvidia-ampere"},
+      {"nvidia-ampere", "", "", "nvidia-hopper"},
+      {"nvidia-ampere-pcie", "nvidia-ampere", "", "nvidia-hopper"},
+      {"nvidia-ampere-workstation", "nvidia-ampere", "", "nvidia-hopper"},
       {"nvidia-volta", "nvidia-ampere"},
       {"nvidia-turing", "nvidia-volta"},
       {"nvidia-pascal", "nvidia-volta"},
       {"nvidia-maxwell", "nvidia-pascal"},
       {"nvidia-kepler", "nvidia-pascal"},
-      {"nvidia-hopper-h200", ""},
-      {"nvidia-hopper", "nvidia-hopper-h200"},
-      {"nvidia-hopper-pcie", "nvidia-hopper"},
-      {"nvidia-ada", ""},
-      {"nvidia-blackwell-workstation", "nvidia-ada"},
-      {"nvidia-blackwell", "", "nvidia-blackwell-gb200"},
-      {"nvidia-blackwell-gb200", "nvidia-blackwell"},
-      {"nvidia-blackwell-b300", "nvidia-blackwell", "nvidia-blackwell-gb300"},
-      {"nvidia-blackwell-gb300", "nvidia-blackwell-b300"},
-      {"nvidia-rubin", "nvidia-blackwell-gb300"},
+      {"nvidia-hopper-h200", "", "", "nvidia-hopper"},
+      {"nvidia-hopper", "nvidia-hopper-h200", "", "nvidia-volta"},
+      {"nvidia-hopper-pcie", "nvidia-hopper", "", "nvidia-volta"},
+      {"nvidia-ada", "", "", "nvidia-hopper"},
+      {"nvidia-blackwell-workstation", "nvidia-ada", "", "nvidia-hopper"},
+      {"nvidia-blackwell", "", "nvidia-blackwell-gb200", "nvidia-hopper"},
+      {"nvidia-blackwell-gb200", "nvidia-blackwell", "", "nvidia-hopper"},
+      {"nvidia-blackwell-b300", "nvidia-blackwell", "nvidia-blackwell-gb300", "nvidia-hopper"},
+      {"nvidia-blackwell-gb300", "nvidia-blackwell-b300", "", "nvidia-hopper"},
+      {"nvidia-rubin", "nvidia-blackwell-gb300", "", "nvidia-hopper"},
       {"amd-cdna3", ""},
       {"amd-cdna3-mi325x", "amd-cdna3"},
       {"amd-cdna4", "amd-cdna3"},
       {"amd-cdna", "amd-cdna3"},
   };
   return kFamilies;
+}
+
+const SiblingFamily& sibling_family(std::string_view family) {
+  const auto& families = sibling_families();
+  return *std::find_if(families.begin(), families.end(), [&](const SiblingFamily& f) { return f.family == family; });
 }
 
 void take_missing(OperatorProfile& profile, const OperatorProfile& sibling, const Accelerator& own,
@@ -58,6 +65,16 @@ void take_narrow_attention(OperatorProfile& profile, const OperatorProfile& othe
   for (const auto& [kernel, constants] : other.attention)
     if (narrow.count(library(kernel)) != 0 && profile.attention.emplace(kernel, constants).second)
       profile.provenance.sources["attention." + kernel] = taken_from(other.id);
+}
+
+void take_convolutions(OperatorProfile& profile, const OperatorProfile& other) {
+  for (const auto& [format, constants] : other.convolution) {
+    const std::string key = "convolution." + format;
+    const bool fitted = other.fit && other.fit->rows.count(key) != 0;
+    if (!fitted || !convolution_format(profile, format).empty()) continue;
+    profile.convolution[format] = constants;
+    profile.provenance.sources[key] = taken_from(other.id);
+  }
 }
 
 }  // namespace stepcast

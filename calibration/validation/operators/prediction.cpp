@@ -129,7 +129,7 @@ OperatorPrediction predict(const StreamingWork& work, const MeasuredOperator& /*
 OperatorPrediction predict(const ConvolutionWork& work, const MeasuredOperator& measured,
                            const OperatorMachine& machine) {
   const FlopsPerSecond peak = peak_of_format(*machine.accelerator, measured.format);
-  const auto found = machine.profile->convolution.find(measured.format);
+  const auto found = machine.profile->convolution.find(convolution_format(*machine.profile, measured.format));
   if (peak.value() <= 0 || found == machine.profile->convolution.end())
     return nothing(fmt::format("no constants of {} convolutions of {}", measured.format, machine.profile->id));
   OperatorPrediction out;
@@ -154,6 +154,12 @@ std::string format_key(const std::map<std::string, double>& by_format, std::stri
   for (const char* other : {"bf16", "fp16", "fp16-tensor"})
     if (half && by_format.count(other) != 0) return other;
   return {};
+}
+
+std::string convolution_format(const OperatorProfile& profile, std::string_view format) {
+  std::map<std::string, double> shares;
+  for (const auto& [name, constants] : profile.convolution) shares[name] = constants.direct_share;
+  return format_key(shares, format);
 }
 
 OperatorPrediction predict_operator(const MeasuredOperator& measured, const OperatorMachine& machine) {

@@ -31,6 +31,9 @@ FlopsPerSecond peak_of_format(const Accelerator& accelerator, std::string_view f
 /// 16-bit format.
 std::string format_key(const std::map<std::string, double>& by_format, std::string_view format);
 
+/// The same among the formats that a profile has convolutions in.
+std::string convolution_format(const OperatorProfile& profile, std::string_view format);
+
 /// Predicts one operator.
 OperatorPrediction predict_operator(const MeasuredOperator& measured, const OperatorMachine& machine);
 /// The same with the machine looked up. Throws InputError when an entry of the catalogue is faulty.
