@@ -21,6 +21,7 @@ PeerPorts server_ports(const CollectiveCluster& cluster, const RankPlaces& place
   PeerPorts out = peer_ports_of(placed.interconnect);
   out.node =
       std::min(out.node, placed.interconnect.network_rate(placed.group, MessagePattern::direct) * places.per_node);
+  out.hop += placed.interconnect.direct_hops(placed.group);
   return out;
 }
 
@@ -32,7 +33,9 @@ PeerPorts graph_ports(const CollectiveCluster& cluster, const RankPlaces& places
     network.to_all = network.node;
     out = peer_ports_of(network);
   } else {
-    out = peer_ports_of(placed_group(cluster, places).interconnect);
+    const PlacedGroup placed = placed_group(cluster, places);
+    out = peer_ports_of(placed.interconnect);
+    out.hop += placed.interconnect.direct_hops(placed.group);
   }
   out.levels = peer_levels(cluster, places);
   return out;

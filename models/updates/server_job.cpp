@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "models/collectives/peer_ports.hpp"
 #include "models/parallelism/tensors.hpp"
+#include "models/updates/job_ports.hpp"
 #include "models/updates/server_shards.hpp"
 #include "models/updates/worker_noise.hpp"
 
@@ -48,6 +48,38 @@ BytesPerSecond process_limit(const Job& job) {
   return seconds_per_byte > 0 ? BytesPerSecond(1 / seconds_per_byte) : BytesPerSecond(0);
 }
 
+/// Servers behind each member of a level: those beside workers with their nodes, those on nodes of their own dealt out
+/// in turn.
+std::vector<int> servers_behind(const PeerPorts::Level& level, int members, int servers, bool colocated) {
+  std::vector<int> out(static_cast<std::size_t>(members));
+  for (int server = 0; server < servers; ++server) {
+    const auto node = static_cast<std::size_t>(server) % level.members.size();
+    ++out[static_cast<std::size_t>(colocated ? level.members[node] : server % members)];
+  }
+  return out;
+}
+
+/// The fabric's up-links as pushes and pulls meet them; `busiest`: of a worker's bytes, those of the server with most.
+std::vector<ServerUplink> server_uplinks(const PeerPorts& peers, int servers, bool colocated, double busiest,
+                                         double network_share) {
+  std::vector<ServerUplink> out;
+  for (const PeerPorts::Level& level : peers.levels) {
+    const int members = *std::max_element(level.members.begin(), level.members.end()) + 1;
+    const std::vector<int> behind = servers_behind(level, members, servers, colocated);
+    const auto nodes = static_cast<double>(level.members.size());
+    for (int member = 0; member < members; ++member) {
+      const int here = behind[static_cast<std::size_t>(member)];
+      ServerUplink uplink;
+      uplink.up = level.up;
+      uplink.workers = static_cast<double>(std::count(level.members.begin(), level.members.end(), member)) / nodes;
+      uplink.leaves = (1 - static_cast<double>(here) / servers) / network_share;
+      uplink.enters = std::min(1.0, here * busiest) / network_share;
+      if (std::find(out.begin(), out.end(), uplink) == out.end()) out.push_back(uplink);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 ServerJob server_job(const Job& job, const WorkerStep& step) {
@@ -55,7 +87,7 @@ ServerJob server_job(const Job& job, const WorkerStep& step) {
   const ParameterServerSpec& servers = *scenario.servers;
   const ExchangeProfile& exchange = scenario.framework->exchange;
   const StrategySpec& strategy = scenario.spec.strategy;
-  const PeerPorts peers = peer_ports_of(job.interconnect);
+  const PeerPorts peers = peer_ports_of(job);
   const int nodes = scenario.spec.cluster.nodes;
   const bool colocated = servers.placement == ServerHost::on_workers;
 
@@ -97,6 +129,7 @@ ServerJob server_job(const Job& job, const WorkerStep& step) {
   ports.server_share = ports.colocated ? share : (remote ? share : 0);
   ports.server_process = exchange.transport;
   ports.process_share = out.update_share;
+  if (remote) ports.uplinks = server_uplinks(peers, servers.count, colocated, out.update_share, out.network_share);
   ports.one_process = servers.placement == ServerHost::driver;
   out.message = remote ? peers.hop + peers.gap * (std::min(servers.count, 64) - 1.0) : peers.native_hop;
   out.server_update = exchange.server_update > BytesPerSecond(0)

@@ -22,26 +22,54 @@ BytesPerSecond alone(const ServerPorts& ports, int flows, int beside) {
   return rate;
 }
 
+/// A port that pushes and pulls meet in: `push` · rate of a push + `pull` · rate of a pull fit into it.
+struct SharedPort {
+  BytesPerSecond capacity;
+  double push = 0, pull = 0;
+};
+
+/// Flows through a port that `share` of all `flows` pass: whole ones.
+double passing(int flows, double share) { return flows > 0 && share > 0 ? std::max(1.0, flows * share) : 0; }
+
+template <class Visit>
+void each_shared_port(const ServerPorts& ports, int pushes, int pulls, Visit visit) {
+  if (ports.colocated) {
+    // A node's way out carries its worker's push and what its server sends; the way in, the pull and what the server
+    // gets.
+    visit(SharedPort{ports.worker_node, passing(pushes, 1 / ports.nodes), ports.server_share * pulls});
+    visit(SharedPort{ports.worker_node, ports.server_share * pushes, passing(pulls, 1 / ports.nodes)});
+  }
+  for (const ServerUplink& uplink : ports.uplinks) {
+    const auto sent = [&](int flows) { return uplink.leaves * passing(flows, uplink.workers); };
+    const auto served = [&](int flows) { return uplink.enters * passing(flows, 1 - uplink.workers); };
+    visit(SharedPort{uplink.up, sent(pushes), served(pulls)});
+    visit(SharedPort{uplink.up, served(pushes), sent(pulls)});
+  }
+}
+
 }  // namespace
 
 ServerRates server_rates(const ServerPorts& ports, int pushes, int pulls) {
-  ServerRates rates;
-  if (pushes > 0) rates.push = alone(ports, pushes, pulls);
-  if (pulls > 0) rates.pull = alone(ports, pulls, pushes);
-  if (!ports.colocated || pushes == 0 || pulls == 0) return rates;
-  // A node's way out carries its worker's push and what its server sends; the way in, the pull and what the server
-  // gets.
-  const double per_node = std::max(1.0, pushes / ports.nodes), pulls_per_node = std::max(1.0, pulls / ports.nodes);
-  const double served_out = ports.server_share * pulls, served_in = ports.server_share * pushes;
-  const BytesPerSecond even_out = part(ports.worker_node, per_node + served_out);
-  const BytesPerSecond even_in = part(ports.worker_node, pulls_per_node + served_in);
-  const BytesPerSecond push = std::min({rates.push, even_out, even_in});
-  const BytesPerSecond pull = std::min({rates.pull, even_out, even_in});
+  ServerRates own;
+  if (pushes > 0) own.push = alone(ports, pushes, pulls);
+  if (pulls > 0) own.pull = alone(ports, pulls, pushes);
+  ServerRates rates = own;
+  each_shared_port(ports, pushes, pulls, [&](const SharedPort& port) {
+    const BytesPerSecond even = part(port.capacity, port.push + port.pull);
+    if (port.push > 0) rates.push = std::min(rates.push, even);
+    if (port.pull > 0) rates.pull = std::min(rates.pull, even);
+  });
+  if (pushes == 0 || pulls == 0) return rates;
   // Who is held up elsewhere leaves the rest of the port to the other.
-  rates.push = std::max(push, std::min({rates.push, (ports.worker_node - served_out * pull) / per_node,
-                                        part(ports.worker_node - pulls_per_node * pull, served_in)}));
-  rates.pull = std::max(pull, std::min({rates.pull, (ports.worker_node - served_in * rates.push) / pulls_per_node,
-                                        part(ports.worker_node - per_node * rates.push, served_out)}));
+  ServerRates rest = own;
+  each_shared_port(ports, pushes, pulls, [&](const SharedPort& port) {
+    if (port.push > 0) rest.push = std::min(rest.push, (port.capacity - port.pull * rates.pull) / port.push);
+  });
+  rates.push = std::max(rates.push, rest.push);
+  each_shared_port(ports, pushes, pulls, [&](const SharedPort& port) {
+    if (port.pull > 0) rest.pull = std::min(rest.pull, (port.capacity - port.push * rates.push) / port.pull);
+  });
+  rates.pull = std::max(rates.pull, rest.pull);
   return rates;
 }
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/collectives/peer_ports.hpp"
 #include "models/parallelism/compression.hpp"
 #include "models/updates/federated_run.hpp"
 #include "models/updates/gossip_run.hpp"
+#include "models/updates/job_ports.hpp"
 #include "models/updates/local_run.hpp"
 #include "models/updates/server_job.hpp"
 
@@ -121,7 +121,7 @@ UpdateStep gossiping(const Job& job, const Job& lone, const StepBreakdown& alone
   compress_between(own, model_compression(job, lone, step.parameters));
   const int workers = workers_of(scenario);
   const int per_node = scenario.worker == WorkerUnit::device ? scenario.devices_per_node() : 1;
-  PeerPorts ports = peer_ports_of(job.interconnect);
+  PeerPorts ports = peer_ports_of(job);
   if (scenario.worker == WorkerUnit::node) ports.rank = ports.node;
   const BytesPerSecond limit = scenario.framework->exchange.transport;
   if (limit > BytesPerSecond(0)) ports.rank = std::min(ports.rank, limit);

@@ -10,6 +10,7 @@
 namespace stepcast::update_step_test {
 namespace {
 
+using namespace literals;
 using test::shipped;
 
 struct Forecast {
@@ -67,6 +68,25 @@ TEST(Gossip, CastsWhatItSendsInSixteenBit) {
   EXPECT_NEAR(cast.step.outcome.sent_per_worker / plain.step.outcome.sent_per_worker, 0.5, 1e-9);
   EXPECT_GT(cast.step.breakdown.compute, plain.step.breakdown.compute);
 }
+
+/// Every node a leaf of its own, behind a sixteenth of what its NICs send.
+const std::vector<std::string> kNarrow{"cluster.fabric.preset=fat-tree", "cluster.fabric.nodes_per_leaf=1",
+                                       "cluster.fabric.oversubscription=16"};
+
+class Fabric : public testing::TestWithParam<const char*> {};
+TEST_P(Fabric, HoldsUpWhatWorkersExchange) {
+  const Forecast full = forecast(GetParam()), narrow = forecast(GetParam(), kNarrow);
+  // Between whose beginning and end a worker may compute.
+  EXPECT_GT(narrow.step.outcome.exchange, 3 * full.step.outcome.exchange);
+  // Latency of another site is on the way of every message.
+  const Forecast apart =
+      forecast(GetParam(), {R"(cluster.fabric.wan={"sites":2,"bandwidth_Gbps":1e5,"latency_ms":500})"});
+  EXPECT_GT(apart.step.outcome.exchange, full.step.outcome.exchange + 0.5_s);
+}
+INSTANTIATE_TEST_SUITE_P(Updates, Fabric,
+                         testing::Values("systems/gossip-ring.json", "systems/gossip-pairs.json",
+                                         "systems/parameter-server-backup.json", "systems/parameter-server-ssp.json"),
+                         [](const auto& of) { return std::to_string(of.index); });
 
 }  // namespace
 }  // namespace stepcast::update_step_test

@@ -48,6 +48,21 @@ TEST(ParameterServers, AsynchronousNeverWaitsAtABarrier) {
   }
 }
 
+// Eight workers in two leaves, a server beside each: a worker's push sends half of itself to the other leaf, and its
+// leaf's servers get as much from there. One server on a node of its own takes all of the other leaf's.
+TEST(ServerRates, ShareTheUplinksOfLeaves) {
+  ServerPorts ports = colocated(8, UpdateMode::asynchronous).ports;
+  ports.uplinks = {{4_Gbps, 0.5, 0.5 / 0.875, 4 * 0.125 / 0.875}};
+  EXPECT_NEAR(server_rates(ports, 8, 0).push.in(1_Gbps), 4 / (4 * 0.5 / 0.875), 1e-9);
+  EXPECT_NEAR(server_rates(ports, 8, 8).pull.in(1_Gbps), 4 / (8 * 0.5 / 0.875), 1e-9);
+  ports.uplinks = {{4_Gbps, 0.5, 0, 1}, {4_Gbps, 0.5, 1, 0}};
+  EXPECT_NEAR(server_rates(ports, 8, 0).push.in(1_Gbps), 1, 1e-9);
+  // Both directions have the links to themselves.
+  EXPECT_NEAR(server_rates(ports, 8, 8).push.in(1_Gbps), 1, 1e-9);
+  // One worker's flow is a whole one.
+  EXPECT_NEAR(server_rates(ports, 1, 0).push.in(1_Gbps), 4, 1e-9);
+}
+
 // Alike workers miss one update of every other worker.
 TEST(ParameterServers, AsynchronousStalenessIsOneUpdateOfEveryOther) {
   for (const int workers : {4, 8, 16, 32}) {
