@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "models/closed_form.hpp"
 #include "models/convergence/target.hpp"
 #include "models/phases/evaluation_step.hpp"
+#include "models/updates/closed_step.hpp"
 
 namespace stepcast {
 
@@ -15,8 +15,8 @@ namespace {
 /// Of the stated work, what rounding leaves of phases that add up to it.
 constexpr double kNothingLeft = 1e-12;
 
-/// A step as the closed form has it, on the devices that it has.
-struct ClosedStep {
+/// A step as it is without simulation, on the devices that it has.
+struct PhaseStep {
   PowerModel power;
   Seconds time;
   Watts device_power;
@@ -24,29 +24,22 @@ struct ClosedStep {
   int seq_len = 0, devices = 0;
 };
 
-ClosedStep closed_step(const Job& job) {
-  const StepBreakdown breakdown = closed_form(job);
-  const Scenario& scenario = *job.scenario;
-  return {power_model(scenario),
-          breakdown.step_time,
-          breakdown.average_device_power,
-          static_cast<double>(scenario.spec.workload.global_batch),
-          scenario.seq_len,
-          scenario.devices()};
-}
-
-/// A run without phases consists of predicted steps.
-ClosedStep as_predicted(const Scenario& scenario, const PredictedStep& step) {
+PhaseStep phase_step(const Scenario& scenario, const PredictedStep& step) {
   return {power_model(scenario), step.time,
           step.device_power,     static_cast<double>(scenario.spec.workload.global_batch),
           scenario.seq_len,      scenario.devices()};
+}
+
+PhaseStep phase_step(const Job& job) {
+  const StepBreakdown step = closed_step(job);
+  return phase_step(*job.scenario, {step.step_time, step.average_device_power});
 }
 
 class Phases {
  public:
   Phases(const Job& job, const PredictedStep& step)
       : scenario_(*job.scenario),
-        own_(scenario_.spec.run.phases.empty() ? as_predicted(scenario_, step) : closed_step(job)) {
+        own_(scenario_.spec.run.phases.empty() ? phase_step(scenario_, step) : phase_step(job)) {
     slower_ = step.time / own_.time;
     hotter_ = own_.device_power > Watts(0) ? step.device_power / own_.device_power : 1;
   }
@@ -79,13 +72,13 @@ class Phases {
     return {phase};
   }
 
-  ClosedStep step_of(std::size_t entry) {
+  PhaseStep step_of(std::size_t entry) {
     const bool own = entry >= scenario_.phases.size() || scenario_.phases[entry] == nullptr;
-    return own ? own_ : closed_step(lower(*scenario_.phases[entry]));
+    return own ? own_ : phase_step(lower(*scenario_.phases[entry]));
   }
 
   void train(PhaseCost& phase, const PhaseSpec& spec, std::size_t index) {
-    const ClosedStep start = step_of(2 * index);
+    const PhaseStep start = step_of(2 * index);
     if (spec.global_batch_end) {
       ramp(phase, start, step_of(2 * index + 1), samples_of(spec, start).value_or(0));
     } else if (const auto samples = samples_of(spec, start)) {
@@ -97,7 +90,7 @@ class Phases {
     add_time(phase, start, *spec.time, start.device_power * hotter_);
   }
 
-  static std::optional<double> samples_of(const PhaseSpec& spec, const ClosedStep& step) {
+  static std::optional<double> samples_of(const PhaseSpec& spec, const PhaseStep& step) {
     if (spec.samples) return *spec.samples;
     if (spec.tokens && step.seq_len > 0) return *spec.tokens / step.seq_len;
     if (spec.steps) return *spec.steps * step.batch;
@@ -116,7 +109,7 @@ class Phases {
         tokens += other.tokens;
         samples += other.samples;
       }
-      const ClosedStep step = step_of(2 * i);
+      const PhaseStep step = step_of(2 * i);
       const double all = *steps * own_.batch;
       const double left = step.seq_len > 0 ? (all * own_.seq_len - tokens) / step.seq_len : all - samples;
       if (!(left > kNothingLeft * all))
@@ -131,25 +124,25 @@ class Phases {
                        fmt::format("tokens, samples or steps here, or {}", else_)}});
   }
 
-  void add_steps(PhaseCost& phase, const ClosedStep& step, double steps) {
+  void add_steps(PhaseCost& phase, const PhaseStep& step, double steps) {
     phase.steps += steps;
     add_work(phase, step, steps * step.batch);
     add_time(phase, step, steps * step.time * slower_, step.device_power * hotter_);
   }
 
-  void add_work(PhaseCost& phase, const ClosedStep& step, double samples) {
+  void add_work(PhaseCost& phase, const PhaseStep& step, double samples) {
     phase.samples += samples;
     phase.tokens += samples * step.seq_len;
   }
 
-  static void add_time(PhaseCost& phase, const ClosedStep& step, Seconds time, Watts device_power) {
+  static void add_time(PhaseCost& phase, const PhaseStep& step, Seconds time, Watts device_power) {
     phase.time += time;
     phase.device_time += time * step.devices;
     phase.energy += step.power.cluster_at_meter(device_power) * time;
   }
 
   /// ∫ ds/b and ∫ t(b)/b ds over a batch that grows linearly with the samples, t(b) = α + β·b.
-  void ramp(PhaseCost& phase, const ClosedStep& start, const ClosedStep& end, double samples) {
+  void ramp(PhaseCost& phase, const PhaseStep& start, const PhaseStep& end, double samples) {
     if (std::abs(end.batch - start.batch) < 0.5) return add_steps(phase, start, samples / start.batch);
     const double steps = samples * std::log(end.batch / start.batch) / (end.batch - start.batch);
     const Seconds per_sample = (end.time - start.time) / (end.batch - start.batch);
@@ -170,8 +163,8 @@ class Phases {
   void evaluate(PhaseCost& phase, const PhaseSpec& spec, std::size_t index) {
     const bool own = 2 * index >= scenario_.phases.size() || scenario_.phases[2 * index] == nullptr;
     const Job job = lower(own ? scenario_ : *scenario_.phases[2 * index]);
-    const ClosedStep step = closed_step(job);
-    const EvaluationStep forward = evaluation_step(job, step.power);
+    const EvaluationStep forward = evaluation_step(job, power_model(*job.scenario));
+    const PhaseStep step = phase_step(*job.scenario, {forward.time, forward.device_power});
     const double samples = samples_of(spec, step).value_or(0) * phase.times;
     add_work(phase, step, samples);
     const Seconds time = spec.time ? *spec.time * phase.times : forward.time * (samples / step.batch);
@@ -179,7 +172,7 @@ class Phases {
   }
 
   const Scenario& scenario_;
-  ClosedStep own_;
+  PhaseStep own_;
   double slower_ = 1, hotter_ = 1;
 };
 

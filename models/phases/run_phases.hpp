@@ -28,8 +28,8 @@ struct PredictedStep {
 };
 
 /// The phases of a run in order, or the one of the stated work where the scenario names none; empty when it states no
-/// work. Steps of a phase that differs are costed by the closed form, times what the predicted step takes over its own
-/// closed form. A ramp's step time is linear in its batch between its ends, and its batch linear in the samples.
+/// work. Steps of a phase that differs are costed without simulation (closed_step), times what the predicted step takes
+/// over the same. A ramp's step time is linear in its batch between its ends, and its batch linear in the samples.
 /// Evaluation runs forward only (evaluation_step.hpp), in closed form. Throws InputError, without a file, where nothing
 /// is left for the phase that leaves its amount out.
 std::vector<PhaseCost> run_phases(const Job& job, const PredictedStep& step);
