@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/closed_form.hpp"
 #include "models/convergence/target.hpp"
 #include "models/estimate.hpp"
 #include "models/least_step.hpp"
 #include "models/memory/peak.hpp"
 #include "models/phases/run_phases.hpp"
 #include "models/reliability/goodput.hpp"
+#include "models/updates/closed_step.hpp"
+#include "models/updates/lone_node.hpp"
 #include "report/run_parts.hpp"
 
 namespace stepcast {
@@ -138,13 +139,15 @@ std::variant<PlanFigures, Refusal> Evaluator::evaluate(const Option& option, con
   out.capacity = memory.capacity * (1 - question_.spec.constraints.memory_headroom_percent / 100);
   if (out.memory > out.capacity) return memory_refusal(out.memory - out.capacity);
   if (!memory.fits) return Refusal(Rejection::memory_beyond);  // what is offloaded exceeds the host's
-  if (too_slow && too_slow(option, objectives(least_step_time(job), least_power_, option.batch)))
+  // Workers that meet otherwise may leave the update to others and are as fast as they were drawn: no bound is theirs.
+  const bool bounded = too_slow && !exchanges_apart(*scenario);
+  if (bounded && too_slow(option, objectives(least_step_time(job), least_power_, option.batch)))
     return Refusal(Rejection::slower);
   // Phases that differ are scenarios of their own, which follow from the option.
   const bool differ = phases_differ(scenario->spec.run);
   const std::shared_ptr<const Scenario> whole = differ ? with_phases(*scenario) : nullptr;
   if (differ && !whole) return Refusal(Rejection::forbidden);
-  const StepBreakdown step = closed_form(job);
+  const StepBreakdown step = closed_step(job);
   out.step_time = step.step_time;
   out.average_power = at_meter(step.average_device_power);
   out.peak_power = at_meter(step.peak_device_power);

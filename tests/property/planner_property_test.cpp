@@ -14,6 +14,7 @@
 #include "models/memory/memory.hpp"
 #include "models/memory/peak.hpp"
 #include "planner/plan.hpp"
+#include "report/predict.hpp"
 #include "tests/shipped_catalog.hpp"
 
 namespace stepcast::planner_property_test {
@@ -215,6 +216,26 @@ TEST_P(SmallSpace, AScenarioReadFromJsonSaysTheSameAsTheQuickWay) {
   EXPECT_GT(compared, 20);
   const SearchResult found = search(q, catalog(), options(true));
   EXPECT_EQ(found.best.front().figures.objective[static_cast<std::size_t>(q.objective())], best);
+}
+
+// Options whose workers meet otherwise are weighed as they will be forecast, not by the all-reduce that they lack.
+TEST(Planner, WeighsUpdatesAsTheyAreForecast) {
+  const PlanQuestion q = question(R"({"workload": {"model": "resnet50", "global_batch": 4096, "precision": "fp32"},
+      "clusters": [{"node": "aws-p3.16xlarge", "nodes": 8,
+                    "fabric": {"nics_per_node": 1, "nic_bandwidth_Gbps": 5, "network": "ethernet_tcp"}}],
+      "strategy": {"framework": ["sagemaker-smddp", "pytorch-gossip"], "recompute": "none", "micro_batch": 64},
+      "objective": ["energy"]})");
+  int compared = 0;
+  each_option(q, [&](Evaluator& evaluator, const Option& option) {
+    const auto outcome = evaluator.evaluate(option, {});
+    const PlanFigures* figures = std::get_if<PlanFigures>(&outcome);
+    if (figures == nullptr) return;
+    ++compared;
+    const Prediction forecast = predict_analytic(*evaluator.scenario(option), catalog());
+    EXPECT_NEAR(figures->step_time / forecast.step_time, 1, 1e-9);
+    EXPECT_NEAR(figures->average_power / forecast.average_power, 1, 1e-9);
+  });
+  EXPECT_GE(compared, 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Questions, SmallSpace, testing::ValuesIn(questions()),
