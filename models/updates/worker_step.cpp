@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/closed_form.hpp"
 #include "models/parallelism/compression.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/updates/worker_noise.hpp"
@@ -99,6 +100,8 @@ StepBreakdown worker_breakdown(const Job& job, const StepBreakdown& alone) {
     out.overhead += unfed;
     out.step_time += unfed;
   }
+  // By itself it has the shared storage to itself; all of them together read at once.
+  wait_for_input(out, job);
   return out;
 }
 

@@ -27,7 +27,8 @@ struct WorkerStep {
 /// step of that takes.
 WorkerStep worker_step(const Job& job, const Job& lone, const StepBreakdown& alone);
 
-/// A lone node's breakdown as that of a worker: a device's, which waits for nobody, or the node's as it is.
+/// A lone node's breakdown as that of a worker: a device's, which waits for nobody, or the node's as it is; with the
+/// input that all workers together get of what they share.
 StepBreakdown worker_breakdown(const Job& job, const StepBreakdown& alone);
 
 /// Forward pass of one micro-batch over all chunks of a job.

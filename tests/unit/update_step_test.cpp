@@ -4,6 +4,7 @@
 
 #include "models/estimate.hpp"
 #include "models/parallelism/lowering.hpp"
+#include "models/storage/input_pipeline.hpp"
 #include "models/updates/lone_node.hpp"
 #include "tests/unit/shipped.hpp"
 
@@ -86,6 +87,26 @@ TEST_P(Fabric, HoldsUpWhatWorkersExchange) {
 INSTANTIATE_TEST_SUITE_P(Updates, Fabric,
                          testing::Values("systems/gossip-ring.json", "systems/gossip-pairs.json",
                                          "systems/parameter-server-backup.json", "systems/parameter-server-ssp.json"),
+                         [](const auto& of) { return std::to_string(of.index); });
+
+// Shared storage serves all workers' reads, however they exchange gradients.
+class SharedStorage : public testing::TestWithParam<const char*> {};
+TEST_P(SharedStorage, FeedsAllWorkersTogether) {
+  const std::vector<std::string> slow{"cluster.storage=nfs-10gbe", "workload.input.sample_kB=1000",
+                                      "workload.input.page_cache=false"};
+  const Scenario scenario = shipped(GetParam(), slow);
+  const InputPipeline pipeline = input_pipeline(scenario);
+  const double read = pipeline.slowest()->samples_per_s;
+  const StepBreakdown step = forecast(GetParam(), slow).step.breakdown;
+  EXPECT_GT(step.step_time, 0.97 * Seconds(static_cast<double>(scenario.spec.workload.global_batch) / read));
+  const auto& reading = step.communication[static_cast<std::size_t>(CollectiveKind::send_recv)]
+                                          [static_cast<std::size_t>(Dimension::storage)];
+  EXPECT_GT(reading.exposed, 0.5 * step.step_time);
+}
+INSTANTIATE_TEST_SUITE_P(Updates, SharedStorage,
+                         testing::Values("systems/gossip-ring.json", "systems/gossip-pairs.json",
+                                         "systems/mxnet-dist-async.json", "systems/parameter-server-ssp.json",
+                                         "systems/local-sgd-diloco.json"),
                          [](const auto& of) { return std::to_string(of.index); });
 
 }  // namespace
