@@ -14,6 +14,7 @@
 #include "models/power/facility.hpp"
 #include "models/rank_graph/rank_graph_file.hpp"
 #include "models/scenario/scenario.hpp"
+#include "models/updates/timeline_fault.hpp"
 #include "report/csv.hpp"
 #include "report/html/run_report.hpp"
 #include "report/json.hpp"
@@ -104,6 +105,14 @@ Prediction predict_with_page(const RunOptions& options, const ScenarioDocument& 
   return std::move(predicted.prediction);
 }
 
+/// A step of which there is nothing to write.
+void refuse_without_timeline(const ScenarioDocument& document, Session& session) {
+  std::optional<Fault> fault = timeline_fault(resolve(document.json, document.file, {}, session.catalog()));
+  if (!fault) return;
+  fault->file = document.file;
+  throw InputError({*fault});
+}
+
 void run(const RunOptions& options, Session& session) {
   if (session.json && options.csv)
     throw InputError({{"--json", "", "there is one form of output", "leave out --json or --csv"}});
@@ -113,6 +122,7 @@ void run(const RunOptions& options, Session& session) {
     const Scenario scenario = resolve(document.json, document.file, {}, session.catalog());
     write_file(options.write_scenario, to_json(scenario).dump(2) + "\n");
   }
+  if (!options.trace.empty() || options.step_export.wanted()) refuse_without_timeline(document, session);
   if (options.step_export.wanted())
     export_step(options.step_export, resolve(document.json, document.file, {}, session.catalog()), document.file);
   const auto trace = options.trace.empty() ? std::nullopt : std::optional<std::filesystem::path>(options.trace);

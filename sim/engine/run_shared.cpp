@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/scenario/scenario.hpp"
+#include "models/updates/timeline_fault.hpp"
 #include "sim/build.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/protocol/child_process.hpp"
@@ -43,6 +44,13 @@ void refuse_unknown_keys(const Json& document, Diagnostics& diagnostics) {
     if (key != "jobs" && key != "mixing") diagnostics.unknown_key("", "a list of jobs", key, {"jobs", "mixing"});
 }
 
+/// What is simulated beside others is a step's operations.
+void refuse_without_timeline(const std::vector<Scenario>& scenarios, Diagnostics& diagnostics) {
+  for (std::size_t j = 0; j < scenarios.size(); ++j)
+    if (const std::optional<Fault> fault = timeline_fault(scenarios[j]))
+      diagnostics.error(fmt::format("/jobs/{}{}", j, fault->pointer), fault->message, fault->suggestion);
+}
+
 Seconds alone(const Job& job, const BuildOptions& options) {
   return Seconds(std::stod(
       run_in_child([&] { return fmt::format("{:.17g}", simulate(build_step_graph(job, options)).end.value()); })));
@@ -70,6 +78,8 @@ SharedOutcome run_shared(const Json& document, const std::string& file, const Ca
   SharedOutcome out;
   out.mixing = mixing_of(document, diagnostics);
   const std::vector<Scenario> scenarios = scenarios_of(document, diagnostics, catalog);
+  diagnostics.throw_if_faulty();
+  refuse_without_timeline(scenarios, diagnostics);
   diagnostics.throw_if_faulty();
   check_same_fabric(scenarios, diagnostics);
   diagnostics.throw_if_faulty();

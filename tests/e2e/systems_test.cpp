@@ -211,6 +211,27 @@ TEST(Systems, OtherUpdatesThanAFrameworksAreFaults) {
   EXPECT_EQ(stepcast_run({"run", scenario_file("systems/pytorch-ddp"), "--set", "strategy.staleness_bound=2"}).code, 2);
 }
 
+// Of updates beside collectives there is no one step's timeline, and another job's is not written in its place.
+TEST(Systems, OfOtherUpdatesNoTimelineIsWritten) {
+  const ScratchFolder folder;
+  const std::string out = (folder / "out").string();
+  const std::vector<std::pair<std::string, std::string>> cases{{"gossip-ring", "/strategy/update: "},
+                                                               {"tensorflow-ps-sync", "/strategy/parameter_servers: "},
+                                                               {"rl-actors-learners", "/strategy/actors: "}};
+  for (const auto& [name, pointer] : cases) {
+    const std::string file = scenario_file("systems/" + name);
+    for (const char* option : {"--trace", "--export-graph", "--export-chakra"}) {
+      const Finished run = stepcast_run({"run", file, option, out});
+      EXPECT_EQ(run.code, 2) << name << option;
+      EXPECT_THAT(run.err, HasSubstr(pointer)) << name << option;
+      EXPECT_FALSE(std::filesystem::exists(out)) << name << option;
+    }
+    const Finished shared = stepcast_run({"share", file, file});
+    EXPECT_EQ(shared.code, 2) << name;
+    EXPECT_THAT(shared.err, HasSubstr("/jobs/0" + pointer)) << name;
+  }
+}
+
 TEST(Systems, TheReportPrintsTheDistribution) {
   const Finished run = stepcast_run({"run", scenario_file("systems/tensorflow-ps-async")});
   EXPECT_EQ(run.code, 0) << run.err;
