@@ -117,6 +117,8 @@ std::vector<WeightMatrix> weights_of(const Job& job) {
 
 bool gathers_gradients(const CompressionSpec& spec) { return spec.method == CompressionMethod::top_k; }
 
+bool sends_signs(const CompressionSpec& spec) { return spec.method == CompressionMethod::one_bit; }
+
 Compression compression_of(const Job& job, double plain_bytes) {
   const CompressionSpec& spec = job.scenario->spec.strategy.compression;
   if (spec.method == CompressionMethod::none) return compression_of(spec, plain_bytes, {}, 0);

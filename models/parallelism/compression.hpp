@@ -38,6 +38,9 @@ Seconds compression_time(const Compression& compression, double parameters, cons
 /// Whether what ranks send cannot be summed on its way.
 bool gathers_gradients(const CompressionSpec& spec);
 
+/// Whether signs are sent, which no ring can add up on their way.
+bool sends_signs(const CompressionSpec& spec);
+
 /// Adds to the backward pass of every layer what encoding and decoding its gradients takes, once a step. The kernels
 /// run between those of the backward pass, on the same device.
 void add_compression(Job& job);

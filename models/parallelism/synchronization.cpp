@@ -64,7 +64,7 @@ CollectiveCost reduced(const SynchronizationPlan& plan, double parameters, Bytes
   CollectiveCost cost = bucketed(plan.reduction, gradient, bucket, group, job);
   cost.latency *= compression.sums_in_sequence;
   // An all-reduce gives every device an even share to sum.
-  if (job.scenario->framework->exchange.tensor_owners)
+  if (plan.reduction == CollectiveKind::all_reduce && job.scenario->framework->exchange.tensor_owners)
     cost.native_bytes *= busiest_owner(tensors_of(job), std::min(group.size, group.per_node));
   return cost;
 }
@@ -99,9 +99,12 @@ SyncTraffic traffic_of(const SyncTrafficCache::Key& parameters, const Synchroniz
   const Bytes weights((parameters.dense + used * parameters.frozen_dense) * gathered);
   const Bytes expert_weights((parameters.expert + used * parameters.frozen_expert) * gathered);
   unit.reduce = reduced(plan, parameters.dense, bucket, group, job);
+  // DeepSpeed runs both over all ranks (deepspeed/runtime/comm/nccl.py, compressed_allreduce).
+  if (sends_signs(scenario.spec.strategy.compression))
+    unit.signs = bucketed(CollectiveKind::all_gather, unit.reduce.payload, bucket, group, job);
   if (unit.reduce.calls > 0 && unit.reduce.payload > Bytes(0)) unit.reduce.latency += agreed;
-  unit.expert_reduce =
-      bucketed(plan.reduction, Bytes(parameters.expert * gradient_bytes(scenario)), bucket, groups.expert_data, job);
+  unit.expert_reduce = bucketed(plan.expert_reduction, Bytes(parameters.expert * gradient_bytes(scenario)), bucket,
+                                groups.expert_data, job);
   if (plan.gather_after_update || plan.sharded_parameters) {
     const Bytes piece = job.scenario->framework->parameter_bucket;
     const Bytes limit = piece > Bytes(0) ? piece : bucket;
@@ -114,7 +117,7 @@ SyncTraffic traffic_of(const SyncTrafficCache::Key& parameters, const Synchroniz
   Flows reductions;
   unit.gather_alone =
       add(gathers, unit.gather, groups.shard, job) + add(gathers, unit.expert_gather, groups.expert_data, job);
-  unit.reduce_alone = add(reductions, unit.reduce, group, job) +
+  unit.reduce_alone = add(reductions, unit.reduce, group, job) + add(reductions, unit.signs, group, job) +
                       add(reductions, unit.replicate, groups.replicate, job) +
                       add(reductions, unit.expert_reduce, groups.expert_data, job);
   unit.gather_flow = gathers.network + gathers.native;
@@ -156,11 +159,12 @@ SynchronizationPlan synchronization_plan(const Scenario& scenario) {
   switch (scenario.sharding) {
     case Sharding::none:
       if (gathers_gradients(scenario.spec.strategy.compression)) plan.reduction = CollectiveKind::all_gather;
+      if (sends_signs(scenario.spec.strategy.compression)) plan.reduction = CollectiveKind::all_to_all;
       break;
     case Sharding::zero1:
     case Sharding::zero2:
       if (framework.sharded_gradients == ShardedGradients::reduce_scatter)
-        plan.reduction = CollectiveKind::reduce_scatter;
+        plan.reduction = plan.expert_reduction = CollectiveKind::reduce_scatter;
       if (framework.updated_parameters == UpdatedParameters::broadcast) plan.gather = CollectiveKind::broadcast;
       // PyTorch's pipelines reduce after the last of a stage's micro-batches (distributed/pipelining/stage.py,
       // backward_maybe_with_nosync); an interleaved chunk runs as many in a row as there are stages.
@@ -172,7 +176,7 @@ SynchronizationPlan synchronization_plan(const Scenario& scenario) {
     case Sharding::zero3:
     case Sharding::fsdp:
     case Sharding::hsdp:
-      plan.reduction = CollectiveKind::reduce_scatter;
+      plan.reduction = plan.expert_reduction = CollectiveKind::reduce_scatter;
       plan.accumulated = 1;
       plan.sharded_parameters = true;
       // Every implementation overlaps here; DeepSpeed's overlap_comm is off by default for stages 1 and 2 alone.

@@ -10,8 +10,11 @@ namespace stepcast {
 
 /// How a strategy keeps data-parallel replicas equal.
 struct SynchronizationPlan {
-  CollectiveKind reduction = CollectiveKind::all_reduce;  ///< of gradients: all_reduce or reduce_scatter
-  CollectiveKind gather = CollectiveKind::all_gather;     ///< of parameters: all_gather or broadcast
+  /// Of gradients: all_reduce or reduce_scatter; all_gather where each rank sends elements of its own choice,
+  /// all_to_all where each sums a part of what all send in signs.
+  CollectiveKind reduction = CollectiveKind::all_reduce;
+  CollectiveKind expert_reduction = CollectiveKind::all_reduce;  ///< of experts' gradients, which are sent as they are
+  CollectiveKind gather = CollectiveKind::all_gather;            ///< of parameters: all_gather or broadcast
   /// Micro-batches of a chunk whose gradients add up before they are reduced; 0: all of a step's. ZeRO-2/3 and FSDP
   /// reduce each micro-batch, for full gradients are not kept; under ZeRO-2 a chunk of an interleaved pipeline keeps
   /// those of the micro-batches that it runs in a row.
@@ -29,6 +32,7 @@ long reductions_of(const SynchronizationPlan& plan, long micro_batches);
 /// What a unit sends, and how long.
 struct SyncTraffic {
   CollectiveCost reduce, gather;  ///< over the data (or shard) group; all buckets of the unit together
+  CollectiveCost signs;           ///< 1-bit: all_gather of the parts that each rank has summed and packed anew
   CollectiveCost replicate;       ///< HSDP: all_reduce of the shard between copies
   CollectiveCost expert_reduce, expert_gather;
   Seconds reduce_alone, gather_alone;  ///< on idle links, expert parts included

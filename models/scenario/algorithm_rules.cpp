@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/collectives/algorithm_table.hpp"
+#include "models/parallelism/compression.hpp"
 #include "models/parallelism/groups.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/scenario/draft.hpp"
@@ -46,6 +47,7 @@ class CalledCollectives {
     const Groups& groups = job_.groups;
     const bool scattered = plan.reduction == CollectiveKind::reduce_scatter;
     add(plan.reduction, scattered ? groups.shard : groups.data);
+    if (sends_signs(job_.scenario->spec.strategy.compression)) add(CollectiveKind::all_gather, groups.data);
     if (scattered) add(CollectiveKind::all_reduce, groups.replicate);
     if (plan.gather_after_update || plan.sharded_parameters) add(plan.gather, groups.shard);
     if (const auto tied = tied_embedding_sum(job_)) add(CollectiveKind::all_reduce, tied->pair);

@@ -70,8 +70,9 @@ void ColumnBuilder::reduce(int stage, const SyncUnit& unit, int ready) {
     if (operation != kNone) state.synchronized.assign(1, operation);
   };
   step(plan_.reduction, replicas(), unit.reduce, "gradients");
+  step(CollectiveKind::all_gather, GroupKind::data, unit.signs, "summed signs");
   step(CollectiveKind::all_reduce, GroupKind::replicate, unit.replicate, "gradients between shards");
-  step(plan_.reduction, GroupKind::expert_data, unit.expert_reduce, "expert gradients");
+  step(plan_.expert_reduction, GroupKind::expert_data, unit.expert_reduce, "expert gradients");
 }
 
 int ColumnBuilder::gather(int stage, const SyncUnit& unit, const std::vector<int>& wait_for) {
