@@ -146,21 +146,54 @@ UpdateStep gossiping(const Job& job, const Job& lone, const StepBreakdown& alone
           outcome};
 }
 
+/// How workers average what became of their models: `sent` by each rank of the data group.
+class ModelAverage {
+ public:
+  ModelAverage(const Job& job, Bytes sent) : job_(job), group_(job.groups.data), sent_(sent) {}
+
+  /// Devices of a node hold the same model, so what they send of it is one worker's.
+  [[nodiscard]] int workers() const {
+    return job_.scenario->worker == WorkerUnit::device ? group_.size : group_.size / group_.per_node;
+  }
+
+  [[nodiscard]] Seconds time(CollectiveKind kind) const {
+    if (group_.size <= 1) return Seconds(0);
+    if (kind == CollectiveKind::all_gather) return alone(kind, sent_ * static_cast<double>(workers()), group_);
+    if (kind == CollectiveKind::all_reduce) return alone(kind, sent_, group_);
+    // Each rank sums and packs anew a part of its worker's signs, and all gather the parts.
+    GroupShape between = group_;
+    const double ranks = static_cast<double>(group_.size) / workers();
+    between.size = workers();
+    between.per_node = std::max(1, group_.per_node * workers() / group_.size);
+    between.groups_per_node *= group_.per_node / between.per_node;
+    const Seconds parts = workers() > 1 ? alone(kind, sent_ / ranks, between) : Seconds(0);
+    return parts + alone(CollectiveKind::all_gather, sent_, group_);
+  }
+
+ private:
+  [[nodiscard]] Seconds alone(CollectiveKind kind, Bytes payload, const GroupShape& group) const {
+    const CollectiveAlgorithm algorithm = job_.scenario->spec.strategy.collective_algorithm;
+    return collective_cost(kind, payload, group, job_.interconnect, algorithm).alone(job_.interconnect, group);
+  }
+
+  const Job& job_;
+  const GroupShape& group_;
+  Bytes sent_;
+};
+
 UpdateStep locally(const Job& job, const Job& lone, const StepBreakdown& alone) {
   const Scenario& scenario = *job.scenario;
   const WorkerStep step = worker_step(job, lone, alone);
   const StepBreakdown own = worker_breakdown(job, alone);
   const Compression compression = compression_of(job, kModelBytes);
   const double per_device = step.parameters / scenario.degrees.tp;
-  const GroupShape& group = job.groups.data;
-  const CollectiveKind kind = compression.gathered ? CollectiveKind::all_gather : CollectiveKind::all_reduce;
+  const CollectiveKind kind = compression.gathered                              ? CollectiveKind::all_gather
+                              : sends_signs(scenario.spec.strategy.compression) ? CollectiveKind::all_to_all
+                                                                                : CollectiveKind::all_reduce;
   const Bytes sent(per_device * compression.bytes_per_element);
-  const Bytes payload = compression.gathered ? sent * static_cast<double>(group.size) : sent;
+  const ModelAverage average(job, sent);
   LocalJob local;
-  if (group.size > 1)
-    local.exchange =
-        collective_cost(kind, payload, group, job.interconnect, scenario.spec.strategy.collective_algorithm)
-            .alone(job.interconnect, group);
+  local.exchange = average.time(kind);
   const double steps = scenario.spec.strategy.local_steps;
   // The outer optimizer does to the averaged model what the inner one does to its own.
   local.exchange += own.optimizer + compression_time(compression, per_device, lone.device);
@@ -170,8 +203,9 @@ UpdateStep locally(const Job& job, const Job& lone, const StepBreakdown& alone) 
   local.noise = worker_noise(scenario);
   local.seed = static_cast<std::uint64_t>(scenario.spec.run.seed);
   const LocalRun run = run_local(local);
-  const double around = 2.0 * (group.size - 1) / group.size;
-  const Bytes moved = sent * (compression.gathered ? group.size - 1.0 : around) / steps;
+  const int ranks = job.groups.data.size;
+  const double around = 2.0 * (ranks - 1) / ranks;
+  const Bytes moved = sent * (compression.gathered ? average.workers() - 1.0 : around) / steps;
   UpdateOutcome outcome = outcome_of(scenario, moved, moved);
   outcome.steps_per_exchange = steps;
   outcome.exchange = local.exchange;

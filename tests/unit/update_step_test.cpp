@@ -6,6 +6,7 @@
 #include "models/parallelism/lowering.hpp"
 #include "models/storage/input_pipeline.hpp"
 #include "models/updates/lone_node.hpp"
+#include "models/updates/worker_step.hpp"
 #include "tests/unit/shipped.hpp"
 
 namespace stepcast::update_step_test {
@@ -25,6 +26,13 @@ Forecast forecast(const char* name, const std::vector<std::string>& changes = {}
   const Job job = lower(scenario), lone = lower(alone);
   const StepBreakdown own = estimate(lone);
   return {own, update_step(job, lone, own)};
+}
+
+double worker_parameters(const char* name) {
+  const Scenario scenario = shipped(name);
+  const Scenario alone = lone_node(scenario);
+  const Job job = lower(scenario), lone = lower(alone);
+  return worker_step(job, lone, estimate(lone)).parameters;
 }
 
 Seconds sum_of(const StepBreakdown& b) {
@@ -68,6 +76,17 @@ TEST(Gossip, CastsWhatItSendsInSixteenBit) {
                  cast = forecast("systems/gossip-ring.json", {"strategy.compression.method=fp16"});
   EXPECT_NEAR(cast.step.outcome.sent_per_worker / plain.step.outcome.sent_per_worker, 0.5, 1e-9);
   EXPECT_GT(cast.step.breakdown.compute, plain.step.breakdown.compute);
+}
+
+// Eight devices of a node hold one model: what nodes choose of it is gathered once a node.
+TEST(LocalSteps, GatherWhatEachWorkerChose) {
+  const char* diloco = "systems/local-sgd-diloco.json";
+  const std::vector<std::string> chosen{"strategy.compression.method=top-k", "strategy.compression.ratio=0.01",
+                                        "strategy.local_steps=10"};
+  const UpdateStep step = forecast(diloco, chosen).step;
+  const int nodes = shipped(diloco).spec.cluster.nodes;
+  const double parameters = worker_parameters(diloco);
+  EXPECT_NEAR(step.outcome.sent_per_worker.value(), parameters * 8 * 0.01 * (nodes - 1) / 10, 1e-6 * parameters);
 }
 
 /// Every node a leaf of its own, behind a sixteenth of what its NICs send.
