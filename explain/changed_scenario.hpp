@@ -21,6 +21,7 @@ class ChangedScenario {
   Accelerator* accelerator() { return own(accelerator_, scenario_.accelerator); }
   Cpu* cpu() { return own(cpu_, scenario_.cpu); }
   Node* node() { return own(node_, scenario_.node); }
+  Node* server_node() { return own(server_node_, scenario_.server_node); }
   ComputeProfile* compute() { return own(compute_, scenario_.compute); }
   LinkProfile* links() { return own(links_, scenario_.link_profile); }
   NetworkProfile* network() { return own(network_, scenario_.network_profile); }
@@ -49,7 +50,7 @@ class ChangedScenario {
   Scenario scenario_;
   std::unique_ptr<Accelerator> accelerator_;
   std::unique_ptr<Cpu> cpu_;
-  std::unique_ptr<Node> node_;
+  std::unique_ptr<Node> node_, server_node_;
   std::unique_ptr<ComputeProfile> compute_;
   std::unique_ptr<LinkProfile> links_;
   std::unique_ptr<NetworkProfile> network_;

@@ -11,6 +11,7 @@
 #include "models/cost/cost.hpp"
 #include "models/estimate.hpp"
 #include "models/power/facility.hpp"
+#include "report/helper_nodes.hpp"
 #include "report/predict.hpp"
 
 namespace stepcast {
@@ -65,7 +66,7 @@ class Explainer {
     figure.scale(with, factor);
     Prediction changed = predict_analytic(with.scenario(), catalog_, MemoryAdvice::none);
     effect.throughput = changed.samples_per_s / base_.samples_per_s - 1;
-    changed.cost_rate = at_base_prices(changed.average_power);
+    changed.cost_rate = at_base_prices(changed);
     effect.cost = cost_change(base_, changed);
     effect.elasticity = std::log1p(effect.throughput) / std::log1p(kFigureStep);
     out_.figures.push_back(std::move(effect));
@@ -73,9 +74,11 @@ class Explainer {
 
   /// A rate that is sold nowhere has no price: NICs 10 % faster than the scenario's would be charged the next kind of
   /// switch. Only the electricity changes.
-  std::optional<DollarsPerSecond> at_base_prices(Watts power) const {
-    const auto rate = cost_rate(scenario_, catalog_, power, fabric_bill(scenario_, catalog_).price);
-    return rate ? std::optional(rate->total()) : std::nullopt;
+  std::optional<DollarsPerSecond> at_base_prices(const Prediction& changed) const {
+    const std::vector<HelperNodes> helpers = helper_nodes(scenario_, catalog_, changed.updates);
+    const Watts own = changed.average_power - draw_of(helpers);
+    const auto rate = cost_rate(scenario_, catalog_, own, fabric_bill(scenario_, catalog_).price);
+    return rate ? std::optional(rate->total() + cost_of(helpers, catalog_)) : std::nullopt;
   }
 
   void add(const SettingChange& change) {

@@ -79,6 +79,8 @@ Value nic_bandwidth(const Scenario& s) {
 void scale_nic_bandwidth(ChangedScenario& s, double factor) {
   s.scenario().nic_bandwidth *= factor;
   if (NetworkProfile* network = s.network()) network->nic_ceiling *= factor;
+  if (Node* servers = s.server_node())
+    for (Nic& nic : servers->nics) nic.bandwidth *= factor;
 }
 
 Value fabric_bandwidth(const Scenario& s) {

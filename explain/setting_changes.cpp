@@ -4,6 +4,8 @@
 
 #include <initializer_list>
 
+#include "models/updates/lone_node.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -19,6 +21,8 @@ class Changes {
     memory();
     kernels();
     overlaps();
+    updates();
+    compression();
     hardware();
     return std::move(out_);
   }
@@ -128,6 +132,45 @@ class Changes {
              strategy.overlap_tensor_parallel.value_or((in_chunks && framework.overlap_tensor_parallel) ||
                                                        framework.overlap_input_gradients));
     if (scenario_.degrees.ep > 1) toggle("overlap_expert_parallel", strategy.overlap_expert_parallel);
+  }
+
+  /// Of workers that meet otherwise than by collectives.
+  void updates() {
+    const StrategySpec& strategy = scenario_.spec.strategy;
+    if (strategy.parameter_servers && strategy.parameter_servers->placement != ServerHost::driver)
+      double_and_halve("parameter servers", "strategy.parameter_servers.count", strategy.parameter_servers->count);
+    if (scenario_.update == UpdateMode::local || scenario_.update == UpdateMode::asynchronous)
+      double_and_halve("local_steps", "strategy.local_steps", strategy.local_steps);
+    if (scenario_.update == UpdateMode::stale_synchronous) {
+      const int bound = strategy.staleness_bound.value_or(0);
+      if (bound == 0) add("staleness_bound 0 → 1", {set("strategy.staleness_bound", 1)});
+      if (bound > 0) double_and_halve("staleness_bound", "strategy.staleness_bound", bound);
+    }
+    if (scenario_.update == UpdateMode::backup_workers)
+      double_and_halve("backup_workers", "strategy.backup_workers", strategy.backup_workers);
+  }
+
+  /// Whether a method is for what workers send here.
+  bool compresses(CompressionMethod method) const {
+    using enum CompressionMethod;
+    if (method == none || method == fp16) return true;
+    const bool averages = scenario_.update == UpdateMode::gossip || scenario_.update == UpdateMode::pair_averaging;
+    if (averages || scenario_.sharding != Sharding::none) return false;
+    if (method == powersgd) return !exchanges_apart(scenario_);
+    return method != two_bit || scenario_.servers || scenario_.update == UpdateMode::federated;
+  }
+
+  /// Where a worker's exchange has a cost of its own, or the scenario compresses already.
+  void compression() {
+    const StrategySpec& strategy = scenario_.spec.strategy;
+    const CompressionMethod now = strategy.compression.method;
+    const bool masked = strategy.federated && strategy.federated->secure_aggregation;
+    if (masked || (!exchanges_apart(scenario_) && now == CompressionMethod::none)) return;
+    for (const std::string& name : names_of<CompressionMethod>()) {
+      if (const auto method = parse_enum<CompressionMethod>(name); method == now || !compresses(*method)) continue;
+      add(fmt::format("compression {} → {}", name_of(now), name),
+          {fmt::format(R"(strategy.compression={{"method":"{}"}})", name)});
+    }
   }
 
   void hardware() {

@@ -1,5 +1,6 @@
 #include "report/helper_nodes.hpp"
 
+#include "models/cost/cost.hpp"
 #include "models/power/power.hpp"
 
 namespace stepcast {
@@ -47,6 +48,13 @@ std::vector<HelperNodes> helper_nodes(const Scenario& scenario, const Catalog& c
     out.push_back(server_nodes(scenario, catalog));
   if (scenario.actors && updates) out.push_back(actor_nodes(scenario, *updates));
   return out;
+}
+
+DollarsPerSecond cost_of(const std::vector<HelperNodes>& helpers, const Catalog& catalog) {
+  DollarsPerSecond sum;
+  for (const HelperNodes& helper : helpers)
+    if (const std::optional<CostRate> rate = cost_rate(helper.scenario, catalog, helper.draw)) sum += rate->total();
+  return sum;
 }
 
 Watts draw_of(const std::vector<HelperNodes>& helpers) {

@@ -22,6 +22,9 @@ struct HelperNodes {
 std::vector<HelperNodes> helper_nodes(const Scenario& scenario, const Catalog& catalog,
                                       const std::optional<UpdateOutcome>& updates);
 
+/// What they cost; nothing for those without a price.
+DollarsPerSecond cost_of(const std::vector<HelperNodes>& helpers, const Catalog& catalog);
+
 Watts draw_of(const std::vector<HelperNodes>& helpers);
 
 }  // namespace stepcast

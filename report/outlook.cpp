@@ -182,11 +182,10 @@ void add_cost(Prediction& step, const Scenario& scenario, const FabricBill& fabr
               const std::vector<HelperNodes>& helpers, Watts own, const Catalog& catalog) {
   const std::optional<CostRate> rate = cost_rate(scenario, catalog, own, fabric.price);
   if (!rate) return;
-  step.cost_rate = rate->total();
+  step.cost_rate = rate->total() + cost_of(helpers, catalog);
   step.cost_basis = rate->basis;
   for (const HelperNodes& helper : helpers) {
     const std::optional<CostRate> more = cost_rate(helper.scenario, catalog, helper.draw);
-    if (more) *step.cost_rate += more->total();
     step.cost_basis += more
                            ? fmt::format("; {} {}", helper.what, more->basis)
                            : fmt::format("; without its {}, as {} has no price", helper.what, helper.scenario.node->id);

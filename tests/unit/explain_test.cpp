@@ -56,6 +56,38 @@ TEST(Explain, FiguresBringBetweenNothingAndTheirOwnShare) {
     }
 }
 
+const FigureEffect& figure_of(const Explanation& explanation, const char* name) {
+  for (const FigureEffect& figure : explanation.figures)
+    if (figure.name == std::string(name)) return figure;
+  throw std::out_of_range(name);
+}
+
+// Servers on nodes of their own are paid for whatever is faster, and their NICs are NICs.
+TEST(Explain, ServersOfTheirOwnAreCountedInEveryFigure) {
+  const Explanation servers = explained("systems/tensorflow-ps-sync");
+  for (const FigureEffect& figure : servers.figures) {
+    ASSERT_TRUE(figure.cost);
+    EXPECT_NEAR((1 + *figure.cost) * (1 + figure.throughput), 1, 0.01) << figure.name;
+  }
+  EXPECT_GT(figure_of(servers, "nic_bandwidth").throughput, 0.05);
+}
+
+TEST(Explain, TriesWhatAnUpdateCanChange) {
+  const auto tried = [](const char* name) {
+    std::vector<std::string> out;
+    for (const SettingEffect& setting : explained(name).settings) out.push_back(setting.change);
+    return out;
+  };
+  EXPECT_THAT(tried("systems/tensorflow-ps-sync"),
+              testing::AllOf(Contains(HasSubstr("parameter servers")), Contains("compression none → 1-bit")));
+  EXPECT_THAT(tried("systems/local-sgd-diloco"), Contains(HasSubstr("local_steps")));
+  EXPECT_THAT(tried("systems/parameter-server-ssp"), Contains(HasSubstr("staleness_bound")));
+  EXPECT_THAT(tried("systems/parameter-server-backup"), Contains(HasSubstr("backup_workers")));
+  EXPECT_THAT(tried("systems/gossip-ring"),
+              testing::AllOf(Contains("compression none → fp16"), testing::Not(Contains(HasSubstr("top-k")))));
+  EXPECT_THAT(tried("resnet50-v100-8nodes"), testing::Not(Contains(HasSubstr("compression"))));
+}
+
 // A step is homogeneous: all rates 10 % higher and all times 10 % shorter make it 10 % faster. The sum of the
 // elasticities is below one by what no figure stands for.
 TEST(Explain, ElasticitiesAddUpToAboutOne) {
