@@ -6,7 +6,6 @@
 #include <cmath>
 #include <thread>
 
-#include "models/convergence/target.hpp"
 #include "models/cost/cost.hpp"
 #include "models/phases/run_phases.hpp"
 #include "models/power/device_power.hpp"
@@ -149,8 +148,19 @@ CarbonOutlook carbon_outlook(const Scenario& scenario, const Prediction& step, c
   return out;
 }
 
+/// Of what the phases train on, by how much it is more than at the batch for which the work was stated.
+double samples_over_stated(const std::vector<PhaseCost>& phases) {
+  double trained = 0, worth = 0;
+  for (const PhaseCost& phase : phases) {
+    if (phase.kind != PhaseKind::train) continue;
+    trained += phase.tokens > 0 ? phase.tokens : phase.samples;
+    worth += phase.worth;
+  }
+  return worth > 0 ? trained / worth : 1;
+}
+
 RunTotals totals(const std::vector<PhaseCost>& phases, const RunShares& mean, const GoodputOutlook& goodput,
-                 const Prediction& step, const PowerModel& power, Watts beside, const Scenario& scenario) {
+                 const Prediction& step, const PowerModel& power, Watts beside) {
   const RunParts parts(phases);
   const auto& [once, work] = parts;
   const double share = step.expected_error.share_80;
@@ -173,7 +183,7 @@ RunTotals totals(const std::vector<PhaseCost>& phases, const RunShares& mean, co
     out.cost_low = rate * out.time_low;
     out.cost_high = rate * out.time_high;
   }
-  out.work_factor = work_factor(scenario);
+  out.work_factor = samples_over_stated(phases);
   return out;
 }
 
@@ -267,7 +277,7 @@ void add_outlook(Prediction& step, const Job& job, const Catalog& catalog) {
         "the run is interrupted so often that it would hardly end: no time and no cost of it");
   if (!phases.empty() && ends) {
     const Watts beside = out.facility.fabric.value_or(Watts(0)) + draw_of(helpers);
-    out.run = totals(phases, mean, out.goodput, step, power, beside, scenario);
+    out.run = totals(phases, mean, out.goodput, step, power, beside);
     step.time_to_train = out.run->time;
     step.run_cost = out.run->cost;
   }

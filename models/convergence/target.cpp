@@ -18,10 +18,19 @@ std::optional<double> stated_samples(const Scenario& scenario) {
 }  // namespace
 
 double work_factor(const Scenario& scenario) {
+  return work_factor(scenario, static_cast<double>(scenario.spec.workload.global_batch));
+}
+
+double work_factor(const Scenario& scenario, double batch) {
   const WorkloadSpec& workload = scenario.spec.workload;
-  const auto batch = static_cast<double>(workload.global_batch);
   if (!workload.critical_batch || !workload.stated_at_batch) return 1;
   return (1 + batch / *workload.critical_batch) / (1 + *workload.stated_at_batch / *workload.critical_batch);
+}
+
+double mean_worth(const Scenario& scenario, double first, double last) {
+  const double before = work_factor(scenario, first), after = work_factor(scenario, last);
+  // The factor is linear in the batch.
+  return before == after ? 1 / before : std::log(after / before) / (after - before);
 }
 
 std::optional<double> steps_to_train(const Scenario& scenario) {

@@ -11,6 +11,13 @@ namespace stepcast {
 /// Large-Batch Training", eq. 2.11). 1 unless the workload states both critical_batch and stated_at_batch.
 double work_factor(const Scenario& scenario);
 
+/// The same at another batch.
+double work_factor(const Scenario& scenario, double batch);
+
+/// Of samples over which the batch grows linearly from `first` to `last`, the mean over their own factors of what each
+/// is worth: ∫ db/factor(b) ÷ (last − first).
+double mean_worth(const Scenario& scenario, double first, double last);
+
 /// Steps that the scenario's stated work (tokens, samples or epochs) takes at its global batch, larger batches needing
 /// more of it (`work_factor`); null when none is stated.
 std::optional<double> steps_to_train(const Scenario& scenario);

@@ -80,9 +80,12 @@ class Phases {
   void train(PhaseCost& phase, const PhaseSpec& spec, std::size_t index) {
     const PhaseStep start = step_of(2 * index);
     if (spec.global_batch_end) {
-      ramp(phase, start, step_of(2 * index + 1), samples_of(spec, start).value_or(0));
+      const Ramp ramp(start, step_of(2 * index + 1));
+      add_ramp(phase, ramp, ramp_samples(spec, ramp).value_or(0));
     } else if (const auto samples = samples_of(spec, start)) {
       add_steps(phase, start, std::ceil(*samples / start.batch - 1e-9));
+    } else if (spec.time) {
+      add_steps(phase, start, std::floor(*spec.time / (start.time * slower_) + 1e-9));
     }
     if (!spec.time) return;
     phase.time = phase.device_time = Seconds(0);
@@ -97,6 +100,30 @@ class Phases {
     return std::nullopt;
   }
 
+  /// A batch that grows linearly with the samples, and a step time linear in it, t(b) = α + β·b.
+  struct Ramp {
+    Ramp(PhaseStep first, PhaseStep last) : start(std::move(first)), end(std::move(last)) {
+      const double growth = end.batch - start.batch;
+      const bool flat = std::abs(growth) < 0.5;
+      steps_per_sample = flat ? 1 / start.batch : std::log(end.batch / start.batch) / growth;
+      if (!flat) per_sample = (end.time - start.time) / growth;
+      fixed = start.time - per_sample * start.batch;
+    }
+    /// ∫ t(b)/b ds over a sample.
+    [[nodiscard]] Seconds sample_time() const { return fixed * steps_per_sample + per_sample; }
+
+    PhaseStep start, end;
+    double steps_per_sample = 0;  ///< ∫ ds/b over a sample
+    Seconds fixed, per_sample;    ///< α and β
+  };
+
+  [[nodiscard]] std::optional<double> ramp_samples(const PhaseSpec& spec, const Ramp& ramp) const {
+    if (spec.steps) return *spec.steps / ramp.steps_per_sample;
+    if (const auto samples = samples_of(spec, ramp.start)) return samples;
+    if (spec.time) return *spec.time / (ramp.sample_time() * slower_);
+    return std::nullopt;
+  }
+
   /// The phase that states no amount trains on what the workload states and no other phase does.
   void take_rest(std::vector<PhaseCost>& out, const std::vector<PhaseSpec>& specs) {
     for (std::size_t i = 0; i < specs.size(); ++i) {
@@ -104,17 +131,16 @@ class Phases {
       if (spec.kind != PhaseKind::train || spec.samples || spec.tokens || spec.steps || spec.time) continue;
       const std::optional<double> steps = steps_to_train(scenario_);
       if (!steps) refuse_rest(i, "the workload states no work that it could take the rest of", "workload.tokens");
-      double tokens = 0, samples = 0;
-      for (const PhaseCost& other : out) {
-        tokens += other.tokens;
-        samples += other.samples;
-      }
+      double done = 0;
+      for (const PhaseCost& other : out) done += other.worth;
       const PhaseStep step = step_of(2 * i);
-      const double all = *steps * own_.batch;
-      const double left = step.seq_len > 0 ? (all * own_.seq_len - tokens) / step.seq_len : all - samples;
+      const double of_sample = step.seq_len > 0 ? step.seq_len : 1;
+      const double all = *steps * own_.batch * (step.seq_len > 0 ? own_.seq_len : 1) / work_factor(scenario_);
+      const double left = all - done;
       if (!(left > kNothingLeft * all))
         refuse_rest(i, "the other phases train on all of the workload's", "a larger workload.tokens");
-      add_steps(out[i], step, std::ceil(left / step.batch - 1e-9));
+      const double samples = left * work_factor(scenario_, step.batch) / of_sample;
+      add_steps(out[i], step, std::ceil(samples / step.batch - 1e-9));
       return;
     }
   }
@@ -126,13 +152,15 @@ class Phases {
 
   void add_steps(PhaseCost& phase, const PhaseStep& step, double steps) {
     phase.steps += steps;
-    add_work(phase, step, steps * step.batch);
+    add_work(phase, step, steps * step.batch, 1 / work_factor(scenario_, step.batch));
     add_time(phase, step, steps * step.time * slower_, step.device_power * hotter_);
   }
 
-  void add_work(PhaseCost& phase, const PhaseStep& step, double samples) {
+  /// `worth`: of the stated work, what a sample stands for.
+  static void add_work(PhaseCost& phase, const PhaseStep& step, double samples, double worth) {
     phase.samples += samples;
     phase.tokens += samples * step.seq_len;
+    phase.worth += samples * (step.seq_len > 0 ? step.seq_len : 1) * worth;
   }
 
   static void add_time(PhaseCost& phase, const PhaseStep& step, Seconds time, Watts device_power) {
@@ -141,16 +169,11 @@ class Phases {
     phase.energy += step.power.cluster_at_meter(device_power) * time;
   }
 
-  /// ∫ ds/b and ∫ t(b)/b ds over a batch that grows linearly with the samples, t(b) = α + β·b.
-  void ramp(PhaseCost& phase, const PhaseStep& start, const PhaseStep& end, double samples) {
-    if (std::abs(end.batch - start.batch) < 0.5) return add_steps(phase, start, samples / start.batch);
-    const double steps = samples * std::log(end.batch / start.batch) / (end.batch - start.batch);
-    const Seconds per_sample = (end.time - start.time) / (end.batch - start.batch);
-    const Seconds fixed = start.time - per_sample * start.batch;
-    phase.steps += steps;
-    add_work(phase, start, samples);
-    add_time(phase, start, (fixed * steps + per_sample * samples) * slower_,
-             (start.device_power + end.device_power) / 2 * hotter_);
+  void add_ramp(PhaseCost& phase, const Ramp& ramp, double samples) {
+    phase.steps += samples * ramp.steps_per_sample;
+    add_work(phase, ramp.start, samples, mean_worth(scenario_, ramp.start.batch, ramp.end.batch));
+    add_time(phase, ramp.start, ramp.sample_time() * samples * slower_,
+             (ramp.start.device_power + ramp.end.device_power) / 2 * hotter_);
   }
 
   /// Evaluation, start-up and compilation.
@@ -166,7 +189,7 @@ class Phases {
     const EvaluationStep forward = evaluation_step(job, power_model(*job.scenario));
     const PhaseStep step = phase_step(*job.scenario, {forward.time, forward.device_power});
     const double samples = samples_of(spec, step).value_or(0) * phase.times;
-    add_work(phase, step, samples);
+    add_work(phase, step, samples, 0);
     const Seconds time = spec.time ? *spec.time * phase.times : forward.time * (samples / step.batch);
     add_time(phase, step, time, forward.device_power);
   }

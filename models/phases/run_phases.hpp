@@ -15,6 +15,7 @@ struct PhaseCost {
   std::string name;
   PhaseKind kind = PhaseKind::train;
   double steps = 0, samples = 0, tokens = 0;
+  double worth = 0;  ///< of the stated work (tokens, or samples of a model without), at the efficiency of its batch
   double times = 1;  ///< how often it occurs; the other figures are of all of them
   Seconds time;
   Seconds device_time;  ///< time × devices that the phase runs on

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "report/predict.hpp"
@@ -54,6 +55,46 @@ TEST(PhasesOfLocalSteps, PayForTheExchangesThatTheyHave) {
   const Seconds direct = predict_analytic(shipped(diloco, {"strategy.local_steps=1"}), catalog()).step_time;
   EXPECT_NEAR(phases[0].time / phases[0].steps / direct, 1, 1e-9);
   EXPECT_GT(phases[0].time, 2 * phases[1].time);
+}
+
+const char* const kGpt3 = "gpt3-175b-a100-1024.json";
+
+// A hundred steps are a hundred steps, whatever their batches.
+TEST(PhaseRamps, StatedInStepsTakeThatMany) {
+  const auto ramp = [](const char* amount) {
+    return phases_of(kGpt3, fmt::format(R"([{{{},"global_batch":768,"global_batch_end":3072}}])", amount)).front();
+  };
+  const PhaseOutlook stated = ramp(R"("steps":100)");
+  EXPECT_NEAR(stated.steps, 100, 1e-9);
+  EXPECT_NEAR(stated.samples, 100 * (3072 - 768) / std::log(3072.0 / 768), 1e-6);
+  EXPECT_NEAR(ramp(fmt::format(R"("samples":{})", stated.samples).c_str()).steps, 100, 1e-6);
+}
+
+// A phase that says how long it lasts trains as many steps as it has time for.
+TEST(PhasesOfStatedTime, TrainForSoLong) {
+  const Seconds step = predict_analytic(shipped(kGpt3), catalog()).step_time;
+  const std::vector<PhaseOutlook> phases =
+      phases_of(kGpt3, fmt::format(R"([{{"time_s":{}}},{{"time_s":1e6,"global_batch":768,"global_batch_end":1536}}])",
+                                   (40.5 * step).value()));
+  EXPECT_EQ(phases[0].steps, 40);
+  EXPECT_GT(phases[0].tokens, 0);
+  EXPECT_NEAR(phases[0].time / step, 40.5, 1e-9);
+  EXPECT_GT(phases[1].steps, 0);
+  EXPECT_NEAR(phases[1].time.value(), 1e6, 1e-3);
+}
+
+// Samples of small batches are worth more, where the workload says at which batch they were counted.
+TEST(PhasesOfOtherBatches, AreWorthWhatTheCriticalBatchSays) {
+  const std::vector<std::string> stated{"workload.tokens=300e9", "workload.critical_batch=1536",
+                                        "workload.stated_at_batch=1536"};
+  const auto tokens = [&](const char* first) {
+    return phases_of(kGpt3, fmt::format(R"([{{"tokens":100e9,{}}},{{"name":"rest"}}])", first), stated)[1].tokens;
+  };
+  // (1 + 768 / 1536) / 2 of the samples do as much: 100e9 are worth 133e9.
+  EXPECT_NEAR(tokens(R"("global_batch":768)") / 1e9, 300 - 100 / 0.75, 0.01);
+  EXPECT_NEAR(tokens(R"("global_batch":1536)") / 1e9, 200, 0.01);
+  const double ramped = std::log(1 / 0.75) / 0.25;
+  EXPECT_NEAR(tokens(R"("global_batch":768,"global_batch_end":1536)") / 1e9, 300 - 100 * ramped, 0.01);
 }
 
 }  // namespace
