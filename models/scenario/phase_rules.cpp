@@ -38,13 +38,21 @@ void check_keys(Draft& draft, const PhaseSpec& phase, const std::string& at) {
   refuse(!phase.set.empty(), "/set", stated);
 }
 
-/// Terms of the whole run are no phase's.
+/// Terms of the whole run, and the work that it is for, are no phase's.
 void check_set(Draft& draft, const PhaseSpec& phase, const std::string& at) {
   for (std::size_t i = 0; i < phase.set.size(); ++i)
-    for (const std::string_view whole : {"cluster.cost", "run"})
+    for (const std::string_view whole : {"cluster.cost", "run", "workload.tokens", "workload.samples",
+                                         "workload.epochs", "workload.critical_batch", "workload.stated_at_batch"})
       if (phase.set[i].starts_with(std::string(whole) + ".") || phase.set[i].starts_with(std::string(whole) + "="))
         draft.fault(fmt::format("{}/set/{}", at, i), fmt::format("{} is one for all phases", whole),
                     "state it outside run.phases");
+}
+
+/// What the model has none of is no amount.
+void check_tokens(Draft& draft, const PhaseSpec& phase, const std::string& at) {
+  const std::shared_ptr<const Model>& model = draft.scenario.model;
+  if (phase.tokens && model && !model->is_transformer())
+    draft.fault(at + "/tokens", fmt::format("{} reads no tokens", model->id), "state samples or steps");
 }
 
 void check_amount(Draft& draft, const PhaseSpec& phase, const std::string& at, int& rests) {
@@ -62,6 +70,22 @@ void check_amount(Draft& draft, const PhaseSpec& phase, const std::string& at, i
   if (++rests > 1) draft.fault(at, "a second phase without an amount", "tokens, samples or steps");
 }
 
+/// Key of a phase that a fault of its scenario comes from, and the fault's place beside it.
+struct FaultOfPhase {
+  std::string pointer, before;
+};
+
+FaultOfPhase place_of(const Fault& fault, const PhaseSpec& phase, const std::string& at, const char* batch) {
+  if (fault.pointer == "/workload/global_batch" && batch != nullptr) return {at + batch, ""};
+  if (fault.pointer == "/workload/seq_len" && phase.seq_len) return {at + "/seq_len", ""};
+  std::string path = fault.pointer.empty() ? "" : fault.pointer.substr(1);
+  std::replace(path.begin(), path.end(), '/', '.');
+  for (std::size_t i = 0; i < phase.set.size(); ++i)
+    if (const std::string key = phase.set[i].substr(0, phase.set[i].find('=')); !path.empty() && path.starts_with(key))
+      return {fmt::format("{}/set/{}", at, i), path == key ? "" : fault.pointer + ": "};
+  return {at, fault.pointer + ": "};
+}
+
 }  // namespace
 
 void check_phases(Draft& draft) {
@@ -75,6 +99,7 @@ void check_phases(Draft& draft) {
   for (std::size_t i = 0; i < phases.size(); ++i) {
     const std::string at = fmt::format("/run/phases/{}", i);
     check_amount(draft, phases[i], at, rests);
+    check_tokens(draft, phases[i], at);
     check_keys(draft, phases[i], at);
     check_set(draft, phases[i], at);
     if (phases[i].every_steps && phases[i].times)
@@ -86,7 +111,8 @@ void resolve_phases(Draft& draft, const Json& document) {
   const std::vector<PhaseSpec>& phases = draft.spec().run.phases;
   for (std::size_t i = 0; i < phases.size(); ++i) {
     const PhaseSpec& phase = phases[i];
-    const auto add = [&](bool differs, const std::optional<long>& batch) {
+    const std::string at = fmt::format("/run/phases/{}", i);
+    const auto add = [&](bool differs, const std::optional<long>& batch, const char* key) {
       draft.scenario.phases.push_back(nullptr);
       if (!differs) return;
       Diagnostics own(draft.diagnostics.file());
@@ -96,12 +122,14 @@ void resolve_phases(Draft& draft, const Json& document) {
         draft.scenario.phases.back() =
             std::make_shared<const Scenario>(resolve(phase_json, draft.diagnostics.file(), {}, draft.catalog));
       } catch (const InputError& error) {
-        for (const Fault& fault : error.faults())
-          draft.fault(fmt::format("/run/phases/{}", i), fault.pointer + ": " + fault.message, fault.suggestion);
+        for (const Fault& fault : error.faults()) {
+          const FaultOfPhase place = place_of(fault, phase, at, batch ? key : nullptr);
+          draft.fault(place.pointer, place.before + fault.message, fault.suggestion);
+        }
       }
     };
-    add(phase.global_batch || phase.seq_len || !phase.set.empty(), phase.global_batch);
-    add(phase.global_batch_end.has_value(), phase.global_batch_end);
+    add(phase.global_batch || phase.seq_len || !phase.set.empty(), phase.global_batch, "/global_batch");
+    add(phase.global_batch_end.has_value(), phase.global_batch_end, "/global_batch_end");
   }
 }
 

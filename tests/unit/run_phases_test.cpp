@@ -97,5 +97,27 @@ TEST(PhasesOfOtherBatches, AreWorthWhatTheCriticalBatchSays) {
   EXPECT_NEAR(tokens(R"("global_batch":768,"global_batch_end":1536)") / 1e9, 300 - 100 * ramped, 0.01);
 }
 
+std::string faults(const char* scenario, const std::string& phases) {
+  try {
+    shipped(scenario, {"run.phases=" + phases});
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.faults().size(), 1U) << error.what();
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(PhaseFaults, PointToWhatThePhaseSays) {
+  using testing::HasSubstr;
+  const char* resnet = "resnet50-v100-8nodes.json";
+  for (const char* kind : {"train", "evaluation"})
+    EXPECT_THAT(faults(resnet, fmt::format(R"([{{"steps":9}},{{"kind":"{}","tokens":1e6}}])", kind)),
+                HasSubstr("/run/phases/1/tokens: "));
+  EXPECT_THAT(faults(kGpt3, R"([{"steps":9,"global_batch":7}])"), HasSubstr("/run/phases/0/global_batch: "));
+  EXPECT_THAT(faults(kGpt3, R"([{"steps":9,"global_batch_end":7}])"), HasSubstr("/run/phases/0/global_batch_end: "));
+  EXPECT_THAT(faults(kGpt3, R"([{"steps":9,"set":["strategy.micro_batch=1","cluster.nodes=0"]}])"),
+              HasSubstr("/run/phases/0/set/1: "));
+}
+
 }  // namespace
 }  // namespace stepcast::run_phases_test
