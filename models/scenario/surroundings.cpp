@@ -56,9 +56,9 @@ void check_storage(Draft& draft) {
                 "a file system, object store or block store (stepcast catalog list storage)");
   if (!spec.cluster.storage.empty()) return;
   const char* hint = "name cluster.storage (stepcast catalog list storage)";
-  if (spec.workload.input.source == InputSource::shared)
+  if (spec.workload.input.source == InputSource::shared && draft.sound({"/workload/input/source"}))
     draft.fault("/workload/input/source", "the cluster has no shared storage", hint);
-  if (spec.run.checkpoint.target == CheckpointTarget::shared)
+  if (spec.run.checkpoint.target == CheckpointTarget::shared && draft.sound({"/run/checkpoint/target"}))
     draft.fault("/run/checkpoint/target", "the cluster has no shared storage", hint);
 }
 

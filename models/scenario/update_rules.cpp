@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 
 #include "models/scenario/draft.hpp"
 
@@ -11,7 +12,8 @@ struct KeyOfModes {
   const char* key;
   bool (*given)(const StrategySpec&);
   std::vector<UpdateMode> modes;
-  bool required;  ///< by each of them
+  bool required;                    ///< by each of them
+  const char* without = "missing";  ///< what is found where it is not given
 };
 
 const std::vector<KeyOfModes>& keys_of_modes() {
@@ -23,7 +25,8 @@ const std::vector<KeyOfModes>& keys_of_modes() {
       {"backup_workers",
        [](const StrategySpec& s) { return s.backup_workers > 0; },
        {UpdateMode::backup_workers},
-       true},
+       true,
+       "found 0, expected 1 or more"},
       {"local_steps",
        [](const StrategySpec& s) { return s.local_steps > 1; },
        {UpdateMode::local, UpdateMode::asynchronous},
@@ -55,13 +58,28 @@ void check_keys(Draft& draft) {
       draft.fault(pointer, fmt::format("is for update {}, found update {}", listed(words(key.modes)), name_of(mode)),
                   fmt::format("update \"{}\", or leave {} out", name_of(key.modes.front()), key.key));
     if (!given && fits && key.required)
-      draft.fault(pointer, fmt::format("missing: update \"{}\" needs it", name_of(mode)));
+      draft.fault(pointer, fmt::format("{}: update \"{}\" needs it", key.without, name_of(mode)));
   }
 }
 
 bool through_servers(UpdateMode mode) {
   return mode == UpdateMode::asynchronous || mode == UpdateMode::stale_synchronous ||
          mode == UpdateMode::backup_workers;
+}
+
+/// Whether a framework's programs know parameter servers at all.
+bool knows_servers(const ExchangeProfile& exchange) {
+  return exchange.pattern == ExchangePattern::parameter_servers ||
+         std::any_of(exchange.updates.begin(), exchange.updates.end(), through_servers);
+}
+
+/// Frameworks for which `fits` holds, for a fault's suggestion.
+std::vector<std::string> frameworks_that(const std::function<bool(const ExchangeProfile&)>& fits) {
+  std::vector<std::string> names;
+  Diagnostics ignored("");
+  for (const std::string& id : framework_ids())
+    if (const auto profile = find_framework(id, "", ignored); profile && fits(profile->exchange)) names.push_back(id);
+  return names;
 }
 
 /// Servers that the scenario states, or the framework brings along.
@@ -74,6 +92,12 @@ void resolve_servers(Draft& draft) {
   s.servers = draft.spec().strategy.parameter_servers;
   if (s.servers && !usable) {
     draft.fault(pointer, fmt::format("update \"{}\" has none", name_of(s.update)), "leave parameter_servers out");
+    return;
+  }
+  if (s.servers && !knows_servers(exchange)) {
+    draft.fault(
+        pointer, fmt::format("{} has none: its devices meet by collectives", s.framework->id),
+        fmt::format("leave parameter_servers out, or a framework of {}", listed(frameworks_that(knows_servers))));
     return;
   }
   const bool wanted = through_servers(s.update) || exchange.pattern == ExchangePattern::parameter_servers;
@@ -95,6 +119,16 @@ void resolve_servers(Draft& draft) {
     draft.fault(pointer + "/node", "servers on the workers' nodes have none of their own",
                 "placement \"own-nodes\", or leave node out");
   s.server_node = draft.catalog.find<Node>(s.servers->node, pointer + "/node", draft.diagnostics);
+}
+
+/// A round's clients are drawn from all, each once.
+void check_clients(Draft& draft) {
+  const std::optional<FederatedSpec>& federated = draft.spec().strategy.federated;
+  const int round = draft.spec().cluster.nodes;
+  if (!federated || !federated->clients || *federated->clients >= round || !draft.cluster_known()) return;
+  draft.fault("/strategy/federated/clients",
+              fmt::format("found {}, but a round draws cluster.nodes of them, {}", *federated->clients, round),
+              fmt::format("nearest valid: {}", round));
 }
 
 /// One device has nobody to exchange with, unless the scenario asks for it; synchronous updates ask for nothing.
@@ -121,7 +155,15 @@ void check_replicas(Draft& draft) {
                 fmt::format("{} cuts states over {} ranks, but update \"{}\" has workers of {}", name_of(s.sharding),
                             s.shard_size, name_of(s.update), worker),
                 "sharding \"hsdp\" inside a node, or \"none\"");
-  if (s.degrees.ep > 1 && (worker / (s.degrees.etp * s.degrees.pp)) % s.degrees.ep != 0)
+  if (s.model && s.model->recommender && s.devices() > worker) {
+    const bool asked = s.update != UpdateMode::synchronous;
+    draft.fault(
+        asked ? "/strategy/update" : "/strategy/parameter_servers",
+        fmt::format("the tables of {} lie over all devices, which meet in every step, so no worker has a model of "
+                    "its own",
+                    s.model->id),
+        asked ? "update \"synchronous\"" : "leave parameter_servers out");
+  } else if (s.degrees.ep > 1 && (worker / (s.degrees.etp * s.degrees.pp)) % s.degrees.ep != 0)
     draft.fault("/strategy/expert_parallel",
                 fmt::format("{} experts' ranks do not fit into a worker of {} devices", s.degrees.ep, worker));
   const int workers = s.devices() / worker;
@@ -219,12 +261,9 @@ void resolve_update(Draft& draft) {
   if (!strategy.update && s.update != UpdateMode::synchronous)
     draft.assume(fmt::format("update {} (the default of {})", name_of(s.update), s.framework->id));
   if (std::find(offered.begin(), offered.end(), s.update) == offered.end()) {
-    std::vector<std::string> names;
-    Diagnostics ignored("");
-    for (const std::string& id : framework_ids())
-      if (const auto profile = find_framework(id, "", ignored);
-          profile && std::count(profile->exchange.updates.begin(), profile->exchange.updates.end(), s.update) > 0)
-        names.push_back(id);
+    const std::vector<std::string> names = frameworks_that([&](const ExchangeProfile& exchange) {
+      return std::count(exchange.updates.begin(), exchange.updates.end(), s.update) > 0;
+    });
     draft.fault("/strategy/update",
                 fmt::format("found {}, but {} offers {}", name_of(s.update), s.framework->id, listed(words(offered))),
                 names.empty() ? std::string{} : fmt::format("offered by {}", listed(names)));
@@ -234,6 +273,7 @@ void resolve_update(Draft& draft) {
   check_algorithm(draft);
   check_batch_norm(draft);
   resolve_servers(draft);
+  check_clients(draft);
   if (s.update != UpdateMode::synchronous || s.servers) check_replicas(draft);
   check_compression(draft);
 }

@@ -1,0 +1,54 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "tests/unit/shipped.hpp"
+
+namespace stepcast::update_rules_test {
+namespace {
+
+using test::shipped;
+using testing::HasSubstr;
+
+/// The one fault of a scenario with changes; "none" without.
+std::string fault(const std::string& scenario, const std::vector<std::string>& changes) {
+  try {
+    shipped(scenario, changes);
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.faults().size(), 1U) << error.what();
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(UpdateRules, ARoundsClientsAreDrawnFromAsMany) {
+  const char* federated = "systems/federated.json";
+  const int round = shipped(federated).spec.cluster.nodes;
+  EXPECT_THAT(fault(federated, {fmt::format("strategy.federated.clients={}", round - 1)}),
+              HasSubstr("/strategy/federated/clients: "));
+  EXPECT_EQ(fault(federated, {fmt::format("strategy.federated.clients={}", round)}), "none");
+}
+
+TEST(UpdateRules, TablesOverAllDevicesAreNoWorkers) {
+  EXPECT_THAT(fault("systems/dlrm.json", {"strategy.update=local", "strategy.local_steps=4"}),
+              testing::AllOf(HasSubstr("/strategy/update: "), HasSubstr("tables")));
+}
+
+TEST(UpdateRules, FrameworksOfCollectivesHaveNoServers) {
+  for (const char* system : {"pytorch-ddp", "horovod-128x4-p100"})
+    EXPECT_THAT(fault(fmt::format("systems/{}.json", system), {R"(strategy.parameter_servers={"count":3})"}),
+                testing::AllOf(HasSubstr("/strategy/parameter_servers: "), HasSubstr("tensorflow-ps")));
+}
+
+TEST(UpdateRules, BackupWorkersAreOneAtLeast) {
+  EXPECT_THAT(fault("systems/parameter-server-backup.json", {"strategy.backup_workers=0"}),
+              testing::AllOf(HasSubstr("/strategy/backup_workers: found 0"), testing::Not(HasSubstr("missing"))));
+}
+
+TEST(InputRules, AnUnknownSourceIsOneFault) {
+  EXPECT_THAT(fault("resnet50-v100-8nodes.json", {"workload.input.source=nfs"}), HasSubstr("shared, local"));
+}
+
+}  // namespace
+}  // namespace stepcast::update_rules_test
