@@ -7,6 +7,7 @@
 #include "models/parallelism/offload.hpp"
 #include "models/parallelism/pipeline_time.hpp"
 #include "models/parallelism/schedule.hpp"
+#include "models/parallelism/sharded_passes.hpp"
 #include "models/parallelism/shared_nics.hpp"
 #include "models/parallelism/unit_times.hpp"
 #include "models/power/average_power.hpp"
@@ -56,6 +57,8 @@ class Estimator {
         scenario_(*job.scenario),
         plan_(synchronization_plan(*job.scenario)),
         stages_(static_cast<std::size_t>(scenario_.degrees.pp)),
+        forward_sends_(stages_),
+        backward_sends_(stages_),
         micro_batches_(static_cast<double>(scenario_.degrees.micro_batches)),
         slowdown_(job.communication_slowdown) {}
 
@@ -245,9 +248,13 @@ class Estimator {
       sum += time;
       // A rank that waits for its own sends works that much longer.
       if (!framework.overlap_pipeline_messages) {
-        stage_[static_cast<std::size_t>(from)].forward += time;
-        stage_[static_cast<std::size_t>(to)].backward_input += time;
+        forward_sends_[static_cast<std::size_t>(from)] += time;
+        backward_sends_[static_cast<std::size_t>(to)] += time;
       }
+    }
+    for (std::size_t s = 0; s < stages_; ++s) {
+      stage_[s].forward += forward_sends_[s];
+      stage_[s].backward_input += backward_sends_[s];
     }
     auto& share = entry(out_.communication, CollectiveKind::send_recv, Dimension::pipeline);
     share.total += sum * (2 * micro_batches_ / static_cast<double>(stages_));
@@ -404,7 +411,7 @@ class Estimator {
     Seconds pending;  // flow time of the reductions that have been started
     for (const UnitTimes& unit : units) {
       // Beside this unit's computation run the reductions of the units before it.
-      now += unit.backward + slowed_by(std::min(pending, busy - now), unit.backward);
+      now += unit.backward + slowed_by(std::min(pending, busy - now), unit.backward, slowdown_);
       pending = std::max(Seconds(0), pending - unit.backward);
       pending += unit.reduce_flow;
       busy = std::max(busy, now) + unit.reduce_alone;
@@ -422,7 +429,7 @@ class Estimator {
       work += unit.forward + unit.backward;
     }
     const double beside = micro_batches_ / reductions();
-    return (reductions() - 1) * slowed_by(flow, work * beside);
+    return (reductions() - 1) * slowed_by(flow, work * beside, slowdown_);
   }
 
   /// One after another from the first gradients that are complete on.
@@ -431,11 +438,6 @@ class Estimator {
     Seconds end = units.front().backward * before;
     for (const UnitTimes& unit : units) end += unit.forward * before + unit.reduce_alone * reductions();
     return end;
-  }
-
-  /// What flows for `flow` beside `work` add to it: while they run, the computation goes at 1 − slow-down.
-  Seconds slowed_by(Seconds flow, Seconds work) const {
-    return slowdown_ * std::clamp(flow, Seconds(0), work / (1 - slowdown_));
   }
 
   /// ZeRO-1/2 parameters arrive unit by unit under the first forward pass.
@@ -451,42 +453,6 @@ class Estimator {
     return now - work;
   }
 
-  /// Streams of a device under sharded parameters.
-  struct Clock {
-    Seconds compute, before, gather, reduce;  ///< `before`: end of the computation one unit ago
-    Seconds pending;                          ///< flow time of reductions that have been started
-    Seconds slowed;                           ///< by which collectives have lengthened the computation
-  };
-
-  /// One pass over the units: parameters are gathered two units ahead, gradients reduced behind.
-  void pass(const std::vector<UnitTimes>& units, bool forward, Clock& clock) const {
-    const auto count = static_cast<long>(units.size());
-    for (long i = 0; i < count; ++i) {
-      const UnitTimes& unit = units[static_cast<std::size_t>(forward ? count - 1 - i : i)];
-      const bool prefetch = forward || plan_.prefetch_backward;
-      // Behind a backward pass, gathers and reductions share links evenly, so a gather flows for twice as long at most;
-      // both hold SMs.
-      const Seconds shared = forward ? Seconds(0) : std::min(unit.contended, unit.gather_flow);
-      clock.gather = std::max(clock.gather, prefetch ? clock.before : clock.compute) + unit.gather_alone + shared;
-      clock.before = clock.compute;
-      const Seconds start = std::max(clock.compute, clock.gather);
-      const Seconds work = forward ? unit.forward : unit.backward;
-      const Seconds slowed = slowed_by(unit.gather_flow + shared, work) + slowed_by(clock.pending, work);
-      clock.compute = start + work + slowed;
-      clock.slowed += slowed;
-      clock.pending = std::max(Seconds(0), clock.pending - (clock.compute - start));
-      if (forward) continue;
-      clock.pending += unit.reduce_flow + shared;
-      clock.reduce = std::max(clock.reduce, clock.compute) + unit.reduce_alone;
-    }
-  }
-
-  /// A gather takes links from the reductions for the share of their time in which they flow.
-  static Seconds reduction_beside_gathers(const UnitTimes& unit) {
-    if (unit.reduce_alone <= Seconds(0)) return Seconds(0);
-    return unit.reduce_alone + std::min(unit.gather_flow, unit.contended) * (unit.reduce_flow / unit.reduce_alone);
-  }
-
   Seconds sharded_step() {
     const Seconds ideal = pipeline();
     Seconds end = ideal;
@@ -495,33 +461,13 @@ class Estimator {
     for (std::size_t s = 0; s < stages_; ++s) {
       next_units(s, units);
       if (units.empty()) continue;
-      Clock clock;
-      Seconds first;
-      Seconds first_backward;
-      Seconds period;
-      for (int round = 0; round < 2; ++round) {
-        const Clock before = clock;
-        pass(units, true, clock);
-        if (round == 0) first_backward = clock.compute;
-        pass(units, false, clock);
-        (round == 0 ? first : period) = clock.compute - before.compute;
-        slowed += (clock.slowed - before.slowed) * (round == 0 ? 1 : micro_batches_ - 1);
-        if (micro_batches_ < 2) break;
-      }
-      // Whatever the order, the links carry two gathers and one reduction of every unit and micro-batch.
-      Seconds gathers;
-      Seconds reductions;
-      for (const UnitTimes& unit : units) {
-        gathers += 2 * unit.gather_alone + unit.contended;
-        reductions += reduction_beside_gathers(unit);
-        gathered_ += 2 * unit.gather_alone * micro_batches_;
-      }
-      const Seconds compute_end = std::max(first + (micro_batches_ - 1) * period, gathers * micro_batches_);
-      const Seconds stage_end =
-          std::max(compute_end + units.back().reduce_alone, first_backward + reductions * micro_batches_);
+      const ShardedStage stage = sharded_stage(
+          units, micro_batches_, {slowdown_, plan_.prefetch_backward, forward_sends_[s], backward_sends_[s]});
+      slowed += stage.slowed;
+      gathered_ += stage.gathers;
       const Seconds bubble = ideal - micro_batches_ * stage_[s].total();
-      end = std::max(end, stage_end + std::max(Seconds(0), bubble));
-      communicate(CollectiveKind::reduce_scatter, reductions * micro_batches_, Seconds(0));
+      end = std::max(end, stage.end + std::max(Seconds(0), bubble));
+      communicate(CollectiveKind::reduce_scatter, stage.reductions, Seconds(0));
     }
     stretch_computation(slowed / static_cast<double>(stages_));
     const Seconds exposed = end - ideal - slowed / static_cast<double>(stages_);
@@ -560,6 +506,7 @@ class Estimator {
   const Scenario& scenario_;
   const SynchronizationPlan plan_;
   std::size_t stages_;
+  std::vector<Seconds> forward_sends_, backward_sends_;  ///< that a stage waits for itself, of a micro-batch
   double micro_batches_;
   double slowdown_;
   std::vector<StageTime> stage_;
@@ -591,10 +538,14 @@ StepBreakdown estimate(const Job& job) {
   return mean;
 }
 
-double closed_form_deviation(PipelineSchedule schedule, long micro_batches, int stages) {
+double closed_form_deviation(const Scenario& scenario) {
+  const Degrees& degrees = scenario.degrees;
+  // Gathers go on while a stage waits for others, and the recurrence adds what each takes.
+  if (degrees.pp > 1 && synchronization_plan(scenario).sharded_parameters) return 0.15;
   // With few micro-batches the order of chunks counts, and of what meets on links, and neither is played.
-  const bool reordered = schedule == PipelineSchedule::interleaved || schedule == PipelineSchedule::zero_bubble;
-  return reordered && micro_batches <= 4 * stages ? 0.10 : 0.05;
+  const bool reordered =
+      scenario.schedule == PipelineSchedule::interleaved || scenario.schedule == PipelineSchedule::zero_bubble;
+  return reordered && degrees.micro_batches <= 4L * degrees.pp ? 0.10 : 0.05;
 }
 
 }  // namespace stepcast

@@ -10,7 +10,7 @@ namespace stepcast {
 StepBreakdown estimate(const Job& job);
 
 /// How far the simulated step may be from the closed form, as a share of it (docs/models/estimate.md, and
-/// tests/sim/estimate_agreement_test.cpp, which holds the two together). `micro_batches` of each pipeline.
-double closed_form_deviation(PipelineSchedule schedule, long micro_batches, int stages);
+/// tests/sim/estimate_agreement_test.cpp, which holds the two together).
+double closed_form_deviation(const Scenario& scenario);
 
 }  // namespace stepcast

@@ -158,8 +158,7 @@ std::variant<PlanFigures, Refusal> Evaluator::evaluate(const Option& option, con
       limited_figures(out, {differ ? *of_whole : job, step.step_time, step.average_device_power});
   out.refused = broken_limit(limits, limited);
   if (forecast == Fidelity::simulated) {
-    const double deviation =
-        closed_form_deviation(scenario->schedule, scenario->degrees.micro_batches, scenario->degrees.pp);
+    const double deviation = closed_form_deviation(*scenario);
     out.near_limit = broken_limit(limits, limited, -deviation) && !broken_limit(limits, limited, deviation);
   }
   if (out.refused && !out.near_limit) return *out.refused;
