@@ -14,6 +14,7 @@ namespace stepcast::import_megatron_script_test {
 namespace {
 
 using test::catalog;
+using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr const char* kSmall =
@@ -129,6 +130,103 @@ TEST(MegatronScript, ALayoutNamesTheLayersOfEachChunk) {
   EXPECT_THAT(faults_of("--vocab-size 32000 --pipeline-model-parallel-size 4 " + std::string(kSmall) +
                         "--pipeline-model-parallel-layout \"Etx|L\""),
               HasSubstr("\"Etx|L\""));
+}
+
+TEST(MegatronScript, OptionsRightBehindAQuoteCount) {
+  const Json scenario = of("ARGS=\"" + std::string(kSmall) +
+                           "\"\nPARALLEL=\"--tensor-model-parallel-size 4 \\\n --sequence-parallel\"\nP='--fp16'\n"
+                           "torchrun pretrain_gpt.py $ARGS $PARALLEL\n")
+                            .scenario;
+  EXPECT_EQ(scenario["strategy"]["tensor_parallel"], 4);
+  EXPECT_EQ(scenario["strategy"]["sequence_parallel"], true);
+  EXPECT_EQ(scenario["workload"]["precision"], "bf16");  // the command does not get $P
+}
+
+TEST(MegatronScript, BranchesAreChosenAsTheShellDoes) {
+  const std::string run = "torchrun pretrain_gpt.py " + std::string(kSmall) + "--num-layers $L $MORE\n";
+  const auto layers = [&](const std::string& script) {
+    return of(script + run).scenario["workload"]["model"]["transformer"]["layers"];
+  };
+  EXPECT_EQ(layers("M=7B\nif [ $M = 7B ]; then\n L=32\nelif [ $M = 13B ]; then L=40; else L=80; fi\n"), 32);
+  EXPECT_EQ(layers("M=13B\nif [[ $M == \"7B\" ]]; then\n L=32\nelif [[ $M == 13* ]]; then L=40; else L=80; fi\n"), 40);
+  EXPECT_EQ(layers("M=9\nif (( M > 8 )) && ! [ $M -lt 2 ]; then L=16; else L=80; fi\n[ -z \"$M\" ] && L=4\n"), 16);
+  EXPECT_EQ(layers("M=${1:-175B}\ncase ${M} in\n \"7B\"|8B) L=32;;\n 17?B)\n L=96\n ;;\n *) L=1; exit 1;;\nesac\n"),
+            96);
+  EXPECT_EQ(layers("f() {\n  L=$1\n}\nf 12\nL2=7\n"), 12);
+  EXPECT_EQ(layers("cat > x <<EOF\n L=5 \" (\nEOF\nexport K=1 L=10\n"), 10);
+}
+
+TEST(MegatronScript, WhatIsAssignedBehindTheCommandDoesNotCount) {
+  const Json strategy =
+      of("TP=4\ntorchrun pretrain_gpt.py " + std::string(kSmall) + "--tensor-model-parallel-size $TP\nTP=8\nX=--fp16\n")
+          .scenario["strategy"];
+  EXPECT_EQ(strategy["tensor_parallel"], 4);
+}
+
+TEST(MegatronScript, WhatAScriptDoesNotDecideIsNoted) {
+  const ImportedScenario out =
+      of("if [ -f here ]; then\n L=8\nelse\n L=16\nfi\nS=\"--swiglu\"\ntorchrun pretrain_gpt.py " +
+         std::string(kSmall) + "--num-layers $L $NOWHERE\n");
+  EXPECT_THAT(out.notes, testing::Contains(AllOf(HasSubstr("line 1"), HasSubstr("of L, set in several branches"))));
+  EXPECT_THAT(out.notes, testing::Contains(HasSubstr("$NOWHERE")));
+  EXPECT_THAT(out.notes, testing::Contains(HasSubstr("no part of the command, not used: --swiglu")));
+}
+
+TEST(MegatronScript, OfALoopTheFirstRoundCounts) {
+  const ImportedScenario out = of("run() {\n  torchrun pretrain_gpt.py " + std::string(kSmall) +
+                                  " \"$@\" 2>&1 | tee log\n}\nfor B in 128 256; do run --global-batch-size $B; done\n");
+  EXPECT_EQ(out.scenario["workload"]["global_batch"], 128);
+  EXPECT_THAT(out.notes, testing::Contains(HasSubstr("line 4: of \"for B in 128 256\" the first round counts")));
+}
+
+TEST(MegatronScript, NodesComeFromTheHeadOfABatchScript) {
+  const std::string run = "torchrun --nnodes $SLURM_NNODES pretrain_gpt.py " + std::string(kSmall);
+  EXPECT_EQ(of("#!/bin/bash\n#SBATCH --nodes=4\n" + run).scenario["cluster"]["nodes"], 4);
+  EXPECT_THAT(faults_of(run), AllOf(HasSubstr("found \"$SLURM_NNODES\""), HasSubstr("--nodes says it")));
+}
+
+TEST(MegatronScript, ProcessesOfANodeAreItsDevices) {
+  const std::string run = "pretrain_gpt.py " + std::string(kSmall);
+  const ImportedScenario half = of("torchrun --nnodes 8 --nproc_per_node 4 " + run);
+  EXPECT_EQ(half.scenario["cluster"]["nodes"], 4);
+  EXPECT_THAT(half.notes, testing::Contains(HasSubstr("4 nodes for the 32 devices")));
+  ImportTarget target;
+  target.node = "juwels-booster";
+  EXPECT_EQ(of("torchrun --nnodes 8 --nproc-per-node=4 " + run, target).scenario["cluster"]["nodes"], 8);
+  EXPECT_THAT(faults_of("torchrun --nnodes 3 --nproc_per_node 4 " + run), HasSubstr("12 fill no whole number"));
+}
+
+TEST(MegatronScript, WithoutAGlobalBatchEachReplicaTakesAMicroBatch) {
+  const Json scenario = of("torchrun --nnodes 2 pretrain_gpt.py --num-layers 8 --hidden-size 1024 "
+                           "--num-attention-heads 8 --seq-length 1024 --micro-batch-size 4 --fp16 --train-iters 10 "
+                           "--tensor-model-parallel-size 2")
+                            .scenario;
+  EXPECT_EQ(scenario["workload"]["global_batch"], 32);
+  EXPECT_EQ(scenario["workload"]["samples"], 320);
+}
+
+// pretrain_t5.py of Megatron-LM before core 0.5: as many layers on either side.
+TEST(MegatronScript, OneNumberOfLayersIsOfBothSides) {
+  const Json shape =
+      of("torchrun pretrain_t5.py " + std::string(kSmall) + "--encoder-seq-length 512 --decoder-seq-length 128")
+          .scenario["workload"]["model"]["transformer"];
+  EXPECT_EQ(shape["layers"], 16);
+  EXPECT_EQ(shape["encoder_layers"], 8);
+  EXPECT_EQ(shape["target_share"], 0.25);
+}
+
+// BLOOM's script: bigscience-workshop/bigscience, train/tr11-176B-ml.
+TEST(MegatronScript, OptionsOfMegatronDeepSpeed) {
+  const ImportedScenario out = of(
+      "SAMPLES=220_000_000 # of which\nCMD=\" `pwd`/pretrain_gpt.py --pp-partition-method 'type:transformer|embedding' "
+      "--train-samples $SAMPLES --checkpoint-activations --pad-vocab-size-to 250880 --num-experts 1 \\\n " +
+      std::string(kSmall) + " --num-layers 6 --pipeline-model-parallel-size 4 \"\n");
+  const Json& shape = out.scenario["workload"]["model"]["transformer"];
+  EXPECT_EQ(shape["vocab"], 250880);
+  EXPECT_FALSE(shape.contains("experts"));
+  EXPECT_EQ(out.scenario["strategy"]["stage_layers"], Json({1, 2, 2, 1}));
+  EXPECT_EQ(out.scenario["strategy"]["recompute"], "full");
+  EXPECT_EQ(out.scenario["workload"]["samples"], 220000000.0);
 }
 
 }  // namespace

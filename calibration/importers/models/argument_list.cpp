@@ -1,182 +1,122 @@
 #include "calibration/importers/models/argument_list.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
-#include "calibration/importers/models/shell_arithmetic.hpp"
 #include "calibration/importers/text_file.hpp"
 
 namespace stepcast {
 
 namespace {
 
-constexpr int kMostSubstitutions = 16;  ///< a variable may name itself
+bool is_option(std::string_view word) { return word.size() > 2 && word.starts_with("--"); }
 
-bool is_name(std::string_view text) {
-  if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
-  for (const char c : text)
-    if (!(c == '_' || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))) return false;
-  return true;
+std::string name_of(std::string_view option) { return std::string(option.substr(0, option.find('='))); }
+
+/// `>`, `2>&1`, `<in`: not a command's words.
+bool is_redirection(std::string_view word) {
+  const std::size_t sign = word.find_first_not_of("0123456789&");
+  return sign != std::string_view::npos && (word[sign] == '>' || word[sign] == '<');
 }
 
-/// Where the `))` of a `$((` at `at` begins; the end of the text where there is none.
-std::size_t arithmetic_end(std::string_view text, std::size_t at) {
-  int open = 0;
-  for (std::size_t i = at + 1; i < text.size(); ++i) {
-    if (text[i] == '(') ++open;
-    if (text[i] == ')' && --open == 0) return i - 1;
-  }
-  return text.size();
+bool runs_python(const ShellPiece& piece, std::string_view marks) {
+  const auto& words = piece.words;
+  const auto any = [&](const auto& is) { return std::any_of(words.begin(), words.end(), is); };
+  return piece.command && any([](std::string_view word) { return word.ends_with(".py"); }) &&
+         any([&](std::string_view word) { return is_option(word) && name_of(word) == marks; });
 }
 
-/// Turns a script into words between blanks: without comments, quotes and the backslashes at line ends, brackets of
-/// arrays as blanks. Kept are what braces of variables and `$((…))` enclose, and parentheses within a quoted word, as
-/// in
-/// `"(tt|)*29"`.
-class PlainText {
- public:
-  explicit PlainText(std::string_view text) : text_(text) {}
+/// `220_000_000`, as Python reads it.
+std::string without_underscores(std::string text) {
+  if (!text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) != 0) std::erase(text, '_');
+  return text;
+}
 
-  std::string read() {
-    for (at_ = 0; at_ < text_.size(); ++at_) take();
-    return std::move(out_);
+/// Slurm sets SLURM_NNODES to what the head of a batch script asks for (sbatch(1)).
+ShellValues environment_of(std::string_view script) {
+  ShellValues out;
+  for (const std::string_view line : lines_of(script)) {
+    if (!line.starts_with("#SBATCH")) continue;
+    const std::vector<std::string_view> words = words_of(line);
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      std::string_view value;
+      if (words[i].starts_with("--nodes=")) value = words[i].substr(8);
+      if ((words[i] == "-N" || words[i] == "--nodes") && i + 1 < words.size()) value = words[i + 1];
+      if (whole_number(value)) out.assign("SLURM_NNODES", std::string(value));
+    }
   }
-
- private:
-  void take() {
-    const char c = text_[at_];
-    if (c == '\n') comment_ = false;
-    const bool starts_word = at_ == 0 || text_[at_ - 1] == ' ' || text_[at_ - 1] == '\n' || text_[at_ - 1] == '\t';
-    if (c == '#' && starts_word) comment_ = true;
-    if (comment_) return;
-    if (text_.substr(at_, 3) == "$((" && take_arithmetic()) return;
-    if (text_.substr(at_, 2) == "${") ++braces_;
-    if (c == '}' && braces_ > 0) --braces_;
-    const bool quote = c == '"' || c == '\'';
-    if (quote && at_ >= quoted_until_) open_quote(c);
-    if (quote) return;
-    const bool parenthesis = c == '(' || c == ')';
-    const bool kept = braces_ > 0 || (parenthesis && at_ < quoted_until_);
-    const bool separates = parenthesis || c == '\r' || c == ',', dropped = c == '\\' || c == '[' || c == ']';
-    if (!kept && separates)
-      out_ += ' ';
-    else if (kept || !dropped)
-      out_ += c;
-  }
-
-  /// `$((A * B))` as one word.
-  bool take_arithmetic() {
-    const std::string_view line = text_.substr(0, text_.find('\n', at_));
-    const std::size_t end = arithmetic_end(line, at_);
-    if (end == line.size()) return false;
-    for (const char c : text_.substr(at_, end + 2 - at_))
-      if (c != ' ' && c != '\t' && c != '"') out_ += c;
-    at_ = end + 1;
-    return true;
-  }
-
-  void open_quote(char quote) {
-    const auto end = text_.find(quote, at_ + 1);
-    if (end == std::string_view::npos) return;
-    const bool word = text_.substr(at_, end - at_).find_first_of(" \t\r\n") == std::string_view::npos;
-    if (word) quoted_until_ = end;
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0, quoted_until_ = 0;  ///< end of the quoted word being read
-  int braces_ = 0;
-  bool comment_ = false;
-  std::string out_;
-};
-
-/// `--name` and not a negative number.
-bool is_option(std::string_view word) { return word.size() > 2 && word.substr(0, 2) == "--"; }
+  return out;
+}
 
 }  // namespace
 
-ArgumentList::ArgumentList(std::string_view text, Diagnostics& diagnostics) : diagnostics_(diagnostics) {
-  const std::string readable = PlainText(text).read();
+ArgumentList::ArgumentList(std::string_view text, std::string_view marks, Diagnostics& diagnostics)
+    : diagnostics_(diagnostics), script_(follow_shell_script(text, environment_of(text))) {
+  for (ShellPiece& piece : script_.pieces) piece.words = final_words(piece.words);
+  if (script_.values.exhausted())
+    diagnostics_.error("", "the script's variables come to more than 16 MiB", "a script that passes arguments");
+  gather(marks);
+}
+
+std::vector<std::string> ArgumentList::final_words(const std::vector<std::string>& words) {
+  std::vector<std::string> out;
+  for (const std::string& word : words)
+    for (std::string& one : shell_arguments(script_.values.resolved(word))) out.push_back(std::move(one));
+  return out;
+}
+
+void ArgumentList::gather(std::string_view marks) {
+  const auto marked = [&](const ShellPiece& piece) { return runs_python(piece, marks); };
+  commands_ = static_cast<int>(std::count_if(script_.pieces.begin(), script_.pieces.end(), marked));
+  const auto last = std::find_if(script_.pieces.rbegin(), script_.pieces.rend(), marked);
   std::string option;
-  for (const std::string_view line : lines_of(readable))
-    for (const std::string_view found : words_of(line)) {
-      std::string word(found);
-      const std::size_t equals = word.find('=');
-      if (equals != std::string::npos && is_name(std::string_view(word).substr(0, equals))) {
-        variables_[word.substr(0, equals)] = word.substr(equals + 1);
-        option.clear();
-        continue;
-      }
-      if (is_option(word)) {
-        option = word.substr(0, equals);
-        std::vector<std::string>& values = options_[option];
-        values.clear();  // the last one counts
-        if (equals != std::string::npos) values.push_back(word.substr(equals + 1));
-      } else if (!option.empty()) {
-        options_[option].push_back(std::move(word));
-      }
-    }
-}
-
-std::string ArgumentList::substituted(const std::string& word, int depth) const {
-  std::string out = word;
-  for (int i = 0; i < kMostSubstitutions; ++i) {
-    const std::size_t at = out.find('$');
-    if (at == std::string::npos || at + 1 >= out.size()) return out;
-    std::size_t end = at + 1;
-    std::string value;
-    if (out.compare(end, 2, "((") == 0) {
-      const std::size_t close = arithmetic_end(out, at);
-      if (close == out.size()) return out;
-      const auto number = arithmetic(out.substr(end + 2, close - end - 2), depth);
-      if (!number) return out;
-      value = std::to_string(*number);
-      end = close + 2;
-    } else {
-      const std::optional<Reference> found = reference_at(out, at);
-      if (!found) return out;
-      value = value_of(*found);
-      end = found->end;
-    }
-    out.replace(at, end - at, value);
+  if (last != script_.pieces.rend()) {
+    add_options(last->words, option);
+    for (const ShellPiece& piece : script_.pieces)
+      for (const std::string& word : piece.words)
+        if (!piece.command && is_option(word) && !options_.contains(name_of(word))) elsewhere_.insert(name_of(word));
+    return;
   }
-  return out;
-}
-
-std::optional<ArgumentList::Reference> ArgumentList::reference_at(const std::string& text, std::size_t at) {
-  Reference out;
-  out.end = at + 1;
-  if (text[out.end] == '{') {
-    const std::size_t close = text.find('}', out.end);
-    if (close == std::string::npos) return std::nullopt;
-    out.name = text.substr(out.end + 1, close - out.end - 1);
-    if (const std::size_t colon = out.name.find(':'); colon != std::string::npos) {
-      out.otherwise = out.name.substr(std::min(out.name.size(), colon + 2));
-      out.name.resize(colon);
-    }
-    out.end = close + 1;
-    return out;
+  for (const ShellPiece& piece : script_.pieces) {
+    if (!piece.command) option.clear();
+    add_options(piece.words, option);  // of a plain list the values may stand on lines of their own
+    if (!piece.command) option.clear();
   }
-  while (out.end < text.size() && is_name(std::string_view(text).substr(at + 1, out.end - at))) ++out.end;
-  out.name = text.substr(at + 1, out.end - at - 1);
-  return out;
 }
 
-std::string ArgumentList::value_of(const Reference& reference) const {
-  const auto found = variables_.find(reference.name);
-  if (found == variables_.end()) return reference.otherwise;
-  // `A=${A:-8}` names itself.
-  const bool names_itself = found->second.find("${" + reference.name) != std::string::npos;
-  return names_itself && !reference.otherwise.empty() ? reference.otherwise : found->second;
+void ArgumentList::add_options(const std::vector<std::string>& words, std::string& option) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (is_redirection(word)) {
+      if (word.back() == '>' || word.back() == '<') ++i;  // the file's name
+      continue;
+    }
+    if (!is_option(word)) {
+      add_value(option, word);
+      continue;
+    }
+    option = name_of(word);
+    std::vector<std::string>& values = options_[option];
+    values.clear();  // the last one counts
+    if (const std::size_t equals = word.find('='); equals != std::string::npos)
+      values.push_back(word.substr(equals + 1));
+  }
 }
 
-std::optional<long> ArgumentList::arithmetic(const std::string& expression, int depth) const {
-  if (depth >= kMostSubstitutions) return std::nullopt;  // a variable may name itself
-  return shell_arithmetic(substituted(expression, depth + 1), [&](const std::string& name) {
-    const auto found = variables_.find(name);
-    return found == variables_.end() ? std::string() : substituted(found->second, depth + 1);
-  });
+void ArgumentList::add_value(const std::string& option, std::string word) {
+  // Behind a value, or before every option, there are only lists of options and paths.
+  const bool list = option.empty() || !options_[option].empty();
+  if (list && word.starts_with('$') && is_unknown(word)) {
+    if (word.find('/') != std::string::npos) return;
+    if (std::find(unset_.begin(), unset_.end(), word) == unset_.end()) unset_.push_back(std::move(word));
+  } else if (!option.empty()) {
+    options_[option].push_back(std::move(word));
+  }
 }
 
 bool ArgumentList::has(const std::string& option) {
@@ -185,10 +125,8 @@ bool ArgumentList::has(const std::string& option) {
 }
 
 std::vector<std::string> ArgumentList::values(const std::string& option) {
-  std::vector<std::string> out;
-  if (!has(option)) return out;
-  for (const std::string& value : options_.at(option)) out.push_back(substituted(value));
-  return out;
+  if (!has(option)) return {};
+  return options_.at(option);
 }
 
 std::string ArgumentList::text(const std::string& option) {
@@ -199,7 +137,7 @@ std::string ArgumentList::text(const std::string& option) {
 
 std::optional<double> ArgumentList::number(const std::string& option) {
   if (!has(option)) return std::nullopt;
-  const std::string value = text(option);
+  const std::string value = without_underscores(text(option));
   double out = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), out);
   if (error != std::errc() || end != value.data() + value.size() || !std::isfinite(out)) {
@@ -221,15 +159,51 @@ std::optional<int> ArgumentList::whole(const std::string& option, int least) {
   return static_cast<int>(*value);
 }
 
-std::string ArgumentList::variable(const std::string& name) const {
-  const auto found = variables_.find(name);
-  return found == variables_.end() ? std::string() : substituted(found->second);
+std::string ArgumentList::variable(const std::string& name) {
+  const std::string* found = script_.values.find(name);
+  return found ? script_.values.resolved(*found) : std::string();
 }
 
 std::vector<std::string> ArgumentList::unknown() const {
   std::vector<std::string> out;
   for (const auto& [option, values] : options_)
     if (!known_.contains(option)) out.push_back(option);
+  return out;
+}
+
+std::vector<std::string> ArgumentList::doubts() const {
+  std::vector<std::string> out;
+  const auto of_use = [&](const std::set<std::string>& names) {
+    std::set<std::string> used;
+    for (const std::string& name : names)
+      if (known_.contains(name) ? options_.contains(name) : script_.values.read().contains(name)) used.insert(name);
+    return fmt::format("{}", fmt::join(used, ", "));
+  };
+  for (const ShellDoubt& doubt : script_.doubts) {
+    const std::string once = of_use(doubt.once), often = of_use(doubt.often);
+    if (once.empty() && often.empty()) continue;
+    if (doubt.loop) {
+      out.push_back(fmt::format("line {}: of {} the first round counts", doubt.line, shown(doubt.condition)));
+      continue;
+    }
+    std::string text = fmt::format("line {}: the script does not decide {}", doubt.line, shown(doubt.condition));
+    if (!often.empty()) text += fmt::format("; of {}, set in several branches, the last counts", often);
+    if (!once.empty()) text += fmt::format("; {} as if the branch were taken", once);
+    out.push_back(std::move(text));
+  }
+  return out;
+}
+
+std::vector<std::string> ArgumentList::notes() const {
+  std::vector<std::string> out = doubts();
+  if (commands_ > 1) out.push_back(fmt::format("the script runs {} trainings; this is the last", commands_));
+  if (!unset_.empty())
+    out.push_back(fmt::format("not set in the script, taken to be empty: {}", fmt::join(unset_, ", ")));
+  std::vector<std::string> unreached;
+  for (const std::string& option : elsewhere_)
+    if (known_.contains(option)) unreached.push_back(option);
+  if (!unreached.empty())
+    out.push_back(fmt::format("set, but no part of the command, not used: {}", fmt::join(unreached, ", ")));
   return out;
 }
 

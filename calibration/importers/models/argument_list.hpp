@@ -8,17 +8,18 @@
 #include <string_view>
 #include <vector>
 
+#include "calibration/importers/models/shell_script.hpp"
 #include "fields/diagnostics.hpp"
 
 namespace stepcast {
 
 /// The options of a command line as people keep them: plain arguments over lines, or a shell script that sets variables
-/// and passes arrays of them. Nothing is run: assignments of plain values are followed, and `$NAME`, `${NAME}`,
-/// `${NAME:-otherwise}` and sums and products as `$((A*B))` put in. Asked-for options are remembered, so that the rest
-/// can be listed.
+/// and passes arrays of them. Nothing is run; see follow_shell_script. Of a script that runs a Python program with the
+/// option that `marks` names, only what that command gets counts, else every option. Asked-for options are remembered,
+/// so that the rest can be listed.
 class ArgumentList {
  public:
-  ArgumentList(std::string_view text, Diagnostics& diagnostics);
+  ArgumentList(std::string_view text, std::string_view marks, Diagnostics& diagnostics);
 
   [[nodiscard]] bool has(const std::string& option);
   /// Words behind an option up to the next; empty for a flag.
@@ -27,25 +28,28 @@ class ArgumentList {
   std::optional<int> whole(const std::string& option, int least = 1);
   std::optional<double> number(const std::string& option);
   /// A variable of the script; empty when it sets none.
-  [[nodiscard]] std::string variable(const std::string& name) const;
+  std::string variable(const std::string& name);
   void ignore(std::string_view option) { known_.emplace(option); }
   /// Options that nobody asked for, sorted.
   [[nodiscard]] std::vector<std::string> unknown() const;
   [[nodiscard]] bool empty() const { return options_.empty(); }
+  /// What the script leaves open: branches that it does not decide, variables that it does not set, asked-for options
+  /// that the command does not get. To be asked for last.
+  [[nodiscard]] std::vector<std::string> notes() const;
 
  private:
-  /// `$NAME` or `${NAME:-otherwise}`, and where it ends.
-  struct Reference {
-    std::string name, otherwise;
-    std::size_t end = 0;
-  };
-  static std::optional<Reference> reference_at(const std::string& text, std::size_t at);
-  [[nodiscard]] std::string value_of(const Reference& reference) const;
-  [[nodiscard]] std::optional<long> arithmetic(const std::string& expression, int depth) const;
-  [[nodiscard]] std::string substituted(const std::string& word, int depth = 0) const;
+  void gather(std::string_view marks);
+  /// Words with the variables as they are at the end put in.
+  std::vector<std::string> final_words(const std::vector<std::string>& words);
+  void add_options(const std::vector<std::string>& words, std::string& option);
+  void add_value(const std::string& option, std::string word);
+  [[nodiscard]] std::vector<std::string> doubts() const;
 
   Diagnostics& diagnostics_;
-  std::map<std::string, std::string> variables_;
+  ShellOutcome script_;
+  int commands_ = 0;                 ///< with the marking option
+  std::set<std::string> elsewhere_;  ///< options that the command does not get
+  std::vector<std::string> unset_;   ///< references to variables that nothing sets
   std::map<std::string, std::vector<std::string>> options_;
   std::set<std::string> known_;
 };

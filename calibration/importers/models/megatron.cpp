@@ -19,7 +19,7 @@ namespace {
 class MegatronReader {
  public:
   MegatronReader(std::string_view text, const ImportTarget& target, const Catalog& catalog, Diagnostics& diagnostics)
-      : arguments_(text, diagnostics),
+      : arguments_(text, "--hidden-size", diagnostics),
         program_(megatron_program_in(text)),
         target_(target),
         catalog_(catalog),
@@ -61,16 +61,24 @@ class MegatronReader {
     ep_ = arguments_.whole("--expert-model-parallel-size").value_or(1);
   }
 
-  /// Layers of T5's encoder and decoder together (pretrain_t5.py).
+  [[nodiscard]] bool has_two_sides() {
+    return arguments_.has("--decoder-num-layers") || (program_ && program_->file == "pretrain_t5.py");
+  }
+
+  /// Layers of T5's encoder and decoder together. In pretrain_t5.py --num-layers stands for either.
   int two_sides() {
-    const int encoder = required("--encoder-num-layers"), decoder = required("--decoder-num-layers");
+    const char* const both = "--num-layers";
+    const auto side = [&](const char* option) {
+      return required(!arguments_.has(option) && arguments_.has(both) ? both : option);
+    };
+    const int encoder = side("--encoder-num-layers"), decoder = side("--decoder-num-layers");
     shape_["encoder_layers"] = encoder;
     // A model cannot have so many; what reads the description says so.
     return static_cast<int>(std::min(static_cast<long>(encoder) + decoder, 1L << 30));
   }
 
   void shape() {
-    const int layers = layers_ = arguments_.has("--decoder-num-layers") ? two_sides() : required("--num-layers");
+    const int layers = layers_ = has_two_sides() ? two_sides() : required("--num-layers");
     const int hidden = required("--hidden-size");
     shape_["layers"] = layers;
     shape_["hidden"] = hidden;
@@ -88,7 +96,8 @@ class MegatronReader {
 
   /// Rows of the table as Megatron-LM pads them: whole multiples of 128 a tensor-parallel rank.
   int vocabulary() {
-    if (const auto padded = arguments_.whole("--padded-vocab-size")) return *padded;
+    for (const char* option : {"--padded-vocab-size", "--pad-vocab-size-to"})
+      if (const auto padded = arguments_.whole(option)) return *padded;
     int size = arguments_.whole("--vocab-size").value_or(0);
     if (size == 0) size = usual_vocabulary();
     if (size == 0) {
@@ -151,6 +160,7 @@ class MegatronReader {
   void experts() {
     const auto experts = arguments_.whole("--num-experts");
     if (!experts) return;
+    if (*experts == 1) return;  // Megatron-DeepSpeed's default: no experts
     shape_["experts"] = *experts;
     shape_["top_k"] = arguments_.whole("--moe-router-topk").value_or(2);
     copy(shape_, "moe_ffn_hidden", "--moe-ffn-hidden-size");
@@ -220,7 +230,7 @@ class MegatronReader {
       shape_["positions"] = kinds.at(kind);
     length_ = required(arguments_.has("--encoder-seq-length") ? "--encoder-seq-length" : "--seq-length");
     arguments_.ignore("--seq-length");
-    if (arguments_.has("--decoder-num-layers"))
+    if (has_two_sides())
       shape_["target_share"] = static_cast<double>(required("--decoder-seq-length")) / std::max(1, length_);
     const int positions = arguments_.whole("--max-position-embeddings").value_or(length_);
     if (kind == "learned_absolute") shape_["max_positions"] = positions;
@@ -330,14 +340,26 @@ class MegatronReader {
     stages(chunks);
   }
 
+  /// Megatron-DeepSpeed's way to count the embeddings at both ends as layers.
+  bool embeddings_count() {
+    const std::string option = "--pp-partition-method";
+    if (!arguments_.has(option)) return false;
+    const std::string method = arguments_.text(option);
+    if (method == "type:transformer|embedding") return true;
+    if (method != "type:transformer")
+      notes_.push_back(fmt::format("{} {}: not known, stages of equal layers", option, shown(method)));
+    return false;
+  }
+
   void stages(int chunks) {
+    const bool ends = embeddings_count();
     MegatronStages how{layers_,
                        pp_,
                        chunks,
                        arguments_.whole("--decoder-first-pipeline-num-layers", 0),
                        arguments_.whole("--decoder-last-pipeline-num-layers", 0),
-                       arguments_.has("--account-for-embedding-in-pipeline-split"),
-                       arguments_.has("--account-for-loss-in-pipeline-split")};
+                       ends || arguments_.has("--account-for-embedding-in-pipeline-split"),
+                       ends || arguments_.has("--account-for-loss-in-pipeline-split")};
     std::vector<int> layers = megatron_stage_layers(how, diagnostics_);
     if (arguments_.has("--pipeline-model-parallel-layout")) {
       // Its commas, which only please the eye, are blanks here.
@@ -356,7 +378,10 @@ class MegatronReader {
     const std::string granularity =
         arguments_.has("--recompute-granularity") ? arguments_.text("--recompute-granularity") : "";
     for (const char* option : {"--recompute-method", "--recompute-num-layers"}) arguments_.ignore(option);
-    if (granularity == "full") strategy_["recompute"] = "full";
+    // The option of Megatron-LM before 2.7, which Megatron-DeepSpeed has kept.
+    if (granularity == "full" || arguments_.has("--checkpoint-activations")) strategy_["recompute"] = "full";
+    for (const char* option : {"--checkpoint-num-layers", "--deepspeed-activation-checkpointing"})
+      arguments_.ignore(option);
     const std::vector<std::string> modules = arguments_.values("--recompute-modules");
     if ((granularity == "selective" || arguments_.has("--recompute-activations")) && modules.empty())
       strategy_["recompute"] = "selective";
@@ -377,7 +402,9 @@ class MegatronReader {
   }
 
   void batch() {
-    workload_["global_batch"] = required("--global-batch-size");
+    // Without a global batch every replica takes one micro-batch a step, as many as the cluster turns out to hold.
+    if (!arguments_.has("--micro-batch-size") || arguments_.has("--global-batch-size"))
+      workload_["global_batch"] = required("--global-batch-size");
     strategy_["micro_batch"] = arguments_.whole("--micro-batch-size").value_or(1);
     workload_["seq_len"] = target_.seq_len.value_or(length_);
     if (arguments_.has("--fp4-format"))
@@ -390,10 +417,20 @@ class MegatronReader {
          {"--fp16", "--bf16", "--fp8-recipe", "--fp8-hybrid", "--fp8-margin", "--fp8-interval", "--fp4-recipe",
           "--fp8-amax-history-len", "--fp8-amax-compute-algo", "--fp8-param-gather"})
       arguments_.ignore(option);
+  }
+
+  /// What depends on how many devices there are.
+  void batch_of(long devices) {
+    if (!workload_.contains("global_batch")) {
+      const long replicas = std::max(1L, devices / (static_cast<long>(tp_) * pp_ * cp_));
+      workload_["global_batch"] = replicas * strategy_["micro_batch"].get<int>();
+      notes_.push_back(
+          fmt::format("no --global-batch-size: {} × {} replicas", strategy_["micro_batch"].get<int>(), replicas));
+    }
     const auto samples = arguments_.number("--train-samples"), steps = arguments_.number("--train-iters");
     if (samples) workload_["samples"] = *samples;
-    if (!samples && steps && workload_["global_batch"].get<int>() > 0)
-      workload_["samples"] = *steps * workload_["global_batch"].get<int>();
+    const double batch = workload_["global_batch"].get<double>();
+    if (!samples && steps && batch > 0) workload_["samples"] = *steps * batch;
   }
 
   void cluster() {
@@ -401,12 +438,7 @@ class MegatronReader {
     if (!node) return;
     const long unit = static_cast<long>(tp_) * pp_ * cp_, per_node = std::max(1, node->devices());
     int nodes = target_.nodes.value_or(0);
-    for (const char* option : {"--nnodes", "--nproc_per_node", "--nproc-per-node"}) arguments_.ignore(option);
-    if (nodes == 0) nodes = arguments_.whole("--nnodes").value_or(0);
-    for (const char* name : {"NNODES", "NUM_NODES", "SLURM_NNODES"}) {
-      const std::string value = arguments_.variable(name);
-      if (nodes == 0) std::from_chars(value.data(), value.data() + value.size(), nodes);
-    }
+    if (nodes == 0) nodes = nodes_of_script(*node);
     const int fewest = static_cast<int>((unit + per_node - 1) / per_node);
     // Megatron-LM's own examples say one node beside degrees that fill sixteen ("Change for multinode config").
     if (!target_.nodes && nodes > 0 && nodes < fewest) {
@@ -421,7 +453,41 @@ class MegatronReader {
           fmt::format("{} node{}: the fewest that the parallel degrees fill (--nodes)", nodes, nodes == 1 ? "" : "s"));
     }
     cluster_ = {{"node", target_.node}, {"nodes", nodes}};
-    instances(static_cast<long>(nodes) * per_node);
+    batch_of(nodes * per_node);
+    instances(nodes * per_node);
+  }
+
+  /// A count that the launcher is told; 0 where it is not, or asks the machine.
+  int launched(std::initializer_list<const char*> options, std::initializer_list<const char*> variables,
+               const char* ours) {
+    std::string found, name;
+    for (const char* option : options)
+      if (arguments_.has(option) && found.empty()) found = arguments_.text(name = option);
+    for (const char* variable : variables)
+      if (found.empty()) found = arguments_.variable(variable);
+    if (found.starts_with('$') && !name.empty() && !target_.nodes)
+      diagnostics_.error("", fmt::format("{}: found {}, which the script does not set", name, shown(found)),
+                         fmt::format("{} says it", ours));
+    return std::max(0, whole_number(found).value_or(0));
+  }
+
+  /// Nodes of the kind that is asked for with as many devices as the script starts processes; 0 where it does not say.
+  int nodes_of_script(const Node& node) {
+    const int nodes = launched({"--nnodes", "--num_nodes"}, {"NNODES", "NUM_NODES", "SLURM_NNODES"}, "--nodes");
+    const int processes = launched({"--nproc_per_node", "--nproc-per-node", "--num_gpus"}, {"GPUS_PER_NODE"}, "--node");
+    const long devices = static_cast<long>(processes) * nodes;
+    if (processes == 0 || processes == node.devices()) return nodes;
+    const std::string differ = fmt::format("the script starts {} process{} a node, {} has {} devices", processes,
+                                           processes == 1 ? "" : "es", target_.node, node.devices());
+    if (devices % node.devices() != 0) {
+      diagnostics_.error("", fmt::format("{}, and {} fill no whole number of them", differ, devices),
+                         fmt::format("--node names a kind of {} devices, --nodes says how many", processes));
+      return nodes;
+    }
+    const int ours = static_cast<int>(devices / node.devices());
+    notes_.push_back(ours == 0 ? fmt::format("{} (--node)", differ)
+                               : fmt::format("{}: {} nodes for the {} devices (--node)", differ, ours, devices));
+    return ours;
   }
 
   ImportedScenario finish(const std::string& name) {
@@ -429,6 +495,7 @@ class MegatronReader {
     for (const std::string& option : arguments_.unknown())
       if (!is_harmless_megatron_option(option)) unknown.push_back(option);
     if (const std::string note = unknown_note(unknown); !note.empty()) notes_.push_back(note);
+    for (std::string& note : arguments_.notes()) notes_.push_back(std::move(note));
     const int vocab = shape_["vocab"].get<int>();
     workload_["model"] = {{"id", name},
                           {"family", family_},
