@@ -6,6 +6,9 @@ namespace {
 
 constexpr int kPort = 29500;  // torchrun's usual rendezvous port
 
+constexpr const char *kMegatronFile = "megatron-arguments.txt", *kDeepspeedFile = "deepspeed.json",
+                     *kTorchFile = "torch.json", *kLaunchFile = "launch.sh", *kJobFile = "job.slurm";
+
 /// Whose settings a framework profile takes.
 enum class Settings { megatron, deepspeed, torch };
 
@@ -30,11 +33,11 @@ const char* megatron_program(const Scenario& s) {
 Program program_of(Settings settings, const Scenario& s) {
   switch (settings) {
     case Settings::megatron:
-      return {megatron_program(s), "\"${SETTINGS[@]}\"", "megatron-arguments.txt"};
+      return {megatron_program(s), "\"${SETTINGS[@]}\"", kMegatronFile};
     case Settings::deepspeed:
-      return {"train.py", "--deepspeed --deepspeed_config \"$HERE/deepspeed.json\"", "deepspeed.json"};
+      return {"train.py", "--deepspeed --deepspeed_config \"$HERE/deepspeed.json\"", kDeepspeedFile};
     case Settings::torch:
-      return {"train.py", "--config \"$HERE/torch.json\"", "torch.json"};
+      return {"train.py", "--config \"$HERE/torch.json\"", kTorchFile};
   }
   return {};
 }
@@ -63,6 +66,13 @@ std::string beyond_settings(Settings settings, const Scenario& s) {
   return out;
 }
 
+/// Queues of a device for its kernels. Megatron-LM asks for 1 where collectives are to start before the products beside
+/// them, and refuses 1 with Megatron-FSDP (arguments.py); 8 is CUDA's own number (CUDA C++ Programming Guide,
+/// environment variables).
+int connections(Settings settings, const Scenario& s) {
+  return settings == Settings::megatron && by_megatron_fsdp(s) ? 8 : 1;
+}
+
 std::string torchrun_script(const Scenario& s, Settings settings, const Program& program) {
   return fmt::format(
       "#!/usr/bin/env bash\n"
@@ -72,14 +82,14 @@ std::string torchrun_script(const Scenario& s, Settings settings, const Program&
       "set -euo pipefail\n"
       "HERE=$(cd \"$(dirname \"${{BASH_SOURCE[0]}}\")\" && pwd)\n"
       "{read}"
-      "export CUDA_DEVICE_MAX_CONNECTIONS=${{CUDA_DEVICE_MAX_CONNECTIONS:-1}}\n"
+      "export CUDA_DEVICE_MAX_CONNECTIONS=${{CUDA_DEVICE_MAX_CONNECTIONS:-{connections}}}\n"
       "exec torchrun --nnodes {nodes} --nproc-per-node {devices} --node-rank \"${{NODE_RANK:?}}\" \\\n"
       "  --master-addr \"${{MASTER_ADDR:?}}\" --master-port \"${{MASTER_PORT:-{port}}}\" \\\n"
       "  \"${{TRAIN_SCRIPT:-{script}}}\" {arguments} \"$@\"\n",
       fmt::arg("nodes", s.spec.cluster.nodes), fmt::arg("last", s.spec.cluster.nodes - 1),
       fmt::arg("devices", s.devices_per_node()), fmt::arg("port", kPort), fmt::arg("script", program.script),
       fmt::arg("arguments", program.arguments), fmt::arg("read", read_settings(settings)),
-      fmt::arg("beyond", beyond_settings(settings, s)));
+      fmt::arg("beyond", beyond_settings(settings, s)), fmt::arg("connections", connections(settings, s)));
 }
 
 std::string slurm_job(const Scenario& s) {
@@ -104,12 +114,17 @@ std::string slurm_job(const Scenario& s) {
 
 }  // namespace
 
+const std::vector<std::string>& launch_file_names() {
+  static const std::vector<std::string> kNames{kMegatronFile, kDeepspeedFile, kTorchFile, kLaunchFile, kJobFile};
+  return kNames;
+}
+
 std::vector<NamedText> launch_files(const Scenario& scenario) {
   const Settings settings = settings_of(scenario);
   const Program program = program_of(settings, scenario);
   return {{program.settings_file, settings_text(settings, scenario)},
-          {"launch.sh", torchrun_script(scenario, settings, program)},
-          {"job.slurm", slurm_job(scenario)}};
+          {kLaunchFile, torchrun_script(scenario, settings, program)},
+          {kJobFile, slurm_job(scenario)}};
 }
 
 }  // namespace stepcast

@@ -17,9 +17,14 @@ struct NamedText {
 /// the settings cannot say is a comment of the script.
 std::vector<NamedText> launch_files(const Scenario& scenario);
 
+/// Every name that launch_files gives to a file.
+const std::vector<std::string>& launch_file_names();
+
 /// Arguments of Megatron-LM's pretrain_gpt.py, of an encoder's pretrain_bert.py or of an encoder-decoder's
 /// pretrain_t5.py, one a line. `stepcast import megatron` reads them as the same model and strategy.
 std::vector<std::string> megatron_arguments(const Scenario& scenario);
+/// Whether Megatron-FSDP cuts what the scenario's sharding cuts (zero-2, fsdp, hsdp).
+bool by_megatron_fsdp(const Scenario& scenario);
 /// What of the scenario Megatron-LM's arguments have no words for.
 std::vector<std::string> beyond_megatron_arguments(const Scenario& scenario);
 /// DeepSpeed's configuration.

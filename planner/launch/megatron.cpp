@@ -63,14 +63,20 @@ const char* context_method(ContextMethod method) {
   }
 }
 
+bool has_distributed_optimizer(const Scenario& s) {
+  return s.sharding != Sharding::none && s.sharding != Sharding::zero3;
+}
+
 /// Distributed optimizer, or Megatron-FSDP where gradients or parameters are cut, too.
 void add_sharding(Arguments& out, const Scenario& s) {
-  if (s.sharding == Sharding::none || s.sharding == Sharding::zero3) return;
+  if (!has_distributed_optimizer(s)) return;
   out.flag("--use-distributed-optimizer");
-  if (s.sharding != Sharding::zero1) {
+  if (by_megatron_fsdp(s)) {
     out.flag("--use-megatron-fsdp");
     out.value("--data-parallel-sharding-strategy",
               s.sharding == Sharding::zero2 ? "optim_grads" : "optim_grads_params");
+    // The one format that Megatron-FSDP saves (arguments.py asserts it).
+    out.value("--ckpt-format", "fsdp_dtensor");
   }
   const int replicas = s.degrees.dp * s.degrees.cp;
   if (s.sharding == Sharding::hsdp) out.value("--num-distributed-optimizer-instances", replicas / s.shard_size);
@@ -81,7 +87,8 @@ void add_parallelism(Arguments& out, const Scenario& s) {
   out.value("--tensor-model-parallel-size", d.tp);
   if (s.spec.strategy.sequence_parallel) out.flag("--sequence-parallel");
   const bool chunks = s.spec.strategy.overlap_tensor_parallel.value_or(s.framework->overlap_tensor_parallel);
-  if (d.tp > 1 && chunks && s.framework->tensor_parallel_exposed < 1) out.flag("--tp-comm-overlap");
+  if (s.spec.strategy.sequence_parallel && chunks && s.framework->tensor_parallel_exposed < 1)
+    out.flag("--tp-comm-overlap");
   add_pipeline(out, s);
   if (d.cp > 1) {
     out.value("--context-parallel-size", d.cp);
@@ -95,7 +102,10 @@ void add_parallelism(Arguments& out, const Scenario& s) {
   const bool sharded = s.sharding != Sharding::none;
   if (sharded && s.spec.strategy.overlap_parameter_gather.value_or(s.framework->overlap_parameter_gather))
     out.flag("--overlap-param-gather");
-  if (s.spec.strategy.offload_optimizer) out.flag("--optimizer-cpu-offload");
+  if (s.spec.strategy.offload_optimizer && has_distributed_optimizer(s)) {
+    out.flag("--optimizer-cpu-offload");
+    out.flag("--use-precision-aware-optimizer");  // whose code it runs (arguments.py asserts it)
+  }
 }
 
 void add_recompute(Arguments& out, const Scenario& s) {
@@ -146,6 +156,8 @@ void add_format(Arguments& out, Precision precision) {
 
 }  // namespace
 
+bool by_megatron_fsdp(const Scenario& s) { return has_distributed_optimizer(s) && s.sharding != Sharding::zero1; }
+
 std::vector<std::string> beyond_megatron_arguments(const Scenario& s) {
   const StrategySpec& strategy = s.spec.strategy;
   const TransformerShape& shape = *s.model->transformer;
@@ -167,6 +179,8 @@ std::vector<std::string> beyond_megatron_arguments(const Scenario& s) {
     for (const RecomputeModule module : strategy.recompute_modules)
       add_if(megatron_module(module, s).empty(), fmt::format("recompute of {}", name_of(module)));
   add_if(!strategy.recompute_last_stage, "a last stage that recomputes nothing");
+  add_if(strategy.offload_optimizer && !has_distributed_optimizer(s),
+         "an optimizer in host memory, which Megatron-LM has with its distributed optimizer (sharding zero-1) only");
   add_if(strategy.offload_activations, "activations in host memory");
   add_if(strategy.torch_compile, "torch.compile");
   add_if(strategy.collective_algorithm != CollectiveAlgorithm::automatic,

@@ -17,6 +17,7 @@ namespace {
 using test::catalog;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 struct Case {
   const char* model;
@@ -114,6 +115,7 @@ INSTANTIATE_TEST_SUITE_P(
               {"stage_layers", {19, 20, 21, 20}},
               {"recompute", "full"}}},
         Case{"llama3-8b", 2, {{"sharding", "fsdp"}, {"fused_activation", false}}},
+        Case{"llama3-8b", 2, {{"sharding", "zero-1"}, {"offload_optimizer", true}}},
         Case{"llama3-8b", 4, {{"sharding", "hsdp"}, {"hsdp_shard_size", 16}}},
         Case{"mixtral-8x7b",
              4,
@@ -124,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"deepseek-v3",
              32,
              {{"expert_parallel", 64}, {"recompute", "modules"}, {"recompute_modules", {"attention", "norm"}}}},
-        Case{"deepseek-v2", 8, {{"tensor_parallel", 2}, {"expert_parallel", 16}}},
+        Case{"deepseek-v2", 8, {{"tensor_parallel", 2}, {"sequence_parallel", true}, {"expert_parallel", 16}}},
         Case{"qwen3-235b-a22b", 8, {{"expert_parallel", 32}}}, Case{"gemma3-12b", 2, {{"tensor_parallel", 4}}},
         Case{"gpt-oss-120b", 4, {{"expert_parallel", 32}}}, Case{"nemotron-h-8b", 2, {{"tensor_parallel", 4}}},
         Case{"nemotron-3-nano", 2, {{"expert_parallel", 8}}}, Case{"t5-v1.1-xl", 2, {{"tensor_parallel", 2}}},
@@ -143,6 +145,26 @@ TEST(LaunchMegatron, NamesTheLayersWithExperts) {
   EXPECT_EQ(resolve(read_back(maverick).scenario, "read", {}, catalog()).model->transformer->moe_every, 2);
 }
 
+// Nobody says how many nodes: as many as the experts' ranks need, too.
+TEST(LaunchMegatron, FewestNodesHoldTheExperts) {
+  const auto nodes = [](const Case& c) {
+    const Scenario given = scenario_of(c);
+    const ScratchFolder folder;
+    const std::filesystem::path file = folder / "megatron-arguments.txt";
+    std::ofstream(file) << text_of(megatron_arguments(given), given);
+    ImportTarget target;
+    target.node = "dgx-h100";
+    const Scenario read = resolve(import_megatron(file, target, catalog()).scenario, "read", {}, catalog());
+    return read.spec.cluster.nodes;
+  };
+  const Json whole{
+      {"tensor_parallel", 2}, {"sequence_parallel", true}, {"expert_parallel", 8}, {"expert_tensor_parallel", 1}};
+  EXPECT_EQ(nodes({"mixtral-8x7b", 4, whole}), 1);
+  const Json sliced{{"tensor_parallel", 2}, {"sequence_parallel", true}, {"expert_parallel", 8}};
+  EXPECT_EQ(nodes({"mixtral-8x7b", 4, sliced}), 2);
+  EXPECT_EQ(nodes({"qwen3-235b-a22b", 8, {{"expert_parallel", 32}}}), 4);
+}
+
 TEST(LaunchMegatron, SaysWhatItCannot) {
   Scenario scenario =
       scenario_of({"mpt-7b", 1, {{"pipeline_parallel", 2}, {"schedule", "gpipe"}, {"offload_activations", true}}});
@@ -155,6 +177,43 @@ TEST(LaunchMegatron, SaysWhatItCannot) {
   EXPECT_THAT(beyond, Contains("activations in host memory"));
   const std::vector<NamedText> files = launch_files(scenario);
   EXPECT_THAT(files.at(1).text, HasSubstr("\n#   schedule gpipe\n"));
+}
+
+std::string launch_script(const Scenario& scenario) { return launch_files(scenario).at(1).text; }
+
+// What Megatron-LM's arguments.py asserts.
+TEST(LaunchMegatron, FsdpHasItsCheckpointsAndConnections) {
+  for (const char* sharding : {"zero-2", "fsdp", "hsdp"}) {
+    const Scenario scenario = scenario_of({"llama3-8b", 2, {{"sharding", sharding}}});
+    EXPECT_THAT(megatron_arguments(scenario), Contains("--ckpt-format fsdp_dtensor")) << sharding;
+    EXPECT_THAT(launch_script(scenario), HasSubstr("${CUDA_DEVICE_MAX_CONNECTIONS:-8}")) << sharding;
+  }
+  const Scenario replicated = scenario_of({"llama3-8b", 2, {{"sharding", "zero-1"}}});
+  EXPECT_THAT(megatron_arguments(replicated), Not(Contains(HasSubstr("--ckpt-format"))));
+  EXPECT_THAT(launch_script(replicated), HasSubstr("${CUDA_DEVICE_MAX_CONNECTIONS:-1}"));
+}
+
+TEST(LaunchMegatron, OffloadsWhatTheDistributedOptimizerHolds) {
+  const auto with = [](const char* sharding) {
+    return scenario_of({"llama3-8b", 2, {{"sharding", sharding}, {"offload_optimizer", true}}});
+  };
+  EXPECT_THAT(megatron_arguments(with("zero-1")),
+              testing::IsSupersetOf({"--optimizer-cpu-offload", "--use-precision-aware-optimizer"}));
+  EXPECT_THAT(megatron_arguments(with("none")), Not(Contains("--optimizer-cpu-offload")));
+  EXPECT_THAT(beyond_megatron_arguments(with("none")), Contains(HasSubstr("an optimizer in host memory")));
+}
+
+// Frameworks that overlap by themselves do so where the activations are cut by the sequence, too.
+TEST(LaunchMegatron, OverlapsProductsWithSequenceParallelismAlone) {
+  const auto arguments = [](bool sequence) {
+    return megatron_arguments(
+        resolve({{"cluster", {{"node", "dgx-h100"}}},
+                 {"workload", {{"model", "llama3-8b"}, {"global_batch", 64}}},
+                 {"strategy", {{"framework", "nemo-25.04"}, {"tensor_parallel", 8}, {"sequence_parallel", sequence}}}},
+                "overlap", {}, catalog()));
+  };
+  EXPECT_THAT(arguments(true), Contains("--tp-comm-overlap"));
+  EXPECT_THAT(arguments(false), Not(Contains("--tp-comm-overlap")));
 }
 
 TEST(LaunchTorch, ShardsWhatTheStrategyShards) {

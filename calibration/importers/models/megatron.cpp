@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 
 #include "calibration/importers/models/argument_list.hpp"
 #include "calibration/importers/models/config_reader.hpp"
@@ -283,6 +284,7 @@ class MegatronReader {
       if (arguments_.has(option)) strategy_["fused_activation"] = false;
     if (arguments_.has("--use-tp-pp-dp-mapping")) strategy_["order"] = "tp-cp-ep-pp-dp";
     copy_flag(strategy_, "offload_optimizer", "--optimizer-cpu-offload");
+    arguments_.ignore("--use-precision-aware-optimizer");  // states stay in fp32 unless another option says so
     copy_flag(strategy_, "fp8_dot_product_attention", "--fp8-dot-product-attention");
     copy_flag(strategy_, "overlap_expert_parallel", "--overlap-moe-expert-parallel-comm");
     arguments_.ignore("--delay-wgrad-compute");
@@ -436,7 +438,9 @@ class MegatronReader {
   void cluster() {
     const Node* node = catalog_.find<Node>(target_.node, "/cluster/node", diagnostics_);
     if (!node) return;
-    const long unit = static_cast<long>(tp_) * pp_ * cp_, per_node = std::max(1, node->devices());
+    // Experts are dealt out within the ranks of a pipeline stage, over whole ones (docs/models/parallelism.md).
+    const long stage = static_cast<long>(tp_) * cp_, experts = ep_ * strategy_.value("expert_tensor_parallel", tp_);
+    const long unit = pp_ * (ep_ > 1 ? std::lcm(stage, experts) : stage), per_node = std::max(1, node->devices());
     int nodes = target_.nodes.value_or(0);
     if (nodes == 0) nodes = nodes_of_script(*node);
     const int fewest = static_cast<int>((unit + per_node - 1) / per_node);
