@@ -46,8 +46,11 @@ Tolerances parse_tolerances(const std::vector<std::string>& given, const std::ve
       diagnostics.error("", fmt::format("--tolerance {}: expected metric=percent", text), "as in tokens_per_s=2%");
       continue;
     }
-    require_known(text.substr(0, equals), known, "", diagnostics);
-    out[text.substr(0, equals)] = percent;
+    const std::string name = text.substr(0, equals);
+    require_known(name, known, "", diagnostics);
+    if (!out.try_emplace(name, percent).second)
+      diagnostics.error("", fmt::format("--tolerance {}: {} has a tolerance already", text, name),
+                        "one --tolerance for each");
   }
   return out;
 }

@@ -80,7 +80,8 @@ std::vector<MeasuredStep> steps_of_rows(const StepOptions& options, Session& ses
 }
 
 Seconds step_of_log(const std::string& log, const Scenario& scenario, const std::string& name) {
-  const MeasuredResults run = read_measured(log, MeasuredFormat::automatic, {});
+  MeasuredResults run = read_measured(log, MeasuredFormat::automatic, {});
+  count_devices(run, static_cast<int>(scenario.devices()));
   require_batch(run, scenario.spec.workload.global_batch, log, name);
   const std::optional<Seconds> step = measured_step(run, scenario);
   if (!step) refuse_option(log, "holds neither step times nor throughput", "\"step_time: …\", or --step-time");

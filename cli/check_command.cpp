@@ -145,12 +145,13 @@ CheckReport baseline_report(const CheckOptions& options, const Tolerances& toler
 
 CheckReport measured_report(const CheckOptions& options, const Tolerances& tolerances,
                             const std::vector<SeriesName>& series, Session& session) {
-  const MeasuredResults run = read_measured(options.measured, *parse_enum<MeasuredFormat>(options.format), series);
+  MeasuredResults run = read_measured(options.measured, *parse_enum<MeasuredFormat>(options.format), series);
   const std::vector<PredictionOutcome> forecasts = forecasts_of(options.scenarios, options, session);
   require_forecasts(forecasts);
   const Degrees& degrees = forecasts.front().prediction->degrees;
   require_batch(run, degrees.dp * degrees.micro_batch * degrees.micro_batches, options.measured,
                 options.scenarios.front());
+  count_devices(run, forecasts.front().prediction->devices);
   const auto warmup = options.warmup < 0 ? std::nullopt : std::optional<std::size_t>(options.warmup);
   write_prometheus(options.prometheus, options.scenarios, forecasts);
   return {CheckKind::measured,

@@ -160,6 +160,17 @@ void check_header(const CsvTable& table, std::vector<Fault>& faults) {
                                   fmt::format("column \"{}\" is there twice", table.header[i].text)));
 }
 
+/// A header that is one field is no table of one column where what other programs separate with stands in it.
+void refuse_other_separators(const CsvTable& table) {
+  if (table.header.size() != 1) return;
+  const CsvField& field = table.header.front();
+  for (const auto& [separator, words] : {std::pair{';', "semicolons"}, std::pair{'\t', "tabs"}})
+    if (field.text.find(separator) != std::string::npos)
+      throw InputError({fault_at(table.file, field.line, field.column,
+                                 fmt::format("found columns separated by {}, expected commas", words),
+                                 "save the table with commas between fields and points in numbers")});
+}
+
 /// The number that a whole text is, in every locale; null when it is none.
 std::optional<double> parse_number(const std::string& text) {
   double value = 0;
@@ -192,6 +203,7 @@ CsvTable parse_csv(std::string_view text, const std::string& file) {
   CsvTable table{file, {}, {}};
   std::vector<Fault> faults;
   Reader(text, table, faults).read();
+  refuse_other_separators(table);
   check_header(table, faults);
   if (!is_utf8(std::string(text))) check_text(table, faults);
   if (!faults.empty()) throw InputError(std::move(faults));

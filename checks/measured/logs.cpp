@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "calibration/importers/text_file.hpp"
+#include "checks/measured/log_text.hpp"
 #include "checks/measured/measured_results.hpp"
 
 namespace stepcast {
@@ -27,6 +28,11 @@ constexpr LogKey kLogKeys[]{
     // DeepSpeed, deepspeed/utils/timer.py: ThroughputTimer. Its GB is 1024^3 bytes.
     {MeasuredFormat::deepspeed, "CurrSamplesPerSec=", "samples_per_s"},
     {MeasuredFormat::deepspeed, "MaxMemAllocated=", "memory.peak_GiB"},
+    // The same until 2021: an average since the start.
+    {MeasuredFormat::deepspeed, "SamplesPerSec=", "samples_per_s"},
+    // DeepSpeed, deepspeed/runtime/pipe/engine.py: train_batch.
+    {MeasuredFormat::deepspeed, "iter time (s):", "step_time_s"},
+    {MeasuredFormat::deepspeed, "samples/sec:", "samples_per_s"},
     // torchtitan, torchtitan/components/metrics.py; tps (wps before 2025) are tokens per second and device.
     {MeasuredFormat::torchtitan, "tps:", "tokens_per_s_per_gpu"},
     {MeasuredFormat::torchtitan, "wps:", "tokens_per_s_per_gpu"},
@@ -38,29 +44,34 @@ constexpr LogKey kLogKeys[]{
 /// Beyond it a damaged log is read.
 constexpr double kMostBatch = 1e12;
 
-/// What only a line of that log has.
+/// What only a line of that log has, of a training step.
 struct Mark {
   MeasuredFormat format;
   std::string_view text, beside;
+  std::string_view without = {};  ///< what a line of other steps has
+  bool beside_others = false;     ///< lines of another log may stand beside it, which tell more
 };
-constexpr std::array kMarks{Mark{MeasuredFormat::megatron, "elapsed time per iteration (", "iteration"},
-                            Mark{MeasuredFormat::deepspeed, "CurrSamplesPerSec=", "global_step="},
-                            Mark{MeasuredFormat::torchtitan, "tps:", "step:"},
-                            Mark{MeasuredFormat::torchtitan, "wps:", "step:"}};
+constexpr std::array kMarks{
+    Mark{MeasuredFormat::megatron, "elapsed time per iteration (", "iteration"},
+    Mark{MeasuredFormat::deepspeed, "CurrSamplesPerSec=", "RunningAvgSamplesPerSec="},
+    Mark{MeasuredFormat::deepspeed, ", SamplesPerSec=", "[timer.py:"},
+    // Megatron-DeepSpeed's lines follow those of the pipeline engine.
+    Mark{
+        .format = MeasuredFormat::deepspeed, .text = "iter time (s):", .beside = "samples/sec:", .beside_others = true},
+    // torchtitan, components/metrics.py: log_validation prints "validate step:".
+    Mark{MeasuredFormat::torchtitan, "tps:", "step:", "validate step:"},
+    Mark{MeasuredFormat::torchtitan, "wps:", "step:", "validate step:"}};
 
 bool is_mark(std::string_view line, const Mark& mark) {
-  return line.find(mark.text) != std::string_view::npos && line.find(mark.beside) != std::string_view::npos;
+  const auto holds = [&](std::string_view what) { return line.find(what) != std::string_view::npos; };
+  return holds(mark.text) && holds(mark.beside) && (mark.without.empty() || !holds(mark.without));
 }
 
-/// A line without colours (ECMA-48: ESC [ … letter) and without separators of thousands.
-std::string plain(std::string_view line) {
+/// A line without colours and without separators of thousands.
+std::string plain(std::string_view raw) {
+  const std::string line = without_colours(raw);
   std::string out;
   for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '\x1b' && i + 1 < line.size() && line[i + 1] == '[') {
-      i += 2;
-      while (i < line.size() && (line[i] < '@' || line[i] > '~')) ++i;
-      continue;
-    }
     const bool between_digits = line[i] == ',' && i > 0 && i + 1 < line.size() && line[i - 1] >= '0' &&
                                 line[i - 1] <= '9' && line[i + 1] >= '0' && line[i + 1] <= '9';
     if (!between_digits) out += line[i];
@@ -86,13 +97,17 @@ std::optional<double> figure_after(std::string_view line, std::string_view key) 
 }  // namespace
 
 MeasuredFormat format_of_log(std::string_view text) {
+  MeasuredFormat out = MeasuredFormat::automatic;
   for (const std::string_view line : lines_of(text)) {
     // Colours stand between a name and its value.
     const std::string without = plain(line);
-    for (const Mark& mark : kMarks)
-      if (is_mark(without, mark)) return mark.format;
+    for (const Mark& mark : kMarks) {
+      if (!is_mark(without, mark)) continue;
+      if (!mark.beside_others) return mark.format;
+      out = mark.format;
+    }
   }
-  return MeasuredFormat::automatic;
+  return out;
 }
 
 NamedSeries read_log(std::string_view text, MeasuredFormat format, std::set<long>& global_batches) {

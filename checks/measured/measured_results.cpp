@@ -17,6 +17,9 @@ namespace {
 /// Largest log or table that is read: a line a step, for millions of steps.
 constexpr std::size_t kMostMeasuredBytes = 512u << 20;
 
+/// Stands for the samples of one device, which no check compares (MeasuredResults::samples_per_s_per_device).
+constexpr std::string_view kSamplesOfDevice = "samples_per_s_per_device";
+
 struct KnownName {
   std::string_view series, metric;
   double factor = 1;
@@ -49,7 +52,8 @@ constexpr KnownName kKnownNames[]{
     {"train/train_tokens_per_second", "tokens_per_s"},
     // NeMo's TimingCallback and ThroughputMonitor (Lightning).
     {"train_step_timing in s", "step_time_s"},
-    {"device/samples_per_sec", "samples_per_s"},
+    {"samples_per_sec", "samples_per_s"},
+    {"device/samples_per_sec", kSamplesOfDevice},
     // What people write themselves, and Prometheus' custom of base units in names.
     {"step_time", "step_time_s"},
     {"step_time_ms", "step_time_s", 1e-3},
@@ -104,7 +108,9 @@ std::vector<std::string> names_in(const NamedSeries& series) {
 /// The series that were asked for, else those whose names are known; the first known name of a metric counts.
 void choose_series(MeasuredResults& run, const NamedSeries& series, const std::vector<SeriesName>& names,
                    Diagnostics& diagnostics) {
+  std::map<std::string, std::string> from;  // series by metric
   for (const SeriesName& name : names) {
+    from[name.metric] = name.series;
     const auto found = series.find(name.series);
     if (found == series.end()) {
       const std::string near = did_you_mean(name.series, names_in(series));
@@ -118,12 +124,22 @@ void choose_series(MeasuredResults& run, const NamedSeries& series, const std::v
   std::vector<std::string> unsound;
   for (const KnownName& known : kKnownNames) {
     const std::string metric(known.metric);
-    if (run.samples.contains(metric)) continue;
-    if (const auto found = series.find(std::string(known.series)); found != series.end())
-      if (!take_series(run, metric, found->first, known.factor, found->second))
-        unsound.push_back(unusable(found->first, found->second));
+    const auto found = series.find(std::string(known.series));
+    if (found == series.end()) continue;
+    if (const auto taken = from.find(metric); taken != from.end()) {
+      if (taken->second != found->first)
+        run.notes.push_back(fmt::format("{} is \"{}\": \"{}\" does not count", metric, taken->second, found->first));
+      continue;
+    }
+    if (take_series(run, metric, found->first, known.factor, found->second))
+      from[metric] = found->first;
+    else
+      unsound.push_back(unusable(found->first, found->second));
   }
-  if (!run.samples.empty() || !diagnostics.ok()) {
+  if (const auto of_device = run.samples.extract(std::string(kSamplesOfDevice)))
+    run.samples_per_s_per_device = of_device.mapped();
+  const bool any = !run.samples.empty() || !run.samples_per_s_per_device.empty();
+  if (any || !diagnostics.ok()) {
     run.notes.insert(run.notes.end(), unsound.begin(), unsound.end());
     return;
   }
@@ -141,6 +157,13 @@ bool has_event_files(const std::filesystem::path& folder) {
   return false;
 }
 
+/// Objects, or an array of them; lines of logs begin with brackets, too: "[2021-05-01 12:00:00,123] [INFO]".
+bool looks_like_json(std::string_view text) {
+  text = trimmed(text);
+  if (!text.starts_with('[')) return text.starts_with('{');
+  return trimmed(text.substr(1)).starts_with('{');
+}
+
 /// By its place, its name, and last by what it holds.
 MeasuredFormat format_of(const std::filesystem::path& file, std::string& text, Diagnostics& diagnostics) {
   std::error_code error;
@@ -154,10 +177,9 @@ MeasuredFormat format_of(const std::filesystem::path& file, std::string& text, D
   if (file.extension() == ".csv") return MeasuredFormat::csv;
   text = read_description(file, diagnostics, kMostMeasuredBytes);
   if (!diagnostics.ok()) return MeasuredFormat::automatic;
-  const std::string_view first = trimmed(text);
   const MeasuredFormat log = format_of_log(text);
   if (log != MeasuredFormat::automatic) return log;
-  if (!first.empty() && (first.front() == '{' || first.front() == '[')) return MeasuredFormat::json;
+  if (looks_like_json(text)) return MeasuredFormat::json;
   if (!read_plain_log(text).empty()) return MeasuredFormat::log;
   diagnostics.error("", "is none of the kinds of results that are known by their look",
                     expected_one_of(names_of<MeasuredFormat>()) + " (--format)");
@@ -233,6 +255,11 @@ std::vector<SeriesName> parse_series_names(const std::vector<std::string>& given
       const std::string near = did_you_mean(name.metric, check_metric_names());
       diagnostics.error("", fmt::format("--series {}: expected metric=series or metric=series*factor", text),
                         near.empty() ? expected_one_of(check_metric_names()) : near);
+      continue;
+    }
+    if (std::any_of(out.begin(), out.end(), [&](const SeriesName& other) { return other.metric == name.metric; })) {
+      diagnostics.error("", fmt::format("--series {}: {} has a series already", text, name.metric),
+                        "one --series for each metric");
       continue;
     }
     out.push_back(std::move(name));

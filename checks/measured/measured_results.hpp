@@ -38,8 +38,9 @@ std::size_t count_of(const SampleParts& parts);
 struct MeasuredResults {
   MeasuredFormat format = MeasuredFormat::automatic;
   std::map<std::string, SampleParts> samples;
-  std::set<long> global_batches;   ///< that the log names
-  std::vector<std::string> notes;  ///< what was taken for what
+  std::set<long> global_batches;         ///< that the log names
+  SampleParts samples_per_s_per_device;  ///< where the source counts those of each device
+  std::vector<std::string> notes;        ///< what was taken for what
 };
 
 /// Series of numbers under the names that their source gives them; NaN stands for what is no number.
@@ -77,8 +78,8 @@ NamedSeries read_prometheus(const Json& document, Diagnostics& diagnostics);
 NamedSeries read_log(std::string_view text, MeasuredFormat format, std::set<long>& global_batches);
 /// Which of the three a log is; `automatic` when none.
 MeasuredFormat format_of_log(std::string_view text);
-/// A log of another program: "step_time", "iteration_time", "step time" or "s/it" with seconds, or milliseconds where
-/// the text says ms. Empty where no line has any.
+/// A log of another program: "step_time", "iteration_time", "step time" or "s/it", a word of its own, in the unit that
+/// the text names, or else in seconds. Empty where no line has any.
 NamedSeries read_plain_log(std::string_view text);
 
 }  // namespace stepcast

@@ -33,6 +33,16 @@ void require_batch(const MeasuredResults& run, long global_batch, const std::str
                          : fmt::format("keep the lines of one batch, that of {}", scenario)}});
 }
 
+void count_devices(MeasuredResults& run, int devices) {
+  if (run.samples_per_s_per_device.empty() || run.samples.contains("samples_per_s")) return;
+  SampleParts all = std::move(run.samples_per_s_per_device);
+  run.samples_per_s_per_device.clear();
+  for (std::vector<double>& part : all)
+    for (double& rate : part) rate *= devices;
+  run.samples["samples_per_s"] = std::move(all);
+  run.notes.push_back(fmt::format("samples_per_s: those of each device × {} devices", devices));
+}
+
 std::optional<Seconds> measured_step(const MeasuredResults& run, const Scenario& scenario) {
   if (const auto time = steady_median(run, "step_time_s")) return Seconds(*time);
   const auto samples = static_cast<double>(scenario.spec.workload.global_batch);

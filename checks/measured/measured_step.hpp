@@ -12,6 +12,9 @@ namespace stepcast {
 /// `file` is where they are from. Throws InputError.
 void require_batch(const MeasuredResults& run, long global_batch, const std::string& file, const std::string& scenario);
 
+/// Samples that the source counts for each device become those of all, where it does not tell these itself.
+void count_devices(MeasuredResults& run, int devices);
+
 /// A step of the scenario by what was measured: its time, else what its throughput makes of it. The median over the
 /// second half of the samples, for the first ones warm up. Null where the run tells neither.
 std::optional<Seconds> measured_step(const MeasuredResults& run, const Scenario& scenario);

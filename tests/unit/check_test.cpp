@@ -180,6 +180,114 @@ TEST(Measured, OtherProgramsLogsTellStepTimes) {
   EXPECT_THAT(samples_of(run, "step_time_s"), ElementsAre(5.8, 5.9, 6.0, 6.1));
 }
 
+/// Step times of a log with these lines.
+std::vector<double> step_times(const std::string& lines) {
+  const ScratchFolder folder;
+  write_file(folder / "a.log", lines + "\n");
+  return samples_of(measured(folder / "a.log"), "step_time_s");
+}
+
+TEST(Measured, NumbersOfOtherLogsAreReadWhole) {
+  EXPECT_THAT(step_times("step_time=3.08E+01"), ElementsAre(30.8));
+  EXPECT_THAT(step_times("step time: 1,234.5 ms"), ElementsAre(1.2345));
+  EXPECT_THAT(step_times("iter_time: 12,345 ms, loss 3"), ElementsAre(12.345));
+  EXPECT_THAT(step_times("iteration time: 30832 milliseconds"), ElementsAre(30.832));
+  EXPECT_THAT(step_times("step_time: 0.5 min"), ElementsAre(30));
+  EXPECT_THAT(step_times("step time: 1h"), ElementsAre(3600));
+  EXPECT_THAT(step_times("step_time_ms: 5900 | loss 2"), ElementsAre(5.9));
+  EXPECT_THAT(step_times("iter time (s): 6."), ElementsAre(6));
+  EXPECT_THAT(step_times("\x1b[31mstep_time: 2 \x1b[0mloss 3"), ElementsAre(2));
+}
+
+TEST(Measured, OnlyStepsOfTrainingCount) {
+  EXPECT_THAT(step_times("data_step_time=0.1 step_time=30.8"), ElementsAre(30.8));
+  EXPECT_THAT(step_times("step_time=30.8\niter 5: eval_iter_time: 1.0\nvalidation step time: 2"), ElementsAre(30.8));
+  EXPECT_THAT(step_times("train_step_time=30.8"), ElementsAre(30.8));
+  const ScratchFolder folder;
+  write_file(folder / "t.log",
+             "[titan] step: 10  loss: 6.9  memory: 47.28GiB(59.77%)  tps: 3,410  mfu: 20.34%\n"
+             "[titan] validate step: 10  loss: 6.8  memory: 40.00GiB(50.00%)  tps: 2,400\n");
+  const MeasuredResults run = measured(folder / "t.log");
+  EXPECT_EQ(run.format, MeasuredFormat::torchtitan);
+  EXPECT_THAT(samples_of(run, "tokens_per_s_per_gpu"), ElementsAre(3410));
+}
+
+// A unit that contradicts the name, one of which nobody knows what it is, a clock, a rate of something else.
+TEST(Measured, WhatMayBeAnotherNumberIsNone) {
+  const ScratchFolder folder;
+  for (const char* line : {"step_time_ms: 30 s", "step_time: 30furlongs", "step_time: 30m", "step time: 0:01:30",
+                           "step_time: 0.5 ms/token", "step_time: 5/100", "step_timeout: 30", "step_time: 1,5"}) {
+    write_file(folder / "a.log", std::string(line) + "\n");
+    EXPECT_THAT(refusal(folder / "a.log"), HasSubstr("none of the kinds")) << line;
+  }
+}
+
+TEST(Measured, LogsThatBeginWithABracketAreNoJson) {
+  const ScratchFolder folder;
+  const auto rates = [&](const char* text, const char* metric) {
+    write_file(folder / "a.log", text);
+    const MeasuredResults run = measured(folder / "a.log");
+    return std::pair{run.format, samples_of(run, metric)};
+  };
+  const auto [format, samples] = rates(
+      "[2021-05-01 12:00:00,123] [INFO] [timer.py:157:stop] 0/1, SamplesPerSec=51.0\n"
+      "[2021-05-01 12:00:01,123] [INFO] [timer.py:157:stop] 0/2, SamplesPerSec=51.5\n",
+      "samples_per_s");
+  EXPECT_EQ(format, MeasuredFormat::deepspeed);
+  EXPECT_THAT(samples, ElementsAre(51, 51.5));
+  const auto [pipeline, times] = rates(
+      "[2023-05-01 12:00:00,123] [INFO] [engine.py] started\n"
+      "steps: 10 loss: 2.3456 iter time (s): 1.234 samples/sec: 25.932\n",
+      "step_time_s");
+  EXPECT_EQ(pipeline, MeasuredFormat::deepspeed);
+  EXPECT_THAT(times, ElementsAre(1.234));
+  EXPECT_EQ(rates("[NeMo I 2024-01-01 nemo] train_step_timing in s=30.8\n", "step_time_s").second,
+            std::vector<double>{30.8});
+}
+
+// Megatron-DeepSpeed prints the pipeline engine's lines before its own, which tell more.
+TEST(Measured, MegatronsLinesComeBeforeThePipelineEngines) {
+  const ScratchFolder folder;
+  write_file(folder / "a.log",
+             "steps: 1 loss: 2.3 iter time (s): 9.0 samples/sec: 25.9\n" + read_text(kFolder + "megatron.log"));
+  EXPECT_EQ(measured(folder / "a.log").format, MeasuredFormat::megatron);
+}
+
+TEST(Measured, SamplesOfADeviceAreCountedForAll) {
+  const ScratchFolder folder;
+  write_file(folder / "a.csv", "device/samples_per_sec\n2\n3\n");
+  MeasuredResults run = measured(folder / "a.csv");
+  count_devices(run, 16);
+  EXPECT_THAT(samples_of(run, "samples_per_s"), ElementsAre(32, 48));
+  EXPECT_THAT(run.notes, testing::Contains(HasSubstr("each device × 16 devices")));
+  write_file(folder / "b.csv", "device/samples_per_sec,samples_per_sec\n2,30\n3,45\n");
+  run = measured(folder / "b.csv");
+  count_devices(run, 16);
+  EXPECT_THAT(samples_of(run, "samples_per_s"), ElementsAre(30, 45));
+}
+
+TEST(Measured, OfSeveralSeriesOfAMetricOneCountsAndTheOthersAreNamed) {
+  const ScratchFolder folder;
+  write_file(folder / "a.csv", "step_time_s,step_time_ms\n2,3000\n");
+  const MeasuredResults run = measured(folder / "a.csv");
+  EXPECT_THAT(samples_of(run, "step_time_s"), ElementsAre(2));
+  EXPECT_THAT(run.notes, testing::Contains(HasSubstr("\"step_time_ms\" does not count")));
+  Diagnostics twice("");
+  parse_series_names({"step_time_s=a", "step_time_s=b"}, twice);
+  EXPECT_THAT(twice.faults().front().message, HasSubstr("has a series already"));
+  Diagnostics tolerances("");
+  parse_tolerances({"mfu=5", "mfu=6"}, {"mfu"}, tolerances);
+  EXPECT_THAT(tolerances.faults().front().message, HasSubstr("has a tolerance already"));
+}
+
+TEST(Measured, TablesOfOtherSeparatorsAreOneFault) {
+  const ScratchFolder folder;
+  write_file(folder / "a.csv", "step;step_time_s\n1;0,5\n2;0,6\n3;0,7\n");
+  const std::string said = refusal(folder / "a.csv");
+  EXPECT_THAT(said, HasSubstr("separated by semicolons, expected commas"));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 0) << said;
+}
+
 // Steps of another batch take another time: neither a check nor a fit may compare them.
 TEST(Measured, TheLogsBatchIsTheScenarios) {
   const MeasuredResults run = measured(kFolder + "megatron.log");
