@@ -188,7 +188,7 @@ std::vector<Block> Space::blocks(std::size_t family, Tally& tally) const {
   const PlanStrategy& s = question_.strategy;
   const std::vector<Recompute> recomputes =
       chosen(s.recompute, shape_ != nullptr ? std::vector{Recompute::none, Recompute::selective, Recompute::full}
-                                            : std::vector{Recompute::none, Recompute::full});
+                                            : std::vector{Recompute::none});
   std::vector<Block> out;
   for (const int tp : tensor_degrees(tally))
     for (const int cp : context_degrees(tp)) {

@@ -133,7 +133,10 @@ std::vector<Candidate> uncut(const Question& q, bool sharded) {
                     : processors              ? kImagesPerProcessor
                                               : kImagesPerAccelerator;
   std::vector<Candidate> out;
-  for (const Recompute recompute : {Recompute::none, Recompute::full})
+  // Blocks of transformers recompute, nothing else does.
+  std::vector<Recompute> recomputes{Recompute::none};
+  if (q.model->is_transformer()) recomputes.push_back(Recompute::full);
+  for (const Recompute recompute : recomputes)
     for (one.micro_batch = most; one.micro_batch >= 1; one.micro_batch /= 2) {
       one.recompute = recompute;
       out.push_back(one);

@@ -184,16 +184,21 @@ void check_recompute(Draft& draft) {
       draft.fault(pointer, fmt::format("{} has no experts", draft.scenario.model->id), "did you mean \"mlp\"?");
   }
   const Scenario& s = draft.scenario;
-  if (s.model && !s.model->is_transformer() &&
-      (by_module || strategy.recompute == Recompute::selective || strategy.recompute == Recompute::per_operator))
+  if (s.model && !s.model->is_transformer() && strategy.recompute != Recompute::none)
     draft.fault("/strategy/recompute",
-                fmt::format("found {}, but {} is {} without attention", name_of(strategy.recompute), s.model->id,
-                            kind_in_words(*s.model)),
-                "recompute \"none\" or \"full\"");
+                fmt::format("found {}, but {} is {} without blocks to recompute", name_of(strategy.recompute),
+                            s.model->id, kind_in_words(*s.model)),
+                "recompute \"none\"");
 }
 
 void check_offload(Draft& draft) {
   const Scenario& s = draft.scenario;
+  const char* activations = "/strategy/offload_activations";
+  if (s.model && !s.model->is_transformer() && draft.spec().strategy.offload_activations && draft.sound({activations}))
+    draft.fault(activations,
+                fmt::format("found true, but {} is {} without blocks whose inputs could be kept elsewhere", s.model->id,
+                            kind_in_words(*s.model)),
+                "leave offload_activations out");
   if (s.node == nullptr || s.accelerator != nullptr) return;
   const StrategySpec& strategy = draft.spec().strategy;
   for (const auto& [key, asked] : {std::pair{"offload_optimizer", strategy.offload_optimizer},
