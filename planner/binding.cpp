@@ -27,6 +27,11 @@ std::vector<Binding> parts_of_step(const Prediction& p) {
   return out;
 }
 
+/// What one place behind the point would round to nothing has three digits.
+std::string small_percent(double share) {
+  return share > 0 && share < 0.001 ? significant(100 * share) + " %" : percent(share);
+}
+
 class Limits {
  public:
   /// Notes a limit of which `share` is used, if that is nearly all of it.
@@ -44,7 +49,8 @@ class Limits {
 
 }  // namespace
 
-std::vector<Binding> bindings_of(const Prediction& p, const PlanConstraints& limits, const FamilyFacts& facts) {
+std::vector<Binding> bindings_of(const Prediction& p, const PlanConstraints& limits, const FamilyFacts& facts,
+                                 std::optional<double> goodput) {
   std::vector<Binding> parts = parts_of_step(p);
   std::vector<Binding> out{parts[0]};
   // What could be gained: the largest part beside computing.
@@ -67,9 +73,9 @@ std::vector<Binding> bindings_of(const Prediction& p, const PlanConstraints& lim
     reached.add("budget of the run", *p.run_cost / *limits.budget_of_run, humane(*p.run_cost),
                 humane(*limits.budget_of_run));
   // The limit is on what may be lost.
-  if (limits.minimum_goodput_percent && *limits.minimum_goodput_percent < 100 && p.outlook) {
-    const double lost = 1 - p.outlook->goodput.mean, allowed = 1 - *limits.minimum_goodput_percent / 100;
-    reached.add("lost time", lost / allowed, percent(lost), percent(allowed));
+  if (limits.minimum_goodput_percent && *limits.minimum_goodput_percent < 100 && goodput) {
+    const double lost = 1 - *goodput, allowed = 1 - *limits.minimum_goodput_percent / 100;
+    reached.add("lost time", lost / allowed, small_percent(lost), small_percent(allowed));
   }
   if (limits.deadline && p.time_to_train)
     reached.add("deadline", *p.time_to_train / *limits.deadline, humane(*p.time_to_train), humane(*limits.deadline));

@@ -4,11 +4,12 @@
 
 namespace stepcast {
 
-LimitedFigures limited_figures(const Prediction& forecast) {
+LimitedFigures limited_figures(const Prediction& forecast, std::optional<double> expected) {
   LimitedFigures out;
   out.peak_power = forecast.peak_power;
   out.cost_rate = forecast.cost_rate;
-  if (forecast.outlook) out.goodput = forecast.outlook->goodput.mean;
+  out.goodput = expected;
+  if (!expected && forecast.outlook) out.goodput = forecast.outlook->goodput.mean;
   out.run_time = forecast.time_to_train;
   out.run_cost = forecast.run_cost;
   return out;

@@ -15,8 +15,10 @@ struct LimitedFigures {
   std::optional<Dollars> run_cost;
 };
 
-/// Those of a forecast: what is shown of an option is what its limits are checked on.
-LimitedFigures limited_figures(const Prediction& forecast);
+/// Those of a forecast: what is shown of an option is what its limits are checked on; but goodput is Daly's formula, as
+/// in the search (`expected`), for few interruptions a trial make the mean of trials one of chance. Without a formula
+/// it is that mean.
+LimitedFigures limited_figures(const Prediction& forecast, std::optional<double> expected);
 
 /// The first limit that is broken, with limits wider by a share of them (negative: narrower); none where all are kept.
 std::optional<Refusal> broken_limit(const PlanConstraints& limits, const LimitedFigures& figures, double wider = 0);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "models/reliability/goodput.hpp"
 #include "planner/binding.hpp"
 #include "planner/forecast.hpp"
 #include "planner/limits.hpp"
@@ -95,22 +96,33 @@ class Planner {
     if (found_.stopped) how.fidelity = Fidelity::analytic;
     std::vector<Prediction> predictions = forecasts_of(scenarios, question_.file, catalog_, how, out_.tally.evaluated);
     out_.stopped = out_.stopped || predictions.size() < points.size();
-    for (std::size_t i = 0; i < predictions.size(); ++i)
-      if (keeps_limits(points[i], predictions[i]))
-        out_.candidates.push_back(candidate(points[i], std::move(scenarios[i]), std::move(predictions[i])));
+    for (std::size_t i = 0; i < predictions.size(); ++i) {
+      const LimitedFigures limited = limited_figures(predictions[i], goodput_by_formula(scenarios[i], predictions[i]));
+      if (keeps_limits(points[i], predictions[i], limited))
+        out_.candidates.push_back(
+            candidate(points[i], std::move(scenarios[i]), std::move(predictions[i]), limited.goodput));
+    }
+  }
+
+  /// As the search has it, at the step of the forecast; none where no limit asks for it, and where there is no formula.
+  std::optional<double> goodput_by_formula(const Json& scenario, const Prediction& prediction) const {
+    if (!question_.spec.constraints.minimum_goodput_percent) return std::nullopt;
+    const Scenario option = resolve(scenario, question_.file, {}, catalog_);
+    return expected_goodput(run_risk(lower(option), catalog_, prediction.step_time, Seconds(0)));
   }
 
   /// Whether the forecast keeps every limit; the option is counted for what the forecast says, no more for what the
   /// closed form said.
-  bool keeps_limits(const PlanPoint& point, const Prediction& prediction) {
-    std::optional<Refusal> broken = broken_limit(question_.spec.constraints, limited_figures(prediction));
+  bool keeps_limits(const PlanPoint& point, const Prediction& prediction, const LimitedFigures& limited) {
+    std::optional<Refusal> broken = broken_limit(question_.spec.constraints, limited);
     if (broken && prediction.fidelity == name_of(Fidelity::simulated)) broken->reason = when_simulated(broken->reason);
     out_.tally.recount(point.figures.refused, broken);
     if (broken) std::erase_if(found_.front, [&](const PlanPoint& other) { return other.order == point.order; });
     return !broken;
   }
 
-  PlanCandidate candidate(const PlanPoint& point, Json scenario, Prediction prediction) const {
+  PlanCandidate candidate(const PlanPoint& point, Json scenario, Prediction prediction,
+                          std::optional<double> goodput) const {
     const Evaluator evaluator(question_, found_.families[point.family], catalog_);
     PlanCandidate out;
     out.scenario = std::move(scenario);
@@ -120,7 +132,7 @@ class Planner {
     out.price = evaluator.facts().price;
     if (const auto& outlook = out.prediction.outlook; outlook && outlook->run && evaluator.facts().carbon)
       out.carbon_of_run_t = outlook->run->energy.in(1_kWh) * *evaluator.facts().carbon / 1e6;
-    out.binding = bindings_of(out.prediction, question_.spec.constraints, evaluator.facts());
+    out.binding = bindings_of(out.prediction, question_.spec.constraints, evaluator.facts(), goodput);
     out.kind = option_kind(found_.families, point.family, point.option);
     out.family = point.family;
     return out;

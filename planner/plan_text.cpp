@@ -104,7 +104,9 @@ std::string rejections(const Tally& tally) {
 
 std::string front_text(const PlanAnswer& answer) {
   std::string heads;
-  for (const Objective objective : answer.objectives) heads += pad_left(std::string(name_of(objective)), 14);
+  const auto width = [](Objective objective) { return std::max(14, static_cast<int>(name_of(objective).size()) + 2); };
+  for (const Objective objective : answer.objectives)
+    heads += pad_left(std::string(name_of(objective)), width(objective));
   std::string out = fmt::format("\nPareto front, closed form; each objective relative to its best\n  {}{}\n",
                                 pad_right("", 52), heads);
   ObjectiveValues best;
@@ -120,7 +122,7 @@ std::string front_text(const PlanAnswer& answer) {
     for (const Objective objective : answer.objectives) {
       const auto i = static_cast<std::size_t>(objective);
       const double ratio = point.figures.objective[i] / best[i];
-      out += pad_left(std::isfinite(ratio) ? fmt::format("{:.3f}", ratio) : "unknown", 14);
+      out += pad_left(std::isfinite(ratio) ? fmt::format("{:.3f}", ratio) : "unknown", width(objective));
     }
     out += "\n";
   }

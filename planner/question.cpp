@@ -112,6 +112,13 @@ void refuse_repeated_clusters(const PlanQuestionSpec& spec, Diagnostics& d) {
       }
 }
 
+/// "/1": which of several frameworks; none where the question names one or leaves them open.
+std::string place_in_list(const PlanQuestionSpec& spec, const std::string& framework) {
+  const std::vector<std::string>& named = spec.strategy.framework.values;
+  const auto found = std::find(named.begin(), named.end(), framework);
+  return named.size() < 2 || found == named.end() ? "" : fmt::format("/{}", found - named.begin());
+}
+
 /// Every family of the question can be resolved; else its faults, at the cluster that they are of.
 void check_clusters(const PlanQuestion& question, const Catalog& catalog, Diagnostics& d) {
   const PlanQuestionSpec& spec = question.spec;
@@ -135,6 +142,7 @@ void check_clusters(const PlanQuestion& question, const Catalog& catalog, Diagno
       } catch (const InputError& error) {
         for (Fault fault : error.faults()) {
           if (fault.pointer.starts_with("/cluster/")) fault.pointer = at + fault.pointer.substr(8);
+          if (fault.pointer == "/strategy/framework") fault.pointer += place_in_list(spec, family.framework);
           const auto same = [&](const Fault& known) { return known.text() == fault.text(); };
           if (std::none_of(d.faults().begin(), d.faults().end(), same)) d.add({fault});
         }

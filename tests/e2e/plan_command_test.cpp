@@ -140,6 +140,45 @@ TEST_F(PlanCommand, WritesScenariosLaunchFilesAndBills) {
   EXPECT_EQ(check.code, 0) << check.out;
 }
 
+// Few interruptions a trial make the mean of simulated runs one of chance: the formula decides in search and forecast.
+TEST_F(PlanCommand, GoodputIsJudgedByTheFormula) {
+  Json question = small_question();
+  question["clusters"][0]["nodes"] = 1;
+  question["strategy"]["tensor_parallel"] = 8;
+  question["run"] = {{"reliability", {{"interruptions_per_1000_node_days", 1}}}};
+  const auto plan = [&] { return answer(question, {"--fidelity", "analytic", "--top", "1"}); };
+  const std::string scenario = (folder_ / "scenario.json").string();
+  write_file(scenario, plan().at("candidates").at(0).at("scenario").dump());
+  const double formula =
+      stepcast_run({"run", scenario, "--json", "--fidelity", "analytic"}).json()["goodput"]["formula"];
+  ASSERT_LT(formula, 1);
+  question["constraints"]["minimum_goodput_percent"] = 100 * (1 - 1.001 * (1 - formula));
+  const Json kept = plan().at("candidates");
+  ASSERT_FALSE(kept.empty());
+  EXPECT_THAT(kept[0].at("binding").dump(), AllOf(HasSubstr("lost time"), Not(HasSubstr("0.0 % of 0.0 %"))));
+  question["constraints"]["minimum_goodput_percent"] = 100 * (1 - 0.2 * (1 - formula));
+  EXPECT_TRUE(plan().at("candidates").empty());
+}
+
+// What an earlier plan wrote is no part of this one; what somebody else put there is theirs.
+TEST_F(PlanCommand, LeavesNoOptionsOfAnEarlierPlan) {
+  const std::filesystem::path out = folder_ / "answer";
+  const auto write = [&](const char* top) {
+    ASSERT_EQ(
+        stepcast_run({"plan", file(small_question()), "-o", out.string(), "--fidelity", "analytic", "--top", top}).code,
+        0);
+  };
+  write("4");
+  ASSERT_TRUE(std::filesystem::exists(out / "option-4"));
+  write_file((out / "option-3/notes.txt").string(), "mine");
+  write("1");
+  const std::size_t now = Json::parse(read_text(out / "plan.json")).at("candidates").size();
+  ASSERT_LT(now, 3U);
+  EXPECT_FALSE(std::filesystem::exists(out / "option-4"));
+  EXPECT_FALSE(std::filesystem::exists(out / "option-3/scenario.json"));
+  EXPECT_TRUE(std::filesystem::exists(out / "option-3/notes.txt"));
+}
+
 TEST_F(PlanCommand, NothingThatFitsIsAnAnswerToo) {
   Json question = small_question();
   question["workload"]["model"] = "turing-530b";
@@ -235,6 +274,9 @@ TEST_F(PlanCommand, FaultsAreNamedAndNothingIsWritten) {
   EXPECT_THAT(run.err, HasSubstr("/clusters/0/node"));
   EXPECT_THAT(run.err, HasSubstr("did you mean \"dgx-a100-80gb\""));
   EXPECT_FALSE(std::filesystem::exists(out));
+  question = small_question();
+  question["strategy"]["framework"] = {"megatron-lm", "pytorch-fsd"};
+  EXPECT_THAT(stepcast_run({"plan", file(question)}).err, HasSubstr("/strategy/framework/1: "));
   const Finished scenario = stepcast_run({"plan", scenario_file("gpt3-175b-a100-1024")});
   EXPECT_EQ(scenario.code, 2);
   EXPECT_THAT(scenario.err, HasSubstr("this is a scenario"));
