@@ -12,6 +12,7 @@
 #include "cli/progress_line.hpp"
 #include "cli/scenario_document.hpp"
 #include "cli/stop_signals.hpp"
+#include "fields/option_fault.hpp"
 #include "fields/streamed_file.hpp"
 #include "models/scenario/scenario.hpp"
 #include "sweeps/export.hpp"
@@ -98,7 +99,12 @@ void sweep(const SweepArguments& arguments, Session& session) {
     std::fputs(fmt::format("stopped: {}; --resume goes on\n", progress_text(outcome.progress)).c_str(), stderr);
     return;
   }
-  print_summary(ResultStore(arguments.store), {}, session);
+  const ResultStore store(arguments.store);
+  print_summary(store, {}, session);
+  // Rows that broke beside others are counted; a sweep of which nothing else came is no answer.
+  constexpr int kNothingButFailures = 4;
+  if (const StoreCounts counts = store.counts(); counts.failed > 0 && counts.ok == 0)
+    session.exit_code = kNothingButFailures;
 }
 
 void export_results(const ExportArguments& arguments, Session& session) {
@@ -162,17 +168,28 @@ void add_sweep_task(CLI::App& sweep_app, Session& session) {
   app->callback([arguments, &session] { run_array_task(*arguments, session); });
 }
 
+constexpr const char* kSlurmGroup = "With --executor slurm";
+
+/// Options that nothing here heeds would be taken for heeded.
+void refuse_idle_options(const CLI::App& app, const SweepArguments& arguments) {
+  if (arguments.executor == "slurm") return;
+  for (const CLI::Option* option : app.get_options())
+    if (option->get_group() == kSlurmGroup && option->count() > 0)
+      refuse_option(option->get_name(), "goes to Slurm, and this machine evaluates the sweep",
+                    "add --executor slurm, or leave it out");
+}
+
 void add_slurm(CLI::App& app, SweepArguments& arguments) {
   app.add_option("--executor", arguments.executor, "local: this machine; slurm: a job array; default local")
       ->check(CLI::IsMember({"local", "slurm"}));
   const auto text = [&](const char* name, std::string& value, const char* what, const char* type) {
-    app.add_option(name, value, what)->type_name(type)->group("With --executor slurm");
+    app.add_option(name, value, what)->type_name(type)->group(kSlurmGroup);
   };
   const auto count = [&](const char* name, int& value, const char* what) {
     app.add_option(name, value, what)
         ->check(CLI::Range(1, 1'000'000).description(""))
         ->type_name("N")
-        ->group("With --executor slurm");
+        ->group(kSlurmGroup);
   };
   SlurmOptions& slurm = arguments.slurm;
   text("--partition", slurm.partition, "Partition", "NAME");
@@ -187,7 +204,7 @@ void add_slurm(CLI::App& app, SweepArguments& arguments) {
                  "A further argument of sbatch, as it is: --sbatch=--constraint=epyc (repeatable)")
       ->type_name("ARGUMENT")
       ->allow_extra_args(false)
-      ->group("With --executor slurm");
+      ->group(kSlurmGroup);
 }
 
 void add_choice_of_points(CLI::App& app, SweepArguments& arguments) {
@@ -218,9 +235,11 @@ void add_sweep(CLI::App& app, Session& session) {
   sweep_app->add_option("--store", arguments->store, "SQLite file for the results, one row a configuration")
       ->type_name("FILE");
   add_jobs_option(*sweep_app, arguments->jobs, "Evaluations at a time");
-  sweep_app->add_flag("--resume", arguments->resume, "Go on with the store; what it has is not computed again");
-  sweep_app->add_flag("--retry-failed", arguments->retry_failed,
-                      "With --resume: compute rows again whose evaluation broke");
+  auto* resume =
+      sweep_app->add_flag("--resume", arguments->resume, "Go on with the store; what it has is not computed again");
+  sweep_app
+      ->add_flag("--retry-failed", arguments->retry_failed, "With --resume: compute rows again whose evaluation broke")
+      ->needs(resume);
   sweep_app->footer("Exit code 130 (143): stopped by Ctrl-C (SIGTERM); what was computed is in the store.");
   sweep_app->require_subcommand(0, 1);
   add_sweep_export(*sweep_app, session);
@@ -229,7 +248,9 @@ void add_sweep(CLI::App& app, Session& session) {
   add_slurm(*sweep_app, *arguments);
   add_calibration_option(*sweep_app, session);
   sweep_app->callback([arguments, sweep_app, &session] {
-    if (sweep_app->get_subcommands().empty()) sweep(*arguments, session);
+    if (!sweep_app->get_subcommands().empty()) return;
+    refuse_idle_options(*sweep_app, *arguments);
+    sweep(*arguments, session);
   });
 }
 

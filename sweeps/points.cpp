@@ -89,6 +89,48 @@ SweepAxis zipped(const std::vector<SweepAxis>& axes, Diagnostics& diagnostics) {
   return out;
 }
 
+/// Whether one of a path's values states the key that `rest` leads to.
+bool states(const SweepAxis& axis, std::size_t column, std::string_view rest) {
+  return std::any_of(axis.rows.begin(), axis.rows.end(), [&](const std::vector<Json>& row) {
+    const Json* at = &row[column];
+    for (std::size_t start = 0; start <= rest.size();) {
+      const std::size_t dot = std::min(rest.find('.', start), rest.size());
+      const std::string key(rest.substr(start, dot - start));
+      if (!at->is_object() || !at->contains(key)) return false;
+      at = &at->at(key);
+      start = dot + 1;
+    }
+    return true;
+  });
+}
+
+/// A value of one path must not take the place of another's: the rows would carry values that no scenario had.
+void refuse_overlap(const std::vector<SweepAxis>& axes, Diagnostics& diagnostics) {
+  struct Place {
+    const SweepAxis* axis;
+    std::size_t column;
+    std::string path;
+  };
+  std::vector<Place> places;
+  for (const SweepAxis& axis : axes)
+    for (std::size_t column = 0; column < axis.paths.size(); ++column)
+      places.push_back({&axis, column, lower_case(axis.paths[column])});
+  for (std::size_t outer = 0; outer < places.size(); ++outer)
+    for (std::size_t inner = 0; inner < places.size(); ++inner) {
+      const std::string& path = places[outer].path;
+      if (!places[inner].path.starts_with(path + ".")) continue;
+      const Place& whole = places[outer];
+      const std::string& of_whole = whole.axis->paths[whole.column];
+      const std::string& part = places[inner].axis->paths[places[inner].column];
+      if (outer > inner)
+        diagnostics.error(of_whole, fmt::format("takes the place of {}, which is varied before it", part),
+                          fmt::format("name {} first, or leave one of them out", of_whole));
+      else if (states(*whole.axis, whole.column, std::string_view(part).substr(path.size() + 1)))
+        diagnostics.error(part, fmt::format("takes the place of what values of {} say", of_whole),
+                          "leave it out of one of them");
+    }
+}
+
 }  // namespace
 
 SweepPoints::SweepPoints(std::vector<SweepAxis> axes, std::optional<RandomSample> sample, Diagnostics& diagnostics)
@@ -104,6 +146,7 @@ SweepPoints::SweepPoints(std::vector<SweepAxis> axes, std::optional<RandomSample
     const auto rows = static_cast<std::int64_t>(axis.rows.size());
     grid = rows > 0 && grid > kMostGridPoints / rows ? kMostGridPoints + 1 : grid * rows;
   }
+  if (diagnostics.ok()) refuse_overlap(axes_, diagnostics);
   if (axes_.empty()) diagnostics.error("", "nothing to vary", "give --set path=values or --values FILE");
   const std::int64_t most = sample_ ? kMostGridPoints : kMostPoints;
   if (grid > most)

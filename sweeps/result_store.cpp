@@ -4,9 +4,11 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <unordered_map>
 
 #include "sweeps/sqlite_errors.hpp"
 #include "sweeps/store_schema.hpp"
@@ -72,6 +74,35 @@ void read_row(SQLite::Statement& select, SweepRow& row) {
   for (const FigureColumn& figure : figure_columns())
     row.figures.push_back(figure_in(select.getColumn(column++), figure, row.point));
   for (std::string& word : row.words) word = select.getColumn(column++).getText();
+}
+
+/// A message without its numbers; digits of a name, as in "h100", are no number.
+std::string without_numbers(std::string_view message) {
+  const auto of_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; };
+  const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  std::string out;
+  for (std::size_t i = 0; i < message.size();) {
+    if (!is_digit(message[i]) || (i > 0 && of_word(message[i - 1]))) {
+      out += message[i++];
+      continue;
+    }
+    while (i < message.size() && (is_digit(message[i]) || message[i] == '.' || message[i] == ',')) ++i;
+    out += '#';
+  }
+  return out;
+}
+
+/// The first of each status, those that broke before the others.
+std::vector<StoreReason> most_frequent(std::vector<StoreReason> reasons, std::int64_t most) {
+  std::stable_sort(reasons.begin(), reasons.end(), [](const StoreReason& a, const StoreReason& b) {
+    const bool a_broke = a.status == PointStatus::failed, b_broke = b.status == PointStatus::failed;
+    return a_broke != b_broke ? a_broke : a.count > b.count;
+  });
+  std::int64_t broke = 0, illegal = 0;
+  std::erase_if(reasons, [&](const StoreReason& reason) {
+    return (reason.status == PointStatus::failed ? broke : illegal)++ >= most;
+  });
+  return reasons;
 }
 
 }  // namespace
@@ -160,12 +191,23 @@ std::vector<SweepRow> ResultStore::best(const std::string& column, bool largest,
 std::vector<StoreReason> ResultStore::reasons(std::int64_t most) const {
   return with_store_errors(impl_->file, "read", [&] {
     SQLite::Statement select(*impl_->database,
-                             "SELECT error, count(*) FROM points WHERE error IS NOT NULL GROUP BY error "
-                             "ORDER BY count(*) DESC, error LIMIT ?");
-    select.bind(1, most);
+                             "SELECT status, error, count(*) FROM points WHERE error IS NOT NULL "
+                             "GROUP BY status, error ORDER BY count(*) DESC, error");
     std::vector<StoreReason> out;
-    while (select.executeStep()) out.push_back({select.getColumn(0).getString(), select.getColumn(1).getInt64()});
-    return out;
+    std::unordered_map<std::string, std::size_t> places;
+    while (select.executeStep()) {
+      const bool failed = select.getColumn(0).getString() == name_of(PointStatus::failed);
+      StoreReason reason{failed ? PointStatus::failed : PointStatus::invalid, select.getColumn(1).getString(),
+                         select.getColumn(2).getInt64()};
+      const auto [place, fresh] = places.emplace((failed ? "f" : "i") + without_numbers(reason.error), out.size());
+      if (fresh) {
+        out.push_back(std::move(reason));
+      } else {
+        out[place->second].count += reason.count;
+        out[place->second].alike = true;
+      }
+    }
+    return most_frequent(std::move(out), most);
   });
 }
 

@@ -26,8 +26,10 @@ struct StoreCounts {
 
 /// Why configurations have no figures.
 struct StoreReason {
-  std::string error;
+  PointStatus status = PointStatus::invalid;  ///< not legal, or its evaluation broke
+  std::string error;                          ///< the most frequent of those that differ in their numbers alone
   std::int64_t count = 0;
+  bool alike = false;  ///< not all of them have this very text
 };
 
 /// A result store, read. May be read while a sweep writes it; every call sees what has been committed.
@@ -53,7 +55,8 @@ class ResultStore {
   /// Points that fit memory, best first by a column of figures (see figure_columns()), at most `most`.
   /// Throws InputError for an unknown column.
   [[nodiscard]] std::vector<SweepRow> best(const std::string& column, bool largest, std::int64_t most) const;
-  /// The most frequent errors, at most `most`.
+  /// The most frequent errors: at most `most` of evaluations that broke, then as many of configurations that are not
+  /// legal. Texts that differ in numbers alone are one.
   [[nodiscard]] std::vector<StoreReason> reasons(std::int64_t most) const;
 
  private:

@@ -48,13 +48,14 @@ Table ranked_table(const ResultStore& store, const Ranking& ranking, const std::
   return out;
 }
 
-/// Reasons that a summary names; the rest are in the rows.
+/// Reasons that a summary names of each status; the rest are in the rows.
 constexpr std::int64_t kMostReasons = 3;
 
 std::string reasons_text(const ResultStore& store) {
   std::string out;
   for (const StoreReason& reason : store.reasons(kMostReasons))
-    out += fmt::format("  {} × {}\n", whole(reason.count), reason.error);
+    out += fmt::format("  {} × {}{}{}\n", whole(reason.count), reason.status == PointStatus::failed ? "failed: " : "",
+                       reason.error, reason.alike ? " (and alike, with other numbers)" : "");
   return out;
 }
 
@@ -80,7 +81,10 @@ Json summary_json(const ResultStore& store, const Ranking& ranking) {
     best.push_back(row_json(store, row));
   Json reasons = Json::array();
   for (const StoreReason& reason : store.reasons(kMostReasons))
-    reasons.push_back({{"error", reason.error}, {"count", reason.count}});
+    reasons.push_back({{"status", name_of(reason.status)},
+                       {"error", reason.error},
+                       {"count", reason.count},
+                       {"alike", reason.alike}});
   return {{"points", counts.points},   {"done", counts.done()},   {"ok", counts.ok},
           {"invalid", counts.invalid}, {"failed", counts.failed}, {"reasons", std::move(reasons)},
           {"by", ranking.column},      {"best", std::move(best)}};

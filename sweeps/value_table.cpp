@@ -82,8 +82,9 @@ SweepAxis from_objects(const std::vector<Json>& objects, Diagnostics& diagnostic
 void refuse_repetitions(const SweepAxis& axis, Diagnostics& diagnostics) {
   std::unordered_map<std::string, std::size_t> known;
   for (std::size_t i = 0; i < axis.rows.size(); ++i) {
-    const auto [first, fresh] =
-        known.emplace(Json(axis.rows[i]).dump(-1, ' ', false, Json::error_handler_t::replace), i);
+    std::string row;
+    for (const Json& value : axis.rows[i]) row += canonical_text(value) + '\n';
+    const auto [first, fresh] = known.emplace(std::move(row), i);
     if (!fresh)
       diagnostics.error("", fmt::format("combination {} is that of {} once more", i + 1, first->second + 1),
                         "leave one of them out");

@@ -34,9 +34,11 @@ std::optional<double> whole_text_number(std::string_view text) {
   return out && rest.empty() ? out : std::nullopt;
 }
 
+bool is_whole(double value) { return value == std::floor(value) && std::abs(value) < kLargestExact; }
+
 /// Steps such as 0.1 add up to 0.30000000000000004: twelve digits are what was meant.
 Json number_json(double value) {
-  if (value == std::floor(value) && std::abs(value) < kLargestExact) return static_cast<std::int64_t>(value);
+  if (is_whole(value)) return static_cast<std::int64_t>(value);
   const std::string text = fmt::format("{:.12g}", value);
   double out = 0;
   std::from_chars(text.data(), text.data() + text.size(), out);
@@ -118,7 +120,7 @@ class ListReader {
 
   void add(Json value) {
     if (values_.size() >= kMostValues) return fault(fmt::format("more than {} values", kMostValues));
-    if (!known_.insert(value.dump(-1, ' ', false, Json::error_handler_t::replace)).second)
+    if (!known_.insert(canonical_text(value)).second)
       return fault(fmt::format("{} is given twice", describe(value)), "leave one of them out");
     values_.push_back(std::move(value));
   }
@@ -184,6 +186,12 @@ class ListReader {
 };
 
 }  // namespace
+
+std::string canonical_text(const Json& value) {
+  const bool whole = value.is_number_float() && is_whole(value.get<double>());
+  return (whole ? Json(static_cast<std::int64_t>(value.get<double>())) : value)
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 Json parse_value(std::string_view text) {
   Diagnostics ignored("");

@@ -9,6 +9,9 @@
 
 namespace stepcast {
 
+/// The same text for values that mean the same to a scenario: 64 and 64.0.
+std::string canonical_text(const Json& value);
+
 /// Most values of one list; more is a typing error in a range.
 inline constexpr std::size_t kMostValues = 1'000'000;
 

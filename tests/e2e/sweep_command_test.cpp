@@ -172,6 +172,16 @@ TEST(Sweep, AMisspeltKeyIsBadInputAndNothingIsWritten) {
   EXPECT_EQ(sweep("cluster.nodes=1,2").code, 0);
 }
 
+TEST(Sweep, OptionsThatNothingHeedsAreRefused) {
+  const ScratchFolder folder;
+  for (const std::vector<std::string>& idle :
+       {std::vector<std::string>{"--partition", "gpu"}, {"--tasks", "3"}, {"--sbatch=--x"}, {"--retry-failed"}}) {
+    const Finished run = stepcast_run(short_sweep(folder / "s.sqlite", idle));
+    EXPECT_EQ(run.code, 2) << Json(idle).dump();
+    EXPECT_FALSE(std::filesystem::exists(folder / "s.sqlite"));
+  }
+}
+
 TEST(Sweep, FullDiskIsOneErrorAndWhatWasStoredStays) {
   const ScratchFolder folder;
   const auto disk = folder / "disk";

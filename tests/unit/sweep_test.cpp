@@ -68,6 +68,7 @@ TEST(Values, WhatCannotBeMeantIsAFault) {
       {"1..4/2", "expected a range"}, {"1,2,1", "given twice"},
       {"1,1..3", "given twice"},      {"[1,", "not valid JSON"},
       {"1..1e12", "more than"},       {"@/does/not/exist", "exist"},
+      {"64,64.0", "given twice"},     {"1000,1e3", "given twice"},
   };
   for (const ListCase& one : cases) {
     EXPECT_THAT(listed(one.written), HasSubstr("fault:")) << one.written;
@@ -171,6 +172,22 @@ TEST(Points, FaultsNameThePathAndTheNearestKey) {
   }
   EXPECT_THROW(points({{"cluster.nodes=1", "cluster.nodes=2"}}), InputError);
   EXPECT_THROW(points({{}}), InputError);
+}
+
+// Rows would carry values that no scenario had.
+TEST(Points, NoValueTakesThePlaceOfAnothers) {
+  const std::string nodes = "cluster.nodes=32,64", whole = R"(cluster={"node":"dgx-a100-80gb","nodes":128})";
+  const auto refusal = [](const SweepRequest& request) -> std::string {
+    try {
+      (void)points(request);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal({{nodes, whole}}), HasSubstr("cluster: takes the place of cluster.nodes"));
+  EXPECT_THAT(refusal({{whole, nodes}}), HasSubstr("cluster.nodes: takes the place of what values of cluster say"));
+  EXPECT_EQ(refusal({{R"(cluster={"node":"dgx-a100-80gb"},{"node":"dgx-h100"})", nodes}}), "");
 }
 
 // A key that no scenario has, at whatever depth: no point could be legal. What a key may hold decides what is below it.
@@ -313,6 +330,28 @@ TEST(ResultStore, HoldsInputsFiguresErrorsAndWhereTheyComeFrom) {
   EXPECT_EQ(first.at("catalog_hash"), store.identity().catalog_hash);
   EXPECT_THAT(store.row(1)->error, HasSubstr("/strategy"));
   EXPECT_FALSE(std::filesystem::exists(folder / "a.sqlite.lock"));
+}
+
+// What broke is told beside what is not legal, however many that are, and messages that differ in numbers are one.
+TEST(ResultStore, ReasonsAreOfBothKindsAndWithoutTheirNumbers) {
+  const ScratchFolder folder;
+  const Executor one_breaks = [](const SweepDefinition& sweep, PendingPoints& pending, int, const RowSink& sink,
+                                 const std::stop_token&) {
+    for (const std::int64_t point : pending.take(static_cast<std::size_t>(sweep.points.size()))) {
+      SweepRow row = invalid_row(point, {{"", "", fmt::format("{} does not divide node h100", point), ""}});
+      if (point == 7) row = failed_row(point, "broke");
+      sink({std::move(row)});
+    }
+  };
+  run_sweep(small_sweep(), {.store = folder / "a.sqlite", .jobs = 1}, one_breaks);
+  const std::vector<StoreReason> reasons = ResultStore(folder / "a.sqlite").reasons(1);
+  ASSERT_EQ(reasons.size(), 2U);
+  EXPECT_EQ(reasons[0].status, PointStatus::failed);
+  EXPECT_EQ(reasons[0].error, "broke");
+  EXPECT_FALSE(reasons[0].alike);
+  EXPECT_EQ(reasons[1].count, 11);
+  EXPECT_TRUE(reasons[1].alike);
+  EXPECT_THAT(reasons[1].error, HasSubstr("does not divide node h100"));
 }
 
 TEST(ResultStore, StoppedAndResumedItIsTheSameAndNothingIsComputedTwice) {
