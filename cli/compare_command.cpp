@@ -125,9 +125,13 @@ void compare_steps(const CompareOptions& options, Session& session) {
                              : "name a second file, or changes of the first: --set strategy.micro_batch=2"}});
   if (store || looks_like_store(options.after)) return compare_stores(options, session);
   if (!options.after.empty() && looks_like_kineto(options.after)) return compare_trace(options, session);
-  const Side before = side_of(options.before, options, false, session);
-  const Side after = side_of(options.after.empty() ? options.before : options.after, options, true, session);
+  Side before = side_of(options.before, options, false, session);
+  Side after = side_of(options.after.empty() ? options.before : options.after, options, true, session);
   refuse_idle_options(options, before.is_scenario || after.is_scenario, false);
+  // Of a stored prediction is known what it says of itself, which a scenario's settings are no match for.
+  if (before.is_scenario != after.is_scenario)
+    for (Side* side : {&before, &after})
+      if (side->is_scenario) side->step.settings = settings_of(to_json(side->step.prediction));
   Comparison comparison = compare(before.step, after.step);
   if (before.is_scenario && after.is_scenario)
     find_effects_alone(comparison.keys, before.step.settings, after.step.settings, session.catalog());

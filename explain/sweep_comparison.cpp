@@ -7,6 +7,7 @@
 #include <cmath>
 #include <fstream>
 #include <map>
+#include <numeric>
 #include <unordered_map>
 
 #include "explain/bottleneck_words.hpp"
@@ -106,8 +107,15 @@ class Pairs {
   void finish() {
     if (out_.both == 0) return;
     out_.mean_change = std::expm1(logarithms_ / static_cast<double>(out_.both));
+    // What is left of steps whose parts add up is their rounding; it stays with the total.
+    constexpr double kRounding = 1e-9;
+    const auto rounds_away = [&](std::size_t i) {
+      const double all = std::accumulate(before_.begin(), before_.end(), 0.0);
+      return i == kRest && std::max(std::abs(before_[i]), std::abs(after_[i])) < kRounding * all;
+    };
     for (std::size_t i = 0; i <= kRest; ++i) {
-      out_.parts.push_back({i < kRest ? kParts[i].words : "not attributed", Seconds(before_[i]), Seconds(after_[i])});
+      if (!rounds_away(i))
+        out_.parts.push_back({i < kRest ? kParts[i].words : "not attributed", Seconds(before_[i]), Seconds(after_[i])});
       out_.total_before += Seconds(before_[i]);
       out_.total_after += Seconds(after_[i]);
     }

@@ -100,6 +100,18 @@ TEST(CompareCommand, TakesStoredPredictions) {
   EXPECT_FALSE(out.at("changed").empty());
 }
 
+// A stored prediction says some things of itself; all that a scenario says beside them has not changed.
+TEST(CompareCommand, PredictionAndScenarioCompareLikeWithLike) {
+  const ScratchFolder folder;
+  const std::string stored = (folder / "prediction.json").string(), scenario = scenario_file("gpt3-175b-a100-1024");
+  write_file(stored, stepcast({"run", scenario, "--json", "--fidelity", "analytic"}).out);
+  EXPECT_THAT(stepcast({"compare", stored, scenario, "--fidelity", "analytic", "--json"}).json().at("changed"),
+              testing::IsEmpty());
+  const Json other = stepcast({"compare", scenario, stored, "--fidelity", "simulated", "--json"}).json().at("changed");
+  ASSERT_EQ(other.size(), 1U);
+  EXPECT_EQ(other[0].at("key"), "fidelity");
+}
+
 /// Runs what must be refused as bad input, and what it says.
 std::string refusal(const std::vector<std::string>& arguments) {
   const Finished run = stepcast_run(arguments);
@@ -162,6 +174,7 @@ TEST(CompareCommand, SweepsPointByPoint) {
   EXPECT_EQ(out.at("changed")[0].at("key"), "strategy.recompute");
   const Json same = stepcast({"compare", stores[0], stores[0], "--json"}).json();
   EXPECT_EQ(same.at("slower").get<int>() + same.at("faster").get<int>(), 0);
+  EXPECT_THAT(stepcast({"compare", stores[0], stores[1]}).out, Not(HasSubstr("not attributed")));
 }
 
 TEST(CompareCommand, RefusesNothingToCompareWith) {
