@@ -24,11 +24,28 @@ void check_rotary(Draft& draft) {
                 "leave fused_rotary out");
 }
 
+/// Kernels, packing and adapters of transformers, stated of models that have neither.
+void check_transformers_alone(Draft& draft) {
+  const Scenario& s = draft.scenario;
+  if (!s.model || s.model->is_transformer()) return;
+  const StrategySpec& strategy = draft.spec().strategy;
+  const auto refuse = [&](bool stated, const std::string& pointer) {
+    if (stated && draft.sound({pointer}))
+      draft.fault(pointer, fmt::format("is for transformers, and changes nothing of {}", s.model->id), "leave it out");
+  };
+  refuse(strategy.fused_loss.has_value(), "/strategy/fused_loss");
+  refuse(strategy.fused_norm.has_value(), "/strategy/fused_norm");
+  refuse(strategy.fused_rotary.has_value(), "/strategy/fused_rotary");
+  refuse(draft.spec().workload.adapter_rank > 0, "/workload/adapter_rank");
+  refuse(draft.spec().workload.document_len > 0, "/workload/document_len");
+}
+
 }  // namespace
 
 void check_kernels(Draft& draft) {
   check_compiled(draft);
   check_rotary(draft);
+  check_transformers_alone(draft);
 }
 
 }  // namespace stepcast

@@ -62,6 +62,16 @@ void check_storage(Draft& draft) {
     draft.fault("/run/checkpoint/target", "the cluster has no shared storage", hint);
 }
 
+/// How often instances are taken back that are not.
+void check_spot(Draft& draft) {
+  const ReliabilitySpec& reliability = draft.spec().run.reliability;
+  const char* at = "/run/reliability/spot_interruptions_per_1000_node_days";
+  if (!reliability.spot_interruptions_per_1000_node_days) return;
+  if (reliability.spot.value_or(draft.spec().cluster.cost.basis == PriceBasis::spot)) return;
+  if (draft.sound({"/run/reliability", "/cluster/cost"}))
+    draft.fault(at, "says nothing of instances that are not taken back", "leave it out, or run.reliability.spot true");
+}
+
 void check_record(Draft& draft) {
   const std::string& id = draft.spec().run.reliability.published;
   if (id.empty()) return;
@@ -160,6 +170,7 @@ void check_surroundings(Draft& draft) {
   check_supplies(draft);
   check_storage(draft);
   check_record(draft);
+  check_spot(draft);
   check_clock(draft);
   check_power_cap(draft);
   check_terms(draft);

@@ -206,7 +206,49 @@ void check_batch_norm(Draft& draft) {
                 "sync_batch_norm false");
 }
 
+/// What only workers that meet otherwise have.
+void check_workers_keys(Draft& draft) {
+  const Scenario& s = draft.scenario;
+  const StrategySpec& strategy = draft.spec().strategy;
+  if (s.update != UpdateMode::synchronous || s.servers || !draft.sound({"/strategy/parameter_servers"})) return;
+  const char* suggestion = "leave it out, or state parameter_servers or another update";
+  if (strategy.step_spread && draft.sound({"/strategy/step_spread"}))
+    draft.fault("/strategy/step_spread", "is of workers that meet otherwise than by collectives of all devices",
+                suggestion);
+  if (strategy.worker.value_or(s.framework->exchange.worker) != s.framework->exchange.worker)
+    draft.fault("/strategy/worker",
+                fmt::format("found {}, but by collectives all devices meet, and none is a worker of its own",
+                            name_of(*strategy.worker)),
+                suggestion);
+}
+
+/// Servers that apply gradients leave workers no optimizer.
+void check_offloaded(Draft& draft) {
+  const Scenario& s = draft.scenario;
+  const std::string pointer = "/strategy/offload_optimizer";
+  if (!draft.spec().strategy.offload_optimizer || !s.servers || !draft.sound({pointer})) return;
+  if (!s.framework->exchange.workers_update)
+    draft.fault(pointer, "found true, but the parameter servers hold the optimizer's states", "leave it out");
+}
+
+/// Keys of compression that its method does not read.
+void check_compression_keys(Draft& draft) {
+  const CompressionSpec& stated = draft.spec().strategy.compression;
+  const CompressionSpec usual;
+  if (!draft.sound({"/strategy/compression"})) return;
+  const bool sparse = stated.method == CompressionMethod::top_k || stated.method == CompressionMethod::random_k;
+  if (stated.ratio != usual.ratio && !sparse)
+    draft.fault("/strategy/compression/ratio",
+                fmt::format("is for methods top-k and random-k, found method {}", name_of(stated.method)),
+                "leave ratio out, or method \"top-k\"");
+  if (stated.rank != usual.rank && stated.method != CompressionMethod::powersgd)
+    draft.fault("/strategy/compression/rank",
+                fmt::format("is for method powersgd, found method {}", name_of(stated.method)),
+                "leave rank out, or method \"powersgd\"");
+}
+
 void check_compression(Draft& draft) {
+  check_compression_keys(draft);
   const Scenario& s = draft.scenario;
   const CompressionSpec& compression = draft.spec().strategy.compression;
   if (compression.method == CompressionMethod::none || !draft.sound({"/strategy/compression"})) return;
@@ -275,6 +317,8 @@ void resolve_update(Draft& draft) {
   resolve_servers(draft);
   check_clients(draft);
   if (s.update != UpdateMode::synchronous || s.servers) check_replicas(draft);
+  check_workers_keys(draft);
+  check_offloaded(draft);
   check_compression(draft);
 }
 
