@@ -71,7 +71,18 @@ NativeLink native_link(const CollectiveMachine& machine) {
   return {machine.accelerator->pcie_bandwidth * kHostLinkShare, true};
 }
 
-/// Few devices have few channels, and in a mesh few links: whichever is less.
+/// What a ring over so many devices carries where it must pass through their processors: of PCIe as much as where there
+/// is nothing else (ring_share, and share_of_two to share_of_eight, of link-profiles/pcie.json).
+BytesPerSecond host_ring(const CollectiveMachine& machine, std::size_t ranks) {
+  constexpr double kOfTwo = 0.92, kOfFour = 0.70, kOfEight = 0.51;
+  // POWER9 has two NVLinks 2 to each device of AC922 and Summit, 25 GB/s each (OLCF, Summit user guide).
+  if (machine.node->cpu.starts_with("power9")) return 50_GBps * links_of(machine).ring_share;
+  const double share = ranks == 2 ? kOfTwo : ranks <= 4 ? kOfFour : kOfEight;
+  return machine.accelerator->pcie_bandwidth * kHostLinkShare * share;
+}
+
+/// Few devices have few channels, and in a mesh few links: whichever is less. Devices that links do not join meet over
+/// their processors.
 void set_native_shares(Interconnect& out, const LinkProfile& links, const CollectiveMachine& machine, bool pcie) {
   const bool one_ring = machine.single_ring && joins_devices_directly(*machine.node);
   out.link_share_by_ranks =
@@ -82,6 +93,10 @@ void set_native_shares(Interconnect& out, const LinkProfile& links, const Collec
     if (machine.node->interconnect.kind == NodeTopology::pair) channels = 1;
     if (pcie) out.link_share_by_ranks[ranks] = channels;  // devices of a host share its lanes
     if (one_ring) channels = 1;
+    if (!pcie && !one_ring && !links_reach_all(*machine.node, static_cast<int>(ranks))) {
+      out.link_share_by_ranks[ranks] = std::min(1.0, host_ring(machine, ranks) / out.native);
+      channels = 1;
+    }
     out.native_share_by_ranks[ranks] = std::min(out.link_share_by_ranks[ranks], channels);
   }
 }

@@ -1,6 +1,7 @@
 #include "models/collectives/link_shares.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace stepcast {
 
@@ -46,6 +47,20 @@ int links_between(const NodeInterconnect& interconnect, int a, int b) {
 }
 
 }  // namespace
+
+bool links_reach_all(const Node& node, int ranks) {
+  const NodeInterconnect& interconnect = node.interconnect;
+  const int members = std::min(ranks, node.devices());
+  if (interconnect.kind == NodeTopology::pair) return members <= 2;
+  if (interconnect.links.empty()) return true;
+  std::vector<int> reached{0};
+  for (std::size_t i = 0; i < reached.size(); ++i)
+    for (int device = 0; device < members; ++device)
+      if (std::find(reached.begin(), reached.end(), device) == reached.end() &&
+          links_between(interconnect, reached[i], device) > 0)
+        reached.push_back(device);
+  return static_cast<int>(reached.size()) == members;
+}
 
 bool joins_devices_directly(const Node& node) {
   return node.interconnect.kind == NodeTopology::mesh || node.interconnect.kind == NodeTopology::hybrid_cube_mesh;

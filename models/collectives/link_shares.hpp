@@ -13,6 +13,10 @@ NativeShares link_shares_of(const Node& node);
 /// Whether devices have links to each other, and no switch between them.
 bool joins_devices_directly(const Node& node);
 
+/// Whether native links lead, over any of them, from each of the first p devices of a node to each other one. Bridged
+/// pairs do not reach one another.
+bool links_reach_all(const Node& node, int ranks);
+
 /// The shares of such a node where the first p devices form one ring in their order, as NCCL 1 did (core.cu: one ring;
 /// a pair that cannot access each other's memory, as without a link across sockets, meets in the host's): the scarcest
 /// pair's links over all of a device. `host` is what the way through host memory carries, over a device's native rate.

@@ -344,6 +344,21 @@ TEST(InterconnectOf, NeighboursInAHybridCubeMeshShareOneLink) {
   EXPECT_DOUBLE_EQ(net.native_share(8), 1);
 }
 
+// Four A100 on PCIe with bridges between 0 and 1, 2 and 3: only a pair is as fast as its bridge.
+TEST(InterconnectOf, BridgedPairsMeetOverTheirHost) {
+  NodeInterconnect pairs;
+  pairs.kind = NodeTopology::hybrid_cube_mesh;
+  pairs.per_link = 25_GBps;
+  pairs.links = {{0, 1, 12}, {2, 3, 12}};
+  Devices machine(4, pairs);
+  const Interconnect net = interconnect_of(machine.machine);
+  EXPECT_DOUBLE_EQ(net.native_share(2), 0.7);
+  EXPECT_NEAR(net.native.in(1_GBps) * net.native_share(4), 32 * 0.8 * 0.7, 1e-9);
+  EXPECT_NEAR(net.native.in(1_GBps) * net.link_share(3), 32 * 0.8 * 0.7, 1e-9);
+  machine.node.cpu = "power9-22c";  // as Summit's, over NVLink
+  EXPECT_NEAR(interconnect_of(machine.machine).native_share(4) * net.native.in(1_GBps), 50 * 0.9, 1e-9);
+}
+
 // One ring in the order of the devices, as NCCL 1 built it on the DGX-1 with P100, four links a GPU: neighbours inside
 // a quad have one link; from 3 to 4, and from 7 to 0, it goes through the host's memory.
 TEST(InterconnectOf, OneRingIsAsFastAsItsScarcestPair) {
