@@ -34,6 +34,14 @@ int links_seen(const Wiring& wiring) {
   return links.empty() ? 0 : *std::max_element(links.begin(), links.end());
 }
 
+/// The most native links that one accelerator has to the others, pair by pair.
+int most_links_of_one(const Wiring& wiring) {
+  std::vector<int> sums(wiring.accelerators.size());
+  for (const auto& [a, b, count] : wiring.links)
+    for (const int end : {a, b}) sums[static_cast<std::size_t>(end)] += count;
+  return sums.empty() ? 0 : *std::max_element(sums.begin(), sums.end());
+}
+
 /// Switched links use all that the accelerator has.
 bool fits_links(const Accelerator& one, const Wiring& wiring) {
   const int has = one.interconnect ? one.interconnect->links : 0;
@@ -43,7 +51,7 @@ bool fits_links(const Accelerator& one, const Wiring& wiring) {
   if (shape.kind == NodeTopology::nvswitch) return has == shape.links_per_accelerator;
   if (shape.kind == NodeTopology::mesh || shape.kind == NodeTopology::pair)
     return has >= shape.links_per_pair * (static_cast<int>(wiring.accelerators.size()) - 1);
-  return has > 0;
+  return has >= most_links_of_one(wiring);
 }
 
 /// The accelerator that the wiring names outright; empty when it does not.
@@ -127,6 +135,8 @@ std::vector<const Accelerator*> accelerators_allowed(const Wiring& wiring, const
     const auto* accelerator = catalog.find<Accelerator>(id);
     return accelerator ? std::vector<const Accelerator*>{accelerator} : std::vector<const Accelerator*>{};
   }
+  // The driver's name of a model that the catalogue lacks: whatever else fits the wiring is another one.
+  if (!first.model.empty()) return {};
   std::vector<const Accelerator*> out;
   for (const Accelerator* one : all_of<Accelerator>("accelerators", catalog))
     if (!wiring.accelerators.empty() && fits_facts(*one, wiring) && fits_links(*one, wiring)) out.push_back(one);

@@ -7,6 +7,8 @@
 
 #include "calibration/importers/like_node.hpp"
 #include "calibration/importers/pci_devices.hpp"
+#include "calibration/importers/text_file.hpp"
+#include "fields/plain_text.hpp"
 
 namespace stepcast {
 
@@ -130,19 +132,40 @@ class NodeBuilder {
     const std::vector<const Accelerator*> allowed = accelerators_allowed(wiring_, catalog_);
     if (allowed.empty())
       return diagnostics_.error("", fmt::format("no accelerator of the catalogue is what this shows: {}", facts()),
-                                "name the nearest one with --accelerator");
+                                nearest_model() + "name the nearest one with --accelerator");
     like_ = node_of_platform(wiring_.platform, catalog_);
     if (!like_ || like_->accelerator_count != count()) like_ = node_like(wiring_, allowed, catalog_);
     if (!like_ && allowed.size() > 1) return ask_for_accelerator(allowed);
     if (like_ && allowed.size() > 1 && !meet_alike(*like_)) return ask_for_accelerator(allowed);
     accelerator_ = like_ ? catalog_.find<Accelerator>(like_->accelerator) : allowed.front();
-    if (allowed.size() == 1 && accelerator_ == allowed.front()) return;
+    if (allowed.size() == 1 && accelerator_ == allowed.front()) return note_only_one();
     accelerator_from_ = fmt::format("that of node {}, the nearest to this wiring", like_->id);
     notes_.push_back(fmt::format(
         "which accelerator it is cannot be told; taken as {}, as in node {}, the nearest to this wiring (--accelerator "
         "chooses; {} fit)",
         accelerator_->id, like_->id,
         allowed.size() > 6 ? fmt::format("{} others", allowed.size() - 1) : names(allowed)));
+  }
+
+  /// The only one that the wiring allows is sure where the file says more of it than its links.
+  void note_only_one() {
+    const WiredAccelerator& one = wiring_.accelerators.front();
+    if (!one.model.empty() || one.pci.size() > 5 || one.sm > 0 || !one.gcn.empty()) return;
+    accelerator_from_ = "the only one of the catalogue that meets so";
+    notes_.push_back(fmt::format(
+        "which accelerator it is, links alone tell: of the catalogue only {} meets so (--accelerator chooses)",
+        accelerator_->id));
+  }
+
+  /// The id that a model's name is spelt nearest to; short names are near to too many.
+  [[nodiscard]] std::string nearest_model() const {
+    constexpr std::size_t kShort = 6;
+    std::string name;
+    for (const std::string_view word : words_of(wiring_.accelerators.front().model))
+      if (word != "NVIDIA" && word != "AMD" && word != "Tesla" && word != "GeForce" && word != "Instinct")
+        name += (name.empty() ? "" : "-") + lower_case(word);
+    const std::string meant = name.size() < kShort ? "" : did_you_mean(name, catalog_.ids("accelerators"));
+    return meant.empty() ? meant : meant + " ";
   }
 
   void ask_for_accelerator(const std::vector<const Accelerator*>& allowed) {

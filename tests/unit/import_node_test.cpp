@@ -216,6 +216,33 @@ TEST(SmiTopo, ADriversListNamesTheAccelerator) {
   EXPECT_FALSE(node["evidence"].contains("accelerator"));
 }
 
+TEST(SmiTopo, AModelThatTheCatalogueLacksIsAskedFor) {
+  const std::string text = "GPU 0: NVIDIA A800-SXM4-80GB (UUID: GPU-1)\n" + matrix(8, "NV8");
+  try {
+    of_matrix(text);
+    ADD_FAILURE() << "a GPU was guessed";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("model \"NVIDIA A800-SXM4-80GB\""));
+    EXPECT_THAT(error.what(), HasSubstr("did you mean \"a100-sxm-80gb\"?"));
+  }
+  EXPECT_EQ(of_matrix(text, {"n", "a100-sxm-80gb", "", {}})["accelerator"], "a100-sxm-80gb");
+}
+
+// Two bridged pairs: no accelerator with fewer links than a pair shows can be it.
+TEST(SmiTopo, AGuessHasTheLinksThatTheMatrixShows) {
+  const std::string pairs =
+      "\tGPU0\tGPU1\tGPU2\tGPU3\nGPU0\t X \tNV12\tSYS\tSYS\nGPU1\tNV12\t X \tSYS\tSYS\n"
+      "GPU2\tSYS\tSYS\t X \tNV12\nGPU3\tSYS\tSYS\tNV12\t X \n";
+  try {
+    const Json node = of_matrix(pairs);
+    const auto* accelerator = catalog().find<Accelerator>(node["accelerator"].get<std::string>());
+    ASSERT_TRUE(accelerator && accelerator->interconnect);
+    EXPECT_GE(accelerator->interconnect->links, 12);
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), Not(HasSubstr("v100")));
+  }
+}
+
 /// One GPU with a Mellanox NIC; `memory`: its NUMA node.
 std::string one_gpu(const std::string& memory) {
   return "\tGPU0\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\nGPU0\t X \tSYS\t0-71\t0\t" + memory +
