@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include "calibration/importers/kineto/kineto_graph.hpp"
@@ -29,6 +30,18 @@ void refuse_repeated_ranks(const std::vector<KinetoTrace>& traces) {
         fmt::format("is rank {}, and so is {}", twice->rank, twice->file), "give one trace of each rank"}});
 }
 
+/// What a trace held that no category of libkineto's explains.
+std::vector<std::string> left_out(const std::vector<KinetoTrace>& traces) {
+  std::map<std::string, long> events;
+  for (const KinetoTrace& trace : traces)
+    for (const auto& [category, count] : trace.unknown_categories) events[category] += count;
+  std::vector<std::string> out;
+  for (const auto& [category, count] : events)
+    out.push_back(
+        fmt::format("category \"{}\" is not known: {} event{} left out", category, count, count == 1 ? "" : "s"));
+  return out;
+}
+
 Imported import_traces(const KinetoOptions& options, Session& session, const ImportRequest& request) {
   use_calibrations(session, {options.calibrations.begin(), options.calibrations.end()});
   KinetoGraphQuestion question;
@@ -45,13 +58,14 @@ Imported import_traces(const KinetoOptions& options, Session& session, const Imp
   out.name = "results.json";
   out.summary = fmt::format("operator timings, {} rows of {} trace{}", out.document.at("results").size(),
                             question.traces.size(), question.traces.size() == 1 ? "" : "s");
+  out.notes = left_out(question.traces);
   if (options.graph.empty()) return out;
   question.node = options.node;
   if (options.ranks > 0) question.ranks = options.ranks;
   if (options.step >= 0) question.step = options.step;
   const RankGraph graph = kineto_graph(question, session.catalog());
   write_rank_graph(options.graph, graph);
-  out.notes = graph.notes;
+  out.notes.insert(out.notes.end(), graph.notes.begin(), graph.notes.end());
   out.notes.push_back(fmt::format("step graph of {} ranks in {}", graph.ranks.value_or(1), options.graph));
   return out;
 }

@@ -76,6 +76,27 @@ TEST_F(KinetoGraph, GuessesNoNodeByTheBeginningOfAName) {
   EXPECT_THAT(desktop.out, Not(HasSubstr("4000")));
 }
 
+/// The same trace with the categories of PyTorch before 2.
+Json with_old_categories(Json document) {
+  for (Json& event : document["traceEvents"]) {
+    if (event["cat"] == "cuda_runtime") event["cat"] = "Runtime";
+    if (event["cat"] == "kernel") event["cat"] = "Kernel";
+    if (event["cat"] == "user_annotation") event["cat"] = "Operator";
+  }
+  return document;
+}
+
+TEST_F(KinetoGraph, OldCategoriesAreReadAndUnknownOnesNamed) {
+  Json document = trace(kDevice, "[0, 8]", 2);
+  ASSERT_EQ(graph_of(document).code, 0);
+  const std::string now = read_text(file("graph.json"));
+  document = with_old_categories(std::move(document));
+  ASSERT_EQ(graph_of(document).code, 0);
+  EXPECT_EQ(read_text(file("graph.json")), now);
+  document["traceEvents"].back()["cat"] = "Wormhole";
+  EXPECT_THAT(graph_of(document).out, HasSubstr("category \"wormhole\" is not known: 1 event left out"));
+}
+
 TEST_F(KinetoGraph, OneTraceOfEachRank) {
   std::ofstream(file("again.json")) << trace(kDevice, "[0, 8]", 2).dump();
   std::ofstream(file("trace.json")) << trace(kDevice, "[0, 8]", 2).dump();

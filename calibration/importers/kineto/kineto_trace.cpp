@@ -9,6 +9,7 @@
 #include <fstream>
 #include <istream>
 #include <map>
+#include <set>
 #include <streambuf>
 
 #include "calibration/importers/byte_source.hpp"
@@ -22,6 +23,23 @@ namespace {
 constexpr std::string_view kGloo = "gloo:";
 constexpr std::size_t kLongestName = 512;
 constexpr std::size_t kMostDimensions = 64;
+
+/// Categories as libkineto calls them (ActivityType.h), in small letters; before PyTorch 2 they had other names, or
+/// none at all.
+const std::map<std::string, TraceEventKind, std::less<>> kCategories{
+    {"kernel", TraceEventKind::kernel},       {"gpu_memcpy", TraceEventKind::copy},
+    {"gpu_memset", TraceEventKind::copy},     {"memcpy", TraceEventKind::copy},
+    {"memset", TraceEventKind::copy},         {"cuda_runtime", TraceEventKind::runtime},
+    {"cuda_driver", TraceEventKind::runtime}, {"hip_runtime", TraceEventKind::runtime},
+    {"runtime", TraceEventKind::runtime},     {"user_annotation", TraceEventKind::annotation},
+    {"cpu_op", TraceEventKind::operation},    {"operator", TraceEventKind::operation},
+    {"", TraceEventKind::operation}};
+/// Those that repeat others or take no time of a step.
+const std::set<std::string, std::less<>> kOtherCategories{
+    "gpu_user_annotation", "python_function",    "trace", "overhead",
+    "cuda_sync",           "cpu_instant_event",  "ac2g",  "fwdbwd",
+    "collective_comm",     "cuda_profiler_range"};
+constexpr std::size_t kMostUnknown = 16;
 
 /// Unpacked bytes as a stream.
 class SourceBuffer : public std::streambuf {
@@ -124,6 +142,9 @@ class TraceReader : public nlohmann::json_sax<Json> {
     error_ = failure.what();
     if (const auto at = error_.find("line "); at != std::string::npos) error_ = error_.substr(at);
     error_ = "not valid JSON: " + error_;
+    // It quotes what was read, which may be the half of a character.
+    std::replace_if(
+        error_.begin(), error_.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '?');
     return false;
   }
 
@@ -204,26 +225,31 @@ class TraceReader : public nlohmann::json_sax<Json> {
     }
   }
 
+  /// What an event of this category is; nothing where it does not count.
+  std::optional<TraceEventKind> kind_of_category() {
+    const auto found = kCategories.find(category_);
+    if (found == kCategories.end()) {
+      if (!kOtherCategories.contains(category_) && trace_.unknown_categories.size() < kMostUnknown)
+        ++trace_.unknown_categories[category_];
+      return std::nullopt;
+    }
+    const bool operation = found->second == TraceEventKind::operation;
+    if (operation && event_.name.starts_with(kStepMark)) return TraceEventKind::annotation;
+    // What Gloo does is marked by its own threads.
+    if (found->second == TraceEventKind::annotation && event_.name.starts_with(kGloo)) return TraceEventKind::operation;
+    return found->second;
+  }
+
   /// Keeps an event that counts. False when there are too many.
   bool finish_event() {
     if (phase_ != "X" || duration_ < 0) return true;
-    if (category_ == "kernel") {
-      event_.kind = TraceEventKind::kernel;
-      event_.kernel = kernel_kind(event_.name);
-    } else if (category_ == "gpu_memcpy" || category_ == "gpu_memset") {
-      event_.kind = TraceEventKind::copy;
+    const auto what = kind_of_category();
+    if (!what) return true;
+    event_.kind = *what;
+    if (*what == TraceEventKind::kernel) event_.kernel = kernel_kind(event_.name);
+    if (*what == TraceEventKind::copy)
       event_.kernel = contains(event_.name, "PtoP") || contains(event_.name, "P2P") ? KernelKind::communication
                                                                                     : KernelKind::memory;
-    } else if (category_ == "cuda_runtime" || category_ == "cuda_driver" || category_ == "hip_runtime") {
-      event_.kind = TraceEventKind::runtime;
-    } else if (category_ == "user_annotation" || (category_.empty() && event_.name.starts_with(kStepMark))) {
-      // What Gloo does is marked by its own threads.
-      event_.kind = event_.name.starts_with(kGloo) ? TraceEventKind::operation : TraceEventKind::annotation;
-    } else if (category_ == "cpu_op" || category_ == "operator" || category_.empty()) {  // none: PyTorch before 2
-      event_.kind = TraceEventKind::operation;
-    } else {
-      return true;
-    }
     if (!collective_name_.empty())
       if (const auto kind = collective_of(collective_name_)) {
         collective_.kind = *kind;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,6 +55,8 @@ struct KinetoTrace {
   bool on_processor = false;  ///< nothing ran on a device: outermost operators are the kernels
   std::string backend, library_version;
   std::vector<TraceEvent> events;  ///< sorted by start
+  /// Events with a length whose category is not known, which are left out.
+  std::map<std::string, long> unknown_categories;
 };
 
 /// Limits: an unpacked trace beyond them is refused, whatever it says.
