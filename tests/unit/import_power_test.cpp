@@ -59,7 +59,7 @@ TEST(Prometheus, ValuesThatAreNoNumbersAreLeftOut) {
                                                               R"([1718099000,"512.3"],[1718099015,"NaN"])"));
   EXPECT_EQ(import.faults, "");
   EXPECT_EQ(import.rows[0]["samples_W"], Json::array({512.3}));
-  EXPECT_THAT(import.warnings.dump(), HasSubstr("no numbers (NaN) were left out: 1"));
+  EXPECT_THAT(import.warnings.dump(), HasSubstr("no numbers (NaN, Inf) were left out: 1"));
 }
 
 TEST(Prometheus, SeriesWithoutANameNeedOne) {
@@ -91,6 +91,51 @@ TEST(Ipmi, ListsOfSensors) {
     EXPECT_EQ(import.rows[1]["device"], "Total_Power");
     EXPECT_EQ(import.rows[1]["samples_W"], Json::array({6100.0}));
   }
+}
+
+TEST(PowerTables, NamesInAnyCase) {
+  const auto import = import_measured(read_ipmi,
+                                      "Timestamp,Hostname,PowerConsumedWatts\n"
+                                      "2024-05-01T10:00:00Z,n1,4120\n2024-05-01T10:00:00Z,n2,4220\n");
+  EXPECT_EQ(import.faults, "");
+  ASSERT_EQ(import.rows.size(), 2U);
+  EXPECT_EQ(import.rows[1]["device"], "n2");
+  EXPECT_EQ(import.date, "2024-05-01T10:00:00Z");
+}
+
+TEST(PowerTables, UnitsAreThoseOfHeaderOrCell) {
+  const auto watts = [](const std::string& text) {
+    const auto import = import_measured(read_ipmi, text);
+    EXPECT_EQ(import.faults, "") << text;
+    return import.rows[0]["samples_W"][0].get<double>();
+  };
+  EXPECT_DOUBLE_EQ(watts("time,power_kW\n2024-05-01 10:00:00,4.12\n"), 4120);
+  EXPECT_DOUBLE_EQ(watts("time,power [kW]\n2024-05-01 10:00:00,4.12 kW\n"), 4120);
+  EXPECT_DOUBLE_EQ(watts("time,power.draw [W]\n2024-05-01 10:00:00,61100 mW\n"), 61.1);
+  EXPECT_DOUBLE_EQ(watts("time,power (W)\n2024-05-01 10:00:00,61.1\n"), 61.1);
+  EXPECT_THAT(import_measured(read_ipmi, "time,power (BTU/h)\n2024-05-01 10:00:00,61.1\n").faults,
+              HasSubstr("found power in \"BTU/h\", expected W, kW or mW"));
+}
+
+TEST(PowerTables, StatesAndBoundsAreNoReadings) {
+  EXPECT_THAT(import_measured(read_ipmi, "timestamp,power_state\n2024-05-01T10:00:00,1\n").faults,
+              HasSubstr("no column of power"));
+  const auto import = import_measured(read_ipmi, "timestamp,power_cap_W,power_W\n2024-05-01T10:00:00,900,120\n");
+  EXPECT_EQ(import.rows[0]["samples_W"], Json::array({120.0}));
+}
+
+TEST(PowerTables, ALoopRepeatsTheHeader) {
+  const auto import =
+      import_measured(read_nvidia_smi, "index, power.draw [W]\n0, 61.1 W\nindex, power.draw [W]\n0, 63.1 W\n");
+  EXPECT_EQ(import.faults, "");
+  EXPECT_EQ(import.rows[0]["samples_W"], Json::array({61.1, 63.1}));
+}
+
+TEST(Prometheus, InfinitiesAreLeftOut) {
+  const auto import = import_measured(read_prometheus, answer(R"("__name__":"DCGM_FI_DEV_POWER_USAGE",)",
+                                                              R"([1718099000,"512.3"],[1718099015,"+Inf"])"));
+  EXPECT_EQ(import.faults, "");
+  EXPECT_EQ(import.rows[0]["samples_W"], Json::array({512.3}));
 }
 
 }  // namespace

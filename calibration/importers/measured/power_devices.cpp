@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "calibration/importers/text_file.hpp"
+#include "fields/plain_text.hpp"
 
 namespace stepcast {
 
@@ -31,6 +32,7 @@ constexpr std::array kWholeNames{
     ColumnName{"power.draw.instant", PowerColumn::watts},
     ColumnName{"power.draw.average", PowerColumn::watts},
     ColumnName{"power.limit", PowerColumn::limit},
+    ColumnName{"power_limit", PowerColumn::limit},
     ColumnName{"enforced.power.limit", PowerColumn::limit},
     ColumnName{"utilization.gpu", PowerColumn::utilization},
     ColumnName{"clocks.current.sm", PowerColumn::clock},
@@ -64,6 +66,27 @@ constexpr std::array kBeginnings{
     ColumnName{"node", PowerColumn::device},
     ColumnName{"sensor", PowerColumn::device},
 };
+
+/// Words of a column beside `power` that name no power that is drawn.
+bool is_no_reading(std::string_view low) {
+  for (const std::string_view word :
+       {"state", "status", "cap", "limit", "max", "min", "mode", "management", "mgmt", "factor", "threshold"})
+    if (contains(low, word)) return true;
+  return false;
+}
+
+/// `power.draw [W]`, `power (kW)`, `power_kW`: the name and the unit behind it.
+std::pair<std::string_view, std::string> name_and_unit(std::string_view header) {
+  const std::size_t bracket = header.find_first_of("[(");
+  std::string_view name = trimmed(header.substr(0, bracket));
+  if (bracket != std::string_view::npos) {
+    const std::string_view inside = header.substr(bracket + 1);
+    return {name, std::string(trimmed(inside.substr(0, inside.find_first_of("])"))))};
+  }
+  const std::size_t last = name.find_last_of("_ ");
+  if (last == std::string_view::npos || !watts_in(name.substr(last + 1))) return {name, ""};
+  return {trimmed(name.substr(0, last)), std::string(name.substr(last + 1))};
+}
 
 }  // namespace
 
@@ -116,19 +139,29 @@ Json Devices::row_of(const std::string& name, const Readings& r) const {
 }
 
 KnownColumn column_of(std::string_view header) {
-  const std::string_view name = trimmed(header.substr(0, header.find('[')));
+  const auto [name, unit] = name_and_unit(header);
+  const std::string low = lower_case(name);
   std::size_t rank = 0;
   for (const ColumnName& one : kWholeNames) {
-    if (name == one.text) return {one.column, rank};
+    if (low == lower_case(one.text)) return {one.column, rank, unit};
     ++rank;
   }
   // Names with dots are queries of nvidia-smi, names in capitals DCGM's; all that count are listed whole.
   if (name.find('.') != std::string_view::npos || name.starts_with("DCGM_")) return {};
   for (const ColumnName& one : kBeginnings) {
-    if (name.starts_with(one.text)) return {one.column, rank};
+    if (low.starts_with(lower_case(one.text)))
+      return one.column == PowerColumn::watts && is_no_reading(low) ? KnownColumn{}
+                                                                    : KnownColumn{one.column, rank, unit};
     ++rank;
   }
   return {};
+}
+
+std::optional<double> watts_in(std::string_view unit) {
+  if (unit == "mW") return 1e-3;
+  const std::string low = lower_case(unit);
+  if (low == "w" || low == "watt" || low == "watts") return 1;
+  return low == "kw" ? std::optional(1e3) : std::nullopt;
 }
 
 std::string gpu_name(const std::string& cell) {

@@ -48,8 +48,13 @@ enum class PowerColumn { other, time, device, identity, name, watts, utilization
 struct KnownColumn {
   PowerColumn column = PowerColumn::other;
   std::size_t rank = 0;
+  std::string unit;  ///< of power, as the header names it; empty: it does not
 };
+/// What a header means, in capitals or small letters. Columns of a state or a bound of power are no readings of it.
 KnownColumn column_of(std::string_view header);
+
+/// Watts in one of a unit of power (W, kW, mW); nothing of others.
+std::optional<double> watts_in(std::string_view unit);
 
 /// `gpu3` of `3`; other names as they are.
 std::string gpu_name(const std::string& cell);

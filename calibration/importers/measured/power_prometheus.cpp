@@ -35,7 +35,7 @@ class SeriesReader {
   }
 
   void finish() {
-    if (absent_ > 0) results_.warn(fmt::format("values that are no numbers (NaN) were left out: {}", absent_));
+    if (absent_ > 0) results_.warn(fmt::format("values that are no numbers (NaN, Inf) were left out: {}", absent_));
     const std::string found = others_.empty() ? "" : fmt::format("; found {}", fmt::join(others_, ", "));
     devices_.finish(diagnostics_, fmt::format("expected the metric {}{}", kPowerMetric, found));
   }
@@ -67,7 +67,8 @@ class SeriesReader {
   bool take(const Json& pair, PowerColumn column, Readings& r) {
     if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number() || !pair[1].is_string()) return false;
     const auto& text = pair[1].get_ref<const std::string&>();
-    if (text == "NaN") return ++absent_, true;  // Prometheus' mark of no value, as of 0 / 0
+    // Prometheus' marks of no value, as of 0 / 0 and of 1 / 0.
+    if (text == "NaN" || text == "+Inf" || text == "-Inf" || text == "Inf") return ++absent_, true;
     const auto value = leading_number(text);
     if (!value || *value < 0 || *value > kMostWatts) return false;
     if (column == PowerColumn::watts) {

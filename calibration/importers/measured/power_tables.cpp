@@ -32,6 +32,7 @@ class Header {
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const KnownColumn known = column_of(cells[i]);
       columns_.push_back(known.column);
+      units_.push_back(known.unit);
       if (known.column != PowerColumn::watts) continue;
       if (best != none) several_ = true;
       if (best == none || known.rank < best_rank) best = i, best_rank = known.rank;
@@ -43,6 +44,7 @@ class Header {
     results.warn(fmt::format("of several columns of power {} was read", cells[best]));
   }
 
+  [[nodiscard]] const std::string& unit(std::size_t i) const { return units_[i]; }
   [[nodiscard]] bool has_power() const { return has_power_; }
   [[nodiscard]] std::size_t size() const { return columns_.size(); }
   [[nodiscard]] PowerColumn operator[](std::size_t i) const { return columns_[i]; }
@@ -52,6 +54,7 @@ class Header {
 
  private:
   std::vector<PowerColumn> columns_;
+  std::vector<std::string> units_;
   bool has_power_ = false, several_ = false;
 };
 
@@ -96,10 +99,11 @@ class CsvReader {
       if (trimmed(line).empty()) continue;
       const std::vector<std::string> cells = cells_of(line);
       if (header_) {
-        read_line(cells);
+        if (cells != names_) read_line(cells);  // a loop that calls nvidia-smi prints the header each time
         continue;
       }
       header_.emplace(cells, results_);
+      names_ = cells;
       if (!header_->has_power())
         return diagnostics_.error(at_, "no column of power in the header",
                                   "power.draw, DCGM_FI_DEV_POWER_USAGE, PowerConsumedWatts or watts");
@@ -154,6 +158,7 @@ class CsvReader {
           break;
         case PowerColumn::watts:
           take(cell, out.watts);
+          sound = sound && in_watts(cell, header_->unit(i), out.watts);
           break;
         case PowerColumn::utilization:
           take(cell, out.utilization);
@@ -174,6 +179,18 @@ class CsvReader {
     return sound ? std::optional(out) : std::nullopt;
   }
 
+  /// Brings a reading to watts, by the unit in its cell or else in its column's header. False, with a fault, where that
+  /// is none of power.
+  bool in_watts(const std::string& cell, const std::string& of_column, std::optional<double>& reading) {
+    const std::size_t behind = cell.find_first_not_of("0123456789.+-eE ");
+    const std::string unit = behind == std::string::npos ? of_column : std::string(trimmed(cell.substr(behind)));
+    if (unit.empty()) return true;
+    const auto scale = watts_in(unit);
+    if (scale) return *reading *= *scale, true;
+    diagnostics_.error(at_, fmt::format("found power in {}, expected W, kW or mW", shown(unit)));
+    return false;
+  }
+
   /// The first of the columns that identify a GPU.
   std::string identity(const std::vector<std::string>& cells) {
     for (std::size_t i = 0; i < cells.size(); ++i)
@@ -187,6 +204,7 @@ class CsvReader {
   Diagnostics& diagnostics_;
   Identities identities_;
   std::optional<Header> header_;
+  std::vector<std::string> names_;  ///< the header's cells
   std::string at_;
 };
 
