@@ -45,5 +45,15 @@ TEST(Fio, OtherLayoutsSayWhichIsRead) {
               HasSubstr("/client_stats"));
 }
 
+// --output-format=normal,json, warnings before it, and what a signal says behind it.
+TEST(Fio, TextAroundTheDocumentIsPassedOver) {
+  const auto import = import_measured(read_fio, "w: (g=0): rw=write, bs={4k}\nfio-3.36\n" + file(job("w", 0, 1000)) +
+                                                    "\nfio: terminating on signal 2\n{}\n");
+  EXPECT_EQ(import.faults, "");
+  EXPECT_EQ(import.rows.size(), 1U);
+  EXPECT_THAT(import_measured(read_fio, "fio: warning\nfio: warning\n{\n \"jobs\": [\n  { bad }\n ]\n}\n").faults,
+              HasSubstr("line 5"));
+}
+
 }  // namespace
 }  // namespace stepcast::import_fio_test

@@ -45,5 +45,24 @@ TEST(Osu, WrongDataIsAFault) {
   EXPECT_THAT(import_measured(read_osu, table(title, "4  23.63  Fail"), kSixteen).faults, HasSubstr("line 5"));
 }
 
+TEST(Osu, TypesAreThoseOfTheTable) {
+  const auto type = [](const std::string& text) {
+    return import_measured(read_osu, text, kSixteen).rows[0]["data_type"];
+  };
+  EXPECT_EQ(type(table("MPI Allreduce Latency Test")), "int8");
+  EXPECT_EQ(type("# OSU MPI Allreduce Latency Test v7.4\n# Datatype: MPI_FLOAT.\n4  23.6\n"), "float32");
+  EXPECT_EQ(type("# OSU MPI Allreduce Latency Test v5.9\n4  23.6\n"), "float32");
+  EXPECT_THAT(
+      import_measured(read_osu, "# OSU MPI Allreduce Latency Test v7.4\n# Datatype: MPI_LONG_DOUBLE.\n4 2\n", kSixteen)
+          .faults,
+      HasSubstr("line 2: found the type \"MPI_LONG_DOUBLE\""));
+}
+
+TEST(Osu, EqualBlocksAreAReduceScatter) {
+  const auto import = import_measured(read_osu, table("MPI Reduce_scatter_block Latency Test"), kSixteen);
+  EXPECT_EQ(import.faults, "");
+  EXPECT_EQ(import.rows[0]["op"], "reduce_scatter");
+}
+
 }  // namespace
 }  // namespace stepcast::import_osu_test

@@ -13,6 +13,27 @@ namespace {
 
 constexpr double kLastSecond = 1e11;  // of the year 5138
 
+/// The JSON of fio's output, of which --output-format=normal,json, warnings and signals print lines before and behind;
+/// empty lines stand for those before, so that faults name the file's. Empty where there is none.
+std::string document_in(std::string_view text) {
+  std::size_t begin = text.starts_with('{') ? 0 : text.find("\n{");
+  if (begin == std::string_view::npos) begin = text.find('{');
+  if (begin == std::string_view::npos) return {};
+  if (text[begin] == '\n') ++begin;
+  int depth = 0;
+  bool quoted = false;
+  std::size_t end = begin;
+  for (; end < text.size(); ++end) {
+    const char c = text[end];
+    if (c == '\\' && quoted) ++end;
+    if (c == '"') quoted = !quoted;
+    if (!quoted && c == '{') ++depth;
+    if (!quoted && c == '}' && --depth == 0) break;
+  }
+  const auto lines = std::count(text.begin(), text.begin() + static_cast<long>(begin), '\n');
+  return std::string(static_cast<std::size_t>(lines), '\n') += text.substr(begin, end + 1 - begin);
+}
+
 /// fio's name of what a job did, as ours: sequential or random, and whether files or checkpoints were its matter.
 std::string storage_pattern(const std::string& mode, const std::string& job, double files, bool reads) {
   const char* direction = reads ? "read" : "write";
@@ -160,10 +181,9 @@ void add_group(const JobGroup& group, const Json& shared, ResultsBuilder& result
 
 void read_fio(std::string_view text, const std::string& /*file*/, const MeasuredHints& /*hints*/,
               ResultsBuilder& results, Diagnostics& diagnostics) {
-  // fio prints its warnings before the document.
-  const auto begin = text.find('{');
-  if (begin == std::string_view::npos) return diagnostics.error("", "no JSON in it", "fio --output-format=json");
-  const Json document = parse_json(text.substr(begin), diagnostics);
+  const std::string json = document_in(text);
+  if (json.empty()) return diagnostics.error("", "no JSON in it", "fio --output-format=json");
+  const Json document = parse_json(json, diagnostics);
   if (!diagnostics.ok()) return;
   const Json* jobs = jobs_of(document, results, diagnostics);
   if (!jobs) return;

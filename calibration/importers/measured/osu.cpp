@@ -16,6 +16,7 @@ constexpr std::array kOsuTitles{
     NamePair{"Allreduce Latency Test", "all_reduce"},
     NamePair{"Allgather Latency Test", "all_gather"},
     NamePair{"Reduce_scatter Latency Test", "reduce_scatter"},
+    NamePair{"Reduce_scatter_block Latency Test", "reduce_scatter"},
     NamePair{"All-to-All Personalized Exchange Latency Test", "all_to_all"},
     NamePair{"Alltoall Latency Test", "all_to_all"},
     NamePair{"Broadcast Latency Test", "broadcast"},
@@ -24,6 +25,12 @@ constexpr std::array kOsuTitles{
     NamePair{"Barrier Latency Test", "barrier"},
     NamePair{"Latency Test", "ping_pong"},
 };
+
+// What `# Datatype: MPI_CHAR.` names, from version 7 on.
+constexpr std::array kOsuTypes{NamePair{"MPI_CHAR", "int8"},     NamePair{"MPI_INT", "int32"},
+                               NamePair{"MPI_FLOAT", "float32"}, NamePair{"ncclChar", "int8"},
+                               NamePair{"ncclInt", "int32"},     NamePair{"ncclFloat", "float32"}};
+constexpr std::string_view kDatatype = "# Datatype:";
 
 /// `# OSU MPI-CUDA Allreduce Latency Test v7.3`, taken apart.
 struct OsuTitle {
@@ -51,12 +58,18 @@ std::string osu_operation(std::string_view title) {
   return {};
 }
 
-Json osu_row(const std::string& op, double size, double time, const MeasuredPlaces& places) {
+/// The type of a table's elements: what it says, else the default of the versions that do not say it.
+std::string type_of_elements(const std::string& stated, const std::string& op) {
+  if (!stated.empty()) return stated;
+  return op == "all_reduce" || op.starts_with("reduce") ? "float32" : "int8";
+}
+
+Json osu_row(const std::string& op, double size, double time, const std::string& type, const MeasuredPlaces& places) {
   if (op != "ping_pong") {
     // osu_reduce_scatter counts the whole buffer (recvcounts are size / numprocs), the others what each rank sends.
     const bool shares = op == "all_gather" || op == "all_to_all";
-    Json out = collective_row(op, shares ? size * places.ranks : size, places, false,
-                              op == "all_reduce" || op.starts_with("reduce") ? "float32" : "int8", {time});
+    Json out =
+        collective_row(op, shares ? size * places.ranks : size, places, false, type_of_elements(type, op), {time});
     out["across_ranks"] = "mean";
     return out;
   }
@@ -69,7 +82,7 @@ Json osu_row(const std::string& op, double size, double time, const MeasuredPlac
 
 void read_osu(std::string_view text, const std::string& /*file*/, const MeasuredHints& hints, ResultsBuilder& results,
               Diagnostics& diagnostics) {
-  std::string op;
+  std::string op, type;
   bool title = false;
   std::size_t number = 0, rows = 0;
   for (const std::string_view raw : lines_of(text)) {
@@ -77,9 +90,20 @@ void read_osu(std::string_view text, const std::string& /*file*/, const Measured
     const std::string_view line = without_rank_label(trimmed(raw));
     const std::string at = fmt::format("line {}", number);
     if (line.starts_with("#")) {
+      if (line.starts_with(kDatatype) && title) {
+        const std::string_view name = trimmed(line.substr(kDatatype.size(), line.find('.') - kDatatype.size()));
+        const auto known =
+            std::find_if(kOsuTypes.begin(), kOsuTypes.end(), [&](const NamePair& one) { return one.theirs == name; });
+        if (known == kOsuTypes.end())
+          return diagnostics.error(
+              at, fmt::format("found the type {}, expected MPI_CHAR, MPI_INT or MPI_FLOAT", shown(name)));
+        type = known->ours;
+        continue;
+      }
       const OsuTitle found = title_in(line);
       if (!found.library.starts_with("MPI") && found.library != "NCCL") continue;
       title = true;
+      type.clear();
       op = found.library == "MPI" || found.library == "NCCL" ? osu_operation(found.test) : "";
       if (op.empty() || (op == "ping_pong" && found.library != "MPI"))
         return diagnostics.error(at, fmt::format("{} holds no times of single blocking calls", shown(line)),
@@ -106,7 +130,7 @@ void read_osu(std::string_view text, const std::string& /*file*/, const Measured
     } else if (!sound(places, diagnostics)) {
       return;
     }
-    results.add(osu_row(op, *size, *time, places));
+    results.add(osu_row(op, *size, *time, type, places));
     ++rows;
   }
   if (rows == 0 && diagnostics.ok()) diagnostics.error("", "no table of an OSU micro-benchmark in it");
