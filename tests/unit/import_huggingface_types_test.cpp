@@ -55,6 +55,30 @@ const std::vector<Published> kPublished{
       "original_rope": true, "padded_vocab_size": 151552, "post_layer_norm": true, "rmsnorm": true,
       "rope_ratio": 500, "seq_length": 131072, "tie_word_embeddings": false, "vocab_size": 151552})",
      9399951360.0},
+    // Llama's kin by other names.
+    {"internlm-7b",
+     R"({"model_type": "internlm", "bias": true, "hidden_size": 4096, "intermediate_size": 11008,
+      "num_attention_heads": 32, "num_hidden_layers": 32, "max_position_embeddings": 2048, "vocab_size": 103168,
+      "tie_word_embeddings": false})",
+     7321948160.0},
+    {"baichuan2-13b",
+     R"({"model_type": "baichuan", "hidden_size": 5120, "intermediate_size": 13696, "num_attention_heads": 40,
+      "num_hidden_layers": 40, "model_max_length": 4096, "vocab_size": 125696, "z_loss_weight": 0})",
+     13896668160.0},
+    {"EXAONE-3.5-7.8B",
+     R"({"model_type": "exaone", "hidden_size": 4096, "intermediate_size": 14336, "num_layers": 32,
+      "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 102400, "max_position_embeddings": 32768,
+      "head_dim": 128, "activation_function": "silu"})",
+     7818448896.0},
+    {"Yi-6B",
+     R"({"model_type": "Yi", "hidden_size": 4096, "intermediate_size": 11008, "num_attention_heads": 32,
+      "num_hidden_layers": 32, "num_key_value_heads": 4, "vocab_size": 64000, "max_position_embeddings": 4096})",
+     6061035520.0},
+    {"llava-v1.5-7b",
+     R"({"model_type": "llava", "mm_vision_tower": "openai/clip-vit-large-patch14-336", "hidden_size": 4096,
+      "intermediate_size": 11008, "num_attention_heads": 32, "num_hidden_layers": 32, "max_position_embeddings": 4096,
+      "vocab_size": 32000})",
+     6738415616.0},
     {"nemotron-minitron-8b",
      R"({"attention_bias": false, "attention_dropout": 0.0, "bos_token_id": 2, "eos_token_id": 3, "head_dim":
       128, "hidden_act": "relu2", "hidden_size": 4096, "initializer_range": 0.0134, "intermediate_size": 16384,
@@ -177,6 +201,55 @@ TEST(HuggingFaceTypes, AListSaysWhichLayersHaveExperts) {
     "num_attention_heads":16,"vocab_size":1000,"num_local_experts":8,"moe_layer_freq":)";
   EXPECT_EQ(of(config + "[0,1,1,1]}").model["transformer"]["dense_layers"], 1);
   EXPECT_THAT(faults_of(config + "[0,1,0,1]}"), HasSubstr("/moe_layer_freq"));
+}
+
+TEST(HuggingFaceTypes, WhatPythonWritesIsRead) {
+  const char* config = R"({"model_type": "llama", "rope_theta": Infinity, "limits": [-Infinity, NaN], "note": "NaN"})";
+  EXPECT_EQ(faults_of(config), "");
+  EXPECT_EQ(faults_of(std::string("\xef\xbb\xbf") + config), "");
+  EXPECT_THAT(faults_of(std::string("\xff\xfe{\0}\0", 6)), HasSubstr("is UTF-16"));
+}
+
+TEST(HuggingFaceTypes, PartsOfOthersLeaveOutWhatTheirClassSets) {
+  // Salesforce/blip2-opt-2.7b: its language model is OPT-2.7B, 2,651,596,800 parameters.
+  const ImportedModel opt = of(R"({"model_type": "blip-2", "vision_config": {}, "text_config": {"model_type": "opt",
+      "ffn_dim": 10240, "hidden_size": 2560, "num_attention_heads": 32, "num_hidden_layers": 32,
+      "word_embed_proj_dim": 2560}})");
+  EXPECT_NEAR(opt.parameters / 2651596800.0, 1, 0.001);
+  EXPECT_THAT(opt.notes, Contains(HasSubstr("vocab_size 50272")));
+  // Salesforce/blip2-flan-t5-xl: Flan-T5 XL, 2,849,757,184.
+  const ImportedModel t5 = of(R"({"model_type": "blip-2", "text_config": {"model_type": "t5", "d_ff": 5120,
+      "d_model": 2048, "num_heads": 32, "num_layers": 24, "num_decoder_layers": 24, "feed_forward_proj": "gated-gelu",
+      "tie_word_embeddings": false}})");
+  EXPECT_NEAR(t5.parameters / 2849757184.0, 1, 0.001);
+  // The first GPT-2 files have 1,024 positions under another name.
+  EXPECT_EQ(of(R"({"model_type": "gpt2", "n_embd": 1024, "n_layer": 24, "n_head": 16, "vocab_size": 50257})")
+                .model["transformer"]["max_positions"],
+            1024);
+}
+
+TEST(HuggingFaceTypes, TiesBesideThePartCount) {
+  const std::string part = R"("text_config": {"model_type": "qwen3_vl_text", "head_dim": 128, "hidden_size": 2560,
+      "intermediate_size": 9728, "num_attention_heads": 32, "num_hidden_layers": 36, "num_key_value_heads": 8,
+      "vocab_size": 151936, "max_position_embeddings": 262144}})";
+  EXPECT_EQ(
+      of(R"({"model_type": "qwen3_vl", "tie_word_embeddings": true, )" + part).model["transformer"]["tied_embeddings"],
+      true);
+  EXPECT_FALSE(of(R"({"model_type": "qwen3_vl", )" + part).model["transformer"].contains("tied_embeddings"));
+}
+
+TEST(HuggingFaceTypes, OneKeyForAllHeads) {
+  const ImportedModel mpt = of(R"({"model_type": "mpt", "d_model": 2048, "n_heads": 16, "n_layers": 24,
+      "max_seq_len": 2048, "vocab_size": 50368, "attn_config": {"attn_type": "multiquery_attention", "alibi": true}})");
+  EXPECT_EQ(mpt.model["transformer"]["kv_heads"], 1);
+}
+
+TEST(HuggingFaceTypes, OnlyWhatIsSpeltAlikeIsSuggested) {
+  for (const char* other : {"albert", "xglm", "deit"})
+    EXPECT_THAT(faults_of(std::string(R"({"model_type": ")") + other + "\"}"), Not(HasSubstr("did you mean"))) << other;
+  EXPECT_THAT(faults_of(R"({"model_type": "lama"})"), HasSubstr("did you mean \"llama\""));
+  EXPECT_THAT(faults_of(R"({"model_type": "gemma3", "text_config": 5})"), HasSubstr("/text_config: found"));
+  EXPECT_THAT(faults_of(R"({"model_type": "llama", "vocab_size": 1000000000000})"), HasSubstr("from 1 to 2147483647"));
 }
 
 }  // namespace

@@ -26,7 +26,10 @@ std::optional<int> ConfigReader::whole(std::string_view key, int least) {
   if (!value) return std::nullopt;
   const double number = value->is_number() ? value->get<double>() : std::nan("");
   if (!(number >= least) || number > std::numeric_limits<int>::max() || number != std::floor(number)) {
-    wrong(key, *value, fmt::format("a whole number of at least {}", least));
+    constexpr int kMost = std::numeric_limits<int>::max();
+    wrong(key, *value,
+          number > kMost ? fmt::format("a whole number from {} to {}", least, kMost)
+                         : fmt::format("a whole number of at least {}", least));
     return std::nullopt;
   }
   return static_cast<int>(number);

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "calibration/importers/models/config_reader.hpp"
 #include "calibration/importers/models/huggingface_layout.hpp"
 #include "calibration/importers/models/huggingface_types.hpp"
+#include "calibration/importers/text_file.hpp"
 #include "fields/plain_text.hpp"
 #include "models/workload/model.hpp"
 #include "models/workload/operators.hpp"
@@ -20,7 +22,7 @@ class HuggingFaceReader {
   /// `pointer`: of the object that describes the language model within the file.
   HuggingFaceReader(const Json& config, const HuggingFaceType& type, std::string pointer, std::string id,
                     Diagnostics& diagnostics)
-      : config_(usual_layout(config, type, notes_)),
+      : config_(usual_layout(config, type, !pointer.empty(), notes_)),
         reader_(config_, pointer, diagnostics),
         diagnostics_(diagnostics),
         pointer_(std::move(pointer)),
@@ -396,19 +398,26 @@ std::string near_type(const std::string& name, const Json& config) {
       if (of_class.starts_with("[\"" + plain + "for")) return fmt::format("architectures names \"{}\"", known);
     }
   }
-  const std::string near = name.empty() ? std::string() : did_you_mean(name, names);
-  return near.empty() ? expected_one_of(names) : near;
+  const std::string* near = name.empty() ? nullptr : nearest(name, names);
+  // "albert" and "bert", "xglm" and "glm" are others: what is misspelt begins alike and is about as long.
+  const auto length = [](const std::string& text) { return static_cast<long>(text.size()); };
+  const bool misspelt = near && near->front() == name.front() && std::abs(length(*near) - length(name)) <= 1;
+  return misspelt ? fmt::format("did you mean \"{}\"?", *near) : expected_one_of(names);
 }
 
 LanguageModel language_model(const Json& config, Diagnostics& diagnostics) {
   LanguageModel out{&config, ""};
-  out.sees = config.contains("vision_config");
+  out.sees = config.contains("vision_config") || config.contains("mm_vision_tower");
   const auto type_in = [](const Json& part) {
     const auto found = part.find("model_type");
     return found != part.end() && found->is_string() ? found->get<std::string>() : std::string{};
   };
   const bool whole = !config.contains("text_config") || config.contains("num_hidden_layers");
-  if (!whole && config.at("text_config").is_object()) {
+  if (!whole && !config.at("text_config").is_object()) {
+    diagnostics.error("/text_config", fmt::format("found {}, expected an object", describe(config.at("text_config"))));
+    return out;
+  }
+  if (!whole) {
     out.config = &config.at("text_config");
     out.pointer = "/text_config";
   }
@@ -418,6 +427,34 @@ LanguageModel language_model(const Json& config, Diagnostics& diagnostics) {
   diagnostics.error(child_pointer(out.pointer, "model_type"),
                     name.empty() ? "missing" : fmt::format("found \"{}\"", name), near_type(name, *out.config));
   return out;
+}
+
+/// Models that see say beside their text_config whether its embeddings are tied.
+Json with_outer_ties(Json part, const Json& whole) {
+  constexpr const char* kKey = "tie_word_embeddings";
+  if (!part.contains(kKey) && whole.contains(kKey)) part[kKey] = whole.at(kKey);
+  return part;
+}
+
+/// Python's json writes bare Infinity and NaN, which are no JSON: null, in as many characters where they fit.
+std::string without_infinities(std::string text) {
+  bool quoted = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '\\' && quoted) {
+      ++at;
+      continue;
+    }
+    if (text[at] == '"') quoted = !quoted;
+    if (quoted) continue;
+    for (const std::string_view word : {"-Infinity", "Infinity", "NaN"})
+      if (text.compare(at, word.size(), word) == 0) {
+        std::string null = "null";
+        null.resize(std::max(null.size(), word.size()), ' ');
+        text.replace(at, word.size(), null);
+        break;
+      }
+  }
+  return text;
 }
 
 /// What the file says it is, else its folder's or its own name.
@@ -433,15 +470,18 @@ std::string id_of(const Json& config, const std::filesystem::path& file) {
 
 ImportedModel import_huggingface(const std::filesystem::path& file, std::optional<int> seq_len) {
   Diagnostics diagnostics(file.string());
-  const Json config = read_json(file, diagnostics);
+  const std::string text = read_utf8_description(file, diagnostics);
+  diagnostics.throw_if_faulty();
+  const Json config = parse_json(without_infinities(text), diagnostics);
   diagnostics.throw_if_faulty();
   if (!config.is_object())
     throw InputError({{file.string(), "", fmt::format("found {}, expected an object", describe(config)),
                        "a config.json of Hugging Face transformers"}});
   const LanguageModel found = language_model(config, diagnostics);
   diagnostics.throw_if_faulty();
-  ImportedModel out =
-      HuggingFaceReader(*found.config, *found.type, found.pointer, id_of(config, file), diagnostics).read(seq_len);
+  ImportedModel out = HuggingFaceReader(with_outer_ties(*found.config, config), *found.type, found.pointer,
+                                        id_of(config, file), diagnostics)
+                          .read(seq_len);
   diagnostics.throw_if_faulty();
   if (found.is_part())
     out.notes.emplace_back("the language model alone: what sees images or hears is left out, and so are its tokens");

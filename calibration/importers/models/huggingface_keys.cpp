@@ -170,7 +170,12 @@ constexpr auto kHarmless = std::to_array<std::string_view>({"model_type",
                                                             "initializer_cutoff_factor",
                                                             "position_embedding_type",
                                                             "cls_token_id",
-                                                            "projector_hidden_act"});
+                                                            "projector_hidden_act",
+                                                            "z_loss_weight",
+                                                            "prefix",
+                                                            "output_past",
+                                                            "mm_vision_tower",
+                                                            "mm_hidden_size"});
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace stepcast {
@@ -9,8 +10,19 @@ namespace stepcast {
 namespace {
 
 /// Without these a file describes no model of its own.
-constexpr auto kSizes = std::to_array<std::string_view>({"hidden_size", "num_hidden_layers", "num_attention_heads",
-                                                         "intermediate_size", "vocab_size", "num_local_experts"});
+constexpr auto kSizes = std::to_array<std::string_view>(
+    {"hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size", "num_local_experts",
+     "n_embd", "n_layer", "n_head", "n_positions", "d_model", "d_ff", "num_layers", "num_heads", "ffn_dim",
+     "encoder_layers", "encoder_ffn_dim", "encoder_attention_heads"});
+/// Names of one size. What a file says under one of them, no default of another contradicts.
+constexpr std::array kSynonyms{std::array<std::string_view, 3>{"n_positions", "max_position_embeddings", "seq_length"},
+                               std::array<std::string_view, 3>{"n_embd", "hidden_size", "n_embed"},
+                               std::array<std::string_view, 3>{"n_layer", "num_hidden_layers", ""},
+                               std::array<std::string_view, 3>{"n_head", "num_attention_heads", ""},
+                               std::array<std::string_view, 3>{"num_layers", "encoder_layers", ""},
+                               std::array<std::string_view, 3>{"num_heads", "encoder_attention_heads", ""},
+                               std::array<std::string_view, 3>{"d_ff", "encoder_ffn_dim", ""},
+                               std::array<std::string_view, 3>{"ffn_dim", "intermediate_size", "n_inner"}};
 /// Parts of a file that others keep in one (MPT, DBRX).
 constexpr std::array kSections{"attn_config", "ffn_config"};
 
@@ -37,9 +49,18 @@ void rename(Json& config, const Json& names) {
   }
 }
 
+void drop_contradicted(Json& defaults, const Json& given) {
+  for (const auto& names : kSynonyms) {
+    const bool stated = std::any_of(names.begin(), names.end(),
+                                    [&](std::string_view name) { return given.contains(std::string(name)); });
+    for (const std::string_view name : names)
+      if (stated && !given.contains(std::string(name))) defaults.erase(std::string(name));
+  }
+}
+
 /// What a type says the other way round, or as a product.
 void translate(Json& config) {
-  const auto flag = [&](const char* key, bool value) { return config.contains(key) && config.at(key) == value; };
+  const auto flag = [&](const char* key, const Json& value) { return config.contains(key) && config.at(key) == value; };
   if (config.contains("no_bias") && config.at("no_bias").is_boolean()) {
     config["bias"] = !config.at("no_bias").get<bool>();
     config.erase("no_bias");
@@ -49,6 +70,7 @@ void translate(Json& config) {
     config["intermediate_size"] = config.at("expansion_ratio").get<double>() * config.at("hidden_size").get<double>();
     config.erase("expansion_ratio");
   }
+  if (flag("attn_type", "multiquery_attention")) config["num_key_value_heads"] = 1;
   if (flag("multi_query_attention", false)) config.erase("num_key_value_heads");
   if (config.contains("attention_types") && config.at("attention_types").dump().find("local") == std::string::npos)
     config.erase("sliding_window");
@@ -56,11 +78,13 @@ void translate(Json& config) {
 
 }  // namespace
 
-Json usual_layout(const Json& config, const HuggingFaceType& type, std::vector<std::string>& notes) {
+Json usual_layout(const Json& config, const HuggingFaceType& type, bool part, std::vector<std::string>& notes) {
   Json given = config;
   lift_sections(given);
   rename(given, Json::parse(type.names));
   Json out = Json::parse(type.defaults);
+  if (part) out.update(Json::parse(type.part));
+  drop_contradicted(out, given);
   std::vector<std::string> absent;
   for (const std::string_view size : kSizes)
     if (const std::string key(size); out.contains(key) && (!given.contains(key) || given.at(key).is_null()))

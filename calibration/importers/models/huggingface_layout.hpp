@@ -9,7 +9,8 @@
 namespace stepcast {
 
 /// A model's configuration with the usual keys (Llama's), whatever its type calls them and in which section they are,
-/// beside what its class sets where the file is silent. Sizes that the file leaves out are noted.
-Json usual_layout(const Json& config, const HuggingFaceType& type, std::vector<std::string>& notes);
+/// beside what its class sets where the file is silent, of a `part` of another model all sizes. Sizes that the file
+/// leaves out are noted.
+Json usual_layout(const Json& config, const HuggingFaceType& type, bool part, std::vector<std::string>& notes);
 
 }  // namespace stepcast

@@ -10,11 +10,16 @@ namespace {
 using Type = HuggingFaceType;
 
 constexpr std::string_view kTied = R"({"tie_word_embeddings":true})";
-constexpr std::string_view kTiedDropout = R"({"tie_word_embeddings":true,"resid_pdrop":0.1})";
+constexpr std::string_view kGpt2 = R"({"tie_word_embeddings":true,"resid_pdrop":0.1,"n_positions":1024})";
+constexpr std::string_view kGpt2Part = R"({"vocab_size":50257,"n_embd":768,"n_layer":12,"n_head":12})";
 constexpr std::string_view kBert = R"({"tie_word_embeddings":true,"hidden_dropout_prob":0.1,"type_vocab_size":2})";
+constexpr std::string_view kBertPart =
+    R"({"vocab_size":30522,"hidden_size":768,"num_hidden_layers":12,"num_attention_heads":12,"intermediate_size":3072,
+        "max_position_embeddings":512})";
 
 constexpr std::string_view kT5 =
     R"({"tie_word_embeddings":true,"n_positions":512,"d_kv":64,"feed_forward_proj":"relu","dropout_rate":0.1})";
+constexpr std::string_view kT5Part = R"({"vocab_size":32128,"d_model":512,"d_ff":2048,"num_layers":6,"num_heads":8})";
 constexpr std::string_view kMt5 =
     R"({"tie_word_embeddings":false,"n_positions":512,"d_kv":64,"feed_forward_proj":"gated-gelu","dropout_rate":0.1})";
 // 15 % of the tokens in spans of three, each with a mark: 114 of 512 (Raffel et al. 2020, section 3.1.4).
@@ -59,8 +64,15 @@ constexpr Type kRefinedWeb{.name = "RefinedWeb",
                            .layer_norm = true,
                            .side_by_side = true};
 
+/// A type that differs in what its tokens are, not in its network.
+constexpr Type like(Type type, std::string_view name) {
+  type.name = name;
+  return type;
+}
+
 constexpr Type kBertType{.name = "bert",
                          .defaults = kBert,
+                         .part = kBertPart,
                          .encoder = true,
                          .gated = false,
                          .layer_norm = true,
@@ -75,14 +87,26 @@ constexpr Type kBartType{.name = "bart",
                          .positions = "learned"};
 constexpr Type kMt5Type{
     .name = "mt5", .defaults = kMt5, .two_sides = true, .target_share = kSpans, .brief = true, .positions = "none"};
-/// A type that differs in what its tokens are, not in its network.
-constexpr Type like(Type type, std::string_view name) {
-  type.name = name;
-  return type;
-}
-
 constexpr std::array kTypes{
     Type{.name = "llama", .defaults = kLlama, .names = R"({"max_sequence_length":"max_position_embeddings"})"},
+    // The first LLaVA kept Llama's keys and put its own beside them.
+    Type{.name = "llava", .defaults = kLlama},
+    Type{.name = "Yi"},
+    // configuration_baichuan.py; the 13B models have ALiBi, which the file does not say.
+    Type{.name = "baichuan", .names = R"({"model_max_length":"max_position_embeddings"})"},
+    // configuration_internlm.py: biases of attention alone.
+    Type{.name = "internlm", .names = R"({"bias":"attention_bias"})"},
+    Type{.name = "exaone", .names = R"({"num_layers":"num_hidden_layers"})"},
+    Type{.name = "ernie4_5",
+         .defaults =
+             R"({"tie_word_embeddings":true,"head_dim":128,"vocab_size":103424,"hidden_size":1024,
+                 "intermediate_size":3072,"num_hidden_layers":18,"num_attention_heads":16,"num_key_value_heads":2,
+                 "max_position_embeddings":131072})"},
+    Type{.name = "arcee",
+         .defaults =
+             R"({"vocab_size":32000,"hidden_size":2560,"intermediate_size":18432,"num_hidden_layers":32,
+                 "num_attention_heads":32,"max_position_embeddings":4096})",
+         .gated = false},
     Type{.name = "mistral", .defaults = kMistral, .sliding = true},
     Type{.name = "ministral", .sliding = true},
     Type{.name = "mixtral", .defaults = kMixtral, .sliding = true},
@@ -162,7 +186,8 @@ constexpr std::array kTypes{
     Type{.name = "stablelm", .layer_norm = true},
     Type{.name = "starcoder2", .defaults = kTied, .gated = false, .layer_norm = true, .biases = true, .sliding = true},
     Type{.name = "gpt2",
-         .defaults = kTiedDropout,
+         .defaults = kGpt2,
+         .part = kGpt2Part,
          .brief = true,
          .gated = false,
          .layer_norm = true,
@@ -193,6 +218,8 @@ constexpr std::array kTypes{
     Type{.name = "gpt_neox", .gated = false, .layer_norm = true, .biases = true, .side_by_side = true},
     Type{.name = "opt",
          .defaults = R"({"tie_word_embeddings":true,"dropout":0.1})",
+         .part = R"({"vocab_size":50272,"hidden_size":768,"num_hidden_layers":12,"ffn_dim":3072,
+                     "num_attention_heads":12,"max_position_embeddings":2048})",
          .gated = false,
          .layer_norm = true,
          .biases = true,
@@ -207,7 +234,13 @@ constexpr std::array kTypes{
     kFalconType,
     kRefinedWebModel,
     kRefinedWeb,
-    Type{.name = "t5", .defaults = kT5, .two_sides = true, .target_share = kSpans, .brief = true, .positions = "none"},
+    Type{.name = "t5",
+         .defaults = kT5,
+         .part = kT5Part,
+         .two_sides = true,
+         .target_share = kSpans,
+         .brief = true,
+         .positions = "none"},
     kMt5Type,
     like(kMt5Type, "umt5"),
     kBartType,

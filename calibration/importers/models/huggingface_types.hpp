@@ -12,6 +12,7 @@ namespace stepcast {
 struct HuggingFaceType {
   std::string_view name;
   std::string_view defaults = "{}";  ///< of absent keys that matter here, as JSON
+  std::string_view part = "{}";      ///< sizes that the class sets, of a type that others have as their text_config
   std::string_view names = "{}";     ///< its keys that are called otherwise than Llama's, as JSON: theirs to the usual
   std::string_view left_out = {};    ///< note of what its network has and the shape does not
   bool encoder = false;
