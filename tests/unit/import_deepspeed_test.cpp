@@ -49,5 +49,26 @@ TEST(DeepSpeedImport, WhatZeroPlusPlusAndMicsChangeIsNamed) {
     EXPECT_THAT(out.notes, Contains(AllOf(HasSubstr(key), HasSubstr("not modelled"))));
 }
 
+TEST(DeepSpeedImport, ApexIsFp16) {
+  EXPECT_EQ(of(R"({"amp": {"enabled": true, "opt_level": "O1"}})").scenario["workload"]["precision"], "fp16");
+  EXPECT_EQ(of(R"({"amp": {"enabled": true, "opt_level": "O0"}})").scenario["workload"]["precision"], "fp32");
+}
+
+TEST(DeepSpeedImport, OtherOptimizersAreNamed) {
+  EXPECT_THAT(of(R"({"optimizer": {"type": "OneBitAdam"}})").notes, Contains(HasSubstr("reductions of 1 bit")));
+  EXPECT_THAT(of(R"({"optimizer": {"type": "SGD"}})").notes, Contains(HasSubstr("SGD: its states")));
+  for (const std::string& note : of(R"({"optimizer": {"type": "FusedAdam"}})").notes)
+    EXPECT_THAT(note, testing::Not(HasSubstr("optimizer")));
+}
+
+TEST(DeepSpeedImport, GradientsAreKeptInTheTypeThatItNames) {
+  const ImportedScenario out = of(R"({"bf16": {"enabled": true}, "data_types": {"grad_accum_dtype": "fp32"}})");
+  EXPECT_EQ(out.scenario["strategy"]["gradients_in_fp32"], true);
+  const ImportedScenario both = of(R"({"bf16": {"enabled": true}, "communication_data_type": "bf16",
+      "data_types": {"grad_accum_dtype": "fp32"}})");
+  EXPECT_EQ(both.scenario["strategy"]["gradients_in_fp32"], false);
+  EXPECT_THAT(both.notes, Contains(HasSubstr("kept in it, too")));
+}
+
 }  // namespace
 }  // namespace stepcast::import_deepspeed_test

@@ -3,6 +3,7 @@
 #include "calibration/importers/models/config_reader.hpp"
 #include "calibration/importers/models/imported_scenario.hpp"
 #include "calibration/importers/text_file.hpp"
+#include "fields/plain_text.hpp"
 #include "models/scenario/scenario.hpp"
 
 namespace stepcast {
@@ -25,6 +26,7 @@ class DeepSpeedReader {
     zero();
     precision();
     gradients();
+    optimizer();
     batch();
     model();
     ignored();
@@ -125,18 +127,51 @@ class DeepSpeedReader {
       notes_.push_back(fmt::format(
           "enabled \"auto\" follows the Trainer's --bf16 or --fp16: {0} is assumed (workload.precision)", precision));
     }
+    if (precision.empty()) precision = apex();
     workload_["precision"] = precision.empty() ? "fp32" : precision;
+  }
+
+  /// NVIDIA Apex' levels: O0 is fp32, all others compute in fp16.
+  std::string apex() {
+    if (enabled("amp") != Switch::on) return {};
+    ConfigReader reader(section("amp"), "/amp", diagnostics_);
+    const std::string level = reader.text("opt_level");
+    if (level == "O0") return {};
+    notes_.push_back(fmt::format("amp {}: taken as fp16 with masters in fp32", level.empty() ? "O1" : level));
+    return "fp16";
+  }
+
+  /// The description has Adam's states and update, and reductions of whole gradients.
+  void optimizer() {
+    ConfigReader reader(section("optimizer"), "/optimizer", diagnostics_);
+    const std::string type = reader.text("type");
+    const std::string low = lower_case(type);
+    if (low.starts_with("onebit") || low.starts_with("zeroone"))
+      notes_.push_back(
+          fmt::format("optimizer {}: reductions of 1 bit are not modelled; their traffic is overestimated", type));
+    else if (!type.empty() && low.find("adam") == std::string::npos)
+      notes_.push_back(fmt::format("optimizer {}: its states and update are taken to be Adam's", type));
   }
 
   /// What gradients are reduced in; without it, as the framework's profile has them.
   void gradients() {
-    if (!reader_.has("communication_data_type")) return reader_.ignore({"communication_data_type"});
-    const std::string type = reader_.text("communication_data_type");
+    const Json& types = section("data_types");
+    ConfigReader kept(types, "/data_types", diagnostics_);
+    gradient_type(kept, "grad_accum_dtype", "/data_types/grad_accum_dtype");
+    gradient_type(reader_, "communication_data_type", "/communication_data_type");
+  }
+
+  void gradient_type(ConfigReader& reader, const char* key, const char* pointer) {
+    const std::string type = reader.text(key);
+    if (type.empty()) return;
     if (type == "fp32" || type == "fp16" || type == "bf16" || type == "bfp16") {
+      const Json before = strategy_.value("gradients_in_fp32", Json());
       strategy_["gradients_in_fp32"] = type == "fp32";
+      if (!before.is_null() && before != strategy_["gradients_in_fp32"])
+        notes_.push_back(fmt::format("{} {}: gradients are kept in it, too", key, type));
       return;
     }
-    diagnostics_.error("/communication_data_type", fmt::format("found {}", shown(type)), "fp32, fp16 or bf16");
+    diagnostics_.error(pointer, fmt::format("found {}", shown(type)), "fp32, fp16 or bf16");
   }
 
   void batch() {
@@ -176,7 +211,6 @@ class DeepSpeedReader {
       notes_.emplace_back(
           "activation_checkpointing says how, not whether: set strategy.recompute if the model does it");
     reader_.ignore({"activation_checkpointing",
-                    "optimizer",
                     "scheduler",
                     "gradient_clipping",
                     "steps_per_print",
@@ -185,7 +219,6 @@ class DeepSpeedReader {
                     "prescale_gradients",
                     "gradient_predivide_factor",
                     "sparse_gradients",
-                    "amp",
                     "tensorboard",
                     "wandb",
                     "csv_monitor",
@@ -194,7 +227,6 @@ class DeepSpeedReader {
                     "memory_breakdown",
                     "comms_logger",
                     "checkpoint",
-                    "data_types",
                     "zero_force_ds_cpu_optimizer",
                     "aio",
                     "disable_allgather",
