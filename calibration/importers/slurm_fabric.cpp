@@ -65,10 +65,27 @@ class FabricMaker {
       const std::size_t hosts = topology_.hosts_below(root).size();
       if (root_ < 0 || hosts > most) root_ = root, most = hosts;
     }
-    if (roots.size() > 1)
+    if (roots.size() > 1) note_roots(roots, most);
+  }
+
+  /// Several switches with nothing above them: beside one another over the same hosts, or networks that do not meet.
+  void note_roots(const std::vector<int>& roots, std::size_t most) {
+    const auto hosts_of = [&](int root) {
+      const std::vector<std::string> hosts = topology_.hosts_below(root);
+      return std::set<std::string>(hosts.begin(), hosts.end());
+    };
+    const std::set<std::string> taken = hosts_of(root_);
+    const auto beside = std::count_if(roots.begin(), roots.end(), [&](int root) { return hosts_of(root) == taken; });
+    if (beside > 1)
+      notes_.push_back(
+          fmt::format("{} switches at the top are over the same {} hosts: taken as one level, with {}'s "
+                      "switches below it",
+                      beside, most, at(root_).name));
+    const auto others = static_cast<std::ptrdiff_t>(roots.size()) - beside;
+    if (others > 0)
       notes_.push_back(
           fmt::format("{} networks do not meet; taken is the one below {}, with {} hosts (--root takes another)",
-                      roots.size(), at(root_).name, most));
+                      others + 1, at(root_).name, most));
   }
 
   void collect() {

@@ -31,11 +31,12 @@ std::vector<LogicalLine> logical_lines(std::string_view text) {
   int number = 0;
   for (const std::string_view line : lines_of(text)) {
     ++number;
-    std::string_view content = trimmed(line.substr(0, line.find('#')));
+    std::string_view content = line.substr(0, line.find('#'));
+    while (!content.empty() && trimmed(content.substr(content.size() - 1)).empty()) content.remove_suffix(1);
     const bool goes_on = !content.empty() && content.back() == '\\';
     if (goes_on) content.remove_suffix(1);
     if (!continued) out.push_back({number, ""});
-    out.back().text += std::string(content) + (goes_on ? " " : "");
+    out.back().text += content;  // a word may go on, too: blanks are those of the file
     continued = goes_on;
   }
   return out;
@@ -66,12 +67,8 @@ class ConfReader {
 
   void read_line(const LogicalLine& line) {
     Entries entries;
-    for (const std::string_view word : words_of(line.text)) {
-      const auto equals = word.find('=');
-      if (equals == std::string_view::npos || equals == 0)
-        return fault(line.number, fmt::format("{} is no Key=value", shown(word)));
-      entries.emplace_back(word.substr(0, equals), word.substr(equals + 1));
-    }
+    for (std::string_view rest = trimmed(line.text); !rest.empty(); rest = trimmed(rest))
+      if (!take_entry(rest, entries, line.number)) return;
     if (entries.empty()) return;
     const std::string first = lower_case(entries.front().first);
     if (first == "blocksizes") return read_block_sizes(line.number, entries);
@@ -81,6 +78,22 @@ class ConfReader {
           fmt::format("starts with {}, expected SwitchName, BlockName or BlockSizes", shown(entries.front().first)),
           did_you_mean(entries.front().first, {"SwitchName", "BlockName", "BlockSizes"}));
     read_definition(line.number, entries, first == "blockname");
+  }
+
+  /// `Key=value`, `Key = "value"`: as Slurm's own reader takes it (src/common/parse_config.c).
+  bool take_entry(std::string_view& rest, Entries& entries, int line) {
+    const auto equals = rest.find('=');
+    const std::string_view key = trimmed(rest.substr(0, std::min(equals, rest.size())));
+    if (equals == std::string_view::npos || key.empty() || words_of(key).size() > 1) {
+      fault(line, fmt::format("{} is no Key=value", shown(words_of(rest).front())));
+      return false;
+    }
+    rest = trimmed(rest.substr(equals + 1));
+    const bool quoted = rest.starts_with('"') && rest.find('"', 1) != std::string_view::npos;
+    const std::size_t end = quoted ? rest.find('"', 1) : std::min(rest.find_first_of(" \t"), rest.size());
+    entries.emplace_back(key, rest.substr(quoted ? 1 : 0, end - (quoted ? 1 : 0)));
+    rest.remove_prefix(std::min(end + (quoted ? 1 : 0), rest.size()));
+    return true;
   }
 
   void read_definition(int line, const Entries& entries, bool block) {

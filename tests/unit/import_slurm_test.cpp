@@ -137,5 +137,24 @@ TEST(SlurmTopology, FaultsSayWhere) {
   EXPECT_THAT(fault("\x01\x02\x03"), HasSubstr("line 1"));
 }
 
+// As Slurm's own reader takes them: words go on behind a line's end, values have quotes, and equals signs blanks.
+TEST(SlurmTopology, LinesAreReadAsSlurmDoes) {
+  const Imported out = import(
+      "SwitchName=l0 Nodes=n1,\\\nn2\nSwitchName = l1 Nodes = \"n[3-4]\"\n"
+      "SwitchName=s0 \\\n  Switches=l[0-1]\n");
+  EXPECT_EQ(out.document["preset"], "fat-tree");
+  EXPECT_EQ(out.document["nodes_per_leaf"], 2);
+  EXPECT_THAT(fault("SwitchName=l0 Nodes n1\n"), HasSubstr("line 1: \"Nodes\" is no Key=value"));
+}
+
+TEST(SlurmTopology, SpinesOverTheSameLeavesAreOneLevel) {
+  const Imported out = import(
+      "SwitchName=l0 Nodes=n[0-7]\nSwitchName=l1 Nodes=n[8-15]\n"
+      "SwitchName=s0 Switches=l[0-1]\nSwitchName=s1 Switches=l[0-1]\n");
+  EXPECT_EQ(out.document["preset"], "fat-tree");
+  EXPECT_THAT(out.notes.front(), HasSubstr("2 switches at the top are over the same 16 hosts"));
+  for (const std::string& note : out.notes) EXPECT_THAT(note, testing::Not(HasSubstr("do not meet")));
+}
+
 }  // namespace
 }  // namespace stepcast::import_slurm_test
