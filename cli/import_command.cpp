@@ -63,11 +63,30 @@ fs::path made_below(const fs::path& directory, const std::string& name) {
   return file;
 }
 
-/// A directory given as output gets the file under the name that a catalogue expects it by.
+/// A directory given as output, or a name with a slash behind it, gets the file under the name that a catalogue expects
+/// it by.
 fs::path target_of(const fs::path& out, const Imported& imported) {
   std::error_code error;
-  return fs::is_directory(out, error) ? made_below(out, imported.name) : out;
+  return !out.has_filename() || fs::is_directory(out, error) ? made_below(out, imported.name) : out;
 }
+
+/// Writes files all or none: what was new is taken away where a later one fails.
+class WholeWriter {
+ public:
+  void write(const fs::path& file, const std::string& text) {
+    std::error_code error;
+    const bool is_new = !fs::exists(file, error);
+    write_file(file, text);
+    if (is_new) new_.push_back(file);
+  }
+  void take_back() {
+    std::error_code error;
+    for (const fs::path& file : new_) fs::remove(file, error);
+  }
+
+ private:
+  std::vector<fs::path> new_;
+};
 
 std::string text_of(const Imported& imported) {
   return imported.text.empty() ? imported.document.dump(2) + "\n" : imported.text;
@@ -89,12 +108,18 @@ void finish(Session& session, const ImportRequest& request, const Imported& impo
   if (request.out.empty()) return print_all(session, imported);
   const fs::path file = target_of(request.out, imported);
   std::vector<std::string> written{file.string()};
-  for (const ImportedFile& other : imported.beside) {
-    const fs::path path = made_below(file.parent_path(), other.name);
-    write_file(path, other.text);
-    written.push_back(path.string());
+  WholeWriter writer;
+  try {
+    for (const ImportedFile& other : imported.beside) {
+      const fs::path path = made_below(file.parent_path(), other.name);
+      writer.write(path, other.text);
+      written.push_back(path.string());
+    }
+    writer.write(file, text_of(imported));
+  } catch (...) {
+    writer.take_back();
+    throw;
   }
-  write_file(file, text_of(imported));
   if (session.json) return session.print(Json{{"file", file.string()}, {"files", written}, {"notes", imported.notes}});
   std::string text = fmt::format("{}: {}\n", file.string(), imported.summary);
   for (std::size_t i = 1; i < written.size(); ++i) text += "  with " + written[i] + "\n";
@@ -110,7 +135,8 @@ void add_kind(CLI::App& import, const ImportKind& kind, Session& session) {
       ->expected(1, kind.most_files)
       ->type_name("FILE");
   app->add_option("-o,--output", request->out,
-                  "Write this file, whole or not at all; a directory gets the file below it. Without: standard output")
+                  "Write this file, whole or not at all; a directory (or NAME/) gets the file below it. Without: "
+                  "standard output")
       ->type_name("OUT")
       ->check([](const std::string& name) { return name.empty() ? "expected the name of a file" : std::string(); }, "");
   app->callback(

@@ -11,6 +11,7 @@
 
 #include "fields/json_builder.hpp"
 #include "fields/streamed_file.hpp"
+#include "fields/utf8.hpp"
 
 namespace stepcast {
 
@@ -27,6 +28,10 @@ class TextBuilder : public JsonBuilder {
     const auto start = before.rfind('\n');
     const auto column = start == std::string_view::npos ? before.size() : before.size() - start - 1;
     std::string reason = e.what();
+    // It quotes what was read, which may be the half of a character.
+    if (!is_utf8(reason))
+      std::replace_if(
+          reason.begin(), reason.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '?');
     if (const auto cut = reason.find("syntax error"); cut != std::string::npos) reason = reason.substr(cut);
     diagnostics().error("", fmt::format("line {}, column {}: not valid JSON: {}", line, column, reason));
     return false;
@@ -52,6 +57,10 @@ std::string read_bounded(std::istream& in) {
 Json parse_json(std::string_view text, Diagnostics& diagnostics) {
   if (text.size() > kMostJsonBytes) {
     diagnostics.error("", fmt::format("larger than {} MiB", kMostJsonBytes >> 20));
+    return nullptr;
+  }
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
+    diagnostics.error("", "is UTF-16, expected UTF-8", "save it as UTF-8");
     return nullptr;
   }
   Json root;

@@ -15,6 +15,7 @@ namespace stepcast {
 
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // of UTF-8, as Windows writes it
 constexpr std::string_view kBlanks = " \t\r\n\v\f";
 
 }  // namespace
@@ -43,6 +44,12 @@ std::string read_description(const std::filesystem::path& file, Diagnostics& dia
     text.append(buffer.data(), static_cast<std::size_t>(in.gcount()));
   }
   if (text.size() > most) return too_large();
+  // What Windows writes before UTF-8 is no part of the text.
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
+    diagnostics.error("", "is UTF-16, expected UTF-8", "save it as UTF-8");
+    return {};
+  }
   if (const auto zero = text.find('\0'); zero != std::string::npos) {
     diagnostics.error("", fmt::format("byte {} is zero: this is no text", zero));
     return {};

@@ -185,6 +185,22 @@ TEST(Hostile, AFileOfAGibibyteIsRefusedAtOnce) {
   EXPECT_LT(usage.ru_maxrss, kMostMemory) << "KiB, the most of any command";
 }
 
+// The directory that the page's example names is not there yet.
+TEST(Import, WritesAllFilesOrNone) {
+  const ScratchFolder folder;
+  const std::string network = (folder / "n.yml").string(), out = (folder / "new").string();
+  write_file(network, "topology: [ Switch ]\nnpus_count: [ 8 ]\nbandwidth: [ 400.0 ]\nlatency: [ 936.25 ]\n");
+  const Finished made = stepcast_run({"import", "astra-sim", network, "-o", out + "/"});
+  EXPECT_EQ(made.code, 0) << made.err;
+  EXPECT_TRUE(std::filesystem::exists(out + "/scenario.json"));
+  EXPECT_TRUE(std::filesystem::exists(out + "/nodes/astra-n.json"));
+  // A directory stands where the scenario would be written.
+  std::filesystem::create_directories(folder / "full" / "scenario.json");
+  const Finished failed = stepcast_run({"import", "astra-sim", network, "-o", (folder / "full").string()});
+  EXPECT_EQ(failed.code, 2);
+  EXPECT_FALSE(std::filesystem::exists(folder / "full" / "nodes" / "astra-n.json"));
+}
+
 // Names of switches and devices go into JSON.
 TEST(Hostile, NamesThatAreNoUtf8AreErrors) {
   const ScratchFolder folder;
