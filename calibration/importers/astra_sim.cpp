@@ -22,6 +22,7 @@ struct ReadFiles {
   std::optional<AstraNetwork> network;
   std::optional<AstraSystem> system;
   std::string network_file, system_file, memory_file, workload_file, workload;
+  fs::path workload_path;
 };
 
 /// Binary traces are Chakra's; everything else that these files can be is text.
@@ -57,7 +58,7 @@ class AstraReader {
 
   void sort_in(const fs::path& file, const std::string& text, Diagnostics& diagnostics) {
     if (is_astra_workload(text)) {
-      if (once(out_.workload_file, file, "workload", diagnostics)) out_.workload = text;
+      if (once(out_.workload_file, file, "workload", diagnostics)) out_.workload = text, out_.workload_path = file;
       return;
     }
     const Json keys = read_astra_keys(text, diagnostics);
@@ -171,7 +172,7 @@ Imported import_astra_sim(const AstraImport& request, const Catalog& catalog) {
   Imported out;
   std::string graph;
   if (!files.workload_file.empty()) {
-    Diagnostics diagnostics(files.workload_file);
+    Diagnostics diagnostics(files.workload_path.string());
     RankGraph step = read_astra_workload(files.workload, npus, files.network->dimensions.front().npus, diagnostics);
     diagnostics.throw_if_faulty();
     step.name = fs::path(files.workload_file).stem().string();

@@ -114,7 +114,9 @@ class WorkloadReader {
         list.push_back(static_cast<int>(number(words[++i], "a checkpoint", 0, kMostLayers)));
       if (static_cast<int>(list.size()) != count)
         fault(fmt::format("{} says {} layers and lists {}", word, count, list.size()));
-    } else if (policy_->name.substr(0, 11) == "HYBRID_DLRM") {
+    } else if (word == "DLRM_LAST_BOTTOM_LAYER:" && i + 1 < words.size()) {
+      last_bottom_ = static_cast<int>(number(words[++i], "the last bottom layer", 0, kMostLayers));
+    } else if (policy_->name.substr(0, 11) == "HYBRID_DLRM") {  // before 1.0 without the option's name
       last_bottom_ = static_cast<int>(number(word, "the last bottom layer", 0, kMostLayers));
     } else {
       fault(fmt::format("{} is no option of {}", shown(word), policy_->name));

@@ -187,5 +187,11 @@ TEST_F(ChakraFile, ReadsWhatItWrites) {
   EXPECT_FALSE(reader.next(in));
 }
 
+TEST_F(ChakraFile, SaysThatAFileIsJson) {
+  const std::string json = R"({"schema": "1.0.2-chakra.0.0.4", "pid": 1, "nodes": [{"id": 1}]})";
+  EXPECT_THAT(refusal(json), HasSubstr("is JSON, no Chakra trace in protobuf"));
+  EXPECT_THAT(refusal(json + std::string(400, ' ')), HasSubstr("is JSON"));
+}
+
 }  // namespace
 }  // namespace stepcast::chakra_file_test

@@ -161,5 +161,19 @@ TEST_F(AstraSim, FirstVersionsNamesAndKeysWithoutCounterpart) {
   EXPECT_THAT(out.notes, testing::Contains(HasSubstr("all-reduce-implementation-custom [\"custom_allreduce\"]")));
 }
 
+TEST_F(AstraSim, TheLastBottomLayerMayBeNamed) {
+  const std::string layers =
+      "3\nbot0 -1 100 NONE 0 100 NONE 0 100 ALLREDUCE 4096 10\nbot1 -1 100 NONE 0 100 NONE 0 100 ALLREDUCE 4096 10\n"
+      "top0 -1 100 ALLTOALL 65536 100 ALLTOALL 65536 100 ALLREDUCE 4096 10\n";
+  const auto graph = [&](const std::string& head) {
+    return import({{"n.yml", kSwitch8}, {"w.txt", head + "\n" + layers}}).beside.back().text;
+  };
+  EXPECT_EQ(graph("HYBRID_DLRM DLRM_LAST_BOTTOM_LAYER: 1"), graph("HYBRID_DLRM 1"));
+}
+
+TEST_F(AstraSim, FaultsOfAWorkloadNameItsPath) {
+  EXPECT_THAT(fault({{"n.yml", kSwitch8}, {"w.txt", "DATA\n2\nx\n"}}), HasSubstr("/w.txt: line 3"));
+}
+
 }  // namespace
 }  // namespace stepcast::import_astra_test

@@ -132,7 +132,12 @@ struct ChakraReader::Impl {
     metadata = {in.version(), attributes_of(in.attributes())};
   }
 
-  [[noreturn]] void fail(std::string text) { throw InputError({{file, "", std::move(text), ""}}); }
+  [[noreturn]] void fail(std::string text) {
+    if (json)
+      throw InputError({{file, "", "is JSON, no Chakra trace in protobuf",
+                         "chakra_converter writes one; stepcast import kineto reads a profiler's own trace"}});
+    throw InputError({{file, "", std::move(text), ""}});
+  }
 
   template <class Message>
   bool parse(Message& out) {
@@ -164,6 +169,9 @@ struct ChakraReader::Impl {
                        kMostChakraMessage));
     message.resize(*length);
     const std::size_t got = source.read(message.data(), message.size());
+    // A brace is the length of a message, too; what follows it in JSON is a key.
+    const std::size_t first = message.find_first_not_of(" \t\r\n");
+    json = at == 0 && *length == '{' && first != std::string::npos && message[first] == '"';
     if (got < message.size())
       fail(fmt::format("message {} at byte {} has a length of {} bytes, and {} bytes are left", messages, at, *length,
                        got));
@@ -176,6 +184,7 @@ struct ChakraReader::Impl {
   ChakraMetadata metadata;
   std::string message;
   std::size_t at = 0, messages = 0;
+  bool json = false;  ///< its beginning looks so
   chakra::wire::Node wire;
 };
 
