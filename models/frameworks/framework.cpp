@@ -39,7 +39,11 @@ FieldTable<FrameworkProfile> table() {
              "ZeRO-1 and 2: parameters are gathered under the next forward pass")
       .field("bucket_MiB", &F::bucket, "Size at which a gradient bucket closes; 0: one bucket of everything",
              {.min = 0, .max = 1e6})
-      .field("first_bucket_MiB", &F::first_bucket, "Size of the first bucket; 0: as the others", {.min = 0, .max = 1e6})
+      .field("first_bucket_MiB", &F::first_bucket,
+             "Of PyTorch's reducer, which cuts no tensor: size at which the first bucket closes; 0: another reducer, "
+             "which "
+             "cuts a layer that is larger than a bucket",
+             {.min = 0, .max = 1e6})
       .field("bucket_parameters", &F::bucket_parameters, "Buckets counted in parameters; 0: by bucket_MiB",
              {.min = 0, .max = 1e12})
       .field("bucket_parameters_per_rank", &F::bucket_parameters_per_rank,

@@ -24,10 +24,18 @@ void reduce_on_processors(CollectiveCost& cost, Bytes payload, const GroupShape&
   cost.network_cap = 1;
 }
 
+/// How a payload is sent: in a number of buckets where that is known, else cut into pieces of a size.
+struct Buckets {
+  int count = 0;  ///< 0: not known
+  Bytes size;     ///< 0: one piece
+};
+
 /// A payload sent in buckets: every bucket pays the latency, the bytes add up.
-CollectiveCost bucketed(CollectiveKind kind, Bytes payload, Bytes bucket, const GroupShape& group, const Job& job) {
+CollectiveCost bucketed(CollectiveKind kind, Bytes payload, const Buckets& in, const GroupShape& group,
+                        const Job& job) {
   if (payload <= Bytes(0) || group.size <= 1) return {};
-  const double buckets = bucket > Bytes(0) ? std::max(1.0, std::ceil(payload / bucket)) : 1.0;
+  const double cut = in.size > Bytes(0) ? std::max(1.0, std::ceil(payload / in.size)) : 1.0;
+  const double buckets = in.count > 0 ? in.count : cut;
   CollectiveCost cost =
       job_collective(kind, payload / buckets, group, job, job.scenario->spec.strategy.collective_algorithm);
   if (kind == CollectiveKind::all_reduce && job.scenario->framework->exchange.all_reduce > BytesPerSecond(0))
@@ -55,23 +63,17 @@ Seconds add(Flows& flows, const CollectiveCost& cost, const GroupShape& group, c
 }
 
 /// Gradients as a compression method sends them.
-CollectiveCost reduced(const SynchronizationPlan& plan, double parameters, Bytes bucket, const GroupShape& group,
-                       const Job& job) {
+CollectiveCost reduced(const SynchronizationPlan& plan, double parameters, const Buckets& buckets,
+                       const GroupShape& group, const Job& job) {
   const Compression compression = compression_of(job, gradient_bytes(*job.scenario));
   const Bytes gradient(parameters * compression.bytes_per_element);
-  if (compression.gathered)
-    return bucketed(plan.reduction, gradient * static_cast<double>(group.size), Bytes(0), group, job);
-  CollectiveCost cost = bucketed(plan.reduction, gradient, bucket, group, job);
+  if (compression.gathered) return bucketed(plan.reduction, gradient * static_cast<double>(group.size), {}, group, job);
+  CollectiveCost cost = bucketed(plan.reduction, gradient, buckets, group, job);
   cost.latency *= compression.sums_in_sequence;
   // An all-reduce gives every device an even share to sum.
   if (plan.reduction == CollectiveKind::all_reduce && job.scenario->framework->exchange.tensor_owners)
     cost.native_bytes *= busiest_owner(tensors_of(job), std::min(group.size, group.per_node));
   return cost;
-}
-
-Bytes bucket_limit(const Job& job, bool first) {
-  const FrameworkProfile& framework = *job.scenario->framework;
-  return first && framework.first_bucket > Bytes(0) ? framework.first_bucket : framework.bucket;
 }
 
 /// Bytes of an updated parameter on its way from the rank that holds its optimizer state. Transformer Engine keeps
@@ -87,8 +89,10 @@ double updated_bytes(const Scenario& scenario) {
 /// What a finished unit sends.
 SyncTraffic traffic_of(const SyncTrafficCache::Key& parameters, const SynchronizationPlan& plan, const Job& job) {
   SyncTraffic unit;
-  const Bytes bucket = parameters.bucket;
   const Scenario& scenario = *job.scenario;
+  // Sharded parameters are gathered unit by unit, whatever a bucket of gradients holds.
+  const Buckets cut{0, plan.sharded_parameters ? Bytes(0) : scenario.framework->bucket};
+  const Buckets buckets{parameters.buckets, cut.size};
   const Groups& groups = job.groups;
   const GroupShape& group = plan.reduction == CollectiveKind::reduce_scatter ? groups.shard : groups.data;
   const Bytes gradient(parameters.dense * gradient_bytes(scenario));
@@ -98,21 +102,21 @@ SyncTraffic traffic_of(const SyncTrafficCache::Key& parameters, const Synchroniz
   const double gathered = plan.sharded_parameters ? parameter_bytes(scenario) : updated_bytes(scenario);
   const Bytes weights((parameters.dense + used * parameters.frozen_dense) * gathered);
   const Bytes expert_weights((parameters.expert + used * parameters.frozen_expert) * gathered);
-  unit.reduce = reduced(plan, parameters.dense, bucket, group, job);
+  unit.reduce = reduced(plan, parameters.dense, buckets, group, job);
   // DeepSpeed runs both over all ranks (deepspeed/runtime/comm/nccl.py, compressed_allreduce).
   if (sends_signs(scenario.spec.strategy.compression))
-    unit.signs = bucketed(CollectiveKind::all_gather, unit.reduce.payload, bucket, group, job);
+    unit.signs = bucketed(CollectiveKind::all_gather, unit.reduce.payload, buckets, group, job);
   if (unit.reduce.calls > 0 && unit.reduce.payload > Bytes(0)) unit.reduce.latency += agreed;
-  unit.expert_reduce = bucketed(plan.expert_reduction, Bytes(parameters.expert * gradient_bytes(scenario)), bucket,
+  unit.expert_reduce = bucketed(plan.expert_reduction, Bytes(parameters.expert * gradient_bytes(scenario)), cut,
                                 groups.expert_data, job);
   if (plan.gather_after_update || plan.sharded_parameters) {
-    const Bytes piece = job.scenario->framework->parameter_bucket;
-    const Bytes limit = piece > Bytes(0) ? piece : bucket;
-    unit.gather = bucketed(plan.gather, weights, limit, groups.shard, job);
-    unit.expert_gather = bucketed(plan.gather, expert_weights, limit, groups.expert_data, job);
+    const Buckets pieces{0, scenario.framework->parameter_bucket};
+    const bool own = pieces.size > Bytes(0);
+    unit.gather = bucketed(plan.gather, weights, own ? pieces : buckets, groups.shard, job);
+    unit.expert_gather = bucketed(plan.gather, expert_weights, own ? pieces : cut, groups.expert_data, job);
   }
   if (plan.reduction == CollectiveKind::reduce_scatter && groups.replicate.size > 1)
-    unit.replicate = bucketed(CollectiveKind::all_reduce, gradient / groups.shard.size, bucket, groups.replicate, job);
+    unit.replicate = bucketed(CollectiveKind::all_reduce, gradient / groups.shard.size, buckets, groups.replicate, job);
   Flows gathers;
   Flows reductions;
   unit.gather_alone =
@@ -216,15 +220,17 @@ void each_unit(const Job& job, int stage, SyncTrafficCache& known, Emit emit) {
   SyncTrafficCache::Key parameters;
   UnitSpan open;
   int layers = 0;
-  bool first_unit = true;
-  const auto close = [&] {
+  // What starts with a bucket of its own is PyTorch's reducer.
+  const bool whole_tensors = framework.first_bucket > Bytes(0) && !plan.sharded_parameters;
+  BucketCount buckets(framework.first_bucket, framework.bucket);
+  Bytes limit = whole_tensors ? buckets.limit() : framework.bucket;
+  const auto close = [&](bool last) {
     const double trained = parameters.dense + parameters.expert;
     if (trained > 0 || (plan.sharded_parameters && parameters.frozen_dense + parameters.frozen_expert > 0)) {
-      // Sharded parameters are gathered unit by unit, whatever a bucket of gradients holds.
-      parameters.bucket = plan.sharded_parameters ? Bytes(0) : bucket_limit(job, first_unit);
+      if (whole_tensors) parameters.buckets = buckets.take(last);
       if (known.find(parameters) == nullptr) known.add(parameters, traffic_of(parameters, plan, job));
       emit(open, *known.find(parameters));
-      first_unit = false;
+      if (whole_tensors) limit = buckets.limit();
     }
     parameters = {};
     layers = 0;
@@ -242,13 +248,13 @@ void each_unit(const Job& job, int stage, SyncTrafficCache& known, Emit emit) {
       open.first = position;
       open.backward += layer.backward_input.total() + layer.backward_weight.total();
       open.forward += layer.forward.total();
+      const bool block = layer.role == LayerRole::dense_block || layer.role == LayerRole::moe_block;
+      if (whole_tensors) buckets.add(layer, bytes);
       parameters.dense += layer.parameters;
       parameters.expert += layer.expert_parameters;
       parameters.frozen_dense += layer.frozen_parameters;
       parameters.frozen_expert += layer.frozen_expert_parameters;
       ++layers;
-      const bool block = layer.role == LayerRole::dense_block || layer.role == LayerRole::moe_block;
-      const Bytes limit = bucket_limit(job, first_unit);
       const Bytes gathered((parameters.dense + parameters.expert) * bytes);
       // What is ready when a cycle ends goes together.
       const bool cycle_over = framework.exchange.cycle > Seconds(0) && plan.overlap &&
@@ -257,9 +263,9 @@ void each_unit(const Job& job, int stage, SyncTrafficCache& known, Emit emit) {
       const bool full = cycle_over                ? true
                         : plan.sharded_parameters ? block && layers >= framework.layers_per_unit
                                                   : limit > Bytes(0) && gathered >= limit;
-      if (full) close();
+      if (full) close(position == 0);
     }
-    if (layers > 0) close();  // a unit never spans chunks: their backward passes lie far apart
+    if (layers > 0) close(true);  // a unit never spans chunks: their backward passes lie far apart
   }
 }
 

@@ -51,11 +51,11 @@ struct SyncUnit : SyncTraffic {
 /// Traffic of units by what they hold: equal ones are costed once. Of one job.
 class SyncTrafficCache {
  public:
-  /// Parameters of a unit, and the size of its buckets.
+  /// Parameters of a unit, and the buckets that hold the trained ones, experts' left out (0: cut by size).
   struct Key {
     double dense = 0, expert = 0;                ///< trained
     double frozen_dense = 0, frozen_expert = 0;  ///< held beside them
-    Bytes bucket;
+    int buckets = 0;
     bool operator==(const Key&) const = default;
   };
   /// Null where it is not known yet.

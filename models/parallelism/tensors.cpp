@@ -1,9 +1,11 @@
 #include "models/parallelism/tensors.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 namespace stepcast {
 
@@ -50,6 +52,35 @@ double busiest_owner(std::vector<double> tensors, int devices) {
   std::vector<double> held(static_cast<std::size_t>(devices), 0);
   for (const double elements : tensors) *std::min_element(held.begin(), held.end()) += elements;
   return *std::max_element(held.begin(), held.end()) * devices / all;
+}
+
+void BucketCount::add(Bytes tensor) {
+  open_ += tensor;
+  if (open_ < limit_) return;
+  ++closed_;
+  open_ = Bytes(0);
+  limit_ = others_;
+}
+
+void BucketCount::add(const LayerCost& layer, double bytes_per_gradient) {
+  double left = layer.parameters;
+  for (const WeightMatrix& matrix : layer.weight_matrices) {
+    // A network known by its totals has fractions of matrices in a layer.
+    const double tensors = std::max(1.0, std::round(matrix.count));
+    const double elements = matrix.rows * matrix.columns * matrix.count / tensors;
+    for (double tensor = 0; tensor < tensors && elements <= left; ++tensor) {
+      add(Bytes(elements * bytes_per_gradient));
+      left -= elements;
+    }
+  }
+  // Norms, biases and tables that no product reads.
+  if (left > 0) add(Bytes(left * bytes_per_gradient));
+}
+
+int BucketCount::take(bool last) {
+  const int begun = last && open_ > Bytes(0) ? 1 : 0;
+  if (last) open_ = Bytes(0);
+  return std::max(1, std::exchange(closed_, 0) + begun);
 }
 
 }  // namespace stepcast

@@ -10,6 +10,7 @@
 #include "models/parallelism/message.hpp"
 #include "models/parallelism/retained.hpp"
 #include "models/parallelism/synchronization.hpp"
+#include "models/parallelism/tensors.hpp"
 #include "models/parallelism/variability.hpp"
 #include "tests/unit/shipped.hpp"
 
@@ -376,6 +377,54 @@ TEST(SyncUnits, ProcessesReduceAtTheirRate) {
   EXPECT_NEAR(passed / sent, 8, 1e-9);  // of a node's eight processes one sends to the other node
   const Seconds expected = Bytes(2.0 * 15 / 16 * 138'357'544 * 4) / scenario.framework->exchange.all_reduce;
   EXPECT_NEAR(flow / expected, 1, 1e-6);
+}
+
+/// A layer of matrices of so many elements each, and vectors beside them.
+LayerCost layer_of(const std::vector<WeightMatrix>& matrices, double vectors) {
+  LayerCost layer;
+  layer.weight_matrices = matrices;
+  layer.parameters = vectors;
+  for (const WeightMatrix& matrix : matrices) layer.parameters += matrix.rows * matrix.columns * matrix.count;
+  return layer;
+}
+
+// 1 MiB closes with the first tensor of 64 MiB, 25 MiB with the second of 12.5; the vectors are begun.
+TEST(BucketCount, ClosesWithTheTensorThatFillsABucket) {
+  BucketCount buckets(1_MiB, 25_MiB);
+  const LayerCost layer = layer_of({{4096, 4096, 1}, {1280, 2560, 2}}, 100);
+  buckets.add(layer, 4);
+  EXPECT_EQ(buckets.limit(), 25_MiB);
+  EXPECT_EQ(buckets.take(false), 2);
+  buckets.add(layer_of({}, 100), 4);
+  EXPECT_EQ(buckets.take(true), 1);
+  buckets.add(layer_of({}, 100), 4);
+  EXPECT_EQ(buckets.take(false), 1);  // what is sent is sent in one at least
+}
+
+// Four quarters of a matrix in each of four layers (a network known by its totals) are one tensor of a quarter each.
+TEST(BucketCount, PartsOfMatricesAreTensors) {
+  BucketCount buckets(1_MiB, 2_MiB);
+  for (int i = 0; i < 4; ++i) buckets.add(layer_of({{1024, 1024, 0.25}}, 0), 4);
+  EXPECT_EQ(buckets.take(true), 3);
+}
+
+std::vector<int> calls_of(const std::string& model) {
+  const Scenario scenario =
+      shipped("bert-large-16nodes.json", {"workload.model=" + model, "workload.seq_len=2048",
+                                          "workload.global_batch=8192", "strategy.framework=pytorch-ddp"});
+  std::vector<int> calls;
+  for (const SyncUnit& unit : sync_units(lower(scenario), 0)) calls.push_back(unit.reduce.calls);
+  return calls;
+}
+
+// fp32 gradients of a block's products in MiB: 64 and 128 (MLP, gate and up at once), 16 + 24 (attention). The table,
+// 1,002 MiB, is one.
+TEST(BucketCount, OnlyTheFirstBucketOfAStepIsSmall) {
+  const std::vector<int> calls = calls_of("llama3.2-1b");
+  ASSERT_EQ(calls.size(), 17U);
+  for (std::size_t unit = 0; unit < 16; ++unit) EXPECT_EQ(calls[unit], 3) << unit;
+  EXPECT_EQ(calls.back(), 1);
+  EXPECT_EQ(calls_of("llama3-8b").front(), 1);  // the output layer's 2,004 MiB
 }
 
 TEST(SyncUnits, OneDeviceHasNobodyToSynchroniseWith) {
