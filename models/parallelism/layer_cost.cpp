@@ -118,13 +118,13 @@ void append(Segment& segment, const std::vector<LayerStep>& steps, const Job& jo
 
 double kernels(const std::vector<LayerStep>& steps) {
   double count = 0;
-  for (const LayerStep& step : steps) count += step.communication == LayerCommunication::none ? step.op.kernels : 1;
+  for (const LayerStep& step : steps) count += step.op.kernels;
   return count;
 }
 
 double tensor_collectives(const std::vector<LayerStep>& steps) {
   return static_cast<double>(std::count_if(steps.begin(), steps.end(), [](const LayerStep& step) {
-    return step.communication == LayerCommunication::tensor;
+    return step.communication == LayerCommunication::tensor && step.op.kernels > 0;
   }));
 }
 

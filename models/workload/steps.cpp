@@ -115,7 +115,7 @@ LayerStep communicate(std::string_view name, LayerCommunication over, LayerColle
                       bool overlappable) {
   LayerStep step;
   step.op.name = name;
-  step.op.kernels = 0;
+  step.op.kernels = 1;
   step.communication = over;
   step.collective = collective;
   step.payload = payload;
@@ -132,20 +132,29 @@ LayerStep synchronize_batch_norm(double channels, double norms) {
 
 namespace {
 
+// The host issues a collective once, whatever share of it its neighbour hides.
+
 /// Gathered in chunks: the product after it begins with the first and runs beside the rest (Transformer Engine's
 /// userbuffers, PyTorch's async tensor parallelism).
 void enter_in_chunks(Steps& steps, const Cut& cut, double element) {
   if (cut.sharding.tp == 1 || !cut.sharding.sequence_parallel) return;
   const double exposed = cut.sharding.tensor_exposed;
   if (exposed > 0) steps.push_back(tensor_gather(cut, "tp_all_gather", element, exposed, false));
-  if (exposed < 1) steps.push_back(tensor_gather(cut, "tp_all_gather", element, 1 - exposed, true));
+  if (exposed < 1) {
+    steps.push_back(tensor_gather(cut, "tp_all_gather", element, 1 - exposed, true));
+    if (exposed > 0) steps.back().op.kernels = 0;
+  }
 }
 
 /// Scattered in chunks beside the product that yields them, which is the last step so far.
 void leave_in_chunks(Steps& steps, const Cut& cut) {
   const double exposed = cut.sharding.tensor_exposed;
   constexpr auto kKind = LayerCollective::reduce_scatter;
-  if (exposed < 1) steps.insert(steps.end() - 1, tensor_collective(cut, "tp_reduce_scatter", kKind, 1 - exposed, true));
+  if (exposed < 1) {
+    LayerStep hidden = tensor_collective(cut, "tp_reduce_scatter", kKind, 1 - exposed, true);
+    if (exposed > 0) hidden.op.kernels = 0;
+    steps.insert(steps.end() - 1, hidden);
+  }
   if (exposed > 0) steps.push_back(tensor_collective(cut, "tp_reduce_scatter", kKind, exposed));
 }
 

@@ -132,6 +132,22 @@ TEST(Lower, TensorParallelRanksWaitForTheSlowestHost) {
   EXPECT_NEAR(block(lower(scenario)) / device, std::sqrt(2.0), 1e-9);
 }
 
+// Chunks of a gather that run beside a product are issued with the others: a block gathers twice and scatters twice,
+// whether that overlaps or not, and at each its hosts drift apart by the time of three peers.
+TEST(Lower, ACollectiveInChunksIsIssuedOnce) {
+  for (const char* overlap : {"false", "true"}) {
+    Scenario scenario =
+        shipped("llama3-70b-h100-512.json",
+                {"strategy.tensor_parallel=4", std::string("strategy.overlap_tensor_parallel=") + overlap});
+    auto profile = std::make_shared<FrameworkProfile>(*scenario.framework);
+    ASSERT_LT(profile->tensor_parallel_exposed, 1);
+    profile->host_per_layer_forward = Seconds(0);
+    profile->host_per_peer = Seconds(1);
+    scenario.framework = profile;
+    EXPECT_NEAR(lower(scenario).layer_kinds[0].forward.total() / Seconds(1), 4 * 3, 0.01) << overlap;
+  }
+}
+
 // Costed layers stay from one scenario of a family to the next only while nothing that they depend on changes: whatever
 // setting of the strategy does, one after another and back again, the quick way says what the slow one says.
 TEST(Lowering, FollowsEverySettingOfAStrategy) {
