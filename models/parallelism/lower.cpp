@@ -198,9 +198,11 @@ void place(Job& job, const RankLayout& layout, const NodeMap& map) {
   job.placement = placement_of(job.layout);
 }
 
-Job lower_in_state(const Scenario& scenario, const NodeMap& map, BytesPerSecond nic, const NodeState& state) {
+Job lower_in_state(const Scenario& scenario, const NodeMap& map, BytesPerSecond nic, const NodeState& state,
+                   std::shared_ptr<const Scenario> owned = nullptr) {
   Job job;
   job.scenario = &scenario;
+  job.owned_scenario = std::move(owned);
   job.device = device_of(scenario);
   job.interconnect = interconnect_of(scenario);
   job.communication_slowdown = communication_slowdown(scenario);
@@ -235,10 +237,9 @@ Job lower(const Scenario& scenario, const JobNodes& nodes) {
     const NodeState& state = job.fold.states[i];
     auto kind = std::make_shared<Scenario>(state.kind == 0 ? scenario : *scenario.other_kinds[state.kind - 1]);
     kind->nics_per_node -= state.failed_nics;
-    Job other = lower_in_state(*kind, map, kind->nic_bandwidth, state);
+    Job other = lower_in_state(*kind, map, kind->nic_bandwidth, state, kind);
     // The switches stay what they are.
     other.interconnect.uplinks = job.interconnect.uplinks;
-    other.owned_scenario = kind;
     job.in_other_states.push_back(std::make_shared<const Job>(std::move(other)));
   }
   return job;

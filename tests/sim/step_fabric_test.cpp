@@ -87,6 +87,24 @@ TEST(FullFlows, FoldedIsEqualWithinOnePercent) {
   }
 }
 
+// Its communicator's algorithm is everybody's, so links of one node that are slow can only be waited for.
+TEST(FullFlows, ASlowNodeRunsTheAlgorithmOfTheOthers) {
+  for (const double speed : {0.7, 0.5, 0.3}) {
+    Json json{{"cluster", {{"node", "dgx-h100"}, {"nodes", 4}}},
+              {"workload", {{"model", "llama3.2-1b"}, {"global_batch", 64}}},
+              {"strategy",
+               {{"framework", "megatron-lm"}, {"micro_batch", 1}, {"sharding", "none"}, {"overlap_gradients", false}}}};
+    json["cluster"]["conditions"] = Json::array({{{"nodes", {1}}, {"native_speed", speed}}});
+    const double folded = step_of(json), full = step_of(json, FlowDetail::full);
+    EXPECT_NEAR(folded / full, 1, 0.01) << speed << ": folded " << folded << " s, full " << full << " s";
+    const Scenario s = scenario(json);
+    const Job job = lower(s);
+    const auto of = [](const Job& on) { return sync_units(on, 0).back().reduce; };
+    EXPECT_EQ(of(job.in_state(1)).algorithm, of(job).algorithm) << speed;
+    EXPECT_EQ(of(job.in_state(1)).protocol, of(job).protocol) << speed;
+  }
+}
+
 // The ends of a pipeline over two sites add up their embedding's gradients: over the wide network, however the stages
 // between them lie.
 TEST(FullFlows, TheEndsOfAPipelineMeetOverTheWideNetwork) {
