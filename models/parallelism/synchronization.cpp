@@ -76,14 +76,16 @@ CollectiveCost reduced(const SynchronizationPlan& plan, double parameters, const
   return cost;
 }
 
-/// Bytes of an updated parameter on its way from the rank that holds its optimizer state. Transformer Engine keeps
-/// weights of 8-bit products in 8 bit, and sharded optimizers send them so (Megatron-LM arguments.py:
-/// fp8_param_gather, which NVIDIA's 8-bit recipes set); none does in 4 bit (Megatron-Bridge, mixed_precision.py:
+/// Updated parameters on their way from the ranks that hold their optimizer states, `narrow` of them read by 8-bit
+/// products. Transformer Engine keeps those weights in 8 bit, and sharded optimizers send them so (Megatron-LM
+/// arguments.py: fp8_param_gather, which NVIDIA's 8-bit recipes set); tables, output layers and norms stay in 16. None
+/// does in 4 bit (Megatron-Bridge, mixed_precision.py:
 /// "fp4_param and fp4_param_gather are not supported for now"), and blocks with scales are cast from 16 bit after the
 /// gather (Megatron-LM, reuse_grad_buf_for_mxfp8_param_ag).
-double updated_bytes(const Scenario& scenario) {
-  const bool narrow = scenario.precision == Precision::fp8 || scenario.precision == Precision::int8;
-  return narrow ? 1 : parameter_bytes(scenario);
+Bytes updated(double parameters, double narrow, const Scenario& scenario) {
+  const bool eight_bit = scenario.precision == Precision::fp8 || scenario.precision == Precision::int8;
+  const double wide = parameter_bytes(scenario);
+  return Bytes(parameters * wide - (eight_bit ? narrow * (wide - 1) : 0));
 }
 
 /// What a finished unit sends.
@@ -98,10 +100,11 @@ SyncTraffic traffic_of(const SyncTrafficCache::Key& parameters, const Synchroniz
   const Bytes gradient(parameters.dense * gradient_bytes(scenario));
   const Seconds agreed = agreement(group, job);
   // Sharded parameters are gathered to be used, others because they were updated: the frozen ones were not.
-  const double used = plan.sharded_parameters ? 1 : 0;
-  const double gathered = plan.sharded_parameters ? parameter_bytes(scenario) : updated_bytes(scenario);
-  const Bytes weights((parameters.dense + used * parameters.frozen_dense) * gathered);
-  const Bytes expert_weights((parameters.expert + used * parameters.frozen_expert) * gathered);
+  const double wide = parameter_bytes(scenario);
+  const Bytes weights = plan.sharded_parameters ? Bytes((parameters.dense + parameters.frozen_dense) * wide)
+                                                : updated(parameters.dense, parameters.narrow, scenario);
+  const Bytes expert_weights = plan.sharded_parameters ? Bytes((parameters.expert + parameters.frozen_expert) * wide)
+                                                       : updated(parameters.expert, parameters.expert, scenario);
   unit.reduce = reduced(plan, parameters.dense, buckets, group, job);
   // DeepSpeed runs both over all ranks (deepspeed/runtime/comm/nccl.py, compressed_allreduce).
   if (sends_signs(scenario.spec.strategy.compression))
@@ -202,6 +205,13 @@ const SyncTraffic* SyncTrafficCache::find(const Key& key) const {
 
 namespace {
 
+/// Weights of a block's products. A router's, which stay in 16 bit, are too few to tell apart.
+double in_matrices(const LayerCost& layer) {
+  double sum = 0;
+  for (const WeightMatrix& matrix : layer.weight_matrices) sum += matrix.rows * matrix.columns * matrix.count;
+  return sum;
+}
+
 /// Where a unit lies and how long its layers take.
 struct UnitSpan {
   int chunk = 0, first = 0, last = 0;
@@ -251,6 +261,7 @@ void each_unit(const Job& job, int stage, SyncTrafficCache& known, Emit emit) {
       const bool block = layer.role == LayerRole::dense_block || layer.role == LayerRole::moe_block;
       if (whole_tensors) buckets.add(layer, bytes);
       parameters.dense += layer.parameters;
+      if (block && plan.gather_after_update) parameters.narrow += in_matrices(layer);
       parameters.expert += layer.expert_parameters;
       parameters.frozen_dense += layer.frozen_parameters;
       parameters.frozen_expert += layer.frozen_expert_parameters;

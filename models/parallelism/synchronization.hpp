@@ -54,6 +54,7 @@ class SyncTrafficCache {
   /// Parameters of a unit, and the buckets that hold the trained ones, experts' left out (0: cut by size).
   struct Key {
     double dense = 0, expert = 0;                ///< trained
+    double narrow = 0;                           ///< of `dense`, those that 8-bit products read
     double frozen_dense = 0, frozen_expert = 0;  ///< held beside them
     int buckets = 0;
     bool operator==(const Key&) const = default;
