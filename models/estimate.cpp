@@ -7,7 +7,7 @@
 #include "models/parallelism/offload.hpp"
 #include "models/parallelism/pipeline_time.hpp"
 #include "models/parallelism/schedule.hpp"
-#include "models/parallelism/sharded_passes.hpp"
+#include "models/parallelism/sharded_stage.hpp"
 #include "models/parallelism/shared_nics.hpp"
 #include "models/parallelism/unit_times.hpp"
 #include "models/power/average_power.hpp"
@@ -57,8 +57,6 @@ class Estimator {
         scenario_(*job.scenario),
         plan_(synchronization_plan(*job.scenario)),
         stages_(static_cast<std::size_t>(scenario_.degrees.pp)),
-        forward_sends_(stages_),
-        backward_sends_(stages_),
         micro_batches_(static_cast<double>(scenario_.degrees.micro_batches)),
         slowdown_(job.communication_slowdown) {}
 
@@ -248,13 +246,9 @@ class Estimator {
       sum += time;
       // A rank that waits for its own sends works that much longer.
       if (!framework.overlap_pipeline_messages) {
-        forward_sends_[static_cast<std::size_t>(from)] += time;
-        backward_sends_[static_cast<std::size_t>(to)] += time;
+        stage_[static_cast<std::size_t>(from)].forward += time;
+        stage_[static_cast<std::size_t>(to)].backward_input += time;
       }
-    }
-    for (std::size_t s = 0; s < stages_; ++s) {
-      stage_[s].forward += forward_sends_[s];
-      stage_[s].backward_input += backward_sends_[s];
     }
     auto& share = entry(out_.communication, CollectiveKind::send_recv, Dimension::pipeline);
     share.total += sum * (2 * micro_batches_ / static_cast<double>(stages_));
@@ -284,9 +278,19 @@ class Estimator {
     return out;
   }
 
-  Seconds pipeline() const {
-    return pipeline_time(scenario_.schedule, stage_, scenario_.degrees.vpp, scenario_.degrees.micro_batches, message_,
+  Seconds pipeline() const { return pipeline_of(stage_); }
+  Seconds pipeline_of(const std::vector<StageTime>& stages) const {
+    return pipeline_time(scenario_.schedule, stages, scenario_.degrees.vpp, scenario_.degrees.micro_batches, message_,
                          link_);
+  }
+
+  /// Until a stage's first backward pass begins, beside its own forward pass: those of a micro-batch on the stages
+  /// before, and there and back on those behind, one chunk of each.
+  Seconds before_gradients(const std::vector<StageTime>& stages, std::size_t s) const {
+    Seconds sum;
+    for (std::size_t other = 0; other < stages_; ++other)
+      if (other != s) sum += stages[other].forward + (other > s ? stages[other].backward() : Seconds(0));
+    return sum / static_cast<double>(scenario_.degrees.vpp);
   }
 
   void communicate(CollectiveKind kind, Seconds total, Seconds exposed) {
@@ -453,24 +457,42 @@ class Estimator {
     return now - work;
   }
 
+  /// Stages of which each works as it does alone, played with what they wait for their gathers.
   Seconds sharded_step() {
     const Seconds ideal = pipeline();
-    Seconds end = ideal;
+    std::vector<ShardedStage> sharded(stages_);
+    std::vector<StageTime> gathering = stage_;
     Seconds slowed;
     std::vector<UnitTimes> units;
     for (std::size_t s = 0; s < stages_; ++s) {
       next_units(s, units);
-      if (units.empty()) continue;
-      const ShardedStage stage = sharded_stage(
-          units, micro_batches_, {slowdown_, plan_.prefetch_backward, forward_sends_[s], backward_sends_[s]});
-      slowed += stage.slowed;
-      gathered_ += stage.gathers;
-      const Seconds bubble = ideal - micro_batches_ * stage_[s].total();
-      end = std::max(end, stage.end + std::max(Seconds(0), bubble));
-      communicate(CollectiveKind::reduce_scatter, stage.reductions, Seconds(0));
+      const ShardedStage& stage = sharded[s] = sharded_stage(units, plan_.prefetch_backward, slowdown_);
+      Seconds forward, backward;
+      for (const UnitTimes& unit : units) {
+        forward += unit.forward;
+        backward += unit.backward;
+      }
+      gathering[s].forward += stage.forward - forward;
+      gathering[s].backward_input += stage.backward - backward;
+      slowed += stage.slowed_first + stage.slowed * (micro_batches_ - 1);
+      gathered_ += stage.gathers_alone * micro_batches_;
+      communicate(CollectiveKind::reduce_scatter, stage.reductions * micro_batches_, Seconds(0));
     }
-    stretch_computation(slowed / static_cast<double>(stages_));
-    const Seconds exposed = end - ideal - slowed / static_cast<double>(stages_);
+    const Seconds played = pipeline_of(gathering);
+    Seconds end = ideal;
+    for (std::size_t s = 0; s < stages_; ++s) {
+      const ShardedStage& stage = sharded[s];
+      // Whatever the order, a stage takes what its own traffic takes.
+      const Seconds compute_end = std::max(played + stage.lead, stage.gathers * micro_batches_);
+      const Seconds reduced =
+          before_gradients(gathering, s) + stage.first_gradients + stage.reductions * micro_batches_;
+      end = std::max({end, compute_end + stage.last_reduction, reduced});
+    }
+    const Seconds after = end - ideal, stretched = slowed / static_cast<double>(stages_);
+    // What slows down a stage that waits for others anyway is taken off the pipeline's bubble.
+    const Seconds exposed = std::max(Seconds(0), after - stretched);
+    stretch_computation(stretched);
+    out_.bubble += after - stretched - exposed;
     const Seconds traffic = entry(out_.communication, CollectiveKind::reduce_scatter, Dimension::data).total +
                             gathered_ / static_cast<double>(stages_);
     // What is exposed is split as the traffic is.
@@ -506,7 +528,6 @@ class Estimator {
   const Scenario& scenario_;
   const SynchronizationPlan plan_;
   std::size_t stages_;
-  std::vector<Seconds> forward_sends_, backward_sends_;  ///< that a stage waits for itself, of a micro-batch
   double micro_batches_;
   double slowdown_;
   std::vector<StageTime> stage_;
@@ -540,12 +561,13 @@ StepBreakdown estimate(const Job& job) {
 
 double closed_form_deviation(const Scenario& scenario) {
   const Degrees& degrees = scenario.degrees;
-  // Gathers go on while a stage waits for others, and the recurrence adds what each takes.
-  if (degrees.pp > 1 && synchronization_plan(scenario).sharded_parameters) return 0.15;
   // With few micro-batches the order of chunks counts, and of what meets on links, and neither is played.
   const bool reordered =
       scenario.schedule == PipelineSchedule::interleaved || scenario.schedule == PipelineSchedule::zero_bubble;
-  return reordered && degrees.micro_batches <= 4L * degrees.pp ? 0.10 : 0.05;
+  const double by_schedule = reordered && degrees.micro_batches <= 4L * degrees.pp ? 0.10 : 0.05;
+  // What every micro-batch gathers or reduces meets the stages' own traffic, which is not played either.
+  if (synchronization_plan(scenario).accumulated == 0) return by_schedule;
+  return std::max(by_schedule, degrees.pp > 1 ? 0.25 : 0.10);
 }
 
 }  // namespace stepcast

@@ -218,6 +218,27 @@ TEST(ClosedForm, PlaysUnequalStages) {
             << schedule << ' ' << micro_batches << ' ' << Json(layers).dump();
 }
 
+// Where gathers take longer than the work, nothing that flows while the device waits slows it down, latencies of
+// gathers and reductions pass side by side, and a light stage waits for its gathers while it waits for a heavy one.
+TEST(ClosedForm, WaitsForGathersOnce) {
+  const auto document = [](const char* node, int nodes, const char* model, int batch, Json strategy) {
+    strategy["sharding"] = "fsdp";
+    return Json{{"cluster", {{"node", node}, {"nodes", nodes}}},
+                {"workload", {{"model", model}, {"global_batch", batch}, {"precision", "bf16"}}},
+                {"strategy", std::move(strategy)}};
+  };
+  EXPECT_NEAR(error_of(document("azure-nd96isr-mi300x-v5", 16, "bert-large", 2048,
+                                {{"framework", "pytorch-fsdp"}, {"micro_batch", 2}})),
+              0, 0.05);
+  for (const char* schedule : {"1f1b", "gpipe", "zero-bubble"})
+    EXPECT_NEAR(
+        error_of(document(
+            "dgx-b200", 8, "gpt3-1.3b", 512,
+            {{"framework", "nemo-25.04"}, {"pipeline_parallel", 4}, {"schedule", schedule}, {"micro_batch", 1}})),
+        0, 0.05)
+        << schedule;
+}
+
 // Operators that a collective beside them slows down compute: in closed form as on the timeline, in energy, too.
 TEST(ClosedForm, BooksWhatIsSlowedDownAsComputation) {
   const auto document = [](const char* node, const char* model, Json strategy) {

@@ -1,0 +1,94 @@
+#include "models/parallelism/sharded_stage.hpp"
+
+#include <algorithm>
+
+namespace stepcast {
+
+namespace {
+
+/// What a gather loses to reductions that run all the time: shared evenly, it flows for twice as long at most, in the
+/// share of their time in which they flow.
+Seconds gather_beside_reductions(const UnitTimes& unit) {
+  if (unit.reduce_alone <= Seconds(0)) return Seconds(0);
+  return std::min(unit.contended, unit.gather_flow) * (unit.contended / unit.reduce_alone);
+}
+
+/// A gather takes links from the reductions for the share of their time in which they flow.
+Seconds reduction_beside_gathers(const UnitTimes& unit) {
+  if (unit.reduce_alone <= Seconds(0)) return Seconds(0);
+  return unit.reduce_alone + std::min(unit.gather_flow, unit.contended) * (unit.reduce_flow / unit.reduce_alone);
+}
+
+/// A device's streams, pass after pass.
+class Streams {
+ public:
+  Streams(const std::vector<UnitTimes>& units, bool prefetch_backward, double slowdown)
+      : units_(units), prefetch_backward_(prefetch_backward), slowdown_(slowdown) {}
+
+  /// One pass over the units; returns how long it takes behind the pass before it.
+  Seconds pass(bool forward) {
+    const Seconds begin = compute_;
+    const auto count = static_cast<long>(units_.size());
+    for (long i = 0; i < count; ++i) work_on(units_[static_cast<std::size_t>(forward ? count - 1 - i : i)], forward);
+    return compute_ - begin;
+  }
+  [[nodiscard]] Seconds slowed() const { return slowed_; }
+
+ private:
+  void work_on(const UnitTimes& unit, bool forward) {
+    const bool prefetch = forward || prefetch_backward_;
+    // Behind a backward pass, gathers and reductions share links; both hold SMs.
+    const Seconds shared = forward ? Seconds(0) : gather_beside_reductions(unit);
+    gather_ = std::max(gather_, prefetch ? before_ : compute_) + unit.gather_alone + shared;
+    before_ = compute_;
+    const Seconds start = std::max(compute_, gather_);
+    // What flows while the device waits for parameters slows nothing down, nor does a gather before it flows.
+    pending_ = std::max(Seconds(0), pending_ - (start - before_));
+    const Seconds work = forward ? unit.forward : unit.backward;
+    const Seconds beside_gather = std::max(Seconds(0), work - (unit.gather_alone - unit.gather_flow));
+    const Seconds by =
+        slowed_by(unit.gather_flow + shared, beside_gather, slowdown_) + slowed_by(pending_, work, slowdown_);
+    compute_ = start + work + by;
+    slowed_ += by;
+    pending_ = std::max(Seconds(0), pending_ - (compute_ - start));
+    if (!forward) pending_ += unit.reduce_flow + shared;
+  }
+
+  const std::vector<UnitTimes>& units_;
+  bool prefetch_backward_;
+  double slowdown_;
+  Seconds compute_, before_, gather_;  ///< `before_`: end of the computation one unit ago
+  Seconds pending_;                    ///< flow time of reductions that have been started
+  Seconds slowed_;                     ///< by which collectives have lengthened the computation
+};
+
+}  // namespace
+
+Seconds slowed_by(Seconds flow, Seconds work, double slowdown) {
+  return slowdown * std::clamp(flow, Seconds(0), work / (1 - slowdown));
+}
+
+ShardedStage sharded_stage(const std::vector<UnitTimes>& units, bool prefetch_backward, double slowdown) {
+  ShardedStage out;
+  if (units.empty()) return out;
+  Streams streams(units, prefetch_backward, slowdown);
+  out.first_gradients = streams.pass(true);
+  const Seconds first = out.first_gradients + streams.pass(false);
+  out.slowed_first = streams.slowed();
+  out.forward = streams.pass(true);
+  out.backward = streams.pass(false);
+  out.slowed = streams.slowed() - out.slowed_first;
+  out.lead = first - out.forward - out.backward;
+  out.last_reduction = units.back().reduce_alone;
+  Seconds flows;
+  for (const UnitTimes& unit : units) {
+    out.gathers_alone += 2 * unit.gather_alone;
+    out.gathers += 2 * unit.gather_alone + gather_beside_reductions(unit);
+    flows += 2 * unit.gather_flow + unit.contended;
+    out.reductions += reduction_beside_gathers(unit);
+  }
+  out.gathers = std::max(out.gathers, flows);
+  return out;
+}
+
+}  // namespace stepcast

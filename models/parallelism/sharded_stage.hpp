@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include "models/parallelism/unit_times.hpp"
+
+namespace stepcast {
+
+/// How a stage works with sharded parameters: one micro-batch after another, nothing else to wait for.
+struct ShardedStage {
+  Seconds forward, backward;     ///< passes of every micro-batch but the first, waits for gathers included
+  Seconds lead;                  ///< by which the first micro-batch takes longer
+  Seconds first_gradients;       ///< when the first backward pass begins
+  Seconds last_reduction;        ///< behind the last backward pass
+  Seconds gathers;               ///< least time of a micro-batch by its gathers and by what the links carry
+  Seconds gathers_alone;         ///< its gathers on idle links
+  Seconds reductions;            ///< its reductions, one after another beside the gathers
+  Seconds slowed_first, slowed;  ///< by which collectives lengthen the first micro-batch's computation, and the others'
+};
+
+/// One recurrence over the units (docs/models/estimate.md): parameters are gathered two units ahead, gradients reduced
+/// behind; beside them the computation goes at 1 − `slowdown`. `prefetch_backward` as in SynchronizationPlan.
+ShardedStage sharded_stage(const std::vector<UnitTimes>& units, bool prefetch_backward, double slowdown);
+
+/// What collectives that flow for `flow` beside `work` add to it: while they run, the computation goes at
+/// 1 − `slowdown`.
+Seconds slowed_by(Seconds flow, Seconds work, double slowdown);
+
+}  // namespace stepcast
