@@ -72,7 +72,7 @@ const std::vector<CommandTarget>& command_targets() {
       {"megatron",
        {"import", "megatron", "FILE"},
        "input.txt",
-       {"tests/fuzz/corpus/megatron/gpt.txt", "tests/fuzz/corpus/megatron/branches.sh"}},
+       {"tests/fuzz/corpus/megatron/gpt.txt", "tests/fuzz/corpus/megatron/branches.txt"}},
       {"deepspeed", {"import", "deepspeed", "FILE"}, "input.json", {"tests/fuzz/corpus/deepspeed/zero.json"}},
       {"kineto",
        {"import", "kineto", "FILE", "--graph", "OUT", "--node", "dgx-a100-80gb"},
