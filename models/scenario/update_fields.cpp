@@ -4,6 +4,8 @@ namespace stepcast {
 
 namespace {
 
+/// A byte in eight seconds: no network is slower, and transfers end.
+constexpr double kLeastMegabits = 1e-6;
 constexpr double kMostMegabits = 1e7;
 
 }  // namespace
@@ -49,11 +51,11 @@ const FieldTable<FederatedSpec>& FederatedSpec::fields() {
         .field("samples_per_client", &S::samples_per_client, "Samples that a client holds, mean",
                {.min = 1, .max = 1e12})
         .field("upload_Mbps", &S::upload, "Rate at which a client sends",
-               {.required = true, .min = 0, .max = kMostMegabits, .above_min = true})
+               {.required = true, .min = kLeastMegabits, .max = kMostMegabits})
         .field("download_Mbps", &S::download, "Rate at which a client receives",
-               {.required = true, .min = 0, .max = kMostMegabits, .above_min = true})
+               {.required = true, .min = kLeastMegabits, .max = kMostMegabits})
         .field("server_Mbps", &S::server, "Rate of the server, each direction",
-               {.required = true, .min = 0, .max = kMostMegabits, .above_min = true})
+               {.required = true, .min = kLeastMegabits, .max = kMostMegabits})
         .field("latency_ms", &S::latency, "Time of a message between a client and the server, one way",
                {.min = 0, .max = 60000})
         .field("secure_aggregation", &S::secure_aggregation, "The server sees sums alone (Bonawitz et al. 2017)")

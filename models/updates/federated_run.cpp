@@ -29,6 +29,8 @@ constexpr std::uint64_t kChoice = 1, kFirstClient = 2;
 /// Draws of one round stay below this number, so that those of another never meet them.
 constexpr std::uint64_t kDrawsOfRound = 1ULL << 40U;
 
+constexpr Seconds kNever{1e300};
+
 /// When flows of one size that begin at these times have all ended, each, over a link that they share evenly and a
 /// limit of their own.
 std::vector<Seconds> ends_of(std::vector<Seconds> begins, Bytes size, BytesPerSecond own, BytesPerSecond shared) {
@@ -45,12 +47,12 @@ std::vector<Seconds> ends_of(std::vector<Seconds> begins, Bytes size, BytesPerSe
   while (ended < order.size()) {
     const auto active = static_cast<double>(begun - ended);
     const BytesPerSecond rate = active > 0 ? std::min(own, shared / active) : own;
-    const Seconds next_end = active > 0 ? now + (target[order[ended]] - served) / rate : Seconds(1e30);
-    const Seconds next_begin = begun < order.size() ? begins[order[begun]] : Seconds(1e30);
+    const Seconds next_end = active > 0 ? now + (target[order[ended]] - served) / rate : kNever;
+    const Seconds next_begin = begun < order.size() ? begins[order[begun]] : kNever;
     const Seconds next = std::max(now, std::min(next_end, next_begin));
     if (active > 0) served += rate * (next - now);
     now = next;
-    if (next_begin <= next_end) {
+    if (begun < order.size() && next_begin <= next_end) {
       target[order[begun]] = served + size;
       ++begun;
     } else {

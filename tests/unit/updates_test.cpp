@@ -412,6 +412,13 @@ TEST(Federated, ClientsOfARoundAreAllDifferent) {
   EXPECT_NE(clients_of_round(draw, 0, 10, 1000), clients_of_round(draw, 1, 10, 1000));
 }
 
+// A transfer that ends after everything else that anyone waits for.
+TEST(Federated, TransfersOfAnyLengthEnd) {
+  FederatedJob job = federated(10);
+  job.spec.upload = BytesPerSecond(1e-27);
+  EXPECT_NEAR(run_federated(job).round.value() / 1e34, 1, 1e-6);
+}
+
 TEST(Federated, TheServersLinkIsShared) {
   FederatedJob job = federated(1000);
   job.spec.server = BytesPerSecond(100e6 / 8);
