@@ -1,6 +1,7 @@
 #include "models/updates/actor_run.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <functional>
 #include <map>
@@ -17,18 +18,45 @@ namespace {
 /// Steps before anything is measured, beside those that the bound lets actors run ahead.
 constexpr long kWarmActorSteps = 5;
 constexpr long kMeasuredSteps = 40;
-/// Samples drawn one by one; of more, several go together.
+/// Samples at once that are drawn one by one; of more, several go together.
 constexpr long kMostDrawnSamples = 4096;
+/// Samples of a whole run, and with it the time that it takes: of more, several go together or in turn.
+constexpr double kMostSamplesOfRun = 1e6;
+/// Steps that the simulation lets actors run ahead, where they are not enough to be further ahead. A looser bound
+/// makes the queue of finished samples longer, and the run until it is full, and nothing else.
+constexpr long kMostAhead = 200;
+/// Samples in turn whose lengths are drawn; the mean of more is as near to theirs as matters.
+constexpr int kMostDrawnInTurn = 4;
+
+/// The job in as few samples and steps as tell it.
+struct DrawnJob {
+  explicit DrawnJob(const ActorJob& job)
+      : bound(std::min<long>(job.staleness_bound, std::max(kMostAhead, 2 * (job.slots / job.batch + 1)))),
+        warm(kWarmActorSteps + 2 * (bound + 1)) {
+    const auto all_slots = static_cast<double>(job.slots), all = static_cast<double>(job.batch);
+    double together = std::max(1.0, std::min(all_slots, all) / kMostDrawnSamples);
+    const double too_many = all / together * static_cast<double>(warm + kMeasuredSteps) / kMostSamplesOfRun;
+    if (too_many > 1 && all > all_slots) in_turn = std::ceil(too_many);
+    if (too_many > 1 && all <= all_slots) together *= too_many;
+    slots = std::max(1L, static_cast<long>(all_slots / together));
+    batch = std::max(1L, static_cast<long>(all / (together * in_turn)));
+  }
+
+  long bound;
+  long warm;           ///< steps before anything is measured
+  double in_turn = 1;  ///< samples that a slot generates as if they were one
+  long slots = 1, batch = 1;
+};
 
 class ActorSimulation {
  public:
   explicit ActorSimulation(const ActorJob& job)
       : job_(job),
+        drawn_(job),
         draw_(job.seed),
-        together_(std::max(1.0, static_cast<double>(std::min(job.slots, job.batch)) / kMostDrawnSamples)),
-        slots_(std::max(1L, static_cast<long>(static_cast<double>(job.slots) / together_))),
-        batch_(std::max(1L, static_cast<long>(static_cast<double>(job.batch) / together_))),
-        warm_(kWarmActorSteps + 2 * (job.staleness_bound + 1L)),
+        slots_(drawn_.slots),
+        batch_(drawn_.batch),
+        warm_(drawn_.warm),
         waiting_(slots_) {}
 
   ActorRun run() {
@@ -39,6 +67,8 @@ class ActorSimulation {
     out.step = window / static_cast<double>(kMeasuredSteps);
     out.wait = wait_ / static_cast<double>(kMeasuredSteps);
     out.idle = idle_ / (window * static_cast<double>(slots_));
+    // Learners that never wait, and actors that do, are as far apart as the bound lets them.
+    if (wait_ == Seconds(0) && idle_ > Seconds(0)) staleness_.shift(job_.staleness_bound - drawn_.bound);
     out.staleness = staleness_.distribution();
     return out;
   }
@@ -85,14 +115,24 @@ class ActorSimulation {
 
   /// A sample that no later step may learn is not finished. One that takes new weights can be learned later.
   bool overdue() const {
-    return !job_.interruptible && !unfinished_.empty() && unfinished_.begin()->first + job_.staleness_bound <= steps_;
+    return !job_.interruptible && !unfinished_.empty() && unfinished_.begin()->first + drawn_.bound <= steps_;
+  }
+
+  /// Of a sample, or of those in turn together, in mean lengths.
+  double length(long sample) const {
+    const int drawn = job_.spread > 0 ? static_cast<int>(std::min<double>(drawn_.in_turn, kMostDrawnInTurn)) : 1;
+    double sum = 0;
+    for (int i = 1; i <= drawn; ++i) {
+      const double factor =
+          draw_.factor(job_.spread, static_cast<std::uint64_t>(sample), static_cast<std::uint64_t>(i));
+      sum += job_.longest > 0 ? std::min(factor, job_.longest) : factor;
+    }
+    return drawn_.in_turn * sum / drawn;
   }
 
   void begin_samples() {
-    for (; waiting_ > 0 && begun_ < batch_ * (held_ + job_.staleness_bound + 1); --waiting_) {
-      double factor = draw_.factor(job_.spread, static_cast<std::uint64_t>(begun_), 1);
-      if (job_.longest > 0) factor = std::min(factor, job_.longest);
-      growing_.push({now_ + job_.sample * factor - interrupted_, begun_, held_});
+    for (; waiting_ > 0 && begun_ < batch_ * (held_ + drawn_.bound + 1); --waiting_) {
+      growing_.push({now_ + job_.sample * length(begun_) - interrupted_, begun_, held_});
       ++unfinished_[held_];
       ++begun_;
     }
@@ -115,8 +155,8 @@ class ActorSimulation {
 
   static constexpr Seconds kNever{1e300};
   const ActorJob& job_;
+  const DrawnJob drawn_;
   const RandomDraw draw_;
-  const double together_;
   const long slots_, batch_, warm_;
   std::priority_queue<Sample> growing_;
   std::priority_queue<long, std::vector<long>, std::greater<>> ready_;  ///< versions of finished samples, oldest first

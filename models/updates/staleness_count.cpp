@@ -16,6 +16,8 @@ void StalenessCount::add(long missed) {
   ++all_;
 }
 
+void StalenessCount::shift(long more) { counts_.insert(counts_.begin(), static_cast<std::size_t>(more), 0); }
+
 Staleness StalenessCount::distribution() const {
   Staleness out;
   if (all_ == 0) return out;

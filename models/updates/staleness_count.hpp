@@ -10,6 +10,8 @@ namespace stepcast {
 class StalenessCount {
  public:
   void add(long missed);
+  /// All have missed so many more.
+  void shift(long more);
   /// Mean, 95th percentile, largest, and the shares up to it (the last of at most 65 entries: so many or more).
   [[nodiscard]] Staleness distribution() const;
 

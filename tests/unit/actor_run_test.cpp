@@ -103,6 +103,28 @@ TEST(Actors, InterruptionsCostTheirTime) {
   EXPECT_NEAR(run_actors(job).step / free, 1.2, 0.06);
 }
 
+// Learners of 9 s a step are behind at any bound: what is finished waits, as many steps as the bound allows.
+TEST(Actors, LooseBoundsMakeTheQueueLongerAlone) {
+  ActorJob job = round_job(150);
+  job.learn = 9_s;
+  const ActorRun near = run_actors(job);
+  job.staleness_bound = 1000000;
+  const ActorRun far = run_actors(job);
+  EXPECT_NEAR(far.step / near.step, 1, 1e-9);
+  EXPECT_NEAR(far.idle, near.idle, 0.01);
+  EXPECT_NEAR(far.staleness.mean, 1000000, 20);
+  EXPECT_LE(far.staleness.most, 1000000);
+}
+
+// A step of a billion samples from 256 slots of 10 s takes 1e9 / 25.6 s, whatever their lengths.
+TEST(Actors, SamplesWithoutNumberAreDrawnInTurn) {
+  ActorJob job = round_job(1);
+  job.batch = 1000000000;
+  EXPECT_NEAR(run_actors(job).step.value() / (1e9 / 25.6), 1, 0.05);
+  job.spread = 0.5;
+  EXPECT_NEAR(run_actors(job).step.value() / (1e9 / 25.6), 1, 0.05);
+}
+
 TEST(Actors, SameSeedSameFigures) {
   ActorJob job = round_job(2);
   job.spread = 0.5;
