@@ -24,6 +24,15 @@ struct Waits {
   Seconds exchange;              ///< busy time of the exchange
 };
 
+/// Makes a step shorter by a part of what the worker does itself, all of it alike; it does the same work.
+void shorten(StepBreakdown& step, StepBreakdown own, Seconds by) {
+  const Seconds active = own.step_time - own.synchronization_wait;
+  own.synchronization_wait = Seconds(0);
+  own.executed_flops = Flops(0);
+  own.peak_device_power = Watts(0);
+  add(step, own, -(by / active));
+}
+
 /// The worker's own breakdown with what the exchange adds. What neither the worker's work nor its waits explain is
 /// communication that nothing hides.
 StepBreakdown composed(const StepBreakdown& own, const Waits& waits, CollectiveKind kind) {
@@ -33,10 +42,10 @@ StepBreakdown composed(const StepBreakdown& own, const Waits& waits, CollectiveK
   out.overhead += waits.fixed;
   Seconds exposed = waits.step - own.step_time - waits.barrier - waits.fixed;
   if (exposed < Seconds(0)) {
-    // The draws' mean is not exactly one; and waiting hides under the next forward pass where parameters come late.
+    // Waiting hides under the next forward pass where parameters come late; and the draws' mean is not exactly one.
     const Seconds taken = std::min(-exposed, out.synchronization_wait);
     out.synchronization_wait -= taken;
-    out.compute += exposed + taken;
+    shorten(out, own, -exposed - taken);
     exposed = Seconds(0);
   }
   auto& share = out.communication[static_cast<std::size_t>(kind)][static_cast<std::size_t>(Dimension::data)];

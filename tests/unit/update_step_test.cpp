@@ -51,6 +51,16 @@ TEST(BackupWorkers, WhatIsDroppedIsComputedForNothing) {
   EXPECT_NEAR(sum_of(half.step.breakdown) / half.step.breakdown.step_time, 1, 1e-9);
 }
 
+// Input of terabytes is nearly all of a step, and the mean of the draws is not exactly one: what they lack is no
+// computation's alone.
+TEST(Workers, NoPartOfAStepIsLessThanNothing) {
+  for (const char* name : {"systems/elephas.json", "systems/elephas-hogwild.json", "systems/gossip-pairs.json"}) {
+    const StepBreakdown step = forecast(name, {"workload.input.sample_kB=1e9"}).step.breakdown;
+    EXPECT_GT(step.compute, Seconds(0)) << name;
+    EXPECT_NEAR(sum_of(step) / step.step_time, 1, 1e-9) << name;
+  }
+}
+
 // SMDDP's servers sum; every device runs its optimizer on what comes back.
 TEST(WorkersThatUpdate, RunTheirOptimizer) {
   const Forecast smddp = forecast("systems/sagemaker.json");
