@@ -17,7 +17,7 @@ ScenarioDocument read_scenario(const std::string& file, const std::vector<std::s
 }
 
 void apply_overrides(ScenarioDocument& scenario, const std::vector<std::string>& overrides) {
-  Diagnostics diagnostics("--set");
+  Diagnostics diagnostics(scenario.file);
   for (const std::string& assignment : overrides) apply_override(scenario.json, assignment, diagnostics);
   diagnostics.throw_if_faulty();
 }

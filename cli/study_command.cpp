@@ -25,6 +25,16 @@ Prediction take(PredictionOutcome& outcome, const std::string& where, Diagnostic
   return {};
 }
 
+/// Applies a variant's changes, which stand in the study at `at`; a fault lies there, not where the change was to go.
+void change(Json& scenario, const std::vector<std::string>& set, const std::string& at, Diagnostics& diagnostics) {
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    Diagnostics own(diagnostics.file());
+    apply_override(scenario, set[i], own);
+    for (const Fault& fault : own.faults())
+      diagnostics.error(fmt::format("{}/{}", at, i), fault.message, fault.suggestion);
+  }
+}
+
 void study_variants(const StudyOptions& options, Session& session) {
   Diagnostics diagnostics(options.study);
   const Json document = read_json(options.study, diagnostics);
@@ -33,9 +43,9 @@ void study_variants(const StudyOptions& options, Session& session) {
   diagnostics.throw_if_faulty();
   for (const std::string& assignment : options.overrides) apply_override(spec.scenario, assignment, diagnostics);
   std::vector<ScenarioDocument> scenarios{{options.study, spec.scenario}};
-  for (const StudyVariantSpec& variant : spec.variants) {
+  for (std::size_t i = 0; i < spec.variants.size(); ++i) {
     scenarios.push_back({options.study, spec.scenario});
-    for (const std::string& assignment : variant.set) apply_override(scenarios.back().json, assignment, diagnostics);
+    change(scenarios.back().json, spec.variants[i].set, fmt::format("/variants/{}/set", i), diagnostics);
   }
   diagnostics.throw_if_faulty();
   const int jobs = options.jobs > 0 ? options.jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

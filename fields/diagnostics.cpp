@@ -76,7 +76,9 @@ void Diagnostics::error(std::string pointer, std::string message, std::string su
 
 void Diagnostics::unknown_key(const std::string& object, std::string_view owner, const std::string& key,
                               const std::vector<std::string>& known) {
-  error(child_pointer(object, key), fmt::format("{} has no key \"{}\"", owner, key), nearest_choice(key, known));
+  constexpr std::size_t kLongestShown = 60;
+  const std::string shown = key.size() > kLongestShown ? key.substr(0, kLongestShown) + "…" : key;
+  error(child_pointer(object, key), fmt::format("{} has no key \"{}\"", owner, shown), nearest_choice(key, known));
   if (const std::string* right = nearest(key, known)) faults_.back().meant = child_pointer(object, *right);
 }
 

@@ -3,12 +3,22 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <string_view>
 
 namespace stepcast {
 
 bool JsonBuilder::number_float(number_float_t v, const string_t& raw) {
   if (!std::isfinite(v)) diagnostics_.error(pointer(), fmt::format("the number {} is too large", raw));
   return put(std::isfinite(v) ? v : 0.0);
+}
+
+bool JsonBuilder::told_overflow(const nlohmann::json::exception& failure) {
+  constexpr int kNumberOverflow = 406;  // nlohmann::json's out_of_range.406
+  if (failure.id != kNumberOverflow) return false;
+  const std::string_view words = failure.what();
+  const auto open = words.find('\''), close = words.rfind('\'');
+  diagnostics_.error(pointer(), fmt::format("the number {} is too large", words.substr(open + 1, close - open - 1)));
+  return true;
 }
 
 bool JsonBuilder::key(string_t& name) {

@@ -42,6 +42,11 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
   };
   /// A value inside the innermost level has just ended. False ends the reading.
   virtual bool finished_value() { return true; }
+  /// Pointer of the value that comes next.
+  [[nodiscard]] std::string pointer() const;
+  /// Tells a number beyond what a double holds, which the parser reports as text that is no JSON; false: it was another
+  /// failure.
+  bool told_overflow(const nlohmann::json::exception& failure);
   /// Pointer of the value that the first `depth` levels lead to.
   [[nodiscard]] std::string pointer_to(std::size_t depth) const;
 
@@ -49,7 +54,6 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
   Diagnostics& diagnostics() { return diagnostics_; }
 
  private:
-  [[nodiscard]] std::string pointer() const;
   Json* place(Json value);
   bool put(Json value);
   bool open(Json value);

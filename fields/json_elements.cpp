@@ -46,6 +46,7 @@ class ElementBuilder : public JsonBuilder {
       : JsonBuilder(root, faults), elements_(elements) {}
 
   bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& error) override {
+    if (told_overflow(error)) return false;
     std::string reason = error.what();
     if (const auto at = reason.find("line "); at != std::string::npos) reason = reason.substr(at);
     diagnostics().error("", fmt::format("not valid JSON: {}", reason));

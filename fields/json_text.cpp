@@ -23,6 +23,7 @@ class TextBuilder : public JsonBuilder {
   TextBuilder(Json& root, Diagnostics& faults, std::string_view text) : JsonBuilder(root, faults), text_(text) {}
 
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& e) override {
+    if (told_overflow(e)) return false;
     const std::string_view before = text_.substr(0, std::min(position, text_.size()));
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
     const auto start = before.rfind('\n');
@@ -146,11 +147,12 @@ void apply_override(Json& document, std::string_view assignment, Diagnostics& di
 
   Json* at = &document;
   std::string pointer;
+  bool made = true;  // by this path, or the document that is not there yet; a null that was written has no parts
   for (std::size_t start = 0; start <= path.size();) {
     const auto dot = std::min(path.find('.', start), path.size());
     const std::string key(path.substr(start, dot - start));
     start = dot + 1;
-    if (at->is_null()) *at = Json::object();
+    if (at->is_null() && made) *at = Json::object();
     if (at->is_array()) {
       std::size_t index = 0;
       const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
@@ -161,6 +163,7 @@ void apply_override(Json& document, std::string_view assignment, Diagnostics& di
       }
       at = &(*at)[index];
     } else if (at->is_object()) {
+      made = !at->contains(key);
       at = &(*at)[key];
     } else {
       diagnostics.error(pointer, fmt::format("--set {}: {} has no parts", assignment, describe(*at)));

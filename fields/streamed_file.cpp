@@ -8,8 +8,6 @@
 #include <cstring>
 #include <utility>
 
-#include "fields/diagnostics.hpp"
-
 namespace stepcast {
 
 namespace {
@@ -87,8 +85,10 @@ void StreamedFile::commit() {
 void StreamedFile::fail(int error) {
   if (stream_) std::fclose(std::exchange(stream_, nullptr));
   if (!temporary_.empty()) unlink(std::exchange(temporary_, {}).c_str());
-  throw InputError({{file_.string(), "", fmt::format("cannot be written: {}", std::strerror(error)),
-                     error == ENOENT ? missing_directory(target_) : std::string()}});
+  std::vector<Fault> faults{{file_.string(), "", fmt::format("cannot be written: {}", std::strerror(error)),
+                             error == ENOENT ? missing_directory(target_) : std::string()}};
+  if (error == ENOSPC || error == EDQUOT || error == EIO) throw DiskError(std::move(faults));
+  throw InputError(std::move(faults));
 }
 
 }  // namespace stepcast

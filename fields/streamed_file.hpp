@@ -5,11 +5,20 @@
 #include <string>
 #include <string_view>
 
+#include "fields/diagnostics.hpp"
+
 namespace stepcast {
+
+/// A file that could be opened and not be filled: the disk is full or fails. Exit code 3, where bad names are bad
+/// input.
+class DiskError : public InputError {
+ public:
+  using InputError::InputError;
+};
 
 /// A file that is written piece by piece under a temporary name beside its own and appears whole on commit(). Without
 /// commit, nothing appears. What a link points to is written; devices and pipes take the text as it comes. Throws
-/// InputError naming the file when something cannot be written.
+/// InputError naming the file when something cannot be written, DiskError where the disk is full.
 class StreamedFile {
  public:
   explicit StreamedFile(const std::filesystem::path& file);

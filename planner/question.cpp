@@ -155,6 +155,19 @@ void check_clusters(const PlanQuestion& question, const Catalog& catalog, Diagno
   fixed.report(d);
 }
 
+/// An id may be left out for a default; an empty one names nothing.
+void refuse_empty_ids(const PlanQuestionSpec& spec, const Json& document, Diagnostics& d) {
+  constexpr const char* kFound = "found \"\", expected an id";
+  constexpr const char* kHint = "leave it out for the default";
+  for (std::size_t i = 0; i < spec.clusters.size(); ++i)
+    for (const char* key : {"site", "cooling"})
+      if (document["clusters"][i].value(key, "none") == "")
+        d.error(fmt::format("/clusters/{}/{}", i, key), kFound, kHint);
+  const auto& frameworks = spec.strategy.framework.values;
+  if (std::find(frameworks.begin(), frameworks.end(), "") != frameworks.end())
+    d.error("/strategy/framework", kFound, kHint);
+}
+
 }  // namespace
 
 bool is_plan_question(const Json& document) { return document.is_object() && document.contains("clusters"); }
@@ -170,6 +183,7 @@ PlanQuestion read_plan_question(Json document, const std::string& file, const st
   refuse_control_characters(document, diagnostics);
   PlanQuestion out{file, read_document<PlanQuestionSpec>(document, diagnostics)};
   diagnostics.throw_if_faulty();
+  refuse_empty_ids(out.spec, document, diagnostics);
   check_workload(out.spec, diagnostics);
   check_clusters(out, catalog, diagnostics);
   diagnostics.throw_if_faulty();

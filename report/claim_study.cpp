@@ -143,6 +143,8 @@ ClaimStudySpec read_claim_study(const Json& document, Diagnostics& diagnostics) 
       Codec<std::string>::read(*member, document[key], std::string("/") + key, key, {}, diagnostics);
   if (document.contains("scenario")) {
     out.scenario = document["scenario"];
+    if (!out.scenario.is_object())
+      diagnostics.error("/scenario", fmt::format("found {}, expected an object (scenario)", describe(out.scenario)));
   } else if (!diagnostics.meant("/scenario")) {
     diagnostics.error("/scenario", "missing: the scenario that all variants start from");
   }

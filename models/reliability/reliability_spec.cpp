@@ -53,7 +53,8 @@ const FieldTable<CheckpointSpec>& CheckpointSpec::fields() {
         .field("interval_s", &C::interval, "Time between two; default: the best for the goodput",
                {.min = 0, .max = 1e9, .above_min = true})
         .field("size_GB", &C::size, "Size of one; default: parameters and optimizer states of the memory model",
-               {.min = 0, .max = 1e12, .above_min = true});
+               // A petabyte is the state of 60 trillion parameters at 16 bytes each.
+               {.min = 0, .max = 1e6, .above_min = true});
     return t;
   }();
   return kTable;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "fields/format_version.hpp"
 #include "fields/plain_text.hpp"
@@ -18,6 +19,28 @@ void refuse_jobs(const Json& document, Diagnostics& diagnostics) {
   if (!document.is_object() || !document.contains("jobs")) return;
   diagnostics.error("/jobs", "found a list of jobs on one fabric, expected one scenario", "stepcast share takes them");
   diagnostics.throw_if_faulty();
+}
+
+/// Ids that may be left out for a default; an empty one names nothing.
+constexpr std::array kOptionalIds{"/cluster/storage",      "/cluster/site",
+                                  "/cluster/cooling",      "/cluster/fabric/switch",
+                                  "/strategy/framework",   "/strategy/parameter_servers/node",
+                                  "/strategy/actors/node", "/run/reliability/published"};
+
+void refuse_empty_ids(const Json& document, Diagnostics& diagnostics) {
+  for (const char* at : kOptionalIds) {
+    const Json::json_pointer pointer(at);
+    if (document.contains(pointer) && document[pointer] == "")
+      diagnostics.error(at, "found \"\", expected an id", "leave it out for the default");
+  }
+}
+
+/// What was left empty in a specification means the default; an empty id would not.
+void erase_empty_ids(Json& document) {
+  for (const char* at : kOptionalIds) {
+    const Json::json_pointer pointer(at);
+    if (document.contains(pointer) && document[pointer] == "") document[pointer.parent_pointer()].erase(pointer.back());
+  }
 }
 
 }  // namespace
@@ -70,6 +93,7 @@ Scenario resolve(Json document, const std::string& file, const std::vector<std::
   refuse_jobs(document, diagnostics);
   refuse_newer(document, kScenarioFormatVersion, "formats", diagnostics);
   refuse_control_characters(document, diagnostics);
+  refuse_empty_ids(document, diagnostics);
   auto spec = read_document<ScenarioSpec>(document, diagnostics);
   if (!document.is_object()) diagnostics.throw_if_faulty();
   Draft draft(std::move(spec), catalog, diagnostics);
@@ -110,8 +134,7 @@ Json to_json(const Scenario& scenario) {
   if (scenario.servers) strategy.parameter_servers = scenario.servers;
   if (scenario.sharding == Sharding::hsdp) strategy.hsdp_shard_size = scenario.shard_size;
   Json out = ScenarioSpec::fields().write(spec);
-  // What was left empty means "none of the catalogue"; an empty id would not.
-  for (const char* key : {"storage", "site", "cooling"}) erase_if_blank(out["cluster"], key);
+  erase_empty_ids(out);
   for (const char* key : {"$schema", "name", "description"}) erase_if_blank(out, key);
   return out;
 }

@@ -90,12 +90,33 @@ void check_length(Draft& draft) {
                 model.is_transformer() ? "state tokens or samples" : "state samples");
 }
 
+/// Of input that a step reads or copies: beyond 2^53, doubles skip bytes.
+constexpr Bytes kMostStepBytes{9007199254740992.0};
+
+void check_input_size(Draft& draft) {
+  const WorkloadSpec& w = draft.spec().workload;
+  if (!draft.scenario.model || !draft.sound({"/workload/input", "/workload/global_batch"})) return;
+  const auto check = [&](const char* key, const std::optional<Bytes>& sample) {
+    const Bytes step = static_cast<double>(w.global_batch) * sample.value_or(Bytes(0));
+    if (step > kMostStepBytes)
+      draft.fault(
+          fmt::format("/workload/input/{}", key),
+          fmt::format("found {:g}: the {} samples of a step have {:.3g} bytes, expected at most 2^53 (9.01e+15)",
+                      sample->in(1_kB), w.global_batch, step.value()),
+          "a smaller sample or global_batch");
+  };
+  const Bytes own = draft.scenario.model->sample_bytes;
+  check("sample_kB", w.input.sample ? w.input.sample : own);
+  check("device_sample_kB", w.input.device_sample);
+}
+
 }  // namespace
 
 void resolve_workload(Draft& draft) {
   resolve_sequence(draft);
   resolve_precision(draft);
   check_length(draft);
+  check_input_size(draft);
 }
 
 }  // namespace stepcast

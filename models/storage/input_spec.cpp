@@ -5,7 +5,8 @@ namespace stepcast {
 const FieldTable<InputSpec>& InputSpec::fields() {
   using I = InputSpec;
   static const auto kTable = [] {
-    const Rules size{.min = 0, .max = 1e12};
+    // An exabyte is more than any data set; a sample of a terabyte is more than the memory of a device.
+    const Rules size{.min = 0, .max = 1e9};
     FieldTable<I> t("input", "How training data is stored, read and prepared");
     t.field("source", &I::source, "Where it lies; default: cluster.storage, else the nodes' own drives")
         .field("dataset_GB", &I::dataset, "Stored size of the data set; default: the model's usual one", size)

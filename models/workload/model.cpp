@@ -143,7 +143,7 @@ const FieldTable<Model>& Model::fields() {
                "tokens of a sequence; 0 for a CNN; tokens or frames of one sample of a compact network",
                {.min = 0, .max = kLongestSequence})
         .field("dataset_samples", &S::dataset_samples, "samples of the usual data set; 0: none", {.min = 0})
-        .field("sample_kB", &S::sample_bytes, "stored size of one sample", {.min = 0})
+        .field("sample_kB", &S::sample_bytes, "stored size of one sample", {.min = 0, .max = 1e9})
         .field("sources", &S::sources, "where each figure comes from")
         .field("note", &S::note, "what else to know");
     return t;

@@ -79,6 +79,8 @@ TEST(StudyFaults, AreClaimsFromHighToLowAndNoVariants) {
   EXPECT_EQ(faults(R"({"scenario":{},"variants":[{"name":"a","set":[]}],
                        "claims":[{"figure":"pue","low_percent":30,"high_percent":10}]})"),
             "/claims/0/low_percent: found 30, more than the high_percent of 10\n");
+  EXPECT_EQ(faults(R"({"scenario":5,"variants":[{"name":"a","set":["x.y=1","x.z=2"]}]})"),
+            "/scenario: found 5, expected an object (scenario)\n");
 }
 
 TEST(StudyWords, NameItAndLoseNothingOfNothing) {

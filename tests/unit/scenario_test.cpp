@@ -248,6 +248,52 @@ TEST(Strategy, AScheduleNeedsAPipeline) {
   }
 }
 
+std::vector<std::string> pointers_of(const std::string& name, const std::vector<std::string>& overrides) {
+  std::vector<std::string> out;
+  try {
+    (void)shipped(name, overrides);
+  } catch (const InputError& error) {
+    for (const Fault& fault : error.faults()) out.push_back(fault.pointer);
+  }
+  return out;
+}
+
+TEST(References, AnEmptyIdNamesNothing) {
+  for (const char* key : {"strategy.framework", "cluster.storage", "cluster.site", "cluster.cooling",
+                          "cluster.fabric.switch", "run.reliability.published"}) {
+    std::string pointer = "/" + std::string(key);
+    std::replace(pointer.begin(), pointer.end(), '.', '/');
+    EXPECT_EQ(pointers_of("resnet50-v100-8gpus", {std::string(key) + "=\"\""}), std::vector<std::string>{pointer});
+  }
+}
+
+// 10,240 samples of 9e8 kB are 9.2e15 bytes, and 2^53 is 9.0e15.
+TEST(Workload, AStepReadsNoMoreThanDoublesCount) {
+  const std::string name = "resnet50-v100-8nodes";
+  EXPECT_EQ(pointers_of(name, {"workload.global_batch=10240", "workload.input.sample_kB=9e8"}),
+            std::vector<std::string>{"/workload/input/sample_kB"});
+  EXPECT_EQ(pointers_of(name, {"workload.global_batch=10240", "workload.input.device_sample_kB=9e8"}),
+            std::vector<std::string>{"/workload/input/device_sample_kB"});
+  EXPECT_EQ(pointers_of(name, {"workload.global_batch=10240", "workload.input.sample_kB=8e8"}),
+            std::vector<std::string>{});
+  EXPECT_EQ(pointers_of(name, {"workload.input.sample_kB=5e9"}), std::vector<std::string>{"/workload/input/sample_kB"});
+}
+
+TEST(Overrides, ANullThatWasWrittenHasNoParts) {
+  for (const char* text : {R"({"run": null})", R"({"run": 5})"}) {
+    Diagnostics diagnostics("a.json");
+    Json document = Json::parse(text);
+    apply_override(document, "run.fidelity=analytic", diagnostics);
+    ASSERT_EQ(diagnostics.faults().size(), 1U) << text;
+    EXPECT_EQ(diagnostics.faults()[0].pointer, "/run");
+  }
+  Diagnostics diagnostics("a.json");
+  Json document = Json::parse("{}");
+  apply_override(document, "run.fidelity=analytic", diagnostics);
+  EXPECT_TRUE(diagnostics.ok());
+  EXPECT_EQ(document["run"]["fidelity"], "analytic");
+}
+
 // KungFu's processors reduce in a ring, whatever the devices' library could do.
 TEST(Strategy, AnAlgorithmThatNothingRunsIsRefused) {
   const auto resolve = [](const char* algorithm) {
