@@ -1,4 +1,4 @@
-#include "hardware-catalog/part_rules.hpp"
+#include "hardware-catalog/part_table.hpp"
 #include "hardware-catalog/parts.hpp"
 
 namespace stepcast {
@@ -7,7 +7,7 @@ using namespace part_rules;
 
 const FieldTable<Provenance>& Provenance::fields() {
   static const FieldTable<Provenance> table =
-      FieldTable<Provenance>("provenance", "Where an entry's figures come from")
+      PartTable<Provenance>("provenance", "Where an entry's figures come from")
           .field("sources", &Provenance::sources, "Citation by key, or by name of a figure; `all` for the rest",
                  required())
           .field("evidence", &Provenance::evidence, "How each figure was obtained, by the same keys", required())
@@ -17,7 +17,7 @@ const FieldTable<Provenance>& Provenance::fields() {
 
 const FieldTable<NativeLinks>& NativeLinks::fields() {
   static const FieldTable<NativeLinks> table =
-      FieldTable<NativeLinks>("interconnect", "Links of an accelerator to its peers")
+      PartTable<NativeLinks>("interconnect", "Links of an accelerator to its peers")
           .field("kind", &NativeLinks::kind, "Name and generation", required())
           .field("links", &NativeLinks::links, "Number of links", required_positive())
           .field("link_bandwidth_GBps", &NativeLinks::per_link, "Of each link, per direction", required_positive());
@@ -26,7 +26,7 @@ const FieldTable<NativeLinks>& NativeLinks::fields() {
 
 const FieldTable<HostLink>& HostLink::fields() {
   static const FieldTable<HostLink> table =
-      FieldTable<HostLink>("cpu_link", "Coherent link to the host processor")
+      PartTable<HostLink>("cpu_link", "Coherent link to the host processor")
           .field("kind", &HostLink::kind, "Name", required())
           .field("bandwidth_GBps", &HostLink::bandwidth, "Per direction", required_positive())
           .field("shared_by_accelerators", &HostLink::shared_by_accelerators, "Accelerators that share it",
@@ -37,7 +37,7 @@ const FieldTable<HostLink>& HostLink::fields() {
 const FieldTable<Accelerator>& Accelerator::fields() {
   using A = Accelerator;
   static const FieldTable<A> table =
-      FieldTable<A>("accelerator", "A GPU, TPU or other accelerator, as software counts devices. All peaks are dense.")
+      PartTable<A>("accelerator", "A GPU, TPU or other accelerator, as software counts devices. All peaks are dense.")
           .field("id", &A::id, "Name of the file", required())
           .field("vendor", &A::vendor, "Maker", required())
           .field("family", &A::family, "Compute profile that it uses", refers_to("compute-profiles"))
@@ -81,7 +81,7 @@ const FieldTable<Accelerator>& Accelerator::fields() {
 
 const FieldTable<Cpu>& Cpu::fields() {
   static const FieldTable<Cpu> table =
-      FieldTable<Cpu>("cpu", "A processor: one socket")
+      PartTable<Cpu>("cpu", "A processor: one socket")
           .field("id", &Cpu::id, "Name of the file", required())
           .field("family", &Cpu::family, "Compute profile that it uses", refers_to("compute-profiles"))
           .field("cores", &Cpu::cores, "Cores", required_positive())

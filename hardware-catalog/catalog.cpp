@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "fields/plain_text.hpp"
 #include "hardware-catalog/catalog_location.hpp"
 #include "hardware-catalog/part_kinds.hpp"
 
@@ -301,6 +302,8 @@ Json Catalog::show(std::string_view kind, std::string_view id) const {
         {{"", "", fmt::format("no \"{}\" in {} of the catalogue", id, kind), did_you_mean(id, ids(kind))}});
   Diagnostics diagnostics(place.name(kind, id));
   Json document = place.document(diagnostics);
+  // It is shown as it stands.
+  refuse_control_characters(document, diagnostics);
   diagnostics.throw_if_faulty();
   return document;
 }
@@ -343,6 +346,11 @@ std::vector<CalibrationFacts> Catalog::calibrations() const {
 
 void Catalog::validate(const fs::path& file, Diagnostics& diagnostics) {
   Diagnostics own(file.string());
+  std::error_code error;
+  if (!fs::exists(file, error)) {
+    diagnostics.add({{file.string(), "", "there is no such file", "stepcast catalog validate takes files of entries"}});
+    return;
+  }
   const std::string folder = fs::absolute(file).lexically_normal().parent_path().filename().string();
   if (const PartKind* kind = find_part_kind(folder)) {
     const Json document = read_json(file, own);

@@ -1,5 +1,5 @@
 #include "hardware-catalog/communication_profiles.hpp"
-#include "hardware-catalog/part_rules.hpp"
+#include "hardware-catalog/part_table.hpp"
 
 namespace stepcast {
 
@@ -8,7 +8,7 @@ using namespace part_rules;
 const FieldTable<MeasuredCurve>& MeasuredCurve::fields() {
   using P = MeasuredCurve;
   static const FieldTable<P> table =
-      FieldTable<P>("measured curve", "Times of one collective on one set of ranks, as measured")
+      PartTable<P>("measured curve", "Times of one collective on one set of ranks, as measured")
           .field("op", &P::op, "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv, reduce …",
                  required())
           .field("ranks", &P::ranks, "That take part", required_at_least(1))
@@ -21,7 +21,7 @@ const FieldTable<MeasuredCurve>& MeasuredCurve::fields() {
 const FieldTable<HostMessageCosts>& HostMessageCosts::fields() {
   using P = HostMessageCosts;
   static const FieldTable<P> table =
-      FieldTable<P>("host messages", "What messages between processes in host memory cost")
+      PartTable<P>("host messages", "What messages between processes in host memory cost")
           .field("library", &P::library, "openmpi, openmpi-4.1 or gloo", required())
           .field("latency_us", &P::latency, "Empty message between nodes, one way", at_least(0))
           .field("turnaround_us", &P::turnaround, "Added in each step of a collective", at_least(0))
@@ -45,7 +45,7 @@ const FieldTable<HostMessageCosts>& HostMessageCosts::fields() {
 const FieldTable<Calibrated>& Calibrated::fields() {
   using P = Calibrated;
   static const FieldTable<P> table =
-      FieldTable<P>("calibration", "Measured times, and the machine that they are true of")
+      PartTable<P>("calibration", "Measured times, and the machine that they are true of")
           .field("name", &P::name, "Of the calibration", required())
           .field("date", &P::date, "Of the measurements", required())
           .field("accelerator", &P::accelerator, "Catalogue id; empty: processors")
@@ -61,7 +61,7 @@ const FieldTable<Calibrated>& Calibrated::fields() {
 const FieldTable<LinkProfile>& LinkProfile::fields() {
   using P = LinkProfile;
   static const FieldTable<P> table =
-      FieldTable<P>("link profile", "What a class of links inside a node costs collectives beyond its raw rate")
+      PartTable<P>("link profile", "What a class of links inside a node costs collectives beyond its raw rate")
           .field("id", &P::id, "Name of the file", required())
           .field("medium", &P::medium, "nvlink, xgmi, pcie or shared-memory", required())
           .field("year", &P::year, "Of the hardware it was measured on; 0: not stated", a_year())
@@ -91,7 +91,7 @@ const FieldTable<LinkProfile>& LinkProfile::fields() {
 const FieldTable<NetworkProfile>& NetworkProfile::fields() {
   using P = NetworkProfile;
   static const FieldTable<P> table =
-      FieldTable<P>("network profile", "What a kind of network costs collectives beyond its raw rate")
+      PartTable<P>("network profile", "What a kind of network costs collectives beyond its raw rate")
           .field("id", &P::id, "Name of the file", required())
           .field("kind", &P::kind, "Kind of NIC", required())
           .field("host_memory", &P::host_memory, "Messages between processors instead of accelerators")
@@ -126,7 +126,7 @@ const FieldTable<NetworkProfile>& NetworkProfile::fields() {
 const FieldTable<LibraryProfile>& LibraryProfile::fields() {
   using P = LibraryProfile;
   static const FieldTable<P> table =
-      FieldTable<P>("collective library", "How a library cuts messages into chunks and channels")
+      PartTable<P>("collective library", "How a library cuts messages into chunks and channels")
           .field("id", &P::id, "Name of the file", required())
           .field("fill_ring_ll", &P::fill_ring_ll, "What a full block adds to a ring's step, as a share, protocol LL",
                  at_least(0))

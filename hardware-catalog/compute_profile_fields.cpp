@@ -1,4 +1,4 @@
-#include "hardware-catalog/part_rules.hpp"
+#include "hardware-catalog/part_table.hpp"
 #include "hardware-catalog/parts.hpp"
 
 namespace stepcast {
@@ -24,7 +24,7 @@ Rules winograd_share() {
 const FieldTable<ComputeProfile>& ComputeProfile::fields() {
   using P = ComputeProfile;
   static const FieldTable<P> table =
-      FieldTable<P>("compute profile", "How well the kernels of a family of accelerators use the hardware")
+      PartTable<P>("compute profile", "How well the kernels of a family of accelerators use the hardware")
           .field("id", &P::id, "Name of the file", required())
           .field("gemm_sustained_share", &P::gemm_sustained_share,
                  "Share of the dense peak that matrix products sustain in long compute-bound phases, by precision",

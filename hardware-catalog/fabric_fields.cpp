@@ -1,4 +1,4 @@
-#include "hardware-catalog/part_rules.hpp"
+#include "hardware-catalog/part_table.hpp"
 #include "hardware-catalog/parts.hpp"
 
 namespace stepcast {
@@ -7,7 +7,7 @@ using namespace part_rules;
 
 const FieldTable<LinkPart>& LinkPart::fields() {
   static const FieldTable<LinkPart> table =
-      FieldTable<LinkPart>("link", "A link, NIC rate, cable, or measured link figure")
+      PartTable<LinkPart>("link", "A link, NIC rate, cable, or measured link figure")
           .field("id", &LinkPart::id, "Name of the file", required())
           .field("kind", &LinkPart::kind, "Kind of link; `measured` for figures of a running system", required())
           .field("figures", &LinkPart::figures, "Figures by name with unit, as latency_us")
@@ -19,7 +19,7 @@ const FieldTable<LinkPart>& LinkPart::fields() {
 const FieldTable<SwitchPart>& SwitchPart::fields() {
   using S = SwitchPart;
   static const FieldTable<S> table =
-      FieldTable<S>("switch", "A network switch, or a switch chip between accelerators")
+      PartTable<S>("switch", "A network switch, or a switch chip between accelerators")
           .field("id", &S::id, "Name of the file", required())
           .field("kind", &S::kind, "infiniband, ethernet, nvswitch and so on", required())
           .field("asic", &S::asic, "Chip")
@@ -42,7 +42,7 @@ const FieldTable<SwitchPart>& SwitchPart::fields() {
 const FieldTable<StoragePart>& StoragePart::fields() {
   using S = StoragePart;
   static const FieldTable<S> table =
-      FieldTable<S>("storage", "A drive, a shared file system, an object store, a RAID rule or a measured figure")
+      PartTable<S>("storage", "A drive, a shared file system, an object store, a RAID rule or a measured figure")
           .field("id", &S::id, "Name of the file", required())
           .field("kind", &S::kind, "nvme, lustre, object store and so on", required())
           .field("capacity_TB", &S::capacity, "Capacity", positive())

@@ -1,4 +1,4 @@
-#include "hardware-catalog/part_rules.hpp"
+#include "hardware-catalog/part_table.hpp"
 #include "hardware-catalog/parts.hpp"
 
 namespace stepcast {
@@ -7,7 +7,7 @@ using namespace part_rules;
 
 const FieldTable<Psu>& Psu::fields() {
   static const FieldTable<Psu> table =
-      FieldTable<Psu>("power supply", "Efficiency curve of a kind of power supply")
+      PartTable<Psu>("power supply", "Efficiency curve of a kind of power supply")
           .field("id", &Psu::id, "Name of the file", required())
           .field("level", &Psu::level, "80 PLUS level, or kind", required())
           .field("line", &Psu::line, "Supply that the curve was certified on")
@@ -24,10 +24,10 @@ const FieldTable<Psu>& Psu::fields() {
 
 const FieldTable<Cooling>& Cooling::fields() {
   static const FieldTable<Cooling> table =
-      FieldTable<Cooling>("cooling", "A kind of cooling")
+      PartTable<Cooling>("cooling", "A kind of cooling")
           .field("id", &Cooling::id, "Name of the file", required())
-          .field("pue_low", &Cooling::pue_low, "Lowest power usage effectiveness reported", at_least(1))
-          .field("pue_high", &Cooling::pue_high, "Highest power usage effectiveness reported", at_least(1))
+          .field("pue_low", &Cooling::pue_low, "Lowest power usage effectiveness reported", a_pue())
+          .field("pue_high", &Cooling::pue_high, "Highest power usage effectiveness reported", a_pue())
           .field("server_fan_share_of_IT_percent", &Cooling::server_fan_share_of_IT_percent,
                  "Server fans, in per cent of IT power", between(0, 100))
           .field("max_rack_kW", &Cooling::max_rack_power, "Highest power of a rack", positive())
@@ -39,12 +39,12 @@ const FieldTable<Cooling>& Cooling::fields() {
 
 const FieldTable<Site>& Site::fields() {
   static const FieldTable<Site> table =
-      FieldTable<Site>("site", "Where the cluster stands: PUE, electricity price and grid carbon")
+      PartTable<Site>("site", "Where the cluster stands: PUE, electricity price and grid carbon")
           .field("id", &Site::id, "Name of the file", required())
           .field("kind", &Site::kind, "region, or the figure that it states: pue, electricity, grid", required())
           .field("place", &Site::place, "Place")
           .field("country", &Site::country, "Country")
-          .field("pue", &Site::pue, "Power usage effectiveness", at_least(1))
+          .field("pue", &Site::pue, "Power usage effectiveness", a_pue())
           .field("electricity_usd_per_kWh", &Site::electricity, "Industrial price of electricity", positive())
           .field("electricity_year", &Site::electricity_year, "Year of that price; 0: not stated", a_year())
           .field("grid_gCO2_per_kWh", &Site::grid_gCO2_per_kWh, "Grid average carbon intensity", at_least(0))
@@ -62,7 +62,7 @@ namespace {
 
 template <class Record>
 FieldTable<Record> record_table(std::string name, std::string doc) {
-  return FieldTable<Record>(std::move(name), std::move(doc))
+  return PartTable<Record>(std::move(name), std::move(doc))
       .field("id", &Record::id, "Name of the file", required())
       .field("accelerator", &Record::accelerator, "Accelerator that the evidence is of", refers_to("accelerators"))
       .field("node", &Record::node, "Node that the evidence is of", refers_to("nodes"))

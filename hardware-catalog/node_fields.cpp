@@ -1,14 +1,21 @@
-#include "hardware-catalog/part_rules.hpp"
+#include "hardware-catalog/part_table.hpp"
 #include "hardware-catalog/parts.hpp"
 
 namespace stepcast {
 
 using namespace part_rules;
 
+namespace {
+
+/// Of one node; a rack that software sees as one has dozens.
+constexpr double kMostDevices = 1e4;
+
+}  // namespace
+
 const FieldTable<NodeInterconnect>& NodeInterconnect::fields() {
   using I = NodeInterconnect;
   static const FieldTable<I> table =
-      FieldTable<I>("node interconnect", "How the accelerators of a node reach one another")
+      PartTable<I>("node interconnect", "How the accelerators of a node reach one another")
           .field("kind", &I::kind, "Topology; hybrid_cube_mesh is any mesh given link by link", required())
           .field("generation", &I::generation, "NVLink 3, xGMI 4 and so on")
           .field("link_bandwidth_GBps", &I::per_link, "Of each link, per direction", at_least(0))
@@ -24,7 +31,7 @@ const FieldTable<NodeInterconnect>& NodeInterconnect::fields() {
 
 const FieldTable<Nic>& Nic::fields() {
   static const FieldTable<Nic> table =
-      FieldTable<Nic>("NIC", "Network adapters of one kind")
+      PartTable<Nic>("NIC", "Network adapters of one kind")
           .field("count", &Nic::count, "How many", required_positive())
           .field("bandwidth_Gbps", &Nic::bandwidth, "Of each, per direction", required_positive())
           .field("kind", &Nic::kind, "Kind of network", required())
@@ -37,7 +44,7 @@ const FieldTable<Nic>& Nic::fields() {
 const FieldTable<LocalStorage>& LocalStorage::fields() {
   using L = LocalStorage;
   static const FieldTable<L> table =
-      FieldTable<L>("local storage", "Drives of a node")
+      PartTable<L>("local storage", "Drives of a node")
           .field("count", &L::count, "How many", required_positive())
           .field("capacity_TB", &L::capacity, "Of each", required_positive())
           .field("device", &L::device, "Drive whose rates are used", refers_to("storage"))
@@ -49,9 +56,9 @@ const FieldTable<LocalStorage>& LocalStorage::fields() {
 
 const FieldTable<PowerSupplies>& PowerSupplies::fields() {
   using P = PowerSupplies;
-  static const FieldTable<P> table = FieldTable<P>("power supplies", "Power supplies of a node")
+  static const FieldTable<P> table = PartTable<P>("power supplies", "Power supplies of a node")
                                          .field("count", &P::count, "How many", required_positive())
-                                         .field("rating_W", &P::rating, "Of each", required_positive())
+                                         .field("rating_W", &P::rating, "Of each", required_within(1, 1e6))
                                          .field("efficiency", &P::efficiency, "Efficiency curve", refers_to("psus"));
   return table;
 }
@@ -59,7 +66,7 @@ const FieldTable<PowerSupplies>& PowerSupplies::fields() {
 const FieldTable<NodePrice>& NodePrice::fields() {
   using P = NodePrice;
   static const FieldTable<P> table =
-      FieldTable<P>("node price", "What a node costs to buy or to rent")
+      PartTable<P>("node price", "What a node costs to buy or to rent")
           .field("purchase_usd", &P::purchase, "To buy", positive())
           .field("on_demand_usd_per_h", &P::on_demand, "On demand", positive())
           .field("rental_usd_per_month", &P::monthly, "Rented by the month, electricity included", positive())
@@ -77,11 +84,11 @@ const FieldTable<NodePrice>& NodePrice::fields() {
 
 const FieldTable<Node>& Node::fields() {
   static const FieldTable<Node> table =
-      FieldTable<Node>("node",
-                       "A server, or a rack that software sees as one. Without accelerators its processors train.")
+      PartTable<Node>("node",
+                      "A server, or a rack that software sees as one. Without accelerators its processors train.")
           .field("id", &Node::id, "Name of the file", required())
           .field("accelerator", &Node::accelerator, "Accelerator; empty when there is none", refers_to("accelerators"))
-          .field("accelerator_count", &Node::accelerator_count, "Devices that software sees", at_least(0))
+          .field("accelerator_count", &Node::accelerator_count, "Devices that software sees", between(0, kMostDevices))
           .field("cpu", &Node::cpu, "Processor; empty when unknown", refers_to("cpus"))
           .field("cpu_count", &Node::cpu_count, "Sockets; 0 when unknown", at_least(0))
           .field("cpu_cores", &Node::cpu_cores, "Cores of each socket that the node gets; 0: all", at_least(0))

@@ -1,5 +1,5 @@
 #include "hardware-catalog/operator_profile.hpp"
-#include "hardware-catalog/part_rules.hpp"
+#include "hardware-catalog/part_table.hpp"
 
 namespace stepcast {
 
@@ -8,7 +8,7 @@ using namespace part_rules;
 const FieldTable<ProductConstants>& ProductConstants::fields() {
   using P = ProductConstants;
   static const FieldTable<P> table =
-      FieldTable<P>("product constants", "Matrix products")
+      PartTable<P>("product constants", "Matrix products")
           .field("burst_share", &P::burst_share,
                  "Share of the dense peak that large tiles reach at the clocks of short benchmarks, by format",
                  required_share())
@@ -38,7 +38,7 @@ const FieldTable<ProductConstants>& ProductConstants::fields() {
 const FieldTable<BoardPowerConstants>& BoardPowerConstants::fields() {
   using P = BoardPowerConstants;
   static const FieldTable<P> table =
-      FieldTable<P>("board power constants", "What a product draws, of the board's power limit")
+      PartTable<P>("board power constants", "What a product draws, of the board's power limit")
           .field(
               "sustained_share", &P::sustained_share,
               "Share of the dense peak that a product of random numbers reaches when power alone limits it, by format",
@@ -53,7 +53,7 @@ const FieldTable<BoardPowerConstants>& BoardPowerConstants::fields() {
 const FieldTable<AttentionConstants>& AttentionConstants::fields() {
   using P = AttentionConstants;
   static const FieldTable<P> table =
-      FieldTable<P>("attention constants", "One generation of fused attention kernels in one format")
+      PartTable<P>("attention constants", "One generation of fused attention kernels in one format")
           .field("share", &P::share, "Share of the format's dense peak by long sequences at head size 128, forward",
                  required_share())
           .field("backward_share", &P::backward_share, "The same of the backward kernel; 0: not known",
@@ -80,7 +80,7 @@ std::string attention_key(std::string_view kernel, std::string_view format) {
 const FieldTable<UnfusedAttentionConstants>& UnfusedAttentionConstants::fields() {
   using P = UnfusedAttentionConstants;
   static const FieldTable<P> table =
-      FieldTable<P>("unfused attention constants", "Attention with its scores in memory")
+      PartTable<P>("unfused attention constants", "Attention with its scores in memory")
           .field("share", &P::share, "Share of the dense peak by its products, forward", required_share())
           .field("backward_share", &P::backward_share, "The same, backward", required_share())
           .field("score_accesses", &P::score_accesses, "Of every score, forward", required_at_least(0))
@@ -92,7 +92,7 @@ const FieldTable<UnfusedAttentionConstants>& UnfusedAttentionConstants::fields()
 const FieldTable<StreamingConstants>& StreamingConstants::fields() {
   using P = StreamingConstants;
   static const FieldTable<P> table =
-      FieldTable<P>("streaming constants", "One memory-bound kernel")
+      PartTable<P>("streaming constants", "One memory-bound kernel")
           .field("share", &P::share, "Share of the memory bandwidth", required_positive())
           .field("cache_speedup", &P::cache_speedup, "Rate of what the last-level cache holds over that of the rest",
                  at_least(1))
@@ -103,7 +103,7 @@ const FieldTable<StreamingConstants>& StreamingConstants::fields() {
 const FieldTable<ConvolutionConstants>& ConvolutionConstants::fields() {
   using P = ConvolutionConstants;
   static const FieldTable<P> table =
-      FieldTable<P>("convolution constants", "Convolutions in one format")
+      PartTable<P>("convolution constants", "Convolutions in one format")
           .field("direct_share", &P::direct_share, "Share of the peak of implicit products, forward", required_share())
           .field("input_gradient_share", &P::input_gradient_share,
                  "Share of the forward rate that gradients of the input reach", required_positive())
@@ -130,7 +130,7 @@ const FieldTable<ConvolutionConstants>& ConvolutionConstants::fields() {
 const FieldTable<FitRecord>& FitRecord::fields() {
   using P = FitRecord;
   static const FieldTable<P> table =
-      FieldTable<P>("fit record", "What the fit says about its figures")
+      PartTable<P>("fit record", "What the fit says about its figures")
           .field("date", &P::date, "Day of the data", required())
           .field("data_hash", &P::data_hash, "FNV-1a of the files that were read", required())
           .field("rows", &P::rows, "Measurements, by class of operators", at_least(0))
@@ -142,8 +142,7 @@ const FieldTable<FitRecord>& FitRecord::fields() {
 const FieldTable<OperatorProfile>& OperatorProfile::fields() {
   using P = OperatorProfile;
   static const FieldTable<P> table =
-      FieldTable<P>("operator profile",
-                    "Costs of single operators on a family of accelerators, fitted to measured ones")
+      PartTable<P>("operator profile", "Costs of single operators on a family of accelerators, fitted to measured ones")
           .field("id", &P::id, "Name of the file: a family, as accelerators name it", required())
           .field("sibling", &P::sibling, "Family whose constants these are, where nothing of this one was measured")
           .field("product", &P::product, "Matrix products")

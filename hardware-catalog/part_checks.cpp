@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <iterator>
 #include <set>
+
+#include "hardware-catalog/physical_range.hpp"
 
 namespace stepcast::part_checks {
 
@@ -11,6 +14,8 @@ namespace {
 
 constexpr std::array kNotFigures{"id", "sources", "evidence", "note"};
 constexpr std::array kCollections{"figures", "labels", "curves"};
+/// Numbers of any size: further figures, intervals of fits and what was fitted.
+constexpr std::array kFreeNumbers{"figures", "labels", "curves", "intervals", "fit"};
 
 bool among(const auto& names, const std::string& key) {
   return std::find(names.begin(), names.end(), key) != names.end();
@@ -49,6 +54,21 @@ std::set<std::string> names_in(const std::vector<NamedFigure>& figures) {
   return names;
 }
 
+/// A number may be 0 where that says something, and else at least what its unit allows.
+void check_least_of(const Json& value, const std::string& key, const std::string& at, Diagnostics& diagnostics) {
+  if (value.is_structured()) {
+    for (const auto& [name, part] : value.items())
+      if (!among(kFreeNumbers, name))
+        check_least_of(part, value.is_array() ? key : name, child_pointer(at, name), diagnostics);
+    return;
+  }
+  const double least = physical_range(key).least;
+  if (!value.is_number() || value == 0 || std::abs(value.get<double>()) >= least) return;
+  const auto told = [&](const Fault& fault) { return fault.pointer == at; };
+  if (std::none_of(diagnostics.faults().begin(), diagnostics.faults().end(), told))
+    diagnostics.error(at, fmt::format("found {}, expected 0 or at least {:g}", describe(value), least));
+}
+
 void check_precisions(const std::string& key, const auto& map, Diagnostics& diagnostics) {
   const auto names = names_of<Precision>();
   for (const auto& item : map)
@@ -84,9 +104,20 @@ void check_native_links(const Node& node, Diagnostics& diagnostics) {
 
 }  // namespace
 
+void check_least(const Json& document, Diagnostics& diagnostics) {
+  for (const auto& [key, value] : document.items())
+    if (!among(kNotFigures, key) && !among(kFreeNumbers, key))
+      check_least_of(value, key, child_pointer("", key), diagnostics);
+}
+
 void check_provenance(const Json& document, Diagnostics& diagnostics) {
-  const std::vector<NamedFigure> figures = figures_of(document);
-  const std::set<std::string> names = names_in(figures);
+  std::vector<NamedFigure> figures = figures_of(document);
+  std::set<std::string> names = names_in(figures);
+  // A key that is none is one fault: what it stands for is stated, and nothing is stated for it.
+  for (const Fault& fault : diagnostics.faults()) {
+    if (!fault.meant.empty()) names.insert(fault.meant.substr(1));
+    std::erase_if(figures, [&](const NamedFigure& figure) { return figure.pointer == fault.pointer; });
+  }
   for (const char* which : {"sources", "evidence"}) {
     if (!document.contains(which) || !document[which].is_object()) continue;
     const Json& stated = document[which];
@@ -124,6 +155,16 @@ void check(const Node& part, Diagnostics& diagnostics) {
 
 namespace {
 
+/// Intervals are of the profile's own constants.
+template <class Profile>
+void check_intervals(const Profile& part, Diagnostics& diagnostics) {
+  const std::vector<std::string> keys = Profile::fields().keys();
+  for (const auto& item : part.intervals)
+    if (!among(keys, item.first))
+      diagnostics.error(child_pointer("/intervals", item.first), "names no constant that this entry has",
+                        did_you_mean(item.first, keys));
+}
+
 void check_curves(const std::optional<Calibrated>& calibration, Diagnostics& diagnostics) {
   if (!calibration) return;
   for (std::size_t i = 0; i < calibration->curves.size(); ++i) {
@@ -140,8 +181,15 @@ void check_curves(const std::optional<Calibrated>& calibration, Diagnostics& dia
 
 }  // namespace
 
-void check(const LinkProfile& part, Diagnostics& diagnostics) { check_curves(part.calibration, diagnostics); }
-void check(const NetworkProfile& part, Diagnostics& diagnostics) { check_curves(part.calibration, diagnostics); }
+void check(const LinkProfile& part, Diagnostics& diagnostics) {
+  check_curves(part.calibration, diagnostics);
+  check_intervals(part, diagnostics);
+}
+void check(const NetworkProfile& part, Diagnostics& diagnostics) {
+  check_curves(part.calibration, diagnostics);
+  check_intervals(part, diagnostics);
+}
+void check(const LibraryProfile& part, Diagnostics& diagnostics) { check_intervals(part, diagnostics); }
 
 void check(const Psu& part, Diagnostics& diagnostics) {
   if (part.efficiency_percent_by_load_percent.empty())

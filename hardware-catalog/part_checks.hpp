@@ -11,6 +11,9 @@ namespace stepcast::part_checks {
 /// Every figure has a source and an evidence, its own or the entry's `all`, and none is stated for what is not there.
 void check_provenance(const Json& document, Diagnostics& diagnostics);
 
+/// No number is nearer to 0 than its unit allows, but for 0 itself.
+void check_least(const Json& document, Diagnostics& diagnostics);
+
 template <class T>
 void check(const T& /*part*/, Diagnostics& /*diagnostics*/) {}
 void check(const Accelerator& part, Diagnostics& diagnostics);
@@ -20,6 +23,7 @@ void check(const Cooling& part, Diagnostics& diagnostics);
 void check(const ComputeProfile& part, Diagnostics& diagnostics);
 void check(const LinkProfile& part, Diagnostics& diagnostics);
 void check(const NetworkProfile& part, Diagnostics& diagnostics);
+void check(const LibraryProfile& part, Diagnostics& diagnostics);
 
 template <class T>
 std::vector<PartReference> references(const T& /*part*/) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fields/plain_text.hpp"
 #include "hardware-catalog/part_checks.hpp"
 
 namespace stepcast {
@@ -9,12 +10,14 @@ namespace stepcast {
 template <class T>
 T read_part(const Json& document, const std::string& id, Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.faults().size();
+  refuse_control_characters(document, diagnostics);
   T part = read_document<T>(document, diagnostics);
   if (!document.is_object()) return part;
   if (document.contains("id") && part.id != id)
     diagnostics.error("/id", fmt::format("found {}, expected \"{}\": an entry's id is its file's name",
                                          describe(document["id"]), id));
   part_checks::check_provenance(document, diagnostics);
+  part_checks::check_least(document, diagnostics);
   // What holds between fields is checked on whole parts only: a field that could not be read would be blamed twice.
   if (diagnostics.faults().size() == before) part_checks::check(part, diagnostics);
   return part;

@@ -52,6 +52,8 @@ inline Rules refers_to(std::string kind) {
   return rules;
 }
 inline Rules a_year() { return between(0, 2100); }
+/// A hundred watts for one that computes are no building's.
+inline Rules a_pue() { return between(1, 100); }
 inline Rules a_pcie_gen() { return between(0, 8); }
 inline Rules a_pcie_lanes() { return between(0, 256); }
 

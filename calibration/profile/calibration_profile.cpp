@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <set>
 
 #include "fields/format_version.hpp"
+#include "fields/plain_text.hpp"
 #include "hardware-catalog/part_kinds.hpp"
 #include "hardware-catalog/part_rules.hpp"
 #include "models/collectives/collective.hpp"
@@ -82,17 +84,18 @@ const FieldTable<MeasuredPoint>& MeasuredPoint::fields() {
   static const FieldTable<P> table =
       FieldTable<P>("measured point", "A collective at one size")
           .field("op", &P::op, "all_reduce …")
-          .field("size_bytes", &P::size_bytes, "Of the whole buffer")
-          .field("ranks", &P::ranks, "That take part")
-          .field("nodes", &P::nodes, "Hosts they are on")
-          .field("ranks_per_node", &P::ranks_per_node, "On each host")
+          .field("size_bytes", &P::size_bytes, "Of the whole buffer", required_at_least(0))
+          .field("ranks", &P::ranks, "That take part", at_least(0))
+          .field("nodes", &P::nodes, "Hosts they are on", at_least(0))
+          .field("ranks_per_node", &P::ranks_per_node, "On each host", at_least(0))
           .field("algorithm", &P::algorithm, "As asked of the library")
           .field("protocol", &P::protocol, "As asked of the library")
-          .field("median_us", &P::median_us, "Median of the samples")
-          .field("low_us", &P::low_us, "Tenth percentile")
-          .field("high_us", &P::high_us, "Ninetieth percentile")
-          .field("samples", &P::samples, "How many")
-          .field("model_us", &P::model_us, "By the fitted constants, without the measured curve; 0: no model of it");
+          .field("median_us", &P::median_us, "Median of the samples", required_positive())
+          .field("low_us", &P::low_us, "Tenth percentile", required_positive())
+          .field("high_us", &P::high_us, "Ninetieth percentile", required_positive())
+          .field("samples", &P::samples, "How many", at_least(0))
+          .field("model_us", &P::model_us, "By the fitted constants, without the measured curve; 0: no model of it",
+                 at_least(0));
   return table;
 }
 
@@ -170,6 +173,19 @@ std::optional<long> day_of(const std::string& date) {
   return std::chrono::sys_days(found).time_since_epoch().count();
 }
 
+/// Of a framework: by keys of its profile, whose values are checked with the scenario that they are for.
+void check_constants(const std::string& id, const Json& constants, Diagnostics& diagnostics) {
+  const std::string at = child_pointer(child_pointer("/catalogue", kFrameworkConstants), id);
+  const std::vector<std::string> frameworks = framework_ids(), keys = FrameworkProfile::fields().keys();
+  if (std::find(frameworks.begin(), frameworks.end(), id) == frameworks.end())
+    return diagnostics.error(at, "is no framework", did_you_mean(id, frameworks));
+  if (!constants.is_object()) return diagnostics.error(at, "expected an object of keys and values");
+  for (const auto& item : constants.items())
+    if (std::find(keys.begin(), keys.end(), item.key()) == keys.end())
+      diagnostics.error(child_pointer(at, item.key()), "is no key of a framework's profile",
+                        did_you_mean(item.key(), keys));
+}
+
 void check_content(const CalibrationProfile& profile, Diagnostics& diagnostics) {
   if (!profile.created.empty() && !is_date(profile.created))
     diagnostics.error("/created", fmt::format("found \"{}\", expected a date", profile.created), "YYYY-MM-DD");
@@ -177,7 +193,10 @@ void check_content(const CalibrationProfile& profile, Diagnostics& diagnostics) 
   for (const PartKind& kind : part_kinds()) kinds.emplace_back(kind.name);
   kinds.emplace_back(kFrameworkConstants);
   for (const auto& [kind, entries] : profile.catalogue) {
-    if (kind == kFrameworkConstants) continue;  // checked by whoever resolves a scenario with them
+    if (kind == kFrameworkConstants) {
+      for (const auto& [id, constants] : entries) check_constants(id, constants, diagnostics);
+      continue;
+    }
     if (find_part_kind(kind) == nullptr)
       diagnostics.error(child_pointer("/catalogue", kind), "is no kind of catalogue entry", did_you_mean(kind, kinds));
     for (const auto& [id, entry] : entries) check_entry(kind, id, entry, diagnostics.file(), diagnostics);
@@ -221,6 +240,9 @@ CalibrationProfile read_calibration(const std::filesystem::path& file) {
   const Json document = read_json(file, diagnostics);
   diagnostics.throw_if_faulty();
   refuse_newer(document, kCalibrationFormatVersion, "calibrations", diagnostics);
+  Json words = document;
+  if (words.is_object()) words.erase("catalogue");  // each entry is checked by itself, under its name
+  refuse_control_characters(words, diagnostics);
   auto out = read_document<CalibrationProfile>(document, diagnostics);
   check_content(out, diagnostics);
   diagnostics.throw_if_faulty();

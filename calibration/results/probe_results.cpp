@@ -7,6 +7,7 @@
 #include "calibration/results/schema_check.hpp"
 #include "fields/data_directory.hpp"
 #include "fields/format_version.hpp"
+#include "fields/plain_text.hpp"
 
 namespace stepcast {
 
@@ -30,6 +31,7 @@ ProbeResults read_probe_results(const std::filesystem::path& file) {
   ProbeResults out{file.string(), read_json(file, diagnostics)};
   diagnostics.throw_if_faulty();
   refuse_newer(out.document, kProbeResultsVersion, "results", diagnostics);
+  refuse_control_characters(out.document, diagnostics);
   check_schema(out.document, kSchema, diagnostics);
   diagnostics.throw_if_faulty();
   return out;

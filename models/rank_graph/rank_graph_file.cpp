@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "fields/json_elements.hpp"
+#include "fields/plain_text.hpp"
 #include "fields/streamed_file.hpp"
 
 namespace stepcast {
@@ -25,11 +26,15 @@ RankGraph read_rank_graph(const std::filesystem::path& file) {
     }
     if (operations.size() <= indices[0]) operations.resize(indices[0] + 1);
     RankOperation& operation = operations[indices[0]].emplace_back();
+    Diagnostics own(diagnostics.file());
+    refuse_control_characters(element, own);
+    for (const Fault& fault : own.faults()) diagnostics.error(pointer + fault.pointer, fault.message, fault.suggestion);
     RankOperation::fields().read(operation, element, pointer, diagnostics);
     return diagnostics.faults().size() < kMostFaults;
   };
   const Json document = read_json_elements(file, {{"programs", "*", "operations", "*"}, take}, diagnostics);
   diagnostics.throw_if_faulty();
+  refuse_control_characters(document, diagnostics);
   auto graph = read_document<RankGraph>(document, diagnostics);
   diagnostics.throw_if_faulty();
   for (std::size_t p = 0; p < operations.size(); ++p) graph.programs[p].operations = std::move(operations[p]);

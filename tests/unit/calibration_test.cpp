@@ -13,6 +13,7 @@
 #include "calibration/profile/calibration_report.hpp"
 #include "models/collectives/lateness.hpp"
 #include "models/compute/device.hpp"
+#include "tests/scratch_folder.hpp"
 #include "tests/shipped_catalog.hpp"
 #include "tests/unit/shipped.hpp"
 
@@ -364,6 +365,39 @@ TEST(FitCluster, EntriesAreReadableAndHoldNoFiguresWithoutSource) {
   CalibrationProfile misnamed = profile;
   misnamed.catalogue["accelerators"]["h100-sxm-80gb"]["sources"]["idle_power_W"] = "no key of an accelerator";
   EXPECT_THROW(require_readable(misnamed, "lab.calib.json"), InputError);
+}
+
+std::vector<std::string> pointers_of(const Json& calibration) {
+  const ScratchFolder folder;
+  write_file(folder / "a.calib.json", calibration.dump());
+  std::vector<std::string> out;
+  try {
+    (void)read_calibration(folder / "a.calib.json");
+  } catch (const InputError& error) {
+    for (const Fault& fault : error.faults()) out.push_back(fault.pointer);
+  }
+  return out;
+}
+
+TEST(CalibrationFile, SaysNothingThatNothingReads) {
+  using testing::ElementsAre;
+  const Json plain{{"format_version", 1},
+                   {"name", "lab"},
+                   {"created", "2026-11-20"},
+                   {"machine", Json::object()},
+                   {"catalogue", Json::object()}};
+  EXPECT_THAT(pointers_of(plain), ElementsAre());
+  Json odd = plain;
+  odd["catalogue"]["framework-constants"] = {{"nonsense", 17}, {"megatron-lm", {{"step_overhead", 1}}}};
+  EXPECT_THAT(pointers_of(odd), ElementsAre("/catalogue/framework-constants/megatron-lm/step_overhead",
+                                            "/catalogue/framework-constants/nonsense"));
+  odd = plain;
+  odd["notes"] = {"red \x1b[31m"};
+  EXPECT_THAT(pointers_of(odd), ElementsAre("/notes/0"));
+  // A time of 0 has no place on the report's logarithmic axes.
+  odd = plain;
+  odd["points"] = {{{"op", "all_reduce"}, {"size_bytes", 1024}, {"median_us", 10}, {"low_us", 0}, {"high_us", 12}}};
+  EXPECT_THAT(pointers_of(odd), ElementsAre("/points/0/low_us"));
 }
 
 TEST(FitCluster, LongSamplesTellWhatIsSustainedAndBurstsDoNot) {

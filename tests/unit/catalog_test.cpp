@@ -376,7 +376,7 @@ TEST(Catalog, FaultyEntryIsRefusedWithEveryFault) {
   } catch (const InputError& error) {
     const std::vector<Fault>& faults = error.faults();
     EXPECT_TRUE(has_fault(faults, "/id", "its file's name")) << error.what();
-    EXPECT_TRUE(has_fault(faults, "/peak_TFLOPS/fp16", "more than 0")) << error.what();
+    EXPECT_TRUE(has_fault(faults, "/peak_TFLOPS/fp16", "at least 1e-06")) << error.what();
     EXPECT_TRUE(has_fault(faults, "/memory_GB", "expected a number")) << error.what();
     EXPECT_TRUE(has_fault(faults, "/memory_bandwith_GBps", "no key")) << error.what();
     EXPECT_TRUE(has_fault(faults, "/tdp_W", "missing")) << error.what();
@@ -401,6 +401,60 @@ TEST(Catalog, EveryFigureNeedsItsSourceAndEvidence) {
   EXPECT_TRUE(has_fault(faults, "/sources/latency_ms", "names nothing")) << text_of(faults);
 }
 
+/// Faults of a shipped entry with a change merged into it.
+std::vector<Fault> faults_with(const char* kind, const char* id, const char* change) {
+  const UserDirectory user;
+  Json entry = shipped().show(kind, id);
+  entry.merge_patch(Json::parse(change));
+  return faults_of(user.write(kind, id, entry.dump()));
+}
+
+// A slip of the keyboard must not become a forecast, or a failure inside of one.
+TEST(Catalog, FiguresArePhysical) {
+  struct Change {
+    const char *kind, *id, *change, *pointer;
+  };
+  for (const Change& c :
+       {Change{"accelerators", "h100-sxm-80gb", R"({"tdp_W": 1e18})", "/tdp_W"},
+        {"accelerators", "h100-sxm-80gb", R"({"idle_W": 1e308})", "/idle_W"},
+        {"accelerators", "h100-sxm-80gb", R"({"memory_visible_MiB": 1e308})", "/memory_visible_MiB"},
+        {"accelerators", "h100-sxm-80gb", R"({"peak_TFLOPS": {"bf16": 1e-300}})", "/peak_TFLOPS/bf16"},
+        {"accelerators", "h100-sxm-80gb", R"({"memory_bandwidth_GBps": 1e-300})", "/memory_bandwidth_GBps"},
+        {"accelerators", "h100-sxm-80gb", R"({"pcie_bandwidth_GBps": 1e-300})", "/pcie_bandwidth_GBps"},
+        {"nodes", "dgx-h100", R"({"memory_GB": 1e308})", "/memory_GB"},
+        {"nodes", "dgx-h100", R"({"price": {"purchase_usd": 1e308}})", "/price/purchase_usd"},
+        {"nodes", "dgx-h100", R"({"interconnect": {"link_bandwidth_GBps": 1e-300}})",
+         "/interconnect/link_bandwidth_GBps"},
+        {"compute-profiles", "nvidia-hopper", R"({"memory_share": 1e-300})", "/memory_share"},
+        {"compute-profiles", "nvidia-hopper", R"({"kernel_floor_us": 1e308})", "/kernel_floor_us"},
+        {"compute-profiles", "nvidia-hopper", R"({"attention_head64_factor": 1e18})", "/attention_head64_factor"},
+        {"compute-profiles", "nvidia-hopper", R"({"attention_backward_ratio": 1e-300})", "/attention_backward_ratio"},
+        {"network-profiles", "infiniband", R"({"nic_ceiling_GBps": 1e-300})", "/nic_ceiling_GBps"},
+        {"network-profiles", "infiniband", R"({"start_us": 1e308})", "/start_us"},
+        {"library-profiles", "nccl", R"({"own_share": 1e308})", "/own_share"},
+        {"library-profiles", "nccl", R"({"intervals": {"own_shar": [0, 1]}})", "/intervals/own_shar"}}) {
+    const std::vector<Fault> faults = faults_with(c.kind, c.id, c.change);
+    EXPECT_EQ(faults.size(), 1U) << c.change << "\n" << text_of(faults);
+    EXPECT_TRUE(has_fault(faults, c.pointer, "")) << c.change << "\n" << text_of(faults);
+  }
+}
+
+TEST(Catalog, AMisspeltKeyIsOneFault) {
+  for (const char* change : {R"({"tdp_W": null, "tdp_WW": 700, "sources": {"tdp_W": "x"}})",
+                             R"({"wholly_other": 700, "sources": {"wholly_other": "x"}})"}) {
+    const std::vector<Fault> faults = faults_with("accelerators", "h100-sxm-80gb", change);
+    EXPECT_EQ(faults.size(), 1U) << change << "\n" << text_of(faults);
+  }
+}
+
+TEST(Catalog, ControlCharactersReachNoTerminal) {
+  const UserDirectory user;
+  Json node = shipped().show("nodes", "dgx-h100");
+  node["note"] = "red \x1b[31m";
+  EXPECT_TRUE(has_fault(faults_of(user.write("nodes", "dgx-h100", node.dump())), "/note", "U+001B"));
+  EXPECT_THROW((void)Catalog({user.path(), kShipped}).show("nodes", "dgx-h100"), InputError);
+}
+
 struct BadNode {
   const char* change;  ///< merged into a good node
   const char* pointer;
@@ -418,7 +472,7 @@ TEST(Catalog, NodesMustMakeSense) {
        "/interconnect/links/0", "from 0 to 7"},
       {R"({"nics": [{"count": 0, "bandwidth_Gbps": 200, "kind": "infiniband"}]})", "/nics/0/count", "more than 0"},
       {R"({"nics": [{"count": 1, "bandwidth_Gbps": 200, "kind": "infiniban"}]})", "/nics/0/kind", "expected one of"},
-      {R"({"memory_GB": 0})", "/memory_GB", "more than 0"},
+      {R"({"memory_GB": 0})", "/memory_GB", "at least 1e-09"},
   };
   const UserDirectory user;
   for (const BadNode& bad : cases) {
