@@ -20,15 +20,31 @@ void require_known(const std::string& name, const std::vector<std::string>& know
                     near.empty() ? expected_one_of(known) : near);
 }
 
+/// A change is a ratio to what was accepted; no forecast has less than a billionth of a unit.
+constexpr double kLeastGuarded = 1e-9;
+
+/// Whether a change of it can fail a check.
+bool is_guarded(const std::string& name, const Tolerances& tolerances) {
+  const CheckMetric* metric = find_check_metric(name);
+  return metric != nullptr && (metric->gates_baseline || tolerances.contains(name));
+}
+
 /// Fidelity and metrics of what was accepted, which are compared by name.
-void check_entry(const BaselineEntry& entry, const std::string& pointer, Diagnostics& diagnostics) {
+void check_entry(const BaselineEntry& entry, const Tolerances& tolerances, const std::string& pointer,
+                 Diagnostics& diagnostics) {
   const std::vector<std::string> fidelities(EnumNames<Fidelity>::names.begin(), EnumNames<Fidelity>::names.end());
+  const auto told = [&](const Fault& fault) { return fault.pointer.starts_with(pointer + "/"); };
+  if (std::any_of(diagnostics.faults().begin(), diagnostics.faults().end(), told)) return;
   if (!parse_enum<Fidelity>(entry.fidelity))
     diagnostics.error(child_pointer(pointer, "fidelity"), fmt::format("found \"{}\"", entry.fidelity),
                       expected_one_of(fidelities));
   const std::string metrics = child_pointer(pointer, "metrics");
-  for (const auto& [name, value] : entry.metrics)
+  for (const auto& [name, value] : entry.metrics) {
     require_known(name, check_metric_names(), child_pointer(metrics, name), diagnostics);
+    const double least = is_guarded(name, tolerances) ? kLeastGuarded : 0;
+    if (value < least)
+      diagnostics.error(child_pointer(metrics, name), fmt::format("found {:g}, expected at least {:g}", value, least));
+  }
 }
 
 }  // namespace
@@ -92,9 +108,22 @@ Baseline read_baseline(const std::filesystem::path& file) {
   for (const auto& [name, percent] : out.tolerances)
     require_known(name, check_metric_names(), child_pointer("/tolerances_percent", name), diagnostics);
   for (const auto& [scenario, entry] : out.scenarios)
-    check_entry(entry, child_pointer("/scenarios", scenario), diagnostics);
+    check_entry(entry, out.tolerances, child_pointer("/scenarios", scenario), diagnostics);
   diagnostics.throw_if_faulty();
   return out;
+}
+
+void require_guards(const Baseline& baseline, const std::filesystem::path& file) {
+  Diagnostics diagnostics(file.string());
+  constexpr const char* kHint = "--update writes the forecasts";
+  if (baseline.scenarios.empty()) diagnostics.error("/scenarios", "found none, so nothing can be compared", kHint);
+  for (const auto& [scenario, entry] : baseline.scenarios) {
+    const auto guarded = [&](const auto& metric) { return is_guarded(metric.first, baseline.tolerances); };
+    if (std::none_of(entry.metrics.begin(), entry.metrics.end(), guarded))
+      diagnostics.error(child_pointer(child_pointer("/scenarios", scenario), "metrics"),
+                        "found none that a change could fail by", kHint);
+  }
+  diagnostics.throw_if_faulty();
 }
 
 void write_baseline(const std::filesystem::path& file, const Baseline& baseline) {

@@ -39,6 +39,8 @@ struct Baseline {
 
 /// Throws InputError with every fault of the file.
 Baseline read_baseline(const std::filesystem::path& file);
+/// Throws InputError where a check against the baseline would compare nothing, and so pass whatever changes.
+void require_guards(const Baseline& baseline, const std::filesystem::path& file);
 /// The whole file or nothing; the same baseline gives the same bytes. Throws InputError when it cannot be written.
 void write_baseline(const std::filesystem::path& file, const Baseline& baseline);
 

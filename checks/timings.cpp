@@ -17,13 +17,25 @@ constexpr double kMostTolerance = 1e6;  // %
 /// Benchmarks that measure by themselves, or ask for the time on the wall, say so in their names.
 bool counts_own_time(const std::string& name) { return name.ends_with("/manual_time") || name.ends_with("/real_time"); }
 
+/// Whether what a run says beside its name and times is of the type that Google Benchmark writes.
+bool is_well_formed(const Json& run, const std::string& at, Diagnostics& d) {
+  const std::size_t before = d.faults().size();
+  for (const char* key : {"run_type", "time_unit"})
+    if (run.contains(key) && !run[key].is_string())
+      d.error(child_pointer(at, key), fmt::format("found {}, expected a string", describe(run[key])));
+  if (run.contains("error_occurred") && !run["error_occurred"].is_boolean())
+    d.error(child_pointer(at, "error_occurred"),
+            fmt::format("found {}, expected true or false", describe(run["error_occurred"])));
+  return d.faults().size() == before;
+}
+
 /// Of one run: seconds, or nothing where the entry is a mean or deviation of others, or is malformed.
 std::optional<double> seconds_of(const Json& run, const std::string& at, Diagnostics& d) {
   if (!run.is_object() || !run.contains("name") || !run["name"].is_string()) {
     d.error(at, "found a benchmark without a name", "the JSON of Google Benchmark: --benchmark_out=FILE");
     return std::nullopt;
   }
-  if (run.value("run_type", "iteration") != "iteration") return std::nullopt;
+  if (!is_well_formed(run, at, d) || run.value("run_type", "iteration") != "iteration") return std::nullopt;
   if (run.value("error_occurred", false)) {
     d.error(at, fmt::format("benchmark \"{}\" failed", run["name"].get<std::string>()), "");
     return std::nullopt;

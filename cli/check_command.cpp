@@ -123,6 +123,7 @@ void update_baseline(const CheckOptions& options, const Tolerances& tolerances, 
 
 CheckReport baseline_report(const CheckOptions& options, const Tolerances& tolerances, Session& session) {
   const Baseline baseline = read_baseline(options.baseline);
+  require_guards(baseline, options.baseline);
   std::vector<std::string> names = options.scenarios;
   if (names.empty())
     for (const auto& [name, entry] : baseline.scenarios) names.push_back(name);

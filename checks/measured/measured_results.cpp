@@ -182,7 +182,7 @@ MeasuredFormat format_of(const std::filesystem::path& file, std::string& text, D
   if (looks_like_json(text)) return MeasuredFormat::json;
   if (!read_plain_log(text).empty()) return MeasuredFormat::log;
   diagnostics.error("", "is none of the kinds of results that are known by their look",
-                    expected_one_of(names_of<MeasuredFormat>()) + " (--format)");
+                    expected_one_of(names_of<MeasuredFormat>()));
   return MeasuredFormat::automatic;
 }
 

@@ -54,6 +54,14 @@ TEST_F(Timings, OfRepetitionsTheShortestCountsAndMeansDoNot) {
       4);
 }
 
+TEST_F(Timings, ForeignFilesOfAnyShapeAreFaults) {
+  for (const Json& change : {Json{{"time_unit", 5}}, Json{{"run_type", nullptr}}, Json{{"error_occurred", "yes"}}}) {
+    Json odd = run("a", 1);
+    odd.update(change);
+    EXPECT_THAT(faults(file({run("reference", 1), odd})), SizeIs(1)) << change.dump();
+  }
+}
+
 TEST_F(Timings, FaultsAreNamed) {
   EXPECT_THAT(faults(file({run("reference", 1), run("a", -1)})).at(0).text(), HasSubstr("/benchmarks/1"));
   EXPECT_THAT(faults(file(Json::array({run("other", 1)}))).at(0).text(), HasSubstr("reference"));

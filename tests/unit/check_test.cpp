@@ -360,6 +360,26 @@ TEST(CheckBaseline, IsTheSameTextWhenWrittenReadAndWrittenAgain) {
   EXPECT_THROW(read_baseline(folder / "d.json"), InputError);
 }
 
+// Nothing compared is nothing guarded, and a change is a ratio to what was accepted.
+TEST(CheckBaseline, MustGuardSomething) {
+  const ScratchFolder folder;
+  Baseline baseline;
+  EXPECT_THROW(require_guards(baseline, "a.json"), InputError);
+  BaselineEntry& entry = baseline.scenarios["a.json"] = baseline_entry(prediction());
+  EXPECT_NO_THROW(require_guards(baseline, "a.json"));
+  const auto metrics = entry.metrics;
+  entry.metrics = {{"mfu", 0.4}};
+  EXPECT_THROW(require_guards(baseline, "a.json"), InputError);
+  baseline.tolerances["mfu"] = 2;
+  EXPECT_NO_THROW(require_guards(baseline, "a.json"));
+  entry.metrics = metrics;
+  for (const double value : {1e-300, 0.0, -5.0}) {
+    entry.metrics["tokens_per_s"] = value;
+    write_baseline(folder / "f.json", baseline);
+    EXPECT_THROW(read_baseline(folder / "f.json"), InputError) << value;
+  }
+}
+
 // A name that nobody compares would pass every check.
 TEST(CheckBaseline, NamesThatNothingHasAreRefused) {
   const ScratchFolder folder;
