@@ -12,6 +12,7 @@
 #include "cli/commands.hpp"
 #include "cli/examples.hpp"
 #include "cli/explain_commands.hpp"
+#include "fields/streamed_file.hpp"
 #include "version.hpp"
 
 namespace stepcast {
@@ -66,10 +67,18 @@ std::string parse_message(const CLI::App& app, const CLI::ParseError& error) {
   return fmt::format("{}; see {} --help", message, command);
 }
 
+/// What stands where a subcommand belongs: the first word that is neither an option of all commands nor its value.
+std::string first_word(int argc, const char* const* argv) {
+  int at = 1;
+  while (at < argc && (std::string_view(argv[at]) == "--json" || std::string_view(argv[at]).starts_with("--catalog")))
+    at += std::string_view(argv[at]) == "--catalog" ? 2 : 1;
+  return at < argc ? argv[at] : "";
+}
+
 void require_known_subcommand(const CLI::App& app, int argc, const char* const* argv) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-  const std::string wanted = argc > 1 ? argv[1] : "";
+  const std::string wanted = first_word(argc, argv);
   if (wanted.empty() || wanted[0] == '-' || std::find(names.begin(), names.end(), wanted) != names.end()) return;
   const std::string nearest = did_you_mean(wanted, names);
   throw InputError({{"stepcast", "", fmt::format("there is no subcommand \"{}\"", wanted),
@@ -164,6 +173,8 @@ int run_command_line(int argc, const char* const* argv) {
         "Forecasts a distributed training step before anyone buys, rents or reconfigures the cluster that runs it."};
     configure(app, session, argc > 1 ? argv[1] : "");
     return parse_and_run(app, session, argc, argv);
+  } catch (const DiskError& error) {
+    return report(session, error.faults(), kEnvironmentMissing);
   } catch (const InputError& error) {
     return report(session, error.faults(), kBadInput);
   } catch (const EnvironmentError& error) {

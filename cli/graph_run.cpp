@@ -1,6 +1,7 @@
 #include "cli/graph_run.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 
 #include "calibration/importers/chakra/export_chakra.hpp"
@@ -32,9 +33,10 @@ void export_step(const StepExport& where, const RankGraph& graph) {
 }
 
 void export_step(const StepExport& where, const Scenario& scenario, const std::string& file) {
+  std::optional<RankGraph> graph;
   try {
     const Job job = lower(scenario);
-    export_step(where, rank_graph_of(job, build_step_graph(job, build_options(scenario))));
+    graph = rank_graph_of(job, build_step_graph(job, build_options(scenario)));
   } catch (const InputError& error) {
     std::vector<Fault> faults = error.faults();
     // What lies deeper than the reader does not know the file.
@@ -42,6 +44,7 @@ void export_step(const StepExport& where, const Scenario& scenario, const std::s
       if (fault.file.empty()) fault.file = file;
     throw InputError(std::move(faults));
   }
+  export_step(where, *graph);
 }
 
 }  // namespace stepcast

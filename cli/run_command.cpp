@@ -9,6 +9,7 @@
 #include "cli/detailed_prediction.hpp"
 #include "cli/graph_run.hpp"
 #include "cli/named_file.hpp"
+#include "cli/output_files.hpp"
 #include "cli/predictor.hpp"
 #include "cli/typed_command.hpp"
 #include "models/power/facility.hpp"
@@ -63,10 +64,11 @@ std::string strategy_taken(const Json& document) {
 /// A step graph brings its own work: of a scenario only the cluster counts, or a node alone is named.
 void run_graph(const RunOptions& options, Session& session) {
   if (!options.model.empty() || !options.fidelity.empty() || !options.granularity.empty() || options.csv ||
-      !options.write_scenario.empty() || !options.html.empty())
+      !options.write_scenario.empty() || !options.html.empty() || !options.prometheus.empty())
     throw InputError(
         {{"stepcast run --graph", "",
-          "--model, --fidelity, --granularity, --csv, --html and --write-scenario belong to scenarios", ""}});
+          "--model, --fidelity, --granularity, --csv, --html, --prometheus and --write-scenario belong to scenarios",
+          ""}});
   RankRunQuestion question{
       options.graph, options.scenario.empty() ? options.node : options.scenario, {}, options.overrides};
   if (question.cluster.empty())
@@ -116,6 +118,11 @@ void refuse_without_timeline(const ScenarioDocument& document, Session& session)
 void run(const RunOptions& options, Session& session) {
   if (session.json && options.csv)
     throw InputError({{"--json", "", "there is one form of output", "leave out --json or --csv"}});
+  check_output_files({{"--trace", options.trace},
+                      {"--html", options.html},
+                      {"--prometheus", options.prometheus},
+                      {"--write-scenario", options.write_scenario},
+                      {"--export-graph", options.step_export.graph}});
   if (!options.graph.empty()) return run_graph(options, session);
   const ScenarioDocument document = document_of(options, session);
   if (!options.write_scenario.empty()) {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <iostream>
 #include <string>
@@ -15,7 +16,7 @@
 
 namespace {
 
-constexpr int kDone = 0, kBadUsage = 2, kInternalError = 4;
+constexpr int kDone = 0, kBadUsage = 2, kEnvironmentMissing = 3, kInternalError = 4;
 constexpr int kMostJobs = 4096;
 
 constexpr std::string_view kUsage =
@@ -27,8 +28,11 @@ constexpr std::string_view kUsage =
 
 int serve(int jobs) {
   ::signal(SIGPIPE, SIG_IGN);  // a client that has gone is the end of the input, not a death
-  stepcast::Server(STDIN_FILENO, STDOUT_FILENO, jobs).serve();
-  return kDone;
+  stepcast::Server server(STDIN_FILENO, STDOUT_FILENO, jobs);
+  server.serve();
+  if (server.failure() == 0) return kDone;
+  std::fprintf(stderr, "stepcast-worker: cannot write to standard output: %s\n", std::strerror(server.failure()));
+  return kEnvironmentMissing;
 }
 
 [[noreturn]] void serve_once() {

@@ -148,7 +148,10 @@ void Server::reply(const std::string& line) {
   while (sent < line.size() && heard_) {
     const ssize_t count = ::write(output_, line.data() + sent, line.size() - sent);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) heard_ = false;
+    if (count < 0) {
+      heard_ = false;
+      if (errno != EPIPE) failure_ = errno;
+    }
     if (count > 0) sent += static_cast<std::size_t>(count);
   }
 }

@@ -20,6 +20,8 @@ class Server {
 
   /// Until the input ends and everything has been answered, or nobody reads the replies.
   void serve();
+  /// Why a reply could not be written, as errno has it; 0: all were, or the client had gone.
+  [[nodiscard]] int failure() const { return failure_; }
 
  private:
   struct Running {
@@ -36,6 +38,7 @@ class Server {
   int input_, output_;
   std::size_t jobs_;
   bool open_ = true;
+  int failure_ = 0;
   bool heard_ = true;  ///< somebody reads the replies
   std::string partial_;
   bool refused_ = false;  ///< the line that is being read is too long, and its client has been told

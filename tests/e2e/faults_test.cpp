@@ -109,6 +109,34 @@ TEST(Faults, AFileThatCannotBeWrittenIsBadInput) {
   EXPECT_THAT(run.err, HasSubstr("directory /no does not exist"));
 }
 
+TEST(Faults, TwoOutputsAreTwoFiles) {
+  const ScratchFolder folder;
+  const std::string file = (folder / "out").string(), good = (folder / "good").string();
+  const Finished same = stepcast_run({"run", scenario_file("workstation-single-gpu"), "--trace", file, "--html", file});
+  EXPECT_EQ(same.code, 2);
+  EXPECT_THAT(same.err, HasSubstr("--html: names the file of --trace"));
+  // Nothing is written where a later file cannot be.
+  const Finished bad = stepcast_run({"run", scenario_file("workstation-single-gpu"), "--write-scenario", good,
+                                     "--prometheus", "/no/such/folder/p.prom"});
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_FALSE(std::filesystem::exists(good));
+}
+
+TEST(Faults, AFullDiskIsNoBadName) {
+  const Finished run = stepcast_run(
+      {"run", scenario_file("workstation-single-gpu"), "--fidelity", "analytic", "--prometheus", "/dev/full"});
+  EXPECT_EQ(run.code, 3);
+  EXPECT_THAT(run.err, HasSubstr("/dev/full: cannot be written"));
+}
+
+TEST(Faults, AnOptionBeforeAMisspeltCommandHidesNothing) {
+  for (const std::vector<std::string>& before : {std::vector<std::string>{"--json"}, {"--catalog", "/tmp"}}) {
+    std::vector<std::string> arguments = before;
+    arguments.emplace_back("runn");
+    EXPECT_THAT(stepcast_run(arguments).err, HasSubstr("there is no subcommand \"runn\"; did you mean \"run\"?"));
+  }
+}
+
 TEST(Faults, AMissingWorkerIsNamed) {
   setenv("STEPCAST_WORKER", "/no/such/worker", 1);
   const Finished run = stepcast_run({"run", scenario_file("workstation-single-gpu")});

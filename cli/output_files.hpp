@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace stepcast {
+
+/// A file that an option names for output; empty where the option was not given.
+struct OutputFile {
+  std::string option, file;
+};
+
+/// Before anything is computed: that every file can be written, and that no two are one. Throws InputError with all
+/// that cannot. Devices and pipes may be named more than once.
+void check_output_files(const std::vector<OutputFile>& outputs);
+
+}  // namespace stepcast
