@@ -62,9 +62,9 @@ const FieldTable<Accelerator>& Accelerator::fields() {
           .field("boost_clock_MHz", &A::boost_clock_MHz, "Boost clock; 0: not stated", at_least(0))
           .field("tensor_peak_clock_MHz", &A::tensor_peak_clock_MHz, "Clock of the tensor peaks, if another",
                  at_least(0))
-          .field("tdp_W", &A::tdp, "Board power limit", required_positive())
-          .field("tdp_peak_W", &A::tdp_peak, "Short-term power limit", positive())
-          .field("idle_W", &A::idle_power, "Power when idle", positive())
+          .field("tdp_W", &A::tdp, "Board power limit", required(device_watts()))
+          .field("tdp_peak_W", &A::tdp_peak, "Short-term power limit", device_watts())
+          .field("idle_W", &A::idle_power, "Power when idle", device_watts())
           .field("interconnect", &A::interconnect, "Links to its peers")
           .field("cpu_link", &A::cpu_link, "Coherent link to the host processor")
           .field("pcie_gen", &A::pcie_gen, "PCIe generation of its host link; 0: not PCIe or not stated", a_pcie_gen())
@@ -96,8 +96,8 @@ const FieldTable<Cpu>& Cpu::fields() {
           .field("flop_per_cycle_per_core_fp32", &Cpu::flop_per_cycle_per_core_fp32,
                  "2 (multiply-add) × FMA units × lanes of 32 bits", positive())
           .field("peak_fp32_GFLOPS", &Cpu::peak_fp32, "Cores × base clock × FLOP per cycle", required_positive())
-          .field("tdp_W", &Cpu::tdp, "Thermal design power", required_positive())
-          .field("turbo_power_W", &Cpu::turbo_power, "Short-term power limit", positive())
+          .field("tdp_W", &Cpu::tdp, "Thermal design power", required(device_watts()))
+          .field("turbo_power_W", &Cpu::turbo_power, "Short-term power limit", device_watts())
           .field("pcie_gen", &Cpu::pcie_gen, "PCIe generation", a_pcie_gen())
           .field("pcie_lanes", &Cpu::pcie_lanes, "PCIe lanes", a_pcie_lanes())
           .field("year", &Cpu::year, "First year of sale", a_year())

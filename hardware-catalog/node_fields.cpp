@@ -7,7 +7,7 @@ using namespace part_rules;
 
 namespace {
 
-/// Of one node; a rack that software sees as one has dozens.
+/// Of one node; the largest slice of TPUs that software sees as one has 6,144.
 constexpr double kMostDevices = 1e4;
 
 }  // namespace
@@ -58,7 +58,7 @@ const FieldTable<PowerSupplies>& PowerSupplies::fields() {
   using P = PowerSupplies;
   static const FieldTable<P> table = PartTable<P>("power supplies", "Power supplies of a node")
                                          .field("count", &P::count, "How many", required_positive())
-                                         .field("rating_W", &P::rating, "Of each", required_within(1, 1e6))
+                                         .field("rating_W", &P::rating, "Of each", required_within(10, 1e6))
                                          .field("efficiency", &P::efficiency, "Efficiency curve", refers_to("psus"));
   return table;
 }
@@ -90,7 +90,7 @@ const FieldTable<Node>& Node::fields() {
           .field("accelerator", &Node::accelerator, "Accelerator; empty when there is none", refers_to("accelerators"))
           .field("accelerator_count", &Node::accelerator_count, "Devices that software sees", between(0, kMostDevices))
           .field("cpu", &Node::cpu, "Processor; empty when unknown", refers_to("cpus"))
-          .field("cpu_count", &Node::cpu_count, "Sockets; 0 when unknown", at_least(0))
+          .field("cpu_count", &Node::cpu_count, "Sockets; 0 when unknown", between(0, kMostDevices))
           .field("cpu_cores", &Node::cpu_cores, "Cores of each socket that the node gets; 0: all", at_least(0))
           .field("vcpus", &Node::vcpus, "Virtual processors of a cloud instance", at_least(0))
           .field("memory_GB", &Node::memory, "Host memory", required_positive())

@@ -10,6 +10,10 @@ inline Rules required() {
   rules.required = true;
   return rules;
 }
+inline Rules required(Rules rules) {
+  rules.required = true;
+  return rules;
+}
 inline Rules at_least(double least) {
   Rules rules;
   rules.min = least;
@@ -54,6 +58,8 @@ inline Rules refers_to(std::string kind) {
 inline Rules a_year() { return between(0, 2100); }
 /// A hundred watts for one that computes are no building's.
 inline Rules a_pue() { return between(1, 100); }
+/// Of one accelerator or processor, in W; wafers draw 23 kW.
+inline Rules device_watts() { return between(1e-3, 1e5); }
 inline Rules a_pcie_gen() { return between(0, 8); }
 inline Rules a_pcie_lanes() { return between(0, 256); }
 

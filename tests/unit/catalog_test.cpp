@@ -8,7 +8,6 @@
 #include <fstream>
 #include <regex>
 
-#include "cli/catalog_command.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace stepcast::catalog_test {
@@ -548,54 +547,6 @@ TEST(Catalog, StandardCatalogueIsFoundFromTheEnvironment) {
     EXPECT_TRUE(has_fault(error.faults(), "/catalogue_version", "found 99, expected 1")) << error.what();
   }
   unsetenv("STEPCAST_SHARE");
-}
-
-TEST(CatalogCommand, ListsAnAlignedTable) {
-  const std::string text = catalog_list(shipped(), "psus", false);
-  const auto header = text.substr(0, text.find('\n'));
-  EXPECT_EQ(header.find("level"), text.find("Gold") - text.rfind('\n', text.find("Gold")) - 1);
-  EXPECT_NE(catalog_list(shipped(), "nodes", false).find("$260 a month"), std::string::npos);
-  EXPECT_EQ(Json::parse(catalog_list(shipped(), "nodes", true)).size(), shipped().ids("nodes").size());
-  EXPECT_EQ(Json::parse(catalog_list(shipped(), std::nullopt, true)).size(), Catalog::kinds().size());
-  for (const std::string& kind : Catalog::kinds())
-    EXPECT_NE(catalog_list(shipped(), std::nullopt, false).find(kind), std::string::npos);
-  EXPECT_THROW(catalog_list(shipped(), "node", false), InputError);
-}
-
-TEST(CatalogCommand, ShowsEveryFigureWithUnitEvidenceAndSource) {
-  const std::string card = catalog_show(shipped(), "h100-sxm-80gb", std::nullopt, false);
-  EXPECT_TRUE(std::regex_search(card, std::regex("memory visible +81,559 MiB +measured +\\[\\d+\\]"))) << card;
-  EXPECT_TRUE(std::regex_search(card, std::regex("bf16 +989.4 TFLOPS"))) << card;
-  EXPECT_TRUE(std::regex_search(card, std::regex("year +2022 "))) << card;
-  EXPECT_NE(card.find("[1] NVIDIA H100 datasheet"), std::string::npos) << card;
-  const std::string node = catalog_show(shipped(), "dgx-h100", std::nullopt, false);
-  EXPECT_TRUE(std::regex_search(node, std::regex("device +\\S+ +estimated +\\[\\d+\\]"))) << node;
-  EXPECT_EQ(Json::parse(catalog_show(shipped(), "t4", std::nullopt, true)), shipped().show("accelerators", "t4"));
-}
-
-TEST(CatalogCommand, ShowsTheKindAskedForWhereSeveralHaveTheId) {
-  const std::string node = catalog_show(shipped(), "frontier", std::nullopt, false);
-  EXPECT_TRUE(node.starts_with("frontier (nodes)")) << node;
-  EXPECT_NE(node.find("Also in cooling"), std::string::npos) << node;
-  EXPECT_TRUE(catalog_show(shipped(), "frontier", "cooling", false).starts_with("frontier (cooling)"));
-  try {
-    catalog_show(shipped(), "dgx-a100-80", std::nullopt, false);
-    FAIL() << "an unknown id was shown";
-  } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(), "no \"dgx-a100-80\" in the catalogue; did you mean \"dgx-a100-80gb\"?");
-  }
-}
-
-TEST(CatalogCommand, ValidatesFilesOrEverything) {
-  const CatalogCheck all = catalog_validate(shipped(), {}, false);
-  EXPECT_TRUE(all.ok) << all.text;
-  EXPECT_NE(all.text.find(" 0 faults"), std::string::npos);
-  const UserDirectory user;
-  const CatalogCheck bad = catalog_validate(shipped(), {user.write("psus", "mine", "{}")}, true);
-  EXPECT_FALSE(bad.ok);
-  const Json document = Json::parse(bad.text);
-  EXPECT_EQ(document["entries"], 1);
-  EXPECT_EQ(document["faults"][0]["pointer"], "/id");
 }
 
 }  // namespace

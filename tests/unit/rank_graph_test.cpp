@@ -72,7 +72,8 @@ TEST_F(RankGraphFile, SaysWhatIsNoJsonAndNoField) {
   EXPECT_THAT(faults(R"({"format_version": 1, "programs": []})"), HasSubstr("/programs: found none"));
   EXPECT_THAT(faults(shared(R"({"id": 1, "kind": "compute", "duration_us": -1})")),
               HasSubstr("/programs/0/operations/0/duration_us: found -1, expected at least 0"));
-  EXPECT_THAT(faults(shared(R"({"id": 1, "kind": "compute", "duration_us": 1e999})")), HasSubstr("/duration_us: the number 1e999 is too large"));
+  EXPECT_THAT(faults(shared(R"({"id": 1, "kind": "compute", "duration_us": 1e999})")),
+              HasSubstr("/duration_us: the number 1e999 is too large"));
   EXPECT_THAT(faults(shared(R"({"id": 1, "kind": "compute", "duration_us": 1},
                                {"id": 2, "kind": "colective", "size_bytes": 1})")),
               HasSubstr(R"(/programs/0/operations/1/kind: found "colective")"));
