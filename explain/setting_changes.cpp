@@ -179,7 +179,7 @@ class Changes {
       const int nics = scenario_.nics_per_node;
       add(fmt::format("NICs of a node {} → {}", nics, nics + 1), {set("cluster.fabric.nics_per_node", nics + 1)});
       out_.back().one_more_nic = true;
-      double_and_halve("NICs of a node", "cluster.fabric.nics_per_node", nics);
+      if (nics > 1) double_and_halve("NICs of a node", "cluster.fabric.nics_per_node", nics);
     }
     if (scenario_.spec.cluster.fabric.oversubscription > 1)
       add(fmt::format("oversubscription {:g} → 1", scenario_.spec.cluster.fabric.oversubscription),

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "explain/bottleneck_words.hpp"
 #include "explain/comparison.hpp"
@@ -86,6 +87,13 @@ TEST(Explain, TriesWhatAnUpdateCanChange) {
   EXPECT_THAT(tried("systems/gossip-ring"),
               testing::AllOf(Contains("compression none → fp16"), testing::Not(Contains(HasSubstr("top-k")))));
   EXPECT_THAT(tried("resnet50-v100-8nodes"), testing::Not(Contains(HasSubstr("compression"))));
+}
+
+// Of one NIC, twice as many are one more.
+TEST(Explain, TriesEachSettingOnce) {
+  std::set<std::string> seen;
+  for (const SettingEffect& setting : explained("systems/tensorflow-ps-sync").settings)
+    EXPECT_TRUE(seen.insert(setting.change).second) << setting.change;
 }
 
 // A step is homogeneous: all rates 10 % higher and all times 10 % shorter make it 10 % faster. The sum of the
