@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "models/collectives/machine.hpp"
+#include "tests/shipped_catalog.hpp"
 
 namespace stepcast::collective_test {
 namespace {
@@ -355,6 +356,10 @@ TEST(InterconnectOf, BridgedPairsMeetOverTheirHost) {
   EXPECT_DOUBLE_EQ(net.native_share(2), 0.7);
   EXPECT_NEAR(net.native.in(1_GBps) * net.native_share(4), 32 * 0.8 * 0.7, 1e-9);
   EXPECT_NEAR(net.native.in(1_GBps) * net.link_share(3), 32 * 0.8 * 0.7, 1e-9);
+  // What was fitted to hosts that have nothing but PCIe.
+  const auto* pcie = test::catalog().find<LinkProfile>("pcie");
+  ASSERT_NE(pcie, nullptr);
+  EXPECT_NEAR(net.native.in(1_GBps) * net.native_share(4) / (32 * 0.8), pcie->ring_share * pcie->share_of_four, 0.01);
   machine.node.cpu = "power9-22c";  // as Summit's, over NVLink
   EXPECT_NEAR(interconnect_of(machine.machine).native_share(4) * net.native.in(1_GBps), 50 * 0.9, 1e-9);
 }
