@@ -14,10 +14,8 @@ std::vector<std::string> usual_frameworks(const Node* node, const Catalog& catal
   if (node == nullptr) return {""};
   if (!node->has_accelerators()) return {"pytorch-cpu"};
   const auto* accelerator = catalog.find<Accelerator>(node->accelerator);
-  const std::string vendor = accelerator != nullptr ? accelerator->vendor : std::string();
-  if (vendor == "Google") return {"jax"};
-  if (vendor == "AWS" || vendor == "Amazon") return {"neuronx"};
-  if (!transformer) return {"pytorch-ddp"};
+  const std::string plainest = accelerator != nullptr ? default_framework(accelerator->vendor) : "pytorch-ddp";
+  if (plainest != "pytorch-ddp" || !transformer) return {plainest};
   return {"megatron-lm", "pytorch-fsdp"};
 }
 

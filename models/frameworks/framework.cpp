@@ -20,12 +20,16 @@ FieldTable<FrameworkProfile> table() {
   t.field("id", &F::id, "Name that scenarios use; the same as the file's", {.required = true})
       .field("title", &F::title, "Name and generation, for people", {.required = true})
       .field("on_accelerators", &F::on_accelerators, "Runs on nodes with accelerators")
+      .field("accelerator_makers", &F::makers,
+             "Makers (`vendor` in the catalogue) of the accelerators that it runs on; none: anybody's")
       .field("on_processors", &F::on_processors, "Runs on nodes without accelerators")
       .field("shardings", &F::shardings, "Shardings that it offers; the first is its default", {.required = true})
       .field("tensor_parallel", &F::tensor_parallel, "Offers tensor parallelism")
       .field("pipeline_parallel", &F::pipeline_parallel, "Offers pipeline parallelism")
       .field("context_parallel", &F::context_parallel, "Offers context parallelism")
       .field("expert_parallel", &F::expert_parallel, "Offers expert parallelism")
+      .field("needs_sequence_parallel", &F::needs_sequence_parallel,
+             "Expert parallelism and overlap_tensor_parallel beside tensor parallelism need sequence parallelism")
       .field("sharded_gradients", &F::sharded_gradients, "ZeRO-1 and 2: how gradients are reduced")
       .field("updated_parameters", &F::updated_parameters, "ZeRO-1 and 2: how updated parameters reach the other ranks")
       .field("parameter_bucket_MiB", &F::parameter_bucket,
@@ -218,6 +222,25 @@ const FieldTable<FrameworkProfile>& FrameworkProfile::fields() {
 Bytes FrameworkProfile::bucket_of(double bytes_per_gradient, int data_parallel) const {
   if (bucket_parameters <= 0) return bucket;
   return Bytes(std::max(bucket_parameters, bucket_parameters_per_rank * data_parallel) * bytes_per_gradient);
+}
+
+bool FrameworkProfile::runs_on(std::string_view maker) const {
+  if (maker.empty()) return on_processors;
+  return on_accelerators && (makers.empty() || std::find(makers.begin(), makers.end(), maker) != makers.end());
+}
+
+std::string default_framework(std::string_view maker) {
+  if (maker.empty()) return "pytorch-cpu";
+  Diagnostics ignored("");
+  const auto names_it = [&](const std::string& id) {
+    const auto profile = find_framework(id, "", ignored);
+    return profile && !profile->makers.empty() && profile->runs_on(maker);
+  };
+  const std::string plainest = "pytorch-ddp";
+  if (names_it(plainest)) return plainest;
+  const std::vector<std::string> ids = framework_ids();
+  const auto first = std::find_if(ids.begin(), ids.end(), names_it);
+  return first == ids.end() ? plainest : *first;
 }
 
 std::vector<std::string> framework_ids() {

@@ -40,12 +40,14 @@ struct FrameworkProfile {
   std::string id;
   std::string title;
   bool on_accelerators = true;         ///< runs on nodes with accelerators
+  std::vector<std::string> makers;     ///< accelerator_makers: whose accelerators it runs on; empty: anybody's
   bool on_processors = false;          ///< runs on nodes without
   std::vector<std::string> shardings;  ///< names of Sharding that it offers; the first is its default
   bool tensor_parallel = false;        ///< offers tensor/pipeline/context/expert parallelism
   bool pipeline_parallel = false;
   bool context_parallel = false;
   bool expert_parallel = false;
+  bool needs_sequence_parallel = false;  ///< beside tensor parallelism, to cut experts or overlap products when asked
   ShardedGradients sharded_gradients = ShardedGradients::reduce_scatter;
   UpdatedParameters updated_parameters = UpdatedParameters::all_gather;
   Bytes parameter_bucket;  ///< parameter_bucket_MiB: size of one gather or broadcast of updated parameters; 0: as
@@ -125,6 +127,8 @@ struct FrameworkProfile {
   std::string note;
   static const FieldTable<FrameworkProfile>& fields();
 
+  /// Whether it trains on accelerators of a maker (Accelerator::vendor), or on processors where there is none.
+  [[nodiscard]] bool runs_on(std::string_view maker) const;
   [[nodiscard]] bool fused_attention() const { return attention_kernel != AttentionKernel::unfused; }
   /// Size at which a gradient bucket closes, whether the framework counts bytes or parameters; 0: one bucket of
   /// everything. A resolved scenario's profile has it in `bucket` already.
@@ -135,6 +139,9 @@ struct FrameworkProfile {
 /// unknown.
 std::shared_ptr<const FrameworkProfile> find_framework(std::string_view id, const std::string& pointer,
                                                        Diagnostics& diagnostics);
+/// The framework where nobody names one, on accelerators of a maker or, where that is empty, on processors: PyTorch's
+/// plainest where it runs or nothing else does, else the first that names the maker.
+std::string default_framework(std::string_view maker);
 /// Ids of all profiles, sorted.
 std::vector<std::string> framework_ids();
 

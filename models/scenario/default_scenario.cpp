@@ -123,11 +123,21 @@ MemoryReport memory_of_candidate(const Scenario& scenario) { return memory_of(lo
 
 bool on_tpu(const Question& q) { return q.accelerator != nullptr && q.accelerator->vendor == "Google"; }
 
+std::string plainest(const Question& q) {
+  return default_framework(q.accelerator != nullptr ? q.accelerator->vendor : std::string());
+}
+
+/// PyTorch's other frameworks, where it runs at all; else the maker's own.
+std::string beside_pytorch(const Question& q, const char* other) {
+  const std::string own = plainest(q);
+  return own == "pytorch-ddp" ? other : own;
+}
+
 /// The model whole on every device: replicated, or with `sharded` split over the data-parallel ranks. Fewer samples at
 /// once before recomputation.
 std::vector<Candidate> uncut(const Question& q, bool sharded) {
   const bool processors = !q.node->has_accelerators();
-  Candidate one{.framework = processors ? "pytorch-cpu" : on_tpu(q) ? "jax" : sharded ? "pytorch-fsdp" : "pytorch-ddp"};
+  Candidate one{.framework = sharded ? beside_pytorch(q, "pytorch-fsdp") : plainest(q)};
   if (sharded) one.sharding = Sharding::fsdp;
   const long most = q.model->is_transformer() ? kMostSequencesAtOnce
                     : processors              ? kImagesPerProcessor
@@ -203,7 +213,7 @@ std::vector<Candidate> cut(const Question& q) {
   std::vector<Candidate> out;
   for (const std::vector<Cut>& alike : cuts) {
     const auto add = [&](Recompute recompute, const Cut& cut) {
-      out.push_back({.framework = "megatron-lm",
+      out.push_back({.framework = beside_pytorch(q, "megatron-lm"),
                      .tensor = cut.tensor,
                      .pipeline = cut.pipeline,
                      .expert = cut.expert,

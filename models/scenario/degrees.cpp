@@ -211,6 +211,24 @@ void check_experts(Draft& draft) {
               }));
 }
 
+/// Ranks of a tensor-parallel group would route the same tokens each: Megatron-Core raises.
+void check_experts_in_tensor_group(Draft& draft) {
+  const StrategySpec& strategy = draft.spec().strategy;
+  const auto& framework = draft.scenario.framework;
+  if (!framework || !framework->needs_sequence_parallel || strategy.sequence_parallel) return;
+  if (strategy.tensor_parallel == 1 || strategy.expert_parallel == 1) return;
+  const TransformerShape* shape = draft.transformer();
+  if (shape == nullptr || shape->experts == 0) return;
+  const bool whole = strategy.expert_tensor_parallel == 1;  // is refused for the same reason
+  if (whole || !draft.sound({"/strategy/sequence_parallel", "/strategy/tensor_parallel", "/strategy/expert_parallel"}))
+    return;
+  draft.fault("/strategy/sequence_parallel",
+              fmt::format("found false, but {} has expert_parallel ({}) beside tensor_parallel ({}) with sequence "
+                          "parallelism only",
+                          framework->id, strategy.expert_parallel, strategy.tensor_parallel),
+              "sequence_parallel true, or one of the two degrees 1");
+}
+
 constexpr std::string_view kUsualOrder = "tp-cp-ep-dp-pp";
 
 void check_order(Draft& draft) {
@@ -263,6 +281,7 @@ void resolve_degrees(Draft& draft) {
     check_context(draft);
   check_whole_experts(draft);
   check_experts(draft);
+  check_experts_in_tensor_group(draft);
   check_encoder(draft);
 }
 

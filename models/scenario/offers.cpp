@@ -57,12 +57,20 @@ void check_cut(Draft& draft, const CutDimension& cut) {
 void check_machine(Draft& draft) {
   const Scenario& s = draft.scenario;
   if (!s.framework || s.node == nullptr) return;
-  const bool accelerators = s.node->has_accelerators();
-  if (accelerators ? s.framework->on_accelerators : s.framework->on_processors) return;
+  if (s.node->has_accelerators() && s.accelerator == nullptr) return;
+  const std::string maker = s.accelerator != nullptr ? s.accelerator->vendor : std::string();
+  if (s.framework->runs_on(maker)) return;
+  const std::string usual = default_framework(maker);
+  Diagnostics ignored("");
+  // Of a maker that no profile names nothing is known.
+  if (s.accelerator != nullptr && s.framework->on_accelerators && !find_framework(usual, "", ignored)->runs_on(maker))
+    return;
+  const std::string where = maker.empty()                   ? "processors"
+                            : !s.framework->on_accelerators ? "accelerators"
+                                                            : fmt::format("accelerators of {}", maker);
   draft.fault("/strategy/framework",
-              fmt::format("{} does not train on {} (node \"{}\")", s.framework->id,
-                          accelerators ? "accelerators" : "processors", s.node->id),
-              accelerators ? "did you mean \"pytorch-ddp\"?" : "did you mean \"pytorch-cpu\"?");
+              fmt::format("{} does not train on {} (node \"{}\")", s.framework->id, where, s.node->id),
+              fmt::format("did you mean \"{}\"?", usual));
 }
 
 }  // namespace
@@ -77,9 +85,15 @@ void check_tensor_overlap(Draft& draft) {
   const auto overlaps = [](const FrameworkProfile& f) {
     return f.tensor_parallel && (f.tensor_parallel_exposed < 1 || f.overlap_input_gradients);
   };
-  if (!overlaps(*framework))
+  const StrategySpec& strategy = draft.spec().strategy;
+  if (!overlaps(*framework)) {
     draft.fault(pointer, fmt::format("found true, but {} waits for every gather and scatter", framework->id),
                 who_offers(overlaps));
+  } else if (framework->needs_sequence_parallel && strategy.tensor_parallel > 1 && !strategy.sequence_parallel &&
+             draft.sound({"/strategy/tensor_parallel", "/strategy/sequence_parallel"})) {
+    draft.fault(pointer, fmt::format("found true, but {} overlaps with sequence parallelism only", framework->id),
+                "sequence_parallel true, or leave overlap_tensor_parallel out");
+  }
 }
 
 }  // namespace

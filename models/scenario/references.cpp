@@ -78,8 +78,8 @@ void resolve_framework(Draft& draft) {
   std::string& id = s.spec.strategy.framework;
   if (!draft.sound({"/strategy/framework"})) return;
   if (id.empty()) {
-    if (s.node == nullptr) return;
-    id = s.node->has_accelerators() ? "pytorch-ddp" : "pytorch-cpu";
+    if (s.node == nullptr || (s.node->has_accelerators() && s.accelerator == nullptr)) return;
+    id = default_framework(s.accelerator != nullptr ? s.accelerator->vendor : std::string());
     draft.assume(fmt::format("framework {} (none was named)", id));
   }
   try {

@@ -122,7 +122,7 @@ struct EnumNames<CollectiveProtocol> {
 };
 
 struct StrategySpec {
-  std::string framework;  ///< id of a profile; empty: pytorch-ddp, or pytorch-cpu without accelerators
+  std::string framework;  ///< id of a profile; empty: default_framework
   int tensor_parallel = 1;
   bool sequence_parallel = false;  ///< Megatron's, within the tensor-parallel group
   int pipeline_parallel = 1;

@@ -86,7 +86,8 @@ const FieldTable<StrategySpec>& StrategySpec::fields() {
     FieldTable<S> t("strategy", "How the training is spread over the devices");
     const Rules degree{.min = 1, .max = kMostRanks};
     t.field("framework", &S::framework,
-            "Id of a framework profile; default: pytorch-ddp, or pytorch-cpu on nodes without accelerators")
+            "Id of a framework profile; default: pytorch-ddp, where that does not run jax (TPU) or neuronx (Trainium), "
+            "or pytorch-cpu on nodes without accelerators")
         .field("tensor_parallel", &S::tensor_parallel, "Devices that share each layer's matrices", degree)
         .field("sequence_parallel", &S::sequence_parallel,
                "Norms and dropout are split over the tensor-parallel group (Korthikanti et al. 2022)")

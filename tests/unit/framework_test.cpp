@@ -5,7 +5,9 @@
 
 #include "fields/data_directory.hpp"
 #include "fields/json_text.hpp"
+#include "models/scenario/default_scenario.hpp"
 #include "models/scenario/scenario.hpp"
+#include "tests/unit/shipped.hpp"
 
 namespace stepcast::framework_test {
 namespace {
@@ -69,6 +71,50 @@ TEST(FrameworkProfiles, UnknownIdIsAFaultWithTheNearest) {
 }
 
 TEST(FrameworkProfiles, AreReadOnce) { EXPECT_EQ(profile("pytorch-ddp"), profile("pytorch-ddp")); }
+
+Json on_node(const char* node, const char* framework) {
+  Json document{{"cluster", {{"node", node}, {"nodes", 2}}},
+                {"workload", {{"model", "bert-large"}, {"global_batch", 64}}},
+                {"strategy", {{"micro_batch", 1}}}};
+  if (framework != nullptr) document["strategy"]["framework"] = framework;
+  return document;
+}
+
+/// Fault of a framework on a node, "" where it runs.
+std::string fault_on(const char* node, const char* framework) {
+  try {
+    (void)resolve(on_node(node, framework), "test", {}, test::catalog());
+    return {};
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.faults().size(), 1U) << error.what();
+    return error.what();
+  }
+}
+
+TEST(FrameworkProfiles, RunOnTheAcceleratorsOfTheirMakers) {
+  EXPECT_THAT(fault_on("dgx-h100", "neuronx"), HasSubstr("neuronx does not train on accelerators of NVIDIA"));
+  EXPECT_THAT(fault_on("mi325x-platform-8", "tensorflow-tpu"), HasSubstr("did you mean \"pytorch-ddp\"?"));
+  EXPECT_THAT(fault_on("tpu-v4-host", "megatron-lm"), HasSubstr("did you mean \"jax\"?"));
+  EXPECT_THAT(fault_on("aws-trn1.32xlarge", "pytorch-ddp"), HasSubstr("did you mean \"neuronx\"?"));
+  for (const char* node : {"dgx-h100", "mi325x-platform-8", "hls-gaudi2"}) EXPECT_EQ(fault_on(node, "megatron-lm"), "");
+  for (const char* node : {"dgx-h100", "mi325x-platform-8", "tpu-v4-host"}) EXPECT_EQ(fault_on(node, "jax"), "");
+  EXPECT_EQ(fault_on("aws-trn1.32xlarge", "neuronx"), "");
+}
+
+// Where none is named, and where a strategy is sought, too.
+TEST(FrameworkProfiles, EveryMakersAcceleratorHasADefault) {
+  for (const auto& [node, expected] : std::vector<std::pair<const char*, const char*>>{
+           {"dgx-h100", "pytorch-ddp"}, {"tpu-v4-host", "jax"}, {"aws-trn1.32xlarge", "neuronx"}}) {
+    EXPECT_EQ(resolve(on_node(node, nullptr), "test", {}, test::catalog()).framework->id, expected);
+    EXPECT_EQ(default_scenario("bert-large", node, 2, test::catalog())["strategy"]["framework"], expected);
+  }
+}
+
+// Of somebody's own accelerator no profile says anything.
+TEST(FrameworkProfiles, AnUnknownMakersAcceleratorRunsAnything) {
+  EXPECT_EQ(default_framework("Acme"), "pytorch-ddp");
+  EXPECT_FALSE(profile("megatron-lm")->runs_on("Acme"));
+}
 
 // PyTorch DDP: 25 MiB whatever the ranks.
 TEST(GradientBucket, InBytesIsAsWritten) { EXPECT_EQ(profile("pytorch-ddp")->bucket_of(2, 512), 25_MiB); }
