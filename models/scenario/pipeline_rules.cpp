@@ -9,13 +9,14 @@ namespace stepcast {
 namespace {
 
 /// The output layer and each prediction further ahead, a block and the output layer once more, weigh as much as one
-/// layer and two: so NVIDIA's recipes lay DeepSeek-V3 out, 61 layers as 15 times 4 and 1 or 7 times 8 and 5 (Megatron
-/// Bridge, src/megatron/bridge/recipes/deepseek).
+/// layer and two: so NVIDIA's recipes lay DeepSeek-V3 out, 61 layers as 15 times 4 and 1, as 7 times 8 and 5, or as 1
+/// with the embedding, 30 times 2 and none (Megatron Bridge, src/megatron/bridge/recipes/deepseek).
 std::vector<int> stages_before_predictions(int layers, int chunks, int predictions) {
   const int behind = 1 + 2 * predictions;
-  const int last = std::max(1, (layers + behind) / chunks - behind);
-  std::vector<int> out(static_cast<std::size_t>(chunks), (layers - last) / (chunks - 1));
-  for (int i = 0; i < (layers - last) % (chunks - 1); ++i) ++out[static_cast<std::size_t>(i)];
+  const int last = std::max(0, (layers + behind) / chunks - behind);
+  const int before = chunks - 1, odd = (layers - last) % before;
+  std::vector<int> out(static_cast<std::size_t>(chunks), (layers - last) / before);
+  for (int i = before - odd; i < before; ++i) ++out[static_cast<std::size_t>(i)];
   out.back() = last;
   return out;
 }

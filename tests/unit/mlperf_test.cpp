@@ -60,6 +60,23 @@ TEST(MlperfRun, SaysWhyItCannotBePredicted) {
   EXPECT_THAT(run_of("gpt3,v3.0,closed,a,s,NVIDIA H100-SXM5-80GB,512,64,64,,x").refusal, HasSubstr("batch"));
   EXPECT_THAT(run_of("gpt3,v3.0,closed,a,s,NVIDIA H100-SXM5-80GB,512,64,64,99999,x").refusal,
               HasSubstr("large a batch"));
+  EXPECT_THAT(run_of("maskrcnn,v2.0,closed,a,s,NVIDIA A100-SXM-80GB,384,48,3.1,256,x").refusal,
+              HasSubstr("cut each sample"));
+  EXPECT_THAT(run_of("dlrm,v2.0,closed,a,s,NVIDIA A100-SXM-80GB,8,1,1.6,55296,x").refusal, HasSubstr("HugeCTR"));
+}
+
+// 4 epochs of OpenImages' 1,170,301 images, 50 of COCO's 117,266.
+TEST(MlperfRun, SsdIsAnotherNetworkFromTheSecondRoundsOn) {
+  const MeasuredRun first = run_of("ssd,v1.1,closed,a,s,NVIDIA A100-SXM4-80GB,8,1,8,1024,PyTorch");
+  const MeasuredRun later = run_of("ssd,v2.0,closed,a,s,NVIDIA A100-SXM4-80GB,8,1,84,256,PyTorch");
+  ASSERT_FALSE(first.scenario.is_null()) << first.refusal;
+  ASSERT_FALSE(later.scenario.is_null()) << later.refusal;
+  EXPECT_EQ(first.scenario["workload"]["model"], "ssd300-rn34");
+  EXPECT_EQ(later.scenario["workload"]["model"], "retinanet-rx50-fpn");
+  EXPECT_EQ(first.steps_to_target, std::ceil(50 * 117266.0 / 1024));
+  EXPECT_EQ(later.steps_to_target, std::ceil(4 * 1170301.0 / 256));
+  EXPECT_EQ(later.scenario, run_of("retinanet,v5.0,closed,a,s,NVIDIA A100-SXM4-80GB,8,1,84,256,PyTorch").scenario);
+  EXPECT_THAT(run_of("ssd,v0.7,closed,a,s,NVIDIA A100-SXM4-80GB,8,1,8,1024,PyTorch").refusal, HasSubstr("v1.0"));
 }
 
 TEST(MlperfRun, TakesTheStepsOfTheReference) {
@@ -73,13 +90,15 @@ TEST(MlperfRun, TakesTheStepsOfTheReference) {
 }
 
 // 3,187 samples at a batch of 8 hold 8 evaluations of every 384, of which the first 3 are skipped; batches of 2,048 are
-// not whole in 24,576 + 1: 577,536 / 24,576 = 23.5. BERT at 448: a twentieth of 3,103,143 in whole 25,000 is 150,000,
-// and 335 batches of it are 150,080.
+// not whole in 24,576 + 1: 577,536 / 24,576 = 23.5. 3D U-Net's 2,000 epochs of 168 volumes hold 100 evaluations of
+// every 20, of which the first 49 are skipped. BERT at 448: a twentieth of 3,103,143 in whole 25,000 is 150,000, and
+// 335 batches of it are 150,080.
 TEST(MlperfEvaluations, FollowTheRulesOfEachReference) {
   EXPECT_EQ(mlperf_evaluations("llama2_70b_lora", 8, 3187).times, 5);
   EXPECT_EQ(mlperf_evaluations("llama2_70b_lora", 8, 3187).samples, 173);
   EXPECT_EQ(mlperf_evaluations("gpt3", 2048, 577536).times, 23);
   EXPECT_EQ(mlperf_evaluations("bert", 448, 2410630).times, std::floor(2410630.0 / 150080));
+  EXPECT_EQ(mlperf_evaluations("unet3d", 56, 2000 * 168).times, 51);
   EXPECT_EQ(mlperf_evaluations("minigo", 448, 1e6).times, 0);
 }
 

@@ -81,7 +81,11 @@ TEST(BalancedStages, LeaveRoomForPredictionsBehindTheLastLayer) {
   EXPECT_EQ(balanced_stages(61, 16, 1), sixteen);
   EXPECT_EQ(balanced_stages(61, 8, 1), eight);
   EXPECT_EQ(balanced_stages(126, 16, 0).back(), 7);
-  EXPECT_EQ(balanced_stages(4, 4, 1), std::vector<int>(4, 1));
+  std::vector<int> with_few_layers(32, 2);
+  with_few_layers.front() = 1;
+  with_few_layers.back() = 0;
+  EXPECT_EQ(balanced_stages(61, 32, 1), with_few_layers);
+  EXPECT_EQ(balanced_stages(4, 4, 1), (std::vector<int>{1, 1, 2, 0}));
 }
 
 TEST(PublishedRun, ModelsSaidToBeWithoutPredictionsHaveNone) {

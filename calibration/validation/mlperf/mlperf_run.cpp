@@ -28,9 +28,22 @@ struct Benchmark {
   MeasuredRun (*adapt)(const CsvRow& row);
   std::string_view framework = "";  ///< that NVIDIA's and nearly all submissions run; empty: by accelerator
   std::string_view dataset = "", unit = "";
-  std::string_view since = "";    ///< first round of the rules that the reference converges under
-  std::string_view profile = "";  ///< of submissions' own code, in place of the framework's usual one
+  std::string_view since = "";      ///< first round of the rules that the reference converges under
+  std::string_view profile = "";    ///< of submissions' own code, in place of the framework's usual one
+  std::string_view reference = "";  ///< whose convergence and evaluations count; empty: its own
 };
+
+/// A network that submissions train with PyTorch.
+constexpr Benchmark network(std::string_view name, std::string_view model, std::string_view dataset,
+                            std::string_view since) {
+  return {name, model, "", "", deep_learning_run, "pytorch", dataset, "samples/s", since, "pytorch-mlperf"};
+}
+
+constexpr Benchmark retinanet(std::string_view name) {
+  Benchmark out = network(name, "retinanet-rx50-fpn", "openimages", "v2.0");
+  out.reference = "retinanet";
+  return out;
+}
 
 constexpr std::array kBenchmarks{
     Benchmark{"gpt3", "gpt3-175b", "2048", "", published_run},
@@ -43,6 +56,16 @@ constexpr std::array kBenchmarks{
     // packed into full ones they are 2.0 times fewer). Submissions leave it out.
     Benchmark{"bert", "bert-large", "256", "seq_len=256", deep_learning_run, "pytorch", "wikipedia", "sequences/s",
               "v1.0", "pytorch-mlperf"},
+    // Under "ssd" rounds up to v1.1 train SSD with ResNet-34, later ones RetinaNet.
+    network("ssd", "ssd300-rn34", "coco", "v1.0"),
+    retinanet("ssd"),
+    retinanet("retinanet"),
+    network("maskrcnn", "mask-rcnn-rn50-fpn", "coco", "v1.0"),
+    Benchmark{"unet3d", "unet3d-kits19", "", "", deep_learning_run, "mxnet", "kits19", "volumes/s", "v1.0",
+              "mxnet-mlperf"},
+    network("rnnt", "rnn-t", "librispeech", "v1.0"),
+    network("dlrm_dcnv2", "dlrm-dcnv2", "criteo", "v3.0"),
+    network("stable_diffusion", "stable-diffusion-2", "laion", "v3.1"),
 };
 
 bool is_tpu(std::string_view accelerator) { return accelerator.starts_with("tpu"); }
@@ -147,20 +170,27 @@ Columns columns_of(const Benchmark& benchmark, const CsvRow& row, std::string_vi
   return out;
 }
 
-const Benchmark* find_benchmark(const std::string& name) {
+/// Of several under one name the last that the round's rules know; the first where they know none yet.
+const Benchmark* find_benchmark(const std::string& name, std::string_view round) {
+  const Benchmark* found = nullptr;
   for (const Benchmark& one : kBenchmarks)
-    if (one.name == name) return &one;
-  return nullptr;
+    if (one.name == name && (found == nullptr || one.since <= round)) found = &one;
+  return found;
 }
 
 /// The run of a row that says enough; null, with the reason, of another.
 std::optional<MeasuredRun> read(const CsvRow& row, std::string_view accelerator, std::string& reason) {
   const std::string name = row.text("benchmark");
-  const Benchmark* benchmark = find_benchmark(name);
+  const Benchmark* benchmark = find_benchmark(name, row.text("round"));
   const std::optional<long> gpus = row.whole("accelerators"), batch = row.whole("global_batch_size");
   const auto global_batch = static_cast<double>(batch.value_or(0));
-  const double samples = batch ? ConvergencePoints::shipped().samples(name, global_batch).value_or(0) : 0;
-  if (benchmark == nullptr) {
+  const std::string reference(benchmark == nullptr || benchmark->reference.empty() ? name : benchmark->reference);
+  const double samples = batch ? ConvergencePoints::shipped().samples(reference, global_batch).value_or(0) : 0;
+  const bool cut = benchmark != nullptr && !benchmark->framework.empty() && batch < gpus;
+  if (name == "dlrm") {
+    reason =
+        "HugeCTR keeps the rows that are looked up most on every device (hybrid embeddings), which no model describes";
+  } else if (benchmark == nullptr) {
     reason = fmt::format("no model, or no steps to the target, of {} are known", name);
   } else if (row.text("division") != "closed") {
     reason = "not of the closed division: it may train another model";
@@ -176,6 +206,8 @@ std::optional<MeasuredRun> read(const CsvRow& row, std::string_view accelerator,
     reason = "the number of accelerators is not stated";
   } else if (!batch) {
     reason = "the batch is not stated";
+  } else if (cut) {
+    reason = "fewer samples than devices: these cut each sample (spatial parallelism)";
   } else if (!(samples > 0)) {
     reason = fmt::format("no reference of {} converges at so large a batch", name);
   }
@@ -185,7 +217,7 @@ std::optional<MeasuredRun> read(const CsvRow& row, std::string_view accelerator,
   const bool own = !benchmark->profile.empty() && !is_tpu(accelerator);
   if (own && !out.scenario.is_null()) out.scenario["strategy"]["framework"] = benchmark->profile;
   out.steps_to_target = std::ceil(samples / global_batch);
-  const Evaluations evaluations = mlperf_evaluations(name, global_batch, samples);
+  const Evaluations evaluations = mlperf_evaluations(reference, global_batch, samples);
   out.evaluations = evaluations.times;
   out.samples_an_evaluation = evaluations.samples;
   if (!out.scenario.is_null()) out.inputs_unstated.emplace_back("mapping and precision");
