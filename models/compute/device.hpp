@@ -36,6 +36,7 @@ struct Device {
   double depthwise_share = 0;                       ///< of the fp32 peak, channel by channel; 0: as grouped
   Bytes memory;                                     ///< usable
   bool is_cpu = false;
+  bool wide_loads = false;  ///< kernels load 16 bytes at once, so that products of other row lengths are slow
 };
 
 /// Everything of a device goes at `share` of its rate: a throttled or older one of the same kind.

@@ -61,7 +61,7 @@ Seconds gemm_time(const Operator& op, const Device& device) {
   const Seconds time = sustained_time(shape, products);
   if (op.kind == OperatorKind::grouped_gemm)
     return time + op.flops * (device.expert_half_rows / op.rows) / products.sustained_rate;
-  return device.is_cpu || device.element_bytes > 2 ? time : std::max(time, unaligned_time(op, device));
+  return device.wide_loads && device.element_bytes <= 2 ? std::max(time, unaligned_time(op, device)) : time;
 }
 
 /// Time of attention's products in 8 bit over that in 16, as the accelerator's kernels were measured; 1 in 16 bit.
@@ -98,7 +98,7 @@ std::array<ProductShape, 4> attention_products(const Operator& op, double bytes)
 /// Batched products by their shape, at a share of plain ones' rate, then the scores' traffic between them: the kernels
 /// run one after another.
 Seconds unfused_attention_time(const Operator& op, const Device& device) {
-  const double aligned = std::fmod(op.k, kAlignedHead) == 0 ? 1 : kUnalignedRate;
+  const double aligned = !device.wide_loads || std::fmod(op.k, kAlignedHead) == 0 ? 1 : kUnalignedRate;
   Seconds products;
   for (const ProductShape& shape : attention_products(op, device.element_bytes))
     if (shape.m > 0) products += sustained_time(shape, device.sixteen_bit);
@@ -126,12 +126,18 @@ double convolution_share(ConvolutionKind kind, const Device& device) {
   return device.convolution_share;
 }
 
+/// Depth of the tiles that products are summed up from: no slice of a product is shallower (CUTLASS's default tiles for
+/// tensor cores are 32 deep).
+constexpr double kTileDepth = 32;
+
 /// Few weights are many pixels' gradient: libraries cut such a product's depth k into s slices that fill the
 /// multiprocessors together (split-K), so (k/s + k0)·(s·m·n + tail) at the s that is best, never below 1.
 double split_product_time(const Operator& op, const Device& device, double rate) {
   const double outputs = op.batch * op.m * op.n;
   const double start_up = device.convolution_k_overhead * outputs;
-  const double slices = start_up > 0 ? std::max(1.0, std::sqrt(op.k * device.convolution_tail / start_up)) : 1.0;
+  const double most = op.k / kTileDepth;
+  const double best = start_up > 0 ? std::min(most, std::sqrt(op.k * device.convolution_tail / start_up)) : most;
+  const double slices = std::max(1.0, best);
   return 2 * (op.k / slices + device.convolution_k_overhead) * (slices * outputs + device.convolution_tail) / rate;
 }
 

@@ -24,6 +24,7 @@ ProductDevice round_products(FlopsPerSecond rate, FlopsPerSecond sustained, doub
 /// Round figures, so that results can be worked by hand: 100 TFLOP/s, 80 of them in bursts, 1 TB/s, floor 2 us.
 Device round_device() {
   Device device;
+  device.wide_loads = true;
   device.peak = device.peak_attention = 100_TFLOPS;
   device.peak_fp32 = 10_TFLOPS;
   device.product = device.sixteen_bit = round_products(80_TFLOPS, 100_TFLOPS, 100, 1000_GBps);
@@ -195,6 +196,24 @@ TEST(OperatorTime, ConvolutionIsAProductAtItsOwnShare) {
   EXPECT_NEAR(operator_time(op, round_device()).in(1_us), 2 + 2762.20, 0.02);
 }
 
+// Where starting a slice costs nothing it is cut into tiles 32 deep, 126 of them: 4032·64·64 + 32·81,920 = 19,136,512;
+// twice that at 50 TFLOP/s is 0.77 us. In one slice it would be 2·4032·(4,096 + 81,920) / 50e12 = 13.87 us.
+TEST(OperatorTime, FreeSlicesAreAsShallowAsTheirTiles) {
+  const Operator op = product(OperatorKind::convolution, 64, 64, 4032, 0);
+  Device device = round_device();
+  device.convolution_k_overhead = 0;
+  EXPECT_NEAR(operator_time(op, device).in(1_us), 2 + 0.77, 0.01);
+}
+
+// A row of 4,095 elements of 16 bit: a systolic array's compiler pads it.
+TEST(OperatorTime, RowsOfAnyLengthAreAlikeWhereCompilersPadThem) {
+  const Operator odd = product(OperatorKind::gemm, 4096, 4095, 4095, 0);
+  Device device = round_device();
+  const Seconds loads = operator_time(odd, device);
+  device.wide_loads = false;
+  EXPECT_GT(loads / operator_time(odd, device), 1.5);
+}
+
 class DeviceOf : public testing::Test {
  protected:
   DeviceOf() {
@@ -224,7 +243,10 @@ class DeviceOf : public testing::Test {
 };
 
 TEST_F(DeviceOf, TakesThePartAndItsProfile) {
+  EXPECT_FALSE(device_of(scenario).wide_loads);
+  part.vendor = "NVIDIA";
   const Device device = device_of(scenario);
+  EXPECT_TRUE(device.wide_loads);
   EXPECT_EQ(device.peak, 400_TFLOPS);
   EXPECT_DOUBLE_EQ(device.product.sustained_rate.in(1_TFLOPS), 280);
   EXPECT_EQ(device.attention_forward_share, 0.6);
