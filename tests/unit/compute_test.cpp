@@ -242,6 +242,18 @@ class DeviceOf : public testing::Test {
   Scenario scenario;
 };
 
+// A peak of 80 in TF32 and 40 in fp32: 1.1 of fp32's peak is 0.55 of TF32's, more than 0.3; 0.7 of fp32's is less than
+// 0.4.
+TEST_F(DeviceOf, ConvolutionsInTf32AreNeverSlowerThanInFp32) {
+  part.peak_TFLOPS["tf32"] = 80_TFLOPS;
+  profile.gemm_sustained_share["tf32"] = 0.6;
+  profile.convolution_3x3_share = {{"fp32", 1.1}, {"tf32", 0.3}};
+  profile.convolution_window_share = {{"fp32", 0.7}, {"tf32", 0.4}};
+  scenario.precision = Precision::tf32;
+  EXPECT_DOUBLE_EQ(device_of(scenario).three_by_three_share, 0.55);
+  EXPECT_DOUBLE_EQ(device_of(scenario).window_share, 0.4);
+}
+
 TEST_F(DeviceOf, TakesThePartAndItsProfile) {
   EXPECT_FALSE(device_of(scenario).wide_loads);
   part.vendor = "NVIDIA";

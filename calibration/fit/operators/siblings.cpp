@@ -22,6 +22,7 @@ const std::vector<SiblingFamily>& sibling_families() {
       {"nvidia-hopper", "nvidia-hopper-h200", "", "nvidia-volta"},
       {"nvidia-hopper-pcie", "nvidia-hopper", "", "nvidia-volta"},
       {"nvidia-ada", "", "", "nvidia-hopper"},
+      {"nvidia-ada-low-power", "nvidia-ada", "", "nvidia-hopper"},
       {"nvidia-blackwell-workstation", "nvidia-ada", "", "nvidia-hopper"},
       {"nvidia-blackwell", "", "nvidia-blackwell-gb200", "nvidia-hopper"},
       {"nvidia-blackwell-gb200", "nvidia-blackwell", "", "nvidia-hopper"},
