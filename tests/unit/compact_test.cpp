@@ -74,6 +74,44 @@ TEST(Compact, ProductsHaveRoundWidths) {
   EXPECT_DOUBLE_EQ(2 * product.m * product.n * product.k, 8 * 4e8);
 }
 
+/// Passes of a DenseNet over what its convolutions give, from Table 1 of arXiv 1608.06993: growth 32, each layer a 1×1
+/// convolution to 128 channels of all maps so far and a 3×3 one; a transition halves the channels and the sides.
+double dense_passes(const std::vector<int>& blocks) {
+  constexpr double kGrowth = 32, kNarrow = 128;
+  double channels = 64, side = 56;
+  double given = 112 * 112 * channels, taken = 224 * 224 * 3, normed = given, pooled = given + side * side * channels;
+  double gathered = 0, maps = 0;
+  for (std::size_t block = 0; block < blocks.size(); ++block) {
+    const double pixels = side * side;
+    maps += pixels * (channels + kGrowth * blocks[block]);
+    for (int layer = 0; layer < blocks[block]; ++layer, channels += kGrowth) {
+      gathered += pixels * channels;
+      normed += pixels * (channels + kNarrow);
+      taken += pixels * (channels + kNarrow);
+      given += pixels * (kNarrow + kGrowth);
+    }
+    gathered += pixels * channels;
+    normed += pixels * channels;
+    if (block + 1 == blocks.size()) break;
+    taken += pixels * channels;
+    channels /= 2;
+    given += pixels * channels;
+    pooled += pixels * channels * (1 + 1.0 / 4);
+    side /= 2;
+  }
+  // Norm 3 + 5, ReLU 2 + 3; pooling both ways; a copy, and sums of gradients; what products take beyond their output.
+  const double passes = 13 * normed + 2 * pooled + 2 * gathered + 3 * (gathered - maps) + 3 * (taken - given);
+  return passes / given;
+}
+
+TEST(Compact, DenseNetsCopyWhatTheyGather) {
+  Diagnostics diagnostics("");
+  EXPECT_NEAR(find_model("densenet121", "", diagnostics)->compact->streaming_passes, dense_passes({6, 12, 24, 16}),
+              0.1);
+  EXPECT_NEAR(find_model("densenet169", "", diagnostics)->compact->streaming_passes, dense_passes({6, 12, 32, 32}),
+              0.1);
+}
+
 // Each step of a recurrent layer is a launch of its own.
 // EfficientNet-B4: 32 blocks of three convolutions with a norm, but two without the first of them; stem and head.
 TEST(Compact, BatchNormsMeetAsOftenAsThereAre) {
