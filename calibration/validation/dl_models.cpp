@@ -30,6 +30,14 @@ constexpr std::array kAliases{
     Alias{"gpt2-774m", "gpt2-large"},
     Alias{"gpt2-1558m", "gpt2-xl"},
     Alias{"unet-2d", "unet-medical"},
+    // Names of dl-models.csv, which say variant or size where a preset is the only one.
+    Alias{"gnmt-v2 (4-layer, 1024)", "gnmt"},
+    Alias{"unet-2d (572 valid)", "unet-medical"},
+    Alias{"unet3d (nvidia)", "unet3d"},
+    Alias{"ssd300-rn34 (mlperf)", "ssd300-rn34"},
+    Alias{"ncf (mlperf ml-20m)", "ncf"},
+    Alias{"dlrm mlperf (criteo 1tb, 40m cap)", "dlrm"},
+    Alias{"vit-s16", "deit-s16"},  // DeiT-S is ViT-S/16, trained otherwise (arXiv 2012.12877, section 4)
     // 22.8 instead of 24.0 billion parameters: rows that hardly anybody looks up are left out.
     Alias{"dlrm-large", "dlrm"},
 };
@@ -81,14 +89,18 @@ bool bins_lengths(const StatedTask& stated) {
   return example && !contains(stated.source, "@") && contains(stated.dataset, "wiki+books");
 }
 
+/// "bert-large seq512" names the length of its sequences.
+constexpr std::string_view kLengthInName = " seq";
+
 void take_length(NamedNetwork& out, const Model& model, const StatedTask& stated) {
   const auto& [name, dataset, unit, notes, source, framework] = stated;
   if (contains(dataset, "-ner")) {  // BioBERT's entity recognition cuts at 128 (NVIDIA DeepLearningExamples)
     out.seq_len = 128;
     return;
   }
-  const bool named = contains(dataset, "seq");
-  const int length = named ? stated_length(dataset) : stated_length(notes);
+  const bool in_name = contains(name, kLengthInName);
+  const bool named = in_name || contains(dataset, "seq");
+  const int length = stated_length(in_name ? name : named ? dataset : notes);
   out.seq_len = length > 0 ? length : model.default_seq_len;
   const bool odd = length < 0 || (length > 0 && length % kLengthStep != 0) || (named && length == 0);
   if (odd) out.refusal = "the sequence length is not stated";
@@ -101,9 +113,9 @@ struct ImageSize {
 };
 // Sides of the images that presets are counted at, where they are not 224.
 constexpr std::array kImageSizes{
-    ImageSize{"inception-v3", 299},    ImageSize{"inception-v4", 299},           ImageSize{"xception", 299},
-    ImageSize{"efficientnet-b4", 380}, ImageSize{"efficientnet-widese-b4", 380}, ImageSize{"efficientnet-v2-s", 300},
-    ImageSize{"efficientdet-d0", 512}};
+    ImageSize{"inception-v3", 299},           ImageSize{"inception-v4", 299},      ImageSize{"xception", 299},
+    ImageSize{"efficientnet-b1", 240},        ImageSize{"efficientnet-b2", 260},   ImageSize{"efficientnet-b4", 380},
+    ImageSize{"efficientnet-widese-b4", 380}, ImageSize{"efficientnet-v2-s", 300}, ImageSize{"efficientdet-d0", 512}};
 constexpr double kUsualImage = 224;
 
 double image_side(std::string_view preset) {
@@ -182,9 +194,10 @@ std::string_view preset_of(const StatedTask& stated) {
   // TensorFlow's example of GNMT builds its cells from single operators, PyTorch's calls cuDNN.
   if (stated.model == "gnmt" && stated.source.find("TensorFlow/Translation") != std::string_view::npos)
     return "gnmt-by-operators";
+  const std::string_view name = stated.model.substr(0, stated.model.find(kLengthInName));
   for (const Alias& alias : kAliases)
-    if (squashed(alias.name) == squashed(stated.model)) return alias.preset;
-  return stated.model;
+    if (squashed(alias.name) == squashed(name)) return alias.preset;
+  return name;
 }
 
 /// The preset whose id is the same word ("resnet-50"); the word itself where there is none.

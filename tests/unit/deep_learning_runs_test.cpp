@@ -116,6 +116,25 @@ TEST(DeepLearningRuns, AlexNetIsWhichItsProgramHas) {
   EXPECT_NEAR(4 * parameter_count(*find_model("alexnet-2012", "", none)), 203e6, 0.5e6);
 }
 
+// As dl-models.csv writes them: with a variant, a size, or the length of a sequence.
+TEST(DeepLearningRuns, ModelsAreNamedAsTheirTableNamesThem) {
+  const auto network = [](std::string_view name) {
+    return named_network({name, "", "sequences/s", "", "", "pytorch"});
+  };
+  EXPECT_EQ(network("bert-large seq512").model, "bert-large");
+  EXPECT_EQ(network("bert-large seq512").seq_len, 512);
+  EXPECT_EQ(network("bert-base seq128").seq_len, 128);
+  EXPECT_EQ(network("gnmt-v2 (4-layer, 1024)").model, "gnmt");
+  EXPECT_EQ(network("unet3d (NVIDIA)").model, "unet3d");
+  EXPECT_EQ(network("unet-2d (572 valid)").model, "unet-medical");
+  EXPECT_EQ(network("ssd300-rn34 (mlperf)").model, "ssd300-rn34");
+  EXPECT_EQ(network("ncf (mlperf ml-20m)").model, "ncf");
+  EXPECT_EQ(network("dlrm mlperf (criteo 1TB, 40M cap)").model, "dlrm");
+  EXPECT_EQ(network("vit-s16").model, "deit-s16");
+  // Three sizes at once are none.
+  EXPECT_THAT(network("dlrm small / large / xlarge (NVIDIA TF2)").refusal, HasSubstr("no preset describes"));
+}
+
 TEST(DeepLearningRuns, SayWhyARowIsNotCovered) {
   const auto refusal = [](const std::string& model, const std::string& accelerator, const std::string& mode,
                           const std::string& rate) {

@@ -54,6 +54,7 @@ TEST(Presets, CheckpointsAreCountedExactly) {
                                                                {"llama3.2-1b", 1235814400},
                                                                {"mixtral-8x7b", 46702792704},
                                                                {"resnet50", 25557032},
+                                                               {"resnet50d", 25576264},
                                                                {"vgg16", 138357544},
                                                                {"inception-v3", 23834568}})
     EXPECT_EQ(parameter_count(*preset(id)), count) << id;
