@@ -136,7 +136,9 @@ class NodeBuilder {
     like_ = node_of_platform(wiring_.platform, catalog_);
     if (!like_ || like_->accelerator_count != count()) like_ = node_like(wiring_, allowed, catalog_);
     if (!like_ && allowed.size() > 1) return ask_for_accelerator(allowed);
-    if (like_ && allowed.size() > 1 && !meet_alike(*like_)) return ask_for_accelerator(allowed);
+    // Those that hang on a Grace have as many links: GH200 with either memory, GB200, GB300.
+    const bool told = like_ && !wiring_.coherent.value_or(false) && meet_alike(*like_);
+    if (like_ && allowed.size() > 1 && !told) return ask_for_accelerator(allowed);
     accelerator_ = like_ ? catalog_.find<Accelerator>(like_->accelerator) : allowed.front();
     if (allowed.size() == 1 && accelerator_ == allowed.front()) return note_only_one();
     accelerator_from_ = fmt::format("that of node {}, the nearest to this wiring", like_->id);

@@ -16,9 +16,9 @@ namespace {
 
 using Words = std::set<std::string>;
 
-/// Words that say who made a device, which its name says already.
-constexpr std::array<std::string_view, 9> kMakers{"nvidia", "amd",   "intel",    "google", "aws",
-                                                  "habana", "tesla", "instinct", "geforce"};
+/// Words that say who made a device, which its name says already, and "generation", which NVIDIA puts behind "Ada".
+constexpr std::array<std::string_view, 10> kMakers{"nvidia", "amd",   "intel",    "google",  "aws",
+                                                   "habana", "tesla", "instinct", "geforce", "generation"};
 
 /// Revisions of NVIDIA's module from Ampere on, which ids leave out: "sxm4" and "sxm5" are "sxm".
 std::string plain(const std::string& word) { return word == "sxm4" || word == "sxm5" || word == "sxm6" ? "sxm" : word; }

@@ -43,6 +43,10 @@ TEST(MlperfAccelerator, IsFoundInTheWordsOfSubmissions) {
   EXPECT_EQ(mlperf_accelerator("AMD Instinct MI325X 256GB HBM3E"), "mi325x");
   EXPECT_EQ(mlperf_accelerator("NVIDIA H100 PCIe 80GB"), "h100-pcie-80gb");
   EXPECT_EQ(mlperf_accelerator("NVIDIA H200"), "h200-sxm-141gb");
+  EXPECT_EQ(mlperf_accelerator("NVIDIA GH200 Grace Hopper Superchip 96GB"), "gh200-96gb");
+  EXPECT_EQ(mlperf_accelerator("NVIDIA H20"), "h20-sxm-96gb");
+  EXPECT_EQ(mlperf_accelerator("NVIDIA GeForce RTX 4090"), "rtx-4090");
+  EXPECT_EQ(mlperf_accelerator("NVIDIA RTX 6000 Ada Generation"), "rtx-6000-ada");
   EXPECT_EQ(mlperf_accelerator("Graphcore Bow IPU"), "");
 }
 

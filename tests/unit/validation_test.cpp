@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <set>
+
 #include "calibration/validation/column_sets.hpp"
 #include "calibration/validation/data_sets.hpp"
 #include "calibration/validation/known_tables.hpp"
@@ -8,6 +11,7 @@
 #include "calibration/validation/prediction_of_run.hpp"
 #include "calibration/validation/statistics.hpp"
 #include "calibration/validation/unstated.hpp"
+#include "fields/data_directory.hpp"
 
 namespace stepcast::validation_test {
 namespace {
@@ -258,6 +262,26 @@ TEST(Machines, StandForServersByTheirGpus) {
   EXPECT_EQ(cluster_of("h100-sxm-80gb", 64, 8), Json::parse(R"({"node": "dgx-h100", "nodes": 8})"));
   EXPECT_TRUE(cluster_of("h100-sxm-80gb", 12, 8).is_null());
   EXPECT_TRUE(cluster_of("abacus", 8, 8).is_null());
+}
+
+// But boards of two devices, which software counts apart, and what is announced only.
+TEST(Machines, EveryAcceleratorOfTheCatalogueHasAServer) {
+  const std::set<std::string> none{"k80", "mi250x", "rubin-sxm", "trainium3"};
+  for (const auto& entry : std::filesystem::directory_iterator(data_directory("hardware-catalog/accelerators"))) {
+    const std::string id = entry.path().stem().string();
+    const auto serves = [&](long gpus) { return !cluster_of(id, gpus, gpus).is_null(); };
+    EXPECT_EQ(serves(1) || serves(2) || serves(4) || serves(8) || serves(16), !none.contains(id)) << id;
+  }
+}
+
+TEST(Machines, ServersOfUnusualCountsAreThoseOfPublishedSystems) {
+  EXPECT_EQ(cluster_of("a40", 24, 24)["node"], "pcie-server-a40-24");
+  EXPECT_EQ(cluster_of("l4", 6, 6)["node"], "pcie-server-l4-6");
+  EXPECT_EQ(cluster_of("l40s", 14, 14)["node"], "pcie-server-l40s-14");
+  EXPECT_EQ(cluster_of("h200-nvl-141gb", 8, 8)["node"], "server-8xh200-nvl");
+  EXPECT_EQ(cluster_of("a100-pcie-40gb", 16, 16)["node"], "pcie-server-a100-40gb-16");
+  EXPECT_EQ(cluster_of("gh200-96gb", 64, 4), Json::parse(R"({"node": "alps-gh200-4", "nodes": 16})"));
+  EXPECT_EQ(cluster_of("rtx-3090", 2, 2)["node"], "pcie-server-rtx-3090-2");
 }
 
 TEST(Unstated, AMicroBatchThatNobodyNamedDividesTheBatchAndFits) {
