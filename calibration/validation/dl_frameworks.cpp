@@ -77,6 +77,7 @@ bool compiled(const StatedFramework& stated) {
 std::string_view framework_of(const StatedFramework& stated) {
   const std::string lower = lower_case(stated.framework);
   const ProfileOf* entry = entry_of(lower == "tensorflow1.1" ? "tensorflow1.1 " : lower);
+  if (contains(lower, "neuron")) return "neuronx";  // torch-neuronx too, which is no PyTorch of another maker's
   if (entry == nullptr) return "";
   // What is submitted to MLPerf is written for it: fused attention and losses, kernels recorded as graphs.
   if (entry->profile == "pytorch-ddp-1x" && contains(stated.source, "MLPerf Training")) return "pytorch-mlperf";
@@ -90,7 +91,7 @@ std::string_view framework_of(const StatedFramework& stated) {
 
 std::vector<std::string> framework_choices() {
   return {"pytorch",   "tensorflow-horovod", "mxnet",  "paddlepaddle", "oneflow",
-          "deepspeed", "megatron-lm",        "kungfu", "jax"};
+          "deepspeed", "megatron-lm",        "kungfu", "jax",          "neuronx"};
 }
 
 }  // namespace stepcast

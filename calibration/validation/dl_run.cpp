@@ -9,6 +9,7 @@
 
 #include "calibration/validation/accelerator_names.hpp"
 #include "calibration/validation/adapters.hpp"
+#include "calibration/validation/machines.hpp"
 #include "calibration/validation/stated_words.hpp"
 #include "fields/diagnostics.hpp"
 
@@ -77,7 +78,9 @@ class DeepLearningRun {
 
   [[nodiscard]] bool notes_say(std::string_view words) const { return notes_.find(words) != std::string::npos; }
   [[nodiscard]] static bool is_wide(std::string_view format) { return format == "fp32" || format == "tf32"; }
-  [[nodiscard]] long gpus() const { return row_.whole("gpus").value_or(1); }
+  [[nodiscard]] long stated_gpus() const { return row_.whole("gpus").value_or(1); }
+  [[nodiscard]] long row_devices() const { return devices_per_accelerator(row_.text("accelerator_id")); }
+  [[nodiscard]] long gpus() const { return std::max(1L, stated_gpus() / row_devices()); }
 
   /// A share of a batch may be no whole sample where a sample is cut over devices.
   [[nodiscard]] std::optional<long> rounded(std::string_view column) const {
@@ -112,11 +115,11 @@ class DeepLearningRun {
     constexpr double kRounding = 1e-3;
     const std::optional<double> global = stated_global_batch(), micro = row_.number("per_gpu_batch");
     if (!global || !micro) return;
-    const double passes = *global / (*micro * static_cast<double>(gpus()));
+    const double passes = *global / (*micro * static_cast<double>(stated_gpus()));
     const double whole = std::max(1.0, std::round(passes));
     if (std::abs(passes - whole) > kRounding * whole)
       refuse(fmt::format("global_batch: {} samples are no whole number of passes of {} on each of {} GPUs", *global,
-                         *micro, gpus()));
+                         *micro, stated_gpus()));
   }
 
   std::string read_precision() {
@@ -137,7 +140,8 @@ class DeepLearningRun {
 
   Json read_cluster() {
     const std::string accelerator = row_.text("accelerator_id");
-    Json cluster = dl_cluster(accelerator, gpus(), row_.whole("gpus_per_node").value_or(gpus()), row_.text("network"));
+    const long per_node = std::max(1L, row_.whole("gpus_per_node").value_or(stated_gpus()) / row_devices());
+    Json cluster = dl_cluster(accelerator, gpus(), per_node, row_.text("network"));
     const std::string hint = cluster.is_null() ? accelerator_hint(accelerator) : std::string();
     if (cluster.is_null())
       refuse(fmt::format("no server of the catalogue stands for {} of {}{}", gpus(), accelerator,
@@ -160,7 +164,8 @@ class DeepLearningRun {
   Batch read_batch(const Recipe& recipe, bool wide) {
     const std::optional<long> global = stated_global_batch() ? rounded("global_batch") : std::nullopt;
     const long usual = recipe.batch > 0 ? recipe.batch : wide ? kUnstatedBatch : kUnstatedHalfBatch;
-    long micro = rounded("per_gpu_batch").value_or(usual);
+    const std::optional<long> stated = rounded("per_gpu_batch");
+    long micro = stated ? *stated * row_devices() : usual;
     if (!global) return {micro, micro * gpus()};
     const long share = std::max(1L, *global / gpus());
     micro = std::min(micro, share);

@@ -19,9 +19,6 @@ long slices_of(const std::string& network) {
   return std::max(1L, std::strtol(network.substr(begin, word - begin).c_str(), nullptr, 10));
 }
 
-/// Rows of AWS count NeuronCores, of which a first-generation chip has two (AWS Neuron documentation).
-long devices_per_accelerator(const std::string& accelerator) { return accelerator == "trainium1" ? 2 : 1; }
-
 }  // namespace
 
 Json published_cluster(PublishedRow& reading) {

@@ -66,6 +66,20 @@ TEST(DeepLearningRuns, AccumulateWhatLiesBetweenTheBatches) {
   EXPECT_EQ(run.scenario.at("strategy").at("micro_batch"), 16);
 }
 
+// Rows of AWS count NeuronCores, two a chip: an instance has 32 of them and 16 devices.
+TEST(DeepLearningRuns, NeuronCoresAreHalvesOfADevice) {
+  const Json scenario =
+      read_row(
+          "a,aws-neuron,bert-large,wiki+books seq128,neuronx,trainium1,64,32,EFA 8x100 Gb/s,bf16,16,32768,allreduce,"
+          "64,0,7000,sequences/s,,")
+          .scenario;
+  EXPECT_EQ(scenario.at("cluster").at("node"), "aws-trn1.32xlarge");
+  EXPECT_EQ(scenario.at("cluster").at("nodes"), 2);
+  EXPECT_EQ(scenario.at("strategy").at("micro_batch"), 32);
+  EXPECT_EQ(scenario.at("strategy").at("framework"), "neuronx");
+  EXPECT_EQ(scenario.at("workload").at("global_batch"), 32768);
+}
+
 // Four sequences at once on eight GPUs; a recipe's 32,768 stand in another table than what was measured.
 TEST(DeepLearningRuns, TakeNoAccumulationFromAnotherTable) {
   const auto batch = [](const std::string& global, const std::string& notes) {
@@ -202,6 +216,7 @@ TEST(DeepLearningRuns, ReleasesOfAFrameworkHaveItsProfile) {
   EXPECT_EQ(framework_of({"NGC PyTorch", "", "", "fp32"}), "pytorch-ddp-1x");
   EXPECT_EQ(framework_of({"horovod-tensorflow", "", "", "fp32"}), "tensorflow-horovod");
   EXPECT_EQ(framework_of({"JAX", "", "", "fp32"}), "jax");
+  EXPECT_EQ(framework_of({"PyTorch (torch-neuronx)", "", "", "bf16"}), "neuronx");
   EXPECT_EQ(framework_of({"Horovod", "", "", "fp32"}), "");
 }
 
