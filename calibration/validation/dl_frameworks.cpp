@@ -84,6 +84,7 @@ std::string_view framework_of(const StatedFramework& stated) {
   // MXNet's has recorded whole iterations since v1.0.
   if (entry->profile == "mxnet-horovod" && contains(stated.source, "MLPerf Training v1")) return "mxnet-mlperf";
   if (entry->profile == "pytorch-ddp-1x" && channels_last(stated)) return "pytorch-ddp-1x-nhwc";
+  if (entry->profile == "paddlepaddle-fleet" && channels_last(stated)) return "paddlepaddle-fleet-nhwc";
   if (entry->profile == "tensorflow-horovod" && contains(stated.mode, "mpi tcp")) return "tensorflow-horovod-mpi";
   if (entry->profile == "tensorflow-horovod" && compiled(stated)) return "tensorflow-horovod-xla";
   return entry->profile;
