@@ -38,7 +38,7 @@ const FieldTable<ComputeProfile>& ComputeProfile::fields() {
                  required_share())
           .field("attention_forward_share", &P::attention_forward_share,
                  "Share of the dense peak of fused attention at long sequences, causal FLOPs halved, by generation of "
-                 "kernels (flash-1, flash-2, native)",
+                 "kernels (flash-1, flash-triton, flash-2, native)",
                  required_share())
           .field("attention_backward_ratio", &P::attention_backward_ratio, "Backward rate over forward rate",
                  required_positive())

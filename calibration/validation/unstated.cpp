@@ -97,7 +97,8 @@ constexpr std::array kFrameworks{
                       .recompute = "none",
                       .vocab_multiple = 128,
                       .recomputes_to_fit = true},
-    FrameworkDefaults{"pytorch-fsdp (Composer)", "pytorch-fsdp", "bf16", "none"},
+    // mosaicml/llm-foundry, scripts/train/benchmarking.
+    FrameworkDefaults{"pytorch-fsdp (Composer)", "llm-foundry", "bf16", "none"},
     // MooreThreads/SimuMax, docs/b200: bf16, no recomputation, sequences of 4,096 unless a name says otherwise.
     FrameworkDefaults{.name = "Megatron-LM (Megatron-Core)",
                       .profile = "megatron-lm",

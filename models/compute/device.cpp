@@ -129,18 +129,21 @@ void take_profile(Device& device, const ComputeProfile& profile, Precision preci
   device.memory_bandwidth = bandwidth * profile.memory_share;
   device.attention_backward_ratio = profile.attention_backward_ratio;
   device.attention_half_sequence = profile.attention_half_sequence;
-  device.attention_head64_factor = profile.attention_head64_factor;
   device.unfused_attention_gemm_share = profile.unfused_attention_gemm_share;
   take_convolutions(device, profile, precision);
 }
 
 /// Rate of a generation of fused attention kernels; where the profile has no figure of its own for it, of the vendor's.
-double attention_share(const ComputeProfile& profile, AttentionKernel kernel) {
-  for (const std::string_view name : {name_of(kernel), name_of(AttentionKernel::native)})
-    if (const auto found = profile.attention_forward_share.find(std::string(name));
-        found != profile.attention_forward_share.end())
-      return found->second;
-  throw std::logic_error(fmt::format("compute profile {}: no attention_forward_share", profile.id));
+/// The first FlashAttention, in CUDA and in Triton, is no slower at heads of 64 than at 128, unlike what came after it.
+void take_attention(Device& device, const ComputeProfile& profile, AttentionKernel kernel) {
+  const std::map<std::string, double>& shares = profile.attention_forward_share;
+  const auto own = shares.find(std::string(name_of(kernel)));
+  const auto found = own == shares.end() ? shares.find(std::string(name_of(AttentionKernel::native))) : own;
+  if (found == shares.end())
+    throw std::logic_error(fmt::format("compute profile {}: no attention_forward_share", profile.id));
+  const bool first = kernel == AttentionKernel::flash_1 || kernel == AttentionKernel::flash_triton;
+  device.attention_forward_share = found->second;
+  device.attention_head64_factor = first && own != shares.end() ? 1 : profile.attention_head64_factor;
 }
 
 FlopsPerSecond peak_or_throw(const Accelerator& accelerator, Precision precision) {
@@ -240,7 +243,7 @@ Device device_of(const Scenario& scenario) {
   // Step graphs run on bare devices, without a framework.
   static const FrameworkProfile kNone;
   const FrameworkProfile& framework = scenario.framework ? *scenario.framework : kNone;
-  device.attention_forward_share = attention_share(*scenario.compute, framework.attention_kernel);
+  take_attention(device, *scenario.compute, framework.attention_kernel);
   device.expert_half_rows = framework.expert_half_rows * (device.peak.value() / kExpertReferencePeak.value());
   if (scenario.spec.cluster.power_cap || scenario.spec.cluster.clock_MHz) {
     const ClockState clocks = clock_state(scenario);

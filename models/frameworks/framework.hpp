@@ -28,10 +28,10 @@ struct EnumNames<UpdatedParameters> {
 
 /// Generation of attention kernels that a framework calls. `native`: the newest that the accelerator's vendor or
 /// compiler offers (cuDNN, FlashAttention-3, composable kernels, XLA's).
-enum class AttentionKernel { unfused, flash_1, flash_2, native };
+enum class AttentionKernel { unfused, flash_1, flash_triton, flash_2, native };
 template <>
 struct EnumNames<AttentionKernel> {
-  static constexpr std::array names{"unfused", "flash-1", "flash-2", "native"};
+  static constexpr std::array names{"unfused", "flash-1", "flash-triton", "flash-2", "native"};
 };
 
 /// How a framework runs a step: what it overlaps, in which pieces it communicates, what its host costs. One JSON file

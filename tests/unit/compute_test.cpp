@@ -314,9 +314,24 @@ TEST_F(DeviceOf, AttentionIsTheFrameworksGeneration) {
   framework.attention_kernel = AttentionKernel::flash_2;
   scenario.framework = std::make_shared<const FrameworkProfile>(framework);
   EXPECT_EQ(device_of(scenario).attention_forward_share, 0.3);
-  framework.attention_kernel = AttentionKernel::flash_1;  // not measured on this part
+  framework.attention_kernel = AttentionKernel::flash_triton;  // not measured on this part
   scenario.framework = std::make_shared<const FrameworkProfile>(framework);
   EXPECT_EQ(device_of(scenario).attention_forward_share, 0.6);
+}
+
+TEST_F(DeviceOf, SmallHeadsDoNotSlowTheFirstFlashAttention) {
+  profile.attention_head64_factor = 0.7;
+  profile.attention_forward_share["flash-triton"] = 0.2;
+  const auto factor_of = [&](AttentionKernel kernel) {
+    FrameworkProfile framework;
+    framework.attention_kernel = kernel;
+    scenario.framework = std::make_shared<const FrameworkProfile>(framework);
+    return device_of(scenario).attention_head64_factor;
+  };
+  EXPECT_EQ(factor_of(AttentionKernel::flash_triton), 1);
+  EXPECT_EQ(factor_of(AttentionKernel::flash_2), 0.7);
+  EXPECT_EQ(factor_of(AttentionKernel::native), 0.7);
+  EXPECT_EQ(factor_of(AttentionKernel::flash_1), 0.7);  // takes the vendor's figures
 }
 
 TEST_F(DeviceOf, RefusesAScenarioThatWasNotResolved) {
