@@ -3,11 +3,15 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fields/json_text.hpp"
 
 namespace stepcast {
+
+/// Host of a file whose import did not tell it.
+inline constexpr std::string_view kUnknownHost = "unknown";
 
 /// A file of a probe or an import (docs/formats/probe-results.md), checked against its schema.
 struct ProbeResults {

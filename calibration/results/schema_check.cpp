@@ -56,6 +56,8 @@ class Checker {
       fault(at, fmt::format("found {}, expected at least {}", value, schema["minimum"].dump()));
     if (schema.contains("exclusiveMinimum") && value <= schema["exclusiveMinimum"].get<double>())
       fault(at, fmt::format("found {}, expected more than {}", value, schema["exclusiveMinimum"].dump()));
+    if (schema.contains("maximum") && value > schema["maximum"].get<double>())
+      fault(at, fmt::format("found {}, expected at most {}", value, schema["maximum"].dump()));
   }
 
   void check_choice(const Json& value, const Json& choices, const std::string& at) {

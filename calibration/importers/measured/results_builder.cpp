@@ -1,6 +1,7 @@
 #include "calibration/importers/measured/results_builder.hpp"
 
 #include "calibration/importers/measured/moment.hpp"
+#include "calibration/results/probe_results.hpp"
 #include "version.hpp"
 
 namespace stepcast {
@@ -22,7 +23,7 @@ Json ResultsBuilder::document(const std::vector<std::string>& files) const {
   return {{"format_version", 1},
           {"probe", "import-" + tool_},
           {"tool_version", kVersion},
-          {"host", hosts_.empty() ? std::string("unknown") : hosts_.front()},
+          {"host", hosts_.empty() ? std::string(kUnknownHost) : hosts_.front()},
           {"date", date_.empty() ? std::string("1970-01-01T00:00:00Z") : date_},
           {"command", command},
           {"versions", Json(versions_)},
