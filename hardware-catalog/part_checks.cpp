@@ -43,14 +43,16 @@ std::vector<NamedFigure> figures_of(const Json& document) {
   return out;
 }
 
+void add_names(const Json& value, const std::string& name, std::set<std::string>& names) {
+  names.insert(name);
+  if (!value.is_object()) return;
+  for (const auto& part : value.items()) add_names(part.value(), name + "." + part.key(), names);
+}
+
 /// What a source or an evidence may be stated for.
 std::set<std::string> names_in(const std::vector<NamedFigure>& figures) {
   std::set<std::string> names{"all"};
-  for (const NamedFigure& figure : figures) {
-    names.insert(figure.name);
-    if (!figure.value->is_object()) continue;
-    for (const auto& part : figure.value->items()) names.insert(figure.name + "." + part.key());
-  }
+  for (const NamedFigure& figure : figures) add_names(*figure.value, figure.name, names);
   return names;
 }
 

@@ -232,6 +232,7 @@ bool is_date(const std::string& text) { return day_of(text).has_value(); }
 
 std::string interval_text(const FittedConstant& constant) {
   if (constant.rows == 0) return "not told by these results";
+  if (constant.low >= constant.high) return "none";
   return fmt::format("{:.4g} to {:.4g}", constant.low, constant.high);
 }
 

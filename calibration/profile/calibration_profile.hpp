@@ -33,7 +33,7 @@ struct FittedConstant {
   static const FieldTable<FittedConstant>& fields();
 };
 
-/// "8.6 to 11", or that no row tells the constant.
+/// "8.6 to 11", "none" of too few refits or samples, or that no row tells the constant.
 std::string interval_text(const FittedConstant& constant);
 
 /// How well rows were predicted that the fit had not seen.

@@ -69,7 +69,7 @@ ProbeResults file_of(const std::vector<ClusterRow>& rows) {
 }
 
 CalibrationProfile fit(const std::vector<ClusterRow>& rows) {
-  return fit_cluster({file_of(rows)}, {.name = "lab", .node = "dgx-h100", .refits = 3}, catalog());
+  return fit_cluster({file_of(rows)}, {.name = "lab", .node = "dgx-h100", .refits = 10}, catalog());
 }
 
 TEST(FitAccelerators, ASlowNetworkLeavesTheLinksInsideOfNodesAlone) {

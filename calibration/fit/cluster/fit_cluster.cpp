@@ -10,6 +10,7 @@
 #include "calibration/fit/cluster/fit_devices.hpp"
 #include "calibration/fit/cluster/measured_device.hpp"
 #include "calibration/fit/cluster/profile_entry.hpp"
+#include "calibration/fit/cluster/unlikely_rows.hpp"
 #include "fields/rounded.hpp"
 #include "report/collective_cluster.hpp"
 #include "version.hpp"
@@ -57,7 +58,7 @@ CalibratedMachine machine_of_files(const std::vector<ProbeResults>& files, const
     const Json& environment = file.document["environment"];
     if (environment.contains("hosts"))
       for (const Json& host : environment["hosts"]) hosts.insert(host.get<std::string>());
-    hosts.insert(file.host());
+    if (file.host() != kUnknownHost) hosts.insert(file.host());
     out.stand_in = out.stand_in || file.stand_in();
     for (const auto& [software, version] : file.document["versions"].items()) {
       const auto [known, fresh] = out.versions.emplace(software, version.get<std::string>());
@@ -112,14 +113,17 @@ void put_fitted(CalibrationProfile& profile, Entry entry, bool curves = false) {
   for (const FittedConstant& constant : profile.constants) {
     const bool own = constant.profile == path && constant.key.find('.') == std::string::npos;
     if (!own || constant.rows == 0) continue;
-    entry.intervals[constant.key] = {constant.low, constant.high};
+    if (constant.low < constant.high) entry.intervals[constant.key] = {constant.low, constant.high};
     keys.push_back(constant.key);
   }
   if (curves || !keys.empty()) put_entry(profile, std::move(entry), keys);
 }
 
 void add_constants(CalibrationProfile& profile, ClusterFit& fit, const std::vector<ClusterRow>& rows, int refits) {
-  const std::vector<FitInterval> intervals = bootstrap(fit, rows, refits);
+  if (refits < kFewestRefits)
+    profile.notes.push_back(
+        fmt::format("{} refits give no intervals, {} at least do (--refits)", refits, kFewestRefits));
+  const std::vector<FitInterval> intervals = bootstrap(fit, rows, refits < kFewestRefits ? 0 : refits);
   const std::vector<std::size_t> telling = rows_telling(fit, rows);
   for (std::size_t i = 0; i < fit.constants.size(); ++i) {
     const ClusterConstant& c = fit.constants[i];
@@ -186,10 +190,15 @@ void note_coverage(CalibrationProfile& profile, const ClusterFit& fit, const std
       !any([](const ClusterRow& row) { return row.nodes() == 1 && row.weight > 0; }))
     profile.notes.emplace_back(
         "measured between nodes alone: what is inside of them keeps the catalogue's constants; measure one node, too");
+  if (profile.held_out.empty())
+    profile.notes.push_back(fmt::format("{}: {} row{}", kTooFewToTest, rows.size(), rows.size() == 1 ? "" : "s"));
   if (!fit.model.host) return;
-  profile.notes.push_back(
-      fmt::format("messages above {:.0f} bytes ask before they are sent (eager limit, found by fit)",
-                  fit.model.host->eager_limit.value()));
+  const Bytes limit = fit.model.host->eager_limit;
+  const bool told = rows.size() >= kRowsForLimit &&
+                    any([&](const ClusterRow& row) { return row.weight > 0 && row.place.size <= limit; }) &&
+                    any([&](const ClusterRow& row) { return row.weight > 0 && row.place.size > limit; });
+  profile.notes.push_back(fmt::format("messages above {:.0f} bytes ask before they are sent (eager limit, {})",
+                                      limit.value(), told ? "found by fit" : "the catalogue's"));
 }
 
 void fit_rows(CalibrationProfile& profile, std::vector<ClusterRow> rows, const std::vector<ProbeResults>& files,
@@ -210,6 +219,7 @@ void fit_rows(CalibrationProfile& profile, std::vector<ClusterRow> rows, const s
   add_entries(profile, fit);
   add_points(profile, fit, rows);
   note_coverage(profile, fit, rows);
+  add_unlikely_rows(profile, rows, cluster.machine);
   add_collective_findings(profile, fit, rows);
 }
 
@@ -218,6 +228,7 @@ void fit_rows(CalibrationProfile& profile, std::vector<ClusterRow> rows, const s
 CalibrationProfile fit_cluster(const std::vector<ProbeResults>& files, const ClusterFitRequest& request,
                                const Catalog& catalog) {
   refuse_stand_ins(files, request);
+  refuse_repeated_files(files);
   CollectiveQuestion question;
   question.cluster = request.node;
   question.overrides = request.overrides;
@@ -236,18 +247,31 @@ CalibrationProfile fit_cluster(const std::vector<ProbeResults>& files, const Clu
   if (!rows.empty()) fit_rows(profile, std::move(rows), files, request, cluster);
   fit_devices(profile, files, cluster.machine, catalog);
   add_file_findings(profile, files);
+  add_disagreements(profile, files);
   if (profile.catalogue.empty())
-    throw InputError({{files.front().file, "/results", "nothing here that a fit can use",
+    throw InputError({{files.front().file, "/results",
+                       profile.findings.empty() ? "nothing here that a fit can use" : profile.findings.front(),
                        "collectives, ping_pong over mpi, gemm, memory, launch, copy, storage and power rows are"}});
   return profile;
 }
 
+namespace {
+
+/// Hosts by name, or as many as a collective took: imported files seldom name them all.
+std::size_t host_count(const CalibrationProfile& profile) {
+  std::size_t out = std::max<std::size_t>(profile.machine.hosts.size(), 1);
+  for (const MeasuredPoint& point : profile.points) out = std::max(out, static_cast<std::size_t>(point.nodes));
+  return out;
+}
+
+}  // namespace
+
 std::string fit_summary(const CalibrationProfile& profile) {
   std::string out =
       fmt::format("calibration {} of {}, measured on {}\n", profile.name, profile.created, profile.machine.node);
-  out +=
-      fmt::format("  {} collectives, {} other figures, from {} host{}\n", profile.points.size(), profile.figures.size(),
-                  profile.machine.hosts.size(), profile.machine.hosts.size() == 1 ? "" : "s");
+  const std::size_t hosts = host_count(profile);
+  out += fmt::format("  {} collectives, {} other figures, from {} host{}\n", profile.points.size(),
+                     profile.figures.size(), hosts, hosts == 1 ? "" : "s");
   if (profile.jitter_us > 0) out += fmt::format("  ranks come late by {:.3g} us in the mean\n", profile.jitter_us);
   if (!profile.constants.empty())
     out += fmt::format("\n{:<48}{:>12}{:>12}   68 % interval\n", "constant", "catalogue", "fitted");

@@ -22,7 +22,6 @@ namespace {
 constexpr PriorFitOptions kOptions{.drawn = 0.1, .step = 1e-4};
 // Where libraries change from eager messages to rendezvous: openib 12 KiB, UCX 8 KiB and more, TCP 64 KiB.
 constexpr std::array kEagerLimits{4096.0, 8192.0, 16384.0, 32768.0, 65536.0, 131072.0, 262144.0};
-constexpr std::size_t kRowsForLimit = 12;
 constexpr double kApart = 0.15;  // of a prior's spread
 constexpr double kLarge = 1 << 20;
 constexpr double kTells = 0.01;  // |ln time| by which a spread of a constant must move a row: samples vary by as much

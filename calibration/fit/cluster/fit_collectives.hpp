@@ -29,6 +29,15 @@ std::vector<int> node_counts(const std::vector<ClusterRow>& rows);
 /// What no row tells stays the catalogue's.
 std::vector<std::size_t> rows_telling(const ClusterFit& fit, const std::vector<ClusterRow>& rows);
 
+/// Rows from which the eager limit of messages in host memory is searched, instead of the catalogue's.
+inline constexpr std::size_t kRowsForLimit = 12;
+
+/// Refits from which quantiles of 16 and 84 % say something.
+inline constexpr int kFewestRefits = 10;
+
+/// Of fits of which no row was left out.
+inline constexpr std::string_view kTooFewToTest = "too few rows to test how far to trust the fit";
+
 /// 68 % intervals: quantiles of refits to rows drawn with replacement, samples of each row and the values that
 /// constants are drawn to drawn too (randomised maximum a posteriori; Bardsley et al. 2014). The same rows give the
 /// same intervals.

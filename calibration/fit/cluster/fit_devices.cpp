@@ -92,6 +92,23 @@ HeldOutScore held_out_products(const ProductFit& fit) {
   return score_of("every other matrix product", ratios);
 }
 
+constexpr std::size_t kRowsToTest = 6;
+// Peaks are those of a clock; a part may hold a little more.
+constexpr double kOverPeak = 1.1;
+
+void add_impossible_products(CalibrationProfile& profile, const std::vector<ProductRow>& rows,
+                             const Accelerator& part) {
+  const auto over = [&](const ProductRow& row) {
+    const double flops = 2 * row.shape.m * row.shape.n * row.shape.k * row.shape.batch;
+    return flops / row.measured_us * 1e6 > kOverPeak * part.product_peak(row.precision).value();
+  };
+  const auto count = std::count_if(rows.begin(), rows.end(), over);
+  if (count > 0)
+    profile.findings.push_back(
+        fmt::format("{} matrix product{} faster than the peak of {}: another device, or zeros for operands", count,
+                    count == 1 ? " is" : "s are", part.id));
+}
+
 void fit_products(CalibrationProfile& profile, const std::vector<ProbeResults>& files, const Accelerator& part,
                   const Catalog& catalog) {
   std::vector<ProductRow> rows = product_rows(files);
@@ -119,15 +136,22 @@ void fit_products(CalibrationProfile& profile, const std::vector<ProbeResults>& 
         fmt::format("{} {:.0f} × {:.0f} × {:.0f}", name_of(row.precision), row.shape.m, row.shape.n, row.shape.k),
         flops / row.measured_us / 1e6, flops / fit.time_us(row, fitted) / 1e6, "TFLOP/s");
   }
+  std::vector<std::string> moved{"product"};
   for (std::size_t i = 0; i < fit.constants().size(); ++i) {
     const PriorConstant& c = fit.constants()[i];
+    moved.push_back("product." + c.name);
     profile.constants.push_back({"operator-profiles/" + part.family, "product." + c.name, rounded(c.prior, 5),
                                  rounded(found.values[i], 5),
                                  rounded(found.values[i] * std::exp(-found.deviations[i]), 5),
                                  rounded(found.values[i] * std::exp(found.deviations[i]), 5), fit.rows().size()});
   }
-  if (fit.rows().size() >= 6) profile.held_out.push_back(held_out_products(fit));
-  put_entry(profile, std::move(fitted), {"product"});
+  if (fit.rows().size() >= kRowsToTest)
+    profile.held_out.push_back(held_out_products(fit));
+  else
+    profile.notes.push_back(
+        fmt::format("{}: {} matrix product{}", kTooFewToTest, fit.rows().size(), fit.rows().size() == 1 ? "" : "s"));
+  add_impossible_products(profile, fit.rows(), part);
+  put_entry(profile, std::move(fitted), moved);
 }
 
 /// Samples of a row as bytes per second.
@@ -283,6 +307,9 @@ void fit_storage(CalibrationProfile& profile, const std::vector<ProbeResults>& f
   fit.finish();
 }
 
+// Of a device's limit, while nothing runs. The catalogue's accelerators draw 0.05 to 0.47.
+constexpr double kMostIdle = 0.5;
+
 void fit_power(CalibrationProfile& profile, const std::vector<ProbeResults>& files, const Accelerator* part) {
   std::map<std::string, std::vector<RowSamples>> watts;  // of GPUs, by state
   for (const ProbeResults& file : files)
@@ -301,6 +328,12 @@ void fit_power(CalibrationProfile& profile, const std::vector<ProbeResults>& fil
   Accelerator fitted = *part;
   const std::vector<RowSamples>& rows = watts["idle"];
   const FittedRate fit = fit_rate(rows, 0.5);
+  if (fit.value > kMostIdle * part->tdp.value()) {
+    profile.findings.push_back(fmt::format(
+        "{:.4g} W when idle, of {:g} W at most: something ran, so it counts for nothing (--state says what)", fit.value,
+        part->tdp.value()));
+    return;
+  }
   const double idle = rounded(fit.value, 5);
   fitted.idle_power = Watts(idle);
   profile.constants.push_back({"accelerators/" + part->id, "idle_W",

@@ -8,9 +8,6 @@ namespace stepcast {
 
 namespace {
 
-/// Clocks fall within some tens of milliseconds of a load that draws too much, and are settled well before this.
-constexpr double kSettled_us = 100e3;
-
 /// Our names of the formats that probes multiply in.
 Precision precision_of(const std::string& name) {
   if (name.starts_with("fp8")) return Precision::fp8;

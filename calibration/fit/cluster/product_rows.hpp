@@ -9,6 +9,9 @@
 
 namespace stepcast {
 
+/// Clocks fall within some tens of milliseconds of a load that draws too much, and are settled well before this.
+inline constexpr double kSettled_us = 100e3;
+
 /// A measured matrix product.
 struct ProductRow {
   Precision precision;  ///< fp8 stands for either of its formats
