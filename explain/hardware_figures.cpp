@@ -14,7 +14,7 @@ using Value = std::optional<std::string>;
 std::string rate_text(BytesPerSecond rate) { return fmt::format("{} GB/s", significant(rate.in(1_GBps))); }
 
 Value flop_rate(const Scenario& s) {
-  const FlopsPerSecond peak = s.accelerator ? s.accelerator->peak(s.precision) : FlopsPerSecond(0);
+  const FlopsPerSecond peak = s.accelerator ? s.accelerator->product_peak(s.precision) : FlopsPerSecond(0);
   if (peak <= FlopsPerSecond(0))
     return s.cpu && !s.accelerator
                ? Value(fmt::format("{} TFLOP/s in fp32", significant(s.cpu->peak_fp32.in(1_TFLOPS))))

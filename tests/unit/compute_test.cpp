@@ -309,6 +309,34 @@ TEST_F(DeviceOf, TakesShapesFromMeasuredOperators) {
   EXPECT_DOUBLE_EQ(device_of(scenario).product.multiprocessor_rate.in(1_TFLOPS), 800 * 0.77 / 100);
 }
 
+// Benchmarks of 8 bit hold its casts, a calibration's products do not; and what these devices do counts even where it
+// is below what training sustains elsewhere.
+TEST_F(DeviceOf, TakesACalibrationsBursts) {
+  OperatorProfile operators;
+  operators.product.emplace();
+  operators.product->burst_share = {{"bf16", 0.35}, {"fp8", 0.14}};
+  operators.product->memory_share = 0.8;
+  operators.product->start_up_k = 100;
+  scenario.operators = &operators;
+  const auto rate = [&] { return device_of(scenario).product.multiprocessor_rate.in(1_TFLOPS); };
+  scenario.precision = Precision::fp8;
+  EXPECT_DOUBLE_EQ(rate(), 800 * 0.7 / 100);
+  operators.provenance.sources["product.burst_share.bf16"] = "calibration lab";
+  EXPECT_DOUBLE_EQ(rate(), 800 * 0.35 / 100);
+  operators.provenance.sources["product.burst_share.fp8"] = "calibration lab";
+  EXPECT_DOUBLE_EQ(rate(), 800 * 0.14 / 100);
+}
+
+// Its matrix unit multiplies in 64 bit at twice the vector units' rate, and products run there.
+TEST_F(DeviceOf, ProductsRunOnTheMatrixUnit) {
+  part.peak_TFLOPS["fp64"] = 30_TFLOPS;
+  part.peak_matrix_TFLOPS["fp64"] = 60_TFLOPS;
+  profile.gemm_sustained_share["fp64"] = 0.8;
+  scenario.precision = Precision::fp64;
+  EXPECT_EQ(device_of(scenario).peak, 60_TFLOPS);
+  EXPECT_DOUBLE_EQ(device_of(scenario).product.sustained_rate.in(1_TFLOPS), 48);
+}
+
 TEST_F(DeviceOf, AttentionIsTheFrameworksGeneration) {
   FrameworkProfile framework;
   framework.attention_kernel = AttentionKernel::flash_2;
