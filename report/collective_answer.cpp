@@ -32,12 +32,12 @@ CollectiveKind collective_of(ExchangeKind kind) { return static_cast<CollectiveK
 constexpr std::string_view kNccl = "nccl";
 constexpr std::string_view kRaw = "alpha-beta";
 
-/// The library that a calibration of the cluster was measured with.
-std::optional<HostLibrary> measured_library(const CollectiveCluster& cluster) {
+/// Name of the library that a calibration of the cluster was measured with; empty without one.
+std::string_view measured_library(const CollectiveCluster& cluster) {
+  if (cluster.raw) return {};
+  if (const auto host = measured_host_library(cluster.machine)) return name_of(*host);
   const MachineCalibration calibration = calibration_of(cluster.machine);
-  for (const Calibrated* one : {calibration.across, calibration.inside})
-    if (one != nullptr && one->host) return parse_enum<HostLibrary>(one->host->library);
-  return std::nullopt;
+  return calibration.across != nullptr || calibration.inside != nullptr ? kNccl : std::string_view{};
 }
 
 /// Library by name; nothing for the one of the accelerators.
@@ -51,7 +51,7 @@ std::optional<HostLibrary> library_of(const CollectiveQuestion& question, const 
     return std::nullopt;
   }
   if (question.library.empty() && cluster.has_accelerators()) return std::nullopt;
-  if (question.library.empty()) return measured_library(cluster).value_or(HostLibrary::open_mpi);
+  if (question.library.empty()) return measured_host_library(cluster.machine).value_or(HostLibrary::open_mpi);
   const std::string name = with_dashes(question.library);
   if (name == kNccl) {
     if (!cluster.has_accelerators())
@@ -280,9 +280,6 @@ RowPricer pricer(const CollectiveQuestion& question, const CollectiveCluster& cl
   check_options(question, library || !is_collective(question.op));
   if (is_parameter_server(question.op)) return parameter_server_pricer(question, cluster, places, library);
   if (question.op == ExchangeKind::gossip) return gossip_pricer(question, cluster, places, library, notes);
-  if (const auto measured = measured_library(cluster); library && measured && *measured != *library)
-    notes.push_back(
-        fmt::format("the calibration is of {}: for {} it does not count", name_of(*measured), name_of(*library)));
   if (library) return host_collective(question, cluster, places, *library);
   const bool hashed = cluster.fabric.routing == FabricRouting::ecmp && places.nodes > 1;
   if (question.full || hashed || question.jitter.value_or(Seconds(0)) > Seconds(0))
@@ -322,12 +319,19 @@ std::string sizes_on(const CollectiveTable& table, CalibrationBasis basis) {
 }
 
 /// What the times rest on, so that nobody takes an extrapolation for a measurement.
-void add_basis_notes(CollectiveTable& table, const CollectiveMachine& machine, const RankPlaces& places) {
+void add_basis_notes(CollectiveTable& table, const CollectiveCluster& cluster, const RankPlaces& places) {
+  const std::string_view measured = measured_library(cluster);
+  if (!measured.empty() && measured != table.library) {
+    table.notes.push_back(
+        fmt::format("the calibration is of {}: for {} nothing of it counts", measured, table.library));
+    return;
+  }
   const auto any = [&](CalibrationBasis basis) {
     return std::any_of(table.rows.begin(), table.rows.end(),
                        [&](const CollectiveRow& row) { return row.basis == name_of(basis); });
   };
-  for (std::string& remark : calibration_remarks(machine, places.nodes)) table.notes.push_back(std::move(remark));
+  for (std::string& remark : calibration_remarks(cluster.machine, places.nodes))
+    table.notes.push_back(std::move(remark));
   if (any(CalibrationBasis::measured))
     table.notes.push_back("measured, or between measured sizes: " + sizes_on(table, CalibrationBasis::measured));
   if (any(CalibrationBasis::between))
@@ -378,7 +382,7 @@ CollectiveTable answer(const CollectiveQuestion& question, const Catalog& catalo
         jitter > Seconds(0) && is_collective(question.op) && !row.low)
       add_range(row, jitter, places.ranks);
   }
-  add_basis_notes(table, cluster.machine, places);
+  add_basis_notes(table, cluster, places);
   return table;
 }
 

@@ -89,6 +89,15 @@ bool same_machine(const Calibrated& calibration, const CollectiveMachine& machin
 
 const Calibrated* stated(const std::optional<Calibrated>& calibration) { return calibration ? &*calibration : nullptr; }
 
+/// The calibration whose costs of messages in host memory count on a machine; null without one.
+const Calibrated* host_calibration(const CollectiveMachine& machine) {
+  for (const Calibrated* one :
+       {machine.network_profile != nullptr ? stated(machine.network_profile->calibration) : nullptr,
+        machine.links != nullptr ? stated(machine.links->calibration) : nullptr})
+    if (one != nullptr && one->host) return one;
+  return nullptr;
+}
+
 }  // namespace
 
 std::optional<Seconds> curve_time(const MeasuredCurve& curve, Bytes size) {
@@ -165,32 +174,35 @@ HostNetwork host_network_of(const HostMessageCosts& c) {
           c.stream,  c.stripe,     c.node,         c.gap,        c.local_latency, c.local_gap, c.local,      c.reduce};
 }
 
+std::optional<HostLibrary> measured_host_library(const CollectiveMachine& machine) {
+  const Calibrated* measured = host_calibration(machine);
+  return measured != nullptr ? parse_enum<HostLibrary>(measured->host->library) : std::nullopt;
+}
+
 std::optional<HostNetwork> calibrated_host_network(const CollectiveMachine& machine, HostLibrary library) {
-  const Calibrated* across =
-      machine.network_profile != nullptr ? stated(machine.network_profile->calibration) : nullptr;
-  if (across == nullptr) across = machine.links != nullptr ? stated(machine.links->calibration) : nullptr;
-  if (across == nullptr || !across->host || across->host->library != name_of(library)) return std::nullopt;
-  HostNetwork out = host_network_of(*across->host);
-  if (across->nics == 0 || across->nic_bandwidth <= BytesPerSecond(0)) return out;
-  const double rail = machine.nic_bandwidth / across->nic_bandwidth;
-  out.rail = out.rail * rail;
-  out.stream = out.stream * rail;
-  out.node = out.node * rail * (static_cast<double>(machine.nics) / across->nics);
+  const Calibrated* measured = host_calibration(machine);
+  if (measured == nullptr || measured->host->library != name_of(library)) return std::nullopt;
+  HostNetwork out = host_network_of(*measured->host);
+  if (measured->nics == 0 || measured->nic_bandwidth <= BytesPerSecond(0)) return out;
+  // Which of the rates the wire bounds, and which the processors, the catalogue's figures of both networks say.
+  const HostNetwork there = host_network_of(machine.network, measured->nic_bandwidth, measured->nics, library);
+  const HostNetwork here = host_network_of(machine.network, machine.nic_bandwidth, machine.nics, library);
+  for (BytesPerSecond HostNetwork::*rate :
+       {&HostNetwork::eager, &HostNetwork::rail, &HostNetwork::stream, &HostNetwork::node})
+    out.*rate *= here.*rate / there.*rate;
   return out;
 }
 
 CollectiveCost calibrated(CollectiveCost cost, CollectiveKind kind, Bytes payload, const GroupShape& group,
                           const Interconnect& interconnect, const CollectiveMachine& machine) {
-  const Calibrated* calibration = group.size > 1 ? calibration_of(machine).of(group) : nullptr;
-  if (calibration == nullptr) return cost;
+  if (group.size <= 1) return cost;
+  const Calibrated* calibration = calibration_of(machine).of(group);
+  std::optional<HostNetwork> host;
+  const HostLibrary library = measured_host_library(machine).value_or(HostLibrary::open_mpi);
+  if (machine.accelerator == nullptr) host = calibrated_host_network(machine, library);
+  if (calibration == nullptr && !host) return cost;
   GroupShape lone = group;
   lone.groups_per_node = 1;
-  std::optional<HostNetwork> host;
-  HostLibrary library = HostLibrary::open_mpi;
-  if (machine.accelerator == nullptr && calibration->host) {
-    library = parse_enum<HostLibrary>(calibration->host->library).value_or(library);
-    host = calibrated_host_network(machine, library);
-  }
   const auto by_links = [&](Bytes size, const GroupShape& shape) {
     return collective_cost(kind, size, shape, interconnect).alone(interconnect, shape);
   };
@@ -204,7 +216,9 @@ CollectiveCost calibrated(CollectiveCost cost, CollectiveKind kind, Bytes payloa
   };
   const Seconds by_model = by_links(payload, lone);
   if (by_model <= Seconds(0)) return cost;
-  const CalibratedTime time = calibrated_time(*calibration, kind, {payload, group.size, group.per_node}, model);
+  const CollectivePlace place{payload, group.size, group.per_node};
+  const CalibratedTime time = calibration != nullptr ? calibrated_time(*calibration, kind, place, model)
+                                                     : CalibratedTime{model(place), CalibrationBasis::model};
   // Where no curve says anything the links' own costs stand, host messages excepted: their fit knows the library.
   if (time.basis == CalibrationBasis::model && !host) return cost;
   const double factor = time.time / by_model;
@@ -219,18 +233,36 @@ bool over_host_links(const CollectiveMachine& machine) {
          machine.links->medium == "pcie";
 }
 
+namespace {
+
+/// What counts of a calibration on another machine than the measured one: constants, and never its times.
+std::string what_counts_elsewhere(const Calibrated& one, const Provenance& entry, const CollectiveMachine& machine) {
+  if (one.host && machine.accelerator == nullptr)
+    return fmt::format("its measured times do not count, its costs of {}'s messages do, scaled to these NICs",
+                       one.host->library);
+  const std::string source = fmt::format("calibration {} of {}", one.name, one.date);
+  std::vector<std::string> keys;
+  for (const auto& [key, said] : entry.sources)
+    if (said == source) keys.push_back(key);
+  if (keys.empty()) return "nothing of it counts";
+  return fmt::format("its measured times do not count, its constants do ({})", fmt::join(keys, ", "));
+}
+
+}  // namespace
+
 std::vector<std::string> calibration_remarks(const CollectiveMachine& machine, int nodes) {
   std::vector<std::string> out;
   const MachineCalibration counts = calibration_of(machine);
-  const auto remark = [&](const std::optional<Calibrated>* stated_one, const Calibrated* counted, const char* where) {
-    if (stated_one == nullptr || !*stated_one) return;
-    const Calibrated& one = **stated_one;
+  const auto remark = [&](const auto* entry, const Calibrated* counted, const char* where) {
+    if (entry == nullptr || !entry->calibration) return;
+    const Calibrated& one = *entry->calibration;
     if (counted == nullptr) {
-      out.push_back(fmt::format(
-          "calibration {} of {}: measured on another machine ({} × {}, {} NICs of {:g} Gb/s), so "
-          "only its constants count, not its measured times",
-          one.name, one.date, one.devices_per_node, one.accelerator.empty() ? "processors" : one.accelerator, one.nics,
-          one.nic_bandwidth.in(1_Gbps)));
+      out.push_back(
+          fmt::format("collectives {}: calibration {} of {} was measured on another machine ({} × {}, {} NIC{} "
+                      "of {:g} Gb/s): {}",
+                      where, one.name, one.date, one.devices_per_node,
+                      one.accelerator.empty() ? "processors" : one.accelerator, one.nics, one.nics == 1 ? "" : "s",
+                      one.nic_bandwidth.in(1_Gbps), what_counts_elsewhere(one, entry->provenance, machine)));
       return;
     }
     int least = 0, most = 0;
@@ -240,15 +272,14 @@ std::vector<std::string> calibration_remarks(const CollectiveMachine& machine, i
       most = std::max(most, of_curve);
     }
     std::string text = fmt::format("collectives {}: calibration {} of {}", where, one.name, one.date);
+    if (one.host) text += fmt::format(" by {}", one.host->library);
     if (one.jitter > Seconds(0)) text += fmt::format(", ranks {:.3g} us late in the mean", one.jitter.in(1_us));
     if (nodes > most && most > 1)
       text += fmt::format("; {} nodes are outside of the measured {} to {}: scaled model", nodes, least, most);
     out.push_back(std::move(text));
   };
-  if (nodes > 1)
-    remark(machine.network_profile != nullptr ? &machine.network_profile->calibration : nullptr, counts.across,
-           "between nodes");
-  remark(machine.links != nullptr ? &machine.links->calibration : nullptr, counts.inside, "inside a node");
+  if (nodes > 1) remark(machine.network_profile, counts.across, "between nodes");
+  remark(machine.links, counts.inside, "inside a node");
   if (over_host_links(machine) && counts.inside == nullptr)
     out.emplace_back(
         "inside a node devices meet over PCIe alone and are taken to reach each other directly. Evidence is low: of "

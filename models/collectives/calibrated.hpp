@@ -53,8 +53,10 @@ struct MachineCalibration {
 };
 MachineCalibration calibration_of(const CollectiveMachine& machine);
 
-/// Fitted costs of messages in host memory, scaled to another rate of the NICs; nothing when there are none for this
-/// library.
+/// The library whose messages in host memory a machine's calibration has fitted costs of; nothing without one.
+std::optional<HostLibrary> measured_host_library(const CollectiveMachine& machine);
+
+/// Those costs for a library, on other NICs as the catalogue's costs of both say; nothing when they are another's.
 std::optional<HostNetwork> calibrated_host_network(const CollectiveMachine& machine, HostLibrary library);
 /// As the profile keeps them.
 HostMessageCosts message_costs_of(const HostNetwork& network, HostLibrary library);

@@ -65,7 +65,34 @@ TEST(CalibratedTime, CountsOnTheMachineThatWasMeasuredAlone) {
   EXPECT_EQ(calibration_of(machine).across != nullptr, machine.accelerator->id == "h100-sxm-80gb");
   machine.nics = 4;
   EXPECT_EQ(calibration_of(machine).across, nullptr);
-  EXPECT_THAT(calibration_remarks(machine, 2), Contains(HasSubstr("measured on another machine")));
+  EXPECT_THAT(calibration_remarks(machine, 2),
+              Contains(HasSubstr("measured on another machine (8 × h100-sxm-80gb, 8 NICs of 400 Gb/s): nothing of it "
+                                 "counts")));
+  network.provenance.sources["wire_share"] = "calibration lab of 2026-11-01";
+  EXPECT_THAT(calibration_remarks(machine, 2), Contains(HasSubstr("its constants do (wire_share)")));
+}
+
+// Of 100 Mb/s the wire bounds even the messages that are copied on the way; of 10 Gb/s their copies do.
+TEST(CalibratedHostNetwork, MovesWithTheNicsAsTheCataloguesDoes) {
+  CollectiveMachine machine = machine_of(*catalog().find<Node>("rental-epyc-7502p-128gb"), catalog());
+  machine.network = NetworkKind::ethernet_tcp;
+  machine.nics = 1;
+  machine.nic_bandwidth = 10_Gbps;
+  NetworkProfile network = *network_profile_of(machine.network, true, catalog());
+  Calibrated measured{"lab", "2026-11-01", "", 1, 1, 0.1_Gbps, {}, {}, {}};
+  measured.host = message_costs_of(host_network_of(machine.network, 0.1_Gbps, 1, HostLibrary::open_mpi_4_1),
+                                   HostLibrary::open_mpi_4_1);
+  measured.host->eager = measured.host->eager * 1.02;
+  network.calibration = measured;
+  machine.network_profile = &network;
+  const HostNetwork bare = host_network_of(machine.network, 10_Gbps, 1, HostLibrary::open_mpi_4_1);
+  const std::optional<HostNetwork> found = calibrated_host_network(machine, HostLibrary::open_mpi_4_1);
+  ASSERT_TRUE(found);
+  EXPECT_NEAR(found->eager / bare.eager, 1.02, 1e-9);
+  EXPECT_NEAR(found->rail / bare.rail, 1, 1e-9);
+  EXPECT_EQ(measured_host_library(machine), HostLibrary::open_mpi_4_1);
+  EXPECT_FALSE(calibrated_host_network(machine, HostLibrary::gloo));
+  EXPECT_THAT(calibration_remarks(machine, 2), Contains(HasSubstr("its costs of openmpi-4.1's messages do")));
 }
 
 /// Rows of a cluster whose every constant is known.
