@@ -14,6 +14,7 @@
 #include "cli/calibrate_step.hpp"
 #include "cli/commands.hpp"
 #include "cli/named_file.hpp"
+#include "cli/output_files.hpp"
 
 namespace stepcast {
 
@@ -26,6 +27,9 @@ struct FitOptions {
 };
 
 void fit(FitOptions options, Session& session) {
+  std::vector<std::string> read = options.results;
+  read.push_back(options.request.node);
+  keep_inputs({{"--output", options.out}}, read);
   std::vector<ProbeResults> files;
   std::vector<Fault> faults;
   for (const std::string& name : options.results) {
@@ -110,6 +114,7 @@ void check_published_steps(Session& session) {
 }
 
 void report(const std::string& file, const std::string& out, Session& session) {
+  keep_inputs({{"--output", out}}, {file});
   const CalibrationProfile profile = read_calibration(file);
   write_file(out, calibration_html(profile));
   if (session.json) {

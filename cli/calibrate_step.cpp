@@ -11,6 +11,7 @@
 #include "calibration/validation/csv_table.hpp"
 #include "checks/measured/measured_step.hpp"
 #include "cli/calibration_option.hpp"
+#include "cli/output_files.hpp"
 #include "cli/scenario_document.hpp"
 #include "fields/option_fault.hpp"
 
@@ -123,6 +124,9 @@ CLI::Validator positive_and_finite() {
 void calibrate_step(const StepOptions& options, Session& session) {
   if (!options.date.empty() && !is_date(options.date))
     refuse_option("--date", fmt::format("found \"{}\", expected a date", options.date), "YYYY-MM-DD, as 2026-11-20");
+  std::vector<std::string> read{options.scenario, options.log, options.rows};
+  for (const std::filesystem::path& entries : session.catalog_directories) read.push_back(entries.string());
+  keep_inputs({{"--output", options.out}}, read);
   const StepFit fit = fit_steps(steps_of(options, session));
   if (!options.out.empty() && fit.explained) {
     std::string name = options.name;

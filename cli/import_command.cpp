@@ -5,6 +5,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/import_models.hpp"
+#include "cli/output_files.hpp"
 #include "models/rank_graph/rank_graph.hpp"
 
 namespace stepcast {
@@ -108,6 +109,10 @@ void finish(Session& session, const ImportRequest& request, const Imported& impo
   if (request.out.empty()) return print_all(session, imported);
   const fs::path file = target_of(request.out, imported);
   std::vector<std::string> written{file.string()};
+  std::vector<OutputFile> outputs{{"--output", file.string()}};
+  for (const ImportedFile& other : imported.beside)
+    outputs.push_back({"--output", (file.parent_path() / other.name).string()});
+  keep_inputs(outputs, {request.files.begin(), request.files.end()});
   WholeWriter writer;
   try {
     for (const ImportedFile& other : imported.beside) {

@@ -8,6 +8,7 @@
 #include "calibration/importers/kineto/kineto_graph.hpp"
 #include "cli/calibration_option.hpp"
 #include "cli/import_models.hpp"
+#include "cli/output_files.hpp"
 #include "models/rank_graph/rank_graph_file.hpp"
 
 namespace stepcast {
@@ -43,6 +44,7 @@ std::vector<std::string> left_out(const std::vector<KinetoTrace>& traces) {
 }
 
 Imported import_traces(const KinetoOptions& options, Session& session, const ImportRequest& request) {
+  keep_inputs({{"--graph", options.graph}}, {request.files.begin(), request.files.end()});
   use_calibrations(session, {options.calibrations.begin(), options.calibrations.end()});
   KinetoGraphQuestion question;
   std::vector<std::string> command{"stepcast", "import", "kineto"};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -45,6 +46,20 @@ void check_output_files(const std::vector<OutputFile>& outputs) {
     } catch (const InputError& error) {
       faults.insert(faults.end(), error.faults().begin(), error.faults().end());
     }
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+}
+
+void keep_inputs(const std::vector<OutputFile>& outputs, const std::vector<std::string>& inputs) {
+  std::vector<Fault> faults;
+  for (const OutputFile& output : outputs) {
+    if (output.file.empty() || is_device(output.file)) continue;
+    const bool read = std::any_of(inputs.begin(), inputs.end(), [&](const std::string& input) {
+      return !input.empty() && place_of(input) == place_of(output.file);
+    });
+    if (read)
+      faults.push_back(
+          {output.option, "", fmt::format("would overwrite {}, which is read", output.file), "a file of its own"});
   }
   if (!faults.empty()) throw InputError(std::move(faults));
 }

@@ -14,4 +14,7 @@ struct OutputFile {
 /// that cannot. Devices and pipes may be named more than once.
 void check_output_files(const std::vector<OutputFile>& outputs);
 
+/// That no file named for output is one that is read, which would be lost. Throws InputError with all that are.
+void keep_inputs(const std::vector<OutputFile>& outputs, const std::vector<std::string>& inputs);
+
 }  // namespace stepcast

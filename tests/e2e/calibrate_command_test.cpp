@@ -152,6 +152,31 @@ TEST(CalibrateCommand, RefusesResultsOfAnotherChip) {
   EXPECT_FALSE(std::filesystem::exists(out));
 }
 
+TEST(CalibrateCommand, WritesOverNothingThatItReads) {
+  const ScratchFolder folder;
+  const std::string in = (folder / "in.json").string(), calibration = (folder / "lab.calib.json").string(),
+                    table = (folder / "all_reduce.json").string();
+  std::filesystem::copy_file(probe("mpi-100mbit-2.json"), in);
+  std::ofstream(table) << R"({"config": {"devices": [{"hostname": "n"}, {"hostname": "n"}]},
+      "results": [{"size": 8, "type": "float", "out_of_place": {"time": 30.1, "nwrong": 0}}]})";
+  std::vector<std::string> fit{"calibrate", "fit", in, "--refits", "0"};
+  for (const std::string& word : shaped_hosts("0.1")) fit.push_back(word);
+  const auto written_to = [](std::vector<std::string> words, const std::string& out) {
+    words.insert(words.end(), {"-o", out});
+    return stepcast_run(words);
+  };
+  ASSERT_EQ(written_to(fit, calibration).code, 0);
+  for (const auto& [command, file] : {std::pair(fit, in),
+                                      {{"calibrate", "report", calibration}, calibration},
+                                      {{"import", "nccl-tests", table}, table}}) {
+    const std::string before = read_text(file);
+    const Finished run = written_to(command, file);
+    EXPECT_EQ(run.code, 2) << command[1];
+    EXPECT_THAT(run.err, HasSubstr("--output: would overwrite " + file + ", which is read"));
+    EXPECT_EQ(read_text(file), before) << command[1];
+  }
+}
+
 TEST(CalibrateCommand, SaysWhatTimesRestOn) {
   const ScratchFolder folder;
   const std::string out = (folder / "lab.calib.json").string();
@@ -233,6 +258,29 @@ TEST_F(CalibratedScenario, NamesItsCalibrationBesideItsFile) {
       {scenario({{"calibrations", {"lab.calib.json"}}}), "--set", "cluster.node=rental-ryzen9-7950x-128gb"});
   EXPECT_THAT(elsewhere["assumptions"].dump(),
               HasSubstr("was measured on rental-epyc-7502p-128gb, this cluster has rental-ryzen9-7950x-128gb"));
+  // And on other NICs: in a step and in the collective alike.
+  const auto faster = [&](const Json& report, const char* notes) {
+    EXPECT_THAT(report[notes].dump(), HasSubstr("its costs of openmpi-4.1's messages do, scaled to these NICs"));
+  };
+  faster(
+      predicted_by({scenario({{"calibrations", {"lab.calib.json"}}}), "--set", "cluster.fabric.nic_bandwidth_Gbps=10"}),
+      "assumptions");
+  const auto collective = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{
+        "collective", "--op",    "all_reduce", "--ranks", "4",     "--ranks-per-node",
+        "1",          "--sizes", "64K",        "--json",  "--set", "cluster.fabric.nic_bandwidth_Gbps=10",
+        "--cluster",  scenario()};
+    words.insert(words.end(), more.begin(), more.end());
+    return stepcast_run(words).json();
+  };
+  const Json measured = collective({"--calibration", file("lab.calib.json")});
+  EXPECT_EQ(measured["library"], "openmpi-4.1");
+  faster(measured, "notes");
+  EXPECT_NEAR(measured["rows"][0]["time_us"].get<double>() /
+                  collective({"--library", "openmpi-4.1"})["rows"][0]["time_us"].get<double>(),
+              1, 0.5);
+  EXPECT_THAT(collective({"--calibration", file("lab.calib.json"), "--library", "gloo"})["notes"].dump(),
+              HasSubstr("of openmpi-4.1: for gloo nothing of it counts"));
   // Spelt out it runs from any folder.
   const std::string spelt = file("spelt.json");
   ASSERT_EQ(stepcast_run({"run", scenario({{"calibrations", {"lab.calib.json"}}}), "--write-scenario", spelt}).code, 0);
