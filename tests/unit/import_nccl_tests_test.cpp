@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <sstream>
 
@@ -141,6 +142,44 @@ TEST(NcclTests, RanksOfAGroupAreOneCommunicator) {
   EXPECT_THAT(import.warnings.dump(), HasSubstr("8 groups of 2 ranks ran side by side"));
   EXPECT_THAT(import_measured(read_nccl_tests, split_run([](int rank) { return rank > 11; })).faults,
               HasSubstr("2 groups, which are not alike"));
+}
+
+/// The same without its list of devices.
+std::string unlisted(const std::string& program) {
+  std::string text = run(program, 0, kColumns, kRow);
+  return text.erase(text.find("# Using devices"), 16);
+}
+
+// What the file says goes first, and an option that says otherwise is no hint but a fault.
+TEST(NcclTests, OptionsThatContradictTheFileAreOneFault) {
+  struct Case {
+    std::string text, file;
+    MeasuredHints hints;
+    const char* says;
+  };
+  const std::string listed = run("all_reduce_perf", 16, kColumns, kRow);
+  for (const Case& of :
+       {Case{listed, "measured.txt", {.ranks = 32}, "has 16 ranks, 8 a node"},
+        Case{listed, "measured.txt", {.per_node = 4}, "has 16 ranks, 8 a node"},
+        Case{listed, "measured.txt", {.op = "all_gather"}, "--op says all_gather, and its program is all_reduce"},
+        Case{unlisted(""), "all_reduce.txt", {.op = "all_gather", .ranks = 16}, "and the file's name all_reduce"},
+        Case{unlisted(""), "all_reduce.txt", {.ranks = 16, .per_node = 3}, "16 ranks do not fill nodes of 3"},
+        Case{unlisted(""), "all_reduce.txt", {.ranks = 8}, "busbw is 1.874 of algbw"}}) {
+    const auto import = import_measured(read_nccl_tests, of.text, of.hints, of.file);
+    EXPECT_THAT(import.faults, HasSubstr(of.says));
+    EXPECT_EQ(std::count(import.faults.begin(), import.faults.end(), '\n'), 1) << import.faults;
+  }
+  const MeasuredHints same{.op = "all_reduce", .ranks = 16, .per_node = 8};
+  EXPECT_EQ(import_measured(read_nccl_tests, listed, same).faults, "");
+  EXPECT_EQ(import_measured(read_nccl_tests, unlisted(""), same).rows.size(), 2U);
+}
+
+TEST(NcclTests, APredictionIsNoMeasurement) {
+  EXPECT_THAT(import_measured(read_nccl_tests,
+                              "# all_reduce of 16 ranks on 2 nodes by nccl, predicted (folded)\n" + unlisted(""),
+                              {.ranks = 16}, "all_reduce.txt")
+                  .faults,
+              HasSubstr("is a prediction of stepcast collective, no measurement"));
 }
 
 TEST(NcclTests, JsonHasGroups) {

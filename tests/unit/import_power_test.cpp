@@ -31,6 +31,13 @@ TEST(NvidiaSmi, OfSeveralColumnsOfPowerOneIsRead) {
   EXPECT_THAT(import.warnings.dump(), HasSubstr("power.draw.instant"));
 }
 
+TEST(NvidiaSmi, RowsWithoutAReadingAreSaid) {
+  const auto import =
+      import_measured(read_nvidia_smi, "index, power.draw [W]\n0, [N/A]\n0, 70.1 W\n0, [Not Supported]\n");
+  EXPECT_EQ(import.rows[0]["samples_W"], Json::array({70.1}));
+  EXPECT_THAT(import.warnings.dump(), HasSubstr("2 rows without a reading of power left out"));
+}
+
 TEST(NvidiaSmi, GpusWithoutAnIndexKeepApart) {
   for (const char* column : {"pci.bus_id", "uuid", "gpu_bus_id"}) {
     const auto import = import_measured(read_nvidia_smi, std::string("timestamp, name, ") + column +

@@ -75,7 +75,8 @@ void add_nccl(const NcclRow& row, const std::string& op, const MeasuredPlaces& p
               const std::string& at, ResultsBuilder& results, Diagnostics& diagnostics) {
   if (row.size < 0 || row.size > kLargestBuffer)
     return diagnostics.error(at, fmt::format("a size of {} bytes", row.size));
-  if (row.time_us < 0) return diagnostics.error(at, fmt::format("a time of {} us", row.time_us));
+  if (row.time_us < 0 || row.time_us > kLongestTime_us)
+    return diagnostics.error(at, fmt::format("a time of {} us", row.time_us));
   if (row.wrong && *row.wrong > 0)
     return diagnostics.error(at,
                              fmt::format("{} wrong elements in {} of {} bytes: the data that came out was wrong, so "
@@ -107,10 +108,10 @@ std::vector<int> spread_of(const std::vector<std::string>& hosts) {
 /// Places of the ranks of one group. Groups that ran side by side share one time, so they must be alike.
 MeasuredPlaces places_of_group(const HostsOfGroups& groups, const MeasuredHints& hints, const std::string& at,
                                ResultsBuilder& results, Diagnostics& diagnostics) {
-  if (groups.empty()) return places_of({}, hints);
+  if (groups.empty()) return places_of({}, hints, at, diagnostics);
   const std::vector<std::string>& first = groups.begin()->second;
-  const MeasuredPlaces out = places_of(first, hints);
-  if (groups.size() == 1) return out;
+  const MeasuredPlaces out = places_of(first, hints, at, diagnostics);
+  if (groups.size() == 1 || out.ranks < 1) return out;
   for (const auto& [group, hosts] : groups)
     if (spread_of(hosts) != spread_of(first)) {
       diagnostics.error(at,
@@ -153,6 +154,29 @@ std::size_t blank_columns(const std::vector<std::string>& header, const std::vec
   return header.size() > 3 && header[3] == "redop" && words.size() > 3 && number_of(words[3]) ? 1 : 0;
 }
 
+/// Bus bandwidth over algorithm bandwidth (nccl-tests, PERFORMANCE.md).
+double bus_factor(const std::string& op, int ranks) {
+  const double others = (ranks - 1.0) / ranks;
+  if (op == "all_reduce") return 2 * others;
+  return op == "all_gather" || op == "reduce_scatter" || op == "all_to_all" ? others : 1;
+}
+
+/// Whether two printed rates are those of a collective on so many ranks.
+bool of_these_ranks(const std::string& op, int ranks, double algbw_GBps, double busbw_GBps) {
+  const double factor = bus_factor(op, ranks);
+  return std::abs(busbw_GBps - factor * algbw_GBps) <= kRoundedRate * (1 + factor) + 1e-3 * busbw_GBps;
+}
+
+/// The collective of a file, by what names it (its program, else its name) or else by `--op`. A fault where both are
+/// there and differ; empty then, and where neither is.
+std::string op_of(const NamePair* named, const char* what, const MeasuredHints& hints, const std::string& at,
+                  Diagnostics& diagnostics) {
+  if (named == nullptr) return hints.op;
+  if (hints.op.empty() || hints.op == named->ours) return std::string(named->ours);
+  diagnostics.error(at, fmt::format("--op says {}, and {} {}", hints.op, what, named->theirs), "leave out --op");
+  return {};
+}
+
 /// Whether a printed rate is that of the size and the time beside it, as they are rounded.
 bool agree(double size, double time_us, double algbw_GBps) {
   if (time_us <= 0) return true;
@@ -165,10 +189,7 @@ class NcclTable {
  public:
   NcclTable(const std::string& file, const MeasuredHints& hints, ResultsBuilder& results, Diagnostics& diagnostics)
       : hints_(hints), results_(results), diagnostics_(diagnostics) {
-    if (hints.op.empty())
-      use(program_of_file(file));
-    else
-      op_ = hints.op;
+    named_ = program_of_file(file);
   }
 
   void line(std::string_view text, std::size_t number) {
@@ -195,6 +216,9 @@ class NcclTable {
  private:
   void comment(const std::vector<std::string_view>& words, std::string_view line, const std::string& at) {
     if (words.empty()) return;
+    if (line.find(", predicted (") != std::string_view::npos && diagnostics_.ok())
+      diagnostics_.error(at, fmt::format("{} is a prediction of stepcast collective, no measurement", shown(line)),
+                         "the output of all_reduce_perf …");
     if (words.front() == "Rank") return take_rank(words, hosts_, results_);
     if (words.front() == "size") {
       header_.assign(words.begin(), words.end());
@@ -205,7 +229,10 @@ class NcclTable {
     if (line.find("Using devices") != std::string_view::npos) return hosts_.clear();
     if (line.find("Collective test starting:") != std::string_view::npos) {
       begin_run();
-      if (hints_.op.empty()) use(program_in(line));
+      if (const NamePair* program = program_in(line)) {
+        named_ = program;
+        what_ = "its program is";
+      }
     }
     if (line.find("nThread") != std::string_view::npos) begin_run();
     if (line.find("nGpus") != std::string_view::npos) take_iterations(words, line);
@@ -215,12 +242,6 @@ class NcclTable {
   void begin_run() {
     hosts_.clear();
     header_.clear();
-  }
-
-  void use(const NamePair* program) {
-    if (!program) return;
-    op_ = program->ours;
-    unmodelled_ = program->ours.empty() ? program->theirs : std::string_view();
   }
 
   void take_iterations(const std::vector<std::string_view>& words, std::string_view line) {
@@ -246,16 +267,20 @@ class NcclTable {
   /// What a table needs besides its rows.
   void open(const std::string& at) {
     opened_ = true;
-    places_ = places_of_group(hosts_, hints_, at, results_, diagnostics_);
-    if (!unmodelled_.empty()) {
-      skipped_ = unmodelled_;
-      results_.warn(fmt::format("tables of {}_perf were left out: it is no collective here", unmodelled_));
+    places_ = {};
+    if (!diagnostics_.ok()) return;
+    op_ = op_of(named_, what_, hints_, at, diagnostics_);
+    if (!diagnostics_.ok()) return;
+    if (op_.empty() && named_ != nullptr) {
+      skipped_ = named_->theirs;
+      results_.warn(fmt::format("tables of {}_perf were left out: it is no collective here", skipped_));
       return;
     }
     taken_ = true;
-    if (diagnostics_.ok() && sound(places_, diagnostics_) && op_.empty())
-      diagnostics_.error(at, "neither the table nor the file's name says which collective it is",
-                         fmt::format("--op with one of {}", kMeasuredOperations));
+    if (op_.empty())
+      return diagnostics_.error(at, "neither the table nor the file's name says which collective it is",
+                                fmt::format("--op with one of {}", kMeasuredOperations));
+    places_ = places_of_group(hosts_, hints_, at, results_, diagnostics_);
   }
 
   void row(const std::vector<std::string_view>& words, const std::string& at) {
@@ -288,6 +313,15 @@ class NcclTable {
                                             "not those of the header",
                                             *size, *time, *rate),
                                 "leave out a row that the end of a job has cut");
+    const auto bus = number_of(word(column + 2));
+    if (hosts_.empty() && rate && bus && !of_these_ranks(op_, places_.ranks, *rate, *bus)) {
+      if (diagnostics_.ok())
+        diagnostics_.error(at,
+                           fmt::format("busbw is {:.4g} of algbw, of {} on {} ranks it would be {:.4g}", *bus / *rate,
+                                       op_, places_.ranks, bus_factor(op_, places_.ranks)),
+                           "--ranks as they were, and --op");
+      return;
+    }
     NcclRow row{*size, type_of(words[2], diagnostics_, at), in_place, *time, std::nullopt, false, {}};
     // Where data is not checked some versions leave the column out, others write N/A.
     if (const std::size_t after = column + 3; after < header_.size()) {
@@ -301,9 +335,10 @@ class NcclTable {
   const MeasuredHints& hints_;
   ResultsBuilder& results_;
   Diagnostics& diagnostics_;
-  std::string op_;
-  std::string_view unmodelled_;  ///< program of the table being read, where it is of no collective here
-  std::string skipped_;          ///< the last such program whose table was passed over
+  const NamePair* named_ = nullptr;  ///< the program, or what the file's name says; null: neither tells
+  const char* what_ = "the file's name";
+  std::string op_;       ///< of the table being read; empty: of no collective here
+  std::string skipped_;  ///< the last program of none whose table was passed over
   std::vector<std::string> header_;
   HostsOfGroups hosts_;
   MeasuredPlaces places_;  ///< of the table being read
@@ -322,16 +357,17 @@ void read_nccl_json(const Json& document, const std::string& file, const Measure
                     Diagnostics& diagnostics) {
   if (!document.is_object() || !document.contains("results") || !document["results"].is_array())
     return diagnostics.error("/results", "missing: is no JSON of nccl-tests (-J)");
-  std::string op = hints.op;
   const NamePair* program = nullptr;
-  if (op.empty() && document.contains("args") && document["args"].is_array() && !document["args"].empty() &&
+  if (document.contains("args") && document["args"].is_array() && !document["args"].empty() &&
       document["args"][0].is_string())
     program = program_in(document["args"][0].get_ref<const std::string&>());
+  const char* what = program != nullptr ? "its program is" : "the file's name";
   if (!program) program = program_of_file(file);
-  if (op.empty() && program && program->ours.empty())
+  const std::string op = op_of(program, what, hints, "/args", diagnostics);
+  if (!diagnostics.ok()) return;
+  if (op.empty() && program)
     return diagnostics.error("/args", fmt::format("is of {}_perf, which is no collective here", program->theirs),
                              fmt::format("expected one of {}", kMeasuredOperations));
-  if (op.empty() && program) op = program->ours;
   if (op.empty())
     return diagnostics.error("/args", "neither the arguments nor the file's name say which collective it is",
                              fmt::format("--op with one of {}", kMeasuredOperations));
@@ -348,7 +384,7 @@ void read_nccl_json(const Json& document, const std::string& file, const Measure
       if (const std::string name = words(device, "device_info"); !name.empty()) results.accelerator(name);
     }
   const MeasuredPlaces places = places_of_group(hosts, hints, "/config/devices", results, diagnostics);
-  if (!diagnostics.ok() || !sound(places, diagnostics)) return;
+  if (places.ranks < 1) return;
   const auto iterations = static_cast<int>(std::clamp(figure(config, "iterations", 1), 1.0, 1e6));
   for (std::size_t i = 0; i < document["results"].size(); ++i) {
     const Json& row = document["results"][i];
@@ -373,7 +409,8 @@ void read_nccl_json(const Json& document, const std::string& file, const Measure
       if (row.contains(each) && row[each].is_object() && row[each].contains("times_us") &&
           row[each]["times_us"].is_array())
         for (const Json& sample : row[each]["times_us"])
-          if (sample.is_number() && sample.get<double>() > 0) out.samples.push_back(sample.get<double>());
+          if (sample.is_number() && sample.get<double>() > 0 && sample.get<double>() <= kLongestTime_us)
+            out.samples.push_back(sample.get<double>());
       add_nccl(out, op, places, iterations, at, results, diagnostics);
     }
   }

@@ -117,19 +117,18 @@ void read_osu(std::string_view text, const std::string& /*file*/, const Measured
     const bool barrier = op == "barrier";
     const auto size = barrier ? std::optional<double>(0) : number_of(words[0]);
     const auto time = number_of(words[barrier || words.size() < 2 ? 0 : 1]);
-    if ((words.size() < 2 && !barrier) || !time || *time <= 0 || *size < 0 || *size > kLargestBuffer) {
+    if ((words.size() < 2 && !barrier) || !time || *time <= 0 || *time > kLongestTime_us || *size < 0 ||
+        *size > kLargestBuffer) {
       diagnostics.error(at, fmt::format("found {}, expected a size and a time above 0", shown(line)));
       continue;
     }
     if (std::find(words.begin(), words.end(), "Fail") != words.end())
       return diagnostics.error(at, fmt::format("found {}: wrong data came out, so its time means nothing", shown(line)),
                                "find the fault before measuring");
-    MeasuredPlaces places = places_of({}, hints);
-    if (op == "ping_pong") {
-      places = {2, hints.per_node == 2 ? 1 : 2, hints.per_node == 2 ? 2 : 1};
-    } else if (!sound(places, diagnostics)) {
-      return;
-    }
+    const MeasuredPlaces places = op != "ping_pong"     ? places_of({}, hints, "", diagnostics)
+                                  : hints.per_node == 2 ? MeasuredPlaces{2, 1, 2}
+                                                        : MeasuredPlaces{2, 2, 1};
+    if (places.ranks < 1) return;
     results.add(osu_row(op, *size, *time, type, places));
     ++rows;
   }

@@ -111,6 +111,8 @@ class CsvReader {
         results_.warn(fmt::format("no column tells which GPU a reading is of; all are taken as {}'s", place_.unnamed));
     }
     if (!header_) diagnostics_.error("", "is empty");
+    if (silent_ > 0)
+      results_.warn(fmt::format("{} row{} without a reading of power left out", silent_, silent_ == 1 ? "" : "s"));
   }
 
  private:
@@ -118,6 +120,7 @@ class CsvReader {
     if (cells.size() != header_->size())
       return diagnostics_.error(at_, fmt::format("has {} cells, its header {}", cells.size(), header_->size()));
     const std::optional<Line> line = parsed(cells);
+    if (line && !line->watts) ++silent_;
     if (!line || !line->watts) return;
     if (*line->watts < 0 || *line->watts > kMostWatts)
       return diagnostics_.error(at_, fmt::format("found {} W", *line->watts));
@@ -205,6 +208,7 @@ class CsvReader {
   Identities identities_;
   std::optional<Header> header_;
   std::vector<std::string> names_;  ///< the header's cells
+  std::size_t silent_ = 0;          ///< rows without a reading of power
   std::string at_;
 };
 

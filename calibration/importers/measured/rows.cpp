@@ -1,5 +1,7 @@
 #include "calibration/importers/measured/rows.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -30,22 +32,33 @@ std::string_view without_rank_label(std::string_view line) {
   return labelled ? trimmed(line.substr(digits + 1)) : line;
 }
 
-MeasuredPlaces places_of(const std::vector<std::string>& host_of_rank, const MeasuredHints& hints) {
+MeasuredPlaces places_of(const std::vector<std::string>& host_of_rank, const MeasuredHints& hints,
+                         const std::string& at, Diagnostics& diagnostics) {
   std::map<std::string, int> on_host;
   for (const std::string& host : host_of_rank) ++on_host[host];
-  MeasuredPlaces out;
-  out.ranks = hints.ranks > 0 ? hints.ranks : static_cast<int>(host_of_rank.size());
-  for (const auto& [host, ranks] : on_host) out.per_node = std::max(out.per_node, ranks);
-  if (hints.per_node > 0) out.per_node = hints.per_node;
-  if (out.per_node == 0) out.per_node = out.ranks;
-  out.nodes = out.per_node > 0 ? (out.ranks + out.per_node - 1) / out.per_node : 0;
-  return out;
-}
-
-bool sound(const MeasuredPlaces& places, Diagnostics& diagnostics) {
-  if (places.ranks >= 1 && places.ranks <= kMostRanks) return true;
-  diagnostics.error("", "the file lists no ranks", "say how many took part: --ranks 16 --ranks-per-node 8");
-  return false;
+  MeasuredPlaces listed{static_cast<int>(host_of_rank.size()), static_cast<int>(on_host.size()), 0};
+  for (const auto& [host, ranks] : on_host) listed.per_node = std::max(listed.per_node, ranks);
+  if (listed.ranks > 0) {
+    if ((hints.ranks > 0 && hints.ranks != listed.ranks) || (hints.per_node > 0 && hints.per_node != listed.per_node)) {
+      diagnostics.error(at,
+                        fmt::format("its list of devices has {} ranks, {} a node, and the options say others",
+                                    listed.ranks, listed.per_node),
+                        "leave out --ranks and --ranks-per-node");
+      return {};
+    }
+    return listed;
+  }
+  if (hints.ranks < 1 || hints.ranks > kMostRanks) {
+    diagnostics.error(at, "the file lists no ranks", "say how many took part: --ranks 16 --ranks-per-node 8");
+    return {};
+  }
+  const int per_node = hints.per_node > 0 ? hints.per_node : hints.ranks;
+  if (hints.ranks % per_node != 0) {
+    diagnostics.error("--ranks-per-node", fmt::format("{} ranks do not fill nodes of {}", hints.ranks, per_node),
+                      "a number that --ranks is a multiple of");
+    return {};
+  }
+  return {hints.ranks, hints.ranks / per_node, per_node};
 }
 
 Json collective_row(const std::string& op, double size, const MeasuredPlaces& places, bool in_place,

@@ -11,6 +11,7 @@ namespace stepcast {
 
 /// What importers of benchmarks share: numbers, names, and rows of collectives.
 inline constexpr double kLargestBuffer = 1e15;
+inline constexpr double kLongestTime_us = 1e12;  ///< as probe-results.schema.json has it
 
 /// The finite number that a whole word is.
 std::optional<double> number_of(std::string_view word);
@@ -32,10 +33,10 @@ struct MeasuredPlaces {
   int ranks = 0, nodes = 0, per_node = 0;
 };
 
-/// By the hosts of each rank, or by what the user says.
-MeasuredPlaces places_of(const std::vector<std::string>& host_of_rank, const MeasuredHints& hints);
-/// Whether there are ranks; a fault where nothing tells how many.
-bool sound(const MeasuredPlaces& places, Diagnostics& diagnostics);
+/// By the hosts of each rank, else by what the user says. Places of no ranks, with a fault, where the two differ, where
+/// nodes are not full, or where nothing tells how many there are.
+MeasuredPlaces places_of(const std::vector<std::string>& host_of_rank, const MeasuredHints& hints,
+                         const std::string& at, Diagnostics& diagnostics);
 
 /// A row of the library's own choice.
 Json collective_row(const std::string& op, double size, const MeasuredPlaces& places, bool in_place,
