@@ -9,6 +9,7 @@
 #include <set>
 
 #include "cli/catalog_card.hpp"
+#include "hardware-catalog/part_kinds.hpp"
 #include "report/humane.hpp"
 
 namespace stepcast {
@@ -233,8 +234,35 @@ std::string catalog_show(const Catalog& catalog, const std::string& id, const st
   return text;
 }
 
-CatalogCheck catalog_validate(const Catalog& catalog, const std::vector<std::filesystem::path>& files, bool json) {
+namespace {
+
+/// Files of entries: of a directory those below it that lie in the folder of a kind.
+std::vector<std::filesystem::path> entries_of(const std::vector<std::filesystem::path>& named) {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> out;
+  std::error_code error;
+  for (const fs::path& one : named) {
+    if (!fs::is_directory(one, error)) {
+      out.push_back(one);
+      continue;
+    }
+    const std::size_t before = out.size();
+    for (fs::recursive_directory_iterator entry(one, error), end; !error && entry != end; entry.increment(error)) {
+      const std::string folder = fs::absolute(entry->path()).lexically_normal().parent_path().filename().string();
+      if (entry->path().extension() == ".json" && find_part_kind(folder) != nullptr) out.push_back(entry->path());
+    }
+    if (out.size() == before)
+      throw InputError({{one.string(), "", "holds no entries", "folders named as their kinds: nodes, accelerators …"}});
+    std::sort(out.begin() + static_cast<std::ptrdiff_t>(before), out.end());
+  }
+  return out;
+}
+
+}  // namespace
+
+CatalogCheck catalog_validate(const Catalog& catalog, const std::vector<std::filesystem::path>& named, bool json) {
   Diagnostics diagnostics("");
+  const std::vector<std::filesystem::path> files = entries_of(named);
   std::size_t checked = files.size();
   if (files.empty()) {
     for (const std::string& kind : Catalog::kinds()) checked += catalog.ids(kind).size();
@@ -279,7 +307,9 @@ void add_catalog_show(CLI::App& app, Session& session, const std::shared_ptr<Cat
 
 void add_catalog_validate(CLI::App& app, Session& session, const std::shared_ptr<CatalogOptions>& options) {
   CLI::App* validate = app.add_subcommand("validate", "Check files, or the whole catalogue; exit code 1 for a fault");
-  validate->add_option("files", options->files, "Files in folders named as their kinds; none: the whole catalogue");
+  validate->add_option(
+      "files", options->files,
+      "Files in folders named as their kinds, or directories of such folders; none: the whole catalogue");
   validate->callback([&session, options] {
     const CatalogCheck check = catalog_validate(session.catalog(), options->files, session.json);
     session.print(check.text);

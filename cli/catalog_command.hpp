@@ -32,7 +32,8 @@ struct CatalogCheck {
   bool ok = true;
 };
 
-/// Checks files, each against the kind that its folder names; without files the whole catalogue and its references.
-CatalogCheck catalog_validate(const Catalog& catalog, const std::vector<std::filesystem::path>& files, bool json);
+/// Checks files, and of directories the entries below them, each against the kind that its folder names; without any
+/// the whole catalogue and its references.
+CatalogCheck catalog_validate(const Catalog& catalog, const std::vector<std::filesystem::path>& named, bool json);
 
 }  // namespace stepcast

@@ -61,6 +61,8 @@ TEST(CatalogCommand, ValidatesFilesOrEverything) {
   const Json document = Json::parse(bad.text);
   EXPECT_EQ(document["entries"], 1);
   EXPECT_EQ(document["faults"][0]["pointer"], "/id");
+  const CatalogCheck below = catalog_validate(catalog(), {folder.path()}, true);
+  EXPECT_EQ(Json::parse(below.text)["faults"], document["faults"]);
   const CatalogCheck none = catalog_validate(catalog(), {"/no/such/file.json"}, false);
   EXPECT_NE(none.text.find("there is no such file"), std::string::npos) << none.text;
 }
