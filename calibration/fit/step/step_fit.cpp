@@ -134,7 +134,7 @@ void refuse_far_constants(StepFit& fit) {
     if (std::abs(constant.deviation) <= kFarthest) continue;
     fit.explained = false;
     fit.words.push_back(
-        fmt::format("{} would be {:.4g}, {:+.1f} standard deviations from the shipped {:.4g}: something else makes "
+        fmt::format("{} would be {:.4g}, {:+.1f} standard deviations from {:.4g} before: something else makes "
                     "these steps {}",
                     constant.key, constant.value, constant.deviation, constant.shipped,
                     fit.rows.front().measured_s > fit.rows.front().before_s ? "slow" : "quick"));
@@ -194,7 +194,7 @@ Seconds step_time_with(const Scenario& scenario, const std::vector<SoftwareConst
 
 std::string step_text(const StepFit& fit) {
   std::string out = fmt::format("software of {}\n{:<30}{:<14}{:>12}{:>12}{:>10}\n", fit.framework, "constant", "",
-                                "shipped", "fitted", "by");
+                                "before", "fitted", "by");
   for (const SoftwareConstant& c : fit.constants)
     out += fmt::format("{:<30}{:<14}{:>12.4g}{:>12.4g}{:>+9.1f}σ\n", c.key, c.what, c.shipped, c.value, c.deviation);
   out += fmt::format("\n{:<40}{:>12}{:>12}{:>12}\n", "step", "measured", "before", "after");
