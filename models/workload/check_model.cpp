@@ -36,15 +36,30 @@ void check_window(const TransformerShape& shape, const std::string& at, Diagnost
     d.error(at + "/window", "missing: global_every says which layers see past the window");
 }
 
+/// Groups of equal size, and in those of a token as many experts as it visits.
+void check_expert_groups(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
+  const int groups = shape.expert_groups;
+  if (shape.experts % groups != 0)
+    return d.error(at + "/expert_groups", fmt::format("{} does not divide the {} experts", groups, shape.experts));
+  if (shape.groups_per_token > groups)
+    return d.error(at + "/groups_per_token",
+                   fmt::format("found {}, expected 1 to {} (expert_groups)", shape.groups_per_token, groups));
+  const int reached = shape.groups_per_token * (shape.experts / groups);
+  if (shape.top_k > reached)
+    d.error(at + "/groups_per_token",
+            fmt::format("{} groups have {} experts, but top_k is {}", shape.groups_per_token, reached, shape.top_k));
+}
+
 void check_experts(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
   if (shape.experts == 0) {
     if (shape.top_k > 0 || shape.moe_ffn_hidden > 0 || shape.shared_expert_ffn > 0 || shape.dense_layers > 0 ||
-        shape.moe_every > 1)
+        shape.moe_every > 1 || shape.expert_groups > 1 || shape.groups_per_token > 1)
       d.error(at + "/experts", "found settings of a mixture of experts, expected experts of at least 1");
     return;
   }
   if (shape.top_k < 1 || shape.top_k > shape.experts)
     d.error(at + "/top_k", fmt::format("found {}, expected 1 to {} (experts)", shape.top_k, shape.experts));
+  check_expert_groups(shape, at, d);
   if (shape.dense_layers > shape.layers)
     d.error(at + "/dense_layers", fmt::format("found {}, more than the {} layers", shape.dense_layers, shape.layers));
 }

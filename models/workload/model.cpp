@@ -36,6 +36,11 @@ const FieldTable<TransformerShape>& TransformerShape::fields() {
                {.min = 0, .max = 1})
         .field("experts", &S::experts, "experts of a mixture-of-experts block; 0: dense", count)
         .field("top_k", &S::top_k, "experts that one token visits", count)
+        .field("expert_groups", &S::expert_groups,
+               "equal groups of consecutive experts, of which a token's experts lie in groups_per_token",
+               {.min = 1, .max = kWidest})
+        .field("groups_per_token", &S::groups_per_token, "groups in which a token's experts lie at most",
+               {.min = 1, .max = kWidest})
         .field("moe_ffn_hidden", &S::moe_ffn_hidden, "width of one expert; 0: as ffn_hidden", count)
         .field("shared_expert_ffn", &S::shared_expert_ffn, "width of the expert that every token visits; 0: none",
                count)

@@ -66,7 +66,10 @@ struct TransformerShape {
   int moe_ffn_hidden = 0;
   int shared_expert_ffn = 0;
   int dense_layers = 0;  ///< first layers that are dense in an MoE model
-  int moe_every = 1;     ///< after those, every so many-th layer has experts
+  /// The router's choice is among the experts of `groups_per_token` of so many equal groups, consecutive ones; 1: among
+  /// all (node-limited routing, DeepSeek-V3, arXiv 2412.19437, section 2.1.2).
+  int expert_groups = 1, groups_per_token = 1;
+  int moe_every = 1;  ///< after those, every so many-th layer has experts
   /// Multi-latent attention (DeepSeek-V2, arXiv 2405.04434): keys and values, and with q_lora_rank queries, come from
   /// a narrow latent; a head's query and key have a part without positions and a rotary part. kv_lora_rank 0: usual.
   int q_lora_rank = 0, kv_lora_rank = 0;
