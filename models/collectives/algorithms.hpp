@@ -74,6 +74,8 @@ Timed recursive_doubling(Bytes payload, const Call& call);
 Timed direct(Bytes volume, double passes, const Call& call);
 
 Timed all_to_all(Bytes payload, double imbalance, const Call& call);
+/// All_to_all over nodes whose parts are forwarded inside them (forwarded_cost).
+Timed forwarded(Bytes to_nodes, Bytes to_ranks, const Call& call);
 Timed send_recv(Bytes payload, const Call& call);
 /// A chain from the root through all ranks; `root_returns`: the time is the root's, whose data only have to be on their
 /// way (broadcast as nccl-tests time it).

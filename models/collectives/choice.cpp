@@ -165,4 +165,13 @@ CollectiveCost all_to_all_v_cost(Bytes payload, double imbalance, const GroupSha
   return algorithms::all_to_all(payload, imbalance, call).cost;
 }
 
+CollectiveCost forwarded_cost(Bytes to_nodes, Bytes to_ranks, const GroupShape& group,
+                              const Interconnect& interconnect) {
+  if (group.size <= 1 || to_ranks <= Bytes(0)) return {};
+  const algorithms::Call call(group, interconnect, ElementWidth::usual);
+  CollectiveCost cost = algorithms::forwarded(to_nodes, to_ranks, call).cost;
+  cost.payload = call.crosses() ? to_nodes : to_ranks;
+  return cost;
+}
+
 }  // namespace stepcast

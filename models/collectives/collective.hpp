@@ -222,6 +222,12 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes payload, const GroupSh
 CollectiveCost all_to_all_v_cost(Bytes payload, double imbalance, const GroupShape& group,
                                  const Interconnect& interconnect);
 
+/// Parts that several ranks of a node want go to that node once, to the rank that has the sender's place there, which
+/// forwards them over the native links; both at the same time. `to_nodes`: what a rank sends to nodes in all, its own
+/// included; `to_ranks`: the same to ranks. In one node an all_to_all of `to_ranks`.
+CollectiveCost forwarded_cost(Bytes to_nodes, Bytes to_ranks, const GroupShape& group,
+                              const Interconnect& interconnect);
+
 /// Which ranks a phase joins: all, those of each node, or those of equal place on all nodes.
 enum class PhaseScope : std::uint8_t { whole, in_node, across_nodes };
 

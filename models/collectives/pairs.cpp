@@ -94,6 +94,25 @@ Timed all_to_all(Bytes payload, double imbalance, const Call& call) {
   return either(shape, Seconds(0), kSmallShare, call);
 }
 
+/// Messages between nodes go to one rank of each, whatever the ranks that want them; their library starts them as NCCL
+/// does, but has no LL.
+Timed forwarded(Bytes to_nodes, Bytes to_ranks, const Call& call) {
+  if (!call.crosses()) return all_to_all(to_ranks, 1, call);
+  const PeerMessages& peers = call.net.peers;
+  const Bytes message = to_nodes / call.k;
+  Shape shape;
+  shape.algorithm = CollectiveAlgorithm::direct;
+  shape.native_bytes = to_ranks * ((call.p - 1) / call.p);
+  shape.native_cap = peer_share(call, call.p - 1);
+  shape.network_bytes = message * (call.k - 1);
+  shape.network_cap = call.net.all_to_all_share;
+  shape.steps = peers.network_simple_start;
+  shape.fill = peers.network_fill;
+  shape.fill_extra = (call.p - 1) * call.net.peer_start + call.net.direct_hops(call.group) +
+                     (call.k - 1) * remote_peer_start(call, message);
+  return timed(shape, call);
+}
+
 /// Every rank sends one message to the next rank of the group. Across nodes the rank at a node's edge is the slowest
 /// and stands for all.
 Timed send_recv(Bytes payload, const Call& call) {

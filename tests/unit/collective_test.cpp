@@ -190,6 +190,29 @@ TEST(AllToAll, SplitsByWhereThePeersAre) {
   EXPECT_NEAR(microseconds(cost.alone(net, group)), 15 + 7 + 8 * 3 + 800, kTight);
 }
 
+// 2 nodes: half of what goes to nodes leaves, 7/8 of what goes to ranks is forwarded beside it. Seven peers in the node
+// and one node are started.
+TEST(Forwarded, LeavesOnceForEachNode) {
+  Interconnect net = round_links();
+  net.peer_start = 1_us;
+  net.remote_peer_start = 3_us;
+  const GroupShape group{16, 8, 1};
+  const auto cost = forwarded_cost(16_MB, 32_MB, group, net);
+  EXPECT_DOUBLE_EQ(cost.network_bytes.in(1_MB), 8);
+  EXPECT_DOUBLE_EQ(cost.native_bytes.in(1_MB), 28);
+  EXPECT_NEAR(microseconds(cost.alone(net, group)), 15 + 7 + 3 + 800, kTight);
+}
+
+TEST(Forwarded, IsAnAllToAllInOneNode) {
+  const Interconnect net = round_links();
+  const GroupShape group{8, 8, 1};
+  const auto whole = collective_cost(CollectiveKind::all_to_all, 32_MB, group, net);
+  const auto cost = forwarded_cost(4_MB, 32_MB, group, net);
+  EXPECT_EQ(cost.native_bytes, whole.native_bytes);
+  EXPECT_EQ(cost.network_bytes, Bytes(0));
+  EXPECT_EQ(cost.alone(net, group), whole.alone(net, group));
+}
+
 TEST(SendReceive, UsesOneNicOfSeveral) {
   Interconnect net = round_links();
   net.nics = 16;
