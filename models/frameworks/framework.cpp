@@ -28,6 +28,8 @@ FieldTable<FrameworkProfile> table() {
       .field("pipeline_parallel", &F::pipeline_parallel, "Offers pipeline parallelism")
       .field("context_parallel", &F::context_parallel, "Offers context parallelism")
       .field("expert_parallel", &F::expert_parallel, "Offers expert parallelism")
+      .field("expert_dispatches", &F::expert_dispatches,
+             "Ways of a token to its experts that it offers; the first is its default")
       .field("needs_sequence_parallel", &F::needs_sequence_parallel,
              "Expert parallelism and overlap_tensor_parallel beside tensor parallelism need sequence parallelism")
       .field("sharded_gradients", &F::sharded_gradients, "ZeRO-1 and 2: how gradients are reduced")
@@ -206,6 +208,8 @@ std::shared_ptr<const FrameworkProfile> load(const std::string& id) {
   if (profile->id != id)
     diagnostics.error("/id", fmt::format("found \"{}\", expected the file's name \"{}\"", profile->id, id));
   if (profile->shardings.empty()) diagnostics.error("/shardings", "found none, expected at least \"none\"");
+  if (profile->expert_dispatches.empty())
+    diagnostics.error("/expert_dispatches", "found none, expected at least \"all_to_all\"");
   diagnostics.throw_if_faulty();
   LoadedProfiles& loaded = loaded_profiles();
   const std::lock_guard lock(loaded.mutex);

@@ -47,6 +47,8 @@ struct FrameworkProfile {
   bool pipeline_parallel = false;
   bool context_parallel = false;
   bool expert_parallel = false;
+  std::vector<std::string> expert_dispatches{
+      "all_to_all"};                     ///< of ExpertDispatch that it offers; the first is its default
   bool needs_sequence_parallel = false;  ///< beside tensor parallelism, to cut experts or overlap products when asked
   ShardedGradients sharded_gradients = ShardedGradients::reduce_scatter;
   UpdatedParameters updated_parameters = UpdatedParameters::all_gather;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/parallelism/expert_dispatch.hpp"
 #include "models/parallelism/fused_kernels.hpp"
 #include "models/parallelism/groups.hpp"
 #include "models/parallelism/job_collective.hpp"
@@ -76,6 +77,15 @@ Piece operator_piece(const Operator& op, const Device& device) {
   return piece;
 }
 
+CollectiveCost cost_of(const LayerStep& step, const GroupShape& group, const Job& job) {
+  const Scenario& scenario = *job.scenario;
+  const bool dispatched = step.communication == LayerCommunication::expert && scenario.model->is_transformer() &&
+                          scenario.expert_dispatch == ExpertDispatch::deepep;
+  if (dispatched) return expert_dispatch_cost(step.payload, group, job);
+  return job_collective(kind_of(step.collective), step.payload, group, job,
+                        scenario.spec.strategy.collective_algorithm);
+}
+
 Piece collective_piece(const LayerStep& step, const Job& job) {
   const Dimension dimension = dimension_of(step.communication);
   const GroupShape& group = group_of(job.groups, dimension);
@@ -84,8 +94,7 @@ Piece collective_piece(const LayerStep& step, const Job& job) {
   piece.collective = kind_of(step.collective);
   piece.dimension = dimension;
   piece.name = name_of(piece.collective);
-  piece.cost =
-      job_collective(piece.collective, step.payload, group, job, job.scenario->spec.strategy.collective_algorithm);
+  piece.cost = cost_of(step, group, job);
   // Replicas agree on every collective of theirs, gradients or not.
   if (dimension == Dimension::data) piece.cost.latency += agreement(group, job);
   piece.cost.repeat(step.calls);

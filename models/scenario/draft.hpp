@@ -58,6 +58,8 @@ void resolve_workload(Draft& draft);
 void check_offers(Draft& draft);
 /// Tensor, context, expert and data degrees against model and cluster, order of dimensions.
 void resolve_degrees(Draft& draft);
+/// How tokens reach their experts.
+void resolve_expert_dispatch(Draft& draft);
 /// Schedule and layers of each stage.
 void resolve_pipeline(Draft& draft);
 /// Micro-batch and how many of them.

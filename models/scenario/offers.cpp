@@ -176,6 +176,29 @@ void resolve_shard_group(Draft& draft) {
                 nearest_valid(s.shard_size, ranks, [&](long n) { return ranks % n == 0; }));
 }
 
+void resolve_expert_dispatch(Draft& draft) {
+  Scenario& s = draft.scenario;
+  const char* pointer = "/strategy/expert_dispatch";
+  if (!draft.sound({pointer}) || !s.framework) return;
+  const auto offered = [](const FrameworkProfile& f, std::string_view name) {
+    return std::find(f.expert_dispatches.begin(), f.expert_dispatches.end(), name) != f.expert_dispatches.end();
+  };
+  const std::vector<std::string>& own = s.framework->expert_dispatches;
+  const std::optional<ExpertDispatch> standard = parse_enum<ExpertDispatch>(own.front());
+  if (!standard)
+    throw std::logic_error(fmt::format("profile {}: unknown expert dispatch {}", s.framework->id, own.front()));
+  s.expert_dispatch = draft.spec().strategy.expert_dispatch.value_or(*standard);
+  const std::string_view name = name_of(s.expert_dispatch);
+  if (!offered(*s.framework, name))
+    return draft.fault(pointer, fmt::format("found {}, but {} offers {}", name, s.framework->id, listed(own)),
+                       who_offers([&](const FrameworkProfile& f) { return offered(f, name); }));
+  const TransformerShape* shape = draft.transformer();
+  const bool routed = shape != nullptr && shape->experts > 0;
+  if (draft.spec().strategy.expert_dispatch == ExpertDispatch::deepep && s.model && !routed)
+    draft.fault(pointer, fmt::format("found {}, but {} has no experts", name, s.model->id),
+                "leave expert_dispatch out");
+}
+
 void check_recompute(Draft& draft) {
   const StrategySpec& strategy = draft.spec().strategy;
   if (!draft.sound({"/strategy/recompute", "/strategy/recompute_modules"})) return;

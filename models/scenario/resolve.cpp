@@ -62,6 +62,7 @@ void resolve_surface(Draft& draft) {
 void resolve_strategy(Draft& draft) {
   check_offers(draft);
   resolve_degrees(draft);
+  resolve_expert_dispatch(draft);
   resolve_pipeline(draft);
   resolve_batch(draft);
   resolve_sharding(draft);
@@ -130,6 +131,7 @@ Json to_json(const Scenario& scenario) {
   strategy.schedule = scenario.schedule;
   if (scenario.degrees.pp > 1) strategy.stage_layers = scenario.stage_layers;
   strategy.sharding = scenario.sharding;
+  if (scenario.degrees.ep > 1) strategy.expert_dispatch = scenario.expert_dispatch;
   strategy.update = scenario.update;
   if (scenario.servers) strategy.parameter_servers = scenario.servers;
   if (scenario.sharding == Sharding::hsdp) strategy.hsdp_shard_size = scenario.shard_size;

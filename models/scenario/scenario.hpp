@@ -88,6 +88,13 @@ template <>
 struct EnumNames<RecomputeModule> {
   static constexpr std::array names{"attention_core", "attention", "mlp", "norm", "moe"};
 };
+/// How a token reaches its experts. `all_to_all`: a copy for each of them. `deepep`: one to each node and rank that
+/// holds any of them (DeepEP, HybridEP; models/parallelism/expert_dispatch.hpp).
+enum class ExpertDispatch { all_to_all, deepep };
+template <>
+struct EnumNames<ExpertDispatch> {
+  static constexpr std::array names{"all_to_all", "deepep"};
+};
 enum class Sharding { none, zero1, zero2, zero3, fsdp, hsdp };
 template <>
 struct EnumNames<Sharding> {
@@ -138,13 +145,14 @@ struct StrategySpec {
       stage_layers;  ///< layers of each stage (of each chunk in order), for uneven pipelines
   Recompute recompute = Recompute::none;
   std::vector<RecomputeModule> recompute_modules;
-  bool recompute_last_stage = true;             ///< false: the last stage keeps its activations
-  std::optional<Sharding> sharding;             ///< default: the framework's
-  std::optional<int> hsdp_shard_size;           ///< ranks of one shard group (hsdp); default: one node
-  std::string order = "tp-cp-ep-dp-pp";         ///< dimensions over ranks, innermost first
-  std::optional<bool> overlap_tensor_parallel;  ///< default: the framework's, where it can
-  bool overlap_expert_parallel = false;         ///< all_to_alls of experts beside another micro-batch's computation
-  std::optional<bool> overlap_gradients;        ///< default: the framework's
+  bool recompute_last_stage = true;               ///< false: the last stage keeps its activations
+  std::optional<Sharding> sharding;               ///< default: the framework's
+  std::optional<int> hsdp_shard_size;             ///< ranks of one shard group (hsdp); default: one node
+  std::string order = "tp-cp-ep-dp-pp";           ///< dimensions over ranks, innermost first
+  std::optional<bool> overlap_tensor_parallel;    ///< default: the framework's, where it can
+  std::optional<ExpertDispatch> expert_dispatch;  ///< default: the framework's
+  bool overlap_expert_parallel = false;           ///< all_to_alls of experts beside another micro-batch's computation
+  std::optional<bool> overlap_gradients;          ///< default: the framework's
   std::optional<bool> overlap_parameter_gather;
   std::optional<bool> fused_loss;  ///< default: the framework's
   std::optional<bool> gradients_in_fp32;
@@ -248,6 +256,7 @@ struct Scenario {
   Precision precision = Precision::bf16;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   Sharding sharding = Sharding::none;
+  ExpertDispatch expert_dispatch = ExpertDispatch::all_to_all;
   UpdateMode update = UpdateMode::synchronous;
   WorkerUnit worker = WorkerUnit::node;        ///< what exchanges, unless by collectives of all devices
   std::optional<ParameterServerSpec> servers;  ///< null: no parameter servers

@@ -123,6 +123,9 @@ const FieldTable<StrategySpec>& StrategySpec::fields() {
         .field("order", &S::order, "Dimensions over ranks, innermost first: tp, cp, ep, dp and pp joined by -")
         .field("overlap_tensor_parallel", &S::overlap_tensor_parallel,
                "Tensor-parallel gathers and scatters run beside products; default: the framework's")
+        .field("expert_dispatch", &S::expert_dispatch,
+               "How a token reaches its experts: a copy for each of them by all_to_all, or one for each node and rank "
+               "that holds any of them (DeepEP, HybridEP); default: the framework's")
         .field("overlap_expert_parallel", &S::overlap_expert_parallel,
                "All_to_alls of experts run beside another micro-batch's computation, forward passes between backward "
                "passes (Megatron's combined 1f1b)")

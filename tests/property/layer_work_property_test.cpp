@@ -2,7 +2,9 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
+#include "models/parallelism/expert_dispatch.hpp"
 #include "models/workload/operators.hpp"
 
 namespace stepcast::layer_work_property_test {
@@ -154,6 +156,37 @@ RC_GTEST_PROP(LayerWork, LayersAddUpToTheModel, ()) {
                         flops(layer_work(model, LayerRole::output, 0, 1, 1024, sharding).forward);
   const double counted = model_flops_per_sample(model, 1024, {sharding.fused_attention, true}).value() / 3;
   RC_ASSERT(std::abs(layers - counted) <= 1e-9 * counted);
+}
+
+// A place is reached once or not at all: no more often than there are places, experts of a token, or ranks on it.
+RC_GTEST_PROP(Experts, PlacesAreReachedAtMostOnce, ()) {
+  TransformerShape shape;
+  GroupShape group;
+  const int nodes = *rc::gen::inRange(1, 33);
+  group.per_node = *rc::gen::element(1, 2, 4, 8);
+  group.size = nodes * group.per_node;
+  shape.expert_groups = *rc::gen::element(1, 1, 2, 4, 8);
+  shape.groups_per_token = *rc::gen::inRange(1, shape.expert_groups + 1);
+  shape.experts = std::lcm(group.size, shape.expert_groups) * *rc::gen::inRange(1, 5);
+  const int most = shape.experts / shape.expert_groups * shape.groups_per_token;
+  shape.top_k = *rc::gen::inRange(1, std::min(most, 16) + 1);
+  const TokenCopies copies = token_copies(shape, group);
+  const double rounding = 1 + 1e-12;
+  RC_ASSERT(copies.nodes >= 1 / rounding);
+  RC_ASSERT(copies.nodes <= nodes * rounding);
+  RC_ASSERT(copies.nodes <= copies.ranks * rounding);
+  RC_ASSERT(copies.ranks <= std::min(shape.top_k, group.size) * rounding);
+  // So no more leaves a node, and in one node no more is sent, than with a copy for each expert.
+  Interconnect net;
+  net.native = 100_GBps;
+  net.nic = net.rank_network = 10_GBps;
+  net.node_network = 80_GBps;
+  net.nics = 8;
+  const Bytes token(1e6);
+  const CollectiveCost whole = collective_cost(CollectiveKind::all_to_all, token * shape.top_k, group, net);
+  const CollectiveCost once = forwarded_cost(token * copies.nodes, token * copies.ranks, group, net);
+  RC_ASSERT(once.network_bytes <= whole.network_bytes * rounding);
+  if (nodes == 1) RC_ASSERT(once.native_bytes <= whole.native_bytes * rounding);
 }
 
 }  // namespace

@@ -98,6 +98,7 @@ class Mutator {
                                                 "strategy.context_parallel",
                                                 "strategy.expert_parallel",
                                                 "strategy.expert_tensor_parallel",
+                                                "strategy.expert_dispatch",
                                                 "strategy.overlap_expert_parallel",
                                                 "strategy.micro_batch",
                                                 "strategy.schedule",

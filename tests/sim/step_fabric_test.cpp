@@ -87,6 +87,22 @@ TEST(FullFlows, FoldedIsEqualWithinOnePercent) {
   }
 }
 
+// Tokens of experts on four nodes, sent once to each node and forwarded inside it, or by a copy for each expert.
+TEST(FullFlows, FoldedIsEqualWhereExpertsMeet) {
+  for (const char* dispatch : {"all_to_all", "deepep"}) {
+    const Json json{{"cluster", cluster(4, leaves_of(2, 2))},
+                    {"workload", {{"model", "qwen3-30b-a3b"}, {"global_batch", 32}}},
+                    {"strategy",
+                     {{"framework", "megatron-lm"},
+                      {"micro_batch", 1},
+                      {"expert_parallel", 32},
+                      {"expert_dispatch", dispatch},
+                      {"recompute", "full"}}}};
+    const double folded = step_of(json);
+    EXPECT_NEAR(folded / step_of(json, FlowDetail::full), 1, 0.01) << dispatch;
+  }
+}
+
 // Its communicator's algorithm is everybody's, so links of one node that are slow can only be waited for.
 TEST(FullFlows, ASlowNodeRunsTheAlgorithmOfTheOthers) {
   for (const double speed : {0.7, 0.5, 0.3}) {
