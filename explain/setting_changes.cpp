@@ -131,7 +131,17 @@ class Changes {
       toggle("overlap_tensor_parallel",
              strategy.overlap_tensor_parallel.value_or((in_chunks && framework.overlap_tensor_parallel) ||
                                                        framework.overlap_input_gradients));
-    if (scenario_.degrees.ep > 1) toggle("overlap_expert_parallel", strategy.overlap_expert_parallel);
+    if (scenario_.degrees.ep > 1) {
+      toggle("overlap_expert_parallel", strategy.overlap_expert_parallel);
+      dispatches();
+    }
+  }
+
+  void dispatches() {
+    const std::string_view now = name_of(scenario_.expert_dispatch);
+    for (const std::string& dispatch : scenario_.framework->expert_dispatches)
+      if (dispatch != now)
+        add(fmt::format("expert_dispatch {} → {}", now, dispatch), {fmt::format("strategy.expert_dispatch={}", dispatch)});
   }
 
   /// Of workers that meet otherwise than by collectives.

@@ -91,17 +91,30 @@ std::string expert_layers(const TransformerShape& shape) {
   return fmt::format("([0]*{}+{}+[0]*{})", shape.dense_layers, period, behind);
 }
 
-void add_experts(Arguments& out, const TransformerShape& shape) {
+/// HybridEP is made for racks whose devices NVLink joins over their servers, DeepEP for servers.
+void add_dispatcher(Arguments& out, const Scenario& scenario) {
+  const bool flex = scenario.expert_dispatch == ExpertDispatch::deepep && scenario.degrees.ep > 1;
+  out.value("--moe-token-dispatcher-type", flex ? "flex" : "alltoall");
+  const bool rack = scenario.node->interconnect.kind == NodeTopology::nvswitch_rack;
+  if (flex) out.value("--moe-flex-dispatcher-backend", rack ? "hybridep" : "deepep");
+}
+
+void add_experts(Arguments& out, const Scenario& scenario) {
+  const TransformerShape& shape = *scenario.model->transformer;
   if (shape.experts == 0) return;
   out.value("--num-experts", shape.experts);
   out.value("--moe-router-topk", shape.top_k);
   if (shape.moe_ffn_hidden > 0) out.value("--moe-ffn-hidden-size", shape.moe_ffn_hidden);
   if (shape.shared_expert_ffn > 0) out.value("--moe-shared-expert-intermediate-size", shape.shared_expert_ffn);
   if (shape.moe_latent > 0) out.value("--moe-latent-size", shape.moe_latent);
+  if (shape.expert_groups > 1) {
+    out.value("--moe-router-num-groups", shape.expert_groups);
+    out.value("--moe-router-group-topk", shape.groups_per_token);
+  }
   const bool some = shape.layer_pattern.empty() && (shape.dense_layers > 0 || shape.moe_every > 1);
   if (some) out.value("--moe-layer-freq", expert_layers(shape));
   out.flag("--moe-grouped-gemm");
-  out.value("--moe-token-dispatcher-type", "alltoall");
+  add_dispatcher(out, scenario);
 }
 
 }  // namespace
@@ -112,7 +125,7 @@ void add_megatron_model(Arguments& out, const Scenario& scenario) {
   add_attention(out, shape);
   add_layers(out, scenario);
   add_halves(out, shape);
-  add_experts(out, shape);
+  add_experts(out, scenario);
 }
 
 }  // namespace stepcast

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -81,6 +82,7 @@ const std::vector<Published> kPublished{
       "n_routed_experts":256,"n_shared_experts":1,"num_experts_per_tok":8,"first_k_dense_replace":3,
       "moe_layer_freq":1,"q_lora_rank":1536,"kv_lora_rank":512,"qk_nope_head_dim":128,"qk_rope_head_dim":64,
       "v_head_dim":128,"vocab_size":129280,"max_position_embeddings":163840,"num_nextn_predict_layers":1,
+      "n_group":8,"topk_group":4,
       "tie_word_embeddings":false})",
      671026419200.0},
     {"DeepSeek-V2-Lite", R"({"model_type":"deepseek_v2","hidden_size":2048,"intermediate_size":10944,
@@ -222,6 +224,20 @@ TEST(HuggingFaceImport, ParameterCountsAreThePublishedOnes) {
     EXPECT_NEAR(out.parameters / model.parameters, 1, 0.001) << model.name;
     for (const std::string& note : out.notes) EXPECT_THAT(note, testing::Not(HasSubstr("unknown"))) << model.name;
   }
+}
+
+// n_group 1 limits nothing.
+TEST(HuggingFaceImport, GroupsOfExperts) {
+  const auto shape = [](std::string config, const char* groups) {
+    config.replace(config.find("\"n_group\":8"), 11, groups);
+    return import_huggingface(written("groups.json", config), {}).model.at("transformer");
+  };
+  const auto deepseek = std::find_if(kPublished.begin(), kPublished.end(),
+                                     [](const Published& one) { return one.name == std::string("DeepSeek-V3"); });
+  const Json limited = shape(deepseek->config, "\"n_group\":8");
+  EXPECT_EQ(limited.at("expert_groups"), 8);
+  EXPECT_EQ(limited.at("groups_per_token"), 4);
+  EXPECT_FALSE(shape(deepseek->config, "\"n_group\":1").contains("expert_groups"));
 }
 
 TEST(HuggingFaceImport, LocalLayersGoByTheListOfTypes) {

@@ -277,10 +277,19 @@ class HuggingFaceReader {
     if (const auto rank = reader_.whole("q_lora_rank")) shape_["q_lora_rank"] = *rank;
   }
 
+  /// DeepSeek's node-limited routing: of equal groups a token's experts lie in some.
+  void expert_groups() {
+    const auto groups = reader_.whole("n_group", 1), some = reader_.whole("topk_group", 1);
+    if (!groups || !some || *groups < 2) return;
+    shape_["expert_groups"] = *groups;
+    shape_["groups_per_token"] = *some;
+  }
+
   void experts() {
     shape_["experts"] = reader_.required({"n_routed_experts", "num_local_experts", "num_experts"});
     shape_["top_k"] = reader_.required({"num_experts_per_tok"});
     reader_.ignore({"experts_per_token"});
+    expert_groups();
     // Llama 4's intermediate_size is an expert's, and its shared expert is as wide.
     const bool shared_as_wide = reader_.has("intermediate_size_mlp");
     const int expert = reader_.required({"intermediate_size"});

@@ -167,6 +167,8 @@ class MegatronReader {
     copy(shape_, "moe_ffn_hidden", "--moe-ffn-hidden-size");
     copy(shape_, "shared_expert_ffn", "--moe-shared-expert-intermediate-size");
     copy(shape_, "moe_latent", "--moe-latent-size");
+    copy(shape_, "expert_groups", "--moe-router-num-groups");
+    copy(shape_, "groups_per_token", "--moe-router-group-topk");
     if (arguments_.has("--moe-layer-freq"))
       layer_frequency(fmt::format("{}", fmt::join(arguments_.values("--moe-layer-freq"), "")));
   }
@@ -286,6 +288,9 @@ class MegatronReader {
     copy_flag(strategy_, "offload_optimizer", "--optimizer-cpu-offload");
     arguments_.ignore("--use-precision-aware-optimizer");  // states stay in fp32 unless another option says so
     copy_flag(strategy_, "fp8_dot_product_attention", "--fp8-dot-product-attention");
+    const bool flex = arguments_.has("--moe-token-dispatcher-type") &&
+                      arguments_.text("--moe-token-dispatcher-type") == "flex";
+    if (flex && shape_.contains("experts")) strategy_["expert_dispatch"] = "deepep";
     copy_flag(strategy_, "overlap_expert_parallel", "--overlap-moe-expert-parallel-comm");
     arguments_.ignore("--delay-wgrad-compute");
     recomputation();
