@@ -1,5 +1,6 @@
 #include "calibration/validation/expert_recipes.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace stepcast {
@@ -24,6 +25,27 @@ constexpr std::array kRecipes{
     ExpertRecipe{"qwen3-235b-a22b", "", "h100-sxm-80gb", "25.09", 256, false},
 };
 
+struct DispatchRecipe {
+  std::string_view model, precision, accelerators, since;
+};
+
+/// moe_flex_dispatcher_backend of Megatron-Bridge's scripts/performance/configs (qwen, gpt_oss, kimi, deepseek,
+/// nemotronh) and, of 26.06 and later, of src/megatron/bridge/perf_recipes. Presets of 25.11 and before have none; Qwen3
+/// 235B has it neither on H100 nor, but in mxfp8 of 26.06, on B200. Blank: any.
+constexpr std::array kDispatches{
+    DispatchRecipe{"qwen3-235b-a22b", "", "gb200 gb300", "26.02"},
+    DispatchRecipe{"qwen3-235b-a22b", "", "b300-sxm-270gb", "26.06"},
+    DispatchRecipe{"qwen3-235b-a22b", "mxfp8", "b200-sxm-180gb", "26.06"},
+    DispatchRecipe{"qwen3-30b-a3b", "", "gb200 gb300 b200-sxm-180gb b300-sxm-270gb", "26.02"},
+    DispatchRecipe{"qwen3-30b-a3b", "", "h100-sxm-80gb", "26.04"},  // with expert_parallel 16, as tables from then on
+    DispatchRecipe{"gpt-oss-120b", "", "b300-sxm-270gb", "26.02.01"},  // with expert_parallel 8, alike
+    DispatchRecipe{"gpt-oss-120b", "mxfp8", "gb200 gb300", "26.06"},
+    DispatchRecipe{"kimi-k2", "", "gb200 gb300", "26.02"},
+    DispatchRecipe{"deepseek-v3", "", "gb200 gb300 b200-sxm-180gb b300-sxm-270gb h100-sxm-80gb", "26.02"},
+    DispatchRecipe{"nemotron-3-nano", "", "gb200 gb300 b200-sxm-180gb b300-sxm-270gb h100-sxm-80gb", "26.02"},
+    DispatchRecipe{"nemotron-3-super", "", "gb200 gb300 b200-sxm-180gb b300-sxm-270gb", "26.02"},
+};
+
 /// expert_tensor_parallel_size 1 in Megatron-Bridge's scripts/performance/configs/{deepseek,qwen,kimi,nemotronh} and in
 /// column etp_size of NeMo's scripts/performance/recommended_model_configs, where Llama 4's is its tensor_parallel and
 /// Mixtral 8x7B's is left open.
@@ -41,6 +63,14 @@ const ExpertRecipe* find_expert_recipe(std::string_view model, std::string_view 
         gpus >= recipe.least_gpus && release >= recipe.since)
       return &recipe;
   return nullptr;
+}
+
+bool dispatches_once(std::string_view model, std::string_view precision, std::string_view accelerator,
+                     std::string_view release) {
+  return std::any_of(kDispatches.begin(), kDispatches.end(), [&](const DispatchRecipe& recipe) {
+    return model == recipe.model && holds(precision, recipe.precision) && holds(recipe.accelerators, accelerator) &&
+           release >= recipe.since;
+  });
 }
 
 // src/megatron/bridge/recipes/nemotronh: mtp_num_layers 2 and mtp_use_repeated_layer, so one block's weights twice;

@@ -84,8 +84,10 @@ std::string release_of(const CsvRow& row) {
   return {};
 }
 
+bool by_megatron_bridge(const CsvRow& row) { return contains(lower_case(row.text("framework")), "megatron-bridge"); }
+
 const ExpertRecipe* expert_recipe_of(const CsvRow& row) {
-  if (!contains(lower_case(row.text("framework")), "megatron-bridge")) return nullptr;
+  if (!by_megatron_bridge(row)) return nullptr;
   return find_expert_recipe(row.text("model"), row.text("precision"), row.text("accelerator_id"),
                             row.whole("gpus").value_or(0), release_of(row));
 }
@@ -110,7 +112,10 @@ MeasuredRun published_run(const CsvRow& row) {
   PublishedRow reading{.row = row,
                        .defaults = find_defaults(row.text("framework"), release_of(row)),
                        .task = task_of(row),
-                       .expert_recipe = expert_recipe_of(row)};
+                       .expert_recipe = expert_recipe_of(row),
+                       .dispatches_once =
+                           by_megatron_bridge(row) && dispatches_once(row.text("model"), row.text("precision"),
+                                                                      row.text("accelerator_id"), release_of(row))};
   name_run(reading);
   if (reading.defaults == nullptr) reading.refuse(no_profile(row.text("framework")));
   const Json model = reading.out.refusal.empty() ? published_model(reading) : Json();

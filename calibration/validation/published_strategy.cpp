@@ -216,6 +216,16 @@ class Mapping {
     reading_.unstated("micro_batch");
   }
 
+  /// Rows name it in their notes, NVIDIA's recipes beside the tables; DeepSeek's own program is what DeepEP was taken
+  /// from (DeepSeek-V3, arXiv 2412.19437, section 3.2.2).
+  void read_dispatch() {
+    const bool noted = reading_.notes("DeepEP") || reading_.notes("HybridEP");
+    const bool own = holds(row_.text("framework"), "HAI-LLM");
+    if (!noted && !own && !reading_.dispatches_once) return;
+    strategy_["expert_dispatch"] = "deepep";
+    if (!noted) reading_.unstated("expert_dispatch");
+  }
+
   /// No table says whether tensor ranks share an expert or hold whole ones. Megatron's default is that they share; it
   /// is not where the recipes are known to say so, or where expert groups would not fit otherwise.
   void read_experts() {
@@ -225,6 +235,7 @@ class Mapping {
     const long experts = model_.at("transformer").value("experts", 0L);
     if (experts == 0) return;
     strategy_["expert_parallel"] = std::min(ep, experts);
+    if (ep > 1) read_dispatch();
     if (tp == 1) return;
     reading_.unstated("expert_tensor_parallel");
     const bool by_recipe =

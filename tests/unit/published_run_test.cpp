@@ -197,6 +197,34 @@ TEST(PublishedRuns, GoByTheRecipesOfExperts) {
   EXPECT_TRUE(as_others("framework", "NeMo (Megatron-Core)"));
 }
 
+// NVIDIA's recipes of 26.02 and later, DeepSeek's own program, and rows whose notes say so send a token to a node once.
+TEST(PublishedRuns, ExpertDispatchOfTheRecipe) {
+  const auto of = [](const char* source, const char* model, const char* accelerator, const char* framework,
+                     const char* notes = "") {
+    const Row row = Row()
+                        .set("framework", framework)
+                        .set("source", source)
+                        .set("model", model)
+                        .set("accelerator_id", accelerator)
+                        .set("precision", "bf16")
+                        .set("experts", "128")
+                        .set("top_k", "8")
+                        .set("tp", "1")
+                        .set("ep", "8")
+                        .set("notes", notes);
+    return strategy_of(row).value("expert_dispatch", "");
+  };
+  const char* bridge = "Megatron-Bridge (Megatron-Core)";
+  const char* summary = "NVIDIA Megatron-Bridge performance summary, NeMo ";
+  const auto release = [&](const char* number) { return std::string(summary) + number; };
+  EXPECT_EQ(of(release("26.04").c_str(), "qwen3-30b-a3b", "gb300", bridge), "deepep");
+  EXPECT_EQ(of(release("25.11").c_str(), "qwen3-30b-a3b", "gb300", bridge), "");
+  EXPECT_EQ(of(release("26.06").c_str(), "qwen3-235b-a22b", "h100-sxm-80gb", bridge), "");
+  EXPECT_EQ(of("a blog", "qwen3-30b-a3b", "h100-sxm-80gb", "Megatron-LM"), "");
+  EXPECT_EQ(of("a blog", "qwen3-30b-a3b", "h100-sxm-80gb", "Megatron-LM", "DeepEP, forced balance"), "deepep");
+  EXPECT_EQ(of("DeepSeek-V3 report", "qwen3-30b-a3b", "h800-sxm-80gb", "HAI-LLM"), "deepep");
+}
+
 TEST(PublishedRuns, AsynchronousTensorParallelism) {
   const Row row = Row().set("framework", "PyTorch torchtitan").set("tp", "8").set("zero_or_fsdp", "FSDP2");
   EXPECT_EQ(strategy_of(Row(row).set("notes", "torch.compile, async TP")).at("overlap_tensor_parallel"), true);
