@@ -94,7 +94,8 @@ void check_clock(Draft& draft) {
   const Scenario& s = draft.scenario;
   if (!clock || s.node == nullptr || !draft.sound({"/cluster/clock_MHz"})) return;
   const char* at = "/cluster/clock_MHz";
-  if (s.accelerator == nullptr || !(s.accelerator->boost_clock_MHz > 0))
+  if (s.accelerator == nullptr) return draft.fault(at, "only accelerators are held to a clock", "leave it out");
+  if (!(s.accelerator->boost_clock_MHz > 0))
     return draft.fault(at, "the clock of this node's devices is not known", "state power_cap_W instead");
   const double most = s.accelerator->boost_clock_MHz, least = std::ceil(least_device_power(s).clock_MHz);
   if (*clock > most)

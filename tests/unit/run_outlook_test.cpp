@@ -27,6 +27,7 @@ using test::catalog;
 using test::shipped;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* kAnalytic = "run.fidelity=analytic";
 
@@ -445,6 +446,17 @@ TEST(PowerCap, IsExceededByNoKindOfWork) {
       EXPECT_LE(draw.in(1_W), cap * (1 + 1e-9)) << cap;
     EXPECT_GE(clocks.bandwidth, before) << cap;
     before = clocks.bandwidth;
+  }
+}
+
+// Neither a clock nor a cap holds processors: one does not stand for the other.
+TEST(PowerCap, IsNotOfferedInPlaceOfAClockWhereThereIsNone) {
+  try {
+    (void)shipped("rental-cpu-server.json", {"cluster.clock_MHz=1500"});
+    FAIL() << "a processor's clock was taken";
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.faults().front().pointer, "/cluster/clock_MHz");
+    EXPECT_EQ(error.faults().front().suggestion, "leave it out");
   }
 }
 
