@@ -59,6 +59,15 @@ void losses(std::vector<Change>& changes, const Scenario& scenario) {
   if (scenario.model->is_transformer() && !fused_kernels(scenario).loss) changes.push_back({{"fused_loss", true}});
 }
 
+/// Host memory in place of the device's: last, for it costs most time.
+std::vector<Change> offloads(const Scenario& scenario) {
+  std::vector<Change> changes;
+  const StrategySpec& now = scenario.spec.strategy;
+  if (!now.offload_optimizer) changes.push_back({{"offload_optimizer", true}});
+  if (!now.offload_activations) changes.push_back({{"offload_activations", true}});
+  return changes;
+}
+
 std::vector<Change> single_changes(const Scenario& scenario) {
   std::vector<Change> changes;
   recomputation(changes, scenario);
@@ -115,6 +124,12 @@ std::vector<std::string> memory_advice(const Scenario& scenario, const Catalog& 
   const std::vector<Change> singles = single_changes(scenario);
   std::vector<Tried> tried = fitting(singles, document, catalog);
   if (tried.empty()) tried = fitting(pairs_of(singles), document, catalog);
+  if (tried.empty()) {
+    std::vector<Change> all = offloads(scenario);
+    tried = fitting(all, document, catalog);
+    all.insert(all.end(), singles.begin(), singles.end());
+    if (tried.empty()) tried = fitting(pairs_of(all), document, catalog);
+  }
   std::stable_sort(tried.begin(), tried.end(), [](const Tried& a, const Tried& b) { return a.peak < b.peak; });
   std::vector<std::string> advice;
   for (const Tried& one : tried) {

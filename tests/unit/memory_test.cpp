@@ -1,5 +1,6 @@
 #include "models/memory/memory.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -511,6 +512,19 @@ TEST(Advice, HoldsWhenItIsFollowed) {
   const auto advice = memory_advice(resolve(scenario, "test", {}, catalog()), catalog());
   ASSERT_FALSE(advice.empty());
   for (const std::string& one : advice) EXPECT_TRUE(report_of(scenario, overrides_of(one)).fits) << one;
+}
+
+// Neither more sharding nor recomputation is enough on 16 GB; host memory is.
+TEST(Advice, OffersHostMemoryWhereNothingElseIsEnough) {
+  const Json scenario = document(R"({"format_version": 1, "cluster": {"node": "dgx-1-v100-16gb", "nodes": 1},
+    "workload": {"model": "llama3-8b", "global_batch": 8, "seq_len": 1024},
+    "strategy": {"framework": "deepspeed", "sharding": "zero-3", "micro_batch": 1}})");
+  const auto advice = memory_advice(resolve(scenario, "test", {}, catalog()), catalog());
+  ASSERT_FALSE(advice.empty());
+  for (const std::string& one : advice) {
+    EXPECT_THAT(one, testing::HasSubstr("offload_optimizer")) << one;
+    EXPECT_TRUE(report_of(scenario, overrides_of(one)).fits) << one;
+  }
 }
 
 TEST(Advice, SaysNothingWhereNothingHelps) {
