@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "models/fabric/metrics.hpp"
+#include "models/fabric/plan/switch_figures.hpp"
 
 namespace stepcast {
 
@@ -34,6 +35,14 @@ FabricBill fabric_bill(const Scenario& scenario, const Catalog& catalog) {
   out.power = parts.power;
   if (!out.price) out.price = parts.price;
   out.unknown = parts.unknown;
+  if (const SwitchPart* part = scenario.network_switch; part != nullptr && part->ports > 0) {
+    const int ports = SwitchFigures::of(part, scenario.nic_bandwidth).ports;
+    for (const SwitchTier& tier : parts.tiers)
+      if (tier.most_ports > ports)
+        out.unknown.push_back(fmt::format("a {} switch of {} ports of {:g} Gb/s, for which a {} of {} stands",
+                                          tier.name, tier.most_ports, scenario.nic_bandwidth.in(1_Gbps), part->id,
+                                          ports));
+  }
   return out;
 }
 

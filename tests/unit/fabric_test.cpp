@@ -53,6 +53,21 @@ INSTANTIATE_TEST_SUITE_P(Published, SuperPodTest,
                                          SuperPod{4, 32, 16, 0}, SuperPod{8, 64, 32, 0}, SuperPod{16, 128, 128, 64},
                                          SuperPod{32, 256, 256, 128}, SuperPod{64, 512, 512, 256}));
 
+// At no oversubscription as many up-links as down-links in use suffice, however many ports the leaf has left.
+TEST(RailOptimized, NodesThatFillNoLeafHaveUpLinksForThemselves) {
+  for (const int nodes : {2, 4, 8, 31}) {
+    const FabricInventory counted =
+        inventory(fabric_of("dgx-h100", nodes, preset(FabricPreset::rail_optimized)), catalog());
+    EXPECT_EQ(switches_of(counted, "leaf"), 8) << nodes;
+    EXPECT_EQ(switches_of(counted, "spine"), (8 * nodes + 63) / 64) << nodes;
+    EXPECT_EQ(cables_of(counted, "node to leaf"), 8 * nodes) << nodes;
+    EXPECT_EQ(cables_of(counted, "leaf to spine"), 8 * nodes) << nodes;
+  }
+  FabricSpec halved = preset(FabricPreset::rail_optimized);
+  halved.oversubscription = 2;
+  EXPECT_EQ(cables_of(inventory(fabric_of("dgx-h100", 4, halved), catalog()), "leaf to spine"), 8 * 2);
+}
+
 void expect_same(const FabricInventory& tallied, const FabricInventory& counted) {
   ASSERT_EQ(tallied.tiers.size(), counted.tiers.size());
   for (std::size_t i = 0; i < counted.tiers.size(); ++i) {

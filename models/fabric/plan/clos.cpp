@@ -33,10 +33,11 @@ void size_leaves(ClosPlan& plan, const FabricSpec& spec, int ports) {
   const auto down = static_cast<int>(ports * o / (1 + o) + 1e-9);
   plan.nodes_per_leaf = spec.nodes_per_leaf.value_or(std::max(1, down / plan.nics_per_leaf));
   plan.groups = ceil_div(plan.nodes, plan.nodes_per_leaf);
-  const int used = plan.nodes_per_leaf * plan.nics_per_leaf;
+  // Where all nodes hang on one leaf (of a rail), what it has of them needs up-links, not what it could have.
+  const int used = std::min(plan.nodes, plan.nodes_per_leaf) * plan.nics_per_leaf;
   plan.leaf_up = up_cables(used, o);
   plan.leaf_up_rate = plan.rate * used / o;
-  plan.leaf_ports = std::min(plan.nodes, plan.nodes_per_leaf) * plan.nics_per_leaf + plan.leaf_up;
+  plan.leaf_ports = used + plan.leaf_up;
 }
 
 void one_tier(ClosPlan& plan) {
