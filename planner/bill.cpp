@@ -1,16 +1,17 @@
 #include "planner/bill.hpp"
 
+#include "models/cost/cost.hpp"
+#include "models/fabric/fabric.hpp"
 #include "models/fabric/metrics.hpp"
 
 namespace stepcast {
 
 namespace {
 
-void add_server(std::vector<BillLine>& out, const Scenario& s) {
+void add_server(std::vector<BillLine>& out, const Scenario& s, const Catalog& catalog) {
   const Node& node = *s.node;
   const long nodes = s.spec.cluster.nodes;
-  const auto price = node.price ? node.price->purchase : std::nullopt;
-  out.push_back({"server", node.id, nodes, price, false});
+  out.push_back({"server", node.id, nodes, purchase_price(node, catalog), false});
   if (node.has_accelerators())
     out.push_back({"accelerator", node.accelerator, nodes * node.accelerator_count, {}, true});
   if (!node.cpu.empty() && node.cpu_count > 0) out.push_back({"processor", node.cpu, nodes * node.cpu_count, {}, true});
@@ -29,9 +30,15 @@ void add_server(std::vector<BillLine>& out, const Scenario& s) {
                    true});
 }
 
+std::optional<Dollars> price_of_transceiver(const FabricInventory& all, const Catalog& catalog) {
+  if (all.transceiver.empty()) return std::nullopt;
+  const auto price = catalog.find<LinkPart>(all.transceiver)->figure("price_usd");
+  return price ? std::optional(1_usd * *price) : std::nullopt;
+}
+
 void add_network(std::vector<BillLine>& out, const Scenario& s, const Catalog& catalog) {
   const ClusterSpec& cluster = s.spec.cluster;
-  if (cluster.nodes < 2 || s.nics_per_node == 0) return;
+  if (cluster.nodes < 2 || s.nics_per_node == 0 || s.devices() > kMostFabricDevices) return;
   const SwitchPart* part = s.network_switch;
   const FabricInventory all =
       fabric_inventory(cluster.fabric, *s.node, cluster.nodes, s.nics_per_node, s.nic_bandwidth, part, catalog);
@@ -45,7 +52,7 @@ void add_network(std::vector<BillLine>& out, const Scenario& s, const Catalog& c
   if (all.transceivers > 0)
     out.push_back({"transceiver (at most, all cables optical)",
                    all.transceiver.empty() ? "none known for the rate" : all.transceiver, all.transceivers,
-                   std::nullopt, false});
+                   price_of_transceiver(all, catalog), false});
 }
 
 /// RFC 4180: in quotes, and quotes doubled.
@@ -59,10 +66,18 @@ std::string cell(const std::string& text) {
 
 std::vector<BillLine> bill_of_materials(const Scenario& scenario, const Catalog& catalog) {
   std::vector<BillLine> out;
-  add_server(out, scenario);
+  add_server(out, scenario, catalog);
   add_network(out, scenario, catalog);
   if (scenario.storage != nullptr) out.push_back({"shared storage", scenario.storage->id, 1, {}, false});
   return out;
+}
+
+std::optional<Dollars> price_to_buy(const std::vector<BillLine>& bill) {
+  if (bill.empty() || !bill.front().unit_price) return std::nullopt;
+  Dollars sum;
+  for (const BillLine& line : bill)
+    if (line.unit_price && !line.included) sum += *line.unit_price * static_cast<double>(line.count);
+  return sum;
 }
 
 std::string bill_csv(const std::vector<BillLine>& bill) {

@@ -20,6 +20,9 @@ struct BillLine {
 /// Servers with what is in them, and the network's switches, cables and transceivers, counted on its graph.
 std::vector<BillLine> bill_of_materials(const Scenario& scenario, const Catalog& catalog);
 
+/// What all of a bill's lines with a price cost to buy. Null where its servers have none.
+std::optional<Dollars> price_to_buy(const std::vector<BillLine>& bill);
+
 /// As CSV: item, part, count, unit_price_usd, price_usd, included_in_server.
 std::string bill_csv(const std::vector<BillLine>& bill);
 

@@ -4,6 +4,7 @@
 
 #include "models/cost/cost.hpp"
 #include "models/power/facility.hpp"
+#include "planner/bill.hpp"
 
 namespace stepcast {
 
@@ -38,17 +39,17 @@ std::vector<std::optional<T>> or_none(const Choices<T>& choices) {
   return {choices.values.begin(), choices.values.end()};
 }
 
-std::optional<Dollars> price_to_buy(const Scenario& scenario, const std::optional<Dollars>& network,
-                                    const Catalog& catalog) {
-  const Node* priced = scenario.node;
-  double scale = scenario.spec.cluster.nodes;
-  if (!priced->price && !priced->price_like.empty()) {
-    priced = catalog.find<Node>(priced->price_like);
-    if (priced == nullptr || !priced->has_accelerators()) return std::nullopt;
-    scale *= static_cast<double>(scenario.node->accelerator_count) / priced->accelerator_count;
+/// Caps of a cluster's devices; one at or above the board limit stands for none.
+std::vector<std::optional<Watts>> caps_of(const PlanCluster& choice, const Catalog& catalog) {
+  const Node* node = catalog.find<Node>(choice.node);
+  const Accelerator* device =
+      node != nullptr && node->has_accelerators() ? catalog.find<Accelerator>(node->accelerator) : nullptr;
+  std::vector<std::optional<Watts>> out;
+  for (std::optional<Watts> cap : or_none(choice.power_cap)) {
+    if (cap && device != nullptr && *cap >= device->tdp) cap.reset();
+    if (std::find(out.begin(), out.end(), cap) == out.end()) out.push_back(cap);
   }
-  if (!priced->price || !priced->price->purchase) return std::nullopt;
-  return *priced->price->purchase * scale + network.value_or(Dollars(0));
+  return out;
 }
 
 /// Whether switches and transceivers can change an answer: all options of one cluster have the same, and they take no
@@ -56,7 +57,7 @@ std::optional<Dollars> price_to_buy(const Scenario& scenario, const std::optiona
 bool network_matters(const PlanQuestionSpec& question) {
   const PlanConstraints& limits = question.constraints;
   const std::vector<Objective>& asked = question.objective.values;
-  return limits.budget_to_buy || limits.budget || limits.budget_of_run || limits.power ||
+  return limits.budget || limits.budget_of_run || limits.power ||
          std::any_of(asked.begin(), asked.end(), [](Objective one) { return one != Objective::time; });
 }
 
@@ -75,7 +76,7 @@ std::vector<FamilySpec> families_of_cluster(const PlanQuestionSpec& question, st
   for (const int count : nodes)
     for (const FabricSpec& fabric : or_standard(choice.fabric, FabricSpec{}))
       for (const std::string& storage : or_standard(choice.storage, std::string()))
-        for (const std::optional<Watts>& cap : or_none(choice.power_cap))
+        for (const std::optional<Watts>& cap : caps_of(choice, catalog))
           for (const std::optional<double>& clock : or_none(choice.clock_MHz))
             for (const std::string& framework : frameworks)
               out.push_back({cluster, count, fabric, storage, cap, clock, framework});
@@ -143,7 +144,7 @@ FamilyFacts facts_of(const Scenario& scenario, const PlanQuestionSpec& question,
     out.rate = rate->servers + rate->network + rate->upkeep;
     out.electricity = rate->electricity / Watts(1);
   }
-  if (question.constraints.budget_to_buy) out.price = price_to_buy(scenario, network.price, catalog);
+  if (question.constraints.budget_to_buy) out.price = price_to_buy(bill_of_materials(scenario, catalog));
   out.carbon = grid_carbon(scenario);
   out.rack_units = scenario.node->rack_units * scenario.spec.cluster.nodes;
   return out;

@@ -140,6 +140,12 @@ bool offered(const Node& node, PriceBasis basis, const Catalog& catalog) {
   return source && node_cost(*source->node->price, basis, kAmortisation);
 }
 
+std::optional<Dollars> purchase_price(const Node& node, const Catalog& catalog) {
+  const std::optional<PriceSource> source = price_source(node, catalog);
+  if (!source || !source->node->price->purchase) return std::nullopt;
+  return *source->node->price->purchase * source->scale;
+}
+
 std::optional<CostRate> cost_rate(const Scenario& scenario, const Catalog& catalog, Watts average_power,
                                   std::optional<Dollars> network) {
   std::optional<NodeCost> cost = stated_cost(scenario);

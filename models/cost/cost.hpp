@@ -12,6 +12,9 @@ namespace stepcast {
 /// Whether a node, or the one whose price stands for its own, is offered on these terms.
 bool offered(const Node& node, PriceBasis basis, const Catalog& catalog);
 
+/// What one node costs to buy, or per accelerator the one whose price stands for its own. Null where neither is sold.
+std::optional<Dollars> purchase_price(const Node& node, const Catalog& catalog);
+
 /// What the cluster costs while it runs.
 struct CostRate {
   DollarsPerSecond servers;      ///< rent, or purchase price over its amortisation

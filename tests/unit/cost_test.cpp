@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "models/convergence/target.hpp"
+#include "models/power/facility.hpp"
+#include "planner/bill.hpp"
 
 namespace stepcast::cost_test {
 namespace {
@@ -81,6 +85,36 @@ TEST(CostRate, TakesAnotherNodesPricePerAcceleratorAndSaysSo) {
   const Node& like = *priced.catalog.find<Node>("aws-p3.16xlarge");
   EXPECT_NEAR(rate->total().value(), 4 * (4.0 / 8) * like.price->on_demand->value(), 1e-12);
   EXPECT_THAT(rate->basis, testing::HasSubstr("aws-p3.16xlarge's price, taken per accelerator as ours has none"));
+}
+
+/// What the lines of a bill as CSV come to, but for those that are in the servers' price.
+double sum_of(const std::string& csv) {
+  double sum = 0;
+  std::istringstream lines(csv);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t last = line.rfind(','), price = line.rfind(',', last - 1);
+    if (line.substr(last + 1) == "no" && last > price + 1) sum += std::stod(line.substr(price + 1, last - price - 1));
+  }
+  return sum;
+}
+
+// A DGX A100 80 GB is priced like the one with 40 GB; the network is switches and transceivers.
+TEST(BillOfMaterials, ComesToWhatItCostsToBuy) {
+  const Catalog catalog({STEPCAST_SOURCE_DIR "/hardware-catalog"});
+  for (const char* node : {"dgx-h100", "dgx-a100-80gb"}) {
+    const Json document = {{"cluster", {{"node", node}, {"nodes", 64}}},
+                           {"workload", {{"model", "llama3-8b"}, {"global_batch", 512}}},
+                           {"strategy", {{"framework", "megatron-lm"}}}};
+    const Scenario scenario = resolve(document, "test", {}, catalog);
+    const std::vector<BillLine> bill = bill_of_materials(scenario, catalog);
+    const std::optional<Dollars> price = price_to_buy(bill);
+    ASSERT_TRUE(price) << node;
+    EXPECT_NEAR(sum_of(bill_csv(bill)), price->in(1_usd), 1) << node;
+    const FabricBill network = fabric_bill(scenario, catalog);
+    EXPECT_NEAR(price->in(1_usd),
+                (64 * *purchase_price(*scenario.node, catalog) + network.price.value_or(Dollars(0))).in(1_usd), 1)
+        << node;
+  }
 }
 
 // Whoever sizes a cluster needs a figure for whatever it is made of.
