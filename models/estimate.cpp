@@ -517,8 +517,19 @@ class Estimator {
     power();
   }
 
+  /// Of the nodes that the replica's stages lie on.
+  PowerModel power_of_stages() const {
+    if (scenario_.other_kinds.empty()) return power_model(scenario_);
+    std::vector<PowerModel> kinds;
+    for (std::size_t s = 0; s < stages_; ++s) {
+      kinds.push_back(power_of_own_kind(*at(static_cast<int>(s)).scenario));
+      kinds.back().nodes = 1;
+    }
+    return power_of_kinds(std::move(kinds));
+  }
+
   void power() {
-    const PowerModel model = power_model(scenario_);
+    const PowerModel model = power_of_stages();
     out_.average_device_power = average_device_power(out_, model);
     out_.peak_device_power = std::max(model.device_compute, out_.average_device_power);
   }

@@ -1,8 +1,9 @@
-#include "models/power/average_power.hpp"
+#include "models/power/power.hpp"
 #include "report/device_intervals.hpp"
 #include "report/power_over_time.hpp"
 #include "report/predict.hpp"
 #include "report/segment_time.hpp"
+#include "sim/build.hpp"
 
 namespace stepcast {
 
@@ -14,16 +15,19 @@ class BreakdownBuilder {
   BreakdownBuilder(const Job& job, const StepGraph& graph, const Timeline& timeline)
       : graph_(graph),
         timeline_(timeline),
-        power_(power_model(*job.scenario)),
-        over_time_(timeline.end, power_.device_ready) {
+        power_by_kind_(power_by_kind(*job.scenario)),
+        kinds_(device_kinds(job)),
+        devices_(devices_of(graph)),
+        ready_(mean_ready()),
+        over_time_(timeline.end, ready_) {
     out_.step_time = timeline.end;
     segments_.reserve(graph.segments().size());
     for (const Segment* segment : graph.segments()) segments_.push_back(segment_time(*segment));
   }
 
-  /// `share`: of all devices, those that the representative stands for.
-  void add_device(const std::vector<Interval>& intervals, const DeviceOperations& operations, double share) {
-    share_ = share;
+  void add_device(std::size_t device, const std::vector<Interval>& intervals, const DeviceOperations& operations) {
+    share_ = graph_.devices()[device].multiplicity / devices_;
+    power_ = &power_of(device);
     for (const Interval& interval : intervals) add(interval);
     for (const int operation : operations.all) add_traffic(operation);
   }
@@ -33,12 +37,36 @@ class BreakdownBuilder {
   StepBreakdown finish() {
     out_.overhead += out_.host;
     count_messages_once();
-    out_.average_device_power = average_device_power(out_, power_);
+    out_.average_device_power = over_time_.average();
     out_.peak_device_power = over_time_.peak();
     return out_;
   }
 
  private:
+  [[nodiscard]] const PowerModel& power_of(std::size_t device) const {
+    return power_by_kind_[kinds_.empty() ? 0 : static_cast<std::size_t>(kinds_[device])];
+  }
+
+  /// Real devices that the graph's stand for.
+  static double devices_of(const StepGraph& graph) {
+    double sum = 0;
+    for (const auto& device : graph.devices()) sum += device.multiplicity;
+    return sum;
+  }
+
+  /// What the devices draw together at full clock with nothing to run, as a mean.
+  [[nodiscard]] Watts mean_ready() const {
+    Watts sum;
+    for (std::size_t device = 0; device < graph_.devices().size(); ++device)
+      sum += power_of(device).device_ready * (graph_.devices()[device].multiplicity / devices_);
+    return sum;
+  }
+
+  /// Devices that are ready draw the mean of that at all times; what they do adds to it.
+  void add_power(const Interval& interval, Watts power) {
+    over_time_.add(interval.start, interval.end, ready_ + (power - power_->device_ready), share_);
+  }
+
   /// A message counts at its sender. Where that waits for it, too, its receiver's wait is the pipeline's bubble: no
   /// more of communication is exposed than there is.
   void count_messages_once() {
@@ -70,7 +98,7 @@ class BreakdownBuilder {
       case Activity::work:
         return add_work(interval);
     }
-    over_time_.add(interval.start, interval.end, power_.device_waiting, share_);
+    add_power(interval, power_->device_waiting);
   }
 
   void add_work(const Interval& interval) {
@@ -78,13 +106,13 @@ class BreakdownBuilder {
     const Seconds length = (interval.end - interval.start) * share_;
     if (operation.kind == OperationKind::optimizer) {
       out_.optimizer += length;
-      over_time_.add(interval.start, interval.end, power_.device_updating, share_);
+      add_power(interval, power_->device_updating);
     } else if (operation.kind == OperationKind::overhead) {
       out_.overhead += length;
     } else if (operation.segment < 0 || !(segments_[operation.segment].total() > Seconds(0))) {
       out_.compute += length;
       out_.matrix_time += length;
-      over_time_.add(interval.start, interval.end, power_.device_compute, share_);
+      add_power(interval, power_->device_compute);
     } else {
       add_segment(interval, segments_[operation.segment]);
     }
@@ -104,7 +132,7 @@ class BreakdownBuilder {
       communication(share.kind, share.dimension).total += share.total * others;
       communication(share.kind, share.dimension).exposed += share.exposed * others;
     }
-    over_time_.add(interval.start, interval.end, mean_power(nominal, length, power_), share_);
+    add_power(interval, mean_power(nominal, length, *power_));
   }
 
   void add_traffic(int index) {
@@ -116,7 +144,11 @@ class BreakdownBuilder {
 
   const StepGraph& graph_;
   const Timeline& timeline_;
-  PowerModel power_;
+  std::vector<PowerModel> power_by_kind_;
+  std::vector<int> kinds_;  ///< by device; empty: all are of one
+  double devices_ = 0;
+  const PowerModel* power_ = nullptr;  ///< of the device that is added
+  Watts ready_;
   PowerOverTime over_time_;
   std::vector<SegmentTime> segments_;
   StepBreakdown out_;
@@ -124,13 +156,11 @@ class BreakdownBuilder {
 };
 
 BreakdownBuilder built(const Job& job, const StepGraph& graph, const Timeline& timeline) {
-  double devices = 0;
-  for (const auto& device : graph.devices()) devices += device.multiplicity;
   BreakdownBuilder builder(job, graph, timeline);
   const std::vector<DeviceOperations> operations = operations_by_device(graph, timeline);
   for (std::size_t device = 0; device < operations.size(); ++device)
-    builder.add_device(device_intervals(graph, timeline, static_cast<int>(device), operations[device]),
-                       operations[device], graph.devices()[device].multiplicity / devices);
+    builder.add_device(device, device_intervals(graph, timeline, static_cast<int>(device), operations[device]),
+                       operations[device]);
   return builder;
 }
 

@@ -109,28 +109,38 @@ GoodputOutlook goodput_outlook(const Scenario& scenario, const RunRisk& risk, Ru
   return out;
 }
 
+/// Nodes of one kind in racks of their own.
+void house(FacilityOutlook& out, const NodeKind& kind) {
+  const ClockState clocks = clock_state(*kind.scenario);
+  if (clocks.limited) out.clock_share = std::min(out.clock_share.value_or(1), clocks.products);
+  const PowerModel power = power_of_own_kind(*kind.scenario);
+  const Watts devices_peak = power.devices_per_node * power.device_compute;
+  const Watts inside_peak = power.node_inside(devices_peak);
+  if (const auto spare = spare_supplies(*kind.scenario, inside_peak))
+    out.spare_supplies = std::min(out.spare_supplies.value_or(*spare), *spare);
+  const std::optional<Racks> racks = racks_of(kind, power.node_at_plug(devices_peak));
+  if (racks) {
+    out.nodes_per_rack = std::max(out.nodes_per_rack.value_or(0), racks->nodes_per_rack);
+    out.racks = out.racks.value_or(0) + racks->racks;
+    out.rack = std::max(out.rack.value_or(Watts(0)), racks->rack);
+  }
+  const std::vector<std::string> exceeded = exceeded_by_nodes(*kind.scenario, racks, inside_peak);
+  out.exceeded.insert(out.exceeded.end(), exceeded.begin(), exceeded.end());
+}
+
 FacilityOutlook facility_outlook(const Job& job, const Prediction& step, const PowerModel& power,
                                  const FabricBill& fabric) {
   const Scenario& scenario = *job.scenario;
   FacilityOutlook out;
   if (fabric.power) out.fabric = *fabric.power * power.pue;
   out.pue = power.pue;
-  const ClockState clocks = clock_state(scenario);
-  if (clocks.limited) out.clock_share = clocks.products;
   out.flops_per_W = step.model_tflops_per_gpu * 1e12 * step.devices / step.average_power.value();
-  const Watts devices_peak = power.devices_per_node * power.device_compute;
-  const Watts node_peak = power.node_at_plug(devices_peak), inside_peak = power.node_inside(devices_peak);
-  out.spare_supplies = spare_supplies(scenario, inside_peak);
-  const auto racks = racks_of(scenario, node_peak);
-  if (racks) {
-    out.nodes_per_rack = racks->nodes_per_rack;
-    out.racks = racks->racks;
-    out.rack = racks->rack;
-  }
+  for (const NodeKind& kind : node_kinds(scenario)) house(out, kind);
   // At a barrier or a checkpoint every device falls from its busiest state to waiting, and comes back.
   const Watts fall = power.cluster_at_meter(power.device_compute) - power.cluster_at_meter(power.device_waiting);
   out.swing_kW_per_s = std::max(0.0, fall.in(1_kW) / kRampTime.value());
-  out.exceeded = exceeded_limits(scenario, racks, inside_peak, step.peak_power, out.swing_kW_per_s);
+  const std::vector<std::string> of_site = exceeded_by_site(scenario, step.peak_power, out.swing_kW_per_s);
+  out.exceeded.insert(out.exceeded.end(), of_site.begin(), of_site.end());
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include "models/power/average_power.hpp"
 #include "models/power/device_power.hpp"
 #include "models/power/power.hpp"
+#include "models/scenario/node_kinds.hpp"
 #include "models/updates/actor_step.hpp"
 #include "models/updates/lone_node.hpp"
 #include "report/helper_nodes.hpp"
@@ -49,6 +50,17 @@ Flops convention_correction(const Scenario& scenario) {
   return out;
 }
 
+/// What the devices could do at their usual clocks, mean over all: utilisation is not of what a cap leaves.
+FlopsPerSecond mean_peak(const Job& job) {
+  FlopsPerSecond sum{0};
+  for (const NodeKind& kind : node_kinds(*job.scenario)) {
+    const Device device = kind.scenario == job.scenario ? job.device : device_of(*kind.scenario);
+    const double share = static_cast<double>(kind.nodes) / job.scenario->spec.cluster.nodes;
+    sum += device.peak / clock_state(*kind.scenario).products * share;
+  }
+  return sum;
+}
+
 void fill_rates(Prediction& out, const Job& job, const StepBreakdown& breakdown) {
   const Scenario& scenario = *job.scenario;
   const double devices = out.devices;
@@ -66,9 +78,7 @@ void fill_rates(Prediction& out, const Job& job, const StepBreakdown& breakdown)
   const FlopsPerSecond hardware = (breakdown.executed_flops + convention_correction(scenario) / devices) / step;
   out.model_tflops_per_gpu = model.in(1_TFLOPS);
   out.hardware_tflops_per_gpu = hardware.in(1_TFLOPS);
-  if (job.device.peak > FlopsPerSecond(0)) {
-    // Utilisation is of what the device could do, not of what a cap leaves.
-    const FlopsPerSecond peak = job.device.peak / clock_state(scenario).products;
+  if (const FlopsPerSecond peak = mean_peak(job); peak > FlopsPerSecond(0)) {
     out.mfu = model / peak;
     out.hfu = hardware / peak;
   }

@@ -8,6 +8,7 @@
 #include "report/device_intervals.hpp"
 #include "report/power_over_time.hpp"
 #include "report/segment_time.hpp"
+#include "sim/build.hpp"
 
 namespace stepcast {
 
@@ -24,7 +25,11 @@ struct Drawn {
 class TraceWriter {
  public:
   TraceWriter(const std::filesystem::path& file, const Job& job, const StepGraph& graph, const Timeline& timeline)
-      : graph_(graph), timeline_(timeline), power_(power_model(*job.scenario)), out_(file) {
+      : graph_(graph),
+        timeline_(timeline),
+        power_by_kind_(power_by_kind(*job.scenario)),
+        kinds_(device_kinds(job)),
+        out_(file) {
     drawn_.resize(graph.operations().size());
     critical_.resize(graph.operations().size());
     for (const int operation : critical_path(graph, timeline)) critical_[static_cast<std::size_t>(operation)] = true;
@@ -143,25 +148,26 @@ class TraceWriter {
       }
   }
 
-  Watts power_during(const Interval& interval) const {
+  Watts power_during(const Interval& interval, const PowerModel& power) const {
     const bool waits = interval.activity != Activity::work;
-    if (waits && interval.activity != Activity::communication) return power_.device_waiting;
+    if (waits && interval.activity != Activity::communication) return power.device_waiting;
     const Operation& operation = graph_.operations()[interval.operation];
-    if (waits) return operation.dimension == Dimension::storage ? power_.device_ready : power_.device_waiting;
-    if (operation.kind == OperationKind::optimizer) return power_.device_updating;
-    if (operation.kind == OperationKind::overhead) return power_.device_ready;
-    if (operation.segment < 0) return power_.device_compute;
-    return mean_power(segments_[operation.segment], interval.end - interval.start, power_);
+    if (waits) return operation.dimension == Dimension::storage ? power.device_ready : power.device_waiting;
+    if (operation.kind == OperationKind::optimizer) return power.device_updating;
+    if (operation.kind == OperationKind::overhead) return power.device_ready;
+    if (operation.segment < 0) return power.device_compute;
+    return mean_power(segments_[operation.segment], interval.end - interval.start, power);
   }
 
   void write_power(int device, const std::vector<Interval>& intervals) {
+    const PowerModel& power = power_by_kind_[kinds_.empty() ? 0 : static_cast<std::size_t>(kinds_[device])];
     double last = -1;
     for (const Interval& interval : intervals) {
-      const double watts = power_during(interval).value();
+      const double watts = power_during(interval, power).value();
       if (watts != last) out_.counter(process_of(device), "power", "W", nanoseconds(interval.start), watts);
       last = watts;
     }
-    out_.counter(process_of(device), "power", "W", nanoseconds(timeline_.end), power_.device_ready.value());
+    out_.counter(process_of(device), "power", "W", nanoseconds(timeline_.end), power.device_ready.value());
   }
 
   void write_links() {
@@ -180,7 +186,8 @@ class TraceWriter {
 
   const StepGraph& graph_;
   const Timeline& timeline_;
-  PowerModel power_;
+  std::vector<PowerModel> power_by_kind_;
+  std::vector<int> kinds_;  ///< by device; empty: all are of one
   ChromeTrace out_;
   std::vector<SegmentTime> segments_;
   std::vector<Drawn> drawn_;

@@ -105,6 +105,14 @@ class JobBuilder {
 
 }  // namespace
 
+std::vector<int> device_kinds(const Job& job) {
+  std::vector<int> out;
+  if (job.scenario->other_kinds.empty()) return out;
+  for (const Column& column : columns_of(job, job.scenario->spec.run.flows))
+    for (const int state : column.state) out.push_back(job.fold.states[static_cast<std::size_t>(state)].kind);
+  return out;
+}
+
 BuildOptions build_options(const Scenario& scenario) {
   BuildOptions options;
   options.granularity = scenario.spec.run.granularity;

@@ -17,6 +17,9 @@ struct BuildOptions {
   FlowDetail flows = FlowDetail::folded;
 };
 
+/// NodeState::kind of the nodes of a job's devices, by their order in its graph; empty where all nodes are of one kind.
+std::vector<int> device_kinds(const Job& job);
+
 /// The options that a scenario asks for.
 BuildOptions build_options(const Scenario& scenario);
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "models/scenario/node_kinds.hpp"
 #include "units/calendar.hpp"
 
 namespace stepcast {
@@ -120,13 +121,26 @@ std::string source_words(const Scenario& scenario, const PriceSource& source) {
   return out;
 }
 
-/// What a bought cluster pays beside its servers.
-void add_ownership(CostRate& rate, const Scenario& scenario, Watts average_power, std::optional<Dollars> network) {
+/// One node of the scenario's own kind.
+std::optional<NodeCost> cost_of_own_kind(const Scenario& scenario, const Catalog& catalog) {
+  if (auto stated = stated_cost(scenario)) return stated;
+  const std::optional<PriceSource> source = price_source(*scenario.node, catalog);
+  if (!source) return std::nullopt;
+  auto cost = node_cost(*source->node->price, scenario.spec.cluster.cost.basis, amortisation(scenario));
+  if (!cost) return std::nullopt;
+  cost->servers *= source->scale;
+  cost->words += source_words(scenario, *source);
+  return cost;
+}
+
+/// What a bought cluster pays beside its servers; `bought`: those of the nodes that are.
+void add_ownership(CostRate& rate, const Scenario& scenario, DollarsPerSecond bought, Watts average_power,
+                   std::optional<Dollars> network) {
   const auto [price, known] = electricity_price(scenario);
   const double upkeep = scenario.spec.cluster.cost.upkeep_percent_per_year / 100;
   rate.electricity = average_power * price;
   if (network) rate.network = *network / amortisation(scenario);
-  rate.upkeep = (rate.servers + rate.network) * (amortisation(scenario) / (365.25 * 1_days)) * upkeep;
+  rate.upkeep = (bought + rate.network) * (amortisation(scenario) / (365.25 * 1_days)) * upkeep;
   if (network) rate.basis += fmt::format("; network {:.3g} M$", network->in(1_usd) / 1e6);
   if (upkeep > 0) rate.basis += fmt::format("; upkeep {:.3g} % a year", 100 * upkeep);
   rate.basis += fmt::format("; electricity at {:.3g} $/kWh{}", (price * 1_kWh).in(1_usd),
@@ -148,24 +162,27 @@ std::optional<Dollars> purchase_price(const Node& node, const Catalog& catalog) 
 
 std::optional<CostRate> cost_rate(const Scenario& scenario, const Catalog& catalog, Watts average_power,
                                   std::optional<Dollars> network) {
-  std::optional<NodeCost> cost = stated_cost(scenario);
   CostRate rate;
-  if (cost) {
-    rate.servers = scenario.spec.cluster.nodes * cost->servers;
-    rate.basis = cost->words;
-  } else {
-    const std::optional<PriceSource> source = price_source(*scenario.node, catalog);
-    if (!source) return std::nullopt;
-    cost = node_cost(*source->node->price, scenario.spec.cluster.cost.basis, amortisation(scenario));
+  DollarsPerSecond bought;
+  int bought_nodes = 0;
+  const std::vector<NodeKind> kinds = node_kinds(scenario);
+  for (const NodeKind& kind : kinds) {
+    const std::optional<NodeCost> cost = cost_of_own_kind(*kind.scenario, catalog);
     if (!cost) return std::nullopt;
-    rate.servers = scenario.spec.cluster.nodes * source->scale * cost->servers;
-    rate.basis = cost->words + source_words(scenario, *source);
+    const DollarsPerSecond of_kind = kind.nodes * cost->servers;
+    rate.servers += of_kind;
+    if (cost->bought) {
+      bought += of_kind;
+      bought_nodes += kind.nodes;
+    }
+    if (!rate.basis.empty()) rate.basis += "; ";
+    if (kinds.size() > 1) rate.basis += fmt::format("{} × {} ", kind.nodes, kind.scenario->node->id);
+    rate.basis += cost->words;
+    if (!cost->bought) rate.basis += "; electricity included";
   }
-  if (cost->bought) {
-    add_ownership(rate, scenario, average_power, network);
-  } else {
-    rate.basis += "; electricity included";
-  }
+  // Of bought and of rented nodes together, the bought ones pay for their share of the power.
+  const double share = static_cast<double>(bought_nodes) / scenario.spec.cluster.nodes;
+  if (bought_nodes > 0) add_ownership(rate, scenario, bought, average_power * share, network);
   return rate;
 }
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "fields/data_directory.hpp"
-#include "models/scenario/scenario.hpp"
+#include "models/scenario/node_kinds.hpp"
 
 namespace stepcast {
 
@@ -69,7 +71,10 @@ const PredictionErrors& prediction_errors() {
   return kErrors;
 }
 
-ExpectedError expected_error(const Scenario& scenario, const PredictionErrors& errors) {
+namespace {
+
+/// On the scenario's own kind of node.
+ExpectedError error_of_own_kind(const Scenario& scenario, const PredictionErrors& errors) {
   const std::string accelerator = scenario.accelerator != nullptr ? scenario.accelerator->id : "";
   const std::string& framework = scenario.framework->id;
   const auto known = errors.frameworks.find(framework);
@@ -92,6 +97,17 @@ ExpectedError expected_error(const Scenario& scenario, const PredictionErrors& e
             fmt::format("runs on {}, none of {}", accelerator, framework)};
   return {EvidenceGrade::none, kNeither * share(errors.other_framework),
           fmt::format("no measured run of {}, none on this hardware", framework)};
+}
+
+}  // namespace
+
+ExpectedError expected_error(const Scenario& scenario, const PredictionErrors& errors) {
+  std::optional<ExpectedError> worst;
+  for (const NodeKind& kind : node_kinds(scenario)) {
+    ExpectedError error = error_of_own_kind(*kind.scenario, errors);
+    if (!worst || error.share_80 > worst->share_80) worst = std::move(error);
+  }
+  return std::move(*worst);
 }
 
 }  // namespace stepcast

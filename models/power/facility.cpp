@@ -46,7 +46,8 @@ FabricBill fabric_bill(const Scenario& scenario, const Catalog& catalog) {
   return out;
 }
 
-std::optional<Racks> racks_of(const Scenario& scenario, Watts node_peak) {
+std::optional<Racks> racks_of(const NodeKind& kind, Watts node_peak) {
+  const Scenario& scenario = *kind.scenario;
   const FacilitySpec& facility = scenario.spec.cluster.facility;
   Racks out;
   out.limit = facility.rack_limit;
@@ -57,8 +58,8 @@ std::optional<Racks> racks_of(const Scenario& scenario, Watts node_peak) {
   const int by_power =
       out.limit && node_peak > Watts(0) ? std::max(1, static_cast<int>(*out.limit / node_peak)) : by_height;
   out.nodes_per_rack = facility.nodes_per_rack.value_or(std::min(by_height, by_power));
-  out.racks = (scenario.spec.cluster.nodes + out.nodes_per_rack - 1) / out.nodes_per_rack;
-  out.rack = node_peak * std::min(out.nodes_per_rack, scenario.spec.cluster.nodes);
+  out.racks = (kind.nodes + out.nodes_per_rack - 1) / out.nodes_per_rack;
+  out.rack = node_peak * std::min(out.nodes_per_rack, kind.nodes);
   return out;
 }
 
@@ -68,8 +69,8 @@ std::optional<int> spare_supplies(const Scenario& scenario, Watts inside_peak) {
   return supplies->count - static_cast<int>(std::ceil(inside_peak / supplies->rating * (1 - 1e-9)));
 }
 
-std::vector<std::string> exceeded_limits(const Scenario& scenario, const std::optional<Racks>& racks, Watts inside_peak,
-                                         Watts site_peak, double swing_kW_per_s) {
+std::vector<std::string> exceeded_by_nodes(const Scenario& scenario, const std::optional<Racks>& racks,
+                                           Watts inside_peak) {
   const FacilitySpec& facility = scenario.spec.cluster.facility;
   std::vector<std::string> out;
   if (const auto& supplies = scenario.node->psus) {
@@ -83,6 +84,12 @@ std::vector<std::string> exceeded_limits(const Scenario& scenario, const std::op
     out.push_back(fmt::format("a rack of {} {} peaks at {:.1f} kW, its limit is {:.1f} kW", racks->nodes_per_rack,
                               racks->nodes_per_rack == 1 ? "node" : "nodes", racks->rack.in(1_kW),
                               racks->limit->in(1_kW)));
+  return out;
+}
+
+std::vector<std::string> exceeded_by_site(const Scenario& scenario, Watts site_peak, double swing_kW_per_s) {
+  const FacilitySpec& facility = scenario.spec.cluster.facility;
+  std::vector<std::string> out;
   if (facility.site_limit && site_peak > *facility.site_limit * (1 + 1e-9))
     out.push_back(fmt::format("the site peaks at {:.1f} kW, its limit is {:.1f} kW", site_peak.in(1_kW),
                               facility.site_limit->in(1_kW)));

@@ -6,6 +6,7 @@
 
 #include "hardware-catalog/catalog.hpp"
 #include "models/power/power.hpp"
+#include "models/scenario/node_kinds.hpp"
 
 namespace stepcast {
 
@@ -27,14 +28,16 @@ struct Racks {
 };
 /// Nodes of a rack: stated, else as many as the limit and 40 of its 42 units hold, one at least. Null where neither the
 /// node's height nor a limit is known.
-std::optional<Racks> racks_of(const Scenario& scenario, Watts node_peak);
+std::optional<Racks> racks_of(const NodeKind& kind, Watts node_peak);
 
 /// Power supplies of a node that may fail before those left give less than its peak inside: redundancy N+k. Negative
 /// where all of them give less. Null where the node's supplies are unknown.
 std::optional<int> spare_supplies(const Scenario& scenario, Watts inside_peak);
 
-/// Limits of `cluster.facility`, and of the supplies in use, that a peak and a swing exceed, in words.
-std::vector<std::string> exceeded_limits(const Scenario& scenario, const std::optional<Racks>& racks, Watts inside_peak,
-                                         Watts site_peak, double swing_kW_per_s);
+/// Limits of the supplies in use and of racks that nodes of the scenario's own kind exceed at their peak, in words.
+std::vector<std::string> exceeded_by_nodes(const Scenario& scenario, const std::optional<Racks>& racks,
+                                           Watts inside_peak);
+/// Limits of `cluster.facility` that the site's peak and its swing exceed, in words.
+std::vector<std::string> exceeded_by_site(const Scenario& scenario, Watts site_peak, double swing_kW_per_s);
 
 }  // namespace stepcast

@@ -1,8 +1,10 @@
 #include "models/power/power.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "models/power/device_power.hpp"
+#include "models/scenario/node_kinds.hpp"
 
 namespace stepcast {
 
@@ -128,10 +130,16 @@ Watts PowerModel::node_at_plug(Watts devices) const {
 }
 
 Watts PowerModel::cluster_at_meter(Watts per_device) const {
-  return nodes * pue * node_at_plug(devices_per_node * per_device);
+  if (kinds.empty()) return nodes * pue * node_at_plug(devices_per_node * per_device);
+  // Devices of each kind are taken to be as busy as the mean: as far from idle to full load.
+  const double busy = (per_device - device_idle) / (device_compute - device_idle);
+  Watts sum;
+  for (const PowerModel& kind : kinds)
+    sum += kind.cluster_at_meter(kind.device_idle + (kind.device_compute - kind.device_idle) * busy);
+  return sum;
 }
 
-PowerModel power_model(const Scenario& scenario) {
+PowerModel power_of_own_kind(const Scenario& scenario) {
   PowerModel power;
   set_device(power, scenario);
   const PartDraw host = host_of(scenario);
@@ -151,6 +159,42 @@ PowerModel power_model(const Scenario& scenario) {
         supplies->rating * scenario.spec.cluster.facility.supplies_in_use.value_or(supplies->count);
   }
   return power;
+}
+
+PowerModel power_of_kinds(std::vector<PowerModel> kinds) {
+  if (kinds.size() == 1) return std::move(kinds.front());
+  PowerModel mean;
+  mean.nodes = 0;
+  mean.pue = 0;
+  for (const PowerModel& kind : kinds) mean.nodes += kind.nodes;
+  for (const PowerModel& kind : kinds) {
+    const double share = static_cast<double>(kind.nodes) / mean.nodes;
+    for (const auto watts : {&PowerModel::device_idle, &PowerModel::device_compute, &PowerModel::device_memory,
+                             &PowerModel::device_updating, &PowerModel::device_waiting, &PowerModel::device_ready,
+                             &PowerModel::host_idle, &PowerModel::host_busy})
+      mean.*watts += kind.*watts * share;
+    mean.pue += kind.pue * share;
+    mean.pue_assumed = mean.pue_assumed || kind.pue_assumed;
+    mean.devices_per_node = kind.devices_per_node;
+  }
+  mean.kinds = std::move(kinds);
+  return mean;
+}
+
+std::vector<PowerModel> power_by_kind(const Scenario& scenario) {
+  std::vector<PowerModel> out{power_of_own_kind(scenario)};
+  for (const auto& other : scenario.other_kinds) out.push_back(power_of_own_kind(*other));
+  return out;
+}
+
+PowerModel power_model(const Scenario& scenario) {
+  if (scenario.other_kinds.empty()) return power_of_own_kind(scenario);
+  std::vector<PowerModel> kinds;
+  for (const NodeKind& kind : node_kinds(scenario)) {
+    kinds.push_back(power_of_own_kind(*kind.scenario));
+    kinds.back().nodes = kind.nodes;
+  }
+  return power_of_kinds(std::move(kinds));
 }
 
 }  // namespace stepcast

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "models/parallelism/job.hpp"
 #include "models/scenario/scenario.hpp"
 
@@ -23,6 +25,8 @@ struct PowerModel {
   const Psu* psu = nullptr;              ///< null: psu_default_efficiency
   Watts psu_rating_per_node;             ///< of the supplies in use; 0: unknown
   double psu_default_efficiency = 0.94;  ///< MLPerf power logs: 0.94–0.96
+  /// Where nodes are of several kinds, one for each; figures of devices and hosts above are then their means.
+  std::vector<PowerModel> kinds;
 
   /// Behind the power supplies of a node whose devices draw so much together, fans among it.
   [[nodiscard]] Watts node_inside(Watts devices) const;
@@ -34,5 +38,11 @@ struct PowerModel {
 
 /// The power model of a scenario; figures from the catalogue, what is missing by stated rules (docs/models/power.md).
 PowerModel power_model(const Scenario& scenario);
+/// The same of the scenario's own kind of node alone, whatever others stand in its cluster.
+PowerModel power_of_own_kind(const Scenario& scenario);
+/// Of nodes of several kinds together.
+PowerModel power_of_kinds(std::vector<PowerModel> kinds);
+/// By NodeState::kind.
+std::vector<PowerModel> power_by_kind(const Scenario& scenario);
 
 }  // namespace stepcast

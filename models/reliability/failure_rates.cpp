@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 
+#include "models/scenario/node_kinds.hpp"
 #include "units/calendar.hpp"
 
 namespace stepcast {
@@ -113,7 +114,10 @@ double interruptions(const Scenario& scenario, const Catalog& catalog, std::stri
 
 }  // namespace
 
-FailureRates failure_rates(const Scenario& scenario, const Catalog& catalog) {
+namespace {
+
+/// Of a node of the scenario's own kind.
+FailureRates rates_of_own_kind(const Scenario& scenario, const Catalog& catalog) {
   const ReliabilitySpec& spec = scenario.spec.run.reliability;
   FailureRates rates;
   rates.interruptions = interruptions(scenario, catalog, rates.basis) * kPer1000Days;
@@ -124,6 +128,23 @@ FailureRates failure_rates(const Scenario& scenario, const Catalog& catalog) {
   for (PerSecond* rate : {&rates.interruptions, &rates.spot, &rates.slow, &rates.flaps}) *rate *= spec.rate_factor;
   if (spec.rate_factor != 1) rates.basis += fmt::format(", times {:.3g}", spec.rate_factor);
   return rates;
+}
+
+}  // namespace
+
+FailureRates failure_rates(const Scenario& scenario, const Catalog& catalog) {
+  FailureRates mean;
+  for (const NodeKind& kind : node_kinds(scenario)) {
+    const FailureRates rates = rates_of_own_kind(*kind.scenario, catalog);
+    const double share = static_cast<double>(kind.nodes) / scenario.spec.cluster.nodes;
+    for (const auto rate :
+         {&FailureRates::interruptions, &FailureRates::spot, &FailureRates::slow, &FailureRates::flaps})
+      mean.*rate += rates.*rate * share;
+    mean.replaced_share = rates.replaced_share;
+    if (mean.basis.find(rates.basis) == std::string::npos)
+      mean.basis += (mean.basis.empty() ? "" : "; other nodes ") + rates.basis;
+  }
+  return mean;
 }
 
 }  // namespace stepcast

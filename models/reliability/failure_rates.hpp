@@ -7,7 +7,8 @@
 
 namespace stepcast {
 
-/// How often a job on the scenario's nodes is disturbed, for one node.
+/// How often a job on the scenario's nodes is disturbed, for one node: the mean where they are of
+/// several kinds.
 struct FailureRates {
   PerSecond interruptions;    ///< unexpected: hardware, network, software, maintenance
   double replaced_share = 0;  ///< of them, after which the node is taken out

@@ -5,6 +5,7 @@
 
 #include "models/fabric/most_nodes.hpp"
 #include "models/scenario/draft.hpp"
+#include "models/scenario/node_kinds.hpp"
 
 namespace stepcast {
 
@@ -95,6 +96,18 @@ const FieldTable<OtherNodesSpec>& OtherNodesSpec::fields() {
     return t;
   }();
   return kTable;
+}
+
+std::vector<NodeKind> node_kinds(const Scenario& scenario) {
+  const ClusterSpec& cluster = scenario.spec.cluster;
+  std::vector<NodeKind> out{{&scenario, cluster.nodes}};
+  for (std::size_t i = 0; i < scenario.other_kinds.size(); ++i) {
+    const auto nodes = static_cast<int>(cluster.other_nodes[i].nodes.size());
+    out.front().nodes -= nodes;
+    out.push_back({scenario.other_kinds[i].get(), nodes});
+  }
+  std::erase_if(out, [](const NodeKind& kind) { return kind.nodes == 0; });
+  return out;
 }
 
 void resolve_conditions(Draft& draft) {

@@ -4,6 +4,9 @@
 
 #include "models/estimate.hpp"
 #include "models/parallelism/job.hpp"
+#include "models/reliability/failure_rates.hpp"
+#include "report/predict.hpp"
+#include "report/run_outlook.hpp"
 #include "tests/shipped_catalog.hpp"
 
 namespace stepcast::conditions_test {
@@ -110,6 +113,64 @@ TEST(ClosedForm, AStragglerSlowsEveryReplica) {
   // 1.29 times, as simulated: the slow stage's warm-up hides behind the way of the first micro-batch.
   EXPECT_NEAR(after.step_time / before.step_time, 1.29, 0.02);
   EXPECT_GT(after.synchronization_wait, before.synchronization_wait);
+}
+
+/// Eight servers on one network, whatever they are; `others` of them are DGX A100.
+Scenario mixed(const char* node, int others = 0) {
+  Json json = {
+      {"cluster",
+       {{"node", node},
+        {"nodes", 8},
+        {"fabric", {{"preset", "fat-tree"}, {"nic_bandwidth_Gbps", 200}, {"switch", "qm8700"}}}}},
+      {"workload",
+       {{"model", "llama3-8b"}, {"global_batch", 128}, {"seq_len", 4096}, {"precision", "bf16"}, {"tokens", 1e11}}},
+      {"strategy",
+       {{"framework", "megatron-lm"},
+        {"tensor_parallel", 2},
+        {"sequence_parallel", true},
+        {"micro_batch", 1},
+        {"sharding", "zero-1"}}}};
+  std::vector<int> which(static_cast<std::size_t>(others));
+  for (int i = 0; i < others; ++i) which[static_cast<std::size_t>(i)] = i;
+  if (others > 0) json["cluster"]["other_nodes"] = Json::array({{{"node", "dgx-a100-80gb"}, {"nodes", which}}});
+  return resolve(json, "test", {}, catalog());
+}
+
+Prediction predicted(const char* node, int others = 0) { return predict_analytic(mixed(node, others), catalog()); }
+
+TEST(MixedNodes, AllReplacedAreTheOtherKind) {
+  const Prediction replaced = predicted("dgx-h100", 8), other = predicted("dgx-a100-80gb");
+  // The closed form slows computation beside collectives down as the cluster's own kind does.
+  EXPECT_NEAR(replaced.step_time / other.step_time, 1, 0.005);
+  EXPECT_NEAR(replaced.mfu * replaced.step_time / (other.mfu * other.step_time), 1, 1e-9);
+  EXPECT_NEAR(replaced.device_average_power / other.device_average_power, 1, 0.002);
+  EXPECT_NEAR(replaced.average_power / other.average_power, 1, 0.002);
+  EXPECT_EQ(replaced.peak_power, other.peak_power);
+  EXPECT_NEAR(*replaced.cost_rate / *other.cost_rate, 1, 0.001);
+  EXPECT_EQ(replaced.cost_basis, other.cost_basis);
+  EXPECT_EQ(replaced.expected_error.why, other.expected_error.why);
+  EXPECT_EQ(replaced.outlook->goodput.between_interruptions, other.outlook->goodput.between_interruptions);
+  EXPECT_EQ(replaced.outlook->goodput.basis, other.outlook->goodput.basis);
+  EXPECT_EQ(replaced.outlook->facility.rack, other.outlook->facility.rack);
+}
+
+TEST(MixedNodes, AreTheSumOverTheirKinds) {
+  const Prediction fast = predicted("dgx-h100"), slow = predicted("dgx-a100-80gb"), half = predicted("dgx-h100", 4);
+  const auto between = [&](double h100, double mixed, double a100) {
+    EXPECT_GT(mixed, std::min(h100, a100));
+    EXPECT_LT(mixed, std::max(h100, a100));
+  };
+  between(fast.device_average_power.value(), half.device_average_power.value(), slow.device_average_power.value());
+  between(fast.average_power.value(), half.average_power.value(), slow.average_power.value());
+  between(fast.peak_power.value(), half.peak_power.value(), slow.peak_power.value());
+  between(fast.cost_rate->value(), half.cost_rate->value(), slow.cost_rate->value());
+  EXPECT_NEAR(half.mfu, half.model_tflops_per_gpu / ((989.4 + 311.9) / 2), 1e-3);
+  // Who is faster waits for who is slower.
+  EXPECT_LT(half.device_average_power, 0.5 * (fast.device_average_power + slow.device_average_power));
+  EXPECT_THAT(half.cost_basis, testing::HasSubstr("4 × dgx-h100 bought at 270000 $ a node"));
+  EXPECT_THAT(half.cost_basis, testing::HasSubstr("4 × dgx-a100-80gb bought at 199000 $ a node"));
+  const auto rate = [](const Scenario& of) { return failure_rates(of, catalog()).interruptions.value(); };
+  EXPECT_NEAR(rate(mixed("dgx-h100", 4)), 0.5 * (rate(mixed("dgx-h100")) + rate(mixed("dgx-a100-80gb"))), 1e-15);
 }
 
 }  // namespace

@@ -119,9 +119,9 @@ TEST(PowerSupplies, SomeMayFailBeforeTheRestIsOverloaded) {
   EXPECT_EQ(spare_supplies(server.scenario, 6500_W), 3);  // three carry 9 kW
   EXPECT_EQ(spare_supplies(server.scenario, 6000_W), 4);
   EXPECT_EQ(spare_supplies(server.scenario, 18500_W), -1);
-  EXPECT_TRUE(exceeded_limits(server.scenario, std::nullopt, 6500_W, 0_W, 0).empty());
+  EXPECT_TRUE(exceeded_by_nodes(server.scenario, std::nullopt, 6500_W).empty());
   server.scenario.spec.cluster.facility.supplies_in_use = 2;
-  EXPECT_EQ(exceeded_limits(server.scenario, std::nullopt, 6500_W, 0_W, 0),
+  EXPECT_EQ(exceeded_by_nodes(server.scenario, std::nullopt, 6500_W),
             std::vector<std::string>{"a node peaks at 6.5 kW inside, its 2 power supplies in use give 6 kW"});
 }
 

@@ -116,9 +116,10 @@ TEST(FacilityWords, CountOneNodeAndWriteOutWhatIsLarge) {
   Scenario scenario = shipped("resnet50-v100-8nodes.json");
   scenario.spec.cluster.facility.ramp_limit_kW_per_s = 100;
   const Racks rack{1, 8, 10_kW, 5_kW};
-  EXPECT_EQ(exceeded_limits(scenario, rack, 1_W, 1_W, 32890),
-            (std::vector<std::string>{"a rack of 1 node peaks at 10.0 kW, its limit is 5.0 kW",
-                                      "power swings by 32890 kW/s, the limit is 100 kW/s"}));
+  EXPECT_EQ(exceeded_by_nodes(scenario, rack, 1_W),
+            std::vector<std::string>{"a rack of 1 node peaks at 10.0 kW, its limit is 5.0 kW"});
+  EXPECT_EQ(exceeded_by_site(scenario, 1_W, 32890),
+            std::vector<std::string>{"power swings by 32890 kW/s, the limit is 100 kW/s"});
 }
 
 }  // namespace
