@@ -25,6 +25,8 @@ constexpr double kWorldGrid = 475;
 constexpr double kAsFast = 1.005;
 /// Or when it waits for storage for more than this share of the step.
 constexpr double kWaits = 0.01;
+/// Of a step that waits for input, what rounding leaves to everything else at least.
+constexpr double kBusyAtLeast = 1e-6;
 /// A run of less goodput makes no headway that a time could be named for.
 constexpr double kNeverEnds = 1e-4;
 /// Supplies bridge about this long, so it is the time in which a cluster's power follows its devices
@@ -51,12 +53,14 @@ InputOutlook input_outlook(const Job& job, const Prediction& step) {
   out.slowest = name_of(slowest->stage);
   out.samples_per_s = slowest->samples_per_s;
   const auto waited = step.communication.by_dimension.find("storage");
-  const bool waits =
-      waited != step.communication.by_dimension.end() && waited->second.exposed > kWaits * step.step_time;
+  const Seconds exposed = waited == step.communication.by_dimension.end() ? Seconds(0) : waited->second.exposed;
+  const bool waits = exposed > kWaits * step.step_time;
   if (slowest->samples_per_s > step.samples_per_s * kAsFast && !waits) return out;
   out.bound = out.slowest;
-  // What training would take is not known any more; twice of what it gets is a wish that advice can name.
-  out.advice = input_advice(scenario, pipeline, 2 * slowest->samples_per_s);
+  // What training would take if it waited for no input. A stage that reads waits as often as there are stages.
+  const Seconds busy = std::max(kBusyAtLeast * step.step_time, step.step_time - scenario.degrees.pp * exposed);
+  const double wanted = step.samples_per_s * (step.step_time / busy);
+  out.advice = input_advice(scenario, pipeline, std::max(wanted, kAsFast * slowest->samples_per_s));
   return out;
 }
 

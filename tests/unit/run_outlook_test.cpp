@@ -72,6 +72,16 @@ TEST(InputPipeline, SlowDecodingStallsTheStepAndSaysWhatWouldHelp) {
   EXPECT_NEAR(free.outlook->input.decode_budget->value() * free.samples_per_s, 8 * 40, 1e-6);
 }
 
+// Training takes 12,800 samples a second of the cores that there are; as fast as it would go without waiting it needs
+// its own rate times the time of a sample.
+TEST(InputPipeline, AdviceNamesWhatTrainingWouldTake) {
+  const Prediction free = predicted(kResnet, {});
+  const Prediction bound = predicted(kResnet, {"workload.input.decode_ms=100"});
+  const double cores = std::ceil(free.samples_per_s * 0.1);
+  EXPECT_GT(cores, 10 * 320);
+  EXPECT_THAT(bound.outlook->input.advice, Contains(HasSubstr(fmt::format("{:.0f} cores would be needed", cores))));
+}
+
 // No kernel runs while devices wait for input, so the longer they wait the nearer they are to what ready ones draw.
 TEST(InputPipeline, DevicesThatWaitForItAreReadyAndNoMore) {
   const std::vector<std::string> slow{"workload.input.decode_ms=300"};
