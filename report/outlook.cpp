@@ -278,6 +278,8 @@ void add_outlook(Prediction& step, const Job& job, const Catalog& catalog) {
   const std::vector<PhaseCost> phases = run_phases(job, {step.step_time, step.device_average_power});
   const RunRisk risk = run_risk(job, catalog, step.step_time, work_of(phases, scenario));
   check_interval(risk);
+  for (const std::string& words : risk.checkpoint.remarks) step.assumptions.push_back(words);
+  if (auto words = beyond_drives(scenario, input_pipeline(scenario))) step.assumptions.push_back(std::move(*words));
   RunOutlook out;
   RunShares mean;
   out.goodput = goodput_outlook(scenario, risk, mean);

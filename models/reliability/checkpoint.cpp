@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "models/collectives/peer_ports.hpp"
 #include "models/memory/memory.hpp"
@@ -21,7 +23,7 @@ constexpr BytesPerSecond kUnknownRead = 6.8_GBps;
 
 struct Rates {
   BytesPerSecond write, read;  ///< of everything that takes part
-  bool known = true;
+  std::string assumed;         ///< what stands for rates that the catalogue does not know, in words
 };
 
 /// A full checkpoint passes through one node; from the shared system all read it back.
@@ -31,7 +33,14 @@ Rates rates_of(const Scenario& scenario, bool local, bool one_node) {
   const auto read = joint_read_rate(scenario, local, nodes),
              read_by_writers = joint_read_rate(scenario, local, writers);
   Rates out;
-  out.known = write && read;
+  const std::string& where = local ? scenario.node->id : scenario.storage->id;
+  if (!write && read_by_writers)
+    out.assumed = fmt::format("checkpoints are written half as fast as {} reads: it states no rate of writing", where);
+  else if (!write || !read)
+    out.assumed = fmt::format(
+        "checkpoints pass as by one data-centre NVMe drive a node, {} written and {} read: the catalogue has no rates "
+        "of {}",
+        decimal_text(kUnknownWrite), decimal_text(kUnknownRead), local ? where + "'s drives" : where);
   // What reads fast and is silent on writing writes half as fast, as most drives of the catalogue do.
   out.write = write ? *write : read_by_writers ? *read_by_writers / 2.0 : kUnknownWrite * writers;
   out.read = read ? *read : kUnknownRead * nodes;
@@ -50,17 +59,33 @@ void mirror(CheckpointCost& cost, const Job& job, bool one_node) {
   cost.read = std::max(cost.read, sent);
 }
 
-/// Rate of all devices' copies to host memory together.
-BytesPerSecond copy_rate(const Scenario& scenario) {
+/// Time in which all devices' states are copied to host memory. Those that lie there already cross no link, and are
+/// read from there as well.
+Seconds copy_time(const Scenario& scenario, Bytes size) {
   const double nodes = scenario.spec.cluster.nodes;
   const BytesPerSecond memory = scenario.node->memory_bandwidth * nodes;
   if (scenario.accelerator == nullptr)
-    return memory > BytesPerSecond(0)
-               ? memory
-               : scenario.cpu->memory_bandwidth * (nodes * std::max(1, scenario.node->cpu_count));
+    return size / (memory > BytesPerSecond(0)
+                       ? memory
+                       : scenario.cpu->memory_bandwidth * (nodes * std::max(1, scenario.node->cpu_count)));
   const BytesPerSecond links = scenario.accelerator->pcie_bandwidth * scenario.compute->host_link_share *
                                static_cast<double>(scenario.devices());
-  return memory > BytesPerSecond(0) ? std::min(memory, links) : links;
+  const StateBytes bytes = state_bytes(scenario);
+  const double on_host =
+      scenario.spec.strategy.offload_optimizer ? bytes.optimizer / (bytes.parameter + bytes.optimizer) : 0;
+  const Seconds over_links = size * (1 - on_host) / links;
+  return memory > BytesPerSecond(0) ? std::max(over_links, size * (1 + on_host) / memory) : over_links;
+}
+
+/// That a node's drives hold less than the last safe checkpoint and the next one beside it; nothing where they do not.
+std::optional<std::string> beyond_drives(const Scenario& scenario, const CheckpointCost& cost, bool mirrored) {
+  const std::optional<Bytes> room = local_capacity(scenario);
+  if (!cost.local || !room) return std::nullopt;
+  const int parts = cost.kind == CheckpointKind::full ? 1 : scenario.spec.cluster.nodes;
+  const Bytes kept = 2.0 * (mirrored ? 2.0 : 1.0) * cost.size / static_cast<double>(parts);
+  if (kept <= *room) return std::nullopt;
+  return fmt::format("the last safe checkpoint and the next take {} of a node's drives, which hold {}{}",
+                     decimal_text(kept), decimal_text(*room), mirrored ? " (each is on two nodes)" : "");
 }
 
 }  // namespace
@@ -90,15 +115,20 @@ CheckpointCost checkpoint_cost(const Job& job) {
   if (mirrored) mirror(out, job, one_node);
   out.stall = out.write;
   if (spec.kind == CheckpointKind::asynchronous) {
-    out.stall = out.size / copy_rate(scenario);
+    out.stall = copy_time(scenario, out.size);
     out.write += out.stall;
     out.shortest_interval = out.write;
   }
   out.traffic = rates.write / (one_node ? 1 : scenario.spec.cluster.nodes);
   out.basis = fmt::format(
       "{} to {}{} at {}{}", decimal_text(out.size), out.local ? std::string("local drives") : scenario.storage->id,
-      mirrored ? " of two nodes" : "", decimal_text(rates.write), rates.known ? "" : " (rate assumed)");
-  if (spec.kind == CheckpointKind::none) out.stall = out.write = out.read = Seconds(0);
+      mirrored ? " of two nodes" : "", decimal_text(rates.write), rates.assumed.empty() ? "" : " (rate assumed)");
+  if (spec.kind == CheckpointKind::none) {
+    out.stall = out.write = out.read = Seconds(0);
+    return out;
+  }
+  if (!rates.assumed.empty()) out.remarks.push_back(rates.assumed);
+  if (auto words = beyond_drives(scenario, out, mirrored)) out.remarks.push_back(std::move(*words));
   return out;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "models/parallelism/job.hpp"
 
@@ -17,6 +18,8 @@ struct CheckpointCost {
   Seconds shortest_interval;  ///< an asynchronous one is written before the next starts
   BytesPerSecond traffic;     ///< of one node, while it writes
   std::string basis;          ///< at which rate, for people
+  /// What was taken for rates that nobody states, and what drives do not hold, in words.
+  std::vector<std::string> remarks;
 };
 
 /// Bytes that a checkpoint of the job holds: trained parameters and their optimizer states (`state_bytes`), once.

@@ -149,8 +149,8 @@ void advise_storage(std::vector<std::string>& out, const Scenario& scenario, con
   const BytesPerSecond needed(wanted * (1 - pipeline.cached) * pipeline.sample.value());
   if (!pipeline.local)
     if (const auto own = joint_read_rate(scenario, true, pipeline.nodes()); own && *own >= needed) {
-      const Bytes room = scenario.node->local_storage->capacity * scenario.node->local_storage->count;
-      if (!pipeline.dataset || *pipeline.dataset <= room)
+      const std::optional<Bytes> room = local_capacity(scenario);
+      if (!pipeline.dataset || !room || *pipeline.dataset <= *room)
         out.push_back(
             fmt::format("copy the data set to the nodes' own drives, which read {} together", decimal_text(*own)));
     }
@@ -204,6 +204,15 @@ InputPipeline input_pipeline(const Scenario& scenario) {
 std::optional<Seconds> decode_budget(const InputPipeline& pipeline, double samples_per_s) {
   if (!(pipeline.cores_per_node > 0) || !(samples_per_s > 0)) return std::nullopt;
   return Seconds(pipeline.cores_per_node * pipeline.nodes() / samples_per_s);
+}
+
+std::optional<std::string> beyond_drives(const Scenario& scenario, const InputPipeline& pipeline) {
+  const std::optional<Bytes> each = local_capacity(scenario);
+  if (!pipeline.local || !pipeline.dataset || !each) return std::nullopt;
+  const int nodes = scenario.spec.cluster.nodes;
+  if (*pipeline.dataset <= *each * nodes) return std::nullopt;
+  return fmt::format("the data set of {} is more than the drives of {} hold: {}", decimal_text(*pipeline.dataset),
+                     nodes == 1 ? "the node" : fmt::format("all {} nodes", nodes), decimal_text(*each * nodes));
 }
 
 std::vector<std::string> input_advice(const Scenario& scenario, const InputPipeline& pipeline, double samples_per_s) {

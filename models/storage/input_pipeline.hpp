@@ -49,6 +49,10 @@ double cores_per_node(const Scenario& scenario);
 /// Core time that a sample may take before preparing it limits a rate of training. Null when the cores are not known.
 std::optional<Seconds> decode_budget(const InputPipeline& pipeline, double samples_per_s);
 
+/// That the nodes' own drives, where the data set lies, hold less than it all together, in words. Null where they do
+/// not.
+std::optional<std::string> beyond_drives(const Scenario& scenario, const InputPipeline& pipeline);
+
 /// What would lift the slowest stage to a rate of training, in words, the least effort first; empty when it suffices.
 std::vector<std::string> input_advice(const Scenario& scenario, const InputPipeline& pipeline, double samples_per_s);
 

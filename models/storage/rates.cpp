@@ -77,6 +77,13 @@ std::optional<BytesPerSecond> local_write_rate(const Scenario& scenario) {
   return local_rate(scenario, &LocalStorage::write_GBps, &StoragePart::write, &RaidFactors::write);
 }
 
+std::optional<Bytes> local_capacity(const Scenario& scenario) {
+  const auto& local = scenario.node->local_storage;
+  if (!local || !(local->capacity > Bytes(0))) return std::nullopt;
+  // Whole stripes are written at the rate of the drives that hold data.
+  return local->capacity * raid_factors(raid_level(scenario), local->count).write;
+}
+
 std::optional<PerSecond> local_random_reads(const Scenario& scenario) {
   const auto& local = scenario.node->local_storage;
   if (!local || !scenario.local_drive || !scenario.local_drive->random_read) return std::nullopt;

@@ -10,6 +10,8 @@ namespace stepcast {
 /// level makes of it (`cluster.local_raid`, else the node's own). Null when the catalogue does not know.
 std::optional<BytesPerSecond> local_read_rate(const Scenario& scenario);
 std::optional<BytesPerSecond> local_write_rate(const Scenario& scenario);
+/// What a node's own drives hold together beside what their array's level keeps twice. Null where nobody says.
+std::optional<Bytes> local_capacity(const Scenario& scenario);
 /// Random reads per second of a node's own drives together.
 std::optional<PerSecond> local_random_reads(const Scenario& scenario);
 

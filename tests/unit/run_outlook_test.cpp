@@ -82,6 +82,24 @@ TEST(InputPipeline, AdviceNamesWhatTrainingWouldTake) {
   EXPECT_THAT(bound.outlook->input.advice, Contains(HasSubstr(fmt::format("{:.0f} cores would be needed", cores))));
 }
 
+TEST(Drives, ThatHoldLessThanIsAskedOfThemAreNamed) {
+  const auto assumed = [](std::vector<std::string> terms) { return predicted(kResnet, std::move(terms)).assumptions; };
+  EXPECT_THAT(assumed({}), Not(Contains(HasSubstr("drives"))));
+  EXPECT_THAT(assumed({"workload.input.dataset_GB=1000000"}), Contains(HasSubstr("the data set of 1 PB is more than")));
+  EXPECT_THAT(assumed({"run.checkpoint.size_GB=100000"}),
+              Contains(HasSubstr("the next take 50 TB of a node's drives")));
+}
+
+TEST(Checkpoint, RatesThatNobodyStatesAreListed) {
+  const auto assumed = [](const char* node) {
+    const Json document = {{"cluster", {{"node", node}, {"nodes", 1}}},
+                           {"workload", {{"model", "gpt2"}, {"global_batch", 64}}}};
+    return predict_analytic(resolve(document, "test", {}, catalog()), catalog()).assumptions;
+  };
+  EXPECT_THAT(assumed("hgx-h100-4"), Contains(HasSubstr("one data-centre NVMe drive a node, 4 GB/s written")));
+  EXPECT_THAT(assumed("dgx-h100"), Not(Contains(HasSubstr("NVMe"))));
+}
+
 // No kernel runs while devices wait for input, so the longer they wait the nearer they are to what ready ones draw.
 TEST(InputPipeline, DevicesThatWaitForItAreReadyAndNoMore) {
   const std::vector<std::string> slow{"workload.input.decode_ms=300"};
