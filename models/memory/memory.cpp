@@ -8,6 +8,7 @@
 #include "models/memory/peak.hpp"
 #include "models/parallelism/retained.hpp"
 #include "models/parallelism/synchronization.hpp"
+#include "models/reliability/checkpoint.hpp"
 
 namespace stepcast {
 
@@ -145,6 +146,13 @@ void offload_optimizer(MemoryFootprint& out, const Scenario& scenario) {
   out.gradients = Bytes(0);
 }
 
+/// A device's share of an asynchronous checkpoint, which drains from a copy in host memory.
+Bytes checkpoint_copy(const Job& job) {
+  const CheckpointSpec& spec = job.scenario->spec.run.checkpoint;
+  if (spec.kind != CheckpointKind::asynchronous) return Bytes(0);
+  return spec.size.value_or(checkpoint_size(job)) / static_cast<double>(job.scenario->devices());
+}
+
 /// What all devices of a node offload is in its memory.
 Bytes host_share(const Scenario& scenario) { return scenario.node->memory / std::max(1, scenario.devices_per_node()); }
 
@@ -169,6 +177,7 @@ MemoryFootprint footprint(const Job& job, int stage) {
   out.activations = fullest.activations;
   out.buffers = synchronization_buffers(job, layers, gradients) + message_buffers(*job.scenario, layers) +
                 gradient_placeholders(*job.scenario, layers) + layers.fetched + fullest.casts;
+  (job.device.is_cpu ? out.buffers : out.host) += checkpoint_copy(job);
   out.workspace = fullest.workspace + matrix_workspaces(job);
   out.libraries = library_memory(job);
   if (!job.device.is_cpu) out.slack = fragmentation(*job.scenario) * (out.activations + out.buffers + out.workspace);

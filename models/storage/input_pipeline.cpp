@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "models/memory/memory.hpp"
+#include "models/parallelism/job.hpp"
 #include "models/parallelism/layout.hpp"
 #include "models/storage/decimal_bytes.hpp"
 #include "models/storage/rates.hpp"
@@ -32,6 +34,16 @@ constexpr Seconds kOpenLocal = 11_us;
 constexpr Seconds kOpenShared = 2300_us;
 /// Token ids are stored in 16 bits while the vocabulary fits, else in 32 (Megatron-LM's indexed data set).
 constexpr int kSixteenBits = 65536;
+
+/// Of a node's memory, what is left to the page cache beside what devices offload and checkpoints copy.
+Bytes page_cache_of(const Scenario& scenario) {
+  const StrategySpec& strategy = scenario.spec.strategy;
+  const bool taken = strategy.offload_optimizer || strategy.offload_activations ||
+                     scenario.spec.run.checkpoint.kind == CheckpointKind::asynchronous;
+  const Bytes of_devices =
+      taken ? memory_of(lower(scenario)).host() * static_cast<double>(scenario.devices_per_node()) : Bytes(0);
+  return kCacheShare * std::max(Bytes(0), scenario.node->memory - of_devices);
+}
 
 Bytes stored_sample(const Scenario& scenario) {
   const InputSpec& input = scenario.spec.workload.input;
@@ -138,10 +150,9 @@ void add_copy(InputPipeline& out, const Scenario& scenario) {
                   scenario.spec.workload.input.pinned ? "" : " (not pinned)"));
 }
 
-std::string from_memory(const Scenario& scenario, const InputPipeline& pipeline) {
-  const Bytes each = scenario.node->memory * kCacheShare;
+std::string from_memory(const InputPipeline& pipeline) {
   return fmt::format("shard the data set by node, so that the {} of each fit its {} of page cache",
-                     decimal_text(*pipeline.dataset / pipeline.nodes()), decimal_text(each));
+                     decimal_text(*pipeline.dataset / pipeline.nodes()), decimal_text(pipeline.page_cache));
 }
 
 void advise_storage(std::vector<std::string>& out, const Scenario& scenario, const InputPipeline& pipeline,
@@ -154,9 +165,8 @@ void advise_storage(std::vector<std::string>& out, const Scenario& scenario, con
         out.push_back(
             fmt::format("copy the data set to the nodes' own drives, which read {} together", decimal_text(*own)));
     }
-  if (pipeline.dataset && repeats(scenario, pipeline) &&
-      *pipeline.dataset <= scenario.node->memory * kCacheShare * pipeline.nodes())
-    out.push_back(from_memory(scenario, pipeline));
+  if (pipeline.dataset && repeats(scenario, pipeline) && *pipeline.dataset <= pipeline.page_cache * pipeline.nodes())
+    out.push_back(from_memory(pipeline));
   out.push_back(fmt::format("storage that reads {} in all", decimal_text(needed)));
 }
 
@@ -190,8 +200,10 @@ InputPipeline input_pipeline(const Scenario& scenario) {
   out.cores_per_node = cores_per_node(scenario);
   out.decode = input.decode;
   // Every node draws from the whole data set, so its memory holds the same share of each epoch's reads.
-  if (input.page_cache && out.dataset && repeats(scenario, out))
-    out.cached = std::min(1.0, scenario.node->memory * kCacheShare / *out.dataset);
+  if (out.dataset && repeats(scenario, out)) {
+    out.page_cache = page_cache_of(scenario);
+    if (input.page_cache) out.cached = std::min(1.0, out.page_cache / *out.dataset);
+  }
   add_storage(out, scenario);
   add_requests(out, scenario);
   add_decode(out, scenario);

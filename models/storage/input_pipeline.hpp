@@ -26,6 +26,7 @@ struct InputLimit {
 struct InputPipeline {
   Bytes sample, device_sample;    ///< stored, and as it is copied
   std::optional<Bytes> dataset;   ///< null when nobody states it
+  Bytes page_cache;               ///< of a node: what its memory has left for it
   double cached = 0;              ///< share of reads that the page cache answers, after the first epoch
   bool local = true;              ///< stored on the nodes' own drives
   double readers = 1;             ///< devices that take input in: those of a first pipeline stage

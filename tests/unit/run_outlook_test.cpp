@@ -82,6 +82,30 @@ TEST(InputPipeline, AdviceNamesWhatTrainingWouldTake) {
   EXPECT_THAT(bound.outlook->input.advice, Contains(HasSubstr(fmt::format("{:.0f} cores would be needed", cores))));
 }
 
+// What the optimizer and a checkpoint's copy take of a node's memory is no page cache.
+TEST(InputPipeline, ThePageCacheIsWhatHostMemoryHasLeft) {
+  const char* const document = R"({"cluster": {"node": "dgx-a100-40gb", "nodes": 8},
+    "workload": {"model": "llama3-70b", "global_batch": 64, "seq_len": 2048, "tokens": 1e12,
+                 "input": {"dataset_GB": 2000}},
+    "strategy": {"framework": "deepspeed", "sharding": "zero-3", "micro_batch": 1, "recompute": "full"}})";
+  const auto scenario = [&](const std::vector<std::string>& terms) {
+    return resolve(Json::parse(document), "test", terms, catalog());
+  };
+  const std::string offload = "strategy.offload_optimizer=true", copies = R"(run.checkpoint={"kind":"asynchronous"})";
+  const Scenario plain = scenario({}), offloaded = scenario({offload}), copied = scenario({copies}),
+                 both = scenario({offload, copies});
+  EXPECT_NEAR(input_pipeline(plain).cached, 0.7 * plain.node->memory / 2000_GB, 1e-9);
+  for (const Scenario* taken : {&offloaded, &copied}) {
+    const MemoryReport memory = memory_of(lower(*taken));
+    EXPECT_GT(memory.host(), 10_GiB);
+    EXPECT_NEAR(input_pipeline(*taken).cached, 0.7 * (taken->node->memory - 8 * memory.host()) / 2000_GB, 1e-9);
+  }
+  // 14 bytes a parameter over 64 devices.
+  EXPECT_NEAR(memory_of(lower(copied)).host() / (checkpoint_size(lower(copied)) / 64), 1, 1e-9);
+  // Moments and master copies are in host memory before they are saved.
+  EXPECT_LT(checkpoint_cost(lower(both)).stall, checkpoint_cost(lower(copied)).stall);
+}
+
 TEST(Drives, ThatHoldLessThanIsAskedOfThemAreNamed) {
   const auto assumed = [](std::vector<std::string> terms) { return predicted(kResnet, std::move(terms)).assumptions; };
   EXPECT_THAT(assumed({}), Not(Contains(HasSubstr("drives"))));
