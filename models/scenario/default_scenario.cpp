@@ -37,12 +37,13 @@ struct Candidate {
   int tensor = 1;
   int pipeline = 1;
   int expert = 1;
+  int context = 1;
   long micro_batch = 1;
   Recompute recompute = Recompute::none;
   std::optional<Sharding> sharding{};
 };
 
-/// What `--model M --node N --nodes K` is about.
+/// What `--model M --node N --nodes K` is about, or a scenario that lacks a strategy.
 struct Question {
   std::string model_id;
   Json described;  ///< the model, where no preset has it
@@ -50,15 +51,16 @@ struct Question {
   const Accelerator* accelerator = nullptr;
   std::shared_ptr<const Model> model;
   int nodes = 1;
+  int seq_len = 0;
+  Json rest;  ///< the scenario that a strategy is chosen for; null: nothing but the above is said
   [[nodiscard]] int devices() const { return nodes * node->devices(); }
 };
 
 /// Whether norms and residuals of so many tensor ranks are cut by tokens.
 bool by_tokens(const Question& q, int tensor) {
   if (tensor == 1) return false;
-  const int length = q.model->default_seq_len;
-  const long target = std::lround(q.model->transformer->target_tokens(length));
-  return length % tensor == 0 && target % tensor == 0;
+  const long target = std::lround(q.model->transformer->target_tokens(q.seq_len));
+  return q.seq_len % tensor == 0 && target % tensor == 0;
 }
 
 /// Whether tensor ranks hold whole experts: cut ones need every rank's tokens and are smaller products.
@@ -70,7 +72,7 @@ long round_up(double wanted, long unit) {
 
 /// A whole number of samples a replica at least, near the rule's batch.
 long standard_batch(const Question& q, const Candidate& candidate) {
-  const long replicas = q.devices() / (static_cast<long>(candidate.tensor) * candidate.pipeline);
+  const long replicas = q.devices() / (static_cast<long>(candidate.tensor) * candidate.pipeline * candidate.context);
   // A pipeline is kept busy by four micro-batches a stage or more.
   const long least = candidate.micro_batch * replicas * (candidate.pipeline > 1 ? 4L * candidate.pipeline : 1);
   const Model& model = *q.model;
@@ -78,10 +80,10 @@ long standard_batch(const Question& q, const Candidate& candidate) {
   if (model.family == ModelFamily::encoder)
     return round_up(static_cast<double>(std::max(kEncoderBatch, kLeastSamplesPerDevice * q.devices())), least);
   const double tokens = parameter_count(model) >= kLargeModel ? kLargeBatchTokens : kSmallBatchTokens;
-  return round_up(tokens / std::max(1, model.default_seq_len), least);
+  return round_up(tokens / std::max(1, q.seq_len), least);
 }
 
-Json document_of(const Question& q, const Candidate& candidate) {
+Json strategy_of(const Question& q, const Candidate& candidate) {
   Json strategy{{"framework", candidate.framework}};
   if (candidate.tensor > 1) {
     strategy["tensor_parallel"] = candidate.tensor;
@@ -93,11 +95,25 @@ Json document_of(const Question& q, const Candidate& candidate) {
     if (shape.layers % candidate.pipeline != 0)
       strategy["stage_layers"] = balanced_stages(shape.layers, candidate.pipeline, shape.mtp_layers);
   }
+  if (candidate.context > 1) strategy["context_parallel"] = candidate.context;
   if (candidate.expert > 1) strategy["expert_parallel"] = candidate.expert;
   if (whole_experts(q, candidate.tensor)) strategy["expert_tensor_parallel"] = 1;
   strategy["micro_batch"] = candidate.micro_batch;
   if (candidate.recompute != Recompute::none) strategy["recompute"] = name_of(candidate.recompute);
   if (candidate.sharding) strategy["sharding"] = name_of(*candidate.sharding);
+  return strategy;
+}
+
+/// The scenario that lacks a strategy with this one; its batch is chosen only where it has none.
+Json completed(const Question& q, const Candidate& candidate) {
+  Json out = q.rest;
+  out["strategy"] = strategy_of(q, candidate);
+  if (!out["workload"].contains("global_batch")) out["workload"]["global_batch"] = standard_batch(q, candidate);
+  return out;
+}
+
+Json document_of(const Question& q, const Candidate& candidate) {
+  if (!q.rest.is_null()) return completed(q, candidate);
   return {{"format_version", kScenarioFormatVersion},
           {"description",
            "Default: the strategy with the least communication that fits memory, by the rules of "
@@ -107,7 +123,7 @@ Json document_of(const Question& q, const Candidate& candidate) {
           {"workload",
            {{"model", q.described.is_null() ? Json(q.model_id) : q.described},
             {"global_batch", standard_batch(q, candidate)}}},
-          {"strategy", std::move(strategy)}};
+          {"strategy", strategy_of(q, candidate)}};
 }
 
 /// The scenario of a candidate, if it is legal.
@@ -226,6 +242,17 @@ std::vector<Candidate> cut(const Question& q) {
   return out;
 }
 
+/// Where nothing else fits a stated sequence, devices share it out.
+std::vector<Candidate> cut_by_context(const Question& q) {
+  std::vector<Candidate> out;
+  for (int context = 2; context <= q.devices() && q.seq_len % (2 * context) == 0; context *= 2)
+    for (Candidate candidate : cut(q)) {
+      candidate.context = context;
+      out.push_back(std::move(candidate));
+    }
+  return out;
+}
+
 /// From least communication to most. Sharding comes before cutting for models that are small beside a device.
 std::vector<Candidate> candidates(const Question& q) {
   std::vector<Candidate> out = uncut(q, false);
@@ -237,6 +264,7 @@ std::vector<Candidate> candidates(const Question& q) {
   if (small) append(sharded);
   if (!on_tpu(q)) append(cut(q));
   if (!small) append(sharded);
+  if (!q.rest.is_null() && !on_tpu(q)) append(cut_by_context(q));
   return out;
 }
 
@@ -260,27 +288,69 @@ Question question(const std::string& model, const Json& described, const std::st
     q.model = std::move(read);
   }
   diagnostics.throw_if_faulty();
+  q.seq_len = q.model->default_seq_len;
   return q;
 }
 
-Json default_of(const Question& q, const Catalog& catalog) {
+/// What a scenario says of model and servers; the rest of it is heeded by whoever resolves the candidates.
+Question question_of(const Json& scenario, const Catalog& catalog) {
+  const auto at = [&](const char* pointer) {
+    const Json::json_pointer place(pointer);
+    return scenario.contains(place) ? scenario.at(place) : Json(nullptr);
+  };
+  const Json model = at("/workload/model"), node = at("/cluster/node"), nodes = at("/cluster/nodes"),
+             seq_len = at("/workload/seq_len");
+  Diagnostics diagnostics("scenario");
+  if (!model.is_string() && !model.is_object()) diagnostics.error("/workload/model", "no model is chosen");
+  if (!node.is_string()) diagnostics.error("/cluster/node", "no server is chosen");
+  if (!nodes.is_null() && !nodes.is_number_integer()) diagnostics.error("/cluster/nodes", "expected a whole number");
+  diagnostics.throw_if_faulty();
+  Question q =
+      question(model.is_string() ? model.get<std::string>() : "model", model.is_object() ? model : Json(nullptr),
+               node.get<std::string>(), nodes.is_null() ? 1 : nodes.get<int>(), catalog);
+  if (seq_len.is_number_integer() && seq_len.get<int>() > 0) q.seq_len = seq_len.get<int>();
+  q.rest = scenario;
+  return q;
+}
+
+/// The first candidate that fits memory, or the smallest of those that do not; neither: none is legal.
+struct Choice {
+  std::optional<Json> fitting;
   std::optional<Scenario> smallest;
+  Bytes over;  ///< what the smallest lacks on its fullest device, or beside it
+};
+
+Choice choose(const Question& q, const Catalog& catalog) {
+  Choice out;
   Bytes least;
   for (const Candidate& candidate : candidates(q)) {
     std::optional<Scenario> scenario = resolved(q, candidate, catalog);
     if (!scenario) continue;
     const MemoryReport memory = memory_of_candidate(*scenario);
-    if (memory.fits) return document_of(q, candidate);
+    if (memory.fits) {
+      out.fitting = document_of(q, candidate);
+      return out;
+    }
     const Bytes need = memory.stages.at(static_cast<std::size_t>(memory.worst_stage)).total();
-    if (!smallest || need < least) {
-      smallest = std::move(scenario);
+    if (!out.smallest || need < least) {
+      out.smallest = std::move(scenario);
+      out.over = std::max(memory.over_device(), memory.over_host());
       least = need;
     }
   }
+  return out;
+}
+
+/// Where no candidate is legal, the plainest one says why.
+Scenario plainest_of(const Question& q, const Catalog& catalog) {
+  return resolve(document_of(q, uncut(q, false).front()), "default scenario", {}, catalog);
+}
+
+Json default_of(const Question& q, const Catalog& catalog) {
+  Choice choice = choose(q, catalog);
+  if (choice.fitting) return std::move(*choice.fitting);
   // Nothing fits: the smallest is shown, and its report says by how much it does not.
-  if (smallest) return to_json(*smallest);
-  // No candidate is legal: the plainest one says why.
-  return to_json(resolve(document_of(q, uncut(q, false).front()), "default scenario", {}, catalog));
+  return to_json(choice.smallest ? *choice.smallest : plainest_of(q, catalog));
 }
 
 }  // namespace
@@ -292,6 +362,17 @@ Json default_scenario(const std::string& model, const std::string& node, int nod
 Json default_scenario_of(const Json& model, const std::string& node, int nodes, const Catalog& catalog) {
   const std::string name = model.is_object() ? model.value("id", std::string("model")) : "model";
   return default_of(question(name, model, node, nodes, catalog), catalog);
+}
+
+Json with_default_strategy(const Json& scenario, const Catalog& catalog) {
+  const Question q = question_of(scenario, catalog);
+  Choice choice = choose(q, catalog);
+  if (choice.fitting) return std::move(*choice.fitting);
+  if (!choice.smallest) (void)plainest_of(q, catalog);
+  throw InputError({{"scenario", "/strategy",
+                     fmt::format("no strategy that the rules try fits memory: the nearest lacks {:.1f} GiB on a device",
+                                 choice.over.in(1_GiB)),
+                     "more servers, shorter sequences, or a smaller model"}});
 }
 
 }  // namespace stepcast

@@ -13,6 +13,7 @@
 #include "models/estimate.hpp"
 #include "models/memory/memory.hpp"
 #include "models/parallelism/job.hpp"
+#include "models/scenario/default_scenario.hpp"
 #include "tests/shipped_catalog.hpp"
 
 namespace stepcast::scenario_test {
@@ -527,6 +528,29 @@ TEST(DefaultStrategy, SpreadsExpertsOverANode) {
 TEST(DefaultStrategy, ShowsTheSmallestWhenNothingFits) {
   const Scenario s = resolve(default_scenario("gpt3-175b", "dgx-a100-80gb", 1, catalog()), "default", {}, catalog());
   EXPECT_FALSE(memory_of(lower(s)).fits);
+}
+
+// What a scenario states is the question, not the answer.
+TEST(DefaultStrategy, LeavesWhatAScenarioStatesAlone) {
+  Json scenario = default_scenario("llama3-70b", "dgx-h100", 64, catalog());
+  scenario["workload"]["global_batch"] = 1024;
+  scenario["workload"]["seq_len"] = 131072;
+  scenario["cluster"]["fabric"] = {{"oversubscription", 4}};
+  Json chosen = with_default_strategy(scenario, catalog());
+  const Scenario s = resolve(chosen, "chosen", {}, catalog());
+  EXPECT_TRUE(memory_of(lower(s)).fits);
+  chosen.erase("strategy");
+  scenario.erase("strategy");
+  EXPECT_EQ(chosen, scenario);
+}
+
+TEST(DefaultStrategy, SaysThatNoneFits) {
+  try {
+    with_default_strategy(default_scenario("gpt3-175b", "dgx-a100-80gb", 1, catalog()), catalog());
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("fits memory: the nearest lacks"));
+  }
 }
 
 TEST(DefaultStrategy, RefusesUnknownNamesTogether) {
