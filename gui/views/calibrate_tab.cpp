@@ -20,6 +20,7 @@
 #include "gui/view-models/work_progress.hpp"
 #include "gui/views/busy_status.hpp"
 #include "gui/views/exhibit_view.hpp"
+#include "gui/views/file_choice.hpp"
 
 namespace stepcast {
 
@@ -166,8 +167,7 @@ QWidget* CalibrateTab::build_scores() {
       scores_.start({});
   });
   connect(own_, &QPushButton::clicked, this, [this] {
-    const QString file =
-        QFileDialog::getOpenFileName(this, tr("Measured runs"), {}, tr("Tables (*.csv);;All files (*)"));
+    const QString file = file_to_open(this, tr("Measured runs"), tr("Tables (*.csv);;All files (*)"));
     if (!file.isEmpty()) scores_.start(file);
   });
   return page;
@@ -175,7 +175,7 @@ QWidget* CalibrateTab::build_scores() {
 
 void CalibrateTab::choose_files() {
   const QStringList files =
-      QFileDialog::getOpenFileNames(this, tr("Load measurements"), {}, tr("Results of probes (*.json);;All files (*)"));
+      files_to_open(this, tr("Load measurements"), tr("Results of probes (*.json);;All files (*)"));
   if (!files.isEmpty()) files_->setText(files.join(kBetweenFiles));
 }
 

@@ -2,7 +2,6 @@
 
 #include <QAction>
 #include <QClipboard>
-#include <QFileDialog>
 #include <QGuiApplication>
 #include <QHeaderView>
 #include <QMessageBox>
@@ -14,6 +13,7 @@
 #include "fields/json_text.hpp"
 #include "gui/view-models/figure_table.hpp"
 #include "gui/view-models/qt_text.hpp"
+#include "gui/views/file_choice.hpp"
 #include "gui/views/tone_delegate.hpp"
 
 namespace stepcast {
@@ -37,8 +37,8 @@ Figures2D on_screen(const QTableView& view) {
 }
 
 void export_table(QTableView& view, const QString& title) {
-  const QString file = QFileDialog::getSaveFileName(&view, QObject::tr("Export table"), title + QStringLiteral(".csv"),
-                                                    QObject::tr("CSV (*.csv);;HTML (*.html)"));
+  const QString file = file_to_save(&view, QObject::tr("Export table"), title + QStringLiteral(".csv"),
+                                    QObject::tr("CSV (*.csv);;HTML (*.html)"));
   if (file.isEmpty()) return;
   view.clearSelection();
   const Figures2D figures = on_screen(view);

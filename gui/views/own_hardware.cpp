@@ -1,8 +1,8 @@
 // Hardware and models that no catalogue has: typed in, based on the nearest one.
 #include <QDialog>
 #include <QDialogButtonBox>
-#include <QFileDialog>
 #include <QLabel>
+#include <QMessageBox>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QVBoxLayout>
@@ -12,6 +12,7 @@
 #include "gui/view-models/qt_text.hpp"
 #include "gui/view-models/workspace.hpp"
 #include "gui/views/configure_panel.hpp"
+#include "gui/views/file_choice.hpp"
 #include "gui/views/main_window.hpp"
 #include "gui/views/result_tabs.hpp"
 #include "gui/views/server_browser.hpp"
@@ -98,8 +99,8 @@ void MainWindow::describe_own_model() {
       [this](const std::string& written) { configuration_.set_value("/workload/model", own_model(written)); }, this);
   QPushButton* read = dialog.buttons().addButton(tr("Read a file …"), QDialogButtonBox::ActionRole);
   connect(read, &QPushButton::clicked, &dialog, [&dialog] {
-    const QString file = QFileDialog::getOpenFileName(&dialog, QObject::tr("Model description or config.json"), {},
-                                                      QObject::tr("JSON (*.json)"));
+    const QString file =
+        file_to_open(&dialog, QObject::tr("Model description or config.json"), QObject::tr("JSON (*.json)"));
     QFile stream(file);
     if (!file.isEmpty() && stream.open(QIODevice::ReadOnly))
       dialog.text().setPlainText(QString::fromUtf8(stream.readAll()));

@@ -2,7 +2,6 @@
 
 #include <QCheckBox>
 #include <QComboBox>
-#include <QFileDialog>
 #include <QFormLayout>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -16,6 +15,7 @@
 #include "gui/view-models/sweep_model.hpp"
 #include "gui/views/busy_status.hpp"
 #include "gui/views/exhibit_view.hpp"
+#include "gui/views/file_choice.hpp"
 #include "gui/views/heatmap_view.hpp"
 
 namespace stepcast {
@@ -100,8 +100,8 @@ void SweepTab::run_or_stop() {
 }
 
 void SweepTab::open_store() {
-  const QString file = QFileDialog::getOpenFileName(this, tr("Open a result store"), {},
-                                                    tr("Result stores (*.db *.sqlite);;All files (*)"));
+  const QString file =
+      file_to_open(this, tr("Open a result store"), tr("Result stores (*.db *.sqlite);;All files (*)"));
   if (file.isEmpty()) return;
   try {
     model_.open(plain(file));

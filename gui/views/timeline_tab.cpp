@@ -2,7 +2,6 @@
 
 #include <QCheckBox>
 #include <QFile>
-#include <QFileDialog>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
@@ -17,6 +16,7 @@
 #include "gui/view-models/timeline_data.hpp"
 #include "gui/view-models/timeline_model.hpp"
 #include "gui/views/elided_label.hpp"
+#include "gui/views/file_choice.hpp"
 #include "gui/views/timeline_canvas.hpp"
 
 namespace stepcast {
@@ -123,16 +123,14 @@ void TimelineTab::search_on() {
 }
 
 void TimelineTab::save_picture() {
-  const QString file =
-      QFileDialog::getSaveFileName(this, tr("Save the picture"), QStringLiteral("timeline.png"), tr("PNG (*.png)"));
+  const QString file = file_to_save(this, tr("Save the picture"), QStringLiteral("timeline.png"), tr("PNG (*.png)"));
   if (!file.isEmpty() && !canvas_->picture().save(file))
     QMessageBox::warning(this, tr("Save the picture"), tr("%1 cannot be written").arg(file));
 }
 
 void TimelineTab::save_trace() {
   if (!model_.data()) return;
-  const QString file =
-      QFileDialog::getSaveFileName(this, tr("Save the trace"), QStringLiteral("step.json"), tr("Trace (*.json)"));
+  const QString file = file_to_save(this, tr("Save the trace"), QStringLiteral("step.json"), tr("Trace (*.json)"));
   if (file.isEmpty()) return;
   QFile::remove(file);
   if (!QFile::copy(model_.file(), file))
