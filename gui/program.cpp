@@ -180,7 +180,8 @@ int open_window(GuardedApplication& application, const Options& options) {
   Workspace workspace(options.catalog);
   MainWindow window(workspace);
   const bool scripted = !options.screenshot.isEmpty();
-  if (scripted) window.set_asks(false);
+  window.set_asks(!scripted);
+  window.set_remembers(!scripted);
   if (!scripted) window.layout_memory().restore();
   if (options.size.isValid()) window.resize(options.size);
   if (!options.tab.isEmpty() && !window.tabs().open(options.tab))

@@ -4,9 +4,12 @@
 #include <algorithm>
 
 #include "gui/view-models/document_edit.hpp"
+#include "gui/view-models/file_text.hpp"
 #include "gui/view-models/form_fields.hpp"
 #include "gui/view-models/qt_text.hpp"
+#include "models/scenario/default_scenario.hpp"
 #include "models/scenario/scenario.hpp"
+#include "planner/question.hpp"
 #include "report/predict.hpp"
 
 namespace stepcast {
@@ -28,17 +31,49 @@ void drop_if_empty(Json& document, const std::string& pointer) {
   }
 }
 
-/// A scenario as it stands in a file, the calibrations that it names findable from anywhere. Throws InputError.
-Json read_document(const std::filesystem::path& file) {
-  Diagnostics diagnostics(file.string());
-  Json document = read_json(file, diagnostics);
-  if (diagnostics.ok() && !document.is_object()) diagnostics.error("", "a scenario is an object");
-  diagnostics.throw_if_faulty();
-  anchor_calibrations(document, file);
-  return document;
+/// Names of the calibrations of a document, as they stand; what is no name is left out.
+std::vector<std::string> calibrations_of(const Json& document) {
+  std::vector<std::string> out;
+  const Json::json_pointer named("/cluster/calibrations");
+  if (document.contains(named) && document.at(named).is_array())
+    for (const Json& name : document.at(named))
+      if (name.is_string()) out.push_back(name.get<std::string>());
+  return out;
+}
+
+/// Files of other kinds that lie beside scenarios, and what opens them.
+void refuse_other_kinds(const Json& document, const std::filesystem::path& file, Diagnostics& diagnostics) {
+  if (is_plan_question(document))
+    diagnostics.error("", "this is a question to the planner, not a scenario",
+                      "ask it in the Plan tab, or run stepcast plan " + file.string());
+  else if (document.contains("scenario") && document.contains("variants"))
+    diagnostics.error("", "this is a study of several scenarios, not a scenario",
+                      "run stepcast study " + file.string());
+}
+
+bool is_one_of(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string words_of(const Fault& fault) {
+  return fault.suggestion.empty() ? fault.message : fault.message + "; " + fault.suggestion;
 }
 
 }  // namespace
+
+/// A scenario as it stands in a file, the calibrations that it names findable from anywhere. Throws InputError.
+ConfigurationModel::Origin ConfigurationModel::read(const std::filesystem::path& file) {
+  Diagnostics diagnostics(file.string());
+  Origin out{read_json(file, diagnostics), file, file, text_of_file(file), {}};
+  if (diagnostics.ok() && !out.saved.is_object()) diagnostics.error("", "a scenario is an object");
+  if (diagnostics.ok()) refuse_other_kinds(out.saved, file, diagnostics);
+  diagnostics.throw_if_faulty();
+  const std::vector<std::string> written = calibrations_of(out.saved);
+  anchor_calibrations(out.saved, file);
+  for (const std::string& name : calibrations_of(out.saved))
+    if (!is_one_of(written, name)) out.anchored.push_back(name);
+  return out;
+}
 
 ConfigurationModel::ConfigurationModel(const Catalog& catalog, QObject* parent) : QObject(parent), catalog_(&catalog) {
   document_ = origin_.saved = blank();
@@ -68,34 +103,37 @@ void ConfigurationModel::set_document(Json document, const QString& what) {
   Q_EMIT changed();
 }
 
-void ConfigurationModel::start_new() { replace(QObject::tr("new scenario"), blank(), {blank(), {}, {}}); }
+void ConfigurationModel::start_new() { replace(QObject::tr("new scenario"), blank(), {blank(), {}, {}, {}, {}}); }
 
 void ConfigurationModel::open(const std::filesystem::path& file) {
-  Json document = read_document(file);
-  replace(QObject::tr("open %1").arg(qt(file.filename().string())), document, {document, file, file});
+  Origin origin = read(file);
+  Json document = origin.saved;
+  replace(QObject::tr("open %1").arg(qt(file.filename().string())), std::move(document), std::move(origin));
 }
 
 void ConfigurationModel::open_copy_of(const std::filesystem::path& file) {
-  Json document = read_document(file);
-  replace(QObject::tr("open a copy of %1").arg(qt(file.filename().string())), document, {document, {}, file});
+  Origin origin = read(file);
+  Json document = origin.saved;
+  origin.file.clear();
+  replace(QObject::tr("open a copy of %1").arg(qt(file.filename().string())), std::move(document), std::move(origin));
 }
 
 void ConfigurationModel::restore(Json document, const std::filesystem::path& file) {
-  Json saved = blank();
-  std::filesystem::path read_from;
+  Origin origin{blank(), file, {}, {}, {}};
   try {
-    if (!file.empty()) saved = read_document(file);
-    read_from = file;
+    if (!file.empty()) origin = read(file);
   } catch (const InputError&) {
     // The work is what is left of it.
   }
-  replace(QObject::tr("restored work"), std::move(document), {std::move(saved), file, std::move(read_from)});
+  replace(QObject::tr("restored work"), std::move(document), std::move(origin));
 }
 
-/// Another scenario, of another file.
+/// Another scenario, of another file. Where nothing was there, nothing can be had back.
 void ConfigurationModel::replace(const QString& what, Json document, Origin origin) {
+  const bool untouched = undo_.empty() && origin_.read_from.empty() && document_ == blank();
   remember(what);
   undo_.back().origin = std::move(origin_);
+  if (untouched) undo_.clear();
   document_ = std::move(document);
   origin_ = std::move(origin);
   strategy_follows_ = false;
@@ -105,9 +143,42 @@ void ConfigurationModel::replace(const QString& what, Json document, Origin orig
 
 void ConfigurationModel::save(const std::filesystem::path& file) {
   finish_edits();
-  write_file(file, text());
-  origin_ = {document_, file, file};
+  Json written = document_;
+  name_calibrations_from(written, file);
+  const std::string text = written.dump(2) + "\n";
+  write_file(file, text);
+  std::vector<std::string> anchored;
+  for (const std::string& name : calibrations_of(document_))
+    if (std::filesystem::path(name).is_absolute() && !is_one_of(calibrations_of(written), name))
+      anchored.push_back(name);
+  origin_ = {document_, file, file, text, std::move(anchored)};
   Q_EMIT changed();
+}
+
+/// Calibrations below the folder of a file, and those that were named from where the scenario was read, are named from
+/// there: folders are moved and shared.
+void ConfigurationModel::name_calibrations_from(Json& document, const std::filesystem::path& file) const {
+  const Json::json_pointer named("/cluster/calibrations");
+  if (calibrations_of(document).empty()) return;
+  const std::filesystem::path folder = std::filesystem::absolute(file).lexically_normal().parent_path();
+  for (Json& name : document[named]) {
+    if (!name.is_string()) continue;
+    const std::filesystem::path absolute = name.get<std::string>();
+    if (!absolute.is_absolute()) continue;
+    const std::filesystem::path from_there = absolute.lexically_relative(folder);
+    if (from_there.empty() || (*from_there.begin() == ".." && !is_one_of(origin_.anchored, absolute.string())))
+      continue;
+    name = from_there.string();
+  }
+}
+
+bool ConfigurationModel::is_changed_on_disk() const {
+  return !origin_.file.empty() && std::filesystem::exists(origin_.file) && text_of_file(origin_.file) != origin_.text;
+}
+
+void ConfigurationModel::reload() {
+  finish_edits();
+  open(std::filesystem::path(origin_.file));
 }
 
 void ConfigurationModel::finish_edits() {
@@ -146,29 +217,33 @@ void ConfigurationModel::write(const std::string& pointer, Json value) {
     write_at(document_, pointer, std::move(value));
   }
   const bool machine = pointer == "/cluster/node" || pointer == "/cluster/nodes" || pointer == "/workload/model";
-  if (strategy_follows_ && machine) apply_chosen_strategy();
+  QString remark;
+  if (strategy_follows_ && machine) remark = choose_strategy_of(document_);
   evaluate();
+  remark_ = remark;
   Q_EMIT changed();
 }
 
-/// Leaves the document alone where no strategy can be chosen; its faults say why.
-void ConfigurationModel::apply_chosen_strategy() {
-  const Json model = value("/workload/model"), node = value("/cluster/node"), nodes = value("/cluster/nodes");
-  if (!model.is_string() || !node.is_string()) return;
+/// A document with the strategy chosen, and what is to be said of the choice: where there is none, the document stays.
+QString ConfigurationModel::choose_strategy_of(Json& document) const {
   try {
-    const int count = nodes.is_number_integer() ? nodes.get<int>() : 1;
-    const Json chosen = default_scenario(model.get<std::string>(), node.get<std::string>(), count, *catalog_);
-    document_["strategy"] = chosen.at("strategy");
-    document_["workload"]["global_batch"] = chosen.at("workload").at("global_batch");
-  } catch (const InputError&) {
+    Json chosen = with_default_strategy(document, *catalog_);
+    if (chosen == document) return QObject::tr("This is the strategy that the rules choose.");
+    document = std::move(chosen);
+    return {};
+  } catch (const InputError& error) {
+    return QObject::tr("The strategy was left as it is: %1").arg(qt(words_of(error.faults().front())));
   }
 }
 
 void ConfigurationModel::choose_strategy() {
   finish_edits();
-  remember(QObject::tr("choice of a strategy"));
-  apply_chosen_strategy();
+  Json chosen = document_;
+  const QString remark = choose_strategy_of(chosen);
+  if (chosen != document_) remember(QObject::tr("choice of a strategy"));
+  document_ = std::move(chosen);
   evaluate();
+  remark_ = remark;
   Q_EMIT changed();
 }
 
@@ -183,6 +258,8 @@ void ConfigurationModel::evaluate() {
   QElapsedTimer timer;
   timer.start();
   ++generation_;
+  remark_.clear();
+  refused_.clear();
   faults_.clear();
   prediction_.reset();
   try {
@@ -201,16 +278,23 @@ void ConfigurationModel::evaluate() {
   last_milliseconds_ = static_cast<double>(timer.nsecsElapsed()) / 1e6;
 }
 
+void ConfigurationModel::refuse(std::vector<Fault> faults) {
+  refused_ = std::move(faults);
+  Q_EMIT refused();
+}
+
 QString ConfigurationModel::fault_text(const std::string& pointer) const {
   QStringList texts;
-  for (const Fault& fault : faults_) {
+  std::vector<Fault> all = faults_;
+  all.insert(all.end(), refused_.begin(), refused_.end());
+  for (const Fault& fault : all) {
     const FormField* field = field_of_fault(fault.pointer);
     // A fault of several fields together stands at each that it names and that was set.
     const std::string key = pointer.substr(pointer.rfind('/') + 1);
     const bool named = field == nullptr && pointer.starts_with(fault.pointer) &&
                        fault.message.find(key) != std::string::npos && !value(pointer).is_null();
     if (!named && (field == nullptr || field->pointer != pointer)) continue;
-    texts << qt(fault.suggestion.empty() ? fault.message : fault.message + "; " + fault.suggestion);
+    texts << qt(words_of(fault));
   }
   return texts.join(QLatin1Char('\n'));
 }

@@ -54,6 +54,10 @@ class ConfigurationModel : public QObject {
   void open_copy_of(const std::filesystem::path& file);
   /// Writes the file whole or not at all. Throws InputError.
   void save(const std::filesystem::path& file);
+  /// Somebody else wrote the file since it was opened or saved here.
+  [[nodiscard]] bool is_changed_on_disk() const;
+  /// Opens the file again as it is now; undo brings back what was there. Throws InputError.
+  void reload();
   /// Where it is saved; empty: nowhere yet.
   [[nodiscard]] const std::filesystem::path& file() const { return origin_.file; }
   /// Where `saved` can be read; empty: in no file.
@@ -70,8 +74,11 @@ class ConfigurationModel : public QObject {
   /// saving.
   void type_value(const std::string& pointer, Json value);
   void end_typing() { typed_.clear(); }
-  /// Chooses strategy and batch for model, server and count, by the rules of `stepcast run --model`.
+  /// Chooses a strategy for everything else that the scenario says, by the rules of `stepcast run --model`; a batch
+  /// only where it has none. Where none is legal or fits memory, `remark` says so and nothing changes.
   void choose_strategy();
+  /// What is to be said of the last change; empty: nothing.
+  [[nodiscard]] const QString& remark() const { return remark_; }
   /// Whether the strategy is chosen anew whenever servers or model change.
   [[nodiscard]] bool strategy_follows() const { return strategy_follows_; }
   void set_strategy_follows(bool follows);
@@ -87,6 +94,9 @@ class ConfigurationModel : public QObject {
   [[nodiscard]] bool is_valid() const { return prediction_.has_value(); }
   [[nodiscard]] const std::vector<Fault>& faults() const { return faults_; }
   [[nodiscard]] QString fault_text(const std::string& pointer) const;
+  /// What the simulator has against the scenario, which the closed form can predict. Until the next change.
+  void refuse(std::vector<Fault> faults);
+  [[nodiscard]] const std::vector<Fault>& refusal() const { return refused_; }
   /// Null when the scenario is faulty.
   [[nodiscard]] const Scenario* scenario() const { return scenario_.get(); }
   /// The closed form's; null when the scenario is faulty.
@@ -105,6 +115,8 @@ class ConfigurationModel : public QObject {
 
  Q_SIGNALS:
   void changed();
+  /// The simulator refused the scenario.
+  void refused();
   /// Editors are to enter what they hold.
   void finishing();
 
@@ -113,6 +125,8 @@ class ConfigurationModel : public QObject {
   struct Origin {
     Json saved;
     std::filesystem::path file, read_from;
+    std::string text;                   ///< of the file, when it was read or written
+    std::vector<std::string> anchored;  ///< calibrations that the file names from where it lies
   };
   struct Step {
     Json document;  ///< before it (undo) or after it (redo)
@@ -125,8 +139,10 @@ class ConfigurationModel : public QObject {
   void write(const std::string& pointer, Json value);
   void replace(const QString& what, Json document, Origin origin);
   void step(std::deque<Step>& from, std::deque<Step>& to);
+  [[nodiscard]] static Origin read(const std::filesystem::path& file);
+  void name_calibrations_from(Json& document, const std::filesystem::path& file) const;
   void evaluate();
-  void apply_chosen_strategy();
+  [[nodiscard]] QString choose_strategy_of(Json& document) const;
 
   const Catalog* catalog_;
   Json document_, effective_;
@@ -134,7 +150,8 @@ class ConfigurationModel : public QObject {
   std::string typed_;  ///< the field that is typed into
   std::deque<Step> undo_, redo_;
   bool strategy_follows_ = false;
-  std::vector<Fault> faults_;
+  QString remark_;
+  std::vector<Fault> faults_, refused_;
   std::unique_ptr<Scenario> scenario_;
   std::optional<Prediction> prediction_;
   double last_milliseconds_ = 0;

@@ -77,7 +77,10 @@ void ForecastModel::take(const Reply& reply) {
   if (!reply.id.is_number_integer() || reply.id.get<long>() != configuration_.generation()) return;
   took_ = seconds_running();
   if (!reply.error.empty()) return set_state(State::failed, qt(reply.error));
-  if (!reply.prediction) return set_state(State::failed, qt(reply.faults.empty() ? "" : reply.faults.front().text()));
+  if (!reply.prediction) {
+    configuration_.refuse(reply.faults);
+    return set_state(State::failed, qt(reply.faults.empty() ? "" : reply.faults.front().text()));
+  }
   try {
     simulated_ = prediction_from_json(*reply.prediction);
   } catch (const std::exception& error) {

@@ -25,6 +25,7 @@ ConfigurePanel::ConfigurePanel(ConfigurationModel& configuration, QWidget* paren
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   build();
   connect(&configuration_, &ConfigurationModel::changed, this, &ConfigurePanel::refresh);
+  connect(&configuration_, &ConfigurationModel::refused, this, &ConfigurePanel::refresh);
 }
 
 void ConfigurePanel::build() {

@@ -34,13 +34,14 @@ FaultBanner::FaultBanner(ConfigurationModel& configuration, QWidget* parent)
   row->addWidget(text_, 1);
   row->addWidget(choose_, 0, Qt::AlignVCenter);
   connect(&configuration_, &ConfigurationModel::changed, this, &FaultBanner::refresh);
+  connect(&configuration_, &ConfigurationModel::refused, this, &FaultBanner::refresh);
   refresh();
 }
 
-void FaultBanner::refresh() {
-  const std::vector<Fault>& faults = configuration_.faults();
-  setVisible(!faults.empty());
-  if (faults.empty()) return;
+namespace {
+
+/// One line for each fault, as far as there is room.
+QStringList lines_of(const std::vector<Fault>& faults) {
   QStringList lines;
   for (std::size_t i = 0; i < std::min(faults.size(), kMostShown); ++i) {
     const Fault& fault = faults[i];
@@ -52,8 +53,28 @@ void FaultBanner::refresh() {
     lines << (where.isEmpty() ? qt(words).toHtmlEscaped()
                               : QStringLiteral("%1: %2").arg(where, qt(words).toHtmlEscaped()));
   }
-  if (faults.size() > kMostShown) lines << tr("… and %1 more").arg(faults.size() - kMostShown);
-  text_->setText(QStringLiteral("<b>%1</b><br>%2").arg(tr("This cannot run yet."), lines.join(QStringLiteral("<br>"))));
+  if (faults.size() > kMostShown) lines << QObject::tr("… and %1 more").arg(faults.size() - kMostShown);
+  return lines;
+}
+
+}  // namespace
+
+QString FaultBanner::words() const {
+  QStringList lines;
+  if (!configuration_.faults().empty())
+    lines << QStringLiteral("<b>%1</b>").arg(tr("This cannot run yet.")) << lines_of(configuration_.faults());
+  if (!configuration_.refusal().empty())
+    lines << QStringLiteral("<b>%1</b>").arg(tr("The simulator refuses this: figures are those of the closed form."))
+          << lines_of(configuration_.refusal());
+  if (!configuration_.remark().isEmpty()) lines << configuration_.remark().toHtmlEscaped();
+  return lines.join(QStringLiteral("<br>"));
+}
+
+void FaultBanner::refresh() {
+  const QString text = words();
+  setVisible(!text.isEmpty());
+  text_->setText(text);
+  const std::vector<Fault>& faults = configuration_.faults();
   choose_->setVisible(std::any_of(faults.begin(), faults.end(), [](const Fault& fault) {
     return fault.pointer.starts_with("/strategy") || fault.pointer == "/workload/global_batch" ||
            fault.pointer == "/workload";

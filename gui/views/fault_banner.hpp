@@ -8,7 +8,8 @@ namespace stepcast {
 
 class ConfigurationModel;
 
-/// What is wrong with the scenario, in words, and a way out. Hidden while all is well.
+/// What is wrong with the scenario, what the simulator has against it, or what is to be said of the last change, in
+/// words, and a way out. Hidden while all is well.
 class FaultBanner : public QFrame {
   Q_OBJECT
  public:
@@ -20,6 +21,7 @@ class FaultBanner : public QFrame {
 
  private:
   void refresh();
+  [[nodiscard]] QString words() const;
 
   ConfigurationModel& configuration_;
   QLabel* text_;

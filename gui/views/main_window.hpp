@@ -51,6 +51,8 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] bool is_settled() const;
   /// Whether closing asks about unsaved changes (not in scripts and tests).
   void set_asks(bool asks) { asks_ = asks; }
+  /// Whether files that are opened and saved join the recent ones (not in scripts).
+  void set_remembers(bool remembers) { remembers_ = remembers; }
   void refresh_theme();
 
  protected:
@@ -79,8 +81,10 @@ class MainWindow : public QMainWindow {
   bool may_discard();
   bool save();
   bool save_as();
+  bool save_over_others();
   bool save_to(const std::filesystem::path& file);
   void choose_and_open();
+  void note_file(const std::filesystem::path& file);
   void complain(const QString& what, const QString& why);
 
   Workspace& workspace_;
@@ -102,7 +106,7 @@ class MainWindow : public QMainWindow {
   StatusLine* status_ = nullptr;
   LayoutMemory* layout_ = nullptr;
   std::vector<std::function<bool()>> settled_;  ///< of tabs that work in the background
-  bool asks_ = true;
+  bool asks_ = true, remembers_ = true;
 };
 
 }  // namespace stepcast

@@ -1,17 +1,17 @@
 // Opening, saving, dropping and leaving: what the window does with files.
 #include <QCloseEvent>
 #include <QDragEnterEvent>
-#include <QFileDialog>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPushButton>
 #include <QRegularExpression>
 
 #include "gui/view-models/configuration_model.hpp"
-#include "gui/view-models/file_comments.hpp"
+#include "gui/view-models/file_text.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "gui/view-models/recent_files.hpp"
 #include "gui/view-models/unsaved_work.hpp"
+#include "gui/views/file_choice.hpp"
 #include "gui/views/layout_memory.hpp"
 #include "gui/views/main_window.hpp"
 
@@ -40,10 +40,15 @@ void MainWindow::complain(const QString& what, const QString& why) {
   }
 }
 
+void MainWindow::note_file(const std::filesystem::path& file) {
+  if (remembers_) remember_file(file);
+  start_file_dialogs_beside(qt(file.string()));
+}
+
 bool MainWindow::open(const std::filesystem::path& file) {
   try {
     configuration_.open(file);
-    remember_file(file);
+    note_file(file);
     return true;
   } catch (const InputError& error) {
     complain(tr("Cannot open the scenario"), QString::fromUtf8(error.what()));
@@ -63,7 +68,7 @@ bool MainWindow::open_example(const std::filesystem::path& file) {
 
 void MainWindow::choose_and_open() {
   if (!may_discard()) return;
-  const QString file = QFileDialog::getOpenFileName(this, tr("Open a scenario"), {}, kFilter);
+  const QString file = file_to_open(this, tr("Open a scenario"), kFilter);
   if (!file.isEmpty()) open(plain(file));
 }
 
@@ -71,6 +76,7 @@ bool MainWindow::save() {
   configuration_.finish_edits();
   const std::filesystem::path file = configuration_.file();
   if (file.empty()) return save_as();
+  if (asks_ && configuration_.is_changed_on_disk()) return save_over_others();
   // Writing it again would only lose how it was written.
   if (!configuration_.is_modified() && std::filesystem::exists(file)) return true;
   if (asks_ && has_comments(file)) {
@@ -85,17 +91,39 @@ bool MainWindow::save() {
   return save_to(file);
 }
 
+/// The file is no longer what was opened: nothing of it is overwritten unasked.
+bool MainWindow::save_over_others() {
+  const std::filesystem::path file = configuration_.file();
+  QMessageBox question(
+      QMessageBox::Warning, tr("The file has changed"),
+      tr("%1 was changed by another program since it was opened here.").arg(qt(file.filename().string())),
+      QMessageBox::Cancel, this);
+  const QPushButton* overwrite = question.addButton(tr("&Overwrite"), QMessageBox::DestructiveRole);
+  const QPushButton* reload = question.addButton(tr("&Reload it"), QMessageBox::ActionRole);
+  const QPushButton* elsewhere = question.addButton(tr("Save &as …"), QMessageBox::ActionRole);
+  question.exec();
+  if (question.clickedButton() == overwrite) return save_to(file);
+  if (question.clickedButton() == elsewhere) return save_as();
+  if (question.clickedButton() == reload) {
+    try {
+      configuration_.reload();
+    } catch (const InputError& error) {
+      complain(tr("Cannot open the scenario"), QString::fromUtf8(error.what()));
+    }
+  }
+  return false;
+}
+
 bool MainWindow::save_as() {
   configuration_.finish_edits();
-  const QString file =
-      QFileDialog::getSaveFileName(this, tr("Save the scenario"), suggested_name(configuration_), kFilter);
+  const QString file = file_to_save(this, tr("Save the scenario"), suggested_name(configuration_), kFilter);
   return !file.isEmpty() && save_to(plain(file));
 }
 
 bool MainWindow::save_to(const std::filesystem::path& file) {
   try {
     configuration_.save(file);
-    remember_file(file);
+    note_file(file);
     show_forecast();
     return true;
   } catch (const InputError& error) {

@@ -165,6 +165,44 @@ TEST_F(DialogTest, SavingAsksBeforeCommentsAreLost) {
   window_->set_asks(false);
 }
 
+TEST_F(DialogTest, SavingOverWhatSomebodyElseWroteAsks) {
+  const QString file = folder_.filePath("mine.json");
+  write_file(plain(file), configuration().text());
+  ASSERT_TRUE(window_->open(plain(file)));
+  configuration().set_value("/cluster/nodes", 32);
+  write_file(plain(file), "{\"name\": \"theirs\"}");
+  window_->set_asks(true);
+  const auto save = [&] { action("&Save")->trigger(); };
+  const auto press = [&](const QString& words) {
+    answer<QMessageBox>(save, [&](QMessageBox& question) {
+      for (QAbstractButton* button : question.buttons())
+        if (button->text() == words) return button->click();
+      FAIL() << "no button " << plain(words);
+    });
+  };
+  answer<QMessageBox>(save, [](QMessageBox& question) { question.button(QMessageBox::Cancel)->click(); });
+  EXPECT_EQ(contents(file), "{\"name\": \"theirs\"}");
+  press("&Overwrite");
+  EXPECT_EQ(contents(file).toStdString(), configuration().text());
+  write_file(plain(file), "{\"name\": \"theirs\"}");
+  press("&Reload it");
+  EXPECT_EQ(configuration().value("/name"), "theirs");
+  window_->set_asks(false);
+}
+
+TEST_F(DialogTest, FileDialogsStartBesideTheOpenFile) {
+  const QString file = folder_.filePath("mine.json");
+  write_file(plain(file), configuration().text());
+  ASSERT_TRUE(window_->open(plain(file)));
+  QString folder;
+  answer<QFileDialog>([&] { action("Save &as …")->trigger(); },
+                      [&](QFileDialog& dialog) {
+                        folder = dialog.directory().absolutePath();
+                        dialog.reject();
+                      });
+  EXPECT_EQ(folder, QDir(folder_.path()).absolutePath());
+}
+
 TEST_F(DialogTest, AServerOfOnesOwnIsCheckedKeptAndChosen) {
   window_->tabs().open("servers");
   QString fault;

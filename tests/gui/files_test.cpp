@@ -11,6 +11,7 @@
 #include <csignal>
 
 #include "gui/view-models/qt_text.hpp"
+#include "gui/view-models/recent_files.hpp"
 #include "gui/view-models/unsaved_work.hpp"
 #include "gui/views/exhibit_view.hpp"
 #include "gui/views/headline_view.hpp"
@@ -48,6 +49,76 @@ TEST_F(WindowTest, UndoneOpeningBringsItsFileBack) {
   EXPECT_TRUE(configuration().is_modified());
   configuration().undo();
   EXPECT_FALSE(configuration().is_modified());
+}
+
+TEST_F(WindowTest, NothingIsBeforeTheFirstScenario) {
+  Workspace workspace{std::vector<std::filesystem::path>{}};
+  MainWindow window(workspace);
+  window.set_asks(false);
+  ASSERT_TRUE(window.open(shipped("gpt3-175b-a100-1024.json")));
+  EXPECT_FALSE(workspace.configuration().can_undo());
+}
+
+TEST_F(WindowTest, PicturesOfScriptsLeaveNoRecentFile) {
+  QSettings().clear();
+  window_->set_remembers(false);
+  ASSERT_TRUE(window_->open(shipped("gpt3-175b-a100-1024.json")));
+  EXPECT_TRUE(recent_files().isEmpty());
+}
+
+TEST_F(WindowTest, FilesOfOtherKindsAreNoBrokenScenarios) {
+  for (const auto& [name, says] : {std::pair{"plan-llama3-8b-deadline.json", "Plan tab"},
+                                   std::pair{"power-optimisation.json", "stepcast study"}}) {
+    const Json before = configuration().document();
+    EXPECT_FALSE(window_->open(shipped(name))) << name;
+    EXPECT_EQ(configuration().document(), before) << name;
+    try {
+      configuration().open(shipped(name));
+      FAIL() << name;
+    } catch (const InputError& error) {
+      EXPECT_TRUE(QString(error.what()).contains(says)) << error.what();
+    }
+  }
+}
+
+TEST_F(WindowTest, AFileThatSomebodyElseWroteIsNoticed) {
+  QTemporaryDir folder;
+  const std::filesystem::path file = plain(folder.filePath("mine.json"));
+  write_file(file, configuration().text());
+  ASSERT_TRUE(window_->open(file));
+  EXPECT_FALSE(configuration().is_changed_on_disk());
+  configuration().set_value("/cluster/nodes", 32);
+  Json other = configuration().saved();
+  other["name"] = "theirs";
+  write_file(file, other.dump());
+  EXPECT_TRUE(configuration().is_changed_on_disk());
+  configuration().reload();
+  EXPECT_EQ(configuration().value("/name"), "theirs");
+  EXPECT_FALSE(configuration().is_changed_on_disk());
+  configuration().set_value("/cluster/nodes", 32);
+  configuration().save(file);
+  EXPECT_FALSE(configuration().is_changed_on_disk()) << "the window wrote it";
+}
+
+TEST_F(WindowTest, CalibrationsKeepTheNamesThatTheFileGaveThem) {
+  QTemporaryDir folder;
+  ASSERT_TRUE(QDir(folder.path()).mkpath("runs"));
+  const std::filesystem::path file = plain(folder.filePath("runs/mine.json"));
+  Json document = configuration().document();
+  document["cluster"]["calibrations"] = {"lab.calib.json", "../shared.calib.json", "/elsewhere/other.calib.json"};
+  write_file(file, document.dump());
+  ASSERT_TRUE(window_->open(file));
+  configuration().set_value("/cluster/nodes", 32);
+  configuration().save(file);
+  const auto written = [](const std::filesystem::path& where) {
+    Diagnostics diagnostics("written");
+    return read_json(where, diagnostics)["cluster"]["calibrations"];
+  };
+  EXPECT_EQ(written(file), document["cluster"]["calibrations"]);
+  EXPECT_FALSE(configuration().is_modified());
+  const std::filesystem::path above = plain(folder.filePath("mine.json"));
+  configuration().save(above);
+  EXPECT_EQ(written(above), (Json{"runs/lab.calib.json", "shared.calib.json", "/elsewhere/other.calib.json"}));
 }
 
 /// Unsaved work of a process that is gone. Of one that lives, nobody takes it.
