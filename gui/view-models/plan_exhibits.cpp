@@ -57,7 +57,25 @@ QString strategy_of(const Json& scenario) {
   if (strategy.value("expert_parallel", 1) > 1 && strategy.contains("expert_tensor_parallel"))
     words.back() += tr(" of whole experts");
   add("data_parallel", "data");
-  return words.isEmpty() ? tr("data alone") : words.join(QStringLiteral(" · "));
+  if (words.isEmpty()) words << tr("no parallelism");
+  words << tr("micro-batch %1").arg(shown_whole(strategy.value("micro_batch", 1L)));
+  return words.join(QStringLiteral(" · "));
+}
+
+/// Settings that options with the same degrees differ in.
+QString settings_of(const Json& scenario) {
+  const Json strategy = scenario.value("strategy", Json::object());
+  QStringList words;
+  const auto add = [&](const char* key, const std::string& usual, const QString& as) {
+    if (const std::string value = strategy.value(key, usual); value != usual) words << as.arg(qt(value));
+  };
+  add("framework", "", QStringLiteral("%1"));
+  add("sharding", "none", QStringLiteral("%1"));
+  add("recompute", "none", tr("recompute %1"));
+  add("schedule", "1f1b", QStringLiteral("%1"));
+  if (strategy.value("sequence_parallel", false)) words << tr("sequence-parallel");
+  if (strategy.value("offload_optimizer", false)) words << tr("optimizer in host memory");
+  return words.join(QStringLiteral(" · "));
 }
 
 FigureCell count_cell(double value, const QString& text) { return {.text = text, .number = value}; }
@@ -74,7 +92,8 @@ std::vector<FigureCell> row_of(const PlanOption& option, std::size_t number, con
     words << tr("on the Pareto front, closed form");
   if (answer && option.candidate->tie) words << tr("level with the best");
   const QString strategy =
-      answer ? degrees_in_words(option.candidate->prediction.degrees) : strategy_of(*option.scenario);
+      (answer ? degrees_in_words(option.candidate->prediction.degrees) : strategy_of(*option.scenario)) +
+      QStringLiteral(" · ") + settings_of(*option.scenario);
   const auto axis = [&](Objective objective) {
     const double value = scale.shown(objective, *option.objective);
     return std::isfinite(value) ? count_cell(value, shown_number(value))
@@ -94,6 +113,7 @@ std::vector<FigureCell> row_of(const PlanOption& option, std::size_t number, con
 QString short_reason(QString why) {
   why.replace(QRegularExpression(QStringLiteral("^does not fit memory by ")), QStringLiteral("memory + "));
   why.remove(QRegularExpression(QStringLiteral("^(the|a) ")));
+  why.replace(QRegularExpression(QStringLiteral("^(.*) when simulated$")), QStringLiteral("simulated: \\1"));
   return why.size() > kLongestReason ? why.left(kLongestReason - 1) + QStringLiteral("…") : why;
 }
 
@@ -150,18 +170,22 @@ double PlanScale::shown(Objective objective, const ObjectiveValues& values) cons
 
 QString PlanScale::title(Objective objective) const { return tr("%1 for %2").arg(unit_of(objective), work); }
 
-PlanScale scale_of(const PlanAnswer& answer) {
+PlanScale scale_of(const Json& workload) {
   PlanScale out;
   out.work = tr("a million samples");
-  if (answer.candidates.empty()) return out;
-  const Prediction& first = answer.candidates.front().prediction;
-  if (first.tokens_per_s <= 0 || first.samples_per_s <= 0) return out;
-  out.samples = 1e9 / (first.tokens_per_s / first.samples_per_s);
+  WorkloadSpec training;
+  Diagnostics ignored("");
+  WorkloadSpec::fields().read(training, workload, "", ignored);
+  const auto model =
+      training.model.described ? training.model.described : find_model(training.model.preset, "", ignored);
+  const int tokens = model && model->is_transformer() ? training.seq_len.value_or(model->default_seq_len) : 0;
+  if (tokens <= 0) return out;
+  out.samples = 1e9 / tokens;
   out.work = tr("a billion tokens");
   return out;
 }
 
-PlanScatter plan_scatter(const PlanAnswer& answer, const PlanAxes& axes,
+PlanScatter plan_scatter(const PlanAnswer& answer, const PlanScale& scale, const PlanAxes& axes,
                          const std::optional<std::set<std::size_t>>& kept) {
   PlanScatter out;
   out.exhibit.title = tr("Answers");
@@ -170,7 +194,6 @@ PlanScatter plan_scatter(const PlanAnswer& answer, const PlanAxes& axes,
     out.exhibit.remark = tr("No option keeps every limit. Below is what stood in the way.");
     return out;
   }
-  const PlanScale scale = scale_of(answer);
   out.exhibit.chart = scatter_of(scale, axes);
   out.exhibit.table.headings = {tr("#"),         tr("Servers"),  unit_of(axes.x), unit_of(axes.y),
                                 tr("Step time"), tr("Strategy"), tr("Power"),     tr("What decides")};
@@ -219,13 +242,11 @@ PlanScatter plan_scatter(const PlanAnswer& answer, const PlanAxes& axes,
   return out;
 }
 
-Exhibit found_so_far(const std::vector<ObjectiveValues>& found, const PlanAxes& axes) {
+Exhibit found_so_far(const std::vector<ObjectiveValues>& found, const PlanScale& scale, const PlanAxes& axes) {
   Exhibit out;
   out.title = tr("Answers so far");
-  PlanScale scale;
-  scale.work = tr("a million samples");
   out.chart = scatter_of(scale, axes);
-  out.table.headings = {scale.title(axes.x), scale.title(axes.y)};
+  out.table.headings = {unit_of(axes.x), unit_of(axes.y)};
   ChartData::Series series = new_series(tr("found so far, closed form"), Hue::sky, false);
   for (const ObjectiveValues& values : found) {
     const QPointF at(scale.shown(axes.x, values), scale.shown(axes.y, values));
@@ -240,7 +261,7 @@ Exhibit found_so_far(const std::vector<ObjectiveValues>& found, const PlanAxes& 
 
 Exhibit rejected_exhibit(const PlanAnswer& answer) {
   Exhibit out;
-  out.title = tr("Why other options are not among them");
+  out.title = tr("What became of every option");
   out.chart.kind = ChartData::Kind::horizontal_bars;
   out.chart.x_title = tr("% of the options");
   out.chart.legend = false;

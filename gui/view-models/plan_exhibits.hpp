@@ -35,7 +35,8 @@ struct PlanScale {
   /// "hours for a billion tokens"
   [[nodiscard]] QString title(Objective objective) const;
 };
-PlanScale scale_of(const PlanAnswer& answer);
+/// `workload`: of the question, so that what is found so far counts as the answer does.
+PlanScale scale_of(const Json& workload);
 
 /// A scatter of options and its table, and which option stands where in both.
 struct PlanScatter {
@@ -44,10 +45,10 @@ struct PlanScatter {
   std::vector<std::size_t> of_row;
 };
 /// `kept`: options that a filter left; those outside of it are grey and not in the table. Null: all.
-PlanScatter plan_scatter(const PlanAnswer& answer, const PlanAxes& axes,
+PlanScatter plan_scatter(const PlanAnswer& answer, const PlanScale& scale, const PlanAxes& axes,
                          const std::optional<std::set<std::size_t>>& kept);
 /// What a search has found so far: the scatter alone.
-Exhibit found_so_far(const std::vector<ObjectiveValues>& found, const PlanAxes& axes);
+Exhibit found_so_far(const std::vector<ObjectiveValues>& found, const PlanScale& scale, const PlanAxes& axes);
 
 /// Options by what became of them.
 Exhibit rejected_exhibit(const PlanAnswer& answer);

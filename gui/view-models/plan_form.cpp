@@ -1,9 +1,13 @@
 #include "gui/view-models/plan_form.hpp"
 
+#include <QObject>
 #include <QRegularExpression>
 #include <algorithm>
+#include <set>
 
 #include "gui/view-models/configuration_model.hpp"
+#include "gui/view-models/document_edit.hpp"
+#include "gui/view-models/form_fields.hpp"
 #include "gui/view-models/number_format.hpp"
 #include "gui/view-models/qt_text.hpp"
 
@@ -13,6 +17,7 @@ namespace {
 
 /// "8, 16, 32" or "8..64" (doubling) as the question wants it.
 Json counts_of(const QString& text, Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.faults().size();
   Json out = Json::array();
   for (const QString& part : text.split(QLatin1Char(','), Qt::SkipEmptyParts)) {
     static const QRegularExpression kRange(QStringLiteral("^\\s*(\\d+)\\s*\\.\\.\\s*(\\d+)\\s*$"));
@@ -24,9 +29,11 @@ Json counts_of(const QString& text, Diagnostics& diagnostics) {
     } else if (const int n = part.trimmed().toInt(&number); number) {
       out.push_back(n);
     }
-    if (!number) diagnostics.error("how many", "found \"" + plain(part.trimmed()) + "\", expected a number or 8..64");
+    if (!number)
+      diagnostics.error(PlanForm::kCounts, "found \"" + plain(part.trimmed()) + "\", expected a number or 8..64");
   }
-  if (out.empty()) diagnostics.error("how many", "no number of servers is named", "8, 16 or 8..64");
+  if (out.empty() && diagnostics.faults().size() == before)
+    diagnostics.error(PlanForm::kCounts, "no number of servers is named", "8, 16 or 8..64");
   return out;
 }
 
@@ -37,26 +44,118 @@ void add_limit(Json& constraints, const char* key, const QString& text, Diagnost
   if (number) {
     constraints[key] = value;
   } else {
-    diagnostics.error(key, "found \"" + plain(text) + "\", expected a number");
+    diagnostics.error(std::string("/constraints/") + key, "found \"" + plain(text) + "\", expected a number");
   }
 }
 
+/// Keys of a cluster, and of a strategy, that a question has and that the window's form states. Which servers and how
+/// many, degrees and what else is searched are the planner's to choose.
+const std::set<std::string> kClusterKeys{"fabric", "storage", "site", "cooling", "power_cap_W", "clock_MHz"};
+const std::set<std::string> kStrategyKeys{"framework",
+                                          "context_method",
+                                          "order",
+                                          "overlap_tensor_parallel",
+                                          "overlap_gradients",
+                                          "overlap_parameter_gather",
+                                          "fused_loss",
+                                          "gradients_in_fp32",
+                                          "fused_activation",
+                                          "fused_norm",
+                                          "fused_rotary",
+                                          "torch_compile"};
+/// What the planner chooses, or follows from that.
+const std::set<std::string> kChosenKeys{
+    "tensor_parallel",      "pipeline_parallel", "context_parallel", "expert_parallel", "expert_tensor_parallel",
+    "virtual_pipeline",     "micro_batch",       "schedule",         "recompute",       "sharding",
+    "sequence_parallel",    "offload_optimizer", "data_parallel",    "stage_layers",    "recompute_modules",
+    "recompute_last_stage", "hsdp_shard_size"};
+
+/// The members of a part of the scenario whose keys are among these.
+Json members(const Json& part, const std::set<std::string>& keys) {
+  Json out = Json::object();
+  if (!part.is_object()) return out;
+  for (const auto& [key, value] : part.items())
+    if (keys.contains(key)) out[key] = value;
+  return out;
+}
+
+/// The others.
+Json without(Json part, const std::set<std::string>& keys) {
+  if (!part.is_object()) return Json::object();
+  for (const std::string& key : keys) part.erase(key);
+  return part;
+}
+
+QString label_of(const std::string& pointer) {
+  const FormField* field = form_field(pointer);
+  return field ? field->label : qt(pointer.substr(pointer.rfind('/') + 1));
+}
+
 }  // namespace
+
+Json planned_surroundings(const Json& scenario) {
+  return {{"workload", scenario.value("workload", Json())},
+          {"cluster", members(scenario.value("cluster", Json()), kClusterKeys)},
+          {"run", scenario.value("run", Json())}};
+}
+
+Json with_plan(const Json& scenario, const Json& surroundings, const Json& option) {
+  Json out = scenario;
+  for (const char* part : {"workload", "run"}) {
+    out.erase(part);
+    if (!surroundings.at(part).is_null()) out[part] = surroundings.at(part);
+  }
+  out["cluster"] = without(scenario.value("cluster", Json()), kClusterKeys);
+  out["cluster"].update(surroundings.at("cluster"));
+  for (const char* pointer : {"/cluster/node", "/cluster/nodes"})
+    write_at(out, pointer, option.at(Json::json_pointer(pointer)));
+  const Json& chosen = option.at("strategy");
+  Json strategy = without(scenario.value("strategy", Json()), kChosenKeys);
+  strategy.update(members(chosen, kChosenKeys));
+  strategy.update(members(chosen, kStrategyKeys));
+  out["strategy"] = std::move(strategy);
+  return out;
+}
+
+QStringList taken_by_plans(const Json& scenario) {
+  QStringList out;
+  const auto add = [&](const std::string& part, const std::set<std::string>& keys) {
+    const Json taken = members(scenario.value(part, Json()), keys);
+    for (const auto& [key, value] : taken.items()) out << label_of("/" + part + "/" + key).toLower();
+  };
+  add("cluster", kClusterKeys);
+  add("strategy", kStrategyKeys);
+  if (scenario.contains("run")) out << QObject::tr("run");
+  return out;
+}
+
+QStringList left_out_of_plans(const Json& scenario) {
+  QStringList out;
+  const auto add = [&](const std::string& part, const std::set<std::string>& taken,
+                       const std::set<std::string>& chosen) {
+    const Json left = without(without(scenario.value(part, Json()), taken), chosen);
+    for (const auto& [key, value] : left.items())
+      if (!value.empty()) out << label_of("/" + part + "/" + key).toLower();
+  };
+  add("cluster", kClusterKeys, {"node", "nodes"});
+  add("strategy", kStrategyKeys, kChosenKeys);
+  return out;
+}
 
 Json plan_question(const PlanForm& form, const ConfigurationModel& configuration) {
   Diagnostics diagnostics("plan");
   Json out{{"name", "Plan from the window"}, {"workload", configuration.value("/workload")}};
   if (out["workload"].is_null() || out["workload"].empty())
-    diagnostics.error("training", "no model is chosen", "choose one in the form on the left");
+    diagnostics.error("/workload", "no model is chosen", "choose one in the form on the left");
   const Json counts = counts_of(form.counts, diagnostics);
   for (const QString& server : form.servers.split(QLatin1Char(','), Qt::SkipEmptyParts)) {
-    Json cluster{{"node", plain(server.trimmed())}, {"nodes", counts}};
-    const Json site = configuration.value("/cluster/site");
-    if (site.is_string()) cluster["site"] = site;
+    Json cluster = members(configuration.value("/cluster"), kClusterKeys);
+    cluster["node"] = plain(server.trimmed());
+    cluster["nodes"] = counts;
     out["clusters"].push_back(std::move(cluster));
   }
   if (!out.contains("clusters"))
-    diagnostics.error("servers", "no server is named", "ids of the catalogue, apart by commas");
+    diagnostics.error(PlanForm::kServers, "no server is named", "ids of the catalogue, apart by commas");
   out["objective"] = form.second_objective.isEmpty()
                          ? Json(plain(form.first_objective))
                          : Json::array({plain(form.first_objective), plain(form.second_objective)});
@@ -66,6 +165,10 @@ Json plan_question(const PlanForm& form, const ConfigurationModel& configuration
   add_limit(constraints, "budget_usd_per_month", form.budget_per_month, diagnostics);
   add_limit(constraints, "power_kW", form.power_kW, diagnostics);
   if (!constraints.empty()) out["constraints"] = std::move(constraints);
+  Json strategy = members(configuration.value("/strategy"), kStrategyKeys);
+  if (form.any_framework) strategy.erase("framework");
+  if (!strategy.empty()) out["strategy"] = std::move(strategy);
+  if (Json run = configuration.value("/run"); !run.is_null()) out["run"] = std::move(run);
   diagnostics.throw_if_faulty();
   return out;
 }

@@ -6,23 +6,10 @@
 #include <utility>
 
 #include "gui/view-models/configuration_model.hpp"
+#include "gui/view-models/plan_form.hpp"
 #include "planner/plan.hpp"
 
 namespace stepcast {
-
-namespace {
-
-/// What of the scenario on screen a question is about: the training, and where.
-Json training_of(const Json& scenario) {
-  Json out = Json::array();
-  for (const char* pointer : {"/workload", "/cluster/site"}) {
-    const Json::json_pointer at(pointer);
-    out.push_back(scenario.contains(at) ? scenario.at(at) : Json(nullptr));
-  }
-  return out;
-}
-
-}  // namespace
 
 PlanModel::PlanModel(ConfigurationModel& configuration, QObject* parent)
     : QObject(parent), configuration_(configuration) {
@@ -31,8 +18,7 @@ PlanModel::PlanModel(ConfigurationModel& configuration, QObject* parent)
 }
 
 void PlanModel::look_at_configuration() {
-  const Json now = training_of(configuration_.document());
-  const bool outdated = !asked_.is_null() && now != asked_ && now != opened_;
+  const bool outdated = !asked_.is_null() && planned_surroundings(configuration_.document()) != asked_;
   if (std::exchange(outdated_, outdated) != outdated) Q_EMIT aged();
 }
 
@@ -47,8 +33,7 @@ PlanModel::~PlanModel() {
 void PlanModel::start(const Json& question) {
   if (is_running()) return;
   question_ = question;
-  asked_ = training_of(configuration_.document());
-  opened_ = nullptr;
+  asked_ = planned_surroundings(configuration_.document());
   outdated_ = false;
   answer_.reset();
   found_.clear();
@@ -121,15 +106,18 @@ void PlanModel::stop() { stop_.request_stop(); }
 
 void PlanModel::rebuild() {
   const PlanAxes& axes = plan_axes()[axes_];
+  const PlanScale scale = scale_of(question_.is_object() ? question_.value("workload", Json()) : Json());
   if (answer_) {
-    scatter_ = plan_scatter(*answer_, axes, kept_);
+    scatter_ = plan_scatter(*answer_, scale, axes, kept_);
   } else {
     scatter_ = {};
-    scatter_.exhibit = found_so_far(found_, axes);
+    scatter_.exhibit = found_so_far(found_, scale, axes);
     if (found_.empty()) scatter_.exhibit.title = tr("Answers");
-    scatter_.exhibit.remark = !why_.isEmpty() ? why_
-                              : is_running()  ? tr("These and others are simulated before they are ranked.")
-                                              : tr("Ask on the left. Answers appear here as points to choose from.");
+    scatter_.exhibit.remark =
+        !why_.isEmpty() ? why_
+        : is_running()
+            ? tr("These and others are simulated before they are ranked. Figures are for %1.").arg(scale.work)
+            : tr("Ask on the left. Answers appear here as points to choose from.");
   }
   Q_EMIT shown();
 }
@@ -182,15 +170,14 @@ void PlanModel::open(std::size_t option) {
   if (!answer_) return;
   const std::vector<PlanOption> options = options_of(*answer_);
   if (option >= options.size()) return;
-  opened_ = training_of(*options[option].scenario);
-  configuration_.set_document(*options[option].scenario, tr("planned configuration"));
-  look_at_configuration();
+  configuration_.set_document(with_plan(configuration_.document(), asked_, *options[option].scenario),
+                              tr("planned configuration"));
 }
 
 Exhibit PlanModel::rejected() const {
   if (answer_) return rejected_exhibit(*answer_);
   Exhibit none;
-  none.title = tr("Why other options are not among them");
+  none.title = tr("What became of every option");
   return none;
 }
 

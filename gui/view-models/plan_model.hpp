@@ -36,7 +36,7 @@ class PlanModel : public QObject {
   [[nodiscard]] const QString& why() const { return why_; }
   /// The question of the answer, or of the search; null before the first one.
   [[nodiscard]] const Json& question() const { return question_; }
-  /// The question is about another training than the one on screen, and no answer to it either.
+  /// The question is about another training than the one on screen.
   [[nodiscard]] bool is_outdated() const { return outdated_; }
   [[nodiscard]] const WorkProgress& progress() const { return progress_; }
   /// Puts an option on screen.
@@ -75,7 +75,7 @@ class PlanModel : public QObject {
   ConfigurationModel& configuration_;
   std::unique_ptr<PlanAnswer> answer_;
   Json question_;
-  Json asked_, opened_;  ///< training of the question, and of the answer that was opened last
+  Json asked_;  ///< what the question rests on
   bool outdated_ = false;
   QString why_;
   WorkProgress progress_;

@@ -1,5 +1,6 @@
 #include "gui/views/plan_tab.hpp"
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QFormLayout>
 #include <QHBoxLayout>
@@ -16,6 +17,18 @@
 #include "gui/views/exhibit_view.hpp"
 
 namespace stepcast {
+
+namespace {
+
+/// The scenario's own number of servers, half and twice as many.
+QString counts_around(int nodes) {
+  QStringList out;
+  if (nodes > 1 && nodes % 2 == 0) out << QString::number(nodes / 2);
+  out << QString::number(nodes) << QString::number(2L * nodes);
+  return out.join(QStringLiteral(", "));
+}
+
+}  // namespace
 
 PlanTab::PlanTab(PlanModel& model, ConfigurationModel& configuration, QWidget* parent)
     : QWidget(parent), model_(model), configuration_(configuration) {
@@ -52,11 +65,18 @@ PlanTab::PlanTab(PlanModel& model, ConfigurationModel& configuration, QWidget* p
   rejected_->show_exhibit(model_.rejected());
 }
 
-QLineEdit* PlanTab::add_line(QFormLayout& form, const QString& label, const QString& hint) {
+QLineEdit* PlanTab::add_line(QFormLayout& form, const QString& label, const QString& hint, const char* pointer) {
   auto* line = new QLineEdit(this);
   line->setPlaceholderText(hint);
   line->setAccessibleName(label);
   form.addRow(label, line);
+  auto* fault = new QLabel(this);
+  fault->setObjectName(QStringLiteral("fault"));
+  fault->setWordWrap(true);
+  fault->hide();
+  form.addRow(fault);
+  faults_[pointer] = fault;
+  connect(line, &QLineEdit::textEdited, fault, &QLabel::hide);
   connect(line, &QLineEdit::returnPressed, this, [this] {
     if (!model_.is_running()) run_or_stop();
   });
@@ -72,14 +92,12 @@ QWidget* PlanTab::build_form() {
   auto* title = new QLabel(tr("Which servers, and how many?"), out);
   title->setObjectName(QStringLiteral("exhibit"));
   form->addRow(title);
-  auto* words =
-      new QLabel(tr("For the training in the form on the left: the planner tries every legal strategy."), out);
-  words->setObjectName(QStringLiteral("muted"));
-  words->setWordWrap(true);
-  form->addRow(words);
-  servers_ = add_line(*form, tr("Servers"), tr("dgx-h100, dgx-a100-80gb"));
-  counts_ = add_line(*form, tr("How many"), tr("8, 16 or 8..64"));
-  counts_->setText(QStringLiteral("8..64"));
+  words_ = new QLabel(out);
+  words_->setObjectName(QStringLiteral("muted"));
+  words_->setWordWrap(true);
+  form->addRow(words_);
+  servers_ = add_line(*form, tr("Servers"), tr("dgx-h100, dgx-a100-80gb"), PlanForm::kServers);
+  counts_ = add_line(*form, tr("How many"), tr("8, 16 or 8..64"), PlanForm::kCounts);
   first_ = new QComboBox(out);
   second_ = new QComboBox(out);
   second_->addItem(tr("nothing else"), QString());
@@ -92,10 +110,13 @@ QWidget* PlanTab::build_form() {
   second_->setAccessibleName(tr("What matters, too"));
   form->addRow(tr("Least"), first_);
   form->addRow(tr("against"), second_);
-  deadline_ = add_line(*form, tr("Deadline, days"), tr("none"));
-  run_budget_ = add_line(*form, tr("Run, $ at most"), tr("none"));
-  month_budget_ = add_line(*form, tr("$ a month at most"), tr("none"));
-  power_ = add_line(*form, tr("Power, kW at most"), tr("none"));
+  deadline_ = add_line(*form, tr("Deadline, days"), tr("none"), "/constraints/deadline_days");
+  run_budget_ = add_line(*form, tr("Run, $ at most"), tr("none"), "/constraints/budget_of_run_usd");
+  month_budget_ = add_line(*form, tr("$ a month at most"), tr("none"), "/constraints/budget_usd_per_month");
+  power_ = add_line(*form, tr("Power, kW at most"), tr("none"), "/constraints/power_kW");
+  any_framework_ = new QCheckBox(tr("Other frameworks, too"), out);
+  any_framework_->setToolTip(tr("Else the framework of the form on the left alone, where it names one"));
+  form->addRow(any_framework_);
   run_ = new QPushButton(tr("&Plan"), out);
   connect(run_, &QPushButton::clicked, this, &PlanTab::run_or_stop);
   form->addRow(run_);
@@ -132,20 +153,52 @@ QWidget* PlanTab::build_filter() {
 void PlanTab::refresh() {
   const Json node = configuration_.value("/cluster/node");
   if (servers_->text().isEmpty() && node.is_string()) servers_->setText(qt(node.get<std::string>()));
+  const Json nodes = configuration_.value("/cluster/nodes");
+  // Until somebody types another, or has asked.
+  if (counts_->text() == suggested_) {
+    suggested_ = counts_around(nodes.is_number_integer() ? nodes.get<int>() : 1);
+    counts_->setText(suggested_);
+  }
+  QString words = tr("For the training in the form on the left: the planner tries every legal strategy.");
+  const QStringList taken = taken_by_plans(configuration_.document()),
+                    left_out = left_out_of_plans(configuration_.document());
+  if (!taken.isEmpty()) words += QLatin1Char(' ') + tr("As in the form: %1.").arg(taken.join(QStringLiteral(", ")));
+  if (!left_out.isEmpty())
+    words += QLatin1Char(' ') + tr("Plans do not heed: %1.").arg(left_out.join(QStringLiteral(", ")));
+  words_->setText(words);
 }
 
 void PlanTab::run_or_stop() {
   if (model_.is_running()) return model_.stop();
   configuration_.finish_edits();
   const QString second = second_->currentData().toString();
+  suggested_.clear();
+  for (const auto& [pointer, label] : faults_) label->hide();
   try {
-    model_.start(plan_question({servers_->text(), counts_->text(), first_->currentData().toString(),
-                                second == first_->currentData().toString() ? QString() : second, deadline_->text(),
-                                run_budget_->text(), month_budget_->text(), power_->text()},
-                               configuration_));
+    model_.start(
+        plan_question({servers_->text(), counts_->text(), first_->currentData().toString(),
+                       second == first_->currentData().toString() ? QString() : second, deadline_->text(),
+                       run_budget_->text(), month_budget_->text(), power_->text(), any_framework_->isChecked()},
+                      configuration_));
   } catch (const InputError& error) {
-    busy_->show_ended(QString::fromUtf8(error.what()));
+    show_faults(error.faults());
   }
+}
+
+/// Each below its field; those of no field below the form.
+void PlanTab::show_faults(const std::vector<Fault>& faults) {
+  QStringList others;
+  for (const Fault& fault : faults) {
+    const QString words = qt(fault.suggestion.empty() ? fault.message : fault.message + "; " + fault.suggestion);
+    const auto field = faults_.find(fault.pointer);
+    if (field == faults_.end()) {
+      others << words;
+      continue;
+    }
+    field->second->setText(words);
+    field->second->show();
+  }
+  busy_->show_ended(others.join(QLatin1Char('\n')));
 }
 
 void PlanTab::show_progress() {

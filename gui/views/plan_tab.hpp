@@ -1,9 +1,16 @@
 #pragma once
 
 #include <QWidget>
+#include <map>
+#include <string>
+#include <vector>
 
+#include "fields/diagnostics.hpp"
+
+class QCheckBox;
 class QComboBox;
 class QFormLayout;
+class QLabel;
 class QLineEdit;
 class QPushButton;
 
@@ -24,16 +31,22 @@ class PlanTab : public QWidget {
  private:
   QWidget* build_form();
   QWidget* build_filter();
-  QLineEdit* add_line(QFormLayout& form, const QString& label, const QString& hint);
+  /// `pointer`: of the faults that are said below the line.
+  QLineEdit* add_line(QFormLayout& form, const QString& label, const QString& hint, const char* pointer);
   void run_or_stop();
   void show_options();
   /// Above the answers; says whether they are of another training.
   [[nodiscard]] QString remark() const;
   void show_progress();
+  void show_faults(const std::vector<Fault>& faults);
 
   PlanModel& model_;
   ConfigurationModel& configuration_;
   QLineEdit *servers_, *counts_, *deadline_, *run_budget_, *month_budget_, *power_;
+  std::map<std::string, QLabel*> faults_;  ///< by pointer
+  QString suggested_;                      ///< of `counts_`
+  QLabel* words_;
+  QCheckBox* any_framework_;
   QComboBox *first_, *second_, *axes_;
   QPushButton *run_, *keep_, *all_;
   BusyStatus* busy_;
