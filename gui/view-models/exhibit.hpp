@@ -16,11 +16,12 @@ inline constexpr std::size_t kMostBars = 8;
 
 /// What a small chart shows, without a widget.
 struct ChartData {
-  enum class Kind { bars, horizontal_bars, lines, scatter };
+  /// `bars` and `horizontal_bars`: the series stand on each other; `grouped_bars`: beside each other.
+  enum class Kind { bars, grouped_bars, horizontal_bars, lines, scatter };
   struct Series {
     QString name;
     Hue hue = Hue::blue;
-    std::vector<double> values;   ///< bars: one a category
+    std::vector<double> values;   ///< bars: one a category; not a number: none
     std::vector<QPointF> points;  ///< lines and scatters
     bool right_axis = false;      ///< lines: of the second vertical axis
     bool dashed = false;

@@ -119,7 +119,11 @@ void SweepModel::start(const SweepForm& form) {
   if (is_running()) return;
   configuration_.finish_edits();
   stop_ = std::stop_source();
-  auto why = std::make_shared<QString>();
+  struct End {
+    QString why;
+    bool failed = false;
+  };
+  auto end = std::make_shared<End>();
   const bool kept = !form.store.isEmpty();
   store_ = kept ? std::filesystem::path(plain(form.store))
                 : std::filesystem::path(plain(folder_.filePath(QStringLiteral("sweep-%1.db").arg(++count_))));
@@ -155,19 +159,23 @@ void SweepModel::start(const SweepForm& form) {
   for (const QString& setting : settings_of(form)) options_ << QStringLiteral("--set") << setting;
   options_ << QStringLiteral("--fidelity") << (form.simulate ? QStringLiteral("simulated") : QStringLiteral("analytic"))
            << QStringLiteral("--store") << (kept ? form.store : QStringLiteral("sweep.sqlite"));
-  thread_ = QThread::create([why, shared, options] {
+  thread_ = QThread::create([end, shared, options] {
     try {
       const SweepOutcome outcome = run_sweep(*shared, options);
-      if (outcome.stopped) *why = tr("Stopped; Run goes on where it was.");
+      if (outcome.stopped) end->why = tr("Stopped; Run goes on where it was.");
     } catch (const std::exception& error) {
-      *why = QString::fromUtf8(error.what());
+      *end = {QString::fromUtf8(error.what()), true};
     }
   });
-  connect(thread_, &QThread::finished, this, [this, why] {
+  connect(thread_, &QThread::finished, this, [this, end] {
     thread_->deleteLater();
     thread_ = nullptr;
-    if (!why->isEmpty()) status_ = *why;
-    read_store();
+    if (!end->why.isEmpty()) status_ = end->why;
+    // A store that the sweep was refused holds something else, or is none.
+    if (end->failed)
+      show_nothing();
+    else
+      read_store();
     Q_EMIT changed();
   });
   progress_ = {tr("Sweeping"), tr("configurations")};
@@ -204,6 +212,12 @@ void SweepModel::read_store_now_and_then() {
   since_read_.start();
 }
 
+void SweepModel::show_nothing() {
+  grid_ = {};
+  exhibit_ = {};
+  exhibit_.title = tr("Sweep");
+}
+
 void SweepModel::read_store() {
   grid_ = {};
   exhibit_ = {};
@@ -221,6 +235,15 @@ void SweepModel::read_store() {
     exhibit_.remark = shown < all ? tr("The first %1 of %2 configurations; `stepcast sweep export` writes all.")
                                         .arg(shown_whole(shown), shown_whole(all))
                                   : tr("%1 configurations").arg(shown_whole(shown));
+    const auto failed =
+        std::count_if(read.begin(), read.end(), [](const Point& point) { return std::isnan(point.value); });
+    if (failed > 0)
+      exhibit_.remark += QLatin1Char(' ') +
+                         tr("%1 have no such figure and are not drawn; the table says why.").arg(shown_whole(failed));
+    if (grid_.y.size() > kMostCurves)
+      exhibit_.remark +=
+          QLatin1Char(' ') +
+          tr("The chart has the first %1 of %2 values of %3.").arg(kMostCurves).arg(grid_.y.size()).arg(grid_.y_name);
   } catch (const std::exception& error) {
     exhibit_.remark = QString::fromUtf8(error.what());
   }
@@ -268,24 +291,25 @@ void SweepModel::fill_grid(const std::vector<Point>& points) {
 
 void SweepModel::draw_grid() {
   const bool two = !grid_.y_name.isEmpty(), curves = all_numbers(grid_.x);
-  exhibit_.chart.kind = curves ? ChartData::Kind::lines : ChartData::Kind::bars;
+  exhibit_.chart.kind = curves ? ChartData::Kind::lines : ChartData::Kind::grouped_bars;
+  if (two) exhibit_.title = tr("%1 by %2").arg(column_, grid_.y_name);
   exhibit_.chart.x_title = grid_.x_name;
   exhibit_.chart.y_title = column_;
   exhibit_.chart.legend = two;
   if (!curves) exhibit_.chart.categories = grid_.x;
-  for (qsizetype j = 0; j < std::min(grid_.y.size(), curves ? kMostCurves : 1); ++j) {
-    ChartData::Series series{
-        .name = two ? QStringLiteral("%1 %2").arg(grid_.y_name.section(QLatin1Char('.'), -1), grid_.y[j]) : column_,
-        .hue = hue_of_index(static_cast<int>(j)),
-        .values = {},
-        .points = {},
-        .tips = {}};
+  for (qsizetype j = 0; j < std::min(grid_.y.size(), kMostCurves); ++j) {
+    ChartData::Series series{.name = two ? grid_.y[j] : column_,
+                             .hue = hue_of_index(static_cast<int>(j)),
+                             .values = {},
+                             .points = {},
+                             .tips = {}};
     for (qsizetype i = 0; i < grid_.x.size(); ++i) {
       const double value = grid_.values[static_cast<std::size_t>(j * grid_.x.size() + i)];
-      if (!curves) series.values.push_back(std::isnan(value) ? 0 : value);
-      if (curves && !std::isnan(value)) series.points.emplace_back(grid_.x[i].toDouble(), value);
-      if (!curves || !std::isnan(value))
-        series.tips << QStringLiteral("%1 %2: %3").arg(grid_.x_name, grid_.x[i], shown_number(value));
+      if (!curves) series.values.push_back(value);
+      if (curves && std::isnan(value)) continue;
+      if (curves) series.points.emplace_back(grid_.x[i].toDouble(), value);
+      series.tips << QStringLiteral("%1 %2: %3")
+                         .arg(grid_.x_name, grid_.x[i], std::isnan(value) ? tr("none") : shown_number(value));
     }
     exhibit_.chart.series.push_back(std::move(series));
   }

@@ -72,6 +72,7 @@ class SweepModel : public QObject {
     double value;
   };
   void read_store();
+  void show_nothing();
   void read_rows(const ResultStore& store, std::vector<Point>& points);
   void fill_grid(const std::vector<Point>& points);
   void draw_grid();

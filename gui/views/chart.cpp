@@ -1,6 +1,7 @@
 #include "gui/views/chart.hpp"
 
 #include <QBarCategoryAxis>
+#include <QBarSeries>
 #include <QBarSet>
 #include <QCategoryAxis>
 #include <QChart>
@@ -121,26 +122,31 @@ class Drawer {
     chart_->legend()->setAlignment(data.series.size() > 4 ? Qt::AlignRight : Qt::AlignTop);
     chart_->legend()->setLabelColor(theme_colors().muted);
     chart_->legend()->setFont(small_font());
+    chart_->legend()->setShowToolTips(true);
     chart_->legend()->setMarkerShape(QLegend::MarkerShapeRectangle);
   }
 
   QChart* draw() {
-    if (data_.kind == ChartData::Kind::bars || data_.kind == ChartData::Kind::horizontal_bars) {
-      draw_bars();
-    } else {
+    if (data_.kind == ChartData::Kind::lines || data_.kind == ChartData::Kind::scatter) {
       draw_points();
+    } else {
+      draw_bars();
     }
     return chart_;
   }
 
  private:
-  /// The highest stack.
+  /// The highest stack, or bar.
   [[nodiscard]] double highest_stack() const {
     double highest = 0;
     for (qsizetype i = 0; i < data_.categories.size(); ++i) {
       double sum = 0;
-      for (const auto& series : data_.series)
-        if (static_cast<std::size_t>(i) < series.values.size()) sum += series.values[static_cast<std::size_t>(i)];
+      for (const auto& series : data_.series) {
+        if (static_cast<std::size_t>(i) >= series.values.size()) continue;
+        const double value = series.values[static_cast<std::size_t>(i)];
+        if (std::isnan(value)) continue;
+        sum = data_.kind == ChartData::Kind::grouped_bars ? std::max(sum, value) : sum + value;
+      }
       highest = std::max(highest, sum);
     }
     return highest;
@@ -155,7 +161,9 @@ class Drawer {
   void draw_bars() {
     const bool horizontal = data_.kind == ChartData::Kind::horizontal_bars;
     QAbstractBarSeries* bars = horizontal ? static_cast<QAbstractBarSeries*>(new QHorizontalStackedBarSeries)
-                                          : static_cast<QAbstractBarSeries*>(new QStackedBarSeries);
+                               : data_.kind == ChartData::Kind::grouped_bars
+                                   ? static_cast<QAbstractBarSeries*>(new QBarSeries)
+                                   : static_cast<QAbstractBarSeries*>(new QStackedBarSeries);
     for (std::size_t i = 0; i < data_.series.size(); ++i) add_set(*bars, static_cast<int>(i), horizontal);
     bars->setBarWidth(
         std::min(data_.categories.size() > 12 ? 0.85 : 0.62, 0.16 * static_cast<double>(data_.categories.size())));
@@ -184,7 +192,7 @@ class Drawer {
     auto* set = new QBarSet(series.name);
     std::vector<double> values = series.values;
     if (horizontal) std::reverse(values.begin(), values.end());
-    for (const double value : values) *set << value;
+    for (const double value : values) *set << (std::isnan(value) ? 0 : value);
     set->setColor(color_of(series.hue));
     set->setBorderColor(theme_colors().surface);
     const auto place = [count = static_cast<int>(values.size()), horizontal](int at) {
