@@ -117,13 +117,12 @@ Exhibit CalibrateModel::scatter_exhibit() const {
         const double error = predicted / measured - 1;
         dots.points.emplace_back(measured, predicted);
         dots.tips << tr("%1: measured %2 s, predicted %3 s").arg(id, shown_number(measured), shown_number(predicted));
-        out.table.rows.push_back({{.text = dots.name},
-                                  {.text = id},
-                                  number_cell(measured),
-                                  number_cell(predicted),
-                                  {.text = shown_percent(error),
-                                   .number = error,
-                                   .tone = std::abs(error) > 0.2 ? FigureCell::Tone::bad : FigureCell::Tone::plain}});
+        out.table.rows.push_back(
+            {{.text = dots.name},
+             {.text = id},
+             number_cell(measured),
+             number_cell(predicted),
+             share_cell(error, std::abs(error) > 0.2 ? FigureCell::Tone::bad : FigureCell::Tone::plain)});
       }
     if (dots.points.empty()) continue;
     out.chart.series.push_back(std::move(dots));

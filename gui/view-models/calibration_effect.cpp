@@ -102,15 +102,14 @@ Exhibit CalibrationEffect::exhibit() const {
     const bool rests = change != 0 || !why.isEmpty();
     resting += rests ? 1 : 0;
     if (!rests) why << tr("it takes nothing that was measured");
-    const QString percent = (change > 0 ? QStringLiteral("+") : QString()) + shown_percent(change);
     out.chart.categories << name;
     bars.values.push_back(change * 100);
-    bars.tips << tr("%1: %2").arg(name, percent);
+    bars.tips << tr("%1: %2").arg(name, change_cell(change).text);
     out.table.rows.push_back({{.text = name},
                               {.text = rests ? tr("yes") : tr("no"), .tone = rests ? Tone::good : Tone::muted},
-                              {.text = percent, .number = change},
-                              {.text = shown(before.step_time), .number = before.step_time.value()},
-                              {.text = shown(after.step_time), .number = after.step_time.value()},
+                              change_cell(change),
+                              figure_cell(before.step_time),
+                              figure_cell(after.step_time),
                               {.text = why.join(QStringLiteral("; ")), .tip = why.join(QLatin1Char('\n'))}});
   }
   out.remark = tr("%1 of %2: what is on screen, what is pinned, and the files that were open lately. Closed form.")

@@ -32,13 +32,21 @@ void collect(const Json& from, const Json& to, const std::string& key, QStringLi
   out << QStringLiteral("%1 %2 → %3").arg(qt(key).replace(QLatin1Char('_'), QLatin1Char(' ')), words(from), words(to));
 }
 
-/// A row of the comparison: its number, how it is written, and whether more of it is better.
+/// A row of the comparison: its number, the cell that has it, and whether more of it is better.
 struct Figure {
   const char* name;
   double (*value)(const Prediction&);
-  QString (*written)(double);
+  FigureCell (*cell)(double);
   int better;  ///< +1: more, −1: less, 0: neither
 };
+
+FigureCell count_cell(double number) { return {.text = shown_count(number), .number = number}; }
+FigureCell whole_cell(double number) { return {.text = shown_whole(std::lround(number)), .number = number}; }
+FigureCell of_whole(double share) { return share_cell(share); }
+template <class Quantity>
+FigureCell cell_of(double number) {
+  return figure_cell(Quantity(number));
+}
 
 double peak_memory(const Prediction& p) {
   return p.memory.stages.empty() ? 0 : p.memory.stages[static_cast<std::size_t>(p.memory.worst_stage)].total().value();
@@ -46,30 +54,25 @@ double peak_memory(const Prediction& p) {
 
 const std::vector<Figure>& figures() {
   static const std::vector<Figure> kFigures{
-      {"Tokens/s", [](const Prediction& p) { return p.tokens_per_s; }, shown_count, 1},
-      {"Samples/s", [](const Prediction& p) { return p.samples_per_s; }, shown_count, 1},
-      {"Step time", [](const Prediction& p) { return p.step_time.value(); }, [](double v) { return shown(Seconds(v)); },
-       -1},
+      {"Tokens/s", [](const Prediction& p) { return p.tokens_per_s; }, count_cell, 1},
+      {"Samples/s", [](const Prediction& p) { return p.samples_per_s; }, count_cell, 1},
+      {"Step time", [](const Prediction& p) { return p.step_time.value(); }, cell_of<Seconds>, -1},
       {"Time to train", [](const Prediction& p) { return p.time_to_train ? p.time_to_train->value() : NAN; },
-       [](double v) { return shown(Seconds(v)); }, -1},
+       cell_of<Seconds>, -1},
       {"Cost an hour", [](const Prediction& p) { return p.cost_rate ? (*p.cost_rate * 1_h).value() : NAN; },
-       [](double v) { return shown(Dollars(v)); }, -1},
-      {"Cost of the run", [](const Prediction& p) { return p.run_cost ? p.run_cost->value() : NAN; },
-       [](double v) { return shown(Dollars(v)); }, -1},
-      {"Mean power", [](const Prediction& p) { return p.average_power.value(); },
-       [](double v) { return shown(Watts(v)); }, -1},
-      {"Energy of a sample", [](const Prediction& p) { return p.energy_per_sample.value(); },
-       [](double v) { return shown(Joules(v)); }, -1},
-      {"MFU", [](const Prediction& p) { return p.mfu; }, shown_percent, 1},
-      {"Computing", [](const Prediction& p) { return p.gpu_utilization; }, shown_percent, 1},
-      {"Exposed communication", [](const Prediction& p) { return p.communication.exposed / p.step_time; },
-       shown_percent, -1},
-      {"Pipeline bubble", [](const Prediction& p) { return p.bubble / p.step_time; }, shown_percent, -1},
-      {"Memory of a device", peak_memory, [](double v) { return shown(Bytes(v)); }, -1},
-      {"Servers", [](const Prediction& p) { return static_cast<double>(p.nodes); },
-       [](double v) { return shown_whole(std::lround(v)); }, 0},
-      {"Devices", [](const Prediction& p) { return static_cast<double>(p.devices); },
-       [](double v) { return shown_whole(std::lround(v)); }, 0}};
+       cell_of<Dollars>, -1},
+      {"Cost of the run", [](const Prediction& p) { return p.run_cost ? p.run_cost->value() : NAN; }, cell_of<Dollars>,
+       -1},
+      {"Mean power", [](const Prediction& p) { return p.average_power.value(); }, cell_of<Watts>, -1},
+      {"Energy of a sample", [](const Prediction& p) { return p.energy_per_sample.value(); }, cell_of<Joules>, -1},
+      {"MFU", [](const Prediction& p) { return p.mfu; }, of_whole, 1},
+      {"Computing", [](const Prediction& p) { return p.gpu_utilization; }, of_whole, 1},
+      {"Exposed communication", [](const Prediction& p) { return p.communication.exposed / p.step_time; }, of_whole,
+       -1},
+      {"Pipeline bubble", [](const Prediction& p) { return p.bubble / p.step_time; }, of_whole, -1},
+      {"Memory of a device", peak_memory, cell_of<Bytes>, -1},
+      {"Servers", [](const Prediction& p) { return static_cast<double>(p.nodes); }, whole_cell, 0},
+      {"Devices", [](const Prediction& p) { return static_cast<double>(p.devices); }, whole_cell, 0}};
   return kFigures;
 }
 
@@ -152,13 +155,16 @@ Exhibit CompareModel::exhibit() const {
       Part{"optimizer", [](const Prediction& p) { return p.optimizer; }, Hue::green},
       Part{"overhead", [](const Prediction& p) { return p.overhead; }, Hue::grey}};
   out.chart.kind = ChartData::Kind::horizontal_bars;
-  out.chart.x_title = tr("milliseconds a step");
+  Seconds longest;
+  for (const Pin& pin : pins) longest = std::max(longest, pin.prediction.step_time);
+  const TimeUnit unit = time_unit(longest);
+  out.chart.x_title = tr("%1 a step").arg(unit.name);
   out.chart.y_from = 0;
   for (const Pin& pin : pins) out.chart.categories << pin.name;
   for (const Part& part : parts) {
     ChartData::Series series{.name = tr(part.name), .hue = part.hue, .values = {}, .points = {}, .tips = {}};
     for (const Pin& pin : pins) {
-      series.values.push_back(part.time(pin.prediction).in(1_ms));
+      series.values.push_back(part.time(pin.prediction) / unit.unit);
       series.tips << tr("%1, %2: %3").arg(pin.name, tr(part.name), shown(part.time(pin.prediction)));
     }
     out.chart.series.push_back(std::move(series));
@@ -174,7 +180,7 @@ Exhibit CompareModel::exhibit() const {
         row.push_back({.text = QStringLiteral("—"), .tone = Tone::muted});
         continue;
       }
-      FigureCell cell{.text = figure.written(value), .number = value};
+      FigureCell cell = figure.cell(value);
       const double change = first != 0 && !std::isnan(first) ? value / first - 1 : 0;
       if (std::abs(change) >= 0.0005) {
         cell.text += QStringLiteral(" (%1%2)").arg(change > 0 ? QStringLiteral("+") : QString(), shown_percent(change));

@@ -13,10 +13,6 @@ namespace stepcast {
 
 namespace {
 
-FigureCell money(Dollars amount, FigureCell::Tone tone = FigureCell::Tone::plain) {
-  return {.text = shown(amount), .number = amount.value(), .tone = tone};
-}
-
 /// A price kind of the node's, for the whole cluster.
 struct Way {
   const char* name;
@@ -99,8 +95,8 @@ Exhibit cost_exhibit(const ConfigurationModel& configuration, const Prediction& 
   out.table.headings << tr("Together");
   const auto row = [&](const QString& per, Seconds time) {
     std::vector<FigureCell> cells{{.text = per}};
-    for (const CostPart& part : parts) cells.push_back(money(part.rate * time));
-    cells.push_back(money(*p.cost_rate * time, FigureCell::Tone::strong));
+    for (const CostPart& part : parts) cells.push_back(figure_cell(part.rate * time));
+    cells.push_back(figure_cell(*p.cost_rate * time, FigureCell::Tone::strong));
     out.table.rows.push_back(std::move(cells));
   };
   const double units = (p.tokens_per_s > 0 ? p.tokens_per_s / 1e6 : p.samples_per_s / 1e3) * p.step_time.value();
@@ -115,9 +111,9 @@ Exhibit cost_exhibit(const ConfigurationModel& configuration, const Prediction& 
   for (const Way& way : kWays)
     if (const auto& price = *scenario.node->price.*way.rate) {
       const Dollars hour = *price * static_cast<double>(scenario.spec.cluster.nodes) * 1_h;
-      std::vector<FigureCell> cells{{.text = tr("%1, an hour").arg(tr(way.name))}, money(hour)};
-      for (std::size_t i = 1; i < parts.size(); ++i) cells.push_back(money(Dollars(0)));
-      cells.push_back(money(hour, FigureCell::Tone::strong));
+      std::vector<FigureCell> cells{{.text = tr("%1, an hour").arg(tr(way.name))}, figure_cell(hour)};
+      for (std::size_t i = 1; i < parts.size(); ++i) cells.push_back(figure_cell(Dollars(0)));
+      cells.push_back(figure_cell(hour, FigureCell::Tone::strong));
       out.table.rows.push_back(std::move(cells));
     }
   return out;

@@ -1,14 +1,40 @@
 #include "gui/view-models/figure_table.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "gui/view-models/number_format.hpp"
+#include "gui/view-models/qt_text.hpp"
 
 namespace stepcast {
 
 FigureCell number_cell(double value, const QString& unit) {
   if (std::isnan(value)) return {.text = QStringLiteral("—"), .number = 0, .tone = FigureCell::Tone::muted};
-  return {.text = shown_number(value) + unit, .number = value};
+  return {.text = shown_number(value) + unit, .number = value, .unit = unit.trimmed()};
+}
+
+namespace {
+
+FigureCell with_unit(const QString& text, double number, const char* unit, FigureCell::Tone tone, double scale = 1) {
+  return {.text = text, .number = number, .tone = tone, .unit = QLatin1String(unit), .scale = scale};
+}
+
+}  // namespace
+
+FigureCell figure_cell(Seconds time, FigureCell::Tone tone) { return with_unit(shown(time), time.value(), "s", tone); }
+FigureCell figure_cell(Bytes size, FigureCell::Tone tone) { return with_unit(shown(size), size.value(), "B", tone); }
+FigureCell figure_cell(Watts power, FigureCell::Tone tone) { return with_unit(shown(power), power.value(), "W", tone); }
+FigureCell figure_cell(Joules energy, FigureCell::Tone tone) {
+  return with_unit(shown(energy), energy.value(), "J", tone);
+}
+FigureCell figure_cell(Dollars money, FigureCell::Tone tone) {
+  return with_unit(shown(money), money.value(), "$", tone);
+}
+FigureCell share_cell(double share, FigureCell::Tone tone) {
+  return with_unit(shown_percent(share), share, "%", tone, 100);
+}
+FigureCell change_cell(double share, FigureCell::Tone tone) {
+  return with_unit((share >= 0 ? QStringLiteral("+") : QString()) + shown_percent(share), share, "%", tone, 100);
 }
 
 void FigureTable::set(Figures2D figures) {
@@ -84,6 +110,55 @@ QString separated(const Figures2D& figures, const QString& separator, QString (*
 }
 
 }  // namespace
+
+namespace {
+
+bool is_number(const FigureCell& cell) {
+  return !std::isnan(cell.number) && !cell.text_says_more && cell.text != QStringLiteral("—");
+}
+
+/// The units of a column's numbers.
+QStringList units_of(const Figures2D& figures, std::size_t column) {
+  QStringList out;
+  for (const auto& row : figures.rows)
+    if (column < row.size() && is_number(row[column]) && !out.contains(row[column].unit)) out << row[column].unit;
+  return out;
+}
+
+/// A cell as a spreadsheet has it.
+QString bare(const FigureCell& cell, const QLocale& locale) {
+  if (cell.text == QStringLiteral("—")) return {};
+  if (!is_number(cell)) return cell.text;
+  return locale.toString(cell.number * cell.scale, 'g', QLocale::FloatingPointShortest);
+}
+
+}  // namespace
+
+Figures2D for_spreadsheet(const Figures2D& figures, const QLocale& locale) {
+  QLocale plain_numbers = locale;
+  plain_numbers.setNumberOptions(QLocale::OmitGroupSeparator);
+  Figures2D out{figures.headings, {}};
+  std::vector<bool> mixed;
+  for (std::size_t column = 0; column < static_cast<std::size_t>(figures.headings.size()); ++column) {
+    const QStringList units = units_of(figures, column);
+    mixed.push_back(units.size() > 1);
+    QString& heading = out.headings[static_cast<qsizetype>(column)];
+    if (units.size() == 1 && !units.front().isEmpty()) heading = tr("%1, %2").arg(heading, units.front());
+  }
+  const bool says_units = std::find(mixed.begin(), mixed.end(), true) != mixed.end();
+  if (says_units) out.headings.insert(1, tr("Unit"));
+  for (const auto& row : figures.rows) {
+    std::vector<FigureCell> cells;
+    QString unit;
+    for (std::size_t column = 0; column < row.size(); ++column) {
+      if (mixed[column] && is_number(row[column])) unit = row[column].unit;
+      cells.push_back({.text = bare(row[column], plain_numbers)});
+    }
+    if (says_units) cells.insert(cells.begin() + 1, {.text = unit});
+    out.rows.push_back(std::move(cells));
+  }
+  return out;
+}
 
 QString tab_separated(const Figures2D& figures) {
   return separated(figures, QStringLiteral("\t"), [](const QString& text) {

@@ -17,13 +17,9 @@ namespace {
 constexpr double kLarge = 0.15;
 constexpr double kMicroseconds = 1e-6;
 
-FigureCell time_cell(double microseconds) {
-  return {.text = shown(Seconds(microseconds * kMicroseconds)), .number = microseconds};
-}
+FigureCell time_cell(double microseconds) { return figure_cell(Seconds(microseconds * kMicroseconds)); }
 FigureCell deviation_cell(double share) {
-  return {.text = (share >= 0 ? QStringLiteral("+") : QString()) + shown_percent(share),
-          .number = share,
-          .tone = std::abs(share) > kLarge ? FigureCell::Tone::bad : FigureCell::Tone::plain};
+  return change_cell(share, std::abs(share) > kLarge ? FigureCell::Tone::bad : FigureCell::Tone::plain);
 }
 
 QString place_of(const MeasuredPoint& point) {
@@ -79,7 +75,7 @@ Exhibit constants_exhibit(const CalibrationProfile& profile) {
     out.table.rows.push_back({{.text = qt(constant.key)},
                               number_cell(constant.prior),
                               number_cell(constant.value),
-                              {.text = interval, .number = constant.high - constant.low},
+                              {.text = interval, .number = constant.high - constant.low, .text_says_more = true},
                               number_cell(static_cast<double>(constant.rows)),
                               {.text = qt(constant.profile)}});
     if (!(constant.prior > 0)) continue;
@@ -129,15 +125,17 @@ Exhibit measured_exhibit(const CalibrationProfile& profile) {
   for (const MeasuredPoint& point : profile.points) {
     if (!is_sound(point)) continue;
     dots.add(point, {point.median_us, point.model_us}, tip_of(point));
-    out.table.rows.push_back({{.text = qt(point.op)},
-                              {.text = shown(Bytes(point.size_bytes)), .number = point.size_bytes},
-                              {.text = place_of(point), .number = static_cast<double>(point.ranks)},
-                              time_cell(point.median_us),
-                              {.text = tr("%1 – %2").arg(shown(Seconds(point.low_us * kMicroseconds)),
-                                                         shown(Seconds(point.high_us * kMicroseconds))),
-                               .number = point.high_us - point.low_us},
-                              time_cell(point.model_us),
-                              deviation_cell(point.model_us / point.median_us - 1)});
+    out.table.rows.push_back(
+        {{.text = qt(point.op)},
+         figure_cell(Bytes(point.size_bytes)),
+         {.text = place_of(point), .number = static_cast<double>(point.ranks), .text_says_more = true},
+         time_cell(point.median_us),
+         {.text = tr("%1 – %2").arg(shown(Seconds(point.low_us * kMicroseconds)),
+                                    shown(Seconds(point.high_us * kMicroseconds))),
+          .number = point.high_us - point.low_us,
+          .text_says_more = true},
+         time_cell(point.model_us),
+         deviation_cell(point.model_us / point.median_us - 1)});
   }
   out.chart.series = dots.take();
   if (out.chart.series.empty()) out.remark = tr("No collective was measured.");
@@ -173,7 +171,8 @@ Exhibit residuals_exhibit(const CalibrationProfile& profile) {
                               {.text = tr("mean of %1 rows").arg(shown_whole(sum.rows))},
                               {.text = QStringLiteral("—"), .tone = FigureCell::Tone::muted},
                               {.text = tr("off by %1").arg(shown_percent(sum.size / static_cast<double>(sum.rows))),
-                               .number = sum.size / static_cast<double>(sum.rows)},
+                               .number = sum.size / static_cast<double>(sum.rows),
+                               .text_says_more = true},
                               {.text = tr("mean, with sign:")},
                               deviation_cell(sum.bias / static_cast<double>(sum.rows))});
   for (const MeasuredFigure& figure : profile.figures) {

@@ -1,8 +1,10 @@
 #include "gui/view-models/number_format.hpp"
 
 #include <QLocale>
+#include <QObject>
 #include <QRegularExpression>
 #include <array>
+#include <cmath>
 
 #include "gui/view-models/qt_text.hpp"
 #include "report/humane.hpp"
@@ -63,8 +65,15 @@ QString number_to_type(const QString& json) {
   return QString(json).replace(QLatin1Char('.'), QLocale().decimalPoint());
 }
 
+TimeUnit time_unit(Seconds longest) {
+  constexpr double kSome = 2;
+  return longest.value() < kSome ? TimeUnit{1_ms, QObject::tr("milliseconds")}
+                                 : TimeUnit{Seconds(1), QObject::tr("seconds")};
+}
+
 QString shown(Seconds time) { return localized(qt(humane(time))); }
 QString shown(Bytes size) {
+  if (size < Bytes(0)) return QStringLiteral("−") + shown(Bytes(-size.value()));
   return current_sizes == NumberFormat::Sizes::binary ? localized(qt(humane(size))) : decimal(size.value(), "B");
 }
 QString shown(BytesPerSecond rate) { return decimal(rate.value(), "B/s"); }
@@ -72,7 +81,11 @@ QString shown(Watts power) { return localized(qt(humane(power))); }
 QString shown(Joules energy) { return localized(qt(humane(energy))); }
 QString shown(Dollars money) { return localized(qt(humane(money))); }
 QString shown_count(double number) { return localized(qt(humane_count(number))); }
-QString shown_percent(double share) { return localized(qt(percent(share))); }
+QString shown_percent(double share) {
+  // What rounds to nothing has no sign.
+  constexpr double kLeast = 0.0005;
+  return localized(qt(percent(std::abs(share) < kLeast ? 0 : share)));
+}
 QString shown_whole(long number) { return localized(qt(whole(number))); }
 QString counted(long number, const QString& one, const QString& many) {
   return shown_whole(number) + QLatin1Char(' ') + (number == 1 ? one : many);

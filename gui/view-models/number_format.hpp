@@ -14,6 +14,13 @@ struct NumberFormat {
   static void set_sizes(Sizes sizes);
 };
 
+/// What times of a chart are counted in: seconds where the longest takes some.
+struct TimeUnit {
+  Seconds unit;
+  QString name;
+};
+TimeUnit time_unit(Seconds longest);
+
 QString shown(Seconds time);
 QString shown(Bytes size);
 QString shown(BytesPerSecond rate);

@@ -103,9 +103,9 @@ std::vector<FigureCell> row_of(const PlanOption& option, std::size_t number, con
           {.text = servers_of(*option.scenario)},
           axis(axes.x),
           axis(axes.y),
-          count_cell(step.value(), shown(step)),
+          figure_cell(step),
           {.text = strategy, .tip = strategy},
-          count_cell(power.value(), shown(power)),
+          figure_cell(power),
           {.text = words.join(QStringLiteral(", ")), .tip = words.join(QLatin1Char('\n'))}};
 }
 
@@ -276,7 +276,7 @@ Exhibit rejected_exhibit(const PlanAnswer& answer) {
     bars.values.push_back(share * 100);
     bars.tips << tr("%1: %2 options").arg(why, shown_whole(options));
     out.table.rows.push_back({{.text = shown_whole(options), .number = static_cast<double>(options)},
-                              {.text = shown_percent(share), .number = share},
+                              share_cell(share),
                               {.text = why, .tip = why}});
   };
   row(tr("keeps every limit"), answer.tally.feasible, {});

@@ -16,14 +16,6 @@ namespace {
 using Tone = FigureCell::Tone;
 
 FigureCell text_cell(const QString& text, Tone tone = Tone::plain) { return {.text = text, .tone = tone}; }
-FigureCell time_cell(Seconds time, Tone tone = Tone::plain) {
-  return {.text = shown(time), .number = time.value(), .tone = tone};
-}
-FigureCell share_cell(double share) { return {.text = shown_percent(share), .number = share}; }
-FigureCell size_cell(Bytes size, Tone tone = Tone::plain) {
-  return {.text = shown(size), .number = size.value(), .tone = tone};
-}
-
 HeadlineFigure throughput(const Prediction& p) {
   const bool tokens = p.tokens_per_s > 0;
   const QString unit = tokens ? tr("Tokens/s") : tr("Samples/s");
@@ -185,10 +177,10 @@ Exhibit step_exhibit(const Prediction& p) {
     for (std::size_t j = 0; j < parts.size(); ++j)
       tips << QStringLiteral("%1: %2, %3").arg(tr(part.name), shown(part.time), shown_percent(share));
     out.chart.series.push_back({.name = tr(part.name), .hue = part.hue, .values = values, .points = {}, .tips = tips});
-    out.table.rows.push_back(
-        {text_cell(tr(part.name)), time_cell(part.time), share_cell(share), text_cell(tr(part.meaning), Tone::muted)});
+    out.table.rows.push_back({text_cell(tr(part.name)), figure_cell(part.time), share_cell(share),
+                              text_cell(tr(part.meaning), Tone::muted)});
   }
-  out.table.rows.push_back({text_cell(tr("Whole step"), Tone::strong), time_cell(p.step_time, Tone::strong),
+  out.table.rows.push_back({text_cell(tr("Whole step"), Tone::strong), figure_cell(p.step_time, Tone::strong),
                             share_cell(1), text_cell(QString())});
   return out;
 }
@@ -237,14 +229,15 @@ Exhibit memory_exhibit(const MemoryReport& report) {
     out.table.headings << (report.stages.size() == 1 ? tr("Device") : tr("Stage %1").arg(stage));
   const auto row = [&](const QString& name, Tone tone, auto&& size_of) {
     std::vector<FigureCell> cells{text_cell(name, tone)};
-    for (const MemoryFootprint& stage : report.stages) cells.push_back(size_cell(size_of(stage), tone));
+    for (const MemoryFootprint& stage : report.stages) cells.push_back(figure_cell(size_of(stage), tone));
     out.table.rows.push_back(std::move(cells));
   };
   for (const Part& part : parts)
     row(tr(part.name), Tone::plain, [&](const MemoryFootprint& f) { return f.*part.size; });
   row(tr("Together"), Tone::strong, [](const MemoryFootprint& f) { return f.total(); });
-  row(tr("Left"), report.over_device() > Bytes(0) ? Tone::bad : Tone::good,
-      [&](const MemoryFootprint& f) { return std::max(Bytes(0), report.capacity - f.total()); });
+  const bool short_of_memory = report.over_device() > Bytes(0);
+  row(short_of_memory ? tr("Left (below 0: missing)") : tr("Left"), short_of_memory ? Tone::bad : Tone::good,
+      [&](const MemoryFootprint& f) { return report.capacity - f.total(); });
   if (std::any_of(report.stages.begin(), report.stages.end(), [](const auto& f) { return f.host > Bytes(0); }))
     row(tr("In host memory"), Tone::muted, [](const MemoryFootprint& f) { return f.host; });
   return out;
@@ -260,7 +253,8 @@ Exhibit communication(const std::map<std::string, CommunicationMetrics::Share>& 
   Exhibit out;
   out.title = title;
   out.chart.kind = ChartData::Kind::horizontal_bars;
-  out.chart.x_title = tr("milliseconds a step and device");
+  const TimeUnit unit = time_unit(step);
+  out.chart.x_title = tr("%1 a step and device").arg(unit.name);
   out.chart.y_from = 0;
   ChartData::Series exposed{.name = tr("exposed"), .hue = Hue::orange, .values = {}, .points = {}, .tips = {}};
   ChartData::Series hidden{
@@ -271,12 +265,13 @@ Exhibit communication(const std::map<std::string, CommunicationMetrics::Share>& 
     const QString words = sentence(qt(name).replace(QLatin1Char('_'), QLatin1Char('-')));
     const Seconds visible = std::min(share.exposed, share.total);
     out.chart.categories << words;
-    exposed.values.push_back(visible.in(1_ms));
+    exposed.values.push_back(visible / unit.unit);
     exposed.tips << tr("%1: %2 exposed").arg(words, shown(visible));
-    hidden.values.push_back((share.total - visible).in(1_ms));
+    hidden.values.push_back((share.total - visible) / unit.unit);
     hidden.tips << tr("%1: %2 hidden").arg(words, shown(share.total - visible));
     const double part = share.total > Seconds(0) ? visible / share.total : 0;
-    out.table.rows.push_back({text_cell(words), time_cell(share.total), time_cell(share.exposed), share_cell(part)});
+    out.table.rows.push_back(
+        {text_cell(words), figure_cell(share.total), figure_cell(share.exposed), share_cell(part)});
   }
   if (out.table.rows.empty()) {
     out.remark = tr("Nothing is communicated.");

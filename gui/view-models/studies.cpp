@@ -44,9 +44,12 @@ std::vector<FigureCell> scaling_cells(const Json& row, bool here) {
   const double step = row.at("step_time_s"), efficiency = row.at("efficiency");
   const bool fits = row.at("fits");
   return {size,
-          {.text = shown_count(throughput(row)), .number = throughput(row), .tone = tone},
-          {.text = shown(Seconds(step)), .number = step, .tone = tone},
-          {.text = shown_percent(efficiency), .number = efficiency, .tone = tone},
+          {.text = shown_count(throughput(row)),
+           .number = throughput(row),
+           .tone = tone,
+           .unit = row.at("tokens_per_s").is_number() ? tr("tokens/s") : tr("samples/s")},
+          figure_cell(Seconds(step), tone),
+          share_cell(efficiency, tone),
           {.text = fits ? tr("fits") : tr("does not fit"), .tone = fits ? Tone::good : Tone::bad},
           {.text = tr("%1, %2").arg(qt(row.at("limited_by").get<std::string>()),
                                     shown_percent(row.at("limited_by_share").get<double>()))}};
@@ -118,15 +121,11 @@ Exhibit scaling_exhibit(const Json& scaling, const QString& why_not, ScalingMode
 
 namespace {
 
-FigureCell change_cell(const Json& share, bool more_is_better) {
+FigureCell effect_cell(const Json& share, bool more_is_better) {
   if (!share.is_number()) return none();
   const double value = share.get<double>();
   const double good = more_is_better ? value : -value;
-  return {.text = (value >= 0 ? QStringLiteral("+") : QString()) + shown_percent(value),
-          .number = value,
-          .tone = good > 0.001    ? Tone::good
-                  : good < -0.001 ? Tone::bad
-                                  : Tone::muted};
+  return change_cell(value, good > 0.001 ? Tone::good : good < -0.001 ? Tone::bad : Tone::muted);
 }
 
 /// Bars to either side, the first ones of a list that is in order.
@@ -143,7 +142,7 @@ class Bars {
     chart_.categories << words;
     chart_.series[0].values.push_back(std::max(0.0, gain * 100));
     chart_.series[1].values.push_back(std::min(0.0, gain * 100));
-    for (auto& series : chart_.series) series.tips << QStringLiteral("%1: %2").arg(words, change_cell(gain, true).text);
+    for (auto& series : chart_.series) series.tips << QStringLiteral("%1: %2").arg(words, change_cell(gain).text);
   }
 
  private:
@@ -172,8 +171,8 @@ Exhibit hardware_effects(const Json& explanation, const QString& why_not) {
     const QString words = sentence(qt(figure.at("words").get<std::string>()));
     bars.add(words, figure.at("throughput_change").get<double>());
     out.table.rows.push_back({{.text = words},
-                              change_cell(figure.at("throughput_change"), true),
-                              change_cell(figure.at("cost_per_sample_change"), false),
+                              effect_cell(figure.at("throughput_change"), true),
+                              effect_cell(figure.at("cost_per_sample_change"), false),
                               {.text = localized(qt(figure.at("value").get<std::string>())), .tone = Tone::muted}});
   }
   return out;
@@ -199,11 +198,12 @@ Exhibit setting_effects(const Json& explanation, const QString& why_not) {
     const double peak = setting.at("peak_GiB");
     bars.add(words, setting.at("throughput_change").get<double>());
     out.table.rows.push_back({{.text = words},
-                              change_cell(setting.at("throughput_change"), true),
-                              change_cell(setting.at("cost_per_sample_change"), false),
+                              effect_cell(setting.at("throughput_change"), true),
+                              effect_cell(setting.at("cost_per_sample_change"), false),
                               {.text = fits ? shown(peak * 1_GiB) : tr("%1, does not fit").arg(shown(peak * 1_GiB)),
                                .number = peak,
-                               .tone = fits ? Tone::plain : Tone::bad}});
+                               .tone = fits ? Tone::plain : Tone::bad,
+                               .unit = tr("GiB")}});
   }
   return out;
 }

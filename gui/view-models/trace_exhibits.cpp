@@ -43,27 +43,27 @@ std::vector<double> mean_device_power(const TimelineData& timeline) {
   return out;
 }
 
-void add_row(Figures2D& table, const QString& name, const QString& value, double number, const QString& tip = {}) {
-  table.rows.push_back({{.text = name, .tip = tip}, {.text = value, .number = number, .tip = tip}});
+void add_row(Figures2D& table, const QString& name, FigureCell value, const QString& tip = {}) {
+  value.tip = tip;
+  table.rows.push_back({{.text = name, .tip = tip}, std::move(value)});
 }
 
-QString shown_mass(double grams) {
-  if (grams >= 1e6) return tr("%1 t").arg(shown_number(grams / 1e6));
-  return grams >= 1e3 ? tr("%1 kg").arg(shown_number(grams / 1e3)) : tr("%1 g").arg(shown_number(grams));
+FigureCell carbon_cell(double kilograms) {
+  const double grams = kilograms * 1e3;
+  const QString mass = grams >= 1e6   ? tr("%1 t").arg(shown_number(grams / 1e6))
+                       : grams >= 1e3 ? tr("%1 kg").arg(shown_number(grams / 1e3))
+                                      : tr("%1 g").arg(shown_number(grams));
+  return {.text = tr("%1 CO₂").arg(mass), .number = kilograms, .unit = tr("kg CO₂")};
 }
 
 /// Carbon, and what the whole run takes with its phases, failures and restarts.
 void add_run_rows(Figures2D& table, const RunOutlook& outlook) {
   const CarbonOutlook& carbon = outlook.carbon;
   const QString basis = sentence(qt(carbon.basis));
-  add_row(table, tr("Grid carbon"), tr("%1 g/kWh").arg(shown_number(carbon.grid_g_per_kWh)), carbon.grid_g_per_kWh,
-          basis);
-  add_row(table, tr("Carbon of a step"), tr("%1 CO₂").arg(shown_mass(carbon.per_step_g)), carbon.per_step_g, basis);
-  if (outlook.run)
-    add_row(table, tr("Energy of the training"), shown(outlook.run->energy), outlook.run->energy.value());
-  if (carbon.run_kg)
-    add_row(table, tr("Carbon of the training"), tr("%1 CO₂").arg(shown_mass(*carbon.run_kg * 1e3)), *carbon.run_kg,
-            basis);
+  add_row(table, tr("Grid carbon"), number_cell(carbon.grid_g_per_kWh, tr(" g/kWh")), basis);
+  add_row(table, tr("Carbon of a step"), carbon_cell(carbon.per_step_g / 1e3), basis);
+  if (outlook.run) add_row(table, tr("Energy of the training"), figure_cell(outlook.run->energy));
+  if (carbon.run_kg) add_row(table, tr("Carbon of the training"), carbon_cell(*carbon.run_kg), basis);
 }
 
 }  // namespace
@@ -99,15 +99,12 @@ Exhibit power_exhibit(const ConfigurationModel& configuration, const Prediction&
   out.chart.series = {std::move(line), std::move(mean)};
   out.remark = tr("%1 windows over one step; the whole cluster at the meter, cooling included.").arg(kWindows);
   out.table.headings = {tr("Figure"), tr("Value")};
-  const auto row = [&](const QString& name, const QString& value, double number) {
-    add_row(out.table, name, value, number);
-  };
-  row(tr("Mean power"), shown(p.average_power), p.average_power.value());
-  row(tr("Peak power"), shown(p.peak_power), p.peak_power.value());
-  row(tr("Mean of a device"), shown(p.device_average_power), p.device_average_power.value());
-  row(tr("Energy of a step"), shown(p.energy_per_step), p.energy_per_step.value());
-  row(tr("Energy of a sample"), shown(p.energy_per_sample), p.energy_per_sample.value());
-  row(tr("PUE"), shown_number(power.pue), power.pue);
+  add_row(out.table, tr("Mean power"), figure_cell(p.average_power));
+  add_row(out.table, tr("Peak power"), figure_cell(p.peak_power));
+  add_row(out.table, tr("Mean of a device"), figure_cell(p.device_average_power));
+  add_row(out.table, tr("Energy of a step"), figure_cell(p.energy_per_step));
+  add_row(out.table, tr("Energy of a sample"), figure_cell(p.energy_per_sample));
+  add_row(out.table, tr("PUE"), number_cell(power.pue));
   if (p.outlook) add_run_rows(out.table, *p.outlook);
   return out;
 }
@@ -137,7 +134,7 @@ Exhibit links_exhibit(const TimelineData& timeline) {
     out.table.rows.push_back({{.text = link.name},
                               {.text = shown_number(link.mean), .number = link.mean},
                               {.text = shown_number(link.peak), .number = link.peak},
-                              {.text = shown_percent(link.mean / link.peak), .number = link.mean / link.peak}});
+                              share_cell(link.mean / link.peak)});
     if (i >= kMostBars) continue;
     out.chart.categories << link.name;
     mean.values.push_back(link.mean);

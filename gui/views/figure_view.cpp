@@ -20,19 +20,15 @@ namespace stepcast {
 
 namespace {
 
-/// The selected cells, or everything, in the order on screen.
+/// The selected rows, or everything, in the order on screen.
 Figures2D on_screen(const QTableView& view) {
-  const QAbstractItemModel& model = *view.model();
-  Figures2D out;
-  for (int column = 0; column < model.columnCount(); ++column)
-    out.headings << model.headerData(column, Qt::Horizontal).toString();
-  const QModelIndexList selected = view.selectionModel()->selectedRows();
-  for (int row = 0; row < model.rowCount(); ++row) {
-    if (!selected.isEmpty() && !view.selectionModel()->isRowSelected(row)) continue;
-    auto& cells = out.rows.emplace_back();
-    for (int column = 0; column < model.columnCount(); ++column)
-      cells.push_back({.text = model.index(row, column).data().toString()});
-  }
+  const auto& sorted = *qobject_cast<const QSortFilterProxyModel*>(view.model());
+  const Figures2D& figures = qobject_cast<const FigureTable*>(sorted.sourceModel())->figures();
+  Figures2D out{figures.headings, {}};
+  const bool some = view.selectionModel()->hasSelection();
+  for (int row = 0; row < sorted.rowCount(); ++row)
+    if (!some || view.selectionModel()->isRowSelected(row))
+      out.rows.push_back(figures.rows[static_cast<std::size_t>(sorted.mapToSource(sorted.index(row, 0)).row())]);
   return out;
 }
 
@@ -44,7 +40,8 @@ void export_table(QTableView& view, const QString& title) {
   const Figures2D figures = on_screen(view);
   const bool html = file.endsWith(QStringLiteral(".html"), Qt::CaseInsensitive);
   try {
-    write_file(plain(file), plain(html ? html_table(figures, title) : comma_separated(figures)));
+    write_file(plain(file),
+               plain(html ? html_table(figures, title) : comma_separated(for_spreadsheet(figures, QLocale::c()))));
   } catch (const InputError& error) {
     QMessageBox::warning(&view, QObject::tr("Export table"), QString::fromUtf8(error.what()));
   }
@@ -80,8 +77,9 @@ FigureView::FigureView(FigureTable& table, const QString& accessible_name, QWidg
   auto* copy = new QAction(QObject::tr("Copy table"), this);
   copy->setShortcut(QKeySequence::Copy);
   copy->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-  connect(copy, &QAction::triggered, this,
-          [this] { QGuiApplication::clipboard()->setText(tab_separated(on_screen(*this))); });
+  connect(copy, &QAction::triggered, this, [this] {
+    QGuiApplication::clipboard()->setText(tab_separated(for_spreadsheet(on_screen(*this), QLocale())));
+  });
   auto* save = new QAction(QObject::tr("Export as CSV or HTML …"), this);
   connect(save, &QAction::triggered, this, [this] { export_table(*this, accessibleName()); });
   addActions({copy, save});

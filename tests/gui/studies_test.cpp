@@ -42,6 +42,58 @@ TEST_F(WindowTest, SweepGivesTheLibrarysNumbersAndSaysWhatIsNotLegal) {
   EXPECT_EQ(sweep.exhibit().table.rows.size(), 6U);
 }
 
+TEST_F(WindowTest, ASweepOverWordsDrawsEverySecondValueAndNothingForWhatFailed) {
+  SweepModel sweep(configuration());
+  sweep.start({"workload.precision", "bf16,fp8,int3", "workload.global_batch", "512,1024"});
+  ASSERT_TRUE(wait_until([&] { return !sweep.is_running(); })) << plain(sweep.status());
+  const ChartData& chart = sweep.exhibit().chart;
+  EXPECT_EQ(chart.kind, ChartData::Kind::grouped_bars);
+  EXPECT_EQ(chart.categories, (QStringList{"bf16", "fp8", "int3"}));
+  ASSERT_EQ(chart.series.size(), 2U);
+  for (const ChartData::Series& series : chart.series) {
+    ASSERT_EQ(series.values.size(), 3U);
+    EXPECT_GT(series.values[0], 0);
+    EXPECT_TRUE(std::isnan(series.values[2])) << "there is no such format";
+  }
+  EXPECT_NE(chart.series[0].values[0], chart.series[1].values[0]);
+  EXPECT_NE(chart.series[0].name, chart.series[1].name);
+  EXPECT_TRUE(sweep.exhibit().remark.contains("not drawn")) << plain(sweep.exhibit().remark);
+}
+
+TEST_F(WindowTest, ASweepThatItsStoreRefusesShowsNothingOfTheStore) {
+  QTemporaryDir folder;
+  const QString store = folder.filePath("other.sqlite");
+  SweepModel sweep(configuration());
+  const auto run = [&](const QString& values) {
+    sweep.start({"cluster.nodes", values, "", "", false, store});
+    ASSERT_TRUE(wait_until([&] { return !sweep.is_running(); }));
+  };
+  run("16,32");
+  ASSERT_EQ(sweep.exhibit().table.rows.size(), 2U) << plain(sweep.status());
+  run("16,64");
+  EXPECT_FALSE(sweep.status().isEmpty());
+  EXPECT_TRUE(sweep.exhibit().table.rows.empty() && sweep.exhibit().remark.isEmpty())
+      << plain(sweep.status()) << "; " << plain(sweep.exhibit().remark);
+}
+
+TEST_F(WindowTest, SpreadsheetsGetBareNumbersWithTheirUnitsInTheHeadings) {
+  const Figures2D figures = for_spreadsheet(step_exhibit(*configuration().closed_form()).table, QLocale::c());
+  EXPECT_EQ(figures.headings, (QStringList{"Part of the step", "Time, s", "Share, %", "What it is"}));
+  const Prediction& p = *configuration().closed_form();
+  EXPECT_DOUBLE_EQ(figures.rows.back()[1].text.toDouble(), p.step_time.value());
+  EXPECT_DOUBLE_EQ(figures.rows.back()[2].text.toDouble(), 100);
+  // Rows of different kinds: their units have a column.
+  Figures2D mixed{{"Figure", "Value"}, {{{.text = "Time"}, figure_cell(Seconds(1.5))}}};
+  mixed.rows.push_back({{.text = "Size"}, figure_cell(Bytes(3))});
+  mixed.rows.push_back({{.text = "Unknown"}, {.text = "—", .number = 0}});
+  const Figures2D apart = for_spreadsheet(mixed, QLocale::c());
+  EXPECT_EQ(apart.headings, (QStringList{"Figure", "Unit", "Value"}));
+  EXPECT_EQ(apart.rows[0][1].text, "s");
+  EXPECT_EQ(apart.rows[0][2].text, "1.5");
+  EXPECT_EQ(apart.rows[1][1].text, "B");
+  EXPECT_EQ(apart.rows[2][2].text, "") << "what is not known is no 0";
+}
+
 TEST_F(WindowTest, ASweepOfAnEarlierConfigurationIsCalledSo) {
   auto* sweep = window_->findChild<SweepModel*>();
   sweep->start({"cluster.nodes", "16,32", "", ""});
