@@ -1,6 +1,7 @@
 #include "gui/view-models/own_parts.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "hardware-catalog/catalog.hpp"
 #include "models/workload/model.hpp"
@@ -52,6 +53,46 @@ std::string own_server_text(const Catalog& catalog, const std::string& like) {
   entry["id"] = "my-" + base;
   entry["note"] = "Own server, from " + base;
   return entry.dump(2) + "\n";
+}
+
+namespace {
+
+/// What a map of an entry says of a key.
+Json stated(const Json& entry, const char* map, const std::string& key) {
+  const Json all = entry.value(map, Json::object());
+  if (!all.is_object()) return nullptr;
+  return all.contains(key) ? all[key] : all.value("all", Json());
+}
+
+/// The figures of an entry by the names that its evidence and sources have for them.
+Json figures_of(const Json& entry) {
+  Json out = entry;
+  for (const char* none : {"id", "title", "note", "labels", "figures", "sources", "evidence"}) out.erase(none);
+  if (entry.contains("figures") && entry["figures"].is_object()) out.update(entry["figures"]);
+  return out;
+}
+
+}  // namespace
+
+std::string with_own_evidence(const Json& before, const std::string& text) {
+  const Json entry = parsed(text, "own server");
+  Json out = entry;
+  const Json figures = figures_of(entry), figures_before = figures_of(before);
+  for (const auto& [name, value] : figures.items()) {
+    if (figures_before.contains(name) && figures_before[name] == value) continue;
+    const auto same = [&, &key = name](const char* map) { return stated(entry, map, key) == stated(before, map, key); };
+    if (!same("evidence") || !same("sources")) continue;
+    const std::array<std::pair<const char*, std::string>, 2> says{
+        {{"evidence", "estimated"}, {"sources", "changed by hand from " + before.value("id", std::string("another"))}}};
+    for (const auto& [map, words] : says) {
+      if (!out[map].is_object()) continue;
+      // What is said of its parts was said of the figure as it was.
+      for (auto part = out[map].begin(); part != out[map].end();)
+        part = part.key().starts_with(name + ".") ? out[map].erase(part) : std::next(part);
+      out[map][name] = words;
+    }
+  }
+  return out == entry ? text : out.dump(2) + "\n";
 }
 
 std::string id_of_own_part(const std::string& text) {

@@ -10,6 +10,9 @@ class Catalog;
 
 /// A server's entry to start an own one from: the text of another with an id of its own and without its prices' dates.
 std::string own_server_text(const Catalog& catalog, const std::string& like);
+/// An entry as it was edited: figures that are no longer those of the entry that it was started from are estimates of
+/// its author, unless he said where they are from.
+std::string with_own_evidence(const Json& before, const std::string& text);
 /// The id that an entry states. Throws InputError when it has none, or one that is no file name.
 std::string id_of_own_part(const std::string& text);
 

@@ -72,7 +72,17 @@ void Workspace::add_faults_of_names(const std::filesystem::path& entry, Diagnost
   diagnostics.add(of_entry);
 }
 
-void Workspace::add_entry(const std::string& kind, const std::string& id, const std::string& json) {
+bool Workspace::is_own(const Catalog& catalog, const std::string& kind, const std::string& id) {
+  return catalog.file_of(kind, id).parent_path() == own_catalog() / kind;
+}
+
+void Workspace::add_entry(const std::string& kind, const std::string& id, const std::string& json,
+                          const std::string& replaces) {
+  if (id != replaces && !catalog().file_of(kind, id).empty())
+    throw InputError({{id, "/id",
+                       is_own(catalog(), kind, id) ? "there is an entry of your own with this id, which can be edited"
+                                                   : "the catalogue has an entry with this id",
+                       "choose another id"}});
   const std::filesystem::path folder = own_catalog() / kind;
   std::filesystem::create_directories(folder);
   // Checked under another name first, so that a faulty entry never stands in the catalogue.
@@ -87,6 +97,12 @@ void Workspace::add_entry(const std::string& kind, const std::string& id, const 
   if (diagnostics.ok()) std::filesystem::rename(checked, folder / (id + ".json"));
   std::filesystem::remove_all(own_catalog() / "checked");
   diagnostics.throw_if_faulty();
+  if (!replaces.empty() && replaces != id) std::filesystem::remove(folder / (replaces + ".json"));
+  hand_out_catalog();
+}
+
+void Workspace::remove_entry(const std::string& kind, const std::string& id) {
+  std::filesystem::remove(own_catalog() / kind / (id + ".json"));
   hand_out_catalog();
 }
 

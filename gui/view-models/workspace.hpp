@@ -34,9 +34,15 @@ class Workspace {
 
   /// Where own hardware of this user is kept; made when it is first needed.
   [[nodiscard]] static std::filesystem::path own_catalog();
-  /// Adds an entry to the user's own catalogue and reads the catalogue anew. Throws InputError with the entry's faults,
-  /// and writes nothing then.
-  void add_entry(const std::string& kind, const std::string& id, const std::string& json);
+  /// Whether an entry of a catalogue is the user's own, from there.
+  [[nodiscard]] static bool is_own(const Catalog& catalog, const std::string& kind, const std::string& id);
+  /// Adds an entry to the user's own catalogue, in place of his own one of the id `replaces` (empty: of none), and
+  /// reads the catalogue anew. Throws InputError with the entry's faults, or where another entry has its id, and writes
+  /// nothing then.
+  void add_entry(const std::string& kind, const std::string& id, const std::string& json,
+                 const std::string& replaces = {});
+  /// Takes an own entry out again and reads the catalogue anew.
+  void remove_entry(const std::string& kind, const std::string& id);
 
  private:
   void open_catalog();

@@ -209,6 +209,8 @@ void MainWindow::add_tabs() {
   auto* servers = new ServerBrowser(configuration_, tabs_);
   tabs_->add(QStringLiteral("servers"), tr("Servers"), servers, [servers] { servers->show_current(); });
   connect(servers, &ServerBrowser::wants_own_server, this, &MainWindow::describe_own_server);
+  connect(servers, &ServerBrowser::wants_to_edit, this, &MainWindow::edit_own_server);
+  connect(servers, &ServerBrowser::wants_to_remove, this, &MainWindow::remove_own_server);
   connect(timeline_, &TimelineModel::changed, this, [this] {
     if (tabs_->needs_trace()) tabs_->refresh_all();
   });

@@ -76,6 +76,10 @@ class MainWindow : public QMainWindow {
   void show_forecast();
   void show_state();
   void describe_own_server(const QString& like);
+  void edit_own_server(const QString& id);
+  void edit_server(const std::string& text, const std::string& base, const std::string& replaces);
+  void remove_own_server(const QString& id);
+  void show_own_servers();
   void describe_own_model();
   /// False when the user would rather not lose his changes.
   bool may_discard();

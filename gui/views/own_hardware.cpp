@@ -71,20 +71,41 @@ class TextDialog : public QDialog {
 }  // namespace
 
 void MainWindow::describe_own_server(const QString& like) {
-  const std::string text = own_server_text(workspace_.catalog(), plain(like));
+  edit_server(own_server_text(workspace_.catalog(), plain(like)), plain(like), {});
+}
+
+void MainWindow::edit_own_server(const QString& id) {
+  edit_server(workspace_.catalog().show("nodes", plain(id)).dump(2) + "\n", plain(id), plain(id));
+}
+
+/// `base`: the entry that the text was; `replaces`: the own one that it takes the place of.
+void MainWindow::edit_server(const std::string& text, const std::string& base, const std::string& replaces) {
+  const Json before = base.empty() ? Json::object() : workspace_.catalog().show("nodes", base);
   TextDialog dialog(
       tr("Own server"),
       tr("A server of your own, in the catalogue's words: every key is explained in "
-         "docs/formats/catalogue.md. It is kept in %1.")
+         "docs/formats/catalogue.md. It is kept in %1. Figures that you change become estimates, unless you say where "
+         "they are from.")
           .arg(qt(Workspace::own_catalog().string())),
       text,
-      [this](const std::string& written) {
+      [&](const std::string& written) {
         const std::string id = id_of_own_part(written);
-        workspace_.add_entry("nodes", id, written);
+        workspace_.add_entry("nodes", id, with_own_evidence(before, written), replaces);
         configuration_.set_value("/cluster/node", id);
       },
       this);
-  if (dialog.exec() != QDialog::Accepted) return;
+  if (dialog.exec() == QDialog::Accepted) show_own_servers();
+}
+
+void MainWindow::remove_own_server(const QString& id) {
+  const bool sure = !asks_ || QMessageBox::question(this, tr("Own server"),
+                                                    tr("Remove %1 from your catalogue?").arg(id)) == QMessageBox::Yes;
+  if (!sure) return;
+  workspace_.remove_entry("nodes", plain(id));
+  show_own_servers();
+}
+
+void MainWindow::show_own_servers() {
   hand_out_catalog();
   configure_->rebuild();
   if (auto* servers = findChild<ServerBrowser*>()) servers->reload();

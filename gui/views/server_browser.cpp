@@ -15,6 +15,7 @@
 #include "gui/theme/theme.hpp"
 #include "gui/view-models/configuration_model.hpp"
 #include "gui/view-models/qt_text.hpp"
+#include "gui/view-models/workspace.hpp"
 #include "gui/views/figure_view.hpp"
 
 namespace stepcast {
@@ -47,6 +48,10 @@ ServerBrowser::ServerBrowser(ConfigurationModel& configuration, QWidget* parent)
   auto* buttons = new QHBoxLayout;
   buttons->addWidget(use_, 1);
   buttons->addWidget(own);
+  edit_ = new QPushButton(tr("Edit …"), right);
+  remove_ = new QPushButton(tr("Remove"), right);
+  buttons->addWidget(edit_);
+  buttons->addWidget(remove_);
   column->addWidget(card_, 1);
   column->addLayout(buttons);
   split->setStretchFactor(0, 3);
@@ -56,6 +61,8 @@ ServerBrowser::ServerBrowser(ConfigurationModel& configuration, QWidget* parent)
   connect(view_, &QTableView::activated, this, &ServerBrowser::take_selected);
   connect(use_, &QPushButton::clicked, this, &ServerBrowser::take_selected);
   connect(own, &QPushButton::clicked, this, [this] { Q_EMIT wants_own_server(qt(selected())); });
+  connect(edit_, &QPushButton::clicked, this, [this] { Q_EMIT wants_to_edit(qt(selected())); });
+  connect(remove_, &QPushButton::clicked, this, [this] { Q_EMIT wants_to_remove(qt(selected())); });
   reload();
 }
 
@@ -147,6 +154,9 @@ std::string ServerBrowser::selected() const {
 void ServerBrowser::show_selected() {
   const std::string id = selected();
   use_->setEnabled(!id.empty());
+  const bool own = !id.empty() && Workspace::is_own(configuration_.catalog(), "nodes", id);
+  edit_->setVisible(own);
+  remove_->setVisible(own);
   if (id.empty()) {
     card_->setHtml(QStringLiteral("<p>%1</p>").arg(tr("Select a server to see its specification.")));
     return;
@@ -157,7 +167,8 @@ void ServerBrowser::show_selected() {
                      ".e { color: %3; padding-left: 8px; white-space: nowrap } .s { color: %3; font-size: small; "
                      "padding-left: 8px }")
           .arg(colors.accent.name(), colors.line.name(), colors.muted.name()));
-  card_->setHtml(server_card(configuration_.catalog(), id));
+  card_->setHtml((own ? QStringLiteral("<p><b>%1</b></p>").arg(tr("An entry of your own")) : QString()) +
+                 server_card(configuration_.catalog(), id));
 }
 
 void ServerBrowser::take_selected() {

@@ -32,6 +32,8 @@ class ServerBrowser : public QWidget {
 
  Q_SIGNALS:
   void wants_own_server(const QString& like);
+  void wants_to_edit(const QString& id);
+  void wants_to_remove(const QString& id);
 
  private:
   void build_filters(QHBoxLayout& row);
@@ -48,7 +50,7 @@ class ServerBrowser : public QWidget {
   QComboBox *accelerator_, *memory_, *price_;
   QLabel* count_;
   QTextBrowser* card_;
-  QPushButton* use_;
+  QPushButton *use_, *edit_, *remove_;
 };
 
 }  // namespace stepcast

@@ -20,6 +20,7 @@
 #include "gui/views/exhibit_view.hpp"
 #include "gui/views/fabric_canvas.hpp"
 #include "gui/views/result_tabs.hpp"
+#include "gui/views/server_browser.hpp"
 #include "gui/views/timeline_canvas.hpp"
 #include "models/scenario/scenario.hpp"
 #include "tests/gui/gui_fixture.hpp"
@@ -237,6 +238,49 @@ TEST_F(DialogTest, AServerOfOnesOwnIsCheckedKeptAndChosen) {
   EXPECT_TRUE(configuration().is_valid());
   EXPECT_TRUE(settle());
   EXPECT_EQ(forecast().state(), ForecastModel::State::simulated) << plain(forecast().status());
+  std::filesystem::remove_all(Workspace::own_catalog());
+}
+
+TEST_F(DialogTest, AServerOfOnesOwnIsEditedAndRemovedAndTakesNoShippedName) {
+  const auto text_of = [&](const std::string& id) { return workspace_->catalog().show("nodes", id); };
+  Json node = text_of("dgx-h100");
+  EXPECT_THROW(workspace_->add_entry("nodes", "dgx-h100", node.dump()), InputError);
+  node["id"] = "my-own-server";
+  workspace_->add_entry("nodes", "my-own-server", node.dump());
+  EXPECT_THROW(workspace_->add_entry("nodes", "my-own-server", node.dump()), InputError) << "it is edited instead";
+  window_->tabs().open("servers");
+  auto* servers = window_->findChild<ServerBrowser*>();
+  servers->reload();
+  configuration().set_value("/cluster/node", "my-own-server");
+  const auto select = [&](const QString& id) {
+    auto* view = servers->findChild<QTableView*>();
+    for (int row = 0; row < view->model()->rowCount(); ++row)
+      if (view->model()->index(row, 0).data().toString() == id) view->selectRow(row);
+  };
+  const auto shown = [&](const QString& words) {
+    for (const QPushButton* button : servers->findChildren<QPushButton*>())
+      if (button->text() == words) return !button->isHidden();
+    return false;
+  };
+  select("dgx-h100");
+  EXPECT_FALSE(shown("Edit …") || shown("Remove")) << "it is the catalogue's";
+  select("my-own-server");
+  ASSERT_TRUE(shown("Edit …") && shown("Remove"));
+  answer<QDialog>([&] { click("Edit …"); },
+                  [&](QDialog& dialog) {
+                    auto* text = dialog.findChild<QPlainTextEdit*>();
+                    Json edited = Json::parse(plain(text->toPlainText()));
+                    edited["rack_units"] = 5;
+                    text->setPlainText(qt(edited.dump()));
+                    dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Ok)->click();
+                    if (dialog.isVisible()) dialog.reject();
+                  });
+  const Json edited = text_of("my-own-server");
+  EXPECT_EQ(edited["rack_units"], 5);
+  EXPECT_EQ(edited["evidence"]["rack_units"], "estimated") << edited["evidence"];
+  select("my-own-server");
+  click("Remove");
+  EXPECT_THROW((void)text_of("my-own-server"), InputError);
   std::filesystem::remove_all(Workspace::own_catalog());
 }
 
