@@ -7,7 +7,9 @@
 #include <QMessageBox>
 #include <QSettings>
 #include <QTimer>
+#include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 #include "gui/end_signals.hpp"
 #include "gui/guarded_application.hpp"
@@ -58,7 +60,7 @@ Options options_of(QCommandLineParser& parser) {
   parser.addOptions({scenario, screenshot, tab, catalog, theme, size});
   parser.addPositionalArgument(QStringLiteral("scenario"), QObject::tr("Scenario to open"),
                                QStringLiteral("[scenario]"));
-  parser.process(*qApp);
+  parser.process(*QCoreApplication::instance());
   Options out;
   out.scenario = parser.value(scenario);
   if (out.scenario.isEmpty() && !parser.positionalArguments().isEmpty()) out.scenario = parser.positionalArguments()[0];
@@ -69,6 +71,13 @@ Options options_of(QCommandLineParser& parser) {
   const QStringList sides = parser.value(size).split(QLatin1Char('x'));
   if (sides.size() == 2) out.size = QSize(sides[0].toInt(), sides[1].toInt());
   return out;
+}
+
+/// Help and version need no display.
+bool only_prints(int argc, char** argv) {
+  return std::any_of(argv + 1, argv + argc, [](const std::string_view word) {
+    return word == "--help" || word == "-h" || word == "--help-all" || word == "--version" || word == "-v";
+  });
 }
 
 int complain(const QString& text, int code) {
@@ -202,12 +211,17 @@ int open_window(GuardedApplication& application, const Options& options) {
 }  // namespace
 
 int run_gui(int argc, char** argv) {
-  GuardedApplication application(argc, argv);
-  QApplication::setOrganizationName(QStringLiteral("stepcast"));
-  QApplication::setApplicationName(QStringLiteral("stepcast"));
-  QApplication::setApplicationDisplayName(QStringLiteral("Stepcast"));
-  QApplication::setApplicationVersion(qt(kVersion));
+  QCoreApplication::setOrganizationName(QStringLiteral("stepcast"));
+  QCoreApplication::setApplicationName(QStringLiteral("stepcast"));
+  QCoreApplication::setApplicationVersion(qt(kVersion));
   QCommandLineParser parser;
+  if (only_prints(argc, argv)) {
+    const QCoreApplication application(argc, argv);
+    options_of(parser);
+    return kDone;
+  }
+  GuardedApplication application(argc, argv);
+  QApplication::setApplicationDisplayName(QStringLiteral("Stepcast"));
   const Options options = options_of(parser);
   const QSettings settings;
   const QString kept = settings.value(QStringLiteral("theme")).toString();

@@ -12,7 +12,8 @@ namespace stepcast {
 namespace {
 
 /// Fields that most people set; the rest waits below "more".
-const std::set<std::string, std::less<>> kMain{"/cluster/node",
+const std::set<std::string, std::less<>> kMain{"/name",
+                                               "/cluster/node",
                                                "/cluster/nodes",
                                                "/cluster/storage",
                                                "/cluster/site",
@@ -101,24 +102,26 @@ FormField& at(FormSection& section, std::string_view pointer) {
 }
 
 std::vector<FormSection> make_sections() {
-  std::vector<FormSection> out(5);
-  out[0].title = QStringLiteral("Servers");
-  append<ClusterSpec>(out[0], "/cluster", {"fabric"});
-  at(out[0], "/cluster/node").label = QStringLiteral("Server");
-  at(out[0], "/cluster/nodes").label = QStringLiteral("How many");
-  out[1].title = QStringLiteral("Network");
-  append<FabricSpec>(out[1], "/cluster/fabric");
-  at(out[1], "/cluster/fabric/preset").label = QStringLiteral("Fabric");
-  out[2].title = QStringLiteral("Training");
-  append<WorkloadSpec>(out[2], "/workload");
-  FormField& model = at(out[2], "/workload/model");
+  std::vector<FormSection> out(6);
+  out[0].title = QStringLiteral("Scenario");
+  append<ScenarioSpec>(out[0], "", {"$schema", "format_version", "cluster", "workload", "strategy", "run"});
+  out[1].title = QStringLiteral("Servers");
+  append<ClusterSpec>(out[1], "/cluster", {"fabric"});
+  at(out[1], "/cluster/node").label = QStringLiteral("Server");
+  at(out[1], "/cluster/nodes").label = QStringLiteral("How many");
+  out[2].title = QStringLiteral("Network");
+  append<FabricSpec>(out[2], "/cluster/fabric");
+  at(out[2], "/cluster/fabric/preset").label = QStringLiteral("Fabric");
+  out[3].title = QStringLiteral("Training");
+  append<WorkloadSpec>(out[3], "/workload");
+  FormField& model = at(out[3], "/workload/model");
   model.kind = FieldKind::text;
   model.refers_to = "models";
-  out[3].title = QStringLiteral("Strategy");
-  append<StrategySpec>(out[3], "/strategy");
-  at(out[3], "/strategy/framework").refers_to = "frameworks";
-  out[4].title = QStringLiteral("Forecast");
-  append<RunSpec>(out[4], "/run");
+  out[4].title = QStringLiteral("Strategy");
+  append<StrategySpec>(out[4], "/strategy");
+  at(out[4], "/strategy/framework").refers_to = "frameworks";
+  out[5].title = QStringLiteral("Forecast");
+  append<RunSpec>(out[5], "/run");
   return out;
 }
 

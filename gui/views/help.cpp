@@ -1,6 +1,7 @@
 #include "gui/views/help.hpp"
 
 #include <QFile>
+#include <QShortcut>
 #include <QTextBrowser>
 
 #include "fields/data_directory.hpp"
@@ -50,6 +51,7 @@ void show_help(QWidget* parent, const QString& tab) {
   browser->setWindowTitle(QObject::tr("Stepcast help"));
   browser->setAccessibleName(QObject::tr("Help"));
   browser->resize(860, 720);
+  QObject::connect(new QShortcut(QKeySequence::Cancel, browser), &QShortcut::activated, browser, &QWidget::close);
   try {
     const QString folder = documentation();
     browser->setSearchPaths({folder, folder + QStringLiteral("/guide"), folder + QStringLiteral("/models")});

@@ -7,6 +7,7 @@
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QSettings>
+#include <QStatusBar>
 #include <QUrl>
 
 #include "gui/theme/theme.hpp"
@@ -29,6 +30,9 @@ namespace {
 /// Of tabs beyond the ninth.
 constexpr std::array<std::pair<const char*, const char*>, 4> kTabKeys{
     {{"compare", "Ctrl+Shift+M"}, {"plan", "Ctrl+Shift+P"}, {"sweep", "Ctrl+Shift+E"}, {"calibrate", "Ctrl+Shift+K"}}};
+
+/// How long the status bar confirms what nobody sees happen.
+constexpr int kMessageMilliseconds = 4000;
 
 template <class Do>
 QAction* add(QMenu& menu, const QString& text, const QKeySequence& keys, Do&& what) {
@@ -62,7 +66,7 @@ void MainMenu::build(MainWindow& window) {
   QObject::connect(&recent, &QMenu::aboutToShow, &recent, [=, menu = &recent] {
     menu->clear();
     for (const QString& name : recent_files())
-      menu->addAction(name, [=] {
+      menu->addAction(QString(name).replace(QLatin1String("&"), QLatin1String("&&")), [=] {
         if (w->may_discard()) w->open(plain(name));
       });
     menu->setEnabled(true);
@@ -96,10 +100,12 @@ void MainMenu::build(MainWindow& window) {
   add(edit, QObject::tr("Copy the &command line"), QKeySequence(QStringLiteral("Ctrl+Shift+C")), [=] {
     configuration->finish_edits();
     QGuiApplication::clipboard()->setText(w->command_line());
+    w->statusBar()->showMessage(QObject::tr("The command line is on the clipboard"), kMessageMilliseconds);
   })->setToolTip(QObject::tr("The command of stepcast that prints what is on screen"));
   add(edit, QObject::tr("Copy the scenario as &JSON"), {}, [=] {
     configuration->finish_edits();
     QGuiApplication::clipboard()->setText(qt(configuration->text()));
+    w->statusBar()->showMessage(QObject::tr("The scenario is on the clipboard"), kMessageMilliseconds);
   });
   CompareModel* compare = window.compare_;
   add(edit, QObject::tr("&Pin what is on screen"), QKeySequence(QStringLiteral("Ctrl+D")), [=] { compare->pin(); });

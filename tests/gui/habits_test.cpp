@@ -5,12 +5,15 @@
 #include <QComboBox>
 #include <QDragEnterEvent>
 #include <QGuiApplication>
+#include <QLabel>
 #include <QLineEdit>
 #include <QLocale>
 #include <QMenu>
 #include <QMenuBar>
 #include <QMimeData>
+#include <QProcess>
 #include <QProgressBar>
+#include <QStatusBar>
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
@@ -140,6 +143,31 @@ TEST_F(WindowTest, AScenarioIsDroppedOnTheWindow) {
 TEST(RecentFilesTest, ExamplesAreScenarios) {
   ASSERT_GT(example_scenarios().size(), 5);
   for (const QString& file : example_scenarios()) EXPECT_FALSE(file.contains("/plan-")) << plain(file);
+}
+
+TEST(ProgramTest, HelpNeedsNoDisplay) {
+  QProcess program;
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  for (const char* name : {"QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY"}) environment.remove(name);
+  program.setProcessEnvironment(environment);
+  program.start(STEPCAST_BUILD_DIR "/bin/stepcast-gui", {"--help"});
+  ASSERT_TRUE(program.waitForFinished());
+  EXPECT_EQ(program.exitStatus(), QProcess::NormalExit);
+  EXPECT_EQ(program.exitCode(), 0);
+  EXPECT_TRUE(program.readAllStandardOutput().contains("--screenshot"));
+}
+
+TEST_F(WindowTest, ACopiedCommandLineIsConfirmed) {
+  for (QAction* action : window_->findChildren<QAction*>())
+    if (action->shortcut() == QKeySequence("Ctrl+Shift+C")) action->trigger();
+  EXPECT_TRUE(window_->statusBar()->currentMessage().contains("clipboard"));
+}
+
+TEST_F(WindowTest, TheNameOfAScenarioIsAField) {
+  auto* editor = window_->configure().editor("/name");
+  ASSERT_NE(editor, nullptr);
+  configuration().set_value("/name", "Mine");
+  EXPECT_EQ(window_->findChild<QLabel*>("title")->text(), "Mine");
 }
 
 TEST_F(WindowTest, ATableIsCopiedForASpreadsheet) {
