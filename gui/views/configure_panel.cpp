@@ -110,7 +110,8 @@ void ConfigurePanel::add_field(QGridLayout& grid, const FormField& field, QWidge
   label->setBuddy(editor->editor());
   label->setToolTip(editor->editor()->toolTip());
   label->setWordWrap(true);
-  grid.addWidget(label, row, 0, Qt::AlignTop | Qt::AlignLeft);
+  // All of the column is for it: a label that keeps to the left is cut where its words would need a second line.
+  grid.addWidget(label, row, 0, Qt::AlignTop);
   label->setContentsMargins(0, 4, 0, 0);
   const bool server = field.pointer == "/cluster/node", model = field.pointer == "/workload/model";
   if (!server && !model) {

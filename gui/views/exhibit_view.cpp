@@ -1,6 +1,7 @@
 #include "gui/views/exhibit_view.hpp"
 
 #include <QChart>
+#include <QHeaderView>
 #include <QLabel>
 #include <QSortFilterProxyModel>
 #include <QSplitter>
@@ -52,10 +53,15 @@ int least_height_for(const ChartData& chart) {
   return 104 + 22 * static_cast<int>(std::max<qsizetype>(2, chart.categories.size()));
 }
 
-/// Pixels that a chart can make use of.
-int height_for(const ChartData& chart) {
+/// Rows of a table that are worth more height than the chart beside them needs.
+constexpr std::size_t kMostRows = 20;
+/// Pixels that a chart, or the table beside it, can make use of.
+int height_for(const Exhibit& exhibit, int row_height) {
+  const ChartData& chart = exhibit.chart;
   if (chart.kind != ChartData::Kind::horizontal_bars) return 470;
-  return 96 + 38 * static_cast<int>(std::max<qsizetype>(4, chart.categories.size()));
+  const int bars = 96 + 38 * static_cast<int>(std::max<qsizetype>(4, chart.categories.size()));
+  // The heading is a row, too, and so is the scroll bar.
+  return std::max(bars, row_height * static_cast<int>(std::min(kMostRows, exhibit.table.rows.size()) + 2));
 }
 
 }  // namespace
@@ -104,7 +110,7 @@ void ExhibitView::show_exhibit(Exhibit exhibit) {
   chart_->setAccessibleDescription(tr("The table beside it has the same figures"));
   table_->set(exhibit_.table);
   split_->setMinimumHeight(least_height_for(exhibit_.chart));
-  split_->setMaximumHeight(height_for(exhibit_.chart));
+  split_->setMaximumHeight(height_for(exhibit_, view_->verticalHeader()->defaultSectionSize()));
   // The chart is laid out once, in the room that is left.
   make_room_for_table();
   repaint_chart();
@@ -126,7 +132,9 @@ void ExhibitView::show_reason(const QString& title, const QString& why) {
   if (!table_->figures().rows.empty()) table_->set({});
 }
 
-int ExhibitView::wanted_height() const { return exhibit_.chart.series.empty() ? 1 : height_for(exhibit_.chart); }
+int ExhibitView::wanted_height() const {
+  return exhibit_.chart.series.empty() ? 1 : height_for(exhibit_, view_->verticalHeader()->defaultSectionSize());
+}
 
 /// A table that would be cut gets more than its usual share, up to a limit; the user's own choice stands.
 void ExhibitView::make_room_for_table() {

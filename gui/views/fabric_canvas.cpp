@@ -7,6 +7,7 @@
 #include <QPainterPath>
 #include <QToolTip>
 #include <algorithm>
+#include <cmath>
 
 #include "gui/theme/theme.hpp"
 #include "gui/view-models/number_format.hpp"
@@ -85,12 +86,9 @@ void FabricCanvas::paintEvent(QPaintEvent*) {
     painter.setPen(QPen(chosen ? colors.accent : colors.line, chosen ? 2.5 : 1));
     painter.setBrush(box.row == 0 ? colors.window : colors.raised);
     painter.drawRoundedRect(area, 3, 3);
-    QString name = box.row == 0 && box.count == 1 ? QString::number(box.first) : box.name;
-    if (painter.fontMetrics().horizontalAdvance(name) + 6 > area.width()) name = QString::number(box.first);
-    if (painter.fontMetrics().horizontalAdvance(name) + 2 > area.width()) continue;
-    painter.setPen(colors.text);
-    painter.drawText(area, Qt::AlignCenter, name);
   }
+  painter.setPen(colors.text);
+  for (std::size_t i = 0; i < drawing_->boxes.size(); ++i) draw_name(painter, i);
   // What the colours mean.
   const double y = height() - kLegendHeight + 4, wide = 180;
   painter.setPen(colors.muted);
@@ -98,6 +96,19 @@ void FabricCanvas::paintEvent(QPaintEvent*) {
   for (int i = 0; i < 60; ++i)
     painter.fillRect(QRectF(kMargin + 130 + i * wide / 60, y + 2, wide / 60 + 1, 10), heat(i / 59.0, dark));
   painter.drawText(QRectF(kMargin + 130 + wide + 6, y, 60, 14), Qt::AlignVCenter, shown_percent(1));
+}
+
+/// Where boxes are too narrow for their numbers, every so many-th has its own.
+void FabricCanvas::draw_name(QPainter& painter, std::size_t index) const {
+  const FabricBox& box = drawing_->boxes[index];
+  const QRectF area = box_rect(index);
+  const auto width = [&](const QString& words) { return painter.fontMetrics().horizontalAdvance(words); };
+  QString name = box.row == 0 && box.count == 1 ? QString::number(box.first) : box.name;
+  if (width(name) + 6 > area.width()) name = QString::number(box.first);
+  const int widest = width(QString::number(drawing_->boxes.back().first)) + 6;
+  const int every = std::max(1, static_cast<int>(std::ceil(widest / std::max(1.0, area.width()))));
+  if (width(name) + 2 > area.width() && box.first % every != 0) return;
+  painter.drawText(area.adjusted(-widest, 0, widest, 0), Qt::AlignCenter, name);
 }
 
 int FabricCanvas::box_at(const QPointF& point) const {

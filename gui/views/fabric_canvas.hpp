@@ -28,6 +28,7 @@ class FabricCanvas : public QWidget {
  private:
   [[nodiscard]] QRectF box_rect(std::size_t index) const;
   [[nodiscard]] int box_at(const QPointF& point) const;
+  void draw_name(QPainter& painter, std::size_t index) const;
 
   const FabricDrawing* drawing_ = nullptr;
   std::vector<double> utilisation_;

@@ -81,6 +81,7 @@ void TimelineTab::build_tools(QHBoxLayout& row) {
   search_->setClearButtonEnabled(true);
   search_->setMaximumWidth(280);
   connect(search_, &QLineEdit::textChanged, canvas_, &TimelineCanvas::set_words);
+  connect(search_, &QLineEdit::textChanged, this, &TimelineTab::show_facts);
   connect(search_, &QLineEdit::returnPressed, this, &TimelineTab::search_on);
   auto* critical = new QCheckBox(tr("Critical path"), this);
   critical->setToolTip(tr("Only what the length of the step follows from is in full colour"));
@@ -112,6 +113,12 @@ void TimelineTab::refresh() {
     return facts_->clear();
   }
   canvas_->show_data(timeline);
+  show_facts();
+}
+
+void TimelineTab::show_facts() {
+  const auto timeline = model_.data();
+  if (!timeline) return facts_->clear();
   facts_->setText(tr("%1 slices on %2 streams · Ctrl and wheel zooms, dragging moves%3")
                       .arg(shown_whole(static_cast<long>(timeline->events)),
                            shown_whole(static_cast<long>(timeline->tracks.size())),

@@ -22,6 +22,7 @@ class TimelineTab : public QWidget {
 
  private:
   void build_tools(QHBoxLayout& row);
+  void show_facts();
   void search_on();
   void save_picture();
   void save_trace();
