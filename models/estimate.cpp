@@ -560,10 +560,13 @@ StepBreakdown estimate(const Job& job) {
   Seconds step;
   for (const StepBreakdown& one : of_class) step = std::max(step, one.step_time);
   StepBreakdown mean;
+  const PowerModel power = power_model(*job.scenario);
   for (std::size_t c = 0; c < classes.size(); ++c) {
     const double share = static_cast<double>(classes[c].replicas) / job.scenario->degrees.dp;
     // Whoever is done earlier waits for the slowest.
     of_class[c].synchronization_wait += step - of_class[c].step_time;
+    of_class[c].step_time = step;
+    of_class[c].average_device_power = average_device_power(of_class[c], power);
     add(mean, of_class[c], share);
   }
   mean.step_time = step;
