@@ -79,8 +79,7 @@ void add_states(MemoryFootprint& out, const Job& job, const StageParameters& par
 Bytes exchange_states(const Scenario& scenario, const StageParameters& parameters) {
   const CompressionMethod method = scenario.spec.strategy.compression.method;
   const bool loses = method != CompressionMethod::none && method != CompressionMethod::fp16;
-  const bool rounds = scenario.update == UpdateMode::local;
-  return Bytes(((loses ? kResidual : 0) + (rounds ? kOuterStates : 0)) * parameters.whole);
+  return Bytes(((loses ? kResidual : 0) + outer_state_bytes(scenario)) * parameters.whole);
 }
 
 /// Copies of gradients on their way, and gathered parameters. `gradients`: all of the stage's, unsharded.
@@ -217,6 +216,8 @@ StateBytes state_bytes(const Scenario& scenario) {
   if (mixed && (keeps_fp32_alone || automatic_mixed_precision(scenario))) return {full, full, states * full};
   return bytes;
 }
+
+double outer_state_bytes(const Scenario& scenario) { return scenario.update == UpdateMode::local ? kOuterStates : 0; }
 
 Bytes library_memory(const Job& job) {
   if (job.device.is_cpu) return Bytes(0);

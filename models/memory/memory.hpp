@@ -51,6 +51,9 @@ struct StateBytes {
 /// train with Adam, CNNs with SGD and momentum.
 StateBytes state_bytes(const Scenario& scenario);
 
+/// What the outer optimizer of rounds of local steps keeps of a parameter, in bytes; zero without one.
+double outer_state_bytes(const Scenario& scenario);
+
 /// Memory that a device loses to its libraries before anything is allocated: context and communicators. Profilers of
 /// the framework's allocator do not see it.
 Bytes library_memory(const Job& job);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "models/memory/memory.hpp"
 #include "models/storage/decimal_bytes.hpp"
 #include "models/storage/rates.hpp"
+#include "models/workload/operators.hpp"
 
 namespace stepcast {
 
@@ -93,10 +93,9 @@ std::optional<std::string> beyond_drives(const Scenario& scenario, const Checkpo
 Bytes checkpoint_size(const Job& job) {
   const Scenario& scenario = *job.scenario;
   const StateBytes bytes = state_bytes(scenario);
-  double trained = parameter_count(*scenario.model);
-  if (scenario.spec.workload.adapter_rank > 0)
-    trained = scenario.degrees.tp * std::accumulate(job.stage_parameters.begin(), job.stage_parameters.end(), 0.0);
-  return Bytes((bytes.parameter + bytes.optimizer) * trained);
+  const int rank = scenario.spec.workload.adapter_rank;
+  const double trained = rank > 0 ? adapter_parameter_count(*scenario.model, rank) : parameter_count(*scenario.model);
+  return Bytes((bytes.parameter + bytes.optimizer + outer_state_bytes(scenario)) * trained);
 }
 
 CheckpointCost checkpoint_cost(const Job& job) {

@@ -22,8 +22,8 @@ struct CheckpointCost {
   std::vector<std::string> remarks;
 };
 
-/// Bytes that a checkpoint of the job holds: trained parameters and their optimizer states (`state_bytes`), once.
-/// Frozen ones are where they came from.
+/// Bytes that a checkpoint of the job holds: trained parameters, their optimizer states (`state_bytes`) and what
+/// the outer optimizer of local steps keeps, once. Frozen ones are where they came from.
 Bytes checkpoint_size(const Job& job);
 
 /// Cost of a checkpoint by `run.checkpoint` (docs/models/reliability.md).

@@ -87,10 +87,11 @@ ForwardFlops forward_flops(const TransformerShape& shape, double sequence, doubl
   return flops;
 }
 
-/// Parameters on a single device, with `experts` of every mixture counted.
-double transformer_parameters(const Model& model, double experts) {
+/// Trained parameters on a single device, with `experts` of every mixture counted; `adapter_rank`: 0 without adapters.
+double transformer_parameters(const Model& model, double experts, int adapter_rank = 0) {
   const TransformerShape& shape = *model.transformer;
-  const LayerSharding whole;
+  LayerSharding whole;
+  whole.adapter_rank = adapter_rank;
   const auto count = [&](LayerRole role, int layer = 0) { return layer_work(model, role, layer, 1, 1, whole); };
   const LayerWork output = count(LayerRole::output);
   double total = count(LayerRole::embedding).parameters + output.parameters;
@@ -120,6 +121,10 @@ double parameter_count(const Model& model) {
   if (model.recommender)
     return workload::recommender_dense_parameters(*model.recommender) + model.recommender->table_parameters();
   return model.transformer ? transformer_parameters(model, model.transformer->experts) : cnn_total(model);
+}
+
+double adapter_parameter_count(const Model& model, int rank) {
+  return transformer_parameters(model, model.transformer->experts, rank);
 }
 
 double active_parameter_count(const Model& model) {

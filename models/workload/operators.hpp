@@ -128,6 +128,8 @@ int layer_count(const Model& model);
 
 /// Number of trainable parameters of the whole model, exactly (embeddings, norms, biases, heads).
 double parameter_count(const Model& model);
+/// Those of low-rank adapters beside a frozen transformer.
+double adapter_parameter_count(const Model& model, int rank);
 /// Parameters that one token uses (= all, but top_k of the experts).
 double active_parameter_count(const Model& model);
 
