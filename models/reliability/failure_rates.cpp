@@ -91,10 +91,13 @@ double usual_rate(const Scenario& scenario, std::string& basis) {
     basis = "interrupted as Llama 3's servers were, but for their GPUs";
     return kPerNode;
   }
+  // A rack of trays (nvl72's compute_trays) is as many servers.
+  const auto trays = scenario.node->figures.find("compute_trays");
+  const double servers = trays != scenario.node->figures.end() ? trays->second : 1;
   const bool newer = scenario.accelerator->year >= kHopperYear;
   basis = newer ? "interrupted as Llama 3 was: 419 times in 54 days on 16,384 H100"
                 : "interrupted as Meta's A100 clusters are: 5.1 times in 1,000 server-days";
-  return (newer ? 1 : kOfLlama) * (devices * kPerGpu + kPerNode);
+  return (newer ? 1 : kOfLlama) * (devices * kPerGpu + servers * kPerNode);
 }
 
 double interruptions(const Scenario& scenario, const Catalog& catalog, std::string& basis) {
