@@ -6,7 +6,7 @@
 #include "cli/predictor.hpp"
 #include "models/parallelism/job.hpp"
 #include "report/goodput_study.hpp"
-#include "report/run_outlook.hpp"
+#include "report/run_parts.hpp"
 
 namespace stepcast {
 
@@ -18,15 +18,19 @@ struct GoodputOptions {
   int jobs = 0;
 };
 
-/// The step is predicted as `stepcast run` does; how long the run would be without trouble comes with it.
+/// The step is predicted as `stepcast run` does; how long the run would be without trouble comes with it. Of phases
+/// that are interrupted differently those are studied in which most work is done.
 void study(const GoodputOptions& options, Session& session) {
   const ScenarioDocument document = read_scenario(options.scenario, options.overrides);
   const Prediction prediction = predict_scenario(session, document, std::nullopt);
   const Scenario scenario = resolve(document.json, document.file, {}, session.catalog());
   const int workers =
       options.jobs > 0 ? options.jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  const GoodputStudy result = study_goodput(lower(scenario), session.catalog(), prediction.step_time,
-                                            prediction.outlook->goodput.horizon, workers);
+  const Job job = lower(scenario);
+  const std::vector<RunPart> parts =
+      run_parts(job, session.catalog(), run_phases(job, {prediction.step_time, prediction.device_average_power}),
+                prediction.step_time);
+  const GoodputStudy result = study_goodput(main_part(parts).risk, scenario.spec.run, workers);
   if (session.json) {
     session.print(to_json(result));
   } else {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/limits.hpp"
 #include "report/humane.hpp"
 #include "report/run_outlook.hpp"
 #include "units/calendar.hpp"
@@ -59,7 +60,7 @@ std::vector<Binding> bindings_of(const Prediction& p, const PlanConstraints& lim
   const Bytes need = p.memory.stages.at(static_cast<std::size_t>(p.memory.worst_stage)).total();
   const Bytes room = p.memory.capacity * (1 - limits.memory_headroom_percent / 100);
   reached.add("memory", need / room, humane(need), humane(room));
-  if (limits.power) reached.add("power", p.peak_power / *limits.power, humane(p.peak_power), humane(*limits.power));
+  if (limits.power) reached.add("power", peak_power(p) / *limits.power, humane(peak_power(p)), humane(*limits.power));
   if (limits.rack_units)
     reached.add("rack space", double(facts.rack_units) / *limits.rack_units, fmt::format("{} U", facts.rack_units),
                 fmt::format("{} U", *limits.rack_units));

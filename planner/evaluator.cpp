@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/convergence/target.hpp"
 #include "models/estimate.hpp"
 #include "models/least_step.hpp"
 #include "models/memory/peak.hpp"
 #include "models/phases/run_phases.hpp"
-#include "models/reliability/goodput.hpp"
+#include "models/power/facility.hpp"
 #include "models/updates/closed_step.hpp"
 #include "models/updates/lone_node.hpp"
 #include "report/run_parts.hpp"
@@ -91,10 +90,8 @@ ObjectiveValues Evaluator::objectives(Seconds step, Watts power, long batch) con
 
 Watts Evaluator::at_meter(Watts per_device) const { return facts_.power.cluster_at_meter(per_device) + facts_.fabric; }
 
-double Evaluator::expected_goodput(const Job& job, Seconds step) const {
-  const RunRisk risk = run_risk(job, catalog_, step, Seconds(0));
-  // Where no formula holds, the simulated run of the best decides.
-  return stepcast::expected_goodput(risk).value_or(1);
+Bytes Evaluator::allowed(Bytes capacity) const {
+  return capacity * (1 - question_.spec.constraints.memory_headroom_percent / 100);
 }
 
 LimitedFigures Evaluator::limited_figures(const PlanFigures& figures, const RunStep& step) const {
@@ -102,22 +99,35 @@ LimitedFigures Evaluator::limited_figures(const PlanFigures& figures, const RunS
   LimitedFigures out;
   out.peak_power = figures.peak_power;
   out.cost_rate = figures.cost_rate;
-  if (!limits.deadline && !limits.budget_of_run && !limits.minimum_goodput_percent) return out;
-  out.goodput = expected_goodput(step.job, step.time);
-  if (limits.deadline || limits.budget_of_run) add_run(out, step);
+  if (limits.power)
+    for (const PhaseScenario& phase : training_scenarios(*step.job.scenario))
+      out.peak_power = std::max(
+          out.peak_power,
+          cluster_terms(*phase.scenario, catalog_, fabric_bill(*phase.scenario, catalog_), std::nullopt).peak());
+  if (limits.deadline || limits.budget_of_run || limits.minimum_goodput_percent) add_run(out, step);
   return out;
 }
 
 void Evaluator::add_run(LimitedFigures& out, const RunStep& step) const {
-  const Scenario& scenario = *step.job.scenario;
-  if (scenario.spec.run.phases.empty()) {
-    out.run_time = step.time * *steps_to_train(scenario) / *out.goodput;
-    if (out.cost_rate) out.run_cost = *out.cost_rate * *out.run_time;
-    return;
+  const std::vector<PhaseCost> phases = run_phases(step.job, {step.time, step.device_power});
+  const std::vector<RunPart> parts = run_parts(step.job, catalog_, phases, step.time);
+  // Where no formula holds, the simulated run of the best decides.
+  const std::vector<RunShares> shares = expected_shares(parts).value_or(std::vector<RunShares>(parts.size()));
+  out.goodput = goodput_of(parts, shares);
+  if (phases.empty()) return;
+  const ClusterTerms own{facts_.power, facts_.fabric, Watts(0), facts_.rate, facts_.electricity};
+  const RunSums sums = run_sums(phases, parts, shares, phase_terms(phases, own, catalog_, std::nullopt));
+  out.run_time = sums.time;
+  out.run_cost = sums.cost;
+}
+
+std::optional<Refusal> Evaluator::phase_too_large(const Scenario& whole) const {
+  for (const PhaseScenario& phase : training_scenarios(whole)) {
+    const MemoryPeak memory = peak_memory(stepcast::lower(*phase.scenario));
+    if (memory.need > allowed(memory.capacity)) return memory_refusal(memory.need - allowed(memory.capacity));
+    if (!memory.fits) return Refusal(Rejection::memory_beyond);
   }
-  const RunParts parts(run_phases(step.job, {step.time, step.device_power}));
-  out.run_time = parts.time(*out.goodput);
-  if (out.cost_rate) out.run_cost = *out.cost_rate * (parts.device_time(*out.goodput) / scenario.devices());
+  return std::nullopt;
 }
 
 std::shared_ptr<const Scenario> Evaluator::with_phases(const Scenario& scenario) const {
@@ -136,7 +146,7 @@ std::variant<PlanFigures, Refusal> Evaluator::evaluate(const Option& option, con
   PlanFigures out;
   const MemoryPeak memory = peak_memory(job);
   out.memory = memory.need;
-  out.capacity = memory.capacity * (1 - question_.spec.constraints.memory_headroom_percent / 100);
+  out.capacity = allowed(memory.capacity);
   if (out.memory > out.capacity) return memory_refusal(out.memory - out.capacity);
   if (!memory.fits) return Refusal(Rejection::memory_beyond);  // what is offloaded exceeds the host's
   // Workers that meet otherwise may leave the update to others and are as fast as they were drawn: no bound is theirs.
@@ -147,6 +157,8 @@ std::variant<PlanFigures, Refusal> Evaluator::evaluate(const Option& option, con
   const bool differ = phases_differ(scenario->spec.run);
   const std::shared_ptr<const Scenario> whole = differ ? with_phases(*scenario) : nullptr;
   if (differ && !whole) return Refusal(Rejection::forbidden);
+  if (differ)
+    if (const std::optional<Refusal> refused = phase_too_large(*whole)) return *refused;
   const StepBreakdown step = closed_step(job);
   out.step_time = step.step_time;
   out.average_power = at_meter(step.average_device_power);

@@ -47,14 +47,16 @@ class Evaluator {
   [[nodiscard]] ObjectiveValues objectives(Seconds step, Watts power, long batch) const;
   /// As far as a limit asks for them.
   [[nodiscard]] LimitedFigures limited_figures(const PlanFigures& figures, const RunStep& step) const;
-  /// What a run takes with what it loses; null where it never ends.
+  /// Goodput of a run, and what it takes with what it loses.
   void add_run(LimitedFigures& out, const RunStep& step) const;
   /// An option of a run whose phases differ, with their scenarios; null where the option does not allow for one.
   [[nodiscard]] std::shared_ptr<const Scenario> with_phases(const Scenario& scenario) const;
   /// Of the whole cluster and its network for a mean power per device.
   [[nodiscard]] Watts at_meter(Watts per_device) const;
-  /// By Daly's formula: what failures and checkpoints leave of the time.
-  [[nodiscard]] double expected_goodput(const Job& job, Seconds step) const;
+  /// Why a phase of a run does not fit; null where all do.
+  [[nodiscard]] std::optional<Refusal> phase_too_large(const Scenario& whole) const;
+  /// Least memory that has to be free of a device.
+  [[nodiscard]] Bytes allowed(Bytes capacity) const;
 
   const PlanQuestion& question_;
   const Catalog& catalog_;

@@ -1,12 +1,19 @@
 #include "planner/limits.hpp"
 
+#include <algorithm>
+
 #include "report/run_outlook.hpp"
 
 namespace stepcast {
 
+Watts peak_power(const Prediction& forecast) {
+  const std::optional<Watts> phase = forecast.outlook ? forecast.outlook->facility.phase_peak : std::nullopt;
+  return std::max(forecast.peak_power, phase.value_or(Watts(0)));
+}
+
 LimitedFigures limited_figures(const Prediction& forecast, std::optional<double> expected) {
   LimitedFigures out;
-  out.peak_power = forecast.peak_power;
+  out.peak_power = peak_power(forecast);
   out.cost_rate = forecast.cost_rate;
   out.goodput = expected;
   if (!expected && forecast.outlook) out.goodput = forecast.outlook->goodput.mean;

@@ -15,6 +15,9 @@ struct LimitedFigures {
   std::optional<Dollars> run_cost;
 };
 
+/// Of a forecast's steps, or of the phase that peaks higher.
+Watts peak_power(const Prediction& forecast);
+
 /// Those of a forecast: what is shown of an option is what its limits are checked on; but goodput is Daly's formula, as
 /// in the search (`expected`), for few interruptions a trial make the mean of trials one of chance. Without a formula
 /// it is that mean.

@@ -4,11 +4,12 @@
 #include <cmath>
 #include <set>
 
-#include "models/reliability/goodput.hpp"
+#include "models/phases/run_phases.hpp"
 #include "planner/binding.hpp"
 #include "planner/forecast.hpp"
 #include "planner/limits.hpp"
 #include "report/run_outlook.hpp"
+#include "report/run_parts.hpp"
 
 namespace stepcast {
 
@@ -108,7 +109,11 @@ class Planner {
   std::optional<double> goodput_by_formula(const Json& scenario, const Prediction& prediction) const {
     if (!question_.spec.constraints.minimum_goodput_percent) return std::nullopt;
     const Scenario option = resolve(scenario, question_.file, {}, catalog_);
-    return expected_goodput(run_risk(lower(option), catalog_, prediction.step_time, Seconds(0)));
+    const Job job = lower(option);
+    const std::vector<RunPart> parts = run_parts(
+        job, catalog_, run_phases(job, {prediction.step_time, prediction.device_average_power}), prediction.step_time);
+    const std::optional<std::vector<RunShares>> shares = expected_shares(parts);
+    return shares ? std::optional(goodput_of(parts, *shares)) : std::nullopt;
   }
 
   /// Whether the forecast keeps every limit; the option is counted for what the forecast says, no more for what the
@@ -130,8 +135,8 @@ class Planner {
     out.closed_form = point.figures.step_time;
     out.objective = objectives_of(out.prediction, evaluator.facts(), point.option.batch);
     out.price = evaluator.facts().price;
-    if (const auto& outlook = out.prediction.outlook; outlook && outlook->run && evaluator.facts().carbon)
-      out.carbon_of_run_t = outlook->run->energy.in(1_kWh) * *evaluator.facts().carbon / 1e6;
+    if (const auto& outlook = out.prediction.outlook; outlook && outlook->carbon.run_kg && evaluator.facts().carbon)
+      out.carbon_of_run_t = *outlook->carbon.run_kg / 1e3;
     out.binding = bindings_of(out.prediction, question_.spec.constraints, evaluator.facts(), goodput);
     out.kind = option_kind(found_.families, point.family, point.option);
     out.family = point.family;

@@ -17,8 +17,7 @@ constexpr double kRates[] = {0, 0.5, 1, 2, 4, 8};
 
 class Study {
  public:
-  Study(const Job& job, const Catalog& catalog, Seconds step, Seconds work, int workers)
-      : run_(job.scenario->spec.run), risk_(run_risk(job, catalog, step, work)), workers_(workers) {}
+  Study(const RunRisk& risk, const RunSpec& run, int workers) : run_(run), risk_(risk), workers_(workers) {}
 
   GoodputStudy make() {
     GoodputStudy out;
@@ -61,9 +60,7 @@ class Study {
     const GoodputTrials trials =
         simulate_runs(risk, static_cast<std::uint64_t>(run_.seed), run_.reliability.trials, workers_);
     const RunShares mean = trials.mean();
-    return {risk.interval,         factor,
-            mean.useful,           trials.quantile(0.05),
-            trials.quantile(0.95), risk.saves ? daly_goodput(hazard_of(risk), risk.interval) : mean.useful,
+    return {risk.interval,     factor, mean.useful, trials.quantile(0.05), trials.quantile(0.95), formula_goodput(risk),
             mean.interruptions};
   }
 
@@ -99,8 +96,8 @@ Json point_json(const GoodputPoint& point) {
 
 }  // namespace
 
-GoodputStudy study_goodput(const Job& job, const Catalog& catalog, Seconds step, Seconds work, int workers) {
-  return Study(job, catalog, step, work, workers).make();
+GoodputStudy study_goodput(const RunRisk& risk, const RunSpec& run, int workers) {
+  return Study(risk, run, workers).make();
 }
 
 std::string text_report(const GoodputStudy& study) {

@@ -30,7 +30,7 @@ struct GoodputStudy {
 
 /// Simulates every interval and rate with the same seed, so that they differ in nothing else. `workers` threads; the
 /// result does not depend on how many.
-GoodputStudy study_goodput(const Job& job, const Catalog& catalog, Seconds step, Seconds work, int workers);
+GoodputStudy study_goodput(const RunRisk& risk, const RunSpec& run, int workers);
 
 std::string text_report(const GoodputStudy& study);
 Json to_json(const GoodputStudy& study);

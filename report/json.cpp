@@ -56,6 +56,7 @@ Json memory_json(const MemoryReport& memory) {
           {"by_stage_GiB", std::move(stages)},
           {"by_stage_and_category_GiB", std::move(categories)},
           {"host_by_stage_GiB", std::move(on_hosts)},
+          {"phase", memory.phase.empty() ? Json(nullptr) : Json(memory.phase)},
           {"advice", memory.advice}};
 }
 
@@ -74,6 +75,7 @@ void add_outlook_json(Json& out, const RunOutlook& outlook) {
   if (!outlook.input.samples_per_s) out["input_pipeline"]["samples_per_s"] = nullptr;
   if (!outlook.carbon.run_kg) out["carbon"]["run_kg"] = nullptr;
   if (!outlook.run) out["run"] = nullptr;
+  if (!outlook.goodput.between_interruptions) out["goodput"]["between_interruptions_h"] = nullptr;
   out["power"]["fabric_W"] = outlook.facility.fabric ? Json(in(*outlook.facility.fabric, 1_W)) : Json(nullptr);
   out["energy"]["run_kWh"] = outlook.run ? Json(in(outlook.run->energy, 1_kWh)) : Json(nullptr);
 }
@@ -124,6 +126,8 @@ MemoryReport memory_from(const Json& document) {
   if (out.worst_stage < 0 || out.worst_stage >= std::max(1, stages))
     throw std::runtime_error(
         fmt::format("not a prediction: /memory/worst_stage: found {}, there are {} stages", out.worst_stage, stages));
+  if (document.contains("phase") && document.at("phase").is_string())
+    out.phase = document.at("phase").get<std::string>();
   out.advice = document.at("advice").get<std::vector<std::string>>();
   return out;
 }

@@ -89,27 +89,55 @@ constexpr int kMostThreads = 4;
 /// Of one run, about.
 double interruptions_of(const RunRisk& risk) { return hazard_of(risk).interruptions * risk.work; }
 
-GoodputOutlook goodput_outlook(const Scenario& scenario, const RunRisk& risk, RunShares& mean) {
-  const RunSpec& run = scenario.spec.run;
-  // Trials have streams of their own, so their number of threads changes nothing. Short ones are not worth a thread.
-  const bool many = interruptions_of(risk) * run.reliability.trials > kInterruptionsForThreads;
-  const int workers = many ? std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostThreads) : 1;
-  const GoodputTrials trials =
-      simulate_runs(risk, static_cast<std::uint64_t>(run.seed), run.reliability.trials, workers);
-  mean = trials.mean();
+std::vector<RunPart> checked_parts(const Job& job, const Catalog& catalog, const std::vector<PhaseCost>& phases,
+                                   Seconds step) {
+  std::vector<RunPart> out = run_parts(job, catalog, phases, step);
+  for (const RunPart& part : out) check_interval(part.risk);
+  return out;
+}
+
+/// Trials of each part of a run, one part's numbered on from those of the part before.
+std::vector<GoodputTrials> trials_of(const std::vector<RunPart>& parts, const RunSpec& run) {
+  std::vector<GoodputTrials> out;
+  const int trials = run.reliability.trials;
+  for (const RunPart& part : parts) {
+    // Trials have streams of their own, so their number of threads changes nothing. Short ones are not worth a thread.
+    const bool many = interruptions_of(part.risk) * trials > kInterruptionsForThreads;
+    const int workers = many ? std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostThreads) : 1;
+    out.push_back(simulate_runs(part.risk, static_cast<std::uint64_t>(run.seed), trials, workers,
+                                trials * static_cast<int>(out.size())));
+  }
+  return out;
+}
+
+std::vector<RunShares> together(const std::vector<GoodputTrials>& of_parts) {
+  std::vector<RunShares> out;
+  out.reserve(of_parts.size());
+  for (const GoodputTrials& trials : of_parts) out.push_back(trials.together());
+  return out;
+}
+
+GoodputOutlook goodput_outlook(const std::vector<RunPart>& parts, const GoodputTrials& trials) {
+  const RunShares mean = trials.mean();
   GoodputOutlook out;
   out.mean = mean.useful;
   out.p05 = trials.quantile(0.05);
   out.p95 = trials.quantile(0.95);
-  const RunHazard hazard = hazard_of(risk);
-  out.formula = risk.saves ? daly_goodput(hazard, risk.interval) : 0;
-  if (!risk.saves && !(hazard.interruptions > PerSecond(0))) out.formula = 1;
+  std::vector<double> formulas;
+  double interruptions = 0;
+  for (const RunPart& part : parts) {
+    formulas.push_back(formula_goodput(part.risk));
+    interruptions += interruptions_of(part.risk);
+    out.horizon += part.risk.work;
+  }
+  out.formula = goodput_of(parts, formulas);
   out.interruptions = mean.interruptions;
-  if (hazard.interruptions > PerSecond(0)) out.between_interruptions = 1.0 / hazard.interruptions;
-  out.lost_to = {{"checkpoints", mean.saving}, {"lost_work", mean.lost_work}, {"detection", mean.detection},
-                 {"restart", mean.restart},    {"waiting", mean.waiting},     {"slow_nodes", mean.slowed}};
-  out.horizon = risk.work;
-  out.basis = risk.rates.basis;
+  if (interruptions > 0) out.between_interruptions = out.horizon / interruptions;
+  out.lost_to = {{"checkpoints", mean.saving},    {"lost_work", mean.lost_work},
+                 {"detection", mean.detection},   {"restart", mean.restart},
+                 {"waiting", mean.waiting},       {"slow_nodes", mean.slow_nodes},
+                 {"link_flaps", mean.link_flaps}, {"missing_nodes", mean.missing_nodes}};
+  out.basis = main_part(parts).risk.rates.basis;
   return out;
 }
 
@@ -132,34 +160,69 @@ void house(FacilityOutlook& out, const NodeKind& kind) {
   out.exceeded.insert(out.exceeded.end(), exceeded.begin(), exceeded.end());
 }
 
-FacilityOutlook facility_outlook(const Job& job, const Prediction& step, const PowerModel& power,
-                                 const FabricBill& fabric) {
-  const Scenario& scenario = *job.scenario;
+/// What the nodes of a scenario peak at, in their racks and together, and which limits that exceeds; `power`: the
+/// scenario's.
+FacilityOutlook peaks_of(const Scenario& scenario, const PowerModel& power, Watts site_peak) {
   FacilityOutlook out;
-  if (fabric.power) out.fabric = *fabric.power * power.pue;
-  out.pue = power.pue;
-  out.flops_per_W = step.model_tflops_per_gpu * 1e12 * step.devices / step.average_power.value();
   for (const NodeKind& kind : node_kinds(scenario)) house(out, kind);
   // At a barrier or a checkpoint every device falls from its busiest state to waiting, and comes back.
   const Watts fall = power.cluster_at_meter(power.device_compute) - power.cluster_at_meter(power.device_waiting);
   out.swing_kW_per_s = std::max(0.0, fall.in(1_kW) / kRampTime.value());
-  const std::vector<std::string> of_site = exceeded_by_site(scenario, step.peak_power, out.swing_kW_per_s);
+  const std::vector<std::string> of_site = exceeded_by_site(scenario, site_peak, out.swing_kW_per_s);
   out.exceeded.insert(out.exceeded.end(), of_site.begin(), of_site.end());
   return out;
 }
 
-CarbonOutlook carbon_outlook(const Scenario& scenario, const Prediction& step, const std::optional<RunTotals>& run) {
+/// Phases on other nodes, or under other caps, have limits and peaks of their own; of these the busiest state is the
+/// peak, as in closed form.
+void add_phases(FacilityOutlook& out, const std::vector<PhaseCost>& phases, const std::vector<ClusterTerms>& terms,
+                Watts own_peak) {
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    if (!phases[i].scenario || phases[i].kind != PhaseKind::train) continue;
+    const Watts peak = terms[i].peak();
+    if (peak > out.phase_peak.value_or(own_peak)) {
+      out.phase_peak = peak;
+      out.peak_phase = phases[i].name;
+    }
+    for (const std::string& limit : peaks_of(*phases[i].scenario, terms[i].power, peak).exceeded)
+      if (std::find(out.exceeded.begin(), out.exceeded.end(), limit) == out.exceeded.end())
+        out.exceeded.push_back(fmt::format("in phase {}, {}", phases[i].name, limit));
+  }
+}
+
+FacilityOutlook facility_outlook(const Job& job, const Prediction& step, const PowerModel& power,
+                                 const FabricBill& fabric) {
+  FacilityOutlook out = peaks_of(*job.scenario, power, step.peak_power);
+  if (fabric.power) out.fabric = *fabric.power * power.pue;
+  out.pue = power.pue;
+  out.flops_per_W = step.model_tflops_per_gpu * 1e12 * step.devices / step.average_power.value();
+  return out;
+}
+
+double grid_of(const Site* site) {
+  if (site && site->grid_gCO2_per_kWh) return *site->grid_gCO2_per_kWh;
+  return site && site->country_grid_gCO2_per_kWh ? *site->country_grid_gCO2_per_kWh : kWorldGrid;
+}
+
+CarbonOutlook carbon_outlook(const Scenario& scenario, const Prediction& step) {
   CarbonOutlook out;
   const Site* site = scenario.site;
   const bool own = site && site->grid_gCO2_per_kWh;
   const bool country = !own && site && site->country_grid_gCO2_per_kWh;
-  out.grid_g_per_kWh = own ? *site->grid_gCO2_per_kWh : country ? *site->country_grid_gCO2_per_kWh : kWorldGrid;
+  out.grid_g_per_kWh = grid_of(site);
   out.basis = own       ? fmt::format("grid of {}", site->id)
               : country ? fmt::format("grid of {}'s country", site->id)
                         : std::string("mean of the world's grids, 2019: no site states one");
   out.per_step_g = step.energy_per_step.in(1_kWh) * out.grid_g_per_kWh;
-  if (run) out.run_kg = run->energy.in(1_kWh) * out.grid_g_per_kWh / 1000;
   return out;
+}
+
+/// Each phase's electricity comes from its own site's grid.
+double carbon_kg(const RunSums& sums, const std::vector<PhaseCost>& phases, const Site* site) {
+  double grams = 0;
+  for (std::size_t i = 0; i < phases.size(); ++i)
+    grams += sums.energy[i].in(1_kWh) * grid_of(phases[i].scenario ? phases[i].scenario->site : site);
+  return grams / 1000;
 }
 
 /// Of what the phases train on, by how much it is more than at the batch for which the work was stated.
@@ -173,29 +236,21 @@ double samples_over_stated(const std::vector<PhaseCost>& phases) {
   return worth > 0 ? trained / worth : 1;
 }
 
-RunTotals totals(const std::vector<PhaseCost>& phases, const RunShares& mean, const GoodputOutlook& goodput,
-                 const Prediction& step, const PowerModel& power, Watts beside) {
-  const RunParts parts(phases);
-  const auto& [once, work] = parts;
-  const double share = step.expected_error.share_80;
+RunTotals totals(const std::vector<PhaseCost>& phases, const std::vector<RunPart>& parts, const RunSums& sums,
+                 const GoodputOutlook& goodput, double share) {
   RunTotals out;
-  out.time = parts.time(goodput.mean);
-  out.time_low = once.time + work.time * (std::exp(-share) / goodput.p95);
-  out.time_high = once.time + work.time * (std::exp(share) / goodput.p05);
-  const Seconds device_time = parts.device_time(goodput.mean);
-  out.device_hours = device_time.in(1_h);
-  // Work that is lost draws as much as work that is kept; while the job stands, devices idle.
-  const double idle = mean.saving + mean.detection + mean.restart + mean.waiting;
-  const double again = std::max(0.0, 1 - mean.useful - idle) / mean.useful;
-  const double of_cluster = device_time / (out.time * step.devices);
-  out.energy = once.energy + work.energy * (1 + again) +
-               power.cluster_at_meter(power.device_idle) * (work.time / goodput.mean * (idle * of_cluster)) +
-               beside * out.time;
-  if (step.cost_rate) {
-    const DollarsPerSecond rate = *step.cost_rate * of_cluster;
-    out.cost = rate * out.time;
-    out.cost_low = rate * out.time_low;
-    out.cost_high = rate * out.time_high;
+  out.time = sums.time;
+  Seconds all, work;
+  for (const PhaseCost& phase : phases) all += phase.time;
+  for (const RunPart& part : parts) work += part.risk.work;
+  out.time_low = all - work + work * (std::exp(-share) / goodput.p95);
+  out.time_high = all - work + work * (std::exp(share) / goodput.p05);
+  out.device_hours = sums.device_time.in(1_h);
+  out.energy = sums.whole_energy();
+  out.cost = sums.cost;
+  if (sums.cost) {
+    out.cost_low = *sums.cost * (out.time_low / out.time);
+    out.cost_high = *sums.cost * (out.time_high / out.time);
   }
   out.work_factor = samples_over_stated(phases);
   return out;
@@ -239,20 +294,6 @@ std::vector<PhaseOutlook> phases_outlook(const std::vector<PhaseCost>& phases) {
   return out;
 }
 
-/// Work that the Monte Carlo runs: that of the phases, else the stated horizon.
-Seconds work_of(const std::vector<PhaseCost>& phases, const Scenario& scenario) {
-  Seconds work;
-  for (const PhaseCost& phase : phases)
-    if (phase.kind == PhaseKind::train || phase.kind == PhaseKind::evaluation) work += phase.time;
-  return work > Seconds(0) ? work : scenario.spec.run.reliability.horizon;
-}
-
-/// Share of the run's time that is useful, in the mean.
-double mean_goodput(const RunRisk& risk, const RunSpec& run) {
-  if (const std::optional<double> expected = expected_goodput(risk)) return *expected;
-  return simulate_runs(risk, static_cast<std::uint64_t>(run.seed), run.reliability.trials).mean().useful;
-}
-
 }  // namespace
 
 void add_run_figures(Prediction& step, const Job& job, const Catalog& catalog, const FabricBill& network) {
@@ -260,44 +301,54 @@ void add_run_figures(Prediction& step, const Job& job, const Catalog& catalog, c
   add_network(step, scenario, power_model(scenario), network, helper_nodes(scenario, catalog, step.updates), catalog);
   const std::vector<PhaseCost> phases = run_phases(job, {step.step_time, step.device_average_power});
   if (phases.empty()) return;
-  const RunRisk risk = run_risk(job, catalog, step.step_time, work_of(phases, scenario));
-  check_interval(risk);
-  const double goodput = mean_goodput(risk, scenario.spec.run);
-  if (!(goodput > kNeverEnds)) return;
-  const RunParts parts(phases);
-  step.time_to_train = parts.time(goodput);
-  if (step.cost_rate) step.run_cost = *step.cost_rate * (parts.device_time(goodput) / step.devices);
+  const std::vector<RunPart> parts = checked_parts(job, catalog, phases, step.step_time);
+  std::optional<std::vector<RunShares>> shares = expected_shares(parts);
+  if (!shares) shares = together(trials_of(parts, scenario.spec.run));
+  for (const RunShares& share : *shares)
+    if (!(share.useful > kNeverEnds)) return;
+  const ClusterTerms own = cluster_terms(scenario, catalog, network, step.updates);
+  const RunSums sums = run_sums(phases, parts, *shares, phase_terms(phases, own, catalog, step.updates));
+  step.time_to_train = sums.time;
+  step.run_cost = sums.cost;
 }
 
 void add_outlook(Prediction& step, const Job& job, const Catalog& catalog) {
   const Scenario& scenario = *job.scenario;
   const PowerModel power = power_model(scenario);
   const FabricBill fabric = fabric_bill(scenario, catalog);
-  const std::vector<HelperNodes> helpers = helper_nodes(scenario, catalog, step.updates);
-  add_network(step, scenario, power, fabric, helpers, catalog);
+  add_network(step, scenario, power, fabric, helper_nodes(scenario, catalog, step.updates), catalog);
   const std::vector<PhaseCost> phases = run_phases(job, {step.step_time, step.device_average_power});
-  const RunRisk risk = run_risk(job, catalog, step.step_time, work_of(phases, scenario));
-  check_interval(risk);
-  for (const std::string& words : risk.checkpoint.remarks) step.assumptions.push_back(words);
+  const std::vector<RunPart> parts = checked_parts(job, catalog, phases, step.step_time);
+  for (const std::string& words : main_part(parts).risk.checkpoint.remarks) step.assumptions.push_back(words);
   if (auto words = beyond_drives(scenario, input_pipeline(scenario))) step.assumptions.push_back(std::move(*words));
+  const std::vector<GoodputTrials> trials = trials_of(parts, scenario.spec.run);
+  const std::vector<RunShares> shares = together(trials);
+  const std::vector<ClusterTerms> terms =
+      phase_terms(phases, cluster_terms(scenario, catalog, fabric, step.updates), catalog, step.updates);
+  if (const int spares = scenario.spec.run.reliability.spares.value_or(0); spares > 0)
+    step.assumptions.push_back(fmt::format("{} in reserve: neither their price nor their power is counted",
+                                           spares == 1 ? std::string("one node") : fmt::format("{} nodes", spares)));
   RunOutlook out;
-  RunShares mean;
-  out.goodput = goodput_outlook(scenario, risk, mean);
-  out.checkpoint = checkpoint_outlook(scenario, risk);
+  out.goodput = goodput_outlook(parts, one_after_another(trials));
+  out.checkpoint = checkpoint_outlook(scenario, main_part(parts).risk);
   out.input = input_outlook(job, step);
   out.phases = phases_outlook(phases);
   out.facility = facility_outlook(job, step, power, fabric);
-  const bool ends = out.goodput.p05 > kNeverEnds;
+  add_phases(out.facility, phases, terms, step.peak_power);
+  out.carbon = carbon_outlook(scenario, step);
+  const bool ends = out.goodput.p05 > kNeverEnds && std::all_of(shares.begin(), shares.end(), [](const RunShares& s) {
+                      return s.useful > kNeverEnds && is_finite(s.time);
+                    });
   if (!phases.empty() && !ends)
     step.assumptions.emplace_back(
         "the run is interrupted so often that it would hardly end: no time and no cost of it");
   if (!phases.empty() && ends) {
-    const Watts beside = out.facility.fabric.value_or(Watts(0)) + draw_of(helpers);
-    out.run = totals(phases, mean, out.goodput, step, power, beside);
+    const RunSums sums = run_sums(phases, parts, shares, terms);
+    out.run = totals(phases, parts, sums, out.goodput, step.expected_error.share_80);
+    out.carbon.run_kg = carbon_kg(sums, phases, scenario.site);
     step.time_to_train = out.run->time;
     step.run_cost = out.run->cost;
   }
-  out.carbon = carbon_outlook(scenario, step, out.run);
   step.outlook = std::make_shared<const RunOutlook>(std::move(out));
 }
 

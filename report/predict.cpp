@@ -4,6 +4,7 @@
 
 #include "models/closed_form.hpp"
 #include "models/memory/advice.hpp"
+#include "models/phases/run_phases.hpp"
 #include "models/power/average_power.hpp"
 #include "models/power/device_power.hpp"
 #include "models/power/power.hpp"
@@ -106,17 +107,39 @@ void fill_communication(CommunicationMetrics& out, const StepBreakdown& breakdow
     }
 }
 
+Bytes left(const MemoryReport& memory) {
+  return memory.capacity - memory.stages[static_cast<std::size_t>(memory.worst_stage)].total();
+}
+
+/// Whether one is worse off: it fits no more where the other does, else the one that has less left.
+bool scarcer(const MemoryReport& one, const MemoryReport& other) {
+  return one.fits != other.fits ? !one.fits : left(one) < left(other);
+}
+
 /// The memory of the kind of node that has least left: a step fits when it fits on every kind.
 MemoryReport scarcest_memory(const Job& job) {
   MemoryReport out = memory_of(job);
-  const auto left = [](const MemoryReport& memory) {
-    return memory.capacity - memory.stages[static_cast<std::size_t>(memory.worst_stage)].total();
-  };
   for (std::size_t state = 1; state < job.fold.states.size(); ++state) {
     if (job.fold.states[state].kind == 0) continue;
     MemoryReport other = memory_of(job.in_state(static_cast<int>(state)));
-    if (left(other) < left(out)) out = std::move(other);
+    if (scarcer(other, out)) out = std::move(other);
   }
+  return out;
+}
+
+/// The same over the training phases of the run, with advice for the one that does not fit.
+MemoryReport scarcest_memory_of_run(const Job& job, const Catalog& catalog, MemoryAdvice advice) {
+  MemoryReport out = scarcest_memory(job);
+  const Scenario* worst = job.scenario;
+  const std::vector<PhaseScenario> phases = training_scenarios(*job.scenario);
+  for (const PhaseScenario& phase : phases) {
+    MemoryReport other = scarcest_memory(lower(*phase.scenario));
+    if (!scarcer(other, out)) continue;
+    out = std::move(other);
+    out.phase = phase.name;
+    worst = phase.scenario.get();
+  }
+  if (!out.fits && advice == MemoryAdvice::when_it_does_not_fit) out.advice = memory_advice(*worst, catalog);
   return out;
 }
 
@@ -186,9 +209,7 @@ Prediction predict(const Job& job, const StepBreakdown& own, Fidelity fidelity, 
   out.synchronization_wait = breakdown.synchronization_wait;
   const Seconds updating = scenario.spec.strategy.offload_optimizer ? Seconds(0) : breakdown.optimizer;
   out.gpu_utilization = (breakdown.compute + updating) / breakdown.step_time;
-  out.memory = scarcest_memory(job);
-  if (!out.memory.fits && advice == MemoryAdvice::when_it_does_not_fit)
-    out.memory.advice = memory_advice(scenario, catalog);
+  out.memory = scarcest_memory_of_run(job, catalog, advice);
   fill_power(out, scenario, breakdown, catalog);
   if (extent == Extent::run) add_outlook(out, job, catalog);
   if (extent == Extent::run_figures) add_run_figures(out, job, catalog, fabric_bill(scenario, catalog));

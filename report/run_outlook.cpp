@@ -133,6 +133,8 @@ const FieldTable<FacilityOutlook>& FacilityOutlook::fields() {
         .field("spare_supplies", &F::spare_supplies,
                "Power supplies of a node that may fail before those left give less than its peak")
         .field("swing_kW_per_s", &F::swing_kW_per_s, "Fastest change of the site's power")
+        .field("phase_peak_W", &F::phase_peak, "Of the phase that peaks above the step")
+        .field("peak_phase", &F::peak_phase, "Which one that is")
         .field("exceeded", &F::exceeded, "Limits that are not kept");
     return t;
   }();

@@ -89,7 +89,9 @@ struct FacilityOutlook {
   std::optional<Watts> rack;
   std::optional<int> spare_supplies;  ///< of a node, that may fail at its peak (models/power/facility.hpp)
   double swing_kW_per_s = 0;          ///< fastest change of the site's power that a barrier or a checkpoint makes
-  std::vector<std::string> exceeded;  ///< limits, in words
+  std::optional<Watts> phase_peak;    ///< of the phase that peaks highest at the meter, where that is above the step's
+  std::optional<std::string> peak_phase;
+  std::vector<std::string> exceeded;  ///< limits, in words; those of phases name them
   static const FieldTable<FacilityOutlook>& fields();
 };
 

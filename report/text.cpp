@@ -137,6 +137,7 @@ std::string memory(const MemoryReport& report) {
                                    pad_left(percent(share), 10), bar(share, kBar));
     out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
+  if (!report.phase.empty()) out += fmt::format("  in the phase that leaves least: {}\n", report.phase);
   if (worst.before_gradients()) out += "  fullest while the loss is computed, when no gradients exist yet\n";
   if (report.host() > Bytes(0))
     out +=

@@ -34,6 +34,7 @@ struct MemoryReport {
   Bytes capacity;                   ///< what software sees on the device
   Bytes host_capacity;              ///< a device's share of its node's memory
   bool fits = true;                 ///< on the device, and what is offloaded in the node's memory
+  std::string phase;                ///< of the run that needs it (PhaseScenario); empty: the scenario's own steps
   std::vector<std::string> advice;  ///< of memory_advice, when it does not fit; memory_of leaves it empty
   /// What a device of any stage offloads at most.
   [[nodiscard]] Bytes host() const;

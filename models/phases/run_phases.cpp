@@ -51,6 +51,7 @@ class Phases {
     for (std::size_t i = 0; i < specs.size(); ++i) {
       out[i].name = specs[i].name.empty() ? std::string(name_of(specs[i].kind)) : specs[i].name;
       out[i].kind = specs[i].kind;
+      if (!specs[i].set.empty()) out[i].scenario = scenario_.phases[2 * i];
       if (specs[i].kind == PhaseKind::train) train(out[i], specs[i], i);
     }
     take_rest(out, specs);
@@ -202,5 +203,15 @@ class Phases {
 }  // namespace
 
 std::vector<PhaseCost> run_phases(const Job& job, const PredictedStep& step) { return Phases(job, step).all(); }
+
+std::vector<PhaseScenario> training_scenarios(const Scenario& scenario) {
+  std::vector<PhaseScenario> out;
+  for (std::size_t entry = 0; entry < scenario.phases.size(); ++entry) {
+    const PhaseSpec& phase = scenario.spec.run.phases[entry / 2];
+    if (phase.kind != PhaseKind::train || scenario.phases[entry] == nullptr) continue;
+    out.push_back({phase.name.empty() ? fmt::format("phase {}", entry / 2 + 1) : phase.name, scenario.phases[entry]});
+  }
+  return out;
+}
 
 }  // namespace stepcast

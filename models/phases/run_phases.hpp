@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,6 +20,8 @@ struct PhaseCost {
   Seconds time;
   Seconds device_time;  ///< time × devices that the phase runs on
   Joules energy;        ///< at the meter
+  /// Its own where `set` says that more differs than batch and sequences; null: the run's.
+  std::shared_ptr<const Scenario> scenario;
 };
 
 /// The step that was predicted, for phases to be measured against.
@@ -34,5 +36,13 @@ struct PredictedStep {
 /// Evaluation runs forward only (evaluation_step.hpp), in closed form. Throws InputError, without a file, where nothing
 /// is left for the phase that leaves its amount out.
 std::vector<PhaseCost> run_phases(const Job& job, const PredictedStep& step);
+
+/// A scenario that a training phase has for itself; of a ramp there may be two.
+struct PhaseScenario {
+  std::string name;  ///< the phase's, else "phase 2"
+  std::shared_ptr<const Scenario> scenario;
+};
+/// Those of all training phases that differ from the run's in anything.
+std::vector<PhaseScenario> training_scenarios(const Scenario& scenario);
 
 }  // namespace stepcast

@@ -59,21 +59,68 @@ void check_interval(const RunRisk& risk) {
 
 RunHazard hazard_of(const RunRisk& risk) {
   const CheckpointCost& checkpoint = risk.checkpoint;
-  return {risk.nodes * (risk.rates.interruptions + risk.rates.spot), checkpoint.stall,
-          checkpoint.write - checkpoint.stall, risk.detection + risk.restart + checkpoint.read};
+  const PerSecond spot = risk.nodes * risk.rates.spot, all = risk.nodes * (risk.rates.interruptions + risk.rates.spot);
+  RunHazard out{all, checkpoint.stall, checkpoint.write - checkpoint.stall,
+                risk.detection + risk.restart + checkpoint.read};
+  if (!(spot > PerSecond(0))) return out;
+  // Nothing has to be detected of what was announced. A recovery of R takes e^(R/M) in the mean.
+  const double share = spot / all;
+  const Seconds announced = risk.restart + checkpoint.read;
+  out.recovery = announced + std::log(share + (1 - share) * std::exp(all * risk.detection)) / all;
+  if (checkpoint.write <= risk.spot_notice) out.spared = share;
+  return out;
 }
 
-std::optional<double> expected_goodput(const RunRisk& risk) {
+double formula_goodput(const RunRisk& risk) {
+  RunHazard hazard = hazard_of(risk);
+  if (risk.saves) return daly_goodput(hazard, risk.interval);
+  if (!(hazard.interruptions > PerSecond(0))) return 1;
+  hazard.stall = hazard.behind = Seconds(0);
+  hazard.spared = 0;
+  return daly_goodput(hazard, risk.work);
+}
+
+namespace {
+
+/// Shares of the time at one pace, which is that of `slowest` nodes and of `links`.
+RunShares shares_at(const RunRisk& risk, const RunHazard& hazard, double slowest, double links) {
+  const double pace = slowest * links;
+  // At a slower pace an interval's work takes longer, and so it is interrupted more often.
+  const Seconds interval = risk.interval / pace;
+  RunShares out;
+  out.useful = pace * (risk.saves ? daly_goodput(hazard, interval) : 1);
+  const bool fails = hazard.interruptions > PerSecond(0);
+  const double up = fails ? std::exp(-hazard.interruptions * hazard.recovery) : 1;
+  out.restart = 1 - up;
+  if (risk.saves && is_finite(interval)) {
+    const double before = fails ? -std::expm1(-hazard.interruptions * interval) : interval / hazard.stall;
+    const double cycle = fails ? -std::expm1(-hazard.interruptions * (interval + hazard.stall)) : before + 1;
+    out.saving = hazard.stall > Seconds(0) ? up * (1 - before / cycle) : 0;
+  }
+  const double training = up - out.saving;
+  out.slow_nodes = training * (1 - slowest);
+  out.link_flaps = training * slowest * (1 - links);
+  out.lost_work = std::max(0.0, training * pace - out.useful);
+  return out;
+}
+
+}  // namespace
+
+std::optional<RunShares> expected_shares(const RunRisk& risk) {
   const RunHazard hazard = hazard_of(risk);
   const bool fails = hazard.interruptions > PerSecond(0);
   if (fails && (!risk.saves || !risk.endless_spares || risk.rates.spot > PerSecond(0))) return std::nullopt;
   const double slow = slow_share(risk, hazard);
-  const double stalled = risk.nodes * risk.rates.flaps * risk.flap;
-  // At a slower pace an interval's work takes longer, and so it is interrupted more often.
-  const auto at_pace = [&](double pace) {
-    return pace * (risk.saves ? daly_goodput(hazard, risk.interval / pace) : 1);
-  };
-  return (1 - slow) * at_pace(1 / (1 + stalled)) + slow * at_pace(risk.slow_speed / (1 + stalled));
+  const double links = 1 / (1 + risk.nodes * risk.rates.flaps * risk.flap);
+  RunShares out = shares_at(risk, hazard, 1, links);
+  const RunShares held = shares_at(risk, hazard, risk.slow_speed, links);
+  for (double RunShares::*part : kRunShares) out.*part = (1 - slow) * out.*part + slow * held.*part;
+  return out;
+}
+
+std::optional<double> expected_goodput(const RunRisk& risk) {
+  const std::optional<RunShares> shares = expected_shares(risk);
+  return shares ? std::optional(shares->useful) : std::nullopt;
 }
 
 RunRisk run_risk(const Job& job, const Catalog& catalog, Seconds step, Seconds work) {

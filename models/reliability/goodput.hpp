@@ -33,15 +33,25 @@ struct RunRisk {
 
 /// How a run spent its time, as shares of it; `useful` is the goodput.
 struct RunShares {
-  double useful = 1, saving = 0, lost_work = 0, detection = 0, restart = 0, waiting = 0, slowed = 0;
-  double interruptions = 0;  ///< number
-  Seconds time;              ///< of the whole run
+  double useful = 1, saving = 0, lost_work = 0, detection = 0, restart = 0, waiting = 0;
+  double slow_nodes = 0, link_flaps = 0, missing_nodes = 0;  ///< at a pace below a healthy full cluster's
+  double interruptions = 0;                                  ///< number
+  Seconds time;                                              ///< of the whole run; infinite where it never ends
+  /// While devices idle.
+  [[nodiscard]] double standing() const { return saving + detection + restart + waiting; }
+  /// While devices wait in a collective.
+  [[nodiscard]] double held_back() const { return slow_nodes + link_flaps; }
 };
+constexpr double RunShares::*kRunShares[] = {&RunShares::useful,     &RunShares::saving,     &RunShares::lost_work,
+                                             &RunShares::detection,  &RunShares::restart,    &RunShares::waiting,
+                                             &RunShares::slow_nodes, &RunShares::link_flaps, &RunShares::missing_nodes};
 
 /// Seeded Monte Carlo of whole runs, one a trial.
 struct GoodputTrials {
   std::vector<RunShares> trials;  ///< in order of their number
   [[nodiscard]] RunShares mean() const;
+  /// The time of all trials, and its shares: long runs weigh more, so that what a run takes is its work over `useful`.
+  [[nodiscard]] RunShares together() const;
   /// Quantile of the goodput over trials, 0 to 1; linear between neighbours.
   [[nodiscard]] double quantile(double share) const;
 };
@@ -56,18 +66,26 @@ void check_interval(const RunRisk& risk);
 /// The same as one rate, for the formulas.
 RunHazard hazard_of(const RunRisk& risk);
 
-/// Share of a long run's time that is useful, expected: Daly's (daly_goodput) at the pace that slow nodes and links
+/// Goodput by Daly's formula (daly_goodput); a run that saves nothing is one interval of all its work.
+double formula_goodput(const RunRisk& risk);
+
+/// How a long run spends its time, expected: goodput is Daly's (daly_goodput) at the pace that slow nodes and links
 /// that flap leave. Slow spells begin at random and last equally long, longer than an interval, so that some node is
 /// slow for 1 − e^(−λd) of the time (the busy share of an M/D/∞ queue) and longer where recoveries are as long as
 /// spells. Null where there is no formula: spares that run out, notice of spot interruptions, runs that are interrupted
 /// and save nothing.
+std::optional<RunShares> expected_shares(const RunRisk& risk);
+/// Of them, what is useful.
 std::optional<double> expected_goodput(const RunRisk& risk);
 
 /// One run. Interruptions come at exponential times, during recovery too; lost is what was trained since the last safe
 /// checkpoint. Trials draw from streams of their own, made of the seed and the trial's number.
 RunShares simulate_run(const RunRisk& risk, std::uint64_t seed, int trial);
 
-/// `count` runs, by `workers` threads; the result does not depend on how many.
-GoodputTrials simulate_runs(const RunRisk& risk, std::uint64_t seed, int count, int workers = 1);
+/// `count` runs, by `workers` threads; the result does not depend on how many. `first`: number of the first trial.
+GoodputTrials simulate_runs(const RunRisk& risk, std::uint64_t seed, int count, int workers = 1, int first = 0);
+
+/// Runs that consist of these parts, trial by trial.
+GoodputTrials one_after_another(const std::vector<GoodputTrials>& parts);
 
 }  // namespace stepcast

@@ -32,19 +32,25 @@ Seconds daly_interval(const RunHazard& hazard) {
 
 double daly_goodput(const RunHazard& hazard, Seconds interval) {
   const bool fails = hazard.interruptions > PerSecond(0);
-  if (interval == kNever) return fails ? 0 : 1;
+  if (interval == kNever && !fails) return 1;
   if (!fails) return interval / (interval + hazard.stall);
   const Seconds mean = mean_time(hazard);
+  const double up = std::exp(-(hazard.recovery + (1 - hazard.spared) * hazard.behind) / mean);
+  const double kept = hazard.spared > 0
+                          ? hazard.spared * std::expm1(-interval / mean) / std::expm1(-(interval + hazard.stall) / mean)
+                          : 0;
+  if (interval == kNever) return up * kept;
   const double cycle = (interval + hazard.stall) / mean;
-  return (interval / mean) * std::exp(-(hazard.recovery + hazard.behind) / mean) / std::expm1(cycle);
+  return up * ((1 - hazard.spared) * (interval / mean) / std::expm1(cycle) + kept);
 }
 
 Seconds best_interval(const RunHazard& hazard, Seconds shortest) {
-  if (!(hazard.interruptions > PerSecond(0))) return kNever;
+  if (!(hazard.interruptions > PerSecond(0)) || !(hazard.spared < 1)) return kNever;
   const Seconds mean = mean_time(hazard);
+  const double later = hazard.spared / (1 - hazard.spared) * std::expm1(hazard.stall / mean);
   // Rounding must not leave W's domain, which ends at −1/e.
   const double least = -boost::math::constants::exp_minus_one<double>();
-  const double best = 1 + boost::math::lambert_w0(std::max(least, -std::exp(-1 - hazard.stall / mean)));
+  const double best = 1 + later + boost::math::lambert_w0(std::max(least, -std::exp(-1 - later - hazard.stall / mean)));
   return std::max({mean * best, shortest, kShortest});
 }
 

@@ -33,6 +33,13 @@ class Random {
   std::uint64_t state_;
 };
 
+/// Speed of training, of a healthy full cluster's, by what holds it back: nodes that are missing, the slowest node,
+/// stalls of links.
+struct Pace {
+  double nodes = 1, slowest = 1, links = 1;
+  [[nodiscard]] double whole() const { return nodes * slowest * links; }
+};
+
 /// A run on its way. Times are in seconds.
 class Run {
  public:
@@ -57,11 +64,11 @@ class Run {
  private:
   [[nodiscard]] double rate() const { return working_ * (risk_.rates.interruptions + risk_.rates.spot).value(); }
 
-  /// Speed of training, of a healthy full cluster's: the slowest node holds all, stalls of links come on top.
-  [[nodiscard]] double speed() const {
-    const double elastic = static_cast<double>(working_) / risk_.nodes;
+  /// The slowest node holds all, stalls of links come on top.
+  [[nodiscard]] Pace pace() const {
     const double stalled = working_ * risk_.rates.flaps.value() * risk_.flap.value();
-    return elastic * blended_.value_or(now_ < slow_until_ ? risk_.slow_speed : 1) / (1 + stalled);
+    return {static_cast<double>(working_) / risk_.nodes, blended_.value_or(now_ < slow_until_ ? risk_.slow_speed : 1),
+            1 / (1 + stalled)};
   }
 
   void schedule_slow() {
@@ -85,28 +92,35 @@ class Run {
 
   /// Trains at one speed. Of each interval's time, δ goes to the checkpoint at its end.
   void stretch(double stop) {
-    const double pace = speed();
+    const Pace slowed = pace();
+    const double pace = slowed.whole();
     const double interval = risk_.interval.value(), stall = risk_.saves ? risk_.checkpoint.stall.value() : 0;
     while (now_ < stop) {
       const double to_save = risk_.saves ? interval - since_save_ : kForever;
       const double work = std::min(to_save, risk_.work.value() - done_);
       const double time = work / pace;
-      if (now_ + time > stop) return advance(stop - now_, pace);
-      advance(time, pace);
+      if (now_ + time > stop) return advance(stop - now_, slowed);
+      advance(time, slowed);
       if (done_ >= risk_.work.value() * (1 - 1e-12)) {
         done_ = risk_.work.value();
         return;
       }
       if (!save(stall, stop)) return;
-      skip_cycles(pace, interval, stall, stop);
+      skip_cycles(slowed, interval, stall, stop);
     }
   }
 
-  void advance(double time, double pace) {
+  void advance(double time, const Pace& pace) {
     now_ += time;
-    done_ += time * pace;
-    since_save_ += time * pace;
-    slowed_ += time * (1 - pace);
+    done_ += time * pace.whole();
+    since_save_ += time * pace.whole();
+    book_slowness(time, pace);
+  }
+
+  void book_slowness(double time, const Pace& pace) {
+    missing_ += time * (1 - pace.nodes);
+    slowed_ += time * pace.nodes * (1 - pace.slowest);
+    stalled_ += time * pace.nodes * pace.slowest * (1 - pace.links);
   }
 
   /// A checkpoint; false when it is cut short.
@@ -127,14 +141,14 @@ class Run {
   }
 
   /// Whole cycles of training and saving that fit before an instant are alike.
-  void skip_cycles(double pace, double interval, double stall, double stop) {
-    const double cycle = interval / pace + stall;
+  void skip_cycles(const Pace& pace, double interval, double stall, double stop) {
+    const double cycle = interval / pace.whole() + stall;
     double count = std::floor((stop - now_) / cycle) - 1;
     count = std::min(count, std::floor((risk_.work.value() - done_) / interval) - 1);
     if (!(count > 1)) return;
     now_ += count * cycle;
     done_ += count * interval;
-    slowed_ += count * interval / pace * (1 - pace);
+    book_slowness(count * interval / pace.whole(), pace);
     saving_ += count * stall;
     previous_ = done_ - interval;
     saved_ = done_;
@@ -223,7 +237,8 @@ class Run {
 
   [[nodiscard]] RunShares shares() const {
     RunShares out;
-    out.time = Seconds(now_);
+    // Of a run that was given up on the way: what all of it takes at what it made of its time; for ever if nothing.
+    out.time = Seconds(done_ < risk_.work.value() ? (done_ > 0 ? now_ * risk_.work.value() / done_ : kForever) : now_);
     out.interruptions = interruptions_;
     if (!(now_ > 0)) return out;
     // What a slower pace costs is counted once, in work that is kept and work that is lost alike.
@@ -233,7 +248,9 @@ class Run {
     out.detection = detection_ / now_;
     out.restart = restarting_ / now_;
     out.waiting = waiting_ / now_;
-    out.slowed = slowed_ / now_;
+    out.slow_nodes = slowed_ / now_;
+    out.link_flaps = stalled_ / now_;
+    out.missing_nodes = missing_ / now_;
     return out;
   }
 
@@ -242,7 +259,8 @@ class Run {
   double now_ = 0;
   double done_ = 0, since_save_ = 0;                        ///< in seconds of training at full speed
   double saved_ = 0, previous_ = 0, saved_at_ = -kForever;  ///< the last checkpoint and the one before
-  double saving_ = 0, lost_ = 0, detection_ = 0, restarting_ = 0, waiting_ = 0, slowed_ = 0;
+  double saving_ = 0, lost_ = 0, detection_ = 0, restarting_ = 0, waiting_ = 0;
+  double missing_ = 0, slowed_ = 0, stalled_ = 0;
   double slow_until_ = 0, next_slow_ = kForever;
   std::optional<double> blended_;  ///< speed where spells are too many to tell apart
   int interruptions_ = 0;
@@ -254,12 +272,12 @@ class Run {
 
 RunShares simulate_run(const RunRisk& risk, std::uint64_t seed, int trial) { return Run(risk, seed, trial).finish(); }
 
-GoodputTrials simulate_runs(const RunRisk& risk, std::uint64_t seed, int count, int workers) {
+GoodputTrials simulate_runs(const RunRisk& risk, std::uint64_t seed, int count, int workers, int first) {
   GoodputTrials out;
   out.trials.resize(static_cast<std::size_t>(count));
-  const auto every = [&](int first) {
-    for (int trial = first; trial < count; trial += workers)
-      out.trials[static_cast<std::size_t>(trial)] = simulate_run(risk, seed, trial);
+  const auto every = [&](int start) {
+    for (int trial = start; trial < count; trial += workers)
+      out.trials[static_cast<std::size_t>(trial)] = simulate_run(risk, seed, first + trial);
   };
   std::vector<std::jthread> others;
   for (int worker = 1; worker < workers; ++worker) others.emplace_back(every, worker);
@@ -267,18 +285,58 @@ GoodputTrials simulate_runs(const RunRisk& risk, std::uint64_t seed, int count, 
   return out;
 }
 
+namespace {
+
+/// Adds a share of another run's shares.
+void add(RunShares& sum, const RunShares& other, double share) {
+  for (double RunShares::*part : kRunShares) sum.*part += share * other.*part;
+}
+
+/// Shares of nothing yet.
+RunShares no_shares() {
+  RunShares out;
+  out.useful = 0;
+  return out;
+}
+
+}  // namespace
+
 RunShares GoodputTrials::mean() const {
-  RunShares sum;
-  sum.useful = 0;
+  RunShares sum = no_shares();
   const double share = 1.0 / static_cast<double>(trials.size());
   for (const RunShares& trial : trials) {
-    for (double RunShares::*part :
-         {&RunShares::useful, &RunShares::saving, &RunShares::lost_work, &RunShares::detection, &RunShares::restart,
-          &RunShares::waiting, &RunShares::slowed, &RunShares::interruptions})
-      sum.*part += share * trial.*part;
+    add(sum, trial, share);
+    sum.interruptions += share * trial.interruptions;
     sum.time += share * trial.time;
   }
   return sum;
+}
+
+RunShares GoodputTrials::together() const {
+  const RunShares means = mean();
+  RunShares sum = no_shares();
+  for (const RunShares& trial : trials) add(sum, trial, trial.time / (means.time * static_cast<double>(trials.size())));
+  sum.interruptions = means.interruptions;
+  sum.time = means.time;
+  return sum;
+}
+
+GoodputTrials one_after_another(const std::vector<GoodputTrials>& parts) {
+  if (parts.size() == 1) return parts.front();
+  GoodputTrials out;
+  for (std::size_t trial = 0; trial < parts.front().trials.size(); ++trial) {
+    Seconds time;
+    for (const GoodputTrials& part : parts) time += part.trials[trial].time;
+    RunShares sum = no_shares();
+    sum.time = time;
+    for (const GoodputTrials& part : parts) {
+      const RunShares& run = part.trials[trial];
+      if (is_finite(time)) add(sum, run, run.time / time);
+      sum.interruptions += run.interruptions;
+    }
+    out.trials.push_back(sum);
+  }
+  return out;
 }
 
 double GoodputTrials::quantile(double share) const {

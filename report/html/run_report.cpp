@@ -171,6 +171,8 @@ std::string memory_section(const MemoryReport& memory) {
   std::string advice;
   if (memory.stages.at(memory.worst_stage).before_gradients())
     advice = "<p class=\"note\">Fullest while the loss is computed, when no gradients exist yet.</p>";
+  if (!memory.phase.empty())
+    advice += "<p class=\"note\">In the phase that leaves least: " + escaped_markup(memory.phase) + ".</p>";
   if (!memory.fits && !memory.advice.empty()) {
     advice += "<p>What would make it fit:</p><ul>";
     for (const std::string& line : memory.advice) advice += "<li>" + escaped_markup(line) + "</li>";

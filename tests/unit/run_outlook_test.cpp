@@ -378,7 +378,7 @@ TEST(Goodput, WaitsWhereSparesAreOut) {
   EXPECT_GT(none.waiting, 0.3);
   EXPECT_LT(some.waiting, 0.01);
   EXPECT_GT(elastic.useful, none.useful + 0.2);
-  EXPECT_GT(elastic.slowed, 0);
+  EXPECT_GT(elastic.missing_nodes, 0);
 }
 
 // 10 flaps a day over all links, each a stall of 432 s: 4320 of 86,400 s.
@@ -391,7 +391,7 @@ TEST(Goodput, LinkFlapsStallTheJob) {
   risk.saves = false;
   const RunShares shares = simulate_runs(risk, 1, 1).mean();
   EXPECT_NEAR(shares.useful, 1 / 1.05, 1e-9);
-  EXPECT_NEAR(shares.slowed, 0.05 / 1.05, 1e-9);
+  EXPECT_NEAR(shares.link_flaps, 0.05 / 1.05, 1e-9);
 }
 
 // At a barrier all devices fall from what a step draws to idling; a stated limit is held against that.
@@ -423,7 +423,8 @@ TEST(Phases, AddUp) {
   }
   // Each of the two training phases ends with a whole step.
   EXPECT_NEAR(tokens, 300e9, 2 * 1536 * 2048);
-  EXPECT_NEAR(p.outlook->run->time.value(), (startup + sum / p.outlook->goodput.mean).value(), 1e-6 * sum.value());
+  // Trials' times have their own mean.
+  EXPECT_NEAR(p.outlook->run->time.value(), (startup + sum / p.outlook->goodput.mean).value(), 1e-5 * sum.value());
   EXPECT_EQ(startup, 600_s);
   // A ramp from half of the batch takes more steps than the whole one, and fewer than the half.
   const PhaseOutlook& ramp = p.outlook->phases.front();
