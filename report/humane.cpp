@@ -105,6 +105,11 @@ std::string humane_count(double number) {
   return scaled(number, scales);
 }
 
+std::string humane_mass(double kilograms) {
+  static constexpr std::array scales{Scale{1e4, 1e3, " t"}, Scale{1, 1, " kg"}, Scale{0, 1e-3, " g"}};
+  return scaled(kilograms, scales);
+}
+
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 std::string bar(double share, int cells) {

@@ -13,7 +13,9 @@ std::string humane(Watts power);          ///< "412 W", "53.1 kW"
 std::string humane(Joules energy);        ///< "830 J", "2.31 MJ"
 std::string humane(Dollars money);        ///< "$0.42", "$1,240", "$4.6 M"
 std::string humane_count(double number);  ///< "0.0356", "1,024", "74.7 k", "1.21 M"
-std::string percent(double share);        ///< "45.5 %"
+/// "960 t".
+std::string humane_mass(double kilograms);
+std::string percent(double share);  ///< "45.5 %"
 
 /// A whole number with thousands separators.
 std::string whole(long number);

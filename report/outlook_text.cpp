@@ -55,8 +55,8 @@ std::string run_lines(const RunOutlook& o, Seconds step) {
   if (const std::string lost = lost_words(goodput); !lost.empty())
     out += wrapped(lost, "  Lost to       ", "                ");
   const std::string energy = o.run ? humane(o.run->energy) : std::string();
-  const std::string carbon = o.carbon.run_kg ? fmt::format("{} kg", humane_count(*o.carbon.run_kg))
-                                             : fmt::format("{} g per step", significant(o.carbon.per_step_g));
+  const std::string carbon =
+      o.carbon.run_kg ? humane_mass(*o.carbon.run_kg) : fmt::format("{} g per step", significant(o.carbon.per_step_g));
   out += o.run ? pair_line("Energy", energy, "Carbon", carbon) : pair_line("Carbon", carbon, "", "");
   return out;
 }

@@ -20,6 +20,7 @@ std::string opening(const std::string& title, const std::string& right) {
 std::string heading(std::string_view title, const std::string& right) {
   const std::string left = fmt::format("\n{}", title);
   if (right.empty()) return left + "\n";
+  if (columns_of(left) + 1 + columns_of(right) > kColumns) return left + "\n" + wrapped(right, "  ", "  ");
   return pad_right(left, kColumns + 1 - columns_of(right)) + right + "\n";
 }
 

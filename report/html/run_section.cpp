@@ -34,7 +34,7 @@ HtmlTable totals_table(const RunOutlook& o) {
     table.rows.push_back({"energy", humane(o.run->energy), ""});
   }
   table.rows.push_back({"carbon",
-                        o.carbon.run_kg ? humane_count(*o.carbon.run_kg) + " kg of CO2"
+                        o.carbon.run_kg ? humane_mass(*o.carbon.run_kg) + " of CO2"
                                         : significant(o.carbon.per_step_g) + " g of CO2 a step",
                         ""});
   table.rows.push_back({"goodput", percent(o.goodput.mean),
@@ -49,9 +49,10 @@ HtmlTable totals_table(const RunOutlook& o) {
 
 std::string phases_part(const RunOutlook& o) {
   if (o.phases.size() < 2) return {};
-  HtmlTable table{{"phase", "steps", "time", "energy"}, {}};
+  HtmlTable table{{"phase", "steps", "time", "energy, kWh"}, {}};
   for (const PhaseOutlook& phase : o.phases)
-    table.rows.push_back({phase.name, humane_count(phase.steps), humane(phase.time), humane(phase.energy)});
+    table.rows.push_back(
+        {phase.name, humane_count(phase.steps), humane(phase.time), humane_count(phase.energy.in(1_kWh))});
   return "<p style=\"margin-top:1em\">Phases, without what goodput costs:</p>" + html_table(table);
 }
 
