@@ -173,14 +173,14 @@ FacilityOutlook peaks_of(const Scenario& scenario, const PowerModel& power, Watt
   return out;
 }
 
-/// Phases on other nodes, or under other caps, have limits and peaks of their own; of these the busiest state is the
-/// peak, as in closed form.
+/// Phases on other nodes, or under other caps, have limits and peaks of their own: those of the closed form, times what
+/// the step's peak is over the same.
 void add_phases(FacilityOutlook& out, const std::vector<PhaseCost>& phases, const std::vector<ClusterTerms>& terms,
-                Watts own_peak) {
+                const ClusterTerms& step, Watts step_peak) {
   for (std::size_t i = 0; i < phases.size(); ++i) {
     if (!phases[i].scenario || phases[i].kind != PhaseKind::train) continue;
-    const Watts peak = terms[i].peak();
-    if (peak > out.phase_peak.value_or(own_peak)) {
+    const Watts peak = terms[i].peak() * (step_peak / step.peak());
+    if (peak > out.phase_peak.value_or(step_peak) * (1 + 1e-9)) {
       out.phase_peak = peak;
       out.peak_phase = phases[i].name;
     }
@@ -323,8 +323,8 @@ void add_outlook(Prediction& step, const Job& job, const Catalog& catalog) {
   if (auto words = beyond_drives(scenario, input_pipeline(scenario))) step.assumptions.push_back(std::move(*words));
   const std::vector<GoodputTrials> trials = trials_of(parts, scenario.spec.run);
   const std::vector<RunShares> shares = together(trials);
-  const std::vector<ClusterTerms> terms =
-      phase_terms(phases, cluster_terms(scenario, catalog, fabric, step.updates), catalog, step.updates);
+  const ClusterTerms own = cluster_terms(scenario, catalog, fabric, step.updates);
+  const std::vector<ClusterTerms> terms = phase_terms(phases, own, catalog, step.updates);
   if (const int spares = scenario.spec.run.reliability.spares.value_or(0); spares > 0)
     step.assumptions.push_back(fmt::format("{} in reserve: neither their price nor their power is counted",
                                            spares == 1 ? std::string("one node") : fmt::format("{} nodes", spares)));
@@ -334,7 +334,7 @@ void add_outlook(Prediction& step, const Job& job, const Catalog& catalog) {
   out.input = input_outlook(job, step);
   out.phases = phases_outlook(phases);
   out.facility = facility_outlook(job, step, power, fabric);
-  add_phases(out.facility, phases, terms, step.peak_power);
+  add_phases(out.facility, phases, terms, own, step.peak_power);
   out.carbon = carbon_outlook(scenario, step);
   const bool ends = out.goodput.p05 > kNeverEnds && std::all_of(shares.begin(), shares.end(), [](const RunShares& s) {
                       return s.useful > kNeverEnds && is_finite(s.time);
