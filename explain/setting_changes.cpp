@@ -141,7 +141,8 @@ class Changes {
     const std::string_view now = name_of(scenario_.expert_dispatch);
     for (const std::string& dispatch : scenario_.framework->expert_dispatches)
       if (dispatch != now)
-        add(fmt::format("expert_dispatch {} → {}", now, dispatch), {fmt::format("strategy.expert_dispatch={}", dispatch)});
+        add(fmt::format("expert_dispatch {} → {}", now, dispatch),
+            {fmt::format("strategy.expert_dispatch={}", dispatch)});
   }
 
   /// Of workers that meet otherwise than by collectives.

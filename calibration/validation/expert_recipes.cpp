@@ -30,8 +30,8 @@ struct DispatchRecipe {
 };
 
 /// moe_flex_dispatcher_backend of Megatron-Bridge's scripts/performance/configs (qwen, gpt_oss, kimi, deepseek,
-/// nemotronh) and, of 26.06 and later, of src/megatron/bridge/perf_recipes. Presets of 25.11 and before have none; Qwen3
-/// 235B has it neither on H100 nor, but in mxfp8 of 26.06, on B200. Blank: any.
+/// nemotronh) and, of 26.06 and later, of src/megatron/bridge/perf_recipes. Presets of 25.11 and before have none;
+/// Qwen3 235B has it neither on H100 nor, but in mxfp8 of 26.06, on B200. Blank: any.
 constexpr std::array kDispatches{
     DispatchRecipe{"qwen3-235b-a22b", "", "gb200 gb300", "26.02"},
     DispatchRecipe{"qwen3-235b-a22b", "", "b300-sxm-270gb", "26.06"},

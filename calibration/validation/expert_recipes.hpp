@@ -22,7 +22,8 @@ inline constexpr std::string_view kWholeIterationProfile = "megatron-bridge-26.0
 const ExpertRecipe* find_expert_recipe(std::string_view model, std::string_view precision, std::string_view accelerator,
                                        long gpus, std::string_view release);
 
-/// Whether NVIDIA's recipe dispatches tokens by DeepEP or HybridEP (strategy.expert_dispatch): moe_flex_dispatcher_backend.
+/// Whether NVIDIA's recipe dispatches tokens by DeepEP or HybridEP (strategy.expert_dispatch):
+/// moe_flex_dispatcher_backend.
 bool dispatches_once(std::string_view model, std::string_view precision, std::string_view accelerator,
                      std::string_view release);
 

@@ -21,8 +21,8 @@ struct PublishedRow {
   TrainingTask task = TrainingTask::pre_training;
   const ExpertRecipe* expert_recipe = nullptr;
   bool dispatches_once = false;  ///< by NVIDIA's recipe (expert_recipes.hpp)
-  long gpus = 0;    ///< devices as Stepcast counts them
-  long slices = 1;  ///< of a pod that the data-centre network joins
+  long gpus = 0;                 ///< devices as Stepcast counts them
+  long slices = 1;               ///< of a pod that the data-centre network joins
   /// Devices of the row (dies, cores) to one of the catalogue: NeuronCores to a chip.
   long row_devices_per_accelerator = 1;
   MeasuredRun out;

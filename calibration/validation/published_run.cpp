@@ -109,13 +109,13 @@ Json workload_of(PublishedRow& reading, const Json& model, long batch, const std
 }  // namespace
 
 MeasuredRun published_run(const CsvRow& row) {
-  PublishedRow reading{.row = row,
-                       .defaults = find_defaults(row.text("framework"), release_of(row)),
-                       .task = task_of(row),
-                       .expert_recipe = expert_recipe_of(row),
-                       .dispatches_once =
-                           by_megatron_bridge(row) && dispatches_once(row.text("model"), row.text("precision"),
-                                                                      row.text("accelerator_id"), release_of(row))};
+  PublishedRow reading{
+      .row = row,
+      .defaults = find_defaults(row.text("framework"), release_of(row)),
+      .task = task_of(row),
+      .expert_recipe = expert_recipe_of(row),
+      .dispatches_once = by_megatron_bridge(row) && dispatches_once(row.text("model"), row.text("precision"),
+                                                                    row.text("accelerator_id"), release_of(row))};
   name_run(reading);
   if (reading.defaults == nullptr) reading.refuse(no_profile(row.text("framework")));
   const Json model = reading.out.refusal.empty() ? published_model(reading) : Json();

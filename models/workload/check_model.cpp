@@ -45,7 +45,7 @@ void check_expert_groups(const TransformerShape& shape, const std::string& at, D
     return d.error(at + "/groups_per_token",
                    fmt::format("found {}, expected 1 to {} (expert_groups)", shape.groups_per_token, groups));
   const int reached = shape.groups_per_token * (shape.experts / groups);
-  if (shape.top_k > reached)
+  if (shape.top_k > reached && shape.top_k <= shape.experts)
     d.error(at + "/groups_per_token",
             fmt::format("{} groups have {} experts, but top_k is {}", shape.groups_per_token, reached, shape.top_k));
 }

@@ -288,8 +288,8 @@ class MegatronReader {
     copy_flag(strategy_, "offload_optimizer", "--optimizer-cpu-offload");
     arguments_.ignore("--use-precision-aware-optimizer");  // states stay in fp32 unless another option says so
     copy_flag(strategy_, "fp8_dot_product_attention", "--fp8-dot-product-attention");
-    const bool flex = arguments_.has("--moe-token-dispatcher-type") &&
-                      arguments_.text("--moe-token-dispatcher-type") == "flex";
+    const bool flex =
+        arguments_.has("--moe-token-dispatcher-type") && arguments_.text("--moe-token-dispatcher-type") == "flex";
     if (flex && shape_.contains("experts")) strategy_["expert_dispatch"] = "deepep";
     copy_flag(strategy_, "overlap_expert_parallel", "--overlap-moe-expert-parallel-comm");
     arguments_.ignore("--delay-wgrad-compute");
