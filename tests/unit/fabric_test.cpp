@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "models/fabric/metrics.hpp"
@@ -315,6 +316,46 @@ TEST(Torus, ANodesFacesAreATier) {
   EXPECT_EQ(levels.levels[0].links, 8);
   EXPECT_NEAR(levels.levels[0].up.in(1_Gbps), 800, 1e-9);
   EXPECT_NEAR(levels.message.in(1_Gbps), 100, 1e-9);
+}
+
+/// What an exchange of all pairs gets of a node's links, by the level that leaves least: bytes that every node sends to
+/// the others together, over a second.
+BytesPerSecond all_pairs(const FabricLevels& levels, int nodes) {
+  BytesPerSecond least{1e18};
+  for (const FabricLevel& level : levels.levels) {
+    const double load = static_cast<double>(level.nodes) * (nodes - level.nodes) / (nodes - 1);
+    least = std::min(least, level.up / load);
+  }
+  return least;
+}
+
+// A message passes avg = Σmin(i, k − i)/k links of an axis of k, and a router has two links there: S·avg/2 over a link.
+TEST(Torus, AnExchangeOfAllPairsIsHeldUpByItsLongestAxis) {
+  for (const std::vector<int>& dimensions : std::vector<std::vector<int>>{
+           {1, 7}, {7, 7}, {15, 15}, {5, 7}, {4, 4}, {8, 2}, {9, 2}, {3, 3, 5}, {7, 7, 7}, {8, 1, 2}}) {
+    SCOPED_TRACE(fmt::format("{}", fmt::join(dimensions, " x ")));
+    FabricSpec spec = preset(dimensions.size() == 2 ? FabricPreset::torus_2d : FabricPreset::torus_3d);
+    spec.dimensions = dimensions;
+    double nodes = 1, farthest = 0;
+    for (const int k : dimensions) {
+      double sum = 0;
+      for (int i = 0; i < k; ++i) sum += std::min(i, k - i);
+      farthest = std::max(farthest, sum / k);
+      nodes *= k;
+    }
+    const BytesPerSecond link = 100_GBps / (2.0 * static_cast<double>(dimensions.size()));
+    const FabricLevels levels = fabric_levels(spec, static_cast<int>(nodes), 1, 100_GBps, nullptr);
+    EXPECT_NEAR(all_pairs(levels, static_cast<int>(nodes)).in(1_GBps),
+                (2 * link / farthest * (nodes - 1) / nodes).in(1_GBps), 1e-9);
+  }
+}
+
+// Hosts of 2×2 chips, 5×5 of them: the middle of an axis of ten goes through a host, so the nearest whole hosts count.
+TEST(Torus, TheMiddleOfAnAxisMayGoThroughAHost) {
+  FabricSpec spec = preset(FabricPreset::torus_2d);
+  const FabricLevels levels = fabric_levels(spec, 25, 4, 100_GBps, nullptr);
+  EXPECT_EQ(levels.levels.back().links, 20);
+  EXPECT_NEAR(levels.levels.back().nodes, 12.5, 0.5);
 }
 
 TEST(SingleGpuStar, HasTwoLinksOfOneMicrosecondBetweenHosts) {

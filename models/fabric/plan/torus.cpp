@@ -1,6 +1,7 @@
 #include "models/fabric/plan/torus.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace stepcast {
 
@@ -58,6 +59,15 @@ Shape coordinates_in(int index, const Shape& shape) {
   return {index % shape[0], index / shape[0] % shape[1], index / shape[0] / shape[1]};
 }
 
+/// The longest axis of several nodes: what crosses its middle has the fewest links for the most traffic.
+int longest_axis(const TorusPlan& plan) {
+  int longest = -1;
+  for (int axis = 0; axis < plan.axes; ++axis)
+    if (plan.grid[static_cast<std::size_t>(axis)] > 1 && (longest < 0 || plan.size(axis) >= plan.size(longest)))
+      longest = axis;
+  return longest;
+}
+
 }  // namespace
 
 Shape TorusPlan::coordinates(int node, int nic) const {
@@ -98,7 +108,7 @@ FabricLevels torus_levels(const TorusPlan& plan) {
   int first = 0;
   while (first + 1 < plan.axes && plan.grid[static_cast<std::size_t>(first)] == 1) ++first;
   out.message = plan.link * (plan.size(first) == 2 ? 2 : 1);
-  int nodes = 1, half_links = 0;
+  int nodes = 1;
   for (int axis = 0; axis < plan.axes; ++axis) {
     const auto i = static_cast<std::size_t>(axis);
     if (plan.grid[i] > 1) {
@@ -110,13 +120,16 @@ FabricLevels torus_levels(const TorusPlan& plan) {
       const Seconds hop = nodes > 1 ? kTorusHop * (plan.size(axis) / 4.0) : Seconds(0);
       out.levels.push_back({nodes, plan.link * links, links, hop});
     }
-    if (plan.grid[i] > 1) half_links = 2 * nodes * plan.nics / plan.block[i];
     nodes *= plan.grid[i];
   }
-  // Half of the torus has as large a surface as one slab across its last axis.
-  const auto last = static_cast<std::size_t>(plan.axes - 1);
-  if (plan.grid[last] > 1 && plan.grid[last] % 2 == 0 && nodes > 2)
-    out.levels.push_back({nodes / 2, plan.link * half_links, half_links, Seconds(0)});
+  // Half of the torus has as large a surface as one slab across its longest axis. Of an odd length k the smaller half,
+  // ⌊k/2⌋: an exchange of all pairs takes a message over avg(min(i, k − i)) = (k² − 1)/4k links of the axis, of even
+  // length k/4 (shortest ways, both directions), and that is what this cut says of each.
+  if (const int axis = longest_axis(plan); axis >= 0 && nodes > 2) {
+    const int size = plan.size(axis), links = 2 * (nodes * plan.nics / size);
+    const auto half = static_cast<int>(std::lround(static_cast<double>(nodes) * (size / 2) / size));
+    out.levels.push_back({half, plan.link * links, links, Seconds(0)});
+  }
   return out;
 }
 
