@@ -24,6 +24,7 @@ struct Call {
   BytesPerSecond network_rate;  ///< of one rank, rings
   BytesPerSecond tree_rate;     ///< of one rank, double trees
   BytesPerSecond pair_rate;     ///< of one rank, exchanges of all pairs
+  BytesPerSecond next_rate;     ///< of the one rank of a node that sends to the next node
   Call(const GroupShape& group, const Interconnect& net, ElementWidth width);
   [[nodiscard]] bool crosses() const { return nodes > 1; }
   /// Of one rank, by the pattern of an algorithm.

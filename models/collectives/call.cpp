@@ -32,7 +32,8 @@ Call::Call(const GroupShape& g, const Interconnect& i, ElementWidth w)
       loss(loss_of(g.nodes(), i)),
       network_rate(i.network_rate(g)),
       tree_rate(i.network_rate(g, MessagePattern::tree)),
-      pair_rate(i.network_rate(g, MessagePattern::direct)) {}
+      pair_rate(i.network_rate(g, MessagePattern::direct)),
+      next_rate(i.network_rate(g, MessagePattern::next)) {}
 
 BytesPerSecond Call::rate(CollectiveAlgorithm algorithm) const {
   switch (pattern_of(algorithm)) {

@@ -23,6 +23,7 @@ struct EnumNames<CollectiveKind> {
 /// Who sends to whom in a phase of a collective.
 enum class MessagePattern : std::uint8_t {
   ring,              ///< step s: each rank sends to the next, after what it received in step s − 1
+  next,              ///< once, each rank to the next of the group: of those on a node one sends over the network
   halving_doubling,  ///< step s: partner rank xor 2^s, half as many bytes each step, and back again
   doubling,          ///< step s: partner rank xor 2^s, all bytes each step
   tree,              ///< streamed up and down the double binary tree over nodes, a chain inside each

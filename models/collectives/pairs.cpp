@@ -114,7 +114,7 @@ Timed forwarded(Bytes to_nodes, Bytes to_ranks, const Call& call) {
 }
 
 /// Every rank sends one message to the next rank of the group. Across nodes the rank at a node's edge is the slowest
-/// and stands for all.
+/// and decides; of what its node sends a rank's share is counted, as in a ring.
 Timed send_recv(Bytes payload, const Call& call) {
   const Interconnect& net = call.net;
   const PeerMessages& peers = net.peers;
@@ -122,14 +122,20 @@ Timed send_recv(Bytes payload, const Call& call) {
   shape.algorithm = CollectiveAlgorithm::ring;
   if (call.crosses()) {
     shape.steps = net.network_hop + net.direct_hops(call.group) + peers.network_simple_start;
-    shape.network_bytes = payload;
+    shape.network_bytes = payload / call.p;
     // One message goes over one NIC, however many the device has.
     const bool several = net.rank_network > net.nic && net.nic > BytesPerSecond(0);
     shape.network_cap = net.send_share * (several ? net.nic / net.rank_network : 1);
     if (peers.channel > BytesPerSecond(0) && net.rank_network > BytesPerSecond(0))
       shape.network_cap = std::min(shape.network_cap, peers.channel * network_channels(call) / net.rank_network);
+    // What one message does not reach of NICs is no loss of up-links that carry less.
+    GroupShape unheld = call.group;
+    unheld.above = {};
+    const BytesPerSecond nics = net.network_rate(unheld, MessagePattern::next);
+    shape.network_cap = std::min(1.0, shape.network_cap * (nics / call.next_rate));
     if (net.message_rate > BytesPerSecond(0))
-      shape.network_cap = std::min(shape.network_cap, net.message_rate / call.network_rate);
+      shape.network_cap = std::min(shape.network_cap, net.message_rate / call.next_rate);
+    shape.network_cap *= call.next_rate / (call.p * call.network_rate);
     return either(shape, net.network_hop + net.direct_hops(call.group), kSmallShare, call);
   }
   shape.steps = net.native_hop + peers.simple_start;

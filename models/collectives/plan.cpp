@@ -7,8 +7,15 @@ namespace algorithms {
 CollectivePhase phase_of(CollectiveKind kind, const Timed& timed, const Call& call, PhaseScope scope) {
   const CollectiveCost& cost = timed.cost;
   const AlgorithmEntry& entry = entry_of(cost.algorithm);
-  return {entry.pattern,      scope,           entry.steps(kind, call), cost.latency - timed.start, cost.native_bytes,
-          cost.network_bytes, cost.native_cap, cost.network_cap};
+  CollectivePhase out{
+      entry.pattern,      scope,           entry.steps(kind, call), cost.latency - timed.start, cost.native_bytes,
+      cost.network_bytes, cost.native_cap, cost.network_cap};
+  if (kind != CollectiveKind::send_recv || !call.crosses()) return out;
+  // The whole message of the rank at a node's edge, at what it reaches of the rate of one that sends alone.
+  out.pattern = MessagePattern::next;
+  out.network_bytes *= call.p;
+  out.network_cap *= call.p * call.network_rate / call.next_rate;
+  return out;
 }
 
 }  // namespace algorithms

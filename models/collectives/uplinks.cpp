@@ -7,7 +7,8 @@ namespace stepcast {
 
 BytesPerSecond Interconnect::network_rate(const GroupShape& group, MessagePattern pattern) const {
   const BytesPerSecond own = rank_network > BytesPerSecond(0) ? rank_network : node_network;
-  const double ranks = static_cast<double>(std::min(group.per_node, group.size)) * group.groups_per_node;
+  const int senders = pattern == MessagePattern::next ? 1 : std::min(group.per_node, group.size);
+  const double ranks = static_cast<double>(senders) * group.groups_per_node;
   BytesPerSecond rate = std::min(own, node_network / (ranks * std::max(1.0, uplink_oversubscription)));
   for (std::size_t level = 0; level < uplinks.size(); ++level) {
     const double load = group.above[level].of(pattern);

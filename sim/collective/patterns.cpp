@@ -91,6 +91,18 @@ void add_ring(LaneBuilder& lanes, const CollectivePhase& plan, const GroupLayout
   lanes.end_column();
 }
 
+/// Every rank to the next one of the group, once.
+void add_next(LaneBuilder& lanes, const CollectivePhase& plan, const GroupLayout& group) {
+  for (int rank = 0; rank < group.size(); ++rank) {
+    const int next = (rank + 1) % group.size();
+    if (group.node[rank] == group.node[next])
+      lanes.native(rank, next, plan.native_bytes.value());
+    else
+      lanes.network(rank, next, plan.network_bytes.value());
+  }
+  lanes.end_column();
+}
+
 struct TreeEdge {
   int child, parent;
 };
@@ -195,6 +207,7 @@ void add_exchanges(LaneBuilder& lanes, ProgramPhase& phase, const CollectivePhas
 ProgramKind kind_of(MessagePattern pattern) {
   switch (pattern) {
     case MessagePattern::ring:
+    case MessagePattern::next:
     case MessagePattern::halving_doubling:
     case MessagePattern::doubling:
       return ProgramKind::stepwise;
@@ -231,6 +244,9 @@ ProgramPhase messages_of(const CollectivePhase& plan, const GroupLayout& group, 
   switch (plan.pattern) {
     case MessagePattern::ring:
       add_ring(lanes, plan, group, std::max(1, plan.steps), true);
+      break;
+    case MessagePattern::next:
+      add_next(lanes, plan, group);
       break;
     case MessagePattern::halving_doubling:
     case MessagePattern::doubling:

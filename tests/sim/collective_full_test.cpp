@@ -82,6 +82,17 @@ TEST(CollectiveFull, MeetingMessagesShareTheirLink) {
   EXPECT_NEAR(scattered.end.in(1_us), 12 + 4 + 2500, 0.01);
 }
 
+TEST(CollectiveFull, OneRankOfANodeSendsToTheNext) {
+  // Nodes 0 and 1 on one leaf, whose up-link has one NIC's rate: 3 to 4 stays below it, 7 to 8 has it to itself.
+  CollectiveRun run = one_job(leafy(4, 4, {2, 1}), CollectiveKind::send_recv, 25_MB);
+  const CollectiveRunResult full = run_collectives(run, kInChild);
+  EXPECT_EQ(full.flows, 4);
+  EXPECT_EQ(full.shared_flows, 0);
+  EXPECT_NEAR(full.end.in(1_us), 12 + 4 + 1250, 0.01);
+  run.flows = CollectiveFlows::folded;
+  EXPECT_NEAR(run_collectives(run, kInChild).end.in(1_us), full.end.in(1_us), 0.01);
+}
+
 TEST(CollectiveFull, ClockAndSimgridAgree) {
   std::vector<CollectiveRun> runs;
   runs.push_back(one_job(ideal(4, 4), CollectiveKind::all_reduce, 8_MB, CollectiveAlgorithm::ring));

@@ -235,6 +235,26 @@ TEST(SendReceive, OpensTwoChannelsBetweenFewNodesAndOneBetweenMany) {
   EXPECT_NEAR(time(9), 10 + 5 + 4 + 2000, kTight);
 }
 
+// Of a node's eight ranks one sends to the next node: it shares neither the node's one NIC nor a leaf's up-links.
+TEST(SendReceive, OneRankOfANodeSendsToTheNext) {
+  Interconnect net = round_links(1);
+  GroupShape group{32, 8, 1};
+  const auto time = [&] {
+    return microseconds(collective_cost(CollectiveKind::send_recv, 10_MB, group, net).alone(net, group));
+  };
+  EXPECT_NEAR(time(), 10 + 5 + 4 + 1000, kTight);
+  net.uplinks.push_back({20_GBps, Seconds(0)});
+  group.above[0] = {4, 4, 4, 0};
+  EXPECT_NEAR(time(), 10 + 5 + 4 + 2000, kTight);
+  net.send_share = 0.5;  // of the NIC, which is what the up-links leave
+  EXPECT_NEAR(time(), 10 + 5 + 4 + 2000, kTight);
+  net.send_share = 1;
+  group.groups_per_node = 2;  // side by side
+  EXPECT_NEAR(time(), 10 + 5 + 4 + 4000, kTight);
+  net.uplinks.clear();
+  EXPECT_NEAR(time(), 10 + 5 + 4 + 2000, kTight);
+}
+
 TEST(SendReceive, InsideANodeUsesTheNativeLinks) {
   const auto net = round_links();
   const GroupShape group{2, 2, 4};
