@@ -247,17 +247,13 @@ RowPricer host_collective(const CollectiveQuestion& question, const CollectiveCl
   };
 }
 
-bool is_parameter_server(ExchangeKind kind) {
-  return kind == ExchangeKind::parameter_server_push || kind == ExchangeKind::parameter_server_pull;
-}
-
 /// Options of other exchanges than the one asked for would be ignored, so they are faults.
 void check_options(const CollectiveQuestion& question, bool by_formula) {
   struct Option {
     const char* name;
     bool given, allowed;
   };
-  const bool servers = is_parameter_server(question.op), gossip = question.op == ExchangeKind::gossip;
+  const bool servers = question.of_servers(), gossip = question.op == ExchangeKind::gossip;
   const bool algorithms = is_collective(question.op);
   const auto forced = [](const std::string& choice) { return !choice.empty() && choice != "auto"; };
   for (const Option& option : {Option{"--algorithm", forced(question.algorithm), algorithms},
@@ -278,7 +274,7 @@ void check_options(const CollectiveQuestion& question, bool by_formula) {
 RowPricer pricer(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places,
                  std::optional<HostLibrary> library, const Catalog& catalog, std::vector<std::string>& notes) {
   check_options(question, library || !is_collective(question.op));
-  if (is_parameter_server(question.op)) return parameter_server_pricer(question, cluster, places, library);
+  if (question.of_servers()) return parameter_server_pricer(question, cluster, places, library);
   if (question.op == ExchangeKind::gossip) return gossip_pricer(question, cluster, places, library, notes);
   if (library) return host_collective(question, cluster, places, *library);
   const bool hashed = cluster.fabric.routing == FabricRouting::ecmp && places.nodes > 1;
@@ -347,9 +343,9 @@ void add_basis_notes(CollectiveTable& table, const CollectiveCluster& cluster, c
 /// What of the fabric does not count, or is not what it seems.
 void add_fabric_notes(CollectiveTable& table, const CollectiveQuestion& question, const CollectiveCluster& cluster,
                       const RankPlaces& places) {
-  if (places.nodes == 1) return;
+  if (places.all_nodes() == 1) return;
   const bool torus = is_torus(cluster.fabric.preset);
-  for (std::string& words : ratios_without_effect(cluster.fabric, cluster_levels(cluster, places), places.nodes))
+  for (std::string& words : ratios_without_effect(cluster.fabric, cluster_levels(cluster, places), places.all_nodes()))
     table.notes.push_back(std::move(words));
   if (cluster.machine.network == NetworkKind::ici && !torus)
     table.notes.emplace_back("the chips' own links (ici) form a torus: --fabric torus-2d or torus-3d");

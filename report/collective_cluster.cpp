@@ -219,9 +219,9 @@ LevelLoad placed_load(const std::vector<int>& members) {
   return out;
 }
 
-/// How many nodes the fabric joins: a scenario's may be more than the ranks take.
+/// How many nodes the fabric joins: a scenario's may be more than ranks and servers take.
 int fabric_nodes(const CollectiveCluster& cluster, const RankPlaces& places) {
-  return cluster.most_nodes.value_or(places.nodes);
+  return std::max(cluster.most_nodes.value_or(0), places.all_nodes());
 }
 
 }  // namespace
@@ -241,16 +241,16 @@ namespace {
 struct LevelTraffic {
   FabricLevel level;
   LevelLoad load;
-  std::vector<int> members;  ///< by node of the ranks
+  std::vector<int> members;  ///< by node of the ranks, then of servers
 };
 
 std::vector<LevelTraffic> level_traffic(const CollectiveCluster& cluster, const RankPlaces& places) {
   std::vector<LevelTraffic> out;
-  if (places.nodes == 1 || is_star(cluster)) return out;
+  if (places.all_nodes() == 1 || is_star(cluster)) return out;
   const FabricLevels levels = cluster_levels(cluster, places);
   const std::vector<int> order = placed_nodes(cluster, places);
   for (const FabricLevel& level : levels.levels) {
-    std::vector<int> members = members_of(level, places.nodes, order);
+    std::vector<int> members = members_of(level, places.all_nodes(), order);
     out.push_back({level, placed_load(members), std::move(members)});
   }
   return out;
@@ -297,7 +297,8 @@ RankPlaces place_ranks(const CollectiveQuestion& question, const CollectiveClust
   if (!question.ranks && !cluster.nodes)
     refuse_option("--ranks", "is missing", "say how many ranks take part: --ranks 16");
   const int ranks = question.ranks.value_or(cluster.scenario ? cluster.scenario->devices() : 1);
-  const RankPlaces out = question.nodes ? on_given_nodes(ranks, question, cluster) : by_share(ranks, question, cluster);
+  RankPlaces out = question.nodes ? on_given_nodes(ranks, question, cluster) : by_share(ranks, question, cluster);
+  if (question.of_servers()) out.server_nodes = question.server_layout(out.ranks, out.per_node).server_nodes();
   if (out.per_node > cluster.most_per_node)
     refuse_option(question.nodes ? "--nodes" : "--ranks-per-node",
                   fmt::format("{} on a node, but a node has {}", plural(out.per_node, "rank"),
@@ -308,10 +309,12 @@ RankPlaces place_ranks(const CollectiveQuestion& question, const CollectiveClust
                   fmt::format("{} need {}, but the cluster has {}", plural(ranks, "rank"), plural(out.nodes, "node"),
                               *cluster.most_nodes),
                   fmt::format("at most {}", *cluster.most_nodes * out.per_node));
-  if (!cluster.raw && out.nodes > 1 && !(cluster.machine.nics > 0 && cluster.machine.nic_bandwidth > BytesPerSecond(0)))
-    refuse_option("--ranks",
-                  fmt::format("{} are on {}, but {} has no NIC of known rate", plural(ranks, "rank"),
-                              plural(out.nodes, "node"), cluster.machine.node->id),
+  if (!cluster.raw && out.all_nodes() > 1 &&
+      !(cluster.machine.nics > 0 && cluster.machine.nic_bandwidth > BytesPerSecond(0)))
+    refuse_option(out.nodes > 1 ? "--ranks" : "--server-placement",
+                  fmt::format("{} {} on {}, but {} has no NIC of known rate", plural(ranks, "rank"),
+                              out.server_nodes > 0 ? "and servers are" : "are", plural(out.all_nodes(), "node"),
+                              cluster.machine.node->id),
                   fmt::format("at most {}, or --set cluster.fabric.nics_per_node and nic_bandwidth_Gbps",
                               plural(cluster.most_per_node, "rank")));
   return out;
@@ -345,8 +348,8 @@ PlacedGroup placed_group(const CollectiveCluster& cluster, const RankPlaces& pla
                   {places.ranks, places.per_node, 1}};
   reach_nearest_nics(out.interconnect, places.per_node, cluster.machine.devices_per_node);
   // Up-links lose to headers and flow control what NICs lose.
-  const double share = places.nodes > 1 ? out.interconnect.nic / cluster.machine.nic_bandwidth : 1;
-  if (places.nodes > 1 && !is_star(cluster))
+  const double share = places.all_nodes() > 1 ? out.interconnect.nic / cluster.machine.nic_bandwidth : 1;
+  if (places.all_nodes() > 1 && !is_star(cluster))
     out.interconnect.message_rate = cluster_levels(cluster, places).message * share;
   for (const auto& [level, load, members] : level_traffic(cluster, places)) {
     if (out.interconnect.uplinks.size() == kFabricLevels) break;

@@ -12,9 +12,12 @@
 
 namespace stepcast {
 
-/// Where the ranks of a question are: `per_node` on each of `nodes`.
+/// Where the ranks of a question are: `per_node` on each of `nodes`. Behind those come nodes of parameter servers
+/// alone.
 struct RankPlaces {
   int ranks = 1, per_node = 1, nodes = 1;
+  int server_nodes = 0;
+  [[nodiscard]] int all_nodes() const { return nodes + server_nodes; }
 };
 
 /// What a question's `--cluster` names, looked up.
@@ -44,8 +47,8 @@ std::vector<std::string> raw_presets();
 /// Looks the cluster up and applies the question's overrides. Throws InputError.
 CollectiveCluster find_cluster(const CollectiveQuestion& question, const Catalog& catalog);
 
-/// Puts the question's ranks on nodes: as many on each as it says, by default all devices. Throws InputError when they
-/// do not come out even or there are not so many.
+/// Puts the question's ranks on nodes: as many on each as it says, by default all devices; its servers apart on further
+/// ones. Throws InputError when they do not come out even or there are not so many.
 RankPlaces place_ranks(const CollectiveQuestion& question, const CollectiveCluster& cluster);
 
 /// Tiers of the cluster's network, for so many nodes.

@@ -64,6 +64,14 @@ struct CollectiveQuestion {
   // Of parameter servers: how many hold a shard each (default 1), on nodes apart by default.
   std::optional<int> servers, servers_per_node;
   std::optional<ServerPlacement> server_placement;
+  [[nodiscard]] bool of_servers() const {
+    return op == ExchangeKind::parameter_server_push || op == ExchangeKind::parameter_server_pull;
+  }
+  /// The servers beside these workers.
+  [[nodiscard]] ParameterServers server_layout(int workers, int workers_per_node) const {
+    return {workers, workers_per_node, servers.value_or(1), servers_per_node.value_or(1),
+            server_placement.value_or(ServerPlacement::apart)};
+  }
   // Of gossip: name of a kind of graph (default ring) or file of edges; peers of a rank in a random-regular one
   // (default 4).
   std::string graph;

@@ -14,30 +14,22 @@ namespace stepcast {
 
 namespace {
 
-/// Ports of servers and their workers, who are met from everywhere: as exchanges between all pairs.
-PeerPorts server_ports(const CollectiveCluster& cluster, const RankPlaces& places, std::optional<HostLibrary> library) {
-  if (library) return peer_ports_of(placed_host_network(cluster, places, *library));
-  const PlacedGroup placed = placed_group(cluster, places);
-  PeerPorts out = peer_ports_of(placed.interconnect);
-  out.node =
-      std::min(out.node, placed.interconnect.network_rate(placed.group, MessagePattern::direct) * places.per_node);
-  out.hop += placed.interconnect.direct_hops(placed.group);
-  return out;
-}
-
-/// Ports of peers in a graph, whose messages over the fabric are counted edge by edge.
-PeerPorts graph_ports(const CollectiveCluster& cluster, const RankPlaces& places, std::optional<HostLibrary> library) {
-  PeerPorts out;
+/// Ports of peers, whose messages over the fabric are counted one by one.
+PeerPorts ports_of(const CollectiveCluster& cluster, const RankPlaces& places, std::optional<HostLibrary> library) {
   if (library) {
     HostNetwork network = placed_host_network(cluster, places, *library);
     network.to_all = network.node;
-    out = peer_ports_of(network);
-  } else {
-    const PlacedGroup placed = placed_group(cluster, places);
-    out = peer_ports_of(placed.interconnect);
-    out.hop += placed.interconnect.direct_hops(placed.group);
+    PeerPorts out = peer_ports_of(network);
+    out.levels = peer_levels(cluster, places);
+    return out;
   }
+  const PlacedGroup placed = placed_group(cluster, places);
+  PeerPorts out = peer_ports_of(placed.interconnect);
+  out.hop += placed.interconnect.direct_hops(placed.group);
   out.levels = peer_levels(cluster, places);
+  // Up-links lose to headers and flow control what NICs lose.
+  if (places.all_nodes() > 1)
+    for (PeerPorts::Level& level : out.levels) level.up *= placed.interconnect.nic / cluster.machine.nic_bandwidth;
   return out;
 }
 
@@ -90,9 +82,7 @@ GossipGraph gossip_graph(const CollectiveQuestion& question, int ranks) {
 
 RowPricer parameter_server_pricer(const CollectiveQuestion& question, const CollectiveCluster& cluster,
                                   const RankPlaces& places, std::optional<HostLibrary> library) {
-  const ParameterServers layout{places.ranks, places.per_node, question.servers.value_or(1),
-                                question.servers_per_node.value_or(1),
-                                question.server_placement.value_or(ServerPlacement::apart)};
+  const ParameterServers layout = question.server_layout(places.ranks, places.per_node);
   if (layout.placement == ServerPlacement::colocated && question.servers_per_node)
     refuse_option("--servers-per-node", "is for servers apart; colocated ones are dealt to the workers' nodes in turn",
                   "leave it out");
@@ -100,11 +90,11 @@ RowPricer parameter_server_pricer(const CollectiveQuestion& question, const Coll
     refuse_option("--servers-per-node",
                   fmt::format("found {}, but a node has {}", layout.servers_per_node, cluster.most_per_node),
                   fmt::format("at most {}", cluster.most_per_node));
-  const PeerPorts ports = server_ports(cluster, places, library);
+  const PeerPorts ports = ports_of(cluster, places, library);
   return [=](CollectiveRow& row) {
     const ServerExchange exchange = parameter_server_exchange(row.size, layout, ports);
     row.time = exchange.time;
-    row.bus_factor = exchange.busiest_node / row.size;
+    row.bus_factor = exchange.busiest_port / row.size;
     row.algorithm = layout.servers == 1 ? "one-server" : fmt::format("{}-servers", layout.servers);
     row.protocol = exchange.server_bound ? "server-bound" : "worker-bound";
   };
@@ -114,7 +104,7 @@ RowPricer gossip_pricer(const CollectiveQuestion& question, const CollectiveClus
                         std::optional<HostLibrary> library, std::vector<std::string>& notes) {
   const GossipGraph graph = gossip_graph(question, places.ranks);
   if (!graph.strongly_connected()) notes.emplace_back("the graph falls apart: news of some ranks never reaches others");
-  const PeerPorts ports = graph_ports(cluster, places, library);
+  const PeerPorts ports = ports_of(cluster, places, library);
   const std::string name{graph_kind(question) ? name_of(*graph_kind(question)) : "graph"};
   const int degree = graph.out_degree();
   return [=](CollectiveRow& row) {

@@ -1,6 +1,7 @@
 #include "models/collectives/parameter_server.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace stepcast {
 
@@ -42,6 +43,29 @@ Loads colocated(const ParameterServers& at) {
   return out;
 }
 
+/// What passes one port of the network.
+struct PortLoad {
+  double buffers = 0;
+  BytesPerSecond rate;
+  bool into_servers = false;  ///< else out of workers
+};
+
+/// Out of and into every member of a level.
+void add_level(std::vector<PortLoad>& out, const PeerPorts::Level& level, const ParameterServers& at) {
+  const auto members = static_cast<std::size_t>(*std::max_element(level.members.begin(), level.members.end())) + 1;
+  const auto member_of = [&](int node) {
+    return static_cast<std::size_t>(level.members[static_cast<std::size_t>(node)]);
+  };
+  std::vector<double> workers(members), servers(members);
+  for (int worker = 0; worker < at.workers; ++worker) ++workers[member_of(worker / at.workers_per_node)];
+  for (int server = 0; server < at.servers; ++server) ++servers[member_of(at.node_of_server(server))];
+  for (std::size_t member = 0; member < members; ++member) {
+    const double held = servers[member] / at.servers;
+    out.push_back({workers[member] * (1 - held), level.up, false});
+    out.push_back({(at.workers - workers[member]) * held, level.up, true});
+  }
+}
+
 Seconds transfer(double buffers, Bytes size, BytesPerSecond rate) {
   return buffers > 0 ? size * buffers / rate : Seconds(0);
 }
@@ -51,15 +75,22 @@ Seconds transfer(double buffers, Bytes size, BytesPerSecond rate) {
 ServerExchange parameter_server_exchange(Bytes size, const ParameterServers& layout, const PeerPorts& ports) {
   const Loads loads = layout.placement == ServerPlacement::apart ? apart(layout) : colocated(layout);
   const bool remote = std::max(loads.worker_node, loads.server_node) > 0;
+  const BytesPerSecond rank = std::min(ports.rank, ports.node);
+  std::vector<PortLoad> network{{loads.worker_node, ports.node, false},
+                                {loads.server_node, ports.node, true},
+                                {loads.worker_rank, rank, false},
+                                {loads.server, rank, true}};
+  for (const PeerPorts::Level& level : ports.levels) add_level(network, level, layout);
+  const auto time_of = [&](const PortLoad& port) { return transfer(port.buffers, size, port.rate); };
+  const PortLoad& busiest = *std::max_element(
+      network.begin(), network.end(), [&](const PortLoad& a, const PortLoad& b) { return time_of(a) < time_of(b); });
   ServerExchange out;
   out.start = (remote ? ports.hop : ports.native_hop) + ports.gap * (loads.messages - 1);
-  const BytesPerSecond rank = std::min(ports.rank, ports.node);
-  const Seconds network =
-      std::max({transfer(loads.worker_node, size, ports.node), transfer(loads.server_node, size, ports.node),
-                transfer(loads.worker_rank, size, rank), transfer(loads.server, size, rank)});
-  out.time = out.start + std::max(network, transfer(loads.native, size, ports.native));
-  out.busiest_node = size * std::max(loads.worker_node, loads.server_node);
-  out.server_bound = loads.server_node > loads.worker_node;
+  // Hosts without links inside pass what stays on them through memory, which takes no time of theirs.
+  const Seconds native = ports.native > BytesPerSecond(0) ? transfer(loads.native, size, ports.native) : Seconds(0);
+  out.time = out.start + std::max(time_of(busiest), native);
+  out.busiest_port = size * busiest.buffers;
+  out.server_bound = busiest.into_servers;
   return out;
 }
 

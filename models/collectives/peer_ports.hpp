@@ -17,7 +17,7 @@ struct PeerPorts {
   };
   BytesPerSecond node;        ///< network of a node, per direction, all its ranks together
   BytesPerSecond rank;        ///< of it that one rank can use
-  BytesPerSecond native;      ///< one rank inside its node, per direction
+  BytesPerSecond native;      ///< one rank inside its node, per direction; 0: no links there
   Seconds hop;                ///< one message between nodes
   Seconds native_hop;         ///< one message inside a node
   Seconds gap;                ///< between messages of one rank, and between messages that one rank takes

@@ -186,6 +186,14 @@ TEST(Collective, PricesParameterServersAndGossip) {
   const double one = column(table(push + " --servers 1"), "time_us")[0];
   const double four = column(table(push + " --servers 4"), "time_us")[0];
   EXPECT_NEAR(one / four, 4, 0.05);  // the one server's link binds
+  // All that eight workers send crosses the oversubscribed up-links of their leaf to servers on another.
+  const double leaves =
+      column(table(push + " --servers 8 --oversubscription 100 --set cluster.fabric.nodes_per_leaf=8"), "time_us")[0];
+  EXPECT_GT(leaves, 8 * 1.073741824e9 / (8 * 8 * 50e9 / 100) * 1e6);
+  EXPECT_NEAR(column(table("--op parameter_server_push --sizes 1G --ranks 16 --cluster single-gpu-star "
+                           "--server-placement colocated"),
+                     "time_us")[0],
+              15 * 1.073741824e9 / 25e9 * 1e6, 100);
   EXPECT_EQ(column(table("--op parameter_server_pull --sizes 1G --ranks 8 --ranks-per-node 1 --cluster dgx-h100"),
                    "time_us")[0],
             one);
