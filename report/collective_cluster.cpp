@@ -44,8 +44,27 @@ FabricSpec read_fabric(const Json& document, Diagnostics& diagnostics) {
   return out;
 }
 
-/// The fabric that overrides describe, for clusters that are no scenario.
-FabricSpec overridden_fabric(const CollectiveQuestion& question) {
+/// Raw hosts are what their preset says: keys that change nothing about them are faults.
+void refuse_unheeded(const Json& fabric, const std::string& preset, Diagnostics& diagnostics) {
+  const bool one_switch = preset == kStar || preset == name_of(FabricPreset::single_switch);
+  for (const auto& [key, value] : fabric.items()) {
+    const std::string at = "/cluster/fabric/" + key;
+    if (key == "preset") {
+      if (value != preset && !(one_switch && value == name_of(FabricPreset::single_switch)))
+        diagnostics.error(at, fmt::format("found {}, but the raw hosts asked for are on a {}", value.dump(), preset),
+                          "name the preset: --cluster fat-tree");
+    } else if (one_switch) {
+      diagnostics.error(at, "changes nothing about hosts on one switch",
+                        "leave it out, or name another preset: --cluster fat-tree");
+    } else if (key == "nics_per_node" || key == "nic_bandwidth_Gbps" || key == "network") {
+      diagnostics.error(at, fmt::format("raw hosts have one NIC of {:.0f} GB/s", kRawRate.in(1_GBps)),
+                        "leave it out, or name a node");
+    }
+  }
+}
+
+/// The fabric that overrides describe, for clusters that are no scenario; `raw`: the preset of raw hosts, if they are.
+FabricSpec overridden_fabric(const CollectiveQuestion& question, const std::string& raw = {}) {
   Json document = Json::object();
   Diagnostics diagnostics("--set");
   for (const std::string& assignment : question.overrides) apply_override(document, assignment, diagnostics);
@@ -54,6 +73,8 @@ FabricSpec overridden_fabric(const CollectiveQuestion& question) {
       diagnostics.error("/" + key, "is a key of scenarios, and the cluster is none",
                         "name a scenario file, or set cluster.fabric keys");
   FabricSpec out = read_fabric(document, diagnostics);
+  if (!raw.empty() && document.contains("cluster") && document["cluster"].contains("fabric"))
+    refuse_unheeded(document["cluster"]["fabric"], raw, diagnostics);
   diagnostics.throw_if_faulty();
   return out;
 }
@@ -134,7 +155,7 @@ CollectiveCluster of_raw_hosts(const std::string& preset, const CollectiveQuesti
   out.machine.node = &raw_node();
   out.machine.nics = 1;
   out.machine.nic_bandwidth = kRawRate;
-  out.fabric = overridden_fabric(question);
+  out.fabric = overridden_fabric(question, preset);
   out.fabric.preset = preset == kStar ? FabricPreset::single_switch : *parse_enum<FabricPreset>(preset);
   return out;
 }

@@ -276,6 +276,12 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"--op parameter_server_push --sizes 1K --ranks 16 --cluster dgx-h100 --servers-per-node 9",
             "--servers-per-node"},
         Bad{"--op all_reduce --sizes 1K --ranks 16 --cluster dgx-h100 --servers 4", "--servers"},
+        Bad{"--op all_reduce --sizes 1K --ranks 16 --cluster single-gpu-star --fabric fat-tree",
+            "/cluster/fabric/preset"},
+        Bad{"--op all_reduce --sizes 1K --ranks 16 --cluster single-gpu-star --set cluster.fabric.nodes_per_leaf=4",
+            "/cluster/fabric/nodes_per_leaf"},
+        Bad{"--op all_reduce --sizes 1K --ranks 16 --cluster torus-2d --set cluster.fabric.nics_per_node=2",
+            "raw hosts have one NIC of 25 GB/s"},
         Bad{"--op all_reduce --sizes 1K --ranks 16 --cluster dgx-h100 --graph ring", "--graph"}));
 
 double microseconds(const std::string& line) { return column(table(line), "time_us").front(); }
