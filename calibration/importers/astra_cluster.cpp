@@ -68,7 +68,9 @@ AstraCluster torus(const AstraNetwork& network) {
   for (const AstraDimension& one : network.dimensions) sizes.push_back(one.npus);
   out.nodes = network.npus();
   out.nics = 1;
-  out.nic_bandwidth = network.dimensions.front().bandwidth * parallel_links(network.dimensions.front());
+  // ASTRA-sim states the rate of a link; a router's NIC is all of them, two in each dimension.
+  const AstraDimension& one = network.dimensions.front();
+  out.nic_bandwidth = one.bandwidth * parallel_links(one) * (2.0 * static_cast<double>(network.dimensions.size()));
   out.fabric = {{"preset", sizes.size() == 2 ? "torus-2d" : "torus-3d"}, {"dimensions", sizes}};
   out.notes.emplace_back(
       "rings along every dimension are a torus of nodes with one NPU each; latencies are those of the fabric's cables");

@@ -77,6 +77,8 @@ TEST_F(AstraSim, RingsAreATorus) {
   EXPECT_EQ(out.document["cluster"]["nodes"], 32);
   EXPECT_EQ(out.document["cluster"]["fabric"]["preset"], "torus-2d");
   EXPECT_EQ(out.document["cluster"]["fabric"]["dimensions"], Json({4, 8}));
+  // Each of the four links has 50 · 2^30 B/s.
+  EXPECT_NEAR(node(out)["nics"][0]["bandwidth_Gbps"].get<double>(), 4 * 50 * 1.073741824 * 8, 1e-6);
 }
 
 TEST_F(AstraSim, ASecondDimensionIsASwitchForEachNpu) {
