@@ -31,8 +31,9 @@ class Search {
       const Vertex at = queue.front();
       queue.pop_front();
       const bool end = at < fabric_.first_switch();
-      if (end && reach_.links[at] > out.links) out = {reach_.links[at], reach_.latency[at]};
-      if (end && reach_.links[at] == out.links) out.latency = std::max(out.latency, reach_.latency[at]);
+      const bool elsewhere = end && graph[at].node != graph[start].node;
+      if (elsewhere && reach_.links[at] > out.links) out = {reach_.links[at], reach_.latency[at]};
+      if (elsewhere && reach_.links[at] == out.links) out.latency = std::max(out.latency, reach_.latency[at]);
       if (end && at != start && !torus_) continue;
       const auto [first, last] = boost::out_edges(at, graph);
       for (auto edge = first; edge != last; ++edge)

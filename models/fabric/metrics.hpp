@@ -25,7 +25,7 @@ BytesPerSecond bisection_bandwidth(const Fabric& fabric);
 std::optional<BytesPerSecond> bisection_by_levels(FabricPreset preset, const FabricLevels& levels, int nodes,
                                                   BytesPerSecond node_network);
 
-/// The longest of the shortest ways between two NICs.
+/// The longest of the shortest ways between NICs of two nodes.
 struct FabricDiameter {
   int links = 0;    ///< of the network: two for two nodes on one switch
   Seconds latency;  ///< of the slowest shortest way

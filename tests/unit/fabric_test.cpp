@@ -278,7 +278,7 @@ TEST(CustomFabric, IsBuiltFromItsLists) {
   EXPECT_EQ(fabric.name(fabric.first_switch() + 1), "right");
 }
 
-// 5 ms instead of 49 ns at either end of a message, and two trunks of 3 µs and 1 µs after switches of their own.
+// 5 ms instead of 49 ns at one end of a message, and two trunks of 3 µs and 1 µs after switches of their own.
 TEST(CustomFabric, CountsWhatItsCablesTake) {
   FabricSpec spec = preset(FabricPreset::custom);
   spec.switches = {{"left"}, {"middle"}, {"right"}};
@@ -290,7 +290,10 @@ TEST(CustomFabric, CountsWhatItsCablesTake) {
   const FabricLevels levels = fabric_levels(spec, 2, 1, 100_Gbps, &part);
   ASSERT_EQ(levels.levels.size(), 2U);
   EXPECT_EQ(levels.levels[0].nodes, 1);
-  EXPECT_NEAR(levels.levels[0].hop.in(1_ms), 10, 1e-3);
+  EXPECT_NEAR(levels.levels[0].hop.in(1_ms), 5, 1e-3);
+  EXPECT_NEAR(diameter(plain_fabric(2, part, spec)).latency.in(1_ms), 5, 0.01);
+  spec.cables[1].latency = 1_ms;
+  EXPECT_NEAR(fabric_levels(spec, 2, 1, 100_Gbps, &part).levels[0].hop.in(1_ms), 6, 1e-3);
   const Seconds pass = SwitchFigures::of(&part, 100_Gbps).latency;
   EXPECT_NEAR(levels.levels[1].hop.in(1_us), 4 + 2 * pass.in(1_us), 1e-9);
   EXPECT_EQ(levels.together(), 1);
@@ -356,6 +359,16 @@ TEST(Torus, TheMiddleOfAnAxisMayGoThroughAHost) {
   const FabricLevels levels = fabric_levels(spec, 25, 4, 100_GBps, nullptr);
   EXPECT_EQ(levels.levels.back().links, 20);
   EXPECT_NEAR(levels.levels.back().nodes, 12.5, 0.5);
+}
+
+// NICs of one node are no ends of a message: the slow cable of their node counts once.
+TEST(Diameter, IsThatBetweenTwoNodes) {
+  FabricSpec spec = preset(FabricPreset::custom);
+  spec.switches = {{"s"}};
+  spec.cables = {{"node0", "s", 400_Gbps, 1, 100_us}, {"node1", "s", 400_Gbps, 1, std::nullopt}};
+  const FabricDiameter farthest = diameter(fabric_of("dgx-h100", 2, spec));
+  EXPECT_EQ(farthest.links, 2);
+  EXPECT_NEAR(farthest.latency.in(1_us), 101, 0.9);
 }
 
 TEST(SingleGpuStar, HasTwoLinksOfOneMicrosecondBetweenHosts) {

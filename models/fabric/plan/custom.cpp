@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <deque>
+#include <functional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -31,7 +32,9 @@ struct SwitchLoad {
 /// Goes through the cables of a spec once.
 struct CableReading {
   CableReading(const FabricSpec& spec, int nodes, const SwitchFigures& figures)
-      : switches(spec.switches.size()), leaf(static_cast<std::size_t>(nodes), -1) {
+      : switches(spec.switches.size()),
+        leaf(static_cast<std::size_t>(nodes), -1),
+        access_(static_cast<std::size_t>(nodes)) {
     const CableReader reader(spec.switches);
     for (const FabricCableSpec& cable : spec.cables) {
       const auto from = reader.read(cable.from), to = reader.read(cable.to);
@@ -43,8 +46,11 @@ struct CableReading {
           add_trunk(end.network_switch, other.network_switch, cable, takes + figures.latency);
         else if (end.network_switch >= 0 && other.node >= 0 && other.node < nodes)
           leaf[static_cast<std::size_t>(other.node)] = end.network_switch;
+        if (end.node >= 0 && end.node < nodes) {
+          Seconds& slowest = access_[static_cast<std::size_t>(end.node)];
+          slowest = std::max(slowest, takes);
+        }
       }
-      if (!between) slowest_access = std::max(slowest_access, takes);
     }
     for (const int l : leaf)
       if (l >= 0) ++switches[static_cast<std::size_t>(l)].nodes;
@@ -58,11 +64,19 @@ struct CableReading {
     return most;
   }
 
+  /// What the cables of the two nodes with the slowest ones take together: a message passes one of each.
+  [[nodiscard]] Seconds slowest_access() const {
+    std::vector<Seconds> slowest(2);
+    std::partial_sort_copy(access_.begin(), access_.end(), slowest.begin(), slowest.end(), std::greater<>());
+    return slowest[0] + slowest[1];
+  }
+
   std::vector<SwitchLoad> switches;
   std::vector<int> leaf;  ///< the switch of each node; −1: none
-  Seconds slowest_access;
 
  private:
+  std::vector<Seconds> access_;  ///< the slowest cable of each node
+
   void add_trunk(int from, int to, const FabricCableSpec& cable, Seconds takes) {
     SwitchLoad& load = switches[static_cast<std::size_t>(from)];
     load.up += cable.bandwidth * cable.count;
@@ -139,8 +153,8 @@ FabricLevels custom_levels(const FabricSpec& spec, int nodes, int nics, BytesPer
   CableReading read(spec, nodes, figures);
   FabricLevels out;
   // A network's figures hold usual cables.
-  if (read.slowest_access > kCableLatency)
-    out.levels.push_back({1, rate * nics, nics, 2 * (read.slowest_access - kCableLatency)});
+  if (const Seconds more = read.slowest_access() - 2 * kCableLatency; more > Seconds(0))
+    out.levels.push_back({1, rate * nics, nics, more});
   const Seconds hop = read.farthest();
   std::erase_if(read.switches, [](const SwitchLoad& load) { return load.nodes == 0; });
   if (read.switches.size() < 2) return out;
