@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 #include <stdexcept>
 
 #include "models/collectives/double_tree.hpp"
@@ -149,19 +150,41 @@ void add_in_switch(LaneBuilder& lanes, const CollectivePhase& plan, const GroupL
   lanes.end_column();
 }
 
+/// How far ahead peers are, one after another, in NCCL's schedule of them (2.19 on, init.cc: p2pSchedule): triangular
+/// numbers modulo a power of two, of which those below `count` are kept. Near and far peers take turns, so that what is
+/// under way at one time spreads over the levels, axes and directions of a network.
+std::vector<int> peer_order(int count) {
+  const unsigned modulo = std::bit_ceil(static_cast<unsigned>(count));
+  std::vector<int> out;
+  unsigned ahead = 0;
+  for (unsigned round = 1; round <= modulo; ++round) {
+    if (ahead < static_cast<unsigned>(count)) out.push_back(static_cast<int>(ahead));
+    ahead = (ahead + round) % modulo;
+  }
+  return out;
+}
+
 /// Every rank to every other, node after node and in each from its own place on, so that in each round every rank
-/// receives from one: the order of NCCL's own schedule of peers.
+/// receives from one.
 void add_direct(LaneBuilder& lanes, const CollectivePhase& plan, const GroupLayout& group) {
   const int ranks = group.size(), nodes = group.nodes();
+  const std::vector<int> node_order = peer_order(nodes);
+  std::map<std::size_t, std::vector<int>> place_order;  // by ranks of a node
+  for (const auto& there : group.members)
+    if (const auto [entry, fresh] = place_order.try_emplace(there.size()); fresh)
+      entry->second = peer_order(static_cast<int>(there.size()));
   for (int rank = 0; rank < ranks; ++rank) {
     const int node = group.node[rank], place = group.place[rank];
     const auto here = static_cast<int>(group.members[node].size());
-    for (int t = 1; t < here; ++t)
-      lanes.native(rank, group.members[node][(place + t) % here], plan.native_bytes.value() / (here - 1));
-    for (int ahead = 1; ahead < nodes; ++ahead) {
-      const auto& there = group.members[(node + ahead) % nodes];
-      for (std::size_t t = 0; t < there.size(); ++t)
-        lanes.network(rank, there[(place + t) % there.size()], plan.network_bytes.value() / (ranks - here));
+    for (const int node_ahead : node_order) {
+      const auto& there = group.members[(node + node_ahead) % nodes];
+      for (const int ahead : place_order.at(there.size())) {
+        const int peer = there[(place + ahead) % there.size()];
+        if (node_ahead > 0)
+          lanes.network(rank, peer, plan.network_bytes.value() / (ranks - here));
+        else if (ahead > 0)
+          lanes.native(rank, peer, plan.native_bytes.value() / (here - 1));
+      }
     }
   }
   lanes.end_column();
