@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "fields/option_fault.hpp"
 #include "fields/plain_text.hpp"
@@ -172,9 +173,36 @@ void add_range(CollectiveRow& row, Seconds jitter, int ranks) {
   row.high = row.time + latest_quantile(jitter, ranks, 0.95) - median;
 }
 
+/// Messages of an exchange of all pairs whose hashed paths are laid on cables one by one: seconds of work, for each of
+/// 21 seeds.
+constexpr double kMostHashedMessages = 512.0 * 512;
+
+/// An exchange of all pairs that is too large for that: takes the cables' expected loads. Throws InputError where its
+/// network's are not known.
+void expect_collisions(CollectiveRun& run, const CollectiveQuestion& question, const CollectiveCluster& cluster,
+                       const RankPlaces& places, std::vector<std::string>& notes) {
+  const double messages = static_cast<double>(places.ranks) * places.ranks;
+  if (question.full || !run.setting.hashed || messages <= kMostHashedMessages ||
+      run.jobs.front().kind != CollectiveKind::all_to_all)
+    return;
+  const FabricPreset preset = cluster.fabric.preset;
+  if (is_torus(preset) || is_dragonfly(preset) || preset == FabricPreset::custom || cluster.fabric.wan)
+    refuse_option("--routing",
+                  fmt::format("{} ranks send {:.0f} messages over hashed paths of a {}, which are too many to lay one "
+                              "by one",
+                              places.ranks, messages, name_of(preset)),
+                  fmt::format("adaptive, or at most {:.0f} ranks", std::sqrt(kMostHashedMessages)));
+  run.setting.hashed = false;
+  run.jobs.front().shape = with_collisions(*run.jobs.front().shape, cluster, places);
+  notes.push_back(
+      fmt::format("{:.0f} messages are too many to draw a path for each: the fullest cables carry what they are "
+                  "expected to",
+                  messages));
+}
+
 /// Rank by rank, or by the loads that hashed flows put on links.
 RowPricer executed(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places,
-                   const Catalog& catalog) {
+                   const Catalog& catalog, std::vector<std::string>& notes) {
   const PlacedSetting placed = placed_setting(cluster, places, catalog);
   const DeviceCollective call = device_collective(question, cluster, placed.group);
   CollectiveRun run;
@@ -194,6 +222,7 @@ RowPricer executed(const CollectiveQuestion& question, const CollectiveCluster& 
   job.ranks = placed.devices;
   job.shape = placed.group;
   run.jobs.push_back(std::move(job));
+  expect_collisions(run, question, cluster, places, notes);
   return [=](CollectiveRow& row) mutable {
     run.jobs.front().payload = DeviceCollective::payload(row.size);
     const CollectiveRunResult result = run_collectives(run);
@@ -279,7 +308,7 @@ RowPricer pricer(const CollectiveQuestion& question, const CollectiveCluster& cl
   if (library) return host_collective(question, cluster, places, *library);
   const bool hashed = cluster.fabric.routing == FabricRouting::ecmp && places.nodes > 1;
   if (question.full || hashed || question.jitter.value_or(Seconds(0)) > Seconds(0))
-    return executed(question, cluster, places, catalog);
+    return executed(question, cluster, places, catalog, notes);
   return closed_form(question, cluster, places);
 }
 

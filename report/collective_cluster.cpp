@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "fields/option_fault.hpp"
@@ -378,6 +379,22 @@ PlacedGroup placed_group(const CollectiveCluster& cluster, const RankPlaces& pla
     out.interconnect.uplinks.push_back({level.up * share, cluster.raw ? 2 * kRawLink : level.hop});
   }
   return out;
+}
+
+GroupShape with_collisions(GroupShape group, const CollectiveCluster& cluster, const RankPlaces& places) {
+  std::size_t at = 0;
+  for (const auto& [level, load, members] : level_traffic(cluster, places)) {
+    if (at == kFabricLevels) break;
+    LevelLoad& out = group.above[at++];
+    if (load.crossings == 0 || level.links < 2) continue;
+    // LevelLoad counts a node's whole traffic; its ranks have a message for each rank elsewhere.
+    const double messages = static_cast<double>(load.direct) * places.per_node * (places.ranks - places.per_node);
+    const double mean = messages / level.links;
+    const int of_level = *std::max_element(members.begin(), members.end()) + 1;
+    const double cables = 2.0 * level.links * of_level;  // up and down
+    out.direct *= static_cast<float>(1 + std::sqrt(2 * std::log(cables) / mean));
+  }
+  return group;
 }
 
 HostNetwork placed_host_network(const CollectiveCluster& cluster, const RankPlaces& places, HostLibrary library) {

@@ -77,6 +77,11 @@ std::vector<PeerPorts::Level> peer_levels(const CollectiveCluster& cluster, cons
 /// eight devices that share four NICs reach two.
 void reach_nearest_nics(Interconnect& interconnect, int ranks_per_node, int devices_per_node);
 
+/// The group with what hashed paths (ecmp) add to an exchange of all pairs: more messages than can be laid on cables
+/// one by one. Of the mean μ of messages that each of m cables carries by chance, the fullest has μ + √(2·μ·ln m)
+/// (largest of m normal draws). For Clos networks, whose tiers' cables are equal choices.
+GroupShape with_collisions(GroupShape group, const CollectiveCluster& cluster, const RankPlaces& places);
+
 /// What executes a collective of all ranks rank by rank: the setting, whose network is built when it is first needed,
 /// and the devices that the ranks have. The cluster and the catalogue must outlive it.
 struct PlacedSetting {

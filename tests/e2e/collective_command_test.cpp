@@ -282,6 +282,8 @@ INSTANTIATE_TEST_SUITE_P(
             "/cluster/fabric/nodes_per_leaf"},
         Bad{"--op all_reduce --sizes 1K --ranks 16 --cluster torus-2d --set cluster.fabric.nics_per_node=2",
             "raw hosts have one NIC of 25 GB/s"},
+        Bad{"--op all_to_all --sizes 1K --ranks 2048 --cluster perlmutter-gpu --fabric dragonfly --routing ecmp",
+            "--routing"},
         Bad{"--op all_reduce --sizes 1K --ranks 16 --cluster dgx-h100 --graph ring", "--graph"}));
 
 double microseconds(const std::string& line) { return column(table(line), "time_us").front(); }
@@ -314,6 +316,36 @@ TEST(Collective, ATorusGivesNoMoreThanItsCut) {
   EXPECT_GT(microseconds(ring), 1.073741824e9 / 100e9 * 1e6);
   EXPECT_GT(microseconds("--op send_recv --sizes 256M --ranks 32 --cluster tpu-v4-host --fabric torus-3d"),
             268435456 / 50e9 * 1e6);
+}
+
+// A message of an exchange passes Σmin(i, 7 − i)/7 = 12/7 links of an axis, of which a router has two of 6.25 GB/s.
+// Peers near and far, on both sides, are served side by side.
+TEST(Collective, AnExchangeOverATorusKeepsToItsLinks) {
+  const std::string exchange = "--op all_to_all --ranks 49 --cluster torus-2d --sizes ";
+  EXPECT_NEAR(column(table(exchange + "4G"), "busbw_GBps")[0], 2 * 6.25 / (12 / 7.0) * 48 / 49, 0.01);
+  EXPECT_GE(full_over_folded(exchange + "64M"), 0.999);
+  EXPECT_LT(full_over_folded("--op all_to_all --sizes 64M --ranks 64 --cluster torus-2d"), 1.5);
+}
+
+// Of a node's ranks one sends to the next node, as nccl-tests' ranks do: wire and up-links carry one message.
+TEST(Collective, OneMessageOfANodeGoesToTheNext) {
+  for (const char* where :
+       {"--ranks 8 --cluster server-4xp100-pcie-25gbe",
+        "--ranks 128 --cluster dgx-h100 --oversubscription 100 --set cluster.fabric.nodes_per_leaf=4"})
+    EXPECT_NEAR(full_over_folded(std::string("--op send_recv --sizes 256M ") + where), 1, 0.05) << where;
+  const auto rate = [](const char* ranks) {
+    return column(table(std::string("--op send_recv --sizes 1G --cluster server-4xp100-pcie-25gbe ") + ranks),
+                  "busbw_GBps")[0];
+  };
+  EXPECT_NEAR(rate("--ranks 8"), rate("--ranks 2 --nodes 2"), 0.01);
+}
+
+// More messages than can be laid one by one: the fullest cables by expectation, a little slower than spread evenly.
+TEST(Collective, LargeExchangesOverHashedPathsAreExpected) {
+  const std::string exchange = "--op all_to_all --sizes 256M --ranks 4096 --cluster dgx-h100";
+  const double hashed = microseconds(exchange + " --routing ecmp"), even = microseconds(exchange);
+  EXPECT_GT(hashed, even);
+  EXPECT_LT(hashed, 1.3 * even);
 }
 
 // Routers of a dragonfly send over others under load, in full flows as in folded ones.
