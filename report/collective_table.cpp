@@ -38,12 +38,15 @@ double elements(const CollectiveTable& table, const CollectiveRow& row) {
   return std::floor(row.size.value() / table.type.bytes / parts);
 }
 
+/// To the right of its column; what is wider than that keeps a blank before it.
+std::string cell(const std::string& text, std::size_t width) { return fmt::format("{:>{}}", " " + text, width); }
+
 std::string row_text(const CollectiveTable& table, const CollectiveRow& row) {
-  return fmt::format("{:>12}{:>14}{:>10}{:>8}{:>8}{:>10}{:>9}{:>9}  {:<18} {}\n",
-                     fmt::format("{:.0f}", row.size.value()), fmt::format("{:.0f}", elements(table, row)),
-                     table.type.nccl_name, table.sums ? "sum" : "none", table.has_root ? "0" : "-1",
-                     microseconds(row.time), gigabytes(row.algorithm_bandwidth()), gigabytes(row.bus_bandwidth()),
-                     row.algorithm, row.protocol);
+  return cell(fmt::format("{:.0f}", row.size.value()), 12) + cell(fmt::format("{:.0f}", elements(table, row)), 14) +
+         fmt::format("{:>10}{:>8}{:>8}", table.type.nccl_name, table.sums ? "sum" : "none",
+                     table.has_root ? "0" : "-1") +
+         cell(microseconds(row.time), 10) + cell(gigabytes(row.algorithm_bandwidth()), 9) +
+         cell(gigabytes(row.bus_bandwidth()), 9) + fmt::format("  {:<18} {}\n", row.algorithm, row.protocol);
 }
 
 Json row_json(const CollectiveRow& row) {

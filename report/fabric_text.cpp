@@ -89,6 +89,15 @@ std::string levels(const FabricReport& r) {
   return out;
 }
 
+/// Up-links carry what oversubscription leaves, in whole cables of the NICs' rate.
+std::string cable_rate(const FabricReport& r, const CableRun& run) {
+  constexpr double kRounding = 1e-9;
+  const bool of_nics = r.fabric.torus() == nullptr && r.spec().preset != FabricPreset::custom && !r.spec().wan;
+  const bool whole_rate = run.bandwidth > r.nic_bandwidth * (1 - kRounding);
+  if (!of_nics || whole_rate) return gbps(run.bandwidth);
+  return fmt::format("{} of {}", gbps(run.bandwidth), gbps(r.nic_bandwidth));
+}
+
 std::string parts(const FabricReport& r) {
   const FabricInventory& inventory = r.inventory;
   std::string out;
@@ -99,7 +108,7 @@ std::string parts(const FabricReport& r) {
                                         whole(inventory.ports)));
   std::vector<std::string> runs;
   for (const CableRun& run : inventory.cables)
-    runs.push_back(fmt::format("{} {} at {}", whole(run.cables), run.name, gbps(run.bandwidth)));
+    runs.push_back(fmt::format("{} {} at {}", whole(run.cables), run.name, cable_rate(r, run)));
   if (!runs.empty()) out += line("Cables", fmt::format("{}: {}", whole(inventory.all_cables()), fmt::join(runs, ", ")));
   if (inventory.transceivers > 0)
     out += line("Transceivers", fmt::format("{} ({}), if every cable is optical", whole(inventory.transceivers),

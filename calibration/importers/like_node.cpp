@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "calibration/importers/pci_devices.hpp"
 
@@ -91,7 +92,6 @@ NicCounts nics_of(const Wiring& wiring) {
 int nic_likeness(const Wiring& wiring, const Node& node) {
   const NicCounts here = nics_of(wiring), there = nics_of(node);
   int score = 0;
-  if (here.all == there.all) score += 4;
   if (here.training == there.training) score += 4;
   for (std::size_t i = 0; i < wiring.nics.size(); ++i) {
     const WiredNic& nic = wiring.nics[i];
@@ -150,13 +150,15 @@ const Node* node_like(const Wiring& wiring, const std::vector<const Accelerator*
   for (const Node* node : nodes) ++nodes_with[node->accelerator];
   const int count = static_cast<int>(wiring.accelerators.size());
   const Node* best = nullptr;
-  std::pair<int, int> best_score{-1, 0};
+  std::tuple<int, int, bool> best_score{-1, 0, false};
   for (const Node* node : nodes) {
     const auto of_node = [&](const Accelerator* one) { return one->id == node->accelerator; };
     const auto accelerator = std::find_if(accelerators.begin(), accelerators.end(), of_node);
     if (node->accelerator_count != count || accelerator == accelerators.end()) continue;
-    // Among equals, the accelerator that more of the catalogue's nodes have.
-    const std::pair score{likeness(wiring, **accelerator, *node), nodes_with[node->accelerator]};
+    // Among equals, the accelerator that more of the catalogue's nodes have; how many NICs serve storage differs by the
+    // order of a server, and says nothing about that.
+    const std::tuple score{likeness(wiring, **accelerator, *node), nodes_with[node->accelerator],
+                           nics_of(wiring).all == nics_of(*node).all};
     if (score > best_score) best = node, best_score = score;
   }
   return best;

@@ -14,8 +14,8 @@ namespace stepcast {
 std::vector<const Accelerator*> accelerators_allowed(const Wiring& wiring, const Catalog& catalog);
 
 /// The catalogue's node that a machine's wiring fits best: as many accelerators, of one of these ids, meeting one
-/// another the same way, the same NICs; among equals, the accelerator that more of the catalogue's nodes have. Null
-/// when no node has as many accelerators of these ids.
+/// another the same way, the same NICs for training; among equals, the accelerator that more of the catalogue's nodes
+/// have, then as many NICs in all. Null when no node has as many accelerators of these ids.
 const Node* node_like(const Wiring& wiring, const std::vector<const Accelerator*>& accelerators,
                       const Catalog& catalog);
 

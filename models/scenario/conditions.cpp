@@ -62,13 +62,16 @@ std::shared_ptr<const Scenario> resolve_kind(Draft& draft, const OtherNodesSpec&
   return std::make_shared<const Scenario>(std::move(kind.scenario));
 }
 
-void check_same_shape(Draft& draft, const Scenario& other, const std::string& at) {
+/// What else does not fit nodes of another size is said of ranks that it does not have.
+bool same_shape(Draft& draft, const OtherNodesSpec& other, const std::string& at) {
   const Scenario& s = draft.scenario;
-  if (other.devices_per_node() != s.devices_per_node())
-    draft.fault(at + "/node",
-                fmt::format("node \"{}\" has {} devices and the cluster's \"{}\" has {}: ranks lie over equal nodes",
-                            other.node->id, other.devices_per_node(), s.node->id, s.devices_per_node()),
-                fmt::format("a node of {} devices", s.devices_per_node()));
+  const Node* node = draft.catalog.find<Node>(other.node);
+  if (node == nullptr || node->devices() == s.devices_per_node()) return true;
+  draft.fault(at + "/node",
+              fmt::format("node \"{}\" has {} devices and the cluster's \"{}\" has {}: ranks lie over equal nodes",
+                          node->id, node->devices(), s.node->id, s.devices_per_node()),
+              fmt::format("a node of {} devices", s.devices_per_node()));
+  return false;
 }
 
 }  // namespace
@@ -130,10 +133,8 @@ void resolve_conditions(Draft& draft) {
     taken.insert(taken.end(), other.nodes.begin(), other.nodes.end());
     // Whatever else is wrong with the scenario would be said again for every kind.
     if (!draft.diagnostics.faults().empty()) continue;
-    if (auto kind = resolve_kind(draft, other, at)) {
-      check_same_shape(draft, *kind, at);
-      draft.scenario.other_kinds.push_back(std::move(kind));
-    }
+    if (!same_shape(draft, other, at)) continue;
+    if (auto kind = resolve_kind(draft, other, at)) draft.scenario.other_kinds.push_back(std::move(kind));
   }
 }
 

@@ -50,6 +50,10 @@ TEST(Conditions, OtherNodesNeedAsManyDevices) {
   json["cluster"]["other_nodes"] = Json::array({{{"node", "hgx-h100-4"}, {"nodes", {0}}}});
   ASSERT_EQ(faults_of(json).size(), 1U);
   EXPECT_THAT(faults_of(json)[0], testing::StartsWith("/cluster/other_nodes/0/node: "));
+  // Racks of 72 have no part in a batch that eight a node divide: that is not what is wrong.
+  json["cluster"]["other_nodes"] = Json::array({{{"node", "gb200-nvl72"}, {"nodes", {0}}}});
+  ASSERT_EQ(faults_of(json).size(), 1U);
+  EXPECT_THAT(faults_of(json)[0], testing::HasSubstr("\"gb200-nvl72\" has 72 devices"));
   json["cluster"]["other_nodes"] = Json::array({{{"node", "dgx-h1000"}, {"nodes", {0}}}});
   EXPECT_THAT(faults_of(json)[0], testing::HasSubstr("no node \"dgx-h1000\""));
 }

@@ -210,6 +210,32 @@ TEST(SmiTopo, WithoutNamesTheAcceleratorIsThatOfTheNearestNode) {
   EXPECT_EQ(node["evidence"]["accelerator"], "estimated");
 }
 
+/// Eight accelerators behind a switch, with an adapter next to each, and two for storage.
+std::string with_ten_nics() {
+  constexpr int kGpus = 8, kAll = 18;
+  const auto name = [](int i) { return i < kGpus ? fmt::format("GPU{}", i) : fmt::format("NIC{}", i - kGpus); };
+  std::string out;
+  for (int i = 0; i < kAll; ++i) out += "\t" + name(i);
+  out += "\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\n";
+  for (int i = 0; i < kAll; ++i) {
+    out += name(i);
+    for (int j = 0; j < kAll; ++j) {
+      const bool gpus = i < kGpus && j < kGpus;
+      out += i == j ? "\t X " : gpus ? "\tNV18" : std::abs(i - j) == kGpus ? "\tPXB" : "\tNODE";
+    }
+    out += i < kGpus ? "\t0-63\t0\t\tN/A\n" : "\t\t\t\n";
+  }
+  out += "\nNIC Legend:\n\n";
+  for (int nic = 0; nic < kAll - kGpus; ++nic) out += fmt::format("  NIC{0}: mlx5_{0}\n", nic);
+  return out;
+}
+
+// Two adapters for storage beside eight for training: an order's choice, which says nothing of the accelerator. More of
+// the catalogue's nodes have H100 than another with 18 links.
+TEST(SmiTopo, AdaptersForStorageDoNotTellTheAccelerator) {
+  EXPECT_EQ(of_matrix(with_ten_nics())["accelerator"], "h100-sxm-80gb");
+}
+
 TEST(SmiTopo, ADriversListNamesTheAccelerator) {
   const Json node = of_matrix("GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-1)\n" + matrix(8, "NV12"));
   EXPECT_EQ(node["accelerator"], "a100-sxm-80gb");

@@ -65,8 +65,10 @@ FabricLevels dragonfly_levels(const DragonflyPlan& plan, const SwitchFigures& fi
   const int global = plan.cables_per_pair * (plan.groups - 1);
   if (plan.routers_per_group > 1) {
     // A router's share of the group's global cables; leaves of a dragonfly-plus have none of their own.
-    const int up = plan.plus ? plan.spines_per_group : plan.routers_per_group - 1 + global / plan.routers_per_group;
-    out.levels.push_back({plan.nodes_per_router, plan.rate * up, up, step * (plan.plus ? 2 : 1)});
+    const double up = plan.plus ? plan.spines_per_group
+                                : plan.routers_per_group - 1 + static_cast<double>(global) / plan.routers_per_group;
+    const auto links = static_cast<int>(std::lround(up));
+    out.levels.push_back({plan.nodes_per_router, plan.rate * up, links, step * (plan.plus ? 2 : 1)});
   }
   // At most local, global, local; dragonfly-plus: leaf, spine, spine, leaf.
   if (plan.groups > 1)
