@@ -45,7 +45,7 @@ void check_expert_groups(const TransformerShape& shape, const std::string& at, D
     return d.error(at + "/groups_per_token",
                    fmt::format("found {}, expected 1 to {} (expert_groups)", shape.groups_per_token, groups));
   const int reached = shape.groups_per_token * (shape.experts / groups);
-  if (shape.top_k > reached && shape.top_k <= shape.experts)
+  if (shape.top_k > reached)
     d.error(at + "/groups_per_token",
             fmt::format("{} groups have {} experts, but top_k is {}", shape.groups_per_token, reached, shape.top_k));
 }
@@ -59,7 +59,8 @@ void check_experts(const TransformerShape& shape, const std::string& at, Diagnos
   }
   if (shape.top_k < 1 || shape.top_k > shape.experts)
     d.error(at + "/top_k", fmt::format("found {}, expected 1 to {} (experts)", shape.top_k, shape.experts));
-  check_expert_groups(shape, at, d);
+  else
+    check_expert_groups(shape, at, d);
   if (shape.dense_layers > shape.layers)
     d.error(at + "/dense_layers", fmt::format("found {}, more than the {} layers", shape.dense_layers, shape.layers));
 }
