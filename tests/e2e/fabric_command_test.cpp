@@ -67,8 +67,10 @@ TEST(FabricCommand, CheckEndsWithOneForAFault) {
   const Finished good = stepcast_run(superpod("check"));
   EXPECT_EQ(good.code, 0);
   EXPECT_THAT(good.out, HasSubstr("good"));
-  const Finished bad = stepcast_run(
-      superpod("check", {"--set", "cluster.fabric.switch=qm9700", "--set", "cluster.fabric.nodes_per_leaf=40"}));
+  // Leaves of 40 down-links and as many up, filled.
+  const Finished bad =
+      stepcast_run(superpod("check", {"--set", "cluster.nodes=80", "--set", "cluster.fabric.switch=qm9700", "--set",
+                                      "cluster.fabric.nodes_per_leaf=40"}));
   EXPECT_EQ(bad.code, 1);
   EXPECT_THAT(bad.out, HasSubstr("qm9700 has 64"));
 }

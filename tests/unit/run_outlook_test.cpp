@@ -296,28 +296,6 @@ TEST(SimulatedRun, ComesBackToAnnouncedCheckpointsLater) {
   EXPECT_NEAR(mean.lost_work, 0.048, 0.01);
 }
 
-TEST(FabricBill, NamesASwitchThatIsLargerThanAny) {
-  const auto unknown = [](const char* nodes) {
-    return fabric_bill(shipped("llama3-70b-h100-512.json", {nodes, R"(cluster.fabric={"preset":"single-switch"})"}),
-                       catalog())
-        .unknown;
-  };
-  EXPECT_THAT(unknown("cluster.nodes=64"),
-              Contains("a leaf switch of 512 ports of 400 Gb/s, for which a qm9700 of 64 stands"));
-  EXPECT_THAT(unknown("cluster.nodes=8"), testing::IsEmpty());
-}
-
-// One node has no fabric to draw, and a million have too much of it: what is stated is paid all the same.
-TEST(FabricBill, HasTheStatedPriceWhateverIsKnownOfTheNetwork) {
-  for (const char* nodes : {"cluster.nodes=1", "cluster.nodes=8", "cluster.nodes=262144"}) {
-    const Scenario s =
-        shipped(kResnet, {nodes, "cluster.cost.network_purchase_usd=5000", "workload.global_batch=67108864"});
-    const FabricBill bill = fabric_bill(s, catalog());
-    ASSERT_TRUE(bill.price) << nodes;
-    EXPECT_EQ(*bill.price, 5000.0_usd) << nodes;
-  }
-}
-
 // The spells of a run are stepped through up to so many, and averaged above: both say the same.
 TEST(SimulatedRun, TrainsAtTheMeanSpeedWhereSpellsAreMany) {
   RunRisk risk;
