@@ -114,28 +114,21 @@ double share_in(const std::map<std::string, double>& shares, Precision precision
   return std::max(find(Precision::fp16), find(Precision::bf16));
 }
 
-/// TF32 permits libraries its products and does not forbid them fp32's, which are faster where the matrix unit is slow
-/// or Winograd's algorithm helps.
-void allow_single(Device& device, const ComputeProfile& profile) {
-  const double of_peak = device.peak_fp32 / device.peak;
-  const auto raise = [&](double& share, double single) { share = std::max(share, single * of_peak); };
-  raise(device.convolution_share, profile.convolution_share_fp32);
-  raise(device.three_by_three_share, share_in(profile.convolution_3x3_share, Precision::fp32));
-  raise(device.window_share, share_in(profile.convolution_window_share, Precision::fp32));
-  raise(device.pointwise_share, share_in(profile.convolution_pointwise_share, Precision::fp32));
-  raise(device.grouped_share, share_in(profile.convolution_grouped_share, Precision::fp32));
-}
-
-/// Expects the device's peaks.
+/// Shares of the device's peak, which is set. TF32 permits libraries its products and does not forbid them fp32's,
+/// which are faster where the matrix unit is slow or Winograd's algorithm helps.
 void take_convolutions(Device& device, const ComputeProfile& profile, Precision precision) {
+  const double of_fp32 = precision == Precision::tf32 ? device.peak_fp32 / device.peak : 0;
+  const auto share = [&](const std::map<std::string, double>& shares) {
+    return std::max(share_in(shares, precision), of_fp32 * share_in(shares, Precision::fp32));
+  };
   const bool single = precision == Precision::fp32 && profile.convolution_share_fp32 > 0;
-  device.convolution_share = single ? profile.convolution_share_fp32 : profile.convolution_share;
-  device.three_by_three_share = share_in(profile.convolution_3x3_share, precision);
-  device.window_share = share_in(profile.convolution_window_share, precision);
-  device.pointwise_share = share_in(profile.convolution_pointwise_share, precision);
-  device.grouped_share = share_in(profile.convolution_grouped_share, precision);
+  device.convolution_share = single ? profile.convolution_share_fp32
+                                    : std::max(profile.convolution_share, of_fp32 * profile.convolution_share_fp32);
+  device.three_by_three_share = share(profile.convolution_3x3_share);
+  device.window_share = share(profile.convolution_window_share);
+  device.pointwise_share = share(profile.convolution_pointwise_share);
+  device.grouped_share = share(profile.convolution_grouped_share);
   device.depthwise_share = profile.convolution_depthwise_share;
-  if (precision == Precision::tf32) allow_single(device, profile);
 }
 
 void take_profile(Device& device, const ComputeProfile& profile, Precision precision, BytesPerSecond bandwidth) {

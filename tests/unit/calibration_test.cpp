@@ -15,12 +15,14 @@
 #include "models/compute/device.hpp"
 #include "tests/scratch_folder.hpp"
 #include "tests/shipped_catalog.hpp"
+#include "tests/unit/probe_file.hpp"
 #include "tests/unit/shipped.hpp"
 
 namespace stepcast::calibration_test {
 namespace {
 
 using test::catalog;
+using test::probe_file;
 using testing::Contains;
 using testing::HasSubstr;
 
@@ -261,20 +263,6 @@ TEST(ClusterRows, NameASpikeButNoStep) {
   EXPECT_EQ(spikes.front().row, 2u);
 }
 
-ProbeResults results_of(Json rows, Json environment = Json::object()) {
-  return {"made.json",
-          {{"format_version", 1},
-           {"probe", "mpi"},
-           {"tool_version", "0.1.0"},
-           {"host", "a"},
-           {"date", "2026-11-20T10:00:00Z"},
-           {"command", Json::array({"x"})},
-           {"versions", Json::object()},
-           {"clocks", Json::object()},
-           {"environment", std::move(environment)},
-           {"results", std::move(rows)}}};
-}
-
 Json message(const char* from, const char* to, double us) {
   return {{"kind", "ping_pong"},    {"size_bytes", 1048576}, {"nodes", 2},     {"from", from}, {"to", to},
           {"direction", "one_way"}, {"samples_us", {us}},    {"checked", true}};
@@ -297,7 +285,7 @@ TEST(Findings, NameWhatIsWrong) {
                     {"to", device},
                     {"samples_us", {us}},
                     {"checked", false}});
-  add_file_findings(profile, {results_of(rows, {{"variables", {{"NCCL_IB_DISABLE", "1"}}}})});
+  add_file_findings(profile, {probe_file(rows, "a.json", {{"variables", {{"NCCL_IB_DISABLE", "1"}}}})});
   EXPECT_THAT(profile.findings, Contains(HasSubstr("d is slow")));
   EXPECT_THAT(profile.findings, Contains(HasSubstr("asymmetric link")));
   EXPECT_THAT(profile.findings, Contains(HasSubstr("wrong NUMA binding")));
@@ -319,7 +307,7 @@ std::vector<std::string> findings_of(const std::vector<std::string>& ends,
       rows.push_back(std::move(row));
     }
   CalibrationProfile profile;
-  add_file_findings(profile, {results_of(rows)});
+  add_file_findings(profile, {probe_file(rows, "a.json")});
   return profile.findings;
 }
 
@@ -368,7 +356,8 @@ TEST(FitCluster, FitsDevicesAndStorage) {
                   {"samples_us", {750.0}},
                   {"checked", true}});
   rows.push_back({{"kind", "storage"}, {"pattern", "sequential_read"}, {"bandwidth_MBps", 3100.0}});
-  const CalibrationProfile profile = fit_cluster({results_of(rows)}, {.name = "lab", .node = "dgx-h100"}, catalog());
+  const CalibrationProfile profile =
+      fit_cluster({probe_file(rows, "a.json")}, {.name = "lab", .node = "dgx-h100"}, catalog());
   EXPECT_EQ(profile.catalogue.at("storage").count("lab"), 1u);
   EXPECT_EQ(profile.catalogue.at("operator-profiles").size(), 1u);
   EXPECT_EQ(profile.catalogue.at("compute-profiles").size(), 1u);
@@ -383,7 +372,8 @@ TEST(FitCluster, EntriesAreReadableAndHoldNoFiguresWithoutSource) {
   Json rows = Json::array();
   rows.push_back({{"kind", "launch"}, {"op", "rate"}, {"samples_us", {3.1, 3.2}}});
   rows.push_back({{"kind", "power"}, {"device", "gpu0"}, {"state", "idle"}, {"samples_W", {100, 110, 120}}});
-  const CalibrationProfile profile = fit_cluster({results_of(rows)}, {.name = "lab", .node = "dgx-h100"}, catalog());
+  const CalibrationProfile profile =
+      fit_cluster({probe_file(rows, "a.json")}, {.name = "lab", .node = "dgx-h100"}, catalog());
   EXPECT_NO_THROW(require_readable(profile, "lab.calib.json"));
   const Json& device = profile.catalogue.at("accelerators").at("h100-sxm-80gb");
   EXPECT_EQ(device["idle_W"], 110);
@@ -442,7 +432,8 @@ TEST(FitCluster, LongSamplesTellWhatIsSustainedAndBurstsDoNot) {
                       {"calls_per_sample", sustained ? static_cast<int>(5e5 / us) : 1},
                       {"checked", true}});
     }
-  const CalibrationProfile profile = fit_cluster({results_of(rows)}, {.name = "lab", .node = "dgx-h100"}, catalog());
+  const CalibrationProfile profile =
+      fit_cluster({probe_file(rows, "a.json")}, {.name = "lab", .node = "dgx-h100"}, catalog());
   const Json shares = profile.catalogue.at("compute-profiles").at("nvidia-hopper").at("gemm_sustained_share");
   EXPECT_NEAR(shares.at("bf16").get<double>(), 0.6, 1e-3);
   EXPECT_NEAR(shares.at("fp16").get<double>(), 0.6, 1e-3) << "either kind of 16 bit is multiplied at one rate";
@@ -491,7 +482,8 @@ TEST(FitCluster, FindsPlantedAttention) {
                           {"samples_us", {operator_time(work, device).in(1_us)}},
                           {"checked", true}});
         }
-  const CalibrationProfile profile = fit_cluster({results_of(rows)}, {.name = "lab", .node = "dgx-h100"}, catalog());
+  const CalibrationProfile profile =
+      fit_cluster({probe_file(rows, "a.json")}, {.name = "lab", .node = "dgx-h100"}, catalog());
   const Json& fitted = profile.catalogue.at("compute-profiles").at(part.family);
   EXPECT_NEAR(fitted["attention_forward_share"]["native"].get<double>(), 0.55, 0.02);
   EXPECT_NEAR(fitted["attention_backward_ratio"].get<double>(), 0.6, 0.02);
@@ -536,7 +528,8 @@ TEST(FitCluster, RatesOfMemoryLinksAndStorageHaveIntervals) {
                   {"pattern", "sequential_read"},
                   {"bandwidth_MBps", 3000.0},
                   {"bandwidth_samples_MBps", {2700.0, 2900.0, 3100.0, 3300.0}}});
-  const CalibrationProfile profile = fit_cluster({results_of(rows)}, {.name = "lab", .node = "dgx-h100"}, catalog());
+  const CalibrationProfile profile =
+      fit_cluster({probe_file(rows, "a.json")}, {.name = "lab", .node = "dgx-h100"}, catalog());
   std::set<std::string> found;
   for (const FittedConstant& constant : profile.constants) {
     found.insert(constant.key);

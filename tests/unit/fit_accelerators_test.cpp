@@ -6,11 +6,13 @@
 
 #include "calibration/fit/cluster/fit_cluster.hpp"
 #include "tests/shipped_catalog.hpp"
+#include "tests/unit/probe_file.hpp"
 
 namespace stepcast::fit_accelerators_test {
 namespace {
 
 using test::catalog;
+using test::probe_file;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
@@ -55,17 +57,7 @@ ProbeResults file_of(const std::vector<ClusterRow>& rows) {
                        {"data_type", "float32"},
                        {"samples_us", row.samples_us},
                        {"checked", true}});
-  return {"made.json",
-          {{"format_version", 1},
-           {"probe", "nccl"},
-           {"tool_version", "0.1.0"},
-           {"host", "a"},
-           {"date", "2026-11-20T10:00:00Z"},
-           {"command", Json::array({"x"})},
-           {"versions", Json::object()},
-           {"clocks", Json::object()},
-           {"environment", Json::object()},
-           {"results", std::move(results)}}};
+  return probe_file(std::move(results), "a.json", Json::object(), "nccl");
 }
 
 CalibrationProfile fit(const std::vector<ClusterRow>& rows) {

@@ -8,30 +8,17 @@
 #include "calibration/fit/cluster/fit_cluster.hpp"
 #include "tests/scratch_folder.hpp"
 #include "tests/shipped_catalog.hpp"
+#include "tests/unit/probe_file.hpp"
 
 namespace stepcast::unlikely_rows_test {
 namespace {
 
 using test::catalog;
+using test::probe_file;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-ProbeResults file_of(Json rows, const std::string& name = "made.json", Json environment = Json::object(),
-                     const std::string& probe = "mpi") {
-  return {name,
-          {{"format_version", 1},
-           {"probe", probe},
-           {"tool_version", "0.1.0"},
-           {"host", name.substr(0, 1)},
-           {"date", "2026-11-20T10:00:00Z"},
-           {"command", Json::array({"x"})},
-           {"versions", Json::object()},
-           {"clocks", Json::object()},
-           {"environment", std::move(environment)},
-           {"results", std::move(rows)}}};
-}
 
 Json all_reduce(double size, double us, int nodes = 4) {
   return {{"kind", "collective"}, {"op", "all_reduce"},     {"size_bytes", size},     {"ranks", nodes},
@@ -57,43 +44,43 @@ CalibrationProfile fitted(const std::vector<ProbeResults>& files) {
 /// A wire of 12.5 MB/s.
 double by_wire(double size) { return 50 + 1.5 * size / 12.5; }
 
-TEST(UnlikelyRows, SoundOnesGiveNoFinding) { EXPECT_THAT(fitted({file_of(sweep(by_wire))}).findings, IsEmpty()); }
+TEST(UnlikelyRows, SoundOnesGiveNoFinding) { EXPECT_THAT(fitted({probe_file(sweep(by_wire))}).findings, IsEmpty()); }
 
 TEST(UnlikelyRows, NoTimeIsShorterThanTheNicsNeed) {
   EXPECT_THAT(
-      fitted({file_of(sweep([](double size) { return by_wire(size) / 100; }))}).findings,
+      fitted({probe_file(sweep([](double size) { return by_wire(size) / 100; }))}).findings,
       Contains(HasSubstr("3 times are faster than the NICs of a node (0.0125 GB/s), first of them all_reduce of "
                          "65536 bytes")));
-  EXPECT_THAT(fitted({file_of(sweep([](double) { return 100; }))}).findings, Contains(HasSubstr("faster than")));
+  EXPECT_THAT(fitted({probe_file(sweep([](double) { return 100; }))}).findings, Contains(HasSubstr("faster than")));
 }
 
 TEST(UnlikelyRows, TimesDoNotFallWithSize) {
-  EXPECT_THAT(fitted({file_of(sweep([](double size) { return by_wire((1 << 30) / size); }))}).findings,
+  EXPECT_THAT(fitted({probe_file(sweep([](double size) { return by_wire((1 << 30) / size); }))}).findings,
               Contains(HasSubstr("times fall with size in 1 curve, first of them all_reduce of 1024 bytes")));
 }
 
 TEST(UnlikelyRows, AFileThatIsSlowerThanOthersIsNamed) {
-  const ProbeResults usual = file_of(sweep(by_wire), "a.json");
-  const ProbeResults slow = file_of(sweep([](double size) { return 10 * by_wire(size); }), "b.json");
+  const ProbeResults usual = probe_file(sweep(by_wire), "a.json");
+  const ProbeResults slow = probe_file(sweep([](double size) { return 10 * by_wire(size); }), "b.json");
   EXPECT_THAT(fitted({usual, slow}).findings,
               Contains(HasSubstr("b.json (host b) takes 10 times as long as other files in 5 equal rows")));
 }
 
 TEST(UnlikelyRows, NetworksOfOtherNamesAreSaid) {
   const Json other = Json::array({all_reduce(1024, 60, 2), all_reduce(1 << 20, by_wire(1 << 20), 2)});
-  EXPECT_THAT(fitted({file_of(sweep(by_wire), "a.json", {{"network", "100mbit"}}),
-                      file_of(other, "b.json", {{"network", "250mbit"}})})
+  EXPECT_THAT(fitted({probe_file(sweep(by_wire), "a.json", {{"network", "100mbit"}}),
+                      probe_file(other, "b.json", {{"network", "250mbit"}})})
                   .findings,
               Contains("the files were measured on networks of different names: \"100mbit\", \"250mbit\""));
 }
 
 TEST(UnlikelyRows, AFileCountsOnce) {
-  const ProbeResults once = file_of(sweep(by_wire), "a.json");
+  const ProbeResults once = probe_file(sweep(by_wire), "a.json");
   EXPECT_THROW(fitted({once, {"copy.json", once.document}}), InputError);
 }
 
 TEST(UnlikelyRows, AFitOfAFewRowsClaimsNothing) {
-  const CalibrationProfile profile = fitted({file_of(Json::array({all_reduce(65536, 9000)}))});
+  const CalibrationProfile profile = fitted({probe_file(Json::array({all_reduce(65536, 9000)}))});
   EXPECT_THAT(profile.notes, Contains("too few rows to test how far to trust the fit: 1 row"));
   EXPECT_THAT(profile.notes, Contains("messages above 32768 bytes ask before they are sent (eager limit, the "
                                       "catalogue's)"));
@@ -120,7 +107,7 @@ TEST(ProbeResultsFile, RowsThatCannotBeAreFaults) {
   const auto with = [](const char* key, const Json& value, const Json& environment = Json::object()) {
     Json row = all_reduce(1024, 60);
     row[key] = value;
-    return file_of(Json::array({row}), "made.json", environment).document;
+    return probe_file(Json::array({row}), "made.json", environment).document;
   };
   EXPECT_THAT(pointers_of(with("nodes", 4)), IsEmpty());
   EXPECT_THAT(pointers_of(with("nodes", 1)), ElementsAre("/results/0/nodes"));
@@ -136,13 +123,13 @@ TEST(ProbeResultsFile, RowsThatCannotBeAreFaults) {
 
 TEST(Power, AnIdleDeviceDrawsLittle) {
   const auto of = [](double watts) {
-    return fit_cluster({file_of(Json::array({{{"kind", "power"},
-                                              {"device", "gpu0"},
-                                              {"state", "idle"},
-                                              {"samples_W", {watts}},
-                                              {"sensor", "nvidia-smi"}},
-                                             {{"kind", "launch"}, {"op", "rate"}, {"samples_us", {3.1, 3.2}}}}),
-                                "made.json", Json::object(), "power")},
+    return fit_cluster({probe_file(Json::array({{{"kind", "power"},
+                                                 {"device", "gpu0"},
+                                                 {"state", "idle"},
+                                                 {"samples_W", {watts}},
+                                                 {"sensor", "nvidia-smi"}},
+                                                {{"kind", "launch"}, {"op", "rate"}, {"samples_us", {3.1, 3.2}}}}),
+                                   "made.json", Json::object(), "power")},
                        {.name = "lab", .node = "dgx-h100"}, catalog());
   };
   EXPECT_THAT(of(652.6).findings, Contains(HasSubstr("652.6 W when idle, of 700 W at most")));

@@ -178,46 +178,58 @@ const Benchmark* find_benchmark(const std::string& name, std::string_view round)
   return found;
 }
 
+/// Why a row cannot be predicted, whatever its numbers say; empty where it can.
+std::string refused_words(const CsvRow& row, const Benchmark* benchmark, std::string_view accelerator) {
+  const std::string name = row.text("benchmark"), round = row.text("round");
+  if (name == "dlrm")
+    return "HugeCTR keeps the rows that are looked up most on every device (hybrid embeddings), which no model "
+           "describes";
+  if (benchmark == nullptr) return fmt::format("no model, or no steps to the target, of {} are known", name);
+  if (row.text("division") != "closed") return "not of the closed division: it may train another model";
+  if (round < benchmark->since)
+    return fmt::format("rules of {} before {} need another number of samples", name, benchmark->since);
+  if (row.text("framework").starts_with("tinygrad")) return "no profile stands for tinygrad";
+  if (accelerator.starts_with("gaudi") && !benchmark->framework.empty())
+    return "no profile stands for Intel's own code of convolutions and BERT";
+  if (accelerator.empty())
+    return fmt::format("no accelerator of the catalogue is meant by \"{}\"", row.text("accelerator"));
+  return {};
+}
+
+/// Accelerators, batch and the samples that its reference needs.
+struct Size {
+  std::optional<long> gpus, batch;
+  double samples = 0;
+};
+
+/// Why numbers of a row do not make a run; empty where they do.
+std::string refused_size(const Size& size, const Benchmark& benchmark) {
+  if (!size.gpus) return "the number of accelerators is not stated";
+  if (!size.batch) return "the batch is not stated";
+  const bool language = benchmark.framework.empty();
+  if (!language && *size.batch < *size.gpus)
+    return "fewer samples than devices: these cut each sample (spatial parallelism)";
+  if (size.samples > 0) return {};
+  return fmt::format("no reference of {} converges at so large a batch", benchmark.name);
+}
+
 /// The run of a row that says enough; null, with the reason, of another.
 std::optional<MeasuredRun> read(const CsvRow& row, std::string_view accelerator, std::string& reason) {
-  const std::string name = row.text("benchmark");
-  const Benchmark* benchmark = find_benchmark(name, row.text("round"));
-  const std::optional<long> gpus = row.whole("accelerators"), batch = row.whole("global_batch_size");
-  const auto global_batch = static_cast<double>(batch.value_or(0));
-  const std::string reference(benchmark == nullptr || benchmark->reference.empty() ? name : benchmark->reference);
-  const double samples = batch ? ConvergencePoints::shipped().samples(reference, global_batch).value_or(0) : 0;
-  const bool cut = benchmark != nullptr && !benchmark->framework.empty() && batch < gpus;
-  if (name == "dlrm") {
-    reason =
-        "HugeCTR keeps the rows that are looked up most on every device (hybrid embeddings), which no model describes";
-  } else if (benchmark == nullptr) {
-    reason = fmt::format("no model, or no steps to the target, of {} are known", name);
-  } else if (row.text("division") != "closed") {
-    reason = "not of the closed division: it may train another model";
-  } else if (row.text("round") < benchmark->since) {
-    reason = fmt::format("rules of {} before {} need another number of samples", name, benchmark->since);
-  } else if (row.text("framework").starts_with("tinygrad")) {
-    reason = "no profile stands for tinygrad";
-  } else if (accelerator.starts_with("gaudi") && !benchmark->framework.empty()) {
-    reason = "no profile stands for Intel's own code of convolutions and BERT";
-  } else if (accelerator.empty()) {
-    reason = fmt::format("no accelerator of the catalogue is meant by \"{}\"", row.text("accelerator"));
-  } else if (!gpus) {
-    reason = "the number of accelerators is not stated";
-  } else if (!batch) {
-    reason = "the batch is not stated";
-  } else if (cut) {
-    reason = "fewer samples than devices: these cut each sample (spatial parallelism)";
-  } else if (!(samples > 0)) {
-    reason = fmt::format("no reference of {} converges at so large a batch", name);
-  }
+  const Benchmark* benchmark = find_benchmark(row.text("benchmark"), row.text("round"));
+  reason = refused_words(row, benchmark, accelerator);
   if (!reason.empty()) return std::nullopt;
-  MeasuredRun out = adapted(*benchmark, columns_of(*benchmark, row, accelerator, *gpus, *batch), row);
+  const std::string reference(benchmark->reference.empty() ? benchmark->name : benchmark->reference);
+  Size size{row.whole("accelerators"), row.whole("global_batch_size")};
+  const auto global_batch = static_cast<double>(size.batch.value_or(0));
+  if (size.batch) size.samples = ConvergencePoints::shipped().samples(reference, global_batch).value_or(0);
+  reason = refused_size(size, *benchmark);
+  if (!reason.empty()) return std::nullopt;
+  MeasuredRun out = adapted(*benchmark, columns_of(*benchmark, row, accelerator, *size.gpus, *size.batch), row);
   out.model = benchmark->model;
   const bool own = !benchmark->profile.empty() && !is_tpu(accelerator);
   if (own && !out.scenario.is_null()) out.scenario["strategy"]["framework"] = benchmark->profile;
-  out.steps_to_target = std::ceil(samples / global_batch);
-  const Evaluations evaluations = mlperf_evaluations(reference, global_batch, samples);
+  out.steps_to_target = std::ceil(size.samples / global_batch);
+  const Evaluations evaluations = mlperf_evaluations(reference, global_batch, size.samples);
   out.evaluations = evaluations.times;
   out.samples_an_evaluation = evaluations.samples;
   if (!out.scenario.is_null()) out.inputs_unstated.emplace_back("mapping and precision");
