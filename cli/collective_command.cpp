@@ -154,6 +154,9 @@ void add_exchange_options(CLI::App& app, CollectiveOptions& options) {
       ->type_name("KIND|FILE");
   app.add_option("--degree", question.degree, "gossip over a random-regular graph: peers of a rank; default 4")
       ->type_name("D");
+  app.add_option("--imbalance", question.imbalance,
+                 "all_to_all_v: what the busiest rank sends or receives over the mean, which --sizes says")
+      ->type_name("X");
 }
 
 }  // namespace

@@ -276,13 +276,37 @@ RowPricer host_collective(const CollectiveQuestion& question, const CollectiveCl
   };
 }
 
+/// An all_to_all of unequal parts: all wait for the rank that sends or receives most.
+RowPricer unequal_parts(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places,
+                        std::optional<HostLibrary> library) {
+  if (library)
+    refuse_option("--op", fmt::format("all_to_all_v by {} has no description", name_of(*library)), "all_to_all");
+  if (cluster.fabric.routing == FabricRouting::ecmp && places.nodes > 1)
+    refuse_option("--routing", "found \"ecmp\", but all_to_all_v is worked out without collisions", "adaptive");
+  if (!question.imbalance) refuse_option("--imbalance", "is missing", "1.5: the busiest rank over the mean");
+  if (!(*question.imbalance >= 1 && *question.imbalance <= places.ranks))
+    refuse_option("--imbalance",
+                  fmt::format("found {}, expected 1 to {} (all to one rank)", *question.imbalance, places.ranks),
+                  *question.imbalance > 1 ? std::to_string(places.ranks) : "1");
+  const PlacedGroup placed = placed_group(cluster, places);
+  const double imbalance = *question.imbalance;
+  return [=](CollectiveRow& row) {
+    const CollectiveCost cost = all_to_all_v_cost(row.size, imbalance, placed.group, placed.interconnect);
+    row.bus_factor = bus_factor(CollectiveKind::all_to_all, places.ranks);
+    row.time = cost.alone(placed.interconnect, placed.group);
+    row.algorithm = name_of(cost.algorithm);
+    row.protocol = cluster.raw ? "-" : protocol_name(cost.protocol);
+  };
+}
+
 /// Options of other exchanges than the one asked for would be ignored, so they are faults.
 void check_options(const CollectiveQuestion& question, bool by_formula) {
   struct Option {
     const char* name;
     bool given, allowed;
   };
-  const bool servers = question.of_servers(), gossip = question.op == ExchangeKind::gossip;
+  const bool servers = question.of_servers(), gossip = question.op == ExchangeKind::gossip,
+             unequal = question.op == ExchangeKind::all_to_all_v;
   const bool algorithms = is_collective(question.op);
   const auto forced = [](const std::string& choice) { return !choice.empty() && choice != "auto"; };
   for (const Option& option : {Option{"--algorithm", forced(question.algorithm), algorithms},
@@ -291,7 +315,8 @@ void check_options(const CollectiveQuestion& question, bool by_formula) {
                                {"--servers-per-node", question.servers_per_node.has_value(), servers},
                                {"--server-placement", question.server_placement.has_value(), servers},
                                {"--graph", !question.graph.empty(), gossip},
-                               {"--degree", question.degree.has_value(), gossip}})
+                               {"--degree", question.degree.has_value(), gossip},
+                               {"--imbalance", question.imbalance.has_value(), unequal}})
     if (option.given && !option.allowed)
       refuse_option(option.name, fmt::format("says nothing about {}", name_of(question.op)), "leave it out");
   if (!by_formula) return;
@@ -305,6 +330,7 @@ RowPricer pricer(const CollectiveQuestion& question, const CollectiveCluster& cl
   check_options(question, library || !is_collective(question.op));
   if (question.of_servers()) return parameter_server_pricer(question, cluster, places, library);
   if (question.op == ExchangeKind::gossip) return gossip_pricer(question, cluster, places, library, notes);
+  if (question.op == ExchangeKind::all_to_all_v) return unequal_parts(question, cluster, places, library);
   if (library) return host_collective(question, cluster, places, *library);
   const bool hashed = cluster.fabric.routing == FabricRouting::ecmp && places.nodes > 1;
   if (question.full || hashed || question.jitter.value_or(Seconds(0)) > Seconds(0))
@@ -325,8 +351,8 @@ CollectiveTable empty_table(const CollectiveQuestion& question, const Collective
   out.nodes = places.nodes;
   out.type = question.type;
   const ExchangeKind op = question.op;
-  out.counts_per_rank =
-      op == ExchangeKind::all_gather || op == ExchangeKind::reduce_scatter || op == ExchangeKind::all_to_all;
+  out.counts_per_rank = op == ExchangeKind::all_gather || op == ExchangeKind::reduce_scatter ||
+                        op == ExchangeKind::all_to_all || op == ExchangeKind::all_to_all_v;
   out.sums = op == ExchangeKind::all_reduce || op == ExchangeKind::reduce_scatter || op == ExchangeKind::reduce ||
              op == ExchangeKind::barrier || op == ExchangeKind::parameter_server_push;
   out.has_root = op == ExchangeKind::broadcast || op == ExchangeKind::reduce;

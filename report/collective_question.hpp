@@ -23,7 +23,8 @@ enum class ExchangeKind : std::uint8_t {
   barrier,
   parameter_server_push,
   parameter_server_pull,
-  gossip
+  gossip,
+  all_to_all_v
 };
 template <>
 struct EnumNames<ExchangeKind> {
@@ -37,7 +38,8 @@ struct EnumNames<ExchangeKind> {
                                     "barrier",
                                     "parameter_server_push",
                                     "parameter_server_pull",
-                                    "gossip"};
+                                    "gossip",
+                                    "all_to_all_v"};
 };
 
 enum class GossipGraphKind : std::uint8_t { ring, torus, exponential, random_regular };
@@ -76,6 +78,7 @@ struct CollectiveQuestion {
   // (default 4).
   std::string graph;
   std::optional<int> degree;
+  std::optional<double> imbalance;  ///< all_to_all_v: what the busiest rank sends or receives over the mean
 };
 
 /// Answers it. Throws InputError with what is unknown or impossible, named by option or JSON pointer, and

@@ -13,7 +13,7 @@ namespace stepcast {
 void add_outlook(Prediction& prediction, const Job& job, const Catalog& catalog);
 
 /// The figures of the run alone, for sweeps: what the network draws and costs (`network`: the cluster's), time to train
-/// and run cost. Goodput is the expected one (expected_goodput) and simulated only where there is no formula.
+/// and run cost. Goodput is the expected one (expected_shares) and simulated only where there is no formula.
 void add_run_figures(Prediction& prediction, const Job& job, const Catalog& catalog, const FabricBill& network);
 
 }  // namespace stepcast

@@ -17,7 +17,6 @@ class TimelineTab : public QWidget {
   Q_OBJECT
  public:
   explicit TimelineTab(TimelineModel& model, QWidget* parent = nullptr);
-  [[nodiscard]] TimelineCanvas& canvas() { return *canvas_; }
   void refresh();
 
  private:

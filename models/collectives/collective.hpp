@@ -45,6 +45,7 @@ struct LevelLoad {
   [[nodiscard]] float of(MessagePattern pattern) const {
     return pattern == MessagePattern::direct ? direct : pattern == MessagePattern::tree ? tree : ring;
   }
+  bool operator==(const LevelLoad&) const = default;
 };
 
 /// Where the members of a communication group sit: `size` ranks, `per_node` of them on each node that it touches.
@@ -55,6 +56,7 @@ struct GroupShape {
   int groups_per_node = 1;
   std::array<LevelLoad, kFabricLevels> above{};  ///< by level of Interconnect::uplinks
   [[nodiscard]] int nodes() const { return (size + per_node - 1) / per_node; }
+  bool operator==(const GroupShape&) const = default;
 };
 
 /// How one step of a collective is paid for in one of a library's ways to send. NCCL's LL writes data and flag

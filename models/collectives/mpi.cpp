@@ -268,9 +268,4 @@ HostCollectiveTime host_collective_time(const HostCollective& call, const HostNe
   return {Clock(call, network).time(choice), choice.algorithm};
 }
 
-Seconds mpi_time(CollectiveKind kind, Bytes size, int ranks, int ranks_per_node, const HostNetwork& network,
-                 HostLibrary library) {
-  return host_collective_time({kind, size, ranks, ranks_per_node, library, std::nullopt}, network).time;
-}
-
 }  // namespace stepcast

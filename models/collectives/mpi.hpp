@@ -108,8 +108,4 @@ struct HostCollectiveTime {
 /// algorithms_of(kind).
 HostCollectiveTime host_collective_time(const HostCollective& call, const HostNetwork& network);
 
-/// The time alone, with the library's own choice.
-Seconds mpi_time(CollectiveKind kind, Bytes size, int ranks, int ranks_per_node, const HostNetwork& network,
-                 HostLibrary library = HostLibrary::open_mpi);
-
 }  // namespace stepcast

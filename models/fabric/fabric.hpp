@@ -95,8 +95,4 @@ Fabric build_fabric(const FabricSpec& spec, const Node& node, int nodes, int nic
 Fabric build_fabric(const FabricSpec& spec, const Node& node, int nodes, int nics, BytesPerSecond nic_bandwidth,
                     const SwitchPart* part, const Catalog& catalog, FabricDetail detail);
 
-/// `hosts` of one device on one switch, 25 GB/s and 1 µs per link and direction, and nothing else: a message passes two
-/// links. The preset `single-gpu-star` of the command line.
-Fabric single_gpu_star_fabric(int hosts);
-
 }  // namespace stepcast

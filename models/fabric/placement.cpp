@@ -36,12 +36,4 @@ std::vector<int> place_nodes(const FabricSpec& spec, const FabricLevels& levels,
   return dealt(own, levels.together());
 }
 
-int nodes_together(const std::vector<int>& order, int group_nodes, int first, int count, int stride) {
-  const auto node_of = [&](int i) { return order.empty() ? i : order[static_cast<std::size_t>(i)]; };
-  int together = 0;
-  for (int i = 0; i < count; ++i)
-    if (node_of(first + i * stride) / group_nodes == node_of(first) / group_nodes) ++together;
-  return together;
-}
-
 }  // namespace stepcast

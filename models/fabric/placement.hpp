@@ -14,8 +14,4 @@ namespace stepcast {
 std::vector<int> place_nodes(const FabricSpec& spec, const FabricLevels& levels, int nodes, int first = 0,
                              int step = 1);
 
-/// Of `count` nodes of ranks in a row, every `stride`-th one, how many share a group of `group_nodes` nodes of the
-/// fabric with the first, itself included. `order` is place_nodes'.
-int nodes_together(const std::vector<int>& order, int group_nodes, int first, int count, int stride = 1);
-
 }  // namespace stepcast

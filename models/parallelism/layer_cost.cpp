@@ -326,6 +326,7 @@ LayerSharding sharding_of(const Job& job) {
       framework.overlap_input_gradients && strategy.overlap_tensor_parallel.value_or(true);
   sharding.cast_bytes = cast_bytes(scenario.precision);
   sharding.expert_passes = framework.expert_memory_efficiency;
+  sharding.expert_imbalance = scenario.spec.workload.expert_imbalance;
   sharding.bytes_per_element = element_bytes(scenario.precision);
   sharding.gathered_bytes =
       framework.gathers_cast_operands ? product_bytes(scenario.precision) : sharding.bytes_per_element;

@@ -2,6 +2,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -218,12 +219,23 @@ Job lower_in_state(const Scenario& scenario, const NodeMap& map, BytesPerSecond 
   return job;
 }
 
-bool same(const GroupShape& a, const GroupShape& b) {
-  const auto same_load = [](const LevelLoad& x, const LevelLoad& y) {
-    return x.ring == y.ring && x.tree == y.tree && x.direct == y.direct && x.crossings == y.crossings;
-  };
-  return a.size == b.size && a.per_node == b.per_node && a.groups_per_node == b.groups_per_node &&
-         std::equal(a.above.begin(), a.above.end(), b.above.begin(), same_load);
+/// A strategy without what layers' costs depend on in resolved form only: degrees, shards and the pipeline's order.
+/// What a new key may change stays in it.
+StrategySpec beside_degrees(StrategySpec strategy) {
+  const StrategySpec standard;
+  strategy.tensor_parallel = standard.tensor_parallel;
+  strategy.pipeline_parallel = standard.pipeline_parallel;
+  strategy.virtual_pipeline = standard.virtual_pipeline;
+  strategy.context_parallel = standard.context_parallel;
+  strategy.expert_parallel = standard.expert_parallel;
+  strategy.expert_tensor_parallel = standard.expert_tensor_parallel;
+  strategy.data_parallel = standard.data_parallel;
+  strategy.micro_batch = standard.micro_batch;
+  strategy.schedule = standard.schedule;
+  strategy.stage_layers.reset();
+  strategy.sharding = standard.sharding;
+  strategy.hsdp_shard_size = standard.hsdp_shard_size;
+  return strategy;
 }
 
 }  // namespace
@@ -247,21 +259,17 @@ Job lower(const Scenario& scenario, const JobNodes& nodes) {
 
 /// What layers' costs depend on beside what the scenarios of one family share.
 struct Lowering::LayerInputs {
+  StrategySpec strategy;  ///< beside its degrees
   int tp, cp, ep, etp;
   long micro_batch, accumulated;  ///< micro-batches, where gradients or hooks cost something once for all of them
-  Recompute recompute;
-  std::vector<RecomputeModule> modules;
-  bool recompute_last_stage, sequence_parallel, offload_activations, replicated, sync_batch_norm, eight_bit_attention,
-      merging, torch_compile;
-  std::optional<bool> overlap_tensor_parallel, fused_loss, fused_activation, fused_norm, fused_rotary;
-  ContextMethod context_method;
-  CollectiveAlgorithm algorithm;
+  bool replicated;
   long reductions;  ///< of a step, where hooks cost something at each
   int parameter_shards;
   GroupShape tensor, context, expert, data;
 
   explicit LayerInputs(const Job& job)
-      : tp(job.scenario->degrees.tp),
+      : strategy(beside_degrees(job.scenario->spec.strategy)),
+        tp(job.scenario->degrees.tp),
         cp(job.scenario->degrees.cp),
         ep(job.scenario->degrees.ep),
         etp(job.scenario->degrees.etp),
@@ -270,23 +278,7 @@ struct Lowering::LayerInputs {
                             job.scenario->framework->data_parallel_overhead <= 0
                         ? 0
                         : job.scenario->degrees.micro_batches),
-        recompute(job.scenario->spec.strategy.recompute),
-        modules(job.scenario->spec.strategy.recompute_modules),
-        recompute_last_stage(job.scenario->spec.strategy.recompute_last_stage),
-        sequence_parallel(job.scenario->spec.strategy.sequence_parallel),
-        offload_activations(job.scenario->spec.strategy.offload_activations),
         replicated(job.groups.data.size > 1),
-        sync_batch_norm(job.scenario->spec.strategy.sync_batch_norm),
-        eight_bit_attention(job.scenario->spec.strategy.fp8_dot_product_attention),
-        merging(job.scenario->spec.strategy.overlap_expert_parallel),
-        torch_compile(job.scenario->spec.strategy.torch_compile),
-        overlap_tensor_parallel(job.scenario->spec.strategy.overlap_tensor_parallel),
-        fused_loss(job.scenario->spec.strategy.fused_loss),
-        fused_activation(job.scenario->spec.strategy.fused_activation),
-        fused_norm(job.scenario->spec.strategy.fused_norm),
-        fused_rotary(job.scenario->spec.strategy.fused_rotary),
-        context_method(job.scenario->spec.strategy.context_method),
-        algorithm(job.scenario->spec.strategy.collective_algorithm),
         reductions(job.scenario->framework->data_parallel_overhead <= 0
                        ? 0
                        : reductions_of(synchronization_plan(*job.scenario), job.scenario->degrees.micro_batches)),
@@ -294,25 +286,14 @@ struct Lowering::LayerInputs {
         tensor(job.groups.tensor),
         context(job.groups.context),
         expert(job.groups.expert),
-        data(sync_batch_norm ? job.groups.data : GroupShape{}) {}
+        data(strategy.sync_batch_norm ? job.groups.data : GroupShape{}) {}
 
-  bool operator==(const LayerInputs& o) const {
-    return tp == o.tp && cp == o.cp && ep == o.ep && etp == o.etp && micro_batch == o.micro_batch &&
-           accumulated == o.accumulated && recompute == o.recompute && modules == o.modules &&
-           recompute_last_stage == o.recompute_last_stage && overlap_tensor_parallel == o.overlap_tensor_parallel &&
-           fused_loss == o.fused_loss && fused_activation == o.fused_activation && merging == o.merging &&
-           torch_compile == o.torch_compile && fused_norm == o.fused_norm && fused_rotary == o.fused_rotary &&
-           context_method == o.context_method && algorithm == o.algorithm && reductions == o.reductions &&
-           parameter_shards == o.parameter_shards && sequence_parallel == o.sequence_parallel &&
-           offload_activations == o.offload_activations && replicated == o.replicated &&
-           sync_batch_norm == o.sync_batch_norm && eight_bit_attention == o.eight_bit_attention &&
-           same(tensor, o.tensor) && same(context, o.context) && same(expert, o.expert) && same(data, o.data);
-  }
+  bool operator==(const LayerInputs&) const = default;
 };
 
 struct Lowering::Kept {
-  /// Degrees, experts and ranks of a shard: what decides where groups lie in a family.
-  using Cut = std::array<int, 7>;
+  /// Degrees, experts, ranks of a shard and the order of dimensions: what decides where groups lie in a family.
+  using Cut = std::pair<std::array<int, 7>, std::string>;
   struct Place {
     RankLayout layout;
     NodeMap nodes;
@@ -329,7 +310,7 @@ struct Lowering::Kept {
   /// Puts the job's groups where the scenario's cut has them.
   void place_job(const Scenario& scenario) {
     const Degrees& d = scenario.degrees;
-    const Cut wanted{d.tp, d.cp, d.ep, d.etp, d.dp, d.pp, scenario.shard_size};
+    const Cut wanted{{d.tp, d.cp, d.ep, d.etp, d.dp, d.pp, scenario.shard_size}, scenario.spec.strategy.order};
     if (cut == wanted) return;
     cut = wanted;
     const auto [known, fresh] = places.try_emplace(wanted);

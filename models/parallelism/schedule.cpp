@@ -125,11 +125,4 @@ int most_in_flight(const std::vector<Slot>& order) {
   return most;
 }
 
-double ideal_bubble(PipelineSchedule schedule, int stages, int chunks, int micro_batches) {
-  const double share = (stages - 1.0) / micro_batches;
-  if (schedule == PipelineSchedule::interleaved) return share / chunks;
-  if (schedule == PipelineSchedule::zero_bubble) return share / 3;
-  return share;
-}
-
 }  // namespace stepcast

@@ -36,8 +36,4 @@ long merged_slots(PipelineSchedule schedule, int stage, int stages, int chunks, 
 /// Largest number of micro-batch·chunk activations alive at once on the rank, walked from the order.
 int most_in_flight(const std::vector<Slot>& order);
 
-/// Bubble share of the ideal step (equal stages, free communication): (p−1)/(v·m) for 1f1b and gpipe (v = 1) and
-/// interleaved; a third of it for zero-bubble ZB-H1 when forward, input and weight gradients are equal.
-double ideal_bubble(PipelineSchedule schedule, int stages, int chunks, int micro_batches);
-
 }  // namespace stepcast

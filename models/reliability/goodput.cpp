@@ -118,11 +118,6 @@ std::optional<RunShares> expected_shares(const RunRisk& risk) {
   return out;
 }
 
-std::optional<double> expected_goodput(const RunRisk& risk) {
-  const std::optional<RunShares> shares = expected_shares(risk);
-  return shares ? std::optional(shares->useful) : std::nullopt;
-}
-
 RunRisk run_risk(const Job& job, const Catalog& catalog, Seconds step, Seconds work) {
   const Scenario& scenario = *job.scenario;
   const ReliabilitySpec& spec = scenario.spec.run.reliability;

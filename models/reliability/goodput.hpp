@@ -75,8 +75,6 @@ double formula_goodput(const RunRisk& risk);
 /// spells. Null where there is no formula: spares that run out, notice of spot interruptions, runs that are interrupted
 /// and save nothing.
 std::optional<RunShares> expected_shares(const RunRisk& risk);
-/// Of them, what is useful.
-std::optional<double> expected_goodput(const RunRisk& risk);
 
 /// One run. Interruptions come at exponential times, during recovery too; lost is what was trained since the last safe
 /// checkpoint. Trials draw from streams of their own, made of the seed and the trial's number.

@@ -47,7 +47,7 @@ class Run {
       : risk_(risk), random_(seed, trial), spares_(risk.spares), working_(risk.nodes) {
     const double turns = risk.nodes * risk.rates.slow.value();
     if (turns * risk.work.value() <= kManyTurns) return;
-    // The busy share of a queue M/D/∞, as in expected_goodput.
+    // The busy share of a queue M/D/∞, as in expected_shares.
     blended_ = 1 - (1 - risk.slow_speed) * -std::expm1(-turns * risk.slow_found.value());
   }
 

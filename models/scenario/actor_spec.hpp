@@ -21,6 +21,7 @@ struct ActorSpec {
   int max_tokens = 0;                   ///< of a sequence, its prompt included, at which it is cut off; 0: never
   bool interruptible = false;           ///< sequences under way go on with new weights as soon as these arrive
   static const FieldTable<ActorSpec>& fields();
+  bool operator==(const ActorSpec&) const = default;
 };
 
 }  // namespace stepcast

@@ -189,6 +189,17 @@ void check_whole_experts(Draft& draft) {
                 "sequence_parallel true, or leave expert_tensor_parallel out");
 }
 
+/// At most all tokens reach one of the ranks that share experts.
+void check_imbalance(Draft& draft) {
+  const double imbalance = draft.spec().workload.expert_imbalance;
+  const int ep = draft.spec().strategy.expert_parallel;
+  const char* pointer = "/workload/expert_imbalance";
+  if (imbalance <= ep || !draft.sound({pointer, "/strategy/expert_parallel"})) return;
+  draft.fault(pointer,
+              fmt::format("found {}, expected 1 to {} (expert_parallel: all tokens on one rank)", imbalance, ep),
+              ep == 1 ? "leave expert_imbalance out, or expert_parallel 2" : fmt::format("{}", ep));
+}
+
 void check_experts(Draft& draft) {
   const int ep = draft.spec().strategy.expert_parallel;
   const TransformerShape* shape = draft.transformer();
@@ -281,6 +292,7 @@ void resolve_degrees(Draft& draft) {
     check_context(draft);
   check_whole_experts(draft);
   check_experts(draft);
+  check_imbalance(draft);
   check_experts_in_tensor_group(draft);
   check_encoder(draft);
 }

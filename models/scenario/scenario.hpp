@@ -60,6 +60,7 @@ struct WorkloadSpec {
   std::optional<Precision> precision;  ///< of the matrix products; default: the framework's for the device
   int adapter_rank = 0;                ///< >0: low-rank adapters of this rank are trained, the model is frozen
   int document_len = 0;                ///< >0: mean tokens of the documents that a sequence is packed of
+  double expert_imbalance = 1;         ///< tokens of the busiest expert-parallel rank over the mean
   std::optional<double> tokens;        ///< to train, language models
   std::optional<double> samples;       ///< to train, others
   std::optional<double> epochs;        ///< over the preset's data set
@@ -178,6 +179,7 @@ struct StrategySpec {
   std::optional<ActorSpec> actors;
   std::optional<double> step_spread;  ///< of a worker's step time from step to step; updates beside collectives
   static const FieldTable<StrategySpec>& fields();
+  bool operator==(const StrategySpec&) const = default;
 };
 
 enum class Fidelity { simulated, analytic };

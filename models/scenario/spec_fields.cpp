@@ -63,6 +63,11 @@ const FieldTable<WorkloadSpec>& WorkloadSpec::fields() {
                "Mean tokens of the documents that a sequence is packed of, attention staying inside each; 0: one "
                "document a sequence",
                {.min = 0, .max = 1 << 26})
+        .field(
+            "expert_imbalance", &WorkloadSpec::expert_imbalance,
+            "Tokens that the busiest expert-parallel rank gets, over the mean, in each layer; all ranks wait for it; "
+            "1: routing is even, as after balancing losses in the runs that constants come from",
+            {.min = 1, .max = kMostRanks})
         .field("tokens", &WorkloadSpec::tokens, "Tokens to train on (transformers)", {.min = 1, .max = kMostSamples})
         .field("samples", &WorkloadSpec::samples, "Samples to train on", {.min = 1, .max = kMostSamples})
         .field("epochs", &WorkloadSpec::epochs, "Passes over the model's usual data set",

@@ -60,6 +60,7 @@ struct ParameterServerSpec {
   std::optional<ServerSharding> sharding;  ///< default: the framework's
   std::string node;  ///< own-nodes and driver: catalogue id; empty: the workers' kind without its accelerators
   static const FieldTable<ParameterServerSpec>& fields();
+  bool operator==(const ParameterServerSpec&) const = default;
 };
 
 enum class GossipTopology { ring, torus, exponential };
@@ -80,6 +81,7 @@ struct CompressionSpec {
   double ratio = 0.01;  ///< top-k and random-k: share of the elements that is sent
   int rank = 4;         ///< powersgd
   static const FieldTable<CompressionSpec>& fields();
+  bool operator==(const CompressionSpec&) const = default;
 };
 
 /// Federated averaging: cluster.nodes clients take part in each round.
@@ -93,6 +95,7 @@ struct FederatedSpec {
   bool secure_aggregation = false;  ///< Bonawitz et al. 2017
   double speed_spread = 0;          ///< standard deviation of the logarithm of a client's speed
   static const FieldTable<FederatedSpec>& fields();
+  bool operator==(const FederatedSpec&) const = default;
 };
 
 }  // namespace stepcast

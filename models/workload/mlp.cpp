@@ -81,14 +81,16 @@ Bytes mlp_inside(const Cut& cut, const Mlp& mlp) {
 }
 
 // --- Mixture of experts (Lepikhin et al. 2020, arXiv 2006.16668; Fedus et al. 2021, arXiv 2101.03961), with the load
-// even over the experts. Each expert-parallel rank holds experts/ep of them, each cut by etp: tp, or 1 (whole experts,
-// over which expert parallelism extends to the tensor ranks with their own tokens).
+// even over the experts of a rank. All wait for the rank whose experts get most. Each expert-parallel rank holds
+// experts/ep of them, each cut by etp: tp, or 1 (whole experts, over which expert parallelism extends to the tensor
+// ranks with their own tokens).
 
 struct Experts {
   double on_device;  ///< experts held
   double width;      ///< of one, on the device
   double rows;       ///< tokens that reach the device's experts, all together
   double sent;       ///< of its own tokens that the device routes
+  double received;   ///< from the ranks of its expert-parallel group, its own among them
   double hidden;     ///< of a token as they see it
   [[nodiscard]] double rows_each() const { return rows / on_device; }
 };
@@ -97,15 +99,21 @@ Experts experts_of(const Cut& cut) {
   const TransformerShape& shape = cut.shape;
   const double width = shape.moe_ffn_hidden > 0 ? shape.moe_ffn_hidden : shape.ffn_hidden;
   const double sent = cut.resident * shape.top_k;
-  const double rows = cut.sharding.etp > 1 ? cut.tokens * shape.top_k : sent;
+  const double imbalance = cut.sharding.expert_imbalance;
+  const double rows = (cut.sharding.etp > 1 ? cut.tokens * shape.top_k : sent) * imbalance;
   const double hidden = shape.moe_latent > 0 ? shape.moe_latent : cut.hidden;
-  return {static_cast<double>(shape.experts) / cut.sharding.ep, width / cut.sharding.etp, rows, sent, hidden};
+  return {static_cast<double>(shape.experts) / cut.sharding.ep,
+          width / cut.sharding.etp,
+          rows,
+          sent,
+          sent * imbalance,
+          hidden};
 }
 
 void exchange_tokens(Steps& steps, const Cut& cut, const Experts& experts, std::string_view name) {
   if (cut.sharding.ep == 1) return;
   steps.push_back(communicate(name, LayerCommunication::expert, LayerCollective::all_to_all,
-                              Bytes(experts.sent * experts.hidden * cut.element)));
+                              Bytes(experts.received * experts.hidden * cut.element)));
 }
 
 /// Experts cut by tensor parallelism need every rank's tokens (only with sequence parallelism do ranks hold different
@@ -155,7 +163,7 @@ void add_latent_backward(Steps& steps, const Cut& cut, const Linear& linear) {
 /// Received tokens come by sender and are put in order of expert: one more copy.
 void sort_received(Steps& steps, const Cut& cut, const Experts& experts, std::string_view name) {
   if (cut.sharding.ep > 1 && experts.on_device > 1)
-    steps.push_back(routed(name, 2 * experts.sent * experts.hidden * cut.element, cut));
+    steps.push_back(routed(name, 2 * experts.received * experts.hidden * cut.element, cut));
 }
 
 LayerStep grouped(std::string_view name, const Cut& cut, const Experts& experts, double n, double k) {

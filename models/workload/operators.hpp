@@ -63,6 +63,7 @@ struct LayerSharding {
   bool main_gradients_fp32 = false;
   double memory_passes = 1;      ///< FrameworkProfile::memory_efficiency
   double expert_passes = 1;      ///< FrameworkProfile::expert_memory_efficiency
+  double expert_imbalance = 1;   ///< WorkloadSpec::expert_imbalance
   bool sync_batch_norm = false;  ///< batch norms take their statistics over all replicas
   int adapter_rank = 0;          ///< >0: only low-rank adapters of the attention projections are trained
   int document_len = 0;  ///< >0: mean tokens of the documents packed into a sequence; attention stays inside one

@@ -203,6 +203,15 @@ TEST(Collective, PricesParameterServersAndGossip) {
   EXPECT_NEAR(column(table(round + "random-regular --degree 6"), "time_us")[0] / ring, 3, 0.05);
 }
 
+// All wait for the rank that gets half as much again; nothing else takes longer.
+TEST(Collective, UnequalPartsTakeTheBusiestRanksTime) {
+  const auto time = [](const char* op, const char* size) {
+    return column(table(std::string(op) + " --sizes " + size + " --ranks 64 --cluster dgx-h100"), "time_us")[0];
+  };
+  EXPECT_NEAR(time("--op all_to_all_v --imbalance 1", "1G"), time("--op all_to_all", "1G"), 0.01);
+  EXPECT_NEAR(time("--op all_to_all_v --imbalance 1.5", "1G") / time("--op all_to_all", "1536M"), 1, 0.01);
+}
+
 TEST(Collective, ReadsAGossipGraphFromAFile) {
   const ScratchFolder folder;
   const std::string file = (folder / "edges.txt").string();
@@ -282,6 +291,10 @@ INSTANTIATE_TEST_SUITE_P(
             "/cluster/fabric/nodes_per_leaf"},
         Bad{"--op all_reduce --sizes 1K --ranks 16 --cluster torus-2d --set cluster.fabric.nics_per_node=2",
             "raw hosts have one NIC of 25 GB/s"},
+        Bad{"--op all_to_all_v --sizes 1K --ranks 16 --cluster dgx-h100", "--imbalance: is missing"},
+        Bad{"--op all_to_all_v --imbalance 17 --sizes 1K --ranks 16 --cluster dgx-h100", "expected 1 to 16"},
+        Bad{"--op all_to_all_v --imbalance 2 --sizes 1K --ranks 16 --cluster dgx-h100 --flows full", "--flows"},
+        Bad{"--op all_to_all --imbalance 2 --sizes 1K --ranks 16 --cluster dgx-h100", "--imbalance"},
         Bad{"--op all_to_all --sizes 1K --ranks 2048 --cluster perlmutter-gpu --fabric dragonfly --routing ecmp",
             "--routing"},
         Bad{"--op all_reduce --sizes 1K --ranks 16 --cluster dgx-h100 --graph ring", "--graph"}));

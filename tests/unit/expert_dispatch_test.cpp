@@ -8,6 +8,7 @@
 #include "models/estimate.hpp"
 #include "models/parallelism/lowering.hpp"
 #include "models/step_breakdown.hpp"
+#include "tests/unit/layer_steps.hpp"
 #include "tests/unit/shipped.hpp"
 
 namespace stepcast::expert_dispatch_test {
@@ -103,6 +104,39 @@ INSTANTIATE_TEST_SUITE_P(Published, DeepEp,
                          testing::Values(Measured{8, 1, 1, 158, 0.2}, Measured{16, 2, 2, 43, 0.35},
                                          Measured{32, 4, 4, 57, 0.1}, Measured{64, 8, 4, 50, 0.1}),
                          [](const auto& of) { return "Ranks" + std::to_string(of.param.ranks); });
+
+// A rank whose experts get 1.5 times the mean multiplies so many rows, and receives and sorts so many tokens. What it
+// routes itself, and so copies into order, is the mean.
+TEST(ExpertImbalance, IsWaitedForInEveryLayer) {
+  LayerSharding even;
+  even.ep = 8;
+  LayerSharding uneven = even;
+  uneven.expert_imbalance = 1.5;
+  const auto work = [](const LayerSharding& sharding) {
+    return layer_work(*test::preset("deepseek-v3"), LayerRole::moe_block, 4, 1, 4096, sharding);
+  };
+  const LayerWork mean = work(even), most = work(uneven);
+  const auto over = [&](std::string_view name, double factor) {
+    const LayerStep &a = test::named(mean.forward, name), &b = test::named(most.forward, name);
+    EXPECT_NEAR(b.op.flops.value(), factor * a.op.flops.value(), 1) << name;
+    EXPECT_NEAR(b.payload.value(), factor * a.payload.value(), 1) << name;
+  };
+  for (const char* name : {"expert_up", "expert_down", "ep_dispatch"}) over(name, 1.5);
+  for (const char* name : {"router", "permute"}) over(name, 1);
+  EXPECT_GT(most.activations, mean.activations);
+}
+
+TEST(ExpertImbalance, IsBoundByTheRanksThatShareExperts) {
+  const auto step = [](const std::string& imbalance, const char* ranks) {
+    const Scenario scenario =
+        shipped("qwen3-235b-gb300-288.json",
+                {"workload.expert_imbalance=" + imbalance, std::string("strategy.expert_parallel=") + ranks});
+    return estimate(lower(scenario)).step_time;
+  };
+  EXPECT_GT(step("1.5", "8"), step("1", "8"));
+  EXPECT_THROW((void)step("8.5", "8"), InputError);
+  EXPECT_THROW((void)step("1.5", "1"), InputError);
+}
 
 std::vector<const Piece*> exchanges(const Job& job) {
   std::vector<const Piece*> out;

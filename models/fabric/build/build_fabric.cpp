@@ -118,20 +118,4 @@ Fabric build_fabric(const FabricSpec& spec, const Node& node, int nodes, int nic
   return build_fabric(spec, node, nodes, nics, nic_bandwidth, part, catalog, detail_of(spec));
 }
 
-Fabric single_gpu_star_fabric(int hosts) {
-  constexpr BytesPerSecond kRate = 25_GBps;
-  constexpr Seconds kLatency = 1_us;
-  FabricSpec spec;
-  spec.preset = FabricPreset::single_switch;
-  spec.nics_per_node = 1;
-  spec.nic_bandwidth = kRate;
-  // A device and no NIC of its own: the device hangs on the switch.
-  FabricBuilder builder(NodeInterior({FabricVertex{}}, {}, 1, 0), hosts, FabricDetail::switches);
-  builder.set(spec, {}, nullptr);
-  const auto star = builder.add_switch(0, 0);
-  for (int host = 0; host < hosts; ++host)
-    builder.join(builder.fabric().place(host, 0), star, {FabricLinkKind::nic, kRate, kLatency, 1, 0});
-  return builder.finish();
-}
-
 }  // namespace stepcast
