@@ -59,6 +59,7 @@ constexpr std::array kAccelerators{Row{"10de:102d", "k80-half-12gb"},
                                    Row{"10de:2bb5", "rtx-pro-6000-blackwell-server"},
                                    Row{"10de:3182", "b300-sxm-270gb"},
                                    Row{"10de:31c2", "gb300"},
+                                   Row{"1002:6860", "mi25"},
                                    Row{"1002:738c", "mi100"},
                                    Row{"1002:7408", "mi250x-gcd"},
                                    Row{"1002:740c", "mi250x-gcd"},
@@ -68,6 +69,7 @@ constexpr std::array kAccelerators{Row{"10de:102d", "k80-half-12gb"},
                                    Row{"1002:74b5", "mi300x"},
                                    Row{"1002:75a0", "mi350x"},
                                    Row{"1002:75a3", "mi355x"},
+                                   Row{"8086:e211", "arc-pro-b60"},
                                    Row{"1da3:1020", "gaudi2"},
                                    Row{"1da3:1060", "gaudi3"}};
 
@@ -174,6 +176,7 @@ constexpr std::array kModels{Row{"V100-SXM3-32GB", "v100-sxm3-32gb"},
                              Row{"Tesla T4", "t4"},
                              Row{"Tesla K80", "k80-half-12gb"},
                              Row{"Tesla M60", "m60-half-8gb"},
+                             Row{"Radeon Instinct MI25", "mi25"},
                              Row{"MI100", "mi100"},
                              Row{"MI210", "mi210"},
                              Row{"MI250X", "mi250x-gcd"},
@@ -195,8 +198,9 @@ constexpr std::array kFamilyBySm{std::pair{37, std::string_view("nvidia-kepler")
                                  std::pair{100, std::string_view("nvidia-blackwell")},
                                  std::pair{103, std::string_view("nvidia-blackwell")},
                                  std::pair{120, std::string_view("nvidia-blackwell-workstation")}};
-constexpr std::array kFamilyByGcn{Row{"gfx908", "amd-cdna"},  Row{"gfx90a", "amd-cdna"},  Row{"gfx940", "amd-cdna3"},
-                                  Row{"gfx941", "amd-cdna3"}, Row{"gfx942", "amd-cdna3"}, Row{"gfx950", "amd-cdna4"}};
+constexpr std::array kFamilyByGcn{Row{"gfx900", "amd-vega"},  Row{"gfx908", "amd-cdna"},  Row{"gfx90a", "amd-cdna"},
+                                  Row{"gfx940", "amd-cdna3"}, Row{"gfx941", "amd-cdna3"}, Row{"gfx942", "amd-cdna3"},
+                                  Row{"gfx950", "amd-cdna4"}};
 
 template <class Rows, class Key>
 std::string_view second_of(const Rows& rows, const Key& key) {

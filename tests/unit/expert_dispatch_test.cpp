@@ -128,9 +128,8 @@ TEST(ExpertImbalance, IsWaitedForInEveryLayer) {
 
 TEST(ExpertImbalance, IsBoundByTheRanksThatShareExperts) {
   const auto step = [](const std::string& imbalance, const char* ranks) {
-    const Scenario scenario =
-        shipped("qwen3-235b-gb300-288.json",
-                {"workload.expert_imbalance=" + imbalance, std::string("strategy.expert_parallel=") + ranks});
+    const Scenario scenario = shipped("qwen3-235b-gb300-288.json", {"workload.expert_imbalance=" + imbalance,
+                                                                    std::string("strategy.expert_parallel=") + ranks});
     return estimate(lower(scenario)).step_time;
   };
   EXPECT_GT(step("1.5", "8"), step("1", "8"));

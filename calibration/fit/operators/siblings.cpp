@@ -33,6 +33,9 @@ const std::vector<SiblingFamily>& sibling_families() {
       {"amd-cdna3-mi325x", "amd-cdna3"},
       {"amd-cdna4", "amd-cdna3"},
       {"amd-cdna", "amd-cdna3"},
+      {"amd-vega", "amd-cdna"},
+      {"intel-xe2", ""},
+      {"intel-knights-landing", ""},
   };
   return kFamilies;
 }
