@@ -183,7 +183,7 @@ std::optional<double> parse_number(const std::string& text) {
 constexpr std::array<std::string_view, 6> kNotKnown{"-", "n/a", "na", "nan", "null", "none"};
 
 /// Columns in which no division at all is often written as 0.
-constexpr std::array<std::string_view, 5> kNoneAsZero{"cp", "ep", "experts", "top_k", "vpp"};
+constexpr std::array<std::string_view, 6> kNoneAsZero{"cp", "ep", "experts", "top_k", "vpp", "servers"};
 
 bool is_one_of(const auto& words, std::string_view text) {
   return std::find(words.begin(), words.end(), text) != words.end();

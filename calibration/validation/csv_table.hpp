@@ -46,7 +46,7 @@ class CsvRow {
   [[nodiscard]] CsvRow sibling(std::size_t row) const { return {table_, row, faults_}; }
   [[nodiscard]] std::string text(std::string_view column) const;
   /// Positive numbers; a figure of a run is never zero or less. Null where the field says that it is not known ("N/A"),
-  /// and for degrees and experts of 0, which are none.
+  /// and for degrees, experts and servers of 0, which are none.
   [[nodiscard]] std::optional<double> number(std::string_view column) const;
   [[nodiscard]] std::optional<long> whole(std::string_view column) const;
   /// The same, where a row without it cannot be read; 1 after a fault.

@@ -38,7 +38,9 @@ class DeepLearningRun {
     refuse(network.refusal);
     const std::string precision = read_precision();
     const Json cluster = read_cluster();
-    const std::string framework = read_framework(precision);
+    const Updates updates = read_updates();
+    const std::string framework =
+        updates.framework.empty() ? read_framework(precision) : std::string(updates.framework);
     const std::optional<double> rate = row_.number("samples_per_s");
     const bool batch_stated = row_.number("per_gpu_batch") || row_.number("global_batch");
     if (network.units_per_sample != 1 && !batch_stated)
@@ -55,6 +57,7 @@ class DeepLearningRun {
     if (network.decode_ms > 0) workload["input"] = {{"decode_ms", network.decode_ms}};
     Json strategy{{"framework", framework}, {"micro_batch", batch.micro}, {"sharding", "none"}};
     if (recipe.sync_batch_norm) strategy["sync_batch_norm"] = true;
+    strategy.update(updates.strategy);
     out_.scenario = {
         {"cluster", cluster}, {"workload", workload}, {"strategy", strategy}, {"run", {{"fidelity", "analytic"}}}};
     out_.metric = Metric::samples_per_s;
@@ -70,6 +73,11 @@ class DeepLearningRun {
  private:
   struct Batch {
     long micro, global;
+  };
+  /// Of workers that do not wait for each other; empty where they do.
+  struct Updates {
+    std::string_view framework;
+    Json strategy = Json::object();
   };
 
   void refuse(std::string_view reason) {
@@ -91,7 +99,6 @@ class DeepLearningRun {
   void refuse_what_is_no_training_step() {
     const std::string mode = row_.text("sync_mode");
     const auto has = [&](std::string_view word) { return mode.find(word) != std::string::npos; };
-    if (has("async") || has("gossip")) refuse("workers that do not wait for each other have no description here yet");
     if (has("model-parallel fc") || has("partial fc"))
       if (gpus() > 1) refuse("a classifier cut over the devices has no description yet");
     // The example's accuracy metric copies every device's logits, 85,742 a face, to one Python process.
@@ -156,6 +163,28 @@ class DeepLearningRun {
     if (profile.empty())
       refuse(fmt::format("no profile stands for {}: {}", framework, nearest_choice(framework, framework_choices())));
     return std::string(profile);
+  }
+
+  /// How workers that do not wait for each other exchange. Servers that a row does not count are as many as workers.
+  Updates read_updates() {
+    const std::string mode = row_.text("sync_mode"), stack = lower_case(row_.text("framework"));
+    const auto has = [&](std::string_view word) { return mode.find(word) != std::string::npos; };
+    if (has("pair-averaging")) return {"kungfu", {{"update", "pair-averaging"}}};
+    if (!has("async")) {
+      if (has("gossip")) refuse("the graph of its gossip is not stated");
+      return {};
+    }
+    const bool first = stack.starts_with("tensorflow1");
+    const std::string_view profile = first                             ? "tensorflow-2017"
+                                     : stack.starts_with("tensorflow") ? "tensorflow-ps"
+                                     : stack.starts_with("mxnet")      ? "mxnet-kvstore"
+                                                                       : "";
+    if (profile.empty())
+      refuse(fmt::format("no profile stands for asynchronous servers of {}", row_.text("framework")));
+    Json strategy{{"update", "asynchronous"},
+                  {"parameter_servers", {{"count", row_.whole("servers").value_or(gpus())}}}};
+    if (first) strategy["worker"] = "device";  // a process a device
+    return {profile, strategy};
   }
 
   /// Samples at once on a device and in a step; accumulation is what lies between them. What another table of the

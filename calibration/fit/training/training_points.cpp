@@ -11,6 +11,7 @@
 #include "calibration/validation/never_fit.hpp"
 #include "calibration/validation/settle.hpp"
 #include "models/estimate.hpp"
+#include "models/updates/lone_node.hpp"
 
 namespace stepcast {
 
@@ -109,6 +110,7 @@ std::vector<TrainingPoint> training_points(const std::vector<std::string>& sets,
       point.set = set;
       point.scenario = settled_scenario(run, catalog);
       if (!point.scenario || point.scenario->accelerator == nullptr) continue;
+      if (exchanges_apart(*point.scenario)) continue;  // no step of its own tells of these workers' exchanges
       point.run = std::move(run);
       point.framework = without_sources(*point.scenario->framework);
       point.accelerator = point.scenario->accelerator->id;
