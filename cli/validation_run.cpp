@@ -5,9 +5,9 @@
 #include "calibration/validation/column_sets.hpp"
 #include "calibration/validation/data_sets.hpp"
 #include "calibration/validation/known_tables.hpp"
-#include "calibration/validation/parallel.hpp"
 #include "calibration/validation/settle.hpp"
 #include "cli/predictor.hpp"
+#include "fields/in_parallel.hpp"
 
 namespace stepcast {
 

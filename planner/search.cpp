@@ -1,10 +1,6 @@
 #include "planner/search.hpp"
 
-#include <atomic>
-#include <exception>
-#include <mutex>
-#include <thread>
-
+#include "fields/in_parallel.hpp"
 #include "planner/incumbents.hpp"
 
 namespace stepcast {
@@ -34,31 +30,6 @@ class FamilyCache {
   std::size_t family_ = 0;
   std::unique_ptr<Evaluator> evaluator_;
 };
-
-/// Calls `body(thread, i)` for every i below `count`. The first exception ends it and is thrown again.
-void in_parallel(int threads, std::size_t count, const std::function<void(std::size_t, std::size_t)>& body) {
-  if (threads <= 1 || count <= 1) {
-    for (std::size_t i = 0; i < count; ++i) body(0, i);
-    return;
-  }
-  std::atomic<std::size_t> next = 0;
-  std::exception_ptr thrown;
-  std::mutex mutex;
-  {
-    std::vector<std::jthread> pool;
-    for (std::size_t t = 0; t < std::min(static_cast<std::size_t>(threads), count); ++t)
-      pool.emplace_back([&, t] {
-        try {
-          for (std::size_t i = next++; i < count; i = next++) body(t, i);
-        } catch (...) {
-          const std::scoped_lock lock(mutex);
-          if (!thrown) thrown = std::current_exception();
-          next = count;
-        }
-      });
-  }
-  if (thrown) std::rethrow_exception(thrown);
-}
 
 class Search {
  public:
@@ -98,7 +69,7 @@ class Search {
 
   void search_wave(std::size_t first, std::size_t last) {
     std::vector<BlockResult> results(last - first);
-    in_parallel(options_.threads, last - first, [&](std::size_t thread, std::size_t i) {
+    in_parallel(last - first, options_.threads, [&](std::size_t thread, std::size_t i) {
       if (!options_.stop.stop_requested()) results[i] = search_block(caches_[thread], blocks_[first + i], first + i);
     });
     for (const BlockResult& block : results) {

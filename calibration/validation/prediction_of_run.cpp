@@ -6,10 +6,10 @@
 #include <cmath>
 #include <map>
 
-#include "calibration/validation/parallel.hpp"
 #include "calibration/validation/settle.hpp"
 #include "calibration/validation/statistics.hpp"
 #include "fields/data_directory.hpp"
+#include "fields/in_parallel.hpp"
 #include "models/memory/memory.hpp"
 #include "models/phases/evaluation_step.hpp"
 #include "models/scenario/scenario.hpp"

@@ -7,8 +7,8 @@
 #include <map>
 
 #include "calibration/fit/cluster/cluster_rows.hpp"
-#include "calibration/validation/parallel.hpp"
 #include "calibration/validation/settle.hpp"
+#include "fields/in_parallel.hpp"
 #include "report/humane.hpp"
 
 namespace stepcast {

@@ -17,10 +17,10 @@
 #include "calibration/fit/training/rows_writer.hpp"
 #include "calibration/fit/training/training_points.hpp"
 #include "calibration/validation/data_sets.hpp"
-#include "calibration/validation/parallel.hpp"
 #include "calibration/validation/prediction_of_run.hpp"
 #include "calibration/validation/statistics.hpp"
 #include "fields/data_directory.hpp"
+#include "fields/in_parallel.hpp"
 #include "report/humane.hpp"
 
 namespace stepcast {
