@@ -227,9 +227,10 @@ void ConfigurationModel::write(const std::string& pointer, Json value) {
 /// A document with the strategy chosen, and what is to be said of the choice: where there is none, the document stays.
 QString ConfigurationModel::choose_strategy_of(Json& document) const {
   try {
-    Json chosen = with_default_strategy(document, *catalog_);
-    if (chosen == document) return QObject::tr("This is the strategy that the rules choose.");
-    document = std::move(chosen);
+    ChosenStrategy chosen = with_default_strategy(document, *catalog_);
+    if (chosen.scenario == document)
+      return QObject::tr("This is the strategy that the rules choose: %1.").arg(qt(chosen.why));
+    document = std::move(chosen.scenario);
     return {};
   } catch (const InputError& error) {
     return QObject::tr("The strategy was left as it is: %1").arg(qt(words_of(error.faults().front())));

@@ -95,7 +95,7 @@ QWidget* ConfigurePanel::section_widget(const FormSection& section) {
 
 void ConfigurePanel::add_strategy_choice(QVBoxLayout& layout, QWidget* parent) {
   follows_ = new QCheckBox(tr("Choose for me when servers or model change"), parent);
-  follows_->setToolTip(tr("Takes the strategy with the least communication that fits memory"));
+  follows_->setToolTip(tr("Takes the fastest strategy that leaves room in memory, or a plainer one that is as fast"));
   follows_->setChecked(configuration_.strategy_follows());
   connect(follows_, &QCheckBox::toggled, this, [this](bool on) { configuration_.set_strategy_follows(on); });
   layout.addWidget(follows_);

@@ -28,7 +28,8 @@ FaultBanner::FaultBanner(ConfigurationModel& configuration, QWidget* parent)
   connect(text_, &QLabel::linkActivated, this, [this](const QString& link) { Q_EMIT wants_field(plain(link)); });
   auto* choose = new QPushButton(tr("Choose a strategy for me"), this);
   choose->setToolTip(
-      tr("The strategy with the least communication that fits memory, for this model and these servers"));
+      tr("The fastest strategy that leaves room in memory, or a plainer one that is as fast, for this model and these "
+         "servers"));
   connect(choose, &QPushButton::clicked, this, [this] { configuration_.choose_strategy(); });
   choose_ = choose;
   row->addWidget(text_, 1);

@@ -203,10 +203,16 @@ RC_GTEST_PROP(Resolved, HoldsItsInvariants, ()) {
 
 class DefaultScenario : public testing::TestWithParam<std::tuple<const char*, const char*, int>> {};
 
-TEST_P(DefaultScenario, IsLegalAndFits) {
+TEST_P(DefaultScenario, IsLegalAndLeavesATenthOfTheMemory) {
   const auto& [model, node, nodes] = GetParam();
-  const Scenario s = resolve(default_scenario(model, node, nodes, catalog()), "default", {}, catalog());
-  EXPECT_TRUE(memory_of(lower(s)).fits);
+  const Json document = default_scenario(model, node, nodes, catalog());
+  const Scenario s = resolve(document, "default", {}, catalog());
+  const MemoryReport memory = memory_of(lower(s));
+  EXPECT_TRUE(memory.fits);
+  EXPECT_LE(memory.stages.at(memory.worst_stage).total() / memory.capacity, 0.9) << document.dump(1);
+  EXPECT_THAT(document.value("description", ""),
+              testing::ContainsRegex("^chosen because [0-9]+ of [0-9]+ legal strategies leave 10 % of the memory free, "
+                                     "and this is the (fastest|plainest) of"));
 }
 INSTANTIATE_TEST_SUITE_P(
     Pairs, DefaultScenario,
@@ -506,7 +512,7 @@ std::string framework_of_default(const char* model, const char* node, int nodes)
 
 TEST(DefaultStrategy, CutsOnlyWhatNeedsCutting) {
   EXPECT_EQ(framework_of_default("gpt2", "dgx-h100", 1), "pytorch-ddp");
-  EXPECT_EQ(framework_of_default("llama3-8b", "dgx-h100", 4), "pytorch-fsdp");
+  EXPECT_EQ(framework_of_default("bert-large", "dgx-h100", 4), "pytorch-ddp");
   EXPECT_EQ(framework_of_default("llama3-70b", "dgx-h100", 8), "megatron-lm");
   EXPECT_EQ(framework_of_default("resnet50", "rental-epyc-9454p-256gb", 1), "pytorch-cpu");
 }
@@ -525,9 +531,30 @@ TEST(DefaultStrategy, SpreadsExpertsOverANode) {
   EXPECT_FALSE(strategy("deepseek-v3", "dgx-h100", 64).contains("tensor_parallel"));
 }
 
+double closed_speed(const Json& document, const std::vector<std::string>& changes = {}) {
+  const Scenario s = resolve(document, "default", changes, catalog());
+  return static_cast<double>(s.spec.workload.global_batch) / estimate(lower(s)).step_time.value();
+}
+
+// Full recomputation on as few devices as hold the model was preferred to sharding it once.
+TEST(DefaultStrategy, IsAsFastAsWhatOthersWouldTake) {
+  const std::string fsdp = R"(strategy={"framework": "pytorch-fsdp", "micro_batch": 1, "recompute": "full"})";
+  for (const auto& [model, node, nodes, other] :
+       {std::tuple{"llama3-8b", "dgx-h100", 1, fsdp}, std::tuple{"llama3-8b", "dgx-h100", 16, fsdp},
+        std::tuple{"llama3.2-3b", "server-4xl40s", 1, fsdp},
+        std::tuple{"llama3-70b", "dgx-h100", 64,
+                   std::string(R"(strategy={"framework": "megatron-lm", "tensor_parallel": 8, "sequence_parallel": true,
+                                  "pipeline_parallel": 2, "micro_batch": 1})")}}) {
+    const Json document = default_scenario(model, node, nodes, catalog());
+    EXPECT_GT(closed_speed(document), 0.95 * closed_speed(document, {other})) << model << " " << document.dump(1);
+  }
+}
+
 TEST(DefaultStrategy, ShowsTheSmallestWhenNothingFits) {
-  const Scenario s = resolve(default_scenario("gpt3-175b", "dgx-a100-80gb", 1, catalog()), "default", {}, catalog());
+  const Json document = default_scenario("gpt3-175b", "dgx-a100-80gb", 1, catalog());
+  const Scenario s = resolve(document, "default", {}, catalog());
   EXPECT_FALSE(memory_of(lower(s)).fits);
+  EXPECT_THAT(document.value("description", ""), HasSubstr("shown because none of"));
 }
 
 // What a scenario states is the question, not the answer.
@@ -536,7 +563,7 @@ TEST(DefaultStrategy, LeavesWhatAScenarioStatesAlone) {
   scenario["workload"]["global_batch"] = 1024;
   scenario["workload"]["seq_len"] = 131072;
   scenario["cluster"]["fabric"] = {{"oversubscription", 4}};
-  Json chosen = with_default_strategy(scenario, catalog());
+  Json chosen = with_default_strategy(scenario, catalog()).scenario;
   const Scenario s = resolve(chosen, "chosen", {}, catalog());
   EXPECT_TRUE(memory_of(lower(s)).fits);
   chosen.erase("strategy");
