@@ -71,13 +71,19 @@ RunHazard hazard_of(const RunRisk& risk) {
   return out;
 }
 
-double formula_goodput(const RunRisk& risk) {
-  RunHazard hazard = hazard_of(risk);
-  if (risk.saves) return daly_goodput(hazard, risk.interval);
-  if (!(hazard.interruptions > PerSecond(0))) return 1;
+namespace {
+
+/// As a run that saves nothing has it: one interval of all its work, without checkpoints, notice or not.
+RunHazard unsaved(RunHazard hazard) {
   hazard.stall = hazard.behind = Seconds(0);
   hazard.spared = 0;
-  return daly_goodput(hazard, risk.work);
+  return hazard;
+}
+
+}  // namespace
+
+double formula_goodput(const RunRisk& risk) {
+  return risk.saves ? daly_goodput(hazard_of(risk), risk.interval) : daly_goodput(unsaved(hazard_of(risk)), risk.work);
 }
 
 namespace {
@@ -86,9 +92,9 @@ namespace {
 RunShares shares_at(const RunRisk& risk, const RunHazard& hazard, double slowest, double links) {
   const double pace = slowest * links;
   // At a slower pace an interval's work takes longer, and so it is interrupted more often.
-  const Seconds interval = risk.interval / pace;
+  const Seconds interval = (risk.saves ? risk.interval : risk.work) / pace;
   RunShares out;
-  out.useful = pace * (risk.saves ? daly_goodput(hazard, interval) : 1);
+  out.useful = pace * daly_goodput(hazard, interval);
   const bool fails = hazard.interruptions > PerSecond(0);
   const double up = fails ? std::exp(-hazard.interruptions * hazard.recovery) : 1;
   out.restart = 1 - up;
@@ -104,17 +110,34 @@ RunShares shares_at(const RunRisk& risk, const RunHazard& hazard, double slowest
   return out;
 }
 
+/// Share of the time in which a run stands for want of nodes: all spares are away and one node more. Nodes are taken
+/// out while it trains and come back a repair's time later, so this is Erlang's loss system, whose blocked share does
+/// not depend on how repair times are distributed (Erlang 1917; Sevastyanov 1957).
+double stopped_share(const RunRisk& risk, const RunHazard& hazard) {
+  const PerSecond taken = risk.nodes * (risk.rates.interruptions * risk.rates.replaced_share + risk.rates.spot);
+  const double offered = taken * risk.repair * std::exp(-hazard.interruptions * hazard.recovery);
+  double blocked = 1;
+  for (int away = 1; away <= risk.spares + 1; ++away) blocked = offered * blocked / (away + offered * blocked);
+  return blocked;
+}
+
 }  // namespace
 
 std::optional<RunShares> expected_shares(const RunRisk& risk) {
-  const RunHazard hazard = hazard_of(risk);
+  const RunHazard hazard = risk.saves ? hazard_of(risk) : unsaved(hazard_of(risk));
   const bool fails = hazard.interruptions > PerSecond(0);
-  if (fails && (!risk.saves || !risk.endless_spares || risk.rates.spot > PerSecond(0))) return std::nullopt;
+  const bool short_of_nodes = fails && !risk.endless_spares;
+  // How slow spells and attempts at a whole run meet depends on how long both are.
+  if ((short_of_nodes && risk.elastic) || (fails && !risk.saves && risk.rates.slow > PerSecond(0))) return std::nullopt;
   const double slow = slow_share(risk, hazard);
   const double links = 1 / (1 + risk.nodes * risk.rates.flaps * risk.flap);
   RunShares out = shares_at(risk, hazard, 1, links);
   const RunShares held = shares_at(risk, hazard, risk.slow_speed, links);
   for (double RunShares::*part : kRunShares) out.*part = (1 - slow) * out.*part + slow * held.*part;
+  if (!short_of_nodes) return out;
+  const double stopped = stopped_share(risk, hazard);
+  for (double RunShares::*part : kRunShares) out.*part *= 1 - stopped;
+  out.waiting = stopped;
   return out;
 }
 

@@ -72,8 +72,9 @@ double formula_goodput(const RunRisk& risk);
 /// How a long run spends its time, expected: goodput is Daly's (daly_goodput) at the pace that slow nodes and links
 /// that flap leave. Slow spells begin at random and last equally long, longer than an interval, so that some node is
 /// slow for 1 − e^(−λd) of the time (the busy share of an M/D/∞ queue) and longer where recoveries are as long as
-/// spells. Null where there is no formula: spares that run out, notice of spot interruptions, runs that are interrupted
-/// and save nothing.
+/// spells. Announced interruptions cost no work where a checkpoint is written in time; a run that saves nothing is one
+/// interval of all its work; where spares run out the run stands (Erlang's loss formula, of long runs). Null where
+/// there is no formula: elastic runs whose spares run out, and runs that save nothing while nodes turn slow.
 std::optional<RunShares> expected_shares(const RunRisk& risk);
 
 /// One run. Interruptions come at exponential times, during recovery too; lost is what was trained since the last safe

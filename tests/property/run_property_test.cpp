@@ -105,6 +105,63 @@ RC_GTEST_PROP(ExpectedGoodput, IsTheMeanOfTrialsWithinAPoint, (unsigned seed)) {
   RC_ASSERT(std::abs(mean.held_back() - expected->held_back()) < 0.02);
 }
 
+/// A long run that is interrupted every hour or two days, with nothing else amiss.
+RunRisk long_run() {
+  RunRisk risk = any_risk();
+  risk.rates.slow = PerSecond(0);
+  risk.endless_spares = true;
+  const PerSecond all = 1.0 / Seconds(between(4000, 200000)) / risk.nodes;
+  const double announced = between(0, 1);
+  risk.rates.interruptions = all * (1 - announced);
+  risk.rates.spot = all * announced;
+  risk.spot_notice = Seconds(*rc::gen::inRange(0, 2) * 1e4);
+  risk.interval = best_interval(hazard_of(risk), risk.checkpoint.write);
+  risk.work = 2000 / (risk.nodes * all);
+  return risk;
+}
+
+RC_GTEST_PROP(ExpectedGoodput, HoldsWhereInterruptionsAreAnnounced, (unsigned seed)) {
+  const RunRisk risk = long_run();
+  RC_PRE(is_finite(risk.interval));
+  const std::optional<RunShares> expected = expected_shares(risk);
+  RC_ASSERT(expected.has_value());
+  const RunShares mean = simulate_runs(risk, seed, 32).mean();
+  RC_ASSERT(std::abs(mean.useful - expected->useful) < 0.01);
+  RC_ASSERT(std::abs(mean.standing() - expected->standing()) < 0.02);
+}
+
+RC_GTEST_PROP(ExpectedGoodput, HoldsWhereSparesRunOut, (unsigned seed)) {
+  RunRisk risk = long_run();
+  RC_PRE(is_finite(risk.interval));
+  risk.endless_spares = risk.elastic = false;
+  const std::optional<RunShares> expected = expected_shares(risk);
+  RC_ASSERT(expected.has_value());
+  const RunShares mean = simulate_runs(risk, seed, 32).mean();
+  RC_ASSERT(std::abs(mean.useful - expected->useful) < 0.02);
+  RC_ASSERT(std::abs(mean.waiting - expected->waiting) < 0.03);
+}
+
+// Its time is that of attempts at the whole work, which spread: of some thousand the mean is within two points.
+RC_GTEST_PROP(ExpectedGoodput, HoldsWhereNothingIsSaved, (unsigned seed)) {
+  RunRisk risk = long_run();
+  risk.saves = false;
+  risk.work = between(0.05, 2) / (risk.nodes * (risk.rates.interruptions + risk.rates.spot));
+  const std::optional<RunShares> expected = expected_shares(risk);
+  RC_ASSERT(expected.has_value());
+  RC_ASSERT(std::abs(simulate_runs(risk, seed, 2000).together().useful - expected->useful) < 0.03);
+}
+
+TEST(ExpectedGoodput, HasNoFormulaForElasticRunsWhoseSparesRunOut) {
+  RunRisk risk;
+  risk.nodes = 8;
+  risk.rates.interruptions = PerSecond(1e-6);
+  risk.interval = risk.work = Seconds(1e4);
+  risk.endless_spares = false;
+  EXPECT_TRUE(expected_shares(risk).has_value());
+  risk.elastic = true;
+  EXPECT_FALSE(expected_shares(risk).has_value());
+}
+
 RC_GTEST_PROP(BestInterval, NoNeighbourIsBetter, ()) {
   const RunHazard hazard{1.0 / Seconds(between(100, 1e7)), Seconds(between(0, 900)), Seconds(between(0, 100)),
                          Seconds(between(0, 2000)), *rc::gen::inRange(0, 2) * between(0, 0.99)};
