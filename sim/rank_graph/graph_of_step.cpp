@@ -54,6 +54,10 @@ GroupKind group_of_dimension(Dimension dimension) {
 /// Both ends of a pipeline, which share an embedding.
 constexpr const char* kEnds = "pipeline ends";
 
+/// Experts' tokens that leave once (expert_dispatch.hpp), which no format of graphs has a kind for.
+constexpr const char *kOnceToNodes = "all_to_all, a token once to each node",
+                     *kOnceToRanks = "all_to_all, a token once to each rank";
+
 class Lowering {
  public:
   Lowering(const Job& job, const StepGraph& graph) : job_(job), graph_(graph) {}
@@ -71,6 +75,7 @@ class Lowering {
       for (int rank = 0; rank < *out_.ranks; ++rank)
         if (job_.layout.coordinate(rank, Axis::pipeline) == stage) out_.programs.back().ranks.push_back(rank);
     }
+    remark_dispatch();
     const auto count = static_cast<int>(graph_.operations().size());
     last_.assign(count, {});
     // Operations before those that wait for them: messages may be wanted before they have been emitted.
@@ -88,6 +93,27 @@ class Lowering {
     throw InputError(
         {{"", "/run/flows", "only the folded step of equal replicas can be exported, and this one sets some apart",
           "leave out stragglers, other nodes and full flows"}});
+  }
+
+  bool dispatches_once() const {
+    const Scenario& scenario = *job_.scenario;
+    return scenario.expert_dispatch == ExpertDispatch::deepep && scenario.degrees.ep > 1;
+  }
+
+  void remark_dispatch() {
+    if (!dispatches_once()) return;
+    out_.notes.push_back(
+        job_.groups.expert.nodes() > 1
+            ? "tokens go to their experts by DeepEP or HybridEP, once to each node and on from there over its native "
+              "links: such an all_to_all has the bytes that leave for nodes, and what is forwarded inside them is left "
+              "out"
+            : "tokens go to their experts by DeepEP or HybridEP, once to each rank: such an all_to_all has these "
+              "bytes");
+  }
+
+  std::string_view name_of_piece(const Piece& piece) const {
+    if (!dispatches_once() || piece.dimension != Dimension::expert) return piece.name;
+    return job_.groups.expert.nodes() > 1 ? kOnceToNodes : kOnceToRanks;
   }
 
   std::vector<int> topological() const {
@@ -205,8 +231,9 @@ class Lowering {
       for (Beside& collective : beside) --collective.left;
       if (piece.communication) {
         flush();
-        const Ids ended = add_collective(stage, piece.name, piece.collective, group_of_dimension(piece.dimension),
-                                         piece.cost.payload, piece.cost.calls, "layer communication", after);
+        const Ids ended =
+            add_collective(stage, name_of_piece(piece), piece.collective, group_of_dimension(piece.dimension),
+                           piece.cost.payload, piece.cost.calls, "layer communication", after);
         if (piece.beside > 0) {
           beside.push_back({piece.beside, ended});
         } else {
