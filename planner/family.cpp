@@ -95,6 +95,8 @@ namespace {
 /// The settings that are not searched.
 StrategySpec fixed_settings(const PlanStrategy& s) {
   StrategySpec out;
+  // Of several each option has its own.
+  if (s.expert_dispatch.values.size() == 1) out.expert_dispatch = s.expert_dispatch.values.front();
   out.context_method = s.context_method;
   out.order = s.order;
   out.overlap_tensor_parallel = s.overlap_tensor_parallel;
@@ -120,6 +122,7 @@ ScenarioSpec scenario_of(const PlanQuestionSpec& question, const FamilySpec& fam
   spec.cluster.storage = family.storage;
   spec.cluster.site = choice.site;
   spec.cluster.cooling = choice.cooling;
+  spec.cluster.cost = choice.cost;
   spec.cluster.power_cap = family.power_cap;
   spec.cluster.clock_MHz = family.clock_MHz;
   spec.workload = question.workload.training;

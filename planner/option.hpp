@@ -13,6 +13,7 @@ namespace stepcast {
 struct Option {
   int tp = 1, cp = 1, ep = 1, pp = 1, vpp = 1;
   int etp = 1;  ///< tp, or 1: whole experts
+  ExpertDispatch dispatch = ExpertDispatch::all_to_all;
   long micro_batch = 1;
   long batch = 1;  ///< samples of a step
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;

@@ -21,6 +21,8 @@ std::string machines(const Json& scenario) {
     out += fmt::format(" · capped at {} W", significant(cap.get<double>()));
   if (const Json clock = cluster.value("clock_MHz", Json()); clock.is_number())
     out += fmt::format(" · locked at {} MHz", significant(clock.get<double>()));
+  if (const std::string basis = cluster.value("/cost/basis"_json_pointer, "auto"); basis != "auto")
+    out += fmt::format(" · {}", basis);
   return out;
 }
 
@@ -32,8 +34,10 @@ std::string strategy_words(const PlanCandidate& c) {
                                      std::pair{"virtual", d.vpp}, std::pair{"data", d.dp}, std::pair{"expert", d.ep}})
     if (degree > 1) add(fmt::format("{} {}", name, degree));
   if (d.ep > 1 && d.etp < d.tp) out += " of whole experts";
-  add(fmt::format("micro-batch {} × {}", d.micro_batch, d.micro_batches));
   const Json& strategy = c.scenario.at("strategy");
+  if (const std::string dispatch = strategy.value("expert_dispatch", "all_to_all"); dispatch != "all_to_all")
+    out += fmt::format(" by {}", dispatch);
+  add(fmt::format("micro-batch {} × {}", d.micro_batch, d.micro_batches));
   add(fmt::format("sharding {}", strategy.at("sharding").get<std::string>()));
   if (strategy.value("recompute", "none") != "none")
     add(fmt::format("recompute {}", strategy.at("recompute").get<std::string>()));

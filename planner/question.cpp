@@ -42,8 +42,8 @@ double combinations(const PlanQuestionSpec& spec) {
 }
 
 /// Settings that every option has, whose rules ask for nothing that is searched.
-constexpr std::array kFixedSettings{"/strategy/order", "/strategy/torch_compile", "/strategy/fused_rotary",
-                                    "/strategy/overlap_tensor_parallel"};
+constexpr std::array kFixedSettings{"/strategy/expert_dispatch", "/strategy/order", "/strategy/torch_compile",
+                                    "/strategy/fused_rotary", "/strategy/overlap_tensor_parallel"};
 
 /// What is wrong with settings that every option has: a fault of the question where it is one of every family, for
 /// then no option can be legal.
@@ -91,6 +91,8 @@ bool meet(const Choices<T>& a, const Choices<T>& b, std::string_view key) {
 
 /// A number of servers that two clusters of a question both have, all else equal; none where they have none.
 std::optional<int> common_size(const PlanCluster& a, const PlanCluster& b) {
+  const auto price = [](const PlanCluster& cluster) { return CostSpec::fields().write(cluster.cost); };
+  if (price(a) != price(b)) return std::nullopt;
   if (a.node != b.node || a.site != b.site || a.cooling != b.cooling || !meet(a.fabric, b.fabric, "fabric") ||
       !meet(a.storage, b.storage, "storage") || !meet(a.power_cap, b.power_cap, "power_cap_W") ||
       !meet(a.clock_MHz, b.clock_MHz, "clock_MHz"))

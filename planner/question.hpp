@@ -28,6 +28,7 @@ struct PlanCluster {
   std::string site, cooling;
   Choices<Watts> power_cap;   ///< of each device; open: its board limit
   Choices<double> clock_MHz;  ///< at which devices are locked; open: what their power allows
+  CostSpec cost;
   static const FieldTable<PlanCluster>& fields();
 };
 
@@ -36,6 +37,7 @@ struct PlanStrategy {
   Choices<std::string> framework;
   Choices<int> tensor_parallel, pipeline_parallel, context_parallel, expert_parallel, expert_tensor_parallel,
       virtual_pipeline;
+  Choices<ExpertDispatch> expert_dispatch;
   Choices<long> micro_batch;
   Choices<PipelineSchedule> schedule;
   Choices<Recompute> recompute;

@@ -40,7 +40,8 @@ const FieldTable<PlanCluster>& PlanCluster::fields() {
                {.min = 0, .max = 1e5, .above_min = true})
         .field("clock_MHz", &C::clock_MHz,
                "Clock that devices are locked at, or several; default: as fast as power allows",
-               {.min = 0, .max = 1e5, .above_min = true});
+               {.min = 0, .max = 1e5, .above_min = true})
+        .field("cost", &C::cost, "What it costs, as in a scenario: bought or rented, at whose price");
     return t;
   }();
   return kTable;
@@ -60,6 +61,8 @@ const FieldTable<PlanStrategy>& PlanStrategy::fields() {
         .field("expert_parallel", &S::expert_parallel, "Devices that share the experts", degree)
         .field("expert_tensor_parallel", &S::expert_tensor_parallel,
                "Tensor-parallel devices that share one expert: all of them, or 1", degree)
+        .field("expert_dispatch", &S::expert_dispatch,
+               "How tokens reach experts of other devices; default: all that framework and accelerator have")
         .field("virtual_pipeline", &S::virtual_pipeline, "Model chunks of each stage", {.min = 1, .max = 10000})
         .field("micro_batch", &S::micro_batch, "Samples of a micro-batch", {.min = 1, .max = kMostBatch})
         .field("schedule", &S::schedule, "Pipeline schedules; default: 1f1b and interleaved-1f1b")

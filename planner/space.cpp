@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "models/scenario/dispatchers.hpp"
 #include "models/scenario/draft.hpp"
 #include "models/workload/operators.hpp"
 
@@ -121,6 +122,19 @@ std::vector<int> Space::expert_tensor_degrees(int tp, bool sequence, Tally& tall
   return out;
 }
 
+/// Where every device has all experts nothing is sent, and one way is as good as another.
+std::vector<ExpertDispatch> Space::dispatches(int ep, int ranks) const {
+  const std::vector<ExpertDispatch>& wanted = question_.strategy.expert_dispatch.values;
+  if (ep == 1) return {wanted.empty() ? ExpertDispatch::all_to_all : wanted.front()};
+  if (!wanted.empty()) return wanted;
+  std::vector<ExpertDispatch> out;
+  for (const std::string& name : shared_.framework->expert_dispatches)
+    if (const auto dispatch = parse_enum<ExpertDispatch>(name);
+        dispatch && dispatch_runs_on(*dispatch, shared_.accelerator) && dispatch_takes(*dispatch, ranks, *shared_.node))
+      out.push_back(*dispatch);
+  return out;
+}
+
 std::vector<int> Space::pipeline_degrees(int rest, Tally& tally) const {
   std::vector<int> wanted = question_.strategy.pipeline_parallel.values;
   if (wanted.empty()) {
@@ -202,10 +216,11 @@ std::vector<Block> Space::blocks(std::size_t family, Tally& tally) const {
         if (sequence && tp == 1) continue;
         for (const int etp : expert_tensor_degrees(tp, sequence, tally))
           for (const int ep : expert_degrees(devices_ / etp, tally))
-            for (const bool offload : chosen(s.offload_optimizer, {false}))
-              for (const Recompute recompute : recomputes)
-                for (const long size : sizes)
-                  out.push_back({family, tp, cp, ep, etp, size, recompute, sequence, offload});
+            for (const ExpertDispatch dispatch : dispatches(ep, ep * etp))
+              for (const bool offload : chosen(s.offload_optimizer, {false}))
+                for (const Recompute recompute : recomputes)
+                  for (const long size : sizes)
+                    out.push_back({family, tp, cp, ep, etp, dispatch, size, recompute, sequence, offload});
       }
     }
   return out;
@@ -248,6 +263,7 @@ std::vector<Option> Space::options(const Block& block, Tally& tally) const {
     option.cp = block.cp;
     option.ep = block.ep;
     option.etp = block.etp;
+    option.dispatch = block.dispatch;
     option.pp = pp;
     option.micro_batch = block.micro_batch;
     option.recompute = block.recompute;
@@ -264,6 +280,7 @@ StrategySpec Space::strategy(const Option& option) const {
   out.context_parallel = option.cp;
   out.expert_parallel = option.ep;
   if (option.etp < option.tp) out.expert_tensor_parallel = option.etp;
+  if (option.ep > 1) out.expert_dispatch = option.dispatch;
   out.pipeline_parallel = option.pp;
   out.virtual_pipeline = option.vpp;
   out.micro_batch = static_cast<int>(option.micro_batch);

@@ -13,6 +13,7 @@ struct Block {
   std::size_t family = 0;
   int tp = 1, cp = 1, ep = 1;
   int etp = 1;  ///< tp, or 1: whole experts
+  ExpertDispatch dispatch = ExpertDispatch::all_to_all;
   long micro_batch = 1;
   Recompute recompute = Recompute::none;
   bool sequence_parallel = false;
@@ -38,6 +39,7 @@ class Space {
   [[nodiscard]] std::vector<int> context_degrees(int tp) const;
   [[nodiscard]] std::vector<int> expert_degrees(int ranks, Tally& tally) const;
   [[nodiscard]] std::vector<int> expert_tensor_degrees(int tp, bool sequence, Tally& tally) const;
+  [[nodiscard]] std::vector<ExpertDispatch> dispatches(int ep, int ranks) const;
   [[nodiscard]] std::vector<int> pipeline_degrees(int rest, Tally& tally) const;
   [[nodiscard]] std::vector<int> virtual_degrees(int pp) const;
   [[nodiscard]] std::vector<long> micro_batches(int tp, int cp) const;

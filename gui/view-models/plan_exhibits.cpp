@@ -73,6 +73,7 @@ QString settings_of(const Json& scenario) {
   add("sharding", "none", QStringLiteral("%1"));
   add("recompute", "none", tr("recompute %1"));
   add("schedule", "1f1b", QStringLiteral("%1"));
+  add("expert_dispatch", "all_to_all", tr("experts by %1"));
   if (strategy.value("sequence_parallel", false)) words << tr("sequence-parallel");
   if (strategy.value("offload_optimizer", false)) words << tr("optimizer in host memory");
   return words.join(QStringLiteral(" · "));

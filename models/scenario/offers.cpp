@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "models/scenario/dispatchers.hpp"
 #include "models/scenario/draft.hpp"
 
 namespace stepcast {
@@ -197,6 +198,18 @@ void resolve_expert_dispatch(Draft& draft) {
   if (draft.spec().strategy.expert_dispatch == ExpertDispatch::deepep && s.model && !routed)
     draft.fault(pointer, fmt::format("found {}, but {} has no experts", name, s.model->id),
                 "leave expert_dispatch out");
+  if (s.node == nullptr || (s.node->has_accelerators() && s.accelerator == nullptr)) return;
+  if (!dispatch_runs_on(s.expert_dispatch, s.accelerator))
+    return draft.fault(
+        pointer,
+        fmt::format("found {}, which runs on NVIDIA's accelerators from Ampere on (node \"{}\")", name, s.node->id),
+        "all_to_all");
+  if (!draft.degrees_known || !routed || s.degrees.ep == 1) return;
+  const int ranks = s.degrees.ep * s.degrees.etp;
+  const auto takes = [&](long n) { return dispatch_takes(s.expert_dispatch, static_cast<int>(n), *s.node); };
+  if (!takes(ranks))
+    draft.fault(pointer, fmt::format("found {}, which has no settings for groups of {} ranks", name, ranks),
+                fmt::format("all_to_all, or {}", nearest_valid(ranks, 2L * ranks, takes)));
 }
 
 void check_recompute(Draft& draft) {

@@ -1,5 +1,7 @@
 #include "planner/launch/launch.hpp"
 
+#include "planner/launch/megatron_model.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -73,7 +75,32 @@ int connections(Settings settings, const Scenario& s) {
   return settings == Settings::megatron && by_megatron_fsdp(s) ? 8 : 1;
 }
 
+/// What processes start on: trays of a rack are servers of their own (compute_trays of the catalogue: 18 of an NVL72).
+struct Hosts {
+  int count = 1, devices = 1;
+};
+
+Hosts hosts_of(const Scenario& s) {
+  const auto trays = s.node->figures.find("compute_trays");
+  const int each = trays == s.node->figures.end() ? 1 : static_cast<int>(trays->second);
+  return {s.spec.cluster.nodes * each, s.devices_per_node() / each};
+}
+
+/// Experts' tokens by DeepEP or HybridEP need their library, and HybridEP to know which devices NVLink joins
+/// (Megatron-Bridge's recipes for NVL72 set both).
+std::string dispatcher_lines(Settings settings, const Scenario& s) {
+  const std::string backend = settings == Settings::megatron ? flex_dispatcher(s) : "";
+  if (backend.empty()) return {};
+  const std::string needs = "# Tokens go to their experts by the library deep_ep, which must be installed";
+  if (backend != "hybridep") return needs + ".\n";
+  return fmt::format(
+      "{} (its branch hybrid-ep).\n"
+      "export NVLINK_DOMAIN_SIZE=${{NVLINK_DOMAIN_SIZE:-{}}} USE_MNNVL=${{USE_MNNVL:-1}}\n",
+      needs, s.devices_per_node());
+}
+
 std::string torchrun_script(const Scenario& s, Settings settings, const Program& program) {
+  const Hosts hosts = hosts_of(s);
   return fmt::format(
       "#!/usr/bin/env bash\n"
       "# Starts one server's share: run it on all {nodes} servers with MASTER_ADDR (name or address of the first) and\n"
@@ -82,24 +109,27 @@ std::string torchrun_script(const Scenario& s, Settings settings, const Program&
       "set -euo pipefail\n"
       "HERE=$(cd \"$(dirname \"${{BASH_SOURCE[0]}}\")\" && pwd)\n"
       "{read}"
+      "{dispatcher}"
       "export CUDA_DEVICE_MAX_CONNECTIONS=${{CUDA_DEVICE_MAX_CONNECTIONS:-{connections}}}\n"
       "exec torchrun --nnodes {nodes} --nproc-per-node {devices} --node-rank \"${{NODE_RANK:?}}\" \\\n"
       "  --master-addr \"${{MASTER_ADDR:?}}\" --master-port \"${{MASTER_PORT:-{port}}}\" \\\n"
       "  \"${{TRAIN_SCRIPT:-{script}}}\" {arguments} \"$@\"\n",
-      fmt::arg("nodes", s.spec.cluster.nodes), fmt::arg("last", s.spec.cluster.nodes - 1),
-      fmt::arg("devices", s.devices_per_node()), fmt::arg("port", kPort), fmt::arg("script", program.script),
-      fmt::arg("arguments", program.arguments), fmt::arg("read", read_settings(settings)),
-      fmt::arg("beyond", beyond_settings(settings, s)), fmt::arg("connections", connections(settings, s)));
+      fmt::arg("nodes", hosts.count), fmt::arg("last", hosts.count - 1), fmt::arg("devices", hosts.devices),
+      fmt::arg("dispatcher", dispatcher_lines(settings, s)), fmt::arg("port", kPort),
+      fmt::arg("script", program.script), fmt::arg("arguments", program.arguments),
+      fmt::arg("read", read_settings(settings)), fmt::arg("beyond", beyond_settings(settings, s)),
+      fmt::arg("connections", connections(settings, s)));
 }
 
 std::string slurm_job(const Scenario& s) {
+  const Hosts hosts = hosts_of(s);
   std::string out = fmt::format(
       "#!/usr/bin/env bash\n"
       "#SBATCH --job-name=stepcast-plan\n"
       "#SBATCH --nodes={}\n"
       "#SBATCH --ntasks-per-node=1\n",
-      s.spec.cluster.nodes);
-  if (s.node->has_accelerators()) out += fmt::format("#SBATCH --gpus-per-node={}\n", s.devices_per_node());
+      hosts.count);
+  if (s.node->has_accelerators()) out += fmt::format("#SBATCH --gpus-per-node={}\n", hosts.devices);
   out +=
       "#SBATCH --exclusive\n"
       "# Submit from the folder that holds launch.sh: sbatch job.slurm. Partition, account and time limit are the "

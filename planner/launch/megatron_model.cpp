@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/scenario/dispatchers.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -91,12 +93,10 @@ std::string expert_layers(const TransformerShape& shape) {
   return fmt::format("([0]*{}+{}+[0]*{})", shape.dense_layers, period, behind);
 }
 
-/// HybridEP is made for racks whose devices NVLink joins over their servers, DeepEP for servers.
 void add_dispatcher(Arguments& out, const Scenario& scenario) {
-  const bool flex = scenario.expert_dispatch == ExpertDispatch::deepep && scenario.degrees.ep > 1;
-  out.value("--moe-token-dispatcher-type", flex ? "flex" : "alltoall");
-  const bool rack = scenario.node->interconnect.kind == NodeTopology::nvswitch_rack;
-  if (flex) out.value("--moe-flex-dispatcher-backend", rack ? "hybridep" : "deepep");
+  const std::string backend = flex_dispatcher(scenario);
+  out.value("--moe-token-dispatcher-type", backend.empty() ? "alltoall" : "flex");
+  if (!backend.empty()) out.value("--moe-flex-dispatcher-backend", backend);
 }
 
 void add_experts(Arguments& out, const Scenario& scenario) {
@@ -118,6 +118,11 @@ void add_experts(Arguments& out, const Scenario& scenario) {
 }
 
 }  // namespace
+
+std::string flex_dispatcher(const Scenario& scenario) {
+  if (scenario.expert_dispatch != ExpertDispatch::deepep || scenario.degrees.ep == 1) return {};
+  return by_hybridep(*scenario.node) ? "hybridep" : "deepep";
+}
 
 void add_megatron_model(Arguments& out, const Scenario& scenario) {
   const TransformerShape& shape = *scenario.model->transformer;

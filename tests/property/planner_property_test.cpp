@@ -39,7 +39,8 @@ const std::vector<std::string>& questions() {
           "clusters": [{"node": "dgx-h100", "nodes": {"from": 1, "to": 3}}]})",
       R"({"workload": {"model": "mixtral-8x7b", "global_batch": 64},
           "clusters": [{"node": "dgx-h100", "nodes": 4}],
-          "strategy": {"framework": "megatron-lm", "recompute": ["none", "full"], "sequence_parallel": true}})",
+          "strategy": {"framework": "megatron-lm", "recompute": ["none", "full"], "sequence_parallel": true,
+                       "expert_dispatch": "all_to_all"}})",
       R"({"workload": {"model": "qwen3-30b-a3b", "global_batch": 32},
           "clusters": [{"node": "dgx-h100", "nodes": 2}],
           "strategy": {"framework": "megatron-lm", "recompute": "full", "tensor_parallel": [1, 2, 4],
@@ -72,6 +73,37 @@ std::vector<std::pair<std::size_t, double>> kept(const std::vector<PlanPoint>& p
   std::vector<std::pair<std::size_t, double>> out;
   for (const PlanPoint& p : points) out.emplace_back(p.order, p.figures.step_time.value());
   return out;
+}
+
+// Tokens of experts on other nodes go out once where framework and accelerator have it.
+TEST(ExpertDispatches, AreSearchedWhereTheyRun) {
+  const auto best = [](const char* node) {
+    PlanQuestion q = question(fmt::format(R"({{"workload": {{"model": "qwen3-30b-a3b", "global_batch": 64}},
+      "clusters": [{{"node": "{}", "nodes": 2}}],
+      "strategy": {{"framework": "megatron-lm", "expert_parallel": 16, "micro_batch": 1, "recompute": "full"}}}})",
+                                          node));
+    return search(q, catalog(), options(true)).best.front().option.dispatch;
+  };
+  EXPECT_EQ(best("dgx-h100"), ExpertDispatch::deepep);
+  EXPECT_EQ(best("dgx-1-v100-32gb"), ExpertDispatch::all_to_all);
+}
+
+// One spare for 32 servers that are away three days: runs stand most of the time, and the search knows.
+TEST(GoodputOfPlans, HasAFormulaForSparesSpotAndNoCheckpoints) {
+  const auto refused = [](const char* run) {
+    const PlanQuestion q = question(fmt::format(
+        R"({{"workload": {{"model": "llama3-8b", "global_batch": 512, "seq_len": 8192, "tokens": 3e11}},
+             "clusters": [{{"node": "aws-p5.48xlarge", "nodes": 32}}],
+             "strategy": {{"framework": "megatron-lm", "tensor_parallel": 2, "micro_batch": 1}},
+             "constraints": {{"minimum_goodput_percent": 95}}, "run": {}}})",
+        run));
+    const SearchResult found = search(q, catalog(), options(false));
+    return found.tally.feasible == 0 && found.tally.rejected[static_cast<std::size_t>(Rejection::low_goodput)] > 0;
+  };
+  EXPECT_TRUE(refused(R"({"reliability": {"spares": 1, "interruptions_per_1000_node_days": 40, "repair_h": 72}})"));
+  EXPECT_TRUE(refused(R"({"reliability": {"spot": true, "spot_interruptions_per_1000_node_days": 900}})"));
+  EXPECT_TRUE(refused(R"({"checkpoint": {"kind": "none"}, "reliability": {"interruptions_per_1000_node_days": 100}})"));
+  EXPECT_FALSE(refused(R"({"reliability": {"spot": true, "spot_interruptions_per_1000_node_days": 9}})"));
 }
 
 TEST_P(SmallSpace, PruningKeepsTheBestTheBestOfKindsAndTheFront) {

@@ -171,6 +171,51 @@ TEST(ExpertDispatch, SendsFewerBytesBetweenNodesAndForwardsInside) {
   EXPECT_LT(estimate(few).step_time, estimate(all).step_time);
 }
 
+// Layers that are kept from one scenario to the next are not those of another dispatcher.
+TEST(ExpertDispatch, IsNotKeptFromOneLoweringToTheNext) {
+  const Scenario whole = deepseek("all_to_all"), once = deepseek("deepep");
+  Lowering lowering;
+  (void)lowering.lower(whole);
+  EXPECT_EQ(estimate(lowering.lower(once)).step_time, estimate(lower(once)).step_time);
+}
+
+std::string refusal_of(const Json& cluster, const Json& strategy) {
+  try {
+    (void)resolve({{"cluster", cluster},
+                   {"workload", {{"model", "qwen3-30b-a3b"}, {"global_batch", 2560}}},
+                   {"strategy", strategy}},
+                  "test", {}, test::catalog());
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(ExpertDispatch, RunsWhereItsLibraryDoes) {
+  Json strategy{{"framework", "megatron-lm"}, {"expert_parallel", 8}, {"expert_dispatch", "deepep"}};
+  EXPECT_EQ(refusal_of({{"node", "dgx-a100-80gb"}, {"nodes", 2}}, strategy), "");
+  EXPECT_NE(refusal_of({{"node", "dgx-1-v100-32gb"}, {"nodes", 2}}, strategy)
+                .find("/strategy/expert_dispatch: found deepep, which runs on NVIDIA's accelerators from Ampere on"),
+            std::string::npos);
+  strategy["expert_dispatch"] = "all_to_all";
+  EXPECT_EQ(refusal_of({{"node", "dgx-1-v100-32gb"}, {"nodes", 2}}, strategy), "");
+}
+
+// DeepEP has settings for 64 ranks, and none for 256.
+TEST(ExpertDispatch, TakesGroupsThatItsLibraryHasSettingsFor) {
+  Json strategy{{"framework", "megatron-lm"}, {"expert_parallel", 1}, {"expert_dispatch", "deepep"}};
+  const Json servers{{"node", "dgx-h100"}, {"nodes", 32}};
+  EXPECT_EQ(refusal_of(servers, strategy), "") << "nothing is sent";
+  strategy["expert_parallel"] = 64;
+  EXPECT_EQ(refusal_of(servers, strategy), "");
+  strategy["tensor_parallel"] = 4;
+  strategy["sequence_parallel"] = true;
+  EXPECT_NE(refusal_of(servers, strategy).find("has no settings for groups of 256 ranks"), std::string::npos)
+      << refusal_of(servers, strategy);
+  strategy["expert_tensor_parallel"] = 1;
+  EXPECT_EQ(refusal_of(servers, strategy), "");
+}
+
 TEST(ExpertDispatch, IsTheFrameworksUnlessStated) {
   EXPECT_EQ(shipped("qwen3-235b-gb300-288.json").expert_dispatch, ExpertDispatch::all_to_all);
   const Scenario stated = shipped("qwen3-235b-gb300-288.json", {"strategy.expert_dispatch=deepep"});

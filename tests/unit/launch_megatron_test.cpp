@@ -183,6 +183,36 @@ TEST(LaunchMegatron, SaysWhatItCannot) {
 
 std::string launch_script(const Scenario& scenario) { return launch_files(scenario).at(1).text; }
 
+// A rack's trays are servers, each of which starts its own devices' processes.
+TEST(LaunchFiles, StartTheTraysOfARack) {
+  const Scenario racks = resolve({{"cluster", {{"node", "gb200-nvl72"}, {"nodes", 2}}},
+                                  {"workload", {{"model", "deepseek-v3"}, {"global_batch", 2304}}},
+                                  {"strategy",
+                                   {{"framework", "megatron-lm"},
+                                    {"pipeline_parallel", 9},
+                                    {"stage_layers", {6, 7, 7, 7, 7, 7, 7, 7, 6}},
+                                    {"micro_batch", 1},
+                                    {"expert_parallel", 16},
+                                    {"expert_dispatch", "deepep"}}}},
+                                 "racks", {}, catalog());
+  const std::vector<NamedText> files = launch_files(racks);
+  EXPECT_THAT(launch_script(racks), HasSubstr("torchrun --nnodes 36 --nproc-per-node 4 "));
+  EXPECT_THAT(launch_script(racks),
+              HasSubstr("NVLINK_DOMAIN_SIZE=${NVLINK_DOMAIN_SIZE:-72} USE_MNNVL=${USE_MNNVL:-1}"));
+  EXPECT_THAT(files.at(2).text, HasSubstr("#SBATCH --nodes=36\n"));
+  EXPECT_THAT(files.at(2).text, HasSubstr("#SBATCH --gpus-per-node=4\n"));
+}
+
+// Servers need DeepEP, and nothing told.
+TEST(LaunchFiles, SayWhichLibraryTakesTokensToExperts) {
+  const auto script = [](const char* dispatch) {
+    return launch_script(scenario_of({"deepseek-v3", 8, {{"expert_parallel", 64}, {"expert_dispatch", dispatch}}}));
+  };
+  EXPECT_THAT(script("deepep"), HasSubstr("# Tokens go to their experts by the library deep_ep"));
+  EXPECT_THAT(script("deepep"), testing::Not(HasSubstr("NVLINK_DOMAIN_SIZE")));
+  EXPECT_THAT(script("all_to_all"), testing::Not(HasSubstr("deep_ep")));
+}
+
 // What Megatron-LM's arguments.py asserts.
 TEST(LaunchMegatron, FsdpHasItsCheckpointsAndConnections) {
   for (const char* sharding : {"zero-2", "fsdp", "hsdp"}) {
