@@ -6,6 +6,7 @@
 #include "report/humane.hpp"
 #include "report/run_outlook.hpp"
 #include "report/text_layout.hpp"
+#include "units/calendar.hpp"
 
 namespace stepcast {
 
@@ -49,7 +50,9 @@ std::string strategy_words(const PlanCandidate& c) {
 std::string money_words(const PlanCandidate& c) {
   const Prediction& p = c.prediction;
   std::string out;
-  if (p.run_cost) {
+  if (p.run_cost && p.cost_rate) {
+    out = fmt::format("{} for the run at {} a month", humane(*p.run_cost), humane(*p.cost_rate * kMonth));
+  } else if (p.run_cost) {
     out = fmt::format("{} for the run", humane(*p.run_cost));
   } else if (p.cost_rate) {
     out = fmt::format("{} an hour", humane(*p.cost_rate * 1_h));
@@ -120,15 +123,18 @@ std::string front_text(const PlanAnswer& answer) {
   for (const ParetoPoint& point : answer.pareto) {
     const Json& s = point.scenario.at("strategy");
     const auto degree = [&](const char* key) { return s.value(key, 1); };
-    std::string line = fmt::format("{} t{} p{} d{}", machines(point.scenario), degree("tensor_parallel"),
-                                   degree("pipeline_parallel"), degree("data_parallel"));
-    out += "  " + pad_right(line, 52);
+    std::string degrees = fmt::format("{} t{} p{} d{}", machines(point.scenario), degree("tensor_parallel"),
+                                      degree("pipeline_parallel"), degree("data_parallel"));
+    for (const auto& [letter, key] : {std::pair{'c', "context_parallel"}, std::pair{'e', "expert_parallel"}})
+      if (degree(key) > 1) degrees += fmt::format(" {}{}", letter, degree(key));
+    std::string line = "  " + pad_right(degrees, 52);
     for (const Objective objective : answer.objectives) {
       const auto i = static_cast<std::size_t>(objective);
       const double ratio = point.figures.objective[i] / best[i];
-      out += pad_left(std::isfinite(ratio) ? fmt::format("{:.3f}", ratio) : "unknown", width(objective));
+      line += pad_left(std::isfinite(ratio) ? fmt::format("{:.3f}", ratio) : "unknown", width(objective));
     }
-    out += "\n";
+    // Options that differ in what is not shown, and not in figures that are, are one line.
+    if (!out.ends_with("\n" + line + "\n")) out += line + "\n";
   }
   return out;
 }

@@ -196,8 +196,8 @@ void resolve_expert_dispatch(Draft& draft) {
   const TransformerShape* shape = draft.transformer();
   const bool routed = shape != nullptr && shape->experts > 0;
   if (draft.spec().strategy.expert_dispatch == ExpertDispatch::deepep && s.model && !routed)
-    draft.fault(pointer, fmt::format("found {}, but {} has no experts", name, s.model->id),
-                "leave expert_dispatch out");
+    return draft.fault(pointer, fmt::format("found {}, but {} has no experts", name, s.model->id),
+                       "leave expert_dispatch out");
   if (s.node == nullptr || (s.node->has_accelerators() && s.accelerator == nullptr)) return;
   if (!dispatch_runs_on(s.expert_dispatch, s.accelerator))
     return draft.fault(

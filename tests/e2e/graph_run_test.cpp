@@ -1,6 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
 #include "tests/e2e/process.hpp"
 #include "tests/unit/chakra_bytes.hpp"
 
@@ -186,6 +190,23 @@ INSTANTIATE_TEST_SUITE_P(Scenarios, StepExported,
                          testing::Values("gpt3-175b-a100-1024", "internlm-7b-a100-1024", "llama3-70b-h100-512",
                                          "resnet50-v100-8nodes", "qwen3-235b-gb300-288"),
                          [](const auto& test) { return test_name_of(test.param); });
+
+/// No graph has a kind for tokens that reach a node once: the all_to_all that stands for them says so.
+TEST_F(GraphRun, ExportedTokensThatLeaveOnceAreNamed) {
+  const std::string graph = (folder_ / "graph.json").string();
+  const auto exported = [&](const std::string& dispatch) {
+    const Finished done = stepcast_run({"run", scenario_file("qwen3-235b-gb300-288"), "--set",
+                                        "strategy.expert_dispatch=" + dispatch, "--json", "--export-graph", graph});
+    EXPECT_EQ(done.code, 0) << done.err;
+    std::ostringstream text;
+    text << std::ifstream(graph).rdbuf();
+    return text.str();
+  };
+  const std::string once = exported("deepep");
+  EXPECT_NE(once.find("all_to_all, a token once to each"), std::string::npos);
+  EXPECT_NE(once.find("tokens go to their experts by DeepEP or HybridEP"), std::string::npos);
+  EXPECT_EQ(exported("all_to_all").find("a token once"), std::string::npos);
+}
 
 }  // namespace
 }  // namespace stepcast::graph_run_test
