@@ -165,6 +165,13 @@ std::vector<std::string> beyond_megatron_arguments(const Scenario& s) {
   const auto add_if = [&](bool beyond, std::string what) {
     if (beyond) out.push_back(std::move(what));
   };
+  const WorkloadSpec& workload = s.spec.workload;
+  add_if(workload.adapter_rank > 0,
+         fmt::format("adapters of rank {} on a frozen model: Megatron-LM's own scripts train all parameters, "
+                     "Megatron-Bridge's peft does not",
+                     workload.adapter_rank));
+  add_if(workload.document_len > 0,
+         fmt::format("sequences packed of documents of {} tokens, each attending to itself", workload.document_len));
   add_if(shape.positions == PositionKind::alibi, "ALiBi: Megatron-LM has no such positions");
   add_if(shape.window > 0 && shape.window_kind == WindowKind::chunked, "attention within chunks of a window");
   add_if(shape.has_half('M') && shape.ssm_conv != 4, fmt::format("a convolution over {} tokens", shape.ssm_conv));

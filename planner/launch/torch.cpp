@@ -89,6 +89,8 @@ std::vector<std::string> beyond_deepspeed_config(const Scenario& s) {
   Json parallel = Json::object();
   add_parallelism(parallel, s);
   std::vector<std::string> out;
+  if (const int rank = s.spec.workload.adapter_rank; rank > 0)
+    out.push_back(fmt::format("adapters of rank {} on a frozen model", rank));
   for (const auto& [key, value] : parallel.items())
     out.push_back(fmt::format("{} {}", key, value.is_string() ? value.get<std::string>() : value.dump()));
   const Recompute recompute = s.spec.strategy.recompute;
@@ -105,6 +107,8 @@ Json torch_config(const Scenario& s) {
            {"precision", std::string(name_of(s.precision))},
            {"activation_checkpointing", std::string(name_of(s.spec.strategy.recompute))}};
   if (s.model->is_transformer()) out["seq_len"] = s.seq_len;
+  if (s.spec.workload.adapter_rank > 0) out["adapter_rank"] = s.spec.workload.adapter_rank;
+  if (s.spec.workload.document_len > 0) out["document_len"] = s.spec.workload.document_len;
   add_parallelism(out, s);
   add_sharding(out, s);
   if (s.framework->bucket > Bytes(0)) out["bucket_cap_mb"] = s.framework->bucket.in(1_MiB);

@@ -203,6 +203,19 @@ TEST(LaunchFiles, StartTheTraysOfARack) {
   EXPECT_THAT(files.at(2).text, HasSubstr("#SBATCH --gpus-per-node=4\n"));
 }
 
+// Full training where adapters were planned would not even fit.
+TEST(LaunchFiles, SayThatOnlyAdaptersAreTrained) {
+  const auto of = [](const char* framework) {
+    return resolve({{"cluster", {{"node", "dgx-h100"}, {"nodes", 1}}},
+                    {"workload", {{"model", "llama3-8b"}, {"global_batch", 64}, {"adapter_rank", 16}}},
+                    {"strategy", {{"framework", framework}, {"micro_batch", 1}}}},
+                   "adapters", {}, catalog());
+  };
+  EXPECT_THAT(launch_script(of("megatron-lm")), HasSubstr("#   adapters of rank 16 on a frozen model"));
+  EXPECT_EQ(torch_config(of("pytorch-fsdp")).at("adapter_rank"), 16);
+  EXPECT_THAT(beyond_deepspeed_config(of("deepspeed")), Contains("adapters of rank 16 on a frozen model"));
+}
+
 // Servers need DeepEP, and nothing told.
 TEST(LaunchFiles, SayWhichLibraryTakesTokensToExperts) {
   const auto script = [](const char* dispatch) {
