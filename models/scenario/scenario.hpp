@@ -303,8 +303,8 @@ Scenario load_scenario(const std::filesystem::path& file, const std::vector<std:
 /// The scenario as JSON with every default spelt out; resolving it again gives the same scenario.
 Json to_json(const Scenario& scenario);
 
-/// A legal default scenario for `stepcast run --model M --node N --nodes K`: the strategy that fits memory with the
-/// least communication by stated rules; `assumptions` says which and why. Throws InputError.
+/// A legal default scenario for `stepcast run --model M --node N --nodes K`: the fastest strategy that leaves room in
+/// memory, or a plainer one that is as fast, by stated rules; `description` says why. Throws InputError.
 Json default_scenario(const std::string& model, const std::string& node, int nodes, const Catalog& catalog);
 
 }  // namespace stepcast
