@@ -69,6 +69,18 @@ TEST(RailOptimized, NodesThatFillNoLeafHaveUpLinksForThemselves) {
   EXPECT_EQ(cables_of(inventory(fabric_of("dgx-h100", 4, halved), catalog()), "leaf to spine"), 8 * 2);
 }
 
+// A leaf that waits for its last node is cabled as the others are, in cuts, tiers and parts alike.
+TEST(FatTree, ALastLeafThatIsPartlyFilledHasTheUpLinksOfAFullOne) {
+  FabricSpec spec = preset(FabricPreset::fat_tree);
+  spec.nodes_per_leaf = 2;
+  spec.oversubscription = 4;
+  const Fabric fabric = fabric_of("dgx-h100", 5, spec);
+  EXPECT_EQ(cables_of(inventory(fabric, catalog()), "leaf to spine"), 3 * 4);
+  ASSERT_EQ(fabric.levels().levels.size(), 1U);
+  EXPECT_EQ(fabric.levels().levels[0].up, 4 * 400_Gbps);
+  EXPECT_NEAR(cut_bandwidth(fabric, 4).in(1_Gbps), 4 * 400, 1);
+}
+
 void expect_same(const FabricInventory& tallied, const FabricInventory& counted) {
   ASSERT_EQ(tallied.tiers.size(), counted.tiers.size());
   for (std::size_t i = 0; i < counted.tiers.size(); ++i) {
