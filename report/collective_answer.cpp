@@ -130,7 +130,8 @@ void take(CollectiveRow& row, const CalibratedTime& calibrated) {
 
 /// In closed form: nothing is random, and nobody's messages meet others'.
 RowPricer closed_form(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places) {
-  const PlacedGroup placed = placed_group(cluster, places);
+  PlacedGroup placed = placed_group(cluster, places);
+  if (question.op == ExchangeKind::send_recv) placed.group = on_own_rails(placed.group, cluster, places);
   const DeviceCollective call = device_collective(question, cluster, placed.group);
   const ElementWidth width = width_of(question.type);
   const int devices = cluster.machine.devices_per_node;
@@ -176,6 +177,12 @@ void add_range(CollectiveRow& row, Seconds jitter, int ranks) {
 /// Messages of an exchange of all pairs whose hashed paths are laid on cables one by one: seconds of work, for each of
 /// 21 seeds.
 constexpr double kMostHashedMessages = 512.0 * 512;
+/// Whether a collective is priced by the links that its messages are laid on, of all pairs no more than of hashed ones.
+bool is_laid(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places) {
+  const bool pairs = question.op == ExchangeKind::all_to_all || with_dashes(question.algorithm) == "direct";
+  const double messages = static_cast<double>(places.ranks) * places.ranks;
+  return !(pairs && messages > kMostHashedMessages) && is_laid_on_links(cluster, places);
+}
 
 /// An exchange of all pairs that is too large for that: takes the cables' expected loads. Throws InputError where its
 /// network's are not known.
@@ -207,8 +214,9 @@ RowPricer executed(const CollectiveQuestion& question, const CollectiveCluster& 
   const DeviceCollective call = device_collective(question, cluster, placed.group);
   CollectiveRun run;
   run.setting = placed.setting;
+  run.setting.laid = is_laid(question, cluster, places);
   // Links that messages are laid on say themselves what one of them can have.
-  if (question.full || run.setting.hashed) run.setting.interconnect.message_rate = {};
+  if (question.full || run.setting.hashed || run.setting.laid) run.setting.interconnect.message_rate = {};
   run.seed = question.seed;
   run.flows = question.full ? CollectiveFlows::full : CollectiveFlows::folded;
   const Seconds calibrated = question.jitter ? Seconds(0) : calibrated_jitter(cluster, places);
@@ -219,8 +227,9 @@ RowPricer executed(const CollectiveQuestion& question, const CollectiveCluster& 
   job.kind = call.kind;
   job.algorithm = call.algorithm;
   job.protocol = call.protocol;
+  job.width = width_of(question.type);
   job.ranks = placed.devices;
-  job.shape = placed.group;
+  job.shape = question.op == ExchangeKind::send_recv ? on_own_rails(placed.group, cluster, places) : placed.group;
   run.jobs.push_back(std::move(job));
   expect_collisions(run, question, cluster, places, notes);
   return [=](CollectiveRow& row) mutable {
@@ -335,6 +344,10 @@ RowPricer pricer(const CollectiveQuestion& question, const CollectiveCluster& cl
   const bool hashed = cluster.fabric.routing == FabricRouting::ecmp && places.nodes > 1;
   if (question.full || hashed || question.jitter.value_or(Seconds(0)) > Seconds(0))
     return executed(question, cluster, places, catalog, notes);
+  // What was measured holds how its messages met.
+  const bool calibrated =
+      !cluster.raw && calibration_of(cluster.machine).of({places.ranks, places.per_node}) != nullptr;
+  if (!calibrated && is_laid(question, cluster, places)) return executed(question, cluster, places, catalog, notes);
   return closed_form(question, cluster, places);
 }
 
@@ -396,17 +409,12 @@ void add_basis_notes(CollectiveTable& table, const CollectiveCluster& cluster, c
 }
 
 /// What of the fabric does not count, or is not what it seems.
-void add_fabric_notes(CollectiveTable& table, const CollectiveQuestion& question, const CollectiveCluster& cluster,
-                      const RankPlaces& places) {
+void add_fabric_notes(CollectiveTable& table, const CollectiveCluster& cluster, const RankPlaces& places) {
   if (places.all_nodes() == 1) return;
-  const bool torus = is_torus(cluster.fabric.preset);
   for (std::string& words : ratios_without_effect(cluster.fabric, cluster_levels(cluster, places), places.all_nodes()))
     table.notes.push_back(std::move(words));
-  if (cluster.machine.network == NetworkKind::ici && !torus)
+  if (cluster.machine.network == NetworkKind::ici && !is_torus(cluster.fabric.preset))
     table.notes.emplace_back("the chips' own links (ici) form a torus: --fabric torus-2d or torus-3d");
-  if (torus && question.full)
-    table.notes.emplace_back(
-        "full flows run one ring in the order of the ranks; folded ones use all axes of the torus and both directions");
 }
 
 }  // namespace
@@ -417,7 +425,7 @@ CollectiveTable answer(const CollectiveQuestion& question, const Catalog& catalo
   settle_fabric(cluster, places, catalog);
   const std::optional<HostLibrary> library = library_of(question, cluster);
   CollectiveTable table = empty_table(question, cluster, places, library);
-  add_fabric_notes(table, question, cluster, places);
+  add_fabric_notes(table, cluster, places);
   const RowPricer price = pricer(question, cluster, places, library, catalog, table.notes);
   std::vector<Bytes> sizes = question.sizes;
   if (question.op == ExchangeKind::barrier) {

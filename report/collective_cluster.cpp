@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 
 #include "fields/option_fault.hpp"
 #include "models/collectives/calibrated.hpp"
@@ -14,6 +15,7 @@
 #include "models/fabric/network_switch.hpp"
 #include "models/fabric/placement.hpp"
 #include "models/fabric/plan/custom.hpp"
+#include "models/fabric/preset_kinds.hpp"
 #include "sim/collective/network_links.hpp"
 
 namespace stepcast {
@@ -24,6 +26,8 @@ constexpr std::string_view kStar = "single-gpu-star";
 // Raw hosts: issue of ASTRA-sim's ring all-reduce figures, 25 GB/s and 1 µs per direction and link.
 constexpr BytesPerSecond kRawRate = 25_GBps;
 constexpr Seconds kRawLink = 1_us;
+/// Devices of a fabric that is drawn for a collective though nothing is random: tens of milliseconds of work.
+constexpr long kMostLaidDevices = 4096;
 
 bool is_star(const CollectiveCluster& cluster) { return cluster.fabric.preset == FabricPreset::single_switch; }
 
@@ -357,12 +361,33 @@ void settle_fabric(CollectiveCluster& cluster, const RankPlaces& places, const C
   cluster.machine.network_sums = named && cluster.network_switch->sharp;
 }
 
+namespace {
+
+/// Ranks at each NIC of a node, none left out, where its devices share them in equal runs.
+std::vector<int> ranks_at_nics(int nics, int ranks, int devices) {
+  std::vector<int> out;
+  for (int rank = 0; rank < ranks; ++rank) {
+    out.resize(static_cast<std::size_t>(rank * nics / devices) + 1, 0);
+    ++out.back();
+  }
+  return out;
+}
+
+}  // namespace
+
 void reach_nearest_nics(Interconnect& interconnect, int ranks_per_node, int devices_per_node) {
   if (ranks_per_node >= devices_per_node) return;
   const int nics = interconnect.nics;
-  const int of_last = std::max(1, ranks_per_node * nics / devices_per_node);
-  const int shared = (ranks_per_node - 1) * nics / devices_per_node + 1;
-  interconnect.node_network = interconnect.nic * std::min(nics, std::max(of_last, shared));
+  if (nics >= devices_per_node) {
+    const int of_last = std::max(1, ranks_per_node * nics / devices_per_node);
+    const int shared = (ranks_per_node - 1) * nics / devices_per_node + 1;
+    interconnect.node_network = interconnect.nic * std::min(nics, std::max(of_last, shared));
+    return;
+  }
+  // The NIC that most ranks share is what all of them wait for.
+  const std::vector<int> sharers = ranks_at_nics(nics, ranks_per_node, devices_per_node);
+  const int most = *std::max_element(sharers.begin(), sharers.end());
+  interconnect.node_network = interconnect.nic * (static_cast<double>(ranks_per_node) / most);
 }
 
 PlacedGroup placed_group(const CollectiveCluster& cluster, const RankPlaces& places) {
@@ -379,6 +404,38 @@ PlacedGroup placed_group(const CollectiveCluster& cluster, const RankPlaces& pla
     out.interconnect.uplinks.push_back({level.up * share, cluster.raw ? 2 * kRawLink : level.hop});
   }
   return out;
+}
+
+GroupShape on_own_rails(GroupShape group, const CollectiveCluster& cluster, const RankPlaces& places) {
+  const CollectiveMachine& machine = cluster.machine;
+  if (places.nodes < 2 || is_star(cluster)) return group;
+  const FabricLevels levels = cluster_levels(cluster, places);
+  if (!levels.rails_apart) return group;
+  const int own = std::max(1, machine.nics / std::max(1, machine.devices_per_node));
+  // Sites are joined by what all rails share.
+  const std::size_t of_rails = levels.levels.size() - (cluster.fabric.wan && !levels.levels.empty() ? 1 : 0);
+  for (std::size_t level = 0; level < std::min(of_rails, kFabricLevels); ++level)
+    group.above[level].ring *= static_cast<float>(machine.nics) / static_cast<float>(own);
+  return group;
+}
+
+bool is_laid_on_links(const CollectiveCluster& cluster, const RankPlaces& places) {
+  if (places.nodes < 2 || (cluster.raw && is_star(cluster))) return false;
+  if (static_cast<long>(fabric_nodes(cluster, places)) * cluster.machine.devices_per_node > kMostLaidDevices)
+    return false;
+  if (is_torus(cluster.fabric.preset) || cluster.fabric.preset == FabricPreset::custom) return true;
+  // A message that changes rails takes its node's PCIe.
+  if (!cluster.fabric.pxn && cluster_levels(cluster, places).rails_apart) return true;
+  const CollectiveMachine& machine = cluster.machine;
+  if (machine.nics < machine.devices_per_node) {
+    const std::vector<int> sharers = ranks_at_nics(machine.nics, places.per_node, machine.devices_per_node);
+    if (std::adjacent_find(sharers.begin(), sharers.end(), std::not_equal_to<>()) != sharers.end()) return true;
+  }
+  const BytesPerSecond node = machine.nic_bandwidth * machine.nics;
+  const std::vector<LevelTraffic> traffic = level_traffic(cluster, places);
+  return std::any_of(traffic.begin(), traffic.end(), [&](const LevelTraffic& of) {
+    return node * std::max({of.load.ring, of.load.tree, of.load.direct}) > of.level.up;
+  });
 }
 
 GroupShape with_collisions(GroupShape group, const CollectiveCluster& cluster, const RankPlaces& places) {
@@ -433,6 +490,8 @@ PlacedSetting placed_setting(const CollectiveCluster& cluster, const RankPlaces&
   out.setting.nic_bandwidth = cluster.machine.nic_bandwidth;
   out.setting.nodes = fabric_nodes(cluster, places);
   out.setting.devices_per_node = devices;
+  // A torus of ICI links has no library that serves peers in turns.
+  if (cluster.machine.network == NetworkKind::ici) out.setting.peers_in_flight = 0;
   out.setting.hashed = cluster.fabric.routing == FabricRouting::ecmp;
   out.setting.network = [&cluster, &catalog, nodes = out.setting.nodes](std::uint64_t seed) {
     auto fabric =

@@ -67,6 +67,12 @@ struct PlacedGroup {
 };
 PlacedGroup placed_group(const CollectiveCluster& cluster, const RankPlaces& places);
 
+/// Whether messages are laid on the links of the fabric, because the loads of its levels are less than what they meet:
+/// rings and pairs load the links of tori, listed cables and rails unevenly, ranks their node's NICs, and where
+/// up-links hold an exchange up, some of its rounds leave them idle. Fabrics too large to be drawn for it are priced by
+/// their levels all the same.
+bool is_laid_on_links(const CollectiveCluster& cluster, const RankPlaces& places);
+
 /// Network of processes with host memory on the places' nodes.
 HostNetwork placed_host_network(const CollectiveCluster& cluster, const RankPlaces& places, HostLibrary library);
 
@@ -74,8 +80,12 @@ HostNetwork placed_host_network(const CollectiveCluster& cluster, const RankPlac
 std::vector<PeerPorts::Level> peer_levels(const CollectiveCluster& cluster, const RankPlaces& places);
 
 /// Ranks that leave devices of their node idle send by the NICs nearest to their own devices (`NodeInterior`): four of
-/// eight devices that share four NICs reach two.
+/// eight devices that share four NICs reach two, and four of six that share two NICs wait for the one that three share.
 void reach_nearest_nics(Interconnect& interconnect, int ranks_per_node, int devices_per_node);
+
+/// The group where one rank of each node sends to the next, over the NICs of its own rails: the up-links of the others
+/// are nothing to it.
+GroupShape on_own_rails(GroupShape group, const CollectiveCluster& cluster, const RankPlaces& places);
 
 /// The group with what hashed paths (ecmp) add to an exchange of all pairs: more messages than can be laid on cables
 /// one by one. Of the mean μ of messages that each of m cables carries by chance, the fullest has μ + √(2·μ·ln m)

@@ -108,8 +108,11 @@ bool few_messages(const FlowProgram& program) {
   return sum <= kMostExecuted;
 }
 
-/// Late ranks whose paths are drawn: whether two of their messages meet on a link depends on when both are sent.
-bool meets_by_chance(const CollectiveRun& run) { return run.setting.hashed && run.conditions.jitter > Seconds(0); }
+/// Late ranks whose paths are drawn, or cross where a fabric has them cross: whether two of their messages meet on a
+/// link depends on when both are sent.
+bool meets_by_chance(const CollectiveRun& run) {
+  return (run.setting.hashed || run.setting.laid) && run.conditions.jitter > Seconds(0);
+}
 
 CollectiveJobResult by_loads(const CollectiveRun& run, const ProgramRunner& contended) {
   CollectiveJobResult out = named(run.jobs.front(), plan_of(run.jobs.front(), run.setting));
@@ -151,7 +154,8 @@ CollectiveRunResult folded(const CollectiveRun& run, const ProgramRunner& conten
     return out;
   }
   const bool levels_known = run.setting.interconnect.uplinks.empty() || run.jobs.front().shape;
-  const bool symmetric = only_late(conditions) && !run.setting.hashed && levels_known && !exchanges_out_of_step(run);
+  const bool symmetric =
+      only_late(conditions) && !run.setting.hashed && !run.setting.laid && levels_known && !exchanges_out_of_step(run);
   CollectiveRunResult out;
   out.jobs.push_back(symmetric ? by_closed_form(run) : by_loads(run, contended));
   out.end = out.jobs.front().end;

@@ -21,6 +21,7 @@ struct CollectiveJob {
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
   CollectiveProtocol protocol = CollectiveProtocol::automatic;
   Seconds start;
+  ElementWidth width = ElementWidth::usual;
   /// With the loads of the fabric's levels, which price the collective; null: counted from `ranks`, without loads.
   std::optional<GroupShape> shape;
 };
@@ -64,12 +65,20 @@ struct EnumNames<CollectiveFlows> {
   static constexpr std::array names{"folded", "full"};
 };
 
+/// Peers that a rank sends to at the same time in an exchange of all pairs: NCCL's kernels serve eight to a channel
+/// (https://github.com/NVIDIA/nccl/issues/665), inside the node and between nodes apart.
+inline constexpr int kPeersInFlight = 8;
+
 /// The machine on which collectives run. `interconnect` prices them; `fabric` says whose messages meet whose.
 struct CollectiveSetting {
   Interconnect interconnect;
   BytesPerSecond nic_bandwidth;  ///< raw rate of one NIC, as the fabric's links have it
   int nodes = 1;
   int devices_per_node = 1;
+  int peers_in_flight = kPeersInFlight;  ///< 0: all of them
+  /// What messages meet is more than the loads of the fabric's levels tell: a run is priced by the links that its
+  /// messages are laid on.
+  bool laid = false;
   bool hashed = false;  ///< flows take paths by a hash of their ends (ECMP), so that they collide
   /// The network between the nodes, with a seed for its hashes. Not called where arithmetic suffices.
   std::function<NetworkLinks(std::uint64_t seed)> network;

@@ -128,7 +128,7 @@ GroupShape shape_of(const CollectiveJob& job, const CollectiveSetting& setting) 
 
 CollectivePlan plan_of(const CollectiveJob& job, const CollectiveSetting& setting) {
   return collective_plan(job.kind, job.payload, shape_of(job, setting), setting.interconnect, job.algorithm,
-                         job.protocol);
+                         job.protocol, job.width);
 }
 
 std::vector<double> late_arrivals(const CollectiveConditions& conditions, std::uint64_t seed, int job, int ranks) {

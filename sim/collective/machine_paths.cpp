@@ -74,6 +74,12 @@ int MachinePaths::native_in(int device) {
   return entry->second;
 }
 
+std::vector<int> MachinePaths::neighbours(int device) const {
+  std::vector<int> out;
+  if (network_.neighbours) network_.neighbours(device, out);
+  return out;
+}
+
 bool MachinePaths::fails(const std::vector<int>& links) const {
   const auto& failures = run_.conditions.failures;
   return std::any_of(failures.begin(), failures.end(), [&](const CollectiveConditions::Failure& failure) {

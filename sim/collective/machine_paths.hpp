@@ -24,10 +24,15 @@ class MachinePaths {
   /// `strand` tells several messages between the same two apart.
   int network(int from, int to, int strand);
 
+  /// Devices one link of a torus away; empty in other networks.
+  [[nodiscard]] std::vector<int> neighbours(int device) const;
+
   /// What a byte between nodes takes of the links there: they have raw rates, of which a collective reaches a share.
   [[nodiscard]] double network_occupancy() const { return network_occupancy_; }
   /// Messages that a device splits its network traffic into: one for each NIC that it has to itself.
   [[nodiscard]] int strands() const { return strands_; }
+  /// Most peers that a rank sends to at the same time; 0: no limit.
+  [[nodiscard]] int peers_in_flight() const { return run_.setting.peers_in_flight; }
   [[nodiscard]] double speed(int device) const { return speeds_.empty() ? 1 : speeds_[device]; }
 
  private:

@@ -16,6 +16,9 @@ struct NetworkLinks {
   /// Links from one device to another on another node, in order. `flow` tells apart what may take different ways;
   /// `out` is overwritten.
   std::function<void(int from, int to, std::uint64_t flow, std::vector<int>& out)> route;
+  /// Of a torus whose routers are devices' own: what a device meets one link away, once for each of its links there.
+  /// Empty in other networks.
+  std::function<void(int device, std::vector<int>& out)> neighbours;
   /// Takes a link out of service: later routes avoid it, and throw InputError when there is no other way.
   std::function<void(int link)> fail;
 };

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <stdexcept>
+#include <unordered_map>
 
 #include "models/collectives/double_tree.hpp"
 
@@ -79,16 +80,48 @@ int previous_place(const GroupLayout& group, int rank) {
 
 bool alone_on_node(const GroupLayout& group, int rank) { return group.members[group.node[rank]].size() == 1; }
 
-/// Every rank to the next one of its node, and to its peer on the next node.
-void add_ring(LaneBuilder& lanes, const CollectivePhase& plan, const GroupLayout& group, double parts, bool closed) {
+/// A link of a torus between two nodes, by the members of the group at its ends.
+struct TorusLink {
+  int sender, receiver;
+};
+
+/// Those of a group's nodes; none where the network is no torus, or where one of them leads out of the group.
+std::vector<TorusLink> torus_links(const GroupLayout& group, const MachinePaths& paths) {
+  std::vector<TorusLink> out;
+  std::unordered_map<int, int> rank_of;
+  for (int rank = 0; rank < group.size(); ++rank) rank_of.emplace(group.devices[rank], rank);
+  for (int rank = 0; rank < group.size(); ++rank)
+    for (const int device : paths.neighbours(group.devices[rank])) {
+      const auto there = rank_of.find(device);
+      if (there == rank_of.end()) return {};
+      if (group.node[rank] != group.node[there->second]) out.push_back({rank, there->second});
+    }
+  return out;
+}
+
+/// What a ring's nodes send each other. On a torus the rings lie along all axes and both ways round at once, as XLA's
+/// do, so that every link out of a node carries the same.
+void add_ring_between_nodes(LaneBuilder& lanes, const GroupLayout& group, const MachinePaths& paths, double bytes,
+                            bool closed) {
+  if (const std::vector<TorusLink> links = torus_links(group, paths); !links.empty()) {
+    const double each = bytes * group.size() / static_cast<double>(links.size());
+    for (const TorusLink& link : links) lanes.network(link.sender, link.receiver, each);
+    return;
+  }
   for (int rank = 0; rank < group.size(); ++rank) {
-    if (!alone_on_node(group, rank)) lanes.native(rank, next_place(group, rank), plan.native_bytes.value() / parts);
     const int node = group.node[rank];
     const bool last = node == group.nodes() - 1;
     if (group.nodes() > 1 && (closed || !last))
-      lanes.network(rank, group.peer((node + 1) % group.nodes(), group.place[rank]),
-                    plan.network_bytes.value() / parts);
+      lanes.network(rank, group.peer((node + 1) % group.nodes(), group.place[rank]), bytes);
   }
+}
+
+/// Every rank to the next one of its node, and to its peer on the next node.
+void add_ring(LaneBuilder& lanes, const CollectivePhase& plan, const GroupLayout& group, const MachinePaths& paths,
+              double parts, bool closed) {
+  for (int rank = 0; rank < group.size(); ++rank)
+    if (!alone_on_node(group, rank)) lanes.native(rank, next_place(group, rank), plan.native_bytes.value() / parts);
+  add_ring_between_nodes(lanes, group, paths, plan.network_bytes.value() / parts, closed);
   lanes.end_column();
 }
 
@@ -266,7 +299,7 @@ ProgramPhase messages_of(const CollectivePhase& plan, const GroupLayout& group, 
   LaneBuilder lanes(phase, plan, group, paths);
   switch (plan.pattern) {
     case MessagePattern::ring:
-      add_ring(lanes, plan, group, std::max(1, plan.steps), true);
+      add_ring(lanes, plan, group, paths, std::max(1, plan.steps), true);
       break;
     case MessagePattern::next:
       add_next(lanes, plan, group);
@@ -279,14 +312,14 @@ ProgramPhase messages_of(const CollectivePhase& plan, const GroupLayout& group, 
       add_tree(lanes, plan, group);
       break;
     case MessagePattern::chain:
-      add_ring(lanes, plan, group, 1, false);
+      add_ring(lanes, plan, group, paths, 1, false);
       break;
     case MessagePattern::in_switch:
       add_in_switch(lanes, plan, group);
       break;
     case MessagePattern::direct:
       add_direct(lanes, plan, group);
-      phase.window = kPeersInFlight;
+      phase.window = paths.peers_in_flight() > 0 ? paths.peers_in_flight() : group.size();
       break;
   }
   lanes.finish();

@@ -16,7 +16,8 @@ using namespace stepcast::test;
 using K = CollectiveKind;
 using A = CollectiveAlgorithm;
 
-/// Draws runs of every sort: operation, algorithm, nodes, leaves, hashing, late and slow ranks, a second job.
+/// Draws runs of every sort: operation, algorithm, nodes, leaves, fabrics of the models, hashing, late and slow ranks,
+/// a second job.
 class Generator {
  public:
   explicit Generator(unsigned seed) : random_(seed) {}
@@ -29,8 +30,8 @@ class Generator {
     const int nodes = one_of({2, 3, 4, 6, 8, 12, 16, 24, 32});
     const int fitting = std::min(nodes, most / per_node);
     const Leaves leaves{one_of({1, 2, 4}), per_node * one_of({1, 2}), chance(0.25)};
-    CollectiveSetting setting = chance(0.4) ? ideal(fitting, per_node) : leafy(fitting, per_node, leaves);
-    CollectiveRun run = one_job(std::move(setting), kind, Bytes(one_of({16e3, 1e6, 64e6})), algorithm_for(kind));
+    CollectiveRun run =
+        one_job(any_setting(fitting, per_node, leaves), kind, Bytes(one_of({16e3, 1e6, 64e6})), algorithm_for(kind));
     run.seed = static_cast<std::uint64_t>(one_of({1, 2, 3, 4, 5}));
     if (chance(0.2)) run.conditions.jitter = 50_us;
     if (chance(0.2)) run.conditions.slow_ranks.push_back({0, 0.5});
@@ -40,6 +41,31 @@ class Generator {
   }
 
  private:
+  CollectiveSetting any_setting(int nodes, int per_node, const Leaves& leaves) {
+    if (chance(0.3)) return ideal(nodes, per_node);
+    if (chance(0.5)) return leafy(nodes, per_node, leaves);
+    return on_fabric(nodes, per_node, any_fabric(nodes));
+  }
+  /// Tori, dragonflies, rails without a way round, sites, and switches in a ring: all of them load their links
+  /// unevenly.
+  FabricSpec any_fabric(int nodes) {
+    using P = FabricPreset;
+    FabricSpec spec;
+    spec.preset = one_of({P::torus_2d, P::torus_3d, P::dragonfly, P::dragonfly_plus, P::rail_only, P::rail_optimized,
+                          P::fat_tree, P::custom});
+    const bool torus = spec.preset == P::torus_2d || spec.preset == P::torus_3d;
+    if (!torus && spec.preset != P::custom) spec.nodes_per_leaf = one_of({2, 3});
+    if (spec.preset == P::rail_only || spec.preset == P::rail_optimized) spec.pxn = chance(0.5);
+    if (spec.preset == P::fat_tree) spec.wan = FabricSitesSpec{nodes > 2 ? one_of({2, 3}) : 2, kRawNic, 1_us};
+    if (spec.preset != P::custom) return spec;
+    const int switches = std::min(nodes, 4);
+    for (int i = 0; i < switches; ++i) spec.switches.push_back({fmt::format("s{}", i)});
+    for (int node = 0; node < nodes; ++node)
+      spec.cables.push_back({fmt::format("node{}", node), fmt::format("s{}", node * switches / nodes), kRawNic});
+    for (int i = 0; i < (switches > 2 ? switches : 1); ++i)
+      spec.cables.push_back({fmt::format("s{}", i), fmt::format("s{}", (i + 1) % switches), kRawNic});
+    return spec;
+  }
   /// Another collective over the same ranks, dealt out backwards, or a message of somebody else's, at the same time.
   void add_second(CollectiveRun& run) {
     const int devices = run.setting.nodes * run.setting.devices_per_node;

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "models/fabric/fabric.hpp"
 #include "sim/collective/collective_run.hpp"
 #include "sim/engine/run_program.hpp"
 #include "sim/protocol/child_process.hpp"
+#include "tests/shipped_catalog.hpp"
 
 namespace stepcast::test {
 
@@ -86,6 +89,29 @@ inline CollectiveSetting leafy(int nodes, int per_node, const Leaves& leaves) {
       out_links.assign({2 * from, first + 2 * (here * ways + way), first + 2 * (there * ways + way) + 1, 2 * to + 1});
     };
     return links;
+  };
+  return out;
+}
+
+/// Nodes behind a native switch on a fabric of the models, whose links their messages are laid on.
+inline CollectiveSetting on_fabric(int nodes, int per_node, const FabricSpec& spec) {
+  CollectiveSetting out = ideal(nodes, per_node);
+  out.laid = true;
+  out.network = [=](std::uint64_t seed) {
+    static const SwitchPart kSwitch = [] {
+      SwitchPart part;
+      part.ports = 64;
+      part.port_bandwidth = kRawNic;
+      return part;
+    }();
+    Node node;
+    node.accelerator_count = per_node;
+    node.interconnect.kind = NodeTopology::nvswitch;
+    node.interconnect.per_link = 25_GBps;
+    node.interconnect.links_per_accelerator = 6;
+    auto fabric =
+        std::make_shared<const Fabric>(build_fabric(spec, node, nodes, per_node, kRawNic, &kSwitch, catalog()));
+    return network_links(std::move(fabric), spec.routing, seed);
   };
   return out;
 }
