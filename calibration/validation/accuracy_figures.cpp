@@ -44,6 +44,7 @@ Json figures_json(const AccuracyFigures& figures) {
            {"memory_mape_pct", json_figure(figures.memory_mape)},
            {"memory_max_ape_pct", json_figure(figures.memory_max)},
            {"regret", std::move(regret)}};
+  if (figures.in_interval) out["in_interval_80_pct"] = json_figure(figures.in_interval);
   if (figures.scaling_rows > 0) {
     out["scaling_rows"] = figures.scaling_rows;
     out["scaling_mape_pct"] = json_figure(figures.scaling_mape);

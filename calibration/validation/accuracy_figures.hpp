@@ -19,7 +19,8 @@ struct Regret {
 struct AccuracyFigures {
   std::size_t rows = 0, covered = 0;
   std::optional<double> mape, median, p90, max;
-  std::optional<double> bias;  ///< geometric mean of predicted over measured time, less one: above 0 is too slow
+  std::optional<double> bias;         ///< geometric mean of predicted over measured time, less one: above 0 is too slow
+  std::optional<double> in_interval;  ///< of the covered rows, in %: measured within their own 80 % interval
   std::optional<double> kendall_tau;
   std::optional<double> kendall_tau_within;  ///< mean over groups of equal model, batch and number of GPUs
   std::optional<double> memory_mape, memory_max;

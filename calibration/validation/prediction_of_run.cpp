@@ -103,12 +103,15 @@ double PredictedRun::time_ratio() const {
 
 double PredictedRun::error() const { return absolute_error(*predicted, run.measured); }
 
+bool PredictedRun::in_interval() const { return std::abs(std::log(time_ratio())) <= expected_error.share_80; }
+
 Seconds PredictedRun::measured_step_time() const { return step_time / time_ratio(); }
 
 PredictedRun predicted_run(MeasuredRun run, const Prediction& prediction, const Catalog& catalog) {
   PredictedRun out;
   out.predicted = figure_of(prediction, run, catalog);
   out.step_time = prediction.step_time;
+  out.expected_error = prediction.expected_error;
   if (run.measured_memory)
     out.memory = memory_as_counted(prediction.memory.stages[static_cast<std::size_t>(prediction.memory.worst_stage)],
                                    run.memory_count);

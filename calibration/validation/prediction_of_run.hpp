@@ -16,6 +16,7 @@ struct PredictedRun {
   MeasuredRun run;
   std::optional<double> predicted;                    ///< in the unit of the run's metric
   Seconds step_time;                                  ///< predicted, whatever the metric
+  ExpectedError expected_error;                       ///< of the step time
   std::optional<Bytes> memory;                        ///< peak as the run's source counts it
   std::vector<std::pair<std::string, double>> parts;  ///< shares of the step (0–1), largest first
   std::string reason;                                 ///< when there is no prediction
@@ -23,7 +24,8 @@ struct PredictedRun {
   [[nodiscard]] bool covered() const { return predicted.has_value(); }
   /// Predicted over measured time of the step, whichever way round the metric is.
   [[nodiscard]] double time_ratio() const;
-  [[nodiscard]] double error() const;  ///< |predicted / measured − 1| of the metric
+  [[nodiscard]] double error() const;      ///< |predicted / measured − 1| of the metric
+  [[nodiscard]] bool in_interval() const;  ///< whether the measured time lies in the prediction's 80 % interval
   [[nodiscard]] Seconds measured_step_time() const;
 };
 

@@ -38,12 +38,14 @@ AccuracyFigures figures_of(const Rows& rows) {
   AccuracyFigures out;
   out.rows = rows.size();
   out.covered = covered.size();
-  std::vector<double> errors, ratios;
+  std::vector<double> errors, ratios, held;
   for (const PredictedRun* run : covered) {
     errors.push_back(run->error());
     ratios.push_back(run->time_ratio());
+    held.push_back(run->in_interval() ? 100 : 0);
   }
   set_errors(out, errors, ratios);
+  out.in_interval = mean(held);
   out.kendall_tau = tau_of_all(covered);
   out.kendall_tau_within = mean_tau(groups_of_one_job(covered));
   out.regret = regret_of(groups_of_one_machine(covered));

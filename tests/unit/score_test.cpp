@@ -52,6 +52,17 @@ TEST(Score, CountsErrorsOfCoveredRowsAndReasonsOfTheOthers) {
   EXPECT_DOUBLE_EQ(*set.worst.front()->predicted, 1.6);
 }
 
+// Whichever way round the metric is: of times 10 % too long and rates 25 % too high, an interval of 20 % holds the
+// first.
+TEST(Score, CountsRowsThatTheirOwnIntervalHolds) {
+  std::vector<PredictedRun> runs{outcome(1.1, 1, "g"), outcome(1.25, 1, "g", Metric::samples_per_s)};
+  for (PredictedRun& run : runs) run.expected_error.share_80 = std::log(1.2);
+  EXPECT_NEAR(*score("set", runs).in_interval, 50, 1e-9);
+  runs.back().expected_error.share_80 = std::log(1.3);
+  EXPECT_NEAR(*score("set", runs).in_interval, 100, 1e-9);
+  EXPECT_EQ(score("set", {}).in_interval, std::nullopt);
+}
+
 TEST(Score, RanksWithinGroupsOfFourAndCountsBiasInTime) {
   std::vector<PredictedRun> runs;
   for (const double x : {1.0, 2.0, 3.0, 4.0}) {

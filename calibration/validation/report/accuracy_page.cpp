@@ -32,6 +32,11 @@ std::string accuracy_page(const ValidationScores& scores, const AccuracyNotes& n
   out += section("Training runs by accelerator",
                  "Rows that their source doubts are left out, and accelerators of which no row is covered.",
                  markdown_accelerators(scores.total));
+  out += section("How often the interval held",
+                 "Covered rows that no source doubts, and how many of them measured within the 80 % interval of their "
+                 "own prediction, by its\ngrade ([what grades rest on](models/training-fit.md)). Rows of the fits are "
+                 "predicted by constants that saw them.",
+                 markdown_intervals(scores.runs));
   out += section("Peak memory",
                  "What sources count differs: what the framework's allocator has handed out, what it has reserved for "
                  "that (torchtitan), or\nwhat the device says is in use (Megatron-DeepSpeed). A bias above 0 is "

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "calibration/validation/never_fit.hpp"
 #include "calibration/validation/statistics.hpp"
@@ -84,6 +86,29 @@ std::string markdown_accelerators(const SetScore& total) {
   std::string out = figures_header("accelerator");
   for (const auto& [accelerator, figures] : total.accelerators)
     if (figures.covered > 0) out += figures_line(accelerator, figures);
+  return out;
+}
+
+std::string markdown_intervals(const std::vector<SetScore>& sets) {
+  constexpr std::size_t kGrades = EnumNames<EvidenceGrade>::names.size();
+  std::vector<std::string> heads{"set", "rows", "held"};
+  for (const std::string_view grade : EnumNames<EvidenceGrade>::names)
+    heads.push_back(fmt::format("of grade {}", grade));
+  std::string out = header(heads);
+  for (const SetScore& set : sets) {
+    std::array<std::size_t, kGrades> rows{}, held{};
+    for (const PredictedRun& run : set.runs) {
+      if (!run.covered() || !run.run.doubtful.empty()) continue;
+      const auto grade = static_cast<std::size_t>(run.expected_error.grade);
+      ++rows[grade];
+      held[grade] += run.in_interval() ? 1 : 0;
+    }
+    std::vector<std::string> cells{set.name, std::to_string(std::accumulate(rows.begin(), rows.end(), std::size_t{0})),
+                                   fmt::format("{} %", figure_text(set.in_interval))};
+    for (std::size_t i = 0; i < kGrades; ++i)
+      cells.push_back(rows[i] == 0 ? "–" : fmt::format("{} of {}", held[i], rows[i]));
+    out += line(cells);
+  }
   return out;
 }
 

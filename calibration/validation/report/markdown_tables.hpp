@@ -9,6 +9,8 @@ namespace stepcast {
 /// Tables of the page that accuracy_page writes, as Markdown.
 std::string markdown_sets(const ValidationScores& scores);
 std::string markdown_accelerators(const SetScore& total);
+/// How many rows of a set lie in their own 80 % interval, by what it rests on.
+std::string markdown_intervals(const std::vector<SetScore>& sets);
 /// Sound rows that state a peak, by set and framework.
 std::string markdown_memory(const std::vector<SetScore>& sets);
 std::string markdown_scaling(const std::vector<SetScore>& sets);
