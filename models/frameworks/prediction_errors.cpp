@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "fields/data_directory.hpp"
@@ -17,42 +18,61 @@ namespace {
 /// Runs from which the errors of a framework on an accelerator say something.
 constexpr double kFewestRuns = 5;
 
-/// Where neither the framework nor the accelerator was ever measured, errors of a new framework are taken twice: their
-/// variances add, and a new accelerator's is taken as large. Estimated; nothing measures it.
+/// Where neither the framework nor the accelerator was ever measured with a kind of workload, errors of a new framework
+/// are taken twice: their variances add, and a new accelerator's is taken as large. Estimated; nothing measures it.
 constexpr double kNeither = 1.41;
 
 /// |ln| of an error in per cent.
 double share(double percent) { return std::log1p(percent / 100); }
 
-bool was_measured(const std::string& accelerator, const PredictionErrors& errors) {
-  return std::any_of(errors.frameworks.begin(), errors.frameworks.end(),
-                     [&](const auto& entry) { return entry.second.runs.contains(accelerator); });
-}
-
 }  // namespace
+
+const FieldTable<RunErrors>& RunErrors::fields() {
+  using R = RunErrors;
+  static const FieldTable<R> table =
+      FieldTable<R>("run errors", "How far off predictions of a framework's runs on an accelerator were")
+          .field("framework", &R::framework, "Framework profile", {.required = true})
+          .field("workload", &R::kind, "Kind of workload", {.required = true})
+          .field("accelerator", &R::accelerator, "Accelerator", {.required = true})
+          .field("runs", &R::runs, "Measured runs", {.required = true, .min = 1})
+          .field("error_80_percent", &R::own_model, "80 % of them were no further off, their model left out of the fit",
+                 {.required = true, .min = 0})
+          .field("unfitted_80_percent", &R::unfitted, "The same with the framework left out",
+                 {.required = true, .min = 0});
+  return table;
+}
 
 const FieldTable<FrameworkErrors>& FrameworkErrors::fields() {
   using F = FrameworkErrors;
   static const FieldTable<F> table =
-      FieldTable<F>("framework errors", "How far off predictions of a framework's runs were in cross-validation")
-          .field("runs", &F::runs, "Measured runs by accelerator", {.required = true, .min = 0})
-          .field("error_80_percent", &F::error_80,
-                 "By accelerator: 80 % of runs were no further off, their model left out of the fit",
-                 {.required = true, .min = 0})
+      FieldTable<F>("framework errors", "How far off predictions of a framework's runs were, on all accelerators")
+          .field("framework", &F::framework, "Framework profile", {.required = true})
+          .field("workload", &F::kind, "Kind of workload", {.required = true})
+          .field("runs", &F::runs, "Measured runs", {.required = true, .min = 1})
           .field("other_accelerator_80_percent", &F::other_accelerator,
-                 "The same with the accelerator left out; 0: runs are of one only", {.min = 0})
-          .field("unfitted_80_percent", &F::unfitted, "The same with the framework left out", {.min = 0});
+                 "80 % of them were no further off, their accelerator left out of the fit; 0: there is one only",
+                 {.min = 0})
+          .field("unfitted_80_percent", &F::unfitted, "The same with the framework left out",
+                 {.required = true, .min = 0});
+  return table;
+}
+
+const FieldTable<FitErrors>& FitErrors::fields() {
+  using F = FitErrors;
+  static const FieldTable<F> table =
+      FieldTable<F>("fit errors", "Errors of one fit in cross-validation")
+          .field("source", &F::source, "The fit that says so", {.required = true})
+          .field("frameworks", &F::frameworks, "By framework and kind of workload", {.required = true})
+          .field("runs", &F::runs, "The same by accelerator", {.required = true});
   return table;
 }
 
 const FieldTable<PredictionErrors>& PredictionErrors::fields() {
   using P = PredictionErrors;
-  static const FieldTable<P> table =
-      FieldTable<P>("prediction errors", "Errors of predictions in cross-validation")
-          .field("frameworks", &P::frameworks, "By framework profile", {.required = true})
-          .field("other_framework_80_percent", &P::other_framework, "With the framework left out of the fit",
-                 {.required = true, .min = 0})
-          .field("source", &P::source, "The fit that says so", {.required = true});
+  static const FieldTable<P> table = FieldTable<P>("prediction errors", "Errors of predictions in cross-validation")
+                                         .field("fits", &P::fits, "By list of constants", {.required = true})
+                                         .field("accelerator_families", &P::accelerator_families,
+                                                "Compute profile of each accelerator", {.required = true});
   return table;
 }
 
@@ -71,40 +91,116 @@ const PredictionErrors& prediction_errors() {
   return kErrors;
 }
 
+double PredictionErrors::other_framework(WorkloadKind kind) const {
+  std::array<double, EnumNames<WorkloadKind>::names.size()> sums{}, counts{};
+  for (const auto& [list, fit] : fits)
+    for (const FrameworkErrors& one : fit.frameworks) {
+      if (one.runs < kFewestRuns) continue;
+      sums[static_cast<std::size_t>(one.kind)] += one.unfitted;
+      counts[static_cast<std::size_t>(one.kind)] += 1;
+    }
+  const auto mean = [&](std::size_t i) { return counts[i] > 0 ? sums[i] / counts[i] : 0; };
+  if (counts[static_cast<std::size_t>(kind)] > 0) return mean(static_cast<std::size_t>(kind));
+  double largest = 0;
+  for (std::size_t i = 0; i < sums.size(); ++i) largest = std::max(largest, mean(i));
+  return largest;
+}
+
 namespace {
 
-/// On the scenario's own kind of node.
-ExpectedError error_of_own_kind(const Scenario& scenario, const PredictionErrors& errors) {
-  const std::string accelerator = scenario.accelerator != nullptr ? scenario.accelerator->id : "";
-  const std::string& framework = scenario.framework->id;
-  const auto known = errors.frameworks.find(framework);
-  const bool measured = was_measured(accelerator, errors);
-  if (known != errors.frameworks.end()) {
-    const FrameworkErrors& own = known->second;
-    const auto runs = own.runs.find(accelerator);
-    if (runs != own.runs.end() && runs->second >= kFewestRuns)
-      return {EvidenceGrade::together, share(own.error_80.at(accelerator)),
-              fmt::format("{} measured runs of {} on {}", runs->second, framework, accelerator)};
-    const double other = own.other_accelerator > 0 ? own.other_accelerator : errors.other_framework;
-    if (measured)
-      return {EvidenceGrade::apart, share(other),
-              fmt::format("{} measured on other accelerators, {} with other frameworks", framework, accelerator)};
-    return {EvidenceGrade::one, share(errors.other_framework),
-            fmt::format("runs of {}, none on this hardware", framework)};
+/// What the fits know of one framework, accelerator and kind of workload. Where two fits have runs of the same, the one
+/// with more of them counts.
+class Known {
+ public:
+  Known(const PredictionErrors& errors, std::string framework, const Accelerator* accelerator, WorkloadKind kind)
+      : errors_(errors),
+        framework_(std::move(framework)),
+        accelerator_(accelerator != nullptr ? accelerator->id : ""),
+        family_(accelerator != nullptr ? accelerator->family : ""),
+        kind_(kind) {
+    for (const auto& [list, fit] : errors.fits) {
+      for (const RunErrors& one : fit.runs) add(one);
+      for (const FrameworkErrors& one : fit.frameworks)
+        if (one.framework == framework_ && one.kind == kind_ && one.runs > own_.runs) own_ = one;
+    }
   }
-  if (measured)
-    return {EvidenceGrade::one, share(errors.other_framework),
-            fmt::format("runs on {}, none of {}", accelerator, framework)};
-  return {EvidenceGrade::none, kNeither * share(errors.other_framework),
-          fmt::format("no measured run of {}, none on this hardware", framework)};
-}
+
+  [[nodiscard]] ExpectedError error() const {
+    const std::string_view kinds = plural_of(kind_);
+    if (together_.runs >= kFewestRuns)
+      return {EvidenceGrade::together, share(together_.own_model),
+              fmt::format("{} measured runs of {} on {}, {}", together_.runs, framework_, accelerator_, kinds)};
+    const double other = own_.other_accelerator > 0 ? own_.other_accelerator : errors_.other_framework(kind_);
+    if (sibling_.runs >= kFewestRuns)
+      return {EvidenceGrade::apart, share(other),
+              fmt::format("{} of {} measured on {}, a sibling of {}", kinds, framework_, sibling_.accelerator,
+                          accelerator_)};
+    if (own_.runs > 0 && on_accelerator_ > 0)
+      return {EvidenceGrade::apart, share(other),
+              fmt::format("{} of {} measured on other accelerators, on {} with other frameworks", kinds, framework_,
+                          accelerator_)};
+    const double unfitted = errors_.other_framework(kind_);
+    if (own_.runs > 0)
+      return {EvidenceGrade::one, share(unfitted),
+              fmt::format("{} of {} measured, none on this hardware{}", kinds, framework_, of_others())};
+    if (on_accelerator_ > 0)
+      return {EvidenceGrade::one, share(std::max(unfitted, on_accelerator_error())),
+              fmt::format("{} measured on {}, none of {}{}", kinds, accelerator_, framework_, of_others())};
+    if (!pair_kinds_.empty())
+      return {EvidenceGrade::one, share(unfitted),
+              fmt::format("no {} measured with {} or on {}{}", kinds, framework_, accelerator_, of_others())};
+    return {EvidenceGrade::none, kNeither * share(unfitted),
+            fmt::format("no {} measured with {}, none on this hardware", kinds, framework_)};
+  }
+
+ private:
+  void add(const RunErrors& one) {
+    const bool same_framework = one.framework == framework_, here = one.accelerator == accelerator_;
+    if (one.kind != kind_) {
+      if (same_framework && here) pair_kinds_.insert(one.kind);
+      return;
+    }
+    if (here) {
+      on_accelerator_ += one.runs;
+      weighted_ += one.runs * one.unfitted;
+    }
+    if (!same_framework) return;
+    if (here && one.runs > together_.runs) together_ = one;
+    const auto family = errors_.accelerator_families.find(one.accelerator);
+    if (!here && family != errors_.accelerator_families.end() && family->second == family_ && one.runs > sibling_.runs)
+      sibling_ = one;
+  }
+
+  /// Of other frameworks' runs of the kind on the accelerator, were their framework new; 0: too few.
+  [[nodiscard]] double on_accelerator_error() const {
+    return on_accelerator_ < kFewestRuns ? 0 : weighted_ / on_accelerator_;
+  }
+
+  /// "; jax on tpu-v4 was measured with transformers"
+  [[nodiscard]] std::string of_others() const {
+    if (pair_kinds_.empty()) return {};
+    std::vector<std::string_view> words;
+    for (const WorkloadKind kind : pair_kinds_) words.push_back(plural_of(kind));
+    return fmt::format("; {} on {} was measured with {} only", framework_, accelerator_, fmt::join(words, ", "));
+  }
+
+  const PredictionErrors& errors_;
+  std::string framework_, accelerator_, family_;
+  WorkloadKind kind_;
+  RunErrors together_, sibling_;  ///< of the framework, here and on the sibling with most runs
+  FrameworkErrors own_;           ///< of the framework, anywhere
+  double on_accelerator_ = 0;     ///< runs of any framework here
+  double weighted_ = 0;           ///< their errors were their framework new, each times its runs
+  std::set<WorkloadKind> pair_kinds_;
+};
 
 }  // namespace
 
 ExpectedError expected_error(const Scenario& scenario, const PredictionErrors& errors) {
+  const WorkloadKind workload = workload_kind(*scenario.model);
   std::optional<ExpectedError> worst;
   for (const NodeKind& kind : node_kinds(scenario)) {
-    ExpectedError error = error_of_own_kind(*kind.scenario, errors);
+    ExpectedError error = Known(errors, kind.scenario->framework->id, kind.scenario->accelerator, workload).error();
     if (!worst || error.share_80 > worst->share_80) worst = std::move(error);
   }
   return std::move(*worst);

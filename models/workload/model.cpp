@@ -138,6 +138,8 @@ const FieldTable<Model>& Model::fields() {
     t.field("id", &S::id, "name by which scenarios refer to it")
         .field("title", &S::title, "name for people")
         .field("family", &S::family, "kind of model", {.required = true})
+        .field("kind", &S::kind,
+               "kind of workload, for how far to trust a prediction; default: by the model's operators")
         .field("transformer", &S::transformer, "shape of a decoder or encoder")
         .field("cnn", &S::cnn, "layer table of a CNN")
         .field("compact", &S::compact, "totals of a network")

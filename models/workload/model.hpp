@@ -11,6 +11,7 @@
 #include "fields/field_table.hpp"
 #include "hardware-catalog/parts.hpp"
 #include "models/workload/recommender.hpp"
+#include "models/workload/workload_kind.hpp"
 #include "units/quantity.hpp"
 
 namespace stepcast {
@@ -198,6 +199,7 @@ struct Model {
   Bytes sample_bytes;                          ///< sample_kB: stored size of one sample, for data loading
   std::map<std::string, std::string> sources;
   std::string note;
+  std::optional<WorkloadKind> kind;  ///< where the operators do not show it; else workload_kind() goes by them
   [[nodiscard]] bool is_transformer() const { return transformer.has_value(); }
   static const FieldTable<Model>& fields();
 };

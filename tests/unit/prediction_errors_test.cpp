@@ -1,6 +1,6 @@
 #include "models/frameworks/prediction_errors.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cmath>
 
@@ -9,25 +9,34 @@
 namespace stepcast::prediction_errors_test {
 namespace {
 
+using testing::HasSubstr;
+
 class Evidence : public testing::Test {
  protected:
   Evidence() {
-    FrameworkErrors megatron;
-    megatron.runs = {{"h100", 40}, {"b200", 2}};
-    megatron.error_80 = {{"h100", 10}, {"b200", 3}};
-    megatron.other_accelerator = 20;
-    FrameworkErrors jax;
-    jax.runs = {{"tpu", 12}};
-    jax.error_80 = {{"tpu", 8}};
-    errors.frameworks = {{"megatron", megatron}, {"jax", jax}};
-    errors.other_framework = 30;
+    using enum WorkloadKind;
+    FitErrors& fit = errors.fits["constants"];
+    fit.runs = {{"megatron", transformer, "h100", 40, 10, 25}, {"megatron", transformer, "b200", 2, 3, 20},
+                {"jax", transformer, "tpu", 12, 8, 30},        {"tensorflow", convolutional, "tpu", 8, 60, 140},
+                {"mxnet", convolutional, "h100", 3, 9, 12},    {"torch", convolutional, "a100", 30, 11, 12}};
+    fit.frameworks = {{"megatron", transformer, 42, 20, 30},
+                      {"jax", transformer, 12, 0, 30},
+                      {"tensorflow", convolutional, 8, 0, 40},
+                      {"torch", convolutional, 30, 0, 20},
+                      {"mxnet", convolutional, 3, 0, 1000}};
+    errors.accelerator_families = {{"h100", "hopper"}, {"b200", "blackwell"}, {"tpu", "tpu"}, {"a100", "ampere"}};
   }
 
-  ExpectedError of(const std::string& framework, const std::string& accelerator) {
+  ExpectedError of(const std::string& framework, const std::string& accelerator,
+                   WorkloadKind kind = WorkloadKind::transformer, const std::string& family = "") {
     part.id = accelerator;
+    part.family = family;
     FrameworkProfile profile;
     profile.id = framework;
+    Model model;
+    model.kind = kind;
     Scenario scenario;
+    scenario.model = std::make_shared<const Model>(model);
     scenario.accelerator = &part;
     scenario.framework = std::make_shared<const FrameworkProfile>(profile);
     return expected_error(scenario, errors);
@@ -56,6 +65,15 @@ TEST_F(Evidence, FrameworkAndAcceleratorMeasuredApart) {
   EXPECT_NEAR(of("jax", "h100").share_80, std::log(1.30), 1e-12);
 }
 
+// An accelerator of the same family as one that was measured enough.
+TEST_F(Evidence, ASiblingIsBetterThanAnyOther) {
+  const ExpectedError found = of("megatron", "h100-pcie", WorkloadKind::transformer, "hopper");
+  EXPECT_EQ(found.grade, EvidenceGrade::apart);
+  EXPECT_NEAR(found.share_80, std::log(1.20), 1e-12);
+  EXPECT_THAT(found.why, HasSubstr("h100, a sibling of h100-pcie"));
+  EXPECT_EQ(of("megatron", "h100-pcie", WorkloadKind::transformer, "ampere").grade, EvidenceGrade::one);
+}
+
 TEST_F(Evidence, OneOfTheTwo) {
   EXPECT_EQ(of("megatron", "mi300x").grade, EvidenceGrade::one);
   EXPECT_EQ(of("mxnet", "h100").grade, EvidenceGrade::one);
@@ -68,13 +86,45 @@ TEST_F(Evidence, NeitherIsTheWidest) {
   EXPECT_GT(found.share_80, std::log(1.30));
 }
 
+// Language models on a TPU say nothing of its convolutions; other frameworks' convolutions there do.
+TEST_F(Evidence, RunsOfOtherKindsOfWorkloadsAreNone) {
+  const ExpectedError found = of("jax", "tpu", WorkloadKind::convolutional);
+  EXPECT_EQ(found.grade, EvidenceGrade::one);
+  EXPECT_NEAR(found.share_80, std::log(2.40), 1e-12);
+  EXPECT_THAT(found.why, HasSubstr("jax on tpu was measured with transformers only"));
+  const ExpectedError host_alone = of("megatron", "h100", WorkloadKind::detection);
+  EXPECT_EQ(host_alone.grade, EvidenceGrade::one);
+  EXPECT_THAT(host_alone.why, HasSubstr("no detectors measured"));
+}
+
+// The mean of frameworks with enough runs; a kind that nobody measured is as uncertain as the worst.
+TEST_F(Evidence, AKindsErrorIsThatOfFrameworksLeftOut) {
+  EXPECT_NEAR(errors.other_framework(WorkloadKind::convolutional), 30, 1e-12);
+  errors.fits["constants"].frameworks[3].unfitted = 50;
+  EXPECT_NEAR(errors.other_framework(WorkloadKind::recommender), 45, 1e-12);
+}
+
+// BERT belongs to one list of constants, GPT to another: the list with more runs of a kind speaks for it.
+TEST_F(Evidence, OfTwoFitsTheOneWithMoreRunsCounts) {
+  FitErrors& other = errors.fits["deep_learning_constants"];
+  other.runs = {{"megatron", WorkloadKind::transformer, "h100", 90, 50, 60}};
+  other.frameworks = {{"megatron", WorkloadKind::transformer, 90, 0, 60}};
+  EXPECT_NEAR(of("megatron", "h100").share_80, std::log(1.50), 1e-12);
+}
+
 TEST(PredictionErrorsFile, IsSound) {
   const PredictionErrors& shipped = prediction_errors();
-  EXPECT_GT(shipped.other_framework, 0);
-  for (const auto& [framework, errors] : shipped.frameworks)
-    for (const auto& [accelerator, runs] : errors.runs) {
-      EXPECT_GT(runs, 0) << framework;
-      EXPECT_TRUE(errors.error_80.contains(accelerator)) << framework << " " << accelerator;
+  EXPECT_EQ(shipped.fits.size(), 2U);
+  EXPECT_GT(shipped.other_framework(WorkloadKind::transformer), 0);
+  for (const auto& [list, fit] : shipped.fits)
+    for (const RunErrors& one : fit.runs) {
+      EXPECT_GT(one.runs, 0) << one.framework;
+      EXPECT_TRUE(shipped.accelerator_families.contains(one.accelerator)) << one.accelerator;
+      EXPECT_TRUE(std::any_of(fit.frameworks.begin(), fit.frameworks.end(),
+                              [&](const FrameworkErrors& all) {
+                                return all.framework == one.framework && all.kind == one.kind && all.runs >= one.runs;
+                              }))
+          << one.framework << " " << one.accelerator;
     }
 }
 

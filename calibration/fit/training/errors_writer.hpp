@@ -13,10 +13,10 @@ struct LeftOutLogs {
   std::vector<double> models, accelerators, frameworks;
 };
 
-/// Writes the fitted frameworks' part of models/frameworks/prediction-errors.json of a source tree: how far off
-/// predictions were in cross-validation, for intervals of new ones. `source` names the fit. Throws InputError when the
-/// file that is there is faulty.
-void write_prediction_errors(const std::vector<TrainingPoint>& points, const LeftOutLogs& logs,
+/// Writes one fit's part of models/frameworks/prediction-errors.json of a source tree, that of a list of constants: how
+/// far off predictions were in cross-validation, for intervals of new ones. `source` names the fit. Throws InputError
+/// when the file that is there is faulty.
+void write_prediction_errors(const std::vector<TrainingPoint>& points, const LeftOutLogs& logs, const std::string& list,
                              const std::string& source, const std::filesystem::path& tree);
 
 }  // namespace stepcast

@@ -31,7 +31,7 @@ constexpr int kFolds = 8;
 struct Options {
   std::string constants, output, rows, date;
   std::vector<std::string> sets;
-  bool quick = false;
+  bool quick = false, errors = false;
 };
 
 /// How strongly priors draw. Their spreads are judgements, so this is judged by models that a fit has not seen: 0.1,
@@ -118,7 +118,8 @@ void print_errors(const std::string& title, const std::vector<TrainingPoint>& po
   std::map<std::string, std::vector<double>> errors, ratios;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const TrainingPoint& point = points[i];
-    std::vector<std::string> keys{point.set, "  " + point.framework->id, "  " + point.accelerator};
+    std::vector<std::string> keys{point.set, "  " + point.framework->id, "  " + point.accelerator,
+                                  fmt::format("  {}", plural_of(workload_kind(*point.scenario->model)))};
     if (mixed.count(point.set) > 0) keys.push_back(point.set + (has_experts(point) ? ", experts" : ", dense"));
     for (const std::string& key : keys) {
       errors[key].push_back(error_of(point, logs[i]));
@@ -157,6 +158,23 @@ void print_constants(const TrainingFit& fit, const PriorFit& found) {
                found.values[i] * std::exp(found.deviations[i]));
 }
 
+/// Fits that have not seen a run's model, its accelerator, or its framework.
+LeftOutLogs cross_validate(TrainingFit& fit, const std::function<void(const std::vector<double>&)>& models_done) {
+  constexpr int kEach = 1 << 20;
+  LeftOutLogs left;
+  left.models = left_out(
+      fit, [](const TrainingPoint& point) { return point.family; }, kFolds);
+  models_done(left.models);
+  print_errors("models left out (8 folds)", fit.points(), left.models);
+  left.accelerators = left_out(
+      fit, [](const TrainingPoint& point) { return point.accelerator; }, kEach);
+  print_errors("accelerators left out", fit.points(), left.accelerators);
+  left.frameworks = left_out(
+      fit, [](const TrainingPoint& point) { return point.framework->id; }, kEach);
+  print_errors("frameworks left out: their constants at the priors", fit.points(), left.frameworks);
+  return left;
+}
+
 std::string hash_of(const std::vector<std::string>& sets) {
   std::vector<std::filesystem::path> files;
   files.reserve(sets.size());
@@ -170,6 +188,13 @@ void run(const Options& options) {
   const std::vector<std::string> sets = options.sets.empty() ? large_model_sets() : options.sets;
   TrainingFit fit(training_points(sets, constants, catalog), constants);
   fmt::print("{} runs, {} constants\n", fit.points().size(), constants.size());
+  const auto write_errors = [&](const LeftOutLogs& left) {
+    if (!options.output.empty())
+      write_prediction_errors(fit.points(), left, std::filesystem::path(options.constants).stem().string(),
+                              fmt::format("stepcast-fit-training {}, data {}", options.date, hash_of(sets)),
+                              options.output);
+  };
+  if (options.errors) return write_errors(cross_validate(fit, [](const std::vector<double>&) {}));
   std::vector<double> priors;
   priors.reserve(constants.size());
   for (const TrainingConstant& one : constants) priors.push_back(one.prior);
@@ -185,28 +210,13 @@ void run(const Options& options) {
   print_constants(fit, found);
   print_errors("in sample", fit.points(), logs);
   std::fflush(stdout);
-  const auto write_errors = [&](const std::vector<double>& left_out_models) {
+  const auto write_run_errors = [&](const std::vector<double>& left_out_models) {
     if (!options.rows.empty()) write_rows(options.rows, fit.points(), constants, found.values, left_out_models);
   };
   if (!options.output.empty())
     write_training_profiles(constants, found, {options.date, hash_of(sets), fit.points().size()}, options.output);
-  if (options.quick) return write_errors({});
-  constexpr int kEach = 1 << 20;
-  LeftOutLogs left;
-  left.models = left_out(
-      fit, [](const TrainingPoint& point) { return point.family; }, kFolds);
-  write_errors(left.models);
-  print_errors("models left out (8 folds)", fit.points(), left.models);
-  left.accelerators = left_out(
-      fit, [](const TrainingPoint& point) { return point.accelerator; }, kEach);
-  print_errors("accelerators left out", fit.points(), left.accelerators);
-  left.frameworks = left_out(
-      fit, [](const TrainingPoint& point) { return point.framework->id; }, kEach);
-  print_errors("frameworks left out: their constants at the priors", fit.points(), left.frameworks);
-  if (!options.output.empty())
-    write_prediction_errors(fit.points(), left,
-                            fmt::format("stepcast-fit-training {}, data {}", options.date, hash_of(sets)),
-                            options.output);
+  if (options.quick) return write_run_errors({});
+  write_errors(cross_validate(fit, write_run_errors));
 }
 
 }  // namespace
@@ -221,9 +231,13 @@ int main(int argc, char** argv) {
   app.add_option("-o,--output", options.output, "Source tree whose profiles are rewritten")
       ->check(CLI::ExistingDirectory);
   app.add_option("--set", options.sets, "Only this set of runs (repeatable); default: every one");
-  app.add_option("--rows", options.rows, "File to write each run's error to (CSV)");
+  auto* rows = app.add_option("--rows", options.rows, "File to write each run's error to (CSV)");
   app.add_option("--date", options.date, "Date to state in the profiles (YYYY-MM-DD)")->default_str("2026-11-21");
-  app.add_flag("--quick", options.quick, "One start, and no fits with groups left out");
+  auto* quick = app.add_flag("--quick", options.quick, "One start, and no fits with groups left out");
+  app.add_flag("--errors", options.errors,
+               "Only the fits with groups left out: with -o rewrites the errors that intervals follow, no profile")
+      ->excludes(quick)
+      ->excludes(rows);
   CLI11_PARSE(app, argc, argv);
   return stepcast::exit_code_of([&] {
     if (options.date.empty()) options.date = "2026-11-21";

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "fields/field_table.hpp"
+
+namespace stepcast {
+
+struct Model;
+
+/// What kind of operators a network is made of: how far off predictions of one kind are says little about another.
+/// `detection` and `diffusion` are convolutional and are told apart by Model::kind, since their heads, losses and
+/// pipelines are others. `products`: matrix products without a transformer's description (vision transformers, MLPs).
+enum class WorkloadKind {
+  transformer,
+  mixture_of_experts,
+  state_space,
+  convolutional,
+  detection,
+  diffusion,
+  recurrent,
+  recommender,
+  products
+};
+template <>
+struct EnumNames<WorkloadKind> {
+  static constexpr std::array names{"transformer", "mixture-of-experts", "state-space", "convolutional", "detection",
+                                    "diffusion",   "recurrent",          "recommender", "products"};
+};
+
+/// What the model's description says of itself (Model::kind), else by its operators: layers that scan, layers with
+/// experts, embedding tables, steps one after another, or where most of the FLOPs are.
+WorkloadKind workload_kind(const Model& model);
+
+/// For a sentence: "transformers", "convolutional networks" …
+std::string_view plural_of(WorkloadKind kind);
+
+}  // namespace stepcast
