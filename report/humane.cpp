@@ -27,15 +27,6 @@ std::string scaled(double value, const std::array<Scale, N>& scales) {
   return fmt::format("{}{}", significant(value / best->unit), best->name);
 }
 
-std::string with_separators(const std::string& digits) {
-  std::string out;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) out += ',';
-    out += digits[i];
-  }
-  return out;
-}
-
 constexpr std::array kBlocks{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
 
 std::string cells_of(double share, int cells, const char* rest) {
@@ -48,22 +39,6 @@ std::string cells_of(double share, int cells, const char* rest) {
 }
 
 }  // namespace
-
-std::string significant(double number) {
-  if (number < 0) return "-" + significant(-number);
-  if (number == 0) return "0";
-  if (number < 0.9995) {
-    const int decimals = std::min(9, 2 - static_cast<int>(std::floor(std::log10(number))));
-    return fmt::format("{:.{}f}", number, decimals);
-  }
-  if (number < 9.995) return fmt::format("{:.2f}", number);
-  if (number < 99.95) return fmt::format("{:.1f}", number);
-  return with_separators(fmt::format("{:.0f}", number));
-}
-
-std::string whole(long number) {
-  return number < 0 ? "-" + whole(-number) : with_separators(fmt::format("{}", number));
-}
 
 std::string humane(Seconds time) {
   if (time == Seconds(0)) return "0 s";
@@ -90,13 +65,6 @@ std::string humane(Joules energy) {
   static constexpr std::array scales{Scale{3.6e12, 3.6e12, " GWh"}, Scale{3.6e9, 3.6e9, " MWh"}, Scale{1e6, 1e6, " MJ"},
                                      Scale{1e3, 1e3, " kJ"}, Scale{0, 1, " J"}};
   return scaled(energy.value(), scales);
-}
-
-std::string humane(Dollars money) {
-  if (money.value() >= 1e6) return fmt::format("${} M", significant(money.value() / 1e6));
-  if (money.value() > 0 && money.value() < 100)
-    return fmt::format("${:.{}f}", money.value(), money.value() < 0.1 ? 4 : 2);
-  return fmt::format("${}", significant(money.value()));
 }
 
 std::string humane_count(double number) {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "fields/short_number.hpp"
 #include "units/quantity.hpp"
 
 namespace stepcast {
@@ -11,17 +12,10 @@ std::string humane(Seconds time);         ///< "41.5 ms", "2.31 s", "3.2 h", "12
 std::string humane(Bytes size);           ///< "54.3 GiB"
 std::string humane(Watts power);          ///< "412 W", "53.1 kW"
 std::string humane(Joules energy);        ///< "830 J", "2.31 MJ"
-std::string humane(Dollars money);        ///< "$0.42", "$1,240", "$4.6 M"
 std::string humane_count(double number);  ///< "0.0356", "1,024", "74.7 k", "1.21 M"
 /// "960 t".
 std::string humane_mass(double kilograms);
 std::string percent(double share);  ///< "45.5 %"
-
-/// A whole number with thousands separators.
-std::string whole(long number);
-
-/// Three significant digits with thousands separators and no exponent.
-std::string significant(double number);
 
 /// A bar of `cells` character cells, filled to a share (0–1) in eighths of a cell; the rest is blank.
 std::string bar(double share, int cells);

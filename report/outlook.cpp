@@ -278,8 +278,9 @@ void add_network(Prediction& step, const Scenario& scenario, const PowerModel& p
     step.average_power += *fabric.power * power.pue;
     step.peak_power += *fabric.power * power.pue;
   }
-  for (const std::string& part : fabric.unknown)
-    step.assumptions.push_back(fmt::format("of the network's power and price nothing is known of: {}", part));
+  if (!fabric.unknown.empty())
+    step.assumptions.push_back(
+        fmt::format("left out of the network's power and price, as unknown: {}", fmt::join(fabric.unknown, ", ")));
   step.energy_per_step = step.average_power * step.step_time;
   step.energy_per_sample = step.energy_per_step / static_cast<double>(scenario.spec.workload.global_batch);
   add_cost(step, scenario, fabric, helpers, step.average_power - draw_of(helpers), catalog);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "fields/short_number.hpp"
 #include "models/scenario/node_kinds.hpp"
 #include "units/calendar.hpp"
 
@@ -48,12 +49,12 @@ std::optional<PriceSource> price_source(const Node& node, const Catalog& catalog
   return PriceSource{like, double(node.accelerator_count) / like->accelerator_count, false};
 }
 
-double per_hour(DollarsPerSecond rent) { return (rent * 1_h).in(1_usd); }
+std::string per_hour(DollarsPerSecond rent) { return price_text(rent * 1_h); }
 
 NodeCost bought_at(Dollars price, Seconds over) {
-  return {price / over, true,
-          fmt::format("bought at {:.0f} $ a node, written off over {:.3g} years", price.in(1_usd),
-                      over / (365.25 * 1_days))};
+  return {
+      price / over, true,
+      fmt::format("bought at {} a node, written off over {:.3g} years", price_text(price), over / (365.25 * 1_days))};
 }
 
 /// A kind of rent in the order in which `auto` looks for them; a purchase comes last.
@@ -76,16 +77,15 @@ std::optional<NodeCost> spot_cost(const NodePrice& price) {
   if (!price.spot_low && !price.spot_high) return std::nullopt;
   const DollarsPerSecond low = price.spot_low.value_or(price.spot_high.value_or(DollarsPerSecond(0)));
   const DollarsPerSecond high = price.spot_high.value_or(low);
-  return NodeCost{(low + high) / 2, false,
-                  fmt::format("spot, {:.4g} to {:.4g} $/h a node", per_hour(low), per_hour(high))};
+  return NodeCost{(low + high) / 2, false, fmt::format("spot, {} to {} an hour a node", per_hour(low), per_hour(high))};
 }
 
 std::optional<NodeCost> rent(const NodePrice& price, const Rent& kind) {
   if (!(price.*kind.price)) return std::nullopt;
   const DollarsPerSecond each = *(price.*kind.price);
   if (kind.basis == PriceBasis::monthly)
-    return NodeCost{each, false, fmt::format("rented at {:.4g} $ a month a node", (each * kMonth).in(1_usd))};
-  return NodeCost{each, false, fmt::format("{}, {:.4g} $/h a node", kind.words, per_hour(each))};
+    return NodeCost{each, false, fmt::format("rented at {} a month a node", price_text(each * kMonth))};
+  return NodeCost{each, false, fmt::format("{}, {} an hour a node", kind.words, per_hour(each))};
 }
 
 std::optional<NodeCost> node_cost(const NodePrice& price, PriceBasis basis, Seconds over) {
@@ -104,7 +104,7 @@ std::optional<NodeCost> stated_cost(const Scenario& scenario) {
   const CostSpec& spec = scenario.spec.cluster.cost;
   if (spec.node_rent)
     return NodeCost{*spec.node_rent, false,
-                    fmt::format("rented at {:.4g} $/h a node, as stated", per_hour(*spec.node_rent))};
+                    fmt::format("rented at {} an hour a node, as stated", per_hour(*spec.node_rent))};
   if (!spec.node_purchase) return std::nullopt;
   NodeCost out = bought_at(*spec.node_purchase, amortisation(scenario));
   out.words += ", as stated";
@@ -141,10 +141,10 @@ void add_ownership(CostRate& rate, const Scenario& scenario, DollarsPerSecond bo
   rate.electricity = average_power * price;
   if (network) rate.network = *network / amortisation(scenario);
   rate.upkeep = (bought + rate.network) * (amortisation(scenario) / (365.25 * 1_days)) * upkeep;
-  if (network) rate.basis += fmt::format("; network {:.3g} M$", network->in(1_usd) / 1e6);
+  if (network) rate.basis += fmt::format("; network {}", humane(*network));
   if (upkeep > 0) rate.basis += fmt::format("; upkeep {:.3g} % a year", 100 * upkeep);
-  rate.basis += fmt::format("; electricity at {:.3g} $/kWh{}", (price * 1_kWh).in(1_usd),
-                            known ? "" : ", the world's business mean");
+  rate.basis +=
+      fmt::format("; electricity at {}/kWh{}", price_text(price * 1_kWh), known ? "" : ", the world's business mean");
 }
 
 }  // namespace

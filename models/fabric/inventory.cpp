@@ -83,7 +83,7 @@ class Bill {
 
   void power_and_price() {
     const auto switches = static_cast<double>(out_.switches());
-    if (switches > 0 && part_ == nullptr) out_.unknown.emplace_back("the switch is not known");
+    if (switches > 0 && part_ == nullptr) out_.unknown.emplace_back("switches of no known kind");
     if (switches > 0 && part_ != nullptr) {
       const auto power = part_->typical_power ? part_->typical_power : part_->max_power;
       if (power) out_.power = *power * switches;

@@ -171,8 +171,8 @@ TEST(MixedNodes, AreTheSumOverTheirKinds) {
   EXPECT_NEAR(half.mfu, half.model_tflops_per_gpu / ((989.4 + 311.9) / 2), 1e-3);
   // Who is faster waits for who is slower.
   EXPECT_LT(half.device_average_power, 0.5 * (fast.device_average_power + slow.device_average_power));
-  EXPECT_THAT(half.cost_basis, testing::HasSubstr("4 × dgx-h100 bought at 270000 $ a node"));
-  EXPECT_THAT(half.cost_basis, testing::HasSubstr("4 × dgx-a100-80gb bought at 199000 $ a node"));
+  EXPECT_THAT(half.cost_basis, testing::HasSubstr("4 × dgx-h100 bought at $270,000 a node"));
+  EXPECT_THAT(half.cost_basis, testing::HasSubstr("4 × dgx-a100-80gb bought at $199,000 a node"));
   const auto rate = [](const Scenario& of) { return failure_rates(of, catalog()).interruptions.value(); };
   EXPECT_NEAR(rate(mixed("dgx-h100", 4)), 0.5 * (rate(mixed("dgx-h100")) + rate(mixed("dgx-a100-80gb"))), 1e-15);
 }

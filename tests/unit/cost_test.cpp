@@ -38,7 +38,7 @@ TEST(CostRate, OnDemandIncludesElectricity) {
   ASSERT_TRUE(rate);
   EXPECT_NEAR((rate->total() * kHour).value(), 4 * 32.77, 1e-9);
   EXPECT_EQ(rate->electricity.value(), 0);
-  EXPECT_EQ(rate->basis, "on demand, 32.77 $/h a node (2025, recalled); electricity included");
+  EXPECT_EQ(rate->basis, "on demand, $32.77 an hour a node (2025, recalled); electricity included");
 }
 
 TEST(CostRate, RentedByTheMonthIncludesElectricity) {

@@ -50,7 +50,7 @@ Prediction sample() {
   p.energy_per_sample = Joules(7123.4 / 96);
   p.cost_rate = Dollars(32.77) / 1_h;
   p.run_cost = Dollars(1234567.8);
-  p.cost_basis = "on demand, 16.39 $/h a node";
+  p.cost_basis = "on demand, $16.39 an hour a node";
   p.time_to_train = 30_days;
   p.fidelity = "simulated";
   p.version = "0.1.0";
