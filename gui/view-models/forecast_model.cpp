@@ -6,6 +6,7 @@
 #include "gui/view-models/number_format.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "models/scenario/scenario.hpp"
+#include "models/updates/timeline_fault.hpp"
 #include "report/json.hpp"
 
 namespace stepcast {
@@ -60,7 +61,7 @@ void ForecastModel::simulate() {
   request.catalog = catalog_;
   if (!trace_.isEmpty()) QFile::remove(trace_);
   trace_.clear();
-  if (want_trace_ && folder_.isValid()) {
+  if (want_trace_ && folder_.isValid() && without_timeline().isEmpty()) {
     trace_ = folder_.filePath(QStringLiteral("step-%1.json").arg(++traces_));
     request.trace = plain(trace_);
   }
@@ -99,8 +100,14 @@ void ForecastModel::cancel() {
 
 void ForecastModel::want_trace(bool wanted) {
   want_trace_ = wanted;
-  if (!wanted || !trace_.isEmpty()) return;
+  if (!wanted || !trace_.isEmpty() || !without_timeline().isEmpty()) return;
   if (state_ == State::running || state_ == State::simulated) simulate();
+}
+
+QString ForecastModel::without_timeline() const {
+  const Scenario* scenario = configuration_.scenario();
+  const std::optional<Fault> fault = scenario != nullptr ? timeline_fault(*scenario) : std::nullopt;
+  return fault ? tr("No timeline: %1; %2.").arg(qt(fault->message), qt(fault->suggestion)) : QString();
 }
 
 double ForecastModel::seconds_running() const {

@@ -37,6 +37,8 @@ class ForecastModel : public QObject {
 
   /// Simulations also write the timeline from now on (or no longer); the last is run again if it has none.
   void want_trace(bool wanted);
+  /// Why the step on screen is no one timeline (models/updates/timeline_fault.hpp); empty: it is one.
+  [[nodiscard]] QString without_timeline() const;
   /// The timeline's file, of the simulation on screen; empty when there is none.
   [[nodiscard]] QString trace() const { return is_simulated() ? trace_ : QString(); }
 

@@ -10,6 +10,7 @@
 #include "gui/view-models/form_fields.hpp"
 #include "gui/view-models/number_format.hpp"
 #include "gui/view-models/qt_text.hpp"
+#include "planner/question.hpp"
 
 namespace stepcast {
 
@@ -91,7 +92,62 @@ QString label_of(const std::string& pointer) {
   return field ? field->label : qt(pointer.substr(pointer.rfind('/') + 1));
 }
 
+/// The first of what a question lets the planner choose from.
+Json first_choice(const Json& value) { return value.is_array() ? value.front() : value; }
+
+/// Whole numbers of a question's cluster: a number, a list, or from … to.
+std::vector<int> counts_in(const Json& cluster) {
+  if (!cluster.contains("nodes")) return {1};
+  Diagnostics none("plan");
+  Counts out;
+  Codec<Counts>::read(out, cluster.at("nodes"), "/nodes", "nodes", {}, none);
+  return out.values;
+}
+
+QString limit_in(const Json& question, const char* key) {
+  const Json limits = question.value("constraints", Json::object());
+  return limits.contains(key) ? qt(limits.at(key).dump()) : QString();
+}
+
 }  // namespace
+
+PlanForm form_of_question(const Json& question) {
+  PlanForm out;
+  QStringList servers, counts;
+  std::set<int> all;
+  for (const Json& cluster : question.at("clusters")) {
+    const QString server = qt(cluster.at("node").get<std::string>());
+    if (!servers.contains(server)) servers << server;
+    for (const int count : counts_in(cluster)) all.insert(count);
+  }
+  for (const int count : all) counts << QString::number(count);
+  out.servers = servers.join(QStringLiteral(", "));
+  out.counts = counts.join(QStringLiteral(", "));
+  const Json objective = question.value("objective", Json("time"));
+  out.first_objective = qt(first_choice(objective).get<std::string>());
+  if (objective.is_array() && objective.size() > 1) out.second_objective = qt(objective.at(1).get<std::string>());
+  out.deadline_days = limit_in(question, "deadline_days");
+  out.budget_of_run = limit_in(question, "budget_of_run_usd");
+  out.budget_per_month = limit_in(question, "budget_usd_per_month");
+  out.power_kW = limit_in(question, "power_kW");
+  out.any_framework = !question.value("strategy", Json::object()).contains("framework");
+  return out;
+}
+
+Json training_of_question(const Json& question) {
+  const Json& first = question.at("clusters").front();
+  Json out{{"workload", question.at("workload")}, {"cluster", members(first, kClusterKeys)}};
+  if (question.contains("name")) out["name"] = question.at("name");
+  out["workload"].erase("least_global_batch");
+  Json strategy = members(question.value("strategy", Json()), kStrategyKeys);
+  for (Json* part : {&out["cluster"], &strategy})
+    for (auto& [key, value] : part->items()) value = first_choice(value);
+  out["cluster"]["node"] = first.at("node");
+  out["cluster"]["nodes"] = counts_in(first).front();
+  if (!strategy.empty()) out["strategy"] = std::move(strategy);
+  if (question.contains("run")) out["run"] = question.at("run");
+  return out;
+}
 
 Json planned_surroundings(const Json& scenario) {
   return {{"workload", scenario.value("workload", Json())},

@@ -23,6 +23,10 @@ struct PlanForm {
 /// site and cooling, under its cap and clock, in its framework, as its runs are counted. Throws InputError with every
 /// fault of the form.
 Json plan_question(const PlanForm& form, const ConfigurationModel& configuration);
+/// A question of a file in the form's words, as far as it has any; `question` is sound.
+PlanForm form_of_question(const Json& question);
+/// The training that it is about, as a scenario on the first of its clusters.
+Json training_of_question(const Json& question);
 /// What of a scenario a question rests on, beside the servers and the strategy, which the planner chooses.
 Json planned_surroundings(const Json& scenario);
 /// A scenario with the servers and the strategy of a planner's option, on the surroundings that it was found for.

@@ -30,10 +30,10 @@ PlanModel::~PlanModel() {
   delete thread_;
 }
 
-void PlanModel::start(const Json& question) {
+void PlanModel::start(const Json& question, Of training) {
   if (is_running()) return;
   question_ = question;
-  asked_ = planned_surroundings(configuration_.document());
+  asked_ = training == Of::form ? planned_surroundings(configuration_.document()) : Json();
   outdated_ = false;
   answer_.reset();
   found_.clear();
@@ -170,7 +170,8 @@ void PlanModel::open(std::size_t option) {
   if (!answer_) return;
   const std::vector<PlanOption> options = options_of(*answer_);
   if (option >= options.size()) return;
-  configuration_.set_document(with_plan(configuration_.document(), asked_, *options[option].scenario),
+  const Json& found = *options[option].scenario;
+  configuration_.set_document(asked_.is_null() ? found : with_plan(configuration_.document(), asked_, found),
                               tr("planned configuration"));
 }
 

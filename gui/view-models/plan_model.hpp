@@ -28,8 +28,11 @@ class PlanModel : public QObject {
   explicit PlanModel(ConfigurationModel& configuration, QObject* parent = nullptr);
   ~PlanModel() override;
 
+  /// Whose training a question is about: that of the form, on whose surroundings its answers are put, or one of its
+  /// own, as files have it.
+  enum class Of { form, file };
   /// Starts planning, unless it runs. Faults of the question come with `finished`.
-  void start(const Json& question);
+  void start(const Json& question, Of training = Of::form);
   void stop();
   [[nodiscard]] bool is_running() const { return thread_ != nullptr; }
   [[nodiscard]] const PlanAnswer* answer() const { return answer_.get(); }
@@ -75,7 +78,7 @@ class PlanModel : public QObject {
   ConfigurationModel& configuration_;
   std::unique_ptr<PlanAnswer> answer_;
   Json question_;
-  Json asked_;  ///< what the question rests on
+  Json asked_;  ///< what the question rests on; null: on nothing of the form
   bool outdated_ = false;
   QString why_;
   WorkProgress progress_;

@@ -105,6 +105,8 @@ HeadlineFigure memory(const Prediction& p) {
   out.tone = p.memory.fits ? Tone::good : Tone::bad;
   out.explanation = tr("Peak of the fullest pipeline stage, %1, against the %2 that software sees.")
                         .arg(shown(peak), shown(capacity));
+  if (!p.memory.phase.empty())
+    out.explanation += QLatin1Char(' ') + tr("In the phase that leaves least: %1.").arg(qt(p.memory.phase));
   for (const std::string& advice : p.memory.advice) out.explanation += QStringLiteral("\n• ") + qt(advice);
   return out;
 }
@@ -206,6 +208,8 @@ Exhibit memory_exhibit(const MemoryReport& report) {
   out.remark = report.fits                       ? tr("Fits. The fullest stage is %1.").arg(report.worst_stage)
                : report.over_device() > Bytes(0) ? tr("Does not fit: stage %1 needs too much.").arg(report.worst_stage)
                                                  : tr("Does not fit: more is offloaded than host memory holds.");
+  if (!report.phase.empty())
+    out.remark += QLatin1Char(' ') + tr("In the phase that leaves least: %1.").arg(qt(report.phase));
   if (!report.stages.empty() && report.stages.at(report.worst_stage).before_gradients())
     out.remark += QLatin1Char(' ') + tr("Fullest while the loss is computed, when no gradients exist yet.");
   for (const std::string& advice : report.advice) out.remark += QStringLiteral("\n• ") + qt(advice);

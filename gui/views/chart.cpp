@@ -8,7 +8,6 @@
 #include <QCursor>
 #include <QGraphicsLayout>
 #include <QHorizontalStackedBarSeries>
-#include <QLegendMarker>
 #include <QLineSeries>
 #include <QLocale>
 #include <QLogValueAxis>
@@ -117,13 +116,8 @@ class Drawer {
     chart_->setLocale(QLocale());
     // Qt writes no labels on logarithmic axes then; theirs are powers of ten.
     chart_->setLocalizeNumbers(!data.logarithmic_x && !data.logarithmic_y);
-    chart_->legend()->setVisible(data.legend);
-    // A long legend would be cut off above the chart.
-    chart_->legend()->setAlignment(data.series.size() > 4 ? Qt::AlignRight : Qt::AlignTop);
-    chart_->legend()->setLabelColor(theme_colors().muted);
-    chart_->legend()->setFont(small_font());
-    chart_->legend()->setShowToolTips(true);
-    chart_->legend()->setMarkerShape(QLegend::MarkerShapeRectangle);
+    // Qt's own cuts names that do not fit: ChartLegend stands in for it.
+    chart_->legend()->hide();
   }
 
   QChart* draw() {

@@ -8,6 +8,7 @@
 #include <QVBoxLayout>
 
 #include "gui/views/chart.hpp"
+#include "gui/views/chart_legend.hpp"
 #include "gui/views/chart_pane.hpp"
 #include "gui/views/figure_view.hpp"
 
@@ -19,8 +20,6 @@ namespace {
 constexpr double kUsualTableShare = 0.48, kMostTableShare = 0.56;
 /// Upright bars that need no share of the width, but so much each.
 constexpr qsizetype kFewBars = 3;
-/// Charts of more series have their legend beside them, and need the room.
-constexpr std::size_t kSeriesWithRoom = 4;
 
 /// Names of horizontal bars get about so much of a chart's width; longer ones are cut.
 constexpr double kNameShare = 0.4;
@@ -34,17 +33,13 @@ double width_for_names(const ChartData& chart, const QFontMetrics& letters) {
   return longest / kNameShare;
 }
 
-/// Pixels that a bar with its name takes, an axis beside the bars, and the mark of a name in the legend.
-constexpr int kBarWidth = 70, kAxisWidth = 80, kMarkWidth = 40;
+/// Pixels that a bar with its name takes, and an axis beside the bars.
+constexpr int kBarWidth = 70, kAxisWidth = 80;
 /// Pixels in which a chart says what it has to say; nothing where more of them are always of use.
 std::optional<int> enough_for(const ChartData& chart, const QFontMetrics& letters) {
   if (chart.kind == ChartData::Kind::horizontal_bars) return static_cast<int>(width_for_names(chart, letters));
   if (chart.kind != ChartData::Kind::bars || chart.categories.size() > kFewBars) return std::nullopt;
-  const int bars = kAxisWidth + kBarWidth * static_cast<int>(chart.categories.size());
-  if (!chart.legend) return bars;
-  int legend = 0;
-  for (const ChartData::Series& series : chart.series) legend += kMarkWidth + letters.horizontalAdvance(series.name);
-  return std::max(bars, legend);
+  return kAxisWidth + kBarWidth * static_cast<int>(chart.categories.size());
 }
 
 /// Pixels below which the names of a chart's bars would be left out, or its lines not be told apart.
@@ -75,8 +70,15 @@ ExhibitView::ExhibitView(QWidget* parent) : QWidget(parent) {
   remark_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   split_ = new QSplitter(Qt::Horizontal, this);
   split_->setChildrenCollapsible(false);
-  chart_ = new ChartPane(split_);
+  auto* drawing = new QWidget(split_);
+  legend_ = new ChartLegend(drawing);
+  chart_ = new ChartPane(drawing);
   chart_->setMinimumSize(260, 150);
+  auto* column = new QVBoxLayout(drawing);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(legend_);
+  column->addWidget(chart_, 1);
   connect(chart_, &ChartPane::marked, this, &ExhibitView::marked);
   table_ = new FigureTable(this);
   view_ = new FigureView(*table_, tr("Figures"), split_);
@@ -105,6 +107,7 @@ void ExhibitView::show_exhibit(Exhibit exhibit) {
   remark_->setText(exhibit_.remark);
   remark_->setVisible(!exhibit_.remark.isEmpty());
   split_->show();
+  legend_->show_names_of(exhibit_.chart);
   view_->setAccessibleName(exhibit_.title);
   chart_->setAccessibleName(tr("Chart: %1").arg(exhibit_.title));
   chart_->setAccessibleDescription(tr("The table beside it has the same figures"));
@@ -146,10 +149,9 @@ void ExhibitView::make_room_for_table() {
   };
   if (share_) return give(static_cast<int>(*share_ * width));
   const int wanted = view_->wanted_width();
-  const bool long_legend = exhibit_.chart.legend && exhibit_.chart.series.size() > kSeriesWithRoom;
-  double most = (long_legend ? kUsualTableShare : kMostTableShare) * width;
+  double most = kMostTableShare * width;
   // Beside a chart that needs little of the width, a table takes what it needs.
-  if (const auto enough = enough_for(exhibit_.chart, fontMetrics()); enough && !long_legend)
+  if (const auto enough = enough_for(exhibit_.chart, fontMetrics()))
     most = std::max<double>(most, width - std::max(*enough, chart_->minimumWidth()));
   double table = std::clamp<double>(wanted, kUsualTableShare * width, most);
   table = std::max(kLeastTableShare * width, std::min(table, width - width_for_names(exhibit_.chart, fontMetrics())));

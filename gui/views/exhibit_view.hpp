@@ -10,6 +10,7 @@ class QSplitter;
 
 namespace stepcast {
 
+class ChartLegend;
 class ChartPane;
 class FigureTable;
 class FigureView;
@@ -57,6 +58,7 @@ class ExhibitView : public QWidget {
   std::optional<double> share_;
   QLabel *title_, *remark_;
   QSplitter* split_;
+  ChartLegend* legend_;
   ChartPane* chart_;
   FigureTable* table_;
   FigureView* view_;

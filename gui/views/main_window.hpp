@@ -23,6 +23,7 @@ class ForecastModel;
 class HeadlineView;
 class LayoutMemory;
 class PlanModel;
+class PlanTab;
 class ResultTabs;
 class StatusLine;
 class SweepModel;
@@ -36,7 +37,8 @@ class MainWindow : public QMainWindow {
   explicit MainWindow(Workspace& workspace, QWidget* parent = nullptr);
   ~MainWindow() override;
 
-  /// Opens a scenario; a file that cannot be read is said in a message. False then.
+  /// Opens a scenario, or a question to the planner with its training; a file that cannot be read is said in a message.
+  /// False then.
   bool open(const std::filesystem::path& file);
   /// Opens a copy of a scenario that comes with the program; it is saved under another name.
   bool open_example(const std::filesystem::path& file);
@@ -88,6 +90,7 @@ class MainWindow : public QMainWindow {
   bool save_over_others();
   bool save_to(const std::filesystem::path& file);
   void choose_and_open();
+  void open_question(Json question, const std::filesystem::path& file);
   void note_file(const std::filesystem::path& file);
   void complain(const QString& what, const QString& why);
 
@@ -103,6 +106,7 @@ class MainWindow : public QMainWindow {
   CalibrateModel* calibrate_ = nullptr;
   SweepModel* sweep_ = nullptr;
   PlanModel* plan_ = nullptr;
+  PlanTab* plan_tab_ = nullptr;
   FitModel* fit_ = nullptr;
   CommandStudy *strong_ = nullptr, *weak_ = nullptr, *explanation_ = nullptr;
   std::vector<std::pair<QString, CommandStudy*>> studies_;  ///< by the tab that shows their answers

@@ -8,6 +8,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <utility>
 
 #include "gui/view-models/configuration_model.hpp"
 #include "gui/view-models/plan_form.hpp"
@@ -77,6 +78,7 @@ QLineEdit* PlanTab::add_line(QFormLayout& form, const QString& label, const QStr
   form.addRow(fault);
   faults_[pointer] = fault;
   connect(line, &QLineEdit::textEdited, fault, &QLabel::hide);
+  connect(line, &QLineEdit::textEdited, this, &PlanTab::drop_question);
   connect(line, &QLineEdit::returnPressed, this, [this] {
     if (!model_.is_running()) run_or_stop();
   });
@@ -108,6 +110,8 @@ QWidget* PlanTab::build_form() {
   second_->setCurrentIndex(2);
   first_->setAccessibleName(tr("What matters most"));
   second_->setAccessibleName(tr("What matters, too"));
+  for (QComboBox* objective : {first_, second_})
+    connect(objective, &QComboBox::activated, this, &PlanTab::drop_question);
   form->addRow(tr("Least"), first_);
   form->addRow(tr("against"), second_);
   deadline_ = add_line(*form, tr("Deadline, days"), tr("none"), "/constraints/deadline_days");
@@ -116,6 +120,7 @@ QWidget* PlanTab::build_form() {
   power_ = add_line(*form, tr("Power, kW at most"), tr("none"), "/constraints/power_kW");
   any_framework_ = new QCheckBox(tr("Other frameworks, too"), out);
   any_framework_->setToolTip(tr("Else the framework of the form on the left alone, where it names one"));
+  connect(any_framework_, &QCheckBox::clicked, this, &PlanTab::drop_question);
   form->addRow(any_framework_);
   run_ = new QPushButton(tr("&Plan"), out);
   connect(run_, &QPushButton::clicked, this, &PlanTab::run_or_stop);
@@ -150,7 +155,36 @@ QWidget* PlanTab::build_filter() {
   return out;
 }
 
+void PlanTab::take_question(Json question, const QString& name) {
+  const PlanForm form = form_of_question(question);
+  question_ = std::move(question);
+  question_name_ = name;
+  servers_->setText(form.servers);
+  counts_->setText(form.counts);
+  first_->setCurrentIndex(std::max(0, first_->findData(form.first_objective)));
+  second_->setCurrentIndex(std::max(0, second_->findData(form.second_objective)));
+  deadline_->setText(form.deadline_days);
+  run_budget_->setText(form.budget_of_run);
+  month_budget_->setText(form.budget_per_month);
+  power_->setText(form.power_kW);
+  any_framework_->setChecked(form.any_framework);
+  for (const auto& [pointer, label] : faults_) label->hide();
+  suggested_.clear();
+  refresh();
+}
+
+void PlanTab::drop_question() {
+  if (question_.is_null()) return;
+  question_ = nullptr;
+  refresh();
+}
+
 void PlanTab::refresh() {
+  if (!question_.is_null())
+    return words_->setText(
+        tr("The question of %1 as it stands, whatever the form on the left says; it may ask for more "
+           "than these lines do. Change one to ask about the training on the left instead.")
+            .arg(question_name_));
   const Json node = configuration_.value("/cluster/node");
   if (servers_->text().isEmpty() && node.is_string()) servers_->setText(qt(node.get<std::string>()));
   const Json nodes = configuration_.value("/cluster/nodes");
@@ -174,6 +208,7 @@ void PlanTab::run_or_stop() {
   const QString second = second_->currentData().toString();
   suggested_.clear();
   for (const auto& [pointer, label] : faults_) label->hide();
+  if (!question_.is_null()) return model_.start(question_, PlanModel::Of::file);
   try {
     model_.start(
         plan_question({servers_->text(), counts_->text(), first_->currentData().toString(),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fields/diagnostics.hpp"
+#include "fields/json_text.hpp"
 
 class QCheckBox;
 class QComboBox;
@@ -27,8 +28,12 @@ class PlanTab : public QWidget {
  public:
   PlanTab(PlanModel& model, ConfigurationModel& configuration, QWidget* parent = nullptr);
   void refresh();
+  /// Shows a question of a file, which is asked as it stands until a line of the form is changed; `name`: of the file.
+  void take_question(Json question, const QString& name);
 
  private:
+  /// From now on the form asks about the training on the left.
+  void drop_question();
   QWidget* build_form();
   QWidget* build_filter();
   /// `pointer`: of the faults that are said below the line.
@@ -45,6 +50,8 @@ class PlanTab : public QWidget {
   QLineEdit *servers_, *counts_, *deadline_, *run_budget_, *month_budget_, *power_;
   std::map<std::string, QLabel*> faults_;  ///< by pointer
   QString suggested_;                      ///< of `counts_`
+  Json question_;                          ///< of a file; null: the form's
+  QString question_name_;
   QLabel* words_;
   QCheckBox* any_framework_;
   QComboBox *first_, *second_, *axes_;

@@ -5,15 +5,21 @@
 #include <QMimeData>
 #include <QPushButton>
 #include <QRegularExpression>
+#include <optional>
+#include <utility>
 
 #include "gui/view-models/configuration_model.hpp"
 #include "gui/view-models/file_text.hpp"
+#include "gui/view-models/plan_form.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "gui/view-models/recent_files.hpp"
 #include "gui/view-models/unsaved_work.hpp"
 #include "gui/views/file_choice.hpp"
 #include "gui/views/layout_memory.hpp"
 #include "gui/views/main_window.hpp"
+#include "gui/views/plan_tab.hpp"
+#include "gui/views/result_tabs.hpp"
+#include "planner/question.hpp"
 
 namespace stepcast {
 
@@ -28,6 +34,14 @@ QString suggested_name(const ConfigurationModel& configuration) {
       name.is_string() ? qt(name.get<std::string>()).toLower().replace(kOther, QStringLiteral("-")) : QString();
   if (words.isEmpty()) words = QStringLiteral("scenario");
   return words + QStringLiteral(".stepcast.json");
+}
+
+/// What a file asks the planner; none: it holds something else, or cannot be read.
+std::optional<Json> question_in(const std::filesystem::path& file) {
+  Diagnostics faults(file.string());
+  Json document = read_json(file, faults);
+  if (!faults.ok() || !is_plan_question(document)) return std::nullopt;
+  return document;
 }
 
 }  // namespace
@@ -45,9 +59,22 @@ void MainWindow::note_file(const std::filesystem::path& file) {
   start_file_dialogs_beside(qt(file.string()));
 }
 
+/// Its training is a scenario of no file, so that saving overwrites nothing.
+void MainWindow::open_question(Json question, const std::filesystem::path& file) {
+  (void)read_plan_question(question, file.string(), {}, configuration_.catalog());
+  configuration_.start_new();
+  configuration_.set_document(training_of_question(question), tr("plan question"));
+  plan_tab_->take_question(std::move(question), qt(file.filename().string()));
+  tabs_->open(QStringLiteral("plan"));
+}
+
 bool MainWindow::open(const std::filesystem::path& file) {
   try {
-    configuration_.open(file);
+    if (std::optional<Json> question = question_in(file)) {
+      open_question(std::move(*question), file);
+    } else {
+      configuration_.open(file);
+    }
     note_file(file);
     return true;
   } catch (const InputError& error) {

@@ -24,8 +24,8 @@ namespace stepcast {
 /// Tabs that put questions of their own to the libraries, and work on them in the background.
 void MainWindow::add_studies() {
   plan_ = new PlanModel(configuration_, this);
-  auto* plan = new PlanTab(*plan_, configuration_, tabs_);
-  tabs_->add(QStringLiteral("plan"), tr("Plan"), plan, [plan] { plan->refresh(); });
+  plan_tab_ = new PlanTab(*plan_, configuration_, tabs_);
+  tabs_->add(QStringLiteral("plan"), tr("Plan"), plan_tab_, [this] { plan_tab_->refresh(); });
   sweep_ = new SweepModel(configuration_, this);
   tabs_->add(QStringLiteral("sweep"), tr("Sweep"), new SweepTab(*sweep_, tabs_), [] {});
   calibrate_ = new CalibrateModel(configuration_, this);

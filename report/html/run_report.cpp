@@ -87,6 +87,12 @@ std::string breakdown_section(const Prediction& p) {
 }
 
 std::string timeline_section(const RunPage& page) {
+  // What a worker computes by itself is no step of the cluster: --trace refuses it, too (timeline_fault.hpp).
+  if (page.prediction.updates)
+    return html_section(
+        "Timeline of one step",
+        "<p class=\"note\">None: workers take up updates each in their time, so that their steps are no "
+        "one timeline of operations. Steps that all devices end together have one.</p>");
   const StepDetail& detail = page.detail;
   HtmlTable path{{"on the critical path", "time", "of the step"}, {}};
   for (const PathPart& part : detail.critical_path)
@@ -219,7 +225,7 @@ std::string power_section(const RunPage& page) {
   if (p.outlook && p.outlook->facility.fabric)
     table.rows.insert(table.rows.begin() + 2, {"of it switches and transceivers", humane(*p.outlook->facility.fabric)});
   std::string drawing;
-  if (!page.detail.device_power.empty()) {
+  if (!page.detail.device_power.empty() && !p.updates) {
     StepLine line{"Power of the mean device over the step", "W", {}, {}, {}};
     for (const Watts watts : page.detail.device_power) line.values.push_back(watts.value());
     drawing =

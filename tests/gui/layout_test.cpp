@@ -14,6 +14,7 @@
 #include "gui/view-models/prediction_exhibits.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "gui/views/chart.hpp"
+#include "gui/views/chart_legend.hpp"
 #include "gui/views/configure_panel.hpp"
 #include "gui/views/elided_label.hpp"
 #include "gui/views/exhibit_view.hpp"
@@ -97,6 +98,24 @@ TEST_F(LayoutTest, OfManyStagesSomeAreNamed) {
   for (QAbstractAxis* axis : chart->axes(Qt::Horizontal))
     if (axis->isVisible()) named << qobject_cast<QCategoryAxis*>(axis)->categoriesLabels();
   EXPECT_EQ(named, (QStringList{"0", "2", "4", "6", "8", "10", "12", "14"}));
+}
+
+// However narrow the chart: its names take lines, not dots.
+TEST_F(LayoutTest, LegendsNameEverySeriesInFull) {
+  ChartData data;
+  for (const char* name : {"aws-p5.48xlarge · pytorch-fsdp", "aws-p4de.24xlarge · megatron-lm", "dominated"})
+    data.series.push_back({.name = name, .hue = Hue::blue, .values = {1}, .points = {}, .tips = {}});
+  ChartLegend legend;
+  legend.show_names_of(data);
+  for (const int width : {1200, 260}) {
+    legend.resize(width, legend.heightForWidth(width));
+    EXPECT_EQ(legend.cut_names(), 0) << width;
+  }
+  EXPECT_GT(legend.heightForWidth(260), legend.heightForWidth(1200));
+  data.legend = false;
+  legend.show_names_of(data);
+  EXPECT_FALSE(legend.isVisible());
+  EXPECT_EQ(legend.heightForWidth(260), 0);
 }
 
 TEST_F(LayoutTest, TheWindowFitsSmallScreens) {

@@ -277,6 +277,32 @@ TEST_F(PlanTest, TheFormStartsFromTheScenariosServersAndSaysFaultsAtTheirFields)
   EXPECT_FALSE(model_->is_running());
 }
 
+// A file's question is asked as it stands, whatever its form can say of it; a changed line asks the form's.
+TEST_F(PlanTest, AQuestionOfAFileIsAskedAsItStands) {
+  const std::filesystem::path file =
+      std::filesystem::path(STEPCAST_SOURCE_DIR) / "scenarios/plan-turing-530b-5128.json";
+  ASSERT_TRUE(window_->open(file));
+  EXPECT_EQ(window_->tabs().current_name(), "plan");
+  Diagnostics faults(file.string());
+  const Json question = read_json(file, faults);
+  ASSERT_TRUE(faults.ok());
+  EXPECT_EQ(configuration().document().at("workload").at("model"), question.at("workload").at("model"));
+  EXPECT_TRUE(configuration().file().empty()) << "saving would overwrite the question";
+  QTest::mouseClick(button("Plan"), Qt::LeftButton);
+  ASSERT_TRUE(wait_until([&] { return !model_->is_running(); }));
+  EXPECT_EQ(model_->question(), question);
+  ASSERT_NE(model_->answer(), nullptr) << plain(model_->why());
+  model_->open(0);
+  EXPECT_TRUE(on_screen(*options_of(*model_->answer()).front().scenario));
+  QLineEdit* counts = tab_->findChildren<QLineEdit*>().at(1);
+  counts->clear();
+  QTest::keyClicks(counts, "630");
+  QTest::mouseClick(button("Plan"), Qt::LeftButton);
+  EXPECT_NE(model_->question(), question);
+  model_->stop();
+  ASSERT_TRUE(wait_until([&] { return !model_->is_running(); }));
+}
+
 TEST_F(PlanTest, FaultsOfTheFormAreSaidTogether) {
   try {
     plan_question({"", "many", "time", "", "soon", "", "", ""}, configuration());

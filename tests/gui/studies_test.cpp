@@ -180,6 +180,9 @@ TEST_F(WindowTest, MemorySaysWhyNoGradientsAreCounted) {
   EXPECT_TRUE(memory_exhibit(report).remark.contains(QLatin1String("no gradients exist yet")));
   report.stages[0].gradients = 4_GiB;
   EXPECT_FALSE(memory_exhibit(report).remark.contains(QLatin1String("no gradients exist yet")));
+  EXPECT_FALSE(memory_exhibit(report).remark.contains(QLatin1String("phase")));
+  report.phase = "long context";
+  EXPECT_TRUE(memory_exhibit(report).remark.contains(QLatin1String("In the phase that leaves least: long context.")));
 }
 
 TEST_F(WindowTest, FaultsOfASweepAreSaid) {

@@ -114,6 +114,17 @@ TEST_F(WindowTest, ATimelineStaysZoomedWhileItIsTheSame) {
   EXPECT_DOUBLE_EQ(canvas->view().to - canvas->view().from, zoomed);
 }
 
+// As `stepcast run --trace`: one worker's computation is no step of the cluster.
+TEST_F(WindowTest, WorkersThatMeetAsTheyArriveHaveNoTimeline) {
+  open("systems/tensorflow-ps-async.json");
+  window_->tabs().open("timeline");
+  ASSERT_TRUE(settle());
+  auto* timeline = window_->findChild<TimelineModel*>();
+  EXPECT_TRUE(forecast().trace().isEmpty());
+  EXPECT_EQ(timeline->data(), nullptr);
+  EXPECT_TRUE(timeline->reason().contains("no one timeline")) << plain(timeline->reason());
+}
+
 /// The reader's thread has ended, its answer waits in the queue, and by then the scenario is another one.
 TEST_F(WindowTest, ATimelineThatIsReadTooLateIsForgotten) {
   auto* timeline = window_->findChild<TimelineModel*>();
