@@ -60,11 +60,14 @@ int ChartLegend::heightForWidth(int width) const {
   return all.empty() ? 0 : all.back().bottom() + 3;
 }
 
+bool ChartLegend::is_cut(const Entry& entry, const QRect& place) const {
+  return kMark + kGap + fontMetrics().horizontalAdvance(entry.name) > place.width();
+}
+
 int ChartLegend::cut_names() const {
   const std::vector<QRect> all = places(width());
   int out = 0;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    out += kMark + kGap + fontMetrics().horizontalAdvance(entries_[i].name) > all[i].width() ? 1 : 0;
+  for (std::size_t i = 0; i < all.size(); ++i) out += is_cut(entries_[i], all[i]) ? 1 : 0;
   return out;
 }
 
@@ -81,7 +84,10 @@ void ChartLegend::paintEvent(QPaintEvent*) {
     }
     painter.setPen(theme_colors().muted);
     const QRect text = all[i].adjusted(kMark + kGap, 0, 0, 0);
-    painter.drawText(text, Qt::AlignVCenter, fontMetrics().elidedText(entries_[i].name, Qt::ElideRight, text.width()));
+    // A name that has room is drawn as it is: elidedText cuts some that need every pixel of it.
+    const QString& name = entries_[i].name;
+    painter.drawText(text, Qt::AlignVCenter | Qt::TextDontClip,
+                     is_cut(entries_[i], all[i]) ? fontMetrics().elidedText(name, Qt::ElideRight, text.width()) : name);
   }
 }
 

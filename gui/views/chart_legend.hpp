@@ -29,6 +29,7 @@ class ChartLegend : public QWidget {
     QColor color;
     bool dashed = false;
   };
+  [[nodiscard]] bool is_cut(const Entry& entry, const QRect& place) const;
   /// Where each entry goes in a legend of so many pixels.
   [[nodiscard]] std::vector<QRect> places(int width) const;
 

@@ -60,6 +60,7 @@ TimelineTab::TimelineTab(TimelineModel& model, QWidget* parent) : QWidget(parent
   pages_ = new QStackedWidget(this);
   reason_ = new QLabel(this);
   reason_->setAlignment(Qt::AlignCenter);
+  reason_->setWordWrap(true);
   reason_->setObjectName(QStringLiteral("muted"));
   pages_->addWidget(reason_);
   pages_->addWidget(canvas_);

@@ -64,6 +64,7 @@ void MainWindow::open_question(Json question, const std::filesystem::path& file)
   (void)read_plan_question(question, file.string(), {}, configuration_.catalog());
   configuration_.start_new();
   configuration_.set_document(training_of_question(question), tr("plan question"));
+  configuration_.choose_strategy();
   plan_tab_->take_question(std::move(question), qt(file.filename().string()));
   tabs_->open(QStringLiteral("plan"));
 }

@@ -234,6 +234,17 @@ TEST(HtmlRunReport, SaysWhyNoGradientsAreCounted) {
   }
 }
 
+// As --trace: one worker's computation is no step of the cluster.
+TEST(HtmlRunReport, ShowsNoTimelineOfWorkersThatMeetAsTheyArrive) {
+  const ScratchFolder folder;
+  const std::string page = (folder / "report.html").string();
+  stepcast({"run", scenario_file("systems/tensorflow-ps-async"), "--html", page});
+  const std::string text = read_text(page);
+  EXPECT_THAT(text, HasSubstr("no one timeline of operations"));
+  EXPECT_THAT(text, Not(HasSubstr("Critical path")));
+  EXPECT_THAT(text, Not(HasSubstr("Power of the mean device over the step")));
+}
+
 class HtmlReport : public testing::TestWithParam<std::vector<std::string>> {};
 
 TEST_P(HtmlReport, IsOneFileThatABrowserTakesWithoutAComplaint) {
