@@ -111,6 +111,14 @@ QString limit_in(const Json& question, const char* key) {
 
 }  // namespace
 
+std::optional<Json> question_in(const std::filesystem::path& file, const Catalog& catalog) {
+  Diagnostics faults(file.string());
+  Json document = read_json(file, faults);
+  if (!faults.ok() || !is_plan_question(document)) return std::nullopt;
+  (void)read_plan_question(document, file.string(), {}, catalog);
+  return document;
+}
+
 PlanForm form_of_question(const Json& question) {
   PlanForm out;
   QStringList servers, counts;

@@ -2,11 +2,14 @@
 
 #include <QString>
 #include <QStringList>
+#include <filesystem>
+#include <optional>
 
 #include "fields/json_text.hpp"
 
 namespace stepcast {
 
+class Catalog;
 class ConfigurationModel;
 
 /// A question to the planner as the form has it, in a user's words.
@@ -23,6 +26,9 @@ struct PlanForm {
 /// site and cooling, under its cap and clock, in its framework, as its runs are counted. Throws InputError with every
 /// fault of the form.
 Json plan_question(const PlanForm& form, const ConfigurationModel& configuration);
+/// What a file asks the planner; none: it holds something else, or cannot be read. Throws InputError with every fault
+/// of a question.
+std::optional<Json> question_in(const std::filesystem::path& file, const Catalog& catalog);
 /// A question of a file in the form's words, as far as it has any; `question` is sound.
 PlanForm form_of_question(const Json& question);
 /// The training that it is about, as a scenario on the first of its clusters.

@@ -160,6 +160,7 @@ void PlanTab::take_question(Json question, const QString& name) {
   question_ = std::move(question);
   question_name_ = name;
   servers_->setText(form.servers);
+  servers_->setCursorPosition(0);
   counts_->setText(form.counts);
   first_->setCurrentIndex(std::max(0, first_->findData(form.first_objective)));
   second_->setCurrentIndex(std::max(0, second_->findData(form.second_objective)));

@@ -19,7 +19,6 @@
 #include "gui/views/main_window.hpp"
 #include "gui/views/plan_tab.hpp"
 #include "gui/views/result_tabs.hpp"
-#include "planner/question.hpp"
 
 namespace stepcast {
 
@@ -34,14 +33,6 @@ QString suggested_name(const ConfigurationModel& configuration) {
       name.is_string() ? qt(name.get<std::string>()).toLower().replace(kOther, QStringLiteral("-")) : QString();
   if (words.isEmpty()) words = QStringLiteral("scenario");
   return words + QStringLiteral(".stepcast.json");
-}
-
-/// What a file asks the planner; none: it holds something else, or cannot be read.
-std::optional<Json> question_in(const std::filesystem::path& file) {
-  Diagnostics faults(file.string());
-  Json document = read_json(file, faults);
-  if (!faults.ok() || !is_plan_question(document)) return std::nullopt;
-  return document;
 }
 
 }  // namespace
@@ -61,7 +52,6 @@ void MainWindow::note_file(const std::filesystem::path& file) {
 
 /// Its training is a scenario of no file, so that saving overwrites nothing.
 void MainWindow::open_question(Json question, const std::filesystem::path& file) {
-  (void)read_plan_question(question, file.string(), {}, configuration_.catalog());
   configuration_.start_new();
   configuration_.set_document(training_of_question(question), tr("plan question"));
   configuration_.choose_strategy();
@@ -71,7 +61,7 @@ void MainWindow::open_question(Json question, const std::filesystem::path& file)
 
 bool MainWindow::open(const std::filesystem::path& file) {
   try {
-    if (std::optional<Json> question = question_in(file)) {
+    if (std::optional<Json> question = question_in(file, configuration_.catalog())) {
       open_question(std::move(*question), file);
     } else {
       configuration_.open(file);
