@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 
 #include "explain/bottleneck_words.hpp"
 #include "explain/hardware_figures.hpp"
@@ -64,6 +65,13 @@ class Explainer {
     const double factor = figure.rate ? 1 + kFigureStep : 1 / (1 + kFigureStep);
     ChangedScenario with(scenario_);
     figure.scale(with, factor);
+    // Nodes of other kinds change with the cluster's own.
+    std::deque<ChangedScenario> others;
+    for (std::shared_ptr<const Scenario>& kind : with.scenario().other_kinds) {
+      if (!figure.value(*kind)) continue;
+      figure.scale(others.emplace_back(*kind), factor);
+      kind = std::make_shared<const Scenario>(others.back().scenario());
+    }
     Prediction changed = predict_analytic(with.scenario(), catalog_, MemoryAdvice::none);
     effect.throughput = changed.samples_per_s / base_.samples_per_s - 1;
     changed.cost_rate = at_base_prices(changed);

@@ -57,8 +57,7 @@ class Estimator {
         scenario_(*job.scenario),
         plan_(synchronization_plan(*job.scenario)),
         stages_(static_cast<std::size_t>(scenario_.degrees.pp)),
-        micro_batches_(static_cast<double>(scenario_.degrees.micro_batches)),
-        slowdown_(job.communication_slowdown) {}
+        micro_batches_(static_cast<double>(scenario_.degrees.micro_batches)) {}
 
   StepBreakdown run() {
     sum_layers();
@@ -75,6 +74,8 @@ class Estimator {
  private:
   /// The job as it is on a stage's nodes.
   const Job& at(int stage) const { return job_.in_state(replicas_.state[static_cast<std::size_t>(stage)]); }
+
+  double slowdown_at(std::size_t stage) const { return at(static_cast<int>(stage)).communication_slowdown; }
 
   /// Whether two stages hold the same layers, chunk for chunk, on nodes in the same state.
   bool alike(std::size_t a, std::size_t b) const {
@@ -121,9 +122,9 @@ class Estimator {
   int stages_of_node() const { return job_.layout.in_node(Axis::pipeline); }
 
   /// Of the NICs and up-links that all stages of a node share, what one of them takes while its groups communicate.
-  double shared_by_stage(const GroupShape& group) const {
+  double shared_by_stage(std::size_t stage, const GroupShape& group) const {
     if (stages_of_node() <= 1 || group.nodes() <= 1) return 0;
-    const Interconnect& net = job_.interconnect;
+    const Interconnect& net = at(static_cast<int>(stage)).interconnect;
     const BytesPerSecond taken = net.network_rate(group) * static_cast<double>(job_.placement.ranks_per_node);
     double share = taken / net.node_network;
     for (std::size_t level = 0; level < job_.nodes.levels(); ++level)
@@ -134,7 +135,7 @@ class Estimator {
   /// How much longer a stage's collectives take while all stages of its node run theirs, each in proportion to its
   /// parameters: until the stage is done, it shares with what they have left.
   double crowd_of(std::size_t stage, const GroupShape& group) const {
-    const double share = shared_by_stage(group);
+    const double share = shared_by_stage(stage, group);
     const double own = job_.stage_parameters[stage];
     if (share <= 0 || own <= 0) return 1;
     double all = 0;
@@ -231,7 +232,7 @@ class Estimator {
   void add_messages() {
     const FrameworkProfile& framework = *scenario_.framework;
     const std::size_t boundaries = job_.chunks.size() - 1;
-    MessageLinks links(job_);
+    MessageLinks links(job_, replicas_);
     boundary_.reserve(stages_);
     Seconds sum;
     for (std::size_t c = 0; c < boundaries; ++c) {
@@ -306,11 +307,11 @@ class Estimator {
     Seconds gathers_after, gathers_before, reduced;
     SlowedStages slowed;
     std::vector<UnitTimes> units;
-    SharedNics nics(shared_by_stage(job_.groups.data));
+    SharedNics nics;
     for (std::size_t s = 0; s < stages_; ++s) {
       next_units(s, units);
       const Seconds stage_end = pipeline_end - drain_before(s);
-      add_reductions(nics, units, stage_end, job_.placement.node[s]);
+      add_reductions(nics, units, stage_end, s);
       Seconds busy_until;
       Seconds compute_end = stage_end;
       Seconds gather_all;
@@ -320,8 +321,9 @@ class Estimator {
       }
       if (!units.empty()) {
         if (plan_.overlap) {
-          const Seconds earlier = plan_.accumulated > 0 ? slowed_by_earlier_reductions(units) : Seconds(0);
-          busy_until = overlapped_reduction(units, stage_end + earlier, compute_end);
+          const double slowdown = slowdown_at(s);
+          const Seconds earlier = plan_.accumulated > 0 ? slowed_by_earlier_reductions(units, slowdown) : Seconds(0);
+          busy_until = overlapped_reduction(units, stage_end + earlier, slowdown, compute_end);
           if (plan_.accumulated > 0) busy_until = std::max(busy_until, end_of_every_reduction(units));
         } else {
           busy_until = stage_end;
@@ -372,23 +374,29 @@ class Estimator {
   }
 
   /// When a stage's reductions are ready, and how long each takes.
-  void add_reductions(SharedNics& nics, const std::vector<UnitTimes>& units, Seconds stage_end, int node) const {
-    if (!nics.shared()) return;
+  void add_reductions(SharedNics& nics, const std::vector<UnitTimes>& units, Seconds stage_end,
+                      std::size_t stage) const {
+    const double share = shared_by_stage(stage, job_.groups.data);
+    if (share <= 0) return;
     Seconds ready = stage_end;
     if (plan_.overlap)
       for (const UnitTimes& unit : units) ready -= unit.backward;
     for (const UnitTimes& unit : units) {
       if (plan_.overlap) ready += unit.backward;
       // Where every micro-batch's gradients are reduced, some always are ready.
-      nics.add(node, plan_.accumulated > 0 ? Seconds(0) : ready, unit.reduce_flow * reductions());
+      nics.add(job_.placement.node[stage], plan_.accumulated > 0 ? Seconds(0) : ready,
+               unit.reduce_flow * reductions() * share);
     }
   }
 
   /// The two ends of a pipeline add up the gradients of tied embeddings.
   Seconds tied_embedding() {
-    const std::optional<TiedEmbedding> tied = tied_embedding_sum(job_);
+    const Job& first = at(0);
+    const Job& last = at(static_cast<int>(stages_) - 1);
+    const std::optional<TiedEmbedding> tied = tied_embedding_sum(first);
     if (!tied) return Seconds(0);
-    const Seconds time = tied->cost.alone(job_.interconnect, tied->pair);
+    Seconds time = tied->cost.alone(first.interconnect, tied->pair);
+    if (&first != &last) time = std::max(time, tied_embedding_sum(last)->cost.alone(last.interconnect, tied->pair));
     communicate(CollectiveKind::all_reduce, 2 * time, time * (2 / static_cast<double>(stages_)));
     // The stages between wait for the norm of all gradients.
     out_.bubble += time * (1 - 2 / static_cast<double>(stages_));
@@ -407,7 +415,8 @@ class Estimator {
 
   /// Buckets start in order as their layers' gradients are ready; the backward pass slows down beside them. Returns the
   /// end of the last one; `compute_end` moves by the slow-down.
-  Seconds overlapped_reduction(const std::vector<UnitTimes>& units, Seconds stage_end, Seconds& compute_end) const {
+  Seconds overlapped_reduction(const std::vector<UnitTimes>& units, Seconds stage_end, double slowdown,
+                               Seconds& compute_end) const {
     Seconds backward;
     for (const UnitTimes& unit : units) backward += unit.backward;
     Seconds now = stage_end - backward;
@@ -415,7 +424,7 @@ class Estimator {
     Seconds pending;  // flow time of the reductions that have been started
     for (const UnitTimes& unit : units) {
       // Beside this unit's computation run the reductions of the units before it.
-      now += unit.backward + slowed_by(std::min(pending, busy - now), unit.backward, slowdown_);
+      now += unit.backward + slowed_by(std::min(pending, busy - now), unit.backward, slowdown);
       pending = std::max(Seconds(0), pending - unit.backward);
       pending += unit.reduce_flow;
       busy = std::max(busy, now) + unit.reduce_alone;
@@ -425,7 +434,7 @@ class Estimator {
   }
 
   /// All reductions but the last slow down the passes that they run beside.
-  Seconds slowed_by_earlier_reductions(const std::vector<UnitTimes>& units) const {
+  Seconds slowed_by_earlier_reductions(const std::vector<UnitTimes>& units, double slowdown) const {
     Seconds flow;
     Seconds work;
     for (const UnitTimes& unit : units) {
@@ -433,7 +442,7 @@ class Estimator {
       work += unit.forward + unit.backward;
     }
     const double beside = micro_batches_ / reductions();
-    return (reductions() - 1) * slowed_by(flow, work * beside, slowdown_);
+    return (reductions() - 1) * slowed_by(flow, work * beside, slowdown);
   }
 
   /// One after another from the first gradients that are complete on.
@@ -466,7 +475,7 @@ class Estimator {
     std::vector<UnitTimes> units;
     for (std::size_t s = 0; s < stages_; ++s) {
       next_units(s, units);
-      const ShardedStage& stage = sharded[s] = sharded_stage(units, plan_.prefetch_backward, slowdown_);
+      const ShardedStage& stage = sharded[s] = sharded_stage(units, plan_.prefetch_backward, slowdown_at(s));
       Seconds forward, backward;
       for (const UnitTimes& unit : units) {
         forward += unit.forward;
@@ -540,7 +549,6 @@ class Estimator {
   const SynchronizationPlan plan_;
   std::size_t stages_;
   double micro_batches_;
-  double slowdown_;
   std::vector<StageTime> stage_;
   std::vector<Boundary> boundary_;  ///< from each stage to the next
   LinkPeriod link_;

@@ -118,13 +118,12 @@ bool scarcer(const MemoryReport& one, const MemoryReport& other) {
 
 /// The memory of the kind of node that has least left: a step fits when it fits on every kind.
 MemoryReport scarcest_memory(const Job& job) {
-  MemoryReport out = memory_of(job);
-  for (std::size_t state = 1; state < job.fold.states.size(); ++state) {
-    if (job.fold.states[state].kind == 0) continue;
-    MemoryReport other = memory_of(job.in_state(static_cast<int>(state)));
-    if (scarcer(other, out)) out = std::move(other);
+  std::optional<MemoryReport> out;
+  for (const NodeKind& kind : node_kinds(*job.scenario)) {
+    MemoryReport here = kind.scenario == job.scenario ? memory_of(job) : memory_of(lower(*kind.scenario));
+    if (!out || scarcer(here, *out)) out = std::move(here);
   }
-  return out;
+  return std::move(*out);
 }
 
 /// The same over the training phases of the run, with advice for the one that does not fit.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "models/storage/storage.hpp"
 #include "sim/step/column_builder.hpp"
 #include "sim/step/folded_network.hpp"
 #include "sim/step/full_network.hpp"
@@ -63,7 +64,10 @@ class JobBuilder {
   void add_writing(const CheckpointCost& written) {
     const double devices = job_.layout.devices();
     for (const Member& member : members_) {
-      const BytesPerSecond rate = written.traffic / job_.layout.devices_per_node;
+      const Column& column = columns_[static_cast<std::size_t>(member.column)];
+      const Scenario& kind = *job_.in_state(column.state[static_cast<std::size_t>(member.stage)]).scenario;
+      if (!stores_over_training_nics(kind)) continue;
+      const BytesPerSecond rate = writing_rate(kind, written.local) / job_.layout.devices_per_node;
       const std::vector<Flow> flows = network_->storage_write(member, written.size / devices, rate);
       if (flows.empty()) continue;
       Operation operation;
@@ -109,7 +113,8 @@ std::vector<int> device_kinds(const Job& job) {
   std::vector<int> out;
   if (job.scenario->other_kinds.empty()) return out;
   for (const Column& column : columns_of(job, job.scenario->spec.run.flows))
-    for (const int state : column.state) out.push_back(job.fold.states[static_cast<std::size_t>(state)].kind);
+    for (const int state : column.state)
+      out.push_back(slowest_of(*job.scenario, job.fold.states[static_cast<std::size_t>(state)]).kind);
   return out;
 }
 

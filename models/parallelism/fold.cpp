@@ -3,23 +3,24 @@
 #include <algorithm>
 #include <map>
 
+#include "models/compute/device.hpp"
+
 namespace stepcast {
 
 namespace {
 
-/// The state of ranks that wait for each other: the worst of each figure. Of two kinds the one with the lower peak.
-NodeState slower(const Scenario& scenario, const NodeState& a, const NodeState& b) {
-  const auto peak = [&](const NodeState& state) {
-    const Scenario& kind = state.kind == 0 ? scenario : *scenario.other_kinds[static_cast<std::size_t>(state.kind) - 1];
-    return kind.accelerator ? kind.accelerator->peak(kind.precision) : FlopsPerSecond(0);
-  };
-  NodeState out;
-  out.kind = peak(b) < peak(a) ? b.kind : a.kind;
-  out.compute = std::min(a.compute, b.compute);
-  out.network = std::min(a.network, b.network);
-  out.native = std::min(a.native, b.native);
-  out.failed_nics = std::max(a.failed_nics, b.failed_nics);
-  return out;
+/// Whether a node has no more of anything than another of its kind.
+bool falls_short(const NodeState& a, const NodeState& b) {
+  return a.kind == b.kind && a.compute <= b.compute && a.network <= b.network && a.native <= b.native &&
+         a.failed_nics >= b.failed_nics;
+}
+
+/// A state that none of those before falls short of joins them, in place of those that it does.
+void meet(MeetingNodes& nodes, const NodeState& state) {
+  const auto is_worse = [&](const NodeState& other) { return falls_short(other, state); };
+  if (std::any_of(nodes.begin(), nodes.end(), is_worse)) return;
+  std::erase_if(nodes, [&](const NodeState& other) { return falls_short(state, other); });
+  nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), state), state);
 }
 
 /// Replicas whose expert groups overlap have the same number.
@@ -31,30 +32,8 @@ int coupled_replicas(const RankLayout& layout, int replica) {
   return replica % (layout.degree(Axis::data) / together);
 }
 
-using StageStates = std::map<int, NodeState>;  ///< by stage; stages that are missing are healthy
-
-std::map<int, StageStates> states_of_units(const Scenario& scenario, const RankLayout& layout) {
-  std::map<int, StageStates> units;
-  for (const auto& [node, state] : unusual_nodes(scenario))
-    for (int rank = node * layout.devices_per_node; rank < (node + 1) * layout.devices_per_node; ++rank) {
-      const int unit = coupled_replicas(layout, layout.coordinate(rank, Axis::data));
-      const int stage = layout.coordinate(rank, Axis::pipeline);
-      const auto [entry, fresh] = units[unit].try_emplace(stage, state);
-      if (!fresh) entry->second = slower(scenario, entry->second, state);
-    }
-  return units;
-}
-
-int index_of(std::vector<NodeState>& states, const NodeState& state) {
-  const auto found = std::find(states.begin(), states.end(), state);
-  if (found != states.end()) return static_cast<int>(found - states.begin());
-  states.push_back(state);
-  return static_cast<int>(states.size()) - 1;
-}
-
-}  // namespace
-
-std::vector<std::pair<int, NodeState>> unusual_nodes(const Scenario& scenario) {
+/// The state of every node that is not a healthy one of the cluster's own kind.
+std::map<int, NodeState> unusual_nodes(const Scenario& scenario) {
   std::map<int, NodeState> states;
   const ClusterSpec& cluster = scenario.spec.cluster;
   for (std::size_t i = 0; i < cluster.other_nodes.size(); ++i)
@@ -69,25 +48,49 @@ std::vector<std::pair<int, NodeState>> unusual_nodes(const Scenario& scenario) {
       state.failed_nics += condition.failed_nics;
     }
   std::erase_if(states, [](const auto& entry) { return entry.second == NodeState{}; });
-  return {states.begin(), states.end()};
+  return states;
 }
+
+using StageNodes = std::vector<MeetingNodes>;  ///< by stage
+
+/// By number of coupled replicas.
+std::map<int, StageNodes> nodes_of_units(const std::map<int, NodeState>& unusual, const RankLayout& layout) {
+  std::map<int, StageNodes> units;
+  for (int rank = 0; rank < layout.devices(); ++rank) {
+    const auto found = unusual.find(layout.node_of(rank));
+    StageNodes& unit = units[coupled_replicas(layout, layout.coordinate(rank, Axis::data))];
+    unit.resize(static_cast<std::size_t>(layout.degree(Axis::pipeline)));
+    meet(unit[static_cast<std::size_t>(layout.coordinate(rank, Axis::pipeline))],
+         found != unusual.end() ? found->second : NodeState{});
+  }
+  return units;
+}
+
+int index_of(std::vector<MeetingNodes>& states, const MeetingNodes& nodes) {
+  const auto found = std::find(states.begin(), states.end(), nodes);
+  if (found != states.end()) return static_cast<int>(found - states.begin());
+  states.push_back(nodes);
+  return static_cast<int>(states.size()) - 1;
+}
+
+}  // namespace
 
 Fold fold_of(const Scenario& scenario, const RankLayout& layout) {
   Fold fold;
   const auto stages = static_cast<std::size_t>(layout.degree(Axis::pipeline));
   const int replicas = layout.degree(Axis::data);
-  const std::map<int, StageStates> units = states_of_units(scenario, layout);
-  if (units.empty()) {
+  const std::map<int, NodeState> unusual = unusual_nodes(scenario);
+  if (unusual.empty()) {
     fold.classes.push_back({std::vector<int>(stages, 0), 0, replicas});
     return fold;
   }
-  std::vector<std::vector<int>> states(static_cast<std::size_t>(replicas), std::vector<int>(stages, 0));
+  const std::map<int, StageNodes> units = nodes_of_units(unusual, layout);
+  std::vector<std::vector<int>> states;
   std::map<std::vector<int>, ReplicaClass> classes;
   for (int replica = 0; replica < replicas; ++replica) {
-    std::vector<int>& state = states[static_cast<std::size_t>(replica)];
-    if (const auto unit = units.find(coupled_replicas(layout, replica)); unit != units.end())
-      for (const auto& [stage, of_stage] : unit->second)
-        state[static_cast<std::size_t>(stage)] = index_of(fold.states, of_stage);
+    std::vector<int>& state = states.emplace_back();
+    for (const MeetingNodes& nodes : units.at(coupled_replicas(layout, replica)))
+      state.push_back(index_of(fold.states, nodes));
     ++classes.try_emplace(state, ReplicaClass{state, replica, 0}).first->second.replicas;
   }
   for (const auto& [state, of_state] : classes) fold.classes.push_back(of_state);
@@ -99,6 +102,19 @@ Fold fold_of(const Scenario& scenario, const RankLayout& layout) {
     fold.class_by_replica.push_back(static_cast<int>(same - fold.classes.begin()));
   }
   return fold;
+}
+
+const Scenario& on_kind(const Scenario& scenario, int kind) {
+  return kind == 0 ? scenario : *scenario.other_kinds[static_cast<std::size_t>(kind) - 1];
+}
+
+const NodeState& slowest_of(const Scenario& scenario, const MeetingNodes& nodes) {
+  if (nodes.size() == 1) return nodes.front();
+  const auto rate = [&](const NodeState& state) {
+    return device_of(on_kind(scenario, state.kind)).peak * state.compute;
+  };
+  return *std::min_element(nodes.begin(), nodes.end(),
+                           [&](const NodeState& a, const NodeState& b) { return rate(a) < rate(b); });
 }
 
 }  // namespace stepcast

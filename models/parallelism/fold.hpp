@@ -15,6 +15,10 @@ struct NodeState {
   auto operator<=>(const NodeState&) const = default;
 };
 
+/// States of nodes whose ranks wait for each other in every layer, each once and in order. Of one kind only those that
+/// no other falls short of in everything.
+using MeetingNodes = std::vector<NodeState>;
+
 /// Model replicas whose stages lie on nodes in the same states, so that they behave alike.
 struct ReplicaClass {
   std::vector<int> state;  ///< by pipeline stage: index into Fold::states
@@ -24,19 +28,22 @@ struct ReplicaClass {
 
 /// Which replicas of a model need a simulation of their own. Without conditions one class stands for all.
 ///
-/// A replica's ranks of one stage meet in every layer (tensor, context and expert groups), so the slowest node among
-/// theirs sets their pace: its state stands for the stage's. Replicas that share experts meet in every layer too.
+/// A replica's ranks of one stage meet in every layer (tensor, context and expert groups), so each figure is that of
+/// the node among theirs that has least of it (Job::in_state). Replicas that share experts meet in every layer too.
 struct Fold {
-  std::vector<NodeState> states{NodeState{}};  ///< the first: as the scenario says
-  std::vector<ReplicaClass> classes;           ///< the largest first
-  std::vector<int> class_by_replica;           ///< empty: all are of the first
+  std::vector<MeetingNodes> states{{NodeState{}}};  ///< the first: as the scenario says
+  std::vector<ReplicaClass> classes;                ///< the largest first
+  std::vector<int> class_by_replica;                ///< empty: all are of the first
   [[nodiscard]] int class_of(int replica) const {
     return class_by_replica.empty() ? 0 : class_by_replica[static_cast<std::size_t>(replica)];
   }
 };
 Fold fold_of(const Scenario& scenario, const RankLayout& layout);
 
-/// State of each node that is not in the healthy state of the cluster's own kind.
-std::vector<std::pair<int, NodeState>> unusual_nodes(const Scenario& scenario);
+/// Of nodes that meet, the one whose devices compute slowest: all others wait for it.
+const NodeState& slowest_of(const Scenario& scenario, const MeetingNodes& nodes);
+
+/// The scenario on a kind of node (NodeState::kind).
+const Scenario& on_kind(const Scenario& scenario, int kind);
 
 }  // namespace stepcast

@@ -120,7 +120,8 @@ struct Job {
   std::vector<std::shared_ptr<const Job>> in_other_states;  ///< by Fold::states, from the second on
   std::shared_ptr<const Scenario> owned_scenario;           ///< what `scenario` points to, if nobody else keeps it
 
-  /// The job as it is on nodes in one of Fold::states: the same layers and groups with other times and links.
+  /// The job as it is on nodes in one of Fold::states: the same layers and groups with other times and links. Of nodes
+  /// of several kinds that meet, the scenario is the one of those that compute slowest.
   [[nodiscard]] const Job& in_state(int state) const {
     return state == 0 ? *this : *in_other_states[static_cast<std::size_t>(state) - 1];
   }

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "models/collectives/slower_links.hpp"
 #include "models/parallelism/compression.hpp"
 #include "models/parallelism/decoding.hpp"
 #include "models/parallelism/groups.hpp"
@@ -152,12 +153,25 @@ void load_groups(Job& job) {
   load(job.groups.replicate, GroupKind::replicate);
 }
 
-/// What is slower on a node in a state than on a healthy one of its kind.
-void slow_down(Job& job, const NodeState& state) {
-  slow_down(job.device, state.compute);
-  Interconnect& net = job.interconnect;
-  net.native *= state.native;
-  for (BytesPerSecond* rate : {&net.nic, &net.node_network, &net.rank_network}) *rate *= state.network;
+/// The scenario on the kind of a node in a state, with the NICs that it has left.
+std::shared_ptr<const Scenario> scenario_in_state(const Scenario& scenario, const NodeState& state) {
+  auto out = std::make_shared<Scenario>(on_kind(scenario, state.kind));
+  out->nics_per_node -= state.failed_nics;
+  return out;
+}
+
+Interconnect links_of(const Scenario& scenario, const NodeMap& map) {
+  Interconnect out = interconnect_of(scenario);
+  set_uplinks(out, map, scenario.nic_bandwidth);
+  return out;
+}
+
+/// Links of a node in a state, of which `scenario` is on its kind.
+Interconnect links_in_state(const Scenario& scenario, const NodeMap& map, const NodeState& state) {
+  Interconnect out = links_of(scenario, map);
+  out.native *= state.native;
+  for (BytesPerSecond* rate : {&out.nic, &out.node_network, &out.rank_network}) *rate *= state.network;
+  return out;
 }
 
 /// Adam in fp32 reads the gradient, and reads and writes the parameter and two moments; in 16 bit it writes the model's
@@ -199,16 +213,15 @@ void place(Job& job, const RankLayout& layout, const NodeMap& map) {
   job.placement = placement_of(job.layout);
 }
 
-Job lower_in_state(const Scenario& scenario, const NodeMap& map, BytesPerSecond nic, const NodeState& state,
-                   std::shared_ptr<const Scenario> owned = nullptr) {
+/// Lowers a scenario for devices and links that its nodes have.
+Job lower_for(const Scenario& scenario, const NodeMap& map, const Device& device, Interconnect links,
+              std::shared_ptr<const Scenario> owned = nullptr) {
   Job job;
   job.scenario = &scenario;
   job.owned_scenario = std::move(owned);
-  job.device = device_of(scenario);
-  job.interconnect = interconnect_of(scenario);
+  job.device = device;
+  job.interconnect = std::move(links);
   job.communication_slowdown = communication_slowdown(scenario);
-  set_uplinks(job.interconnect, map, nic);
-  slow_down(job, state);
   place(job, rank_layout(scenario), map);
   const LayerKinds kinds = kinds_of(scenario);
   cost_layers(job, kinds);
@@ -217,6 +230,20 @@ Job lower_in_state(const Scenario& scenario, const NodeMap& map, BytesPerSecond 
   add_decoding(job);
   finish(job);
   return job;
+}
+
+/// Lowers a scenario for nodes that meet: computing goes by the slowest of them, and what crosses links by whoever has
+/// least of each.
+Job lower_for(const Scenario& scenario, const NodeMap& map, const MeetingNodes& nodes) {
+  const NodeState& slowest = slowest_of(scenario, nodes);
+  std::shared_ptr<const Scenario> own = scenario_in_state(scenario, slowest);
+  Device device = device_of(*own);
+  slow_down(device, slowest.compute);
+  Interconnect links = links_in_state(*own, map, slowest);
+  for (const NodeState& other : nodes)
+    if (other != slowest) take_slower(links, links_in_state(*scenario_in_state(scenario, other), map, other));
+  const Scenario& at = *own;
+  return lower_for(at, map, device, std::move(links), std::move(own));
 }
 
 /// A strategy without what layers' costs depend on in resolved form only: degrees, shards and the pipeline's order.
@@ -243,13 +270,10 @@ StrategySpec beside_degrees(StrategySpec strategy) {
 Job lower(const Scenario& scenario, const JobNodes& nodes) {
   const RankLayout layout = rank_layout(scenario);
   const NodeMap map(scenario, layout, nodes);
-  Job job = lower_in_state(scenario, map, scenario.nic_bandwidth, {});
+  Job job = lower_for(scenario, map, device_of(scenario), links_of(scenario, map));
   job.fold = fold_of(scenario, layout);
   for (std::size_t i = 1; i < job.fold.states.size(); ++i) {
-    const NodeState& state = job.fold.states[i];
-    auto kind = std::make_shared<Scenario>(state.kind == 0 ? scenario : *scenario.other_kinds[state.kind - 1]);
-    kind->nics_per_node -= state.failed_nics;
-    Job other = lower_in_state(*kind, map, kind->nic_bandwidth, state, kind);
+    Job other = lower_for(scenario, map, job.fold.states[i]);
     // The switches stay what they are.
     other.interconnect.uplinks = job.interconnect.uplinks;
     job.in_other_states.push_back(std::make_shared<const Job>(std::move(other)));

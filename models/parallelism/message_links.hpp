@@ -12,7 +12,8 @@ namespace stepcast {
 /// direction starts when the one before it has arrived), ports and NICs, and the up-links of a fabric.
 class MessageLinks {
  public:
-  explicit MessageLinks(const Job& job);
+  /// Of one pipeline of a class of replicas.
+  MessageLinks(const Job& job, const ReplicaClass& replicas);
 
   /// So many messages forward between two stages, each `alone` on idle links, and their gradients backward.
   void add(const Message& message, Seconds alone, int from, int to, double times);
@@ -27,10 +28,13 @@ class MessageLinks {
   /// Links of one kind by their owner: stage, node or member of a level.
   struct Links {
     std::vector<Use> out, in;
-    void add(int from, int to, Seconds time);
+    /// The ends may need different times: links of their own, of nodes that differ.
+    void add(int from, int to, Seconds sending, Seconds receiving);
   };
+  [[nodiscard]] const Interconnect& links_of(int stage) const;
 
   const Job& job_;
+  const ReplicaClass& replicas_;
   Links streams_, ports_, nodes_;
   std::array<Links, kFabricLevels> levels_;
 };

@@ -6,6 +6,7 @@
 #include "fields/splitmix64.hpp"
 #include "models/collectives/double_tree.hpp"
 #include "models/fabric/placement.hpp"
+#include "models/scenario/node_kinds.hpp"
 
 namespace stepcast {
 
@@ -60,7 +61,10 @@ NodeMap::NodeMap(const Scenario& scenario, const RankLayout& layout, const JobNo
     const int per_rank = std::max(1, scenario.nics_per_node / std::max(1, layout.devices_per_node));
     rails_ = std::min(1.0, static_cast<double>(layout.side_by_side) * per_rank / scenario.nics_per_node);
   }
-  const BytesPerSecond node = scenario.nic_bandwidth * scenario.nics_per_node;
+  // Up-links hold nothing up only where they carry what nodes of any kind send.
+  BytesPerSecond node;
+  for (const NodeKind& kind : node_kinds(scenario))
+    node = std::max(node, kind.scenario->nic_bandwidth * kind.scenario->nics_per_node);
   constexpr double kRounding = 1e-9;
   for (std::size_t level = 0; level < levels(); ++level) {
     const FabricLevel& l = fabric_.levels[level];

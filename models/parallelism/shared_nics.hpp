@@ -10,11 +10,8 @@ namespace stepcast {
 /// them evenly ends no earlier.
 class SharedNics {
  public:
-  /// `share`: what one stage takes of them while it reduces.
-  explicit SharedNics(double share) : share_(share) {}
-  [[nodiscard]] bool shared() const { return share_ > 0; }
-
-  void add(int node, Seconds ready, Seconds time) { loads_.push_back({node, ready, time * share_}); }
+  /// `time`: for which it would keep all of them busy.
+  void add(int node, Seconds ready, Seconds time) { loads_.push_back({node, ready, time}); }
   /// When the busiest node has sent everything.
   [[nodiscard]] Seconds end();
 
@@ -23,7 +20,6 @@ class SharedNics {
     int node;
     Seconds ready, time;
   };
-  double share_;
   std::vector<Load> loads_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "models/collectives/peer_ports.hpp"
 #include "models/memory/memory.hpp"
+#include "models/scenario/node_kinds.hpp"
 #include "models/storage/decimal_bytes.hpp"
 #include "models/storage/rates.hpp"
 #include "models/workload/operators.hpp"
@@ -26,8 +27,9 @@ struct Rates {
   std::string assumed;         ///< what stands for rates that the catalogue does not know, in words
 };
 
-/// A full checkpoint passes through one node; from the shared system all read it back.
-Rates rates_of(const Scenario& scenario, bool local, bool one_node) {
+/// Where all nodes are of the scenario's own kind. A full checkpoint passes through one node; from the shared system
+/// all read it back.
+Rates rates_of_kind(const Scenario& scenario, bool local, bool one_node) {
   const int nodes = scenario.spec.cluster.nodes, writers = one_node ? 1 : nodes;
   const auto write = joint_write_rate(scenario, local, writers);
   const auto read = joint_read_rate(scenario, local, nodes),
@@ -48,20 +50,38 @@ Rates rates_of(const Scenario& scenario, bool local, bool one_node) {
   return out;
 }
 
+/// All nodes write and read equal parts, so the slowest kind decides; a full checkpoint passes through the first node.
+Rates rates_of(const Scenario& scenario, bool local, bool one_node) {
+  const Scenario* first = kinds_by_node(scenario).front();
+  Rates out = rates_of_kind(*first, local, one_node);
+  if (one_node && local) return out;
+  for (const NodeKind& kind : node_kinds(scenario)) {
+    if (kind.scenario == first) continue;
+    const Rates here = rates_of_kind(*kind.scenario, local, one_node);
+    if (!one_node) out.write = std::min(out.write, here.write);
+    out.read = std::min(out.read, here.read);
+    if (out.assumed.empty()) out.assumed = here.assumed;
+  }
+  return out;
+}
+
 /// What lies on own drives is gone with a node that is replaced, so each node's part is on a second one's drives too:
 /// these write twice as much, and it crosses the network (NVIDIA Resiliency Extension, local checkpoints with
 /// replication; Wang et al. 2023, Gemini, SOSP).
 void mirror(CheckpointCost& cost, const Job& job, bool one_node) {
   const Bytes part = cost.size / (one_node ? 1.0 : job.scenario->spec.cluster.nodes);
-  const Seconds sent = part / peer_ports_of(job.interconnect).node;
+  Seconds sent;
+  for (const ReplicaClass& replicas : job.fold.classes)
+    for (const int state : replicas.state)
+      sent = std::max(sent, part / peer_ports_of(job.in_state(state).interconnect).node);
   cost.write = std::max(2 * cost.write, sent);
   // The node that replaces another gets its part from the second copy; a full one goes to all.
   cost.read = std::max(cost.read, sent);
 }
 
-/// Time in which all devices' states are copied to host memory. Those that lie there already cross no link, and are
-/// read from there as well.
-Seconds copy_time(const Scenario& scenario, Bytes size) {
+/// Time in which all devices' states are copied to host memory, on nodes of the scenario's own kind. Those that lie
+/// there already cross no link, and are read from there as well.
+Seconds copy_time_of_kind(const Scenario& scenario, Bytes size) {
   const double nodes = scenario.spec.cluster.nodes;
   const BytesPerSecond memory = scenario.node->memory_bandwidth * nodes;
   if (scenario.accelerator == nullptr)
@@ -77,9 +97,26 @@ Seconds copy_time(const Scenario& scenario, Bytes size) {
   return memory > BytesPerSecond(0) ? std::max(over_links, size * (1 + on_host) / memory) : over_links;
 }
 
+Seconds copy_time(const Scenario& scenario, Bytes size) {
+  Seconds out;
+  for (const NodeKind& kind : node_kinds(scenario)) out = std::max(out, copy_time_of_kind(*kind.scenario, size));
+  return out;
+}
+
+/// What the drives of each node hold at least; nothing where a kind's are not known.
+std::optional<Bytes> least_capacity(const Scenario& scenario) {
+  std::optional<Bytes> least;
+  for (const NodeKind& kind : node_kinds(scenario)) {
+    const std::optional<Bytes> here = local_capacity(*kind.scenario);
+    if (!here) return std::nullopt;
+    least = least ? std::min(*least, *here) : *here;
+  }
+  return least;
+}
+
 /// That a node's drives hold less than the last safe checkpoint and the next one beside it; nothing where they do not.
 std::optional<std::string> beyond_drives(const Scenario& scenario, const CheckpointCost& cost, bool mirrored) {
-  const std::optional<Bytes> room = local_capacity(scenario);
+  const std::optional<Bytes> room = least_capacity(scenario);
   if (!cost.local || !room) return std::nullopt;
   const int parts = cost.kind == CheckpointKind::full ? 1 : scenario.spec.cluster.nodes;
   const Bytes kept = 2.0 * (mirrored ? 2.0 : 1.0) * cost.size / static_cast<double>(parts);
@@ -96,6 +133,10 @@ Bytes checkpoint_size(const Job& job) {
   const int rank = scenario.spec.workload.adapter_rank;
   const double trained = rank > 0 ? adapter_parameter_count(*scenario.model, rank) : parameter_count(*scenario.model);
   return Bytes((bytes.parameter + bytes.optimizer + outer_state_bytes(scenario)) * trained);
+}
+
+BytesPerSecond writing_rate(const Scenario& scenario, bool local) {
+  return rates_of_kind(scenario, local, false).write / scenario.spec.cluster.nodes;
 }
 
 CheckpointCost checkpoint_cost(const Job& job) {
@@ -118,7 +159,6 @@ CheckpointCost checkpoint_cost(const Job& job) {
     out.write += out.stall;
     out.shortest_interval = out.write;
   }
-  out.traffic = rates.write / (one_node ? 1 : scenario.spec.cluster.nodes);
   out.basis = fmt::format(
       "{} to {}{} at {}{}", decimal_text(out.size), out.local ? std::string("local drives") : scenario.storage->id,
       mirrored ? " of two nodes" : "", decimal_text(rates.write), rates.assumed.empty() ? "" : " (rate assumed)");

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/scenario/node_kinds.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -25,6 +27,14 @@ Seconds spot_notice(const Node& node) {
   if (node.id.starts_with("aws-")) return 120_s;
   if (node.id.starts_with("azure-") || node.id.starts_with("gcp-")) return 30_s;
   return Seconds(0);
+}
+
+/// Of nodes of several kinds, the shortest.
+Seconds spot_notice(const Scenario& scenario) {
+  const std::vector<NodeKind> kinds = node_kinds(scenario);
+  Seconds out = spot_notice(*kinds.front().scenario->node);
+  for (const NodeKind& kind : kinds) out = std::min(out, spot_notice(*kind.scenario->node));
+  return out;
 }
 
 /// Share of training in which some node is slow: 1 − e^(−λd), the busy share of a queue M/D/∞, and what recoveries add.
@@ -156,7 +166,7 @@ RunRisk run_risk(const Job& job, const Catalog& catalog, Seconds step, Seconds w
   risk.endless_spares = !spec.spares;
   risk.spares = spec.spares.value_or(0);
   risk.elastic = spec.elastic;
-  risk.spot_notice = spot_notice(*scenario.node);
+  risk.spot_notice = spot_notice(scenario);
   risk.slow_speed = spec.slow_node_speed;
   risk.slow_found = spec.slow_node_found.value_or(kSlowFound);
   risk.flap = spec.link_flap.value_or(kFlap);

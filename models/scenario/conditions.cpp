@@ -4,6 +4,7 @@
 #include <map>
 
 #include "models/fabric/most_nodes.hpp"
+#include "models/fabric/preset_kinds.hpp"
 #include "models/scenario/draft.hpp"
 #include "models/scenario/node_kinds.hpp"
 
@@ -43,6 +44,40 @@ void check_condition(Draft& draft, const NodeConditionSpec& condition, const std
   }
 }
 
+/// Rails, tori and listed cables go by the NICs of a node: all nodes need as many.
+bool goes_by_nics(FabricPreset preset) {
+  return preset == FabricPreset::rail_optimized || preset == FabricPreset::rail_only || is_torus(preset) ||
+         preset == FabricPreset::custom;
+}
+
+/// One fabric joins all kinds: that of the cluster's own.
+void join_fabric(Draft& draft, Scenario& kind, const std::string& at) {
+  const Scenario& own = draft.scenario;
+  const ClusterSpec& cluster = draft.spec().cluster;
+  if (cluster.nodes == 1) return;
+  if (kind.network != own.network)
+    return draft.fault(at + "/node",
+                       fmt::format("node \"{}\" has NICs of {} and the cluster's \"{}\" of {}: no fabric joins them",
+                                   kind.node->id, name_of(kind.network), own.node->id, name_of(own.network)),
+                       "a node of the same network, or state cluster.fabric.network for all");
+  if (kind.nics_per_node != own.nics_per_node && goes_by_nics(cluster.fabric.preset))
+    return draft.fault(
+        at + "/node",
+        fmt::format("node \"{}\" has {} NICs and the cluster's \"{}\" has {}: preset \"{}\" goes by the NICs of a node",
+                    kind.node->id, kind.nics_per_node, own.node->id, own.nics_per_node, name_of(cluster.fabric.preset)),
+        "preset \"fat-tree\", or state cluster.fabric.nics_per_node for all");
+  if (kind.nics_per_node != own.nics_per_node)
+    draft.assume(fmt::format("the network is built and paid for {} NICs of every node: {} has {}", own.nics_per_node,
+                             kind.node->id, kind.nics_per_node));
+  kind.network_switch = own.network_switch;
+  if (own.network_switch == nullptr || !own.network_switch->port_bandwidth) return;
+  const BytesPerSecond port = *own.network_switch->port_bandwidth;
+  if (kind.nic_bandwidth <= port * (1 + 1e-9)) return;
+  draft.assume(fmt::format("NICs of {} at {:g} Gb/s instead of {:g}: the ports of {} carry no more", kind.node->id,
+                           port.in(1_Gbps), kind.nic_bandwidth.in(1_Gbps), own.network_switch->id));
+  kind.nic_bandwidth = port;
+}
+
 /// A scenario that differs in its kind of node alone. Its own faults are reported at the kind.
 std::shared_ptr<const Scenario> resolve_kind(Draft& draft, const OtherNodesSpec& other, const std::string& at) {
   ScenarioSpec spec = draft.spec();
@@ -59,6 +94,7 @@ std::shared_ptr<const Scenario> resolve_kind(Draft& draft, const OtherNodesSpec&
     draft.fault(at + "/node", fault.pointer == "/cluster/node" ? fault.message : fault.pointer + ": " + fault.message,
                 fault.suggestion);
   if (!own.faults().empty()) return nullptr;
+  join_fabric(draft, kind.scenario, at);
   return std::make_shared<const Scenario>(std::move(kind.scenario));
 }
 
@@ -110,6 +146,14 @@ std::vector<NodeKind> node_kinds(const Scenario& scenario) {
     out.push_back({scenario.other_kinds[i].get(), nodes});
   }
   std::erase_if(out, [](const NodeKind& kind) { return kind.nodes == 0; });
+  return out;
+}
+
+std::vector<const Scenario*> kinds_by_node(const Scenario& scenario) {
+  std::vector<const Scenario*> out(static_cast<std::size_t>(scenario.spec.cluster.nodes), &scenario);
+  for (std::size_t i = 0; i < scenario.other_kinds.size(); ++i)
+    for (const int node : scenario.spec.cluster.other_nodes[i].nodes)
+      out[static_cast<std::size_t>(node)] = scenario.other_kinds[i].get();
   return out;
 }
 

@@ -15,4 +15,7 @@ struct NodeKind {
 /// Kinds that the cluster has nodes of: its own, then those of `cluster.other_nodes`.
 std::vector<NodeKind> node_kinds(const Scenario& scenario);
 
+/// The scenario on the kind of each node.
+std::vector<const Scenario*> kinds_by_node(const Scenario& scenario);
+
 }  // namespace stepcast

@@ -117,7 +117,8 @@ Scenario load_scenario(const std::filesystem::path& file, const std::vector<std:
 Json to_json(const Scenario& scenario) {
   ScenarioSpec spec = scenario.spec;
   FabricSpec& fabric = spec.cluster.fabric;
-  if (scenario.nics_per_node > 0) {
+  // What is stated of NICs holds for all kinds of nodes, so of several only what was stated.
+  if (scenario.nics_per_node > 0 && scenario.other_kinds.empty()) {
     fabric.nics_per_node = scenario.nics_per_node;
     fabric.nic_bandwidth = scenario.nic_bandwidth;
     fabric.network = scenario.network;

@@ -274,7 +274,7 @@ struct Scenario {
   const NetworkProfile* network_profile = nullptr;  ///< and of the network
   const LibraryProfile* library_profile = nullptr;
   const SwitchPart* network_switch = nullptr;  ///< that the fabric is built of; null: none is needed
-  /// The scenario on each of cluster.other_nodes' kinds alone: nothing but node, devices and NICs differ.
+  /// The scenario on each of cluster.other_nodes' kinds alone: nothing but node, devices, NICs and drives differ.
   std::vector<std::shared_ptr<const Scenario>> other_kinds;
   /// Two for each of run.phases: as it starts, and as it ends where its batch ramps; null: as the scenario, or stated.
   std::vector<std::shared_ptr<const Scenario>> phases;

@@ -9,6 +9,7 @@
 #include "models/memory/memory.hpp"
 #include "models/parallelism/job.hpp"
 #include "models/parallelism/layout.hpp"
+#include "models/scenario/node_kinds.hpp"
 #include "models/storage/decimal_bytes.hpp"
 #include "models/storage/rates.hpp"
 #include "models/storage/storage.hpp"
@@ -19,8 +20,6 @@ namespace {
 
 /// Of a host's memory, what is left to the page cache beside processes, pinned buffers and the kernel. Estimated.
 constexpr double kCacheShare = 0.7;
-/// Loaders read shards in runs; PyTorch's DataLoader keeps two batches a worker (prefetch_factor, its documentation).
-constexpr int kPrefetch = 2;
 /// Connections of one node to an object store: AWS's advice is one for each 85–90 MB/s wanted (S3 performance
 /// guidelines); 64 of them fill a 50 Gb/s NIC.
 constexpr int kConnections = 64;
@@ -155,12 +154,51 @@ std::string from_memory(const InputPipeline& pipeline) {
                      decimal_text(*pipeline.dataset / pipeline.nodes()), decimal_text(pipeline.page_cache));
 }
 
+/// Kinds of nodes that hold a first pipeline stage.
+std::vector<const Scenario*> reading_kinds(const Scenario& scenario) {
+  std::vector<const Scenario*> out;
+  const std::vector<const Scenario*> kinds = kinds_by_node(scenario);
+  rank_layout(scenario).each_node_of_stage(0, [&](int node, int) {
+    const Scenario* kind = kinds[static_cast<std::size_t>(node)];
+    if (std::find(out.begin(), out.end(), kind) == out.end()) out.push_back(kind);
+  });
+  return out;
+}
+
+/// Takes each stage of nodes of another kind that is slower there.
+void take_slower(InputPipeline& pipeline, const InputPipeline& other) {
+  pipeline.page_cache = std::min(pipeline.page_cache, other.page_cache);
+  pipeline.cached = std::min(pipeline.cached, other.cached);
+  pipeline.cores_per_node = std::min(pipeline.cores_per_node, other.cores_per_node);
+  for (const InputLimit& limit : other.limits) {
+    const auto same = std::find_if(pipeline.limits.begin(), pipeline.limits.end(),
+                                   [&](const InputLimit& own) { return own.stage >= limit.stage; });
+    if (same == pipeline.limits.end() || same->stage != limit.stage)
+      pipeline.limits.insert(same, limit);
+    else if (limit.samples_per_s < same->samples_per_s)
+      *same = limit;
+  }
+}
+
+/// The least of a figure over the kinds that read; nothing where one of them states none.
+template <class Figure>
+auto least_of_readers(const Scenario& scenario, Figure figure) -> decltype(figure(scenario)) {
+  decltype(figure(scenario)) least;
+  for (const Scenario* kind : reading_kinds(scenario)) {
+    const auto here = figure(*kind);
+    if (!here) return std::nullopt;
+    least = least ? std::min(*least, *here) : *here;
+  }
+  return least;
+}
+
 void advise_storage(std::vector<std::string>& out, const Scenario& scenario, const InputPipeline& pipeline,
                     double wanted) {
   const BytesPerSecond needed(wanted * (1 - pipeline.cached) * pipeline.sample.value());
+  const auto own_drives = [&](const Scenario& kind) { return joint_read_rate(kind, true, pipeline.nodes()); };
   if (!pipeline.local)
-    if (const auto own = joint_read_rate(scenario, true, pipeline.nodes()); own && *own >= needed) {
-      const std::optional<Bytes> room = local_capacity(scenario);
+    if (const auto own = least_of_readers(scenario, own_drives); own && *own >= needed) {
+      const std::optional<Bytes> room = least_of_readers(scenario, local_capacity);
       if (!pipeline.dataset || !room || *pipeline.dataset <= *room)
         out.push_back(
             fmt::format("copy the data set to the nodes' own drives, which read {} together", decimal_text(*own)));
@@ -187,7 +225,7 @@ const InputLimit* InputPipeline::slowest() const {
   return least == limits.end() ? nullptr : &*least;
 }
 
-InputPipeline input_pipeline(const Scenario& scenario) {
+InputPipeline own_input_pipeline(const Scenario& scenario) {
   const InputSpec& input = scenario.spec.workload.input;
   InputPipeline out;
   out.sample = stored_sample(scenario);
@@ -208,9 +246,23 @@ InputPipeline input_pipeline(const Scenario& scenario) {
   add_requests(out, scenario);
   add_decode(out, scenario);
   add_copy(out, scenario);
-  const double batch = static_cast<double>(scenario.spec.workload.global_batch) / scenario.devices();
-  out.buffered = batch * scenario.devices() * input.prefetch.value_or(kPrefetch) * workers_of(scenario, out);
   return out;
+}
+
+InputPipeline input_pipeline(const Scenario& scenario) {
+  if (scenario.other_kinds.empty()) return own_input_pipeline(scenario);
+  std::optional<InputPipeline> out;
+  const std::vector<const Scenario*> kinds = reading_kinds(scenario);
+  for (const Scenario* kind : kinds) {
+    InputPipeline here = own_input_pipeline(*kind);
+    if (kinds.size() > 1)
+      for (InputLimit& limit : here.limits) limit.words += fmt::format(", as {} has it", kind->node->id);
+    if (out)
+      take_slower(*out, here);
+    else
+      out = std::move(here);
+  }
+  return std::move(*out);
 }
 
 std::optional<Seconds> decode_budget(const InputPipeline& pipeline, double samples_per_s) {
@@ -219,12 +271,17 @@ std::optional<Seconds> decode_budget(const InputPipeline& pipeline, double sampl
 }
 
 std::optional<std::string> beyond_drives(const Scenario& scenario, const InputPipeline& pipeline) {
-  const std::optional<Bytes> each = local_capacity(scenario);
-  if (!pipeline.local || !pipeline.dataset || !each) return std::nullopt;
+  if (!pipeline.local || !pipeline.dataset) return std::nullopt;
   const int nodes = scenario.spec.cluster.nodes;
-  if (*pipeline.dataset <= *each * nodes) return std::nullopt;
+  Bytes all;
+  for (const NodeKind& kind : node_kinds(scenario)) {
+    const std::optional<Bytes> each = local_capacity(*kind.scenario);
+    if (!each) return std::nullopt;
+    all += *each * kind.nodes;
+  }
+  if (*pipeline.dataset <= all) return std::nullopt;
   return fmt::format("the data set of {} is more than the drives of {} hold: {}", decimal_text(*pipeline.dataset),
-                     nodes == 1 ? "the node" : fmt::format("all {} nodes", nodes), decimal_text(*each * nodes));
+                     nodes == 1 ? "the node" : fmt::format("all {} nodes", nodes), decimal_text(all));
 }
 
 std::vector<std::string> input_advice(const Scenario& scenario, const InputPipeline& pipeline, double samples_per_s) {

@@ -34,7 +34,6 @@ struct InputPipeline {
   double cores_per_node = 0;      ///< that prepare samples; 0: unknown
   std::optional<Seconds> decode;  ///< of a core and sample; null when nobody states it
   std::vector<InputLimit> limits;
-  double buffered = 0;  ///< samples that the loaders hold ready over the cluster
 
   /// Nodes that read, prepare and copy samples; a node with fewer readers than the others counts in part.
   [[nodiscard]] double nodes() const { return readers / readers_per_node; }
@@ -42,7 +41,12 @@ struct InputPipeline {
   [[nodiscard]] const InputLimit* slowest() const;
 };
 
+/// Of nodes of several kinds every one that reads has an equal share to feed, so each stage is as fast as on the kind
+/// that is slowest at it.
 InputPipeline input_pipeline(const Scenario& scenario);
+
+/// The same where all nodes are of the scenario's own kind.
+InputPipeline own_input_pipeline(const Scenario& scenario);
 
 /// Cores of a node that prepare samples; 0 when they are not known.
 double cores_per_node(const Scenario& scenario);

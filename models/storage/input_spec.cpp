@@ -16,7 +16,9 @@ const FieldTable<InputSpec>& InputSpec::fields() {
                {.min = 0, .max = 1e9})
         .field("workers", &I::workers, "Loader processes of one device; default: its share of the node's cores",
                {.min = 1, .max = 4096})
-        .field("prefetch", &I::prefetch, "Batches that each of them has ready; default: 2", {.min = 1, .max = 4096})
+        .field("prefetch", &I::prefetch,
+               "Batches that each of them has ready; rides out unevenness, and changes no forecast",
+               {.min = 1, .max = 4096})
         .field("samples_per_file", &I::samples_per_file, "Samples of one file; default: shards of 100 MB and more",
                {.min = 1, .max = 1e12})
         .field("connections", &I::connections, "Connections of one node to an object store; default: 64",

@@ -21,7 +21,7 @@ struct InputSpec {
   std::optional<Bytes> device_sample;      ///< of one sample as it is copied to the device
   std::optional<Seconds> decode;           ///< of one core, for one sample
   std::optional<int> workers;              ///< loader processes of one device
-  std::optional<int> prefetch;             ///< batches that each worker has ready
+  std::optional<int> prefetch;             ///< batches that each worker has ready; adds no rate
   std::optional<double> samples_per_file;  ///< 1: small files; more: shards
   std::optional<int> connections;          ///< of one node, to an object store
   bool page_cache = true;

@@ -40,7 +40,7 @@ bool reads_over_training_nics(const Scenario& scenario) {
 }
 
 std::optional<BytesPerSecond> node_read_rate(const Scenario& scenario) {
-  const InputPipeline pipeline = input_pipeline(scenario);
+  const InputPipeline pipeline = own_input_pipeline(scenario);
   std::optional<BytesPerSecond> rate = pipeline.local ? local_read_rate(scenario) : shared_read_rate(scenario);
   if (rate) *rate /= fetched(pipeline);
   for (const InputLimit& limit : pipeline.limits) {
@@ -51,7 +51,7 @@ std::optional<BytesPerSecond> node_read_rate(const Scenario& scenario) {
   return rate;
 }
 
-double fetched_share(const Scenario& scenario) { return fetched(input_pipeline(scenario)); }
+double fetched_share(const Scenario& scenario) { return fetched(own_input_pipeline(scenario)); }
 
 std::optional<BytesPerSecond> node_fetch_rate(const Scenario& scenario) {
   std::optional<BytesPerSecond> rate = node_read_rate(scenario);

@@ -6,10 +6,10 @@
 
 namespace stepcast {
 
-/// Rate at which one node takes in stored training data when no other does: its drives together, or what one client of
-/// the shared system reads over the NICs that the node keeps for storage if it has such; less where requests or, if
-/// `workload.input.decode_ms` is stated, its cores are slower; more by what the page cache answers. Null when nothing
-/// is known that limits it.
+/// Rate at which one node of the scenario's own kind takes in stored training data when no other does: its drives
+/// together, or what one client of the shared system reads over the NICs that the node keeps for storage if it has
+/// such; less where requests or, if `workload.input.decode_ms` is stated, its cores are slower; more by what the page
+/// cache answers. Null when nothing is known that limits it.
 std::optional<BytesPerSecond> node_read_rate(const Scenario& scenario);
 
 /// Share of the input that a node fetches from storage, as its page cache does not hold it, and the node's rate of it:

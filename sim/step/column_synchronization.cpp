@@ -111,10 +111,10 @@ void ColumnBuilder::reduce_rest(int stage) {
 }
 
 void ColumnBuilder::reduce_tied_embedding() {
-  const std::optional<TiedEmbedding> tied = tied_embedding_sum(job_);
-  if (!tied) return;
   const int last = stages_ - 1;
   for (const int stage : {0, last}) {
+    const std::optional<TiedEmbedding> tied = tied_embedding_sum(job_at(stage));
+    if (!tied) return;
     StageState& state = state_[stage];
     // Each end waits for the other's gradient.
     const int operation =

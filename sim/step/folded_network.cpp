@@ -6,6 +6,7 @@
 
 #include "models/collectives/algorithm_table.hpp"
 #include "models/storage/storage.hpp"
+#include "sim/step/node_storage.hpp"
 
 namespace stepcast {
 
@@ -69,8 +70,8 @@ std::pair<int, int> FoldedNetwork::node_key(int column, int stage) const {
 }
 
 void FoldedNetwork::add_node(int column, int stage) {
-  const Job& here = job_.in_state(columns_[column].state[stage]);
-  const Interconnect& net = here.interconnect;
+  const int state = columns_[column].state[stage];
+  const Interconnect& net = job_.in_state(state).interconnect;
   const auto link = [&](std::string_view name, BytesPerSecond bandwidth) {
     if (bandwidth <= BytesPerSecond(0)) return kNoLink;
     return graph_.add_link({fmt::format("node {} {}", nodes_.size(), name), bandwidth, -1});
@@ -78,7 +79,7 @@ void FoldedNetwork::add_node(int column, int stage) {
   auto links = std::make_unique<NodeLinks>();
   links->nic_out = link("NICs out", net.node_network);
   links->nic_in = link("NICs in", net.node_network);
-  links->storage = link("storage", node_fetch_rate(*here.scenario).value_or(BytesPerSecond(0)));
+  links->storage = link("storage", storage_in_state(job_, state).rate.value_or(BytesPerSecond(0)));
   nodes_.emplace(node_key(column, stage), std::move(links));
 }
 
@@ -189,10 +190,11 @@ std::vector<Flow> FoldedNetwork::storage_read(const Member& member, Bytes per_de
   const NodeLinks& links = node(member);
   const Scenario& scenario = *job_.scenario;
   if (per_device <= Bytes(0)) return {};
-  const Bytes of_node = per_device * (ranks_ * fetched_share(scenario));
+  const NodeStorage storage = storage_in_state(job_, columns_[member.column].state[member.stage]);
+  const Bytes of_node = per_device * (ranks_ * storage.fetched);
   std::vector<Flow> flows;
   if (links.storage != kNoLink) {
-    const LinkId way = reads_over_training_nics(scenario) ? links.nic_in : kNoLink;
+    const LinkId way = storage.over_nics ? links.nic_in : kNoLink;
     flows.push_back({paths_.path({links.storage, way}, ranks_), of_node});
   }
   if (reads_shared(scenario) && scenario.storage->aggregate_read) {

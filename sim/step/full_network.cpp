@@ -7,6 +7,7 @@
 #include "models/collectives/algorithm_table.hpp"
 #include "models/collectives/double_tree.hpp"
 #include "models/storage/storage.hpp"
+#include "sim/step/node_storage.hpp"
 
 namespace stepcast {
 
@@ -38,13 +39,14 @@ const Job& FullNetwork::job_of(const Member& member) const {
 void FullNetwork::add_node(const Member& member) {
   const int node = job_.layout.node_of(member.rank);
   if (nodes_.contains(node)) return;
-  const Job& here = job_of(member);
+  const int state = columns_[member.column].state[member.stage];
+  const Interconnect& net = job_.in_state(state).interconnect;
   const auto link = [&](std::string_view name, BytesPerSecond bandwidth) {
     if (bandwidth <= BytesPerSecond(0)) return kNoLink;
     return graph_.add_link({fmt::format("node {} {}", node, name), bandwidth, -1});
   };
-  nodes_[node] = {link("NICs out", here.interconnect.node_network), link("NICs in", here.interconnect.node_network),
-                  link("storage", node_fetch_rate(*here.scenario).value_or(BytesPerSecond(0)))};
+  nodes_[node] = {link("NICs out", net.node_network), link("NICs in", net.node_network),
+                  link("storage", storage_in_state(job_, state).rate.value_or(BytesPerSecond(0)))};
 }
 
 const FullNetwork::Peers& FullNetwork::peers(int rank, GroupKind kind) {
@@ -150,9 +152,10 @@ std::vector<Flow> FullNetwork::storage_read(const Member& member, Bytes per_devi
   const LinkId system = reads_shared(scenario) && scenario.storage->aggregate_read
                             ? shared_.storage(scenario.storage->id, *scenario.storage->aggregate_read)
                             : kNoLink;
-  const LinkId way = reads_over_training_nics(scenario) ? links.nic_in : kNoLink;
+  const NodeStorage storage = storage_in_state(job_, columns_[member.column].state[member.stage]);
+  const LinkId way = storage.over_nics ? links.nic_in : kNoLink;
   if (links.storage == kNoLink && system == kNoLink) return {};
-  return {{paths_.path({system, links.storage, way}, 1), per_device * fetched_share(scenario)}};
+  return {{paths_.path({system, links.storage, way}, 1), per_device * storage.fetched}};
 }
 
 std::vector<Flow> FullNetwork::storage_write(const Member& member, Bytes per_device, BytesPerSecond rate) {

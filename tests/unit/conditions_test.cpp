@@ -86,8 +86,9 @@ TEST(Fold, ConditionsOfOneNodeAddUp) {
   const Scenario s = scenario(json);
   const Fold fold = fold_of(s, rank_layout(s));
   ASSERT_EQ(fold.states.size(), 2U);
-  EXPECT_DOUBLE_EQ(fold.states[1].compute, 0.25);
-  EXPECT_EQ(fold.states[1].failed_nics, 1);
+  ASSERT_EQ(fold.states[1].size(), 1U);
+  EXPECT_DOUBLE_EQ(fold.states[1][0].compute, 0.25);
+  EXPECT_EQ(fold.states[1][0].failed_nics, 1);
 }
 
 // Every operator of the slow node takes 1 / 0.8 as long, and nothing else does.

@@ -34,6 +34,29 @@ Explanation explained(const std::string& name) {
                  catalog());
 }
 
+double effect_of(const Explanation& explanation, std::string_view figure) {
+  for (const FigureEffect& effect : explanation.figures)
+    if (effect.name == figure) return effect.throughput;
+  return 0;
+}
+
+// The node with one NIC holds all gradients up: NICs that are faster help, whichever kind is the cluster's own.
+TEST(Explain, ChangesNodesOfEveryKind) {
+  const char *many = "dgx-a100-80gb", *one = "template-2x-epyc-7763-8xh100-ib200-512gb";
+  for (const auto& [own, other] : {std::pair{many, one}, std::pair{one, many}}) {
+    const Json document{
+        {"cluster", {{"node", own}, {"nodes", 2}, {"other_nodes", {{{"node", other}, {"nodes", {1}}}}}}},
+        {"workload", {{"model", "llama3.2-1b"}, {"global_batch", 4}}},
+        {"strategy", {{"framework", "megatron-lm"}, {"tensor_parallel", 8}, {"micro_batch", 1}}}};
+    const Scenario scenario = resolve(document, "test", {}, catalog());
+    EXPECT_GT(effect_of(explain(document, "test", predict_analytic(scenario, catalog()),
+                                detail_of(estimate(lower(scenario))), catalog()),
+                        "nic_bandwidth"),
+              0.01)
+        << own;
+  }
+}
+
 ComparedStep side(const std::string& name, const std::vector<std::string>& changes = {}) {
   const Scenario scenario = resolve(document_of(name, changes), name, {}, catalog());
   return {name, predict_analytic(scenario, catalog()), detail_of(estimate(lower(scenario))), to_json(scenario)};
