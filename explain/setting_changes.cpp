@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 
+#include "models/parallelism/synchronization.hpp"
 #include "models/updates/lone_node.hpp"
 
 namespace stepcast {
@@ -119,7 +120,7 @@ class Changes {
     if (scenario_.degrees.pp > 1 && strategy.recompute != Recompute::none)
       toggle("recompute_last_stage", strategy.recompute_last_stage);
     const FrameworkProfile& framework = *scenario_.framework;
-    if (scenario_.degrees.dp > 1)
+    if (scenario_.degrees.dp > 1 && !synchronization_plan(scenario_).sharded_parameters)
       toggle("overlap_gradients", strategy.overlap_gradients.value_or(framework.overlap_gradients));
     if (scenario_.degrees.dp > 1 && batch_norms(*scenario_.model) > 0)
       toggle("sync_batch_norm", strategy.sync_batch_norm);

@@ -23,8 +23,9 @@ double work_factor(const Scenario& scenario) {
 
 double work_factor(const Scenario& scenario, double batch) {
   const WorkloadSpec& workload = scenario.spec.workload;
-  if (!workload.critical_batch || !workload.stated_at_batch) return 1;
-  return (1 + batch / *workload.critical_batch) / (1 + *workload.stated_at_batch / *workload.critical_batch);
+  if (!workload.critical_batch) return 1;
+  const double stated = workload.stated_at_batch.value_or(static_cast<double>(workload.global_batch));
+  return (1 + batch / *workload.critical_batch) / (1 + stated / *workload.critical_batch);
 }
 
 double mean_worth(const Scenario& scenario, double first, double last) {

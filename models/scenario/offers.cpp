@@ -105,6 +105,27 @@ void check_offers(Draft& draft) {
   for (const CutDimension& cut : kCuts) check_cut(draft, cut);
 }
 
+namespace {
+
+/// What sharding decides by itself.
+void check_data_overlaps(Draft& draft) {
+  const Sharding sharding = draft.scenario.sharding;
+  const StrategySpec& strategy = draft.spec().strategy;
+  const bool in_shards = sharding == Sharding::zero3 || sharding == Sharding::fsdp || sharding == Sharding::hsdp;
+  const bool gathers = sharding == Sharding::zero1 || sharding == Sharding::zero2;
+  const char *gradients = "/strategy/overlap_gradients", *parameters = "/strategy/overlap_parameter_gather";
+  if (in_shards && !strategy.overlap_gradients.value_or(true) && draft.sound({gradients}))
+    draft.fault(gradients,
+                fmt::format("found false, but {} is forecast with gradients reduced beside the backward pass alone",
+                            name_of(sharding)),
+                "leave overlap_gradients out, or sharding \"zero-2\"");
+  if (!gathers && strategy.overlap_parameter_gather.value_or(false) && draft.sound({parameters}))
+    draft.fault(parameters, fmt::format("is for sharding zero-1 and zero-2, found {}", name_of(sharding)),
+                "sharding \"zero-1\", or leave overlap_parameter_gather out");
+}
+
+}  // namespace
+
 void resolve_sharding(Draft& draft) {
   Scenario& s = draft.scenario;
   const StrategySpec& strategy = draft.spec().strategy;
@@ -143,6 +164,7 @@ void resolve_sharding(Draft& draft) {
     draft.fault("/strategy/hsdp_shard_size",
                 fmt::format("is for sharding hsdp or zero-1, found {}", name_of(s.sharding)),
                 "sharding \"hsdp\", or leave hsdp_shard_size out");
+  check_data_overlaps(draft);
 }
 
 namespace {

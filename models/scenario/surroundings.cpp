@@ -6,6 +6,7 @@
 #include "models/power/device_power.hpp"
 #include "models/scenario/draft.hpp"
 #include "models/storage/raid.hpp"
+#include "models/storage/rates.hpp"
 
 namespace stepcast {
 
@@ -60,6 +61,49 @@ void check_storage(Draft& draft) {
     draft.fault("/workload/input/source", "the cluster has no shared storage", hint);
   if (spec.run.checkpoint.target == CheckpointTarget::shared && draft.sound({"/run/checkpoint/target"}))
     draft.fault("/run/checkpoint/target", "the cluster has no shared storage", hint);
+}
+
+/// Connections are to an object store that input comes from.
+void check_connections(Draft& draft) {
+  const InputSpec& input = draft.spec().workload.input;
+  const char* at = "/workload/input/connections";
+  if (!input.connections || !draft.sound({at, "/workload/input/source", "/cluster/storage"})) return;
+  if (input.source == InputSource::local || !object_store(draft.scenario))
+    draft.fault(at, "says nothing of input that comes from no object store",
+                "leave it out, or name an object store in cluster.storage");
+}
+
+/// What says nothing of checkpoints that nobody makes.
+void check_checkpoint(Draft& draft) {
+  const CheckpointSpec& checkpoint = draft.spec().run.checkpoint;
+  if (checkpoint.kind != CheckpointKind::none || !draft.sound({"/run/checkpoint/kind"})) return;
+  for (const auto& [key, stated] :
+       {std::pair{"interval_s", checkpoint.interval.has_value()}, std::pair{"size_GB", checkpoint.size.has_value()},
+        std::pair{"target", checkpoint.target.has_value()}})
+    if (const std::string at = fmt::format("/run/checkpoint/{}", key); stated && draft.sound({at}))
+      draft.fault(at, "says nothing of checkpoints that are not made (kind \"none\")",
+                  "leave it out, or kind \"sharded\"");
+}
+
+/// What says nothing of troubles that the run does not have.
+void check_troubles(Draft& draft) {
+  const ReliabilitySpec& r = draft.spec().run.reliability;
+  const ReliabilitySpec standard;
+  if (!draft.sound({"/run/reliability"})) return;
+  const auto refuse = [&](bool stated, const char* key, const char* why, const char* suggestion) {
+    if (stated) draft.fault(fmt::format("/run/reliability/{}", key), why, suggestion);
+  };
+  const char *endless = "says nothing where another node is always to be had",
+             *spares = "leave it out, or state spares";
+  refuse(r.elastic && !r.spares, "elastic", endless, spares);
+  refuse(r.repair && !r.spares, "repair_h", endless, spares);
+  const bool slow = r.slow_nodes_per_1000_node_days > 0;
+  const char *never = "says nothing where no node turns slow",
+             *rate = "leave it out, or state slow_nodes_per_1000_node_days";
+  refuse(!slow && r.slow_node_speed != standard.slow_node_speed, "slow_node_speed", never, rate);
+  refuse(!slow && r.slow_node_found, "slow_node_found_h", never, rate);
+  refuse(!(r.link_flaps_per_1000_nic_days > 0) && r.link_flap, "link_flap_s", "says nothing where no link flaps",
+         "leave it out, or state link_flaps_per_1000_nic_days");
 }
 
 /// How often instances are taken back that are not.
@@ -170,7 +214,10 @@ void check_surroundings(Draft& draft) {
   check_drives(draft);
   check_supplies(draft);
   check_storage(draft);
+  check_connections(draft);
   check_record(draft);
+  check_checkpoint(draft);
+  check_troubles(draft);
   check_spot(draft);
   check_clock(draft);
   check_power_cap(draft);

@@ -80,6 +80,9 @@ void check_length(Draft& draft) {
     draft.fault("/workload/" + given.back(),
                 fmt::format("the training length is given {} times: {}", given.size(), listed(given)),
                 "keep one of them");
+  if (w.stated_at_batch && !w.critical_batch && draft.sound({"/workload/stated_at_batch", "/workload/critical_batch"}))
+    draft.fault("/workload/stated_at_batch", "says nothing where the stated work suffices at any batch",
+                "leave it out, or state critical_batch");
   if (!draft.scenario.model) return;
   const Model& model = *draft.scenario.model;
   if (w.tokens && !model.is_transformer())

@@ -34,6 +34,8 @@ void check_latent(const TransformerShape& shape, const std::string& at, Diagnost
 void check_window(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
   if (shape.window == 0 && shape.global_every > 0)
     d.error(at + "/window", "missing: global_every says which layers see past the window");
+  if (shape.window == 0 && shape.window_kind != WindowKind::sliding)
+    d.error(at + "/window", "missing: window_kind says how the window lies");
 }
 
 /// Groups of equal size, and in those of a token as many experts as it visits.
@@ -74,7 +76,9 @@ void check_latent_experts(const TransformerShape& shape, const std::string& at, 
 void check_pattern(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
   const std::string& pattern = shape.layer_pattern;
   if (pattern.empty()) {
-    if (shape.ssm_heads > 0 || shape.ssm_head_dim > 0 || shape.ssm_state > 0)
+    const TransformerShape none;
+    if (shape.ssm_heads > 0 || shape.ssm_head_dim > 0 || shape.ssm_state > 0 || shape.ssm_groups != none.ssm_groups ||
+        shape.ssm_conv != none.ssm_conv)
       d.error(at + "/layer_pattern", "missing: sizes of a Mamba-2 mixer, but no layer is said to be one");
     return;
   }

@@ -26,6 +26,16 @@ ImportedScenario of(const std::string& config) {
   return import_deepspeed(file, target, catalog());
 }
 
+// The forecast of stage 3 always overlaps; a file that switches it off is no fault, and is told.
+TEST(DeepSpeedImport, OverlapThatStageThreeCannotDoWithoutIsNamed) {
+  const ImportedScenario third = of(R"({"zero_optimization": {"stage": 3, "overlap_comm": false}})");
+  EXPECT_FALSE(third.scenario["strategy"].contains("overlap_gradients"));
+  EXPECT_THAT(third.notes, Contains(HasSubstr("overlap_comm: off")));
+  EXPECT_EQ(
+      of(R"({"zero_optimization": {"stage": 1, "overlap_comm": false}})").scenario["strategy"]["overlap_gradients"],
+      false);
+}
+
 // transformers fills "auto" in from the Trainer's own arguments.
 TEST(DeepSpeedImport, APrecisionLeftToTheTrainerIsNamed) {
   const auto precision = [](const std::string& config) {

@@ -256,7 +256,11 @@ TEST(Checkpoint, FollowsTheOneBeforeNoSoonerThanItCan) {
   EXPECT_THAT(faults({behind, store, "run.checkpoint.interval_s=60"}), HasSubstr("is written in"));
   EXPECT_EQ(faults({behind, store, "run.checkpoint.interval_s=3600"}), "");
   EXPECT_EQ(faults({"run.checkpoint.interval_s=60"}), "");
-  EXPECT_EQ(faults({"run.checkpoint.kind=none", "run.checkpoint.interval_s=0.001"}), "");
+  EXPECT_EQ(faults({"run.checkpoint.kind=none"}), "");
+  for (const char* key : {"interval_s=600", "size_GB=10", "target=local"})
+    EXPECT_THAT(faults({"run.checkpoint.kind=none", fmt::format("run.checkpoint.{}", key)}),
+                HasSubstr("says nothing of checkpoints that are not made"))
+        << key;
 }
 
 TEST(Checkpoint, AsynchronousOnesStallForTheCopyAlone) {

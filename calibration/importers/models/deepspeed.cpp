@@ -100,8 +100,12 @@ class DeepSpeedReader {
     }
     strategy_["sharding"] = stage == 0 ? "none" : fmt::format("zero-{}", stage);
     shard_groups(reader);
-    if (zero.contains("overlap_comm") && zero.at("overlap_comm").is_boolean())
-      strategy_["overlap_gradients"] = zero.at("overlap_comm");
+    if (zero.contains("overlap_comm") && zero.at("overlap_comm").is_boolean()) {
+      if (stage < 3)
+        strategy_["overlap_gradients"] = zero.at("overlap_comm");
+      else if (!zero.at("overlap_comm").get<bool>())
+        notes_.emplace_back("overlap_comm: off, but stage 3 is forecast with overlap; the step is underestimated");
+    }
     if (offloads(zero, "offload_optimizer") || reader.flag("cpu_offload", false)) strategy_["offload_optimizer"] = true;
     if (offloads(zero, "offload_param"))
       notes_.emplace_back("offload_param: parameters are taken to stay on the devices; memory is overestimated");
