@@ -90,18 +90,22 @@ class Checker {
       } else if (others == Json(false)) {
         std::vector<std::string> keys;
         for (const auto& property : known.items()) keys.push_back(property.key());
-        fault(place, fmt::format("is no key of this object: \"{}\"", key), nearest_choice(key, keys));
+        diagnostics_.unknown_key(at, "this object", key, keys);
       }
     }
     if (!schema.contains("required")) return;
     for (const Json& key : schema["required"])
-      if (!value.contains(key.get<std::string>())) fault(child_pointer(at, key.get<std::string>()), "missing");
+      if (const std::string place = child_pointer(at, key.get<std::string>());
+          !value.contains(key.get<std::string>()) && !diagnostics_.meant(place))
+        fault(place, "missing");
   }
 
   /// Of several kinds of rows the one that the row says it is.
   void check_kind(const Json& value, const Json& choices, const std::string& at) {
-    if (!value.is_object() || !value.contains("kind") || !value["kind"].is_string())
-      return fault(at + "/kind", "missing, expected the kind of the row");
+    if (!value.is_object()) return fault(at, fmt::format("found {}, expected object", describe(value)));
+    if (!value.contains("kind")) return check_kind_key(value, at);
+    if (!value["kind"].is_string())
+      return fault(at + "/kind", fmt::format("found {}, expected string", describe(value["kind"])));
     std::vector<std::string> names;
     for (const Json& choice : choices) {
       const Json& schema = definition(choice["$ref"].get<std::string>());
@@ -111,6 +115,14 @@ class Checker {
     }
     fault(at + "/kind", fmt::format("found {}, {}", describe(value["kind"]), expected_one_of(names)),
           did_you_mean(value["kind"].get<std::string>(), names));
+  }
+
+  /// A row that does not say its kind, or says it by a misspelt key.
+  void check_kind_key(const Json& value, const std::string& at) {
+    for (const auto& member : value.items())
+      if (nearest(member.key(), {"kind"}) != nullptr)
+        return diagnostics_.unknown_key(at, "a row", member.key(), {"kind"});
+    fault(at + "/kind", "missing, expected the kind of the row");
   }
 
   const Json& root_;
