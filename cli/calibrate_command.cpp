@@ -14,6 +14,7 @@
 #include "cli/calibrate_step.hpp"
 #include "cli/commands.hpp"
 #include "cli/named_file.hpp"
+#include "cli/number_option.hpp"
 #include "cli/output_files.hpp"
 
 namespace stepcast {
@@ -77,7 +78,7 @@ void add_fit(CLI::App& calibrate, Session& session) {
       ->type_name("NAME");
   app->add_option("--name", request.name, "Of the calibration; default: the file's")->type_name("NAME");
   app->add_option("--refits", request.refits, "Of the bootstrap that gives the intervals; default 40")
-      ->check(CLI::Range(0, 10000).description(""))
+      ->check(whole_number(0, 10000))
       ->type_name("N");
   app->add_flag("--stand-in", request.stand_in, "Take results of a stand-in for the hardware, too");
   app->add_option("-o,--output", options->out, "The calibration, written whole or not at all")

@@ -11,6 +11,7 @@
 #include "calibration/validation/csv_table.hpp"
 #include "checks/measured/measured_step.hpp"
 #include "cli/calibration_option.hpp"
+#include "cli/number_option.hpp"
 #include "cli/output_files.hpp"
 #include "cli/scenario_document.hpp"
 #include "fields/option_fault.hpp"
@@ -108,19 +109,6 @@ std::vector<MeasuredStep> steps_of(const StepOptions& options, Session& session)
   return {{options.scenario, std::move(scenario), step}};
 }
 
-CLI::Validator positive_and_finite() {
-  return CLI::Validator(
-      [](const std::string& text) {
-        double value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        const bool number = error == std::errc() && end == text.data() + text.size();
-        return number && std::isfinite(value) && value > 0
-                   ? std::string()
-                   : fmt::format("found \"{}\", expected a number above 0", text);
-      },
-      "");
-}
-
 void calibrate_step(const StepOptions& options, Session& session) {
   if (!options.date.empty() && !is_date(options.date))
     refuse_option("--date", fmt::format("found \"{}\", expected a date", options.date), "YYYY-MM-DD, as 2026-11-20");
@@ -155,7 +143,7 @@ void add_calibrate_step(CLI::App& calibrate, Session& session) {
   app->add_option("scenario", options->scenario, "What ran")->required()->type_name("FILE");
   app->add_option("--step-time", options->step_time, "Measured: 12.3s or 840ms")->type_name("TIME");
   app->add_option("--tokens-per-s", options->tokens_per_s, "Measured, of the whole cluster")
-      ->check(positive_and_finite())
+      ->check(number_above_zero())
       ->type_name("N");
   app->add_option("--log", options->log, "A training log, or what else `stepcast check --measured` takes")
       ->type_name("FILE");

@@ -11,6 +11,7 @@
 #include "checks/timings.hpp"
 #include "cli/commands.hpp"
 #include "cli/jobs_option.hpp"
+#include "cli/number_option.hpp"
 #include "cli/predictor.hpp"
 #include "models/scenario/scenario.hpp"
 
@@ -256,7 +257,7 @@ void add_check(CLI::App& app, Session& session) {
       ->allow_extra_args(false);
   check_app
       ->add_option("--warmup", options->warmup, "Measured: samples at the start that do not count; default a tenth")
-      ->check(CLI::Range(0, std::numeric_limits<int>::max()).description(""))
+      ->check(whole_number(0, std::numeric_limits<int>::max()))
       ->type_name("N");
   check_app
       ->add_option("--tolerance", options->tolerances, "Tolerated change for the worse: tokens_per_s=2% (repeatable)")

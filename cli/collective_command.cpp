@@ -7,6 +7,7 @@
 #include "cli/byte_sizes.hpp"
 #include "cli/calibration_option.hpp"
 #include "cli/commands.hpp"
+#include "cli/number_option.hpp"
 #include "fields/option_fault.hpp"
 #include "fields/plain_text.hpp"
 #include "report/collective_cluster.hpp"
@@ -99,7 +100,7 @@ void print(const CollectiveOptions& options, Session& session) {
 
 void add_machine_options(CLI::App& app, CollectiveOptions& options) {
   CollectiveQuestion& question = options.question;
-  const auto count = CLI::Range(1, kMostRanks).description("");
+  const auto count = whole_number(1, kMostRanks);
   app.add_option("--cluster", question.cluster,
                  "A node (stepcast catalog list nodes), a scenario file, or a preset of raw hosts: single-gpu-star")
       ->required()
@@ -114,6 +115,7 @@ void add_machine_options(CLI::App& app, CollectiveOptions& options) {
   app.add_option("--fabric", options.fabric, "How the nodes are joined; default: fat-tree")
       ->check(CLI::IsMember(names_of<FabricPreset>()));
   app.add_option("--oversubscription", options.oversubscription, "Capacity of a leaf's down-links over its up-links")
+      ->check(number_between(1, 1000))
       ->type_name("RATIO");
   app.add_option("--routing", options.routing, "adaptive, or ecmp with its collisions")
       ->check(CLI::IsMember(names_of<FabricRouting>()));
@@ -142,10 +144,10 @@ void add_exchange_options(CLI::App& app, CollectiveOptions& options) {
   app.add_option("--protocol", question.protocol, "Instead of the library's own choice: simple, ll, ll128")
       ->type_name("P");
   app.add_option("--servers", question.servers, "parameter_server_*: how many hold a shard each; default 1")
-      ->check(CLI::Range(1, kMostRanks).description(""))
+      ->check(whole_number(1, kMostRanks))
       ->type_name("K");
   app.add_option("--servers-per-node", question.servers_per_node, "parameter_server_*: default 1")
-      ->check(CLI::Range(1, kMostRanks).description(""))
+      ->check(whole_number(1, kMostRanks))
       ->type_name("K");
   app.add_option("--server-placement", options.server_placement, "On nodes apart, or colocated with workers")
       ->check(CLI::IsMember(names_of<ServerPlacement>()));
@@ -153,6 +155,7 @@ void add_exchange_options(CLI::App& app, CollectiveOptions& options) {
                  "gossip: ring, torus, exponential, random-regular, or a file of edges (two ranks a line)")
       ->type_name("KIND|FILE");
   app.add_option("--degree", question.degree, "gossip over a random-regular graph: peers of a rank; default 4")
+      ->check(whole_number(1, kMostRanks))
       ->type_name("D");
   app.add_option("--imbalance", question.imbalance,
                  "all_to_all_v: what the busiest rank sends or receives over the mean, which --sizes says")
@@ -169,11 +172,13 @@ void add_collective(CLI::App& app, Session& session) {
   add_machine_options(*command, *options);
   command->add_option("--flows", options->flows, "folded: representative ranks (default); full: every rank and flow")
       ->check(CLI::IsMember({"folded", "full"}));
-  command->add_option("--seed", options->question.seed, "Of what chance decides; default 1")->type_name("N");
+  command->add_option("--seed", options->question.seed, "Of what chance decides; default 1")
+      ->check(whole_number(0, kMostSeed))
+      ->type_name("N");
   command
       ->add_option("--jitter", options->jitter_us,
                    "Ranks come late by so much in the mean; default: what the calibration says, else 0")
-      ->check(CLI::Range(0.0, 1e9).description(""))
+      ->check(number_between(0.0, 1e9))
       ->type_name("US");
   command->add_option("--plot", options->plot, "Draw bus bandwidth and time against size")
       ->check([](const std::string& name) { return name.empty() ? "expected the name of a file" : std::string(); }, "")

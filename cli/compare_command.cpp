@@ -3,6 +3,7 @@
 
 #include "cli/detailed_prediction.hpp"
 #include "cli/explain_commands.hpp"
+#include "cli/number_option.hpp"
 #include "cli/typed_command.hpp"
 #include "explain/comparison.hpp"
 #include "explain/sweep_comparison.hpp"
@@ -161,7 +162,7 @@ void add_compare(CLI::App& app, Session& session) {
   compare_app->add_option("--fidelity", options->fidelity, "Of scenarios: simulated or analytic")
       ->check(CLI::IsMember(names_of<Fidelity>()));
   compare_app->add_option("--step", options->step, "Of a trace: N of ProfilerStep#N; default: the one of median length")
-      ->check(CLI::Range(0, 1000000000).description(""))
+      ->check(whole_number(0, 1000000000))
       ->type_name("N");
   compare_app->add_option("--html", options->html, "Write the comparison as one self-contained page")
       ->check([](const std::string& name) { return name.empty() ? "expected the name of a file" : std::string(); }, "")

@@ -3,13 +3,13 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/number_option.hpp"
+#include "models/fabric/most_nodes.hpp"
 #include "report/fabric_report.hpp"
 
 namespace stepcast {
 
 namespace {
-
-constexpr int kMostNodes = 1'000'000;
 
 struct FabricOptions {
   FabricQuestion question;
@@ -40,11 +40,12 @@ void add_fabric_options(CLI::App& app, FabricOptions& options) {
   app.add_option("--node", options.question.node, "Catalogue id of the servers, instead of a scenario")
       ->type_name("ID");
   app.add_option("--nodes", options.question.nodes, "How many")
-      ->check(CLI::Range(1, kMostNodes).description(""))
+      ->check(whole_number(1, static_cast<long>(kMostNodes)))
       ->type_name("N");
   app.add_option("--preset", options.preset, "How they are joined; default: fat-tree, or the scenario's")
       ->check(CLI::IsMember(names_of<FabricPreset>()));
   app.add_option("--oversubscription", options.oversubscription, "Capacity of a leaf's down-links over its up-links")
+      ->check(number_between(1, 1000))
       ->type_name("RATIO");
   app.add_option("--set", options.question.overrides, "Set a key: cluster.fabric.nodes_per_leaf=16 (repeatable)")
       ->type_name("PATH=VALUE")

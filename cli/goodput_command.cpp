@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "cli/commands.hpp"
+#include "cli/number_option.hpp"
 #include "cli/predictor.hpp"
 #include "models/parallelism/job.hpp"
 #include "report/goodput_study.hpp"
@@ -51,7 +52,7 @@ void add_goodput(CLI::App& app, Session& session) {
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
   goodput_app->add_option("--jobs", options->jobs, "Threads; default: one a core. The answer does not depend on it")
-      ->check(CLI::Range(1, 4096).description(""))
+      ->check(whole_number(1, 4096))
       ->type_name("N");
   goodput_app->callback([options, &session] { study(*options, session); });
 }

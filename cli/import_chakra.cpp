@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/import_kinds.hpp"
+#include "cli/number_option.hpp"
 #include "models/rank_graph/rank_graph_file.hpp"
 
 namespace stepcast {
@@ -47,7 +48,7 @@ ImportAction prepare_chakra(CLI::App& app) {
                  "Which ranks are in which process group: {\"name\": [ranks], …}")
       ->type_name("FILE");
   app.add_option("--ranks", options->ranks, "How many ranks there are; those without a trace repeat one that has one")
-      ->check(CLI::Range(1, kMostRanks).description(""))
+      ->check(whole_number(1, kMostRanks))
       ->type_name("N");
   return [options](Session&, const ImportRequest& request) {
     ChakraImport chakra;

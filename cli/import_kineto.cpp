@@ -8,6 +8,7 @@
 #include "calibration/importers/kineto/kineto_graph.hpp"
 #include "cli/calibration_option.hpp"
 #include "cli/import_models.hpp"
+#include "cli/number_option.hpp"
 #include "cli/output_files.hpp"
 #include "models/rank_graph/rank_graph_file.hpp"
 
@@ -89,10 +90,10 @@ ImportAction prepare_kineto(CLI::App& app) {
   app.add_option("--ranks", options->ranks,
                  "Ranks of the step graph; default: those of the job. Others than the traced "
                  "ones repeat them")
-      ->check(CLI::Range(1, kMostRanks).description(""))
+      ->check(whole_number(1, kMostRanks))
       ->type_name("N");
   app.add_option("--step", options->step, "Which step: N of ProfilerStep#N; default: the one of median length")
-      ->check(CLI::Range(0, 1000000000).description(""))
+      ->check(whole_number(0, 1000000000))
       ->type_name("N");
   return
       [options](Session& session, const ImportRequest& request) { return import_traces(*options, session, request); };

@@ -5,6 +5,7 @@
 #include "calibration/importers/text_file.hpp"
 #include "calibration/results/probe_results.hpp"
 #include "cli/import_kinds.hpp"
+#include "cli/number_option.hpp"
 
 namespace stepcast {
 
@@ -41,10 +42,10 @@ ImportAction into_results(const char* tool, MeasuredReader read, const std::shar
 
 void add_ranks(CLI::App& app, MeasuredHints& hints) {
   app.add_option("--ranks", hints.ranks, "That took part, where the file does not tell")
-      ->check(CLI::Range(1, 1 << 20).description(""))
+      ->check(whole_number(1, 1 << 20))
       ->type_name("N");
   app.add_option("--ranks-per-node", hints.per_node, "Of them on each node")
-      ->check(CLI::Range(1, 1 << 20).description(""))
+      ->check(whole_number(1, 1 << 20))
       ->type_name("P");
 }
 

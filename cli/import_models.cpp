@@ -7,6 +7,7 @@
 
 #include "calibration/importers/models/huggingface.hpp"
 #include "calibration/importers/models/imported_scenario.hpp"
+#include "cli/number_option.hpp"
 #include "models/memory/memory.hpp"
 #include "models/parallelism/job.hpp"
 #include "models/scenario/default_scenario.hpp"
@@ -38,10 +39,10 @@ std::shared_ptr<TargetOptions> add_target_options(CLI::App& app) {
   auto options = std::make_shared<TargetOptions>();
   app.add_option("--node", options->node, "Node that it is to run on; default dgx-h100")->type_name("ID");
   app.add_option("--nodes", options->nodes, "How many nodes; default: what the file says or needs")
-      ->check(CLI::Range(1, 1000000).description(""))
+      ->check(whole_number(1, 1000000))
       ->type_name("K");
   app.add_option("--seq-len", options->seq_len, "Tokens of a sequence that a step trains on")
-      ->check(CLI::Range(1, 67108864).description(""))
+      ->check(whole_number(1, 67108864))
       ->type_name("N");
   return options;
 }

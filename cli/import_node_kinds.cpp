@@ -8,6 +8,7 @@
 #include "calibration/importers/nvidia_smi_topo.hpp"
 #include "calibration/importers/text_file.hpp"
 #include "cli/import_kinds.hpp"
+#include "cli/number_option.hpp"
 
 namespace stepcast {
 
@@ -28,7 +29,7 @@ std::shared_ptr<NodeOptions> add_node_options(CLI::App& app) {
                  "Node of the catalogue for what the file does not tell, as host memory; default: the nearest")
       ->type_name("ID");
   app.add_option("--nic-Gbps", options->nic_Gbps, "Rate of each NIC whose rate is not told")
-      ->check(CLI::Range(0.001, 1e5).description(""))
+      ->check(number_between(0.001, 1e5))
       ->type_name("RATE");
   return options;
 }

@@ -6,6 +6,7 @@
 #include "calibration/importers/slurm_fabric.hpp"
 #include "calibration/importers/text_file.hpp"
 #include "cli/import_kinds.hpp"
+#include "cli/number_option.hpp"
 
 namespace stepcast {
 
@@ -48,11 +49,11 @@ ImportAction prepare_slurm_topology(CLI::App& app) {
       ->type_name("HOSTLIST");
   app.add_option("--node", options->node, "Node of the catalogue whose NICs the hosts have")->type_name("ID");
   app.add_option("--nic-Gbps", options->nic_Gbps, "Rate of each NIC and cable")
-      ->check(CLI::Range(0.001, 1e5).description(""))
+      ->check(number_between(0.001, 1e5))
       ->type_name("RATE");
   app.add_option("--oversubscription", options->oversubscription,
                  "Capacity of a switch's down-links over its up-links, which the file does not tell; default 1")
-      ->check(CLI::Range(1.0, 1000.0).description(""))
+      ->check(number_between(1.0, 1000.0))
       ->type_name("RATIO");
   return [options](Session& session, const ImportRequest& request) {
     const std::filesystem::path& file = request.files.front();

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <thread>
 
+#include "cli/number_option.hpp"
+
 namespace stepcast {
 
 void add_jobs_option(CLI::App& command, int& jobs, const char* what) {
   command.add_option("--jobs", jobs, fmt::format("{}; default: one a processor", what))
-      ->check(CLI::Range(1, kMostJobs).description(""))
+      ->check(whole_number(1, kMostJobs))
       ->type_name("N");
 }
 

@@ -7,6 +7,7 @@
 #include "cli/calibration_option.hpp"
 #include "cli/commands.hpp"
 #include "cli/jobs_option.hpp"
+#include "cli/number_option.hpp"
 #include "cli/stop_signals.hpp"
 #include "planner/write_plan.hpp"
 
@@ -67,7 +68,7 @@ void add_plan(CLI::App& app, Session& session) {
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
   plan_app->add_option("--top", options->top, "How many options to show; default 5")
-      ->check(CLI::Range(1, kMostTop).description(""))
+      ->check(whole_number(1, kMostTop))
       ->type_name("N");
   plan_app
       ->add_option("--fidelity", options->fidelity,

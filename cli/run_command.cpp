@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <limits>
 
 #include "checks/prometheus_text.hpp"
 #include "cli/calibration_option.hpp"
@@ -9,9 +8,11 @@
 #include "cli/detailed_prediction.hpp"
 #include "cli/graph_run.hpp"
 #include "cli/named_file.hpp"
+#include "cli/number_option.hpp"
 #include "cli/output_files.hpp"
 #include "cli/predictor.hpp"
 #include "cli/typed_command.hpp"
+#include "models/fabric/most_nodes.hpp"
 #include "models/power/facility.hpp"
 #include "models/rank_graph/rank_graph_file.hpp"
 #include "models/scenario/scenario.hpp"
@@ -118,11 +119,13 @@ void refuse_without_timeline(const ScenarioDocument& document, Session& session)
 void run(const RunOptions& options, Session& session) {
   if (session.json && options.csv)
     throw InputError({{"--json", "", "there is one form of output", "leave out --json or --csv"}});
-  check_output_files({{"--trace", options.trace},
-                      {"--html", options.html},
-                      {"--prometheus", options.prometheus},
-                      {"--write-scenario", options.write_scenario},
-                      {"--export-graph", options.step_export.graph}});
+  const std::vector<OutputFile> outputs{{"--trace", options.trace},
+                                        {"--html", options.html},
+                                        {"--prometheus", options.prometheus},
+                                        {"--write-scenario", options.write_scenario},
+                                        {"--export-graph", options.step_export.graph}};
+  keep_inputs(outputs, {options.scenario, options.graph});
+  check_output_files(outputs);
   if (!options.graph.empty()) return run_graph(options, session);
   const ScenarioDocument document = document_of(options, session);
   if (!options.write_scenario.empty()) {
@@ -164,7 +167,7 @@ void add_run(CLI::App& app, Session& session) {
   auto* node = run_app->add_option("--node", options->node, "Without a file: a node (stepcast catalog list nodes)")
                    ->type_name("ID");
   auto* nodes = run_app->add_option("--nodes", options->nodes, "Without a file: how many nodes; default 1")
-                    ->check(CLI::Range(1, std::numeric_limits<int>::max()).description(""))
+                    ->check(whole_number(1, static_cast<long>(kMostNodes)))
                     ->type_name("K");
   for (CLI::Option* option : {model, node, nodes}) option->excludes(file);
   run_app->add_option("--fidelity", options->fidelity, "simulated: step graph on the engine; analytic: closed form")

@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/jobs_option.hpp"
+#include "cli/number_option.hpp"
 #include "sim/protocol/worker_client.hpp"
 
 namespace stepcast {
@@ -32,7 +33,7 @@ void add_serve(CLI::App& app, Session& session) {
                  "Over standard input and output, the one way there is: nothing listens on a network")
       ->required();
   serve->add_option("--jobs", *jobs, "How many predictions run at once; default 1")
-      ->check(CLI::Range(1, kMostJobs).description(""))
+      ->check(whole_number(1, kMostJobs))
       ->type_name("N");
   serve->callback([jobs, stdio, &session] {
     if (!session.catalog_directories.empty())

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "cli/commands.hpp"
+#include "cli/number_option.hpp"
 #include "cli/predictor.hpp"
 #include "report/claim_study.hpp"
 
@@ -77,7 +78,7 @@ void add_study(CLI::App& app, Session& session) {
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
   study_app->add_option("--jobs", options->jobs, "Simulations at once; default: one a core")
-      ->check(CLI::Range(1, 4096).description(""))
+      ->check(whole_number(1, 4096))
       ->type_name("N");
   study_app->callback([options, &session] { study_variants(*options, session); });
 }

@@ -9,6 +9,7 @@
 #include "cli/calibration_option.hpp"
 #include "cli/commands.hpp"
 #include "cli/jobs_option.hpp"
+#include "cli/number_option.hpp"
 #include "cli/output_files.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/scenario_document.hpp"
@@ -140,7 +141,7 @@ void add_sweep_show(CLI::App& sweep_app, Session& session) {
       ->type_name("COLUMN");
   app->add_flag("--smallest", arguments->smallest, "Smallest first");
   app->add_option("--top", arguments->ranking.most, "How many; default 5")
-      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->check(whole_number(1, 1'000'000))
       ->type_name("N");
   app->callback([arguments, &session] {
     arguments->ranking.largest = !arguments->smallest;
@@ -167,7 +168,7 @@ void add_sweep_task(CLI::App& sweep_app, Session& session) {
   auto arguments = std::make_shared<TaskArguments>();
   CLI::App* app = sweep_app.add_subcommand("task", "Evaluate one task of a job array")->group("");
   app->add_option("folder", arguments->folder, "Folder of the tasks")->required();
-  app->add_option("task", arguments->task, "Number of the task")->required();
+  app->add_option("task", arguments->task, "Number of the task")->check(whole_number(0, kMostPoints))->required();
   app->callback([arguments, &session] { run_array_task(*arguments, session); });
 }
 
@@ -189,10 +190,7 @@ void add_slurm(CLI::App& app, SweepArguments& arguments) {
     app.add_option(name, value, what)->type_name(type)->group(kSlurmGroup);
   };
   const auto count = [&](const char* name, int& value, const char* what) {
-    app.add_option(name, value, what)
-        ->check(CLI::Range(1, 1'000'000).description(""))
-        ->type_name("N")
-        ->group(kSlurmGroup);
+    app.add_option(name, value, what)->check(whole_number(1, 1'000'000))->type_name("N")->group(kSlurmGroup);
   };
   SlurmOptions& slurm = arguments.slurm;
   text("--partition", slurm.partition, "Partition", "NAME");
@@ -220,9 +218,12 @@ void add_choice_of_points(CLI::App& app, SweepArguments& arguments) {
       ->type_name("FILE");
   app.add_flag("--zip", arguments.request.zip, "The lists of --set advance together instead of being combined");
   auto* random = app.add_option("--random", arguments.random, "Draw N of the combinations, each at most once")
-                     ->check(CLI::Range(std::int64_t{1}, kMostPoints).description(""))
+                     ->check(whole_number(1, kMostPoints))
                      ->type_name("N");
-  app.add_option("--seed", arguments.seed, "Of --random; default 1")->needs(random)->type_name("S");
+  app.add_option("--seed", arguments.seed, "Of --random; default 1")
+      ->check(whole_number(0, kMostSeed))
+      ->needs(random)
+      ->type_name("S");
 }
 
 }  // namespace
