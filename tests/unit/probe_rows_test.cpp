@@ -11,9 +11,9 @@
 namespace stepcast::probe_rows_test {
 namespace {
 
-const Json kRow{{"kind", "collective"}, {"op", "all_reduce"},   {"size_bytes", 1024},         {"ranks", 8},
-                {"nodes", 1},           {"ranks_per_node", 8},  {"in_place", true},           {"algorithm", "auto"},
-                {"protocol", "auto"},   {"data_type", "float"}, {"samples_us", {10.0, 11.0}}, {"checked", true}};
+const Json kRow{{"kind", "collective"}, {"op", "all_reduce"},     {"size_bytes", 1024},         {"ranks", 8},
+                {"nodes", 1},           {"ranks_per_node", 8},    {"in_place", true},           {"algorithm", "auto"},
+                {"protocol", "auto"},   {"data_type", "float32"}, {"samples_us", {10.0, 11.0}}, {"checked", true}};
 
 std::vector<Fault> faults_of(const Json& row) {
   const ScratchFolder folder;
