@@ -1,8 +1,11 @@
 #include "gui/view-models/own_parts.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 
+#include "calibration/importers/models/huggingface.hpp"
 #include "hardware-catalog/catalog.hpp"
 #include "models/workload/model.hpp"
 
@@ -10,38 +13,11 @@ namespace stepcast {
 
 namespace {
 
-Json parsed(const std::string& text, const std::string& what) {
-  Diagnostics diagnostics(what);
+Json parsed_server(const std::string& text) {
+  Diagnostics diagnostics("own server");
   Json out = parse_json(text, diagnostics);
   if (diagnostics.ok() && !out.is_object()) diagnostics.error("", "found " + describe(out) + ", expected an object");
   diagnostics.throw_if_faulty();
-  return out;
-}
-
-/// The shape that a config.json of a decoder states, in our keys. Names: Hugging Face transformers, LlamaConfig and its
-/// kin (MistralConfig, MixtralConfig, Qwen2Config).
-Json from_hugging_face(const Json& config) {
-  Json shape = Json::object();
-  const auto take = [&](const char* theirs, const char* ours) {
-    if (config.contains(theirs) && config[theirs].is_number()) shape[ours] = config[theirs];
-  };
-  take("num_hidden_layers", "layers");
-  take("hidden_size", "hidden");
-  take("intermediate_size", "ffn_hidden");
-  take("num_attention_heads", "heads");
-  take("num_key_value_heads", "kv_heads");
-  take("head_dim", "head_dim");
-  take("vocab_size", "vocab");
-  take("num_local_experts", "experts");
-  take("num_experts_per_tok", "top_k");
-  if (shape.contains("experts")) shape["moe_ffn_hidden"] = config.value("moe_intermediate_size", shape["ffn_hidden"]);
-  shape["gated_mlp"] = config.value("hidden_act", "silu") == "silu";
-  shape["tied_embeddings"] = config.value("tie_word_embeddings", false);
-  const std::string kind = config.value("model_type", "model");
-  Json out{{"id", kind}, {"title", config.value("_name_or_path", kind)}, {"family", "decoder"}};
-  out["transformer"] = std::move(shape);
-  if (config.contains("max_position_embeddings"))
-    out["default_seq_len"] = std::min(config["max_position_embeddings"].get<long>(), 8192L);
   return out;
 }
 
@@ -75,7 +51,7 @@ Json figures_of(const Json& entry) {
 }  // namespace
 
 std::string with_own_evidence(const Json& before, const std::string& text) {
-  const Json entry = parsed(text, "own server");
+  const Json entry = parsed_server(text);
   Json out = entry;
   const Json figures = figures_of(entry), figures_before = figures_of(before);
   for (const auto& [name, value] : figures.items()) {
@@ -96,7 +72,7 @@ std::string with_own_evidence(const Json& before, const std::string& text) {
 }
 
 std::string id_of_own_part(const std::string& text) {
-  const Json entry = parsed(text, "own server");
+  const Json entry = parsed_server(text);
   std::string id = entry.contains("id") && entry["id"].is_string() ? entry["id"].get<std::string>() : "";
   const bool name = !id.empty() && id.front() != '.' && std::all_of(id.begin(), id.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' || c == '_';
@@ -119,9 +95,17 @@ std::string own_model_text(const Json& model_in_scenario) {
 }
 
 Json own_model(const std::string& text) {
-  Json entry = parsed(text, "own model");
-  if (entry.contains("num_hidden_layers") || entry.contains("model_type")) entry = from_hugging_face(entry);
-  Diagnostics diagnostics("own model");
+  constexpr const char* kCalled = "own model";
+  Diagnostics diagnostics(kCalled);
+  const Json entry = parse_huggingface(text, diagnostics);
+  if (diagnostics.ok() && !entry.is_object())
+    diagnostics.error("", "found " + describe(entry) + ", expected an object");
+  diagnostics.throw_if_faulty();
+  if (is_huggingface(entry)) {
+    ImportedModel imported = import_huggingface(entry, {kCalled, "my-model"}, std::nullopt);
+    if (!imported.notes.empty()) imported.model["note"] = fmt::format("{}", fmt::join(imported.notes, "; "));
+    return std::move(imported.model);
+  }
   const auto model = read_document<Model>(entry, diagnostics);
   if (diagnostics.ok()) check_model(model, "", diagnostics);
   diagnostics.throw_if_faulty();

@@ -8,7 +8,7 @@ namespace stepcast {
 
 class Catalog;
 
-/// A server's entry to start an own one from: the text of another with an id of its own and without its prices' dates.
+/// A server's entry to start an own one from: the text of another with an id and a note of its own.
 std::string own_server_text(const Catalog& catalog, const std::string& like);
 /// An entry as it was edited: figures that are no longer those of the entry that it was started from are estimates of
 /// its author, unless he said where they are from.
@@ -18,8 +18,8 @@ std::string id_of_own_part(const std::string& text);
 
 /// A model's description to start an own one from.
 std::string own_model_text(const Json& model_in_scenario);
-/// The description that a text holds: of the presets' kind, or the config.json of a decoder on Hugging Face. Throws
-/// InputError with what is wrong with it.
+/// The description that a text holds: of the presets' kind, or a config.json of Hugging Face as `stepcast import` reads
+/// it, with what was assumed of it as its note. Throws InputError with what is wrong with it.
 Json own_model(const std::string& text);
 
 }  // namespace stepcast

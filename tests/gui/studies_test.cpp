@@ -236,7 +236,27 @@ TEST(OwnParts, AHuggingFaceDecoderBecomesAModel) {
   EXPECT_EQ(model["transformer"]["gated_mlp"], true);
   EXPECT_THROW(own_model(R"({"model_type": "llama", "hidden_size": "wide"})"), InputError);
   EXPECT_THROW(own_model("no json"), InputError);
+  EXPECT_EQ(model["default_seq_len"], 8192);
+  EXPECT_NE(model["note"].get<std::string>().find("the model takes 131072 tokens"), std::string::npos);
   EXPECT_THROW(id_of_own_part(R"({"id": "../../etc/passwd"})"), InputError);
+}
+
+// The window reads what `stepcast import` reads, by the same reader.
+TEST(OwnParts, AHuggingFaceFileIsReadAsTheImportReadsIt) {
+  const Json deepseek = own_model(R"({"model_type": "deepseek_v3", "hidden_size": 7168, "intermediate_size": 18432,
+    "num_hidden_layers": 61, "num_attention_heads": 128, "num_key_value_heads": 128, "vocab_size": 129280,
+    "kv_lora_rank": 512, "q_lora_rank": 1536, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+    "n_routed_experts": 256, "num_experts_per_tok": 8, "n_shared_experts": 1, "moe_intermediate_size": 2048,
+    "first_k_dense_replace": 3, "max_position_embeddings": 163840, "rope_scaling": {"factor": Infinity}})");
+  EXPECT_EQ(deepseek["transformer"]["experts"], 256);
+  EXPECT_EQ(deepseek["transformer"]["kv_lora_rank"], 512);
+  EXPECT_EQ(deepseek["transformer"]["dense_layers"], 3);
+  const Json gemma = own_model(R"({"model_type": "gemma", "hidden_size": 3072, "intermediate_size": 24576,
+    "num_hidden_layers": 28, "num_attention_heads": 16, "num_key_value_heads": 16, "head_dim": 256,
+    "hidden_act": "gelu", "vocab_size": 256000, "max_position_embeddings": 8192})");
+  EXPECT_EQ(gemma["transformer"]["gated_mlp"], true);
+  EXPECT_THROW(own_model(R"({"model_type": 7, "hidden_act": 3, "max_position_embeddings": "long"})"), InputError);
+  EXPECT_THROW(own_model("[1]"), InputError);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "calibration/importers/models/config_reader.hpp"
@@ -16,6 +17,9 @@
 namespace stepcast {
 
 namespace {
+
+/// Any of these tells a config.json of transformers from a description in our own keys.
+constexpr std::array kSigns{"model_type", "architectures", "text_config", "num_hidden_layers"};
 
 class HuggingFaceReader {
  public:
@@ -40,8 +44,9 @@ class HuggingFaceReader {
     common();
     const int length = seq_len.value_or(std::min(positions_, kAssumedSequence));
     if (!seq_len && positions_ > kAssumedSequence)
-      notes_.push_back(
-          fmt::format("the model takes {} tokens; steps of {} are assumed (--seq-len)", positions_, length));
+      notes_.push_back(fmt::format(
+          "the model takes {} tokens; steps of {} are assumed (--seq-len and workload.seq_len say otherwise)",
+          positions_, length));
     return finish(length);
   }
 
@@ -466,30 +471,39 @@ std::string without_infinities(std::string text) {
   return text;
 }
 
-/// What the file says it is, else its folder's or its own name.
-std::string id_of(const Json& config, const std::filesystem::path& file) {
-  if (config.contains("_name_or_path") && config.at("_name_or_path").is_string())
-    if (std::string name = config.at("_name_or_path").get<std::string>(); !name.empty()) return name;
+/// What a file is called where it does not say: by its own name, or its folder's where that is config.json.
+std::string id_by_place(const std::filesystem::path& file) {
   if (file.stem() != "config") return file.stem().string();
   const std::string folder = std::filesystem::absolute(file).parent_path().filename().string();
   return folder.empty() ? "model" : folder;
 }
 
+std::string id_of(const Json& config, const std::string& otherwise) {
+  if (config.contains("_name_or_path") && config.at("_name_or_path").is_string())
+    if (std::string name = config.at("_name_or_path").get<std::string>(); !name.empty()) return name;
+  return otherwise;
+}
+
 }  // namespace
 
-ImportedModel import_huggingface(const std::filesystem::path& file, std::optional<int> seq_len) {
-  Diagnostics diagnostics(file.string());
-  const std::string text = read_utf8_description(file, diagnostics);
-  diagnostics.throw_if_faulty();
-  const Json config = parse_json(without_infinities(text), diagnostics);
-  diagnostics.throw_if_faulty();
+Json parse_huggingface(const std::string& text, Diagnostics& diagnostics) {
+  return parse_json(without_infinities(text), diagnostics);
+}
+
+bool is_huggingface(const Json& document) {
+  return document.is_object() &&
+         std::any_of(kSigns.begin(), kSigns.end(), [&](const char* key) { return document.contains(key); });
+}
+
+ImportedModel import_huggingface(const Json& config, const HuggingFaceName& name, std::optional<int> seq_len) {
+  Diagnostics diagnostics(name.file);
   if (!config.is_object())
-    throw InputError({{file.string(), "", fmt::format("found {}, expected an object", describe(config)),
+    throw InputError({{name.file, "", fmt::format("found {}, expected an object", describe(config)),
                        "a config.json of Hugging Face transformers"}});
   const LanguageModel found = language_model(config, diagnostics);
   diagnostics.throw_if_faulty();
   ImportedModel out = HuggingFaceReader(with_outer_ties(*found.config, config), *found.type, found.pointer,
-                                        id_of(config, file), diagnostics)
+                                        id_of(config, name.id), diagnostics)
                           .read(seq_len);
   diagnostics.throw_if_faulty();
   if (found.is_part())
@@ -500,6 +514,15 @@ ImportedModel import_huggingface(const std::filesystem::path& file, std::optiona
   diagnostics.throw_if_faulty();
   out.parameters = parameter_count(model);
   return out;
+}
+
+ImportedModel import_huggingface(const std::filesystem::path& file, std::optional<int> seq_len) {
+  Diagnostics diagnostics(file.string());
+  const std::string text = read_utf8_description(file, diagnostics);
+  diagnostics.throw_if_faulty();
+  const Json config = parse_huggingface(text, diagnostics);
+  diagnostics.throw_if_faulty();
+  return import_huggingface(config, {file.string(), id_by_place(file)}, seq_len);
 }
 
 }  // namespace stepcast
