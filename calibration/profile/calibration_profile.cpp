@@ -173,17 +173,14 @@ std::optional<long> day_of(const std::string& date) {
   return std::chrono::sys_days(found).time_since_epoch().count();
 }
 
-/// Of a framework: by keys of its profile, whose values are checked with the scenario that they are for.
 void check_constants(const std::string& id, const Json& constants, Diagnostics& diagnostics) {
   const std::string at = child_pointer(child_pointer("/catalogue", kFrameworkConstants), id);
-  const std::vector<std::string> frameworks = framework_ids(), keys = FrameworkProfile::fields().keys();
+  const std::vector<std::string> frameworks = framework_ids();
   if (std::find(frameworks.begin(), frameworks.end(), id) == frameworks.end())
-    return diagnostics.error(at, "is no framework", did_you_mean(id, frameworks));
-  if (!constants.is_object()) return diagnostics.error(at, "expected an object of keys and values");
-  for (const auto& item : constants.items())
-    if (std::find(keys.begin(), keys.end(), item.key()) == keys.end())
-      diagnostics.error(child_pointer(at, item.key()), "is no key of a framework's profile",
-                        did_you_mean(item.key(), keys));
+    return diagnostics.error(at, "is no framework", nearest_choice(id, frameworks));
+  Diagnostics own(diagnostics.file());
+  (void)with_constants(*find_framework(id, at, own), constants, own);
+  for (const Fault& fault : own.faults()) diagnostics.error(at + fault.pointer, fault.message, fault.suggestion);
 }
 
 void check_content(const CalibrationProfile& profile, Diagnostics& diagnostics) {

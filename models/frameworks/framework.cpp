@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "fields/data_directory.hpp"
+#include "models/frameworks/check_framework.hpp"
 
 namespace stepcast {
 
@@ -207,9 +208,7 @@ std::shared_ptr<const FrameworkProfile> load(const std::string& id) {
   auto profile = std::make_shared<FrameworkProfile>(read_document<FrameworkProfile>(document, diagnostics));
   if (profile->id != id)
     diagnostics.error("/id", fmt::format("found \"{}\", expected the file's name \"{}\"", profile->id, id));
-  if (profile->shardings.empty()) diagnostics.error("/shardings", "found none, expected at least \"none\"");
-  if (profile->expert_dispatches.empty())
-    diagnostics.error("/expert_dispatches", "found none, expected at least \"all_to_all\"");
+  check_framework(*profile, diagnostics);
   diagnostics.throw_if_faulty();
   LoadedProfiles& loaded = loaded_profiles();
   const std::lock_guard lock(loaded.mutex);

@@ -132,10 +132,7 @@ void resolve_sharding(Draft& draft) {
   if (!draft.sound({"/strategy/sharding"}) || !s.framework) return;
   const auto& offered = s.framework->shardings;
   if (!strategy.sharding) {
-    const auto standard = parse_enum<Sharding>(offered.front());
-    if (!standard)
-      throw std::logic_error(fmt::format("profile {}: unknown sharding {}", s.framework->id, offered.front()));
-    s.sharding = *standard;
+    s.sharding = parse_enum<Sharding>(offered.front()).value();  // check_framework
     if (s.sharding != Sharding::none)
       draft.assume(fmt::format("sharding {} (the default of {})", offered.front(), s.framework->id));
   } else {
@@ -207,10 +204,8 @@ void resolve_expert_dispatch(Draft& draft) {
     return std::find(f.expert_dispatches.begin(), f.expert_dispatches.end(), name) != f.expert_dispatches.end();
   };
   const std::vector<std::string>& own = s.framework->expert_dispatches;
-  const std::optional<ExpertDispatch> standard = parse_enum<ExpertDispatch>(own.front());
-  if (!standard)
-    throw std::logic_error(fmt::format("profile {}: unknown expert dispatch {}", s.framework->id, own.front()));
-  s.expert_dispatch = draft.spec().strategy.expert_dispatch.value_or(*standard);
+  const ExpertDispatch standard = parse_enum<ExpertDispatch>(own.front()).value();  // check_framework
+  s.expert_dispatch = draft.spec().strategy.expert_dispatch.value_or(standard);
   const std::string_view name = name_of(s.expert_dispatch);
   if (!offered(*s.framework, name))
     return draft.fault(pointer, fmt::format("found {}, but {} offers {}", name, s.framework->id, listed(own)),

@@ -408,6 +408,18 @@ TEST(CalibrationFile, SaysNothingThatNothingReads) {
   odd["catalogue"]["framework-constants"] = {{"nonsense", 17}, {"megatron-lm", {{"step_overhead", 1}}}};
   EXPECT_THAT(pointers_of(odd), ElementsAre("/catalogue/framework-constants/megatron-lm/step_overhead",
                                             "/catalogue/framework-constants/nonsense"));
+  // What a framework offers is its profile's to say; a fit moves five constants, within the profile's bounds.
+  odd = plain;
+  odd["catalogue"]["framework-constants"]["megatron-lm"] = {{"shardings", Json::array()},
+                                                            {"id", "other"},
+                                                            {"expert_dispatches", {"by_post"}},
+                                                            {"memory_efficiency", 0.1},
+                                                            {"step_overhead_ms", 7}};
+  const std::string at = "/catalogue/framework-constants/megatron-lm/";
+  EXPECT_THAT(pointers_of(odd), testing::UnorderedElementsAre(at + "shardings", at + "id", at + "expert_dispatches",
+                                                              at + "memory_efficiency"));
+  odd["catalogue"]["framework-constants"]["megatron-lm"] = 3;
+  EXPECT_THAT(pointers_of(odd), ElementsAre("/catalogue/framework-constants/megatron-lm"));
   odd = plain;
   odd["notes"] = {"red \x1b[31m"};
   EXPECT_THAT(pointers_of(odd), ElementsAre("/notes/0"));

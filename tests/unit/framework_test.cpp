@@ -5,7 +5,9 @@
 
 #include "fields/data_directory.hpp"
 #include "fields/json_text.hpp"
+#include "models/frameworks/check_framework.hpp"
 #include "models/scenario/default_scenario.hpp"
+#include "models/scenario/framework_constants.hpp"
 #include "models/scenario/scenario.hpp"
 #include "tests/unit/shipped.hpp"
 
@@ -68,6 +70,31 @@ TEST(FrameworkProfiles, UnknownIdIsAFaultWithTheNearest) {
   EXPECT_EQ(find_framework("pytorch-dpp", "/strategy/framework", diagnostics), nullptr);
   ASSERT_EQ(diagnostics.faults().size(), 1U);
   EXPECT_EQ(diagnostics.faults()[0].suggestion, "did you mean \"pytorch-ddp\"?");
+}
+
+TEST(FrameworkProfiles, OfferWhatThereIs) {
+  FrameworkProfile own = *profile("megatron-lm");
+  own.shardings = {"none", "zero-4"};
+  own.expert_dispatches.clear();
+  own.exchange.updates.clear();
+  Diagnostics diagnostics("test");
+  check_framework(own, diagnostics);
+  ASSERT_EQ(diagnostics.faults().size(), 3U);
+  EXPECT_EQ(diagnostics.faults()[0].text(), "test: /shardings/1: found \"zero-4\"; did you mean \"zero-1\"?");
+  EXPECT_EQ(diagnostics.faults()[1].pointer, "/expert_dispatches");
+  EXPECT_EQ(diagnostics.faults()[2].pointer, "/exchange/updates");
+}
+
+// A catalogue of one's own gets no further than a calibration file.
+TEST(FrameworkProfiles, ConstantsMoveWhatAFitMoves) {
+  Diagnostics diagnostics("test");
+  const FrameworkProfile own = *profile("megatron-lm");
+  EXPECT_EQ(with_constants(own, {{"step_overhead_ms", 7}}, diagnostics).step_overhead, 7_ms);
+  EXPECT_TRUE(diagnostics.ok());
+  EXPECT_EQ(with_constants(own, {{"shardings", Json::array()}}, diagnostics).shardings, own.shardings);
+  ASSERT_EQ(diagnostics.faults().size(), 1U);
+  EXPECT_EQ(diagnostics.faults()[0].pointer, "/shardings");
+  EXPECT_THAT(diagnostics.faults()[0].suggestion, HasSubstr("memory_efficiency"));
 }
 
 TEST(FrameworkProfiles, AreReadOnce) { EXPECT_EQ(profile("pytorch-ddp"), profile("pytorch-ddp")); }

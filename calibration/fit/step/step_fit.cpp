@@ -35,7 +35,7 @@ constexpr std::array kSoftware{
     Software{"host_per_layer_forward_us", "host floor", 0.25, 0, 1e5, 0,
              [](const FrameworkProfile& p) { return p.host_per_layer_forward.in(1_us); },
              [](FrameworkProfile& p, double v) { p.host_per_layer_forward = Seconds(v * 1e-6); }},
-    Software{"memory_efficiency", "memory share", 0.5, 0.2, 6, 0,
+    Software{"memory_efficiency", "memory share", 0.5, 0.5, 6, 0,
              [](const FrameworkProfile& p) { return p.memory_efficiency; },
              [](FrameworkProfile& p, double v) { p.memory_efficiency = v; }},
     Software{"tensor_parallel_exposed", "overlap", 0.4, 0, 1, 0,
@@ -48,6 +48,10 @@ constexpr std::array kSoftware{
              [](const FrameworkProfile& p) { return p.step_overhead.in(1_ms); },
              [](FrameworkProfile& p, double v) { p.step_overhead = Seconds(v * 1e-3); }},
 };
+
+static_assert(std::equal(kSoftware.begin(), kSoftware.end(), kFittedFrameworkKeys.begin(), kFittedFrameworkKeys.end(),
+                         [](const Software& one, std::string_view key) { return one.key == key; }),
+              "what a fit writes is what a scenario takes");
 
 // From here on a constant is not what releases and hosts differ by, but something else that it would hide.
 constexpr double kFarthest = 2;  // spreads
