@@ -12,14 +12,12 @@
 #include "cli/commands.hpp"
 #include "cli/examples.hpp"
 #include "cli/explain_commands.hpp"
-#include "fields/streamed_file.hpp"
+#include "sim/protocol/exit_code.hpp"
 #include "version.hpp"
 
 namespace stepcast {
 
 namespace {
-
-enum ExitCode { kDone = 0, kBadInput = 2, kEnvironmentMissing = 3, kInternalError = 4 };
 
 constexpr const char* kFooter =
     "Exit codes: 0 done, 1 a check failed, 2 bad input, 3 environment missing, 4 internal error.";
@@ -173,14 +171,11 @@ int run_command_line(int argc, const char* const* argv) {
         "Forecasts a distributed training step before anyone buys, rents or reconfigures the cluster that runs it."};
     configure(app, session, argc > 1 ? argv[1] : "");
     return parse_and_run(app, session, argc, argv);
-  } catch (const DiskError& error) {
-    return report(session, error.faults(), kEnvironmentMissing);
   } catch (const InputError& error) {
-    return report(session, error.faults(), kBadInput);
-  } catch (const EnvironmentError& error) {
-    return report(session, error.what(), kEnvironmentMissing);
+    return report(session, error.faults(), exit_code_of(error));
   } catch (const std::exception& error) {
-    return report(session, fmt::format("internal error: {}", error.what()), kInternalError);
+    const ExitCode code = exit_code_of(error);
+    return report(session, fmt::format("{}{}", code == kInternalError ? "internal error: " : "", error.what()), code);
   }
 }
 

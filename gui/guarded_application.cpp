@@ -7,7 +7,7 @@ bool GuardedApplication::notify(QObject* receiver, QEvent* event) {
     return QApplication::notify(receiver, event);
   } catch (const std::exception& error) {
     if (!rescue_) throw;
-    rescue_(QString::fromUtf8(error.what()));
+    rescue_(error);
     return false;
   }
 }

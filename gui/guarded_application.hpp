@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QApplication>
+#include <exception>
 #include <functional>
 
 namespace stepcast {
@@ -12,11 +13,11 @@ class GuardedApplication : public QApplication {
  public:
   using QApplication::QApplication;
   /// Who is told what was thrown; without anybody, it goes on to where the event loop was started.
-  void set_rescue(std::function<void(const QString& why)> rescue) { rescue_ = std::move(rescue); }
+  void set_rescue(std::function<void(const std::exception& error)> rescue) { rescue_ = std::move(rescue); }
   bool notify(QObject* receiver, QEvent* event) override;
 
  private:
-  std::function<void(const QString&)> rescue_;
+  std::function<void(const std::exception&)> rescue_;
 };
 
 }  // namespace stepcast

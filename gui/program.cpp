@@ -23,13 +23,13 @@
 #include "gui/views/layout_memory.hpp"
 #include "gui/views/main_window.hpp"
 #include "gui/views/result_tabs.hpp"
+#include "sim/protocol/exit_code.hpp"
 #include "version.hpp"
 
 namespace stepcast {
 
 namespace {
 
-enum ExitCode { kDone = 0, kBadInput = 2, kEnvironmentMissing = 3, kInternalError = 4 };
 /// A simulation that takes longer than this is not waited for by --screenshot.
 constexpr int kLongestWaitMilliseconds = 600'000;
 constexpr int kAutosaveMilliseconds = 5'000;
@@ -85,9 +85,20 @@ int complain(const QString& text, int code) {
   return code;
 }
 
-/// Offers what a crash left behind.
+/// What ends the program, or an event of it, in words.
+QString said(const std::exception& error) {
+  const QString why = QString::fromUtf8(error.what());
+  return exit_code_of(error) == kInternalError ? QObject::tr("internal error: %1").arg(why) : why;
+}
+
+/// Offers what a crash left behind, and says what of it nobody can read.
 void offer_unsaved_work(Workspace& workspace, MainWindow& window) {
-  auto left = UnsavedCopy::take_over();
+  auto [left, unreadable] = UnsavedCopy::take_over();
+  for (const UnreadableCopy& copy : unreadable)
+    QMessageBox::warning(&window, QObject::tr("Unsaved work"),
+                         QObject::tr("Stepcast ended without saving once, and the copy of that work cannot be read: "
+                                     "%1\n\nIt is kept as %2.")
+                             .arg(qt(copy.why), qt(copy.file.string())));
   if (!left) return;
   const QString name = left->file.empty() ? QObject::tr("a new scenario") : qt(left->file.filename().string());
   const auto answer = QMessageBox::question(
@@ -125,14 +136,15 @@ class WorkKeeper {
 
 /// A fault of the program's own is said; what was done until then is kept, and the window stays.
 void survive_faults(GuardedApplication& application, WorkKeeper& keeper, MainWindow& window) {
-  application.set_rescue([&keeper, &window, tells = std::make_shared<bool>(false)](const QString& why) {
-    complain(QObject::tr("internal error: %1").arg(why), kInternalError);
+  application.set_rescue([&keeper, &window, tells = std::make_shared<bool>(false)](const std::exception& error) {
+    complain(said(error), exit_code_of(error));
     keeper.keep();
     if (std::exchange(*tells, true)) return;
     // Once the event that failed is over, for the message has events of its own.
-    QTimer::singleShot(0, &window, [&window, why, tells] {
+    const bool ours = exit_code_of(error) == kInternalError;
+    QTimer::singleShot(0, &window, [&window, ours, why = QString::fromUtf8(error.what()), tells] {
       QMessageBox::critical(
-          &window, QObject::tr("Internal error"),
+          &window, ours ? QObject::tr("Internal error") : QObject::tr("Error"),
           QObject::tr("The last change failed: %1\n\nUndo it, or save the scenario under another name. "
                       "A copy of unsaved work is kept.")
               .arg(why));
@@ -164,9 +176,8 @@ constexpr int kLookMilliseconds = 60, kQuietLooks = 5;
 
 /// Opens, waits until nothing runs, saves the window, leaves.
 int take_screenshot(GuardedApplication& application, MainWindow& window, const QString& file) {
-  application.set_rescue([](const QString& why) {
-    QApplication::exit(complain(QObject::tr("internal error: %1").arg(why), kInternalError));
-  });
+  application.set_rescue(
+      [](const std::exception& error) { QApplication::exit(complain(said(error), exit_code_of(error))); });
   QElapsedTimer waited;
   waited.start();
   int quiet = 0;
@@ -177,7 +188,12 @@ int take_screenshot(GuardedApplication& application, MainWindow& window, const Q
     const bool late = waited.elapsed() > kLongestWaitMilliseconds;
     if (quiet < kQuietLooks && !late) return;
     poll.stop();
-    if (late) code = complain(QObject::tr("the simulation took too long"), kInternalError);
+    if (late)
+      code =
+          complain(QObject::tr("the simulation was not done in %1 minutes; a smaller scenario or a faster machine is "
+                               "needed for a picture")
+                       .arg(kLongestWaitMilliseconds / 60'000),
+                   kEnvironmentMissing);
     if (!window.grab().save(file)) code = complain(QObject::tr("%1: cannot be written").arg(file), kEnvironmentMissing);
     QApplication::exit(code);
   });
@@ -239,10 +255,8 @@ int run_gui(int argc, char** argv) {
   };
   try {
     return open_window(application, options);
-  } catch (const InputError& error) {
-    return end_with(QString::fromUtf8(error.what()), kBadInput);
   } catch (const std::exception& error) {
-    return end_with(QObject::tr("internal error: %1").arg(QString::fromUtf8(error.what())), kInternalError);
+    return end_with(said(error), exit_code_of(error));
   }
 }
 

@@ -4,20 +4,17 @@
 
 #include <cstdio>
 
-#include "fields/diagnostics.hpp"
+#include "sim/protocol/exit_code.hpp"
 
 namespace stepcast {
 
 int exit_code_of(const std::function<void()>& body) {
   try {
     body();
-    return 0;
-  } catch (const InputError& error) {
-    for (const Fault& fault : error.faults()) fmt::print(stderr, "{}\n", fault.text());
-    return 2;
+    return kDone;
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
-    return 4;
+    return exit_code_of(error);
   }
 }
 

@@ -28,6 +28,14 @@ bool is_abandoned(const QString& name) {
   return number && ::kill(static_cast<pid_t>(owner), 0) != 0;
 }
 
+/// A name beside a copy that no earlier one has.
+std::filesystem::path unreadable_name(const std::filesystem::path& copy) {
+  std::filesystem::path out = copy.string() + ".unreadable";
+  for (int again = 2; std::filesystem::exists(out); ++again)
+    out = copy.string() + "." + std::to_string(again) + ".unreadable";
+  return out;
+}
+
 }  // namespace
 
 void UnsavedCopy::keep(const UnsavedWork& work) {
@@ -41,7 +49,8 @@ void UnsavedCopy::remove() {
   std::filesystem::remove(own_copy(), ignored);
 }
 
-std::optional<UnsavedWork> UnsavedCopy::take_over() {
+LeftBehind UnsavedCopy::take_over() {
+  LeftBehind out;
   const QDir copies = folder();
   for (const QString& name : copies.entryList({QStringLiteral("*.json")}, QDir::Files, QDir::Time)) {
     if (!is_abandoned(name)) continue;
@@ -53,12 +62,16 @@ std::optional<UnsavedWork> UnsavedCopy::take_over() {
       const Json copy = read_json(own_copy(), diagnostics);
       diagnostics.throw_if_faulty();
       if (!copy.at("scenario").is_object()) throw std::runtime_error("no scenario");
-      return UnsavedWork{copy.at("file").get<std::string>(), copy.at("scenario")};
-    } catch (const std::exception&) {
-      remove();
+      out.work = UnsavedWork{copy.at("file").get<std::string>(), copy.at("scenario")};
+      return out;
+    } catch (const std::exception& error) {
+      const std::filesystem::path kept = unreadable_name(plain(copies.filePath(name)));
+      std::error_code stays;
+      std::filesystem::rename(own_copy(), kept, stays);
+      out.unreadable.push_back({stays ? own_copy() : kept, error.what()});
     }
   }
-  return std::nullopt;
+  return out;
 }
 
 }  // namespace stepcast

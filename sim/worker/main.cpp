@@ -11,12 +11,14 @@
 #include <string_view>
 
 #include "sim/protocol/coverage.hpp"
+#include "sim/protocol/exit_code.hpp"
 #include "sim/worker/server.hpp"
 #include "version.hpp"
 
 namespace {
 
-constexpr int kDone = 0, kBadUsage = 2, kEnvironmentMissing = 3, kInternalError = 4;
+using stepcast::kBadInput, stepcast::kDone, stepcast::kEnvironmentMissing;
+
 constexpr int kMostJobs = 4096;
 
 constexpr std::string_view kUsage =
@@ -49,7 +51,7 @@ int serve(int jobs) {
 
 int bad_usage() {
   std::fwrite(kUsage.data(), 1, kUsage.size(), stderr);
-  return kBadUsage;
+  return kBadInput;
 }
 
 int run(int count, char** arguments) {
@@ -80,6 +82,6 @@ int main(int count, char** arguments) {
     return run(count, arguments);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "stepcast-worker: %s\n", error.what());
-    return kInternalError;
+    return stepcast::exit_code_of(error);
   }
 }

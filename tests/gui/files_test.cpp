@@ -123,11 +123,11 @@ TEST_F(WindowTest, CalibrationsKeepTheNamesThatTheFileGaveThem) {
 
 /// Unsaved work of a process that is gone. Of one that lives, nobody takes it.
 TEST_F(WindowTest, WorkOfADeadProcessIsTakenOverAndBelongsToItsFile) {
-  while (UnsavedCopy::take_over()) UnsavedCopy::remove();
+  while (UnsavedCopy::take_over().work) UnsavedCopy::remove();
   Json changed = configuration().document();
   changed["cluster"]["nodes"] = 32;
   UnsavedCopy::keep({configuration().file(), changed});
-  EXPECT_FALSE(UnsavedCopy::take_over()) << "this process lives";
+  EXPECT_FALSE(UnsavedCopy::take_over().work) << "this process lives";
   // As if this copy were of a process that has ended.
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);
@@ -136,7 +136,7 @@ TEST_F(WindowTest, WorkOfADeadProcessIsTakenOverAndBelongsToItsFile) {
   ASSERT_TRUE(QFile::rename(folder.filePath(QString::number(::getpid()) + ".json"),
                             folder.filePath(QString::number(child) + ".json")));
   ASSERT_TRUE(window_->open(shipped("gpt3-175b-a100-1024.json")));
-  auto left = UnsavedCopy::take_over();
+  auto left = UnsavedCopy::take_over().work;
   ASSERT_TRUE(left);
   configuration().restore(left->document, left->file);
   EXPECT_EQ(configuration().document(), changed);
@@ -144,17 +144,33 @@ TEST_F(WindowTest, WorkOfADeadProcessIsTakenOverAndBelongsToItsFile) {
   EXPECT_TRUE(configuration().is_modified());
   EXPECT_TRUE(QFile::exists(folder.filePath(QString::number(::getpid()) + ".json"))) << "kept until it is saved";
   UnsavedCopy::remove();
-  EXPECT_FALSE(UnsavedCopy::take_over());
+  EXPECT_FALSE(UnsavedCopy::take_over().work);
 }
 
-TEST_F(WindowTest, ABrokenCopyIsNoWork) {
-  while (UnsavedCopy::take_over()) UnsavedCopy::remove();
+/// What cannot be read may be all that is left of somebody's work: it is kept, and said where.
+TEST_F(WindowTest, ABrokenCopyIsKept) {
+  while (UnsavedCopy::take_over().work) UnsavedCopy::remove();
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);
   ::waitpid(child, nullptr, 0);
   const QDir folder(QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/autosave");
-  write_file(plain(folder.filePath(QString::number(child) + ".json")), "{\"file\": 3");
-  EXPECT_FALSE(UnsavedCopy::take_over());
+  const QString name = folder.filePath(QString::number(child) + ".json");
+  std::vector<std::filesystem::path> kept;
+  for (const std::string text : {"{\"file\": 3", "{\"file\": \"a.json\"}"}) {
+    write_file(plain(name), text);
+    const LeftBehind left = UnsavedCopy::take_over();
+    EXPECT_FALSE(left.work);
+    ASSERT_EQ(left.unreadable.size(), 1U);
+    EXPECT_FALSE(left.unreadable.front().why.empty());
+    kept.push_back(left.unreadable.front().file);
+    QFile file(qt(kept.back().string()));
+    ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+    EXPECT_EQ(file.readAll().toStdString(), text);
+    EXPECT_FALSE(QFile::exists(name));
+    EXPECT_TRUE(UnsavedCopy::take_over().unreadable.empty()) << "it is told once";
+  }
+  EXPECT_NE(kept.front(), kept.back());
+  for (const std::filesystem::path& file : kept) std::filesystem::remove(file);
 }
 
 TEST_F(WindowTest, TheLayoutIsRememberedFromOneWindowToTheNext) {

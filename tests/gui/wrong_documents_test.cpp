@@ -69,7 +69,7 @@ TEST(GuardedApplicationTest, WhatAnEventThrowsIsToldAndEndsNothing) {
   } faulty;
   auto& application = *static_cast<GuardedApplication*>(QCoreApplication::instance());
   QString told;
-  application.set_rescue([&](const QString& why) { told = why; });
+  application.set_rescue([&](const std::exception& error) { told = QString::fromUtf8(error.what()); });
   QCoreApplication::postEvent(&faulty, new QEvent(QEvent::User));
   QApplication::processEvents();
   application.set_rescue({});

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "models/cost/cost.hpp"
+#include "models/power/facility.hpp"
 #include "tests/shipped_catalog.hpp"
 #include "tests/unit/shipped.hpp"
 

@@ -11,6 +11,9 @@
 
 #include "fields/field_table.hpp"
 #include "fields/plain_text.hpp"
+#include "fields/streamed_file.hpp"
+#include "sim/protocol/environment_error.hpp"
+#include "sim/protocol/exit_code.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace stepcast::fields_test {
@@ -423,6 +426,15 @@ TEST(ApplyOverride, FaultsLeaveTheDocumentAlone) {
     EXPECT_EQ(diagnostics.faults().size(), 1U) << assignment;
     EXPECT_EQ(document, before) << assignment;
   }
+}
+
+// What programs end with, the window and the worker, too.
+TEST(ExitCode, SaysWhoseFaultItIs) {
+  const std::vector<Fault> faults{{"file", "", "wrong", ""}};
+  EXPECT_EQ(exit_code_of(InputError(faults)), 2);
+  EXPECT_EQ(exit_code_of(DiskError(faults)), 3);
+  EXPECT_EQ(exit_code_of(EnvironmentError("no worker")), 3);
+  EXPECT_EQ(exit_code_of(std::logic_error("ours")), 4);
 }
 
 }  // namespace
