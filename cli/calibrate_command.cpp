@@ -30,7 +30,7 @@ struct FitOptions {
 void fit(FitOptions options, Session& session) {
   std::vector<std::string> read = options.results;
   read.push_back(options.request.node);
-  keep_inputs({{"--output", options.out}}, read);
+  keep_inputs({{"--output", options.out}}, std::move(read), session);
   std::vector<ProbeResults> files;
   std::vector<Fault> faults;
   for (const std::string& name : options.results) {
@@ -115,7 +115,7 @@ void check_published_steps(Session& session) {
 }
 
 void report(const std::string& file, const std::string& out, Session& session) {
-  keep_inputs({{"--output", out}}, {file});
+  keep_inputs({{"--output", out}}, {file}, session);
   const CalibrationProfile profile = read_calibration(file);
   write_file(out, calibration_html(profile));
   if (session.json) {

@@ -112,9 +112,7 @@ std::vector<MeasuredStep> steps_of(const StepOptions& options, Session& session)
 void calibrate_step(const StepOptions& options, Session& session) {
   if (!options.date.empty() && !is_date(options.date))
     refuse_option("--date", fmt::format("found \"{}\", expected a date", options.date), "YYYY-MM-DD, as 2026-11-20");
-  std::vector<std::string> read{options.scenario, options.log, options.rows};
-  for (const std::filesystem::path& entries : session.catalog_directories) read.push_back(entries.string());
-  keep_inputs({{"--output", options.out}}, read);
+  keep_inputs({{"--output", options.out}}, {options.scenario, options.log, options.rows}, session);
   const StepFit fit = fit_steps(steps_of(options, session));
   if (!options.out.empty() && fit.explained) {
     std::string name = options.name;

@@ -12,6 +12,7 @@
 #include "cli/commands.hpp"
 #include "cli/jobs_option.hpp"
 #include "cli/number_option.hpp"
+#include "cli/output_files.hpp"
 #include "cli/predictor.hpp"
 #include "models/scenario/scenario.hpp"
 
@@ -55,6 +56,20 @@ void require_sense(const CheckOptions& options) {
     refuse("no scenario to forecast", "name scenario files");
   if (options.measured.empty() && (!options.series.empty() || options.warmup >= 0 || options.format != "auto"))
     refuse("--series, --warmup and --format go with --measured", "");
+}
+
+std::vector<OutputFile> outputs_of(const CheckOptions& options) {
+  return {{"--junit", options.junit}, {"--markdown", options.markdown}, {"--prometheus", options.prometheus}};
+}
+
+/// Nothing is written over what is read, but a baseline by --update.
+void require_free_outputs(const CheckOptions& options, Session& session) {
+  std::vector<std::string> read = options.scenarios;
+  read.insert(read.end(), options.timings.begin(), options.timings.end());
+  if (options.update) keep_inputs({{"--baseline", options.baseline}}, read, session);
+  read.insert(read.end(), {options.baseline, options.measured});
+  keep_inputs(outputs_of(options), std::move(read), session);
+  check_output_files(outputs_of(options));
 }
 
 /// Forecasts of scenario files; one that is not legal has faults in its place.
@@ -128,6 +143,7 @@ CheckReport baseline_report(const CheckOptions& options, const Tolerances& toler
   std::vector<std::string> names = options.scenarios;
   if (names.empty())
     for (const auto& [name, entry] : baseline.scenarios) names.push_back(name);
+  keep_inputs(outputs_of(options), names, session);
   const std::vector<PredictionOutcome> forecasts = forecasts_of(names, options, session);
   CheckReport out{CheckKind::baseline, options.baseline, {}};
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -213,6 +229,7 @@ void check_benchmarks(const CheckOptions& options, Session& session) {
 
 void check(const CheckOptions& options, Session& session) {
   require_sense(options);
+  require_free_outputs(options, session);
   if (!options.timings.empty()) return check_benchmarks(options, session);
   Diagnostics diagnostics("stepcast check");
   const Tolerances tolerances = parse_tolerances(options.tolerances, check_metric_names(), diagnostics);

@@ -8,6 +8,7 @@
 #include "cli/calibration_option.hpp"
 #include "cli/commands.hpp"
 #include "cli/number_option.hpp"
+#include "cli/output_files.hpp"
 #include "fields/option_fault.hpp"
 #include "fields/plain_text.hpp"
 #include "report/collective_cluster.hpp"
@@ -87,6 +88,7 @@ void require_sizes(const CollectiveQuestion& question, const Catalog& catalog) {
 }
 
 void print(const CollectiveOptions& options, Session& session) {
+  keep_inputs({{"--plot", options.plot}}, {options.question.cluster}, session);
   const CollectiveQuestion question = question_of(options);
   require_sizes(question, session.catalog());
   const CollectiveTable table = answer(question, session.catalog());

@@ -4,6 +4,7 @@
 #include "cli/detailed_prediction.hpp"
 #include "cli/explain_commands.hpp"
 #include "cli/number_option.hpp"
+#include "cli/output_files.hpp"
 #include "cli/typed_command.hpp"
 #include "explain/comparison.hpp"
 #include "explain/sweep_comparison.hpp"
@@ -118,6 +119,7 @@ void compare_stores(const CompareOptions& options, Session& session) {
 }
 
 void compare_steps(const CompareOptions& options, Session& session) {
+  keep_inputs({{"--html", options.html}}, {options.before, options.after}, session);
   const bool store = looks_like_store(options.before);
   if (options.after.empty() && store) refuse_changes(options.before, "a store of results", options);
   if (options.after.empty() && options.overrides.empty())

@@ -5,6 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/number_option.hpp"
 #include "models/fabric/most_nodes.hpp"
+#include "cli/output_files.hpp"
 #include "report/fabric_report.hpp"
 
 namespace stepcast {
@@ -84,6 +85,7 @@ void add_fabric_export(CLI::App& app, Session& session) {
   out->add_option("--format", options->format, "graphviz or json")->check(CLI::IsMember({"graphviz", "json"}));
   out->add_option("-o,--output", options->output, "File to write; default: standard output")->type_name("FILE");
   out->callback([&session, options] {
+    keep_inputs({{"--output", options->output}}, {options->question.scenario}, session);
     const FabricReport report = describe(*options, session);
     const bool json = session.json || options->format == "json";
     const std::string text = json ? fabric_graph_json(report.fabric).dump(1) + "\n" : fabric_graphviz(report.fabric);

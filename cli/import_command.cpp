@@ -112,7 +112,7 @@ void finish(Session& session, const ImportRequest& request, const Imported& impo
   std::vector<OutputFile> outputs{{"--output", file.string()}};
   for (const ImportedFile& other : imported.beside)
     outputs.push_back({"--output", (file.parent_path() / other.name).string()});
-  keep_inputs(outputs, {request.files.begin(), request.files.end()});
+  keep_inputs(outputs, {request.files.begin(), request.files.end()}, session);
   WholeWriter writer;
   try {
     for (const ImportedFile& other : imported.beside) {

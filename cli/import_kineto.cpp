@@ -45,7 +45,7 @@ std::vector<std::string> left_out(const std::vector<KinetoTrace>& traces) {
 }
 
 Imported import_traces(const KinetoOptions& options, Session& session, const ImportRequest& request) {
-  keep_inputs({{"--graph", options.graph}}, {request.files.begin(), request.files.end()});
+  keep_inputs({{"--graph", options.graph}}, {request.files.begin(), request.files.end()}, session);
   use_calibrations(session, {options.calibrations.begin(), options.calibrations.end()});
   KinetoGraphQuestion question;
   std::vector<std::string> command{"stepcast", "import", "kineto"};

@@ -50,12 +50,14 @@ void check_output_files(const std::vector<OutputFile>& outputs) {
   if (!faults.empty()) throw InputError(std::move(faults));
 }
 
-void keep_inputs(const std::vector<OutputFile>& outputs, const std::vector<std::string>& inputs) {
+void keep_inputs(const std::vector<OutputFile>& outputs, std::vector<std::string> inputs, const Session& session) {
+  for (const fs::path& entries : session.catalog_directories) inputs.push_back(entries.string());
   std::vector<Fault> faults;
   for (const OutputFile& output : outputs) {
     if (output.file.empty() || is_device(output.file)) continue;
     const bool read = std::any_of(inputs.begin(), inputs.end(), [&](const std::string& input) {
-      return !input.empty() && place_of(input) == place_of(output.file);
+      std::error_code error;  // an id of the catalogue is no file
+      return !input.empty() && fs::exists(input, error) && place_of(input) == place_of(output.file);
     });
     if (read)
       faults.push_back(

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/session.hpp"
+
 namespace stepcast {
 
 /// A file that an option names for output; empty where the option was not given.
@@ -14,7 +16,8 @@ struct OutputFile {
 /// that cannot. Devices and pipes may be named more than once.
 void check_output_files(const std::vector<OutputFile>& outputs);
 
-/// That no file named for output is one that is read, which would be lost. Throws InputError with all that are.
-void keep_inputs(const std::vector<OutputFile>& outputs, const std::vector<std::string>& inputs);
+/// That no file named for output is one that is read, which would be lost: one of `inputs`, or a calibration of the
+/// session. Throws InputError with all that are.
+void keep_inputs(const std::vector<OutputFile>& outputs, std::vector<std::string> inputs, const Session& session);
 
 }  // namespace stepcast

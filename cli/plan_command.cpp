@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/jobs_option.hpp"
 #include "cli/number_option.hpp"
+#include "cli/output_files.hpp"
 #include "cli/stop_signals.hpp"
 #include "planner/write_plan.hpp"
 
@@ -34,6 +35,11 @@ void show(const PlanProgress& progress) {
 }
 
 void answer(const PlanCommandOptions& options, Session& session) {
+  if (!options.folder.empty()) {
+    const std::filesystem::path folder = options.folder;
+    keep_inputs({{"--output", (folder / "plan.json").string()}, {"--output", (folder / "plan.txt").string()}},
+                {options.question}, session);
+  }
   const PlanQuestion question = load_plan_question(options.question, options.overrides, session.catalog());
   const StopSignals signals;
   PlanOptions plan_options;

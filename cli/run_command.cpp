@@ -119,12 +119,14 @@ void refuse_without_timeline(const ScenarioDocument& document, Session& session)
 void run(const RunOptions& options, Session& session) {
   if (session.json && options.csv)
     throw InputError({{"--json", "", "there is one form of output", "leave out --json or --csv"}});
+  const std::string& chakra = options.step_export.chakra;
   const std::vector<OutputFile> outputs{{"--trace", options.trace},
                                         {"--html", options.html},
                                         {"--prometheus", options.prometheus},
                                         {"--write-scenario", options.write_scenario},
-                                        {"--export-graph", options.step_export.graph}};
-  keep_inputs(outputs, {options.scenario, options.graph});
+                                        {"--export-graph", options.step_export.graph},
+                                        {"--export-chakra", chakra.empty() ? "" : chakra + ".groups.json"}};
+  keep_inputs(outputs, {options.scenario, options.graph}, session);
   check_output_files(outputs);
   if (!options.graph.empty()) return run_graph(options, session);
   const ScenarioDocument document = document_of(options, session);

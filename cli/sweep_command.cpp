@@ -80,7 +80,7 @@ void print_summary(const ResultStore& store, const Ranking& ranking, Session& se
 void sweep(const SweepArguments& arguments, Session& session) {
   require(!arguments.scenario.empty(), "no scenario to vary", "name a scenario file");
   require(!arguments.store.empty(), "no store for the results", "give --store FILE.sqlite");
-  keep_inputs({{"--store", arguments.store}}, {arguments.scenario, arguments.values_file});
+  keep_inputs({{"--store", arguments.store}}, {arguments.scenario, arguments.values_file}, session);
   const SweepDefinition definition = definition_of(arguments, session);
   SweepOptions options;
   options.store = arguments.store;
@@ -113,7 +113,7 @@ void sweep(const SweepArguments& arguments, Session& session) {
 void export_results(const ExportArguments& arguments, Session& session) {
   if (session.json && arguments.csv)
     throw InputError({{"--json", "", "there is one form of output", "leave out --json or --csv"}});
-  keep_inputs({{"--output", arguments.output}}, {arguments.store});
+  keep_inputs({{"--output", arguments.output}}, {arguments.store}, session);
   const ResultStore store(arguments.store);
   const ExportFormat format = arguments.jsonl || session.json ? ExportFormat::jsonl : ExportFormat::csv;
   if (arguments.output.empty())

@@ -10,6 +10,7 @@
 #include "cli/calibration_option.hpp"
 #include "cli/commands.hpp"
 #include "cli/jobs_option.hpp"
+#include "cli/output_files.hpp"
 #include "cli/validation_run.hpp"
 #include "fields/data_directory.hpp"
 #include "hardware-catalog/catalog.hpp"
@@ -90,6 +91,7 @@ void record_figures(const ValidationScores& scores, const std::string& file, Ses
 void run_validate(const ValidateOptions& options, Session& session) {
   if (session.json && (options.html || options.markdown))
     throw InputError({{"--json", "", "there is one form of output", "leave out --json, --html or --markdown"}});
+  keep_inputs({{"--record", options.record}}, {options.request.file}, session);
   const ValidationScores scores = validate(options.request, session);
   const RegretDetail detail = options.regret ? RegretDetail::groups : RegretDetail::figures;
   if (!options.check.empty()) return check_figures(scores, options.check, session);

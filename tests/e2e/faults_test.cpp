@@ -122,6 +122,54 @@ TEST(Faults, TwoOutputsAreTwoFiles) {
   EXPECT_FALSE(std::filesystem::exists(good));
 }
 
+// What is read would be lost, whatever the command and the output.
+TEST(Faults, NoOutputTakesThePlaceOfAnInput) {
+  const ScratchFolder folder;
+  const std::string scenario = (folder / "my.json").string(), other = (folder / "other.json").string(),
+                    question = (folder / "plan.json").string(), baseline = (folder / "baseline.json").string(),
+                    measured = (folder / "runs.csv").string();
+  const std::string text = read_text(scenario_file("workstation-single-gpu"));
+  write_file(scenario, text);
+  write_file(other, text);
+  write_file(question, read_text(scenario_file("plan-llama3-8b-deadline")));
+  write_file(measured, "step_time_s\n1\n");
+  ASSERT_EQ(stepcast_run({"check", scenario, "--baseline", baseline, "--update"}).code, 0);
+  struct Case {
+    std::vector<std::string> command;
+    std::string option, file;
+  };
+  for (const auto& [command, option, file] : std::vector<Case>{
+           {{"run", scenario}, "--trace", scenario},
+           {{"run", scenario}, "--html", (folder / "." / "my.json").string()},
+           {{"run", scenario}, "--prometheus", scenario},
+           {{"run", scenario}, "--write-scenario", scenario},
+           {{"run", scenario}, "--export-graph", scenario},
+           {{"run", "--graph", scenario, "--node", "dgx-h100"}, "--trace", scenario},
+           {{"scale", scenario, "--nodes", "1"}, "--svg", scenario},
+           {{"compare", scenario, other}, "--html", other},
+           {{"fabric", "export", scenario}, "--output", scenario},
+           {{"collective", "--cluster", scenario, "--op", "all_reduce", "--sizes", "1M"}, "--plot", scenario},
+           {{"check", scenario, "--baseline", baseline}, "--junit", scenario},
+           {{"check", "--baseline", baseline}, "--markdown", scenario},
+           {{"check", scenario, "--baseline", baseline}, "--prometheus", baseline},
+           {{"check", scenario, "--measured", measured}, "--junit", measured},
+           {{"check", scenario, "--update"}, "--baseline", scenario},
+           {{"validate", "--file", measured}, "--record", measured},
+           {{"sweep", scenario, "--set", "strategy.micro_batch=1"}, "--store", scenario},
+       }) {
+    const std::string before = read_text(file);
+    std::vector<std::string> words = command;
+    words.insert(words.end(), {option, file});
+    const Finished run = stepcast_run(words);
+    EXPECT_EQ(run.code, 2) << testing::PrintToString(words);
+    EXPECT_THAT(run.err, HasSubstr(option + ": would overwrite ")) << testing::PrintToString(words);
+    EXPECT_EQ(read_text(file), before) << testing::PrintToString(words);
+  }
+  const Finished plan = stepcast_run({"plan", question, "--output", folder.path().string()});
+  EXPECT_EQ(plan.code, 2);
+  EXPECT_THAT(plan.err, HasSubstr("--output: would overwrite " + question));
+}
+
 TEST(Faults, AFullDiskIsNoBadName) {
   const Finished run = stepcast_run(
       {"run", scenario_file("workstation-single-gpu"), "--fidelity", "analytic", "--prometheus", "/dev/full"});
