@@ -1,6 +1,7 @@
 #include "models/scenario/default_candidates.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <tuple>
@@ -12,13 +13,16 @@ namespace stepcast {
 
 namespace {
 
-// A decoder's batch in tokens grows with the model: GPT-3's table (Brown et al. 2020, table 2.1) has 0.5 M tokens up to
-// 1.3 G parameters, 1 M at 2.7 G, 2 M at 6.7 to 13 G and 3.2 M at 175 G; Llama 2 and 3 take 4 M at 7 to 70 G.
+/// A decoder's batch in tokens, from so many parameters on.
+struct BatchOfSize {
+  double parameters, tokens;
+};
+// GPT-3 (Brown et al. 2020, table 2.1): 0.5 M tokens at 0.125 to 0.76 G parameters, 1 M at 1.3 and 2.7 G. Llama 2
+// (Touvron et al. 2023, table 1): 4 M at 7 to 70 G, where GPT-3 had 2 M at 6.7 (counted: 6.66) and 13 G and 3.2 M at
+// 175 G. Llama 3 405B began with 4 M (Grattafiori et al. 2024, section 3.4.1).
+constexpr std::array kBatches{BatchOfSize{0, 1 << 19}, BatchOfSize{1.3e9, 1 << 20}, BatchOfSize{6.6e9, 1 << 22}};
+/// Parameters from which on a framework for large models is worth its trouble.
 constexpr double kLargeModel = 1e9;
-constexpr double kLargeBatchTokens = 4 * (1 << 20);
-constexpr double kSmallBatchTokens = 1 << 19;
-// Llama 3 405B went from 4 M to 16 M tokens a step (Grattafiori et al. 2024, section 3.4.1).
-constexpr double kMostOverRule = 4;
 // Encoders: 256 sequences of 512 tokens (Devlin et al. 2019) for the whole cluster, but at least a small batch a
 // device.
 constexpr long kEncoderBatch = 256;
@@ -208,7 +212,10 @@ namespace {
 
 /// Sequences of a decoder's step by the rule.
 double sequences_of_rule(const DefaultQuestion& q) {
-  const double tokens = parameter_count(*q.model) >= kLargeModel ? kLargeBatchTokens : kSmallBatchTokens;
+  const double parameters = parameter_count(*q.model);
+  const auto larger = std::find_if(kBatches.begin(), kBatches.end(),
+                                   [&](const BatchOfSize& one) { return one.parameters > parameters; });
+  const double tokens = std::prev(larger)->tokens;
   return tokens / std::max(1, q.seq_len);
 }
 

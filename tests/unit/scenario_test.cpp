@@ -517,6 +517,20 @@ TEST(DefaultStrategy, CutsOnlyWhatNeedsCutting) {
   EXPECT_EQ(framework_of_default("resnet50", "rental-epyc-9454p-256gb", 1), "pytorch-cpu");
 }
 
+// As the models of GPT-3's table and Llama 2 were trained.
+TEST(DefaultStrategy, ABatchOfTokensGrowsWithTheModel) {
+  for (const auto& [model, tokens] : {std::pair("gpt3-125m", 1 << 19),
+                                      {"gpt3-760m", 1 << 19},
+                                      {"gpt3-1.3b", 1 << 20},
+                                      {"gpt3-2.7b", 1 << 20},
+                                      {"gpt3-6.7b", 1 << 22},
+                                      {"llama2-7b", 1 << 22},
+                                      {"llama2-70b", 1 << 22}}) {
+    const Scenario s = resolve(default_scenario(model, "dgx-h100", 4, catalog()), "default", {}, catalog());
+    EXPECT_EQ(s.spec.workload.global_batch * s.seq_len, tokens) << model;
+  }
+}
+
 // Experts go over the devices of a node before anything cuts their products.
 TEST(DefaultStrategy, SpreadsExpertsOverANode) {
   const auto strategy = [](const char* model, const char* node, int nodes) {
