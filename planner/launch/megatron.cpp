@@ -33,11 +33,15 @@ std::string_view megatron_module(RecomputeModule module, const Scenario& s) {
   return "";
 }
 
-/// `Et*26|t*27|t*26L`: layers of every chunk, in model order (Megatron-Core, pipeline_model_parallel_layout).
-std::string pipeline_layout(const std::vector<int>& layers) {
+/// `Et*26|t*27|t*26mL`: layers of every chunk, in model order, and an m for each block of multi-token prediction, which
+/// stand before the loss (Megatron-Core, pipeline_parallel_layer_layout.py, which counts both).
+std::string pipeline_layout(const std::vector<int>& layers, int predictions) {
   std::string out = "E";
-  for (std::size_t i = 0; i < layers.size(); ++i) out += fmt::format("{}t*{}", i > 0 ? "|" : "", layers[i]);
-  return out + "L";
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (i > 0) out += '|';
+    if (layers[i] > 0) out += fmt::format("t*{}", layers[i]);
+  }
+  return out + std::string(static_cast<std::size_t>(predictions), 'm') + "L";
 }
 
 void add_pipeline(Arguments& out, const Scenario& s) {
@@ -46,7 +50,7 @@ void add_pipeline(Arguments& out, const Scenario& s) {
   if (d.pp == 1) return;
   const auto [low, high] = std::minmax_element(s.stage_layers.begin(), s.stage_layers.end());
   if (*low != *high) {
-    out.value("--pipeline-model-parallel-layout", pipeline_layout(s.stage_layers));
+    out.value("--pipeline-model-parallel-layout", pipeline_layout(s.stage_layers, s.model->transformer->mtp_layers));
   } else if (d.vpp > 1) {
     out.value("--num-layers-per-virtual-pipeline-stage", *low);
   }

@@ -147,6 +147,22 @@ TEST(LaunchMegatron, NamesTheLayersWithExperts) {
   EXPECT_EQ(resolve(read_back(maverick).scenario, "read", {}, catalog()).model->transformer->moe_every, 2);
 }
 
+// Megatron-Core counts the blocks of multi-token prediction in a layout; a chunk may hold them alone.
+TEST(LaunchMegatron, ALayoutHasItsPredictions) {
+  const auto layout = [](const std::vector<int>& stages, int predictions) {
+    const int parts = static_cast<int>(stages.size());
+    Scenario scenario = scenario_of(
+        {"deepseek-v3", 32, {{"pipeline_parallel", parts}, {"stage_layers", stages}, {"expert_parallel", 8}}});
+    auto model = std::make_shared<Model>(*scenario.model);
+    model->transformer->mtp_layers = predictions;
+    scenario.model = model;
+    return megatron_arguments(scenario);
+  };
+  EXPECT_THAT(layout({16, 16, 16, 13}, 0), Contains("--pipeline-model-parallel-layout Et*16|t*16|t*16|t*13L"));
+  EXPECT_THAT(layout({16, 16, 16, 13}, 1), Contains("--pipeline-model-parallel-layout Et*16|t*16|t*16|t*13mL"));
+  EXPECT_THAT(layout({20, 20, 21, 0}, 2), Contains("--pipeline-model-parallel-layout Et*20|t*20|t*21|mmL"));
+}
+
 // Nobody says how many nodes: as many as the experts' ranks need, too.
 TEST(LaunchMegatron, FewestNodesHoldTheExperts) {
   const auto nodes = [](const Case& c) {
