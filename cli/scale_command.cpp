@@ -6,6 +6,7 @@
 #include "cli/calibration_option.hpp"
 #include "cli/commands.hpp"
 #include "cli/jobs_option.hpp"
+#include "cli/output_files.hpp"
 #include "cli/predictor.hpp"
 #include "cli/size_list.hpp"
 #include "models/scenario/scenario.hpp"
@@ -75,6 +76,9 @@ Scaling study(const ScaleOptions& options, Session& session) {
 }
 
 void scale(const ScaleOptions& options, Session& session) {
+  const std::vector<OutputFile> outputs{{"--svg", options.svg}};
+  keep_inputs(outputs, {options.scenario}, session);
+  check_output_files(outputs);
   const Scaling scaling = study(options, session);
   if (!options.svg.empty()) write_file(options.svg, scaling_svg(scaling));
   if (session.json) {
@@ -92,7 +96,7 @@ void add_scale(CLI::App& app, Session& session) {
       "scale",
       "Predict a scenario on several numbers of nodes: throughput, efficiency, what limits, where it stops paying");
   scale_app->add_option("scenario", options->scenario, "Scenario file")->required()->type_name("FILE");
-  scale_app->add_option("--nodes", options->nodes, "Sizes: 1,2,4..128 doubles up to 128; 1..8 is every one")
+  scale_app->add_option("--nodes", options->nodes, "Sizes: 1,2,4..128 or 4..128*2 doubles up to 128; 1..8 is every one")
       ->required()
       ->type_name("LIST");
   auto* weak = scale_app->add_flag("--weak", options->weak, "The global batch grows with the nodes");

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMostSizes = 1000;
 
 [[noreturn]] void fail(std::string message) {
-  throw InputError({{"--nodes", "", std::move(message), "write sizes as 1,2,4..128"}});
+  throw InputError({{"--nodes", "", std::move(message), "write sizes as 1,2,4..128 or 4..128*2"}});
 }
 
 int number(std::string_view text) {
@@ -42,8 +42,23 @@ std::optional<std::vector<int>> range(int first, int last, Rule rule) {
   return out;
 }
 
-std::vector<int> expand(const std::vector<int>& before, int first, int last) {
+/// A range that says how it goes on: by a factor or by a difference.
+std::vector<int> stepped(int first, int last, char sign, int step) {
+  if (sign == '*' && step < 2) fail(fmt::format("found the factor {}, expected one above 1", step));
+  std::vector<int> out;
+  for (long size = first; size <= last; size = sign == '*' ? size * step : size + step) {
+    out.push_back(static_cast<int>(size));
+    if (out.size() > kMostSizes) fail(fmt::format("more than {} sizes", kMostSizes));
+  }
+  return out;
+}
+
+std::vector<int> expand(const std::vector<int>& before, std::string_view item, std::size_t dots) {
+  const int first = number(item.substr(0, dots));
+  const std::size_t sign = item.find_first_of("*+", dots);
+  const int last = number(item.substr(dots + 2, std::min(sign, item.size()) - dots - 2));
   if (last < first) fail(fmt::format("the range {}..{} goes down", first, last));
+  if (sign != std::string_view::npos) return stepped(first, last, item[sign], number(item.substr(sign + 1)));
   if (before.empty()) return *range(first, last, {1, 1});
   const int previous = before.back(), difference = first - previous;
   if (difference <= 0) fail(fmt::format("{} follows {}; sizes ascend", first, previous));
@@ -63,9 +78,8 @@ std::vector<int> parse_sizes(std::string_view text) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
     const std::string_view item = text.substr(at, comma - at);
     const std::size_t dots = item.find("..");
-    const std::vector<int> sizes = dots == std::string_view::npos
-                                       ? std::vector<int>{number(item)}
-                                       : expand(out, number(item.substr(0, dots)), number(item.substr(dots + 2)));
+    const std::vector<int> sizes =
+        dots == std::string_view::npos ? std::vector<int>{number(item)} : expand(out, item, dots);
     for (const int size : sizes) {
       if (!out.empty() && size <= out.back()) fail(fmt::format("{} follows {}; sizes ascend", size, out.back()));
       out.push_back(size);

@@ -157,10 +157,18 @@ class ListReader {
       return fault(fmt::format("found {}, expected a range such as 1..8, 1..9+2, 9..1-2 or 4..64*2", shown(item)),
                    "quote a text: \"1..x\"");
     range.last = *last;
+    if (rest.empty() && !values_.empty() && values_.back().is_number()) return refuse_bare(item);
     if (std::string reason = range.fault(); !reason.empty()) return fault(fmt::format("{}: {}", shown(item), reason));
     if (range.count() > static_cast<double>(kMostValues))
       return fault(fmt::format("{}: more than {} values", shown(item), kMostValues));
     for (double i = 0; i < range.count() && !faulty_; ++i) add(number_json(range.at(i)));
+  }
+
+  /// `scale --nodes` goes on as the numbers before a range began; here that would be read as well as one by one.
+  void refuse_bare(std::string_view item) {
+    fault(fmt::format("{} after {} may go one by one or on as the numbers before it", shown(item),
+                      describe(values_.back())),
+          fmt::format("say how: {0}+1, or {0}*2", item));
   }
 
   void read_file(std::string_view name) {

@@ -17,7 +17,8 @@ inline constexpr std::size_t kMostValues = 1'000'000;
 
 /// The values of a list as `--set path=LIST` writes it, in order (docs/guide/sweep.md):
 ///
-///     1,2,4..64*2     4, 8, … 64 by a factor; `1..9+2` and `9..1-2` by a difference; `1..4` by one
+///     1,2,4..64*2     4, 8, … 64 by a factor; `1..9+2` and `9..1-2` by a difference; `1..4` by one, unless a number
+///                     stands before it (`1,2,4..64` may mean either and is a fault)
 ///     "a,b"           JSON text: commas and dots in quotes mean nothing; objects and arrays are JSON too
 ///     ring,tree       a word is a text
 ///     @values.txt     one value a line

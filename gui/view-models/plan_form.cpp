@@ -1,7 +1,6 @@
 #include "gui/view-models/plan_form.hpp"
 
 #include <QObject>
-#include <QRegularExpression>
 #include <algorithm>
 #include <set>
 
@@ -11,30 +10,33 @@
 #include "gui/view-models/number_format.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "planner/question.hpp"
+#include "sweeps/values.hpp"
 
 namespace stepcast {
 
 namespace {
 
-/// "8, 16, 32" or "8..64" (doubling) as the question wants it.
+constexpr std::size_t kMostCounts = 1000;
+constexpr const char* kCountsExample = "8, 16 or 8..64*2";
+
+/// Numbers of servers in the words of sweeps, as the question wants them.
 Json counts_of(const QString& text, Diagnostics& diagnostics) {
-  const std::size_t before = diagnostics.faults().size();
   Json out = Json::array();
-  for (const QString& part : text.split(QLatin1Char(','), Qt::SkipEmptyParts)) {
-    static const QRegularExpression kRange(QStringLiteral("^\\s*(\\d+)\\s*\\.\\.\\s*(\\d+)\\s*$"));
-    const auto range = kRange.match(part);
-    bool number = false;
-    if (range.hasMatch()) {
-      for (long n = std::max(1L, range.captured(1).toLong()); n <= range.captured(2).toLong(); n *= 2) out.push_back(n);
-      number = true;
-    } else if (const int n = part.trimmed().toInt(&number); number) {
-      out.push_back(n);
-    }
-    if (!number)
-      diagnostics.error(PlanForm::kCounts, "found \"" + plain(part.trimmed()) + "\", expected a number or 8..64");
+  if (text.trimmed().isEmpty()) {
+    diagnostics.error(PlanForm::kCounts, "no number of servers is named", kCountsExample);
+    return out;
   }
-  if (out.empty() && diagnostics.faults().size() == before)
-    diagnostics.error(PlanForm::kCounts, "no number of servers is named", "8, 16 or 8..64");
+  Diagnostics own(diagnostics.file());
+  for (Json& value : parse_values(plain(text), PlanForm::kCounts, own)) {
+    if (value.is_number_integer())
+      out.push_back(std::move(value));
+    else
+      own.error(PlanForm::kCounts, "found " + describe(value) + ", expected a whole number", kCountsExample);
+  }
+  if (out.size() > kMostCounts)
+    own.error(PlanForm::kCounts,
+              fmt::format("found {} numbers of servers, expected at most {}", out.size(), kMostCounts), kCountsExample);
+  diagnostics.add(own.faults());
   return out;
 }
 

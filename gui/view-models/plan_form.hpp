@@ -16,7 +16,7 @@ class ConfigurationModel;
 struct PlanForm {
   /// Pointers of faults of the form's own fields; those of limits are the question's (`/constraints/power_kW`).
   static constexpr const char *kServers = "/clusters", *kCounts = "/nodes";
-  QString servers, counts;                                           ///< ids apart by commas; "8, 16" or "8..64"
+  QString servers, counts;                                           ///< ids apart by commas; "8, 16" or "8..64*2"
   QString first_objective, second_objective;                         ///< second: empty for none
   QString deadline_days, budget_of_run, budget_per_month, power_kW;  ///< empty: no limit
   bool any_framework = false;  ///< those of the form's alone, or whatever is usual

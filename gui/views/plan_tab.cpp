@@ -99,7 +99,7 @@ QWidget* PlanTab::build_form() {
   words_->setWordWrap(true);
   form->addRow(words_);
   servers_ = add_line(*form, tr("Servers"), tr("dgx-h100, dgx-a100-80gb"), PlanForm::kServers);
-  counts_ = add_line(*form, tr("How many"), tr("8, 16 or 8..64"), PlanForm::kCounts);
+  counts_ = add_line(*form, tr("How many"), tr("8, 16 or 8..64*2"), PlanForm::kCounts);
   first_ = new QComboBox(out);
   second_ = new QComboBox(out);
   second_->addItem(tr("nothing else"), QString());

@@ -303,6 +303,16 @@ TEST_F(PlanTest, AQuestionOfAFileIsAskedAsItStands) {
   ASSERT_TRUE(wait_until([&] { return !model_->is_running(); }));
 }
 
+TEST_F(PlanTest, NumbersOfServersAreWrittenAsInSweeps) {
+  const auto counts = [&](const QString& text) {
+    return plan_question({"dgx-h100", text, "time", "cost", "", "", "", ""}, configuration())
+        .at("clusters")[0]["nodes"];
+  };
+  EXPECT_EQ(counts("8, 16..64*2"), (Json{8, 16, 32, 64}));
+  EXPECT_EQ(counts("2..4"), (Json{2, 3, 4}));
+  for (const char* text : {"8..4", "1.5", "1..2000", " "}) EXPECT_THROW(counts(text), InputError) << text;
+}
+
 TEST_F(PlanTest, FaultsOfTheFormAreSaidTogether) {
   try {
     plan_question({"", "many", "time", "", "soon", "", "", ""}, configuration());

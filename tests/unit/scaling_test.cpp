@@ -118,12 +118,15 @@ TEST(SizeList, GoesOnAsTheNumbersBeforeARangeBegan) {
   EXPECT_THAT(parse_sizes("10,20..50"), ElementsAre(10, 20, 30, 40, 50));
   EXPECT_THAT(parse_sizes("8,16,24..40"), ElementsAre(8, 16, 24, 32, 40));
   EXPECT_THAT(parse_sizes("1,2,3..5,10"), ElementsAre(1, 2, 3, 4, 5, 10));
+  EXPECT_THAT(parse_sizes("32,64..512*2"), ElementsAre(32, 64, 128, 256, 512));
+  EXPECT_THAT(parse_sizes("4..100*3"), ElementsAre(4, 12, 36));
+  EXPECT_THAT(parse_sizes("1..10+4,16"), ElementsAre(1, 5, 9, 16));
   EXPECT_THAT(parse_sizes("7"), ElementsAre(7));
 }
 
 TEST(SizeList, RefusesWhatIsNoList) {
   for (const char* text : {"", "a", "1,,2", "0", "-1", "4,2", "2,2", "8..4", "1,2,4..100000000", "1..", "..4",
-                           "3,6..100", "1.5", "1..2000", "99999999999"})
+                           "3,6..100", "1..8*1", "1..8+0", "1..8*", "1..8*2+1", "1.5", "1..2000", "99999999999"})
     EXPECT_THROW(parse_sizes(text), InputError) << text;
 }
 
