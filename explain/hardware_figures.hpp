@@ -10,8 +10,8 @@ namespace stepcast {
 
 /// A figure of the hardware (or of the host's software) that a step may depend on.
 struct HardwareFigure {
-  const char* name;   ///< key in JSON: `accelerator_flop_rate`
-  const char* words;  ///< "the accelerator's FLOP rate"
+  const char* name;   ///< key in JSON: `flop_rate`
+  const char* words;  ///< "FLOP rate of the devices"
   bool rate;          ///< more is better; else it is a time, and less is
   /// Its value in words; nothing where the scenario's hardware has no such figure.
   std::optional<std::string> (*value)(const Scenario&);

@@ -57,7 +57,8 @@ const FieldTable<PlanStrategy>& PlanStrategy::fields() {
             "device's usual one")
         .field("tensor_parallel", &S::tensor_parallel, "Devices that share each layer's matrices", degree)
         .field("pipeline_parallel", &S::pipeline_parallel, "Stages of the pipeline", degree)
-        .field("context_parallel", &S::context_parallel, "Devices that share each sequence; default: 1", degree)
+        .field("context_parallel", &S::context_parallel,
+               "Devices that share each sequence; default: 1, and powers of two where sequences are long", degree)
         .field("expert_parallel", &S::expert_parallel, "Devices that share the experts", degree)
         .field("expert_tensor_parallel", &S::expert_tensor_parallel,
                "Tensor-parallel devices that share one expert: all of them, or 1", degree)
@@ -69,7 +70,7 @@ const FieldTable<PlanStrategy>& PlanStrategy::fields() {
         .field("recompute", &S::recompute, "Recomputation; default: none, selective and full")
         .field("sharding", &S::sharding, "What replicas share out; default: all that the framework offers")
         .field("sequence_parallel", &S::sequence_parallel,
-               "Norms and dropout split over the tensor-parallel group; default: wherever tensor_parallel is above 1")
+               "Norms and dropout split over the tensor-parallel group; default: both are tried")
         .field("offload_optimizer", &S::offload_optimizer, "Optimizer states in host memory; default: no")
         .field("uneven_stages", &S::uneven_stages, "Pipelines whose stages differ by a layer are allowed")
         .field("context_method", &S::context_method, "How attention meets the rest of its sequence")

@@ -20,7 +20,6 @@ std::vector<T> chosen(const Choices<T>& choices, std::vector<T> standard) {
   return choices.open() ? std::move(standard) : choices.values;
 }
 
-/// Chunks a stage where layers do not divide evenly: as many as divide a stage's whole layers (as Calculon does).
 bool even(int layers, int chunks) { return layers % chunks == 0; }
 
 }  // namespace
@@ -154,6 +153,7 @@ std::vector<int> Space::pipeline_degrees(int rest, Tally& tally) const {
   return out;
 }
 
+/// Chunks a stage where layers do not divide evenly: as many as divide a stage's whole layers (as Calculon does).
 std::vector<int> Space::virtual_degrees(int pp) const {
   const int most = layers_ / pp;
   std::vector<int> out;

@@ -11,7 +11,7 @@
 namespace stepcast {
 
 /// The links that the classes of a step graph share, and the flows of what they send. One flow stands for those of all
-/// ranks of a class on a node, as in the networks of training steps (docs/engine.md).
+/// ranks of a class on a node, as in the networks of training steps (docs/models/simulation.md).
 class RankNetwork {
  public:
   RankNetwork(const GraphCluster& cluster, const RankClasses& classes, StepGraph& graph);

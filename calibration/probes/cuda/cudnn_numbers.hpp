@@ -1,7 +1,7 @@
 #pragma once
 
 /// Numbers of cudnn_graph.h (cuDNN 9): the backend API tells kinds of descriptors, attributes and values by number.
-/// Where cuDNN's headers are installed the tests compare them (tests/cluster/cudnn_prototypes.cpp).
+/// Where cuDNN's headers are installed the tests compare them (tests/cluster/cudnn_test.cpp).
 namespace stepcast::probes::cudnn {
 
 // cudnnBackendDescriptorType_t
