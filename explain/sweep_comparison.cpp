@@ -173,7 +173,7 @@ std::vector<ChangedKey> differences(const SweepIdentity& a, const SweepIdentity&
   };
   compare("version", a.version, b.version);
   compare("catalog_hash", a.catalog_hash, b.catalog_hash);
-  compare("calibration_hash", a.calibration_hash, b.calibration_hash);
+  compare("models_hash", a.models_hash, b.models_hash);
   const Json of_a = Json::parse(a.definition), of_b = Json::parse(b.definition);
   if (of_a.contains("scenario") && of_b.contains("scenario"))
     for (ChangedKey& key : changed_keys(of_a.at("scenario"), of_b.at("scenario"))) out.push_back(std::move(key));

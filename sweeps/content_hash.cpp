@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "fields/data_directory.hpp"
+#include "models/scenario/framework_constants.hpp"
 
 namespace stepcast {
 
@@ -25,6 +26,18 @@ class Fnv1a {
     text << in.rdbuf();
     if (!in) throw InputError({{file.string(), "", "cannot be read", ""}});
     add(std::move(text).str());
+  }
+  /// The JSON files of a folder of data and those below it, by name.
+  void add_folder(const std::string& name) {
+    const std::filesystem::path folder = data_directory(name);
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+      if (entry.path().extension() == ".json") files.push_back(entry.path().lexically_relative(folder));
+    std::sort(files.begin(), files.end());
+    for (const std::filesystem::path& file : files) {
+      add(name + "/" + file.string());
+      add_file(folder / file);
+    }
   }
   [[nodiscard]] std::string hex() const { return fmt::format("{:016x}", hash_); }
 
@@ -44,20 +57,19 @@ std::string hash_of_catalog(const Catalog& catalog) {
       hash.add(id);
       hash.add_file(file);
     }
+  // No kind of part, so that it has no list of ids.
+  for (const std::string& id : framework_ids())
+    if (const std::filesystem::path file = catalog.file_of(kFrameworkConstants, id); !file.empty()) {
+      hash.add(kFrameworkConstants);
+      hash.add(id);
+      hash.add_file(file);
+    }
   return hash.hex();
 }
 
-std::string hash_of_calibration() {
+std::string hash_of_models() {
   Fnv1a hash;
-  const std::filesystem::path folder = data_directory("models/frameworks");
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
-    if (entry.path().extension() == ".json") files.push_back(entry.path().lexically_relative(folder));
-  std::sort(files.begin(), files.end());
-  for (const std::filesystem::path& file : files) {
-    hash.add(file.string());
-    hash.add_file(folder / file);
-  }
+  for (const char* folder : {"models/frameworks", "models/workload/presets"}) hash.add_folder(folder);
   return hash.hex();
 }
 

@@ -68,11 +68,28 @@ bool SweepDefinition::analytic() const {
                       [](const std::string& path) { return path == kFidelityPath || path == "run"; });
 }
 
+namespace {
+
+/// Files that the scenario names, by absolute names. What is no file is a fault of every point.
+std::vector<std::filesystem::path> named_calibrations(const Json& scenario) {
+  std::vector<std::filesystem::path> out;
+  const Json::json_pointer named("/cluster/calibrations");
+  if (!scenario.is_object() || !scenario.contains(named) || !scenario[named].is_array()) return out;
+  std::error_code error;
+  for (const Json& name : scenario[named])
+    if (name.is_string() && std::filesystem::is_regular_file(name.get<std::string>(), error))
+      out.emplace_back(name.get<std::string>());
+  return out;
+}
+
+}  // namespace
+
 SweepIdentity identity_of(const SweepDefinition& sweep) {
   Json document{{"scenario", sweep.scenario}};
   document.update(points_json(sweep.points));
   return {document.dump(), sweep.file, std::string(kVersion),
-          hash_of_catalog(Catalog::standard(sweep.catalog_directories)), hash_of_calibration()};
+          hash_of_catalog(Catalog::standard(sweep.catalog_directories).behind(named_calibrations(sweep.scenario))),
+          hash_of_models()};
 }
 
 SweepPoints points_of(const std::string& definition) {

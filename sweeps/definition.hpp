@@ -25,11 +25,11 @@ struct SweepDefinition {
 /// What a sweep's results rest on. A store holds results of one of these: two figures in it differ by their inputs
 /// alone.
 struct SweepIdentity {
-  std::string definition;        ///< scenario, axes and sample as JSON
-  std::string file;              ///< name of the scenario
-  std::string version;           ///< of the program
-  std::string catalog_hash;      ///< of the whole catalogue, user directories included
-  std::string calibration_hash;  ///< of the calibrated constants
+  std::string definition;    ///< scenario, axes and sample as JSON
+  std::string file;          ///< name of the scenario
+  std::string version;       ///< of the program
+  std::string catalog_hash;  ///< of the whole catalogue; user directories, and calibrations given or named, included
+  std::string models_hash;   ///< of framework profiles and model presets
 };
 
 SweepIdentity identity_of(const SweepDefinition& sweep);

@@ -41,7 +41,7 @@ std::vector<std::string> header_of(const ResultStore& store) {
   out.emplace_back("status");
   for (const FigureColumn& column : figure_columns()) out.push_back(column.name);
   for (const char* word : kWordColumns) out.emplace_back(word);
-  for (const char* name : {"error", "version", "catalog_hash", "calibration_hash"}) out.emplace_back(name);
+  for (const char* name : {"error", "version", "catalog_hash", "models_hash"}) out.emplace_back(name);
   return out;
 }
 
@@ -56,7 +56,7 @@ std::vector<std::string> cells_of(const ResultStore& store, const SweepRow& row)
     out.push_back(ok ? figure_text(figure_columns()[i], row.figures[i]) : std::string());
   for (const std::string& word : row.words) out.push_back(ok ? word : std::string());
   const SweepIdentity& identity = store.identity();
-  for (const std::string* text : {&row.error, &identity.version, &identity.catalog_hash, &identity.calibration_hash})
+  for (const std::string* text : {&row.error, &identity.version, &identity.catalog_hash, &identity.models_hash})
     out.push_back(*text);
   return out;
 }
@@ -77,7 +77,7 @@ Json row_json(const ResultStore& store, const SweepRow& row) {
   out["error"] = ok ? Json(nullptr) : Json(row.error);
   out["version"] = store.identity().version;
   out["catalog_hash"] = store.identity().catalog_hash;
-  out["calibration_hash"] = store.identity().calibration_hash;
+  out["models_hash"] = store.identity().models_hash;
   return out;
 }
 

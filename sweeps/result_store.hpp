@@ -13,7 +13,7 @@
 namespace stepcast {
 
 /// Format of the store (docs/formats/result-store.md), in its `user_version`.
-inline constexpr int kStoreFormatVersion = 1;
+inline constexpr int kStoreFormatVersion = 2;
 /// "StpC": marks an SQLite file as a store of ours, in its `application_id`.
 inline constexpr int kStoreApplicationId = 0x53747043;
 

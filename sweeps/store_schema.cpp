@@ -32,7 +32,7 @@ std::string get(SQLite::Database& database, const char* key, const std::filesyst
   return select.getColumn(0).getString();
 }
 
-constexpr const char* kProvenance[] = {"version", "catalog_hash", "calibration_hash"};
+constexpr const char* kProvenance[] = {"version", "catalog_hash", "models_hash"};
 
 }  // namespace
 
@@ -61,7 +61,7 @@ void create_store(SQLite::Database& database, const SweepIdentity& identity, con
   put(database, "file", identity.file);
   put(database, "version", identity.version);
   put(database, "catalog_hash", identity.catalog_hash);
-  put(database, "calibration_hash", identity.calibration_hash);
+  put(database, "models_hash", identity.models_hash);
   transaction.commit();
 }
 
@@ -80,7 +80,7 @@ void require_store(SQLite::Database& database, const std::filesystem::path& file
 
 SweepIdentity read_identity(SQLite::Database& database, const std::filesystem::path& file) {
   return {get(database, "definition", file), get(database, "file", file), get(database, "version", file),
-          get(database, "catalog_hash", file), get(database, "calibration_hash", file)};
+          get(database, "catalog_hash", file), get(database, "models_hash", file)};
 }
 
 }  // namespace stepcast

@@ -30,10 +30,11 @@ std::string difference(const SweepIdentity& stored, const SweepIdentity& wanted)
   if (stored.version != wanted.version)
     return fmt::format("was computed by version {}, this is {}", stored.version, wanted.version);
   if (stored.catalog_hash != wanted.catalog_hash)
-    return fmt::format("was computed with another catalogue ({}, now {})", stored.catalog_hash, wanted.catalog_hash);
-  if (stored.calibration_hash != wanted.calibration_hash)
-    return fmt::format("was computed with another calibration ({}, now {})", stored.calibration_hash,
-                       wanted.calibration_hash);
+    return fmt::format("was computed with another catalogue or calibration ({}, now {})", stored.catalog_hash,
+                       wanted.catalog_hash);
+  if (stored.models_hash != wanted.models_hash)
+    return fmt::format("was computed with other framework profiles or model presets ({}, now {})", stored.models_hash,
+                       wanted.models_hash);
   const Json before = Json::parse(stored.definition, nullptr, false);
   const Json now = Json::parse(wanted.definition, nullptr, false);
   if (before.is_object() && before.value("scenario", Json()) != now.value("scenario", Json()))
@@ -45,7 +46,7 @@ std::string difference(const SweepIdentity& stored, const SweepIdentity& wanted)
 
 void require_same(const std::filesystem::path& file, const SweepIdentity& stored, const SweepIdentity& wanted) {
   if (stored.definition == wanted.definition && stored.version == wanted.version &&
-      stored.catalog_hash == wanted.catalog_hash && stored.calibration_hash == wanted.calibration_hash)
+      stored.catalog_hash == wanted.catalog_hash && stored.models_hash == wanted.models_hash)
     return;
   throw InputError({{file.string(), "", difference(stored, wanted), "name another store; this one is as it was"}});
 }

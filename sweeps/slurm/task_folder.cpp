@@ -41,12 +41,12 @@ Json identity_json(const SweepIdentity& identity) {
           {"file", identity.file},
           {"version", identity.version},
           {"catalog_hash", identity.catalog_hash},
-          {"calibration_hash", identity.calibration_hash}};
+          {"models_hash", identity.models_hash}};
 }
 
 SweepIdentity identity_from(const Json& document) {
   const auto text = [&](const char* key) { return document.at(key).get<std::string>(); };
-  return {text("definition"), text("file"), text("version"), text("catalog_hash"), text("calibration_hash")};
+  return {text("definition"), text("file"), text("version"), text("catalog_hash"), text("models_hash")};
 }
 
 void require_same_program(const SweepIdentity& made, const SweepIdentity& here, const fs::path& folder) {
@@ -56,8 +56,8 @@ void require_same_program(const SweepIdentity& made, const SweepIdentity& here, 
         fmt::format("{}: the sweep was made with {} {}, this machine has {}", folder.string(), what, there, now));
   };
   require(made.version, here.version, "version");
-  require(made.catalog_hash, here.catalog_hash, "catalogue");
-  require(made.calibration_hash, here.calibration_hash, "calibration");
+  require(made.catalog_hash, here.catalog_hash, "catalogue and calibrations");
+  require(made.models_hash, here.models_hash, "framework profiles and model presets");
 }
 
 std::vector<std::int64_t> points_of_task(const fs::path& file) {

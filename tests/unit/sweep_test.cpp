@@ -66,7 +66,8 @@ TEST(Values, WhatCannotBeMeantIsAFault) {
       {"1..4*1", "above 1"},          {"0..4*2", "above 0"},
       {"1..4+0", "step above 0"},     {"1..x", "expected a range"},
       {"1..4/2", "expected a range"}, {"1,2,1", "given twice"},
-      {"1,1..3", "given twice"},      {"[1,", "not valid JSON"},
+      {"1..3,1..3+1", "given twice"}, {"[1,", "not valid JSON"},
+      {"32,64..512", "one by one"},   {"1..3,5..7", "one by one"},
       {"1..1e12", "more than"},       {"@/does/not/exist", "exist"},
       {"64,64.0", "given twice"},     {"1000,1e3", "given twice"},
   };
@@ -330,6 +331,43 @@ TEST(ResultStore, HoldsInputsFiguresErrorsAndWhereTheyComeFrom) {
   EXPECT_EQ(first.at("catalog_hash"), store.identity().catalog_hash);
   EXPECT_THAT(store.row(1)->error, HasSubstr("/strategy"));
   EXPECT_FALSE(std::filesystem::exists(folder / "a.sqlite.lock"));
+}
+
+// What a store's rows rest on changes with a calibration, whoever names it: no row is computed with another one.
+TEST(ResultStore, KnowsItsCalibrations) {
+  const ScratchFolder folder;
+  const std::filesystem::path file = folder / "lab.calib.json";
+  const auto calibrated = [&](double overhead_ms) {
+    const Json constants{{"pytorch-ddp", {{"step_overhead_ms", overhead_ms}}}};
+    write_file(file, Json{{"format_version", 1},
+                          {"name", "lab"},
+                          {"created", "2026-11-20"},
+                          {"machine", Json::object()},
+                          {"catalogue", {{"framework-constants", constants}}}}
+                         .dump());
+  };
+  const auto identity = [&](bool given, bool named) {
+    SweepDefinition sweep = small_sweep();
+    if (given) sweep.catalog_directories.push_back(file);
+    if (named) sweep.scenario["cluster"]["calibrations"] = {file.string()};
+    return identity_of(sweep);
+  };
+  calibrated(5);
+  const SweepIdentity plain = identity(false, false), given = identity(true, false), named = identity(false, true);
+  EXPECT_NE(given.catalog_hash, plain.catalog_hash);
+  EXPECT_EQ(named.catalog_hash, given.catalog_hash);
+  EXPECT_EQ(given.models_hash, plain.models_hash);
+  run_sweep(small_sweep(), {.store = folder / "a.sqlite", .jobs = 1});
+  SweepDefinition again = small_sweep();
+  again.catalog_directories.push_back(file);
+  try {
+    run_sweep(again, {.store = folder / "a.sqlite", .mode = StoreMode::resume, .jobs = 1});
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("was computed with another catalogue or calibration"));
+  }
+  calibrated(6);
+  EXPECT_NE(identity(true, false).catalog_hash, given.catalog_hash);
 }
 
 // What broke is told beside what is not legal, however many that are, and messages that differ in numbers are one.
