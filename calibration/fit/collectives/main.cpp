@@ -10,6 +10,7 @@
 #include "calibration/fit/collectives/solver.hpp"
 #include "calibration/fit/data_hash.hpp"
 #include "calibration/fit/exit_code.hpp"
+#include "calibration/profile/calibration_profile.hpp"
 #include "calibration/validation/data_sets.hpp"
 #include "calibration/validation/prediction_of_run.hpp"
 #include "report/humane.hpp"
@@ -165,12 +166,16 @@ int main(int argc, char** argv) {
   stepcast::fit::Options options;
   bool quick = false;
   app.add_option("--data", options.data, "Folder of collectives-*.csv; default: the shipped ones");
-  app.add_option("-o,--output", options.out, "Catalogue folder to write link-, network- and library-profiles into");
-  app.add_option("--date", options.date, "Date to state in the profiles (YYYY-MM)")->default_str("2026-11");
+  auto* output =
+      app.add_option("-o,--output", options.out, "Catalogue folder to write link-, network- and library-profiles into");
+  output->needs(app.add_option("--date", options.date, "Month of the data, to state in the profiles (YYYY-MM)"));
   app.add_option("--residuals", options.residuals, "CSV table to write every point with its predictions into");
   app.add_flag("--quick", quick, "Do not fit again with each system left out");
   CLI11_PARSE(app, argc, argv);
-  if (options.date.empty()) options.date = "2026-11";
   options.left_out = !quick;
-  return stepcast::exit_code_of([&] { stepcast::fit::run(options); });
+  return stepcast::exit_code_of([&] {
+    if (!options.date.empty() && !stepcast::is_date(options.date + "-01"))
+      throw stepcast::InputError({{"--date", "", "found \"" + options.date + "\", expected a month", "YYYY-MM"}});
+    stepcast::fit::run(options);
+  });
 }

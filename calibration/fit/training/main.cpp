@@ -16,6 +16,7 @@
 #include "calibration/fit/training/profile_writer.hpp"
 #include "calibration/fit/training/rows_writer.hpp"
 #include "calibration/fit/training/training_points.hpp"
+#include "calibration/profile/calibration_profile.hpp"
 #include "calibration/validation/data_sets.hpp"
 #include "calibration/validation/prediction_of_run.hpp"
 #include "calibration/validation/statistics.hpp"
@@ -228,11 +229,11 @@ int main(int argc, char** argv) {
   stepcast::Options options;
   app.add_option("--constants", options.constants, "What is fitted, with priors; default: the shipped list")
       ->check(CLI::ExistingFile);
-  app.add_option("-o,--output", options.output, "Source tree whose profiles are rewritten")
-      ->check(CLI::ExistingDirectory);
+  auto* output = app.add_option("-o,--output", options.output, "Source tree whose profiles are rewritten")
+                     ->check(CLI::ExistingDirectory);
   app.add_option("--set", options.sets, "Only this set of runs (repeatable); default: every one");
   auto* rows = app.add_option("--rows", options.rows, "File to write each run's error to (CSV)");
-  app.add_option("--date", options.date, "Date to state in the profiles (YYYY-MM-DD)")->default_str("2026-11-21");
+  output->needs(app.add_option("--date", options.date, "Date of the data, to state in the profiles (YYYY-MM-DD)"));
   auto* quick = app.add_flag("--quick", options.quick, "One start, and no fits with groups left out");
   app.add_flag("--errors", options.errors,
                "Only the fits with groups left out: with -o rewrites the errors that intervals follow, no profile")
@@ -240,7 +241,8 @@ int main(int argc, char** argv) {
       ->excludes(rows);
   CLI11_PARSE(app, argc, argv);
   return stepcast::exit_code_of([&] {
-    if (options.date.empty()) options.date = "2026-11-21";
+    if (!options.date.empty() && !stepcast::is_date(options.date))
+      throw stepcast::InputError({{"--date", "", "found \"" + options.date + "\", expected a date", "YYYY-MM-DD"}});
     if (options.constants.empty())
       options.constants = (stepcast::data_directory("calibration/fit/training") / "constants.json").string();
     stepcast::run(options);
