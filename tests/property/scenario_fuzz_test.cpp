@@ -439,7 +439,8 @@ TEST(ScenarioFuzz, GraphsFarBeyondTheLimitAreRefusedSoon) {
 // Whatever a legal scenario is, written out with its defaults it is the same one.
 TEST(ScenarioFuzz, SpeltOutScenariosForecastTheSame) {
   Mutator mutator(4);
-  for (int i = 0, legal = 0; i < cases() && legal < cases() / 20 && !HasFailure(); ++i) {
+  int legal = 0;
+  for (int i = 0; i < cases() && legal < cases() / 20 && !HasFailure(); ++i) {
     const Json document = mutator.document();
     std::optional<Scenario> first;
     try {
@@ -454,6 +455,7 @@ TEST(ScenarioFuzz, SpeltOutScenariosForecastTheSame) {
     EXPECT_EQ(to_json(again), spelt);
     EXPECT_EQ(estimate(lower(again)).step_time.value(), estimate(lower(*first)).step_time.value());
   }
+  EXPECT_GT(legal, 0) << "no mutated scenario was legal, so that nothing was compared";
 }
 
 }  // namespace
