@@ -9,7 +9,7 @@
 
 namespace stepcast {
 
-/// Generation of devices that NCCL's own tables know (nccl-model.md); none: the faster algorithm by time.
+/// Generation of devices that NCCL's own tables know (docs/sources.md); none: the faster algorithm by time.
 enum class TunerGeneration { none, volta, ampere, hopper, blackwell };
 template <>
 struct EnumNames<TunerGeneration> {

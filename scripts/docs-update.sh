@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the commands that README.md and docs/ show, and puts what they print, and the pictures that they draw, in their place.
+# Runs the commands that README.md, CONTRIBUTING.md and docs/ show, and puts what they print, and the pictures that they draw, in their place.
 #   scripts/docs-update.sh            rewrite what has changed
 #   scripts/docs-update.sh --check    change nothing; a diff and exit code 1 if a page or picture is not what the program makes
 # Exit code 1, too, if a command fails, or a link or path leads nowhere.
@@ -155,7 +155,7 @@ try_commands() {
     sed -n 's/^    \(stepcast [^…·]*\)$/\1/p' | sed 's/   .*//')
 }
 
-folders='units|fields|hardware-catalog|models|sim|report|calibration|cli|scenarios|tests|scripts|docs|cmake'
+folders='units|fields|hardware-catalog|models|sim|report|calibration|planner|sweeps|checks|explain|cli|gui|clients|packaging|scenarios|tests|scripts|docs|cmake'
 # Relative links, and paths of the tree in back quotes.
 try_links() {
   local folder target
@@ -180,7 +180,7 @@ whole_page() {
 
 # shellcheck source=tests/structure/files.sh
 source tests/structure/files.sh
-mapfile -d '' -t pages < <(tree_files '*.md' | grep -zE '^(README|docs/.*)\.md$' | sort -z)
+mapfile -d '' -t pages < <(tree_files '*.md' | grep -zE '^(README|CONTRIBUTING|docs/.*)\.md$' | sort -z)
 for page in "${pages[@]}"; do
   cp -r "$samples/." "$stage/"
   cp --parents models/collectives/algorithm_table.cpp "$stage"

@@ -24,8 +24,8 @@ constexpr std::array kDoubts{
     Doubt{"must be read from the script", "model and GPU count are guesses"},
 };
 
-/// Notes beside the data (LLM-RUNS.md) that go by setting: nanotron's logs of pipelines over nodes are erratic, and its
-/// tensor parallelism on 64 GPUs waits for something outside the model.
+/// Notes beside the data (docs/sources.md) that go by setting: nanotron's logs of pipelines over nodes are erratic, and
+/// its tensor parallelism on 64 GPUs waits for something outside the model.
 bool erratic_setting(const CsvRow& row) {
   if (!contains(lower_case(row.text("framework")), "nanotron")) return false;
   const long gpus = row.whole("gpus").value_or(1);
@@ -51,7 +51,7 @@ void name_run(PublishedRow& reading) {
   out.doubtful = doubt_of(reading);
 }
 
-/// Fine-tuning recipes pack SQuAD into sequences of 4,096 (NVIDIA's, by LLM-RUNS.md); MLPerf's of 8,192 hold about one
+/// Fine-tuning recipes pack SQuAD into sequences of 4,096 (NVIDIA's recipes); MLPerf's of 8,192 hold about one
 /// report each, which is one document.
 int document_len(const PublishedRow& reading, long seq_len) {
   const bool packed = reading.notes("packed sequences of");

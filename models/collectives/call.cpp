@@ -8,7 +8,7 @@ namespace stepcast {
 namespace algorithms {
 
 namespace {
-// Losses over many nodes are counted from here on (COLLECTIVE-HINTS.md section 1: none up to 8 nodes).
+// Losses over many nodes are counted from here on (docs/sources.md, benchmark fit: none up to 8 nodes).
 constexpr int kNodesWithoutLoss = 8;
 
 double loss_of(int nodes, const Interconnect& net) {
@@ -69,7 +69,8 @@ Timed timed(const Shape& shape, const Call& call) {
   cost.network_cap = shape.network_cap / call.loss;
   const Seconds bytes = flow(shape, call);
   out.start = call.start() + shape.fill_extra;
-  // Chunks of the best size: the square root of a latency per chunk against a transfer (COLLECTIVE-HINTS.md section 1).
+  // Chunks of the best size: the square root of a latency per chunk against a transfer (docs/sources.md, benchmark
+  // fit).
   if (shape.fill > 0) {
     const Seconds idle = shape.fill_steps > Seconds(0) ? shape.fill_steps : shape.steps;
     out.start += Seconds(2 * std::sqrt(shape.fill * idle.value() * bytes.value()));

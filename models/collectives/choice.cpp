@@ -9,7 +9,7 @@ namespace algorithms {
 
 namespace {
 
-/// Latencies of NCCL's tables in µs: base and NVLink hop of a ring (nccl-model.md, NCCL 2.30.7).
+/// Latencies of NCCL's tables in µs: base and NVLink hop of a ring (docs/sources.md, NCCL's tables).
 struct RingLatency {
   double base, hop;
 };

@@ -105,7 +105,7 @@ struct SwitchSums {
   double narrow_factor = 1;  ///< time of the bytes of 8-bit types
 };
 
-/// What NCCL's own tables assume of a node's links, by which it chooses inside one node (nccl-model.md).
+/// What NCCL's own tables assume of a node's links, by which it chooses inside one node (docs/sources.md).
 struct TunerTables {
   bool known = false;
   double bus = 0, ll = 0, ll128 = 0, nvls = 0;  ///< GB/s of bus bandwidth
@@ -138,7 +138,7 @@ struct Interconnect {
   SendProtocol small_messages;  ///< LL
   SendProtocol middle_messages = not_offered();  ///< LL128
   SendProtocol bulk;                             ///< Simple
-  double tree_native_share = 0.88;               ///< of a ring's rate inside the node (COLLECTIVE-HINTS.md section 1)
+  double tree_native_share = 0.88;               ///< of a ring's rate inside the node (docs/sources.md)
   double own_share = 0;                          ///< all_gather, reduce_scatter: cost of a rank's own part
   double wide_factor = 1;                        ///< time of the bytes of 64-bit types
   double loss_per_doubling = 0;                  ///< of wire and hops, for every doubling of the nodes above eight

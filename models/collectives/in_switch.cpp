@@ -15,7 +15,7 @@ double nvls_factor(const Call& call) {
 }  // namespace
 
 /// The switch of the node adds (and copies); trees join the nodes. Rate: bus bandwidth of an all_reduce; all_gather and
-/// reduce_scatter use one of its two directions (nccl-model.md).
+/// reduce_scatter use one of its two directions (docs/sources.md, NCCL's tables).
 Timed switch_sum(CollectiveKind kind, Bytes payload, const Call& call) {
   const SwitchSums& sums = call.net.switch_sums;
   Shape shape;
@@ -23,7 +23,7 @@ Timed switch_sum(CollectiveKind kind, Bytes payload, const Call& call) {
   shape.fill = sums.fill;
   const double passes = kind == CollectiveKind::all_reduce ? 2 : 1;
   const int levels = tree_levels(call.nodes);
-  // A tree level of Simple overlaps its chunks with the next; NVLS waits for each (COLLECTIVE-HINTS.md section 1).
+  // A tree level of Simple overlaps its chunks with the next; NVLS waits for each (docs/sources.md, benchmark fit).
   shape.steps = sums.start + passes * levels * call.loss * call.net.bulk.tree_hop;
   // Through a port: the whole buffer for the sum and a rank's part of the result to be copied; a gather sends its part.
   const double counted = passes * (call.n - 1) / call.n;
@@ -38,8 +38,8 @@ Timed switch_sum(CollectiveKind kind, Bytes payload, const Call& call) {
   return timed(shape, call);
 }
 
-/// Each node hands its sum to the network once and gets the result once (nccl-model.md: direct 31 µs a network hop,
-/// chain 30; 0.4 µs for each other device of the node).
+/// Each node hands its sum to the network once and gets the result once (docs/sources.md, NCCL's tables: direct 31 µs a
+/// network hop, chain 30; 0.4 µs for each other device of the node).
 Timed network_sum(CollectiveKind kind, Bytes payload, const Call& call) {
   constexpr Seconds kNetworkHop = 31_us;
   constexpr Seconds kDevice = 0.4_us;

@@ -8,7 +8,7 @@ namespace stepcast {
 namespace {
 
 // Of the link between two sockets: an estimate, no measurement at hand. all_to_all relative to it is that of NVLink in
-// step-time fits (MODEL-HINTS.md section 3).
+// step-time fits (docs/sources.md, prototype fit).
 constexpr double kSocketShare = 0.6;
 constexpr double kSocketAllToAll = 0.38 / 0.62;
 // PCIe: 12.5 of 15.75 and 25.5 of 31.5 GB/s (links pcie3-x16, pcie4-x16).
@@ -16,8 +16,8 @@ constexpr double kHostLinkShare = 0.80;
 // One UPI link of a two-socket server, per direction (links upi-10.4); boards have one to four.
 constexpr BytesPerSecond kSocketLink = 20.8_GBps;
 
-/// What NCCL's search and tuner assume (nccl-model.md, NCCL 2.30.7): GB/s of a link over its raw rate, the LL cap of a
-/// GPU, LL128 of all channels, and NVLS of 16 channels with its efficiency.
+/// What NCCL's search and tuner assume (docs/sources.md, NCCL's tables): GB/s of a link over its raw rate, the LL cap
+/// of a GPU, LL128 of all channels, and NVLS of 16 channels with its efficiency.
 struct TunerFigures {
   TunerGeneration generation;
   double link, ll, ll128, nvls;
@@ -30,8 +30,8 @@ constexpr std::array kTuner{
     TunerFigures{TunerGeneration::blackwell, 40.1 / 50, 282.0, 40.0 * 24, kNvlsChannels * 40 * 0.74},
 };
 
-/// GB/s that LL gets out of a node between three and more (nccl-model.md, NCCL 2.30.7): its proxies read the flags of
-/// every line that they hand to a NIC, so the processors are the limit however many NICs there are. Makers that the
+/// GB/s that LL gets out of a node between three and more (docs/sources.md, NCCL's tables): its proxies read the flags
+/// of every line that they hand to a NIC, so the processors are the limit however many NICs there are. Makers that the
 /// tables do not name count as Intel.
 constexpr double kLlOfIntelHost = 20.4, kLlOfAmdHost = 19.0;
 
@@ -189,7 +189,7 @@ void set_protocols(Interconnect& out, const CollectiveMachine& machine) {
   ll128.fill_ring = ll128.fill_tree = library.fill_ring_simple;
   ll128.native_share = library.ll128_share;
   ll128.network_share = library.ll128_wire_share;
-  // LL128 needs 128-byte stores that arrive whole, as they do over NVLink alone (nccl-model.md).
+  // LL128 needs 128-byte stores that arrive whole, as they do over NVLink alone (docs/sources.md, NCCL's tables).
   ll128.offered = links.generation != TunerGeneration::none;
   // NCCL lets it cross where NICs lie behind the devices' PCIe switches. The Volta machine that was measured (ABCI-V,
   // NCCL 2.8) shows none: with it its calls of 64 KiB to 16 MiB would come out a third too quick.

@@ -21,7 +21,7 @@ struct HostFigures {
   Seconds gap;
 };
 
-// Ping-pong and stream rates of COLLECTIVES.md, "CPU, MPI from host memory" (OSU latency and bandwidth loops): latency
+// Ping-pong and stream rates of COLLECTIVES (docs/sources.md), OSU latency and bandwidth loops on host memory: latency
 // of an empty message; the step that the latency makes where data no longer fits the descriptor and where eager ends;
 // slope of the eager part; large messages over the wire; 8-byte messages per second in the bandwidth loop.
 // EDR with UCX: 0.87 µs on bare metal, but 1.4 to 1.74 in clouds and on three other machines (links mpi-study-azure-*,
@@ -61,7 +61,7 @@ const HostFigures& figures_of(NetworkKind kind) {
 constexpr int kRails = 2;
 
 // A step waits for its receive before the next send: what a recursive-doubling step between nodes takes beyond half a
-// ping-pong (ABCI-V all_reduce 8 B: 1.64 µs a doubling, COLLECTIVES.md).
+// ping-pong (ABCI-V all_reduce 8 B: 1.64 µs a doubling, collectives-cpu.csv).
 constexpr Seconds kTurnaround = 0.4_us;
 
 // Shared memory with Open MPI: one-node all_reduce of ABCI-V (two Xeon Gold 6148) takes 0.8 µs + 0.52 ns/B a step,
@@ -72,7 +72,7 @@ constexpr BytesPerSecond kSharedMemoryCopy = 2.1_GBps;
 constexpr BytesPerSecond kSum = 16_GBps;
 
 // Gloo moves everything by TCP, inside a node through the loopback device: half of what a cloud network takes, for
-// there is no wire and one interrupt less. Estimated; no table of Gloo with sizes was found (COLLECTIVES.md).
+// there is no wire and one interrupt less. Estimated; no table of Gloo with sizes was found.
 constexpr Seconds kLoopbackStep = 18_us;
 
 }  // namespace

@@ -8,7 +8,8 @@ namespace stepcast::algorithms {
 
 namespace {
 
-// Longest chain of a tree inside a node: NCCL builds it over the eight devices of a node (COLLECTIVE-HINTS.md 1).
+// Longest chain of a tree inside a node: NCCL builds it over the eight devices of a node (docs/sources.md, benchmark
+// fit).
 constexpr int kLongestChain = 7;
 
 // A network whose own library tells small messages from others (Slingshot) asks the receiver before it sends a large
@@ -57,8 +58,8 @@ bool share_nics(const Call& call) {
   return call.net.rank_network * ranks > call.net.node_network * (1 + 1e-9);
 }
 
-/// What a node sends in a tree, in buffers. Two nodes whose devices share NICs behave as a ring (COLLECTIVE-HINTS.md
-/// 1).
+/// What a node sends in a tree, in buffers. Two nodes whose devices share NICs behave as a ring (docs/sources.md,
+/// benchmark fit).
 double tree_load(const Call& call) {
   if (call.nodes == 2 && share_nics(call)) return 2 * (call.n - 1) / call.n;
   return double_tree_load(call.nodes);
@@ -128,7 +129,7 @@ Timed tree_all_reduce(Bytes payload, CollectiveProtocol protocol, const Call& ca
 }
 
 /// PAT: log2(n) steps between nodes whose messages grow, then a linear part that the last steps' many small pieces cost
-/// (nccl-model.md: rate × 0.75, log2(nodes)·inter/3.5 + 2.8 µs·ranks there is a tuner's figure; steps are ours).
+/// (docs/sources.md: rate × 0.75, log2(nodes)·inter/3.5 + 2.8 µs·ranks there is a tuner's figure; steps are ours).
 Timed pat(Bytes volume, const Call& call) {
   constexpr double kRate = 0.75;
   const SendProtocol& how = call.net.bulk;

@@ -10,7 +10,7 @@
 namespace stepcast {
 namespace {
 
-/// Tiles that a matrix product is cut into, for the tail of its last wave (OPERATORS.md, "Tail and start-up").
+/// Tiles that a matrix product is cut into, for the tail of its last wave (docs/sources.md, operator timings).
 constexpr double kTileElements = 128.0 * 128.0;
 
 /// Elements that share a scale of one byte (OCP Microscaling formats, v1.0, table 1).

@@ -7,12 +7,12 @@
 namespace stepcast {
 namespace {
 
-/// s½ without a mask over that with one: the diagonal's tiles are half empty. OPERATORS.md, attention: causal s½ is 2–3
-/// times the other.
+/// s½ without a mask over that with one: the diagonal's tiles are half empty. docs/sources.md, operator timings: causal
+/// s½ is 2–3 times the other.
 constexpr double kUnmaskedHalfSequence = 0.4;
 
-/// Head sizes between which the rate rises from attention_head64_factor to 1 (OPERATORS.md: 64 and 128 measured; linear
-/// between them, held outside).
+/// Head sizes between which the rate rises from attention_head64_factor to 1 (docs/sources.md: 64 and 128 measured;
+/// linear between them, held outside).
 constexpr double kSmallHead = 64, kLargeHead = 128;
 
 /// Elements of 16 bit in the 16 bytes that tensor cores' kernels load at once (NVIDIA, Matrix Multiplication Background
@@ -27,7 +27,7 @@ constexpr double kHalfAlignedShare = 0.58, kUnalignedShare = 0.39;
 /// to 6.5 times slower in published runs with heads of 108 (prototype fit, 2026-11).
 constexpr double kAlignedHead = 8, kUnalignedRate = 0.2;
 
-/// Compute and memory time overlap but for their sum in quadrature (OPERATORS.md: p = 1.6–2.3 for most parts).
+/// Compute and memory time overlap but for their sum in quadrature (docs/sources.md: p = 1.6–2.3 for most parts).
 Seconds combine(Seconds floor, double compute, double memory) {
   return floor + Seconds(std::sqrt(compute * compute + memory * memory));
 }

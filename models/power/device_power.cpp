@@ -7,7 +7,7 @@ namespace stepcast {
 namespace {
 
 // Devices, as shares of the board limit.
-// Matrix products: 0.96–0.99 of the limit in long compute-bound runs (OPERATORS.md, board power in the runs).
+// Matrix products: 0.96–0.99 of the limit in long compute-bound runs (docs/sources.md, operator timings).
 constexpr double kComputeShare = 0.97;
 // Streaming kernels: products that stream at 0.8 and more of the memory's rate and at less than 0.1 of the peak draw
 // 0.59 (GB200), 0.73 (B200) and 0.79 (H200) of the limit, medians (operators-power.csv, 124 rows); the middle one.

@@ -14,8 +14,8 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-// What measurements of real clusters show (COLLECTIVES.md), on servers of the catalogue: it has to follow from steps,
-// links and channels, whatever the constants.
+// What measurements of real clusters show (calibration/data/collectives-*.csv), on servers of the catalogue: it has to
+// follow from steps, links and channels, whatever the constants.
 
 Interconnect links_of(const char* node) { return interconnect_of(machine_of(*catalog().find<Node>(node), catalog())); }
 

@@ -150,7 +150,8 @@ TEST(TreeAllReduce, PaysLevelsInsteadOfRanks) {
 }
 
 TEST(TreeAllReduce, BetweenTwoNodesSendsTheBufferOnce) {
-  // What lets bus bandwidth pass the wire on two nodes (COLLECTIVES.md): 2·15/16 of a buffer by ring, one by tree.
+  // What lets bus bandwidth pass the wire on two nodes (calibration/data/collectives-*.csv): 2·15/16 of a buffer by
+  // ring, one by tree.
   const auto cost =
       collective_cost(CollectiveKind::all_reduce, 80_MB, {16, 8, 1}, round_links(), CollectiveAlgorithm::tree);
   EXPECT_DOUBLE_EQ(cost.network_bytes.in(1_MB), 10);

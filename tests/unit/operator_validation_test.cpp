@@ -112,7 +112,7 @@ TEST(OperatorPredictions, ConvolutionsTakeTheNearestGenerationThatWasTimed) {
 }
 
 // The larger of 11 % and 1.3 × what two libraries differ by on the same shapes (L40S: 13 %). The tables of Arc (zeros,
-// rates above the peak) and MI355X (tunings cut short, two products under one name) are doubted by OPERATORS.md.
+// rates above the peak) and MI355X (tunings cut short, two products under one name) are doubted (docs/sources.md).
 TEST(ShippedOperators, ProductsAreWithinElevenPercent) {
   expect_within(without(shipped_score("operators-gemm"), {"arc-pro-b60", "mi355x"}), {{"l40s", 16.9}}, 11);
 }

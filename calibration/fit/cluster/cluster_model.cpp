@@ -20,8 +20,8 @@ double amount(const Q& member, double unit) {
   return member.value() / unit;
 }
 
-// Spreads of the logarithm: how far the machines of COLLECTIVES.md lie from their kind (starts and hops by factors of
-// 1.5 to 2, shares by 10 to 20 %).
+// Spreads of the logarithm: how far the machines of COLLECTIVES (docs/sources.md) lie from their kind (starts and hops
+// by factors of 1.5 to 2, shares by 10 to 20 %).
 constexpr double kLatency = 0.6;
 constexpr double kShare = 0.2;
 constexpr double kCut = 0.4;  // of what libraries do to messages

@@ -14,7 +14,7 @@ namespace stepcast {
 namespace {
 
 // A pair or a device is slow when it gets so little of what the others get; healthy ones agree within a few per cent
-// (VLT-B200's own NICs: 42.5 to 48.4 GB/s, COLLECTIVES.md).
+// (VLT-B200's own NICs: 42.5 to 48.4 GB/s, collectives-multinode.csv).
 constexpr double kSlow = 0.8;
 // Directions of one link differ by so much.
 constexpr double kAsymmetric = 0.85;
@@ -22,7 +22,7 @@ constexpr double kAsymmetric = 0.85;
 constexpr double kFarBelow = 0.6;
 // Of the library's own choice that a forced one takes.
 constexpr double kBetterForced = 0.75;
-// LL is at least twice as quick to start as Simple (NCCL's tables, nccl-model.md).
+// LL is at least twice as quick to start as Simple (NCCL's tables, docs/sources.md).
 constexpr double kLlMissing = 2.0;
 constexpr double kBulk = 16 << 20;
 constexpr double kSmall = 4096;

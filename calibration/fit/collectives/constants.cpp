@@ -40,7 +40,7 @@ class Table {
 
 /// Priors of a class of links. Shares of two and four devices: channels that the library opens for them. Start of a
 /// kernel and hops are NCCL's own: base of a ring in LL 3.6 µs up to 2.18 and 6.6 later, hop over NVLink 0.47 to 0.6 µs
-/// in LL and 3.4 in Simple (src/graph/tuning.cc; nccl-model.md).
+/// in LL and 3.4 in Simple (src/graph/tuning.cc; docs/sources.md).
 struct LinkPriors {
   const char* id;
   double launch, ll_hop, simple_hop, ring, two, four, eight, eight_spread, peer, peer_rate, nvls, nvls_start;
@@ -107,7 +107,7 @@ void add_networks(Table& t) {
       t.network(n.id, "ring_hop_at_scale_us", &P::ring_hop_at_scale, n.ring_at_scale, 0.15, kMicro);
     t.network(n.id, "tree_hop_simple_us", &P::tree_hop_simple, n.tree_simple, 0.4, kMicro);
     t.network(n.id, "ring_hop_simple_us", &P::ring_hop_simple, n.ring_simple, 0.4, kMicro);
-    // NCCL's tables give a tree in LL the wire's rate over 3.8 (nccl-model.md).
+    // NCCL's tables give a tree in LL the wire's rate over 3.8 (docs/sources.md).
     t.network(n.id, "ll_share", &P::ll_share, 0.26, 0.5);
     t.network(n.id, "peer_start_us", &P::peer_start, n.peer, 0.4, kMicro);
     if (n.peer_at_scale > 0)
@@ -136,7 +136,7 @@ void add_library(Table& t) {
   t.library("fill_all_to_all", &P::fill_all_to_all, 0.64, 0.5);
   t.library("fill_remote_all_to_all", &P::fill_remote_all_to_all, 0.5, 0.5);
   t.library("tree_share", &P::tree_share, 0.88, 0.1);
-  // LL128: 120 of 128 bytes are data; a tree level between nodes takes 8.5 µs where LL takes 5 (nccl-model.md).
+  // LL128: 120 of 128 bytes are data; a tree level between nodes takes 8.5 µs where LL takes 5 (docs/sources.md).
   t.library("ll128_wire_share", &P::ll128_wire_share, 0.9375, 0.03);
   t.library("ll128_hop", &P::ll128_hop, 1.36, 0.2);
   t.library("ll128_network_hop", &P::ll128_network_hop, 1.7, 0.2);

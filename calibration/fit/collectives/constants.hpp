@@ -26,8 +26,8 @@ struct Constant {
   std::function<void(Profiles&, double)> set;
 };
 
-/// Every constant that is fitted, with its prior. Priors: COLLECTIVE-HINTS.md (prototype fit, 2026-11) and, for hops,
-/// NCCL's tables (nccl-model.md), rounded; spreads: how far machines of a kind lay apart there.
+/// Every constant that is fitted, with its prior. Priors: the benchmark fit of 2026-11 and, for hops, NCCL's tables
+/// (docs/sources.md), rounded; spreads: how far machines of a kind lay apart there.
 std::vector<Constant> fitted_constants();
 
 /// Shipped profiles to start from: what is not fitted keeps its value.

@@ -25,7 +25,7 @@ struct Figure {
 
 // Latency: 1.4 to 1.74 µs in clouds and on three other machines (links mpi-study-azure-*, mpi-study-llnl-lassen-edr,
 // mpi-measured-hbv2-hdr). Shared memory 0.6 µs and 3.1 GB/s, rendezvous 5 µs and sums 3.2 GB/s in the prototype
-// (COLLECTIVE-HINTS.md section 1); the others near the shipped ones, with a wide spread. The rate of a rail counts as
+// (docs/sources.md, benchmark fit); the others near the shipped ones, with a wide spread. The rate of a rail counts as
 // its ratio to the shipped one.
 constexpr std::array kFigures{
     Figure{1.45, 0.3, [](HostNetwork& n, double v) { n.latency = v * 1_us; }},

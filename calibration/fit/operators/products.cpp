@@ -48,7 +48,7 @@ std::vector<std::string> formats_of(const FamilyRows& rows) {
   return out;
 }
 
-/// Starting point where no sibling gives one: round figures of the first fits of OPERATORS.md.
+/// Starting point where no sibling gives one: round figures of the first fits to these tables (docs/sources.md).
 ProductConstants round_figures() {
   ProductConstants out;
   out.memory_share = 0.8;

@@ -13,7 +13,7 @@ struct Conditions {
   bool sampled = true;  ///< false: the best of a search over shapes or kernels, an upper bound
 };
 
-/// Conditions of a source (OPERATORS.md, "Sources: what exactly was measured"), by the beginning of its name; a burst
+/// Conditions of a source (docs/sources.md, operator timings), by the beginning of its name; a burst
 /// on warm operands when it is not known.
 Conditions conditions_of(std::string_view source);
 

@@ -25,7 +25,7 @@ struct OperatorPoint {
   double predicted = 0, measured = 0;  ///< s or W
 };
 
-/// How well a set of operators is predicted. Rows that their source or OPERATORS.md doubts, and accelerators whose
+/// How well a set of operators is predicted. Rows that their source or docs/sources.md doubts, and accelerators whose
 /// tables are doubted whole, count like the others: nothing is dropped.
 struct OperatorSetScore {
   std::string name;
