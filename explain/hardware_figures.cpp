@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "models/compute/host_link.hpp"
 #include "models/storage/storage.hpp"
 #include "report/humane.hpp"
 
@@ -64,11 +65,16 @@ void scale_native_latency(ChangedScenario& s, double factor) {
     *time *= factor;
 }
 
-Value pcie_bandwidth(const Scenario& s) {
-  if (!s.accelerator || s.accelerator->pcie_bandwidth <= BytesPerSecond(0)) return std::nullopt;
-  return rate_text(s.accelerator->pcie_bandwidth) + " a device and direction";
+Value host_link(const Scenario& s) {
+  if (!s.accelerator) return std::nullopt;
+  return rate_text(raw_host_link(*s.node, *s.accelerator)) + " a device and direction";
 }
-void scale_pcie_bandwidth(ChangedScenario& s, double factor) { s.accelerator()->pcie_bandwidth *= factor; }
+void scale_host_link(ChangedScenario& s, double factor) {
+  Accelerator* accelerator = s.accelerator();
+  accelerator->pcie_bandwidth *= factor;
+  for (std::optional<HostLink>* link : {&accelerator->cpu_link, &s.node()->cpu_link})
+    if (*link) (*link)->bandwidth *= factor;
+}
 
 bool has_network(const Scenario& s) { return s.spec.cluster.nodes > 1 && s.nics_per_node > 0; }
 
@@ -159,7 +165,7 @@ const std::vector<HardwareFigure>& hardware_figures() {
       {"kernel_floor", "shortest kernel", false, kernel_floor, scale_kernel_floor},
       {"native_bandwidth", "bandwidth of the links inside a node", true, native_bandwidth, scale_native_bandwidth},
       {"native_latency", "latency of collectives inside a node", false, native_latency, scale_native_latency},
-      {"pcie_bandwidth", "PCIe bandwidth of the devices", true, pcie_bandwidth, scale_pcie_bandwidth},
+      {"host_link", "links of the devices to their hosts", true, host_link, scale_host_link},
       {"nic_bandwidth", "NIC bandwidth", true, nic_bandwidth, scale_nic_bandwidth},
       {"fabric_bandwidth", "bandwidth of the fabric above the leaves", true, fabric_bandwidth, scale_fabric_bandwidth},
       {"network_latency", "latency of the network", false, network_latency, scale_network_latency},

@@ -26,7 +26,7 @@ const FieldTable<NativeLinks>& NativeLinks::fields() {
 
 const FieldTable<HostLink>& HostLink::fields() {
   static const FieldTable<HostLink> table =
-      PartTable<HostLink>("cpu_link", "Coherent link to the host processor")
+      PartTable<HostLink>("cpu_link", "Link to the host processor that is no PCIe")
           .field("kind", &HostLink::kind, "Name", required())
           .field("bandwidth_GBps", &HostLink::bandwidth, "Per direction", required_positive())
           .field("shared_by_accelerators", &HostLink::shared_by_accelerators, "Accelerators that share it",
@@ -83,6 +83,7 @@ const FieldTable<Cpu>& Cpu::fields() {
   static const FieldTable<Cpu> table =
       PartTable<Cpu>("cpu", "A processor: one socket")
           .field("id", &Cpu::id, "Name of the file", required())
+          .field("vendor", &Cpu::vendor, "Maker", required())
           .field("family", &Cpu::family, "Compute profile that it uses", refers_to("compute-profiles"))
           .field("cores", &Cpu::cores, "Cores", required_positive())
           .field("p_cores", &Cpu::p_cores, "Performance cores, when there are two kinds", at_least(0))
@@ -100,6 +101,8 @@ const FieldTable<Cpu>& Cpu::fields() {
           .field("turbo_power_W", &Cpu::turbo_power, "Short-term power limit", device_watts())
           .field("pcie_gen", &Cpu::pcie_gen, "PCIe generation", a_pcie_gen())
           .field("pcie_lanes", &Cpu::pcie_lanes, "PCIe lanes", a_pcie_lanes())
+          .field("socket_links_GBps", &Cpu::socket_links,
+                 "All links between two sockets, per direction; one alone has none", positive())
           .field("year", &Cpu::year, "First year of sale", a_year())
           .field("price_usd", &Cpu::price, "Price", positive())
           .field("price_kind", &Cpu::price_kind, "What kind of price")

@@ -22,6 +22,8 @@ const FieldTable<SwitchPart>& SwitchPart::fields() {
       PartTable<S>("switch", "A network switch, or a switch chip between accelerators")
           .field("id", &S::id, "Name of the file", required())
           .field("kind", &S::kind, "infiniband, ethernet, nvswitch and so on", required())
+          .field("usual_for", &S::usual_for,
+                 "Kinds of network that are built of it where nobody names a switch and NICs have its ports' rate")
           .field("asic", &S::asic, "Chip")
           .field("ports", &S::ports, "Ports; 0: not stated", at_least(0))
           .field("port_bandwidth_Gbps", &S::port_bandwidth, "Of each port, per direction", positive())

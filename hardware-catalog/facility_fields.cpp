@@ -5,6 +5,15 @@ namespace stepcast {
 
 using namespace part_rules;
 
+namespace {
+
+/// Fans that draw more than all that they cool. 40 mm fans of dense air-cooled servers draw 20 % (cooling dgx-air).
+constexpr double kMostFanPercent = 50;
+/// For 1000 node-days: one of a thousand nodes in a million days; each node every minute and a half.
+constexpr double kLeastInterruptions = 1e-6, kMostInterruptions = 1e6;
+
+}  // namespace
+
 const FieldTable<Psu>& Psu::fields() {
   static const FieldTable<Psu> table =
       PartTable<Psu>("power supply", "Efficiency curve of a kind of power supply")
@@ -29,7 +38,7 @@ const FieldTable<Cooling>& Cooling::fields() {
           .field("pue_low", &Cooling::pue_low, "Lowest power usage effectiveness reported", a_pue())
           .field("pue_high", &Cooling::pue_high, "Highest power usage effectiveness reported", a_pue())
           .field("server_fan_share_of_IT_percent", &Cooling::server_fan_share_of_IT_percent,
-                 "Server fans, in per cent of IT power", between(0, 100))
+                 "Server fans, in per cent of IT power", between(0, kMostFanPercent))
           .field("max_rack_kW", &Cooling::max_rack_power, "Highest power of a rack", positive())
           .field("figures", &Cooling::figures, "Further figures, by name with unit")
           .field("labels", &Cooling::labels, "Further words, by name")
@@ -61,12 +70,15 @@ const FieldTable<Site>& Site::fields() {
 namespace {
 
 template <class Record>
-FieldTable<Record> record_table(std::string name, std::string doc) {
-  return PartTable<Record>(std::move(name), std::move(doc))
-      .field("id", &Record::id, "Name of the file", required())
+void add_subject(PartTable<Record>& table) {
+  table.field("id", &Record::id, "Name of the file", required())
       .field("accelerator", &Record::accelerator, "Accelerator that the evidence is of", refers_to("accelerators"))
-      .field("node", &Record::node, "Node that the evidence is of", refers_to("nodes"))
-      .field("figures", &Record::figures, "Figures by name with unit")
+      .field("node", &Record::node, "Node that the evidence is of", refers_to("nodes"));
+}
+
+template <class Record>
+void add_evidence(PartTable<Record>& table) {
+  table.field("figures", &Record::figures, "Figures by name with unit")
       .field("labels", &Record::labels, "Words by name")
       .field("curves", &Record::curves, "Curves named x_to_y: y by x")
       .fields_of(&Record::provenance);
@@ -74,18 +86,31 @@ FieldTable<Record> record_table(std::string name, std::string doc) {
 
 }  // namespace
 
-template <>
 const FieldTable<ReliabilityRecord>& ReliabilityRecord::fields() {
-  static const auto table = record_table<ReliabilityRecord>(
-      "reliability record", "Published evidence on failures, recovery and spot capacity");
-  return table;
+  using R = ReliabilityRecord;
+  static const FieldTable<R> kTable = [] {
+    PartTable<R> table("reliability record", "Published evidence on failures, recovery and spot capacity");
+    add_subject(table);
+    table.field("provider", &R::provider, "Cloud that the evidence is of, as nodes name it")
+        .field("instance", &R::instance, "The provider's name for what the evidence is of")
+        .field("notice_s", &R::notice, "Between the notice and the end of a spot instance", at_least(0))
+        .field("interruptions_per_1000_node_days", &R::interruptions_per_1000_node_days,
+               "Unexpected interruptions of jobs for every 1000 nodes and days, for run.reliability.published",
+               between(kLeastInterruptions, kMostInterruptions));
+    add_evidence(table);
+    return table;
+  }();
+  return kTable;
 }
 
-template <>
 const FieldTable<PowerRecord>& PowerRecord::fields() {
-  static const auto table =
-      record_table<PowerRecord>("power record", "Published evidence on power: measured, idle, capped");
-  return table;
+  static const FieldTable<PowerRecord> kTable = [] {
+    PartTable<PowerRecord> table("power record", "Published evidence on power: measured, idle, capped");
+    add_subject(table);
+    add_evidence(table);
+    return table;
+  }();
+  return kTable;
 }
 
 }  // namespace stepcast

@@ -93,6 +93,10 @@ const FieldTable<Node>& Node::fields() {
           .field("cpu_count", &Node::cpu_count, "Sockets; 0 when unknown", between(0, kMostDevices))
           .field("cpu_cores", &Node::cpu_cores, "Cores of each socket that the node gets; 0: all", at_least(0))
           .field("vcpus", &Node::vcpus, "Virtual processors of a cloud instance", at_least(0))
+          .field("provider", &Node::provider, "Cloud that rents it out, as records of reliability name it")
+          .field("instance", &Node::instance, "What the provider calls it")
+          .field("cpu_link", &Node::cpu_link,
+                 "Link of each accelerator to its processor that is no PCIe, where the accelerator's entry has none")
           .field("memory_GB", &Node::memory, "Host memory", required_positive())
           .field("memory_bandwidth_GBps", &Node::memory_bandwidth, "Host memory, of all sockets", required_positive())
           .field("interconnect", &Node::interconnect, "How its accelerators reach one another", required())

@@ -193,6 +193,12 @@ void check(const NetworkProfile& part, Diagnostics& diagnostics) {
 }
 void check(const LibraryProfile& part, Diagnostics& diagnostics) { check_intervals(part, diagnostics); }
 
+void check(const SwitchPart& part, Diagnostics& diagnostics) {
+  if (!part.usual_for.empty() && !part.port_bandwidth)
+    diagnostics.error("/usual_for",
+                      "given without port_bandwidth_Gbps, which says of what NICs it is the usual switch");
+}
+
 void check(const Psu& part, Diagnostics& diagnostics) {
   if (part.efficiency_percent_by_load_percent.empty())
     diagnostics.error("/efficiency_percent_by_load_percent", "needs one point at least");

@@ -18,6 +18,7 @@ template <class T>
 void check(const T& /*part*/, Diagnostics& /*diagnostics*/) {}
 void check(const Accelerator& part, Diagnostics& diagnostics);
 void check(const Node& part, Diagnostics& diagnostics);
+void check(const SwitchPart& part, Diagnostics& diagnostics);
 void check(const Psu& part, Diagnostics& diagnostics);
 void check(const Cooling& part, Diagnostics& diagnostics);
 void check(const ComputeProfile& part, Diagnostics& diagnostics);

@@ -48,6 +48,8 @@ Bytes Accelerator::usable_memory() const {
   return memory * (ecc_takes_its_share ? kVisibleShareEccGddr : kVisibleShare);
 }
 
+BytesPerSecond Cpu::between_sockets() const { return socket_links.value_or(kUnknownSocketLinks); }
+
 std::optional<double> LinkPart::figure(const std::string& name) const {
   const auto found = figures.find(name);
   return found == figures.end() ? std::nullopt : std::optional(found->second);

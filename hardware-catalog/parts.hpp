@@ -56,7 +56,7 @@ struct NativeLinks {
   static const FieldTable<NativeLinks>& fields();
 };
 
-/// A coherent link between accelerator and host processor (NVLink-C2C).
+/// A link between accelerator and host processor that is no PCIe (NVLink-C2C, POWER9's NVLink).
 struct HostLink {
   std::string kind;
   BytesPerSecond bandwidth;  ///< per direction
@@ -119,6 +119,7 @@ inline constexpr double kVisibleShareEccGddr = 1.006;
 /// A processor: one socket.
 struct Cpu {
   std::string id;
+  std::string vendor;
   std::string family = "cpu";  ///< id of the compute profile that it uses
   int cores = 0;
   int p_cores = 0;  ///< of them performance cores, when there are two kinds
@@ -135,13 +136,20 @@ struct Cpu {
   std::optional<Watts> turbo_power;
   int pcie_gen = 0;
   int pcie_lanes = 0;
+  std::optional<BytesPerSecond> socket_links;  ///< all links between two sockets, per direction
   int year = 0;
   std::optional<Dollars> price;
   std::string price_kind;
   Provenance provenance;
 
+  /// Raw rate between two sockets; where the entry is silent, kUnknownSocketLinks.
+  [[nodiscard]] BytesPerSecond between_sockets() const;
   static const FieldTable<Cpu>& fields();
 };
+
+/// Between two sockets of a kind that nobody states: three UPI links of 20.8 GB/s (links upi-10.4), the slowest pair of
+/// sockets of the last ten years in the catalogue.
+inline constexpr BytesPerSecond kUnknownSocketLinks = 3 * 20.8_GBps;
 
 /// A link, NIC rate, cable or measured link figure. The figures differ by kind, so they are kept by name.
 struct LinkPart {
@@ -156,10 +164,18 @@ struct LinkPart {
   [[nodiscard]] std::optional<double> figure(const std::string& name) const;
 };
 
+enum class NetworkKind { infiniband, ethernet_rdma, ethernet_tcp, efa, slingshot, omni_path, ici };
+template <>
+struct EnumNames<NetworkKind> {
+  static constexpr std::array names{"infiniband", "ethernet_rdma", "ethernet_tcp", "efa",
+                                    "slingshot",  "omni_path",     "ici"};
+};
+
 /// A switch.
 struct SwitchPart {
   std::string id;
   std::string kind;
+  std::vector<NetworkKind> usual_for;  ///< networks of its ports' rate that are built of it where nobody names a switch
   std::string asic;
   int ports = 0;
   std::optional<BytesPerSecond> port_bandwidth;
@@ -199,13 +215,6 @@ struct NodeInterconnect {
 
   /// What one accelerator can send to its peers in the node, per direction, over the native links (zero if none).
   [[nodiscard]] BytesPerSecond bandwidth_per_accelerator(int accelerators) const;
-};
-
-enum class NetworkKind { infiniband, ethernet_rdma, ethernet_tcp, efa, slingshot, omni_path, ici };
-template <>
-struct EnumNames<NetworkKind> {
-  static constexpr std::array names{"infiniband", "ethernet_rdma", "ethernet_tcp", "efa",
-                                    "slingshot",  "omni_path",     "ici"};
 };
 
 struct Nic {
@@ -256,10 +265,13 @@ struct Node {
   std::string id;
   std::string accelerator;  ///< catalogue id; empty when there is none
   int accelerator_count = 0;
-  std::string cpu;    ///< catalogue id; empty when unknown (cloud instances)
-  int cpu_count = 0;  ///< sockets; 0 when unknown
-  int cpu_cores = 0;  ///< cores of each socket that the node gets; 0: all of them
-  int vcpus = 0;      ///< of a cloud instance
+  std::string cpu;                   ///< catalogue id; empty when unknown (cloud instances)
+  int cpu_count = 0;                 ///< sockets; 0 when unknown
+  int cpu_cores = 0;                 ///< cores of each socket that the node gets; 0: all of them
+  int vcpus = 0;                     ///< of a cloud instance
+  std::string provider;              ///< cloud that rents it out, as records on its instances name it; empty: none
+  std::string instance;              ///< what the provider calls it
+  std::optional<HostLink> cpu_link;  ///< of each accelerator, where that has one to this processor only
   NodeInterconnect interconnect;
   Bytes memory;                     ///< host memory
   BytesPerSecond memory_bandwidth;  ///< host, of all sockets
@@ -379,9 +391,25 @@ struct ComputeProfile {
   static const FieldTable<ComputeProfile>& fields();
 };
 
-/// Evidence on one subject that models draw on, as published: figures, words and curves by name.
-template <class Subject>
-struct EvidenceRecord {
+/// Evidence that models draw on, as published: figures, words and curves by name. Of failures, recovery and spot
+/// capacity.
+struct ReliabilityRecord {
+  std::string id;
+  std::string accelerator;        ///< catalogue id, where the evidence is of one
+  std::string node;               ///< catalogue id
+  std::string provider;           ///< cloud that it is of, as nodes name it
+  std::string instance;           ///< the provider's name for what it is of
+  std::optional<Seconds> notice;  ///< notice_s: between the notice and the end of a spot instance
+  std::optional<double> interruptions_per_1000_node_days;  ///< what scenarios take from it
+  Figures figures;
+  Labels labels;
+  std::map<std::string, Figures> curves;  ///< named `x_to_y`: y by x
+  Provenance provenance;
+  static const FieldTable<ReliabilityRecord>& fields();
+};
+
+/// The same of power: measured, idle, capped.
+struct PowerRecord {
   std::string id;
   std::string accelerator;  ///< catalogue id, where the evidence is of one
   std::string node;         ///< catalogue id
@@ -389,15 +417,7 @@ struct EvidenceRecord {
   Labels labels;
   std::map<std::string, Figures> curves;  ///< named `x_to_y`: y by x
   Provenance provenance;
-  static const FieldTable<EvidenceRecord>& fields();
+  static const FieldTable<PowerRecord>& fields();
 };
-/// Failures, recovery, spot interruptions.
-using ReliabilityRecord = EvidenceRecord<struct ReliabilitySubject>;
-/// Measured power, idle power, caps.
-using PowerRecord = EvidenceRecord<struct PowerSubject>;
-template <>
-const FieldTable<ReliabilityRecord>& ReliabilityRecord::fields();
-template <>
-const FieldTable<PowerRecord>& PowerRecord::fields();
 
 }  // namespace stepcast

@@ -70,6 +70,8 @@ void take_server(MeasuredCollective& out, const Accelerator* accelerator, const 
   machine.compute = catalog.find<ComputeProfile>(accelerator->family);
   machine.devices_per_node = out.node.accelerator_count;
   machine.links = link_profile_of(out.node, accelerator, catalog);
+  machine.host_links = host_link_profile_of(out.node, accelerator, catalog);
+  if (!out.node.cpu.empty()) machine.cpu = catalog.find<Cpu>(out.node.cpu);
   machine.library = library_profile_of(accelerator, catalog);
 }
 

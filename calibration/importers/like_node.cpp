@@ -106,7 +106,7 @@ int nic_likeness(const Wiring& wiring, const Node& node) {
 }
 
 /// Higher is more alike. What the wiring does not tell counts neither way.
-int likeness(const Wiring& wiring, const Accelerator& accelerator, const Node& node) {
+int likeness(const Wiring& wiring, const Accelerator& accelerator, const Node& node, const Catalog& catalog) {
   const int has = accelerator.interconnect ? accelerator.interconnect->links : 0;
   const NodeInterconnect shape = interconnect_of_wiring(wiring, has);
   int score = nic_likeness(wiring, node);
@@ -117,7 +117,7 @@ int likeness(const Wiring& wiring, const Accelerator& accelerator, const Node& n
         shape.links == other.links)
       score += 10;
   }
-  if (!wiring.cpu_vendor.empty() && cpu_is_of(node.cpu, wiring.cpu_vendor)) score += 2;
+  if (!wiring.cpu_vendor.empty() && cpu_is_of(node.cpu, wiring.cpu_vendor, catalog)) score += 2;
   return score;
 }
 
@@ -157,7 +157,7 @@ const Node* node_like(const Wiring& wiring, const std::vector<const Accelerator*
     if (node->accelerator_count != count || accelerator == accelerators.end()) continue;
     // Among equals, the accelerator that more of the catalogue's nodes have; how many NICs serve storage differs by the
     // order of a server, and says nothing about that.
-    const std::tuple score{likeness(wiring, **accelerator, *node), nodes_with[node->accelerator],
+    const std::tuple score{likeness(wiring, **accelerator, *node, catalog), nodes_with[node->accelerator],
                            nics_of(wiring).all == nics_of(*node).all};
     if (score > best_score) best = node, best_score = score;
   }
@@ -174,10 +174,16 @@ const Node* node_of_platform(std::string_view platform, const Catalog& catalog) 
   return nullptr;
 }
 
-bool cpu_is_of(std::string_view cpu, std::string_view vendor) {
-  if (vendor == "GenuineIntel") return cpu.starts_with("xeon") || cpu.starts_with("i");
-  if (vendor == "AuthenticAMD") return cpu.starts_with("epyc") || cpu.starts_with("ryzen");
-  return vendor == "ARM" && cpu.starts_with("grace");
+bool cpu_is_of(std::string_view cpu, std::string_view vendor, const Catalog& catalog) {
+  struct Maker {
+    std::string_view told, name;
+  };
+  // Of processors with Arm cores, the catalogue's servers have NVIDIA's.
+  constexpr Maker kMakers[] = {{"GenuineIntel", "Intel"}, {"AuthenticAMD", "AMD"}, {"ARM", "NVIDIA"}};
+  const Cpu* part = cpu.empty() ? nullptr : catalog.find<Cpu>(cpu);
+  return part != nullptr && std::any_of(std::begin(kMakers), std::end(kMakers), [&](const Maker& maker) {
+           return vendor == maker.told && part->vendor == maker.name;
+         });
 }
 
 TypicalHost typical_host(const Catalog& catalog) {

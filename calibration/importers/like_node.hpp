@@ -23,8 +23,9 @@ const Node* node_like(const Wiring& wiring, const std::vector<const Accelerator*
 /// when there is none.
 const Node* node_of_platform(std::string_view platform, const Catalog& catalog);
 
-/// Whether a processor of the catalogue (its id) is of a vendor, as CPUID names it (`GenuineIntel`).
-bool cpu_is_of(std::string_view cpu, std::string_view vendor);
+/// Whether a processor of the catalogue (its id) is of a vendor, as CPUID names it (`GenuineIntel`); `ARM`: of any
+/// vendor of such.
+bool cpu_is_of(std::string_view cpu, std::string_view vendor, const Catalog& catalog);
 
 /// Host memory of the catalogue's nodes over that of their accelerators, and its bandwidth per accelerator: medians,
 /// for machines that no node is like.

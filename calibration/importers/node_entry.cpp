@@ -213,9 +213,10 @@ class NodeBuilder {
   void write_host() {
     if (like_) {
       const std::string from = fmt::format("node {}, which is like it", like_->id);
-      if (!like_->cpu.empty() && (wiring_.cpu_vendor.empty() || cpu_is_of(like_->cpu, wiring_.cpu_vendor))) {
+      if (!like_->cpu.empty() && (wiring_.cpu_vendor.empty() || cpu_is_of(like_->cpu, wiring_.cpu_vendor, catalog_))) {
         entry_.assumed("cpu", like_->cpu, from);
         entry_.assumed("cpu_count", like_->cpu_count, from);
+        if (like_->cpu_link) entry_.assumed("cpu_link", HostLink::fields().write(*like_->cpu_link), from);
       }
       entry_.assumed("memory_GB", like_->memory.in(1_GB), from);
       entry_.assumed("memory_bandwidth_GBps", like_->memory_bandwidth.in(1_GBps), from);

@@ -2,19 +2,16 @@
 
 #include "models/collectives/link_shares.hpp"
 #include "models/collectives/machine.hpp"
+#include "models/compute/host_link.hpp"
 
 namespace stepcast {
 
 namespace {
 
-// Of the link between two sockets: an estimate, no measurement at hand. all_to_all relative to it is that of NVLink in
+// Of the links between two sockets: an estimate, no measurement at hand. all_to_all relative to it is that of NVLink in
 // step-time fits (docs/sources.md, prototype fit).
 constexpr double kSocketShare = 0.6;
 constexpr double kSocketAllToAll = 0.38 / 0.62;
-// PCIe: 12.5 of 15.75 and 25.5 of 31.5 GB/s (links pcie3-x16, pcie4-x16).
-constexpr double kHostLinkShare = 0.80;
-// One UPI link of a two-socket server, per direction (links upi-10.4); boards have one to four.
-constexpr BytesPerSecond kSocketLink = 20.8_GBps;
 
 /// What NCCL's search and tuner assume (docs/sources.md, NCCL's tables): GB/s of a link over its raw rate, the LL cap
 /// of a GPU, LL128 of all channels, and NVLS of 16 channels with its efficiency.
@@ -34,10 +31,10 @@ constexpr std::array kTuner{
 /// of every line that they hand to a NIC, so the processors are the limit however many NICs there are. Makers that the
 /// tables do not name count as Intel.
 constexpr double kLlOfIntelHost = 20.4, kLlOfAmdHost = 19.0;
+constexpr std::string_view kAmd = "AMD";
 
-double ll_of_host(const Node& node) {
-  const std::string_view cpu = node.cpu;
-  return cpu.substr(0, 4) == "epyc" || cpu.substr(0, 5) == "ryzen" ? kLlOfAmdHost : kLlOfIntelHost;
+double ll_of_host(const CollectiveMachine& machine) {
+  return machine.cpu != nullptr && machine.cpu->vendor == kAmd ? kLlOfAmdHost : kLlOfIntelHost;
 }
 
 const LinkProfile& links_of(const CollectiveMachine& machine) {
@@ -59,26 +56,27 @@ struct NativeLink {
   bool pcie = false;
 };
 
-double host_link_share(const CollectiveMachine& machine) {
-  const double share = machine.compute ? machine.compute->host_link_share : 0;
-  return share > 0 ? share : kHostLinkShare;
-}
-
 NativeLink native_link(const CollectiveMachine& machine) {
   const Node& node = *machine.node;
   const BytesPerSecond linked = node.interconnect.bandwidth_per_accelerator(node.accelerator_count);
   if (linked > BytesPerSecond(0) && node.interconnect.kind != NodeTopology::pcie) return {linked, false};
-  return {machine.accelerator->pcie_bandwidth * kHostLinkShare, true};
+  return {machine.accelerator->pcie_bandwidth, true};
+}
+
+/// Of the ring's rate, by how many devices take part.
+double channel_share(const LinkProfile& links, std::size_t ranks) {
+  return ranks == 2 ? links.share_of_two : ranks <= 4 ? links.share_of_four : links.share_of_eight;
 }
 
 /// What a ring over so many devices carries where it must pass through their processors: of PCIe as much as where there
-/// is nothing else (ring_share, and share_of_two to share_of_eight, of link-profiles/pcie.json).
+/// is nothing else; of links to the processor, which are of the kind of those between devices and shared with nobody,
+/// as much as of these.
 BytesPerSecond host_ring(const CollectiveMachine& machine, std::size_t ranks) {
-  constexpr double kOfTwo = 0.92, kOfFour = 0.70, kOfEight = 0.51;
-  // POWER9 has two NVLinks 2 to each device of AC922 and Summit, 25 GB/s each (OLCF, Summit user guide).
-  if (machine.node->cpu.starts_with("power9")) return 50_GBps * links_of(machine).ring_share;
-  const double share = ranks == 2 ? kOfTwo : ranks <= 4 ? kOfFour : kOfEight;
-  return machine.accelerator->pcie_bandwidth * kHostLinkShare * share;
+  if (coherent_host_link(*machine.node, *machine.accelerator) != nullptr)
+    return raw_host_link(*machine.node, *machine.accelerator) * links_of(machine).ring_share;
+  static const LinkProfile kIdeal;
+  const LinkProfile& host = machine.host_links ? *machine.host_links : kIdeal;
+  return machine.accelerator->pcie_bandwidth * host.ring_share * channel_share(host, ranks);
 }
 
 /// Few devices have few channels, and in a mesh few links: whichever is less. Devices that links do not join meet over
@@ -88,7 +86,7 @@ void set_native_shares(Interconnect& out, const LinkProfile& links, const Collec
   out.link_share_by_ranks =
       one_ring ? single_ring_shares(*machine.node, out.host_link / out.native) : link_shares_of(*machine.node);
   for (std::size_t ranks = 2; ranks < out.link_share_by_ranks.size(); ++ranks) {
-    double channels = ranks == 2 ? links.share_of_two : ranks <= 4 ? links.share_of_four : links.share_of_eight;
+    double channels = channel_share(links, ranks);
     // A bridge between two devices has few links to begin with.
     if (machine.node->interconnect.kind == NodeTopology::pair) channels = 1;
     if (pcie) out.link_share_by_ranks[ranks] = channels;  // devices of a host share its lanes
@@ -115,7 +113,7 @@ bool switched(const Node& node) {
 void set_device_links(Interconnect& out, const CollectiveMachine& machine) {
   const LinkProfile& links = links_of(machine);
   const auto [raw, pcie] = native_link(machine);
-  out.host_link = machine.accelerator->pcie_bandwidth * host_link_share(machine);
+  out.host_link = host_link_rate(*machine.node, *machine.accelerator, machine.compute);
   out.native = raw * links.ring_share;
   out.private_native = !pcie;
   set_native_shares(out, links, machine, pcie);
@@ -131,9 +129,9 @@ void set_device_links(Interconnect& out, const CollectiveMachine& machine) {
   out.switch_sums.start = links.nvls_start;
 }
 
-/// Processors: the link between sockets.
+/// Processors: the links between sockets.
 void set_host_links(Interconnect& out, const CollectiveMachine& machine) {
-  out.native = kSocketLink * kSocketShare;
+  out.native = (machine.cpu != nullptr ? machine.cpu->between_sockets() : kUnknownSocketLinks) * kSocketShare;
   out.private_native = false;
   out.host_link = machine.node->memory_bandwidth / std::max(1, machine.node->devices());
   out.all_to_all_native_share = kSocketAllToAll;
@@ -144,7 +142,7 @@ BytesPerSecond way_to_nics(const CollectiveMachine& machine) {
   const auto& nics = machine.node->nics;
   const bool own = std::any_of(nics.begin(), nics.end(), [](const Nic& nic) { return nic.training && nic.on_device; });
   if (machine.accelerator == nullptr || own) return BytesPerSecond(0);
-  return machine.accelerator->cpu_link ? machine.accelerator->cpu_link->bandwidth : machine.accelerator->pcie_bandwidth;
+  return raw_host_link(*machine.node, *machine.accelerator);
 }
 
 void set_network(Interconnect& out, const CollectiveMachine& machine) {
@@ -178,7 +176,7 @@ void set_protocols(Interconnect& out, const CollectiveMachine& machine) {
         true,         library.fill_ring_ll, library.fill_tree_ll};
   // A library without a profile, and tori whose devices route by themselves, ask nothing of the host.
   if (machine.library != nullptr && machine.network != NetworkKind::ici && out.node_network > BytesPerSecond(0))
-    ll.network_share = std::min(ll.network_share, ll_of_host(*machine.node) * 1_GBps / out.node_network);
+    ll.network_share = std::min(ll.network_share, ll_of_host(machine) * 1_GBps / out.node_network);
   SendProtocol& ll128 = out.middle_messages;
   ll128 = ll;
   ll128.native_hop *= library.ll128_hop;
@@ -236,8 +234,10 @@ CollectiveMachine machine_of(const Scenario& scenario) {
   CollectiveMachine out;
   out.node = scenario.node;
   out.accelerator = scenario.accelerator;
+  out.cpu = scenario.cpu;
   out.compute = scenario.compute;
   out.links = scenario.link_profile;
+  out.host_links = scenario.host_link_profile;
   out.network_profile = scenario.network_profile;
   out.library = scenario.library_profile;
   out.devices_per_node = scenario.devices_per_node();
@@ -254,12 +254,14 @@ CollectiveMachine machine_of(const Scenario& scenario) {
 CollectiveMachine machine_of(const Node& node, const Catalog& catalog) {
   CollectiveMachine out;
   out.node = &node;
+  Diagnostics diagnostics(catalog.file_of("nodes", node.id).string());
+  if (!node.cpu.empty()) out.cpu = catalog.find<Cpu>(node.cpu, "/cpu", diagnostics);
   if (node.has_accelerators()) {
-    Diagnostics diagnostics(catalog.file_of("nodes", node.id).string());
     out.accelerator = catalog.find<Accelerator>(node.accelerator, "/accelerator", diagnostics);
     diagnostics.throw_if_faulty();
     out.compute = catalog.find<ComputeProfile>(out.accelerator->family);
   } else {
+    diagnostics.throw_if_faulty();
     out.compute = catalog.find<ComputeProfile>("cpu");
   }
   out.devices_per_node = node.devices();
@@ -268,6 +270,7 @@ CollectiveMachine machine_of(const Node& node, const Catalog& catalog) {
   const auto nic = std::find_if(node.nics.begin(), node.nics.end(), [](const Nic& n) { return n.training; });
   out.network = nic != node.nics.end() ? nic->kind : NetworkKind::ethernet_tcp;
   out.links = link_profile_of(node, out.accelerator, catalog);
+  out.host_links = host_link_profile_of(node, out.accelerator, catalog);
   out.network_profile = network_profile_of(out.network, !node.has_accelerators(), catalog);
   out.library = library_profile_of(out.accelerator, catalog);
   return out;

@@ -13,8 +13,10 @@ namespace stepcast {
 struct CollectiveMachine {
   const Node* node = nullptr;
   const Accelerator* accelerator = nullptr;         ///< null: processors
+  const Cpu* cpu = nullptr;                         ///< null: not known
   const ComputeProfile* compute = nullptr;          ///< rate of the host link, shares inside training; may be null
   const LinkProfile* links = nullptr;               ///< null: links without latency that reach their raw rate
+  const LinkProfile* host_links = nullptr;          ///< of PCIe where `links` do not join all devices; null: the same
   const NetworkProfile* network_profile = nullptr;  ///< null: the same
   const LibraryProfile* library = nullptr;          ///< null: one protocol, channels without limit
   int devices_per_node = 1;
@@ -29,8 +31,8 @@ struct CollectiveMachine {
 
 /// The machine of a scenario, inside training.
 CollectiveMachine machine_of(const Scenario& scenario);
-/// A node of the catalogue with its own NICs, as a benchmark meets it. Throws InputError when its accelerator is not
-/// in the catalogue.
+/// A node of the catalogue with its own NICs, as a benchmark meets it. Throws InputError when its accelerator or its
+/// processor is not in the catalogue.
 CollectiveMachine machine_of(const Node& node, const Catalog& catalog);
 
 /// Rates and latencies of the machine's links, as the cost functions take them.
@@ -45,6 +47,8 @@ std::optional<std::string> unavailable_reason(CollectiveKind kind, CollectiveAlg
 /// Profile of a node's links: the entry named like the accelerator's family, else its generation's sibling (table in
 /// profiles.cpp). Throws InputError when the catalogue has neither.
 const LinkProfile* link_profile_of(const Node& node, const Accelerator* accelerator, const Catalog& catalog);
+/// Profile of the PCIe by which devices meet that the node's own links do not join; null where these join all.
+const LinkProfile* host_link_profile_of(const Node& node, const Accelerator* accelerator, const Catalog& catalog);
 /// Profile of a kind of network: the entry of its name (`host-` before it between processors), else its sibling.
 const NetworkProfile* network_profile_of(NetworkKind kind, bool host_memory, const Catalog& catalog);
 /// Profile of the library that the accelerator's vendor ships.

@@ -1,5 +1,6 @@
 #include <array>
 
+#include "models/collectives/link_shares.hpp"
 #include "models/collectives/machine.hpp"
 
 namespace stepcast {
@@ -53,15 +54,29 @@ bool over_pcie(const Node& node) {
          node.interconnect.bandwidth_per_accelerator(node.accelerator_count) <= BytesPerSecond(0);
 }
 
+bool links_reach_every_group(const Node& node) {
+  for (int ranks = 2; ranks <= node.devices(); ++ranks)
+    if (!links_reach_all(node, ranks)) return false;
+  return true;
+}
+
 constexpr std::string_view kIntel = "Intel";
+
+const LinkProfile* pcie_profile(const Accelerator& accelerator, const Catalog& catalog) {
+  return own_or_sibling<LinkProfile>("", accelerator.vendor == kIntel ? "pcie-oneccl" : "pcie", catalog);
+}
 
 }  // namespace
 
 const LinkProfile* link_profile_of(const Node& node, const Accelerator* accelerator, const Catalog& catalog) {
   if (accelerator == nullptr) return own_or_sibling<LinkProfile>("", "shared-memory", catalog);
-  if (over_pcie(node))
-    return own_or_sibling<LinkProfile>("", accelerator->vendor == kIntel ? "pcie-oneccl" : "pcie", catalog);
+  if (over_pcie(node)) return pcie_profile(*accelerator, catalog);
   return own_or_sibling<LinkProfile>(accelerator->family, sibling_of(accelerator->family, kLinkSiblings), catalog);
+}
+
+const LinkProfile* host_link_profile_of(const Node& node, const Accelerator* accelerator, const Catalog& catalog) {
+  if (accelerator == nullptr || over_pcie(node) || links_reach_every_group(node)) return nullptr;
+  return pcie_profile(*accelerator, catalog);
 }
 
 const NetworkProfile* network_profile_of(NetworkKind kind, bool host_memory, const Catalog& catalog) {

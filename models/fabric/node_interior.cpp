@@ -1,8 +1,8 @@
 #include "models/fabric/node_interior.hpp"
 
 #include <algorithm>
-#include <string_view>
 
+#include "models/compute/host_link.hpp"
 #include "models/fabric/plan/switch_figures.hpp"
 #include "models/fabric/plan/torus.hpp"
 
@@ -14,32 +14,10 @@ namespace {
 constexpr Seconds kPcieLatency{125e-9};
 /// From one socket to another: 90 to 110 ns (links xgmi-epyc-rome-milan).
 constexpr Seconds kSocketLatency{100e-9};
-/// Where neither accelerator nor node says: PCIe 3 ×16 (links pcie3-x16).
+/// Of a NIC in a server without accelerators: PCIe 3 ×16 (links pcie3-x16).
 constexpr BytesPerSecond kPlainPcie{15.75e9};
 /// Sockets of larger nodes (racks of NVL72) stand on boards of their own, which PCIe does not join.
 constexpr int kMostJoinedSockets = 8;
-
-/// Links between two sockets, all together and per direction.
-struct SocketLinks {
-  std::string_view cpu;  ///< start of the processor's id
-  BytesPerSecond rate;
-};
-// Rate of one link × links between two sockets; the first whose word starts the id. Sources: links qpi-9.6, upi-10.4,
-// upi-11.2, upi2-16, xgmi-epyc-rome-milan, xgmi-epyc-genoa (three links, as most boards have).
-constexpr SocketLinks kSocketLinks[] = {{"xeon-e5", 2 * 19.2_GBps},
-                                        {"xeon-platinum-83", 3 * 22.4_GBps},
-                                        {"xeon-platinum-84", 4 * 48.0_GBps},
-                                        {"xeon-platinum-85", 4 * 48.0_GBps},
-                                        {"xeon-6", 4 * 48.0_GBps},
-                                        {"epyc-9", 3 * 64_GBps},
-                                        {"epyc-7", 3 * 36_GBps},
-                                        {"", 3 * 20.8_GBps}};
-
-BytesPerSecond socket_rate(const std::string& cpu) {
-  for (const SocketLinks& links : kSocketLinks)
-    if (cpu.starts_with(links.cpu)) return links.rate;
-  return kPlainPcie;
-}
 
 /// Puts a node together place by place.
 class InteriorBuilder {
@@ -47,6 +25,7 @@ class InteriorBuilder {
   InteriorBuilder(const Node& node, const InteriorOptions& options, const Catalog& catalog)
       : node_(node), options_(options), devices_(node.devices()) {
     if (node.has_accelerators()) accelerator_ = catalog.find<Accelerator>(node.accelerator);
+    if (!node.cpu.empty()) cpu_ = catalog.find<Cpu>(node.cpu);
     // NICs of one device do the same: one place of their joint rate, unless each is a rail.
     const bool bundled =
         !options.each_nic_apart && devices_ > 0 && options.nics > devices_ && options.nics % devices_ == 0;
@@ -99,7 +78,7 @@ class InteriorBuilder {
         break;
       }
       case NodeTopology::pair:
-        for (int d = 0; d + 1 < devices_; d += 2) join_native(d, d + 1, std::max(1, net.links_per_accelerator));
+        for (int d = 0; d + 1 < devices_; d += 2) join_native(d, d + 1, net.links_per_pair);
         break;
       case NodeTopology::mesh:
       case NodeTopology::hybrid_cube_mesh:
@@ -143,14 +122,12 @@ class InteriorBuilder {
   }
 
   [[nodiscard]] BytesPerSecond device_rate() const {
-    if (accelerator_ != nullptr && accelerator_->cpu_link) return accelerator_->cpu_link->bandwidth;
-    if (accelerator_ != nullptr && accelerator_->pcie_bandwidth > BytesPerSecond(0))
-      return accelerator_->pcie_bandwidth;
-    return kPlainPcie;
+    return accelerator_ != nullptr ? raw_host_link(node_, *accelerator_) : kPlainPcie;
   }
 
   /// Sockets, PCIe switches where there are, and NICs.
   void host() {
+    const BytesPerSecond between = cpu_ != nullptr ? cpu_->between_sockets() : kUnknownSocketLinks;
     const int sockets = std::max(1, node_.has_accelerators() ? node_.cpu_count : devices_);
     std::vector<int> socket;
     socket.reserve(sockets);
@@ -159,7 +136,7 @@ class InteriorBuilder {
       for (int a = 0; a < sockets; ++a)
         for (int b = a + 1; b < sockets; ++b)
           join(socket[static_cast<std::size_t>(a)], socket[static_cast<std::size_t>(b)], FabricLinkKind::socket,
-               socket_rate(node_.cpu), kSocketLatency, 1);
+               between, kSocketLatency, 1);
     const auto of = [&](int index, int count) {
       return socket[static_cast<std::size_t>(static_cast<long>(index) * sockets / std::max(1, count))];
     };
@@ -170,7 +147,7 @@ class InteriorBuilder {
       return;
     }
     const BytesPerSecond rate = device_rate();
-    const bool coherent = accelerator_ != nullptr && accelerator_->cpu_link;
+    const bool coherent = accelerator_ != nullptr && coherent_host_link(node_, *accelerator_) != nullptr;
     const bool switched = devices_ >= 4 && 2 * nics_ >= devices_ && !coherent;
     const int hubs = switched ? (devices_ + 1) / 2 : 0;
     std::vector<int> hub;
@@ -202,6 +179,7 @@ class InteriorBuilder {
   const Node& node_;
   const InteriorOptions& options_;
   const Accelerator* accelerator_ = nullptr;
+  const Cpu* cpu_ = nullptr;
   int devices_, nics_ = 0, cables_ = 1;
   bool on_device_ = false;  ///< NICs are ports of the devices
   std::vector<FabricVertex> places_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/compute/host_link.hpp"
 #include "models/parallelism/retained.hpp"
 #include "models/parallelism/synchronization.hpp"
 
@@ -9,8 +10,7 @@ namespace stepcast {
 
 namespace {
 
-// Where the catalogue does not say: a PCIe 3 x16 link, and an even share of eight DDR4-2666 channels among 8 devices.
-constexpr BytesPerSecond kUnstatedLink = 15.75_GBps;
+// Where the catalogue does not say: an even share of eight DDR4-2666 channels among 8 devices.
 constexpr BytesPerSecond kUnstatedHostMemory = 21.3_GBps;
 
 // Of the memory's bandwidth, what processors reach that update with vector instructions on all cores: 10 billion
@@ -23,13 +23,6 @@ constexpr double kHostUpdateShare = 0.46;
 // more to be scaled and clipped (8); the new value is read to be rounded (4), and the rounded one to be sent (2)
 // (DeepSpeed, runtime/zero/stage3.py: partition_grads, unscale_and_clip_grads, the copy after the step).
 constexpr double kHostPassBytes = 18;
-
-BytesPerSecond host_link(const Scenario& scenario) {
-  const Accelerator& accelerator = *scenario.accelerator;
-  if (accelerator.cpu_link)
-    return accelerator.cpu_link->bandwidth / static_cast<double>(accelerator.cpu_link->shared_by_accelerators);
-  return accelerator.pcie_bandwidth > BytesPerSecond(0) ? accelerator.pcie_bandwidth : kUnstatedLink;
-}
 
 BytesPerSecond host_memory_share(const Scenario& scenario) {
   const BytesPerSecond all = scenario.node->memory_bandwidth;
@@ -51,13 +44,13 @@ Seconds offloaded_optimizer_time(double parameters, const Job& job) {
   const Scenario& scenario = *job.scenario;
   const Bytes updated(parameters * (scenario.framework->optimizer_bytes_per_parameter + kHostPassBytes));
   const Bytes moved(parameters * (gradient_bytes(scenario) + parameter_bytes(scenario)));
-  return updated / (kHostUpdateShare * host_memory_share(scenario)) + moved / host_link(scenario);
+  return updated / (kHostUpdateShare * host_memory_share(scenario)) + moved / host_link_rate(scenario);
 }
 
 void add_offload_wait(LayerCost& cost, const Job& job) {
   const Scenario& scenario = *job.scenario;
   if (!scenario.spec.strategy.offload_activations || !is_block(cost.role)) return;
-  const Seconds transfer = retained(cost, scenario.spec.strategy).waiting / host_link(scenario);
+  const Seconds transfer = retained(cost, scenario.spec.strategy).waiting / host_link_rate(scenario);
   wait(cost.forward, transfer, cost.forward.total());
   wait(cost.backward_input, transfer, cost.backward_input.total() + cost.backward_weight.total());
 }

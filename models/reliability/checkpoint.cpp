@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/collectives/peer_ports.hpp"
+#include "models/compute/host_link.hpp"
 #include "models/memory/memory.hpp"
 #include "models/scenario/node_kinds.hpp"
 #include "models/storage/decimal_bytes.hpp"
@@ -88,8 +89,7 @@ Seconds copy_time_of_kind(const Scenario& scenario, Bytes size) {
     return size / (memory > BytesPerSecond(0)
                        ? memory
                        : scenario.cpu->memory_bandwidth * (nodes * std::max(1, scenario.node->cpu_count)));
-  const BytesPerSecond links = scenario.accelerator->pcie_bandwidth * scenario.compute->host_link_share *
-                               static_cast<double>(scenario.devices());
+  const BytesPerSecond links = host_link_rate(scenario) * static_cast<double>(scenario.devices());
   const StateBytes bytes = state_bytes(scenario);
   const double on_host =
       scenario.spec.strategy.offload_optimizer ? bytes.optimizer / (bytes.parameter + bytes.optimizer) : 0;

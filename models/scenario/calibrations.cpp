@@ -41,6 +41,7 @@ std::vector<std::pair<std::string_view, std::string>> entries_of(const Scenario&
   add(s.storage);
   add(s.local_drive);
   add(s.link_profile);
+  add(s.host_link_profile);
   if (s.spec.cluster.nodes > 1) add(s.network_profile);
   add(s.library_profile);
   if (s.framework != nullptr) out.emplace_back(kFrameworkConstants, s.framework->id);

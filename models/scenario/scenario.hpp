@@ -271,6 +271,7 @@ struct Scenario {
   BytesPerSecond nic_bandwidth;
   NetworkKind network = NetworkKind::infiniband;
   const LinkProfile* link_profile = nullptr;        ///< what collectives reach of the node's links
+  const LinkProfile* host_link_profile = nullptr;   ///< of PCIe where those do not join all devices; null: they do
   const NetworkProfile* network_profile = nullptr;  ///< and of the network
   const LibraryProfile* library_profile = nullptr;
   const SwitchPart* network_switch = nullptr;  ///< that the fabric is built of; null: none is needed

@@ -431,6 +431,11 @@ TEST(Catalog, FiguresArePhysical) {
         {"network-profiles", "infiniband", R"({"nic_ceiling_GBps": 1e-300})", "/nic_ceiling_GBps"},
         {"network-profiles", "infiniband", R"({"start_us": 1e308})", "/start_us"},
         {"library-profiles", "nccl", R"({"own_share": 1e308})", "/own_share"},
+        {"cooling", "dgx-air", R"({"server_fan_share_of_IT_percent": 100})", "/server_fan_share_of_IT_percent"},
+        {"switches", "qm9700", R"({"port_bandwidth_Gbps": null, "sources": {"port_bandwidth_Gbps": null},
+          "evidence": {"port_bandwidth_Gbps": null}})",
+         "/usual_for"},
+        {"cpus", "grace", R"({"vendor": null})", "/vendor"},
         {"library-profiles", "nccl", R"({"intervals": {"own_shar": [0, 1]}})", "/intervals/own_shar"}}) {
     const std::vector<Fault> faults = faults_with(c.kind, c.id, c.change);
     EXPECT_EQ(faults.size(), 1U) << c.change << "\n" << text_of(faults);

@@ -291,6 +291,7 @@ struct Devices {
   ComputeProfile profile;
   LinkProfile links;
   NetworkProfile network;
+  Cpu cpu;
   CollectiveMachine machine;
 
   explicit Devices(int devices, NodeInterconnect interconnect) {
@@ -305,6 +306,7 @@ struct Devices {
     network.wire_share = 0.96;
     machine.node = &node;
     machine.accelerator = devices > 0 ? &accelerator : nullptr;
+    machine.cpu = &cpu;
     machine.compute = &profile;
     machine.links = &links;
     machine.network_profile = &network;
@@ -396,15 +398,16 @@ TEST(InterconnectOf, BridgedPairsMeetOverTheirHost) {
   pairs.per_link = 25_GBps;
   pairs.links = {{0, 1, 12}, {2, 3, 12}};
   Devices machine(4, pairs);
-  const Interconnect net = interconnect_of(machine.machine);
-  EXPECT_DOUBLE_EQ(net.native_share(2), 0.7);
-  EXPECT_NEAR(net.native.in(1_GBps) * net.native_share(4), 32 * 0.8 * 0.7, 1e-9);
-  EXPECT_NEAR(net.native.in(1_GBps) * net.link_share(3), 32 * 0.8 * 0.7, 1e-9);
   // What was fitted to hosts that have nothing but PCIe.
   const auto* pcie = test::catalog().find<LinkProfile>("pcie");
   ASSERT_NE(pcie, nullptr);
-  EXPECT_NEAR(net.native.in(1_GBps) * net.native_share(4) / (32 * 0.8), pcie->ring_share * pcie->share_of_four, 0.01);
-  machine.node.cpu = "power9-22c";  // as Summit's, over NVLink
+  machine.machine.host_links = pcie;
+  const Interconnect net = interconnect_of(machine.machine);
+  EXPECT_DOUBLE_EQ(net.native_share(2), 0.7);
+  const double ring = 32 * pcie->ring_share * pcie->share_of_four;
+  EXPECT_NEAR(net.native.in(1_GBps) * net.native_share(4), ring, 1e-9);
+  EXPECT_NEAR(net.native.in(1_GBps) * net.link_share(3), ring, 1e-9);
+  machine.node.cpu_link = HostLink{"NVLink 2", 50_GBps, 1};  // as Summit's
   EXPECT_NEAR(interconnect_of(machine.machine).native_share(4) * net.native.in(1_GBps), 50 * 0.9, 1e-9);
 }
 
@@ -434,7 +437,7 @@ TEST(InterconnectOf, PcieIsSharedByTheDevicesOfAHost) {
   machine.links.share_of_eight = 0.4;
   const Interconnect net = interconnect_of(machine.machine);
   EXPECT_FALSE(net.private_native);
-  EXPECT_LE(net.native.value(), net.host_link.value());
+  EXPECT_DOUBLE_EQ(net.native.in(1_GBps), 32 * 0.9);
   EXPECT_DOUBLE_EQ(net.native_share(8), 0.4);
   EXPECT_FALSE(net.middle_messages.offered);
 }
@@ -443,13 +446,13 @@ TEST(InterconnectOf, LlGetsNoMoreOutOfANodeThanItsProcessorsPass) {
   Devices machine(8, switched());  // 4 NICs of 25 GB/s, of which 0.96 are reached: 96 GB/s
   const LibraryProfile library;
   machine.network.ll_share = 0.5;
-  machine.node.cpu = "xeon-platinum-8480c";
+  machine.cpu.vendor = "Intel";
   const auto share = [&] { return interconnect_of(machine.machine).small_messages.network_share; };
   EXPECT_DOUBLE_EQ(share(), 0.5);  // no library
   machine.machine.library = &library;
   EXPECT_NEAR(share(), 20.4 / 96, kTight);
   EXPECT_DOUBLE_EQ(interconnect_of(machine.machine).bulk.network_share, 1);
-  machine.node.cpu = "epyc-7742";
+  machine.cpu.vendor = "AMD";
   EXPECT_NEAR(share(), 19.0 / 96, kTight);
   machine.network.ll_share = 0.1;
   EXPECT_DOUBLE_EQ(share(), 0.1);

@@ -74,6 +74,15 @@ TEST(Mesh, OfEightHasALinkForEveryPair) {
   EXPECT_NEAR(narrowest(fabric, 0, 7).in(1_GBps), 64, 1e-9);
 }
 
+// The bridge of two H100 NVL has twelve links of 25 GB/s, GH200 NVL2 has eighteen, as the closed form takes them.
+TEST(Pair, IsJoinedByAllItsLinks) {
+  for (const auto& [id, rate] : {std::pair("azure-nc80adis-h100-v5", 300.0), std::pair("gh200-nvl2-144gb", 450.0)}) {
+    const Fabric fabric = fabric_of(id, 1, preset(FabricPreset::fat_tree));
+    EXPECT_EQ(way(fabric, 0, 1), Names{"node 0 device 1"}) << id;
+    EXPECT_NEAR(narrowest(fabric, 0, 1).in(1_GBps), rate, 1e-9) << id;
+  }
+}
+
 // Two sockets with two devices each; the NIC hangs on the first.
 TEST(PcieServer, CrossesTheSocketLinkOnlyBetweenSockets) {
   const Fabric fabric = fabric_of("server-2x7763-4xa100-pcie-40", 2, preset(FabricPreset::fat_tree));

@@ -129,6 +129,31 @@ TEST(FabricInventory, TalliedWithoutAGraphIsThatOfTheGraph) {
   }
 }
 
+TEST(NetworkSwitch, IsTheUsualOneOfTheNicsKindAndRate) {
+  struct Usual {
+    NetworkKind kind;
+    double gigabits;
+    const char* id;
+  };
+  for (const Usual& usual : {Usual{NetworkKind::infiniband, 40, "is5030"},
+                             {NetworkKind::infiniband, 100, "sb7800"},
+                             {NetworkKind::infiniband, 400, "qm9700"},
+                             {NetworkKind::infiniband, 3200, "q3400"},
+                             {NetworkKind::ethernet_tcp, 1, "sn2201"},
+                             {NetworkKind::ethernet_tcp, 25, "sn4600c"},
+                             {NetworkKind::ethernet_rdma, 200, "sn4600"},
+                             {NetworkKind::efa, 400, "sn5400"},
+                             {NetworkKind::ethernet_rdma, 1600, "tomahawk6-64x1600"},
+                             {NetworkKind::slingshot, 100, "slingshot-rosetta"},
+                             {NetworkKind::omni_path, 100, "opa-edge-48"}}) {
+    Diagnostics diagnostics("test");
+    const SwitchPart* part =
+        network_switch(preset(FabricPreset::fat_tree), usual.kind, usual.gigabits * 1_Gbps, catalog(), "", diagnostics);
+    ASSERT_NE(part, nullptr) << usual.id;
+    EXPECT_EQ(part->id, usual.id);
+  }
+}
+
 // Al-Fares et al. 2008: k-port switches, k pods, k³/4 hosts, 5k²/4 switches; three cables for each host; full
 // bisection.
 TEST(FatTree, OfThreeTiersHasTheCountsOfAKAryTree) {

@@ -15,6 +15,7 @@
 #include "calibration/fit/cluster/rate_fit.hpp"
 #include "calibration/fit/prior_fit.hpp"
 #include "fields/rounded.hpp"
+#include "models/compute/host_link.hpp"
 
 namespace stepcast {
 
@@ -165,8 +166,8 @@ RowSamples rates_of(const Json& row, double bytes) {
 /// What rows of memory, copies, launches and attention tell of an accelerator's family.
 class RateFit {
  public:
-  RateFit(CalibrationProfile& profile, const Accelerator& part, const ComputeProfile& start)
-      : profile_(profile), part_(part), start_(start), fitted_(start) {}
+  RateFit(CalibrationProfile& profile, const Accelerator& part, BytesPerSecond host_link, const ComputeProfile& start)
+      : profile_(profile), part_(part), host_link_(host_link), start_(start), fitted_(start) {}
 
   void take(const Json& row) {
     const std::string kind = row["kind"].get<std::string>();
@@ -182,8 +183,7 @@ class RateFit {
     RowSamples rates = rates_of(row, memory ? row["moved_bytes"].get<double>() : size);
     add_figure(profile_, memory ? "memory" : "copy",
                fmt::format("{} of {} bytes", row["op"].get<std::string>(), row["size_bytes"].dump()),
-               quantile_of(rates, 0.5) / 1e9, (memory ? part_.memory_bandwidth : part_.pcie_bandwidth).in(1_GBps),
-               "GB/s");
+               quantile_of(rates, 0.5) / 1e9, (memory ? part_.memory_bandwidth : host_link_).in(1_GBps), "GB/s");
     if (memory)
       memory_.push_back(std::move(rates));
     else if (row.value("pinned", true))
@@ -192,7 +192,7 @@ class RateFit {
 
   void finish(const std::vector<ProbeResults>& files) {
     fitted_.memory_share = share("memory_share", start_.memory_share, memory_, part_.memory_bandwidth);
-    fitted_.host_link_share = share("host_link_share", start_.host_link_share, host_, part_.pcie_bandwidth);
+    fitted_.host_link_share = share("host_link_share", start_.host_link_share, host_, host_link_);
     if (!gaps_.empty()) {
       const FittedRate floor = fit_rate(gaps_, 0.5);
       fitted_.kernel_floor = Seconds(rounded(floor.value, 5) * 1e-6);
@@ -226,17 +226,19 @@ class RateFit {
 
   CalibrationProfile& profile_;
   const Accelerator& part_;
+  BytesPerSecond host_link_;  ///< raw
   const ComputeProfile& start_;
   ComputeProfile fitted_;
   std::vector<RowSamples> memory_, host_, gaps_;
   std::vector<std::string> moved_;
 };
 
-void fit_rates(CalibrationProfile& profile, const std::vector<ProbeResults>& files, const Accelerator& part,
+void fit_rates(CalibrationProfile& profile, const std::vector<ProbeResults>& files, const CollectiveMachine& machine,
                const Catalog& catalog) {
+  const Accelerator& part = *machine.accelerator;
   const auto* start = catalog.find<ComputeProfile>(part.family);
   if (start == nullptr) return;
-  RateFit fit(profile, part, *start);
+  RateFit fit(profile, part, raw_host_link(*machine.node, part), *start);
   for (const ProbeResults& file : files)
     for (const Json& row : file.rows()) fit.take(row);
   fit.finish(files);
@@ -348,7 +350,7 @@ void fit_devices(CalibrationProfile& profile, const std::vector<ProbeResults>& f
                  const Catalog& catalog) {
   if (machine.accelerator != nullptr) {
     fit_products(profile, files, *machine.accelerator, catalog);
-    fit_rates(profile, files, *machine.accelerator, catalog);
+    fit_rates(profile, files, machine, catalog);
   }
   fit_storage(profile, files);
   fit_power(profile, files, machine.accelerator);

@@ -108,6 +108,7 @@ void predict(const Setting& setting, const std::vector<Point>& points, const Pro
   CollectiveMachine machine = first.row.machine;
   machine.node = &first.row.node;
   machine.links = &profiles.links.at(first.link);
+  if (machine.host_links != nullptr) machine.host_links = &profiles.links.at(machine.host_links->id);
   machine.library = &profiles.libraries.at(first.library);
   if (!first.network.empty()) machine.network_profile = &profiles.networks.at(first.network);
   const Interconnect net = interconnect_of(machine);
