@@ -44,14 +44,6 @@ Bytes page_cache_of(const Scenario& scenario) {
   return kCacheShare * std::max(Bytes(0), scenario.node->memory - of_devices);
 }
 
-Bytes stored_sample(const Scenario& scenario) {
-  const InputSpec& input = scenario.spec.workload.input;
-  if (input.sample) return *input.sample;
-  if (scenario.model->sample_bytes > Bytes(0)) return scenario.model->sample_bytes;
-  if (!scenario.model->transformer) return Bytes(0);
-  return Bytes(scenario.seq_len * (scenario.model->transformer->vocab < kSixteenBits ? 2.0 : 4.0));
-}
-
 std::optional<Bytes> stored_dataset(const Scenario& scenario, Bytes sample) {
   const WorkloadSpec& workload = scenario.spec.workload;
   if (workload.input.dataset) return workload.input.dataset;
@@ -110,6 +102,12 @@ void add_storage(InputPipeline& out, const Scenario& scenario) {
       fmt::format("{} at {} over {}{}", where, decimal_text(*rate), nodes_text(scenario, out), cache));
 }
 
+/// Until the first bytes of a file that was opened arrive, which its reader waits for; zero where nobody states it.
+Seconds first_read(const Scenario& scenario, bool local) {
+  const StoragePart* part = local ? scenario.local_drive : scenario.storage;
+  return part != nullptr ? part->read_latency.value_or(Seconds(0)) : Seconds(0);
+}
+
 /// What requests cost apart from their bytes: random accesses, opened files, first bytes of objects.
 void add_requests(InputPipeline& out, const Scenario& scenario) {
   if (!(out.sample > Bytes(0))) return;
@@ -126,12 +124,14 @@ void add_requests(InputPipeline& out, const Scenario& scenario) {
   }
   if (in_file > 1 || !input.shuffle) return;
   const double readers = workers_of(scenario, out) * out.readers;
-  double limit = readers / (out.local ? kOpenLocal : kOpenShared).value();
+  const Seconds open = out.local ? kOpenLocal : kOpenShared;
+  const Seconds first = first_read(scenario, out.local);
+  double limit = readers / (open + first).value();
   if (const auto random = out.local ? local_random_reads(scenario) : std::nullopt)
     limit = std::min(limit, random->value() * out.nodes() / std::max(1.0, std::ceil(out.sample / kRequest)));
   add(out, InputStage::requests, past_cache(out, limit),
-      fmt::format("a small file a sample: {:.0f} readers open one in {:.0f} us", readers,
-                  (out.local ? kOpenLocal : kOpenShared).in(1_us)));
+      fmt::format("a small file a sample: {:.0f} readers open one in {:.0f} us and wait {:.0f} us for its first read",
+                  readers, open.in(1_us), first.in(1_us)));
 }
 
 void add_decode(InputPipeline& out, const Scenario& scenario) {
@@ -216,6 +216,14 @@ double cores_per_node(const Scenario& scenario) {
     return node.cpu_count * (node.cpu_cores > 0 ? node.cpu_cores : scenario.cpu->cores);
   // A virtual processor is a thread, two of which share a core.
   return node.vcpus / 2.0;
+}
+
+Bytes stored_sample(const Scenario& scenario) {
+  const InputSpec& input = scenario.spec.workload.input;
+  if (input.sample) return *input.sample;
+  if (scenario.model->sample_bytes > Bytes(0)) return scenario.model->sample_bytes;
+  if (!scenario.model->transformer) return Bytes(0);
+  return Bytes(scenario.seq_len * (scenario.model->transformer->vocab < kSixteenBits ? 2.0 : 4.0));
 }
 
 const InputLimit* InputPipeline::slowest() const {

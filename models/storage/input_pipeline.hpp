@@ -48,6 +48,10 @@ InputPipeline input_pipeline(const Scenario& scenario);
 /// The same where all nodes are of the scenario's own kind.
 InputPipeline own_input_pipeline(const Scenario& scenario);
 
+/// A sample as it is stored: as stated, as the model states it, or the token ids of a transformer's sequence; zero when
+/// nothing says.
+Bytes stored_sample(const Scenario& scenario);
+
 /// Cores of a node that prepare samples; 0 when they are not known.
 double cores_per_node(const Scenario& scenario);
 

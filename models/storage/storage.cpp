@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/compute/host_link.hpp"
 #include "models/storage/input_pipeline.hpp"
 #include "models/storage/rates.hpp"
 
@@ -61,13 +62,11 @@ std::optional<BytesPerSecond> node_fetch_rate(const Scenario& scenario) {
 
 std::optional<BytesPerSecond> input_copy_rate(const Scenario& scenario) {
   if (scenario.accelerator == nullptr) return std::nullopt;
-  const BytesPerSecond link = scenario.accelerator->pcie_bandwidth * scenario.compute->host_link_share;
+  const BytesPerSecond link = host_link_rate(scenario);
   return scenario.spec.workload.input.pinned ? link : link * kPageable;
 }
 
-Bytes input_per_device(const Scenario& scenario) {
-  return of_step(scenario, scenario.spec.workload.input.sample.value_or(scenario.model->sample_bytes));
-}
+Bytes input_per_device(const Scenario& scenario) { return of_step(scenario, stored_sample(scenario)); }
 
 Bytes copied_per_device(const Scenario& scenario) {
   const InputSpec& input = scenario.spec.workload.input;

@@ -30,7 +30,7 @@ bool stores_over_training_nics(const Scenario& scenario);
 /// Whether input comes over those NICs.
 bool reads_over_training_nics(const Scenario& scenario);
 
-/// Bytes of stored input that one device consumes in a step; zero when the model does not state its sample size.
+/// Bytes of stored input that one device consumes in a step; zero when nothing says how large a sample is.
 Bytes input_per_device(const Scenario& scenario);
 
 /// Bytes of prepared input that are copied to one device in a step.

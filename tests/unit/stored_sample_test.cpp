@@ -1,0 +1,48 @@
+// What a sample of the training data is, and what reading one costs.
+#include <gtest/gtest.h>
+
+#include "models/storage/input_pipeline.hpp"
+#include "models/storage/storage.hpp"
+#include "tests/unit/shipped.hpp"
+
+namespace stepcast::stored_sample_test {
+namespace {
+
+using test::shipped;
+
+// Llama 3's 128,256 tokens take 32 bits each; GPT-2's 50,257 take 16.
+TEST(StoredSample, IsASequenceOfTokensForAllThatReadsIt) {
+  for (const auto& [name, bytes] :
+       {std::pair("llama3-70b-h100-512.json", 4.0), std::pair("gpt3-175b-a100-1024.json", 2.0)}) {
+    const Scenario s = shipped(name);
+    const Bytes sample(bytes * s.seq_len);
+    EXPECT_EQ(stored_sample(s), sample) << name;
+    EXPECT_EQ(input_pipeline(s).sample, sample) << name;
+    const double of_device = static_cast<double>(s.spec.workload.global_batch) / s.devices();
+    EXPECT_DOUBLE_EQ(input_per_device(s).value(), (sample * of_device).value()) << name;
+    EXPECT_EQ(copied_per_device(s), input_per_device(s)) << name;
+  }
+}
+
+TEST(StoredSample, IsWhatTheScenarioStates) {
+  const Scenario s = shipped("llama3-70b-h100-512.json", {"workload.input.sample_kB=7"});
+  EXPECT_EQ(stored_sample(s), 7_kB);
+}
+
+// A reader of small files waits for opening each, 11 us, and for the drive's first bytes: 100 us of a PM1733.
+TEST(SmallFiles, WaitForTheDrivesFirstRead) {
+  const Scenario s =
+      shipped("resnet50-v100-8nodes.json",
+              {"cluster.node=dgx-a100-40gb", "workload.input.samples_per_file=1", "workload.input.workers=1",
+               "workload.input.page_cache=false", "workload.input.source=local"});
+  const InputPipeline pipeline = input_pipeline(s);
+  for (const InputLimit& limit : pipeline.limits)
+    if (limit.stage == InputStage::requests) {
+      EXPECT_NEAR(limit.samples_per_s, pipeline.readers / 111e-6, 1);
+      return;
+    }
+  FAIL() << "small files cost nothing";
+}
+
+}  // namespace
+}  // namespace stepcast::stored_sample_test
