@@ -23,7 +23,7 @@ constexpr double kMemoryIdleShare = 0.5;
 // NIC: the line through 16 W at 200 Gb/s and 25 W at 400 Gb/s (power.json, nic-power: ConnectX-6 and -7).
 constexpr double kNicBaseWatts = 7;
 constexpr double kNicWattsPerGigabit = 9.0 / 200;
-// Data-centre NVMe: 5 W idle, 14 W active (storage micron-7450-pro, p4510).
+// A drive whose entry states no power, as data-centre NVMe: 5 W idle, 14 W active (storage micron-7450-pro, p4510).
 constexpr Watts kDriveIdle = 5_W;
 constexpr Watts kDriveBusy = 14_W;
 // NVSwitch chips, per accelerator link: half of 100 W for 18 ports (switches nvswitch1: the highest power of the first
@@ -64,6 +64,13 @@ Watts switches_of(const Node& node) {
   return switched ? kSwitchedLink * (connect.links_per_accelerator * node.accelerator_count) : Watts(0);
 }
 
+PartDraw drives_of(const Scenario& scenario) {
+  if (!scenario.node->local_storage) return {};
+  const int count = scenario.node->local_storage->count;
+  const StoragePart unknown, &drive = scenario.local_drive ? *scenario.local_drive : unknown;
+  return {count * drive.idle_power.value_or(kDriveIdle), count * drive.active_power.value_or(kDriveBusy)};
+}
+
 PartDraw host_of(const Scenario& scenario) {
   const Node& node = *scenario.node;
   PartDraw host = host_processors(node, scenario.cpu);
@@ -78,9 +85,9 @@ PartDraw host_of(const Scenario& scenario) {
     host.idle += draw;
     host.busy += draw;
   }
-  const int drives = node.local_storage ? node.local_storage->count : 0;
-  host.idle += drives * kDriveIdle;
-  host.busy += drives * kDriveBusy;
+  const PartDraw drives = drives_of(scenario);
+  host.idle += drives.idle;
+  host.busy += drives.busy;
   return host;
 }
 

@@ -46,6 +46,19 @@ TEST(PowerModel, AddsUpTheHost) {
   EXPECT_NEAR(power.host_idle.value(), 123.75 + 128 + 128 + 20, 1e-9);
 }
 
+// Four drives of 5 and 14 W where nobody says what they draw.
+TEST(PowerModel, DrivesDrawWhatTheirEntryStates) {
+  Server server;
+  const PowerModel usual = power_model(server.scenario);
+  StoragePart drive;
+  server.scenario.local_drive = &drive;
+  EXPECT_EQ(power_model(server.scenario).host_busy, usual.host_busy);
+  drive.idle_power = 0.03_W;
+  drive.active_power = 6_W;
+  EXPECT_NEAR((usual.host_idle - power_model(server.scenario).host_idle).value(), 4 * (5 - 0.03), 1e-9);
+  EXPECT_NEAR((usual.host_busy - power_model(server.scenario).host_busy).value(), 4 * (14 - 6), 1e-9);
+}
+
 TEST(PowerModel, DevicesDrawNearTheirLimitInProductsAndLessElsewhere) {
   const Server server;
   const PowerModel power = power_model(server.scenario);
