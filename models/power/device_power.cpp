@@ -58,16 +58,12 @@ double highest_clock(const Draw& draw, Watts cap, double most) {
   return low;
 }
 
-double usual_clock_MHz(const Accelerator& part) {
-  return part.tensor_peak_clock_MHz > 0 ? part.tensor_peak_clock_MHz : part.boost_clock_MHz;
-}
-
-/// A scenario locks no lower than the lowest clock.
+/// A scenario locks no lower than the lowest clock, and no higher than the usual one.
 double locked_share(const Scenario& scenario) {
   const auto& clock = scenario.spec.cluster.clock_MHz;
   if (!clock || scenario.accelerator == nullptr) return 1;
   const double usual = usual_clock_MHz(*scenario.accelerator);
-  return usual > 0 ? std::min(*clock / usual, 1.0) : 1;
+  return usual > 0 ? *clock / usual : 1;
 }
 
 DevicePower of_socket(const Scenario& scenario) {
@@ -77,6 +73,10 @@ DevicePower of_socket(const Scenario& scenario) {
 }
 
 }  // namespace
+
+double usual_clock_MHz(const Accelerator& part) {
+  return part.tensor_peak_clock_MHz > 0 ? part.tensor_peak_clock_MHz : part.boost_clock_MHz;
+}
 
 double dynamic_power(double clock) {
   const double voltage = std::max(1 - kVoltageSlope * (1 - clock), 1 - kVoltageSlope * (1 - kVoltageFloor));

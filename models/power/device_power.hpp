@@ -18,6 +18,9 @@ struct DevicePower {
   Watts ready;          ///< at full clock between two kernels
 };
 
+/// The clock that an accelerator's peaks are stated at; zero where it is not known.
+double usual_clock_MHz(const Accelerator& part);
+
 /// At its usual clocks, whatever the scenario says of caps.
 DevicePower usual_device_power(const Scenario& scenario);
 

@@ -47,13 +47,14 @@ double band_middle(const std::string& band) {
 
 /// Where nothing is published on an instance: the middle band of the provider's five, 10–15 % (reliability spot-bands).
 constexpr double kSpotBand = 12.5;
-/// Records on spot instances are named after them; the node's own id holds the provider's name before.
+constexpr const char* kBand = "band_percent_per_month";
+/// What is published on the node as a spot instance; null where nothing is.
 const ReliabilityRecord* spot_record(const Node& node, const Catalog& catalog) {
+  if (node.provider.empty() || node.instance.empty()) return nullptr;
   for (const std::string& id : catalog.ids("reliability")) {
-    if (!id.starts_with("spot-")) continue;
     const auto* record = catalog.find<ReliabilityRecord>(id);
-    const auto instance = record->labels.find("instance");
-    if (instance != record->labels.end() && node.id.ends_with(instance->second)) return record;
+    if (record->provider == node.provider && record->instance == node.instance && record->labels.contains(kBand))
+      return record;
   }
   return nullptr;
 }
@@ -67,21 +68,10 @@ void set_spot(FailureRates& rates, const Scenario& scenario, const Catalog& cata
     return;
   }
   const ReliabilityRecord* record = spot_record(*scenario.node, catalog);
-  double band = kSpotBand;
-  if (record != nullptr)
-    if (const auto label = record->labels.find("band_percent_per_month"); label != record->labels.end())
-      band = band_middle(label->second);
+  const double band = record != nullptr ? band_middle(record->labels.at(kBand)) : kSpotBand;
   rates.spot = band / 100 / kMonth;
   rates.basis += record ? fmt::format("; spot: {:.3g} % of instances a month ({})", band, record->id)
                         : fmt::format("; spot: {:.3g} % of instances a month, the middle of AWS's bands", band);
-}
-
-/// The rate that a published record states for 1000 node-days, whatever it calls it.
-std::optional<double> stated_rate(const ReliabilityRecord& record) {
-  for (const char* name :
-       {"interruptions_per_1000_node_days", "rsc1_failures_per_1000_node_days", "r_f_per_1000_node_days"})
-    if (const auto found = record.figures.find(name); found != record.figures.end()) return found->second;
-  return std::nullopt;
 }
 
 /// By the kind of device, for 1000 node-days.
@@ -108,7 +98,7 @@ double interruptions(const Scenario& scenario, const Catalog& catalog, std::stri
   }
   if (!spec.published.empty())
     if (const auto* record = catalog.find<ReliabilityRecord>(spec.published))
-      if (const auto rate = stated_rate(*record)) {
+      if (const auto rate = record->interruptions_per_1000_node_days) {
         basis = "published: " + record->id;
         return *rate;
       }

@@ -22,18 +22,20 @@ constexpr Seconds kSlowFound = 24_h;
 /// A port that goes down and up again trains its link for some seconds. Estimated.
 constexpr Seconds kFlap = 10_s;
 
-/// Time between notice and the end of a spot instance (reliability spot-notice-aws, -azure, -gcp).
-Seconds spot_notice(const Node& node) {
-  if (node.id.starts_with("aws-")) return 120_s;
-  if (node.id.starts_with("azure-") || node.id.starts_with("gcp-")) return 30_s;
+/// Time between notice and the end of a spot instance, by the record of the node's provider; none where nobody says.
+Seconds spot_notice(const Node& node, const Catalog& catalog) {
+  if (node.provider.empty()) return Seconds(0);
+  for (const std::string& id : catalog.ids("reliability"))
+    if (const auto* record = catalog.find<ReliabilityRecord>(id); record->provider == node.provider && record->notice)
+      return *record->notice;
   return Seconds(0);
 }
 
 /// Of nodes of several kinds, the shortest.
-Seconds spot_notice(const Scenario& scenario) {
+Seconds spot_notice(const Scenario& scenario, const Catalog& catalog) {
   const std::vector<NodeKind> kinds = node_kinds(scenario);
-  Seconds out = spot_notice(*kinds.front().scenario->node);
-  for (const NodeKind& kind : kinds) out = std::min(out, spot_notice(*kind.scenario->node));
+  Seconds out = spot_notice(*kinds.front().scenario->node, catalog);
+  for (const NodeKind& kind : kinds) out = std::min(out, spot_notice(*kind.scenario->node, catalog));
   return out;
 }
 
@@ -166,7 +168,7 @@ RunRisk run_risk(const Job& job, const Catalog& catalog, Seconds step, Seconds w
   risk.endless_spares = !spec.spares;
   risk.spares = spec.spares.value_or(0);
   risk.elastic = spec.elastic;
-  risk.spot_notice = spot_notice(scenario);
+  if (risk.rates.spot > PerSecond(0)) risk.spot_notice = spot_notice(scenario, catalog);
   risk.slow_speed = spec.slow_node_speed;
   risk.slow_found = spec.slow_node_found.value_or(kSlowFound);
   risk.flap = spec.link_flap.value_or(kFlap);

@@ -123,10 +123,8 @@ void check_record(Draft& draft) {
     const std::string at = "/run/reliability/published";
     const auto* record = draft.catalog.find<ReliabilityRecord>(id, at, draft.diagnostics);
     if (record == nullptr) return;
-    const bool has_rate = std::any_of(record->figures.begin(), record->figures.end(),
-                                      [](const auto& figure) { return figure.first.ends_with("_per_1000_node_days"); });
-    if (!has_rate)
-      draft.fault(at, fmt::format("record \"{}\" states no rate of interruptions for 1000 node-days", id),
+    if (!record->interruptions_per_1000_node_days)
+      draft.fault(at, fmt::format("record \"{}\" states no interruptions_per_1000_node_days", id),
                   "llama3-405b, meta-rsc-clusters or meta-rsc-law");
   } catch (const InputError& error) {
     draft.diagnostics.add(error.faults());
@@ -139,11 +137,11 @@ void check_clock(Draft& draft) {
   if (!clock || s.node == nullptr || !draft.sound({"/cluster/clock_MHz"})) return;
   const char* at = "/cluster/clock_MHz";
   if (s.accelerator == nullptr) return draft.fault(at, "only accelerators are held to a clock", "leave it out");
-  if (!(s.accelerator->boost_clock_MHz > 0))
-    return draft.fault(at, "the clock of this node's devices is not known", "state power_cap_W instead");
-  const double most = s.accelerator->boost_clock_MHz, least = std::ceil(least_device_power(s).clock_MHz);
+  const double most = usual_clock_MHz(*s.accelerator), least = std::ceil(least_device_power(s).clock_MHz);
+  if (!(most > 0)) return draft.fault(at, "the clock of this node's devices is not known", "state power_cap_W instead");
+  // Nothing in the catalogue says what a device computes and draws above the clock that its peaks are stated at.
   if (*clock > most)
-    draft.fault(at, fmt::format("found {}, but {} runs at {} MHz at most", *clock, s.accelerator->id, most),
+    draft.fault(at, fmt::format("found {}, but {}'s peaks are those at {} MHz", *clock, s.accelerator->id, most),
                 fmt::format("at most {}", most));
   if (*clock < least)
     draft.fault(at, fmt::format("found {}, but {} runs at {} MHz at least", *clock, s.accelerator->id, least),

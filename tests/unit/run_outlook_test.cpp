@@ -555,7 +555,7 @@ TEST(Faults, AreNamedWhereTheyAre) {
   EXPECT_THAT(faults_of({"cluster.power_cap_W=5"}), HasSubstr("at its lowest clock; at least "));
   EXPECT_THAT(faults_of({"cluster.facility.supplies_in_use=9"}), HasSubstr("/cluster/facility/supplies_in_use"));
   EXPECT_THAT(faults_of({"run.checkpoint.target=shared"}), HasSubstr("no shared storage"));
-  EXPECT_THAT(faults_of({"run.reliability.published=spot-notice-aws"}), HasSubstr("states no rate"));
+  EXPECT_THAT(faults_of({"run.reliability.published=spot-notice-aws"}), HasSubstr("states no interruptions_per_1000"));
   EXPECT_THAT(faults_of({R"(run.phases=[{"kind":"startup"}])"}), HasSubstr("/run/phases/0/time_s"));
   EXPECT_THAT(faults_of({R"(run.phases=[{"name":"a"},{"name":"b"}])"}), HasSubstr("second phase without an amount"));
   EXPECT_THAT(faults_of({R"(run.phases=[{"global_batch":7}])"}), HasSubstr("/run/phases/0"));

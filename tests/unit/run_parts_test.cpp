@@ -189,6 +189,32 @@ TEST(Outlook, SaysThatSparesAreNotCounted) {
   EXPECT_THAT(predicted({"run.reliability.spares=2"}).assumptions, Contains(HasSubstr("2 nodes in reserve")));
 }
 
+// By the records of the provider; instances of one that states none end without notice.
+TEST(SpotNotice, IsTheProviders) {
+  const auto notice = [](const char* node, const char* spot = "true") {
+    const Scenario s =
+        eight_nodes({fmt::format("cluster.node={}", node), fmt::format("run.reliability.spot={}", spot)});
+    return run_risk(lower(s), catalog(), 1_s, 1_h).spot_notice;
+  };
+  EXPECT_EQ(notice("aws-p5.48xlarge"), 120_s);
+  EXPECT_EQ(notice("azure-nd96isr-h100-v5"), 30_s);
+  EXPECT_EQ(notice("gcp-a3-highgpu-8g"), 30_s);
+  EXPECT_EQ(notice("dgx-h100"), Seconds(0));
+}
+
+// A node is found by its provider and instance, whatever it is called.
+TEST(SpotNotice, AndBandsGoByKeysAndNotByNames) {
+  const Scenario s = eight_nodes({"cluster.node=aws-p4d.24xlarge", "run.reliability.spot=true"});
+  Scenario renamed = s;
+  Node node = *s.node;
+  node.id = "ours";
+  renamed.node = &node;
+  EXPECT_EQ(failure_rates(renamed, catalog()).basis, failure_rates(s, catalog()).basis);
+  EXPECT_THAT(failure_rates(renamed, catalog()).basis, HasSubstr("spot-p4d-2025-05"));
+  node.provider.clear();
+  EXPECT_THAT(failure_rates(renamed, catalog()).basis, HasSubstr("middle of AWS's bands"));
+}
+
 /// Eight nodes that the provider takes back with 120 s of notice, twice a day, and that fail on their own once a week.
 RunRisk on_spot() {
   RunRisk risk;

@@ -52,6 +52,23 @@ TEST(CapFaults, OfWhatIsMisreadAreOne) {
     EXPECT_THAT(faults_of({misread}), Not(HasSubstr("but v100"))) << misread;
 }
 
+// H100's peaks are those at 1830 MHz. It boosts to 1980, and of what it computes and draws there nothing is known.
+TEST(ClockFaults, AreClocksAboveThatOfThePeaks) {
+  const auto faults_on = [](const char* node, double clock) {
+    return faults_of({fmt::format("cluster.node={}", node), fmt::format("cluster.clock_MHz={}", clock)});
+  };
+  for (const std::string& id : test::catalog().ids("nodes")) {
+    const Node& node = *test::catalog().find<Node>(id);
+    if (!node.has_accelerators()) continue;
+    const auto& part = *test::catalog().find<Accelerator>(node.accelerator);
+    if (part.tensor_peak_clock_MHz <= 0 || part.tensor_peak_clock_MHz >= part.boost_clock_MHz) continue;
+    EXPECT_THAT(faults_on(id.c_str(), part.boost_clock_MHz),
+                HasSubstr(fmt::format("at most {}", part.tensor_peak_clock_MHz)))
+        << id;
+    EXPECT_THAT(faults_on(id.c_str(), part.tensor_peak_clock_MHz), Not(HasSubstr("clock_MHz"))) << id;
+  }
+}
+
 TEST(CostFaults, AreTermsThatExcludeEachOther) {
   const std::string bought = "cluster.cost.node_purchase_usd=1e5", rented = "cluster.cost.node_rent_usd_per_h=20";
   EXPECT_THAT(faults_of({bought, rented}), HasSubstr("/cluster/cost/node_rent_usd_per_h"));
