@@ -61,12 +61,13 @@ bool channels_last(const StatedFramework& stated) {
 }
 
 /// Where a row does not say whether XLA compiled: NVIDIA's TensorFlow 2 examples pass it by default, and of those on
-/// TensorFlow 1 BERT's and U-Net's scripts.
+/// TensorFlow 1 the scripts of BERT and the U-Nets; V-Net's main.py turns it on.
 bool compiled(const StatedFramework& stated) {
   if (contains(stated.notes, "xla=off")) return false;
   if (contains(stated.notes, "xla=on")) return true;
   constexpr std::array kCompiled{std::string_view("TensorFlow2/"), std::string_view("LanguageModeling/BERT"),
-                                 std::string_view("UNet_Medical")};
+                                 std::string_view("UNet_Medical"), std::string_view("UNet_Industrial"),
+                                 std::string_view("Segmentation/VNet")};
   return contains(stated.source, "NVIDIA/DeepLearningExamples") &&
          std::any_of(kCompiled.begin(), kCompiled.end(),
                      [&](std::string_view one) { return contains(stated.source, one); });

@@ -154,6 +154,19 @@ TEST(DeepLearningRuns, AlexNetIsWhichItsProgramHas) {
   EXPECT_NEAR(4 * parameter_count(*find_model("alexnet-2012", "", none)), 203e6, 0.5e6);
 }
 
+// An utterance of FastPitch has 566 frames, a segment of WaveGlow 8,000 samples. NVIDIA's example counts the 80
+// channels of a segment of HiFi-GAN as frames, of which it has 32.
+TEST(DeepLearningRuns, SpeechIsCountedInFramesAndAudioSamples) {
+  const auto units = [](const std::string& model, const std::string& unit) {
+    const std::string source = "NVIDIA/DeepLearningExamples PyTorch/SpeechSynthesis/README.md";
+    return named_network({model, "ljspeech", unit, "", source, "pytorch"}).units_per_sample;
+  };
+  EXPECT_EQ(units("fastpitch", "mel-frames/s"), 566);
+  EXPECT_EQ(units("waveglow", "audio-samples/s"), 8000);
+  EXPECT_EQ(units("hifi-gan", "mel-frames/s"), 80);
+  EXPECT_EQ(named_network({"hifi-gan", "ljspeech", "mel-frames/s", "", "src", "pytorch"}).units_per_sample, 32);
+}
+
 // As dl-models.csv writes them: with a variant, a size, or the length of a sequence.
 TEST(DeepLearningRuns, ModelsAreNamedAsTheirTableNamesThem) {
   const auto network = [](std::string_view name) {
@@ -226,6 +239,10 @@ TEST(DeepLearningRuns, ReleasesOfAFrameworkHaveItsProfile) {
   EXPECT_EQ(framework_of({"tensorflow1.1", "", "", "fp32"}), "tensorflow-2017");
   EXPECT_EQ(framework_of({"tensorflow1.15-ngc (horovod)", "", "xla=on", "fp32"}), "tensorflow-horovod-xla");
   EXPECT_EQ(framework_of({"tensorflow1.15-ngc (horovod)", "", "", "fp32"}), "tensorflow-horovod");
+  for (const char* example : {"UNet_Medical", "UNet_Industrial", "VNet"}) {
+    const std::string source = std::string("NVIDIA/DeepLearningExamples TensorFlow/Segmentation/") + example;
+    EXPECT_EQ(framework_of({"tensorflow1-horovod", source, "", "fp32"}), "tensorflow-horovod-xla") << example;
+  }
   EXPECT_EQ(framework_of({"tensorflow1-horovod", "", "", "fp32", "allreduce (horovod 0.16, mpi tcp)"}),
             "tensorflow-horovod-mpi");
   EXPECT_EQ(framework_of({"mxnet1.2", "", "", "fp32"}), "mxnet-kvstore");

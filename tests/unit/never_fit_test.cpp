@@ -42,6 +42,8 @@ TEST(NeverFit, ShippedRulesHoldForWhatIsPromised) {
   EXPECT_TRUE(rules.holds("MegaScale (arXiv 2402.15627) Table 2", "gpt3-175b", 256));
   EXPECT_TRUE(rules.holds("BigScience chronicles", "bloom-176b", 384));
   EXPECT_TRUE(rules.holds("anyone", "anything", 12288));
+  for (const char* network : {"vnet", "unet-industrial", "fastpitch", "hifi-gan", "waveglow", "tft"})
+    EXPECT_TRUE(rules.holds("NVIDIA/DeepLearningExamples", network, 1)) << network;
   EXPECT_FALSE(rules.holds("MLPerf Training v4.0 logs (gpt3)", "gpt3-175b", 11616));
 }
 
