@@ -4,8 +4,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/number_option.hpp"
-#include "models/fabric/most_nodes.hpp"
 #include "cli/output_files.hpp"
+#include "models/fabric/most_nodes.hpp"
 #include "report/fabric_report.hpp"
 
 namespace stepcast {

@@ -53,6 +53,8 @@ constexpr std::array kRefusals{
     Refusal{"dcnv2", "the widths of its cross layers are not stated"},
     Refusal{"wide-and-deep", "wide embedding tables have no description yet"},
     Refusal{"sim", "embedding tables with histories have no description yet"},
+    Refusal{"vnet", "what TensorFlow 1 does beside XLA's part of its step has no description"},
+    Refusal{"unet-industrial", "what TensorFlow 1 does beside XLA's part of its step has no description"},
     Refusal{"word2vec", "embedding tables on parameter servers have no description yet"},
 };
 

@@ -21,6 +21,8 @@ struct BatchOfSize {
 // (Touvron et al. 2023, table 1): 4 M at 7 to 70 G, where GPT-3 had 2 M at 6.7 (counted: 6.66) and 13 G and 3.2 M at
 // 175 G. Llama 3 405B began with 4 M (Grattafiori et al. 2024, section 3.4.1).
 constexpr std::array kBatches{BatchOfSize{0, 1 << 19}, BatchOfSize{1.3e9, 1 << 20}, BatchOfSize{6.6e9, 1 << 22}};
+// Llama 3 405B went from 4 M to 16 M tokens a step (Grattafiori et al. 2024, section 3.4.1).
+constexpr double kMostOverRule = 4;
 /// Parameters from which on a framework for large models is worth its trouble.
 constexpr double kLargeModel = 1e9;
 // Encoders: 256 sequences of 512 tokens (Devlin et al. 2019) for the whole cluster, but at least a small batch a

@@ -70,7 +70,7 @@ TEST_P(MixedSteps, AreTheSameFoldedInFullAndInClosedForm) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, MixedSteps, testing::ValuesIn(cases()),
-                         [](const testing::TestParamInfo<Case>& info) { return info.param.name; });
+                         [](const testing::TestParamInfo<Case>& of) { return of.param.name; });
 
 }  // namespace
 }  // namespace stepcast::mixed_nodes_sim_test
