@@ -254,6 +254,19 @@ class MegatronReader {
     shape_["predicted_share"] = arguments_.number("--mask-prob").value_or(0.15);
   }
 
+  /// Parameters that every layer gathers are gathered, and their gradients reduced, beside its computation.
+  void overlaps(const std::string& sharding) {
+    const bool gradients = arguments_.has("--overlap-grad-reduce"), gathers = arguments_.has("--overlap-param-gather");
+    if (sharding == "fsdp" || sharding == "hsdp") {
+      if (!gradients)
+        notes_.emplace_back(
+            "--overlap-grad-reduce: off, but sharded parameters are forecast with overlap; the step is underestimated");
+      return;
+    }
+    strategy_["overlap_gradients"] = gradients;
+    if (sharding != "none") strategy_["overlap_parameter_gather"] = gathers;
+  }
+
   void strategy() {
     strategy_ = {{"framework", "megatron-lm"}};
     const auto degree = [&](const char* key, int value) {
@@ -275,8 +288,7 @@ class MegatronReader {
     }
     const std::string sharding = this->sharding();
     strategy_["sharding"] = sharding;
-    strategy_["overlap_gradients"] = arguments_.has("--overlap-grad-reduce");
-    if (sharding != "none") strategy_["overlap_parameter_gather"] = arguments_.has("--overlap-param-gather");
+    overlaps(sharding);
     arguments_.ignore("--overlap-param-gather");
     if (arguments_.has("--tp-comm-overlap") && tp_ > 1) strategy_["overlap_tensor_parallel"] = true;
     copy_flag(strategy_, "gradients_in_fp32", "--accumulate-allreduce-grads-in-fp32");
