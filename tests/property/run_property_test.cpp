@@ -138,7 +138,8 @@ RC_GTEST_PROP(ExpectedGoodput, HoldsWhereSparesRunOut, (unsigned seed)) {
   RC_ASSERT(expected.has_value());
   const RunShares mean = simulate_runs(risk, seed, 32).mean();
   RC_ASSERT(std::abs(mean.useful - expected->useful) < 0.02);
-  RC_ASSERT(std::abs(mean.waiting - expected->waiting) < 0.03);
+  // Of idle time in all; the formula parts it between waits and restarts by their means alone.
+  RC_ASSERT(std::abs(mean.standing() - expected->standing()) < 0.03);
 }
 
 // Its time is that of attempts at the whole work, which spread: of some thousand the mean is within two points.
