@@ -8,23 +8,16 @@
 #include "sim/engine/engine.hpp"
 #include "sim/protocol/child_process.hpp"
 #include "tests/shipped_catalog.hpp"
+#include "tests/sim/simulated_step.hpp"
 
 namespace stepcast::mixed_nodes_sim_test {
 namespace {
 
 using test::catalog;
+using test::simulated_step;
 
 constexpr const char *kA100 = "dgx-a100-80gb", *kOneNic = "template-2x-epyc-7763-8xh100-ib200-512gb",
                      *kV100 = "dgx-1-v100-32gb";
-
-double step_of(const Scenario& scenario, FlowDetail flows) {
-  return std::stod(run_in_child([&] {
-    const Job job = lower(scenario);
-    BuildOptions options = build_options(scenario);
-    options.flows = flows;
-    return fmt::format("{:.17g}", simulate(build_step_graph(job, options)).end.value());
-  }));
-}
 
 struct Case {
   const char* name;
@@ -64,8 +57,8 @@ TEST_P(MixedSteps, AreTheSameFoldedInFullAndInClosedForm) {
       {"workload", c.workload},
       {"strategy", c.strategy}};
   const Scenario scenario = resolve(json, "test", {}, catalog());
-  const double folded = step_of(scenario, FlowDetail::folded);
-  EXPECT_NEAR(step_of(scenario, FlowDetail::full) / folded, 1, 0.01);
+  const double folded = simulated_step(scenario, FlowDetail::folded);
+  EXPECT_NEAR(simulated_step(scenario, FlowDetail::full) / folded, 1, 0.01);
   EXPECT_NEAR(closed_form(lower(scenario)).step_time.value() / folded, 1, 0.05);
 }
 

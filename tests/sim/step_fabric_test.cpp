@@ -14,11 +14,13 @@
 #include "sim/protocol/child_process.hpp"
 #include "sim/step/columns.hpp"
 #include "tests/shipped_catalog.hpp"
+#include "tests/sim/simulated_step.hpp"
 
 namespace stepcast::step_fabric_test {
 namespace {
 
 using test::catalog;
+using test::simulated_step;
 
 Json cluster(int nodes, Json fabric) {
   return {{"node", "dgx-a100-80gb"}, {"nodes", nodes}, {"fabric", std::move(fabric)}};
@@ -33,15 +35,9 @@ Json leaves_of(int nodes, double oversubscription, const std::string& placement 
 
 Scenario scenario(const Json& json) { return resolve(json, "test", {}, catalog()); }
 
-double step_of(const Scenario& s, FlowDetail flows = FlowDetail::folded) {
-  return std::stod(run_in_child([&] {
-    const Job job = lower(s);
-    BuildOptions options = build_options(s);
-    options.flows = flows;
-    return fmt::format("{:.17g}", simulate(build_step_graph(job, options)).end.value());
-  }));
+double step_of(const Json& json, FlowDetail flows = FlowDetail::folded) {
+  return simulated_step(scenario(json), flows);
 }
-double step_of(const Json& json, FlowDetail flows = FlowDetail::folded) { return step_of(scenario(json), flows); }
 
 // --- folded against full -----------------------------------------------------------------------------------------
 
@@ -197,8 +193,8 @@ TEST(Stragglers, OneMicroBatchGrowsByTheSlowStagesShare) {
     const Chunk& last = of.chunks.back();
     return (last.forward + last.backward_input + last.backward_weight + of.optimizer).value();
   };
-  const double expected = step_of(healthy) + work(job.in_state(1)) - work(job);
-  EXPECT_NEAR(step_of(slow) / expected, 1, 1e-6);
+  const double expected = simulated_step(healthy) + work(job.in_state(1)) - work(job);
+  EXPECT_NEAR(simulated_step(slow) / expected, 1, 1e-6);
   EXPECT_GT(work(job.in_state(1)), work(job) * 1.1);
 }
 
@@ -216,8 +212,8 @@ TEST(Stragglers, TheSlowestReplicaSetsThePace) {
     return (4 * (chunk.forward + chunk.backward_input + chunk.backward_weight) + of.optimizer).value();
   };
   const double expected = healthy + work(job.in_state(1)) - work(job);
-  EXPECT_NEAR(step_of(slow) / expected, 1, 1e-6);
-  EXPECT_NEAR(step_of(slow, FlowDetail::full) / expected, 1, 0.01);
+  EXPECT_NEAR(simulated_step(slow) / expected, 1, 1e-6);
+  EXPECT_NEAR(simulated_step(slow, FlowDetail::full) / expected, 1, 0.01);
   EXPECT_NEAR(estimate(job).step_time.value() / expected, 1, 0.03);
 }
 

@@ -14,11 +14,13 @@
 #include "sim/engine/run_writing.hpp"
 #include "sim/protocol/child_process.hpp"
 #include "tests/shipped_catalog.hpp"
+#include "tests/sim/simulated_step.hpp"
 
 namespace stepcast::storage_traffic_test {
 namespace {
 
 using test::catalog;
+using test::simulated_step;
 
 constexpr int kNodes = 4;
 constexpr int kDevices = 8;  ///< of a node
@@ -37,19 +39,10 @@ Scenario training(bool reading, int nics, double gigabits) {
   return resolve(json, "test", {}, catalog());
 }
 
-double step_of(const Scenario& scenario, FlowDetail flows) {
-  return std::stod(run_in_child([&] {
-    const Job job = lower(scenario);
-    BuildOptions options = build_options(scenario);
-    options.flows = flows;
-    return fmt::format("{:.17g}", simulate(build_step_graph(job, options)).end.value());
-  }));
-}
-
 class StorageTraffic : public testing::TestWithParam<FlowDetail> {
  protected:
   static double step(bool reading, int nics, double gigabits) {
-    return step_of(training(reading, nics, gigabits), GetParam());
+    return simulated_step(training(reading, nics, gigabits), GetParam());
   }
 };
 
@@ -116,7 +109,7 @@ std::optional<Seconds> while_writing(const Scenario& scenario) {
 
 TEST_P(StorageTraffic, OfACheckpointSlowsAStepByWhatItTakesOfTheNics) {
   const Scenario scenario = saving("asynchronous", 1, 10, GetParam());
-  const double usual = step_of(scenario, GetParam());
+  const double usual = simulated_step(scenario, GetParam());
   const std::optional<Seconds> writing = while_writing(scenario);
   ASSERT_TRUE(writing);
   EXPECT_GT(writing->value(), 1.05 * usual);
@@ -125,7 +118,7 @@ TEST_P(StorageTraffic, OfACheckpointSlowsAStepByWhatItTakesOfTheNics) {
 }
 
 TEST_P(StorageTraffic, OfACheckpointIsGoneWhenItIsWritten) {
-  const double usual = step_of(saving("asynchronous", 1, 10, GetParam()), GetParam());
+  const double usual = simulated_step(saving("asynchronous", 1, 10, GetParam()), GetParam());
   double before = usual;
   for (const double terabytes : {1e-5, 1e-2, 10.0}) {
     const double now = while_writing(saving("asynchronous", 1, 10, GetParam(), terabytes))->value();
@@ -156,7 +149,7 @@ TEST_P(StorageTraffic, OverHostLinksIsCountedWhereTheDrivesAreUnknown) {
                               {"strategy", {{"framework", "tensorflow-tpu"}, {"micro_batch", 32}}}},
                              "test", {}, catalog());
   ASSERT_FALSE(node_read_rate(s));
-  EXPECT_NEAR(step_of(s, GetParam()) / input_time(s).value(), 1, 0.01);
+  EXPECT_NEAR(simulated_step(s, GetParam()) / input_time(s).value(), 1, 0.01);
 }
 
 /// The training above on servers that have drives, input stated as `input` says.
@@ -180,7 +173,7 @@ TEST_P(StorageTraffic, BindsAStepAsInClosedForm) {
   };
   for (const auto& [storage, input] : cases) {
     const Scenario s = with_input(storage, input);
-    EXPECT_NEAR(step_of(s, GetParam()) / input_time(s).value(), 1, 0.01) << storage << input;
+    EXPECT_NEAR(simulated_step(s, GetParam()) / input_time(s).value(), 1, 0.01) << storage << input;
   }
 }
 
@@ -216,13 +209,14 @@ TEST_P(StorageTraffic, LeavesDevicesAtThePowerOfTheClosedForm) {
 
 TEST_P(StorageTraffic, IsNoneOfTheSharedSystemWhereInputLiesOnTheNodes) {
   const Json local{{"source", "local"}, {"page_cache", false}};
-  EXPECT_EQ(step_of(with_input("nfs-10gbe", local), GetParam()), step_of(with_input("", local), GetParam()));
+  EXPECT_EQ(simulated_step(with_input("nfs-10gbe", local), GetParam()),
+            simulated_step(with_input("", local), GetParam()));
 }
 
 // Two nodes of four hold the first stage of pipelines, and read for all.
 TEST_P(StorageTraffic, IsReadByTheNodesOfTheFirstStage) {
   const Scenario s = pipeline_that_decodes(2);
-  EXPECT_NEAR(step_of(s, GetParam()) / input_time(s).value(), 1, 0.01);
+  EXPECT_NEAR(simulated_step(s, GetParam()) / input_time(s).value(), 1, 0.01);
 }
 
 INSTANTIATE_TEST_SUITE_P(Flows, StorageTraffic, testing::Values(FlowDetail::folded, FlowDetail::full),
