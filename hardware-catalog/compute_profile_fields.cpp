@@ -63,9 +63,17 @@ const FieldTable<ComputeProfile>& ComputeProfile::fields() {
                  "Share of the dense peak of convolutions with other windows, strides or dimensions, by precision",
                  winograd_share())
           .field("convolution_grouped_share", &P::convolution_grouped_share,
-                 "Share of the dense peak of grouped convolutions, by precision", share_above_zero())
+                 "Share of the dense peak of grouped convolutions with 8 channels a group, by precision",
+                 share_above_zero())
           .field("convolution_depthwise_share", &P::convolution_depthwise_share,
-                 "Share of the fp32 peak of depthwise convolutions in any precision; 0: as grouped ones", share())
+                 "Share of the fp32 peak of depthwise convolutions; 0: as grouped ones", share())
+          .field("convolution_depthwise_share_fp32", &P::convolution_depthwise_share_fp32,
+                 "Share of the fp32 peak of depthwise convolutions in fp32 and tf32; 0: convolution_depthwise_share",
+                 share())
+          .field("convolution_full_width", &P::convolution_full_width,
+                 "Channels of a convolution's result below which matrix units wait for its operands, their rate in "
+                 "proportion; 0: not known, none",
+                 at_least(0))
           .field("host_link_share", &P::host_link_share, "Share of the host link's raw rate that pinned copies reach",
                  required_share())
           .field("figures", &P::figures, "Further figures, by name with unit")

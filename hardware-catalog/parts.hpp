@@ -383,9 +383,10 @@ struct ComputeProfile {
   /// up; other windows; and grouped ones. Without a figure for a precision all of them run at convolution_share.
   std::map<std::string, double> convolution_pointwise_share, convolution_3x3_share, convolution_window_share,
       convolution_grouped_share;
-  double convolution_depthwise_share =
-      0;                       ///< channel by channel, of the fp32 peak whatever the precision; 0: as grouped
-  double host_link_share = 0;  ///< of PCIe's rate that pinned copies reach
+  double convolution_depthwise_share = 0;       ///< channel by channel, of the fp32 peak; 0: as grouped
+  double convolution_depthwise_share_fp32 = 0;  ///< in fp32 and tf32; 0: as the other
+  double convolution_full_width = 0;            ///< channels of a result below which matrix units starve; 0: not known
+  double host_link_share = 0;                   ///< of PCIe's rate that pinned copies reach
   Figures figures;
   Provenance provenance;
   static const FieldTable<ComputeProfile>& fields();

@@ -128,7 +128,11 @@ void take_convolutions(Device& device, const ComputeProfile& profile, Precision 
   device.window_share = share(profile.convolution_window_share);
   device.pointwise_share = share(profile.convolution_pointwise_share);
   device.grouped_share = share(profile.convolution_grouped_share);
-  device.depthwise_share = profile.convolution_depthwise_share;
+  const bool wide = precision == Precision::fp32 || precision == Precision::tf32;
+  device.depthwise_share = wide && profile.convolution_depthwise_share_fp32 > 0
+                               ? profile.convolution_depthwise_share_fp32
+                               : profile.convolution_depthwise_share;
+  device.convolution_full_width = precision == Precision::fp32 ? 0 : profile.convolution_full_width;
 }
 
 void take_profile(Device& device, const ComputeProfile& profile, Precision precision, BytesPerSecond bandwidth) {

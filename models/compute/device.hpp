@@ -34,6 +34,7 @@ struct Device {
   double window_share = 0;                          ///< of other windows
   double grouped_share = 0;                         ///< of grouped ones
   double depthwise_share = 0;                       ///< of the fp32 peak, channel by channel; 0: as grouped
+  double convolution_full_width = 0;                ///< channels of a result from which matrix units are fed; 0: any
   Bytes memory;                                     ///< usable
   bool is_cpu = false;
   bool wide_loads = false;  ///< kernels load 16 bytes at once, so that products of other row lengths are slow

@@ -106,24 +106,44 @@ Seconds unfused_attention_time(const Operator& op, const Device& device) {
          Seconds(memory_time(op, device));
 }
 
+/// Share of its rate that a convolution keeps whose result has few channels. A matrix unit multiplies each pixel that
+/// it reads with the filters of one tile, so it waits for pixels where filters are few (docs/models/compute.md).
+double fed_share(const Operator& op, const Device& device) {
+  return op.width > 0 ? std::min(1.0, op.width / std::max(device.convolution_full_width, 1.0)) : 1;
+}
+
+/// Channels of a group that convolution_grouped_share stands for (ResNeXt-50 32x4d has 4 to 32, 9 in the mean).
+constexpr double kGroupChannels = 8;
+
+/// Of matrix units that a group's few channels keep waiting, in proportion to them; `most`: of one group.
+double grouped_share(const Operator& op, const Device& device, double most) {
+  if (op.width == 0 || device.convolution_full_width == 0) return device.grouped_share;
+  return std::min(most, device.grouped_share * op.width / kGroupChannels);
+}
+
 /// Share of device.peak of a convolution by its kind.
-double convolution_share(ConvolutionKind kind, const Device& device) {
+double convolution_share(const Operator& op, const Device& device) {
   const auto or_any = [&](double share) { return share > 0 ? share : device.convolution_share; };
-  switch (kind) {
+  switch (op.convolution) {
     case ConvolutionKind::window:
-      return or_any(device.window_share);
+      return or_any(device.window_share) * fed_share(op, device);
     case ConvolutionKind::three_by_three:
-      return or_any(device.three_by_three_share);
+      return or_any(device.three_by_three_share) * fed_share(op, device);
     case ConvolutionKind::pointwise:
-      return or_any(device.pointwise_share);
+      return or_any(device.pointwise_share) * fed_share(op, device);
     case ConvolutionKind::depthwise:
       // One channel's window is no matrix product, so the matrix unit's peak does not matter.
       if (device.depthwise_share > 0) return device.depthwise_share * (device.peak_fp32 / device.peak);
       [[fallthrough]];
     case ConvolutionKind::grouped:
-      return or_any(device.grouped_share);
+      return or_any(grouped_share(op, device, or_any(device.window_share)));
   }
   return device.convolution_share;
+}
+
+/// Grouped and depthwise convolutions run in kernels of their own, whose share is FLOPs over time.
+bool is_one_product(ConvolutionKind kind) {
+  return kind != ConvolutionKind::grouped && kind != ConvolutionKind::depthwise;
 }
 
 /// Depth of the tiles that products are summed up from: no slice of a product is shallower (CUTLASS's default tiles for
@@ -142,9 +162,10 @@ double split_product_time(const Operator& op, const Device& device, double rate)
 }
 
 Seconds convolution_time(const Operator& op, const Device& device) {
-  return combine(device.kernel_floor * op.kernels,
-                 split_product_time(op, device, convolution_share(op.convolution, device) * device.peak.value()),
-                 memory_time(op, device));
+  const double rate = convolution_share(op, device) * device.peak.value();
+  const double arithmetic =
+      is_one_product(op.convolution) ? split_product_time(op, device, rate) : op.flops.value() / rate;
+  return combine(device.kernel_floor * op.kernels, arithmetic, memory_time(op, device));
 }
 
 }  // namespace

@@ -173,6 +173,13 @@ void check_compact(const CompactShape& shape, const std::string& at, Diagnostics
   if (shape.largest_tensor_M > shape.parameters_M)
     d.error(at + "/largest_tensor_M",
             fmt::format("found {}, expected at most parameters_M ({})", shape.largest_tensor_M, shape.parameters_M));
+  double narrow = 0;
+  for (const NarrowWindows& windows : shape.narrow_windows) narrow += windows.GFLOPs;
+  const double windows = shape.three_by_three_GFLOPs + shape.window_GFLOPs;
+  if (narrow > windows)
+    d.error(at + "/narrow_windows", fmt::format("found {:.6g} GFLOPs in all, expected at most three_by_three_GFLOPs + "
+                                                "window_GFLOPs ({:.6g})",
+                                                narrow, windows));
   double in_matrices = 0;
   for (const WeightMatrix& matrix : shape.weight_matrices) in_matrices += matrix.rows * matrix.columns * matrix.count;
   if (in_matrices > shape.parameters_M * 1e6)

@@ -45,27 +45,28 @@ double weights(const CnnLayer& layer) {
          layer.kernel_width;
 }
 
-/// The product of a row in one of its three forms. Its traffic is the tensors themselves: the implicit form never
-/// stores the unfolded windows.
+/// The product of a row in one of its three forms, whose result has `channels`. Its traffic is the tensors themselves:
+/// the implicit form never stores the unfolded windows.
 LayerStep product(std::string_view name, const CnnLayer& layer, const Row& row, double m, double n, double k,
-                  const LayerSharding& sharding) {
+                  int channels, const LayerSharding& sharding) {
   const OperatorKind kind = layer.kind == CnnLayerKind::convolution ? OperatorKind::convolution : OperatorKind::gemm;
   LayerStep step = gemm(name, m, n, k, sharding.bytes_per_element, row.groups, kind);
   step.op.convolution = kind_of(layer);
+  if (step.op.convolution != ConvolutionKind::depthwise) step.op.width = static_cast<double>(channels) / layer.groups;
   step.op.bytes = Bytes((row.input + row.output + weights(layer)) * sharding.bytes_per_element);
   return step;
 }
 
 void weighted_row(LayerWork& work, const CnnLayer& layer, const Row& row, bool first, const LayerSharding& cuts) {
   const bool convolves = layer.kind == CnnLayerKind::convolution;
-  work.forward.push_back(
-      product(convolves ? "convolution" : "fully_connected", layer, row, row.pixels, row.channels, row.window, cuts));
+  work.forward.push_back(product(convolves ? "convolution" : "fully_connected", layer, row, row.pixels, row.channels,
+                                 row.window, layer.out_channels, cuts));
   // Nothing asks for the gradient of the image.
   if (!first)
     work.backward_input.push_back(product(convolves ? "convolution_dgrad" : "fully_connected_dgrad", layer, row,
-                                          row.pixels, row.window, row.channels, cuts));
+                                          row.pixels, row.window, row.channels, layer.in_channels, cuts));
   work.backward_weight.push_back(product(convolves ? "convolution_wgrad" : "fully_connected_wgrad", layer, row,
-                                         row.window, row.channels, row.pixels, cuts));
+                                         row.window, row.channels, row.pixels, layer.out_channels, cuts));
 }
 
 /// Streaming operators behind a product, in tensors of the output. Batch norm: statistics read, then read and write;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "models/workload/steps.hpp"
@@ -17,11 +16,35 @@ struct Part {
   OperatorKind kind;
   ConvolutionKind convolution;
   std::string_view forward, input_gradient, weight_gradient;
+  double width = 0;      ///< of its results, in channels; 0: wide
+  bool launches = true;  ///< it is no share of another part's kernels
 };
 
-std::array<Part, 6> parts_of(const CompactShape& shape) {
+bool has_windows(const Part& part) {
+  return part.kind == OperatorKind::convolution &&
+         (part.convolution == ConvolutionKind::window || part.convolution == ConvolutionKind::three_by_three);
+}
+
+/// Takes what is narrow out of the windows, of either kind in proportion.
+void part_narrow_windows(const CompactShape& shape, std::vector<Part>& parts) {
+  const double windows = shape.window_GFLOPs + shape.three_by_three_GFLOPs;
+  if (windows <= 0) return;
+  const std::vector<Part> whole = parts;
+  for (const NarrowWindows& narrow : shape.narrow_windows)
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      if (!has_windows(whole[i]) || whole[i].gflops <= 0) continue;
+      Part part = whole[i];
+      part.gflops *= narrow.GFLOPs / windows;
+      part.width = narrow.channels;
+      part.launches = false;
+      parts[i].gflops -= part.gflops;
+      parts.push_back(part);
+    }
+}
+
+std::vector<Part> parts_of(const CompactShape& shape) {
   constexpr OperatorKind kConvolution = OperatorKind::convolution;
-  return {
+  std::vector<Part> parts{
       Part{shape.gemm_GFLOPs, OperatorKind::gemm, ConvolutionKind::window, "product", "product_dgrad", "product_wgrad"},
       Part{shape.pointwise_GFLOPs, kConvolution, ConvolutionKind::pointwise, "pointwise_convolution", "pointwise_dgrad",
            "pointwise_wgrad"},
@@ -30,9 +53,11 @@ std::array<Part, 6> parts_of(const CompactShape& shape) {
       Part{shape.window_GFLOPs, kConvolution, ConvolutionKind::window, "convolution", "convolution_dgrad",
            "convolution_wgrad"},
       Part{shape.grouped_GFLOPs, kConvolution, ConvolutionKind::grouped, "grouped_convolution", "grouped_dgrad",
-           "grouped_wgrad"},
+           "grouped_wgrad", shape.grouped_channels},
       Part{shape.depthwise_GFLOPs, kConvolution, ConvolutionKind::depthwise, "depthwise_convolution", "depthwise_dgrad",
            "depthwise_wgrad"}};
+  part_narrow_windows(shape, parts);
+  return parts;
 }
 
 /// Share of the passes that the forward direction makes: batch norm and ReLU take 5 of 13 (cnn.cpp).
@@ -48,6 +73,18 @@ const FieldTable<WeightMatrix>& WeightMatrix::fields() {
     t.field("rows", &S::rows, "outputs; of a convolution, output channels", size)
         .field("columns", &S::columns, "inputs; of a convolution, input channels of a group × window", size)
         .field("count", &S::count, "tensors of this shape", {.min = 1, .max = 1e6});
+    return t;
+  }();
+  return table;
+}
+
+const FieldTable<NarrowWindows>& NarrowWindows::fields() {
+  using S = NarrowWindows;
+  static const FieldTable<S> table = [] {
+    FieldTable<S> t("narrow windows", "Convolutions whose results have few channels");
+    t.field("channels", &S::channels, "of their results", {.required = true, .min = 1, .max = 1e6})
+        .field("GFLOPs", &S::GFLOPs, "of the forward pass, among those of the windows",
+               {.required = true, .min = 0, .max = kMostGflops, .above_min = true});
     return t;
   }();
   return table;
@@ -69,7 +106,13 @@ const FieldTable<CompactShape>& CompactShape::fields() {
         .field("three_by_three_GFLOPs", &S::three_by_three_GFLOPs, "3×3 convolutions with stride 1", flops)
         .field("window_GFLOPs", &S::window_GFLOPs, "convolutions with other windows, strides or dimensions", flops)
         .field("grouped_GFLOPs", &S::grouped_GFLOPs, "grouped convolutions", flops)
+        .field("grouped_channels", &S::grouped_channels,
+               "channels of a group of theirs: harmonic mean by FLOPs; default: as ResNeXt-50 32x4d",
+               {.min = 1, .max = 1e6})
         .field("depthwise_GFLOPs", &S::depthwise_GFLOPs, "depthwise convolutions", flops)
+        .field("narrow_windows", &S::narrow_windows,
+               "the 3×3 and other windows whose results have few channels (under 200), which matrix units cannot be "
+               "kept busy with; default: none")
         .field("activation_Melements", &S::activation_Melements, "elements that the weighted layers give",
                {.required = true, .min = 0, .max = kMostMillions, .above_min = true})
         .field("streaming_passes", &S::streaming_passes,
@@ -113,8 +156,9 @@ LayerStep product(const Part& part, std::string_view name, const CompactShape& s
   const double rows = share * elements * mean_depth / (columns * depth) / steps;
   LayerStep step = gemm(name, rows, columns, depth, cuts.bytes_per_element, steps, part.kind);
   step.op.convolution = part.convolution;
+  step.op.width = part.width;
   step.op.bytes = Bytes(share * (2 * elements + weights * shape.sequential_steps) * cuts.bytes_per_element);
-  step.op.kernels = shape.sequential_steps;
+  step.op.kernels = part.launches ? shape.sequential_steps : 0;
   return step;
 }
 
@@ -154,7 +198,7 @@ LayerWork compact_work(const CompactShape& shape, double micro_batch, const Laye
     work.forward.push_back(product(part, part.forward, shape, elements, cuts));
     work.backward_input.push_back(product(part, part.input_gradient, shape, elements, cuts));
     work.backward_weight.push_back(product(part, part.weight_gradient, shape, elements, cuts));
-    launches += shape.sequential_steps;
+    if (part.launches) launches += shape.sequential_steps;
   }
   forward.op.kernels = std::max(1, static_cast<int>(shape.kernels_per_layer * shape.sequential_steps - launches));
   work.forward.push_back(forward);

@@ -162,23 +162,32 @@ struct WeightMatrix {
   static const FieldTable<WeightMatrix>& fields();
 };
 
+/// The windows of a network whose results have so many channels, fewer than wide matrix units can be kept busy with.
+struct NarrowWindows {
+  double channels = 0;
+  double GFLOPs = 0;  ///< of the forward pass
+  static const FieldTable<NarrowWindows>& fields();
+};
+
 /// A network by its totals for one sample, in equal layers: what a planner needs of a network whose layer table is not
 /// at hand. FLOPs count a multiply-add as two.
 struct CompactShape {
-  int layers = 0;                    ///< with weights
-  double parameters_M = 0;           ///< trained
-  double largest_tensor_M = 0;       ///< of them, in the largest tensor; 0: in none that stands out
-  double gemm_GFLOPs = 0;            ///< of the forward pass, by kind of product; at least one is given
-  double pointwise_GFLOPs = 0;       ///< 1×1 convolutions
-  double three_by_three_GFLOPs = 0;  ///< 3×3 convolutions with stride 1
-  double window_GFLOPs = 0;          ///< convolutions with other windows, strides or dimensions
-  double grouped_GFLOPs = 0;         ///< grouped convolutions
-  double depthwise_GFLOPs = 0;       ///< channel by channel
-  double activation_Melements = 0;   ///< that the weighted layers give, whole
-  double streaming_passes = 0;       ///< over them, forward and backward, by norms, activations and additions
-  int batch_norms = 0;               ///< 0: none, or not counted
-  double kernels_per_layer = 3;      ///< launches of a layer's forward pass
-  int sequential_steps = 1;          ///< of a recurrent layer: each is a launch of its own
+  int layers = 0;                             ///< with weights
+  double parameters_M = 0;                    ///< trained
+  double largest_tensor_M = 0;                ///< of them, in the largest tensor; 0: in none that stands out
+  double gemm_GFLOPs = 0;                     ///< of the forward pass, by kind of product; at least one is given
+  double pointwise_GFLOPs = 0;                ///< 1×1 convolutions
+  double three_by_three_GFLOPs = 0;           ///< 3×3 convolutions with stride 1
+  double window_GFLOPs = 0;                   ///< convolutions with other windows, strides or dimensions
+  double grouped_GFLOPs = 0;                  ///< grouped convolutions
+  double grouped_channels = 9.3;              ///< of a group of theirs, harmonic mean by FLOPs (ResNeXt-50 32x4d's)
+  double depthwise_GFLOPs = 0;                ///< channel by channel
+  std::vector<NarrowWindows> narrow_windows;  ///< of the 3×3 and other windows; empty: all wide, or not counted
+  double activation_Melements = 0;            ///< that the weighted layers give, whole
+  double streaming_passes = 0;                ///< over them, forward and backward, by norms, activations and additions
+  int batch_norms = 0;                        ///< 0: none, or not counted
+  double kernels_per_layer = 3;               ///< launches of a layer's forward pass
+  int sequential_steps = 1;                   ///< of a recurrent layer: each is a launch of its own
   /// Empty: not counted.
   std::vector<WeightMatrix> weight_matrices;
   static const FieldTable<CompactShape>& fields();

@@ -16,7 +16,11 @@ COLUMNS = ["accelerator_id", "precision", "n", "c", "h", "w", "k", "r", "s", "pa
 SHAPE = COLUMNS[2:13]
 DIRECTIONS = {"fwd": None, "bwd-data": [True, False, False], "bwd-weights": [False, True, False]}
 REPEATS, LEAST_s = 8, 0.02
-SOURCE = "stepcast:tests/device/convolutions.py"
+
+
+def source_of(file):
+    """What a table of timings calls the script that made it."""
+    return "stepcast:tests/device/" + pathlib.Path(file).name
 
 
 def timed(work):
@@ -57,7 +61,7 @@ def measured(shape, number, layout):
             us = timed(lambda: torch.ops.aten.convolution(x, weight, None, *geometry))
         else:
             us = timed(lambda: torch.ops.aten.convolution_backward(dy, x, weight, None, *geometry, mask))
-        yield [*shape, direction, f"{us:.2f}", f"{flops / us / 1e6:.2f}", f"cudnn {layout.upper()}", SOURCE]
+        yield [*shape, direction, f"{us:.2f}", f"{flops / us / 1e6:.2f}", f"cudnn {layout.upper()}", source_of(__file__)]
 
 
 def main():
