@@ -197,6 +197,64 @@ TEST(ConvolutionKinds, EachRunsAtItsOwnShare) {
   EXPECT_NEAR(rate_in_tflops(ConvolutionKind::depthwise, device), 2, 1e-6);
 }
 
+double rate_in_tflops(ConvolutionKind kind, double width, const Device& device) {
+  Operator op;
+  op.kind = OperatorKind::convolution;
+  op.convolution = kind;
+  op.width = width;
+  op.m = op.n = op.k = 1000;
+  op.flops = Flops(2e9);
+  return 2e9 / operator_time(op, device).value() / 1e12;
+}
+
+// A matrix unit full at 100 channels is half fed by 50, and by none that are not stated less than whole.
+TEST(ConvolutionKinds, FewChannelsKeepMatrixUnitsWaiting) {
+  Device device = convolution_device();
+  device.convolution_full_width = 100;
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::window, 50, device), 25, 1e-6);
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::window, 200, device), 50, 1e-6);
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::window, 0, device), 50, 1e-6);
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::pointwise, 25, device), 10, 1e-6);
+  // Grouped ones: what 8 channels a group reach, in proportion, and never more than one group would.
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::grouped, 16, device), 20, 1e-6);
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::grouped, 80, device), 50, 1e-6);
+  // One channel's window is no matrix product.
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::depthwise, 1, device), 2, 1e-6);
+  device.convolution_full_width = 0;
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::window, 50, device), 50, 1e-6);
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::grouped, 16, device), 10, 1e-6);
+}
+
+// Half of 3 GFLOPs at 50 channels, which take twice as long, in one launch with the others.
+TEST(ConvolutionKinds, NarrowWindowsAreCountedApart) {
+  Model model = round_model();
+  model.compact->narrow_windows = {{50, 0.5}};
+  const LayerWork work = layer(model, 8);
+  double narrow = 0;
+  double all = 0;
+  int launches = 0;
+  for (const LayerStep& step : work.forward) {
+    if (step.op.convolution != ConvolutionKind::three_by_three) continue;
+    all += step.op.flops.value();
+    if (step.op.width == 50) narrow += step.op.flops.value();
+    launches += step.op.kernels;
+  }
+  EXPECT_DOUBLE_EQ(all, 8 * 1e8);
+  EXPECT_DOUBLE_EQ(narrow, 8 * 0.5e8);
+  EXPECT_EQ(launches, 1);
+  EXPECT_DOUBLE_EQ(flops(work.forward), flops(layer(round_model(), 8).forward));
+}
+
+TEST(ConvolutionKinds, NarrowWindowsAreSomeOfTheWindows) {
+  Model model = round_model();
+  model.compact->narrow_windows = {{32, 0.6}, {64, 0.5}};
+  Diagnostics many("test");
+  check_model(model, "/workload/model", many);
+  ASSERT_EQ(many.faults().size(), 1u);
+  EXPECT_EQ(many.faults().front().pointer, "/workload/model/compact/narrow_windows");
+  EXPECT_THAT(many.faults().front().message, HasSubstr("found 1.1 GFLOPs in all, expected at most"));
+}
+
 TEST(ConvolutionKinds, WithoutFiguresAllRunAsOne) {
   Device device = convolution_device();
   device.pointwise_share = device.grouped_share = device.depthwise_share = 0;

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <map>
+#include <tuple>
+#include <vector>
 
 #include "tests/unit/shipped.hpp"
 
@@ -13,7 +15,8 @@ namespace {
 struct Count {
   double parameters = 0, gains = 0;  ///< gains: factors of outputs that weight norm trains
   double gemm = 0, pointwise = 0, three_by_three = 0, window = 0, grouped = 0;  ///< FLOPs of the forward pass
-  double elements = 0;                                                          ///< that weighted layers give
+  std::map<double, double> windows_of;  ///< FLOPs of 3×3 and other windows by the channels that they give
+  double elements = 0;                  ///< that weighted layers give
   int layers = 0;                                                               ///< with weights
 
   [[nodiscard]] double flops() const { return gemm + pointwise + three_by_three + window + grouped; }
@@ -23,6 +26,7 @@ struct Count {
     const double weights = in * out * taps / groups;
     parameters += weights + out;
     this->*kind += 2 * weights * positions;
+    if (kind == &Count::three_by_three || kind == &Count::window) windows_of[out] += 2 * weights * positions;
     elements += out * positions;
     ++layers;
   }
@@ -54,6 +58,95 @@ void expect_preset(std::string_view id, const Count& count) {
   agrees(shape.grouped_GFLOPs, count.grouped / 1e9, "grouped convolutions");
   agrees(shape.activation_Melements, count.elements / 1e6, "elements");
   EXPECT_EQ(shape.layers, count.layers) << id;
+  for (const NarrowWindows& narrow : shape.narrow_windows)
+    agrees(narrow.GFLOPs, count.windows_of.at(narrow.channels) / 1e9, "windows of few channels");
+}
+
+/// Its windows by width, against a preset's narrow ones.
+void expect_narrow(std::string_view id, const Count& net, std::size_t widths) {
+  const CompactShape& shape = *test::preset(id)->compact;
+  ASSERT_EQ(shape.narrow_windows.size(), widths) << id;
+  for (const NarrowWindows& narrow : shape.narrow_windows)
+    EXPECT_NEAR(narrow.GFLOPs * 1e9 / net.windows_of.at(narrow.channels), 1, 0.001) << id << " " << narrow.channels;
+}
+
+/// Of U-Nets on volumes of 128 a side, windows of 3: two convolutions a stage down, each stage with `widths` channels, and
+/// two a stage up, behind a transposed one of window and stride 2 (each position of one).
+Count volume_unet(double image_channels, const std::vector<double>& widths) {
+  Count net;
+  double channels = image_channels;
+  double side = 128;
+  const auto twice = [&](double out) {
+    for (int i = 0; i < 2; ++i) {
+      net.convolve(channels, out, 27, std::pow(side, 3), &Count::window);
+      channels = out;
+    }
+  };
+  for (std::size_t stage = 0; stage < widths.size(); ++stage) {
+    if (stage > 0) side /= 2;
+    twice(widths[stage]);
+  }
+  for (std::size_t stage = widths.size() - 1; stage-- > 0;) {
+    side *= 2;
+    net.convolve(channels, widths[stage], 1, std::pow(side, 3), &Count::window);
+    channels = 2 * widths[stage];
+    twice(widths[stage]);
+  }
+  return net;
+}
+
+TEST(ExampleNetworks, UNetsOnVolumesAreNarrow) {
+  for (const auto& [id, image_channels, widths] :
+       {std::tuple{"unet3d", 4.0, std::vector<double>{32, 64, 128, 256, 320}},
+        std::tuple{"unet3d-kits19", 1.0, std::vector<double>{32, 64, 128, 256, 320, 320}},
+        std::tuple{"nnunet-3d", 5.0, std::vector<double>{32, 64, 128, 256, 320, 320}}}) {
+    const Count net = volume_unet(image_channels, widths);
+    EXPECT_NEAR(test::preset(id)->compact->window_GFLOPs * 1e9 / net.window, 1, 0.001) << id;
+    expect_narrow(id, net, 3);
+  }
+}
+
+// nnU-Net on slices of 192 by 160: the same in two dimensions.
+TEST(ExampleNetworks, FlatUNetIsNarrow) {
+  Count net;
+  double channels = 5;
+  double pixels = 192 * 160;
+  const auto twice = [&](double out) {
+    net.convolve(channels, out, 9, pixels, &Count::window);
+    net.convolve(out, out, 9, pixels, &Count::window);
+    channels = out;
+  };
+  twice(32);
+  for (const double width : {64.0, 128.0, 256.0}) {
+    pixels /= 4;
+    twice(width);
+  }
+  for (const double width : {128.0, 64.0, 32.0}) {
+    pixels *= 4;
+    net.convolve(channels, width, 1, pixels, &Count::window);
+    channels = 2 * width;
+    twice(width);
+  }
+  expect_narrow("nnunet-2d", net, 3);
+}
+
+// Ronneberger et al. 2015, Figure 1: windows without padding take two pixels off each side.
+TEST(ExampleNetworks, MedicalUNetIsNarrow) {
+  Count net;
+  const auto convolve = [&](double in, double out, double side, double taps = 9) {
+    net.convolve(in, out, taps, side * side, &Count::three_by_three);
+  };
+  convolve(1, 64, 570);
+  convolve(64, 64, 568);
+  convolve(64, 128, 282);
+  convolve(128, 128, 280);
+  convolve(256, 128, 200, 1);
+  convolve(256, 128, 198);
+  convolve(128, 128, 196);
+  convolve(128, 64, 392, 1);
+  convolve(128, 64, 390);
+  convolve(64, 64, 388);
+  expect_narrow("unet-medical", net, 2);
 }
 
 // Windows of 3 on volumes of 32 a side; a stage down halves the sides and doubles the channels.
