@@ -178,11 +178,13 @@ Device convolution_device() {
   return device;
 }
 
-double rate_in_tflops(ConvolutionKind kind, const Device& device) {
+double rate_in_tflops(ConvolutionKind kind, const Device& device, double width = 0) {
   Operator op;
   op.kind = OperatorKind::convolution;
   op.convolution = kind;
+  op.width = width;
   op.m = op.n = op.k = 1000;
+  op.flops = Flops(2e9);
   return 2e9 / operator_time(op, device).value() / 1e12;
 }
 
@@ -197,32 +199,22 @@ TEST(ConvolutionKinds, EachRunsAtItsOwnShare) {
   EXPECT_NEAR(rate_in_tflops(ConvolutionKind::depthwise, device), 2, 1e-6);
 }
 
-double rate_in_tflops(ConvolutionKind kind, double width, const Device& device) {
-  Operator op;
-  op.kind = OperatorKind::convolution;
-  op.convolution = kind;
-  op.width = width;
-  op.m = op.n = op.k = 1000;
-  op.flops = Flops(2e9);
-  return 2e9 / operator_time(op, device).value() / 1e12;
-}
-
 // A matrix unit full at 100 channels is half fed by 50, and by none that are not stated less than whole.
 TEST(ConvolutionKinds, FewChannelsKeepMatrixUnitsWaiting) {
   Device device = convolution_device();
   device.convolution_full_width = 100;
-  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::window, 50, device), 25, 1e-6);
-  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::window, 200, device), 50, 1e-6);
-  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::window, 0, device), 50, 1e-6);
-  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::pointwise, 25, device), 10, 1e-6);
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::window, device, 50), 25, 1e-6);
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::window, device, 200), 50, 1e-6);
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::window, device, 0), 50, 1e-6);
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::pointwise, device, 25), 10, 1e-6);
   // Grouped ones: what 8 channels a group reach, in proportion, and never more than one group would.
-  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::grouped, 16, device), 20, 1e-6);
-  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::grouped, 80, device), 50, 1e-6);
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::grouped, device, 16), 20, 1e-6);
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::grouped, device, 80), 50, 1e-6);
   // One channel's window is no matrix product.
-  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::depthwise, 1, device), 2, 1e-6);
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::depthwise, device, 1), 2, 1e-6);
   device.convolution_full_width = 0;
-  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::window, 50, device), 50, 1e-6);
-  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::grouped, 16, device), 10, 1e-6);
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::window, device, 50), 50, 1e-6);
+  EXPECT_NEAR(rate_in_tflops(ConvolutionKind::grouped, device, 16), 10, 1e-6);
 }
 
 // Half of 3 GFLOPs at 50 channels, which take twice as long, in one launch with the others.

@@ -17,7 +17,7 @@ struct Count {
   double gemm = 0, pointwise = 0, three_by_three = 0, window = 0, grouped = 0;  ///< FLOPs of the forward pass
   std::map<double, double> windows_of;  ///< FLOPs of 3×3 and other windows by the channels that they give
   double elements = 0;                  ///< that weighted layers give
-  int layers = 0;                                                               ///< with weights
+  int layers = 0;                       ///< with weights
 
   [[nodiscard]] double flops() const { return gemm + pointwise + three_by_three + window + grouped; }
 
@@ -70,8 +70,8 @@ void expect_narrow(std::string_view id, const Count& net, std::size_t widths) {
     EXPECT_NEAR(narrow.GFLOPs * 1e9 / net.windows_of.at(narrow.channels), 1, 0.001) << id << " " << narrow.channels;
 }
 
-/// Of U-Nets on volumes of 128 a side, windows of 3: two convolutions a stage down, each stage with `widths` channels, and
-/// two a stage up, behind a transposed one of window and stride 2 (each position of one).
+/// Of U-Nets on volumes of 128 a side, windows of 3: two convolutions a stage down, each stage with `widths` channels,
+/// and two a stage up, behind a transposed one of window and stride 2 (each position of one).
 Count volume_unet(double image_channels, const std::vector<double>& widths) {
   Count net;
   double channels = image_channels;
