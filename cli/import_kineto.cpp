@@ -38,6 +38,7 @@ std::vector<std::string> left_out(const std::vector<KinetoTrace>& traces) {
   for (const KinetoTrace& trace : traces)
     for (const auto& [category, count] : trace.unknown_categories) events[category] += count;
   std::vector<std::string> out;
+  out.reserve(events.size());
   for (const auto& [category, count] : events)
     out.push_back(
         fmt::format("category \"{}\" is not known: {} event{} left out", category, count, count == 1 ? "" : "s"));

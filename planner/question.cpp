@@ -163,7 +163,7 @@ void refuse_empty_ids(const PlanQuestionSpec& spec, const Json& document, Diagno
   constexpr const char* kHint = "leave it out for the default";
   for (std::size_t i = 0; i < spec.clusters.size(); ++i)
     for (const char* key : {"site", "cooling"})
-      if (document["clusters"][i].value(key, "none") == "")
+      if (document["clusters"][i].value(key, "none").empty())
         d.error(fmt::format("/clusters/{}/{}", i, key), kFound, kHint);
   const auto& frameworks = spec.strategy.framework.values;
   if (std::find(frameworks.begin(), frameworks.end(), "") != frameworks.end())

@@ -31,8 +31,9 @@ void remove_earlier(const std::filesystem::path& folder, const std::vector<Named
   for (std::size_t number = 1;; ++number) {
     const std::string option = option_name(number);
     if (!std::filesystem::is_directory(folder / option, error)) return;
+    const std::string within = option + "/";
     for (const std::string& name : names)
-      if (std::none_of(files.begin(), files.end(), [&](const auto& file) { return file.name == option + "/" + name; }))
+      if (std::none_of(files.begin(), files.end(), [&](const auto& file) { return file.name == within + name; }))
         std::filesystem::remove(folder / option / name, error);
     if (std::filesystem::is_empty(folder / option, error)) std::filesystem::remove(folder / option, error);
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "report/humane.hpp"
 #include "report/text_layout.hpp"
@@ -17,7 +18,7 @@ constexpr double kRates[] = {0, 0.5, 1, 2, 4, 8};
 
 class Study {
  public:
-  Study(const RunRisk& risk, const RunSpec& run, int workers) : run_(run), risk_(risk), workers_(workers) {}
+  Study(RunRisk risk, const RunSpec& run, int workers) : run_(run), risk_(std::move(risk)), workers_(workers) {}
 
   GoodputStudy make() {
     GoodputStudy out;

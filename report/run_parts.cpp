@@ -69,6 +69,7 @@ double goodput_of(const std::vector<RunPart>& parts, const std::vector<double>& 
 
 double goodput_of(const std::vector<RunPart>& parts, const std::vector<RunShares>& each) {
   std::vector<double> goodputs;
+  goodputs.reserve(each.size());
   for (const RunShares& shares : each) goodputs.push_back(shares.useful);
   return goodput_of(parts, goodputs);
 }
@@ -99,6 +100,7 @@ ClusterTerms cluster_terms(const Scenario& scenario, const Catalog& catalog, con
 std::vector<ClusterTerms> phase_terms(const std::vector<PhaseCost>& phases, const ClusterTerms& own,
                                       const Catalog& catalog, const std::optional<UpdateOutcome>& updates) {
   std::vector<ClusterTerms> out;
+  out.reserve(phases.size());
   for (const PhaseCost& phase : phases)
     out.push_back(
         phase.scenario ? cluster_terms(*phase.scenario, catalog, fabric_bill(*phase.scenario, catalog), updates) : own);

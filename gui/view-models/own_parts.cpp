@@ -97,7 +97,7 @@ std::string own_model_text(const Json& model_in_scenario) {
 Json own_model(const std::string& text) {
   constexpr const char* kCalled = "own model";
   Diagnostics diagnostics(kCalled);
-  const Json entry = parse_huggingface(text, diagnostics);
+  Json entry = parse_huggingface(text, diagnostics);
   if (diagnostics.ok() && !entry.is_object())
     diagnostics.error("", "found " + describe(entry) + ", expected an object");
   diagnostics.throw_if_faulty();

@@ -187,7 +187,8 @@ QStringList taken_by_plans(const Json& scenario) {
   QStringList out;
   const auto add = [&](const std::string& part, const std::set<std::string>& keys) {
     const Json taken = members(scenario.value(part, Json()), keys);
-    for (const auto& [key, value] : taken.items()) out << label_of("/" + part + "/" + key).toLower();
+    const std::string within = "/" + part + "/";
+    for (const auto& [key, value] : taken.items()) out << label_of(within + key).toLower();
   };
   add("cluster", kClusterKeys);
   add("strategy", kStrategyKeys);
@@ -200,8 +201,9 @@ QStringList left_out_of_plans(const Json& scenario) {
   const auto add = [&](const std::string& part, const std::set<std::string>& taken,
                        const std::set<std::string>& chosen) {
     const Json left = without(without(scenario.value(part, Json()), taken), chosen);
+    const std::string within = "/" + part + "/";
     for (const auto& [key, value] : left.items())
-      if (!value.empty()) out << label_of("/" + part + "/" + key).toLower();
+      if (!value.empty()) out << label_of(within + key).toLower();
   };
   add("cluster", kClusterKeys, {"node", "nodes"});
   add("strategy", kStrategyKeys, kChosenKeys);

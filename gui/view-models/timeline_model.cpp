@@ -63,7 +63,7 @@ void TimelineModel::follow() {
 }
 
 QString TimelineModel::reason() const {
-  if (const QString why = forecast_.without_timeline(); !why.isEmpty()) return why;
+  if (QString why = forecast_.without_timeline(); !why.isEmpty()) return why;
   if (!why_.isEmpty()) return why_;
   if (is_reading()) return tr("Reading the timeline …");
   if (forecast_.is_busy()) return tr("Simulating …");

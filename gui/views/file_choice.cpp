@@ -24,7 +24,7 @@ QString file_to_open(QWidget* parent, const QString& title, const QString& filte
 }
 
 QStringList files_to_open(QWidget* parent, const QString& title, const QString& filter) {
-  const QStringList files = QFileDialog::getOpenFileNames(parent, title, dialog_folder, filter);
+  QStringList files = QFileDialog::getOpenFileNames(parent, title, dialog_folder, filter);
   chosen(files.value(0));
   return files;
 }

@@ -1,6 +1,7 @@
 // Hardware and models that no catalogue has: typed in, based on the nearest one.
 #include <QDialog>
 #include <QDialogButtonBox>
+#include <QFile>
 #include <QLabel>
 #include <QMessageBox>
 #include <QPlainTextEdit>

@@ -32,7 +32,7 @@ void ToneDelegate::initStyleOption(QStyleOptionViewItem* option, const QModelInd
 }
 
 QString ToneDelegate::tip(const QModelIndex& index, const QStyleOptionViewItem& option) const {
-  const QString own = index.data(Qt::ToolTipRole).toString();
+  QString own = index.data(Qt::ToolTipRole).toString();
   if (!own.isEmpty()) return own;
   return sizeHint(option, index).width() > option.rect.width() ? index.data().toString() : QString();
 }

@@ -54,7 +54,7 @@ constexpr std::size_t kSwitches = 10;
 std::vector<Edge> circulant(int ranks, int degree) {
   std::vector<Edge> edges;
   for (int rank = 0; rank < ranks; ++rank)
-    for (int stride = 1; stride <= degree / 2; ++stride) edges.push_back(std::minmax(rank, (rank + stride) % ranks));
+    for (int stride = 1; stride <= degree / 2; ++stride) edges.emplace_back(std::minmax(rank, (rank + stride) % ranks));
   for (int rank = 0; degree % 2 != 0 && rank < ranks / 2; ++rank) edges.emplace_back(rank, rank + ranks / 2);
   return edges;
 }

@@ -82,8 +82,11 @@ class CustomCheck {
 
   /// Every device sends by the NIC next to it, so a NIC without a cable cuts its devices off.
   void check_nics() {
-    std::vector<char> cabled(static_cast<std::size_t>(nodes_) * static_cast<std::size_t>(nics_), 0);
-    const auto at = [&](int node, int nic) { return static_cast<std::size_t>(node * nics_ + nic); };
+    const auto nics = static_cast<std::size_t>(nics_);
+    std::vector<char> cabled(static_cast<std::size_t>(nodes_) * nics, 0);
+    const auto at = [&](int node, int nic) {
+      return static_cast<std::size_t>(node) * nics + static_cast<std::size_t>(nic);
+    };
     for (const FabricCableSpec& cable : spec_.cables)
       for (const CableEnd& end : {*reader_.read(cable.from), *reader_.read(cable.to)})
         for (int nic = 0; end.node >= 0 && nic < nics_; ++nic)

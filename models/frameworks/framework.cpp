@@ -239,7 +239,7 @@ std::string default_framework(std::string_view maker) {
     const auto profile = find_framework(id, "", ignored);
     return profile && !profile->makers.empty() && profile->runs_on(maker);
   };
-  const std::string plainest = "pytorch-ddp";
+  std::string plainest = "pytorch-ddp";
   if (names_it(plainest)) return plainest;
   const std::vector<std::string> ids = framework_ids();
   const auto first = std::find_if(ids.begin(), ids.end(), names_it);

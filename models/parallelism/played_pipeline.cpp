@@ -82,7 +82,8 @@ Seconds played_pipeline(const std::vector<StageTime>& stages, long micro_batches
   const auto played = [&](long count) { return Play(stages, count, split).run(); };
   if (micro_batches <= settled) return played(micro_batches);
   const Seconds whole = played(settled);
-  const Seconds period = (whole - played(settled / 2)) / static_cast<double>(settled - settled / 2);
+  const long half = settled / 2;
+  const Seconds period = (whole - played(half)) / static_cast<double>(settled - half);
   return whole + static_cast<double>(micro_batches - settled) * period;
 }
 

@@ -27,19 +27,23 @@ constexpr std::array kOptionalIds{"/cluster/storage",      "/cluster/site",
                                   "/strategy/framework",   "/strategy/parameter_servers/node",
                                   "/strategy/actors/node", "/run/reliability/published"};
 
+bool is_empty_text(const Json& document, const Json::json_pointer& at) {
+  if (!document.contains(at)) return false;
+  const auto* text = document[at].get_ptr<const std::string*>();
+  return text != nullptr && text->empty();
+}
+
 void refuse_empty_ids(const Json& document, Diagnostics& diagnostics) {
-  for (const char* at : kOptionalIds) {
-    const Json::json_pointer pointer(at);
-    if (document.contains(pointer) && document[pointer] == "")
+  for (const char* at : kOptionalIds)
+    if (is_empty_text(document, Json::json_pointer(at)))
       diagnostics.error(at, "found \"\", expected an id", "leave it out for the default");
-  }
 }
 
 /// What was left empty in a specification means the default; an empty id would not.
 void erase_empty_ids(Json& document) {
   for (const char* at : kOptionalIds) {
     const Json::json_pointer pointer(at);
-    if (document.contains(pointer) && document[pointer] == "") document[pointer.parent_pointer()].erase(pointer.back());
+    if (is_empty_text(document, pointer)) document[pointer.parent_pointer()].erase(pointer.back());
   }
 }
 

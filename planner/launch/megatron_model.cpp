@@ -87,7 +87,7 @@ void add_halves(Arguments& out, const TransformerShape& shape) {
 std::string expert_layers(const TransformerShape& shape) {
   const int rest = shape.layers - shape.dense_layers;
   if (shape.moe_every == 1) return fmt::format("([0]*{}+[1]*{})", shape.dense_layers, rest);
-  const std::string period = fmt::format("([0]*{}+[1]*1)*{}", shape.moe_every - 1, rest / shape.moe_every);
+  std::string period = fmt::format("([0]*{}+[1]*1)*{}", shape.moe_every - 1, rest / shape.moe_every);
   const int behind = rest % shape.moe_every;
   if (shape.dense_layers == 0 && behind == 0) return period;
   return fmt::format("([0]*{}+{}+[0]*{})", shape.dense_layers, period, behind);

@@ -102,7 +102,7 @@ class Lowering {
 
   void remark_dispatch() {
     if (!dispatches_once()) return;
-    out_.notes.push_back(
+    out_.notes.emplace_back(
         job_.groups.expert.nodes() > 1
             ? "tokens go to their experts by DeepEP or HybridEP, once to each node and on from there over its native "
               "links: such an all_to_all has the bytes that leave for nodes, and what is forwarded inside them is left "

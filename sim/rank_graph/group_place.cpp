@@ -23,6 +23,7 @@ void add_load(LevelLoad& load, const std::map<int, int>& nodes, const GraphClust
   int inside = 0;
   for (const auto& [node, ranks] : nodes) inside += cluster.member(level, node) == member;
   std::vector<int> members;
+  members.reserve(nodes.size());
   for (const auto& [node, ranks] : nodes) members.push_back(cluster.member(level, node));
   load.tree += static_cast<float>(nodes.begin()->second * double_tree_uplinks(members));
   const auto count = static_cast<double>(nodes.size());

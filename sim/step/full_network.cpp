@@ -72,6 +72,7 @@ const FullNetwork::Peers& FullNetwork::peers(int rank, GroupKind kind) {
     });
     out.outside.push_back(remote > 0 ? static_cast<double>(outside) / remote : 0);
     std::vector<int> members;
+    members.reserve(nodes.size());
     for (const int one : nodes) members.push_back(job_.nodes.member(level, one));
     out.tree.push_back(double_tree_crossings(members)[at]);
   }

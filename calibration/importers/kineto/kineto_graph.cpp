@@ -351,6 +351,7 @@ RankGroup tiled_group(const GroupTiling& tiling, int ranks) {
   for (int block = 0; block < ranks; block += tiling.members * tiling.stride)
     for (int first = block; first < block + tiling.stride; ++first) {
       std::vector<int> members;
+      members.reserve(static_cast<std::size_t>(tiling.members));
       for (int i = 0; i < tiling.members; ++i) members.push_back(first + i * tiling.stride);
       out.members.push_back(std::move(members));
     }

@@ -100,6 +100,7 @@ std::vector<int> spread_of(const std::vector<std::string>& hosts) {
   std::map<std::string, int> on_host;
   for (const std::string& host : hosts) ++on_host[host];
   std::vector<int> out;
+  out.reserve(on_host.size());
   for (const auto& [host, ranks] : on_host) out.push_back(ranks);
   std::sort(out.rbegin(), out.rend());
   return out;

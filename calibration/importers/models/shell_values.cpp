@@ -92,7 +92,7 @@ std::optional<std::string> ShellValues::braces(std::string_view inside, int dept
   std::string_view rest = inside.substr(name.size());
   if (name.empty()) return std::nullopt;
   if (rest == "[@]" || rest == "[*]") rest = {};
-  const auto value = value_of(name);
+  auto value = value_of(name);
   if (rest.empty()) return value;
   const bool empty_too = rest.front() == ':';
   if (empty_too) rest.remove_prefix(1);

@@ -126,8 +126,8 @@ FabricLevels torus_levels(const TorusPlan& plan) {
   // ⌊k/2⌋: an exchange of all pairs takes a message over avg(min(i, k − i)) = (k² − 1)/4k links of the axis, of even
   // length k/4 (shortest ways, both directions), and that is what this cut says of each.
   if (const int axis = longest_axis(plan); axis >= 0 && nodes > 2) {
-    const int size = plan.size(axis), links = 2 * (nodes * plan.nics / size);
-    const auto half = static_cast<int>(std::lround(static_cast<double>(nodes) * (size / 2) / size));
+    const int size = plan.size(axis), smaller_half = size / 2, links = 2 * (nodes * plan.nics / size);
+    const auto half = static_cast<int>(std::lround(static_cast<double>(nodes) * smaller_half / size));
     out.levels.push_back({half, plan.link * links, links, Seconds(0)});
   }
   return out;

@@ -17,7 +17,7 @@ void pan(benchmark::State& state) {
   QImage image(1480, 900, QImage::Format_RGB32);
   const double visible = static_cast<double>(data->end) / static_cast<double>(state.range(1));
   double from = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] const auto _ : state) {
     from = from + visible < static_cast<double>(data->end) ? from + visible / 50 : 0;
     QPainter to(&image);
     painter.paint(to, image.size(), {.from = from, .to = from + visible});
