@@ -373,14 +373,14 @@ TEST(FitCluster, EntriesAreReadableAndHoldNoFiguresWithoutSource) {
   rows.push_back({{"kind", "launch"}, {"op", "rate"}, {"samples_us", {3.1, 3.2}}});
   rows.push_back({{"kind", "power"}, {"device", "gpu0"}, {"state", "idle"}, {"samples_W", {100, 110, 120}}});
   const CalibrationProfile profile =
-      fit_cluster({probe_file(rows, "a.json")}, {.name = "lab", .node = "dgx-h100"}, catalog());
+      fit_cluster({probe_file(rows, "a.json")}, {.name = "lab", .node = "mi300x-platform-8"}, catalog());
   EXPECT_NO_THROW(require_readable(profile, "lab.calib.json"));
-  const Json& device = profile.catalogue.at("accelerators").at("h100-sxm-80gb");
+  const Json& device = profile.catalogue.at("accelerators").at("mi300x");
   EXPECT_EQ(device["idle_W"], 110);
   EXPECT_THAT(device["sources"]["idle_W"].get<std::string>(), HasSubstr("calibration lab"));
-  EXPECT_FALSE(profile.catalogue.at("compute-profiles").at("nvidia-hopper").contains("convolution_depthwise_share"));
+  EXPECT_FALSE(profile.catalogue.at("compute-profiles").at("amd-cdna3").contains("convolution_full_width"));
   CalibrationProfile misnamed = profile;
-  misnamed.catalogue["accelerators"]["h100-sxm-80gb"]["sources"]["idle_power_W"] = "no key of an accelerator";
+  misnamed.catalogue["accelerators"]["mi300x"]["sources"]["idle_power_W"] = "no key of an accelerator";
   EXPECT_THROW(require_readable(misnamed, "lab.calib.json"), InputError);
 }
 
