@@ -176,7 +176,8 @@ void check_compact(const CompactShape& shape, const std::string& at, Diagnostics
   double narrow = 0;
   for (const NarrowWindows& windows : shape.narrow_windows) narrow += windows.GFLOPs;
   const double windows = shape.three_by_three_GFLOPs + shape.window_GFLOPs;
-  if (narrow > windows)
+  constexpr double kRounding = 1e-9;
+  if (narrow > windows * (1 + kRounding))
     d.error(at + "/narrow_windows", fmt::format("found {:.6g} GFLOPs in all, expected at most three_by_three_GFLOPs + "
                                                 "window_GFLOPs ({:.6g})",
                                                 narrow, windows));

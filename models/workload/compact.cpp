@@ -20,26 +20,34 @@ struct Part {
   bool launches = true;  ///< it is no share of another part's kernels
 };
 
+/// Of a part's FLOPs; less is what sums in floating point leave.
+constexpr double kNothing = 1e-9;
+
 bool has_windows(const Part& part) {
   return part.kind == OperatorKind::convolution &&
          (part.convolution == ConvolutionKind::window || part.convolution == ConvolutionKind::three_by_three);
 }
 
-/// Takes what is narrow out of the windows, of either kind in proportion.
+/// Takes what is narrow out of the windows, of either kind in proportion. One of the parts of a kind stands for its
+/// launches.
 void part_narrow_windows(const CompactShape& shape, std::vector<Part>& parts) {
   const double windows = shape.window_GFLOPs + shape.three_by_three_GFLOPs;
-  if (windows <= 0) return;
-  const std::vector<Part> whole = parts;
-  for (const NarrowWindows& narrow : shape.narrow_windows)
-    for (std::size_t i = 0; i < whole.size(); ++i) {
-      if (!has_windows(whole[i]) || whole[i].gflops <= 0) continue;
-      Part part = whole[i];
-      part.gflops *= narrow.GFLOPs / windows;
+  std::vector<Part> narrow_parts;
+  for (Part& wide : parts) {
+    if (!has_windows(wide) || wide.gflops <= 0) continue;
+    const double share = wide.gflops / windows;
+    for (const NarrowWindows& narrow : shape.narrow_windows) {
+      Part part = wide;
+      part.gflops = share * narrow.GFLOPs;
       part.width = narrow.channels;
-      part.launches = false;
-      parts[i].gflops -= part.gflops;
-      parts.push_back(part);
+      wide.gflops -= part.gflops;
+      // Rounding may leave a trace of what is all narrow.
+      part.launches = &narrow == &shape.narrow_windows.back() && wide.gflops <= kNothing * part.gflops;
+      if (part.launches) wide.gflops = 0;
+      narrow_parts.push_back(part);
     }
+  }
+  parts.insert(parts.end(), narrow_parts.begin(), narrow_parts.end());
 }
 
 std::vector<Part> parts_of(const CompactShape& shape) {

@@ -237,6 +237,28 @@ TEST(ConvolutionKinds, NarrowWindowsAreCountedApart) {
   EXPECT_DOUBLE_EQ(flops(work.forward), flops(layer(round_model(), 8).forward));
 }
 
+// All of them, in two widths that do not add up to the last digit: still one launch.
+TEST(ConvolutionKinds, WindowsMayAllBeNarrow) {
+  Model model = round_model();
+  model.compact->three_by_three_GFLOPs = 0.9;
+  model.compact->narrow_windows = {{32, 0.2}, {64, 0.7}};
+  int launches = 0;
+  double all = 0;
+  for (const LayerStep& step : layer(model, 8).forward) {
+    if (step.op.convolution != ConvolutionKind::three_by_three) continue;
+    EXPECT_GT(step.op.width, 0);
+    all += step.op.flops.value();
+    launches += step.op.kernels;
+  }
+  EXPECT_DOUBLE_EQ(all, 8 * 0.9e8);
+  EXPECT_EQ(launches, 1);
+  model.compact->three_by_three_GFLOPs = 0.3;
+  model.compact->narrow_windows = {{32, 0.1}, {64, 0.2}};  // 0.30000000000000004 together
+  Diagnostics none("test");
+  check_model(model, "", none);
+  EXPECT_TRUE(none.faults().empty());
+}
+
 TEST(ConvolutionKinds, NarrowWindowsAreSomeOfTheWindows) {
   Model model = round_model();
   model.compact->narrow_windows = {{32, 0.6}, {64, 0.5}};
