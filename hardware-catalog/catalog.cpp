@@ -1,13 +1,13 @@
 #include "hardware-catalog/catalog.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <tuple>
 
+#include "fields/fnv1a.hpp"
 #include "fields/plain_text.hpp"
 #include "hardware-catalog/catalog_location.hpp"
 #include "hardware-catalog/part_kinds.hpp"
@@ -45,19 +45,6 @@ struct Place {
   [[nodiscard]] Json document(Diagnostics& diagnostics) const {
     return inside == nullptr ? read_json(file, diagnostics) : *inside;
   }
-};
-
-class Fnv1a {
- public:
-  void add(std::string_view text) {
-    for (const char c : text) add_byte(static_cast<unsigned char>(c));
-    add_byte(0);
-  }
-  [[nodiscard]] std::string hex() const { return fmt::format("{:016x}", hash_); }
-
- private:
-  void add_byte(unsigned char byte) { hash_ = (hash_ ^ byte) * 0x100000001b3U; }
-  std::uint64_t hash_ = 0xcbf29ce484222325U;
 };
 
 /// A calibration among the directories.
@@ -196,9 +183,9 @@ struct Catalog::Impl {
     if (!hash.empty()) return hash;
     Fnv1a all_read;
     for (const auto& [name, content] : contents) {
-      all_read.add(name.first);
-      all_read.add(name.second);
-      all_read.add(content);
+      all_read.add_apart(name.first);
+      all_read.add_apart(name.second);
+      all_read.add_apart(content);
     }
     return hash = all_read.hex();
   }
@@ -208,7 +195,7 @@ struct Catalog::Impl {
   void note_calibrated(std::string_view kind, std::string_view id, std::string content) {
     if (parent != nullptr) return parent->note_calibrated(kind, id, std::move(content));
     Fnv1a name;
-    name.add(content);
+    name.add_apart(content);
     const std::scoped_lock lock(mutex);
     read(kind, fmt::format("{}#{}", id, name.hex()), std::move(content));
   }

@@ -1,17 +1,16 @@
 #include "calibration/fit/data_hash.hpp"
 
-#include <fmt/format.h>
-
-#include <cstdint>
 #include <fstream>
 #include <iterator>
+
+#include "fields/fnv1a.hpp"
 
 namespace stepcast {
 
 std::string data_hash(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return fmt::format("{:016x}", hash);
+  Fnv1a hash;
+  hash.add(text);
+  return hash.hex();
 }
 
 std::string data_hash(const std::vector<std::filesystem::path>& files) {

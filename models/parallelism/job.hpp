@@ -23,6 +23,24 @@ struct EnumNames<Dimension> {
   static constexpr std::array names{"tensor", "context", "expert", "data", "pipeline", "storage"};
 };
 
+/// The group whose ranks communicate for a dimension; storage's, which has none, stands as tensor ranks.
+constexpr GroupKind group_of(Dimension dimension) {
+  switch (dimension) {
+    case Dimension::context:
+      return GroupKind::context;
+    case Dimension::expert:
+      return GroupKind::expert;
+    case Dimension::data:
+      return GroupKind::data;
+    case Dimension::pipeline:
+      return GroupKind::pipeline;
+    case Dimension::tensor:
+    case Dimension::storage:
+      break;
+  }
+  return GroupKind::tensor;
+}
+
 /// Name of a piece in which the device waits for the host to issue the next kernels.
 inline constexpr std::string_view kHostGap = "host";
 /// Name of a piece in which the device waits for the slowest of its peers (variability.hpp).

@@ -34,23 +34,6 @@ std::string_view name_of_group(GroupKind kind) {
   return "ranks";
 }
 
-GroupKind group_of_dimension(Dimension dimension) {
-  switch (dimension) {
-    case Dimension::context:
-      return GroupKind::context;
-    case Dimension::expert:
-      return GroupKind::expert;
-    case Dimension::data:
-      return GroupKind::data;
-    case Dimension::pipeline:
-      return GroupKind::pipeline;
-    case Dimension::tensor:
-    case Dimension::storage:
-      break;
-  }
-  return GroupKind::tensor;
-}
-
 /// Both ends of a pipeline, which share an embedding.
 constexpr const char* kEnds = "pipeline ends";
 
@@ -231,9 +214,8 @@ class Lowering {
       for (Beside& collective : beside) --collective.left;
       if (piece.communication) {
         flush();
-        const Ids ended =
-            add_collective(stage, name_of_piece(piece), piece.collective, group_of_dimension(piece.dimension),
-                           piece.cost.payload, piece.cost.calls, "layer communication", after);
+        const Ids ended = add_collective(stage, name_of_piece(piece), piece.collective, group_of(piece.dimension),
+                                         piece.cost.payload, piece.cost.calls, "layer communication", after);
         if (piece.beside > 0) {
           beside.push_back({piece.beside, ended});
         } else {

@@ -2,23 +2,6 @@
 
 namespace stepcast {
 
-namespace {
-
-GroupKind group_of(Dimension dimension) {
-  switch (dimension) {
-    case Dimension::context:
-      return GroupKind::context;
-    case Dimension::expert:
-      return GroupKind::expert;
-    case Dimension::data:
-      return GroupKind::data;
-    default:
-      return GroupKind::tensor;
-  }
-}
-
-}  // namespace
-
 int ColumnBuilder::add_collective(int stage, StreamKind stream, OperationKind kind, CollectiveKind collective,
                                   Dimension dimension, GroupKind group, const CollectiveCost& cost,
                                   std::string_view name) {

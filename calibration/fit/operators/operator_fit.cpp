@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "calibration/validation/statistics.hpp"
+#include "fields/fnv1a.hpp"
 
 namespace stepcast {
 namespace {
@@ -15,9 +16,9 @@ constexpr double kEightyPercent = 1.2816;
 
 /// The fold of a family: FNV-1a, so that it does not change with the order of the rows.
 std::size_t fold_of(const std::string& family) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : family) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return (hash >> 32) % kFolds;
+  Fnv1a hash;
+  hash.add(family);
+  return (hash.value() >> 32) % kFolds;
 }
 
 std::vector<const Accelerator*> accelerators_of(const std::vector<const MeasuredOperator*>& rows,
