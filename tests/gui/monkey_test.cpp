@@ -14,6 +14,7 @@
 #include "gui/view-models/qt_text.hpp"
 #include "gui/views/result_tabs.hpp"
 #include "tests/gui/gui_fixture.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace stepcast::monkey_test {
 namespace {
@@ -84,6 +85,10 @@ class Monkey {
 };
 
 TEST_F(WindowTest, RandomInputNeitherCrashesNorHangs) {
+  // Names that it types for files are taken from here: a sweep's store, say. It outlives the window.
+  static const ScratchFolder files;
+  const std::filesystem::path home = std::filesystem::current_path();
+  std::filesystem::current_path(files.path());
   const unsigned seed = 20261121;
   Monkey monkey(*window_, seed);
   QElapsedTimer timer;
@@ -106,6 +111,7 @@ TEST_F(WindowTest, RandomInputNeitherCrashesNorHangs) {
   ASSERT_TRUE(window_->open(std::filesystem::path(STEPCAST_SOURCE_DIR) / "scenarios/llama3-70b-h100-512.json"));
   ASSERT_TRUE(settle()) << "stuck: " << plain(forecast().status());
   EXPECT_TRUE(configuration().is_valid());
+  std::filesystem::current_path(home);
 }
 
 }  // namespace
