@@ -97,8 +97,9 @@ def volumes():
         yield Shape("volume", 4, c, (side,) * 3, c, (5, 5, 5))
     for c, k, frames, side in ((64, 128, 16, 56), (256, 256, 8, 28), (512, 512, 4, 14)):
         yield Shape("volume", 16, c, (frames, side, side), k, (3, 3, 3))
-    for c, k, window in ((64, 144, (1, 3, 3)), (144, 64, (3, 1, 1)), (128, 288, (1, 3, 3)), (288, 128, (3, 1, 1))):
-        yield Shape("volume", 16, c, (16, 56, 56) if c in (64, 144) and k != 288 else (8, 28, 28), k, window)
+    for width, inner, image in ((64, 144, (16, 56, 56)), (128, 288, (8, 28, 28))):
+        yield Shape("volume", 16, width, image, inner, (1, 3, 3))
+        yield Shape("volume", 16, inner, image, width, (3, 1, 1))
 
 
 def measured(shape, number, layout):
