@@ -26,9 +26,11 @@ E choice(const char* option, const std::string& name) {
   return *value;
 }
 
-bool is_collective(ExchangeKind kind) { return kind <= ExchangeKind::barrier; }
+bool is_collective(ExchangeKind kind) { return kind <= ExchangeKind::barrier || kind == ExchangeKind::all_to_all_v; }
 /// The first kinds are those of CollectiveKind, in its order.
-CollectiveKind collective_of(ExchangeKind kind) { return static_cast<CollectiveKind>(kind); }
+CollectiveKind collective_of(ExchangeKind kind) {
+  return kind == ExchangeKind::all_to_all_v ? CollectiveKind::all_to_all : static_cast<CollectiveKind>(kind);
+}
 
 constexpr std::string_view kNccl = "nccl";
 constexpr std::string_view kRaw = "alpha-beta";
@@ -135,13 +137,17 @@ RowPricer closed_form(const CollectiveQuestion& question, const CollectiveCluste
   const DeviceCollective call = device_collective(question, cluster, placed.group);
   const ElementWidth width = width_of(question.type);
   const int devices = cluster.machine.devices_per_node;
+  const double unequal = question.imbalance.value_or(1);
   // What was measured is the library's own choice; a forced algorithm is the model's alone.
   const Calibrated* calibration = cluster.raw ? nullptr : calibration_of(cluster.machine).of(placed.group);
   const bool chosen =
       call.algorithm == CollectiveAlgorithm::automatic && call.protocol == CollectiveProtocol::automatic;
   return [=](CollectiveRow& row) {
-    const CollectiveCost cost = collective_cost(call.kind, DeviceCollective::payload(row.size), placed.group,
-                                                placed.interconnect, call.algorithm, call.protocol, width);
+    const auto priced = [&](double imbalance) {
+      return collective_cost(call.kind, DeviceCollective::payload(row.size), placed.group, placed.interconnect,
+                             call.algorithm, call.protocol, width, imbalance);
+    };
+    const CollectiveCost cost = priced(unequal);
     row.time = cost.alone(placed.interconnect, placed.group);
     call.name(row, cost.algorithm, cost.protocol);
     if (calibration == nullptr || !chosen) return;
@@ -155,7 +161,12 @@ RowPricer closed_form(const CollectiveQuestion& question, const CollectiveCluste
       return collective_cost(call.kind, payload, shape, links, call.algorithm, call.protocol, width)
           .alone(links, shape);
     };
+    const Seconds time = row.time;
     take(row, calibrated_time(*calibration, call.kind, {row.size, places.ranks, places.per_node}, model));
+    if (unequal == 1) return;
+    // Equal parts were measured.
+    row.time *= time / priced(1).alone(placed.interconnect, placed.group);
+    row.basis = name_of(CalibrationBasis::scaled);
   };
 }
 
@@ -179,7 +190,8 @@ void add_range(CollectiveRow& row, Seconds jitter, int ranks) {
 constexpr double kMostHashedMessages = 512.0 * 512;
 /// Whether a collective is priced by the links that its messages are laid on, of all pairs no more than of hashed ones.
 bool is_laid(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places) {
-  const bool pairs = question.op == ExchangeKind::all_to_all || with_dashes(question.algorithm) == "direct";
+  const bool pairs =
+      collective_of(question.op) == CollectiveKind::all_to_all || with_dashes(question.algorithm) == "direct";
   const double messages = static_cast<double>(places.ranks) * places.ranks;
   return !(pairs && messages > kMostHashedMessages) && is_laid_on_links(cluster, places);
 }
@@ -229,6 +241,7 @@ RowPricer executed(const CollectiveQuestion& question, const CollectiveCluster& 
   job.protocol = call.protocol;
   job.width = width_of(question.type);
   job.ranks = placed.devices;
+  job.imbalance = question.imbalance.value_or(1);
   job.shape = question.op == ExchangeKind::send_recv ? on_own_rails(placed.group, cluster, places) : placed.group;
   run.jobs.push_back(std::move(job));
   expect_collisions(run, question, cluster, places, notes);
@@ -285,27 +298,13 @@ RowPricer host_collective(const CollectiveQuestion& question, const CollectiveCl
   };
 }
 
-/// An all_to_all of unequal parts: all wait for the rank that sends or receives most.
-RowPricer unequal_parts(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places,
-                        std::optional<HostLibrary> library) {
-  if (library)
-    refuse_option("--op", fmt::format("all_to_all_v by {} has no description", name_of(*library)), "all_to_all");
-  if (cluster.fabric.routing == FabricRouting::ecmp && places.nodes > 1)
-    refuse_option("--routing", "found \"ecmp\", but all_to_all_v is worked out without collisions", "adaptive");
+void check_imbalance(const CollectiveQuestion& question, const RankPlaces& places) {
+  if (question.op != ExchangeKind::all_to_all_v) return;
   if (!question.imbalance) refuse_option("--imbalance", "is missing", "1.5: the busiest rank over the mean");
   if (!(*question.imbalance >= 1 && *question.imbalance <= places.ranks))
     refuse_option("--imbalance",
                   fmt::format("found {}, expected 1 to {} (all to one rank)", *question.imbalance, places.ranks),
                   *question.imbalance > 1 ? std::to_string(places.ranks) : "1");
-  const PlacedGroup placed = placed_group(cluster, places);
-  const double imbalance = *question.imbalance;
-  return [=](CollectiveRow& row) {
-    const CollectiveCost cost = all_to_all_v_cost(row.size, imbalance, placed.group, placed.interconnect);
-    row.bus_factor = bus_factor(CollectiveKind::all_to_all, places.ranks);
-    row.time = cost.alone(placed.interconnect, placed.group);
-    row.algorithm = name_of(cost.algorithm);
-    row.protocol = cluster.raw ? "-" : protocol_name(cost.protocol);
-  };
 }
 
 /// Options of other exchanges than the one asked for would be ignored, so they are faults.
@@ -339,7 +338,9 @@ RowPricer pricer(const CollectiveQuestion& question, const CollectiveCluster& cl
   check_options(question, library || !is_collective(question.op));
   if (question.of_servers()) return parameter_server_pricer(question, cluster, places, library);
   if (question.op == ExchangeKind::gossip) return gossip_pricer(question, cluster, places, library, notes);
-  if (question.op == ExchangeKind::all_to_all_v) return unequal_parts(question, cluster, places, library);
+  check_imbalance(question, places);
+  if (library && question.op == ExchangeKind::all_to_all_v)
+    refuse_option("--op", fmt::format("all_to_all_v by {} has no description", name_of(*library)), "all_to_all");
   if (library) return host_collective(question, cluster, places, *library);
   const bool hashed = cluster.fabric.routing == FabricRouting::ecmp && places.nodes > 1;
   if (question.full || hashed || question.jitter.value_or(Seconds(0)) > Seconds(0))

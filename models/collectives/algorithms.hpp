@@ -92,6 +92,7 @@ struct Asked {
   Bytes payload;
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;  ///< the row itself
   CollectiveProtocol protocol = CollectiveProtocol::automatic;
+  double imbalance = 1;  ///< all_to_all: what the busiest rank receives over the mean
   /// Rounds that the data make through all ranks.
   [[nodiscard]] double passes() const { return kind == CollectiveKind::all_reduce ? 2 : 1; }
   /// Bytes that every rank has to forward in them.

@@ -125,7 +125,7 @@ Timed by_library(const Asked& asked, const Call& call) {
     case CollectiveKind::reduce:
       return by_chain(asked, call);
     case CollectiveKind::all_to_all:
-      return algorithms::all_to_all(asked.payload, 1, call);
+      return algorithms::all_to_all(asked.payload, asked.imbalance, call);
     case CollectiveKind::send_recv:
       return algorithms::send_recv(asked.payload, call);
     default:
@@ -150,19 +150,12 @@ Timed choose(const Asked& asked, const Call& call) {
 
 CollectiveCost collective_cost(CollectiveKind kind, Bytes payload, const GroupShape& group,
                                const Interconnect& interconnect, CollectiveAlgorithm algorithm,
-                               CollectiveProtocol protocol, ElementWidth width) {
+                               CollectiveProtocol protocol, ElementWidth width, double imbalance) {
   if (group.size <= 1 || (payload <= Bytes(0) && kind != CollectiveKind::barrier)) return {};
   const algorithms::Call call(group, interconnect, width);
-  CollectiveCost cost = algorithms::choose({kind, payload, algorithm, protocol}, call).cost;
+  CollectiveCost cost = algorithms::choose({kind, payload, algorithm, protocol, imbalance}, call).cost;
   cost.payload = payload;
   return cost;
-}
-
-CollectiveCost all_to_all_v_cost(Bytes payload, double imbalance, const GroupShape& group,
-                                 const Interconnect& interconnect) {
-  if (group.size <= 1 || payload <= Bytes(0)) return {};
-  const algorithms::Call call(group, interconnect, ElementWidth::usual);
-  return algorithms::all_to_all(payload, imbalance, call).cost;
 }
 
 CollectiveCost forwarded_cost(Bytes to_nodes, Bytes to_ranks, const GroupShape& group,

@@ -211,19 +211,16 @@ struct CollectiveCost {
 
 /// The cost of `payload` bytes per rank (all_gather: gathered size; reduce_scatter: size before; all_to_all: what a
 /// rank sends in all, its own part included; broadcast: the buffer; send_recv: the message to the next rank of the
-/// group; barrier: ignored). What is `automatic` the library chooses: by its own tables inside a node that they know,
-/// else the fastest. Combinations that a machine cannot run are priced as if it could; unavailable_reason (machine.hpp)
-/// says which. Allocates nothing.
-/// Sources: Thakur et al. 2005, Patarasuk & Yuan 2009; NCCL's step counts (docs/models/collectives.md).
+/// group; barrier: ignored). `imbalance`: of an all_to_all of unequal parts (all_to_all_v), what the busiest rank
+/// receives over the mean (1 to the ranks of the group). What is `automatic` the library chooses: by its own tables
+/// inside a node that they know, else the fastest. Combinations that a machine cannot run are priced as if it could;
+/// unavailable_reason (machine.hpp) says which. Allocates nothing. Sources: Thakur et al. 2005, Patarasuk & Yuan 2009;
+/// NCCL's step counts (docs/models/collectives.md).
 CollectiveCost collective_cost(CollectiveKind kind, Bytes payload, const GroupShape& group,
                                const Interconnect& interconnect,
                                CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic,
                                CollectiveProtocol protocol = CollectiveProtocol::automatic,
-                               ElementWidth width = ElementWidth::usual);
-
-/// all_to_all of unequal parts: `imbalance` is the largest sum that a rank sends or receives over the mean (≥ 1).
-CollectiveCost all_to_all_v_cost(Bytes payload, double imbalance, const GroupShape& group,
-                                 const Interconnect& interconnect);
+                               ElementWidth width = ElementWidth::usual, double imbalance = 1);
 
 /// Parts that several ranks of a node want go to that node once, to the rank that has the sender's place there, which
 /// forwards them over the native links; both at the same time. `to_nodes`: what a rank sends to nodes in all, its own
@@ -246,6 +243,7 @@ struct CollectivePhase {
   Bytes native_bytes;   ///< this rank sends over its native port in all steps
   Bytes network_bytes;  ///< this rank sends over the NICs in all steps
   double native_cap = 1, network_cap = 1;
+  double imbalance = 1;  ///< of the pattern `direct`: the bytes are the busiest rank's, the mean has so much less
 };
 
 /// A collective as the engine executes it in full: `start`, then the phases one after another. On idle links they take
@@ -261,6 +259,6 @@ CollectivePlan collective_plan(CollectiveKind kind, Bytes payload, const GroupSh
                                const Interconnect& interconnect,
                                CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic,
                                CollectiveProtocol protocol = CollectiveProtocol::automatic,
-                               ElementWidth width = ElementWidth::usual);
+                               ElementWidth width = ElementWidth::usual, double imbalance = 1);
 
 }  // namespace stepcast

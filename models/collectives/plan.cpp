@@ -22,11 +22,11 @@ CollectivePhase phase_of(CollectiveKind kind, const Timed& timed, const Call& ca
 
 CollectivePlan collective_plan(CollectiveKind kind, Bytes payload, const GroupShape& group,
                                const Interconnect& interconnect, CollectiveAlgorithm algorithm,
-                               CollectiveProtocol protocol, ElementWidth width) {
+                               CollectiveProtocol protocol, ElementWidth width, double imbalance) {
   CollectivePlan plan;
   if (group.size <= 1 || (payload <= Bytes(0) && kind != CollectiveKind::barrier)) return plan;
   const algorithms::Call call(group, interconnect, width);
-  algorithms::Asked asked{kind, payload, algorithm, protocol};
+  algorithms::Asked asked{kind, payload, algorithm, protocol, imbalance};
   const algorithms::Timed timed = algorithms::choose(asked, call);
   plan.cost = timed.cost;
   if (const auto phases = algorithms::entry_of(plan.cost.algorithm).phases) {
@@ -36,6 +36,7 @@ CollectivePlan collective_plan(CollectiveKind kind, Bytes payload, const GroupSh
   }
   plan.start = timed.start;
   plan.phases.push_back(algorithms::phase_of(kind, timed, call, PhaseScope::whole));
+  if (kind == CollectiveKind::all_to_all) plan.phases.back().imbalance = imbalance;
   return plan;
 }
 

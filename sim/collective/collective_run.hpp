@@ -22,6 +22,8 @@ struct CollectiveJob {
   CollectiveProtocol protocol = CollectiveProtocol::automatic;
   Seconds start;
   ElementWidth width = ElementWidth::usual;
+  /// all_to_all: what the group's first rank receives over the mean; the others share the rest evenly.
+  double imbalance = 1;
   /// With the loads of the fabric's levels, which price the collective; null: counted from `ranks`, without loads.
   std::optional<GroupShape> shape;
 };

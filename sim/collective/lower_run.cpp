@@ -101,6 +101,9 @@ class RunCheck {
     if (!is_finite(job.start) || job.start < Seconds(0)) fault(pointer + "/start", "found no time of 0 or more", "");
     if (!is_finite(job.payload) || job.payload < Bytes(0))
       fault(pointer + "/payload", "found no size of 0 or more", "");
+    const int ranks = shape_of(job, run_.setting).size;
+    if (!(job.imbalance >= 1 && job.imbalance <= std::max(1, ranks)))
+      fault(pointer + "/imbalance", fmt::format("found {}, expected 1 to {}", job.imbalance, ranks), "");
   }
 
   const CollectiveRun& run_;
@@ -128,7 +131,7 @@ GroupShape shape_of(const CollectiveJob& job, const CollectiveSetting& setting) 
 
 CollectivePlan plan_of(const CollectiveJob& job, const CollectiveSetting& setting) {
   return collective_plan(job.kind, job.payload, shape_of(job, setting), setting.interconnect, job.algorithm,
-                         job.protocol, job.width);
+                         job.protocol, job.width, job.imbalance);
 }
 
 std::vector<double> late_arrivals(const CollectiveConditions& conditions, std::uint64_t seed, int job, int ranks) {

@@ -197,6 +197,11 @@ std::vector<int> peer_order(int count) {
   return out;
 }
 
+/// What a rank receives over the busiest one, which is the first: what it gets beyond the mean the others lack.
+double share_of_busiest(int rank, int ranks, double imbalance) {
+  return rank == 0 ? 1 : (ranks - imbalance) / ((ranks - 1) * imbalance);
+}
+
 /// Every rank to every other, node after node and in each from its own place on, so that in each round every rank
 /// receives from one.
 void add_direct(LaneBuilder& lanes, const CollectivePhase& plan, const GroupLayout& group) {
@@ -213,10 +218,11 @@ void add_direct(LaneBuilder& lanes, const CollectivePhase& plan, const GroupLayo
       const auto& there = group.members[(node + node_ahead) % nodes];
       for (const int ahead : place_order.at(there.size())) {
         const int peer = there[(place + ahead) % there.size()];
+        const double share = share_of_busiest(peer, ranks, plan.imbalance);
         if (node_ahead > 0)
-          lanes.network(rank, peer, plan.network_bytes.value() / (ranks - here));
+          lanes.network(rank, peer, share * plan.network_bytes.value() / (ranks - here));
         else if (ahead > 0)
-          lanes.native(rank, peer, plan.native_bytes.value() / (here - 1));
+          lanes.native(rank, peer, share * plan.native_bytes.value() / (here - 1));
       }
     }
   }

@@ -32,6 +32,7 @@ class Generator {
     const Leaves leaves{one_of({1, 2, 4}), per_node * one_of({1, 2}), chance(0.25)};
     CollectiveRun run =
         one_job(any_setting(fitting, per_node, leaves), kind, Bytes(one_of({16e3, 1e6, 64e6})), algorithm_for(kind));
+    if (kind == K::all_to_all) run.jobs[0].imbalance = one_of({1.0, 1.5, 1.0 * fitting * per_node});
     run.seed = static_cast<std::uint64_t>(one_of({1, 2, 3, 4, 5}));
     if (chance(0.2)) run.conditions.jitter = 50_us;
     if (chance(0.2)) run.conditions.slow_ranks.push_back({0, 0.5});

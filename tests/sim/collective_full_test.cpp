@@ -57,6 +57,38 @@ TEST(CollectiveFull, EqualsTheClosedFormOnAnIdealFabric) {
       }
 }
 
+// Of 12 messages of 1 MB in the mean those to rank 0 are twice as large, and the other nine have 2/3 MB.
+TEST(CollectiveFull, UnequalPartsKeepTheSumOfBytes) {
+  CollectiveRun run = one_job(single_gpu_star(4), CollectiveKind::all_to_all, 4_MB);
+  run.jobs[0].imbalance = 2;
+  const CollectiveRunResult result = run_collectives(run, kInChild);
+  const auto into = [&](int rank) { return result.links[2 * rank + 1].payload; };
+  const auto out_of = [&](int rank) { return result.links[2 * rank].payload; };
+  EXPECT_NEAR(into(0), 6e6, 1);
+  EXPECT_NEAR(out_of(0), 2e6, 1);
+  for (int rank = 1; rank < 4; ++rank) {
+    EXPECT_NEAR(into(rank), 2e6, 1);
+    EXPECT_NEAR(out_of(rank), 1e7 / 3, 1);
+  }
+}
+
+// All wait for the rank that receives most, whose port is never idle.
+TEST(CollectiveFull, UnequalPartsEqualTheClosedFormOnAnIdealFabric) {
+  struct Shape {
+    int nodes, per_node;
+  };
+  for (const Shape shape : {Shape{1, 8}, {16, 1}, {4, 4}, {3, 4}, {7, 1}})
+    for (const double imbalance : {1.0, 1.25, 3.0, static_cast<double>(shape.nodes * shape.per_node)}) {
+      const CollectiveSetting setting = ideal(shape.nodes, shape.per_node);
+      CollectiveRun run = one_job(setting, CollectiveKind::all_to_all, 64_MB);
+      run.jobs[0].imbalance = imbalance;
+      const GroupShape group = shape_of(run.jobs[0], setting);
+      const double expected = plan_of(run.jobs[0], setting).cost.alone(setting.interconnect, group).value();
+      EXPECT_NEAR(run_collectives(run, kInChild).end.value() / expected, 1, 1e-3)
+          << imbalance << ", " << shape.nodes << " x " << shape.per_node;
+    }
+}
+
 TEST(CollectiveFull, RingOnAStarIsTheSumOfItsSteps) {
   // 64 MB over 16 ranks: 30 steps of 4 MB at 25 GB/s and 2 us: 30 * (160 + 2) us.
   const CollectiveRunResult result =
