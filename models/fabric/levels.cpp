@@ -29,7 +29,7 @@ FabricLevels levels_of_site(const FabricSpec& spec, int nodes, int nics, BytesPe
     case FabricPreset::rail_only:
       break;
   }
-  return clos_levels(clos_plan(spec, nodes, nics, rate, figures), figures);
+  return clos_levels(clos_plan(spec, nodes, nics, rate, figures), figures, spec.pxn);
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ struct FabricLevel {
   Seconds hop;        ///< one way, added to what a message inside the group takes
 };
 
-/// A network seen from its nodes, innermost tier first; empty when one switch (or one switch for each rail) joins all.
+/// A network seen from its nodes, innermost tier first; empty when one switch (or, with PXN, one for each rail)
+/// joins all.
 struct FabricLevels {
   bool rails_apart = false;  ///< NICs of different number have different leaves; traffic between equal ones stays below
   BytesPerSecond message;  ///< most of one message, where a NIC spreads over links of which it takes one; 0: the NIC's

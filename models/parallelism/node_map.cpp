@@ -58,6 +58,8 @@ NodeMap::NodeMap(const Scenario& scenario, const RankLayout& layout, const JobNo
   seed_ = static_cast<std::uint64_t>(scenario.spec.run.seed);
   if (levels() == 0) return;
   if (fabric_.rails_apart) {
+    leaves_rails_ = !spec.pxn && spec.preset == FabricPreset::rail_optimized;
+    nics_of_rank_ = static_cast<double>(scenario.nics_per_node) / std::max(1, layout.devices_per_node);
     const int per_rank = std::max(1, scenario.nics_per_node / std::max(1, layout.devices_per_node));
     rails_ = std::min(1.0, static_cast<double>(layout.side_by_side) * per_rank / scenario.nics_per_node);
   }
@@ -73,6 +75,16 @@ NodeMap::NodeMap(const Scenario& scenario, const RankLayout& layout, const JobNo
 }
 
 bool NodeMap::any_limits() const { return std::find(limits_.begin(), limits_.end(), true) != limits_.end(); }
+
+bool NodeMap::leaves(std::size_t level, int sender, int receiver) const {
+  const int from = layout_.node_of(sender), to = layout_.node_of(receiver);
+  if (member(level, from) != member(level, to)) return true;
+  if (!leaves_rails_ || level > 0 || from == to) return false;
+  const auto rail = [&](int rank) {
+    return static_cast<int>((rank % layout_.devices_per_node) * std::min(1.0, nics_of_rank_));
+  };
+  return rail(sender) != rail(receiver);
+}
 
 int NodeMap::stage_nodes(std::size_t level, int of, int stage) const {
   int count = 0;
@@ -94,7 +106,14 @@ double NodeMap::occupied(std::size_t level, double nodes) const {
   return load * most * links / flows;
 }
 
-NodeMap::Load NodeMap::group_load(std::size_t level, int of, int stage, std::span<const int> group_nodes) const {
+/// Of the messages between nodes of one leaf those that change rails, with the receivers spread evenly over rails.
+double NodeMap::share_between_rails(std::size_t level, int ranks_per_node) const {
+  if (!leaves_rails_ || level > 0) return 0;
+  return 1 - 1 / std::max(1.0, ranks_per_node * std::min(1.0, nics_of_rank_));
+}
+
+NodeMap::Load NodeMap::group_load(std::size_t level, int of, int stage, std::span<const int> group_nodes,
+                                  int ranks_per_node) const {
   const auto k = static_cast<int>(group_nodes.size());
   if (k < 2) return {};
   std::vector<int> members;
@@ -102,17 +121,19 @@ NodeMap::Load NodeMap::group_load(std::size_t level, int of, int stage, std::spa
   for (const int node : group_nodes) members.push_back(member(level, node));
   const auto inside = static_cast<int>(std::count(members.begin(), members.end(), of));
   const double stage_nodes_here = stage_nodes(level, of, stage);
-  if (inside == 0 || inside == k) return {};
+  const double between_rails = share_between_rails(level, ranks_per_node);
+  if (inside == 0 || (inside == k && between_rails == 0)) return {};
+  const double peers_outside = k - inside + between_rails * (inside - 1);
   return {occupied(level, stage_nodes_here * edges_out(members, of) / inside),
           occupied(level, stage_nodes_here * double_tree_uplinks(members) / inside),
-          occupied(level, stage_nodes_here * (k - inside) / (k - 1))};
+          occupied(level, stage_nodes_here * peers_outside / (k - 1))};
 }
 
 double NodeMap::message_load(std::size_t level, int of, int from, int to) const {
   const int distance = (to - from) * layout_.stride(Axis::pipeline);
   int crossing = 0;
   layout_.each_node_of_stage(from, [&](int node, int rank) {
-    if (member(level, node) == of && member(level, layout_.node_of(rank + distance)) != of) ++crossing;
+    if (member(level, node) == of && leaves(level, rank, rank + distance)) ++crossing;
   });
   return occupied(level, crossing);
 }
@@ -121,6 +142,7 @@ void NodeMap::load_group(GroupShape& shape, std::span<const int> ranks) const {
   const std::vector<int> nodes = nodes_of(layout_, ranks);
   if (nodes.size() < 2) return;
   const int stage = layout_.coordinate(ranks.front(), Axis::pipeline);
+  const int ranks_per_node = static_cast<int>(ranks.size() / nodes.size());
   for (std::size_t level = 0; level < levels(); ++level) {
     LevelLoad& out = shape.above[level];
     out = {};
@@ -130,11 +152,11 @@ void NodeMap::load_group(GroupShape& shape, std::span<const int> ranks) const {
       if (here != member(level, nodes[(i + 1) % nodes.size()])) ++out.crossings;
       if (limits_[level] && std::find(seen.begin(), seen.end(), here) == seen.end()) seen.push_back(here);
     }
-    if (out.crossings == 0) continue;
+    if (out.crossings == 0 && share_between_rails(level, ranks_per_node) == 0) continue;
     // Layouts are regular: what differs is the first member, where a group begins, and the last, where it ends.
     if (seen.size() > 3 && !listed_) seen = {seen[0], seen[1], seen.back()};
     for (const int here : seen) {
-      const Load load = group_load(level, here, stage, nodes);
+      const Load load = group_load(level, here, stage, nodes, ranks_per_node);
       out.ring = std::max(out.ring, static_cast<float>(load.ring));
       out.tree = std::max(out.tree, static_cast<float>(load.tree));
       out.direct = std::max(out.direct, static_cast<float>(load.direct));

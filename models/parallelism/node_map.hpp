@@ -23,8 +23,8 @@ struct JobNodes {
 ///
 /// A ring over neighbouring nodes leaves a leaf once however many of its nodes take part; a double tree as often as its
 /// edges do, from the leaf with the most of them; an exchange of all pairs leaves it in proportion to the peers
-/// outside. All keep to their rails, for libraries move data to the NIC of
-/// the right rail inside the node (NCCL's PXN).
+/// outside. All keep to their rails, for libraries move data to the NIC of the right rail inside the node (NCCL's PXN);
+/// without it what goes to another rail's rank leaves the leaf even for nodes on it.
 class NodeMap {
  public:
   NodeMap() = default;
@@ -34,6 +34,8 @@ class NodeMap {
   [[nodiscard]] std::size_t levels() const { return fabric_.levels.size(); }
   /// Which member of a level (which leaf) a node of the job is in.
   [[nodiscard]] int member(std::size_t level, int node) const { return slot(node) / fabric_.levels[level].nodes; }
+  /// Whether what one rank sends another one leaves the sender's member of a level.
+  [[nodiscard]] bool leaves(std::size_t level, int sender, int receiver) const;
   /// Whether a level's up-links can hold traffic up: they carry less than its nodes' NICs, or flows collide on them.
   [[nodiscard]] bool limits(std::size_t level) const { return limits_[level]; }
   [[nodiscard]] bool any_limits() const;
@@ -45,8 +47,10 @@ class NodeMap {
       return pattern == MessagePattern::direct ? direct : pattern == MessagePattern::tree ? tree : ring;
     }
   };
-  /// Load on one member of a level by all groups of a kind on a stage, from the nodes of one of them in ring order.
-  [[nodiscard]] Load group_load(std::size_t level, int member, int stage, std::span<const int> group_nodes) const;
+  /// Load on one member of a level by all groups of a kind on a stage, from the nodes of one of them in ring order, on
+  /// each of which it has so many ranks.
+  [[nodiscard]] Load group_load(std::size_t level, int member, int stage, std::span<const int> group_nodes,
+                                int ranks_per_node) const;
   /// Load by messages of all ranks of a stage to their partners on another.
   [[nodiscard]] double message_load(std::size_t level, int member, int from, int to) const;
 
@@ -58,6 +62,7 @@ class NodeMap {
   [[nodiscard]] int slot(int node) const { return slots_.empty() ? node : slots_[static_cast<std::size_t>(node)]; }
   [[nodiscard]] int stage_nodes(std::size_t level, int member, int stage) const;
   [[nodiscard]] double occupied(std::size_t level, double nodes) const;
+  [[nodiscard]] double share_between_rails(std::size_t level, int ranks_per_node) const;
 
   RankLayout layout_;
   FabricLevels fabric_;
@@ -66,6 +71,8 @@ class NodeMap {
   bool listed_ = false;     ///< in an order that the scenario lists, which need not be regular
   bool hashed_ = false;
   std::uint64_t seed_ = 1;
+  bool leaves_rails_ = false;  ///< messages to another rail pass its leaves' up-links (no PXN)
+  double nics_of_rank_ = 1;
   double rails_ = 1;  ///< share of a leaf's up-links that the ranks of one stage can use
   std::array<bool, kFabricLevels> limits_{};
 };

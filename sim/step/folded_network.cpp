@@ -109,11 +109,12 @@ const std::vector<FoldedNetwork::Crossing>& FoldedNetwork::crossings(const Membe
   const std::vector<int> group =
       ranks_that_meet(job_.layout, kind, rank_of(job_, columns_[member.column], member.stage));
   const std::vector<int> nodes = nodes_of(job_.layout, group);
+  const int ranks_per_node = nodes.empty() ? 0 : static_cast<int>(group.size() / nodes.size());
   for (std::size_t level = 0; level < job_.nodes.levels(); ++level) {
     if (!job_.nodes.limits(level)) continue;
     for (const int of : shared_.watched(level)) {
       const double share = class_share(level, of, member.stage, member.column);
-      const NodeMap::Load load = job_.nodes.group_load(level, of, member.stage, nodes);
+      const NodeMap::Load load = job_.nodes.group_load(level, of, member.stage, nodes, ranks_per_node);
       if (share * std::max({load.ring, load.tree, load.direct}) <= 0) continue;
       const auto links = shared_.of(level, of, rails_of(member.stage), job_.interconnect.uplinks[level].up);
       out.push_back({paths_.path({links.up, links.down}, std::max(1.0, ranks_ * share * load.ring)),

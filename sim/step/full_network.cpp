@@ -67,9 +67,8 @@ const FullNetwork::Peers& FullNetwork::peers(int rank, GroupKind kind) {
   const auto at = static_cast<std::size_t>(std::find(nodes.begin(), nodes.end(), node) - nodes.begin());
   const auto remote = static_cast<double>(group.size() - mine.size());
   for (std::size_t level = 0; level < job_.nodes.levels(); ++level) {
-    const auto outside = std::count_if(group.begin(), group.end(), [&](int other) {
-      return job_.nodes.member(level, layout.node_of(other)) != job_.nodes.member(level, node);
-    });
+    const auto outside =
+        std::count_if(group.begin(), group.end(), [&](int other) { return job_.nodes.leaves(level, rank, other); });
     out.outside.push_back(remote > 0 ? static_cast<double>(outside) / remote : 0);
     std::vector<int> members;
     members.reserve(nodes.size());
@@ -81,9 +80,9 @@ const FullNetwork::Peers& FullNetwork::peers(int rank, GroupKind kind) {
 
 void FullNetwork::add_levels(std::vector<LinkId>& links, int from, int to) {
   for (std::size_t level = 0; level < job_.nodes.levels(); ++level) {
-    const int sender = job_.nodes.member(level, from);
-    const int receiver = job_.nodes.member(level, to);
-    if (!job_.nodes.limits(level) || sender == receiver) continue;
+    if (!job_.nodes.limits(level) || !job_.nodes.leaves(level, from, to)) continue;
+    const int sender = job_.nodes.member(level, job_.layout.node_of(from));
+    const int receiver = job_.nodes.member(level, job_.layout.node_of(to));
     const BytesPerSecond up = job_.interconnect.uplinks[level].up;
     links.push_back(shared_.of(level, sender, 0, up).up);
     links.push_back(shared_.of(level, receiver, 0, up).down);
@@ -114,7 +113,7 @@ std::vector<Flow> FullNetwork::collective(const Member& member, GroupKind kind, 
   }
   const int next = job_.layout.node_of(to.network);
   std::vector<LinkId> links{own.nic_out, nodes_.at(node).nic_out};
-  add_levels(links, node, next);
+  add_levels(links, member.rank, to.network);
   links.push_back(nodes_.at(next).nic_in);
   links.push_back(ports_[to.network].nic_in);
   flows.push_back({paths_.path(std::move(links), 1), bytes});
@@ -141,7 +140,7 @@ std::vector<Flow> FullNetwork::message(const Member& from, const Member& to, con
   // As the closed form has it, a message reaches its share of the up-links too: its bytes occupy them for as long as
   // they take. At the NICs its cap leaves the rest to others.
   std::vector<LinkId> links;
-  add_levels(links, sender, receiver);
+  add_levels(links, from.rank, to.rank);
   if (!links.empty()) flows.push_back({paths_.path(std::move(links), 1), cost.network_bytes / cost.network_cap});
   return flows;
 }

@@ -37,7 +37,7 @@ class FullNetwork : public StepNetwork {
   };
   const Job& job_of(const Member& member) const;
   const Peers& peers(int rank, GroupKind kind);
-  /// Up-links that a flow from one node to another takes, or none.
+  /// Up-links that a flow from one rank to another takes, or none.
   void add_levels(std::vector<LinkId>& links, int from, int to);
   void add_node(const Member& member);
 

@@ -123,12 +123,13 @@ ClosPlan clos_plan(const FabricSpec& spec, int nodes, int nics, BytesPerSecond r
   return plan;
 }
 
-FabricLevels clos_levels(const ClosPlan& plan, const SwitchFigures& figures) {
+FabricLevels clos_levels(const ClosPlan& plan, const SwitchFigures& figures, bool pxn) {
   FabricLevels out;
   out.rails_apart = plan.rails > 1;
   // One tier higher: up a cable and down one, through two more switches.
   const Seconds hop = 2 * (figures.latency + kCableLatency);
-  if (plan.groups > 1)
+  const bool between_rails = !pxn && out.rails_apart && plan.rails_joined && plan.tiers > 1;
+  if (plan.groups > 1 || between_rails)
     out.levels.push_back({plan.nodes_per_leaf, plan.leaf_up_rate * plan.rails, plan.leaf_up * plan.rails, hop});
   if (plan.pods > 1) {
     const int spines = plan.spines_per_plane * plan.planes_per_pod();
