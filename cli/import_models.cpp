@@ -66,13 +66,16 @@ Json scenario_of(const Json& model, const TargetOptions& options, const Catalog&
   return default_scenario_of(model, options.node, kMostTriedNodes, catalog);
 }
 
-double parameters_of(const Json& scenario, const Catalog& catalog) {
-  return parameter_count(*resolve(scenario, "imported", {}, catalog).model);
+/// "671 G parameters, 37.6 G active": the latter are those that one token uses, where they are fewer.
+std::string parameters_in_words(double all, double active) {
+  const std::string of_token = active < 0.999 * all ? fmt::format(", {} active", humane_count(active)) : "";
+  return fmt::format("{} parameters{}", humane_count(all), of_token);
 }
 
 std::string summary_of(const Json& scenario, const Catalog& catalog) {
   const Scenario resolved = resolve(scenario, "imported", {}, catalog);
-  return fmt::format("scenario, {} parameters on {} × {}", humane_count(parameters_of(scenario, catalog)),
+  return fmt::format("scenario, {} on {} × {}",
+                     parameters_in_words(parameter_count(*resolved.model), active_parameter_count(*resolved.model)),
                      resolved.spec.cluster.nodes, resolved.node->id);
 }
 
@@ -93,7 +96,7 @@ ImportAction prepare_huggingface(CLI::App& app) {
     out.notes = std::move(model.notes);
     out.name = file_name(model.model.at("id").get<std::string>());
     if (options->model_only) {
-      out.summary = fmt::format("model, {} parameters", humane_count(model.parameters));
+      out.summary = fmt::format("model, {}", parameters_in_words(model.parameters, model.active_parameters));
       out.document = std::move(model.model);
     } else {
       out.document = scenario_of(model.model, *options, session.catalog(), out.notes);

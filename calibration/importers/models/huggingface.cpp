@@ -8,6 +8,7 @@
 
 #include "calibration/importers/models/config_reader.hpp"
 #include "calibration/importers/models/huggingface_layout.hpp"
+#include "calibration/importers/models/huggingface_part.hpp"
 #include "calibration/importers/models/huggingface_types.hpp"
 #include "calibration/importers/text_file.hpp"
 #include "fields/plain_text.hpp"
@@ -94,7 +95,7 @@ class HuggingFaceReader {
     shape_["ffn_hidden"] = sized("encoder_ffn_dim", "d_ff");
     const std::string gate = reader_.text("feed_forward_proj");
     if (!gate.empty()) shape_["gated_mlp"] = gate.starts_with("gated");
-    if (type_.positions == "none") notes_.emplace_back("relative position biases are not counted");
+    if (type_.brief) notes_.emplace_back("relative position biases are not counted");
     for (const auto& [encoder, decoder] : {std::pair{"encoder_attention_heads", "decoder_attention_heads"},
                                            std::pair{"encoder_ffn_dim", "decoder_ffn_dim"}})
       if (config_.contains(decoder) && config_.contains(encoder) && config_.at(decoder) != config_.at(encoder))
@@ -156,7 +157,7 @@ class HuggingFaceReader {
     if (!routed)
       reader_.ignore({"n_routed_experts", "num_experts_per_tok", "moe_intermediate_size", "n_shared_experts",
                       "moe_shared_expert_intermediate_size", "moe_latent_size"});
-    if (routed && (reader_.has("n_routed_experts") || reader_.has("num_local_experts") || reader_.has("num_experts")))
+    if (routed && has_experts())
       experts();
     else
       shape_["ffn_hidden"] = width();
@@ -164,11 +165,17 @@ class HuggingFaceReader {
       notes_.push_back(fmt::format(
           "num_nextn_predict_layers {}: left out, as checkpoints count the main model; mtp_layers trains them too",
           *layers));
-    if (const auto width = reader_.whole("word_embed_proj_dim"); width && *width != hidden_)
-      notes_.push_back(fmt::format("word_embed_proj_dim {}: embeddings are taken to be as wide as the layers", *width));
     for (const char* key : {"mtp_num_layers", "num_mtp_modules"})
       if (const auto layers = reader_.whole(key, 0); layers && *layers > 0)
         notes_.push_back(fmt::format("{} {}: left out; mtp_layers trains them too", key, *layers));
+  }
+
+  /// One expert is an MLP: dense models of a family with experts say so.
+  bool has_experts() {
+    bool any = false;
+    for (const char* key : {"n_routed_experts", "num_local_experts", "num_experts"})
+      if (const auto count = reader_.whole(key, 0)) any = any || *count > 1;
+    return any;
   }
 
   /// nemotron_h (configuration_nemotron_h.py of its checkpoints): squared ReLU without a gate, no positions.
@@ -218,8 +225,9 @@ class HuggingFaceReader {
     reader_.ignore({"num_key_value_heads", "num_kv_heads"});
     if (const auto size = reader_.whole("head_dim")) shape_["head_dim"] = *size;
     const bool bias = reader_.flag("attention_bias", false);
+    const bool qkv = reader_.flag("use_qkv_bias", reader_.flag("qkv_bias", false));
     if (!type_.biases) {
-      if (type_.qkv_bias || bias || reader_.flag("use_qkv_bias", false)) shape_["qkv_bias"] = true;
+      if (type_.qkv_bias || bias || qkv) shape_["qkv_bias"] = true;
       if (bias && !type_.qkv_bias) notes_.emplace_back("attention_bias: the output projection's bias is not counted");
       if (reader_.flag("mlp_bias", false)) notes_.emplace_back("mlp_bias: the biases of the MLP are not counted");
     }
@@ -253,15 +261,41 @@ class HuggingFaceReader {
     reader_.ignore({"no_rope_layers"});
   }
 
+  /// A number, or the letters of one period: L for a local layer, G for one that sees all.
+  std::optional<int> pattern(const char* key) {
+    if (!config_.contains(key) || !config_.at(key).is_string()) return reader_.whole(key);
+    const std::string letters = reader_.text(key);
+    const auto all = letters.find('G');
+    if (all != std::string::npos && letters.find_first_not_of('L') == all && all + 1 == letters.size())
+      return static_cast<int>(letters.size());
+    diagnostics_.error(child_pointer(pointer_, key), fmt::format("found {}", shown(letters)),
+                       "a number, or letters L and a last G");
+    return std::nullopt;
+  }
+
+  /// Whether all layers are of attention; another kind is a fault.
+  bool are_attention(const Json& types) {
+    for (std::size_t layer = 0; layer < types.size(); ++layer) {
+      const Json& type = types[layer];
+      if (type == "full_attention" || type == "sliding_attention" || type == "chunked_attention") continue;
+      diagnostics_.error(child_pointer(child_pointer(pointer_, "layer_types"), std::to_string(layer)),
+                         fmt::format("found {}, a kind of layer that is not described here", describe(type)),
+                         "full_attention, sliding_attention or chunked_attention");
+      return false;
+    }
+    return true;
+  }
+
   /// Every how many-th layer sees all, by the list of the layers' types or else by the first of `keys` that is there; 1
   /// where all do, nothing where the file does not say.
   std::optional<int> full_layer_every(std::initializer_list<const char*> keys) {
     std::optional<int> every;
     for (const char* key : keys)
-      if (const auto stated = reader_.whole(key); stated && !every) every = stated;
+      if (const auto stated = pattern(key); stated && !every) every = stated;
     reader_.ignore({"layer_types"});
     if (!config_.contains("layer_types") || !config_.at("layer_types").is_array()) return every;
     const Json& types = config_.at("layer_types");
+    if (!are_attention(types)) return every;
     const auto full = [](const Json& type) { return type == "full_attention"; };
     const auto first = std::find_if(types.begin(), types.end(), full);
     if (first == types.end()) return std::nullopt;
@@ -277,8 +311,9 @@ class HuggingFaceReader {
 
   void latent_attention() {
     reader_.ignore({"num_key_value_heads", "attention_bias", "head_dim"});
-    for (const char* key : {"kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"})
+    for (const char* key : {"kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim"})
       shape_[key] = reader_.required({key});
+    shape_["v_head_dim"] = reader_.whole("v_head_dim").value_or(hidden_ / std::max(1, heads_));
     if (const auto rank = reader_.whole("q_lora_rank")) shape_["q_lora_rank"] = *rank;
   }
 
@@ -297,17 +332,15 @@ class HuggingFaceReader {
     expert_groups();
     // Llama 4's intermediate_size is an expert's, and its shared expert is as wide.
     const bool shared_as_wide = reader_.has("intermediate_size_mlp");
-    const int expert = reader_.required({"intermediate_size"});
-    shape_["ffn_hidden"] = width();
-    const int wide = reader_.whole("moe_intermediate_size").value_or(expert);
+    const int wide = reader_.required({"moe_intermediate_size", "intermediate_size"});
+    shape_["ffn_hidden"] = reader_.has("intermediate_size") ? width() : wide;
     shape_["moe_ffn_hidden"] = wide;
     if (shared_as_wide) shape_["shared_expert_ffn"] = wide;
     if (const auto shared = reader_.whole("n_shared_experts", 0); shared && *shared > 0)
       shape_["shared_expert_ffn"] = static_cast<long>(*shared) * wide;
-    if (const auto width = reader_.whole("shared_expert_intermediate_size", 0); width && *width > 0)
-      shape_["shared_expert_ffn"] = *width;
-    if (const auto width = reader_.whole("moe_shared_expert_intermediate_size", 0); width && *width > 0)
-      shape_["shared_expert_ffn"] = *width;
+    for (const char* key :
+         {"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "shared_intermediate_size"})
+      if (const auto width = reader_.whole(key, 0); width && *width > 0) shape_["shared_expert_ffn"] = *width;
     if (const auto width = reader_.whole("moe_latent_size", 0); width && *width > 0) shape_["moe_latent"] = *width;
     if (const auto first = reader_.whole("first_k_dense_replace", 0); first && *first > 0)
       shape_["dense_layers"] = *first;
@@ -352,11 +385,17 @@ class HuggingFaceReader {
   /// Keys that all types have.
   void common() {
     if (reader_.flag("tie_word_embeddings", false)) shape_["tied_embeddings"] = true;
-    if (type_.query_norms || reader_.flag("use_qk_norm", false) || reader_.flag("qk_layernorm", false))
-      notes_.emplace_back("norms of queries and keys are not counted (below 0.01 % of parameters)");
+    bool norms = type_.query_norms;
+    for (const char* key : {"use_qk_norm", "qk_layernorm", "qk_norm"}) norms = reader_.flag(key, false) || norms;
+    if (norms) notes_.emplace_back("norms of queries and keys are not counted (below 0.01 % of parameters)");
     if (type_.post_norms) notes_.emplace_back("norms behind attention and MLP are not counted");
     if (type_.side_by_side && reader_.flag("use_parallel_residual", reader_.flag("parallel_attn", true)))
       notes_.emplace_back("attention and MLP, side by side in this model, are taken to follow one another");
+    for (const char* key : {"word_embed_proj_dim", "embedding_size"})
+      if (const auto width = reader_.whole(key); width && *width != hidden_)
+        notes_.push_back(fmt::format("{} {}: embeddings are taken to be as wide as the layers", key, *width));
+    if (reader_.flag("use_cla", false))
+      notes_.emplace_back("use_cla: keys and values that several layers share are counted for each");
     if (!type_.left_out.empty()) notes_.emplace_back(type_.left_out);
     if (type_.sinks) notes_.emplace_back("attention's sinks are not counted");
     reader_.ignore(huggingface_harmless_keys());
@@ -387,68 +426,6 @@ class HuggingFaceReader {
   std::string family_ = "decoder";
   int hidden_ = 0, heads_ = 0, positions_ = 0;
 };
-
-/// The part of a file that describes a language model: the file itself, or its text_config.
-struct LanguageModel {
-  const Json* config = nullptr;
-  std::string pointer;
-  const HuggingFaceType* type = nullptr;
-  bool sees = false;  ///< it has a vision_config beside it
-  [[nodiscard]] bool is_part() const { return sees || !pointer.empty(); }
-};
-
-/// What to name instead of a type that is not known: what its model has beyond the description, where that is known;
-/// the type of a class that the file names; a name like it.
-std::string near_type(const std::string& name, const Json& config) {
-  if (const auto reason = huggingface_refusal(name); !reason.empty())
-    return fmt::format("its {} are not described here", reason);
-  std::vector<std::string> names;
-  for (const std::string_view known : huggingface_type_names()) names.emplace_back(known);
-  if (name.empty() && config.contains("architectures")) {
-    const std::string of_class = lower_case(config.at("architectures").dump());
-    for (const std::string& known : names) {
-      std::string plain = known;
-      std::erase_if(plain, [](char c) { return c == '_' || c == '-'; });
-      if (of_class.starts_with("[\"" + plain + "for")) return fmt::format("architectures names \"{}\"", known);
-    }
-  }
-  const std::string* near = name.empty() ? nullptr : nearest(name, names);
-  // "albert" and "bert", "xglm" and "glm" are others: what is misspelt begins alike and is about as long.
-  const auto length = [](const std::string& text) { return static_cast<long>(text.size()); };
-  const bool misspelt = near && near->front() == name.front() && std::abs(length(*near) - length(name)) <= 1;
-  return misspelt ? fmt::format("did you mean \"{}\"?", *near) : expected_one_of(names);
-}
-
-LanguageModel language_model(const Json& config, Diagnostics& diagnostics) {
-  LanguageModel out{&config, ""};
-  out.sees = config.contains("vision_config") || config.contains("mm_vision_tower");
-  const auto type_in = [](const Json& part) {
-    const auto found = part.find("model_type");
-    return found != part.end() && found->is_string() ? found->get<std::string>() : std::string{};
-  };
-  const bool whole = !config.contains("text_config") || config.contains("num_hidden_layers");
-  if (!whole && !config.at("text_config").is_object()) {
-    diagnostics.error("/text_config", fmt::format("found {}, expected an object", describe(config.at("text_config"))));
-    return out;
-  }
-  if (!whole) {
-    out.config = &config.at("text_config");
-    out.pointer = "/text_config";
-  }
-  const std::string name = type_in(*out.config);
-  out.type = huggingface_type(name);
-  if (out.type) return out;
-  diagnostics.error(child_pointer(out.pointer, "model_type"),
-                    name.empty() ? "missing" : fmt::format("found \"{}\"", name), near_type(name, *out.config));
-  return out;
-}
-
-/// Models that see say beside their text_config whether its embeddings are tied.
-Json with_outer_ties(Json part, const Json& whole) {
-  constexpr const char* kKey = "tie_word_embeddings";
-  if (!part.contains(kKey) && whole.contains(kKey)) part[kKey] = whole.at(kKey);
-  return part;
-}
 
 /// Python's json writes bare Infinity and NaN, which are no JSON: null, in as many characters where they fit.
 std::string without_infinities(std::string text) {
@@ -500,12 +477,12 @@ ImportedModel import_huggingface(const Json& config, const HuggingFaceName& name
   if (!config.is_object())
     throw InputError({{name.file, "", fmt::format("found {}, expected an object", describe(config)),
                        "a config.json of Hugging Face transformers"}});
-  const LanguageModel found = language_model(config, diagnostics);
+  const HuggingFacePart found = language_model_of(config, diagnostics);
   diagnostics.throw_if_faulty();
-  ImportedModel out = HuggingFaceReader(with_outer_ties(*found.config, config), *found.type, found.pointer,
-                                        id_of(config, name.id), diagnostics)
-                          .read(seq_len);
+  ImportedModel out =
+      HuggingFaceReader(found.config, *found.type, found.pointer, id_of(config, name.id), diagnostics).read(seq_len);
   diagnostics.throw_if_faulty();
+  if (!found.note.empty()) out.notes.push_back(found.note);
   if (found.is_part())
     out.notes.emplace_back("the language model alone: what sees images or hears is left out, and so are its tokens");
   Model model;
@@ -513,6 +490,7 @@ ImportedModel import_huggingface(const Json& config, const HuggingFaceName& name
   if (diagnostics.ok()) check_model(model, "", diagnostics);
   diagnostics.throw_if_faulty();
   out.parameters = parameter_count(model);
+  out.active_parameters = active_parameter_count(model);
   return out;
 }
 

@@ -13,6 +13,7 @@ namespace stepcast {
 struct ImportedModel {
   Json model;  ///< as `workload.model` takes it
   double parameters = 0;
+  double active_parameters = 0;    ///< that one token uses
   std::vector<std::string> notes;  ///< what was assumed, and which keys were not used
 };
 

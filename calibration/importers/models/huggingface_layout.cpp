@@ -58,18 +58,32 @@ void drop_contradicted(Json& defaults, const Json& given) {
   }
 }
 
+/// A list of one number over and over, as of layers that are all alike, is that number.
+void collapse_lists(Json& config) {
+  for (const char* key : {"num_experts", "num_experts_per_tok", "moe_intermediate_size", "n_shared_experts"}) {
+    if (!config.contains(key) || !config.at(key).is_array() || config.at(key).empty()) continue;
+    const Json list = config.at(key);
+    if (list[0].is_number() && std::all_of(list.begin(), list.end(), [&](const Json& one) { return one == list[0]; }))
+      config[key] = list[0];
+  }
+}
+
 /// What a type says the other way round, or as a product.
-void translate(Json& config) {
+void translate(Json& config, const HuggingFaceType& type) {
   const auto flag = [&](const char* key, const Json& value) { return config.contains(key) && config.at(key) == value; };
   if (config.contains("no_bias") && config.at("no_bias").is_boolean()) {
     config["bias"] = !config.at("no_bias").get<bool>();
     config.erase("no_bias");
   }
+  const bool stated = config.contains("intermediate_size") && config.at("intermediate_size").is_number();
+  if (stated) config.erase("expansion_ratio");
   if (config.contains("expansion_ratio") && config.at("expansion_ratio").is_number() &&
       config.contains("hidden_size") && config.at("hidden_size").is_number()) {
     config["intermediate_size"] = config.at("expansion_ratio").get<double>() * config.at("hidden_size").get<double>();
     config.erase("expansion_ratio");
   }
+  if (type.gate_in_width && config.contains("intermediate_size") && config.at("intermediate_size").is_number())
+    config["intermediate_size"] = config.at("intermediate_size").get<double>() / 2;
   if (flag("attn_type", "multiquery_attention")) config["num_key_value_heads"] = 1;
   if (flag("multi_query_attention", false)) config.erase("num_key_value_heads");
   if (config.contains("attention_types") && config.at("attention_types").dump().find("local") == std::string::npos)
@@ -91,7 +105,8 @@ Json usual_layout(const Json& config, const HuggingFaceType& type, bool part, st
       absent.push_back(fmt::format("{} {}", key, out.at(key).dump()));
   for (const auto& [key, value] : given.items())
     if (!value.is_null() || !out.contains(key)) out[key] = value;
-  translate(out);
+  collapse_lists(out);
+  translate(out, type);
   if (!absent.empty())
     notes.push_back(fmt::format("sizes that the file leaves out are those of its class: {}", fmt::join(absent, ", ")));
   return out;

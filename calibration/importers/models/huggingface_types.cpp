@@ -70,6 +70,21 @@ constexpr Type like(Type type, std::string_view name) {
   return type;
 }
 
+constexpr Type kGptJ{.left_out = "biases of the MLP and of the output layer are not counted (0.01 % of parameters)",
+                     .brief = true,
+                     .gated = false,
+                     .layer_norm = true,
+                     .side_by_side = true};
+constexpr std::string_view kHunyuan = R"({"moe_topk":"num_experts_per_tok","num_shared_expert":"n_shared_experts"})";
+constexpr std::string_view kOlmo =
+    R"({"d_model":"hidden_size","n_layers":"num_hidden_layers","n_heads":"num_attention_heads",
+        "n_kv_heads":"num_key_value_heads","max_sequence_length":"max_position_embeddings",
+        "embedding_size":"vocab_size","mlp_hidden_size":"intermediate_size","mlp_ratio":"expansion_ratio",
+        "weight_tying":"tie_word_embeddings","include_bias":"bias"})";
+constexpr std::string_view kIndexer =
+    "the indexer of sparse attention is not counted (0.1 % of parameters), and attention is taken to see all: its time "
+    "is overestimated";
+
 constexpr Type kBertType{.name = "bert",
                          .defaults = kBert,
                          .part = kBertPart,
@@ -85,6 +100,13 @@ constexpr Type kBartType{.name = "bart",
                          .layer_norm = true,
                          .biases = true,
                          .positions = "learned"};
+/// BART's kin whose positions are sines, not a table.
+constexpr Type kSines{.defaults = R"({"tie_word_embeddings":true,"dropout":0.1})",
+                      .two_sides = true,
+                      .gated = false,
+                      .layer_norm = true,
+                      .biases = true,
+                      .positions = "none"};
 constexpr Type kMt5Type{
     .name = "mt5", .defaults = kMt5, .two_sides = true, .target_share = kSpans, .brief = true, .positions = "none"};
 constexpr std::array kTypes{
@@ -96,12 +118,29 @@ constexpr std::array kTypes{
     Type{.name = "baichuan", .names = R"({"model_max_length":"max_position_embeddings"})"},
     // configuration_internlm.py: biases of attention alone.
     Type{.name = "internlm", .names = R"({"bias":"attention_bias"})"},
+    Type{.name = "internlm3", .names = R"({"qkv_bias":"use_qkv_bias"})"},
+    Type{.name = "minicpm", .defaults = kTied},
+    Type{.name = "minicpm3", .defaults = kTied},
+    Type{.name = "hunyuan_v1_dense", .defaults = kTied, .query_norms = true},
+    Type{.name = "hunyuan_v1_moe", .defaults = kTied, .names = kHunyuan, .query_norms = true},
+    Type{.name = "hunyuan", .defaults = kTied, .names = kHunyuan, .query_norms = true},
+    Type{.name = "bailing_moe", .names = R"({"num_shared_experts":"n_shared_experts"})"},
+    Type{.name = "bailing_moe_v2", .names = R"({"num_shared_experts":"n_shared_experts"})", .query_norms = true},
+    Type{.name = "dots1", .query_norms = true},
+    Type{.name = "mimo", .qkv_bias = true},
+    Type{.name = "apertus", .gated = false, .query_norms = true},
     Type{.name = "exaone", .names = R"({"num_layers":"num_hidden_layers"})"},
     Type{.name = "ernie4_5",
          .defaults =
              R"({"tie_word_embeddings":true,"head_dim":128,"vocab_size":103424,"hidden_size":1024,
                  "intermediate_size":3072,"num_hidden_layers":18,"num_attention_heads":16,"num_key_value_heads":2,
                  "max_position_embeddings":131072})"},
+    Type{.name = "ernie4_5_moe",
+         .defaults = kTied,
+         .names = R"({"moe_num_experts":"num_local_experts","moe_k":"num_experts_per_tok",
+                      "moe_num_shared_experts":"n_shared_experts","moe_layer_start_index":"first_k_dense_replace",
+                      "moe_layer_interval":"moe_layer_freq"})"},
+    Type{.name = "exaone4", .sliding = true, .query_norms = true, .post_norms = true},
     Type{.name = "arcee",
          .defaults =
              R"({"vocab_size":32000,"hidden_size":2560,"intermediate_size":18432,"num_hidden_layers":32,
@@ -110,6 +149,8 @@ constexpr std::array kTypes{
     Type{.name = "mistral", .defaults = kMistral, .sliding = true},
     Type{.name = "ministral", .sliding = true},
     Type{.name = "mixtral", .defaults = kMixtral, .sliding = true},
+    // configuration_qwen.py: biases of the QKV projection, whatever no_bias says of the others.
+    Type{.name = "qwen", .names = R"({"kv_channels":"head_dim"})", .qkv_bias = true, .gate_in_width = true},
     Type{.name = "qwen2", .defaults = kQwen2, .qkv_bias = true},
     Type{.name = "qwen2_moe", .qkv_bias = true},
     Type{.name = "qwen2_vl", .qkv_bias = true},
@@ -120,8 +161,12 @@ constexpr std::array kTypes{
     Type{.name = "qwen3_moe", .query_norms = true},
     Type{.name = "qwen3_vl_text", .query_norms = true},
     Type{.name = "qwen3_vl_moe_text", .query_norms = true},
+    Type{.name = "deepseek"},
     Type{.name = "deepseek_v2"},
     Type{.name = "deepseek_v3"},
+    Type{.name = "deepseek_v32", .left_out = kIndexer},
+    Type{.name = "glm_moe_dsa", .left_out = kIndexer},
+    Type{.name = "glm4_moe_lite"},
     Type{.name = "kimi_k2"},
     Type{.name = "nemotron_h", .halves = true},
     Type{.name = "gpt_oss",
@@ -142,7 +187,26 @@ constexpr std::array kTypes{
          .query_norms = true,
          .post_norms = true},
     Type{.name = "phi", .gated = false, .layer_norm = true, .biases = true, .side_by_side = true},
+    // Before transformers had it: configuration_phi.py of the first checkpoints.
+    Type{.name = "phi-msft",
+         .names = R"({"n_head_kv":"num_key_value_heads"})",
+         .brief = true,
+         .gated = false,
+         .layer_norm = true,
+         .biases = true,
+         .side_by_side = true},
     Type{.name = "phi3", .sliding = true},
+    Type{.name = "phi3_v", .sliding = true},
+    Type{.name = "phi4mm", .sliding = true},
+    Type{.name = "phi3small",
+         .defaults = kTied,
+         .names = R"({"ff_intermediate_size":"intermediate_size"})",
+         .left_out = "block-sparse attention is taken to see all; its time is overestimated",
+         .layer_norm = true,
+         .biases = true},
+    // configuration_olmo.py of the checkpoints before transformers had it.
+    Type{.name = "olmo", .when = "d_model", .names = kOlmo, .gate_in_width = true},
+    Type{.name = "hf_olmo", .names = kOlmo, .gate_in_width = true},
     Type{.name = "olmo"},
     Type{.name = "olmo2", .query_norms = true},
     Type{.name = "olmo3", .defaults = R"({"sliding_window_pattern":4})", .sliding = true, .query_norms = true},
@@ -150,6 +214,15 @@ constexpr std::array kTypes{
     Type{.name = "nemotron", .gated = false, .layer_norm = true},
     Type{.name = "phimoe", .layer_norm = true, .sliding = true},
     Type{.name = "glm", .defaults = R"({"head_dim":128})", .qkv_bias = true},
+    // configuration_chatglm.py of the first ChatGLM-6B.
+    Type{.name = "chatglm",
+         .when = "inner_hidden_size",
+         .defaults = kTied,
+         .names = R"({"num_layers":"num_hidden_layers","inner_hidden_size":"intermediate_size",
+                      "max_sequence_length":"max_position_embeddings"})",
+         .gated = false,
+         .layer_norm = true,
+         .biases = true},
     // configuration_chatglm.py of ChatGLM2 to GLM-4-9B.
     Type{.name = "chatglm",
          .names = R"({"num_layers":"num_hidden_layers","padded_vocab_size":"vocab_size","kv_channels":"head_dim",
@@ -171,6 +244,13 @@ constexpr std::array kTypes{
          .positions = "learned"},
     Type{.name = "granite"},
     Type{.name = "granitemoe"},
+    Type{.name = "granitemoeshared"},
+    Type{.name = "grok-1", .defaults = kTied, .post_norms = true},
+    // Of all models of type "git" the one that has it: an MLP beside the experts of each layer.
+    Type{.name = "git",
+         .when = "residual_moe",
+         .names = R"({"intermediate_size":"shared_expert_intermediate_size"})",
+         .post_norms = true},
     Type{.name = "smollm3", .defaults = kTied},
     Type{.name = "seed_oss", .qkv_bias = true},
     Type{.name = "glm4", .qkv_bias = true, .post_norms = true},
@@ -184,6 +264,8 @@ constexpr std::array kTypes{
          .side_by_side = true},
     Type{.name = "internlm2"},
     Type{.name = "stablelm", .layer_norm = true},
+    Type{.name = "stablelm_epoch", .layer_norm = true},
+    Type{.name = "orion", .layer_norm = true},
     Type{.name = "starcoder2", .defaults = kTied, .gated = false, .layer_norm = true, .biases = true, .sliding = true},
     Type{.name = "gpt2",
          .defaults = kGpt2,
@@ -200,12 +282,37 @@ constexpr std::array kTypes{
          .layer_norm = true,
          .biases = true,
          .positions = "learned"},
-    Type{.name = "gptj",
-         .left_out = "biases of the MLP and of the output layer are not counted (0.01 % of parameters)",
+    // Alone with a gate and ALiBi among those with GPT-2's keys (configuration_jais.py).
+    Type{.name = "jais",
+         .defaults = R"({"tie_word_embeddings":true})",
+         .brief = true,
+         .layer_norm = true,
+         .biases = true,
+         .positions = "alibi"},
+    Type{.name = "openai-gpt",
+         .defaults = kGpt2,
          .brief = true,
          .gated = false,
          .layer_norm = true,
-         .side_by_side = true},
+         .biases = true,
+         .positions = "learned"},
+    Type{.name = "xglm",
+         .defaults = R"({"tie_word_embeddings":true,"dropout":0.1})",
+         .names = R"({"d_model":"hidden_size","num_layers":"num_hidden_layers",
+                      "attention_heads":"num_attention_heads"})",
+         .gated = false,
+         .layer_norm = true,
+         .biases = true,
+         .positions = "none"},
+    Type{.name = "biogpt",
+         .defaults = R"({"tie_word_embeddings":true,"hidden_dropout_prob":0.1})",
+         .gated = false,
+         .layer_norm = true,
+         .biases = true,
+         .positions = "learned"},
+    Type{.name = "persimmon", .gated = false, .layer_norm = true, .biases = true, .query_norms = true},
+    like(kGptJ, "codegen"),
+    like(kGptJ, "gptj"),
     Type{.name = "gpt_neo",
          .defaults = R"({"tie_word_embeddings":true,"sliding_window":256,"sliding_window_pattern":2})",
          .names = R"({"num_layers":"num_hidden_layers","num_heads":"num_attention_heads",
@@ -245,9 +352,35 @@ constexpr std::array kTypes{
     like(kMt5Type, "umt5"),
     kBartType,
     like(kBartType, "mbart"),
+    like(kBartType, "plbart"),
+    like(kBartType, "blenderbot"),
+    like(kBartType, "blenderbot-small"),
+    like(kSines, "pegasus"),
+    like(kSines, "marian"),
+    like(kSines, "m2m_100"),
     kBertType,
     like(kBertType, "roberta"),
     like(kBertType, "xlm-roberta"),
+    like(kBertType, "camembert"),
+    like(kBertType, "ernie"),
+    like(kBertType, "megatron-bert"),
+    Type{.name = "electra",
+         .defaults = kBert,
+         .encoder = true,
+         .pooler = false,
+         .gated = false,
+         .layer_norm = true,
+         .biases = true,
+         .positions = "learned"},
+    Type{.name = "deberta-v2",
+         .defaults = kTied,
+         .left_out = "attention's products with relative positions are not counted; its time is underestimated",
+         .encoder = true,
+         .pooler = false,
+         .gated = false,
+         .layer_norm = true,
+         .biases = true,
+         .positions = "none"},
     Type{.name = "distilbert",
          .defaults = R"({"tie_word_embeddings":true,"dropout":0.1})",
          .names = R"({"dim":"hidden_size","hidden_dim":"intermediate_size","n_layers":"num_hidden_layers",
@@ -272,6 +405,18 @@ struct Refusal {
 };
 // What their modelling code does and no shape here can say.
 constexpr std::array kRefusals{
+    Refusal{"qwen3_5_text", "layers of linear attention (gated delta rule)"},
+    Refusal{"qwen3_5_moe_text", "layers of linear attention (gated delta rule)"},
+    Refusal{"olmo_hybrid", "layers of linear attention (gated delta rule)"},
+    Refusal{"bailing_moe_linear", "layers of linear attention (lightning)"},
+    Refusal{"nemotron-nas", "blocks of different widths (block_configs)"},
+    Refusal{"deci", "blocks of different widths"},
+    Refusal{"openelm", "blocks of different widths"},
+    Refusal{"gemma3n_text", "embeddings of every layer (per-layer inputs) and streams that predict one another"},
+    Refusal{"longcat_flash", "blocks of two attentions and experts without computation"},
+    Refusal{"albert", "weights that all layers share"},
+    Refusal{"switch_transformers", "experts in an encoder-decoder"},
+    Refusal{"nllb-moe", "experts in an encoder-decoder"},
     Refusal{"qwen3_next", "layers of linear attention (gated delta rule)"},
     Refusal{"kimi_linear", "layers of linear attention"},
     Refusal{"minimax", "layers of linear attention (lightning)"},
@@ -282,6 +427,9 @@ constexpr std::array kRefusals{
     Refusal{"falcon_h1", "blocks of attention beside state-space layers"},
     Refusal{"zamba2", "state-space layers with shared attention"},
     Refusal{"granitemoehybrid", "state-space layers (Mamba 2) in whole blocks"},
+    Refusal{"zamba", "state-space layers with shared attention"},
+    Refusal{"plamo2", "state-space layers (Mamba 2) in whole blocks"},
+    Refusal{"lfm2_moe", "short convolutions instead of attention"},
     Refusal{"lfm2", "short convolutions instead of attention"},
     Refusal{"mamba", "state-space layers (Mamba) without attention"},
     Refusal{"mamba2", "state-space layers (Mamba 2) without attention"},
@@ -306,15 +454,18 @@ std::string_view huggingface_refusal(std::string_view name) {
   return found == kRefusals.end() ? std::string_view{} : found->lacks;
 }
 
-const HuggingFaceType* huggingface_type(std::string_view name) {
-  const auto found = std::find_if(kTypes.begin(), kTypes.end(), [&](const Type& type) { return type.name == name; });
+const HuggingFaceType* huggingface_type(std::string_view name, const Json& config) {
+  const auto found = std::find_if(kTypes.begin(), kTypes.end(), [&](const Type& type) {
+    return type.name == name && (type.when.empty() || config.contains(std::string(type.when)));
+  });
   return found == kTypes.end() ? nullptr : &*found;
 }
 
 std::vector<std::string_view> huggingface_type_names() {
   std::vector<std::string_view> out;
   out.reserve(std::size(kTypes));
-  for (const Type& type : kTypes) out.push_back(type.name);
+  for (const Type& type : kTypes)
+    if (std::find(out.begin(), out.end(), type.name) == out.end()) out.push_back(type.name);
   return out;
 }
 

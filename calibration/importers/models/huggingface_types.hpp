@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "fields/json_text.hpp"
+
 namespace stepcast {
 
 /// What a `model_type` of Hugging Face transformers means beyond the sizes in its file: what its modelling code always
@@ -11,6 +13,7 @@ namespace stepcast {
 /// transformers 4.5x.
 struct HuggingFaceType {
   std::string_view name;
+  std::string_view when = {};        ///< key that tells files of this layout from others of the same name
   std::string_view defaults = "{}";  ///< of absent keys that matter here, as JSON
   std::string_view part = "{}";      ///< sizes that the class sets, of a type that others have as their text_config
   std::string_view names = "{}";     ///< its keys that are called otherwise than Llama's, as JSON: theirs to the usual
@@ -31,10 +34,11 @@ struct HuggingFaceType {
   bool side_by_side = false;              ///< attention and MLP of one layer read the same input
   bool sinks = false;                     ///< attention has a learned sink a head
   bool halves = false;                    ///< layers are mixers, attention, MLPs or experts by a pattern
+  bool gate_in_width = false;             ///< its intermediate_size counts the gate and what it gates together
 };
 
-/// Null for a type that is not known here.
-const HuggingFaceType* huggingface_type(std::string_view name);
+/// The type of a file's model_type, of those with one name the one whose layout the file has. Null where none is known.
+const HuggingFaceType* huggingface_type(std::string_view name, const Json& config);
 std::vector<std::string_view> huggingface_type_names();
 /// What models of a type that is known and refused have and no description here; empty for other types.
 std::string_view huggingface_refusal(std::string_view name);
