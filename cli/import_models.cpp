@@ -23,12 +23,15 @@ constexpr int kMostTriedNodes = 1024;
 
 struct TargetOptions {
   std::string node = "dgx-h100";
-  int nodes = 0, seq_len = 0;
-  std::string model, model_config;
+  int nodes = 0, seq_len = 0, vocab_size = 0;
+  std::string model, model_config, call;
   bool model_only = false;
 
   [[nodiscard]] ImportTarget target() const {
-    ImportTarget out{node, std::nullopt, std::nullopt, nullptr};
+    ImportTarget out;
+    out.node = node;
+    out.call = call;
+    if (vocab_size > 0) out.vocab_size = vocab_size;
     if (nodes > 0) out.nodes = nodes;
     if (seq_len > 0) out.seq_len = seq_len;
     return out;
@@ -121,6 +124,13 @@ Imported imported(ImportedScenario from, const ImportRequest& request, const Cat
 
 ImportAction prepare_megatron(CLI::App& app) {
   auto options = add_target_options(app);
+  app.add_option("--vocab-size", options->vocab_size, "Tokens of the vocabulary, where the file does not say")
+      ->check(whole_number(1, 1 << 30))
+      ->type_name("N");
+  app.add_option(
+         "--call", options->call,
+         "What a script is called with, in quotes: NAME=VALUE ..., then its arguments; other variables are empty")
+      ->type_name("TEXT");
   return [options](Session& session, const ImportRequest& request) {
     return imported(import_megatron(request.files.front(), options->target(), session.catalog()), request,
                     session.catalog());

@@ -12,6 +12,7 @@
 #include "calibration/validation/machines.hpp"
 #include "calibration/validation/stated_words.hpp"
 #include "fields/diagnostics.hpp"
+#include "fields/plain_text.hpp"
 
 namespace stepcast {
 

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "calibration/importers/models/shell_tokens.hpp"
 #include "calibration/importers/text_file.hpp"
 
 namespace stepcast {
@@ -16,7 +17,10 @@ namespace {
 
 bool is_option(std::string_view word) { return word.size() > 2 && word.starts_with("--"); }
 
-std::string name_of(std::string_view option) { return std::string(option.substr(0, option.find('='))); }
+std::string name_of(std::string_view option) { return std::string(option.substr(0, option.find_first_of("=:"))); }
+
+/// Commands that only show what another gets.
+bool is_shown(std::string_view command) { return command == "echo" || command == "printf"; }
 
 /// `>`, `2>&1`, `<in`: not a command's words.
 bool is_redirection(std::string_view word) {
@@ -27,6 +31,7 @@ bool is_redirection(std::string_view word) {
 bool runs_python(const ShellPiece& piece, std::string_view marks) {
   const auto& words = piece.words;
   const auto any = [&](const auto& is) { return std::any_of(words.begin(), words.end(), is); };
+  if (words.empty() || is_shown(words.front())) return false;
   return piece.command && any([](std::string_view word) { return word.ends_with(".py"); }) &&
          any([&](std::string_view word) { return is_option(word) && name_of(word) == marks; });
 }
@@ -38,8 +43,18 @@ std::string without_underscores(std::string text) {
 }
 
 /// Slurm sets SLURM_NNODES to what the head of a batch script asks for (sbatch(1)).
-ShellValues environment_of(std::string_view script) {
+ShellValues environment_of(std::string_view script, std::string_view call) {
   ShellValues out;
+  int arguments = 0;
+  for (const std::string& word : shell_arguments(call)) {
+    const std::size_t equals = word.find('=');
+    if (arguments == 0 && equals != std::string::npos && is_shell_name(word.substr(0, equals)))
+      out.assign(word.substr(0, equals), word.substr(equals + 1));
+    else
+      out.assign(std::to_string(++arguments), word);
+  }
+  if (arguments > 0) out.assign("#", std::to_string(arguments));
+  if (!call.empty()) out.close();
   for (const std::string_view line : lines_of(script)) {
     if (!line.starts_with("#SBATCH")) continue;
     const std::vector<std::string_view> words = words_of(line);
@@ -55,12 +70,14 @@ ShellValues environment_of(std::string_view script) {
 
 }  // namespace
 
-ArgumentList::ArgumentList(std::string_view text, std::string_view marks, Diagnostics& diagnostics)
-    : diagnostics_(diagnostics), script_(follow_shell_script(text, environment_of(text))) {
+ArgumentList::ArgumentList(std::string_view text, std::string_view call, std::string_view marks,
+                           Diagnostics& diagnostics)
+    : diagnostics_(diagnostics), script_(follow_shell_script(text, environment_of(text, call))) {
   for (ShellPiece& piece : script_.pieces) piece.words = final_words(piece.words);
   if (script_.values.exhausted())
     diagnostics_.error("", "the script's variables come to more than 16 MiB", "a script that passes arguments");
   gather(marks);
+  take_flags();
 }
 
 std::vector<std::string> ArgumentList::final_words(const std::vector<std::string>& words) {
@@ -103,8 +120,20 @@ void ArgumentList::add_options(const std::vector<std::string>& words, std::strin
     option = name_of(word);
     std::vector<std::string>& values = options_[option];
     values.clear();  // the last one counts
+    if (word.ends_with(':')) of_yaml_.insert(option);
     if (const std::size_t equals = word.find('='); equals != std::string::npos)
       values.push_back(word.substr(equals + 1));
+  }
+}
+
+void ArgumentList::take_flags() {
+  for (const std::string& option : of_yaml_) {
+    std::vector<std::string>& values = options_[option];
+    if (values.empty()) continue;
+    if (values[0] == "true")
+      values.clear();
+    else if (values[0] == "false" || values[0] == "null")
+      options_.erase(option);
   }
 }
 
@@ -142,7 +171,7 @@ std::optional<double> ArgumentList::number(const std::string& option) {
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), out);
   if (error != std::errc() || end != value.data() + value.size() || !std::isfinite(out)) {
     diagnostics_.error("", fmt::format("{}: found {}, expected a number", option, shown(value)),
-                       value.starts_with('$') ? "put the variable's value in" : "");
+                       value.starts_with('$') ? "--call says what the script is called with, or put the value in" : "");
     return std::nullopt;
   }
   return out;

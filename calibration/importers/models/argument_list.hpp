@@ -19,7 +19,8 @@ namespace stepcast {
 /// so that the rest can be listed.
 class ArgumentList {
  public:
-  ArgumentList(std::string_view text, std::string_view marks, Diagnostics& diagnostics);
+  /// `call`: what the script is called with, variables `NAME=VALUE` before its arguments.
+  ArgumentList(std::string_view text, std::string_view call, std::string_view marks, Diagnostics& diagnostics);
 
   [[nodiscard]] bool has(const std::string& option);
   /// Words behind an option up to the next; empty for a flag.
@@ -42,12 +43,15 @@ class ArgumentList {
   /// Words with the variables as they are at the end put in.
   std::vector<std::string> final_words(const std::vector<std::string>& words);
   void add_options(const std::vector<std::string>& words, std::string& option);
+  /// Options of YAML, `--name: value`, whose flags are true or false.
+  void take_flags();
   void add_value(const std::string& option, std::string word);
   [[nodiscard]] std::vector<std::string> doubts() const;
 
   Diagnostics& diagnostics_;
   ShellOutcome script_;
-  int commands_ = 0;                 ///< with the marking option
+  int commands_ = 0;  ///< with the marking option
+  std::set<std::string> of_yaml_;
   std::set<std::string> elsewhere_;  ///< options that the command does not get
   std::vector<std::string> unset_;   ///< references to variables that nothing sets
   std::map<std::string, std::vector<std::string>> options_;

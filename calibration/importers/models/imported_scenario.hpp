@@ -15,7 +15,9 @@ struct ImportTarget {
   std::string node = "dgx-h100";
   std::optional<int> nodes;
   std::optional<int> seq_len;
-  Json model;  ///< preset id or description, where the file names none; null: not given
+  std::optional<int> vocab_size;  ///< where the file does not say
+  std::string call;               ///< what a script is called with: `NAME=VALUE …`, then its arguments
+  Json model;                     ///< preset id or description, where the file names none; null: not given
 };
 
 struct ImportedScenario {

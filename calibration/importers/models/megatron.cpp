@@ -7,6 +7,7 @@
 #include "calibration/importers/models/argument_list.hpp"
 #include "calibration/importers/models/config_reader.hpp"
 #include "calibration/importers/models/imported_scenario.hpp"
+#include "calibration/importers/models/megatron_experts.hpp"
 #include "calibration/importers/models/megatron_names.hpp"
 #include "calibration/importers/models/megatron_stages.hpp"
 #include "calibration/importers/text_file.hpp"
@@ -20,7 +21,7 @@ namespace {
 class MegatronReader {
  public:
   MegatronReader(std::string_view text, const ImportTarget& target, const Catalog& catalog, Diagnostics& diagnostics)
-      : arguments_(text, "--hidden-size", diagnostics),
+      : arguments_(text, target.call, "--hidden-size", diagnostics),
         program_(megatron_program_in(text)),
         target_(target),
         catalog_(catalog),
@@ -48,6 +49,13 @@ class MegatronReader {
     if (!arguments_.has(option)) diagnostics_.error("", fmt::format("missing: {}", option));
     return arguments_.whole(option).value_or(0);
   }
+  /// The first of several names of one option that is there.
+  std::optional<int> first_of(std::initializer_list<const char*> options, int least = 1) {
+    std::optional<int> out;
+    for (const char* option : options)
+      if (const auto value = arguments_.whole(option, least); value && !out) out = value;
+    return out;
+  }
   void copy(Json& to, const char* key, const std::string& option, int least = 1) {
     if (const auto value = arguments_.whole(option, least)) to[key] = *value;
   }
@@ -59,7 +67,7 @@ class MegatronReader {
     tp_ = arguments_.whole("--tensor-model-parallel-size").value_or(1);
     pp_ = arguments_.whole("--pipeline-model-parallel-size").value_or(1);
     cp_ = arguments_.whole("--context-parallel-size").value_or(1);
-    ep_ = arguments_.whole("--expert-model-parallel-size").value_or(1);
+    ep_ = first_of({"--expert-model-parallel-size", "--moe-expert-parallel-size"}).value_or(1);
   }
 
   [[nodiscard]] bool has_two_sides() {
@@ -100,10 +108,10 @@ class MegatronReader {
     for (const char* option : {"--padded-vocab-size", "--pad-vocab-size-to"})
       if (const auto padded = arguments_.whole(option)) return *padded;
     int size = arguments_.whole("--vocab-size").value_or(0);
+    if (size == 0) size = target_.vocab_size.value_or(0);
     if (size == 0) size = usual_vocabulary();
     if (size == 0) {
-      diagnostics_.error("", "missing: --vocab-size (the tokenizer's own files are not read)",
-                         "add --vocab-size or --padded-vocab-size to the list");
+      diagnostics_.error("", "missing: --vocab-size (the tokenizer's own files are not read)", "--vocab-size says it");
       return 1;
     }
     const int unit = arguments_.whole("--make-vocab-size-divisible-by").value_or(128) * tp_;
@@ -114,7 +122,9 @@ class MegatronReader {
     std::string tokenizer = arguments_.has("--tokenizer-type") ? arguments_.text("--tokenizer-type") : "";
     const bool assumed = tokenizer.empty() && program_;
     if (assumed) tokenizer = program_->tokenizer;
-    const int known = vocabulary_of_tokenizer(tokenizer);
+    int known = vocabulary_of_tokenizer(tokenizer);
+    for (const char* option : {"--tokenizer-model", "--tokenizer-name-or-path"})
+      if (known == 0 && arguments_.has(option)) known = vocabulary_by_name(arguments_.text(option));
     if (known == 0) return 0;
     if (assumed)
       notes_.push_back(fmt::format("no vocabulary is named: {} tokens of {}, which {} uses (--vocab-size)", known,
@@ -130,8 +140,8 @@ class MegatronReader {
       shape_.erase("head_dim");
       // Defaults of MLATransformerConfig.
       shape_["kv_lora_rank"] = arguments_.whole("--kv-lora-rank").value_or(512);
-      shape_["qk_nope_head_dim"] = arguments_.whole("--qk-head-dim").value_or(128);
-      shape_["qk_rope_head_dim"] = arguments_.whole("--qk-pos-emb-head-dim").value_or(64);
+      shape_["qk_nope_head_dim"] = first_of({"--qk-head-dim", "--qk-nope-head-dim"}).value_or(128);
+      shape_["qk_rope_head_dim"] = first_of({"--qk-pos-emb-head-dim", "--qk-rope-head-dim"}).value_or(64);
       shape_["v_head_dim"] = arguments_.whole("--v-head-dim").value_or(128);
       copy(shape_, "q_lora_rank", "--q-lora-rank");
     }
@@ -164,6 +174,7 @@ class MegatronReader {
     if (*experts == 1) return;  // Megatron-DeepSpeed's default: no experts
     shape_["experts"] = *experts;
     shape_["top_k"] = arguments_.whole("--moe-router-topk").value_or(2);
+    if (arguments_.has("--moe-expert-parallel-size") || arguments_.has("--expert-interval")) deepspeed_experts();
     copy(shape_, "moe_ffn_hidden", "--moe-ffn-hidden-size");
     copy(shape_, "shared_expert_ffn", "--moe-shared-expert-intermediate-size");
     copy(shape_, "moe_latent", "--moe-latent-size");
@@ -190,29 +201,23 @@ class MegatronReader {
     shape_["ssm_groups"] = arguments_.whole("--mamba-num-groups").value_or(8);
   }
 
-  /// A number, or a list as a Python expression, whose brackets the reader has dropped: `([0]*3+[1]*58)`, or
-  /// `([0]*1+[1]*1)*24` where every other layer has experts.
-  void layer_frequency(std::string text) {
-    int every = 0;
-    std::erase_if(text, [](char c) { return c == '(' || c == ')' || c == ' '; });
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), every);
-    if (error == std::errc() && end == text.data() + text.size() && every > 0) {
-      if (every > 1) shape_["moe_every"] = every;
-      return;
-    }
-    int dense = 0, sparse = 0;
-    if (std::sscanf(text.c_str(), "0*%d+1*%d", &dense, &sparse) == 2 && dense + sparse == layers_) {
-      shape_["dense_layers"] = dense;
-      return;
-    }
-    int periods = 0;
-    if (std::sscanf(text.c_str(), "0*%d+1*1*%d", &dense, &periods) == 2 &&
-        (static_cast<long>(dense) + 1) * periods == layers_) {
-      shape_["moe_every"] = dense + 1;
-      return;
-    }
-    diagnostics_.error("", fmt::format("--moe-layer-freq: found {}", shown(text)),
-                       "a number, or [0]*DENSE+[1]*REST or ([0]*DENSE+[1]*1)*TIMES over all layers");
+  void layer_frequency(const std::string& text) {
+    const auto how = megatron_expert_layers(text, layers_);
+    if (!how)
+      return diagnostics_.error(
+          "", fmt::format("--moe-layer-freq: found {}", shown(text)),
+          "a number, or a list like [0]*3+[1]*58 of all layers, with experts from one layer on or "
+          "in every so many-th");
+    if (how->dense > 0) shape_["dense_layers"] = how->dense;
+    if (how->every > 1) shape_["moe_every"] = how->every;
+  }
+
+  /// Megatron-DeepSpeed's experts, by its own names and defaults (megatron/arguments.py).
+  void deepspeed_experts() {
+    shape_["top_k"] = arguments_.whole("--topk").value_or(1);
+    if (const int every = arguments_.whole("--expert-interval").value_or(2); every > 1) shape_["moe_every"] = every;
+    if (arguments_.has("--mlp-type") && arguments_.text("--mlp-type") == "residual")
+      shape_["shared_expert_ffn"] = shape_["ffn_hidden"];
   }
 
   void rest_of_model() {
@@ -242,7 +247,7 @@ class MegatronReader {
     const double dropout = arguments_.number("--hidden-dropout").value_or(0.1);
     arguments_.ignore("--attention-dropout");
     if (dropout > 0) shape_["dropout"] = dropout;
-    copy(shape_, "mtp_layers", "--mtp-num-layers", 0);
+    if (const auto layers = first_of({"--mtp-num-layers", "--num-mtp-predictor"}, 0)) shape_["mtp_layers"] = *layers;
     if (program_ && program_->file == "pretrain_bert.py") masked_language();
   }
 
@@ -298,6 +303,10 @@ class MegatronReader {
       if (arguments_.has(option)) strategy_["fused_activation"] = false;
     if (arguments_.has("--use-tp-pp-dp-mapping")) strategy_["order"] = "tp-cp-ep-pp-dp";
     copy_flag(strategy_, "offload_optimizer", "--optimizer-cpu-offload");
+    arguments_.ignore("--optimizer-offload-fraction");
+    if (const std::string kind = arguments_.has("--optimizer") ? arguments_.text("--optimizer") : "adam";
+        kind != "adam")
+      notes_.push_back(fmt::format("--optimizer {}: its states and update are taken to be Adam's", kind));
     arguments_.ignore("--use-precision-aware-optimizer");  // states stay in fp32 unless another option says so
     copy_flag(strategy_, "fp8_dot_product_attention", "--fp8-dot-product-attention");
     const bool flex =
@@ -314,6 +323,7 @@ class MegatronReader {
     const bool custom = arguments_.has("--use-custom-fsdp");
     const bool fsdp = arguments_.has("--use-megatron-fsdp") || custom;
     if (arguments_.has("--use-torch-fsdp2")) return "fsdp";
+    if (const auto stage = arguments_.whole("--zero-stage", 0)) return zero(*stage);
     const std::string option = "--data-parallel-sharding-strategy";
     if (!fsdp || !arguments_.has(option)) {
       if (arguments_.has(option)) notes_.push_back(option + " without --use-megatron-fsdp: not used");
@@ -326,6 +336,16 @@ class MegatronReader {
     diagnostics_.error("", fmt::format("{}: found {}", option, shown(found)),
                        "no_shard, optim, optim_grads or optim_grads_params");
     return "none";
+  }
+
+  /// Megatron-DeepSpeed's stage. With bf16 and stage 0 DeepSpeed's BF16_Optimizer shards its states all the same
+  /// (deepspeed/runtime/bf16_optimizer.py).
+  std::string zero(int stage) {
+    if (stage > 3) diagnostics_.error("", fmt::format("--zero-stage: found {}, expected 0 to 3", stage));
+    if (stage > 0) return fmt::format("zero-{}", stage);
+    if (!arguments_.has("--bf16")) return "none";
+    notes_.emplace_back("--zero-stage 0 with --bf16: DeepSpeed's optimizer for bf16 shards its states, as zero-1");
+    return "zero-1";
   }
 
   /// Parameters are cut within so many instances apart: a group of shards is what the replicas leave for each.
@@ -446,10 +466,17 @@ class MegatronReader {
       notes_.push_back(
           fmt::format("no --global-batch-size: {} × {} replicas", strategy_["micro_batch"].get<int>(), replicas));
     }
-    const auto samples = arguments_.number("--train-samples"), steps = arguments_.number("--train-iters");
+    const auto samples = length_of_training("--train-samples"), steps = length_of_training("--train-iters");
     if (samples) workload_["samples"] = *samples;
     const double batch = workload_["global_batch"].get<double>();
     if (!samples && steps && batch > 0) workload_["samples"] = *steps * batch;
+  }
+
+  /// Nothing, with a note, where the script does not come to a number: a step does not depend on it.
+  std::optional<double> length_of_training(const std::string& option) {
+    if (!arguments_.has(option) || !is_unknown(arguments_.text(option))) return arguments_.number(option);
+    notes_.push_back(fmt::format("{}: found {}, not used", option, shown(arguments_.text(option))));
+    return std::nullopt;
   }
 
   void cluster() {

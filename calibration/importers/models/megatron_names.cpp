@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "fields/plain_text.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -71,7 +73,81 @@ constexpr auto kHarmless = std::to_array<std::string_view>({"--lr",
                                                             "--no-masked",
                                                             "--apply-query",
                                                             "--attention-backend",
-                                                            "--ddp-"});
+                                                            "--ddp-",
+                                                            "--abort-on-unmet",
+                                                            "--deepspeed",
+                                                            "--embed-layernorm",
+                                                            "--jobid",
+                                                            "--kill-",
+                                                            "--rampup-batch-size",
+                                                            "--tee",
+                                                            "--train-weighted",
+                                                            "--valid-",
+                                                            "--wait",
+                                                            "--nnodes",
+                                                            "--nproc",
+                                                            "--num_nodes",
+                                                            "--moe-shared-expert-overlap",
+                                                            "--override-",
+                                                            "--moe-train-capacity",
+                                                            "--moe-eval-capacity",
+                                                            "--moe-min-capacity",
+                                                            "--moe-loss",
+                                                            "--create-moe",
+                                                            "--no-pipeline-parallel",
+                                                            "--train-tokens",
+                                                            "--train-mode",
+                                                            "--dataset",
+                                                            "--dataloader",
+                                                            "--max-padding",
+                                                            "--extra-vocab",
+                                                            "--patch-tokenizer",
+                                                            "--mscale",
+                                                            "--no-rope-fusion",
+                                                            "--no-persist",
+                                                            "--no-mmap",
+                                                            "--no-create-attention",
+                                                            "--manual-gc",
+                                                            "--empty-unused",
+                                                            "--calculate-per-token",
+                                                            "--decoupled-",
+                                                            "--apply-layernorm-1p",
+                                                            "--squared-relu",
+                                                            "--qk-layernorm",
+                                                            "--use-rope-scaling",
+                                                            "--use-flash-attn",
+                                                            "--eod-mask",
+                                                            "--use-multi-token",
+                                                            "--num-shared-experts",
+                                                            "--attention-sink",
+                                                            "--moe-use-legacy",
+                                                            "--disable-moe-token",
+                                                            "--reset-",
+                                                            "--use_wandb",
+                                                            "--profile",
+                                                            "--bert-",
+                                                            "--vision-",
+                                                            "--cpus-per",
+                                                            "--ntasks",
+                                                            "--gres",
+                                                            "--container",
+                                                            "--export",
+                                                            "--job-name",
+                                                            "--partition",
+                                                            "--output",
+                                                            "--error",
+                                                            "--local_rank",
+                                                            "--hostfile",
+                                                            "--include",
+                                                            "--exclude",
+                                                            "--launcher",
+                                                            "--ds_",
+                                                            "--no-ssh",
+                                                            "--local-rank",
+                                                            "--module",
+                                                            "--standalone",
+                                                            "--redirects",
+                                                            "--rope-"});
 
 constexpr std::array kPrograms{MegatronProgram{"pretrain_gpt.py", "GPT2BPETokenizer"},
                                MegatronProgram{"pretrain_bert.py", "BertWordPieceLowerCase"},
@@ -84,6 +160,14 @@ struct Tokenizer {
 // GPT-2's, BERT's uncased and cased, Llama 2's.
 constexpr std::array kTokenizers{Tokenizer{"GPT2BPETokenizer", 50257}, Tokenizer{"BertWordPieceLowerCase", 30522},
                                  Tokenizer{"BertWordPieceCase", 28996}, Tokenizer{"Llama2Tokenizer", 32000}};
+
+// Of tokenizers that checkpoints of these models hold, by a part of the path in lower case.
+constexpr std::array kModels{
+    Tokenizer{"llama-3", 128256},     Tokenizer{"llama3", 128256},  Tokenizer{"llama-2", 32000},
+    Tokenizer{"llama2", 32000},       Tokenizer{"mixtral", 32000},  Tokenizer{"mistral-7b", 32000},
+    Tokenizer{"qwen3", 151669},       Tokenizer{"qwen2", 151665},   Tokenizer{"deepseek-v3", 128815},
+    Tokenizer{"deepseek-v2", 100002}, Tokenizer{"gpt-oss", 200019}, Tokenizer{"gpt-neox-20b", 50277},
+    Tokenizer{"gpt2", 50257},         Tokenizer{"bloom", 250680},   Tokenizer{"nemotron_2_256k", 256000}};
 
 }  // namespace
 
@@ -102,6 +186,13 @@ int vocabulary_of_tokenizer(std::string_view tokenizer) {
   const auto named = [&](const Tokenizer& one) { return tokenizer.starts_with(one.begins); };
   const auto found = std::find_if(kTokenizers.begin(), kTokenizers.end(), named);
   return found == kTokenizers.end() ? 0 : found->vocabulary;
+}
+
+int vocabulary_by_name(std::string_view path) {
+  const std::string low = lower_case(path);
+  const auto found = std::find_if(kModels.begin(), kModels.end(),
+                                  [&](const Tokenizer& one) { return low.find(one.begins) != std::string::npos; });
+  return found == kModels.end() ? 0 : found->vocabulary;
 }
 
 }  // namespace stepcast

@@ -16,5 +16,7 @@ const MegatronProgram* megatron_program_in(std::string_view script);
 
 /// Tokens of a tokenizer that has always the same; 0 of others.
 int vocabulary_of_tokenizer(std::string_view tokenizer);
+/// Tokens of a tokenizer by the model in its name or path, as transformers counts them; 0 of others.
+int vocabulary_by_name(std::string_view path);
 
 }  // namespace stepcast

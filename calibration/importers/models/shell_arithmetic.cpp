@@ -8,7 +8,7 @@ namespace stepcast {
 namespace {
 
 constexpr int kDeepestParentheses = 32;
-constexpr long kMost = 1L << 31;  ///< larger ones are no size of a training, and their products might overflow
+constexpr long kMost = 1L << 62;  ///< larger ones are no tokens of a training
 
 class Reader {
  public:
@@ -16,7 +16,7 @@ class Reader {
       : rest_(text), value_of_(value_of) {}
 
   std::optional<long> read() {
-    const auto value = sum(0);
+    const auto value = choice(0);
     skip_blanks();
     return rest_.empty() ? value : std::nullopt;
   }
@@ -33,6 +33,57 @@ class Reader {
     const char found = rest_.front();
     rest_.remove_prefix(1);
     return found;
+  }
+
+  bool accept(std::string_view sign) {
+    skip_blanks();
+    if (!rest_.starts_with(sign)) return false;
+    rest_.remove_prefix(sign.size());
+    return true;
+  }
+
+  /// `condition ? one : other`.
+  std::optional<long> choice(int depth) {
+    const auto condition = either(depth);
+    if (!condition || !accept("?")) return condition;
+    const auto one = choice(depth);
+    if (!one || !accept(":")) return std::nullopt;
+    const auto other = choice(depth);
+    return *condition != 0 ? one : other;
+  }
+
+  std::optional<long> either(int depth) {
+    auto value = both(depth);
+    while (value && accept("||")) {
+      const auto other = both(depth);
+      value = other ? std::optional<long>(*value != 0 || *other != 0) : std::nullopt;
+    }
+    return value;
+  }
+
+  std::optional<long> both(int depth) {
+    auto value = comparison(depth);
+    while (value && accept("&&")) {
+      const auto other = comparison(depth);
+      value = other ? std::optional<long>(*value != 0 && *other != 0) : std::nullopt;
+    }
+    return value;
+  }
+
+  std::optional<long> comparison(int depth) {
+    const auto value = sum(depth);
+    if (!value) return std::nullopt;
+    for (const std::string_view sign : {"==", "!=", "<=", ">=", "<", ">"}) {
+      if (!accept(sign)) continue;
+      const auto other = sum(depth);
+      if (!other) return std::nullopt;
+      const long difference = *value < *other ? -1 : *value > *other ? 1 : 0;
+      if (sign == "==" || sign == "!=") return (difference == 0) == (sign == "==") ? 1 : 0;
+      const bool equal_too = sign.size() == 2;
+      if (difference == 0) return equal_too ? 1 : 0;
+      return (difference < 0) == (sign[0] == '<') ? 1 : 0;
+    }
+    return value;
   }
 
   static std::optional<long> within_range(long value) {
@@ -57,7 +108,10 @@ class Reader {
       if (!sign) break;
       const auto other = operand(depth);
       if (!other || (*sign != '*' && *other == 0)) return std::nullopt;
-      value = within_range(*sign == '*' ? *value * *other : *sign == '/' ? *value / *other : *value % *other);
+      long result = 0;
+      if (*sign == '*' && __builtin_mul_overflow(*value, *other, &result)) return std::nullopt;
+      if (*sign != '*') result = *sign == '/' ? *value / *other : *value % *other;
+      value = within_range(result);
     }
     return value;
   }
@@ -65,8 +119,16 @@ class Reader {
   std::optional<long> operand(int depth) {
     if (depth > kDeepestParentheses) return std::nullopt;
     if (next("(")) {
-      const auto value = sum(depth + 1);
+      const auto value = choice(depth + 1);
       return next(")") ? value : std::nullopt;
+    }
+    if (next("-")) {
+      const auto value = operand(depth + 1);
+      return value ? std::optional(-*value) : std::nullopt;
+    }
+    if (next("!")) {
+      const auto value = operand(depth + 1);
+      return value ? std::optional<long>(*value == 0) : std::nullopt;
     }
     skip_blanks();
     std::size_t length = 0;

@@ -1,5 +1,7 @@
 #include "calibration/importers/models/shell_values.hpp"
 
+#include <algorithm>
+
 #include "calibration/importers/models/shell_arithmetic.hpp"
 #include "calibration/importers/models/shell_tokens.hpp"
 
@@ -84,11 +86,13 @@ std::optional<std::string> ShellValues::reference(std::string_view word, std::si
 std::optional<std::string> ShellValues::value_of(std::string_view name) {
   read_.emplace(name);
   const auto found = values_.find(name);
-  return found == values_.end() ? std::nullopt : std::optional(found->second);
+  if (found != values_.end()) return found->second;
+  return closed_ ? std::optional<std::string>("") : std::nullopt;
 }
 
 std::optional<std::string> ShellValues::braces(std::string_view inside, int depth) {
-  const std::string_view name = inside.substr(0, name_length(inside));
+  const std::size_t digits = std::min(inside.find_first_not_of("0123456789"), inside.size());
+  const std::string_view name = inside.substr(0, digits > 0 ? digits : name_length(inside));
   std::string_view rest = inside.substr(name.size());
   if (name.empty()) return std::nullopt;
   if (rest == "[@]" || rest == "[*]") rest = {};
@@ -97,7 +101,7 @@ std::optional<std::string> ShellValues::braces(std::string_view inside, int dept
   const bool empty_too = rest.front() == ':';
   if (empty_too) rest.remove_prefix(1);
   if (rest.empty()) return std::nullopt;
-  const bool there = value && !(empty_too && value->empty());
+  const bool there = value && (empty_too ? !value->empty() : values_.contains(name));
   const char how = rest.front();
   if (how == '+') return there ? without_quotes(rest.substr(1), depth) : std::string();
   if (how != '-' && how != '=') return std::nullopt;

@@ -11,6 +11,8 @@ namespace stepcast {
 /// Variables of a shell script, and what words that refer to them come to.
 class ShellValues {
  public:
+  /// Variables that nothing assigns are empty from now on, and not unknown.
+  void close() { closed_ = true; }
   void assign(const std::string& name, std::string value) { values_[name] = std::move(value); }
   [[nodiscard]] const std::string* find(const std::string& name) const;
   /// A word without its quotes and with `$NAME`, `${NAME}`, `${NAME:-otherwise}`, `${NAME:=otherwise}`,
@@ -36,6 +38,7 @@ class ShellValues {
   std::map<std::string, std::string, std::less<>> values_;
   std::set<std::string> read_;
   std::size_t bytes_ = 0;
+  bool closed_ = false;
 };
 
 /// Whether a text still holds a reference, or output of a command.

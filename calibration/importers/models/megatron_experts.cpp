@@ -1,0 +1,101 @@
+#include "calibration/importers/models/megatron_experts.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+#include "models/workload/model.hpp"
+
+namespace stepcast {
+
+namespace {
+
+constexpr int kDeepestList = 8;
+
+/// Sums and products of lists, whose elements follow one another where commas are dropped.
+class ListReader {
+ public:
+  explicit ListReader(std::string_view text) : rest_(text) {}
+
+  /// One character a layer.
+  std::optional<std::string> read() {
+    auto out = sum(0);
+    return rest_.empty() ? out : std::nullopt;
+  }
+
+ private:
+  bool accept(char c) {
+    if (!rest_.starts_with(c)) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+
+  std::optional<std::string> sum(int depth) {
+    auto out = product(depth);
+    while (out && accept('+')) {
+      const auto more = product(depth);
+      if (!more || out->size() + more->size() > kMostLayers) return std::nullopt;
+      *out += *more;
+    }
+    return out;
+  }
+
+  std::optional<std::string> product(int depth) {
+    auto unit = list(depth);
+    while (unit && accept('*')) {
+      int times = 0;
+      const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), times);
+      if (error != std::errc() || times < 0 || times > kMostLayers) return std::nullopt;
+      rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+      std::string out;
+      for (int i = 0; i < times && out.size() <= kMostLayers; ++i) out += *unit;
+      if (out.size() > kMostLayers) return std::nullopt;
+      unit = out;
+    }
+    return unit;
+  }
+
+  std::optional<std::string> list(int depth) {
+    if (depth > kDeepestList) return std::nullopt;
+    if (accept('(')) {
+      auto out = sum(depth + 1);
+      return accept(')') ? out : std::nullopt;
+    }
+    const std::size_t length = std::min(rest_.find_first_not_of("01"), rest_.size());
+    if (length == 0) return std::nullopt;
+    std::string out(rest_.substr(0, length));
+    rest_.remove_prefix(length);
+    return out;
+  }
+
+  std::string_view rest_;
+};
+
+bool says(const ExpertLayers& how, std::string_view layers) {
+  for (int layer = 0; layer < static_cast<int>(layers.size()); ++layer) {
+    const bool has = layer >= how.dense && (layer - how.dense) % how.every == how.every - 1;
+    if (has != (layers[static_cast<std::size_t>(layer)] == '1')) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<ExpertLayers> megatron_expert_layers(std::string_view text, int layers) {
+  std::string plain(text);
+  std::erase_if(plain, [](char c) { return std::string_view("[], '\"").find(c) != std::string_view::npos; });
+  int every = 0;
+  const auto [end, error] = std::from_chars(plain.data(), plain.data() + plain.size(), every);
+  const bool number = error == std::errc() && end == plain.data() + plain.size() && plain.front() != '0';
+  // Without its brackets [1,1,1,1] looks like one, too.
+  const bool list_of_all = static_cast<int>(plain.size()) == layers && plain.size() > 2;
+  if (number && every > 0 && text.find('[') == std::string_view::npos && !list_of_all) return ExpertLayers{0, every};
+  const auto list = ListReader(plain).read();
+  if (!list || static_cast<int>(list->size()) != layers) return std::nullopt;
+  const int first = static_cast<int>(std::min(list->find('1'), list->size()));
+  for (int period = 1; period <= first + 1; ++period)
+    if (const ExpertLayers how{first - period + 1, period}; says(how, *list)) return how;
+  return std::nullopt;
+}
+
+}  // namespace stepcast

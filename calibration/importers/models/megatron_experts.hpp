@@ -1,0 +1,19 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace stepcast {
+
+/// Which layers have experts, as a model's shape says it.
+struct ExpertLayers {
+  int dense = 0;  ///< first layers without
+  int every = 1;  ///< after those, every so many-th layer has them
+};
+
+/// --moe-layer-freq: a number, or a list of 0 and 1 over all layers as a Python expression, `([0]*3+[1]*58)`,
+/// `[0,1]*24`, with or without its brackets and commas. Nothing where it is neither, or a list that no such pair says.
+/// Source: moe_freq_type in megatron/training/arguments.py.
+std::optional<ExpertLayers> megatron_expert_layers(std::string_view text, int layers);
+
+}  // namespace stepcast

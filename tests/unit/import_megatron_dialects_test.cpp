@@ -1,0 +1,171 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "calibration/importers/models/imported_scenario.hpp"
+#include "calibration/importers/models/megatron_experts.hpp"
+#include "calibration/importers/models/shell_arithmetic.hpp"
+#include "tests/scratch_folder.hpp"
+#include "tests/shipped_catalog.hpp"
+
+namespace stepcast::import_megatron_dialects_test {
+namespace {
+
+using test::catalog;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+ImportedScenario of(const std::string& text, const ImportTarget& target = {}) {
+  static const ScratchFolder folder;
+  const std::filesystem::path file = folder / "train.sh";
+  std::ofstream(file) << text;
+  return import_megatron(file, target, catalog());
+}
+
+std::string faults_of(const std::string& text) {
+  try {
+    of(text);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+const std::string kSmall =
+    "--num-layers 8 --hidden-size 1024 --num-attention-heads 8 --seq-length 1024 --micro-batch-size 1 "
+    "--global-batch-size 64 --bf16 ";
+
+// The functional tests of Megatron-LM keep their arguments like this.
+TEST(MegatronDialects, OptionsOfYamlAreRead) {
+  const Json scenario = of(R"(ENV_VARS:
+  CUDA_DEVICE_MAX_CONNECTIONS: 1
+MODEL_ARGS:
+  # sizes
+  --num-layers: 8
+  --hidden-size: 1024
+  --num-attention-heads: 8
+  --seq-length: 1024
+  --vocab-size: 32000
+  --micro-batch-size: 2
+  --global-batch-size: 64
+  --tensor-model-parallel-size: 2
+  --sequence-parallel: true #TODO: with a comment
+  --untie-embeddings-and-output-weights: false
+  --data-path: ${DATA_BLEND}
+  --bf16: true
+METRICS:
+  - "iteration-time"
+)")
+                            .scenario;
+  EXPECT_EQ(scenario["strategy"]["tensor_parallel"], 2);
+  EXPECT_EQ(scenario["strategy"]["sequence_parallel"], true);
+  EXPECT_EQ(scenario["workload"]["precision"], "bf16");
+  EXPECT_EQ(scenario["workload"]["model"]["transformer"]["tied_embeddings"], true);
+}
+
+TEST(MegatronDialects, ListsSayWhichLayersHaveExperts) {
+  const auto read = [](std::string_view text, int layers) {
+    const auto found = megatron_expert_layers(text, layers);
+    return found ? std::pair(found->dense, found->every) : std::pair(-1, -1);
+  };
+  EXPECT_EQ(read("([0]*3+[1]*58)", 61), std::pair(3, 1));
+  EXPECT_EQ(read("([0]+[1]*15)", 16), std::pair(1, 1));
+  EXPECT_EQ(read("0+1*15", 16), std::pair(1, 1));  // as a shell's reader leaves it
+  EXPECT_EQ(read("([0]*1+[1]*1)*24", 48), std::pair(0, 2));
+  EXPECT_EQ(read("[0,1]*4", 8), std::pair(0, 2));
+  EXPECT_EQ(read("[0,1,1,1]", 4), std::pair(1, 1));
+  EXPECT_EQ(read("[0,0,1,0,1]", 5), std::pair(1, 2));
+  EXPECT_EQ(read("1", 8), std::pair(0, 1));
+  EXPECT_EQ(read("2", 8), std::pair(0, 2));
+  for (const char* wrong : {"[1,0,1]", "[0,1,1,0]", "[0]*3", "([0]", "[2]*4", "", "[0]*99999999", "((((((((((0"})
+    EXPECT_EQ(read(wrong, 4), std::pair(-1, -1)) << wrong;
+}
+
+// 24 layers of 2048, every other with 128 experts: DeepSpeed's 1.3B+MoE-128 has 52 G parameters.
+TEST(MegatronDialects, MegatronDeepSpeedsExpertsHaveTheirOwnNames) {
+  const ImportedScenario out =
+      of("deepspeed pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
+         "--max-position-embeddings 2048 --micro-batch-size 8 --global-batch-size 512 --fp16 --deepspeed "
+         "--moe-expert-parallel-size 64 --num-experts 128 --moe-loss-coeff 0.01");
+  const Json& shape = out.scenario["workload"]["model"]["transformer"];
+  EXPECT_EQ(shape["moe_every"], 2);
+  EXPECT_EQ(shape["top_k"], 1);
+  EXPECT_EQ(out.scenario["strategy"]["expert_parallel"], 64);
+  EXPECT_THAT(out.notes, Not(Contains(HasSubstr("unknown keys"))));
+  const Json every = of(kSmall +
+                        "--vocab-size 32000 --moe-expert-parallel-size 2 --num-experts 8 --expert-interval 1 "
+                        "--topk 2 --mlp-type residual")
+                         .scenario["workload"]["model"]["transformer"];
+  EXPECT_FALSE(every.contains("moe_every"));
+  EXPECT_EQ(every["top_k"], 2);
+  EXPECT_EQ(every["shared_expert_ffn"], 4096);
+}
+
+TEST(MegatronDialects, ZeroStagesOfDeepSpeedShard) {
+  const auto sharding = [](const std::string& flags) {
+    return of(kSmall + "--vocab-size 32000 " + flags).scenario["strategy"]["sharding"];
+  };
+  EXPECT_EQ(sharding("--zero-stage 0"), "zero-1");  // bf16: its own optimizer shards
+  EXPECT_EQ(sharding("--zero-stage 1"), "zero-1");
+  EXPECT_EQ(sharding("--zero-stage 2"), "zero-2");
+  EXPECT_THAT(faults_of(kSmall + "--vocab-size 32000 --zero-stage 4"), HasSubstr("expected 0 to 3"));
+}
+
+TEST(MegatronDialects, ACallSaysTheScriptsVariables) {
+  const std::string script = R"(
+TP=${10}
+if [ $1 = large ]; then LAYERS=16; else LAYERS=4; fi
+if [ -z ${VIRTUAL} ]; then more=""; else more="--num-layers-per-virtual-pipeline-stage ${VIRTUAL}"; fi
+run="torchrun pretrain_gpt.py --num-layers $LAYERS --hidden-size 1024 --num-attention-heads 8 --seq-length ${SEQ-512} \
+  --micro-batch-size $2 --global-batch-size 64 --bf16 --vocab-size 32000 --tensor-model-parallel-size $TP $more"
+echo $run
+eval $run
+)";
+  EXPECT_THAT(faults_of(script), HasSubstr("--call"));
+  ImportTarget target;
+  target.call = "large 2 c d e f g h i 4";
+  const ImportedScenario out = of(script, target);
+  EXPECT_EQ(out.scenario["workload"]["model"]["transformer"]["layers"], 16);
+  EXPECT_EQ(out.scenario["workload"]["seq_len"], 512);
+  EXPECT_EQ(out.scenario["strategy"]["micro_batch"], 2);
+  EXPECT_EQ(out.scenario["strategy"]["tensor_parallel"], 4);
+  EXPECT_THAT(out.notes, Not(Contains(HasSubstr("trainings"))));  // echo only shows
+  target.call = "SEQ=2048 small 1 c d e f g h i 1";
+  EXPECT_EQ(of(script, target).scenario["workload"]["seq_len"], 2048);
+}
+
+TEST(MegatronDialects, ALengthThatTheScriptLeavesOpenIsNoFault) {
+  const ImportedScenario out = of(kSmall + "--vocab-size 32000 --train-iters $ITERS");
+  EXPECT_FALSE(out.scenario["workload"].contains("samples"));
+  EXPECT_THAT(out.notes, Contains(HasSubstr("--train-iters")));
+}
+
+TEST(MegatronDialects, VocabulariesOfKnownModelsAreTheirs) {
+  const std::string script = kSmall + "--tokenizer-type HuggingFaceTokenizer --tokenizer-model ";
+  const auto vocab = [](const ImportedScenario& out) {
+    return out.scenario["workload"]["model"]["transformer"]["vocab"].get<int>();
+  };
+  EXPECT_EQ(vocab(of(script + "meta-llama/Meta-Llama-3-8B")), 128256);
+  EXPECT_THAT(faults_of(script + "somewhere/own"), HasSubstr("--vocab-size says it"));
+  ImportTarget target;
+  target.vocab_size = 50000;
+  EXPECT_EQ(vocab(of(script + "somewhere/own", target)), 50048);  // padded to 128
+}
+
+TEST(MegatronDialects, ArithmeticHasConditionsAndLargeNumbers) {
+  const auto value = [](std::string_view text) {
+    return shell_arithmetic(text, [](const std::string&) { return std::string("2"); });
+  };
+  EXPECT_EQ(value("300000000000 * 3 / 512 / 2048"), 858306);
+  EXPECT_EQ(value("(TP > 1) ? 1 : 0"), 1);
+  EXPECT_EQ(value("TP == 1 || TP <= 1 ? 5 : 6"), 6);
+  EXPECT_EQ(value("TP != 1 && !(TP < 2)"), 1);
+  EXPECT_EQ(value("-3 + 5"), 2);
+  EXPECT_EQ(value("4000000000000 * 4000000000000"), std::nullopt);
+  EXPECT_EQ(value("1 ? 2"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace stepcast::import_megatron_dialects_test
