@@ -36,6 +36,45 @@ TEST(DeepSpeedImport, OverlapThatStageThreeCannotDoWithoutIsNamed) {
       false);
 }
 
+// The first files: DeepSpeed reads true as stage 1.
+TEST(DeepSpeedImport, StagesMayBeSwitches) {
+  EXPECT_EQ(of(R"({"zero_optimization": true})").scenario["strategy"]["sharding"], "zero-1");
+  EXPECT_EQ(of(R"({"zero_optimization": false})").scenario["strategy"]["sharding"], "none");
+}
+
+// 16 devices, 4 of which share a layer: 4 replicas × 2 × 3 rounds.
+TEST(DeepSpeedImport, TensorAndSequenceParallelRanksShareABatch) {
+  const Json tensor = of(R"({"tensor_parallel": {"autotp_size": 4}, "train_micro_batch_size_per_gpu": 2,
+      "gradient_accumulation_steps": 3, "zero_optimization": {"stage": 1}})")
+                          .scenario;
+  EXPECT_EQ(tensor["strategy"]["tensor_parallel"], 4);
+  EXPECT_EQ(tensor["strategy"]["framework"], "megatron-deepspeed");
+  EXPECT_EQ(tensor["workload"]["global_batch"], 24);
+  for (const char* stage : {"0", "2", "3"})
+    EXPECT_EQ(
+        of(std::string(R"({"tensor_parallel": {"autotp_size": 2}, "zero_optimization": {"stage": )") + stage + "}}")
+            .scenario["strategy"]["tensor_parallel"],
+        2)
+        << stage;
+  const Json sequence = of(R"({"sequence_parallel_size": 8, "train_micro_batch_size_per_gpu": 1,
+      "zero_optimization": {"stage": 3}})")
+                            .scenario;
+  EXPECT_EQ(sequence["strategy"]["context_parallel"], 8);
+  EXPECT_EQ(sequence["strategy"]["context_method"], "ulysses");
+  EXPECT_EQ(sequence["workload"]["global_batch"], 2);
+}
+
+TEST(DeepSpeedImport, CommentsMayBeginWithAHash) {
+  EXPECT_EQ(of("{ # the batch\n \"train_batch_size\": 32, // and its step\n \"wandb\": {\"group\": \"a # b\"} }")
+                .scenario["workload"]["global_batch"],
+            32);
+}
+
+TEST(DeepSpeedImport, AutocastSaysThePrecision) {
+  EXPECT_EQ(of(R"({"torch_autocast": {"enabled": true, "dtype": "bfloat16"}})").scenario["workload"]["precision"],
+            "bf16");
+}
+
 // transformers fills "auto" in from the Trainer's own arguments.
 TEST(DeepSpeedImport, APrecisionLeftToTheTrainerIsNamed) {
   const auto precision = [](const std::string& config) {

@@ -93,6 +93,7 @@ TEST(MegatronDialects, MegatronDeepSpeedsExpertsHaveTheirOwnNames) {
   EXPECT_EQ(shape["moe_every"], 2);
   EXPECT_EQ(shape["top_k"], 1);
   EXPECT_EQ(out.scenario["strategy"]["expert_parallel"], 64);
+  EXPECT_EQ(out.scenario["strategy"]["framework"], "megatron-deepspeed");
   EXPECT_THAT(out.notes, Not(Contains(HasSubstr("unknown keys"))));
   const Json every = of(kSmall +
                         "--vocab-size 32000 --moe-expert-parallel-size 2 --num-experts 8 --expert-interval 1 "
@@ -109,7 +110,8 @@ TEST(MegatronDialects, ZeroStagesOfDeepSpeedShard) {
   };
   EXPECT_EQ(sharding("--zero-stage 0"), "zero-1");  // bf16: its own optimizer shards
   EXPECT_EQ(sharding("--zero-stage 1"), "zero-1");
-  EXPECT_EQ(sharding("--zero-stage 2"), "zero-2");
+  EXPECT_EQ(sharding("--deepspeed --zero-stage 2"), "zero-2");
+  EXPECT_EQ(sharding("--deepspeed --zero-stage 3"), "fsdp");
   EXPECT_THAT(faults_of(kSmall + "--vocab-size 32000 --zero-stage 4"), HasSubstr("expected 0 to 3"));
 }
 

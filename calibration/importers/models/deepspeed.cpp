@@ -24,6 +24,7 @@ class DeepSpeedReader {
 
   ImportedScenario read(const std::string& name) {
     zero();
+    degrees();
     precision();
     gradients();
     optimizer();
@@ -89,8 +90,42 @@ class DeepSpeedReader {
     return device == "cpu" || device == "nvme";
   }
 
+  /// The first files said true or false for stage 1 or none (deepspeed/runtime/zero/config.py).
+  const Json& zero_section() {
+    static const Json kFirst = Json::parse(R"({"stage": 1})");
+    const auto found = config_.find("zero_optimization");
+    if (found == config_.end() || !found->is_boolean()) return section("zero_optimization");
+    reader_.ignore({"zero_optimization"});
+    static const Json kNone = Json::object();
+    return found->get<bool>() ? kFirst : kNone;
+  }
+
+  /// DeepSpeed's own profile has no tensor parallelism; those that have it and the stage stand in.
+  void with_tensor_parallel() {
+    const std::string sharding = strategy_.value("sharding", "none");
+    if (sharding == "zero-3") strategy_["sharding"] = "fsdp";
+    const char* const framework = sharding == "zero-3"   ? "pytorch-fsdp"
+                                  : sharding == "zero-2" ? "megatron-lm"
+                                                         : "megatron-deepspeed";
+    strategy_["framework"] = framework;
+    notes_.push_back(fmt::format("tensor parallelism: forecast with the profile of {}, which has it", framework));
+  }
+
+  /// Ranks that share a sample: tensor parallelism within a layer, and Ulysses over the sequence.
+  void degrees() {
+    ConfigReader tensor(section("tensor_parallel"), "/tensor_parallel", diagnostics_);
+    tensor_ = tensor.whole("autotp_size").value_or(tensor.whole("tp_size").value_or(1));
+    sequence_ = reader_.whole("sequence_parallel_size").value_or(1);
+    if (tensor_ > 1) {
+      strategy_["tensor_parallel"] = tensor_;
+      with_tensor_parallel();
+    }
+    if (sequence_ > 1) strategy_["context_parallel"] = sequence_;
+    if (sequence_ > 1) strategy_["context_method"] = "ulysses";
+  }
+
   void zero() {
-    const Json& zero = section("zero_optimization");
+    const Json& zero = zero_section();
     ConfigReader reader(zero, "/zero_optimization", diagnostics_);
     const int stage = reader.whole("stage", 0).value_or(0);
     strategy_["framework"] = "deepspeed";
@@ -112,7 +147,9 @@ class DeepSpeedReader {
     reader.ignore({"overlap_comm", "offload_optimizer", "offload_param", "contiguous_gradients", "allgather_partitions",
                    "round_robin_gradients", "load_from_fp32_weights", "sub_group_size",
                    "stage3_gather_16bit_weights_on_model_save", "stage3_gather_fp16_weights_on_model_save",
-                   "ignore_unused_parameters", "elastic_checkpoint", "reduce_scatter"});
+                   "ignore_unused_parameters", "elastic_checkpoint", "reduce_scatter", "memory_efficient_linear",
+                   "log_trace_cache_warnings", "param_persistence_threshold", "module_granularity_threshold",
+                   "use_multi_rank_bucket_allreduce", "legacy_stage1"});
     for (const std::string& key : reader.unknown()) {
       const bool size = key.ends_with("_size") || key.starts_with("stage3_") || key.starts_with("zero_");
       notes_.push_back(fmt::format("zero_optimization.{}: {}", key,
@@ -132,7 +169,18 @@ class DeepSpeedReader {
           "enabled \"auto\" follows the Trainer's --bf16 or --fp16: {0} is assumed (workload.precision)", precision));
     }
     if (precision.empty()) precision = apex();
+    if (precision.empty()) precision = autocast();
     workload_["precision"] = precision.empty() ? "fp32" : precision;
+  }
+
+  /// torch.autocast: computes in 16 bits and keeps parameters in fp32.
+  std::string autocast() {
+    if (enabled("torch_autocast") != Switch::on) return {};
+    ConfigReader reader(section("torch_autocast"), "/torch_autocast", diagnostics_);
+    const std::string type = reader.text("dtype");
+    notes_.push_back(fmt::format("torch_autocast {}: taken as masters in fp32 beside parameters of 16 bits",
+                                 type.empty() ? "bfloat16" : type));
+    return type == "float16" || type == "fp16" ? "fp16" : "bf16";
   }
 
   /// NVIDIA Apex' levels: O0 is fp32, all others compute in fp16.
@@ -181,7 +229,15 @@ class DeepSpeedReader {
   void batch() {
     const Node* node = catalog_.find<Node>(target_.node, "/cluster/node", diagnostics_);
     if (!node) return;
-    const long ranks = static_cast<long>(target_.nodes.value_or(1)) * node->devices();
+    const long devices = static_cast<long>(target_.nodes.value_or(1)) * node->devices();
+    const long of_sample = static_cast<long>(tensor_) * sequence_;
+    if (devices % of_sample != 0)
+      return diagnostics_.error(
+          "",
+          fmt::format("{} devices, but {} of them share a sample (tensor and sequence parallel)", devices, of_sample),
+          "--node and --nodes say how many");
+    const long ranks = devices / of_sample;
+    const std::string called = of_sample > 1 ? "replicas" : "devices";
     const auto all = reader_.whole("train_batch_size"), micro = reader_.whole("train_micro_batch_size_per_gpu");
     const auto rounds = reader_.whole("gradient_accumulation_steps");
     long batch = 0;
@@ -189,14 +245,15 @@ class DeepSpeedReader {
       batch = *all;
     } else {
       batch = ranks * micro.value_or(1) * rounds.value_or(1);
-      notes_.push_back(fmt::format("train_batch_size is not given: {} × {} devices × {} rounds = {}", micro.value_or(1),
-                                   ranks, rounds.value_or(1), batch));
+      notes_.push_back(fmt::format("train_batch_size is not given: {} × {} {} × {} rounds = {}", micro.value_or(1),
+                                   ranks, called, rounds.value_or(1), batch));
     }
     if (all && micro && rounds && ranks * *micro * *rounds != batch)
-      diagnostics_.error("/train_batch_size",
-                         fmt::format("found {}, but {} devices × micro-batch {} × {} rounds are {}", batch, ranks,
-                                     *micro, *rounds, ranks * *micro * *rounds),
-                         fmt::format("--nodes: {} devices make it so", batch / std::max(1L, long(*micro) * *rounds)));
+      diagnostics_.error(
+          "/train_batch_size",
+          fmt::format("found {}, but {} {} × micro-batch {} × {} rounds are {}", batch, ranks, called, *micro, *rounds,
+                      ranks * *micro * *rounds),
+          fmt::format("--nodes: {} devices make it so", batch / std::max(1L, long(*micro) * *rounds) * of_sample));
     workload_["global_batch"] = batch;
     if (micro) strategy_["micro_batch"] = *micro;
     if (!micro && rounds && ranks > 0 && batch % (ranks * *rounds) == 0)
@@ -234,6 +291,15 @@ class DeepSpeedReader {
                     "zero_force_ds_cpu_optimizer",
                     "aio",
                     "disable_allgather",
+                    "allgather_size",
+                    "max_grad_norm",
+                    "dataloader_drop_last",
+                    "autotuning",
+                    "monitor_config",
+                    "nebula",
+                    "hybrid_engine",
+                    "torch_autocast",
+                    "comet",
                     "bf16",
                     "fp16",
                     "bfloat16"});
@@ -245,15 +311,38 @@ class DeepSpeedReader {
   const Catalog& catalog_;
   Diagnostics& diagnostics_;
   Json strategy_ = Json::object(), workload_ = Json::object();
+  int tensor_ = 1, sequence_ = 1;
   std::vector<std::string> notes_;
 };
+
+/// DeepSpeed reads Hjson, whose comments begin with # as well; blanks take their place.
+std::string without_hash_comments(std::string text) {
+  bool quoted = false, comment = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '\n')
+      comment = false;
+    else if (comment)
+      text[at] = ' ';
+    else if (quoted && text[at] == '\\')
+      ++at;
+    else if (text[at] == '"')
+      quoted = !quoted;
+    else if (!quoted && text[at] == '#') {
+      comment = true;
+      text[at] = ' ';
+    }
+  }
+  return text;
+}
 
 }  // namespace
 
 ImportedScenario import_deepspeed(const std::filesystem::path& file, const ImportTarget& target,
                                   const Catalog& catalog) {
   Diagnostics diagnostics(file.string());
-  const Json config = read_json(file, diagnostics);
+  const std::string text = read_utf8_description(file, diagnostics);
+  diagnostics.throw_if_faulty();
+  const Json config = parse_json(without_hash_comments(text), diagnostics);
   diagnostics.throw_if_faulty();
   if (!config.is_object())
     throw InputError({{file.string(), "", fmt::format("found {}, expected an object", describe(config)),

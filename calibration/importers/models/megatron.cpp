@@ -273,7 +273,7 @@ class MegatronReader {
   }
 
   void strategy() {
-    strategy_ = {{"framework", "megatron-lm"}};
+    strategy_ = {{"framework", arguments_.has("--deepspeed") ? "megatron-deepspeed" : "megatron-lm"}};
     const auto degree = [&](const char* key, int value) {
       if (value > 1) strategy_[key] = value;
     };
@@ -342,6 +342,11 @@ class MegatronReader {
   /// (deepspeed/runtime/bf16_optimizer.py).
   std::string zero(int stage) {
     if (stage > 3) diagnostics_.error("", fmt::format("--zero-stage: found {}, expected 0 to 3", stage));
+    if (stage > 1 && stage < 4) {
+      strategy_["framework"] = "megatron-lm";
+      notes_.push_back(fmt::format("--zero-stage {}: forecast with the profile of Megatron-LM, which has it", stage));
+    }
+    if (stage > 2) return "fsdp";
     if (stage > 0) return fmt::format("zero-{}", stage);
     if (!arguments_.has("--bf16")) return "none";
     notes_.emplace_back("--zero-stage 0 with --bf16: DeepSpeed's optimizer for bf16 shards its states, as zero-1");
