@@ -21,7 +21,7 @@ const std::vector<ImportKind>& import_kinds() {
   static const std::vector<ImportKind> kinds{
       {"nccl-topology", "Node from the XML of NCCL_TOPO_FILE or NCCL_TOPO_DUMP_FILE", "XML file", 1,
        prepare_nccl_topology},
-      {"nvidia-smi-topo", "Node from the matrix of nvidia-smi topo -m, or rocm-smi --showtopo", "Text file", 1,
+      {"nvidia-smi-topo", "Node from the matrix of nvidia-smi topo -m, or of rocm-smi or amd-smi", "Text file", 1,
        prepare_nvidia_smi_topo},
       {"slurm-topology", "Fabric from Slurm's topology.conf", "topology.conf", 1, prepare_slurm_topology},
       {"astra-sim", "Scenario, node and step graph from ASTRA-sim's configuration files",

@@ -61,11 +61,21 @@ std::string_view named(const WiredAccelerator& seen) {
   return id.empty() ? accelerator_of_model(seen.model) : id;
 }
 
+/// A family is told apart from the next generation's: `amd-cdna` has `amd-cdna-x`, and is not `amd-cdna3`.
+bool is_of_family(const Accelerator& accelerator, std::string_view family) {
+  const std::string_view own = accelerator.family;
+  return own.starts_with(family) && (own.size() == family.size() || own[family.size()] == '-');
+}
+
 bool fits_facts(const Accelerator& accelerator, const Wiring& wiring) {
   const WiredAccelerator& seen = wiring.accelerators.front();
   if (wiring.coherent && *wiring.coherent != accelerator.cpu_link.has_value()) return false;
-  if (const auto family = family_of_sm(seen.sm); !family.empty()) return accelerator.family.starts_with(family);
-  if (const auto family = family_of_gcn(seen.gcn); !family.empty()) return accelerator.family.starts_with(family);
+  // A link runs at most as fast as the accelerator's own PCIe generation.
+  if (seen.pcie_gen > 0 && accelerator.pcie_gen > 0 && accelerator.pcie_gen < seen.pcie_gen) return false;
+  // RCCL writes the number of compute units where NCCL has the compute capability, so the architecture goes first. An
+  // architecture that no family is of fits nothing.
+  if (!seen.gcn.empty()) return !family_of_gcn(seen.gcn).empty() && is_of_family(accelerator, family_of_gcn(seen.gcn));
+  if (const auto family = family_of_sm(seen.sm); !family.empty()) return is_of_family(accelerator, family);
   if (seen.pci.starts_with("10de:")) return accelerator.vendor == "NVIDIA";
   if (seen.pci.starts_with("1002:")) return accelerator.vendor == "AMD";
   return true;

@@ -18,6 +18,8 @@ namespace {
 
 constexpr int kDeepestElement = 64;
 constexpr std::size_t kMostElements = 20000;
+/// Twenty times a ConnectX-8's, so that adapters that NCCL merges into one are within it, too.
+constexpr double kMostNic_Mbps = 16e6;
 /// NCCL's link target where the driver does not show the switch (virtual machines).
 constexpr std::string_view kHiddenSwitch = "fffffff:ffff:ff";
 
@@ -225,7 +227,7 @@ class TopologyReader {
     const int index = static_cast<int>(wiring_.accelerators.size());
     WiredAccelerator& one = add_accelerator(pci, address, place);
     one.sm = integer(gpu, "sm", 0, 10000).value_or(0);
-    if (const std::string gcn = text(gpu, "gcn"); !gcn.empty()) one.gcn = gcn.find("gfx") == 0 ? gcn : "gfx" + gcn;
+    if (const std::string gcn = text(gpu, "gcn"); !gcn.empty()) one.gcn = architecture(gcn);
     static_cast<void>(integer(gpu, "dev", 0, 65535));
     static_cast<void>(integer(gpu, "rank", -1, 1 << 30));
     for (const pugi::xml_node child : elements_of(gpu)) {
@@ -238,6 +240,13 @@ class TopologyReader {
         unknown(child);
       }
     }
+  }
+
+  /// `gfx942` of `942` (older RCCL) and of `gfx942:sramecc+:xnack-`; 910 is how RCCL once wrote gfx90a.
+  static std::string architecture(const std::string& gcn) {
+    const std::string plain = gcn.substr(0, gcn.find(':'));
+    if (plain == "910") return "gfx90a";
+    return plain.starts_with("gfx") ? plain : "gfx" + plain;
   }
 
   void read_link(pugi::xml_node link, int from) {
@@ -280,9 +289,18 @@ class TopologyReader {
     if (const auto named_kind = network_of_nic_name(name); named_kind && (!nic.kind || net)) nic.kind = named_kind;
     if (const auto code = hexadecimal(pci, "class"); code && *code >> 8 == kInfiniband)
       nic.kind = NetworkKind::infiniband;
-    if (const auto speed = number(net, "speed", -1, 1e9); speed && *speed > 0) nic.bandwidth = 1_Gbps * (*speed / 1e3);
+    if (const auto speed = number(net, "speed", -1, 1e9); speed && *speed > 0) take_speed(*speed, nic);
     nic.name = std::move(name);
     wiring_.nics.push_back(std::move(nic));
+  }
+
+  /// Mb/s, but plugins have written kb/s (the one of Slingshot's adapters): what no adapter reaches is not taken.
+  void take_speed(double stated_Mbps, WiredNic& nic) {
+    if (stated_Mbps <= kMostNic_Mbps) return void(nic.bandwidth = 1_Gbps * (stated_Mbps / 1e3));
+    const std::string note =
+        fmt::format("a NIC's speed of {:g} Gb/s is none that a NIC has, and was not taken", stated_Mbps / 1e3);
+    if (std::find(wiring_.notes.begin(), wiring_.notes.end(), note) == wiring_.notes.end())
+      wiring_.notes.push_back(note);
   }
 
   /// Pairs the statements of both ends.

@@ -188,7 +188,7 @@ class NodeBuilder {
     std::string out = fmt::format("{} accelerators", count());
     if (!one.model.empty()) out += fmt::format(", model \"{}\"", one.model);
     if (one.pci.size() > 5) out += fmt::format(", PCI id {}", one.pci);
-    if (one.sm > 0) out += fmt::format(", compute capability {}", one.sm);
+    if (one.sm > 0 && one.gcn.empty()) out += fmt::format(", compute capability {}", one.sm);
     if (!one.gcn.empty()) out += fmt::format(", {}", one.gcn);
     return out;
   }
@@ -238,6 +238,11 @@ class NodeBuilder {
     const bool native = shape.kind != NodeTopology::pcie && shape.kind != NodeTopology::single;
     if (!native && !wiring_.links_told && count() > 1) return write_untold_interconnect(shape);
     if (native) complete(shape);
+    const bool of_nvidia_smi = wiring_.accelerators.front().pci == "10de:";
+    if (!native && of_nvidia_smi && count() > 1 && accelerator_->interconnect && !by_bridges())
+      notes_.push_back(fmt::format(
+          "no native link is shown, though {} has them; nvidia-smi topo -mp leaves them out, topo -m does not",
+          accelerator_->id));
     if (shape.kind == NodeTopology::pcie && shape.pcie_gen == 0) shape.pcie_gen = accelerator_->pcie_gen;
     entry_.told("interconnect", as_json(shape));
     if (native)

@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 
+#include "calibration/importers/log_prefix.hpp"
 #include "calibration/importers/pci_devices.hpp"
 #include "calibration/importers/text_file.hpp"
 
@@ -38,6 +39,19 @@ std::vector<std::string_view> header_words(std::string_view line, std::vector<st
   return words_of(line.substr(0, devices_end));
 }
 
+/// Whether `GPU 0` or `GPU 0,1,2` is what a line of nvidia-smi -L begins with.
+bool is_number_list(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789,") == std::string_view::npos;
+}
+
+/// What nvidia-smi topo -p2p prints in the cells of another matrix: whether two devices may reach one another.
+bool is_reachability(std::string_view word) {
+  constexpr std::array kStates{std::string_view("OK"),  std::string_view("NS"),  std::string_view("CNS"),
+                               std::string_view("GNS"), std::string_view("TNS"), std::string_view("DR"),
+                               std::string_view("U")};
+  return std::find(kStates.begin(), kStates.end(), word) != kStates.end();
+}
+
 /// How two devices meet: links (NV#), or how far apart, nearest first.
 enum class Relation { self, native, pix, pxb, phb, node, sys };
 
@@ -49,6 +63,7 @@ struct Cell {
 std::optional<Cell> parse_cell(std::string_view word) {
   if (word == "X") return Cell{Relation::self};
   if (word == "PIX") return Cell{Relation::pix};
+  if (word == "PSB") return Cell{Relation::pix};  // one board's own switch, as of a K80
   if (word == "PXB") return Cell{Relation::pxb};
   if (word == "PHB") return Cell{Relation::phb};
   if (word == "NODE") return Cell{Relation::node};
@@ -98,12 +113,13 @@ class MatrixReader {
         fault(line_, fmt::format("device {} is listed twice", shown(names_[i])));
   }
 
-  /// `GPU 0: NVIDIA A100-SXM4-80GB (UUID: …)`, as nvidia-smi -L prints.
+  /// `GPU 0: NVIDIA A100-SXM4-80GB (UUID: …)`, as nvidia-smi -L prints; reports of environments also write `GPU 0,1:
+  /// …`.
   void note_model(std::string_view line) {
     line = trimmed(line);
     if (!line.starts_with("GPU ") || !model_.empty()) return;
     const auto colon = line.find(": ");
-    if (colon == std::string_view::npos || !whole_number(line.substr(4, colon - 4))) return;
+    if (colon == std::string_view::npos || !is_number_list(line.substr(4, colon - 4))) return;
     model_ = trimmed(line.substr(colon + 2, line.find(" (UUID") - colon - 2));
   }
 
@@ -136,11 +152,24 @@ class MatrixReader {
     return diagnostics_.ok();
   }
 
+  [[nodiscard]] bool has_all_rows() const {
+    return std::none_of(cells_.begin(), cells_.end(), [](const auto& row) { return row.empty(); });
+  }
+
+  /// What begins with a device once the matrix is whole is another one: of another node, or of topo -p2p.
+  void pass_over() {
+    constexpr const char* kNote = "the file holds several matrices; the first was taken";
+    if (wiring_.notes.empty()) wiring_.notes.emplace_back(kNote);
+  }
+
   void read_row(std::size_t row, const std::vector<std::string_view>& words) {
+    if (has_all_rows()) return pass_over();
     if (!cells_[row].empty()) return fault(line_ + 1, fmt::format("a second row of {}", shown(words.front())));
     if (words.size() < names_.size() + 1)
       return fault(line_ + 1,
                    fmt::format("row {} has {} relations, expected {}", words.front(), words.size() - 1, names_.size()));
+    if (std::any_of(words.begin() + 1, words.end(), is_reachability))
+      return fault(line_ + 1, "is of the matrix of nvidia-smi topo -p2p, which shows no links; expected topo -m");
     for (std::size_t i = 0; i < names_.size(); ++i) {
       const std::optional<Cell> cell = parse_cell(words[i + 1]);
       if (!cell)
@@ -159,7 +188,9 @@ class MatrixReader {
       return fault(line_ + 1, fmt::format("row {} has {} words after its relations, expected at most {}", names_[row],
                                           words.size(), titles_.size()));
     for (std::size_t i = 0; i < words.size(); ++i) {
-      if (titles_[i] == "NUMA Affinity") numa_[row] = whole_number(words[i]).value_or(-1);
+      // `0,2-17` on a Grace: the first is the processor's, the others memory of accelerators.
+      if (titles_[i] == "NUMA Affinity")
+        numa_[row] = whole_number(words[i].substr(0, words[i].find_first_of(",-"))).value_or(-1);
       if (titles_[i] == "GPU NUMA ID") note_memory(words[i]);
     }
   }
@@ -173,7 +204,7 @@ class MatrixReader {
   /// `NIC0: mlx5_0`.
   void read_legend(const std::vector<std::string_view>& words) {
     const std::string_view name = words.front().substr(0, words.front().size() - 1);
-    if (words.size() == 2 && index_.count(std::string(name)) > 0) driver_names_[std::string(name)] = words[1];
+    if (words.size() == 2 && index_.count(std::string(name)) > 0) driver_names_.emplace(name, words[1]);
   }
 
   void check_mirror() {
@@ -270,30 +301,35 @@ class MatrixReader {
 
 }  // namespace
 
-std::string without_escapes(std::string_view text) {
+Wiring read_nvidia_smi_topo(std::string_view text, Diagnostics& diagnostics) {
+  const std::string plain = without_log_prefixes(text);
+  return MatrixReader(plain, diagnostics).read();
+}
+
+std::string without_log_prefixes(std::string_view text) {
+  const std::string plain = without_escapes(text);
+  const std::vector<std::string_view> lines = lines_of(plain);
+  LogPrefix prefix;
+  for (const std::string_view line : lines) {
+    const auto first = line.find("GPU0");
+    if (first == std::string_view::npos) continue;
+    const std::vector<std::string_view> words = words_of(line.substr(first));
+    if (words.size() < 2 || (words[1] != "GPU1" && words[1] != "CPU")) continue;
+    prefix.learn(line.substr(0, first));
+    break;
+  }
   std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '\x1b') {
-      out += text[i];
-      continue;
-    }
-    // ESC [ parameters, up to a letter.
-    if (i + 1 < text.size() && text[i + 1] == '[') ++i;
-    while (i + 1 < text.size() && (std::isdigit(static_cast<unsigned char>(text[i + 1])) != 0 || text[i + 1] == ';'))
-      ++i;
-    if (i + 1 < text.size()) ++i;
+  for (const std::string_view line : lines) {
+    out += prefix.strip(line);
+    out += '\n';
   }
   return out;
 }
 
-Wiring read_nvidia_smi_topo(std::string_view text, Diagnostics& diagnostics) {
-  const std::string plain = without_escapes(text);
-  return MatrixReader(plain, diagnostics).read();
-}
-
 Wiring read_smi_topo(std::string_view text, Diagnostics& diagnostics) {
   const bool rocm = text.find("Link Type between two GPUs") != std::string_view::npos ||
-                    text.find("ROCm System Management Interface") != std::string_view::npos;
+                    text.find("ROCm System Management Interface") != std::string_view::npos ||
+                    text.find("LINK TYPE TABLE") != std::string_view::npos;
   return rocm ? read_rocm_smi_topo(text, diagnostics) : read_nvidia_smi_topo(text, diagnostics);
 }
 

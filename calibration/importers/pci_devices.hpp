@@ -22,8 +22,8 @@ const PciNic* find_pci_nic(std::string_view pci);
 /// InfiniBand and Ethernet), `eth0`, `ens1f0`, `cxi0`, `hfi1_0`, `bnxt_re0`, `rdmap16s27` (EFA) do.
 std::optional<NetworkKind> network_of_nic_name(std::string_view name);
 
-/// Whether an adapter of this name may be of a kind: Mellanox's (`mlx5_0`) speak InfiniBand or RoCE, which the name
-/// does not tell, and nothing else.
+/// Whether an adapter of this name may be of a kind: Mellanox's (`mlx5_0`), and those that nvidia-smi numbers (`NIC0`,
+/// of the kernel's RDMA devices), speak InfiniBand or RoCE, which the name does not tell, and nothing else.
 bool nic_name_allows(std::string_view name, NetworkKind kind);
 
 /// Id of the catalogue's accelerator with these PCI ids (`10de:20b0`); empty when it has none.

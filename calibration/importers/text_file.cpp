@@ -105,6 +105,22 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return out;
 }
 
+std::string without_escapes(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\x1b') {
+      out += text[i];
+      continue;
+    }
+    // ESC [ parameters, up to a letter.
+    if (i + 1 < text.size() && text[i + 1] == '[') ++i;
+    while (i + 1 < text.size() && (std::isdigit(static_cast<unsigned char>(text[i + 1])) != 0 || text[i + 1] == ';'))
+      ++i;
+    if (i + 1 < text.size()) ++i;
+  }
+  return out;
+}
+
 std::string shown(std::string_view text) {
   constexpr std::size_t kLongestShown = 60;
   std::string out = "\"";

@@ -36,6 +36,9 @@ std::optional<int> whole_number(std::string_view text);
 /// Lines without their ends (`\n`, `\r\n`).
 std::vector<std::string_view> lines_of(std::string_view text);
 
+/// Without ANSI escape sequences, which colour and underline.
+std::string without_escapes(std::string_view text);
+
 /// At most 60 bytes of a text in quotes, unprintable bytes as `?`, for messages.
 std::string shown(std::string_view text);
 

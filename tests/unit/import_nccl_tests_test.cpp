@@ -194,5 +194,82 @@ TEST(NcclTests, JsonHasGroups) {
   EXPECT_EQ(import.rows[0]["nodes"], 1);
 }
 
+/// Prints a message of NCCL behind the `at`-th word of a row, as a process does that prints both.
+std::string split_by_message(const std::string& row, std::size_t at) {
+  std::size_t cut = 0;
+  for (std::size_t i = 0; i < at; ++i) cut = row.find_first_of(' ', row.find_first_not_of(' ', cut));
+  return row.substr(0, cut) + "node0:7:9 [0] NCCL INFO Launch mode Parallel\n" + row.substr(cut);
+}
+
+TEST(NcclTests, RowsThatAMessageSplitsAreJoined) {
+  const auto import =
+      import_measured(read_nccl_tests, run("all_reduce_perf", 8, kColumns, split_by_message(kRow, 5) + "\n" + kRow));
+  EXPECT_EQ(import.faults, "");
+  ASSERT_EQ(import.rows.size(), 4U);
+  EXPECT_EQ(import.rows[0], import.rows[2]);
+  EXPECT_EQ(import.rows[1], import.rows[3]);
+}
+
+TEST(NcclTests, ACutRowIsAFaultThoughOthersFollow) {
+  const std::string cut = std::string(kRow).substr(0, 40);
+  EXPECT_THAT(import_measured(read_nccl_tests, run("all_reduce_perf", 8, kColumns, cut + "\n" + kRow)).faults,
+              HasSubstr("columns, its header 13"));
+}
+
+TEST(NcclTests, ATimestampIsOfTwoWords) {
+  const auto import = import_measured(read_nccl_tests, run("all_reduce_perf", 8, std::string(kColumns) + "   timestamp",
+                                                           std::string(kRow) + "  2026-05-01 12:00:00"));
+  EXPECT_EQ(import.faults, "");
+  EXPECT_EQ(import.rows.size(), 2U);
+  EXPECT_EQ(import.date, "2026-05-01T12:00:00Z");
+}
+
+// rccl-tests -O 0: one set of columns, below the heading that names it.
+TEST(NcclTests, TimesInPlaceAloneAreInPlace) {
+  std::string text = run("all_reduce_perf", 8, "time   algbw   busbw #wrong",
+                         " 2097152  524288  float  sum  -1  412.2  5.09  9.54  0");
+  text.insert(text.find("#       size"), "#                           in-place\n");
+  const auto import = import_measured(read_nccl_tests, text);
+  EXPECT_EQ(import.faults, "");
+  ASSERT_EQ(import.rows.size(), 1U);
+  EXPECT_EQ(import.rows[0]["in_place"], true);
+}
+
+TEST(NcclTests, ACommandLineTellsTheCollective) {
+  const std::string table = run("", 8, kColumns, kRow);
+  const auto one = import_measured(read_nccl_tests, "+ mpirun -np 8 ./build/all_reduce_perf -b 8\n" + table);
+  EXPECT_EQ(one.faults, "");
+  EXPECT_EQ(one.rows[0]["op"], "all_reduce");
+  EXPECT_THAT(import_measured(read_nccl_tests, "all_reduce_perf -b 8\nall_gather_perf -b 8\n" + table).faults,
+              HasSubstr("neither the table nor the file's name"));
+}
+
+TEST(NcclTests, ProcessesThatKnowNothingOfOneAnotherAreRefused) {
+  std::string text = run("all_reduce_perf", 1, kColumns, kRow);
+  const auto rank = text.find("#  Rank 0");
+  text.insert(rank, text.substr(rank, text.find('\n', rank) + 1 - rank));
+  EXPECT_THAT(import_measured(read_nccl_tests, text).faults, HasSubstr("has a rank twice"));
+}
+
+TEST(NcclTests, LinesMayHaveATimeAndAColour) {
+  const auto import = import_measured(
+      read_nccl_tests, labelled(run("all_reduce_perf", 8, kColumns, kRow), "2026-11-01T12:00:00.5Z \x1b[32m"));
+  EXPECT_EQ(import.faults, "");
+  EXPECT_EQ(import.rows.size(), 2U);
+}
+
+// util.cu, writeDeviceReport: of each process the JSON lists the first device only.
+TEST(NcclTests, JsonListsOneDeviceOfEachProcess) {
+  const auto import = import_measured(
+      read_nccl_tests,
+      R"({"args":["all_reduce_perf"],"config":{"nthreads":1,"ngpus":4,"iterations":20,"devices":[)"
+      R"({"rank":0,"group":0,"hostname":"a"},{"rank":4,"group":0,"hostname":"b"}]},"results":[)"
+      R"({"size":1024,"type":"float","out_of_place":{"time":10.0,"alg_bw":0.1,"bus_bw":0.18,"nwrong":0}}]})");
+  EXPECT_EQ(import.faults, "");
+  ASSERT_EQ(import.rows.size(), 1U);
+  EXPECT_EQ(import.rows[0]["ranks"], 8);
+  EXPECT_EQ(import.rows[0]["nodes"], 2);
+}
+
 }  // namespace
 }  // namespace stepcast::import_nccl_tests_test

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "calibration/importers/like_node.hpp"
 #include "calibration/importers/nccl_topology.hpp"
 #include "calibration/importers/node_entry.hpp"
 #include "calibration/importers/nvidia_smi_topo.hpp"
@@ -339,6 +340,124 @@ TEST(SmiTopo, RocmSmiShowsAMesh) {
   EXPECT_EQ(node["interconnect"]["kind"], "pair");
   EXPECT_EQ(node["interconnect"]["links_per_pair"], 1);
   EXPECT_EQ(node["interconnect"]["link_bandwidth_GBps"], 64);
+}
+
+/// A matrix of two accelerators that meet so, each line behind a prefix.
+std::string pair(const std::string& relation, const std::string& prefix = "") {
+  return prefix + "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\n" + prefix + "GPU0\t X \t" + relation + "\t0-31\t0\n" +
+         prefix + "GPU1\t" + relation + "\t X \t0-31\t0\n";
+}
+
+TEST(SmiTopo, LinesMayHaveLabels) {
+  const Json plain = of_matrix(pair("NV4"), {"n", "rtx-3090", "", {}});
+  for (const std::string prefix : {"0: ", "[1,0]<stdout>:", "2026-11-01T12:00:00Z "})
+    EXPECT_EQ(of_matrix(pair("NV4", prefix), {"n", "rtx-3090", "", {}}), plain) << prefix;
+}
+
+TEST(SmiTopo, OfSeveralMatricesTheFirstCounts) {
+  Diagnostics diagnostics("t.txt");
+  const Wiring wiring = read_smi_topo(pair("NV4") + "\n \tGPU0\tGPU1\n GPU0\tX\tOK\n GPU1\tOK\tX\n", diagnostics);
+  EXPECT_TRUE(diagnostics.ok());
+  EXPECT_EQ(wiring.links.size(), 1U);
+  EXPECT_THAT(wiring.notes, testing::Contains(HasSubstr("several matrices")));
+}
+
+TEST(SmiTopo, AMatrixOfReachabilityIsNone) {
+  Diagnostics diagnostics("t.txt");
+  (void)read_smi_topo(" \tGPU0\tGPU1\n GPU0\tX\tGNS\n GPU1\tGNS\tX\n", diagnostics);
+  ASSERT_FALSE(diagnostics.ok());
+  EXPECT_THAT(diagnostics.faults().front().text(), HasSubstr("nvidia-smi topo -p2p"));
+}
+
+TEST(SmiTopo, ABoardsOwnSwitchIsASwitch) {
+  Diagnostics diagnostics("t.txt");
+  const Wiring wiring = read_smi_topo(pair("PSB"), diagnostics);
+  EXPECT_TRUE(diagnostics.ok());
+  EXPECT_EQ(wiring.accelerators[0].bridge, wiring.accelerators[1].bridge);
+  EXPECT_GE(wiring.accelerators[0].bridge, 0);
+}
+
+TEST(SmiTopo, ModelsAreAlsoListedTogether) {
+  EXPECT_EQ(
+      of_matrix("GPU 0,1: NVIDIA GeForce RTX 5090\nGPU 0,1 Compute Capability: 12.0\n" + pair("PHB"))["accelerator"],
+      "rtx-5090");
+}
+
+// nvidia-smi lists the kernel's RDMA devices and nothing else.
+TEST(SmiTopo, ListedAdaptersSpeakRdma) {
+  for (const std::string name : {"rdma0", "ionic_0", "xscale_0", "bnxt_re0", "erdma_0", "mana_0"}) {
+    const std::string matrix = "\tGPU0\t" + name + "\nGPU0\t X \tPIX\n" + name + "\tPIX\t X \n";
+    EXPECT_EQ(of_matrix(matrix, {"n", "h100-sxm-80gb", "", 1_Gbps * 400})["nics"][0]["kind"], "ethernet_rdma") << name;
+  }
+}
+
+TEST(SmiTopo, AmdSmiShowsAMeshByAddress) {
+  const std::string text =
+      "WEIGHT TABLE:\n              0000:05:00.0  0000:26:00.0\n0000:05:00.0  0             15\n"
+      "0000:26:00.0  15            0\n\n"
+      "LINK TYPE TABLE:\n              0000:05:00.0  0000:26:00.0\n0000:05:00.0  SELF          XGMI\n"
+      "0000:26:00.0  XGMI          SELF\n\n";
+  Diagnostics diagnostics("t.txt");
+  const Wiring wiring = read_smi_topo(text, diagnostics);
+  EXPECT_TRUE(diagnostics.ok());
+  ASSERT_EQ(wiring.accelerators.size(), 2U);
+  EXPECT_EQ(wiring.accelerators[1].name, "0000:26:00.0");
+  EXPECT_EQ(wiring.links.size(), 1U);
+  Diagnostics cut("t.txt");
+  (void)read_smi_topo(text.substr(0, text.rfind("0000:26:00.0")), cut);
+  ASSERT_FALSE(cut.ok());
+  EXPECT_THAT(cut.faults().front().text(), HasSubstr("LINK TYPE TABLE\" has 1 rows, expected 2"));
+}
+
+TEST(SmiTopo, RocmSmiMayNameTheModel) {
+  const Json node = of_matrix(
+      "GPU[0]\t\t: Card Series: \t\tAMD Instinct MI325X\n"
+      "=========== Link Type between two GPUs ===========\n       GPU0   GPU1\nGPU0   0      XGMI\nGPU1   XGMI   0\n");
+  EXPECT_EQ(node["accelerator"], "mi325x");
+}
+
+/// A dump of RCCL: two accelerators of an architecture with an adapter of Slingshot, of a speed in no unit of NCCL's.
+std::string rccl_dump(const std::string& device, const std::string& gcn, const std::string& units) {
+  std::string out = "<system version=\"2\"><cpu numaid=\"0\">";
+  for (const std::string bus : {"c1", "c6"})
+    out += "<pci busid=\"0000:" + bus + ":00.0\" class=\"0x120000\" vendor=\"0x1002\" device=\"" + device +
+           "\" link_speed=\"16.0 GT/s PCIe\"><gpu sm=\"" + units + "\" gcn=\"" + gcn +
+           "\"><xgmi target=\"0000:" + (bus == "c1" ? "c6" : "c1") +
+           ":00.0\" count=\"1\" tclass=\"0x120000\"/></gpu></pci>";
+  return out +
+         "<pci busid=\"0000:81:00.0\" class=\"0x020000\" vendor=\"0x17db\" device=\"0x0501\"><nic><net "
+         "name=\"cxi0\" speed=\"200000000\"/></nic></pci></cpu></system>";
+}
+
+TEST(NcclTopology, ASpeedThatNoNicHasIsNotTaken) {
+  const Json node = of_xml(rccl_dump("0x74a0", "942", "228"));
+  EXPECT_EQ(node["accelerator"], "mi300a");
+  EXPECT_EQ(node["nics"][0]["bandwidth_Gbps"], 200);
+  EXPECT_EQ(node["nics"][0]["kind"], "slingshot");
+}
+
+// RCCL counts compute units where NCCL has the compute capability: 120 of an MI100 are no Blackwell.
+TEST(NcclTopology, AnArchitectureGoesBeforeComputeUnits) {
+  Diagnostics diagnostics("t.xml");
+  const Wiring wiring = read_nccl_topology(rccl_dump("0x738e", "908", "120"), diagnostics);
+  const auto allowed = accelerators_allowed(wiring, catalog());
+  EXPECT_FALSE(allowed.empty());
+  for (const Accelerator* one : allowed) EXPECT_EQ(one->family, "amd-cdna") << one->id;
+  const Wiring old = read_nccl_topology(rccl_dump("0x740d", "910", "110"), diagnostics);
+  EXPECT_EQ(old.accelerators.front().gcn, "gfx90a");
+  const Wiring unknown = read_nccl_topology(rccl_dump("0x66a0", "gfx906:sramecc+:xnack-", "60"), diagnostics);
+  EXPECT_EQ(unknown.accelerators.front().gcn, "gfx906");
+  EXPECT_TRUE(accelerators_allowed(unknown, catalog()).empty());
+}
+
+TEST(NcclTopology, ALinkTellsTheLeastGeneration) {
+  std::string xml = "<system version=\"1\"><cpu numaid=\"0\">";
+  for (int i = 1; i <= 8; ++i)
+    xml += "<pci busid=\"000" + std::to_string(i) + ":00:00.0\" class=\"0x030200\" link_speed=\"32.0 GT/s PCIe\"/>";
+  Diagnostics diagnostics("t.xml");
+  const Wiring wiring = read_nccl_topology(xml + "</cpu></system>", diagnostics);
+  for (const Accelerator* one : accelerators_allowed(wiring, catalog()))
+    EXPECT_TRUE(one->pcie_gen == 0 || one->pcie_gen >= 5) << one->id;
 }
 
 }  // namespace

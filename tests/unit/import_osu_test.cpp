@@ -64,5 +64,28 @@ TEST(Osu, EqualBlocksAreAReduceScatter) {
   EXPECT_EQ(import.rows[0]["op"], "reduce_scatter");
 }
 
+TEST(Osu, OtherTablesBesideAreLeftOut) {
+  const auto import =
+      import_measured(read_osu, table("MPI Latency Test", "8  1.5") + table("MPI Bandwidth Test", "8  12000.0"));
+  EXPECT_EQ(import.faults, "");
+  ASSERT_EQ(import.rows.size(), 1U);
+  EXPECT_EQ(import.rows[0]["kind"], "ping_pong");
+  EXPECT_THAT(import.warnings.dump(), HasSubstr("MPI Bandwidth Test v7.4"));
+}
+
+TEST(Osu, LinesMayHaveATimeAndTitlesAnOldVersion) {
+  const auto import = import_measured(
+      read_osu, "2026-11-01T12:00:00Z # OSU MPI Latency Test (Version 2.2)\n2026-11-01T12:00:01.5Z 8\t1.50\n");
+  EXPECT_EQ(import.faults, "");
+  ASSERT_EQ(import.rows.size(), 1U);
+  EXPECT_EQ(import.rows[0]["samples_us"], Json({1.5}));
+}
+
+TEST(Osu, RcclIsReadAsNcclIs) {
+  const auto import = import_measured(read_osu, "# OSU RCCL Allreduce Latency Test v7.4\n4  23.6\n", kSixteen);
+  EXPECT_EQ(import.faults, "");
+  EXPECT_EQ(import.rows[0]["op"], "all_reduce");
+}
+
 }  // namespace
 }  // namespace stepcast::import_osu_test

@@ -22,16 +22,6 @@ std::optional<double> number_of(std::string_view word) {
   return value;
 }
 
-std::string_view without_rank_label(std::string_view line) {
-  if (line.starts_with("["))
-    for (const std::string_view stream : {"]<stdout>:", "]<stderr>:"})
-      if (const auto at = line.find(stream); at != std::string_view::npos)
-        return trimmed(line.substr(at + stream.size()));
-  const auto digits = line.find_first_not_of("0123456789");
-  const bool labelled = digits != std::string_view::npos && digits > 0 && line[digits] == ':';
-  return labelled ? trimmed(line.substr(digits + 1)) : line;
-}
-
 MeasuredPlaces places_of(const std::vector<std::string>& host_of_rank, const MeasuredHints& hints,
                          const std::string& at, Diagnostics& diagnostics) {
   std::map<std::string, int> on_host;

@@ -16,9 +16,6 @@ inline constexpr double kLongestTime_us = 1e12;  ///< as probe-results.schema.js
 /// The finite number that a whole word is.
 std::optional<double> number_of(std::string_view word);
 
-/// A line without the label of the rank that printed it: `[1,0]<stdout>:` of `mpirun --tag-output`, `0: ` of `srun -l`.
-std::string_view without_rank_label(std::string_view line);
-
 /// Another tool's name of something, and ours.
 struct NamePair {
   std::string_view theirs, ours;

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace stepcast {
 
 namespace {
 
 constexpr auto kNone = std::string_view::npos;
-constexpr std::string_view kBlanks = " \t\r";
+constexpr std::string_view kShellBlanks = " \t\r";
 
 std::size_t closing_quote(std::string_view text, std::size_t at) {
   const char quote = text[at];
@@ -21,7 +22,7 @@ std::size_t closing_quote(std::string_view text, std::size_t at) {
   return kNone;
 }
 
-bool is_blank(char c) { return c == '\n' || kBlanks.find(c) != kNone; }
+bool is_blank(char c) { return c == '\n' || kShellBlanks.find(c) != kNone; }
 
 constexpr int kDeepestDocument = 4;  ///< here-documents within here-documents; scripts have one
 
@@ -62,7 +63,7 @@ class Lexer {
     const char c = here();
     if (const std::size_t length = continuation()) {
       pass(length);
-    } else if (kBlanks.find(c) != kNone) {
+    } else if (kShellBlanks.find(c) != kNone) {
       ++at_;
     } else if (c == '#') {
       at_ = std::min(text_.find('\n', at_), text_.size());
@@ -142,7 +143,7 @@ class Lexer {
     if (mark.starts_with('-')) mark.erase(0, 1);
     std::erase_if(mark, [](char c) { return c == '"' || c == '\'' || c == '\\'; });
     if (mark.empty()) {
-      while (kBlanks.find(here()) != kNone) ++at_;
+      while (kShellBlanks.find(here()) != kNone) ++at_;
       while (!is_blank(here())) mark += text_[at_++];
       std::erase_if(mark, [](char c) { return c == '"' || c == '\'' || c == '\\'; });
     }
