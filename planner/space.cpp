@@ -192,9 +192,8 @@ std::vector<Sharding> Space::shardings(int replicas, int pp) const {
   if (!question_.strategy.sharding.open()) return question_.strategy.sharding.values;
   // With nobody to share with, all are the same.
   if (replicas == 1 && !offered.empty()) return {offered.front()};
-  const auto sharded_gradients = [&](Sharding s) { return s == Sharding::zero2 || s == Sharding::zero3; };
-  const bool fsdp = std::find(offered.begin(), offered.end(), Sharding::fsdp) != offered.end();
-  if (pp > 1 && !fsdp) std::erase_if(offered, sharded_gradients);
+  if (pp > 1)
+    std::erase_if(offered, [&](Sharding sharding) { return !shards_in_pipelines(*shared_.framework, sharding); });
   return offered;
 }
 

@@ -27,6 +27,8 @@ FieldTable<FrameworkProfile> table() {
       .field("shardings", &F::shardings, "Shardings that it offers; the first is its default", {.required = true})
       .field("tensor_parallel", &F::tensor_parallel, "Offers tensor parallelism")
       .field("pipeline_parallel", &F::pipeline_parallel, "Offers pipeline parallelism")
+      .field("pipelines_shard_gradients", &F::pipelines_shard_gradients,
+             "ZeRO-2 and 3 run beside pipeline parallelism, each micro-batch reducing its gradients by itself")
       .field("context_parallel", &F::context_parallel, "Offers context parallelism")
       .field("expert_parallel", &F::expert_parallel, "Offers expert parallelism")
       .field("expert_dispatches", &F::expert_dispatches,

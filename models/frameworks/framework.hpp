@@ -47,6 +47,7 @@ struct FrameworkProfile {
   bool pipeline_parallel = false;
   bool context_parallel = false;
   bool expert_parallel = false;
+  bool pipelines_shard_gradients = true;  ///< zero-2 and zero-3 run beside pipeline parallelism
   std::vector<std::string> expert_dispatches{
       "all_to_all"};                     ///< of ExpertDispatch that it offers; the first is its default
   bool needs_sequence_parallel = false;  ///< beside tensor parallelism, to cut experts or overlap products when asked

@@ -64,6 +64,8 @@ void resolve_expert_dispatch(Draft& draft);
 void resolve_pipeline(Draft& draft);
 /// Micro-batch and how many of them.
 void resolve_batch(Draft& draft);
+/// Whether a framework takes a sharding beside pipeline parallelism.
+bool shards_in_pipelines(const FrameworkProfile& framework, Sharding sharding);
 /// What is sharded, and over which ranks.
 void resolve_sharding(Draft& draft);
 void resolve_shard_group(Draft& draft);

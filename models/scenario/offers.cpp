@@ -126,6 +126,11 @@ void check_data_overlaps(Draft& draft) {
 
 }  // namespace
 
+bool shards_in_pipelines(const FrameworkProfile& framework, Sharding sharding) {
+  const bool shards_gradients = sharding == Sharding::zero2 || sharding == Sharding::zero3;
+  return framework.pipelines_shard_gradients || !shards_gradients;
+}
+
 void resolve_sharding(Draft& draft) {
   Scenario& s = draft.scenario;
   const StrategySpec& strategy = draft.spec().strategy;
@@ -146,15 +151,11 @@ void resolve_sharding(Draft& draft) {
                          fmt::format("found {}, but {} offers {}", name, s.framework->id, listed(offered)), others);
     }
   }
-  const bool gradients_sharded = s.sharding == Sharding::zero2 || s.sharding == Sharding::zero3;
-  // DeepSpeed's pipeline engine asserts it: every micro-batch of the pipeline would reduce its gradients by itself.
-  // FSDP implementations do just that.
-  const bool by_fsdp = std::find(offered.begin(), offered.end(), name_of(Sharding::fsdp)) != offered.end();
-  if (gradients_sharded && !by_fsdp && strategy.pipeline_parallel > 1 && draft.sound({"/strategy/pipeline_parallel"}))
+  if (!shards_in_pipelines(*s.framework, s.sharding) && strategy.pipeline_parallel > 1 &&
+      draft.sound({"/strategy/pipeline_parallel"}))
     draft.fault("/strategy/sharding",
-                fmt::format("{} shards gradients and does not work with pipeline_parallel {} (DeepSpeed refuses it: "
-                            "runtime/pipe/engine.py)",
-                            name_of(s.sharding), strategy.pipeline_parallel),
+                fmt::format("{} shards gradients, which {} refuses beside pipeline_parallel {}", name_of(s.sharding),
+                            s.framework->id, strategy.pipeline_parallel),
                 "zero-1, or pipeline_parallel 1");
   const bool in_groups = s.sharding == Sharding::hsdp || s.sharding == Sharding::zero1;
   if (strategy.hsdp_shard_size && !in_groups && draft.sound({"/strategy/hsdp_shard_size"}))

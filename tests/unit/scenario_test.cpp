@@ -432,6 +432,19 @@ TEST(MergedPasses, NeedExchangesAndPassesThatDoNotNeedEachOther) {
   EXPECT_THAT(fault({}, "llama3-70b-h100-512"), testing::HasSubstr("llama3-70b has no experts"));
 }
 
+// DeepSpeed's pipeline engine takes zero-1 alone; FSDP's reduce gradients with every micro-batch.
+TEST(ShardedGradients, MeetPipelinesWhereTheProfileSaysSo) {
+  const auto fault = [](const std::string& framework, const std::string& sharding) {
+    return fault_at("llama3-70b-h100-512", "sharding",
+                    {"strategy.framework=" + framework, "strategy.sharding=" + sharding, "strategy.tensor_parallel=1",
+                     "strategy.sequence_parallel=false"});
+  };
+  EXPECT_EQ(fault("deepspeed", "zero-2"),
+            "zero-2 shards gradients, which deepspeed refuses beside pipeline_parallel 4");
+  EXPECT_EQ(fault("deepspeed", "zero-1"), "none");
+  EXPECT_EQ(fault("pytorch-fsdp", "zero-2"), "none");
+}
+
 // Tensor ranks share an expert or hold whole ones, over which expert parallelism then extends.
 TEST(ExpertTensorParallel, IsAllOrOne) {
   const auto fault = [](std::vector<std::string> changes, const char* key = "expert_tensor_parallel") {
