@@ -42,6 +42,31 @@ QAction* add(QMenu& menu, const QString& text, const QKeySequence& keys, Do&& wh
   return action;
 }
 
+/// An action that is on or off.
+QAction* add_switch(QMenu& menu, const QString& text, bool on) {
+  QAction* action = menu.addAction(text);
+  action->setCheckable(true);
+  action->setChecked(on);
+  return action;
+}
+
+/// Both name the step that they would undo or repeat.
+void add_undo(QMenu& edit, ConfigurationModel& model) {
+  ConfigurationModel* configuration = &model;
+  QAction* undo = add(edit, QObject::tr("&Undo"), QKeySequence::Undo, [=] { configuration->undo(); });
+  QAction* redo = add(edit, QObject::tr("&Redo"), QKeySequence::Redo, [=] { configuration->redo(); });
+  const auto name_steps = [=] {
+    undo->setEnabled(configuration->can_undo());
+    redo->setEnabled(configuration->can_redo());
+    undo->setText(configuration->can_undo() ? QObject::tr("&Undo %1").arg(configuration->undo_text())
+                                            : QObject::tr("&Undo"));
+    redo->setText(configuration->can_redo() ? QObject::tr("&Redo %1").arg(configuration->redo_text())
+                                            : QObject::tr("&Redo"));
+  };
+  QObject::connect(configuration, &ConfigurationModel::changed, undo, name_steps);
+  name_steps();
+}
+
 void show_about(QWidget* parent) {
   QMessageBox::about(
       parent, QObject::tr("About Stepcast"),
@@ -55,13 +80,29 @@ void show_about(QWidget* parent) {
 }  // namespace
 
 void MainMenu::build(MainWindow& window) {
-  MainWindow* w = &window;
-  ConfigurationModel* configuration = &window.configuration_;
-  QMenu& file = *window.menuBar()->addMenu(QObject::tr("&File"));
+  QMenuBar& bar = *window.menuBar();
+  fill_file(*bar.addMenu(QObject::tr("&File")), &window);
+  fill_edit(*bar.addMenu(QObject::tr("&Edit")), &window);
+  fill_simulation(*bar.addMenu(QObject::tr("&Simulation")), &window);
+  fill_view(*bar.addMenu(QObject::tr("&View")), &window);
+  fill_help(*bar.addMenu(QObject::tr("&Help")), &window);
+}
+
+void MainMenu::fill_file(QMenu& file, MainWindow* w) {
   add(file, QObject::tr("&New"), QKeySequence::New, [=] {
-    if (w->may_discard()) configuration->start_new();
+    if (w->may_discard()) w->configuration_.start_new();
   });
   add(file, QObject::tr("&Open …"), QKeySequence::Open, [=] { w->choose_and_open(); });
+  add_recent(file, w);
+  add_examples(file, w);
+  file.addSeparator();
+  add(file, QObject::tr("&Save"), QKeySequence::Save, [=] { w->save(); });
+  add(file, QObject::tr("Save &as …"), QKeySequence::SaveAs, [=] { w->save_as(); });
+  file.addSeparator();
+  add(file, QObject::tr("&Quit"), QKeySequence::Quit, [=] { w->close(); });
+}
+
+void MainMenu::add_recent(QMenu& file, MainWindow* w) {
   QMenu& recent = *file.addMenu(QObject::tr("Open &recent"));
   QObject::connect(&recent, &QMenu::aboutToShow, &recent, [=, menu = &recent] {
     menu->clear();
@@ -72,31 +113,33 @@ void MainMenu::build(MainWindow& window) {
     menu->setEnabled(true);
     if (menu->isEmpty()) menu->addAction(QObject::tr("none yet"))->setEnabled(false);
   });
+}
+
+void MainMenu::add_examples(QMenu& file, MainWindow* w) {
   QMenu& examples = *file.addMenu(QObject::tr("&Examples"));
   for (const QString& name : example_scenarios())
     examples.addAction(QString(name).section(QLatin1Char('/'), -1).section(QLatin1Char('.'), 0, 0), [=] {
       if (w->may_discard()) w->open_example(plain(name));
     });
-  file.addSeparator();
-  add(file, QObject::tr("&Save"), QKeySequence::Save, [=] { w->save(); });
-  add(file, QObject::tr("Save &as …"), QKeySequence::SaveAs, [=] { w->save_as(); });
-  file.addSeparator();
-  add(file, QObject::tr("&Quit"), QKeySequence::Quit, [=] { w->close(); });
+}
 
-  QMenu& edit = *window.menuBar()->addMenu(QObject::tr("&Edit"));
-  QAction* undo = add(edit, QObject::tr("&Undo"), QKeySequence::Undo, [=] { configuration->undo(); });
-  QAction* redo = add(edit, QObject::tr("&Redo"), QKeySequence::Redo, [=] { configuration->redo(); });
-  const auto name_steps = [=] {
-    undo->setEnabled(configuration->can_undo());
-    redo->setEnabled(configuration->can_redo());
-    undo->setText(configuration->can_undo() ? QObject::tr("&Undo %1").arg(configuration->undo_text())
-                                            : QObject::tr("&Undo"));
-    redo->setText(configuration->can_redo() ? QObject::tr("&Redo %1").arg(configuration->redo_text())
-                                            : QObject::tr("&Redo"));
-  };
-  QObject::connect(configuration, &ConfigurationModel::changed, undo, name_steps);
-  name_steps();
+void MainMenu::fill_edit(QMenu& edit, MainWindow* w) {
+  ConfigurationModel* configuration = &w->configuration_;
+  add_undo(edit, *configuration);
   edit.addSeparator();
+  add_copies(edit, w);
+  add(edit, QObject::tr("&Pin what is on screen"), QKeySequence(QStringLiteral("Ctrl+D")),
+      [compare = w->compare_] { compare->pin(); });
+  add(edit, QObject::tr("&Find a server"), QKeySequence::Find, [=] {
+    w->tabs().open(QStringLiteral("servers"));
+    if (auto* servers = w->findChild<ServerBrowser*>()) servers->focus_search();
+  });
+  add(edit, QObject::tr("Choose a &strategy for me"), QKeySequence(QStringLiteral("Ctrl+G")),
+      [=] { configuration->choose_strategy(); });
+}
+
+void MainMenu::add_copies(QMenu& edit, MainWindow* w) {
+  ConfigurationModel* configuration = &w->configuration_;
   add(edit, QObject::tr("Copy the &command line"), QKeySequence(QStringLiteral("Ctrl+Shift+C")), [=] {
     configuration->finish_edits();
     QGuiApplication::clipboard()->setText(w->command_line());
@@ -107,56 +150,51 @@ void MainMenu::build(MainWindow& window) {
     QGuiApplication::clipboard()->setText(qt(configuration->text()));
     w->statusBar()->showMessage(QObject::tr("The scenario is on the clipboard"), kMessageMilliseconds);
   });
-  CompareModel* compare = window.compare_;
-  add(edit, QObject::tr("&Pin what is on screen"), QKeySequence(QStringLiteral("Ctrl+D")), [=] { compare->pin(); });
-  add(edit, QObject::tr("&Find a server"), QKeySequence::Find, [=] {
-    w->tabs().open(QStringLiteral("servers"));
-    if (auto* servers = w->findChild<ServerBrowser*>()) servers->focus_search();
-  });
-  add(edit, QObject::tr("Choose a &strategy for me"), QKeySequence(QStringLiteral("Ctrl+G")),
-      [=] { configuration->choose_strategy(); });
+}
 
-  QMenu& run = *window.menuBar()->addMenu(QObject::tr("&Simulation"));
-  ForecastModel* forecast = &window.forecast_;
+void MainMenu::fill_simulation(QMenu& run, MainWindow* w) {
+  ConfigurationModel* configuration = &w->configuration_;
+  ForecastModel* forecast = &w->forecast_;
   add(run, QObject::tr("&Simulate now"), QKeySequence(Qt::Key_F5), [=] {
     configuration->finish_edits();
     forecast->simulate();
   });
   add(run, QObject::tr("&Cancel"), QKeySequence(Qt::Key_Escape), [=] { forecast->cancel(); });
-  QAction* automatic = run.addAction(QObject::tr("Simulate after each change"));
-  automatic->setCheckable(true);
-  automatic->setChecked(true);
+  QAction* automatic = add_switch(run, QObject::tr("Simulate after each change"), true);
   QObject::connect(automatic, &QAction::toggled, forecast, &ForecastModel::set_automatic);
+}
 
-  QMenu& view = *window.menuBar()->addMenu(QObject::tr("&View"));
-  if (auto* dock = window.findChild<QDockWidget*>()) view.addAction(dock->toggleViewAction());
-  QAction* dark = view.addAction(QObject::tr("&Dark colours"));
-  dark->setCheckable(true);
-  dark->setChecked(current_theme() == Theme::dark);
+void MainMenu::fill_view(QMenu& view, MainWindow* w) {
+  if (auto* dock = w->findChild<QDockWidget*>()) view.addAction(dock->toggleViewAction());
+  QAction* dark = add_switch(view, QObject::tr("&Dark colours"), current_theme() == Theme::dark);
   QObject::connect(dark, &QAction::toggled, w, [=](bool on) {
     apply_theme(*qApp, on ? Theme::dark : Theme::light);
     QSettings().setValue(QStringLiteral("theme"), on ? QStringLiteral("dark") : QStringLiteral("light"));
     w->refresh_theme();
   });
-  QAction* decimal = view.addAction(QObject::tr("Sizes in GB, not GiB"));
-  decimal->setCheckable(true);
-  decimal->setChecked(NumberFormat::sizes() == NumberFormat::Sizes::decimal);
+  QAction* decimal =
+      add_switch(view, QObject::tr("Sizes in GB, not GiB"), NumberFormat::sizes() == NumberFormat::Sizes::decimal);
   QObject::connect(decimal, &QAction::toggled, w, [=](bool on) {
     NumberFormat::set_sizes(on ? NumberFormat::Sizes::decimal : NumberFormat::Sizes::binary);
     QSettings().setValue(QStringLiteral("decimal_sizes"), on);
     w->show_forecast();
   });
   view.addSeparator();
+  add_tabs(view, w);
+}
+
+void MainMenu::add_tabs(QMenu& view, MainWindow* w) {
   int number = 0;
-  for (const QString& name : window.tabs().names()) {
-    const QString title = window.tabs().tabText(number++);
+  for (const QString& name : w->tabs().names()) {
+    const QString title = w->tabs().tabText(number++);
     QKeySequence keys = number <= 9 ? QKeySequence(QStringLiteral("Ctrl+%1").arg(number)) : QKeySequence();
     for (const auto& [tab, of_tab] : kTabKeys)
       if (name == QLatin1String(tab)) keys = QKeySequence(QLatin1String(of_tab));
     add(view, title, keys, [=] { w->tabs().open(name); });
   }
+}
 
-  QMenu& help = *window.menuBar()->addMenu(QObject::tr("&Help"));
+void MainMenu::fill_help(QMenu& help, MainWindow* w) {
   add(help, QObject::tr("&Help on this tab"), QKeySequence(Qt::Key_F1),
       [=] { show_help(w, w->tabs().current_name()); });
   help.addAction(QObject::tr("&About Stepcast"), [=] { show_about(w); });
