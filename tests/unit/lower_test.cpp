@@ -3,11 +3,9 @@
 #include <cmath>
 #include <functional>
 #include <memory>
-#include <set>
 #include <utility>
 
 #include "models/estimate.hpp"
-#include "models/parallelism/lowering.hpp"
 #include "models/parallelism/message.hpp"
 #include "models/parallelism/retained.hpp"
 #include "models/parallelism/synchronization.hpp"
@@ -147,100 +145,6 @@ TEST(Lower, ACollectiveInChunksIsIssuedOnce) {
     scenario.framework = profile;
     EXPECT_NEAR(lower(scenario).layer_kinds[0].forward.total() / Seconds(1), 4 * 3, 0.01) << overlap;
   }
-}
-
-// Costed layers stay from one scenario of a family to the next only while nothing that they depend on changes: whatever
-// setting of the strategy does, one after another and back again, the quick way says what the slow one says.
-TEST(Lowering, FollowsEverySettingOfAStrategy) {
-  const std::vector<std::vector<std::string>> settings{
-      {},
-      {"strategy.fused_loss=false"},
-      {"strategy.fused_activation=false"},
-      {"strategy.fused_norm=false"},
-      {"strategy.overlap_tensor_parallel=true"},
-      {"strategy.overlap_gradients=false"},
-      {"strategy.sequence_parallel=false"},
-      {"strategy.recompute=full"},
-      {"strategy.recompute=full", "strategy.recompute_last_stage=false"},
-      {"strategy.recompute=selective"},
-      {"strategy.offload_activations=true"},
-      {"strategy.collective_algorithm=ring"},
-      {"strategy.context_parallel=2"},
-      {"strategy.context_parallel=2", "strategy.context_method=ulysses"},
-      {"strategy.gradients_in_fp32=false"},
-      {"strategy.sharding=none"},
-      {"strategy.collective_protocol=ll"},
-      {"strategy.order=tp-cp-ep-pp-dp"},
-      {"strategy.pipeline_parallel=2"},
-      {"strategy.virtual_pipeline=1", "strategy.schedule=gpipe"},
-      {"strategy.virtual_pipeline=1", "strategy.stage_layers=[23, 19, 19, 19]"},
-      {"strategy.data_parallel=32"},
-      {"strategy.offload_optimizer=true"},
-      {"strategy.tensor_parallel=4"},
-      {"strategy.micro_batch=2"},
-      {"strategy.recompute=modules", "strategy.recompute_modules=[\"mlp\"]"},
-      {"strategy.recompute=modules", "strategy.recompute_modules=[\"norm\", \"attention_core\"]"},
-      {"strategy.overlap_parameter_gather=false"},
-  };
-  const std::vector<std::vector<std::string>> of_a_cnn{{},
-                                                       {"strategy.compression={\"method\": \"powersgd\", \"rank\": 4}"},
-                                                       {"strategy.sync_batch_norm=true"},
-                                                       {"strategy.micro_batch=64"},
-                                                       {"strategy.overlap_gradients=false"}};
-  const std::string mixtral = "workload.model=mixtral-8x7b", chunks = "strategy.virtual_pipeline=4",
-                    ep = "strategy.expert_parallel=8", whole = "strategy.expert_tensor_parallel=1";
-  const std::vector<std::vector<std::string>> of_experts{{mixtral, chunks},
-                                                         {mixtral, chunks, ep},
-                                                         {mixtral, chunks, ep, "strategy.expert_dispatch=deepep"},
-                                                         {mixtral, chunks, ep, "strategy.expert_dispatch=all_to_all"},
-                                                         {mixtral, chunks, ep, "strategy.overlap_expert_parallel=true"},
-                                                         {mixtral, chunks, ep, whole},
-                                                         {mixtral, chunks, whole}};
-  const std::string fp8 = "workload.precision=fp8", narrow = "strategy.fp8_dot_product_attention=true";
-  const std::vector<std::vector<std::string>> in_eight_bit{
-      {fp8}, {fp8, narrow}, {fp8, "strategy.recompute=selective"}, {fp8, narrow, "strategy.recompute=selective"}};
-  const std::string fsdp = "strategy={\"framework\": \"pytorch-fsdp\", \"micro_batch\": 1}";
-  const std::vector<std::vector<std::string>> of_kernels{{fsdp},
-                                                         {fsdp, "strategy.fused_rotary=true"},
-                                                         {fsdp, "strategy.fused_norm=true"},
-                                                         {fsdp, "strategy.torch_compile=true"}};
-  const std::string jax = "strategy={\"framework\": \"jax\", \"micro_batch\": 1, \"tensor_parallel\": 8}";
-  const std::vector<std::vector<std::string>> of_shards{{jax, "strategy.sharding=fsdp"},
-                                                        {jax, "strategy.sharding=hsdp"},
-                                                        {jax, "strategy.sharding=hsdp", "strategy.hsdp_shard_size=16"},
-                                                        {jax, "strategy.sharding=none"},
-                                                        {jax, "strategy.recompute=full"}};
-  std::set<std::string> followed;
-  for (const auto& [name, family] :
-       {std::pair{"llama3-70b-h100-512.json", of_kernels}, std::pair{"llama3-70b-h100-512.json", settings},
-        std::pair{"llama3-70b-h100-512.json", of_shards}, std::pair{"llama3-70b-h100-512.json", in_eight_bit},
-        std::pair{"llama3-70b-h100-512.json", of_experts}, std::pair{"bloom-176b-a100-384.json", settings},
-        std::pair{"resnet50-v100-8gpus.json", of_a_cnn}}) {
-    Lowering lowering;
-    std::vector<std::vector<std::string>> walk = family;
-    walk.insert(walk.end(), family.rbegin(), family.rend());
-    int compared = 0;
-    for (const std::vector<std::string>& setting : walk) {
-      Scenario scenario;
-      try {
-        scenario = shipped(name, setting);
-      } catch (const InputError&) {
-        continue;  // not every setting is legal for every scenario
-      }
-      ++compared;
-      for (const std::string& one : setting)
-        if (one.starts_with("strategy.")) followed.insert(one.substr(9, one.find('=') - 9));
-      EXPECT_EQ(estimate(lowering.lower(scenario)).step_time, estimate(lower(scenario)).step_time)
-          << name << ' ' << testing::PrintToString(setting);
-    }
-    EXPECT_GE(compared, 8) << name;
-  }
-  // A family has one framework, and updates beside collectives are no family's.
-  const std::set<std::string> of_no_family{"framework",         "update",      "worker",       "staleness_bound",
-                                           "backup_workers",    "local_steps", "gossip_graph", "federated",
-                                           "parameter_servers", "actors",      "step_spread"};
-  for (const std::string& key : StrategySpec::fields().keys())
-    EXPECT_TRUE(followed.contains(key) || of_no_family.contains(key)) << key << " is tried nowhere";
 }
 
 // Weights that are cast, gradients that are unscaled and clipped: so many bytes of each trained parameter in every
