@@ -13,10 +13,8 @@ namespace {
 
 constexpr double kMostSeconds = 3600;
 
-FieldTable<FrameworkProfile> table() {
-  FieldTable<FrameworkProfile> t("framework profile",
-                                 "How a framework runs a step: what it overlaps, in which pieces it communicates, and "
-                                 "what its host costs.");
+/// What it runs on and what it offers.
+void add_offers(FieldTable<FrameworkProfile>& t) {
   using F = FrameworkProfile;
   t.field("id", &F::id, "Name that scenarios use; the same as the file's", {.required = true})
       .field("title", &F::title, "Name and generation, for people", {.required = true})
@@ -34,8 +32,13 @@ FieldTable<FrameworkProfile> table() {
       .field("expert_dispatches", &F::expert_dispatches,
              "Ways of a token to its experts that it offers; the first is its default")
       .field("needs_sequence_parallel", &F::needs_sequence_parallel,
-             "Expert parallelism and overlap_tensor_parallel beside tensor parallelism need sequence parallelism")
-      .field("sharded_gradients", &F::sharded_gradients, "ZeRO-1 and 2: how gradients are reduced")
+             "Expert parallelism and overlap_tensor_parallel beside tensor parallelism need sequence parallelism");
+}
+
+/// In which pieces gradients and parameters are exchanged, and what stays of them.
+void add_gradients(FieldTable<FrameworkProfile>& t) {
+  using F = FrameworkProfile;
+  t.field("sharded_gradients", &F::sharded_gradients, "ZeRO-1 and 2: how gradients are reduced")
       .field("updated_parameters", &F::updated_parameters, "ZeRO-1 and 2: how updated parameters reach the other ranks")
       .field("parameter_bucket_MiB", &F::parameter_bucket,
              "Size of one gather or broadcast of updated parameters; 0: as the gradients' buckets",
@@ -65,9 +68,14 @@ FieldTable<FrameworkProfile> table() {
       .field("persistent_buckets", &F::persistent_buckets,
              "Every gradient has a place in a bucket, beside its own memory, all the time")
       .field("frees_gradients", &F::frees_gradients,
-             "Gradients are freed after each step, so that none exist when its first backward pass begins")
-      .field("fused_activation", &F::fused_activation,
-             "A gated activation is one kernel; else its inner result is kept for the backward pass, too")
+             "Gradients are freed after each step, so that none exist when its first backward pass begins");
+}
+
+/// What is one kernel, and what kernels keep for the backward pass.
+void add_kernels(FieldTable<FrameworkProfile>& t) {
+  using F = FrameworkProfile;
+  t.field("fused_activation", &F::fused_activation,
+          "A gated activation is one kernel; else its inner result is kept for the backward pass, too")
       .field(
           "fused_expert_biases", &F::fused_expert_biases,
           "Biases of experts' second products are added by what writes the results; else by passes in fp32 over them")
@@ -102,11 +110,16 @@ FieldTable<FrameworkProfile> table() {
              "Unfused attention: its softmax is one kernel where sequences × heads of a device are a multiple of this, "
              "else several; 0: always several",
              {.min = 0, .max = 1024})
-      .field("fused_loss", &F::fused_loss, "Cross-entropy is one kernel each way that keeps 16-bit logits")
-      .field("tensor_parallel_exposed", &F::tensor_parallel_exposed,
-             "Share of a tensor-parallel gather or scatter that its neighbouring product does not hide where they "
-             "overlap; 1: they cannot",
-             {.min = 0, .max = 1})
+      .field("fused_loss", &F::fused_loss, "Cross-entropy is one kernel each way that keeps 16-bit logits");
+}
+
+/// What runs beside what.
+void add_overlaps(FieldTable<FrameworkProfile>& t) {
+  using F = FrameworkProfile;
+  t.field("tensor_parallel_exposed", &F::tensor_parallel_exposed,
+          "Share of a tensor-parallel gather or scatter that its neighbouring product does not hide where they "
+          "overlap; 1: they cannot",
+          {.min = 0, .max = 1})
       .field("overlap_tensor_parallel", &F::overlap_tensor_parallel,
              "Tensor-parallel gathers and scatters overlap with products where the strategy does not say")
       .field("overlap_input_gradients", &F::overlap_input_gradients,
@@ -120,9 +133,14 @@ FieldTable<FrameworkProfile> table() {
              "Computation goes on while an activation is sent to the next pipeline stage")
       .field("scatter_gather_messages", &F::scatter_gather_messages,
              "Tensor-parallel ranks send a share of an activation each and gather it in the receiving node")
-      .field("cuda_graphs", &F::cuda_graphs, "Layers are launched as recorded graphs")
-      .field("memory_efficiency", &F::memory_efficiency,
-             "Traffic of the streaming kernels over that of fused ones; above 1: extra passes", {.min = 0.5, .max = 20})
+      .field("cuda_graphs", &F::cuda_graphs, "Layers are launched as recorded graphs");
+}
+
+/// Memory traffic over that of the kernels that operators need.
+void add_traffic(FieldTable<FrameworkProfile>& t) {
+  using F = FrameworkProfile;
+  t.field("memory_efficiency", &F::memory_efficiency,
+          "Traffic of the streaming kernels over that of fused ones; above 1: extra passes", {.min = 0.5, .max = 20})
       .field("compiled_memory_efficiency", &F::compiled_memory_efficiency,
              "memory_efficiency with strategy.torch_compile; 0: the framework does not compile", {.min = 0, .max = 20})
       .field("streaming_in_fp32", &F::streaming_in_fp32,
@@ -141,11 +159,22 @@ FieldTable<FrameworkProfile> table() {
           "kept_activation_passes", &F::kept_activation_passes,
           "Passes over what a block keeps for its backward pass, beside those of its kernels: into the stacked arrays "
           "of a compiled loop over layers, and out of them",
-          {.min = 0, .max = 20})
-      .field("layers_per_unit", &F::layers_per_unit, "FSDP: layers of one wrapped unit", {.min = 1, .max = 10000})
-      .field("backward_prefetch", &F::backward_prefetch, "FSDP: the next gather is issued before this unit's gradients")
-      .field("host_per_layer_forward_us", &F::host_per_layer_forward,
-             "Host time to issue the forward pass of one dense layer", {.min = 0, .max = kMostSeconds * 1e6})
+          {.min = 0, .max = 20});
+}
+
+/// What FSDP wraps and fetches at once.
+void add_units(FieldTable<FrameworkProfile>& t) {
+  using F = FrameworkProfile;
+  t.field("layers_per_unit", &F::layers_per_unit, "FSDP: layers of one wrapped unit", {.min = 1, .max = 10000})
+      .field("backward_prefetch", &F::backward_prefetch,
+             "FSDP: the next gather is issued before this unit's gradients");
+}
+
+/// What hosts, experts and each step cost.
+void add_costs(FieldTable<FrameworkProfile>& t) {
+  using F = FrameworkProfile;
+  t.field("host_per_layer_forward_us", &F::host_per_layer_forward,
+          "Host time to issue the forward pass of one dense layer", {.min = 0, .max = kMostSeconds * 1e6})
       .field("host_backward_factor", &F::host_backward_factor, "Host time of the backward pass over the forward pass",
              {.min = 0, .max = 10})
       .field("host_per_peer_us", &F::host_per_peer,
@@ -171,8 +200,22 @@ FieldTable<FrameworkProfile> table() {
       .field("communication_sms", &F::communication_sms, "SMs that a collective kernel holds beside computation",
              {.min = 0, .max = 1024})
       .field("optimizer_bytes_per_parameter", &F::optimizer_bytes_per_parameter,
-             "Memory traffic of the optimizer step for each parameter that a rank updates", {.min = 0, .max = 1000})
-      .field("exchange", &F::exchange, "How its processes exchange gradients, beside collectives of devices")
+             "Memory traffic of the optimizer step for each parameter that a rank updates", {.min = 0, .max = 1000});
+}
+
+FieldTable<FrameworkProfile> table() {
+  using F = FrameworkProfile;
+  FieldTable<FrameworkProfile> t("framework profile",
+                                 "How a framework runs a step: what it overlaps, in which pieces it communicates, and "
+                                 "what its host costs.");
+  add_offers(t);
+  add_gradients(t);
+  add_kernels(t);
+  add_overlaps(t);
+  add_traffic(t);
+  add_units(t);
+  add_costs(t);
+  t.field("exchange", &F::exchange, "How its processes exchange gradients, beside collectives of devices")
       .field("sources", &F::sources, "Where each figure comes from", {.required = true})
       .field("evidence", &F::evidence, "How each figure was obtained", {.required = true})
       .field("note", &F::note, "What else is worth knowing");

@@ -10,6 +10,119 @@ constexpr double kMostRanks = 1e8;
 constexpr double kMostSamples = 1e18;
 constexpr double kMostBatch = 1e9;
 
+/// Devices of each dimension, and what a pipeline is cut into.
+void add_degrees(FieldTable<StrategySpec>& t) {
+  using S = StrategySpec;
+  const Rules degree{.min = 1, .max = kMostRanks};
+  t.field("tensor_parallel", &S::tensor_parallel, "Devices that share each layer's matrices", degree)
+      .field("sequence_parallel", &S::sequence_parallel,
+             "Norms and dropout are split over the tensor-parallel group (Korthikanti et al. 2022)")
+      .field("pipeline_parallel", &S::pipeline_parallel, "Stages of the pipeline", degree)
+      .field("virtual_pipeline", &S::virtual_pipeline, "Model chunks of each stage (interleaved-1f1b)",
+             {.min = 1, .max = 10000})
+      .field("context_parallel", &S::context_parallel, "Devices that share each sequence", degree)
+      .field("context_method", &S::context_method, "How attention meets the rest of its sequence")
+      .field("expert_parallel", &S::expert_parallel, "Devices that share the experts, inside data parallelism", degree)
+      .field(
+          "expert_tensor_parallel", &S::expert_tensor_parallel,
+          "Tensor-parallel devices that share one expert: all of them (default), or 1: each holds whole experts, and "
+          "expert_parallel extends over them",
+          degree)
+      .field("data_parallel", &S::data_parallel,
+             "Replicas of the model; follows from the device count, and is checked when given", degree)
+      .field("micro_batch", &S::micro_batch,
+             "Samples of one micro-batch and replica; default: 1 where the model is cut, else a replica's whole share",
+             {.min = 1, .max = kMostBatch})
+      .field("schedule", &S::schedule,
+             "Pipeline schedule; default: 1f1b, or interleaved-1f1b with virtual_pipeline above 1")
+      .field("stage_layers", &S::stage_layers,
+             "Layers of each chunk in model order, for uneven pipelines; default: even", {.min = 0, .max = 1e6});
+}
+
+/// What is computed again, what replicas share out, and where ranks lie.
+void add_recomputation_and_shards(FieldTable<StrategySpec>& t) {
+  using S = StrategySpec;
+  t.field("recompute", &S::recompute, "What the backward pass computes again instead of keeping it")
+      .field("recompute_modules", &S::recompute_modules, "Parts of a layer that recompute \"modules\" repeats")
+      .field("recompute_last_stage", &S::recompute_last_stage,
+             "false: the last stage of a pipeline, whose backward pass follows at once, keeps its activations")
+      .field("sharding", &S::sharding, "What data-parallel replicas share out; default: the framework's")
+      .field("hsdp_shard_size", &S::hsdp_shard_size,
+             "Ranks of one shard group (hsdp: default those of one node; zero-1: default all)",
+             {.min = 1, .max = kMostRanks})
+      .field("order", &S::order, "Dimensions over ranks, innermost first: tp, cp, ep, dp and pp joined by -");
+}
+
+/// What runs beside what.
+void add_overlaps(FieldTable<StrategySpec>& t) {
+  using S = StrategySpec;
+  t.field("overlap_tensor_parallel", &S::overlap_tensor_parallel,
+          "Tensor-parallel gathers and scatters run beside products; default: the framework's")
+      .field("expert_dispatch", &S::expert_dispatch,
+             "How a token reaches its experts: a copy for each of them by all_to_all, or one for each node and rank "
+             "that holds any of them (DeepEP, HybridEP); default: the framework's")
+      .field("overlap_expert_parallel", &S::overlap_expert_parallel,
+             "All_to_alls of experts run beside another micro-batch's computation, forward passes between backward "
+             "passes (Megatron's combined 1f1b)")
+      .field("overlap_gradients", &S::overlap_gradients,
+             "Gradients are reduced beside the backward pass; default: the framework's")
+      .field("overlap_parameter_gather", &S::overlap_parameter_gather,
+             "ZeRO-1 and 2: parameters are gathered beside the next forward pass; default: the framework's");
+}
+
+/// Which kernels run, in which numbers.
+void add_kernels(FieldTable<StrategySpec>& t) {
+  using S = StrategySpec;
+  t.field("fused_loss", &S::fused_loss,
+          "Cross-entropy is one kernel each way that keeps 16-bit logits; default: the framework's")
+      .field("gradients_in_fp32", &S::gradients_in_fp32,
+             "Gradients are reduced in fp32, else in the parameters' format; default: the framework's")
+      .field("fused_activation", &S::fused_activation,
+             "A gated activation is one kernel that keeps nothing inside; default: the framework's")
+      .field("fused_norm", &S::fused_norm,
+             "An RMS norm is one kernel that keeps its input alone; default: the framework's")
+      .field("fused_rotary", &S::fused_rotary, "Rotary positions are one kernel; default: the framework's")
+      .field("torch_compile", &S::torch_compile,
+             "torch.compile makes one kernel of a block's neighbouring norms, additions, activations and casts")
+      .field("fp8_dot_product_attention", &S::fp8_dot_product_attention,
+             "Attention's products run in 8 bit, too, where a precision below 16 bit does (Transformer Engine)")
+      .field("sync_batch_norm", &S::sync_batch_norm,
+             "Batch norms take their statistics over all replicas, in every layer of both passes");
+}
+
+/// What lies in host memory.
+void add_offload(FieldTable<StrategySpec>& t) {
+  using S = StrategySpec;
+  t.field("offload_optimizer", &S::offload_optimizer,
+          "Optimizer states lie in host memory and the processors update them (ZeRO-Offload)")
+      .field("offload_activations", &S::offload_activations,
+             "What blocks keep for the backward pass waits in host memory");
+}
+
+/// How and when gradients or models meet.
+void add_exchange(FieldTable<StrategySpec>& t) {
+  using S = StrategySpec;
+  t.field("collective_algorithm", &S::collective_algorithm, "Algorithm of collectives; auto: the faster one")
+      .field("update", &S::update, "When workers' gradients or models meet; default: the framework's")
+      .field("worker", &S::worker, "What exchanges with others: each device, or each node; default: the framework's")
+      .field("staleness_bound", &S::staleness_bound,
+             "stale-synchronous: steps that a worker may be ahead of the slowest", {.min = 0, .max = 1e6})
+      .field("backup_workers", &S::backup_workers, "backup-workers: gradients that a step does not wait for",
+             {.min = 0, .max = kMostRanks})
+      .field("local_steps", &S::local_steps, "local and asynchronous: steps of a worker between two exchanges",
+             {.min = 1, .max = 1e6})
+      .field("parameter_servers", &S::parameter_servers,
+             "Processes that hold the parameters; default: the framework's, if it has any")
+      .field("gossip_graph", &S::gossip_graph, "gossip: whom a worker averages with")
+      .field("compression", &S::compression, "How gradients are made smaller before they are sent")
+      .field("federated", &S::federated, "Clients of federated averaging and their network")
+      .field("actors", &S::actors, "Reinforcement learning: nodes that generate the samples to train on")
+      .field("step_spread", &S::step_spread,
+             "Standard deviation of the logarithm of a worker's step time, from step to step, in updates other than "
+             "collectives; default: a stated one",
+             {.min = 0, .max = 3});
+}
+
 }  // namespace
 
 const FieldTable<ClusterSpec>& ClusterSpec::fields() {
@@ -87,95 +200,16 @@ const FieldTable<WorkloadSpec>& WorkloadSpec::fields() {
 
 const FieldTable<StrategySpec>& StrategySpec::fields() {
   static const auto kTable = [] {
-    using S = StrategySpec;
-    FieldTable<S> t("strategy", "How the training is spread over the devices");
-    const Rules degree{.min = 1, .max = kMostRanks};
-    t.field("framework", &S::framework,
+    FieldTable<StrategySpec> t("strategy", "How the training is spread over the devices");
+    t.field("framework", &StrategySpec::framework,
             "Id of a framework profile; default: pytorch-ddp, where that does not run jax (TPU) or neuronx (Trainium), "
-            "or pytorch-cpu on nodes without accelerators")
-        .field("tensor_parallel", &S::tensor_parallel, "Devices that share each layer's matrices", degree)
-        .field("sequence_parallel", &S::sequence_parallel,
-               "Norms and dropout are split over the tensor-parallel group (Korthikanti et al. 2022)")
-        .field("pipeline_parallel", &S::pipeline_parallel, "Stages of the pipeline", degree)
-        .field("virtual_pipeline", &S::virtual_pipeline, "Model chunks of each stage (interleaved-1f1b)",
-               {.min = 1, .max = 10000})
-        .field("context_parallel", &S::context_parallel, "Devices that share each sequence", degree)
-        .field("context_method", &S::context_method, "How attention meets the rest of its sequence")
-        .field("expert_parallel", &S::expert_parallel, "Devices that share the experts, inside data parallelism",
-               degree)
-        .field(
-            "expert_tensor_parallel", &S::expert_tensor_parallel,
-            "Tensor-parallel devices that share one expert: all of them (default), or 1: each holds whole experts, and "
-            "expert_parallel extends over them",
-            degree)
-        .field("data_parallel", &S::data_parallel,
-               "Replicas of the model; follows from the device count, and is checked when given", degree)
-        .field(
-            "micro_batch", &S::micro_batch,
-            "Samples of one micro-batch and replica; default: 1 where the model is cut, else a replica's whole share",
-            {.min = 1, .max = kMostBatch})
-        .field("schedule", &S::schedule,
-               "Pipeline schedule; default: 1f1b, or interleaved-1f1b with virtual_pipeline above 1")
-        .field("stage_layers", &S::stage_layers,
-               "Layers of each chunk in model order, for uneven pipelines; default: even", {.min = 0, .max = 1e6})
-        .field("recompute", &S::recompute, "What the backward pass computes again instead of keeping it")
-        .field("recompute_modules", &S::recompute_modules, "Parts of a layer that recompute \"modules\" repeats")
-        .field("recompute_last_stage", &S::recompute_last_stage,
-               "false: the last stage of a pipeline, whose backward pass follows at once, keeps its activations")
-        .field("sharding", &S::sharding, "What data-parallel replicas share out; default: the framework's")
-        .field("hsdp_shard_size", &S::hsdp_shard_size,
-               "Ranks of one shard group (hsdp: default those of one node; zero-1: default all)", degree)
-        .field("order", &S::order, "Dimensions over ranks, innermost first: tp, cp, ep, dp and pp joined by -")
-        .field("overlap_tensor_parallel", &S::overlap_tensor_parallel,
-               "Tensor-parallel gathers and scatters run beside products; default: the framework's")
-        .field("expert_dispatch", &S::expert_dispatch,
-               "How a token reaches its experts: a copy for each of them by all_to_all, or one for each node and rank "
-               "that holds any of them (DeepEP, HybridEP); default: the framework's")
-        .field("overlap_expert_parallel", &S::overlap_expert_parallel,
-               "All_to_alls of experts run beside another micro-batch's computation, forward passes between backward "
-               "passes (Megatron's combined 1f1b)")
-        .field("overlap_gradients", &S::overlap_gradients,
-               "Gradients are reduced beside the backward pass; default: the framework's")
-        .field("overlap_parameter_gather", &S::overlap_parameter_gather,
-               "ZeRO-1 and 2: parameters are gathered beside the next forward pass; default: the framework's")
-        .field("fused_loss", &S::fused_loss,
-               "Cross-entropy is one kernel each way that keeps 16-bit logits; default: the framework's")
-        .field("gradients_in_fp32", &S::gradients_in_fp32,
-               "Gradients are reduced in fp32, else in the parameters' format; default: the framework's")
-        .field("fused_activation", &S::fused_activation,
-               "A gated activation is one kernel that keeps nothing inside; default: the framework's")
-        .field("fused_norm", &S::fused_norm,
-               "An RMS norm is one kernel that keeps its input alone; default: the framework's")
-        .field("fused_rotary", &S::fused_rotary, "Rotary positions are one kernel; default: the framework's")
-        .field("torch_compile", &S::torch_compile,
-               "torch.compile makes one kernel of a block's neighbouring norms, additions, activations and casts")
-        .field("fp8_dot_product_attention", &S::fp8_dot_product_attention,
-               "Attention's products run in 8 bit, too, where a precision below 16 bit does (Transformer Engine)")
-        .field("sync_batch_norm", &S::sync_batch_norm,
-               "Batch norms take their statistics over all replicas, in every layer of both passes")
-        .field("offload_optimizer", &S::offload_optimizer,
-               "Optimizer states lie in host memory and the processors update them (ZeRO-Offload)")
-        .field("offload_activations", &S::offload_activations,
-               "What blocks keep for the backward pass waits in host memory")
-        .field("collective_algorithm", &S::collective_algorithm, "Algorithm of collectives; auto: the faster one")
-        .field("update", &S::update, "When workers' gradients or models meet; default: the framework's")
-        .field("worker", &S::worker, "What exchanges with others: each device, or each node; default: the framework's")
-        .field("staleness_bound", &S::staleness_bound,
-               "stale-synchronous: steps that a worker may be ahead of the slowest", {.min = 0, .max = 1e6})
-        .field("backup_workers", &S::backup_workers, "backup-workers: gradients that a step does not wait for",
-               {.min = 0, .max = kMostRanks})
-        .field("local_steps", &S::local_steps, "local and asynchronous: steps of a worker between two exchanges",
-               {.min = 1, .max = 1e6})
-        .field("parameter_servers", &S::parameter_servers,
-               "Processes that hold the parameters; default: the framework's, if it has any")
-        .field("gossip_graph", &S::gossip_graph, "gossip: whom a worker averages with")
-        .field("compression", &S::compression, "How gradients are made smaller before they are sent")
-        .field("federated", &S::federated, "Clients of federated averaging and their network")
-        .field("actors", &S::actors, "Reinforcement learning: nodes that generate the samples to train on")
-        .field("step_spread", &S::step_spread,
-               "Standard deviation of the logarithm of a worker's step time, from step to step, in updates other than "
-               "collectives; default: a stated one",
-               {.min = 0, .max = 3});
+            "or pytorch-cpu on nodes without accelerators");
+    add_degrees(t);
+    add_recomputation_and_shards(t);
+    add_overlaps(t);
+    add_kernels(t);
+    add_offload(t);
+    add_exchange(t);
     return t;
   }();
   return kTable;
