@@ -1,0 +1,23 @@
+#pragma once
+
+#include "models/estimate/pipeline_stages.hpp"
+#include "models/estimate/replica_stages.hpp"
+#include "models/estimate/step_account.hpp"
+
+namespace stepcast {
+
+/// When a step's passes end, and when its replicas have met, from its begin.
+struct StepEnd {
+  Seconds pipeline;  ///< its last backward pass, on idle links
+  Seconds replicas;  ///< the last reduction, or gather of parameters
+};
+
+/// Of replicas that hold all parameters: buckets are reduced under (or after) the last backward pass, and ZeRO-1/2
+/// gathers what has been updated.
+StepEnd replicated_step(const ReplicaStages& stages, const PipelineStages& pipeline, StepAccount& account);
+
+/// Of replicas that shard their parameters (ZeRO-3, FSDP, HSDP): stages of which each works as it does alone, played
+/// with what they wait for their gathers.
+StepEnd sharded_step(const ReplicaStages& stages, const PipelineStages& pipeline, StepAccount& account);
+
+}  // namespace stepcast
