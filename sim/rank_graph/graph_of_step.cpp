@@ -41,11 +41,12 @@ constexpr const char* kEnds = "pipeline ends";
 constexpr const char *kOnceToNodes = "all_to_all, a token once to each node",
                      *kOnceToRanks = "all_to_all, a token once to each rank";
 
-class Lowering {
+/// Writes a step down operation by operation, each once what it waits for is written.
+class StepExporter {
  public:
-  Lowering(const Job& job, const StepGraph& graph) : job_(job), graph_(graph) {}
+  StepExporter(const Job& job, const StepGraph& graph) : job_(job), graph_(graph) {}
 
-  RankGraph lower() {
+  RankGraph write() {
     refuse_replicas();
     const Scenario& scenario = *job_.scenario;
     out_.name = scenario.spec.name;
@@ -348,6 +349,6 @@ class Lowering {
 
 }  // namespace
 
-RankGraph rank_graph_of(const Job& job, const StepGraph& graph) { return Lowering(job, graph).lower(); }
+RankGraph rank_graph_of(const Job& job, const StepGraph& graph) { return StepExporter(job, graph).write(); }
 
 }  // namespace stepcast
