@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "calibration/importers/models/shell_condition.hpp"
 #include "calibration/importers/models/shell_tokens.hpp"
