@@ -40,7 +40,6 @@ TEST(Fio, JobsOfOneNameAndGroupCountTogether) {
 }
 
 TEST(Fio, OtherLayoutsSayWhichIsRead) {
-  EXPECT_THAT(import_measured(read_fio, R"({"fio version": "fio-2.2.10", "jobs": []})").faults, HasSubstr("fio 3"));
   EXPECT_THAT(import_measured(read_fio, R"({"fio version": "fio-3.36", "client_stats": []})").faults,
               HasSubstr("/client_stats"));
 }
@@ -53,6 +52,51 @@ TEST(Fio, TextAroundTheDocumentIsPassedOver) {
   EXPECT_EQ(import.rows.size(), 1U);
   EXPECT_THAT(import_measured(read_fio, "fio: warning\nfio: warning\n{\n \"jobs\": [\n  { bad }\n ]\n}\n").faults,
               HasSubstr("line 5"));
+}
+
+// 7,116 KiB in 25,788 ms are 275.9 KiB/s; bw is written whole.
+TEST(Fio, OldVersionsCountInKibibytesAndMicroseconds) {
+  const auto import = import_measured(read_fio, R"({"fio version": "fio-2.2.10", "jobs": [{"jobname": "r", "groupid": 0,
+      "error": 0, "read": {"io_bytes": 7116, "bw": 275, "iops": 68.99, "runtime": 25788,
+      "clat": {"min": 50, "max": 6000, "mean": 14000.5, "stddev": 2.5, "percentile": {"99.000000": 900}}}}]})");
+  EXPECT_EQ(import.faults, "");
+  ASSERT_EQ(import.rows.size(), 1U);
+  EXPECT_EQ(import.rows[0]["size_bytes"], 7116 * 1024);
+  EXPECT_DOUBLE_EQ(import.rows[0]["bandwidth_MBps"].get<double>(), 275 * 1024 / 1e6);
+  EXPECT_DOUBLE_EQ(import.rows[0]["latency_us"]["mean"].get<double>(), 14000.5);
+  EXPECT_DOUBLE_EQ(import.rows[0]["latency_us"]["p99"].get<double>(), 900);
+}
+
+// fio 3.1 has bytes that were moved, and no rate in them yet.
+TEST(Fio, ARateMayBeInKibibytesAlone) {
+  const auto import = import_measured(read_fio, R"({"fio version": "fio-3.1", "jobs": [{"jobname": "r", "groupid": 0,
+      "error": 0, "read": {"io_bytes": 1048576, "io_kbytes": 1024, "bw": 1024, "runtime": 1000}}]})");
+  EXPECT_EQ(import.faults, "");
+  EXPECT_EQ(import.rows[0]["size_bytes"], 1048576);
+  EXPECT_DOUBLE_EQ(import.rows[0]["bandwidth_MBps"].get<double>(), 1.048576);
+}
+
+std::string report(double timestamp, int elapsed, double bytes) {
+  return fmt::format(
+      R"({{"fio version": "fio-3.36", "timestamp": {}, "jobs": [{{"jobname": "w", "elapsed": {}, "error": 0,
+      "write": {{"io_bytes": {}, "bw_bytes": 1000, "runtime": 1000}}}}]}})",
+      timestamp, elapsed, bytes);
+}
+
+TEST(Fio, OfTheReportsOfOneRunTheLastCounts) {
+  const auto one =
+      import_measured(read_fio, report(1000, 10, 1) + "\n" + report(1010, 20, 2) + "\n" + report(1021, 31, 3));
+  EXPECT_EQ(one.faults, "");
+  ASSERT_EQ(one.rows.size(), 1U);
+  EXPECT_EQ(one.rows[0]["size_bytes"], 3);
+  const auto two = import_measured(read_fio, "[" + report(1000, 10, 1) + ",\n" + report(1015, 10, 2) + "]");
+  EXPECT_EQ(two.faults, "");
+  EXPECT_EQ(two.rows.size(), 2U);
+}
+
+TEST(Fio, ReadsAndWritesCountedTogetherAreRefused) {
+  EXPECT_THAT(import_measured(read_fio, R"({"jobs": [{"jobname": "m", "mixed": {"bw_bytes": 5}}]})").faults,
+              HasSubstr("/jobs/0/mixed: counts reads and writes together"));
 }
 
 }  // namespace

@@ -12,26 +12,90 @@ namespace stepcast {
 namespace {
 
 constexpr double kLastSecond = 1e11;  // of the year 5138
+constexpr double kClockSlack_s = 2;   // timestamps and elapsed times are whole seconds, each rounded
 
-/// The JSON of fio's output, of which --output-format=normal,json, warnings and signals print lines before and behind;
-/// empty lines stand for those before, so that faults name the file's. Empty where there is none.
-std::string document_in(std::string_view text) {
-  std::size_t begin = text.starts_with('{') ? 0 : text.find("\n{");
-  if (begin == std::string_view::npos) begin = text.find('{');
-  if (begin == std::string_view::npos) return {};
-  if (text[begin] == '\n') ++begin;
+/// Where the object ends that begins at `begin`: behind its last brace, or at the text's end.
+std::size_t end_of_object(std::string_view text, std::size_t begin) {
   int depth = 0;
   bool quoted = false;
-  std::size_t end = begin;
-  for (; end < text.size(); ++end) {
+  for (std::size_t end = begin; end < text.size(); ++end) {
     const char c = text[end];
     if (c == '\\' && quoted) ++end;
     if (c == '"') quoted = !quoted;
     if (!quoted && c == '{') ++depth;
-    if (!quoted && c == '}' && --depth == 0) break;
+    if (!quoted && c == '}' && --depth == 0) return end + 1;
   }
-  const auto lines = std::count(text.begin(), text.begin() + static_cast<long>(begin), '\n');
-  return std::string(static_cast<std::size_t>(lines), '\n') += text.substr(begin, end + 1 - begin);
+  return text.size();
+}
+
+/// The next object that begins a line, a list or its next element.
+std::size_t begin_of_object(std::string_view text, std::size_t from) {
+  for (std::size_t at = text.find('{', from); at != std::string_view::npos; at = text.find('{', at + 1)) {
+    const std::string_view before = trimmed(text.substr(0, at));
+    if (at == 0 || text[at - 1] == '\n' || (!before.empty() && (before.back() == '[' || before.back() == ',')))
+      return at;
+  }
+  return std::string_view::npos;
+}
+
+/// The JSON of fio's output, of which --output-format=normal,json, warnings and signals print lines before and behind,
+/// and of which a file may hold several; empty lines stand for those before, so that faults name the file's.
+std::vector<std::string> documents_in(std::string_view text) {
+  std::vector<std::string> out;
+  std::size_t begin = begin_of_object(text, 0);
+  if (begin == std::string_view::npos) begin = text.find('{');
+  while (begin != std::string_view::npos) {
+    const std::size_t end = end_of_object(text, begin);
+    const auto lines = std::count(text.begin(), text.begin() + static_cast<long>(begin), '\n');
+    out.push_back(std::string(static_cast<std::size_t>(lines), '\n') += text.substr(begin, end - begin));
+    begin = begin_of_object(text, end);
+  }
+  return out;
+}
+
+/// What older versions write otherwise, as later ones do: rates in KiB/s alone, and, before 3, KiB that were moved and
+/// microseconds (fio's stat.c, add_ddir_status_json).
+void bring_up_to_date(Json& body) {
+  if (!body.is_object()) return;
+  if (!body.contains("bw_bytes")) {
+    body["bw_bytes"] = figure(body, "bw") * 1024;
+    if (!body.contains("io_kbytes")) body["io_bytes"] = figure(body, "io_bytes") * 1024;
+  }
+  if (!body.contains("clat") || !body["clat"].is_object() || body.contains("clat_ns")) return;
+  Json clat = body["clat"];
+  for (const char* key : {"mean", "min", "max", "stddev"})
+    if (clat.contains(key) && clat[key].is_number()) clat[key] = clat[key].get<double>() * 1e3;
+  if (clat.contains("percentile") && clat["percentile"].is_object())
+    for (auto& [name, value] : clat["percentile"].items())
+      if (value.is_number()) value = value.get<double>() * 1e3;
+  body["clat_ns"] = std::move(clat);
+}
+
+void bring_jobs_up_to_date(Json& document) {
+  if (!document.is_object() || !document.contains("jobs") || !document["jobs"].is_array()) return;
+  for (Json& job : document["jobs"])
+    for (const char* direction : {"read", "write"})
+      if (job.is_object() && job.contains(direction)) bring_up_to_date(job[direction]);
+}
+
+/// Names and start of a run: what the reports of one run (--status-interval) have in common.
+std::pair<std::string, double> run_of(const Json& document) {
+  std::string names;
+  double elapsed = 0;
+  if (document.is_object() && document.contains("jobs") && document["jobs"].is_array())
+    for (const Json& job : document["jobs"]) {
+      names += words(job, "jobname") + "\n";
+      elapsed = std::max(elapsed, figure(job, "elapsed"));
+    }
+  return {names, figure(document, "timestamp") - elapsed};
+}
+
+/// Whether the second is a later report of the first's run. Its numbers count from the run's start.
+bool is_later_report(const Json& first, const Json& second) {
+  const auto [names, start] = run_of(first);
+  const auto [later_names, later_start] = run_of(second);
+  return names == later_names && figure(second, "timestamp") > figure(first, "timestamp") &&
+         std::abs(later_start - start) <= kClockSlack_s;
 }
 
 /// fio's name of what a job did, as ours: sequential or random, and whether files or checkpoints were its matter.
@@ -117,17 +181,21 @@ Json storage_row(const Json& job, const Json& options, const Json& body, bool re
   return row;
 }
 
-std::vector<JobGroup> groups_of(const Json& jobs, Diagnostics& diagnostics) {
+std::vector<JobGroup> groups_of(const Json& jobs, const std::string& where, Diagnostics& diagnostics) {
   std::vector<JobGroup> out;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const Json& job = jobs[i];
-    const std::string at = fmt::format("/jobs/{}", i);
+    const std::string at = fmt::format("{}/jobs/{}", where, i);
     if (!job.is_object()) {
       diagnostics.error(at, "is no object");
       continue;
     }
     if (const double failed = figure(job, "error"); failed != 0) {
       diagnostics.error(at + "/error", fmt::format("the job failed with {}", failed));
+      continue;
+    }
+    if (job.contains("mixed")) {
+      diagnostics.error(at + "/mixed", "counts reads and writes together", "run fio without unified_rw_reporting");
       continue;
     }
     const auto same = std::find_if(out.begin(), out.end(), [&](const JobGroup& group) {
@@ -144,15 +212,12 @@ std::vector<JobGroup> groups_of(const Json& jobs, Diagnostics& diagnostics) {
 }
 
 /// The jobs of a document that this reads; null with a fault.
-const Json* jobs_of(const Json& document, ResultsBuilder& results, Diagnostics& diagnostics) {
+const Json* jobs_of(const Json& document, const std::string& where, ResultsBuilder& results, Diagnostics& diagnostics) {
   const auto fail = [&](const char* at, const std::string& what, const char* suggestion) {
-    diagnostics.error(at, what, suggestion);
+    diagnostics.error(where + at, what, suggestion);
     return nullptr;
   };
   const std::string version = words(document, "fio version");
-  if (version.starts_with("fio-1.") || version.starts_with("fio-2."))
-    return fail("/fio version", fmt::format("found {}, which states no bytes per second", shown(version)),
-                "expected fio 3 or later");
   if (document.is_object() && document.contains("client_stats") && !document.contains("jobs"))
     return fail("/client_stats", "is the output of fio --client, whose entries are of several hosts",
                 "expected /jobs: the output of fio on each host itself");
@@ -177,23 +242,35 @@ void add_group(const JobGroup& group, const Json& shared, ResultsBuilder& result
   }
 }
 
-}  // namespace
-
-void read_fio(std::string_view text, const std::string& /*file*/, const MeasuredHints& /*hints*/,
-              ResultsBuilder& results, Diagnostics& diagnostics) {
-  const std::string json = document_in(text);
-  if (json.empty()) return diagnostics.error("", "no JSON in it", "fio --output-format=json");
-  const Json document = parse_json(json, diagnostics);
-  if (!diagnostics.ok()) return;
-  const Json* jobs = jobs_of(document, results, diagnostics);
+void read_document(const Json& document, const std::string& where, ResultsBuilder& results, Diagnostics& diagnostics) {
+  const Json* jobs = jobs_of(document, where, results, diagnostics);
   if (!jobs) return;
   static const Json kNothing = Json::object();
   const Json& shared = document.contains("global options") && document["global options"].is_object()
                            ? document["global options"]
                            : kNothing;
   const std::size_t before = results.rows();
-  for (const JobGroup& group : groups_of(*jobs, diagnostics)) add_group(group, shared, results);
-  if (results.rows() == before && diagnostics.ok()) diagnostics.error("/jobs", "no job read or wrote anything");
+  for (const JobGroup& group : groups_of(*jobs, where, diagnostics)) add_group(group, shared, results);
+  if (results.rows() == before && diagnostics.ok()) diagnostics.error(where + "/jobs", "no job read or wrote anything");
+}
+
+}  // namespace
+
+void read_fio(std::string_view text, const std::string& /*file*/, const MeasuredHints& /*hints*/,
+              ResultsBuilder& results, Diagnostics& diagnostics) {
+  const std::vector<std::string> texts = documents_in(text);
+  if (texts.empty()) return diagnostics.error("", "no JSON in it", "fio --output-format=json");
+  std::vector<Json> documents;
+  for (const std::string& one : texts) {
+    Json document = parse_json(one, diagnostics);
+    if (!diagnostics.ok()) return;
+    if (!documents.empty() && !document.contains("jobs")) continue;  // what a signal has printed behind it
+    bring_jobs_up_to_date(document);
+    if (!documents.empty() && is_later_report(documents.back(), document)) documents.pop_back();
+    documents.push_back(std::move(document));
+  }
+  for (std::size_t i = 0; i < documents.size() && diagnostics.ok(); ++i)
+    read_document(documents[i], documents.size() > 1 ? fmt::format("/{}", i) : "", results, diagnostics);
 }
 
 }  // namespace stepcast
