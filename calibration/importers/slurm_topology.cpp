@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -72,6 +71,7 @@ class ConfReader {
     if (entries.empty()) return;
     const std::string first = lower_case(entries.front().first);
     if (first == "blocksizes") return read_block_sizes(line.number, entries);
+    if (first == "aggregatedblock") return read_aggregate(line.number, entries);
     if (first != "switchname" && first != "blockname")
       return fault(
           line.number,
@@ -98,6 +98,7 @@ class ConfReader {
 
   void read_definition(int line, const Entries& entries, bool block) {
     Definition out{line, entries.front().second, {}, {}};
+    bool shown_by_scontrol = false;
     const std::vector<std::string> keys =
         block ? std::vector<std::string>{"Nodes"} : std::vector<std::string>{"Nodes", "Switches", "LinkSpeed"};
     for (std::size_t i = 1; i < entries.size(); ++i) {
@@ -108,11 +109,17 @@ class ConfReader {
         out.switches = names(line, entries[i].second);
       } else if (key == "linkspeed" && !block) {
         link_speeds_ = true;
-      } else {
+      } else if (key == "level" && !block) {
+        shown_by_scontrol = true;
+      } else if (key == "blocksize" && block) {
+        take_block_size(line, entries[i].second);
+      } else if (key != "blockindex" || !block) {
         fault(line, fmt::format("unknown key {}, {}", shown(entries[i].first), expected_one_of(keys)),
               did_you_mean(entries[i].first, keys));
       }
     }
+    // `scontrol show topology` lists with a switch all hosts below it.
+    if (shown_by_scontrol && !out.switches.empty()) out.hosts.clear();
     (block ? has_blocks_ : has_switches_) = true;
     if (has_blocks_ && has_switches_)
       return fault(line, "switches and blocks in one file", "a topology is a tree or of blocks");
@@ -146,14 +153,23 @@ class ConfReader {
     std::string_view rest = entries.front().second;
     while (true) {
       const std::size_t comma = std::min(rest.find(','), rest.size());
-      int size = 0;
-      const auto [end, error] = std::from_chars(rest.data(), rest.data() + comma, size);
-      if (error != std::errc{} || end != rest.data() + comma || size < 1)
-        return fault(line, fmt::format("block size {} is no number above zero", shown(rest.substr(0, comma))));
-      block_sizes_.push_back(size);
-      if (comma == rest.size()) return;
+      if (!take_block_size(line, rest.substr(0, comma)) || comma == rest.size()) return;
       rest.remove_prefix(comma + 1);
     }
+  }
+
+  bool take_block_size(int line, std::string_view text) {
+    const std::optional<int> size = whole_number(text);
+    if (size && *size > 0) return block_sizes_.push_back(*size), true;
+    fault(line, fmt::format("block size {} is no number above zero", shown(text)));
+    return false;
+  }
+
+  /// `AggregatedBlock=b[1-2] BlockIndex=2 Nodes=n[1-36] BlockSize=36`, of `scontrol show topology`: blocks that a
+  /// larger size joins.
+  void read_aggregate(int line, const Entries& entries) {
+    for (const auto& [key, value] : entries)
+      if (lower_case(key) == "blocksize") take_block_size(line, value);
   }
 
   /// Blocks become leaves below one switch; sizes that join several blocks, as many blocks below one of their own. The

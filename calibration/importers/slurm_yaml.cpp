@@ -129,7 +129,7 @@ bool is_slurm_yaml(std::string_view text) {
   for (const std::string_view raw : lines_of(text)) {
     const std::string_view line = trimmed(raw);
     if (line.empty() || line.starts_with("#")) continue;
-    return line.starts_with("---") || line.starts_with("- topology:");
+    return line.starts_with("---") || (line.starts_with("- ") && line.find(':') != std::string_view::npos);
   }
   return false;
 }

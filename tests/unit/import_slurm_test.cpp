@@ -156,5 +156,26 @@ TEST(SlurmTopology, SpinesOverTheSameLeavesAreOneLevel) {
   for (const std::string& note : out.notes) EXPECT_THAT(note, testing::Not(HasSubstr("do not meet")));
 }
 
+TEST(SlurmTopology, WhatScontrolShowsIsTheSame) {
+  const Json conf =
+      import("SwitchName=l0 Nodes=n[1-4]\nSwitchName=l1 Nodes=n[5-8]\nSwitchName=top Switches=l[0-1]\n").document;
+  EXPECT_EQ(import("SwitchName=top Level=1 LinkSpeed=1 Nodes=n[1-8] Switches=l[0-1]\n"
+                   "SwitchName=l0 Level=0 LinkSpeed=1 Nodes=n[1-4]\nSwitchName=l1 Level=0 LinkSpeed=1 Nodes=n[5-8]\n")
+                .document,
+            conf);
+  const std::string blocks =
+      "BlockName=b1 Nodes=n[1-4]\nBlockName=b2 Nodes=n[5-8]\nBlockName=b3 Nodes=n[9-12]\nBlockName=b4 Nodes=n[13-16]\n";
+  EXPECT_EQ(import("BlockName=b1 BlockIndex=0 Nodes=n[1-4] BlockSize=4\nBlockName=b2 BlockIndex=1 Nodes=n[5-8] "
+                   "BlockSize=4\nBlockName=b3 BlockIndex=2 Nodes=n[9-12] BlockSize=4\nBlockName=b4 BlockIndex=3 "
+                   "Nodes=n[13-16] BlockSize=4\nAggregatedBlock=b[1-2] BlockIndex=4 Nodes=n[1-8] BlockSize=8\n")
+                .document,
+            import(blocks + "BlockSizes=4,8\n").document);
+  EXPECT_THAT(fault("BlockName=b1 Nodes=n1 BlockSize=x\n"), HasSubstr("block size \"x\" is no number"));
+}
+
+TEST(SlurmTopology, YamlThatBeginsOtherwiseIsToldSo) {
+  EXPECT_THAT(fault("- cluster_default: true\n  topology: t\n"), HasSubstr("topology: NAME"));
+}
+
 }  // namespace
 }  // namespace stepcast::import_slurm_test
