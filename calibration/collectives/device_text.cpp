@@ -4,6 +4,7 @@
 #include <cctype>
 #include <regex>
 #include <set>
+#include <utility>
 
 #include "fields/plain_text.hpp"
 

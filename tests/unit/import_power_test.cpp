@@ -145,5 +145,123 @@ TEST(Prometheus, InfinitiesAreLeftOut) {
   EXPECT_EQ(import.rows[0]["samples_W"], Json::array({512.3}));
 }
 
+constexpr const char* kDmon =
+    "#Date       Time        gpu    pwr  gtemp  mtemp     sm    mem   mclk   pclk\n"
+    "#YYYYMMDD   HH:MM:SS    Idx      W      C      C      %      %    MHz    MHz\n"
+    " 20261101   12:00:00      0    412     55      -     98     40   2619   1755\n"
+    " 20261101   12:00:00      1     71     30      -      0      0   2619    345\n"
+    " 20261101   12:00:01      0    415     55      -     97     40   2619   1755\n"
+    " 20261101   12:00:01      1      -     30      -      0      0   2619    345\n";
+
+TEST(NvidiaSmi, DmonHasColumnsOfItsOwn) {
+  std::string commas = kDmon;
+  for (std::size_t at = 0; (at = commas.find("    ", at)) != std::string::npos;) commas.replace(at, 4, ", ");
+  for (const std::string& text : {std::string(kDmon), commas}) {
+    const auto import = import_measured(read_nvidia_smi, text);
+    EXPECT_EQ(import.faults, "") << text;
+    ASSERT_EQ(import.rows.size(), 2U);
+    EXPECT_EQ(import.rows[0]["samples_W"], Json::array({412.0, 415.0}));
+    EXPECT_EQ(import.rows[0]["utilization_pct"], Json::array({98.0, 97.0}));
+    EXPECT_EQ(import.rows[0]["sm_clock_MHz"], Json::array({1755.0, 1755.0}));
+    EXPECT_EQ(import.rows[0]["sample_interval_ms"], 1000);
+    EXPECT_EQ(import.rows[1]["samples_W"], Json::array({71.0}));
+    EXPECT_EQ(import.date, "2026-11-01T12:00:00Z");
+  }
+}
+
+TEST(NvidiaSmi, ACutLastLineIsLeftOut) {
+  const auto import = import_measured(read_nvidia_smi, "index, power.draw [W]\n0, 61.1 W\n0");
+  EXPECT_EQ(import.faults, "");
+  EXPECT_EQ(import.rows[0]["samples_W"], Json::array({61.1}));
+  EXPECT_THAT(import.warnings.dump(), HasSubstr("the last line is cut"));
+  EXPECT_THAT(import_measured(read_nvidia_smi, "index, power.draw [W]\n0\n0, 61.1 W\n").faults, HasSubstr("line 2"));
+}
+
+TEST(NvidiaSmi, GpusOfSeveralHostsKeepApart) {
+  const auto import =
+      import_measured(read_nvidia_smi, "hostname;index;power.draw [W]\nn1;0;61.1 W\nn2;0;71.1 W\nn1;0;ERR!\n");
+  EXPECT_EQ(import.faults, "");
+  ASSERT_EQ(import.rows.size(), 2U);
+  EXPECT_EQ(import.rows[0]["device"], "gpu0@n1");
+  EXPECT_EQ(import.rows[1]["device"], "gpu0@n2");
+}
+
+TEST(NvidiaSmi, OtherOutputsSayWhatIsExpected) {
+  EXPECT_THAT(import_measured(read_nvidia_smi, "2026/11/01 12:00:00.1, 0, 61.10 W\n").faults,
+              HasSubstr("leave out noheader"));
+  EXPECT_THAT(import_measured(read_nvidia_smi, "\n====NVSMI LOG====\n").faults, HasSubstr("nvidia-smi -q"));
+  EXPECT_THAT(import_measured(read_nvidia_smi, "+----+\n| NVIDIA-SMI 550 |\n").faults, HasSubstr("--query-gpu"));
+}
+
+std::string exposition(const std::string& labels, const std::string& value) {
+  return "# HELP DCGM_FI_DEV_POWER_USAGE Power draw (in W).\n# TYPE DCGM_FI_DEV_POWER_USAGE gauge\n"
+         "DCGM_FI_DEV_POWER_USAGE{gpu=\"0\",Hostname=\"n1\",modelName=\"A \\\"B\\\"\"" +
+         labels + "} " + value + "\nDCGM_FI_DEV_GPU_TEMP{gpu=\"0\",Hostname=\"n1\"} 55\n";
+}
+
+TEST(Dcgm, TheExportersAnswerIsRead) {
+  for (const auto read : {read_dcgm, read_prometheus}) {
+    const auto import = import_measured(read, exposition("", "412.5") + exposition("", "415.5 1700000000000"));
+    EXPECT_EQ(import.faults, "");
+    ASSERT_EQ(import.rows.size(), 1U);
+    EXPECT_EQ(import.rows[0]["device"], "gpu0@n1");
+    EXPECT_EQ(import.rows[0]["samples_W"], Json::array({412.5, 415.5}));
+    EXPECT_EQ(import.rows[0]["temperature_C"], Json::array({55.0, 55.0}));
+  }
+  EXPECT_THAT(import_measured(read_dcgm, exposition(",x", "1")).faults, HasSubstr("line 3: found"));
+}
+
+TEST(Dcgm, APartedGpuCountsOnce) {
+  const auto import =
+      import_measured(read_dcgm, exposition(",GPU_I_ID=\"7\"", "412.5") + exposition(",GPU_I_ID=\"8\"", "412.5"));
+  EXPECT_EQ(import.rows[0]["samples_W"], Json::array({412.5}));
+}
+
+// A GPU has a series for each pod that it served.
+TEST(Prometheus, SeriesOfOneGpuAreOneByTime) {
+  const auto import = import_measured(read_prometheus, R"({"resultType":"matrix","result":[
+      {"metric":{"__name__":"DCGM_FI_DEV_POWER_USAGE","gpu":"0","pod":"b"},"values":[[1718099030,"3"],[1718099045,"4"]]},
+      {"metric":{"__name__":"DCGM_FI_DEV_POWER_USAGE","gpu":"0","pod":"a"},"values":[[1718099000,"1"],[1718099015,"2"]]}]})");
+  EXPECT_EQ(import.faults, "");
+  ASSERT_EQ(import.rows.size(), 1U);
+  EXPECT_EQ(import.rows[0]["samples_W"], Json::array({1.0, 2.0, 3.0, 4.0}));
+  EXPECT_EQ(import.rows[0]["sample_interval_ms"], 15000);
+}
+
+TEST(Prometheus, AnInstantIsOneReading) {
+  const auto import = import_measured(read_prometheus, R"({"status":"success","data":{"result":[
+      {"metric":{"__name__":"DCGM_FI_DEV_POWER_USAGE","gpu":"0"},"value":[1718099000.5,"512.3"]}]}})");
+  EXPECT_EQ(import.faults, "");
+  EXPECT_EQ(import.rows[0]["samples_W"], Json::array({512.3}));
+  EXPECT_THAT(import_measured(read_prometheus, R"({"status":"error","error":"bad query"})").faults,
+              HasSubstr("bad query"));
+}
+
+TEST(Ipmi, TablesBetweenBars) {
+  for (const char* text :
+       {"PSU1 Input | 1250 Watts | ok\nTotal | 2510 Watts | ok\nInlet | 23 degrees C | ok\nPSU3 | no reading | ns\n",
+        "PSU1 Input | 77h | ok | 10.1 | 1250 Watts\nTotal | 77h | ok | 7.1 | 2510 Watts\n",
+        "PSU1 Input | 1250.000 | Watts | ok | na | 4000.000\nTotal | 2510.000 | Watts | ok\nPSU3 | na | Watts | na\n",
+        "ID | Name | Type | Reading | Units | Event\n1 | PSU1 Input | Current | 1250.00 | W | 'OK'\n"
+        "2 | Total | Current | 2510.00 | W | 'OK'\n3 | PSU3 | Current | N/A | W | N/A\n"}) {
+    const auto import = import_measured(read_ipmi, text);
+    EXPECT_EQ(import.faults, "") << text;
+    ASSERT_EQ(import.rows.size(), 2U) << text;
+    EXPECT_EQ(import.rows[0]["device"], "PSU1 Input");
+    EXPECT_EQ(import.rows[1]["samples_W"], Json::array({2510.0}));
+  }
+}
+
+TEST(Ipmi, FreeIpmiNamesTheReadingOtherwise) {
+  const auto import = import_measured(read_ipmi,
+                                      "Current Power                        : 164 Watts\n"
+                                      "Maximum Power over sampling duration : 270 watts\n"
+                                      "Time Stamp                           : 11/12/2026 - 01:38:12\n");
+  EXPECT_EQ(import.faults, "");
+  EXPECT_EQ(import.rows[0]["samples_W"], Json::array({164.0}));
+  EXPECT_EQ(import.date, "2026-11-12T01:38:12Z");
+  EXPECT_THAT(import_measured(read_ipmi, "{}").faults, HasSubstr("is JSON"));
+}
+
 }  // namespace
 }  // namespace stepcast::import_power_test

@@ -62,8 +62,8 @@ constexpr std::array kBeginnings{
     ColumnName{"watts", PowerColumn::watts},
     ColumnName{"gpu", PowerColumn::device},
     ColumnName{"device", PowerColumn::device},
-    ColumnName{"host", PowerColumn::device},
-    ColumnName{"node", PowerColumn::device},
+    ColumnName{"host", PowerColumn::host},
+    ColumnName{"node", PowerColumn::host},
     ColumnName{"sensor", PowerColumn::device},
 };
 
@@ -96,6 +96,14 @@ std::optional<double> leading_number(std::string_view text) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
   return value;
+}
+
+void Readings::add(PowerColumn column, double value) {
+  if (column == PowerColumn::watts) watts.push_back(value);
+  if (column == PowerColumn::utilization) utilization.push_back(value);
+  if (column == PowerColumn::clock) clock.push_back(value);
+  if (column == PowerColumn::temperature) temperature.push_back(value);
+  if (column == PowerColumn::limit) limit = value;
 }
 
 Readings& Devices::of(const std::string& device) {
@@ -162,6 +170,25 @@ std::optional<double> watts_in(std::string_view unit) {
   const std::string low = lower_case(unit);
   if (low == "w" || low == "watt" || low == "watts") return 1;
   return low == "kw" ? std::optional(1e3) : std::nullopt;
+}
+
+std::string device_of_labels(const SeriesLabels& labels, const MeasuredHints& hints, ResultsBuilder& results) {
+  const auto label = [&](const char* name) {
+    const auto found = labels.find(name);
+    return found == labels.end() ? std::string() : found->second;
+  };
+  const std::string host = label("Hostname").empty() ? label("instance") : label("Hostname");
+  if (!host.empty()) results.host(host);
+  if (const std::string model = label("modelName"); !model.empty()) results.accelerator(model);
+  std::string device = gpu_name(label("gpu").empty() ? hints.device : label("gpu"));
+  if (device.empty()) device = "gpu0";
+  return host.empty() ? device : device + "@" + host;
+}
+
+bool FirstInstances::counts(const SeriesLabels& labels, const std::string& device) {
+  const auto instance = labels.find("GPU_I_ID");
+  const std::string id = instance == labels.end() ? "" : instance->second;
+  return first_.emplace(device, id).first->second == id;
 }
 
 std::string gpu_name(const std::string& cell) {

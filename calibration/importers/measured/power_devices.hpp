@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,10 +17,16 @@ inline constexpr double kMostWatts = 1e7;
 /// The finite number that a text begins with: `71.20 W`.
 std::optional<double> leading_number(std::string_view text);
 
+/// What a column of a table, or a metric, holds.
+enum class PowerColumn { other, time, host, device, identity, name, watts, utilization, clock, temperature, limit };
+
 /// Readings of one device.
 struct Readings {
   std::vector<double> watts, seconds, utilization, clock, temperature;
   std::optional<double> limit;
+
+  /// What a column holds; those of no reading are passed over.
+  void add(PowerColumn column, double value);
 };
 
 /// Readings by device, in the order of the file, and the rows that they give.
@@ -41,9 +48,6 @@ class Devices {
   std::vector<std::pair<std::string, Readings>> found_;
 };
 
-/// What a column of a table, or a metric, holds.
-enum class PowerColumn { other, time, device, identity, name, watts, utilization, clock, temperature, limit };
-
 /// A known column's meaning. Of several columns of power the one with the lowest rank is the best.
 struct KnownColumn {
   PowerColumn column = PowerColumn::other;
@@ -58,5 +62,21 @@ std::optional<double> watts_in(std::string_view unit);
 
 /// `gpu3` of `3`; other names as they are.
 std::string gpu_name(const std::string& cell);
+
+/// Labels of a series of Prometheus, by name.
+using SeriesLabels = std::map<std::string, std::string>;
+
+/// The GPU that a series of the DCGM exporter is of, as `gpu3@host`; notes host and model.
+std::string device_of_labels(const SeriesLabels& labels, const MeasuredHints& hints, ResultsBuilder& results);
+
+/// Of a GPU that is parted (MIG) each instance has a series, with the same reading of the whole: only the first
+/// instance's counts.
+class FirstInstances {
+ public:
+  bool counts(const SeriesLabels& labels, const std::string& device);
+
+ private:
+  std::map<std::string, std::string> first_;
+};
 
 }  // namespace stepcast

@@ -9,10 +9,10 @@
 
 namespace stepcast {
 
-std::vector<std::string> cells_of(std::string_view line) {
+std::vector<std::string> cells_of(std::string_view line, char separator) {
   std::vector<std::string> out;
   for (std::size_t at = 0; at <= line.size();) {
-    const std::size_t end = std::min(line.find(',', at), line.size());
+    const std::size_t end = std::min(line.find(separator, at), line.size());
     std::string_view cell = trimmed(line.substr(at, end - at));
     if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"') cell = cell.substr(1, cell.size() - 2);
     out.emplace_back(cell);
@@ -84,8 +84,23 @@ struct Line {
   std::optional<double> seconds, watts, utilization, clock, temperature, limit;
 };
 
-/// [N/A] and [Not Supported] stand where a part has no such sensor.
-bool is_absent(const std::string& cell) { return cell.empty() || cell.front() == '[' || cell == "N/A"; }
+/// [N/A] and [Not Supported] stand where a part has no such sensor, [Unknown Error] and ERR! where it did not answer.
+bool is_absent(const std::string& cell) {
+  return cell.empty() || cell.front() == '[' || cell == "N/A" || cell == "ERR!";
+}
+
+/// What stands between the cells of a header: commas, else what spreadsheets write in their place.
+char separator_of(std::string_view header) {
+  for (const char one : {',', ';', '\t'})
+    if (header.find(one) != std::string_view::npos) return one;
+  return ',';
+}
+
+/// Whether a first line holds readings: nvidia-smi leaves the header out with noheader.
+bool holds_readings(const std::vector<std::string>& cells) {
+  return std::any_of(cells.begin(), cells.end(),
+                     [](const std::string& cell) { return leading_number(cell) || moment_of(cell); });
+}
 
 class CsvReader {
  public:
@@ -97,16 +112,19 @@ class CsvReader {
     for (const std::string_view line : lines_of(text)) {
       at_ = fmt::format("line {}", ++number);
       if (trimmed(line).empty()) continue;
-      const std::vector<std::string> cells = cells_of(line);
+      if (!header_) separator_ = separator_of(line);
+      const std::vector<std::string> cells = cells_of(line, separator_);
       if (header_) {
-        if (cells != names_) read_line(cells);  // a loop that calls nvidia-smi prints the header each time
+        // A sampler that is stopped leaves what its buffer held.
+        if (cells.size() < header_->size() && line.data() + line.size() == text.data() + text.size())
+          results_.warn("the last line is cut and was left out");
+        else if (cells != names_)  // a loop that calls nvidia-smi prints the header each time
+          read_line(cells);
         continue;
       }
       header_.emplace(cells, results_);
       names_ = cells;
-      if (!header_->has_power())
-        return diagnostics_.error(at_, "no column of power in the header",
-                                  "power.draw, DCGM_FI_DEV_POWER_USAGE, PowerConsumedWatts or watts");
+      if (!header_->has_power()) return refuse(cells);
       if (place_.gpus && !place_.named && !header_->has(PowerColumn::device) && !header_->has(PowerColumn::identity))
         results_.warn(fmt::format("no column tells which GPU a reading is of; all are taken as {}'s", place_.unnamed));
     }
@@ -116,6 +134,13 @@ class CsvReader {
   }
 
  private:
+  void refuse(const std::vector<std::string>& cells) {
+    constexpr const char* kNames = "power.draw, DCGM_FI_DEV_POWER_USAGE, PowerConsumedWatts or watts";
+    if (holds_readings(cells))
+      return diagnostics_.error(at_, "holds readings, expected the names of the columns", "leave out noheader");
+    diagnostics_.error(at_, "no column of power in the header", kNames);
+  }
+
   void read_line(const std::vector<std::string>& cells) {
     if (cells.size() != header_->size())
       return diagnostics_.error(at_, fmt::format("has {} cells, its header {}", cells.size(), header_->size()));
@@ -136,6 +161,7 @@ class CsvReader {
   std::optional<Line> parsed(const std::vector<std::string>& cells) {
     Line out;
     out.device = place_.unnamed;
+    std::string host;
     bool sound = true;
     const auto take = [&](const std::string& cell, std::optional<double>& to) {
       to = leading_number(cell);
@@ -149,6 +175,10 @@ class CsvReader {
       switch ((*header_)[i]) {
         case PowerColumn::device:
           out.device = place_.gpus ? gpu_name(cell) : cell;
+          break;
+        case PowerColumn::host:
+          host = cell;
+          results_.host(cell);
           break;
         case PowerColumn::identity:
           if (!header_->has(PowerColumn::device)) out.device = identity(cells);
@@ -179,6 +209,7 @@ class CsvReader {
           break;
       }
     }
+    if (!host.empty()) out.device = place_.gpus || header_->has(PowerColumn::device) ? out.device + "@" + host : host;
     return sound ? std::optional(out) : std::nullopt;
   }
 
@@ -207,47 +238,11 @@ class CsvReader {
   Diagnostics& diagnostics_;
   Identities identities_;
   std::optional<Header> header_;
+  char separator_ = ',';
   std::vector<std::string> names_;  ///< the header's cells
   std::size_t silent_ = 0;          ///< rows without a reading of power
   std::string at_;
 };
-
-/// `dcgmi dmon`: a header of short names, then `GPU 0   65.3   0`.
-void read_dmon(std::string_view text, Devices& devices, Diagnostics& diagnostics) {
-  std::vector<PowerColumn> columns;
-  std::size_t number = 0;
-  for (const std::string_view raw : lines_of(text)) {
-    ++number;
-    const std::string_view line = trimmed(raw);
-    const std::string at = fmt::format("line {}", number);
-    if (line.starts_with("#")) {
-      const auto names = words_of(line.substr(1));
-      columns.clear();
-      for (std::size_t i = 1; i < names.size(); ++i) columns.push_back(column_of(names[i]).column);
-      continue;
-    }
-    const auto cells = words_of(line);
-    if (cells.size() < 3 || cells[0] != "GPU" || columns.empty()) continue;
-    if (cells.size() - 2 != columns.size()) {
-      diagnostics.error(at, fmt::format("has {} readings, its header {}", cells.size() - 2, columns.size()));
-      continue;
-    }
-    Readings& r = devices.of("gpu" + std::string(cells[1]));
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      const auto value = leading_number(cells[i + 2]);
-      if (!value || *value < 0 || *value > kMostWatts) {
-        if (columns[i] == PowerColumn::watts && cells[i + 2] != "N/A")
-          diagnostics.error(at, fmt::format("found {}, expected watts", shown(cells[i + 2])));
-        continue;
-      }
-      if (columns[i] == PowerColumn::watts) r.watts.push_back(*value);
-      if (columns[i] == PowerColumn::utilization) r.utilization.push_back(*value);
-      if (columns[i] == PowerColumn::clock) r.clock.push_back(*value);
-      if (columns[i] == PowerColumn::temperature) r.temperature.push_back(*value);
-      if (columns[i] == PowerColumn::limit) r.limit = value;
-    }
-  }
-}
 
 CsvPlace gpus(const MeasuredHints& hints) {
   return {hints.device.empty() ? "gpu0" : hints.device, !hints.device.empty(), true};
@@ -262,16 +257,26 @@ void read_csv_readings(std::string_view text, Devices& devices, const CsvPlace& 
 
 void read_nvidia_smi(std::string_view text, const std::string& /*file*/, const MeasuredHints& hints,
                      ResultsBuilder& results, Diagnostics& diagnostics) {
+  constexpr const char* kCommand = "nvidia-smi --query-gpu=timestamp,index,power.draw --format=csv";
+  if (text.find("NVSMI LOG") != std::string_view::npos)
+    return diagnostics.error("", "is the report of nvidia-smi -q, expected a table", kCommand);
+  if (trimmed(text).starts_with("+--") || text.find("| NVIDIA-SMI ") != std::string_view::npos)
+    return diagnostics.error("", "is the overview that nvidia-smi prints, expected a table", kCommand);
   Devices devices("nvidia-smi", hints, results);
-  read_csv_readings(text, devices, gpus(hints), results, diagnostics);
+  if (trimmed(text).starts_with("#"))
+    read_nvidia_smi_dmon(text, devices, diagnostics);
+  else
+    read_csv_readings(text, devices, gpus(hints), results, diagnostics);
   devices.finish(diagnostics);
 }
 
 void read_dcgm(std::string_view text, const std::string& /*file*/, const MeasuredHints& hints, ResultsBuilder& results,
                Diagnostics& diagnostics) {
   Devices devices("dcgm", hints, results);
-  if (trimmed(text).starts_with("#"))
-    read_dmon(text, devices, diagnostics);
+  if (is_exposition(text))
+    read_exposition(text, hints, devices, results, diagnostics);
+  else if (trimmed(text).starts_with("#"))
+    read_dcgmi_dmon(text, devices, diagnostics);
   else
     read_csv_readings(text, devices, gpus(hints), results, diagnostics);
   devices.finish(diagnostics);
