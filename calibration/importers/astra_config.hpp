@@ -38,7 +38,7 @@ struct AstraSystem {
 Json read_astra_keys(std::string_view text, Diagnostics& diagnostics);
 
 /// What a file of ASTRA-sim is, by its keys or its first word.
-enum class AstraFile { network, system, memory, workload, unknown };
+enum class AstraFile { network, system, memory, workload, logical, unknown };
 AstraFile astra_file_kind(const Json& keys);
 
 /// Network files of the analytical backends: `topology, npus_count, bandwidth, latency` of ASTRA-sim 2, where 1 GB is

@@ -106,6 +106,7 @@ AstraFile astra_file_kind(const Json& keys) {
   if (has("scheduling-policy") || has("all-reduce-implementation") || has("preferred-dataset-splits"))
     return AstraFile::system;
   if (has("memory-type")) return AstraFile::memory;
+  if (has("logical-dims")) return AstraFile::logical;
   return AstraFile::unknown;
 }
 

@@ -73,6 +73,11 @@ class AstraReader {
       case AstraFile::memory:
         static_cast<void>(once(out_.memory_file, file, "memory", diagnostics));
         return;
+      case AstraFile::logical:
+        diagnostics.error(
+            "/logical-dims", "is a logical topology for ns-3, which has no rates",
+            "expected a network file of the analytical backends: topology, npus_count, bandwidth, latency");
+        return;
       default:
         diagnostics.error("", "is none of ASTRA-sim's network, system, memory and text workload files",
                           "a network has the keys topology, npus_count, bandwidth and latency");
@@ -108,6 +113,9 @@ std::optional<CollectiveAlgorithm> algorithm_of(const std::string& name) {
   return std::nullopt;
 }
 
+/// Memories that differ by a factor below this are alike.
+constexpr double kNear = 2;
+
 const Accelerator* accelerator_for(const AstraImport& request, const ReadFiles& files, const Catalog& catalog,
                                    std::vector<std::string>& notes) {
   Diagnostics diagnostics("stepcast import");
@@ -120,13 +128,20 @@ const Accelerator* accelerator_for(const AstraImport& request, const ReadFiles& 
   const auto* best = catalog.find<Accelerator>(kPlain, "--accelerator", diagnostics);
   diagnostics.throw_if_faulty();
   const double wanted = files.system ? files.system->local_memory_GBps : 0;
+  const auto* plain = best;
   if (wanted > 0)
     for (const std::string& id : catalog.ids("accelerators"))
       if (const auto* one = catalog.find<Accelerator>(id, "", diagnostics))
         if (std::abs(one->memory_bandwidth.in(1_GBps) - wanted) < std::abs(best->memory_bandwidth.in(1_GBps) - wanted))
           best = one;
-  notes.push_back(fmt::format("an NPU is taken as {}{}; --accelerator takes another", best->id,
-                              wanted > 0 ? fmt::format(", whose memory is nearest to {:g} GB/s", wanted) : ""));
+  // ASTRA-sim's own samples have 50 GB/s, which no accelerator's memory is near.
+  const bool near = wanted > 0 && best->memory_bandwidth.in(1_GBps) / wanted < kNear &&
+                    wanted / best->memory_bandwidth.in(1_GBps) < kNear;
+  if (!near) best = plain;
+  const std::string why = near         ? fmt::format(", whose memory is nearest to {:g} GB/s", wanted)
+                          : wanted > 0 ? fmt::format(", as no memory is near {:g} GB/s", wanted)
+                                       : "";
+  notes.push_back(fmt::format("an NPU is taken as {}{}; --accelerator takes another", best->id, why));
   return best;
 }
 

@@ -69,6 +69,10 @@ TEST_F(AstraSim, TheSystemsAlgorithmAndMemoryAreKept) {
       "boost-mode": 0})"}});
   EXPECT_EQ(out.document["strategy"]["collective_algorithm"], "ring");
   EXPECT_EQ(node(out)["accelerator"], "h100-sxm-80gb");  // 3,350 GB/s
+  const Imported sample =
+      import({{"n.yml", kSwitch8}, {"s.json", R"({"scheduling-policy": "FIFO", "local-mem-bw": 50})"}});
+  EXPECT_EQ(node(sample)["accelerator"], "a100-sxm-80gb");
+  EXPECT_THAT(sample.notes, testing::Contains(HasSubstr("no memory is near 50 GB/s")));
 }
 
 TEST_F(AstraSim, RingsAreATorus) {
@@ -139,6 +143,8 @@ TEST_F(AstraSim, FaultsSayWhere) {
   EXPECT_THAT(fault({{"n.yml", "topology: [ Ring\n"}}), HasSubstr("does not end"));
   EXPECT_THAT(fault({{"s.json", R"({"scheduling-policy": "LIFO"})"}}), HasSubstr("no network file"));
   EXPECT_THAT(fault({{"t.0.et", "x"}}), HasSubstr("stepcast import chakra"));
+  EXPECT_THAT(fault({{"l.json", R"({"logical-dims": ["8", "8"]})"}}),
+              HasSubstr("/logical-dims: is a logical topology"));
   EXPECT_THAT(fault({{"n.yml", kSwitch8}, {"w.txt", "DATA\n2\nl -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 8 1\n"}}),
               HasSubstr("2 layers are announced, 1 are there"));
   EXPECT_THAT(fault({{"n.yml", kSwitch8}, {"w.txt", "DATA\n1\nl -1 1 NONE 0 1 NONE 0 1 ALLRED 8 1\n"}}),
