@@ -9,7 +9,7 @@
 #include "cli/output_files.hpp"
 #include "cli/predictor.hpp"
 #include "cli/size_list.hpp"
-#include "models/scenario/scenario.hpp"
+#include "models/scenario/at_size.hpp"
 #include "report/scaling.hpp"
 
 namespace stepcast {
@@ -25,25 +25,19 @@ struct ScaleOptions {
   int jobs = 0;
 };
 
-/// The scenario at one size. Weak scaling keeps the batch of a node; a batch that is not whole is a fault. A degree of
-/// data parallelism that was stated follows from the size again.
-ScenarioDocument at_size(const ScenarioDocument& scenario, const Scenario& base, ScalingMode mode, ScalingRow& row) {
-  ScenarioDocument out = scenario;
-  out.json["cluster"]["nodes"] = row.nodes;
-  if (out.json.contains("strategy")) out.json["strategy"].erase("data_parallel");
-  row.global_batch = base.spec.workload.global_batch;
-  if (mode == ScalingMode::strong) return out;
-  const long scaled = row.global_batch * row.nodes;
-  const long nodes = base.spec.cluster.nodes;
-  if (scaled % nodes != 0) {
-    row.faults.push_back({scenario.file, "/workload/global_batch",
-                          fmt::format("a batch of {} on {} nodes is {:.2f} on {}, which is not whole", row.global_batch,
-                                      nodes, static_cast<double>(scaled) / static_cast<double>(nodes), row.nodes),
+/// The batch at one size: weak scaling keeps that of a node. Null with a fault where it is not whole.
+std::optional<long> batch_of(ScalingRow& row, const ScenarioSpec& base, ScalingMode mode, const std::string& file) {
+  const long own = base.workload.global_batch;
+  if (mode == ScalingMode::strong) return own;
+  const std::optional<long> batch = batch_at_size(base, row.nodes);
+  if (!batch) {
+    const int nodes = base.cluster.nodes;
+    row.faults.push_back({file, "/workload/global_batch",
+                          fmt::format("a batch of {} on {} nodes is {:.2f} on {}, which is not whole", own, nodes,
+                                      static_cast<double>(own) * row.nodes / nodes, row.nodes),
                           ""});
   }
-  row.global_batch = scaled / nodes;
-  out.json["workload"]["global_batch"] = row.global_batch;
-  return out;
+  return batch;
 }
 
 Scaling study(const ScaleOptions& options, Session& session) {
@@ -62,9 +56,10 @@ Scaling study(const ScaleOptions& options, Session& session) {
   for (const int nodes : sizes) {
     ScalingRow& row = rows.emplace_back();
     row.nodes = nodes;
-    ScenarioDocument document = at_size(scenario, base, mode, row);
-    if (!row.faults.empty()) continue;
-    documents.push_back(std::move(document));
+    const std::optional<long> batch = batch_of(row, base.spec, mode, scenario.file);
+    if (!batch) continue;
+    row.global_batch = *batch;
+    documents.push_back({scenario.file, at_size(scenario.json, nodes, *batch)});
     row_of.push_back(rows.size() - 1);
   }
   std::vector<PredictionOutcome> outcomes = predict_scenarios(session, documents, jobs_or_processors(options.jobs));

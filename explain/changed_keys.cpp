@@ -2,6 +2,7 @@
 
 #include "explain/comparison.hpp"
 #include "fields/dotted_path.hpp"
+#include "models/scenario/at_size.hpp"
 #include "report/predict.hpp"
 
 namespace stepcast {
@@ -45,7 +46,7 @@ Json with_key(Json document, const Json& after, const std::string& path) {
     if (parent) parent->erase(path.substr(dot == std::string::npos ? 0 : dot + 1));
   }
   // What follows from the device count must be free to follow again.
-  if (path != "strategy.data_parallel" && document.contains("strategy")) document["strategy"].erase("data_parallel");
+  if (path != "strategy.data_parallel") free_data_parallel(document);
   return document;
 }
 

@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "models/parallelism/synchronization.hpp"
+#include "models/scenario/at_size.hpp"
 #include "models/updates/lone_node.hpp"
 
 namespace stepcast {
@@ -213,11 +214,10 @@ bool changes(const SettingChange& change, std::string_view key) {
 std::vector<SettingChange> setting_changes(const Scenario& scenario) { return Changes(scenario).all(); }
 
 Json changed_document(Json document, const SettingChange& change) {
-  if (document.contains("strategy") && document["strategy"].is_object()) {
-    document["strategy"].erase("data_parallel");
-    if (changes(change, "strategy.pipeline_parallel") || changes(change, "strategy.virtual_pipeline"))
-      document["strategy"].erase("stage_layers");
-  }
+  free_data_parallel(document);
+  if (document.contains("strategy") && document["strategy"].is_object() &&
+      (changes(change, "strategy.pipeline_parallel") || changes(change, "strategy.virtual_pipeline")))
+    document["strategy"].erase("stage_layers");
   Diagnostics diagnostics("change");
   for (const std::string& word : change.words) apply_override(document, word, diagnostics);
   diagnostics.throw_if_faulty();

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "models/scenario/at_size.hpp"
 #include "models/scenario/draft.hpp"
 
 namespace stepcast {
@@ -11,8 +12,7 @@ Json phase_document(const Json& document, const PhaseSpec& phase, const std::opt
                     Diagnostics& diagnostics) {
   Json out = document;
   out["run"].erase("phases");
-  // It follows from the devices, which another cut of the model leaves fewer replicas.
-  if (out.contains("strategy")) out["strategy"].erase("data_parallel");
+  free_data_parallel(out);  // another cut of the model leaves other replicas
   if (batch) out["workload"]["global_batch"] = *batch;
   if (phase.seq_len) out["workload"]["seq_len"] = *phase.seq_len;
   for (const std::string& assignment : phase.set) apply_override(out, assignment, diagnostics);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "models/scenario/at_size.hpp"
 #include "report/html/charts.hpp"
 #include "report/html/page.hpp"
 #include "report/html/run_section.hpp"
@@ -249,16 +250,10 @@ std::string scenario_section(const RunPage& page) {
 
 /// The scenario on so many nodes; nothing when that is not legal.
 std::optional<double> throughput_on(const Scenario& scenario, int nodes, bool weak, const Catalog& catalog) {
-  Json document = to_json(scenario);
-  document["cluster"]["nodes"] = nodes;
-  document["strategy"].erase("data_parallel");
-  if (weak) {
-    const long batch = scenario.spec.workload.global_batch * nodes;
-    if (batch % scenario.spec.cluster.nodes != 0) return std::nullopt;
-    document["workload"]["global_batch"] = batch / scenario.spec.cluster.nodes;
-  }
+  const std::optional<long> batch = weak ? batch_at_size(scenario.spec, nodes) : scenario.spec.workload.global_batch;
+  if (!batch) return std::nullopt;
   try {
-    const Scenario sized = resolve(std::move(document), "size", {}, catalog);
+    const Scenario sized = resolve(at_size(to_json(scenario), nodes, *batch), "size", {}, catalog);
     return predict_analytic(sized, catalog, MemoryAdvice::none).samples_per_s;
   } catch (const InputError&) {
     return std::nullopt;
