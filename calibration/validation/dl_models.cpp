@@ -109,39 +109,22 @@ void take_length(NamedNetwork& out, const Model& model, const StatedTask& stated
   if (out.seq_len == kLongest && bins_lengths(stated)) out.seq_len = kBinnedLength;
 }
 
-struct ImageSize {
-  std::string_view preset;
-  double pixels;  ///< of one side
-};
-// Sides of the images that presets are counted at, where they are not 224.
-constexpr std::array kImageSizes{
-    ImageSize{"inception-v3", 299},           ImageSize{"inception-v4", 299},      ImageSize{"xception", 299},
-    ImageSize{"efficientnet-b1", 240},        ImageSize{"efficientnet-b2", 260},   ImageSize{"efficientnet-b4", 380},
-    ImageSize{"efficientnet-widese-b4", 380}, ImageSize{"efficientnet-v2-s", 300}, ImageSize{"efficientdet-d0", 512}};
-constexpr double kUsualImage = 224;
-
-double image_side(std::string_view preset) {
-  for (const ImageSize& size : kImageSizes)
-    if (size.preset == preset) return size.pixels;
-  return kUsualImage;
-}
-
 /// Pixels that those of NVIDIA's TensorFlow examples work through for a sample which read their images by tf.data on
 /// the server's processors; 0 of the others, which do so on the GPU by DALI. EfficientNet and EfficientDet: those of
 /// the network's input. Detection on COCO (tf_record_input_reader, tf_example_decoder.py) decodes whole photographs,
 /// most of them 640 by 480: SSD320 cuts its input out of one; Mask R-CNN enlarges it, and decodes the mask of each
 /// object, an image of the same size, of which there are 7.7 (Lin et al. 2014, section 5; recalled, not opened).
-double decoded_pixels(const StatedTask& stated, std::string_view preset) {
+double decoded_pixels(const StatedTask& stated, const Model& preset) {
   constexpr double kPhotograph = 640.0 * 480, kObjects = 7.7, kMaskRcnnInput = 800.0 * 1333;
   if (contains(stated.source, "TensorFlow/Detection/SSD")) return kPhotograph;
   if (!contains(stated.source, "TensorFlow2/")) return 0;
-  if (preset.starts_with("mask-rcnn")) return kMaskRcnnInput + kObjects * kPhotograph;
-  return preset.starts_with("efficient") ? std::pow(image_side(preset), 2) : 0;
+  if (preset.id.starts_with("mask-rcnn")) return kMaskRcnnInput + kObjects * kPhotograph;
+  return preset.id.starts_with("efficient") ? std::pow(image_side(preset), 2) : 0;
 }
 
 /// A core takes 0.2 µs for a pixel: from three image sizes and two servers at their limit, 0.18 to 0.25
 /// (dl-runs-published, EfficientNet and EfficientDet in 16 bit on eight GPUs).
-double decode_ms(const StatedTask& stated, std::string_view preset) {
+double decode_ms(const StatedTask& stated, const Model& preset) {
   constexpr double kCoreMsPerPixel = 0.2e-3;
   return kCoreMsPerPixel * decoded_pixels(stated, preset);
 }
@@ -178,17 +161,19 @@ void scale_to_images(NamedNetwork& out, const Model& preset, std::string_view da
   if (!dataset.starts_with(kMark)) return;
   int side = 0;
   std::from_chars(dataset.data() + kMark.size(), dataset.data() + dataset.size(), side);
-  if (side <= 0 || side == image_side(preset.id)) return;
+  const int own = image_side(preset);
+  if (side <= 0 || side == own) return;
   if (!preset.compact) {
-    out.refusal = fmt::format("{} is described at {} pixels a side only", preset.id, image_side(preset.id));
+    out.refusal = fmt::format("{} is described at {} pixels a side only", preset.id, own);
     return;
   }
   Model scaled = preset;
-  const double more = std::pow(side / image_side(preset.id), 2);
+  const double more = std::pow(static_cast<double>(side) / own, 2);
   CompactShape& shape = *scaled.compact;
   for (double* total : {&shape.pointwise_GFLOPs, &shape.three_by_three_GFLOPs, &shape.window_GFLOPs,
                         &shape.grouped_GFLOPs, &shape.depthwise_GFLOPs, &shape.activation_Melements})
     *total *= more;
+  shape.image_side = side;
   out.model = Model::fields().write(scaled);
 }
 
@@ -238,7 +223,7 @@ NamedNetwork named_network(const StatedTask& stated) {
   const auto preset = find_model(id, "", diagnostics);
   scale_to_images(out, *preset, stated.dataset);
   score_every_position(out, *preset, stated.notes);
-  out.decode_ms = decode_ms(stated, id);
+  out.decode_ms = decode_ms(stated, *preset);
   if (preset->is_transformer()) take_length(out, *preset, stated);
   const std::optional<Counted> counted = counted_in(stated.unit);
   out.unit_known = counted.has_value();

@@ -142,6 +142,11 @@ double cnn_parameters(const CnnLayer& layer) {
 
 namespace stepcast {
 
+int image_side(const Model& model) {
+  if (model.cnn) return model.cnn->image_height;
+  return model.compact ? model.compact->image_side.value_or(kUsualImageSide) : kUsualImageSide;
+}
+
 int batch_norms(const Model& model) {
   if (model.compact) return model.compact->batch_norms;
   if (!model.cnn) return 0;

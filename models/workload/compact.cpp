@@ -126,6 +126,9 @@ const FieldTable<CompactShape>& CompactShape::fields() {
         .field("streaming_passes", &S::streaming_passes,
                "reads and writes of them, forward and backward, by norms, activations and additions",
                {.required = true, .min = 0, .max = 1000})
+        .field("image_side", &S::image_side,
+               "pixels of a side of the images that all of it is counted at; default: 224, as ImageNet is cut",
+               {.min = 1, .max = 1e5})
         .field("batch_norms", &S::batch_norms, "batch norms; 0: none, or not counted",
                {.min = 0, .max = 10 * kMostLayers})
         .field("kernels_per_layer", &S::kernels_per_layer, "launches of a layer's forward pass", {.min = 1, .max = 1e4})

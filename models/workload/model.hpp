@@ -186,12 +186,16 @@ struct CompactShape {
   double activation_Melements = 0;            ///< that the weighted layers give, whole
   double streaming_passes = 0;                ///< over them, forward and backward, by norms, activations and additions
   int batch_norms = 0;                        ///< 0: none, or not counted
+  std::optional<int> image_side;              ///< pixels, of images that all of it is counted at; null: kUsualImageSide
   double kernels_per_layer = 3;               ///< launches of a layer's forward pass
   int sequential_steps = 1;                   ///< of a recurrent layer: each is a launch of its own
   /// Empty: not counted.
   std::vector<WeightMatrix> weight_matrices;
   static const FieldTable<CompactShape>& fields();
 };
+
+/// Pixels of a side of the images that networks for ImageNet are counted at, unless they say otherwise.
+inline constexpr int kUsualImageSide = 224;
 
 /// A model to train. Presets are JSON files in models/workload/presets/.
 struct Model {
@@ -225,6 +229,10 @@ void check_model(const Model& model, const std::string& pointer, Diagnostics& di
 
 /// Batch norms of a model, where they are told or counted; else 0.
 int batch_norms(const Model& model);
+
+/// Pixels of a side of the images that a network's figures hold for: of a CNN its height; of what reads no images
+/// kUsualImageSide.
+int image_side(const Model& model);
 
 /// What messages call a model that is no transformer: "a CNN", "a compact network", "a recommender".
 std::string_view kind_in_words(const Model& model);

@@ -3,6 +3,7 @@
 
 #include "models/compute/device.hpp"
 #include "models/workload/operators.hpp"
+#include "tests/unit/shipped.hpp"
 
 namespace stepcast::compact_test {
 namespace {
@@ -34,6 +35,13 @@ double flops(const std::vector<LayerStep>& steps) {
   double sum = 0;
   for (const LayerStep& step : steps) sum += step.op.flops.value();
   return sum;
+}
+
+// A CNN's layer table has its images; totals state theirs where they are not ImageNet's 224.
+TEST(Compact, FiguresHoldForImagesOfASize) {
+  EXPECT_EQ(image_side(round_model()), 224);
+  EXPECT_EQ(image_side(*test::preset("efficientnet-b4")), 380);
+  EXPECT_EQ(image_side(*test::preset("inception-v3")), 299);
 }
 
 TEST(Compact, LayersShareTheTotals) {
