@@ -41,6 +41,10 @@ const FieldTable<Accelerator>& Accelerator::fields() {
           .field("id", &A::id, "Name of the file", required())
           .field("vendor", &A::vendor, "Maker", required())
           .field("family", &A::family, "Compute profile that it uses", refers_to("compute-profiles"))
+          .field("collective_library", &A::collective_library,
+                 "Library profile of its collectives; over PCIe they are those of the link profile pcie-LIBRARY. "
+                 "Default: nccl and pcie",
+                 refers_to("library-profiles"))
           .field("form_factor", &A::form_factor, "Board or module")
           .field("year", &A::year, "First year of sale", a_year())
           .field("peak_TFLOPS", &A::peak_TFLOPS, "Dense peak by precision", required_positive())

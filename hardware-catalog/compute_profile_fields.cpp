@@ -76,6 +76,10 @@ const FieldTable<ComputeProfile>& ComputeProfile::fields() {
                  at_least(0))
           .field("host_link_share", &P::host_link_share, "Share of the host link's raw rate that pinned copies reach",
                  required_share())
+          .field("any_row_length", &P::any_row_length,
+                 "Products of rows of any length run alike, as compilers pad them; else kernels load 16 bytes at once, "
+                 "and rows of other lengths are slow")
+          .field("trains_in_int8", &P::trains_in_int8, "Products of training run in int8, too, where it has a peak")
           .field("figures", &P::figures, "Further figures, by name with unit")
           .fields_of(&P::provenance);
   return table;

@@ -70,6 +70,7 @@ struct Accelerator {
   std::string id;
   std::string vendor;
   std::string family;                                 ///< id of the compute profile (kernel efficiencies) that it uses
+  std::string collective_library;                     ///< id of a library profile; empty: nccl, or what is like it
   std::map<std::string, FlopsPerSecond> peak_TFLOPS;  ///< by precision name; keys are those of Precision
   std::map<std::string, FlopsPerSecond>
       peak_matrix_TFLOPS;  ///< where the matrix unit has a rate of its own (fp64, fp32)
@@ -387,6 +388,8 @@ struct ComputeProfile {
   double convolution_depthwise_share_fp32 = 0;  ///< in fp32 and tf32; 0: as the other
   double convolution_full_width = 0;            ///< channels of a result below which matrix units starve; 0: not known
   double host_link_share = 0;                   ///< of PCIe's rate that pinned copies reach
+  bool any_row_length = false;  ///< products of rows of any length run alike; else kernels load 16 bytes at once
+  bool trains_in_int8 = false;  ///< of the formats that it has a peak of, integers too
   Figures figures;
   Provenance provenance;
   static const FieldTable<ComputeProfile>& fields();

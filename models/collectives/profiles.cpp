@@ -60,10 +60,9 @@ bool links_reach_every_group(const Node& node) {
   return true;
 }
 
-constexpr std::string_view kIntel = "Intel";
-
 const LinkProfile* pcie_profile(const Accelerator& accelerator, const Catalog& catalog) {
-  return own_or_sibling<LinkProfile>("", accelerator.vendor == kIntel ? "pcie-oneccl" : "pcie", catalog);
+  const std::string& library = accelerator.collective_library;
+  return own_or_sibling<LinkProfile>(library.empty() ? "" : "pcie-" + library, "pcie", catalog);
 }
 
 }  // namespace
@@ -85,8 +84,7 @@ const NetworkProfile* network_profile_of(NetworkKind kind, bool host_memory, con
 }
 
 const LibraryProfile* library_profile_of(const Accelerator* accelerator, const Catalog& catalog) {
-  const bool oneccl = accelerator != nullptr && accelerator->vendor == kIntel;
-  return own_or_sibling<LibraryProfile>(oneccl ? "oneccl" : "", "nccl", catalog);
+  return own_or_sibling<LibraryProfile>(accelerator != nullptr ? accelerator->collective_library : "", "nccl", catalog);
 }
 
 }  // namespace stepcast

@@ -170,13 +170,10 @@ FlopsPerSecond attention_peak(const Accelerator& accelerator, Precision precisio
   return bf16.value() > 0 ? bf16 : peak_or_throw(accelerator, Precision::fp16);
 }
 
-/// GPUs' kernels; the compilers of systolic arrays (TPU, Trainium, Gaudi) pad rows to whole tiles instead.
-bool loads_widely(const Accelerator& part) { return part.vendor == "NVIDIA" || part.vendor == "AMD"; }
-
 Device accelerator_device(const Scenario& scenario) {
   const Accelerator& part = *scenario.accelerator;
   Device device;
-  device.wide_loads = loads_widely(part);
+  device.wide_loads = !scenario.compute->any_row_length;
   device.peak = peak_or_throw(part, scenario.precision);
   const FlopsPerSecond fp32 = part.peak(Precision::fp32);
   device.peak_fp32 = fp32.value() > 0 ? fp32 : device.peak;

@@ -42,8 +42,7 @@ std::vector<Precision> formats_of(const Scenario& s) {
   if (s.accelerator == nullptr) return {Precision::fp32};
   std::vector<Precision> formats;
   std::copy_if(kTrainingFormats.begin(), kTrainingFormats.end(), std::back_inserter(formats), [&](Precision p) {
-    // Integers train on TPUs alone (AQT; Google's MLPerf submissions from v3.1 on).
-    const bool trained = p != Precision::int8 || s.accelerator->vendor == "Google";
+    const bool trained = p != Precision::int8 || (s.compute != nullptr && s.compute->trains_in_int8);
     return trained && s.accelerator->peak(p) > FlopsPerSecond(0);
   });
   return formats;

@@ -29,6 +29,13 @@ double us(const Interconnect& net, CollectiveKind kind, Bytes size, int ranks, i
   return cost(net, kind, size, group).alone(net, group).in(1_us);
 }
 
+TEST(Libraries, AreThoseOfTheAccelerator) {
+  const auto library = [](const char* node) { return machine_of(*catalog().find<Node>(node), catalog()).library->id; };
+  EXPECT_EQ(library("hls-gaudi2"), "oneccl");
+  EXPECT_EQ(library("dgx-h100"), "nccl");
+  EXPECT_EQ(library("mi325x-platform-8"), "nccl");
+}
+
 TEST(Phenomena, AllReduceOfFewBytesGrowsWithTheLogarithmOfTheNodes) {
   const Interconnect net = links_of("dgx-a100-80gb");
   const auto at = [&](int nodes) { return us(net, CollectiveKind::all_reduce, 8_B, 8 * nodes); };

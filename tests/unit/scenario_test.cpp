@@ -432,6 +432,22 @@ TEST(MergedPasses, NeedExchangesAndPassesThatDoNotNeedEachOther) {
   EXPECT_THAT(fault({}, "llama3-70b-h100-512"), testing::HasSubstr("llama3-70b has no experts"));
 }
 
+// Integers train on TPUs, whose profiles say so, though others have a peak of them too.
+TEST(Precision, IntegersTrainWhereTheProfileSaysSo) {
+  const auto fault = [](const char* node) -> std::string {
+    try {
+      resolve({{"cluster", {{"node", node}, {"nodes", 1}}},
+               {"workload", {{"model", "bert-large"}, {"global_batch", 64}, {"precision", "int8"}}}},
+              "test", {}, catalog());
+    } catch (const InputError& error) {
+      return error.faults().front().pointer;
+    }
+    return "none";
+  };
+  EXPECT_EQ(fault("tpu-v4-host"), "none");
+  EXPECT_EQ(fault("dgx-h100"), "/workload/precision");
+}
+
 // DeepSpeed's pipeline engine takes zero-1 alone; FSDP's reduce gradients with every micro-batch.
 TEST(ShardedGradients, MeetPipelinesWhereTheProfileSaysSo) {
   const auto fault = [](const std::string& framework, const std::string& sharding) {
