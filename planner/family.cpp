@@ -13,11 +13,17 @@ namespace {
 /// What people train with on a kind of device, where the question leaves it open.
 std::vector<std::string> usual_frameworks(const Node* node, const Catalog& catalog, bool transformer) {
   if (node == nullptr) return {""};
-  if (!node->has_accelerators()) return {"pytorch-cpu"};
-  const auto* accelerator = catalog.find<Accelerator>(node->accelerator);
-  const std::string plainest = accelerator != nullptr ? default_framework(accelerator->vendor) : "pytorch-ddp";
-  if (plainest != "pytorch-ddp" || !transformer) return {plainest};
-  return {"megatron-lm", "pytorch-fsdp"};
+  std::string maker;
+  if (node->has_accelerators()) {
+    const auto* accelerator = catalog.find<Accelerator>(node->accelerator);
+    if (accelerator == nullptr) return {""};
+    maker = accelerator->vendor;
+  }
+  if (!transformer) return {default_framework(maker)};
+  std::vector<std::string> out{default_framework(maker, Spread::cut)};
+  if (std::string sharded = default_framework(maker, Spread::sharded); sharded != out.front())
+    out.push_back(std::move(sharded));
+  return out;
 }
 
 bool is_transformer(const ModelChoice& choice) {

@@ -22,6 +22,14 @@ void add_offers(FieldTable<FrameworkProfile>& t) {
       .field("accelerator_makers", &F::makers,
              "Makers (`vendor` in the catalogue) of the accelerators that it runs on; none: anybody's")
       .field("on_processors", &F::on_processors, "Runs on nodes without accelerators")
+      .field("usual_for", &F::usual_for,
+             "Ways to spread a model that it is chosen for where nobody names a framework: whole, sharded, or cut by "
+             "tensor, pipeline and expert parallelism")
+      .field("usual_makers", &F::usual_makers,
+             "Makers on whose accelerators it is; none: wherever no other framework is")
+      .field(
+          "launch_settings", &F::launch_settings,
+          "Settings that a plan is written in: the framework's own, where it is Megatron-LM's or DeepSpeed's relative")
       .field("shardings", &F::shardings, "Shardings that it offers; the first is its default", {.required = true})
       .field("tensor_parallel", &F::tensor_parallel, "Offers tensor parallelism")
       .field("pipeline_parallel", &F::pipeline_parallel, "Offers pipeline parallelism")
@@ -222,6 +230,10 @@ FieldTable<FrameworkProfile> table() {
   return t;
 }
 
+bool contains(const auto& values, const auto& value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
 std::filesystem::path file_of(std::string_view id) {
   return data_directory("models/frameworks/profiles") / (std::string(id) + ".json");
 }
@@ -230,6 +242,7 @@ std::filesystem::path file_of(std::string_view id) {
 struct LoadedProfiles {
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<const FrameworkProfile>> by_file;
+  std::map<std::string, std::vector<std::shared_ptr<const FrameworkProfile>>> usual_by_folder;
 };
 
 LoadedProfiles& loaded_profiles() {
@@ -274,21 +287,7 @@ Bytes FrameworkProfile::bucket_of(double bytes_per_gradient, int data_parallel) 
 
 bool FrameworkProfile::runs_on(std::string_view maker) const {
   if (maker.empty()) return on_processors;
-  return on_accelerators && (makers.empty() || std::find(makers.begin(), makers.end(), maker) != makers.end());
-}
-
-std::string default_framework(std::string_view maker) {
-  if (maker.empty()) return "pytorch-cpu";
-  Diagnostics ignored("");
-  const auto names_it = [&](const std::string& id) {
-    const auto profile = find_framework(id, "", ignored);
-    return profile && !profile->makers.empty() && profile->runs_on(maker);
-  };
-  std::string plainest = "pytorch-ddp";
-  if (names_it(plainest)) return plainest;
-  const std::vector<std::string> ids = framework_ids();
-  const auto first = std::find_if(ids.begin(), ids.end(), names_it);
-  return first == ids.end() ? plainest : *first;
+  return on_accelerators && (makers.empty() || contains(makers, maker));
 }
 
 std::vector<std::string> framework_ids() {
@@ -297,6 +296,43 @@ std::vector<std::string> framework_ids() {
     if (entry.path().extension() == ".json") ids.push_back(entry.path().stem().string());
   std::sort(ids.begin(), ids.end());
   return ids;
+}
+
+namespace {
+
+/// Profiles that are usual for anything, in order of their ids.
+const std::vector<std::shared_ptr<const FrameworkProfile>>& usual_profiles() {
+  LoadedProfiles& loaded = loaded_profiles();
+  const std::string folder = data_directory("models/frameworks/profiles").string();
+  {
+    const std::lock_guard lock(loaded.mutex);
+    if (const auto known = loaded.usual_by_folder.find(folder); known != loaded.usual_by_folder.end())
+      return known->second;
+  }
+  std::vector<std::shared_ptr<const FrameworkProfile>> usual;
+  for (const std::string& id : framework_ids()) {
+    auto profile = loaded_profile(id);
+    if (!profile) profile = load(id);
+    if (!profile->usual_for.empty()) usual.push_back(std::move(profile));
+  }
+  const std::lock_guard lock(loaded.mutex);
+  return loaded.usual_by_folder.emplace(folder, std::move(usual)).first->second;
+}
+
+}  // namespace
+
+std::string default_framework(std::string_view maker, Spread spread) {
+  std::string elsewhere;
+  for (const auto& profile : usual_profiles()) {
+    if (!(maker.empty() ? profile->on_processors : profile->on_accelerators)) continue;
+    if (!contains(profile->usual_for, spread)) continue;
+    if (contains(profile->usual_makers, maker)) return profile->id;
+    if (profile->usual_makers.empty()) elsewhere = profile->id;
+  }
+  if (elsewhere.empty())
+    throw std::logic_error(fmt::format("no framework profile is usual for {} models on {}", name_of(spread),
+                                       maker.empty() ? "processors" : maker));
+  return elsewhere;
 }
 
 std::shared_ptr<const FrameworkProfile> find_framework(std::string_view id, const std::string& pointer,

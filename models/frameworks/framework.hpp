@@ -34,14 +34,32 @@ struct EnumNames<AttentionKernel> {
   static constexpr std::array names{"unfused", "flash-1", "flash-triton", "flash-2", "native"};
 };
 
+/// How a model is spread over devices, as people choose a framework by it: whole on each of them, gathered layer by
+/// layer from all, or cut into parts that stay where they are (tensor, pipeline and expert parallelism).
+enum class Spread { replicated, sharded, cut };
+template <>
+struct EnumNames<Spread> {
+  static constexpr std::array names{"replicated", "sharded", "cut"};
+};
+
+/// Whose settings start a framework's training program.
+enum class LaunchSettings { torch, deepspeed, megatron };
+template <>
+struct EnumNames<LaunchSettings> {
+  static constexpr std::array names{"torch", "deepspeed", "megatron"};
+};
+
 /// How a framework runs a step: what it overlaps, in which pieces it communicates, what its host costs. One JSON file
 /// each in models/frameworks/profiles/. Sources beside each figure.
 struct FrameworkProfile {
   std::string id;
   std::string title;
-  bool on_accelerators = true;         ///< runs on nodes with accelerators
-  std::vector<std::string> makers;     ///< accelerator_makers: whose accelerators it runs on; empty: anybody's
-  bool on_processors = false;          ///< runs on nodes without
+  bool on_accelerators = true;            ///< runs on nodes with accelerators
+  std::vector<std::string> makers;        ///< accelerator_makers: whose accelerators it runs on; empty: anybody's
+  bool on_processors = false;             ///< runs on nodes without
+  std::vector<Spread> usual_for;          ///< what it is chosen for where nobody names a framework
+  std::vector<std::string> usual_makers;  ///< on whose accelerators; empty: where no other is usual
+  LaunchSettings launch_settings = LaunchSettings::torch;  ///< that `stepcast plan` writes; megatron's for transformers
   std::vector<std::string> shardings;  ///< names of Sharding that it offers; the first is its default
   bool tensor_parallel = false;        ///< offers tensor/pipeline/context/expert parallelism
   bool pipeline_parallel = false;
@@ -142,9 +160,9 @@ struct FrameworkProfile {
 /// unknown.
 std::shared_ptr<const FrameworkProfile> find_framework(std::string_view id, const std::string& pointer,
                                                        Diagnostics& diagnostics);
-/// The framework where nobody names one, on accelerators of a maker or, where that is empty, on processors: PyTorch's
-/// plainest where it runs or nothing else does, else the first that names the maker.
-std::string default_framework(std::string_view maker);
+/// The framework where nobody names one, on accelerators of a maker or, where that is empty, on processors: the profile
+/// that is usual for the maker, else the one that is usual where no other is. Throws std::logic_error without either.
+std::string default_framework(std::string_view maker, Spread spread = Spread::replicated);
 /// Ids of all profiles, sorted.
 std::vector<std::string> framework_ids();
 

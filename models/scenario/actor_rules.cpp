@@ -25,8 +25,10 @@ ScenarioSpec token_spec(const Draft& draft, const ActorSpec& actors, const Node&
   spec.cluster.local_raid.reset();
   spec.run.phases.clear();
   spec.strategy = StrategySpec{};
-  // An inference engine cuts a model as Megatron-LM does.
-  if (node.has_accelerators() && actors.tensor_parallel > 1) spec.strategy.framework = "megatron-lm";
+  // An inference engine cuts a model as training does.
+  if (node.has_accelerators() && actors.tensor_parallel > 1)
+    if (const auto* accelerator = draft.catalog.find<Accelerator>(node.accelerator))
+      spec.strategy.framework = default_framework(accelerator->vendor, Spread::cut);
   spec.strategy.tensor_parallel = actors.tensor_parallel;
   const long copies = static_cast<long>(actors.nodes) * node.devices() / actors.tensor_parallel;
   spec.workload.global_batch = std::max(1L, copies) * actors.concurrent;

@@ -46,16 +46,15 @@ struct Cut {
   int expert = 1;
 };
 
-bool on_tpu(const DefaultQuestion& q) { return q.accelerator != nullptr && q.accelerator->vendor == "Google"; }
-
-std::string plainest(const DefaultQuestion& q) {
-  return default_framework(q.accelerator != nullptr ? q.accelerator->vendor : std::string());
+std::string framework_for(const DefaultQuestion& q, Spread spread) {
+  return default_framework(q.accelerator != nullptr ? q.accelerator->vendor : std::string(), spread);
 }
 
-/// PyTorch's other frameworks, where it runs at all; else the maker's own.
-std::string beside_pytorch(const DefaultQuestion& q, const char* other) {
-  const std::string own = plainest(q);
-  return own == "pytorch-ddp" ? other : own;
+/// Whether models are cut at all where nobody says how: they are shared out in shards where the usual framework has no
+/// pipelines (JAX).
+bool cuts_models(const DefaultQuestion& q) {
+  Diagnostics ignored("");
+  return find_framework(framework_for(q, Spread::cut), "", ignored)->pipeline_parallel;
 }
 
 bool mixes_experts(const DefaultQuestion& q) { return q.model->is_transformer() && q.model->transformer->experts > 0; }
@@ -103,14 +102,14 @@ void add_each(Candidates& out, const DefaultQuestion& q, DefaultCandidate one) {
 /// The model whole on every device: replicated.
 Candidates replicated(const DefaultQuestion& q) {
   Candidates out;
-  add_each(out, q, {.framework = plainest(q)});
+  add_each(out, q, {.framework = framework_for(q, Spread::replicated)});
   return out;
 }
 
 /// The model gathered layer by layer from all devices, or from those of a node.
 Candidates sharded(const DefaultQuestion& q) {
   Candidates out;
-  const std::string framework = beside_pytorch(q, "pytorch-fsdp");
+  const std::string framework = framework_for(q, Spread::sharded);
   add_each(out, q, {.framework = framework, .sharding = Sharding::fsdp});
   if (q.nodes > 1 && q.node->devices() > 1) add_each(out, q, {.framework = framework, .sharding = Sharding::hsdp});
   return out;
@@ -176,7 +175,7 @@ Candidates cut(const DefaultQuestion& q) {
   Candidates out;
   for (const Cut& each : mixes_experts(q) ? cuts_of_experts(q) : cuts_of_dense(q))
     add_each(out, q,
-             {.framework = beside_pytorch(q, "megatron-lm"),
+             {.framework = framework_for(q, Spread::cut),
               .tensor = each.tensor,
               .pipeline = each.pipeline,
               .expert = each.expert});
@@ -264,7 +263,7 @@ std::vector<std::vector<DefaultCandidate>> default_candidates(const DefaultQuest
   if (!q.model->is_transformer() || q.accelerator == nullptr || q.devices() == 1) return {replicated(q)};
   std::vector<Candidates> out;
   const bool large = parameter_count(*q.model) >= kLargeModel || mixes_experts(q);
-  if (on_tpu(q)) {
+  if (!cuts_models(q)) {
     out = {joined({replicated(q), sharded(q)})};
   } else if (large) {
     out = {joined({replicated(q), sharded(q), cut(q), cut_by_context(q, kShortestPart)})};
@@ -273,7 +272,7 @@ std::vector<std::vector<DefaultCandidate>> default_candidates(const DefaultQuest
     out = {joined({replicated(q), sharded(q)}), cut(q)};
   }
   // Where nothing else fits a stated sequence.
-  if (!q.rest.is_null() && !on_tpu(q)) out.push_back(cut_by_context(q, 1));
+  if (!q.rest.is_null() && cuts_models(q)) out.push_back(cut_by_context(q, 1));
   return out;
 }
 

@@ -54,4 +54,17 @@ std::string listed(const std::vector<std::string>& words) {
   return out;
 }
 
+std::vector<std::string> frameworks_that(const std::function<bool(const FrameworkProfile&)>& offers) {
+  std::vector<std::string> out;
+  Diagnostics ignored("");
+  for (const std::string& id : framework_ids())
+    if (const auto profile = find_framework(id, "", ignored); profile && offers(*profile)) out.push_back(id);
+  return out;
+}
+
+std::string offered_by(const std::function<bool(const FrameworkProfile&)>& offers) {
+  const std::vector<std::string> names = frameworks_that(offers);
+  return names.empty() ? std::string{} : fmt::format("offered by {}", listed(names));
+}
+
 }  // namespace stepcast

@@ -111,5 +111,9 @@ std::string nearest_valid(long wanted, long most, const std::function<bool(long)
 std::vector<int> balanced_stages(int layers, int chunks, int predictions);
 /// "a, b and c".
 std::string listed(const std::vector<std::string>& words);
+/// Ids of the framework profiles for which `offers` holds, sorted.
+std::vector<std::string> frameworks_that(const std::function<bool(const FrameworkProfile&)>& offers);
+/// "offered by megatron-lm and pytorch-fsdp"; "" where nobody does.
+std::string offered_by(const std::function<bool(const FrameworkProfile&)>& offers);
 
 }  // namespace stepcast

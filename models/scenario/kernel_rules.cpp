@@ -10,8 +10,10 @@ void check_compiled(Draft& draft) {
   const Scenario& s = draft.scenario;
   const std::string leave_out = "leave torch_compile out";
   if (s.framework && s.framework->compiled_memory_efficiency <= 0)
-    return draft.fault(pointer, fmt::format("found true, but {} is not known to use torch.compile", s.framework->id),
-                       "framework \"pytorch-ddp\" or \"pytorch-fsdp\", or " + leave_out);
+    return draft.fault(
+        pointer, fmt::format("found true, but {} is not known to use torch.compile", s.framework->id),
+        fmt::format("{}, or {}", offered_by([](const auto& f) { return f.compiled_memory_efficiency > 0; }),
+                    leave_out));
   if (s.model && draft.transformer() == nullptr)
     draft.fault(pointer, fmt::format("found true, but what it fuses in {} is not modelled", s.model->id), leave_out);
 }

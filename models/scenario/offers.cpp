@@ -27,15 +27,6 @@ constexpr std::array kCuts{
                  "expert parallelism", "experts to place"},
 };
 
-/// "pytorch-fsdp, megatron-lm": profiles for which `offers` holds.
-std::string who_offers(const std::function<bool(const FrameworkProfile&)>& offers) {
-  std::vector<std::string> names;
-  Diagnostics ignored("");
-  for (const std::string& id : framework_ids())
-    if (const auto profile = find_framework(id, "", ignored); profile && offers(*profile)) names.push_back(id);
-  return names.empty() ? std::string{} : fmt::format("offered by {}", listed(names));
-}
-
 void check_cut(Draft& draft, const CutDimension& cut) {
   const int degree = draft.spec().strategy.*cut.degree;
   if (degree <= 1) return;
@@ -52,7 +43,7 @@ void check_cut(Draft& draft, const CutDimension& cut) {
   if (cut.degree == &StrategySpec::expert_parallel && shape != nullptr && shape->experts == 0) return;
   if (s.framework && !((*s.framework).*cut.offered))
     draft.fault(pointer, fmt::format("found {}, but {} has no {}", degree, s.framework->id, cut.words),
-                who_offers([&](const FrameworkProfile& f) { return f.*cut.offered; }));
+                offered_by([&](const FrameworkProfile& f) { return f.*cut.offered; }));
 }
 
 void check_machine(Draft& draft) {
@@ -89,7 +80,7 @@ void check_tensor_overlap(Draft& draft) {
   const StrategySpec& strategy = draft.spec().strategy;
   if (!overlaps(*framework)) {
     draft.fault(pointer, fmt::format("found true, but {} waits for every gather and scatter", framework->id),
-                who_offers(overlaps));
+                offered_by(overlaps));
   } else if (framework->needs_sequence_parallel && strategy.tensor_parallel > 1 && !strategy.sequence_parallel &&
              draft.sound({"/strategy/tensor_parallel", "/strategy/sequence_parallel"})) {
     draft.fault(pointer, fmt::format("found true, but {} overlaps with sequence parallelism only", framework->id),
@@ -144,7 +135,7 @@ void resolve_sharding(Draft& draft) {
     s.sharding = *strategy.sharding;
     const std::string name(name_of(s.sharding));
     if (std::find(offered.begin(), offered.end(), name) == offered.end()) {
-      const std::string others = who_offers([&](const FrameworkProfile& f) {
+      const std::string others = offered_by([&](const FrameworkProfile& f) {
         return std::find(f.shardings.begin(), f.shardings.end(), name) != f.shardings.end();
       });
       return draft.fault("/strategy/sharding",
@@ -210,7 +201,7 @@ void resolve_expert_dispatch(Draft& draft) {
   const std::string_view name = name_of(s.expert_dispatch);
   if (!offered(*s.framework, name))
     return draft.fault(pointer, fmt::format("found {}, but {} offers {}", name, s.framework->id, listed(own)),
-                       who_offers([&](const FrameworkProfile& f) { return offered(f, name); }));
+                       offered_by([&](const FrameworkProfile& f) { return offered(f, name); }));
   const TransformerShape* shape = draft.transformer();
   const bool routed = shape != nullptr && shape->experts > 0;
   if (draft.spec().strategy.expert_dispatch == ExpertDispatch::deepep && s.model && !routed)

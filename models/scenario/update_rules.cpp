@@ -68,18 +68,10 @@ bool through_servers(UpdateMode mode) {
 }
 
 /// Whether a framework's programs know parameter servers at all.
-bool knows_servers(const ExchangeProfile& exchange) {
+bool knows_servers(const FrameworkProfile& framework) {
+  const ExchangeProfile& exchange = framework.exchange;
   return exchange.pattern == ExchangePattern::parameter_servers ||
          std::any_of(exchange.updates.begin(), exchange.updates.end(), through_servers);
-}
-
-/// Frameworks for which `fits` holds, for a fault's suggestion.
-std::vector<std::string> frameworks_that(const std::function<bool(const ExchangeProfile&)>& fits) {
-  std::vector<std::string> names;
-  Diagnostics ignored("");
-  for (const std::string& id : framework_ids())
-    if (const auto profile = find_framework(id, "", ignored); profile && fits(profile->exchange)) names.push_back(id);
-  return names;
 }
 
 /// Servers that the scenario states, or the framework brings along.
@@ -94,7 +86,7 @@ void resolve_servers(Draft& draft) {
     draft.fault(pointer, fmt::format("update \"{}\" has none", name_of(s.update)), "leave parameter_servers out");
     return;
   }
-  if (s.servers && !knows_servers(exchange)) {
+  if (s.servers && !knows_servers(*s.framework)) {
     draft.fault(
         pointer, fmt::format("{} has none: its devices meet by collectives", s.framework->id),
         fmt::format("leave parameter_servers out, or a framework of {}", listed(frameworks_that(knows_servers))));
@@ -303,12 +295,12 @@ void resolve_update(Draft& draft) {
   if (!strategy.update && s.update != UpdateMode::synchronous)
     draft.assume(fmt::format("update {} (the default of {})", name_of(s.update), s.framework->id));
   if (std::find(offered.begin(), offered.end(), s.update) == offered.end()) {
-    const std::vector<std::string> names = frameworks_that([&](const ExchangeProfile& exchange) {
-      return std::count(exchange.updates.begin(), exchange.updates.end(), s.update) > 0;
+    const std::string others = offered_by([&](const FrameworkProfile& f) {
+      return std::count(f.exchange.updates.begin(), f.exchange.updates.end(), s.update) > 0;
     });
     draft.fault("/strategy/update",
                 fmt::format("found {}, but {} offers {}", name_of(s.update), s.framework->id, listed(words(offered))),
-                names.empty() ? std::string{} : fmt::format("offered by {}", listed(names)));
+                others);
     return;
   }
   check_keys(draft);

@@ -11,14 +11,12 @@ constexpr int kPort = 29500;  // torchrun's usual rendezvous port
 constexpr const char *kMegatronFile = "megatron-arguments.txt", *kDeepspeedFile = "deepspeed.json",
                      *kTorchFile = "torch.json", *kLaunchFile = "launch.sh", *kJobFile = "job.slurm";
 
-/// Whose settings a framework profile takes.
-enum class Settings { megatron, deepspeed, torch };
+using Settings = LaunchSettings;
 
+/// Megatron-LM's arguments describe transformers alone.
 Settings settings_of(const Scenario& s) {
-  const std::string_view id = s.framework->id;
-  const bool transformer = s.model->is_transformer();
-  if (transformer && (id.starts_with("megatron") || id.starts_with("nemo"))) return Settings::megatron;
-  return id.find("deepspeed") != std::string_view::npos ? Settings::deepspeed : Settings::torch;
+  const Settings own = s.framework->launch_settings;
+  return own == Settings::megatron && !s.model->is_transformer() ? Settings::torch : own;
 }
 
 /// What follows the name of the training script on a command line, and the script's usual name.

@@ -137,6 +137,18 @@ TEST(FrameworkProfiles, EveryMakersAcceleratorHasADefault) {
   }
 }
 
+TEST(FrameworkProfiles, SayWhatTheyAreUsualFor) {
+  const auto usual = [](const char* maker) {
+    return std::vector{default_framework(maker, Spread::replicated), default_framework(maker, Spread::sharded),
+                       default_framework(maker, Spread::cut)};
+  };
+  for (const char* maker : {"NVIDIA", "AMD", "Intel", "Acme"})
+    EXPECT_THAT(usual(maker), testing::ElementsAre("pytorch-ddp", "pytorch-fsdp", "megatron-lm")) << maker;
+  EXPECT_THAT(usual("Google"), testing::Each("jax"));
+  EXPECT_THAT(usual("AWS"), testing::Each("neuronx"));
+  EXPECT_THAT(usual(""), testing::Each("pytorch-cpu")) << "processors";
+}
+
 // Of somebody's own accelerator no profile says anything.
 TEST(FrameworkProfiles, AnUnknownMakersAcceleratorRunsAnything) {
   EXPECT_EQ(default_framework("Acme"), "pytorch-ddp");

@@ -232,6 +232,24 @@ TEST(LaunchFiles, SayThatOnlyAdaptersAreTrained) {
   EXPECT_THAT(beyond_deepspeed_config(of("deepspeed")), Contains("adapters of rank 16 on a frozen model"));
 }
 
+// The profile says whose they are; what is no transformer Megatron-LM's arguments cannot describe.
+TEST(LaunchFiles, AreInTheSettingsOfTheFramework) {
+  const auto file = [](const char* framework, const char* model) {
+    return launch_files(resolve({{"cluster", {{"node", "dgx-h100"}, {"nodes", 1}}},
+                                 {"workload", {{"model", model}, {"global_batch", 64}}},
+                                 {"strategy", {{"framework", framework}, {"micro_batch", 1}}}},
+                                "settings", {}, catalog()))
+        .front()
+        .name;
+  };
+  for (const char* framework : {"megatron-bridge", "megatron-deepspeed", "nemo-25.09"})
+    EXPECT_EQ(file(framework, "llama3-8b"), "megatron-arguments.txt") << framework;
+  EXPECT_EQ(file("deepspeed", "llama3-8b"), "deepspeed.json");
+  EXPECT_EQ(file("deepspeed", "resnet50"), "deepspeed.json");
+  EXPECT_EQ(file("pytorch-fsdp", "llama3-8b"), "torch.json");
+  EXPECT_EQ(file("nemo-25.09", "resnet50"), "torch.json");
+}
+
 // Servers need DeepEP, and nothing told.
 TEST(LaunchFiles, SayWhichLibraryTakesTokensToExperts) {
   const auto script = [](const char* dispatch) {

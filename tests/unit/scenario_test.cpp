@@ -448,6 +448,16 @@ TEST(Precision, IntegersTrainWhereTheProfileSaysSo) {
   EXPECT_EQ(fault("dgx-h100"), "/workload/precision");
 }
 
+// Copies of a model that generate are cut by a framework that runs on their accelerators.
+TEST(Actors, AreCutByAFrameworkOfTheirMaker) {
+  const Scenario learners = shipped(
+      "systems/rl-actors-learners",
+      {"strategy.actors.node=tpu-v4-host", "strategy.actors.concurrent=16", "strategy.actors.tensor_parallel=2"});
+  EXPECT_EQ(learners.actors->framework->id, "jax");
+  EXPECT_EQ(shipped("systems/rl-actors-learners", {"strategy.actors.tensor_parallel=2"}).actors->framework->id,
+            "megatron-lm");
+}
+
 // DeepSpeed's pipeline engine takes zero-1 alone; FSDP's reduce gradients with every micro-batch.
 TEST(ShardedGradients, MeetPipelinesWhereTheProfileSaysSo) {
   const auto fault = [](const std::string& framework, const std::string& sharding) {
