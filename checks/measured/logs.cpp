@@ -25,6 +25,10 @@ constexpr LogKey kLogKeys[]{
     {MeasuredFormat::megatron, "throughput per GPU (TFLOP/s/GPU):", "model_tflops_per_gpu"},
     {MeasuredFormat::megatron, "samples per second:", "samples_per_s"},
     {MeasuredFormat::megatron, "tokens per gpu per second (tgs):", "tokens_per_s_per_gpu"},
+    // Forks of it: Primus of AMD, which writes the mean behind a slash, and Swiss AI's.
+    {MeasuredFormat::megatron, "Compute per GPU (TFLOP/s/GPU):", "model_tflops_per_gpu"},
+    {MeasuredFormat::megatron, "tokens per GPU (tokens/s/GPU):", "tokens_per_s_per_gpu"},
+    {MeasuredFormat::megatron, "tokens/sec/gpu:", "tokens_per_s_per_gpu"},
     // DeepSpeed, deepspeed/utils/timer.py: ThroughputTimer. Its GB is 1024^3 bytes.
     {MeasuredFormat::deepspeed, "CurrSamplesPerSec=", "samples_per_s"},
     {MeasuredFormat::deepspeed, "MaxMemAllocated=", "memory.peak_GiB"},

@@ -179,7 +179,8 @@ MeasuredFormat format_of(const std::filesystem::path& file, std::string& text, D
   if (!diagnostics.ok()) return MeasuredFormat::automatic;
   const MeasuredFormat log = format_of_log(text);
   if (log != MeasuredFormat::automatic) return log;
-  if (looks_like_json(text)) return MeasuredFormat::json;
+  // Dictionaries that Python prints are no JSON: their keys are in single quotes.
+  if (looks_like_json(text) && !trimmed(text).starts_with("{'")) return MeasuredFormat::json;
   if (!read_plain_log(text).empty()) return MeasuredFormat::log;
   diagnostics.error("", "is none of the kinds of results that are known by their look",
                     expected_one_of(names_of<MeasuredFormat>()));

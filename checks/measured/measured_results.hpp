@@ -78,8 +78,9 @@ NamedSeries read_prometheus(const Json& document, Diagnostics& diagnostics);
 NamedSeries read_log(std::string_view text, MeasuredFormat format, std::set<long>& global_batches);
 /// Which of the three a log is; `automatic` when none.
 MeasuredFormat format_of_log(std::string_view text);
-/// A log of another program: "step_time", "iteration_time", "step time" or "s/it", a word of its own, in the unit that
-/// the text names, or else in seconds. Empty where no line has any.
+/// A log of another program: "step_time", "iteration_time", "step time", "s/it" or "it/s", a word of its own, in the
+/// unit that the text names, or else in seconds; and the figures of nanotron, MaxText, InternEvo, OLMo-core, Composer,
+/// fairseq and transformers' Trainer by their own names. Empty where no line has any.
 NamedSeries read_plain_log(std::string_view text);
 
 }  // namespace stepcast

@@ -1,6 +1,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <regex>
 
@@ -93,7 +94,8 @@ std::optional<double> unit_behind(std::string_view after, std::optional<double> 
 /// A step's time by name.
 std::optional<double> named_time(const std::string& line) {
   static const std::regex kNamed(
-      R"((^|[^\w./-])(?:train(?:ing)?[_ ])?(?:(?:step|iteration|iter)[_ ]time|train_step_timing in)(?:[_ ]?[(\[]?([A-Za-z]+)[)\]]?)?\s*[:=]\s*([0-9][0-9,]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?))");
+      R"((^|[^\w./-])(?:train(?:ing)?[_ ])?(?:(?:step|iteration|iter)[_ ]time|train_step_timing in)(?:[_ ]?[(\[]?([A-Za-z]+)[)\]]?)?\s*[:=]\s*([0-9][0-9,]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?))",
+      std::regex::icase);
   for (std::sregex_iterator found(line.begin(), line.end(), kNamed), end; found != end; ++found) {
     if (is_of_other_steps(std::string_view(line).substr(0, static_cast<std::size_t>(found->position(1))))) continue;
     std::optional<double> unit;
@@ -110,12 +112,77 @@ std::optional<double> named_time(const std::string& line) {
   return std::nullopt;
 }
 
-/// "30.83s/it", as tqdm writes it.
+/// "30.83s/it", or "1.53it/s" where that is shorter, as tqdm writes it.
 std::optional<double> time_of_bar(const std::string& line) {
-  static const std::regex kBar(R"((?:^|[^\w.,-])([0-9]+\.?[0-9]*)\s*s/it(?!\w))");
+  static const std::regex kBar(R"((?:^|[^\w.,-])([0-9]+\.?[0-9]*)\s*(s/it|it/s)(?!\w))");
   std::smatch found;
   if (!std::regex_search(line, found, kBar)) return std::nullopt;
-  return number_of(found[1].str());
+  const std::optional<double> number = number_of(found[1].str());
+  if (!number || found[2] == "s/it") return number;
+  return *number > 0 ? std::optional(1 / *number) : std::nullopt;
+}
+
+/// "iter 10: loss 3.1, time 340.12ms" of nanoGPT (train.py), and MaxText's "completed step: 10, seconds: 5.12"
+/// (metric_logger.py).
+std::optional<double> time_of_step_line(const std::string& line) {
+  static const std::regex kIteration(R"(\biter \d+: loss [0-9.]+, time ([0-9.]+)ms)");
+  static const std::regex kCompleted(R"(\bcompleted step: \d+, seconds: ([0-9.]+))");
+  std::smatch found;
+  if (std::regex_search(line, found, kIteration))
+    if (const auto number = number_of(found[1].str())) return *number * 1e-3;
+  return std::regex_search(line, found, kCompleted) ? number_of(found[1].str()) : std::nullopt;
+}
+
+/// What stands before a figure in the logs of other programs, and what turns its unit into ours.
+struct PlainKey {
+  std::string_view before, metric;
+  double factor = 1;
+};
+constexpr std::array kPlainKeys{
+    // nanotron, trainer.py: train_step_logs.
+    PlainKey{"elapsed_time_per_iteration_ms: ", "step_time_s", 1e-3},
+    PlainKey{"tokens_per_sec_per_gpu: ", "tokens_per_s_per_gpu"},
+    PlainKey{"model_tflops_per_gpu: ", "model_tflops_per_gpu"},
+    // MaxText, metric_logger.py.
+    PlainKey{"Tokens/s/device: ", "tokens_per_s_per_gpu"},
+    PlainKey{"TFLOP/s/device: ", "model_tflops_per_gpu"},
+    // InternLM and InternEvo, record_current_batch_training_metrics.
+    PlainKey{"tgs (tokens/gpu/second)=", "tokens_per_s_per_gpu"},
+    // OLMo-core's speed monitor, and Composer's.
+    PlainKey{"throughput/device/TPS=", "tokens_per_s_per_gpu"},
+    PlainKey{"throughput/device/MFU=", "mfu", 0.01},
+    PlainKey{"throughput/device/tokens_per_sec: ", "tokens_per_s_per_gpu"},
+    PlainKey{"throughput/device/mfu: ", "mfu"},
+    // transformers' Trainer prints a dictionary of Python at the end (trainer_utils.py: speed_metrics).
+    PlainKey{"'train_samples_per_second': ", "samples_per_s"},
+    // fairseq, progress_bar.py: words a second of all devices.
+    PlainKey{", wps=", "tokens_per_s"},
+};
+
+/// A number with separators of thousands, and nanotron's K, M, B or T behind it.
+std::optional<double> scaled_number(std::string_view text) {
+  std::size_t length = 0;
+  while (length < text.size() &&
+         (std::isdigit(static_cast<unsigned char>(text[length])) != 0 || text[length] == '.' || text[length] == ','))
+    ++length;
+  std::string digits(text.substr(0, length));
+  while (digits.ends_with(',')) digits.pop_back();
+  const std::optional<double> number = number_of(digits);
+  if (!number || length >= text.size()) return number;
+  constexpr std::string_view kScales = "KMBT";
+  const std::size_t scale = kScales.find(text[length]);
+  return scale == std::string_view::npos ? number : *number * std::pow(1000.0, static_cast<double>(scale + 1));
+}
+
+void add_plain_keys(const std::string& line, NamedSeries& out) {
+  for (const PlainKey& key : kPlainKeys) {
+    const std::size_t at = line.find(key.before);
+    if (at == std::string::npos) continue;
+    const bool of_word = at > 0 && (std::isalnum(static_cast<unsigned char>(line[at - 1])) != 0 || line[at - 1] == '_');
+    if (of_word && key.before.front() != ',') continue;
+    if (const auto number = scaled_number(std::string_view(line).substr(at + key.before.size())))
+      add_sample(out, std::string(key.metric), *number * key.factor);
+  }
 }
 
 }  // namespace
@@ -128,8 +195,10 @@ NamedSeries read_plain_log(std::string_view text) {
     if (raw.size() > kLongestLine) continue;
     const std::string line = without_colours(raw);
     std::optional<double> time = named_time(line);
+    if (!time) time = time_of_step_line(line);
     if (!time) time = time_of_bar(line);
     if (time) add_sample(out, "step_time_s", *time);
+    add_plain_keys(line, out);
   }
   return out;
 }
