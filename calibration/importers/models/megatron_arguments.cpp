@@ -1,0 +1,38 @@
+#include "calibration/importers/models/megatron_arguments.hpp"
+
+#include <fmt/format.h>
+
+namespace stepcast {
+
+MegatronArguments::MegatronArguments(std::string_view text, const ImportTarget& given, Diagnostics& faults)
+    : target(given),
+      list(text, given.call, "--hidden-size", faults),
+      program(megatron_program_in(text)),
+      diagnostics(faults) {
+  degrees.tp = list.whole("--tensor-model-parallel-size").value_or(1);
+  degrees.pp = list.whole("--pipeline-model-parallel-size").value_or(1);
+  degrees.cp = list.whole("--context-parallel-size").value_or(1);
+  degrees.ep = first_of({"--expert-model-parallel-size", "--moe-expert-parallel-size"}).value_or(1);
+}
+
+int MegatronArguments::required(const std::string& option) {
+  if (!list.has(option)) diagnostics.error("", fmt::format("missing: {}", option));
+  return list.whole(option).value_or(0);
+}
+
+std::optional<int> MegatronArguments::first_of(std::initializer_list<const char*> options, int least) {
+  std::optional<int> out;
+  for (const char* option : options)
+    if (const auto value = list.whole(option, least); value && !out) out = value;
+  return out;
+}
+
+void MegatronArguments::copy(Json& to, const char* key, const std::string& option, int least) {
+  if (const auto value = list.whole(option, least)) to[key] = *value;
+}
+
+void MegatronArguments::copy_flag(Json& to, const char* key, const std::string& option) {
+  if (list.has(option)) to[key] = true;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,230 @@
+#include "calibration/importers/models/megatron_model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "calibration/importers/models/megatron_experts.hpp"
+
+namespace stepcast {
+
+namespace {
+
+class ModelReader {
+ public:
+  explicit ModelReader(MegatronArguments& arguments) : in_(arguments) {}
+
+  MegatronModel read() {
+    shape();
+    attention();
+    experts();
+    halves();
+    rest_of_model();
+    return std::move(model_);
+  }
+
+ private:
+  [[nodiscard]] bool has_two_sides() {
+    return in_.list.has("--decoder-num-layers") || (in_.program && in_.program->file == "pretrain_t5.py");
+  }
+
+  /// Layers of T5's encoder and decoder together. In pretrain_t5.py --num-layers stands for either.
+  int two_sides() {
+    const char* const both = "--num-layers";
+    const auto side = [&](const char* option) {
+      return in_.required(!in_.list.has(option) && in_.list.has(both) ? both : option);
+    };
+    const int encoder = side("--encoder-num-layers"), decoder = side("--decoder-num-layers");
+    model_.shape["encoder_layers"] = encoder;
+    // A model cannot have so many; what reads the description says so.
+    return static_cast<int>(std::min(static_cast<long>(encoder) + decoder, 1L << 30));
+  }
+
+  void shape() {
+    const int layers = model_.layers = has_two_sides() ? two_sides() : in_.required("--num-layers");
+    const int hidden = in_.required("--hidden-size");
+    model_.shape["layers"] = layers;
+    model_.shape["hidden"] = hidden;
+    model_.shape["heads"] = in_.required("--num-attention-heads");
+    const bool gated = in_.list.has("--swiglu");
+    // Megatron-LM: 4·h, and two thirds of that rounded down to 64 with a gate.
+    const int usual = gated ? static_cast<int>(4 * hidden * 2.0 / 3) / 64 * 64 : 4 * hidden;
+    model_.shape["ffn_hidden"] = in_.list.whole("--ffn-hidden-size").value_or(usual);
+    model_.shape["gated_mlp"] = gated;
+    model_.shape["biases"] = !in_.list.has("--disable-bias-linear");
+    in_.copy_flag(model_.shape, "qkv_bias", "--add-qkv-bias");
+    model_.shape["tied_embeddings"] = !in_.list.has("--untie-embeddings-and-output-weights");
+    model_.shape["vocab"] = vocabulary();
+  }
+
+  /// Rows of the table as Megatron-LM pads them: whole multiples of 128 a tensor-parallel rank.
+  int vocabulary() {
+    for (const char* option : {"--padded-vocab-size", "--pad-vocab-size-to"})
+      if (const auto padded = in_.list.whole(option)) return *padded;
+    int size = in_.list.whole("--vocab-size").value_or(0);
+    if (size == 0) size = in_.target.vocab_size.value_or(0);
+    if (size == 0) size = usual_vocabulary();
+    if (size == 0) {
+      in_.diagnostics.error("", "missing: --vocab-size (the tokenizer's own files are not read)",
+                            "--vocab-size says it");
+      return 1;
+    }
+    const int unit = in_.list.whole("--make-vocab-size-divisible-by").value_or(128) * in_.degrees.tp;
+    return (size + unit - 1) / unit * unit;
+  }
+
+  int usual_vocabulary() {
+    std::string tokenizer = in_.list.has("--tokenizer-type") ? in_.list.text("--tokenizer-type") : "";
+    const bool assumed = tokenizer.empty() && in_.program;
+    if (assumed) tokenizer = in_.program->tokenizer;
+    int known = vocabulary_of_tokenizer(tokenizer);
+    for (const char* option : {"--tokenizer-model", "--tokenizer-name-or-path"})
+      if (known == 0 && in_.list.has(option)) known = vocabulary_by_name(in_.list.text(option));
+    if (known == 0) return 0;
+    if (assumed)
+      in_.notes.push_back(fmt::format("no vocabulary is named: {} tokens of {}, which {} uses (--vocab-size)", known,
+                                      tokenizer, in_.program->file));
+    return known + in_.list.whole("--vocab-extra-ids", 0).value_or(0);
+  }
+
+  void attention() {
+    if (in_.list.has("--group-query-attention")) in_.copy(model_.shape, "kv_heads", "--num-query-groups");
+    in_.list.ignore("--num-query-groups");
+    in_.copy(model_.shape, "head_dim", "--kv-channels");
+    if (in_.list.has("--multi-latent-attention")) {
+      model_.shape.erase("head_dim");
+      // Defaults of MLATransformerConfig.
+      model_.shape["kv_lora_rank"] = in_.list.whole("--kv-lora-rank").value_or(512);
+      model_.shape["qk_nope_head_dim"] = in_.first_of({"--qk-head-dim", "--qk-nope-head-dim"}).value_or(128);
+      model_.shape["qk_rope_head_dim"] = in_.first_of({"--qk-pos-emb-head-dim", "--qk-rope-head-dim"}).value_or(64);
+      model_.shape["v_head_dim"] = in_.list.whole("--v-head-dim").value_or(128);
+      in_.copy(model_.shape, "q_lora_rank", "--q-lora-rank");
+    }
+    if (in_.list.has("--window-size")) {
+      const std::vector<std::string> window = in_.list.values("--window-size");
+      int size = 0;
+      for (const std::string& value : window) std::from_chars(value.data(), value.data() + value.size(), size);
+      if (size <= 0 && !window.empty()) std::from_chars(window[0].data(), window[0].data() + window[0].size(), size);
+      if (size > 0) model_.shape["window"] = size;
+      if (size > 0) global_layers();
+    }
+  }
+
+  /// Every so many-th layer sees all tokens.
+  void global_layers() {
+    const std::string option = "--window-attn-skip-freq";
+    if (!in_.list.has(option)) return;
+    const std::string text = fmt::format("{}", fmt::join(in_.list.values(option), " "));
+    int every = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), every);
+    if (error == std::errc() && end == text.data() + text.size() && every > 0)
+      model_.shape["global_every"] = every;
+    else
+      in_.notes.push_back(fmt::format("{} {}: only a number is known, every layer has the window", option, text));
+  }
+
+  void experts() {
+    const auto experts = in_.list.whole("--num-experts");
+    if (!experts) return;
+    if (*experts == 1) return;  // Megatron-DeepSpeed's default: no experts
+    model_.shape["experts"] = *experts;
+    model_.shape["top_k"] = in_.list.whole("--moe-router-topk").value_or(2);
+    if (in_.list.has("--moe-expert-parallel-size") || in_.list.has("--expert-interval")) deepspeed_experts();
+    in_.copy(model_.shape, "moe_ffn_hidden", "--moe-ffn-hidden-size");
+    in_.copy(model_.shape, "shared_expert_ffn", "--moe-shared-expert-intermediate-size");
+    in_.copy(model_.shape, "moe_latent", "--moe-latent-size");
+    in_.copy(model_.shape, "expert_groups", "--moe-router-num-groups");
+    in_.copy(model_.shape, "groups_per_token", "--moe-router-group-topk");
+    if (in_.list.has("--moe-layer-freq"))
+      layer_frequency(fmt::format("{}", fmt::join(in_.list.values("--moe-layer-freq"), "")));
+  }
+
+  /// Letters of the layers; behind slashes those of multi-token prediction, with bars where pipeline stages end.
+  void halves() {
+    std::string pattern;
+    for (const char* option : {"--hybrid-override-pattern", "--hybrid-layer-pattern"})
+      if (in_.list.has(option)) pattern = in_.list.text(option);
+    in_.list.ignore("--is-hybrid-model");
+    if (pattern.empty()) return;
+    pattern.erase(std::min(pattern.find('/'), pattern.size()));
+    std::erase(pattern, '|');
+    model_.shape["layer_pattern"] = pattern;
+    const int head = in_.list.whole("--mamba-head-dim").value_or(64);  // defaults of TransformerConfig
+    model_.shape["ssm_head_dim"] = head;
+    model_.shape["ssm_heads"] =
+        in_.list.whole("--mamba-num-heads").value_or(2 * model_.shape["hidden"].get<int>() / head);
+    model_.shape["ssm_state"] = in_.list.whole("--mamba-state-dim").value_or(128);
+    model_.shape["ssm_groups"] = in_.list.whole("--mamba-num-groups").value_or(8);
+  }
+
+  void layer_frequency(const std::string& text) {
+    const auto how = megatron_expert_layers(text, model_.layers);
+    if (!how)
+      return in_.diagnostics.error(
+          "", fmt::format("--moe-layer-freq: found {}", shown(text)),
+          "a number, or a list like [0]*3+[1]*58 of all layers, with experts from one layer on or "
+          "in every so many-th");
+    if (how->dense > 0) model_.shape["dense_layers"] = how->dense;
+    if (how->every > 1) model_.shape["moe_every"] = how->every;
+  }
+
+  /// Megatron-DeepSpeed's experts, by its own names and defaults (megatron/arguments.py).
+  void deepspeed_experts() {
+    model_.shape["top_k"] = in_.list.whole("--topk").value_or(1);
+    if (const int every = in_.list.whole("--expert-interval").value_or(2); every > 1) model_.shape["moe_every"] = every;
+    if (in_.list.has("--mlp-type") && in_.list.text("--mlp-type") == "residual")
+      model_.shape["shared_expert_ffn"] = model_.shape["ffn_hidden"];
+  }
+
+  void rest_of_model() {
+    const std::string kind = in_.list.has("--position-embedding-type") ? in_.list.text("--position-embedding-type")
+                             : in_.list.has("--use-rotary-position-embeddings") ? "rope"
+                                                                                : "learned_absolute";
+    const std::map<std::string, std::string> kinds{{"learned_absolute", "learned"},
+                                                   {"rope", "rotary"},
+                                                   {"yarn", "rotary"},
+                                                   {"mrope", "rotary"},
+                                                   {"none", "none"},
+                                                   {"alibi", "alibi"}};
+    in_.list.ignore("--use-rotary-position-embeddings");
+    if (!kinds.contains(kind))
+      in_.diagnostics.error("", fmt::format("--position-embedding-type: found {}", shown(kind)),
+                            "learned_absolute, rope, yarn, mrope or none");
+    else
+      model_.shape["positions"] = kinds.at(kind);
+    model_.length = in_.required(in_.list.has("--encoder-seq-length") ? "--encoder-seq-length" : "--seq-length");
+    in_.list.ignore("--seq-length");
+    if (has_two_sides())
+      model_.shape["target_share"] =
+          static_cast<double>(in_.required("--decoder-seq-length")) / std::max(1, model_.length);
+    const int positions = in_.list.whole("--max-position-embeddings").value_or(model_.length);
+    if (kind == "learned_absolute") model_.shape["max_positions"] = positions;
+    const bool rms = in_.list.has("--normalization") && in_.list.text("--normalization") == "RMSNorm";
+    model_.shape["norm"] = rms ? "rms_norm" : "layer_norm";
+    const double dropout = in_.list.number("--hidden-dropout").value_or(0.1);
+    in_.list.ignore("--attention-dropout");
+    if (dropout > 0) model_.shape["dropout"] = dropout;
+    if (const auto layers = in_.first_of({"--mtp-num-layers", "--num-mtp-predictor"}, 0))
+      model_.shape["mtp_layers"] = *layers;
+    if (in_.program && in_.program->file == "pretrain_bert.py") masked_language();
+  }
+
+  /// pretrain_bert.py: both ways, with segments, pooler and both heads (Devlin et al. 2018).
+  void masked_language() {
+    model_.family = "encoder";
+    model_.shape["token_types"] = 2;
+    model_.shape["pooler_and_heads"] = true;
+    model_.shape["predicted_share"] = in_.list.number("--mask-prob").value_or(0.15);
+  }
+
+  MegatronArguments& in_;
+  MegatronModel model_;
+};
+
+}  // namespace
+
+MegatronModel read_megatron_model(MegatronArguments& arguments) { return ModelReader(arguments).read(); }
+
+}  // namespace stepcast

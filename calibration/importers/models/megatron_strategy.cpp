@@ -1,0 +1,206 @@
+#include "calibration/importers/models/megatron_strategy.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "calibration/importers/models/megatron_stages.hpp"
+
+namespace stepcast {
+
+namespace {
+
+class StrategyReader {
+ public:
+  StrategyReader(MegatronArguments& arguments, const MegatronModel& model) : in_(arguments), model_(model) {}
+
+  Json read() {
+    strategy();
+    return std::move(strategy_);
+  }
+
+ private:
+  /// Parameters that every layer gathers are gathered, and their gradients reduced, beside its computation.
+  void overlaps(const std::string& sharding) {
+    const bool gradients = in_.list.has("--overlap-grad-reduce"), gathers = in_.list.has("--overlap-param-gather");
+    if (sharding == "fsdp" || sharding == "hsdp") {
+      if (!gradients)
+        in_.notes.emplace_back(
+            "--overlap-grad-reduce: off, but sharded parameters are forecast with overlap; the step is underestimated");
+      return;
+    }
+    strategy_["overlap_gradients"] = gradients;
+    if (sharding != "none") strategy_["overlap_parameter_gather"] = gathers;
+  }
+
+  void strategy() {
+    strategy_ = {{"framework", in_.list.has("--deepspeed") ? "megatron-deepspeed" : "megatron-lm"}};
+    const auto degree = [&](const char* key, int value) {
+      if (value > 1) strategy_[key] = value;
+    };
+    degree("tensor_parallel", in_.degrees.tp);
+    degree("pipeline_parallel", in_.degrees.pp);
+    degree("context_parallel", in_.degrees.cp);
+    degree("expert_parallel", in_.degrees.ep);
+    const int etp = in_.list.whole("--expert-tensor-parallel-size").value_or(in_.degrees.tp);
+    if (etp != in_.degrees.tp && model_.shape.contains("experts")) strategy_["expert_tensor_parallel"] = etp;
+    in_.copy_flag(strategy_, "sequence_parallel", "--sequence-parallel");
+    if (in_.degrees.tp == 1) strategy_.erase("sequence_parallel");
+    interleaving();
+    if (in_.list.has("--cp-comm-type")) {
+      const std::string kind = in_.list.text("--cp-comm-type");
+      if (in_.degrees.cp > 1)
+        strategy_["context_method"] = kind == "a2a" ? "ulysses" : kind == "all_gather" ? "all-gather" : "ring";
+    }
+    const std::string sharding = this->sharding();
+    strategy_["sharding"] = sharding;
+    overlaps(sharding);
+    in_.list.ignore("--overlap-param-gather");
+    if (in_.list.has("--tp-comm-overlap") && in_.degrees.tp > 1) strategy_["overlap_tensor_parallel"] = true;
+    in_.copy_flag(strategy_, "gradients_in_fp32", "--accumulate-allreduce-grads-in-fp32");
+    if (in_.list.has("--grad-reduce-in-bf16")) strategy_["gradients_in_fp32"] = false;
+    in_.copy_flag(strategy_, "fused_loss", "--cross-entropy-loss-fusion");
+    for (const char* option : {"--no-bias-swiglu-fusion", "--no-bias-gelu-fusion"})
+      if (in_.list.has(option)) strategy_["fused_activation"] = false;
+    if (in_.list.has("--use-tp-pp-dp-mapping")) strategy_["order"] = "tp-cp-ep-pp-dp";
+    in_.copy_flag(strategy_, "offload_optimizer", "--optimizer-cpu-offload");
+    in_.list.ignore("--optimizer-offload-fraction");
+    if (const std::string kind = in_.list.has("--optimizer") ? in_.list.text("--optimizer") : "adam"; kind != "adam")
+      in_.notes.push_back(fmt::format("--optimizer {}: its states and update are taken to be Adam's", kind));
+    in_.list.ignore("--use-precision-aware-optimizer");  // states stay in fp32 unless another option says so
+    in_.copy_flag(strategy_, "fp8_dot_product_attention", "--fp8-dot-product-attention");
+    const bool flex =
+        in_.list.has("--moe-token-dispatcher-type") && in_.list.text("--moe-token-dispatcher-type") == "flex";
+    if (flex && model_.shape.contains("experts")) strategy_["expert_dispatch"] = "deepep";
+    in_.copy_flag(strategy_, "overlap_expert_parallel", "--overlap-moe-expert-parallel-comm");
+    in_.list.ignore("--delay-wgrad-compute");
+    recomputation();
+  }
+
+  /// The distributed optimizer is ZeRO-1; Megatron-FSDP says itself what it cuts, by default nothing.
+  std::string sharding() {
+    const bool optimizer = in_.list.has("--use-distributed-optimizer");
+    const bool custom = in_.list.has("--use-custom-fsdp");
+    const bool fsdp = in_.list.has("--use-megatron-fsdp") || custom;
+    if (in_.list.has("--use-torch-fsdp2")) return "fsdp";
+    if (const auto stage = in_.list.whole("--zero-stage", 0)) return zero(*stage);
+    const std::string option = "--data-parallel-sharding-strategy";
+    if (!fsdp || !in_.list.has(option)) {
+      if (in_.list.has(option)) in_.notes.push_back(option + " without --use-megatron-fsdp: not used");
+      return optimizer ? "zero-1" : "none";
+    }
+    const std::string found = in_.list.text(option);
+    const std::map<std::string, std::string> names{
+        {"no_shard", "none"}, {"optim", "zero-1"}, {"optim_grads", "zero-2"}, {"optim_grads_params", "fsdp"}};
+    if (names.contains(found)) return names.at(found);
+    in_.diagnostics.error("", fmt::format("{}: found {}", option, shown(found)),
+                          "no_shard, optim, optim_grads or optim_grads_params");
+    return "none";
+  }
+
+  /// Megatron-DeepSpeed's stage. With bf16 and stage 0 DeepSpeed's BF16_Optimizer shards its states all the same
+  /// (deepspeed/runtime/bf16_optimizer.py).
+  std::string zero(int stage) {
+    if (stage > 3) in_.diagnostics.error("", fmt::format("--zero-stage: found {}, expected 0 to 3", stage));
+    if (stage > 1 && stage < 4) {
+      strategy_["framework"] = "megatron-lm";
+      in_.notes.push_back(
+          fmt::format("--zero-stage {}: forecast with the profile of Megatron-LM, which has it", stage));
+    }
+    if (stage > 2) return "fsdp";
+    if (stage > 0) return fmt::format("zero-{}", stage);
+    if (!in_.list.has("--bf16")) return "none";
+    in_.notes.emplace_back("--zero-stage 0 with --bf16: DeepSpeed's optimizer for bf16 shards its states, as zero-1");
+    return "zero-1";
+  }
+
+  void interleaving() {
+    int chunks = in_.list.whole("--num-virtual-stages-per-pipeline-rank").value_or(1);
+    if (const auto layers = in_.list.whole("--num-layers-per-virtual-pipeline-stage"); layers && in_.degrees.pp > 1) {
+      const int counted = (in_.list.has("--account-for-embedding-in-pipeline-split") ? 1 : 0) +
+                          (in_.list.has("--account-for-loss-in-pipeline-split") ? 1 : 0);
+      const int per_stage = (model_.layers + counted) / in_.degrees.pp;
+      if (per_stage % *layers != 0)
+        in_.diagnostics.error("",
+                              fmt::format("--num-layers-per-virtual-pipeline-stage {} does not divide the {} layers of "
+                                          "a stage",
+                                          *layers, per_stage));
+      else
+        chunks = per_stage / *layers;
+    }
+    stages(chunks);
+  }
+
+  /// Megatron-DeepSpeed's way to count the embeddings at both ends as layers.
+  bool embeddings_count() {
+    const std::string option = "--pp-partition-method";
+    if (!in_.list.has(option)) return false;
+    const std::string method = in_.list.text(option);
+    if (method == "type:transformer|embedding") return true;
+    if (method != "type:transformer")
+      in_.notes.push_back(fmt::format("{} {}: not known, stages of equal layers", option, shown(method)));
+    return false;
+  }
+
+  void stages(int chunks) {
+    const bool ends = embeddings_count();
+    MegatronStages how{model_.layers,
+                       in_.degrees.pp,
+                       chunks,
+                       in_.list.whole("--decoder-first-pipeline-num-layers", 0),
+                       in_.list.whole("--decoder-last-pipeline-num-layers", 0),
+                       ends || in_.list.has("--account-for-embedding-in-pipeline-split"),
+                       ends || in_.list.has("--account-for-loss-in-pipeline-split")};
+    std::vector<int> layers = megatron_stage_layers(how, in_.diagnostics);
+    if (in_.list.has("--pipeline-model-parallel-layout")) {
+      // Its commas, which only please the eye, are blanks here.
+      const std::vector<std::string> parts = in_.list.values("--pipeline-model-parallel-layout");
+      layers = megatron_layout_layers(fmt::format("{}", fmt::join(parts, "")), in_.diagnostics);
+      if (layers.size() % static_cast<std::size_t>(in_.degrees.pp) != 0)
+        in_.diagnostics.error("", fmt::format("--pipeline-model-parallel-layout: {} chunks over {} stages",
+                                              layers.size(), in_.degrees.pp));
+      chunks = static_cast<int>(layers.size()) / in_.degrees.pp;
+    }
+    if (chunks > 1) strategy_["virtual_pipeline"] = chunks;
+    if (!layers.empty() && in_.degrees.pp > 1) strategy_["stage_layers"] = layers;
+  }
+
+  void recomputation() {
+    const std::string granularity =
+        in_.list.has("--recompute-granularity") ? in_.list.text("--recompute-granularity") : "";
+    for (const char* option : {"--recompute-method", "--recompute-num-layers"}) in_.list.ignore(option);
+    // The option of Megatron-LM before 2.7, which Megatron-DeepSpeed has kept.
+    if (granularity == "full" || in_.list.has("--checkpoint-activations")) strategy_["recompute"] = "full";
+    for (const char* option : {"--checkpoint-num-layers", "--deepspeed-activation-checkpointing"})
+      in_.list.ignore(option);
+    const std::vector<std::string> modules = in_.list.values("--recompute-modules");
+    if ((granularity == "selective" || in_.list.has("--recompute-activations")) && modules.empty())
+      strategy_["recompute"] = "selective";
+    if (modules.empty() || granularity == "full") return;
+    const std::map<std::string, std::string> names{{"core_attn", "attention_core"},
+                                                   {"mla_up_proj", "attention"},
+                                                   {"mlp", "mlp"},
+                                                   {"layernorm", "norm"},
+                                                   {"moe", "moe"}};
+    Json list = Json::array();
+    for (const std::string& module : modules)
+      if (names.contains(module))
+        list.push_back(names.at(module));
+      else
+        in_.notes.push_back(fmt::format("--recompute-modules {}: not known, not used", module));
+    strategy_["recompute"] = "modules";
+    strategy_["recompute_modules"] = std::move(list);
+  }
+
+  MegatronArguments& in_;
+  const MegatronModel& model_;
+  Json strategy_;
+};
+
+}  // namespace
+
+Json read_megatron_strategy(MegatronArguments& arguments, const MegatronModel& model) {
+  return StrategyReader(arguments, model).read();
+}
+
+}  // namespace stepcast
