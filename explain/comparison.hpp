@@ -28,7 +28,7 @@ struct ChangedKey {
 /// Time of one cause on both sides.
 struct PartDifference {
   std::string part;
-  Seconds before, after;
+  Seconds before, after;  ///< of one step
   [[nodiscard]] Seconds change() const { return after - before; }
 };
 

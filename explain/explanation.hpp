@@ -25,10 +25,10 @@ struct SettingEffect {
   bool legal = false;
   bool one_more_nic = false;  ///< it is just that
   std::string refusal;        ///< when it is not
-  double throughput = 0;
+  double throughput = 0;      ///< share, as FigureEffect's
   std::optional<double> cost;
   bool fits = true;
-  Bytes peak, capacity;
+  Bytes peak, capacity;  ///< memory of the fullest device, and what it has
 };
 
 /// Why a step takes as long as it does, and what would change it.

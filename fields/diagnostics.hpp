@@ -37,6 +37,7 @@ class Diagnostics {
  public:
   explicit Diagnostics(std::string file) : file_(std::move(file)) {}
 
+  /// What was found and what was expected at a JSON pointer, and the nearest valid choice or way out.
   void error(std::string pointer, std::string message, std::string suggestion = {});
   /// A key of the object at `object` that `owner` does not have. What lacks because of it is no fault of its own.
   void unknown_key(const std::string& object, std::string_view owner, const std::string& key,
@@ -45,6 +46,7 @@ class Diagnostics {
   [[nodiscard]] bool meant(std::string_view pointer) const;
   /// Takes over faults that another reader collected.
   void add(std::vector<Fault> faults);
+  /// Nothing was wrong so far.
   [[nodiscard]] bool ok() const { return faults_.empty(); }
   [[nodiscard]] const std::string& file() const { return file_; }
   [[nodiscard]] const std::vector<Fault>& faults() const { return faults_; }

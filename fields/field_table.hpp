@@ -23,9 +23,9 @@ namespace stepcast {
 /// What a field accepts beyond its type.
 struct Rules {
   bool required = false;
-  double min = -std::numeric_limits<double>::infinity();
-  double max = std::numeric_limits<double>::infinity();
-  bool above_min = false;   ///< the minimum itself is excluded
+  double min = -std::numeric_limits<double>::infinity();  ///< of numbers, in the unit that the key names
+  double max = std::numeric_limits<double>::infinity();   ///< the same
+  bool above_min = false;                                 ///< the minimum itself is excluded
   std::string refers_to{};  ///< catalogue kind whose id the string is; checked when the scenario is resolved
 };
 
@@ -333,6 +333,7 @@ class FieldTable {
     return out;
   }
 
+  /// JSON Schema of the object: keys, types, bounds, defaults; no other keys.
   [[nodiscard]] Json schema() const {
     Json properties = Json::object();
     Json required = Json::array();
@@ -354,6 +355,7 @@ class FieldTable {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& doc() const { return doc_; }
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
+  /// Of all fields, in the table's order.
   [[nodiscard]] std::vector<std::string> keys() const {
     std::vector<std::string> out;
     for (const Entry& entry : entries_) out.push_back(entry.key);

@@ -26,7 +26,9 @@ class StreamedFile {
   StreamedFile(const StreamedFile&) = delete;
   StreamedFile& operator=(const StreamedFile&) = delete;
 
+  /// Appends a text. What was written before a fault is lost with the temporary file.
   void write(std::string_view text);
+  /// Puts the file in its place; nothing may be written afterwards.
   void commit();
 
  private:

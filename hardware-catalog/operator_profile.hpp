@@ -38,15 +38,15 @@ struct BoardPowerConstants {
 
 /// One generation of attention kernels in one format.
 struct AttentionConstants {
-  double share = 0;           ///< of the format's dense peak by long sequences, head size 128, forward
-  double backward_share = 0;  ///< the same of the backward kernel; 0: not known
-  double start_up_keys = 0;   ///< keys that starting a tile of queries costs
-  double backward_start_up_keys = 0;
-  int tile_queries = 128;
-  double whole_wave_share = 0;
+  double share = 0;                   ///< of the format's dense peak by long sequences, head size 128, forward
+  double backward_share = 0;          ///< the same of the backward kernel; 0: not known
+  double start_up_keys = 0;           ///< keys that starting a tile of queries costs
+  double backward_start_up_keys = 0;  ///< the same of the backward kernel
+  int tile_queries = 128;             ///< queries that one tile holds
+  double whole_wave_share = 0;        ///< as ProductConstants'
   double head64_factor = 1, head256_factor = 1;  ///< rates at these head sizes over that at 128
   double memory_share = 1;  ///< of the memory bandwidth that queries, keys, values and results move at, beside nothing
-  Seconds launch;
+  Seconds launch;           ///< launch_us: shortest kernel
   static const FieldTable<AttentionConstants>& fields();
 };
 
@@ -56,19 +56,19 @@ std::string attention_key(std::string_view kernel, std::string_view format);
 
 /// Attention as products, mask, softmax and products, with the scores in memory between them.
 struct UnfusedAttentionConstants {
-  double share = 0;  ///< of the dense peak by its products
-  double backward_share = 0;
-  double score_accesses = 0;  ///< of every score, forward, at the memory's bandwidth
-  double backward_score_accesses = 0;
-  Seconds launch;
+  double share = 0;                    ///< of the dense peak by its products
+  double backward_share = 0;           ///< the same of the backward products
+  double score_accesses = 0;           ///< of every score, forward, at the memory's bandwidth
+  double backward_score_accesses = 0;  ///< the same of the backward pass
+  Seconds launch;                      ///< launch_us: of each kernel
   static const FieldTable<UnfusedAttentionConstants>& fields();
 };
 
 /// One memory-bound kernel: time = launch + bytes / (share × bandwidth), the cached part faster.
 struct StreamingConstants {
-  double share = 0;
+  double share = 0;          ///< of the memory bandwidth
   double cache_speedup = 1;  ///< rate of what the last-level cache holds over that of the rest
-  Seconds launch;
+  Seconds launch;            ///< launch_us: shortest kernel
   static const FieldTable<StreamingConstants>& fields();
 };
 
@@ -82,8 +82,8 @@ struct ConvolutionConstants {
   double multiplied_zeros = 0;       ///< share of a strided input gradient's zeros that its product multiplies
   double winograd_share = 0;         ///< of the peak, products of Winograd's transform; 0: the library has none
   double small_tile_exponent = 0;    ///< as ProductConstants'
-  double memory_share = 0;
-  Seconds launch;
+  double memory_share = 0;           ///< of the memory bandwidth that images and weights move at
+  Seconds launch;                    ///< launch_us: shortest kernel
   static const FieldTable<ConvolutionConstants>& fields();
 };
 

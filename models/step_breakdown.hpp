@@ -16,20 +16,22 @@ inline constexpr std::size_t kDimensions = EnumNames<Dimension>::names.size();
 /// optimizer + overhead = step time.
 struct StepBreakdown {
   Seconds step_time;
-  Seconds compute;  ///< operators, recomputation included
-  Seconds host;     ///< of `overhead`: the device waited for the host to issue kernels
-  Seconds optimizer;
+  Seconds compute;               ///< operators, recomputation included
+  Seconds host;                  ///< of `overhead`: the device waited for the host to issue kernels
+  Seconds optimizer;             ///< update of the parameters; in closed form the slowest stage's
   Seconds overhead;              ///< fixed per step, and host gaps
   Seconds bubble;                ///< waiting for another pipeline stage's computation
   Seconds synchronization_wait;  ///< waiting for a slower member of a group
   struct Communication {
-    Seconds total, exposed;
+    Seconds total, exposed;  ///< on the links; of it, the device waits
   };
+  /// By CollectiveKind and Dimension.
   std::array<std::array<Communication, kDimensions>, kCollectiveKinds> communication{};
   Flops executed_flops;              ///< per device and step
   Seconds matrix_time, memory_time;  ///< of compute: matrix products and attention; memory-bound operators
   Watts average_device_power,
       peak_device_power;  ///< per device, mean over devices at each instant, then average and maximum over the step
+  /// Sums over all kinds and dimensions.
   [[nodiscard]] Seconds communication_total() const;
   [[nodiscard]] Seconds communication_exposed() const;
   /// Of what is exposed, waiting for input from storage.

@@ -32,32 +32,39 @@ class ChromeTrace {
   explicit ChromeTrace(const std::filesystem::path& file) : file_(file) {
     file_.write("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
   }
+  /// Heading of a process, which shows as a group of rows.
   void name_process(int process, std::string_view name) {
     event(R"("ph":"M","name":"process_name","pid":{},"args":{{"name":{}}})", process, trace_text(name));
     event(R"("ph":"M","name":"process_sort_index","pid":{},"args":{{"sort_index":{}}})", process, process);
   }
+  /// Heading of one row.
   void name_thread(int process, int thread, std::string_view name) {
     event(R"("ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}})", process, thread, trace_text(name));
     event(R"("ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}})", process, thread,
           thread);
   }
+  /// A bar from `start` to `end`. `arguments`: members of a JSON object, shown when it is chosen.
   void slice(int process, int thread, std::string_view name, std::string_view category, Nanoseconds start,
              Nanoseconds end, std::string_view arguments) {
     event(R"("ph":"X","name":{},"cat":{},"pid":{},"tid":{},"ts":{},"dur":{},"args":{{{}}})", trace_text(name),
           trace_text(category), process, thread, trace_stamp(start), trace_stamp(end - start), arguments);
   }
+  /// The value of a curve from `time` on.
   void counter(int process, std::string_view name, std::string_view unit, Nanoseconds time, double value) {
     event(R"("ph":"C","name":{},"pid":{},"ts":{},"args":{{{}:{:.6g}}})", trace_text(name), process, trace_stamp(time),
           trace_text(unit), value);
   }
+  /// An arrow with this id leaves the slice that runs at `time`.
   void flow_start(long id, int process, int thread, Nanoseconds time) {
     event(R"("ph":"s","name":"waits for","cat":"dependency","id":{},"pid":{},"tid":{},"ts":{})", id, process, thread,
           trace_stamp(time));
   }
+  /// The arrow arrives at the slice that runs then.
   void flow_end(long id, int process, int thread, Nanoseconds time) {
     event(R"("ph":"f","bp":"e","name":"waits for","cat":"dependency","id":{},"pid":{},"tid":{},"ts":{})", id, process,
           thread, trace_stamp(time));
   }
+  /// Closes the document, which appears whole; throws as StreamedFile does.
   void commit() {
     flush();
     file_.write("\n]}\n");

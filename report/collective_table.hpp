@@ -12,12 +12,13 @@ namespace stepcast {
 
 /// One size of a collective, in the terms of nccl-tests.
 struct CollectiveRow {
-  Bytes size;  ///< of the whole buffer
-  Seconds time;
+  Bytes size;                        ///< of the whole buffer
+  Seconds time;                      ///< of one call, of the rank that ends last
   std::optional<Seconds> low, high;  ///< where chance decides
   double bus_factor = 1;             ///< bus over algorithm bandwidth
   std::string algorithm, protocol;
   std::string basis;  ///< name of a CalibrationBasis on a calibrated machine; else empty
+  /// Size over time.
   [[nodiscard]] BytesPerSecond algorithm_bandwidth() const;
   [[nodiscard]] BytesPerSecond bus_bandwidth() const { return algorithm_bandwidth() * bus_factor; }
 };
@@ -33,15 +34,15 @@ struct ElementType {
 const std::vector<ElementType>& element_types();
 
 struct CollectiveTable {
-  std::string op;       ///< all_reduce
-  std::string cluster;  ///< as the user named it
-  std::string machine;  ///< in words: nodes, devices, NICs
-  std::string library, flows;
+  std::string op;              ///< all_reduce
+  std::string cluster;         ///< as the user named it
+  std::string machine;         ///< in words: nodes, devices, NICs
+  std::string library, flows;  ///< by name; CollectiveFlows by name
   int ranks = 1, ranks_per_node = 1, nodes = 1;
   ElementType type{"float32", "float", "fp32", 4};
   bool counts_per_rank = false;  ///< count is of one rank's part (all_gather, reduce_scatter, all_to_all)
-  bool sums = false;
-  bool has_root = false;
+  bool sums = false;             ///< the operation adds, so that the table has a column for what
+  bool has_root = false;         ///< one rank sends to all or receives from all
   std::vector<std::string> notes;
   std::vector<CollectiveRow> rows;
   /// Mean over the rows, as nccl-tests ends its tables with.

@@ -21,7 +21,9 @@ class PowerOverTime {
   /// A share of all devices draws `power` from `start` to `end`.
   void add(Seconds start, Seconds end, Watts power, double share);
 
+  /// Highest of all instants.
   [[nodiscard]] Watts peak() const;
+  /// Mean over the step, each power for as long as it lasts.
   [[nodiscard]] Watts average() const;
   [[nodiscard]] Seconds window() const { return window_; }
   /// Mean power in at most so many equal windows, each of whole windows of this but the last.

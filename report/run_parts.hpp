@@ -52,9 +52,10 @@ std::vector<ClusterTerms> phase_terms(const std::vector<PhaseCost>& phases, cons
 
 /// What a whole run takes, with what goes wrong.
 struct RunSums {
-  Seconds time, device_time;
+  Seconds time, device_time;    ///< of the run; of all its devices, in device-seconds
   std::vector<Joules> energy;   ///< of each phase, at the meter, network and helpers included
   std::optional<Dollars> cost;  ///< null where a phase's nodes have no price
+  /// Of all phases.
   [[nodiscard]] Joules whole_energy() const;
 };
 /// `shares`: of each part. Work that is lost draws as much as work that is kept; while the job stands devices idle, and

@@ -56,8 +56,8 @@ using PathId = int;
 /// A shared resource with a rate: NVLink port, PCIe, NIC, up-link, drive.
 struct GraphLink {
   std::string name;
-  BytesPerSecond bandwidth;
-  int device = -1;  ///< representative it belongs to, or −1
+  BytesPerSecond bandwidth;  ///< that all its flows share
+  int device = -1;           ///< representative it belongs to, or −1
 };
 
 /// A list of distinct links that a flow crosses; none: it is limited by its cap alone. `weight`: how many equal real
@@ -72,7 +72,7 @@ struct GraphPath {
 /// ended.
 struct Flow {
   PathId path = 0;
-  Bytes bytes;
+  Bytes bytes;  ///< of all the real flows together
 };
 
 /// Name of an operation that holds a forward and a backward pass.
@@ -108,11 +108,14 @@ class StepGraph {
   using Graph = boost::compressed_sparse_row_graph<boost::directedS>;
 
   int add_device(std::string name, double multiplicity);  ///< multiplicity: real devices it stands for
+  /// Gives its index into links().
   LinkId add_link(GraphLink link);
+  /// Gives its index into paths().
   PathId add_path(GraphPath path);
   int add_segment(const Segment* segment);  ///< kept by pointer; see keep()
   /// Shares ownership of what the segments point into, for as long as the graph lives.
   void keep(std::shared_ptr<const void> owner) { owners_.push_back(std::move(owner)); }
+  /// Gives its index into operations(). Its flows all begin when its latency is over.
   int add_operation(Operation operation, std::span<const Flow> flows = {});
   /// `after` waits for `before`. An edge that is given twice counts twice, which changes nothing.
   void add_edge(int before, int after) { edges_.emplace_back(before, after); }
@@ -129,13 +132,14 @@ class StepGraph {
 
   struct DeviceInfo {
     std::string name;
-    double multiplicity = 1;
+    double multiplicity = 1;  ///< real devices that it stands for
   };
   [[nodiscard]] const std::vector<DeviceInfo>& devices() const { return devices_; }
   [[nodiscard]] const std::vector<GraphLink>& links() const { return links_; }
   [[nodiscard]] const std::vector<GraphPath>& paths() const { return paths_; }
   [[nodiscard]] const std::vector<const Segment*>& segments() const { return segments_; }
   [[nodiscard]] const std::vector<Operation>& operations() const { return operations_; }
+  /// Those of one operation.
   [[nodiscard]] std::span<const Flow> flows(const Operation& operation) const;
   [[nodiscard]] const std::vector<Flow>& flows() const { return flows_; }
   [[nodiscard]] const Graph& graph() const { return graph_; }

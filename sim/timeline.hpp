@@ -10,20 +10,20 @@ namespace stepcast {
 struct Span {
   Seconds start;       ///< first instant on its stream (its latency included)
   Seconds flow_start;  ///< when its flows began (communication); start for work
-  Seconds end;
+  Seconds end;         ///< of its work, or of its last flow
 };
 
 /// Rate over one link from `time` on, until the next entry of that link.
 struct LinkRate {
   Seconds time;
   LinkId link = 0;
-  BytesPerSecond rate;
+  BytesPerSecond rate;  ///< of all flows together
 };
 
 /// What ran when: one span an operation, by its id in the graph.
 struct Timeline {
   std::vector<Span> spans;
-  Seconds end;
+  Seconds end;                       ///< of the last operation: the step
   std::vector<LinkRate> link_rates;  ///< only when asked for (trace)
 };
 

@@ -85,7 +85,9 @@ class StoreWriter {
   [[nodiscard]] const StoreCounts& counts() const;
   /// Forgets rows whose evaluation broke, so that they are computed again.
   void forget_failed();
+  /// A row of a point that has none yet; in the file from the next commit on.
   void add(const SweepPoints& points, const SweepRow& row);
+  /// Puts what was added since the last one into the file.
   void commit();
 
  private:

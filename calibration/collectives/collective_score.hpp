@@ -20,7 +20,7 @@ std::size_t size_range(Bytes size);
 /// A row with its prediction.
 struct PredictedCollective {
   MeasuredCollective row;
-  double predicted_us = 0;
+  double predicted_us = 0;  ///< of one call, as time_us of the row
   [[nodiscard]] double ratio() const { return predicted_us / row.time_us; }
 };
 
@@ -49,12 +49,12 @@ struct CollectivePoint {
 /// How well a set of collectives is predicted: healthy rows only; the others count apart.
 struct CollectiveScore {
   std::string name;
-  std::size_t rows = 0, covered = 0, unhealthy = 0;
-  std::map<std::string, int> reasons;
+  std::size_t rows = 0, covered = 0, unhealthy = 0;  ///< rows of the set; those that can be predicted; those left out
+  std::map<std::string, int> reasons;                ///< rows by why they are left out
   ErrorFigures all;
   std::optional<double> kendall_tau;
-  std::vector<CollectiveLine> lines;  ///< of places, then of operations in them
-  std::map<std::string, ErrorFigures> accelerators;
+  std::vector<CollectiveLine> lines;                 ///< of places, then of operations in them
+  std::map<std::string, ErrorFigures> accelerators;  ///< by catalogue id
   std::vector<CollectivePoint> points;
   std::vector<PredictedCollective> worst;
 };

@@ -25,11 +25,11 @@ struct CalibratedMachine {
 
 /// A constant that the fit moved.
 struct FittedConstant {
-  std::string profile;  ///< kind and id of the catalogue entry, as network-profiles/infiniband
-  std::string key;      ///< unit included
-  double prior = 0, value = 0;
-  double low = 0, high = 0;  ///< 68 % of the bootstrap's refits
-  std::size_t rows = 0;      ///< that tell it; 0: it stays the catalogue's
+  std::string profile;          ///< kind and id of the catalogue entry, as network-profiles/infiniband
+  std::string key;              ///< unit included
+  double prior = 0, value = 0;  ///< before the fit and after it, in the key's unit
+  double low = 0, high = 0;     ///< 68 % of the bootstrap's refits
+  std::size_t rows = 0;         ///< that tell it; 0: it stays the catalogue's
   static const FieldTable<FittedConstant>& fields();
 };
 
@@ -40,6 +40,7 @@ std::string interval_text(const FittedConstant& constant);
 struct HeldOutScore {
   std::string what;  ///< "other sizes from 1 MiB", "4 nodes from the others" …
   std::size_t rows = 0;
+  /// Errors without sign; bias: mean with sign.
   double mean_percent = 0, median_percent = 0, p90_percent = 0, bias_percent = 0;
   static const FieldTable<HeldOutScore>& fields();
 };
@@ -47,7 +48,7 @@ struct HeldOutScore {
 /// A measured row that counts little, for it lies far from its neighbours.
 struct FitOutlier {
   std::string row;
-  double measured = 0, expected = 0;
+  double measured = 0, expected = 0;  ///< in `unit`; expected: by its neighbours
   std::string unit;
   static const FieldTable<FitOutlier>& fields();
 };
@@ -60,15 +61,15 @@ struct MeasuredPoint {
   std::string algorithm, protocol;
   double median_us = 0, low_us = 0, high_us = 0;  ///< low and high: tenth and ninetieth percentile of the samples
   std::size_t samples = 0;
-  double model_us = 0;
+  double model_us = 0;  ///< by the fitted constants
   static const FieldTable<MeasuredPoint>& fields();
 };
 
 /// A figure of a device or a disk that was measured, beside the fitted or the catalogue's.
 struct MeasuredFigure {
-  std::string name;   ///< "gemm bf16 4096 × 4096 × 4096"
-  std::string group;  ///< gemm, memory, copy, launch, storage, power, ping_pong
-  double measured = 0, model = 0;
+  std::string name;                ///< "gemm bf16 4096 × 4096 × 4096"
+  std::string group;               ///< gemm, memory, copy, launch, storage, power, ping_pong
+  double measured = 0, model = 0;  ///< in `unit`
   std::string unit;
   static const FieldTable<MeasuredFigure>& fields();
 };

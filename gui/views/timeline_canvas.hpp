@@ -14,9 +14,13 @@ class TimelineCanvas : public QAbstractScrollArea {
   explicit TimelineCanvas(QWidget* parent = nullptr);
   void show_data(std::shared_ptr<const TimelineData> data);
   void show_all();
+  /// By a factor above 1 closer; what lies at this x, in pixels, stays there.
   void zoom(double factor, double around_x);
+  /// Moves the part that is shown later by so many pixels.
   void pan(double pixels);
+  /// Makes pale what is not on the critical path.
   void set_critical(bool only);
+  /// Lights slices whose name holds these words; empty: all.
   void set_words(const QString& words);
   /// Goes to the next slice that the search finds; false when there is none.
   bool next_match();
@@ -25,7 +29,6 @@ class TimelineCanvas : public QAbstractScrollArea {
   [[nodiscard]] QImage picture() const;
   /// What is below a point, in words.
   [[nodiscard]] QString words_at(const QPoint& point) const;
-  void rebuild();
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -40,6 +43,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   bool viewportEvent(QEvent* event) override;
 
  private:
+  void rebuild();
   void clamp();
   void place_scroll_bars();
 

@@ -42,7 +42,9 @@ class TimelinePainter {
   /// Index into data.counters of the row at a height; −1 when there is none.
   [[nodiscard]] int counter_at(double y) const;
   [[nodiscard]] static QColor color_of_category(const QString& category);
+  /// Nanoseconds at an x of a picture of this width.
   [[nodiscard]] static double time_at(double x, int width, const TimelineView& view);
+  /// The reverse.
   [[nodiscard]] static double x_of(double time, int width, const TimelineView& view);
 
  private:

@@ -17,8 +17,8 @@ struct Call {
   const GroupShape& group;
   const Interconnect& net;
   ElementWidth width;
-  double n, p, k;  ///< ranks, ranks a node, nodes
-  int nodes;
+  double n, p, k;               ///< ranks, ranks a node, nodes
+  int nodes;                    ///< that the group touches
   double native_share;          ///< of the native links that p ranks can use
   double loss;                  ///< over many nodes wire ÷ this and hops × this
   BytesPerSecond network_rate;  ///< of one rank, rings
@@ -44,10 +44,10 @@ inline const Timed& faster(const Timed& a, const Timed& b) { return b.time < a.t
 struct Shape {
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
   CollectiveProtocol protocol = CollectiveProtocol::simple;
-  Seconds steps;  ///< latency of all steps
-  Bytes native_bytes, network_bytes;
-  double native_cap = 1, network_cap = 1;
-  double fill = 0;     ///< r of the fill term 2·√(r·l·T)
+  Seconds steps;                           ///< latency of all steps
+  Bytes native_bytes, network_bytes;       ///< of one rank, as CollectiveCost's
+  double native_cap = 1, network_cap = 1;  ///< shares of the links' rates that it reaches
+  double fill = 0;                         ///< r of the fill term 2·√(r·l·T)
   Seconds fill_steps;  ///< l there: latency of the steps that stand idle one after another; zero: all of them
   Seconds fill_extra;  ///< fill that does not follow that form
 };
@@ -89,7 +89,7 @@ CollectiveProtocol tabled_protocol(CollectiveKind kind, Bytes payload, const Cal
 /// One call of a collective, as a row of the table is asked for its cost.
 struct Asked {
   CollectiveKind kind = CollectiveKind::all_reduce;
-  Bytes payload;
+  Bytes payload;                                                   ///< as collective_cost takes it
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;  ///< the row itself
   CollectiveProtocol protocol = CollectiveProtocol::automatic;
   double imbalance = 1;  ///< all_to_all: what the busiest rank receives over the mean

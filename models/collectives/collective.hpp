@@ -51,7 +51,7 @@ struct LevelLoad {
 /// Where the members of a communication group sit: `size` ranks, `per_node` of them on each node that it touches.
 /// Groups of different ranks of a node run side by side: `groups_per_node` is how many.
 struct GroupShape {
-  int size = 1;
+  int size = 1;  ///< ranks
   int per_node = 1;
   int groups_per_node = 1;
   std::array<LevelLoad, kFabricLevels> above{};  ///< by level of Interconnect::uplinks
@@ -78,16 +78,16 @@ struct SendProtocol {
 
 /// Point-to-point messages of a library: how many channels they open, and what more than a few bytes cost to start.
 struct PeerMessages {
-  Seconds simple_start;          ///< once, inside the node, for messages too large for LL
-  Seconds network_simple_start;  ///< the same across nodes
-  BytesPerSecond small_rate;     ///< LL rate of one message (0: no LL)
-  BytesPerSecond peer_rate;      ///< most from one device to one peer (0: no limit below the links')
-  BytesPerSecond channel;        ///< of one channel of send_recv (0: no limit below the links')
-  int channels = 32;             ///< of a device, split over the ranks of its node
-  Seconds growth;                ///< a message that would take longer gets more channels
-  double fill = 0, network_fill = 0;
-  double small_factor = 1;  ///< remote peers cost so much more while a message is at most small_limit
-  Bytes small_limit;
+  Seconds simple_start;               ///< once, inside the node, for messages too large for LL
+  Seconds network_simple_start;       ///< the same across nodes
+  BytesPerSecond small_rate;          ///< LL rate of one message (0: no LL)
+  BytesPerSecond peer_rate;           ///< most from one device to one peer (0: no limit below the links')
+  BytesPerSecond channel;             ///< of one channel of send_recv (0: no limit below the links')
+  int channels = 32;                  ///< of a device, split over the ranks of its node
+  Seconds growth;                     ///< a message that would take longer gets more channels
+  double fill = 0, network_fill = 0;  ///< r of the fill term, inside the node and between nodes
+  double small_factor = 1;            ///< remote peers cost so much more while a message is at most small_limit
+  Bytes small_limit;                  ///< of one message to a remote peer
 };
 
 /// The root of a broadcast is done when its data are in the pipeline.
@@ -99,9 +99,9 @@ struct RootMessages {
 
 /// Sums and copies made by the switches inside a node (NVLink SHARP); rate 0: none.
 struct SwitchSums {
-  BytesPerSecond rate;  ///< bus bandwidth
-  Seconds start;
-  double fill = 0;
+  BytesPerSecond rate;       ///< bus bandwidth
+  Seconds start;             ///< once for a collective
+  double fill = 0;           ///< r of the fill term
   double narrow_factor = 1;  ///< time of the bytes of 8-bit types
 };
 
@@ -122,16 +122,16 @@ struct FabricUplink {
 
 /// Rates and latencies of the links that a rank's traffic meets, as the cost functions and the engine see them.
 struct Interconnect {
-  BytesPerSecond native;  ///< per device and direction inside the node (NVLink, xGMI, PCIe), achievable
-  Seconds native_hop;
-  bool private_native = true;   ///< switched or meshed: one device's native traffic meets no other's
-  BytesPerSecond host_link;     ///< PCIe per device and direction, achievable
-  BytesPerSecond nic;           ///< one NIC, per direction, achievable
-  BytesPerSecond node_network;  ///< all training NICs of a node
-  int nics = 0;
-  double uplink_oversubscription = 1;
-  Seconds network_hop;  ///< one message over the fabric, NIC to NIC, as a point-to-point send pays it
-  Seconds launch;       ///< start of a collective kernel
+  BytesPerSecond native;               ///< per device and direction inside the node (NVLink, xGMI, PCIe), achievable
+  Seconds native_hop;                  ///< one-way latency between two devices of a node
+  bool private_native = true;          ///< switched or meshed: one device's native traffic meets no other's
+  BytesPerSecond host_link;            ///< PCIe per device and direction, achievable
+  BytesPerSecond nic;                  ///< one NIC, per direction, achievable
+  BytesPerSecond node_network;         ///< all training NICs of a node
+  int nics = 0;                        ///< of a node, for training
+  double uplink_oversubscription = 1;  ///< rate of the NICs below a leaf over that of its up-links
+  Seconds network_hop;                 ///< one message over the fabric, NIC to NIC, as a point-to-point send pays it
+  Seconds launch;                      ///< start of a collective kernel
 
   BytesPerSecond rank_network;  ///< what the NICs of one device carry: never less than one NIC, shared or not
   Seconds network_launch;       ///< once for a collective that leaves the node
@@ -158,9 +158,11 @@ struct Interconnect {
   /// Share of `native` that a group of so many ranks on a node can use: all of it behind a switch, its own links alone
   /// in a mesh. Larger groups use the last entry.
   std::array<double, 17> native_share_by_ranks = every_share_one();
+  /// Of `native_share_by_ranks`.
   [[nodiscard]] double native_share(int ranks) const;
   /// The same by the links alone, however many channels the library opens for so few ranks.
   std::array<double, 17> link_share_by_ranks = every_share_one();
+  /// Of `link_share_by_ranks`.
   [[nodiscard]] double link_share(int ranks) const;
   boost::container::static_vector<FabricUplink, kFabricLevels> uplinks;  ///< levels that can hold traffic up
   /// What one rank of a group gets of the network while all `groups_per_node` groups of its node communicate: its own
@@ -193,7 +195,7 @@ Interconnect interconnect_of(const Scenario& scenario);
 /// Cost of one collective for one representative rank, in the α-β form that the closed form sums and the engine
 /// executes: `latency` is paid first; then the bytes flow over each class of link side by side and the slowest decides.
 struct CollectiveCost {
-  Seconds latency;
+  Seconds latency;      ///< paid before any byte flows
   Bytes native_bytes;   ///< this rank sends over its native port
   Bytes network_bytes;  ///< this rank's share of what its node sends over the NICs
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
@@ -239,10 +241,10 @@ struct CollectivePhase {
   MessagePattern pattern = MessagePattern::ring;
   PhaseScope scope = PhaseScope::whole;
   int steps = 1;
-  Seconds latency;      ///< of all steps together
-  Bytes native_bytes;   ///< this rank sends over its native port in all steps
-  Bytes network_bytes;  ///< this rank sends over the NICs in all steps
-  double native_cap = 1, network_cap = 1;
+  Seconds latency;                         ///< of all steps together
+  Bytes native_bytes;                      ///< this rank sends over its native port in all steps
+  Bytes network_bytes;                     ///< this rank sends over the NICs in all steps
+  double native_cap = 1, network_cap = 1;  ///< as CollectiveCost's
   double imbalance = 1;  ///< of the pattern `direct`: the bytes are the busiest rank's, the mean has so much less
 };
 

@@ -14,19 +14,19 @@ enum class AttentionPass { forward, backward, both };
 
 /// softmax(Q·Kᵀ)·V of `batch` sequences.
 struct AttentionShape {
-  double batch = 1, heads = 1, key_heads = 1;
-  double head_size = 128, value_size = 128;  ///< of queries and keys; of values and results
-  double queries = 0, keys = 0;              ///< positions of one sequence
+  double batch = 1, heads = 1, key_heads = 1;  ///< sequences; heads of queries; heads of keys and values
+  double head_size = 128, value_size = 128;    ///< of queries and keys; of values and results
+  double queries = 0, keys = 0;                ///< positions of one sequence
   bool causal = false;
   AttentionPass pass = AttentionPass::forward;
-  double element_bytes = 2;
+  double element_bytes = 2;  ///< of queries, keys, values and results
 };
 
 /// What the cost of attention needs of one accelerator.
 struct AttentionDevice {
-  FlopsPerSecond peak;  ///< of the format that it runs in
-  BytesPerSecond memory;
-  double multiprocessors = 1;
+  FlopsPerSecond peak;         ///< of the format that it runs in
+  BytesPerSecond memory;       ///< by the data sheet
+  double multiprocessors = 1;  ///< each takes a tile of queries at a time
 };
 
 /// The device of an accelerator; `peak` of the format.

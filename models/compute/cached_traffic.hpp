@@ -6,7 +6,7 @@ namespace stepcast {
 
 /// A memory behind a cache.
 struct CachedMemory {
-  BytesPerSecond memory;
+  BytesPerSecond memory;     ///< behind the cache
   Bytes cache;               ///< 0: keeps nothing
   double cache_speedup = 1;  ///< its rate over the memory's
 };

@@ -10,12 +10,12 @@ enum class ConvolutionPass { forward, input_gradient, weight_gradient };
 /// A two-dimensional convolution of images[batch, channels, height, width] with filters × channels × rows × columns
 /// weights.
 struct ConvolutionShape {
-  double batch = 1, channels = 1, height = 1, width = 1;
-  double filters = 1, rows = 1, columns = 1;
+  double batch = 1, channels = 1, height = 1, width = 1;  ///< of the input
+  double filters = 1, rows = 1, columns = 1;              ///< rows and columns of one filter
   double stride_height = 1, stride_width = 1;
-  double out_height = 1, out_width = 1;
+  double out_height = 1, out_width = 1;  ///< of the result
   ConvolutionPass pass = ConvolutionPass::forward;
-  double element_bytes = 4;
+  double element_bytes = 4;  ///< of input, filters and result
 };
 
 /// What the cost of convolutions needs of one accelerator in one format.
@@ -28,7 +28,7 @@ struct ConvolutionDevice {
   bool pads_channels = false;    ///< to a multiple of 8, by a kernel of its own
   double multiplied_zeros = 0;   ///< share of a strided input gradient's zeros that its product multiplies
   BytesPerSecond memory;
-  Seconds launch;
+  Seconds launch;  ///< of one kernel
 };
 
 /// `peak` of the format.

@@ -22,11 +22,13 @@ struct Device {
   double expert_half_rows = 0;        ///< rows of each expert whose arithmetic grouped products take longer by
   double convolution_k_overhead = 0;  ///< k0: columns of k that a tile's start-up and write-back cost
   double convolution_tail = 0;        ///< c·SM·128²: output elements lost at the tail
-  Seconds kernel_floor;
-  BytesPerSecond memory_bandwidth;  ///< of the memory-bound operators: already × share
+  Seconds kernel_floor;               ///< of a kernel with next to nothing to do
+  BytesPerSecond memory_bandwidth;    ///< of the memory-bound operators: already × share
+  /// Fused attention: share of the peak at long sequences, backward rate over forward, and the sequence at which half
+  /// of the share is reached.
   double attention_forward_share = 0, attention_backward_ratio = 1, attention_half_sequence = 0;
-  double attention_head64_factor = 1;
-  double unfused_attention_gemm_share = 1;
+  double attention_head64_factor = 1;               ///< rate at head size 64 over that at 128
+  double unfused_attention_gemm_share = 1;          ///< of a product's rate, by those of unfused attention
   std::optional<NarrowAttention> narrow_attention;  ///< what attention in 8 bit runs on; nothing: not known
   double convolution_share = 0;                     ///< of convolutions whose kind has no share of its own
   double pointwise_share = 0;                       ///< of 1×1 convolutions; 0: convolution_share, as below

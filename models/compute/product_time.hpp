@@ -10,7 +10,7 @@ namespace stepcast {
 /// C[m,n] = A[m,k]·B[k,n], `batch` times.
 struct ProductShape {
   double m = 0, n = 0, k = 0;
-  double batch = 1;
+  double batch = 1;                          ///< products of this shape in one call
   double input_bytes = 2, output_bytes = 2;  ///< of one element
   bool accumulates = false;                  ///< adds to an fp32 result in memory
 };
@@ -35,18 +35,20 @@ struct ProductDevice {
   FlopsPerSecond multiprocessor_rate;  ///< one's burst rate on large tiles
   FlopsPerSecond sustained_rate;       ///< the board's, when power alone limits it
   FlopsPerSecond peak;
-  BytesPerSecond memory;  ///< × share
-  Bytes cache;            ///< 0: not known, keeps nothing
-  double cache_speedup = 1;
-  double multiprocessors = 1;
-  Seconds launch, split_cost;
+  BytesPerSecond memory;       ///< × share
+  Bytes cache;                 ///< 0: not known, keeps nothing
+  double cache_speedup = 1;    ///< rate of the cache over the memory's
+  double multiprocessors = 1;  ///< of the whole device
+  Seconds launch, split_cost;  ///< of a kernel; of adding up a product whose k was split
+  /// As in ProductConstants, by format where that is.
   double start_up_k = 0, whole_wave_share = 0, overlap_exponent = 2, accumulate_share = 1;
   std::array<double, kTiles.size()> tile_cost{};  ///< elements of a tile over its relative rate
   int most_splits = 16;                           ///< how often k is split at most
   // Power
-  Watts limit;
+  Watts limit;  ///< of the board
+  /// Of the limit, as in BoardPowerConstants.
   double static_share = 0, streaming_share = 0, limit_share = 1;
-  BytesPerSecond datasheet_memory;
+  BytesPerSecond datasheet_memory;  ///< without `share`
 };
 
 /// Whether products at a peak run on matrix units: they are too fast for the arithmetic that fp32 has.

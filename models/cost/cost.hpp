@@ -22,6 +22,7 @@ struct CostRate {
   DollarsPerSecond electricity;  ///< zero when rent includes it
   DollarsPerSecond upkeep;       ///< of a bought cluster: staff, space, repairs, where stated
   std::string basis;             ///< which price, of when, how well known, and what was made of it; for people
+  /// Of all four.
   [[nodiscard]] DollarsPerSecond total() const { return servers + network + electricity + upkeep; }
 };
 

@@ -10,7 +10,7 @@ namespace stepcast {
 
 /// Peak memory of one device, by what it holds.
 struct MemoryFootprint {
-  Bytes parameters, gradients, optimizer, activations;
+  Bytes parameters, gradients, optimizer, activations;  ///< optimizer: its states and master copies
   Bytes buffers;    ///< gradient buckets and places, gathered or cast parameters, received activations
   Bytes workspace;  ///< gradients of activations, recomputed layers and logits in use; workspaces of matrix products
   Bytes libraries;  ///< device context and communicators, outside the framework's allocator
@@ -30,12 +30,12 @@ struct MemoryFootprint {
 
 struct MemoryReport {
   std::vector<MemoryFootprint> stages;  ///< by pipeline rank
-  int worst_stage = 0;
-  Bytes capacity;                   ///< what software sees on the device
-  Bytes host_capacity;              ///< a device's share of its node's memory
-  bool fits = true;                 ///< on the device, and what is offloaded in the node's memory
-  std::string phase;                ///< of the run that needs it (PhaseScenario); empty: the scenario's own steps
-  std::vector<std::string> advice;  ///< of memory_advice, when it does not fit; memory_of leaves it empty
+  int worst_stage = 0;                  ///< index into `stages` of the fullest one
+  Bytes capacity;                       ///< what software sees on the device
+  Bytes host_capacity;                  ///< a device's share of its node's memory
+  bool fits = true;                     ///< on the device, and what is offloaded in the node's memory
+  std::string phase;                    ///< of the run that needs it (PhaseScenario); empty: the scenario's own steps
+  std::vector<std::string> advice;      ///< of memory_advice, when it does not fit; memory_of leaves it empty
   /// What a device of any stage offloads at most.
   [[nodiscard]] Bytes host() const;
   /// What the fullest stage needs beyond the device, and what is offloaded beyond the host; zero where it fits.

@@ -16,19 +16,20 @@ enum class GroupKind { tensor, context, expert, data, expert_data, pipeline, sha
 /// Where every rank lies: rank = Σ coordinate · stride, and nodes are filled rank by rank.
 struct RankLayout {
   static constexpr std::size_t kAxes = 4;
-  std::array<int, kAxes> degrees{1, 1, 1, 1};
-  std::array<int, kAxes> strides{1, 1, 1, 1};
-  std::array<int, kAxes> inside{1, 1, 1, 1};  ///< coordinates of the axis within one node
-  int experts = 1;                            ///< ranks of an expert group
-  bool experts_over_tensor = false;           ///< expert groups lie over tensor ranks, too: each holds whole experts
-  int expert_stride = 1;
-  bool expert_before_data = true;
-  int shard = 1;  ///< data ranks that share one copy of sharded parameters
+  std::array<int, kAxes> degrees{1, 1, 1, 1};  ///< ranks along each Axis
+  std::array<int, kAxes> strides{1, 1, 1, 1};  ///< ranks between neighbours along each Axis
+  std::array<int, kAxes> inside{1, 1, 1, 1};   ///< coordinates of the axis within one node
+  int experts = 1;                             ///< ranks of an expert group
+  bool experts_over_tensor = false;            ///< expert groups lie over tensor ranks, too: each holds whole experts
+  int expert_stride = 1;                       ///< ranks between neighbours of an expert group
+  bool expert_before_data = true;              ///< an expert group is of neighbouring replicas, else of distant ones
+  int shard = 1;                               ///< data ranks that share one copy of sharded parameters
   int devices_per_node = 1;
   int side_by_side = 1;  ///< devices of one pipeline rank on one node: what communicates at the same time
 
   [[nodiscard]] int degree(Axis axis) const { return degrees[static_cast<std::size_t>(axis)]; }
   [[nodiscard]] int stride(Axis axis) const { return strides[static_cast<std::size_t>(axis)]; }
+  /// Ranks of the axis that lie on one node.
   [[nodiscard]] int in_node(Axis axis) const { return inside[static_cast<std::size_t>(axis)]; }
   [[nodiscard]] int coordinate(int rank, Axis axis) const { return rank / stride(axis) % degree(axis); }
   [[nodiscard]] int node_of(int rank) const { return rank / devices_per_node; }

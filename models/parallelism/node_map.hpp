@@ -38,11 +38,12 @@ class NodeMap {
   [[nodiscard]] bool leaves(std::size_t level, int sender, int receiver) const;
   /// Whether a level's up-links can hold traffic up: they carry less than its nodes' NICs, or flows collide on them.
   [[nodiscard]] bool limits(std::size_t level) const { return limits_[level]; }
+  /// Whether any level does.
   [[nodiscard]] bool any_limits() const;
 
   /// What a member's nodes send out of it, in the network traffic of one node.
   struct Load {
-    double ring = 0, tree = 0, direct = 0;
+    double ring = 0, tree = 0, direct = 0;  ///< by the pattern of the traffic
     [[nodiscard]] double of(MessagePattern pattern) const {
       return pattern == MessagePattern::direct ? direct : pattern == MessagePattern::tree ? tree : ring;
     }
@@ -56,6 +57,7 @@ class NodeMap {
 
   /// Fills in `shape.above` with the loads of the worst member of each level.
   void load_group(GroupShape& shape, std::span<const int> ranks) const;
+  /// The same of a message from a stage to another.
   void load_message(GroupShape& shape, int from, int to) const;
 
  private:

@@ -9,11 +9,12 @@ namespace stepcast {
 
 /// One pipeline rank's work for one micro-batch over all its chunks, nothing to wait for.
 struct StageTime {
-  Seconds forward, backward_input, backward_weight;
-  Seconds saved;    ///< over all micro-batches, where passes are merged
+  Seconds forward, backward_input, backward_weight;  ///< passes; the backward one with respect to inputs and weights
+  Seconds saved;                                     ///< over all micro-batches, where passes are merged
   Seconds message;  ///< of handing a micro-batch to the next stage, or its gradient back
   [[nodiscard]] Seconds backward() const { return backward_input + backward_weight; }
   [[nodiscard]] Seconds total() const { return forward + backward(); }
+  /// In a step of so many micro-batches.
   [[nodiscard]] Seconds busy(double micro_batches) const { return micro_batches * total() - saved; }
 };
 

@@ -45,7 +45,7 @@ struct SyncUnit : SyncTraffic {
   int chunk = 0;            ///< index into Job::chunks
   int first = 0, last = 0;  ///< positions in Chunk::layer_kinds, inclusive
   Seconds backward;         ///< time of these layers' backward pass for one micro-batch, on idle links
-  Seconds forward;
+  Seconds forward;          ///< the same of their forward pass
 };
 
 /// Traffic of units by what they hold: equal ones are costed once. Of one job.

@@ -11,7 +11,7 @@ inline constexpr Watts kUnknownCpu = 225_W;
 
 /// What one training device draws, by what it does.
 struct DevicePower {
-  Watts idle;
+  Watts idle;           ///< at its idle clocks
   Watts compute;        ///< running matrix products
   Watts memory;         ///< running memory-bound kernels
   Watts communication;  ///< waiting in a collective kernel with nothing else to do
@@ -37,7 +37,7 @@ struct ClockState {
 /// The least that a device can be held to: its lowest clock, and the most that any kind of work draws at it.
 struct LeastDevicePower {
   double clock_MHz = 0;  ///< zero where the usual clock is not known
-  Watts power;
+  Watts power;           ///< below which no cap is kept
 };
 LeastDevicePower least_device_power(const Scenario& scenario);
 

@@ -10,7 +10,7 @@ namespace stepcast {
 /// Power of one training device and of its share of a node, from idle to full load. Smallest honest model: linear in
 /// the device's activity between idle and board limit, the host beside it, fans and supply losses on top, PUE last.
 struct PowerModel {
-  Watts device_idle;
+  Watts device_idle;           ///< of one device, like all figures of devices here
   Watts device_compute;        ///< running matrix products
   Watts device_memory;         ///< running memory-bound kernels
   Watts device_updating;       ///< in the optimizer: as memory-bound kernels, or ready while hosts update
@@ -18,8 +18,8 @@ struct PowerModel {
   Watts device_ready;          ///< at full clock with nothing to run, as between kernels or until input has come
   Watts host_idle, host_busy;  ///< of one node without devices: processors, memory, switches, NICs, drives
   double fan_share = 0;        ///< of the node's IT power
-  double pue = 1;
-  bool pue_assumed = false;  ///< neither site nor cooling states one
+  double pue = 1;              ///< power at the meter over that at the plugs
+  bool pue_assumed = false;    ///< neither site nor cooling states one
   int devices_per_node = 1;
   int nodes = 1;
   const Psu* psu = nullptr;              ///< null: psu_default_efficiency

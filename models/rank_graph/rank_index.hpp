@@ -17,8 +17,11 @@ class RankGraphPlaces {
  public:
   explicit RankGraphPlaces(std::string file) : file_(std::move(file)) {}
   virtual ~RankGraphPlaces() = default;
+  /// A fault without message at a JSON pointer of the graph.
   [[nodiscard]] virtual Fault of_graph(std::string pointer) const { return {file_, std::move(pointer), "", ""}; }
+  /// The same at a program, by its place in the graph.
   [[nodiscard]] virtual Fault of_program(int program) const;
+  /// The same at an operation, by its place in its program; `id`: as its file has it.
   [[nodiscard]] virtual Fault of_operation(int program, int operation, std::uint64_t id) const;
 
  protected:
@@ -42,15 +45,18 @@ class RankIndex {
 
   [[nodiscard]] const RankGraph& graph() const { return graph_; }
   [[nodiscard]] int ranks() const { return static_cast<int>(program_of_.size()); }
+  /// Place of the rank's program in the graph.
   [[nodiscard]] int program_of(int rank) const { return program_of_[rank]; }
   [[nodiscard]] const RankProgram& program(int program) const { return graph_.programs[program]; }
   [[nodiscard]] const ProgramOrder& order(int program) const { return orders_[program]; }
 
   /// Groups by number; 0 is that of all ranks.
   [[nodiscard]] int groups() const { return static_cast<int>(graph_.groups.size()) + 1; }
+  /// Number of the group that a collective names.
   [[nodiscard]] int group_of(const RankOperation& operation) const;
   /// Which of a group's lists a rank is in; −1: in none.
   [[nodiscard]] int list_of(int group, int rank) const;
+  /// Ranks of one of a group's lists.
   [[nodiscard]] std::span<const int> members(int group, int list) const;
   /// Collectives of a program in a group, in the order in which they meet those of the other members.
   [[nodiscard]] const std::vector<std::int32_t>& meetings(int program, int group) const;

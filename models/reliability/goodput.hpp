@@ -21,18 +21,19 @@ struct RunRisk {
   bool saves = true;           ///< false: every interruption starts the run anew
   Seconds detection, restart;  ///< restart: without reading the checkpoint
   Seconds repair;              ///< until a node that was taken out is back
-  int spares = 0;
+  int spares = 0;              ///< nodes that stand ready
   bool endless_spares = true;  ///< another node is always to be had
   bool elastic = false;        ///< goes on with fewer nodes where spares are out
   Seconds spot_notice;         ///< a checkpoint that is written within it loses nothing
-  double slow_speed = 1;
-  Seconds slow_found;
-  Seconds flap;
-  Seconds work;  ///< of the run, at full speed without any of this
+  double slow_speed = 1;       ///< of a node that has turned slow, over a healthy one's
+  Seconds slow_found;          ///< for which a slow node stays, until it is found
+  Seconds flap;                ///< for which a link that flaps holds the job back
+  Seconds work;                ///< of the run, at full speed without any of this
 };
 
 /// How a run spent its time, as shares of it; `useful` is the goodput.
 struct RunShares {
+  /// Lost work: done again. Detection, restart: of interruptions. Waiting: for a node.
   double useful = 1, saving = 0, lost_work = 0, detection = 0, restart = 0, waiting = 0;
   double slow_nodes = 0, link_flaps = 0, missing_nodes = 0;  ///< at a pace below a healthy full cluster's
   double interruptions = 0;                                  ///< number
@@ -49,6 +50,7 @@ constexpr double RunShares::*kRunShares[] = {&RunShares::useful,     &RunShares:
 /// Seeded Monte Carlo of whole runs, one a trial.
 struct GoodputTrials {
   std::vector<RunShares> trials;  ///< in order of their number
+  /// Each trial with the same weight.
   [[nodiscard]] RunShares mean() const;
   /// The time of all trials, and its shares: long runs weigh more, so that what a run takes is its work over `useful`.
   [[nodiscard]] RunShares together() const;

@@ -17,8 +17,8 @@ struct EnumNames<InputStage> {
 
 struct InputLimit {
   InputStage stage = InputStage::storage;
-  double samples_per_s = 0;
-  std::string words;  ///< what it is made of
+  double samples_per_s = 0;  ///< over the whole cluster
+  std::string words;         ///< what it is made of
 };
 
 /// What brings samples from where they are stored to the devices (docs/models/storage.md). Stages run beside one

@@ -6,8 +6,8 @@ namespace stepcast {
 /// 0 (plain drives of one node read and write side by side as well). Source: the levels' definitions (storage raid0,
 /// raid1, raid5, raid6, raid10 of the catalogue); of 5 and 6 whole stripes.
 struct RaidFactors {
-  double read = 1, write = 1;
-  double random_read = 1;
+  double read = 1, write = 1;  ///< rate of large transfers
+  double random_read = 1;      ///< small reads per second
 };
 RaidFactors raid_factors(int level, int drives);
 

@@ -27,9 +27,9 @@ std::optional<BytesPerSecond> joint_write_rate(const Scenario& scenario, bool lo
 
 /// A system that is reached by requests of objects, each at a connection's own pace.
 struct ObjectStore {
-  BytesPerSecond per_connection;
-  Seconds first_byte;
-  PerSecond requests;  ///< that it answers; infinite when not known
+  BytesPerSecond per_connection;  ///< of one connection, once bytes flow
+  Seconds first_byte;             ///< from a request to its first byte
+  PerSecond requests;             ///< that it answers; infinite when not known
 };
 /// Null when the shared system is none.
 std::optional<ObjectStore> object_store(const Scenario& scenario);

@@ -16,14 +16,14 @@ struct ServerJob {
   WorkerStep step;
   int local_steps = 1;      ///< of a worker between two exchanges
   int staleness_bound = 0;  ///< stale_synchronous
-  int backup_workers = 0;
+  int backup_workers = 0;   ///< gradients that a step does not wait for
   ServerPorts ports;
   double network_share = 1;      ///< of a worker's bytes, what leaves its node
   Seconds message;               ///< start of one bucket's push or pull
   BytesPerSecond server_update;  ///< bytes of gradients that the busiest server applies for itself alone
   double update_share = 1;       ///< of a worker's bytes, the busiest server's
   bool locked_server = false;    ///< one push or pull at a time, whole
-  bool overlap_pull = true;
+  bool overlap_pull = true;      ///< parameters arrive under the next forward pass, else before it
   bool pull_after_push = false;  ///< a pull waits until the last bucket of the step has been applied
   bool workers_update = false;   ///< what is pulled are summed gradients, which step.update then applies
   Seconds launch_per_worker;     ///< the driver starts workers one after another, each synchronous step

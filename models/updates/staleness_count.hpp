@@ -9,6 +9,7 @@ namespace stepcast {
 /// Counts how many updates gradients have missed.
 class StalenessCount {
  public:
+  /// One gradient that has missed so many.
   void add(long missed);
   /// All have missed so many more.
   void shift(long more);

@@ -10,7 +10,7 @@ namespace stepcast {
 
 /// How many updates of others a gradient has missed when it is applied.
 struct Staleness {
-  double mean = 0, p95 = 0, most = 0;
+  double mean = 0, p95 = 0, most = 0;  ///< updates
   std::vector<double> shares;  ///< share of the gradients that missed 0, 1, 2 … updates; the last: so many or more
 };
 
@@ -25,7 +25,7 @@ struct ActorOutcome {
 
 /// What an update mode other than an all-reduce in every step does, by simulation of its workers (models/updates).
 struct UpdateOutcome {
-  std::string mode;
+  std::string mode;  ///< as `strategy.update`, or that actors generate, in words
   int workers = 0, servers = 0;
   Bytes sent_per_worker;          ///< in a step, through the network
   Bytes received_per_worker;      ///< the same

@@ -13,13 +13,16 @@ struct WorkerStep {
   Seconds update;             ///< optimizer on the worker
   /// Gradients that leave together: when they are ready, after the step began, and their bytes on the network.
   struct Bucket {
-    Seconds ready;
-    Bytes push, pull;
+    Seconds ready;     ///< since the step began
+    Bytes push, pull;  ///< on the network, to servers and back
   };
   std::vector<Bucket> buckets;  ///< in order of readiness; the last one is ready when the backward pass ends
   double parameters = 0;        ///< of one model replica, all its devices together
+  /// Without the update.
   [[nodiscard]] Seconds busy() const { return forward + backward; }
+  /// Of all buckets.
   [[nodiscard]] Bytes push() const;
+  /// Of all buckets.
   [[nodiscard]] Bytes pull() const;
 };
 

@@ -20,7 +20,7 @@ struct CollectiveJob {
   std::vector<int> ranks;  ///< devices of the fabric in the order of the group; empty: all of them
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
   CollectiveProtocol protocol = CollectiveProtocol::automatic;
-  Seconds start;
+  Seconds start;  ///< when ranks begin that come in time
   ElementWidth width = ElementWidth::usual;
   /// all_to_all: what the group's first rank receives over the mean; the others share the rest evenly.
   double imbalance = 1;
@@ -33,28 +33,29 @@ struct CollectiveConditions {
   /// Ranks come late by an exponentially distributed time of this mean, drawn by (seed, job, rank).
   Seconds jitter;
   struct SlowLink {
-    int link = 0;  ///< id in the fabric
-    double share = 1;
+    int link = 0;      ///< id in the fabric
+    double share = 1;  ///< of its rate that it has left
   };
   std::vector<SlowLink> slow_links;
   struct SlowRank {
-    int rank = 0;  ///< device of the fabric
-    double speed = 1;
+    int rank = 0;      ///< device of the fabric
+    double speed = 1;  ///< of the others'
   };
   std::vector<SlowRank> slow_ranks;  ///< latencies stretch and its messages slow down alike
   /// A message between two nodes that has nothing to do with any job.
   struct Background {
     int from = 0, to = 0;  ///< devices of the fabric
     Bytes bytes;
-    Seconds start;
+    Seconds start;  ///< when it is sent
   };
   std::vector<Background> background;
   struct Failure {
-    int link = 0;  ///< id in the fabric
-    Seconds time;
+    int link = 0;         ///< id in the fabric
+    Seconds time;         ///< from which on nothing crosses it
     bool reroute = true;  ///< traffic takes another way at once; else it is an error
   };
   std::vector<Failure> failures;
+  /// Everything is as it should be, and alone.
   [[nodiscard]] bool none() const {
     return jitter <= Seconds(0) && slow_links.empty() && slow_ranks.empty() && background.empty() && failures.empty();
   }
@@ -102,14 +103,15 @@ struct CollectiveJobResult {
   std::vector<Seconds> rank_ends;  ///< full only
   /// Where chance decides (hashing, jitter): the range in which 9 of 10 other seeds end.
   std::optional<Seconds> low, high;
+  /// From the job's start to the end of its last rank.
   [[nodiscard]] Seconds time() const { return end - start; }
 };
 
 struct CollectiveRunResult {
   std::vector<CollectiveJobResult> jobs;
-  Seconds end;
+  Seconds end;                        ///< of the last job
   std::vector<ProgramLinkUse> links;  ///< full only: the fabric's links by id, then out and in port of each device
-  std::int64_t flows = 0, shared_flows = 0;
+  std::int64_t flows = 0, shared_flows = 0;  ///< messages; of them, those that met others on a link
 };
 
 /// Executes a program whose messages meet.

@@ -38,6 +38,7 @@ class CollectiveExecutor {
   /// it had met another (the reference: slower, the same answer).
   explicit CollectiveExecutor(const FlowProgram& program, SharedFlows* shared = nullptr, bool share_all = false);
 
+  /// Nothing is due any more but what shared flows bring.
   [[nodiscard]] bool idle() const { return queue_.empty(); }
   /// REQUIRES !idle().
   [[nodiscard]] double next_time() const { return queue_.next_time(); }
@@ -48,6 +49,7 @@ class CollectiveExecutor {
 
   /// Whether a path may carry shared flows; the others need not be made.
   [[nodiscard]] bool may_share(int path) const { return path_shares_[path]; }
+  /// A link carries shared flows at this rate, in bytes per second, from now on.
   void note_rate(int link, double rate);
 
   /// What happened. Throws std::runtime_error that names the first ranks that never ended.

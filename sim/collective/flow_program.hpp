@@ -9,15 +9,15 @@ namespace stepcast {
 
 /// Links that a message crosses, in the order of travel. Numbers are SI: this is what the executor computes with.
 struct ProgramPath {
-  std::vector<int> links;
-  double weight = 1;      ///< equal real flows that one flow stands for; on shared links it takes as many shares
-  double rate_limit = 0;  ///< bytes per second of one flow, 0: none
-  int detour = -1;        ///< path that replaces it once one of its links has failed; −1: there is none
+  std::vector<int> links;  ///< indices into FlowProgram::links
+  double weight = 1;       ///< equal real flows that one flow stands for; on shared links it takes as many shares
+  double rate_limit = 0;   ///< bytes per second of one flow, 0: none
+  int detour = -1;         ///< path that replaces it once one of its links has failed; −1: there is none
 };
 
 /// What one rank sends to one other in a phase. A lane carries one message at a time.
 struct Lane {
-  int path = 0;
+  int path = 0;                  ///< index into FlowProgram::paths
   int sender = 0, receiver = 0;  ///< places in the group
   double bytes = 0;              ///< of each message, as the links see them: protocol and lost shares included
   double payload = 0;            ///< of each message, as the group counts them
@@ -37,15 +37,15 @@ enum class ProgramKind : std::uint8_t {
 /// Windowed: one column, with `window` messages in flight of those inside the node and of those between nodes.
 struct ProgramPhase {
   ProgramKind kind = ProgramKind::stepwise;
-  int steps = 1;
-  double latency = 0;  ///< seconds: of each step (stepwise), of the phase (otherwise)
-  int columns = 1;
-  std::vector<int> column_of_step;
+  int steps = 1;                    ///< stepwise: how often every rank sends
+  double latency = 0;               ///< seconds: of each step (stepwise), of the phase (otherwise)
+  int columns = 1;                  ///< sets of lanes that steps choose from
+  std::vector<int> column_of_step;  ///< by step; empty: column 0 in all
   std::vector<Lane> lanes;
   std::vector<int> first_lane;  ///< of (column, sender); columns × ranks + 1 entries
   std::vector<int> instance;    ///< of each rank; empty: all ranks together
-  int window = 1;
-  std::vector<char> crosses;  ///< by lane, windowed only: whether it leaves the node
+  int window = 1;               ///< messages of a rank in flight
+  std::vector<char> crosses;    ///< by lane, windowed only: whether it leaves the node
 };
 
 /// A collective as all its ranks run it.
@@ -58,8 +58,8 @@ struct ProgramJob {
 
 /// From `time` on nothing crosses the link.
 struct ProgramFailure {
-  double time = 0;
-  int link = 0;
+  double time = 0;  ///< seconds
+  int link = 0;     ///< index into FlowProgram::links
 };
 
 /// Collectives and single messages over a network of links: all that the executor needs to know.

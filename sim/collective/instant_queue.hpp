@@ -22,6 +22,7 @@ class InstantQueue {
     Kind kind;
   };
 
+  /// An event that is due at a time in seconds.
   void push(double time, Event event);
   [[nodiscard]] bool empty() const { return heap_.empty(); }
   /// REQUIRES that the queue is not empty.

@@ -17,6 +17,7 @@ class MachinePaths {
  public:
   MachinePaths(const CollectiveRun& run, std::uint64_t seed, FlowProgram& program);
 
+  /// Index of the path between two devices of a node.
   int native(int from, int to);
   /// Half a native path: to what joins the devices of a node, or from it.
   int native_out(int device);
@@ -33,6 +34,7 @@ class MachinePaths {
   [[nodiscard]] int strands() const { return strands_; }
   /// Most peers that a rank sends to at the same time; 0: no limit.
   [[nodiscard]] int peers_in_flight() const { return run_.setting.peers_in_flight; }
+  /// Of the others', where conditions slow it down.
   [[nodiscard]] double speed(int device) const { return speeds_.empty() ? 1 : speeds_[device]; }
 
  private:

@@ -21,6 +21,7 @@ class FlowRunner {
 
   /// Starts a flow of the graph. False when it takes no time: no bytes, or neither links nor a cap.
   bool start(int flow);
+  /// Takes a flow that has ended off its links.
   void ended(int flow);
 
  private:

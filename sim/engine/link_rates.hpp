@@ -16,7 +16,9 @@ class LinkRateRecorder {
   void set_lone_rate(LinkId link, double now, double rate) {
     lone_.push_back({Seconds(now), link, BytesPerSecond(rate)});
   }
+  /// A flow that SimGrid shares has begun on a link.
   void flow_joined(LinkId link);
+  /// It has ended there.
   void flow_left(LinkId link) { --links_[link].flows; }
 
   /// Reads the rates of the interval of time that has just passed. Call on each advance of SimGrid's clock.

@@ -26,9 +26,13 @@ class StepContext {
   const SynchronizationPlan plan;
   StepGraph& graph;
 
+  /// Programs of stages on nodes in one of Fold::states.
   ProgramCache& programs(int state) { return *programs_[static_cast<std::size_t>(state)]; }
+  /// sync_units of the job in a state; worked out once.
   const std::vector<SyncUnit>& units(int state, int stage);
+  /// Cost of stage_message between two stages in a state; worked out once.
   const CollectiveCost& message(int state, int from, int to, Bytes bytes);
+  /// Index into StepGraph::segments; added when first asked for.
   int segment_id(const Segment& segment);
 
  private:

@@ -22,10 +22,12 @@ class SharedLinks {
   struct UpDown {
     LinkId up, down;
   };
+  /// This member of the level holds a representative of some job.
   void watch(std::size_t level, int member) { watched_[level].insert(member); }
   [[nodiscard]] const std::set<int>& watched(std::size_t level) { return watched_[level]; }
   /// The links out of a member and into it; made when first asked for. `rails`: which of the rails that lie apart.
   UpDown of(std::size_t level, int member, int rails, BytesPerSecond bandwidth);
+  /// The link of a shared storage system, by its catalogue id; made when first asked for.
   LinkId storage(const std::string& id, BytesPerSecond bandwidth);
 
  private:

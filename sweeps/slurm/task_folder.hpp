@@ -26,9 +26,12 @@ class TaskFolder {
   /// Throws EnvironmentError when it cannot be written.
   void create(const SweepDefinition& sweep, const SweepIdentity& identity, const std::vector<std::int64_t>& points,
               std::size_t tasks) const;
+  /// With everything in it.
   void remove() const;
 
+  /// How many tasks it holds work for.
   [[nodiscard]] std::size_t tasks() const;
+  /// The file in which a task leaves its rows.
   [[nodiscard]] std::filesystem::path rows_of(std::size_t task) const;
   [[nodiscard]] std::filesystem::path logs() const { return path_ / "logs"; }
   /// Number of the submitted array; empty before.

@@ -23,6 +23,7 @@ struct ChakraAttribute {
   [[nodiscard]] std::optional<std::int64_t> integer() const;
   /// Integers, booleans and floating-point numbers as a number.
   [[nodiscard]] std::optional<double> number() const;
+  /// Nothing when it is of another type.
   [[nodiscard]] std::optional<bool> boolean() const;
   /// A text, or an integer as text: some writers number their process groups.
   [[nodiscard]] std::optional<std::string> text() const;
@@ -89,7 +90,9 @@ class ChakraWriter {
   ChakraWriter(const ChakraWriter&) = delete;
   ChakraWriter& operator=(const ChakraWriter&) = delete;
 
+  /// Appends a node. Throws InputError when the file cannot be written.
   void write(const ChakraNode& node);
+  /// Puts the file in its place; no node may follow.
   void commit();
 
  private:

@@ -28,14 +28,17 @@ class ResultsBuilder {
   explicit ResultsBuilder(std::string tool) : tool_(std::move(tool)) {}
 
   void add(Json row) { rows_.push_back(std::move(row)); }
+  /// A warning of the document; said once however often it is found.
   void warn(std::string text) {
     if (std::find(warnings_.begin(), warnings_.end(), text) == warnings_.end()) warnings_.push_back(std::move(text));
   }
+  /// A piece of software that measured, and its version as it prints it.
   void version(const std::string& software, const std::string& text) { versions_[software] = text; }
   void host(const std::string& name) {
     if (std::find(hosts_.begin(), hosts_.end(), name) == hosts_.end()) hosts_.push_back(name);
   }
   void accelerator(const std::string& name) { accelerator_ = name; }
+  /// A variable of the environment in which was measured.
   void variable(const std::string& name, const std::string& value) { variables_[name] = value; }
   /// Start of a measurement in seconds since 1970; the earliest counts.
   void date(double seconds);

@@ -25,11 +25,15 @@ class ArgumentList {
   [[nodiscard]] bool has(const std::string& option);
   /// Words behind an option up to the next; empty for a flag.
   std::vector<std::string> values(const std::string& option);
+  /// The first word behind an option, a fault when there is none; empty without the option.
   std::string text(const std::string& option);
+  /// A whole number of at least `least`, a fault when it is none; nothing without the option.
   std::optional<int> whole(const std::string& option, int least = 1);
+  /// A number, a fault when it is none; nothing without the option.
   std::optional<double> number(const std::string& option);
   /// A variable of the script; empty when it sets none.
   std::string variable(const std::string& name);
+  /// Marks an option as known: what it says costs neither time nor memory, or is said elsewhere.
   void ignore(std::string_view option) { known_.emplace(option); }
   /// Options that nobody asked for, sorted.
   [[nodiscard]] std::vector<std::string> unknown() const;

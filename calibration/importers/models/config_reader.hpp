@@ -24,8 +24,11 @@ class ConfigReader {
   std::optional<int> whole(std::string_view key, int least = 1);
   /// The first of several names that is there; a fault when none is.
   int required(std::initializer_list<std::string_view> keys);
+  /// A number, a fault when it is none; nothing when the key is absent.
   std::optional<double> number(std::string_view key);
+  /// True or false; `otherwise` when the key is absent or, with a fault, something else.
   bool flag(std::string_view key, bool otherwise);
+  /// A string, a fault when it is none; empty when the key is absent.
   std::string text(std::string_view key);
   /// Marks keys as known: they say nothing that costs time or memory.
   void ignore(std::initializer_list<std::string_view> keys) { ignore(std::span(keys.begin(), keys.size())); }

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "calibration/importers/models/megatron_experts.hpp"
+#include "calibration/importers/text_file.hpp"
 
 namespace stepcast {
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "calibration/importers/text_file.hpp"
+
 namespace stepcast {
 
 namespace {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "calibration/importers/models/megatron_stages.hpp"
+#include "calibration/importers/text_file.hpp"
 
 namespace stepcast {
 

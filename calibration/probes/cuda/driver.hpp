@@ -91,13 +91,18 @@ class CudaDevice {
   [[nodiscard]] int number() const { return number_; }
   [[nodiscard]] void* context() const { return context_; }
   [[nodiscard]] CudaHandle stream() const { return stream_; }
+  /// A further stream, which lives as long as the context.
   [[nodiscard]] CudaHandle new_stream() const;
   [[nodiscard]] std::string name() const;
+  /// As the driver writes it, 0000:07:00.0.
   [[nodiscard]] std::string pci_address() const;
+  /// All that the driver counts as the device's.
   [[nodiscard]] std::size_t memory_bytes() const;
+  /// What nobody holds of it now.
   [[nodiscard]] std::size_t free_bytes() const;
   /// Compute capability, as 90 for 9.0.
   [[nodiscard]] int capability() const;
+  /// Until everything on its own stream is done.
   void wait() const;
   [[nodiscard]] const CudaDriver& driver() const { return driver_; }
 
@@ -119,7 +124,9 @@ class DeviceBuffer {
   [[nodiscard]] DevicePointer address() const { return address_; }
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's addresses are integers, other libraries take pointers
   [[nodiscard]] void* pointer() const { return reinterpret_cast<void*>(address_); }
+  /// Copies `bytes` from the host to `offset` in the buffer, and waits for it.
   void fill(const void* data, std::size_t bytes, std::size_t offset = 0) const;
+  /// Copies `bytes` at `offset` of the buffer to the host, and waits for it.
   void read(void* data, std::size_t bytes, std::size_t offset = 0) const;
 
  private:
@@ -131,7 +138,9 @@ class DeviceBuffer {
 class EventTimer {
  public:
   explicit EventTimer(const CudaDevice& device);
+  /// Records the first event.
   void begin(CudaHandle stream);
+  /// Records the second one.
   void end(CudaHandle stream);
   /// Waits for the end; µs between the two.
   [[nodiscard]] double elapsed_us() const;

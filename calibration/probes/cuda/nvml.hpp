@@ -24,10 +24,13 @@ class Nvml {
   Nvml& operator=(const Nvml&) = delete;
 
   [[nodiscard]] int devices() const { return static_cast<int>(devices_.size()); }
+  /// As the driver calls the product.
   [[nodiscard]] std::string name(int device) const;
   [[nodiscard]] std::string driver_version() const;
+  /// Of the library itself.
   [[nodiscard]] std::string version() const;
   [[nodiscard]] DeviceState state(int device) const;
+  /// As enforced now; absent where the driver does not know it.
   [[nodiscard]] std::optional<double> power_limit_W(int device) const;
   [[nodiscard]] std::optional<double> energy_J(int device) const;  ///< since the driver was loaded; Volta and newer
   /// The number of the device at a PCI address as CUDA writes it, which counts only those it may see; -1 where there is
