@@ -8,7 +8,6 @@
 #include "explain/bottleneck_words.hpp"
 #include "explain/text_layout.hpp"
 #include "models/parallelism/job.hpp"
-#include "models/parallelism/offload.hpp"
 #include "report/html/charts.hpp"
 #include "report/html/page.hpp"
 #include "report/humane.hpp"
@@ -22,7 +21,7 @@ namespace {
 /// Operators of one layer by kind.
 void add(std::array<double, 3>& sums, const Segment& segment, double times) {
   for (const Piece& piece : segment.pieces) {
-    if (piece.communication || waits_for_host(piece) || piece.name == kPeerWait) continue;
+    if (piece.communication || piece.wait != Wait::none) continue;
     const std::size_t kind = piece.kind == OperatorKind::memory ? 2 : (piece.kind == OperatorKind::attention ? 1 : 0);
     sums[kind] += piece.duration.value() * times;
   }

@@ -1,10 +1,6 @@
 #include "report/segment_time.hpp"
 
-#include "models/parallelism/offload.hpp"
-
 namespace stepcast {
-
-bool is_wait(const Piece& piece) { return waits_for_host(piece) || (!piece.communication && piece.name == kPeerWait); }
 
 namespace {
 
@@ -25,8 +21,8 @@ SegmentTime segment_time(const Segment& segment) {
       share.total += piece.duration + piece.hidden;
       share.exposed += piece.duration;
       out.communication += piece.duration;
-    } else if (is_wait(piece)) {
-      (waits_for_host(piece) ? out.host : out.peers) += piece.duration;
+    } else if (piece.wait != Wait::none) {
+      (piece.waits_for_host() ? out.host : out.peers) += piece.duration;
     } else if (piece.kind == OperatorKind::memory) {
       out.memory += piece.duration;
     } else {

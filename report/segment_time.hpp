@@ -16,7 +16,7 @@ struct SegmentTime {
   struct Share {
     CollectiveKind kind;
     Dimension dimension;
-    Seconds total, exposed;
+    Seconds total, exposed;  ///< with what it hides, and without
   };
   std::vector<Share> collectives;  ///< its communication by kind and dimension
   Flops flops;
@@ -26,16 +26,13 @@ struct SegmentTime {
 
 SegmentTime segment_time(const Segment& segment);
 
-/// True for a piece in which the device waits: for the host, or for its peers.
-bool is_wait(const Piece& piece);
-
 /// How much longer pieces take in a span than on an idle device. What slows a span down (a collective's kernel beside
 /// it) takes compute time, so operators stretch; if there are none, everything does.
 struct Stretch {
-  double operators = 1;
-  double others = 1;
+  double operators = 1;  ///< time over that on an idle device
+  double others = 1;     ///< the same of collectives and waits
   [[nodiscard]] double of(const Piece& piece) const {
-    return piece.communication || is_wait(piece) ? others : operators;
+    return piece.communication || piece.wait != Wait::none ? others : operators;
   }
 };
 Stretch stretch_of(const SegmentTime& nominal, Seconds length);

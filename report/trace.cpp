@@ -113,9 +113,9 @@ class TraceWriter {
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       now += pieces[i].duration * stretch.of(pieces[i]);
       const Nanoseconds to = i + 1 == pieces.size() ? end : std::clamp(nanoseconds(now), from, end);
-      const std::string_view kind = pieces[i].communication ? name_of(pieces[i].dimension)
-                                    : is_wait(pieces[i])    ? std::string_view("wait")
-                                                            : category(operation);
+      const std::string_view kind = pieces[i].communication        ? name_of(pieces[i].dimension)
+                                    : pieces[i].wait != Wait::none ? std::string_view("wait")
+                                                                   : category(operation);
       slice(operation, pieces[i].name, kind, from, to, with);
       drawn_[index].last = inside(from, to);
       from = to;

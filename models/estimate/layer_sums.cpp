@@ -1,7 +1,5 @@
 #include "models/estimate/layer_sums.hpp"
 
-#include "models/parallelism/offload.hpp"
-
 namespace stepcast {
 
 namespace {
@@ -20,9 +18,9 @@ void add(LayerSums& sums, const Segment& segment) {
           sums.communication[static_cast<std::size_t>(piece.collective)][static_cast<std::size_t>(piece.dimension)];
       share.total += piece.duration + piece.hidden;
       share.exposed += piece.duration;
-    } else if (waits_for_host(piece)) {
+    } else if (piece.waits_for_host()) {
       sums.host += piece.duration;
-    } else if (piece.name == kPeerWait) {
+    } else if (piece.wait == Wait::peers) {
       sums.peers += piece.duration;
     } else if (piece.kind == OperatorKind::memory) {
       sums.memory += piece.duration;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -41,10 +42,13 @@ constexpr GroupKind group_of(Dimension dimension) {
   return GroupKind::tensor;
 }
 
-/// Name of a piece in which the device waits for the host to issue the next kernels.
-inline constexpr std::string_view kHostGap = "host";
-/// Name of a piece in which the device waits for the slowest of its peers (variability.hpp).
-inline constexpr std::string_view kPeerWait = "wait for peers";
+/// What the device waits for in a piece that neither computes nor communicates: the host to issue the next kernels,
+/// activations to cross the host link, or the slowest of its peers (variability.hpp). The names are the pieces'.
+enum class Wait : std::uint8_t { none, kernels, offload, peers };
+template <>
+struct EnumNames<Wait> {
+  static constexpr std::array names{"none", "host", "offload", "wait for peers"};
+};
 
 /// One step of a segment with its cost: an operator, or a collective inside the layer.
 struct Piece {
@@ -57,8 +61,11 @@ struct Piece {
   int beside = 0;       ///< of a collective: how many of these it runs beside; the one after them waits for it
   CollectiveCost cost;  ///< of a collective
   OperatorKind kind = OperatorKind::memory;
+  Wait wait = Wait::none;
   Flops flops;
   Bytes bytes;  ///< memory traffic, for power
+  /// Whether the device waits for its host: for kernels to be issued, or for what has been offloaded.
+  [[nodiscard]] bool waits_for_host() const { return wait == Wait::kernels || wait == Wait::offload; }
 };
 
 /// What one chunk of layers does for one micro-batch in one phase, in order.
@@ -68,6 +75,8 @@ struct Segment {
   Seconds communication;  ///< sum of collectives on idle links
   Flops flops;
   [[nodiscard]] Seconds total() const { return compute + communication; }
+  /// The device waits behind the pieces so far; nothing for no time.
+  void add_wait(Wait wait, Seconds duration);
 };
 
 /// A run of consecutive layers on one pipeline rank (one virtual stage).

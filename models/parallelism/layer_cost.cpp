@@ -138,11 +138,11 @@ double tensor_collectives(const std::vector<LayerStep>& steps) {
 }
 
 /// Kernels of attention beyond those that a block's usual host time stands for.
-double extra_kernels(const std::vector<LayerStep>& steps, const FusedKernels& fused) {
+double extra_kernels(const std::vector<LayerStep>& steps) {
   double extra = 0;
   for (const LayerStep& step : steps) {
     if (step.op.kind == OperatorKind::attention && !step.op.fused) extra += step.op.kernels - kUnfusedCoreKernels;
-    if (step.op.name == "rope" && fused.rotary_passes > 0) extra += kRotaryKernels;
+    if (step.op.separate_rotary) extra += kRotaryKernels;
   }
   return extra;
 }
@@ -162,23 +162,13 @@ Seconds host_forward(LayerRole role, const LayerWork& work, char half, const Sce
   const Seconds block = framework.host_per_layer_forward;
   const Seconds messages = framework.host_per_peer * (tensor_collectives(work.forward) * (scenario.degrees.tp - 1.0));
   if (role != LayerRole::dense_block && !experts) return block * (kernels(work.forward) / kKernelsPerBlock) + messages;
-  double factor = share_of_block(half) + extra_kernels(work.forward, fused_kernels(scenario)) / kKernelsPerBlock;
+  double factor = share_of_block(half) + extra_kernels(work.forward) / kKernelsPerBlock;
   // Graphs hold attention and router; how many tokens an expert gets is known to the host only then (Megatron-Bridge
   // recipes: cuda_graph_scope attn, moe_router, moe_preprocess).
   if (experts) factor += framework.host_expert_factor - 1 - (framework.cuda_graphs ? share_of_block(half) : 0);
   if (below_16_bit(scenario.precision)) factor *= framework.host_low_precision_factor;
   if (scenario.spec.strategy.torch_compile) factor *= framework.compiled_host_factor;
   return block * factor + messages;
-}
-
-/// The device waits at the end of a segment.
-void add_wait(Segment& segment, std::string_view name, Seconds duration) {
-  if (duration <= Seconds(0)) return;
-  Piece piece;
-  piece.name = name;
-  piece.duration = duration;
-  segment.pieces.push_back(piece);
-  segment.compute += duration;
 }
 
 /// Where the host issues more slowly than the device works, the device waits at the end of the layer.
@@ -188,13 +178,13 @@ void add_host_gap(Segment& segment, Seconds host, Seconds device_time, double sh
   const double stretched = std::pow(1 + std::pow(ratio, sharpness), 1 / sharpness);
   const Seconds gap = device_time * (stretched - 1) * share;
   // Far from the transition the gap is nothing; leaving it out keeps traces readable.
-  if (gap > 0.001 * device_time * share) add_wait(segment, kHostGap, gap);
+  if (gap > 0.001 * device_time * share) segment.add_wait(Wait::kernels, gap);
 }
 
 /// Peers meet in every collective, so the slowest of them sets the pace: the mean device waits at the end of each
 /// layer.
 void add_peer_wait(Segment& segment, const Job& job) {
-  add_wait(segment, kPeerWait, segment.compute * (slowest_of(job.scenario->degrees.devices()) - 1));
+  segment.add_wait(Wait::peers, segment.compute * (slowest_of(job.scenario->degrees.devices()) - 1));
 }
 
 /// Hooks and bucket copies of a data-parallel wrapper stretch the backward passes that reduce gradients; micro-batches

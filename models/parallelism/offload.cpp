@@ -29,15 +29,6 @@ BytesPerSecond host_memory_share(const Scenario& scenario) {
   return all > BytesPerSecond(0) ? all / static_cast<double>(scenario.devices_per_node()) : kUnstatedHostMemory;
 }
 
-void wait(Segment& segment, Seconds transfer, Seconds beside) {
-  if (transfer <= beside) return;
-  Piece piece;
-  piece.name = kOffloadWait;
-  piece.duration = transfer - beside;
-  segment.pieces.push_back(piece);
-  segment.compute += piece.duration;
-}
-
 }  // namespace
 
 Seconds offloaded_optimizer_time(double parameters, const Job& job) {
@@ -51,8 +42,8 @@ void add_offload_wait(LayerCost& cost, const Job& job) {
   const Scenario& scenario = *job.scenario;
   if (!scenario.spec.strategy.offload_activations || !is_block(cost.role)) return;
   const Seconds transfer = retained(cost, scenario.spec.strategy).waiting / host_link_rate(scenario);
-  wait(cost.forward, transfer, cost.forward.total());
-  wait(cost.backward_input, transfer, cost.backward_input.total() + cost.backward_weight.total());
+  cost.forward.add_wait(Wait::offload, transfer - cost.forward.total());
+  cost.backward_input.add_wait(Wait::offload, transfer - (cost.backward_input.total() + cost.backward_weight.total()));
 }
 
 }  // namespace stepcast

@@ -4,14 +4,6 @@
 
 namespace stepcast {
 
-/// Name of a piece in which the device waits for its activations to cross the host link.
-inline constexpr std::string_view kOffloadWait = "offload";
-
-/// Whether a device waits for its host in a piece: for kernels to be issued, or for what has been offloaded.
-inline bool waits_for_host(const Piece& piece) {
-  return !piece.communication && (piece.name == kHostGap || piece.name == kOffloadWait);
-}
-
 /// Time of an optimizer step over `parameters` of one device whose states lie in host memory: gradients go down and
 /// parameters up the host link, and the processors scale the gradients, stream the states and round the parameters at
 /// 0.46 of the device's share of the host memory's bandwidth (ZeRO-Offload, Ren et al. 2021, section 4.1).

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "models/closed_form.hpp"
-#include "models/parallelism/offload.hpp"
 #include "models/parallelism/unit_times.hpp"
 #include "models/power/average_power.hpp"
 
@@ -16,7 +15,7 @@ Seconds offload_wait(const Job& job, const Chunk& chunk) {
   Seconds sum;
   for (const int kind : chunk.layer_kinds)
     for (const Piece& piece : job.layer_kinds[static_cast<std::size_t>(kind)].forward.pieces)
-      if (piece.name == kOffloadWait) sum += piece.duration;
+      if (piece.wait == Wait::offload) sum += piece.duration;
   return sum;
 }
 
@@ -64,8 +63,8 @@ void add_work(StepBreakdown& sum, const Job& job, const ReplicaClass& replicas, 
     const Job& here = at(job, replicas, job.chunks[c].stage);
     for (const int kind : here.chunks[c].layer_kinds)
       for (const Piece& piece : here.layer_kinds[static_cast<std::size_t>(kind)].forward.pieces) {
-        if (piece.communication || piece.name == kPeerWait || piece.name == kOffloadWait) continue;
-        Seconds& work = piece.name == kHostGap               ? sum.overhead
+        if (piece.communication || piece.wait == Wait::peers || piece.wait == Wait::offload) continue;
+        Seconds& work = piece.wait == Wait::kernels          ? sum.overhead
                         : piece.kind == OperatorKind::memory ? sum.memory_time
                                                              : sum.matrix_time;
         work += piece.duration * share;

@@ -45,12 +45,8 @@ void freeze_under_adapters(LayerWork& work, const Cut& cut, bool block) {
   work.frozen_parameters = work.parameters;
   work.frozen_expert_parameters = work.expert_parameters;
   work.parameters = work.expert_parameters = work.tied_parameters = 0;
-  // Without weight gradients nothing needs the inputs again.
   work.backward_weight.clear();
   work.matrices.clear();
-  work.backward_input.erase(std::remove_if(work.backward_input.begin(), work.backward_input.end(),
-                                           [](const LayerStep& step) { return step.op.name == "tp_regather_input"; }),
-                            work.backward_input.end());
   if (!block) return;
   for (const Adapter& adapter : adapters(cut)) add_adapter(work, cut, adapter);
 }

@@ -58,7 +58,10 @@ double rotary_width(const Cut& cut) {
 LayerStep rotary(std::string_view name, const Cut& cut) {
   const double tensor = cut.tokens * rotary_width(cut) * cut.element;
   const double separate = cut.sharding.rotary_passes;
-  return separate > 0 ? counted_memory(name, separate * tensor) : memory(name, 2 * tensor, cut.sharding);
+  if (separate <= 0) return memory(name, 2 * tensor, cut.sharding);
+  LayerStep step = counted_memory(name, separate * tensor);
+  step.op.separate_rotary = true;
+  return step;
 }
 
 /// Ring attention (Liu et al. 2023, arXiv 2310.01889): cp kernels over one chunk of keys each; the next chunk travels

@@ -29,11 +29,12 @@ struct Operator {
   double rows = 0;         ///< grouped_gemm: tokens of each expert, whichever dimension they are
   ConvolutionKind convolution = ConvolutionKind::window;
   double width = 0;  ///< channels of a convolution's result, of a grouped one those of a group; 0: wide, not known
-  bool fp32_output = false;  ///< gemm that accumulates into fp32 (weight gradients)
-  bool sixteen_bit = false;  ///< gemm that stays in 16 bit where others are in 8 or 4 (output layer, router)
-  Flops flops;               ///< executed, causal halves counted as executed by a fused kernel
-  Bytes bytes;               ///< least traffic
-  int kernels = 1;
+  bool fp32_output = false;      ///< gemm that accumulates into fp32 (weight gradients)
+  bool sixteen_bit = false;      ///< gemm that stays in 16 bit where others are in 8 or 4 (output layer, router)
+  bool separate_rotary = false;  ///< rotary positions that run operator by operator
+  Flops flops;                   ///< executed, causal halves counted as executed by a fused kernel
+  Bytes bytes;                   ///< least traffic
+  int kernels = 1;               ///< launches
 };
 
 /// How one layer is cut over devices, for the operators' shapes.

@@ -228,7 +228,7 @@ Bytes gathered_and_kept(const Cut& cut) {
 }
 
 void regather_input(Steps& steps, const Cut& cut, double element) {
-  if (gathers_inputs(cut) && !keeps_gathered_inputs(cut))
+  if (gathers_inputs(cut) && !keeps_gathered_inputs(cut) && cut.sharding.adapter_rank == 0)
     steps.push_back(tensor_gather(cut, "tp_regather_input", element, 1, true));
 }
 

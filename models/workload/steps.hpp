@@ -87,8 +87,8 @@ void gather_operand(Steps& steps, std::string_view cast, const Cut& cut);
 /// What of leave_tensor_region_backward's sum or scatter runs beside that product's weight gradient, which is to
 /// follow.
 void collect_beside_weights(Steps& weights, const Cut& cut);
-/// The saved input gathered again for the column-parallel weight gradient, where it was not kept whole; beside the
-/// input gradient that follows. `element`: bytes of what was saved.
+/// The saved input gathered again for the column-parallel weight gradient, where it was not kept whole and there is
+/// one (not under adapters); beside the input gradient that follows. `element`: bytes of what was saved.
 void regather_input(Steps& steps, const Cut& cut, double element);
 /// What a gathered input holds above the device's part of it, where it is kept.
 Bytes gathered_and_kept(const Cut& cut);

@@ -75,7 +75,8 @@ Piece operator_piece(double duration, OperatorKind kind, double flops = 0) {
 
 Piece host_gap(double duration) {
   Piece piece;
-  piece.name = "host";
+  piece.name = name_of(Wait::kernels);
+  piece.wait = Wait::kernels;
   piece.duration = Seconds(duration);
   return piece;
 }
