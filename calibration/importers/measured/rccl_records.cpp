@@ -105,8 +105,8 @@ class RecordReader {
 
   /// Hosts have no names in a record.
   static std::vector<std::string> hosts_of(int ranks, int nodes) {
-    std::vector<std::string> out;
-    for (int rank = 0; rank < ranks; ++rank) out.push_back(std::to_string(rank / std::max(1, ranks / nodes)));
+    std::vector<std::string> out(static_cast<std::size_t>(ranks));
+    for (int rank = 0; rank < ranks; ++rank) out[rank] = std::to_string(rank / std::max(1, ranks / nodes));
     return out;
   }
 
