@@ -58,7 +58,9 @@ NodeMap::NodeMap(const Scenario& scenario, const RankLayout& layout, const JobNo
   seed_ = static_cast<std::uint64_t>(scenario.spec.run.seed);
   if (levels() == 0) return;
   if (fabric_.rails_apart) {
-    leaves_rails_ = !spec.pxn && spec.preset == FabricPreset::rail_optimized;
+    // Sites are joined by what all rails share.
+    if (!spec.pxn && spec.preset == FabricPreset::rail_optimized)
+      levels_between_rails_ = levels() - (spec.wan && levels() > 0 ? 1 : 0);
     nics_of_rank_ = static_cast<double>(scenario.nics_per_node) / std::max(1, layout.devices_per_node);
     const int per_rank = std::max(1, scenario.nics_per_node / std::max(1, layout.devices_per_node));
     rails_ = std::min(1.0, static_cast<double>(layout.side_by_side) * per_rank / scenario.nics_per_node);
@@ -79,7 +81,7 @@ bool NodeMap::any_limits() const { return std::find(limits_.begin(), limits_.end
 bool NodeMap::leaves(std::size_t level, int sender, int receiver) const {
   const int from = layout_.node_of(sender), to = layout_.node_of(receiver);
   if (member(level, from) != member(level, to)) return true;
-  if (!leaves_rails_ || level > 0 || from == to) return false;
+  if (level >= levels_between_rails_ || from == to) return false;
   const auto rail = [&](int rank) {
     return static_cast<int>((rank % layout_.devices_per_node) * std::min(1.0, nics_of_rank_));
   };
@@ -106,9 +108,9 @@ double NodeMap::occupied(std::size_t level, double nodes) const {
   return load * most * links / flows;
 }
 
-/// Of the messages between nodes of one leaf those that change rails, with the receivers spread evenly over rails.
+/// Of the messages between nodes of one member those that change rails, with the receivers spread evenly over rails.
 double NodeMap::share_between_rails(std::size_t level, int ranks_per_node) const {
-  if (!leaves_rails_ || level > 0) return 0;
+  if (level >= levels_between_rails_) return 0;
   return 1 - 1 / std::max(1.0, ranks_per_node * std::min(1.0, nics_of_rank_));
 }
 

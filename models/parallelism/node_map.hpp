@@ -73,7 +73,7 @@ class NodeMap {
   bool listed_ = false;     ///< in an order that the scenario lists, which need not be regular
   bool hashed_ = false;
   std::uint64_t seed_ = 1;
-  bool leaves_rails_ = false;  ///< messages to another rail pass its leaves' up-links (no PXN)
+  std::size_t levels_between_rails_ = 0;  ///< the innermost ones, which messages to another rail pass without PXN
   double nics_of_rank_ = 1;
   double rails_ = 1;  ///< share of a leaf's up-links that the ranks of one stage can use
   std::array<bool, kFabricLevels> limits_{};

@@ -120,6 +120,22 @@ TEST(FullFlows, WithoutPxnExpertsMeetOverTheUplinksOfTheirRails) {
   EXPECT_GT(folded, 1.5 * step_of(rails(true)));
 }
 
+// In three tiers a rail has spines of its own, so that what changes rails passes the cores: 7/8 of 16 nodes over
+// up-links that hold the traffic of four.
+TEST(FullFlows, WithoutPxnExpertsMeetInTheCoresOfThreeTiers) {
+  const auto rate = [](bool pxn) {
+    const Json fabric{{"preset", "rail-optimized"}, {"nodes_per_leaf", 1}, {"core_oversubscription", 4}, {"pxn", pxn}};
+    const Scenario s = scenario(
+        {{"cluster", cluster(16, fabric)},
+         {"workload", {{"model", "qwen3-30b-a3b"}, {"global_batch", 128}}},
+         {"strategy",
+          {{"framework", "megatron-lm"}, {"micro_batch", 1}, {"expert_parallel", 128}, {"recompute", "full"}}}});
+    const Job job = lower(s);
+    return job.interconnect.network_rate(job.groups.expert, MessagePattern::direct);
+  };
+  EXPECT_NEAR(rate(true) / rate(false), 3.5, 1e-6);
+}
+
 // Its communicator's algorithm is everybody's, so links of one node that are slow can only be waited for.
 TEST(FullFlows, ASlowNodeRunsTheAlgorithmOfTheOthers) {
   for (const double speed : {0.7, 0.5, 0.3}) {

@@ -131,7 +131,7 @@ FabricLevels clos_levels(const ClosPlan& plan, const SwitchFigures& figures, boo
   const bool between_rails = !pxn && out.rails_apart && plan.rails_joined && plan.tiers > 1;
   if (plan.groups > 1 || between_rails)
     out.levels.push_back({plan.nodes_per_leaf, plan.leaf_up_rate * plan.rails, plan.leaf_up * plan.rails, hop});
-  if (plan.pods > 1) {
+  if (plan.pods > 1 || (between_rails && plan.tiers > 2)) {
     const int spines = plan.spines_per_plane * plan.planes_per_pod();
     out.levels.push_back(
         {plan.nodes_per_leaf * plan.groups_per_pod, plan.spine_up_rate * spines, plan.spine_up * spines, hop});

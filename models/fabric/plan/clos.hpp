@@ -57,8 +57,8 @@ struct ClosPlan {
 /// two tiers where a spine has ports for every leaf, else three; fat-tree-3 always takes three.
 ClosPlan clos_plan(const FabricSpec& spec, int nodes, int nics, BytesPerSecond rate, const SwitchFigures& figures);
 
-/// Its tiers as seen from nodes. Without `pxn` traffic between rails passes the tiers even if one leaf of each rail
-/// joins all nodes.
+/// Its tiers as seen from nodes. Without `pxn` traffic between rails passes all of them, even those that one leaf or
+/// one pod of each rail makes needless.
 FabricLevels clos_levels(const ClosPlan& plan, const SwitchFigures& figures, bool pxn);
 
 }  // namespace stepcast
