@@ -1,28 +1,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "calibration/importers/models/huggingface.hpp"
+#include "tests/unit/huggingface_config.hpp"
 
 namespace stepcast::import_huggingface_layouts_test {
 namespace {
 
+using test::huggingface::faults_of;
+using test::huggingface::of;
 using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
-
-ImportedModel of(const std::string& config) {
-  return import_huggingface(Json::parse(config), {"config.json", "m"}, std::nullopt);
-}
-
-std::string faults_of(const std::string& config) {
-  try {
-    of(config);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 struct Published {
   const char* config;

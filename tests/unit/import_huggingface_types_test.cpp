@@ -1,35 +1,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
-#include "calibration/importers/models/huggingface.hpp"
-#include "tests/scratch_folder.hpp"
+#include "tests/unit/huggingface_config.hpp"
 
 namespace stepcast::import_huggingface_types_test {
 namespace {
 
+using test::huggingface::faults_of;
+using test::huggingface::of;
 using testing::AllOf;
 using testing::Contains;
 using testing::Each;
 using testing::HasSubstr;
 using testing::Not;
-
-ImportedModel of(const std::string& config) {
-  static const ScratchFolder folder;
-  const std::filesystem::path file = folder / "m.json";
-  std::ofstream(file) << config;
-  return import_huggingface(file, std::nullopt);
-}
-
-std::string faults_of(const std::string& config) {
-  try {
-    of(config);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 struct Published {
   const char* name;
