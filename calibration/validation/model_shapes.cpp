@@ -21,12 +21,11 @@ struct Beyond {
   std::string_view words, reason;
 };
 constexpr std::array kBeyond{
-    Beyond{"diffusion", "diffusion transformers have no description yet"},
     Beyond{"not stated by the source", "the source does not state the shape"},
     Beyond{"shape not found", "the source does not state the shape"},
 };
 /// What the table tells in words only, so that the preset of the name is asked.
-constexpr std::array kInWords{"MLA", "window", "chunked", "every second layer", "Mamba"};
+constexpr std::array kInWords{"MLA", "window", "chunked", "every second layer", "Mamba", "diffusion"};
 
 /// Columns of the table that are keys of a shape.
 constexpr std::array kWholeColumns{
@@ -92,12 +91,26 @@ bool holds_any(const std::string& text, const std::array<const char*, N>& words)
 void take_preset(KnownShape& shape, const std::string& name, const std::string& notes) {
   const std::vector<std::string> ids = model_ids();
   if (!std::binary_search(ids.begin(), ids.end(), name)) {
-    shape.refusal = "no preset has this model's windows, latents, mixers or alternating layers";
+    shape.refusal = "no preset has this model's windows, latents, mixers, patches or alternating layers";
     return;
   }
   Diagnostics diagnostics(name);
-  shape.transformer = TransformerShape::fields().write(*find_model(name, "", diagnostics)->transformer);
+  const std::shared_ptr<const Model> preset = find_model(name, "", diagnostics);
+  if (!preset->is_transformer()) {
+    shape.refusal = fmt::format("{} is {}", name, kind_in_words(*preset));
+    return;
+  }
+  shape.transformer = TransformerShape::fields().write(*preset->transformer);
   if (notes.find("MTP") != std::string::npos) shape.transformer["mtp_layers"] = 1;
+}
+
+/// What the table has no column for.
+void take_unlisted(Json& shape, const std::string& name) {
+  const std::vector<std::string> ids = model_ids();
+  if (!std::binary_search(ids.begin(), ids.end(), name)) return;
+  Diagnostics diagnostics(name);
+  const std::shared_ptr<const Model> preset = find_model(name, "", diagnostics);
+  if (preset->is_transformer() && preset->transformer->qk_norm) shape["qk_norm"] = true;
 }
 
 /// The first row of each name; where a name has several shapes, rows of runs state the sizes in which they differ.
@@ -120,6 +133,7 @@ std::map<std::string, KnownShape> read_shapes() {
       take_style(shape.transformer, {kLlama, kTiedLlama}, billions);
     else
       take_style(shape.transformer, {kGpt, kUntiedGpt}, billions);
+    take_unlisted(shape.transformer, name);
     const bool in_words = holds_any(notes, kInWords);
     if (in_words) take_preset(shape, name, notes);
     for (const Beyond& beyond : kBeyond)
@@ -191,7 +205,8 @@ KnownShape known_shape(const StatedModel& stated) {
     return by_count(stated);
   KnownShape out;
   if (found == kShapes.end()) {
-    out.refusal = fmt::format("shape of {} is not known", stated.name);
+    take_preset(out, stated.name, "");
+    if (!out.refusal.empty()) out.refusal = fmt::format("shape of {} is not known", stated.name);
     return out;
   }
   out = found->second;

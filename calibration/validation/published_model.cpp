@@ -35,7 +35,7 @@ void make_encoder_decoder(Json& shape, const FrameworkDefaults& defaults) {
 /// Vocabularies that no kernel for aligned matrices multiplies are padded where the program does so.
 void pad_vocabulary(Json& shape, const PublishedRow& reading) {
   const long multiple = reading.defaults->vocab_multiple * reading.row.whole("tp").value_or(1);
-  const long stated = shape.at("vocab");
+  const long stated = shape.value("vocab", 0L);
   shape["vocab"] = (stated + multiple - 1) / multiple * multiple;
 }
 
@@ -74,7 +74,9 @@ Json published_model(PublishedRow& reading) {
   if (is_encoder(name)) make_encoder(shape.transformer, *reading.defaults);
   if (is_encoder_decoder(name)) make_encoder_decoder(shape.transformer, *reading.defaults);
   return {{"id", name},
-          {"family", is_encoder(name) ? "encoder" : "decoder"},
+          {"family", shape.transformer.contains("diffusion") ? "diffusion"
+                     : is_encoder(name)                      ? "encoder"
+                                                             : "decoder"},
           {"transformer", shape.transformer},
           {"default_seq_len", seq_len}};
 }

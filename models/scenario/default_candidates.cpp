@@ -26,7 +26,7 @@ constexpr double kMostOverRule = 4;
 /// Parameters from which on a framework for large models is worth its trouble.
 constexpr double kLargeModel = 1e9;
 // Encoders: 256 sequences of 512 tokens (Devlin et al. 2019) for the whole cluster, but at least a small batch a
-// device.
+// device; diffusion transformers: 256 latents (Peebles & Xie 2022, section 4), alike.
 constexpr long kEncoderBatch = 256;
 constexpr long kLeastSamplesPerDevice = 8;
 // CNNs: linear scaling with a constant batch a device (Goyal et al. 2017: 32 on a P100; today's parts need more to be
@@ -223,7 +223,7 @@ double sequences_of_rule(const DefaultQuestion& q) {
 }  // namespace
 
 std::optional<long> largest_batch(const DefaultQuestion& q) {
-  if (q.states_batch() || !q.model->is_transformer() || q.model->family == ModelFamily::encoder) return std::nullopt;
+  if (q.states_batch() || q.model->family != ModelFamily::decoder) return std::nullopt;
   return std::max(1L, std::lround(kMostOverRule * sequences_of_rule(q)));
 }
 
@@ -233,7 +233,7 @@ long standard_batch(const DefaultQuestion& q, const DefaultCandidate& candidate)
   const long least = candidate.micro_batch * replicas * (candidate.pipeline > 1 ? 4L * candidate.pipeline : 1);
   const Model& model = *q.model;
   if (!model.is_transformer()) return least;
-  if (model.family == ModelFamily::encoder)
+  if (model.family != ModelFamily::decoder)
     return round_up(static_cast<double>(std::max(kEncoderBatch, kLeastSamplesPerDevice * q.devices())), least);
   return round_up(sequences_of_rule(q), least);
 }

@@ -223,6 +223,10 @@ Bytes stored_sample(const Scenario& scenario) {
   if (input.sample) return *input.sample;
   if (scenario.model->sample_bytes > Bytes(0)) return scenario.model->sample_bytes;
   if (!scenario.model->transformer) return Bytes(0);
+  // A latent's mean and variance in 16 bit, of which every step draws anew.
+  if (const auto& diffusion = scenario.model->transformer->diffusion)
+    return Bytes(4.0 * (scenario.seq_len * static_cast<double>(diffusion->patch_elements)) +
+                 2.0 * diffusion->context_tokens * diffusion->context_width);
   return Bytes(scenario.seq_len * (scenario.model->transformer->vocab < kSixteenBits ? 2.0 : 4.0));
 }
 

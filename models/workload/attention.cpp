@@ -64,6 +64,12 @@ LayerStep rotary(std::string_view name, const Cut& cut) {
   return step;
 }
 
+/// RMS norms of queries and keys, one scale for all heads (Henry et al. 2020, arXiv 2010.04245; Dehghani et al. 2023,
+/// arXiv 2302.05442). Read and written; backward input and gradient read, gradient written.
+LayerStep head_norms(std::string_view name, double tensors, const Cut& cut) {
+  return memory(name, tensors * cut.tokens * (cut.query + cut.key) * cut.element, cut.sharding);
+}
+
 /// Ring attention (Liu et al. 2023, arXiv 2310.01889): cp kernels over one chunk of keys each; the next chunk travels
 /// beside each but the last. With the balanced order of chunks every one costs half its square under a causal mask.
 void ring(Steps& steps, const Cut& cut, Bytes chunk, bool backward) {
@@ -153,13 +159,17 @@ void count_attention(LayerWork& work, const Cut& cut) {
   }
   work.parameters += out.in * out.out + latent_width(cut.shape);
   if (cut.shape.biases) work.parameters += out.out;
+  if (cut.shape.qk_norm) work.parameters += 2 * cut.shape.key_size();
 
   const Bytes input = cut.resident_tensor();
   // A latent is kept before and after its norm.
   const Bytes latents(2 * cut.resident * latent_width(cut.shape) * cut.element);
+  // What the norms read.
+  const Bytes before_norms(cut.shape.qk_norm ? cut.tokens * (cut.query + cut.key) * cut.element : 0);
   // Q, K and V are kept as the core reads them.
-  const Bytes heads =
-      latents + Bytes(cut.tokens * (cut.query + cut.key + cut.value) * operand_element(cut)) + kept_before_rotary(cut);
+  const Bytes heads = latents + before_norms +
+                      Bytes(cut.tokens * (cut.query + cut.key + cut.value) * operand_element(cut)) +
+                      kept_before_rotary(cut);
   const Bytes output(cut.tokens * cut.attended * cut.element);
   const Bytes core = kept_by_core(cut, cut.sequence) + Bytes(exchanged_bytes(cut));
   const Bytes gathered = gathered_and_kept(cut);
@@ -193,6 +203,7 @@ void add_attention_half(LayerWork& work, const Cut& cut) {
   enter_core(steps, cut);
   if (cut.shape.is_latent())
     steps.push_back(memory("latent_norm", 2 * cut.resident * latent_width(cut.shape) * cut.element, cut.sharding));
+  if (cut.shape.qk_norm) steps.push_back(head_norms("qk_norm", 2, cut));
   if (cut.shape.positions == PositionKind::rotary) steps.push_back(rotary("rope", cut));
   const auto core = static_cast<std::ptrdiff_t>(steps.size());
   core_steps(steps, cut, false);
@@ -211,6 +222,7 @@ void add_attention_backward(LayerWork& work, const Cut& cut) {
   steps.push_back(input_gradient(projection(cut), cut.tokens, cut.element));
   core_steps(steps, cut, true);
   if (cut.shape.positions == PositionKind::rotary) steps.push_back(rotary("rope_backward", cut));
+  if (cut.shape.qk_norm) steps.push_back(head_norms("qk_norm_backward", 3, cut));
   if (cut.shape.is_latent())
     steps.push_back(
         memory("latent_norm_backward", 3 * cut.resident * latent_width(cut.shape) * cut.element, cut.sharding));

@@ -118,9 +118,42 @@ void check_encoder(const TransformerShape& shape, const std::string& at, Diagnos
     if (there) d.error(at + "/" + key, "found beside encoder_layers, with which it has no description");
 }
 
+void check_context(const DiffusionShape& diffusion, const std::string& at, Diagnostics& d) {
+  if ((diffusion.context_tokens > 0) != (diffusion.context_width > 0))
+    d.error(at + (diffusion.context_tokens > 0 ? "/context_width" : "/context_tokens"),
+            "missing: a text has tokens, and what its encoder gives a width");
+  if (diffusion.context == ContextKind::joint_attention && diffusion.context_tokens == 0)
+    d.error(at + "/context_tokens", "missing: joint_attention is over a text");
+}
+
+void check_diffusion(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
+  const DiffusionShape& diffusion = *shape.diffusion;
+  check_context(diffusion, at + "/diffusion", d);
+  if (diffusion.two_stream_layers > 0 && diffusion.context != ContextKind::joint_attention)
+    d.error(at + "/diffusion/two_stream_layers", "found with cross_attention; its text goes through no block",
+            "context \"joint_attention\"");
+  if (diffusion.two_stream_layers > shape.layers)
+    d.error(at + "/diffusion/two_stream_layers",
+            fmt::format("found {}, more than the {} layers", diffusion.two_stream_layers, shape.layers));
+  for (const auto& [key, vectors] : {std::pair{"modulation_vectors", diffusion.modulation_vectors},
+                                     std::pair{"single_stream_vectors", diffusion.single_stream_vectors}})
+    if (vectors % 3 != 0)
+      d.error(fmt::format("{}/diffusion/{}", at, key),
+              fmt::format("found {}, expected a multiple of 3: shift, scale and gate of each norm", vectors));
+  for (const auto& [key, there] :
+       {std::pair{"vocab", shape.vocab > 0}, std::pair{"experts", shape.experts > 0},
+        std::pair{"kv_lora_rank", shape.is_latent()}, std::pair{"window", shape.window > 0},
+        std::pair{"layer_pattern", !shape.layer_pattern.empty()}, std::pair{"mtp_layers", shape.mtp_layers > 0},
+        std::pair{"encoder_layers", shape.encoder_layers > 0}, std::pair{"tied_embeddings", shape.tied_embeddings},
+        std::pair{"pooler_and_heads", shape.pooler_and_heads}})
+    if (there) d.error(fmt::format("{}/{}", at, key), "found beside diffusion, with which it has no description");
+}
+
 void check_transformer(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
   // A shape with a missing size has been reported by its field table.
-  if (shape.layers < 1 || shape.hidden < 1 || shape.heads < 1 || shape.vocab < 1 || shape.ffn_hidden < 1) return;
+  if (shape.layers < 1 || shape.hidden < 1 || shape.heads < 1 || shape.ffn_hidden < 1) return;
+  if (shape.diffusion) return check_attention(shape, at, d), check_diffusion(shape, at, d);
+  if (shape.vocab < 1) return d.error(at + "/vocab", "missing: a model of words has a row for each");
   check_attention(shape, at, d);
   check_latent(shape, at, d);
   check_window(shape, at, d);
@@ -229,6 +262,10 @@ void check_model(const Model& model, const std::string& pointer, Diagnostics& d)
     if (model.transformer->encoder_layers > 0 && model.family != ModelFamily::decoder)
       d.error(pointer + "/family", fmt::format("found {} with encoder_layers", name_of(model.family)),
               "decoder, behind its encoder");
+    if (model.transformer->diffusion.has_value() != (model.family == ModelFamily::diffusion))
+      d.error(pointer + "/transformer/diffusion",
+              fmt::format("{} in a model of family {}", model.transformer->diffusion ? "found" : "missing",
+                          name_of(model.family)));
     if (model.default_seq_len < 1)
       d.error(pointer + "/default_seq_len", "missing: a transformer has a sequence length of at least 1");
     return;

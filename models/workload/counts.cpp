@@ -66,13 +66,14 @@ ForwardFlops forward_flops(const TransformerShape& shape, double sequence, doubl
   for (int layer = 0; layer < shape.layers; ++layer) {
     const char half = shape.half(layer);
     const bool attends = half == '\0' || half == '*', encodes = shape.is_encoder(layer);
-    const double tokens = encodes ? sequence : target, span = std::min(tokens, document);
+    const double tokens = encodes ? sequence : target + shape.joint_tokens(), span = std::min(tokens, document);
     if (attends) flops.blocks += 2 * tokens * attention_products(shape);
     if (attends)
       (encodes ? flops.seen : flops.attention) += 2 * tokens * span * sizes * window_share(shape, layer, span);
     if (shape.crosses(layer)) {
-      flops.blocks += 2 * (target * query_products(shape) + sequence * key_products(shape));
-      flops.seen += 2 * target * sequence * sizes;
+      const double source = shape.diffusion ? shape.context_tokens() : sequence;
+      flops.blocks += 2 * (target * query_products(shape) + source * key_products(shape));
+      flops.seen += 2 * target * source * sizes;
     }
     if (half == 'M') flops.blocks += 2 * tokens * workload::mamba_multiply_adds(shape);
     if (half != 'M' && half != '*') flops.blocks += 2 * tokens * mlp_products(shape, shape.is_moe(layer));
@@ -82,6 +83,7 @@ ForwardFlops forward_flops(const TransformerShape& shape, double sequence, doubl
                   (attention_products(shape) + mlp_products(shape, shape.predicts_with_experts()) + join);
   flops.attention += shape.mtp_layers * scores;
   flops.output = (1 + shape.mtp_layers) * 2 * predicted * shape.hidden * shape.vocab;
+  if (shape.diffusion) flops.output = 2 * target * shape.hidden * shape.diffusion->patch_elements;
   // BERT's masked-token transform, and its pooler on one token.
   if (shape.pooler_and_heads) flops.output += 2 * (predicted + 1) * shape.hidden * shape.hidden;
   return flops;
@@ -96,9 +98,10 @@ double transformer_parameters(const Model& model, double experts, int adapter_ra
   const LayerWork output = count(LayerRole::output);
   double total = count(LayerRole::embedding).parameters + output.parameters;
   if (shape.experts > 0) total += output.expert_parameters * experts / shape.experts;
-  std::map<std::tuple<bool, char, bool>, double> of_kind;  // by experts, half and cross attention
+  std::map<std::tuple<bool, char, bool, bool>, double> of_kind;  // by experts, half, cross attention and streams
   for (int layer = 0; layer < shape.layers; ++layer) {
-    const auto [known, fresh] = of_kind.try_emplace({shape.is_moe(layer), shape.half(layer), shape.crosses(layer)}, 0);
+    const auto [known, fresh] = of_kind.try_emplace(
+        {shape.is_moe(layer), shape.half(layer), shape.crosses(layer), shape.has_two_streams(layer)}, 0);
     if (fresh) {
       const LayerWork block = count(shape.is_moe(layer) ? LayerRole::moe_block : LayerRole::dense_block, layer);
       known->second = block.parameters + block.expert_parameters * experts / std::max(1, shape.experts);
@@ -133,7 +136,8 @@ double active_parameter_count(const Model& model) {
 
 Flops model_flops_per_sample(const Model& model, int seq_len, ModelFlopsOptions options) {
   if (model.transformer) {
-    const double document = options.document_len > 0 ? options.document_len : seq_len;
+    const double document =
+        options.document_len > 0 ? options.document_len : seq_len + model.transformer->joint_tokens();
     const ForwardFlops flops = forward_flops(*model.transformer, seq_len, document);
     const bool half = options.causal_halved && model.family == ModelFamily::decoder;
     const double products = flops.blocks + (options.output_layer ? flops.output : 0);

@@ -1,7 +1,7 @@
 #include "models/workload/attention_core.hpp"
 
-// Attention of a decoder's tokens over an encoder's result (Vaswani et al. 2017, section 3.2.3): queries from the
-// target, keys and values from the source, which every block projects anew.
+// Attention of a decoder's tokens over an encoder's result (Vaswani et al. 2017, section 3.2.3), or of a latent's over
+// a text: queries from the target, keys and values from the source, which every block projects anew.
 namespace stepcast::workload {
 namespace {
 
@@ -47,7 +47,7 @@ void add_cross_attention(LayerWork& work, const Cut& cut, const Cut& source) {
   const std::size_t core = steps.size();
   cast_for_attention(steps, "attention_cast", cut.tokens * cut.query + source.tokens * (source.key + source.value),
                      cut);
-  steps.push_back(attention_core(cut, {cut.sequence, source.sequence, cut.heads}, false));
+  steps.push_back(attention_core(cut, {cut.local_sequence, source.sequence, cut.heads}, false));
   append(work.recompute_attention_core, steps, core);
   add_row_parallel_product(steps, cross_projection(cut), cut);
   leave_tensor_region(steps, cut);
@@ -62,7 +62,7 @@ void add_cross_attention_backward(LayerWork& work, const Cut& cut, const Cut& so
   gather_operand(steps, "cast_gradient", cut);
   steps.push_back(input_gradient(cross_projection(cut), cut.tokens, cut.element));
   cast_for_attention(steps, "attention_cast_gradient", cut.tokens * cut.attended, cut);
-  steps.push_back(attention_core(cut, {cut.sequence, source.sequence, cut.heads}, true));
+  steps.push_back(attention_core(cut, {cut.local_sequence, source.sequence, cut.heads}, true));
   const Linear q = queries(cut), kv = keys_and_values(cut);
   add_cast(steps, "cast_gradient", cut.tokens * q.out + source.tokens * kv.out, cut.sharding);
   regather_input(steps, cut, cut.sharding.gathered_bytes);

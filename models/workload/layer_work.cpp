@@ -22,20 +22,6 @@ void end_block(LayerWork& work, const Cut& cut) {
   work.output = cut.residual_tensor();
 }
 
-/// `source`: what a decoder's block attends to beside its own tokens; null: nothing.
-LayerWork block_work(const Cut& cut, const Cut* source, bool moe) {
-  LayerWork work;
-  reserve(work, cut.sharding.cp);
-  workload::add_attention_half(work, cut);
-  if (source != nullptr) workload::add_cross_attention(work, cut, *source);
-  moe ? workload::add_moe_half(work, cut) : workload::add_mlp_half(work, cut);
-  moe ? workload::add_moe_backward(work, cut) : workload::add_mlp_backward(work, cut);
-  if (source != nullptr) workload::add_cross_attention_backward(work, cut, *source);
-  workload::add_attention_backward(work, cut);
-  end_block(work, cut);
-  return work;
-}
-
 /// A layer of one half.
 LayerWork half_work(const Cut& cut, char letter) {
   LayerWork work;
@@ -72,11 +58,24 @@ double tokens_of(const TransformerShape& shape, LayerRole role, int index, int s
 LayerWork output_with_predictions(const Model& model, const Cut& cut) {
   LayerWork work = workload::output_work(cut, model.family);
   if (cut.shape.mtp_layers > 0)
-    workload::add_prediction_blocks(work, block_work(cut, nullptr, cut.shape.predicts_with_experts()), cut);
+    workload::add_prediction_blocks(work, workload::block_work(cut, nullptr, cut.shape.predicts_with_experts()), cut);
   return work;
 }
 
 }  // namespace
+
+LayerWork workload::block_work(const Cut& cut, const Cut* source, bool moe) {
+  LayerWork work;
+  reserve(work, cut.sharding.cp);
+  workload::add_attention_half(work, cut);
+  if (source != nullptr) workload::add_cross_attention(work, cut, *source);
+  moe ? workload::add_moe_half(work, cut) : workload::add_mlp_half(work, cut);
+  moe ? workload::add_moe_backward(work, cut) : workload::add_mlp_backward(work, cut);
+  if (source != nullptr) workload::add_cross_attention_backward(work, cut, *source);
+  workload::add_attention_backward(work, cut);
+  end_block(work, cut);
+  return work;
+}
 
 LayerWork layer_work(const Model& model, LayerRole role, int index, double micro_batch, int seq_len,
                      const LayerSharding& sharding) {
@@ -88,6 +87,7 @@ LayerWork layer_work(const Model& model, LayerRole role, int index, double micro
   }
   if (!model.transformer) throw std::logic_error("layer_work: the model is no transformer");
   const TransformerShape& shape = *model.transformer;
+  if (shape.diffusion) return workload::diffusion_work(shape, role, index, micro_batch, seq_len, sharding);
   const bool block = role == LayerRole::dense_block || role == LayerRole::moe_block;
   const char half = block ? shape.half(index) : '\0';
   const bool causal = model.family == ModelFamily::decoder && !(block && shape.is_encoder(index));
@@ -98,7 +98,7 @@ LayerWork layer_work(const Model& model, LayerRole role, int index, double micro
   LayerWork work = role == LayerRole::embedding ? workload::embedding_work(cut)
                    : role == LayerRole::output  ? output_with_predictions(model, cut)
                    : half != '\0'               ? half_work(cut, half)
-                                                : block_work(cut, crossed, role == LayerRole::moe_block);
+                                                : workload::block_work(cut, crossed, role == LayerRole::moe_block);
   // The encoder's result waits for the backward pass of every block that attends to it.
   if (role == LayerRole::embedding && shape.encoder_layers > 0) work.activations += source.resident_tensor();
   const bool attends = block && (half == '\0' || half == '*');

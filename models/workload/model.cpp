@@ -20,10 +20,11 @@ const FieldTable<TransformerShape>& TransformerShape::fields() {
         .field("heads", &S::heads, "attention heads", size)
         .field("kv_heads", &S::kv_heads, "heads of keys and values; 0: as heads", count)
         .field("head_dim", &S::head_dim, "size of a head; 0: hidden / heads", count)
-        .field("vocab", &S::vocab, "rows of the embedding table", size)
+        .field("vocab", &S::vocab, "rows of the embedding table; a diffusion transformer has none", count)
         .field("gated_mlp", &S::gated_mlp, "the MLP multiplies by a gate (SwiGLU)")
         .field("biases", &S::biases, "linear layers and norms have biases")
         .field("qkv_bias", &S::qkv_bias, "only the QKV projection has a bias")
+        .field("qk_norm", &S::qk_norm, "each head's query and key are normalised before the core")
         .field("tied_embeddings", &S::tied_embeddings, "the output layer uses the embedding table")
         .field("positions", &S::positions, "how positions are encoded")
         .field("norm", &S::norm, "kind of normalisation")
@@ -80,7 +81,8 @@ const FieldTable<TransformerShape>& TransformerShape::fields() {
                count)
         .field("target_share", &S::target_share,
                "of an encoder-decoder: tokens of the target for one of the source, whose length seq_len is",
-               {.min = 0, .max = 100, .above_min = true});
+               {.min = 0, .max = 100, .above_min = true})
+        .field("diffusion", &S::diffusion, "of a diffusion transformer: its patches, its text and its modulation");
     return t;
   }();
   return table;

@@ -10,16 +10,17 @@
 
 #include "fields/field_table.hpp"
 #include "hardware-catalog/parts.hpp"
+#include "models/workload/diffusion.hpp"
 #include "models/workload/recommender.hpp"
 #include "models/workload/workload_kind.hpp"
 #include "units/quantity.hpp"
 
 namespace stepcast {
 
-enum class ModelFamily { decoder, encoder, cnn, compact, recommender };
+enum class ModelFamily { decoder, encoder, diffusion, cnn, compact, recommender };
 template <>
 struct EnumNames<ModelFamily> {
-  static constexpr std::array names{"decoder", "encoder", "cnn", "compact", "recommender"};
+  static constexpr std::array names{"decoder", "encoder", "diffusion", "cnn", "compact", "recommender"};
 };
 enum class PositionKind { learned, rotary, alibi, none };
 template <>
@@ -50,10 +51,11 @@ struct TransformerShape {
   int heads = 0;
   int kv_heads = 0;  ///< 0: as heads
   int head_dim = 0;  ///< 0: hidden / heads
-  int vocab = 0;
+  int vocab = 0;     ///< 0: of a diffusion transformer
   bool gated_mlp = false;
   bool biases = false;    ///< linear layers have biases
   bool qkv_bias = false;  ///< only the QKV projection has (Qwen)
+  bool qk_norm = false;   ///< each head's query and key are normalised
   bool tied_embeddings = false;
   PositionKind positions = PositionKind::rotary;
   NormKind norm = NormKind::rms_norm;
@@ -90,7 +92,8 @@ struct TransformerShape {
   /// The first so many layers are an encoder's: its tokens, the source, see one another. The others are a decoder's:
   /// its tokens, the target, see those before them, and by cross attention the encoder's result. 0: no encoder.
   int encoder_layers = 0;
-  double target_share = 1;  ///< tokens of the target for one of the source, whose length seq_len is
+  double target_share = 1;                  ///< tokens of the target for one of the source, whose length seq_len is
+  std::optional<DiffusionShape> diffusion;  ///< of a model of that family
   [[nodiscard]] int kv() const { return kv_heads > 0 ? kv_heads : heads; }
   [[nodiscard]] int head_size() const { return head_dim > 0 ? head_dim : hidden / heads; }
   /// The letter of a layer; 0 of a whole block.
@@ -111,7 +114,17 @@ struct TransformerShape {
     return window > 0 && (global_every == 0 || (layer + 1) % global_every != 0);
   }
   [[nodiscard]] bool is_encoder(int layer) const { return layer < encoder_layers; }
-  [[nodiscard]] bool crosses(int layer) const { return encoder_layers > 0 && !is_encoder(layer); }
+  /// Whether a layer's tokens attend to others beside its own: an encoder's result, or a text.
+  [[nodiscard]] bool crosses(int layer) const {
+    if (diffusion) return context_tokens() > 0 && diffusion->context == ContextKind::cross_attention;
+    return encoder_layers > 0 && !is_encoder(layer);
+  }
+  [[nodiscard]] int context_tokens() const { return diffusion ? diffusion->context_tokens : 0; }
+  /// Tokens of a text that go through a diffusion transformer's blocks beside those of the latent.
+  [[nodiscard]] int joint_tokens() const {
+    return diffusion && diffusion->context == ContextKind::joint_attention ? diffusion->context_tokens : 0;
+  }
+  [[nodiscard]] bool has_two_streams(int layer) const { return diffusion && layer < diffusion->two_stream_layers; }
   /// Length of the target of a source of so many tokens; of a model without an encoder the sequence itself.
   [[nodiscard]] double target_tokens(double source) const {
     return encoder_layers > 0 ? std::max(1.0, std::round(source * target_share)) : source;

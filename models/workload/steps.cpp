@@ -233,6 +233,7 @@ void regather_input(Steps& steps, const Cut& cut, double element) {
 }
 
 double norm_parameters(const TransformerShape& shape) {
+  if (shape.diffusion) return 0;  // what would scale and shift comes from the modulation
   const bool shift = shape.norm == NormKind::layer_norm && shape.biases;
   return (shift ? 2.0 : 1.0) * shape.hidden;
 }

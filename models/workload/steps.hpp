@@ -123,6 +123,13 @@ void add_residual_backward(LayerWork& work, const Cut& cut);
 /// Of a norm beside which nothing is added.
 void add_last_norm_backward(LayerWork& work, const Cut& cut, double readers = 1);
 
+/// A whole block: attention, over `source` too where that is not null, and an MLP or a mixture of experts.
+LayerWork block_work(const Cut& cut, const Cut* source, bool moe);
+
+/// A layer of a diffusion transformer, alike (diffusion.cpp).
+LayerWork diffusion_work(const TransformerShape& shape, LayerRole role, int index, double micro_batch, int seq_len,
+                         const LayerSharding& sharding);
+
 LayerWork embedding_work(const Cut& cut);
 LayerWork output_work(const Cut& cut, ModelFamily family);
 /// Adds the multi-token-prediction blocks to the output layer: each a projection of two hidden states to one, a block

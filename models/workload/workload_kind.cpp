@@ -7,6 +7,7 @@ namespace stepcast {
 namespace {
 
 WorkloadKind kind_of_transformer(const TransformerShape& shape) {
+  if (shape.diffusion) return WorkloadKind::diffusion;
   if (shape.has_half('M')) return WorkloadKind::state_space;
   return shape.experts > 0 ? WorkloadKind::mixture_of_experts : WorkloadKind::transformer;
 }

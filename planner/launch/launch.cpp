@@ -13,10 +13,11 @@ constexpr const char *kMegatronFile = "megatron-arguments.txt", *kDeepspeedFile 
 
 using Settings = LaunchSettings;
 
-/// Megatron-LM's arguments describe transformers alone.
+/// Megatron-LM's arguments describe transformers of words alone.
 Settings settings_of(const Scenario& s) {
   const Settings own = s.framework->launch_settings;
-  return own == Settings::megatron && !s.model->is_transformer() ? Settings::torch : own;
+  const bool of_words = s.model->is_transformer() && s.model->family != ModelFamily::diffusion;
+  return own == Settings::megatron && !of_words ? Settings::torch : own;
 }
 
 /// What follows the name of the training script on a command line, and the script's usual name.

@@ -42,6 +42,7 @@ void add_attention(Arguments& out, const TransformerShape& shape) {
     out.flag("--group-query-attention");
     out.value("--num-query-groups", shape.kv());
   }
+  if (shape.qk_norm) out.flag("--qk-layernorm");
   if (shape.window > 0) out.value("--window-size", fmt::format("{},0", shape.window));
   if (shape.window > 0 && shape.global_every > 0) out.value("--window-attn-skip-freq", shape.global_every);
 }

@@ -387,7 +387,7 @@ class HuggingFaceReader {
     if (reader_.flag("tie_word_embeddings", false)) shape_["tied_embeddings"] = true;
     bool norms = type_.query_norms;
     for (const char* key : {"use_qk_norm", "qk_layernorm", "qk_norm"}) norms = reader_.flag(key, false) || norms;
-    if (norms) notes_.emplace_back("norms of queries and keys are not counted (below 0.01 % of parameters)");
+    if (norms) shape_["qk_norm"] = true;
     if (type_.post_norms) notes_.emplace_back("norms behind attention and MLP are not counted");
     if (type_.side_by_side && reader_.flag("use_parallel_residual", reader_.flag("parallel_attn", true)))
       notes_.emplace_back("attention and MLP, side by side in this model, are taken to follow one another");

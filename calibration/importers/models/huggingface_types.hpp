@@ -29,7 +29,7 @@ struct HuggingFaceType {
   bool qkv_bias = false;    ///< the QKV projections alone have
   std::string_view positions = "rotary";  ///< as a model's shape calls them
   bool sliding = false;                   ///< sliding_window counts when it is there
-  bool query_norms = false;               ///< norms of queries and keys, which the shape does not count
+  bool query_norms = false;               ///< norms of queries and keys
   bool post_norms = false;                ///< norms behind attention and MLP, too
   bool side_by_side = false;              ///< attention and MLP of one layer read the same input
   bool sinks = false;                     ///< attention has a learned sink a head

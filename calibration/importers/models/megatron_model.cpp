@@ -56,6 +56,7 @@ class ModelReader {
     model_.shape["gated_mlp"] = gated;
     model_.shape["biases"] = !in_.list.has("--disable-bias-linear");
     in_.copy_flag(model_.shape, "qkv_bias", "--add-qkv-bias");
+    in_.copy_flag(model_.shape, "qk_norm", "--qk-layernorm");
     model_.shape["tied_embeddings"] = !in_.list.has("--untie-embeddings-and-output-weights");
     model_.shape["vocab"] = vocabulary();
   }

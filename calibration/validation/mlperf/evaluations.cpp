@@ -11,11 +11,11 @@ namespace {
 /// Samples between two evaluations, samples of one, and how many of the first are skipped, as submissions' READMEs
 /// state them ("Evaluation frequency", "Evaluation thoroughness"; NVIDIA's of training_results v4.0 to v5.1). GPT-3's
 /// 24,567 documents of C4 are packed: 427 tokens each (156e9 tokens in 365e6 documents; Raffel et al. 2020, arXiv
-/// 1910.10683) fill 5,122 sequences of 2,048. The others by MLPerf Training rules and reference implementations
-/// (recalled): ResNet-50 sees ImageNet's 50,000 validation images every fourth epoch; SSD COCO's 5,000 every fifth from
-/// the 40th; 3D U-Net, from epoch 1,000 on every 20th, 42 volumes in half-overlapping windows, about 70 each (estimated
-/// from their mean extent); recommenders the last day of the Criteo log, 89 million samples, every twentieth of an
-/// epoch.
+/// 1910.10683) fill 5,122 sequences of 2,048. FLUX.1: mlcommons/training, text_to_image/README.md. The others by MLPerf
+/// Training rules and reference implementations (recalled): ResNet-50 sees ImageNet's 50,000 validation images every
+/// fourth epoch; SSD COCO's 5,000 every fifth from the 40th; 3D U-Net, from epoch 1,000 on every 20th, 42 volumes in
+/// half-overlapping windows, about 70 each (estimated from their mean extent); recommenders the last day of the Criteo
+/// log, 89 million samples, every twentieth of an epoch.
 struct Rule {
   std::string_view benchmark;
   double interval, samples, skipped = 0;
@@ -25,6 +25,7 @@ constexpr std::array kRules{
     Rule{"llama31_405b", 46080, 5760},
     Rule{"llama31_8b", 12288, 1024},
     Rule{"llama2_70b_lora", 384, 173},
+    Rule{"flux1", 262144, 29696},
     Rule{"resnet", 4 * 1281167.0, 50000},
     Rule{"bert", 0, 10000},
     Rule{"ssd", 5 * 117266.0, 5000, 7},

@@ -50,6 +50,7 @@ constexpr std::array kBenchmarks{
     Benchmark{"llama31_405b", "llama3.1-405b", "8192", "", published_run},
     Benchmark{"llama31_8b", "llama3-8b", "8192", "", published_run},
     Benchmark{"llama2_70b_lora", "llama2-70b", "8192", "task=lora; packed sequences of 8192", published_run},
+    Benchmark{"flux1", "flux.1-schnell", "256", "", published_run},
     Benchmark{"resnet", "resnet50", "", "NHWC", deep_learning_run, "mxnet", "imagenet", "images/s", "v1.0",
               "mxnet-mlperf"},
     // Sequences of at most 512 tokens, of which padding is a half: 256 without it (Krell et al. 2021, arXiv 2107.02027:
@@ -85,6 +86,7 @@ std::string_view language_precision(const Benchmark& benchmark, std::string_view
   const bool blackwell =
       accelerator.starts_with("b200") || accelerator.starts_with("b300") || accelerator.starts_with("gb");
   if (!blackwell || round < "v5.1") return "fp8";
+  if (benchmark.name == "flux1") return "fp8";
   return benchmark.name == "llama31_405b" ? "nvfp4" : "fp8 or nvfp4 (configuration not found)";
 }
 
