@@ -139,6 +139,7 @@ class Known {
       return {EvidenceGrade::apart, share(other),
               fmt::format("{} of {} measured on other accelerators, on {} with other frameworks", kinds, framework_,
                           accelerator_)};
+    if (kind_ == WorkloadKind::diffusion_transformer) return of_transformers();
     const double unfitted = errors_.other_framework(kind_);
     if (own_.runs > 0)
       return {EvidenceGrade::one, share(unfitted),
@@ -154,6 +155,14 @@ class Known {
   }
 
  private:
+  /// No fit has runs of diffusion transformers. Their operators are transformers', so errors of those with a framework
+  /// that was never measured are taken, twice.
+  [[nodiscard]] ExpectedError of_transformers() const {
+    const double unfitted = errors_.other_framework(WorkloadKind::transformer);
+    return {EvidenceGrade::one, kNeither * share(unfitted),
+            "no diffusion transformers measured; their operators are those of transformers"};
+  }
+
   void add(const RunErrors& one) {
     const bool same_framework = one.framework == framework_, here = one.accelerator == accelerator_;
     if (one.kind != kind_) {

@@ -7,7 +7,7 @@ namespace stepcast {
 namespace {
 
 WorkloadKind kind_of_transformer(const TransformerShape& shape) {
-  if (shape.diffusion) return WorkloadKind::diffusion;
+  if (shape.diffusion) return WorkloadKind::diffusion_transformer;
   if (shape.has_half('M')) return WorkloadKind::state_space;
   return shape.experts > 0 ? WorkloadKind::mixture_of_experts : WorkloadKind::transformer;
 }
@@ -30,8 +30,9 @@ WorkloadKind workload_kind(const Model& model) {
 
 std::string_view plural_of(WorkloadKind kind) {
   static constexpr std::array<std::string_view, EnumNames<WorkloadKind>::names.size()> kWords{
-      "transformers",     "mixtures of experts", "state-space models", "convolutional networks",    "detectors",
-      "diffusion models", "recurrent networks",  "recommenders",       "networks of plain products"};
+      "transformers", "mixtures of experts",       "state-space models",     "convolutional networks",
+      "detectors",    "diffusion models",          "diffusion transformers", "recurrent networks",
+      "recommenders", "networks of plain products"};
   return kWords[static_cast<std::size_t>(kind)];
 }
 

@@ -19,14 +19,15 @@ enum class WorkloadKind {
   convolutional,
   detection,
   diffusion,
+  diffusion_transformer,
   recurrent,
   recommender,
   products
 };
 template <>
 struct EnumNames<WorkloadKind> {
-  static constexpr std::array names{"transformer", "mixture-of-experts", "state-space", "convolutional", "detection",
-                                    "diffusion",   "recurrent",          "recommender", "products"};
+  static constexpr std::array names{"transformer", "mixture-of-experts",    "state-space", "convolutional", "detection",
+                                    "diffusion",   "diffusion-transformer", "recurrent",   "recommender",   "products"};
 };
 
 /// What the model's description says of itself (Model::kind), else by its operators: layers that scan, layers with

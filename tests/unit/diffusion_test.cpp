@@ -109,7 +109,7 @@ TEST(Diffusion, TheModelCountsItsEnds) {
   EXPECT_EQ(parameter_count(crossed()), kEmbedded + (8 * 48 + 48) + 2 * (512 + 256 + 48) + 2 * 8 + kLast);
   // Of the model's FLOPs the vectors, one a sample, and what goes in are none.
   EXPECT_DOUBLE_EQ(model_flops_per_sample(joint(), 4, {}).value(), 3 * (2 * kBlock + 2 * 4 * 8 * 4));
-  EXPECT_EQ(workload_kind(joint()), WorkloadKind::diffusion);
+  EXPECT_EQ(workload_kind(joint()), WorkloadKind::diffusion_transformer);
 }
 
 // Vectors are gathered, and what ranks share the sequence of attends to the whole text.

@@ -104,6 +104,13 @@ TEST_F(Evidence, AKindsErrorIsThatOfFrameworksLeftOut) {
   EXPECT_NEAR(errors.other_framework(WorkloadKind::recommender), 45, 1e-12);
 }
 
+// Nobody measured them, and their operators are transformers': errors of a new framework's transformers, twice.
+TEST_F(Evidence, DiffusionTransformersAreTrustedAsTransformersOfANewFramework) {
+  const ExpectedError found = of("megatron", "h100", WorkloadKind::diffusion_transformer);
+  EXPECT_EQ(found.grade, EvidenceGrade::one);
+  EXPECT_NEAR(found.share_80, 1.41 * std::log1p(errors.other_framework(WorkloadKind::transformer) / 100), 1e-12);
+}
+
 // BERT belongs to one list of constants, GPT to another: the list with more runs of a kind speaks for it.
 TEST_F(Evidence, OfTwoFitsTheOneWithMoreRunsCounts) {
   FitErrors& other = errors.fits["deep_learning_constants"];

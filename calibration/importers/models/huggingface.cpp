@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "calibration/importers/models/config_reader.hpp"
+#include "calibration/importers/models/diffusers.hpp"
 #include "calibration/importers/models/huggingface_layout.hpp"
 #include "calibration/importers/models/huggingface_part.hpp"
 #include "calibration/importers/models/huggingface_types.hpp"
@@ -19,8 +20,8 @@ namespace stepcast {
 
 namespace {
 
-/// Any of these tells a config.json of transformers from a description in our own keys.
-constexpr std::array kSigns{"model_type", "architectures", "text_config", "num_hidden_layers"};
+/// Any of these tells a config.json of transformers or diffusers from a description in our own keys.
+constexpr std::array kSigns{"model_type", "architectures", "text_config", "num_hidden_layers", "_class_name"};
 
 class HuggingFaceReader {
  public:
@@ -461,6 +462,18 @@ std::string id_of(const Json& config, const std::string& otherwise) {
   return otherwise;
 }
 
+ImportedModel import_transformers(const Json& config, const HuggingFaceName& name, std::optional<int> seq_len,
+                                  Diagnostics& diagnostics) {
+  const HuggingFacePart found = language_model_of(config, diagnostics);
+  diagnostics.throw_if_faulty();
+  ImportedModel out =
+      HuggingFaceReader(found.config, *found.type, found.pointer, id_of(config, name.id), diagnostics).read(seq_len);
+  if (!found.note.empty()) out.notes.push_back(found.note);
+  if (found.is_part())
+    out.notes.emplace_back("the language model alone: what sees images or hears is left out, and so are its tokens");
+  return out;
+}
+
 }  // namespace
 
 Json parse_huggingface(const std::string& text, Diagnostics& diagnostics) {
@@ -477,14 +490,9 @@ ImportedModel import_huggingface(const Json& config, const HuggingFaceName& name
   if (!config.is_object())
     throw InputError({{name.file, "", fmt::format("found {}, expected an object", describe(config)),
                        "a config.json of Hugging Face transformers"}});
-  const HuggingFacePart found = language_model_of(config, diagnostics);
+  ImportedModel out = is_diffusers(config) ? import_diffusers(config, id_of(config, name.id), seq_len, diagnostics)
+                                           : import_transformers(config, name, seq_len, diagnostics);
   diagnostics.throw_if_faulty();
-  ImportedModel out =
-      HuggingFaceReader(found.config, *found.type, found.pointer, id_of(config, name.id), diagnostics).read(seq_len);
-  diagnostics.throw_if_faulty();
-  if (!found.note.empty()) out.notes.push_back(found.note);
-  if (found.is_part())
-    out.notes.emplace_back("the language model alone: what sees images or hears is left out, and so are its tokens");
   Model model;
   Model::fields().read(model, out.model, "", diagnostics);
   if (diagnostics.ok()) check_model(model, "", diagnostics);
