@@ -15,9 +15,8 @@ struct Adapter {
 
 std::array<Adapter, 2> adapters(const Cut& cut) {
   const double rank = cut.sharding.adapter_rank;
-  const double entry = cut.query + cut.key + cut.value;
   return {Adapter{{"adapter_qkv_down", "adapter_qkv_down_dgrad", "adapter_qkv_down_wgrad", cut.hidden, rank},
-                  {"adapter_qkv_up", "adapter_qkv_up_dgrad", "adapter_qkv_up_wgrad", rank, entry}},
+                  {"adapter_qkv_up", "adapter_qkv_up_dgrad", "adapter_qkv_up_wgrad", rank, cut.entry}},
           Adapter{{"adapter_proj_down", "adapter_proj_down_dgrad", "adapter_proj_down_wgrad", cut.attended, rank},
                   {"adapter_proj_up", "adapter_proj_up_dgrad", "adapter_proj_up_wgrad", rank, cut.hidden}}};
 }

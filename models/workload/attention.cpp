@@ -29,7 +29,7 @@ Entries entries(const Cut& cut) {
   const TransformerShape& shape = cut.shape;
   Entries out;
   if (!shape.is_latent()) {
-    out.add({"qkv", "qkv_dgrad", "qkv_wgrad", cut.hidden, cut.query + cut.key + cut.value});
+    out.add({"qkv", "qkv_dgrad", "qkv_wgrad", cut.hidden, cut.entry});
     return out;
   }
   const double queries = shape.q_lora_rank, keys = shape.kv_lora_rank;
@@ -159,7 +159,7 @@ void count_attention(LayerWork& work, const Cut& cut) {
   }
   work.parameters += out.in * out.out + latent_width(cut.shape);
   if (cut.shape.biases) work.parameters += out.out;
-  if (cut.shape.qk_norm) work.parameters += 2 * cut.shape.key_size();
+  if (cut.shape.qk_norm) work.parameters += 2 * cut.head.key_size;
 
   const Bytes input = cut.resident_tensor();
   // A latent is kept before and after its norm.

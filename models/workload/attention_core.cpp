@@ -35,7 +35,7 @@ double attention_element(const Cut& cut) { return (operand_element(cut) + cut.el
 LayerStep attention_core(const Cut& cut, const Core& core, bool backward) {
   const bool fused = cut.sharding.fused_attention;
   const bool local = fused && core.seen > 0;
-  const double sizes = cut.shape.key_size() + cut.shape.value_size();
+  const double sizes = cut.head.key_size + cut.head.value_size;
   LayerStep step;
   Operator& op = step.op;
   op.name = backward ? "attention_backward" : "attention";

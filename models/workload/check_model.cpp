@@ -34,6 +34,14 @@ void check_latent(const TransformerShape& shape, const std::string& at, Diagnost
 void check_window(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
   if (shape.window == 0 && shape.global_every > 0)
     d.error(at + "/window", "missing: global_every says which layers see past the window");
+  const bool of_global = shape.global_head_dim > 0 || shape.global_kv_heads > 0 || shape.global_keys_are_values;
+  if (of_global && (shape.window == 0 || shape.global_every == 0))
+    d.error(at + "/global_every", "missing: sizes of heads of layers that see past a window, but none does");
+  if (of_global && shape.is_latent())
+    d.error(at + "/kv_lora_rank", "found beside sizes of heads of layers that see past a window");
+  if (shape.global_kv_heads > 0 && shape.heads % shape.global_kv_heads != 0)
+    d.error(at + "/global_kv_heads",
+            fmt::format("{} global_kv_heads do not divide {} heads", shape.global_kv_heads, shape.heads));
   if (shape.window == 0 && shape.window_kind != WindowKind::sliding)
     d.error(at + "/window", "missing: window_kind says how the window lies");
 }

@@ -30,18 +30,19 @@ double mlp_products(const TransformerShape& shape, bool moe) {
 }
 
 /// Of those of usual attention, the products of a query and of what its tokens give on, and of keys and values.
-double query_products(const TransformerShape& shape) {
-  return static_cast<double>(shape.hidden) * shape.heads * (shape.key_size() + shape.value_size());
+double query_products(const TransformerShape& shape, const TransformerShape::Heads& heads) {
+  return static_cast<double>(shape.hidden) * shape.heads * (heads.key_size + heads.value_size);
 }
-double key_products(const TransformerShape& shape) {
-  return static_cast<double>(shape.hidden) * shape.kv() * (shape.key_size() + shape.value_size());
+double key_products(const TransformerShape& shape, const TransformerShape::Heads& heads) {
+  return static_cast<double>(shape.hidden) * heads.kv *
+         (heads.key_size + (heads.keys_are_values ? 0 : heads.value_size));
 }
 
 /// Multiply-adds of the attention projections of one block for one token.
-double attention_products(const TransformerShape& shape) {
+double attention_products(const TransformerShape& shape, const TransformerShape::Heads& sizes) {
   const double hidden = shape.hidden, heads = shape.heads;
-  const double query = heads * shape.key_size(), attended = heads * shape.value_size();
-  if (!shape.is_latent()) return query_products(shape) + key_products(shape);
+  const double query = heads * sizes.key_size, attended = heads * sizes.value_size;
+  if (!shape.is_latent()) return query_products(shape, sizes) + key_products(shape, sizes);
   const double queries = shape.q_lora_rank > 0 ? shape.q_lora_rank * (hidden + query) : hidden * query;
   const double keys = hidden * (shape.kv_lora_rank + shape.qk_rope_head_dim) +
                       shape.kv_lora_rank * heads * (shape.qk_nope_head_dim + shape.v_head_dim);
@@ -58,30 +59,34 @@ double window_share(const TransformerShape& shape, int layer, double sequence) {
 
 /// `document`: mean tokens of the documents that are packed into a sequence, which attention does not leave; or all.
 ForwardFlops forward_flops(const TransformerShape& shape, double sequence, double document) {
-  const double sizes = static_cast<double>(shape.heads) * (shape.key_size() + shape.value_size());
+  const auto widths = [&](const TransformerShape::Heads& heads) {
+    return static_cast<double>(shape.heads) * (heads.key_size + heads.value_size);
+  };
   const double target = shape.target_tokens(sequence);
-  const double scores = 2 * target * std::min(target, document) * sizes;
   const double predicted = target * shape.predicted_share;
   ForwardFlops flops;
   for (int layer = 0; layer < shape.layers; ++layer) {
     const char half = shape.half(layer);
     const bool attends = half == '\0' || half == '*', encodes = shape.is_encoder(layer);
     const double tokens = encodes ? sequence : target + shape.joint_tokens(), span = std::min(tokens, document);
-    if (attends) flops.blocks += 2 * tokens * attention_products(shape);
+    const TransformerShape::Heads heads = shape.heads_of(shape.is_global(layer));
+    const double sizes = widths(heads);
+    if (attends) flops.blocks += 2 * tokens * attention_products(shape, heads);
     if (attends)
       (encodes ? flops.seen : flops.attention) += 2 * tokens * span * sizes * window_share(shape, layer, span);
     if (shape.crosses(layer)) {
       const double source = shape.diffusion ? shape.context_tokens() : sequence;
-      flops.blocks += 2 * (target * query_products(shape) + source * key_products(shape));
+      flops.blocks += 2 * (target * query_products(shape, heads) + source * key_products(shape, heads));
       flops.seen += 2 * target * source * sizes;
     }
     if (half == 'M') flops.blocks += 2 * tokens * workload::mamba_multiply_adds(shape);
     if (half != 'M' && half != '*') flops.blocks += 2 * tokens * mlp_products(shape, shape.is_moe(layer));
   }
   const double join = 2.0 * shape.hidden * shape.hidden;
+  const TransformerShape::Heads predicting = shape.heads_of(false);
   flops.blocks += shape.mtp_layers * 2 * sequence *
-                  (attention_products(shape) + mlp_products(shape, shape.predicts_with_experts()) + join);
-  flops.attention += shape.mtp_layers * scores;
+                  (attention_products(shape, predicting) + mlp_products(shape, shape.predicts_with_experts()) + join);
+  flops.attention += shape.mtp_layers * 2 * target * std::min(target, document) * widths(predicting);
   flops.output = (1 + shape.mtp_layers) * 2 * predicted * shape.hidden * shape.vocab;
   if (shape.diffusion) flops.output = 2 * target * shape.hidden * shape.diffusion->patch_elements;
   // BERT's masked-token transform, and its pooler on one token.
@@ -98,10 +103,12 @@ double transformer_parameters(const Model& model, double experts, int adapter_ra
   const LayerWork output = count(LayerRole::output);
   double total = count(LayerRole::embedding).parameters + output.parameters;
   if (shape.experts > 0) total += output.expert_parameters * experts / shape.experts;
-  std::map<std::tuple<bool, char, bool, bool>, double> of_kind;  // by experts, half, cross attention and streams
+  // By experts, half, cross attention, streams and sizes of heads.
+  std::map<std::tuple<bool, char, bool, bool, bool>, double> of_kind;
   for (int layer = 0; layer < shape.layers; ++layer) {
-    const auto [known, fresh] = of_kind.try_emplace(
-        {shape.is_moe(layer), shape.half(layer), shape.crosses(layer), shape.has_two_streams(layer)}, 0);
+    const auto [known, fresh] = of_kind.try_emplace({shape.is_moe(layer), shape.half(layer), shape.crosses(layer),
+                                                     shape.has_two_streams(layer), shape.is_global(layer)},
+                                                    0);
     if (fresh) {
       const LayerWork block = count(shape.is_moe(layer) ? LayerRole::moe_block : LayerRole::dense_block, layer);
       known->second = block.parameters + block.expert_parameters * experts / std::max(1, shape.experts);

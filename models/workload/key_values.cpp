@@ -1,11 +1,20 @@
 #include "models/workload/key_values.hpp"
 
 namespace stepcast {
+namespace {
+
+double elements_of(const TransformerShape& shape, int layer) {
+  if (shape.is_latent()) return shape.kv_lora_rank + shape.qk_rope_head_dim;
+  const TransformerShape::Heads heads = shape.heads_of(shape.is_global(layer));
+  return static_cast<double>(heads.kv) * (heads.key_size + heads.value_size);
+}
+
+}  // namespace
 
 double key_value_bytes(const TransformerShape& shape, double bytes_per_element) {
-  const double elements = shape.is_latent() ? shape.kv_lora_rank + shape.qk_rope_head_dim
-                                            : static_cast<double>(shape.kv()) * (shape.key_size() + shape.value_size());
-  return shape.layers * elements * bytes_per_element;
+  double elements = 0;
+  for (int layer = 0; layer < shape.layers; ++layer) elements += elements_of(shape, layer);
+  return elements * bytes_per_element;
 }
 
 }  // namespace stepcast

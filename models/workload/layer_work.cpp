@@ -92,7 +92,7 @@ LayerWork layer_work(const Model& model, LayerRole role, int index, double micro
   const char half = block ? shape.half(index) : '\0';
   const bool causal = model.family == ModelFamily::decoder && !(block && shape.is_encoder(index));
   const Cut cut(shape, causal, micro_batch, tokens_of(shape, role, index, seq_len), sharding,
-                block && shape.is_windowed(index));
+                block && shape.is_windowed(index), block && shape.is_global(index));
   const Cut source(shape, false, micro_batch, seq_len, sharding);
   const Cut* crossed = block && shape.crosses(index) ? &source : nullptr;
   LayerWork work = role == LayerRole::embedding ? workload::embedding_work(cut)

@@ -61,6 +61,10 @@ const FieldTable<TransformerShape>& TransformerShape::fields() {
                "sliding: the last `window` tokens; chunked: the own chunk of so many tokens")
         .field("global_every", &S::global_every, "with a window: every so many-th block sees all tokens; 0: none does",
                count)
+        .field("global_head_dim", &S::global_head_dim, "size of a head of those blocks; 0: as of the others", count)
+        .field("global_kv_heads", &S::global_kv_heads, "their heads of keys and values; 0: as the others'", count)
+        .field("global_keys_are_values", &S::global_keys_are_values,
+               "their values are their keys, which no product gives")
         .field("mtp_layers", &S::mtp_layers,
                "multi-token-prediction blocks behind the last one, each with the output layer once more",
                {.min = 0, .max = 100})

@@ -80,8 +80,12 @@ struct TransformerShape {
   int window = 0;  ///< tokens that local attention layers see; 0: every layer sees all
   WindowKind window_kind = WindowKind::sliding;
   int global_every = 0;  ///< every so many-th layer sees all; 0: none does (with a window)
-  int mtp_layers = 0;    ///< multi-token-prediction blocks behind the last layer, each with the output layer once more
-  int moe_latent = 0;    ///< width to which tokens are projected for the routed experts, and back; 0: they see hidden
+  /// Of those layers beside local ones: size of a head and heads of keys, 0: as the others'; and whether their values
+  /// are their keys, so that no product gives them (Gemma 4).
+  int global_head_dim = 0, global_kv_heads = 0;
+  bool global_keys_are_values = false;
+  int mtp_layers = 0;  ///< multi-token-prediction blocks behind the last layer, each with the output layer once more
+  int moe_latent = 0;  ///< width to which tokens are projected for the routed experts, and back; 0: they see hidden
   /// Layers of one half each, by letter as Megatron-Core names them (hybrid_layer_pattern): "M" a Mamba-2 mixer,
   /// "*" attention, "-" an MLP, "E" a mixture of experts. Empty: every layer is attention and an MLP (or experts).
   std::string layer_pattern;
@@ -113,6 +117,8 @@ struct TransformerShape {
   [[nodiscard]] bool is_windowed(int layer) const {
     return window > 0 && (global_every == 0 || (layer + 1) % global_every != 0);
   }
+  /// Whether a layer sees all beside others with a window.
+  [[nodiscard]] bool is_global(int layer) const { return window > 0 && !is_windowed(layer); }
   [[nodiscard]] bool is_encoder(int layer) const { return layer < encoder_layers; }
   /// Whether a layer's tokens attend to others beside its own: an encoder's result, or a text.
   [[nodiscard]] bool crosses(int layer) const {
@@ -130,9 +136,17 @@ struct TransformerShape {
     return encoder_layers > 0 ? std::max(1.0, std::round(source * target_share)) : source;
   }
   [[nodiscard]] bool is_latent() const { return kv_lora_rank > 0; }
-  /// Size of a head's query and key, and of its value.
-  [[nodiscard]] int key_size() const { return is_latent() ? qk_nope_head_dim + qk_rope_head_dim : head_size(); }
-  [[nodiscard]] int value_size() const { return is_latent() ? v_head_dim : head_size(); }
+  /// Sizes of a layer's heads: of a query and key, and of a value; how many of keys; and whether values are those.
+  struct Heads {
+    int key_size = 0, value_size = 0, kv = 0;
+    bool keys_are_values = false;
+  };
+  /// `global`: of a layer that sees all beside others with a window.
+  [[nodiscard]] Heads heads_of(bool global) const {
+    if (is_latent()) return {qk_nope_head_dim + qk_rope_head_dim, v_head_dim, kv()};
+    const int size = global && global_head_dim > 0 ? global_head_dim : head_size();
+    return {size, size, global && global_kv_heads > 0 ? global_kv_heads : kv(), global && global_keys_are_values};
+  }
   static const FieldTable<TransformerShape>& fields();
 };
 

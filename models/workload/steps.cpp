@@ -47,7 +47,8 @@ double seen_keys(const TransformerShape& shape, const LayerSharding& cuts, doubl
 
 }  // namespace
 
-Cut::Cut(const TransformerShape& s, bool masked, double batch, double length, const LayerSharding& cuts, bool windowed)
+Cut::Cut(const TransformerShape& s, bool masked, double batch, double length, const LayerSharding& cuts, bool windowed,
+         bool global)
     : shape(s),
       sharding(cuts),
       causal(masked),
@@ -57,12 +58,14 @@ Cut::Cut(const TransformerShape& s, bool masked, double batch, double length, co
       tokens(batch * local_sequence),
       resident(cuts.sequence_parallel ? tokens / cuts.tp : tokens),
       hidden(s.hidden),
+      head(s.heads_of(global)),
       heads(static_cast<double>(s.heads) / cuts.tp),
-      query(heads * s.key_size()),
+      query(heads * head.key_size),
       // With more tensor-parallel ranks than key heads, ranks share a head and each computes it.
-      key(std::max(1.0, static_cast<double>(s.kv()) / cuts.tp) * s.key_size()),
-      value(std::max(1.0, static_cast<double>(s.kv()) / cuts.tp) * s.value_size()),
-      attended(heads * s.value_size()),
+      key(std::max(1.0, static_cast<double>(head.kv) / cuts.tp) * head.key_size),
+      value(std::max(1.0, static_cast<double>(head.kv) / cuts.tp) * head.value_size),
+      entry(query + key + (head.keys_are_values ? 0 : value)),
+      attended(heads * head.value_size),
       tp(cuts.tp),
       element(cuts.bytes_per_element),
       residual(cuts.automatic_mixed_precision ? std::max<double>(element, sizeof(float)) : element),

@@ -10,8 +10,9 @@ namespace stepcast::workload {
 /// What one device holds of one micro-batch in one layer: sizes as doubles, since a cut need not be even.
 struct Cut {
   /// `causal`: tokens see those before them only.
+  /// `windowed`: of a layer with the shape's window; `global`: of one that sees all beside such.
   Cut(const TransformerShape& shape, bool causal, double micro_batch, double sequence, const LayerSharding& sharding,
-      bool windowed = false);
+      bool windowed = false, bool global = false);
 
   const TransformerShape& shape;
   const LayerSharding& sharding;
@@ -22,11 +23,13 @@ struct Cut {
   double tokens;          ///< of the micro-batch inside the tensor-parallel regions: b·s/cp
   double resident;        ///< outside them: tokens/tp with sequence parallelism
   double hidden;
-  double heads;     ///< query heads on the device
-  double query;     ///< width of Q on the device: heads·d/tp
-  double key;       ///< width of K: kv_heads·d/tp, never less than one head
-  double value;     ///< width of V, alike
-  double attended;  ///< width of the result: heads·(size of a value)/tp
+  TransformerShape::Heads head;  ///< sizes of one
+  double heads;                  ///< query heads on the device
+  double query;                  ///< width of Q on the device: heads·d/tp
+  double key;                    ///< width of K: kv_heads·d/tp, never less than one head
+  double value;                  ///< width of V, alike
+  double entry;                  ///< width of the product that gives Q, K and V: without V where that is K
+  double attended;               ///< width of the result: heads·(size of a value)/tp
   double tp;
   double element;   ///< bytes of an activation
   double residual;  ///< the same of what blocks add up: fp32 under automatic mixed precision

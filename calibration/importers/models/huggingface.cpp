@@ -232,6 +232,7 @@ class HuggingFaceReader {
       if (bias && !type_.qkv_bias) notes_.emplace_back("attention_bias: the output projection's bias is not counted");
       if (reader_.flag("mlp_bias", false)) notes_.emplace_back("mlp_bias: the biases of the MLP are not counted");
     }
+    refuse_layer_inputs();
     if (reader_.has("attention_chunk_size"))
       chunks();
     else
@@ -248,8 +249,30 @@ class HuggingFaceReader {
     if (!window || !used || pattern == 1 || none) return;
     shape_["window"] = *window;
     if (pattern) shape_["global_every"] = *pattern;
+    if (pattern) global_heads();
     if (full_layers && *full_layers > 0)
       notes_.push_back(fmt::format("max_window_layers {}: every layer is taken to have the window", *full_layers));
+  }
+
+  /// Gemma 4: layers that see all have larger heads, and fewer of keys, which are their values.
+  void global_heads() {
+    if (const auto size = reader_.whole("global_head_dim")) shape_["global_head_dim"] = *size;
+    const bool shared = reader_.flag("attention_k_eq_v", false);
+    if (shared) shape_["global_keys_are_values"] = true;
+    if (const auto heads = reader_.whole("num_global_key_value_heads"); heads && shared)
+      shape_["global_kv_heads"] = *heads;
+  }
+
+  /// Gemma 4's smallest models.
+  void refuse_layer_inputs() {
+    for (const char* key : {"hidden_size_per_layer_input", "num_kv_shared_layers"})
+      if (const auto size = reader_.whole(key, 0); size && *size > 0)
+        diagnostics_.error(
+            child_pointer(pointer_, key),
+            fmt::format("found {}: embeddings of every layer, or keys that several layers share, have no "
+                        "description here",
+                        *size));
+    reader_.ignore({"vocab_size_per_layer_input", "enable_moe_block", "use_double_wide_mlp"});
   }
 
   /// Llama 4: local layers see their own chunk; every fourth one, without rotary positions, sees all.
@@ -337,6 +360,7 @@ class HuggingFaceReader {
     shape_["ffn_hidden"] = reader_.has("intermediate_size") ? width() : wide;
     shape_["moe_ffn_hidden"] = wide;
     if (shared_as_wide) shape_["shared_expert_ffn"] = wide;
+    if (type_.mlp_beside_experts) shape_["shared_expert_ffn"] = shape_["ffn_hidden"];
     if (const auto shared = reader_.whole("n_shared_experts", 0); shared && *shared > 0)
       shape_["shared_expert_ffn"] = static_cast<long>(*shared) * wide;
     for (const char* key :

@@ -34,6 +34,7 @@ struct HuggingFaceType {
   bool side_by_side = false;              ///< attention and MLP of one layer read the same input
   bool sinks = false;                     ///< attention has a learned sink a head
   bool halves = false;                    ///< layers are mixers, attention, MLPs or experts by a pattern
+  bool mlp_beside_experts = false;        ///< every layer with experts has an MLP that all tokens visit, too
   bool gate_in_width = false;             ///< its intermediate_size counts the gate and what it gates together
 };
 

@@ -1,0 +1,105 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "calibration/importers/models/huggingface.hpp"
+#include "models/workload/key_values.hpp"
+#include "models/workload/operators.hpp"
+#include "tests/unit/layer_steps.hpp"
+#include "tests/unit/shipped.hpp"
+
+// Layers that see all beside local ones, with heads of their own (Gemma 4).
+namespace stepcast::global_heads_test {
+namespace {
+
+using test::faults_of;
+using test::named;
+using testing::HasSubstr;
+
+/// Hidden 8, two heads of 4, MLP 16; the second block sees all: two heads of 8 over one of keys, which are its values.
+Model tiny() {
+  Model model;
+  model.id = "tiny";
+  model.default_seq_len = 4;
+  TransformerShape& shape = model.transformer.emplace();
+  shape.layers = 2;
+  shape.hidden = 8;
+  shape.ffn_hidden = 16;
+  shape.heads = 2;
+  shape.vocab = 10;
+  shape.positions = PositionKind::none;
+  shape.qk_norm = true;
+  shape.window = 2;
+  shape.global_every = 2;
+  shape.global_head_dim = 8;
+  shape.global_kv_heads = 1;
+  shape.global_keys_are_values = true;
+  return model;
+}
+
+// Local: 4·8² + 2·8·16 = 512 multiply-adds a token. Global: queries and results 8·2·(8 + 8), keys 8·8, MLP 256: 576.
+TEST(GlobalHeads, BlocksByHand) {
+  const Model model = tiny();
+  const LayerWork local = layer_work(model, LayerRole::dense_block, 0, 1, 4, {});
+  const LayerWork global = layer_work(model, LayerRole::dense_block, 1, 1, 4, {});
+  EXPECT_EQ(local.parameters, 512 + 2 * 4 + 2 * 8);
+  EXPECT_EQ(global.parameters, 576 + 2 * 8 + 2 * 8);
+  EXPECT_DOUBLE_EQ(named(global.forward, "qkv").op.n, 2 * 8 + 8);
+  EXPECT_DOUBLE_EQ(named(global.forward, "proj").op.k, 2 * 8);
+  // Under a mask half of 4·4 scores in two heads, keys and values of 8 each.
+  EXPECT_DOUBLE_EQ(named(global.forward, "attention").op.flops.value(), 2 * 2 * 16 * (8 + 8) / 2);
+  EXPECT_DOUBLE_EQ(named(global.forward, "qk_norm").op.bytes.value(), 2 * 4 * (16 + 8) * 2);
+}
+
+// The window of 2 leaves 12 of 16 scores (2·2·4 − 2²), half of them masked as all are.
+TEST(GlobalHeads, TheModelCountsBothKinds) {
+  const Model model = tiny();
+  EXPECT_EQ(parameter_count(model), (512 + 24) + (576 + 32) + 2 * 80 + 8);
+  const double local = 2 * 4 * 512 + 2 * 12 * (8 + 8) / 2.0, global = 2 * 4 * 576 + 2 * 16 * 2 * (8 + 8) / 2.0;
+  EXPECT_DOUBLE_EQ(model_flops_per_sample(model, 4, {}).value(), 3 * (local + global + 2 * 4 * 8 * 10));
+  EXPECT_DOUBLE_EQ(key_value_bytes(*model.transformer, 2), 2 * (2 * (4 + 4) + 1 * (8 + 8)));
+}
+
+TEST(GlobalHeads, FaultsOfAShape) {
+  EXPECT_EQ(faults_of("gemma4-31b", [](Model&) {}), "");
+  EXPECT_EQ(faults_of("gemma4-31b", [](Model& m) { m.transformer->global_kv_heads = 5; }),
+            "/transformer/global_kv_heads: 5 global_kv_heads do not divide 32 heads\n");
+  EXPECT_THAT(faults_of("llama3-8b", [](Model& m) { m.transformer->global_head_dim = 256; }),
+              HasSubstr("/transformer/global_every: missing: sizes of heads of layers that see past a window"));
+}
+
+std::string fault_of(const Json& config) {
+  try {
+    import_huggingface(config, {"config.json", "model"}, std::nullopt);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+Json experts() {
+  return Json::parse(R"({"model_type":"gemma4","text_config":{"model_type":"gemma4_text","attention_k_eq_v":true,
+    "enable_moe_block":true,"global_head_dim":512,"head_dim":256,"hidden_size":2816,"hidden_size_per_layer_input":0,
+    "intermediate_size":2112,"moe_intermediate_size":704,"num_attention_heads":16,"num_experts":128,
+    "num_global_key_value_heads":2,"num_hidden_layers":30,"num_key_value_heads":8,"num_kv_shared_layers":0,
+    "sliding_window":1024,"top_k_experts":8,"vocab_size":262144}})");
+}
+
+// As the preset: 25.2 G parameters, 3.8 G of which a token uses (model card).
+TEST(GlobalHeads, Gemma4IsImported) {
+  const ImportedModel model = import_huggingface(experts(), {"config.json", "gemma4-26b"}, 4096);
+  EXPECT_NEAR(model.parameters / 1e9, 25.2, 0.1);
+  EXPECT_NEAR(model.active_parameters / 1e9, 3.8, 0.1);
+  Diagnostics diagnostics("preset");
+  const Json preset = TransformerShape::fields().write(*find_model("gemma4-26b", "", diagnostics)->transformer);
+  Json imported = model.model.at("transformer");
+  for (const auto& [key, value] : preset.items()) EXPECT_EQ(imported.value(key, Json(value)), value) << key;
+}
+
+TEST(GlobalHeads, EmbeddingsOfEveryLayerAreRefused) {
+  Json config = experts();
+  config["text_config"]["hidden_size_per_layer_input"] = 256;
+  EXPECT_THAT(fault_of(config), HasSubstr("/text_config/hidden_size_per_layer_input: found 256: embeddings of every"));
+}
+
+}  // namespace
+}  // namespace stepcast::global_heads_test
