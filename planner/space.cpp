@@ -137,7 +137,8 @@ std::vector<ExpertDispatch> Space::dispatches(int ep, int ranks) const {
 std::vector<int> Space::pipeline_degrees(int rest, Tally& tally) const {
   std::vector<int> wanted = question_.strategy.pipeline_parallel.values;
   if (wanted.empty()) {
-    const bool whole = shape_ == nullptr || shape_->encoder_layers > 0 || !shared_.framework->pipeline_parallel;
+    const bool whole = shape_ == nullptr || shape_->encoder_layers > 0 || shape_->hidden_groups > 0 ||
+                       !shared_.framework->pipeline_parallel;
     const int most = whole ? 1 : layers_;
     for (const long d : divisors(rest))
       if (d <= most) wanted.push_back(static_cast<int>(d));

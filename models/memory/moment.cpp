@@ -72,7 +72,7 @@ Bytes at_output(const Job& job, const StageLayers& layers) {
   const double place = scenario.framework->fused_gradient_accumulation ? element : gradient_on_its_way(scenario);
   const Bytes weight(layers.output_weight * place);
   if (in_pieces(scenario))
-    return Bytes(predicted_rows(scenario) * scenario.model->transformer->hidden * element) + weight;
+    return Bytes(predicted_rows(scenario) * scenario.model->transformer->embedding_width() * element) + weight;
   return std::max(Bytes(logits(scenario) * loss_bytes_per_logit(scenario)), layers.output_gradients + weight);
 }
 

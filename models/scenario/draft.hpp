@@ -69,6 +69,8 @@ bool shards_in_pipelines(const FrameworkProfile& framework, Sharding sharding);
 /// What is sharded, and over which ranks.
 void resolve_sharding(Draft& draft);
 void resolve_shard_group(Draft& draft);
+/// What layers that share their weights cannot have. After resolve_sharding.
+void check_shared_weights(Draft& draft);
 void check_recompute(Draft& draft);
 void check_offload(Draft& draft);
 /// What attention in 8 bit needs.

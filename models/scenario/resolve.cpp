@@ -71,6 +71,7 @@ void resolve_strategy(Draft& draft) {
   resolve_batch(draft);
   resolve_sharding(draft);
   resolve_shard_group(draft);
+  check_shared_weights(draft);
   check_recompute(draft);
   check_offload(draft);
   check_narrow_attention(draft);

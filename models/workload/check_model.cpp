@@ -153,8 +153,29 @@ void check_diffusion(const TransformerShape& shape, const std::string& at, Diagn
         std::pair{"kv_lora_rank", shape.is_latent()}, std::pair{"window", shape.window > 0},
         std::pair{"layer_pattern", !shape.layer_pattern.empty()}, std::pair{"mtp_layers", shape.mtp_layers > 0},
         std::pair{"encoder_layers", shape.encoder_layers > 0}, std::pair{"tied_embeddings", shape.tied_embeddings},
-        std::pair{"pooler_and_heads", shape.pooler_and_heads}})
+        std::pair{"pooler_and_heads", shape.pooler_and_heads}, std::pair{"embedding_size", shape.embedding_size > 0},
+        std::pair{"hidden_groups", shape.hidden_groups > 0}})
     if (there) d.error(fmt::format("{}/{}", at, key), "found beside diffusion, with which it has no description");
+}
+
+/// Prediction blocks would share the projections, too.
+void check_embeddings(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
+  if (shape.projects_embeddings() && shape.mtp_layers > 0)
+    d.error(at + "/embedding_size",
+            fmt::format("found {} beside mtp_layers, with which it has no description", shape.embedding_size),
+            fmt::format("{} (hidden), or mtp_layers 0", shape.hidden));
+}
+
+/// Layers that share weights are alike, and their groups equal.
+void check_groups(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
+  if (shape.hidden_groups == 0) return;
+  const std::string pointer = at + "/hidden_groups";
+  if (shape.layers % shape.hidden_groups != 0)
+    return d.error(pointer, fmt::format("{} groups do not divide the {} layers", shape.hidden_groups, shape.layers));
+  for (const auto& [key, there] :
+       {std::pair{"experts", shape.experts > 0}, std::pair{"layer_pattern", !shape.layer_pattern.empty()},
+        std::pair{"encoder_layers", shape.encoder_layers > 0}, std::pair{"mtp_layers", shape.mtp_layers > 0}})
+    if (there) d.error(at + "/" + key, "found beside hidden_groups, with which it has no description");
 }
 
 void check_transformer(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
@@ -169,6 +190,8 @@ void check_transformer(const TransformerShape& shape, const std::string& at, Dia
   check_latent_experts(shape, at, d);
   check_pattern(shape, at, d);
   check_encoder(shape, at, d);
+  check_embeddings(shape, at, d);
+  check_groups(shape, at, d);
   if (shape.positions == PositionKind::learned && shape.max_positions == 0)
     d.error(at + "/max_positions", "missing: learned positions need the rows of their table");
 }

@@ -87,10 +87,16 @@ ForwardFlops forward_flops(const TransformerShape& shape, double sequence, doubl
   flops.blocks += shape.mtp_layers * 2 * sequence *
                   (attention_products(shape, predicting) + mlp_products(shape, shape.predicts_with_experts()) + join);
   flops.attention += shape.mtp_layers * 2 * target * std::min(target, document) * widths(predicting);
-  flops.output = (1 + shape.mtp_layers) * 2 * predicted * shape.hidden * shape.vocab;
-  if (shape.diffusion) flops.output = 2 * target * shape.hidden * shape.diffusion->patch_elements;
+  const double hidden = shape.hidden, width = shape.embedding_width();
+  flops.output = (1 + shape.mtp_layers) * 2 * predicted * width * shape.vocab;
+  if (shape.diffusion) flops.output = 2 * target * hidden * shape.diffusion->patch_elements;
   // BERT's masked-token transform, and its pooler on one token.
-  if (shape.pooler_and_heads) flops.output += 2 * (predicted + 1) * shape.hidden * shape.hidden;
+  if (shape.pooler_and_heads)
+    flops.output += 2 * (predicted * width + hidden) * hidden;
+  else if (shape.projects_embeddings())
+    flops.output += 2 * predicted * hidden * width;
+  const double embedded = shape.encoder_layers > 0 ? sequence + target : target;
+  if (shape.projects_embeddings()) flops.blocks += 2 * embedded * width * hidden;
   return flops;
 }
 
@@ -103,12 +109,13 @@ double transformer_parameters(const Model& model, double experts, int adapter_ra
   const LayerWork output = count(LayerRole::output);
   double total = count(LayerRole::embedding).parameters + output.parameters;
   if (shape.experts > 0) total += output.expert_parameters * experts / shape.experts;
-  // By experts, half, cross attention, streams and sizes of heads.
-  std::map<std::tuple<bool, char, bool, bool, bool>, double> of_kind;
+  // By experts, half, cross attention, streams, sizes of heads and own weights.
+  std::map<std::tuple<bool, char, bool, bool, bool, bool>, double> of_kind;
   for (int layer = 0; layer < shape.layers; ++layer) {
-    const auto [known, fresh] = of_kind.try_emplace({shape.is_moe(layer), shape.half(layer), shape.crosses(layer),
-                                                     shape.has_two_streams(layer), shape.is_global(layer)},
-                                                    0);
+    const auto [known, fresh] =
+        of_kind.try_emplace({shape.is_moe(layer), shape.half(layer), shape.crosses(layer), shape.has_two_streams(layer),
+                             shape.is_global(layer), shape.holds_weights(layer)},
+                            0);
     if (fresh) {
       const LayerWork block = count(shape.is_moe(layer) ? LayerRole::moe_block : LayerRole::dense_block, layer);
       known->second = block.parameters + block.expert_parameters * experts / std::max(1, shape.experts);

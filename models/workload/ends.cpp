@@ -6,39 +6,80 @@
 namespace stepcast::workload {
 namespace {
 
-double table_parameters(const Cut& cut) { return cut.shape.vocab / cut.tp * cut.hidden; }
+/// The same device's part at the width of the words' table.
+Cut at_words(const Cut& cut) {
+  Cut words = cut;
+  words.hidden = cut.shape.embedding_width();
+  return words;
+}
+
+/// At the width of positions and segments: an encoder projects its sum of embeddings (ELECTRA, ALBERT), a decoder its
+/// words before it adds positions (OPT).
+Cut at_sum(const Cut& cut) { return cut.causal ? cut : at_words(cut); }
+
+double table_parameters(const Cut& cut) { return cut.shape.vocab / cut.tp * cut.shape.embedding_width(); }
+
+/// Between the widths of embeddings and layers, whole on every tensor-parallel rank. Encoders' have a bias.
+Linear entry(const Cut& cut) {
+  return {"embedding_in", "embedding_in_dgrad", "embedding_in_wgrad", at_words(cut).hidden, cut.hidden};
+}
+Linear exit(const Cut& cut) {
+  return {"embedding_out", "embedding_out_dgrad", "embedding_out_wgrad", cut.hidden, at_words(cut).hidden};
+}
+double projection_parameters(const Cut& cut, const Linear& linear) {
+  const bool bias = cut.shape.biases && !cut.causal;
+  return linear.in * linear.out + (bias ? linear.out : 0);
+}
 
 double embedding_parameters(const Cut& cut) {
   const TransformerShape& shape = cut.shape;
-  double parameters = table_parameters(cut) + shape.token_types * cut.hidden;
+  const double width = at_sum(cut).hidden;
+  double parameters = table_parameters(cut) + shape.token_types * width;
   // An encoder and its decoder have tables of their own.
   const int sides = shape.encoder_layers > 0 ? 2 : 1;
-  if (shape.positions == PositionKind::learned) parameters += sides * shape.max_positions * cut.hidden;
-  if (!cut.causal) parameters += norm_parameters(shape);
+  if (shape.positions == PositionKind::learned) parameters += sides * shape.max_positions * width;
+  if (!cut.causal) parameters += norm_parameters(shape, width);
   return parameters;
 }
 
 std::vector<WeightMatrix> embedding_tables(const Cut& cut) {
   const TransformerShape& shape = cut.shape;
-  std::vector<WeightMatrix> tables{{static_cast<double>(shape.vocab) / cut.tp, cut.hidden, 1}};
-  if (shape.token_types > 0) tables.push_back({static_cast<double>(shape.token_types), cut.hidden, 1});
+  const double width = at_sum(cut).hidden;
+  std::vector<WeightMatrix> tables{{static_cast<double>(shape.vocab) / cut.tp, at_words(cut).hidden, 1}};
+  if (shape.token_types > 0) tables.push_back({static_cast<double>(shape.token_types), width, 1});
   const double sides = shape.encoder_layers > 0 ? 2 : 1;
   if (shape.positions == PositionKind::learned)
-    tables.push_back({static_cast<double>(shape.max_positions), cut.hidden, sides});
+    tables.push_back({static_cast<double>(shape.max_positions), width, sides});
   return tables;
+}
+
+/// Widens the embeddings to the layers' width.
+void add_entry(LayerWork& work, const Cut& cut) {
+  const Linear linear = entry(cut);
+  work.forward.push_back(forward_product(linear, cut.resident, cut.element));
+  work.parameters += projection_parameters(cut, linear);
+  work.matrices.push_back({linear.out, linear.in, 1});
+  work.activations += Bytes(cut.resident * linear.in * cut.element);
+}
+
+void add_entry_backward(LayerWork& work, const Cut& cut) {
+  // Frozen tables ask for no gradient.
+  if (cut.sharding.adapter_rank == 0)
+    work.backward_input.push_back(input_gradient(entry(cut), cut.resident, cut.element));
+  work.backward_weight.push_back(weight_gradient(entry(cut), cut.resident, cut.sharding));
 }
 
 /// Pooler, transform with its norm, bias of the vocabulary and next-sentence head (Devlin et al. 2018).
 double bert_head_parameters(const Cut& cut) {
-  const double h = cut.hidden;
-  return (h * h + h) + (h * h + h) + norm_parameters(cut.shape) + cut.shape.vocab / cut.tp + (2 * h + 2);
+  const double h = cut.hidden, e = at_words(cut).hidden;
+  return (h * h + h) + (h * e + e) + norm_parameters(cut.shape, e) + cut.shape.vocab / cut.tp + (2 * h + 2);
 }
 
 Linear logits(const Cut& cut) {
-  return {"logits", "logits_dgrad", "logits_wgrad", cut.hidden, cut.shape.vocab / cut.tp};
+  return {"logits", "logits_dgrad", "logits_wgrad", at_words(cut).hidden, cut.shape.vocab / cut.tp};
 }
 Linear transform(const Cut& cut) {
-  return {"mlm_transform", "mlm_transform_dgrad", "mlm_transform_wgrad", cut.hidden, cut.hidden};
+  return {"mlm_transform", "mlm_transform_dgrad", "mlm_transform_wgrad", cut.hidden, at_words(cut).hidden};
 }
 Linear pooler(const Cut& cut) { return {"pooler", "pooler_dgrad", "pooler_wgrad", cut.hidden, cut.hidden}; }
 
@@ -66,44 +107,61 @@ LayerStep in_sixteen_bit(LayerStep product) {
 }
 
 void bert_heads(LayerWork& work, const Cut& cut, double rows) {
+  const double width = at_words(cut).hidden;
   work.forward.push_back(forward_product(transform(cut), rows, cut.element));
-  work.forward.push_back(memory("mlm_activation_norm", 4 * rows * cut.hidden * cut.element, cut.sharding));
+  work.forward.push_back(memory("mlm_activation_norm", 4 * rows * width * cut.element, cut.sharding));
   work.forward.push_back(forward_product(pooler(cut), cut.micro_batch, cut.element));
-  work.activations += Bytes(3 * rows * cut.hidden * cut.element + 2 * cut.micro_batch * cut.hidden * cut.element);
+  work.activations += Bytes(3 * rows * width * cut.element + 2 * cut.micro_batch * cut.hidden * cut.element);
 }
 
 void bert_heads_backward(LayerWork& work, const Cut& cut, double rows) {
   work.backward_input.push_back(input_gradient(pooler(cut), cut.micro_batch, cut.element));
-  work.backward_input.push_back(memory("mlm_backward", 6 * rows * cut.hidden * cut.element, cut.sharding));
+  work.backward_input.push_back(memory("mlm_backward", 6 * rows * at_words(cut).hidden * cut.element, cut.sharding));
   work.backward_input.push_back(input_gradient(transform(cut), rows, cut.element));
   work.backward_weight.push_back(weight_gradient(transform(cut), rows, cut.sharding));
   work.backward_weight.push_back(weight_gradient(pooler(cut), cut.micro_batch, cut.sharding));
+}
+
+/// Of a model without BERT's heads: between the layers' result and the logits where embeddings have another width.
+void add_exit(LayerWork& work, const Cut& cut, double rows) {
+  const Linear linear = exit(cut);
+  work.forward.push_back(forward_product(linear, rows, cut.element));
+  work.parameters += projection_parameters(cut, linear);
+  work.activations += Bytes(rows * linear.out * cut.element);
+}
+
+void add_exit_backward(LayerWork& work, const Cut& cut, double rows) {
+  work.backward_input.push_back(input_gradient(exit(cut), rows, cut.element));
+  work.backward_weight.push_back(weight_gradient(exit(cut), rows, cut.sharding));
 }
 
 }  // namespace
 
 LayerWork embedding_work(const Cut& cut) {
   LayerWork work;
-  const double elements = cut.resident * cut.hidden;
+  const Cut words = at_words(cut), sum = at_sum(cut);
+  const double elements = sum.resident * sum.hidden;
   // Rows of the table read and written, positions added: read, read, write.
-  const double tables =
-      2 + (cut.shape.positions == PositionKind::learned ? 2 : 0) + (cut.shape.token_types > 0 ? 2 : 0);
-  work.forward.push_back(memory("embedding", tables * cut.hidden_tensor().value(), cut.sharding));
-  leave_tensor_region(work.forward, cut);
+  const double added = (cut.shape.positions == PositionKind::learned ? 2 : 0) + (cut.shape.token_types > 0 ? 2 : 0);
+  work.forward.push_back(
+      memory("embedding", 2 * words.hidden_tensor().value() + added * sum.hidden_tensor().value(), cut.sharding));
+  leave_tensor_region(work.forward, words);
   if (cut.shape.dropout > 0)
     work.forward.push_back(memory("embedding_dropout", 2 * elements * cut.element + elements, cut.sharding));
+  if (cut.shape.projects_embeddings()) add_entry_backward(work, cut);
   if (!cut.causal) {
-    add_norm(work, cut);  // BERT normalises the sum of its embeddings
+    add_norm(work, sum);  // BERT normalises the sum of its embeddings
     work.parameters = 0;  // counted below with the tables
     work.recompute_norm.clear();
-    add_last_norm_backward(work, cut);
+    add_last_norm_backward(work, sum);
   }
+  work.matrices = embedding_tables(cut);
+  if (cut.shape.projects_embeddings()) add_entry(work, cut);
 
   // Scattered additions into the table's gradient: gradient read, rows read and written.
-  if (cut.sharding.sequence_parallel) enter_tensor_region(work.backward_weight, cut);
-  work.backward_weight.push_back(memory("embedding_wgrad", 3 * cut.hidden_tensor().value(), cut.sharding));
+  if (cut.sharding.sequence_parallel) enter_tensor_region(work.backward_weight, words);
+  work.backward_weight.push_back(memory("embedding_wgrad", 3 * words.hidden_tensor().value(), cut.sharding));
   work.parameters += embedding_parameters(cut);
-  work.matrices = embedding_tables(cut);
   work.activations += Bytes(cut.mask(elements));
   work.output = cut.residual_tensor();
   work.activations_selective = work.activations;
@@ -118,7 +176,9 @@ LayerWork output_work(const Cut& cut, ModelFamily family) {
   if (family == ModelFamily::decoder) add_norm(work, cut);
   work.recompute_norm.clear();  // only blocks recompute
   enter_tensor_region(work.forward, cut);
+  const bool projects = shape.projects_embeddings() && !shape.pooler_and_heads;  // BERT's transform does
   if (shape.pooler_and_heads) bert_heads(work, cut, rows);
+  if (projects) add_exit(work, cut, rows);
   work.forward.push_back(in_sixteen_bit(forward_product(logits(cut), rows, cut.element)));
   work.forward.push_back(counted_memory("loss", loss_forward_bytes(cut) * entries));
   loss_reductions(work.forward, cut, rows);
@@ -127,6 +187,7 @@ LayerWork output_work(const Cut& cut, ModelFamily family) {
   regather_input(work.backward_input, cut, cut.element);
   work.backward_input.push_back(in_sixteen_bit(input_gradient(logits(cut), rows, cut.element)));
   if (shape.pooler_and_heads) bert_heads_backward(work, cut, rows);
+  if (projects) add_exit_backward(work, cut, rows);
   leave_tensor_region_backward(work.backward_input, cut);
   if (family == ModelFamily::decoder) add_last_norm_backward(work, cut);
   collect_beside_weights(work.backward_weight, cut);

@@ -62,6 +62,12 @@ LayerWork output_with_predictions(const Model& model, const Cut& cut) {
   return work;
 }
 
+/// Of a layer with another's weights: what it computes and keeps remains.
+void leave_weights_to_another(LayerWork& work) {
+  work.parameters = work.expert_parameters = 0;
+  work.frozen_parameters = work.frozen_expert_parameters = 0;
+}
+
 }  // namespace
 
 LayerWork workload::block_work(const Cut& cut, const Cut* source, bool moe) {
@@ -103,6 +109,7 @@ LayerWork layer_work(const Model& model, LayerRole role, int index, double micro
   if (role == LayerRole::embedding && shape.encoder_layers > 0) work.activations += source.resident_tensor();
   const bool attends = block && (half == '\0' || half == '*');
   if (sharding.adapter_rank > 0) workload::freeze_under_adapters(work, cut, attends);
+  if (block && !shape.holds_weights(index)) leave_weights_to_another(work);
   return work;
 }
 

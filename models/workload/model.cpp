@@ -21,6 +21,13 @@ const FieldTable<TransformerShape>& TransformerShape::fields() {
         .field("kv_heads", &S::kv_heads, "heads of keys and values; 0: as heads", count)
         .field("head_dim", &S::head_dim, "size of a head; 0: hidden / heads", count)
         .field("vocab", &S::vocab, "rows of the embedding table; a diffusion transformer has none", count)
+        .field("embedding_size", &S::embedding_size,
+               "width of the embeddings, which are projected where it is not hidden; 0: as hidden", count)
+        .field(
+            "hidden_groups", &S::hidden_groups,
+            "equal groups of consecutive blocks, each with the weights of one block (ALBERT); 0: every block has its "
+            "own",
+            {.min = 0, .max = kMostLayers})
         .field("gated_mlp", &S::gated_mlp, "the MLP multiplies by a gate (SwiGLU)")
         .field("biases", &S::biases, "linear layers and norms have biases")
         .field("qkv_bias", &S::qkv_bias, "only the QKV projection has a bias")

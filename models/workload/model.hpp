@@ -52,6 +52,12 @@ struct TransformerShape {
   int kv_heads = 0;  ///< 0: as heads
   int head_dim = 0;  ///< 0: hidden / heads
   int vocab = 0;     ///< 0: of a diffusion transformer
+  /// Width of the embeddings where it is not the layers', which are projected then (ELECTRA, ALBERT; OPT's
+  /// word_embed_proj_dim): an encoder's sum of embeddings, a decoder's words. 0: as hidden.
+  int embedding_size = 0;
+  /// Groups of consecutive layers, each of which has the weights of one (ALBERT's num_hidden_groups; Lan et al. 2019,
+  /// arXiv 1909.11942, section 3.1). 0: every layer has its own.
+  int hidden_groups = 0;
   bool gated_mlp = false;
   bool biases = false;    ///< linear layers have biases
   bool qkv_bias = false;  ///< only the QKV projection has (Qwen)
@@ -100,6 +106,12 @@ struct TransformerShape {
   std::optional<DiffusionShape> diffusion;  ///< of a model of that family
   [[nodiscard]] int kv() const { return kv_heads > 0 ? kv_heads : heads; }
   [[nodiscard]] int head_size() const { return head_dim > 0 ? head_dim : hidden / heads; }
+  [[nodiscard]] int embedding_width() const { return embedding_size > 0 ? embedding_size : hidden; }
+  [[nodiscard]] bool projects_embeddings() const { return embedding_width() != hidden; }
+  /// Whether a layer's weights are counted with it: of a group that shares them, with its first layer.
+  [[nodiscard]] bool holds_weights(int layer) const {
+    return hidden_groups == 0 || layer % std::max(1, layers / hidden_groups) == 0;
+  }
   /// The letter of a layer; 0 of a whole block.
   [[nodiscard]] char half(int layer) const {
     return layer_pattern.empty() ? '\0' : layer_pattern[static_cast<std::size_t>(layer)];

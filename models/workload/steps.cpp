@@ -235,10 +235,12 @@ void regather_input(Steps& steps, const Cut& cut, double element) {
     steps.push_back(tensor_gather(cut, "tp_regather_input", element, 1, true));
 }
 
-double norm_parameters(const TransformerShape& shape) {
+double norm_parameters(const TransformerShape& shape, double width) {
   if (shape.diffusion) return 0;  // what would scale and shift comes from the modulation
   const bool shift = shape.norm == NormKind::layer_norm && shape.biases;
-  return (shift ? 2.0 : 1.0) * shape.hidden;
+  return (shift ? 2.0 : 1.0) * width;
 }
+
+double norm_parameters(const TransformerShape& shape) { return norm_parameters(shape, shape.hidden); }
 
 }  // namespace stepcast::workload

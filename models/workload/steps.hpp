@@ -156,8 +156,10 @@ double recommender_forward_flops(const RecommenderShape& shape);
 /// Parameters of everything but the tables.
 double recommender_dense_parameters(const RecommenderShape& shape);
 
-/// Weights of a norm: scale, and shift where linear layers have biases too.
+/// Weights of a norm over the layers' width: scale, and shift where linear layers have biases too.
 double norm_parameters(const TransformerShape& shape);
+/// The same over another width.
+double norm_parameters(const TransformerShape& shape, double width);
 /// FLOPs of a CNN row's forward pass for one sample: 2 × multiply-adds of a convolution or fully connected row.
 double cnn_forward_flops(const CnnLayer& row);
 double cnn_parameters(const CnnLayer& row);

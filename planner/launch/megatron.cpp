@@ -176,6 +176,8 @@ std::vector<std::string> beyond_megatron_arguments(const Scenario& s) {
                      workload.adapter_rank));
   add_if(workload.document_len > 0,
          fmt::format("sequences packed of documents of {} tokens, each attending to itself", workload.document_len));
+  add_if(shape.projects_embeddings(), fmt::format("embeddings {} wide", shape.embedding_size));
+  add_if(shape.hidden_groups > 0, "layers that share their weights");
   add_if(shape.positions == PositionKind::alibi, "ALiBi: Megatron-LM has no such positions");
   add_if(shape.window > 0 && shape.window_kind == WindowKind::chunked, "attention within chunks of a window");
   add_if(shape.global_head_dim > 0 || shape.global_kv_heads > 0 || shape.global_keys_are_values,
