@@ -77,6 +77,19 @@ const std::vector<Published> kPublished{
          "num_attention_heads": 12, "num_hidden_layers": 12, "max_position_embeddings": 512, "type_vocab_size": 2,
          "vocab_size": 30522})",
      108891648.0},
+    // Of ElectraModel 13,483,008, and the generator's projection of 256 × 128 with its bias.
+    {R"({"model_type": "electra", "embedding_size": 128, "hidden_size": 256, "intermediate_size": 1024,
+         "num_attention_heads": 4, "num_hidden_layers": 12, "max_position_embeddings": 512, "type_vocab_size": 2,
+         "vocab_size": 30522})",
+     13483008.0 + 256 * 128 + 128},
+    {R"({"model_type": "opt", "word_embed_proj_dim": 512, "hidden_size": 1024, "ffn_dim": 4096, "num_attention_heads": 16,
+         "num_hidden_layers": 24, "max_position_embeddings": 2048, "vocab_size": 50272, "do_layer_norm_before": false})",
+     331196416.0},
+    // AlbertModel's 11,683,584, a transform of 768 × 128 with bias and norm, a bias a word, and two sentence orders.
+    {R"({"model_type": "albert", "embedding_size": 128, "hidden_size": 768, "intermediate_size": 3072,
+         "num_attention_heads": 12, "num_hidden_layers": 12, "num_hidden_groups": 1, "inner_group_num": 1,
+         "max_position_embeddings": 512, "type_vocab_size": 2, "vocab_size": 30000})",
+     11683584.0 + 768 * 128 + 3 * 128 + 30000 + 2 * 768 + 2},
 };
 
 TEST(HuggingFaceLayouts, ParametersAreThePublishedOnes) {
@@ -152,9 +165,13 @@ TEST(HuggingFaceLayouts, OtherFilesAreCalledWhatTheyAre) {
               HasSubstr("patches of images"));
 }
 
-TEST(HuggingFaceLayouts, NarrowEmbeddingsAreNoted) {
-  EXPECT_THAT(of(R"({"model_type": "electra", "embedding_size": 128, )" + kSizes + "}").notes,
-              Contains(HasSubstr("embedding_size 128")));
+TEST(HuggingFaceLayouts, NarrowEmbeddingsAreRead) {
+  const auto shape = [](const std::string& begin) { return of(begin + kSizes + "}").model["transformer"]; };
+  EXPECT_EQ(shape(R"({"model_type": "electra", "embedding_size": 128, )")["embedding_size"], 128);
+  EXPECT_EQ(shape(R"({"model_type": "albert", "num_hidden_groups": 2, )")["hidden_groups"], 2);
+  EXPECT_THAT(faults_of(R"({"model_type": "albert", "inner_group_num": 2, )" + kSizes + "}"),
+              HasSubstr("/inner_group_num: found 2"));
+  EXPECT_FALSE(shape(R"({"model_type": "opt", "word_embed_proj_dim": 1024, )").contains("embedding_size"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "calibration/importers/models/config_reader.hpp"
 #include "calibration/importers/models/diffusers.hpp"
+#include "calibration/importers/models/huggingface_halves.hpp"
 #include "calibration/importers/models/huggingface_layout.hpp"
 #include "calibration/importers/models/huggingface_part.hpp"
 #include "calibration/importers/models/huggingface_types.hpp"
@@ -64,6 +65,7 @@ class HuggingFaceReader {
     shape_["gated_mlp"] = type_.gated;
     shape_["norm"] = type_.layer_norm ? "layer_norm" : "rms_norm";
     shape_["positions"] = reader_.flag("alibi", false) ? "alibi" : type_.positions;
+    if (config_.value("position_embedding_type", Json()) == "nope") shape_["positions"] = "none";
     if (shape_["positions"] == "learned") shape_["max_positions"] = positions_;
     bool biases = reader_.flag("bias", type_.biases);
     for (const char* key : {"use_bias", "enable_bias"}) biases = reader_.flag(key, biases);
@@ -152,9 +154,10 @@ class HuggingFaceReader {
       latent_attention();
     else
       attention();
-    if (type_.halves) halves();
+    const bool has_halves = type_.halves != LayerHalves::none;
+    if (has_halves) halves();
     // Of a family by patterns the class has experts where its file shows none of these layers, too.
-    const bool routed = !type_.halves || shape_["layer_pattern"].get<std::string>().find('E') != std::string::npos;
+    const bool routed = !has_halves || shape_["layer_pattern"].get<std::string>().find('E') != std::string::npos;
     if (!routed)
       reader_.ignore({"n_routed_experts", "num_experts_per_tok", "moe_intermediate_size", "n_shared_experts",
                       "moe_shared_expert_intermediate_size", "moe_latent_size"});
@@ -179,13 +182,18 @@ class HuggingFaceReader {
     return any;
   }
 
-  /// nemotron_h (configuration_nemotron_h.py of its checkpoints): squared ReLU without a gate, no positions.
+  /// Layers of one half each, by the letters of nemotron_h (configuration_nemotron_h.py of its checkpoints), which
+  /// other types were brought to.
   void halves() {
-    shape_["gated_mlp"] = false;
-    shape_["positions"] = "none";
     shape_["layer_pattern"] = reader_.text("hybrid_override_pattern");
-    if (shape_["layer_pattern"].get_ref<const std::string&>().empty())
-      diagnostics_.error(child_pointer(pointer_, "hybrid_override_pattern"), "missing");
+    if (shape_["layer_pattern"].get_ref<const std::string&>().empty()) {
+      const std::string key(halves_key(type_.halves));
+      const bool said = reader_.has(key);
+      diagnostics_.error(child_pointer(pointer_, key), said ? "does not say which of the layers are mixers" : "missing",
+                         type_.halves == LayerHalves::kinds ? "mamba or attention for each layer" : "");
+    }
+    if (type_.halves == LayerHalves::side_by_side)
+      notes_.emplace_back("attention and mixer, side by side in this model, are taken to follow one another");
     shape_["ssm_heads"] = reader_.required({"mamba_num_heads"});
     shape_["ssm_head_dim"] = reader_.required({"mamba_head_dim"});
     shape_["ssm_state"] = reader_.required({"ssm_state_size"});
@@ -194,6 +202,29 @@ class HuggingFaceReader {
     if (const auto chunk = reader_.whole("chunk_size"); chunk && *chunk != 128)
       notes_.push_back(fmt::format("chunk_size {}: scans are described in chunks of 128 tokens", *chunk));
     reader_.ignore({"expand",
+                    "attention_in_multiplier",
+                    "attention_out_multiplier",
+                    "attn_layer_indices",
+                    "attn_rotary_emb",
+                    "init_method",
+                    "key_multiplier",
+                    "lm_head_multiplier",
+                    "mamba_conv_bias",
+                    "mamba_d_ssm",
+                    "mamba_expand",
+                    "mamba_norm_before_gate",
+                    "mamba_rms_norm",
+                    "mamba_use_mlp",
+                    "mlp_expansion_factor",
+                    "mlp_multipliers",
+                    "normalization_function",
+                    "position_embedding_type",
+                    "projectors_bias",
+                    "rms_norm",
+                    "ssm_in_multiplier",
+                    "ssm_multipliers",
+                    "ssm_out_multiplier",
+                    "z_loss_coefficient",
                     "mamba_hidden_act",
                     "mamba_proj_bias",
                     "mamba_ssm_cache_dtype",
@@ -399,12 +430,23 @@ class HuggingFaceReader {
     shape_["token_types"] = reader_.whole("type_vocab_size", 0).value_or(0);
     if (type_.sliding) window();
     if (type_.pooler) shape_["pooler_and_heads"] = true;
+    if (type_.shared_layers) shared_layers();
     // Masked tokens: 15 % of the sequence (Devlin et al. 2018, section 3.1).
     shape_["predicted_share"] = 0.15;
     notes_.push_back(fmt::format("pre-training: {}; 15 % of the tokens are predicted",
                                  type_.pooler ? "pooler and both heads are counted" : "the head is not counted"));
     reader_.ignore(
         {"attention_probs_dropout_prob", "position_embedding_type", "classifier_dropout", "gradient_checkpointing"});
+  }
+
+  /// ALBERT: groups of layers with the weights of one each.
+  void shared_layers() {
+    shape_["hidden_groups"] = reader_.whole("num_hidden_groups").value_or(1);
+    if (const auto inner = reader_.whole("inner_group_num"); inner && *inner > 1)
+      diagnostics_.error(child_pointer(pointer_, "inner_group_num"),
+                         fmt::format("found {}: layers of several blocks are not described here", *inner), "1");
+    reader_.ignore({"gap_size", "net_structure_type", "num_memory_blocks", "down_scale_factor",
+                    "classifier_dropout_prob", "layers_to_keep"});
   }
 
   /// Keys that all types have.
@@ -417,8 +459,7 @@ class HuggingFaceReader {
     if (type_.side_by_side && reader_.flag("use_parallel_residual", reader_.flag("parallel_attn", true)))
       notes_.emplace_back("attention and MLP, side by side in this model, are taken to follow one another");
     for (const char* key : {"word_embed_proj_dim", "embedding_size"})
-      if (const auto width = reader_.whole(key); width && *width != hidden_)
-        notes_.push_back(fmt::format("{} {}: embeddings are taken to be as wide as the layers", key, *width));
+      if (const auto width = reader_.whole(key); width && *width != hidden_) shape_["embedding_size"] = *width;
     if (reader_.flag("use_cla", false))
       notes_.emplace_back("use_cla: keys and values that several layers share are counted for each");
     if (!type_.left_out.empty()) notes_.emplace_back(type_.left_out);

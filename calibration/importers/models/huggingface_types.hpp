@@ -8,6 +8,16 @@
 
 namespace stepcast {
 
+/// How the file of a type says which of its layers are of one half each (TransformerShape::layer_pattern).
+enum class LayerHalves {
+  none,          ///< blocks are whole
+  letters,       ///< hybrid_override_pattern: a letter a layer
+  indices,       ///< attn_layer_indices: blocks with attention, the others have a Mamba-2 mixer; each has an MLP
+  kinds,         ///< layer_types: "mamba" or "attention" a block; each has an MLP or experts
+  side_by_side,  ///< every block has both, and an MLP
+  mixers         ///< Mamba-2 mixers alone
+};
+
 /// What a `model_type` of Hugging Face transformers means beyond the sizes in its file: what its modelling code always
 /// does, and the defaults of its configuration class. Source: modeling_<type>.py and configuration_<type>.py of
 /// transformers 4.5x.
@@ -33,9 +43,10 @@ struct HuggingFaceType {
   bool post_norms = false;                ///< norms behind attention and MLP, too
   bool side_by_side = false;              ///< attention and MLP of one layer read the same input
   bool sinks = false;                     ///< attention has a learned sink a head
-  bool halves = false;                    ///< layers are mixers, attention, MLPs or experts by a pattern
-  bool mlp_beside_experts = false;        ///< every layer with experts has an MLP that all tokens visit, too
-  bool gate_in_width = false;             ///< its intermediate_size counts the gate and what it gates together
+  LayerHalves halves = LayerHalves::none;
+  bool shared_layers = false;       ///< layers of a group share their weights
+  bool mlp_beside_experts = false;  ///< every layer with experts has an MLP that all tokens visit, too
+  bool gate_in_width = false;       ///< its intermediate_size counts the gate and what it gates together
 };
 
 /// The type of a file's model_type, of those with one name the one whose layout the file has. Null where none is known.

@@ -1,0 +1,107 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/huggingface_config.hpp"
+
+// Models of Mamba-2 mixers, attention, MLPs and experts in other layouts than nemotron_h's.
+namespace stepcast::import_huggingface_hybrids_test {
+namespace {
+
+using test::huggingface::faults_of;
+using test::huggingface::of;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kMamba2 = R"({"model_type": "mamba2", "hidden_size": 2560, "num_heads": 80, "head_dim": 64,
+    "state_size": 128, "n_groups": 1, "conv_kernel": 4, "expand": 2, "chunk_size": 256, "num_hidden_layers": 64,
+    "vocab_size": 50288, "tie_word_embeddings": true, "rms_norm": true, "use_bias": false, "use_conv_bias": true,
+    "residual_in_fp32": true, "time_step_rank": 160, "hidden_act": "silu"})";
+const std::string kBamba = R"({"model_type": "bamba", "attn_layer_indices": [9, 18, 27], "attn_rotary_emb": 64,
+    "hidden_size": 4096, "intermediate_size": 14336, "mamba_chunk_size": 256, "mamba_conv_bias": true,
+    "mamba_d_conv": 4, "mamba_d_head": 64, "mamba_d_state": 128, "mamba_expand": 2, "mamba_n_groups": 1,
+    "mamba_n_heads": 128, "mamba_proj_bias": false, "num_attention_heads": 32, "num_hidden_layers": 32,
+    "num_key_value_heads": 8, "max_position_embeddings": 262144, "num_logits_to_keep": 1, "rms_norm_eps": 1e-5,
+    "tie_word_embeddings": false, "vocab_size": 128256})";
+const std::string kFalcon = R"({"model_type": "falcon_h1", "attn_layer_indices": null, "head_dim": 64,
+    "hidden_size": 1024, "intermediate_size": 2048, "key_multiplier": 0.5, "mamba_chunk_size": 128,
+    "mamba_conv_bias": true, "mamba_d_conv": 4, "mamba_d_head": 64, "mamba_d_ssm": 1536, "mamba_d_state": 128,
+    "mamba_expand": 2, "mamba_n_groups": 1, "mamba_n_heads": 24, "mamba_rms_norm": false, "mamba_use_mlp": true,
+    "mlp_multipliers": [0.88, 0.31], "num_attention_heads": 8, "num_hidden_layers": 36, "num_key_value_heads": 2,
+    "max_position_embeddings": 16384, "tie_word_embeddings": false, "vocab_size": 32784})";
+
+/// granite-4.0-h-tiny with so many blocks of the kinds that `kinds` lists.
+std::string granite(const std::string& kinds, int blocks, const std::string& experts = "64") {
+  return R"({"model_type": "granitemoehybrid", "hidden_size": 1536, "intermediate_size": 512, "layer_types": )" +
+         kinds + R"(, "mamba_chunk_size": 256, "mamba_d_conv": 4, "mamba_d_head": 64, "mamba_d_state": 128,
+      "mamba_expand": 2, "mamba_n_groups": 1, "mamba_n_heads": 48, "num_attention_heads": 12,
+      "num_experts_per_tok": 6, "num_key_value_heads": 4, "position_embedding_type": "nope",
+      "shared_intermediate_size": 1024, "max_position_embeddings": 131072, "tie_word_embeddings": true,
+      "vocab_size": 100352, "num_local_experts": )" +
+         experts + R"(, "num_hidden_layers": )" + std::to_string(blocks) + "}";
+}
+
+/// Forty kinds, attention in every tenth block from the sixth on.
+std::string kinds_of_tiny() {
+  std::string out = "[";
+  for (int block = 0; block < 40; ++block)
+    out += std::string(block > 0 ? ", " : "") + (block % 10 == 5 ? "\"attention\"" : "\"mamba\"");
+  return out + "]";
+}
+
+// State dictionaries on huggingface.co. A mixer of Mamba-2 2.7B: 2560·(2·5120 + 2·128 + 80) in, (5120 + 256)·5 of the
+// convolution, 3·80, a norm of 5120, 5120·2560 out and a norm of 2560; 64 of them, a tied table and a last norm.
+TEST(HuggingFaceHybrids, ParametersAreThePublishedOnes) {
+  EXPECT_EQ(of(kMamba2).parameters, 2702599680.0);
+  EXPECT_EQ(of(kBamba).parameters, 9780235392.0);
+  EXPECT_EQ(of(granite(kinds_of_tiny(), 40)).parameters, 6939037248.0);
+  // The gated norm of a mixer, which this one lacks, and a norm for each of both halves that share one.
+  EXPECT_EQ(of(kFalcon).parameters, 521411104.0 + 36 * (1536 + 1024));
+}
+
+TEST(HuggingFaceHybrids, LayersAreLetters) {
+  EXPECT_EQ(of(kMamba2).model["transformer"]["layer_pattern"], std::string(64, 'M'));
+  const Json bamba = of(kBamba).model["transformer"];
+  EXPECT_EQ(bamba["layers"], 64);
+  EXPECT_EQ(bamba["layer_pattern"].get<std::string>().substr(16, 8), "M-*-M-M-");
+  EXPECT_EQ(bamba["gated_mlp"], true);
+  EXPECT_EQ(bamba["positions"], "rotary");
+  const Json granite_tiny = of(granite(R"(["mamba", "attention"])", 2)).model["transformer"];
+  EXPECT_EQ(granite_tiny["layer_pattern"], "ME*E");
+  EXPECT_EQ(granite_tiny["positions"], "none");
+  EXPECT_EQ(granite_tiny["shared_expert_ffn"], 1024);
+  const ImportedModel falcon = of(kFalcon);
+  EXPECT_EQ(falcon.model["transformer"]["layer_pattern"].get<std::string>().substr(0, 6), "M*-M*-");
+  EXPECT_THAT(falcon.notes, Contains(HasSubstr("attention and mixer, side by side")));
+}
+
+// granite-4.0-h-micro: no experts, and the MLP is the one that others have beside them.
+TEST(HuggingFaceHybrids, WithoutExpertsTheSharedMlpStays) {
+  const Json shape = of(granite(R"(["mamba", "attention"])", 2, "0")).model["transformer"];
+  EXPECT_EQ(shape["layer_pattern"], "M-*-");
+  EXPECT_EQ(shape["ffn_hidden"], 1024);
+  EXPECT_FALSE(shape.contains("experts"));
+}
+
+TEST(HuggingFaceHybrids, NoKeyIsUnknown) {
+  for (const std::string& config : {kMamba2, kBamba, kFalcon, granite(kinds_of_tiny(), 40)})
+    EXPECT_THAT(of(config).notes, Not(Contains(HasSubstr("unknown keys")))) << config;
+}
+
+TEST(HuggingFaceHybrids, FaultsNameTheFilesOwnKeys) {
+  EXPECT_THAT(faults_of(granite(R"(["mamba", "convolution"])", 2)),
+              AllOf(HasSubstr("/layer_types"), HasSubstr("mamba or attention")));
+  EXPECT_THAT(faults_of(granite(R"(["mamba"])", 2)), HasSubstr("/layer_types"));
+  std::string far = kBamba;
+  far.replace(far.find("27]"), 3, "32]");
+  EXPECT_THAT(faults_of(far), HasSubstr("/attn_layer_indices"));
+}
+
+TEST(HuggingFaceHybrids, OtherStateSpaceModelsAreRefused) {
+  for (const char* other : {"jamba", "zamba2", "falcon_mamba", "mamba"})
+    EXPECT_THAT(faults_of(std::string(R"({"model_type": ")") + other + "\"}"), HasSubstr("state-space")) << other;
+}
+
+}  // namespace
+}  // namespace stepcast::import_huggingface_hybrids_test
