@@ -75,8 +75,8 @@ TEST(Prometheus, SeriesWithoutANameNeedOne) {
   const auto named = import_measured(read_prometheus, average, {.metric = "DCGM_FI_DEV_POWER_USAGE"});
   EXPECT_EQ(named.faults, "");
   EXPECT_EQ(named.rows[0]["device"], "gpu0");
-  EXPECT_THAT(import_measured(read_prometheus, answer(R"("__name__":"nvidia_power",)", "")).faults,
-              HasSubstr("found nvidia_power"));
+  EXPECT_THAT(import_measured(read_prometheus, answer(R"("__name__":"node_load1",)", R"([1718099000,"3"])")).faults,
+              HasSubstr("found node_load1"));
 }
 
 TEST(Ipmi, ReadingsOfDcmiTellTheirDate) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -10,6 +11,22 @@
 #include "calibration/importers/text_file.hpp"
 
 namespace stepcast {
+
+namespace {
+
+// Seconds of the year 5138 and milliseconds of 1973: a larger number is in milliseconds.
+constexpr double kLeastMilliseconds = 1e11, kMostMilliseconds = 1e14;
+
+/// Seconds that a clock with `+02:00` (or `-0500`) behind its time is ahead of UTC.
+double offset_of(const std::string& word) {
+  const std::size_t sign = word.find_first_of("+-", std::min(word.find(':'), word.size()));
+  int hours = 0, minutes = 0;
+  if (sign == std::string::npos || std::sscanf(word.c_str() + sign + 1, "%2d:%2d", &hours, &minutes) < 1) return 0;
+  if (minutes == 0) std::sscanf(word.c_str() + sign + 1, "%2d%2d", &hours, &minutes);
+  return (word[sign] == '-' ? -1.0 : 1.0) * (hours * 3600 + minutes * 60);
+}
+
+}  // namespace
 
 std::optional<double> moment_of(std::string_view text) {
   const std::string word(trimmed(text));
@@ -25,11 +42,11 @@ std::optional<double> moment_of(std::string_view text) {
     if (!date.ok() || hour < 0 || hour > 23 || minute < 0 || minute > 59 || !(second >= 0 && second < 61))
       return std::nullopt;
     const auto days = static_cast<double>(std::chrono::sys_days(date).time_since_epoch().count());
-    return days * 86400 + hour * 3600 + minute * 60 + second;
+    return days * 86400 + hour * 3600 + minute * 60 + second - offset_of(word);
   }
   const auto number = number_of(word);
-  if (!number || *number < 0 || *number > 1e12) return std::nullopt;
-  return number;
+  if (!number || *number < 0 || *number > kMostMilliseconds) return std::nullopt;
+  return *number < kLeastMilliseconds ? *number : *number / 1000;
 }
 
 std::optional<double> calendar_moment_of(std::string_view text) {

@@ -67,14 +67,6 @@ constexpr std::array kBeginnings{
     ColumnName{"sensor", PowerColumn::device},
 };
 
-/// Words of a column beside `power` that name no power that is drawn.
-bool is_no_reading(std::string_view low) {
-  for (const std::string_view word :
-       {"state", "status", "cap", "limit", "max", "min", "mode", "management", "mgmt", "factor", "threshold"})
-    if (contains(low, word)) return true;
-  return false;
-}
-
 /// `power.draw [W]`, `power (kW)`, `power_kW`: the name and the unit behind it.
 std::pair<std::string_view, std::string> name_and_unit(std::string_view header) {
   const std::size_t bracket = header.find_first_of("[(");
@@ -89,6 +81,13 @@ std::pair<std::string_view, std::string> name_and_unit(std::string_view header) 
 }
 
 }  // namespace
+
+bool is_bound_or_state(std::string_view low) {
+  for (const std::string_view word : {"state", "status", "cap", "limit", "max", "min", "mode", "management", "mgmt",
+                                      "factor", "threshold", "highest", "lowest", "peak", "rated", "interval"})
+    if (contains(low, word)) return true;
+  return false;
+}
 
 std::optional<double> leading_number(std::string_view text) {
   const std::string_view word = trimmed(text);
@@ -158,8 +157,8 @@ KnownColumn column_of(std::string_view header) {
   if (name.find('.') != std::string_view::npos || name.starts_with("DCGM_")) return {};
   for (const ColumnName& one : kBeginnings) {
     if (low.starts_with(lower_case(one.text)))
-      return one.column == PowerColumn::watts && is_no_reading(low) ? KnownColumn{}
-                                                                    : KnownColumn{one.column, rank, unit};
+      return one.column == PowerColumn::watts && is_bound_or_state(low) ? KnownColumn{}
+                                                                        : KnownColumn{one.column, rank, unit};
     ++rank;
   }
   return {};
@@ -170,25 +169,6 @@ std::optional<double> watts_in(std::string_view unit) {
   const std::string low = lower_case(unit);
   if (low == "w" || low == "watt" || low == "watts") return 1;
   return low == "kw" ? std::optional(1e3) : std::nullopt;
-}
-
-std::string device_of_labels(const SeriesLabels& labels, const MeasuredHints& hints, ResultsBuilder& results) {
-  const auto label = [&](const char* name) {
-    const auto found = labels.find(name);
-    return found == labels.end() ? std::string() : found->second;
-  };
-  const std::string host = label("Hostname").empty() ? label("instance") : label("Hostname");
-  if (!host.empty()) results.host(host);
-  if (const std::string model = label("modelName"); !model.empty()) results.accelerator(model);
-  std::string device = gpu_name(label("gpu").empty() ? hints.device : label("gpu"));
-  if (device.empty()) device = "gpu0";
-  return host.empty() ? device : device + "@" + host;
-}
-
-bool FirstInstances::counts(const SeriesLabels& labels, const std::string& device) {
-  const auto instance = labels.find("GPU_I_ID");
-  const std::string id = instance == labels.end() ? "" : instance->second;
-  return first_.emplace(device, id).first->second == id;
 }
 
 std::string gpu_name(const std::string& cell) {

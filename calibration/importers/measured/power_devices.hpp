@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,26 +56,13 @@ struct KnownColumn {
 /// What a header means, in capitals or small letters. Columns of a state or a bound of power are no readings of it.
 KnownColumn column_of(std::string_view header);
 
+/// Whether a name in small letters that has `power` in it names no power that is drawn: a state, a limit, an extreme.
+bool is_bound_or_state(std::string_view low);
+
 /// Watts in one of a unit of power (W, kW, mW); nothing of others.
 std::optional<double> watts_in(std::string_view unit);
 
 /// `gpu3` of `3`; other names as they are.
 std::string gpu_name(const std::string& cell);
-
-/// Labels of a series of Prometheus, by name.
-using SeriesLabels = std::map<std::string, std::string>;
-
-/// The GPU that a series of the DCGM exporter is of, as `gpu3@host`; notes host and model.
-std::string device_of_labels(const SeriesLabels& labels, const MeasuredHints& hints, ResultsBuilder& results);
-
-/// Of a GPU that is parted (MIG) each instance has a series, with the same reading of the whole: only the first
-/// instance's counts.
-class FirstInstances {
- public:
-  bool counts(const SeriesLabels& labels, const std::string& device);
-
- private:
-  std::map<std::string, std::string> first_;
-};
 
 }  // namespace stepcast

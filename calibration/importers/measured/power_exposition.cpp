@@ -1,9 +1,9 @@
+#include "calibration/importers/measured/power_exposition.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
-#include "calibration/importers/measured/power_tables.hpp"
 #include "calibration/importers/text_file.hpp"
 
 namespace stepcast {
@@ -15,6 +15,7 @@ struct Sample {
   std::string name;
   SeriesLabels labels;
   std::string value;
+  std::optional<double> seconds;  ///< since 1970
 };
 
 bool is_name(std::string_view text) {
@@ -38,7 +39,30 @@ std::optional<std::string> take_quoted(std::string_view& text) {
   return std::nullopt;
 }
 
-/// `DCGM_FI_DEV_POWER_USAGE{gpu="0",Hostname="n1"} 65.3`, with a time behind it or not; nothing for other lines.
+}  // namespace
+
+std::optional<SeriesLabels> take_labels(std::string_view& text) {
+  SeriesLabels out;
+  std::string_view rest = trimmed(text.substr(1));
+  while (!rest.starts_with('}')) {
+    const auto equals = rest.find('=');
+    if (equals == std::string_view::npos) return std::nullopt;
+    const std::string key(trimmed(rest.substr(0, equals)));
+    rest = trimmed(rest.substr(equals + 1));
+    const auto value = take_quoted(rest);
+    if (!value) return std::nullopt;
+    out[key] = *value;
+    rest = trimmed(rest);
+    if (rest.starts_with(',')) rest = trimmed(rest.substr(1));
+  }
+  text = trimmed(rest.substr(1));
+  return out;
+}
+
+namespace {
+
+/// `DCGM_FI_DEV_POWER_USAGE{gpu="0",Hostname="n1"} 65.3`, with a time in milliseconds behind it or not; nothing for
+/// other lines.
 std::optional<Sample> sample_of(std::string_view line) {
   Sample out;
   const std::size_t end = std::min(line.find_first_of("{ \t"), line.size());
@@ -46,23 +70,16 @@ std::optional<Sample> sample_of(std::string_view line) {
   if (!is_name(out.name)) return std::nullopt;
   std::string_view rest = trimmed(line.substr(end));
   if (rest.starts_with('{')) {
-    rest.remove_prefix(1);
-    while (!rest.starts_with('}')) {
-      const auto equals = rest.find('=');
-      if (equals == std::string_view::npos) return std::nullopt;
-      const std::string key(trimmed(rest.substr(0, equals)));
-      rest = trimmed(rest.substr(equals + 1));
-      const auto value = take_quoted(rest);
-      if (!value) return std::nullopt;
-      out.labels[key] = *value;
-      rest = trimmed(rest);
-      if (rest.starts_with(',')) rest = trimmed(rest.substr(1));
-    }
-    rest = trimmed(rest.substr(1));
+    auto labels = take_labels(rest);
+    if (!labels) return std::nullopt;
+    out.labels = std::move(*labels);
   }
   const auto words = words_of(rest);
   if (words.empty() || words.size() > 2) return std::nullopt;
   out.value = words.front();
+  constexpr double kMillisecond = 1e-3;
+  if (words.size() == 2)
+    if (const auto time = leading_number(words[1])) out.seconds = std::clamp(*time * kMillisecond, 0.0, 1e11);
   return out;
 }
 
@@ -78,31 +95,23 @@ bool is_exposition(std::string_view text) {
   return false;
 }
 
-void read_exposition(std::string_view text, const MeasuredHints& hints, Devices& devices, ResultsBuilder& results,
-                     Diagnostics& diagnostics) {
-  FirstInstances instances;
+void read_exposition(std::string_view text, PowerSeries& series, ResultsBuilder& results, Diagnostics& diagnostics) {
   std::size_t number = 0;
   for (const std::string_view raw : lines_of(text)) {
     ++number;
     const std::string_view line = trimmed(raw);
     if (line.empty() || line.starts_with("#")) continue;
-    const std::string at = fmt::format("line {}", number);
     const auto sample = sample_of(line);
     if (!sample) {
-      diagnostics.error(at, fmt::format("found {}, expected NAME{{label=\"value\"}} and a number", shown(line)));
+      // An answer that was saved in part ends within a line.
+      if (raw.data() + raw.size() == text.data() + text.size())
+        return results.warn("the last line is cut and was left out");
+      diagnostics.error(fmt::format("line {}", number),
+                        fmt::format("found {}, expected NAME{{label=\"value\"}} and a number", shown(line)));
       continue;
     }
-    const PowerColumn column = column_of(sample->name).column;
-    if (column == PowerColumn::other) continue;
-    const std::string device = device_of_labels(sample->labels, hints, results);
-    if (!instances.counts(sample->labels, device)) continue;
     const auto value = leading_number(sample->value);
-    if (!value) continue;  // NaN
-    if (*value < 0 || *value > kMostWatts) {
-      diagnostics.error(at, fmt::format("found {}", shown(line)));
-      continue;
-    }
-    devices.of(device).add(column, *value);
+    if (value) series.take(sample->name, sample->labels, sample->seconds, *value);  // else NaN
   }
 }
 

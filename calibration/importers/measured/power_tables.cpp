@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "calibration/importers/measured/moment.hpp"
+#include "calibration/importers/measured/power_exposition.hpp"
 #include "calibration/importers/text_file.hpp"
 
 namespace stepcast {
@@ -12,10 +13,22 @@ namespace stepcast {
 std::vector<std::string> cells_of(std::string_view line, char separator) {
   std::vector<std::string> out;
   for (std::size_t at = 0; at <= line.size();) {
+    const std::size_t first = std::min(line.find_first_not_of(separator == '\t' ? " " : " \t", at), line.size());
+    std::string quoted;
+    if (first < line.size() && line[first] == '"') {
+      at = first + 1;
+      for (; at < line.size(); ++at) {
+        if (line[at] == '"' && !line.substr(at + 1).starts_with('"')) break;
+        if (line[at] == '"') ++at;
+        quoted += line[at];
+      }
+      const std::size_t end = std::min(line.find(separator, at), line.size());
+      out.push_back(std::string(trimmed(quoted)));
+      at = end + 1;
+      continue;
+    }
     const std::size_t end = std::min(line.find(separator, at), line.size());
-    std::string_view cell = trimmed(line.substr(at, end - at));
-    if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"') cell = cell.substr(1, cell.size() - 2);
-    out.emplace_back(cell);
+    out.emplace_back(trimmed(line.substr(at, end - at)));
     at = end + 1;
   }
   return out;
@@ -273,13 +286,18 @@ void read_nvidia_smi(std::string_view text, const std::string& /*file*/, const M
 void read_dcgm(std::string_view text, const std::string& /*file*/, const MeasuredHints& hints, ResultsBuilder& results,
                Diagnostics& diagnostics) {
   Devices devices("dcgm", hints, results);
-  if (is_exposition(text))
-    read_exposition(text, hints, devices, results, diagnostics);
-  else if (trimmed(text).starts_with("#"))
+  std::string others;
+  if (is_exposition(text)) {
+    PowerSeries series(hints, results);
+    read_exposition(text, series, results, diagnostics);
+    series.finish(devices, diagnostics);
+    others = series.others();
+  } else if (trimmed(text).starts_with("#")) {
     read_dcgmi_dmon(text, devices, diagnostics);
-  else
+  } else {
     read_csv_readings(text, devices, gpus(hints), results, diagnostics);
-  devices.finish(diagnostics);
+  }
+  devices.finish(diagnostics, others.empty() ? "" : "expected the metric DCGM_FI_DEV_POWER_USAGE" + others);
 }
 
 }  // namespace stepcast

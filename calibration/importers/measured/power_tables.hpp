@@ -8,7 +8,8 @@
 
 namespace stepcast {
 
-/// Cells between commas, or another separator, without blanks and quotes around them.
+/// Cells between commas, or another separator, without blanks and quotes around them; between quotes a comma is none,
+/// and two quotes are one.
 std::vector<std::string> cells_of(std::string_view line, char separator = ',');
 
 /// Whose readings a table holds where no column tells.
@@ -28,11 +29,5 @@ void read_dcgmi_dmon(std::string_view text, Devices& devices, Diagnostics& diagn
 /// What `nvidia-smi dmon` prints, in columns or with commas: `# gpu pwr gtemp …`, with `-o DT` the date and the time
 /// before it, then a line for each GPU and second, `-` where it has no such sensor.
 void read_nvidia_smi_dmon(std::string_view text, Devices& devices, Diagnostics& diagnostics);
-
-/// Whether a text is Prometheus' exposition format, as an exporter answers: `NAME{label="value"} 65.3`.
-bool is_exposition(std::string_view text);
-/// The answers of the DCGM exporter, one or several after one another; each is a reading.
-void read_exposition(std::string_view text, const MeasuredHints& hints, Devices& devices, ResultsBuilder& results,
-                     Diagnostics& diagnostics);
 
 }  // namespace stepcast
