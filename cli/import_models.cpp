@@ -137,14 +137,19 @@ ImportAction prepare_megatron(CLI::App& app) {
   };
 }
 
-ImportAction prepare_deepspeed(CLI::App& app) {
+namespace {
+
+using ScenarioImporter = ImportedScenario (*)(const std::filesystem::path&, const ImportTarget&, const Catalog&);
+
+/// Imports of files that say how and not what is trained.
+ImportAction with_model(CLI::App& app, ScenarioImporter import) {
   auto options = add_target_options(app);
   auto* model =
       app.add_option("--model", options->model, "Model that it trains (stepcast models list)")->type_name("ID");
   app.add_option("--model-config", options->model_config, "The same by its Hugging Face config.json")
       ->excludes(model)
       ->type_name("FILE");
-  return [options](Session& session, const ImportRequest& request) {
+  return [options, import](Session& session, const ImportRequest& request) {
     ImportTarget target = options->target();
     std::vector<std::string> notes;
     if (!options->model.empty()) target.model = options->model;
@@ -153,11 +158,18 @@ ImportAction prepare_deepspeed(CLI::App& app) {
       target.model = std::move(described.model);
       notes = std::move(described.notes);
     }
-    Imported out =
-        imported(import_deepspeed(request.files.front(), target, session.catalog()), request, session.catalog());
+    Imported out = imported(import(request.files.front(), target, session.catalog()), request, session.catalog());
     out.notes.insert(out.notes.end(), notes.begin(), notes.end());
     return out;
   };
 }
+
+}  // namespace
+
+ImportAction prepare_deepspeed(CLI::App& app) {
+  return with_model(app, static_cast<ScenarioImporter>(import_deepspeed));
+}
+ImportAction prepare_accelerate(CLI::App& app) { return with_model(app, import_accelerate); }
+ImportAction prepare_torchtitan(CLI::App& app) { return with_model(app, import_torchtitan); }
 
 }  // namespace stepcast

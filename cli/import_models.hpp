@@ -8,6 +8,8 @@ namespace stepcast {
 ImportAction prepare_huggingface(CLI::App& app);
 ImportAction prepare_megatron(CLI::App& app);
 ImportAction prepare_deepspeed(CLI::App& app);
+ImportAction prepare_accelerate(CLI::App& app);
+ImportAction prepare_torchtitan(CLI::App& app);
 ImportAction prepare_kineto(CLI::App& app);
 
 }  // namespace stepcast

@@ -7,8 +7,10 @@
 #include <cmath>
 #include <fstream>
 
+#include "calibration/importers/python_json.hpp"
 #include "calibration/importers/text_file.hpp"
 #include "checks/check_metric.hpp"
+#include "checks/measured/wandb.hpp"
 
 namespace stepcast {
 
@@ -54,6 +56,19 @@ constexpr KnownName kKnownNames[]{
     {"train_step_timing in s", "step_time_s"},
     {"samples_per_sec", "samples_per_s"},
     {"device/samples_per_sec", kSamplesOfDevice},
+    // Composer's SpeedMonitor and OLMo-core's callback.
+    {"throughput/device/tokens_per_sec", "tokens_per_s_per_gpu"},
+    {"throughput/device/tokens_per_second", "tokens_per_s_per_gpu"},
+    {"throughput/device/samples_per_sec", kSamplesOfDevice},
+    {"throughput/device/mfu", "mfu"},
+    {"throughput/device/mfu (%)", "mfu", 0.01},
+    // MaxText, metric_logger.py.
+    {"perf/step_time_seconds", "step_time_s"},
+    {"perf/per_device_tokens_per_sec", "tokens_per_s_per_gpu"},
+    {"perf/per_device_tflops_per_sec", "model_tflops_per_gpu"},
+    // nanotron, trainer.py.
+    {"elapsed_time_per_iteration_ms", "step_time_s", 1e-3},
+    {"tokens_per_sec_per_gpu", "tokens_per_s_per_gpu"},
     // What people write themselves, and Prometheus' custom of base units in names.
     {"step_time", "step_time_s"},
     {"step_time_ms", "step_time_s", 1e-3},
@@ -67,6 +82,27 @@ constexpr KnownName kKnownNames[]{
     {"tokens_per_second", "tokens_per_s"},
     {"tokens_per_sec", "tokens_per_s"},
     {"train_tokens_per_second_per_gpu", "tokens_per_s_per_gpu"},
+    {"tokens_per_second_per_gpu", "tokens_per_s_per_gpu"},
+    {"tokens_per_gpu_per_second", "tokens_per_s_per_gpu"},
+    {"tokens_per_second_per_device", "tokens_per_s_per_gpu"},
+    {"tokens_per_sec_per_device", "tokens_per_s_per_gpu"},
+    {"tokens/s/gpu", "tokens_per_s_per_gpu"},
+    {"tokens/sec/gpu", "tokens_per_s_per_gpu"},
+    {"tokens/s", "tokens_per_s"},
+    {"tokens/sec", "tokens_per_s"},
+    {"samples/s", "samples_per_s"},
+    {"samples/sec", "samples_per_s"},
+    {"iteration_time", "step_time_s"},
+    {"iter_time", "step_time_s"},
+    {"iter_time_s", "step_time_s"},
+    {"iter_time_ms", "step_time_s", 1e-3},
+    {"step_time(s)", "step_time_s"},
+    {"step_time_sec", "step_time_s"},
+    {"seconds_per_step", "step_time_s"},
+    {"sec_per_step", "step_time_s"},
+    {"time_per_step", "step_time_s"},
+    {"tflops_per_gpu", "model_tflops_per_gpu"},
+    {"TFLOPS_per_GPU", "model_tflops_per_gpu"},
 };
 
 /// What a metric's series holds, where it holds nothing that can be compared.
@@ -105,6 +141,22 @@ std::vector<std::string> names_in(const NamedSeries& series) {
   return out;
 }
 
+/// A series under a known name, or under it in a group of charts. What Megatron-LM calls throughput is none of others.
+NamedSeries::const_iterator find_known(const NamedSeries& series, std::string_view name) {
+  const auto exact = series.find(std::string(name));
+  if (exact != series.end() || name == "throughput") return exact;
+  return std::find_if(series.begin(), series.end(), [&](const auto& one) { return without_group(one.first) == name; });
+}
+
+/// Utilization above 1 is a percentage.
+double factor_of(const KnownName& known, const SampleParts& parts) {
+  if (known.metric != "mfu" || known.factor != 1) return known.factor;
+  for (const std::vector<double>& part : parts)
+    for (const double sample : part)
+      if (sample > 1.5) return 0.01;
+  return 1;
+}
+
 /// The series that were asked for, else those whose names are known; the first known name of a metric counts.
 void choose_series(MeasuredResults& run, const NamedSeries& series, const std::vector<SeriesName>& names,
                    Diagnostics& diagnostics) {
@@ -124,14 +176,14 @@ void choose_series(MeasuredResults& run, const NamedSeries& series, const std::v
   std::vector<std::string> unsound;
   for (const KnownName& known : kKnownNames) {
     const std::string metric(known.metric);
-    const auto found = series.find(std::string(known.series));
+    const auto found = find_known(series, known.series);
     if (found == series.end()) continue;
     if (const auto taken = from.find(metric); taken != from.end()) {
       if (taken->second != found->first)
         run.notes.push_back(fmt::format("{} is \"{}\": \"{}\" does not count", metric, taken->second, found->first));
       continue;
     }
-    if (take_series(run, metric, found->first, known.factor, found->second))
+    if (take_series(run, metric, found->first, factor_of(known, found->second), found->second))
       from[metric] = found->first;
     else
       unsound.push_back(unusable(found->first, found->second));
@@ -170,7 +222,9 @@ MeasuredFormat format_of(const std::filesystem::path& file, std::string& text, D
   if (std::filesystem::is_directory(file, error)) {
     if (std::filesystem::is_directory(file / "metrics", error)) return MeasuredFormat::mlflow;
     if (has_event_files(file)) return MeasuredFormat::tensorboard;
-    diagnostics.error("", "is a folder, but holds neither MLflow's metrics/ nor TensorBoard's event files");
+    diagnostics.error("",
+                      "is a folder, but holds neither MLflow's metrics/ nor TensorBoard's event files, nor files of "
+                      "Weights & Biases (wandb-history.jsonl, wandb-summary.json)");
     return MeasuredFormat::automatic;
   }
   if (file.filename().string().find("tfevents") != std::string::npos) return MeasuredFormat::tensorboard;
@@ -190,8 +244,8 @@ MeasuredFormat format_of(const std::filesystem::path& file, std::string& text, D
 /// One document, or one a line; what Prometheus answers is a document.
 NamedSeries read_json_text(std::string_view text, MeasuredResults& run, Diagnostics& diagnostics) {
   Diagnostics whole("");
-  const Json document = parse_json(text, whole);
-  if (!whole.ok()) return read_json_lines(text, diagnostics);
+  const Json document = parse_json(without_infinities(std::string(text)), whole);
+  if (!whole.ok()) return read_json_lines(text, run.notes, diagnostics);
   if (document.is_object() && document.contains("status") &&
       (document.contains("data") || document.contains("errorType"))) {
     run.format = MeasuredFormat::prometheus;
@@ -203,8 +257,11 @@ NamedSeries read_json_text(std::string_view text, MeasuredResults& run, Diagnost
 NamedSeries read_series(const std::filesystem::path& file, std::string_view text, MeasuredResults& run,
                         Diagnostics& diagnostics) {
   switch (run.format) {
-    case MeasuredFormat::csv:
-      return read_csv_series(file, diagnostics);
+    case MeasuredFormat::csv: {
+      NamedSeries columns = read_csv_series(file, diagnostics);
+      join_wandb_runs(columns, run.notes);
+      return columns;
+    }
     case MeasuredFormat::mlflow:
       return read_mlflow(file, diagnostics);
     case MeasuredFormat::tensorboard:
@@ -268,8 +325,10 @@ std::vector<SeriesName> parse_series_names(const std::vector<std::string>& given
   return out;
 }
 
-MeasuredResults read_measured(const std::filesystem::path& file, MeasuredFormat format,
+MeasuredResults read_measured(const std::filesystem::path& place, MeasuredFormat format,
                               const std::vector<SeriesName>& names) {
+  const std::filesystem::path of_wandb = wandb_file(place);
+  const std::filesystem::path& file = of_wandb.empty() ? place : of_wandb;
   Diagnostics diagnostics(file.string());
   MeasuredResults run;
   std::string text;

@@ -70,7 +70,8 @@ std::vector<double> after_warmup(const SampleParts& parts, std::optional<std::si
 /// The sources. Faults go to the diagnostics.
 NamedSeries read_csv_series(const std::filesystem::path& file, Diagnostics& diagnostics);
 NamedSeries read_json_series(const Json& document, Diagnostics& diagnostics);
-NamedSeries read_json_lines(std::string_view text, Diagnostics& diagnostics);
+/// A last line that is cut, as a run that goes on leaves it, is noted.
+NamedSeries read_json_lines(std::string_view text, std::vector<std::string>& notes, Diagnostics& diagnostics);
 NamedSeries read_mlflow(const std::filesystem::path& run, Diagnostics& diagnostics);
 NamedSeries read_tensorboard(const std::filesystem::path& file, Diagnostics& diagnostics);
 NamedSeries read_prometheus(const Json& document, Diagnostics& diagnostics);

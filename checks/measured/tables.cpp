@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "calibration/importers/python_json.hpp"
 #include "calibration/importers/text_file.hpp"
 #include "calibration/validation/csv_table.hpp"
 #include "checks/measured/measured_results.hpp"
@@ -74,19 +75,23 @@ NamedSeries read_json_series(const Json& document, Diagnostics& diagnostics) {
   return out;
 }
 
-NamedSeries read_json_lines(std::string_view text, Diagnostics& diagnostics) {
+NamedSeries read_json_lines(std::string_view text, std::vector<std::string>& notes, Diagnostics& diagnostics) {
   NamedSeries out;
-  int number = 0;
-  for (const std::string_view line : lines_of(text)) {
-    ++number;
-    if (trimmed(line).empty()) continue;
+  const std::vector<std::string_view> lines = lines_of(text);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (trimmed(lines[i]).empty()) continue;
     Diagnostics syntax("");
-    const Json document = parse_json(line, syntax);
-    if (!syntax.ok() || !document.is_object()) {
-      diagnostics.error("", fmt::format("line {}: is no JSON object", number));
-      return {};
+    const Json document = parse_json(without_infinities(std::string(lines[i])), syntax);
+    if (syntax.ok() && document.is_object()) {
+      collect(document, "", 0, out);
+      continue;
     }
-    collect(document, "", 0, out);
+    if (i > 0 && i + 1 == lines.size()) {
+      notes.emplace_back("the last line is cut and does not count");
+      break;
+    }
+    diagnostics.error("", fmt::format("line {}: is no JSON object", i + 1));
+    return {};
   }
   drop_words(out);
   return out;

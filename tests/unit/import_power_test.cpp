@@ -260,7 +260,7 @@ TEST(Ipmi, FreeIpmiNamesTheReadingOtherwise) {
   EXPECT_EQ(import.faults, "");
   EXPECT_EQ(import.rows[0]["samples_W"], Json::array({164.0}));
   EXPECT_EQ(import.date, "2026-11-12T01:38:12Z");
-  EXPECT_THAT(import_measured(read_ipmi, "{}").faults, HasSubstr("is JSON"));
+  EXPECT_THAT(import_measured(read_ipmi, "[]").faults, HasSubstr("no reading of power"));
 }
 
 }  // namespace

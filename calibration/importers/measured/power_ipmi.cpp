@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "calibration/importers/measured/moment.hpp"
+#include "calibration/importers/measured/power_redfish.hpp"
 #include "calibration/importers/measured/power_tables.hpp"
 #include "calibration/importers/text_file.hpp"
 
@@ -110,8 +111,14 @@ void read_dcmi(std::string_view text, std::string_view title, Readings& readings
 void read_ipmi(std::string_view text, const std::string& /*file*/, const MeasuredHints& hints, ResultsBuilder& results,
                Diagnostics& diagnostics) {
   constexpr std::string_view kReading = "Instantaneous power reading", kFreeIpmiReading = "Current Power ";
-  if (trimmed(text).starts_with('{'))
-    return diagnostics.error("", "is JSON", "expected CSV with a column PowerConsumedWatts, or what ipmitool prints");
+  if (is_redfish(text)) {
+    PowerSeries series(hints, results);
+    read_redfish(text, series, results, diagnostics);
+    Devices devices("redfish", hints, results);
+    series.finish(devices, diagnostics);
+    return devices.finish(
+        diagnostics, "expected Power, Sensors, EnvironmentMetrics or a MetricReport of Redfish with their readings");
+  }
   const std::string device = hints.device.empty() ? "node" : hints.device;
   Devices devices(text.find("PowerConsumedWatts") != std::string_view::npos ? "redfish" : "ipmi", hints, results);
   if (text.find(kReading) != std::string_view::npos)

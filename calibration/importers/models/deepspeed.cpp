@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "calibration/importers/models/config_reader.hpp"
+#include "calibration/importers/models/imported_cluster.hpp"
 #include "calibration/importers/models/imported_scenario.hpp"
 #include "calibration/importers/text_file.hpp"
 #include "fields/plain_text.hpp"
@@ -9,9 +10,6 @@
 namespace stepcast {
 
 namespace {
-
-/// Stands in where nobody names a model, so that the strategy can be looked at.
-constexpr const char* kStandIn = "llama3-8b";
 
 class DeepSpeedReader {
  public:
@@ -29,7 +27,7 @@ class DeepSpeedReader {
     gradients();
     optimizer();
     batch();
-    model();
+    take_model(workload_, target_, notes_);
     ignored();
     if (const std::string note = unknown_note(reader_.unknown()); !note.empty()) notes_.push_back(note);
     return {{{"format_version", kScenarioFormatVersion},
@@ -260,13 +258,6 @@ class DeepSpeedReader {
       strategy_["micro_batch"] = batch / (ranks * *rounds);
   }
 
-  void model() {
-    workload_["model"] = target_.model.is_null() ? Json(kStandIn) : target_.model;
-    if (target_.model.is_null())
-      notes_.push_back(fmt::format("the file names no model: {} stands in (--model, --model-config)", kStandIn));
-    if (target_.seq_len) workload_["seq_len"] = *target_.seq_len;
-  }
-
   void ignored() {
     if (config_.contains("activation_checkpointing"))
       notes_.emplace_back(
@@ -344,6 +335,12 @@ ImportedScenario import_deepspeed(const std::filesystem::path& file, const Impor
   diagnostics.throw_if_faulty();
   const Json config = parse_json(without_hash_comments(text), diagnostics);
   diagnostics.throw_if_faulty();
+  return import_deepspeed(config, file, target, catalog);
+}
+
+ImportedScenario import_deepspeed(const Json& config, const std::filesystem::path& file, const ImportTarget& target,
+                                  const Catalog& catalog) {
+  Diagnostics diagnostics(file.string());
   if (!config.is_object())
     throw InputError({{file.string(), "", fmt::format("found {}, expected an object", describe(config)),
                        "a DeepSpeed configuration"}});

@@ -10,8 +10,10 @@
 #include "calibration/importers/models/diffusers.hpp"
 #include "calibration/importers/models/huggingface_halves.hpp"
 #include "calibration/importers/models/huggingface_layout.hpp"
+#include "calibration/importers/models/huggingface_params.hpp"
 #include "calibration/importers/models/huggingface_part.hpp"
 #include "calibration/importers/models/huggingface_types.hpp"
+#include "calibration/importers/python_json.hpp"
 #include "calibration/importers/text_file.hpp"
 #include "fields/plain_text.hpp"
 #include "models/workload/model.hpp"
@@ -493,30 +495,10 @@ class HuggingFaceReader {
   int hidden_ = 0, heads_ = 0, positions_ = 0;
 };
 
-/// Python's json writes bare Infinity and NaN, which are no JSON: null, in as many characters where they fit.
-std::string without_infinities(std::string text) {
-  bool quoted = false;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '\\' && quoted) {
-      ++at;
-      continue;
-    }
-    if (text[at] == '"') quoted = !quoted;
-    if (quoted) continue;
-    for (const std::string_view word : {"-Infinity", "Infinity", "NaN"})
-      if (text.compare(at, word.size(), word) == 0) {
-        std::string null = "null";
-        null.resize(std::max(null.size(), word.size()), ' ');
-        text.replace(at, word.size(), null);
-        break;
-      }
-  }
-  return text;
-}
-
-/// What a file is called where it does not say: by its own name, or its folder's where that is config.json.
+/// What a file is called where it does not say: by its own name, or its folder's where that is config.json or
+/// params.json.
 std::string id_by_place(const std::filesystem::path& file) {
-  if (file.stem() != "config") return file.stem().string();
+  if (file.stem() != "config" && file.stem() != "params") return file.stem().string();
   const std::string folder = std::filesystem::absolute(file).parent_path().filename().string();
   return folder.empty() ? "model" : folder;
 }
@@ -546,8 +528,9 @@ Json parse_huggingface(const std::string& text, Diagnostics& diagnostics) {
 }
 
 bool is_huggingface(const Json& document) {
-  return document.is_object() &&
-         std::any_of(kSigns.begin(), kSigns.end(), [&](const char* key) { return document.contains(key); });
+  return is_params(document) ||
+         (document.is_object() &&
+          std::any_of(kSigns.begin(), kSigns.end(), [&](const char* key) { return document.contains(key); }));
 }
 
 ImportedModel import_huggingface(const Json& config, const HuggingFaceName& name, std::optional<int> seq_len) {
@@ -555,6 +538,13 @@ ImportedModel import_huggingface(const Json& config, const HuggingFaceName& name
   if (!config.is_object())
     throw InputError({{name.file, "", fmt::format("found {}, expected an object", describe(config)),
                        "a config.json of Hugging Face transformers"}});
+  if (is_params(config)) {
+    std::vector<std::string> notes;
+    const Json same = config_of_params(config, notes);
+    ImportedModel out = import_huggingface(same, name, seq_len);
+    out.notes.insert(out.notes.begin(), notes.begin(), notes.end());
+    return out;
+  }
   ImportedModel out = is_diffusers(config) ? import_diffusers(config, id_of(config, name.id), seq_len, diagnostics)
                                            : import_transformers(config, name, seq_len, diagnostics);
   diagnostics.throw_if_faulty();

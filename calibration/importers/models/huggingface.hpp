@@ -23,7 +23,8 @@ inline constexpr int kAssumedSequence = 8192;
 
 /// The text of a config.json. Python writes bare Infinity and NaN into such files, which are read as null.
 Json parse_huggingface(const std::string& text, Diagnostics& diagnostics);
-/// Whether a description of a model is a config.json of transformers and not one in the presets' keys.
+/// Whether a description of a model is a config.json of transformers, or a params.json, and not one in the presets'
+/// keys.
 bool is_huggingface(const Json& document);
 
 /// What a config.json is called: `file` in faults, `id` where it does not name its model.
@@ -31,8 +32,9 @@ struct HuggingFaceName {
   std::string file, id;
 };
 
-/// Reads a Hugging Face config.json of a type that huggingface_types.hpp knows, or that has one in its text_config.
-/// Throws InputError with every fault. `seq_len`: tokens that a step trains on.
+/// Reads a Hugging Face config.json of a type that huggingface_types.hpp knows, or that has one in its text_config, or
+/// the params.json of Meta's and Mistral's own checkpoints. Throws InputError with every fault. `seq_len`: tokens that
+/// a step trains on.
 ImportedModel import_huggingface(const Json& config, const HuggingFaceName& name, std::optional<int> seq_len);
 /// The same of a file, whose name or folder is the model's where it does not say.
 ImportedModel import_huggingface(const std::filesystem::path& file, std::optional<int> seq_len);

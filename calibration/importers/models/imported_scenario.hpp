@@ -34,5 +34,19 @@ ImportedScenario import_megatron(const std::filesystem::path& file, const Import
 /// Source of keys: deepspeed.ai/docs/config-json.
 ImportedScenario import_deepspeed(const std::filesystem::path& file, const ImportTarget& target,
                                   const Catalog& catalog);
+/// The same of a configuration that stands in another file, `file` in faults.
+ImportedScenario import_deepspeed(const Json& config, const std::filesystem::path& file, const ImportTarget& target,
+                                  const Catalog& catalog);
+
+/// Reads the configuration of Hugging Face accelerate (YAML, or JSON): kind of training, processes, precision, and the
+/// sections for FSDP, DeepSpeed and Megatron-LM. The model is the target's. Throws InputError.
+/// Source of keys: accelerate/commands/config/config_args.py, utils/dataclasses.py.
+ImportedScenario import_accelerate(const std::filesystem::path& file, const ImportTarget& target,
+                                   const Catalog& catalog);
+
+/// Reads torchtitan's TOML: model by its flavour, degrees, batch, precision, checkpointing. Throws InputError.
+/// Source of keys: torchtitan/config/job_config.py.
+ImportedScenario import_torchtitan(const std::filesystem::path& file, const ImportTarget& target,
+                                   const Catalog& catalog);
 
 }  // namespace stepcast

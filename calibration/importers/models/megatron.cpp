@@ -7,6 +7,7 @@
 #include "calibration/importers/models/imported_scenario.hpp"
 #include "calibration/importers/models/megatron_nodes.hpp"
 #include "calibration/importers/models/megatron_strategy.hpp"
+#include "calibration/importers/models/megatron_yaml.hpp"
 #include "calibration/importers/text_file.hpp"
 #include "models/scenario/scenario.hpp"
 
@@ -133,10 +134,14 @@ class MegatronReader {
 ImportedScenario import_megatron(const std::filesystem::path& file, const ImportTarget& target,
                                  const Catalog& catalog) {
   Diagnostics diagnostics(file.string());
-  const std::string text = read_description(file, diagnostics);
+  std::string text = read_description(file, diagnostics);
+  diagnostics.throw_if_faulty();
+  std::vector<std::string> notes;
+  if (is_megatron_yaml(text)) text = arguments_of_yaml(text, notes, diagnostics);
   diagnostics.throw_if_faulty();
   ImportedScenario out = MegatronReader(text, target, catalog, diagnostics).read(file.stem().string());
   diagnostics.throw_if_faulty();
+  out.notes.insert(out.notes.begin(), notes.begin(), notes.end());
   resolve(out.scenario, file.string(), {}, catalog);  // its faults are the list's
   return out;
 }

@@ -1,0 +1,298 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "calibration/importers/models/config_reader.hpp"
+#include "calibration/importers/models/imported_cluster.hpp"
+#include "calibration/importers/models/imported_scenario.hpp"
+#include "calibration/importers/text_file.hpp"
+#include "calibration/importers/toml_text.hpp"
+#include "fields/plain_text.hpp"
+#include "models/scenario/scenario.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// A model and its size as torchtitan calls them, in small letters, and our preset.
+struct Flavor {
+  std::string_view name, flavor, preset;
+};
+constexpr std::array kFlavors{
+    Flavor{"llama3", "8b", "llama3-8b"},          Flavor{"llama3", "70b", "llama3-70b"},
+    Flavor{"llama3", "405b", "llama3-405b"},      Flavor{"llama3", "1b", "llama3.2-1b"},
+    Flavor{"llama3", "3b", "llama3.2-3b"},        Flavor{"llama2", "7b", "llama2-7b"},
+    Flavor{"llama2", "13b", "llama2-13b"},        Flavor{"llama2", "70b", "llama2-70b"},
+    Flavor{"llama4", "17bx16e", "llama4-scout"},  Flavor{"llama4", "17bx128e", "llama4-maverick"},
+    Flavor{"deepseek_v3", "671b", "deepseek-v3"}, Flavor{"deepseek_v3", "236b", "deepseek-v2"},
+    Flavor{"qwen3", "30b-a3b", "qwen3-30b-a3b"},  Flavor{"qwen3", "235b-a22b", "qwen3-235b-a22b"},
+    Flavor{"gpt_oss", "20b", "gpt-oss-20b"},      Flavor{"gpt_oss", "120b", "gpt-oss-120b"}};
+
+/// Tables that change neither a step's time nor its memory.
+constexpr auto kHarmlessTables = std::to_array<std::string_view>(
+    {"job", "profiling", "metrics", "lr_scheduler", "checkpoint", "comm", "fault_tolerance", "validation", "debug",
+     "memory_estimation", "experimental", "tokenizer", "hf_transformers"});
+
+class TorchtitanReader {
+ public:
+  TorchtitanReader(const Json& config, const ImportTarget& target, const Catalog& catalog, Diagnostics& diagnostics)
+      : config_(config), target_(target), catalog_(catalog), diagnostics_(diagnostics) {}
+
+  ImportedScenario read(const std::string& name) {
+    model();
+    degrees();
+    precision();
+    checkpointing();
+    compiler();
+    optimizer();
+    for (const auto& [table, value] : config_.items())
+      if (known_.count(table) == 0 &&
+          std::find(kHarmlessTables.begin(), kHarmlessTables.end(), table) == kHarmlessTables.end())
+        unknown_.push_back(table);
+    if (const std::string note = unknown_note(unknown_); !note.empty()) notes_.push_back(note);
+    return {{{"format_version", kScenarioFormatVersion},
+             {"name", name},
+             {"description", "Imported from torchtitan's configuration"},
+             {"cluster", {{"node", target_.node}, {"nodes", cluster_.nodes}}},
+             {"workload", workload_},
+             {"strategy", strategy_}},
+            std::move(notes_)};
+  }
+
+ private:
+  const Json& table(const char* name) {
+    static const Json kNothing = Json::object();
+    known_.insert(name);
+    const auto found = config_.find(name);
+    if (found == config_.end()) return kNothing;
+    if (found->is_object()) return *found;
+    diagnostics_.error(child_pointer("", name), fmt::format("found {}, expected a table", describe(*found)));
+    return kNothing;
+  }
+
+  void list_unknown(const ConfigReader& reader, std::string_view table) {
+    for (const std::string& key : reader.unknown()) unknown_.push_back(fmt::format("{}.{}", table, key));
+  }
+
+  void model() {
+    ConfigReader reader(table("model"), "/model", diagnostics_);
+    const std::string name = lower_case(reader.text("name")), flavor = lower_case(reader.text("flavor"));
+    converters_ = table("model").value("converters", Json::array()).dump();
+    reader.ignore(
+        {"tokenizer_path", "hf_assets_path", "tokenizer_backend", "converters", "print_after_conversion", "norm_type"});
+    list_unknown(reader, "model");
+    if (!target_.model.is_null()) return take_model(workload_, target_, notes_);
+    const auto found = std::find_if(kFlavors.begin(), kFlavors.end(), [&](const Flavor& one) {
+      return one.name == name && flavor.starts_with(one.flavor);
+    });
+    if (found == kFlavors.end()) {
+      diagnostics_.error("/model/flavor", fmt::format("no preset is known for {} {}", shown(name), shown(flavor)),
+                         "--model or --model-config says what it is");
+      return;
+    }
+    workload_["model"] = found->preset;
+  }
+
+  /// -1: what the other degrees leave.
+  void degrees() {
+    const Json& training = table("training");
+    ConfigReader reader(training, "/training", diagnostics_);
+    // Before 2025 the degrees stood among what was trained.
+    const Json& parallelism = config_.contains("parallelism") ? table("parallelism") : training;
+    ConfigReader degree(parallelism, "/parallelism", diagnostics_);
+    const auto of = [&](const char* key) { return std::max(1, degree.whole(key, -1).value_or(1)); };
+    const int tensor = of("tensor_parallel_degree"), pipeline = of("pipeline_parallel_degree");
+    const int context = of("context_parallel_degree"), experts = of("expert_parallel_degree");
+    const int replicas = of("data_parallel_replicate_degree");
+    const int shards = degree.whole("data_parallel_shard_degree", -1).value_or(-1);
+    const long model_ranks = static_cast<long>(tensor) * pipeline * context;
+    cluster_ =
+        cluster_of({shards > 0 ? model_ranks * replicas * shards : 0, 0}, target_, catalog_, notes_, diagnostics_);
+    if (shards < 0 && !target_.nodes) fewest(model_ranks * replicas);
+    sharding(cluster_.devices(), model_ranks, replicas, context, shards);
+    set("tensor_parallel", tensor);
+    set("pipeline_parallel", pipeline);
+    set("context_parallel", context);
+    set("expert_parallel", experts);
+    const int expert_tensor = of("expert_tensor_parallel_degree");
+    if (experts > 1 && expert_tensor != tensor) strategy_["expert_tensor_parallel"] = expert_tensor;
+    if (tensor > 1) strategy_["sequence_parallel"] = !degree.flag("disable_loss_parallel", false);
+    if (degree.flag("enable_async_tensor_parallel", false) && tensor > 1) strategy_["overlap_tensor_parallel"] = true;
+    if (context > 1)
+      strategy_["context_method"] = degree.text("context_parallel_rotate_method") == "alltoall" ? "ring" : "all-gather";
+    schedule(degree, pipeline);
+    if (degree.text("fsdp_reshard_after_forward") == "never" && strategy_["sharding"] == "fsdp")
+      strategy_["sharding"] = "zero-2";
+    degree.ignore({"enable_compiled_autograd", "pipeline_parallel_split_points", "module_fqns_per_model_part",
+                   "pipeline_parallel_first_stage_less_layers", "pipeline_parallel_last_stage_less_layers",
+                   "pipeline_parallel_schedule_csv", "context_parallel_rotate_method", "disable_loss_parallel"});
+    if (&parallelism != &training) list_unknown(degree, "parallelism");
+    batch(reader, model_ranks);
+  }
+
+  void set(const char* key, int value) {
+    if (value > 1) strategy_[key] = value;
+  }
+
+  void fewest(long ranks) {
+    cluster_.nodes = static_cast<int>(std::max(1L, (ranks + cluster_.per_node - 1) / cluster_.per_node));
+    notes_.push_back(
+        fmt::format("data_parallel_shard_degree -1 takes all devices: {} node{}, the fewest that the other "
+                    "degrees fill (--nodes)",
+                    cluster_.nodes, cluster_.nodes == 1 ? "" : "s"));
+  }
+
+  void sharding(long devices, long model_ranks, int replicas, int context, int shards) {
+    strategy_["framework"] = "pytorch-fsdp";
+    if (devices % (model_ranks * replicas) != 0) {
+      diagnostics_.error("/parallelism",
+                         fmt::format("{} devices are no multiple of the degrees' {}", devices, model_ranks * replicas),
+                         "--node and --nodes say how many");
+      return;
+    }
+    const long left = devices / (model_ranks * replicas);
+    if (shards > 0 && left != shards)
+      notes_.push_back(fmt::format("data_parallel_shard_degree {}: {} on these nodes", shards, left));
+    strategy_["sharding"] = "fsdp";
+    if (replicas > 1 && left * context > 1) {
+      strategy_["sharding"] = "hsdp";
+      strategy_["hsdp_shard_size"] = left * context;
+    } else if (left * context == 1) {
+      strategy_["sharding"] = "none";
+      strategy_["framework"] = replicas > 1 && model_ranks == 1 ? "pytorch-ddp" : "pytorch-fsdp";
+      if (strategy_["framework"] == "pytorch-fsdp") strategy_["sharding"] = "fsdp";
+    }
+  }
+
+  void schedule(ConfigReader& degree, int pipeline) {
+    const std::string name = lower_case(degree.text("pipeline_parallel_schedule"));
+    const auto layers = degree.whole("pipeline_parallel_layers_per_stage");
+    const auto micro = degree.whole("pipeline_parallel_microbatch_size");
+    if (pipeline <= 1) return;
+    if (micro) micro_ = *micro;
+    if (name == "gpipe") strategy_["schedule"] = "gpipe";
+    if (name == "1f1b") strategy_["schedule"] = "1f1b";
+    if (name.empty() || name == "1f1b" || name == "gpipe") return;
+    notes_.push_back(
+        fmt::format("pipeline_parallel_schedule {}: stages of {}: 1f1b is forecast "
+                    "(strategy.schedule, virtual_pipeline)",
+                    shown(name), layers ? fmt::format("{} layers", *layers) : "several parts"));
+  }
+
+  void batch(ConfigReader& reader, long model_ranks) {
+    int local = reader.whole("local_batch_size").value_or(reader.whole("batch_size").value_or(0));
+    if (local == 0) {
+      local = 1;
+      notes_.emplace_back("training.local_batch_size is not given: 1 is taken");
+    }
+    const long replicas = std::max(1L, cluster_.devices() / model_ranks);
+    const auto global = reader.whole("global_batch_size", -1);
+    workload_["global_batch"] = global && *global > 0 ? *global : local * replicas;
+    strategy_["micro_batch"] = std::min(local, micro_.value_or(strategy_.contains("pipeline_parallel") ? 1 : local));
+    workload_["seq_len"] = target_.seq_len.value_or(reader.whole("seq_len").value_or(2048));
+    if (const auto steps = reader.whole("steps"))
+      workload_["samples"] = static_cast<double>(*steps) * workload_["global_batch"].get<double>();
+    const std::string reduced = reader.text("mixed_precision_reduce");
+    if (reduced == "bfloat16") strategy_["gradients_in_fp32"] = false;
+    type_ = reader.text("mixed_precision_param");
+    if (type_.empty()) type_ = reader.text("dtype");
+    if (reader.flag("enable_cpu_offload", false)) strategy_["offload_optimizer"] = true;
+    if (reader.flag("compile", false)) strategy_["torch_compile"] = true;
+    reader.ignore({"dataset",
+                   "dataset_path",
+                   "max_norm",
+                   "warmup_steps",
+                   "seed",
+                   "deterministic",
+                   "gc_freq",
+                   "gc_debug",
+                   "data_parallel_type",
+                   "dtype",
+                   "mixed_precision_param",
+                   "enable_fp8_linear",
+                   "dump_folder",
+                   "tensor_parallel_degree",
+                   "pipeline_parallel_degree",
+                   "context_parallel_degree",
+                   "data_parallel_replicate_degree",
+                   "data_parallel_shard_degree",
+                   "debug_moe_force_load_balance",
+                   "enable_loss_parallel",
+                   "disable_loss_parallel"});
+    list_unknown(reader, "training");
+  }
+
+  void precision() {
+    const bool eight = config_.contains("float8") || contains(converters_, "float8") || contains(converters_, "mx");
+    const bool converted = contains(converters_, "float8") || contains(converters_, "mx");
+    workload_["precision"] = type_ == "float32" ? "fp32" : type_ == "float16" ? "fp16" : "bf16";
+    if (converted) workload_["precision"] = contains(converters_, "mx") ? "mxfp8" : "fp8";
+    for (const char* name : {"float8", "mx", "quantize"}) known_.insert(name);
+    if (eight && !converted)
+      notes_.emplace_back("float8 is described, but no converter of the model: products are forecast in bf16");
+  }
+
+  void checkpointing() {
+    ConfigReader reader(table("activation_checkpoint"), "/activation_checkpoint", diagnostics_);
+    const std::string mode = reader.text("mode");
+    const Json option = table("activation_checkpoint").value("selective_ac_option", Json("op"));
+    reader.ignore({"selective_ac_option", "early_stop", "per_op_sac_force_recompute_mm_shapes_by_fqns",
+                   "visualize_memory_budget_pareto"});
+    list_unknown(reader, "activation_checkpoint");
+    if (mode == "full") strategy_["recompute"] = "full";
+    if (mode == "selective") {
+      strategy_["recompute"] = option == "op" ? "per-operator" : "full";
+      if (option == "op") return;
+      notes_.push_back(fmt::format("selective_ac_option {}: every layer is forecast as computed again", option.dump()));
+    }
+    if (!mode.empty() && mode != "full" && mode != "selective" && mode != "none")
+      notes_.push_back(fmt::format("activation_checkpoint.mode {}: not known, taken as none", shown(mode)));
+  }
+
+  void compiler() {
+    ConfigReader reader(table("compile"), "/compile", diagnostics_);
+    if (reader.flag("enable", false)) strategy_["torch_compile"] = true;
+    reader.ignore({"components", "backend"});
+    list_unknown(reader, "compile");
+  }
+
+  void optimizer() {
+    ConfigReader reader(table("optimizer"), "/optimizer", diagnostics_);
+    const std::string name = reader.text("name");
+    if (!name.empty() && !contains(lower_case(name), "adam"))
+      notes_.push_back(fmt::format("optimizer {}: its states and update are taken to be Adam's", shown(name)));
+    reader.ignore({"lr", "eps", "beta1", "beta2", "weight_decay", "implementation", "early_step_in_backward", "fused"});
+    list_unknown(reader, "optimizer");
+  }
+
+  const Json& config_;
+  const ImportTarget& target_;
+  const Catalog& catalog_;
+  Diagnostics& diagnostics_;
+  ImportedCluster cluster_;
+  Json strategy_ = Json::object(), workload_ = Json::object();
+  std::string converters_, type_;
+  std::optional<int> micro_;
+  std::set<std::string> known_;
+  std::vector<std::string> notes_, unknown_;
+};
+
+}  // namespace
+
+ImportedScenario import_torchtitan(const std::filesystem::path& file, const ImportTarget& target,
+                                   const Catalog& catalog) {
+  Diagnostics diagnostics(file.string());
+  const std::string text = read_utf8_description(file, diagnostics);
+  diagnostics.throw_if_faulty();
+  const Json config = parse_toml(text, diagnostics);
+  diagnostics.throw_if_faulty();
+  if (config.empty()) throw InputError({{file.string(), "", "is empty", "torchtitan's configuration"}});
+  ImportedScenario out = TorchtitanReader(config, target, catalog, diagnostics).read(file.stem().string());
+  diagnostics.throw_if_faulty();
+  resolve(out.scenario, file.string(), {}, catalog);
+  return out;
+}
+
+}  // namespace stepcast

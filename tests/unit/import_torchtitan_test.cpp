@@ -1,0 +1,112 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "calibration/importers/models/imported_scenario.hpp"
+#include "tests/scratch_folder.hpp"
+#include "tests/shipped_catalog.hpp"
+
+namespace stepcast::import_torchtitan_test {
+namespace {
+
+using testing::HasSubstr;
+
+struct Result {
+  Json scenario;
+  std::string notes, faults;
+};
+
+Result import(const std::string& text, ImportTarget target = {}) {
+  const ScratchFolder folder;
+  const std::filesystem::path file = folder / "train.toml";
+  std::ofstream(file) << text;
+  Result out;
+  try {
+    ImportedScenario found = import_torchtitan(file, target, test::catalog());
+    out.scenario = std::move(found.scenario);
+    out.notes = Json(found.notes).dump();
+  } catch (const InputError& error) {
+    out.faults = error.what();
+  }
+  return out;
+}
+
+constexpr const char* kLlama = R"(# torchtitan Config.toml
+[job]
+dump_folder = "./outputs"
+[profiling]
+enable_profiling = true
+[model]
+name = "llama3"
+flavor = "70B"
+hf_assets_path = "./assets"
+converters = ["float8"]
+[optimizer]
+name = "AdamW"
+lr = 1.5e-4
+[training]
+local_batch_size = 2
+seq_len = 8192
+max_norm = 1.0  # grad norm clipping
+steps = 1_000
+dataset = "c4"
+[parallelism]
+data_parallel_replicate_degree = 1
+data_parallel_shard_degree = 8
+tensor_parallel_degree = 8
+enable_async_tensor_parallel = true
+pipeline_parallel_degree = 1
+context_parallel_degree = 1
+[activation_checkpoint]
+mode = "selective"
+selective_ac_option = 'op'
+[compile]
+enable = true
+components = ["model",
+  "loss"]
+[mine]
+key = 1
+)";
+
+TEST(Torchtitan, FlavourDegreesAndBatch) {
+  const Result out = import(kLlama);
+  EXPECT_EQ(out.faults, "");
+  EXPECT_EQ(out.scenario["cluster"]["nodes"], 8);
+  EXPECT_EQ(out.scenario["workload"]["model"], "llama3-70b");
+  EXPECT_EQ(out.scenario["workload"]["global_batch"], 16);
+  EXPECT_EQ(out.scenario["workload"]["seq_len"], 8192);
+  EXPECT_EQ(out.scenario["workload"]["precision"], "fp8");
+  EXPECT_EQ(out.scenario["strategy"]["tensor_parallel"], 8);
+  EXPECT_EQ(out.scenario["strategy"]["overlap_tensor_parallel"], true);
+  EXPECT_EQ(out.scenario["strategy"]["sharding"], "fsdp");
+  EXPECT_EQ(out.scenario["strategy"]["recompute"], "per-operator");
+  EXPECT_EQ(out.scenario["strategy"]["torch_compile"], true);
+  EXPECT_THAT(out.notes, HasSubstr("unknown keys, not used: mine"));
+}
+
+TEST(Torchtitan, ShardsThatTakeWhatIsLeft) {
+  const std::string text =
+      "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nbatch_size = 1\nseq_len = 4096\n"
+      "data_parallel_replicate_degree = 2\ndata_parallel_shard_degree = -1\n";
+  const Result fewest = import(text);
+  EXPECT_EQ(fewest.faults, "");
+  EXPECT_THAT(fewest.notes, HasSubstr("takes all devices: 1 node"));
+  ImportTarget four;
+  four.nodes = 4;
+  const Result out = import(text, four);
+  EXPECT_EQ(out.scenario["strategy"]["sharding"], "hsdp");
+  EXPECT_EQ(out.scenario["strategy"]["hsdp_shard_size"], 16);
+  EXPECT_EQ(out.scenario["workload"]["global_batch"], 32);
+}
+
+TEST(Torchtitan, WhatCannotBeReadIsSaid) {
+  EXPECT_THAT(import("[model]\nname = \"flux\"\nflavor = \"dev\"\n").faults, HasSubstr("no preset is known"));
+  EXPECT_THAT(import("[model]\nname = llama3\n").faults, HasSubstr("line 2"));
+  EXPECT_THAT(import("[model]\nname = \"llama3\"\nname = \"x\"\n").faults, HasSubstr("given twice"));
+  EXPECT_THAT(import("[model\n").faults, HasSubstr("expected ]"));
+  EXPECT_THAT(import("").faults, HasSubstr("is empty"));
+}
+
+}  // namespace
+}  // namespace stepcast::import_torchtitan_test
