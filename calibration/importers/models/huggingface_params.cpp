@@ -28,21 +28,21 @@ constexpr std::array kExpertKeys{Renamed{"num_experts", "num_local_experts"},
                                  Renamed{"num_expert_groups", "n_group"},
                                  Renamed{"num_expert_groups_per_tok", "topk_group"}};
 // Layouts in memory, scales and routing that change neither time nor memory.
-constexpr std::array kHarmless{"multiple_of",
-                               "ffn_dim_multiplier",
-                               "ffn_exp",
-                               "use_scaled_rope",
-                               "causal",
-                               "max_batch_size",
-                               "quantization",
-                               "llama_4_scaling",
-                               "yarn",
-                               "rope_scaling_factor",
-                               "use_qk_norm",
-                               "quantization_args",
-                               "lora_args",
-                               "nope_layer_interval",
-                               "rope_high_freq_factor"};
+constexpr std::array kHarmlessParams{"multiple_of",
+                                     "ffn_dim_multiplier",
+                                     "ffn_exp",
+                                     "use_scaled_rope",
+                                     "causal",
+                                     "max_batch_size",
+                                     "quantization",
+                                     "llama_4_scaling",
+                                     "yarn",
+                                     "rope_scaling_factor",
+                                     "use_qk_norm",
+                                     "quantization_args",
+                                     "lora_args",
+                                     "nope_layer_interval",
+                                     "rope_high_freq_factor"};
 constexpr std::array kHarmlessOfExperts{"capacity_factor", "auto_scale_F", "expert_parallel", "expert_model_parallel",
                                         "route_every_n",   "routed_scale", "gate_dtype",      "eval_capacity_factor"};
 
@@ -98,7 +98,7 @@ void take_experts(Json& config, const char* section, bool meta) {
 
 bool is_params(const Json& document) {
   return document.is_object() && document.contains("dim") && document.contains("n_layers") &&
-         document.contains("n_heads");
+         document.contains("n_heads") && !document.contains("model_type");  // DistilBERT's keys are called so, too
 }
 
 Json config_of_params(const Json& params, std::vector<std::string>& notes) {
@@ -134,7 +134,7 @@ Json config_of_params(const Json& params, std::vector<std::string>& notes) {
       config.erase(section);
       notes.emplace_back("the language model alone: what sees images is left out");
     }
-  for (const char* key : kHarmless) config.erase(key);
+  for (const char* key : kHarmlessParams) config.erase(key);
   return config;
 }
 
