@@ -48,8 +48,8 @@ std::vector<Named> read_names() {
   for (const char* folder : {"hardware-catalog/accelerators", "calibration/data/catalog/accelerators"})
     for (const auto& entry : std::filesystem::directory_iterator(data_directory(folder))) {
       const std::string id = entry.path().stem().string();
-      // Half a board is not what a board's name means.
-      const bool part = contains(id, "half") || contains(id, "gcd");
+      // Half a board is not what a board's name means, nor a later version what the name without one does.
+      const bool part = contains(id, "half") || contains(id, "gcd") || contains(id, "-3e");
       out.push_back({id, words_in(id), contains(folder, "hardware-catalog") && !part});
     }
   std::sort(out.begin(), out.end(), [](const Named& a, const Named& b) { return a.id < b.id; });

@@ -8,6 +8,7 @@
 #include "calibration/importers/nccl_topology.hpp"
 #include "calibration/importers/node_entry.hpp"
 #include "calibration/importers/nvidia_smi_topo.hpp"
+#include "calibration/importers/pci_devices.hpp"
 #include "hardware-catalog/part_kinds.hpp"
 #include "tests/shipped_catalog.hpp"
 
@@ -244,15 +245,37 @@ TEST(SmiTopo, ADriversListNamesTheAccelerator) {
 }
 
 TEST(SmiTopo, AModelThatTheCatalogueLacksIsAskedFor) {
-  const std::string text = "GPU 0: NVIDIA A800-SXM4-80GB (UUID: GPU-1)\n" + matrix(8, "NV8");
+  const std::string text = "GPU 0: NVIDIA A900-SXM4-80GB (UUID: GPU-1)\n" + matrix(8, "NV8");
   try {
     of_matrix(text);
     ADD_FAILURE() << "a GPU was guessed";
   } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("model \"NVIDIA A800-SXM4-80GB\""));
+    EXPECT_THAT(error.what(), HasSubstr("model \"NVIDIA A900-SXM4-80GB\""));
     EXPECT_THAT(error.what(), HasSubstr("did you mean \"a100-sxm-80gb\"?"));
   }
   EXPECT_EQ(of_matrix(text, {"n", "a100-sxm-80gb", "", {}})["accelerator"], "a100-sxm-80gb");
+}
+
+// As drivers call them: an export variant is another part than the one it is cut down from.
+TEST(SmiTopo, ExportVariantsAreTold) {
+  for (const auto& [model, id] :
+       std::vector<std::pair<const char*, const char*>>{{"NVIDIA A800-SXM4-80GB", "a800-sxm-80gb"},
+                                                        {"NVIDIA A800 80GB PCIe", "a800-pcie-80gb"},
+                                                        {"NVIDIA A800 40GB Active", "a800-pcie-40gb"},
+                                                        {"NVIDIA H20-3e", "h20-3e"},
+                                                        {"NVIDIA H20", "h20-sxm-96gb"},
+                                                        {"NVIDIA L20", "l20"},
+                                                        {"NVIDIA GeForce RTX 4090 D", "rtx-4090-d"},
+                                                        {"NVIDIA GeForce RTX 4090", "rtx-4090"},
+                                                        {"AMD Instinct MI250", "mi250-gcd"},
+                                                        {"AMD Instinct MI250X", "mi250x-gcd"},
+                                                        {"AMD Instinct MI60", "mi60"}}) {
+    EXPECT_EQ(accelerator_of_model(model), id);
+    EXPECT_NE(catalog().find<Accelerator>(id), nullptr) << id;
+  }
+  EXPECT_EQ(accelerator_of_pci("10de:20f3"), "a800-sxm-80gb");
+  EXPECT_EQ(of_matrix("GPU 0: NVIDIA A800-SXM4-80GB (UUID: GPU-1)\n" + matrix(8, "NV8"))["accelerator"],
+            "a800-sxm-80gb");
 }
 
 // Two bridged pairs: no accelerator with fewer links than a pair shows can be it.
@@ -445,8 +468,8 @@ TEST(NcclTopology, AnArchitectureGoesBeforeComputeUnits) {
   for (const Accelerator* one : allowed) EXPECT_EQ(one->family, "amd-cdna") << one->id;
   const Wiring old = read_nccl_topology(rccl_dump("0x740d", "910", "110"), diagnostics);
   EXPECT_EQ(old.accelerators.front().gcn, "gfx90a");
-  const Wiring unknown = read_nccl_topology(rccl_dump("0x66a0", "gfx906:sramecc+:xnack-", "60"), diagnostics);
-  EXPECT_EQ(unknown.accelerators.front().gcn, "gfx906");
+  const Wiring unknown = read_nccl_topology(rccl_dump("0x7300", "gfx803:sramecc+:xnack-", "60"), diagnostics);
+  EXPECT_EQ(unknown.accelerators.front().gcn, "gfx803");
   EXPECT_TRUE(accelerators_allowed(unknown, catalog()).empty());
 }
 

@@ -99,8 +99,8 @@ TEST(AcceleratorNames, MeanWhatTheirWordsChoose) {
         std::pair{"A100 PCIe 40GB", "a100-pcie-40gb"}, std::pair{"AMD Instinct MI300X", "mi300x"},
         std::pair{"TPU v5p", "tpu-v5p"}, std::pair{"MI250X", "mi250x"}, std::pair{"H100", "H100"},
         std::pair{"NVIDIA RTX 6000 Ada Generation", "rtx-6000-ada"}, std::pair{"GeForce RTX 2080 Ti", "rtx-2080-ti"},
-        std::pair{"RTX 5090", "rtx-5090"}, std::pair{"H20", "h20-sxm-96gb"}, std::pair{"RTX 6000", "RTX 6000"},
-        std::pair{"M60", "M60"}, std::pair{"my-own", "my-own"}, std::pair{"", ""}})
+        std::pair{"RTX 5090", "rtx-5090"}, std::pair{"H20", "h20-sxm-96gb"}, std::pair{"H20-3e", "h20-3e"},
+        std::pair{"RTX 6000", "RTX 6000"}, std::pair{"M60", "M60"}, std::pair{"my-own", "my-own"}, std::pair{"", ""}})
     EXPECT_EQ(accelerator_of(text), id) << text;
 }
 
