@@ -11,6 +11,7 @@
 #include "fields/plain_text.hpp"
 #include "hardware-catalog/catalog_location.hpp"
 #include "hardware-catalog/part_kinds.hpp"
+#include "hardware-catalog/part_of_node.hpp"
 
 namespace stepcast {
 
@@ -153,16 +154,42 @@ struct Catalog::Impl {
     return {};
   }
 
+  /// Where an entry's document is: its own place, or of some of a node's accelerators the whole node's.
+  [[nodiscard]] Place source_of(std::string_view kind, std::string_view id) const {
+    Place place = own_place_of(kind, id);
+    const auto part = place.empty() && parent == nullptr && kind == kFolderOf<Node> ? node_part_name(id) : std::nullopt;
+    return part ? own_place_of(kind, part->node) : place;
+  }
+
+  /// The entry that an id names: that of its own place, or of some of a node's accelerators what the whole node's says
+  /// of them. Null where it names none.
+  [[nodiscard]] Json document_of(std::string_view kind, std::string_view id, Diagnostics& diagnostics) const {
+    const Place place = source_of(kind, id);
+    Json document = place.empty() ? Json() : place.document(diagnostics);
+    if (place.empty() || !own_place_of(kind, id).empty() || !diagnostics.ok()) return document;
+    return part_of_node(std::move(document), *node_part_name(id)).value_or(Json());
+  }
+
+  [[nodiscard]] const Impl& root() const { return parent == nullptr ? *this : parent->root(); }
+
+  /// Whether an id without an entry names some of a node's accelerators.
+  [[nodiscard]] bool names_node_part(std::string_view id) const {
+    if (!place_of(kFolderOf<Node>, id).empty() || !node_part_name(id)) return false;
+    Diagnostics unread{""};
+    return !root().document_of(kFolderOf<Node>, id, unread).is_null() && unread.ok();
+  }
+
   template <class T>
   const T* find(std::string_view id) {
     const std::scoped_lock lock(mutex);
     auto& known = std::get<Entries<T>>(entries);
     if (const auto found = known.find(id); found != known.end()) return found->second.get();
-    const Place place = own_place_of(kFolderOf<T>, id);
+    const Place place = source_of(kFolderOf<T>, id);
     if (place.empty()) return parent != nullptr ? parent->find<T>(id) : nullptr;
     Diagnostics diagnostics(place.name(kFolderOf<T>, id));
-    const Json document = place.document(diagnostics);
+    const Json document = document_of(kFolderOf<T>, id, diagnostics);
     diagnostics.throw_if_faulty();
+    if (document.is_null()) return nullptr;
     auto part = std::make_unique<T>(read_part<T>(document, std::string(id), diagnostics));
     diagnostics.throw_if_faulty();
     if (parent == nullptr)
@@ -279,16 +306,17 @@ const std::vector<std::string>& Catalog::kinds() {
 std::string Catalog::kind_of(std::string_view id) const {
   for (const std::string& kind : kinds())
     if (!impl_->place_of(kind, id).empty()) return kind;
-  return {};
+  return impl_->names_node_part(id) ? std::string(kFolderOf<Node>) : std::string{};
 }
 
 Json Catalog::show(std::string_view kind, std::string_view id) const {
-  const Place place = impl_->place_of(kind, id);
+  const bool part = kind == kFolderOf<Node> && impl_->names_node_part(id);
+  const Place place = part ? impl_->root().source_of(kind, id) : impl_->place_of(kind, id);
   if (place.empty())
     throw InputError(
         {{"", "", fmt::format("no \"{}\" in {} of the catalogue", id, kind), did_you_mean(id, ids(kind))}});
   Diagnostics diagnostics(place.name(kind, id));
-  Json document = place.document(diagnostics);
+  Json document = part ? impl_->root().document_of(kind, id, diagnostics) : place.document(diagnostics);
   // It is shown as it stands.
   refuse_control_characters(document, diagnostics);
   diagnostics.throw_if_faulty();

@@ -188,12 +188,19 @@ TEST(MegatronScript, NodesComeFromTheHeadOfABatchScript) {
 TEST(MegatronScript, ProcessesOfANodeAreItsDevices) {
   const std::string run = "pretrain_gpt.py " + std::string(kSmall);
   const ImportedScenario half = of("torchrun --nnodes 8 --nproc_per_node 4 " + run);
-  EXPECT_EQ(half.scenario["cluster"]["nodes"], 4);
-  EXPECT_THAT(half.notes, testing::Contains(HasSubstr("4 nodes for the 32 devices")));
+  EXPECT_EQ(half.scenario["cluster"]["node"], "dgx-h100-4-of-8");
+  EXPECT_EQ(half.scenario["cluster"]["nodes"], 8);
+  EXPECT_THAT(half.notes, testing::Contains(HasSubstr("dgx-h100 has 8 devices: dgx-h100-4-of-8")));
   ImportTarget target;
   target.node = "juwels-booster";
   EXPECT_EQ(of("torchrun --nnodes 8 --nproc-per-node=4 " + run, target).scenario["cluster"]["nodes"], 8);
-  EXPECT_THAT(faults_of("torchrun --nnodes 3 --nproc_per_node 4 " + run), HasSubstr("12 fill no whole number"));
+  const ImportedScenario wide = of("torchrun --nnodes 1 --nproc_per_node 16 " + run);
+  EXPECT_EQ(wide.scenario["cluster"]["node"], "dgx-h100");
+  EXPECT_EQ(wide.scenario["cluster"]["nodes"], 2);
+  EXPECT_THAT(faults_of("torchrun --nnodes 3 --nproc_per_node 12 " + run), HasSubstr("36 fill no whole number"));
+  // One process beside degrees that need two.
+  EXPECT_THAT(faults_of("torchrun --nnodes 1 --nproc_per_node 1 " + run + " --tensor-model-parallel-size 2"),
+              HasSubstr("1 fill no whole number"));
 }
 
 TEST(MegatronScript, WithoutAGlobalBatchEachReplicaTakesAMicroBatch) {

@@ -93,9 +93,10 @@ class MegatronReader {
     // Experts are dealt out within the ranks of a pipeline stage, over whole ones (docs/models/parallelism.md).
     const auto [tp, pp, cp, ep] = in_.degrees;
     const long stage = static_cast<long>(tp) * cp, experts = ep * strategy_.value("expert_tensor_parallel", tp);
-    const int nodes = megatron_nodes(in_, target_, *node, pp * (ep > 1 ? std::lcm(stage, experts) : stage));
-    cluster_ = {{"node", target_.node}, {"nodes", nodes}};
-    const long devices = static_cast<long>(nodes) * std::max(1, node->devices());
+    const long unit = pp * (ep > 1 ? std::lcm(stage, experts) : stage);
+    const MegatronNodes nodes = megatron_nodes(in_, target_, *node, unit, catalog_);
+    cluster_ = {{"node", nodes.kind->id}, {"nodes", nodes.count}};
+    const long devices = static_cast<long>(nodes.count) * std::max(1, nodes.kind->devices());
     batch_of(devices);
     instances(devices);
   }

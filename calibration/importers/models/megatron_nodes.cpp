@@ -25,33 +25,49 @@ int launched(MegatronArguments& arguments, const ImportTarget& target, std::init
   return std::max(0, whole_number(found).value_or(0));
 }
 
-/// Nodes of the kind that is asked for with as many devices as the script starts processes; 0 where it does not say.
-int nodes_of_script(MegatronArguments& arguments, const ImportTarget& target, const Node& node) {
+/// The part of a node that so many processes use; null where it has none.
+const Node* part_for(int processes, const Node& node, const Catalog& catalog) {
+  if (!node.has_accelerators() || processes >= node.devices()) return nullptr;
+  return catalog.find<Node>(fmt::format("{}-{}-of-{}", node.id, processes, node.devices()));
+}
+
+/// What a script says: nodes of the kind that is asked for, or parts of them, with as many devices as it starts
+/// processes; no number where it does not say.
+MegatronNodes nodes_of_script(MegatronArguments& arguments, const ImportTarget& target, const Node& node, long unit,
+                              const Catalog& catalog) {
   const int nodes =
       launched(arguments, target, {"--nnodes", "--num_nodes"}, {"NNODES", "NUM_NODES", "SLURM_NNODES"}, "--nodes");
   const int processes =
       launched(arguments, target, {"--nproc_per_node", "--nproc-per-node", "--num_gpus"}, {"GPUS_PER_NODE"}, "--node");
   const long devices = static_cast<long>(processes) * nodes;
-  if (processes == 0 || processes == node.devices()) return nodes;
+  if (processes == 0 || processes == node.devices()) return {&node, nodes};
   const std::string differ = fmt::format("the script starts {} process{} a node, {} has {} devices", processes,
                                          processes == 1 ? "" : "es", target.node, node.devices());
+  // Scripts whose processes do not fill their degrees are examples to be changed.
+  const bool holds = processes * std::max(1L, static_cast<long>(nodes)) >= unit;
+  if (const Node* part = holds ? part_for(processes, node, catalog) : nullptr) {
+    arguments.notes.push_back(fmt::format("{}: {}", differ, part->id));
+    return {part, nodes};
+  }
   if (devices % node.devices() != 0) {
     arguments.diagnostics.error("", fmt::format("{}, and {} fill no whole number of them", differ, devices),
                                 fmt::format("--node names a kind of {} devices, --nodes says how many", processes));
-    return nodes;
+    return {&node, nodes};
   }
   const int ours = static_cast<int>(devices / node.devices());
   arguments.notes.push_back(ours == 0 ? fmt::format("{} (--node)", differ)
                                       : fmt::format("{}: {} nodes for the {} devices (--node)", differ, ours, devices));
-  return ours;
+  return {&node, ours};
 }
 
 }  // namespace
 
-int megatron_nodes(MegatronArguments& arguments, const ImportTarget& target, const Node& node, long unit) {
-  const long per_node = std::max(1, node.devices());
-  int nodes = target.nodes.value_or(0);
-  if (nodes == 0) nodes = nodes_of_script(arguments, target, node);
+MegatronNodes megatron_nodes(MegatronArguments& arguments, const ImportTarget& target, const Node& node, long unit,
+                             const Catalog& catalog) {
+  MegatronNodes out{&node, target.nodes.value_or(0)};
+  if (out.count == 0) out = nodes_of_script(arguments, target, node, unit, catalog);
+  const long per_node = std::max(1, out.kind->devices());
+  int& nodes = out.count;
   const int fewest = static_cast<int>((unit + per_node - 1) / per_node);
   // Megatron-LM's own examples say one node beside degrees that fill sixteen ("Change for multinode config").
   if (!target.nodes && nodes > 0 && nodes < fewest) {
@@ -65,7 +81,7 @@ int megatron_nodes(MegatronArguments& arguments, const ImportTarget& target, con
     arguments.notes.push_back(
         fmt::format("{} node{}: the fewest that the parallel degrees fill (--nodes)", nodes, nodes == 1 ? "" : "s"));
   }
-  return nodes;
+  return out;
 }
 
 }  // namespace stepcast
