@@ -323,7 +323,10 @@ Json Catalog::show(std::string_view kind, std::string_view id) const {
   return document;
 }
 
-fs::path Catalog::file_of(std::string_view kind, std::string_view id) const { return impl_->place_of(kind, id).file; }
+fs::path Catalog::file_of(std::string_view kind, std::string_view id) const {
+  const bool part = kind == kFolderOf<Node> && impl_->names_node_part(id);
+  return part ? impl_->root().source_of(kind, id).file : impl_->place_of(kind, id).file;
+}
 
 const std::vector<fs::path>& Catalog::directories() const { return impl_->all; }
 

@@ -40,6 +40,7 @@ class Catalog {
   /// The entry of type T (Accelerator, Cpu, Node, LinkPart, SwitchPart, StoragePart, Psu, Cooling, Site,
   /// ComputeProfile, ReliabilityRecord, PowerRecord, LinkProfile, NetworkProfile, LibraryProfile). A reference stays
   /// valid as long as the catalogue. Returns null when there is none; throws InputError when the file is faulty.
+  /// "NODE-N-of-M" without a file of its own is N of the M accelerators of NODE (part_of_node.hpp).
   template <class T>
   const T* find(std::string_view id) const;
 

@@ -106,7 +106,9 @@ struct TransformerShape {
   std::optional<DiffusionShape> diffusion;  ///< of a model of that family
   [[nodiscard]] int kv() const { return kv_heads > 0 ? kv_heads : heads; }
   [[nodiscard]] int head_size() const { return head_dim > 0 ? head_dim : hidden / heads; }
+  /// Width of the words' table: embedding_size, or hidden.
   [[nodiscard]] int embedding_width() const { return embedding_size > 0 ? embedding_size : hidden; }
+  /// Whether products stand between the embeddings' width and the layers'.
   [[nodiscard]] bool projects_embeddings() const { return embedding_width() != hidden; }
   /// Whether a layer's weights are counted with it: of a group that shares them, with its first layer.
   [[nodiscard]] bool holds_weights(int layer) const {

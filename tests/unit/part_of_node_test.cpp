@@ -68,6 +68,8 @@ TEST(PartOfNode, IsThereWhereTheNodeIs) {
   EXPECT_EQ(catalog().kind_of("dgx-h100-4-of-8"), "nodes");
   EXPECT_EQ(catalog().kind_of("dgx-h100-4-of-16"), "");
   EXPECT_EQ(catalog().show("nodes", "dgx-h100-2-of-8")["accelerator_count"], 2);
+  EXPECT_EQ(catalog().file_of("nodes", "dgx-h100-2-of-8").filename(), "dgx-h100.json");
+  EXPECT_TRUE(catalog().file_of("nodes", "dgx-h100-4-of-16").empty());
 }
 
 TEST(PartOfNode, RunsAScenario) {

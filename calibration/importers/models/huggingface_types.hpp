@@ -43,7 +43,7 @@ struct HuggingFaceType {
   bool post_norms = false;                ///< norms behind attention and MLP, too
   bool side_by_side = false;              ///< attention and MLP of one layer read the same input
   bool sinks = false;                     ///< attention has a learned sink a head
-  LayerHalves halves = LayerHalves::none;
+  LayerHalves halves = LayerHalves::none;  ///< how it says which layers are of one half
   bool shared_layers = false;       ///< layers of a group share their weights
   bool mlp_beside_experts = false;  ///< every layer with experts has an MLP that all tokens visit, too
   bool gate_in_width = false;       ///< its intermediate_size counts the gate and what it gates together
