@@ -19,7 +19,7 @@ namespace {
 constexpr int kDeepestYaml = 64;
 constexpr std::size_t kMostValues = 1000000;
 
-struct Line {
+struct YamlTextLine {
   std::size_t indent = 0;
   std::string text;      ///< without its comment and the blanks around it
   std::string_view raw;  ///< as it stands, for block scalars
@@ -110,7 +110,8 @@ class YamlText {
       ++number;
       if (raw.starts_with("%")) continue;
       if (raw.starts_with("---")) {
-        if (!lines_.empty()) return;
+        const auto says = [](const YamlTextLine& line) { return !line.text.empty(); };
+        if (std::any_of(lines_.begin(), lines_.end(), says)) return;
         continue;
       }
       if (trimmed(raw) == "...") return;
@@ -119,6 +120,8 @@ class YamlText {
         return raw[i] == '#' && (i == 0 || raw[i - 1] == ' ' || raw[i - 1] == '\t');
       };
       const std::string_view text_of = trimmed(raw.substr(0, find_outside(raw, comment)));
+      if (!text_of.empty() && raw[indent] == '\t' && diagnostics_.ok())
+        diagnostics_.error(fmt::format("line {}", number), "is indented by tabs, expected blanks");
       lines_.push_back({indent, std::string(text_of), raw, number});
     }
   }
@@ -146,8 +149,7 @@ class YamlText {
     skip_empty();
     if (!diagnostics_.ok() || at_ >= lines_.size() || lines_[at_].indent < least) return nullptr;
     if (depth > kDeepestYaml) return fail(fmt::format("is nested more than {} levels deep", kDeepestYaml)), Json();
-    const Line& line = lines_[at_];
-    if (line.text.starts_with('\t')) return fail("is indented by tabs, expected blanks"), Json();
+    const YamlTextLine& line = lines_[at_];
     if (is_item(line.text)) return list(line.indent, depth);
     const bool flow = line.text.starts_with('{') || line.text.starts_with('[');
     if (!flow && key_end(line.text) != std::string::npos) return mapping(line.indent, depth);
@@ -160,7 +162,7 @@ class YamlText {
   Json list(std::size_t indent, int depth) {
     Json out = Json::array();
     for (skip_empty(); diagnostics_.ok() && at_ < lines_.size(); skip_empty()) {
-      Line& line = lines_[at_];
+      YamlTextLine& line = lines_[at_];
       if (line.indent != indent || !is_item(line.text)) break;
       const std::size_t rest = line.text.find_first_not_of(" \t", 1);
       if (rest == std::string::npos) {
@@ -178,7 +180,7 @@ class YamlText {
   Json mapping(std::size_t indent, int depth) {
     Json out = Json::object(), merged = Json::object();
     for (skip_empty(); diagnostics_.ok() && at_ < lines_.size(); skip_empty()) {
-      const Line& line = lines_[at_];
+      const YamlTextLine& line = lines_[at_];
       if (line.indent != indent || is_item(line.text)) break;
       const std::size_t end = key_end(line.text);
       if (end == std::string::npos) return fail(fmt::format("found {}, expected key: value", shown(line.text))), Json();
@@ -298,7 +300,7 @@ class YamlText {
   }
 
   Diagnostics& diagnostics_;
-  std::vector<Line> lines_;
+  std::vector<YamlTextLine> lines_;
   std::size_t at_ = 0;
   std::map<std::string, Json> anchors_;
   std::size_t copied_ = 0;

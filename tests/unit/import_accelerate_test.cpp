@@ -138,6 +138,9 @@ TEST(Accelerate, ProcessesFillNodes) {
 }
 
 TEST(Accelerate, OtherFiles) {
+  EXPECT_EQ(import("# written by hand\n---\ndistributed_type: FSDP\nmixed_precision: bf16\nnum_processes: 8\n").faults,
+            "");
+  EXPECT_THAT(import("distributed_type: FSDP\n\tnum_processes: 8\n").faults, HasSubstr("line 2: is indented by tabs"));
   EXPECT_THAT(import("").faults, HasSubstr("expected keys with values"));
   EXPECT_THAT(import("a: 1\n").faults, HasSubstr("/distributed_type: missing"));
   EXPECT_THAT(import("distributed_type: FSDP\n  b: 2\n").faults, HasSubstr("line 2"));

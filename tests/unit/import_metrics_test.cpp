@@ -168,5 +168,27 @@ TEST(Grafana, CutAndUnevenLines) {
   EXPECT_THAT(import_measured(read_prometheus, "Time,GPU 0\n").faults, HasSubstr("no reading of power"));
 }
 
+TEST(Grafana, CommasUnitsAndWordsInLegends) {
+  const auto german = import_measured(read_prometheus, "Time;GPU 0\n2024-05-01 10:00:00;412,5 W\n");
+  EXPECT_EQ(german.faults, "");
+  EXPECT_EQ(german.rows[0]["samples_W"], Json::array({412.5}));
+  const auto words =
+      import_measured(read_prometheus, "Time,GPU 0 (W),GPU Power - n1 gpu 3\n2024-05-01 10:00:00,\"1,012\",412\n");
+  EXPECT_EQ(words.faults, "");
+  EXPECT_EQ(words.rows[0]["device"], "gpu0");
+  EXPECT_EQ(words.rows[0]["samples_W"], Json::array({1012.0}));
+  EXPECT_EQ(words.rows[1]["device"], "gpu3@n1");
+}
+
+TEST(Prometheus, EmptyFilesAndOtherJson) {
+  EXPECT_THAT(import_measured(read_prometheus, "").faults, HasSubstr("is empty"));
+  EXPECT_THAT(import_measured(read_prometheus, R"({"metric": {}, "values": [1], "timestamps": [1]})").faults,
+              HasSubstr("/data/result: missing"));
+  const auto numbers =
+      import_measured(read_prometheus,
+                      R"([{"metric": {"__name__": "DCGM_FI_DEV_POWER_USAGE", "gpu": "1"}, "values": [[1.5, 512.5]]}])");
+  EXPECT_EQ(numbers.rows[0]["samples_W"], Json::array({512.5}));
+}
+
 }  // namespace
 }  // namespace stepcast::import_metrics_test

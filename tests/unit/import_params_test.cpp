@@ -53,6 +53,11 @@ TEST(Params, WhatTheFileDoesNotSayIsNoted) {
   EXPECT_NEAR(model.parameters, 6738415616, 1e6);
 }
 
+TEST(Params, WrongValuesAreFaults) {
+  EXPECT_THROW(params(R"({"dim": 4096, "multiple_of": 256, "n_heads": 32, "n_layers": 32, "vocab_size": "x"})"),
+               InputError);
+}
+
 ImportedScenario megatron(const std::string& text, ImportTarget target = {}) {
   const ScratchFolder folder;
   const std::filesystem::path file = folder / "config.yaml";

@@ -102,9 +102,21 @@ TEST(Redfish, ResourcesThatOnlyReferAreNamed) {
   const auto import = import_measured(read_ipmi, R"({"@odata.id": "/redfish/v1/Chassis/C/PowerSubsystem",
     "CapacityWatts": 8000, "PowerSupplies": {"@odata.id": "/redfish/v1/Chassis/C/PowerSubsystem/PowerSupplies"}})");
   EXPECT_THAT(import.faults, HasSubstr("no reading of power"));
-  EXPECT_THAT(import.warnings.dump(), HasSubstr("PowerSubsystem/PowerSupplies"));
+  EXPECT_THAT(import.faults, HasSubstr("it refers to /redfish/v1/Chassis/C/PowerSubsystem/PowerSupplies"));
   EXPECT_THAT(import_measured(read_ipmi, "{}").faults, HasSubstr("MetricReport of Redfish"));
   EXPECT_THAT(import_measured(read_ipmi, "{\"PowerControl\": [{\"Pow").faults, HasSubstr("is no JSON"));
+}
+
+TEST(Redfish, HostsAndUnitsKeepApart) {
+  const auto hosts = import_measured(read_ipmi, R"([
+    {"host": "b1", "@odata.id": "/p", "PowerControl": {"Name": "Power", "PowerConsumedWatts": "400"}},
+    {"host": "b2", "@odata.id": "/p", "PowerControl": {"Name": "Power", "PowerConsumedWatts": 500}},
+    {"Id": "a", "ReadingType": "Power", "ReadingUnits": "BTU", "Reading": 3}])");
+  EXPECT_EQ(hosts.faults, "");
+  ASSERT_EQ(hosts.rows.size(), 2U);
+  EXPECT_EQ(hosts.rows[0]["device"], "Power@b1");
+  EXPECT_EQ(hosts.rows[1]["samples_W"], Json::array({500.0}));
+  EXPECT_THAT(hosts.warnings.dump(), HasSubstr("and not in W was left out"));
 }
 
 }  // namespace

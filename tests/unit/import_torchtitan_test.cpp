@@ -100,6 +100,16 @@ TEST(Torchtitan, ShardsThatTakeWhatIsLeft) {
   EXPECT_EQ(out.scenario["workload"]["global_batch"], 32);
 }
 
+TEST(Torchtitan, ExpertsTakeAProfileThatHasThem) {
+  const Result out = import(
+      "[model]\nname = \"deepseek_v3\"\nflavor = \"671B\"\n[training]\nlocal_batch_size = 1\nseq_len = 4096\n"
+      "[parallelism]\nexpert_parallel_degree = 32\n[activation_checkpoint]\nmode = \"selective\"\n");
+  EXPECT_EQ(out.faults, "");
+  EXPECT_EQ(out.scenario["cluster"]["nodes"], 4);
+  EXPECT_EQ(out.scenario["strategy"]["framework"], "megatron-lm");
+  EXPECT_EQ(out.scenario["strategy"]["recompute"], "selective");
+}
+
 TEST(Torchtitan, WhatCannotBeReadIsSaid) {
   EXPECT_THAT(import("[model]\nname = \"flux\"\nflavor = \"dev\"\n").faults, HasSubstr("no preset is known"));
   EXPECT_THAT(import("[model]\nname = llama3\n").faults, HasSubstr("line 2"));

@@ -44,15 +44,26 @@ std::optional<PowerColumn> quantity_in_words(std::string_view text) {
 }
 
 /// A number and the unit behind it: `1.23 kW`.
-struct Cell {
+struct ValueCell {
   double value = 0;
   std::optional<UnitOfQuantity> unit;
 };
 
-std::optional<Cell> cell_of(const std::string& text) {
+/// A decimal comma where semicolons part the cells, else commas between thousands.
+std::string with_point(std::string text, char separator) {
+  for (std::size_t comma = text.find(','); comma != std::string::npos; comma = text.find(',', comma)) {
+    if (separator == ';')
+      text[comma] = '.';
+    else
+      text.erase(comma, 1);
+  }
+  return text;
+}
+
+std::optional<ValueCell> cell_of(const std::string& text) {
   const auto value = leading_number(text);
   if (!value) return std::nullopt;
-  Cell out{*value, std::nullopt};
+  ValueCell out{*value, std::nullopt};
   const std::size_t behind = text.find_first_not_of("0123456789.+-eE ");
   const std::string unit = behind == std::string::npos ? "" : text.substr(behind);
   if (const auto watts = watts_in(unit)) out.unit = {"W", PowerColumn::watts, *watts};
@@ -61,22 +72,35 @@ std::optional<Cell> cell_of(const std::string& text) {
   return out;
 }
 
+/// Words of a legend beside the GPU's number that name its host, and not what is read.
+std::string host_in(std::string_view text) {
+  constexpr std::string_view kBetween = " :/,|@=[](){}";
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(kBetween, at), text.size());
+    const std::string word(text.substr(at, end - at));
+    at = end + 1;
+    const std::string low = lower_case(word);
+    const bool of_host = !word.empty() && word != "-" && !quantity_in_words(word) && !watts_in(word) && low != "gpu" &&
+                         low != "usage" && low != "draw";
+    if (of_host) out += (out.empty() ? "" : " ") + word;
+  }
+  return out;
+}
+
 /// `n1 GPU 3` → gpu3@n1; a number alone is a GPU's; other legends as they are.
 std::string device_of_legend(const std::string& legend) {
   const std::string low = lower_case(legend);
-  const std::size_t gpu = low.find("gpu");
-  const std::size_t digits = gpu == std::string::npos ? gpu : low.find_first_not_of(" :#_-=", gpu + 3);
-  if (digits == std::string::npos || low[digits] < '0' || low[digits] > '9') return gpu_name(legend);
-  const std::size_t end = std::min(low.find_first_not_of("0123456789", digits), low.size());
-  constexpr std::string_view kBetween = " :/-_,|@";
-  std::string host;
-  for (std::string_view rest : {std::string_view(legend).substr(0, gpu), std::string_view(legend).substr(end)}) {
-    while (!rest.empty() && contains(kBetween, rest.substr(0, 1))) rest.remove_prefix(1);
-    while (!rest.empty() && contains(kBetween, rest.substr(rest.size() - 1))) rest.remove_suffix(1);
-    if (!rest.empty() && !quantity_in_words(rest)) host += (host.empty() ? "" : " ") + std::string(rest);
+  for (std::size_t gpu = low.rfind("gpu"); gpu != std::string::npos;
+       gpu = gpu == 0 ? std::string::npos : low.rfind("gpu", gpu - 1)) {
+    const std::size_t digits = low.find_first_not_of(" :#_-=", gpu + 3);
+    if (digits == std::string::npos || low[digits] < '0' || low[digits] > '9') continue;
+    const std::size_t end = std::min(low.find_first_not_of("0123456789", digits), low.size());
+    const std::string host = host_in(legend.substr(0, gpu) + " " + legend.substr(end));
+    const std::string name = "gpu" + legend.substr(digits, end - digits);
+    return host.empty() ? name : name + "@" + host;
   }
-  const std::string name = "gpu" + legend.substr(digits, end - digits);
-  return host.empty() ? name : name + "@" + host;
+  return gpu_name(legend);
 }
 
 /// What a series is called: a metric with labels, labels alone, or a legend.
@@ -220,13 +244,15 @@ class GrafanaReader {
   void take(const SeriesName& name, const std::string& suffix, std::optional<double> seconds, const std::string& text) {
     const std::string low = lower_case(text);
     if (text.empty() || low == "null" || low == "undefined" || low == "nan" || low == "-") return;
-    const auto cell = cell_of(text);
+    const auto cell = cell_of(with_point(text, head_.separator));
     if (!cell) return diagnostics_.error(at_, fmt::format("found {}, expected a number", shown(text)));
     if (!name.metric.empty()) return take_metric(name.metric, name.labels, seconds, *cell);
     if (!hints_.metric.empty() && !name.labels.empty()) return take_metric(hints_.metric, name.labels, seconds, *cell);
     PowerMetric metric;
     if (cell->unit) {
       metric = {cell->unit->column, cell->unit->scale};
+    } else if (const auto of_legend = watts_in(column_of(name.legend).unit)) {
+      metric = {PowerColumn::watts, *of_legend};
     } else if (const auto in_legend = quantity_in_words(name.legend)) {
       metric.column = *in_legend;
     } else if (!hints_.metric.empty()) {
@@ -242,7 +268,7 @@ class GrafanaReader {
 
   /// A unit in the cell is Grafana's, whatever the metric's own.
   void take_metric(const std::string& metric, const SeriesLabels& labels, std::optional<double> seconds,
-                   const Cell& cell) {
+                   const ValueCell& cell) {
     const double scale = cell.unit ? cell.unit->scale / metric_of(metric, labels).scale : 1;
     series_.take(metric, labels, seconds, cell.value * scale);
   }
@@ -275,6 +301,7 @@ class GrafanaReader {
 }  // namespace
 
 bool is_grafana(std::string_view text) {
+  if (trimmed(text).starts_with('{') || trimmed(text).starts_with('[')) return false;
   const std::vector<std::string> cells = head_of(text).cells;
   if (cells.size() < 2 || std::none_of(cells.begin(), cells.end(), is_time)) return false;
   // A table of a site's own has a column of power that its name tells.

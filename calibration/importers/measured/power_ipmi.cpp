@@ -113,11 +113,12 @@ void read_ipmi(std::string_view text, const std::string& /*file*/, const Measure
   constexpr std::string_view kReading = "Instantaneous power reading", kFreeIpmiReading = "Current Power ";
   if (is_redfish(text)) {
     PowerSeries series(hints, results);
-    read_redfish(text, series, results, diagnostics);
+    const std::string refers = read_redfish(text, series, results, diagnostics);
     Devices devices("redfish", hints, results);
     series.finish(devices, diagnostics);
-    return devices.finish(
-        diagnostics, "expected Power, Sensors, EnvironmentMetrics or a MetricReport of Redfish with their readings");
+    const char* const expected =
+        "expected Power, Sensors, EnvironmentMetrics or a MetricReport of Redfish with their readings";
+    return devices.finish(diagnostics, refers.empty() ? expected : refers);
   }
   const std::string device = hints.device.empty() ? "node" : hints.device;
   Devices devices(text.find("PowerConsumedWatts") != std::string_view::npos ? "redfish" : "ipmi", hints, results);

@@ -55,8 +55,9 @@ class AnswerReader {
   }
 
   void take(const Json& pair, const std::string& metric, const SeriesLabels& labels, const std::string& at) {
-    const bool sound = pair.is_array() && pair.size() == 2 && pair[0].is_number() && pair[1].is_string();
-    const std::string text = sound ? pair[1].get<std::string>() : "";
+    const bool sound =
+        pair.is_array() && pair.size() == 2 && pair[0].is_number() && (pair[1].is_string() || pair[1].is_number());
+    const std::string text = !sound ? "" : pair[1].is_string() ? pair[1].get<std::string>() : pair[1].dump();
     // Prometheus' marks of no value, as of 0 / 0 and of 1 / 0.
     if (text == "NaN" || text == "+Inf" || text == "-Inf" || text == "Inf") return void(++absent_);
     const auto value = leading_number(text);
@@ -107,6 +108,7 @@ void read_answer(std::string_view text, const MeasuredHints& hints, PowerSeries&
 
 void read_prometheus(std::string_view text, const std::string& file, const MeasuredHints& hints,
                      ResultsBuilder& results, Diagnostics& diagnostics) {
+  if (trimmed(text).empty()) return diagnostics.error("", "is empty");
   PowerSeries series(hints, results);
   if (is_grafana(text))
     read_grafana(text, file, hints, series, results, diagnostics);

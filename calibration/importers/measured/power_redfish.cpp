@@ -16,7 +16,7 @@ namespace stepcast {
 
 namespace {
 
-constexpr int kDeepest = 32;
+constexpr int kDeepestRedfish = 32;
 
 /// A document, and what stands between it and the one before.
 struct Answer {
@@ -79,7 +79,7 @@ bool is_of_reading(std::string_view part) {
   return false;
 }
 
-std::vector<std::string> parts_of(std::string_view path) {
+std::vector<std::string> path_parts_of(std::string_view path) {
   std::vector<std::string> out;
   for (std::size_t at = 0; at < path.size();) {
     const std::size_t end = std::min(path.find_first_of("/#", at), path.size());
@@ -92,7 +92,7 @@ std::vector<std::string> parts_of(std::string_view path) {
 /// What a path of Redfish is of: `/redfish/v1/Chassis/Tray_1/Power#/PowerControl/0/PowerConsumedWatts` → Tray_1
 /// PowerControl 0, `…/Sensors/Total/Reading` → Total.
 std::string owner_of(std::string_view path) {
-  std::vector<std::string> parts = parts_of(path);
+  std::vector<std::string> parts = path_parts_of(path);
   while (!parts.empty() && is_of_reading(parts.back())) parts.pop_back();
   if (parts.empty()) return {};
   if (number_of(parts.back()) && parts.size() >= 2) {
@@ -136,11 +136,13 @@ class RedfishReader {
   RedfishReader(PowerSeries& series, ResultsBuilder& results) : series_(series), results_(results) {}
 
   void read(const Json& value, std::optional<double> seconds, int depth) {
-    if (depth > kDeepest) return;
+    if (depth > kDeepestRedfish) return;
     if (value.is_array())
       for (const Json& inner : value) read(inner, seconds, depth + 1);
     if (!value.is_object()) return;
     seconds = time_in(value, seconds);
+    for (const char* key : {"host", "hostname", "Hostname", "bmc"})
+      if (const std::string host = words(value, key); !host.empty()) host_ = host;
     if (value.contains("@odata.id") && value.size() == 1 && value["@odata.id"].is_string()) {
       if (links_.size() < 3) links_.insert(value["@odata.id"].get<std::string>());
       return;
@@ -148,7 +150,9 @@ class RedfishReader {
     read_sensor(value, seconds);
     read_environment(value, seconds);
     for (const auto& [key, inner] : value.items()) {
-      if (key == "PowerControl" && inner.is_array())
+      if (key == "PowerControl" && inner.is_object())
+        read_controls(Json::array({inner}), seconds);
+      else if (key == "PowerControl" && inner.is_array())
         read_controls(inner, seconds);
       else if (key == "PowerSupplies" && inner.is_array())
         read_supplies(inner, seconds);
@@ -159,7 +163,7 @@ class RedfishReader {
     }
   }
 
-  /// ", …" what was found in place of readings.
+  /// What it refers to; empty where it has all.
   [[nodiscard]] std::string links() const {
     return links_.empty() ? "" : fmt::format("it refers to {}: save what that answers", *links_.begin());
   }
@@ -179,7 +183,8 @@ class RedfishReader {
 
   void add(const std::string& name, const std::string& key, std::optional<double> seconds, double value,
            PowerColumn column = PowerColumn::watts) {
-    const std::string device = device_name(name.empty() ? "node" : name);
+    const std::string part = device_name(name.empty() ? "node" : name);
+    const std::string device = host_.empty() ? part : part + "@" + host_;
     // Members of two chassis may be called alike.
     const auto known = keys_.emplace(device, key);
     const std::string whole = known.first->second == key ? device : fmt::format("{} ({})", device, key);
@@ -246,7 +251,9 @@ class RedfishReader {
     const std::string id = words(object, "Id"), name = words(object, "Name");
     const auto reading = number_in(object, "Reading");
     if (!reading) return void(++silent_);
-    add(id.empty() ? name : id, key_of(object, id), seconds, *reading * (unit.empty() ? 1 : scale.value_or(1)));
+    if (!unit.empty() && !scale)
+      return results_.warn(fmt::format("{}: power in {} and not in W was left out", shown(id), shown(unit)));
+    add(id.empty() ? name : id, key_of(object, id), seconds, *reading * scale.value_or(1));
   }
 
   /// Excerpts of sensors: EnvironmentMetrics of a part, and the metrics of a power supply.
@@ -302,6 +309,7 @@ class RedfishReader {
  private:
   PowerSeries& series_;
   ResultsBuilder& results_;
+  std::string host_;                         ///< that a collector wrote beside an answer; the last one seen
   std::map<std::string, std::string> keys_;  ///< what a device's name was first used for
   std::set<std::string> links_;
   std::size_t silent_ = 0;  ///< readings that are null, as of a part without power
@@ -315,7 +323,8 @@ bool is_redfish(std::string_view text) {
   return contains(text, "\"@odata.") && contains(text, "{");
 }
 
-void read_redfish(std::string_view text, PowerSeries& series, ResultsBuilder& results, Diagnostics& diagnostics) {
+std::string read_redfish(std::string_view text, PowerSeries& series, ResultsBuilder& results,
+                         Diagnostics& diagnostics) {
   const std::vector<Answer> documents = documents_of(text);
   RedfishReader reader(series, results);
   for (std::size_t i = 0; i < documents.size(); ++i) {
@@ -328,11 +337,11 @@ void read_redfish(std::string_view text, PowerSeries& series, ResultsBuilder& re
     } else {
       diagnostics.error(line_and_column(text, static_cast<std::size_t>(documents[i].text.data() - text.data())),
                         "is no JSON: " + syntax.faults().front().message);
-      return;
+      return {};
     }
   }
   if (reader.silent() > 0) results.warn(fmt::format("readings that are no numbers were left out: {}", reader.silent()));
-  if (!reader.links().empty()) results.warn("of what other resources answer nothing is in it: " + reader.links());
+  return reader.links();
 }
 
 }  // namespace stepcast

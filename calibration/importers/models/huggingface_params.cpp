@@ -9,24 +9,24 @@ namespace stepcast {
 
 namespace {
 
-struct Renamed {
+struct RenamedParam {
   const char *theirs, *ours;
 };
-constexpr std::array kKeys{Renamed{"dim", "hidden_size"},
-                           Renamed{"n_layers", "num_hidden_layers"},
-                           Renamed{"n_heads", "num_attention_heads"},
-                           Renamed{"n_kv_heads", "num_key_value_heads"},
-                           Renamed{"hidden_dim", "intermediate_size"},
-                           Renamed{"norm_eps", "rms_norm_eps"},
-                           Renamed{"max_seq_len", "max_position_embeddings"},
-                           Renamed{"tied_embeddings", "tie_word_embeddings"}};
+constexpr std::array kParams{RenamedParam{"dim", "hidden_size"},
+                             RenamedParam{"n_layers", "num_hidden_layers"},
+                             RenamedParam{"n_heads", "num_attention_heads"},
+                             RenamedParam{"n_kv_heads", "num_key_value_heads"},
+                             RenamedParam{"hidden_dim", "intermediate_size"},
+                             RenamedParam{"norm_eps", "rms_norm_eps"},
+                             RenamedParam{"max_seq_len", "max_position_embeddings"},
+                             RenamedParam{"tied_embeddings", "tie_word_embeddings"}};
 // Of the section of experts: Mistral's `moe`, Meta's `moe_args`.
-constexpr std::array kExpertKeys{Renamed{"num_experts", "num_local_experts"},
-                                 Renamed{"top_k", "num_experts_per_tok"},
-                                 Renamed{"expert_hidden_dim", "moe_intermediate_size"},
-                                 Renamed{"num_shared_experts", "n_shared_experts"},
-                                 Renamed{"num_expert_groups", "n_group"},
-                                 Renamed{"num_expert_groups_per_tok", "topk_group"}};
+constexpr std::array kExpertKeys{RenamedParam{"num_experts", "num_local_experts"},
+                                 RenamedParam{"top_k", "num_experts_per_tok"},
+                                 RenamedParam{"expert_hidden_dim", "moe_intermediate_size"},
+                                 RenamedParam{"num_shared_experts", "n_shared_experts"},
+                                 RenamedParam{"num_expert_groups", "n_group"},
+                                 RenamedParam{"num_expert_groups_per_tok", "topk_group"}};
 // Layouts in memory, scales and routing that change neither time nor memory.
 constexpr std::array kHarmlessParams{"multiple_of",
                                      "ffn_dim_multiplier",
@@ -53,7 +53,7 @@ double number_at(const Json& object, const char* key, double otherwise) {
   return found != object.end() && found->is_number() ? found->get<double>() : otherwise;
 }
 
-void rename(Json& config, const char* theirs, const char* ours) {
+void rename_param(Json& config, const char* theirs, const char* ours) {
   const auto found = config.find(theirs);
   if (found == config.end() || std::string_view(theirs) == ours) return;
   const Json value = *found;
@@ -88,8 +88,8 @@ void take_experts(Json& config, const char* section, bool meta) {
     meta_experts(config, experts, number_at(config, "intermediate_size", 0));
   else
     config["model_type"] = config.contains("kv_lora_rank") ? "deepseek_v3" : "mixtral";
-  if (config["model_type"] == "deepseek_v3") rename(experts, "num_experts", "n_routed_experts");
-  for (const Renamed& key : kExpertKeys) rename(experts, key.theirs, key.ours);
+  if (config["model_type"] == "deepseek_v3") rename_param(experts, "num_experts", "n_routed_experts");
+  for (const RenamedParam& key : kExpertKeys) rename_param(experts, key.theirs, key.ours);
   for (const char* key : kHarmlessOfExperts) experts.erase(key);
   for (const auto& [key, value] : experts.items()) config[key] = value;
 }
@@ -104,12 +104,13 @@ bool is_params(const Json& document) {
 Json config_of_params(const Json& params, std::vector<std::string>& notes) {
   const bool meta = !params.contains("hidden_dim");
   Json config = params;
-  for (const Renamed& key : kKeys) rename(config, key.theirs, key.ours);
+  for (const RenamedParam& key : kParams) rename_param(config, key.theirs, key.ours);
   config["model_type"] = meta ? "llama" : "mistral";
   if (!config.contains("tie_word_embeddings")) config["tie_word_embeddings"] = false;
   if (meta) config["intermediate_size"] = static_cast<long>(feed_forward_of(params));
   double vocabulary = number_at(config, "vocab_size", 0);
-  if (vocabulary <= 0) {
+  const bool stated = config.contains("vocab_size") && !config["vocab_size"].is_number();
+  if (vocabulary <= 0 && !stated) {
     vocabulary = kLlama2Vocabulary;
     config["vocab_size"] = kLlama2Vocabulary;
     notes.push_back(fmt::format("vocab_size is the tokenizer's: {} is taken, Llama 2's", kLlama2Vocabulary));
@@ -121,7 +122,7 @@ Json config_of_params(const Json& params, std::vector<std::string>& notes) {
   if (!config.contains("max_position_embeddings")) {
     const int positions = params.value("use_scaled_rope", Json(false)) == true ? 131072
                           : !meta                                              ? 32768
-                          : vocabulary == kLlama3Vocabulary                    ? 8192
+                          : vocabulary >= kLlama3Vocabulary                    ? 8192
                                                                                : 4096;
     config["max_position_embeddings"] = positions;
     notes.push_back(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <set>
 
 #include "calibration/importers/models/config_reader.hpp"
@@ -47,6 +48,7 @@ class TorchtitanReader {
     checkpointing();
     compiler();
     optimizer();
+    if (strategy_.contains("expert_parallel")) with_experts();
     for (const auto& [table, value] : config_.items())
       if (known_.count(table) == 0 &&
           std::find(kHarmlessTables.begin(), kHarmlessTables.end(), table) == kHarmlessTables.end())
@@ -110,7 +112,8 @@ class TorchtitanReader {
     const long model_ranks = static_cast<long>(tensor) * pipeline * context;
     cluster_ =
         cluster_of({shards > 0 ? model_ranks * replicas * shards : 0, 0}, target_, catalog_, notes_, diagnostics_);
-    if (shards < 0 && !target_.nodes) fewest(model_ranks * replicas);
+    const long of_experts = static_cast<long>(experts) * pipeline * tensor;
+    if (shards < 0 && !target_.nodes) fewest(std::lcm(model_ranks * replicas, experts > 1 ? of_experts : 1L));
     sharding(cluster_.devices(), model_ranks, replicas, context, shards);
     set("tensor_parallel", tensor);
     set("pipeline_parallel", pipeline);
@@ -130,6 +133,14 @@ class TorchtitanReader {
                    "pipeline_parallel_schedule_csv", "context_parallel_rotate_method", "disable_loss_parallel"});
     if (&parallelism != &training) list_unknown(degree, "parallelism");
     batch(reader, model_ranks);
+  }
+
+  /// The profile for FSDP has no expert parallelism; Megatron-LM's, which has, stands in.
+  void with_experts() {
+    strategy_["framework"] = "megatron-lm";
+    strategy_.erase("torch_compile");
+    if (strategy_.value("recompute", Json()) == "per-operator") strategy_["recompute"] = "selective";
+    notes_.emplace_back("expert parallelism: forecast with the profile of megatron-lm, which has it");
   }
 
   void set(const char* key, int value) {
