@@ -37,16 +37,16 @@ struct HuggingFaceType {
   bool layer_norm = false;  ///< else RMSNorm
   bool biases = false;      ///< every linear layer has a bias
   bool qkv_bias = false;    ///< the QKV projections alone have
-  std::string_view positions = "rotary";  ///< as a model's shape calls them
-  bool sliding = false;                   ///< sliding_window counts when it is there
-  bool query_norms = false;               ///< norms of queries and keys
-  bool post_norms = false;                ///< norms behind attention and MLP, too
-  bool side_by_side = false;              ///< attention and MLP of one layer read the same input
-  bool sinks = false;                     ///< attention has a learned sink a head
+  std::string_view positions = "rotary";   ///< as a model's shape calls them
+  bool sliding = false;                    ///< sliding_window counts when it is there
+  bool query_norms = false;                ///< norms of queries and keys
+  bool post_norms = false;                 ///< norms behind attention and MLP, too
+  bool side_by_side = false;               ///< attention and MLP of one layer read the same input
+  bool sinks = false;                      ///< attention has a learned sink a head
   LayerHalves halves = LayerHalves::none;  ///< how it says which layers are of one half
-  bool shared_layers = false;       ///< layers of a group share their weights
-  bool mlp_beside_experts = false;  ///< every layer with experts has an MLP that all tokens visit, too
-  bool gate_in_width = false;       ///< its intermediate_size counts the gate and what it gates together
+  bool shared_layers = false;              ///< layers of a group share their weights
+  bool mlp_beside_experts = false;         ///< every layer with experts has an MLP that all tokens visit, too
+  bool gate_in_width = false;              ///< its intermediate_size counts the gate and what it gates together
 };
 
 /// The type of a file's model_type, of those with one name the one whose layout the file has. Null where none is known.
