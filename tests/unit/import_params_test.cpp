@@ -53,6 +53,13 @@ TEST(Params, WhatTheFileDoesNotSayIsNoted) {
   EXPECT_NEAR(model.parameters, 6738415616, 1e6);
 }
 
+TEST(Params, DistilBertIsNone) {
+  EXPECT_FALSE(is_huggingface(Json::parse(R"({"dim": 768, "n_layers": 6})")));
+  const ImportedModel model = params(R"({"model_type": "distilbert", "dim": 768, "hidden_dim": 3072, "n_heads": 12,
+                                         "n_layers": 6, "max_position_embeddings": 512, "vocab_size": 30522})");
+  EXPECT_EQ(model.model["family"], "encoder");
+}
+
 TEST(Params, WrongValuesAreFaults) {
   EXPECT_THROW(params(R"({"dim": 4096, "multiple_of": 256, "n_heads": 32, "n_layers": 32, "vocab_size": "x"})"),
                InputError);

@@ -97,8 +97,10 @@ void take_experts(Json& config, const char* section, bool meta) {
 }  // namespace
 
 bool is_params(const Json& document) {
-  return document.is_object() && document.contains("dim") && document.contains("n_layers") &&
-         document.contains("n_heads") && !document.contains("model_type");  // DistilBERT's keys are called so, too
+  if (!document.is_object()) return false;
+  const auto has = [&](const char* key) { return document.contains(key); };
+  // DistilBERT's config.json has these sizes, too, and says its type.
+  return has("dim") && has("n_layers") && has("n_heads") && !has("model_type") && !has("architectures");
 }
 
 Json config_of_params(const Json& params, std::vector<std::string>& notes) {
@@ -106,6 +108,7 @@ Json config_of_params(const Json& params, std::vector<std::string>& notes) {
   Json config = params;
   for (const RenamedParam& key : kParams) rename_param(config, key.theirs, key.ours);
   config["model_type"] = meta ? "llama" : "mistral";
+  if (!config.contains("num_key_value_heads")) config["num_key_value_heads"] = params.at("n_heads");
   if (!config.contains("tie_word_embeddings")) config["tie_word_embeddings"] = false;
   if (meta) config["intermediate_size"] = static_cast<long>(feed_forward_of(params));
   double vocabulary = number_at(config, "vocab_size", 0);
