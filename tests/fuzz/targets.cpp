@@ -74,6 +74,8 @@ const std::vector<CommandTarget>& command_targets() {
        "input.txt",
        {"tests/fuzz/corpus/megatron/gpt.txt", "tests/fuzz/corpus/megatron/branches.txt"}},
       {"deepspeed", {"import", "deepspeed", "FILE"}, "input.json", {"tests/fuzz/corpus/deepspeed/zero.json"}},
+      {"accelerate", {"import", "accelerate", "FILE"}, "input.yaml", {"tests/fuzz/corpus/accelerate/fsdp.yaml"}},
+      {"torchtitan", {"import", "torchtitan", "FILE"}, "input.toml", {"tests/fuzz/corpus/torchtitan/llama3.toml"}},
       {"kineto",
        {"import", "kineto", "FILE", "--graph", "OUT", "--node", "dgx-a100-80gb"},
        "input.json",
