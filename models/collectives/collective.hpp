@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/fabric/levels.hpp"
 #include "models/scenario/scenario.hpp"
 #include "models/workload/operators.hpp"
 #include "units/quantity.hpp"
@@ -31,9 +32,6 @@ enum class MessagePattern : std::uint8_t {
   in_switch,         ///< streamed from every rank to the switch and back, which adds or copies
   direct             ///< every rank to every other, some peers at a time
 };
-
-/// Levels of a fabric above the node that a cost can name: leaf, pod, site and one more.
-inline constexpr std::size_t kFabricLevels = 4;
 
 /// What the nodes of one member of a fabric level (of a leaf) send to nodes outside it while all groups of a dimension
 /// communicate, counted in the whole network traffic of one node; collisions of hashed flows included.

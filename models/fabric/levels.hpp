@@ -1,12 +1,16 @@
 #pragma once
 
 #include <boost/container/static_vector.hpp>
+#include <cstddef>
 
 #include "hardware-catalog/parts.hpp"
 #include "models/fabric/fabric_spec.hpp"
 #include "units/quantity.hpp"
 
 namespace stepcast {
+
+/// Levels above the node that a network can have: three axes of a torus and its halves, and sites.
+inline constexpr std::size_t kFabricLevels = 5;
 
 /// One tier of a network: nodes fall into groups of `nodes`, the last one possibly smaller. What a group sends to the
 /// others passes links of total rate `up`.
@@ -22,7 +26,7 @@ struct FabricLevel {
 struct FabricLevels {
   bool rails_apart = false;  ///< NICs of different number have different leaves; traffic between equal ones stays below
   BytesPerSecond message;  ///< most of one message, where a NIC spreads over links of which it takes one; 0: the NIC's
-  boost::container::static_vector<FabricLevel, 4> levels;
+  boost::container::static_vector<FabricLevel, kFabricLevels> levels;
   /// Nodes of an innermost group of several, on which placements work; 1 where there is none.
   [[nodiscard]] int together() const {
     for (const FabricLevel& level : levels)

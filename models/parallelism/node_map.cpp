@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "fields/splitmix64.hpp"
 #include "models/collectives/double_tree.hpp"
@@ -59,8 +60,8 @@ NodeMap::NodeMap(const Scenario& scenario, const RankLayout& layout, const JobNo
   if (levels() == 0) return;
   if (fabric_.rails_apart) {
     // Sites are joined by what all rails share.
-    if (!spec.pxn && spec.preset == FabricPreset::rail_optimized)
-      levels_between_rails_ = levels() - (spec.wan && levels() > 0 ? 1 : 0);
+    levels_of_rails_ = levels() - (spec.wan ? 1 : 0);
+    if (!spec.pxn && spec.preset == FabricPreset::rail_optimized) levels_between_rails_ = levels_of_rails_;
     nics_of_rank_ = static_cast<double>(scenario.nics_per_node) / std::max(1, layout.devices_per_node);
     const int per_rank = std::max(1, scenario.nics_per_node / std::max(1, layout.devices_per_node));
     rails_ = std::min(1.0, static_cast<double>(layout.side_by_side) * per_rank / scenario.nics_per_node);
@@ -97,11 +98,11 @@ int NodeMap::stage_nodes(std::size_t level, int of, int stage) const {
 /// Traffic of `nodes` nodes as the up-links feel it: some rails' links stay idle, and hashed flows share links.
 double NodeMap::occupied(std::size_t level, double nodes) const {
   if (nodes <= 0) return 0;
-  const double load = nodes / rails_;
+  const double load = nodes / usable(level);
   const FabricLevel& l = fabric_.levels[level];
   if (!hashed_ || l.links < 2) return load;
   const int flows = std::max(1, static_cast<int>(std::lround(nodes * layout_.side_by_side)));
-  const int links = std::max(1, static_cast<int>(l.links * rails_));
+  const int links = std::max(1, static_cast<int>(l.links * usable(level)));
   const int members = (nodes_.of + l.nodes - 1) / l.nodes;
   const int drawn = std::clamp(static_cast<int>(kMostDraws / flows), 1, members);
   const double most = busiest_link(drawn, std::min(flows, static_cast<int>(kMostDraws)), links, seed_ + level);
@@ -138,6 +139,25 @@ double NodeMap::message_load(std::size_t level, int of, int from, int to) const 
     if (member(level, node) == of && leaves(level, rank, rank + distance)) ++crossing;
   });
   return occupied(level, crossing);
+}
+
+std::vector<NodeMap::MessageLoad> NodeMap::message_loads(std::size_t level, int from, int to) const {
+  const int distance = (to - from) * layout_.stride(Axis::pipeline);
+  std::map<std::pair<int, int>, int> nodes;
+  std::map<int, int> leaving;
+  layout_.each_node_of_stage(from, [&](int node, int rank) {
+    if (!leaves(level, rank, rank + distance)) return;
+    const int sender = member(level, node);
+    ++nodes[{sender, member(level, layout_.node_of(rank + distance))}];
+    ++leaving[sender];
+  });
+  std::vector<MessageLoad> out;
+  out.reserve(nodes.size());
+  for (const auto& [members, count] : nodes) {
+    const double all = leaving[members.first];
+    out.push_back({members.first, members.second, occupied(level, all) * (count / all)});
+  }
+  return out;
 }
 
 void NodeMap::load_group(GroupShape& shape, std::span<const int> ranks) const {

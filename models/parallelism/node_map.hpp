@@ -40,6 +40,10 @@ class NodeMap {
   [[nodiscard]] bool limits(std::size_t level) const { return limits_[level]; }
   /// Whether any level does.
   [[nodiscard]] bool any_limits() const;
+  /// Whether NICs of different number have up-links of their own there. What joins sites is for all of them.
+  [[nodiscard]] bool rails_apart(std::size_t level) const { return level < levels_of_rails_; }
+  /// Of a member's up-links, what the ranks of one stage can use: on some rails only, where these lie apart.
+  [[nodiscard]] double usable(std::size_t level) const { return rails_apart(level) ? rails_ : 1; }
 
   /// What a member's nodes send out of it, in the network traffic of one node.
   struct Load {
@@ -52,8 +56,15 @@ class NodeMap {
   /// each of which it has so many ranks.
   [[nodiscard]] Load group_load(std::size_t level, int member, int stage, std::span<const int> group_nodes,
                                 int ranks_per_node) const;
-  /// Load by messages of all ranks of a stage to their partners on another.
+  /// Messages from one member of a level to another, in the network traffic of one node.
+  struct MessageLoad {
+    int from = 0, to = 0;
+    double load = 0;
+  };
+  /// Load by messages of all ranks of a stage to their partners on another: out of a member, and the same by where they
+  /// go.
   [[nodiscard]] double message_load(std::size_t level, int member, int from, int to) const;
+  [[nodiscard]] std::vector<MessageLoad> message_loads(std::size_t level, int from, int to) const;
 
   /// Fills in `shape.above` with the loads of the worst member of each level.
   void load_group(GroupShape& shape, std::span<const int> ranks) const;
@@ -75,7 +86,8 @@ class NodeMap {
   std::uint64_t seed_ = 1;
   std::size_t levels_between_rails_ = 0;  ///< the innermost ones, which messages to another rail pass without PXN
   double nics_of_rank_ = 1;
-  double rails_ = 1;  ///< share of a leaf's up-links that the ranks of one stage can use
+  std::size_t levels_of_rails_ = 0;  ///< the innermost ones, in which rails lie apart
+  double rails_ = 1;                 ///< share of their up-links that the ranks of one stage can use
   std::array<bool, kFabricLevels> limits_{};
 };
 

@@ -24,6 +24,11 @@ std::vector<int> ranks_that_meet(const RankLayout& layout, GroupKind kind, int r
   return out;
 }
 
+int rails_of(const Job& job, std::size_t level, int rank) {
+  if (!job.nodes.rails_apart(level) || !share_nodes(job)) return 0;
+  return rank % job.layout.devices_per_node / job.layout.side_by_side;
+}
+
 PathId PathTable::path(std::vector<LinkId> links, double weight, BytesPerSecond cap) {
   std::erase(links, kNoLink);
   const auto [entry, fresh] = paths_.try_emplace({links, weight, cap.value()}, 0);
@@ -83,12 +88,6 @@ void FoldedNetwork::add_node(int column, int stage) {
   nodes_.emplace(node_key(column, stage), std::move(links));
 }
 
-/// Stages that share nodes and use rails that lie apart do not meet in the leaves.
-int FoldedNetwork::rails_of(int stage) const {
-  if (!job_.nodes.fabric().rails_apart || !share_nodes(job_)) return 0;
-  return job_.layout.first_rank(stage) % job_.layout.devices_per_node / job_.layout.side_by_side;
-}
-
 /// Of a stage's nodes in a member of a level, those of a column's class.
 double FoldedNetwork::class_share(std::size_t level, int of, int stage, int column) const {
   if (columns_.size() == 1) return 1;
@@ -116,7 +115,7 @@ const std::vector<FoldedNetwork::Crossing>& FoldedNetwork::crossings(const Membe
       const double share = class_share(level, of, member.stage, member.column);
       const NodeMap::Load load = job_.nodes.group_load(level, of, member.stage, nodes, ranks_per_node);
       if (share * std::max({load.ring, load.tree, load.direct}) <= 0) continue;
-      const auto links = shared_.of(level, of, rails_of(member.stage), job_.interconnect.uplinks[level].up);
+      const auto links = shared_.of(level, of, rails_of(job_, level, member.rank), job_.interconnect.uplinks[level].up);
       out.push_back({paths_.path({links.up, links.down}, std::max(1.0, ranks_ * share * load.ring)),
                      {share * load.ring, share * load.tree, share * load.direct}});
     }
@@ -130,18 +129,15 @@ const std::vector<FoldedNetwork::Crossing>& FoldedNetwork::message_crossings(con
   if (!fresh || !job_.nodes.any_limits()) return out;
   for (std::size_t level = 0; level < job_.nodes.levels(); ++level) {
     if (!job_.nodes.limits(level)) continue;
-    const BytesPerSecond up = job_.interconnect.uplinks[level].up;
-    for (const int of : shared_.watched(level)) {
-      const double leaving =
-          job_.nodes.message_load(level, of, from.stage, to.stage) * class_share(level, of, from.stage, from.column);
-      // Whatever comes in has left the partners' leaves: the same messages seen from their other end.
-      const double coming =
-          job_.nodes.message_load(level, of, to.stage, from.stage) * class_share(level, of, to.stage, from.column);
-      const auto links = shared_.of(level, of, rails_of(from.stage), up);
-      if (leaving > 0)
-        out.push_back({paths_.path({links.up}, std::max(1.0, ranks_ * leaving)), {leaving, leaving, leaving}});
-      if (coming > 0)
-        out.push_back({paths_.path({links.down}, std::max(1.0, ranks_ * coming)), {coming, coming, coming}});
+    const auto links_of = [&](int member) {
+      if (!shared_.watched(level).contains(member)) return SharedLinks::UpDown{kNoLink, kNoLink};
+      return shared_.of(level, member, rails_of(job_, level, from.rank), job_.interconnect.uplinks[level].up);
+    };
+    for (const NodeMap::MessageLoad& messages : job_.nodes.message_loads(level, from.stage, to.stage)) {
+      const LinkId up = links_of(messages.from).up, down = links_of(messages.to).down;
+      if (up == kNoLink && down == kNoLink) continue;
+      const double load = messages.load * class_share(level, messages.from, from.stage, from.column);
+      if (load > 0) out.push_back({paths_.path({up, down}, std::max(1.0, ranks_ * load)), {load, load, load}});
     }
   }
   return out;

@@ -39,7 +39,6 @@ class FoldedNetwork : public StepNetwork {
   const DevicePort& port(const Member& member) const { return ports_[member.column][member.stage]; }
   const NodeLinks& node(const Member& member) const { return *nodes_.at(node_key(member.column, member.stage)); }
   [[nodiscard]] std::pair<int, int> node_key(int column, int stage) const;
-  [[nodiscard]] int rails_of(int stage) const;
   [[nodiscard]] double class_share(std::size_t level, int of, int stage, int column) const;
   void add_node(int column, int stage);
   const std::vector<Crossing>& crossings(const Member& member, GroupKind kind);

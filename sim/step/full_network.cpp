@@ -78,14 +78,18 @@ const FullNetwork::Peers& FullNetwork::peers(int rank, GroupKind kind) {
   return out;
 }
 
+SharedLinks::UpDown FullNetwork::uplinks(std::size_t level, int of, int rank) {
+  const BytesPerSecond usable = job_.interconnect.uplinks[level].up * job_.nodes.usable(level);
+  return shared_.of(level, of, rails_of(job_, level, rank), usable);
+}
+
 void FullNetwork::add_levels(std::vector<LinkId>& links, int from, int to) {
   for (std::size_t level = 0; level < job_.nodes.levels(); ++level) {
     if (!job_.nodes.limits(level) || !job_.nodes.leaves(level, from, to)) continue;
     const int sender = job_.nodes.member(level, job_.layout.node_of(from));
     const int receiver = job_.nodes.member(level, job_.layout.node_of(to));
-    const BytesPerSecond up = job_.interconnect.uplinks[level].up;
-    links.push_back(shared_.of(level, sender, 0, up).up);
-    links.push_back(shared_.of(level, receiver, 0, up).down);
+    links.push_back(uplinks(level, sender, from).up);
+    links.push_back(uplinks(level, receiver, from).down);
   }
 }
 
@@ -106,7 +110,7 @@ std::vector<Flow> FullNetwork::collective(const Member& member, GroupKind kind, 
     flows.push_back({paths_.path({own.nic_out, links.nic_out, links.nic_in, own.nic_in}, 1), bytes});
     for (std::size_t level = 0; level < job_.nodes.levels(); ++level) {
       if (!job_.nodes.limits(level) || outside[level] <= 0) continue;
-      const auto up = shared_.of(level, job_.nodes.member(level, node), 0, job_.interconnect.uplinks[level].up);
+      const auto up = uplinks(level, job_.nodes.member(level, node), member.rank);
       flows.push_back({paths_.path({up.up, up.down}, 1), bytes * outside[level]});
     }
     return flows;

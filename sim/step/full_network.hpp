@@ -37,6 +37,8 @@ class FullNetwork : public StepNetwork {
   };
   const Job& job_of(const Member& member) const;
   const Peers& peers(int rank, GroupKind kind);
+  /// Those of a member that a rank's traffic takes.
+  SharedLinks::UpDown uplinks(std::size_t level, int of, int rank);
   /// Up-links that a flow from one rank to another takes, or none.
   void add_levels(std::vector<LinkId>& links, int from, int to);
   void add_node(const Member& member);

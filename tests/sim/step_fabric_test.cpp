@@ -175,6 +175,38 @@ TEST(FullFlows, TheEndsOfAPipelineMeetOverTheWideNetwork) {
   EXPECT_GT(folded, tied->cost.alone(job.interconnect, tied->pair).value());
 }
 
+// Rails of stages that share nodes lie apart in their leaves, not between two sites.
+TEST(FullFlows, RailsMeetBetweenSites) {
+  const Json fabric{{"preset", "rail-optimized"},
+                    {"oversubscription", 2},
+                    {"nodes_per_leaf", 1},
+                    {"wan", {{"sites", 2}, {"bandwidth_Gbps", 100}, {"latency_ms", 1}}}};
+  const Json json{{"cluster", cluster(4, fabric)},
+                  {"workload", {{"model", "llama3.2-1b"}, {"global_batch", 64}}},
+                  {"strategy",
+                   {{"framework", "megatron-lm"},
+                    {"micro_batch", 1},
+                    {"pipeline_parallel", 2},
+                    {"sharding", "none"},
+                    {"order", "tp-pp-cp-ep-dp"}}}};
+  EXPECT_NEAR(step_of(json) / step_of(json, FlowDetail::full), 1, 0.01);
+}
+
+// A message holds the up-links that it leaves by and those that it arrives by at one rate.
+TEST(FullFlows, MessagesBetweenLeavesAreOneFlow) {
+  Json fabric = leaves_of(2, 8);
+  fabric.update({{"nic_bandwidth_Gbps", 10}, {"nics_per_node", 1}});
+  const Json json{{"cluster", cluster(8, fabric)},
+                  {"workload", {{"model", "llama3.2-1b"}, {"global_batch", 64}}},
+                  {"strategy",
+                   {{"framework", "megatron-lm"},
+                    {"micro_batch", 1},
+                    {"tensor_parallel", 2},
+                    {"pipeline_parallel", 8},
+                    {"sequence_parallel", true}}}};
+  EXPECT_NEAR(step_of(json) / step_of(json, FlowDetail::full), 1, 0.01);
+}
+
 TEST(FullFlows, MoreRanksThanItsBoundAreRefused) {
   Json json{{"cluster", cluster(128, leaves_of(4, 1))},
             {"workload", {{"model", "llama3.2-1b"}, {"global_batch", 1024}}},

@@ -370,6 +370,14 @@ BytesPerSecond all_pairs(const FabricLevels& levels, int nodes) {
 }
 
 // A message passes avg = Σmin(i, k − i)/k links of an axis of k, and a router has two links there: S·avg/2 over a link.
+// Three axes, halves and sites: five tiers.
+TEST(Torus, MaySpanSites) {
+  FabricSpec spec;
+  spec.preset = FabricPreset::torus_3d;
+  spec.wan = FabricSitesSpec{2, 100_Gbps, 10_ms};
+  EXPECT_EQ(fabric_levels(spec, 16, 8, 400_Gbps, nullptr).levels.size(), 5U);
+}
+
 TEST(Torus, AnExchangeOfAllPairsIsHeldUpByItsLongestAxis) {
   for (const std::vector<int>& dimensions : std::vector<std::vector<int>>{
            {1, 7}, {7, 7}, {15, 15}, {5, 7}, {4, 4}, {8, 2}, {9, 2}, {3, 3, 5}, {7, 7, 7}, {8, 1, 2}}) {
