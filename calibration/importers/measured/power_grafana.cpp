@@ -98,7 +98,7 @@ std::string device_of_legend(const std::string& legend) {
     const std::size_t end = std::min(low.find_first_not_of("0123456789", digits), low.size());
     const std::string host = host_in(legend.substr(0, gpu) + " " + legend.substr(end));
     const std::string name = "gpu" + legend.substr(digits, end - digits);
-    return host.empty() ? name : name + "@" + host;
+    return host.empty() ? name : fmt::format("{}@{}", name, host);
   }
   return gpu_name(legend);
 }
@@ -280,7 +280,7 @@ class GrafanaReader {
       return origin.host.empty() ? device : device + "@" + origin.host;
     }
     if (!name.legend.empty() && !is_value(name.legend)) return device_of_legend(name.legend);
-    const std::string device = hints_.device.empty() ? "node" : hints_.device;
+    std::string device = hints_.device.empty() ? "node" : hints_.device;
     if (hints_.device.empty())
       results_.warn("nothing tells what the values are of; all are taken as node's (--device says otherwise)");
     return device;

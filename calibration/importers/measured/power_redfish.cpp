@@ -297,8 +297,8 @@ class RedfishReader {
       const Json oem = one.value("/Oem/Dell"_json_pointer, Json::object());
       const std::string context = words(oem, "ContextID");
       std::string name = owner_of(property);
-      if (name.empty()) name = context.empty() ? id : context + " " + id;
-      add(name, property.empty() ? context + "/" + id : property, time_in(one, seconds), *value);
+      if (name.empty()) name = context.empty() ? id : fmt::format("{} {}", context, id);
+      add(name, property.empty() ? fmt::format("{}/{}", context, id) : property, time_in(one, seconds), *value);
     }
     if (values.empty()) results_.warn(fmt::format("report {} has no values", shown(words(report, "Id"))));
   }

@@ -113,7 +113,7 @@ std::string PowerSeries::name_of(const Part& part) {
   const auto on_host = [&](const std::string& key) { return key.ends_with("@" + origin.host) || origin.host.empty(); };
   const auto number = std::count_if(unnumbered_.begin(), unnumbered_.end(), on_host);
   unnumbered_.push_back(part.key);
-  const std::string name = at_host(fmt::format("gpu{}", number), origin.host);
+  std::string name = at_host(fmt::format("gpu{}", number), origin.host);
   results_.warn(fmt::format("nothing tells an index: {} is taken as {}", origin.device, name));
   return name;
 }

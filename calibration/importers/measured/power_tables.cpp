@@ -23,7 +23,7 @@ std::vector<std::string> cells_of(std::string_view line, char separator) {
         quoted += line[at];
       }
       const std::size_t end = std::min(line.find(separator, at), line.size());
-      out.push_back(std::string(trimmed(quoted)));
+      out.emplace_back(trimmed(quoted));
       at = end + 1;
       continue;
     }

@@ -309,7 +309,7 @@ class YamlArguments {
         else if (key == "tokenizer")
           tokenizer(value);
         else if (key == "peft" && !value.empty())
-          notes_.push_back("peft: adapters are not read (workload.adapter_rank)");
+          notes_.emplace_back("peft: adapters are not read (workload.adapter_rank)");
         else if (std::find(kHarmlessSections.begin(), kHarmlessSections.end(), key) == kHarmlessSections.end())
           walk(value, key);
       } else if (!value.is_null()) {
