@@ -100,6 +100,18 @@ TEST(Torchtitan, ShardsThatTakeWhatIsLeft) {
   EXPECT_EQ(out.scenario["workload"]["global_batch"], 32);
 }
 
+TEST(Torchtitan, ItsOwnCutOfStagesIsSaidNotToBeRead) {
+  const std::string of_stages = "pipeline_parallel_degree = 2\npipeline_parallel_first_stage_less_layers = 1\n";
+  const std::string text =
+      "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nbatch_size = 2\nseq_len = 4096\n[parallelism]\n"
+      "tensor_parallel_degree = 2\ndisable_loss_parallel = true\n";
+  const Result out = import(text + of_stages);
+  EXPECT_EQ(out.faults, "");
+  EXPECT_EQ(out.scenario["strategy"]["sequence_parallel"], true);
+  EXPECT_THAT(out.notes, HasSubstr("pipeline_parallel_first_stage_less_layers: not read; stages are as even as"));
+  EXPECT_THAT(import(text).notes, testing::Not(HasSubstr("less_layers")));
+}
+
 TEST(Torchtitan, ExpertsTakeAProfileThatHasThem) {
   const Result out = import(
       "[model]\nname = \"deepseek_v3\"\nflavor = \"671B\"\n[training]\nlocal_batch_size = 1\nseq_len = 4096\n"

@@ -121,18 +121,29 @@ class TorchtitanReader {
     set("expert_parallel", experts);
     const int expert_tensor = of("expert_tensor_parallel_degree");
     if (experts > 1 && expert_tensor != tensor) strategy_["expert_tensor_parallel"] = expert_tensor;
-    if (tensor > 1) strategy_["sequence_parallel"] = !degree.flag("disable_loss_parallel", false);
+    // Its plans cut norms and residuals by tokens, whether the loss is cut by the vocabulary or not.
+    if (tensor > 1) strategy_["sequence_parallel"] = true;
     if (degree.flag("enable_async_tensor_parallel", false) && tensor > 1) strategy_["overlap_tensor_parallel"] = true;
     if (context > 1)
       strategy_["context_method"] = degree.text("context_parallel_rotate_method") == "alltoall" ? "ring" : "all-gather";
     schedule(degree, pipeline);
     if (degree.text("fsdp_reshard_after_forward") == "never" && strategy_["sharding"] == "fsdp")
       strategy_["sharding"] = "zero-2";
-    degree.ignore({"enable_compiled_autograd", "pipeline_parallel_split_points", "module_fqns_per_model_part",
-                   "pipeline_parallel_first_stage_less_layers", "pipeline_parallel_last_stage_less_layers",
-                   "pipeline_parallel_schedule_csv", "context_parallel_rotate_method", "disable_loss_parallel"});
+    own_stages(degree, pipeline);
+    degree.ignore({"enable_compiled_autograd", "context_parallel_rotate_method", "disable_loss_parallel"});
     if (&parallelism != &training) list_unknown(degree, "parallelism");
     batch(reader, model_ranks);
+  }
+
+  /// How a file cuts the layers over its stages is not read.
+  void own_stages(ConfigReader& degree, int pipeline) {
+    for (const char* key :
+         {"pipeline_parallel_split_points", "module_fqns_per_model_part", "pipeline_parallel_first_stage_less_layers",
+          "pipeline_parallel_last_stage_less_layers", "pipeline_parallel_schedule_csv"}) {
+      if (pipeline > 1 && degree.has(key))
+        notes_.push_back(fmt::format("{}: not read; stages are as even as the layers allow", key));
+      degree.ignore({key});
+    }
   }
 
   /// The profile for FSDP has no expert parallelism; Megatron-LM's, which has, stands in.
