@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
+#include <cctype>
 #include <string>
 #include <vector>
 
+#include "calibration/importers/plain_number.hpp"
 #include "calibration/importers/text_file.hpp"
 
 namespace stepcast {
@@ -187,16 +187,7 @@ class TomlReader {
   Json scalar(const std::string& word) {
     if (word == "true") return true;
     if (word == "false") return false;
-    std::string digits = word;
-    std::erase(digits, '_');
-    if (digits.starts_with('+')) digits.erase(0, 1);
-    const char* const end = digits.data() + digits.size();
-    std::int64_t whole = 0;
-    if (const auto [stop, error] = std::from_chars(digits.data(), end, whole); error == std::errc() && stop == end)
-      return whole;
-    double number = 0;
-    const auto [stop, error] = std::from_chars(digits.data(), end, number);
-    if (error == std::errc() && stop == end && std::isfinite(number)) return number;
+    if (const auto number = plain_number(word)) return *number;
     const bool date = word.size() >= 8 && std::isdigit(static_cast<unsigned char>(word[0])) != 0;
     if (!date) fail(fmt::format("found {}, expected a value (texts stand in quotes)", shown(word)));
     return word;

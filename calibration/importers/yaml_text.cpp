@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "calibration/importers/plain_number.hpp"
 #include "calibration/importers/text_file.hpp"
 
 namespace stepcast {
@@ -80,16 +79,9 @@ Json scalar_of(std::string_view text) {
     if (word == yes) return true;
   for (const char* no : {"false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"})
     if (word == no) return false;
-  std::string digits = word;
-  if (std::isdigit(static_cast<unsigned char>(digits[0])) != 0) std::erase(digits, '_');
-  if (digits[0] == '+') digits.erase(0, 1);
-  const char* const end = digits.data() + digits.size();
-  std::int64_t whole = 0;
-  if (const auto [stop, error] = std::from_chars(digits.data(), end, whole); error == std::errc() && stop == end)
-    return whole;
-  double number = 0;
-  const auto [stop, error] = std::from_chars(digits.data(), end, number);
-  if (error == std::errc() && stop == end && std::isfinite(number)) return number;
+  // An underscore before the digits makes a word of them.
+  if (word.front() != '_')
+    if (const auto number = plain_number(word)) return *number;
   return word;
 }
 

@@ -1,35 +1,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "calibration/importers/models/imported_scenario.hpp"
-#include "tests/scratch_folder.hpp"
-#include "tests/shipped_catalog.hpp"
+#include "tests/unit/imported_text.hpp"
 
 namespace stepcast::import_accelerate_test {
 namespace {
 
 using testing::HasSubstr;
 
-struct Result {
-  Json scenario;
-  std::string notes, faults;
-};
+using Result = test::ImportedText;
 
-Result import(const std::string& text, ImportTarget target = {}) {
-  const ScratchFolder folder;
-  const std::filesystem::path file = folder / "accelerate.yaml";
-  std::ofstream(file) << text;
-  Result out;
-  try {
-    ImportedScenario found = import_accelerate(file, target, test::catalog());
-    out.scenario = std::move(found.scenario);
-    out.notes = Json(found.notes).dump();
-  } catch (const InputError& error) {
-    out.faults = error.what();
-  }
-  return out;
+Result import(const std::string& text, const ImportTarget& target = {}) {
+  return test::import_text(import_accelerate, "accelerate.yaml", text, target);
 }
 
 constexpr const char* kFsdp = R"(compute_environment: LOCAL_MACHINE

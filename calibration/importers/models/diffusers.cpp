@@ -32,6 +32,20 @@ struct DiffusersClass {
   std::string_view left_out = "";
 };
 
+/// Wan by diffusers' class and by its own, which says how long its texts are.
+constexpr DiffusersClass wan(std::string_view name, std::string_view context_length = "") {
+  return {.name = name,
+          .context_width = "text_dim",
+          .context_length = context_length,
+          .context_tokens = 512,
+          .shared_modulation = true,
+          .head_norms = true,
+          .rotary = true,
+          .tokens = 21 * 30 * 52,
+          .of = "films of 81 frames of 832 x 480",
+          .left_out = "the second product of the text's embedding, and what attends to a picture"};
+}
+
 // The classes' own files under src/diffusers/models/transformers, and their pipelines' lengths of texts. Wan writes its
 // own files alike.
 constexpr std::array kClasses{
@@ -88,25 +102,8 @@ constexpr std::array kClasses{
                    .tokens = 31 * 45 * 80,
                    .of = "films of 121 frames of 1280 x 720",
                    .left_out = "the blocks that refine the text's tokens"},
-    DiffusersClass{.name = "WanTransformer3DModel",
-                   .context_width = "text_dim",
-                   .context_tokens = 512,
-                   .shared_modulation = true,
-                   .head_norms = true,
-                   .rotary = true,
-                   .tokens = 21 * 30 * 52,
-                   .of = "films of 81 frames of 832 x 480",
-                   .left_out = "the second product of the text's embedding, and what attends to a picture"},
-    DiffusersClass{.name = "WanModel",
-                   .context_width = "text_dim",
-                   .context_length = "text_len",
-                   .context_tokens = 512,
-                   .shared_modulation = true,
-                   .head_norms = true,
-                   .rotary = true,
-                   .tokens = 21 * 30 * 52,
-                   .of = "films of 81 frames of 832 x 480",
-                   .left_out = "the second product of the text's embedding, and what attends to a picture"},
+    wan("WanTransformer3DModel"),
+    wan("WanModel", "text_len"),
 };
 
 const DiffusersClass* find_class(std::string_view name) {
