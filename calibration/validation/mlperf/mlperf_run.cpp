@@ -86,6 +86,7 @@ std::string_view language_precision(const Benchmark& benchmark, std::string_view
   const bool blackwell =
       accelerator.starts_with("b200") || accelerator.starts_with("b300") || accelerator.starts_with("gb");
   if (!blackwell || round < "v5.1") return "fp8";
+  // No configuration of v5.1's FLUX.1 was found; AMD's and Oracle's of v6.0 is in fp8 (Oracle's report of it, 2026-06).
   if (benchmark.name == "flux1") return "fp8";
   return benchmark.name == "llama31_405b" ? "nvfp4" : "fp8 or nvfp4 (configuration not found)";
 }
