@@ -138,6 +138,24 @@ def bert(seq_len, batch, hidden=1024, layers=24, heads=16):
     return model, words, lambda f, data: f(**data).loss
 
 
+def hugging_face(name, seq_len, batch, half, recompute):
+    """Transformers' Llama; `half`: its weights, and so its gradients and AdamW's moments, are in bf16."""
+    import transformers
+    m = MODELS[name]
+    config = transformers.LlamaConfig(
+        vocab_size=m.vocab, hidden_size=m.hidden, intermediate_size=m.ffn, num_hidden_layers=m.layers,
+        num_attention_heads=m.heads, num_key_value_heads=m.kv_heads, max_position_embeddings=8192, rope_theta=500000.0,
+        tie_word_embeddings=m.layers <= 16, attn_implementation="sdpa", use_cache=False)
+    torch.set_default_dtype(torch.bfloat16 if half else torch.float32)
+    with torch.device("cuda"):
+        model = transformers.LlamaForCausalLM(config)
+    torch.set_default_dtype(torch.float32)
+    if recompute:
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    tokens = torch.randint(m.vocab, (batch, seq_len), device="cuda")
+    return model, {"input_ids": tokens, "labels": tokens}, lambda f, data: f(**data).loss
+
+
 @dataclasses.dataclass
 class Setting:
     """One run: `work` makes a model, its data, and the function of both that gives the loss."""
@@ -157,6 +175,12 @@ def decoder(model, seq_len, batch, compiled=False, recompute=False):
     return Setting(name, model, batch, seq_len, lambda: language(model, seq_len, batch, recompute), "bf16", compiled, recompute)
 
 
+def llama_of_hugging_face(seq_len, batch, half=False, recompute=False):
+    name = f"hugging-face-llama3.2-1b-{seq_len}x{batch}" + ("-half" if half else "") + ("-recompute" if recompute else "")
+    work = lambda: hugging_face("llama3.2-1b", seq_len, batch, half, recompute)
+    return Setting(name, "llama3.2-1b", batch, seq_len, work, "half" if half else "bf16", recompute=recompute)
+
+
 SETTINGS = [
     decoder("llama3.2-1b", 4096, 2), decoder("gpt2-medium", 1024, 16), decoder("gpt3-1.3b", 2048, 4),
     decoder("gpt2-xl", 1024, 8), decoder("llama3.2-3b", 4096, 2), decoder("llama3.2-1b", 8192, 1),
@@ -172,6 +196,8 @@ SETTINGS = [
     decoder("gpt2-medium", 1024, 16, compiled=True), decoder("llama3.2-1b", 4096, 2, compiled=True),
     decoder("gpt2", 256, 1, compiled=True), decoder("gpt2", 1024, 8, compiled=True), decoder("gpt2-medium", 512, 2, compiled=True),
     decoder("gpt2-medium", 1024, 4, compiled=True), decoder("llama3.2-1b", 1024, 1, compiled=True),
+    llama_of_hugging_face(4096, 2), llama_of_hugging_face(4096, 4, recompute=True), llama_of_hugging_face(4096, 2, half=True),
+    llama_of_hugging_face(4096, 4, half=True, recompute=True),
 ]
 
 

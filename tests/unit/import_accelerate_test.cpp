@@ -53,6 +53,20 @@ TEST(Accelerate, Fsdp) {
   EXPECT_THAT(out.notes, HasSubstr("llama3-8b stands in"));
 }
 
+// Transformers' RMS norms are kernels of their own operators; GPT-3 has other norms, and torch.compile fuses either.
+TEST(Accelerate, NormsOfReplicatedModels) {
+  const auto fused = [](const std::string& text, const char* model) {
+    ImportTarget target;
+    target.model = model;
+    const Result out = import("distributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_processes: 8\n" + text, target);
+    EXPECT_EQ(out.faults, "");
+    return out.scenario["strategy"].value("fused_norm", true);
+  };
+  EXPECT_FALSE(fused("", "llama3-8b"));
+  EXPECT_TRUE(fused("", "gpt3-175b"));
+  EXPECT_TRUE(fused("dynamo_config:\n  dynamo_backend: INDUCTOR\n", "llama3-8b"));
+}
+
 TEST(Accelerate, ShardingByNumberNameOrSecondVersion) {
   const auto sharding = [](const std::string& line) {
     const Result out =

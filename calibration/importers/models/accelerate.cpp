@@ -91,6 +91,7 @@ class AccelerateReader {
     compiler();
     batch();
     take_model(workload_, target_, notes_);
+    norms();
     finish_keys();
     return {{{"format_version", kScenarioFormatVersion},
              {"name", name},
@@ -258,6 +259,24 @@ class AccelerateReader {
     if (name == "inductor") strategy_["torch_compile"] = true;
     if (name != "no" && name != "inductor")
       notes_.push_back(fmt::format("dynamo_backend {}: kernels are forecast as without it", shown(name)));
+  }
+
+  /// Transformers' own classes: LlamaRMSNorm and its likes are kernels of their own operators until something compiles
+  /// or replaces them.
+  void norms() {
+    if (strategy_["framework"] != "pytorch-ddp" || strategy_.contains("torch_compile") || !has_rms_norms()) return;
+    strategy_["fused_norm"] = false;
+    notes_.emplace_back(
+        "norms run operator by operator, as in Hugging Face's models (strategy.fused_norm; true with Liger's)");
+  }
+
+  [[nodiscard]] bool has_rms_norms() const {
+    const Json& model = workload_.at("model");
+    if (model.is_object())
+      return model.contains("transformer") && model.at("transformer").value("norm", "rms_norm") == "rms_norm";
+    Diagnostics ignored("");
+    const auto preset = find_model(model.get<std::string>(), "", ignored);
+    return preset && preset->transformer && preset->transformer->norm == NormKind::rms_norm;
   }
 
   void batch() {
