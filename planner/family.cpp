@@ -113,6 +113,7 @@ StrategySpec fixed_settings(const PlanStrategy& s) {
   out.fused_activation = s.fused_activation;
   out.fused_norm = s.fused_norm;
   out.fused_rotary = s.fused_rotary;
+  out.attention_kernel = s.attention_kernel;
   out.torch_compile = s.torch_compile;
   return out;
 }

@@ -50,6 +50,7 @@ struct PlanStrategy {
   std::string order = StrategySpec().order;
   std::optional<bool> overlap_tensor_parallel, overlap_gradients, overlap_parameter_gather, fused_loss,
       gradients_in_fp32, fused_activation, fused_norm, fused_rotary;
+  std::optional<AttentionKernel> attention_kernel;
   bool torch_compile = false;
   static const FieldTable<PlanStrategy>& fields();
 };

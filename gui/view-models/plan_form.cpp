@@ -65,6 +65,7 @@ const std::set<std::string> kStrategyKeys{"framework",
                                           "fused_activation",
                                           "fused_norm",
                                           "fused_rotary",
+                                          "attention_kernel",
                                           "torch_compile"};
 /// What the planner chooses, or follows from that.
 const std::set<std::string> kChosenKeys{

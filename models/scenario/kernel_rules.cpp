@@ -38,6 +38,7 @@ void check_transformers_alone(Draft& draft) {
   refuse(strategy.fused_loss.has_value(), "/strategy/fused_loss");
   refuse(strategy.fused_norm.has_value(), "/strategy/fused_norm");
   refuse(strategy.fused_rotary.has_value(), "/strategy/fused_rotary");
+  refuse(strategy.attention_kernel.has_value(), "/strategy/attention_kernel");
   refuse(draft.spec().workload.adapter_rank > 0, "/workload/adapter_rank");
   refuse(draft.spec().workload.document_len > 0, "/workload/document_len");
 }

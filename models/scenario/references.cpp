@@ -90,6 +90,20 @@ void resolve_framework(Draft& draft) {
   }
 }
 
+/// The framework with the kernels of attention that the strategy names.
+void take_attention_kernel(Draft& draft) {
+  Scenario& s = draft.scenario;
+  const std::optional<AttentionKernel> kernel = draft.spec().strategy.attention_kernel;
+  if (!kernel || !s.framework || s.compute == nullptr) return;
+  const std::string name(name_of(*kernel));
+  if (*kernel != AttentionKernel::unfused && s.compute->attention_forward_share.count(name) == 0)
+    draft.assume(
+        fmt::format("attention at the rate of the vendor's kernels: {} has no figure of {}", s.compute->id, name));
+  FrameworkProfile own = *s.framework;
+  own.attention_kernel = *kernel;
+  s.framework = std::make_shared<const FrameworkProfile>(std::move(own));
+}
+
 /// The NICs of a custom fabric are as fast as its cables let them be.
 void take_cabled_rate(Draft& draft, int nodes) {
   Scenario& s = draft.scenario;
@@ -107,6 +121,7 @@ void resolve_references(Draft& draft) {
   resolve_surroundings(draft);
   resolve_model(draft);
   resolve_framework(draft);
+  take_attention_kernel(draft);
 }
 
 void resolve_network(Draft& draft) {

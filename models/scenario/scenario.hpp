@@ -157,12 +157,13 @@ struct StrategySpec {
   std::optional<bool> overlap_parameter_gather;
   std::optional<bool> fused_loss;  ///< default: the framework's
   std::optional<bool> gradients_in_fp32;
-  std::optional<bool> fused_activation;    ///< default: the framework's
-  std::optional<bool> fused_norm;          ///< default: the framework's
-  std::optional<bool> fused_rotary;        ///< default: the framework's
-  bool torch_compile = false;              ///< element-wise kernels of a block are fused by torch.compile
-  bool fp8_dot_product_attention = false;  ///< attention's products in 8 bit, where others are in 8 or 4
-  bool sync_batch_norm = false;            ///< batch norms take their statistics over all replicas
+  std::optional<bool> fused_activation;             ///< default: the framework's
+  std::optional<bool> fused_norm;                   ///< default: the framework's
+  std::optional<bool> fused_rotary;                 ///< default: the framework's
+  std::optional<AttentionKernel> attention_kernel;  ///< default: the framework's
+  bool torch_compile = false;                       ///< element-wise kernels of a block are fused by torch.compile
+  bool fp8_dot_product_attention = false;           ///< attention's products in 8 bit, where others are in 8 or 4
+  bool sync_batch_norm = false;                     ///< batch norms take their statistics over all replicas
   bool offload_optimizer = false;    ///< optimizer states lie in host memory, and processors update them (ZeRO-Offload)
   bool offload_activations = false;  ///< what blocks keep for the backward pass waits in host memory
   CollectiveAlgorithm collective_algorithm = CollectiveAlgorithm::automatic;

@@ -82,6 +82,10 @@ void add_kernels(FieldTable<StrategySpec>& t) {
       .field("fused_norm", &S::fused_norm,
              "An RMS norm is one kernel that keeps its input alone; default: the framework's")
       .field("fused_rotary", &S::fused_rotary, "Rotary positions are one kernel; default: the framework's")
+      .field("attention_kernel", &S::attention_kernel,
+             "Attention: products and softmax one by one over stored scores, or a generation of fused kernels (native: "
+             "the "
+             "vendor's newest, as cuDNN's and FlashAttention-3); default: the framework's")
       .field("torch_compile", &S::torch_compile,
              "torch.compile makes one kernel of a block's neighbouring norms, additions, activations and casts")
       .field("fp8_dot_product_attention", &S::fp8_dot_product_attention,

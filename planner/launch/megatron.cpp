@@ -138,6 +138,7 @@ void add_recompute(Arguments& out, const Scenario& s) {
 void add_kernels(Arguments& out, const Scenario& s) {
   const StrategySpec& strategy = s.spec.strategy;
   if (strategy.fused_loss.value_or(s.framework->fused_loss)) out.flag("--cross-entropy-loss-fusion");
+  if (strategy.attention_kernel == AttentionKernel::unfused) out.value("--attention-backend", "unfused");
   if (!strategy.fused_activation.value_or(true))
     out.flag(s.model->transformer->gated_mlp ? "--no-bias-swiglu-fusion" : "--no-bias-gelu-fusion");
   if (strategy.gradients_in_fp32.value_or(s.framework->gradients_in_fp32))

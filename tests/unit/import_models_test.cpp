@@ -351,6 +351,20 @@ TEST(MegatronImport, AttentionInEightBit) {
   EXPECT_EQ(out.scenario.at("strategy").at("fp8_dot_product_attention"), true);
 }
 
+// "flash" and "fused" are fused kernels, as the framework's profile has them.
+TEST(MegatronImport, AttentionByOperator) {
+  const auto kernel = [](const std::string& backend) {
+    std::string script(kScript);
+    script.replace(script.find("--bf16"), 6, "--bf16 --attention-backend " + backend);
+    return import_megatron(written("attention.sh", script), {}, catalog())
+        .scenario.at("strategy")
+        .value("attention_kernel", "");
+  };
+  EXPECT_EQ(kernel("unfused"), "unfused");
+  EXPECT_EQ(kernel("local"), "unfused");
+  EXPECT_EQ(kernel("flash"), "");
+}
+
 TEST(MegatronImport, BlocksWithScalesAndOverlappedExperts) {
   std::string script(kScript);
   script.replace(script.find("--bf16"), 6,

@@ -138,10 +138,10 @@ std::set<std::string> follow(const Walk& walk) {
 TEST(Lowering, FollowsEverySettingOfAStrategy) {
   std::set<std::string> followed;
   for (const Walk& walk : walks()) followed.merge(follow(walk));
-  // A family has one framework, and updates beside collectives are no family's.
+  // A family has one framework with its kernels of attention, and updates beside collectives are no family's.
   const std::set<std::string> of_no_family{"framework",         "update",      "worker",       "staleness_bound",
                                            "backup_workers",    "local_steps", "gossip_graph", "federated",
-                                           "parameter_servers", "actors",      "step_spread"};
+                                           "parameter_servers", "actors",      "step_spread",  "attention_kernel"};
   for (const std::string& key : StrategySpec::fields().keys())
     EXPECT_TRUE(followed.contains(key) || of_no_family.contains(key)) << key << " is tried nowhere";
 }

@@ -57,6 +57,7 @@ TEST(UnusedKeys, AreFaults) {
       {"gossip-ring", "strategy.fused_loss=true", "/strategy/fused_loss"},
       {"gossip-ring", "strategy.fused_norm=true", "/strategy/fused_norm"},
       {"dlrm", "strategy.fused_rotary=true", "/strategy/fused_rotary"},
+      {"gossip-ring", "strategy.attention_kernel=native", "/strategy/attention_kernel"},
       {"gossip-ring", "workload.adapter_rank=8", "/workload/adapter_rank"},
       {"gossip-ring", "workload.document_len=512", "/workload/document_len"},
       {"tensorflow-ps-sync", "strategy.offload_optimizer=true", "/strategy/offload_optimizer"},

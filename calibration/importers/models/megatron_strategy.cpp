@@ -70,12 +70,20 @@ class StrategyReader {
       in_.notes.push_back(fmt::format("--optimizer {}: its states and update are taken to be Adam's", kind));
     in_.list.ignore("--use-precision-aware-optimizer");  // states stay in fp32 unless another option says so
     in_.copy_flag(strategy_, "fp8_dot_product_attention", "--fp8-dot-product-attention");
+    attention_kernel();
     const bool flex =
         in_.list.has("--moe-token-dispatcher-type") && in_.list.text("--moe-token-dispatcher-type") == "flex";
     if (flex && model_.shape.contains("experts")) strategy_["expert_dispatch"] = "deepep";
     in_.copy_flag(strategy_, "overlap_expert_parallel", "--overlap-moe-expert-parallel-comm");
     in_.list.ignore("--delay-wgrad-compute");
     recomputation();
+  }
+
+  /// "flash" is whichever generation is installed, "fused" cuDNN's: both are the profile's own.
+  void attention_kernel() {
+    if (!in_.list.has("--attention-backend")) return;
+    const std::string backend = in_.list.text("--attention-backend");
+    if (backend == "unfused" || backend == "local") strategy_["attention_kernel"] = "unfused";
   }
 
   /// The distributed optimizer is ZeRO-1; Megatron-FSDP says itself what it cuts, by default nothing.
