@@ -64,11 +64,7 @@ LayerStep rotary(std::string_view name, const Cut& cut) {
   return step;
 }
 
-/// RMS norms of queries and keys, one scale for all heads (Henry et al. 2020, arXiv 2010.04245; Dehghani et al. 2023,
-/// arXiv 2302.05442). Read and written; backward input and gradient read, gradient written.
-LayerStep head_norms(std::string_view name, double tensors, const Cut& cut) {
-  return memory(name, tensors * cut.tokens * (cut.query + cut.key) * cut.element, cut.sharding);
-}
+double normed_elements(const Cut& cut) { return cut.tokens * (cut.query + cut.key); }
 
 /// Ring attention (Liu et al. 2023, arXiv 2310.01889): cp kernels over one chunk of keys each; the next chunk travels
 /// beside each but the last. With the balanced order of chunks every one costs half its square under a causal mask.
@@ -164,8 +160,7 @@ void count_attention(LayerWork& work, const Cut& cut) {
   const Bytes input = cut.resident_tensor();
   // A latent is kept before and after its norm.
   const Bytes latents(2 * cut.resident * latent_width(cut.shape) * cut.element);
-  // What the norms read.
-  const Bytes before_norms(cut.shape.qk_norm ? cut.tokens * (cut.query + cut.key) * cut.element : 0);
+  const Bytes before_norms = cut.shape.qk_norm ? kept_by_head_norms(normed_elements(cut), cut) : Bytes(0);
   // Q, K and V are kept as the core reads them.
   const Bytes heads = latents + before_norms +
                       Bytes(cut.tokens * (cut.query + cut.key + cut.value) * operand_element(cut)) +
@@ -203,7 +198,7 @@ void add_attention_half(LayerWork& work, const Cut& cut) {
   enter_core(steps, cut);
   if (cut.shape.is_latent())
     steps.push_back(memory("latent_norm", 2 * cut.resident * latent_width(cut.shape) * cut.element, cut.sharding));
-  if (cut.shape.qk_norm) steps.push_back(head_norms("qk_norm", 2, cut));
+  if (cut.shape.qk_norm) steps.push_back(head_norms("qk_norm", normed_elements(cut), false, cut));
   if (cut.shape.positions == PositionKind::rotary) steps.push_back(rotary("rope", cut));
   const auto core = static_cast<std::ptrdiff_t>(steps.size());
   core_steps(steps, cut, false);
@@ -222,7 +217,7 @@ void add_attention_backward(LayerWork& work, const Cut& cut) {
   steps.push_back(input_gradient(projection(cut), cut.tokens, cut.element));
   core_steps(steps, cut, true);
   if (cut.shape.positions == PositionKind::rotary) steps.push_back(rotary("rope_backward", cut));
-  if (cut.shape.qk_norm) steps.push_back(head_norms("qk_norm_backward", 3, cut));
+  if (cut.shape.qk_norm) steps.push_back(head_norms("qk_norm_backward", normed_elements(cut), true, cut));
   if (cut.shape.is_latent())
     steps.push_back(
         memory("latent_norm_backward", 3 * cut.resident * latent_width(cut.shape) * cut.element, cut.sharding));

@@ -13,15 +13,21 @@ Linear cross_projection(const Cut& cut) {
   return {"cross_proj", "cross_proj_dgrad", "cross_proj_wgrad", cut.attended, cut.hidden};
 }
 
+double normed_elements(const Cut& cut, const Cut& source) {
+  return cut.tokens * cut.query + source.tokens * source.key;
+}
+
 void count(LayerWork& work, const Cut& cut, const Cut& source) {
   const Linear q = queries(cut), kv = keys_and_values(cut), out = cross_projection(cut);
   work.parameters += q.in * q.out + kv.in * kv.out + out.in * out.out;
   if (cut.shape.biases || cut.shape.qkv_bias) work.parameters += q.out + kv.out;
   if (cut.shape.biases) work.parameters += out.out;
+  if (cut.shape.qk_norm) work.parameters += 2 * cut.head.key_size;
 
   // The encoder's result is kept once for all blocks (layer_work.cpp).
   const Bytes input = cut.resident_tensor(), gathered = gathered_and_kept(cut);
-  const Bytes heads((cut.tokens * q.out + source.tokens * kv.out) * operand_element(cut));
+  const Bytes before_norms = cut.shape.qk_norm ? kept_by_head_norms(normed_elements(cut, source), cut) : Bytes(0);
+  const Bytes heads = before_norms + Bytes((cut.tokens * q.out + source.tokens * kv.out) * operand_element(cut));
   const Bytes output(cut.tokens * cut.attended * cut.element);
   const Bytes core = kept_by_core(cut, source.sequence);
   work.activations += input + gathered + heads + output + core;
@@ -44,6 +50,7 @@ void add_cross_attention(LayerWork& work, const Cut& cut, const Cut& source) {
   steps.push_back(forward_product(queries(cut), cut.tokens, cut.element));
   gather_operand(steps, "cast_input", source);
   steps.push_back(forward_product(keys_and_values(cut), source.tokens, cut.element));
+  if (cut.shape.qk_norm) steps.push_back(head_norms("cross_qk_norm", normed_elements(cut, source), false, cut));
   const std::size_t core = steps.size();
   cast_for_attention(steps, "attention_cast", cut.tokens * cut.query + source.tokens * (source.key + source.value),
                      cut);
@@ -63,6 +70,7 @@ void add_cross_attention_backward(LayerWork& work, const Cut& cut, const Cut& so
   steps.push_back(input_gradient(cross_projection(cut), cut.tokens, cut.element));
   cast_for_attention(steps, "attention_cast_gradient", cut.tokens * cut.attended, cut);
   steps.push_back(attention_core(cut, {cut.local_sequence, source.sequence, cut.heads}, true));
+  if (cut.shape.qk_norm) steps.push_back(head_norms("cross_qk_norm_backward", normed_elements(cut, source), true, cut));
   const Linear q = queries(cut), kv = keys_and_values(cut);
   add_cast(steps, "cast_gradient", cut.tokens * q.out + source.tokens * kv.out, cut.sharding);
   regather_input(steps, cut, cut.sharding.gathered_bytes);

@@ -64,20 +64,31 @@ void add_projection(LayerWork& work, const Cut& cut, double vectors) {
   work.parameters += linear.in * linear.out + linear.out;
 }
 
+/// Tensors read and written where a norm's result is scaled and shifted, and where a half's result is gated.
+struct ModulationPasses {
+  double modulate, gate, gate_backward, modulate_backward;
+};
+constexpr ModulationPasses kOneKernel{2, 2, 3, 3};
+/// One operator after another: scaled (2), shifted (2), gated (2). Backward the sum of each vector's gradient reads its
+/// input (1), a factor's gradient is a product of two tensors (3), and the gradient is scaled on (2).
+constexpr ModulationPasses kByOperator{4, 2, 6, 7};
+
 /// What a norm gives is scaled and shifted, and what its half adds to the stream is gated: by kernels of their own,
 /// which keep what they read for the gradients of the vectors. Compiled, the norm's and the sum's do it.
 void add_modulated_norms(LayerWork& work, const Cut& cut, double norms) {
-  const double tensor = cut.resident * cut.hidden * cut.element;
+  const double half = norms * cut.resident * cut.hidden * cut.element;
   if (cut.sharding.compiled) {
-    work.backward_input.push_back(memory("modulation_gradients", norms * 2 * tensor, cut.sharding));
-    work.activations += Bytes(norms * tensor);
+    work.backward_input.push_back(memory("modulation_gradients", 2 * half, cut.sharding));
+    work.activations += Bytes(half);
     return;
   }
-  work.forward.push_back(memory("modulate", norms * 2 * tensor, cut.sharding));
-  work.forward.push_back(memory("gate", norms * 2 * tensor, cut.sharding));
-  work.backward_input.push_back(memory("gate_backward", norms * 3 * tensor, cut.sharding));
-  work.backward_input.push_back(memory("modulate_backward", norms * 3 * tensor, cut.sharding));
-  work.activations += Bytes(norms * 2 * tensor);
+  const ModulationPasses& passes = cut.sharding.fused_activation ? kOneKernel : kByOperator;
+  const double normed = norms * cut.residual_tensor().value();
+  work.forward.push_back(memory("modulate", passes.modulate * normed, cut.sharding));
+  work.forward.push_back(memory("gate", passes.gate * half, cut.sharding));
+  work.backward_input.push_back(memory("gate_backward", passes.gate_backward * half, cut.sharding));
+  work.backward_input.push_back(memory("modulate_backward", passes.modulate_backward * normed, cut.sharding));
+  work.activations += Bytes(normed + half);
 }
 
 void add_modulation(LayerWork& work, const Cut& cut, bool two_streams) {

@@ -60,6 +60,10 @@ double kept_inside(const Cut& cut) {
   return is_separate(cut) || (is_rms(cut) && cut.sharding.keeps_wide_norms) ? kWide : 0;
 }
 
+/// Products give queries and keys in 16 bit; under automatic mixed precision weights are in fp32, and PyTorch's single
+/// kernel takes both in one format alone (a trace of 2.11: tests/device/diffusion_steps.py).
+bool separate_over_heads(const Cut& cut) { return !cut.sharding.fused_norm || cut.casts_operands(); }
+
 double elements(const Cut& cut) { return cut.resident * cut.hidden; }
 
 LayerStep over_hidden(std::string_view name, double bytes, const Cut& cut) {
@@ -89,6 +93,16 @@ void add_norm(LayerWork& work, const Cut& cut, double readers) {
   const Bytes inside(elements(cut) * kept_inside(cut));
   work.activations += cut.residual_tensor() + inside;
   work.freed_norm += inside;
+}
+
+LayerStep head_norms(std::string_view name, double elements, bool backward, const Cut& cut) {
+  if (!separate_over_heads(cut)) return memory(name, elements * (backward ? 3 : 2) * cut.element, cut.sharding);
+  return counted_memory(name, elements * (backward ? separate_backward(cut.element) : separate_forward(cut.element)));
+}
+
+Bytes kept_by_head_norms(double elements, const Cut& cut) {
+  if (!separate_over_heads(cut)) return Bytes(elements * cut.element);
+  return Bytes(elements * (kWide + cut.residual));
 }
 
 void add_residual(LayerWork& work, const Cut& cut) {

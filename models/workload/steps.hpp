@@ -119,6 +119,12 @@ double mamba_multiply_adds(const TransformerShape& shape);
 
 /// Parts of a half that all kinds share. `readers`: products that read what the norm gives.
 void add_norm(LayerWork& work, const Cut& cut, double readers = 1);
+/// RMS norms of `elements` of queries and keys, one scale for all heads (Henry et al. 2020, arXiv 2010.04245; Dehghani
+/// et al. 2023, arXiv 2302.05442). One kernel reads and writes; backward it reads input and gradient and writes a
+/// gradient.
+LayerStep head_norms(std::string_view name, double elements, bool backward, const Cut& cut);
+/// What they keep for their backward pass, their input included.
+Bytes kept_by_head_norms(double elements, const Cut& cut);
 void add_residual(LayerWork& work, const Cut& cut);
 /// A norm's backward pass, and the residual branch's gradient added to it.
 void add_norm_backward(LayerWork& work, const Cut& cut, double readers = 1);

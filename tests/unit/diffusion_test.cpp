@@ -125,6 +125,53 @@ TEST(Diffusion, RanksShareBlocks) {
   EXPECT_DOUBLE_EQ(named(two.forward, "tp_gather_modulation").payload.value(), 2 * 12 * 8);
 }
 
+double bytes_of(const std::vector<LayerStep>& steps, std::string_view name) {
+  return named(steps, name).op.bytes.value();
+}
+
+// Two norms over four tokens of width 8: 128 bytes in 16 bit, 256 in fp32, in which norms give their results under
+// automatic mixed precision. By operator: scaled, shifted (2 + 2 tensors), gated (2); backward a factor's gradient is
+// multiplied (3) and summed (1), a term's summed (1), and the gradient scaled on (2).
+TEST(Diffusion, ModulationByHand) {
+  LayerSharding fused, separate, mixed;
+  fused.fused_activation = true;
+  separate.fused_activation = mixed.fused_activation = false;
+  mixed.automatic_mixed_precision = true;
+  const Model model = crossed();
+  const auto bytes = [&](const LayerSharding& cut) {
+    const LayerWork work = work_of(model, LayerRole::dense_block, 0, cut);
+    return std::vector<double>{bytes_of(work.forward, "modulate"), bytes_of(work.forward, "gate"),
+                               bytes_of(work.backward_input, "gate_backward"),
+                               bytes_of(work.backward_input, "modulate_backward")};
+  };
+  EXPECT_THAT(bytes(fused), testing::ElementsAre(2 * 128, 2 * 128, 3 * 128, 3 * 128));
+  EXPECT_THAT(bytes(separate), testing::ElementsAre(4 * 128, 2 * 128, 6 * 128, 7 * 128));
+  EXPECT_THAT(bytes(mixed), testing::ElementsAre(4 * 256, 2 * 128, 6 * 128, 7 * 256));
+}
+
+// Queries of four tokens and keys of the text's two, of width 8, are normed: read and written by one kernel, or
+// operator by operator (36 bytes an element forward, 92 backward), as under automatic mixed precision, whose weights
+// are in fp32 and the product's results in 16 bit.
+TEST(Diffusion, QueriesAndKeysOfTheTextAreNormed) {
+  LayerSharding one, separate, mixed;
+  one.fused_norm = mixed.fused_norm = true;
+  separate.fused_norm = false;
+  mixed.automatic_mixed_precision = true;
+  Model model = crossed();
+  const double before = work_of(model, LayerRole::dense_block, 0, one).parameters;
+  model.transformer->qk_norm = true;
+  const auto bytes = [&](const LayerSharding& cut) {
+    const LayerWork work = work_of(model, LayerRole::dense_block, 0, cut);
+    return std::vector<double>{bytes_of(work.forward, "cross_qk_norm"),
+                               bytes_of(work.backward_input, "cross_qk_norm_backward")};
+  };
+  EXPECT_THAT(bytes(one), testing::ElementsAre(2 * 48 * 2, 3 * 48 * 2));
+  EXPECT_THAT(bytes(separate), testing::ElementsAre(36 * 48, 92 * 48));
+  EXPECT_THAT(bytes(mixed), testing::ElementsAre(36 * 48, 92 * 48));
+  // One scale for all heads of four, of each of queries and keys, of both attentions.
+  EXPECT_EQ(work_of(model, LayerRole::dense_block, 0, one).parameters, before + 4 * 4);
+}
+
 // Compiled, norms and sums modulate: half of what is kept stays, and passes over the stream are gone.
 TEST(Diffusion, CompiledModulationHasNoPasses) {
   LayerSharding compiled;
