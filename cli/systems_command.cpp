@@ -84,7 +84,7 @@ ScenarioDocument on_one_device(const ScenarioDocument& common) {
   const Json& all = common.json.at("strategy");
   Json strategy{{"micro_batch", kGround.micro_batch}};
   for (const char* key : {"framework", "attention_kernel", "fused_activation", "fused_loss", "fused_norm",
-                          "fused_rotary", "torch_compile"})
+                          "fused_rotary", "optimizer", "parameters_in_16_bit", "torch_compile"})
     if (all.contains(key)) strategy[key] = all.at(key);
   const bool accelerators = common.json.at("cluster").at("node") == kGround.node;
   out.json["cluster"] = {{"node", accelerators ? kGround.device_node : kGround.processor_node}, {"nodes", 1}};

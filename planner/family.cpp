@@ -114,6 +114,8 @@ StrategySpec fixed_settings(const PlanStrategy& s) {
   out.fused_norm = s.fused_norm;
   out.fused_rotary = s.fused_rotary;
   out.attention_kernel = s.attention_kernel;
+  out.optimizer = s.optimizer;
+  out.parameters_in_16_bit = s.parameters_in_16_bit;
   out.torch_compile = s.torch_compile;
   return out;
 }

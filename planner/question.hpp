@@ -51,6 +51,8 @@ struct PlanStrategy {
   std::optional<bool> overlap_tensor_parallel, overlap_gradients, overlap_parameter_gather, fused_loss,
       gradients_in_fp32, fused_activation, fused_norm, fused_rotary;
   std::optional<AttentionKernel> attention_kernel;
+  std::optional<OptimizerKind> optimizer;
+  bool parameters_in_16_bit = false;
   bool torch_compile = false;
   static const FieldTable<PlanStrategy>& fields();
 };

@@ -80,6 +80,8 @@ const FieldTable<PlanStrategy>& PlanStrategy::fields() {
         .field("overlap_parameter_gather", &S::overlap_parameter_gather, "As in a scenario")
         .field("fused_loss", &S::fused_loss, "As in a scenario")
         .field("gradients_in_fp32", &S::gradients_in_fp32, "As in a scenario")
+        .field("optimizer", &S::optimizer, "As in a scenario")
+        .field("parameters_in_16_bit", &S::parameters_in_16_bit, "As in a scenario")
         .field("fused_activation", &S::fused_activation, "As in a scenario")
         .field("fused_norm", &S::fused_norm, "As in a scenario")
         .field("fused_rotary", &S::fused_rotary, "As in a scenario")

@@ -66,6 +66,8 @@ const std::set<std::string> kStrategyKeys{"framework",
                                           "fused_norm",
                                           "fused_rotary",
                                           "attention_kernel",
+                                          "optimizer",
+                                          "parameters_in_16_bit",
                                           "torch_compile"};
 /// What the planner chooses, or follows from that.
 const std::set<std::string> kChosenKeys{

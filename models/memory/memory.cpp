@@ -205,15 +205,17 @@ bool needs_no_more(const Job& job, int stage) {
 StateBytes state_bytes(const Scenario& scenario) {
   const double element = parameter_bytes(scenario);
   const bool mixed = element < 4;
-  const double full = mixed ? 4 : element;                         // of an optimizer's state variable
-  const double states = scenario.model->is_transformer() ? 2 : 1;  // Adam's moments, or SGD's momentum
+  const double full = mixed ? 4 : element;  // of an optimizer's state variable
+  const OptimizerKind kind = optimizer_of(scenario);
+  if (scenario.spec.strategy.parameters_in_16_bit) return {element, element, optimizer_state_bytes(kind, element)};
+  const double states = optimizer_state_bytes(kind, full);
   StateBytes bytes;
   bytes.parameter = element;
   bytes.gradient = scenario.framework->main_gradients_fp32 ? full : element;
   if (mixed && scenario.framework->model_gradients_kept) bytes.gradient = element + full;
-  bytes.optimizer = states * full + (mixed ? full : 0);
+  bytes.optimizer = states + (mixed ? full : 0);
   const bool keeps_fp32_alone = scenario.sharding == Sharding::fsdp || scenario.sharding == Sharding::hsdp;
-  if (mixed && (keeps_fp32_alone || automatic_mixed_precision(scenario))) return {full, full, states * full};
+  if (mixed && (keeps_fp32_alone || automatic_mixed_precision(scenario))) return {full, full, states};
   return bytes;
 }
 

@@ -48,8 +48,7 @@ struct StateBytes {
   double parameter = 0, gradient = 0, optimizer = 0;
 };
 /// Mixed precision keeps 16-bit parameters beside fp32 master copies and moments (Rajbhandari et al. 2020,
-/// section 3.1); FSDP and automatic mixed precision keep the fp32 copy alone and cast what products read. Transformers
-/// train with Adam, CNNs with SGD and momentum.
+/// section 3.1); FSDP and automatic mixed precision keep the fp32 copy alone and cast what products read.
 StateBytes state_bytes(const Scenario& scenario);
 
 /// What the outer optimizer of rounds of local steps keeps of a parameter, in bytes; zero without one.

@@ -176,16 +176,18 @@ Interconnect links_in_state(const Scenario& scenario, const NodeMap& map, const 
   return out;
 }
 
-/// Adam in fp32 reads the gradient, and reads and writes the parameter and two moments; in 16 bit it writes the model's
-/// copy, too.
-constexpr double kAdamBytes = 28, kAdamCopyBytes = 2;
-
-/// Traffic of one parameter's update. What a profile states holds for its own networks, so for SGD where those are
-/// convolutional; transformers train with Adam, as memory.cpp counts their states.
+/// Traffic of one parameter's update. What a profile states holds for its own networks and their usual optimizer, so
+/// for SGD where those are convolutional; others go by their least traffic over that one's.
 double update_bytes(const Scenario& scenario) {
   const double stated = scenario.framework->optimizer_bytes_per_parameter;
-  if (stated <= 0 || !scenario.model->is_transformer()) return stated;
-  return std::max(stated, kAdamBytes + (parameter_bytes(scenario) < 4 ? kAdamCopyBytes : 0));
+  if (stated <= 0) return stated;
+  const OptimizerKind usual = usual_optimizer(*scenario.model);
+  const double narrow = parameter_bytes(scenario);
+  UpdatedParameter formats{.copy = narrow < 4 ? narrow : 0};
+  const double least = least_update_bytes(usual, formats);
+  if (scenario.spec.strategy.parameters_in_16_bit) formats = {narrow, narrow, 0};
+  const double share = least_update_bytes(optimizer_of(scenario), formats) / least;
+  return share * (scenario.model->is_transformer() ? std::max(stated, least) : stated);
 }
 
 double communication_slowdown(const Scenario& scenario) {

@@ -54,6 +54,8 @@ void resolve_network(Draft& draft);
 void resolve_communication(Draft& draft);
 /// Sequence length, precision and training length.
 void resolve_workload(Draft& draft);
+/// Formats of parameters and states.
+void check_optimizer(Draft& draft);
 /// What the framework offers, and what a CNN cannot have.
 void check_offers(Draft& draft);
 /// Tensor, context, expert and data degrees against model and cluster, order of dimensions.

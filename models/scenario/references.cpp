@@ -90,6 +90,16 @@ void resolve_framework(Draft& draft) {
   }
 }
 
+/// The framework without what it does for parameters in fp32.
+void take_parameters_in_16_bit(Draft& draft) {
+  Scenario& s = draft.scenario;
+  if (!draft.spec().strategy.parameters_in_16_bit || !s.framework) return;
+  FrameworkProfile own = *s.framework;
+  own.automatic_mixed_precision = own.gradients_in_fp32 = own.model_gradients_kept = false;
+  own.micro_batch_bytes_per_parameter = 0;
+  s.framework = std::make_shared<const FrameworkProfile>(std::move(own));
+}
+
 /// The framework with the kernels of attention that the strategy names.
 void take_attention_kernel(Draft& draft) {
   Scenario& s = draft.scenario;
@@ -122,6 +132,7 @@ void resolve_references(Draft& draft) {
   resolve_model(draft);
   resolve_framework(draft);
   take_attention_kernel(draft);
+  take_parameters_in_16_bit(draft);
 }
 
 void resolve_network(Draft& draft) {

@@ -74,6 +74,7 @@ void resolve_strategy(Draft& draft) {
   check_shared_weights(draft);
   check_recompute(draft);
   check_offload(draft);
+  check_optimizer(draft);
   check_narrow_attention(draft);
   resolve_update(draft);
   check_merging(draft);

@@ -23,6 +23,7 @@
 #include "models/storage/input_spec.hpp"
 #include "models/workload/context_method.hpp"
 #include "models/workload/model.hpp"
+#include "models/workload/optimizer.hpp"
 #include "units/quantity.hpp"
 
 namespace stepcast {
@@ -157,6 +158,8 @@ struct StrategySpec {
   std::optional<bool> overlap_parameter_gather;
   std::optional<bool> fused_loss;  ///< default: the framework's
   std::optional<bool> gradients_in_fp32;
+  std::optional<OptimizerKind> optimizer;           ///< default: Adam for transformers, SGD with momentum for others
+  bool parameters_in_16_bit = false;                ///< and gradients and states, with no fp32 copy
   std::optional<bool> fused_activation;             ///< default: the framework's
   std::optional<bool> fused_norm;                   ///< default: the framework's
   std::optional<bool> fused_rotary;                 ///< default: the framework's
@@ -285,6 +288,9 @@ struct Scenario {
   [[nodiscard]] int devices() const { return spec.cluster.nodes * node->devices(); }
   [[nodiscard]] int devices_per_node() const { return node->devices(); }
 };
+
+/// What the strategy names, else the model's usual one.
+OptimizerKind optimizer_of(const Scenario& scenario);
 
 /// The published JSON Schema of a scenario file (models/scenario/scenario.schema.json).
 Json scenario_schema();

@@ -71,6 +71,11 @@ bool has_distributed_optimizer(const Scenario& s) {
   return s.sharding != Sharding::none && s.sharding != Sharding::zero3;
 }
 
+/// Moments in 16 bit are the precision-aware optimizer's, which is a distributed one (arguments.py asserts it).
+bool has_narrow_moments(const Scenario& s) {
+  return s.spec.strategy.optimizer == OptimizerKind::adam_16bit && has_distributed_optimizer(s);
+}
+
 /// Distributed optimizer, or Megatron-FSDP where gradients or parameters are cut, too.
 void add_sharding(Arguments& out, const Scenario& s) {
   if (!has_distributed_optimizer(s)) return;
@@ -109,6 +114,11 @@ void add_parallelism(Arguments& out, const Scenario& s) {
   if (s.spec.strategy.offload_optimizer && has_distributed_optimizer(s)) {
     out.flag("--optimizer-cpu-offload");
     out.flag("--use-precision-aware-optimizer");  // whose code it runs (arguments.py asserts it)
+  }
+  if (s.spec.strategy.optimizer == OptimizerKind::sgd) out.value("--optimizer", "sgd");
+  if (has_narrow_moments(s)) {
+    out.flag("--use-precision-aware-optimizer");
+    for (const char* moment : {"--exp-avg-dtype", "--exp-avg-sq-dtype"}) out.value(moment, "bf16");
   }
 }
 
@@ -197,6 +207,10 @@ std::vector<std::string> beyond_megatron_arguments(const Scenario& s) {
   add_if(!strategy.recompute_last_stage, "a last stage that recomputes nothing");
   add_if(strategy.offload_optimizer && !has_distributed_optimizer(s),
          "an optimizer in host memory, which Megatron-LM has with its distributed optimizer (sharding zero-1) only");
+  const OptimizerKind optimizer = optimizer_of(s);
+  const bool known = optimizer == OptimizerKind::adam || optimizer == OptimizerKind::sgd || has_narrow_moments(s);
+  add_if(!known, fmt::format("optimizer {}", name_of(optimizer)));
+  add_if(strategy.parameters_in_16_bit, "parameters in 16 bit alone");
   add_if(strategy.offload_activations, "activations in host memory");
   add_if(strategy.torch_compile, "torch.compile");
   add_if(strategy.collective_algorithm != CollectiveAlgorithm::automatic,

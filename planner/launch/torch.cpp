@@ -95,6 +95,9 @@ std::vector<std::string> beyond_deepspeed_config(const Scenario& s) {
     out.push_back(fmt::format("{} {}", key, value.is_string() ? value.get<std::string>() : value.dump()));
   const Recompute recompute = s.spec.strategy.recompute;
   if (recompute != Recompute::none) out.push_back(fmt::format("recompute {}", name_of(recompute)));
+  if (const OptimizerKind optimizer = optimizer_of(s); optimizer != usual_optimizer(*s.model))
+    out.push_back(fmt::format("optimizer {}", name_of(optimizer)));
+  if (s.spec.strategy.parameters_in_16_bit) out.emplace_back("parameters in 16 bit alone");
   if (s.spec.strategy.torch_compile) out.emplace_back("torch.compile");
   if (s.spec.strategy.offload_activations) out.emplace_back("activations in host memory");
   return out;
@@ -117,6 +120,8 @@ Json torch_config(const Scenario& s) {
     for (const RecomputeModule module : s.spec.strategy.recompute_modules) modules.push_back(name_of(module));
   }
   if (s.spec.strategy.gradients_in_fp32) out["gradients_in_fp32"] = *s.spec.strategy.gradients_in_fp32;
+  if (s.spec.strategy.optimizer) out["optimizer"] = std::string(name_of(*s.spec.strategy.optimizer));
+  if (s.spec.strategy.parameters_in_16_bit) out["parameters_in_16_bit"] = true;
   if (s.spec.strategy.fused_loss) out["fused_loss"] = *s.spec.strategy.fused_loss;
   out["torch_compile"] = s.spec.strategy.torch_compile;
   out["cpu_offload_optimizer"] = s.spec.strategy.offload_optimizer;

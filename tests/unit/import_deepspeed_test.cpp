@@ -105,7 +105,16 @@ TEST(DeepSpeedImport, ApexIsFp16) {
 
 TEST(DeepSpeedImport, OtherOptimizersAreNamed) {
   EXPECT_THAT(of(R"({"optimizer": {"type": "OneBitAdam"}})").notes, Contains(HasSubstr("reductions of 1 bit")));
-  EXPECT_THAT(of(R"({"optimizer": {"type": "SGD"}})").notes, Contains(HasSubstr("SGD: its states")));
+  EXPECT_THAT(of(R"({"optimizer": {"type": "Muon"}})").notes, Contains(HasSubstr("its states and update are taken")));
+  const auto optimizer = [&](const std::string& type) {
+    const Json config{{"optimizer", {{"type", type}}}};
+    return of(config.dump()).scenario.at("strategy").value("optimizer", "");
+  };
+  EXPECT_EQ(optimizer("SGD"), "sgd");
+  EXPECT_EQ(optimizer("Lion"), "lion");
+  EXPECT_EQ(optimizer("Adafactor"), "adafactor");
+  EXPECT_EQ(optimizer("PagedAdamW8bit"), "adam-8bit");
+  EXPECT_EQ(optimizer("FusedLamb"), "");
   for (const std::string& note : of(R"({"optimizer": {"type": "FusedAdam"}})").notes)
     EXPECT_THAT(note, testing::Not(HasSubstr("optimizer")));
 }

@@ -351,6 +351,20 @@ TEST(MegatronImport, AttentionInEightBit) {
   EXPECT_EQ(out.scenario.at("strategy").at("fp8_dot_product_attention"), true);
 }
 
+TEST(MegatronImport, OptimizersAndTheFormatsOfTheirMoments) {
+  const auto optimizer = [](const std::string& options) {
+    std::string script(kScript);
+    script.replace(script.find("--bf16"), 6, "--bf16 " + options);
+    return import_megatron(written("optimizer.sh", script), {}, catalog())
+        .scenario.at("strategy")
+        .value("optimizer", "");
+  };
+  EXPECT_EQ(optimizer("--optimizer adam --use-precision-aware-optimizer"), "");
+  EXPECT_EQ(optimizer("--optimizer sgd"), "sgd");
+  EXPECT_EQ(optimizer("--use-precision-aware-optimizer --exp-avg-dtype bf16 --exp-avg-sq-dtype bf16"), "adam-16bit");
+  EXPECT_EQ(optimizer("--use-precision-aware-optimizer --exp-avg-dtype fp8 --exp-avg-sq-dtype fp8"), "adam-8bit");
+}
+
 // "flash" and "fused" are fused kernels, as the framework's profile has them.
 TEST(MegatronImport, AttentionByOperator) {
   const auto kernel = [](const std::string& backend) {

@@ -68,6 +68,20 @@ TEST(Torchtitan, FlavourDegreesAndBatch) {
   EXPECT_THAT(out.notes, HasSubstr("unknown keys, not used: mine"));
 }
 
+TEST(Torchtitan, ParametersInTheirOwnFormat) {
+  const auto half = [](const std::string& more) {
+    const Result out = import(
+        "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\n"
+        "seq_len = 4096\n" +
+        more);
+    EXPECT_EQ(out.faults, "");
+    return out.scenario["strategy"].value("parameters_in_16_bit", false);
+  };
+  EXPECT_TRUE(half("dtype = \"bfloat16\"\n"));
+  EXPECT_FALSE(half("dtype = \"float32\"\n"));
+  EXPECT_FALSE(half("dtype = \"bfloat16\"\nenable_cpu_offload = true\n"));
+}
+
 TEST(Torchtitan, ShardsThatTakeWhatIsLeft) {
   const std::string text =
       "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nbatch_size = 1\nseq_len = 4096\n"

@@ -42,6 +42,7 @@ std::vector<Setting> settings_of_transformers() {
       {"strategy.context_parallel=2"},
       {"strategy.context_parallel=2", "strategy.context_method=ulysses"},
       {"strategy.gradients_in_fp32=false"},
+      {"strategy.optimizer=adam-8bit"},
       {"strategy.sharding=none"},
       {"strategy.order=tp-cp-ep-pp-dp"},
       {"strategy.pipeline_parallel=2"},
@@ -138,10 +139,12 @@ std::set<std::string> follow(const Walk& walk) {
 TEST(Lowering, FollowsEverySettingOfAStrategy) {
   std::set<std::string> followed;
   for (const Walk& walk : walks()) followed.merge(follow(walk));
-  // A family has one framework with its kernels of attention, and updates beside collectives are no family's.
-  const std::set<std::string> of_no_family{"framework",         "update",      "worker",       "staleness_bound",
-                                           "backup_workers",    "local_steps", "gossip_graph", "federated",
-                                           "parameter_servers", "actors",      "step_spread",  "attention_kernel"};
+  // A family has one framework with its kernels of attention and formats of parameters, and updates beside collectives
+  // are no family's.
+  const std::set<std::string> of_no_family{"framework",           "update",      "worker",       "staleness_bound",
+                                           "backup_workers",      "local_steps", "gossip_graph", "federated",
+                                           "parameter_servers",   "actors",      "step_spread",  "attention_kernel",
+                                           "parameters_in_16_bit"};
   for (const std::string& key : StrategySpec::fields().keys())
     EXPECT_TRUE(followed.contains(key) || of_no_family.contains(key)) << key << " is tried nowhere";
 }

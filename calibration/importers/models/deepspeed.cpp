@@ -3,6 +3,7 @@
 #include "calibration/importers/models/config_reader.hpp"
 #include "calibration/importers/models/imported_cluster.hpp"
 #include "calibration/importers/models/imported_scenario.hpp"
+#include "calibration/importers/models/optimizer_names.hpp"
 #include "calibration/importers/text_file.hpp"
 #include "fields/plain_text.hpp"
 #include "models/scenario/scenario.hpp"
@@ -191,7 +192,7 @@ class DeepSpeedReader {
     return "fp16";
   }
 
-  /// The description has Adam's states and update, and reductions of whole gradients.
+  /// The description has reductions of whole gradients.
   void optimizer() {
     ConfigReader reader(section("optimizer"), "/optimizer", diagnostics_);
     const std::string type = reader.text("type");
@@ -199,8 +200,8 @@ class DeepSpeedReader {
     if (low.starts_with("onebit") || low.starts_with("zeroone"))
       notes_.push_back(
           fmt::format("optimizer {}: reductions of 1 bit are not modelled; their traffic is overestimated", type));
-    else if (!type.empty() && low.find("adam") == std::string::npos)
-      notes_.push_back(fmt::format("optimizer {}: its states and update are taken to be Adam's", type));
+    else
+      take_optimizer(strategy_, type, notes_);
   }
 
   /// What gradients are reduced in; without it, as the framework's profile has them.

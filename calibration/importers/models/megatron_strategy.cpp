@@ -5,6 +5,7 @@
 #include <map>
 
 #include "calibration/importers/models/megatron_stages.hpp"
+#include "calibration/importers/models/optimizer_names.hpp"
 #include "calibration/importers/text_file.hpp"
 
 namespace stepcast {
@@ -66,9 +67,7 @@ class StrategyReader {
     if (in_.list.has("--use-tp-pp-dp-mapping")) strategy_["order"] = "tp-cp-ep-pp-dp";
     in_.copy_flag(strategy_, "offload_optimizer", "--optimizer-cpu-offload");
     in_.list.ignore("--optimizer-offload-fraction");
-    if (const std::string kind = in_.list.has("--optimizer") ? in_.list.text("--optimizer") : "adam"; kind != "adam")
-      in_.notes.push_back(fmt::format("--optimizer {}: its states and update are taken to be Adam's", kind));
-    in_.list.ignore("--use-precision-aware-optimizer");  // states stay in fp32 unless another option says so
+    optimizer();
     in_.copy_flag(strategy_, "fp8_dot_product_attention", "--fp8-dot-product-attention");
     attention_kernel();
     const bool flex =
@@ -77,6 +76,23 @@ class StrategyReader {
     in_.copy_flag(strategy_, "overlap_expert_parallel", "--overlap-moe-expert-parallel-comm");
     in_.list.ignore("--delay-wgrad-compute");
     recomputation();
+  }
+
+  /// Adam's moments are in fp32 unless the options of the precision-aware optimizer say otherwise.
+  void optimizer() {
+    if (in_.list.has("--optimizer")) take_optimizer(strategy_, in_.list.text("--optimizer"), in_.notes);
+    in_.list.ignore("--use-precision-aware-optimizer");
+    const auto bytes = [&](const char* option) {
+      const std::string type = in_.list.has(option) ? in_.list.text(option) : "fp32";
+      if (type == "bf16" || type == "fp16") return 2;
+      return type == "fp8" ? 1 : 4;
+    };
+    const int moments = bytes("--exp-avg-dtype") + bytes("--exp-avg-sq-dtype");
+    if (moments == 8 || strategy_.contains("optimizer")) return;
+    // Of two formats the sum counts: 8 bit and 16 lie nearer to 16.
+    strategy_["optimizer"] = moments <= 2 ? "adam-8bit" : "adam-16bit";
+    if (moments != 2 && moments != 4)
+      in_.notes.push_back(fmt::format("moments of {} bytes a parameter are forecast as 4 (adam-16bit)", moments));
   }
 
   /// "flash" is whichever generation is installed, "fused" cuDNN's: both are the profile's own.

@@ -8,6 +8,7 @@
 #include "calibration/importers/models/config_reader.hpp"
 #include "calibration/importers/models/imported_cluster.hpp"
 #include "calibration/importers/models/imported_scenario.hpp"
+#include "calibration/importers/models/optimizer_names.hpp"
 #include "calibration/importers/text_file.hpp"
 #include "calibration/importers/toml_text.hpp"
 #include "fields/plain_text.hpp"
@@ -150,6 +151,8 @@ class TorchtitanReader {
   void with_experts() {
     strategy_["framework"] = "megatron-lm";
     strategy_.erase("torch_compile");
+    if (strategy_.erase("parameters_in_16_bit") > 0)
+      notes_.emplace_back("training.dtype bfloat16: parameters are forecast with fp32 copies");
     if (strategy_.value("recompute", Json()) == "per-operator") strategy_["recompute"] = "selective";
     notes_.emplace_back("expert parallelism: forecast with the profile of megatron-lm, which has it");
   }
@@ -219,8 +222,15 @@ class TorchtitanReader {
     const std::string reduced = reader.text("mixed_precision_reduce");
     if (reduced == "bfloat16") strategy_["gradients_in_fp32"] = false;
     type_ = reader.text("mixed_precision_param");
-    if (type_.empty()) type_ = reader.text("dtype");
-    if (reader.flag("enable_cpu_offload", false)) strategy_["offload_optimizer"] = true;
+    const std::string held = reader.text("dtype");
+    if (type_.empty()) type_ = held;
+    const bool on_host = reader.flag("enable_cpu_offload", false);
+    if (on_host) strategy_["offload_optimizer"] = true;
+    if (held == "bfloat16" && !on_host) strategy_["parameters_in_16_bit"] = true;
+    if (held == "bfloat16" && on_host)
+      notes_.emplace_back(
+          "training.dtype bfloat16 beside training.enable_cpu_offload: processors are forecast to update parameters in "
+          "fp32");
     if (reader.flag("compile", false)) strategy_["torch_compile"] = true;
     reader.ignore({"dataset",
                    "dataset_path",
@@ -282,9 +292,7 @@ class TorchtitanReader {
 
   void optimizer() {
     ConfigReader reader(table("optimizer"), "/optimizer", diagnostics_);
-    const std::string name = reader.text("name");
-    if (!name.empty() && !contains(lower_case(name), "adam"))
-      notes_.push_back(fmt::format("optimizer {}: its states and update are taken to be Adam's", shown(name)));
+    take_optimizer(strategy_, reader.text("name"), notes_);
     reader.ignore({"lr", "eps", "beta1", "beta2", "weight_decay", "implementation", "early_step_in_backward", "fused"});
     list_unknown(reader, "optimizer");
   }

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fields/json_text.hpp"
+
+namespace stepcast {
+
+/// Sets strategy.optimizer to what a configuration calls `name` ("AdamW", "adamw_8bit", "Lion", "Adafactor", "SGD");
+/// nothing for Adam in fp32, which is the default, and a note, which says so, for what is not described (Muon).
+void take_optimizer(Json& strategy, const std::string& name, std::vector<std::string>& notes);
+
+}  // namespace stepcast

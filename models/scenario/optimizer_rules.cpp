@@ -1,0 +1,51 @@
+#include <fmt/format.h>
+
+#include "models/scenario/draft.hpp"
+
+namespace stepcast {
+
+namespace {
+
+/// What updates parameters on processors is Adam with fp32 states (DeepSpeed's CPUAdam, ZeRO-Offload).
+void check_offloaded(Draft& draft) {
+  const StrategySpec& strategy = draft.spec().strategy;
+  if (!strategy.offload_optimizer) return;
+  const char* pointer = "/strategy/optimizer";
+  const OptimizerKind kind = strategy.optimizer.value_or(OptimizerKind::adam);
+  if (kind != OptimizerKind::adam && draft.sound({pointer}))
+    draft.fault(pointer, fmt::format("found {}, but processors update by Adam (offload_optimizer)", name_of(kind)),
+                "adam, or offload_optimizer false");
+  pointer = "/strategy/parameters_in_16_bit";
+  if (strategy.parameters_in_16_bit && draft.sound({pointer}))
+    draft.fault(pointer, "found true, but processors update parameters in fp32 (offload_optimizer)",
+                "leave it out, or offload_optimizer false");
+}
+
+void check_parameters(Draft& draft) {
+  const char* pointer = "/strategy/parameters_in_16_bit";
+  const Scenario& s = draft.scenario;
+  if (!draft.spec().strategy.parameters_in_16_bit || !draft.sound({pointer})) return;
+  if (draft.sound({"/workload/precision"}) &&
+      (s.precision == Precision::fp32 || s.precision == Precision::tf32 || s.precision == Precision::fp64))
+    draft.fault(pointer, fmt::format("found true, but precision is {}", name_of(s.precision)),
+                "precision bf16, or leave it out");
+  if (s.framework && s.framework->main_gradients_fp32)
+    draft.fault(pointer,
+                fmt::format("found true, but {} adds gradients up in fp32, beside fp32 parameters", s.framework->id),
+                "leave it out");
+  if (draft.spec().strategy.gradients_in_fp32.value_or(false))
+    draft.fault(pointer, "found true, but gradients_in_fp32 is true", "one of them");
+}
+
+}  // namespace
+
+OptimizerKind optimizer_of(const Scenario& scenario) {
+  return scenario.spec.strategy.optimizer.value_or(usual_optimizer(*scenario.model));
+}
+
+void check_optimizer(Draft& draft) {
+  check_offloaded(draft);
+  check_parameters(draft);
+}
+
+}  // namespace stepcast
