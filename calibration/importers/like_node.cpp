@@ -174,6 +174,18 @@ const Node* node_like(const Wiring& wiring, const std::vector<const Accelerator*
   return best;
 }
 
+const Node* node_with(const Accelerator& accelerator, const Wiring& wiring, const std::function<bool(const Node&)>& has,
+                      const Catalog& catalog) {
+  const Node* best = nullptr;
+  int best_score = 0;
+  for (const Node* node : all_nodes(catalog)) {
+    if (node->accelerator != accelerator.id || !has(*node)) continue;
+    const int score = likeness(wiring, accelerator, *node, catalog);
+    if (!best || score > best_score) best = node, best_score = score;
+  }
+  return best;
+}
+
 const Node* node_of_platform(std::string_view platform, const Catalog& catalog) {
   if (platform.empty()) return nullptr;
   for (const std::string& id : catalog.ids("nodes")) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,11 @@ std::vector<const Accelerator*> accelerators_allowed(const Wiring& wiring, const
 /// another the same way, the same NICs for training; among equals, the accelerator that more of the catalogue's nodes
 /// have, then as many NICs in all. Null when no node has as many accelerators of these ids.
 const Node* node_like(const Wiring& wiring, const std::vector<const Accelerator*>& accelerators,
+                      const Catalog& catalog);
+
+/// The catalogue's node with this accelerator, and however many of them, that is most like the wiring among those that
+/// `has` accepts: for what all nodes with it have alike, as the rate of its links. Null when there is none.
+const Node* node_with(const Accelerator& accelerator, const Wiring& wiring, const std::function<bool(const Node&)>& has,
                       const Catalog& catalog);
 
 /// The node that a product's name means: the id, or its end after a `-` (`p4d.24xlarge` → `aws-p4d.24xlarge`). Null

@@ -25,7 +25,7 @@ constexpr std::string_view kHiddenSwitch = "fffffff:ffff:ff";
 
 // PCI base classes and subclasses (PCI Code and ID Assignment Specification), as the upper 16 bits of the class code.
 constexpr unsigned kVga = 0x0300, k3d = 0x0302, kDisplay = 0x0380, kAccelerator = 0x1200, kBridge = 0x0604,
-                   kOtherBridge = 0x0680, kInfiniband = 0x0207, kNetworkBase = 0x02;
+                   kOtherBridge = 0x0680, kEthernet = 0x0200, kInfiniband = 0x0207, kNetworkBase = 0x02;
 constexpr unsigned kNvSwitchClass = 0x068000, kPowerCpuClass = 0x068001;
 
 /// `00000000:07:00.0`, as the driver's library writes it, is `0000:07:00.0`.
@@ -83,26 +83,36 @@ class TopologyReader {
  private:
   void read_document(const pugi::xml_document& document) {
     pugi::xml_node root;
+    bool typed = false;
     for (const pugi::xml_node node : document.children()) {
       if (node.type() == pugi::node_comment) note_platform(node.value());
-      if (node.type() == pugi::node_doctype)
-        diagnostics_.error("", "declares a document type, which no topology has", "remove <!DOCTYPE …>");
+      typed = typed || node.type() == pugi::node_doctype;
       if (node.type() != pugi::node_element) continue;
       if (root) return fault(node, fmt::format("a second root element {}", named(node)));
       root = node;
     }
     if (std::string_view(root.name()) != "system")
       return fault(root, fmt::format("found the root element {}, expected <system>", named(root)),
-                   std::string_view(root.name()) == "graphs"
-                       ? "this is a file of NCCL_GRAPH_DUMP_FILE; the topology is that of NCCL_TOPO_DUMP_FILE"
-                       : "");
+                   what_else_it_is(root.name()));
+    if (typed) return diagnostics_.error("", "declares a document type, which no topology has", "remove <!DOCTYPE …>");
     if (!within_limits(root)) return;
     for (const pugi::xml_node child : elements_of(root)) read_cpu(child);
     if (hosts_.size() > 1) wiring_.hosts = static_cast<int>(hosts_.size());
     for (const auto& [name, count] : unknown_elements_)
       wiring_.notes.push_back(fmt::format("{} elements <{}> are of an unknown kind and were left out", count, name));
+    if (!virtual_.empty())
+      wiring_.notes.push_back(
+          fmt::format("interfaces of the operating system alone were left out: {}", fmt::join(virtual_, ", ")));
     if (other_functions_ > 0)
       wiring_.notes.push_back(fmt::format("{} PCI functions are neither accelerators nor NICs", other_functions_));
+  }
+
+  /// Files that stand beside topologies, by their root.
+  static std::string what_else_it_is(std::string_view root) {
+    if (root == "graphs") return "this is a file of NCCL_GRAPH_DUMP_FILE; the topology is that of NCCL_TOPO_DUMP_FILE";
+    if (root == "topology") return "this is a file of hwloc (lstopo); the topology is that of NCCL_TOPO_DUMP_FILE";
+    if (root == "algo") return "this is an algorithm of MSCCL; the topology is that of NCCL_TOPO_DUMP_FILE";
+    return "";
   }
 
   // Not by recursion: what is too deep for it is what is looked for.
@@ -272,7 +282,14 @@ class TopologyReader {
         continue;
       }
       check_attributes(net);
-      add_nic(pci, text(net, "name"), net, place);
+      const std::string name = text(net, "name");
+      if (!pci && is_virtual_interface(name)) {
+        virtual_.insert(name);
+        continue;
+      }
+      // What hangs on no PCI function stands at every processor.
+      if (!pci && !interfaces_.insert(host_ + name + text(net, "dev")).second) continue;
+      add_nic(pci, name, net, place);
     }
   }
 
@@ -287,8 +304,10 @@ class TopologyReader {
     }
     // An adapter's sockets are named as Ethernet's, whatever it can do besides.
     if (const auto named_kind = network_of_nic_name(name); named_kind && (!nic.kind || net)) nic.kind = named_kind;
-    if (const auto code = hexadecimal(pci, "class"); code && *code >> 8 == kInfiniband)
-      nic.kind = NetworkKind::infiniband;
+    const unsigned pci_class = hexadecimal(pci, "class").value_or(0) >> 8;
+    if (pci_class == kInfiniband) nic.kind = NetworkKind::infiniband;
+    if (pci_class == kEthernet && !nic.kind && !nic_name_allows(name, NetworkKind::ethernet_tcp))
+      nic.kind = NetworkKind::ethernet_rdma;
     if (const auto speed = number(net, "speed", -1, 1e9); speed && *speed > 0) take_speed(*speed, nic);
     nic.name = std::move(name);
     wiring_.nics.push_back(std::move(nic));
@@ -326,6 +345,8 @@ class TopologyReader {
       }
     }
     for (const auto& [ends, link] : stated) join(ends, link, stated);
+    if (to_itself_ > 0)
+      wiring_.notes.push_back(fmt::format("links of {} accelerators to themselves were left out", to_itself_));
     if (!switches.empty()) wiring_.native_switches = static_cast<int>(switches.size());
     check_switch_links();
     for (const std::string& target : absent)
@@ -337,7 +358,7 @@ class TopologyReader {
 
   void join(std::pair<int, int> ends, const std::pair<int, std::string>& link, const auto& stated) {
     const auto [from, to] = ends;
-    if (from == to) return diagnostics_.error("", fmt::format("{}: an accelerator is linked to itself", link.second));
+    if (from == to) return void(++to_itself_);  // ports that loop back, as those of a card without its bridge
     const auto back = stated.find({to, from});
     if (back != stated.end() && back->second.first != link.first && from < to)
       return diagnostics_.error("", fmt::format("{}: {} links, but the other end counts {} at {}", link.second,
@@ -463,9 +484,9 @@ class TopologyReader {
   std::vector<StatedLink> links_;
   std::map<std::string, int> index_of_;
   std::string host_;  ///< of the processor being read: addresses are its own
-  std::set<std::string> addresses_, hosts_;
+  std::set<std::string> addresses_, hosts_, interfaces_, virtual_;
   std::map<std::string, int> unknown_elements_;
-  int bridges_ = 0, other_functions_ = 0, to_cpu_ = 0;
+  int bridges_ = 0, other_functions_ = 0, to_cpu_ = 0, to_itself_ = 0;
 };
 
 }  // namespace

@@ -106,7 +106,9 @@ class NodeBuilder {
               "{} PCI functions without a class: which are accelerators, and which, is read on the machine itself",
               wiring_.untold_functions),
           "name a node of the catalogue that it is like with --like");
-    if (functions != wiring_.untold_functions)
+    // AWS's file for g5 lists the accelerators alone.
+    const bool accelerators_alone = node->accelerator_count == wiring_.untold_functions;
+    if (functions != wiring_.untold_functions && !accelerators_alone)
       return diagnostics_.error(
           "",
           fmt::format("{} PCI functions without a class, but node {} has {} accelerators and NICs",
@@ -116,8 +118,8 @@ class NodeBuilder {
     like_ = node;
     notes_.push_back(
         fmt::format("the {} PCI functions have no class; {} names node {}, which has {} accelerators and {} NICs",
-                    functions, hints_.like.empty() ? "a comment" : "--like", node->id, node->accelerator_count,
-                    functions - node->accelerator_count));
+                    wiring_.untold_functions, hints_.like.empty() ? "a comment" : "--like", node->id,
+                    node->accelerator_count, functions - node->accelerator_count));
   }
 
   void take_accelerator_of_like() {
@@ -135,7 +137,7 @@ class NodeBuilder {
                                 nearest_model() + "name the nearest one with --accelerator");
     like_ = node_of_platform(wiring_.platform, catalog_);
     if (!like_ || like_->accelerator_count != count()) like_ = node_like(wiring_, allowed, catalog_);
-    if (!like_ && allowed.size() > 1) return ask_for_accelerator(allowed);
+    if (allowed.size() > 1 && (!like_ || tells_nothing())) return ask_for_accelerator(allowed);
     // Those that hang on a Grace have as many links: GH200 with either memory, GB200, GB300.
     const bool told = like_ && !wiring_.coherent.value_or(false) && meet_alike(*like_);
     if (like_ && allowed.size() > 1 && !told) return ask_for_accelerator(allowed);
@@ -147,6 +149,13 @@ class NodeBuilder {
         "chooses; {} fit)",
         accelerator_->id, like_->id,
         allowed.size() > 6 ? fmt::format("{} others", allowed.size() - 1) : names(allowed)));
+  }
+
+  /// Of cards that meet over PCIe, without a name, any fits, and what another node has is no reason to take one.
+  [[nodiscard]] bool tells_nothing() const {
+    const WiredAccelerator& one = wiring_.accelerators.front();
+    return one.model.empty() && one.pci.size() <= 5 && one.sm == 0 && one.gcn.empty() && one.switch_links == 0 &&
+           wiring_.links.empty() && wiring_.platform.empty();
   }
 
   /// The only one that the wiring allows is sure where the file says more of it than its links.
@@ -171,8 +180,9 @@ class NodeBuilder {
   }
 
   void ask_for_accelerator(const std::vector<const Accelerator*>& allowed) {
-    diagnostics_.error("", fmt::format("does not tell which of {} accelerators it has: {}", allowed.size(), facts()),
-                       fmt::format("name it with --accelerator: {}", names(allowed)));
+    diagnostics_.error(
+        "", fmt::format("does not tell which of {} accelerators it has: {}", allowed.size(), facts()),
+        fmt::format("name it with --accelerator: {}; or a node that it is like with --like", names(allowed)));
   }
 
   /// Whether a node's accelerators meet as the wiring shows; one that meets otherwise tells nothing about which they
@@ -245,9 +255,7 @@ class NodeBuilder {
           accelerator_->id));
     if (shape.kind == NodeTopology::pcie && shape.pcie_gen == 0) shape.pcie_gen = accelerator_->pcie_gen;
     entry_.told("interconnect", as_json(shape));
-    if (native)
-      entry_.explain("interconnect.link_bandwidth_GBps",
-                     fmt::format("accelerator {}, as wiring tells no rates", accelerator_->id));
+    if (native) entry_.explain("interconnect.link_bandwidth_GBps", links_from_ + ", as wiring tells no rates");
     describe(shape);
   }
 
@@ -286,12 +294,16 @@ class NodeBuilder {
 
   /// Rate and generation of native links.
   void complete(NodeInterconnect& shape) {
+    const auto linked = [](const Node& node) { return node.interconnect.per_link.value() > 0; };
     if (accelerator_->interconnect) {
       shape.per_link = accelerator_->interconnect->per_link;
       shape.generation = accelerator_->interconnect->kind;
-    } else if (like_) {
-      shape.per_link = like_->interconnect.per_link;
-      shape.generation = like_->interconnect.generation;
+      links_from_ = fmt::format("accelerator {}", accelerator_->id);
+    } else if (const Node* node =
+                   like_ && linked(*like_) ? like_ : node_with(*accelerator_, wiring_, linked, catalog_)) {
+      shape.per_link = node->interconnect.per_link;
+      shape.generation = node->interconnect.generation;
+      links_from_ = fmt::format("node {}, which has {}", node->id, node->accelerator);
     }
     if (shape.per_link.value() <= 0)
       diagnostics_.error("/interconnect", fmt::format("the rate of {}'s native links is not known", accelerator_->id),
@@ -381,11 +393,17 @@ class NodeBuilder {
   BytesPerSecond rate_of(const WiredNic& nic, bool training) {
     if (nic.bandwidth) return *nic.bandwidth;
     if (hints_.nic_bandwidth) return rates_from_ = "--nic-Gbps", *hints_.nic_bandwidth;
+    const auto has_nics = [](const Node& node) { return !node.nics.empty(); };
+    const Node* node = like_ && has_nics(*like_) ? like_ : node_with(*accelerator_, wiring_, has_nics, catalog_);
     const Nic* other = nullptr;
-    if (like_)
-      for (const Nic& one : like_->nics)
+    if (node)
+      for (const Nic& one : node->nics)
         if (!other || (one.training == training && other->training != training)) other = &one;
-    if (other) return rates_from_ = fmt::format("taken from node {}, which is like it", like_->id), other->bandwidth;
+    if (other) {
+      rates_from_ = fmt::format("taken from node {}, which {}", node->id,
+                                node == like_ ? "is like it" : "has " + accelerator_->id);
+      return other->bandwidth;
+    }
     if (!rate_missing_)
       diagnostics_.error("/nics", fmt::format("the rate of NIC \"{}\" is not told and cannot be guessed", nic.name),
                          "give it with --nic-Gbps");
@@ -426,7 +444,7 @@ class NodeBuilder {
   std::vector<std::string> notes_;
   const Accelerator* accelerator_ = nullptr;
   const Node* like_ = nullptr;
-  std::string accelerator_from_, rates_from_, summary_;
+  std::string accelerator_from_, links_from_, rates_from_, summary_;
   bool rate_missing_ = false;
 };
 

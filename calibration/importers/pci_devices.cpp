@@ -139,13 +139,15 @@ constexpr std::array kNicNames{std::pair{std::string_view("cxi"), NetworkKind::s
                                std::pair{std::string_view("em"), kTcp},
                                std::pair{std::string_view("bond"), kTcp},
                                std::pair{std::string_view("wl"), kTcp},
-                               std::pair{std::string_view("docker"), kTcp},
-                               std::pair{std::string_view("tailscale"), kTcp},
-                               std::pair{std::string_view("veth"), kTcp},
                                std::pair{std::string_view("ibp"), NetworkKind::infiniband},
                                std::pair{std::string_view("ibs"), NetworkKind::infiniband},
                                std::pair{std::string_view("mthca"), NetworkKind::infiniband},
                                std::pair{std::string_view("qib"), NetworkKind::infiniband}};
+
+// How container networks, virtual machines and tunnels name the interfaces that they make.
+constexpr std::array<std::string_view, 19> kVirtualInterfaces{
+    "br-",     "cali",   "cilium",    "cni", "docker", "dummy", "flannel", "ipvl",  "kube", "lxc",
+    "nerdctl", "podman", "tailscale", "tap", "tun",    "veth",  "virbr",   "vxlan", "wg"};
 
 // What the driver prints (nvidia-smi -L, rocm-smi --showproductname). Longer names first: the first that is contained
 // wins.
@@ -254,6 +256,11 @@ std::optional<NetworkKind> network_of_nic_name(std::string_view name) {
   for (const auto& [start, kind] : kNicNames)
     if (name.substr(0, start.size()) == start) return kind;
   return std::nullopt;
+}
+
+bool is_virtual_interface(std::string_view name) {
+  return std::any_of(kVirtualInterfaces.begin(), kVirtualInterfaces.end(),
+                     [&](std::string_view start) { return name.starts_with(start); });
 }
 
 bool nic_name_allows(std::string_view name, NetworkKind kind) {

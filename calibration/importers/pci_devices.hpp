@@ -22,6 +22,10 @@ const PciNic* find_pci_nic(std::string_view pci);
 /// InfiniBand and Ethernet), `eth0`, `ens1f0`, `cxi0`, `hfi1_0`, `bnxt_re0`, `rdmap16s27` (EFA) do.
 std::optional<NetworkKind> network_of_nic_name(std::string_view name);
 
+/// Whether an interface of this name is one that the operating system has made (`br-…`, `cali…`, `docker0`), with no
+/// adapter of its own.
+bool is_virtual_interface(std::string_view name);
+
 /// Whether an adapter of this name may be of a kind: Mellanox's (`mlx5_0`), and those that nvidia-smi numbers (`NIC0`,
 /// of the kernel's RDMA devices), speak InfiniBand or RoCE, which the name does not tell, and nothing else.
 bool nic_name_allows(std::string_view name, NetworkKind kind);

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "calibration/importers/pci_devices.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -57,7 +59,25 @@ NodeInterconnect link_by_link(const Wiring& wiring) {
   return out;
 }
 
-bool has_rdma(const WiredNic& nic) { return nic.kind && *nic.kind != NetworkKind::ethernet_tcp; }
+bool has_rdma(const WiredNic& nic) {
+  if (nic.kind) return *nic.kind != NetworkKind::ethernet_tcp;
+  return !nic_name_allows(nic.name, NetworkKind::ethernet_tcp);
+}
+
+/// Where places tell no NICs apart, rates may: slower ones beside enough fast ones are for storage and management.
+void leave_out_slower(const Wiring& wiring, std::vector<bool>& training) {
+  BytesPerSecond highest;
+  std::size_t fastest = 0;
+  for (std::size_t i = 0; i < training.size(); ++i) {
+    if (!training[i]) continue;
+    if (!wiring.nics[i].bandwidth) return;
+    if (*wiring.nics[i].bandwidth > highest) fastest = 0;
+    highest = std::max(highest, *wiring.nics[i].bandwidth);
+    if (*wiring.nics[i].bandwidth == highest) ++fastest;
+  }
+  if (2 * fastest < wiring.accelerators.size()) return;
+  for (std::size_t i = 0; i < training.size(); ++i) training[i] = training[i] && *wiring.nics[i].bandwidth == highest;
+}
 
 template <class Part>
 std::string members(const std::vector<Part>& parts, int numa, int bridge) {
@@ -90,7 +110,8 @@ std::vector<bool> training_nics_of(const Wiring& wiring) {
     if (one.bridge >= 0) bridges.insert(one.bridge);
   std::vector<bool> out;
   for (const WiredNic& nic : wiring.nics) out.push_back(bridges.count(nic.bridge) > 0);
-  if (std::find(out.begin(), out.end(), true) == out.end()) out.assign(out.size(), true);
+  const bool placed = std::find(out.begin(), out.end(), true) != out.end();
+  if (!placed) out.assign(out.size(), true);
   const auto trains_by_rdma = [&] {
     for (std::size_t i = 0; i < out.size(); ++i)
       if (out[i] && has_rdma(wiring.nics[i])) return true;
@@ -98,6 +119,7 @@ std::vector<bool> training_nics_of(const Wiring& wiring) {
   };
   if (trains_by_rdma())
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = out[i] && has_rdma(wiring.nics[i]);
+  if (!placed) leave_out_slower(wiring, out);
   return out;
 }
 

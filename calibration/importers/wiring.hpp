@@ -60,7 +60,7 @@ NodeInterconnect interconnect_of_wiring(const Wiring& wiring, int links_of_one);
 std::string pcie_tree_text(const Wiring& wiring);
 
 /// Whether a NIC is for training: it shares a PCIe switch with an accelerator, or no NIC does and its kind is the best
-/// there is (RDMA before TCP).
+/// there is (RDMA before TCP), and its rate the highest where half as many NICs as accelerators have that.
 std::vector<bool> training_nics_of(const Wiring& wiring);
 
 }  // namespace stepcast

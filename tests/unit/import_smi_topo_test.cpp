@@ -1,75 +1,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "calibration/importers/like_node.hpp"
-#include "calibration/importers/nccl_topology.hpp"
-#include "calibration/importers/node_entry.hpp"
-#include "calibration/importers/nvidia_smi_topo.hpp"
 #include "calibration/importers/pci_devices.hpp"
-#include "hardware-catalog/part_kinds.hpp"
-#include "tests/shipped_catalog.hpp"
+#include "tests/unit/imported_node.hpp"
 
-namespace stepcast::import_node_test {
+namespace stepcast::import_smi_topo_test {
 namespace {
 
-using test::catalog;
+using namespace test;
 using testing::HasSubstr;
-
-std::string data(const std::string& name) {
-  std::ostringstream out;
-  out << std::ifstream(std::string(STEPCAST_SOURCE_DIR) + "/tests/data/imports/" + name).rdbuf();
-  return out.str();
-}
-
-/// The faults of an XML topology, one a line.
-std::string faults_of(const std::string& xml) {
-  Diagnostics diagnostics("t.xml");
-  (void)read_nccl_topology(xml, diagnostics);
-  std::string out;
-  for (const Fault& fault : diagnostics.faults()) out += fault.text() + "\n";
-  return out;
-}
-
-/// The entry, which must be one that a catalogue takes.
-Json entry(Wiring wiring, const NodeHints& hints = {"n", "", "", {}}) {
-  wiring.source = "test";
-  Json out = node_entry(wiring, hints, "t", catalog()).document;
-  Diagnostics diagnostics("n.json");
-  (void)read_part<Node>(out, hints.id, diagnostics);
-  diagnostics.throw_if_faulty();
-  return out;
-}
-
-Json of_xml(const std::string& xml, const NodeHints& hints = {"n", "", "", {}}) {
-  Diagnostics diagnostics("t.xml");
-  const Wiring wiring = read_nccl_topology(xml, diagnostics);
-  diagnostics.throw_if_faulty();
-  return entry(wiring, hints);
-}
-
-Json of_matrix(const std::string& text, const NodeHints& hints = {"n", "", "", {}}) {
-  Diagnostics diagnostics("t.txt");
-  const Wiring wiring = read_smi_topo(text, diagnostics);
-  diagnostics.throw_if_faulty();
-  return entry(wiring, hints);
-}
-
-/// A dump of GPUs of one kind, each with the links given and one adapter of a switch of its own.
-std::string dump(int gpus, const std::string& device, const std::string& sm, const std::string& links) {
-  std::string out = "<system version=\"1\"><cpu numaid=\"0\" vendor=\"GenuineIntel\">";
-  for (int i = 0; i < gpus; ++i)
-    out += fmt::format(
-        "<pci busid=\"0000:{0:x}0:00.0\" class=\"0x060400\"><pci busid=\"0000:{0:x}1:00.0\" class=\"0x030200\" "
-        "vendor=\"0x10de\" device=\"{1}\" link_speed=\"32.0 GT/s PCIe\" link_width=\"16\"><gpu dev=\"{0}\" sm=\"{2}\" "
-        "rank=\"{0}\" gdr=\"1\">{3}</gpu></pci><pci busid=\"0000:{0:x}2:00.0\" class=\"0x020700\" vendor=\"0x15b3\" "
-        "device=\"0x1021\"><nic><net name=\"mlx5_{0}\" dev=\"{0}\" speed=\"400000\" port=\"1\" guid=\"0x{0}\" "
-        "maxconn=\"131072\" gdr=\"1\"/></nic></pci></pci>",
-        i + 1, device, sm, links);
-  return out + "</cpu></system>";
-}
 
 /// A matrix of GPUs that all meet by `relation`.
 std::string matrix(int gpus, const std::string& relation) {
@@ -84,96 +24,8 @@ std::string matrix(int gpus, const std::string& relation) {
   return out;
 }
 
-TEST(NcclTopology, OfP4dIsTheCataloguesNode) {
-  const Json node = of_xml(data("p4d-24xl-topo.xml"));
-  EXPECT_EQ(node["accelerator"], "a100-sxm-40gb");  // PCI id 10de:20b0
-  EXPECT_EQ(node["accelerator_count"], 8);
-  EXPECT_EQ(node["interconnect"]["kind"], "nvswitch");
-  EXPECT_EQ(node["interconnect"]["links_per_accelerator"], 12);
-  ASSERT_EQ(node["nics"].size(), 1U);
-  EXPECT_EQ(node["nics"][0]["count"], 4);
-  EXPECT_EQ(node["nics"][0]["bandwidth_Gbps"], 100);
-  EXPECT_EQ(node["nics"][0]["kind"], "efa");
-  EXPECT_EQ(node["price_like"], "aws-p4d.24xlarge");
-  EXPECT_EQ(node["labels"]["pcie_tree"],
-            "NUMA 0: [gpu 0 1, nic 0] [gpu 2 3, nic 1]; NUMA 1: [gpu 4 5, nic 2] [gpu 6 7, nic 3]");
-}
-
-TEST(NcclTopology, WithoutClassesIsCompletedFromThePlatformItNames) {
-  const Json node = of_xml(data("g5.48xl-topo.xml"));
-  EXPECT_EQ(node["accelerator"], "a10g");
-  EXPECT_EQ(node["accelerator_count"], 8);
-  EXPECT_EQ(node["interconnect"]["kind"], "pcie");
-  EXPECT_THAT(node["note"].get<std::string>(), HasSubstr("aws-g5.48xlarge"));
-}
-
-TEST(NcclTopology, LinksToSwitchesAreAddedUp) {
-  const Json node = of_xml(dump(8, "0x2330", "90",
-                                "<nvlink target=\"0000:05:00.0\" count=\"4\" tclass=\"0x068000\"/>"
-                                "<nvlink target=\"0000:06:00.0\" count=\"5\" tclass=\"0x068000\"/>"
-                                "<nvlink target=\"0000:07:00.0\" count=\"5\" tclass=\"0x068000\"/>"
-                                "<nvlink target=\"0000:08:00.0\" count=\"4\" tclass=\"0x068000\"/>"));
-  EXPECT_EQ(node["accelerator"], "h100-sxm-80gb");
-  EXPECT_EQ(node["interconnect"]["links_per_accelerator"], 18);
-  EXPECT_EQ(node["interconnect"]["switches"], 4);
-  EXPECT_EQ(node["interconnect"]["link_bandwidth_GBps"], 25);
-  EXPECT_EQ(node["nics"][0]["count"], 8);
-  EXPECT_EQ(node["nics"][0]["bandwidth_Gbps"], 400);
-  EXPECT_EQ(node["nics"][0]["kind"], "infiniband");
-}
-
-TEST(NcclTopology, AHiddenSwitchIsOne) {
-  const Json node =
-      of_xml(dump(8, "0x2335", "90", "<nvlink target=\"fffffff:ffff:ff\" count=\"18\" tclass=\"0x068000\"/>"));
-  EXPECT_EQ(node["accelerator"], "h200-sxm-141gb");
-  EXPECT_EQ(node["interconnect"]["kind"], "nvswitch");
-  EXPECT_EQ(node["interconnect"]["links_per_accelerator"], 18);
-}
-
-// NCCL asks the driver about a GPU without links, so a file that has none does not say that there are none.
-TEST(NcclTopology, GpusWithoutLinksHaveThoseOfTheirKind) {
-  const Json p5 = of_xml(data("p5.48xl-topo.xml"));
-  EXPECT_EQ(p5["accelerator"], "h100-sxm-80gb");
-  EXPECT_EQ(p5["interconnect"]["kind"], "nvswitch");
-  EXPECT_EQ(p5["interconnect"]["links_per_accelerator"], 18);
-  EXPECT_EQ(p5["evidence"]["interconnect"], "estimated");
-  EXPECT_EQ(p5["price_like"], "aws-p5.48xlarge");
-  EXPECT_EQ(of_xml(dump(8, "0x2330", "90", ""))["interconnect"]["kind"], "nvswitch");
-  EXPECT_EQ(of_xml(dump(8, "0x26b9", "89", ""))["interconnect"]["kind"], "pcie");  // L40S
-  EXPECT_EQ(of_xml(dump(4, "0x20b5", "80", ""))["interconnect"]["kind"], "pcie");  // A100 PCIe without bridges
-}
-
-TEST(NcclTopology, FaultsSayWhere) {
-  EXPECT_THAT(faults_of(""), HasSubstr("not valid XML"));
-  EXPECT_THAT(faults_of("<system><cpu></system>"), HasSubstr("line 1, column"));
-  EXPECT_THAT(faults_of("<graphs/>"), HasSubstr("expected <system>"));
-  EXPECT_THAT(faults_of("<!DOCTYPE x [<!ENTITY a \"b\">]>\n<system/>"), HasSubstr("document type"));
-  EXPECT_THAT(faults_of("<system><cpu><pci class=\"0x030200\"/></cpu></system>"), HasSubstr("no busid"));
-  EXPECT_THAT(faults_of("<system><cpu>\n<pci busid=\"zz\"/></cpu></system>"), HasSubstr("line 2"));
-  EXPECT_THAT(faults_of("<system><cpu><pci busid=\"0000:01:00.0\"/><pci busid=\"0000:01:00.0\"/></cpu></system>"),
-              HasSubstr("given twice"));
-  EXPECT_THAT(faults_of(dump(2, "0x2330", "ninety", "")), HasSubstr("sm \"ninety\""));
-  EXPECT_THAT(faults_of(dump(2, "0x2330", "90", "<nvlink target=\"0000:05:00.0\" count=\"-1\"/>")),
-              HasSubstr("from 1 to 1024"));
-}
-
-TEST(NcclTopology, TooDeepOrTooLargeIsRefused) {
-  std::string deep = "<system><cpu>", large = deep;
-  for (int i = 0; i < 1000; ++i) deep += fmt::format("<pci busid=\"{:04x}:01:00.0\">", i);
-  for (int i = 0; i < 1000; ++i) deep += "</pci>";
-  EXPECT_THAT(faults_of(deep + "</cpu></system>"), HasSubstr("nested more than 64 deep"));
-  for (int i = 0; i < 30000; ++i) large += "<x/>";
-  EXPECT_THAT(faults_of(large + "</cpu></system>"), HasSubstr("more than 20000 elements"));
-}
-
-TEST(NcclTopology, EveryBeginningOfAFileIsReadOrRefused) {
-  const std::string whole =
-      dump(4, "0x2330", "90", "<nvlink target=\"0000:05:00.0\" count=\"6\" tclass=\"0x068000\"/>");
-  for (std::size_t length = 0; length < whole.size(); length += 7) EXPECT_NE(faults_of(whole.substr(0, length)), "");
-}
-
 TEST(SmiTopo, OfADgx1IsTheCataloguesMesh) {
-  const Json node = of_matrix(data("dgx-1v.topo.txt"));
+  const Json node = of_matrix(imported_file("dgx-1v.topo.txt"));
   const Node* shipped = catalog().find<Node>("dgx-1-v100-16gb");
   EXPECT_EQ(node["interconnect"]["kind"], "hybrid_cube_mesh");
   EXPECT_EQ(node["interconnect"]["links"], Json(shipped->interconnect.links));
@@ -236,6 +88,27 @@ std::string with_ten_nics() {
 // the catalogue's nodes have H100 than another with 18 links.
 TEST(SmiTopo, AdaptersForStorageDoNotTellTheAccelerator) {
   EXPECT_EQ(of_matrix(with_ten_nics())["accelerator"], "h100-sxm-80gb");
+}
+
+// Cards that meet over PCIe may be any: what a node of the catalogue has says nothing about them.
+TEST(SmiTopo, CardsWithoutANameAreAskedFor) {
+  try {
+    of_matrix(matrix(8, "NODE"));
+    ADD_FAILURE() << "a card was guessed";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--accelerator"));
+  }
+  EXPECT_EQ(of_matrix(matrix(8, "NODE"), {"n", "rtx-4090", "", {}})["interconnect"]["kind"], "pcie");
+}
+
+// No node of the catalogue has four GB200 with adapters, but a rack of them has.
+TEST(SmiTopo, AdaptersHaveTheRateOfOtherNodesWithTheAccelerator) {
+  const Json node = of_matrix(
+      "GPU 0,1: NVIDIA GB200\n\tGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\n"
+      "GPU0\t X \tNV18\tSYS\t0-71\t0\t\t2\nGPU1\tNV18\t X \tSYS\t0-71\t0\t\t10\nNIC0\tSYS\tSYS\t X \n"
+      "NIC Legend:\n  NIC0: mlx5_0\n");
+  EXPECT_EQ(node["nics"][0]["bandwidth_Gbps"], 400);
+  EXPECT_THAT(node["note"].get<std::string>(), HasSubstr("gb200-nvl72"));
 }
 
 TEST(SmiTopo, ADriversListNamesTheAccelerator) {
@@ -439,49 +312,5 @@ TEST(SmiTopo, RocmSmiMayNameTheModel) {
   EXPECT_EQ(node["accelerator"], "mi325x");
 }
 
-/// A dump of RCCL: two accelerators of an architecture with an adapter of Slingshot, of a speed in no unit of NCCL's.
-std::string rccl_dump(const std::string& device, const std::string& gcn, const std::string& units) {
-  std::string out = "<system version=\"2\"><cpu numaid=\"0\">";
-  for (const std::string bus : {"c1", "c6"})
-    out += "<pci busid=\"0000:" + bus + ":00.0\" class=\"0x120000\" vendor=\"0x1002\" device=\"" + device +
-           "\" link_speed=\"16.0 GT/s PCIe\"><gpu sm=\"" + units + "\" gcn=\"" + gcn +
-           "\"><xgmi target=\"0000:" + (bus == "c1" ? "c6" : "c1") +
-           ":00.0\" count=\"1\" tclass=\"0x120000\"/></gpu></pci>";
-  return out +
-         "<pci busid=\"0000:81:00.0\" class=\"0x020000\" vendor=\"0x17db\" device=\"0x0501\"><nic><net "
-         "name=\"cxi0\" speed=\"200000000\"/></nic></pci></cpu></system>";
-}
-
-TEST(NcclTopology, ASpeedThatNoNicHasIsNotTaken) {
-  const Json node = of_xml(rccl_dump("0x74a0", "942", "228"));
-  EXPECT_EQ(node["accelerator"], "mi300a");
-  EXPECT_EQ(node["nics"][0]["bandwidth_Gbps"], 200);
-  EXPECT_EQ(node["nics"][0]["kind"], "slingshot");
-}
-
-// RCCL counts compute units where NCCL has the compute capability: 120 of an MI100 are no Blackwell.
-TEST(NcclTopology, AnArchitectureGoesBeforeComputeUnits) {
-  Diagnostics diagnostics("t.xml");
-  const Wiring wiring = read_nccl_topology(rccl_dump("0x738e", "908", "120"), diagnostics);
-  const auto allowed = accelerators_allowed(wiring, catalog());
-  EXPECT_FALSE(allowed.empty());
-  for (const Accelerator* one : allowed) EXPECT_EQ(one->family, "amd-cdna") << one->id;
-  const Wiring old = read_nccl_topology(rccl_dump("0x740d", "910", "110"), diagnostics);
-  EXPECT_EQ(old.accelerators.front().gcn, "gfx90a");
-  const Wiring unknown = read_nccl_topology(rccl_dump("0x7300", "gfx803:sramecc+:xnack-", "60"), diagnostics);
-  EXPECT_EQ(unknown.accelerators.front().gcn, "gfx803");
-  EXPECT_TRUE(accelerators_allowed(unknown, catalog()).empty());
-}
-
-TEST(NcclTopology, ALinkTellsTheLeastGeneration) {
-  std::string xml = "<system version=\"1\"><cpu numaid=\"0\">";
-  for (int i = 1; i <= 8; ++i)
-    xml += "<pci busid=\"000" + std::to_string(i) + ":00:00.0\" class=\"0x030200\" link_speed=\"32.0 GT/s PCIe\"/>";
-  Diagnostics diagnostics("t.xml");
-  const Wiring wiring = read_nccl_topology(xml + "</cpu></system>", diagnostics);
-  for (const Accelerator* one : accelerators_allowed(wiring, catalog()))
-    EXPECT_TRUE(one->pcie_gen == 0 || one->pcie_gen >= 5) << one->id;
-}
-
 }  // namespace
-}  // namespace stepcast::import_node_test
+}  // namespace stepcast::import_smi_topo_test
