@@ -20,8 +20,9 @@ constexpr int kDeepestElement = 64;
 constexpr std::size_t kMostElements = 20000;
 /// Twenty times a ConnectX-8's, so that adapters that NCCL merges into one are within it, too.
 constexpr double kMostNic_Mbps = 16e6;
-/// NCCL's link target where the driver does not show the switch (virtual machines).
-constexpr std::string_view kHiddenSwitch = "fffffff:ffff:ff";
+/// NCCL's link target where the driver does not show the switch (virtual machines): `fffffff:ffff:ff`, later
+/// `fffffff:ff:ff.0`.
+bool is_hidden_switch(std::string_view target) { return target.starts_with("fffffff:"); }
 
 // PCI base classes and subclasses (PCI Code and ID Assignment Specification), as the upper 16 bits of the class code.
 constexpr unsigned kVga = 0x0300, k3d = 0x0302, kDisplay = 0x0380, kAccelerator = 0x1200, kBridge = 0x0604,
@@ -97,7 +98,10 @@ class TopologyReader {
     if (typed) return diagnostics_.error("", "declares a document type, which no topology has", "remove <!DOCTYPE …>");
     if (!within_limits(root)) return;
     for (const pugi::xml_node child : elements_of(root)) read_cpu(child);
-    if (hosts_.size() > 1) wiring_.hosts = static_cast<int>(hosts_.size());
+    if (hosts_.size() > 1) {
+      wiring_.hosts = static_cast<int>(hosts_.size());
+      wiring_.notes.push_back(fmt::format("{} machines with native links between them are one node", hosts_.size()));
+    }
     for (const auto& [name, count] : unknown_elements_)
       wiring_.notes.push_back(fmt::format("{} elements <{}> are of an unknown kind and were left out", count, name));
     if (!virtual_.empty())
@@ -139,9 +143,11 @@ class TopologyReader {
   void read_cpu(pugi::xml_node cpu) {
     if (std::string_view(cpu.name()) != "cpu") return unknown(cpu);
     check_attributes(cpu);
-    const int numa = integer(cpu, "numaid", -1, 4096).value_or(-1);
+    int numa = integer(cpu, "numaid", -1, 4096).value_or(-1);
     host_ = text(cpu, "host_hash");
-    if (!host_.empty()) hosts_.insert(host_);
+    if (!host_.empty() && hosts_.insert(host_).second) first_numa_ = next_numa_;
+    // Nodes of memory are numbered on, from one machine to the next.
+    if (numa >= 0) next_numa_ = std::max(next_numa_, (numa += first_numa_) + 1);
     note_vendor(text(cpu, "vendor"), text(cpu, "arch"));
     for (const pugi::xml_node child : elements_of(cpu)) {
       const std::string_view name = child.name();
@@ -265,12 +271,12 @@ class TopologyReader {
     wiring_.links_told = true;
     const std::string target = text(link, "target");
     if (target.empty()) return fault(link, fmt::format("{} has no target", named(link)));
-    if (target != kHiddenSwitch && !is_address(target))
+    if (!is_hidden_switch(target) && !is_address(target))
       return fault(link, fmt::format("target {} is no PCI address", shown(target)), "expected one as 0000:10:1c.0");
     const std::optional<int> count = integer(link, "count", 1, 1024);
     if (!link.attribute("count")) return fault(link, fmt::format("{} has no count", named(link)));
     if (count)
-      links_.push_back({from, target == kHiddenSwitch ? target : host_ + plain_address(target), *count,
+      links_.push_back({from, is_hidden_switch(target) ? target : host_ + plain_address(target), *count,
                         hexadecimal(link, "tclass").value_or(0), where(link)});
   }
 
@@ -335,9 +341,9 @@ class TopologyReader {
               "", fmt::format("{}: links to {} are given twice, first at {}", link.where, link.target, first));
         count = link.count;
         first = link.where;
-      } else if (link.target_class == kNvSwitchClass || link.target == kHiddenSwitch || link.target_class == 0) {
+      } else if (link.target_class == kNvSwitchClass || is_hidden_switch(link.target) || link.target_class == 0) {
         wiring_.accelerators[static_cast<std::size_t>(link.from)].switch_links += link.count;
-        if (link.target != kHiddenSwitch) switches.insert(link.target);
+        if (!is_hidden_switch(link.target)) switches.insert(link.target);
       } else if (link.target_class == kPowerCpuClass) {
         to_cpu_ += link.count;
       } else {
@@ -486,6 +492,7 @@ class TopologyReader {
   std::string host_;  ///< of the processor being read: addresses are its own
   std::set<std::string> addresses_, hosts_, interfaces_, virtual_;
   std::map<std::string, int> unknown_elements_;
+  int first_numa_ = 0, next_numa_ = 0;  ///< of the machine being read, and of the next
   int bridges_ = 0, other_functions_ = 0, to_cpu_ = 0, to_itself_ = 0;
 };
 

@@ -71,6 +71,25 @@ TEST(NcclTopology, AHiddenSwitchIsOne) {
   EXPECT_EQ(node["interconnect"]["links_per_accelerator"], 18);
 }
 
+// As NCCL 2.28 dumps a clique of two GB300 trays, whose addresses are the same.
+TEST(NcclTopology, MachinesThatShareLinksAreOneNode) {
+  std::string xml = "<system version=\"1\">";
+  for (const std::string host : {"0xa", "0xb"})
+    for (int numa = 0; numa < 2; ++numa)
+      xml += fmt::format(
+          "<cpu host_hash=\"{0}\" numaid=\"{1}\" arch=\"arm64\"><pci busid=\"000{1}:06:00.0\" class=\"0x030200\" "
+          "vendor=\"0x10de\" device=\"0x31c2\"><gpu sm=\"103\"><nvlink target=\"fffffff:ff:ff.0\" count=\"18\" "
+          "tclass=\"0x068000\"/><c2c bw=\"44712\" count=\"5\"/></gpu></pci></cpu>",
+          host, numa);
+  const Json node = of_xml(xml + "</system>");
+  EXPECT_EQ(node["accelerator"], "gb300");
+  EXPECT_EQ(node["accelerator_count"], 4);
+  EXPECT_EQ(node["interconnect"]["kind"], "nvswitch_rack");
+  EXPECT_FALSE(node["interconnect"].contains("switches"));
+  EXPECT_EQ(node["labels"]["pcie_tree"], "NUMA 0: gpu 0; NUMA 1: gpu 1; NUMA 2: gpu 2; NUMA 3: gpu 3");
+  EXPECT_THAT(node["note"].get<std::string>(), HasSubstr("2 machines"));
+}
+
 // NCCL asks the driver about a GPU without links, so a file that has none does not say that there are none.
 TEST(NcclTopology, GpusWithoutLinksHaveThoseOfTheirKind) {
   const Json p5 = of_xml(imported_file("p5.48xl-topo.xml"));
