@@ -5,122 +5,122 @@
 #include <algorithm>
 
 #include "calibration/importers/text_file.hpp"
+#include "calibration/importers/yaml_text.hpp"
+#include "fields/json_text.hpp"
 
 namespace stepcast {
 
 namespace {
 
-/// `- key: value` of a line; the key is empty for an item of a list.
-struct YamlLine {
-  std::string_view key, value;
-};
-
-std::string_view unquoted(std::string_view text) {
-  const bool quoted = text.size() >= 2 && (text.front() == '"' || text.front() == '\'') && text.back() == text.front();
-  return quoted ? text.substr(1, text.size() - 2) : text;
+bool is_true(const Json& topology, const char* key) {
+  const auto found = topology.find(key);
+  return found != topology.end() && found->is_boolean() && found->get<bool>();
 }
-
-YamlLine parsed(std::string_view line) {
-  line = trimmed(line.substr(0, line.find(" #")));
-  if (line.starts_with("#") || line.starts_with("---") || line == "...") return {};
-  if (line.starts_with("- ")) line = trimmed(line.substr(2));
-  const auto colon = line.find(':');
-  if (colon == std::string_view::npos) return {"", line};
-  return {trimmed(line.substr(0, colon)), unquoted(trimmed(line.substr(colon + 1)))};
-}
-
-/// One of the file's topologies, as lines of a topology.conf where its own are.
-struct YamlTopology {
-  std::string name;
-  bool chosen = false, flat = false;
-  std::vector<std::string> lines;
-};
 
 class YamlReader {
  public:
-  YamlReader(std::string_view text, Diagnostics& diagnostics) : lines_(lines_of(text)), diagnostics_(diagnostics) {}
+  YamlReader(const Json& document, SlurmDefinitions& out) : document_(document), out_(out) {}
 
-  std::string read(std::vector<std::string>& notes) {
-    for (at_ = 0; at_ < lines_.size() && diagnostics_.ok(); ++at_) take(parsed(lines_[at_]));
-    if (!diagnostics_.ok()) return {};
-    if (all_.empty()) return at_ = 0, fault("found no topology"), std::string();
-    const auto found = std::find_if(all_.begin(), all_.end(), [](const YamlTopology& one) { return one.chosen; });
-    const YamlTopology& taken = found == all_.end() ? all_.front() : *found;
-    if (taken.flat) {
-      diagnostics_.error("", fmt::format("topology {} is flat: it shows no switches", shown(taken.name)),
-                         "expected a topology with tree or block");
-      return {};
-    }
-    if (all_.size() > 1)
-      notes.push_back(fmt::format("of {} topologies {} was taken, the cluster's default", all_.size(), taken.name));
-    return fmt::format("{}", fmt::join(taken.lines, "\n"));
+  void read() {
+    if (!document_.is_array() || document_.empty())
+      return fault("", "expected a list of topologies", "a topology.yaml of Slurm begins with \"- topology: NAME\"");
+    for (std::size_t i = 0; i < document_.size(); ++i) check_topology(i);
+    if (!out_.ok()) return;
+    const auto chosen = std::find_if(document_.begin(), document_.end(),
+                                     [](const Json& one) { return is_true(one, "cluster_default"); });
+    const std::size_t taken = chosen == document_.end() ? 0 : static_cast<std::size_t>(chosen - document_.begin());
+    if (document_.size() > 1)
+      out_.note(fmt::format("of {} topologies {} was taken, the cluster's default", document_.size(),
+                            word(document_[taken].at("topology"))));
+    read_topology(document_[taken], fmt::format("/{}", taken));
   }
 
  private:
-  void take(const YamlLine& line) {
-    if (line.key.empty() && line.value.empty()) return;
-    if (line.key == "topology") {
-      all_.push_back({std::string(line.value), false, false, std::vector<std::string>(lines_.size())});
-      return;
+  void check_topology(std::size_t i) {
+    const std::string at = fmt::format("/{}", i);
+    if (!known(document_[i], at, {"topology", "cluster_default", "tree", "block", "flat", "ring", "torus3d"})) return;
+    if (!document_[i].contains("topology")) fault(at, "has no topology: NAME");
+  }
+
+  void read_topology(const Json& topology, const std::string& at) {
+    if (topology.contains("tree")) return read_tree(topology.at("tree"), at + "/tree");
+    if (topology.contains("block")) return read_block(topology.at("block"), at + "/block");
+    if (topology.contains("ring")) return out_.refuse_plugin({0, at + "/ring"}, "rings", "ring");
+    if (topology.contains("torus3d"))
+      return out_.refuse_plugin({0, at + "/torus3d"}, "tori", "torus3d",
+                                "write it as a fabric of preset torus-3d with its dimensions");
+    fault(at, fmt::format("topology {} is flat: it shows no switches", shown(word(topology.at("topology")))),
+          "expected a topology with tree or block");
+  }
+
+  void read_tree(const Json& tree, const std::string& at) {
+    for_each(tree, at, "switches", {"switch", "children", "nodes"}, [&](const Json& one, const SlurmPlace& place) {
+      out_.add_switch(place, text(one, "switch").value_or(""), text(one, "nodes"), text(one, "children"));
+    });
+  }
+
+  void read_block(const Json& block, const std::string& at) {
+    for_each(block, at, "blocks", {"block", "nodes"}, [&](const Json& one, const SlurmPlace& place) {
+      out_.add_block(place, text(one, "block").value_or(""), text(one, "nodes"));
+    });
+    if (!out_.ok() || !block.contains("block_sizes")) return;
+    const Json& sizes = block.at("block_sizes");
+    for (std::size_t i = 0; i < sizes.size() && sizes.is_array(); ++i)
+      out_.add_block_size({0, fmt::format("{}/block_sizes/{}", at, i)}, word(sizes[i]));
+    if (!sizes.is_array()) out_.add_block_size({0, at + "/block_sizes"}, word(sizes));
+  }
+
+  /// Each mapping of the list under `key`.
+  void for_each(const Json& section, const std::string& at, const char* key, const std::vector<std::string>& keys,
+                const auto& take) {
+    std::vector<std::string> sections{key};
+    if (std::string_view(key) == "blocks") sections.emplace_back("block_sizes");
+    if (!known(section, at, sections)) return;
+    const auto found = section.find(key);
+    if (found == section.end() || !found->is_array())
+      return fault(child_pointer(at, key), fmt::format("is no list, expected the {} of the topology", key));
+    for (std::size_t i = 0; i < found->size(); ++i) {
+      const std::string place = fmt::format("{}/{}/{}", at, key, i);
+      if (known((*found)[i], place, keys)) take((*found)[i], SlurmPlace{0, place});
     }
-    if (all_.empty()) return fault("found no \"- topology: NAME\" before it");
-    YamlTopology& topology = all_.back();
-    if (line.key.empty()) return add_size(line.value);
-    if (line.key == "cluster_default") topology.chosen = line.value == "true" || line.value == "yes";
-    if (line.key == "flat") topology.flat = line.value != "false";
-    if (line.key == "switch") return define("SwitchName", line.value);
-    if (line.key == "block") {
-      if (!line.value.empty()) define("BlockName", line.value);
-      return;
+  }
+
+  /// Whether a value is a mapping with these keys alone.
+  bool known(const Json& value, const std::string& at, const std::vector<std::string>& keys) {
+    if (!value.is_object()) return fault(at, fmt::format("found {}, expected a mapping", describe(value))), false;
+    bool all = true;
+    for (const auto& item : value.items()) {
+      if (std::find(keys.begin(), keys.end(), item.key()) != keys.end()) continue;
+      fault(child_pointer(at, item.key()), fmt::format("unknown key, {}", expected_one_of(keys)),
+            did_you_mean(item.key(), keys));
+      all = false;
     }
-    if (line.key == "nodes") return extend("Nodes", line.value);
-    if (line.key == "children") return extend("Switches", line.value);
-    if (line.key == "block_sizes") return begin_sizes(line.value);
-    constexpr std::string_view kSections[]{"cluster_default", "flat", "tree", "switches", "blocks"};
-    if (std::find(std::begin(kSections), std::end(kSections), line.key) == std::end(kSections))
-      fault(fmt::format("unknown key {}", shown(line.key)));
+    return all;
   }
 
-  std::string& line_of(std::size_t at) { return all_.back().lines[at]; }
-
-  void define(std::string_view key, std::string_view name) {
-    open_ = at_;
-    sizes_ = false;
-    line_of(at_) = fmt::format("{}={}", key, name);
+  /// A host list, which may also stand as a list of them.
+  static std::optional<std::string> text(const Json& mapping, const char* key) {
+    const auto found = mapping.find(key);
+    if (found == mapping.end() || found->is_null()) return std::nullopt;
+    if (!found->is_array()) return word(*found);
+    std::string out;
+    for (const Json& one : *found) out += (out.empty() ? "" : ",") + word(one);
+    return out;
   }
 
-  void extend(std::string_view key, std::string_view hosts) {
-    if (line_of(open_).empty()) return fault("belongs to no switch or block");
-    std::string list(hosts);
-    std::erase(list, ' ');
-    line_of(open_) += fmt::format(" {}={}", key, list);
+  /// Names may be numbers.
+  static std::string word(const Json& value) {
+    std::string out = value.is_string() ? value.get<std::string>() : value.dump();
+    std::erase(out, ' ');
+    return out;
   }
 
-  /// `[4, 16]`, or one on each of the lines that follow.
-  void begin_sizes(std::string_view value) {
-    open_ = at_;
-    sizes_ = true;
-    std::string list(value);
-    std::erase_if(list, [](char c) { return c == ' ' || c == '[' || c == ']'; });
-    if (!list.empty()) line_of(at_) = "BlockSizes=" + list;
+  void fault(const std::string& at, const std::string& message, std::string suggestion = {}) {
+    out_.fault({0, at}, message, std::move(suggestion));
   }
 
-  void add_size(std::string_view value) {
-    if (value.starts_with("- ")) value = trimmed(value.substr(2));
-    if (!sizes_) return fault(fmt::format("found {}, expected \"key: value\"", shown(value)));
-    std::string& line = line_of(open_);
-    line += (line.empty() ? "BlockSizes=" : ",") + std::string(value);
-  }
-
-  void fault(const std::string& message) {
-    diagnostics_.error("", fmt::format("line {}: {}", at_ + 1, message), "a topology.yaml of Slurm 25.05");
-  }
-
-  std::vector<std::string_view> lines_;
-  Diagnostics& diagnostics_;
-  std::vector<YamlTopology> all_;
-  std::size_t at_ = 0, open_ = 0;  ///< the line being read, and that of the switch, block or sizes it belongs to
-  bool sizes_ = false;
+  const Json& document_;
+  SlurmDefinitions& out_;
 };
 
 }  // namespace
@@ -128,18 +128,16 @@ class YamlReader {
 bool is_slurm_yaml(std::string_view text) {
   for (const std::string_view raw : lines_of(text)) {
     const std::string_view line = trimmed(raw);
-    if (line.empty() || line.starts_with("#")) continue;
-    return line.starts_with("---") || (line.starts_with("- ") && line.find(':') != std::string_view::npos);
+    if (line.empty() || line.starts_with("#") || line.starts_with("%")) continue;
+    return line.starts_with("---") || line.starts_with("[") ||
+           (line.starts_with("-") && (line.size() == 1 || line.find(':') != std::string_view::npos));
   }
   return false;
 }
 
-std::string conf_of_slurm_yaml(std::string_view text, std::vector<std::string>& notes, Diagnostics& diagnostics) {
-  if (text.find("topology:") == std::string_view::npos) {
-    diagnostics.error("", "found no \"- topology: NAME\"", "a topology.yaml of Slurm 25.05, or a topology.conf");
-    return {};
-  }
-  return YamlReader(text, diagnostics).read(notes);
+void read_slurm_yaml(std::string_view text, SlurmDefinitions& definitions) {
+  const Json document = parse_yaml(text, definitions.diagnostics());
+  if (definitions.ok()) YamlReader(document, definitions).read();
 }
 
 }  // namespace stepcast

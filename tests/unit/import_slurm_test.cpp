@@ -114,9 +114,9 @@ TEST(SlurmTopology, YamlSaysTheSame) {
   EXPECT_THAT(both.notes.front(), HasSubstr("of 2 topologies t was taken"));
   EXPECT_EQ(import(block).document["nodes_per_leaf"], 2);
   EXPECT_THAT(fault("---\n- topology: t\n  flat: true\n"), HasSubstr("is flat"));
-  EXPECT_THAT(fault("- topology: t\n  tree:\n    ring: 1\n"), HasSubstr("line 3: unknown key \"ring\""));
+  EXPECT_THAT(fault("- topology: t\n  tree:\n    ring: 1\n"), HasSubstr("/0/tree/ring: unknown key"));
   EXPECT_THAT(fault("- topology: t\n  tree:\n    switches:\n      - switch: a\n        children: b\n"),
-              HasSubstr("line 4"));
+              HasSubstr("/0/tree/switches/0: \"a\" lists switch \"b\""));
   EXPECT_THAT(fault("---\nhello: 1\n"), HasSubstr("topology"));
 }
 
@@ -173,8 +173,37 @@ TEST(SlurmTopology, WhatScontrolShowsIsTheSame) {
   EXPECT_THAT(fault("BlockName=b1 Nodes=n1 BlockSize=x\n"), HasSubstr("block size \"x\" is no number"));
 }
 
-TEST(SlurmTopology, YamlThatBeginsOtherwiseIsToldSo) {
-  EXPECT_THAT(fault("- cluster_default: true\n  topology: t\n"), HasSubstr("topology: NAME"));
+// As programs write it, and as the manual's own examples do.
+TEST(SlurmTopology, YamlMayBeWrittenInAnyWay) {
+  const std::string text =
+      "- topology: a\n  cluster_default: False\n  flat: True\n"
+      "- {cluster_default: True, topology: 'b', block: {block_sizes: [2, 4], blocks: [{block: b1, nodes: 'n[1-2]'}, "
+      "{block: b2, nodes: [n3, n4]}]}}\n";
+  const Imported out = import(text);
+  EXPECT_EQ(out.document["preset"], "fat-tree");
+  EXPECT_EQ(out.document["nodes_per_leaf"], 2);
+  EXPECT_THAT(out.notes.front(), HasSubstr("of 2 topologies b was taken"));
+  EXPECT_THAT(fault("- topology: t\n  block:\n    block_sizes: [x]\n    blocks: [{block: b, nodes: n1}]\n"),
+              HasSubstr("/0/block/block_sizes/0: block size \"x\""));
+  EXPECT_THAT(fault("- topology: t\n  tree:\n    switches: [{switch: a, nodes: 'n[1-'}]\n"),
+              HasSubstr("/0/tree/switches/0: host list"));
+  EXPECT_THAT(fault("- topology: t\n  tree:\n    switches: 1\n"), HasSubstr("/0/tree/switches: is no list"));
+}
+
+TEST(SlurmTopology, OtherPluginsAreNamed) {
+  EXPECT_THAT(fault("RingName=r0 Nodes=n[1-8]\nRingName=r1 Nodes=n[9-16]\n"), HasSubstr("topology/ring"));
+  EXPECT_THAT(fault("- topology: t\n  ring:\n    rings: [{ring: r, nodes: 'n[1-8]'}]\n"),
+              HasSubstr("/0/ring: describes rings of hosts"));
+  EXPECT_THAT(fault("- topology: t\n  torus3d:\n    toruses: []\n"), HasSubstr("torus-3d"));
+}
+
+// As topograph pads a topology to the largest of its block sizes.
+TEST(SlurmTopology, ABlockWithoutHostsIsAPlaceForSome) {
+  const Imported out = import(
+      "BlockName=b1 Nodes=n[1-2]\nBlockName=b2 Nodes=n[3-4]\nBlockName=b3 Nodes=n[5-6]\nBlockName=b4\n"
+      "BlockSizes=2,8\n");
+  EXPECT_EQ(out.document["preset"], "fat-tree");
+  EXPECT_THAT(Json(out.notes).dump(), HasSubstr("blocks without hosts were left out: b4"));
 }
 
 }  // namespace
