@@ -74,12 +74,6 @@ class DimensionReader {
   std::size_t dimensions_ = 0;
 };
 
-void check_known(const Json& keys, const std::vector<std::string>& known, Diagnostics& diagnostics) {
-  for (const auto& item : keys.items())
-    if (std::find(known.begin(), known.end(), item.key()) == known.end())
-      diagnostics.error(child_pointer("", item.key()), "unknown key", did_you_mean(item.key(), known));
-}
-
 struct KeyNames {
   const char *topology, *npus, *bandwidth, *latency, *links;
   double gigabyte;
@@ -161,9 +155,27 @@ int AstraNetwork::npus() const {
   return out > kMostRanks ? 0 : static_cast<int>(out);
 }
 
+namespace {
+
+/// Keys that a network does not have: misspelt ones are faults, others (of 1.0's simulator, of forks) go unused.
+void sort_out_unknown(Json& keys, const std::vector<std::string>& known, AstraNetwork& out, Diagnostics& diagnostics) {
+  std::vector<std::string> unknown;
+  for (const auto& item : keys.items())
+    if (std::find(known.begin(), known.end(), item.key()) == known.end()) unknown.push_back(item.key());
+  for (const std::string& key : unknown) {
+    const std::string* meant = nearest(key, known);
+    if (meant && !keys.contains(*meant)) {
+      diagnostics.error(child_pointer("", key), "unknown key", did_you_mean(key, known));
+    } else {
+      out.unused.push_back(key_and_value(key, keys.at(key)));
+    }
+    keys.erase(key);
+  }
+}
+
+}  // namespace
+
 AstraNetwork read_astra_network(const Json& given, Diagnostics& diagnostics) {
-  // How 1.0 simulates, and links that fail meanwhile.
-  static const std::vector<std::string> unmodelled{"use-fast-version", "link-failure"};
   static const std::vector<std::string> known2{"topology", "npus_count", "bandwidth", "latency"};
   static const std::vector<std::string> known1{
       "topology-name", "topologies-per-dim", "dimension-type", "dimensions-count", "units-count",
@@ -172,12 +184,7 @@ AstraNetwork read_astra_network(const Json& given, Diagnostics& diagnostics) {
   Json keys = with_topologies(given);
   const bool second = keys.contains("topology") || keys.contains("npus_count");
   AstraNetwork out;
-  for (const std::string& key : unmodelled)
-    if (!second && keys.contains(key)) {
-      out.unused.push_back(key_and_value(key, keys.at(key)));
-      keys.erase(key);
-    }
-  check_known(keys, second ? known2 : known1, diagnostics);
+  sort_out_unknown(keys, second ? known2 : known1, out, diagnostics);
   out.dimensions =
       second
           ? read_dimensions(keys, {"topology", "npus_count", "bandwidth", "latency", nullptr, kGigabyte2}, diagnostics)

@@ -37,13 +37,13 @@ struct AstraSystem {
 /// is none of them, a key given twice.
 Json read_astra_keys(std::string_view text, Diagnostics& diagnostics);
 
-/// What a file of ASTRA-sim is, by its keys or its first word.
-enum class AstraFile { network, system, memory, workload, logical, unknown };
+/// What a file of ASTRA-sim is, by its keys.
+enum class AstraFile { network, garnet, system, memory, logical, groups, unknown };
 AstraFile astra_file_kind(const Json& keys);
 
 /// Network files of the analytical backends: `topology, npus_count, bandwidth, latency` of ASTRA-sim 2, where 1 GB is
 /// 2^30 bytes; `topologies-per-dim, units-count, links-count, link-bandwidth, link-latency` of 1.0. Faults: lists of
-/// different lengths, unknown topologies and keys, numbers out of range. Source: the input formats of
+/// different lengths, unknown topologies, misspelt keys, numbers out of range. Source: the input formats of
 /// astra-sim.github.io/astra-network-analytical-docs and of the 1.0 documentation.
 AstraNetwork read_astra_network(const Json& keys, Diagnostics& diagnostics);
 

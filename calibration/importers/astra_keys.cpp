@@ -88,6 +88,13 @@ class FlatYaml {
   Json out_ = Json::object();
 };
 
+/// `"1": [0, 1, 2]`: NPUs of a communicator by its number.
+bool are_groups(const Json& keys) {
+  for (const auto& item : keys.items())
+    if (!whole_number(item.key()) || !item.value().is_array()) return false;
+  return !keys.empty();
+}
+
 }  // namespace
 
 Json read_astra_keys(std::string_view text, Diagnostics& diagnostics) {
@@ -101,12 +108,14 @@ Json read_astra_keys(std::string_view text, Diagnostics& diagnostics) {
 
 AstraFile astra_file_kind(const Json& keys) {
   const auto has = [&](const char* key) { return keys.contains(key); };
+  if (has("num-npus") && has("num-packages")) return AstraFile::garnet;
   if (has("topology") || has("npus_count") || has("topologies-per-dim") || has("topology-name"))
     return AstraFile::network;
   if (has("scheduling-policy") || has("all-reduce-implementation") || has("preferred-dataset-splits"))
     return AstraFile::system;
   if (has("memory-type")) return AstraFile::memory;
   if (has("logical-dims")) return AstraFile::logical;
+  if (are_groups(keys)) return AstraFile::groups;
   return AstraFile::unknown;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "calibration/importers/astra_cluster.hpp"
+#include "calibration/importers/astra_ns3.hpp"
 #include "calibration/importers/astra_workload.hpp"
 #include "calibration/importers/node_entry.hpp"
 #include "calibration/importers/text_file.hpp"
@@ -19,10 +20,19 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ReadFiles {
-  std::optional<AstraNetwork> network;
+  std::optional<AstraNetwork> network;  ///< of the analytical backends
+  std::optional<Ns3Topology> physical;  ///< of ns-3; a network is one of the two
   std::optional<AstraSystem> system;
-  std::string network_file, system_file, memory_file, workload_file, workload;
-  fs::path workload_path;
+  std::vector<int> logical;  ///< dimensions that collectives are split over (ns-3)
+  std::string network_file, system_file, memory_file, workload_file, logical_file, groups_file, ns3_file, workload;
+  fs::path network_path, workload_path, logical_path;
+
+  [[nodiscard]] int npus() const { return network ? network->npus() : physical->npus(); }
+  /// NPUs of the innermost dimension.
+  [[nodiscard]] int innermost() const {
+    if (network) return network->dimensions.front().npus;
+    return logical.empty() ? npus() : logical.front();
+  }
 };
 
 /// Binary traces are Chakra's; everything else that these files can be is text.
@@ -35,15 +45,25 @@ class AstraReader {
  public:
   explicit AstraReader(const std::vector<fs::path>& files) {
     for (const fs::path& file : files) read_file(file);
-    if (faults_.empty() && !out_.network)
-      faults_.push_back({files.front().string(), "", "no network file is among the files",
-                         "name one, as a YAML file with topology, npus_count, bandwidth and latency"});
+    if (faults_.empty() && !out_.network && !out_.physical) report_no_network(files.front());
+    if (faults_.empty()) check_logical();
     if (!faults_.empty()) throw InputError(std::move(faults_));
   }
 
   [[nodiscard]] const ReadFiles& files() const { return out_; }
 
  private:
+  void report_no_network(const fs::path& first) {
+    if (!out_.logical_file.empty())
+      faults_.push_back({out_.logical_path.string(), "/logical-dims",
+                         "is a logical topology for ns-3, which has no rates",
+                         "name the physical topology beside it (its first line: vertices, switches, links)"});
+    else
+      faults_.push_back({first.string(), "", "no network file is among the files",
+                         "name one, as a YAML file with topology, npus_count, bandwidth and latency, or a physical "
+                         "topology of ns-3"});
+  }
+
   void read_file(const fs::path& file) {
     Diagnostics diagnostics(file.string());
     if (is_trace(file)) {
@@ -61,11 +81,23 @@ class AstraReader {
       if (once(out_.workload_file, file, "workload", diagnostics)) out_.workload = text, out_.workload_path = file;
       return;
     }
+    if (is_ns3_topology(text)) {
+      if (once(out_.network_file, file, "network", diagnostics)) out_.physical = read_ns3_topology(text, diagnostics);
+      out_.network_path = file;
+      return;
+    }
+    if (is_ns3_config(text)) return void(once(out_.ns3_file, file, "ns-3", diagnostics));
     const Json keys = read_astra_keys(text, diagnostics);
     if (!diagnostics.ok()) return;
     switch (astra_file_kind(keys)) {
       case AstraFile::network:
         if (once(out_.network_file, file, "network", diagnostics)) out_.network = read_astra_network(keys, diagnostics);
+        out_.network_path = file;
+        return;
+      case AstraFile::garnet:
+        diagnostics.error("", "is a network for Garnet, of packages and routers, which is not read",
+                          "expected a network file of the analytical backends: topologies-per-dim, units-count, "
+                          "link-bandwidth, link-latency");
         return;
       case AstraFile::system:
         if (once(out_.system_file, file, "system", diagnostics)) out_.system = read_astra_system(keys, diagnostics);
@@ -74,14 +106,37 @@ class AstraReader {
         static_cast<void>(once(out_.memory_file, file, "memory", diagnostics));
         return;
       case AstraFile::logical:
-        diagnostics.error(
-            "/logical-dims", "is a logical topology for ns-3, which has no rates",
-            "expected a network file of the analytical backends: topology, npus_count, bandwidth, latency");
+        if (once(out_.logical_file, file, "logical topology", diagnostics)) read_logical(keys, diagnostics);
+        out_.logical_path = file;
+        return;
+      case AstraFile::groups:
+        static_cast<void>(once(out_.groups_file, file, "communicator group", diagnostics));
         return;
       default:
         diagnostics.error("", "is none of ASTRA-sim's network, system, memory and text workload files",
                           "a network has the keys topology, npus_count, bandwidth and latency");
     }
+  }
+
+  /// `"logical-dims": ["8", "2"]`
+  void read_logical(const Json& keys, Diagnostics& diagnostics) {
+    const Json& dimensions = keys.at("logical-dims");
+    for (const Json& one : dimensions.is_array() ? dimensions : Json::array({dimensions})) {
+      const std::optional<int> npus = whole_number(one.is_string() ? one.get<std::string>() : one.dump());
+      if (!npus || *npus < 1)
+        return diagnostics.error("/logical-dims", fmt::format("found {}, expected numbers of NPUs", describe(one)));
+      out_.logical.push_back(*npus);
+    }
+  }
+
+  /// A logical topology has no rates: it says how the NPUs of a physical one are numbered, and must be of as many.
+  void check_logical() {
+    if (out_.logical_file.empty()) return;
+    double npus = 1;
+    for (const int one : out_.logical) npus *= one;
+    if (npus != out_.npus())
+      faults_.push_back({out_.logical_path.string(), "/logical-dims",
+                         fmt::format("are of {:g} NPUs, but {} has {}", npus, out_.network_file, out_.npus()), ""});
   }
 
   static bool once(std::string& name, const fs::path& file, const char* what, Diagnostics& diagnostics) {
@@ -147,11 +202,19 @@ const Accelerator* accelerator_for(const AstraImport& request, const ReadFiles& 
 
 void note_unused(const ReadFiles& files, std::vector<std::string>& notes) {
   if (!files.memory_file.empty()) notes.emplace_back("the remote memory file has no counterpart and was not used");
+  if (!files.groups_file.empty())
+    notes.emplace_back("communicator groups are those of traces: stepcast import chakra; not used here");
+  if (!files.ns3_file.empty()) notes.emplace_back("parameters of ns-3 have no counterpart and were not used");
+  if (!files.logical.empty())
+    notes.push_back(
+        fmt::format("logical dimensions of {} NPUs split ASTRA-sim's collectives; here the collective "
+                    "library chooses",
+                    fmt::join(files.logical, " × ")));
   const auto note = [&](std::string_view file, const std::vector<std::string>& unused) {
     if (!unused.empty())
       notes.push_back(fmt::format("of the {} file, these have no counterpart: {}", file, fmt::join(unused, ", ")));
   };
-  note("network", files.network->unused);
+  if (files.network) note("network", files.network->unused);
   if (files.system) note("system", files.system->unused);
 }
 
@@ -178,24 +241,32 @@ Json scenario_of(const AstraCluster& cluster, const std::string& id, int npus, c
   return out;
 }
 
+AstraCluster cluster_of_files(const ReadFiles& files) {
+  if (files.network) return cluster_of(*files.network);
+  Diagnostics diagnostics(files.network_path.string());
+  AstraCluster out = cluster_of(*files.physical, diagnostics);
+  diagnostics.throw_if_faulty();
+  return out;
+}
+
 }  // namespace
 
 Imported import_astra_sim(const AstraImport& request, const Catalog& catalog) {
   const AstraReader reader(request.files);
   const ReadFiles& files = reader.files();
-  const int npus = files.network->npus();
+  const int npus = files.npus();
   Imported out;
   std::string graph;
   if (!files.workload_file.empty()) {
     Diagnostics diagnostics(files.workload_path.string());
-    RankGraph step = read_astra_workload(files.workload, npus, files.network->dimensions.front().npus, diagnostics);
+    RankGraph step = read_astra_workload(files.workload, npus, files.innermost(), diagnostics);
     diagnostics.throw_if_faulty();
     step.name = fs::path(files.workload_file).stem().string();
     step.source = "ASTRA-sim workload " + files.workload_file;
     step.notes.emplace_back("compute times are cycles of 1 ns");
     graph = rank_graph_text(step);
   }
-  const AstraCluster cluster = cluster_of(*files.network);
+  const AstraCluster cluster = cluster_of_files(files);
   out.notes = cluster.notes;
   const Accelerator* accelerator = accelerator_for(request, files, catalog, out.notes);
   const Json node = node_of(cluster, request.id, *accelerator, "ASTRA-sim network " + files.network_file, catalog);

@@ -183,5 +183,58 @@ TEST_F(AstraSim, FaultsOfAWorkloadNameItsPath) {
   EXPECT_THAT(fault({{"n.yml", kSwitch8}, {"w.txt", "DATA\n2\nx\n"}}), HasSubstr("/w.txt: line 3"));
 }
 
+// Two leaves of two NPUs below a spine, as a Clos of ASTRA-sim's own examples: every cable with its rate and delay.
+TEST_F(AstraSim, ATopologyOfNs3IsACustomFabric) {
+  const std::string physical =
+      "7 3 6\n4 5 6\n4 0 400Gbps 0.005ms 0\n4 1 400Gbps 0.005ms 0\n5 2 400Gbps 0.005ms 0\n5 3 400Gbps 0.005ms 0\n"
+      "6 4 10Gbps 30ms 0\n6 5 10Gbps 30ms 0\n";
+  const Imported out = import({{"topology.txt", physical},
+                               {"logical.json", R"({"logical-dims": ["2", "2"]})"},
+                               {"config.txt", "ENABLE_QCN 1\n\nPACKET_PAYLOAD_SIZE 1000\n"},
+                               {"groups.json", R"({"1": [0, 1], "2": [2, 3]})"}});
+  EXPECT_EQ(out.document["cluster"]["nodes"], 4);
+  EXPECT_EQ(node(out)["accelerator_count"], 1);
+  EXPECT_EQ(node(out)["nics"][0]["bandwidth_Gbps"], 400);
+  const Json& fabric = out.document["cluster"]["fabric"];
+  EXPECT_EQ(fabric["preset"], "custom");
+  EXPECT_EQ(fabric["switches"].size(), 3U);
+  ASSERT_EQ(fabric["cables"].size(), 6U);
+  EXPECT_EQ(fabric["cables"][1]["to"], "node1:nic0");
+  EXPECT_EQ(fabric["cables"][1]["latency_us"], 5);
+  EXPECT_EQ(fabric["cables"][5]["bandwidth_Gbps"], 10);
+  const std::string notes = Json(out.notes).dump();
+  for (const char* part : {"2 × 2 NPUs", "parameters of ns-3", "communicator groups"})
+    EXPECT_THAT(notes, HasSubstr(part));
+  EXPECT_THAT(fault({{"t.txt", physical}, {"l.json", R"({"logical-dims": [8]})"}}), HasSubstr("are of 8 NPUs"));
+}
+
+// 25 Gb/s are 3.125 GB/s, from each to the next.
+TEST_F(AstraSim, NpusThatNs3JoinsWithoutSwitchesAreOneNode) {
+  const Imported out =
+      import({{"ring.txt", "3 0 3\n\n0 1 25Gbps 0.005ms 0\n1 2 25Gbps 0.005ms 0\n2 0 25Gbps 5us 0\n"}});
+  EXPECT_EQ(out.document["cluster"]["nodes"], 1);
+  EXPECT_EQ(node(out)["interconnect"]["kind"], "hybrid_cube_mesh");
+  EXPECT_EQ(node(out)["interconnect"]["link_bandwidth_GBps"], 3.125);
+  EXPECT_EQ(node(out)["interconnect"]["links"].size(), 3U);
+}
+
+TEST_F(AstraSim, FaultsOfNs3SayWhere) {
+  EXPECT_THAT(fault({{"t.txt", "3 1 2\n2\n2 0 400Gbps 0.005ms 0\n"}}), HasSubstr("2 links are announced, 1 are there"));
+  EXPECT_THAT(fault({{"t.txt", "3 1 2\n2\n2 0 400G 1us 0\n2 1 1Gbps 1us 0\n"}}),
+              HasSubstr("line 3: \"400G\" is no rate"));
+  EXPECT_THAT(fault({{"t.txt", "3 1 2\n2\n2 7 1Gbps 1us 0\n2 1 1Gbps 1us 0\n"}}), HasSubstr("from 0 to 2"));
+  EXPECT_THAT(fault({{"t.txt", "3 1 2\n2\n2 0 1Gbps 1us 0\n0 1 1Gbps 1us 0\n"}}), HasSubstr("joins two NPUs"));
+  EXPECT_THAT(fault({{"t.txt", "16 8 1 1 16 H100\n"}}), HasSubstr("SimAI"));
+}
+
+// Keys of a fork go unused with a note; those that a required one was meant by do not.
+TEST_F(AstraSim, KeysThatANetworkDoesNotHaveAreNoted) {
+  const Imported out = import({{"n.yml", std::string(kSwitch8) + "reconfig_time: [ 1000.0 ]\n"}});
+  EXPECT_THAT(Json(out.notes).dump(), HasSubstr("reconfig_time [1000.0]"));
+  EXPECT_THAT(fault({{"n.yml", "topology: [ Ring ]\nnpu_count: [ 8 ]\nbandwidth: [ 1 ]\nlatency: [ 1 ]\n"}}),
+              HasSubstr("did you mean \"npus_count\"?"));
+  EXPECT_THAT(fault({{"g.txt", "num-npus: 8\nnum-packages: 4\ntopology: NV_Switch\n"}}), HasSubstr("Garnet"));
+}
+
 }  // namespace
 }  // namespace stepcast::import_astra_test
