@@ -190,7 +190,11 @@ class NodeBuilder {
   [[nodiscard]] bool meet_alike(const Node& node) const {
     const auto* accelerator = catalog_.find<Accelerator>(node.accelerator);
     const int links = accelerator && accelerator->interconnect ? accelerator->interconnect->links : 0;
-    return wiring_.links.empty() || interconnect_of_wiring(wiring_, links).kind == node.interconnect.kind;
+    if (wiring_.links.empty()) return true;
+    const NodeInterconnect shape = interconnect_of_wiring(wiring_, links);
+    const NodeInterconnect& other = node.interconnect;
+    return shape.kind == other.kind && shape.links_per_accelerator == other.links_per_accelerator &&
+           shape.links_per_pair == other.links_per_pair && shape.links.size() == other.links.size();
   }
 
   [[nodiscard]] std::string facts() const {

@@ -6,6 +6,7 @@
 
 #include "calibration/importers/nvidia_smi_topo.hpp"
 #include "calibration/importers/text_file.hpp"
+#include "fields/plain_text.hpp"
 
 namespace stepcast {
 
@@ -46,23 +47,31 @@ std::map<int, int> numa_nodes(const std::vector<std::string_view>& lines) {
   return out;
 }
 
-/// The model that `rocm-smi --showproductname` tells beside the tables: `GPU[0] : Card Series: AMD Instinct MI300X`.
-std::string model_of(const std::vector<std::string_view>& lines) {
-  for (const std::string_view line : lines)
-    for (const std::string_view title : {"Card Series:", "Card series:"})
-      if (const auto at = line.find(title); at != std::string_view::npos && line.starts_with("GPU[")) {
-        const std::string_view model = trimmed(line.substr(at + title.size()));
-        if (!model.empty() && model != "N/A") return std::string(model);
-      }
+/// What `rocm-smi --showproductname` tells beside the tables under a title: `GPU[0] : Card Series: AMD Instinct
+/// MI300X`.
+std::string product_line(const std::vector<std::string_view>& lines, const std::string& title) {
+  for (const std::string_view line : lines) {
+    if (!line.starts_with("GPU[")) continue;
+    const auto at = lower_case(line).find(title);
+    if (at == std::string::npos) continue;
+    const std::string_view value = trimmed(line.substr(at + title.size()));
+    if (!value.empty() && value != "N/A") return std::string(value);
+  }
   return {};
+}
+
+/// `1002:74a1` of `Card Model: 0x74a1`; AMD's alone where it is a name or missing.
+std::string pci_of(const std::vector<std::string_view>& lines) {
+  const std::string card = lower_case(product_line(lines, "card model:"));
+  return card.size() == 6 && card.starts_with("0x") ? "1002:" + card.substr(2) : "1002:";
 }
 
 /// What both programs show of the devices.
 struct Tables {
   std::vector<std::string> names;
-  Table types, weights;
+  Table types, weights, bandwidths;
   std::map<int, int> numa;
-  std::string model;
+  std::string model, pci = "1002:", gcn;
 };
 
 /// A table of `amd-smi topology`: below its title a header of PCI addresses, then a row for each, `0000:05:00.0 SELF
@@ -100,14 +109,36 @@ Tables tables_in(std::string_view text, Diagnostics& diagnostics) {
   constexpr std::string_view kTypes = "LINK TYPE TABLE";
   if (text.find(kTypes) != std::string_view::npos) {
     out.weights = table_of_addresses(lines, "WEIGHT TABLE", out.names, diagnostics);
+    out.bandwidths = table_of_addresses(lines, "NUMA BW TABLE", out.names, diagnostics);
     out.types = table_of_addresses(lines, kTypes, out.names, diagnostics);
     return out;
   }
   out.types = table_under(lines, "Link Type between two GPUs", diagnostics);
   out.weights = table_under(lines, "Weight between two GPUs", diagnostics);
   out.numa = numa_nodes(lines);
-  out.model = model_of(lines);
+  out.model = product_line(lines, "card series:");
+  out.pci = pci_of(lines);
+  out.gcn = product_line(lines, "gfx version:");
   for (std::size_t i = 0; i < out.types.size(); ++i) out.names.push_back(fmt::format("GPU{}", i));
+  return out;
+}
+
+/// How many links a pair has, by the rates that amd-smi shows (`50000-200000`, in MB/s): so many times the lowest of
+/// any pair. 0 where a pair has none of its own. Empty where no rates are shown.
+std::vector<std::vector<int>> links_by_bandwidth(const Table& bandwidths) {
+  std::vector<std::vector<int>> out;
+  int lowest = std::numeric_limits<int>::max();
+  for (const std::vector<std::string>& row : bandwidths) {
+    out.emplace_back();
+    for (const std::string& cell : row) {
+      const int highest = whole_number(cell.substr(cell.find('-') + 1)).value_or(0);
+      if (highest > 0) lowest = std::min(lowest, highest);
+      out.back().push_back(highest);
+    }
+  }
+  if (lowest == std::numeric_limits<int>::max()) return {};
+  for (std::vector<int>& row : out)
+    for (int& one : row) one = (one + lowest / 2) / lowest;
   return out;
 }
 
@@ -126,6 +157,8 @@ Wiring read_rocm_smi_topo(std::string_view text, Diagnostics& diagnostics) {
   const auto weight = [&](std::size_t a, std::size_t b) {
     return weights.size() == types.size() ? whole_number(weights[a][b]).value_or(0) : 0;
   };
+  const std::vector<std::vector<int>> counts = links_by_bandwidth(tables.bandwidths);
+  const bool counted = counts.size() == types.size();
   int least = std::numeric_limits<int>::max();
   for (std::size_t a = 0; a < types.size(); ++a)
     for (std::size_t b = 0; b < a; ++b)
@@ -136,7 +169,8 @@ Wiring read_rocm_smi_topo(std::string_view text, Diagnostics& diagnostics) {
     WiredAccelerator one;
     one.name = tables.names[a];
     one.model = tables.model;
-    one.pci = "1002:";  // AMD's, which one is not told
+    one.pci = tables.pci;
+    one.gcn = tables.gcn;
     const auto node = tables.numa.find(static_cast<int>(a));
     one.numa = node == tables.numa.end() ? -1 : node->second;
     wiring.accelerators.push_back(std::move(one));
@@ -147,11 +181,13 @@ Wiring read_rocm_smi_topo(std::string_view text, Diagnostics& diagnostics) {
       if (types[a][b] != "XGMI" && types[a][b] != "PCIE")
         diagnostics.error("", fmt::format("{} between {} and {}, expected XGMI or PCIE", shown(types[a][b]),
                                           tables.names[b], tables.names[a]));
-      if (types[a][b] == "XGMI" && weight(a, b) == least)
-        wiring.links.push_back({static_cast<int>(b), static_cast<int>(a), 1});
+      const int links = types[a][b] != "XGMI" ? 0 : counted ? counts[a][b] : weight(a, b) == least ? 1 : 0;
+      if (links > 0) wiring.links.push_back({static_cast<int>(b), static_cast<int>(a), links});
     }
   }
-  if (!wiring.links.empty()) wiring.notes.emplace_back("how many links a pair has is not told; taken as one");
+  if (wiring.links.empty()) return wiring;
+  wiring.notes.emplace_back(counted ? "how many links a pair has is told by its rate over the lowest of any pair"
+                                    : "how many links a pair has is not told; taken as one");
   return wiring;
 }
 

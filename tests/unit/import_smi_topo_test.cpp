@@ -151,6 +151,18 @@ TEST(SmiTopo, ExportVariantsAreTold) {
             "a800-sxm-80gb");
 }
 
+// Four RTX 3090 or A6000 in bridged pairs are no four V100, every two of which are linked.
+TEST(SmiTopo, PairsAreNoGuessFromANodeThatIsLinkedOtherwise) {
+  try {
+    of_matrix(
+        "\tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity\nGPU0\t X \tNV4\tSYS\tSYS\nGPU1\tNV4\t X \tSYS\tSYS\n"
+        "GPU2\tSYS\tSYS\t X \tNV4\nGPU3\tSYS\tSYS\tNV4\t X \n");
+    ADD_FAILURE() << "a card was guessed";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--accelerator"));
+  }
+}
+
 // Two bridged pairs: no accelerator with fewer links than a pair shows can be it.
 TEST(SmiTopo, AGuessHasTheLinksThatTheMatrixShows) {
   const std::string pairs =
@@ -303,6 +315,29 @@ TEST(SmiTopo, AmdSmiShowsAMeshByAddress) {
   (void)read_smi_topo(text.substr(0, text.rfind("0000:26:00.0")), cut);
   ASSERT_FALSE(cut.ok());
   EXPECT_THAT(cut.faults().front().text(), HasSubstr("LINK TYPE TABLE\" has 1 rows, expected 2"));
+}
+
+// Dies of an MI250X: four links in a package, one or two between them, and none between some (Frontier).
+TEST(SmiTopo, AmdSmiCountsLinksByTheirRate) {
+  const std::string header = "              0000:c1:00.0  0000:c6:00.0  0000:c9:00.0\n";
+  const std::string text = "NUMA BW TABLE:\n" + header +
+                           "0000:c1:00.0  N/A           50000-200000  50000-50000\n"
+                           "0000:c6:00.0  50000-200000  N/A           0-0\n0000:c9:00.0  50000-50000   0-0  N/A\n\n"
+                           "LINK TYPE TABLE:\n" +
+                           header +
+                           "0000:c1:00.0  SELF          XGMI          XGMI\n0000:c6:00.0  XGMI   SELF   XGMI\n"
+                           "0000:c9:00.0  XGMI          XGMI          SELF\n\n";
+  Diagnostics diagnostics("t.txt");
+  const Wiring wiring = read_smi_topo(text, diagnostics);
+  EXPECT_TRUE(diagnostics.ok());
+  EXPECT_EQ(wiring.links, (std::vector<std::array<int, 3>>{{0, 1, 4}, {0, 2, 1}}));
+}
+
+TEST(SmiTopo, RocmSmiTellsTheDeviceWhereItHasNoName) {
+  const Json node = of_matrix(
+      "GPU[0]\t\t: Card Series: \t\tN/A\nGPU[0]\t\t: Card Model: \t\t0x74a1\nGPU[0]\t\t: GFX Version: \t\tgfx942\n"
+      "=========== Link Type between two GPUs ===========\n       GPU0   GPU1\nGPU0   0      XGMI\nGPU1   XGMI   0\n");
+  EXPECT_EQ(node["accelerator"], "mi300x");
 }
 
 TEST(SmiTopo, RocmSmiMayNameTheModel) {
