@@ -397,12 +397,18 @@ class NodeBuilder {
   BytesPerSecond rate_of(const WiredNic& nic, bool training) {
     if (nic.bandwidth) return *nic.bandwidth;
     if (hints_.nic_bandwidth) return rates_from_ = "--nic-Gbps", *hints_.nic_bandwidth;
-    const auto has_nics = [](const Node& node) { return !node.nics.empty(); };
-    const Node* node = like_ && has_nics(*like_) ? like_ : node_with(*accelerator_, wiring_, has_nics, catalog_);
+    // Of another node with the accelerator only an adapter that this may be.
+    const auto may_be = [&](const Nic& one) {
+      return nic.kind ? one.kind == *nic.kind : nic_name_allows(nic.name, one.kind);
+    };
+    const auto has_such = [&](const Node& node) { return std::any_of(node.nics.begin(), node.nics.end(), may_be); };
+    const bool of_like = like_ && !like_->nics.empty();
+    const Node* node = of_like ? like_ : node_with(*accelerator_, wiring_, has_such, catalog_);
     const Nic* other = nullptr;
     if (node)
       for (const Nic& one : node->nics)
-        if (!other || (one.training == training && other->training != training)) other = &one;
+        if ((of_like || may_be(one)) && (!other || (one.training == training && other->training != training)))
+          other = &one;
     if (other) {
       rates_from_ = fmt::format("taken from node {}, which {}", node->id,
                                 node == like_ ? "is like it" : "has " + accelerator_->id);
