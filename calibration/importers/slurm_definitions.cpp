@@ -35,9 +35,8 @@ void SlurmDefinitions::add_block(const SlurmPlace& place, const std::string& nam
                                  const std::optional<std::string>& nodes) {
   has_blocks_ = true;
   if (!is_name(place, name, "block")) return;
-  SlurmDefinition out{place, name, names(place, nodes), {}};
-  if (!nodes) return empty_blocks_.push_back(name);
-  add(std::move(out));
+  if (!nodes || nodes->empty()) return empty_blocks_.push_back(name);
+  add({place, name, names(place, nodes), {}});
 }
 
 bool SlurmDefinitions::add_block_size(const SlurmPlace& place, std::string_view text) {
@@ -79,7 +78,7 @@ std::string SlurmDefinitions::join(const std::string& name, std::vector<std::str
 
 std::vector<std::string> SlurmDefinitions::names(const SlurmPlace& place,
                                                  const std::optional<std::string>& expression) {
-  if (!expression) return {};
+  if (!expression || expression->empty()) return {};
   try {
     std::vector<std::string> out = expand_hostlist(*expression, kMostHosts - std::min(kMostHosts - 1, names_));
     names_ += out.size();

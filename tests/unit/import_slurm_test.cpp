@@ -204,6 +204,10 @@ TEST(SlurmTopology, ABlockWithoutHostsIsAPlaceForSome) {
       "BlockSizes=2,8\n");
   EXPECT_EQ(out.document["preset"], "fat-tree");
   EXPECT_THAT(Json(out.notes).dump(), HasSubstr("blocks without hosts were left out: b4"));
+  EXPECT_EQ(import("- topology: t\n  block:\n    block_sizes: [2]\n    blocks:\n    - {block: b1, nodes: 'n[1-2]'}\n"
+                   "    - {block: phantom, nodes: ''}\n")
+                .document["preset"],
+            "single-switch");
 }
 
 }  // namespace
