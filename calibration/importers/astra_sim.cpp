@@ -70,7 +70,7 @@ class AstraReader {
       diagnostics.error("", "is a Chakra trace",
                         "stepcast import chakra reads it; name the network and system files here");
     } else {
-      const std::string text = read_description(file, diagnostics);
+      const std::string text = read_utf8_description(file, diagnostics);
       if (diagnostics.ok()) sort_in(file, text, diagnostics);
     }
     faults_.insert(faults_.end(), diagnostics.faults().begin(), diagnostics.faults().end());

@@ -233,6 +233,7 @@ TEST_F(AstraSim, KeysThatANetworkDoesNotHaveAreNoted) {
   EXPECT_THAT(Json(out.notes).dump(), HasSubstr("reconfig_time [1000.0]"));
   EXPECT_THAT(fault({{"n.yml", "topology: [ Ring ]\nnpu_count: [ 8 ]\nbandwidth: [ 1 ]\nlatency: [ 1 ]\n"}}),
               HasSubstr("did you mean \"npus_count\"?"));
+  EXPECT_THAT(fault({{"n.yml", std::string(kSwitch8) + "comment: [ \xa1 ]\n"}}), HasSubstr("UTF-8"));
   EXPECT_THAT(fault({{"g.txt", "num-npus: 8\nnum-packages: 4\ntopology: NV_Switch\n"}}), HasSubstr("Garnet"));
 }
 
