@@ -114,6 +114,18 @@ class Changes {
   void kernels() {
     if (scenario_.framework->compiled_memory_efficiency > 0 && scenario_.model->is_transformer())
       toggle("torch_compile", scenario_.spec.strategy.torch_compile);
+    attention_kernel();
+  }
+
+  /// The vendor's kernels, where the framework calls others of which the device has a figure of its own.
+  void attention_kernel() {
+    const AttentionKernel own = scenario_.framework->attention_kernel, newest = AttentionKernel::native;
+    const bool slower =
+        own == AttentionKernel::unfused ||
+        (own != newest && scenario_.compute->attention_forward_share.contains(std::string(name_of(own))));
+    if (!scenario_.model->is_transformer() || !slower) return;
+    add(fmt::format("attention_kernel {} → {}", name_of(own), name_of(newest)),
+        {fmt::format("strategy.attention_kernel={}", name_of(newest))});
   }
 
   void overlaps() {

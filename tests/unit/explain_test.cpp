@@ -7,10 +7,12 @@
 #include "explain/bottleneck_words.hpp"
 #include "explain/comparison.hpp"
 #include "explain/explanation.hpp"
+#include "explain/setting_changes.hpp"
 #include "explain/trace_comparison.hpp"
 #include "models/estimate.hpp"
 #include "report/predict.hpp"
 #include "tests/shipped_catalog.hpp"
+#include "tests/unit/shipped.hpp"
 
 namespace stepcast::explain_test {
 namespace {
@@ -94,6 +96,21 @@ TEST(Explain, ServersOfTheirOwnAreCountedInEveryFigure) {
     EXPECT_NEAR((1 + *figure.cost) * (1 + figure.throughput), 1, 0.01) << figure.name;
   }
   EXPECT_GT(figure_of(servers, "nic_bandwidth").throughput, 0.05);
+}
+
+// PyTorch's FSDP calls FlashAttention-2, which is measured apart on Hopper and not on Ampere; Megatron-LM the newest.
+TEST(SettingChanges, NewerKernelsOfAttention) {
+  const std::string change = "attention_kernel flash-2 → native";
+  const std::string fsdp = "strategy={\"framework\": \"pytorch-fsdp\", \"micro_batch\": 1}";
+  const auto names = [](const std::vector<std::string>& changes) {
+    std::vector<std::string> out;
+    for (const SettingChange& one : setting_changes(test::shipped("llama3-70b-h100-512.json", changes)))
+      out.push_back(one.name);
+    return out;
+  };
+  EXPECT_THAT(names({fsdp}), Contains(change));
+  EXPECT_THAT(names({}), testing::Not(Contains(HasSubstr("attention_kernel"))));
+  EXPECT_THAT(names({fsdp, "cluster.node=dgx-a100-80gb"}), testing::Not(Contains(HasSubstr("attention_kernel"))));
 }
 
 TEST(Explain, TriesWhatAnUpdateCanChange) {
