@@ -15,7 +15,6 @@
 #include "models/workload/early_stop.hpp"
 #include "models/workload/operator_recompute.hpp"
 #include "models/workload/weight_matrices.hpp"
-#include "models/workload/workload_kind.hpp"
 
 namespace stepcast {
 
@@ -293,15 +292,6 @@ double cast_bytes(Precision precision) {
   return 2 + 2 * written;
 }
 
-/// Whether norms, and what follows them, run in fp32 where products run in 16 bit: in networks of sequences as the
-/// framework says, and in U-Nets, whose group norms PyTorch's automatic mixed precision widens (batch norms it leaves).
-bool streams_in_fp32(const Scenario& scenario) {
-  const FrameworkProfile& framework = *scenario.framework;
-  const bool of_sequences = scenario.model->default_seq_len > 0;
-  const bool group_norms = workload_kind(*scenario.model) == WorkloadKind::diffusion;
-  return (framework.streaming_in_fp32 && of_sequences) || (framework.automatic_mixed_precision && group_norms);
-}
-
 LayerSharding sharding_of(const Job& job) {
   const Scenario& scenario = *job.scenario;
   LayerSharding sharding;
@@ -335,7 +325,8 @@ LayerSharding sharding_of(const Job& job) {
   const bool own = !scenario.model->is_transformer() && of_convolutions > 0;
   sharding.memory_passes = own ? of_convolutions : fused.memory_passes;
   const double wide = sizeof(float) / sharding.bytes_per_element;
-  if (streams_in_fp32(scenario) && wide > 1) {
+  const bool of_sequences = scenario.model->default_seq_len > 0;
+  if (framework.streaming_in_fp32 && of_sequences && wide > 1) {
     sharding.memory_passes *= wide;
     // A cast is a kernel of its own, whatever other kernels' passes are.
     sharding.cast_bytes += (sizeof(float) + sharding.bytes_per_element) / sharding.memory_passes;

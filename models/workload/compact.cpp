@@ -126,6 +126,10 @@ const FieldTable<CompactShape>& CompactShape::fields() {
         .field("streaming_passes", &S::streaming_passes,
                "reads and writes of them, forward and backward, by norms, activations and additions",
                {.required = true, .min = 0, .max = 1000})
+        .field("mixed_precision_passes", &S::mixed_precision_passes,
+               "the same, in tensors of 16 bit, operator by operator under automatic mixed precision, where norms and "
+               "softmax are in fp32; default: as streaming_passes",
+               {.min = 0, .max = 1000})
         .field("image_side", &S::image_side,
                "pixels of a side of the images that all of it is counted at; default: 224, as ImageNet is cut",
                {.min = 1, .max = 1e5})
@@ -191,12 +195,22 @@ std::vector<WeightMatrix> matrices_of(const CompactShape& shape) {
 
 }  // namespace
 
+namespace {
+
+double passes_of(const CompactShape& shape, const LayerSharding& cuts) {
+  const bool mixed = cuts.automatic_mixed_precision && cuts.bytes_per_element < sizeof(float);
+  return mixed && shape.mixed_precision_passes > 0 ? shape.mixed_precision_passes : shape.streaming_passes;
+}
+
+}  // namespace
+
 LayerWork compact_work(const CompactShape& shape, double micro_batch, const LayerSharding& cuts) {
   const double elements = micro_batch * shape.activation_Melements * 1e6 / shape.layers;
   const double tensor = elements * cuts.bytes_per_element;
+  const double passes = passes_of(shape, cuts);
   LayerWork work;
-  LayerStep forward = memory("streaming", tensor * shape.streaming_passes * kForwardPasses, cuts);
-  LayerStep backward = memory("streaming_backward", tensor * shape.streaming_passes * (1 - kForwardPasses), cuts);
+  LayerStep forward = memory("streaming", tensor * passes * kForwardPasses, cuts);
+  LayerStep backward = memory("streaming_backward", tensor * passes * (1 - kForwardPasses), cuts);
   work.backward_input.push_back(backward);
   // A layer's weights as if they were square give its channels; so short a message takes as long with others.
   const LayerStep meeting = synchronize_batch_norm(std::sqrt(shape.parameters_M * 1e6 / shape.layers),

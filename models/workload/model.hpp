@@ -226,10 +226,13 @@ struct CompactShape {
   std::vector<NarrowWindows> narrow_windows;  ///< of the 3×3 and other windows; empty: all wide, or not counted
   double activation_Melements = 0;            ///< that the weighted layers give, whole
   double streaming_passes = 0;                ///< over them, forward and backward, by norms, activations and additions
-  int batch_norms = 0;                        ///< 0: none, or not counted
-  std::optional<int> image_side;              ///< pixels, of images that all of it is counted at; null: kUsualImageSide
-  double kernels_per_layer = 3;               ///< launches of a layer's forward pass
-  int sequential_steps = 1;                   ///< of a recurrent layer: each is a launch of its own
+  /// The same where norms, softmax and what follows them run in fp32 (PyTorch's automatic mixed precision, which widens
+  /// all norms but batch norms); 0: as streaming_passes.
+  double mixed_precision_passes = 0;
+  int batch_norms = 0;            ///< 0: none, or not counted
+  std::optional<int> image_side;  ///< pixels, of images that all of it is counted at; null: kUsualImageSide
+  double kernels_per_layer = 3;   ///< launches of a layer's forward pass
+  int sequential_steps = 1;       ///< of a recurrent layer: each is a launch of its own
   /// Empty: not counted.
   std::vector<WeightMatrix> weight_matrices;
   static const FieldTable<CompactShape>& fields();

@@ -3,6 +3,7 @@
 
 #include "models/compute/device.hpp"
 #include "models/workload/operators.hpp"
+#include "tests/unit/layer_steps.hpp"
 #include "tests/unit/shipped.hpp"
 
 namespace stepcast::compact_test {
@@ -55,6 +56,24 @@ TEST(Compact, LayersShareTheTotals) {
   EXPECT_DOUBLE_EQ(flops(work.backward_input) + flops(work.backward_weight), 2 * 8 * 4e8);
   // 8 samples × 1 M elements × 2 bytes, once before a norm and once handed on.
   EXPECT_EQ(work.activations.value(), 2 * 16e6);
+}
+
+// Of fp32 there is nothing to widen.
+TEST(Compact, AutomaticMixedPrecisionHasItsOwnPasses) {
+  Model model = round_model();
+  const auto bytes = [&](bool mixed, double element) {
+    LayerSharding cuts;
+    cuts.automatic_mixed_precision = mixed;
+    cuts.bytes_per_element = element;
+    const LayerWork work = layer_work(model, LayerRole::cnn, 0, 8, 0, cuts);
+    return test::named(work.forward, "streaming").op.bytes.value() +
+           test::named(work.backward_input, "streaming_backward").op.bytes.value();
+  };
+  EXPECT_DOUBLE_EQ(bytes(true, 2), 13 * 16e6);
+  model.compact->mixed_precision_passes = 20;
+  EXPECT_DOUBLE_EQ(bytes(true, 2), 20 * 16e6);
+  EXPECT_DOUBLE_EQ(bytes(false, 2), 13 * 16e6);
+  EXPECT_DOUBLE_EQ(bytes(true, 4), 13 * 32e6);
 }
 
 // 13 passes over 16 MB in both directions together.
