@@ -32,13 +32,18 @@ void refuse_repeated_ranks(const std::vector<KinetoTrace>& traces) {
         fmt::format("is rank {}, and so is {}", twice->rank, twice->file), "give one trace of each rank"}});
 }
 
-/// What a trace held that no category of libkineto's explains.
-std::vector<std::string> left_out(const std::vector<KinetoTrace>& traces) {
+/// That operators on a processor were read, and what a trace held that no category of libkineto's explains.
+std::vector<std::string> notes_on(const std::vector<KinetoTrace>& traces) {
   std::map<std::string, long> events;
   for (const KinetoTrace& trace : traces)
     for (const auto& [category, count] : trace.unknown_categories) events[category] += count;
   std::vector<std::string> out;
-  out.reserve(events.size());
+  for (const KinetoTrace& trace : traces)
+    if (trace.on_processor)
+      out.push_back(fmt::format(
+          "{}: has no kernels of a device: its operators on the processor are taken for the work itself, as of a "
+          "training without accelerators. Kernels need ProfilerActivity.CUDA",
+          trace.file));
   for (const auto& [category, count] : events)
     out.push_back(
         fmt::format("category \"{}\" is not known: {} event{} left out", category, count, count == 1 ? "" : "s"));
@@ -62,7 +67,7 @@ Imported import_traces(const KinetoOptions& options, Session& session, const Imp
   out.name = "results.json";
   out.summary = fmt::format("operator timings, {} rows of {} trace{}", out.document.at("results").size(),
                             question.traces.size(), question.traces.size() == 1 ? "" : "s");
-  out.notes = left_out(question.traces);
+  out.notes = notes_on(question.traces);
   if (options.graph.empty()) return out;
   question.node = options.node;
   if (options.ranks > 0) question.ranks = options.ranks;

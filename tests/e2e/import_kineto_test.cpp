@@ -9,12 +9,13 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
+Json event(const char* kind, const char* name, double start, double length, Json arguments, int thread = 1) {
+  return Json{{"ph", "X"},     {"cat", kind}, {"name", name},  {"pid", 1},
+              {"tid", thread}, {"ts", start}, {"dur", length}, {"args", std::move(arguments)}};
+}
+
 /// A step of one product and one all_reduce of a group, as rank 0 of sixteen traces it.
 Json trace(const std::string& device, const std::string& ranks, int members) {
-  const auto event = [](const char* kind, const char* name, double start, double length, Json arguments) {
-    return Json{{"ph", "X"}, {"cat", kind}, {"name", name},  {"pid", 1},
-                {"tid", 1},  {"ts", start}, {"dur", length}, {"args", std::move(arguments)}};
-  };
   Json events = Json::array();
   events.push_back(event("user_annotation", "ProfilerStep#1", 0, 3000, Json::object()));
   events.push_back(event("cuda_runtime", "cudaLaunchKernel", 10, 5, {{"correlation", 1}}));
@@ -49,6 +50,7 @@ class KinetoGraph : public testing::Test {
         {"import", "kineto", file("trace.json"), "-o", file("results.json"), "--graph", file("graph.json")});
   }
   std::string file(const char* name) const { return (folder_ / name).string(); }
+  Json programs() const { return Json::parse(read_text(file("graph.json")))["programs"]; }
   Json groups() const { return Json::parse(read_text(file("graph.json")))["groups"]; }
 
   ScratchFolder folder_;
@@ -104,6 +106,151 @@ TEST_F(KinetoGraph, OneTraceOfEachRank) {
       stepcast_run({"import", "kineto", file("trace.json"), file("again.json"), "-o", file("results.json")});
   EXPECT_EQ(twice.code, 2);
   EXPECT_THAT(twice.err, HasSubstr("/distributedInfo/rank: is rank 0, and so is"));
+}
+
+/// A kernel and the call that launches it.
+void launch(Json& events, int correlation, const char* kernel, double called, double start, double length,
+            int stream = 7, int thread = 1) {
+  events.push_back(event("cuda_runtime", "cudaLaunchKernel", called, 5, {{"correlation", correlation}}, thread));
+  events.push_back(
+      event("kernel", kernel, start, length, {{"correlation", correlation}, {"stream", stream}, {"device", 0}}));
+}
+
+TEST_F(KinetoGraph, WorkThatEarlierStepsLeftIsNoneOfTheStep) {
+  Json document = trace(kDevice, "[0, 8]", 2);
+  ASSERT_EQ(graph_of(document).code, 0);
+  const Json whole = programs();
+  document["traceEvents"].push_back(
+      event("kernel", "sm90_xmma_gemm_bf16bf16_bf16f32", 1, 5, {{"correlation", 99}, {"stream", 7}, {"device", 0}}));
+  const Finished late = graph_of(document);
+  ASSERT_EQ(late.code, 0) << late.err;
+  EXPECT_THAT(late.out, HasSubstr("before the profiler began: 1 left out"));
+  EXPECT_EQ(programs(), whole);
+}
+
+TEST_F(KinetoGraph, OneThreadWaitsWhileAnotherLaunches) {
+  Json document = trace(kDevice, "[0, 8]", 2);
+  Json& events = document["traceEvents"];
+  events = Json::array({event("user_annotation", "ProfilerStep#1", 0, 1000, Json::object())});
+  // A copy of the second thread runs behind a kernel that the first launches while the second waits for the copy.
+  launch(events, 2, "copy_of_gradients", 20, 140, 40, 9, 2);
+  events.push_back(event("cuda_runtime", "cudaStreamSynchronize", 30, 160, {{"correlation", 3}}, 2));
+  launch(events, 4, "layer_norm", 60, 70, 69);
+  ASSERT_EQ(graph_of(document).code, 0);
+  const Finished run = stepcast_run({"run", "--graph", file("graph.json"), "--node", "dgx-h100", "--nodes", "2"});
+  EXPECT_EQ(run.code, 0) << run.err;
+}
+
+/// The trace as another rank's, with another collective.
+Json of_rank(Json document, int rank, const char* collective) {
+  document["distributedInfo"]["rank"] = rank;
+  for (Json& one : document["traceEvents"])
+    if (one["args"].contains("Collective name")) one["args"]["Collective name"] = collective;
+  return document;
+}
+
+TEST_F(KinetoGraph, RanksThatCallOtherCollectivesRunAsTraced) {
+  const Json first = trace(kDevice, "[0, 8]", 2);
+  std::ofstream(file("rank0.json")) << first.dump();
+  std::ofstream(file("rank1.json")) << of_rank(first, 1, "send").dump();
+  const Finished made = stepcast_run({"import", "kineto", file("rank0.json"), file("rank1.json"), "-o",
+                                      file("results.json"), "--graph", file("graph.json")});
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("not all traced ranks call: 2 keep the time"));
+  const Finished run = stepcast_run({"run", "--graph", file("graph.json"), "--node", "dgx-h100", "--nodes", "2"});
+  EXPECT_EQ(run.code, 0) << run.err;
+}
+
+TEST_F(KinetoGraph, RanksBetweenTracedOnesRepeatTheNearestBelow) {
+  const Json first = trace(kDevice, "[0, 8]", 2);
+  std::ofstream(file("rank0.json")) << first.dump();
+  std::ofstream(file("rank8.json")) << of_rank(first, 8, "allreduce").dump();
+  ASSERT_EQ(stepcast_run({"import", "kineto", file("rank8.json"), file("rank0.json"), "-o", file("results.json"),
+                          "--graph", file("graph.json")})
+                .code,
+            0);
+  EXPECT_EQ(programs()[0]["ranks"], Json({0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(programs()[1]["ranks"], Json({8, 9, 10, 11, 12, 13, 14, 15}));
+}
+
+TEST_F(KinetoGraph, LongGroupsAreTheirEvenRanksOrThoseOfTheHead) {
+  const Finished shortened = graph_of(trace(kDevice, "[0, 2, 4, ..., 14]", 8));
+  ASSERT_EQ(shortened.code, 0) << shortened.err;
+  EXPECT_THAT(groups().dump(), HasSubstr("[0,2,4,6,8,10,12,14]"));
+  Json document = trace(kDevice, "", 8);
+  document["distributedInfo"]["pg_config"] = {{{"pg_name", "0"}, {"ranks", Json::array()}},
+                                              {{"pg_name", "1"}, {"ranks", {0, 2, 4, 6, 8, 10, 12, 14}}}};
+  ASSERT_EQ(graph_of(document).code, 0);
+  EXPECT_THAT(groups().dump(), HasSubstr("[1,3,5,7,9,11,13,15]"));
+}
+
+TEST_F(KinetoGraph, QuotedTimesAreTimes) {
+  Json document = trace(kDevice, "[0, 8]", 2);
+  ASSERT_EQ(graph_of(document).code, 0);
+  const Json plain = programs();
+  for (Json& one : document["traceEvents"])
+    for (const char* key : {"ts", "dur"}) one[key] = one[key].dump();
+  ASSERT_EQ(graph_of(document).code, 0);
+  EXPECT_EQ(programs(), plain);
+}
+
+TEST_F(KinetoGraph, MarksTellWhichCollectiveAKernelIsOf) {
+  Json document = trace(kDevice, "[0, 8]", 2);
+  Json& events = document["traceEvents"];
+  events = Json::array({event("user_annotation", "ProfilerStep#1", 0, 3000, Json::object())});
+  launch(events, 2, "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", 20, 40, 100);
+  events.push_back(event("user_annotation", "nccl:coalesced", 15, 15, Json::object()));
+  launch(events, 3, "ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", 220, 240, 100);
+  events.push_back(event("user_annotation", "nccl:_all_gather_base", 215, 15, Json::object()));
+  launch(events, 4, "ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", 420, 440, 100);
+  launch(events, 5, "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclWorkElem)", 620, 640, 100);
+  const Finished made = graph_of(document);
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("do not tell of which collective: 1 taken for all_reduce"));
+  std::vector<std::string> kinds;
+  const Json made_of = programs();
+  for (const Json& operation : made_of[0]["operations"])
+    if (operation.contains("collective")) kinds.push_back(operation["collective"]);
+  EXPECT_THAT(kinds, testing::ElementsAre("send_recv", "all_gather", "all_reduce", "all_to_all"));
+}
+
+TEST_F(KinetoGraph, OperatorsOfTheProcessorAreNoWorkOfADevice) {
+  Json document = trace(kDevice, "[0, 8]", 2);
+  document["traceEvents"] = {event("user_annotation", "ProfilerStep#1", 0, 3000, Json::object()),
+                             event("cpu_op", "aten::mm", 100, 50, Json::object())};
+  const Finished made = graph_of(document);
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("has no kernels of a device"));
+  EXPECT_THAT(made.out, Not(HasSubstr("traced on aws")));
+  EXPECT_FALSE(Json::parse(read_text(file("results.json")))["environment"].contains("accelerator"));
+}
+
+TEST_F(KinetoGraph, KernelsOfAutogradsProfilerAreADevices) {
+  const Json document = {
+      {{"name", "aten::mm"}, {"ph", "X"}, {"ts", 10}, {"dur", 30}, {"tid", 1}, {"pid", "CPU functions"}},
+      {{"name", "volta_sgemm"}, {"ph", "X"}, {"ts", 20}, {"dur", 500}, {"tid", 0}, {"pid", "CUDA functions"}}};
+  const Finished made = graph_of(document);
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_THAT(made.out, Not(HasSubstr("has no kernels of a device")));
+  EXPECT_THAT(programs().dump(), HasSubstr("volta_sgemm"));
+  EXPECT_THAT(programs().dump(), Not(HasSubstr("aten::mm")));
+}
+
+TEST_F(KinetoGraph, AProcessOfSeveralDevicesIsNoRank) {
+  Json document = trace(kDevice, "[0, 8]", 2);
+  launch(document["traceEvents"], 9, "sm90_xmma_gemm_bf16bf16_bf16f32", 25, 40, 1000);
+  document["traceEvents"].back()["args"]["device"] = 1;
+  const Finished refused = graph_of(document);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("its kernels ran on 2 devices of one process"));
+}
+
+TEST_F(KinetoGraph, ACutTraceIsNamedSo) {
+  const std::string whole = trace(kDevice, "[0, 8]", 2).dump();
+  std::ofstream(file("cut.json")) << whole.substr(0, whole.size() / 2);
+  const Finished cut = stepcast_run({"import", "kineto", file("cut.json"), "-o", file("results.json")});
+  EXPECT_EQ(cut.code, 2);
+  EXPECT_THAT(cut.err, HasSubstr("the file ends before the trace does"));
 }
 
 }  // namespace

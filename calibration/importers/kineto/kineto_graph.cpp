@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "calibration/importers/kineto/traced_cluster.hpp"
 #include "report/humane.hpp"
@@ -63,6 +64,7 @@ class ProgramBuilder {
   std::vector<PlacedCollective> collectives;
   std::set<GroupTiling> odd_groups;  ///< groups that are not all ranks
   std::size_t fixed = 0;             ///< communication whose time cannot be modelled
+  std::size_t guessed = 0;           ///< kernels that may be of any collective
 
   void build() {
     if (!trace_.on_processor) follow_host();
@@ -92,6 +94,22 @@ class ProgramBuilder {
     return out.id;
   }
 
+  /// Calls that issue something or wait for it: those when they begin, these when they end. What one thread issues
+  /// while another waits, which may be what that waits for, comes first.
+  std::vector<int> calls_in_order(const std::map<int, double>& begins) const {
+    std::vector<std::pair<double, int>> timed;
+    for (const int call : step_.host) {
+      if (begins.contains(call))
+        timed.emplace_back(event(call).start, call);
+      else if (is_synchronization(event(call).name))
+        timed.emplace_back(event(call).end, call);
+    }
+    std::sort(timed.begin(), timed.end());
+    std::vector<int> out;
+    for (const auto& [time, call] : timed) out.push_back(call);
+    return out;
+  }
+
   /// What the host does up to each call that issues a kernel or waits for one.
   void follow_host() {
     std::map<int, double> begins;  // by call: start of the first thing that it issued
@@ -101,25 +119,20 @@ class ProgramBuilder {
         entry->second = std::min(entry->second, event(index).start);
       }
     double now = step_.start;
-    std::vector<std::uint64_t> waits;
     const auto host_until = [&](double time) {
-      std::vector<std::uint64_t> after = waits;
+      std::vector<std::uint64_t> after;
       if (host_ > 0) after.push_back(host_);
-      waits.clear();
       host_ = add_time("host", "host", time - now, std::move(after));
       now = std::max(now, time);
     };
-    for (const int call : step_.host) {
+    for (const int call : calls_in_order(begins)) {
       if (const auto found = begins.find(call); found != begins.end()) {
         host_until(std::min(event(call).end, std::max(event(call).start, found->second)));
         issued_[call] = {host_, now};
-      } else if (is_synchronization(event(call).name) && event(call).end > now) {
-        const int awaited = last_ended(event(call));
-        if (awaited < 0) continue;
+      } else if (const int awaited = last_ended(event(call)); awaited >= 0) {
         host_until(event(call).start);
         waiting_hosts_.emplace_back(awaited, operations.size());
         now = std::max(now, std::min(event(call).end, event(awaited).end));
-        waits.clear();
         // The wait itself: joined to the kernel once that has an operation.
         RankOperation& join = add("synchronisation", RankOperationKind::compute, {host_});
         join.duration = Seconds(0);
@@ -227,6 +240,7 @@ class ProgramBuilder {
     if (gap > kOwnGap) {
       const std::uint64_t wait = add_time("unexplained wait", "", gap, ready.after);
       operations.back().stream = fmt::format("wait {}", wait);
+      last_call_behind(wait);
       ready.after = {wait};
       gap = 0;
     }
@@ -235,8 +249,20 @@ class ProgramBuilder {
                                                                       : compute(self, time, ready.after);
     done_.emplace(index, id);
     last_on_stream_[self.stream] = {id, self.end};
+    const std::uint64_t called = last_call_behind(id);
     for (const auto& [awaited, place] : waiting_hosts_)
-      if (awaited == index) operations[place].after.push_back(id);
+      if (awaited == index && called <= place) operations[place].after.push_back(id);
+  }
+
+  /// The last of the host's operations that one of the device, which was just added, comes after. Where clocks of host
+  /// and device disagree it may be one behind the call that waits for it.
+  std::uint64_t last_call_behind(std::uint64_t id) {
+    std::uint64_t out = 0;
+    for (const std::uint64_t before : operations[id - 1].after) {
+      const auto of_device = called_.find(before);
+      out = std::max(out, of_device == called_.end() ? before : of_device->second);
+    }
+    return called_[id] = out;
   }
 
   std::uint64_t compute(const TraceEvent& self, double time, std::vector<std::uint64_t> after) {
@@ -255,7 +281,9 @@ class ProgramBuilder {
   }
 
   std::uint64_t communicate(const TraceEvent& self, double time, std::vector<std::uint64_t> after) {
-    const CollectiveKind kind = self.collective ? self.collective->kind : kind_of_kernel(self.name);
+    const std::optional<CollectiveKind> told_kind =
+        self.collective ? std::optional(self.collective->kind) : self.communication;
+    const CollectiveKind kind = told_kind.value_or(CollectiveKind::all_reduce);
     const int told = self.collective ? self.collective->group_size : 0;
     const int members = told > 0 ? told : world_;
     if (members < 2 || !cluster_ || self.kind == TraceEventKind::copy) {
@@ -269,6 +297,7 @@ class ProgramBuilder {
                                   ? GroupTiling{members, 1, true}
                                   : tiling_of(members, self.collective ? self.collective->ranks : std::vector<int>());
     if (members != world_) odd_groups.insert(group);
+    if (!told_kind) ++guessed;
     RankOperation& out = add(self.name, RankOperationKind::collective, std::move(after));
     out.collective = kind;
     out.group = members == world_ ? std::string() : group.name();
@@ -301,20 +330,6 @@ class ProgramBuilder {
     return out;
   }
 
-  /// Of a kernel without metadata. Sends and receives of one kernel are the exchange of all pairs (PyTorch's
-  /// all_to_all over NCCL).
-  static CollectiveKind kind_of_kernel(const std::string& name) {
-    const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
-    if (has("ReduceScatter")) return CollectiveKind::reduce_scatter;
-    if (has("AllGather")) return CollectiveKind::all_gather;
-    if (has("SendRecv")) return CollectiveKind::all_to_all;
-    if (has("all_gather") || has("allgather")) return CollectiveKind::all_gather;
-    if (has("reduce_scatter")) return CollectiveKind::reduce_scatter;
-    if (has("all_to_all") || has("alltoall")) return CollectiveKind::all_to_all;
-    if (has("Broadcast") || has("broadcast")) return CollectiveKind::broadcast;
-    return CollectiveKind::all_reduce;
-  }
-
   const KinetoTrace& trace_;
   const TracedStep& step_;
   const TracedCluster* cluster_;
@@ -323,26 +338,100 @@ class ProgramBuilder {
   std::uint64_t host_ = 0;
   std::map<int, std::pair<std::uint64_t, double>> issued_;  ///< by call: its operation, and when it was done
   std::map<long, std::pair<std::uint64_t, double>> last_on_stream_;
-  std::map<int, std::uint64_t> done_;                       ///< by device event
-  std::vector<std::pair<int, std::size_t>> waiting_hosts_;  ///< device event, and place of who waits for it
+  std::map<int, std::uint64_t> done_;                        ///< by device event
+  std::unordered_map<std::uint64_t, std::uint64_t> called_;  ///< by operation of the device: last_call_behind
+  std::vector<std::pair<int, std::size_t>> waiting_hosts_;   ///< device event, and place of who waits for it
 };
 
-/// Gives the k-th collective of all programs one size: the one that takes as long as it took the rank that came last,
-/// for whom it was shortest.
-void size_collectives(std::vector<ProgramBuilder>& programs, const TracedCluster& cluster) {
-  const std::size_t count = programs.front().collectives.size();
-  const bool alike = std::all_of(programs.begin(), programs.end(),
-                                 [&](const ProgramBuilder& p) { return p.collectives.size() == count; });
-  for (ProgramBuilder& program : programs)
-    for (std::size_t k = 0; k < program.collectives.size(); ++k) {
-      PlacedCollective& own = program.collectives[k];
-      double time = own.time;
-      if (alike)
-        for (const ProgramBuilder& other : programs) time = std::min(time, other.collectives[k].time);
-      RankOperation& operation = program.operations[own.operation];
-      if (own.kind == CollectiveKind::barrier) continue;
-      operation.size = cluster.size_that_takes(Seconds(time), own.kind, own.members, own.stride).value_or(Bytes(1));
+/// Gives the collectives that meet, one of each program, one size: the one that takes as long as it took the rank that
+/// came last, for whom it was shortest.
+void size_meeting(const std::vector<RankOperation*>& met, const PlacedCollective& shortest,
+                  const TracedCluster& cluster) {
+  if (shortest.kind == CollectiveKind::barrier) return;
+  const Bytes size = cluster.size_that_takes(Seconds(shortest.time), shortest.kind, shortest.members, shortest.stride)
+                         .value_or(Bytes(1));
+  for (RankOperation* operation : met) operation->size = size;
+}
+
+/// A collective as a time that nothing changes.
+void keep_time(RankOperation& operation, double seconds) {
+  operation.kind = RankOperationKind::compute;
+  operation.collective.reset();
+  operation.group.clear();
+  operation.duration = Seconds(seconds);
+}
+
+/// Sizes the k-th collective of each group alike in all programs. Groups in which the traced ranks do not do the same
+/// (as the stages of a pipeline send and receive) keep their times; how many collectives that are is returned.
+std::size_t size_collectives(std::vector<ProgramBuilder>& programs, const TracedCluster& cluster) {
+  using Sequence = std::vector<const PlacedCollective*>;
+  std::map<std::pair<int, int>, std::vector<Sequence>> groups;  // by members and stride: of each program
+  for (std::size_t p = 0; p < programs.size(); ++p)
+    for (const PlacedCollective& placed : programs[p].collectives) {
+      std::vector<Sequence>& of_group = groups[{placed.members, placed.stride}];
+      of_group.resize(programs.size());
+      of_group[p].push_back(&placed);
     }
+  const auto same_kind = [](const PlacedCollective* a, const PlacedCollective* b) { return a->kind == b->kind; };
+  std::size_t unlike = 0;
+  for (const auto& [group, of_program] : groups) {
+    const Sequence& first = of_program.front();
+    const bool alike = std::all_of(of_program.begin(), of_program.end(), [&](const Sequence& other) {
+      return std::equal(first.begin(), first.end(), other.begin(), other.end(), same_kind);
+    });
+    const auto operation = [&](std::size_t p, std::size_t k) -> RankOperation& {
+      return programs[p].operations[of_program[p][k]->operation];
+    };
+    if (!alike) {
+      for (std::size_t p = 0; p < programs.size(); ++p)
+        for (std::size_t k = 0; k < of_program[p].size(); ++k, ++unlike)
+          keep_time(operation(p, k), of_program[p][k]->time);
+      continue;
+    }
+    for (std::size_t k = 0; k < first.size(); ++k) {
+      std::vector<RankOperation*> met;
+      const PlacedCollective* shortest = first[k];
+      for (std::size_t p = 0; p < programs.size(); ++p) {
+        met.push_back(&operation(p, k));
+        if (of_program[p][k]->time < shortest->time) shortest = of_program[p][k];
+      }
+      size_meeting(met, *shortest, cluster);
+    }
+  }
+  return unlike;
+}
+
+/// Which ranks do what each trace shows. Where the first ranks of the job were traced the others repeat them in turn,
+/// else each repeats the nearest traced one below it.
+std::vector<std::vector<int>> ranks_of_traces(const std::vector<KinetoTrace>& traces, int ranks) {
+  std::vector<std::vector<int>> out(traces.size());
+  bool first_ranks = true;
+  for (std::size_t i = 0; i < traces.size(); ++i)
+    first_ranks = first_ranks && (traces[i].world <= 1 || traces[i].rank == static_cast<int>(i));
+  const auto traced_by = [&](int rank) {
+    if (first_ranks) return static_cast<std::size_t>(rank) % traces.size();
+    std::size_t nearest = 0;
+    for (std::size_t i = 0; i < traces.size() && traces[i].rank <= rank; ++i) nearest = i;
+    return nearest;
+  };
+  for (int rank = 0; rank < ranks; ++rank) out[traced_by(rank)].push_back(rank);
+  return out;
+}
+
+/// A process that drives several devices is no rank: its kernels would stand in one queue.
+void refuse_several_devices(const KinetoTrace& trace, const TracedStep& step) {
+  std::map<int, double> time;
+  double all = 0;
+  for (const int index : step.device) {
+    const TraceEvent& event = trace.events[static_cast<std::size_t>(index)];
+    time[event.device] += event.length();
+    all += event.length();
+  }
+  // Libraries put single copies and fills on other devices.
+  std::erase_if(time, [&](const auto& entry) { return entry.second < 0.01 * all; });
+  if (time.size() > 1)
+    throw InputError({{trace.file, "", fmt::format("its kernels ran on {} devices of one process", time.size()),
+                       "for a step graph trace one process for each device (DistributedDataParallel)"}});
 }
 
 /// All groups of a tiling.
@@ -391,26 +480,28 @@ RankGraph kineto_graph(const KinetoGraphQuestion& question, const Catalog& catal
     if (!number && !steps.empty() && steps.front().name.starts_with("ProfilerStep#"))
       number = std::stoi(steps.front().name.substr(13));
     steps.push_back(typical_step(trace, number));
+    refuse_several_devices(trace, steps.back());
   }
   std::vector<ProgramBuilder> programs;
   for (std::size_t i = 0; i < question.traces.size(); ++i) {
     programs.emplace_back(question.traces[i], steps[i], cluster ? &*cluster : nullptr, world);
     programs.back().build();
   }
-  if (cluster) size_collectives(programs, *cluster);
+  const std::size_t unlike = cluster ? size_collectives(programs, *cluster) : 0;
   out.name = std::filesystem::path(first.file).stem().stem().string();
   out.source = fmt::format("{} of {} PyTorch profiler trace{}", steps.front().name, question.traces.size(),
                            question.traces.size() == 1 ? "" : "s");
   out.ranks = ranks;
   std::set<GroupTiling> odd;
-  std::size_t fixed = 0;
+  std::size_t fixed = 0, guessed = 0;
+  std::vector<std::vector<int>> ranks_of = ranks_of_traces(question.traces, ranks);
   for (std::size_t i = 0; i < programs.size(); ++i) {
     RankProgram& program = out.programs.emplace_back();
-    for (int rank = static_cast<int>(i); rank < ranks; rank += static_cast<int>(programs.size()))
-      program.ranks.push_back(rank);
+    program.ranks = std::move(ranks_of[i]);
     program.operations = std::move(programs[i].operations);
     odd.insert(programs[i].odd_groups.begin(), programs[i].odd_groups.end());
     fixed += programs[i].fixed;
+    guessed += programs[i].guessed;
   }
   std::erase_if(out.programs, [](const RankProgram& program) { return program.ranks.empty(); });
   add_groups(out, odd, ranks, first.file);
@@ -423,8 +514,15 @@ RankGraph kineto_graph(const KinetoGraphQuestion& question, const Catalog& catal
   if (static_cast<int>(question.traces.size()) < ranks)
     out.notes.push_back(
         fmt::format("{} of {} ranks are traced; the others repeat them", question.traces.size(), ranks));
-  if (fixed > 0)
-    out.notes.push_back(fmt::format("{} communication kernels keep the time that they were traced with", fixed));
+  std::size_t earlier = 0;
+  for (const KinetoTrace& trace : question.traces) earlier += events_of_earlier_steps(trace);
+  const auto note_count = [&out](const char* text, std::size_t count) {
+    if (count > 0) out.notes.push_back(fmt::format(fmt::runtime(text), count));
+  };
+  note_count("events on devices that earlier steps launched, before the profiler began: {} left out", earlier);
+  note_count("collectives that not all traced ranks call: {} keep the time that they were traced with", unlike);
+  note_count("kernels of communication that do not tell of which collective: {} taken for all_reduce", guessed);
+  note_count("{} communication kernels keep the time that they were traced with", fixed);
   return out;
 }
 

@@ -146,8 +146,8 @@ Json kineto_results(const std::vector<KinetoTrace>& traces, const std::vector<st
   const KinetoTrace& first = traces.front();
   Json versions = Json::object(), environment = Json::object();
   if (!first.library_version.empty()) versions["nccl"] = first.library_version;
-  if (!first.device.empty()) environment["accelerator"] = first.device;
-  if (first.devices > 0) environment["accelerators"] = first.devices;
+  if (!first.device.empty() && !first.on_processor) environment["accelerator"] = first.device;
+  if (first.devices > 0 && !first.on_processor) environment["accelerators"] = first.devices;
   return {{"format_version", 1},
           {"probe", "import-kineto"},
           {"tool_version", kVersion},

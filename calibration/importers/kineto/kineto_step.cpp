@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -20,12 +21,28 @@ bool on_device(const TraceEvent& event) {
   return event.kind == TraceEventKind::kernel || event.kind == TraceEventKind::copy;
 }
 
-void assign(const KinetoTrace& trace, TracedStep& step, const std::vector<int>& launches) {
+/// Device events whose launch is not recorded while that of a later one of their stream is: they were launched before
+/// the profiler began, by steps that are not in the trace.
+std::vector<bool> left_by_earlier_steps(const KinetoTrace& trace, const std::vector<int>& launches) {
+  std::vector<bool> out(trace.events.size(), false);
+  std::set<long> launched;
+  for (std::size_t i = out.size(); i-- > 0;) {
+    if (!on_device(trace.events[i])) continue;
+    if (launches[i] >= 0)
+      launched.insert(trace.events[i].stream);
+    else
+      out[i] = launched.contains(trace.events[i].stream);
+  }
+  return out;
+}
+
+void assign(const KinetoTrace& trace, TracedStep& step, const std::vector<int>& launches,
+            const std::vector<bool>& earlier) {
   for (int i = 0; i < static_cast<int>(trace.events.size()); ++i) {
     const TraceEvent& event = trace.events[static_cast<std::size_t>(i)];
     const auto inside = [&](double time) { return time >= step.start && time < step.end; };
     if (event.kind == TraceEventKind::runtime && inside(event.start)) step.host.push_back(i);
-    if (!on_device(event)) continue;
+    if (!on_device(event) || earlier[static_cast<std::size_t>(i)]) continue;
     const int launch = launches[static_cast<std::size_t>(i)];
     if (inside(launch < 0 ? event.start : trace.events[static_cast<std::size_t>(launch)].start))
       step.device.push_back(i);
@@ -61,9 +78,15 @@ std::vector<TracedStep> steps_of(const KinetoTrace& trace) {
     out.push_back(std::move(all));
   }
   const std::vector<int> launches = launches_of(trace);
-  for (TracedStep& step : out) assign(trace, step, launches);
+  const std::vector<bool> earlier = left_by_earlier_steps(trace, launches);
+  for (TracedStep& step : out) assign(trace, step, launches, earlier);
   std::erase_if(out, [](const TracedStep& step) { return step.device.empty() || step.length() <= 0; });
   return out;
+}
+
+std::size_t events_of_earlier_steps(const KinetoTrace& trace) {
+  const std::vector<bool> earlier = left_by_earlier_steps(trace, launches_of(trace));
+  return static_cast<std::size_t>(std::count(earlier.begin(), earlier.end(), true));
 }
 
 TracedStep typical_step(const KinetoTrace& trace, std::optional<int> number) {

@@ -24,6 +24,9 @@ std::vector<TracedStep> steps_of(const KinetoTrace& trace);
 /// Throws InputError when there is no such step, or none that ran anything on a device.
 TracedStep typical_step(const KinetoTrace& trace, std::optional<int> number = std::nullopt);
 
+/// How many device events belong to no step, because they were launched before the profiler began.
+std::size_t events_of_earlier_steps(const KinetoTrace& trace);
+
 /// The call that launched a device event, by index; −1 when the trace does not say.
 std::vector<int> launches_of(const KinetoTrace& trace);
 

@@ -13,6 +13,7 @@
 #include <streambuf>
 
 #include "calibration/importers/byte_source.hpp"
+#include "calibration/importers/kineto/traced_communication.hpp"
 #include "fields/json_text.hpp"
 #include "fields/plain_text.hpp"
 
@@ -21,6 +22,7 @@ namespace stepcast {
 namespace {
 
 constexpr std::string_view kGloo = "gloo:";
+constexpr std::string_view kDistributed = "distributedInfo";
 constexpr std::size_t kLongestName = 512;
 constexpr std::size_t kMostDimensions = 64;
 
@@ -31,14 +33,18 @@ const std::map<std::string, TraceEventKind, std::less<>> kCategories{
     {"gpu_memset", TraceEventKind::copy},     {"memcpy", TraceEventKind::copy},
     {"memset", TraceEventKind::copy},         {"cuda_runtime", TraceEventKind::runtime},
     {"cuda_driver", TraceEventKind::runtime}, {"hip_runtime", TraceEventKind::runtime},
+    {"xpu_runtime", TraceEventKind::runtime}, {"xpu_driver", TraceEventKind::runtime},
     {"runtime", TraceEventKind::runtime},     {"user_annotation", TraceEventKind::annotation},
     {"cpu_op", TraceEventKind::operation},    {"operator", TraceEventKind::operation},
     {"", TraceEventKind::operation}};
 /// Those that repeat others or take no time of a step.
 const std::set<std::string, std::less<>> kOtherCategories{
-    "gpu_user_annotation", "python_function",    "trace", "overhead",
-    "cuda_sync",           "cpu_instant_event",  "ac2g",  "fwdbwd",
-    "collective_comm",     "cuda_profiler_range"};
+    "gpu_user_annotation", "python_function",     "trace",     "overhead",
+    "cuda_sync",           "cpu_instant_event",   "ac2g",      "fwdbwd",
+    "collective_comm",     "cuda_profiler_range", "cuda_event"};
+/// Pid of kernels in traces of PyTorch's older profiler (autograd.profiler, profiler_util.py), which have no
+/// categories.
+constexpr std::string_view kDeviceOfAutograd = "CUDA functions";
 constexpr std::size_t kMostUnknown = 16;
 
 /// Unpacked bytes as a stream.
@@ -59,37 +65,11 @@ class SourceBuffer : public std::streambuf {
   std::array<char, 1 << 16> buffer_;
 };
 
-/// `[0, 1, 2]` as the profiler writes lists into text; "..." in a shortened list ends it, and says nothing then.
-std::vector<int> numbers_in(const std::string& text) {
-  if (contains(text, "...")) return {};
-  std::vector<int> out;
-  for (std::size_t at = 0; at < text.size();) {
-    if (text[at] < '0' || text[at] > '9') {
-      ++at;
-      continue;
-    }
-    int value = 0;
-    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), value);
-    if (error != std::errc()) return {};
-    out.push_back(value);
-    at = static_cast<std::size_t>(end - text.data());
-  }
-  return out;
-}
-
-/// The collective of a name: of metadata ("allreduce", "_allgather_base") or of a kernel.
-std::optional<CollectiveKind> collective_of(const std::string& name) {
-  const std::string low = lower_case(name);
-  const auto has = [&](std::string_view part) { return contains(low, part); };
-  if (has("reduce_scatter") || has("reducescatter")) return CollectiveKind::reduce_scatter;
-  if (has("all_reduce") || has("allreduce")) return CollectiveKind::all_reduce;
-  if (has("all_gather") || has("allgather")) return CollectiveKind::all_gather;
-  if (has("all_to_all") || has("alltoall")) return CollectiveKind::all_to_all;
-  if (has("broadcast")) return CollectiveKind::broadcast;
-  if (has("barrier")) return CollectiveKind::barrier;
-  if (has("send") || has("recv")) return CollectiveKind::send_recv;
-  if (has("reduce")) return CollectiveKind::reduce;
-  return std::nullopt;
+/// Of the text's beginning.
+std::optional<double> quoted_number(const std::string& text) {
+  double out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && std::isfinite(out) ? std::optional(out) : std::nullopt;
 }
 
 /// Builds events as the parser meets them, and keeps nothing else.
@@ -98,6 +78,15 @@ class TraceReader : public nlohmann::json_sax<Json> {
   explicit TraceReader(KinetoTrace& trace) : trace_(trace) {}
   [[nodiscard]] const std::string& error() const { return error_; }
   [[nodiscard]] bool found_events() const { return found_events_; }
+
+  /// Gives groups whose ranks their events do not list those that the head of the trace does.
+  void complete_groups() {
+    for (TraceEvent& event : trace_.events) {
+      if (!event.collective || !event.collective->ranks.empty()) continue;
+      if (const auto known = groups_.find(event.collective->group); known != groups_.end())
+        event.collective->ranks = known->second;
+    }
+  }
 
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
@@ -128,6 +117,8 @@ class TraceReader : public nlohmann::json_sax<Json> {
     return true;
   }
   bool end_object() override {
+    if (depth_ == 4 && section_ == kDistributed && !in_event() && !group_.first.empty())
+      groups_.insert(std::move(group_));
     if (depth_ == event_depth_ && event_depth_ > 0 && !finish_event()) return false;
     --depth_;
     return true;
@@ -160,11 +151,14 @@ class TraceReader : public nlohmann::json_sax<Json> {
       event_ = {};
       phase_.clear();
       category_.clear();
+      process_.clear();
+      ranks_.clear();
       collective_ = {};
       collective_name_.clear();
       duration_ = -1;
     }
     if (depth_ == 3 && section_ == "deviceProperties") ++trace_.devices;
+    if (depth_ == 4 && section_ == kDistributed) group_ = {};
     return true;
   }
 
@@ -172,9 +166,11 @@ class TraceReader : public nlohmann::json_sax<Json> {
     if (!std::isfinite(value)) return true;
     if (in_event()) {
       event_number(value);
-    } else if (section_ == "distributedInfo" && depth_ == 2) {
+    } else if (section_ == kDistributed && depth_ == 2) {
       if (key_ == "rank") trace_.rank = bounded(value);
       if (key_ == "world_size") trace_.world = std::max(1, bounded(value));
+    } else if (section_ == kDistributed && depth_ == 5 && key_ == "ranks") {
+      group_.second.push_back(bounded(value));  // of pg_config: [{"pg_name": "0", "ranks": [0, 1]}]
     }
     return true;
   }
@@ -186,8 +182,7 @@ class TraceReader : public nlohmann::json_sax<Json> {
       if (!event_.shapes.empty() && event_.shapes.back().size() < kMostDimensions)
         event_.shapes.back().push_back(static_cast<long>(std::clamp(value, 0.0, 1e15)));
     } else if (depth_ == event_depth_) {
-      if (key_ == "ts") event_.start = value;
-      if (key_ == "dur") duration_ = value;
+      event_time(value);
       if (key_ == "tid" && event_.stream == 0) event_.stream = static_cast<long>(std::clamp(value, -1e15, 1e15));
     } else if (depth_ == event_depth_ + 1) {
       const auto whole = static_cast<long>(std::clamp(value, -1.0, 1e15));
@@ -197,7 +192,13 @@ class TraceReader : public nlohmann::json_sax<Json> {
       if (key_ == "In msg nelems") collective_.in_elements = std::max(0.0, value);
       if (key_ == "Out msg nelems") collective_.out_elements = std::max(0.0, value);
       if (key_ == "Group size") collective_.group_size = bounded(value);
+      if (key_ == "device") event_.device = bounded(value);
     }
+  }
+
+  void event_time(double value) {
+    if (key_ == "ts") event_.start = value;
+    if (key_ == "dur") duration_ = value;
   }
 
   void text(const std::string& value) {
@@ -205,7 +206,9 @@ class TraceReader : public nlohmann::json_sax<Json> {
       event_text(value);
     } else if (section_ == "deviceProperties" && key_ == "name" && trace_.device.empty()) {
       trace_.device = value.substr(0, kLongestName);
-    } else if (section_ == "distributedInfo" && depth_ == 2) {
+    } else if (section_ == kDistributed && depth_ == 4 && key_ == "pg_name") {
+      group_.first = value.substr(0, kLongestName);
+    } else if (section_ == kDistributed && depth_ == 2) {
       if (key_ == "backend") trace_.backend = value.substr(0, kLongestName);
       if (key_ == "nccl_version") trace_.library_version = value.substr(0, kLongestName);
     }
@@ -213,13 +216,18 @@ class TraceReader : public nlohmann::json_sax<Json> {
 
   void event_text(const std::string& value) {
     if (depth_ == event_depth_) {
+      // Some profilers and scripts quote times and threads.
+      if (key_ == "ts" || key_ == "dur" || key_ == "tid")
+        if (const auto quoted = quoted_number(value)) event_number(*quoted);
+      if (key_ == "pid") process_ = value.substr(0, kDeviceOfAutograd.size() + 1);
       if (key_ == "ph") phase_ = value;
       if (key_ == "cat") category_ = lower_case(value);
       if (key_ == "name") event_.name = value.substr(0, kLongestName);
     } else if (depth_ == event_depth_ + 1) {
       if (key_ == "Collective name") collective_name_ = value.substr(0, kLongestName);
       if (key_ == "dtype") collective_.type = value.substr(0, 32);
-      if (key_ == "Process Group Ranks") collective_.ranks = numbers_in(value);
+      if (key_ == "Process Group Name") collective_.group = value.substr(0, kLongestName);
+      if (key_ == "Process Group Ranks") ranks_ = value;
     } else if ((key_ == "Input type" || key_ == "Input Types") && event_.type.empty()) {
       event_.type = value.substr(0, 64);
     }
@@ -234,6 +242,7 @@ class TraceReader : public nlohmann::json_sax<Json> {
       return std::nullopt;
     }
     const bool operation = found->second == TraceEventKind::operation;
+    if (category_.empty() && process_ == kDeviceOfAutograd) return TraceEventKind::kernel;
     if (operation && event_.name.starts_with(kStepMark)) return TraceEventKind::annotation;
     // What Gloo does is marked by its own threads.
     if (found->second == TraceEventKind::annotation && event_.name.starts_with(kGloo)) return TraceEventKind::operation;
@@ -253,6 +262,7 @@ class TraceReader : public nlohmann::json_sax<Json> {
     if (!collective_name_.empty())
       if (const auto kind = collective_of(collective_name_)) {
         collective_.kind = *kind;
+        collective_.ranks = ranks_in(ranks_, collective_.group_size);
         event_.collective = collective_;
       }
     event_.end = event_.start + duration_;
@@ -263,7 +273,9 @@ class TraceReader : public nlohmann::json_sax<Json> {
   }
 
   KinetoTrace& trace_;
-  std::string key_, section_, phase_, category_, collective_name_, error_;
+  std::string key_, section_, phase_, category_, process_, ranks_, collective_name_, error_;
+  std::pair<std::string, std::vector<int>> group_;  ///< of pg_config, the one being read
+  std::map<std::string, std::vector<int>> groups_;  ///< ranks by the group's name
   TraceEvent event_;
   TracedCollective collective_;
   double duration_ = -1;
@@ -372,7 +384,8 @@ KinetoTrace read_kineto(const std::filesystem::path& file) {
   TraceReader reader(out);
   const bool whole = Json::sax_parse(in, &reader, Json::input_format_t::json, true, false);
   if (!whole || !reader.error().empty())
-    throw InputError({{out.file, "", reader.error().empty() ? "cannot be read" : reader.error(), ""}});
+    throw InputError({{out.file, "", reader.error().empty() ? "cannot be read" : reader.error(),
+                       in.eof() ? "the file ends before the trace does: it was not written or copied whole" : ""}});
   if (out.events.empty())
     throw InputError({{out.file, "/traceEvents", reader.found_events() ? "has no event with a length" : "missing",
                        "a trace of torch.profiler (export_chrome_trace)"}});
@@ -389,6 +402,8 @@ KinetoTrace read_kineto(const std::filesystem::path& file) {
     return event.kind == TraceEventKind::kernel || event.kind == TraceEventKind::copy;
   });
   if (out.on_processor) take_processor_for_device(out);
+  reader.complete_groups();
+  tell_communication(out.events);
   return out;
 }
 

@@ -28,6 +28,7 @@ struct TracedCollective {
   double in_elements = 0, out_elements = 0;
   std::string type;  ///< "Float", "BFloat16", … as the profiler writes it
   int group_size = 0;
+  std::string group;       ///< name of the group; empty: not told
   std::vector<int> ranks;  ///< of the group; empty: not told
 };
 
@@ -40,9 +41,13 @@ struct TraceEvent {
   long stream = 0;                        ///< of device events; thread of others
   long correlation = -1;                  ///< joins a runtime call and what it launched
   long external = -1;                     ///< joins an operation and what it launched
+  int device = 0;                         ///< of device events, as the process counts them
   std::vector<std::vector<long>> shapes;  ///< of an operation's inputs
   std::string type;                       ///< of its first input: "float", "c10::BFloat16"
   std::optional<TracedCollective> collective;
+  /// Of a kernel of communication about which the profiler says nothing: as its name, or the mark around the call that
+  /// launched it ("nccl:coalesced"), tells; nothing where neither does.
+  std::optional<CollectiveKind> communication;
   [[nodiscard]] double length() const { return end - start; }
 };
 

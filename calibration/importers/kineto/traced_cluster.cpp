@@ -86,7 +86,9 @@ std::optional<Bytes> TracedCluster::size_that_takes(Seconds time, CollectiveKind
 
 std::optional<TracedCluster> traced_cluster(const KinetoTrace& trace, const std::string& node, int ranks,
                                             Precision precision, const Catalog& catalog) {
-  const std::string id = node.empty() ? guessed_node(trace, catalog) : node;
+  // What ran on a processor ran on no device, whichever the trace names as there.
+  const bool guess = node.empty() && !trace.on_processor;
+  const std::string id = guess ? guessed_node(trace, catalog) : node;
   if (id.empty()) return std::nullopt;
   CollectiveQuestion question;
   question.cluster = id;
