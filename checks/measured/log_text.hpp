@@ -5,6 +5,9 @@
 
 namespace stepcast {
 
+/// Largest global batch that a log may name: beyond it a damaged one is read.
+inline constexpr double kMostBatch = 1e12;
+
 /// A line of a log without the colours of a terminal (ECMA-48: ESC [ … letter).
 std::string without_colours(std::string_view line);
 

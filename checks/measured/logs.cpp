@@ -45,9 +45,6 @@ constexpr LogKey kLogKeys[]{
     {MeasuredFormat::torchtitan, "memory:", "memory.peak_GiB"},
 };
 
-/// Beyond it a damaged log is read.
-constexpr double kMostBatch = 1e12;
-
 /// What only a line of that log has, of a training step.
 struct Mark {
   MeasuredFormat format;

@@ -231,6 +231,7 @@ MeasuredFormat format_of(const std::filesystem::path& file, std::string& text, D
   if (file.extension() == ".csv") return MeasuredFormat::csv;
   text = read_description(file, diagnostics, kMostMeasuredBytes);
   if (!diagnostics.ok()) return MeasuredFormat::automatic;
+  if (is_mllog(text)) return MeasuredFormat::mlperf;
   const MeasuredFormat log = format_of_log(text);
   if (log != MeasuredFormat::automatic) return log;
   // Dictionaries that Python prints are no JSON: their keys are in single quotes.
@@ -243,6 +244,7 @@ MeasuredFormat format_of(const std::filesystem::path& file, std::string& text, D
 
 /// One document, or one a line; what Prometheus answers is a document.
 NamedSeries read_json_text(std::string_view text, MeasuredResults& run, Diagnostics& diagnostics) {
+  if (is_llama_factory(text)) return read_llama_factory(text);
   Diagnostics whole("");
   const Json document = parse_json(without_infinities(std::string(text)), whole);
   if (!whole.ok()) return read_json_lines(text, run.notes, diagnostics);
@@ -251,6 +253,9 @@ NamedSeries read_json_text(std::string_view text, MeasuredResults& run, Diagnost
     run.format = MeasuredFormat::prometheus;
     return read_prometheus(document, diagnostics);
   }
+  // trainer_state.json of transformers' Trainer: what it logged stands in a list beside settings.
+  if (document.is_object() && document.value("log_history", Json()).is_array())
+    return read_json_series(document.at("log_history"), diagnostics);
   return read_json_series(document, diagnostics);
 }
 
@@ -269,6 +274,8 @@ NamedSeries read_series(const std::filesystem::path& file, std::string_view text
     case MeasuredFormat::json:
     case MeasuredFormat::prometheus:
       return read_json_text(text, run, diagnostics);
+    case MeasuredFormat::mlperf:
+      return read_mllog(text, run.global_batches);
     case MeasuredFormat::log:
       return read_plain_log(text);
     default:

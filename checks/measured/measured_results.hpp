@@ -22,12 +22,13 @@ enum class MeasuredFormat {
   megatron,
   deepspeed,
   torchtitan,
+  mlperf,
   log
 };
 template <>
 struct EnumNames<MeasuredFormat> {
-  static constexpr std::array names{"auto",       "csv",      "json",      "mlflow",     "tensorboard",
-                                    "prometheus", "megatron", "deepspeed", "torchtitan", "log"};
+  static constexpr std::array names{"auto",     "csv",       "json",       "mlflow", "tensorboard", "prometheus",
+                                    "megatron", "deepspeed", "torchtitan", "mlperf", "log"};
 };
 
 /// Samples of one name in the order of steps: a part of each source that has it, as the ranks of a Prometheus query.
@@ -79,6 +80,15 @@ NamedSeries read_prometheus(const Json& document, Diagnostics& diagnostics);
 NamedSeries read_log(std::string_view text, MeasuredFormat format, std::set<long>& global_batches);
 /// Which of the three a log is; `automatic` when none.
 MeasuredFormat format_of_log(std::string_view text);
+/// Whether a text holds events of MLPerf Training (`:::MLLOG {…}`).
+bool is_mllog(std::string_view text);
+/// Samples per second of each block between evaluations, by the samples or epochs that it counts, else by `throughput`
+/// of tracked_stats; and the global batches that the log names.
+NamedSeries read_mllog(std::string_view text, std::set<long>& global_batches);
+/// Whether lines of JSON are LLaMA-Factory's trainer_log.jsonl.
+bool is_llama_factory(std::string_view text);
+/// Time of a step, and tokens per second where they are counted, from its elapsed times; those of evaluations apart.
+NamedSeries read_llama_factory(std::string_view text);
 /// A log of another program: "step_time", "iteration_time", "step time", "s/it" or "it/s", a word of its own, in the
 /// unit that the text names, or else in seconds; and the figures of nanotron, MaxText, InternEvo, OLMo-core, Composer,
 /// fairseq and transformers' Trainer by their own names. Empty where no line has any.

@@ -8,6 +8,7 @@
 #include "calibration/importers/text_file.hpp"
 #include "checks/measured/log_text.hpp"
 #include "checks/measured/measured_results.hpp"
+#include "checks/measured/progress_bars.hpp"
 
 namespace stepcast {
 
@@ -112,16 +113,6 @@ std::optional<double> named_time(const std::string& line) {
   return std::nullopt;
 }
 
-/// "30.83s/it", or "1.53it/s" where that is shorter, as tqdm writes it.
-std::optional<double> time_of_bar(const std::string& line) {
-  static const std::regex kBar(R"((?:^|[^\w.,-])([0-9]+\.?[0-9]*)\s*(s/it|it/s)(?!\w))");
-  std::smatch found;
-  if (!std::regex_search(line, found, kBar)) return std::nullopt;
-  const std::optional<double> number = number_of(found[1].str());
-  if (!number || found[2] == "s/it") return number;
-  return *number > 0 ? std::optional(1 / *number) : std::nullopt;
-}
-
 /// "iter 10: loss 3.1, time 340.12ms" of nanoGPT (train.py), and MaxText's "completed step: 10, seconds: 5.12"
 /// (metric_logger.py).
 std::optional<double> time_of_step_line(const std::string& line) {
@@ -155,6 +146,10 @@ constexpr std::array kPlainKeys{
     PlainKey{"throughput/device/mfu: ", "mfu"},
     // transformers' Trainer prints a dictionary of Python at the end (trainer_utils.py: speed_metrics).
     PlainKey{"'train_samples_per_second': ", "samples_per_s"},
+    PlainKey{"'train_tokens_per_second': ", "tokens_per_s"},
+    // Axolotl's among it, callbacks/tokens_per_second.py.
+    PlainKey{"'tokens_per_second_per_gpu': ", "tokens_per_s_per_gpu"},
+    PlainKey{"'tokens/train_per_sec_per_gpu': ", "tokens_per_s_per_gpu"},
     // fairseq, progress_bar.py: words a second of all devices.
     PlainKey{", wps=", "tokens_per_s"},
 };
@@ -180,8 +175,9 @@ void add_plain_keys(const std::string& line, NamedSeries& out) {
     if (at == std::string::npos) continue;
     const bool of_word = at > 0 && (std::isalnum(static_cast<unsigned char>(line[at - 1])) != 0 || line[at - 1] == '_');
     if (of_word && key.before.front() != ',') continue;
-    if (const auto number = scaled_number(std::string_view(line).substr(at + key.before.size())))
-      add_sample(out, std::string(key.metric), *number * key.factor);
+    std::string_view figure = std::string_view(line).substr(at + key.before.size());
+    if (figure.starts_with('\'')) figure.remove_prefix(1);  // transformers 5 writes figures as text
+    if (const auto number = scaled_number(figure)) add_sample(out, std::string(key.metric), *number * key.factor);
   }
 }
 
@@ -196,10 +192,11 @@ NamedSeries read_plain_log(std::string_view text) {
     const std::string line = without_colours(raw);
     std::optional<double> time = named_time(line);
     if (!time) time = time_of_step_line(line);
-    if (!time) time = time_of_bar(line);
     if (time) add_sample(out, "step_time_s", *time);
     add_plain_keys(line, out);
   }
+  if (!out.contains("step_time_s"))
+    for (const double time : step_times_of_bars(text)) add_sample(out, "step_time_s", time);
   return out;
 }
 

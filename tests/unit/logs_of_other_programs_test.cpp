@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,6 +50,86 @@ TEST(LogsOfOtherPrograms, DictionariesOfPythonAreLogs) {
   const MeasuredResults run = read_measured(file, MeasuredFormat::automatic, {});
   EXPECT_EQ(run.format, MeasuredFormat::log);
   EXPECT_DOUBLE_EQ(run.samples.at("samples_per_s").at(0).at(0), 12.5);
+}
+
+// transformers 5 writes figures as text.
+TEST(LogsOfOtherPrograms, TrainersNameTheirRates) {
+  EXPECT_DOUBLE_EQ(first("{'train_runtime': '480.5', 'train_samples_per_second': '12.75'}", "samples_per_s"), 12.75);
+  EXPECT_DOUBLE_EQ(first("{'loss': 1.1, 'tokens_per_second_per_gpu': 3214.5, 'epoch': 0.1}", "tokens_per_s_per_gpu"),
+                   3214.5);
+}
+
+MeasuredResults measured(const char* name, const std::string& text) {
+  const ScratchFolder folder;
+  std::ofstream(folder / name, std::ios::binary) << text;
+  return read_measured(folder / name, MeasuredFormat::automatic, {});
+}
+
+TEST(LogsOfOtherPrograms, BarsOfOtherWorkAreNoSteps) {
+  const MeasuredResults run = measured("job.log",
+                                       "Fetching 4 files: 100%|####| 4/4 [01:00<00:00, 15.00s/it]\n"
+                                       "\rLoading checkpoint shards:  50%|##| 2/4 [00:02<00:02,  1.50s/it]\n"
+                                       "  1%|1         | 1/60 [00:02<02:00,  2.10s/it]\r"
+                                       "  2%|2         | 2/60 [00:04<02:00,  2.00s/it]\n"
+                                       " 10%|1         | 3/30 [00:01<00:03,  8.00it/s]\x1b[A\n"
+                                       " 20%|2         | 6/30 [00:01<00:03,  8.00it/s]\x1b[A\n"
+                                       " 30%|3         | 9/30 [00:01<00:03,  8.00it/s]\x1b[A\n"
+                                       "  3%|3         | 3/60 [00:09<02:00,  2.20s/it]\n");
+  EXPECT_EQ(run.samples.at("step_time_s"), (SampleParts{{2.1, 2, 2.2}}));
+}
+
+TEST(LogsOfOtherPrograms, TheStateOfATrainerHoldsItsHistory) {
+  const MeasuredResults run = measured("trainer_state.json",
+                                       R"({"global_step": 20, "log_history": [{"loss": 1.1, "step": 10},
+    {"train_runtime": 40.5, "train_samples_per_second": 12.75, "step": 20}], "max_steps": 20})");
+  EXPECT_EQ(run.samples.at("samples_per_s"), (SampleParts{{12.75}}));
+}
+
+// 50 s for 10 steps; then an evaluation of 15 s, and 60 s for 10 steps again, over the end of a day.
+TEST(LogsOfOtherPrograms, LlamaFactorysTimesAreWithoutEvaluations) {
+  const MeasuredResults run = measured(
+      "trainer_log.jsonl",
+      R"({"current_steps": 10, "loss": 1.5, "elapsed_time": "23:58:00", "throughput": 1575.4, "total_tokens": 1000}
+{"current_steps": 20, "loss": 1.4, "elapsed_time": "23:58:50", "throughput": 1590.7, "total_tokens": 2000}
+{"current_steps": 20, "eval_loss": 1.3, "elapsed_time": "23:59:05", "throughput": 1388.4, "total_tokens": 2000}
+{"current_steps": 30, "loss": 1.3, "elapsed_time": "1 day, 0:00:05", "throughput": 1454.1, "total_tokens": 3500}
+)");
+  EXPECT_EQ(run.samples.at("step_time_s"), (SampleParts{{5, 6}}));
+  EXPECT_EQ(run.samples.at("tokens_per_s"), (SampleParts{{20, 25}}));
+  EXPECT_FALSE(run.samples.contains("model_tflops_per_gpu"));
+}
+
+std::string mllog(double time_ms, const char* key, const char* value, const char* metadata) {
+  return fmt::format(
+      "0: :::MLLOG {{\"namespace\": \"\", \"time_ms\": {}, \"event_type\": \"POINT_IN_TIME\", \"key\": \"{}\", "
+      "\"value\": {}, \"metadata\": {{\"lineno\": 1{}}}}}\n",
+      time_ms, key, value, metadata);
+}
+
+// 800 samples in 100 s, and after an evaluation 800 in 80 s.
+TEST(LogsOfOtherPrograms, BlocksOfMlperfAreRatesOfSamples) {
+  const MeasuredResults run =
+      measured("result_0.txt", "starting\n" + mllog(1000, "global_batch_size", "8", "") +
+                                   mllog(10000, "block_start", "null", ", \"samples_count\": 0") +
+                                   mllog(100000, "tracked_stats", "{\"throughput\": 7.5}", "") +
+                                   mllog(110000, "block_stop", "null", ", \"samples_count\": 800") +
+                                   mllog(150000, "block_start", "null", ", \"samples_count\": 800") +
+                                   mllog(230000, "block_stop", "null", ", \"samples_count\": 1600"));
+  EXPECT_EQ(run.format, MeasuredFormat::mlperf);
+  EXPECT_EQ(run.samples.at("samples_per_s"), (SampleParts{{8, 10}}));
+  EXPECT_EQ(run.global_batches, std::set<long>{8});
+}
+
+// Older benchmarks count epochs: 4 of 500 samples in 200 s. Where nothing is counted the program's own rate stands.
+TEST(LogsOfOtherPrograms, BlocksOfMlperfMayCountEpochs) {
+  const MeasuredResults run =
+      measured("result_1.txt", mllog(1000, "train_samples", "500", "") +
+                                   mllog(10000, "block_start", "null", ", \"first_epoch_num\": 1, \"epoch_count\": 4") +
+                                   mllog(210000, "block_stop", "null", ", \"first_epoch_num\": 1"));
+  EXPECT_EQ(run.samples.at("samples_per_s"), (SampleParts{{10}}));
+  const MeasuredResults told =
+      measured("result_2.txt", mllog(1000, "tracked_stats", "{\"throughput\": 7.5}", ", \"step\": 3"));
+  EXPECT_EQ(told.samples.at("samples_per_s"), (SampleParts{{7.5}}));
 }
 
 // Means of the run so far stand behind a slash.
