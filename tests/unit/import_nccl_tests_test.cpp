@@ -107,6 +107,25 @@ TEST(NcclTests, ACutRowIsAFault) {
   EXPECT_THAT(import_measured(read_nccl_tests, late).faults, HasSubstr("line 15: has 9 columns, its header 13"));
 }
 
+TEST(NcclTests, AListOfDevicesWithoutItsBeginningIsAFault) {
+  std::string tail = run("all_reduce_perf", 16, kColumns, kRow);
+  tail.erase(tail.find("#  Rank 0"), tail.find("#  Rank 15") - tail.find("#  Rank 0"));
+  EXPECT_THAT(import_measured(read_nccl_tests, tail).faults,
+              HasSubstr("its list of devices is cut: 1 of 16 ranks are in it"));
+}
+
+// Pages show a line that begins with its mark as a heading, and what is copied from them has none.
+TEST(NcclTests, CommentsMayHaveLostTheirMarks) {
+  std::string copied = run("", 16, kColumns, kRow);
+  std::erase(copied, '#');
+  copied.replace(copied.find("busbw wrong"), 11, "busbw #wrong");
+  copied.replace(copied.rfind("busbw wrong"), 11, "busbw #wrong");
+  const auto import = import_measured(read_nccl_tests, "mpirun -np 16 ./build/all_reduce_perf -b 2M\n" + copied);
+  EXPECT_EQ(import.faults, "");
+  ASSERT_EQ(import.rows.size(), 2U);
+  EXPECT_EQ(import.rows[0].at("nodes"), 2);
+}
+
 TEST(NcclTests, OperationsThatSumNothingMayHaveNoRedop) {
   const auto import = import_measured(
       read_nccl_tests,

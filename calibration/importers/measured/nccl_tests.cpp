@@ -50,6 +50,19 @@ bool is_known_comment(std::string_view behind_mark) {
   return !words.empty() && std::find(kFirstWords.begin(), kFirstWords.end(), words.front()) != kFirstWords.end();
 }
 
+/// Whether words are a comment of nccl-tests whose mark is lost, as where a log was copied from a page that shows it as
+/// a heading.
+bool is_comment_without_mark(const std::vector<std::string_view>& words) {
+  const auto begins = [&](std::string_view first, auto second) {
+    return words.size() > 1 && words[0] == first && second(words[1]);
+  };
+  const auto number = [](std::string_view word) { return number_of(word).has_value(); };
+  return begins("nThread", number) || begins("Rank", number) ||
+         begins("size", [](std::string_view word) { return word == "count"; }) ||
+         begins("Using", [](std::string_view word) { return word == "devices"; }) ||
+         begins("Out", [](std::string_view word) { return word == "of"; });
+}
+
 /// The program that a command line starts, as `mpirun … ./build/all_reduce_perf -b 8`; null in other lines.
 const NamePair* program_of_command(std::string_view line) {
   const auto end = line.find("_perf -");
@@ -86,6 +99,7 @@ class NcclTable {
     if (line.starts_with("#")) return comment(words_of(line.substr(1)), line, at);
     if (const NamePair* program = program_of_command(line)) commands_.insert(program);
     const std::vector<std::string_view> words = words_before_message(line);
+    if (is_comment_without_mark(words)) return comment(words, line, at);
     if (words.empty() || !number_of(words.front())) return;  // what jobs print around the table
     joined_row(words, at);
   }
@@ -187,6 +201,10 @@ class NcclTable {
     if (repeated_rank_)
       return diagnostics_.error(at, "its list of devices has a rank twice: each process ran by itself",
                                 "build nccl-tests with MPI=1 for ranks of several processes");
+    if (!ranks_.empty() && *ranks_.rbegin() >= static_cast<int>(ranks_.size()))
+      return diagnostics_.error(
+          at, fmt::format("its list of devices is cut: {} of {} ranks are in it", ranks_.size(), *ranks_.rbegin() + 1),
+          "the whole output; or leave the list out, and say --ranks and --ranks-per-node");
     places_ = places_of_group(hosts_, hints_, at, results_, diagnostics_);
     if (places_.ranks == 1) results_.warn("a table is of one rank alone, which moves nothing between devices");
   }
