@@ -245,6 +245,22 @@ TEST_F(KinetoGraph, AProcessOfSeveralDevicesIsNoRank) {
   EXPECT_THAT(refused.err, HasSubstr("its kernels ran on 2 devices of one process"));
 }
 
+TEST_F(KinetoGraph, AJobThatTellsNoSizeIsAsLargeAsItsLargestGroup) {
+  Json document = trace(kDevice, "[0, 1]", 2);
+  document.erase("distributedInfo");
+  const Finished made = graph_of(document);
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_EQ(programs()[0]["ranks"], Json({0, 1}));
+}
+
+TEST_F(KinetoGraph, TracesOfXlaAreRefused) {
+  Json document = trace(kDevice, "[0, 8]", 2);
+  document["traceEvents"].push_back(event("", "tsl::fusion", 1, 5, {{"hlo_module", "jit_step"}}));
+  const Finished refused = graph_of(document);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("are of XLA's profiler"));
+}
+
 TEST_F(KinetoGraph, ACutTraceIsNamedSo) {
   const std::string whole = trace(kDevice, "[0, 8]", 2).dump();
   std::ofstream(file("cut.json")) << whole.substr(0, whole.size() / 2);

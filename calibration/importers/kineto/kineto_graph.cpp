@@ -401,6 +401,15 @@ std::size_t size_collectives(std::vector<ProgramBuilder>& programs, const Traced
   return unlike;
 }
 
+/// How many ranks the job had, as far as its traces tell: those without distributedInfo by their largest group.
+int ranks_of_job(const std::vector<KinetoTrace>& traces) {
+  int out = std::max(traces.front().world, static_cast<int>(traces.size()));
+  if (out > 1) return out;
+  for (const TraceEvent& event : traces.front().events)
+    if (event.collective) out = std::max(out, event.collective->group_size);
+  return out;
+}
+
 /// Which ranks do what each trace shows. Where the first ranks of the job were traced the others repeat them in turn,
 /// else each repeats the nearest traced one below it.
 std::vector<std::vector<int>> ranks_of_traces(const std::vector<KinetoTrace>& traces, int ranks) {
@@ -469,7 +478,7 @@ void add_groups(RankGraph& out, const std::set<GroupTiling>& odd, int ranks, con
 
 RankGraph kineto_graph(const KinetoGraphQuestion& question, const Catalog& catalog) {
   const KinetoTrace& first = question.traces.front();
-  const int world = std::max(first.world, static_cast<int>(question.traces.size()));
+  const int world = ranks_of_job(question.traces);
   const int ranks = question.ranks.value_or(world);
   RankGraph out;
   out.precision = precision_of(first);

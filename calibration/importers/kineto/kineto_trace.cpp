@@ -78,6 +78,7 @@ class TraceReader : public nlohmann::json_sax<Json> {
   explicit TraceReader(KinetoTrace& trace) : trace_(trace) {}
   [[nodiscard]] const std::string& error() const { return error_; }
   [[nodiscard]] bool found_events() const { return found_events_; }
+  [[nodiscard]] bool of_xla() const { return of_xla_; }
 
   /// Gives groups whose ranks their events do not list those that the head of the trace does.
   void complete_groups() {
@@ -228,6 +229,7 @@ class TraceReader : public nlohmann::json_sax<Json> {
       if (key_ == "dtype") collective_.type = value.substr(0, 32);
       if (key_ == "Process Group Name") collective_.group = value.substr(0, kLongestName);
       if (key_ == "Process Group Ranks") ranks_ = value;
+      if (key_ == "hlo_module") of_xla_ = true;
     } else if ((key_ == "Input type" || key_ == "Input Types") && event_.type.empty()) {
       event_.type = value.substr(0, 64);
     }
@@ -280,7 +282,7 @@ class TraceReader : public nlohmann::json_sax<Json> {
   TracedCollective collective_;
   double duration_ = -1;
   int depth_ = 0, event_depth_ = 0, dims_depth_ = 0;
-  bool found_events_ = false;
+  bool found_events_ = false, of_xla_ = false;
 };
 
 /// What an operation of PyTorch does on a processor.
@@ -386,6 +388,9 @@ KinetoTrace read_kineto(const std::filesystem::path& file) {
   if (!whole || !reader.error().empty())
     throw InputError({{out.file, "", reader.error().empty() ? "cannot be read" : reader.error(),
                        in.eof() ? "the file ends before the trace does: it was not written or copied whole" : ""}});
+  if (reader.of_xla())
+    throw InputError({{out.file, "/traceEvents", "are of XLA's profiler (JAX, TensorFlow)",
+                       "a trace of torch.profiler (export_chrome_trace)"}});
   if (out.events.empty())
     throw InputError({{out.file, "/traceEvents", reader.found_events() ? "has no event with a length" : "missing",
                        "a trace of torch.profiler (export_chrome_trace)"}});
