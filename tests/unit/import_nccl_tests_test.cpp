@@ -263,6 +263,20 @@ TEST(NcclTests, ACommandLineTellsTheCollective) {
               HasSubstr("neither the table nor the file's name"));
 }
 
+TEST(NcclTests, AHeadingTellsTheCollectiveWhereNoCommandDoes) {
+  const auto import =
+      import_measured(read_nccl_tests, "======== broadcast_perf ========\n" + run("", 8, kColumns, kRow) +
+                                           "======== all_reduce_perf ========\n" + run("", 8, kColumns, kRow));
+  EXPECT_EQ(import.faults, "");
+  ASSERT_EQ(import.rows.size(), 4U);
+  EXPECT_EQ(import.rows[0].at("op"), "broadcast");
+  EXPECT_EQ(import.rows[2].at("op"), "all_reduce");
+  const auto built =
+      import_measured(read_nccl_tests, "Linking /tests/build/broadcast_perf\nLinking /tests/build/all_reduce_perf\n" +
+                                           run("", 8, kColumns, kRow));
+  EXPECT_THAT(built.faults, HasSubstr("which collective it is"));
+}
+
 TEST(NcclTests, ProcessesThatKnowNothingOfOneAnotherAreRefused) {
   std::string text = run("all_reduce_perf", 1, kColumns, kRow);
   const auto rank = text.find("#  Rank 0");

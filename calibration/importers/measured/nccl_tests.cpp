@@ -69,6 +69,16 @@ const NamePair* program_of_command(std::string_view line) {
   return end == std::string_view::npos ? nullptr : nccl_program_of_file(std::string(line.substr(0, end)));
 }
 
+/// The program that a heading of a script names, as `==== all_reduce_perf ====`; null in other lines.
+const NamePair* program_of_heading(std::string_view line) {
+  const auto end = line.find("_perf");
+  if (end == std::string_view::npos || line.find("_perf", end + 1) != std::string_view::npos) return nullptr;
+  const std::string_view before = line.substr(0, end);
+  const std::string_view word = before.substr(before.find_last_of(" \t/=:[(") + 1);
+  const NamePair* program = nccl_program_in(word);
+  return program != nullptr && program->theirs == word ? program : nullptr;
+}
+
 /// The words of a row before a message of NCCL that was printed into it: `… sum -1node1:7:9 [0] NCCL INFO Launch mode`.
 std::vector<std::string_view> words_before_message(std::string_view line) {
   const auto message = line.find(" NCCL ");
@@ -97,7 +107,10 @@ class NcclTable {
       if (!words.empty()) results_.version("nccl", std::string(words.front()));
     }
     if (line.starts_with("#")) return comment(words_of(line.substr(1)), line, at);
-    if (const NamePair* program = program_of_command(line)) commands_.insert(program);
+    if (const NamePair* program = program_of_command(line))
+      commands_.insert(program);
+    else if (const NamePair* headed = program_of_heading(line))
+      headings_.insert(headed);
     const std::vector<std::string_view> words = words_before_message(line);
     if (is_comment_without_mark(words)) return comment(words, line, at);
     if (words.empty() || !number_of(words.front())) return;  // what jobs print around the table
@@ -138,6 +151,7 @@ class NcclTable {
         named_ = program;
         what_ = "its program is";
         commands_.clear();
+        headings_.clear();
       }
     }
     if (line.find("nThread") != std::string_view::npos) begin_run();
@@ -186,7 +200,12 @@ class NcclTable {
       named_ = *commands_.begin();
       what_ = "the command line says";
     }
+    if (commands_.empty() && headings_.size() == 1 && named_by_command()) {
+      named_ = *headings_.begin();
+      what_ = "the heading says";
+    }
     commands_.clear();
+    headings_.clear();
     op_ = nccl_operation(named_, what_, hints_, at, diagnostics_);
     if (!diagnostics_.ok()) return;
     if (op_.empty() && named_ != nullptr) {
@@ -306,6 +325,7 @@ class NcclTable {
   std::string skipped_;  ///< the last program of none whose table was passed over
   LogPrefix prefix_;
   std::set<const NamePair*> commands_;  ///< programs that command lines before the table start
+  std::set<const NamePair*> headings_;  ///< programs that other lines before the table name
   std::vector<std::string> header_;
   std::vector<std::string> started_;  ///< words of a row that a message of NCCL has split
   std::string started_at_;
