@@ -25,6 +25,7 @@ constexpr std::string_view kSamplesOfDevice = "samples_per_s_per_device";
 struct KnownName {
   std::string_view series, metric;
   double factor = 1;
+  bool inverse = false;  ///< steps a second
 };
 
 /// Names under which frameworks write what we predict, with what turns their unit into ours.
@@ -69,6 +70,9 @@ constexpr KnownName kKnownNames[]{
     // nanotron, trainer.py.
     {"elapsed_time_per_iteration_ms", "step_time_s", 1e-3},
     {"tokens_per_sec_per_gpu", "tokens_per_s_per_gpu"},
+    // ms-swift, trainers/patcher.py: means since the start.
+    {"train_speed(s/it)", "step_time_s"},
+    {"train_speed(iter/s)", "step_time_s", 1, true},
     // What people write themselves, and Prometheus' custom of base units in names.
     {"step_time", "step_time_s"},
     {"step_time_ms", "step_time_s", 1e-3},
@@ -148,6 +152,13 @@ NamedSeries::const_iterator find_known(const NamedSeries& series, std::string_vi
   return std::find_if(series.begin(), series.end(), [&](const auto& one) { return without_group(one.first) == name; });
 }
 
+/// Seconds a step of steps a second.
+SampleParts inverses_of(SampleParts parts) {
+  for (std::vector<double>& part : parts)
+    for (double& sample : part) sample = 1 / sample;
+  return parts;
+}
+
 /// Utilization above 1 is a percentage.
 double factor_of(const KnownName& known, const SampleParts& parts) {
   if (known.metric != "mfu" || known.factor != 1) return known.factor;
@@ -183,7 +194,8 @@ void choose_series(MeasuredResults& run, const NamedSeries& series, const std::v
         run.notes.push_back(fmt::format("{} is \"{}\": \"{}\" does not count", metric, taken->second, found->first));
       continue;
     }
-    if (take_series(run, metric, found->first, factor_of(known, found->second), found->second))
+    const SampleParts parts = known.inverse ? inverses_of(found->second) : found->second;
+    if (take_series(run, metric, found->first, factor_of(known, found->second), parts))
       from[metric] = found->first;
     else
       unsound.push_back(unusable(found->first, found->second));

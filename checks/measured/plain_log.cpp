@@ -128,6 +128,7 @@ std::optional<double> time_of_step_line(const std::string& line) {
 struct PlainKey {
   std::string_view before, metric;
   double factor = 1;
+  bool inverse = false;  ///< steps a second
 };
 constexpr std::array kPlainKeys{
     // nanotron, trainer.py: train_step_logs.
@@ -150,6 +151,15 @@ constexpr std::array kPlainKeys{
     // Axolotl's among it, callbacks/tokens_per_second.py.
     PlainKey{"'tokens_per_second_per_gpu': ", "tokens_per_s_per_gpu"},
     PlainKey{"'tokens/train_per_sec_per_gpu': ", "tokens_per_s_per_gpu"},
+    // ms-swift, trainers/patcher.py: means since the start.
+    PlainKey{"'train_speed(s/it)': ", "step_time_s"},
+    PlainKey{.before = "'train_speed(iter/s)': ", .metric = "step_time_s", .inverse = true},
+    // PaddleNLP and PaddleFormers, trainer_utils.py: speed_metrics; Paddle's older scripts.
+    PlainKey{"interval_tokens_per_second_per_device: ", "tokens_per_s_per_gpu"},
+    PlainKey{"interval_samples_per_second: ", "samples_per_s"},
+    PlainKey{"avg_batch_cost: ", "step_time_s"},
+    // DeepSpeed-Chat, utils/perf.py.
+    PlainKey{", Samples/sec: ", "samples_per_s"},
     // fairseq, progress_bar.py: words a second of all devices.
     PlainKey{", wps=", "tokens_per_s"},
 };
@@ -177,7 +187,8 @@ void add_plain_keys(const std::string& line, NamedSeries& out) {
     if (of_word && key.before.front() != ',') continue;
     std::string_view figure = std::string_view(line).substr(at + key.before.size());
     if (figure.starts_with('\'')) figure.remove_prefix(1);  // transformers 5 writes figures as text
-    if (const auto number = scaled_number(figure)) add_sample(out, std::string(key.metric), *number * key.factor);
+    if (const auto number = scaled_number(figure))
+      add_sample(out, std::string(key.metric), key.inverse ? 1 / *number : *number * key.factor);
   }
 }
 

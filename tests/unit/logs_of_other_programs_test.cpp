@@ -59,6 +59,20 @@ TEST(LogsOfOtherPrograms, TrainersNameTheirRates) {
                    3214.5);
 }
 
+TEST(LogsOfOtherPrograms, SpeedsAreTimesOfSteps) {
+  EXPECT_DOUBLE_EQ(first("{'loss': 0.4, 'train_speed(iter/s)': 0.02, 'epoch': 0.26}", "step_time_s"), 50);
+  EXPECT_DOUBLE_EQ(first("{'loss': 0.4, 'train_speed(s/it)': 7.5, 'epoch': 0.26}", "step_time_s"), 7.5);
+  EXPECT_DOUBLE_EQ(
+      first("global_step: 110, avg_reader_cost: 0.01 s, avg_batch_cost: 0.18 s, ips: 352 samples/s", "step_time_s"),
+      0.18);
+  constexpr const char* kPaddle =
+      "loss: 11.2, global_step: 1, interval_runtime: 5.6, interval_samples_per_second: 22.8, "
+      "interval_tokens_per_second_per_device: 11687.9, interval_steps_per_second: 0.17";
+  EXPECT_DOUBLE_EQ(first(kPaddle, "samples_per_s"), 22.8);
+  EXPECT_DOUBLE_EQ(first(kPaddle, "tokens_per_s_per_gpu"), 11687.9);
+  EXPECT_DOUBLE_EQ(first("Latency: 4.7s, TFLOPs: 9.9, Samples/sec: 1.69, Time/seq 0.6s", "samples_per_s"), 1.69);
+}
+
 MeasuredResults measured(const char* name, const std::string& text) {
   const ScratchFolder folder;
   std::ofstream(folder / name, std::ios::binary) << text;
@@ -83,6 +97,14 @@ TEST(LogsOfOtherPrograms, TheStateOfATrainerHoldsItsHistory) {
                                        R"({"global_step": 20, "log_history": [{"loss": 1.1, "step": 10},
     {"train_runtime": 40.5, "train_samples_per_second": 12.75, "step": 20}], "max_steps": 20})");
   EXPECT_EQ(run.samples.at("samples_per_s"), (SampleParts{{12.75}}));
+}
+
+TEST(LogsOfOtherPrograms, LinesOfSwiftTellStepsASecond) {
+  const MeasuredResults run =
+      measured("logging.jsonl",
+               "{\"loss\": 1.5, \"global_step/max_steps\": \"5/500\", \"train_speed(iter/s)\": 0.25}\n"
+               "{\"loss\": 1.4, \"global_step/max_steps\": \"10/500\", \"train_speed(iter/s)\": 0.5}\n");
+  EXPECT_EQ(run.samples.at("step_time_s"), (SampleParts{{4, 2}}));
 }
 
 // 50 s for 10 steps; then an evaluation of 15 s, and 60 s for 10 steps again, over the end of a day.
