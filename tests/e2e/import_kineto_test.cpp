@@ -141,6 +141,24 @@ TEST_F(KinetoGraph, OneThreadWaitsWhileAnotherLaunches) {
   EXPECT_EQ(run.code, 0) << run.err;
 }
 
+// AMD's copies of single numbers: the host goes on when the copy has ended, however long that takes.
+TEST_F(KinetoGraph, CopiesThatReturnWhenTheyAreDoneHoldTheHost) {
+  Json document = trace(kDevice, "[0, 8]", 2);
+  Json& events = document["traceEvents"];
+  events = Json::array({event("user_annotation", "ProfilerStep#1", 0, 1000, Json::object())});
+  launch(events, 2, "Cijk_Ailk_Bljk_BBH", 20, 30, 700);
+  events.push_back(event("cuda_runtime", "hipMemcpyWithStream", 40, 710, {{"correlation", 3}}));
+  events.push_back(
+      event("gpu_memcpy", "CopyDeviceToHost", 730, 10, {{"correlation", 3}, {"stream", 7}, {"device", 0}}));
+  ASSERT_EQ(graph_of(document).code, 0);
+  const Json graph = programs();
+  double host_us = 0;
+  for (const Json& operation : graph[0]["operations"])
+    if (operation.value("name", "") == "host") host_us += operation.value("duration_us", 0.0);
+  // 40 us up to the copy's call and 260 behind the copy; not the 700 that the product takes.
+  EXPECT_NEAR(host_us, 300, 1);
+}
+
 /// The trace as another rank's, with another collective.
 Json of_rank(Json document, int rank, const char* collective) {
   document["distributedInfo"]["rank"] = rank;

@@ -23,8 +23,11 @@ constexpr std::size_t kLongestLabel = 96;
 /// Kernels before one that are looked at for what it may have waited for.
 constexpr int kMostCauses = 512;
 
-bool is_synchronization(const std::string& name) {
-  return name.find("Synchronize") != std::string::npos || name == "cudaMemcpy" || name == "hipMemcpy";
+/// Calls that return when the device has done what they wait for. Copies issue it themselves; hipMemcpyWithStream is
+/// what PyTorch reads single numbers by on AMD's devices.
+bool waits_for_device(const std::string& name) {
+  return name.find("Synchronize") != std::string::npos || name == "cudaMemcpy" || name == "hipMemcpy" ||
+         name == "hipMemcpyWithStream";
 }
 
 /// Groups of so many ranks, each so far from the next, that tile all ranks.
@@ -94,19 +97,23 @@ class ProgramBuilder {
     return out.id;
   }
 
-  /// Calls that issue something or wait for it: those when they begin, these when they end. What one thread issues
-  /// while another waits, which may be what that waits for, comes first.
-  std::vector<int> calls_in_order(const std::map<int, double>& begins) const {
-    std::vector<std::pair<double, int>> timed;
+  /// What the host comes to.
+  struct HostEvent {
+    double time = 0;
+    int call = 0;
+    bool waits = false;  ///< for the device; else it issues something
+    auto operator<=>(const HostEvent&) const = default;
+  };
+
+  /// Calls that issue something, when they begin, and that wait, when they end: what one thread issues while another
+  /// waits, which may be what that waits for, comes first.
+  std::vector<HostEvent> host_events(const std::map<int, double>& begins) const {
+    std::vector<HostEvent> out;
     for (const int call : step_.host) {
-      if (begins.contains(call))
-        timed.emplace_back(event(call).start, call);
-      else if (is_synchronization(event(call).name))
-        timed.emplace_back(event(call).end, call);
+      if (begins.contains(call)) out.push_back({event(call).start, call, false});
+      if (waits_for_device(event(call).name)) out.push_back({event(call).end, call, true});
     }
-    std::sort(timed.begin(), timed.end());
-    std::vector<int> out;
-    for (const auto& [time, call] : timed) out.push_back(call);
+    std::sort(out.begin(), out.end());
     return out;
   }
 
@@ -125,9 +132,11 @@ class ProgramBuilder {
       host_ = add_time("host", "host", time - now, std::move(after));
       now = std::max(now, time);
     };
-    for (const int call : calls_in_order(begins)) {
-      if (const auto found = begins.find(call); found != begins.end()) {
-        host_until(std::min(event(call).end, std::max(event(call).start, found->second)));
+    for (const auto& [time, call, waits] : host_events(begins)) {
+      if (!waits) {
+        // A call that waits has issued its copy long before it returns.
+        const double end = waits_for_device(event(call).name) ? event(call).start : event(call).end;
+        host_until(std::min(end, std::max(event(call).start, begins.at(call))));
         issued_[call] = {host_, now};
       } else if (const int awaited = last_ended(event(call)); awaited >= 0) {
         host_until(event(call).start);
@@ -158,7 +167,7 @@ class ProgramBuilder {
     for (const int index : step_.device) {
       const int launch = launches_[static_cast<std::size_t>(index)];
       const double issued = launch < 0 ? event(index).start : event(launch).start;
-      if (issued >= call.start || event(index).end > call.end + 1e-6 || event(index).end <= call.start) continue;
+      if (issued > call.start || event(index).end > call.end + 1e-6 || event(index).end <= call.start) continue;
       if (out < 0 || event(index).end > event(out).end) out = index;
     }
     return out;
