@@ -243,6 +243,12 @@ TEST_F(KinetoGraph, OperatorsOfTheProcessorAreNoWorkOfADevice) {
   EXPECT_FALSE(Json::parse(read_text(file("results.json")))["environment"].contains("accelerator"));
 }
 
+TEST_F(KinetoGraph, GlooBesideADeviceIsSaidToBeTheHosts) {
+  Json document = trace(kDevice, "[0, 8]", 2);
+  document["traceEvents"].push_back(event("user_annotation", "gloo:all_reduce", 100, 50, Json::object(), 5));
+  EXPECT_THAT(graph_of(document).out, HasSubstr("operations of Gloo beside a device: 1 count as the host's time"));
+}
+
 TEST_F(KinetoGraph, KernelsOfAutogradsProfilerAreADevices) {
   const Json document = {
       {{"name", "aten::mm"}, {"ph", "X"}, {"ts", 10}, {"dur", 30}, {"tid", 1}, {"pid", "CPU functions"}},

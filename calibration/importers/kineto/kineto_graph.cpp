@@ -436,6 +436,14 @@ std::vector<std::vector<int>> ranks_of_traces(const std::vector<KinetoTrace>& tr
   return out;
 }
 
+/// Operations of Gloo in a step that has kernels of a device: they move data on the processor, as what the host does.
+std::size_t beside_device(const KinetoTrace& trace, const TracedStep& step) {
+  if (trace.on_processor) return 0;
+  return static_cast<std::size_t>(std::count_if(trace.events.begin(), trace.events.end(), [&](const TraceEvent& event) {
+    return event.name.starts_with(kGloo) && event.start >= step.start && event.start < step.end;
+  }));
+}
+
 /// A process that drives several devices is no rank: its kernels would stand in one queue.
 void refuse_several_devices(const KinetoTrace& trace, const TracedStep& step) {
   std::map<int, double> time;
@@ -538,6 +546,9 @@ RankGraph kineto_graph(const KinetoGraphQuestion& question, const Catalog& catal
     if (count > 0) out.notes.push_back(fmt::format(fmt::runtime(text), count));
   };
   note_count("events on devices that earlier steps launched, before the profiler began: {} left out", earlier);
+  std::size_t gloo = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) gloo += beside_device(question.traces[i], steps[i]);
+  note_count("operations of Gloo beside a device: {} count as the host's time, whatever the network", gloo);
   note_count("collectives that not all traced ranks call: {} keep the time that they were traced with", unlike);
   note_count("kernels of communication that do not tell of which collective: {} taken for all_reduce", guessed);
   note_count("{} communication kernels keep the time that they were traced with", fixed);

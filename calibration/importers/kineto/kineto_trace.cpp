@@ -21,7 +21,6 @@ namespace stepcast {
 
 namespace {
 
-constexpr std::string_view kGloo = "gloo:";
 constexpr std::string_view kDistributed = "distributedInfo";
 constexpr std::size_t kLongestName = 512;
 constexpr std::size_t kMostDimensions = 64;

@@ -15,6 +15,8 @@ namespace stepcast {
 
 /// What the name of a step's annotation begins with; its number follows.
 inline constexpr std::string_view kStepMark = "ProfilerStep#";
+/// What the names of Gloo's own operations begin with, which are on the processor.
+inline constexpr std::string_view kGloo = "gloo:";
 
 /// What a trace's event is, as far as a step's time needs it.
 enum class TraceEventKind : std::uint8_t { kernel, copy, runtime, operation, annotation };
