@@ -38,12 +38,12 @@ std::vector<std::string> notes_on(const std::vector<KinetoTrace>& traces) {
   for (const KinetoTrace& trace : traces)
     for (const auto& [category, count] : trace.unknown_categories) events[category] += count;
   std::vector<std::string> out;
-  for (const KinetoTrace& trace : traces)
-    if (trace.on_processor)
-      out.push_back(fmt::format(
-          "{}: has no kernels of a device: its operators on the processor are taken for the work itself, as of a "
-          "training without accelerators. Kernels need ProfilerActivity.CUDA",
-          trace.file));
+  const auto without = std::find_if(traces.begin(), traces.end(), [](const KinetoTrace& t) { return t.on_processor; });
+  if (without != traces.end())
+    out.push_back(fmt::format(
+        "{}: has no kernels of a device: its operators on the processor are taken for the work itself, as of a "
+        "training without accelerators. Kernels need ProfilerActivity.CUDA",
+        without->file));
   for (const auto& [category, count] : events)
     out.push_back(
         fmt::format("category \"{}\" is not known: {} event{} left out", category, count, count == 1 ? "" : "s"));
