@@ -20,7 +20,7 @@ constexpr double kOwnGap = 20e-6;
 constexpr double kCausedWithin = 20e-6;
 constexpr double kUnexplained = 3e-6;
 constexpr std::size_t kLongestLabel = 96;
-/// Kernels before one that are looked at for what it may have waited for.
+/// Kernels before one, or before a call's end, that are looked at for what it may have waited for.
 constexpr int kMostCauses = 512;
 
 /// Calls that return when the device has done what they wait for. Copies issue it themselves; hipMemcpyWithStream is
@@ -140,7 +140,7 @@ class ProgramBuilder {
         issued_[call] = {host_, now};
       } else if (const int awaited = last_ended(event(call)); awaited >= 0) {
         host_until(event(call).start);
-        waiting_hosts_.emplace_back(awaited, operations.size());
+        waiting_hosts_.emplace(awaited, operations.size());
         now = std::max(now, std::min(event(call).end, event(awaited).end));
         // The wait itself: joined to the kernel once that has an operation.
         RankOperation& join = add("synchronisation", RankOperationKind::compute, {host_});
@@ -163,8 +163,11 @@ class ProgramBuilder {
 
   /// The device event of this step that a synchronising call waited for; −1 if it did not wait.
   int last_ended(const TraceEvent& call) const {
-    int out = -1;
-    for (const int index : step_.device) {
+    const auto begun = std::upper_bound(step_.device.begin(), step_.device.end(), call.end,
+                                        [&](double time, int index) { return time < event(index).start; });
+    int out = -1, seen = 0;
+    for (auto before = begun; before != step_.device.begin() && ++seen <= kMostCauses;) {
+      const int index = *--before;
       const int launch = launches_[static_cast<std::size_t>(index)];
       const double issued = launch < 0 ? event(index).start : event(launch).start;
       if (issued > call.start || event(index).end > call.end + 1e-6 || event(index).end <= call.start) continue;
@@ -259,8 +262,9 @@ class ProgramBuilder {
     done_.emplace(index, id);
     last_on_stream_[self.stream] = {id, self.end};
     const std::uint64_t called = last_call_behind(id);
-    for (const auto& [awaited, place] : waiting_hosts_)
-      if (awaited == index && called <= place) operations[place].after.push_back(id);
+    const auto [first, last] = waiting_hosts_.equal_range(index);
+    for (auto waiting = first; waiting != last; ++waiting)
+      if (called <= waiting->second) operations[waiting->second].after.push_back(id);
   }
 
   /// The last of the host's operations that one of the device, which was just added, comes after. Where clocks of host
@@ -349,7 +353,7 @@ class ProgramBuilder {
   std::map<long, std::pair<std::uint64_t, double>> last_on_stream_;
   std::map<int, std::uint64_t> done_;                        ///< by device event
   std::unordered_map<std::uint64_t, std::uint64_t> called_;  ///< by operation of the device: last_call_behind
-  std::vector<std::pair<int, std::size_t>> waiting_hosts_;   ///< device event, and place of who waits for it
+  std::unordered_multimap<int, std::size_t> waiting_hosts_;  ///< device event, and place of who waits for it
 };
 
 /// Gives the collectives that meet, one of each program, one size: the one that takes as long as it took the rank that
