@@ -28,9 +28,9 @@ std::optional<double> number_at(const Json& object, const char* key) {
   return found != object.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
 }
 
-/// A stretch of training between two evaluations.
+/// A stretch of training, evaluations between its parts.
 struct Block {
-  double start_ms = 0;
+  double start_ms = 0, evaluated_ms = 0;
   std::optional<double> samples, epochs;  ///< samples before it, and epochs that it has
 };
 
@@ -42,39 +42,50 @@ class MllogReader {
   void take(const Json& event) {
     const auto& key = event.at("key").get_ref<const std::string&>();
     const Json value = event.value("value", Json()), metadata = event.value("metadata", Json());
-    const std::optional<double> time = number_at(event, "time_ms");
     if (key == "global_batch_size" && value.is_number()) take_batch(value.get<double>());
     if (key == "train_samples" && value.is_number()) samples_of_epoch_ = value.get<double>();
     if (key == "tracked_stats")
-      if (const auto rate = number_at(value, "throughput")) add_sample(told_, "samples_per_s", *rate);
-    if (key == "block_start" && time)
-      block_ = Block{*time, number_at(metadata, "samples_count"), number_at(metadata, "epoch_count")};
-    if (key == "block_stop" && time && block_) end_block(*time, number_at(metadata, "samples_count"));
+      for (const char* name : {"throughput", "imgs_sec"})
+        if (const auto rate = number_at(value, name)) add_sample(told_, "samples_per_s", *rate);
+    if (const auto time = number_at(event, "time_ms")) follow(key, *time, metadata);
   }
 
-  /// Rates over the blocks; where these do not tell their samples those that the program tells.
-  NamedSeries finish() { return measured_.empty() ? std::move(told_) : std::move(measured_); }
+  /// Rates over the blocks, by the samples that they count; else those that the program tells, else by epochs.
+  NamedSeries finish() {
+    if (!counted_.empty()) return std::move(counted_);
+    return told_.empty() ? std::move(by_epochs_) : std::move(told_);
+  }
 
  private:
   void take_batch(double batch) {
     if (batch >= 1 && batch < kMostBatch) global_batches_.insert(static_cast<long>(batch));
   }
 
+  void follow(const std::string& key, double time, const Json& metadata) {
+    if (key == "block_start")
+      block_ = Block{time, 0, number_at(metadata, "samples_count"), number_at(metadata, "epoch_count")};
+    if (key == "eval_start") evaluates_since_ = time;
+    if (key == "eval_stop" && evaluates_since_) {
+      if (block_ && *evaluates_since_ >= block_->start_ms) block_->evaluated_ms += time - *evaluates_since_;
+      evaluates_since_.reset();
+    }
+    if (key == "block_stop" && block_) end_block(time, number_at(metadata, "samples_count"));
+  }
+
   void end_block(double time, std::optional<double> samples) {
-    std::optional<double> trained;
-    if (samples && block_->samples)
-      trained = *samples - *block_->samples;
-    else if (block_->epochs && samples_of_epoch_)
-      trained = *block_->epochs * *samples_of_epoch_;
-    const double seconds = (time - block_->start_ms) * 1e-3;
-    if (trained && *trained > 0 && seconds > 0) add_sample(measured_, "samples_per_s", *trained / seconds);
+    const double seconds = (time - block_->start_ms - block_->evaluated_ms) * 1e-3;
+    const auto add = [&](NamedSeries& to, double trained) {
+      if (trained > 0 && seconds > 0) add_sample(to, "samples_per_s", trained / seconds);
+    };
+    if (samples && block_->samples) add(counted_, *samples - *block_->samples);
+    if (block_->epochs && samples_of_epoch_) add(by_epochs_, *block_->epochs * *samples_of_epoch_);
     block_.reset();
   }
 
   std::set<long>& global_batches_;
-  NamedSeries measured_, told_;
+  NamedSeries counted_, told_, by_epochs_;
   std::optional<Block> block_;
-  std::optional<double> samples_of_epoch_;
+  std::optional<double> samples_of_epoch_, evaluates_since_;
 };
 
 }  // namespace

@@ -387,7 +387,8 @@ std::size_t size_collectives(std::vector<ProgramBuilder>& programs, const Traced
     }
   const auto same_kind = [](const PlacedCollective* a, const PlacedCollective* b) { return a->kind == b->kind; };
   std::size_t unlike = 0;
-  for (const auto& [group, of_program] : groups) {
+  for (const auto& entry : groups) {
+    const std::vector<Sequence>& of_program = entry.second;
     const Sequence& first = of_program.front();
     const bool alike = std::all_of(of_program.begin(), of_program.end(), [&](const Sequence& other) {
       return std::equal(first.begin(), first.end(), other.begin(), other.end(), same_kind);
