@@ -286,8 +286,13 @@ NamedSeries read_series(const std::filesystem::path& file, std::string_view text
     case MeasuredFormat::json:
     case MeasuredFormat::prometheus:
       return read_json_text(text, run, diagnostics);
-    case MeasuredFormat::mlperf:
-      return read_mllog(text, run.global_batches);
+    case MeasuredFormat::mlperf: {
+      NamedSeries rates = read_mllog(text, run.global_batches);
+      if (rates.empty())
+        diagnostics.error("", "its blocks count neither samples nor epochs of known length, and it tells no throughput",
+                          "block_start and block_stop with samples_count, or tracked_stats");
+      return rates;
+    }
     case MeasuredFormat::log:
       return read_plain_log(text);
     default:

@@ -154,6 +154,18 @@ TEST(LogsOfOtherPrograms, BlocksOfMlperfMayCountEpochs) {
   EXPECT_EQ(measured("result_2.txt", block + told).samples.at("samples_per_s"), (SampleParts{{10.5}}));
 }
 
+// Blocks of GPT-3 count tokens as epochs.
+TEST(LogsOfOtherPrograms, BlocksOfMlperfWithoutSamplesAreSaidToBe) {
+  const std::string block = mllog(10000, "block_start", "null", ", \"first_epoch_num\": 0, \"epoch_count\": 50331648") +
+                            mllog(119000, "block_stop", "null", ", \"first_epoch_num\": 0");
+  try {
+    measured("result_3.txt", block);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("count neither samples nor epochs of known length"));
+  }
+}
+
 // Means of the run so far stand behind a slash.
 TEST(LogsOfOtherPrograms, ForksOfMegatronHaveTheirOwnRates) {
   std::set<long> batches;
