@@ -35,7 +35,7 @@ const std::vector<ImportKind>& import_kinds() {
       {"megatron", "Scenario from Megatron-LM's arguments, or YAML of NeMo and Megatron-Bridge",
        "Argument list, the script that passes it, or YAML", 1, prepare_megatron},
       {"kineto", "Operator timings, and a step graph, from PyTorch profiler traces, one for each rank",
-       "Traces: .json, or .json.gz", kMostRanks, prepare_kineto},
+       "Traces: .json, or .json.gz, or their folders", kMostRanks, prepare_kineto},
       {"deepspeed", "Scenario from a DeepSpeed configuration", "JSON file", 1, prepare_deepspeed},
       {"accelerate", "Scenario from a configuration of Hugging Face accelerate", "YAML or JSON file", 1,
        prepare_accelerate},

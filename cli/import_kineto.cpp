@@ -16,6 +16,8 @@ namespace stepcast {
 
 namespace {
 
+namespace fs = std::filesystem;
+
 struct KinetoOptions {
   std::string graph, node;
   std::vector<std::string> calibrations;
@@ -50,12 +52,35 @@ std::vector<std::string> notes_on(const std::vector<KinetoTrace>& traces) {
   return out;
 }
 
+/// Files as given; for a folder its traces, one for each rank, as tensorboard_trace_handler and others leave them.
+std::vector<fs::path> trace_files(const std::vector<fs::path>& given) {
+  std::vector<fs::path> out;
+  for (const fs::path& place : given) {
+    std::error_code error;
+    if (!fs::is_directory(place, error)) {
+      out.push_back(place);
+      continue;
+    }
+    std::vector<fs::path> inside;
+    for (const fs::directory_entry& entry : fs::directory_iterator(place, error)) {
+      const std::string name = entry.path().filename().string();
+      if (name.ends_with(".json") || name.ends_with(".json.gz")) inside.push_back(entry.path());
+    }
+    if (inside.empty())
+      throw InputError({{place.string(), "", "is a folder without a trace", "files that end in .json or .json.gz"}});
+    std::sort(inside.begin(), inside.end());
+    out.insert(out.end(), inside.begin(), inside.end());
+  }
+  return out;
+}
+
 Imported import_traces(const KinetoOptions& options, Session& session, const ImportRequest& request) {
-  keep_inputs({{"--graph", options.graph}}, {request.files.begin(), request.files.end()}, session);
+  const std::vector<fs::path> files = trace_files(request.files);
+  keep_inputs({{"--graph", options.graph}}, {files.begin(), files.end()}, session);
   use_calibrations(session, {options.calibrations.begin(), options.calibrations.end()});
   KinetoGraphQuestion question;
   std::vector<std::string> command{"stepcast", "import", "kineto"};
-  for (const std::filesystem::path& file : request.files) {
+  for (const fs::path& file : files) {
     question.traces.push_back(read_kineto(file));
     command.push_back(file.string());
   }

@@ -179,6 +179,23 @@ TEST_F(KinetoGraph, RanksThatCallOtherCollectivesRunAsTraced) {
   EXPECT_EQ(run.code, 0) << run.err;
 }
 
+TEST_F(KinetoGraph, AFolderIsItsTraces) {
+  const std::filesystem::path traces = folder_ / "traces";
+  std::filesystem::create_directory(traces);
+  const auto import = [&] {
+    return stepcast_run(
+        {"import", "kineto", traces.string(), "-o", file("results.json"), "--graph", file("graph.json")});
+  };
+  EXPECT_THAT(import().err, HasSubstr("is a folder without a trace"));
+  const Json first = trace(kDevice, "[0, 8]", 2);
+  std::ofstream(traces / "a.pt.trace.json") << first.dump();
+  std::ofstream(traces / "b.pt.trace.json") << of_rank(first, 1, "allreduce").dump();
+  std::ofstream(traces / "notes.txt") << "of the run";
+  const Finished made = import();
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_EQ(programs().size(), 2U);
+}
+
 TEST_F(KinetoGraph, RanksBetweenTracedOnesRepeatTheNearestBelow) {
   const Json first = trace(kDevice, "[0, 8]", 2);
   std::ofstream(file("rank0.json")) << first.dump();
