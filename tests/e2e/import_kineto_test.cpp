@@ -141,6 +141,14 @@ TEST_F(KinetoGraph, OneThreadWaitsWhileAnotherLaunches) {
   EXPECT_EQ(run.code, 0) << run.err;
 }
 
+/// Microseconds of a program's operations of a name.
+double time_of(const Json& program, const char* name) {
+  double out = 0;
+  for (const Json& operation : program["operations"])
+    if (operation.value("name", "") == name) out += operation.value("duration_us", 0.0);
+  return out;
+}
+
 // AMD's copies of single numbers: the host goes on when the copy has ended, however long that takes.
 TEST_F(KinetoGraph, CopiesThatReturnWhenTheyAreDoneHoldTheHost) {
   Json document = trace(kDevice, "[0, 8]", 2);
@@ -151,12 +159,39 @@ TEST_F(KinetoGraph, CopiesThatReturnWhenTheyAreDoneHoldTheHost) {
   events.push_back(
       event("gpu_memcpy", "CopyDeviceToHost", 730, 10, {{"correlation", 3}, {"stream", 7}, {"device", 0}}));
   ASSERT_EQ(graph_of(document).code, 0);
-  const Json graph = programs();
-  double host_us = 0;
-  for (const Json& operation : graph[0]["operations"])
-    if (operation.value("name", "") == "host") host_us += operation.value("duration_us", 0.0);
   // 40 us up to the copy's call and 260 behind the copy; not the 700 that the product takes.
-  EXPECT_NEAR(host_us, 300, 1);
+  EXPECT_NEAR(time_of(programs()[0], "host"), 300, 1);
+}
+
+// A step begins while its device is behind, as DDP's wait for the last step's all_reduce: none of that is its own work.
+TEST_F(KinetoGraph, AStepDoesNotWaitForTheOneBefore) {
+  Json document = trace(kDevice, "[0, 8]", 2);
+  Json& events = document["traceEvents"];
+  events = Json::array({event("user_annotation", "ProfilerStep#1", 0, 700, Json::object())});
+  events.push_back(event("kernel", "sm90_xmma_gemm_bf16", 1, 499, {{"correlation", 90}, {"stream", 9}, {"device", 0}}));
+  events.push_back(event("cuda_runtime", "cudaEventSynchronize", 5, 497, {{"correlation", 91}}));
+  launch(events, 2, "copy_in", 510, 515, 10, 9);
+  // Of another stream, which was issued early and begins when the earlier step's kernel has ended.
+  launch(events, 3, "sm90_xmma_gemm_bf16", 3, 501, 40, 7, 2);
+  ASSERT_EQ(graph_of(document).code, 0);
+  const Json program = programs()[0];
+  EXPECT_NEAR(time_of(program, "host"), 700 - (500 - 8), 1);
+  EXPECT_EQ(time_of(program, "unexplained wait"), 0);
+}
+
+// PyTorch issues all_gathers and reduce_scatters of FSDP on two streams, and NCCL runs them one after another.
+TEST_F(KinetoGraph, CollectivesOfOneCommunicatorFollowOneAnother) {
+  Json document = trace(kDevice, "[0, 8]", 2);
+  Json& events = document["traceEvents"];
+  events = Json::array({event("user_annotation", "ProfilerStep#1", 0, 700, Json::object())});
+  launch(events, 2, "ncclDevKernel_AllGather_RING_LL", 10, 20, 300, 18);
+  launch(events, 3, "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL", 30, 321, 100, 22);
+  ASSERT_EQ(graph_of(document).code, 0);
+  const Json program = programs()[0];
+  EXPECT_EQ(time_of(program, "unexplained wait"), 0);
+  const Json& operations = program["operations"];
+  const Json& gather = operations[operations.size() - 2];
+  EXPECT_THAT(operations.back()["after"].dump(), HasSubstr(gather["id"].dump()));
 }
 
 /// The trace as another rank's, with another collective.
