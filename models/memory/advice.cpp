@@ -59,10 +59,12 @@ void losses(std::vector<Change>& changes, const Scenario& scenario) {
   if (scenario.model->is_transformer() && !fused_kernels(scenario).loss) changes.push_back({{"fused_loss", true}});
 }
 
-/// Host memory in place of the device's: last, for it costs most time.
-std::vector<Change> offloads(const Scenario& scenario) {
+/// Last, for host memory in place of the device's costs most time, and narrower states may cost what is learnt.
+std::vector<Change> last_resorts(const Scenario& scenario) {
   std::vector<Change> changes;
   const StrategySpec& now = scenario.spec.strategy;
+  if (optimizer_of(scenario) == OptimizerKind::adam) changes.push_back({{"optimizer", "adam-8bit"}});
+  if (!now.parameters_in_16_bit) changes.push_back({{"parameters_in_16_bit", true}});
   if (!now.offload_optimizer) changes.push_back({{"offload_optimizer", true}});
   if (!now.offload_activations) changes.push_back({{"offload_activations", true}});
   return changes;
@@ -125,7 +127,7 @@ std::vector<std::string> memory_advice(const Scenario& scenario, const Catalog& 
   std::vector<Tried> tried = fitting(singles, document, catalog);
   if (tried.empty()) tried = fitting(pairs_of(singles), document, catalog);
   if (tried.empty()) {
-    std::vector<Change> all = offloads(scenario);
+    std::vector<Change> all = last_resorts(scenario);
     tried = fitting(all, document, catalog);
     all.insert(all.end(), singles.begin(), singles.end());
     if (tried.empty()) tried = fitting(pairs_of(all), document, catalog);
