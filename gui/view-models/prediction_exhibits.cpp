@@ -172,6 +172,8 @@ Exhibit step_exhibit(const Prediction& p) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Part& part = parts[i];
     const double share = part.time / p.step_time;
+    // Room beside the longest bar would end the axis at 150.
+    if (share > 0.75) out.chart.y_to = 100;
     out.chart.categories << tr(part.name);
     std::vector<double> values(parts.size(), 0.0);
     values[i] = share * 100;

@@ -33,6 +33,15 @@ class LayoutTest : public WindowTest {
   }
 };
 
+TEST(StepChart, NoPartIsMoreThanTheWhole) {
+  Prediction prediction;
+  prediction.step_time = Seconds(1);
+  prediction.compute = Seconds(0.99);
+  EXPECT_EQ(step_exhibit(prediction).chart.y_to, 100);
+  prediction.compute = Seconds(0.5);
+  EXPECT_EQ(step_exhibit(prediction).chart.y_to, std::nullopt);
+}
+
 TEST_F(LayoutTest, ColumnsAreAsWideAsTheirWordsUnlessOthersNeedTheRoom) {
   for (const char* tab : {"step", "memory", "communication", "cost", "sensitivity"}) {
     ASSERT_TRUE(window_->tabs().open(tab));
