@@ -51,6 +51,7 @@ TEST(Accelerate, Fsdp) {
   EXPECT_EQ(out.scenario["workload"]["global_batch"], 16);
   EXPECT_THAT(out.notes, HasSubstr("unknown keys, not used: fsdp_config.fsdp_of_tomorrow, my_key"));
   EXPECT_THAT(out.notes, HasSubstr("llama3-8b stands in"));
+  EXPECT_THAT(out.notes, HasSubstr("strategy.attention_kernel native"));
 }
 
 // Transformers' RMS norms are kernels of their own operators; GPT-3 has other norms, and torch.compile fuses either.

@@ -67,6 +67,11 @@ constexpr auto kHarmlessDeepSpeedKeys = std::to_array<std::string_view>(
      "deepspeed_inclusion_filter", "deepspeed_exclusion_filter", "deepspeed_moe_layer_cls_names",
      "offload_optimizer_nvme_path", "offload_param_nvme_path"});
 
+/// What the model is told, and not the launcher: attn_implementation.
+constexpr const char* kAttention =
+    "attention is forecast as FlashAttention-2 runs it; PyTorch's own on Hopper and newer since 2.5, and "
+    "FlashAttention-3: strategy.attention_kernel native";
+
 class AccelerateReader {
  public:
   AccelerateReader(const Json& config, const std::filesystem::path& file, const ImportTarget& target,
@@ -86,6 +91,7 @@ class AccelerateReader {
     if (kind_ == "DEEPSPEED") return with_deepspeed();
     strategy_ = {{"framework", "pytorch-ddp"}, {"sharding", "none"}};
     if (kind_ == "FSDP") fsdp();
+    if (kind_ == "FSDP" && strategy_["framework"] == "pytorch-fsdp") notes_.emplace_back(kAttention);
     if (kind_ == "MEGATRON_LM") megatron();
     parallelism();
     compiler();
@@ -327,6 +333,7 @@ class AccelerateReader {
     out.scenario["name"] = file_.stem().string();
     out.scenario["description"] = "Imported from a configuration of Hugging Face accelerate";
     out.notes.insert(out.notes.begin(), notes_.begin(), notes_.end());
+    out.notes.emplace_back(kAttention);
     return out;
   }
 
