@@ -158,7 +158,7 @@ struct StrategySpec {
   std::optional<bool> overlap_parameter_gather;
   std::optional<bool> fused_loss;  ///< default: the framework's
   std::optional<bool> gradients_in_fp32;
-  std::optional<OptimizerKind> optimizer;           ///< default: Adam for transformers, SGD with momentum for others
+  std::optional<OptimizerKind> optimizer;           ///< default: the model's usual one
   bool parameters_in_16_bit = false;                ///< and gradients and states, with no fp32 copy
   std::optional<bool> fused_activation;             ///< default: the framework's
   std::optional<bool> fused_norm;                   ///< default: the framework's

@@ -77,10 +77,10 @@ void add_kernels(FieldTable<StrategySpec>& t) {
           "Cross-entropy is one kernel each way that keeps 16-bit logits; default: the framework's")
       .field("gradients_in_fp32", &S::gradients_in_fp32,
              "Gradients are reduced in fp32, else in the parameters' format; default: the framework's")
-      .field(
-          "optimizer", &S::optimizer,
-          "What updates parameters: its states and traffic; default: adam for transformers (AdamW and LAMB alike), sgd "
-          "(with momentum) for other networks")
+      .field("optimizer", &S::optimizer,
+             "What updates parameters: its states and traffic; default: adam (AdamW and LAMB alike) for transformers "
+             "and diffusion models, sgd "
+             "(with momentum) for other networks")
       .field("parameters_in_16_bit", &S::parameters_in_16_bit,
              "Parameters are in 16 bit alone, and so are their gradients and the optimizer's states: no fp32 copy")
       .field("fused_activation", &S::fused_activation,

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "models/workload/workload_kind.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -12,7 +14,8 @@ constexpr double kScalesOfEightBit = 4.0 / 256;
 }  // namespace
 
 OptimizerKind usual_optimizer(const Model& model) {
-  return model.is_transformer() ? OptimizerKind::adam : OptimizerKind::sgd;
+  const bool adam = model.is_transformer() || workload_kind(model) == WorkloadKind::diffusion;
+  return adam ? OptimizerKind::adam : OptimizerKind::sgd;
 }
 
 double optimizer_state_bytes(OptimizerKind kind, double element) {

@@ -16,7 +16,7 @@ struct EnumNames<OptimizerKind> {
   static constexpr std::array names{"adam", "adam-16bit", "adam-8bit", "sgd", "lion", "adafactor"};
 };
 
-/// Adam for transformers, SGD with momentum for other networks.
+/// Adam for transformers and diffusion models, SGD with momentum for other networks.
 OptimizerKind usual_optimizer(const Model& model);
 
 /// Bytes of one parameter's states, beside the parameter and its gradient. `element`: bytes of a state that has no

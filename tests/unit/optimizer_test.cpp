@@ -26,6 +26,12 @@ TEST(Optimizer, StatesByHand) {
   EXPECT_EQ(optimizer_state_bytes(OptimizerKind::adafactor, 4), 0);
 }
 
+TEST(Optimizer, TheUsualOneIsTheModels) {
+  EXPECT_EQ(usual_optimizer(*test::preset("llama3-8b")), OptimizerKind::adam);
+  EXPECT_EQ(usual_optimizer(*test::preset("stable-diffusion-2")), OptimizerKind::adam);
+  EXPECT_EQ(usual_optimizer(*test::preset("resnet50")), OptimizerKind::sgd);
+}
+
 // Gradient read, parameter and states read and written, the copy that products read written.
 TEST(Optimizer, TrafficByHand) {
   const UpdatedParameter mixed{.gradient = 4, .parameter = 4, .copy = 2}, half{.gradient = 2, .parameter = 2};
