@@ -24,7 +24,7 @@ struct KinetoOptions {
   int ranks = 0, step = -1;
 };
 
-/// Traces in order of their ranks. Those of one rank each, which tell none, are ranks in order of their files.
+/// Of traces in order of their ranks; jobs of one rank tell none, and are ranks in order of their files.
 void refuse_repeated_ranks(const std::vector<KinetoTrace>& traces) {
   const auto same = [](const KinetoTrace& a, const KinetoTrace& b) { return a.world > 1 && a.rank == b.rank; };
   const auto twice = std::adjacent_find(traces.begin(), traces.end(), same);

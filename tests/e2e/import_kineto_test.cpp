@@ -116,6 +116,21 @@ void launch(Json& events, int correlation, const char* kernel, double called, do
       event("kernel", kernel, start, length, {{"correlation", correlation}, {"stream", stream}, {"device", 0}}));
 }
 
+// Marks of a script's own: their steps have no number by which another rank's could be found.
+TEST_F(KinetoGraph, MarksWithoutANumberAreSteps) {
+  for (const char* mark : {"ProfilerStep#", "ProfilerStep#warm", "ProfilerStep#99999999999999"}) {
+    Json ranks[2]{trace(kDevice, "[0, 8]", 2), trace(kDevice, "[0, 8]", 2)};
+    for (int i = 0; i < 2; ++i) {
+      ranks[i]["distributedInfo"]["rank"] = i;
+      ranks[i]["traceEvents"][0]["name"] = mark;
+      std::ofstream(file(i == 0 ? "a.json" : "b.json")) << ranks[i].dump();
+    }
+    const Finished done = stepcast_run({"import", "kineto", file("a.json"), file("b.json"), "-o", file("results.json"),
+                                        "--graph", file("graph.json")});
+    EXPECT_EQ(done.code, 0) << mark << ": " << done.err;
+  }
+}
+
 TEST_F(KinetoGraph, WorkThatEarlierStepsLeftIsNoneOfTheStep) {
   Json document = trace(kDevice, "[0, 8]", 2);
   ASSERT_EQ(graph_of(document).code, 0);

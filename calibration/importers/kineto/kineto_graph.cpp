@@ -165,15 +165,13 @@ RankGraph kineto_graph(const KinetoGraphQuestion& question, const Catalog& catal
   std::vector<TracedStep> steps;
   for (const KinetoTrace& trace : question.traces) {
     std::optional<int> number = question.step;
-    if (!number && !steps.empty() && steps.front().name.starts_with("ProfilerStep#"))
-      number = std::stoi(steps.front().name.substr(13));
+    if (!number && !steps.empty()) number = steps.front().number();
     steps.push_back(typical_step(trace, number));
     refuse_several_devices(trace, steps.back());
   }
   std::vector<TracedProgram> programs;
-  for (std::size_t i = 0; i < question.traces.size(); ++i) {
+  for (std::size_t i = 0; i < question.traces.size(); ++i)
     programs.push_back(traced_program(question.traces[i], steps[i], cluster ? &*cluster : nullptr, world));
-  }
   const std::size_t unlike = cluster ? size_collectives(programs, *cluster) : 0;
   out.name = std::filesystem::path(first.file).stem().stem().string();
   out.source = fmt::format("{} of {} PyTorch profiler trace{}", steps.front().name, question.traces.size(),

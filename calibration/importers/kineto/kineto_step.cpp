@@ -8,6 +8,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "calibration/importers/text_file.hpp"
 #include "fields/diagnostics.hpp"
 
 namespace stepcast {
@@ -50,6 +51,10 @@ void assign(const KinetoTrace& trace, TracedStep& step, const std::vector<int>& 
 }
 
 }  // namespace
+
+std::optional<int> TracedStep::number() const {
+  return name.starts_with(kStepMark) ? whole_number(std::string_view(name).substr(kStepMark.size())) : std::nullopt;
+}
 
 std::vector<int> launches_of(const KinetoTrace& trace) {
   std::unordered_map<long, int> call;

@@ -16,6 +16,8 @@ struct TracedStep {
   std::vector<int> device;  ///< events of the device that the step launched, by start
   std::vector<int> host;    ///< runtime calls of the step, by start
   [[nodiscard]] double length() const { return end - start; }
+  /// N of "ProfilerStep#N"; nothing where no whole number follows.
+  [[nodiscard]] std::optional<int> number() const;
 };
 
 /// The steps that a trace marks and that launched something; without marks one that is the whole trace.

@@ -44,7 +44,11 @@ class ProgramBuilder {
         cluster_(cluster),
         world_(world),
         launches_(launches_of(trace)),
-        others_(others_of(trace, step)) {}
+        others_(others_of(trace, step)) {
+    std::copy_if(step.device.begin(), step.device.end(), std::back_inserter(communication_), [&](int index) {
+      return event(index).kernel == KernelKind::communication && event(index).kind != TraceEventKind::copy;
+    });
+  }
 
   TracedProgram build() {
     if (!trace_.on_processor) follow_host();
@@ -345,9 +349,9 @@ class ProgramBuilder {
   /// stretch that k of them shared it had a k-th part.
   double alone(const TraceEvent& self) const {
     std::vector<std::pair<double, int>> edges{{self.start, 0}, {self.end, 0}};
-    for (const int index : step_.device) {
+    for (const int index : communication_) {
       const TraceEvent& other = event(index);
-      if (&other == &self || other.kernel != KernelKind::communication || other.kind == TraceEventKind::copy) continue;
+      if (&other == &self) continue;
       if ((other.collective ? other.collective->group_size : 0) != (self.collective ? self.collective->group_size : 0))
         continue;
       const double from = std::max(other.start, self.start), to = std::min(other.end, self.end);
@@ -372,6 +376,7 @@ class ProgramBuilder {
   TracedProgram out_;
   std::vector<int> launches_;
   std::vector<int> others_;
+  std::vector<int> communication_;  ///< kernels of the step that communicate
   std::uint64_t host_ = 0;
   std::map<int, std::pair<std::uint64_t, double>> issued_;  ///< by call: its operation, and when it was done
   std::map<long, std::pair<std::uint64_t, double>> last_on_stream_;
