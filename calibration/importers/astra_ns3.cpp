@@ -24,11 +24,11 @@ std::vector<std::string_view> first_words(std::string_view text) {
   return {};
 }
 
-/// A number and what follows it.
+/// A number that is not below zero, and what follows it.
 std::optional<double> leading_number(std::string_view word, std::string_view& unit) {
   double out = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
-  if (error != std::errc{} || out < 0) return std::nullopt;
+  if (error != std::errc{} || !std::isfinite(out) || out < 0) return std::nullopt;
   unit = word.substr(static_cast<std::size_t>(end - word.data()));
   return out;
 }

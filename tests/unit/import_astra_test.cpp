@@ -222,6 +222,10 @@ TEST_F(AstraSim, FaultsOfNs3SayWhere) {
   EXPECT_THAT(fault({{"t.txt", "3 1 2\n2\n2 0 400Gbps 0.005ms 0\n"}}), HasSubstr("2 links are announced, 1 are there"));
   EXPECT_THAT(fault({{"t.txt", "3 1 2\n2\n2 0 400G 1us 0\n2 1 1Gbps 1us 0\n"}}),
               HasSubstr("line 3: \"400G\" is no rate"));
+  for (const char* rate : {"nanGbps", "infGbps", "-1Gbps"})
+    EXPECT_THAT(fault({{"t.txt", fmt::format("3 1 2\n2\n2 0 {} 1us 0\n2 1 1Gbps 1us 0\n", rate)}}),
+                HasSubstr("is no rate"));
+  EXPECT_THAT(fault({{"t.txt", "3 1 2\n2\n2 0 1Gbps nanus 0\n2 1 1Gbps 1us 0\n"}}), HasSubstr("is no delay"));
   EXPECT_THAT(fault({{"t.txt", "3 1 2\n2\n2 7 1Gbps 1us 0\n2 1 1Gbps 1us 0\n"}}), HasSubstr("from 0 to 2"));
   EXPECT_THAT(fault({{"t.txt", "3 1 2\n2\n2 0 1Gbps 1us 0\n0 1 1Gbps 1us 0\n"}}), HasSubstr("joins two NPUs"));
   EXPECT_THAT(fault({{"t.txt", "16 8 1 1 16 H100\n"}}), HasSubstr("SimAI"));
