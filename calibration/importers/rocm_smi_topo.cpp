@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 
 #include "calibration/importers/nvidia_smi_topo.hpp"
@@ -138,7 +139,7 @@ std::vector<std::vector<int>> links_by_bandwidth(const Table& bandwidths) {
   }
   if (lowest == std::numeric_limits<int>::max()) return {};
   for (std::vector<int>& row : out)
-    for (int& one : row) one = (one + lowest / 2) / lowest;
+    for (int& one : row) one = static_cast<int>(std::lround(static_cast<double>(one) / lowest));
   return out;
 }
 

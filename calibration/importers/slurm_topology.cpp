@@ -20,8 +20,10 @@ class TreeMaker {
 
   SlurmTopology make() {
     if (definitions_.list().empty())
-      definitions_.diagnostics().error("", "defines neither switches nor blocks",
-                                       "expected lines as SwitchName=leaf1 Nodes=n[1-16]");
+      definitions_.diagnostics().error(
+          "", definitions_.has_blocks() ? "no block has hosts" : "defines neither switches nor blocks",
+          definitions_.has_blocks() ? "name them behind a block, as Nodes=n[1-16]"
+                                    : "expected lines as SwitchName=leaf1 Nodes=n[1-16]");
     topology_.notes = definitions_.notes();
     if (definitions_.ok() && definitions_.has_blocks()) join_blocks();
     if (definitions_.ok()) join_switches();

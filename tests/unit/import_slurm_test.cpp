@@ -208,6 +208,7 @@ TEST(SlurmTopology, ABlockWithoutHostsIsAPlaceForSome) {
                    "    - {block: phantom, nodes: ''}\n")
                 .document["preset"],
             "single-switch");
+  EXPECT_THAT(fault("BlockName=b1\nBlockName=b2\nBlockSizes=2\n"), HasSubstr("no block has hosts"));
 }
 
 }  // namespace
