@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 #include "calibration/importers/text_file.hpp"
@@ -16,8 +18,10 @@ constexpr double kShortest = 30, kShortestAtEnd = 5;
 std::optional<double> elapsed_in(std::string_view text) {
   double days = 0;
   if (const auto comma = text.find(", "); comma != std::string_view::npos) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + comma, days);
-    if (error != std::errc{} || !std::string_view(end, 4).starts_with(" day")) return std::nullopt;
+    const std::string_view before = text.substr(0, comma);
+    const auto [end, error] = std::from_chars(before.data(), before.data() + before.size(), days);
+    const std::string_view unit = before.substr(static_cast<std::size_t>(end - before.data()));
+    if (error != std::errc{} || (unit != " day" && unit != " days")) return std::nullopt;
     text.remove_prefix(comma + 2);
   }
   double out = 0;
@@ -29,7 +33,8 @@ std::optional<double> elapsed_in(std::string_view text) {
     out = out * 60 + value;
     text.remove_prefix(std::min(text.size(), used + 1));
   }
-  return days * 86400 + out;
+  out += days * 86400;
+  return std::isfinite(out) && out >= 0 ? std::optional(out) : std::nullopt;
 }
 
 /// What one line says: how far the run was, and when.

@@ -121,6 +121,19 @@ TEST(LogsOfOtherPrograms, LlamaFactorysTimesAreWithoutEvaluations) {
   EXPECT_FALSE(run.samples.contains("model_tflops_per_gpu"));
 }
 
+// A line whose time is none says nothing, and does not end the stretch that it stands in.
+TEST(LogsOfOtherPrograms, LlamaFactorysDamagedTimesDoNotCount) {
+  for (const char* time : {"1, 0:00:30", "2 weeks, 0:00:30", "nan day, 0:00:30", "inf:00:30", "0:30", ""}) {
+    const MeasuredResults run =
+        measured("trainer_log.jsonl", fmt::format(R"({{"current_steps": 10, "elapsed_time": "0:00:00"}}
+{{"current_steps": 15, "elapsed_time": "{}"}}
+{{"current_steps": 20, "elapsed_time": "0:00:50"}}
+)",
+                                                  time));
+    EXPECT_EQ(run.samples.at("step_time_s"), (SampleParts{{5}})) << time;
+  }
+}
+
 std::string mllog(double time_ms, const char* key, const char* value, const char* metadata) {
   return fmt::format(
       "0: :::MLLOG {{\"namespace\": \"\", \"time_ms\": {}, \"event_type\": \"POINT_IN_TIME\", \"key\": \"{}\", "
