@@ -6,15 +6,18 @@ namespace stepcast {
 
 namespace {
 
-/// What updates parameters on processors is Adam with fp32 states (DeepSpeed's CPUAdam, ZeRO-Offload).
+/// Processors update in fp32, by the model's usual optimizer: for transformers Adam (DeepSpeed's CPUAdam,
+/// ZeRO-Offload).
 void check_offloaded(Draft& draft) {
   const StrategySpec& strategy = draft.spec().strategy;
   if (!strategy.offload_optimizer) return;
   const char* pointer = "/strategy/optimizer";
-  const OptimizerKind kind = strategy.optimizer.value_or(OptimizerKind::adam);
-  if (kind != OptimizerKind::adam && draft.sound({pointer}))
-    draft.fault(pointer, fmt::format("found {}, but processors update by Adam (offload_optimizer)", name_of(kind)),
-                "adam, or offload_optimizer false");
+  if (strategy.optimizer && draft.scenario.model && draft.sound({pointer}))
+    if (const OptimizerKind usual = usual_optimizer(*draft.scenario.model); *strategy.optimizer != usual)
+      draft.fault(pointer,
+                  fmt::format("found {}, but processors update by {} (offload_optimizer)", name_of(*strategy.optimizer),
+                              name_of(usual)),
+                  fmt::format("{}, or offload_optimizer false", name_of(usual)));
   pointer = "/strategy/parameters_in_16_bit";
   if (strategy.parameters_in_16_bit && draft.sound({pointer}))
     draft.fault(pointer, "found true, but processors update parameters in fp32 (offload_optimizer)",

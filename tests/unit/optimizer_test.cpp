@@ -107,8 +107,17 @@ TEST(Optimizer, WhatCannotBeIsAFault) {
   EXPECT_THAT(faults({half, "strategy.offload_optimizer=true"}), HasSubstr("update parameters in fp32"));
   EXPECT_THAT(faults({half}, "llama3-70b-h100-512.json"), HasSubstr("megatron-lm adds gradients up in fp32"));
   EXPECT_THAT(faults({"strategy.optimizer=lion", "strategy.offload_optimizer=true"}),
-              HasSubstr("/strategy/optimizer: found lion, but processors update by Adam"));
+              HasSubstr("/strategy/optimizer: found lion, but processors update by adam"));
   EXPECT_THAT(faults({"strategy.optimizer=adamw"}), HasSubstr("did you mean \"adam\""));
+}
+
+// Convolutional networks train by SGD, on processors as on devices.
+TEST(Optimizer, ProcessorsUpdateByTheUsualOne) {
+  const auto of = [](const std::string& kind) {
+    return faults({"strategy.offload_optimizer=true", "strategy.optimizer=" + kind}, "resnet50-v100-8gpus.json");
+  };
+  EXPECT_EQ(of("sgd"), "");
+  EXPECT_THAT(of("adam"), HasSubstr("found adam, but processors update by sgd"));
 }
 
 TEST(Optimizer, IsWrittenForMegatron) {
