@@ -149,6 +149,7 @@ void add_kernels(Arguments& out, const Scenario& s) {
   const StrategySpec& strategy = s.spec.strategy;
   if (strategy.fused_loss.value_or(s.framework->fused_loss)) out.flag("--cross-entropy-loss-fusion");
   if (strategy.attention_kernel == AttentionKernel::unfused) out.value("--attention-backend", "unfused");
+  if (strategy.attention_kernel == AttentionKernel::flash_2) out.value("--attention-backend", "flash");
   if (!strategy.fused_activation.value_or(true))
     out.flag(s.model->transformer->gated_mlp ? "--no-bias-swiglu-fusion" : "--no-bias-gelu-fusion");
   if (strategy.gradients_in_fp32.value_or(s.framework->gradients_in_fp32))
@@ -211,6 +212,9 @@ std::vector<std::string> beyond_megatron_arguments(const Scenario& s) {
   const bool known = optimizer == OptimizerKind::adam || optimizer == OptimizerKind::sgd || has_narrow_moments(s);
   add_if(!known, fmt::format("optimizer {}", name_of(optimizer)));
   add_if(strategy.parameters_in_16_bit, "parameters in 16 bit alone");
+  if (const auto kernel = strategy.attention_kernel;
+      kernel == AttentionKernel::flash_1 || kernel == AttentionKernel::flash_triton)
+    out.push_back(fmt::format("attention by {}", name_of(*kernel)));
   add_if(strategy.offload_activations, "activations in host memory");
   add_if(strategy.torch_compile, "torch.compile");
   add_if(strategy.collective_algorithm != CollectiveAlgorithm::automatic,

@@ -98,6 +98,8 @@ std::vector<std::string> beyond_deepspeed_config(const Scenario& s) {
   if (const OptimizerKind optimizer = optimizer_of(s); optimizer != usual_optimizer(*s.model))
     out.push_back(fmt::format("optimizer {}", name_of(optimizer)));
   if (s.spec.strategy.parameters_in_16_bit) out.emplace_back("parameters in 16 bit alone");
+  if (const auto kernel = s.spec.strategy.attention_kernel)
+    out.push_back(fmt::format("attention by {}", name_of(*kernel)));
   if (s.spec.strategy.torch_compile) out.emplace_back("torch.compile");
   if (s.spec.strategy.offload_activations) out.emplace_back("activations in host memory");
   return out;
@@ -122,6 +124,8 @@ Json torch_config(const Scenario& s) {
   if (s.spec.strategy.gradients_in_fp32) out["gradients_in_fp32"] = *s.spec.strategy.gradients_in_fp32;
   if (s.spec.strategy.optimizer) out["optimizer"] = std::string(name_of(*s.spec.strategy.optimizer));
   if (s.spec.strategy.parameters_in_16_bit) out["parameters_in_16_bit"] = true;
+  if (s.spec.strategy.attention_kernel)
+    out["attention_kernel"] = std::string(name_of(*s.spec.strategy.attention_kernel));
   if (s.spec.strategy.fused_loss) out["fused_loss"] = *s.spec.strategy.fused_loss;
   out["torch_compile"] = s.spec.strategy.torch_compile;
   out["cpu_offload_optimizer"] = s.spec.strategy.offload_optimizer;

@@ -49,7 +49,18 @@ TEST(AttentionKernel, AGenerationWithoutAFigureIsSaid) {
 
 TEST(AttentionKernel, IsWrittenForMegatron) {
   EXPECT_THAT(megatron_arguments(with("unfused")), Contains("--attention-backend unfused"));
+  EXPECT_THAT(megatron_arguments(with("flash-2")), Contains("--attention-backend flash"));
   EXPECT_THAT(megatron_arguments(with("")), Not(Contains(HasSubstr("--attention-backend"))));
+  EXPECT_THAT(beyond_megatron_arguments(with("flash-1")), Contains("attention by flash-1"));
+}
+
+TEST(AttentionKernel, IsWrittenForPyTorchAndSaidOfDeepSpeed) {
+  const auto of = [](const std::string& framework) {
+    return test::shipped("workstation-single-gpu.json",
+                         {"strategy.framework=" + framework, "strategy.attention_kernel=native"});
+  };
+  EXPECT_EQ(torch_config(of("pytorch-ddp")).at("attention_kernel"), "native");
+  EXPECT_THAT(beyond_deepspeed_config(of("deepspeed")), Contains("attention by native"));
 }
 
 }  // namespace
