@@ -115,6 +115,10 @@ TEST(DeepSpeedImport, OtherOptimizersAreNamed) {
   EXPECT_EQ(optimizer("Adafactor"), "adafactor");
   EXPECT_EQ(optimizer("PagedAdamW8bit"), "adam-8bit");
   EXPECT_EQ(optimizer("FusedLamb"), "");
+  const auto on_host = of(
+      R"({"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}, "optimizer": {"type": "Lion"}})");
+  EXPECT_FALSE(on_host.scenario.at("strategy").contains("optimizer"));
+  EXPECT_THAT(on_host.notes, Contains(HasSubstr("optimizer lion in host memory: processors are forecast")));
   for (const std::string& note : of(R"({"optimizer": {"type": "FusedAdam"}})").notes)
     EXPECT_THAT(note, testing::Not(HasSubstr("optimizer")));
 }

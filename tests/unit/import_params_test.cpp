@@ -172,6 +172,21 @@ mixed_precision: bf16_mixed
   EXPECT_EQ(shape["norm"], "rms_norm");
 }
 
+TEST(MegatronYaml, OptimizersAreAsTheOptionNamesThem) {
+  const auto optimizer = [](const std::string& section) {
+    return megatron(
+               "model:\n  num_layers: 2\n  hidden_size: 1024\n  num_attention_heads: 16\n  seq_length: 1024\n"
+               "  vocab_size: 32000\n  micro_batch_size: 1\n  global_batch_size: 8\n" +
+               section)
+        .scenario["strategy"]
+        .value("optimizer", "");
+  };
+  EXPECT_EQ(optimizer("optimizer: {optimizer: adam}\n"), "");
+  EXPECT_EQ(optimizer("optimizer: {optimizer: sgd}\n"), "sgd");
+  EXPECT_EQ(optimizer("  optim: {name: distributed_fused_adam}\n"), "");
+  EXPECT_EQ(optimizer("  optim: {name: adamw_8bit}\n"), "adam-8bit");
+}
+
 TEST(MegatronYaml, FaultsHaveTheirLine) {
   try {
     megatron("model:\n  num_layers: 2\n  num_layers: 3\n");

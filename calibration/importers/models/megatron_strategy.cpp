@@ -90,7 +90,7 @@ class StrategyReader {
     const int moments = bytes("--exp-avg-dtype") + bytes("--exp-avg-sq-dtype");
     if (moments == 8 || strategy_.contains("optimizer")) return;
     // Of two formats the sum counts: 8 bit and 16 lie nearer to 16.
-    strategy_["optimizer"] = moments <= 2 ? "adam-8bit" : "adam-16bit";
+    set_optimizer(strategy_, moments <= 2 ? "adam-8bit" : "adam-16bit", in_.notes);
     if (moments != 2 && moments != 4)
       in_.notes.push_back(fmt::format("moments of {} bytes a parameter are forecast as 4 (adam-16bit)", moments));
   }

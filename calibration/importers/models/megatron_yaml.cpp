@@ -360,7 +360,7 @@ class YamlArguments {
     } else if (key == "grad_sync_dtype") {
       emit(contains(low, "32") ? "accumulate-allreduce-grads-in-fp32" : "grad-reduce-in-bf16");
     } else if (key == "optimizer") {
-      if (!contains(low, "adam")) emit("optimizer", low);
+      emit("optimizer", low);
     } else {
       return false;
     }
@@ -380,7 +380,7 @@ class YamlArguments {
     if (key == "num_attention_heads" && value.is_number()) heads_ = value.get<long>();
     if (section == "optim" && key == "name") {
       if (contains(text_of(value), "distributed")) emit("use-distributed-optimizer");
-      if (!contains(text_of(value), "adam")) emit("optimizer", text_of(value));
+      emit("optimizer", text_of(value));
       return;
     }
     if (take_turned(key, value)) return;

@@ -26,16 +26,23 @@ constexpr std::array kWords{
 void take_optimizer(Json& strategy, const std::string& name, std::vector<std::string>& notes) {
   if (name.empty()) return;
   const std::string low = lower_case(name);
-  const auto found = std::find_if(kWords.begin(), kWords.end(),
-                                  [&](const OptimizerWord& one) { return low.find(one.word) != std::string::npos; });
-  const bool eight_bit = low.find("8bit") != std::string::npos || low.find("8-bit") != std::string::npos;
+  const auto found =
+      std::find_if(kWords.begin(), kWords.end(), [&](const OptimizerWord& one) { return contains(low, one.word); });
+  const bool eight_bit = contains(low, "8bit") || contains(low, "8-bit");
   if (found == kWords.end() || (eight_bit && found->optimizer != "adam")) {
     notes.push_back(fmt::format("optimizer {}: its states and update are taken to be Adam's", shown(name)));
   } else if (eight_bit) {
-    strategy["optimizer"] = "adam-8bit";
+    set_optimizer(strategy, "adam-8bit", notes);
   } else if (found->optimizer != "adam") {
-    strategy["optimizer"] = found->optimizer;
+    set_optimizer(strategy, found->optimizer, notes);
   }
+}
+
+void set_optimizer(Json& strategy, std::string_view optimizer, std::vector<std::string>& notes) {
+  if (strategy.value("offload_optimizer", false))
+    notes.push_back(fmt::format("optimizer {} in host memory: processors are forecast to update by Adam", optimizer));
+  else
+    strategy["optimizer"] = optimizer;
 }
 
 }  // namespace stepcast
