@@ -370,6 +370,8 @@ TEST(Planner, SettingsOfEveryOptionAreChecked) {
               HasSubstr("question: /strategy/torch_compile"));
   EXPECT_EQ(refusal(h100 + "}", R"({"framework": ["megatron-lm", "pytorch-fsdp"], "torch_compile": true})"), "")
       << "one of the frameworks can";
+  EXPECT_THAT(refusal(h100 + "}", R"({"framework": "megatron-lm", "parameters_in_16_bit": true})"),
+              HasSubstr("question: /strategy/parameters_in_16_bit: found true, but megatron-lm adds gradients"));
 }
 
 TEST(Planner, WhatIsGivenTwiceIsRefused) {
