@@ -1,5 +1,7 @@
 #include "checks/measured/log_text.hpp"
 
+#include <charconv>
+
 namespace stepcast {
 
 std::string without_colours(std::string_view line) {
@@ -13,6 +15,12 @@ std::string without_colours(std::string_view line) {
     out += line[i];
   }
   return out;
+}
+
+std::optional<double> figure_of(std::string_view text) {
+  double out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(out) : std::nullopt;
 }
 
 }  // namespace stepcast

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,5 +11,9 @@ inline constexpr double kMostBatch = 1e12;
 
 /// A line of a log without the colours of a terminal (ECMA-48: ESC [ … letter).
 std::string without_colours(std::string_view line);
+
+/// A text that is a number and nothing else; null where it is not. "nan" and "inf" are numbers: samples that do not
+/// count.
+std::optional<double> figure_of(std::string_view text);
 
 }  // namespace stepcast

@@ -1,6 +1,5 @@
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <regex>
@@ -58,10 +57,7 @@ std::optional<double> number_of(std::string text) {
     if (!separates_thousands(text)) return std::nullopt;
     std::erase(text, ',');
   }
-  double out = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return out;
+  return figure_of(text);
 }
 
 /// What stands behind a number belongs to it: a clock's minutes, a ratio, a rate, a version.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <regex>
@@ -31,12 +30,6 @@ struct BarState {
   double step_s = 0;
 };
 
-std::optional<double> number_in(const std::string& text) {
-  double out = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(out) : std::nullopt;
-}
-
 /// "01:10", "9:07:58".
 double elapsed_in(const std::string& text) {
   double out = 0, part = 0;
@@ -64,7 +57,7 @@ std::optional<BarState> state_of(const std::string& text) {
   static const std::regex kBar(R"(^([^|]*?)[0-9]+%\|[^|]*\|\s*[0-9.]+[kMG]?/([0-9.]+[kMG]?)\s*\[([0-9:]+)<)");
   std::smatch rate, bar;
   if (!std::regex_search(text, rate, kRate)) return std::nullopt;
-  const std::optional<double> number = number_in(rate[1].str());
+  const std::optional<double> number = figure_of(rate[1].str());
   if (!number || *number <= 0) return std::nullopt;
   BarState out;
   out.step_s = rate[2] == "s/it" ? *number : 1 / *number;

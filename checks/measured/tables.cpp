@@ -1,26 +1,18 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "calibration/importers/python_json.hpp"
 #include "calibration/importers/text_file.hpp"
 #include "calibration/validation/csv_table.hpp"
+#include "checks/measured/log_text.hpp"
 #include "checks/measured/measured_results.hpp"
 #include "fields/dotted_path.hpp"
 
 namespace stepcast {
 
 namespace {
-
-std::optional<double> number_of(std::string_view text) {
-  text = trimmed(text);
-  double out = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return out;
-}
 
 constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
@@ -58,7 +50,7 @@ NamedSeries read_csv_series(const std::filesystem::path& file, Diagnostics& diag
     for (std::size_t column = 0; column < table.header.size(); ++column)
       for (const auto& row : table.rows)
         add_sample(out, std::string(trimmed(table.header[column].text)),
-                   number_of(row[column].text).value_or(kNoNumber));
+                   figure_of(trimmed(row[column].text)).value_or(kNoNumber));
     drop_words(out);
   } catch (const InputError& error) {
     diagnostics.add(error.faults());
@@ -137,7 +129,7 @@ NamedSeries read_prometheus(const Json& document, Diagnostics& diagnostics) {
     std::vector<double>& samples = out[name.get<std::string>()].emplace_back();
     for (const Json& sample : result[i].at("values"))
       if (sample.is_array() && sample.size() == 2 && sample[1].is_string())
-        samples.push_back(number_of(sample[1].get_ref<const std::string&>()).value_or(kNoNumber));
+        samples.push_back(figure_of(trimmed(sample[1].get_ref<const std::string&>())).value_or(kNoNumber));
   }
   return out;
 }
@@ -157,7 +149,7 @@ NamedSeries read_mlflow(const std::filesystem::path& run, Diagnostics& diagnosti
     for (const std::string_view line : lines_of(text)) {
       const std::vector<std::string_view> words = words_of(line);
       if (words.size() < 2) continue;
-      values.push_back(number_of(words[1]).value_or(kNoNumber));
+      values.push_back(figure_of(trimmed(words[1])).value_or(kNoNumber));
     }
   }
   if (error) diagnostics.error("", fmt::format("metrics/ cannot be read: {}", error.message()));

@@ -193,10 +193,6 @@ std::vector<WeightMatrix> matrices_of(const CompactShape& shape) {
   return matrices;
 }
 
-}  // namespace
-
-namespace {
-
 double passes_of(const CompactShape& shape, const LayerSharding& cuts) {
   const bool mixed = cuts.automatic_mixed_precision && cuts.bytes_per_element < sizeof(float);
   return mixed && shape.mixed_precision_passes > 0 ? shape.mixed_precision_passes : shape.streaming_passes;
