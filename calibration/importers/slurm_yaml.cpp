@@ -81,7 +81,7 @@ class YamlReader {
       return fault(child_pointer(at, key), fmt::format("is no list, expected the {} of the topology", key));
     for (std::size_t i = 0; i < found->size(); ++i) {
       const std::string place = fmt::format("{}/{}/{}", at, key, i);
-      if (known((*found)[i], place, keys)) take((*found)[i], SlurmPlace{0, place});
+      if (known((*found)[i], place, keys) && are_words((*found)[i], place)) take((*found)[i], SlurmPlace{0, place});
     }
   }
 
@@ -96,6 +96,17 @@ class YamlReader {
       all = false;
     }
     return all;
+  }
+
+  /// Whether each value of a mapping is a word, or a list of words.
+  bool are_words(const Json& mapping, const std::string& at) {
+    for (const auto& item : mapping.items())
+      for (const Json& one : item.value().is_array() ? item.value() : Json::array({item.value()}))
+        if (one.is_structured())
+          return fault(child_pointer(at, item.key()),
+                       fmt::format("found {}, expected a name or a host list", describe(one))),
+                 false;
+    return true;
   }
 
   /// A host list, which may also stand as a list of them.

@@ -194,6 +194,8 @@ TEST(SlurmTopology, OtherPluginsAreNamed) {
   EXPECT_THAT(fault("RingName=r0 Nodes=n[1-8]\nRingName=r1 Nodes=n[9-16]\n"), HasSubstr("topology/ring"));
   EXPECT_THAT(fault("- topology: t\n  ring:\n    rings: [{ring: r, nodes: 'n[1-8]'}]\n"),
               HasSubstr("/0/ring: describes rings of hosts"));
+  EXPECT_THAT(fault("- topology: t\n  tree: {switches: [{switch: s, nodes: [a, {b: 2}]}]}\n"),
+              HasSubstr("/0/tree/switches/0/nodes: found an object, expected a name or a host list"));
   EXPECT_THAT(fault("- topology: t\n  torus3d:\n    toruses: []\n"), HasSubstr("torus-3d"));
 }
 

@@ -90,9 +90,9 @@ std::vector<std::vector<int>> ranks_of_traces(const std::vector<KinetoTrace>& tr
     first_ranks = first_ranks && (traces[i].world <= 1 || traces[i].rank == static_cast<int>(i));
   const auto traced_by = [&](int rank) {
     if (first_ranks) return static_cast<std::size_t>(rank) % traces.size();
-    std::size_t nearest = 0;
-    for (std::size_t i = 0; i < traces.size() && traces[i].rank <= rank; ++i) nearest = i;
-    return nearest;
+    const auto above = std::upper_bound(traces.begin(), traces.end(), rank,
+                                        [](int one, const KinetoTrace& trace) { return one < trace.rank; });
+    return static_cast<std::size_t>(std::max<std::ptrdiff_t>(1, above - traces.begin()) - 1);
   };
   for (int rank = 0; rank < ranks; ++rank) out[traced_by(rank)].push_back(rank);
   return out;
