@@ -147,16 +147,6 @@ std::string algorithm(const Json& keys, const char* key, Diagnostics& diagnostic
   return out;
 }
 
-}  // namespace
-
-int AstraNetwork::npus() const {
-  double out = 1;
-  for (const AstraDimension& one : dimensions) out *= one.npus;
-  return out > kMostRanks ? 0 : static_cast<int>(out);
-}
-
-namespace {
-
 /// Keys that a network does not have: misspelt ones are faults, others (of 1.0's simulator, of forks) go unused.
 void sort_out_unknown(Json& keys, const std::vector<std::string>& known, AstraNetwork& out, Diagnostics& diagnostics) {
   std::vector<std::string> unknown;
@@ -174,6 +164,12 @@ void sort_out_unknown(Json& keys, const std::vector<std::string>& known, AstraNe
 }
 
 }  // namespace
+
+int AstraNetwork::npus() const {
+  double out = 1;
+  for (const AstraDimension& one : dimensions) out *= one.npus;
+  return out > kMostRanks ? 0 : static_cast<int>(out);
+}
 
 AstraNetwork read_astra_network(const Json& given, Diagnostics& diagnostics) {
   static const std::vector<std::string> known2{"topology", "npus_count", "bandwidth", "latency"};
