@@ -15,6 +15,9 @@ namespace {
 
 using Table = std::vector<std::vector<std::string>>;
 
+/// Of a die of an MI250X to the other of its package there are four; beyond this a damaged table is read.
+constexpr int kMostLinksOfPair = 1024;
+
 /// The table under a banner: rows `GPU0 0 15 …` of as many cells as there are rows.
 Table table_under(const std::vector<std::string_view>& lines, std::string_view banner, Diagnostics& diagnostics) {
   Table out;
@@ -183,6 +186,9 @@ Wiring read_rocm_smi_topo(std::string_view text, Diagnostics& diagnostics) {
         diagnostics.error("", fmt::format("{} between {} and {}, expected XGMI or PCIE", shown(types[a][b]),
                                           tables.names[b], tables.names[a]));
       const int links = types[a][b] != "XGMI" ? 0 : counted ? counts[a][b] : weight(a, b) == least ? 1 : 0;
+      if (links > kMostLinksOfPair)
+        diagnostics.error("", fmt::format("{} and {} meet at {} times the lowest rate of any pair, expected at most {}",
+                                          tables.names[b], tables.names[a], links, kMostLinksOfPair));
       if (links > 0) wiring.links.push_back({static_cast<int>(b), static_cast<int>(a), links});
     }
   }

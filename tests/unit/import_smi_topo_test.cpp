@@ -333,6 +333,21 @@ TEST(SmiTopo, AmdSmiCountsLinksByTheirRate) {
   EXPECT_EQ(wiring.links, (std::vector<std::array<int, 3>>{{0, 1, 4}, {0, 2, 1}}));
 }
 
+TEST(SmiTopo, RatesThatLieTooFarApartAreAFault) {
+  const std::string header = "              0000:c1:00.0  0000:c6:00.0  0000:c9:00.0\n";
+  const std::string text = "NUMA BW TABLE:\n" + header +
+                           "0000:c1:00.0  N/A           1-1           1-2147483647\n"
+                           "0000:c6:00.0  1-1           N/A           1-1\n0000:c9:00.0  1-2147483647  1-1  N/A\n\n"
+                           "LINK TYPE TABLE:\n" +
+                           header +
+                           "0000:c1:00.0  SELF          XGMI          XGMI\n0000:c6:00.0  XGMI   SELF   XGMI\n"
+                           "0000:c9:00.0  XGMI          XGMI          SELF\n\n";
+  Diagnostics diagnostics("t.txt");
+  read_smi_topo(text, diagnostics);
+  ASSERT_EQ(diagnostics.faults().size(), 1);
+  EXPECT_THAT(diagnostics.faults().front().message, HasSubstr("meet at 2147483647 times the lowest rate"));
+}
+
 TEST(SmiTopo, RocmSmiTellsTheDeviceWhereItHasNoName) {
   const Json node = of_matrix(
       "GPU[0]\t\t: Card Series: \t\tN/A\nGPU[0]\t\t: Card Model: \t\t0x74a1\nGPU[0]\t\t: GFX Version: \t\tgfx942\n"
