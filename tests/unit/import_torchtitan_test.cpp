@@ -80,6 +80,7 @@ TEST(Torchtitan, ParametersInTheirOwnFormat) {
   EXPECT_TRUE(half("dtype = \"bfloat16\"\n"));
   EXPECT_FALSE(half("dtype = \"float32\"\n"));
   EXPECT_FALSE(half("dtype = \"bfloat16\"\nenable_cpu_offload = true\n"));
+  EXPECT_FALSE(half("dtype = \"bfloat16\"\nmixed_precision_param = \"float32\"\n"));
 }
 
 TEST(Torchtitan, ShardsThatTakeWhatIsLeft) {

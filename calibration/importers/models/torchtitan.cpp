@@ -226,11 +226,7 @@ class TorchtitanReader {
     if (type_.empty()) type_ = held;
     const bool on_host = reader.flag("enable_cpu_offload", false);
     if (on_host) strategy_["offload_optimizer"] = true;
-    if (held == "bfloat16" && !on_host) strategy_["parameters_in_16_bit"] = true;
-    if (held == "bfloat16" && on_host)
-      notes_.emplace_back(
-          "training.dtype bfloat16 beside training.enable_cpu_offload: processors are forecast to update parameters in "
-          "fp32");
+    if (held == "bfloat16") hold_in_16_bit(on_host);
     if (reader.flag("compile", false)) strategy_["torch_compile"] = true;
     reader.ignore({"dataset",
                    "dataset_path",
@@ -288,6 +284,14 @@ class TorchtitanReader {
     if (reader.flag("enable", false)) strategy_["torch_compile"] = true;
     reader.ignore({"components", "backend"});
     list_unknown(reader, "compile");
+  }
+
+  void hold_in_16_bit(bool on_host) {
+    if (!on_host && type_ != "float32")
+      strategy_["parameters_in_16_bit"] = true;
+    else
+      notes_.push_back(fmt::format("training.dtype bfloat16 beside training.{}: parameters are forecast in fp32",
+                                   on_host ? "enable_cpu_offload" : "mixed_precision_param float32"));
   }
 
   void optimizer() {
