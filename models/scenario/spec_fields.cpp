@@ -79,8 +79,7 @@ void add_kernels(FieldTable<StrategySpec>& t) {
              "Gradients are reduced in fp32, else in the parameters' format; default: the framework's")
       .field("optimizer", &S::optimizer,
              "What updates parameters: its states and traffic; default: adam (AdamW and LAMB alike) for transformers "
-             "and diffusion models, sgd "
-             "(with momentum) for other networks")
+             "and diffusion models, sgd (with momentum) for other networks")
       .field("parameters_in_16_bit", &S::parameters_in_16_bit,
              "Parameters are in 16 bit alone, and so are their gradients and the optimizer's states: no fp32 copy")
       .field("fused_activation", &S::fused_activation,
@@ -90,8 +89,7 @@ void add_kernels(FieldTable<StrategySpec>& t) {
       .field("fused_rotary", &S::fused_rotary, "Rotary positions are one kernel; default: the framework's")
       .field("attention_kernel", &S::attention_kernel,
              "Attention: products and softmax one by one over stored scores, or a generation of fused kernels (native: "
-             "the "
-             "vendor's newest, as cuDNN's and FlashAttention-3); default: the framework's")
+             "the vendor's newest, as cuDNN's and FlashAttention-3); default: the framework's")
       .field("torch_compile", &S::torch_compile,
              "torch.compile makes one kernel of a block's neighbouring norms, additions, activations and casts")
       .field("fp8_dot_product_attention", &S::fp8_dot_product_attention,

@@ -4,29 +4,18 @@ blocks, Wan 2.1) and Stable Diffusion 2's U-Net. Latents and texts are stored, s
 Every model is trained as users' own code does it (train_steps.py). Writes OUT/diffusion.json.
     diffusion_steps.py OUT [--only NAME,...] [--trace NAME,...] [--seconds S] [--deadline S]
 """
-import argparse
-import json
-import pathlib
-import time
-
 import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from energy import Energy
-from train_steps import Setting, machine, measured
+from train_steps import Setting, rotated, run
 
 TIME_FEATURES = 256
 
 
 def scaled(x, shift, scale):
     return x * (1 + scale.unsqueeze(1)) + shift.unsqueeze(1)
-
-
-def rotated(x, cos, sin):
-    half = x.shape[-1] // 2
-    return x * cos + torch.cat((-x[..., half:], x[..., :half]), dim=-1) * sin
 
 
 def rotations(tokens, size):
@@ -302,7 +291,7 @@ def unet(batch):
 def setting(name, model, batch, tokens, recompute=False, compiled=False, **shape):
     label = f"{name}-{tokens}x{batch}" + ("-recompute" if recompute else "") + ("-compiled" if compiled else "")
     work = transformer(batch, tokens=tokens, recompute=recompute, compiled_blocks=compiled, **shape)
-    return Setting(label, model, batch, tokens, work, recompute=recompute)
+    return Setting(label, model, batch, tokens, work, recompute=recompute, compiled_blocks=compiled)
 
 
 DIT = {"h": 1152, "heads": 16, "patch": 16, "classes": 28, "rope": False}
@@ -324,32 +313,5 @@ SETTINGS = [
 ]
 
 
-def main():
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("out", type=pathlib.Path)
-    arguments.add_argument("--only", default="")
-    arguments.add_argument("--trace", default="")
-    arguments.add_argument("--seconds", type=float, default=2)
-    arguments.add_argument("--deadline", type=float, default=1e9, help="no setting begins later than this many seconds")
-    options = arguments.parse_args()
-    traces = options.out / "traces"
-    traces.mkdir(parents=True, exist_ok=True)
-    begin, energy, rows = time.monotonic(), Energy(), []
-    by_name = {s.name: s for s in SETTINGS}
-    for chosen in map(by_name.__getitem__, options.only.split(",") if options.only else by_name):
-        if time.monotonic() - begin > options.deadline:
-            break
-        try:
-            rows.append(measured(chosen, options.seconds, energy, traces if chosen.name in options.trace.split(",") else None))
-            rows[-1]["compiled"] = chosen.name.endswith("-compiled")
-            print(f"{chosen.name}: {rows[-1]['step_ms']:.2f} ms, {rows[-1]['peak_allocated_GiB']:.2f} GiB, "
-                  f"{rows[-1]['mean_power_W'] or 0:.0f} W, {rows[-1]['parameters'] / 1e6:.1f} M, "
-                  f"{rows[-1]['mean_sm_clock_MHz'] or 0:.0f} MHz, {time.monotonic() - begin:.0f} s", flush=True)
-        except Exception as error:  # one setting that does not fit leaves the others their turn
-            print(f"{chosen.name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
-        torch._dynamo.reset()
-        (options.out / "diffusion.json").write_text(json.dumps({"machine": machine(), "runs": rows}, indent=1))
-
-
 if __name__ == "__main__":
-    main()
+    run(SETTINGS, __doc__, "diffusion.json", 2)

@@ -2,7 +2,7 @@
 
 Every model is trained as users' own code does it: parameters in fp32, automatic mixed precision in bf16, fused AdamW. Writes
 OUT/steps.json, and OUT/traces/NAME.json.gz of the settings that --trace names.
-    train_steps.py OUT [--only NAME,...] [--trace NAME,...] [--seconds S]
+    train_steps.py OUT [--only NAME,...] [--trace NAME,...] [--seconds S] [--deadline S]
 """
 import argparse
 import dataclasses
@@ -168,6 +168,7 @@ class Setting:
     compiled: bool = False
     recompute: bool = False
     optimizer: str = "adamw"
+    compiled_blocks: bool = False  # `work` compiles the model's blocks, each for itself
 
 
 def decoder(model, seq_len, batch, compiled=False, recompute=False):
@@ -271,7 +272,7 @@ def measured(setting, seconds, energy, traces):
     mean_power_W = energy.power(begin_J, elapsed)
     times = [a.elapsed_time(b) for a, b in zip(marks, marks[1:])]
     out = {"name": setting.name, "model": setting.model, "batch": setting.batch, "seq_len": setting.seq_len,
-           "precision": setting.precision, "compiled": setting.compiled, "recompute": setting.recompute,
+           "precision": setting.precision, "compiled": setting.compiled or setting.compiled_blocks, "recompute": setting.recompute,
            "parameters": sum(p.numel() for p in model.parameters()), "loss": float(loss), "start_s": started_s,
            "step_ms": statistics.median(times), "mean_step_ms": 1e3 * elapsed / len(times), "steps_ms": times[:40],
            "steps": len(times), "peak_allocated_GiB": torch.cuda.max_memory_allocated() / 2**30,
@@ -301,27 +302,32 @@ def machine():
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")}
 
 
-def main():
-    arguments = argparse.ArgumentParser(description=__doc__)
+def run(settings, description, file, seconds):
+    """Measures what the command line names of `settings`, all without names, and writes OUT/`file`."""
+    arguments = argparse.ArgumentParser(description=description)
     arguments.add_argument("out", type=pathlib.Path)
     arguments.add_argument("--only", default="")
     arguments.add_argument("--trace", default="")
-    arguments.add_argument("--seconds", type=float, default=3)
+    arguments.add_argument("--seconds", type=float, default=seconds)
+    arguments.add_argument("--deadline", type=float, default=1e9, help="no setting begins later than this many seconds")
     options = arguments.parse_args()
-    chosen = [s for s in SETTINGS if not options.only or s.name in options.only.split(",")]
-    (options.out / "traces").mkdir(parents=True, exist_ok=True)
-    energy, rows = Energy(), []
-    for setting in chosen:
+    traces = options.out / "traces"
+    traces.mkdir(parents=True, exist_ok=True)
+    begin, energy, rows, failed = time.monotonic(), Energy(), [], []
+    by_name = {setting.name: setting for setting in settings}
+    for setting in map(by_name.__getitem__, options.only.split(",") if options.only else by_name):
+        if time.monotonic() - begin > options.deadline:
+            break
         try:
-            traced = options.out / "traces" if setting.name in options.trace.split(",") else None
-            rows.append(measured(setting, options.seconds, energy, traced))
+            rows.append(measured(setting, options.seconds, energy, traces if setting.name in options.trace.split(",") else None))
             print(f"{setting.name}: {rows[-1]['step_ms']:.2f} ms, {rows[-1]['peak_allocated_GiB']:.2f} GiB, "
                   f"{rows[-1]['mean_power_W'] or 0:.0f} W", flush=True)
         except Exception as error:  # one setting that does not fit leaves the others their turn
+            failed.append(setting.name)
             print(f"{setting.name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
         torch._dynamo.reset()
-        (options.out / "steps.json").write_text(json.dumps({"machine": machine(), "runs": rows}, indent=1))
+        (options.out / file).write_text(json.dumps({"machine": machine(), "runs": rows, "failed": failed}, indent=1))
 
 
 if __name__ == "__main__":
-    main()
+    run(SETTINGS, __doc__, "steps.json", 3)

@@ -2,19 +2,13 @@
 encoders, and adapters of a large decoder.
 
 Every model is trained as users' own code does it (train_steps.py). Writes OUT/workloads.json.
-    workload_steps.py OUT [--only NAME,...] [--seconds S] [--deadline S]
+    workload_steps.py OUT [--only NAME,...] [--trace NAME,...] [--seconds S] [--deadline S]
 """
-import argparse
-import json
-import pathlib
-import time
-
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from energy import Energy
-from train_steps import Setting, bert, machine, measured
+from train_steps import Setting, bert, run
 
 
 def images(batch, side, channels_last, classes=1000):
@@ -178,28 +172,5 @@ SETTINGS = [
 ]
 
 
-def main():
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("out", type=pathlib.Path)
-    arguments.add_argument("--only", default="")
-    arguments.add_argument("--seconds", type=float, default=2)
-    arguments.add_argument("--deadline", type=float, default=1e9, help="no setting begins later than this many seconds")
-    options = arguments.parse_args()
-    begin, energy, rows, failed = time.monotonic(), Energy(), [], []
-    by_name = {setting.name: setting for setting in SETTINGS}
-    for setting in map(by_name.__getitem__, options.only.split(",") if options.only else by_name):
-        if time.monotonic() - begin > options.deadline:
-            break
-        try:
-            rows.append(measured(setting, options.seconds, energy, None))
-            print(f"{setting.name}: {rows[-1]['step_ms']:.2f} ms, {rows[-1]['peak_allocated_GiB']:.2f} GiB, "
-                  f"{rows[-1]['mean_power_W'] or 0:.0f} W", flush=True)
-        except Exception as error:  # one setting that does not fit leaves the others their turn
-            failed.append(setting.name)
-            print(f"{setting.name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
-        torch._dynamo.reset()
-        (options.out / "workloads.json").write_text(json.dumps({"machine": machine(), "runs": rows, "failed": failed}, indent=1))
-
-
 if __name__ == "__main__":
-    main()
+    run(SETTINGS, __doc__, "workloads.json", 2)
