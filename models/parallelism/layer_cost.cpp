@@ -147,11 +147,21 @@ double extra_kernels(const std::vector<LayerStep>& steps) {
   return extra;
 }
 
-/// Of a block's usual host time, what a layer of one half takes: half of it, or a Mamba-2 mixer's eleven kernels.
+/// Of a block's usual host time, what a layer of one half takes: half of it, a Mamba-2 mixer's eleven kernels, or those
+/// of linear attention: norm, three products' worth, convolution, two norms and copies, six of decays and strengths,
+/// six of the recurrence, the gated norm's three and the addition.
 double share_of_block(char half) {
-  constexpr double kMixerKernels = 11;
-  if (half == '\0') return 1;
-  return half == 'M' ? kMixerKernels / kKernelsPerBlock : 0.5;
+  constexpr double kMixerKernels = 11, kLinearKernels = 24;
+  switch (half) {
+    case '\0':
+      return 1;
+    case 'M':
+      return kMixerKernels / kKernelsPerBlock;
+    case 'G':
+      return kLinearKernels / kKernelsPerBlock;
+    default:
+      return 0.5;
+  }
 }
 
 /// Time that the host needs to issue a layer's forward pass.

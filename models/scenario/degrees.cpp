@@ -39,6 +39,7 @@ std::vector<std::string> tensor_faults(const Draft& draft, long tp) {
         .of(shape->shared_expert_ffn, "columns of the shared expert")
         .of(shape->has_half('M') ? shape->ssm_heads : 0, "heads of a state-space layer")
         .of(shape->has_half('M') ? shape->ssm_groups : 0, "groups of a state-space layer")
+        .of(shape->linear_attention ? shape->linear_attention->key_heads : 0, "key heads of linear attention")
         .add_to(reasons);
     if (shape->kv() != shape->heads && shape->kv() % tp != 0 && tp % shape->kv() != 0)
       reasons.push_back(fmt::format("neither divides the {} key-value heads nor is a multiple of them", shape->kv()));
@@ -114,11 +115,11 @@ void check_context(Draft& draft) {
   const TransformerShape* shape = draft.transformer();
   const int cp = strategy.context_parallel;
   if (shape == nullptr || s.seq_len <= 0) return;
-  if (cp > 1 && shape->has_half('M'))
-    return draft.fault(
-        "/strategy/context_parallel",
-        fmt::format("found {}, but {} has state-space layers, which are not described with it", cp, s.model->id),
-        "context_parallel 1");
+  if (cp > 1 && (shape->has_half('M') || shape->has_half('G')))
+    return draft.fault("/strategy/context_parallel",
+                       fmt::format("found {}, but {} has {}, which are not described with it", cp, s.model->id,
+                                   shape->has_half('M') ? "state-space layers" : "layers of linear attention"),
+                       "context_parallel 1");
   // Causal attention gives each rank one early and one late piece, so that all work alike (Megatron-Core, Llama 3).
   const bool halves = s.model->family == ModelFamily::decoder && strategy.context_method != ContextMethod::ulysses;
   const long pieces = halves && cp > 1 ? 2L * cp : cp;

@@ -130,6 +130,14 @@ void core_steps(Steps& steps, const Cut& cut, bool backward) {
   }
 }
 
+/// The result times its gate's sigmoid: two tensors read and one written; backward their gradients, too.
+void add_output_gate(Steps& steps, const Cut& cut, bool backward) {
+  if (!cut.shape.attention_output_gate) return;
+  const double tensor = cut.tokens * cut.attended * cut.element;
+  steps.push_back(
+      memory(backward ? "attention_gate_backward" : "attention_gate", (backward ? 5 : 3) * tensor, cut.sharding));
+}
+
 /// What context parallelism keeps beside. Ulysses: the output before the exchange, which the kernel's backward pass
 /// needs, and after it, which the projection needs. Ring: a second tensor of the queries' width; inferred from peaks of
 /// Transformer Engine on eight B200 (MooreThreads/SimuMax docs/b200: 64 MiB a layer at 64 MiB of queries, two models,
@@ -165,7 +173,8 @@ void count_attention(LayerWork& work, const Cut& cut) {
   const Bytes heads = latents + before_norms +
                       Bytes(cut.tokens * (cut.query + cut.key + cut.value) * operand_element(cut)) +
                       kept_before_rotary(cut);
-  const Bytes output(cut.tokens * cut.attended * cut.element);
+  // Beside the projection's input the result before its gate, and the gate.
+  const Bytes output((cut.shape.attention_output_gate ? 3 : 1) * cut.tokens * cut.attended * cut.element);
   const Bytes core = kept_by_core(cut, cut.sequence) + Bytes(exchanged_bytes(cut));
   const Bytes gathered = gathered_and_kept(cut);
   work.activations += input + gathered + heads + output + core;
@@ -203,6 +212,7 @@ void add_attention_half(LayerWork& work, const Cut& cut) {
   const auto core = static_cast<std::ptrdiff_t>(steps.size());
   core_steps(steps, cut, false);
   work.recompute_attention_core.assign(steps.begin() + core, steps.end());
+  add_output_gate(steps, cut, false);
   add_row_parallel_product(steps, projection(cut), cut);
   leave_tensor_region(steps, cut);
   work.recompute_attention.assign(steps.begin() + static_cast<std::ptrdiff_t>(begin), steps.end());
@@ -215,6 +225,7 @@ void add_attention_backward(LayerWork& work, const Cut& cut) {
   add_residual_backward(work, cut);
   gather_operand(steps, "cast_gradient", cut);
   steps.push_back(input_gradient(projection(cut), cut.tokens, cut.element));
+  add_output_gate(steps, cut, true);
   core_steps(steps, cut, true);
   if (cut.shape.positions == PositionKind::rotary) steps.push_back(rotary("rope_backward", cut));
   if (cut.shape.qk_norm) steps.push_back(head_norms("qk_norm_backward", normed_elements(cut), true, cut));

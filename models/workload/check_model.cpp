@@ -13,6 +13,15 @@ void check_attention(const TransformerShape& shape, const std::string& at, Diagn
     d.error(at + "/kv_heads", fmt::format("{} kv_heads do not divide {} heads", shape.kv(), shape.heads));
 }
 
+/// The gate comes with the queries of one product, which latent and cross attention have not.
+void check_gate(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
+  if (!shape.attention_output_gate) return;
+  for (const auto& [key, there] :
+       {std::pair{"kv_lora_rank", shape.is_latent()}, std::pair{"encoder_layers", shape.encoder_layers > 0},
+        std::pair{"diffusion", shape.diffusion.has_value()}})
+    if (there) d.error(at + "/" + key, "found beside attention_output_gate, with which it has no description");
+}
+
 /// The sizes of multi-latent attention come together.
 void check_latent(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
   if (!shape.is_latent()) {
@@ -80,9 +89,32 @@ void check_latent_experts(const TransformerShape& shape, const std::string& at, 
     d.error(at + "/moe_latent", fmt::format("found {}, but there are no experts", shape.moe_latent));
 }
 
+/// Heads of values come in equal groups for those of keys, and what one kind alone has is found with it alone.
+void check_linear_attention(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
+  if (!shape.linear_attention) return;
+  const LinearAttentionShape& linear = *shape.linear_attention;
+  const std::string section = at + "/linear_attention";
+  if (linear.value_heads % linear.key_heads != 0)
+    d.error(section + "/value_heads",
+            fmt::format("found {}, no multiple of the {} key_heads", linear.value_heads, linear.key_heads));
+  if (linear.kind != LinearAttentionKind::gated_delta && linear.value_heads != linear.key_heads)
+    d.error(section + "/value_heads",
+            fmt::format("found {}, but each head of kind {} has a key of its own", linear.value_heads,
+                        name_of(linear.kind)),
+            fmt::format("{}, as key_heads", linear.key_heads));
+  if (linear.gate_rank > 0 && linear.kind != LinearAttentionKind::kimi_delta)
+    d.error(section + "/gate_rank",
+            fmt::format("found {}, but kind {} has no such latents", linear.gate_rank, name_of(linear.kind)),
+            "leave gate_rank out");
+}
+
 /// A layer pattern names every layer, and nothing that the shape lacks.
 void check_pattern(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
   const std::string& pattern = shape.layer_pattern;
+  if (shape.has_half('G') != shape.linear_attention.has_value())
+    d.error(at + "/linear_attention", shape.linear_attention
+                                          ? "found, but no layer of layer_pattern is G"
+                                          : "missing: layers of the pattern are G, linear attention");
   if (pattern.empty()) {
     const TransformerShape none;
     if (shape.ssm_heads > 0 || shape.ssm_head_dim > 0 || shape.ssm_state > 0 || shape.ssm_groups != none.ssm_groups ||
@@ -90,10 +122,10 @@ void check_pattern(const TransformerShape& shape, const std::string& at, Diagnos
       d.error(at + "/layer_pattern", "missing: sizes of a Mamba-2 mixer, but no layer is said to be one");
     return;
   }
-  const std::size_t unknown = pattern.find_first_not_of("M*-E");
+  const std::size_t unknown = pattern.find_first_not_of("MG*-E");
   if (unknown != std::string::npos)
     d.error(at + "/layer_pattern",
-            fmt::format("found \"{}\" as layer {}, expected M, *, - or E", pattern[unknown], unknown + 1));
+            fmt::format("found \"{}\" as layer {}, expected M, G, *, - or E", pattern[unknown], unknown + 1));
   if (pattern.size() != static_cast<std::size_t>(shape.layers))
     d.error(at + "/layer_pattern", fmt::format("names {} layers, expected {}", pattern.size(), shape.layers));
   if (shape.has_half('E') != (shape.experts > 0))
@@ -181,6 +213,7 @@ void check_groups(const TransformerShape& shape, const std::string& at, Diagnost
 void check_transformer(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
   // A shape with a missing size has been reported by its field table.
   if (shape.layers < 1 || shape.hidden < 1 || shape.heads < 1 || shape.ffn_hidden < 1) return;
+  check_gate(shape, at, d);
   if (shape.diffusion) return check_attention(shape, at, d), check_diffusion(shape, at, d);
   if (shape.vocab < 1) return d.error(at + "/vocab", "missing: a model of words has a row for each");
   check_attention(shape, at, d);
@@ -188,6 +221,7 @@ void check_transformer(const TransformerShape& shape, const std::string& at, Dia
   check_window(shape, at, d);
   check_experts(shape, at, d);
   check_latent_experts(shape, at, d);
+  check_linear_attention(shape, at, d);
   check_pattern(shape, at, d);
   check_encoder(shape, at, d);
   check_embeddings(shape, at, d);

@@ -42,7 +42,8 @@ double key_products(const TransformerShape& shape, const TransformerShape::Heads
 double attention_products(const TransformerShape& shape, const TransformerShape::Heads& sizes) {
   const double hidden = shape.hidden, heads = shape.heads;
   const double query = heads * sizes.key_size, attended = heads * sizes.value_size;
-  if (!shape.is_latent()) return query_products(shape, sizes) + key_products(shape, sizes);
+  const double gate = shape.attention_output_gate ? hidden * attended : 0;
+  if (!shape.is_latent()) return query_products(shape, sizes) + key_products(shape, sizes) + gate;
   const double queries = shape.q_lora_rank > 0 ? shape.q_lora_rank * (hidden + query) : hidden * query;
   const double keys = hidden * (shape.kv_lora_rank + shape.qk_rope_head_dim) +
                       shape.kv_lora_rank * heads * (shape.qk_nope_head_dim + shape.v_head_dim);
@@ -80,7 +81,9 @@ ForwardFlops forward_flops(const TransformerShape& shape, double sequence, doubl
       flops.seen += 2 * target * source * sizes;
     }
     if (half == 'M') flops.blocks += 2 * tokens * workload::mamba_multiply_adds(shape);
-    if (half != 'M' && half != '*') flops.blocks += 2 * tokens * mlp_products(shape, shape.is_moe(layer));
+    if (half == 'G') flops.blocks += 2 * tokens * workload::linear_attention_multiply_adds(shape);
+    if (half == '\0' || half == '-' || half == 'E')
+      flops.blocks += 2 * tokens * mlp_products(shape, shape.is_moe(layer));
   }
   const double join = 2.0 * shape.hidden * shape.hidden;
   const TransformerShape::Heads predicting = shape.heads_of(false);

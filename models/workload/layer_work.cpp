@@ -31,6 +31,10 @@ LayerWork half_work(const Cut& cut, char letter) {
       workload::add_mamba_half(work, cut);
       workload::add_mamba_backward(work, cut);
       break;
+    case 'G':
+      workload::add_linear_attention_half(work, cut);
+      workload::add_linear_attention_backward(work, cut);
+      break;
     case '*':
       workload::add_attention_half(work, cut);
       workload::add_attention_backward(work, cut);

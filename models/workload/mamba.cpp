@@ -31,13 +31,6 @@ Mixer mixer(const Cut& cut) {
           groups * kScanChunk};
 }
 
-/// A kernel that the memory's rate bounds; its multiply-adds count as executed and take no time beside that.
-LayerStep streamed(std::string_view name, double bytes_per_token, double multiply_adds_per_token, const Cut& cut) {
-  LayerStep step = memory(name, bytes_per_token * cut.tokens, cut.sharding);
-  step.op.flops = Flops(2 * multiply_adds_per_token * cut.tokens);
-  return step;
-}
-
 /// Multiply-adds of a token in the scan: scores of its chunk and these times values, states written and read. `shared`
 /// is the width of B, over all groups.
 double scan_multiply_adds(double inner, double shared, int states) {

@@ -32,6 +32,8 @@ const FieldTable<TransformerShape>& TransformerShape::fields() {
         .field("biases", &S::biases, "linear layers and norms have biases")
         .field("qkv_bias", &S::qkv_bias, "only the QKV projection has a bias")
         .field("qk_norm", &S::qk_norm, "each head's query and key are normalised before the core")
+        .field("attention_output_gate", &S::attention_output_gate,
+               "what attention gives is multiplied by a gate of its width, which comes with the queries")
         .field("tied_embeddings", &S::tied_embeddings, "the output layer uses the embedding table")
         .field("positions", &S::positions, "how positions are encoded")
         .field("norm", &S::norm, "kind of normalisation")
@@ -78,8 +80,9 @@ const FieldTable<TransformerShape>& TransformerShape::fields() {
         .field("moe_latent", &S::moe_latent,
                "width to which tokens are projected for the routed experts, and back; 0: they see hidden", count)
         .field("layer_pattern", &S::layer_pattern,
-               "layers of one half each, by letter: M a Mamba-2 mixer, * attention, - an MLP, E a mixture of experts; "
-               "default: every layer is attention and an MLP or experts")
+               "layers of one half each, by letter: M a Mamba-2 mixer, G linear attention, * attention, - an MLP, E a "
+               "mixture of experts; default: every layer is attention and an MLP or experts")
+        .field("linear_attention", &S::linear_attention, "sizes of the layers G of a layer_pattern")
         .field("ssm_heads", &S::ssm_heads, "heads of a Mamba-2 mixer", count)
         .field("ssm_head_dim", &S::ssm_head_dim, "size of such a head", count)
         .field("ssm_state", &S::ssm_state, "states of each channel of such a head", count)

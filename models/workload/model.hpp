@@ -11,6 +11,7 @@
 #include "fields/field_table.hpp"
 #include "hardware-catalog/parts.hpp"
 #include "models/workload/diffusion.hpp"
+#include "models/workload/linear_attention.hpp"
 #include "models/workload/recommender.hpp"
 #include "models/workload/workload_kind.hpp"
 #include "units/quantity.hpp"
@@ -62,6 +63,9 @@ struct TransformerShape {
   bool biases = false;    ///< linear layers have biases
   bool qkv_bias = false;  ///< only the QKV projection has (Qwen)
   bool qk_norm = false;   ///< each head's query and key are normalised
+  /// What attention gives is multiplied, element by element, by a gate that comes with the queries (Qiu et al. 2025,
+  /// arXiv 2505.06708; Qwen3-Next).
+  bool attention_output_gate = false;
   bool tied_embeddings = false;
   PositionKind positions = PositionKind::rotary;
   NormKind norm = NormKind::rms_norm;
@@ -93,12 +97,14 @@ struct TransformerShape {
   int mtp_layers = 0;  ///< multi-token-prediction blocks behind the last layer, each with the output layer once more
   int moe_latent = 0;  ///< width to which tokens are projected for the routed experts, and back; 0: they see hidden
   /// Layers of one half each, by letter as Megatron-Core names them (hybrid_layer_pattern): "M" a Mamba-2 mixer,
-  /// "*" attention, "-" an MLP, "E" a mixture of experts. Empty: every layer is attention and an MLP (or experts).
+  /// "G" linear attention, "*" attention, "-" an MLP, "E" a mixture of experts. Empty: every layer is attention and an
+  /// MLP (or experts).
   std::string layer_pattern;
-  int ssm_heads = 0, ssm_head_dim = 0;  ///< of a Mamba-2 mixer
-  int ssm_state = 0;                    ///< states of each channel of a head
-  int ssm_groups = 1;                   ///< of heads that share B and C
-  int ssm_conv = 4;                     ///< tokens that the convolution sees
+  std::optional<LinearAttentionShape> linear_attention;  ///< of the layers G
+  int ssm_heads = 0, ssm_head_dim = 0;                   ///< of a Mamba-2 mixer
+  int ssm_state = 0;                                     ///< states of each channel of a head
+  int ssm_groups = 1;                                    ///< of heads that share B and C
+  int ssm_conv = 4;                                      ///< tokens that the convolution sees
   /// The first so many layers are an encoder's: its tokens, the source, see one another. The others are a decoder's:
   /// its tokens, the target, see those before them, and by cross attention the encoder's result. 0: no encoder.
   int encoder_layers = 0;

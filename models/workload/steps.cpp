@@ -64,8 +64,8 @@ Cut::Cut(const TransformerShape& s, bool masked, double batch, double length, co
       // With more tensor-parallel ranks than key heads, ranks share a head and each computes it.
       key(std::max(1.0, static_cast<double>(head.kv) / cuts.tp) * head.key_size),
       value(std::max(1.0, static_cast<double>(head.kv) / cuts.tp) * head.value_size),
-      entry(query + key + (head.keys_are_values ? 0 : value)),
       attended(heads * head.value_size),
+      entry(query + key + (head.keys_are_values ? 0 : value) + (s.attention_output_gate ? attended : 0)),
       tp(cuts.tp),
       element(cuts.bytes_per_element),
       residual(cuts.automatic_mixed_precision ? std::max<double>(element, sizeof(float)) : element),
@@ -112,6 +112,12 @@ LayerStep memory(std::string_view name, double bytes, const LayerSharding& shard
 
 LayerStep counted_memory(std::string_view name, double bytes) {
   return operation(name, OperatorKind::memory, 0, bytes);
+}
+
+LayerStep streamed(std::string_view name, double bytes_per_token, double multiply_adds_per_token, const Cut& cut) {
+  LayerStep step = memory(name, bytes_per_token * cut.tokens, cut.sharding);
+  step.op.flops = Flops(2 * multiply_adds_per_token * cut.tokens);
+  return step;
 }
 
 LayerStep communicate(std::string_view name, LayerCommunication over, LayerCollective collective, Bytes payload,

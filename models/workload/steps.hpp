@@ -28,8 +28,8 @@ struct Cut {
   double query;                  ///< width of Q on the device: heads·d/tp
   double key;                    ///< width of K: kv_heads·d/tp, never less than one head
   double value;                  ///< width of V, alike
-  double entry;                  ///< width of the product that gives Q, K and V: without V where that is K
   double attended;               ///< width of the result: heads·(size of a value)/tp
+  double entry;                  ///< width of the product that gives Q, K, V and the gate: without V where that is K
   double tp;
   double element;   ///< bytes of an activation
   double residual;  ///< the same of what blocks add up: fp32 under automatic mixed precision
@@ -69,6 +69,8 @@ LayerStep weight_gradient(const Linear& linear, double rows, const LayerSharding
 LayerStep memory(std::string_view name, double bytes, const LayerSharding& sharding);
 /// The same of kernels that are counted one by one, or stream well whatever the framework: none of its passes.
 LayerStep counted_memory(std::string_view name, double bytes);
+/// A kernel that the memory's rate bounds; its multiply-adds count as executed and take no time beside that.
+LayerStep streamed(std::string_view name, double bytes_per_token, double multiply_adds_per_token, const Cut& cut);
 LayerStep communicate(std::string_view name, LayerCommunication over, LayerCollective collective, Bytes payload,
                       bool overlappable = false);
 
@@ -116,6 +118,10 @@ void add_mamba_backward(LayerWork& work, const Cut& cut);
 /// Multiply-adds of a state-space layer for one token: its products, the scan's within and between chunks, and the
 /// convolution's.
 double mamba_multiply_adds(const TransformerShape& shape);
+void add_linear_attention_half(LayerWork& work, const Cut& cut);
+void add_linear_attention_backward(LayerWork& work, const Cut& cut);
+/// The same of a layer of linear attention.
+double linear_attention_multiply_adds(const TransformerShape& shape);
 
 /// Parts of a half that all kinds share. `readers`: products that read what the norm gives.
 void add_norm(LayerWork& work, const Cut& cut, double readers = 1);

@@ -16,6 +16,7 @@ enum class WorkloadKind {
   transformer,
   mixture_of_experts,
   state_space,
+  linear_attention,
   convolutional,
   detection,
   diffusion,
@@ -26,12 +27,13 @@ enum class WorkloadKind {
 };
 template <>
 struct EnumNames<WorkloadKind> {
-  static constexpr std::array names{"transformer", "mixture-of-experts",    "state-space", "convolutional", "detection",
-                                    "diffusion",   "diffusion-transformer", "recurrent",   "recommender",   "products"};
+  static constexpr std::array names{"transformer",   "mixture-of-experts", "state-space", "linear-attention",
+                                    "convolutional", "detection",          "diffusion",   "diffusion-transformer",
+                                    "recurrent",     "recommender",        "products"};
 };
 
-/// What the model's description says of itself (Model::kind), else by its operators: layers that scan, layers with
-/// experts, embedding tables, steps one after another, or where most of the FLOPs are.
+/// What the model's description says of itself (Model::kind), else by its operators: layers that scan, linear
+/// attention, layers with experts, embedding tables, steps one after another, or where most of the FLOPs are.
 WorkloadKind workload_kind(const Model& model);
 
 /// For a sentence: "transformers", "convolutional networks" …

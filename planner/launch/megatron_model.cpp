@@ -43,6 +43,7 @@ void add_attention(Arguments& out, const TransformerShape& shape) {
     out.value("--num-query-groups", shape.kv());
   }
   if (shape.qk_norm) out.flag("--qk-layernorm");
+  if (shape.attention_output_gate) out.flag("--attention-output-gate");
   if (shape.window > 0) out.value("--window-size", fmt::format("{},0", shape.window));
   if (shape.window > 0 && shape.global_every > 0) out.value("--window-attn-skip-freq", shape.global_every);
 }
@@ -72,11 +73,20 @@ void add_layers(Arguments& out, const Scenario& s) {
   if (shape.predicted_share < 1) out.value("--mask-prob", shape.predicted_share);
 }
 
+void add_linear_attention(Arguments& out, const LinearAttentionShape& linear) {
+  out.value("--linear-num-key-heads", linear.key_heads);
+  out.value("--linear-num-value-heads", linear.value_heads);
+  out.value("--linear-key-head-dim", linear.key_head_dim);
+  out.value("--linear-value-head-dim", linear.value_head_dim);
+  out.value("--linear-conv-kernel-dim", linear.convolution);
+}
+
 void add_halves(Arguments& out, const TransformerShape& shape) {
   if (!shape.layer_pattern.empty()) {
     out.flag("--is-hybrid-model");
     out.value("--hybrid-layer-pattern", shape.layer_pattern);
   }
+  if (shape.linear_attention) add_linear_attention(out, *shape.linear_attention);
   if (!shape.has_half('M')) return;
   out.value("--mamba-num-heads", shape.ssm_heads);
   out.value("--mamba-head-dim", shape.ssm_head_dim);

@@ -76,6 +76,66 @@ TEST(HuggingFaceHybrids, LayersAreLetters) {
   EXPECT_THAT(falcon.notes, Contains(HasSubstr("attention and mixer, side by side")));
 }
 
+const std::string kQwen3Next = R"({"model_type": "qwen3_next", "decoder_sparse_step": 1, "full_attention_interval": 4,
+    "head_dim": 256, "hidden_size": 2048, "intermediate_size": 5120, "linear_conv_kernel_dim": 4,
+    "linear_key_head_dim": 128, "linear_num_key_heads": 16, "linear_num_value_heads": 32, "linear_value_head_dim": 128,
+    "max_position_embeddings": 262144, "mlp_only_layers": [], "moe_intermediate_size": 512, "num_attention_heads": 16,
+    "num_experts": 512, "num_experts_per_tok": 10, "num_hidden_layers": 48, "num_key_value_heads": 2,
+    "partial_rotary_factor": 0.25, "shared_expert_intermediate_size": 512, "tie_word_embeddings": false,
+    "vocab_size": 151936})";
+const std::string kKimiLinear = R"({"model_type": "kimi_linear", "first_k_dense_replace": 1, "head_dim": 72,
+    "hidden_size": 2304, "intermediate_size": 9216, "kv_lora_rank": 512, "linear_attn_config": {"full_attn_layers": [4,
+    8, 12, 16, 20, 24, 27], "head_dim": 128, "kda_layers": [1, 2, 3], "num_heads": 32, "short_conv_kernel_size": 4},
+    "mla_use_nope": true, "model_max_length": 1048576, "moe_intermediate_size": 1024, "moe_layer_freq": 1,
+    "moe_renormalize": true, "moe_router_activation_func": "sigmoid", "num_attention_heads": 32, "num_expert_group": 1,
+    "num_experts": 256, "num_experts_per_token": 8, "num_hidden_layers": 27, "num_key_value_heads": 32,
+    "num_nextn_predict_layers": 0, "num_shared_experts": 1, "q_lora_rank": null, "qk_nope_head_dim": 128,
+    "qk_rope_head_dim": 64, "tie_word_embeddings": false, "topk_group": 1, "use_grouped_topk": true, "v_head_dim": 128,
+    "vocab_size": 163840})";
+
+/// MiniMax-Text-01 with so many blocks of the kinds in attn_type_list.
+std::string minimax(const std::string& kinds, int blocks) {
+  return R"({"model_type": "minimax_text_01", "head_dim": 128, "hidden_size": 6144, "intermediate_size": 9216,
+      "layernorm_full_attention_alpha": 3.55, "max_position_embeddings": 10240000, "num_attention_heads": 64,
+      "num_experts_per_tok": 2, "num_key_value_heads": 8, "num_local_experts": 32, "postnorm": true, "rotary_dim": 64,
+      "shared_intermediate_size": 0, "shared_moe_mode": "sigmoid", "tie_word_embeddings": false, "vocab_size": 200064,
+      "attn_type_list": )" +
+         kinds + R"(, "num_hidden_layers": )" + std::to_string(blocks) + "}";
+}
+
+// Models of which three of four blocks, or seven of eight, have linear attention: 80B, 49.1B (the checkpoint's) and,
+// of 80 blocks, 456B.
+TEST(HuggingFaceHybrids, LinearAttentionIsALayerOfItsOwn) {
+  const ImportedModel next = of(kQwen3Next);
+  EXPECT_NEAR(next.parameters, 79.7e9, 0.1e9);
+  EXPECT_EQ(next.model["transformer"]["layers"], 96);
+  EXPECT_EQ(next.model["transformer"]["layer_pattern"].get<std::string>().substr(0, 10), "GEGEGE*EGE");
+  EXPECT_EQ(next.model["transformer"]["linear_attention"]["kind"], "gated_delta");
+  EXPECT_EQ(next.model["transformer"]["linear_attention"]["value_heads"], 32);
+  EXPECT_EQ(next.model["transformer"]["attention_output_gate"], true);
+  const ImportedModel kimi = of(kKimiLinear);
+  EXPECT_NEAR(kimi.parameters, 49.1e9, 0.1e9);
+  EXPECT_EQ(kimi.model["transformer"]["layer_pattern"].get<std::string>().substr(0, 8), "G-GEGE*E");
+  EXPECT_EQ(kimi.model["transformer"]["layer_pattern"].get<std::string>().substr(46), "*EGEGE*E");
+  EXPECT_EQ(kimi.model["transformer"]["linear_attention"]["key_head_dim"], 128);
+  EXPECT_EQ(kimi.model["transformer"]["positions"], "none");
+  const Json lightning = of(minimax("[0, 0, 1]", 3)).model["transformer"];
+  EXPECT_EQ(lightning["layer_pattern"], "GEGE*E");
+  EXPECT_EQ(lightning["linear_attention"]["kind"], "lightning");
+  EXPECT_EQ(lightning["linear_attention"]["convolution"], 0);
+}
+
+// Blocks that mlp_only_layers lists have an MLP; those of layer_types the kind that it says.
+TEST(HuggingFaceHybrids, ListsSayWhichBlocks) {
+  Json config = Json::parse(kQwen3Next);
+  config["num_hidden_layers"] = 4;
+  config["mlp_only_layers"] = {1};
+  config["layer_types"] = {"full_attention", "linear_attention", "linear_attention", "full_attention"};
+  EXPECT_EQ(of(config.dump()).model["transformer"]["layer_pattern"], "*EG-GE*E");
+  config["layer_types"] = {"full_attention", "sliding_attention", "linear_attention", "full_attention"};
+  EXPECT_THAT(faults_of(config.dump()), HasSubstr("linear_attention or full_attention for each layer"));
+}
+
 // granite-4.0-h-micro: no experts, and the MLP is the one that others have beside them.
 TEST(HuggingFaceHybrids, WithoutExpertsTheSharedMlpStays) {
   const Json shape = of(granite(R"(["mamba", "attention"])", 2, "0")).model["transformer"];
@@ -85,7 +145,8 @@ TEST(HuggingFaceHybrids, WithoutExpertsTheSharedMlpStays) {
 }
 
 TEST(HuggingFaceHybrids, NoKeyIsUnknown) {
-  for (const std::string& config : {kMamba2, kBamba, kFalcon, granite(kinds_of_tiny(), 40)})
+  for (const std::string& config :
+       {kMamba2, kBamba, kFalcon, granite(kinds_of_tiny(), 40), kQwen3Next, kKimiLinear, minimax("[0, 1]", 2)})
     EXPECT_THAT(of(config).notes, Not(Contains(HasSubstr("unknown keys")))) << config;
 }
 

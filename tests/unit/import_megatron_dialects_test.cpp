@@ -37,6 +37,37 @@ const std::string kSmall =
     "--num-layers 8 --hidden-size 1024 --num-attention-heads 8 --seq-length 1024 --micro-batch-size 1 "
     "--global-batch-size 64 --bf16 ";
 
+const std::string kGatedDelta =
+    "--vocab-size 32000 --attention-output-gate --experimental-attention-variant gated_delta_net "
+    "--linear-conv-kernel-dim 4 --linear-key-head-dim 128 --linear-value-head-dim 128 --linear-num-key-heads 4 "
+    "--linear-num-value-heads 8 ";
+
+// Every fourth layer has full attention, and every second experts: halves that alternate, and stages of twice as many.
+TEST(MegatronDialects, LinearAttentionMakesEveryHalfALayer) {
+  const Json scenario = of(kSmall + kGatedDelta +
+                           "--linear-attention-freq 4 --num-experts 8 --moe-layer-freq ([0]*1+[1]*1)*4 "
+                           "--pipeline-model-parallel-size 2 --decoder-first-pipeline-num-layers 3")
+                            .scenario;
+  const Json& shape = scenario["workload"]["model"]["transformer"];
+  EXPECT_EQ(shape["layer_pattern"], "G-GEG-*EG-GEG-*E");
+  EXPECT_EQ(shape["layers"], 16);
+  EXPECT_FALSE(shape.contains("moe_every"));
+  EXPECT_EQ(shape["attention_output_gate"], true);
+  EXPECT_EQ(shape["linear_attention"]["value_heads"], 8);
+  EXPECT_EQ(scenario["strategy"]["stage_layers"], (Json{6, 10}));
+}
+
+TEST(MegatronDialects, LinearAttentionByAList) {
+  const auto pattern = [](const std::string& frequency) {
+    return of(kSmall + kGatedDelta + frequency).scenario["workload"]["model"]["transformer"]["layer_pattern"];
+  };
+  EXPECT_EQ(pattern("--linear-attention-freq [1,1,1,0]*2"), "G-G-G-*-G-G-G-*-");
+  EXPECT_EQ(pattern("--hybrid-layer-pattern G-G-*-G-"), "G-G-*-G-");
+  EXPECT_THAT(faults_of(kSmall + kGatedDelta + "--linear-attention-freq [1,0]"),
+              HasSubstr("with 1 for each of the 8 layers"));
+  EXPECT_THAT(faults_of(kSmall + kGatedDelta), HasSubstr("--linear-attention-freq: missing"));
+}
+
 // The functional tests of Megatron-LM keep their arguments like this.
 TEST(MegatronDialects, OptionsOfYamlAreRead) {
   const Json scenario = of(R"(ENV_VARS:

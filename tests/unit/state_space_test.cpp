@@ -137,7 +137,7 @@ TEST(LayerPattern, NamesEveryLayerAndWhatTheShapeHas) {
   EXPECT_EQ(faults_of([](TransformerShape& s) { s.layers = 51; }),
             "/transformer/layer_pattern: names 52 layers, expected 51\n");
   EXPECT_EQ(faults_of([](TransformerShape& s) { s.layer_pattern[3] = 'X'; }),
-            "/transformer/layer_pattern: found \"X\" as layer 4, expected M, *, - or E\n");
+            "/transformer/layer_pattern: found \"X\" as layer 4, expected M, G, *, - or E\n");
   EXPECT_EQ(faults_of([](TransformerShape& s) { s.ssm_state = 0; }),
             "/transformer/ssm_state: missing: layers of the pattern are M, Mamba-2 mixers\n");
   EXPECT_EQ(faults_of([](TransformerShape& s) { s.ssm_groups = 7; }),

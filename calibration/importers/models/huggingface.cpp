@@ -157,7 +157,7 @@ class HuggingFaceReader {
     else
       attention();
     const bool has_halves = type_.halves != LayerHalves::none;
-    if (has_halves) halves();
+    if (has_halves) read_halves({reader_, shape_, notes_, diagnostics_, pointer_}, type_);
     // Of a family by patterns the class has experts where its file shows none of these layers, too.
     const bool routed = !has_halves || shape_["layer_pattern"].get<std::string>().find('E') != std::string::npos;
     if (!routed)
@@ -171,7 +171,7 @@ class HuggingFaceReader {
       notes_.push_back(fmt::format(
           "num_nextn_predict_layers {}: left out, as checkpoints count the main model; mtp_layers trains them too",
           *layers));
-    for (const char* key : {"mtp_num_layers", "num_mtp_modules"})
+    for (const char* key : {"mtp_num_layers", "num_mtp_modules", "mtp_num_hidden_layers"})
       if (const auto layers = reader_.whole(key, 0); layers && *layers > 0)
         notes_.push_back(fmt::format("{} {}: left out; mtp_layers trains them too", key, *layers));
   }
@@ -182,70 +182,6 @@ class HuggingFaceReader {
     for (const char* key : {"n_routed_experts", "num_local_experts", "num_experts"})
       if (const auto count = reader_.whole(key, 0)) any = any || *count > 1;
     return any;
-  }
-
-  /// Layers of one half each, by the letters of nemotron_h (configuration_nemotron_h.py of its checkpoints), which
-  /// other types were brought to.
-  void halves() {
-    shape_["layer_pattern"] = reader_.text("hybrid_override_pattern");
-    if (shape_["layer_pattern"].get_ref<const std::string&>().empty()) {
-      const std::string key(halves_key(type_.halves));
-      const bool said = reader_.has(key);
-      diagnostics_.error(child_pointer(pointer_, key), said ? "does not say which of the layers are mixers" : "missing",
-                         type_.halves == LayerHalves::kinds ? "mamba or attention for each layer" : "");
-    }
-    if (type_.halves == LayerHalves::side_by_side)
-      notes_.emplace_back("attention and mixer, side by side in this model, are taken to follow one another");
-    shape_["ssm_heads"] = reader_.required({"mamba_num_heads"});
-    shape_["ssm_head_dim"] = reader_.required({"mamba_head_dim"});
-    shape_["ssm_state"] = reader_.required({"ssm_state_size"});
-    shape_["ssm_groups"] = reader_.required({"n_groups", "mamba_n_groups"});
-    if (const auto tokens = reader_.whole("conv_kernel"); tokens && *tokens != 4) shape_["ssm_conv"] = *tokens;
-    if (const auto chunk = reader_.whole("chunk_size"); chunk && *chunk != 128)
-      notes_.push_back(fmt::format("chunk_size {}: scans are described in chunks of 128 tokens", *chunk));
-    reader_.ignore({"expand",
-                    "attention_in_multiplier",
-                    "attention_out_multiplier",
-                    "attn_layer_indices",
-                    "attn_rotary_emb",
-                    "init_method",
-                    "key_multiplier",
-                    "lm_head_multiplier",
-                    "mamba_conv_bias",
-                    "mamba_d_ssm",
-                    "mamba_expand",
-                    "mamba_norm_before_gate",
-                    "mamba_rms_norm",
-                    "mamba_use_mlp",
-                    "mlp_expansion_factor",
-                    "mlp_multipliers",
-                    "normalization_function",
-                    "position_embedding_type",
-                    "projectors_bias",
-                    "rms_norm",
-                    "ssm_in_multiplier",
-                    "ssm_multipliers",
-                    "ssm_out_multiplier",
-                    "z_loss_coefficient",
-                    "mamba_hidden_act",
-                    "mamba_proj_bias",
-                    "mamba_ssm_cache_dtype",
-                    "mlp_hidden_act",
-                    "residual_in_fp32",
-                    "rescale_prenorm_residual",
-                    "time_step_floor",
-                    "time_step_limit",
-                    "time_step_max",
-                    "time_step_min",
-                    "time_step_rank",
-                    "use_bias",
-                    "use_conv_bias",
-                    "use_mamba_kernels",
-                    "hidden_dropout",
-                    "num_logits_to_keep",
-                    "norm_eps",
-                    "partial_rotary_factor",
-                    "mtp_hybrid_override_pattern"});
   }
 
   void attention() {

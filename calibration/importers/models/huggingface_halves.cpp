@@ -1,7 +1,11 @@
 #include "calibration/importers/models/huggingface_halves.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
+
+#include "calibration/importers/models/huggingface_linear.hpp"
 
 namespace stepcast {
 
@@ -38,10 +42,10 @@ std::string mixed_by_indices(const Json& config) {
 
 /// The same by the list of the blocks' kinds.
 std::string mixed_by_kinds(const Json& config) {
-  const std::string key(halves_key(LayerHalves::kinds));
   std::string out;
-  if (!config.contains(key) || !config.at(key).is_array()) return {};
-  for (const Json& kind : config.at(key)) {
+  const auto kinds = config.find("layer_types");
+  if (kinds == config.end() || !kinds->is_array()) return {};
+  for (const Json& kind : *kinds) {
     if (kind != "mamba" && kind != "attention") return {};
     out += kind == "mamba" ? 'M' : '*';
   }
@@ -52,6 +56,31 @@ std::string mixed_by_kinds(const Json& config) {
 std::string with_feed_forward(const std::string& mixed, std::size_t each, char feed_forward) {
   std::string out;
   for (std::size_t at = 0; at < mixed.size(); at += each) out += mixed.substr(at, each) + feed_forward;
+  return out;
+}
+
+/// Whether a block has experts: of Qwen's keys those that list and step, of DeepSeek's the first that are dense.
+bool is_routed(const Json& config, long block) {
+  const long experts = std::max(
+      {count_in(config, "num_experts"), count_in(config, "num_local_experts"), count_in(config, "n_routed_experts")});
+  const long step = std::max(1L, count_in(config, "decoder_sparse_step"));
+  if (experts < 2 || block < count_in(config, "first_k_dense_replace") || (block + 1) % step != 0) return false;
+  const auto dense = config.find("mlp_only_layers");
+  return dense == config.end() || !dense->is_array() ||
+         std::find(dense->begin(), dense->end(), Json(block)) == dense->end();
+}
+
+/// Blocks of linear or full attention, each with an MLP or experts.
+std::string with_own_feed_forward(Json& config, const std::string& mixed) {
+  std::string out;
+  for (std::size_t block = 0; block < mixed.size(); ++block) {
+    out += mixed[block];
+    out += is_routed(config, static_cast<long>(block)) ? 'E' : '-';
+  }
+  if (out.empty()) return out;
+  settle_linear_attention(config);
+  for (const char* key : {"decoder_sparse_step", "first_k_dense_replace", "mlp_only_layers", "moe_layer_freq"})
+    config.erase(key);
   return out;
 }
 
@@ -75,6 +104,8 @@ std::string letters_of(Json& config, LayerHalves halves) {
     case LayerHalves::kinds:
       take_shared_mlp(config);
       return with_feed_forward(mixed_by_kinds(config), 1, count_in(config, "num_local_experts") > 1 ? 'E' : '-');
+    case LayerHalves::linear:
+      return with_own_feed_forward(config, blocks_of_linear_attention(config));
     case LayerHalves::side_by_side:
       return with_feed_forward(repeated("M*", blocks_of(config)), 2, '-');
     case LayerHalves::mixers:
@@ -88,23 +119,13 @@ std::string letters_of(Json& config, LayerHalves halves) {
   return {};
 }
 
-}  // namespace
-
-void write_halves(Json& config, LayerHalves halves) {
-  if (halves == LayerHalves::none || halves == LayerHalves::letters) return;
-  const std::string letters = letters_of(config, halves);
-  if (letters.empty()) return;
-  config["hybrid_override_pattern"] = letters;
-  config["num_hidden_layers"] = letters.size();
-  config.erase("attn_layer_indices");
-  config.erase(std::string(halves_key(LayerHalves::kinds)));
-}
-
+/// The key by which a file of a type says which layers are mixers.
 std::string_view halves_key(LayerHalves halves) {
   switch (halves) {
     case LayerHalves::indices:
       return "attn_layer_indices";
     case LayerHalves::kinds:
+    case LayerHalves::linear:
       return "layer_types";
     case LayerHalves::side_by_side:
     case LayerHalves::mixers:
@@ -114,6 +135,94 @@ std::string_view halves_key(LayerHalves halves) {
       break;
   }
   return "hybrid_override_pattern";
+}
+
+std::string_view kinds_of(LayerHalves halves) {
+  if (halves == LayerHalves::kinds) return "mamba or attention for each layer";
+  return halves == LayerHalves::linear ? "linear_attention or full_attention for each layer" : "";
+}
+
+/// Sizes of Mamba-2 mixers, by the keys of nemotron_h (configuration_nemotron_h.py of its checkpoints), to which other
+/// types' were brought.
+void read_mixers(const ReadHalves& into) {
+  into.shape["ssm_heads"] = into.reader.required({"mamba_num_heads"});
+  into.shape["ssm_head_dim"] = into.reader.required({"mamba_head_dim"});
+  into.shape["ssm_state"] = into.reader.required({"ssm_state_size"});
+  into.shape["ssm_groups"] = into.reader.required({"n_groups", "mamba_n_groups"});
+  if (const auto tokens = into.reader.whole("conv_kernel"); tokens && *tokens != 4) into.shape["ssm_conv"] = *tokens;
+  if (const auto chunk = into.reader.whole("chunk_size"); chunk && *chunk != 128)
+    into.notes.push_back(fmt::format("chunk_size {}: scans are described in chunks of 128 tokens", *chunk));
+  into.reader.ignore({"expand",
+                      "attention_in_multiplier",
+                      "attention_out_multiplier",
+                      "attn_layer_indices",
+                      "attn_rotary_emb",
+                      "init_method",
+                      "key_multiplier",
+                      "lm_head_multiplier",
+                      "mamba_conv_bias",
+                      "mamba_d_ssm",
+                      "mamba_expand",
+                      "mamba_norm_before_gate",
+                      "mamba_rms_norm",
+                      "mamba_use_mlp",
+                      "mlp_expansion_factor",
+                      "mlp_multipliers",
+                      "normalization_function",
+                      "position_embedding_type",
+                      "projectors_bias",
+                      "rms_norm",
+                      "ssm_in_multiplier",
+                      "ssm_multipliers",
+                      "ssm_out_multiplier",
+                      "z_loss_coefficient",
+                      "mamba_hidden_act",
+                      "mamba_proj_bias",
+                      "mamba_ssm_cache_dtype",
+                      "mlp_hidden_act",
+                      "residual_in_fp32",
+                      "rescale_prenorm_residual",
+                      "time_step_floor",
+                      "time_step_limit",
+                      "time_step_max",
+                      "time_step_min",
+                      "time_step_rank",
+                      "use_bias",
+                      "use_conv_bias",
+                      "use_mamba_kernels",
+                      "hidden_dropout",
+                      "num_logits_to_keep",
+                      "norm_eps",
+                      "partial_rotary_factor",
+                      "mtp_hybrid_override_pattern"});
+}
+
+}  // namespace
+
+void write_halves(Json& config, LayerHalves halves) {
+  if (halves == LayerHalves::none || halves == LayerHalves::letters) return;
+  const std::string letters = letters_of(config, halves);
+  if (letters.empty()) return;
+  config["hybrid_override_pattern"] = letters;
+  config["num_hidden_layers"] = letters.size();
+  config.erase("attn_layer_indices");
+  config.erase("layer_types");
+}
+
+void read_halves(const ReadHalves& into, const HuggingFaceType& type) {
+  into.shape["layer_pattern"] = into.reader.text("hybrid_override_pattern");
+  if (into.shape["layer_pattern"].get_ref<const std::string&>().empty()) {
+    const std::string key(halves_key(type.halves));
+    into.diagnostics.error(child_pointer(into.pointer, key),
+                           into.reader.has(key) ? "does not say which of the layers are mixers" : "missing",
+                           std::string(kinds_of(type.halves)));
+  }
+  if (type.halves == LayerHalves::side_by_side)
+    into.notes.emplace_back("attention and mixer, side by side in this model, are taken to follow one another");
+  if (type.halves != LayerHalves::linear) return read_mixers(into);
+  into.shape["linear_attention"] = linear_attention_of(into.reader, type.linear);
+  if (type.output_gate) into.shape["attention_output_gate"] = true;
+  into.reader.ignore({"attn_output_gate", "partial_rotary_factor"});
 }
 
 }  // namespace stepcast

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
+#include "calibration/importers/models/config_reader.hpp"
 #include "calibration/importers/models/huggingface_types.hpp"
 #include "fields/json_text.hpp"
 
@@ -9,7 +13,16 @@ namespace stepcast {
 /// does not say it for every layer stays as it is.
 void write_halves(Json& config, LayerHalves halves);
 
-/// The key by which a file of a type says it.
-std::string_view halves_key(LayerHalves halves);
+/// The parts of an import that reads layers of one half.
+struct ReadHalves {
+  ConfigReader& reader;
+  Json& shape;
+  std::vector<std::string>& notes;
+  Diagnostics& diagnostics;
+  std::string pointer;  ///< of the model within its file
+};
+
+/// Reads the letters that write_halves wrote, and the sizes of mixers and of linear attention.
+void read_halves(const ReadHalves& into, const HuggingFaceType& type);
 
 }  // namespace stepcast

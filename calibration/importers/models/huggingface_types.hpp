@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fields/json_text.hpp"
+#include "models/workload/linear_attention.hpp"
 
 namespace stepcast {
 
@@ -14,6 +15,7 @@ enum class LayerHalves {
   letters,       ///< hybrid_override_pattern: a letter a layer
   indices,       ///< attn_layer_indices: blocks with attention, the others have a Mamba-2 mixer; each has an MLP
   kinds,         ///< layer_types: "mamba" or "attention" a block; each has an MLP or experts
+  linear,        ///< blocks of linear and of full attention (huggingface_linear.hpp); each has an MLP or experts
   side_by_side,  ///< every block has both, and an MLP
   mixers         ///< Mamba-2 mixers alone
 };
@@ -44,9 +46,11 @@ struct HuggingFaceType {
   bool side_by_side = false;               ///< attention and MLP of one layer read the same input
   bool sinks = false;                      ///< attention has a learned sink a head
   LayerHalves halves = LayerHalves::none;  ///< how it says which layers are of one half
-  bool shared_layers = false;              ///< layers of a group share their weights
-  bool mlp_beside_experts = false;         ///< every layer with experts has an MLP that all tokens visit, too
-  bool gate_in_width = false;              ///< its intermediate_size counts the gate and what it gates together
+  LinearAttentionKind linear = LinearAttentionKind::gated_delta;  ///< of linear attention, where it has such
+  bool output_gate = false;                                       ///< attention's result is multiplied by a gate
+  bool shared_layers = false;                                     ///< layers of a group share their weights
+  bool mlp_beside_experts = false;  ///< every layer with experts has an MLP that all tokens visit, too
+  bool gate_in_width = false;       ///< its intermediate_size counts the gate and what it gates together
 };
 
 /// The type of a file's model_type, of those with one name the one whose layout the file has. Null where none is known.

@@ -79,19 +79,29 @@ bool says(const ExpertLayers& how, std::string_view layers) {
   return true;
 }
 
-}  // namespace
-
-std::optional<ExpertLayers> megatron_expert_layers(std::string_view text, int layers) {
+std::string without_marks(std::string_view text) {
   std::string plain(text);
   std::erase_if(plain, [](char c) { return std::string_view("[], '\"").find(c) != std::string_view::npos; });
+  return plain;
+}
+
+}  // namespace
+
+std::optional<std::string> megatron_layer_list(std::string_view text, int layers) {
+  auto list = ListReader(without_marks(text)).read();
+  return list && static_cast<int>(list->size()) == layers ? list : std::nullopt;
+}
+
+std::optional<ExpertLayers> megatron_expert_layers(std::string_view text, int layers) {
+  const std::string plain = without_marks(text);
   int every = 0;
   const auto [end, error] = std::from_chars(plain.data(), plain.data() + plain.size(), every);
   const bool number = error == std::errc() && end == plain.data() + plain.size() && plain.front() != '0';
   // Without its brackets [1,1,1,1] looks like one, too.
   const bool list_of_all = static_cast<int>(plain.size()) == layers && plain.size() > 2;
   if (number && every > 0 && text.find('[') == std::string_view::npos && !list_of_all) return ExpertLayers{0, every};
-  const auto list = ListReader(plain).read();
-  if (!list || static_cast<int>(list->size()) != layers) return std::nullopt;
+  const auto list = megatron_layer_list(text, layers);
+  if (!list) return std::nullopt;
   const int first = static_cast<int>(std::min(list->find('1'), list->size()));
   for (int period = 1; period <= first + 1; ++period)
     if (const ExpertLayers how{first - period + 1, period}; says(how, *list)) return how;

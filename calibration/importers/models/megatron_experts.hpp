@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace stepcast {
@@ -11,8 +12,11 @@ struct ExpertLayers {
   int every = 1;  ///< after those, every so many-th layer has them
 };
 
-/// --moe-layer-freq: a number, or a list of 0 and 1 over all layers as a Python expression, `([0]*3+[1]*58)`,
-/// `[0,1]*24`, with or without its brackets and commas. Nothing where it is neither, or a list that no such pair says.
+/// A list of 0 and 1 over all layers as a Python expression, `([0]*3+[1]*58)`, `[0,1]*24`, with or without its brackets
+/// and commas: a character a layer. Nothing where it is none, or of another length.
+std::optional<std::string> megatron_layer_list(std::string_view text, int layers);
+
+/// --moe-layer-freq: a number, or such a list. Nothing where it is neither, or a list that no such pair says.
 /// Source: moe_freq_type in megatron/training/arguments.py.
 std::optional<ExpertLayers> megatron_expert_layers(std::string_view text, int layers);
 

@@ -22,6 +22,7 @@ class ModelReader {
     attention();
     experts();
     halves();
+    linear_blocks();
     rest_of_model();
     return std::move(model_);
   }
@@ -57,6 +58,7 @@ class ModelReader {
     model_.shape["biases"] = !in_.list.has("--disable-bias-linear");
     in_.copy_flag(model_.shape, "qkv_bias", "--add-qkv-bias");
     in_.copy_flag(model_.shape, "qk_norm", "--qk-layernorm");
+    in_.copy_flag(model_.shape, "attention_output_gate", "--attention-output-gate");
     model_.shape["tied_embeddings"] = !in_.list.has("--untie-embeddings-and-output-weights");
     model_.shape["vocab"] = vocabulary();
   }
@@ -153,12 +155,73 @@ class ModelReader {
     pattern.erase(std::min(pattern.find('/'), pattern.size()));
     std::erase(pattern, '|');
     model_.shape["layer_pattern"] = pattern;
+    if (pattern.find('G') != std::string::npos) linear_attention();
+    if (pattern.find('M') == std::string::npos) return;
     const int head = in_.list.whole("--mamba-head-dim").value_or(64);  // defaults of TransformerConfig
     model_.shape["ssm_head_dim"] = head;
     model_.shape["ssm_heads"] =
         in_.list.whole("--mamba-num-heads").value_or(2 * model_.shape["hidden"].get<int>() / head);
     model_.shape["ssm_state"] = in_.list.whole("--mamba-state-dim").value_or(128);
     model_.shape["ssm_groups"] = in_.list.whole("--mamba-num-groups").value_or(8);
+  }
+
+  /// Sizes of gated delta rule, whose options have no defaults (core/transformer/transformer_config.py).
+  void linear_attention() {
+    Json& linear = model_.shape["linear_attention"] = {{"kind", "gated_delta"}};
+    linear["key_heads"] = in_.required("--linear-num-key-heads");
+    linear["value_heads"] = in_.required("--linear-num-value-heads");
+    linear["key_head_dim"] = in_.required("--linear-key-head-dim");
+    linear["value_head_dim"] = in_.required("--linear-value-head-dim");
+    in_.copy(linear, "convolution", "--linear-conv-kernel-dim");
+  }
+
+  /// Blocks of gated delta rule among those of attention: every half becomes a layer, so that a pattern can say it.
+  void linear_blocks() {
+    const std::string variant = "--experimental-attention-variant";
+    if (!in_.list.has(variant) || in_.list.text(variant) != "gated_delta_net") return;
+    if (model_.shape.contains("layer_pattern")) return;
+    const std::string mixing = linear_letters();
+    if (mixing.empty()) return;
+    linear_attention();
+    const bool routed = model_.shape.contains("experts");
+    const int dense = model_.shape.value("dense_layers", 0), every = model_.shape.value("moe_every", 1);
+    std::string pattern;
+    for (int layer = 0; layer < model_.layers; ++layer) {
+      const bool experts = routed && layer >= dense && (layer - dense) % every == every - 1;
+      pattern += {mixing[static_cast<std::size_t>(layer)], experts ? 'E' : '-'};
+    }
+    for (const char* said : {"dense_layers", "moe_every"}) model_.shape.erase(said);
+    model_.shape["layer_pattern"] = pattern;
+    model_.shape["layers"] = pattern.size();
+    model_.halves = 2;
+  }
+
+  /// --linear-attention-freq: every so many-th layer has full attention, or a list with 1 for linear ones; G and * for
+  /// each. Empty, with a fault, where it is neither.
+  std::string linear_letters() {
+    const std::string option = "--linear-attention-freq";
+    if (!in_.list.has(option)) {
+      in_.diagnostics.error("", option + ": missing", "every how many-th layer has full attention");
+      return {};
+    }
+    const std::vector<std::string> said = in_.list.values(option);
+    const std::string text = fmt::format("{}", fmt::join(said, ","));
+    std::string out(static_cast<std::size_t>(model_.layers), 'G');
+    int every = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), every);
+    if (error == std::errc() && end == text.data() + text.size() && every > 0) {
+      for (int layer = every - 1; layer < model_.layers; layer += every) out[static_cast<std::size_t>(layer)] = '*';
+      return out;
+    }
+    if (const auto list = megatron_layer_list(text, model_.layers)) {
+      std::transform(list->begin(), list->end(), out.begin(), [](char c) { return c == '1' ? 'G' : '*'; });
+      return out;
+    }
+    in_.diagnostics.error("", fmt::format("{}: found {}", option, shown(text)),
+                          fmt::format("a number, or a list like [1,1,1,0]*12 with 1 for each of the {} layers that has "
+                                      "linear attention",
+                                      model_.layers));
+    return {};
   }
 
   void layer_frequency(const std::string& text) {

@@ -10,7 +10,8 @@ namespace stepcast {
 struct MegatronModel {
   Json shape = Json::object();  ///< as `transformer` of a model's description
   std::string family = "decoder";
-  int layers = 0;  ///< of encoder and decoder together
+  int layers = 0;  ///< as Megatron-LM counts them, of encoder and decoder together
+  int halves = 1;  ///< layers of the shape for each of those: two where attention and MLP are layers of their own
   int length = 0;  ///< tokens of a sequence
 };
 

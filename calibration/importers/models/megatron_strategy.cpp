@@ -187,6 +187,7 @@ class StrategyReader {
       chunks = static_cast<int>(layers.size()) / in_.degrees.pp;
     }
     if (chunks > 1) strategy_["virtual_pipeline"] = chunks;
+    for (int& part : layers) part *= model_.halves;
     if (!layers.empty() && in_.degrees.pp > 1) strategy_["stage_layers"] = layers;
   }
 
