@@ -75,7 +75,9 @@ bool dispatches_once(std::string_view model, std::string_view precision, std::st
 
 // src/megatron/bridge/recipes/nemotronh: mtp_num_layers 2 and mtp_use_repeated_layer, so one block's weights twice;
 // DeepSeek-V3's and Kimi K2's layouts (Et*4|…tmL) hold one, which the tables of models state.
-int unstated_predictions(std::string_view model) { return model == "nemotron-3-super" ? 2 : 0; }
+int unstated_predictions(std::string_view model) {
+  return model == "nemotron-3-super" || model == "nemotron-3.5-lightning" ? 2 : 0;
+}
 
 bool keeps_experts_whole(std::string_view model) { return !model.empty() && holds(kWholeExperts, model); }
 
