@@ -5,6 +5,7 @@
 
 #include "calibration/validation/adapters.hpp"
 #include "calibration/validation/published_row.hpp"
+#include "calibration/validation/stated_words.hpp"
 #include "fields/plain_text.hpp"
 
 namespace stepcast {
@@ -22,6 +23,8 @@ constexpr std::array kDoubts{
     Doubt{"known performance regression", "the source states a performance regression"},
     Doubt{"average over the run", "an average over a whole run, interruptions included"},
     Doubt{"must be read from the script", "model and GPU count are guesses"},
+    Doubt{"deterministic mode", "slower kernels that give equal bits"},
+    Doubt{"functional run", "run to see that it works, not tuned, says the source"},
 };
 
 /// Notes beside the data (docs/sources.md) that go by setting: nanotron's logs of pipelines over nodes are erratic, and
@@ -51,9 +54,14 @@ void name_run(PublishedRow& reading) {
   out.doubtful = doubt_of(reading);
 }
 
+/// Mean tokens of the documents that share a sequence, as the notes say them.
+std::optional<long> stated_document_len(const PublishedRow& reading) {
+  return number_after(reading.row.text("notes"), "documents of ");
+}
+
 /// Fine-tuning recipes pack SQuAD into sequences of 4,096 (NVIDIA's recipes); MLPerf's of 8,192 hold about one
 /// report each, which is one document.
-int document_len(const PublishedRow& reading, long seq_len) {
+int unstated_document_len(const PublishedRow& reading, long seq_len) {
   const bool packed = reading.notes("packed sequences of");
   return reading.task == TrainingTask::pre_training || packed || seq_len > 4096 ? 0 : kSquadDocumentLen;
 }
@@ -86,8 +94,14 @@ std::string release_of(const CsvRow& row) {
 
 bool by_megatron_bridge(const CsvRow& row) { return contains(lower_case(row.text("framework")), "megatron-bridge"); }
 
+/// Whether the row names other CUDA graphs than its recipe's of whole iterations.
+bool captures_parts(const CsvRow& row) {
+  const std::string notes = row.text("notes");
+  return contains(notes, "CUDA graphs") && !contains(notes, "whole iterations as CUDA graphs");
+}
+
 const ExpertRecipe* expert_recipe_of(const CsvRow& row) {
-  if (!by_megatron_bridge(row)) return nullptr;
+  if (!by_megatron_bridge(row) || captures_parts(row)) return nullptr;
   return find_expert_recipe(row.text("model"), row.text("precision"), row.text("accelerator_id"),
                             row.whole("gpus").value_or(0), release_of(row));
 }
@@ -96,10 +110,13 @@ Json workload_of(PublishedRow& reading, const Json& model, long batch, const std
   const long seq_len = model.at("default_seq_len").get<long>();
   Json workload{{"model", model}, {"global_batch", batch}, {"seq_len", seq_len}, {"precision", precision}};
   if (reading.task == TrainingTask::adapters) {
-    workload["adapter_rank"] = kUnstatedAdapterRank;
-    reading.unstated("adapter_rank");
+    const std::optional<long> rank = number_after(reading.row.text("notes"), "adapters of rank ");
+    workload["adapter_rank"] = rank.value_or(kUnstatedAdapterRank);
+    if (!rank) reading.unstated("adapter_rank");
   }
-  if (const int length = document_len(reading, seq_len)) {
+  if (const std::optional<long> stated = stated_document_len(reading)) {
+    workload["document_len"] = std::min(*stated, seq_len);
+  } else if (const int length = unstated_document_len(reading, seq_len)) {
     workload["document_len"] = length;
     reading.unstated("document_len");
   }

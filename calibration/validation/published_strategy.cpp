@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 
 #include "calibration/validation/expert_recipes.hpp"
 #include "calibration/validation/published_row.hpp"
@@ -19,15 +18,6 @@ namespace {
 
 bool holds(const std::string& text, std::string_view words) { return text.find(words) != std::string::npos; }
 
-/// The first whole number of a text after some words; null when there is none.
-std::optional<long> number_after(const std::string& text, std::string_view words) {
-  std::size_t at = text.find(words);
-  if (at == std::string::npos) return std::nullopt;
-  at = text.find_first_of("0123456789", at + words.size());
-  if (at == std::string::npos) return std::nullopt;
-  return std::strtol(text.c_str() + at, nullptr, 10);
-}
-
 class Mapping {
  public:
   Mapping(PublishedRow& reading, const Json& model, long batch)
@@ -39,9 +29,10 @@ class Mapping {
     if (!reading_.out.refusal.empty()) return nullptr;
     read_recompute();
     read_sharding();
-    if (reading_.expert_recipe != nullptr && has_passes_to_merge()) {
+    const bool merged = reading_.notes("exchanges of experts overlapped");
+    if ((merged || reading_.expert_recipe != nullptr) && has_passes_to_merge()) {
       strategy_["overlap_expert_parallel"] = true;
-      reading_.unstated("overlap_expert_parallel");
+      if (!merged) reading_.unstated("overlap_expert_parallel");
     }
     if (reading_.notes("async TP")) strategy_["overlap_tensor_parallel"] = true;
     // "no Liger kernels" aside; its loss computes the logits piece by piece (FusedLinearCrossEntropy).
@@ -226,7 +217,7 @@ class Mapping {
     if (!noted) reading_.unstated("expert_dispatch");
   }
 
-  /// No table says whether tensor ranks share an expert or hold whole ones. Megatron's default is that they share; it
+  /// Few tables say whether tensor ranks share an expert or hold whole ones. Megatron's default is that they share; it
   /// is not where the recipes are known to say so, or where expert groups would not fit otherwise.
   void read_experts() {
     const long ep = row_.whole("ep").value_or(1);
@@ -237,6 +228,10 @@ class Mapping {
     strategy_["expert_parallel"] = std::min(ep, experts);
     if (ep > 1) read_dispatch();
     if (tp == 1) return;
+    if (reading_.notes("whole experts")) {
+      strategy_["expert_tensor_parallel"] = 1;
+      return;
+    }
     reading_.unstated("expert_tensor_parallel");
     const bool by_recipe =
         holds(lower_case(row_.text("framework")), "megatron-core") && keeps_experts_whole(row_.text("model"));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdlib>
 
 #include "fields/diagnostics.hpp"
 #include "fields/plain_text.hpp"
@@ -32,6 +33,14 @@ std::string squashed(std::string_view text) {
   for (const char letter : lower_case(text))
     if (std::isalnum(static_cast<unsigned char>(letter)) != 0) out += letter;
   return out;
+}
+
+std::optional<long> number_after(const std::string& text, std::string_view words) {
+  std::size_t at = text.find(words);
+  if (at == std::string::npos) return std::nullopt;
+  at = text.find_first_of("0123456789", at + words.size());
+  if (at == std::string::npos) return std::nullopt;
+  return std::strtol(text.c_str() + at, nullptr, 10);
 }
 
 std::optional<bool> stated_flag(std::string_view text) {

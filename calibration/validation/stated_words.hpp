@@ -38,6 +38,9 @@ std::optional<E> stated_enum(std::string_view text) {
   return std::nullopt;
 }
 
+/// The first whole number of a text after some words; null when there is none.
+std::optional<long> number_after(const std::string& text, std::string_view words);
+
 /// What yes or no, true or false, on or off, 1 or 0 say; null for any other text and a blank.
 std::optional<bool> stated_flag(std::string_view text);
 

@@ -16,6 +16,7 @@ namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 /// A row that states everything, with some cells changed.
 struct Row {
@@ -412,7 +413,9 @@ TEST(PublishedRuns, TakeABlankRecomputationWithTheMapping) {
 
 TEST(PublishedRuns, MarkDoubts) {
   EXPECT_TRUE(run_of({}).doubtful.empty());
-  EXPECT_FALSE(run_of(Row().set("notes", "doubtful: one profiled step was faster")).doubtful.empty());
+  for (const char* notes :
+       {"doubtful: one profiled step was faster", "functional run; real data", "deterministic mode"})
+    EXPECT_FALSE(run_of(Row().set("notes", notes)).doubtful.empty()) << notes;
 }
 
 TEST(PublishedRuns, FineTuningFreezesOrPacks) {
@@ -422,6 +425,68 @@ TEST(PublishedRuns, FineTuningFreezesOrPacks) {
   const Json sft = run_of(Row().set("notes", "task=sft").set("seq_len", "4096")).scenario["workload"];
   EXPECT_FALSE(sft.contains("adapter_rank"));
   EXPECT_EQ(sft["document_len"], 180);
+}
+
+TEST(PublishedRuns, TakeDocumentsAndAdaptersAtTheirWord) {
+  const MeasuredRun run =
+      run_of(Row().set("notes", "task=lora; packed documents of 380 tokens; adapters of rank 8 at attention"));
+  EXPECT_EQ(run.scenario["workload"]["document_len"], 380);
+  EXPECT_EQ(run.scenario["workload"]["adapter_rank"], 8);
+  EXPECT_THAT(run.inputs_unstated, Not(Contains("document_len")));
+  EXPECT_THAT(run.inputs_unstated, Not(Contains("adapter_rank")));
+  const Row longer = Row().set("seq_len", "2048").set("notes", "task=sft; documents of 9000 tokens");
+  EXPECT_EQ(run_of(longer).scenario["workload"]["document_len"], 2048);
+}
+
+TEST(PublishedRuns, TakeExpertsAtTheirWord) {
+  const Row row = Row()
+                      .set("model", "gpt-oss-20b")
+                      .set("layers", "24")
+                      .set("hidden", "2880")
+                      .set("ffn_hidden", "2880")
+                      .set("heads", "64")
+                      .set("kv_heads", "8")
+                      .set("vocab", "201088")
+                      .set("experts", "32")
+                      .set("top_k", "4")
+                      .set("params_B", "")
+                      .set("ep", "4");
+  EXPECT_FALSE(strategy_of(row).contains("overlap_expert_parallel"));
+  EXPECT_FALSE(strategy_of(row).contains("expert_tensor_parallel"));
+  const MeasuredRun noted = run_of(Row(row).set("notes", "exchanges of experts overlapped; whole experts"));
+  EXPECT_EQ(noted.scenario["strategy"]["overlap_expert_parallel"], true);
+  EXPECT_EQ(noted.scenario["strategy"]["expert_tensor_parallel"], 1);
+  EXPECT_THAT(noted.inputs_unstated, Not(Contains("overlap_expert_parallel")));
+  EXPECT_THAT(noted.inputs_unstated, Not(Contains("expert_tensor_parallel")));
+}
+
+// A recipe captures whole iterations; a row that says what else was captured is no run of it.
+TEST(PublishedRuns, GraphsOfPartsAreNotTheRecipesGraphs) {
+  const Row row = Row()
+                      .set("source", "NVIDIA Megatron-Bridge performance summary, NeMo 26.08")
+                      .set("framework", "Megatron-Bridge (Megatron-Core)")
+                      .set("model", "qwen3-30b-a3b")
+                      .set("layers", "48")
+                      .set("hidden", "2048")
+                      .set("ffn_hidden", "6144")
+                      .set("kv_heads", "4")
+                      .set("vocab", "151936")
+                      .set("experts", "128")
+                      .set("top_k", "8")
+                      .set("params_B", "30.5")
+                      .set("accelerator_id", "gb200")
+                      .set("gpus", "8")
+                      .set("gpus_per_node", "4")
+                      .set("network", "NVL72, 4 GPUs per host")
+                      .set("precision", "mxfp8")
+                      .set("tp", "1")
+                      .set("ep", "8");
+  const auto profile = [&](const char* notes) {
+    return strategy_of(Row(row).set("notes", notes)).at("framework").get<std::string>();
+  };
+  EXPECT_EQ(profile(""), "megatron-bridge-26.06-graphs");
+  EXPECT_EQ(profile("whole iterations as CUDA graphs"), "megatron-bridge-26.06-graphs");
+  EXPECT_EQ(profile("router and preparation as CUDA graphs"), "megatron-bridge-26.06");
 }
 
 TEST(PublishedRuns, NamesDoNotDependOnCapitalLetters) {
