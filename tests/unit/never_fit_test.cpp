@@ -41,6 +41,8 @@ TEST(NeverFit, ShippedRulesHoldForWhatIsPromised) {
   EXPECT_TRUE(rules.holds("Llama 3 report (arXiv 2407.21783) Table 4", "llama3.1-405b", 8192));
   EXPECT_TRUE(rules.holds("MegaScale (arXiv 2402.15627) Table 2", "gpt3-175b", 256));
   EXPECT_TRUE(rules.holds("BigScience chronicles", "bloom-176b", 384));
+  EXPECT_TRUE(rules.holds("NVIDIA Megatron-Bridge verification card qwen3-8b, NeMo 26.06", "qwen3-8b", 16));
+  EXPECT_FALSE(rules.holds("NVIDIA Megatron-Bridge performance summary, NeMo 26.06", "qwen3-30b-a3b", 16));
   EXPECT_TRUE(rules.holds("anyone", "anything", 12288));
   for (const char* network : {"vnet", "unet-industrial", "fastpitch", "hifi-gan", "waveglow", "tft"})
     EXPECT_TRUE(rules.holds("NVIDIA/DeepLearningExamples", network, 1)) << network;
@@ -59,6 +61,11 @@ TEST(NeverFit, RowsForFitsLackExactlyThoseRows) {
     left_out += named;
   }
   EXPECT_GE(left_out, 3u);  // the Llama 3 report's, at least
+}
+
+TEST(NeverFit, NoFitReadsARowOfTheVerificationCards) {
+  EXPECT_TRUE(runs_to_fit(run_set_file("bridge-cards"), "bridge-cards").runs.empty());
+  EXPECT_FALSE(read_runs(read_csv(run_set_file("bridge-cards")), "bridge-cards").runs.empty());
 }
 
 /// Programs that fit constants get training runs from runs_to_fit alone.
