@@ -170,6 +170,16 @@ FlopsPerSecond attention_peak(const Accelerator& accelerator, Precision precisio
   return bf16.value() > 0 ? bf16 : peak_or_throw(accelerator, Precision::fp16);
 }
 
+/// FLOPs of fp32 that a multiprocessor does in a cycle: 128 multiply-adds on Hopper, Ada, Blackwell and CDNA 3.
+constexpr double kVectorFlopsPerCycle = 256;
+
+/// Cycles of all multiprocessors in a second at their boost clock; where the catalogue lacks it, by the fp32 rate.
+double multiprocessor_cycles(const Accelerator& part) {
+  constexpr double kHertz = 1e6;
+  if (part.sm_count > 0 && part.boost_clock_MHz > 0) return part.sm_count * part.boost_clock_MHz * kHertz;
+  return part.peak(Precision::fp32).value() / kVectorFlopsPerCycle;
+}
+
 Device accelerator_device(const Scenario& scenario) {
   const Accelerator& part = *scenario.accelerator;
   Device device;
@@ -189,6 +199,7 @@ Device accelerator_device(const Scenario& scenario) {
     device.convolution_k_overhead *= device.product.start_up_k / scenario.operators->product->start_up_k;
   device.convolution_tail = scenario.compute->gemm_tail_share * part.sm_count * kTileElements;
   device.narrow_attention = narrow_attention(part, scenario.operators);
+  device.multiprocessor_cycles = multiprocessor_cycles(part);
   device.memory = part.usable_memory();
   return device;
 }
@@ -217,6 +228,7 @@ void set_clocks(Device& device, double products, double bandwidth) {
        {&device.peak, &device.peak_fp32, &device.peak_attention, &device.product.multiprocessor_rate,
         &device.product.sustained_rate, &device.sixteen_bit.multiprocessor_rate, &device.sixteen_bit.sustained_rate})
     *rate *= products;
+  device.multiprocessor_cycles *= products;
   for (BytesPerSecond* rate : {&device.memory_bandwidth, &device.product.memory, &device.sixteen_bit.memory})
     *rate *= bandwidth;
 }

@@ -36,6 +36,16 @@ double memory_time(const Operator& op, const Device& device) {
   return op.bytes.value() / device.memory_bandwidth.value();
 }
 
+/// Of a kernel whose products are too small for matrix units: multiprocessors take a stated time for its bytes. Parts
+/// that count no multiprocessors, and state no fp32 rate to tell them by, have as many cycles a byte as an H100.
+double small_products_time(const Operator& op, const Device& device) {
+  if (op.bytes_per_cycle <= 0) return 0;
+  constexpr double kBytesPerCycleOfH100 = 3350e9 / (132 * 1980e6);
+  const double cycles = device.multiprocessor_cycles > 0 ? device.multiprocessor_cycles
+                                                         : device.memory_bandwidth.value() / kBytesPerCycleOfH100;
+  return op.bytes.value() / (op.bytes_per_cycle * cycles);
+}
+
 /// Share of the sustained rate that a product keeps whose rows in memory are no multiple of 16 bytes long: kernels then
 /// load and store 8 bytes at a time, or fewer, instead of 16. The features are what lies side by side, never the
 /// tokens: A's are k and B's and C's n, of a weight gradient m and n.
@@ -182,7 +192,7 @@ Seconds operator_time(const Operator& op, const Device& device) {
     case OperatorKind::memory:
       break;
   }
-  return device.kernel_floor * op.kernels + Seconds(memory_time(op, device));
+  return device.kernel_floor * op.kernels + Seconds(std::max(memory_time(op, device), small_products_time(op, device)));
 }
 
 Seconds optimizer_time(double parameters, double bytes_per_parameter, const Device& device) {

@@ -95,11 +95,8 @@ void short_convolution(Steps& steps, const Cut& cut, const LinearMixer& m) {
         streamed("linear_convolution", 2 * m.convolved() * cut.element, m.convolved() * m.shape.convolution, cut));
 }
 
-/// Whatever the framework, the kernels are these.
 LayerStep recurrence(std::string_view name, const Recurrence& of_token, const Cut& cut) {
-  LayerStep step = counted_memory(name, of_token.bytes * cut.tokens);
-  step.op.flops = Flops(2 * of_token.multiply_adds * cut.tokens);
-  return step;
+  return chunked(name, of_token.bytes, of_token.multiply_adds, of_token.bytes_per_cycle, cut);
 }
 
 void linear_forward(Steps& steps, const Cut& cut, const LinearMixer& m) {

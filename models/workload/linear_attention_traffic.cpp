@@ -5,13 +5,12 @@
 namespace stepcast::workload {
 namespace {
 
-/// What of the memory's rate these kernels reach, in the mean over parts: their products are small, and multiprocessors
-/// limit them more than memory does, so that newer parts reach less of it. Forward 1.81 to 2.00 TB/s on H800 (96 heads
-/// of 8,192 tokens and 16 of 2 × 16,384, gated and Kimi delta alike: PaddlePaddle/flash-attention pull request
-/// 133), 2.7 to 3.3 on B200 (flashinfer pull requests 2742 and 3902), where plain streams reach some 2.7 and 6.2;
-/// backward 0.93 on H200 (32 heads of 4 × 8,192, less the forward's time: flash-linear-attention issue 645), where they
-/// reach 3.9. Kimi's first backward kernels took 1.5 times what this says there.
-constexpr double kForwardShare = 0.6, kBackwardShare = 0.25;
+/// Bytes that a multiprocessor moves in a cycle in these kernels, whose products are small. Forward 6.9 to 7.7 on H800
+/// (1.81 to 2.00 TB/s; 96 heads of 8,192 tokens and 16 of 2 × 16,384, gated and Kimi delta alike:
+/// PaddlePaddle/flash-attention pull request 133), 9.3 to 10.9 on B200 (2.70 to 3.17 TB/s; flashinfer pull requests
+/// 2742 and 3902); backward 3.5 on H200 (0.93 TB/s; 32 heads of 4 × 8,192, less the forward's time:
+/// flash-linear-attention issue 645), where Kimi's first kernels reached two thirds of that.
+constexpr double kForwardBytesPerCycle = 8.5, kBackwardBytesPerCycle = 3.5;
 
 /// Accesses of each tensor: in the format of what products give, but for the wide ones, which are in fp32.
 struct Accesses {
@@ -72,7 +71,8 @@ Recurrence forward_recurrence(LinearAttentionKind kind, const RecurrenceSizes& s
   const Accesses& accesses = sums                                      ? kLightningForward
                              : kind == LinearAttentionKind::kimi_delta ? kKimiForward
                                                                        : kGatedForward;
-  return {bytes_of(accesses, sizes) / kForwardShare, multiply_adds_of(sums ? kSumsForward : kDeltaForward, sizes)};
+  return {bytes_of(accesses, sizes), multiply_adds_of(sums ? kSumsForward : kDeltaForward, sizes),
+          kForwardBytesPerCycle};
 }
 
 Recurrence backward_recurrence(LinearAttentionKind kind, const RecurrenceSizes& sizes) {
@@ -80,7 +80,8 @@ Recurrence backward_recurrence(LinearAttentionKind kind, const RecurrenceSizes& 
   const Accesses& accesses = sums                                      ? kLightningBackward
                              : kind == LinearAttentionKind::kimi_delta ? kKimiBackward
                                                                        : kGatedBackward;
-  return {bytes_of(accesses, sizes) / kBackwardShare, multiply_adds_of(sums ? kSumsBackward : kDeltaBackward, sizes)};
+  return {bytes_of(accesses, sizes), multiply_adds_of(sums ? kSumsBackward : kDeltaBackward, sizes),
+          kBackwardBytesPerCycle};
 }
 
 double kept_scores(LinearAttentionKind kind, const RecurrenceSizes& sizes) {

@@ -20,8 +20,8 @@ struct RecurrenceSizes {
 
 /// Work of one token, over all heads.
 struct Recurrence {
-  double bytes = 0;  ///< over the share of the memory's rate that these kernels reach
-  double multiply_adds = 0;
+  double bytes = 0, multiply_adds = 0;
+  double bytes_per_cycle = 0;  ///< that a multiprocessor moves in these kernels
 };
 
 Recurrence forward_recurrence(LinearAttentionKind kind, const RecurrenceSizes& sizes);

@@ -47,9 +47,9 @@ LayerStep convolution(const Cut& cut, const Mixer& m) {
   return streamed("ssm_convolution", 2 * m.convolved * cut.element, m.convolved * cut.shape.ssm_conv, cut);
 }
 
-/// What of the memory's rate the scan's kernels reach. Nemotron 3 Nano's nine published runs on GB200 and B300 come out
-/// level with it; other models and parts may differ.
-constexpr double kScanShare = 0.25;
+/// Bytes that a multiprocessor moves in a cycle in the scan's kernels, whose products are small. Nemotron 3 Nano's nine
+/// published runs on GB200 and B300 come out level with it.
+constexpr double kScanBytesPerCycle = 3.6;
 
 // Bytes of a token in the scan's kernels (mamba_ssm 2.2, ops/triton/ssd_combined.py and what it calls), tensor by
 // tensor as they read and write: states, scores and cumulated step sizes in fp32, states that were passed on in 16 bit.
@@ -78,7 +78,7 @@ void mixer_forward(Steps& steps, const Cut& cut, const Mixer& m) {
   steps.push_back(forward_product(m.in, cut.tokens, cut.element));
   steps.push_back(convolution(cut, m));
   const double scan = scan_multiply_adds(m.inner, m.shared, cut.shape.ssm_state);
-  steps.push_back(streamed("ssm_scan", scan_bytes(m, cut) / kScanShare, scan, cut));
+  steps.push_back(chunked("ssm_scan", scan_bytes(m, cut), scan, kScanBytesPerCycle, cut));
   steps.push_back(streamed("ssm_norm", 3 * m.inner * cut.element, 0, cut));
   add_row_parallel_product(steps, m.out, cut);
 }
@@ -90,7 +90,7 @@ void mixer_backward(Steps& steps, const Cut& cut, const Mixer& m) {
   // The kernels keep what the convolution read, and convolve again.
   steps.push_back(convolution(cut, m));
   const double scan = scan_backward_multiply_adds(m, cut.shape.ssm_state);
-  steps.push_back(streamed("ssm_scan_backward", scan_backward_bytes(m, cut) / kScanShare, scan, cut));
+  steps.push_back(chunked("ssm_scan_backward", scan_backward_bytes(m, cut), scan, kScanBytesPerCycle, cut));
   const double gradients = 2 * m.convolved * cut.shape.ssm_conv;
   steps.push_back(streamed("ssm_convolution_backward", 3 * m.convolved * cut.element, gradients, cut));
   add_cast(steps, "cast_gradient", cut.tokens * m.in.out, cut.sharding);

@@ -34,7 +34,10 @@ struct Operator {
   bool separate_rotary = false;  ///< rotary positions that run operator by operator
   Flops flops;                   ///< executed, causal halves counted as executed by a fused kernel
   Bytes bytes;                   ///< least traffic
-  int kernels = 1;               ///< launches
+  /// memory: bytes that a multiprocessor moves in a cycle, of a kernel whose small products it waits for; 0: memory
+  /// alone limits it.
+  double bytes_per_cycle = 0;
+  int kernels = 1;  ///< launches
 };
 
 /// How one layer is cut over devices, for the operators' shapes.

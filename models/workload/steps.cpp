@@ -120,6 +120,14 @@ LayerStep streamed(std::string_view name, double bytes_per_token, double multipl
   return step;
 }
 
+LayerStep chunked(std::string_view name, double bytes_per_token, double multiply_adds_per_token, double bytes_per_cycle,
+                  const Cut& cut) {
+  LayerStep step = counted_memory(name, bytes_per_token * cut.tokens);
+  step.op.flops = Flops(2 * multiply_adds_per_token * cut.tokens);
+  step.op.bytes_per_cycle = bytes_per_cycle;
+  return step;
+}
+
 LayerStep communicate(std::string_view name, LayerCommunication over, LayerCollective collective, Bytes payload,
                       bool overlappable) {
   LayerStep step;

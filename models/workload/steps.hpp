@@ -69,6 +69,9 @@ LayerStep weight_gradient(const Linear& linear, double rows, const LayerSharding
 LayerStep memory(std::string_view name, double bytes, const LayerSharding& sharding);
 /// The same of kernels that are counted one by one, or stream well whatever the framework: none of its passes.
 LayerStep counted_memory(std::string_view name, double bytes);
+/// A kernel of many small products, which multiprocessors limit: so many bytes a cycle of each, whatever the framework.
+LayerStep chunked(std::string_view name, double bytes_per_token, double multiply_adds_per_token, double bytes_per_cycle,
+                  const Cut& cut);
 /// A kernel that the memory's rate bounds; its multiply-adds count as executed and take no time beside that.
 LayerStep streamed(std::string_view name, double bytes_per_token, double multiply_adds_per_token, const Cut& cut);
 LayerStep communicate(std::string_view name, LayerCommunication over, LayerCollective collective, Bytes payload,
