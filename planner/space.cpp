@@ -78,10 +78,9 @@ std::vector<int> Space::tensor_degrees(Tally& tally) const {
 std::vector<int> Space::context_degrees(int tp) const {
   if (!question_.strategy.context_parallel.open()) return question_.strategy.context_parallel.values;
   std::vector<int> out{1};
-  if (shape_ == nullptr || shape_->has_half('M') || shape_->encoder_layers > 0 || !shared_.framework->context_parallel)
-    return out;
+  if (shape_ == nullptr || shape_->encoder_layers > 0 || !shared_.framework->context_parallel) return out;
   for (int cp = 2; shared_.seq_len / cp >= kShortestLocalSequence && devices_ % (tp * cp) == 0; cp *= 2)
-    out.push_back(cp);
+    if (shape_->deals_out_mixers(static_cast<long>(tp) * cp)) out.push_back(cp);
   return out;
 }
 

@@ -115,11 +115,13 @@ void check_context(Draft& draft) {
   const TransformerShape* shape = draft.transformer();
   const int cp = strategy.context_parallel;
   if (shape == nullptr || s.seq_len <= 0) return;
-  if (cp > 1 && (shape->has_half('M') || shape->has_half('G')))
-    return draft.fault("/strategy/context_parallel",
-                       fmt::format("found {}, but {} has {}, which are not described with it", cp, s.model->id,
-                                   shape->has_half('M') ? "state-space layers" : "layers of linear attention"),
-                       "context_parallel 1");
+  if (const long ranks = static_cast<long>(cp) * strategy.tensor_parallel; cp > 1 && !shape->deals_out_mixers(ranks))
+    return draft.fault(
+        "/strategy/context_parallel",
+        fmt::format("deals out heads of {}: context_parallel ({}) × tensor_parallel ({}) = {} does not divide the {}",
+                    shape->has_half('M') ? "state-space layers" : "linear attention", cp, strategy.tensor_parallel,
+                    ranks, shape->has_half('M') ? shape->ssm_heads : shape->linear_attention->key_heads),
+        nearest_valid(cp, shape->heads, [&](long c) { return shape->deals_out_mixers(c * strategy.tensor_parallel); }));
   // Causal attention gives each rank one early and one late piece, so that all work alike (Megatron-Core, Llama 3).
   const bool halves = s.model->family == ModelFamily::decoder && strategy.context_method != ContextMethod::ulysses;
   const long pieces = halves && cp > 1 ? 2L * cp : cp;

@@ -5,7 +5,8 @@
 
 // Layers of linear attention as Megatron-Core (core/ssm/gated_delta_net.py) and the checkpoints' modelling code have
 // them: products to queries, keys, values, gates and decays, a short causal convolution with its activation, the
-// recurrence in chunks, a norm of each head times the gate, and the product back. Heads are cut by tensor parallelism.
+// recurrence in chunks, a norm of each head times the gate, and the product back. Heads are cut by tensor parallelism,
+// and dealt out by context parallelism.
 namespace stepcast {
 
 const FieldTable<LinearAttentionShape>& LinearAttentionShape::fields() {
@@ -89,6 +90,11 @@ double normed_and_copied(const LinearMixer& m) {
   return normed + (m.repeats() ? 2 * m.queries + 2 * m.sizes.keys() : 0);
 }
 
+/// Width of decays and gate in place of the latents that they come from.
+double gates_by_latents(const LinearMixer& m) {
+  return m.by_latents() ? m.queries + m.values - 2.0 * m.shape.latent() : 0;
+}
+
 void short_convolution(Steps& steps, const Cut& cut, const LinearMixer& m) {
   if (m.convolved() > 0)
     steps.push_back(
@@ -104,22 +110,26 @@ void linear_forward(Steps& steps, const Cut& cut, const LinearMixer& m) {
   steps.push_back(forward_product(m.in, cut.tokens, cut.element));
   if (m.by_latents())
     for (const Linear& linear : {m.decays, m.gate}) steps.push_back(forward_product(linear, cut.tokens, cut.element));
+  exchange_heads(steps, "cp_all_to_all_mixer", m.in.out + gates_by_latents(m), cut);
   short_convolution(steps, cut, m);
   steps.push_back(streamed("linear_qk_norm", normed_and_copied(m) * cut.element, 0, cut));
   steps.push_back(recurrence("linear_attention", forward_recurrence(m.shape.kind, m.sizes), cut));
   steps.push_back(streamed("linear_norm", 3 * m.values * cut.element, 0, cut));
+  exchange_heads(steps, "cp_all_to_all_mixed", m.values, cut);
   add_row_parallel_product(steps, m.out, cut);
 }
 
 void linear_backward(Steps& steps, const Cut& cut, const LinearMixer& m) {
   gather_operand(steps, "cast_gradient", cut);
   steps.push_back(input_gradient(m.out, cut.tokens, cut.element));
+  exchange_heads(steps, "cp_all_to_all_mixed", m.values, cut);
   steps.push_back(streamed("linear_norm_backward", 5 * m.values * cut.element, 0, cut));
   steps.push_back(recurrence("linear_attention_backward", backward_recurrence(m.shape.kind, m.sizes), cut));
   steps.push_back(streamed("linear_qk_norm_backward", 1.5 * normed_and_copied(m) * cut.element, 0, cut));
   if (m.convolved() > 0)
     steps.push_back(streamed("linear_convolution_backward", 3 * m.convolved() * cut.element,
                              2 * m.convolved() * m.shape.convolution, cut));
+  exchange_heads(steps, "cp_all_to_all_mixer", m.in.out + gates_by_latents(m), cut);
   if (m.by_latents())
     for (const Linear& linear : {m.decays, m.gate}) steps.push_back(input_gradient(linear, cut.tokens, cut.element));
   add_cast(steps, "cast_gradient", cut.tokens * m.in.out, cut.sharding);

@@ -2,7 +2,8 @@
 
 // State-space layers of Mamba-2 (Dao & Gu 2024, arXiv 2405.21060) as Megatron-Core has them (core/ssm/mamba_mixer.py):
 // one product to gate, input, B, C and step sizes, a causal convolution of a few tokens, the chunked scan, a gated
-// norm, and the product back. Heads are cut by tensor parallelism.
+// norm, and the product back. Heads are cut by tensor parallelism, and
+// dealt out by context parallelism, with the gate, which the norm multiplies by.
 namespace stepcast::workload {
 namespace {
 
@@ -76,9 +77,11 @@ double scan_backward_bytes(const Mixer& m, const Cut& cut) {
 void mixer_forward(Steps& steps, const Cut& cut, const Mixer& m) {
   gather_operand(steps, "cast_input", cut);
   steps.push_back(forward_product(m.in, cut.tokens, cut.element));
+  exchange_heads(steps, "cp_all_to_all_mixer", m.in.out, cut);
   steps.push_back(convolution(cut, m));
   const double scan = scan_multiply_adds(m.inner, m.shared, cut.shape.ssm_state);
   steps.push_back(chunked("ssm_scan", scan_bytes(m, cut), scan, kScanBytesPerCycle, cut));
+  exchange_heads(steps, "cp_all_to_all_scanned", 2 * m.inner, cut);
   steps.push_back(streamed("ssm_norm", 3 * m.inner * cut.element, 0, cut));
   add_row_parallel_product(steps, m.out, cut);
 }
@@ -87,12 +90,14 @@ void mixer_backward(Steps& steps, const Cut& cut, const Mixer& m) {
   gather_operand(steps, "cast_gradient", cut);
   steps.push_back(input_gradient(m.out, cut.tokens, cut.element));
   steps.push_back(streamed("ssm_norm_backward", 5 * m.inner * cut.element, 0, cut));
+  exchange_heads(steps, "cp_all_to_all_scanned", 2 * m.inner, cut);
   // The kernels keep what the convolution read, and convolve again.
   steps.push_back(convolution(cut, m));
   const double scan = scan_backward_multiply_adds(m, cut.shape.ssm_state);
   steps.push_back(chunked("ssm_scan_backward", scan_backward_bytes(m, cut), scan, kScanBytesPerCycle, cut));
   const double gradients = 2 * m.convolved * cut.shape.ssm_conv;
   steps.push_back(streamed("ssm_convolution_backward", 3 * m.convolved * cut.element, gradients, cut));
+  exchange_heads(steps, "cp_all_to_all_mixer", m.in.out, cut);
   add_cast(steps, "cast_gradient", cut.tokens * m.in.out, cut.sharding);
   regather_input(steps, cut, cut.sharding.gathered_bytes);
   steps.push_back(input_gradient(m.in, cut.tokens, cut.element));

@@ -125,6 +125,13 @@ struct TransformerShape {
     return layer_pattern.empty() ? '\0' : layer_pattern[static_cast<std::size_t>(layer)];
   }
   [[nodiscard]] bool has_half(char letter) const { return layer_pattern.find(letter) != std::string::npos; }
+  /// Whether heads of mixers and of linear attention, as far as there are any, can be dealt out to so many
+  /// context-parallel ranks of tensor-parallel ones. A rank has whole groups of B and C, or ranks share one.
+  [[nodiscard]] bool deals_out_mixers(long ranks) const {
+    const bool mixers =
+        !has_half('M') || (ssm_heads % ranks == 0 && (ssm_groups % ranks == 0 || ranks % ssm_groups == 0));
+    return mixers && (!linear_attention || linear_attention->key_heads % ranks == 0);
+  }
   [[nodiscard]] bool is_moe(int layer) const {
     if (!layer_pattern.empty()) return half(layer) == 'E';
     return experts > 0 && layer >= dense_layers && (layer - dense_layers) % moe_every == moe_every - 1;

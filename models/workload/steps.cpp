@@ -128,6 +128,12 @@ LayerStep chunked(std::string_view name, double bytes_per_token, double multiply
   return step;
 }
 
+void exchange_heads(Steps& steps, std::string_view name, double width, const Cut& cut) {
+  if (cut.sharding.cp > 1)
+    steps.push_back(communicate(name, LayerCommunication::context, LayerCollective::all_to_all,
+                                Bytes(cut.tokens * width * cut.element)));
+}
+
 LayerStep communicate(std::string_view name, LayerCommunication over, LayerCollective collective, Bytes payload,
                       bool overlappable) {
   LayerStep step;

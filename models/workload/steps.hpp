@@ -83,6 +83,10 @@ LayerStep synchronize_batch_norm(double channels, double norms = 1);
 
 using Steps = std::vector<LayerStep>;
 
+/// Context parallelism of what takes a sequence from its first token on: an all_to_all turns a cut of the sequence into
+/// one of the heads, of `width` elements a token, or back (Megatron-Core, core/ssm/mamba_context_parallel.py).
+void exchange_heads(Steps& steps, std::string_view name, double width, const Cut& cut);
+
 /// Collectives of the tensor-parallel regions (Narayanan et al. 2021 §2.3; Korthikanti et al. 2022 §4.2). Without
 /// sequence parallelism a region starts with nothing and ends with an all-reduce; with it, all-gather and
 /// reduce-scatter. The backward pass mirrors both.

@@ -212,10 +212,21 @@ std::string fault(const std::vector<std::string>& changes) {
   return "none";
 }
 
-TEST(LinearAttention, IsCutByHeadsAndNotBySequence) {
+// 16 heads of keys go to 16 ranks at most. Before the convolution each sends what the first product gave of its 1,024
+// tokens, behind the norm 4,096 values a token, and gradients the same way back.
+TEST(LinearAttention, ContextRanksShareHeads) {
   EXPECT_EQ(fault({}), "none");
-  EXPECT_THAT(fault({"strategy.context_parallel=2"}),
-              HasSubstr("qwen3-next-80b-a3b has layers of linear attention, which are not described with it"));
+  EXPECT_EQ(fault({"strategy.context_parallel=2"}), "none");
+  EXPECT_THAT(fault({"strategy.context_parallel=16"}),
+              HasSubstr("context_parallel (16) × tensor_parallel (2) = 32 does not divide the 16"));
+  LayerSharding cut;
+  cut.cp = 4;
+  const LayerWork work = layer(*preset("qwen3-next-80b-a3b"), kLinear, cut);
+  for (const std::vector<LayerStep>* steps : {&work.forward, &work.backward_input}) {
+    EXPECT_DOUBLE_EQ(named(*steps, "cp_all_to_all_mixer").payload.value(), 1024 * 12352 * 2);
+    EXPECT_DOUBLE_EQ(named(*steps, "cp_all_to_all_mixed").payload.value(), 1024 * 4096 * 2);
+  }
+  EXPECT_DOUBLE_EQ(named(work.forward, "linear_attention").op.bytes.value(), 1024 * 32 * 5120);
 }
 
 // Without recomputation a step executes no less than the model counts.
