@@ -34,6 +34,7 @@ class Mapping {
       strategy_["overlap_expert_parallel"] = true;
       if (!merged) reading_.unstated("overlap_expert_parallel");
     }
+    if (reading_.notes("bf16 moments")) strategy_["optimizer"] = "adam-16bit";
     if (reading_.notes("async TP")) strategy_["overlap_tensor_parallel"] = true;
     // "no Liger kernels" aside; its loss computes the logits piece by piece (FusedLinearCrossEntropy).
     if (reading_.notes("Liger kernels") && !reading_.notes("no Liger kernels"))

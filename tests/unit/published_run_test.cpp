@@ -120,6 +120,11 @@ TEST(PublishedRun, AnOptimizerOnTheHostIsOffloaded) {
   EXPECT_FALSE(runs[1].scenario["strategy"].contains("offload_optimizer"));
 }
 
+TEST(PublishedRun, MomentsMayBeIn16Bit) {
+  EXPECT_EQ(strategy_of(Row().set("notes", "HybridEP; bf16 moments"))["optimizer"], "adam-16bit");
+  EXPECT_FALSE(strategy_of(Row()).contains("optimizer"));
+}
+
 TEST(PublishedRun, SaysWhichKernelsAreFused) {
   const Row titan = Row().set("framework", "torchtitan (FSDP2)").set("zero_or_fsdp", "FSDP2");
   EXPECT_FALSE(strategy_of(Row(titan).set("notes", "eager")).contains("torch_compile"));
