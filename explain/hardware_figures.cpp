@@ -27,6 +27,9 @@ void scale_flop_rate(ChangedScenario& s, double factor) {
     for (auto* peaks :
          {&part->peak_TFLOPS, &part->peak_matrix_TFLOPS, &part->matmul_measured_TFLOPS, &part->achievable_TFLOPS})
       for (auto& [precision, peak] : *peaks) peak *= factor;
+    // Kernels of small products go by the multiprocessors' cycles; what a locked clock is a share of stays.
+    if (part->tensor_peak_clock_MHz == 0) part->tensor_peak_clock_MHz = part->boost_clock_MHz;
+    part->boost_clock_MHz *= factor;
   } else if (Cpu* cpu = s.cpu()) {
     cpu->peak_fp32 *= factor;
   }
