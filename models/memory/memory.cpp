@@ -6,6 +6,7 @@
 #include "models/memory/in_flight.hpp"
 #include "models/memory/moment.hpp"
 #include "models/memory/peak.hpp"
+#include "models/parallelism/parameter_update.hpp"
 #include "models/parallelism/retained.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/reliability/checkpoint.hpp"
@@ -38,21 +39,22 @@ constexpr double kOuterStates = 8;
 // The next micro-batch's activation and gradient are received beside the computation.
 constexpr double kMessagesAhead = 2;
 
-/// Parameters of a stage on one device, whole and as its share when they are sharded over the data-parallel ranks.
+/// Parameters of a stage on one device: trained ones whole and as what it owns of them when they are sharded over the
+/// data-parallel ranks.
 struct StageParameters {
-  double whole, share;
+  double whole;
+  OwnedParameters owned;
   double frozen_whole, frozen_share;  ///< held, without gradient or state
 };
 
 StageParameters parameters_of(const Job& job, int stage) {
-  const double dense = job.stage_parameters[static_cast<std::size_t>(stage)];
-  const double expert = job.stage_expert_parameters[static_cast<std::size_t>(stage)];
-  const double frozen = job.stage_frozen_parameters[static_cast<std::size_t>(stage)];
-  const double frozen_expert = job.stage_frozen_expert_parameters[static_cast<std::size_t>(stage)];
+  const auto at = static_cast<std::size_t>(stage);
+  const double frozen = job.stage_frozen_parameters[at];
+  const double frozen_expert = job.stage_frozen_expert_parameters[at];
   const double ranks = std::max(1, job.groups.shard.size);
   const double expert_ranks = std::max(1, job.groups.expert_data.size);
-  return {dense + expert, dense / ranks + expert / expert_ranks, frozen + frozen_expert,
-          frozen / ranks + frozen_expert / expert_ranks};
+  return {job.stage_parameters[at] + job.stage_expert_parameters[at], owned_parameters(job, stage),
+          frozen + frozen_expert, frozen / ranks + frozen_expert / expert_ranks};
 }
 
 /// Bytes of a frozen parameter: 8-bit formats hold what no optimizer updates in 8 bit alone (Transformer Engine's
@@ -67,12 +69,12 @@ void add_states(MemoryFootprint& out, const Job& job, const StageParameters& par
   const StateBytes bytes = state_bytes(*job.scenario);
   const bool shards_parameters = synchronization_plan(*job.scenario).sharded_parameters;
   const bool shards_gradients = shards_parameters || sharding == Sharding::zero2;
-  const bool shards_optimizer = sharding != Sharding::none;
   const double frozen = shards_parameters ? parameters.frozen_share : parameters.frozen_whole;
-  out.parameters = Bytes(bytes.parameter * (shards_parameters ? parameters.share : parameters.whole) +
+  const OwnedParameters& owned = parameters.owned;
+  out.parameters = Bytes(bytes.parameter * (shards_parameters ? owned.all : parameters.whole) +
                          frozen_bytes(*job.scenario) * frozen);
-  out.gradients = Bytes(bytes.gradient * (shards_gradients ? parameters.share : parameters.whole));
-  out.optimizer = Bytes(bytes.optimizer * (shards_optimizer ? parameters.share : parameters.whole));
+  out.gradients = Bytes(bytes.gradient * (shards_gradients ? owned.all : parameters.whole));
+  out.optimizer = Bytes(bytes.optimizer * (owned.all - owned.in_matrices) + bytes.matrix_optimizer * owned.in_matrices);
 }
 
 /// What the way to keep replicas equal holds of a device's trained parameters beside their states.
@@ -204,19 +206,18 @@ bool needs_no_more(const Job& job, int stage) {
 
 StateBytes state_bytes(const Scenario& scenario) {
   const double element = parameter_bytes(scenario);
-  const bool mixed = element < 4;
-  const double full = mixed ? 4 : element;  // of an optimizer's state variable
+  const bool mixed = element < 4, narrow = scenario.spec.strategy.parameters_in_16_bit;
+  const double full = mixed && !narrow ? 4 : element;  // of an optimizer's state variable
   const OptimizerKind kind = optimizer_of(scenario);
-  if (scenario.spec.strategy.parameters_in_16_bit) return {element, element, optimizer_state_bytes(kind, element)};
-  const double states = optimizer_state_bytes(kind, full);
-  StateBytes bytes;
-  bytes.parameter = element;
-  bytes.gradient = scenario.framework->main_gradients_fp32 ? full : element;
-  if (mixed && scenario.framework->model_gradients_kept) bytes.gradient = element + full;
-  bytes.optimizer = states + (mixed ? full : 0);
+  const double states = optimizer_state_bytes(outside_matrices(kind), full);
+  const double of_matrices = optimizer_state_bytes(kind, full);
+  if (narrow) return {element, element, states, of_matrices};
   const bool keeps_fp32_alone = scenario.sharding == Sharding::fsdp || scenario.sharding == Sharding::hsdp;
-  if (mixed && (keeps_fp32_alone || automatic_mixed_precision(scenario))) return {full, full, states};
-  return bytes;
+  if (mixed && (keeps_fp32_alone || automatic_mixed_precision(scenario))) return {full, full, states, of_matrices};
+  double gradient = scenario.framework->main_gradients_fp32 ? full : element;
+  if (mixed && scenario.framework->model_gradients_kept) gradient = element + full;
+  const double master = mixed ? full : 0;
+  return {element, gradient, states + master, of_matrices + master};
 }
 
 double outer_state_bytes(const Scenario& scenario) { return scenario.update == UpdateMode::local ? kOuterStates : 0; }

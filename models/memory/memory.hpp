@@ -46,6 +46,7 @@ struct MemoryReport {
 /// Bytes of one parameter's training state on a device, before sharding.
 struct StateBytes {
   double parameter = 0, gradient = 0, optimizer = 0;
+  double matrix_optimizer = 0;  ///< in place of `optimizer`, of what Muon updates (OwnedParameters::in_matrices)
 };
 /// Mixed precision keeps 16-bit parameters beside fp32 master copies and moments (Rajbhandari et al. 2020,
 /// section 3.1); FSDP and automatic mixed precision keep the fp32 copy alone and cast what products read.

@@ -110,6 +110,8 @@ struct LayerCost {
   Bytes gradients_at_once;                 ///< most that the backward pass holds of gradients of activations
   std::vector<WeightShape> weight_shapes;  ///< of the trained weights, each once
   std::vector<WeightMatrix> weight_matrices;  ///< all trained matrices but experts'
+  /// What Muon updates of the layer's own and of its experts' matrices; none under other optimizers.
+  std::vector<WeightMatrix> hidden_matrices, expert_matrices;
 };
 
 /// Groups of the parallel dimensions, as they lie over the nodes. `data` is the gradient group (dp·cp ranks).

@@ -373,6 +373,9 @@ void take_holdings(LayerCost& cost, const LayerWork& work, const Job& job) {
   cost.gradients_at_once = gradients_at_once(work, sharding);
   cost.weight_shapes = weight_shapes(work);
   cost.weight_matrices = weight_matrices(work);
+  if (optimizer_of(*job.scenario) != OptimizerKind::muon) return;
+  cost.hidden_matrices = hidden_matrices(work, cost.role);
+  cost.expert_matrices = expert_matrices(work);
 }
 
 void add_merged(LayerCost& cost, const Job& job) {

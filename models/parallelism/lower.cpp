@@ -12,7 +12,7 @@
 #include "models/parallelism/groups.hpp"
 #include "models/parallelism/layer_cost.hpp"
 #include "models/parallelism/lowering.hpp"
-#include "models/parallelism/offload.hpp"
+#include "models/parallelism/parameter_update.hpp"
 #include "models/parallelism/synchronization.hpp"
 
 namespace stepcast {
@@ -134,14 +134,6 @@ void build_chunks(Job& job, const LayerKinds& kinds) {
   if (transformer && stages > 1) job.stage_parameters.back() += job.layer_kinds[output].tied_parameters;
 }
 
-/// Parameters that one device of a stage updates.
-double updated_parameters(const Job& job, int stage) {
-  const bool sharded = job.scenario->sharding != Sharding::none;
-  const double dense = job.stage_parameters[stage] / (sharded ? job.groups.shard.size : 1);
-  const double expert = job.stage_expert_parameters[stage] / (sharded ? job.groups.expert_data.size : 1);
-  return dense + expert;
-}
-
 void load_groups(Job& job) {
   const auto load = [&](GroupShape& shape, GroupKind kind) {
     if (shape.nodes() > 1) job.nodes.load_group(shape, job.layout.group(kind, 0));
@@ -176,20 +168,6 @@ Interconnect links_in_state(const Scenario& scenario, const NodeMap& map, const 
   return out;
 }
 
-/// Traffic of one parameter's update. What a profile states holds for its own networks and their usual optimizer, so
-/// for SGD where those are convolutional; others go by their least traffic over that one's.
-double update_bytes(const Scenario& scenario) {
-  const double stated = scenario.framework->optimizer_bytes_per_parameter;
-  if (stated <= 0) return stated;
-  const OptimizerKind usual = usual_optimizer(*scenario.model);
-  const double narrow = parameter_bytes(scenario);
-  UpdatedParameter formats{.copy = narrow < 4 ? narrow : 0};
-  const double least = least_update_bytes(usual, formats);
-  if (scenario.spec.strategy.parameters_in_16_bit) formats = {narrow, narrow, 0};
-  const double share = least_update_bytes(optimizer_of(scenario), formats) / least;
-  return share * (scenario.model->is_transformer() ? std::max(stated, least) : stated);
-}
-
 double communication_slowdown(const Scenario& scenario) {
   if (!scenario.accelerator || scenario.accelerator->sm_count <= 0) return 0;
   return std::min(0.9, static_cast<double>(scenario.framework->communication_sms) / scenario.accelerator->sm_count);
@@ -197,15 +175,9 @@ double communication_slowdown(const Scenario& scenario) {
 
 /// The update of the slowest stage.
 void finish(Job& job) {
-  const Scenario& scenario = *job.scenario;
   job.optimizer = Seconds(0);
-  for (int stage = 0; stage < scenario.degrees.pp; ++stage) {
-    const double parameters = updated_parameters(job, stage);
-    const Seconds update = scenario.spec.strategy.offload_optimizer
-                               ? offloaded_optimizer_time(parameters, job)
-                               : optimizer_time(parameters, update_bytes(scenario), job.device);
-    job.optimizer = std::max(job.optimizer, update);
-  }
+  for (int stage = 0; stage < job.scenario->degrees.pp; ++stage)
+    job.optimizer = std::max(job.optimizer, update_time(job, stage));
 }
 
 /// Where ranks and groups lie.

@@ -132,7 +132,10 @@ Bytes checkpoint_size(const Job& job) {
   const StateBytes bytes = state_bytes(scenario);
   const int rank = scenario.spec.workload.adapter_rank;
   const double trained = rank > 0 ? adapter_parameter_count(*scenario.model, rank) : parameter_count(*scenario.model);
-  return Bytes((bytes.parameter + bytes.optimizer + outer_state_bytes(scenario)) * trained);
+  const bool by_muon = optimizer_of(scenario) == OptimizerKind::muon;
+  const double in_matrices = by_muon ? hidden_parameter_count(*scenario.model, rank) : 0;
+  return Bytes((bytes.parameter + bytes.optimizer + outer_state_bytes(scenario)) * trained +
+               (bytes.matrix_optimizer - bytes.optimizer) * in_matrices);
 }
 
 BytesPerSecond writing_rate(const Scenario& scenario, bool local) {

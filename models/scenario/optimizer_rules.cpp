@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "models/scenario/draft.hpp"
 
 namespace stepcast {
@@ -40,6 +42,35 @@ void check_parameters(Draft& draft) {
     draft.fault(pointer, "found true, but gradients_in_fp32 is true", "one of them");
 }
 
+/// Shards in which matrices stay whole: none, and those of states (and gradients) alone, which ranks can own matrix by
+/// matrix.
+bool keeps_matrices(std::string_view sharding) {
+  return sharding == "none" || sharding == "zero-1" || sharding == "zero-2";
+}
+
+/// Newton–Schulz takes whole matrices, and the model knows which are hidden of transformers alone.
+void check_matrices(Draft& draft) {
+  const char* pointer = "/strategy/optimizer";
+  const Scenario& s = draft.scenario;
+  if (draft.spec().strategy.optimizer != OptimizerKind::muon || !draft.sound({pointer})) return;
+  if (s.model && !s.model->is_transformer()) {
+    draft.fault(pointer,
+                fmt::format("found muon, but which matrices of {} are hidden is not described, only of transformers",
+                            kind_in_words(*s.model)),
+                fmt::format("{}", name_of(usual_optimizer(*s.model))));
+    return;
+  }
+  if (!s.framework || !draft.sound({"/strategy/sharding"}) || keeps_matrices(name_of(s.sharding))) return;
+  std::vector<std::string> whole;
+  for (const std::string& offered : s.framework->shardings)
+    if (keeps_matrices(offered)) whole.push_back(offered);
+  draft.fault(
+      pointer,
+      fmt::format("found muon, but {} cuts parameters, and Newton-Schulz takes whole matrices", name_of(s.sharding)),
+      whole.empty() ? fmt::format("adam: {} has no other sharding", s.framework->id)
+                    : fmt::format("adam, or sharding {}", listed(whole)));
+}
+
 }  // namespace
 
 OptimizerKind optimizer_of(const Scenario& scenario) {
@@ -49,6 +80,7 @@ OptimizerKind optimizer_of(const Scenario& scenario) {
 void check_optimizer(Draft& draft) {
   check_offloaded(draft);
   check_parameters(draft);
+  check_matrices(draft);
 }
 
 }  // namespace stepcast

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "models/workload/steps.hpp"
+#include "models/workload/weight_matrices.hpp"
 
 namespace stepcast {
 namespace {
@@ -103,15 +104,17 @@ ForwardFlops forward_flops(const TransformerShape& shape, double sequence, doubl
   return flops;
 }
 
-/// Trained parameters on a single device, with `experts` of every mixture counted; `adapter_rank`: 0 without adapters.
-double transformer_parameters(const Model& model, double experts, int adapter_rank = 0) {
+/// Sum over a transformer's layers on a single device of what `of(role, work)` gives; `adapter_rank`: 0 without
+/// adapters.
+template <class Of>
+double over_layers(const Model& model, int adapter_rank, Of of) {
   const TransformerShape& shape = *model.transformer;
   LayerSharding whole;
   whole.adapter_rank = adapter_rank;
-  const auto count = [&](LayerRole role, int layer = 0) { return layer_work(model, role, layer, 1, 1, whole); };
-  const LayerWork output = count(LayerRole::output);
-  double total = count(LayerRole::embedding).parameters + output.parameters;
-  if (shape.experts > 0) total += output.expert_parameters * experts / shape.experts;
+  const auto count = [&](LayerRole role, int layer = 0) {
+    return of(role, layer_work(model, role, layer, 1, 1, whole));
+  };
+  double total = count(LayerRole::embedding) + count(LayerRole::output);
   // By experts, half, cross attention, streams, sizes of heads and own weights.
   std::map<std::tuple<bool, char, bool, bool, bool, bool>, double> of_kind;
   for (int layer = 0; layer < shape.layers; ++layer) {
@@ -119,13 +122,18 @@ double transformer_parameters(const Model& model, double experts, int adapter_ra
         of_kind.try_emplace({shape.is_moe(layer), shape.half(layer), shape.crosses(layer), shape.has_two_streams(layer),
                              shape.is_global(layer), shape.holds_weights(layer)},
                             0);
-    if (fresh) {
-      const LayerWork block = count(shape.is_moe(layer) ? LayerRole::moe_block : LayerRole::dense_block, layer);
-      known->second = block.parameters + block.expert_parameters * experts / std::max(1, shape.experts);
-    }
+    if (fresh) known->second = count(shape.is_moe(layer) ? LayerRole::moe_block : LayerRole::dense_block, layer);
     total += known->second;
   }
   return total;
+}
+
+/// Trained parameters, with `experts` of every mixture counted; `adapter_rank`: 0 without adapters.
+double transformer_parameters(const Model& model, double experts, int adapter_rank = 0) {
+  const int all = std::max(1, model.transformer->experts);
+  return over_layers(model, adapter_rank, [&](LayerRole, const LayerWork& work) {
+    return work.parameters + work.expert_parameters * experts / all;
+  });
 }
 
 double cnn_total(const Model& model) {
@@ -145,6 +153,15 @@ double parameter_count(const Model& model) {
 
 double adapter_parameter_count(const Model& model, int rank) {
   return transformer_parameters(model, model.transformer->experts, rank);
+}
+
+double hidden_parameter_count(const Model& model, int adapter_rank) {
+  return over_layers(model, adapter_rank, [](LayerRole role, const LayerWork& work) {
+    double sum = 0;
+    for (const auto& matrices : {hidden_matrices(work, role), expert_matrices(work)})
+      for (const WeightMatrix& matrix : matrices) sum += matrix.rows * matrix.columns * matrix.count;
+    return sum;
+  });
 }
 
 double active_parameter_count(const Model& model) {

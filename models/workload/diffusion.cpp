@@ -204,6 +204,7 @@ LayerWork last_layer(const Cut& cut) {
   add_last_norm_backward(work, cut);
   collect_beside_weights(work.backward_weight, cut);
   work.backward_weight.push_back(weight_gradient(linear, cut.tokens, cut.sharding));
+  work.backward_weight.back().op.output_layer = true;
   work.parameters += linear.in * linear.out + linear.out;
   work.activations += cut.resident_tensor() + Bytes(2 * result);
   work.activation_input = cut.residual_tensor();

@@ -101,8 +101,8 @@ double loss_forward_bytes(const Cut& cut) {
 double loss_backward_bytes(const Cut& cut) { return cut.element + (cut.sharding.fused_loss ? 1 : 5) * sizeof(float); }
 
 /// The output layer stays in 16 bit in every 8- and 4-bit recipe (Transformer Engine; Micikevicius et al. 2022).
-LayerStep in_sixteen_bit(LayerStep product) {
-  product.op.sixteen_bit = true;
+LayerStep of_output_layer(LayerStep product) {
+  product.op.sixteen_bit = product.op.output_layer = true;
   return product;
 }
 
@@ -179,19 +179,19 @@ LayerWork output_work(const Cut& cut, ModelFamily family) {
   const bool projects = shape.projects_embeddings() && !shape.pooler_and_heads;  // BERT's transform does
   if (shape.pooler_and_heads) bert_heads(work, cut, rows);
   if (projects) add_exit(work, cut, rows);
-  work.forward.push_back(in_sixteen_bit(forward_product(logits(cut), rows, cut.element)));
+  work.forward.push_back(of_output_layer(forward_product(logits(cut), rows, cut.element)));
   work.forward.push_back(counted_memory("loss", loss_forward_bytes(cut) * entries));
   loss_reductions(work.forward, cut, rows);
 
   work.backward_input.push_back(counted_memory("loss_backward", loss_backward_bytes(cut) * entries));
   regather_input(work.backward_input, cut, cut.element);
-  work.backward_input.push_back(in_sixteen_bit(input_gradient(logits(cut), rows, cut.element)));
+  work.backward_input.push_back(of_output_layer(input_gradient(logits(cut), rows, cut.element)));
   if (shape.pooler_and_heads) bert_heads_backward(work, cut, rows);
   if (projects) add_exit_backward(work, cut, rows);
   leave_tensor_region_backward(work.backward_input, cut);
   if (family == ModelFamily::decoder) add_last_norm_backward(work, cut);
   collect_beside_weights(work.backward_weight, cut);
-  work.backward_weight.push_back(in_sixteen_bit(weight_gradient(logits(cut), rows, cut.sharding)));
+  work.backward_weight.push_back(of_output_layer(weight_gradient(logits(cut), rows, cut.sharding)));
 
   (shape.tied_embeddings ? work.tied_parameters : work.parameters) += table_parameters(cut);
   if (shape.pooler_and_heads) work.parameters += bert_head_parameters(cut);

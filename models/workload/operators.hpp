@@ -31,6 +31,7 @@ struct Operator {
   double width = 0;  ///< channels of a convolution's result, of a grouped one those of a group; 0: wide, not known
   bool fp32_output = false;      ///< gemm that accumulates into fp32 (weight gradients)
   bool sixteen_bit = false;      ///< gemm that stays in 16 bit where others are in 8 or 4 (output layer, router)
+  bool output_layer = false;     ///< gemm by the output layer's own weights
   bool separate_rotary = false;  ///< rotary positions that run operator by operator
   Flops flops;                   ///< executed, causal halves counted as executed by a fused kernel
   Bytes bytes;                   ///< least traffic
@@ -136,6 +137,9 @@ int layer_count(const Model& model);
 double parameter_count(const Model& model);
 /// Those of low-rank adapters beside a frozen transformer.
 double adapter_parameter_count(const Model& model, int rank);
+/// Trained parameters of a transformer's hidden matrices, experts' included (hidden_matrices); of its adapters alone
+/// where they have a rank.
+double hidden_parameter_count(const Model& model, int adapter_rank);
 /// Parameters that one token uses (= all, but top_k of the experts).
 double active_parameter_count(const Model& model);
 

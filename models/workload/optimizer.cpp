@@ -18,6 +18,8 @@ OptimizerKind usual_optimizer(const Model& model) {
   return adam ? OptimizerKind::adam : OptimizerKind::sgd;
 }
 
+OptimizerKind outside_matrices(OptimizerKind kind) { return kind == OptimizerKind::muon ? OptimizerKind::adam : kind; }
+
 double optimizer_state_bytes(OptimizerKind kind, double element) {
   switch (kind) {
     case OptimizerKind::adam:
@@ -28,6 +30,7 @@ double optimizer_state_bytes(OptimizerKind kind, double element) {
       return 2 * (1 + kScalesOfEightBit);
     case OptimizerKind::sgd:
     case OptimizerKind::lion:
+    case OptimizerKind::muon:
       return element;
     case OptimizerKind::adafactor:
       return 0;  // a row and a column of each matrix
@@ -38,8 +41,10 @@ double optimizer_state_bytes(OptimizerKind kind, double element) {
 double least_update_bytes(OptimizerKind kind, const UpdatedParameter& formats) {
   // Adafactor's sums over rows and columns come before the update, which reads the gradient again.
   const double gradient_reads = kind == OptimizerKind::adafactor ? 2 : 1;
+  // The momentum is handed to Newton–Schulz in 16 bit, and its result read.
+  const double handed = kind == OptimizerKind::muon ? 2 * 2 : 0;
   const double states = optimizer_state_bytes(kind, formats.parameter);
-  return gradient_reads * formats.gradient + 2 * formats.parameter + 2 * states + formats.copy;
+  return gradient_reads * formats.gradient + 2 * formats.parameter + 2 * states + formats.copy + handed;
 }
 
 }  // namespace stepcast

@@ -76,9 +76,19 @@ bool has_narrow_moments(const Scenario& s) {
   return s.spec.strategy.optimizer == OptimizerKind::adam_16bit && has_distributed_optimizer(s);
 }
 
+bool by_muon(const Scenario& s) { return s.spec.strategy.optimizer == OptimizerKind::muon; }
+
+/// Muon shards its states matrix by matrix, by an optimizer of its own. That takes all replicas for one group, and bf16
+/// (Megatron-LM: core/optimizer/muon.py, layer_wise_optimizer.py).
+bool has_muon(const Scenario& s) {
+  const bool whole =
+      s.sharding == Sharding::none || (s.sharding == Sharding::zero1 && s.shard_size == s.degrees.dp * s.degrees.cp);
+  return by_muon(s) && whole && s.precision != Precision::fp16;
+}
+
 /// Distributed optimizer, or Megatron-FSDP where gradients or parameters are cut, too.
 void add_sharding(Arguments& out, const Scenario& s) {
-  if (!has_distributed_optimizer(s)) return;
+  if (!has_distributed_optimizer(s) || by_muon(s)) return;
   out.flag("--use-distributed-optimizer");
   if (by_megatron_fsdp(s)) {
     out.flag("--use-megatron-fsdp");
@@ -116,6 +126,8 @@ void add_parallelism(Arguments& out, const Scenario& s) {
     out.flag("--use-precision-aware-optimizer");  // whose code it runs (arguments.py asserts it)
   }
   if (s.spec.strategy.optimizer == OptimizerKind::sgd) out.value("--optimizer", "sgd");
+  // The second name is of the optimizer that shards, instead of --use-distributed-optimizer.
+  if (by_muon(s)) out.value("--optimizer", s.sharding == Sharding::none ? "muon" : "dist_muon");
   if (has_narrow_moments(s)) {
     out.flag("--use-precision-aware-optimizer");
     for (const char* moment : {"--exp-avg-dtype", "--exp-avg-sq-dtype"}) out.value(moment, "bf16");
@@ -211,8 +223,13 @@ std::vector<std::string> beyond_megatron_arguments(const Scenario& s) {
   add_if(strategy.offload_optimizer && !has_distributed_optimizer(s),
          "an optimizer in host memory, which Megatron-LM has with its distributed optimizer (sharding zero-1) only");
   const OptimizerKind optimizer = optimizer_of(s);
-  const bool known = optimizer == OptimizerKind::adam || optimizer == OptimizerKind::sgd || has_narrow_moments(s);
-  add_if(!known, fmt::format("optimizer {}", name_of(optimizer)));
+  const bool known =
+      optimizer == OptimizerKind::adam || optimizer == OptimizerKind::sgd || has_narrow_moments(s) || has_muon(s);
+  const bool cut = by_muon(s) && s.precision != Precision::fp16;
+  add_if(!known, fmt::format("optimizer {}{}", name_of(optimizer),
+                             cut          ? fmt::format(" with states sharded as {}", name_of(s.sharding))
+                             : by_muon(s) ? " in fp16"
+                                          : ""));
   add_if(strategy.parameters_in_16_bit, "parameters in 16 bit alone");
   if (const auto kernel = strategy.attention_kernel;
       kernel == AttentionKernel::flash_1 || kernel == AttentionKernel::flash_triton)
