@@ -105,7 +105,8 @@ TEST(DeepSpeedImport, ApexIsFp16) {
 
 TEST(DeepSpeedImport, OtherOptimizersAreNamed) {
   EXPECT_THAT(of(R"({"optimizer": {"type": "OneBitAdam"}})").notes, Contains(HasSubstr("reductions of 1 bit")));
-  EXPECT_THAT(of(R"({"optimizer": {"type": "Muon"}})").notes, Contains(HasSubstr("its states and update are taken")));
+  EXPECT_THAT(of(R"({"optimizer": {"type": "Shampoo"}})").notes,
+              Contains(HasSubstr("its states and update are taken")));
   const auto optimizer = [&](const std::string& type) {
     const Json config{{"optimizer", {{"type", type}}}};
     return of(config.dump()).scenario.at("strategy").value("optimizer", "");
@@ -115,6 +116,10 @@ TEST(DeepSpeedImport, OtherOptimizersAreNamed) {
   EXPECT_EQ(optimizer("Adafactor"), "adafactor");
   EXPECT_EQ(optimizer("PagedAdamW8bit"), "adam-8bit");
   EXPECT_EQ(optimizer("FusedLamb"), "");
+  EXPECT_EQ(optimizer("Muon"), "muon");
+  const auto cut = of(R"({"zero_optimization": {"stage": 3}, "optimizer": {"type": "Muon"}})");
+  EXPECT_FALSE(cut.scenario.at("strategy").contains("optimizer"));
+  EXPECT_THAT(cut.notes, Contains(HasSubstr("optimizer \"Muon\" beside sharding zero-3: its states")));
   const auto on_host = of(
       R"({"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}, "optimizer": {"type": "Lion"}})");
   EXPECT_FALSE(on_host.scenario.at("strategy").contains("optimizer"));

@@ -361,8 +361,25 @@ TEST(MegatronImport, OptimizersAndTheFormatsOfTheirMoments) {
   };
   EXPECT_EQ(optimizer("--optimizer adam --use-precision-aware-optimizer"), "");
   EXPECT_EQ(optimizer("--optimizer sgd"), "sgd");
+  EXPECT_EQ(optimizer("--optimizer muon --muon-tp-mode blockwise"), "muon");
+  EXPECT_EQ(optimizer("--optimizer adaptive_muon"), "");
   EXPECT_EQ(optimizer("--use-precision-aware-optimizer --exp-avg-dtype bf16 --exp-avg-sq-dtype bf16"), "adam-16bit");
   EXPECT_EQ(optimizer("--use-precision-aware-optimizer --exp-avg-dtype fp8 --exp-avg-sq-dtype fp8"), "adam-8bit");
+}
+
+// Megatron-LM's optimizer that deals out whole matrices is no --use-distributed-optimizer.
+TEST(MegatronImport, DistMuonShardsItsStates) {
+  std::string script(kScript);
+  const std::string usual = "--use-distributed-optimizer";
+  script.replace(script.find(usual), usual.size(), "--optimizer dist_muon");
+  script.replace(script.find("--bf16"), 6,
+                 "--bf16 --muon-momentum 0.95 --muon-tp-mode duplicated --muon-num-ns-steps 5");
+  const ImportedScenario out = import_megatron(written("dist-muon.sh", script), {}, catalog());
+  EXPECT_EQ(out.scenario.at("strategy").at("optimizer"), "muon");
+  EXPECT_EQ(out.scenario.at("strategy").at("sharding"), "zero-1");
+  EXPECT_THAT(out.notes, Contains("--muon-tp-mode duplicated: forecast as blockwise"));
+  for (const char* as_forecast : {"--muon-momentum", "--muon-num-ns-steps"})
+    EXPECT_THAT(out.notes, testing::Not(Contains(HasSubstr(as_forecast))));
 }
 
 // "flash" and "fused" are fused kernels, as the framework's profile has them.

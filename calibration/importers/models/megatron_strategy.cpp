@@ -82,6 +82,10 @@ class StrategyReader {
   void optimizer() {
     if (in_.list.has("--optimizer")) take_optimizer(strategy_, in_.list.text("--optimizer"), in_.notes);
     in_.list.ignore("--use-precision-aware-optimizer");
+    for (const auto& [option, forecast] : {std::pair{"--muon-tp-mode", "blockwise"}, {"--muon-num-ns-steps", "5"}}) {
+      const std::string found = in_.list.has(option) ? in_.list.text(option) : forecast;
+      if (found != forecast) in_.notes.push_back(fmt::format("{} {}: forecast as {}", option, found, forecast));
+    }
     const auto bytes = [&](const char* option) {
       const std::string type = in_.list.has(option) ? in_.list.text(option) : "fp32";
       if (type == "bf16" || type == "fp16") return 2;
@@ -102,9 +106,11 @@ class StrategyReader {
     if (backend == "unfused" || backend == "local") strategy_["attention_kernel"] = "unfused";
   }
 
-  /// The distributed optimizer is ZeRO-1; Megatron-FSDP says itself what it cuts, by default nothing.
+  /// The distributed optimizer is ZeRO-1, as is the one that deals out whole matrices; Megatron-FSDP says itself what
+  /// it cuts, by default nothing.
   std::string sharding() {
-    const bool optimizer = in_.list.has("--use-distributed-optimizer");
+    const bool by_layer = in_.list.has("--optimizer") && in_.list.text("--optimizer") == "dist_muon";
+    const bool optimizer = in_.list.has("--use-distributed-optimizer") || by_layer;
     const bool custom = in_.list.has("--use-custom-fsdp");
     const bool fsdp = in_.list.has("--use-megatron-fsdp") || custom;
     if (in_.list.has("--use-torch-fsdp2")) return "fsdp";

@@ -14,12 +14,25 @@ namespace stepcast {
 namespace {
 
 /// In what is called `called`, in lower case, one finds `word`; LAMB and the other kinds of Adam keep what Adam does.
+/// Those of Muon that keep second moments, too, are not described.
 struct OptimizerWord {
   std::string_view word, optimizer;
 };
-constexpr std::array kWords{
-    OptimizerWord{"adafactor", "adafactor"}, OptimizerWord{"lion", "lion"}, OptimizerWord{"sgd", "sgd"},
-    OptimizerWord{"momentum", "sgd"},        OptimizerWord{"adam", "adam"}, OptimizerWord{"lamb", "adam"}};
+constexpr std::array kWords{OptimizerWord{"adaptive_muon", ""},
+                            OptimizerWord{"adamuon", ""},
+                            OptimizerWord{"muon", "muon"},
+                            OptimizerWord{"lion", "lion"},
+                            OptimizerWord{"adafactor", "adafactor"},
+                            OptimizerWord{"sgd", "sgd"},
+                            OptimizerWord{"momentum", "sgd"},
+                            OptimizerWord{"adam", "adam"},
+                            OptimizerWord{"lamb", "adam"}};
+
+/// Whether shards of a configuration cut parameters, so that no device has whole matrices (optimizer_rules.cpp).
+bool cuts_matrices(const Json& strategy) {
+  const std::string sharding = strategy.value("sharding", "");
+  return sharding == "zero-3" || sharding == "fsdp" || sharding == "hsdp";
+}
 
 }  // namespace
 
@@ -29,8 +42,12 @@ void take_optimizer(Json& strategy, const std::string& name, std::vector<std::st
   const auto found =
       std::find_if(kWords.begin(), kWords.end(), [&](const OptimizerWord& one) { return contains(low, one.word); });
   const bool eight_bit = contains(low, "8bit") || contains(low, "8-bit");
-  if (found == kWords.end() || (eight_bit && found->optimizer != "adam")) {
+  const bool described = found != kWords.end() && !found->optimizer.empty();
+  if (!described || (eight_bit && found->optimizer != "adam")) {
     notes.push_back(fmt::format("optimizer {}: its states and update are taken to be Adam's", shown(name)));
+  } else if (found->optimizer == "muon" && cuts_matrices(strategy)) {
+    notes.push_back(fmt::format("optimizer {} beside sharding {}: its states and update are taken to be Adam's",
+                                shown(name), strategy.value("sharding", "")));
   } else if (eight_bit) {
     set_optimizer(strategy, "adam-8bit", notes);
   } else if (found->optimizer != "adam") {
