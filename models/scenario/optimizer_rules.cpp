@@ -42,11 +42,8 @@ void check_parameters(Draft& draft) {
     draft.fault(pointer, "found true, but gradients_in_fp32 is true", "one of them");
 }
 
-/// Shards in which matrices stay whole: none, and those of states (and gradients) alone, which ranks can own matrix by
-/// matrix.
-bool keeps_matrices(std::string_view sharding) {
-  return sharding == "none" || sharding == "zero-1" || sharding == "zero-2";
-}
+/// Shards in which matrices stay whole: none, and those of states alone, which ranks can own matrix by matrix.
+bool keeps_matrices(std::string_view sharding) { return sharding == "none" || sharding == "zero-1"; }
 
 /// Newton–Schulz takes whole matrices, and the model knows which are hidden of transformers alone.
 void check_matrices(Draft& draft) {
@@ -64,11 +61,11 @@ void check_matrices(Draft& draft) {
   std::vector<std::string> whole;
   for (const std::string& offered : s.framework->shardings)
     if (keeps_matrices(offered)) whole.push_back(offered);
-  draft.fault(
-      pointer,
-      fmt::format("found muon, but {} cuts parameters, and Newton-Schulz takes whole matrices", name_of(s.sharding)),
-      whole.empty() ? fmt::format("adam: {} has no other sharding", s.framework->id)
-                    : fmt::format("adam, or sharding {}", listed(whole)));
+  draft.fault(pointer,
+              fmt::format("found muon, but {} cuts {}, and Newton-Schulz takes whole matrices", name_of(s.sharding),
+                          s.sharding == Sharding::zero2 ? "gradients" : "parameters"),
+              whole.empty() ? fmt::format("adam: {} has no other sharding", s.framework->id)
+                            : fmt::format("adam, or sharding {}", listed(whole)));
 }
 
 }  // namespace

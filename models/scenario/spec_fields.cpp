@@ -80,7 +80,7 @@ void add_kernels(FieldTable<StrategySpec>& t) {
       .field("optimizer", &S::optimizer,
              "What updates parameters: its states and traffic; default: adam (AdamW and LAMB alike) for transformers "
              "and diffusion models, sgd (with momentum) for other networks; muon: of hidden matrices, beside adam, in "
-             "shards that keep matrices whole (none, zero-1, zero-2)")
+             "shards that keep matrices whole (none, zero-1)")
       .field("parameters_in_16_bit", &S::parameters_in_16_bit,
              "Parameters are in 16 bit alone, and so are their gradients and the optimizer's states: no fp32 copy")
       .field("fused_activation", &S::fused_activation,

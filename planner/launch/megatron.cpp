@@ -225,11 +225,9 @@ std::vector<std::string> beyond_megatron_arguments(const Scenario& s) {
   const OptimizerKind optimizer = optimizer_of(s);
   const bool known =
       optimizer == OptimizerKind::adam || optimizer == OptimizerKind::sgd || has_narrow_moments(s) || has_muon(s);
-  const bool cut = by_muon(s) && s.precision != Precision::fp16;
-  add_if(!known, fmt::format("optimizer {}{}", name_of(optimizer),
-                             cut          ? fmt::format(" with states sharded as {}", name_of(s.sharding))
-                             : by_muon(s) ? " in fp16"
-                                          : ""));
+  const bool in_groups = has_distributed_optimizer(s) && s.precision != Precision::fp16;
+  const char* beside = !by_muon(s) ? "" : in_groups ? " beside hsdp_shard_size" : " in fp16";
+  add_if(!known, fmt::format("optimizer {}{}", name_of(optimizer), beside));
   add_if(strategy.parameters_in_16_bit, "parameters in 16 bit alone");
   if (const auto kernel = strategy.attention_kernel;
       kernel == AttentionKernel::flash_1 || kernel == AttentionKernel::flash_triton)

@@ -151,6 +151,9 @@ TEST(Muon, WhatCutsMatricesIsAFault) {
   const std::string fsdp = faults("llama3-70b-h100-512.json", {"strategy.optimizer=muon", "strategy.sharding=fsdp"});
   EXPECT_THAT(fsdp, HasSubstr("/strategy/optimizer: found muon, but fsdp cuts parameters"));
   EXPECT_THAT(fsdp, HasSubstr("adam, or sharding"));
+  EXPECT_THAT(faults("llama3-70b-h100-512.json", {"strategy.optimizer=muon", "strategy.sharding=zero-2",
+                                                  "strategy.pipeline_parallel=1", "strategy.virtual_pipeline=1"}),
+              HasSubstr("found muon, but zero-2 cuts gradients"));
   EXPECT_THAT(faults("resnet50-v100-8gpus.json", {"strategy.optimizer=muon"}),
               HasSubstr("found muon, but which matrices of"));
   EXPECT_THAT(faults("llama3-70b-h100-512.json", {"strategy.optimizer=muon", "strategy.offload_optimizer=true"}),
@@ -171,8 +174,7 @@ TEST(Muon, IsWrittenForMegatron) {
   };
   EXPECT_THAT(beyond({}), Not(Contains(HasSubstr("optimizer muon"))));
   EXPECT_THAT(beyond({"workload.precision=fp16"}), Contains("optimizer muon in fp16"));
-  EXPECT_THAT(beyond({"strategy.sharding=zero-2", "strategy.pipeline_parallel=1", "strategy.virtual_pipeline=1"}),
-              Contains("optimizer muon with states sharded as zero-2"));
+  EXPECT_THAT(beyond({"strategy.hsdp_shard_size=2"}), Contains("optimizer muon beside hsdp_shard_size"));
 }
 
 }  // namespace

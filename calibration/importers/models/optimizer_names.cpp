@@ -28,10 +28,10 @@ constexpr std::array kWords{OptimizerWord{"adaptive_muon", ""},
                             OptimizerWord{"adam", "adam"},
                             OptimizerWord{"lamb", "adam"}};
 
-/// Whether shards of a configuration cut parameters, so that no device has whole matrices (optimizer_rules.cpp).
+/// Whether no device has whole matrices: shards of a configuration cut gradients or parameters (optimizer_rules.cpp).
 bool cuts_matrices(const Json& strategy) {
-  const std::string sharding = strategy.value("sharding", "");
-  return sharding == "zero-3" || sharding == "fsdp" || sharding == "hsdp";
+  const std::string sharding = strategy.value("sharding", "none");
+  return sharding != "none" && sharding != "zero-1";
 }
 
 }  // namespace
