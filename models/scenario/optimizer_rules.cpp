@@ -26,6 +26,21 @@ void check_offloaded(Draft& draft) {
                 "leave it out, or offload_optimizer false");
 }
 
+/// Narrower states are what comes nearest; else frameworks of the same degrees that train in 16 bit alone.
+void refuse_fp32_sums(Draft& draft, const char* pointer) {
+  const FrameworkProfile& own = *draft.scenario.framework;
+  const std::vector<std::string> others = frameworks_that([&](const FrameworkProfile& f) {
+    return !f.main_gradients_fp32 && f.tensor_parallel >= own.tensor_parallel &&
+           f.pipeline_parallel >= own.pipeline_parallel && f.expert_parallel >= own.expert_parallel;
+  });
+  draft.fault(pointer,
+              fmt::format("found true, but {} adds gradients up in fp32 and updates fp32 parameters, of which those in "
+                          "16 bit are copies",
+                          own.id),
+              fmt::format("false, with optimizer adam-16bit or adam-8bit where memory is short{}",
+                          others.empty() ? "" : ", or framework " + listed(others)));
+}
+
 void check_parameters(Draft& draft) {
   const char* pointer = "/strategy/parameters_in_16_bit";
   const Scenario& s = draft.scenario;
@@ -34,10 +49,7 @@ void check_parameters(Draft& draft) {
       (s.precision == Precision::fp32 || s.precision == Precision::tf32 || s.precision == Precision::fp64))
     draft.fault(pointer, fmt::format("found true, but precision is {}", name_of(s.precision)),
                 "precision bf16, or leave it out");
-  if (s.framework && s.framework->main_gradients_fp32)
-    draft.fault(pointer,
-                fmt::format("found true, but {} adds gradients up in fp32, beside fp32 parameters", s.framework->id),
-                "leave it out");
+  if (s.framework && s.framework->main_gradients_fp32) refuse_fp32_sums(draft, pointer);
   if (draft.spec().strategy.gradients_in_fp32.value_or(false))
     draft.fault(pointer, "found true, but gradients_in_fp32 is true", "one of them");
 }
@@ -65,7 +77,7 @@ void check_matrices(Draft& draft) {
               fmt::format("found muon, but {} cuts {}, and Newton-Schulz takes whole matrices", name_of(s.sharding),
                           s.sharding == Sharding::zero2 ? "gradients" : "parameters"),
               whole.empty() ? fmt::format("adam: {} has no other sharding", s.framework->id)
-                            : fmt::format("adam, or sharding {}", listed(whole)));
+                            : fmt::format("adam, or sharding {}", fmt::join(whole, " or ")));
 }
 
 }  // namespace

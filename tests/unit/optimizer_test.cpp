@@ -105,7 +105,9 @@ TEST(Optimizer, WhatCannotBeIsAFault) {
   EXPECT_THAT(faults({half, "strategy.gradients_in_fp32=true"}),
               HasSubstr("found true, but gradients_in_fp32 is true"));
   EXPECT_THAT(faults({half, "strategy.offload_optimizer=true"}), HasSubstr("update parameters in fp32"));
-  EXPECT_THAT(faults({half}, "llama3-70b-h100-512.json"), HasSubstr("megatron-lm adds gradients up in fp32"));
+  const std::string copies = faults({half}, "llama3-70b-h100-512.json");
+  EXPECT_THAT(copies, HasSubstr("megatron-lm adds gradients up in fp32 and updates fp32 parameters"));
+  EXPECT_THAT(copies, HasSubstr("false, with optimizer adam-16bit or adam-8bit"));
   EXPECT_THAT(faults({"strategy.optimizer=lion", "strategy.offload_optimizer=true"}),
               HasSubstr("/strategy/optimizer: found lion, but processors update by adam"));
   EXPECT_THAT(faults({"strategy.optimizer=adamw"}), HasSubstr("did you mean \"adam\""));
