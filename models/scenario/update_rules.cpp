@@ -113,6 +113,16 @@ void resolve_servers(Draft& draft) {
   s.server_node = draft.catalog.find<Node>(s.servers->node, pointer + "/node", draft.diagnostics);
 }
 
+/// What servers' processors apply is additions and the traffic of states.
+void check_servers_optimizer(Draft& draft) {
+  const Scenario& s = draft.scenario;
+  const char* pointer = "/strategy/optimizer";
+  if (!s.servers || s.framework->exchange.workers_update || !draft.sound({pointer})) return;
+  if (draft.spec().strategy.optimizer != OptimizerKind::muon) return;
+  draft.fault(pointer, "found muon, but parameter servers update on processors, where Newton-Schulz is not described",
+              "adam, or a way of training without servers");
+}
+
 /// A round's clients are drawn from all, each once.
 void check_clients(Draft& draft) {
   const std::optional<FederatedSpec>& federated = draft.spec().strategy.federated;
@@ -307,6 +317,7 @@ void resolve_update(Draft& draft) {
   check_algorithm(draft);
   check_batch_norm(draft);
   resolve_servers(draft);
+  check_servers_optimizer(draft);
   check_clients(draft);
   if (s.update != UpdateMode::synchronous || s.servers) check_replicas(draft);
   check_workers_keys(draft);

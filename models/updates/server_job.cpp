@@ -23,6 +23,17 @@ BytesPerSecond host_memory(const Scenario& scenario) {
   return node.memory_bandwidth > BytesPerSecond(0) ? node.memory_bandwidth : kUnknownMemory;
 }
 
+/// What an update by the strategy's optimizer takes over one by the model's usual one, which a server's rate stands
+/// for, by their least traffic on fp32. Servers that sum the gradients of several workers first apply the sum.
+double update_over_usual(const Scenario& scenario) {
+  if (scenario.framework->exchange.workers_update) return 1;
+  const double over =
+      least_update_bytes(optimizer_of(scenario), {}) / least_update_bytes(usual_optimizer(*scenario.model), {});
+  const bool summed = scenario.update == UpdateMode::synchronous || scenario.update == UpdateMode::backup_workers;
+  const int pushes = summed ? workers_of(scenario) - scenario.spec.strategy.backup_workers : 1;
+  return 1 + (over - 1) / std::max(1, pushes);
+}
+
 /// Network of a server's node: of a kind of its own, at the share of its NICs that the workers reach of theirs.
 BytesPerSecond server_network(const Job& job, BytesPerSecond worker_node) {
   const Scenario& scenario = *job.scenario;
@@ -135,6 +146,7 @@ ServerJob server_job(const Job& job, const WorkerStep& step) {
   out.server_update = exchange.server_update > BytesPerSecond(0)
                           ? exchange.server_update
                           : host_memory(scenario) * (kHostMemoryShare / kSumAccesses / on_a_node);
+  out.server_update *= 1 / update_over_usual(scenario);
   const WorkerNoise noise = worker_noise(scenario);
   out.worker_spread = noise.worker;
   out.step_spread = noise.step;

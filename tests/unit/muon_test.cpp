@@ -150,7 +150,7 @@ std::string faults(const char* scenario, const std::vector<std::string>& changes
 TEST(Muon, WhatCutsMatricesIsAFault) {
   const std::string fsdp = faults("llama3-70b-h100-512.json", {"strategy.optimizer=muon", "strategy.sharding=fsdp"});
   EXPECT_THAT(fsdp, HasSubstr("/strategy/optimizer: found muon, but fsdp cuts parameters"));
-  EXPECT_THAT(fsdp, HasSubstr("adam, or sharding"));
+  EXPECT_THAT(fsdp, HasSubstr("adam, or sharding zero-1 or none"));
   EXPECT_THAT(faults("llama3-70b-h100-512.json", {"strategy.optimizer=muon", "strategy.sharding=zero-2",
                                                   "strategy.pipeline_parallel=1", "strategy.virtual_pipeline=1"}),
               HasSubstr("found muon, but zero-2 cuts gradients"));
@@ -158,6 +158,11 @@ TEST(Muon, WhatCutsMatricesIsAFault) {
               HasSubstr("found muon, but which matrices of"));
   EXPECT_THAT(faults("llama3-70b-h100-512.json", {"strategy.optimizer=muon", "strategy.offload_optimizer=true"}),
               HasSubstr("found muon, but processors update by adam"));
+}
+
+TEST(Muon, ParameterServersHaveNone) {
+  EXPECT_THAT(faults("systems/parameter-server-ssp.json", {"strategy.optimizer=muon", "workload.model=bert-base"}),
+              HasSubstr("/strategy/optimizer: found muon, but parameter servers update on processors"));
 }
 
 TEST(Muon, IsWrittenForMegatron) {

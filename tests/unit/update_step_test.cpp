@@ -6,6 +6,8 @@
 #include "models/parallelism/lowering.hpp"
 #include "models/storage/input_pipeline.hpp"
 #include "models/updates/lone_node.hpp"
+#include "models/updates/server_job.hpp"
+#include "models/updates/worker_noise.hpp"
 #include "models/updates/worker_step.hpp"
 #include "tests/unit/shipped.hpp"
 
@@ -97,6 +99,27 @@ TEST(LocalSteps, GatherWhatEachWorkerChose) {
   const int nodes = shipped(diloco).spec.cluster.nodes;
   const double parameters = worker_parameters(diloco);
   EXPECT_NEAR(step.outcome.sent_per_worker.value(), parameters * 8 * 0.01 * (nodes - 1) / 10, 1e-6 * parameters);
+}
+
+/// Bytes a second that the busiest server of a scenario applies.
+double applied(const char* name, const std::vector<std::string>& changes) {
+  const Scenario scenario = shipped(name, changes);
+  const Scenario alone = lone_node(scenario);
+  const Job job = lower(scenario), lone = lower(alone);
+  return server_job(job, worker_step(job, lone, estimate(lone))).server_update.value();
+}
+
+// Adam moves 4 + 8 + 16 bytes a parameter, SGD with momentum 4 + 8 + 8. Synchronous servers apply a sum once.
+TEST(Servers, UpdateByTheStrategysOptimizer) {
+  const char* apart = "systems/parameter-server-ssp.json";
+  const char* together = "systems/tensorflow-ps-sync.json";
+  EXPECT_EQ(applied(apart, {"strategy.optimizer=sgd"}), applied(apart, {}));
+  EXPECT_DOUBLE_EQ(applied(apart, {}) / applied(apart, {"strategy.optimizer=adam"}), 28.0 / 20);
+  const double workers = workers_of(shipped(together));
+  EXPECT_DOUBLE_EQ(applied(together, {}) / applied(together, {"strategy.optimizer=adam"}), 1 + 0.4 / workers);
+  // Whose workers update.
+  const char* summing = "systems/sagemaker.json";
+  EXPECT_EQ(applied(summing, {"strategy.optimizer=adam"}), applied(summing, {}));
 }
 
 /// Every node a leaf of its own, behind a sixteenth of what its NICs send.
