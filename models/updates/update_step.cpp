@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/memory/memory.hpp"
 #include "models/parallelism/compression.hpp"
+#include "models/parallelism/synchronization.hpp"
 #include "models/updates/federated_run.hpp"
 #include "models/updates/gossip_run.hpp"
 #include "models/updates/job_ports.hpp"
@@ -204,8 +206,8 @@ UpdateStep locally(const Job& job, const Job& lone, const StepBreakdown& alone) 
   LocalJob local;
   local.exchange = average.time(kind);
   const double steps = scenario.spec.strategy.local_steps;
-  // The outer optimizer does to the averaged model what the inner one does to its own.
-  local.exchange += own.optimizer + compression_time(compression, per_device, lone.device);
+  local.exchange += optimizer_time(per_device, outer_update_bytes(scenario), lone.device) +
+                    compression_time(compression, per_device, lone.device);
   local.workers = workers_of(scenario);
   local.steps = scenario.spec.strategy.local_steps;
   local.busy = own.step_time;
@@ -253,6 +255,13 @@ UpdateStep federated(const Job& job, const Job& lone, const StepBreakdown& alone
 }
 
 }  // namespace
+
+double outer_update_bytes(const Scenario& scenario) {
+  const double narrow = parameter_bytes(scenario);
+  const bool alone = scenario.spec.strategy.parameters_in_16_bit || automatic_mixed_precision(scenario);
+  const double held = alone ? state_bytes(scenario).parameter : kModelBytes + (narrow < kModelBytes ? narrow : 0);
+  return least_update_bytes(OptimizerKind::sgd, {.gradient = kModelBytes, .parameter = kModelBytes, .copy = held});
+}
 
 UpdateStep update_step(const Job& job, const Job& lone, const StepBreakdown& alone) {
   switch (job.scenario->update) {

@@ -101,6 +101,22 @@ TEST(LocalSteps, GatherWhatEachWorkerChose) {
   EXPECT_NEAR(step.outcome.sent_per_worker.value(), parameters * 8 * 0.01 * (nodes - 1) / 10, 1e-6 * parameters);
 }
 
+// The average read, 4; the last model and the momentum read and written, 16; the worker's written: 4 in fp32, which
+// automatic mixed precision keeps alone, 2 in 16 bit alone.
+TEST(LocalSteps, TheOuterUpdateByHand) {
+  const char* diloco = "systems/local-sgd-diloco.json";
+  EXPECT_EQ(outer_update_bytes(shipped(diloco)), 4 + 16 + 4);
+  EXPECT_EQ(outer_update_bytes(shipped(diloco, {"strategy.parameters_in_16_bit=true"})), 4 + 16 + 2);
+}
+
+TEST(LocalSteps, TheOuterUpdateIsNotTheInnerOnes) {
+  const auto of = [](const char* optimizer) {
+    return forecast("systems/local-sgd-diloco.json", {"strategy.optimizer=" + std::string(optimizer)}).step;
+  };
+  EXPECT_LT(of("lion").breakdown.optimizer, of("adam").breakdown.optimizer);
+  EXPECT_EQ(of("lion").outcome.exchange, of("adam").outcome.exchange);
+}
+
 /// Bytes a second that the busiest server of a scenario applies.
 double applied(const char* name, const std::vector<std::string>& changes) {
   const Scenario scenario = shipped(name, changes);
