@@ -33,7 +33,8 @@ ImportAction into_results(const char* tool, MeasuredReader read, const std::shar
     Imported out;
     out.document = results.document(names);
     check_probe_results(out.document);
-    out.summary = fmt::format("{} row{} of {}", results.rows(), results.rows() == 1 ? "" : "s", tool);
+    const std::size_t rows = out.document["results"].size();
+    out.summary = fmt::format("{} row{} of {}", rows, rows == 1 ? "" : "s", tool);
     out.name = "results.json";
     for (const Json& warning : out.document["warnings"]) out.notes.push_back(warning.get<std::string>());
     return out;

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <optional>
 
 #include "calibration/importers/log_prefix.hpp"
+#include "calibration/importers/measured/osu_titles.hpp"
 #include "calibration/importers/measured/rows.hpp"
 #include "calibration/importers/text_file.hpp"
 
@@ -11,57 +14,11 @@ namespace stepcast {
 
 namespace {
 
-// Titles of OSU's blocking tests, as their first line has them; all else (non-blocking, one-sided, several pairs,
-// vectors) measures something else.
-constexpr std::array kOsuTitles{
-    NamePair{"Allreduce Latency Test", "all_reduce"},
-    NamePair{"Allgather Latency Test", "all_gather"},
-    NamePair{"Reduce_scatter Latency Test", "reduce_scatter"},
-    NamePair{"Reduce_scatter_block Latency Test", "reduce_scatter"},
-    NamePair{"All-to-All Personalized Exchange Latency Test", "all_to_all"},
-    NamePair{"Alltoall Latency Test", "all_to_all"},
-    NamePair{"Broadcast Latency Test", "broadcast"},
-    NamePair{"Bcast Latency Test", "broadcast"},
-    NamePair{"Reduce Latency Test", "reduce"},
-    NamePair{"Barrier Latency Test", "barrier"},
-    NamePair{"Latency Test", "ping_pong"},
-};
-
 // What `# Datatype: MPI_CHAR.` names, from version 7 on.
 constexpr std::array kOsuTypes{NamePair{"MPI_CHAR", "int8"},     NamePair{"MPI_INT", "int32"},
                                NamePair{"MPI_FLOAT", "float32"}, NamePair{"ncclChar", "int8"},
                                NamePair{"ncclInt", "int32"},     NamePair{"ncclFloat", "float32"}};
 constexpr std::string_view kDatatype = "# Datatype:";
-
-/// `# OSU MPI-CUDA Allreduce Latency Test v7.3`, taken apart.
-struct OsuTitle {
-  std::string_view library, test, version;
-};
-
-OsuTitle title_in(std::string_view line) {
-  constexpr std::string_view kBegin = "OSU ";
-  const auto begin = line.find(kBegin);
-  if (begin == std::string_view::npos) return {};
-  line.remove_prefix(begin + kBegin.size());
-  OsuTitle out;
-  out.library = line.substr(0, line.find_first_of(" -"));
-  line = line.substr(std::min(line.find(' '), line.size()));
-  // `… Test v7.3`; `… Test (Version 2.2)` of old ones.
-  constexpr std::string_view kOldVersion = " (Version ";
-  const bool old = line.find(kOldVersion) != std::string_view::npos;
-  const auto version = old ? line.find(kOldVersion) : line.rfind(" v");
-  if (version != std::string_view::npos) out.version = trimmed(line.substr(version + (old ? kOldVersion.size() : 2)));
-  if (out.version.ends_with(')')) out.version.remove_suffix(1);
-  out.test = trimmed(line.substr(0, version));
-  return out;
-}
-
-/// What one of OSU's programs measured, by its title; empty when it holds no such times.
-std::string osu_operation(std::string_view title) {
-  for (const NamePair& one : kOsuTitles)
-    if (title == one.theirs) return std::string(one.ours);
-  return {};
-}
 
 /// The type of a table's elements: what it says, else the default of the versions that do not say it.
 std::string type_of_elements(const std::string& stated, const std::string& op) {
@@ -69,18 +26,30 @@ std::string type_of_elements(const std::string& stated, const std::string& op) {
   return op == "all_reduce" || op.starts_with("reduce") ? "float32" : "int8";
 }
 
-Json osu_row(const std::string& op, double size, double time, const std::string& type, const MeasuredPlaces& places) {
-  if (op != "ping_pong") {
-    // osu_reduce_scatter counts the whole buffer (recvcounts are size / numprocs), the others what each rank sends.
-    const bool shares = op == "all_gather" || op == "all_to_all";
-    Json out =
-        collective_row(op, shares ? size * places.ranks : size, places, false, type_of_elements(type, op), {time});
-    out["across_ranks"] = "mean";
-    return out;
-  }
-  return {{"kind", "ping_pong"},   {"size_bytes", static_cast<std::int64_t>(size)},
-          {"nodes", places.nodes}, {"transport", "mpi"},
-          {"samples_us", {time}},  {"checked", false}};
+/// Columns of a table, by their places among the words of a row.
+struct OsuColumns {
+  std::optional<std::size_t> time, calls;
+  std::size_t decimals = 0;  ///< of the times of the rows before
+};
+
+/// Place of a column: every one before it but that of sizes ends with its unit in brackets.
+std::optional<std::size_t> place_of(std::string_view header, std::string_view name, bool sizes) {
+  const auto at = header.find(name);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view before = header.substr(0, at);
+  const auto units = std::count(before.begin(), before.end(), ')');
+  // `Size (B)` of OMB-Py.
+  const bool bytes = before.find("(B)") != std::string_view::npos;
+  return static_cast<std::size_t>(units) + (sizes && !bytes ? 1 : 0);
+}
+
+/// A note of a job that goes on, as `2 total processes killed`: words that no column has.
+bool is_prose(const std::vector<std::string_view>& words) {
+  constexpr std::array<std::string_view, 7> kCells{"Pass", "Fail", "nan", "-nan", "inf", "-inf", "N/A"};
+  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+    const bool letter = std::isalpha(static_cast<unsigned char>(word.front())) != 0;
+    return letter && std::find(kCells.begin(), kCells.end(), word) == kCells.end();
+  });
 }
 
 /// Tables of OSU's programs, each below its title.
@@ -92,42 +61,55 @@ class OsuTables {
   /// False where reading on makes no sense.
   bool line(std::string_view text, std::size_t number) {
     at_ = fmt::format("line {}", number);
-    const auto mark = text.find("# OSU ");
-    if (mark != std::string_view::npos) prefix_.learn(text.substr(0, mark));
+    if (const OsuTitle title = osu_title_in(text); !title.test.empty()) {
+      prefix_.learn(title.before);
+      take_title(title, prefix_.strip(text));
+      return true;
+    }
     const std::string_view line = prefix_.strip(text);
     if (line.starts_with("#")) return comment(line);
     const std::vector<std::string_view> words = words_of(line);
-    if (op_.empty() || words.empty() || !number_of(words[0])) return true;
+    if (table_.op.empty() || words.empty() || !number_of(words[0]) || is_prose(words)) return true;
     return row(words, line);
   }
 
   void finish() {
     if (!diagnostics_.ok()) return;
-    const std::string left_out =
-        skipped_.empty() ? "" : fmt::format("{} holds no times of single blocking calls", shown(skipped_));
-    if (rows_ > 0 && !skipped_.empty()) results_.warn(left_out + " and was left out");
+    if (rows_ > 0)
+      for (const std::string& skipped : skipped_) results_.warn(skipped + ": left out");
     if (rows_ > 0) return;
     if (skipped_.empty()) return diagnostics_.error("", "no table of an OSU micro-benchmark in it");
-    diagnostics_.error(skipped_at_, left_out,
+    diagnostics_.error(skipped_at_, skipped_.front(),
                        "osu_latency, osu_allreduce, osu_allgather, osu_reduce_scatter, osu_alltoall, osu_bcast, "
-                       "osu_reduce and osu_barrier do");
+                       "osu_reduce, osu_barrier and their non-blocking kin hold such times");
   }
 
  private:
-  bool comment(std::string_view line) {
-    if (line.starts_with(kDatatype) && !op_.empty()) return take_type(line);
-    const OsuTitle found = title_in(line);
-    const bool collectives = found.library.starts_with("MPI") || found.library.ends_with("CCL");
-    if (!collectives) return true;
+  void take_title(const OsuTitle& title, std::string_view line) {
     type_.clear();
-    // Variants have a name of their own, as MPIX; devices' (MPI-CUDA) measure the same.
-    op_ = found.library == "MPI" || found.library.ends_with("CCL") ? osu_operation(found.test) : "";
-    if (op_ == "ping_pong" && found.library != "MPI") op_.clear();
-    if (op_.empty() && skipped_.empty()) {
-      skipped_ = line;
-      skipped_at_ = at_;
+    columns_ = {};
+    table_ = osu_table_of(title);
+    if (table_.pairs && hints_.ranks == 2) table_.pairs = false;
+    if (table_.pairs) table_.op.clear();
+    if (table_.op.empty()) {
+      std::string words = fmt::format("{} holds {}", shown(line), table_.holds);
+      if (table_.pairs) words += " (--ranks 2 says that there is but one)";
+      if (skipped_.empty()) skipped_at_ = at_;
+      if (std::find(skipped_.begin(), skipped_.end(), words) == skipped_.end()) skipped_.push_back(std::move(words));
+    } else if (!title.version.empty()) {
+      results_.version("osu", std::string(title.version));
     }
-    if (!op_.empty() && !found.version.empty()) results_.version("osu", std::string(found.version));
+    if (!table_.non_blocking) columns_.time = table_.op == "barrier" ? 0 : 1;
+  }
+
+  bool comment(std::string_view line) {
+    if (table_.op.empty()) return true;
+    if (line.starts_with(kDatatype)) return take_type(line);
+    if (line.find("Buffer on") != std::string_view::npos) return take_memory(line);
+    if (line.find("(us)") == std::string_view::npos) return true;
+    const bool sizes = table_.op != "barrier";
+    if (table_.non_blocking) columns_.time = place_of(line, "Pure Comm.(us)", sizes);
+    columns_.calls = place_of(line, "Iterations", sizes);
     return true;
   }
 
@@ -140,36 +122,94 @@ class OsuTables {
     return false;
   }
 
+  /// `# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)`: messages of the two kinds of memory would be taken
+  /// for equal ones.
+  bool take_memory(std::string_view line) {
+    if (memory_.empty()) memory_ = line;
+    if (memory_ == line) return true;
+    diagnostics_.error(at_, fmt::format("found {} after {}", shown(line), shown(memory_)),
+                       "import tables of each kind of memory by themselves");
+    return false;
+  }
+
+  /// A number in a column; nothing where the row ends before it, or something else stands there.
+  static std::optional<double> cell(const std::vector<std::string_view>& words, std::optional<std::size_t> column) {
+    return column && *column < words.size() ? number_of(words[*column]) : std::nullopt;
+  }
+
   bool row(const std::vector<std::string_view>& words, std::string_view line) {
-    const bool barrier = op_ == "barrier";
-    const auto size = barrier ? std::optional<double>(0) : number_of(words[0]);
-    const auto time = number_of(words[barrier || words.size() < 2 ? 0 : 1]);
-    if ((words.size() < 2 && !barrier) || !time || *time <= 0 || *time > kLongestTime_us || *size < 0 ||
-        *size > kLargestBuffer) {
-      diagnostics_.error(at_, fmt::format("found {}, expected a size and a time above 0", shown(line)));
-      return true;
+    if (!columns_.time) {
+      diagnostics_.error(at_, fmt::format("found {} below no column \"Pure Comm.(us)\"", shown(line)));
+      return false;
     }
+    const bool sizes = table_.op != "barrier";
+    const auto size = sizes ? number_of(words[0]) : 0;
+    const auto time = cell(words, columns_.time), calls = cell(words, columns_.calls);
+    if (!time || *time <= 0 || *time > kLongestTime_us || *size < 0 || *size > kLargestBuffer ||
+        (columns_.calls && !calls)) {
+      diagnostics_.error(at_, fmt::format("found {}, expected {}a time above 0{}", shown(line),
+                                          sizes ? "a size and " : "", columns_.calls ? " and all columns" : ""));
+      return false;
+    }
+    const std::size_t decimals = decimals_of(words[*columns_.time]);
+    if (decimals < columns_.decimals) {
+      diagnostics_.error(
+          at_, fmt::format("found {}, a time of fewer digits than those above it: the row is cut", shown(line)));
+      return false;
+    }
+    columns_.decimals = decimals;
     if (std::find(words.begin(), words.end(), "Fail") != words.end()) {
       diagnostics_.error(at_, fmt::format("found {}: wrong data came out, so its time means nothing", shown(line)),
                          "find the fault before measuring");
       return false;
     }
-    const MeasuredPlaces places = op_ != "ping_pong"     ? places_of({}, hints_, "", diagnostics_)
-                                  : hints_.per_node == 2 ? MeasuredPlaces{2, 1, 2}
-                                                         : MeasuredPlaces{2, 2, 1};
+    const MeasuredPlaces places = table_.op != "ping_pong" ? places_of({}, hints_, "", diagnostics_)
+                                  : hints_.per_node == 2   ? MeasuredPlaces{2, 1, 2}
+                                                           : MeasuredPlaces{2, 2, 1};
     if (places.ranks < 1) return false;
-    results_.add(osu_row(op_, *size, *time, type_, places));
-    ++rows_;
+    Json out = table_.op == "ping_pong" ? ping_pong(*size, *time, places) : collective(*size, *time, places);
+    out["checked"] = std::find(words.begin(), words.end(), "Pass") != words.end();
+    if (calls && *calls >= 1 && *calls < kMostCalls) out["calls_per_sample"] = static_cast<std::int64_t>(*calls);
+    add(std::move(out));
     return true;
   }
+
+  static Json ping_pong(double size, double time, const MeasuredPlaces& places) {
+    return {{"kind", "ping_pong"},
+            {"size_bytes", static_cast<std::int64_t>(size)},
+            {"nodes", places.nodes},
+            {"transport", "mpi"},
+            {"samples_us", {time}}};
+  }
+
+  Json collective(double size, double time, const MeasuredPlaces& places) const {
+    // osu_reduce_scatter counts the whole buffer (recvcounts are size / numprocs), the others what each rank sends.
+    const bool shares = table_.op == "all_gather" || table_.op == "all_to_all";
+    Json out = collective_row(table_.op, shares ? size * places.ranks : size, places, false,
+                              type_of_elements(type_, table_.op), {time});
+    out["across_ranks"] = "mean";
+    return out;
+  }
+
+  void add(Json row) {
+    ++rows_;
+    if (!table_.non_blocking) return results_.add(std::move(row));
+    row["note"] = "a non-blocking call and the wait for it, nothing beside it";
+    results_.add_instead(std::move(row));
+  }
+
+  static constexpr double kMostCalls = 1e9;
 
   const MeasuredHints& hints_;
   ResultsBuilder& results_;
   Diagnostics& diagnostics_;
   LogPrefix prefix_;
   std::string at_;
-  std::string op_, type_;             ///< of the table being read; no operation: it is left out
-  std::string skipped_, skipped_at_;  ///< the first title that was left out
+  OsuTable table_;  ///< being read; one without an operation is left out
+  OsuColumns columns_;
+  std::string type_, memory_;
+  std::vector<std::string> skipped_;  ///< what is left out, and why
+  std::string skipped_at_;            ///< where the first of them is
   std::size_t rows_ = 0;
 };
 

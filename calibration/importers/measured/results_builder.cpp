@@ -1,5 +1,9 @@
 #include "calibration/importers/measured/results_builder.hpp"
 
+#include <fmt/format.h>
+
+#include <tuple>
+
 #include "calibration/importers/measured/moment.hpp"
 #include "calibration/results/probe_results.hpp"
 #include "version.hpp"
@@ -11,8 +15,30 @@ void ResultsBuilder::date(double seconds) {
   if (date_.empty() || text < date_) date_ = text;
 }
 
+namespace {
+
+/// Which collective a row is of, and where.
+std::tuple<std::string, int, int> call_of(const Json& row) {
+  return {row.value("op", ""), row.value("ranks", 0), row.value("nodes", 0)};
+}
+
+}  // namespace
+
 Json ResultsBuilder::document(const std::vector<std::string>& files) const {
   std::vector<std::string> warnings = warnings_;
+  Json rows = rows_;
+  std::set<std::tuple<std::string, int, int>> usual;
+  for (const Json& row : rows_) usual.insert(call_of(row));
+  std::set<std::string> taken, left_out;
+  for (const Json& row : instead_) {
+    const bool known = usual.contains(call_of(row));
+    (known ? left_out : taken).insert(row.value("op", ""));
+    if (!known) rows.push_back(row);
+  }
+  for (const std::string& op : taken)
+    warnings.push_back(fmt::format("{}: non-blocking calls, for which libraries may choose other algorithms", op));
+  for (const std::string& op : left_out)
+    warnings.push_back(fmt::format("{}: non-blocking calls are left out, for blocking ones were measured", op));
   if (date_.empty()) warnings.emplace_back("the file tells no date");
   Json environment = Json::object();
   if (!hosts_.empty()) environment["hosts"] = hosts_;
@@ -30,7 +56,7 @@ Json ResultsBuilder::document(const std::vector<std::string>& files) const {
           {"clocks", Json::object()},
           {"environment", std::move(environment)},
           {"warnings", warnings},
-          {"results", rows_}};
+          {"results", std::move(rows)}};
 }
 
 }  // namespace stepcast

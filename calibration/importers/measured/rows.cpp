@@ -22,6 +22,11 @@ std::optional<double> number_of(std::string_view word) {
   return value;
 }
 
+std::size_t decimals_of(std::string_view word) {
+  const auto point = word.find('.');
+  return point == std::string_view::npos ? 0 : word.size() - point - 1;
+}
+
 MeasuredPlaces places_of(const std::vector<std::string>& host_of_rank, const MeasuredHints& hints,
                          const std::string& at, Diagnostics& diagnostics) {
   std::map<std::string, int> on_host;

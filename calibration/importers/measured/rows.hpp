@@ -16,6 +16,9 @@ inline constexpr double kLongestTime_us = 1e12;  ///< as probe-results.schema.js
 /// The finite number that a whole word is.
 std::optional<double> number_of(std::string_view word);
 
+/// Digits behind the point of a number, which a table has alike in all of its rows: fewer in one that is cut.
+std::size_t decimals_of(std::string_view word);
+
 /// Another tool's name of something, and ours.
 struct NamePair {
   std::string_view theirs, ours;
