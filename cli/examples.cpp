@@ -86,6 +86,7 @@ constexpr std::array kExamples{
                     "stepcast import nccl-tests all_reduce.txt all_reduce.json -o nccl.json\n"},
     CommandExamples{"stepcast import osu",
                     "stepcast import osu allgather.txt --ranks 16 --ranks-per-node 8 -o osu.json\n"},
+    CommandExamples{"stepcast import imb", "stepcast import imb imb.txt --ranks-per-node 8 -o imb.json\n"},
     CommandExamples{"stepcast import fio", "stepcast import fio job.json -o storage.json\n"},
     CommandExamples{"stepcast import nvidia-smi", "stepcast import nvidia-smi power.csv -o power.json\n"},
     CommandExamples{"stepcast import dcgm", "stepcast import dcgm dmon.txt -o power.json\n"},

@@ -41,13 +41,17 @@ ImportAction into_results(const char* tool, MeasuredReader read, const std::shar
   };
 }
 
+void add_ranks_per_node(CLI::App& app, MeasuredHints& hints) {
+  app.add_option("--ranks-per-node", hints.per_node, "Of them on each node")
+      ->check(whole_number(1, 1 << 20))
+      ->type_name("P");
+}
+
 void add_ranks(CLI::App& app, MeasuredHints& hints) {
   app.add_option("--ranks", hints.ranks, "That took part, where the file does not tell")
       ->check(whole_number(1, 1 << 20))
       ->type_name("N");
-  app.add_option("--ranks-per-node", hints.per_node, "Of them on each node")
-      ->check(whole_number(1, 1 << 20))
-      ->type_name("P");
+  add_ranks_per_node(app, hints);
 }
 
 void add_power(CLI::App& app, MeasuredHints& hints) {
@@ -77,6 +81,12 @@ ImportAction prepare_osu(CLI::App& app) {
   auto hints = std::make_shared<MeasuredHints>();
   add_ranks(app, *hints);
   return into_results("osu", read_osu, hints);
+}
+
+ImportAction prepare_imb(CLI::App& app) {
+  auto hints = std::make_shared<MeasuredHints>();
+  add_ranks_per_node(app, *hints);
+  return into_results("imb", read_imb, hints);
 }
 
 ImportAction prepare_fio(CLI::App&) { return into_results("fio", read_fio, std::make_shared<MeasuredHints>()); }

@@ -78,6 +78,7 @@ cp tests/fuzz/corpus/accelerate/fsdp.yaml "$samples/default_config.yaml"
 cp tests/fuzz/corpus/torchtitan/llama3.toml "$samples/llama3_70b.toml"
 cp tests/data/kineto/two-a100-ddp-rank0.json.gz "$samples/rank0.json.gz"
 cp tests/fuzz/corpus/osu/allgather.txt "$samples/"
+cp tests/fuzz/corpus/imb/mpi1.txt "$samples/imb.txt"
 cp scenarios/bert-large-16nodes.json "$samples/my-cluster.json"
 "$STEPCAST" run scenarios/bert-large-16nodes.json --export-graph "$samples/step.json" >"$samples/log"
 

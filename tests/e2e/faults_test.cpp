@@ -247,8 +247,8 @@ TEST(Hostile, AFileOfAGibibyteIsRefusedAtOnce) {
       {"compare", scenario, file},
   };
   for (const char* kind : {"nccl-topology", "nvidia-smi-topo", "slurm-topology", "astra-sim", "chakra", "huggingface",
-                           "megatron", "deepspeed", "accelerate", "torchtitan", "kineto", "nccl-tests", "osu", "fio",
-                           "nvidia-smi", "dcgm", "prometheus", "ipmi"})
+                           "megatron", "deepspeed", "accelerate", "torchtitan", "kineto", "nccl-tests", "osu", "imb",
+                           "fio", "nvidia-smi", "dcgm", "prometheus", "ipmi"})
     commands.push_back({"import", kind, file, "-o", out});
   for (const std::vector<std::string>& command : commands) {
     const Finished run = stepcast_run(command);

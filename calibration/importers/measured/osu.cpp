@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "calibration/importers/log_prefix.hpp"
+#include "calibration/importers/measured/left_out_tables.hpp"
 #include "calibration/importers/measured/osu_titles.hpp"
 #include "calibration/importers/measured/rows.hpp"
 #include "calibration/importers/text_file.hpp"
@@ -74,14 +75,11 @@ class OsuTables {
   }
 
   void finish() {
-    if (!diagnostics_.ok()) return;
-    if (rows_ > 0)
-      for (const std::string& skipped : skipped_) results_.warn(skipped + ": left out");
-    if (rows_ > 0) return;
-    if (skipped_.empty()) return diagnostics_.error("", "no table of an OSU micro-benchmark in it");
-    diagnostics_.error(skipped_at_, skipped_.front(),
+    if (diagnostics_.ok())
+      left_out_.report(rows_, "an OSU micro-benchmark",
                        "osu_latency, osu_allreduce, osu_allgather, osu_reduce_scatter, osu_alltoall, osu_bcast, "
-                       "osu_reduce, osu_barrier and their non-blocking kin hold such times");
+                       "osu_reduce, osu_barrier and their non-blocking kin hold such times",
+                       results_, diagnostics_);
   }
 
  private:
@@ -94,8 +92,7 @@ class OsuTables {
     if (table_.op.empty()) {
       std::string words = fmt::format("{} holds {}", shown(line), table_.holds);
       if (table_.pairs) words += " (--ranks 2 says that there is but one)";
-      if (skipped_.empty()) skipped_at_ = at_;
-      if (std::find(skipped_.begin(), skipped_.end(), words) == skipped_.end()) skipped_.push_back(std::move(words));
+      left_out_.add(std::move(words), at_);
     } else if (!title.version.empty()) {
       results_.version("osu", std::string(title.version));
     }
@@ -167,19 +164,11 @@ class OsuTables {
                                   : hints_.per_node == 2   ? MeasuredPlaces{2, 1, 2}
                                                            : MeasuredPlaces{2, 2, 1};
     if (places.ranks < 1) return false;
-    Json out = table_.op == "ping_pong" ? ping_pong(*size, *time, places) : collective(*size, *time, places);
+    Json out = table_.op == "ping_pong" ? ping_pong_row(*size, places.nodes, *time) : collective(*size, *time, places);
     out["checked"] = std::find(words.begin(), words.end(), "Pass") != words.end();
-    if (calls && *calls >= 1 && *calls < kMostCalls) out["calls_per_sample"] = static_cast<std::int64_t>(*calls);
+    if (calls && *calls >= 1 && *calls <= kMostCalls) out["calls_per_sample"] = static_cast<std::int64_t>(*calls);
     add(std::move(out));
     return true;
-  }
-
-  static Json ping_pong(double size, double time, const MeasuredPlaces& places) {
-    return {{"kind", "ping_pong"},
-            {"size_bytes", static_cast<std::int64_t>(size)},
-            {"nodes", places.nodes},
-            {"transport", "mpi"},
-            {"samples_us", {time}}};
   }
 
   Json collective(double size, double time, const MeasuredPlaces& places) const {
@@ -193,12 +182,8 @@ class OsuTables {
 
   void add(Json row) {
     ++rows_;
-    if (!table_.non_blocking) return results_.add(std::move(row));
-    row["note"] = "a non-blocking call and the wait for it, nothing beside it";
-    results_.add_instead(std::move(row));
+    table_.non_blocking ? results_.add_non_blocking(std::move(row)) : results_.add(std::move(row));
   }
-
-  static constexpr double kMostCalls = 1e9;
 
   const MeasuredHints& hints_;
   ResultsBuilder& results_;
@@ -208,8 +193,7 @@ class OsuTables {
   OsuTable table_;  ///< being read; one without an operation is left out
   OsuColumns columns_;
   std::string type_, memory_;
-  std::vector<std::string> skipped_;  ///< what is left out, and why
-  std::string skipped_at_;            ///< where the first of them is
+  LeftOutTables left_out_;
   std::size_t rows_ = 0;
 };
 

@@ -30,7 +30,7 @@ Json ResultsBuilder::document(const std::vector<std::string>& files) const {
   std::set<std::tuple<std::string, int, int>> usual;
   for (const Json& row : rows_) usual.insert(call_of(row));
   std::set<std::string> taken, left_out;
-  for (const Json& row : instead_) {
+  for (const Json& row : non_blocking_) {
     const bool known = usual.contains(call_of(row));
     (known ? left_out : taken).insert(row.value("op", ""));
     if (!known) rows.push_back(row);

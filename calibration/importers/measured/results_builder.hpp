@@ -28,9 +28,12 @@ class ResultsBuilder {
   explicit ResultsBuilder(std::string tool) : tool_(std::move(tool)) {}
 
   void add(Json row) { rows_.push_back(std::move(row)); }
-  /// A row of another way to do the same, as a non-blocking collective. Those of a collective count where no usual row
-  /// is of it on as many ranks and nodes, in whichever file.
-  void add_instead(Json row) { instead_.push_back(std::move(row)); }
+  /// A row of a non-blocking collective. Those of a collective count where no other row is of it on as many ranks and
+  /// nodes, in whichever file.
+  void add_non_blocking(Json row) {
+    row["note"] = "a non-blocking call and the wait for it, nothing beside it";
+    non_blocking_.push_back(std::move(row));
+  }
   /// A warning of the document; said once however often it is found.
   void warn(std::string text) {
     if (std::find(warnings_.begin(), warnings_.end(), text) == warnings_.end()) warnings_.push_back(std::move(text));
@@ -47,7 +50,7 @@ class ResultsBuilder {
   void date(double seconds);
   [[nodiscard]] bool empty() const { return rows() == 0; }
   /// Of both kinds.
-  [[nodiscard]] std::size_t rows() const { return rows_.size() + instead_.size(); }
+  [[nodiscard]] std::size_t rows() const { return rows_.size() + non_blocking_.size(); }
 
   /// The document; a missing date is 1970's, with a warning.
   [[nodiscard]] Json document(const std::vector<std::string>& files) const;
@@ -56,7 +59,7 @@ class ResultsBuilder {
   std::string tool_, date_, accelerator_;
   std::vector<std::string> hosts_, warnings_;
   std::map<std::string, std::string> versions_, variables_;
-  Json rows_ = Json::array(), instead_ = Json::array();
+  Json rows_ = Json::array(), non_blocking_ = Json::array();
 };
 
 /// Text of one file into rows. What cannot be read is one fault, with its line; files of another kind say so.
@@ -68,6 +71,9 @@ void read_nccl_tests(std::string_view, const std::string&, const MeasuredHints&,
 /// OSU micro-benchmarks: latencies of collectives and of messages, non-blocking ones where no blocking ones are. Tests
 /// of rates, pairs and one-sided calls are left out with a warning; of them alone, a fault.
 void read_osu(std::string_view, const std::string&, const MeasuredHints&, ResultsBuilder&, Diagnostics&);
+/// Intel MPI Benchmarks: single calls of IMB-MPI1, of IMB-NBC where no blocking ones are. The file tells the ranks, and
+/// the user those of a node.
+void read_imb(std::string_view, const std::string&, const MeasuredHints&, ResultsBuilder&, Diagnostics&);
 /// fio --output-format=json (or json+).
 void read_fio(std::string_view, const std::string&, const MeasuredHints&, ResultsBuilder&, Diagnostics&);
 /// nvidia-smi --query-gpu=… --format=csv.

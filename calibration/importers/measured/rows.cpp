@@ -72,6 +72,12 @@ Json collective_row(const std::string& op, double size, const MeasuredPlaces& pl
           {"checked", false}};
 }
 
+Json ping_pong_row(double size, int nodes, double time_us) {
+  return {{"kind", "ping_pong"},     {"size_bytes", static_cast<std::int64_t>(size)},
+          {"nodes", nodes},          {"transport", "mpi"},
+          {"samples_us", {time_us}}, {"checked", false}};
+}
+
 double figure(const Json& object, const char* key, double otherwise) {
   return object.is_object() && object.contains(key) && object[key].is_number() ? object[key].get<double>() : otherwise;
 }

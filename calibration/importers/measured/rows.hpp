@@ -13,6 +13,8 @@ namespace stepcast {
 inline constexpr double kLargestBuffer = 1e15;
 inline constexpr double kLongestTime_us = 1e12;  ///< as probe-results.schema.json has it
 
+inline constexpr double kMostCalls = 1e9;
+
 /// The finite number that a whole word is.
 std::optional<double> number_of(std::string_view word);
 
@@ -41,5 +43,8 @@ MeasuredPlaces places_of(const std::vector<std::string>& host_of_rank, const Mea
 /// A row of the library's own choice.
 Json collective_row(const std::string& op, double size, const MeasuredPlaces& places, bool in_place,
                     const std::string& type, std::vector<double> samples);
+
+/// A row of half a round trip between two processes over MPI.
+Json ping_pong_row(double size, int nodes, double time_us);
 
 }  // namespace stepcast
