@@ -10,6 +10,7 @@
 #include "calibration/importers/python_json.hpp"
 #include "calibration/importers/text_file.hpp"
 #include "checks/check_metric.hpp"
+#include "checks/measured/keras_bars.hpp"
 #include "checks/measured/wandb.hpp"
 
 namespace stepcast {
@@ -18,9 +19,6 @@ namespace {
 
 /// Largest log or table that is read: a line a step, for millions of steps.
 constexpr std::size_t kMostMeasuredBytes = 512u << 20;
-
-/// Stands for the samples of one device, which no check compares (MeasuredResults::samples_per_s_per_device).
-constexpr std::string_view kSamplesOfDevice = "samples_per_s_per_device";
 
 struct KnownName {
   std::string_view series, metric;
@@ -56,6 +54,7 @@ constexpr KnownName kKnownNames[]{
     // NeMo's TimingCallback and ThroughputMonitor (Lightning).
     {"train_step_timing in s", "step_time_s"},
     {"samples_per_sec", "samples_per_s"},
+    {kSamplesOfDevice, kSamplesOfDevice},
     {"device/samples_per_sec", kSamplesOfDevice},
     // Composer's SpeedMonitor and OLMo-core's callback.
     {"throughput/device/tokens_per_sec", "tokens_per_s_per_gpu"},
@@ -249,6 +248,11 @@ MeasuredFormat format_of(const std::filesystem::path& file, std::string& text, D
   // Dictionaries that Python prints are no JSON: their keys are in single quotes.
   if (looks_like_json(text) && !trimmed(text).starts_with("{'")) return MeasuredFormat::json;
   if (!read_plain_log(text).empty()) return MeasuredFormat::log;
+  if (keras_bars_hold_validation(text)) {
+    diagnostics.error("", "the times of its steps hold the validation of each epoch, as Keras 2 counts them",
+                      "the log of a fit without validation_data");
+    return MeasuredFormat::automatic;
+  }
   diagnostics.error("", "is none of the kinds of results that are known by their look",
                     expected_one_of(names_of<MeasuredFormat>()));
   return MeasuredFormat::automatic;

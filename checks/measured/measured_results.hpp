@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fields/field_table.hpp"
@@ -43,6 +44,9 @@ struct MeasuredResults {
   SampleParts samples_per_s_per_device;  ///< where the source counts those of each device
   std::vector<std::string> notes;        ///< what was taken for what
 };
+
+/// Name of a series of the samples of one device, which no check compares (MeasuredResults::samples_per_s_per_device).
+inline constexpr std::string_view kSamplesOfDevice = "samples_per_s_per_device";
 
 /// Series of numbers under the names that their source gives them; NaN stands for what is no number.
 using NamedSeries = std::map<std::string, SampleParts>;
@@ -91,7 +95,8 @@ bool is_llama_factory(std::string_view text);
 NamedSeries read_llama_factory(std::string_view text);
 /// A log of another program: "step_time", "iteration_time", "step time", "s/it" or "it/s", a word of its own, in the
 /// unit that the text names, or else in seconds; and the figures of nanotron, MaxText, InternEvo, OLMo-core, Composer,
-/// fairseq and transformers' Trainer by their own names. Empty where no line has any.
+/// fairseq, transformers' Trainer, timm, torchvision, Detectron2, MMEngine, MXNet, TensorFlow's Estimators and
+/// tf_cnn_benchmarks by their own names; else bars of Keras. Empty where no line has any.
 NamedSeries read_plain_log(std::string_view text);
 
 }  // namespace stepcast

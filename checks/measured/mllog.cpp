@@ -44,13 +44,11 @@ class MllogReader {
     const Json value = event.value("value", Json()), metadata = event.value("metadata", Json());
     if (key == "global_batch_size" && value.is_number()) take_batch(value.get<double>());
     if (key == "train_samples" && value.is_number()) samples_of_epoch_ = value.get<double>();
-    if (key == "tracked_stats")
-      for (const char* name : {"throughput", "imgs_sec"})
-        if (const auto rate = number_at(value, name)) add_sample(told_, "samples_per_s", *rate);
+    if (key == "tracked_stats") take_told(value);
     if (const auto time = number_at(event, "time_ms")) follow(key, *time, metadata);
   }
 
-  /// Rates over the blocks, by the samples that they count; else those that the program tells, else by epochs.
+  /// Rates over the blocks, by the samples that they count; else what the program tells, else by epochs.
   NamedSeries finish() {
     if (!counted_.empty()) return std::move(counted_);
     return told_.empty() ? std::move(by_epochs_) : std::move(told_);
@@ -59,6 +57,12 @@ class MllogReader {
  private:
   void take_batch(double batch) {
     if (batch >= 1 && batch < kMostBatch) global_batches_.insert(static_cast<long>(batch));
+  }
+
+  void take_told(const Json& stats) {
+    for (const char* name : {"throughput", "imgs_sec"})
+      if (const auto rate = number_at(stats, name)) add_sample(told_, "samples_per_s", *rate);
+    if (const auto time = number_at(stats, "train_step_time")) add_sample(told_, "step_time_s", *time);
   }
 
   void follow(const std::string& key, double time, const Json& metadata) {

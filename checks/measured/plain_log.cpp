@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cmath>
 #include <optional>
 #include <regex>
+#include <vector>
 
 #include "calibration/importers/text_file.hpp"
+#include "checks/measured/keras_bars.hpp"
 #include "checks/measured/log_text.hpp"
 #include "checks/measured/measured_results.hpp"
 #include "checks/measured/progress_bars.hpp"
@@ -109,15 +112,66 @@ std::optional<double> named_time(const std::string& line) {
   return std::nullopt;
 }
 
-/// "iter 10: loss 3.1, time 340.12ms" of nanoGPT (train.py), and MaxText's "completed step: 10, seconds: 5.12"
-/// (metric_logger.py).
-std::optional<double> time_of_step_line(const std::string& line) {
-  static const std::regex kIteration(R"(\biter \d+: loss [0-9.]+, time ([0-9.]+)ms)");
-  static const std::regex kCompleted(R"(\bcompleted step: \d+, seconds: ([0-9.]+))");
-  std::smatch found;
-  if (std::regex_search(line, found, kIteration))
-    if (const auto number = number_of(found[1].str())) return *number * 1e-3;
-  return std::regex_search(line, found, kCompleted) ? number_of(found[1].str()) : std::nullopt;
+/// A figure in a line of one program's own layout.
+struct LineFigure {
+  std::string_view holds;  ///< what every such line has: most lines are none
+  const char* pattern;     ///< the first group is the figure
+  std::string_view metric = "step_time_s";
+  double factor = 1;
+};
+constexpr std::string_view kImagesOfStep = "images/sec";
+constexpr std::array kLineFigures{
+    // nanoGPT, train.py: "iter 10: loss 3.1, time 340.12ms".
+    LineFigure{"iter ", R"(\biter \d+: loss [0-9.]+, time ([0-9.]+)ms)", "step_time_s", 1e-3},
+    // MaxText, metric_logger.py: "completed step: 10, seconds: 5.12".
+    LineFigure{"completed step: ", R"(\bcompleted step: \d+, seconds: ([0-9.]+))"},
+    // timm, train.py: "Train: 0 [ 50/1251 (  4%)]  Loss: 6.9 (6.9)  Time: 0.412s, 2485.44/s  (0.420s, …"; of all
+    // devices.
+    LineFigure{"Train: ", R"(\bTrain: \d+ \[.*\bTime: ([0-9.]+)s, )"},
+    LineFigure{"Train: ", R"(\bTrain: \d+ \[.*\bTime: [0-9.]+s, +([0-9.]+)/s)", "samples_per_s"},
+    // PyTorch's ImageNet example, main.py: "Epoch: [0][ 10/5005]<tab>Time 0.412 ( 0.520)".
+    LineFigure{"Time", R"(\bEpoch:? ?\[\d+\] ?\[ *\d+/\d+\][\s:]*Time:?\s+([0-9.]+) \()"},
+    // torchvision's references, Detectron2, MMEngine: "Epoch: [0]  [ 10/4000]  eta: 0:30:10 … time: 0.4123  data:
+    // 0.0012",
+    // also "last_time: … data_time:".
+    LineFigure{"eta: ", R"(\beta: .*\btime: ([0-9.]+),?\s+(?:last_time: [0-9.]+\s+)?data(?:_time)?: )"},
+    // MXNet's Speedometer, callback.py; with Horovod of each rank.
+    LineFigure{"samples/sec", R"(^(?!.*Rank\[).*\bSpeed: ([0-9.]+) samples/sec)", "samples_per_s"},
+    LineFigure{"samples/sec", R"(Rank\[\d+\].*\bSpeed: ([0-9.]+) samples/sec)", kSamplesOfDevice},
+    // tf_cnn_benchmarks: "10<tab>images/sec: 125.4 +/- 0.3 (jitter = 0.6)".
+    LineFigure{"images/sec", R"(\bimages/sec: ([0-9.]+) \+/- )", kImagesOfStep},
+    // transformers' Trainer, log_metrics: "  train_samples_per_second =     40.5".
+    LineFigure{"train_samples_per_second", R"((?:^|\s)train_samples_per_second +=\s*([0-9.,]+)\s*$)", "samples_per_s"},
+    LineFigure{"train_tokens_per_second", R"((?:^|\s)train_tokens_per_second +=\s*([0-9.,]+)\s*$)", "tokens_per_s"},
+};
+
+/// Evaluations write lines of the same layout.
+bool is_evaluation(const std::string& line) {
+  constexpr std::array<std::string_view, 4> kEvaluations{"Test:", "(val)", "(test)", "Val:"};
+  return std::any_of(kEvaluations.begin(), kEvaluations.end(),
+                     [&](std::string_view mark) { return line.find(mark) != std::string::npos; });
+}
+
+void add_line_figures(const std::string& line, NamedSeries& out) {
+  static const std::vector<std::regex> kPatterns = [] {
+    std::vector<std::regex> compiled;
+    for (const LineFigure& one : kLineFigures) compiled.emplace_back(one.pattern);
+    return compiled;
+  }();
+  for (std::size_t i = 0; i < kLineFigures.size(); ++i) {
+    const LineFigure& one = kLineFigures[i];
+    std::smatch found;
+    if (line.find(one.holds) == std::string::npos || is_evaluation(line)) continue;
+    if (!std::regex_search(line, found, kPatterns[i])) continue;
+    if (const auto number = number_of(found[1].str())) add_sample(out, std::string(one.metric), *number * one.factor);
+  }
+}
+
+/// Rates of steps count where none of all steps is told; under Horovod they are of one worker of many.
+void settle_images(NamedSeries& series, std::string_view text) {
+  auto of_steps = series.extract(std::string(kImagesOfStep));
+  if (!of_steps || series.contains("samples_per_s") || text.find("horovod") != std::string_view::npos) return;
+  series["samples_per_s"] = std::move(of_steps.mapped());
 }
 
 /// What stands before a figure in the logs of other programs, and what turns its unit into ours.
@@ -156,6 +210,15 @@ constexpr std::array kPlainKeys{
     PlainKey{"avg_batch_cost: ", "step_time_s"},
     // DeepSpeed-Chat, utils/perf.py.
     PlainKey{", Samples/sec: ", "samples_per_s"},
+    // TensorFlow's StepCounterHook, and the one of TPUs.
+    PlainKey{.before = "global_step/sec: ", .metric = "step_time_s", .inverse = true},
+    PlainKey{"examples/sec: ", "samples_per_s"},
+    // tf_cnn_benchmarks, benchmark_cnn.py: of all workers, over the steps that count.
+    PlainKey{"total images/sec: ", "samples_per_s"},
+    // Horovod's synthetic benchmarks: "Img/sec per GPU: 310.4 +-2.1".
+    PlainKey{"Img/sec per GPU: ", kSamplesOfDevice},
+    // torchvision's references: of one process.
+    PlainKey{"img/s: ", kSamplesOfDevice},
     // fairseq, progress_bar.py: words a second of all devices.
     PlainKey{", wps=", "tokens_per_s"},
 };
@@ -197,11 +260,14 @@ NamedSeries read_plain_log(std::string_view text) {
   for (const std::string_view raw : lines_of(text)) {
     if (raw.size() > kLongestLine) continue;
     const std::string line = without_colours(raw);
-    std::optional<double> time = named_time(line);
-    if (!time) time = time_of_step_line(line);
-    if (time) add_sample(out, "step_time_s", *time);
+    if (const std::optional<double> time = named_time(line))
+      add_sample(out, "step_time_s", *time);
+    else
+      add_line_figures(line, out);
     add_plain_keys(line, out);
   }
+  settle_images(out, text);
+  if (out.empty()) out = read_keras_bars(text);
   if (!out.contains("step_time_s"))
     for (const double time : step_times_of_bars(text)) add_sample(out, "step_time_s", time);
   return out;

@@ -179,6 +179,69 @@ TEST(LogsOfOtherPrograms, BlocksOfMlperfWithoutSamplesAreSaidToBe) {
   }
 }
 
+// Of LLMs in it each step has a time.
+TEST(LogsOfOtherPrograms, StatisticsOfMlperfTellStepsToo) {
+  const MeasuredResults run = measured(
+      "result_4.txt", mllog(1000, "tracked_stats", "{\"train_step_time\": 2.5, \"reduced_train_loss\": 3.1}", "") +
+                          mllog(2000, "tracked_stats", "{\"train_step_time\": 2.25}", ""));
+  EXPECT_EQ(run.samples.at("step_time_s"), (SampleParts{{2.5, 2.25}}));
+}
+
+TEST(LogsOfOtherPrograms, TrainersOfImagesTellTheirSteps) {
+  const char* timm =
+      "Train: 0 [  50/1251 (  4%)]  Loss: 6.9 (6.9)  Time: 0.412s, 2485.44/s  (0.420s, 2438.10/s)  LR: 1.0e-05";
+  EXPECT_DOUBLE_EQ(first(timm, "step_time_s"), 0.412);
+  EXPECT_DOUBLE_EQ(first(timm, "samples_per_s"), 2485.44);
+  EXPECT_DOUBLE_EQ(
+      first("Epoch: [0][  10/5005]\tTime  0.412 ( 0.520)\tData  0.010 ( 0.100)\tLoss 7.0e+00", "step_time_s"), 0.412);
+  const char* torchvision =
+      "Epoch: [0]  [  10/40037]  eta: 1 day, 2:03:04  lr: 0.1  img/s: 245.5  loss: 6.9 (7.0)  time: 0.412  data: 0.001 "
+      " max mem: 4000";
+  EXPECT_DOUBLE_EQ(first(torchvision, "step_time_s"), 0.412);
+  EXPECT_DOUBLE_EQ(first(torchvision, "samples_per_s_per_device"), 245.5);
+  EXPECT_DOUBLE_EQ(
+      first("eta: 1:02:03  iter: 19  total_loss: 2.3  time: 0.412  last_time: 0.405  data_time: 0.011  lr: 0.01",
+            "step_time_s"),
+      0.412);
+  EXPECT_DOUBLE_EQ(
+      first("Epoch(train)  [1][  50/7330]  lr: 1.0e-02  eta: 10:00:00  time: 0.412  data_time: 0.011", "step_time_s"),
+      0.412);
+  for (const char* evaluation : {"Epoch(val) [1][ 50/5000]  eta: 0:01:00  time: 0.1  data_time: 0.01",
+                                 "Test:  [  10/400]  eta: 0:03:04  loss: 6.9  time: 0.112  data: 0.001",
+                                 "Test: [ 10/196]\tTime  0.112 ( 0.120)"})
+    EXPECT_EQ(first(evaluation, "step_time_s"), 0) << evaluation;
+}
+
+TEST(LogsOfOtherPrograms, MxnetsSpeedsAreRates) {
+  EXPECT_DOUBLE_EQ(first("INFO:root:Epoch[0] Batch [0-20]\tSpeed: 1234.5 samples/sec\taccuracy=0.1", "samples_per_s"),
+                   1234.5);
+  EXPECT_DOUBLE_EQ(first("05:58:36,128 Epoch[9] Batch [50]\tSpeed: 1067.5 samples/sec\taccuracy=0.8", "samples_per_s"),
+                   1067.5);
+  const MeasuredResults run =
+      measured("rank0.log", "Epoch[0] Rank[0] Batch[20]\tSpeed: 300.5 samples/sec\taccuracy=0.1\n");
+  EXPECT_EQ(run.samples_per_s_per_device, (SampleParts{{300.5}}));
+  EXPECT_TRUE(run.samples.empty());
+}
+
+TEST(LogsOfOtherPrograms, TensorflowsRates) {
+  EXPECT_DOUBLE_EQ(first("INFO:tensorflow:global_step/sec: 4.0", "step_time_s"), 0.25);
+  EXPECT_DOUBLE_EQ(first("I1120 10:00:00.1 tpu_estimator.py:2160] examples/sec: 512.5", "samples_per_s"), 512.5);
+  EXPECT_DOUBLE_EQ(first("Img/sec per GPU: 310.5 +-2.1", "samples_per_s_per_device"), 310.5);
+  const std::string steps =
+      "1\timages/sec: 123.5 +/- 0.0 (jitter = 0.0)\t7.9\n10\timages/sec: 125.5 +/- 0.3 (jitter = 0.6)\t7.8\n";
+  EXPECT_EQ(read_plain_log(steps).at("samples_per_s"), (SampleParts{{123.5, 125.5}}));
+  EXPECT_EQ(read_plain_log(steps + "total images/sec: 125.25\n").at("samples_per_s"), (SampleParts{{125.25}}));
+  // Each step's rate is of one worker there.
+  EXPECT_TRUE(read_plain_log("Devices:     ['horovod/gpu:0']\n" + steps).empty());
+}
+
+TEST(LogsOfOtherPrograms, ATrainersLastBlockHasItsRates) {
+  EXPECT_EQ(read_plain_log("***** train metrics *****\n  epoch                    =        3.0\n"
+                           "  train_samples_per_second =     40.5\n  train_steps_per_second   =      0.63\n")
+                .at("samples_per_s"),
+            (SampleParts{{40.5}}));
+}
+
 // Means of the run so far stand behind a slash.
 TEST(LogsOfOtherPrograms, ForksOfMegatronHaveTheirOwnRates) {
   std::set<long> batches;
