@@ -86,8 +86,8 @@ NamedSeries read_log(std::string_view text, MeasuredFormat format, std::set<long
 MeasuredFormat format_of_log(std::string_view text);
 /// Whether a text holds events of MLPerf Training (`:::MLLOG {…}`).
 bool is_mllog(std::string_view text);
-/// Samples per second of each block, without evaluations, by the samples that it counts; else those of tracked_stats;
-/// else by epochs. And the global batches that the log names.
+/// Samples (of GPT-3: tokens) per second of each block, without evaluations, by the samples that it counts; else what
+/// tracked_stats tell; else by epochs. And the global batches that the log names.
 NamedSeries read_mllog(std::string_view text, std::set<long>& global_batches);
 /// Whether lines of JSON are LLaMA-Factory's trainer_log.jsonl.
 bool is_llama_factory(std::string_view text);

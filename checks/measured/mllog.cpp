@@ -28,6 +28,10 @@ std::optional<double> number_at(const Json& object, const char* key) {
   return found != object.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
 }
 
+/// What GPT-3 calls epochs are tokens (50,331,648 from one evaluation to the next); no benchmark has as many of the
+/// others.
+constexpr double kFewestTokens = 1e6;
+
 /// A stretch of training, evaluations between its parts.
 struct Block {
   double start_ms = 0, evaluated_ms = 0;
@@ -48,9 +52,12 @@ class MllogReader {
     if (const auto time = number_at(event, "time_ms")) follow(key, *time, metadata);
   }
 
-  /// Rates over the blocks, by the samples that they count; else what the program tells, else by epochs.
+  /// Rates over the blocks, by the samples or tokens that they count; else what the program tells, else by epochs.
   NamedSeries finish() {
     if (!counted_.empty()) return std::move(counted_);
+    // A program tells its rate in what its blocks count.
+    if (counts_tokens_)
+      if (auto rates = told_.extract("samples_per_s")) told_["tokens_per_s"] = std::move(rates.mapped());
     return told_.empty() ? std::move(by_epochs_) : std::move(told_);
   }
 
@@ -66,8 +73,7 @@ class MllogReader {
   }
 
   void follow(const std::string& key, double time, const Json& metadata) {
-    if (key == "block_start")
-      block_ = Block{time, 0, number_at(metadata, "samples_count"), number_at(metadata, "epoch_count")};
+    if (key == "block_start") begin_block(time, metadata);
     if (key == "eval_start") evaluates_since_ = time;
     if (key == "eval_stop" && evaluates_since_) {
       if (block_ && *evaluates_since_ >= block_->start_ms) block_->evaluated_ms += time - *evaluates_since_;
@@ -76,13 +82,22 @@ class MllogReader {
     if (key == "block_stop" && block_) end_block(time, number_at(metadata, "samples_count"));
   }
 
+  void begin_block(double time, const Json& metadata) {
+    block_ = Block{time, 0, number_at(metadata, "samples_count"), number_at(metadata, "epoch_count")};
+    counts_tokens_ = counts_tokens_ || block_->epochs.value_or(0) >= kFewestTokens;
+  }
+
   void end_block(double time, std::optional<double> samples) {
     const double seconds = (time - block_->start_ms - block_->evaluated_ms) * 1e-3;
-    const auto add = [&](NamedSeries& to, double trained) {
-      if (trained > 0 && seconds > 0) add_sample(to, "samples_per_s", trained / seconds);
+    const auto add = [&](NamedSeries& to, const char* rate, double trained) {
+      if (trained > 0 && seconds > 0) add_sample(to, rate, trained / seconds);
     };
-    if (samples && block_->samples) add(counted_, *samples - *block_->samples);
-    if (block_->epochs && samples_of_epoch_) add(by_epochs_, *block_->epochs * *samples_of_epoch_);
+    if (samples && block_->samples)
+      add(counted_, "samples_per_s", *samples - *block_->samples);
+    else if (block_->epochs && *block_->epochs >= kFewestTokens)
+      add(counted_, "tokens_per_s", *block_->epochs);
+    else if (block_->epochs && samples_of_epoch_)
+      add(by_epochs_, "samples_per_s", *block_->epochs * *samples_of_epoch_);
     block_.reset();
   }
 
@@ -90,6 +105,7 @@ class MllogReader {
   NamedSeries counted_, told_, by_epochs_;
   std::optional<Block> block_;
   std::optional<double> samples_of_epoch_, evaluates_since_;
+  bool counts_tokens_ = false;
 };
 
 }  // namespace

@@ -167,9 +167,8 @@ TEST(LogsOfOtherPrograms, BlocksOfMlperfMayCountEpochs) {
   EXPECT_EQ(measured("result_2.txt", block + told).samples.at("samples_per_s"), (SampleParts{{10.5}}));
 }
 
-// Blocks of GPT-3 count tokens as epochs.
 TEST(LogsOfOtherPrograms, BlocksOfMlperfWithoutSamplesAreSaidToBe) {
-  const std::string block = mllog(10000, "block_start", "null", ", \"first_epoch_num\": 0, \"epoch_count\": 50331648") +
+  const std::string block = mllog(10000, "block_start", "null", ", \"first_epoch_num\": 0, \"epoch_count\": 2") +
                             mllog(119000, "block_stop", "null", ", \"first_epoch_num\": 0");
   try {
     measured("result_3.txt", block);
@@ -177,6 +176,19 @@ TEST(LogsOfOtherPrograms, BlocksOfMlperfWithoutSamplesAreSaidToBe) {
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("count neither samples nor epochs of known length"));
   }
+}
+
+// Blocks of GPT-3 count tokens as epochs: 24,576 sequences of 2,048 in 100 s. So does the rate that it tells.
+TEST(LogsOfOtherPrograms, BlocksOfGpt3CountTokens) {
+  const std::string begun = mllog(10000, "block_start", "null", ", \"first_epoch_num\": 0, \"epoch_count\": 50331648"),
+                    told = mllog(15000, "tracked_stats", "{\"throughput\": 500000.0}", ", \"step\": 50331648"),
+                    ended = mllog(110000, "block_stop", "null", ", \"first_epoch_num\": 0");
+  const MeasuredResults whole = measured("result_5.txt", begun + told + ended);
+  EXPECT_EQ(whole.samples.at("tokens_per_s"), (SampleParts{{503316.48}}));
+  EXPECT_FALSE(whole.samples.contains("samples_per_s"));
+  const MeasuredResults cut = measured("result_6.txt", begun + told);
+  EXPECT_EQ(cut.samples.at("tokens_per_s"), (SampleParts{{500000}}));
+  EXPECT_FALSE(cut.samples.contains("samples_per_s"));
 }
 
 // Of LLMs in it each step has a time.
