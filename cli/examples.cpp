@@ -87,6 +87,7 @@ constexpr std::array kExamples{
     CommandExamples{"stepcast import osu",
                     "stepcast import osu allgather.txt --ranks 16 --ranks-per-node 8 -o osu.json\n"},
     CommandExamples{"stepcast import imb", "stepcast import imb imb.txt --ranks-per-node 8 -o imb.json\n"},
+    CommandExamples{"stepcast import ucc", "stepcast import ucc ucc.txt --ranks 16 --ranks-per-node 8 -o ucc.json\n"},
     CommandExamples{"stepcast import fio", "stepcast import fio job.json -o storage.json\n"},
     CommandExamples{"stepcast import nvidia-smi", "stepcast import nvidia-smi power.csv -o power.json\n"},
     CommandExamples{"stepcast import dcgm", "stepcast import dcgm dmon.txt -o power.json\n"},

@@ -44,6 +44,7 @@ const std::vector<ImportKind>& import_kinds() {
        "Their output, one a collective", kMostResults, prepare_nccl_tests},
       {"osu", "Probe results from OSU micro-benchmarks", "Their output", kMostResults, prepare_osu},
       {"imb", "Probe results from the Intel MPI Benchmarks", "Their output", kMostResults, prepare_imb},
+      {"ucc", "Probe results from ucc_perftest", "Its output", kMostResults, prepare_ucc},
       {"fio", "Probe results from fio's JSON", "fio --output-format=json", kMostResults, prepare_fio},
       {"nvidia-smi", "Probe results from nvidia-smi --query-gpu --format=csv, or dmon", "CSV files", kMostResults,
        prepare_nvidia_smi},

@@ -45,6 +45,7 @@ ImportAction prepare_chakra(CLI::App& app);
 ImportAction prepare_nccl_tests(CLI::App& app);
 ImportAction prepare_osu(CLI::App& app);
 ImportAction prepare_imb(CLI::App& app);
+ImportAction prepare_ucc(CLI::App& app);
 ImportAction prepare_fio(CLI::App& app);
 ImportAction prepare_nvidia_smi(CLI::App& app);
 ImportAction prepare_dcgm(CLI::App& app);

@@ -83,6 +83,12 @@ ImportAction prepare_osu(CLI::App& app) {
   return into_results("osu", read_osu, hints);
 }
 
+ImportAction prepare_ucc(CLI::App& app) {
+  auto hints = std::make_shared<MeasuredHints>();
+  add_ranks(app, *hints);
+  return into_results("ucc", read_ucc, hints);
+}
+
 ImportAction prepare_imb(CLI::App& app) {
   auto hints = std::make_shared<MeasuredHints>();
   add_ranks_per_node(app, *hints);

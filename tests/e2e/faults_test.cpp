@@ -246,9 +246,26 @@ TEST(Hostile, AFileOfAGibibyteIsRefusedAtOnce) {
       {"run", scenario, "--graph", file},
       {"compare", scenario, file},
   };
-  for (const char* kind : {"nccl-topology", "nvidia-smi-topo", "slurm-topology", "astra-sim", "chakra", "huggingface",
-                           "megatron", "deepspeed", "accelerate", "torchtitan", "kineto", "nccl-tests", "osu", "imb",
-                           "fio", "nvidia-smi", "dcgm", "prometheus", "ipmi"})
+  for (const char* kind : {"nccl-topology",
+                           "nvidia-smi-topo",
+                           "slurm-topology",
+                           "astra-sim",
+                           "chakra",
+                           "huggingface",
+                           "megatron",
+                           "deepspeed",
+                           "accelerate",
+                           "torchtitan",
+                           "kineto",
+                           "nccl-tests",
+                           "osu",
+                           "imb",
+                           "ucc",
+                           "fio",
+                           "nvidia-smi",
+                           "dcgm",
+                           "prometheus",
+                           "ipmi"})
     commands.push_back({"import", kind, file, "-o", out});
   for (const std::vector<std::string>& command : commands) {
     const Finished run = stepcast_run(command);

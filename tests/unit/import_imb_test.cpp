@@ -179,6 +179,17 @@ TEST(Imb, ACutRowIsAFault) {
       HasSubstr("line 8"));
 }
 
+TEST(Imb, ACutLastColumnIsAFault) {
+  const std::string columns = "#repetitions  t_min[usec]  t_max[usec]  t_avg[usec]";
+  EXPECT_THAT(import_measured(read_imb, table("Barrier", 16, " 1000 84.96 85.08 85", columns), kEightPerNode).faults,
+              HasSubstr("line 6"));
+}
+
+TEST(Imb, TheDateMayHaveALauncherBefore) {
+  const std::string dated = "12: # Date                  : Fri Nov 20 10:00:00 2026\n";
+  EXPECT_EQ(import_measured(read_imb, dated + table("Bcast", 16, kRows), kEightPerNode).date, "2026-11-20T10:00:00Z");
+}
+
 TEST(Imb, HowManyRanksANodeHasIsAskedFor) {
   EXPECT_THAT(import_measured(read_imb, table("Bcast", 16, kRows)).faults, HasSubstr("--ranks-per-node"));
   EXPECT_THAT(import_measured(read_imb, "8 1000 1 2\n", kEightPerNode).faults, HasSubstr("no table of the Intel MPI"));

@@ -100,6 +100,8 @@ class ImbTables {
       prefix_.learn(text.substr(0, mark));
       return begin_table(trimmed(text.substr(mark + kTitle.size())));
     }
+    // The date stands above all tables.
+    if (const auto date = text.find("# Date "); date != std::string_view::npos) prefix_.learn(text.substr(0, date));
     const std::string_view line = prefix_.strip(text);
     if (line.empty()) return true;
     return line.front() == '#' ? comment(line) : row(words_of(line), line);
@@ -115,7 +117,6 @@ class ImbTables {
     benchmark_ = benchmark_of(name, non_blocking_);
     columns_.clear();
     processes_ = 0;
-    decimals_ = 0;
     if (benchmark_ == nullptr)
       skip(fmt::format("{} holds no times of a single call that is predicted here", shown(name)));
     name_ = name;
@@ -189,22 +190,18 @@ class ImbTables {
     if (benchmark_ == nullptr || columns_.count() == 0) return true;
     if (!number_of(words[0]) && words[0] != name_) return true;
     // `4194304 out-of-mem.; needed X= …`
-    if (words.size() > 1 && std::any_of(words.begin() + 1, words.end(), [](std::string_view word) {
-          return std::isalpha(static_cast<unsigned char>(word.front())) != 0;
-        })) {
+    if (is_prose({words.begin() + 1, words.end()})) {
       if (words[1].ends_with(".;")) results_.warn("rows without a time are left out");
       return true;
     }
     const bool sizes = columns_.has("#bytes");
     const auto size = sizes ? columns_.in(words, "#bytes") : 0, calls = columns_.in(words, "#repetitions");
     const auto time = time_of(words);
-    const std::size_t decimals = decimals_of(words.back());
-    if (words.size() != columns_.count() || !size || !calls || !time || decimals < decimals_) {
-      diagnostics_.error(at_, fmt::format("found {}, expected {} columns of numbers with as many digits as above",
-                                          shown(line), columns_.count()));
+    if (words.size() != columns_.count() || !size || !calls || !time || is_cut(words)) {
+      diagnostics_.error(at_, fmt::format("found {}, expected {} columns of numbers of as many digits", shown(line),
+                                          columns_.count()));
       return false;
     }
-    decimals_ = decimals;
     if (columns_.in(words, "defects").value_or(0) != 0) {
       diagnostics_.error(at_, fmt::format("found {}: wrong data came out, so its time means nothing", shown(line)),
                          "find the fault before measuring");
@@ -261,7 +258,6 @@ class ImbTables {
   bool non_blocking_ = false;
   ImbColumns columns_;
   int processes_ = 0;
-  std::size_t decimals_ = 0;  ///< of the last column of the rows before
   std::string moved_type_ = "int8", reduced_type_ = "float32";
   LeftOutTables left_out_;
   std::size_t rows_ = 0;

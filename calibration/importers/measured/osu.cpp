@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
 
 #include "calibration/importers/log_prefix.hpp"
@@ -42,15 +41,6 @@ std::optional<std::size_t> place_of(std::string_view header, std::string_view na
   // `Size (B)` of OMB-Py.
   const bool bytes = before.find("(B)") != std::string_view::npos;
   return static_cast<std::size_t>(units) + (sizes && !bytes ? 1 : 0);
-}
-
-/// A note of a job that goes on, as `2 total processes killed`: words that no column has.
-bool is_prose(const std::vector<std::string_view>& words) {
-  constexpr std::array<std::string_view, 7> kCells{"Pass", "Fail", "nan", "-nan", "inf", "-inf", "N/A"};
-  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-    const bool letter = std::isalpha(static_cast<unsigned char>(word.front())) != 0;
-    return letter && std::find(kCells.begin(), kCells.end(), word) == kCells.end();
-  });
 }
 
 /// Tables of OSU's programs, each below its title.

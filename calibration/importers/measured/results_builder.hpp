@@ -74,6 +74,8 @@ void read_osu(std::string_view, const std::string&, const MeasuredHints&, Result
 /// Intel MPI Benchmarks: single calls of IMB-MPI1, of IMB-NBC where no blocking ones are. The file tells the ranks, and
 /// the user those of a node.
 void read_imb(std::string_view, const std::string&, const MeasuredHints&, ResultsBuilder&, Diagnostics&);
+/// ucc_perftest of UCC: its collectives, by the mean over the ranks.
+void read_ucc(std::string_view, const std::string&, const MeasuredHints&, ResultsBuilder&, Diagnostics&);
 /// fio --output-format=json (or json+).
 void read_fio(std::string_view, const std::string&, const MeasuredHints&, ResultsBuilder&, Diagnostics&);
 /// nvidia-smi --query-gpu=… --format=csv.

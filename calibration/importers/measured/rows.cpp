@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -25,6 +27,18 @@ std::optional<double> number_of(std::string_view word) {
 std::size_t decimals_of(std::string_view word) {
   const auto point = word.find('.');
   return point == std::string_view::npos ? 0 : word.size() - point - 1;
+}
+
+bool is_cut(const std::vector<std::string_view>& row) {
+  return row.size() > 1 && decimals_of(row.back()) < decimals_of(row[row.size() - 2]);
+}
+
+bool is_prose(const std::vector<std::string_view>& words) {
+  constexpr std::array<std::string_view, 7> kCells{"Pass", "Fail", "nan", "-nan", "inf", "-inf", "N/A"};
+  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+    const bool letter = std::isalpha(static_cast<unsigned char>(word.front())) != 0;
+    return letter && std::find(kCells.begin(), kCells.end(), word) == kCells.end();
+  });
 }
 
 MeasuredPlaces places_of(const std::vector<std::string>& host_of_rank, const MeasuredHints& hints,

@@ -21,6 +21,13 @@ std::optional<double> number_of(std::string_view word);
 /// Digits behind the point of a number, which a table has alike in all of its rows: fewer in one that is cut.
 std::size_t decimals_of(std::string_view word);
 
+/// Whether the last of equal columns has fewer digits behind the point than the one before it: a row that is cut.
+bool is_cut(const std::vector<std::string_view>& row);
+
+/// Whether a line holds words that no column has, as `2 total processes killed`; Pass, Fail, N/A and the like are
+/// cells.
+bool is_prose(const std::vector<std::string_view>& words);
+
 /// Another tool's name of something, and ours.
 struct NamePair {
   std::string_view theirs, ours;
