@@ -122,6 +122,11 @@ void check_context(Draft& draft) {
                     shape->has_half('M') ? "state-space layers" : "linear attention", cp, strategy.tensor_parallel,
                     ranks, shape->has_half('M') ? shape->ssm_heads : shape->linear_attention->key_heads),
         nearest_valid(cp, shape->heads, [&](long c) { return shape->deals_out_mixers(c * strategy.tensor_parallel); }));
+  if (cp > 1 && shape->sparse_attention && strategy.context_method != ContextMethod::all_gather)
+    return draft.fault("/strategy/context_method",
+                       fmt::format("found {}, but a query of {} may attend to any token before it",
+                                   name_of(strategy.context_method), s.model->id),
+                       "all-gather");
   // Causal attention gives each rank one early and one late piece, so that all work alike (Megatron-Core, Llama 3).
   const bool halves = s.model->family == ModelFamily::decoder && strategy.context_method != ContextMethod::ulysses;
   const long pieces = halves && cp > 1 ? 2L * cp : cp;

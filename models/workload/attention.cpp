@@ -110,8 +110,15 @@ void ulysses(Steps& steps, const Cut& cut, bool backward) {
   if (!backward) exchange("cp_all_to_all_output", cut.attended);
 }
 
+/// Width of what context-parallel ranks hand one another of a token: keys and values; of picked tokens the latent that
+/// stands for both, and the indexer's key.
+double exchanged_width(const Cut& cut) {
+  if (!cut.shape.sparse_attention) return cut.key + cut.value;
+  return shared_key(cut.shape) + cut.shape.sparse_attention->indexer_head_dim;
+}
+
 void core_steps(Steps& steps, const Cut& cut, bool backward) {
-  const Bytes chunk(cut.tokens * (cut.key + cut.value) * cut.element);
+  const Bytes chunk(cut.tokens * exchanged_width(cut) * cut.element);
   if (backward)
     cast_for_attention(steps, "attention_cast_gradient", cut.tokens * cut.attended, cut);
   else
@@ -164,6 +171,7 @@ void count_attention(LayerWork& work, const Cut& cut) {
   work.parameters += out.in * out.out + latent_width(cut.shape);
   if (cut.shape.biases) work.parameters += out.out;
   if (cut.shape.qk_norm) work.parameters += 2 * cut.head.key_size;
+  if (cut.shape.sparse_attention) count_indexer(work, cut);
 
   const Bytes input = cut.resident_tensor();
   // A latent is kept before and after its norm.
@@ -209,6 +217,7 @@ void add_attention_half(LayerWork& work, const Cut& cut) {
     steps.push_back(memory("latent_norm", 2 * cut.resident * latent_width(cut.shape) * cut.element, cut.sharding));
   if (cut.shape.qk_norm) steps.push_back(head_norms("qk_norm", normed_elements(cut), false, cut));
   if (cut.shape.positions == PositionKind::rotary) steps.push_back(rotary("rope", cut));
+  if (cut.shape.sparse_attention) add_indexer(steps, cut);
   const auto core = static_cast<std::ptrdiff_t>(steps.size());
   core_steps(steps, cut, false);
   work.recompute_attention_core.assign(steps.begin() + core, steps.end());
@@ -242,6 +251,7 @@ void add_attention_backward(LayerWork& work, const Cut& cut) {
   collect_beside_weights(work.backward_weight, cut);
   for (const Entry& entry : entries(cut))
     work.backward_weight.push_back(weight_gradient(entry.linear, entry.rows(cut), cut.sharding));
+  if (cut.shape.sparse_attention) add_indexer_backward(work, cut);
 }
 
 }  // namespace stepcast::workload

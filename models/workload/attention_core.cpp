@@ -30,12 +30,21 @@ bool softmax_in_pieces(const Cut& cut, double sequences_and_heads) {
 /// about half of what it moves.
 double attention_element(const Cut& cut) { return (operand_element(cut) + cut.element) / 2; }
 
+/// Tokens that an indexer picked lie anywhere: a query reads its own, and backward adds their gradients up in fp32.
+Bytes gathered_tokens(const Cut& cut, const Core& core, bool backward) {
+  const double element = backward ? cut.element + 2 * sizeof(float) : cut.element;
+  return Bytes(cut.micro_batch * core.queries * core.seen * shared_key(cut.shape) * element);
+}
+
 }  // namespace
 
 LayerStep attention_core(const Cut& cut, const Core& core, bool backward) {
   const bool fused = cut.sharding.fused_attention;
   const bool local = fused && core.seen > 0;
-  const double sizes = cut.head.key_size + cut.head.value_size;
+  const bool sparse = fused && cut.shape.sparse_attention;
+  // Picked tokens are gathered for each query, so that all heads share what they see: the latent is key and value.
+  const double latent = cut.shape.kv_lora_rank;
+  const double sizes = sparse ? shared_key(cut.shape) + latent : cut.head.key_size + cut.head.value_size;
   LayerStep step;
   Operator& op = step.op;
   op.name = backward ? "attention_backward" : "attention";
@@ -53,11 +62,13 @@ LayerStep attention_core(const Cut& cut, const Core& core, bool backward) {
   const double executed = op.causal && fused ? 0.5 : 1.0;
   const double ratio = backward ? (fused ? kBackwardFused : kBackwardUnfused) : 1.0;
   op.flops = Flops(2 * scores * sizes * executed * ratio);
-  const double key_heads = core.heads * cut.key / cut.query;
+  const double key_heads = sparse ? 1 : core.heads * cut.key / cut.query;
   const double tensors = attention_element(cut) * cut.micro_batch * sizes * (op.m * core.heads + core.keys * key_heads);
   if (fused) {
     // Forward: Q, K, V in, O out. Backward: those and dO in, dQ, dK and dV out. In 8 bit what goes in has one byte.
     op.bytes = Bytes(backward ? 2 * tensors : tensors);
+    if (sparse && local) op.again = gathered_tokens(cut, core, backward);
+    op.bytes += op.again;
   } else {
     const bool separate = softmax_in_pieces(cut, op.batch);
     const double accesses = (backward ? kScoreAccessesBackward : kScoreAccessesForward) * cut.sharding.score_traffic +

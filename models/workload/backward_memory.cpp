@@ -14,7 +14,7 @@ Bytes gradients_around(const Operator& op, double element) {
   if (op.kind != OperatorKind::attention) return Bytes(0);
   // Fused: half of the traffic of a backward kernel is dO, dQ, dK and dV. Unfused: the gradient of the scores before
   // and after the softmax.
-  return op.fused ? op.bytes / 2.0 : Bytes(2 * op.batch * op.m * op.n * element);
+  return op.fused ? (op.bytes - op.again) / 2.0 : Bytes(2 * op.batch * op.m * op.n * element);
 }
 
 }  // namespace

@@ -13,6 +13,14 @@ void check_attention(const TransformerShape& shape, const std::string& at, Diagn
     d.error(at + "/kv_heads", fmt::format("{} kv_heads do not divide {} heads", shape.kv(), shape.heads));
 }
 
+/// The indexer reads the latent of queries and picks among latents of keys.
+void check_sparse(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
+  if (!shape.sparse_attention) return;
+  if (!shape.is_latent())
+    d.error(at + "/kv_lora_rank", "missing: sparse_attention is over the latents of multi-latent attention");
+  if (shape.window > 0) d.error(at + "/window", "found beside sparse_attention, with which it has no description");
+}
+
 /// The gate comes with the queries of one product, which latent and cross attention have not.
 void check_gate(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
   if (!shape.attention_output_gate) return;
@@ -214,6 +222,7 @@ void check_transformer(const TransformerShape& shape, const std::string& at, Dia
   // A shape with a missing size has been reported by its field table.
   if (shape.layers < 1 || shape.hidden < 1 || shape.heads < 1 || shape.ffn_hidden < 1) return;
   check_gate(shape, at, d);
+  check_sparse(shape, at, d);
   if (shape.diffusion) return check_attention(shape, at, d), check_diffusion(shape, at, d);
   if (shape.vocab < 1) return d.error(at + "/vocab", "missing: a model of words has a row for each");
   check_attention(shape, at, d);

@@ -48,13 +48,15 @@ double attention_products(const TransformerShape& shape, const TransformerShape:
   const double queries = shape.q_lora_rank > 0 ? shape.q_lora_rank * (hidden + query) : hidden * query;
   const double keys = hidden * (shape.kv_lora_rank + shape.qk_rope_head_dim) +
                       shape.kv_lora_rank * heads * (shape.qk_nope_head_dim + shape.v_head_dim);
-  return queries + keys + hidden * attended;
+  const double index = shape.sparse_attention ? workload::indexer_products(shape) : 0;
+  return queries + keys + hidden * attended + index;
 }
 
 /// Share of a sequence's scores (half of them under a mask counted whole) that a layer's window leaves.
 double window_share(const TransformerShape& shape, int layer, double sequence) {
-  const double window = shape.window;
-  if (!shape.is_windowed(layer) || window >= sequence) return 1;
+  const bool picks = shape.sparse_attention.has_value();
+  const double window = picks ? shape.sparse_attention->tokens : shape.window;
+  if (!(picks || shape.is_windowed(layer)) || window >= sequence) return 1;
   if (shape.window_kind == WindowKind::chunked) return window / sequence;
   return (2 * window - window * window / sequence) / sequence;
 }
@@ -76,6 +78,9 @@ ForwardFlops forward_flops(const TransformerShape& shape, double sequence, doubl
     if (attends) flops.blocks += 2 * tokens * attention_products(shape, heads);
     if (attends)
       (encodes ? flops.seen : flops.attention) += 2 * tokens * span * sizes * window_share(shape, layer, span);
+    if (attends && shape.sparse_attention)
+      flops.attention += 2 * tokens * span * shape.sparse_attention->indexer_heads *
+                         static_cast<double>(shape.sparse_attention->indexer_head_dim);
     if (shape.crosses(layer)) {
       const double source = shape.diffusion ? shape.context_tokens() : sequence;
       flops.blocks += 2 * (target * query_products(shape, heads) + source * key_products(shape, heads));

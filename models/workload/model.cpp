@@ -65,6 +65,8 @@ const FieldTable<TransformerShape>& TransformerShape::fields() {
         .field("qk_rope_head_dim", &S::qk_rope_head_dim,
                "multi-latent attention: rotary part of a head's query and key", count)
         .field("v_head_dim", &S::v_head_dim, "multi-latent attention: size of a head's value", count)
+        .field("sparse_attention", &S::sparse_attention,
+               "multi-latent attention over the tokens that an indexer picks (DeepSeek-V3.2, GLM-5)")
         .field("window", &S::window, "tokens that local attention layers see; 0: every layer sees all", count)
         .field("window_kind", &S::window_kind,
                "sliding: the last `window` tokens; chunked: the own chunk of so many tokens")

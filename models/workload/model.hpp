@@ -13,6 +13,7 @@
 #include "models/workload/diffusion.hpp"
 #include "models/workload/linear_attention.hpp"
 #include "models/workload/recommender.hpp"
+#include "models/workload/sparse_attention.hpp"
 #include "models/workload/workload_kind.hpp"
 #include "units/quantity.hpp"
 
@@ -87,6 +88,7 @@ struct TransformerShape {
   /// a narrow latent; a head's query and key have a part without positions and a rotary part. kv_lora_rank 0: usual.
   int q_lora_rank = 0, kv_lora_rank = 0;
   int qk_nope_head_dim = 0, qk_rope_head_dim = 0, v_head_dim = 0;
+  std::optional<SparseAttentionShape> sparse_attention;  ///< with multi-latent attention; nothing: tokens see all
   int window = 0;  ///< tokens that local attention layers see; 0: every layer sees all
   WindowKind window_kind = WindowKind::sliding;
   int global_every = 0;  ///< every so many-th layer sees all; 0: none does (with a window)

@@ -35,6 +35,7 @@ struct Operator {
   bool separate_rotary = false;  ///< rotary positions that run operator by operator
   Flops flops;                   ///< executed, causal halves counted as executed by a fused kernel
   Bytes bytes;                   ///< least traffic
+  Bytes again;                   ///< of it, of tensors that the rest counts already: what each query gathers for itself
   /// memory: bytes that a multiprocessor moves in a cycle, of a kernel whose small products it waits for; 0: memory
   /// alone limits it.
   double bytes_per_cycle = 0;

@@ -39,8 +39,10 @@ double seen_keys(const TransformerShape& shape, const LayerSharding& cuts, doubl
   double span = sequence;
   if (cuts.document_len > 0) span = std::min<double>(span, cuts.document_len);
   if (windowed && shape.window_kind == WindowKind::chunked) span = std::min<double>(span, shape.window);
-  const bool slides = windowed && shape.window_kind == WindowKind::sliding && shape.window < span;
-  if (slides) return causal ? shape.window - shape.window / (2 * span) * shape.window : shape.window;
+  // Picked tokens are as many as a window's: all while there are fewer.
+  const double most = shape.sparse_attention ? shape.sparse_attention->tokens : shape.window;
+  const bool some = shape.sparse_attention || (windowed && shape.window_kind == WindowKind::sliding);
+  if (some && most < span) return causal ? most - most / (2 * span) * most : most;
   if (span >= sequence) return 0;
   return causal ? span / 2 : span;
 }

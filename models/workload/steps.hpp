@@ -130,6 +130,16 @@ void add_linear_attention_backward(LayerWork& work, const Cut& cut);
 /// The same of a layer of linear attention.
 double linear_attention_multiply_adds(const TransformerShape& shape);
 
+/// Sparse attention's indexer, in front of the core (TransformerShape::sparse_attention).
+void add_indexer(Steps& steps, const Cut& cut);
+void add_indexer_backward(LayerWork& work, const Cut& cut);
+/// Its parameters, and what its backward pass needs.
+void count_indexer(LayerWork& work, const Cut& cut);
+/// Size of the key that all heads share under it: the latent and the rotary part (section 2.1, "under MLA").
+double shared_key(const TransformerShape& shape);
+/// Multiply-adds of its products for one token.
+double indexer_products(const TransformerShape& shape);
+
 /// Parts of a half that all kinds share. `readers`: products that read what the norm gives.
 void add_norm(LayerWork& work, const Cut& cut, double readers = 1);
 /// RMS norms of `elements` of queries and keys, one scale for all heads (Henry et al. 2020, arXiv 2010.04245; Dehghani

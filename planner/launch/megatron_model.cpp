@@ -26,6 +26,13 @@ void add_size(Arguments& out, const Scenario& s) {
   if (shape.mtp_layers > 0) out.value("--mtp-num-layers", shape.mtp_layers);
 }
 
+void add_sparse_attention(Arguments& out, const SparseAttentionShape& sparse) {
+  out.value("--experimental-attention-variant", "dsa");
+  out.value("--dsa-indexer-n-heads", sparse.indexer_heads);
+  out.value("--dsa-indexer-head-dim", sparse.indexer_head_dim);
+  out.value("--dsa-indexer-topk", sparse.tokens);
+}
+
 void add_attention(Arguments& out, const TransformerShape& shape) {
   out.value("--num-attention-heads", shape.heads);
   if (shape.is_latent()) {
@@ -35,6 +42,7 @@ void add_attention(Arguments& out, const TransformerShape& shape) {
     out.value("--qk-head-dim", shape.qk_nope_head_dim);
     out.value("--qk-pos-emb-head-dim", shape.qk_rope_head_dim);
     out.value("--v-head-dim", shape.v_head_dim);
+    if (shape.sparse_attention) add_sparse_attention(out, *shape.sparse_attention);
   } else if (shape.head_dim > 0) {
     out.value("--kv-channels", shape.head_dim);
   }

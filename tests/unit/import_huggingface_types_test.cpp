@@ -144,6 +144,17 @@ TEST(HuggingFaceTypes, LocalLayersAreThoseOfTheFile) {
   EXPECT_EQ(shape("dbrx")["top_k"], 4);
 }
 
+// DeepSeek-V3.2 in small: latent attention over the tokens that an indexer picks.
+TEST(HuggingFaceTypes, AnIndexerMakesAttentionSparse) {
+  const std::string config =
+      R"({"model_type":"deepseek_v32","hidden_size":1024,"intermediate_size":4096,"num_hidden_layers":4,
+      "num_attention_heads":16,"vocab_size":32000,"max_position_embeddings":163840,"q_lora_rank":512,"kv_lora_rank":256,
+      "qk_nope_head_dim":64,"qk_rope_head_dim":32,"v_head_dim":64,"index_head_dim":128,"index_n_heads":8)";
+  const Json sparse = of(config + R"(,"index_topk":2048})").model["transformer"]["sparse_attention"];
+  EXPECT_EQ(sparse, (Json{{"tokens", 2048}, {"indexer_heads", 8}, {"indexer_head_dim", 128}}));
+  EXPECT_FALSE(of(config + "}").model["transformer"].contains("sparse_attention"));
+}
+
 TEST(HuggingFaceTypes, WhatAModelHasBeyondTheDescriptionIsNamed) {
   EXPECT_THAT(faults_of(R"({"model_type":"other","linear_num_key_heads":16})"),
               AllOf(HasSubstr("linear attention"), Not(HasSubstr("did you mean"))));

@@ -308,6 +308,10 @@ class HuggingFaceReader {
       shape_[key] = reader_.required({key});
     shape_["v_head_dim"] = reader_.whole("v_head_dim").value_or(hidden_ / std::max(1, heads_));
     if (const auto rank = reader_.whole("q_lora_rank")) shape_["q_lora_rank"] = *rank;
+    if (const auto tokens = reader_.whole("index_topk"))
+      shape_["sparse_attention"] = {{"tokens", *tokens},
+                                    {"indexer_heads", reader_.required({"index_n_heads"})},
+                                    {"indexer_head_dim", reader_.required({"index_head_dim"})}};
   }
 
   /// DeepSeek's node-limited routing: of equal groups a token's experts lie in some.

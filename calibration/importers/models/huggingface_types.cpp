@@ -84,10 +84,6 @@ constexpr std::string_view kOlmo =
 constexpr std::string_view kMixerNames =
     R"({"mamba_n_heads":"mamba_num_heads","mamba_d_head":"mamba_head_dim","mamba_d_state":"ssm_state_size",
         "mamba_n_groups":"n_groups","mamba_d_conv":"conv_kernel","mamba_chunk_size":"chunk_size"})";
-constexpr std::string_view kIndexer =
-    "the indexer of sparse attention is not counted (0.1 % of parameters), and attention is taken to see all: its time "
-    "is overestimated";
-
 /// Qwen3-Next's kin; the files of composite ones leave out the interval (configuration_qwen3_5.py).
 constexpr Type kGatedDelta{.defaults = R"({"full_attention_interval":4,"head_dim":256,"linear_conv_kernel_dim":4,
                                          "linear_key_head_dim":128,"linear_value_head_dim":128,
@@ -196,8 +192,8 @@ constexpr std::array kTypes{
     Type{.name = "deepseek"},
     Type{.name = "deepseek_v2"},
     Type{.name = "deepseek_v3"},
-    Type{.name = "deepseek_v32", .left_out = kIndexer},
-    Type{.name = "glm_moe_dsa", .left_out = kIndexer},
+    Type{.name = "deepseek_v32"},
+    Type{.name = "glm_moe_dsa"},
     Type{.name = "glm4_moe_lite"},
     Type{.name = "kimi_k2"},
     Type{.name = "nemotron_h", .gated = false, .positions = "none", .halves = LayerHalves::letters},

@@ -105,6 +105,7 @@ class ModelReader {
       model_.shape["qk_rope_head_dim"] = in_.first_of({"--qk-pos-emb-head-dim", "--qk-rope-head-dim"}).value_or(64);
       model_.shape["v_head_dim"] = in_.list.whole("--v-head-dim").value_or(128);
       in_.copy(model_.shape, "q_lora_rank", "--q-lora-rank");
+      sparse_attention();
     }
     if (in_.list.has("--window-size")) {
       const std::vector<std::string> window = in_.list.values("--window-size");
@@ -114,6 +115,15 @@ class ModelReader {
       if (size > 0) model_.shape["window"] = size;
       if (size > 0) global_layers();
     }
+  }
+
+  /// DeepSeek Sparse Attention; defaults of MLATransformerConfig.
+  void sparse_attention() {
+    const std::string variant = "--experimental-attention-variant";
+    if (!in_.list.has(variant) || in_.list.text(variant) != "dsa") return;
+    model_.shape["sparse_attention"] = {{"tokens", in_.list.whole("--dsa-indexer-topk").value_or(2048)},
+                                        {"indexer_heads", in_.list.whole("--dsa-indexer-n-heads").value_or(64)},
+                                        {"indexer_head_dim", in_.list.whole("--dsa-indexer-head-dim").value_or(128)}};
   }
 
   /// Every so many-th layer sees all tokens.
