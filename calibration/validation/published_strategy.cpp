@@ -68,10 +68,14 @@ class Mapping {
     strategy_["pipeline_parallel"] = pp;
     strategy_["context_parallel"] = cp;
     strategy_["sequence_parallel"] = reading_.defaults->sequence_parallel && tp > 1;
-    const bool adapters = reading_.task == TrainingTask::adapters;
-    if (degree("context_parallel") > 1)
-      strategy_["context_method"] =
-          adapters ? reading_.defaults->adapter_context_method : reading_.defaults->context_method;
+    if (degree("context_parallel") > 1) strategy_["context_method"] = context_method();
+  }
+
+  /// Tokens that an indexer picked may lie on any rank.
+  [[nodiscard]] std::string context_method() const {
+    if (model_.at("transformer").contains("sparse_attention")) return "all-gather";
+    return std::string(reading_.task == TrainingTask::adapters ? reading_.defaults->adapter_context_method
+                                                               : reading_.defaults->context_method);
   }
 
   /// The same where samples fewer than replicas mean that ranks share them.

@@ -120,6 +120,12 @@ TEST(PublishedRun, AnOptimizerOnTheHostIsOffloaded) {
   EXPECT_FALSE(runs[1].scenario["strategy"].contains("offload_optimizer"));
 }
 
+TEST(PublishedRun, PickedTokensAreGathered) {
+  const Row sparse = Row().set("model", "glm-5").set("tp", "1").set("cp", "2").set("ep", "8");
+  EXPECT_EQ(strategy_of(sparse)["context_method"], "all-gather");
+  EXPECT_EQ(strategy_of(Row(sparse).set("model", "deepseek-v3"))["context_method"], "ring");
+}
+
 TEST(PublishedRun, MomentsMayBeIn16Bit) {
   EXPECT_EQ(strategy_of(Row().set("notes", "HybridEP; bf16 moments"))["optimizer"], "adam-16bit");
   EXPECT_FALSE(strategy_of(Row()).contains("optimizer"));
