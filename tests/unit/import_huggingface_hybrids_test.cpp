@@ -85,7 +85,8 @@ const std::string kQwen3Next = R"({"model_type": "qwen3_next", "decoder_sparse_s
     "vocab_size": 151936})";
 const std::string kKimiLinear = R"({"model_type": "kimi_linear", "first_k_dense_replace": 1, "head_dim": 72,
     "hidden_size": 2304, "intermediate_size": 9216, "kv_lora_rank": 512, "linear_attn_config": {"full_attn_layers": [4,
-    8, 12, 16, 20, 24, 27], "head_dim": 128, "kda_layers": [1, 2, 3], "num_heads": 32, "short_conv_kernel_size": 4},
+    8, 12, 16, 20, 24, 27], "head_dim": 128, "kda_layers": [1, 2, 3, 5, 6, 7, 9, 10, 11, 13, 14, 15, 17, 18, 19, 21, 22,
+    23, 25, 26], "num_heads": 32, "short_conv_kernel_size": 4},
     "mla_use_nope": true, "model_max_length": 1048576, "moe_intermediate_size": 1024, "moe_layer_freq": 1,
     "moe_renormalize": true, "moe_router_activation_func": "sigmoid", "num_attention_heads": 32, "num_expert_group": 1,
     "num_experts": 256, "num_experts_per_token": 8, "num_hidden_layers": 27, "num_key_value_heads": 32,
@@ -133,7 +134,55 @@ TEST(HuggingFaceHybrids, ListsSayWhichBlocks) {
   config["layer_types"] = {"full_attention", "linear_attention", "linear_attention", "full_attention"};
   EXPECT_EQ(of(config.dump()).model["transformer"]["layer_pattern"], "*EG-GE*E");
   config["layer_types"] = {"full_attention", "sliding_attention", "linear_attention", "full_attention"};
-  EXPECT_THAT(faults_of(config.dump()), HasSubstr("linear_attention or full_attention for each layer"));
+  EXPECT_THAT(faults_of(config.dump()),
+              AllOf(HasSubstr("/layer_types/1: found \"sliding_attention\""), HasSubstr("\"linear_attention\" or "),
+                    Not(HasSubstr("chunked_attention"))));
+}
+
+/// A configuration with one value of it changed; a null takes it out.
+std::string with(const std::string& text, const std::string& pointer, const Json& value) {
+  Json config = Json::parse(text);
+  config[Json::json_pointer(pointer)] = value;
+  return config.dump();
+}
+
+// Each names the key that is at fault, not another by which the blocks could have been said.
+TEST(HuggingFaceHybrids, LayoutsOfLinearAttentionThatAreNoneNameTheirKey) {
+  for (const Json& interval : {Json(0), Json(-3), Json("4"), Json(2.5)})
+    EXPECT_THAT(
+        faults_of(with(kQwen3Next, "/full_attention_interval", interval)),
+        AllOf(HasSubstr("/full_attention_interval: found "), HasSubstr("at least 1"), Not(HasSubstr("/layer_types"))));
+  EXPECT_THAT(faults_of(with(kQwen3Next, "/layer_types", Json::array({"linear_attention"}))),
+              HasSubstr("/layer_types: names 1 layers, but num_hidden_layers is 48"));
+  EXPECT_THAT(faults_of(with(kQwen3Next, "/layer_types", "full_attention")),
+              HasSubstr("/layer_types: found \"full_attention\""));
+  EXPECT_THAT(faults_of(with(kQwen3Next, "/num_hidden_layers", 300000)),
+              HasSubstr("/num_hidden_layers: found 300000; a whole number from 1 to 5000"));
+  EXPECT_THAT(faults_of(minimax("[0, 2]", 2)), HasSubstr("/attn_type_list/1: found 2; 0 or 1 for each layer"));
+  const std::string full = "/linear_attn_config/full_attn_layers";
+  EXPECT_THAT(faults_of(with(kKimiLinear, full, nullptr)), HasSubstr(full + ": missing"));
+  EXPECT_THAT(faults_of(with(kKimiLinear, full, 4)), HasSubstr(full + ": found 4"));
+  EXPECT_THAT(faults_of(with(kKimiLinear, full + "/6", 28)), HasSubstr(full + "/6: found 28"));
+  EXPECT_THAT(faults_of(with(kKimiLinear, full + "/6", 24)), HasSubstr(full + "/6: found 24"));
+  EXPECT_THAT(faults_of(with(kKimiLinear, "/linear_attn_config/kda_layers/0", 27)),
+              HasSubstr("/linear_attn_config/kda_layers/0: found 27"));
+  EXPECT_THAT(faults_of(with(kKimiLinear, "/linear_attn_config", nullptr)), HasSubstr("/linear_attn_config: missing"));
+  EXPECT_THAT(faults_of(with(kKimiLinear, "/linear_attn_config/num_heads", -4)),
+              HasSubstr("/linear_attn_config/num_heads: found -4"));
+}
+
+// Of modeling_kimi.py every moe_layer_freq-th block from the first on has experts, behind those that are dense.
+TEST(HuggingFaceHybrids, StepsOfExpertsCountAndAreChecked) {
+  const Json shape = of(with(kKimiLinear, "/moe_layer_freq", 2)).model["transformer"];
+  EXPECT_EQ(shape["layer_pattern"].get<std::string>().substr(0, 10), "G-G-GE*-GE");
+  for (const char* key : {"/moe_layer_freq", "/decoder_sparse_step"})
+    EXPECT_THAT(faults_of(with(kKimiLinear, key, 0)), HasSubstr(std::string(key) + ": found 0"));
+  EXPECT_THAT(faults_of(with(kQwen3Next, "/mlp_only_layers", 3)), HasSubstr("/mlp_only_layers: found 3"));
+}
+
+TEST(HuggingFaceHybrids, AttentionWithoutTheGateSaysSo) {
+  const Json shape = of(with(kQwen3Next, "/attn_output_gate", false)).model["transformer"];
+  EXPECT_FALSE(shape.contains("attention_output_gate"));
 }
 
 // granite-4.0-h-micro: no experts, and the MLP is the one that others have beside them.

@@ -157,7 +157,7 @@ class HuggingFaceReader {
     else
       attention();
     const bool has_halves = type_.halves != LayerHalves::none;
-    if (has_halves) read_halves({reader_, shape_, notes_, diagnostics_, pointer_}, type_);
+    if (has_halves) read_halves({config_, reader_, shape_, notes_, diagnostics_, pointer_}, type_);
     // Of a family by patterns the class has experts where its file shows none of these layers, too.
     const bool routed = !has_halves || shape_["layer_pattern"].get<std::string>().find('E') != std::string::npos;
     if (!routed)
@@ -286,6 +286,8 @@ class HuggingFaceReader {
     for (const char* key : keys)
       if (const auto stated = pattern(key); stated && !every) every = stated;
     reader_.ignore({"layer_types"});
+    // Of layers of one half the list says which are mixers, and is read there.
+    if (type_.halves == LayerHalves::kinds || type_.halves == LayerHalves::linear) return every;
     if (!config_.contains("layer_types") || !config_.at("layer_types").is_array()) return every;
     const Json& types = config_.at("layer_types");
     if (!are_attention(types)) return every;
@@ -346,8 +348,12 @@ class HuggingFaceReader {
     for (const char* key : {"moe_layer_freq", "decoder_sparse_step", "interleave_moe_layer_step"})
       if (const auto every = reader_.whole(key); every && *every > 1) shape_["moe_every"] = *every;
     reader_.ignore({"mlp_only_layers", "moe_layers"});
-    if (config_.contains("mlp_only_layers") && config_.at("mlp_only_layers").is_array() &&
-        !config_.at("mlp_only_layers").empty())
+    if (!reader_.has("mlp_only_layers")) return;
+    const Json& single = config_.at("mlp_only_layers");
+    if (!single.is_array())
+      diagnostics_.error(child_pointer(pointer_, "mlp_only_layers"),
+                         fmt::format("found {}, expected a list of layers", describe(single)));
+    else if (!single.empty())
       diagnostics_.error(child_pointer(pointer_, "mlp_only_layers"),
                          "lists single layers without experts, which a model here cannot have",
                          "dense_layers and moe_every are what a model has");

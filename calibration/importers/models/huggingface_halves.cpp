@@ -59,15 +59,28 @@ std::string with_feed_forward(const std::string& mixed, std::size_t each, char f
   return out;
 }
 
-/// Whether a block has experts: of Qwen's keys those that list and step, of DeepSeek's the first that are dense.
+/// Whether a block has experts: of Qwen's keys those that list and step, of DeepSeek's the first that are dense and
+/// the step from the first block on (modeling_kimi.py).
 bool is_routed(const Json& config, long block) {
   const long experts = std::max(
       {count_in(config, "num_experts"), count_in(config, "num_local_experts"), count_in(config, "n_routed_experts")});
   const long step = std::max(1L, count_in(config, "decoder_sparse_step"));
   if (experts < 2 || block < count_in(config, "first_k_dense_replace") || (block + 1) % step != 0) return false;
+  if (block % std::max(1L, count_in(config, "moe_layer_freq")) != 0) return false;
   const auto dense = config.find("mlp_only_layers");
   return dense == config.end() || !dense->is_array() ||
          std::find(dense->begin(), dense->end(), Json(block)) == dense->end();
+}
+
+/// Removes what is_routed goes by; what it cannot be, a step of 0 or a word, stays and is a fault.
+void settle_routing(Json& config) {
+  for (const auto& [key, least] :
+       {std::pair{"decoder_sparse_step", 1}, std::pair{"moe_layer_freq", 1}, std::pair{"first_k_dense_replace", 0}})
+    if (const auto found = config.find(key);
+        found != config.end() && found->is_number_integer() && found->get<long>() >= least)
+      config.erase(key);
+  if (const auto list = config.find("mlp_only_layers"); list != config.end() && list->is_array())
+    config.erase("mlp_only_layers");
 }
 
 /// Blocks of linear or full attention, each with an MLP or experts.
@@ -79,8 +92,7 @@ std::string with_own_feed_forward(Json& config, const std::string& mixed) {
   }
   if (out.empty()) return out;
   settle_linear_attention(config);
-  for (const char* key : {"decoder_sparse_step", "first_k_dense_replace", "mlp_only_layers", "moe_layer_freq"})
-    config.erase(key);
+  settle_routing(config);
   return out;
 }
 
@@ -97,15 +109,15 @@ void take_shared_mlp(Json& config) {
   config.erase("shared_intermediate_size");
 }
 
-std::string letters_of(Json& config, LayerHalves halves) {
-  switch (halves) {
+std::string letters_of(Json& config, const HuggingFaceType& type) {
+  switch (type.halves) {
     case LayerHalves::indices:
       return with_feed_forward(mixed_by_indices(config), 1, '-');
     case LayerHalves::kinds:
       take_shared_mlp(config);
       return with_feed_forward(mixed_by_kinds(config), 1, count_in(config, "num_local_experts") > 1 ? 'E' : '-');
     case LayerHalves::linear:
-      return with_own_feed_forward(config, blocks_of_linear_attention(config));
+      return with_own_feed_forward(config, blocks_of_linear_attention(config, type.linear).letters);
     case LayerHalves::side_by_side:
       return with_feed_forward(repeated("M*", blocks_of(config)), 2, '-');
     case LayerHalves::mixers:
@@ -125,21 +137,32 @@ std::string_view halves_key(LayerHalves halves) {
     case LayerHalves::indices:
       return "attn_layer_indices";
     case LayerHalves::kinds:
-    case LayerHalves::linear:
       return "layer_types";
     case LayerHalves::side_by_side:
     case LayerHalves::mixers:
       return "num_hidden_layers";
     case LayerHalves::none:
+    case LayerHalves::linear:
     case LayerHalves::letters:
       break;
   }
   return "hybrid_override_pattern";
 }
 
-std::string_view kinds_of(LayerHalves halves) {
-  if (halves == LayerHalves::kinds) return "mamba or attention for each layer";
-  return halves == LayerHalves::linear ? "linear_attention or full_attention for each layer" : "";
+/// Why a file says no letters for its layers.
+void refuse_halves(const ReadHalves& into, const HuggingFaceType& type) {
+  if (type.halves == LayerHalves::linear) {
+    const LinearBlocks blocks = blocks_of_linear_attention(into.config, type.linear);
+    std::string pointer = into.pointer;
+    for (const std::string& key : blocks.at) pointer = child_pointer(pointer, key);
+    // A count that is none has been reported with the other sizes.
+    if (into.shape["layers"] == 0) return;
+    return into.diagnostics.error(pointer, blocks.fault, blocks.expected);
+  }
+  const std::string key(halves_key(type.halves));
+  into.diagnostics.error(child_pointer(into.pointer, key),
+                         into.reader.has(key) ? "does not say which of the layers are mixers" : "missing",
+                         type.halves == LayerHalves::kinds ? "mamba or attention for each layer" : "");
 }
 
 /// Sizes of Mamba-2 mixers, by the keys of nemotron_h (configuration_nemotron_h.py of its checkpoints), to which other
@@ -199,9 +222,9 @@ void read_mixers(const ReadHalves& into) {
 
 }  // namespace
 
-void write_halves(Json& config, LayerHalves halves) {
-  if (halves == LayerHalves::none || halves == LayerHalves::letters) return;
-  const std::string letters = letters_of(config, halves);
+void write_halves(Json& config, const HuggingFaceType& type) {
+  if (type.halves == LayerHalves::none || type.halves == LayerHalves::letters) return;
+  const std::string letters = letters_of(config, type);
   if (letters.empty()) return;
   config["hybrid_override_pattern"] = letters;
   config["num_hidden_layers"] = letters.size();
@@ -211,18 +234,13 @@ void write_halves(Json& config, LayerHalves halves) {
 
 void read_halves(const ReadHalves& into, const HuggingFaceType& type) {
   into.shape["layer_pattern"] = into.reader.text("hybrid_override_pattern");
-  if (into.shape["layer_pattern"].get_ref<const std::string&>().empty()) {
-    const std::string key(halves_key(type.halves));
-    into.diagnostics.error(child_pointer(into.pointer, key),
-                           into.reader.has(key) ? "does not say which of the layers are mixers" : "missing",
-                           std::string(kinds_of(type.halves)));
-  }
+  if (into.shape["layer_pattern"].get_ref<const std::string&>().empty()) refuse_halves(into, type);
   if (type.halves == LayerHalves::side_by_side)
     into.notes.emplace_back("attention and mixer, side by side in this model, are taken to follow one another");
   if (type.halves != LayerHalves::linear) return read_mixers(into);
-  into.shape["linear_attention"] = linear_attention_of(into.reader, type.linear);
-  if (type.output_gate) into.shape["attention_output_gate"] = true;
-  into.reader.ignore({"attn_output_gate", "partial_rotary_factor"});
+  into.shape["linear_attention"] = linear_attention_of(into, type.linear);
+  if (into.reader.flag("attn_output_gate", type.output_gate)) into.shape["attention_output_gate"] = true;
+  into.reader.ignore({"partial_rotary_factor"});
 }
 
 }  // namespace stepcast

@@ -11,10 +11,11 @@ namespace stepcast {
 
 /// Puts a letter a layer (hybrid_override_pattern, and as many num_hidden_layers) in place of how a type says it. What
 /// does not say it for every layer stays as it is.
-void write_halves(Json& config, LayerHalves halves);
+void write_halves(Json& config, const HuggingFaceType& type);
 
 /// The parts of an import that reads layers of one half.
 struct ReadHalves {
+  const Json& config;  ///< as write_halves left it
   ConfigReader& reader;
   Json& shape;
   std::vector<std::string>& notes;

@@ -109,7 +109,7 @@ Json usual_layout(const Json& config, const HuggingFaceType& type, bool part, st
     if (!value.is_null() || !out.contains(key)) out[key] = value;
   collapse_lists(out);
   translate(out, type);
-  write_halves(out, type.halves);
+  write_halves(out, type);
   if (!absent.empty())
     notes.push_back(fmt::format("sizes that the file leaves out are those of its class: {}", fmt::join(absent, ", ")));
   return out;
