@@ -68,6 +68,26 @@ TEST(MegatronDialects, LinearAttentionByAList) {
   EXPECT_THAT(faults_of(kSmall + kGatedDelta), HasSubstr("--linear-attention-freq: missing"));
 }
 
+TEST(MegatronDialects, LinearAttentionOfNoLayerIsNone) {
+  for (const char* frequency : {"--linear-attention-freq 1", "--linear-attention-freq [0]*8"}) {
+    const Json scenario = of(kSmall + kGatedDelta + frequency).scenario;
+    const Json& shape = scenario["workload"]["model"]["transformer"];
+    EXPECT_EQ(shape["layers"], 8) << frequency;
+    EXPECT_FALSE(shape.contains("layer_pattern") || shape.contains("linear_attention")) << frequency;
+  }
+}
+
+TEST(MegatronDialects, OtherVariantsOfAttentionAreSaid) {
+  EXPECT_THAT(of(kSmall + "--vocab-size 32000 --experimental-attention-variant dsa").notes,
+              Contains("--experimental-attention-variant dsa: forecast as attention that sees all"));
+}
+
+// Not after a letter has been written for each of them.
+TEST(MegatronDialects, LayersThatNoModelHasAreAFault) {
+  EXPECT_THAT(faults_of(kSmall + kGatedDelta + "--linear-attention-freq 4 --num-layers 2000000000"),
+              HasSubstr("/layers: found 2000000000"));
+}
+
 // The functional tests of Megatron-LM keep their arguments like this.
 TEST(MegatronDialects, OptionsOfYamlAreRead) {
   const Json scenario = of(R"(ENV_VARS:

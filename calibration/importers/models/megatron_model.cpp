@@ -188,10 +188,14 @@ class ModelReader {
   /// Blocks of gated delta rule among those of attention: every half becomes a layer, so that a pattern can say it.
   void linear_blocks() {
     const std::string variant = "--experimental-attention-variant";
-    if (!in_.list.has(variant) || in_.list.text(variant) != "gated_delta_net") return;
-    if (model_.shape.contains("layer_pattern")) return;
+    if (!in_.list.has(variant)) return;
+    if (const std::string found = in_.list.text(variant); found != "gated_delta_net")
+      return in_.notes.push_back(fmt::format("{} {}: forecast as attention that sees all", variant, found));
+    // A number of layers that no model has is a fault of the description.
+    constexpr int kMostLayers = 10000;
+    if (model_.shape.contains("layer_pattern") || model_.layers > kMostLayers) return;
     const std::string mixing = linear_letters();
-    if (mixing.empty()) return;
+    if (mixing.find('G') == std::string::npos) return;
     linear_attention();
     const bool routed = model_.shape.contains("experts");
     const int dense = model_.shape.value("dense_layers", 0), every = model_.shape.value("moe_every", 1);
