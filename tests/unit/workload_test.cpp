@@ -43,6 +43,21 @@ TEST(Presets, ParameterCountsMatchThePublishedOnes) {
   EXPECT_GE(published, 45);
 }
 
+// Megatron-LM's indexed data sets have 16 bits a token while the vocabulary fits, else 32: what is said is what counts.
+TEST(Presets, StoredTokensAreAsWideAsTheVocabularyNeeds) {
+  int stored = 0;
+  for (const std::string& id : model_ids()) {
+    const auto model = preset(id);
+    const auto source = model->sources.find("sample_kB");
+    if (source == model->sources.end() || source->second.find("bytes a stored token") == std::string::npos) continue;
+    ++stored;
+    const int bytes = model->transformer->vocab > 65536 ? 4 : 2;
+    EXPECT_TRUE(source->second.starts_with(std::to_string(bytes) + " bytes")) << id << ": " << source->second;
+    EXPECT_EQ(model->sample_bytes.value(), bytes * model->default_seq_len) << id;
+  }
+  EXPECT_GE(stored, 45);
+}
+
 // To the last one, where the state dictionary of the public checkpoint is known.
 TEST(Presets, CheckpointsAreCountedExactly) {
   for (const auto& [id, count] : std::map<std::string, double>{{"gpt2", 124439808},
