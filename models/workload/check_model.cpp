@@ -194,7 +194,8 @@ void check_diffusion(const TransformerShape& shape, const std::string& at, Diagn
         std::pair{"layer_pattern", !shape.layer_pattern.empty()}, std::pair{"mtp_layers", shape.mtp_layers > 0},
         std::pair{"encoder_layers", shape.encoder_layers > 0}, std::pair{"tied_embeddings", shape.tied_embeddings},
         std::pair{"pooler_and_heads", shape.pooler_and_heads}, std::pair{"embedding_size", shape.embedding_size > 0},
-        std::pair{"hidden_groups", shape.hidden_groups > 0}})
+        std::pair{"hidden_groups", shape.hidden_groups > 0},
+        std::pair{"linear_attention", shape.linear_attention.has_value()}})
     if (there) d.error(fmt::format("{}/{}", at, key), "found beside diffusion, with which it has no description");
 }
 

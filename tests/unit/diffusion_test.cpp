@@ -192,6 +192,8 @@ TEST(Diffusion, FaultsOfAShape) {
             "/transformer/diffusion: found in a model of family decoder\n");
   EXPECT_EQ(faults([](Model& m) { m.transformer->vocab = 100; }),
             "/transformer/vocab: found beside diffusion, with which it has no description\n");
+  EXPECT_EQ(faults([](Model& m) { m.transformer->linear_attention.emplace(); }),
+            "/transformer/linear_attention: found beside diffusion, with which it has no description\n");
   EXPECT_EQ(faults([](Model& m) { m.transformer->diffusion->modulation_vectors = 4; }),
             "/transformer/diffusion/modulation_vectors: found 4, expected a multiple of 3: shift, scale and gate of "
             "each norm\n");
