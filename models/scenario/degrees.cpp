@@ -109,19 +109,31 @@ bool check_product(Draft& draft) {
   return false;
 }
 
+/// Why heads of mixers and of linear attention cannot be dealt out to so many ranks; empty where they can.
+std::string undealt_heads(const TransformerShape& shape, long ranks) {
+  if (shape.deals_out_mixers(ranks)) return {};
+  const bool mixers = shape.has_half('M');
+  if (mixers && shape.ssm_heads % ranks != 0)
+    return fmt::format("does not divide the {} heads of a state-space layer", shape.ssm_heads);
+  if (shape.linear_attention && shape.linear_attention->key_heads % ranks != 0)
+    return fmt::format("does not divide the {} key heads of linear attention", shape.linear_attention->key_heads);
+  return fmt::format("neither divides the {} groups of a state-space layer nor is a multiple of them",
+                     shape.ssm_groups);
+}
+
 void check_context(Draft& draft) {
   Scenario& s = draft.scenario;
   const StrategySpec& strategy = draft.spec().strategy;
   const TransformerShape* shape = draft.transformer();
   const int cp = strategy.context_parallel;
   if (shape == nullptr || s.seq_len <= 0) return;
-  if (const long ranks = static_cast<long>(cp) * strategy.tensor_parallel; cp > 1 && !shape->deals_out_mixers(ranks))
-    return draft.fault(
-        "/strategy/context_parallel",
-        fmt::format("deals out heads of {}: context_parallel ({}) × tensor_parallel ({}) = {} does not divide the {}",
-                    shape->has_half('M') ? "state-space layers" : "linear attention", cp, strategy.tensor_parallel,
-                    ranks, shape->has_half('M') ? shape->ssm_heads : shape->linear_attention->key_heads),
-        nearest_valid(cp, shape->heads, [&](long c) { return shape->deals_out_mixers(c * strategy.tensor_parallel); }));
+  const long ranks = static_cast<long>(cp) * strategy.tensor_parallel;
+  if (const std::string undealt = undealt_heads(*shape, ranks); cp > 1 && !undealt.empty())
+    return draft.fault("/strategy/context_parallel",
+                       fmt::format("deals out heads: context_parallel ({}) × tensor_parallel ({}) = {} {}", cp,
+                                   strategy.tensor_parallel, ranks, undealt),
+                       nearest_valid(cp, std::max(shape->heads, shape->ssm_heads),
+                                     [&](long c) { return shape->deals_out_mixers(c * strategy.tensor_parallel); }));
   if (cp > 1 && shape->sparse_attention && strategy.context_method != ContextMethod::all_gather)
     return draft.fault("/strategy/context_method",
                        fmt::format("found {}, but a query of {} may attend to any token before it",
@@ -136,13 +148,12 @@ void check_context(Draft& draft) {
         fmt::format("{} needs the sequence length ({}) to divide into {} pieces{}", cp, s.seq_len, pieces,
                     halves ? " (two a rank, to balance causal attention)" : ""),
         nearest_valid(cp, s.seq_len, [&](long c) { return s.seq_len % (halves && c > 1 ? 2 * c : c) == 0; }));
-  const long exchanged = static_cast<long>(cp) * strategy.tensor_parallel;
-  if (cp > 1 && strategy.context_method == ContextMethod::ulysses && shape->heads % exchanged != 0)
+  if (cp > 1 && strategy.context_method == ContextMethod::ulysses && shape->heads % ranks != 0)
     return draft.fault(
         "/strategy/context_parallel",
         fmt::format("ulysses deals out heads: context_parallel ({}) × tensor_parallel ({}) = {} does not "
                     "divide the {} attention heads",
-                    cp, strategy.tensor_parallel, exchanged, shape->heads),
+                    cp, strategy.tensor_parallel, ranks, shape->heads),
         nearest_valid(cp, shape->heads, [&](long c) {
           return shape->heads % (c * strategy.tensor_parallel) == 0 && s.seq_len % c == 0;
         }));

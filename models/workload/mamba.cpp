@@ -2,8 +2,8 @@
 
 // State-space layers of Mamba-2 (Dao & Gu 2024, arXiv 2405.21060) as Megatron-Core has them (core/ssm/mamba_mixer.py):
 // one product to gate, input, B, C and step sizes, a causal convolution of a few tokens, the chunked scan, a gated
-// norm, and the product back. Heads are cut by tensor parallelism, and
-// dealt out by context parallelism, with the gate, which the norm multiplies by.
+// norm, and the product back. Heads are cut by tensor parallelism, and dealt out by context parallelism, with the gate,
+// which the norm multiplies by.
 namespace stepcast::workload {
 namespace {
 

@@ -166,6 +166,10 @@ TEST(LayerPattern, IsNotDescribedWithEverything) {
   EXPECT_EQ(fault({}), "none");
   EXPECT_EQ(fault({"strategy.context_parallel=2"}), "none");
   EXPECT_THAT(fault({"strategy.context_parallel=64"}), HasSubstr("= 128 does not divide the 64"));
+  // 64 heads are eight of each group; 96 are twelve, which three ranks could share but not the groups.
+  EXPECT_THAT(fault({"workload.model=nemotron-3-nano-4b", "cluster.nodes=48", "strategy.context_parallel=3",
+                     "strategy.tensor_parallel=1"}),
+              HasSubstr("= 3 neither divides the 8 groups of a state-space layer nor is a multiple of them"));
   EXPECT_THAT(
       fault({"strategy.pipeline_parallel=1", "strategy.expert_parallel=8", "strategy.overlap_expert_parallel=true"}),
       HasSubstr("nemotron-3-nano has layers of one half each"));
