@@ -188,7 +188,7 @@ class ModelReader {
   /// Blocks of gated delta rule among those of attention: every half becomes a layer, so that a pattern can say it.
   void linear_blocks() {
     const std::string variant = "--experimental-attention-variant";
-    if (!in_.list.has(variant)) return;
+    if (!in_.list.has(variant) || model_.shape.contains("sparse_attention")) return;
     if (const std::string found = in_.list.text(variant); found != "gated_delta_net")
       return in_.notes.push_back(fmt::format("{} {}: forecast as attention that sees all", variant, found));
     // A number of layers that no model has is a fault of the description.
