@@ -110,6 +110,7 @@ TEST(HuggingFaceHybrids, LinearAttentionIsALayerOfItsOwn) {
   const ImportedModel next = of(kQwen3Next);
   EXPECT_NEAR(next.parameters, 79.7e9, 0.1e9);
   EXPECT_EQ(next.model["transformer"]["layers"], 96);
+  EXPECT_THAT(next.notes, Contains(HasSubstr("layers of their own, 96 in all")));
   EXPECT_EQ(next.model["transformer"]["layer_pattern"].get<std::string>().substr(0, 10), "GEGEGE*EGE");
   EXPECT_EQ(next.model["transformer"]["linear_attention"]["kind"], "gated_delta");
   EXPECT_EQ(next.model["transformer"]["linear_attention"]["value_heads"], 32);

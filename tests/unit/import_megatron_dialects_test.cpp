@@ -44,10 +44,11 @@ const std::string kGatedDelta =
 
 // Every fourth layer has full attention, and every second experts: halves that alternate, and stages of twice as many.
 TEST(MegatronDialects, LinearAttentionMakesEveryHalfALayer) {
-  const Json scenario = of(kSmall + kGatedDelta +
-                           "--linear-attention-freq 4 --num-experts 8 --moe-layer-freq ([0]*1+[1]*1)*4 "
-                           "--pipeline-model-parallel-size 2 --decoder-first-pipeline-num-layers 3")
-                            .scenario;
+  const ImportedScenario imported = of(kSmall + kGatedDelta +
+                                       "--linear-attention-freq 4 --num-experts 8 --moe-layer-freq ([0]*1+[1]*1)*4 "
+                                       "--pipeline-model-parallel-size 2 --decoder-first-pipeline-num-layers 3");
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("layers of their own, 16 in all")));
+  const Json& scenario = imported.scenario;
   const Json& shape = scenario["workload"]["model"]["transformer"];
   EXPECT_EQ(shape["layer_pattern"], "G-GEG-*EG-GEG-*E");
   EXPECT_EQ(shape["layers"], 16);

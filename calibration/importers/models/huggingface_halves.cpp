@@ -237,6 +237,12 @@ void read_halves(const ReadHalves& into, const HuggingFaceType& type) {
   if (into.shape["layer_pattern"].get_ref<const std::string&>().empty()) refuse_halves(into, type);
   if (type.halves == LayerHalves::side_by_side)
     into.notes.emplace_back("attention and mixer, side by side in this model, are taken to follow one another");
+  const std::size_t layers = into.shape["layer_pattern"].get_ref<const std::string&>().size();
+  if (layers > 0 && type.halves != LayerHalves::letters && type.halves != LayerHalves::mixers)
+    into.notes.push_back(
+        fmt::format("attention, mixer and MLP of a block are layers of their own, {} in all; pipeline "
+                    "stages and stage_layers count these",
+                    layers));
   if (type.halves != LayerHalves::linear) return read_mixers(into);
   into.shape["linear_attention"] = linear_attention_of(into, type.linear);
   if (into.reader.flag("attn_output_gate", type.output_gate)) into.shape["attention_output_gate"] = true;

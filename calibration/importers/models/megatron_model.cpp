@@ -208,6 +208,10 @@ class ModelReader {
     model_.shape["layer_pattern"] = pattern;
     model_.shape["layers"] = pattern.size();
     model_.halves = 2;
+    in_.notes.push_back(
+        fmt::format("attention and MLP of a layer are layers of their own, {} in all; pipeline stages "
+                    "and stage_layers count these",
+                    pattern.size()));
   }
 
   /// --linear-attention-freq: every so many-th layer has full attention, or a list with 1 for linear ones; G and * for
