@@ -155,6 +155,7 @@ bool is_evaluation(const std::string& line) {
 void add_line_figures(const std::string& line, NamedSeries& out) {
   static const std::vector<std::regex> kPatterns = [] {
     std::vector<std::regex> compiled;
+    compiled.reserve(kLineFigures.size());
     for (const LineFigure& one : kLineFigures) compiled.emplace_back(one.pattern);
     return compiled;
   }();

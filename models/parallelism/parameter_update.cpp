@@ -1,6 +1,7 @@
 #include "models/parallelism/parameter_update.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <queue>
 #include <vector>
 
@@ -64,8 +65,9 @@ BusiestOwner busiest(const std::vector<Matrices>& matrices, int ranks) {
   BusiestOwner out;
   for (const Matrices& same : matrices) {
     // Alone, one has them all, whatever their number.
-    const double at_once = ranks == 1 ? same.shape.count : 1;
-    for (double dealt = 0; dealt < same.shape.count; dealt += at_once) {
+    const long times = ranks == 1 ? 1 : std::max(1L, std::lround(same.shape.count));
+    const double at_once = same.shape.count / static_cast<double>(times);
+    for (long dealt = 0; dealt < times; ++dealt) {
       Owner least = owners.top();
       owners.pop();
       least.elements += at_once * same.elements();
@@ -85,7 +87,8 @@ double elements_of(const std::vector<Matrices>& matrices) {
 }
 
 /// What one device owns of a stage, with the time of Newton–Schulz.
-struct Owned : OwnedParameters {
+struct Owned {
+  OwnedParameters parameters;
   Seconds orthogonalized;
 };
 
@@ -95,14 +98,14 @@ Owned owned(const Job& job, int stage) {
   Owned out;
   const auto add_part = [&](double parameters, int ranks, std::vector<WeightMatrix> LayerCost::*member) {
     if (!by_muon) {
-      out.all += parameters / ranks;
+      out.parameters.all += parameters / ranks;
       return;
     }
     const std::vector<Matrices> matrices = matrices_of(job, stage, member);
     const BusiestOwner most = busiest(matrices, ranks);
-    out.in_matrices += most.elements;
+    out.parameters.in_matrices += most.elements;
     out.orthogonalized += most.orthogonalized;
-    out.all += most.elements + std::max(0.0, parameters - elements_of(matrices)) / ranks;
+    out.parameters.all += most.elements + std::max(0.0, parameters - elements_of(matrices)) / ranks;
   };
   const auto at = static_cast<std::size_t>(stage);
   add_part(job.stage_parameters[at], sharded ? job.groups.shard.size : 1, &LayerCost::hidden_matrices);
@@ -126,17 +129,17 @@ double update_bytes(const Scenario& scenario, OptimizerKind kind) {
 
 }  // namespace
 
-OwnedParameters owned_parameters(const Job& job, int stage) { return owned(job, stage); }
+OwnedParameters owned_parameters(const Job& job, int stage) { return owned(job, stage).parameters; }
 
 Seconds update_time(const Job& job, int stage) {
   const Scenario& scenario = *job.scenario;
-  const Owned own = owned(job, stage);
+  const auto [own, orthogonalized] = owned(job, stage);
   if (scenario.spec.strategy.offload_optimizer) return offloaded_optimizer_time(own.all, job);
   const OptimizerKind kind = optimizer_of(scenario);
   if (own.in_matrices <= 0) return optimizer_time(own.all, update_bytes(scenario, outside_matrices(kind)), job.device);
   const double matrices = own.in_matrices * update_bytes(scenario, kind);
   const double others = (own.all - own.in_matrices) * update_bytes(scenario, outside_matrices(kind));
-  return optimizer_time(own.all, (matrices + others) / own.all, job.device) + own.orthogonalized;
+  return optimizer_time(own.all, (matrices + others) / own.all, job.device) + orthogonalized;
 }
 
 }  // namespace stepcast
