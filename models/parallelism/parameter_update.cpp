@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <queue>
+#include <map>
 #include <vector>
 
 #include "models/parallelism/offload.hpp"
@@ -54,29 +54,46 @@ struct BusiestOwner {
   Seconds orthogonalized;
 };
 
+/// What ranks have been dealt: how many of them have so many elements, whose products take so long.
+using Dealt = std::map<std::pair<double, Seconds>, long>;
+
+/// As many of the ranks that have least as there are matrices left get one each. Returns how many were dealt.
+long deal_to_least(Dealt& dealt, const Matrices& same, long left) {
+  const auto least = dealt.begin();
+  const auto [elements, orthogonalized] = least->first;
+  const long some = std::min(least->second, left);
+  if ((least->second -= some) == 0) dealt.erase(least);
+  dealt[{elements + same.elements(), orthogonalized + same.orthogonalized}] += some;
+  return some;
+}
+
+/// Every rank gets so many.
+void deal_to_all(Dealt& dealt, const Matrices& same, long each) {
+  Dealt out;
+  const auto times = static_cast<double>(each);
+  for (const auto& [has, ranks] : dealt)
+    out[{has.first + times * same.elements(), has.second + times * same.orthogonalized}] += ranks;
+  dealt = std::move(out);
+}
+
+/// Where no rank has more than the next matrix ahead of another, each gets one before any gets a second, so that whole
+/// rounds are dealt at once: mixtures have tens of thousands of matrices of one shape.
 BusiestOwner busiest(const std::vector<Matrices>& matrices, int ranks) {
-  struct Owner {
-    double elements = 0;
-    Seconds orthogonalized;
-    bool operator<(const Owner& other) const { return elements > other.elements; }  // the one with least on top
-  };
-  std::priority_queue<Owner> owners;
-  for (int rank = 0; rank < ranks; ++rank) owners.push({});
-  BusiestOwner out;
+  Dealt dealt{{{0, Seconds(0)}, ranks}};
   for (const Matrices& same : matrices) {
-    // Alone, one has them all, whatever their number.
-    const long times = ranks == 1 ? 1 : std::max(1L, std::lround(same.shape.count));
-    const double at_once = same.shape.count / static_cast<double>(times);
-    for (long dealt = 0; dealt < times; ++dealt) {
-      Owner least = owners.top();
-      owners.pop();
-      least.elements += at_once * same.elements();
-      least.orthogonalized += at_once * same.orthogonalized;
-      out.elements = std::max(out.elements, least.elements);
-      out.orthogonalized = std::max(out.orthogonalized, least.orthogonalized);
-      owners.push(least);
+    long left = std::lround(same.shape.count);
+    while (left > 0) {
+      const double ahead = dealt.rbegin()->first.first - dealt.begin()->first.first;
+      if (const long rounds = ahead <= same.elements() ? left / ranks : 0; rounds > 0) {
+        deal_to_all(dealt, same, rounds);
+        left -= rounds * ranks;
+      } else {
+        left -= deal_to_least(dealt, same, left);
+      }
     }
   }
+  BusiestOwner out{dealt.rbegin()->first.first, Seconds(0)};
+  for (const auto& [has, owners] : dealt) out.orthogonalized = std::max(out.orthogonalized, has.second);
   return out;
 }
 

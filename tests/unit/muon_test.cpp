@@ -138,6 +138,16 @@ TEST(Muon, RanksOwnWholeMatrices) {
   EXPECT_EQ(owned(256).in_matrices, 28672.0 * 4096 / 2);
 }
 
+// Mixtral's 256 experts' matrices of 28,672 × 4,096 and 256 of half their size, u, on 40 ranks: 16 have seven of the
+// first (14 u), 24 have six (12 u), and get two of the others; 208 are left, five each and a sixth to eight: 20 u. Of
+// 32 blocks' own, 32 ranks have a product to Q, K and V; back from attention the other eight have two, and 16 one more.
+TEST(Muon, ManyMatricesOfOneShapeAreDealtInTurn) {
+  const Scenario scenario =
+      llama({"workload.model=mixtral-8x7b", "strategy.tensor_parallel=1", "cluster.nodes=5", "workload.global_batch=40",
+             "strategy.sharding=zero-1", "strategy.sequence_parallel=false"});
+  EXPECT_EQ(owned_parameters(lower(scenario), 0).in_matrices, 20 * 4096.0 * 14336 + (6144 + 4096) * 4096.0);
+}
+
 // By a share of the rate that products sustain; the update of all matrices by each replica, or of a share.
 TEST(Muon, TheUpdateMultiplies) {
   const auto seconds = [](std::vector<std::string> changes) {
