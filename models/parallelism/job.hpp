@@ -92,6 +92,13 @@ struct Chunk {
   Bytes send;     ///< activation handed to the next chunk for one micro-batch, per device
 };
 
+/// Matrices of one shape that Muon updates.
+struct MuonMatrices {
+  WeightMatrix shape;                                                           ///< with their count
+  Seconds orthogonalized;                                                       ///< Newton–Schulz on one of them
+  [[nodiscard]] double elements() const { return shape.rows * shape.columns; }  ///< of one
+};
+
 /// Costed work of one kind of layer for one micro-batch. What recomputation repeats leads backward_input.
 struct LayerCost {
   LayerRole role = LayerRole::dense_block;
@@ -111,7 +118,7 @@ struct LayerCost {
   std::vector<WeightShape> weight_shapes;  ///< of the trained weights, each once
   std::vector<WeightMatrix> weight_matrices;  ///< all trained matrices but experts'
   /// What Muon updates of the layer's own and of its experts' matrices; none under other optimizers.
-  std::vector<WeightMatrix> hidden_matrices, expert_matrices;
+  std::vector<MuonMatrices> hidden_matrices, expert_matrices;
 };
 
 /// Groups of the parallel dimensions, as they lie over the nodes. `data` is the gradient group (dp·cp ranks).

@@ -9,6 +9,7 @@
 #include "models/parallelism/job_collective.hpp"
 #include "models/parallelism/merged_passes.hpp"
 #include "models/parallelism/offload.hpp"
+#include "models/parallelism/parameter_update.hpp"
 #include "models/parallelism/retained.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/parallelism/variability.hpp"
@@ -374,8 +375,8 @@ void take_holdings(LayerCost& cost, const LayerWork& work, const Job& job) {
   cost.weight_shapes = weight_shapes(work);
   cost.weight_matrices = weight_matrices(work);
   if (optimizer_of(*job.scenario) != OptimizerKind::muon) return;
-  cost.hidden_matrices = hidden_matrices(work, cost.role);
-  cost.expert_matrices = expert_matrices(work);
+  cost.hidden_matrices = muon_matrices(hidden_matrices(work, cost.role), job.device);
+  cost.expert_matrices = muon_matrices(expert_matrices(work), job.device);
 }
 
 void add_merged(LayerCost& cost, const Job& job) {

@@ -13,38 +13,27 @@ namespace stepcast {
 
 namespace {
 
-/// Matrices of one shape on a device.
-struct Matrices {
-  WeightMatrix shape;      ///< with their count
-  Seconds orthogonalized;  ///< Newton–Schulz on one of them
-  [[nodiscard]] double elements() const { return shape.rows * shape.columns; }
-};
-
-void add(std::vector<Matrices>& out, const std::vector<WeightMatrix>& matrices, const Device& device) {
-  for (const WeightMatrix& matrix : matrices) {
-    const auto same = std::find_if(out.begin(), out.end(), [&](const Matrices& known) {
-      return known.shape.rows == matrix.rows && known.shape.columns == matrix.columns;
+void add(std::vector<MuonMatrices>& out, const std::vector<MuonMatrices>& matrices) {
+  for (const MuonMatrices& matrix : matrices) {
+    const auto same = std::find_if(out.begin(), out.end(), [&](const MuonMatrices& known) {
+      return known.shape.rows == matrix.shape.rows && known.shape.columns == matrix.shape.columns;
     });
-    if (same != out.end()) {
-      same->shape.count += matrix.count;
-      continue;
-    }
-    Seconds step;
-    for (const Operator& op : newton_schulz_step(matrix)) step += operator_time(op, device);
-    out.push_back({matrix, static_cast<double>(kNewtonSchulzSteps) * step});
+    if (same != out.end())
+      same->shape.count += matrix.shape.count;
+    else
+      out.push_back(matrix);
   }
 }
 
 /// What a stage's layers list under `member`.
-std::vector<Matrices> matrices_of(const Job& job, int stage, std::vector<WeightMatrix> LayerCost::*member) {
-  std::vector<Matrices> out;
+std::vector<MuonMatrices> matrices_of(const Job& job, int stage, std::vector<MuonMatrices> LayerCost::*member) {
+  std::vector<MuonMatrices> out;
   for (const Chunk& chunk : job.chunks) {
     if (chunk.stage != stage) continue;
-    for (const int kind : chunk.layer_kinds)
-      add(out, job.layer_kinds[static_cast<std::size_t>(kind)].*member, job.device);
+    for (const int kind : chunk.layer_kinds) add(out, job.layer_kinds[static_cast<std::size_t>(kind)].*member);
   }
   std::stable_sort(out.begin(), out.end(),
-                   [](const Matrices& a, const Matrices& b) { return a.elements() > b.elements(); });
+                   [](const MuonMatrices& a, const MuonMatrices& b) { return a.elements() > b.elements(); });
   return out;
 }
 
@@ -58,7 +47,7 @@ struct BusiestOwner {
 using Dealt = std::map<std::pair<double, Seconds>, long>;
 
 /// As many of the ranks that have least as there are matrices left get one each. Returns how many were dealt.
-long deal_to_least(Dealt& dealt, const Matrices& same, long left) {
+long deal_to_least(Dealt& dealt, const MuonMatrices& same, long left) {
   const auto least = dealt.begin();
   const auto [elements, orthogonalized] = least->first;
   const long some = std::min(least->second, left);
@@ -68,7 +57,7 @@ long deal_to_least(Dealt& dealt, const Matrices& same, long left) {
 }
 
 /// Every rank gets so many.
-void deal_to_all(Dealt& dealt, const Matrices& same, long each) {
+void deal_to_all(Dealt& dealt, const MuonMatrices& same, long each) {
   Dealt out;
   const auto times = static_cast<double>(each);
   for (const auto& [has, ranks] : dealt)
@@ -78,9 +67,9 @@ void deal_to_all(Dealt& dealt, const Matrices& same, long each) {
 
 /// Where no rank has more than the next matrix ahead of another, each gets one before any gets a second, so that whole
 /// rounds are dealt at once: mixtures have tens of thousands of matrices of one shape.
-BusiestOwner busiest(const std::vector<Matrices>& matrices, int ranks) {
+BusiestOwner busiest(const std::vector<MuonMatrices>& matrices, int ranks) {
   Dealt dealt{{{0, Seconds(0)}, ranks}};
-  for (const Matrices& same : matrices) {
+  for (const MuonMatrices& same : matrices) {
     long left = std::lround(same.shape.count);
     while (left > 0) {
       const double ahead = dealt.rbegin()->first.first - dealt.begin()->first.first;
@@ -97,9 +86,9 @@ BusiestOwner busiest(const std::vector<Matrices>& matrices, int ranks) {
   return out;
 }
 
-double elements_of(const std::vector<Matrices>& matrices) {
+double elements_of(const std::vector<MuonMatrices>& matrices) {
   double sum = 0;
-  for (const Matrices& same : matrices) sum += same.shape.count * same.elements();
+  for (const MuonMatrices& same : matrices) sum += same.shape.count * same.elements();
   return sum;
 }
 
@@ -113,12 +102,12 @@ Owned owned(const Job& job, int stage) {
   const bool sharded = job.scenario->sharding != Sharding::none;
   const bool by_muon = optimizer_of(*job.scenario) == OptimizerKind::muon;
   Owned out;
-  const auto add_part = [&](double parameters, int ranks, std::vector<WeightMatrix> LayerCost::*member) {
+  const auto add_part = [&](double parameters, int ranks, std::vector<MuonMatrices> LayerCost::*member) {
     if (!by_muon) {
       out.parameters.all += parameters / ranks;
       return;
     }
-    const std::vector<Matrices> matrices = matrices_of(job, stage, member);
+    const std::vector<MuonMatrices> matrices = matrices_of(job, stage, member);
     const BusiestOwner most = busiest(matrices, ranks);
     out.parameters.in_matrices += most.elements;
     out.orthogonalized += most.orthogonalized;
@@ -145,6 +134,17 @@ double update_bytes(const Scenario& scenario, OptimizerKind kind) {
 }
 
 }  // namespace
+
+std::vector<MuonMatrices> muon_matrices(const std::vector<WeightMatrix>& matrices, const Device& device) {
+  std::vector<MuonMatrices> out;
+  out.reserve(matrices.size());
+  for (const WeightMatrix& matrix : matrices) {
+    Seconds step;
+    for (const Operator& op : newton_schulz_step(matrix)) step += operator_time(op, device);
+    out.push_back({matrix, static_cast<double>(kNewtonSchulzSteps) * step});
+  }
+  return out;
+}
 
 OwnedParameters owned_parameters(const Job& job, int stage) { return owned(job, stage).parameters; }
 

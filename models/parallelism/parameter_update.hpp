@@ -4,6 +4,9 @@
 
 namespace stepcast {
 
+/// Matrices with the time that Newton–Schulz's products take on one of each.
+std::vector<MuonMatrices> muon_matrices(const std::vector<WeightMatrix>& matrices, const Device& device);
+
 /// Trained parameters of a stage whose states one device keeps and which it updates; where devices differ, of the one
 /// with most.
 struct OwnedParameters {
