@@ -1,5 +1,8 @@
 #include "models/workload/linear_attention.hpp"
 
+#include <utility>
+#include <vector>
+
 #include "models/workload/linear_attention_traffic.hpp"
 #include "models/workload/steps.hpp"
 
@@ -22,7 +25,8 @@ const FieldTable<LinearAttentionShape>& LinearAttentionShape::fields() {
         .field("value_heads", &S::value_heads, "heads of values, each with a state", size)
         .field("key_head_dim", &S::key_head_dim, "size of a head's query and key", size)
         .field("value_head_dim", &S::value_head_dim, "size of a head's value", size)
-        .field("convolution", &S::convolution, "tokens that the convolution in front sees; 0: none",
+        .field("convolution", &S::convolution,
+               "tokens that the convolution in front sees; 0: none; default: 4, of lightning 0",
                {.min = 0, .max = kLongest})
         .field("gate_rank", &S::gate_rank,
                "kimi_delta: width by way of which decays and the output's gate come; 0: as key_head_dim",
@@ -39,14 +43,20 @@ namespace {
 struct LinearMixer {
   const LinearAttentionShape& shape;
   Linear in, out;
-  /// kimi_delta: decays and gate from their latents, alike in width: one product on each.
-  Linear decays, gate;
+  /// kimi_delta: decays and gate from their latents, alike in width: one product on each. Other kinds: none.
+  std::vector<Linear> by_latents;
   double queries;  ///< width of the queries, and of the keys, as products give them
   double values;
   RecurrenceSizes sizes;
-  [[nodiscard]] bool by_latents() const { return shape.kind == LinearAttentionKind::kimi_delta; }
   /// Channels that the convolution sees.
-  [[nodiscard]] double convolved() const { return shape.convolution > 0 ? 2 * queries + values : 0; }
+  [[nodiscard]] double convolved() const { return shape.convolved_tokens() > 0 ? 2 * queries + values : 0; }
+  [[nodiscard]] double convolution_weights() const { return convolved() * shape.convolved_tokens(); }
+  /// Weights of the products on the first one's result.
+  [[nodiscard]] double weights_on_latents() const {
+    double sum = 0;
+    for (const Linear& linear : by_latents) sum += linear.in * linear.out;
+    return sum;
+  }
   /// Whether each head of queries and keys is copied for several of values.
   [[nodiscard]] bool repeats() const { return shape.value_heads > shape.key_heads; }
 };
@@ -68,13 +78,17 @@ double linear_entry_width(const LinearAttentionShape& shape, double queries, dou
 LinearMixer linear_mixer(const LinearAttentionShape& shape, double hidden, double tp, double element) {
   const double heads = shape.value_heads / tp;
   const double queries = shape.key_heads / tp * shape.key_head_dim, values = heads * shape.value_head_dim;
-  const double latent = shape.latent();
+  std::vector<Linear> by_latents;
+  if (shape.kind == LinearAttentionKind::kimi_delta) {
+    const double latent = shape.latent();
+    by_latents = {{"linear_decay", "linear_decay_dgrad", "linear_decay_wgrad", latent, queries},
+                  {"linear_gate", "linear_gate_dgrad", "linear_gate_wgrad", latent, values}};
+  }
   return {
       shape,
       {"linear_in", "linear_in_dgrad", "linear_in_wgrad", hidden, linear_entry_width(shape, queries, values, heads)},
       {"linear_out", "linear_out_dgrad", "linear_out_wgrad", values, hidden},
-      {"linear_decay", "linear_decay_dgrad", "linear_decay_wgrad", latent, queries},
-      {"linear_gate", "linear_gate_dgrad", "linear_gate_wgrad", latent, values},
+      std::move(by_latents),
       queries,
       values,
       {heads, static_cast<double>(shape.key_head_dim), static_cast<double>(shape.value_head_dim), element}};
@@ -84,7 +98,8 @@ LinearMixer linear_mixer(const Cut& cut) {
   return linear_mixer(*cut.shape.linear_attention, cut.hidden, cut.tp, cut.element);
 }
 
-/// Queries and keys are normalised (lightning: they, too), and copied for the heads of values that share them.
+/// Queries and keys are normalised, which stands for lightning's activation of both, too, and copied for the heads of
+/// values that share them.
 double normed_and_copied(const LinearMixer& m) {
   const double normed = 2 * 2 * m.queries;
   return normed + (m.repeats() ? 2 * m.queries + 2 * m.sizes.keys() : 0);
@@ -92,13 +107,14 @@ double normed_and_copied(const LinearMixer& m) {
 
 /// Width of decays and gate in place of the latents that they come from.
 double gates_by_latents(const LinearMixer& m) {
-  return m.by_latents() ? m.queries + m.values - 2.0 * m.shape.latent() : 0;
+  double wider = 0;
+  for (const Linear& linear : m.by_latents) wider += linear.out - linear.in;
+  return wider;
 }
 
 void short_convolution(Steps& steps, const Cut& cut, const LinearMixer& m) {
   if (m.convolved() > 0)
-    steps.push_back(
-        streamed("linear_convolution", 2 * m.convolved() * cut.element, m.convolved() * m.shape.convolution, cut));
+    steps.push_back(streamed("linear_convolution", 2 * m.convolved() * cut.element, m.convolution_weights(), cut));
 }
 
 LayerStep recurrence(std::string_view name, const Recurrence& of_token, const Cut& cut) {
@@ -108,8 +124,7 @@ LayerStep recurrence(std::string_view name, const Recurrence& of_token, const Cu
 void linear_forward(Steps& steps, const Cut& cut, const LinearMixer& m) {
   gather_operand(steps, "cast_input", cut);
   steps.push_back(forward_product(m.in, cut.tokens, cut.element));
-  if (m.by_latents())
-    for (const Linear& linear : {m.decays, m.gate}) steps.push_back(forward_product(linear, cut.tokens, cut.element));
+  for (const Linear& linear : m.by_latents) steps.push_back(forward_product(linear, cut.tokens, cut.element));
   exchange_heads(steps, "cp_all_to_all_mixer", m.in.out + gates_by_latents(m), cut);
   short_convolution(steps, cut, m);
   steps.push_back(streamed("linear_qk_norm", normed_and_copied(m) * cut.element, 0, cut));
@@ -127,19 +142,20 @@ void linear_backward(Steps& steps, const Cut& cut, const LinearMixer& m) {
   steps.push_back(recurrence("linear_attention_backward", backward_recurrence(m.shape.kind, m.sizes), cut));
   steps.push_back(streamed("linear_qk_norm_backward", 1.5 * normed_and_copied(m) * cut.element, 0, cut));
   if (m.convolved() > 0)
-    steps.push_back(streamed("linear_convolution_backward", 3 * m.convolved() * cut.element,
-                             2 * m.convolved() * m.shape.convolution, cut));
+    steps.push_back(
+        streamed("linear_convolution_backward", 3 * m.convolved() * cut.element, 2 * m.convolution_weights(), cut));
   exchange_heads(steps, "cp_all_to_all_mixer", m.in.out + gates_by_latents(m), cut);
-  if (m.by_latents())
-    for (const Linear& linear : {m.decays, m.gate}) steps.push_back(input_gradient(linear, cut.tokens, cut.element));
+  for (const Linear& linear : m.by_latents) steps.push_back(input_gradient(linear, cut.tokens, cut.element));
   add_cast(steps, "cast_gradient", cut.tokens * m.in.out, cut.sharding);
   regather_input(steps, cut, cut.sharding.gathered_bytes);
   steps.push_back(input_gradient(m.in, cut.tokens, cut.element));
 }
 
+/// Weights of all products.
+double products_of(const LinearMixer& m) { return m.in.in * m.in.out + m.out.in * m.out.out + m.weights_on_latents(); }
+
 double linear_parameters(const LinearMixer& m) {
-  double total = m.in.in * m.in.out + m.out.in * m.out.out + m.convolved() * m.shape.convolution;
-  if (m.by_latents()) total += m.decays.in * m.decays.out + m.gate.in * m.gate.out;
+  double total = products_of(m) + m.convolution_weights();
   switch (m.shape.kind) {
     case LinearAttentionKind::gated_delta:
       total += 2 * m.sizes.heads;  // base and bias of a head's decay
@@ -154,11 +170,11 @@ double linear_parameters(const LinearMixer& m) {
 }
 
 /// Elements of a token that the backward pass needs: what the products gave, normed queries and keys as the recurrence
-/// read them, its values and scores, its result before the norm, and after it the last product's input.
-double kept_by_linear(const LinearMixer& m, bool frozen) {
+/// read them, its values and scores, and its result before the norm.
+double kept_by_linear(const LinearMixer& m) {
   double kept = m.in.out + 2 * m.sizes.keys() + m.values + kept_scores(m.shape.kind, m.sizes) + m.values;
-  if (m.by_latents()) kept += m.queries + m.values;
-  return kept + (frozen ? 0 : m.values);
+  for (const Linear& linear : m.by_latents) kept += linear.out;
+  return kept;
 }
 
 }  // namespace
@@ -167,33 +183,21 @@ void add_linear_attention_half(LayerWork& work, const Cut& cut) {
   const LinearMixer m = linear_mixer(cut);
   add_norm(work, cut);
   linear_forward(work.forward, cut, m);
-  leave_tensor_region(work.forward, cut);
-  add_residual(work, cut);
-  work.parameters += linear_parameters(m);
-  const bool frozen = cut.sharding.adapter_rank > 0;
-  const Bytes input = frozen ? Bytes(0) : cut.resident_tensor();
-  work.activations += input + gathered_and_kept(cut) + Bytes(cut.tokens * kept_by_linear(m, frozen) * cut.element);
+  finish_mixer_half(work, cut, {linear_parameters(m), kept_by_linear(m), m.values});
 }
 
 void add_linear_attention_backward(LayerWork& work, const Cut& cut) {
   const LinearMixer m = linear_mixer(cut);
   add_residual_backward(work, cut);
   linear_backward(work.backward_input, cut, m);
-  leave_tensor_region_backward(work.backward_input, cut);
-  add_norm_backward(work, cut);
-  work.backward_weight.push_back(weight_gradient(m.out, cut.tokens, cut.sharding));
-  collect_beside_weights(work.backward_weight, cut);
-  if (m.by_latents())
-    for (const Linear& linear : {m.decays, m.gate})
-      work.backward_weight.push_back(weight_gradient(linear, cut.tokens, cut.sharding));
-  work.backward_weight.push_back(weight_gradient(m.in, cut.tokens, cut.sharding));
+  std::vector<Linear> others = m.by_latents;
+  others.push_back(m.in);
+  finish_mixer_backward(work, cut, m.out, others);
 }
 
 double linear_attention_multiply_adds(const TransformerShape& shape) {
   const LinearMixer m = linear_mixer(*shape.linear_attention, shape.hidden, 1, 1);
-  double products = m.in.in * m.in.out + m.out.in * m.out.out;
-  if (m.by_latents()) products += m.decays.in * m.decays.out + m.gate.in * m.gate.out;
-  return products + forward_recurrence(m.shape.kind, m.sizes).multiply_adds + m.convolved() * m.shape.convolution;
+  return products_of(m) + forward_recurrence(m.shape.kind, m.sizes).multiply_adds + m.convolution_weights();
 }
 
 }  // namespace workload

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include "fields/field_table.hpp"
 
@@ -22,9 +23,13 @@ struct LinearAttentionShape {
   int key_heads = 0;    ///< of queries, and of keys; each serves as many heads of values as there are more of those
   int value_heads = 0;  ///< each with a matrix of key_head_dim × value_head_dim
   int key_head_dim = 0, value_head_dim = 0;
-  int convolution = 4;  ///< tokens that the convolution over queries, keys and values sees; 0: there is none
-  int gate_rank = 0;    ///< kimi_delta: width by way of which decays and the output's gate come; 0: as key_head_dim
+  std::optional<int> convolution;  ///< tokens that the one over queries, keys and values sees; 0: none; default: below
+  int gate_rank = 0;  ///< kimi_delta: width by way of which decays and the output's gate come; 0: as key_head_dim
   [[nodiscard]] int latent() const { return gate_rank > 0 ? gate_rank : key_head_dim; }
+  /// Four under the delta rules (fla's conv_size); Lightning Attention has none.
+  [[nodiscard]] int convolved_tokens() const {
+    return convolution.value_or(kind == LinearAttentionKind::lightning ? 0 : 4);
+  }
   static const FieldTable<LinearAttentionShape>& fields();
 };
 

@@ -1,5 +1,7 @@
 #include "models/workload/linear_attention_traffic.hpp"
 
+#include <array>
+
 // What the kernels of flash-linear-attention 0.4 (fla/ops: gated_delta_rule/chunk.py, kda/chunk.py, simple_gla/chunk.py
 // and what they call) read, write and multiply, tensor by tensor, for one token.
 namespace stepcast::workload {
@@ -64,24 +66,32 @@ constexpr Products kDeltaBackward{.chunk_keys = 1 + 1 + 3 + 5, .chunk_values = 1
 constexpr Products kSumsForward{.chunk_keys = 1, .chunk_values = 1, .states = 2};
 constexpr Products kSumsBackward{.chunk_keys = 3, .chunk_values = 2, .states = 1 + 1 + 3};
 
+/// One direction of a kind.
+struct Pass {
+  Accesses accesses;
+  Products products;
+};
+/// By LinearAttentionKind.
+using Passes = std::array<Pass, EnumNames<LinearAttentionKind>::names.size()>;
+constexpr Passes kForward{Pass{kGatedForward, kDeltaForward}, Pass{kKimiForward, kDeltaForward},
+                          Pass{kLightningForward, kSumsForward}};
+constexpr Passes kBackward{Pass{kGatedBackward, kDeltaBackward}, Pass{kKimiBackward, kDeltaBackward},
+                           Pass{kLightningBackward, kSumsBackward}};
+
+Recurrence recurrence_of(const Passes& passes, LinearAttentionKind kind, const RecurrenceSizes& sizes,
+                         double bytes_per_cycle) {
+  const Pass& pass = passes[static_cast<std::size_t>(kind)];
+  return {bytes_of(pass.accesses, sizes), multiply_adds_of(pass.products, sizes), bytes_per_cycle};
+}
+
 }  // namespace
 
 Recurrence forward_recurrence(LinearAttentionKind kind, const RecurrenceSizes& sizes) {
-  const bool sums = kind == LinearAttentionKind::lightning;
-  const Accesses& accesses = sums                                      ? kLightningForward
-                             : kind == LinearAttentionKind::kimi_delta ? kKimiForward
-                                                                       : kGatedForward;
-  return {bytes_of(accesses, sizes), multiply_adds_of(sums ? kSumsForward : kDeltaForward, sizes),
-          kForwardBytesPerCycle};
+  return recurrence_of(kForward, kind, sizes, kForwardBytesPerCycle);
 }
 
 Recurrence backward_recurrence(LinearAttentionKind kind, const RecurrenceSizes& sizes) {
-  const bool sums = kind == LinearAttentionKind::lightning;
-  const Accesses& accesses = sums                                      ? kLightningBackward
-                             : kind == LinearAttentionKind::kimi_delta ? kKimiBackward
-                                                                       : kGatedBackward;
-  return {bytes_of(accesses, sizes), multiply_adds_of(sums ? kSumsBackward : kDeltaBackward, sizes),
-          kBackwardBytesPerCycle};
+  return recurrence_of(kBackward, kind, sizes, kBackwardBytesPerCycle);
 }
 
 double kept_scores(LinearAttentionKind kind, const RecurrenceSizes& sizes) {

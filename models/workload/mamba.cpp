@@ -116,25 +116,15 @@ void add_mamba_half(LayerWork& work, const Cut& cut) {
   const Mixer m = mixer(cut);
   add_norm(work, cut);
   mixer_forward(work.forward, cut, m);
-  leave_tensor_region(work.forward, cut);
-  add_residual(work, cut);
-  work.parameters += mixer_parameters(cut, m);
-  const bool frozen = cut.sharding.adapter_rank > 0;
-  const Bytes input = frozen ? Bytes(0) : cut.resident_tensor();
   // What the first product gives, the scan's result, and the second product's input.
-  const double kept = m.in.out + m.inner + (frozen ? 0 : m.inner);
-  work.activations += input + gathered_and_kept(cut) + Bytes(cut.tokens * kept * cut.element);
+  finish_mixer_half(work, cut, {mixer_parameters(cut, m), m.in.out + m.inner, m.inner});
 }
 
 void add_mamba_backward(LayerWork& work, const Cut& cut) {
   const Mixer m = mixer(cut);
   add_residual_backward(work, cut);
   mixer_backward(work.backward_input, cut, m);
-  leave_tensor_region_backward(work.backward_input, cut);
-  add_norm_backward(work, cut);
-  work.backward_weight.push_back(weight_gradient(m.out, cut.tokens, cut.sharding));
-  collect_beside_weights(work.backward_weight, cut);
-  work.backward_weight.push_back(weight_gradient(m.in, cut.tokens, cut.sharding));
+  finish_mixer_backward(work, cut, m.out, {&m.in, 1});
 }
 
 double mamba_multiply_adds(const TransformerShape& shape) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -120,6 +121,16 @@ void add_mlp_half(LayerWork& work, const Cut& cut);
 void add_mlp_backward(LayerWork& work, const Cut& cut);
 void add_moe_half(LayerWork& work, const Cut& cut);
 void add_moe_backward(LayerWork& work, const Cut& cut);
+/// What a mixer of tokens other than attention holds on the device.
+struct MixerHoldings {
+  double parameters = 0;
+  double kept = 0;        ///< elements of a token that the backward pass needs, beside the layer's input
+  double last_input = 0;  ///< and for the last product's weight gradient, so not under adapters
+};
+/// A half behind its mixer's own steps, to its residual addition.
+void finish_mixer_half(LayerWork& work, const Cut& cut, const MixerHoldings& mixer);
+/// The same of its backward pass, with the weight gradients of `out`, the last product, and of `others` in order.
+void finish_mixer_backward(LayerWork& work, const Cut& cut, const Linear& out, std::span<const Linear> others);
 void add_mamba_half(LayerWork& work, const Cut& cut);
 void add_mamba_backward(LayerWork& work, const Cut& cut);
 /// Multiply-adds of a state-space layer for one token: its products, the scan's within and between chunks, and the

@@ -86,7 +86,7 @@ void add_linear_attention(Arguments& out, const LinearAttentionShape& linear) {
   out.value("--linear-num-value-heads", linear.value_heads);
   out.value("--linear-key-head-dim", linear.key_head_dim);
   out.value("--linear-value-head-dim", linear.value_head_dim);
-  out.value("--linear-conv-kernel-dim", linear.convolution);
+  out.value("--linear-conv-kernel-dim", linear.convolved_tokens());
 }
 
 void add_halves(Arguments& out, const TransformerShape& shape) {

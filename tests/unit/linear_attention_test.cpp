@@ -146,6 +146,20 @@ TEST(LinearAttention, ALightningLayerByHand) {
   EXPECT_DOUBLE_EQ(named(work.forward, "linear_attention").op.bytes.value(), kTokens * 64 * (6 * 128 + 2 * 256) * 2);
 }
 
+// Lightning Attention has no convolution unless it is said to have one; the delta rules have one over four tokens.
+TEST(LinearAttention, ConvolutionsAreTheDeltaRules) {
+  const auto convolution = [](const std::string& id, std::optional<int> tokens) {
+    Model model = *preset(id);
+    model.transformer->linear_attention->convolution = tokens;
+    const LayerWork work = layer(model, kLinear);
+    return has(work.forward, "linear_convolution") ? named(work.forward, "linear_convolution").op.flops.value() : 0;
+  };
+  EXPECT_EQ(convolution("minimax-text-01", std::nullopt), 0);
+  EXPECT_EQ(convolution("minimax-text-01", 4), 2 * kTokens * 3 * 8192 * 4);
+  EXPECT_EQ(convolution("qwen3-next-80b-a3b", std::nullopt), 2 * kTokens * 8192 * 4);
+  EXPECT_EQ(convolution("qwen3-next-80b-a3b", 0), 0);
+}
+
 // The gate is as wide as the result: 16 heads of 256 and 2 of keys and values give 2·4096 + 2·512 columns.
 TEST(LinearAttention, AttentionBetweenThemHasAGate) {
   const auto model = preset("qwen3-next-80b-a3b");
@@ -204,12 +218,7 @@ std::string fault(const std::vector<std::string>& changes) {
   std::vector<std::string> all{"workload.model=qwen3-next-80b-a3b", "strategy.virtual_pipeline=1",
                                "strategy.tensor_parallel=2"};
   all.insert(all.end(), changes.begin(), changes.end());
-  try {
-    shipped("llama3-70b-h100-512.json", all);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "none";
+  return test::refusal_of("llama3-70b-h100-512.json", all);
 }
 
 // 16 heads of keys go to 16 ranks at most. Before the convolution each sends what the first product gave of its 1,024

@@ -15,6 +15,16 @@ inline Scenario shipped(const std::string& name, const std::vector<std::string>&
   return load_scenario(fmt::format("{}/scenarios/{}", STEPCAST_SOURCE_DIR, name), overrides, catalog());
 }
 
+/// What is said where a shipped scenario with overrides is refused; "none" where it is not.
+inline std::string refusal_of(const std::string& name, const std::vector<std::string>& overrides) {
+  try {
+    shipped(name, overrides);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
 /// A model preset, by its id.
 inline std::shared_ptr<const Model> preset(std::string_view id) {
   Diagnostics diagnostics("test");

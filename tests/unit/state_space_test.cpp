@@ -154,12 +154,7 @@ std::string fault(const std::vector<std::string>& changes) {
   std::vector<std::string> all{"workload.model=nemotron-3-nano", "strategy.virtual_pipeline=1",
                                "strategy.tensor_parallel=2"};
   all.insert(all.end(), changes.begin(), changes.end());
-  try {
-    shipped("llama3-70b-h100-512.json", all);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "none";
+  return test::refusal_of("llama3-70b-h100-512.json", all);
 }
 
 TEST(LayerPattern, IsNotDescribedWithEverything) {

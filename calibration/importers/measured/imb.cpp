@@ -10,7 +10,7 @@
 #include "calibration/importers/measured/left_out_tables.hpp"
 #include "calibration/importers/measured/moment.hpp"
 #include "calibration/importers/measured/rows.hpp"
-#include "calibration/importers/text_file.hpp"
+#include "calibration/importers/measured/table_lines.hpp"
 
 namespace stepcast {
 
@@ -268,11 +268,7 @@ class ImbTables {
 void read_imb(std::string_view text, const std::string& /*file*/, const MeasuredHints& hints, ResultsBuilder& results,
               Diagnostics& diagnostics) {
   ImbTables tables(hints, results, diagnostics);
-  const std::string plain = without_escapes(text);
-  std::size_t number = 0;
-  for (const std::string_view line : lines_of(plain))
-    if (!tables.line(line, ++number)) return;
-  tables.finish();
+  read_table_lines(text, tables);
 }
 
 }  // namespace stepcast

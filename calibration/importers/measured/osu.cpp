@@ -8,7 +8,7 @@
 #include "calibration/importers/measured/left_out_tables.hpp"
 #include "calibration/importers/measured/osu_titles.hpp"
 #include "calibration/importers/measured/rows.hpp"
-#include "calibration/importers/text_file.hpp"
+#include "calibration/importers/measured/table_lines.hpp"
 
 namespace stepcast {
 
@@ -192,11 +192,7 @@ class OsuTables {
 void read_osu(std::string_view text, const std::string& /*file*/, const MeasuredHints& hints, ResultsBuilder& results,
               Diagnostics& diagnostics) {
   OsuTables tables(hints, results, diagnostics);
-  const std::string plain = without_escapes(text);
-  std::size_t number = 0;
-  for (const std::string_view line : lines_of(plain))
-    if (!tables.line(line, ++number)) return;
-  tables.finish();
+  read_table_lines(text, tables);
 }
 
 }  // namespace stepcast

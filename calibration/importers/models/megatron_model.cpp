@@ -182,7 +182,8 @@ class ModelReader {
     linear["value_heads"] = in_.required("--linear-num-value-heads");
     linear["key_head_dim"] = in_.required("--linear-key-head-dim");
     linear["value_head_dim"] = in_.required("--linear-value-head-dim");
-    in_.copy(linear, "convolution", "--linear-conv-kernel-dim");
+    if (const auto tokens = in_.list.whole("--linear-conv-kernel-dim", 0); tokens && *tokens != 4)
+      linear["convolution"] = *tokens;
   }
 
   /// Blocks of gated delta rule among those of attention: every half becomes a layer, so that a pattern can say it.
