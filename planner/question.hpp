@@ -46,7 +46,7 @@ struct PlanStrategy {
   Choices<bool> offload_optimizer;
   bool uneven_stages = true;  ///< pipelines whose stages differ by a layer are allowed
   // Not searched: the same in every option.
-  ContextMethod context_method = ContextMethod::ring;
+  std::optional<ContextMethod> context_method;  ///< default: the model's
   std::string order = StrategySpec().order;
   std::optional<bool> overlap_tensor_parallel, overlap_gradients, overlap_parameter_gather, fused_loss,
       gradients_in_fp32, fused_activation, fused_norm, fused_rotary;

@@ -73,7 +73,8 @@ const FieldTable<PlanStrategy>& PlanStrategy::fields() {
                "Norms and dropout split over the tensor-parallel group; default: both are tried")
         .field("offload_optimizer", &S::offload_optimizer, "Optimizer states in host memory; default: no")
         .field("uneven_stages", &S::uneven_stages, "Pipelines whose stages differ by a layer are allowed")
-        .field("context_method", &S::context_method, "How attention meets the rest of its sequence")
+        .field("context_method", &S::context_method,
+               "How attention meets the rest of its sequence; default: ring, or all-gather with sparse attention")
         .field("order", &S::order, "Dimensions over ranks, innermost first")
         .field("overlap_tensor_parallel", &S::overlap_tensor_parallel, "As in a scenario")
         .field("overlap_gradients", &S::overlap_gradients, "As in a scenario")

@@ -68,14 +68,9 @@ class Mapping {
     strategy_["pipeline_parallel"] = pp;
     strategy_["context_parallel"] = cp;
     strategy_["sequence_parallel"] = reading_.defaults->sequence_parallel && tp > 1;
-    if (degree("context_parallel") > 1) strategy_["context_method"] = context_method();
-  }
-
-  /// Tokens that an indexer picked may lie on any rank.
-  [[nodiscard]] std::string context_method() const {
-    if (model_.at("transformer").contains("sparse_attention")) return "all-gather";
-    return std::string(reading_.task == TrainingTask::adapters ? reading_.defaults->adapter_context_method
-                                                               : reading_.defaults->context_method);
+    const std::string_view method = reading_.task == TrainingTask::adapters ? reading_.defaults->adapter_context_method
+                                                                            : reading_.defaults->context_method;
+    if (degree("context_parallel") > 1 && !method.empty()) strategy_["context_method"] = method;
   }
 
   /// The same where samples fewer than replicas mean that ranks share them.

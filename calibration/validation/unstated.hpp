@@ -24,12 +24,12 @@ struct FrameworkDefaults {
   /// and offload activations to the host where they do not fit (Megatron-Bridge recipes: activation offload of 5 to 40
   /// layers).
   bool recomputes_to_fit = false;
-  bool batch_per_device = false;  ///< its micro-batch is per device and not per replica
-  bool causal_halved = false;     ///< in its TFLOP/s, where the row does not say
-  double predicted_share = 1;     ///< share of an encoder's tokens that its output layer sees
-  std::string_view context_method = "ring";
-  std::string_view adapter_context_method = "ring";  ///< where adapters are trained
-  std::string_view adapter_profile = {};             ///< the same; empty: `profile`
+  bool batch_per_device = false;            ///< its micro-batch is per device and not per replica
+  bool causal_halved = false;               ///< in its TFLOP/s, where the row does not say
+  double predicted_share = 1;               ///< share of an encoder's tokens that its output layer sees
+  std::string_view context_method;          ///< empty: the model's usual one
+  std::string_view adapter_context_method;  ///< where adapters are trained
+  std::string_view adapter_profile = {};    ///< the same; empty: `profile`
   /// Its recipes compute attention in 8 bit, too, where products are in 4 bit, or in 8 under adapters.
   bool narrow_attention = false;
   MemoryCount memory_count = MemoryCount::allocated;  ///< what its peaks count

@@ -311,7 +311,7 @@ LayerSharding sharding_of(const Job& job) {
   sharding.ep = scenario.degrees.ep;
   sharding.etp = scenario.degrees.etp;
   sharding.sequence_parallel = scenario.spec.strategy.sequence_parallel;
-  sharding.context_method = scenario.spec.strategy.context_method;
+  sharding.context_method = scenario.context_method;
   const FrameworkProfile& framework = *scenario.framework;
   const StrategySpec& strategy = scenario.spec.strategy;
   sharding.fused_attention = framework.fused_attention();

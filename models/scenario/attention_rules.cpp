@@ -17,9 +17,9 @@ void check_narrow_attention(Draft& draft) {
   // NVIDIA's own recipes turn to 16 bit where keys and values travel in a ring (MLPerf Training v5.1, Llama 3.1 8B:
   // NVTE_DPA_FP8_RECIPE="F16" with context parallelism): nothing is known of 8 bit there.
   const StrategySpec& strategy = draft.spec().strategy;
-  if (strategy.context_parallel > 1 && strategy.context_method != ContextMethod::ulysses)
+  if (strategy.context_parallel > 1 && s.context_method != ContextMethod::ulysses)
     return refuse(fmt::format("context_parallel is {} with context_method {}, which is not modelled in 8 bit",
-                              strategy.context_parallel, name_of(strategy.context_method)),
+                              strategy.context_parallel, name_of(s.context_method)),
                   "context_method ulysses, context_parallel 1, or " + leave_out);
   if (s.node == nullptr || !draft.sound({"/workload/precision"})) return;
   if (s.accelerator == nullptr || !narrow_attention(*s.accelerator, s.operators)) {

@@ -134,13 +134,13 @@ void check_context(Draft& draft) {
                                    strategy.tensor_parallel, ranks, undealt),
                        nearest_valid(cp, std::max(shape->heads, shape->ssm_heads),
                                      [&](long c) { return shape->deals_out_mixers(c * strategy.tensor_parallel); }));
-  if (cp > 1 && shape->sparse_attention && strategy.context_method != ContextMethod::all_gather)
+  if (cp > 1 && shape->sparse_attention && s.context_method != ContextMethod::all_gather)
     return draft.fault("/strategy/context_method",
                        fmt::format("found {}, but a query of {} may attend to any token before it",
-                                   name_of(strategy.context_method), s.model->id),
+                                   name_of(s.context_method), s.model->id),
                        "all-gather");
   // Causal attention gives each rank one early and one late piece, so that all work alike (Megatron-Core, Llama 3).
-  const bool halves = s.model->family == ModelFamily::decoder && strategy.context_method != ContextMethod::ulysses;
+  const bool halves = s.model->family == ModelFamily::decoder && s.context_method != ContextMethod::ulysses;
   const long pieces = halves && cp > 1 ? 2L * cp : cp;
   if (cp > 1 && s.seq_len % pieces != 0)
     return draft.fault(
@@ -148,7 +148,7 @@ void check_context(Draft& draft) {
         fmt::format("{} needs the sequence length ({}) to divide into {} pieces{}", cp, s.seq_len, pieces,
                     halves ? " (two a rank, to balance causal attention)" : ""),
         nearest_valid(cp, s.seq_len, [&](long c) { return s.seq_len % (halves && c > 1 ? 2 * c : c) == 0; }));
-  if (cp > 1 && strategy.context_method == ContextMethod::ulysses && shape->heads % ranks != 0)
+  if (cp > 1 && s.context_method == ContextMethod::ulysses && shape->heads % ranks != 0)
     return draft.fault(
         "/strategy/context_parallel",
         fmt::format("ulysses deals out heads: context_parallel ({}) × tensor_parallel ({}) = {} does not "
@@ -276,6 +276,11 @@ void check_order(Draft& draft) {
                 fmt::format("the usual order is \"{}\"", kUsualOrder));
 }
 
+/// A query that picks its tokens may pick them on any rank.
+ContextMethod usual_context_method(const TransformerShape* shape) {
+  return shape != nullptr && shape->sparse_attention ? ContextMethod::all_gather : ContextMethod::ring;
+}
+
 void resolve_data(Draft& draft) {
   Degrees& d = draft.scenario.degrees;
   d.dp = static_cast<int>(draft.scenario.devices() / (static_cast<long>(d.tp) * d.pp * d.cp));
@@ -298,6 +303,7 @@ void resolve_degrees(Draft& draft) {
   if (!draft.sound({"/strategy/tensor_parallel", "/strategy/pipeline_parallel", "/strategy/context_parallel",
                     "/strategy/expert_parallel"}))
     return;
+  draft.scenario.context_method = strategy.context_method.value_or(usual_context_method(draft.transformer()));
   Degrees& d = draft.scenario.degrees;
   d = {.tp = strategy.tensor_parallel,
        .cp = strategy.context_parallel,

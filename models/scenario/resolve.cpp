@@ -137,6 +137,7 @@ Json to_json(const Scenario& scenario) {
   strategy.micro_batch = static_cast<int>(scenario.degrees.micro_batch);
   strategy.schedule = scenario.schedule;
   if (scenario.degrees.pp > 1) strategy.stage_layers = scenario.stage_layers;
+  strategy.context_method = scenario.context_method;
   strategy.sharding = scenario.sharding;
   if (scenario.degrees.ep > 1) strategy.expert_dispatch = scenario.expert_dispatch;
   strategy.update = scenario.update;

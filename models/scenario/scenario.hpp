@@ -137,7 +137,7 @@ struct StrategySpec {
   int pipeline_parallel = 1;
   int virtual_pipeline = 1;  ///< model chunks per pipeline rank (interleaved schedule)
   int context_parallel = 1;
-  ContextMethod context_method = ContextMethod::ring;
+  std::optional<ContextMethod> context_method;  ///< default: ring, or all_gather with sparse attention
   int expert_parallel = 1;
   std::optional<int> expert_tensor_parallel;  ///< tensor ranks that share one expert: all (default) or 1
   std::optional<int> data_parallel;           ///< follows from the device count; checked when given
@@ -261,6 +261,7 @@ struct Scenario {
   int seq_len = 0;
   Precision precision = Precision::bf16;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  ContextMethod context_method = ContextMethod::ring;
   Sharding sharding = Sharding::none;
   ExpertDispatch expert_dispatch = ExpertDispatch::all_to_all;
   UpdateMode update = UpdateMode::synchronous;

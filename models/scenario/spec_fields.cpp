@@ -21,7 +21,8 @@ void add_degrees(FieldTable<StrategySpec>& t) {
       .field("virtual_pipeline", &S::virtual_pipeline, "Model chunks of each stage (interleaved-1f1b)",
              {.min = 1, .max = 10000})
       .field("context_parallel", &S::context_parallel, "Devices that share each sequence", degree)
-      .field("context_method", &S::context_method, "How attention meets the rest of its sequence")
+      .field("context_method", &S::context_method,
+             "How attention meets the rest of its sequence; default: ring, or all-gather with sparse attention")
       .field("expert_parallel", &S::expert_parallel, "Devices that share the experts, inside data parallelism", degree)
       .field(
           "expert_tensor_parallel", &S::expert_tensor_parallel,

@@ -111,7 +111,7 @@ void add_parallelism(Arguments& out, const Scenario& s) {
   add_pipeline(out, s);
   if (d.cp > 1) {
     out.value("--context-parallel-size", d.cp);
-    out.value("--cp-comm-type", context_method(s.spec.strategy.context_method));
+    out.value("--cp-comm-type", context_method(s.context_method));
   }
   if (d.ep > 1) out.value("--expert-model-parallel-size", d.ep);
   if (d.etp < d.tp) out.value("--expert-tensor-parallel-size", d.etp);

@@ -46,7 +46,7 @@ void add_parallelism(Json& out, const Scenario& s) {
   if (d.vpp > 1) out["virtual_pipeline"] = d.vpp;
   if (d.cp > 1) {
     out["context_parallel"] = d.cp;
-    out["context_method"] = name_of(strategy.context_method);
+    out["context_method"] = name_of(s.context_method);
   }
   if (d.ep > 1) out["expert_parallel"] = d.ep;
   if (d.tp * d.pp * d.cp * d.ep > 1) out["rank_order"] = strategy.order;

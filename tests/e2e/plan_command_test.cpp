@@ -38,6 +38,22 @@ class PlanCommand : public testing::Test {
   ScratchFolder folder_;
 };
 
+// Ring, the usual way of context parallelism, is none of sparse attention's.
+TEST_F(PlanCommand, FindsContextParallelismOfSparseAttention) {
+  const Json question{{"name", "V3.2"},
+                      {"workload", {{"model", "deepseek-v3.2"}, {"global_batch", 64}, {"seq_len", 131072}}},
+                      {"clusters", {{{"node", "dgx-h200"}, {"nodes", {32}}}}},
+                      {"strategy",
+                       {{"framework", "megatron-bridge-26.06"},
+                        {"tensor_parallel", {1}},
+                        {"context_parallel", {8}},
+                        {"expert_parallel", {64}},
+                        {"recompute", {"full"}}}}};
+  const Json plan = answer(question, {"--fidelity", "analytic"});
+  EXPECT_GT(plan.at("feasible").get<long>(), 0);
+  EXPECT_EQ(plan["candidates"][0]["scenario"]["strategy"]["context_method"], "all-gather");
+}
+
 TEST_F(PlanCommand, RanksCandidatesThatRunAsTheySay) {
   const Json plan = answer(small_question(), {"--top", "3"});
   long sum = plan.at("feasible").get<long>();

@@ -69,7 +69,7 @@ Json description(const Scenario& s) {
           {"sharding", name_of(s.sharding)},
           {"shard_size", s.sharding == Sharding::hsdp ? s.shard_size : 0},
           {"order", strategy.order},
-          {"context_method", s.degrees.cp > 1 ? name_of(strategy.context_method) : ""},
+          {"context_method", s.degrees.cp > 1 ? name_of(s.context_method) : ""},
           {"expert_dispatch", name_of(s.expert_dispatch)},
           {"recompute", {{"what", name_of(strategy.recompute)}, {"modules", modules}}},
           {"precision", name_of(s.precision)},

@@ -73,6 +73,8 @@ std::vector<MeasuredRun> runs_of(const std::vector<Row>& rows) {
 }
 
 MeasuredRun run_of(const Row& row) { return runs_of({row}).front(); }
+
+Scenario resolved(const Row& row) { return resolve(run_of(row).scenario, "row", {}, test::catalog()); }
 Json strategy_of(const Row& row) { return run_of(row).scenario.at("strategy"); }
 
 // The rows of NVIDIA's own recipes: "Et*4|(t*4|)*14tmL" over sixteen chunks, and eight with five on the last.
@@ -122,8 +124,8 @@ TEST(PublishedRun, AnOptimizerOnTheHostIsOffloaded) {
 
 TEST(PublishedRun, PickedTokensAreGathered) {
   const Row sparse = Row().set("model", "glm-5").set("tp", "1").set("cp", "2").set("ep", "8");
-  EXPECT_EQ(strategy_of(sparse)["context_method"], "all-gather");
-  EXPECT_EQ(strategy_of(Row(sparse).set("model", "deepseek-v3"))["context_method"], "ring");
+  EXPECT_EQ(resolved(sparse).context_method, ContextMethod::all_gather);
+  EXPECT_EQ(resolved(Row(sparse).set("model", "deepseek-v3")).context_method, ContextMethod::ring);
 }
 
 TEST(PublishedRun, MomentsMayBeIn16Bit) {
@@ -293,10 +295,10 @@ TEST(PublishedRuns, RunOnAsManyGpusAsTheirMappingMultipliesTo) {
 
 TEST(PublishedRuns, AdaptersOfNeMoExchangeHeads) {
   const auto method = [](const char* notes) {
-    return strategy_of(Row().set("cp", "2").set("notes", notes)).at("context_method");
+    return resolved(Row().set("cp", "2").set("notes", notes)).context_method;
   };
-  EXPECT_EQ(method("task=lora"), "ulysses");
-  EXPECT_EQ(method(""), "ring");
+  EXPECT_EQ(method("task=lora"), ContextMethod::ulysses);
+  EXPECT_EQ(method(""), ContextMethod::ring);
 }
 
 TEST(PublishedRuns, ShareSamplesThatAreFewerThanReplicas) {
