@@ -173,11 +173,18 @@ FlopsPerSecond attention_peak(const Accelerator& accelerator, Precision precisio
 /// FLOPs of fp32 that a multiprocessor does in a cycle: 128 multiply-adds on Hopper, Ada, Blackwell and CDNA 3.
 constexpr double kVectorFlopsPerCycle = 256;
 
+/// Of parts that count no multiprocessors (TPUs, sockets): as many for a byte of memory as an H100 has.
+double cycles_by_memory(BytesPerSecond bandwidth) {
+  constexpr double kBytesPerCycleOfH100 = 3350e9 / (132 * 1980e6);
+  return bandwidth.value() / kBytesPerCycleOfH100;
+}
+
 /// Cycles of all multiprocessors in a second at their boost clock; where the catalogue lacks it, by the fp32 rate.
 double multiprocessor_cycles(const Accelerator& part) {
   constexpr double kHertz = 1e6;
   if (part.sm_count > 0 && part.boost_clock_MHz > 0) return part.sm_count * part.boost_clock_MHz * kHertz;
-  return part.peak(Precision::fp32).value() / kVectorFlopsPerCycle;
+  const double by_vectors = part.peak(Precision::fp32).value() / kVectorFlopsPerCycle;
+  return by_vectors > 0 ? by_vectors : cycles_by_memory(part.memory_bandwidth);
 }
 
 Device accelerator_device(const Scenario& scenario) {
@@ -215,6 +222,7 @@ Device socket_device(const Scenario& scenario) {
   const double share = sustained_share(*scenario.compute, Precision::fp32);
   device.product = unmeasured_products(*scenario.compute, device.peak, share);
   device.product.memory = device.memory_bandwidth;
+  device.multiprocessor_cycles = cycles_by_memory(part.memory_bandwidth);
   device.product.sustained_rate = device.peak * share;
   device.sixteen_bit = device.product;
   device.product_bytes = device.element_bytes = element_bytes(Precision::fp32);

@@ -24,7 +24,7 @@ struct Device {
   double convolution_tail = 0;        ///< c·SM·128²: output elements lost at the tail
   Seconds kernel_floor;               ///< of a kernel with next to nothing to do
   BytesPerSecond memory_bandwidth;    ///< of the memory-bound operators: already × share
-  double multiprocessor_cycles = 0;   ///< of all of them in a second; 0: not known
+  double multiprocessor_cycles = 0;   ///< of all of them in a second
   /// Fused attention: share of the peak at long sequences, backward rate over forward, and the sequence at which half
   /// of the share is reached.
   double attention_forward_share = 0, attention_backward_ratio = 1, attention_half_sequence = 0;

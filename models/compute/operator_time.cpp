@@ -36,14 +36,9 @@ double memory_time(const Operator& op, const Device& device) {
   return op.bytes.value() / device.memory_bandwidth.value();
 }
 
-/// Of a kernel whose products are too small for matrix units: multiprocessors take a stated time for its bytes. Parts
-/// that count no multiprocessors, and state no fp32 rate to tell them by, have as many cycles a byte as an H100.
+/// Of a kernel whose products are too small for matrix units: multiprocessors take a stated time for its bytes.
 double small_products_time(const Operator& op, const Device& device) {
-  if (op.bytes_per_cycle <= 0) return 0;
-  constexpr double kBytesPerCycleOfH100 = 3350e9 / (132 * 1980e6);
-  const double cycles = device.multiprocessor_cycles > 0 ? device.multiprocessor_cycles
-                                                         : device.memory_bandwidth.value() / kBytesPerCycleOfH100;
-  return op.bytes.value() / (op.bytes_per_cycle * cycles);
+  return op.bytes_per_cycle > 0 ? op.bytes.value() / (op.bytes_per_cycle * device.multiprocessor_cycles) : 0;
 }
 
 /// Share of the sustained rate that a product keeps whose rows in memory are no multiple of 16 bytes long: kernels then

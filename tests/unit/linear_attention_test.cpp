@@ -111,6 +111,12 @@ TEST(LinearAttention, TheKernelsComeNearTheirMeasuredTimes) {
   EXPECT_NEAR(seconds_of(forward(some), 32768, h200) + seconds_of(backward, 32768, h200), 15.76e-3, 0.05 * 15.76e-3);
 }
 
+// TPUs count no multiprocessors and state no fp32 rate: a byte of their memory has the cycles of one of an H100.
+TEST(LinearAttention, PartsWithoutMultiprocessorsGoByTheirMemory) {
+  const Device tpu = device_of(shipped("systems/tpu-v4-pod.json", {"cluster.node=tpu-v5p-host"}));
+  EXPECT_NEAR(tpu.multiprocessor_cycles, 2765e9 / (3350e9 / (132 * 1980e6)), 1e6);
+}
+
 // Multiprocessors set the pace: memory of another rate changes nothing, a clock does; where memory is slower than they
 // are it is memory's.
 TEST(LinearAttention, MultiprocessorsOrMemoryLimitTheRecurrence) {
