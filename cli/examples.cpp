@@ -73,6 +73,7 @@ constexpr std::array kExamples{
                     "stepcast import chakra job.0.et job.1.et --process-groups groups.json -o step.json\n"},
     CommandExamples{"stepcast import huggingface",
                     "stepcast import huggingface config.json --node dgx-a100-80gb --nodes 4 -o llama.json\n"},
+    CommandExamples{"stepcast import onnx", "stepcast import onnx network.onnx --node dgx-a100-80gb -o network.json\n"},
     CommandExamples{"stepcast import megatron", "stepcast import megatron train.sh --node dgx-h100 -o gpt3.json\n"},
     CommandExamples{"stepcast import kineto",
                     "stepcast import kineto rank0.json.gz -o results.json --graph step.json --node dgx-a100-80gb\n"},

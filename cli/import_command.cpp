@@ -32,6 +32,7 @@ const std::vector<ImportKind>& import_kinds() {
        kMostRanks, prepare_chakra},
       {"huggingface", "Scenario (or model) from a Hugging Face config.json, or a params.json", "config.json", 1,
        prepare_huggingface},
+      {"onnx", "Scenario (or model) from an ONNX file, operator by operator", "ONNX file", 1, prepare_onnx},
       {"megatron", "Scenario from Megatron-LM's arguments, or YAML of NeMo and Megatron-Bridge",
        "Argument list, the script that passes it, or YAML", 1, prepare_megatron},
       {"kineto", "Operator timings, and a step graph, from PyTorch profiler traces, one for each rank",

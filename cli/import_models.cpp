@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <map>
 #include <memory>
 
 #include "calibration/importers/models/huggingface.hpp"
 #include "calibration/importers/models/imported_scenario.hpp"
+#include "calibration/importers/onnx/import_onnx.hpp"
 #include "cli/number_option.hpp"
+#include "fields/option_fault.hpp"
 #include "models/memory/memory.hpp"
 #include "models/parallelism/job.hpp"
 #include "models/scenario/default_scenario.hpp"
@@ -38,12 +42,21 @@ struct TargetOptions {
   }
 };
 
-std::shared_ptr<TargetOptions> add_target_options(CLI::App& app) {
+std::shared_ptr<TargetOptions> add_cluster_options(CLI::App& app) {
   auto options = std::make_shared<TargetOptions>();
   app.add_option("--node", options->node, "Node that it is to run on; default dgx-h100")->type_name("ID");
   app.add_option("--nodes", options->nodes, "How many nodes; default: what the file says or needs")
       ->check(whole_number(1, 1000000))
       ->type_name("K");
+  return options;
+}
+
+void add_model_only(CLI::App& app, TargetOptions& options) {
+  app.add_flag("--model-only", options.model_only, "Write the model alone, as workload.model takes it");
+}
+
+std::shared_ptr<TargetOptions> add_target_options(CLI::App& app) {
+  auto options = add_cluster_options(app);
   app.add_option("--seq-len", options->seq_len, "Tokens of a sequence that a step trains on")
       ->check(whole_number(1, 67108864))
       ->type_name("N");
@@ -88,24 +101,53 @@ std::string file_name(std::string id) {
   return id + ".json";
 }
 
+Imported imported(ImportedModel model, const TargetOptions& options, const Catalog& catalog) {
+  Imported out;
+  out.notes = std::move(model.notes);
+  out.name = file_name(model.model.at("id").get<std::string>());
+  if (options.model_only) {
+    out.summary = fmt::format("model, {}", parameters_in_words(model.parameters, model.active_parameters));
+    out.document = std::move(model.model);
+  } else {
+    out.document = scenario_of(model.model, options, catalog, out.notes);
+    out.summary = summary_of(out.document, catalog);
+  }
+  return out;
+}
+
+/// NAME=N of each option.
+std::map<std::string, int> sizes_by_name(const std::vector<std::string>& options) {
+  std::map<std::string, int> sizes;
+  for (const std::string& option : options) {
+    const std::size_t sign = option.rfind('=');
+    const std::string number = sign == std::string::npos ? "" : option.substr(sign + 1);
+    int size = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), size);
+    if (number.empty() || error != std::errc{} || end != number.data() + number.size() || size < 1)
+      refuse_option("--dim", fmt::format("found {}", Json(option).dump()), "expected NAME=N, a whole number from 1");
+    sizes[option.substr(0, sign)] = size;
+  }
+  return sizes;
+}
+
 }  // namespace
 
 ImportAction prepare_huggingface(CLI::App& app) {
   auto options = add_target_options(app);
-  app.add_flag("--model-only", options->model_only, "Write the model alone, as workload.model takes it");
+  add_model_only(app, *options);
   return [options](Session& session, const ImportRequest& request) {
-    ImportedModel model = import_huggingface(request.files.front(), options->target().seq_len);
-    Imported out;
-    out.notes = std::move(model.notes);
-    out.name = file_name(model.model.at("id").get<std::string>());
-    if (options->model_only) {
-      out.summary = fmt::format("model, {}", parameters_in_words(model.parameters, model.active_parameters));
-      out.document = std::move(model.model);
-    } else {
-      out.document = scenario_of(model.model, *options, session.catalog(), out.notes);
-      out.summary = summary_of(out.document, session.catalog());
-    }
-    return out;
+    return imported(import_huggingface(request.files.front(), options->target().seq_len), *options, session.catalog());
+  };
+}
+
+ImportAction prepare_onnx(CLI::App& app) {
+  auto options = add_cluster_options(app);
+  add_model_only(app, *options);
+  auto dimensions = std::make_shared<std::vector<std::string>>();
+  app.add_option("--dim", *dimensions, "A size that an input leaves open, not samples: seq_len=512 (repeatable)")
+      ->type_name("NAME=N");
+  return [options, dimensions](Session& session, const ImportRequest& request) {
+    return imported(import_onnx(request.files.front(), sizes_by_name(*dimensions)), *options, session.catalog());
   };
 }
 

@@ -6,6 +6,7 @@ namespace stepcast {
 
 /// Imports of what is trained: configurations of other programs, and traces of them.
 ImportAction prepare_huggingface(CLI::App& app);
+ImportAction prepare_onnx(CLI::App& app);
 ImportAction prepare_megatron(CLI::App& app);
 ImportAction prepare_deepspeed(CLI::App& app);
 ImportAction prepare_accelerate(CLI::App& app);

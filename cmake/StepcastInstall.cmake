@@ -1,7 +1,7 @@
 # bin/ has the binaries, share/stepcast the data in the layout of the source tree: a binary finds it at ../share/stepcast.
 # Components are the Debian packages (cmake/StepcastPackages.cmake).
 set(data ${CMAKE_INSTALL_DATADIR}/stepcast)
-install(TARGETS stepcast stepcast-worker RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT cli)
+install(TARGETS stepcast stepcast-worker stepcast-onnx-graph RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT cli)
 install(DIRECTORY hardware-catalog models scenarios calibration DESTINATION ${data} COMPONENT catalog
         FILES_MATCHING PATTERN "*.json" PATTERN "*.jsonc" PATTERN "*.csv" PATTERN "*.md"
         PATTERN "never-fit.txt")

@@ -17,7 +17,7 @@ quietly() {
 }
 
 quietly cmake --install "$build" --prefix "$prefix"
-for file in bin/stepcast bin/stepcast-worker share/stepcast/hardware-catalog share/stepcast/scenarios \
+for file in bin/stepcast bin/stepcast-worker bin/stepcast-onnx-graph share/stepcast/hardware-catalog share/stepcast/scenarios \
   share/doc/stepcast/LICENSE share/doc/stepcast/NOTICE share/man/man1/stepcast.1.gz \
   share/bash-completion/completions/stepcast share/zsh/vendor-completions/_stepcast; do
   [ -e "$prefix/$file" ] || { echo "check-install: $file was not installed" >&2 && exit 1; }
@@ -25,7 +25,7 @@ done
 
 # The source tree and the build folder must not be what it runs on. Debug information and sanitizers name them.
 if grep -q '^CMAKE_BUILD_TYPE:[A-Z]*=Release$' "$build/CMakeCache.txt" &&
-  grep -aqF "$PWD" "$prefix/bin/stepcast" "$prefix/bin/stepcast-worker"; then
+  grep -aqF "$PWD" "$prefix"/bin/stepcast*; then
   echo "check-install: a binary names the folder that it was built in" >&2
   exit 1
 fi

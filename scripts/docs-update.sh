@@ -80,6 +80,7 @@ cp tests/data/kineto/two-a100-ddp-rank0.json.gz "$samples/rank0.json.gz"
 cp tests/fuzz/corpus/osu/allgather.txt "$samples/"
 cp tests/fuzz/corpus/imb/mpi1.txt "$samples/imb.txt"
 cp scenarios/bert-large-16nodes.json "$samples/my-cluster.json"
+protoc --encode=onnx.ModelProto -I /usr/include/onnx /usr/include/onnx/onnx.proto <tests/data/onnx/residual.txtpb >"$samples/network.onnx"
 "$STEPCAST" run scenarios/bert-large-16nodes.json --export-graph "$samples/step.json" >"$samples/log"
 
 failed=0

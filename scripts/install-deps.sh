@@ -7,8 +7,8 @@
 # Exit codes: 0 nothing is missing (any more), 2 wrong argument, 3 a package cannot be installed (which one is said).
 set -euo pipefail
 
-packages=(cmake g++ libboost-dev libceres-dev libcli11-dev libfmt-dev libprotobuf-dev libpugixml-dev libsimgrid-dev
-  libsqlitecpp-dev ninja-build nlohmann-json3-dev protobuf-compiler zlib1g-dev)
+packages=(cmake g++ libboost-dev libceres-dev libcli11-dev libfmt-dev libonnx-dev libprotobuf-dev libpugixml-dev
+  libsimgrid-dev libsqlitecpp-dev ninja-build nlohmann-json3-dev protobuf-compiler zlib1g-dev)
 gui=(fonts-dejavu-core libqt6opengl6-dev qt6-base-dev qt6-charts-dev)
 tests=("${gui[@]}" chromium clang-format-14 desktop-file-utils fio groff-base iproute2 jq libgmock-dev libgtest-dev libopenmpi-dev
   librapidcheck-dev munge openmpi-bin patch python3 slurm-client slurmctld slurmd xdg-utils xdotool xvfb zsh)

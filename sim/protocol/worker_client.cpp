@@ -17,6 +17,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "sim/protocol/own_program.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -69,21 +71,7 @@ struct Streams {
 
 }  // namespace
 
-std::filesystem::path find_worker() {
-  namespace fs = std::filesystem;
-  std::vector<fs::path> places;
-  if (const char* chosen = std::getenv("STEPCAST_WORKER"); chosen != nullptr && *chosen != '\0') {
-    places.emplace_back(chosen);
-  } else {
-    std::error_code error;
-    const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-    places = {folder / "stepcast-worker", folder.parent_path() / "bin" / "stepcast-worker"};
-  }
-  for (const fs::path& place : places)
-    if (::access(place.c_str(), X_OK) == 0) return place;
-  throw EnvironmentError(fmt::format("the simulator stepcast-worker is not at {}; set STEPCAST_WORKER to where it is",
-                                     places.front().string()));
-}
+std::filesystem::path find_worker() { return own_program("stepcast-worker", "STEPCAST_WORKER", "the simulator"); }
 
 WorkerClient::WorkerClient(int jobs) { spawn({"--jobs", std::to_string(std::max(1, jobs))}); }
 

@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "sim/protocol/environment_error.hpp"
+#include "sim/protocol/finished_program.hpp"
 #include "sweeps/content_hash.hpp"
-#include "sweeps/slurm/program.hpp"
 #include "sweeps/slurm/row_file.hpp"
 #include "sweeps/slurm/task_folder.hpp"
 

@@ -1,4 +1,4 @@
-#include "sweeps/slurm/program.hpp"
+#include "sim/protocol/finished_program.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

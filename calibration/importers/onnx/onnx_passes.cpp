@@ -1,0 +1,320 @@
+#include "calibration/importers/onnx/onnx_passes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace stepcast {
+
+namespace {
+
+using Widths = std::map<std::string, double>;
+
+enum class Rule {
+  none,         ///< a view, or of sizes and indices: nothing moves
+  norm,         ///< statistics are read first
+  row_norm,     ///< one pass holds a row
+  unary,        ///< its gradient reads what it got or gave
+  scale,        ///< its gradient reads the gradient alone
+  add,          ///< gradients pass
+  multiply,     ///< each side's gradient reads the other
+  pool,         ///< what goes in and what comes out, both ways
+  concatenate,  ///< copies
+  slice,        ///< a view whose gradient is written into zeros
+  transpose,    ///< a view that is copied where other sizes ask for it
+  look_up,      ///< rows of a table
+};
+
+struct Named {
+  std::string_view kind;
+  Rule rule;
+};
+
+// Passes of batch norm and ReLU are those of the layer tables (models/workload/cnn.cpp), those of layer norm and
+// softmax as in transformers (docs/models/workload.md).
+constexpr std::array kRules{
+    Named{"BatchNormalization", Rule::norm},
+    Named{"InstanceNormalization", Rule::norm},
+    Named{"GroupNormalization", Rule::norm},
+    Named{"LayerNormalization", Rule::row_norm},
+    Named{"SimplifiedLayerNormalization", Rule::row_norm},
+    Named{"RMSNormalization", Rule::row_norm},
+    Named{"LpNormalization", Rule::row_norm},
+    Named{"LRN", Rule::norm},
+    Named{"Softmax", Rule::row_norm},
+    Named{"LogSoftmax", Rule::row_norm},
+    Named{"Relu", Rule::unary},
+    Named{"LeakyRelu", Rule::unary},
+    Named{"PRelu", Rule::unary},
+    Named{"Elu", Rule::unary},
+    Named{"Selu", Rule::unary},
+    Named{"Celu", Rule::unary},
+    Named{"Clip", Rule::unary},
+    Named{"Sigmoid", Rule::unary},
+    Named{"HardSigmoid", Rule::unary},
+    Named{"HardSwish", Rule::unary},
+    Named{"Silu", Rule::unary},
+    Named{"Swish", Rule::unary},
+    Named{"Gelu", Rule::unary},
+    Named{"Mish", Rule::unary},
+    Named{"Softplus", Rule::unary},
+    Named{"Softsign", Rule::unary},
+    Named{"Tanh", Rule::unary},
+    Named{"Erf", Rule::unary},
+    Named{"Exp", Rule::unary},
+    Named{"Log", Rule::unary},
+    Named{"Sqrt", Rule::unary},
+    Named{"Reciprocal", Rule::unary},
+    Named{"Abs", Rule::unary},
+    Named{"Sin", Rule::unary},
+    Named{"Cos", Rule::unary},
+    Named{"Pow", Rule::unary},
+    Named{"Max", Rule::multiply},
+    Named{"Min", Rule::multiply},
+    Named{"Neg", Rule::scale},
+    Named{"Dropout", Rule::scale},
+    Named{"Where", Rule::scale},
+    Named{"Trilu", Rule::scale},
+    Named{"Add", Rule::add},
+    Named{"Sub", Rule::add},
+    Named{"Sum", Rule::add},
+    Named{"Mul", Rule::multiply},
+    Named{"Div", Rule::multiply},
+    Named{"MaxPool", Rule::pool},
+    Named{"AveragePool", Rule::pool},
+    Named{"LpPool", Rule::pool},
+    Named{"GlobalAveragePool", Rule::pool},
+    Named{"GlobalMaxPool", Rule::pool},
+    Named{"ReduceMean", Rule::pool},
+    Named{"ReduceSum", Rule::pool},
+    Named{"ReduceMax", Rule::pool},
+    Named{"ReduceMin", Rule::pool},
+    Named{"ReduceL1", Rule::pool},
+    Named{"ReduceL2", Rule::pool},
+    Named{"ReduceLogSumExp", Rule::pool},
+    Named{"CumSum", Rule::pool},
+    Named{"TopK", Rule::pool},
+    Named{"Resize", Rule::pool},
+    Named{"Upsample", Rule::pool},
+    Named{"GridSample", Rule::pool},
+    Named{"RoiAlign", Rule::pool},
+    Named{"Pad", Rule::pool},
+    Named{"DepthToSpace", Rule::pool},
+    Named{"SpaceToDepth", Rule::pool},
+    Named{"Tile", Rule::pool},
+    Named{"ScatterND", Rule::pool},
+    Named{"ScatterElements", Rule::pool},
+    Named{"Concat", Rule::concatenate},
+    Named{"Slice", Rule::slice},
+    Named{"Split", Rule::slice},
+    Named{"Transpose", Rule::transpose},
+    Named{"Gather", Rule::look_up},
+    Named{"GatherElements", Rule::look_up},
+    Named{"GatherND", Rule::look_up},
+    Named{"Identity", Rule::none},
+    Named{"Reshape", Rule::none},
+    Named{"Flatten", Rule::none},
+    Named{"Squeeze", Rule::none},
+    Named{"Unsqueeze", Rule::none},
+    Named{"Expand", Rule::none},
+    Named{"Cast", Rule::none},
+    Named{"CastLike", Rule::none},
+};
+
+constexpr std::array kProducts{"Conv", "ConvTranspose", "Gemm", "MatMul", "Einsum", "LSTM", "GRU", "RNN"};
+
+/// What automatic mixed precision computes in fp32 (torch/csrc's autocast lists, PyTorch's documentation "CUDA ops that
+/// autocast to float32"); `casts`: by a kernel before it.
+struct Widened {
+  std::string_view kind;
+  bool casts;
+};
+constexpr std::array kWidened{Widened{"LayerNormalization", true},
+                              Widened{"InstanceNormalization", true},
+                              Widened{"GroupNormalization", true},
+                              Widened{"Softmax", false},
+                              Widened{"LogSoftmax", false},
+                              Widened{"Exp", true},
+                              Widened{"Log", true},
+                              Widened{"Pow", true},
+                              Widened{"Reciprocal", true},
+                              Widened{"Softplus", true},
+                              Widened{"ReduceSum", false},
+                              Widened{"CumSum", true}};
+
+const Widened* widened(const OnnxNode& node) {
+  const auto* at = std::find_if(kWidened.begin(), kWidened.end(), [&](const Widened& w) { return node.is(w.kind); });
+  return at == kWidened.end() ? nullptr : at;
+}
+
+/// Elements of a value, each counted by its width.
+class Measure {
+ public:
+  Measure(const OnnxGraph& graph, const Widths& widths) : graph_(graph), widths_(widths) {}
+  [[nodiscard]] double width(const std::string& name) const {
+    const auto at = widths_.find(name);
+    return at == widths_.end() ? 1 : at->second;
+  }
+  [[nodiscard]] double of(const std::string& name) const { return graph_.value(name).elements() * width(name); }
+  /// Of what goes in beside weights, constants and indices.
+  [[nodiscard]] double inputs(const OnnxNode& node) const {
+    double sum = 0;
+    for (const std::string& input : node.inputs)
+      if (graph_.value(input).is_activation()) sum += of(input);
+    return sum;
+  }
+  [[nodiscard]] double output(const OnnxNode& node) const { return of(node.outputs[0]); }
+  /// A kernel that turns a value into another width, and back for its gradient.
+  [[nodiscard]] OnnxTraffic cast(const std::string& name, double to) const {
+    const double elements = graph_.value(name).elements();
+    const double moved = elements * (width(name) + to);
+    return {moved, moved, 1, true};
+  }
+
+ private:
+  const OnnxGraph& graph_;
+  const Widths& widths_;
+};
+
+Rule rule_of(const OnnxNode& node, bool& known) {
+  const auto* at = std::find_if(kRules.begin(), kRules.end(), [&](const Named& n) { return node.is(n.kind); });
+  known = at != kRules.end();
+  return known ? at->rule : Rule::none;
+}
+
+/// Factors and terms. The gradient of a side reads the one that came, and of a factor the other side too, and is as
+/// large as the side itself; of a term of the result's own size it is the one that came. Constants have none.
+OnnxTraffic two_sided(const OnnxGraph& graph, const OnnxNode& node, const Measure& measure, bool multiplies) {
+  const double out = measure.output(node), in = measure.inputs(node);
+  OnnxTraffic traffic{in + out, 0, 1, true};
+  for (const std::string& input : node.inputs) {
+    const OnnxValue& side = graph.value(input);
+    if (side.constant || !side.real) continue;
+    const double own = side.weight ? 0 : measure.of(input);
+    const bool summed = side.elements() < graph.value(node.outputs[0]).elements();
+    if (multiplies)
+      traffic.backward += out + in;
+    else if (summed)
+      traffic.backward += out + own;
+  }
+  return traffic;
+}
+
+/// The bias of a product that was written apart belongs to the product's kernel.
+bool is_bias(const OnnxGraph& graph, const OnnxNode& node) {
+  if (!node.is("Add") || node.inputs.size() != 2) return false;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const OnnxValue& bias = graph.value(node.inputs[i]);
+    const OnnxNode* giver = graph.giver(node.inputs[1 - i]);
+    if (bias.weight && bias.sizes.size() == 1 && giver != nullptr && is_product(*giver)) return true;
+  }
+  return false;
+}
+
+/// Views are laid out anew where other sizes, or rows, are read from them.
+bool is_copied(const OnnxGraph& graph, const OnnxNode& transpose) {
+  const OnnxNode* next = graph.only_taker(transpose.outputs[0]);
+  return next != nullptr && (next->is("Reshape") || next->is("Flatten") || next->is("LayerNormalization"));
+}
+
+OnnxTraffic by_rule(const OnnxGraph& graph, const OnnxNode& node, const Measure& measure, Rule rule) {
+  const double in = measure.inputs(node), out = measure.output(node);
+  switch (rule) {
+    case Rule::none:
+      return {};
+    case Rule::norm:
+      return {2 * in + out, 3 * in + 2 * out, 1, true};
+    case Rule::row_norm:
+      return {in + out, in + 2 * out, 1, true};
+    case Rule::unary:
+      return {in + out, in + 2 * out, 1, true};
+    case Rule::scale:
+      return {in + out, in + out, 1, true};
+    case Rule::add:
+      return two_sided(graph, node, measure, false);
+    case Rule::multiply:
+      return two_sided(graph, node, measure, true);
+    case Rule::pool:
+      return {in + out, in + out, 1, true};
+    case Rule::concatenate:
+      return {in + out, in + out, 1, true};
+    case Rule::slice:
+      return {0, in + out, 0, true};
+    case Rule::transpose:
+      return is_copied(graph, node) ? OnnxTraffic{in + out, in + out, 1, true} : OnnxTraffic{};
+    case Rule::look_up:
+      return {2 * out, 2 * out, 1, true};
+  }
+  return {};
+}
+
+OnnxTraffic operator+(OnnxTraffic a, const OnnxTraffic& b) {
+  a.forward += b.forward;
+  a.backward += b.backward;
+  a.kernels += b.kernels;
+  return a;
+}
+
+}  // namespace
+
+bool is_product(const OnnxNode& node) {
+  return std::any_of(kProducts.begin(), kProducts.end(), [&](const char* kind) { return node.is(kind); });
+}
+
+std::map<std::string, double> mixed_precision_widths(const OnnxGraph& graph) {
+  constexpr double kHalf = 1, kSingle = 2;
+  Widths widths;
+  for (const std::string& input : graph.inputs) widths[input] = kSingle;
+  for (const auto& [name, tensor] : graph.weights()) widths[name] = kSingle;
+  for (const OnnxNode& node : graph.nodes) {
+    double width = kHalf;
+    if (widened(node) != nullptr) width = kSingle;
+    if (!is_product(node) && !is_bias(graph, node) && width < kSingle)
+      for (const std::string& input : node.inputs) {
+        const bool statistics = node.is("BatchNormalization") && input != node.inputs[0];
+        const OnnxValue& value = graph.value(input);
+        if (value.weight ? !statistics : value.is_activation() && widths[input] == kSingle) width = kSingle;
+      }
+    for (const std::string& output : node.outputs) widths[output] = width;
+  }
+  return widths;
+}
+
+OnnxTraffic traffic_of(const OnnxGraph& graph, const OnnxNode& node, const Widths& widths) {
+  const Measure measure(graph, widths);
+  const bool mixed = !widths.empty();
+  if (is_product(node)) {
+    OnnxTraffic casts;
+    for (const std::string& input : node.inputs)
+      if (mixed && graph.value(input).is_activation() && measure.width(input) > 1)
+        casts = casts + measure.cast(input, 1);
+    return casts;
+  }
+  bool known = true;
+  const Rule rule = rule_of(node, known);
+  const bool moves = !node.outputs.empty() && graph.value(node.outputs[0]).is_activation();
+  if (!known) return {0, 0, 0, !moves};
+  if (!moves || is_bias(graph, node)) return {};
+  OnnxTraffic traffic = by_rule(graph, node, measure, rule);
+  const Widened* wide = widened(node);
+  if (mixed && wide != nullptr && wide->casts && measure.width(node.inputs[0]) < 2) {
+    traffic.forward += graph.value(node.inputs[0]).elements();
+    traffic.backward += graph.value(node.inputs[0]).elements();
+    traffic = traffic + measure.cast(node.inputs[0], 2);
+  }
+  return traffic;
+}
+
+double branch_gradients(const OnnxGraph& graph, const Widths& widths) {
+  const Measure measure(graph, widths);
+  double sum = 0;
+  const auto count = [&](const std::string& name) {
+    const int takers = graph.takers(name);
+    if (takers > 1 && graph.value(name).is_activation()) sum += 3.0 * (takers - 1) * measure.of(name);
+  };
+  for (const OnnxNode& node : graph.nodes)
+    for (const std::string& output : node.outputs) count(output);
+  return sum;
+}
+
+}  // namespace stepcast
