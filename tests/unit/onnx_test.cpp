@@ -180,6 +180,30 @@ TEST(Onnx, TakesChainsForTheKernelsThatPyTorchRuns) {
   expect_close(shape.mixed_precision_passes, 6 + 10 + 10 + 10 + 6);
 }
 
+/// Scores of 4 × 4 of two heads are in no memory: FLOPs of both products count, elements of the second alone.
+TEST(Onnx, AttentionStoresNoScores) {
+  const Sizes heads{1, 2, 4, 8}, scores{1, 2, 4, 4};
+  const CompactShape shape = Graph()
+                                 .input("x", {1, 4, 16})
+                                 .weight("w", {16, 16})
+                                 .constant("scale")
+                                 .constant("mask", {4, 4})
+                                 .node("MatMul", {"x", "w"}, "q", {1, 4, 16})
+                                 .node("Reshape", {"q"}, "h", heads)
+                                 .node("Transpose", {"h"}, "t", {1, 2, 8, 4})
+                                 .node("MatMul", {"h", "t"}, "s", scores)
+                                 .node("Mul", {"s", "scale"}, "scaled", scores)
+                                 .node("Add", {"mask", "scaled"}, "masked", scores)
+                                 .node("Softmax", {"masked"}, "p", scores)
+                                 .node("MatMul", {"p", "h"}, "o", heads)
+                                 .count()
+                                 .shape;
+  expect_close(shape.gemm_GFLOPs * 1e9, 2.0 * 4 * 16 * 16 + 2 * 2.0 * 2 * 4 * 4 * 8);
+  expect_close(shape.activation_Melements * 1e6, 64 + 64);
+  // What is left: gradients of h meet from three takers.
+  expect_close(shape.streaming_passes, 3.0 * 2 * 64 / 128);
+}
+
 /// Steps are one after another; gates of 4 · 16 for input and state of each of 10 steps.
 TEST(Onnx, StepsThroughRecurrences) {
   const CompactShape shape = Graph()

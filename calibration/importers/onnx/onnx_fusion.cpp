@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <optional>
 
 #include "calibration/importers/onnx/onnx_graph.hpp"
@@ -103,9 +105,51 @@ std::optional<Found> found_at(const OnnxGraph& graph, const OnnxNode& node) {
   return {};
 }
 
+/// What stands between the two products of attention beside softmax.
+bool is_inside_attention(const OnnxNode& node) {
+  constexpr std::array kInside{"Mul", "Div", "Add", "Where", "Cast", "Dropout", "Identity", "Reshape"};
+  return std::any_of(kInside.begin(), kInside.end(), [&](const char* kind) { return node.is(kind); });
+}
+
+/// Product of queries and keys, what is done to its scores, softmax, and what is done to its weights: from the first
+/// product to the last operator before the second. Empty where something else takes scores or weights.
+Nodes attention_around(const OnnxGraph& graph, const OnnxNode& softmax) {
+  const auto multiplies = [&](const OnnxNode* node) {
+    return node != nullptr && node->is("MatMul") && node->inputs.size() == 2 &&
+           graph.value(node->inputs[0]).is_activation() && graph.value(node->inputs[1]).is_activation();
+  };
+  Nodes chain{&softmax};
+  const OnnxNode* before = graph.giver(softmax.inputs[0]);
+  while (before != nullptr && is_inside_attention(*before) && graph.takers(before->outputs[0]) == 1) {
+    chain.insert(chain.begin(), before);
+    const OnnxNode* first = graph.giver(before->inputs[0]);
+    before = first == nullptr && before->inputs.size() > 1 ? graph.giver(before->inputs[1]) : first;
+  }
+  const OnnxNode* after = graph.only_taker(softmax.outputs[0]);
+  while (after != nullptr && is_inside_attention(*after)) {
+    chain.push_back(after);
+    after = graph.only_taker(after->outputs[0]);
+  }
+  if (!multiplies(before) || !multiplies(after) || graph.takers(before->outputs[0]) != 1) return {};
+  chain.insert(chain.begin(), before);
+  return chain;
+}
+
+/// PyTorch runs attention as one kernel, which stores neither scores nor weights.
+void fuse_attention(OnnxGraph& graph) {
+  for (const OnnxNode& node : graph.nodes) {
+    if (!node.is("Softmax")) continue;
+    const Nodes chain = attention_around(graph, node);
+    for (const OnnxNode* part : chain)
+      graph.nodes[static_cast<std::size_t>(part - graph.nodes.data())].kind =
+          part == chain.front() ? kAttentionScores : kInsideAttention;
+  }
+}
+
 }  // namespace
 
 void fuse(OnnxGraph& graph) {
+  fuse_attention(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const std::optional<Found> found = found_at(graph, graph.nodes[i]);
     if (!found) continue;

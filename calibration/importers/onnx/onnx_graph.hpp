@@ -63,7 +63,12 @@ class OnnxGraph {
   std::map<std::string, std::vector<std::size_t>> takers_;
 };
 
-/// Puts one operator where PyTorch runs one kernel and ONNX writes several: layer norms, GELU, SiLU and Hardswish.
+/// What `fuse` calls the product of queries and keys whose scores no kernel stores, and the operators between it and
+/// the product with values.
+inline constexpr const char *kAttentionScores = "AttentionScores", *kInsideAttention = "InsideAttention";
+
+/// Puts one operator where PyTorch runs one kernel and ONNX writes several: layer norms, GELU, SiLU and Hardswish, and
+/// attention, of which only the products stay.
 void fuse(OnnxGraph& graph);
 
 }  // namespace stepcast

@@ -119,9 +119,11 @@ constexpr std::array kRules{
     Named{"Expand", Rule::none},
     Named{"Cast", Rule::none},
     Named{"CastLike", Rule::none},
+    Named{kInsideAttention, Rule::none},
 };
 
-constexpr std::array kProducts{"Conv", "ConvTranspose", "Gemm", "MatMul", "Einsum", "LSTM", "GRU", "RNN"};
+constexpr std::array kProducts{"Conv",   "ConvTranspose", "Gemm", "MatMul", kAttentionScores,
+                               "Einsum", "LSTM",          "GRU",  "RNN"};
 
 /// What automatic mixed precision computes in fp32 (torch/csrc's autocast lists, PyTorch's documentation "CUDA ops that
 /// autocast to float32"); `casts`: by a kernel before it.

@@ -62,7 +62,7 @@ std::optional<OnnxProduct> matrices(const OnnxGraph& graph, const OnnxNode& node
   if (depth <= 0) return {};
   OnnxProduct result;
   result.flops = 2 * out.elements() * depth;
-  result.elements = out.elements();
+  result.elements = node.is(kAttentionScores) ? 0 : out.elements();
   result.weighted = a.weight || b.weight;
   return result;
 }
@@ -114,7 +114,7 @@ std::optional<OnnxProduct> recurrence(const OnnxGraph& graph, const OnnxNode& no
 std::optional<OnnxProduct> product_of(const OnnxGraph& graph, const OnnxNode& node) {
   if (node.outputs.empty()) return {};
   if (node.is("Conv") || node.is("ConvTranspose")) return convolution(graph, node);
-  if (node.is("Gemm") || node.is("MatMul")) return matrices(graph, node);
+  if (node.is("Gemm") || node.is("MatMul") || node.is(kAttentionScores)) return matrices(graph, node);
   if (node.is("Einsum")) return einsum(graph, node);
   return recurrence(graph, node);
 }

@@ -10,7 +10,7 @@ namespace stepcast {
 /// A product of matrices, convolution or recurrence of an ONNX graph.
 struct OnnxProduct {
   double flops = 0;     ///< of the forward pass, a multiply-add counted as two
-  double elements = 0;  ///< that it gives
+  double elements = 0;  ///< that it gives and stores
   bool convolves = false;
   ConvolutionKind convolution = ConvolutionKind::window;
   double channels = 0;   ///< of a convolution's results; of grouped ones, of a group of theirs
