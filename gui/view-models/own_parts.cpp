@@ -6,6 +6,8 @@
 #include <array>
 
 #include "calibration/importers/models/huggingface.hpp"
+#include "calibration/importers/onnx/import_onnx.hpp"
+#include "gui/view-models/file_text.hpp"
 #include "hardware-catalog/catalog.hpp"
 #include "models/workload/model.hpp"
 
@@ -92,6 +94,13 @@ std::string own_model_text(const Json& model_in_scenario) {
   for (const char* key : {"sources", "note", "published_parameters"}) out.erase(key);
   out["id"] = "my-" + preset;
   return out.dump(2) + "\n";
+}
+
+std::string own_model_text_of(const std::filesystem::path& file) {
+  if (file.extension() != ".onnx") return text_of_file(file);
+  ImportedModel imported = import_onnx(file, {});
+  if (!imported.notes.empty()) imported.model["note"] = fmt::format("{}", fmt::join(imported.notes, "; "));
+  return imported.model.dump(2) + "\n";
 }
 
 Json own_model(const std::string& text) {

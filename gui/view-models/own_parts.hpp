@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "fields/json_text.hpp"
@@ -18,6 +19,9 @@ std::string id_of_own_part(const std::string& text);
 
 /// A model's description to start an own one from.
 std::string own_model_text(const Json& model_in_scenario);
+/// The text of a file that describes a model; of an ONNX file the description that its operators come to. Throws
+/// InputError where it cannot be read, EnvironmentError where the reader of ONNX cannot run.
+std::string own_model_text_of(const std::filesystem::path& file);
 /// The description that a text holds: of the presets' kind, or a config.json of Hugging Face as `stepcast import` reads
 /// it, with what was assumed of it as its note. Throws InputError with what is wrong with it.
 Json own_model(const std::string& text);

@@ -1,7 +1,6 @@
 // Hardware and models that no catalogue has: typed in, based on the nearest one.
 #include <QDialog>
 #include <QDialogButtonBox>
-#include <QFile>
 #include <QLabel>
 #include <QMessageBox>
 #include <QPlainTextEdit>
@@ -50,8 +49,15 @@ class TextDialog : public QDialog {
     connect(buttons_, &QDialogButtonBox::rejected, this, &QDialog::reject);
   }
   QDialogButtonBox& buttons() { return *buttons_; }
-  QPlainTextEdit& text() { return *text_; }
-  void show_fault(const QString& fault) { fault_->setText(fault); }
+  /// Shows what `give` reads, or what is wrong with it.
+  void read(const std::function<std::string()>& give) {
+    try {
+      text_->setPlainText(qt(give()));
+      fault_->clear();
+    } catch (const std::exception& error) {
+      fault_->setText(QString::fromUtf8(error.what()));
+    }
+  }
 
  private:
   void try_it() {
@@ -59,7 +65,7 @@ class TextDialog : public QDialog {
       take_(plain(text_->toPlainText()));
       accept();
     } catch (const InputError& error) {
-      show_fault(QString::fromUtf8(error.what()));
+      fault_->setText(QString::fromUtf8(error.what()));
     }
   }
 
@@ -116,16 +122,14 @@ void MainWindow::describe_own_model() {
   TextDialog dialog(
       tr("Own model"),
       tr("A model in the words of the presets (docs/models/workload.md), or a config.json of Hugging Face, "
-         "from which its shape is read."),
+         "from which its shape is read. An ONNX file of any network is counted operator by operator."),
       own_model_text(configuration_.value("/workload/model")),
       [this](const std::string& written) { configuration_.set_value("/workload/model", own_model(written)); }, this);
   QPushButton* read = dialog.buttons().addButton(tr("Read a file …"), QDialogButtonBox::ActionRole);
   connect(read, &QPushButton::clicked, &dialog, [&dialog] {
-    const QString file =
-        file_to_open(&dialog, QObject::tr("Model description or config.json"), QObject::tr("JSON (*.json)"));
-    QFile stream(file);
-    if (!file.isEmpty() && stream.open(QIODevice::ReadOnly))
-      dialog.text().setPlainText(QString::fromUtf8(stream.readAll()));
+    const QString file = file_to_open(&dialog, QObject::tr("Model description, config.json or ONNX file"),
+                                      QObject::tr("Models (*.json *.onnx)"));
+    if (!file.isEmpty()) dialog.read([&] { return own_model_text_of(plain(file)); });
   });
   dialog.exec();
 }

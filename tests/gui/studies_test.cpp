@@ -3,6 +3,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <cmath>
+#include <cstdlib>
 
 #include "gui/view-models/command_line_text.hpp"
 #include "gui/view-models/compare_model.hpp"
@@ -225,6 +226,17 @@ TEST_F(WindowTest, TheCommandLineSaysWhatWasChanged) {
   EXPECT_TRUE(command.startsWith("stepcast run ")) << plain(command);
   EXPECT_TRUE(command.contains("--set cluster.nodes=32")) << plain(command);
   EXPECT_TRUE(command.contains("--set strategy.recompute=full")) << plain(command);
+}
+
+TEST(OwnParts, AnOnnxFileBecomesTheDescriptionOfItsOperators) {
+  const QTemporaryDir folder;
+  const std::string file = plain(folder.filePath("network.onnx"));
+  const std::string command = "protoc --encode=onnx.ModelProto -I /usr/include/onnx /usr/include/onnx/onnx.proto";
+  ASSERT_EQ(std::system((command + " <" STEPCAST_SOURCE_DIR "/tests/data/onnx/residual.txtpb >" + file).c_str()), 0);
+  const Json model = own_model(own_model_text_of(file));
+  EXPECT_EQ(model["id"], "network");
+  EXPECT_EQ(model["compact"]["layers"], 3);
+  EXPECT_THROW(own_model_text_of(STEPCAST_SOURCE_DIR "/README.onnx"), InputError);
 }
 
 TEST(OwnParts, AHuggingFaceDecoderBecomesAModel) {
