@@ -173,6 +173,7 @@ void scale_to_images(NamedNetwork& out, const Model& preset, std::string_view da
   for (double* total : {&shape.pointwise_GFLOPs, &shape.three_by_three_GFLOPs, &shape.window_GFLOPs,
                         &shape.grouped_GFLOPs, &shape.depthwise_GFLOPs, &shape.activation_Melements})
     *total *= more;
+  for (NarrowWindows& narrow : shape.narrow_windows) narrow.GFLOPs *= more;
   shape.image_side = side;
   out.model = Model::fields().write(scaled);
 }

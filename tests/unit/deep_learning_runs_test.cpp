@@ -156,6 +156,20 @@ TEST(DeepLearningRuns, AlexNetIsWhichItsProgramHas) {
 
 // An utterance of FastPitch has 566 frames, a segment of WaveGlow 8,000 samples. NVIDIA's example counts the 80
 // channels of a segment of HiFi-GAN as frames, of which it has 32.
+/// Work and results of a convolutional network grow with the pixels, those of its narrow windows, too.
+TEST(DeepLearningRuns, ImagesOfAnotherSizeScaleTheNetwork) {
+  const Json shape =
+      read_row(
+          "a,src,efficientnet-b4,synthetic 190x190,pytorch1.12 (timm),rtx-3090,1,1,single GPU,mixed-fp16,"
+          "64,64,none (1 GPU),1,0,300,images/s,,")
+          .scenario.at("workload")
+          .at("model")
+          .at("compact");
+  EXPECT_EQ(shape.at("image_side"), 190);
+  EXPECT_NEAR(shape.at("pointwise_GFLOPs").get<double>(), 8.086 / 4, 1e-9);
+  EXPECT_NEAR(shape.at("narrow_windows")[0].at("GFLOPs").get<double>(), 0.09357 / 4, 1e-9);
+}
+
 TEST(DeepLearningRuns, SpeechIsCountedInFramesAndAudioSamples) {
   const auto units = [](const std::string& model, const std::string& unit) {
     const std::string source = "NVIDIA/DeepLearningExamples PyTorch/SpeechSynthesis/README.md";
@@ -201,19 +215,20 @@ TEST(DeepLearningRuns, SayWhyARowIsNotCovered) {
 }
 
 // TPUs train in a loop on the device. One process of MXNet's face recognition evaluates the
-// logits of all its devices, which one device alone can hide.
+// logits of all faces of a step, which few can hide behind it.
 TEST(DeepLearningRuns, ProgramsThatRunOtherwiseAreSetApart) {
   const MeasuredRun pod = read_row(
       "a,src,gnmt,wmt16-en-de,tensorflow,tpu-v3,16,4,ICI,mixed-bf16,128,2048,allreduce,16,0,1000,sentence pairs/s,,");
   ASSERT_EQ(pod.refusal, "");
   EXPECT_EQ(pod.scenario.at("strategy").at("framework"), "tensorflow-tpu");
-  const auto faces = [](const char* gpus) {
-    return read_row(std::string("a,src,arcface-r100,face_emore,mxnet,v100-sxm2-16gb,") + gpus + ",8,NVLink2,fp32,64," +
-                    "64,allreduce (data parallel),1,0,200,images/s,,")
+  const auto faces = [](const char* gpus, const char* batches) {
+    return read_row(std::string("a,src,arcface-r100,face_emore,mxnet,v100-sxm2-16gb,") + gpus + ",8,NVLink2,fp32," +
+                    batches + ",allreduce (data parallel),1,0,200,images/s,,")
         .refusal;
   };
-  EXPECT_EQ(faces("1"), "");
-  EXPECT_THAT(faces("8"), HasSubstr("metric of all logits"));
+  EXPECT_EQ(faces("1", "64,64"), "");
+  EXPECT_THAT(faces("8", "64,512"), HasSubstr("metric of all logits"));
+  EXPECT_THAT(faces("1", "256,256"), HasSubstr("metric of all logits"));
 }
 
 // tf.data takes 0.2 µs of a core for a pixel: 18 ms for the 300 by 300 of EfficientNetV2-S; 0.2 µs · (800 · 1333 +
