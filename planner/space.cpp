@@ -22,6 +22,12 @@ std::vector<T> chosen(const Choices<T>& choices, std::vector<T> standard) {
 
 bool even(int layers, int chunks) { return layers % chunks == 0; }
 
+/// Whether layers take more of earlier ones than the hidden state, which stages do not hand on.
+bool is_one_stage(const TransformerShape& shape) {
+  return shape.encoder_layers > 0 || shape.hidden_groups > 0 || shape.shared_kv_layers > 0 ||
+         shape.per_layer_embedding > 0;
+}
+
 }  // namespace
 
 std::vector<long> divisors(long number) {
@@ -78,7 +84,9 @@ std::vector<int> Space::tensor_degrees(Tally& tally) const {
 std::vector<int> Space::context_degrees(int tp) const {
   if (!question_.strategy.context_parallel.open()) return question_.strategy.context_parallel.values;
   std::vector<int> out{1};
-  if (shape_ == nullptr || shape_->encoder_layers > 0 || !shared_.framework->context_parallel) return out;
+  if (shape_ == nullptr || shape_->encoder_layers > 0 || shape_->shared_kv_layers > 0 ||
+      !shared_.framework->context_parallel)
+    return out;
   for (int cp = 2; shared_.seq_len / cp >= kShortestLocalSequence && devices_ % (tp * cp) == 0; cp *= 2)
     if (shape_->deals_out_mixers(static_cast<long>(tp) * cp)) out.push_back(cp);
   return out;
@@ -137,8 +145,7 @@ std::vector<ExpertDispatch> Space::dispatches(int ep, int ranks) const {
 std::vector<int> Space::pipeline_degrees(int rest, Tally& tally) const {
   std::vector<int> wanted = question_.strategy.pipeline_parallel.values;
   if (wanted.empty()) {
-    const bool whole = shape_ == nullptr || shape_->encoder_layers > 0 || shape_->hidden_groups > 0 ||
-                       !shared_.framework->pipeline_parallel;
+    const bool whole = shape_ == nullptr || is_one_stage(*shape_) || !shared_.framework->pipeline_parallel;
     const int most = whole ? 1 : layers_;
     for (const long d : divisors(rest))
       if (d <= most) wanted.push_back(static_cast<int>(d));

@@ -87,10 +87,14 @@ bool holds_any(const std::string& text, const std::array<const char*, N>& words)
                      [&](const char* word) { return text.find(word) != std::string::npos; });
 }
 
+bool has_preset(const std::string& name) {
+  const std::vector<std::string> ids = model_ids();
+  return std::binary_search(ids.begin(), ids.end(), name);
+}
+
 /// The preset of a name as keys of a shape; a model whose particulars are known only in words is refused without one.
 void take_preset(KnownShape& shape, const std::string& name, const std::string& notes) {
-  const std::vector<std::string> ids = model_ids();
-  if (!std::binary_search(ids.begin(), ids.end(), name)) {
+  if (!has_preset(name)) {
     shape.refusal = "no preset has this model's windows, latents, mixers, patches or alternating layers";
     return;
   }
@@ -106,8 +110,7 @@ void take_preset(KnownShape& shape, const std::string& name, const std::string& 
 
 /// What the table has no column for.
 void take_unlisted(Json& shape, const std::string& name) {
-  const std::vector<std::string> ids = model_ids();
-  if (!std::binary_search(ids.begin(), ids.end(), name)) return;
+  if (!has_preset(name)) return;
   Diagnostics diagnostics(name);
   const std::shared_ptr<const Model> preset = find_model(name, "", diagnostics);
   if (preset->is_transformer() && preset->transformer->qk_norm) shape["qk_norm"] = true;
@@ -134,7 +137,8 @@ std::map<std::string, KnownShape> read_shapes() {
     else
       take_style(shape.transformer, {kGpt, kUntiedGpt}, billions);
     take_unlisted(shape.transformer, name);
-    const bool in_words = holds_any(notes, kInWords);
+    const bool by_preset = !shape.transformer.contains("layers") && has_preset(name);
+    const bool in_words = by_preset || holds_any(notes, kInWords);
     if (in_words) take_preset(shape, name, notes);
     for (const Beyond& beyond : kBeyond)
       if (!in_words && shape.refusal.empty() && notes.find(beyond.words) != std::string::npos)

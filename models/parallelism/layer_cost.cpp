@@ -30,6 +30,9 @@ constexpr double kKernelsPerBlock = 20;
 /// and a sum (a trace of PyTorch 2.11, tests/data/kineto/one-h200-llama-1b: 30 kernels a layer).
 constexpr double kRotaryKernels = 10;
 
+/// Beyond them, a layer's own embedding: two products, the gate's activation and its product, a norm and a sum.
+constexpr double kPerLayerKernels = 6;
+
 /// Of the block's, an unfused attention core's between its products, with a fused softmax
 /// (models/workload/attention.cpp).
 constexpr int kUnfusedCoreKernels = 3;
@@ -173,7 +176,9 @@ Seconds host_forward(LayerRole role, const LayerWork& work, char half, const Sce
   const Seconds block = framework.host_per_layer_forward;
   const Seconds messages = framework.host_per_peer * (tensor_collectives(work.forward) * (scenario.degrees.tp - 1.0));
   if (role != LayerRole::dense_block && !experts) return block * (kernels(work.forward) / kKernelsPerBlock) + messages;
-  double factor = share_of_block(half) + extra_kernels(work.forward) / kKernelsPerBlock;
+  const bool own_embedding = scenario.model->transformer && scenario.model->transformer->per_layer_embedding > 0;
+  const double extra = extra_kernels(work.forward) + (own_embedding ? kPerLayerKernels : 0);
+  double factor = share_of_block(half) + extra / kKernelsPerBlock;
   // Graphs hold attention and router; how many tokens an expert gets is known to the host only then (Megatron-Bridge
   // recipes: cuda_graph_scope attn, moe_router, moe_preprocess).
   if (experts) factor += framework.host_expert_factor - 1 - (framework.cuda_graphs ? share_of_block(half) : 0);

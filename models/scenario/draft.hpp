@@ -73,6 +73,8 @@ void resolve_sharding(Draft& draft);
 void resolve_shard_group(Draft& draft);
 /// What layers that share their weights cannot have. After resolve_sharding.
 void check_shared_weights(Draft& draft);
+/// What layers that take keys, values or embeddings from earlier ones cannot have.
+void check_shared_keys(Draft& draft);
 void check_recompute(Draft& draft);
 void check_offload(Draft& draft);
 /// What attention in 8 bit needs.

@@ -72,6 +72,7 @@ void resolve_strategy(Draft& draft) {
   resolve_sharding(draft);
   resolve_shard_group(draft);
   check_shared_weights(draft);
+  check_shared_keys(draft);
   check_recompute(draft);
   check_offload(draft);
   check_optimizer(draft);

@@ -48,9 +48,12 @@ Entries entries(const Cut& cut) {
 /// Widths of the latents that a norm follows.
 double latent_width(const TransformerShape& shape) { return shape.q_lora_rank + shape.kv_lora_rank; }
 
+/// Width of Q and of the keys that the layer itself makes.
+double made_width(const Cut& cut) { return cut.query + (cut.borrows_keys() ? 0 : cut.key); }
+
 /// Elements of a token that rotary positions turn.
 double rotary_width(const Cut& cut) {
-  if (!cut.shape.is_latent()) return cut.query + cut.key;
+  if (!cut.shape.is_latent()) return made_width(cut);
   return (cut.heads + 1) * cut.shape.qk_rope_head_dim;
 }
 
@@ -64,7 +67,16 @@ LayerStep rotary(std::string_view name, const Cut& cut) {
   return step;
 }
 
-double normed_elements(const Cut& cut) { return cut.tokens * (cut.query + cut.key); }
+double normed_elements(const Cut& cut) { return cut.tokens * made_width(cut); }
+
+/// Keys and values of the device's tokens.
+Bytes keys_and_values(const Cut& cut, double element) { return Bytes(cut.tokens * (cut.key + cut.value) * element); }
+
+/// Of those, as the core reads them, what the layer keeps: an earlier layer's it has from there, but for a cast.
+Bytes kept_keys(const Cut& cut) {
+  if (cut.borrows_keys() && !cut.sharding.eight_bit_attention) return Bytes(0);
+  return keys_and_values(cut, operand_element(cut));
+}
 
 /// Ring attention (Liu et al. 2023, arXiv 2310.01889): cp kernels over one chunk of keys each; the next chunk travels
 /// beside each but the last. With the balanced order of chunks every one costs half its square under a causal mask.
@@ -162,6 +174,12 @@ Bytes kept_before_rotary(const Cut& cut) {
   return separate && cut.casts_operands() ? Bytes(cut.tokens * rotary_width(cut) * cut.element) : Bytes(0);
 }
 
+/// The gradient of keys and values that layers share, to which each but the first adds its own.
+void add_to_shared_gradient(Steps& steps, const Cut& cut) {
+  if (cut.borrows_keys())
+    steps.push_back(memory("shared_kv_gradient", 3 * keys_and_values(cut, cut.element).value(), cut.sharding));
+}
+
 void count_attention(LayerWork& work, const Cut& cut) {
   const Linear out = projection(cut);
   for (const Entry& entry : entries(cut)) {
@@ -170,7 +188,7 @@ void count_attention(LayerWork& work, const Cut& cut) {
   }
   work.parameters += out.in * out.out + latent_width(cut.shape);
   if (cut.shape.biases) work.parameters += out.out;
-  if (cut.shape.qk_norm) work.parameters += 2 * cut.head.key_size;
+  if (cut.shape.qk_norm) work.parameters += (cut.borrows_keys() ? 1 : 2) * cut.head.key_size;
   if (cut.shape.sparse_attention) count_indexer(work, cut);
 
   const Bytes input = cut.resident_tensor();
@@ -178,9 +196,10 @@ void count_attention(LayerWork& work, const Cut& cut) {
   const Bytes latents(2 * cut.resident * latent_width(cut.shape) * cut.element);
   const Bytes before_norms = cut.shape.qk_norm ? kept_by_head_norms(normed_elements(cut), cut) : Bytes(0);
   // Q, K and V are kept as the core reads them.
-  const Bytes heads = latents + before_norms +
-                      Bytes(cut.tokens * (cut.query + cut.key + cut.value) * operand_element(cut)) +
+  const Bytes heads = latents + before_norms + Bytes(cut.tokens * cut.query * operand_element(cut)) + kept_keys(cut) +
                       kept_before_rotary(cut);
+  // Layers behind read them, whatever is computed again.
+  const Bytes lent = cut.head.keys == KeyHolding::lent ? kept_keys(cut) : Bytes(0);
   // Beside the projection's input the result before its gate, and the gate.
   const Bytes output((cut.shape.attention_output_gate ? 3 : 1) * cut.tokens * cut.attended * cut.element);
   const Bytes core = kept_by_core(cut, cut.sequence) + Bytes(exchanged_bytes(cut));
@@ -188,7 +207,8 @@ void count_attention(LayerWork& work, const Cut& cut) {
   work.activations += input + gathered + heads + output + core;
   // A fused kernel's statistic goes with it; the output is the projection's input and stays.
   work.freed_attention_core = core;
-  work.freed_attention = gathered + heads + output + core;
+  work.freed_attention = gathered + heads - lent + output + core;
+  work.activation_input += lent;
   work.freed_norm += input;
 }
 
@@ -236,6 +256,7 @@ void add_attention_backward(LayerWork& work, const Cut& cut) {
   steps.push_back(input_gradient(projection(cut), cut.tokens, cut.element));
   add_output_gate(steps, cut, true);
   core_steps(steps, cut, true);
+  add_to_shared_gradient(steps, cut);
   if (cut.shape.positions == PositionKind::rotary) steps.push_back(rotary("rope_backward", cut));
   if (cut.shape.qk_norm) steps.push_back(head_norms("qk_norm_backward", normed_elements(cut), true, cut));
   if (cut.shape.is_latent())

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "models/workload/steps.hpp"
 
 namespace stepcast {
@@ -194,7 +196,8 @@ void check_diffusion(const TransformerShape& shape, const std::string& at, Diagn
         std::pair{"layer_pattern", !shape.layer_pattern.empty()}, std::pair{"mtp_layers", shape.mtp_layers > 0},
         std::pair{"encoder_layers", shape.encoder_layers > 0}, std::pair{"tied_embeddings", shape.tied_embeddings},
         std::pair{"pooler_and_heads", shape.pooler_and_heads}, std::pair{"embedding_size", shape.embedding_size > 0},
-        std::pair{"hidden_groups", shape.hidden_groups > 0},
+        std::pair{"hidden_groups", shape.hidden_groups > 0}, std::pair{"shared_kv_layers", shape.shared_kv_layers > 0},
+        std::pair{"per_layer_embedding", shape.per_layer_embedding > 0},
         std::pair{"linear_attention", shape.linear_attention.has_value()}})
     if (there) d.error(fmt::format("{}/{}", at, key), "found beside diffusion, with which it has no description");
 }
@@ -205,6 +208,34 @@ void check_embeddings(const TransformerShape& shape, const std::string& at, Diag
     d.error(at + "/embedding_size",
             fmt::format("found {} beside mtp_layers, with which it has no description", shape.embedding_size),
             fmt::format("{} (hidden), or mtp_layers 0", shape.hidden));
+}
+
+/// Those that take keys and values have an earlier layer that sees as much, and go with whole blocks of usual attention
+/// one behind the other; so do embeddings of every layer.
+void check_shared_keys(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
+  if (shape.shared_kv_ffn_hidden > 0 && shape.shared_kv_layers == 0)
+    d.error(at + "/shared_kv_layers", "missing: shared_kv_ffn_hidden is of layers that take an earlier one's keys");
+  const int first = shape.layers - shape.shared_kv_layers;
+  const auto lenders = [&](bool windowed) {
+    for (int layer = 0; layer < first; ++layer)
+      if (shape.is_windowed(layer) == windowed) return true;
+    return false;
+  };
+  for (int layer = std::max(0, first); layer < shape.layers; ++layer)
+    if (!lenders(shape.is_windowed(layer))) {
+      d.error(at + "/shared_kv_layers",
+              fmt::format("found {}, but no layer before them {}, as layer {} does, whose keys it would take",
+                          shape.shared_kv_layers, shape.is_windowed(layer) ? "has a window" : "sees all", layer + 1));
+      break;
+    }
+  for (const auto& [key, there] :
+       {std::pair{"kv_lora_rank", shape.is_latent() && shape.shared_kv_layers > 0},
+        std::pair{"embedding_size", shape.projects_embeddings() && shape.per_layer_embedding > 0},
+        std::pair{"layer_pattern", !shape.layer_pattern.empty()}, std::pair{"encoder_layers", shape.encoder_layers > 0},
+        std::pair{"mtp_layers", shape.mtp_layers > 0}, std::pair{"hidden_groups", shape.hidden_groups > 0}})
+    if (there && (shape.shared_kv_layers > 0 || shape.per_layer_embedding > 0))
+      d.error(at + "/" + key, fmt::format("found beside {}, with which it has no description",
+                                          shape.shared_kv_layers > 0 ? "shared_kv_layers" : "per_layer_embedding"));
 }
 
 /// Layers that share weights are alike, and their groups equal.
@@ -236,6 +267,7 @@ void check_transformer(const TransformerShape& shape, const std::string& at, Dia
   check_encoder(shape, at, d);
   check_embeddings(shape, at, d);
   check_groups(shape, at, d);
+  check_shared_keys(shape, at, d);
   if (shape.positions == PositionKind::learned && shape.max_positions == 0)
     d.error(at + "/max_positions", "missing: learned positions need the rows of their table");
 }

@@ -25,9 +25,9 @@ double expert_products(const TransformerShape& shape) {
 }
 
 /// Multiply-adds of the MLP of one block for one token.
-double mlp_products(const TransformerShape& shape, bool moe) {
+double mlp_products(const TransformerShape& shape, bool moe, KeyHolding keys = KeyHolding::own) {
   const double dense = (workload::gates(shape) + 1) * shape.hidden;
-  return moe ? expert_products(shape) : dense * shape.ffn_hidden;
+  return moe ? expert_products(shape) : dense * shape.mlp_width(keys);
 }
 
 /// Of those of usual attention, the products of a query and of what its tokens give on, and of keys and values.
@@ -35,6 +35,7 @@ double query_products(const TransformerShape& shape, const TransformerShape::Hea
   return static_cast<double>(shape.hidden) * shape.heads * (heads.key_size + heads.value_size);
 }
 double key_products(const TransformerShape& shape, const TransformerShape::Heads& heads) {
+  if (heads.keys == KeyHolding::borrowed) return 0;
   return static_cast<double>(shape.hidden) * heads.kv *
          (heads.key_size + (heads.keys_are_values ? 0 : heads.value_size));
 }
@@ -73,7 +74,7 @@ ForwardFlops forward_flops(const TransformerShape& shape, double sequence, doubl
     const char half = shape.half(layer);
     const bool attends = half == '\0' || half == '*', encodes = shape.is_encoder(layer);
     const double tokens = encodes ? sequence : target + shape.joint_tokens(), span = std::min(tokens, document);
-    const TransformerShape::Heads heads = shape.heads_of(shape.is_global(layer));
+    const TransformerShape::Heads heads = shape.heads_of(shape.is_global(layer), shape.keys_of(layer));
     const double sizes = widths(heads);
     if (attends) flops.blocks += 2 * tokens * attention_products(shape, heads);
     if (attends)
@@ -89,8 +90,9 @@ ForwardFlops forward_flops(const TransformerShape& shape, double sequence, doubl
     if (half == 'M') flops.blocks += 2 * tokens * workload::mamba_multiply_adds(shape);
     if (half == 'G') flops.blocks += 2 * tokens * workload::linear_attention_multiply_adds(shape);
     if (half == '\0' || half == '-' || half == 'E')
-      flops.blocks += 2 * tokens * mlp_products(shape, shape.is_moe(layer));
+      flops.blocks += 2 * tokens * mlp_products(shape, shape.is_moe(layer), heads.keys);
   }
+  flops.blocks += 2 * target * workload::per_layer_multiply_adds(shape);
   const double join = 2.0 * shape.hidden * shape.hidden;
   const TransformerShape::Heads predicting = shape.heads_of(false);
   flops.blocks += shape.mtp_layers * 2 * sequence *
@@ -120,12 +122,12 @@ double over_layers(const Model& model, int adapter_rank, Of of) {
     return of(role, layer_work(model, role, layer, 1, 1, whole));
   };
   double total = count(LayerRole::embedding) + count(LayerRole::output);
-  // By experts, half, cross attention, streams, sizes of heads and own weights.
-  std::map<std::tuple<bool, char, bool, bool, bool, bool>, double> of_kind;
+  // By experts, half, cross attention, streams, sizes of heads, own weights and whose keys.
+  std::map<std::tuple<bool, char, bool, bool, bool, bool, KeyHolding>, double> of_kind;
   for (int layer = 0; layer < shape.layers; ++layer) {
     const auto [known, fresh] =
         of_kind.try_emplace({shape.is_moe(layer), shape.half(layer), shape.crosses(layer), shape.has_two_streams(layer),
-                             shape.is_global(layer), shape.holds_weights(layer)},
+                             shape.is_global(layer), shape.holds_weights(layer), shape.keys_of(layer)},
                             0);
     if (fresh) known->second = count(shape.is_moe(layer) ? LayerRole::moe_block : LayerRole::dense_block, layer);
     total += known->second;

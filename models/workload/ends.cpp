@@ -157,6 +157,7 @@ LayerWork embedding_work(const Cut& cut) {
   }
   work.matrices = embedding_tables(cut);
   if (cut.shape.projects_embeddings()) add_entry(work, cut);
+  if (cut.shape.per_layer_embedding > 0) add_per_layer_table(work, cut);
 
   // Scattered additions into the table's gradient: gradient read, rows read and written.
   if (cut.sharding.sequence_parallel) enter_tensor_region(work.backward_weight, words);

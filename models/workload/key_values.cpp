@@ -5,6 +5,7 @@ namespace {
 
 double elements_of(const TransformerShape& shape, int layer) {
   if (shape.is_latent()) return shape.kv_lora_rank + shape.qk_rope_head_dim;
+  if (shape.keys_of(layer) == KeyHolding::borrowed) return 0;
   const TransformerShape::Heads heads = shape.heads_of(shape.is_global(layer));
   return static_cast<double>(heads.kv) * (heads.key_size + heads.value_size);
 }

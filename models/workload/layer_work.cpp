@@ -18,7 +18,7 @@ void reserve(LayerWork& work, int cp) {
 
 void end_block(LayerWork& work, const Cut& cut) {
   work.activations_selective = work.activations - work.freed_attention_core;
-  work.activation_input = cut.residual_tensor();
+  work.activation_input += cut.residual_tensor();
   work.output = cut.residual_tensor();
 }
 
@@ -80,6 +80,10 @@ LayerWork workload::block_work(const Cut& cut, const Cut* source, bool moe) {
   workload::add_attention_half(work, cut);
   if (source != nullptr) workload::add_cross_attention(work, cut, *source);
   moe ? workload::add_moe_half(work, cut) : workload::add_mlp_half(work, cut);
+  if (cut.shape.per_layer_embedding > 0) {
+    workload::add_per_layer_part(work, cut);
+    workload::add_per_layer_part_backward(work, cut);
+  }
   moe ? workload::add_moe_backward(work, cut) : workload::add_mlp_backward(work, cut);
   if (source != nullptr) workload::add_cross_attention_backward(work, cut, *source);
   workload::add_attention_backward(work, cut);
@@ -102,7 +106,8 @@ LayerWork layer_work(const Model& model, LayerRole role, int index, double micro
   const char half = block ? shape.half(index) : '\0';
   const bool causal = model.family == ModelFamily::decoder && !(block && shape.is_encoder(index));
   const Cut cut(shape, causal, micro_batch, tokens_of(shape, role, index, seq_len), sharding,
-                block && shape.is_windowed(index), block && shape.is_global(index));
+                block && shape.is_windowed(index), block && shape.is_global(index),
+                block ? shape.keys_of(index) : KeyHolding::own);
   const Cut source(shape, false, micro_batch, seq_len, sharding);
   const Cut* crossed = block && shape.crosses(index) ? &source : nullptr;
   LayerWork work = role == LayerRole::embedding ? workload::embedding_work(cut)

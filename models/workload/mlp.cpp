@@ -12,7 +12,7 @@ struct Mlp {
 };
 
 Mlp dense_mlp(const Cut& cut) {
-  const double width = cut.shape.ffn_hidden / cut.tp;
+  const double width = cut.shape.mlp_width(cut.head.keys) / cut.tp;
   return {{"mlp_up", "mlp_up_dgrad", "mlp_up_wgrad", cut.hidden, gates(cut.shape) * width},
           {"mlp_down", "mlp_down_dgrad", "mlp_down_wgrad", width, cut.hidden},
           width};

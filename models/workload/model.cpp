@@ -8,6 +8,17 @@ constexpr double kWidest = 1e7, kLongestSequence = 1e8;
 
 }  // namespace
 
+KeyHolding TransformerShape::keys_of(int layer) const {
+  if (shared_kv_layers == 0) return KeyHolding::own;
+  const int borrowing = layers - shared_kv_layers;
+  if (layer >= borrowing) return KeyHolding::borrowed;
+  for (int later = layer + 1; later < borrowing; ++later)
+    if (is_windowed(later) == is_windowed(layer)) return KeyHolding::own;
+  for (int later = borrowing; later < layers; ++later)
+    if (is_windowed(later) == is_windowed(layer)) return KeyHolding::lent;
+  return KeyHolding::own;
+}
+
 const FieldTable<TransformerShape>& TransformerShape::fields() {
   using S = TransformerShape;
   static const FieldTable<S> table = [] {
@@ -76,6 +87,13 @@ const FieldTable<TransformerShape>& TransformerShape::fields() {
         .field("global_kv_heads", &S::global_kv_heads, "their heads of keys and values; 0: as the others'", count)
         .field("global_keys_are_values", &S::global_keys_are_values,
                "their values are their keys, which no product gives")
+        .field("shared_kv_layers", &S::shared_kv_layers,
+               "last blocks that have no keys and values but those of the last block before them that sees as much",
+               {.min = 0, .max = kMostLayers})
+        .field("shared_kv_ffn_hidden", &S::shared_kv_ffn_hidden, "width of the MLP of those blocks; 0: as ffn_hidden",
+               count)
+        .field("per_layer_embedding", &S::per_layer_embedding,
+               "width of an embedding that each block has of its own for each token (Gemma 3n and 4); 0: none", count)
         .field("mtp_layers", &S::mtp_layers,
                "multi-token-prediction blocks behind the last one, each with the output layer once more",
                {.min = 0, .max = 100})

@@ -42,6 +42,9 @@ struct EnumNames<WindowKind> {
   static constexpr std::array names{"sliding", "chunked"};
 };
 
+/// Whose keys and values a layer attends over: its own; its own, which layers behind it have too; an earlier layer's.
+enum class KeyHolding { own, lent, borrowed };
+
 /// Most blocks of a transformer, or rows of a CNN with repeats, that a description may have.
 inline constexpr int kMostLayers = 10000;
 
@@ -96,6 +99,12 @@ struct TransformerShape {
   /// are their keys, so that no product gives them (Gemma 4).
   int global_head_dim = 0, global_kv_heads = 0;
   bool global_keys_are_values = false;
+  /// The last so many layers have no keys and values but those of the last layer before them that sees as much (Gemma
+  /// 3n and 4: num_kv_shared_layers); and the width of their MLP, 0: as ffn_hidden.
+  int shared_kv_layers = 0, shared_kv_ffn_hidden = 0;
+  /// Each layer has an embedding of so many elements of its own for each token, which a gate of the layer's hidden
+  /// state multiplies before it is projected and added (Gemma 3n and 4: hidden_size_per_layer_input); 0: none.
+  int per_layer_embedding = 0;
   int mtp_layers = 0;  ///< multi-token-prediction blocks behind the last layer, each with the output layer once more
   int moe_latent = 0;  ///< width to which tokens are projected for the routed experts, and back; 0: they see hidden
   /// Layers of one half each, by letter as Megatron-Core names them (hybrid_layer_pattern): "M" a Mamba-2 mixer,
@@ -148,6 +157,11 @@ struct TransformerShape {
   }
   /// Whether a layer sees all beside others with a window.
   [[nodiscard]] bool is_global(int layer) const { return window > 0 && !is_windowed(layer); }
+  [[nodiscard]] KeyHolding keys_of(int layer) const;
+  /// Width of a layer's MLP that is no expert's.
+  [[nodiscard]] int mlp_width(KeyHolding keys) const {
+    return keys == KeyHolding::borrowed && shared_kv_ffn_hidden > 0 ? shared_kv_ffn_hidden : ffn_hidden;
+  }
   [[nodiscard]] bool is_encoder(int layer) const { return layer < encoder_layers; }
   /// Whether a layer's tokens attend to others beside its own: an encoder's result, or a text.
   [[nodiscard]] bool crosses(int layer) const {
@@ -165,16 +179,18 @@ struct TransformerShape {
     return encoder_layers > 0 ? std::max(1.0, std::round(source * target_share)) : source;
   }
   [[nodiscard]] bool is_latent() const { return kv_lora_rank > 0; }
-  /// Sizes of a layer's heads: of a query and key, and of a value; how many of keys; and whether values are those.
+  /// Sizes of a layer's heads: of a query and key, and of a value; how many of keys; whether values are those; and
+  /// whose both are.
   struct Heads {
     int key_size = 0, value_size = 0, kv = 0;
     bool keys_are_values = false;
+    KeyHolding keys = KeyHolding::own;
   };
   /// `global`: of a layer that sees all beside others with a window.
-  [[nodiscard]] Heads heads_of(bool global) const {
+  [[nodiscard]] Heads heads_of(bool global, KeyHolding keys = KeyHolding::own) const {
     if (is_latent()) return {qk_nope_head_dim + qk_rope_head_dim, v_head_dim, kv()};
     const int size = global && global_head_dim > 0 ? global_head_dim : head_size();
-    return {size, size, global && global_kv_heads > 0 ? global_kv_heads : kv(), global && global_keys_are_values};
+    return {size, size, global && global_kv_heads > 0 ? global_kv_heads : kv(), global && global_keys_are_values, keys};
   }
   static const FieldTable<TransformerShape>& fields();
 };

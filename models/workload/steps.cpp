@@ -50,7 +50,7 @@ double seen_keys(const TransformerShape& shape, const LayerSharding& cuts, doubl
 }  // namespace
 
 Cut::Cut(const TransformerShape& s, bool masked, double batch, double length, const LayerSharding& cuts, bool windowed,
-         bool global)
+         bool global, KeyHolding keys)
     : shape(s),
       sharding(cuts),
       causal(masked),
@@ -60,14 +60,15 @@ Cut::Cut(const TransformerShape& s, bool masked, double batch, double length, co
       tokens(batch * local_sequence),
       resident(cuts.sequence_parallel ? tokens / cuts.tp : tokens),
       hidden(s.hidden),
-      head(s.heads_of(global)),
+      head(s.heads_of(global, keys)),
       heads(static_cast<double>(s.heads) / cuts.tp),
       query(heads * head.key_size),
       // With more tensor-parallel ranks than key heads, ranks share a head and each computes it.
       key(std::max(1.0, static_cast<double>(head.kv) / cuts.tp) * head.key_size),
       value(std::max(1.0, static_cast<double>(head.kv) / cuts.tp) * head.value_size),
       attended(heads * head.value_size),
-      entry(query + key + (head.keys_are_values ? 0 : value) + (s.attention_output_gate ? attended : 0)),
+      entry(query + (borrows_keys() ? 0 : key + (head.keys_are_values ? 0 : value)) +
+            (s.attention_output_gate ? attended : 0)),
       tp(cuts.tp),
       element(cuts.bytes_per_element),
       residual(cuts.automatic_mixed_precision ? std::max<double>(element, sizeof(float)) : element),

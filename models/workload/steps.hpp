@@ -11,9 +11,9 @@ namespace stepcast::workload {
 /// What one device holds of one micro-batch in one layer: sizes as doubles, since a cut need not be even.
 struct Cut {
   /// `causal`: tokens see those before them only.
-  /// `windowed`: of a layer with the shape's window; `global`: of one that sees all beside such.
+  /// `windowed`: of a layer with the shape's window; `global`: of one that sees all beside such; `keys`: whose it has.
   Cut(const TransformerShape& shape, bool causal, double micro_batch, double sequence, const LayerSharding& sharding,
-      bool windowed = false, bool global = false);
+      bool windowed = false, bool global = false, KeyHolding keys = KeyHolding::own);
 
   const TransformerShape& shape;
   const LayerSharding& sharding;
@@ -30,7 +30,8 @@ struct Cut {
   double key;                    ///< width of K: kv_heads·d/tp, never less than one head
   double value;                  ///< width of V, alike
   double attended;               ///< width of the result: heads·(size of a value)/tp
-  double entry;                  ///< width of the product that gives Q, K, V and the gate: without V where that is K
+  double entry;                  ///< width of the product that gives Q, K, V and the gate: without V where that is K,
+                                 ///< without both where an earlier layer's are taken
   double tp;
   double element;   ///< bytes of an activation
   double residual;  ///< the same of what blocks add up: fp32 under automatic mixed precision
@@ -41,6 +42,7 @@ struct Cut {
   [[nodiscard]] Bytes hidden_tensor() const { return Bytes(tokens * hidden * element); }
   [[nodiscard]] Bytes resident_tensor() const { return Bytes(resident * hidden * element); }
   [[nodiscard]] Bytes residual_tensor() const { return Bytes(resident * hidden * residual); }
+  [[nodiscard]] bool borrows_keys() const { return head.keys == KeyHolding::borrowed; }
   /// Whether each product that reads a norm's result casts it for itself, and keeps that copy.
   [[nodiscard]] bool casts_operands() const { return residual > element && !sharding.compiled; }
   /// Bytes of a dropout mask (one an element) over `elements`, none without dropout.
@@ -150,6 +152,15 @@ void count_indexer(LayerWork& work, const Cut& cut);
 double shared_key(const TransformerShape& shape);
 /// Multiply-adds of its products for one token.
 double indexer_products(const TransformerShape& shape);
+
+/// The part of a block behind its MLP that takes in the layer's own embedding (TransformerShape::per_layer_embedding):
+/// a gate of the hidden state multiplies it, and what a product makes of both is normed and added.
+void add_per_layer_part(LayerWork& work, const Cut& cut);
+void add_per_layer_part_backward(LayerWork& work, const Cut& cut);
+/// All layers' embeddings, which the first layer makes: rows of a table, added to a product of the words' embeddings.
+void add_per_layer_table(LayerWork& work, const Cut& cut);
+/// Multiply-adds of the parts of all layers and of that product for one token.
+double per_layer_multiply_adds(const TransformerShape& shape);
 
 /// Parts of a half that all kinds share. `readers`: products that read what the norm gives.
 void add_norm(LayerWork& work, const Cut& cut, double readers = 1);

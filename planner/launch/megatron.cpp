@@ -206,6 +206,8 @@ std::vector<std::string> beyond_megatron_arguments(const Scenario& s) {
   add_if(shape.window > 0 && shape.window_kind == WindowKind::chunked, "attention within chunks of a window");
   add_if(shape.global_head_dim > 0 || shape.global_kv_heads > 0 || shape.global_keys_are_values,
          "heads of another size in layers that see past the window");
+  add_if(shape.shared_kv_layers > 0, "layers that take their keys and values from earlier ones");
+  add_if(shape.per_layer_embedding > 0, "embeddings that each layer has of its own");
   add_if(shape.linear_attention && shape.linear_attention->kind != LinearAttentionKind::gated_delta,
          "linear attention of another kind than the gated delta rule");
   add_if(shape.has_half('M') && shape.ssm_conv != 4, fmt::format("a convolution over {} tokens", shape.ssm_conv));
