@@ -95,10 +95,40 @@ TEST(GlobalHeads, Gemma4IsImported) {
   for (const auto& [key, value] : preset.items()) EXPECT_EQ(imported.value(key, Json(value)), value) << key;
 }
 
-TEST(GlobalHeads, EmbeddingsOfEveryLayerAreRefused) {
+// The smallest models' files beside the presets (their config.json; MaxText's gemma4-e2b.yml has the same sizes).
+TEST(GlobalHeads, Gemma4sSmallestAreImported) {
+  Json e2b = Json::parse(R"({"model_type":"gemma4","text_config":{"model_type":"gemma4_text","attention_k_eq_v":false,
+    "enable_moe_block":false,"global_head_dim":512,"head_dim":256,"hidden_size":1536,"hidden_size_per_layer_input":256,
+    "intermediate_size":6144,"num_attention_heads":8,"num_global_key_value_heads":null,"num_hidden_layers":35,
+    "num_key_value_heads":1,"num_kv_shared_layers":20,"sliding_window":512,"use_double_wide_mlp":true,
+    "vocab_size":262144,"vocab_size_per_layer_input":262144}})");
+  Json types = Json::array();
+  for (int layer = 1; layer <= 35; ++layer) types.push_back(layer % 5 == 0 ? "full_attention" : "sliding_attention");
+  e2b["text_config"]["layer_types"] = types;
+  const ImportedModel small = import_huggingface(e2b, {"config.json", "e2b"}, 4096);
+  EXPECT_EQ(small.parameters, parameter_count(*test::preset("gemma4-2b")));
+
+  Json e4b = e2b;
+  Json& text = e4b["text_config"];
+  text.update({{"hidden_size", 2560},
+               {"intermediate_size", 10240},
+               {"num_hidden_layers", 42},
+               {"num_key_value_heads", 2},
+               {"num_kv_shared_layers", 18},
+               {"use_double_wide_mlp", false}});
+  text.erase("layer_types");  // by default every sixth sees all
+  const ImportedModel large = import_huggingface(e4b, {"config.json", "e4b"}, 4096);
+  EXPECT_EQ(large.parameters, parameter_count(*test::preset("gemma4-4b")));
+  for (const auto& [id, model] : {std::pair{"gemma4-2b", small}, std::pair{"gemma4-4b", large}}) {
+    const Json preset = TransformerShape::fields().write(*test::preset(id)->transformer);
+    for (const auto& [key, value] : model.model.at("transformer").items()) EXPECT_EQ(preset.at(key), value) << key;
+  }
+}
+
+TEST(GlobalHeads, OtherWordsOfEveryLayerAreRefused) {
   Json config = experts();
-  config["text_config"]["hidden_size_per_layer_input"] = 256;
-  EXPECT_THAT(fault_of(config), HasSubstr("/text_config/hidden_size_per_layer_input: found 256: embeddings of every"));
+  config["text_config"].update({{"hidden_size_per_layer_input", 256}, {"vocab_size_per_layer_input", 1000}});
+  EXPECT_THAT(fault_of(config), HasSubstr("/text_config/vocab_size_per_layer_input: found 1000, expected 262144"));
 }
 
 }  // namespace

@@ -201,7 +201,8 @@ class HuggingFaceReader {
       if (bias && !type_.qkv_bias) notes_.emplace_back("attention_bias: the output projection's bias is not counted");
       if (reader_.flag("mlp_bias", false)) notes_.emplace_back("mlp_bias: the biases of the MLP are not counted");
     }
-    refuse_layer_inputs();
+    shared_keys();
+    layer_inputs();
     if (reader_.has("attention_chunk_size"))
       chunks();
     else
@@ -232,16 +233,26 @@ class HuggingFaceReader {
       shape_["global_kv_heads"] = *heads;
   }
 
-  /// Gemma 4's smallest models.
-  void refuse_layer_inputs() {
-    for (const char* key : {"hidden_size_per_layer_input", "num_kv_shared_layers"})
-      if (const auto size = reader_.whole(key, 0); size && *size > 0)
-        diagnostics_.error(
-            child_pointer(pointer_, key),
-            fmt::format("found {}: embeddings of every layer, or keys that several layers share, have no "
-                        "description here",
-                        *size));
-    reader_.ignore({"vocab_size_per_layer_input", "enable_moe_block", "use_double_wide_mlp"});
+  /// Gemma 4's smallest models: layers that take an earlier one's keys and values, in E2B with a wider MLP.
+  void shared_keys() {
+    const bool wide = reader_.flag("use_double_wide_mlp", false);
+    const auto layers = reader_.whole("num_kv_shared_layers", 0);
+    if (!layers || *layers == 0) return;
+    shape_["shared_kv_layers"] = *layers;
+    if (wide) shape_["shared_kv_ffn_hidden"] = 2 * width();
+  }
+
+  /// Embeddings of every layer; their table has as many words as the other wherever it is known.
+  void layer_inputs() {
+    const auto size = reader_.whole("hidden_size_per_layer_input", 0);
+    const auto words = reader_.whole("vocab_size_per_layer_input");
+    reader_.ignore({"enable_moe_block"});
+    if (!size || *size == 0) return;
+    shape_["per_layer_embedding"] = *size;
+    if (words && *words != shape_["vocab"].get<int>())
+      diagnostics_.error(child_pointer(pointer_, "vocab_size_per_layer_input"),
+                         fmt::format("found {}, expected {} as vocab_size: embeddings of every layer are of all words",
+                                     *words, shape_["vocab"].get<int>()));
   }
 
   /// Llama 4: local layers see their own chunk; every fourth one, without rotary positions, sees all.

@@ -467,7 +467,7 @@ constexpr std::array kRefusals{
     Refusal{"nemotron-nas", "blocks of different widths (block_configs)"},
     Refusal{"deci", "blocks of different widths"},
     Refusal{"openelm", "blocks of different widths"},
-    Refusal{"gemma3n_text", "embeddings of every layer (per-layer inputs) and streams that predict one another"},
+    Refusal{"gemma3n_text", "four residual streams that predict one another (AltUp)"},
     Refusal{"longcat_flash", "blocks of two attentions and experts without computation"},
     Refusal{"switch_transformers", "experts in an encoder-decoder"},
     Refusal{"nllb-moe", "experts in an encoder-decoder"},
