@@ -253,7 +253,10 @@ TEST(HuggingFaceImport, LocalLayersGoByTheListOfTypes) {
   EXPECT_EQ(third.model["transformer"]["window"], 4096);
   EXPECT_THAT(third.notes, testing::Not(Contains(HasSubstr("layer_types"))));
   const ImportedModel uneven = shape(local + "," + full + "," + local + "," + local + "," + local + "," + full);
-  EXPECT_THAT(uneven.notes, Contains("layer_types: every 2th layer is taken to see all; 1 of 6 do otherwise"));
+  EXPECT_THAT(uneven.notes, Contains("layer_types: every 3th layer is taken to see all; 2 of 6 do otherwise"));
+  // As many as see all, though the first does.
+  const ImportedModel first = shape(full + "," + local + "," + local + "," + full + "," + local + "," + local);
+  EXPECT_EQ(first.model["transformer"]["global_every"], 3);
   EXPECT_FALSE(shape(local + "," + local).model["transformer"].contains("global_every"));
   EXPECT_FALSE(shape(full + "," + full).model["transformer"].contains("window"));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <tuple>
 
 #include "calibration/importers/models/config_reader.hpp"
 #include "calibration/importers/models/diffusers.hpp"
@@ -201,6 +202,8 @@ class HuggingFaceReader {
       if (bias && !type_.qkv_bias) notes_.emplace_back("attention_bias: the output projection's bias is not counted");
       if (reader_.flag("mlp_bias", false)) notes_.emplace_back("mlp_bias: the biases of the MLP are not counted");
     }
+    if (type_.output_gate && type_.halves == LayerHalves::none) shape_["attention_output_gate"] = true;
+    refuse_uneven_heads();
     shared_keys();
     layer_inputs();
     if (reader_.has("attention_chunk_size"))
@@ -211,7 +214,7 @@ class HuggingFaceReader {
 
   void window() {
     const auto window = reader_.whole("sliding_window");
-    const bool used = reader_.flag("use_sliding_window", type_.sliding);
+    const bool used = reader_.flag("use_sliding_window", type_.sliding || lists_windows());
     const auto full_layers = reader_.whole("max_window_layers", 0);
     const std::optional<int> pattern = full_layer_every({"sliding_window_pattern", "_sliding_window_pattern"});
     // Layers from max_window_layers on have the window.
@@ -231,6 +234,21 @@ class HuggingFaceReader {
     if (shared) shape_["global_keys_are_values"] = true;
     if (const auto heads = reader_.whole("num_global_key_value_heads"); heads && shared)
       shape_["global_kv_heads"] = *heads;
+  }
+
+  /// A list of every layer's heads is of one number here.
+  void refuse_uneven_heads() {
+    constexpr const char* kKey = "num_attention_heads_per_layer";
+    reader_.ignore({kKey});
+    const auto list = config_.find(kKey);
+    if (list == config_.end() || !list->is_array()) return;
+    for (std::size_t layer = 0; layer < list->size(); ++layer) {
+      if ((*list)[layer] == heads_) continue;
+      return diagnostics_.error(child_pointer(child_pointer(pointer_, kKey), std::to_string(layer)),
+                                fmt::format("found {}, expected {} as in num_attention_heads: layers of unlike numbers "
+                                            "of heads have no description here",
+                                            (*list)[layer].dump(), heads_));
+    }
   }
 
   /// Gemma 4's smallest models: layers that take an earlier one's keys and values, in E2B with a wider MLP.
@@ -277,6 +295,13 @@ class HuggingFaceReader {
     return std::nullopt;
   }
 
+  /// Whether the file says layer by layer which of them have the window.
+  [[nodiscard]] bool lists_windows() const {
+    const auto types = config_.find("layer_types");
+    return types != config_.end() && types->is_array() &&
+           std::find(types->begin(), types->end(), Json("sliding_attention")) != types->end();
+  }
+
   /// Whether all layers are of attention; another kind is a fault.
   bool are_attention(const Json& types) {
     for (std::size_t layer = 0; layer < types.size(); ++layer) {
@@ -302,13 +327,26 @@ class HuggingFaceReader {
     if (!config_.contains("layer_types") || !config_.at("layer_types").is_array()) return every;
     const Json& types = config_.at("layer_types");
     if (!are_attention(types)) return every;
-    const auto full = [](const Json& type) { return type == "full_attention"; };
-    const auto first = std::find_if(types.begin(), types.end(), full);
-    if (first == types.end()) return std::nullopt;
-    every = static_cast<int>(first - types.begin()) + 1;
-    int others = 0;
-    for (int layer = 0; layer < static_cast<int>(types.size()); ++layer)
-      if (full(types[static_cast<std::size_t>(layer)]) != ((layer + 1) % *every == 0)) ++others;
+    const int layers = static_cast<int>(types.size());
+    std::vector<bool> full;
+    for (const Json& type : types) full.push_back(type == "full_attention");
+    const auto count = std::count(full.begin(), full.end(), true);
+    if (count == 0) return std::nullopt;
+    const auto others_at = [&](int period) {
+      int others = 0;
+      for (int layer = 0; layer < layers; ++layer)
+        others += full[static_cast<std::size_t>(layer)] != ((layer + 1) % period == 0) ? 1 : 0;
+      return others;
+    };
+    // As many layers as see all, in the places that differ least.
+    const auto distance = [&](int period) {
+      const auto at = period * static_cast<int>(count);
+      return std::tuple(std::abs(layers / period - static_cast<int>(count)), others_at(period), std::abs(layers - at));
+    };
+    every = 1;
+    for (int period = 2; period <= layers; ++period)
+      if (distance(period) < distance(*every)) every = period;
+    const int others = others_at(*every);
     if (others > 0)
       notes_.push_back(fmt::format("layer_types: every {}th layer is taken to see all; {} of {} do otherwise", *every,
                                    others, types.size()));
@@ -355,7 +393,9 @@ class HuggingFaceReader {
     if (const auto width = reader_.whole("moe_latent_size", 0); width && *width > 0) shape_["moe_latent"] = *width;
     if (const auto first = reader_.whole("first_k_dense_replace", 0); first && *first > 0)
       shape_["dense_layers"] = *first;
-    if (config_.contains("moe_layer_freq") && config_.at("moe_layer_freq").is_array()) return sparse_layers();
+    for (const auto& [key, sparse] :
+         {std::pair{"moe_layer_freq", Json(1)}, std::pair{"mlp_layer_types", Json("sparse")}})
+      if (config_.contains(key) && config_.at(key).is_array()) return sparse_layers(key, sparse);
     for (const char* key : {"moe_layer_freq", "decoder_sparse_step", "interleave_moe_layer_step"})
       if (const auto every = reader_.whole(key); every && *every > 1) shape_["moe_every"] = *every;
     reader_.ignore({"mlp_only_layers", "moe_layers"});
@@ -370,16 +410,18 @@ class HuggingFaceReader {
                          "dense_layers and moe_every are what a model has");
   }
 
-  /// moe_layer_freq as a list: 0 for each dense layer, which come first, and 1 for each with experts.
-  void sparse_layers() {
-    reader_.ignore({"moe_layer_freq", "mlp_only_layers", "moe_layers"});
-    const Json& list = config_.at("moe_layer_freq");
-    const auto first = std::find(list.begin(), list.end(), Json(1));
+  /// A list of which layers have experts, behind dense ones: `sparse` for each such layer.
+  void sparse_layers(const char* key, const Json& sparse) {
+    reader_.ignore({"moe_layer_freq", "mlp_layer_types", "mlp_only_layers", "moe_layers"});
+    const Json& list = config_.at(key);
+    const auto first = std::find(list.begin(), list.end(), sparse);
     if (list.size() != shape_["layers"].get<std::size_t>() ||
-        std::count(first, list.end(), Json(1)) != list.end() - first)
-      return diagnostics_.error(child_pointer(pointer_, "moe_layer_freq"),
-                                fmt::format("found {} entries, expected zeros and then ones, one for each of {} layers",
-                                            list.size(), shape_["layers"].get<std::size_t>()));
+        std::count(first, list.end(), sparse) != list.end() - first)
+      return diagnostics_.error(
+          child_pointer(pointer_, key),
+          fmt::format("found {} entries, expected dense layers and then {}, one for each of {} layers", list.size(),
+                      sparse.dump(), shape_["layers"].get<std::size_t>()));
+    shape_.erase("dense_layers");
     if (first != list.begin()) shape_["dense_layers"] = first - list.begin();
   }
 
@@ -421,6 +463,9 @@ class HuggingFaceReader {
       if (const auto width = reader_.whole(key); width && *width != hidden_) shape_["embedding_size"] = *width;
     if (reader_.flag("use_cla", false))
       notes_.emplace_back("use_cla: keys and values that several layers share are counted for each");
+    // Text attends to what is before it; "all", or true, makes an encoder of a decoder.
+    if (const Json both = config_.value("use_bidirectional_attention", Json()); both == "vision" || both == false)
+      reader_.ignore({"use_bidirectional_attention"});
     if (!type_.left_out.empty()) notes_.emplace_back(type_.left_out);
     if (type_.sinks) notes_.emplace_back("attention's sinks are not counted");
     reader_.ignore(huggingface_harmless_keys());
