@@ -148,6 +148,17 @@ TEST(HuggingFaceDecoders, WindowsOfUnknownTypesCountWhereLayersAreListed) {
   EXPECT_FALSE(of(config.dump()).model["transformer"].contains("window"));
 }
 
+// The language model of a model that sees need not name its class; one that sees alone has other sizes.
+TEST(HuggingFaceDecoders, SectionsOfUnknownTypesAreTakenForLlamas) {
+  const std::string text = R"("hidden_size":2048,"intermediate_size":6144,"num_hidden_layers":2,
+    "num_attention_heads":16,"num_key_value_heads":8,"vocab_size":151936,"max_position_embeddings":32768,)";
+  const ImportedModel seen = of(R"({"model_type":"hunyuan_vl","text_config":{"model_type":"hunyuan_vl_text",)" + text +
+                                R"("rms_norm_eps":1e-6}})");
+  EXPECT_THAT(seen.notes, testing::Contains(HasSubstr("\"hunyuan_vl_text\" is not known: taken for Llama's kin")));
+  EXPECT_THAT(faults_of(R"({"model_type":"x","text_config":{"model_type":"y",)" + text + R"("layer_norm_eps":1e-6}})"),
+              HasSubstr("/text_config/model_type: found \"y\""));
+}
+
 TEST(HuggingFaceDecoders, DenseLayersByTheListOfMlps) {
   Json list = Json::array();
   for (int layer = 0; layer < 80; ++layer) list.push_back(layer < 3 ? "dense" : "sparse");

@@ -71,14 +71,16 @@ std::string near_type(const std::string& name, const Json& config) {
   return near && is_misspelt(name, *near) ? fmt::format("did you mean \"{}\"?", *near) : expected_one_of(names);
 }
 
-/// Of a decoder with all of Llama's sizes, as most new types are.
-bool is_like_llama(const Json& config) {
+/// Of a decoder with all of Llama's sizes, as most new types are; the language model of several parts need not name
+/// its class.
+bool is_like_llama(const Json& config, bool part) {
   constexpr std::array kLlamaSizes{"hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size",
                                    "rms_norm_eps"};
   const auto has = [&](const char* key) { return config.contains(key) && !config.at(key).is_null(); };
   const bool wide = has("intermediate_size") || has("moe_intermediate_size");
-  const bool decoder =
-      config.contains("architectures") && config.at("architectures").dump().find("ForCausalLM") != std::string::npos;
+  const bool decoder = config.contains("architectures")
+                           ? config.at("architectures").dump().find("ForCausalLM") != std::string::npos
+                           : part;
   return wide && decoder && std::all_of(kLlamaSizes.begin(), kLlamaSizes.end(), has);
 }
 
@@ -119,7 +121,7 @@ HuggingFacePart language_model_of(const Json& config, Diagnostics& diagnostics) 
   // Of a model of several parts its own type says more than that of its text's.
   const std::string of_whole = std::string(huggingface_refusal(type_in(config)));
   const std::string lacks = of_whole.empty() ? lacking(name, out.config) : of_whole;
-  if (lacks.empty() && !name.empty() && is_like_llama(out.config)) {
+  if (lacks.empty() && !name.empty() && is_like_llama(out.config, !out.pointer.empty())) {
     out.type = huggingface_type("llama", out.config);
     out.note = fmt::format(
         "model_type \"{}\" is not known: taken for Llama's kin, whose keys it has (compare the parameters with those "

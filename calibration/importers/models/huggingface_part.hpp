@@ -18,9 +18,9 @@ struct HuggingFacePart {
   [[nodiscard]] bool is_part() const { return has_others || !pointer.empty(); }
 };
 
-/// A file of a type that is not known here, whose sizes are called as Llama's and whose class is a decoder's, is taken
-/// for Llama's kin with a note. Another is a fault that says what its model has beyond the description, where that is
-/// known, or the nearest type.
+/// A file of a type that is not known here, whose sizes are called as Llama's and whose class is a decoder's, or a
+/// section of such sizes, is taken for Llama's kin with a note. Another is a fault that says what its model has beyond
+/// the description, where that is known, or the nearest type.
 HuggingFacePart language_model_of(const Json& config, Diagnostics& diagnostics);
 
 }  // namespace stepcast
