@@ -44,13 +44,14 @@ constexpr std::array kDispatches{
     DispatchRecipe{"deepseek-v3", "", "gb200 gb300 b200-sxm-180gb b300-sxm-270gb h100-sxm-80gb", "26.02"},
     DispatchRecipe{"nemotron-3-nano", "", "gb200 gb300 b200-sxm-180gb b300-sxm-270gb h100-sxm-80gb", "26.02"},
     DispatchRecipe{"nemotron-3-super", "", "gb200 gb300 b200-sxm-180gb b300-sxm-270gb", "26.02"},
+    DispatchRecipe{"nemotron-3-ultra", "", "gb200 gb300 b200-sxm-180gb b300-sxm-270gb h100-sxm-80gb", "26.06"},
 };
 
 /// expert_tensor_parallel_size 1 in Megatron-Bridge's scripts/performance/configs/{deepseek,qwen,kimi,nemotronh} and in
 /// column etp_size of NeMo's scripts/performance/recommended_model_configs, where Llama 4's is its tensor_parallel and
 /// Mixtral 8x7B's is left open.
 constexpr std::string_view kWholeExperts =
-    "deepseek-v3 kimi-k2 mixtral-8x22b nemotron-3-nano nemotron-3-super qwen3-30b-a3b qwen3-235b-a22b";
+    "deepseek-v3 kimi-k2 mixtral-8x22b nemotron-3-nano nemotron-3-super nemotron-3-ultra qwen3-30b-a3b qwen3-235b-a22b";
 
 bool holds(std::string_view text, std::string_view words) { return text.find(words) != std::string_view::npos; }
 
@@ -78,7 +79,7 @@ bool dispatches_once(std::string_view model, std::string_view precision, std::st
 // Qwen3.5 have mtp_num_layers 1, which the 22.5 GFLOP a token of Qwen3.5 35B's card show (19.2 without).
 int unstated_predictions(std::string_view model) {
   if (model == "qwen3-next-80b-a3b" || model == "qwen3.5-35b-a3b") return 1;
-  return model == "nemotron-3-super" || model == "nemotron-3.5-lightning" ? 2 : 0;
+  return model == "nemotron-3-super" || model == "nemotron-3-ultra" || model == "nemotron-3.5-lightning" ? 2 : 0;
 }
 
 bool keeps_experts_whole(std::string_view model) { return !model.empty() && holds(kWholeExperts, model); }

@@ -85,10 +85,11 @@ TEST(StateSpace, ALayerIsOneHalf) {
   EXPECT_EQ(experts.expert_parameters, 128.0 * 2 * 2688 * 1856);
 }
 
-// 30B-A3B, 120B-A12B: what a token uses, embeddings included.
+// 30B-A3B, 120B-A12B: what a token uses, embeddings included. 550B-A55B: without the embedding's table.
 TEST(StateSpace, ActiveParametersAreThePublishedOnes) {
   EXPECT_NEAR(active_parameter_count(*preset("nemotron-3-nano")), 3.6e9, 0.03e9);
   EXPECT_NEAR(active_parameter_count(*preset("nemotron-3-super")), 12.7e9, 0.1e9);
+  EXPECT_NEAR(active_parameter_count(*preset("nemotron-3-ultra")) - 131072.0 * 8192, 55e9, 0.1e9);
 }
 
 // Megatron-Bridge's figures for 35,861 tokens/s of Nano on a B300 are 798 TFLOP/s, so 22.3 GFLOP a token; for Super
@@ -101,6 +102,9 @@ TEST(StateSpace, FlopsComeNearThePublishedCount) {
   Model super = *preset("nemotron-3-super");
   super.transformer->mtp_layers = 2;
   EXPECT_NEAR(gflop_per_token(super), 84.7, 0.04 * 84.7);
+  Model ultra = *preset("nemotron-3-ultra");  // 917.75 of 2,548.9 on GB200
+  ultra.transformer->mtp_layers = 2;
+  EXPECT_NEAR(gflop_per_token(ultra), 360.1, 0.04 * 360.1);
 }
 
 // Experts of a latent see 1024 of 4096: so do exchanges; every rank projects its own tokens, there and back.
