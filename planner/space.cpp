@@ -53,7 +53,7 @@ Space::Space(const PlanQuestionSpec& question, const Scenario& shared)
 /// The rules of models/scenario/degrees.cpp, which have the last word.
 bool Space::tensor_degree(int tp) const {
   if (devices_ % tp != 0 || (per_node_ % tp != 0 && tp % per_node_ != 0)) return false;
-  if (shape_ == nullptr) return tp == 1;
+  if (shape_ == nullptr || shape_->compressed_attention) return tp == 1;
   const bool mixes = shape_->has_half('M');
   for (const int width :
        {shape_->heads, shape_->hidden, shape_->ffn_hidden, shape_->shared_expert_ffn, mixes ? shape_->ssm_heads : 0,

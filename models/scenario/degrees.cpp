@@ -41,6 +41,10 @@ std::vector<std::string> tensor_faults(const Draft& draft, long tp) {
         .of(shape->has_half('M') ? shape->ssm_groups : 0, "groups of a state-space layer")
         .of(shape->linear_attention ? shape->linear_attention->key_heads : 0, "key heads of linear attention")
         .add_to(reasons);
+    if (shape->compressed_attention)
+      reasons.emplace_back(
+          "would cut compressed attention, all of whose heads share one of entries: Megatron-LM and "
+          "transformers train it uncut");
     if (shape->kv() != shape->heads && shape->kv() % tp != 0 && tp % shape->kv() != 0)
       reasons.push_back(fmt::format("neither divides the {} key-value heads nor is a multiple of them", shape->kv()));
   }
@@ -121,6 +125,23 @@ std::string undealt_heads(const TransformerShape& shape, long ranks) {
                      shape.ssm_groups);
 }
 
+/// Whether a query picks its keys, or may see any entry.
+bool picks_keys(const TransformerShape& shape) { return shape.sparse_attention || shape.compressed_attention; }
+
+/// Why ranks cannot each have a piece of a sequence whose tokens are pooled to entries; empty where they can. Windows
+/// reach into the piece before, and no further.
+std::string torn_entries(const TransformerShape& shape, long seq_len, long ranks) {
+  if (!shape.compressed_attention || ranks == 1) return {};
+  const auto& ratios = shape.compressed_attention->ratios;
+  const long largest = ratios.empty() ? 0 : *std::max_element(ratios.begin(), ratios.end());
+  if (largest > 0 && seq_len % (ranks * largest) != 0)
+    return fmt::format("leaves pieces of {:g} tokens, which are no whole entries of {}",
+                       static_cast<double>(seq_len) / static_cast<double>(ranks), largest);
+  if (seq_len / ranks < shape.window)
+    return fmt::format("leaves pieces of {} tokens, fewer than the window of {}", seq_len / ranks, shape.window);
+  return {};
+}
+
 void check_context(Draft& draft) {
   Scenario& s = draft.scenario;
   const StrategySpec& strategy = draft.spec().strategy;
@@ -134,11 +155,15 @@ void check_context(Draft& draft) {
                                    strategy.tensor_parallel, ranks, undealt),
                        nearest_valid(cp, std::max(shape->heads, shape->ssm_heads),
                                      [&](long c) { return shape->deals_out_mixers(c * strategy.tensor_parallel); }));
-  if (cp > 1 && shape->sparse_attention && s.context_method != ContextMethod::all_gather)
+  if (cp > 1 && picks_keys(*shape) && s.context_method != ContextMethod::all_gather)
     return draft.fault("/strategy/context_method",
-                       fmt::format("found {}, but a query of {} may attend to any token before it",
-                                   name_of(s.context_method), s.model->id),
+                       fmt::format("found {}, but a query of {} may attend to any {} before it",
+                                   name_of(s.context_method), s.model->id, shape->sparse_attention ? "token" : "entry"),
                        "all-gather");
+  if (const std::string torn = torn_entries(*shape, s.seq_len, cp); cp > 1 && !torn.empty())
+    return draft.fault(
+        "/strategy/context_parallel", fmt::format("{} {}", cp, torn),
+        nearest_valid(cp, s.seq_len, [&](long c) { return torn_entries(*shape, s.seq_len, c).empty(); }));
   // Causal attention gives each rank one early and one late piece, so that all work alike (Megatron-Core, Llama 3).
   const bool halves = s.model->family == ModelFamily::decoder && s.context_method != ContextMethod::ulysses;
   const long pieces = halves && cp > 1 ? 2L * cp : cp;
@@ -278,7 +303,7 @@ void check_order(Draft& draft) {
 
 /// A query that picks its tokens may pick them on any rank.
 ContextMethod usual_context_method(const TransformerShape* shape) {
-  return shape != nullptr && shape->sparse_attention ? ContextMethod::all_gather : ContextMethod::ring;
+  return shape != nullptr && picks_keys(*shape) ? ContextMethod::all_gather : ContextMethod::ring;
 }
 
 void resolve_data(Draft& draft) {

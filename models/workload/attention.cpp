@@ -6,7 +6,10 @@
 namespace stepcast::workload {
 namespace {
 
-Linear projection(const Cut& cut) { return {"proj", "proj_dgrad", "proj_wgrad", cut.attended, cut.hidden}; }
+Linear projection(const Cut& cut) {
+  const double in = cut.shape.compressed_attention ? mixed_width(cut) : cut.attended;
+  return {"proj", "proj_dgrad", "proj_wgrad", in, cut.hidden};
+}
 
 /// A product in front of the core. Those down to a latent work on the tokens at hand and are held whole by every
 /// tensor-parallel rank (Megatron-Core, multi_latent_attention.py); the others are cut by heads.
@@ -28,7 +31,7 @@ struct Entries {
 Entries entries(const Cut& cut) {
   const TransformerShape& shape = cut.shape;
   Entries out;
-  if (!shape.is_latent()) {
+  if (!shape.has_latents()) {
     out.add({"qkv", "qkv_dgrad", "qkv_wgrad", cut.hidden, cut.entry});
     return out;
   }
@@ -39,21 +42,31 @@ Entries entries(const Cut& cut) {
   } else {
     out.add({"q", "q_dgrad", "q_wgrad", cut.hidden, cut.query});
   }
+  if (shape.compressed_attention) {
+    out.add({"kv", "kv_dgrad", "kv_wgrad", cut.hidden, cut.key}, true);
+    if (cut.ratio > 0) out.add(compressor(cut), true);
+    return out;
+  }
   // The rotary part of the keys is one head for all, computed beside the latent.
   out.add({"kv_down", "kv_down_dgrad", "kv_down_wgrad", cut.hidden, keys + shape.qk_rope_head_dim}, true);
   out.add({"kv_up", "kv_up_dgrad", "kv_up_wgrad", keys, cut.heads * (shape.qk_nope_head_dim + shape.v_head_dim)});
   return out;
 }
 
-/// Widths of the latents that a norm follows.
-double latent_width(const TransformerShape& shape) { return shape.q_lora_rank + shape.kv_lora_rank; }
+/// Widths of the latents that a norm follows; of compressed attention the keys are one.
+double latent_width(const Cut& cut) {
+  const double keys = cut.shape.compressed_attention ? cut.key : cut.shape.kv_lora_rank;
+  return cut.shape.q_lora_rank + keys;
+}
 
 /// Width of Q and of the keys that the layer itself makes.
 double made_width(const Cut& cut) { return cut.query + (cut.borrows_keys() ? 0 : cut.key); }
 
 /// Elements of a token that rotary positions turn.
 double rotary_width(const Cut& cut) {
-  if (!cut.shape.is_latent()) return made_width(cut);
+  if (!cut.shape.has_latents()) return made_width(cut);
+  // Values that are keys are turned, and heads' results turned back.
+  if (cut.shape.compressed_attention) return (2 * cut.heads + 1) * cut.shape.qk_rope_head_dim;
   return (cut.heads + 1) * cut.shape.qk_rope_head_dim;
 }
 
@@ -67,7 +80,11 @@ LayerStep rotary(std::string_view name, const Cut& cut) {
   return step;
 }
 
-double normed_elements(const Cut& cut) { return cut.tokens * made_width(cut); }
+/// Whether heads are normalised: of compressed attention the queries', without a scale.
+bool has_head_norms(const Cut& cut) { return cut.shape.qk_norm || cut.shape.compressed_attention; }
+double normed_elements(const Cut& cut) {
+  return cut.tokens * (cut.shape.compressed_attention ? cut.query : made_width(cut));
+}
 
 /// Keys and values of the device's tokens.
 Bytes keys_and_values(const Cut& cut, double element) { return Bytes(cut.tokens * (cut.key + cut.value) * element); }
@@ -76,6 +93,13 @@ Bytes keys_and_values(const Cut& cut, double element) { return Bytes(cut.tokens 
 Bytes kept_keys(const Cut& cut) {
   if (cut.borrows_keys() && !cut.sharding.eight_bit_attention) return Bytes(0);
   return keys_and_values(cut, operand_element(cut));
+}
+
+/// A rank's queries over all keys that they see.
+Core whole_core(const Cut& cut) {
+  if (cut.shape.compressed_attention) return compressed_core(cut);
+  const double picked = cut.shape.sparse_attention ? cut.seen : 0;
+  return {cut.local_sequence, cut.sequence, cut.heads, cut.seen, cut.causal, picked};
 }
 
 /// Ring attention (Liu et al. 2023, arXiv 2310.01889): cp kernels over one chunk of keys each; the next chunk travels
@@ -92,12 +116,22 @@ void ring(Steps& steps, const Cut& cut, Bytes chunk, bool backward) {
   }
 }
 
+/// Where entries pool tokens and windows end at a neighbour's, its last tokens come over (Megatron-Core,
+/// csa_utils/cp_utils.py: exchange_cp_boundary_hidden).
+void exchange_boundary(Steps& steps, const Cut& cut) {
+  if (!cut.shape.compressed_attention) return;
+  steps.push_back(communicate("cp_send_recv", LayerCommunication::context, LayerCollective::send_recv,
+                              Bytes(cut.micro_batch * cut.shape.window * cut.hidden * cut.element)));
+}
+
 /// Keys and values of all ranks gathered before one kernel (Llama 3, arXiv 2407.21783, section 3.3.2); the backward
 /// pass gathers them again and reduces their gradients back.
 void gathered(Steps& steps, const Cut& cut, Bytes chunk, bool backward) {
+  exchange_boundary(steps, cut);
+  if (chunk.value() == 0) return steps.push_back(attention_core(cut, whole_core(cut), backward));
   const Bytes whole = chunk * static_cast<double>(cut.sharding.cp);
   steps.push_back(communicate("cp_all_gather", LayerCommunication::context, LayerCollective::all_gather, whole));
-  steps.push_back(attention_core(cut, {cut.local_sequence, cut.sequence, cut.heads, cut.seen, cut.causal}, backward));
+  steps.push_back(attention_core(cut, whole_core(cut), backward));
   if (backward)
     steps.push_back(
         communicate("cp_reduce_scatter", LayerCommunication::context, LayerCollective::reduce_scatter, whole));
@@ -123,8 +157,9 @@ void ulysses(Steps& steps, const Cut& cut, bool backward) {
 }
 
 /// Width of what context-parallel ranks hand one another of a token: keys and values; of picked tokens the latent that
-/// stands for both, and the indexer's key.
+/// stands for both, and the indexer's key; of compressed attention what entries hold.
 double exchanged_width(const Cut& cut) {
+  if (cut.shape.compressed_attention) return exchanged_of_entries(cut);
   if (!cut.shape.sparse_attention) return cut.key + cut.value;
   return shared_key(cut.shape) + cut.shape.sparse_attention->indexer_head_dim;
 }
@@ -135,10 +170,7 @@ void core_steps(Steps& steps, const Cut& cut, bool backward) {
     cast_for_attention(steps, "attention_cast_gradient", cut.tokens * cut.attended, cut);
   else
     cast_for_attention(steps, "attention_cast", cut.tokens * (cut.query + cut.key + cut.value), cut);
-  if (cut.sharding.cp == 1) {
-    steps.push_back(attention_core(cut, {cut.sequence, cut.sequence, cut.heads, cut.seen, cut.causal}, backward));
-    return;
-  }
+  if (cut.sharding.cp == 1) return steps.push_back(attention_core(cut, whole_core(cut), backward));
   switch (cut.sharding.context_method) {
     case ContextMethod::ring:
       return ring(steps, cut, chunk, backward);
@@ -186,15 +218,16 @@ void count_attention(LayerWork& work, const Cut& cut) {
     work.parameters += entry.linear.in * entry.linear.out;
     if (cut.shape.biases || cut.shape.qkv_bias) work.parameters += entry.linear.out;
   }
-  work.parameters += out.in * out.out + latent_width(cut.shape);
+  work.parameters += out.in * out.out + latent_width(cut);
   if (cut.shape.biases) work.parameters += out.out;
   if (cut.shape.qk_norm) work.parameters += (cut.borrows_keys() ? 1 : 2) * cut.head.key_size;
-  if (cut.shape.sparse_attention) count_indexer(work, cut);
+  if (cut.indexes()) count_indexer(work, cut);
+  if (cut.shape.compressed_attention) count_compressed(work, cut);
 
   const Bytes input = cut.resident_tensor();
   // A latent is kept before and after its norm.
-  const Bytes latents(2 * cut.resident * latent_width(cut.shape) * cut.element);
-  const Bytes before_norms = cut.shape.qk_norm ? kept_by_head_norms(normed_elements(cut), cut) : Bytes(0);
+  const Bytes latents(2 * cut.resident * latent_width(cut) * cut.element);
+  const Bytes before_norms = has_head_norms(cut) ? kept_by_head_norms(normed_elements(cut), cut) : Bytes(0);
   // Q, K and V are kept as the core reads them.
   const Bytes heads = latents + before_norms + Bytes(cut.tokens * cut.query * operand_element(cut)) + kept_keys(cut) +
                       kept_before_rotary(cut);
@@ -214,7 +247,7 @@ void count_attention(LayerWork& work, const Cut& cut) {
 
 /// The products in front of the core. Latents are normalised, and gathered, in 16 bit before they are cast.
 void enter_core(Steps& steps, const Cut& cut) {
-  if (!cut.shape.is_latent()) {
+  if (!cut.shape.has_latents()) {
     gather_operand(steps, "cast_input", cut);
     steps.push_back(forward_product(entries(cut).begin()->linear, cut.tokens, cut.element));
     return;
@@ -233,15 +266,17 @@ void add_attention_half(LayerWork& work, const Cut& cut) {
   add_norm(work, cut);
   const std::size_t begin = steps.size();
   enter_core(steps, cut);
-  if (cut.shape.is_latent())
-    steps.push_back(memory("latent_norm", 2 * cut.resident * latent_width(cut.shape) * cut.element, cut.sharding));
-  if (cut.shape.qk_norm) steps.push_back(head_norms("qk_norm", normed_elements(cut), false, cut));
+  if (cut.shape.has_latents())
+    steps.push_back(memory("latent_norm", 2 * cut.resident * latent_width(cut) * cut.element, cut.sharding));
+  if (has_head_norms(cut)) steps.push_back(head_norms("qk_norm", normed_elements(cut), false, cut));
   if (cut.shape.positions == PositionKind::rotary) steps.push_back(rotary("rope", cut));
-  if (cut.shape.sparse_attention) add_indexer(steps, cut);
+  add_compression(steps, false, cut);
+  if (cut.indexes()) add_indexer(steps, cut);
   const auto core = static_cast<std::ptrdiff_t>(steps.size());
   core_steps(steps, cut, false);
   work.recompute_attention_core.assign(steps.begin() + core, steps.end());
   add_output_gate(steps, cut, false);
+  if (cut.shape.compressed_attention) add_output_groups(steps, false, cut);
   add_row_parallel_product(steps, projection(cut), cut);
   leave_tensor_region(steps, cut);
   work.recompute_attention.assign(steps.begin() + static_cast<std::ptrdiff_t>(begin), steps.end());
@@ -254,25 +289,27 @@ void add_attention_backward(LayerWork& work, const Cut& cut) {
   add_residual_backward(work, cut);
   gather_operand(steps, "cast_gradient", cut);
   steps.push_back(input_gradient(projection(cut), cut.tokens, cut.element));
+  if (cut.shape.compressed_attention) add_output_groups(steps, true, cut);
   add_output_gate(steps, cut, true);
   core_steps(steps, cut, true);
   add_to_shared_gradient(steps, cut);
+  add_compression(steps, true, cut);
   if (cut.shape.positions == PositionKind::rotary) steps.push_back(rotary("rope_backward", cut));
-  if (cut.shape.qk_norm) steps.push_back(head_norms("qk_norm_backward", normed_elements(cut), true, cut));
-  if (cut.shape.is_latent())
-    steps.push_back(
-        memory("latent_norm_backward", 3 * cut.resident * latent_width(cut.shape) * cut.element, cut.sharding));
+  if (has_head_norms(cut)) steps.push_back(head_norms("qk_norm_backward", normed_elements(cut), true, cut));
+  if (cut.shape.has_latents())
+    steps.push_back(memory("latent_norm_backward", 3 * cut.resident * latent_width(cut) * cut.element, cut.sharding));
   for (const Entry& entry : entries(cut))
     add_cast(steps, "cast_gradient", entry.rows(cut) * entry.linear.out, cut.sharding);
-  regather_input(steps, cut, cut.shape.is_latent() ? cut.element : cut.sharding.gathered_bytes);
+  regather_input(steps, cut, cut.shape.has_latents() ? cut.element : cut.sharding.gathered_bytes);
   for (const Entry& entry : entries(cut)) steps.push_back(input_gradient(entry.linear, entry.rows(cut), cut.element));
   leave_tensor_region_backward(steps, cut);
   add_norm_backward(work, cut);
   work.backward_weight.push_back(weight_gradient(projection(cut), cut.tokens, cut.sharding));
+  if (cut.shape.compressed_attention) add_output_groups_weights(work.backward_weight, cut);
   collect_beside_weights(work.backward_weight, cut);
   for (const Entry& entry : entries(cut))
     work.backward_weight.push_back(weight_gradient(entry.linear, entry.rows(cut), cut.sharding));
-  if (cut.shape.sparse_attention) add_indexer_backward(work, cut);
+  if (cut.indexes()) add_indexer_backward(work, cut);
 }
 
 }  // namespace stepcast::workload

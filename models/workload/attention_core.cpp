@@ -30,10 +30,11 @@ bool softmax_in_pieces(const Cut& cut, double sequences_and_heads) {
 /// about half of what it moves.
 double attention_element(const Cut& cut) { return (operand_element(cut) + cut.element) / 2; }
 
-/// Tokens that an indexer picked lie anywhere: a query reads its own, and backward adds their gradients up in fp32.
-Bytes gathered_tokens(const Cut& cut, const Core& core, bool backward) {
+/// What an indexer picked lies anywhere: a query reads its own, and backward adds their gradients up in fp32.
+Bytes gathered_keys(const Cut& cut, const Core& core, bool backward) {
   const double element = backward ? cut.element + 2 * sizeof(float) : cut.element;
-  return Bytes(cut.micro_batch * core.queries * core.seen * shared_key(cut.shape) * element);
+  const double key = cut.shape.sparse_attention ? shared_key(cut.shape) : cut.head.key_size;
+  return Bytes(cut.micro_batch * core.queries * core.gathered * key * element);
 }
 
 }  // namespace
@@ -67,7 +68,7 @@ LayerStep attention_core(const Cut& cut, const Core& core, bool backward) {
   if (fused) {
     // Forward: Q, K, V in, O out. Backward: those and dO in, dQ, dK and dV out. In 8 bit what goes in has one byte.
     op.bytes = Bytes(backward ? 2 * tensors : tensors);
-    if (sparse && local) op.again = gathered_tokens(cut, core, backward);
+    if (core.gathered > 0) op.again = gathered_keys(cut, core, backward);
     op.bytes += op.again;
   } else {
     const bool separate = softmax_in_pieces(cut, op.batch);

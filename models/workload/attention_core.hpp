@@ -9,10 +9,13 @@ struct Core {
   double queries, keys, heads;
   double seen = 0;      ///< of the keys by a query on average where less than a causal mask leaves (0: not less)
   bool causal = false;  ///< a query sees the keys before it
+  double gathered = 0;  ///< of those seen, that an indexer picked: each query reads its own, wherever they lie
 };
 
 /// Its kernel, or of unfused attention its kernels, forward or backward.
 LayerStep attention_core(const Cut& cut, const Core& core, bool backward);
+/// Of compressed attention: a rank's queries over the window and the entries that they see.
+Core compressed_core(const Cut& cut);
 /// Casts the core's operands to 8 bit where its products are, with the scale of the tensor as it is: read for its
 /// largest value, read again and written (Transformer Engine, current scaling).
 void cast_for_attention(Steps& steps, std::string_view name, double elements, const Cut& cut);

@@ -23,6 +23,60 @@ void check_sparse(const TransformerShape& shape, const std::string& at, Diagnost
   if (shape.window > 0) d.error(at + "/window", "found beside sparse_attention, with which it has no description");
 }
 
+/// What a layer with an indexer needs, and only such.
+void check_indexed_entries(const CompressedAttentionShape& compressed, const std::string& at, Diagnostics& d) {
+  const auto& ratios = compressed.ratios;
+  const int indexed = compressed.indexed_ratio;
+  if (indexed > 0 && std::find(ratios.begin(), ratios.end(), indexed) == ratios.end())
+    d.error(at + "/indexed_ratio", fmt::format("found {}, which is the ratio of no layer", indexed));
+  for (const auto& [key, size] :
+       {std::pair{"entries", compressed.entries}, std::pair{"indexer_heads", compressed.indexer_heads},
+        std::pair{"indexer_head_dim", compressed.indexer_head_dim}})
+    if ((size > 0) != (indexed > 0))
+      d.error(fmt::format("{}/{}", at, key), indexed > 0
+                                                 ? fmt::format("missing: layers of ratio {} have an indexer", indexed)
+                                                 : "found, but indexed_ratio names no layers with an indexer");
+}
+
+/// One head of keys, which are values, for all queries; every layer has the window, and most have entries beside it.
+void check_compressed(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
+  if (!shape.compressed_attention) return;
+  const CompressedAttentionShape& compressed = *shape.compressed_attention;
+  const std::string section = at + "/compressed_attention";
+  if (compressed.ratios.size() != static_cast<std::size_t>(shape.layers))
+    d.error(section + "/ratios",
+            fmt::format("found {} of them, expected {}, one a layer", compressed.ratios.size(), shape.layers));
+  check_indexed_entries(compressed, section, d);
+  if (shape.heads % compressed.output_groups != 0)
+    d.error(section + "/output_groups",
+            fmt::format("{} groups do not divide {} heads", compressed.output_groups, shape.heads));
+  if (compressed.output_groups > 1 && compressed.output_rank == 0)
+    d.error(section + "/output_rank", "missing: width that each of output_groups is projected to");
+  if (shape.kv() != 1)
+    d.error(at + "/kv_heads", fmt::format("found {}, but all heads have one head of entries", shape.kv()), "1");
+  if (shape.window == 0) d.error(at + "/window", "missing: beside its entries a query sees the last tokens");
+  if (shape.qk_rope_head_dim > shape.head_size())
+    d.error(at + "/qk_rope_head_dim",
+            fmt::format("found {}, more than a head's {}", shape.qk_rope_head_dim, shape.head_size()));
+  for (const auto& [key, there] :
+       {std::pair{"kv_lora_rank", shape.is_latent()}, std::pair{"sparse_attention", shape.sparse_attention.has_value()},
+        std::pair{"global_every", shape.global_every > 0}, std::pair{"qk_norm", shape.qk_norm},
+        std::pair{"window_kind", shape.window_kind != WindowKind::sliding},
+        std::pair{"attention_output_gate", shape.attention_output_gate},
+        std::pair{"layer_pattern", !shape.layer_pattern.empty()}, std::pair{"hidden_groups", shape.hidden_groups > 0},
+        std::pair{"encoder_layers", shape.encoder_layers > 0}, std::pair{"diffusion", shape.diffusion.has_value()}})
+    if (there) d.error(at + "/" + key, "found beside compressed_attention, with which it has no description");
+}
+
+/// An encoder's result has one stream, and a diffusion transformer's halves have gates.
+void check_streams(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
+  if (shape.residual_streams == 1) return;
+  for (const auto& [key, there] :
+       {std::pair{"encoder_layers", shape.encoder_layers > 0}, std::pair{"diffusion", shape.diffusion.has_value()},
+        std::pair{"dropout", shape.dropout > 0}})
+    if (there) d.error(at + "/" + key, "found beside residual_streams, with which it has no description");
+}
+
 /// The gate comes with the queries of one product, which latent and cross attention have not.
 void check_gate(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
   if (!shape.attention_output_gate) return;
@@ -35,7 +89,9 @@ void check_gate(const TransformerShape& shape, const std::string& at, Diagnostic
 /// The sizes of multi-latent attention come together.
 void check_latent(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
   if (!shape.is_latent()) {
-    if (shape.q_lora_rank > 0 || shape.qk_nope_head_dim > 0 || shape.qk_rope_head_dim > 0 || shape.v_head_dim > 0)
+    const bool of_entries = shape.compressed_attention.has_value();
+    if ((!of_entries && (shape.q_lora_rank > 0 || shape.qk_rope_head_dim > 0)) || shape.qk_nope_head_dim > 0 ||
+        shape.v_head_dim > 0)
       d.error(at + "/kv_lora_rank", "found sizes of multi-latent attention, expected kv_lora_rank of at least 1");
     return;
   }
@@ -255,6 +311,8 @@ void check_transformer(const TransformerShape& shape, const std::string& at, Dia
   if (shape.layers < 1 || shape.hidden < 1 || shape.heads < 1 || shape.ffn_hidden < 1) return;
   check_gate(shape, at, d);
   check_sparse(shape, at, d);
+  check_compressed(shape, at, d);
+  check_streams(shape, at, d);
   if (shape.diffusion) return check_attention(shape, at, d), check_diffusion(shape, at, d);
   if (shape.vocab < 1) return d.error(at + "/vocab", "missing: a model of words has a row for each");
   check_attention(shape, at, d);

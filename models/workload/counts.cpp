@@ -2,7 +2,7 @@
 #include <map>
 #include <tuple>
 
-#include "models/workload/steps.hpp"
+#include "models/workload/hyper_connections.hpp"
 #include "models/workload/weight_matrices.hpp"
 
 namespace stepcast {
@@ -40,8 +40,11 @@ double key_products(const TransformerShape& shape, const TransformerShape::Heads
          (heads.key_size + (heads.keys_are_values ? 0 : heads.value_size));
 }
 
-/// Multiply-adds of the attention projections of one block for one token.
-double attention_products(const TransformerShape& shape, const TransformerShape::Heads& sizes) {
+/// Multiply-adds of the attention projections of one block for one token; `ratio`: of compressed attention.
+double attention_products(const TransformerShape& shape, const TransformerShape::Heads& sizes, int ratio = 0) {
+  if (const auto& compressed = shape.compressed_attention)
+    return workload::compressed_products(shape, ratio) +
+           (compressed->indexes(ratio) ? workload::indexer_products(shape) : 0);
   const double hidden = shape.hidden, heads = shape.heads;
   const double query = heads * sizes.key_size, attended = heads * sizes.value_size;
   const double gate = shape.attention_output_gate ? hidden * attended : 0;
@@ -62,6 +65,20 @@ double window_share(const TransformerShape& shape, int layer, double sequence) {
   return (2 * window - window * window / sequence) / sequence;
 }
 
+/// FLOPs of one query's scores with entries of compressed attention, of attention and of the indexer, as if a mask hid
+/// half of them.
+double entry_flops(const CompressedAttentionShape& compressed, int ratio, double span, double sizes) {
+  const double index = compressed.indexes(ratio) ? 1.0 * compressed.indexer_heads * compressed.indexer_head_dim : 0;
+  return 2 * 2 *
+         (compressed.entries_seen(ratio, span, true) * sizes + compressed.entries_before(ratio, span, true) * index);
+}
+
+/// Of hyper-connections' weights in blocks of prediction, and of the weighted sums in front of every output layer.
+double predicting_streams(const TransformerShape& shape, double tokens) {
+  const double head = static_cast<double>(shape.residual_streams) * shape.residual_streams * shape.hidden;
+  return 2 * tokens * (shape.mtp_layers * 2 * workload::stream_mapping_products(shape) + (1 + shape.mtp_layers) * head);
+}
+
 /// `document`: mean tokens of the documents that are packed into a sequence, which attention does not leave; or all.
 ForwardFlops forward_flops(const TransformerShape& shape, double sequence, double document) {
   const auto widths = [&](const TransformerShape::Heads& heads) {
@@ -76,9 +93,13 @@ ForwardFlops forward_flops(const TransformerShape& shape, double sequence, doubl
     const double tokens = encodes ? sequence : target + shape.joint_tokens(), span = std::min(tokens, document);
     const TransformerShape::Heads heads = shape.heads_of(shape.is_global(layer), shape.keys_of(layer));
     const double sizes = widths(heads);
-    if (attends) flops.blocks += 2 * tokens * attention_products(shape, heads);
+    const int ratio = shape.entry_tokens(layer);
+    if (attends) flops.blocks += 2 * tokens * attention_products(shape, heads, ratio);
+    if (shape.residual_streams > 1)
+      flops.blocks += 2 * tokens * (half == '\0' ? 2 : 1) * workload::stream_mapping_products(shape);
     if (attends)
       (encodes ? flops.seen : flops.attention) += 2 * tokens * span * sizes * window_share(shape, layer, span);
+    if (ratio > 0) flops.attention += tokens * entry_flops(*shape.compressed_attention, ratio, span, sizes);
     if (attends && shape.sparse_attention)
       flops.attention += 2 * tokens * span * shape.sparse_attention->indexer_heads *
                          static_cast<double>(shape.sparse_attention->indexer_head_dim);
@@ -93,11 +114,14 @@ ForwardFlops forward_flops(const TransformerShape& shape, double sequence, doubl
       flops.blocks += 2 * tokens * mlp_products(shape, shape.is_moe(layer), heads.keys);
   }
   flops.blocks += 2 * target * workload::per_layer_multiply_adds(shape);
-  const double join = 2.0 * shape.hidden * shape.hidden;
+  const double join = (1.0 + shape.residual_streams) * shape.hidden * shape.hidden;
   const TransformerShape::Heads predicting = shape.heads_of(false);
   flops.blocks += shape.mtp_layers * 2 * sequence *
                   (attention_products(shape, predicting) + mlp_products(shape, shape.predicts_with_experts()) + join);
-  flops.attention += shape.mtp_layers * 2 * target * std::min(target, document) * widths(predicting);
+  if (shape.residual_streams > 1) flops.blocks += predicting_streams(shape, target);
+  const double predicting_span = std::min(target, document);
+  const double seen = shape.compressed_attention ? window_share(shape, 0, predicting_span) : 1;
+  flops.attention += shape.mtp_layers * 2 * target * predicting_span * seen * widths(predicting);
   const double hidden = shape.hidden, width = shape.embedding_width();
   flops.output = (1 + shape.mtp_layers) * 2 * predicted * width * shape.vocab;
   if (shape.diffusion) flops.output = 2 * target * hidden * shape.diffusion->patch_elements;
@@ -122,12 +146,13 @@ double over_layers(const Model& model, int adapter_rank, Of of) {
     return of(role, layer_work(model, role, layer, 1, 1, whole));
   };
   double total = count(LayerRole::embedding) + count(LayerRole::output);
-  // By experts, half, cross attention, streams, sizes of heads, own weights and whose keys.
-  std::map<std::tuple<bool, char, bool, bool, bool, bool, KeyHolding>, double> of_kind;
+  // By experts, half, cross attention, streams, sizes of heads, own weights, whose keys, and entries.
+  std::map<std::tuple<bool, char, bool, bool, bool, bool, KeyHolding, int>, double> of_kind;
   for (int layer = 0; layer < shape.layers; ++layer) {
     const auto [known, fresh] =
         of_kind.try_emplace({shape.is_moe(layer), shape.half(layer), shape.crosses(layer), shape.has_two_streams(layer),
-                             shape.is_global(layer), shape.holds_weights(layer), shape.keys_of(layer)},
+                             shape.is_global(layer), shape.holds_weights(layer), shape.keys_of(layer),
+                             shape.entry_tokens(layer)},
                             0);
     if (fresh) known->second = count(shape.is_moe(layer) ? LayerRole::moe_block : LayerRole::dense_block, layer);
     total += known->second;

@@ -187,7 +187,7 @@ LayerWork first_layer(const Cut& cut, const Cut& text) {
 /// The last norm, its modulation, the latent's patches and the mean square of their error, in fp32.
 LayerWork last_layer(const Cut& cut) {
   LayerWork work;
-  add_norm(work, cut);
+  add_last_norm(work, cut);
   work.recompute_norm.clear();  // only blocks recompute
   if (cut.shape.diffusion->shared_modulation)
     work.parameters += kLastVectors * cut.hidden;

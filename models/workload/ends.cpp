@@ -1,4 +1,4 @@
-#include "models/workload/steps.hpp"
+#include "models/workload/hyper_connections.hpp"
 
 // The first and last layers of a transformer: embedding; final norm, logits and loss. Both tables are cut by rows of
 // the vocabulary over the tensor-parallel ranks (Narayanan et al. 2021; Megatron-LM's VocabParallelEmbedding and
@@ -150,8 +150,8 @@ LayerWork embedding_work(const Cut& cut) {
     work.forward.push_back(memory("embedding_dropout", 2 * elements * cut.element + elements, cut.sharding));
   if (cut.shape.projects_embeddings()) add_entry_backward(work, cut);
   if (!cut.causal) {
-    add_norm(work, sum);  // BERT normalises the sum of its embeddings
-    work.parameters = 0;  // counted below with the tables
+    add_last_norm(work, sum);  // BERT normalises the sum of its embeddings
+    work.parameters = 0;       // counted below with the tables
     work.recompute_norm.clear();
     add_last_norm_backward(work, sum);
   }
@@ -164,7 +164,8 @@ LayerWork embedding_work(const Cut& cut) {
   work.backward_weight.push_back(memory("embedding_wgrad", 3 * words.hidden_tensor().value(), cut.sharding));
   work.parameters += embedding_parameters(cut);
   work.activations += Bytes(cut.mask(elements));
-  work.output = cut.residual_tensor();
+  if (cut.shape.residual_streams > 1) add_stream_copies(work, cut);
+  work.output = cut.stream_tensor();
   work.activations_selective = work.activations;
   return work;
 }
@@ -174,7 +175,7 @@ LayerWork output_work(const Cut& cut, ModelFamily family) {
   const TransformerShape& shape = cut.shape;
   const double rows = cut.tokens * shape.predicted_share;
   const double entries = rows * shape.vocab / cut.tp;
-  if (family == ModelFamily::decoder) add_norm(work, cut);
+  if (family == ModelFamily::decoder) add_last_norm(work, cut);
   work.recompute_norm.clear();  // only blocks recompute
   enter_tensor_region(work.forward, cut);
   const bool projects = shape.projects_embeddings() && !shape.pooler_and_heads;  // BERT's transform does
@@ -199,7 +200,7 @@ LayerWork output_work(const Cut& cut, ModelFamily family) {
   // Input of the logits. The logits themselves come and go with the loss (models/memory/moment.cpp).
   work.activations += Bytes(cut.resident * shape.predicted_share * cut.hidden * cut.element) + gathered_and_kept(cut);
   work.activations_selective = work.activations;
-  work.activation_input = cut.residual_tensor();
+  work.activation_input = cut.stream_tensor();
   return work;
 }
 

@@ -18,8 +18,8 @@ void reserve(LayerWork& work, int cp) {
 
 void end_block(LayerWork& work, const Cut& cut) {
   work.activations_selective = work.activations - work.freed_attention_core;
-  work.activation_input += cut.residual_tensor();
-  work.output = cut.residual_tensor();
+  work.activation_input += cut.stream_tensor();
+  work.output = cut.stream_tensor();
 }
 
 /// A layer of one half.
@@ -61,8 +61,12 @@ double tokens_of(const TransformerShape& shape, LayerRole role, int index, int s
 
 LayerWork output_with_predictions(const Model& model, const Cut& cut) {
   LayerWork work = workload::output_work(cut, model.family);
-  if (cut.shape.mtp_layers > 0)
-    workload::add_prediction_blocks(work, workload::block_work(cut, nullptr, cut.shape.predicts_with_experts()), cut);
+  if (cut.shape.mtp_layers == 0) return work;
+  // Beside compressed attention the blocks of prediction see their window alone (DeepSeek-V4: the last of its ratios).
+  const bool windowed = cut.shape.compressed_attention.has_value();
+  const Cut predicting(cut.shape, cut.causal, cut.micro_batch, cut.sequence, cut.sharding, windowed);
+  const LayerWork block = workload::block_work(predicting, nullptr, cut.shape.predicts_with_experts());
+  workload::add_prediction_blocks(work, block, cut);
   return work;
 }
 
@@ -107,7 +111,7 @@ LayerWork layer_work(const Model& model, LayerRole role, int index, double micro
   const bool causal = model.family == ModelFamily::decoder && !(block && shape.is_encoder(index));
   const Cut cut(shape, causal, micro_batch, tokens_of(shape, role, index, seq_len), sharding,
                 block && shape.is_windowed(index), block && shape.is_global(index),
-                block ? shape.keys_of(index) : KeyHolding::own);
+                block ? shape.keys_of(index) : KeyHolding::own, block ? shape.entry_tokens(index) : 0);
   const Cut source(shape, false, micro_batch, seq_len, sharding);
   const Cut* crossed = block && shape.crosses(index) ? &source : nullptr;
   LayerWork work = role == LayerRole::embedding ? workload::embedding_work(cut)

@@ -68,16 +68,20 @@ const FieldTable<TransformerShape>& TransformerShape::fields() {
         .field("dense_layers", &S::dense_layers, "first blocks that are dense in a mixture-of-experts model", count)
         .field("moe_every", &S::moe_every, "after the dense first blocks every so many-th block has experts",
                {.min = 1, .max = kMostLayers})
-        .field("q_lora_rank", &S::q_lora_rank, "multi-latent attention: width of the queries' latent; 0: none", count)
+        .field("q_lora_rank", &S::q_lora_rank,
+               "multi-latent or compressed attention: width of the queries' latent; 0: none", count)
         .field("kv_lora_rank", &S::kv_lora_rank,
                "multi-latent attention: width of the latent of keys and values; 0: usual attention", count)
         .field("qk_nope_head_dim", &S::qk_nope_head_dim,
                "multi-latent attention: part of a head's query and key without positions", count)
         .field("qk_rope_head_dim", &S::qk_rope_head_dim,
-               "multi-latent attention: rotary part of a head's query and key", count)
+               "multi-latent or compressed attention: rotary part of a head's query and key", count)
         .field("v_head_dim", &S::v_head_dim, "multi-latent attention: size of a head's value", count)
         .field("sparse_attention", &S::sparse_attention,
                "multi-latent attention over the tokens that an indexer picks (DeepSeek-V3.2, GLM-5)")
+        .field("compressed_attention", &S::compressed_attention,
+               "beside a window that every layer has, attention over entries that stand for several tokens each "
+               "(DeepSeek-V4)")
         .field("window", &S::window, "tokens that local attention layers see; 0: every layer sees all", count)
         .field("window_kind", &S::window_kind,
                "sliding: the last `window` tokens; chunked: the own chunk of so many tokens")
@@ -94,6 +98,9 @@ const FieldTable<TransformerShape>& TransformerShape::fields() {
                count)
         .field("per_layer_embedding", &S::per_layer_embedding,
                "width of an embedding that each block has of its own for each token (Gemma 3n and 4); 0: none", count)
+        .field("residual_streams", &S::residual_streams,
+               "streams of the residual stream that hyper-connections mix; 1: every half adds to one",
+               {.min = 1, .max = 100})
         .field("mtp_layers", &S::mtp_layers,
                "multi-token-prediction blocks behind the last one, each with the output layer once more",
                {.min = 0, .max = 100})

@@ -10,6 +10,7 @@
 
 #include "fields/field_table.hpp"
 #include "hardware-catalog/parts.hpp"
+#include "models/workload/compressed_attention.hpp"
 #include "models/workload/diffusion.hpp"
 #include "models/workload/linear_attention.hpp"
 #include "models/workload/recommender.hpp"
@@ -92,6 +93,8 @@ struct TransformerShape {
   int q_lora_rank = 0, kv_lora_rank = 0;
   int qk_nope_head_dim = 0, qk_rope_head_dim = 0, v_head_dim = 0;
   std::optional<SparseAttentionShape> sparse_attention;  ///< with multi-latent attention; nothing: tokens see all
+  /// With a window, which every layer has then: entries that stand for several tokens beside it.
+  std::optional<CompressedAttentionShape> compressed_attention;
   int window = 0;  ///< tokens that local attention layers see; 0: every layer sees all
   WindowKind window_kind = WindowKind::sliding;
   int global_every = 0;  ///< every so many-th layer sees all; 0: none does (with a window)
@@ -105,6 +108,7 @@ struct TransformerShape {
   /// Each layer has an embedding of so many elements of its own for each token, which a gate of the layer's hidden
   /// state multiplies before it is projected and added (Gemma 3n and 4: hidden_size_per_layer_input); 0: none.
   int per_layer_embedding = 0;
+  int residual_streams = 1;  ///< streams that hyper-connections mix; 1: one, to which every half adds
   int mtp_layers = 0;  ///< multi-token-prediction blocks behind the last layer, each with the output layer once more
   int moe_latent = 0;  ///< width to which tokens are projected for the routed experts, and back; 0: they see hidden
   /// Layers of one half each, by letter as Megatron-Core names them (hybrid_layer_pattern): "M" a Mamba-2 mixer,
@@ -179,6 +183,13 @@ struct TransformerShape {
     return encoder_layers > 0 ? std::max(1.0, std::round(source * target_share)) : source;
   }
   [[nodiscard]] bool is_latent() const { return kv_lora_rank > 0; }
+  /// Whether products of attention go through latents that norms follow.
+  [[nodiscard]] bool has_latents() const { return is_latent() || compressed_attention; }
+  /// Tokens to an entry of compressed attention that a layer sees; 0: it sees none.
+  [[nodiscard]] int entry_tokens(int layer) const {
+    const auto at = static_cast<std::size_t>(layer);
+    return compressed_attention && at < compressed_attention->ratios.size() ? compressed_attention->ratios[at] : 0;
+  }
   /// Sizes of a layer's heads: of a query and key, and of a value; how many of keys; whether values are those; and
   /// whose both are.
   struct Heads {

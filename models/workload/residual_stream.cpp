@@ -1,4 +1,4 @@
-#include "models/workload/steps.hpp"
+#include "models/workload/hyper_connections.hpp"
 
 // Norms and the sums of a block's halves: what their kernels move and keep, by how far they are fused. Bytes of a token
 // and feature; a tensor read or written counts once.
@@ -81,9 +81,9 @@ void add_norm_steps(Steps& steps, std::string_view name, double one_kernel, doub
   }
 }
 
-}  // namespace
+bool has_streams(const Cut& cut) { return cut.shape.residual_streams > 1; }
 
-void add_norm(LayerWork& work, const Cut& cut, double readers) {
+void add_norm_alone(LayerWork& work, const Cut& cut, double readers) {
   const auto begin = static_cast<std::ptrdiff_t>(work.forward.size());
   add_norm_steps(work.forward, "norm", norm_forward(cut), separate_forward(cut.residual), casts_forward(cut, readers),
                  cut);
@@ -93,6 +93,23 @@ void add_norm(LayerWork& work, const Cut& cut, double readers) {
   const Bytes inside(elements(cut) * kept_inside(cut));
   work.activations += cut.residual_tensor() + inside;
   work.freed_norm += inside;
+}
+
+void add_norm_alone_backward(LayerWork& work, const Cut& cut, double readers) {
+  add_norm_steps(work.backward_input, "norm_backward", norm_backward(cut, readers), separate_backward(cut.residual),
+                 casts_backward(cut, readers), cut);
+}
+
+}  // namespace
+
+void add_norm(LayerWork& work, const Cut& cut, double readers) {
+  if (has_streams(cut)) add_stream_input(work, cut);
+  add_norm_alone(work, cut, readers);
+}
+
+void add_last_norm(LayerWork& work, const Cut& cut) {
+  if (has_streams(cut)) add_stream_head(work, cut);
+  add_norm_alone(work, cut, 1);
 }
 
 LayerStep head_norms(std::string_view name, double elements, bool backward, const Cut& cut) {
@@ -106,23 +123,26 @@ Bytes kept_by_head_norms(double elements, const Cut& cut) {
 }
 
 void add_residual(LayerWork& work, const Cut& cut) {
+  if (has_streams(cut)) return add_stream_output(work, cut);
   const double mask = cut.mask(elements(cut));
   work.forward.push_back(memory("residual", elements(cut) * (2 * cut.residual + cut.element) + mask, cut.sharding));
   work.activations += Bytes(mask);
 }
 
 void add_residual_backward(LayerWork& work, const Cut& cut) {
+  if (has_streams(cut)) return add_stream_output_backward(work, cut);
   if (cut.shape.dropout == 0) return;  // the gradient passes through
   work.backward_input.push_back(over_hidden("dropout_backward", 2 * cut.element + 1, cut));
 }
 
 void add_last_norm_backward(LayerWork& work, const Cut& cut, double readers) {
-  add_norm_steps(work.backward_input, "norm_backward", norm_backward(cut, readers), separate_backward(cut.residual),
-                 casts_backward(cut, readers), cut);
+  add_norm_alone_backward(work, cut, readers);
+  if (has_streams(cut)) add_stream_head_backward(work, cut);
 }
 
 void add_norm_backward(LayerWork& work, const Cut& cut, double readers) {
-  add_last_norm_backward(work, cut, readers);
+  add_norm_alone_backward(work, cut, readers);
+  if (has_streams(cut)) return add_stream_input_backward(work, cut);
   work.backward_input.push_back(over_hidden("residual_backward", sum_backward(cut), cut));
 }
 

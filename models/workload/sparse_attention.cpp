@@ -33,25 +33,66 @@ constexpr double kPlaceBytes = sizeof(int);
 struct Indexer {
   Linear query, key;
   double heads, size;
-  double picked;  ///< tokens that a query attends to on average
-  double scored;  ///< tokens before a query on average
+  double picked;     ///< tokens, or entries, that a query attends to on average
+  double scored;     ///< those before a query on average
+  double keys;       ///< of a sequence
+  double most;       ///< that are picked
+  double key_size;   ///< of attention, of which the indexer learns
+  double pooled;     ///< elements of a token that are pooled to its entry's key; 0: a token has a key
+  double of_places;  ///< parameters of the pooling's places
 };
 
+/// Widths of an indexer's products: queries from their latent; beside its key (or what is pooled to it) the weights of
+/// its heads from the hidden state.
+Linear index_query(const TransformerShape& shape, double heads, double size) {
+  const double latent = shape.q_lora_rank > 0 ? shape.q_lora_rank : shape.hidden;
+  return {"index_query", "index_query_dgrad", "index_query_wgrad", latent, heads * size};
+}
+Linear index_key(const TransformerShape& shape, double heads, double key) {
+  return {"index_key", "index_key_dgrad", "index_key_wgrad", static_cast<double>(shape.hidden), key + heads};
+}
+
+/// Contents and weights of two series, since the entries that are indexed overlap.
+double pooled_to_key(const CompressedAttentionShape& compressed) { return 4.0 * compressed.indexer_head_dim; }
+
+Indexer indexer_of_entries(const Cut& cut) {
+  const CompressedAttentionShape& compressed = *cut.shape.compressed_attention;
+  const double heads = compressed.indexer_heads, size = compressed.indexer_head_dim;
+  const double pooled = pooled_to_key(compressed), entries = cut.sequence / cut.ratio;
+  return {index_query(cut.shape, heads, size),
+          index_key(cut.shape, heads, pooled),
+          heads,
+          size,
+          entries_seen(cut),
+          entries_before(cut),
+          entries,
+          std::min<double>(compressed.entries, entries),
+          static_cast<double>(cut.head.key_size),
+          pooled,
+          cut.ratio * pooled / 2};
+}
+
 Indexer indexer(const Cut& cut) {
+  if (cut.shape.compressed_attention) return indexer_of_entries(cut);
   const SparseAttentionShape& sparse = *cut.shape.sparse_attention;
   const double heads = sparse.indexer_heads, size = sparse.indexer_head_dim;
-  const double latent = cut.shape.q_lora_rank > 0 ? cut.shape.q_lora_rank : cut.hidden;
   const double scored = cut.causal ? cut.sequence / 2 : cut.sequence;
-  return {{"index_query", "index_query_dgrad", "index_query_wgrad", latent, heads * size},
-          {"index_key", "index_key_dgrad", "index_key_wgrad", cut.hidden, size + heads},
+  return {index_query(cut.shape, heads, size),
+          index_key(cut.shape, heads, size),
           heads,
           size,
           cut.seen > 0 ? cut.seen : scored,
-          scored};
+          scored,
+          cut.sequence,
+          std::min<double>(sparse.tokens, cut.sequence),
+          shared_key(cut.shape),
+          0,
+          0};
 }
 
 /// A kernel over pairs of a query and a key, on the matrix unit as attention's.
-LayerStep pairs(std::string_view name, double keys, double heads, double size, double products, const Cut& cut) {
+LayerStep pairs(std::string_view name, double keys, double heads, double size, double products, const Indexer& index,
+                const Cut& cut) {
   LayerStep step;
   Operator& op = step.op;
   op.name = name;
@@ -61,7 +102,7 @@ LayerStep pairs(std::string_view name, double keys, double heads, double size, d
   op.k = size;
   op.batch = cut.micro_batch * heads;
   op.flops = Flops(2 * products * op.batch * op.m * op.n * size);
-  op.bytes = Bytes(cut.element * cut.micro_batch * size * (op.m * heads + cut.sequence));
+  op.bytes = Bytes(cut.element * cut.micro_batch * size * (op.m * heads + index.keys));
   return step;
 }
 
@@ -71,15 +112,17 @@ void add_indexer(Steps& steps, const Cut& cut) {
   const Indexer index = indexer(cut);
   for (const Linear& linear : {index.query, index.key})
     steps.push_back(forward_product(linear, cut.tokens, cut.element));
-  steps.push_back(pairs("index_scores", index.scored, index.heads, index.size, 1, cut));
+  if (index.pooled > 0) add_pooling(steps, "pool_index", index.pooled, index.size, false, cut);
+  steps.push_back(pairs("index_scores", index.scored, index.heads, index.size, 1, index, cut));
   steps.push_back(counted_memory("index_select", kIndexScoreBytes * cut.tokens * index.scored));
 }
 
 void add_indexer_backward(LayerWork& work, const Cut& cut) {
   const Indexer index = indexer(cut);
   // What attention gave the picked tokens, over its heads; gradients of queries and keys of the scores.
-  work.backward_weight.push_back(pairs("index_target", index.picked, cut.heads, shared_key(cut.shape), 1, cut));
-  work.backward_weight.push_back(pairs("index_scores_backward", index.picked, index.heads, index.size, 2, cut));
+  work.backward_weight.push_back(pairs("index_target", index.picked, cut.heads, index.key_size, 1, index, cut));
+  work.backward_weight.push_back(pairs("index_scores_backward", index.picked, index.heads, index.size, 2, index, cut));
+  if (index.pooled > 0) add_pooling(work.backward_weight, "pool_index_backward", index.pooled, index.size, true, cut);
   for (const Linear& linear : {index.query, index.key})
     work.backward_weight.push_back(weight_gradient(linear, cut.tokens, cut.sharding));
 }
@@ -87,19 +130,24 @@ void add_indexer_backward(LayerWork& work, const Cut& cut) {
 void count_indexer(LayerWork& work, const Cut& cut) {
   const Indexer index = indexer(cut);
   for (const Linear& linear : {index.query, index.key}) work.parameters += linear.in * linear.out;
-  work.parameters += 2 * index.size;  // scale and shift of the key's norm
-  const double kept = index.heads * index.size + index.size + index.heads;
-  const double picked = std::min<double>(cut.shape.sparse_attention->tokens, cut.sequence);
-  work.activations += Bytes(cut.tokens * (kept * cut.element + picked * kPlaceBytes));
+  // Of the key's norm scale and shift, of an entry's the scale.
+  work.parameters += index.pooled > 0 ? index.size + index.of_places : 2 * index.size;
+  const double key = index.pooled > 0 ? index.pooled + index.size / cut.ratio : index.size;
+  const double kept = index.heads * index.size + key + index.heads;
+  work.activations += Bytes(cut.tokens * (kept * cut.element + index.most * kPlaceBytes));
 }
 
 double shared_key(const TransformerShape& shape) { return shape.kv_lora_rank + shape.qk_rope_head_dim; }
 
 double indexer_products(const TransformerShape& shape) {
+  const auto products = [&](double heads, double size, double key) {
+    const Linear query = index_query(shape, heads, size), keys = index_key(shape, heads, key);
+    return query.in * query.out + keys.in * keys.out;
+  };
+  if (const auto& compressed = shape.compressed_attention)
+    return products(compressed->indexer_heads, compressed->indexer_head_dim, pooled_to_key(*compressed));
   const SparseAttentionShape& sparse = *shape.sparse_attention;
-  const double latent = shape.q_lora_rank > 0 ? shape.q_lora_rank : shape.hidden;
-  return latent * sparse.indexer_heads * sparse.indexer_head_dim +
-         static_cast<double>(shape.hidden) * (sparse.indexer_head_dim + sparse.indexer_heads);
+  return products(sparse.indexer_heads, sparse.indexer_head_dim, sparse.indexer_head_dim);
 }
 
 }  // namespace workload

@@ -50,7 +50,7 @@ double seen_keys(const TransformerShape& shape, const LayerSharding& cuts, doubl
 }  // namespace
 
 Cut::Cut(const TransformerShape& s, bool masked, double batch, double length, const LayerSharding& cuts, bool windowed,
-         bool global, KeyHolding keys)
+         bool global, KeyHolding keys, int entry_tokens)
     : shape(s),
       sharding(cuts),
       causal(masked),
@@ -72,7 +72,8 @@ Cut::Cut(const TransformerShape& s, bool masked, double batch, double length, co
       tp(cuts.tp),
       element(cuts.bytes_per_element),
       residual(cuts.automatic_mixed_precision ? std::max<double>(element, sizeof(float)) : element),
-      seen(seen_keys(s, cuts, sequence, causal, windowed)) {}
+      seen(seen_keys(s, cuts, sequence, causal, windowed)),
+      ratio(entry_tokens) {}
 
 LayerStep gemm(std::string_view name, double m, double n, double k, double element, double batch, OperatorKind kind) {
   return product(name, kind, m, n, k, batch, element * batch * (m * k + k * n + m * n));

@@ -11,9 +11,10 @@ namespace stepcast::workload {
 /// What one device holds of one micro-batch in one layer: sizes as doubles, since a cut need not be even.
 struct Cut {
   /// `causal`: tokens see those before them only.
-  /// `windowed`: of a layer with the shape's window; `global`: of one that sees all beside such; `keys`: whose it has.
+  /// `windowed`: of a layer with the shape's window; `global`: of one that sees all beside such; `keys`: whose it has;
+  /// `entry_tokens`: of one with entries of compressed attention.
   Cut(const TransformerShape& shape, bool causal, double micro_batch, double sequence, const LayerSharding& sharding,
-      bool windowed = false, bool global = false, KeyHolding keys = KeyHolding::own);
+      bool windowed = false, bool global = false, KeyHolding keys = KeyHolding::own, int entry_tokens = 0);
 
   const TransformerShape& shape;
   const LayerSharding& sharding;
@@ -38,11 +39,18 @@ struct Cut {
   /// Keys that a query sees on average where windows or the ends of packed documents hide more than a causal mask; 0:
   /// they do not.
   double seen;
+  int ratio;  ///< tokens to an entry of compressed attention; 0: the layer has none
 
   [[nodiscard]] Bytes hidden_tensor() const { return Bytes(tokens * hidden * element); }
   [[nodiscard]] Bytes resident_tensor() const { return Bytes(resident * hidden * element); }
   [[nodiscard]] Bytes residual_tensor() const { return Bytes(resident * hidden * residual); }
   [[nodiscard]] bool borrows_keys() const { return head.keys == KeyHolding::borrowed; }
+  /// What layers hand on: all streams.
+  [[nodiscard]] Bytes stream_tensor() const { return residual_tensor() * shape.residual_streams; }
+  /// Whether an indexer picks what a query sees.
+  [[nodiscard]] bool indexes() const {
+    return shape.sparse_attention || (shape.compressed_attention && shape.compressed_attention->indexes(ratio));
+  }
   /// Whether each product that reads a norm's result casts it for itself, and keeps that copy.
   [[nodiscard]] bool casts_operands() const { return residual > element && !sharding.compiled; }
   /// Bytes of a dropout mask (one an element) over `elements`, none without dropout.
@@ -143,7 +151,7 @@ void add_linear_attention_backward(LayerWork& work, const Cut& cut);
 /// The same of a layer of linear attention.
 double linear_attention_multiply_adds(const TransformerShape& shape);
 
-/// Sparse attention's indexer, in front of the core (TransformerShape::sparse_attention).
+/// The indexer of sparse and of compressed attention, in front of the core (Cut::indexes).
 void add_indexer(Steps& steps, const Cut& cut);
 void add_indexer_backward(LayerWork& work, const Cut& cut);
 /// Its parameters, and what its backward pass needs.
@@ -161,6 +169,26 @@ void add_per_layer_part_backward(LayerWork& work, const Cut& cut);
 void add_per_layer_table(LayerWork& work, const Cut& cut);
 /// Multiply-adds of the parts of all layers and of that product for one token.
 double per_layer_multiply_adds(const TransformerShape& shape);
+/// Of compressed attention (TransformerShape::compressed_attention): the product to entries' contents and the weights
+/// of their tokens, of a layer that has entries.
+Linear compressor(const Cut& cut);
+/// The pooling of tokens to entries, of `width` elements a token to `entry` elements an entry.
+void add_pooling(Steps& steps, std::string_view name, double width, double entry, bool backward, const Cut& cut);
+/// That of a layer's entries; nothing where it has none.
+void add_compression(Steps& steps, bool backward, const Cut& cut);
+/// Entries before a query, and that it attends to, on average.
+double entries_before(const Cut& cut);
+double entries_seen(const Cut& cut);
+/// Width of what context-parallel ranks gather of a token, of entries and of the keys that index them.
+double exchanged_of_entries(const Cut& cut);
+/// The first product of the output, by groups of heads, and the width of what it gives.
+void add_output_groups(Steps& steps, bool backward, const Cut& cut);
+void add_output_groups_weights(Steps& steps, const Cut& cut);
+double mixed_width(const Cut& cut);
+/// What neither other products of attention nor the indexer hold.
+void count_compressed(LayerWork& work, const Cut& cut);
+/// Multiply-adds of the products of a layer of such a ratio for one token, without the indexer's.
+double compressed_products(const TransformerShape& shape, int ratio);
 
 /// Parts of a half that all kinds share. `readers`: products that read what the norm gives.
 void add_norm(LayerWork& work, const Cut& cut, double readers = 1);
@@ -174,7 +202,8 @@ void add_residual(LayerWork& work, const Cut& cut);
 /// A norm's backward pass, and the residual branch's gradient added to it.
 void add_norm_backward(LayerWork& work, const Cut& cut, double readers = 1);
 void add_residual_backward(LayerWork& work, const Cut& cut);
-/// Of a norm beside which nothing is added.
+/// Of a norm beside which nothing is added, in front of the output layer or of what has no streams.
+void add_last_norm(LayerWork& work, const Cut& cut);
 void add_last_norm_backward(LayerWork& work, const Cut& cut, double readers = 1);
 
 /// A whole block: attention, over `source` too where that is not null, and an MLP or a mixture of experts.

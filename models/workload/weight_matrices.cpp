@@ -11,9 +11,10 @@ std::vector<WeightMatrix> of_products(const LayerWork& work, double parameters, 
   for (const LayerStep& step : work.backward_weight) {
     const Operator& op = step.op;
     if (!counts(op)) continue;
-    // The groups of a convolution are rows of one tensor; experts have a tensor each.
-    const double groups = op.kind == OperatorKind::convolution ? op.batch : 1;
-    const double count = op.kind == OperatorKind::grouped_gemm ? op.batch : 1;
+    // Groups of a convolution, or of heads, are rows of one tensor; experts have a tensor each.
+    const bool experts = op.kind == OperatorKind::grouped_gemm;
+    const double groups = experts ? 1 : op.batch;
+    const double count = experts ? op.batch : 1;
     const WeightMatrix matrix{op.n * groups, op.m, count};
     // The product of a tied output layer adds to the gradient of a table that another layer holds.
     if (matrix.rows * matrix.columns * matrix.count > parameters) continue;
