@@ -21,6 +21,8 @@ constexpr std::array kRecipes{
     ExpertRecipe{"gpt-oss-120b", "bf16", "gb200", "26.02", 0, false},
     // deepseek/common.py (_enable_deepseek_full_iteration_mxfp8) and the recipes of deepseek/{b300,gb200,gb300}.
     ExpertRecipe{"deepseek-v3", "mxfp8", "gb200 gb300 b300-sxm-270gb", "26.06", 256, true},
+    // deepseek/gb200/deepseek_v4.py, which switches overlap_moe_expert_parallel_comm off.
+    ExpertRecipe{"deepseek-v4-flash", "mxfp8", "gb200 gb300", "26.08", 128, true, false},
     // Megatron-Bridge's of Qwen3 235B on H100, in every release.
     ExpertRecipe{"qwen3-235b-a22b", "", "h100-sxm-80gb", "25.09", 256, false},
 };
@@ -42,6 +44,8 @@ constexpr std::array kDispatches{
     DispatchRecipe{"gpt-oss-120b", "mxfp8", "gb200 gb300", "26.06"},
     DispatchRecipe{"kimi-k2", "", "gb200 gb300", "26.02"},
     DispatchRecipe{"deepseek-v3", "", "gb200 gb300 b200-sxm-180gb b300-sxm-270gb h100-sxm-80gb", "26.02"},
+    DispatchRecipe{"deepseek-v4-flash", "", "gb200 gb300 b300-sxm-270gb", "26.08"},
+    DispatchRecipe{"deepseek-v4-pro", "", "gb300", "26.08"},
     DispatchRecipe{"nemotron-3-nano", "", "gb200 gb300 b200-sxm-180gb b300-sxm-270gb h100-sxm-80gb", "26.02"},
     DispatchRecipe{"nemotron-3-super", "", "gb200 gb300 b200-sxm-180gb b300-sxm-270gb", "26.02"},
     DispatchRecipe{"nemotron-3-ultra", "", "gb200 gb300 b200-sxm-180gb b300-sxm-270gb h100-sxm-80gb", "26.06"},
@@ -76,9 +80,11 @@ bool dispatches_once(std::string_view model, std::string_view precision, std::st
 
 // src/megatron/bridge/recipes/nemotronh: mtp_num_layers 2 and mtp_use_repeated_layer, so one block's weights twice;
 // DeepSeek-V3's and Kimi K2's layouts (Et*4|…tmL) hold one, which the tables of models state; recipes of Qwen3-Next and
-// Qwen3.5 have mtp_num_layers 1, which the 22.5 GFLOP a token of Qwen3.5 35B's card show (19.2 without).
+// Qwen3.5 have mtp_num_layers 1, which the 22.5 GFLOP a token of Qwen3.5 35B's card show (19.2 without), and those of
+// DeepSeek-V4 as many as its configuration, 1, which the 91.0 of Flash show.
 int unstated_predictions(std::string_view model) {
   if (model == "qwen3-next-80b-a3b" || model == "qwen3.5-35b-a3b") return 1;
+  if (model == "deepseek-v4-flash" || model == "deepseek-v4-pro") return 1;
   return model == "nemotron-3-super" || model == "nemotron-3-ultra" || model == "nemotron-3.5-lightning" ? 2 : 0;
 }
 

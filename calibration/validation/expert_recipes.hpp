@@ -12,13 +12,14 @@ struct ExpertRecipe {
   std::string_view since;        ///< first release that sets it, as containers are numbered
   long least_gpus = 0;           ///< the recipes of fewer do not set it
   bool whole_iteration = false;  ///< captured as one CUDA graph, with experts' products fused and attention in 8 bit
+  bool overlaps = true;          ///< experts' all_to_alls run beside another micro-batch's computation
 };
 
 /// models/frameworks/profiles: of recipes that capture whole iterations.
 inline constexpr std::string_view kWholeIterationProfile = "megatron-bridge-26.06-graphs";
 
-/// The recipe under which experts' all_to_alls run beside another micro-batch's computation
-/// (strategy.overlap_expert_parallel); null where none does.
+/// The recipe of a run, which overlaps experts' all_to_alls (strategy.overlap_expert_parallel), captures whole
+/// iterations, or both; null where none does either.
 const ExpertRecipe* find_expert_recipe(std::string_view model, std::string_view precision, std::string_view accelerator,
                                        long gpus, std::string_view release);
 

@@ -198,6 +198,13 @@ KnownShape by_count(const StatedModel& stated) {
   return out;
 }
 
+/// Of a model that a run cut to its first layers, what is said layer by layer.
+void take_first_layers(Json& shape, std::size_t layers) {
+  if (!shape.contains("compressed_attention")) return;
+  Json& ratios = shape["compressed_attention"]["ratios"];
+  if (layers < ratios.size()) ratios.erase(ratios.begin() + static_cast<std::ptrdiff_t>(layers), ratios.end());
+}
+
 }  // namespace
 
 KnownShape known_shape(const StatedModel& stated) {
@@ -215,6 +222,7 @@ KnownShape known_shape(const StatedModel& stated) {
   }
   out = found->second;
   if (!out.refusal.empty()) return out;
+  if (stated.sizes.contains("layers")) take_first_layers(out.transformer, stated.sizes.at("layers"));
   for (const auto& [key, value] : stated.sizes.items())
     if (!(key == "kv_heads" && out.transformer.value("kv_lora_rank", 0L) > 0)) out.transformer[key] = value;
   if (gpt && complete_gpt(out.transformer)) out.by_size = true;

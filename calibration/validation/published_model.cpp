@@ -1,4 +1,5 @@
 #include <array>
+#include <charconv>
 
 #include "calibration/validation/expert_recipes.hpp"
 #include "calibration/validation/model_shapes.hpp"
@@ -39,6 +40,17 @@ void pad_vocabulary(Json& shape, const PublishedRow& reading) {
   shape["vocab"] = (stated + multiple - 1) / multiple * multiple;
 }
 
+/// Layers of a model that a run keeps, where its notes call it a proxy: "16-layer proxy of the flash model".
+std::optional<long> proxy_layers(const CsvRow& row) {
+  const std::string notes = row.text("notes");
+  const std::size_t end = notes.find("-layer proxy");
+  if (end == std::string::npos) return std::nullopt;
+  const std::size_t begin = notes.find_last_not_of("0123456789", end - 1) + 1;
+  long layers = 0;
+  const auto [stop, error] = std::from_chars(notes.data() + begin, notes.data() + end, layers);
+  return error == std::errc() && stop == notes.data() + end ? std::optional(layers) : std::nullopt;
+}
+
 bool is_encoder(const std::string& model) { return model.find("bert") == 0; }
 bool is_encoder_decoder(const std::string& model) { return model.find("t5") == 0 || model.find("mt5") == 0; }
 
@@ -56,6 +68,7 @@ Json published_model(PublishedRow& reading) {
   StatedModel stated{name, Json::object(), reading.row.number("params_B").value_or(0)};
   for (const char* column : kSizes)
     if (const std::optional<long> size = reading.row.whole(column)) stated.sizes[column] = *size;
+  if (const std::optional<long> layers = proxy_layers(reading.row)) stated.sizes["layers"] = *layers;
   KnownShape shape = known_shape(stated);
   if (!shape.refusal.empty()) {
     reading.refuse(shape.refusal);

@@ -142,9 +142,11 @@ MeasuredRun published_run(const CsvRow& row) {
   const Json strategy = batch ? published_strategy(reading, model, *batch) : Json();
   const std::string precision = published_precision(reading);
   const bool adapters_in_8_bit = precision == "fp8" && reading.task == TrainingTask::adapters;
+  // Recipes of models with compressed attention leave it in 16 bit (deepseek/gb200/deepseek_v4.py).
+  const bool picks = model.at("transformer").contains("compressed_attention");
   const bool whole_iteration = reading.expert_recipe != nullptr && reading.expert_recipe->whole_iteration;
   reading.out.open.narrow_attention =
-      whole_iteration || (reading.defaults->narrow_attention && (precision == "fp4" || adapters_in_8_bit));
+      (whole_iteration && !picks) || (reading.defaults->narrow_attention && (precision == "fp4" || adapters_in_8_bit));
   read_published_figure(reading, model);
   if (!reading.out.refusal.empty()) return std::move(reading.out);
   MeasuredRun& out = reading.out;

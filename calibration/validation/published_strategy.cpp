@@ -30,7 +30,7 @@ class Mapping {
     read_recompute();
     read_sharding();
     const bool merged = reading_.notes("exchanges of experts overlapped");
-    if ((merged || reading_.expert_recipe != nullptr) && has_passes_to_merge()) {
+    if ((merged || (reading_.expert_recipe != nullptr && reading_.expert_recipe->overlaps)) && has_passes_to_merge()) {
       strategy_["overlap_expert_parallel"] = true;
       if (!merged) reading_.unstated("overlap_expert_parallel");
     }

@@ -1,0 +1,51 @@
+#include <gtest/gtest.h>
+
+#include "calibration/validation/column_sets.hpp"
+#include "calibration/validation/csv_table.hpp"
+
+// Published runs of DeepSeek-V4, of which tables state neither the shape nor the recipe.
+namespace stepcast::published_deepseek_v4_test {
+namespace {
+
+constexpr const char* kColumns =
+    "source,model,layers,hidden,ffn_hidden,heads,kv_heads,vocab,experts,top_k,params_B,seq_len,accelerator_id,gpus,"
+    "gpus_per_node,network,framework,precision,tp,pp,vpp,cp,ep,dp,zero_or_fsdp,micro_batch,global_batch,recompute,"
+    "tokens_per_s_per_gpu,tflops_per_gpu,flop_convention,mfu,step_time_s,peak_memory_GiB,notes\n";
+
+MeasuredRun run_of(const std::string& row) {
+  return read_runs(parse_csv(kColumns + row + "\n", "rows.csv"), "rows").runs.front();
+}
+
+const char* kFlash =
+    "\"NVIDIA Megatron-Bridge performance summary, NeMo 26.08\",deepseek-v4-flash,,,,,,,,,,4096,gb300,128,4,"
+    "\"NVL72, 4 GPUs per host\",Megatron-Bridge (Megatron-Core),mxfp8,1,1,,1,64,128,,1,2048,,8224,748,,,,,";
+
+// One block of prediction, tokens dispatched once, whole iterations captured; exchanges wait, and attention is in 16
+// bit.
+TEST(PublishedDeepSeekV4, TheRecipeFillsIn) {
+  const MeasuredRun run = run_of(kFlash);
+  ASSERT_EQ(run.refusal, "");
+  const Json& shape = run.scenario.at("workload").at("model").at("transformer");
+  EXPECT_EQ(shape.at("layers"), 43);
+  EXPECT_EQ(shape.at("mtp_layers"), 1);
+  const Json& strategy = run.scenario.at("strategy");
+  EXPECT_EQ(strategy.at("framework"), "megatron-bridge-26.06-graphs");
+  EXPECT_EQ(strategy.at("expert_dispatch"), "deepep");
+  EXPECT_FALSE(strategy.contains("overlap_expert_parallel"));
+  EXPECT_FALSE(run.open.narrow_attention);
+}
+
+// A proxy has the first layers of its model, with what is said of each.
+TEST(PublishedDeepSeekV4, AProxyHasTheFirstLayers) {
+  const MeasuredRun run = run_of(
+      "AMD,deepseek-v4-flash,,,,,,,,,,4096,mi355x,8,8,one node,Primus (Megatron-LM on ROCm),,1,1,,1,8,8,distributed "
+      "optimizer,1,64,full,4917,,,,,,16-layer proxy of the flash model");
+  ASSERT_EQ(run.refusal, "");
+  const Json& shape = run.scenario.at("workload").at("model").at("transformer");
+  EXPECT_EQ(shape.at("layers"), 16);
+  EXPECT_EQ(shape.at("compressed_attention").at("ratios"),
+            Json({0, 0, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128}));
+}
+
+}  // namespace
+}  // namespace stepcast::published_deepseek_v4_test
