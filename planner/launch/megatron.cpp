@@ -16,13 +16,21 @@ constexpr long kTrialSteps = 50;
 /// The one order of ranks that Megatron-LM has beside its usual one.
 constexpr std::string_view kUsualOrder = "tp-cp-ep-dp-pp", kPipelineBeforeData = "tp-cp-ep-pp-dp";
 
+/// Layers without an indexer have entries of 128 tokens there, those with one of 4.
+bool has_megatron_ratios(const CompressedAttentionShape& compressed) {
+  const auto known = [](int ratio) { return ratio == 0 || ratio == 4 || ratio == 128; };
+  const bool indexed = std::find(compressed.ratios.begin(), compressed.ratios.end(), 4) != compressed.ratios.end();
+  return std::all_of(compressed.ratios.begin(), compressed.ratios.end(), known) &&
+         compressed.indexed_ratio == (indexed ? 4 : 0);
+}
+
 /// What --recompute-modules calls a module; empty where it has none.
 std::string_view megatron_module(RecomputeModule module, const Scenario& s) {
   switch (module) {
     case RecomputeModule::attention_core:
       return "core_attn";
     case RecomputeModule::attention:
-      return s.model->transformer->is_latent() ? "mla_up_proj" : "";
+      return s.model->transformer->has_latents() ? "mla_up_proj" : "";
     case RecomputeModule::mlp:
       return "mlp";
     case RecomputeModule::norm:
@@ -203,6 +211,9 @@ std::vector<std::string> beyond_megatron_arguments(const Scenario& s) {
   add_if(shape.projects_embeddings(), fmt::format("embeddings {} wide", shape.embedding_size));
   add_if(shape.hidden_groups > 0, "layers that share their weights");
   add_if(shape.positions == PositionKind::alibi, "ALiBi: Megatron-LM has no such positions");
+  add_if(shape.compressed_attention && !has_megatron_ratios(*shape.compressed_attention),
+         "entries of compressed attention that stand for other numbers of tokens than 4, of which an indexer picks, "
+         "and 128");
   add_if(shape.window > 0 && shape.window_kind == WindowKind::chunked, "attention within chunks of a window");
   add_if(shape.global_head_dim > 0 || shape.global_kv_heads > 0 || shape.global_keys_are_values,
          "heads of another size in layers that see past the window");

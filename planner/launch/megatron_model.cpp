@@ -1,5 +1,8 @@
 #include "planner/launch/megatron_model.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "models/scenario/dispatchers.hpp"
@@ -33,8 +36,35 @@ void add_sparse_attention(Arguments& out, const SparseAttentionShape& sparse) {
   out.value("--dsa-indexer-topk", sparse.tokens);
 }
 
+/// Layers of other ratios than 4 and 128 Megatron-LM does not have (planner/launch/megatron.cpp says so).
+void add_compressed_attention(Arguments& out, const TransformerShape& shape) {
+  const CompressedAttentionShape& compressed = *shape.compressed_attention;
+  out.flag("--multi-latent-attention");
+  out.flag("--qk-layernorm");
+  out.value("--experimental-attention-variant", "dsv4_hybrid");
+  if (shape.q_lora_rank > 0) out.value("--q-lora-rank", shape.q_lora_rank);
+  out.value("--v-head-dim", shape.head_size());
+  out.value("--qk-pos-emb-head-dim", shape.qk_rope_head_dim);
+  out.value("--csa-window-size", shape.window);
+  // Prediction blocks see their window alone.
+  std::vector<int> ratios = compressed.ratios;
+  ratios.resize(ratios.size() + static_cast<std::size_t>(shape.mtp_layers), 0);
+  out.value("--csa-compress-ratios", fmt::format("[{}]", fmt::join(ratios, ",")));
+  out.value("--o-groups", compressed.output_groups);
+  out.value("--o-lora-rank", compressed.output_rank);
+  if (compressed.indexed_ratio == 0) return;
+  out.value("--dsa-indexer-n-heads", compressed.indexer_heads);
+  out.value("--dsa-indexer-head-dim", compressed.indexer_head_dim);
+  out.value("--dsa-indexer-topk", compressed.entries);
+}
+
 void add_attention(Arguments& out, const TransformerShape& shape) {
   out.value("--num-attention-heads", shape.heads);
+  if (shape.residual_streams > 1) {
+    out.flag("--enable-hyper-connections");
+    out.value("--num-residual-streams", shape.residual_streams);
+  }
+  if (shape.compressed_attention) return add_compressed_attention(out, shape);
   if (shape.is_latent()) {
     out.flag("--multi-latent-attention");
     if (shape.q_lora_rank > 0) out.value("--q-lora-rank", shape.q_lora_rank);

@@ -132,8 +132,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"qwen3-235b-a22b", 8, {{"expert_parallel", 32}}}, Case{"gemma3-12b", 2, {{"tensor_parallel", 4}}},
         Case{"gpt-oss-120b", 4, {{"expert_parallel", 32}}}, Case{"nemotron-h-8b", 2, {{"tensor_parallel", 4}}},
         Case{"nemotron-3-nano", 2, {{"expert_parallel", 8}}}, Case{"qwen3-next-80b-a3b", 8, {{"expert_parallel", 64}}},
-        Case{"deepseek-v3.2", 32, {{"expert_parallel", 64}}}, Case{"t5-v1.1-xl", 2, {{"tensor_parallel", 2}}},
-        Case{"bert-large", 1, {{"tensor_parallel", 2}}}),
+        Case{"deepseek-v3.2", 32, {{"expert_parallel", 64}}}, Case{"deepseek-v4-flash", 8, {{"expert_parallel", 64}}},
+        Case{"t5-v1.1-xl", 2, {{"tensor_parallel", 2}}}, Case{"bert-large", 1, {{"tensor_parallel", 2}}}),
     [](const auto& of) {
       std::string name = fmt::format("{}_{}", of.index, of.param.model);
       std::replace_if(

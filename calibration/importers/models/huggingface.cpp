@@ -9,6 +9,7 @@
 
 #include "calibration/importers/models/config_reader.hpp"
 #include "calibration/importers/models/diffusers.hpp"
+#include "calibration/importers/models/huggingface_compressed.hpp"
 #include "calibration/importers/models/huggingface_halves.hpp"
 #include "calibration/importers/models/huggingface_layout.hpp"
 #include "calibration/importers/models/huggingface_params.hpp"
@@ -153,7 +154,9 @@ class HuggingFaceReader {
   }
 
   void decoder() {
-    if (reader_.has("kv_lora_rank"))
+    if (type_.compressed)
+      read_compressed_attention({config_, reader_, shape_, notes_, diagnostics_, pointer_});
+    else if (reader_.has("kv_lora_rank"))
       latent_attention();
     else
       attention();

@@ -49,6 +49,7 @@ struct HuggingFaceType {
   LinearAttentionKind linear = LinearAttentionKind::gated_delta;  ///< of linear attention, where it has such
   bool output_gate = false;                                       ///< attention's result is multiplied by a gate
   bool shared_layers = false;                                     ///< layers of a group share their weights
+  bool compressed = false;          ///< attention over entries that stand for several tokens (deepseek_v4)
   bool mlp_beside_experts = false;  ///< every layer with experts has an MLP that all tokens visit, too
   bool gate_in_width = false;       ///< its intermediate_size counts the gate and what it gates together
 };

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <map>
 
+#include "calibration/importers/models/megatron_compressed.hpp"
 #include "calibration/importers/models/megatron_experts.hpp"
 #include "calibration/importers/text_file.hpp"
 
@@ -97,6 +98,14 @@ class ModelReader {
     if (in_.list.has("--group-query-attention")) in_.copy(model_.shape, "kv_heads", "--num-query-groups");
     in_.list.ignore("--num-query-groups");
     in_.copy(model_.shape, "head_dim", "--kv-channels");
+    if (in_.list.has("--enable-hyper-connections"))
+      model_.shape["residual_streams"] = in_.list.whole("--num-residual-streams").value_or(4);
+    for (const char* option : {"--mhc-sinkhorn-iterations", "--moe-n-hash-layers", "--csa-compress-rotary-base"})
+      in_.list.ignore(option);
+    if (has_compressed_attention(in_)) {
+      in_.list.ignore("--multi-latent-attention");
+      return read_compressed_attention(in_, model_.shape, model_.layers);
+    }
     if (in_.list.has("--multi-latent-attention")) {
       model_.shape.erase("head_dim");
       // Defaults of MLATransformerConfig.
@@ -189,7 +198,9 @@ class ModelReader {
   /// Blocks of gated delta rule among those of attention: every half becomes a layer, so that a pattern can say it.
   void linear_blocks() {
     const std::string variant = "--experimental-attention-variant";
-    if (!in_.list.has(variant) || model_.shape.contains("sparse_attention")) return;
+    if (!in_.list.has(variant) || model_.shape.contains("sparse_attention") ||
+        model_.shape.contains("compressed_attention"))
+      return;
     if (const std::string found = in_.list.text(variant); found != "gated_delta_net")
       return in_.notes.push_back(fmt::format("{} {}: forecast as attention that sees all", variant, found));
     // A number of layers that no model has is a fault of the description.
