@@ -74,7 +74,8 @@ const FieldTable<PlanStrategy>& PlanStrategy::fields() {
         .field("offload_optimizer", &S::offload_optimizer, "Optimizer states in host memory; default: no")
         .field("uneven_stages", &S::uneven_stages, "Pipelines whose stages differ by a layer are allowed")
         .field("context_method", &S::context_method,
-               "How attention meets the rest of its sequence; default: ring, or all-gather with sparse attention")
+               "How attention meets the rest of its sequence; default: ring, or all-gather with sparse or compressed "
+               "attention")
         .field("order", &S::order, "Dimensions over ranks, innermost first")
         .field("overlap_tensor_parallel", &S::overlap_tensor_parallel, "As in a scenario")
         .field("overlap_gradients", &S::overlap_gradients, "As in a scenario")

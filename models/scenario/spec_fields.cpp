@@ -22,7 +22,8 @@ void add_degrees(FieldTable<StrategySpec>& t) {
              {.min = 1, .max = 10000})
       .field("context_parallel", &S::context_parallel, "Devices that share each sequence", degree)
       .field("context_method", &S::context_method,
-             "How attention meets the rest of its sequence; default: ring, or all-gather with sparse attention")
+             "How attention meets the rest of its sequence; default: ring, or all-gather with sparse or compressed "
+             "attention")
       .field("expert_parallel", &S::expert_parallel, "Devices that share the experts, inside data parallelism", degree)
       .field(
           "expert_tensor_parallel", &S::expert_tensor_parallel,
