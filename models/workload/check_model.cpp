@@ -72,8 +72,7 @@ void check_compressed(const TransformerShape& shape, const std::string& at, Diag
 void check_streams(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
   if (shape.residual_streams == 1) return;
   for (const auto& [key, there] :
-       {std::pair{"encoder_layers", shape.encoder_layers > 0}, std::pair{"diffusion", shape.diffusion.has_value()},
-        std::pair{"dropout", shape.dropout > 0}})
+       {std::pair{"encoder_layers", shape.encoder_layers > 0}, std::pair{"diffusion", shape.diffusion.has_value()}})
     if (there) d.error(at + "/" + key, "found beside residual_streams, with which it has no description");
 }
 

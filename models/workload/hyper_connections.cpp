@@ -46,9 +46,10 @@ void add_stream_input(LayerWork& work, const Cut& cut) {
   work.activations += n * cut.residual_tensor() + cut.resident_tensor() + Bytes(cut.resident * outputs * sizeof(float));
 }
 
-void add_stream_output(LayerWork& work, const Cut& cut) {
+void add_stream_output(LayerWork& work, const Cut& cut, double mask) {
   // Streams and result read, streams written.
-  work.forward.push_back(over_states("stream_output", 2 * streams(cut) + 1, cut));
+  const double states = (2 * streams(cut) + 1) * cut.residual_tensor().value();
+  work.forward.push_back(memory("stream_output", states + mask, cut.sharding));
 }
 
 void add_stream_output_backward(LayerWork& work, const Cut& cut) {

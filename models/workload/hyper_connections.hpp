@@ -16,8 +16,8 @@ double stream_mapping_products(const TransformerShape& shape);
 /// A half's input from the streams, in front of its norm, and what its backward pass keeps.
 void add_stream_input(LayerWork& work, const Cut& cut);
 void add_stream_input_backward(LayerWork& work, const Cut& cut);
-/// The streams behind a half, in place of a sum.
-void add_stream_output(LayerWork& work, const Cut& cut);
+/// The streams behind a half, in place of a sum; `mask`: bytes of the dropout mask that the kernel writes.
+void add_stream_output(LayerWork& work, const Cut& cut, double mask);
 void add_stream_output_backward(LayerWork& work, const Cut& cut);
 
 /// The first stream copied to the others behind the embedding, and what comes back summed.

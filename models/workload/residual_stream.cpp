@@ -123,14 +123,16 @@ Bytes kept_by_head_norms(double elements, const Cut& cut) {
 }
 
 void add_residual(LayerWork& work, const Cut& cut) {
-  if (has_streams(cut)) return add_stream_output(work, cut);
   const double mask = cut.mask(elements(cut));
-  work.forward.push_back(memory("residual", elements(cut) * (2 * cut.residual + cut.element) + mask, cut.sharding));
+  if (has_streams(cut))
+    add_stream_output(work, cut, mask);
+  else
+    work.forward.push_back(memory("residual", elements(cut) * (2 * cut.residual + cut.element) + mask, cut.sharding));
   work.activations += Bytes(mask);
 }
 
 void add_residual_backward(LayerWork& work, const Cut& cut) {
-  if (has_streams(cut)) return add_stream_output_backward(work, cut);
+  if (has_streams(cut)) add_stream_output_backward(work, cut);
   if (cut.shape.dropout == 0) return;  // the gradient passes through
   work.backward_input.push_back(over_hidden("dropout_backward", 2 * cut.element + 1, cut));
 }

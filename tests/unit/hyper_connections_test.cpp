@@ -58,6 +58,17 @@ TEST(HyperConnections, StreamsAreSentAndKept) {
   EXPECT_DOUBLE_EQ((four.activations - one.activations).value(), 2 * kTokens * (5 * kHidden * 2 + 24 * 4));
 }
 
+// A mask of one byte an element is written and kept in each of two halves.
+TEST(HyperConnections, DropoutIsMaskedAsEver) {
+  Model model = with_streams(4);
+  const LayerWork plain = layer(LayerRole::dense_block, 4);
+  model.transformer->dropout = 0.1;
+  const LayerWork work = layer_work(model, LayerRole::dense_block, 0, 1, static_cast<int>(kTokens), {});
+  EXPECT_DOUBLE_EQ(named(work.forward, "stream_output").op.bytes.value(), kTokens * kHidden * (9 * 2 + 1));
+  EXPECT_DOUBLE_EQ((work.activations - plain.activations).value(), 2 * kTokens * kHidden);
+  EXPECT_EQ(named(work.backward_input, "dropout_backward").op.kind, OperatorKind::memory);
+}
+
 // A block of prediction projects the embedding once and each stream: five products of its width where one stream has
 // two, by as many weights.
 TEST(HyperConnections, PredictionJoinsEveryStream) {

@@ -3,8 +3,8 @@
 #include "calibration/validation/column_sets.hpp"
 #include "calibration/validation/csv_table.hpp"
 
-// Published runs of DeepSeek-V4, of which tables state neither the shape nor the recipe.
-namespace stepcast::published_deepseek_v4_test {
+// Published runs of models of which tables state neither the shape nor the recipe: DeepSeek-V4, Nemotron 3 Ultra.
+namespace stepcast::published_recipes_test {
 namespace {
 
 constexpr const char* kColumns =
@@ -22,7 +22,7 @@ const char* kFlash =
 
 // One block of prediction, tokens dispatched once, whole iterations captured; exchanges wait, and attention is in 16
 // bit.
-TEST(PublishedDeepSeekV4, TheRecipeFillsIn) {
+TEST(PublishedRecipes, TheRecipeFillsIn) {
   const MeasuredRun run = run_of(kFlash);
   ASSERT_EQ(run.refusal, "");
   const Json& shape = run.scenario.at("workload").at("model").at("transformer");
@@ -35,8 +35,24 @@ TEST(PublishedDeepSeekV4, TheRecipeFillsIn) {
   EXPECT_FALSE(run.open.narrow_attention);
 }
 
+// Two predictions by one block's weights twice, tokens dispatched once, whole experts, sharded within a rack's 64.
+TEST(PublishedRecipes, OfNemotron3Ultra) {
+  const MeasuredRun run = run_of(
+      "\"NVIDIA Megatron-Bridge performance summary, NeMo 26.08\",nemotron-3-ultra,,,,,,,,,,8192,gb200,256,4,\"NVL72, "
+      "4 "
+      "GPUs per host\",Megatron-Bridge (Megatron-Core),mxfp8,2,1,,1,64,128,HSDP 64,1,256,,2549,918,,,,,");
+  ASSERT_EQ(run.refusal, "");
+  const Json& shape = run.scenario.at("workload").at("model").at("transformer");
+  EXPECT_EQ(shape.at("layers"), 108);
+  EXPECT_EQ(shape.at("mtp_layers"), 2);
+  const Json& strategy = run.scenario.at("strategy");
+  EXPECT_EQ(strategy.at("expert_dispatch"), "deepep");
+  EXPECT_EQ(strategy.at("expert_tensor_parallel"), 1);
+  EXPECT_EQ(strategy.at("sharding"), "hsdp");
+}
+
 // A proxy has the first layers of its model, with what is said of each.
-TEST(PublishedDeepSeekV4, AProxyHasTheFirstLayers) {
+TEST(PublishedRecipes, AProxyHasTheFirstLayers) {
   const MeasuredRun run = run_of(
       "AMD,deepseek-v4-flash,,,,,,,,,,4096,mi355x,8,8,one node,Primus (Megatron-LM on ROCm),,1,1,,1,8,8,distributed "
       "optimizer,1,64,full,4917,,,,,,16-layer proxy of the flash model");
@@ -48,4 +64,4 @@ TEST(PublishedDeepSeekV4, AProxyHasTheFirstLayers) {
 }
 
 }  // namespace
-}  // namespace stepcast::published_deepseek_v4_test
+}  // namespace stepcast::published_recipes_test
