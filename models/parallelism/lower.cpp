@@ -56,9 +56,9 @@ LayerKinds kinds_of(const Scenario& scenario) {
   for (int i = 0; i < layers; ++i) {
     const bool is_moe = model.transformer->is_moe(i);
     const TransformerShape& shape = *model.transformer;
-    const auto block = std::tuple(is_moe, shape.is_windowed(i), shape.half(i), shape.is_encoder(i),
-                                  shape.has_two_streams(i), shape.holds_weights(i), shape.keys_of(i),
-                                  shape.entry_tokens(i));
+    const auto block =
+        std::tuple(is_moe, shape.is_windowed(i), shape.half(i), shape.is_encoder(i), shape.has_two_streams(i),
+                   shape.holds_weights(i), shape.keys_of(i), shape.entry_tokens(i));
     int& kind = kind_of_block.try_emplace(block, -1).first->second;
     if (kind < 0) {
       kind = static_cast<int>(out.kinds.size());

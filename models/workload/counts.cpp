@@ -102,7 +102,8 @@ ForwardFlops forward_flops(const TransformerShape& shape, double sequence, doubl
     if (ratio > 0) flops.attention += tokens * entry_flops(*shape.compressed_attention, ratio, span, sizes);
     if (attends && shape.sparse_attention)
       flops.attention += 2 * tokens * span * shape.sparse_attention->indexer_heads *
-                         static_cast<double>(shape.sparse_attention->indexer_head_dim);
+                         static_cast<double>(shape.sparse_attention->indexer_head_dim) /
+                         shape.sparse_attention->layers_per_indexer;
     if (shape.crosses(layer)) {
       const double source = shape.diffusion ? shape.context_tokens() : sequence;
       flops.blocks += 2 * (target * query_products(shape, heads) + source * key_products(shape, heads));
@@ -149,11 +150,10 @@ double over_layers(const Model& model, int adapter_rank, Of of) {
   // By experts, half, cross attention, streams, sizes of heads, own weights, whose keys, and entries.
   std::map<std::tuple<bool, char, bool, bool, bool, bool, KeyHolding, int>, double> of_kind;
   for (int layer = 0; layer < shape.layers; ++layer) {
-    const auto [known, fresh] =
-        of_kind.try_emplace({shape.is_moe(layer), shape.half(layer), shape.crosses(layer), shape.has_two_streams(layer),
-                             shape.is_global(layer), shape.holds_weights(layer), shape.keys_of(layer),
-                             shape.entry_tokens(layer)},
-                            0);
+    const auto [known, fresh] = of_kind.try_emplace(
+        {shape.is_moe(layer), shape.half(layer), shape.crosses(layer), shape.has_two_streams(layer),
+         shape.is_global(layer), shape.holds_weights(layer), shape.keys_of(layer), shape.entry_tokens(layer)},
+        0);
     if (fresh) known->second = count(shape.is_moe(layer) ? LayerRole::moe_block : LayerRole::dense_block, layer);
     total += known->second;
   }

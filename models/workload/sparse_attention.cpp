@@ -16,7 +16,9 @@ const FieldTable<SparseAttentionShape>& SparseAttentionShape::fields() {
     FieldTable<S> t("sparse attention", "Attention over the tokens that an indexer picks");
     t.field("tokens", &S::tokens, "tokens that a query attends to at most", size)
         .field("indexer_heads", &S::indexer_heads, "heads that score the tokens", size)
-        .field("indexer_head_dim", &S::indexer_head_dim, "size of such a head, and of the one key a token", size);
+        .field("indexer_head_dim", &S::indexer_head_dim, "size of such a head, and of the one key a token", size)
+        .field("layers_per_indexer", &S::layers_per_indexer, "layers for which one indexer picks (GLM-5.2: 4)",
+               {.min = 1, .max = kMostLayers});
     return t;
   }();
   return table;
@@ -40,6 +42,7 @@ struct Indexer {
   double key_size;   ///< of attention, of which the indexer learns
   double pooled;     ///< elements of a token that are pooled to its entry's key; 0: a token has a key
   double of_places;  ///< parameters of the pooling's places
+  double part = 1;   ///< of an indexer that several layers share
 };
 
 /// Widths of an indexer's products: queries from their latent; beside its key (or what is pooled to it) the weights of
@@ -87,7 +90,8 @@ Indexer indexer(const Cut& cut) {
           std::min<double>(sparse.tokens, cut.sequence),
           shared_key(cut.shape),
           0,
-          0};
+          0,
+          1.0 / sparse.layers_per_indexer};
 }
 
 /// A kernel over pairs of a query and a key, on the matrix unit as attention's.
@@ -97,7 +101,7 @@ LayerStep pairs(std::string_view name, double keys, double heads, double size, d
   Operator& op = step.op;
   op.name = name;
   op.kind = OperatorKind::attention;
-  op.m = cut.local_sequence;
+  op.m = cut.local_sequence * index.part;
   op.n = keys;
   op.k = size;
   op.batch = cut.micro_batch * heads;
@@ -111,10 +115,10 @@ LayerStep pairs(std::string_view name, double keys, double heads, double size, d
 void add_indexer(Steps& steps, const Cut& cut) {
   const Indexer index = indexer(cut);
   for (const Linear& linear : {index.query, index.key})
-    steps.push_back(forward_product(linear, cut.tokens, cut.element));
+    steps.push_back(forward_product(linear, cut.tokens * index.part, cut.element));
   if (index.pooled > 0) add_pooling(steps, "pool_index", index.pooled, index.size, false, cut);
   steps.push_back(pairs("index_scores", index.scored, index.heads, index.size, 1, index, cut));
-  steps.push_back(counted_memory("index_select", kIndexScoreBytes * cut.tokens * index.scored));
+  steps.push_back(counted_memory("index_select", kIndexScoreBytes * cut.tokens * index.part * index.scored));
 }
 
 void add_indexer_backward(LayerWork& work, const Cut& cut) {
@@ -124,17 +128,19 @@ void add_indexer_backward(LayerWork& work, const Cut& cut) {
   work.backward_weight.push_back(pairs("index_scores_backward", index.picked, index.heads, index.size, 2, index, cut));
   if (index.pooled > 0) add_pooling(work.backward_weight, "pool_index_backward", index.pooled, index.size, true, cut);
   for (const Linear& linear : {index.query, index.key})
-    work.backward_weight.push_back(weight_gradient(linear, cut.tokens, cut.sharding));
+    work.backward_weight.push_back(weight_gradient(linear, cut.tokens * index.part, cut.sharding));
 }
 
 void count_indexer(LayerWork& work, const Cut& cut) {
   const Indexer index = indexer(cut);
-  for (const Linear& linear : {index.query, index.key}) work.parameters += linear.in * linear.out;
+  double parameters = 0;
+  for (const Linear& linear : {index.query, index.key}) parameters += linear.in * linear.out;
   // Of the key's norm scale and shift, of an entry's the scale.
-  work.parameters += index.pooled > 0 ? index.size + index.of_places : 2 * index.size;
+  parameters += index.pooled > 0 ? index.size + index.of_places : 2 * index.size;
+  work.parameters += index.part * parameters;
   const double key = index.pooled > 0 ? index.pooled + index.size / cut.ratio : index.size;
   const double kept = index.heads * index.size + key + index.heads;
-  work.activations += Bytes(cut.tokens * (kept * cut.element + index.most * kPlaceBytes));
+  work.activations += Bytes(cut.tokens * index.part * (kept * cut.element + index.most * kPlaceBytes));
 }
 
 double shared_key(const TransformerShape& shape) { return shape.kv_lora_rank + shape.qk_rope_head_dim; }
@@ -147,7 +153,7 @@ double indexer_products(const TransformerShape& shape) {
   if (const auto& compressed = shape.compressed_attention)
     return products(compressed->indexer_heads, compressed->indexer_head_dim, pooled_to_key(*compressed));
   const SparseAttentionShape& sparse = *shape.sparse_attention;
-  return products(sparse.indexer_heads, sparse.indexer_head_dim, sparse.indexer_head_dim);
+  return products(sparse.indexer_heads, sparse.indexer_head_dim, sparse.indexer_head_dim) / sparse.layers_per_indexer;
 }
 
 }  // namespace workload

@@ -10,6 +10,8 @@ struct SparseAttentionShape {
   int tokens = 0;         ///< that a query attends to at most
   int indexer_heads = 0;  ///< that score, all of one key a token
   int indexer_head_dim = 0;
+  /// Layers for which one indexer picks (IndexShare, arXiv 2603.12201; GLM-5.2: 4). Each of them counts its part of it.
+  int layers_per_indexer = 1;
   static const FieldTable<SparseAttentionShape>& fields();
 };
 

@@ -152,6 +152,9 @@ TEST(HuggingFaceTypes, AnIndexerMakesAttentionSparse) {
       "qk_nope_head_dim":64,"qk_rope_head_dim":32,"v_head_dim":64,"index_head_dim":128,"index_n_heads":8)";
   const Json sparse = of(config + R"(,"index_topk":2048})").model["transformer"]["sparse_attention"];
   EXPECT_EQ(sparse, (Json{{"tokens", 2048}, {"indexer_heads", 8}, {"indexer_head_dim", 128}}));
+  EXPECT_EQ(of(config + R"(,"index_topk":2048,"index_topk_freq":4})")
+                .model["transformer"]["sparse_attention"]["layers_per_indexer"],
+            4);
   EXPECT_FALSE(of(config + "}").model["transformer"].contains("sparse_attention"));
 }
 

@@ -111,6 +111,21 @@ TEST(SparseAttention, Glm5HasItsPublishedSize) {
   EXPECT_NEAR(active_parameter_count(*preset("glm-5")), 41e9, 1.5e9);
 }
 
+/// Four layers of GLM-5.2 share an indexer: each has a quarter of one, of GLM-5 a whole one.
+TEST(SparseAttention, LayersThatShareAnIndexerCountTheirPart) {
+  const Model &whole_model = *preset("glm-5"), &shared_model = *preset("glm-5.2");
+  const LayerWork whole = layer(whole_model), shared = layer(shared_model);
+  const double indexer = 2048.0 * 32 * 128 + 6144.0 * (128 + 32) + 2 * 128;
+  EXPECT_DOUBLE_EQ(whole.parameters - shared.parameters, 0.75 * indexer);
+  for (const char* name : {"index_query", "index_key", "index_scores", "index_select"})
+    EXPECT_DOUBLE_EQ(named(shared.forward, name).op.flops.value(), named(whole.forward, name).op.flops.value() / 4)
+        << name;
+  EXPECT_DOUBLE_EQ(named(shared.forward, "attention").op.flops.value(),
+                   named(whole.forward, "attention").op.flops.value());
+  EXPECT_LT(shared.activations, whole.activations);
+  EXPECT_NEAR(parameter_count(whole_model) - parameter_count(shared_model), 78 * 0.75 * indexer, 1e3);
+}
+
 TEST(SparseAttention, AStepExecutesAtLeastWhatTheModelCounts) {
   const Scenario scenario =
       shipped("llama3-70b-h100-512.json",

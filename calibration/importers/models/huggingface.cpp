@@ -366,6 +366,8 @@ class HuggingFaceReader {
       shape_["sparse_attention"] = {{"tokens", *tokens},
                                     {"indexer_heads", reader_.required({"index_n_heads"})},
                                     {"indexer_head_dim", reader_.required({"index_head_dim"})}};
+    if (const auto every = reader_.whole("index_topk_freq"); every && *every > 1 && shape_.contains("sparse_attention"))
+      shape_["sparse_attention"]["layers_per_indexer"] = *every;
   }
 
   /// DeepSeek's node-limited routing: of equal groups a token's experts lie in some.
