@@ -43,6 +43,15 @@ TEST(CompressedAttention, ModelsHaveTheirPublishedSizes) {
   EXPECT_NEAR(active("deepseek-v4-pro"), 49e9, 0.5e9);
 }
 
+// Tensors of Pro as Hugging Face counts them, 1.573 T in 4 bits, 23.2 B in 8 and 2.8 B in 16, with the block of
+// multi-token prediction.
+TEST(CompressedAttention, APredictionBlockMakesUpTheCheckpoint) {
+  Model pro = *preset("deepseek-v4-pro");
+  pro.transformer->mtp_layers = 1;
+  EXPECT_NEAR(parameter_count(pro) - parameter_count(*preset("deepseek-v4-pro")), 25.8e9, 0.1e9);
+  EXPECT_NEAR(parameter_count(pro), 1.573e12 + 23.2e9 + 2.8e9, 1e9);
+}
+
 // Megatron-Bridge's figures for 8,224 tokens/s of Flash on a GB300 are 748 TFLOP/s, so 91.0 GFLOP a token, with one
 // block of prediction.
 TEST(CompressedAttention, FlopsComeNearThePublishedCount) {
