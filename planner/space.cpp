@@ -55,9 +55,9 @@ bool Space::tensor_degree(int tp) const {
   if (devices_ % tp != 0 || (per_node_ % tp != 0 && tp % per_node_ != 0)) return false;
   if (shape_ == nullptr || shape_->compressed_attention) return tp == 1;
   const bool mixes = shape_->has_half('M');
-  for (const int width :
-       {shape_->heads, shape_->hidden, shape_->ffn_hidden, shape_->shared_expert_ffn, mixes ? shape_->ssm_heads : 0,
-        mixes ? shape_->ssm_groups : 0, shape_->linear_attention ? shape_->linear_attention->key_heads : 0})
+  for (const int width : {shape_->common_heads(), shape_->hidden, shape_->ffn_hidden, shape_->shared_expert_ffn,
+                          mixes ? shape_->ssm_heads : 0, mixes ? shape_->ssm_groups : 0,
+                          shape_->linear_attention ? shape_->linear_attention->key_heads : 0})
     if (width > 0 && width % tp != 0) return false;
   return shape_->kv() == shape_->heads || shape_->kv() % tp == 0 || tp % shape_->kv() == 0;
 }

@@ -119,7 +119,7 @@ Candidates sharded(const DefaultQuestion& q) {
 std::vector<int> tensor_degrees(const DefaultQuestion& q) {
   std::vector<int> out;
   for (int tensor = 1; tensor <= std::min(kMostTensorParallel, q.node->devices()); tensor *= 2) {
-    if (q.model->transformer->heads % tensor != 0 || q.node->devices() % tensor != 0) break;
+    if (q.model->transformer->common_heads() % tensor != 0 || q.node->devices() % tensor != 0) break;
     out.push_back(tensor);
   }
   return out;

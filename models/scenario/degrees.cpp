@@ -32,7 +32,7 @@ std::vector<std::string> tensor_faults(const Draft& draft, long tp) {
   std::vector<std::string> reasons;
   if (const TransformerShape* shape = draft.transformer()) {
     Undivided(tp)
-        .of(shape->heads, "attention heads")
+        .of(shape->common_heads(), "attention heads")
         .of(shape->hidden, "columns of the hidden state")
         .of(shape->ffn_hidden, "columns of the MLP")
         .of(draft.spec().strategy.expert_tensor_parallel == 1 ? 0 : shape->moe_ffn_hidden, "columns of an expert")
@@ -173,14 +173,14 @@ void check_context(Draft& draft) {
         fmt::format("{} needs the sequence length ({}) to divide into {} pieces{}", cp, s.seq_len, pieces,
                     halves ? " (two a rank, to balance causal attention)" : ""),
         nearest_valid(cp, s.seq_len, [&](long c) { return s.seq_len % (halves && c > 1 ? 2 * c : c) == 0; }));
-  if (cp > 1 && s.context_method == ContextMethod::ulysses && shape->heads % ranks != 0)
+  if (cp > 1 && s.context_method == ContextMethod::ulysses && shape->common_heads() % ranks != 0)
     return draft.fault(
         "/strategy/context_parallel",
         fmt::format("ulysses deals out heads: context_parallel ({}) × tensor_parallel ({}) = {} does not "
                     "divide the {} attention heads",
-                    cp, strategy.tensor_parallel, ranks, shape->heads),
-        nearest_valid(cp, shape->heads, [&](long c) {
-          return shape->heads % (c * strategy.tensor_parallel) == 0 && s.seq_len % c == 0;
+                    cp, strategy.tensor_parallel, ranks, shape->common_heads()),
+        nearest_valid(cp, shape->common_heads(), [&](long c) {
+          return shape->common_heads() % (c * strategy.tensor_parallel) == 0 && s.seq_len % c == 0;
         }));
   const long local = s.seq_len / cp, target = std::lround(shape->target_tokens(s.seq_len)) / cp;
   for (const long tokens : {local, target}) {

@@ -89,8 +89,7 @@ void check_gate(const TransformerShape& shape, const std::string& at, Diagnostic
 void check_latent(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
   if (!shape.is_latent()) {
     const bool of_entries = shape.compressed_attention.has_value();
-    if ((!of_entries && (shape.q_lora_rank > 0 || shape.qk_rope_head_dim > 0)) || shape.qk_nope_head_dim > 0 ||
-        shape.v_head_dim > 0)
+    if ((!of_entries && (shape.q_lora_rank > 0 || shape.qk_rope_head_dim > 0)) || shape.qk_nope_head_dim > 0)
       d.error(at + "/kv_lora_rank", "found sizes of multi-latent attention, expected kv_lora_rank of at least 1");
     return;
   }
@@ -108,14 +107,20 @@ void check_latent(const TransformerShape& shape, const std::string& at, Diagnost
 void check_window(const TransformerShape& shape, const std::string& at, Diagnostics& d) {
   if (shape.window == 0 && shape.global_every > 0)
     d.error(at + "/window", "missing: global_every says which layers see past the window");
-  const bool of_global = shape.global_head_dim > 0 || shape.global_kv_heads > 0 || shape.global_keys_are_values;
+  const bool of_global =
+      shape.global_heads > 0 || shape.global_head_dim > 0 || shape.global_kv_heads > 0 || shape.global_keys_are_values;
   if (of_global && (shape.window == 0 || shape.global_every == 0))
     d.error(at + "/global_every", "missing: sizes of heads of layers that see past a window, but none does");
   if (of_global && shape.is_latent())
     d.error(at + "/kv_lora_rank", "found beside sizes of heads of layers that see past a window");
-  if (shape.global_kv_heads > 0 && shape.heads % shape.global_kv_heads != 0)
-    d.error(at + "/global_kv_heads",
-            fmt::format("{} global_kv_heads do not divide {} heads", shape.global_kv_heads, shape.heads));
+  const TransformerShape::Heads heads = shape.heads_of(true);
+  if (of_global && heads.queries % heads.kv != 0)
+    d.error(at + (shape.global_kv_heads > 0 ? "/global_kv_heads" : "/global_heads"),
+            fmt::format("{} {} do not divide {} heads", heads.kv,
+                        shape.global_kv_heads > 0 ? "global_kv_heads" : "kv_heads", heads.queries));
+  if (shape.global_keys_are_values && heads.key_size != heads.value_size)
+    d.error(at + "/v_head_dim", fmt::format("found {} with global_keys_are_values, expected {} as their keys",
+                                            heads.value_size, heads.key_size));
   if (shape.window == 0 && shape.window_kind != WindowKind::sliding)
     d.error(at + "/window", "missing: window_kind says how the window lies");
 }

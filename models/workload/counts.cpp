@@ -32,7 +32,7 @@ double mlp_products(const TransformerShape& shape, bool moe, KeyHolding keys = K
 
 /// Of those of usual attention, the products of a query and of what its tokens give on, and of keys and values.
 double query_products(const TransformerShape& shape, const TransformerShape::Heads& heads) {
-  return static_cast<double>(shape.hidden) * shape.heads * (heads.key_size + heads.value_size);
+  return static_cast<double>(shape.hidden) * heads.queries * (heads.key_size + heads.value_size);
 }
 double key_products(const TransformerShape& shape, const TransformerShape::Heads& heads) {
   if (heads.keys == KeyHolding::borrowed) return 0;
@@ -45,7 +45,7 @@ double attention_products(const TransformerShape& shape, const TransformerShape:
   if (const auto& compressed = shape.compressed_attention)
     return workload::compressed_products(shape, ratio) +
            (compressed->indexes(ratio) ? workload::indexer_products(shape) : 0);
-  const double hidden = shape.hidden, heads = shape.heads;
+  const double hidden = shape.hidden, heads = sizes.queries;
   const double query = heads * sizes.key_size, attended = heads * sizes.value_size;
   const double gate = shape.attention_output_gate ? hidden * attended : 0;
   if (!shape.is_latent()) return query_products(shape, sizes) + key_products(shape, sizes) + gate;
@@ -82,7 +82,7 @@ double predicting_streams(const TransformerShape& shape, double tokens) {
 /// `document`: mean tokens of the documents that are packed into a sequence, which attention does not leave; or all.
 ForwardFlops forward_flops(const TransformerShape& shape, double sequence, double document) {
   const auto widths = [&](const TransformerShape::Heads& heads) {
-    return static_cast<double>(shape.heads) * (heads.key_size + heads.value_size);
+    return static_cast<double>(heads.queries) * (heads.key_size + heads.value_size);
   };
   const double target = shape.target_tokens(sequence);
   const double predicted = target * shape.predicted_share;

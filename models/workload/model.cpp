@@ -76,7 +76,7 @@ const FieldTable<TransformerShape>& TransformerShape::fields() {
                "multi-latent attention: part of a head's query and key without positions", count)
         .field("qk_rope_head_dim", &S::qk_rope_head_dim,
                "multi-latent or compressed attention: rotary part of a head's query and key", count)
-        .field("v_head_dim", &S::v_head_dim, "multi-latent attention: size of a head's value", count)
+        .field("v_head_dim", &S::v_head_dim, "size of a head's value; 0: of usual attention as its key", count)
         .field("sparse_attention", &S::sparse_attention,
                "multi-latent attention over the tokens that an indexer picks (DeepSeek-V3.2, GLM-5)")
         .field("compressed_attention", &S::compressed_attention,
@@ -87,6 +87,7 @@ const FieldTable<TransformerShape>& TransformerShape::fields() {
                "sliding: the last `window` tokens; chunked: the own chunk of so many tokens")
         .field("global_every", &S::global_every, "with a window: every so many-th block sees all tokens; 0: none does",
                count)
+        .field("global_heads", &S::global_heads, "attention heads of those blocks; 0: as of the others", count)
         .field("global_head_dim", &S::global_head_dim, "size of a head of those blocks; 0: as of the others", count)
         .field("global_kv_heads", &S::global_kv_heads, "their heads of keys and values; 0: as the others'", count)
         .field("global_keys_are_values", &S::global_keys_are_values,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -91,16 +92,17 @@ struct TransformerShape {
   /// Multi-latent attention (DeepSeek-V2, arXiv 2405.04434): keys and values, and with q_lora_rank queries, come from
   /// a narrow latent; a head's query and key have a part without positions and a rotary part. kv_lora_rank 0: usual.
   int q_lora_rank = 0, kv_lora_rank = 0;
-  int qk_nope_head_dim = 0, qk_rope_head_dim = 0, v_head_dim = 0;
+  int qk_nope_head_dim = 0, qk_rope_head_dim = 0;
+  int v_head_dim = 0;  ///< size of a head's value, also of usual attention; there 0: as its key
   std::optional<SparseAttentionShape> sparse_attention;  ///< with multi-latent attention; nothing: tokens see all
   /// With a window, which every layer has then: entries that stand for several tokens beside it.
   std::optional<CompressedAttentionShape> compressed_attention;
   int window = 0;  ///< tokens that local attention layers see; 0: every layer sees all
   WindowKind window_kind = WindowKind::sliding;
   int global_every = 0;  ///< every so many-th layer sees all; 0: none does (with a window)
-  /// Of those layers beside local ones: size of a head and heads of keys, 0: as the others'; and whether their values
-  /// are their keys, so that no product gives them (Gemma 4).
-  int global_head_dim = 0, global_kv_heads = 0;
+  /// Of those layers beside local ones: heads, their size and heads of keys, 0: as the others'; and whether their
+  /// values are their keys, so that no product gives them (Gemma 4).
+  int global_heads = 0, global_head_dim = 0, global_kv_heads = 0;
   bool global_keys_are_values = false;
   /// The last so many layers have no keys and values but those of the last layer before them that sees as much (Gemma
   /// 3n and 4: num_kv_shared_layers); and the width of their MLP, 0: as ffn_hidden.
@@ -190,18 +192,26 @@ struct TransformerShape {
     const auto at = static_cast<std::size_t>(layer);
     return compressed_attention && at < compressed_attention->ratios.size() ? compressed_attention->ratios[at] : 0;
   }
-  /// Sizes of a layer's heads: of a query and key, and of a value; how many of keys; whether values are those; and
-  /// whose both are.
+  /// Heads that all layers' queries can be dealt out to.
+  [[nodiscard]] int common_heads() const { return std::gcd(heads, global_heads > 0 ? global_heads : heads); }
+  /// Sizes of a layer's heads: of a query and key, and of a value; how many of keys; whether values are those; whose
+  /// both are; and how many of queries.
   struct Heads {
     int key_size = 0, value_size = 0, kv = 0;
     bool keys_are_values = false;
     KeyHolding keys = KeyHolding::own;
+    int queries = 0;
   };
   /// `global`: of a layer that sees all beside others with a window.
   [[nodiscard]] Heads heads_of(bool global, KeyHolding keys = KeyHolding::own) const {
-    if (is_latent()) return {qk_nope_head_dim + qk_rope_head_dim, v_head_dim, kv()};
+    if (is_latent()) return {qk_nope_head_dim + qk_rope_head_dim, v_head_dim, kv(), false, keys, heads};
     const int size = global && global_head_dim > 0 ? global_head_dim : head_size();
-    return {size, size, global && global_kv_heads > 0 ? global_kv_heads : kv(), global && global_keys_are_values, keys};
+    return {size,
+            v_head_dim > 0 ? v_head_dim : size,
+            global && global_kv_heads > 0 ? global_kv_heads : kv(),
+            global && global_keys_are_values,
+            keys,
+            global && global_heads > 0 ? global_heads : heads};
   }
   static const FieldTable<TransformerShape>& fields();
 };

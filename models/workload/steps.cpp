@@ -61,7 +61,7 @@ Cut::Cut(const TransformerShape& s, bool masked, double batch, double length, co
       resident(cuts.sequence_parallel ? tokens / cuts.tp : tokens),
       hidden(s.hidden),
       head(s.heads_of(global, keys)),
-      heads(static_cast<double>(s.heads) / cuts.tp),
+      heads(static_cast<double>(head.queries) / cuts.tp),
       query(heads * head.key_size),
       // With more tensor-parallel ranks than key heads, ranks share a head and each computes it.
       key(std::max(1.0, static_cast<double>(head.kv) / cuts.tp) * head.key_size),

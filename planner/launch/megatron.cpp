@@ -215,8 +215,10 @@ std::vector<std::string> beyond_megatron_arguments(const Scenario& s) {
          "entries of compressed attention that stand for other numbers of tokens than 4, of which an indexer picks, "
          "and 128");
   add_if(shape.window > 0 && shape.window_kind == WindowKind::chunked, "attention within chunks of a window");
-  add_if(shape.global_head_dim > 0 || shape.global_kv_heads > 0 || shape.global_keys_are_values,
-         "heads of another size in layers that see past the window");
+  add_if(shape.v_head_dim > 0 && !shape.is_latent(), "values of another size than keys");
+  add_if(
+      shape.global_heads > 0 || shape.global_head_dim > 0 || shape.global_kv_heads > 0 || shape.global_keys_are_values,
+      "heads of another size in layers that see past the window");
   add_if(shape.shared_kv_layers > 0, "layers that take their keys and values from earlier ones");
   add_if(shape.per_layer_embedding > 0, "embeddings that each layer has of its own");
   add_if(shape.linear_attention && shape.linear_attention->kind != LinearAttentionKind::gated_delta,

@@ -59,10 +59,46 @@ TEST(GlobalHeads, TheModelCountsBothKinds) {
   EXPECT_DOUBLE_EQ(key_value_bytes(*model.transformer, 2), 2 * (2 * (4 + 4) + 1 * (8 + 8)));
 }
 
+// Four heads of 8 where the others have two of 4: queries and results 8·4·(8 + 8), keys 8·8, MLP 256.
+TEST(GlobalHeads, AsManyAsTheyHave) {
+  Model model = tiny();
+  model.transformer->global_heads = 4;
+  const LayerWork global = layer_work(model, LayerRole::dense_block, 1, 1, 4, {});
+  EXPECT_EQ(global.parameters, 832 + 2 * 8 + 2 * 8);
+  EXPECT_DOUBLE_EQ(named(global.forward, "qkv").op.n, 4 * 8 + 8);
+  EXPECT_DOUBLE_EQ(named(global.forward, "proj").op.k, 4 * 8);
+  EXPECT_DOUBLE_EQ(named(global.forward, "attention").op.flops.value(), 4 * 2 * 16 * (8 + 8) / 2);
+  EXPECT_EQ(layer_work(model, LayerRole::dense_block, 0, 1, 4, {}).parameters, 512 + 24);
+  EXPECT_EQ(parameter_count(model), (512 + 24) + (832 + 32) + 2 * 80 + 8);
+  const double local = 2 * 4 * 512 + 2 * 12 * (8 + 8) / 2.0, seeing = 2 * 4 * 832 + 2 * 16 * 4 * (8 + 8) / 2.0;
+  EXPECT_DOUBLE_EQ(model_flops_per_sample(model, 4, {}).value(), 3 * (local + seeing + 2 * 4 * 8 * 10));
+  EXPECT_EQ(model.transformer->common_heads(), 2);
+}
+
+// Two heads with keys of 4 and values of 2: queries and keys 2·8·8, values and results 2·8·4, MLP 256.
+TEST(GlobalHeads, ValuesNarrowerThanKeys) {
+  Model model = tiny();
+  TransformerShape& shape = *model.transformer;
+  shape.window = shape.global_every = shape.global_head_dim = shape.global_kv_heads = 0;
+  shape.global_keys_are_values = false;
+  shape.v_head_dim = 2;
+  const LayerWork block = layer_work(model, LayerRole::dense_block, 0, 1, 4, {});
+  EXPECT_EQ(block.parameters, 128 + 64 + 256 + 2 * 4 + 2 * 8);
+  EXPECT_DOUBLE_EQ(named(block.forward, "qkv").op.n, 8 + 8 + 4);
+  EXPECT_DOUBLE_EQ(named(block.forward, "proj").op.k, 4);
+  EXPECT_DOUBLE_EQ(named(block.forward, "attention").op.flops.value(), 2 * 2 * 16 * (4 + 2) / 2);
+  EXPECT_DOUBLE_EQ(key_value_bytes(shape, 2), 2 * 2 * (2 * (4 + 2)));
+}
+
 TEST(GlobalHeads, FaultsOfAShape) {
   EXPECT_EQ(faults_of("gemma4-31b", [](Model&) {}), "");
   EXPECT_EQ(faults_of("gemma4-31b", [](Model& m) { m.transformer->global_kv_heads = 5; }),
             "/transformer/global_kv_heads: 5 global_kv_heads do not divide 32 heads\n");
+  EXPECT_EQ(faults_of("gemma4-2b", [](Model& m) { m.transformer->global_heads = 12; }), "");
+  EXPECT_EQ(faults_of("gemma3-27b", [](Model& m) { m.transformer->global_heads = 20; }),
+            "/transformer/global_heads: 16 kv_heads do not divide 20 heads\n");
+  EXPECT_EQ(faults_of("gemma4-31b", [](Model& m) { m.transformer->v_head_dim = 128; }),
+            "/transformer/v_head_dim: found 128 with global_keys_are_values, expected 512 as their keys\n");
   EXPECT_THAT(faults_of("llama3-8b", [](Model& m) { m.transformer->global_head_dim = 256; }),
               HasSubstr("/transformer/global_every: missing: sizes of heads of layers that see past a window"));
 }

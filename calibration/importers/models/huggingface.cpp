@@ -198,6 +198,7 @@ class HuggingFaceReader {
         if (const auto groups = reader_.whole(key); groups && *groups != heads_) shape_["kv_heads"] = *groups;
     reader_.ignore({"num_key_value_heads", "num_kv_heads"});
     if (const auto size = reader_.whole("head_dim")) shape_["head_dim"] = *size;
+    if (const auto size = reader_.whole("v_head_dim")) shape_["v_head_dim"] = *size;
     const bool bias = reader_.flag("attention_bias", false);
     const bool qkv = reader_.flag("use_qkv_bias", reader_.flag("qkv_bias", false));
     if (!type_.biases) {
@@ -226,6 +227,7 @@ class HuggingFaceReader {
     shape_["window"] = *window;
     if (pattern) shape_["global_every"] = *pattern;
     if (pattern) global_heads();
+    if (pattern) window_heads();
     if (full_layers && *full_layers > 0)
       notes_.push_back(fmt::format("max_window_layers {}: every layer is taken to have the window", *full_layers));
   }
@@ -237,6 +239,20 @@ class HuggingFaceReader {
     if (shared) shape_["global_keys_are_values"] = true;
     if (const auto heads = reader_.whole("num_global_key_value_heads"); heads && shared)
       shape_["global_kv_heads"] = *heads;
+  }
+
+  /// Layers with a window may have heads of their own beside the model's, which then are of those that see all.
+  void window_heads() {
+    if (const auto local = reader_.whole("num_sliding_attention_heads"); local && *local != heads_) {
+      shape_["global_heads"] = heads_;
+      shape_["heads"] = *local;
+    }
+    if (const auto local = reader_.whole("swa_num_key_value_heads")) {
+      const long others = shape_.value("kv_heads", static_cast<long>(heads_));
+      if (*local == others) return;
+      shape_["global_kv_heads"] = others;
+      shape_["kv_heads"] = *local;
+    }
   }
 
   /// A list of every layer's heads is of one number here.

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "calibration/importers/models/huggingface_halves.hpp"
+#include "calibration/importers/models/huggingface_layers.hpp"
 
 namespace stepcast {
 
@@ -109,6 +110,7 @@ Json usual_layout(const Json& config, const HuggingFaceType& type, bool part, st
     if (!value.is_null() || !out.contains(key)) out[key] = value;
   collapse_lists(out);
   translate(out, type);
+  if (type.halves == LayerHalves::none) usual_layers(out);
   write_halves(out, type);
   if (!absent.empty())
     notes.push_back(fmt::format("sizes that the file leaves out are those of its class: {}", fmt::join(absent, ", ")));

@@ -75,6 +75,7 @@ constexpr Type kGptJ{.left_out = "biases of the MLP and of the output layer are 
                      .gated = false,
                      .layer_norm = true,
                      .side_by_side = true};
+constexpr std::string_view kHeadGates = "gates of one number a head behind attention are not counted";
 /// Of four layers one sees all, the first of them.
 constexpr std::string_view kTiedFourth =
     R"({"tie_word_embeddings":true,"sliding_window":128,"sliding_window_pattern":4})";
@@ -140,6 +141,24 @@ constexpr std::array kTypes{
     Type{.name = "bailing_moe_v2", .names = kSharedExperts, .query_norms = true},
     Type{.name = "dots1", .query_norms = true},
     Type{.name = "mimo", .qkv_bias = true},
+    Type{.name = "mimo_v2_flash",
+         .defaults = R"({"first_k_dense_replace":1,"head_dim":192,"v_head_dim":128,"sliding_window":128,
+                         "sliding_window_pattern":5})",
+         .sliding = true,
+         .sinks = true},
+    Type{.name = "step3p5",
+         .defaults = R"({"first_k_dense_replace":3,"head_dim":128})",
+         .names = R"({"num_attention_groups":"num_key_value_heads","moe_num_experts":"n_routed_experts",
+                      "moe_top_k":"num_experts_per_tok","share_expert_dim":"shared_expert_intermediate_size",
+                      "share_expert_dims":"shared_expert_intermediate_size"})",
+         .left_out = kHeadGates,
+         .sliding = true,
+         .query_norms = true},
+    Type{.name = "laguna",
+         .defaults = R"({"first_k_dense_replace":1,"head_dim":128,"sliding_window":512,"sliding_window_pattern":1})",
+         .left_out = kHeadGates,
+         .sliding = true,
+         .query_norms = true},
     Type{.name = "apertus", .gated = false, .query_norms = true},
     Type{.name = "exaone", .names = R"({"num_layers":"num_hidden_layers"})"},
     Type{.name = "ernie4_5",
@@ -518,8 +537,6 @@ constexpr std::array kRefusals{
     Refusal{"deci", "blocks of different widths"},
     Refusal{"openelm", "blocks of different widths"},
     Refusal{"gemma3n_text", "four residual streams that predict one another (AltUp)"},
-    Refusal{"mimo_v2_flash", "values narrower than keys"},
-    Refusal{"step3p5", "layers with a window of more heads than the others"},
     Refusal{"minimax_m3_vl_text", "attention over blocks of tokens that an indexer picks"},
     Refusal{"ernie4_5_vl_moe_text", "experts of two widths, for text and for pictures"},
     Refusal{"longcat_flash", "blocks of two attentions and experts without computation"},
