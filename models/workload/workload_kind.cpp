@@ -10,6 +10,7 @@ WorkloadKind kind_of_transformer(const TransformerShape& shape) {
   if (shape.diffusion) return WorkloadKind::diffusion_transformer;
   if (shape.has_half('M')) return WorkloadKind::state_space;
   if (shape.has_half('G')) return WorkloadKind::linear_attention;
+  if (shape.sparse_attention || shape.compressed_attention) return WorkloadKind::sparse_attention;
   return shape.experts > 0 ? WorkloadKind::mixture_of_experts : WorkloadKind::transformer;
 }
 
@@ -31,9 +32,18 @@ WorkloadKind workload_kind(const Model& model) {
 
 std::string_view plural_of(WorkloadKind kind) {
   static constexpr std::array<std::string_view, EnumNames<WorkloadKind>::names.size()> kWords{
-      "transformers",           "mixtures of experts", "state-space models",        "models with linear attention",
-      "convolutional networks", "detectors",           "diffusion models",          "diffusion transformers",
-      "recurrent networks",     "recommenders",        "networks of plain products"};
+      "transformers",
+      "mixtures of experts",
+      "state-space models",
+      "models with linear attention",
+      "models with sparse attention",
+      "convolutional networks",
+      "detectors",
+      "diffusion models",
+      "diffusion transformers",
+      "recurrent networks",
+      "recommenders",
+      "networks of plain products"};
   return kWords[static_cast<std::size_t>(kind)];
 }
 

@@ -17,6 +17,7 @@ enum class WorkloadKind {
   mixture_of_experts,
   state_space,
   linear_attention,
+  sparse_attention,
   convolutional,
   detection,
   diffusion,
@@ -27,13 +28,14 @@ enum class WorkloadKind {
 };
 template <>
 struct EnumNames<WorkloadKind> {
-  static constexpr std::array names{"transformer",   "mixture-of-experts", "state-space", "linear-attention",
-                                    "convolutional", "detection",          "diffusion",   "diffusion-transformer",
-                                    "recurrent",     "recommender",        "products"};
+  static constexpr std::array names{"transformer",           "mixture-of-experts", "state-space", "linear-attention",
+                                    "sparse-attention",      "convolutional",      "detection",   "diffusion",
+                                    "diffusion-transformer", "recurrent",          "recommender", "products"};
 };
 
 /// What the model's description says of itself (Model::kind), else by its operators: layers that scan, linear
-/// attention, layers with experts, embedding tables, steps one after another, or where most of the FLOPs are.
+/// attention, attention over what is picked or compressed, layers with experts, embedding tables, steps one after
+/// another, or where most of the FLOPs are.
 WorkloadKind workload_kind(const Model& model);
 
 /// For a sentence: "transformers", "convolutional networks" …

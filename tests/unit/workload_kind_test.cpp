@@ -19,6 +19,9 @@ TEST(WorkloadKind, FollowsTheOperators) {
   EXPECT_EQ(kind_of("bert-large"), WorkloadKind::transformer);
   EXPECT_EQ(kind_of("mixtral-8x7b"), WorkloadKind::mixture_of_experts);
   EXPECT_EQ(kind_of("nemotron-h-8b"), WorkloadKind::state_space);
+  EXPECT_EQ(kind_of("qwen3-next-80b-a3b"), WorkloadKind::linear_attention);
+  EXPECT_EQ(kind_of("deepseek-v3.2"), WorkloadKind::sparse_attention);
+  EXPECT_EQ(kind_of("deepseek-v4-flash"), WorkloadKind::sparse_attention);
   EXPECT_EQ(kind_of("resnet50"), WorkloadKind::convolutional);
   EXPECT_EQ(kind_of("efficientnet-b0"), WorkloadKind::convolutional);
   EXPECT_EQ(kind_of("gnmt"), WorkloadKind::recurrent);
