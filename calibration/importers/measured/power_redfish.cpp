@@ -110,7 +110,7 @@ std::string device_name(const std::string& name) {
   std::replace(low.begin(), low.end(), ' ', '-');
   if (low.starts_with("hgx-")) low.erase(0, 4);
   for (const std::string_view end : {"-power-0", "-power"})
-    if (low.ends_with(end)) low.resize(low.size() - end.size());
+    if (low.ends_with(end)) low.erase(low.size() - end.size());
   for (const std::string_view begin : {"gpu-sxm-", "gpu-", "gpu"}) {
     if (!low.starts_with(begin)) continue;
     const std::string number = low.substr(begin.size());
