@@ -29,7 +29,7 @@ std::vector<std::string> command(const std::filesystem::path& file, const std::m
 Json graph_text(const std::filesystem::path& file, const std::map<std::string, int>& dimensions) {
   const FinishedProgram program = run_program(command(file, dimensions));
   if (program.code == kCannotLoad) throw EnvironmentError("the reader of ONNX cannot start here: " + program.err);
-  const Json text = Json::parse(program.out, nullptr, false);
+  Json text = Json::parse(program.out, nullptr, false);
   if (program.code == kDone && text.is_object()) return text;
   if (program.code == kBadInput && text.is_object())
     throw InputError({{file.string(), "", text.value("found", ""), "expected " + text.value("expected", "")}});

@@ -165,7 +165,7 @@ void note_what_is_missing(OnnxNetwork& network, const Totals& totals, const Onnx
   const bool norms = std::any_of(graph.nodes.begin(), graph.nodes.end(),
                                  [](const OnnxNode& n) { return n.kind.find("Normalization") != std::string::npos; });
   if (convolves && !norms)
-    network.notes.push_back(
+    network.notes.emplace_back(
         "no norm stands behind its convolutions: where training has some, export with "
         "training=torch.onnx.TrainingMode.PRESERVE, which does not fold them in");
   if (network.samples > 1)

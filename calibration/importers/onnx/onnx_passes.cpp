@@ -227,7 +227,6 @@ OnnxTraffic by_rule(const OnnxGraph& graph, const OnnxNode& node, const Measure&
     case Rule::norm:
       return {2 * in + out, 3 * in + 2 * out, 1, true};
     case Rule::row_norm:
-      return {in + out, in + 2 * out, 1, true};
     case Rule::unary:
       return {in + out, in + 2 * out, 1, true};
     case Rule::scale:
@@ -237,7 +236,6 @@ OnnxTraffic by_rule(const OnnxGraph& graph, const OnnxNode& node, const Measure&
     case Rule::multiply:
       return two_sided(graph, node, measure, true);
     case Rule::pool:
-      return {in + out, in + out, 1, true};
     case Rule::concatenate:
       return {in + out, in + out, 1, true};
     case Rule::slice:
