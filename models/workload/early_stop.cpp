@@ -27,7 +27,7 @@ std::vector<LayerStep> steps_before_last_product(const std::vector<LayerStep>& a
 std::vector<LayerStep> steps_repeated_with_early_stop(const LayerWork& work) {
   const bool experts = work.expert_parameters > 0 || work.frozen_expert_parameters > 0;
   if (experts) return work.forward;
-  const StepIterator last = last_product(work.forward);
+  const auto last = last_product(work.forward);
   // A norm behind the last product reads what that gives, and so does its backward pass.
   const bool normed =
       std::any_of(last, work.forward.end(), [](const LayerStep& step) { return step.op.name == "norm"; });
