@@ -25,8 +25,6 @@ namespace {
 
 /// Last part of the worker's standard error that is kept for messages.
 constexpr std::size_t kKeptErrorText = 16384;
-/// Status with which the dynamic loader leaves when a library is missing.
-constexpr int kCannotLoad = 127;
 
 void close_if_open(int& descriptor) {
   if (descriptor >= 0) ::close(descriptor);

@@ -1,9 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "tests/e2e/process.hpp"
+#include "tests/onnx_file.hpp"
 
 // Networks in protobuf's text form, which protoc makes ONNX files of.
 namespace stepcast::import_onnx_test {
@@ -15,10 +14,9 @@ class ImportOnnx : public testing::Test {
  protected:
   /// An ONNX file of a text.
   std::filesystem::path made(const std::string& name, const std::string& text) {
-    const std::string source = (folder_ / (name + ".txtpb")).string(), file = (folder_ / (name + ".onnx")).string();
+    const std::filesystem::path source = folder_ / (name + ".txtpb"), file = folder_ / (name + ".onnx");
     std::ofstream(source) << text;
-    const std::string command = "protoc --encode=onnx.ModelProto -I /usr/include/onnx /usr/include/onnx/onnx.proto";
-    EXPECT_EQ(std::system((command + " <" + source + " >" + file).c_str()), 0) << name;
+    make_onnx_file(source, file);
     return file;
   }
   static std::string residual() { return read_text(STEPCAST_SOURCE_DIR "/tests/data/onnx/residual.txtpb"); }

@@ -3,7 +3,6 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <cmath>
-#include <cstdlib>
 
 #include "gui/view-models/command_line_text.hpp"
 #include "gui/view-models/compare_model.hpp"
@@ -21,6 +20,7 @@
 #include "report/predict.hpp"
 #include "sweeps/result_store.hpp"
 #include "tests/gui/gui_fixture.hpp"
+#include "tests/onnx_file.hpp"
 
 namespace stepcast::studies_test {
 namespace {
@@ -231,8 +231,7 @@ TEST_F(WindowTest, TheCommandLineSaysWhatWasChanged) {
 TEST(OwnParts, AnOnnxFileBecomesTheDescriptionOfItsOperators) {
   const QTemporaryDir folder;
   const std::string file = plain(folder.filePath("network.onnx"));
-  const std::string command = "protoc --encode=onnx.ModelProto -I /usr/include/onnx /usr/include/onnx/onnx.proto";
-  ASSERT_EQ(std::system((command + " <" STEPCAST_SOURCE_DIR "/tests/data/onnx/residual.txtpb >" + file).c_str()), 0);
+  make_onnx_file(STEPCAST_SOURCE_DIR "/tests/data/onnx/residual.txtpb", file);
   const Json model = own_model(own_model_text_of(file));
   EXPECT_EQ(model["id"], "network");
   EXPECT_EQ(model["compact"]["layers"], 3);

@@ -7,6 +7,7 @@
 #include "models/workload/workload_kind.hpp"
 #include "tests/unit/layer_steps.hpp"
 #include "tests/unit/shipped.hpp"
+#include "tests/unit/tiny_model.hpp"
 
 // Diffusion transformers (DiT, MM-DiT as FLUX, Wan).
 namespace stepcast::diffusion_test {
@@ -14,19 +15,14 @@ namespace {
 
 using test::faults_of;
 using test::named;
+using test::tiny_model;
 
 /// Two blocks, hidden 8, two heads of 4, MLP 16; patches of 4 values; a text of 2 tokens of width 6.
 Model tiny(ContextKind context) {
-  Model model;
-  model.id = "tiny";
+  Model model = tiny_model();
   model.family = ModelFamily::diffusion;
-  model.default_seq_len = 4;
-  TransformerShape& shape = model.transformer.emplace();
-  shape.layers = 2;
-  shape.hidden = 8;
-  shape.ffn_hidden = 16;
-  shape.heads = 2;
-  shape.positions = PositionKind::none;
+  TransformerShape& shape = *model.transformer;
+  shape.vocab = 0;
   DiffusionShape& diffusion = shape.diffusion.emplace();
   diffusion.patch_elements = 4;
   diffusion.context_tokens = 2;

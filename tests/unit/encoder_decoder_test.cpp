@@ -10,6 +10,7 @@
 #include "models/workload/operators.hpp"
 #include "tests/unit/layer_steps.hpp"
 #include "tests/unit/shipped.hpp"
+#include "tests/unit/tiny_model.hpp"
 
 // An encoder and its decoder (T5, BART).
 namespace stepcast::encoder_decoder_test {
@@ -18,22 +19,15 @@ namespace {
 using test::faults_of;
 using test::named;
 using test::shipped;
+using test::tiny_model;
 using testing::HasSubstr;
 
 /// One encoder and one decoder block, hidden 8, two heads of 4, MLP 16, and a target half as long as its source.
 Model tiny() {
-  Model model;
-  model.id = "tiny";
-  model.default_seq_len = 4;
-  TransformerShape& shape = model.transformer.emplace();
-  shape.layers = 2;
+  Model model = tiny_model();
+  TransformerShape& shape = *model.transformer;
   shape.encoder_layers = 1;
   shape.target_share = 0.5;
-  shape.hidden = 8;
-  shape.ffn_hidden = 16;
-  shape.heads = 2;
-  shape.vocab = 10;
-  shape.positions = PositionKind::none;
   return model;
 }
 

@@ -6,6 +6,7 @@
 #include "models/workload/operators.hpp"
 #include "tests/unit/layer_steps.hpp"
 #include "tests/unit/shipped.hpp"
+#include "tests/unit/tiny_model.hpp"
 
 // Layers that see all beside local ones, with heads of their own (Gemma 4).
 namespace stepcast::global_heads_test {
@@ -13,20 +14,13 @@ namespace {
 
 using test::faults_of;
 using test::named;
+using test::tiny_model;
 using testing::HasSubstr;
 
 /// Hidden 8, two heads of 4, MLP 16; the second block sees all: two heads of 8 over one of keys, which are its values.
 Model tiny() {
-  Model model;
-  model.id = "tiny";
-  model.default_seq_len = 4;
-  TransformerShape& shape = model.transformer.emplace();
-  shape.layers = 2;
-  shape.hidden = 8;
-  shape.ffn_hidden = 16;
-  shape.heads = 2;
-  shape.vocab = 10;
-  shape.positions = PositionKind::none;
+  Model model = tiny_model();
+  TransformerShape& shape = *model.transformer;
   shape.qk_norm = true;
   shape.window = 2;
   shape.global_every = 2;

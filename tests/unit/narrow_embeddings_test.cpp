@@ -9,6 +9,7 @@
 #include "models/workload/weight_matrices.hpp"
 #include "tests/unit/layer_steps.hpp"
 #include "tests/unit/shipped.hpp"
+#include "tests/unit/tiny_model.hpp"
 
 // Embeddings narrower than the layers (OPT-350M, ELECTRA-small, ALBERT), and layers that share their weights (ALBERT).
 namespace stepcast::narrow_embeddings_test {
@@ -17,21 +18,16 @@ namespace {
 using test::faults_of;
 using test::named;
 using test::preset;
+using test::tiny_model;
 using testing::HasSubstr;
 
 /// Four blocks, hidden 8, two heads of 4, MLP 16, and embeddings of 2 for 10 words in 6 places.
 Model tiny(ModelFamily family) {
-  Model model;
-  model.id = "tiny";
+  Model model = tiny_model();
   model.family = family;
-  model.default_seq_len = 4;
-  TransformerShape& shape = model.transformer.emplace();
+  TransformerShape& shape = *model.transformer;
   shape.layers = 4;
-  shape.hidden = 8;
   shape.embedding_size = 2;
-  shape.ffn_hidden = 16;
-  shape.heads = 2;
-  shape.vocab = 10;
   shape.tied_embeddings = true;
   shape.biases = true;
   shape.norm = NormKind::layer_norm;

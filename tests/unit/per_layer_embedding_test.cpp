@@ -7,6 +7,7 @@
 #include "models/workload/operators.hpp"
 #include "tests/unit/layer_steps.hpp"
 #include "tests/unit/shipped.hpp"
+#include "tests/unit/tiny_model.hpp"
 
 // Embeddings that each layer has of its own (Gemma 3n, Gemma 4).
 namespace stepcast::per_layer_embedding_test {
@@ -14,19 +15,12 @@ namespace {
 
 using test::faults_of;
 using test::named;
+using test::tiny_model;
 
 /// Hidden 8, two heads of 4, MLP 16, vocabulary 10; each of two layers has embeddings of 2 of its own.
 Model tiny(int width = 2) {
-  Model model;
-  model.id = "tiny";
-  model.default_seq_len = 4;
-  TransformerShape& shape = model.transformer.emplace();
-  shape.layers = 2;
-  shape.hidden = 8;
-  shape.ffn_hidden = 16;
-  shape.heads = 2;
-  shape.vocab = 10;
-  shape.positions = PositionKind::none;
+  Model model = tiny_model();
+  TransformerShape& shape = *model.transformer;
   shape.tied_embeddings = true;
   shape.per_layer_embedding = width;
   return model;

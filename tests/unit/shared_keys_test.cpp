@@ -7,6 +7,7 @@
 #include "models/workload/operators.hpp"
 #include "tests/unit/layer_steps.hpp"
 #include "tests/unit/shipped.hpp"
+#include "tests/unit/tiny_model.hpp"
 
 // Layers that attend over keys and values of an earlier one (Gemma 3n, Gemma 4).
 namespace stepcast::shared_keys_test {
@@ -14,23 +15,17 @@ namespace {
 
 using test::faults_of;
 using test::named;
+using test::tiny_model;
 using testing::HasSubstr;
 
 /// Hidden 8, two heads over one of keys, of 4 in layers with a window and of 8 in the others, MLP 16; the last two of
 /// four layers take keys and values of the first two, and their MLP is 32 wide.
 Model tiny() {
-  Model model;
-  model.id = "tiny";
-  model.default_seq_len = 4;
-  TransformerShape& shape = model.transformer.emplace();
+  Model model = tiny_model();
+  TransformerShape& shape = *model.transformer;
   shape.layers = 4;
-  shape.hidden = 8;
-  shape.ffn_hidden = 16;
-  shape.heads = 2;
   shape.kv_heads = 1;
   shape.head_dim = 4;
-  shape.vocab = 10;
-  shape.positions = PositionKind::none;
   shape.qk_norm = true;
   shape.window = 2;
   shape.global_every = 2;

@@ -13,8 +13,6 @@ namespace stepcast {
 namespace {
 
 constexpr const char* kProgram = "stepcast-onnx-graph";
-/// With which the dynamic loader leaves when a library is missing.
-constexpr int kCannotLoad = 127;
 
 std::vector<std::string> command(const std::filesystem::path& file, const std::map<std::string, int>& dimensions) {
   std::vector<std::string> words{own_program(kProgram, "STEPCAST_ONNX_GRAPH", "the reader of ONNX").string(),
@@ -46,9 +44,8 @@ Json described(const CompactShape& shape) {
   return out;
 }
 
-}  // namespace
-
-ImportedModel import_onnx_graph(const Json& text, const std::string& file, const std::string& id) {
+/// Of what stepcast-onnx-graph prints, `file` in faults; the model is called `id`.
+ImportedModel import_graph(const Json& text, const std::string& file, const std::string& id) {
   OnnxNetwork network = count_network(OnnxGraph::from_json(text), file);
   ImportedModel out;
   out.model = {{"id", id},
@@ -66,8 +63,10 @@ ImportedModel import_onnx_graph(const Json& text, const std::string& file, const
   return out;
 }
 
+}  // namespace
+
 ImportedModel import_onnx(const std::filesystem::path& file, const std::map<std::string, int>& dimensions) {
-  return import_onnx_graph(graph_text(file, dimensions), file.string(), file.stem().string());
+  return import_graph(graph_text(file, dimensions), file.string(), file.stem().string());
 }
 
 }  // namespace stepcast

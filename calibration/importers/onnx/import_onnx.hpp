@@ -11,7 +11,4 @@ namespace stepcast {
 /// its own (stepcast-onnx-graph). Throws InputError with every fault, EnvironmentError where that program cannot run.
 ImportedModel import_onnx(const std::filesystem::path& file, const std::map<std::string, int>& dimensions);
 
-/// The same of what stepcast-onnx-graph prints, `file` in faults; the model is called `id`.
-ImportedModel import_onnx_graph(const Json& text, const std::string& file, const std::string& id);
-
 }  // namespace stepcast

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 namespace stepcast {
 
@@ -11,18 +10,15 @@ namespace {
 using Widths = std::map<std::string, double>;
 
 enum class Rule {
-  none,         ///< a view, or of sizes and indices: nothing moves
-  norm,         ///< statistics are read first
-  row_norm,     ///< one pass holds a row
-  unary,        ///< its gradient reads what it got or gave
-  scale,        ///< its gradient reads the gradient alone
-  add,          ///< gradients pass
-  multiply,     ///< each side's gradient reads the other
-  pool,         ///< what goes in and what comes out, both ways
-  concatenate,  ///< copies
-  slice,        ///< a view whose gradient is written into zeros
-  transpose,    ///< a view that is copied where other sizes ask for it
-  look_up,      ///< rows of a table
+  none,       ///< a view, or of sizes and indices: nothing moves
+  norm,       ///< statistics are read first
+  unary,      ///< its gradient reads what it got or gave, too; norms that hold a row at once
+  move,       ///< what goes in and what comes out, both ways: copies, pooling, factors that are constants
+  add,        ///< gradients pass
+  multiply,   ///< each side's gradient reads the other
+  slice,      ///< a view whose gradient is written into zeros
+  transpose,  ///< a view that is copied where other sizes ask for it
+  look_up,    ///< rows of a table
 };
 
 struct Named {
@@ -36,13 +32,13 @@ constexpr std::array kRules{
     Named{"BatchNormalization", Rule::norm},
     Named{"InstanceNormalization", Rule::norm},
     Named{"GroupNormalization", Rule::norm},
-    Named{"LayerNormalization", Rule::row_norm},
-    Named{"SimplifiedLayerNormalization", Rule::row_norm},
-    Named{"RMSNormalization", Rule::row_norm},
-    Named{"LpNormalization", Rule::row_norm},
+    Named{"LayerNormalization", Rule::unary},
+    Named{"SimplifiedLayerNormalization", Rule::unary},
+    Named{"RMSNormalization", Rule::unary},
+    Named{"LpNormalization", Rule::unary},
     Named{"LRN", Rule::norm},
-    Named{"Softmax", Rule::row_norm},
-    Named{"LogSoftmax", Rule::row_norm},
+    Named{"Softmax", Rule::unary},
+    Named{"LogSoftmax", Rule::unary},
     Named{"Relu", Rule::unary},
     Named{"LeakyRelu", Rule::unary},
     Named{"PRelu", Rule::unary},
@@ -71,40 +67,40 @@ constexpr std::array kRules{
     Named{"Pow", Rule::unary},
     Named{"Max", Rule::multiply},
     Named{"Min", Rule::multiply},
-    Named{"Neg", Rule::scale},
-    Named{"Dropout", Rule::scale},
-    Named{"Where", Rule::scale},
-    Named{"Trilu", Rule::scale},
+    Named{"Neg", Rule::move},
+    Named{"Dropout", Rule::move},
+    Named{"Where", Rule::move},
+    Named{"Trilu", Rule::move},
     Named{"Add", Rule::add},
     Named{"Sub", Rule::add},
     Named{"Sum", Rule::add},
     Named{"Mul", Rule::multiply},
     Named{"Div", Rule::multiply},
-    Named{"MaxPool", Rule::pool},
-    Named{"AveragePool", Rule::pool},
-    Named{"LpPool", Rule::pool},
-    Named{"GlobalAveragePool", Rule::pool},
-    Named{"GlobalMaxPool", Rule::pool},
-    Named{"ReduceMean", Rule::pool},
-    Named{"ReduceSum", Rule::pool},
-    Named{"ReduceMax", Rule::pool},
-    Named{"ReduceMin", Rule::pool},
-    Named{"ReduceL1", Rule::pool},
-    Named{"ReduceL2", Rule::pool},
-    Named{"ReduceLogSumExp", Rule::pool},
-    Named{"CumSum", Rule::pool},
-    Named{"TopK", Rule::pool},
-    Named{"Resize", Rule::pool},
-    Named{"Upsample", Rule::pool},
-    Named{"GridSample", Rule::pool},
-    Named{"RoiAlign", Rule::pool},
-    Named{"Pad", Rule::pool},
-    Named{"DepthToSpace", Rule::pool},
-    Named{"SpaceToDepth", Rule::pool},
-    Named{"Tile", Rule::pool},
-    Named{"ScatterND", Rule::pool},
-    Named{"ScatterElements", Rule::pool},
-    Named{"Concat", Rule::concatenate},
+    Named{"MaxPool", Rule::move},
+    Named{"AveragePool", Rule::move},
+    Named{"LpPool", Rule::move},
+    Named{"GlobalAveragePool", Rule::move},
+    Named{"GlobalMaxPool", Rule::move},
+    Named{"ReduceMean", Rule::move},
+    Named{"ReduceSum", Rule::move},
+    Named{"ReduceMax", Rule::move},
+    Named{"ReduceMin", Rule::move},
+    Named{"ReduceL1", Rule::move},
+    Named{"ReduceL2", Rule::move},
+    Named{"ReduceLogSumExp", Rule::move},
+    Named{"CumSum", Rule::move},
+    Named{"TopK", Rule::move},
+    Named{"Resize", Rule::move},
+    Named{"Upsample", Rule::move},
+    Named{"GridSample", Rule::move},
+    Named{"RoiAlign", Rule::move},
+    Named{"Pad", Rule::move},
+    Named{"DepthToSpace", Rule::move},
+    Named{"SpaceToDepth", Rule::move},
+    Named{"Tile", Rule::move},
+    Named{"ScatterND", Rule::move},
+    Named{"ScatterElements", Rule::move},
+    Named{"Concat", Rule::move},
     Named{"Slice", Rule::slice},
     Named{"Split", Rule::slice},
     Named{"Transpose", Rule::transpose},
@@ -226,18 +222,14 @@ OnnxTraffic by_rule(const OnnxGraph& graph, const OnnxNode& node, const Measure&
       return {};
     case Rule::norm:
       return {2 * in + out, 3 * in + 2 * out, 1, true};
-    case Rule::row_norm:
     case Rule::unary:
       return {in + out, in + 2 * out, 1, true};
-    case Rule::scale:
+    case Rule::move:
       return {in + out, in + out, 1, true};
     case Rule::add:
       return two_sided(graph, node, measure, false);
     case Rule::multiply:
       return two_sided(graph, node, measure, true);
-    case Rule::pool:
-    case Rule::concatenate:
-      return {in + out, in + out, 1, true};
     case Rule::slice:
       return {0, in + out, 0, true};
     case Rule::transpose:
