@@ -1,6 +1,6 @@
 """Memory-bound kernels of networks in plain PyTorch on one device, by layout and format: the bytes that a kernel must move over its time.
 
-    streams.py OUT [--deadline S]
+    streams.py OUT [--only KERNEL,...] [--deadline S]
 writes OUT/streams.csv: kernel, format, layout, shape, direction, bytes, time_us, GBps. Bytes are each
 input and each result once, of the backward pass those of the forward one and the gradient of the result.
 """
@@ -31,15 +31,26 @@ def works(function, x):
 
 def of_images(x):
     c = x.shape[1]
+    gate = torch.ones(x.shape[0], c, 1, 1, device="cuda", dtype=x.dtype)
     mean, variance, weight, bias = torch.zeros(c, device="cuda"), *(torch.ones(c, device="cuda") for _ in range(3))
     yield "batch_norm", lambda x: F.batch_norm(x, mean, variance, weight, bias, training=True)
     yield "relu", F.relu
     yield "silu", F.silu
     yield "max_pool", lambda x: F.max_pool2d(x, 3, 2, 1)
+    yield "max_pool_2x2", lambda x: F.max_pool2d(x, 2, 2, ceil_mode=True)
+    yield "average_pool", lambda x: F.avg_pool2d(x, 3, 1, 1)
+    yield "average_pool_2x2", lambda x: F.avg_pool2d(x, 2, 2, ceil_mode=True)
     yield "mean", lambda x: x.mean((2, 3))
     yield "group_norm", lambda x: F.group_norm(x, 32, weight.to(x.dtype), bias.to(x.dtype))
     yield "add", lambda x: x + x.detach()
     yield "interpolate", lambda x: F.interpolate(x, scale_factor=2, mode="nearest")
+    yield "interpolate_linearly", lambda x: F.interpolate(x, scale_factor=2, mode="bilinear")
+    yield "pad", lambda x: F.pad(x, (1, 1, 1, 1))
+    yield "slice", lambda x: x[..., 1:-1, 1:-1].contiguous()
+    yield "hardswish", F.hardswish
+    yield "leaky_relu", lambda x: F.leaky_relu(x, 0.1)
+    yield "channel_scale", lambda x: x * gate
+    yield "channel_sum", lambda x: x.sum((0, 2, 3))
     yield "concatenate", lambda x: torch.cat((x, x.detach()), 1)
 
 
@@ -63,14 +74,17 @@ def of_tokens(x):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("out", type=pathlib.Path)
+    arguments.add_argument("--only", default="", help="kernels, with commas between; default: all")
     arguments.add_argument("--deadline", type=float, default=1e9)
     options = arguments.parse_args()
-    begin = time.monotonic()
+    begin, only = time.monotonic(), options.only.split(",") if options.only else []
     with open(options.out / "streams.csv", "w") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["kernel", "format", "layout", "shape", "direction", "bytes", "time_us", "GBps"])
 
         def add(name, function, x, number, layout, shape):
+            if only and name not in only:
+                return
             try:
                 for direction, size, work in works(function, x):
                     us = timed(work)

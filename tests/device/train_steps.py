@@ -1,8 +1,9 @@
 """Training steps of plain PyTorch on one device: their time, memory, power, and traces of the profiler.
 
 Every model is trained as users' own code does it: parameters in fp32, automatic mixed precision in bf16, fused AdamW. Writes
-OUT/steps.json, and OUT/traces/NAME.json.gz of the settings that --trace names.
-    train_steps.py OUT [--only NAME,...] [--trace NAME,...] [--seconds S] [--deadline S]
+OUT/steps.json, and OUT/traces/NAME.json.gz of the settings that --trace names; with --kernels each setting's kernels, how many
+of each a step has and their time.
+    train_steps.py OUT [--only NAME,...] [--trace NAME,...] [--kernels] [--seconds S] [--deadline S]
 """
 import argparse
 import dataclasses
@@ -202,7 +203,22 @@ SETTINGS = [
 ]
 
 
-def measured(setting, seconds, energy, traces):
+def kernels_of(step):
+    """Of each kernel of a step: how many there are, and their µs."""
+    step()
+    torch.cuda.synchronize()
+    with profiler.profile(activities=[profiler.ProfilerActivity.CUDA]) as profile:
+        step()
+        torch.cuda.synchronize()
+    found = {}
+    for event in profile.events():
+        if event.device_type == torch.autograd.DeviceType.CUDA:
+            count, us = found.get(event.name, (0, 0.0))
+            found[event.name] = (count + 1, us + event.device_time_total)
+    return {name[:160]: [count, round(us, 1)] for name, (count, us) in sorted(found.items(), key=lambda item: -item[1][1])}
+
+
+def measured(setting, seconds, energy, traces, kernels):
     torch.manual_seed(1)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = setting.precision == "tf32"
     torch.backends.cudnn.benchmark = True
@@ -280,6 +296,8 @@ def measured(setting, seconds, energy, traces):
            "mean_power_W": mean_power_W,
            "mean_sm_clock_MHz": statistics.mean(clocks) if clocks and clocks[0] else None,
            "parts": {name: statistics.median(values) for name, values in issue.items()}}
+    if kernels:
+        out["kernels"] = kernels_of(step)
     if traces is not None:
         file = traces / f"{setting.name}.json"
         with profiler.profile(activities=[profiler.ProfilerActivity.CPU, profiler.ProfilerActivity.CUDA], record_shapes=True,
@@ -308,6 +326,7 @@ def run(settings, description, file, seconds):
     arguments.add_argument("out", type=pathlib.Path)
     arguments.add_argument("--only", default="")
     arguments.add_argument("--trace", default="")
+    arguments.add_argument("--kernels", action="store_true")
     arguments.add_argument("--seconds", type=float, default=seconds)
     arguments.add_argument("--deadline", type=float, default=1e9, help="no setting begins later than this many seconds")
     options = arguments.parse_args()
@@ -319,7 +338,8 @@ def run(settings, description, file, seconds):
         if time.monotonic() - begin > options.deadline:
             break
         try:
-            rows.append(measured(setting, options.seconds, energy, traces if setting.name in options.trace.split(",") else None))
+            rows.append(measured(setting, options.seconds, energy,
+                                 traces if setting.name in options.trace.split(",") else None, options.kernels))
             print(f"{setting.name}: {rows[-1]['step_ms']:.2f} ms, {rows[-1]['peak_allocated_GiB']:.2f} GiB, "
                   f"{rows[-1]['mean_power_W'] or 0:.0f} W", flush=True)
         except Exception as error:  # one setting that does not fit leaves the others their turn

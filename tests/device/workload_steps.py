@@ -37,7 +37,8 @@ def classifier(make, batch, side, channels_last):
 def torchvision_model(name):
     def make():
         import torchvision
-        more = {"aux_logits": True, "init_weights": False} if name == "inception_v3" else {}
+        auxiliary = {"inception_v3": True, "googlenet": False}
+        more = {"aux_logits": auxiliary[name], "init_weights": False} if name in auxiliary else {}
         return getattr(torchvision.models, name)(weights=None, **more)
     return make
 
@@ -129,8 +130,56 @@ def of(name, preset, make, batch, side=224, precision="bf16", channels_last=True
                    optimizer="sgd")
 
 
+def segmentation(name, batch, side, classes=21):
+    """A network that says a class for each pixel."""
+    def work():
+        import torchvision
+        model = getattr(torchvision.models.segmentation, name)(weights=None, weights_backbone=None, num_classes=classes).cuda()
+        model = model.to(memory_format=torch.channels_last)
+        x, _ = images(batch, side, True)
+        y = torch.randint(classes, (batch, side, side), device="cuda")
+        return model, (x, y), lambda f, data: F.cross_entropy(f(data[0])["out"], data[1])
+    return work
+
+
+def video(name, batch, frames, side):
+    def work():
+        import torchvision
+        model = getattr(torchvision.models.video, name)(weights=None).cuda().to(memory_format=torch.channels_last_3d)
+        x = torch.randn(batch, 3, frames, side, side, device="cuda").to(memory_format=torch.channels_last_3d)
+        y = torch.randint(400, (batch,), device="cuda")
+        return model, (x, y), lambda f, data: F.cross_entropy(f(data[0]), data[1])
+    return work
+
+
 VISION, TIMM = torchvision_model, timm_model
-SETTINGS = [
+# Networks without a preset: what `stepcast import onnx` makes of them is compared with their steps.
+WITHOUT_PRESET = [
+    of("googlenet", "googlenet", VISION, 256), of("regnet_y_8gf", "regnet_y_8gf", VISION, 128),
+    of("regnet_x_3_2gf", "regnet_x_3_2gf", VISION, 256), of("shufflenet_v2_x1_0", "shufflenet_v2_x1_0", VISION, 512),
+    of("mnasnet1_0", "mnasnet1_0", VISION, 256), of("squeezenet1_1", "squeezenet1_1", VISION, 512),
+    of("mobilenet_v3_small", "mobilenet_v3_small", VISION, 512), of("wide_resnet101_2", "wide_resnet101_2", VISION, 128),
+    of("convnext_tiny", "convnext_tiny", VISION, 128), of("swin_t", "swin_t", VISION, 128, channels_last=False),
+    of("swin_v2_t", "swin_v2_t", VISION, 128, channels_last=False), of("vit_b_32", "vit_b_32", VISION, 256, channels_last=False),
+    of("maxvit_t", "maxvit_t", VISION, 64),
+    Setting("deeplabv3_resnet50-16-bf16", "deeplabv3_resnet50", 16, 512, segmentation("deeplabv3_resnet50", 16, 512),
+            optimizer="sgd"),
+    Setting("fcn_resnet50-16-bf16", "fcn_resnet50", 16, 512, segmentation("fcn_resnet50", 16, 512), optimizer="sgd"),
+    Setting("r3d_18-32-bf16", "r3d_18", 32, 112, video("r3d_18", 32, 16, 112), optimizer="sgd"),
+]
+# Steps that the host's launches bound.
+SMALL = [
+    of("resnet18", "resnet18", VISION, 2), of("resnet50", "resnet50", VISION, 2), of("resnet101", "resnet101", VISION, 2),
+    of("resnet50", "resnet50", VISION, 2, precision="tf32"), of("vgg16", "vgg16", VISION, 2),
+    of("inception_v3", "inception-v3", VISION, 2, 299), of("densenet121", "densenet121", VISION, 2),
+    of("mobilenet_v2", "mobilenet-v2", VISION, 2), of("efficientnet_b0", "efficientnet-b0", VISION, 2),
+    of("convnext_base", "convnext-base", VISION, 2), of("vit_b_16", "vit-b16", VISION, 2, channels_last=False),
+    of("swin_b", "swin-base", VISION, 2, channels_last=False),
+    Setting("bert-base-128x2", "bert-base", 2, 128, lambda: bert_base(128, 2)),
+    Setting("bert-large-128x2", "bert-large", 2, 128, lambda: bert(128, 2)),
+    Setting("bert-base-128x2-tf32", "bert-base", 2, 128, lambda: bert_base(128, 2), "tf32"),
+]
+SETTINGS = WITHOUT_PRESET + SMALL + [
     of("resnet50", "resnet50", VISION, 256), of("resnet50", "resnet50", VISION, 64), of("resnet50", "resnet50", VISION, 16),
     of("resnet50", "resnet50", VISION, 128, precision="tf32", channels_last=False),
     of("resnet50", "resnet50", VISION, 128, precision="tf32"),
