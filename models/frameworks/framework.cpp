@@ -99,6 +99,9 @@ void add_kernels(FieldTable<FrameworkProfile>& t) {
       .field("automatic_mixed_precision", &F::automatic_mixed_precision,
              "Weights, norms and the sums of blocks are in fp32, cast for each product that reads them; a weight's "
              "copy stays for the backward pass")
+      .field("kernels_by_element", &F::kernels_by_element,
+             "Permutations, pooling, rolls and resizing of CNNs and compact networks find each element's place for "
+             "themselves, as PyTorch's own kernels do where nothing compiles them; else they stream")
       .field("keeps_gathered_inputs", &F::keeps_gathered_inputs,
              "Sequence parallelism: a product's gathered input is kept for its weight gradient, else gathered again")
       .field(

@@ -94,6 +94,8 @@ struct FrameworkProfile {
                              ///< at the rate of streaming kernels; 0: one kernel
   bool automatic_mixed_precision = false;  ///< weights, norms and what blocks add up are in fp32, and cast for each
                                            ///< product that reads them; a weight's copy stays for the backward pass
+  bool kernels_by_element = false;         ///< permutations, pooling, rolls and resizing find each element's place for
+                                           ///< themselves (PyTorch's own kernels); else they stream
   bool keeps_gathered_inputs = false;      ///< sequence parallelism: a product's gathered input is kept for its weight
                                            ///< gradient, not gathered again
   bool gathers_cast_operands = false;  ///< sequence parallelism: ranks cast their part to 8 or 4 bit and gather that

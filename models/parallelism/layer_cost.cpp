@@ -353,6 +353,7 @@ LayerSharding sharding_of(const Job& job) {
   sharding.rotary_passes = fused.rotary_passes;
   sharding.keeps_wide_norms = framework.keeps_wide_norms;
   sharding.automatic_mixed_precision = framework.automatic_mixed_precision;
+  sharding.kernels_by_element = framework.kernels_by_element && !strategy.torch_compile;
   sharding.keeps_gathered_inputs = framework.keeps_gathered_inputs;
   sharding.sync_batch_norm = strategy.sync_batch_norm && job.groups.data.size > 1;
   sharding.adapter_rank = scenario.spec.workload.adapter_rank;

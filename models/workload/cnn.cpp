@@ -57,10 +57,17 @@ LayerStep product(std::string_view name, const CnnLayer& layer, const Row& row, 
   return step;
 }
 
+/// Launches beside a forward product where mixed precision keeps weights in fp32: a cast of each of its tensors.
+int casts_of_weights(const CnnLayer& layer, const LayerSharding& cuts) {
+  const bool casts = cuts.automatic_mixed_precision && cuts.bytes_per_element < sizeof(float);
+  return casts ? 1 + (layer.bias ? 1 : 0) : 0;
+}
+
 void weighted_row(LayerWork& work, const CnnLayer& layer, const Row& row, bool first, const LayerSharding& cuts) {
   const bool convolves = layer.kind == CnnLayerKind::convolution;
   work.forward.push_back(product(convolves ? "convolution" : "fully_connected", layer, row, row.pixels, row.channels,
                                  row.window, layer.out_channels, cuts));
+  work.forward.back().op.kernels += casts_of_weights(layer, cuts);
   // Nothing asks for the gradient of the image.
   if (!first)
     work.backward_input.push_back(product(convolves ? "convolution_dgrad" : "fully_connected_dgrad", layer, row,
@@ -92,10 +99,18 @@ void streaming(LayerWork& work, const CnnLayer& layer, const Row& row, const Lay
   work.activations += Bytes((normalises ? 2 : 1) * tensor);
 }
 
-void pooling(LayerWork& work, const Row& row, const LayerSharding& cuts) {
-  const double bytes = (row.input + row.output) * cuts.bytes_per_element;
-  work.forward.push_back(memory("pool", bytes, cuts));
-  work.backward_input.push_back(memory("pool_backward", bytes, cuts));
+/// Means of whole images stream; windows are found element by element.
+void pooling(LayerWork& work, const CnnLayer& layer, const Row& row, const LayerSharding& cuts) {
+  const double elements = row.input + row.output;
+  if (layer.kind == CnnLayerKind::global_pool) {
+    work.forward.push_back(memory("pool", elements * cuts.bytes_per_element, cuts));
+    work.backward_input.push_back(memory("pool_backward", elements * cuts.bytes_per_element, cuts));
+  } else {
+    const bool averages = layer.kind == CnnLayerKind::average_pool;
+    const ElementKernelKind kind = averages ? ElementKernelKind::average_pool : ElementKernelKind::max_pool;
+    work.forward.push_back(element_kernel(kind, elements, false, cuts));
+    work.backward_input.push_back(element_kernel(kind, elements, true, cuts));
+  }
   work.activations += Bytes(row.output * cuts.bytes_per_element);
 }
 
@@ -115,7 +130,7 @@ LayerWork cnn_work(const CnnShape& shape, int index, double micro_batch, const L
     weighted_row(work, layer, row, index == 0, cuts);
     streaming(work, layer, row, cuts);
   } else {
-    pooling(work, row, cuts);
+    pooling(work, layer, row, cuts);
   }
   if (index + 1 == static_cast<int>(shape.layers.size())) loss(work, row, cuts);
   work.parameters = cnn_parameters(layer);

@@ -98,6 +98,18 @@ const FieldTable<NarrowWindows>& NarrowWindows::fields() {
   return table;
 }
 
+const FieldTable<ElementKernels>& ElementKernels::fields() {
+  using S = ElementKernels;
+  static const FieldTable<S> table = [] {
+    FieldTable<S> t("element kernels", "Kernels that find the place of each element for themselves");
+    t.field("kind", &S::kind, "what they do", {.required = true})
+        .field("Melements", &S::Melements, "what they read and write in the forward pass; as many backward",
+               {.required = true, .min = 0, .max = kMostMillions, .above_min = true});
+    return t;
+  }();
+  return table;
+}
+
 const FieldTable<CompactShape>& CompactShape::fields() {
   using S = CompactShape;
   static const FieldTable<S> table = [] {
@@ -130,12 +142,17 @@ const FieldTable<CompactShape>& CompactShape::fields() {
                "the same, in tensors of 16 bit, operator by operator under automatic mixed precision, where norms and "
                "softmax are in fp32; default: as streaming_passes",
                {.min = 0, .max = 1000})
+        .field("element_kernels", &S::element_kernels,
+               "beside those passes: pooling, permutations, rolls, resizing; default: none")
         .field("image_side", &S::image_side,
                "pixels of a side of the images that all of it is counted at; default: 224, as ImageNet is cut",
                {.min = 1, .max = 1e5})
         .field("batch_norms", &S::batch_norms, "batch norms; 0: none, or not counted",
                {.min = 0, .max = 10 * kMostLayers})
         .field("kernels_per_layer", &S::kernels_per_layer, "launches of a layer's forward pass", {.min = 1, .max = 1e4})
+        .field("mixed_precision_kernels_per_layer", &S::mixed_precision_kernels_per_layer,
+               "the same with the casts of automatic mixed precision; default: as kernels_per_layer",
+               {.min = 0, .max = 1e4})
         .field("sequential_steps", &S::sequential_steps, "steps of a recurrent layer, each a launch",
                {.min = 1, .max = 1e6})
         .field("weight_matrices", &S::weight_matrices,
@@ -193,9 +210,10 @@ std::vector<WeightMatrix> matrices_of(const CompactShape& shape) {
   return matrices;
 }
 
-double passes_of(const CompactShape& shape, const LayerSharding& cuts) {
-  const bool mixed = cuts.automatic_mixed_precision && cuts.bytes_per_element < sizeof(float);
-  return mixed && shape.mixed_precision_passes > 0 ? shape.mixed_precision_passes : shape.streaming_passes;
+/// A figure as automatic mixed precision has it, where it was counted and that is in use.
+double by_precision(double plain, double mixed, const LayerSharding& cuts) {
+  const bool casts = cuts.automatic_mixed_precision && cuts.bytes_per_element < sizeof(float);
+  return casts && mixed > 0 ? mixed : plain;
 }
 
 }  // namespace
@@ -203,7 +221,7 @@ double passes_of(const CompactShape& shape, const LayerSharding& cuts) {
 LayerWork compact_work(const CompactShape& shape, double micro_batch, const LayerSharding& cuts) {
   const double elements = micro_batch * shape.activation_Melements * 1e6 / shape.layers;
   const double tensor = elements * cuts.bytes_per_element;
-  const double passes = passes_of(shape, cuts);
+  const double passes = by_precision(shape.streaming_passes, shape.mixed_precision_passes, cuts);
   LayerWork work;
   LayerStep forward = memory("streaming", tensor * passes * kForwardPasses, cuts);
   LayerStep backward = memory("streaming_backward", tensor * passes * (1 - kForwardPasses), cuts);
@@ -221,8 +239,15 @@ LayerWork compact_work(const CompactShape& shape, double micro_batch, const Laye
     work.backward_weight.push_back(product(part, part.weight_gradient, shape, elements, cuts));
     if (part.launches) launches += shape.sequential_steps;
   }
-  forward.op.kernels = std::max(1, static_cast<int>(shape.kernels_per_layer * shape.sequential_steps - launches));
+  const double kernels = by_precision(shape.kernels_per_layer, shape.mixed_precision_kernels_per_layer, cuts);
+  forward.op.kernels = std::max(1, static_cast<int>(kernels * shape.sequential_steps - launches));
   work.forward.push_back(forward);
+  for (const ElementKernels& kind : shape.element_kernels) {
+    const double of_layer = micro_batch * kind.Melements * 1e6 / shape.layers;
+    // Their launches are among the layer's.
+    work.forward.push_back(element_kernel(kind.kind, of_layer, false, cuts, 0));
+    work.backward_input.push_back(element_kernel(kind.kind, of_layer, true, cuts, 0));
+  }
   if (meets) work.forward.push_back(meeting);
   work.backward_input.front().op.kernels = forward.op.kernels;
   work.parameters = shape.parameters_M * 1e6 / shape.layers;

@@ -216,10 +216,10 @@ struct TransformerShape {
   static const FieldTable<TransformerShape>& fields();
 };
 
-enum class CnnLayerKind { convolution, pool, global_pool, fully_connected };
+enum class CnnLayerKind { convolution, pool, average_pool, global_pool, fully_connected };
 template <>
 struct EnumNames<CnnLayerKind> {
-  static constexpr std::array names{"convolution", "pool", "global_pool", "fully_connected"};
+  static constexpr std::array names{"convolution", "pool", "average_pool", "global_pool", "fully_connected"};
 };
 /// One row of a CNN's layer table. Sizes are of the input; `repeat` copies the row (readers put the copies in place of
 /// it, so that a model that was read has one row per layer).
@@ -262,6 +262,21 @@ struct NarrowWindows {
   static const FieldTable<NarrowWindows>& fields();
 };
 
+/// Kernels that find the place of each element for themselves, by what an element takes. `strided`: permutations, and
+/// factors that are repeated over a tensor; `roll`: shifts that wrap around.
+enum class ElementKernelKind { strided, roll, max_pool, average_pool, nearest_resize, linear_resize };
+template <>
+struct EnumNames<ElementKernelKind> {
+  static constexpr std::array names{"strided",      "roll",           "max_pool",
+                                    "average_pool", "nearest_resize", "linear_resize"};
+};
+/// What a network's kernels of one such kind read and write.
+struct ElementKernels {
+  ElementKernelKind kind = ElementKernelKind::strided;
+  double Melements = 0;  ///< in the forward pass; as many backward
+  static const FieldTable<ElementKernels>& fields();
+};
+
 /// A network by its totals for one sample, in equal layers: what a planner needs of a network whose layer table is not
 /// at hand. FLOPs count a multiply-add as two.
 struct CompactShape {
@@ -278,12 +293,15 @@ struct CompactShape {
   std::vector<NarrowWindows> narrow_windows;  ///< of the 3×3 and other windows; empty: all wide, or not counted
   double activation_Melements = 0;            ///< that the weighted layers give, whole
   double streaming_passes = 0;                ///< over them, forward and backward, by norms, activations and additions
+  std::vector<ElementKernels> element_kernels;  ///< beside those; empty: among them, or not counted
   /// The same where norms, softmax and what follows them run in fp32 (PyTorch's automatic mixed precision, which widens
   /// all norms but batch norms); 0: as streaming_passes.
   double mixed_precision_passes = 0;
   int batch_norms = 0;            ///< 0: none, or not counted
   std::optional<int> image_side;  ///< pixels, of images that all of it is counted at; null: kUsualImageSide
   double kernels_per_layer = 3;   ///< launches of a layer's forward pass
+  /// The same with the casts of automatic mixed precision; 0: as kernels_per_layer.
+  double mixed_precision_kernels_per_layer = 0;
   int sequential_steps = 1;       ///< of a recurrent layer: each is a launch of its own
   /// Empty: not counted.
   std::vector<WeightMatrix> weight_matrices;

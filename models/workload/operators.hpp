@@ -57,6 +57,7 @@ struct LayerSharding {
   double rotary_passes = 0;                ///< FrameworkProfile::rotary_passes
   bool compiled = false;                   ///< StrategySpec::torch_compile
   bool automatic_mixed_precision = false;  ///< FrameworkProfile::automatic_mixed_precision
+  bool kernels_by_element = false;         ///< FrameworkProfile::kernels_by_element, not compiled
   bool keeps_gathered_inputs = false;      ///< FrameworkProfile::keeps_gathered_inputs
   bool fused_loss = false;
   double score_traffic = 0.6;            ///< FrameworkProfile::score_traffic

@@ -83,6 +83,10 @@ LayerStep counted_memory(std::string_view name, double bytes);
 /// A kernel of many small products, which multiprocessors limit: so many bytes a cycle of each, whatever the framework.
 LayerStep chunked(std::string_view name, double bytes_per_token, double multiply_adds_per_token, double bytes_per_cycle,
                   const Cut& cut);
+/// A kernel that finds the place of each element for itself, either way: of PyTorch's own multiprocessors take a stated
+/// time for each of its `elements`, of other frameworks' it streams (models/workload/element_kernels.cpp).
+LayerStep element_kernel(ElementKernelKind kind, double elements, bool backward, const LayerSharding& sharding,
+                         int launches = 1);
 /// A kernel that the memory's rate bounds; its multiply-adds count as executed and take no time beside that.
 LayerStep streamed(std::string_view name, double bytes_per_token, double multiply_adds_per_token, const Cut& cut);
 LayerStep communicate(std::string_view name, LayerCommunication over, LayerCollective collective, Bytes payload,

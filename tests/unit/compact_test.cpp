@@ -76,6 +76,25 @@ TEST(Compact, AutomaticMixedPrecisionHasItsOwnPasses) {
   EXPECT_DOUBLE_EQ(bytes(true, 4), 13 * 32e6);
 }
 
+// Casts of weights are launches of their own: 5 of a layer, and 8 with them; one of them is the product's.
+TEST(Compact, AutomaticMixedPrecisionHasItsOwnLaunches) {
+  Model model = round_model();
+  model.compact->kernels_per_layer = 5;
+  const auto launches = [&](bool mixed, double element) {
+    LayerSharding cuts;
+    cuts.automatic_mixed_precision = mixed;
+    cuts.bytes_per_element = element;
+    double sum = 0;
+    for (const LayerStep& step : layer_work(model, LayerRole::cnn, 0, 8, 0, cuts).forward) sum += step.op.kernels;
+    return sum;
+  };
+  EXPECT_EQ(launches(true, 2), 5);
+  model.compact->mixed_precision_kernels_per_layer = 8;
+  EXPECT_EQ(launches(true, 2), 8);
+  EXPECT_EQ(launches(false, 2), 5);
+  EXPECT_EQ(launches(true, 4), 5);
+}
+
 // 13 passes over 16 MB in both directions together.
 TEST(Compact, StreamsOverWhatTheLayersGive) {
   const LayerWork work = layer(round_model(), 8);
@@ -131,12 +150,16 @@ double dense_passes(const std::vector<int>& blocks) {
   return passes / given;
 }
 
+/// Those that stream, and both ways those that find each element's place.
+double all_passes(const CompactShape& shape) {
+  double elements = 0;
+  for (const ElementKernels& kernels : shape.element_kernels) elements += kernels.Melements;
+  return shape.streaming_passes + 2 * elements / shape.activation_Melements;
+}
+
 TEST(Compact, DenseNetsCopyWhatTheyGather) {
-  Diagnostics diagnostics("");
-  EXPECT_NEAR(find_model("densenet121", "", diagnostics)->compact->streaming_passes, dense_passes({6, 12, 24, 16}),
-              0.1);
-  EXPECT_NEAR(find_model("densenet169", "", diagnostics)->compact->streaming_passes, dense_passes({6, 12, 32, 32}),
-              0.1);
+  EXPECT_NEAR(all_passes(*test::preset("densenet121")->compact), dense_passes({6, 12, 24, 16}), 0.1);
+  EXPECT_NEAR(all_passes(*test::preset("densenet169")->compact), dense_passes({6, 12, 32, 32}), 0.1);
 }
 
 // Each step of a recurrent layer is a launch of its own.

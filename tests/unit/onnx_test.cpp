@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "calibration/importers/onnx/onnx_network.hpp"
 #include "calibration/importers/onnx/onnx_passes.hpp"
 #include "fields/diagnostics.hpp"
@@ -91,9 +93,11 @@ TEST(Onnx, CountsAResidualBlockAsByHand) {
   expect_close(shape.activation_Melements, 2 * 65536 / 1e6);
   expect_close(shape.parameters_M, (64 * 3 * 49 + 64 * 64 * 9 + 2 * 64) / 1e6);
   expect_close(shape.streaming_passes, (8 + 5 + 3 + 3) / 2.0);
-  // The image is in fp32 and is cast to 16 bit: (2 + 1) · 3·64·64 each way.
-  expect_close(shape.mixed_precision_passes, (19 + 6 * 3.0 * 4096 / 65536) / 2);
+  // The image is in fp32 and is cast to 16 bit: (2 + 1) · 3·64·64, and nothing asks for its gradient.
+  expect_close(shape.mixed_precision_passes, (19 + 3 * 3.0 * 4096 / 65536) / 2);
   expect_close(shape.kernels_per_layer, 5 / 2.0);
+  // The image's cast, and one of each convolution's weights.
+  expect_close(shape.mixed_precision_kernels_per_layer, (5 + 1 + 2) / 2.0);
   ASSERT_EQ(shape.narrow_windows.size(), 1u);
   EXPECT_EQ(shape.narrow_windows[0].channels, 64);
 }
@@ -176,8 +180,8 @@ TEST(Onnx, TakesChainsForTheKernelsThatPyTorchRuns) {
   expect_close(shape.streaming_passes, 5 + 5 + 5);
   EXPECT_EQ(shape.kernels_per_layer, 4);
   // In 16 bit x is cast to fp32 for the norm (3 + 3), which reads and writes fp32 (4 + 6); GELU and SiLU work in fp32
-  // (10 each), and the tokens that came in fp32 are cast for the product (3 + 3).
-  expect_close(shape.mixed_precision_passes, 6 + 10 + 10 + 10 + 6);
+  // (10 each), and the tokens that came in fp32 are cast for the product (3).
+  expect_close(shape.mixed_precision_passes, 6 + 10 + 10 + 10 + 3);
 }
 
 /// Scores of 4 × 4 of two heads are in no memory: FLOPs of both products count, elements of the second alone.
@@ -202,6 +206,143 @@ TEST(Onnx, AttentionStoresNoScores) {
   expect_close(shape.activation_Melements * 1e6, 64 + 64);
   // What is left: gradients of h meet from three takers.
   expect_close(shape.streaming_passes, 3.0 * 2 * 64 / 128);
+}
+
+/// A bias that is trained needs stored scores for its gradient: elements of both products count, and the passes of
+/// softmax (2 and 3) and of the sum, which repeats nothing here (2 + 1 operands; no gradient of its own size).
+TEST(Onnx, AttentionWithATrainedBiasStoresItsScores) {
+  const Sizes heads{1, 2, 4, 8}, scores{1, 2, 4, 4};
+  const CompactShape shape = Graph()
+                                 .input("x", {1, 4, 16})
+                                 .weight("w", {16, 16})
+                                 .weight("bias", {1, 2, 4, 4})
+                                 .node("MatMul", {"x", "w"}, "q", {1, 4, 16})
+                                 .node("Reshape", {"q"}, "h", heads)
+                                 .node("Transpose", {"h"}, "t", {1, 2, 8, 4})
+                                 .node("MatMul", {"h", "t"}, "s", scores)
+                                 .node("Add", {"s", "bias"}, "biased", scores)
+                                 .node("Softmax", {"biased"}, "p", scores)
+                                 .node("MatMul", {"p", "h"}, "o", heads)
+                                 .count()
+                                 .shape;
+  expect_close(shape.activation_Melements * 1e6, 64 + 32 + 64);
+  expect_close(shape.streaming_passes, (2 * 32 + 5 * 32 + 3.0 * 2 * 64) / 160);
+}
+
+/// What finds each element's place for itself is counted apart from what streams: in and out, once.
+TEST(Onnx, CountsKernelsByElementApart) {
+  const Sizes whole{1, 8, 16, 16}, half{1, 8, 8, 8};
+  const CompactShape shape = Graph()
+                                 .input("x", whole)
+                                 .weight("w", {8, 8, 1, 1})
+                                 .node("Conv", {"x", "w"}, "a", whole, window(1, 1))
+                                 .node("MaxPool", {"a"}, "b", half, window(3, 2))
+                                 .node("AveragePool", {"b"}, "c", half, window(3, 1))
+                                 .node("Resize", {"c"}, "d", whole, {{"mode", "linear"}})
+                                 .node("Resize", {"d"}, "e", whole, {{"mode", "nearest"}})
+                                 .node("Pad", {"e"}, "f", whole)
+                                 .count()
+                                 .shape;
+  std::map<ElementKernelKind, double> found;
+  for (const ElementKernels& kernels : shape.element_kernels) found[kernels.kind] = kernels.Melements * 1e6;
+  ASSERT_EQ(found.size(), 5u);
+  expect_close(found[ElementKernelKind::max_pool], 2048 + 512);
+  expect_close(found[ElementKernelKind::average_pool], 2 * 512);
+  expect_close(found[ElementKernelKind::linear_resize], 512 + 2048);
+  expect_close(found[ElementKernelKind::nearest_resize], 2 * 2048);
+  expect_close(found[ElementKernelKind::strided], 2 * 2048);
+  EXPECT_EQ(shape.streaming_passes, 0);
+  EXPECT_EQ(shape.kernels_per_layer, 6);
+}
+
+/// Two ends of a value in the other order are one kernel; ends of two values are put together as ever.
+TEST(Onnx, TakesSlicesInTheOtherOrderForARoll) {
+  const Sizes whole{1, 16, 8}, front{1, 4, 8}, back{1, 12, 8};
+  Graph graph;
+  graph.input("x", whole).weight("w", {8, 8}).node("MatMul", {"x", "w"}, "a", whole);
+  Graph two = graph;
+  graph.node("Slice", {"a"}, "back", back).node("Slice", {"a"}, "front", front);
+  graph.node("Concat", {"back", "front"}, "rolled", whole);
+  const CompactShape rolled = graph.count().shape;
+  ASSERT_EQ(rolled.element_kernels.size(), 1u);
+  EXPECT_EQ(rolled.element_kernels[0].kind, ElementKernelKind::roll);
+  expect_close(rolled.element_kernels[0].Melements * 1e6, 2 * 128);
+  EXPECT_EQ(rolled.streaming_passes, 0);
+  two.node("Relu", {"a"}, "b", whole).node("Slice", {"a"}, "back", back).node("Slice", {"b"}, "front", front);
+  EXPECT_THAT(two.node("Concat", {"back", "front"}, "joined", whole).count().shape.element_kernels, IsEmpty());
+}
+
+/// A factor of each channel is repeated over its pixels: forward 2 n + c by element, and of the gradients' 2 (2 n + c)
+/// as much again; the rest streams.
+TEST(Onnx, RepeatedFactorsAreStrided) {
+  const Sizes whole{1, 8, 16, 16};
+  const CompactShape shape = Graph()
+                                 .input("x", whole)
+                                 .weight("w", {8, 8, 1, 1})
+                                 .weight("v", {8, 8, 1, 1})
+                                 .node("Conv", {"x", "w"}, "a", whole, window(1, 1))
+                                 .node("GlobalAveragePool", {"a"}, "m", {1, 8, 1, 1})
+                                 .node("Conv", {"m", "v"}, "s", {1, 8, 1, 1}, window(1, 1))
+                                 .node("Mul", {"a", "s"}, "y", whole)
+                                 .count()
+                                 .shape;
+  ASSERT_EQ(shape.element_kernels.size(), 1u);
+  EXPECT_EQ(shape.element_kernels[0].kind, ElementKernelKind::strided);
+  expect_close(shape.element_kernels[0].Melements * 1e6, 2 * 2048 + 8);
+  // Mean of images both ways, the remaining gradient of the product, and gradients of a from two takers.
+  expect_close(shape.streaming_passes, (2 * (2048 + 8) + 2 * 2048 + 8 + 3 * 2048) / (2048.0 + 8));
+}
+
+/// cuDNN has kernels for groups of 4, 8, 16 …; three groups of 12 are three convolutions of 12 channels between copies.
+TEST(Onnx, GroupsOfOtherWidthsRunOneByOne) {
+  const Sizes whole{1, 36, 8, 8};
+  const double elements = 36 * 64;
+  const CompactShape shape = Graph()
+                                 .input("x", whole)
+                                 .weight("w", {36, 12, 3, 3})
+                                 .node("Conv", {"x", "w"}, "y", whole, window(3, 1, 3))
+                                 .count()
+                                 .shape;
+  EXPECT_EQ(shape.grouped_GFLOPs, 0);
+  expect_close(shape.three_by_three_GFLOPs * 1e9, 2 * elements * 12 * 9);
+  ASSERT_EQ(shape.narrow_windows.size(), 1u);
+  EXPECT_EQ(shape.narrow_windows[0].channels, 12);
+  ASSERT_EQ(shape.element_kernels.size(), 1u);
+  expect_close(shape.element_kernels[0].Melements * 1e6, 2 * 2 * elements);
+  EXPECT_EQ(shape.kernels_per_layer, 3 * 3);
+}
+
+/// Rounded to five digits each, narrow windows may come to more than all of them.
+TEST(Onnx, RoundedNarrowWindowsAreAmongAll) {
+  const Sizes whole{1, 64, 37, 37};
+  Graph graph;
+  graph.input("x", {1, 3, 37, 37}).weight("w", {64, 3, 3, 3}).weight("v", {64, 64, 3, 3}).weight("u", {64, 64, 5, 3});
+  graph.node("Conv", {"x", "w"}, "a", whole, window(3, 1)).node("Conv", {"a", "v"}, "b", whole, window(3, 1));
+  graph.node("Conv", {"b", "u"}, "c", whole, window(3, 1));
+  const CompactShape shape = graph.count().shape;
+  double narrow = 0;
+  for (const NarrowWindows& windows : shape.narrow_windows) narrow += windows.GFLOPs;
+  EXPECT_LE(narrow, (shape.three_by_three_GFLOPs + shape.window_GFLOPs) * (1 + 1e-9));
+  EXPECT_NEAR(narrow, shape.three_by_three_GFLOPs + shape.window_GFLOPs, 1e-4 * narrow);
+}
+
+/// Autocast narrows PReLU's operands, whose slopes are in fp32: nothing behind it is wide.
+TEST(Onnx, PReluStaysNarrow) {
+  const Sizes whole{1, 16, 8};
+  const auto passes = [&](const char* kind) {
+    const CompactShape shape = Graph()
+                                   .input("x", whole)
+                                   .weight("w", {8, 8})
+                                   .weight("slopes", {8})
+                                   .node("MatMul", {"x", "w"}, "a", whole)
+                                   .node(kind, {"a", "slopes"}, "b", whole)
+                                   .count()
+                                   .shape;
+    return shape.mixed_precision_passes - shape.streaming_passes;
+  };
+  // The cast of what comes in, and 3 more of a Relu-like kernel whose result would be wide.
+  expect_close(passes("PRelu"), 3);
+  expect_close(passes("LeakyRelu"), 3 + 3);
 }
 
 /// Steps are one after another; gates of 4 · 16 for input and state of each of 10 steps.

@@ -82,6 +82,22 @@ std::optional<Nodes> gate_of_itself(const OnnxGraph& graph, const OnnxNode& gate
   return Nodes{&gate, product};
 }
 
+/// The two ends of one value in the other order: this Concat and its slices.
+std::optional<Nodes> roll_of(const OnnxGraph& graph, const OnnxNode& concat) {
+  if (!concat.is("Concat") || concat.inputs.size() != 2) return {};
+  Nodes chain;
+  for (const std::string& input : concat.inputs) {
+    const OnnxNode* slice = giver_of_kind(graph, input, "Slice");
+    if (slice == nullptr || graph.takers(input) != 1) return {};
+    chain.push_back(slice);
+  }
+  const std::string& whole = chain[0]->inputs[0];
+  if (chain[1]->inputs[0] != whole || chain[0] == chain[1]) return {};
+  if (graph.value(whole).elements() != graph.value(concat.outputs[0]).elements()) return {};
+  chain.push_back(&concat);
+  return chain;
+}
+
 /// What one kernel takes of a chain: what none of its operators gives.
 OnnxNode kernel_of(const Nodes& chain, std::string_view kind, const std::string& input) {
   OnnxNode kernel;
@@ -102,6 +118,7 @@ std::optional<Found> found_at(const OnnxGraph& graph, const OnnxNode& node) {
   if (auto chain = layer_norm_of(graph, node)) return Found{*chain, "LayerNormalization", chain->front()->inputs[0]};
   if (auto chain = gelu_of(graph, node)) return Found{*chain, "Gelu", chain->front()->inputs[0]};
   if (auto chain = gate_of_itself(graph, node)) return Found{*chain, "Silu", chain->front()->inputs[0]};
+  if (auto chain = roll_of(graph, node)) return Found{*chain, kRoll, chain->front()->inputs[0]};
   return {};
 }
 
@@ -111,8 +128,16 @@ bool is_inside_attention(const OnnxNode& node) {
   return std::any_of(kInside.begin(), kInside.end(), [&](const char* kind) { return node.is(kind); });
 }
 
+/// A trained bias on scores needs them stored for its gradient, and networks that have one write attention out (Swin,
+/// MaxViT, T5).
+bool adds_trained_bias(const OnnxGraph& graph, const OnnxNode& node) {
+  return node.is("Add") && std::any_of(node.inputs.begin(), node.inputs.end(),
+                                       [&](const std::string& input) { return graph.value(input).weight; });
+}
+
 /// Product of queries and keys, what is done to its scores, softmax, and what is done to its weights: from the first
-/// product to the last operator before the second. Empty where something else takes scores or weights.
+/// product to the last operator before the second. Empty where something else takes scores or weights, or a bias of
+/// theirs is trained.
 Nodes attention_around(const OnnxGraph& graph, const OnnxNode& softmax) {
   const auto multiplies = [&](const OnnxNode* node) {
     return node != nullptr && node->is("MatMul") && node->inputs.size() == 2 &&
@@ -131,6 +156,8 @@ Nodes attention_around(const OnnxGraph& graph, const OnnxNode& softmax) {
     after = graph.only_taker(after->outputs[0]);
   }
   if (!multiplies(before) || !multiplies(after) || graph.takers(before->outputs[0]) != 1) return {};
+  if (std::any_of(chain.begin(), chain.end(), [&](const OnnxNode* part) { return adds_trained_bias(graph, *part); }))
+    return {};
   chain.insert(chain.begin(), before);
   return chain;
 }

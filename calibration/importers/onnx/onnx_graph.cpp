@@ -55,6 +55,11 @@ double OnnxNode::number(const char* attribute, double fallback) const {
   return at != attributes.end() && at->is_number() ? at->get<double>() : fallback;
 }
 
+std::string OnnxNode::text(const char* attribute, const char* fallback) const {
+  const auto at = attributes.find(attribute);
+  return at != attributes.end() && at->is_string() ? at->get<std::string>() : fallback;
+}
+
 OnnxGraph OnnxGraph::from_json(const Json& text) {
   OnnxGraph out;
   out.inputs = text.at("inputs").get<std::vector<std::string>>();

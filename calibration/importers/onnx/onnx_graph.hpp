@@ -31,6 +31,7 @@ struct OnnxNode {
   /// Whole numbers of an attribute; empty where it is not there.
   [[nodiscard]] std::vector<double> numbers(const char* attribute) const;
   [[nodiscard]] double number(const char* attribute, double fallback) const;
+  [[nodiscard]] std::string text(const char* attribute, const char* fallback) const;
 };
 
 /// An ONNX model's operators in their order, and the values between them.
@@ -67,8 +68,11 @@ class OnnxGraph {
 /// the product with values.
 inline constexpr const char *kAttentionScores = "AttentionScores", *kInsideAttention = "InsideAttention";
 
-/// Puts one operator where PyTorch runs one kernel and ONNX writes several: layer norms, GELU, SiLU and Hardswish, and
-/// attention, of which only the products stay.
+/// What `fuse` calls two slices of one value that are put together in the other order.
+inline constexpr const char* kRoll = "Roll";
+
+/// Puts one operator where PyTorch runs one kernel and ONNX writes several: layer norms, GELU, SiLU and Hardswish,
+/// rolls, and attention, of which only the products stay.
 void fuse(OnnxGraph& graph);
 
 }  // namespace stepcast

@@ -28,7 +28,8 @@ struct Totals {
   double channels_of_flops = 0;         ///< of grouped convolutions: FLOPs ÷ channels of a group
   std::map<double, double> windows;     ///< FLOPs by channels that they give
   double passes = 0, mixed_passes = 0;  ///< elements
-  int kernels = 0;
+  std::map<ElementKernelKind, double> by_element;
+  int kernels = 0, mixed_kernels = 0;
   std::map<std::string, int> without_rule;
 };
 
@@ -53,7 +54,11 @@ void add_product(Totals& totals, const OnnxProduct& product) {
   *flops_of(totals.shape, product) += product.flops;
   totals.shape.activation_Melements += product.elements;
   totals.shape.layers += product.weighted ? 1 : 0;
-  ++totals.kernels;
+  constexpr int kKernelsOfGroup = 3;  // its part is cut out, multiplied and put into the result
+  const int kernels = product.single_groups > 0 ? kKernelsOfGroup * product.single_groups : 1;
+  totals.kernels += kernels;
+  totals.mixed_kernels += kernels;
+  if (product.sliced > 0) totals.by_element[ElementKernelKind::strided] += product.sliced;
   if (product.steps > 1) {
     totals.steps_flops += product.flops;
     totals.shape.sequential_steps = std::max(totals.shape.sequential_steps, product.steps);
@@ -83,6 +88,20 @@ double rounded(double value) {
   return std::round(value * scale) / scale;
 }
 
+/// The narrow ones by their channels. Rounded each for itself, they may come to more than all windows: those are then
+/// what they come to.
+void add_narrow_windows(CompactShape& shape, const std::map<double, double>& flops, double samples) {
+  double narrow = 0;
+  for (const auto& [channels, of_channels] : flops) {
+    shape.narrow_windows.push_back({channels, rounded(of_channels / samples / kGiga)});
+    narrow += shape.narrow_windows.back().GFLOPs;
+  }
+  const double missing = narrow - shape.three_by_three_GFLOPs - shape.window_GFLOPs;
+  double& any = shape.window_GFLOPs > 0 ? shape.window_GFLOPs : shape.three_by_three_GFLOPs;
+  constexpr double kDigits = 1e9;
+  if (missing > 0) any = std::ceil((any + missing) * kDigits) / kDigits;
+}
+
 /// Totals of so many samples as those of one, in the units of the keys.
 CompactShape of_one_sample(Totals& totals, double samples) {
   CompactShape shape = totals.shape;
@@ -92,14 +111,17 @@ CompactShape of_one_sample(Totals& totals, double samples) {
     *flops = rounded(*flops / samples / kGiga);
   if (totals.channels_of_flops > 0)
     shape.grouped_channels = rounded(totals.shape.grouped_GFLOPs / totals.channels_of_flops);
-  for (const auto& [channels, flops] : totals.windows)
-    shape.narrow_windows.push_back({channels, rounded(flops / samples / kGiga)});
+  add_narrow_windows(shape, totals.windows, samples);
   shape.parameters_M = rounded(shape.parameters_M / kMega);
   shape.largest_tensor_M = rounded(shape.largest_tensor_M / kMega);
   shape.activation_Melements = rounded(elements / samples / kMega);
   shape.streaming_passes = rounded(totals.passes / elements);
   shape.mixed_precision_passes = rounded(totals.mixed_passes / elements);
+  for (const auto& [kind, moved] : totals.by_element)
+    shape.element_kernels.push_back({kind, rounded(moved / samples / kMega)});
   shape.kernels_per_layer = rounded(std::max(1.0, static_cast<double>(totals.kernels) / shape.layers));
+  shape.mixed_precision_kernels_per_layer =
+      rounded(std::max(1.0, static_cast<double>(totals.mixed_kernels) / shape.layers));
   return shape;
 }
 
@@ -133,6 +155,13 @@ double samples_of(const OnnxGraph& graph, const std::string& file) {
   throw InputError({{file, "", "no input has known sizes", "a model that takes a batch of samples"}});
 }
 
+/// Kernels that automatic mixed precision casts a product's weights and biases with.
+int casts_of_weights(const OnnxGraph& graph, const OnnxNode& node) {
+  if (!is_product(node)) return 0;
+  const auto weighs = [&](const std::string& input) { return graph.value(input).weight; };
+  return static_cast<int>(std::count_if(node.inputs.begin(), node.inputs.end(), weighs));
+}
+
 void add_all(Totals& totals, const OnnxGraph& graph, std::vector<Fault>& faults, const std::string& file) {
   const std::map<std::string, double> widths = mixed_precision_widths(graph);
   for (const OnnxNode& node : graph.nodes) {
@@ -151,6 +180,8 @@ void add_all(Totals& totals, const OnnxGraph& graph, std::vector<Fault>& faults,
     if (!traffic.known) ++totals.without_rule[node.kind];
     const OnnxTraffic mixed = traffic_of(graph, node, widths);
     totals.mixed_passes += mixed.forward + mixed.backward;
+    totals.mixed_kernels += mixed.kernels + casts_of_weights(graph, node);
+    if (traffic.kind) totals.by_element[*traffic.kind] += traffic.by_element;
     totals.shape.batch_norms += node.is("BatchNormalization") ? 1 : 0;
   }
   totals.passes += branch_gradients(graph, {});

@@ -13,7 +13,8 @@ enum class Rule {
   none,       ///< a view, or of sizes and indices: nothing moves
   norm,       ///< statistics are read first
   unary,      ///< its gradient reads what it got or gave, too; norms that hold a row at once
-  move,       ///< what goes in and what comes out, both ways: copies, pooling, factors that are constants
+  move,       ///< what goes in and what comes out, both ways: copies, means, factors that are constants
+  place,      ///< the same, by kernels that find the place of each element
   add,        ///< gradients pass
   multiply,   ///< each side's gradient reads the other
   slice,      ///< a view whose gradient is written into zeros
@@ -76,9 +77,9 @@ constexpr std::array kRules{
     Named{"Sum", Rule::add},
     Named{"Mul", Rule::multiply},
     Named{"Div", Rule::multiply},
-    Named{"MaxPool", Rule::move},
-    Named{"AveragePool", Rule::move},
-    Named{"LpPool", Rule::move},
+    Named{"MaxPool", Rule::place},
+    Named{"AveragePool", Rule::place},
+    Named{"LpPool", Rule::place},
     Named{"GlobalAveragePool", Rule::move},
     Named{"GlobalMaxPool", Rule::move},
     Named{"ReduceMean", Rule::move},
@@ -90,13 +91,13 @@ constexpr std::array kRules{
     Named{"ReduceLogSumExp", Rule::move},
     Named{"CumSum", Rule::move},
     Named{"TopK", Rule::move},
-    Named{"Resize", Rule::move},
-    Named{"Upsample", Rule::move},
+    Named{"Resize", Rule::place},
+    Named{"Upsample", Rule::place},
     Named{"GridSample", Rule::move},
     Named{"RoiAlign", Rule::move},
-    Named{"Pad", Rule::move},
-    Named{"DepthToSpace", Rule::move},
-    Named{"SpaceToDepth", Rule::move},
+    Named{"Pad", Rule::place},
+    Named{"DepthToSpace", Rule::place},
+    Named{"SpaceToDepth", Rule::place},
     Named{"Tile", Rule::move},
     Named{"ScatterND", Rule::move},
     Named{"ScatterElements", Rule::move},
@@ -115,6 +116,7 @@ constexpr std::array kRules{
     Named{"Expand", Rule::none},
     Named{"Cast", Rule::none},
     Named{"CastLike", Rule::none},
+    Named{kRoll, Rule::place},
     Named{kInsideAttention, Rule::none},
 };
 
@@ -166,13 +168,32 @@ class Measure {
   [[nodiscard]] OnnxTraffic cast(const std::string& name, double to) const {
     const double elements = graph_.value(name).elements();
     const double moved = elements * (width(name) + to);
-    return {moved, moved, 1, true};
+    // Nothing asks for the gradient of what the network is given.
+    return {moved, graph_.giver(name) == nullptr ? 0 : moved, 1, true};
   }
 
  private:
   const OnnxGraph& graph_;
   const Widths& widths_;
 };
+
+ElementKernelKind place_kind(const OnnxNode& node) {
+  if (node.is("MaxPool")) return ElementKernelKind::max_pool;
+  if (node.is("AveragePool") || node.is("LpPool")) return ElementKernelKind::average_pool;
+  if (node.is(kRoll)) return ElementKernelKind::roll;
+  if (!node.is("Resize") && !node.is("Upsample")) return ElementKernelKind::strided;
+  return node.text("mode", "nearest") == "nearest" ? ElementKernelKind::nearest_resize
+                                                   : ElementKernelKind::linear_resize;
+}
+
+/// `elements` forward and backward by a kernel that finds the place of each.
+OnnxTraffic placed(ElementKernelKind kind, double elements) {
+  OnnxTraffic traffic;
+  traffic.kernels = 1;
+  traffic.kind = kind;
+  traffic.by_element = elements;
+  return traffic;
+}
 
 Rule rule_of(const OnnxNode& node, bool& known) {
   const auto* at = std::find_if(kRules.begin(), kRules.end(), [&](const Named& n) { return node.is(n.kind); });
@@ -185,17 +206,23 @@ Rule rule_of(const OnnxNode& node, bool& known) {
 OnnxTraffic two_sided(const OnnxGraph& graph, const OnnxNode& node, const Measure& measure, bool multiplies) {
   const double out = measure.output(node), in = measure.inputs(node);
   OnnxTraffic traffic{in + out, 0, 1, true};
+  bool repeats = false;
   for (const std::string& input : node.inputs) {
     const OnnxValue& side = graph.value(input);
     if (side.constant || !side.real) continue;
     const double own = side.weight ? 0 : measure.of(input);
     const bool summed = side.elements() < graph.value(node.outputs[0]).elements();
+    repeats = repeats || (summed && side.elements() > 1);
     if (multiplies)
       traffic.backward += out + in;
     else if (summed)
       traffic.backward += out + own;
   }
-  return traffic;
+  if (!repeats) return traffic;
+  // A factor that is repeated over the result: of the gradients one kernel repeats it again, or what it sums is.
+  OnnxTraffic repeated = placed(ElementKernelKind::strided, traffic.forward);
+  repeated.backward = std::max(0.0, traffic.backward - traffic.forward);
+  return repeated;
 }
 
 /// The bias of a product that was written apart belongs to the product's kernel.
@@ -215,6 +242,12 @@ bool is_copied(const OnnxGraph& graph, const OnnxNode& transpose) {
   return next != nullptr && (next->is("Reshape") || next->is("Flatten") || next->is("LayerNormalization"));
 }
 
+/// Exporters pad in front of an average that pads for itself, mostly by nothing.
+bool is_part_of_average(const OnnxGraph& graph, const OnnxNode& pad) {
+  const OnnxNode* next = graph.only_taker(pad.outputs[0]);
+  return pad.is("Pad") && next != nullptr && next->is("AveragePool");
+}
+
 OnnxTraffic by_rule(const OnnxGraph& graph, const OnnxNode& node, const Measure& measure, Rule rule) {
   const double in = measure.inputs(node), out = measure.output(node);
   switch (rule) {
@@ -226,6 +259,8 @@ OnnxTraffic by_rule(const OnnxGraph& graph, const OnnxNode& node, const Measure&
       return {in + out, in + 2 * out, 1, true};
     case Rule::move:
       return {in + out, in + out, 1, true};
+    case Rule::place:
+      return is_part_of_average(graph, node) ? OnnxTraffic{} : placed(place_kind(node), in + out);
     case Rule::add:
       return two_sided(graph, node, measure, false);
     case Rule::multiply:
@@ -233,7 +268,7 @@ OnnxTraffic by_rule(const OnnxGraph& graph, const OnnxNode& node, const Measure&
     case Rule::slice:
       return {0, in + out, 0, true};
     case Rule::transpose:
-      return is_copied(graph, node) ? OnnxTraffic{in + out, in + out, 1, true} : OnnxTraffic{};
+      return is_copied(graph, node) ? placed(ElementKernelKind::strided, in + out) : OnnxTraffic{};
     case Rule::look_up:
       return {2 * out, 2 * out, 1, true};
   }
@@ -261,7 +296,9 @@ std::map<std::string, double> mixed_precision_widths(const OnnxGraph& graph) {
   for (const OnnxNode& node : graph.nodes) {
     double width = kHalf;
     if (widened(node) != nullptr) width = kSingle;
-    if (!is_product(node) && !is_bias(graph, node) && width < kSingle)
+    // Autocast narrows what PReLU takes, as products' operands.
+    const bool narrows = is_product(node) || is_bias(graph, node) || node.is("PRelu");
+    if (!narrows && width < kSingle)
       for (const std::string& input : node.inputs) {
         const bool statistics = node.is("BatchNormalization") && input != node.inputs[0];
         const OnnxValue& value = graph.value(input);

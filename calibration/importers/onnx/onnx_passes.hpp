@@ -1,6 +1,9 @@
 #pragma once
 
+#include <optional>
+
 #include "calibration/importers/onnx/onnx_graph.hpp"
+#include "models/workload/model.hpp"
 
 namespace stepcast {
 
@@ -9,6 +12,10 @@ struct OnnxTraffic {
   double forward = 0, backward = 0;  ///< elements, of 16 bit where widths count
   int kernels = 0;                   ///< of the forward pass
   bool known = true;                 ///< false: an operator that has no rule here
+  /// Beside these: what a kernel that finds each element's place for itself reads and writes forward, and as much
+  /// backward.
+  std::optional<ElementKernelKind> kind;
+  double by_element = 0;
 };
 
 /// How many 16-bit elements one element of each value is worth under PyTorch's automatic mixed precision: 2 where it is
