@@ -10,6 +10,8 @@
 #include <limits>
 #include <set>
 
+#include "calibration/importers/onnx/program/folded_sizes.hpp"
+
 namespace stepcast::onnx_graph {
 
 BadModel::BadModel(const std::string& what, std::string expected)
@@ -109,6 +111,35 @@ void refuse_functions(const ModelProto& model) {
                      "operators of ONNX alone: onnx.inliner.inline_local_functions writes such a file");
 }
 
+void infer_shapes(ModelProto& model) {
+  const ::onnx::ShapeInferenceOptions options(false, 0, true);
+  try {
+    ::onnx::shape_inference::InferShapes(model, ::onnx::OpSchemaRegistry::Instance(), options);
+  } catch (const std::exception& error) {
+    throw BadModel(std::string("its shapes contradict one another: ") + error.what(),
+                   "a model that onnx.shape_inference accepts");
+  }
+}
+
+bool has_all_sizes(const ::onnx::TypeProto& type) {
+  if (!type.has_tensor_type()) return true;
+  const auto& sizes = type.tensor_type().shape().dim();
+  return type.tensor_type().has_shape() &&
+         std::all_of(sizes.begin(), sizes.end(), [](const auto& size) { return size.has_dim_value(); });
+}
+
+/// Whether every operator's results have sizes.
+bool has_all_sizes(const GraphProto& graph) {
+  std::set<std::string> known;
+  for (const auto* values : {&graph.value_info(), &graph.output()})
+    for (const auto& value : *values)
+      if (has_all_sizes(value.type())) known.insert(value.name());
+  return std::all_of(graph.node().begin(), graph.node().end(), [&](const NodeProto& node) {
+    return std::all_of(node.output().begin(), node.output().end(),
+                       [&](const std::string& output) { return output.empty() || known.count(output) > 0; });
+  });
+}
+
 }  // namespace
 
 ModelProto inferred_model(const std::filesystem::path& file, const Dimensions& dimensions) {
@@ -118,13 +149,10 @@ ModelProto inferred_model(const std::filesystem::path& file, const Dimensions& d
   name_axes_by_attribute(model);
   // Shapes that were exported for other sizes would win over what follows from these.
   if (!dimensions.empty()) model.mutable_graph()->clear_value_info();
-  const ::onnx::ShapeInferenceOptions options(false, 0, true);
-  try {
-    ::onnx::shape_inference::InferShapes(model, ::onnx::OpSchemaRegistry::Instance(), options);
-  } catch (const std::exception& error) {
-    throw BadModel(std::string("its shapes contradict one another: ") + error.what(),
-                   "a model that onnx.shape_inference accepts");
-  }
+  infer_shapes(model);
+  if (has_all_sizes(model.graph())) return model;
+  fold_sizes(model);
+  infer_shapes(model);
   return model;
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -58,6 +59,19 @@ json node_text(const onnx::NodeProto& node) {
           {"attributes", attributes_text(node)}};
 }
 
+bool is_constant(const json& value) {
+  const std::string kind = value.value("kind", "");
+  return kind == "constant" || (kind == "weight" && !value.at("real").get<bool>());
+}
+
+/// Whether an operator takes nothing but constants, so that what it gives is as constant.
+bool gives_constants(const onnx::NodeProto& node, const json& values) {
+  const auto constant = [&](const std::string& input) {
+    return input.empty() || (values.contains(input) && is_constant(values.at(input)));
+  };
+  return node.input_size() > 0 && std::all_of(node.input().begin(), node.input().end(), constant);
+}
+
 json graph_text(const onnx::GraphProto& graph) {
   json values = json::object(), inputs = json::array(), nodes = json::array();
   for (const auto& value : graph.value_info()) values[value.name()] = value_text(value);
@@ -67,6 +81,11 @@ json graph_text(const onnx::GraphProto& graph) {
   for (const auto& value : graph.input())
     if (!values[value.name()].contains("kind")) inputs.push_back(value.name());
   for (const auto& node : graph.node()) {
+    if (gives_constants(node, values)) {
+      for (const std::string& output : node.output())
+        if (values.contains(output)) values[output]["kind"] = "constant";
+      continue;
+    }
     if (node.op_type() != "Constant") {
       nodes.push_back(node_text(node));
       continue;
