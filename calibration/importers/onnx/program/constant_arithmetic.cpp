@@ -283,8 +283,8 @@ bool range(const KnownOperation& operation, ConstantTensor& out) {
 /// Of the attribute's one value, or 0.
 bool constant_of_shape(const KnownOperation& operation, ConstantTensor& out) {
   const auto& attributes = operation.node.attribute();
-  const auto at =
-      std::find_if(attributes.begin(), attributes.end(), [](const auto& a) { return a.name() == "value" && a.has_t(); });
+  const auto at = std::find_if(attributes.begin(), attributes.end(),
+                               [](const auto& a) { return a.name() == "value" && a.has_t(); });
   if (at == attributes.end()) return out.is_real();
   const std::optional<ConstantTensor> value = constant_of(at->t());
   if (!value || value->type != out.type || value->whole.size() + value->real.size() != 1) return false;

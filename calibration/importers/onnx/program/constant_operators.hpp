@@ -21,8 +21,8 @@ struct KnownOperation {
 };
 
 /// An operator that can be evaluated. `evaluate` puts its result, by ONNX's definition of it (docs/Operators.md of
-/// ONNX), into a tensor that has the type and sizes which shape inference gave it; false where there is none: a division
-/// by zero, an overflow, an index out of range, what the model says wrongly.
+/// ONNX), into a tensor that has the type and sizes which shape inference gave it; false where there is none: a
+/// division by zero, an overflow, an index out of range, what the model says wrongly.
 struct EvaluatedOperator {
   std::string_view kind;
   std::size_t least_inputs;

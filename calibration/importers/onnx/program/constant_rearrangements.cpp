@@ -104,7 +104,8 @@ bool gather(const KnownOperation& operation, ConstantTensor& out) {
   const ConstantTensor &in = *operation.input(0), &indices = *operation.input(1);
   const auto axis = axis_of(operation.number("axis", 0), in.sizes.size());
   if (!axis || indices.is_real() || out.sizes.size() != in.sizes.size() + indices.sizes.size() - 1) return false;
-  const auto first = static_cast<std::ptrdiff_t>(*axis), last = first + static_cast<std::ptrdiff_t>(indices.sizes.size());
+  const auto first = static_cast<std::ptrdiff_t>(*axis),
+             last = first + static_cast<std::ptrdiff_t>(indices.sizes.size());
   return fill(in, out, [&](const Numbers& at) -> std::optional<std::size_t> {
     const auto element = element_at(indices.sizes, {at.begin() + first, at.begin() + last});
     if (!element) return {};
@@ -152,9 +153,9 @@ bool choose(const KnownOperation& operation, ConstantTensor& out) {
 }  // namespace
 
 std::vector<EvaluatedOperator> rearranging_operators() {
-  return {{"Identity", 1, view},    {"Reshape", 1, view},      {"Squeeze", 1, view},      {"Unsqueeze", 1, view},
-          {"Flatten", 1, view},     {"Expand", 2, expand},     {"Tile", 2, tile},         {"Transpose", 1, transpose},
-          {"Slice", 1, slice},      {"Gather", 2, gather},     {"Concat", 1, concatenate}, {"Where", 3, choose}};
+  return {{"Identity", 1, view}, {"Reshape", 1, view},  {"Squeeze", 1, view},       {"Unsqueeze", 1, view},
+          {"Flatten", 1, view},  {"Expand", 2, expand}, {"Tile", 2, tile},          {"Transpose", 1, transpose},
+          {"Slice", 1, slice},   {"Gather", 2, gather}, {"Concat", 1, concatenate}, {"Where", 3, choose}};
 }
 
 }  // namespace stepcast::onnx_graph

@@ -120,8 +120,8 @@ std::optional<ConstantTensor> constant_of(const TensorProto& tensor) {
   std::optional<ConstantTensor> out = empty_constant(tensor.data_type(), {tensor.dims().begin(), tensor.dims().end()});
   if (!out) return {};
   const bool read = out->is_real() ? read_real(tensor, out->real) : read_whole(tensor, out->whole);
-  const bool sound = std::all_of(out->whole.begin(), out->whole.end(),
-                                 [&](std::int64_t number) { return fits(number, out->type); });
+  const bool sound =
+      std::all_of(out->whole.begin(), out->whole.end(), [&](std::int64_t number) { return fits(number, out->type); });
   return read && sound ? out : std::nullopt;
 }
 

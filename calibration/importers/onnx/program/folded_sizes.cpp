@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "calibration/importers/onnx/program/constant_operators.hpp"
+#include "calibration/importers/onnx/program/einsum_sizes.hpp"
 
 namespace stepcast::onnx_graph {
 
@@ -15,11 +16,12 @@ namespace {
 
 using ::onnx::GraphProto, ::onnx::ModelProto, ::onnx::NodeProto, ::onnx::TensorProto, ::onnx::TypeProto;
 
-TypeProto type_of(const TensorProto& tensor) {
+template <typename Sizes>
+TypeProto type_of(int element_type, const Sizes& sizes) {
   TypeProto type;
-  type.mutable_tensor_type()->set_elem_type(tensor.data_type());
+  type.mutable_tensor_type()->set_elem_type(element_type);
   auto& shape = *type.mutable_tensor_type()->mutable_shape();
-  for (const std::int64_t size : tensor.dims()) shape.add_dim()->set_dim_value(size);
+  for (const std::int64_t size : sizes) shape.add_dim()->set_dim_value(size);
   return type;
 }
 
@@ -84,7 +86,8 @@ std::optional<ConstantTensor> plain_numbers(const NodeProto& constant) {
 /// Walks over the operators in their order, infers each one's sizes, and evaluates it where its inputs are known.
 class Folding {
  public:
-  explicit Folding(ModelProto& model) : graph_(*model.mutable_graph()), ir_version_(static_cast<int>(model.ir_version())) {
+  explicit Folding(ModelProto& model)
+      : graph_(*model.mutable_graph()), ir_version_(static_cast<int>(model.ir_version())) {
     for (const auto& set : model.opset_import())
       versions_[set.domain() == "ai.onnx" ? "" : set.domain()] = static_cast<int>(set.version());
     for (const auto& value : graph_.value_info()) declared_[value.name()] = &value.type();
@@ -100,6 +103,7 @@ class Folding {
     std::vector<std::unique_ptr<NodeProto>> nodes(static_cast<std::size_t>(all.size()));
     for (std::size_t i = nodes.size(); i-- > 0;) nodes[i].reset(all.ReleaseLast());
     for (auto& node : nodes) take(std::move(node));
+    state_types();
   }
 
  private:
@@ -109,8 +113,26 @@ class Folding {
     type_pointers_[name] = &kept;
   }
 
+  /// Tells the inference over the whole model what was found.
+  void state_types() {
+    graph_.clear_value_info();
+    for (auto& value : *graph_.mutable_output())
+      if (const auto at = types_.find(value.name()); at != types_.end()) {
+        complete(*value.mutable_type(), at->second);
+        types_.erase(at);
+      }
+    for (const NodeProto& node : graph_.node())
+      for (const std::string& output : node.output()) {
+        const auto at = types_.find(output);
+        if (at == types_.end() || at->second.value_case() == TypeProto::VALUE_NOT_SET) continue;
+        auto& value = *graph_.add_value_info();
+        value.set_name(output);
+        *value.mutable_type() = at->second;
+      }
+  }
+
   void add_initializer(const TensorProto& tensor) {
-    set_type(tensor.name(), type_of(tensor));
+    set_type(tensor.name(), type_of(tensor.data_type(), tensor.dims()));
     tensors_[tensor.name()] = &tensor;
     weights_.insert(tensor.name());
   }
@@ -159,32 +181,50 @@ class Folding {
     }
   }
 
-  /// Leaves open what ONNX's rules do not tell; what contradicts them, the inference over the whole model reports.
-  void infer(NodeProto& node) {
-    std::vector<TypeProto> inferred(static_cast<std::size_t>(node.output_size()));
+  /// By ONNX's own rules. Leaves open what they do not tell; what contradicts them, the inference over the whole model
+  /// reports.
+  std::vector<TypeProto> inferred_types(NodeProto& node) {
+    std::vector<TypeProto> open(static_cast<std::size_t>(node.output_size()));
     const auto version = versions_.find(node.domain() == "ai.onnx" ? "" : node.domain());
-    const ::onnx::OpSchema* schema =
-        version == versions_.end()
-            ? nullptr
-            : ::onnx::OpSchemaRegistry::Instance()->GetSchema(node.op_type(), version->second, version->first);
-    if (schema != nullptr && schema->has_type_and_shape_inference_function()) {
-      ::onnx::shape_inference::GraphInferenceContext outside(type_pointers_, versions_, nullptr, functions_,
-                                                             ::onnx::OpSchemaRegistry::Instance(), nullptr,
-                                                             ir_version_);
-      ::onnx::shape_inference::InferenceContextImpl context(node, type_pointers_, tensors_, {}, nullptr, &outside);
-      try {
-        schema->GetTypeAndShapeInferenceFunction()(context);
-        inferred = context.allOutputTypes_;
-      } catch (const std::exception&) {
-        inferred.assign(inferred.size(), TypeProto());
-      }
+    if (version == versions_.end()) return open;
+    const auto* registry = ::onnx::OpSchemaRegistry::Instance();
+    const auto* schema = registry->GetSchema(node.op_type(), version->second, version->first);
+    if (schema == nullptr || !schema->has_type_and_shape_inference_function()) return open;
+    ::onnx::shape_inference::GraphInferenceContext outside(type_pointers_, versions_, nullptr, functions_, registry,
+                                                           nullptr, ir_version_);
+    ::onnx::shape_inference::InferenceContextImpl context(node, type_pointers_, tensors_, {}, nullptr, &outside);
+    try {
+      schema->GetTypeAndShapeInferenceFunction()(context);
+    } catch (const std::exception&) {
+      return open;
     }
-    for (std::size_t i = 0; i < inferred.size(); ++i) {
+    return context.allOutputTypes_;
+  }
+
+  void infer(NodeProto& node) {
+    std::vector<TypeProto> types = inferred_types(node);
+    if (node.op_type() == "Einsum" && types.size() == 1)
+      if (const auto sizes = einsum_sizes_of(node))
+        types[0] = type_of(types_.at(node.input(0)).tensor_type().elem_type(), *sizes);
+    for (std::size_t i = 0; i < types.size(); ++i) {
       const std::string& output = node.output(static_cast<int>(i));
       const auto declared = declared_.find(output);
-      if (declared != declared_.end()) complete(inferred[i], *declared->second);
-      if (!output.empty()) set_type(output, std::move(inferred[i]));
+      if (declared != declared_.end()) complete(types[i], *declared->second);
+      if (!output.empty()) set_type(output, std::move(types[i]));
     }
+  }
+
+  std::optional<std::vector<std::int64_t>> einsum_sizes_of(const NodeProto& node) const {
+    std::vector<std::vector<std::int64_t>> inputs;
+    for (const std::string& input : node.input()) {
+      const auto type = types_.find(input);
+      const auto sizes = type == types_.end() ? std::nullopt : sizes_of(type->second);
+      if (!sizes) return {};
+      inputs.push_back(*sizes);
+    }
+    const auto equation = std::find_if(node.attribute().begin(), node.attribute().end(),
+                                       [](const auto& attribute) { return attribute.name() == "equation"; });
+    return equation == node.attribute().end() || inputs.empty() ? std::nullopt : einsum_sizes(equation->s(), inputs);
   }
 
   /// Null where it is not known, or has too many elements.
@@ -231,7 +271,9 @@ class Folding {
     }
     const auto axes = static_cast<std::int64_t>(sizes->size());
     const KnownOperation operation{node, {}};
-    const auto place = [&](std::int64_t axis) { return std::clamp<std::int64_t>(axis < 0 ? axis + axes : axis, 0, axes); };
+    const auto place = [&](std::int64_t axis) {
+      return std::clamp<std::int64_t>(axis < 0 ? axis + axes : axis, 0, axes);
+    };
     const std::int64_t first = place(operation.number("start", 0)), last = place(operation.number("end", axes));
     if (first < last) out.whole.assign(sizes->begin() + first, sizes->begin() + last);
     out.sizes = {static_cast<std::int64_t>(out.whole.size())};

@@ -4,7 +4,6 @@
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 #include <onnx/shape_inference/implementation.h>
 
-#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <limits>
@@ -121,25 +120,6 @@ void infer_shapes(ModelProto& model) {
   }
 }
 
-bool has_all_sizes(const ::onnx::TypeProto& type) {
-  if (!type.has_tensor_type()) return true;
-  const auto& sizes = type.tensor_type().shape().dim();
-  return type.tensor_type().has_shape() &&
-         std::all_of(sizes.begin(), sizes.end(), [](const auto& size) { return size.has_dim_value(); });
-}
-
-/// Whether every operator's results have sizes.
-bool has_all_sizes(const GraphProto& graph) {
-  std::set<std::string> known;
-  for (const auto* values : {&graph.value_info(), &graph.output()})
-    for (const auto& value : *values)
-      if (has_all_sizes(value.type())) known.insert(value.name());
-  return std::all_of(graph.node().begin(), graph.node().end(), [&](const NodeProto& node) {
-    return std::all_of(node.output().begin(), node.output().end(),
-                       [&](const std::string& output) { return output.empty() || known.count(output) > 0; });
-  });
-}
-
 }  // namespace
 
 ModelProto inferred_model(const std::filesystem::path& file, const Dimensions& dimensions) {
@@ -149,8 +129,6 @@ ModelProto inferred_model(const std::filesystem::path& file, const Dimensions& d
   name_axes_by_attribute(model);
   // Shapes that were exported for other sizes would win over what follows from these.
   if (!dimensions.empty()) model.mutable_graph()->clear_value_info();
-  infer_shapes(model);
-  if (has_all_sizes(model.graph())) return model;
   fold_sizes(model);
   infer_shapes(model);
   return model;
