@@ -88,5 +88,113 @@ TEST_F(ImportOnnx, ReductionsOfNewerOperatorSetsAreRead) {
   EXPECT_EQ(shape_of(made("newer", text)), shape_of(made("older", residual())));
 }
 
+/// A constant of whole numbers.
+std::string whole(const std::string& name, const std::string& numbers, const std::string& sizes) {
+  return "initializer { name: \"" + name + "\" data_type: 7 dims: [" + sizes + "] int64_data: [" + numbers + "] }\n";
+}
+
+std::string operation(const std::string& kind, const std::string& inputs, const std::string& output,
+                      const std::string& attributes = "") {
+  return "node { op_type: \"" + kind + "\" name: \"" + output + "\" input: [" + inputs + "] output: \"" + output +
+         "\" " + attributes + " }\n";
+}
+
+/// A network whose second convolution stands behind more operators, and takes their result in place of x.
+std::string with(const std::string& network, const std::string& operators, const std::string& input) {
+  const std::string block = R"(node {
+    op_type: "Conv" name: "block" input: ["x")";
+  std::string text = network;
+  const std::size_t at = text.find(block);
+  EXPECT_NE(at, std::string::npos);
+  return text.replace(at, block.size(), operators + R"(node { op_type: "Conv" name: "block" input: [")" + input + "\"");
+}
+
+/// The first of so many chunks of x's 64 channels, as `torch.chunk` is written: the size is rounded up and divided.
+std::string chunk_of(const std::string& network, const std::string& axis, const std::string& chunks) {
+  const std::string operators =
+      whole("axis", axis, "") + whole("less", "1", "1") + whole("chunks", chunks, "1") + whole("begin", "0", "1") +
+      whole("channels", "1", "1") + operation("Shape", R"("x")", "sizes") +
+      operation("Gather", R"("sizes", "axis")", "size") + operation("Add", R"("size", "less")", "rounded_up") +
+      operation("Div", R"("rounded_up", "chunks")", "end") +
+      operation("Slice", R"("x", "begin", "end", "channels")", "chunk");
+  return with(network, operators, "chunk");
+}
+
+TEST_F(ImportOnnx, ChunksOfComputedSizesAreFollowed) {
+  std::string text = chunk_of(residual(), "1", "2");
+  const std::string weight = "dims: [64, 64, 3, 3]";
+  text.replace(text.find(weight), weight.size(), "dims: [64, 32, 3, 3]");
+  EXPECT_NEAR(shape_of(made("chunk", text)).at("three_by_three_GFLOPs").get<double>(), 2.0 * 65536 * 32 * 9 / 1e9,
+              1e-6);
+}
+
+TEST_F(ImportOnnx, SizesThatCannotBeComputedAreOneErrorEach) {
+  EXPECT_THAT(refused({made("zero", chunk_of(residual(), "1", "0")).string()}),
+              HasSubstr("sizes of Conv \"block\" do not follow from those of the inputs"));
+  EXPECT_THAT(refused({made("outside", chunk_of(residual(), "9", "2")).string()}),
+              HasSubstr("its shapes contradict one another"));
+}
+
+/// 32 × 32 positions padded to whole windows of 5 × 5, as Swin writes it: 49 windows of 25 positions meet each other.
+TEST_F(ImportOnnx, WindowsOfComputedCountsAreFollowed) {
+  const std::string shapes =
+      whole("window", "5", "1") + whole("pair", "2, 3", "2") + whole("begins", "0, 0, 0, 0, 0, 0", "6") +
+      whole("inside", "1, 64", "2") + whole("windows_first", "64, 25", "2") + operation("Shape", R"("x")", "sizes") +
+      operation("Gather", R"("sizes", "pair")", "sides", R"(attribute { name: "axis" type: INT i: 0 })") +
+      operation("Mod", R"("sides", "window")", "rest") + operation("Sub", R"("window", "rest")", "missing") +
+      operation("Mod", R"("missing", "window")", "ends") +
+      operation("Concat", R"("begins", "ends")", "pads", R"(attribute { name: "axis" type: INT i: 0 })") +
+      operation("Pad", R"("x", "pads")", "padded") + operation("Add", R"("sides", "ends")", "padded_sides") +
+      operation("Div", R"("padded_sides", "window")", "counts") +
+      operation("ReduceProd", R"("counts")", "count", R"(attribute { name: "keepdims" type: INT i: 1 })") +
+      operation("Concat", R"("count", "windows_first")", "shape", R"(attribute { name: "axis" type: INT i: 0 })") +
+      operation("Reshape", R"("padded", "shape")", "rows") +
+      operation("Transpose", R"("rows")", "columns", R"(attribute { name: "perm" type: INTS ints: [0, 2, 1] })") +
+      operation("MatMul", R"("columns", "rows")", "scores");
+  EXPECT_NEAR(shape_of(made("windows", with(residual(), shapes, "x"))).at("gemm_GFLOPs").get<double>(),
+              (2.0 * 49 * 25 * 25 * 64 + 2 * 64000) / 1e9, 1e-7);
+}
+
+/// As exporters write `squeeze`: the branch that the sizes choose is the network's.
+TEST_F(ImportOnnx, OfAChoiceBySizesTheBranchIsTaken) {
+  const auto branch = [](const std::string& name, const std::string& kind) {
+    return "attribute { name: \"" + name + "\" type: GRAPH g { name: \"" + name + "\" " +
+           operation(kind, R"("x")", name + "_x") + "output { name: \"" + name + "_x\" } } }";
+  };
+  const std::string operators =
+      whole("axis", "1", "") + whole("few", "64", "") + operation("Shape", R"("x")", "sizes") +
+      operation("Gather", R"("sizes", "axis")", "channels") + operation("Equal", R"("channels", "few")", "are_few") +
+      operation("If", R"("are_few")", "chosen",
+                branch("then_branch", "Identity") + branch("else_branch", "GlobalMaxPool"));
+  EXPECT_EQ(shape_of(made("choice", with(residual(), operators, "chosen"))).at("three_by_three_GFLOPs"),
+            shape_of(made("plain", residual())).at("three_by_three_GFLOPs"));
+}
+
+/// Another value's sizes, as segmentation networks resize to those of an image.
+TEST_F(ImportOnnx, ResizingToComputedSizesIsFollowed) {
+  const std::string operators =
+      whole("pair", "2, 3", "2") + whole("first", "1, 64", "2") + operation("Shape", R"("images")", "sizes") +
+      operation("Gather", R"("sizes", "pair")", "sides") +
+      operation("Concat", R"("first", "sides")", "shape", R"(attribute { name: "axis" type: INT i: 0 })") +
+      operation("Resize", R"("x", "", "", "shape")", "larger");
+  std::string text = with(residual(), operators, "larger");
+  const std::string shortcut = R"(input: ["block", "x"])";
+  text.replace(text.find(shortcut), shortcut.size(), R"(input: ["block", "larger"])");
+  EXPECT_NEAR(shape_of(made("resized", text)).at("three_by_three_GFLOPs").get<double>(), 4 * 2.0 * 65536 * 64 * 9 / 1e9,
+              1e-5);
+}
+
+TEST_F(ImportOnnx, EinsumsSizesFollowFromItsLetters) {
+  const std::string operators =
+      whole("rows_of", "1, 2, 32, 1024", "4") + operation("Reshape", R"("x", "rows_of")", "rows") +
+      operation("Einsum", R"("rows", "rows")", "scores",
+                R"(attribute { name: "equation" type: STRING s: "B H D I, B H D J -> B H I J" })") +
+      operation("Einsum", R"("scores", "rows")", "mixed",
+                R"(attribute { name: "equation" type: STRING s: "B H I J, B H D J -> B H D I" })") +
+      whole("as_x", "1, 64, 32, 32", "4") + operation("Reshape", R"("mixed", "as_x")", "attended");
+  EXPECT_NEAR(shape_of(made("einsum", with(residual(), operators, "attended"))).at("gemm_GFLOPs").get<double>(),
+              (2 * 2.0 * 2 * 1024 * 1024 * 32 + 2 * 64000) / 1e9, 1e-5);
+}
+
 }  // namespace
 }  // namespace stepcast::import_onnx_test
