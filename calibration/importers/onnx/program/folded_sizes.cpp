@@ -172,6 +172,7 @@ class Folding {
     for (const auto& value : branch.value_info()) declared_[value.name()] = &value.type();
     for (const NodeProto& node : branch.node()) take(std::make_unique<NodeProto>(node));
     for (int i = 0; i < choice.output_size(); ++i) {
+      if (branch.output(i).name() == choice.output(i)) continue;
       auto same = std::make_unique<NodeProto>();
       same->set_op_type("Identity");
       same->set_name(choice.name());
@@ -189,12 +190,15 @@ class Folding {
     if (version == versions_.end()) return open;
     const auto* registry = ::onnx::OpSchemaRegistry::Instance();
     const auto* schema = registry->GetSchema(node.op_type(), version->second, version->first);
-    if (schema == nullptr || !schema->has_type_and_shape_inference_function()) return open;
+    if (schema == nullptr) return open;
     ::onnx::shape_inference::GraphInferenceContext outside(type_pointers_, versions_, nullptr, functions_, registry,
                                                            nullptr, ir_version_);
     ::onnx::shape_inference::InferenceContextImpl context(node, type_pointers_, tensors_, {}, nullptr, &outside);
     try {
-      schema->GetTypeAndShapeInferenceFunction()(context);
+      if (schema->has_type_and_shape_inference_function())
+        schema->GetTypeAndShapeInferenceFunction()(context);
+      else if (schema->HasFunction())
+        ::onnx::shape_inference::InferShapeForFunctionNode(*schema->GetFunction(), registry, context);
     } catch (const std::exception&) {
       return open;
     }
