@@ -1,56 +1,18 @@
 #include "calibration/importers/onnx/program/folded_sizes.hpp"
 
-#include <onnx/shape_inference/implementation.h>
-
 #include <algorithm>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "calibration/importers/onnx/program/constant_operators.hpp"
-#include "calibration/importers/onnx/program/einsum_sizes.hpp"
+#include "calibration/importers/onnx/program/value_types.hpp"
 
 namespace stepcast::onnx_graph {
 
 namespace {
 
-using ::onnx::GraphProto, ::onnx::ModelProto, ::onnx::NodeProto, ::onnx::TensorProto, ::onnx::TypeProto;
-
-template <typename Sizes>
-TypeProto type_of(int element_type, const Sizes& sizes) {
-  TypeProto type;
-  type.mutable_tensor_type()->set_elem_type(element_type);
-  auto& shape = *type.mutable_tensor_type()->mutable_shape();
-  for (const std::int64_t size : sizes) shape.add_dim()->set_dim_value(size);
-  return type;
-}
-
-/// Null where one is not known.
-std::optional<std::vector<std::int64_t>> sizes_of(const TypeProto& type) {
-  if (!type.has_tensor_type() || !type.tensor_type().has_shape()) return {};
-  std::vector<std::int64_t> sizes;
-  for (const auto& size : type.tensor_type().shape().dim()) {
-    if (!size.has_dim_value() || size.dim_value() < 0) return {};
-    sizes.push_back(size.dim_value());
-  }
-  return sizes;
-}
-
-/// Adds to what was inferred what the file itself says of a value.
-void complete(TypeProto& inferred, const TypeProto& declared) {
-  if (!declared.has_tensor_type()) return;
-  if (!inferred.has_tensor_type()) {
-    if (inferred.value_case() == TypeProto::VALUE_NOT_SET) inferred = declared;
-    return;
-  }
-  const auto& from = declared.tensor_type().shape();
-  auto& tensor = *inferred.mutable_tensor_type();
-  if (!tensor.has_shape() && declared.tensor_type().has_shape()) *tensor.mutable_shape() = from;
-  if (!tensor.has_shape() || tensor.shape().dim_size() != from.dim_size()) return;
-  for (int axis = 0; axis < from.dim_size(); ++axis)
-    if (!tensor.shape().dim(axis).has_dim_value() && from.dim(axis).has_dim_value())
-      *tensor.mutable_shape()->mutable_dim(axis) = from.dim(axis);
-}
+using ::onnx::GraphProto, ::onnx::ModelProto, ::onnx::NodeProto, ::onnx::TensorProto;
 
 const GraphProto* branch_of(const NodeProto& choice, bool holds) {
   for (const auto& attribute : choice.attribute())
@@ -86,14 +48,8 @@ std::optional<ConstantTensor> plain_numbers(const NodeProto& constant) {
 /// Walks over the operators in their order, infers each one's sizes, and evaluates it where its inputs are known.
 class Folding {
  public:
-  explicit Folding(ModelProto& model)
-      : graph_(*model.mutable_graph()), ir_version_(static_cast<int>(model.ir_version())) {
-    for (const auto& set : model.opset_import())
-      versions_[set.domain() == "ai.onnx" ? "" : set.domain()] = static_cast<int>(set.version());
-    for (const auto& value : graph_.value_info()) declared_[value.name()] = &value.type();
-    for (const auto& value : graph_.output()) declared_[value.name()] = &value.type();
-    for (const auto& value : graph_.input()) set_type(value.name(), value.type());
-    for (const TensorProto& tensor : graph_.initializer()) add_initializer(tensor);
+  explicit Folding(ModelProto& model) : graph_(*model.mutable_graph()), types_(model) {
+    for (const TensorProto& tensor : graph_.initializer()) weights_.insert(tensor.name());
   }
 
   void run() {
@@ -103,40 +59,10 @@ class Folding {
     std::vector<std::unique_ptr<NodeProto>> nodes(static_cast<std::size_t>(all.size()));
     for (std::size_t i = nodes.size(); i-- > 0;) nodes[i].reset(all.ReleaseLast());
     for (auto& node : nodes) take(std::move(node));
-    state_types();
+    types_.state(graph_);
   }
 
  private:
-  void set_type(const std::string& name, TypeProto type) {
-    TypeProto& kept = types_[name];
-    kept = std::move(type);
-    type_pointers_[name] = &kept;
-  }
-
-  /// Tells the inference over the whole model what was found.
-  void state_types() {
-    graph_.clear_value_info();
-    for (auto& value : *graph_.mutable_output())
-      if (const auto at = types_.find(value.name()); at != types_.end()) {
-        complete(*value.mutable_type(), at->second);
-        types_.erase(at);
-      }
-    for (const NodeProto& node : graph_.node())
-      for (const std::string& output : node.output()) {
-        const auto at = types_.find(output);
-        if (at == types_.end() || at->second.value_case() == TypeProto::VALUE_NOT_SET) continue;
-        auto& value = *graph_.add_value_info();
-        value.set_name(output);
-        *value.mutable_type() = at->second;
-      }
-  }
-
-  void add_initializer(const TensorProto& tensor) {
-    set_type(tensor.name(), type_of(tensor.data_type(), tensor.dims()));
-    tensors_[tensor.name()] = &tensor;
-    weights_.insert(tensor.name());
-  }
-
   /// Puts a node, what it is worth or the branch that it chooses behind the others.
   void take(std::unique_ptr<NodeProto> node) {
     if (const GraphProto* branch = chosen_branch(*node)) {
@@ -144,14 +70,14 @@ class Folding {
       inline_branch(*choices_.back(), *branch);
       return;
     }
-    infer(*node);
+    types_.infer(*node);
     if (std::optional<ConstantTensor> value = value_of(*node)) {
       const std::string output = node->output(0);
       if (!value->trained) node = std::make_unique<NodeProto>(constant_node(*value, output));
       known_[output] = std::move(value);
     }
     if (node->op_type() == "Constant" && node->output_size() == 1)
-      if (const TensorProto* tensor = tensor_of(*node)) tensors_[node->output(0)] = tensor;
+      if (const TensorProto* tensor = tensor_of(*node)) types_.set_constant(node->output(0), *tensor);
     graph_.mutable_node()->AddAllocated(node.release());
   }
 
@@ -166,10 +92,12 @@ class Folding {
 
   void inline_branch(const NodeProto& choice, const GraphProto& branch) {
     for (const TensorProto& tensor : branch.initializer()) {
-      *graph_.add_initializer() = tensor;
-      add_initializer(*graph_.mutable_initializer()->rbegin());
+      TensorProto& own = *graph_.add_initializer();
+      own = tensor;
+      types_.add_initializer(own);
+      weights_.insert(tensor.name());
     }
-    for (const auto& value : branch.value_info()) declared_[value.name()] = &value.type();
+    for (const auto& value : branch.value_info()) types_.declare(value);
     for (const NodeProto& node : branch.node()) take(std::make_unique<NodeProto>(node));
     for (int i = 0; i < choice.output_size(); ++i) {
       if (branch.output(i).name() == choice.output(i)) continue;
@@ -182,61 +110,12 @@ class Folding {
     }
   }
 
-  /// By ONNX's own rules. Leaves open what they do not tell; what contradicts them, the inference over the whole model
-  /// reports.
-  std::vector<TypeProto> inferred_types(NodeProto& node) {
-    std::vector<TypeProto> open(static_cast<std::size_t>(node.output_size()));
-    const auto version = versions_.find(node.domain() == "ai.onnx" ? "" : node.domain());
-    if (version == versions_.end()) return open;
-    const auto* registry = ::onnx::OpSchemaRegistry::Instance();
-    const auto* schema = registry->GetSchema(node.op_type(), version->second, version->first);
-    if (schema == nullptr) return open;
-    ::onnx::shape_inference::GraphInferenceContext outside(type_pointers_, versions_, nullptr, functions_, registry,
-                                                           nullptr, ir_version_);
-    ::onnx::shape_inference::InferenceContextImpl context(node, type_pointers_, tensors_, {}, nullptr, &outside);
-    try {
-      if (schema->has_type_and_shape_inference_function())
-        schema->GetTypeAndShapeInferenceFunction()(context);
-      else if (schema->HasFunction())
-        ::onnx::shape_inference::InferShapeForFunctionNode(*schema->GetFunction(), registry, context);
-    } catch (const std::exception&) {
-      return open;
-    }
-    return context.allOutputTypes_;
-  }
-
-  void infer(NodeProto& node) {
-    std::vector<TypeProto> types = inferred_types(node);
-    if (node.op_type() == "Einsum" && types.size() == 1)
-      if (const auto sizes = einsum_sizes_of(node))
-        types[0] = type_of(types_.at(node.input(0)).tensor_type().elem_type(), *sizes);
-    for (std::size_t i = 0; i < types.size(); ++i) {
-      const std::string& output = node.output(static_cast<int>(i));
-      const auto declared = declared_.find(output);
-      if (declared != declared_.end()) complete(types[i], *declared->second);
-      if (!output.empty()) set_type(output, std::move(types[i]));
-    }
-  }
-
-  std::optional<std::vector<std::int64_t>> einsum_sizes_of(const NodeProto& node) const {
-    std::vector<std::vector<std::int64_t>> inputs;
-    for (const std::string& input : node.input()) {
-      const auto type = types_.find(input);
-      const auto sizes = type == types_.end() ? std::nullopt : sizes_of(type->second);
-      if (!sizes) return {};
-      inputs.push_back(*sizes);
-    }
-    const auto equation = std::find_if(node.attribute().begin(), node.attribute().end(),
-                                       [](const auto& attribute) { return attribute.name() == "equation"; });
-    return equation == node.attribute().end() || inputs.empty() ? std::nullopt : einsum_sizes(equation->s(), inputs);
-  }
-
   /// Null where it is not known, or has too many elements.
   const ConstantTensor* known(const std::string& name) {
     const auto [at, fresh] = known_.try_emplace(name);
-    const auto tensor = tensors_.find(name);
-    if (fresh && tensor != tensors_.end()) {
-      at->second = constant_of(*tensor->second);
+    const TensorProto* tensor = types_.tensor(name);
+    if (fresh && tensor != nullptr) {
+      at->second = constant_of(*tensor);
       if (at->second) at->second->trained = weights_.count(name) > 0 && at->second->is_real();
     }
     return at->second ? &*at->second : nullptr;
@@ -244,7 +123,7 @@ class Folding {
 
   std::optional<ConstantTensor> value_of(const NodeProto& node) {
     if (!node.domain().empty() && node.domain() != "ai.onnx") return {};
-    if (node.output_size() != 1) return {};
+    if (node.output_size() != 1 || node.output(0).empty()) return {};
     if (node.op_type() == "Constant") return plain_numbers(node);
     if (node.input_size() == 0) return {};
     if (node.op_type() == "Shape" || node.op_type() == "Size") return sizes_taken_by(node);
@@ -254,17 +133,15 @@ class Folding {
       operation.inputs.push_back(input.empty() ? nullptr : known(input));
       if (!input.empty() && operation.inputs.back() == nullptr) return {};
     }
-    const TypeProto& type = types_.at(node.output(0));
-    const auto sizes = sizes_of(type);
+    const auto sizes = types_.sizes(node.output(0));
     std::optional<ConstantTensor> out;
-    if (sizes) out = empty_constant(type.tensor_type().elem_type(), *sizes);
+    if (sizes) out = empty_constant(types_.element_type(node.output(0)), *sizes);
     return out ? evaluated(operation, std::move(*out)) : std::nullopt;
   }
 
   /// What Shape and Size give.
   std::optional<ConstantTensor> sizes_taken_by(const NodeProto& node) {
-    const auto type = types_.find(node.input(0));
-    const auto sizes = type == types_.end() ? std::nullopt : sizes_of(type->second);
+    const auto sizes = types_.sizes(node.input(0));
     if (!sizes) return {};
     ConstantTensor out;
     if (node.op_type() == "Size") {
@@ -285,15 +162,9 @@ class Folding {
   }
 
   GraphProto& graph_;
-  int ir_version_;
-  std::unordered_map<std::string, int> versions_;
-  const ::onnx::shape_inference::ModelLocalFunctionsMap functions_;  ///< none: they are refused
-  std::vector<std::unique_ptr<NodeProto>> choices_;                  ///< whose branches `declared_` looks into
-  std::unordered_map<std::string, const TypeProto*> declared_;
-  std::unordered_map<std::string, TypeProto> types_;
-  std::unordered_map<std::string, TypeProto*> type_pointers_;
-  std::unordered_map<std::string, const TensorProto*> tensors_;  ///< initializers and constants
-  std::unordered_set<std::string> weights_;                      ///< initializers
+  ValueTypes types_;
+  std::vector<std::unique_ptr<NodeProto>> choices_;  ///< whose branches `types_` looks into
+  std::unordered_set<std::string> weights_;          ///< initializers
   std::unordered_map<std::string, std::optional<ConstantTensor>> known_;
 };
 

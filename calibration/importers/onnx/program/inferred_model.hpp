@@ -22,8 +22,9 @@ class BadModel : public std::runtime_error {
 /// Sizes that a file leaves open, by name.
 using Dimensions = std::map<std::string, std::int64_t>;
 
-/// An ONNX file with the shapes of its values inferred by ONNX's own rules. Open first sizes of inputs are samples, and
-/// are set to 1; others are as `dimensions` says. Throws BadModel.
+/// An ONNX file with the shapes of its values inferred by ONNX's own rules, and constants in place of the sizes that it
+/// computes. Open first sizes of inputs are samples, and are set to 1; others are as `dimensions` says. Throws
+/// BadModel.
 ::onnx::ModelProto inferred_model(const std::filesystem::path& file, const Dimensions& dimensions);
 
 }  // namespace stepcast::onnx_graph
