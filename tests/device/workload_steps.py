@@ -217,6 +217,10 @@ SETTINGS = WITHOUT_PRESET + SMALL + [
     Setting("llama3-8b-lora-4096x2-recompute", "llama3-8b", 2, 4096, lambda: adapters(2, 4096, True), recompute=True),
     of("resnet50", "resnet50", VISION, 256, compiled=True),
     of("vit_b_16", "vit-b16", VISION, 128, channels_last=False, compiled=True),
+    of("convnext_tiny", "convnext_tiny", VISION, 128, compiled=True),
+    of("efficientnet_b0", "efficientnet-b0", VISION, 256, compiled=True),
+    of("swin_t", "swin_t", VISION, 128, channels_last=False, compiled=True),
+    of("googlenet", "googlenet", VISION, 256, compiled=True),
     Setting("bert-large-512x16-compiled", "bert-large", 16, 512, lambda: bert(512, 16), compiled=True),
 ]
 
