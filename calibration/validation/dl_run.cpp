@@ -58,6 +58,7 @@ class DeepLearningRun {
     if (network.decode_ms > 0) workload["input"] = {{"decode_ms", network.decode_ms}};
     Json strategy{{"framework", framework}, {"micro_batch", batch.micro}, {"sharding", "none"}};
     if (recipe.sync_batch_norm) strategy["sync_batch_norm"] = true;
+    if (notes_say("torch.compile")) strategy["torch_compile"] = true;
     strategy.update(updates.strategy);
     out_.scenario = {
         {"cluster", cluster}, {"workload", workload}, {"strategy", strategy}, {"run", {{"fidelity", "analytic"}}}};
@@ -213,8 +214,9 @@ class DeepLearningRun {
     for (const char* column : {"source", "model", "dataset", "framework", "accelerator_id", "precision"})
       key += row_.text(column) + "|";
     const std::string mode = row_.text("sync_mode");
-    for (const std::string_view word : {"xla=on", "xla=off", "NHWC", "NCHW", "bucket_cap_mb=1", "partial fc",
-                                        "model-parallel fc", "distributed_replicated", "dim=2D", "dim=3D"})
+    for (const std::string_view word :
+         {"xla=on", "xla=off", "NHWC", "NCHW", "bucket_cap_mb=1", "partial fc", "torch.compile", "model-parallel fc",
+          "distributed_replicated", "dim=2D", "dim=3D"})
       if (notes_say(word) || mode.find(word) != std::string::npos) key += std::string(word) + "|";
     if (!whole_batch) key += row_.text("per_gpu_batch");
     if (!any_size) key += "|" + row_.text("gpus");

@@ -175,7 +175,11 @@ Seconds host_forward(LayerRole role, const LayerWork& work, char half, const Sce
   if (framework.cuda_graphs && !experts) return Seconds(0);
   const Seconds block = framework.host_per_layer_forward;
   const Seconds messages = framework.host_per_peer * (tensor_collectives(work.forward) * (scenario.degrees.tp - 1.0));
-  if (role != LayerRole::dense_block && !experts) return block * (kernels(work.forward) / kKernelsPerBlock) + messages;
+  if (role != LayerRole::dense_block && !experts) {
+    const bool compiled = role == LayerRole::cnn && scenario.spec.strategy.torch_compile;
+    const double kernels_of_block = kernels(work.forward) / kKernelsPerBlock;
+    return block * kernels_of_block * (compiled ? framework.compiled_host_factor : 1) + messages;
+  }
   const bool own_embedding = scenario.model->transformer && scenario.model->transformer->per_layer_embedding > 0;
   const double extra = extra_kernels(work.forward) + (own_embedding ? kPerLayerKernels : 0);
   double factor = share_of_block(half) + extra / kKernelsPerBlock;
@@ -338,7 +342,7 @@ LayerSharding sharding_of(const Job& job) {
       framework.gathers_cast_operands ? product_bytes(scenario.precision) : sharding.bytes_per_element;
   sharding.main_gradients_fp32 = scenario.framework->main_gradients_fp32;
   const double of_convolutions = scenario.framework->convolution_memory_efficiency;
-  const bool own = !scenario.model->is_transformer() && of_convolutions > 0;
+  const bool own = !scenario.model->is_transformer() && of_convolutions > 0 && !strategy.torch_compile;
   sharding.memory_passes = own ? of_convolutions : fused.memory_passes;
   const double wide = sizeof(float) / sharding.bytes_per_element;
   const bool of_sequences = scenario.model->default_seq_len > 0;

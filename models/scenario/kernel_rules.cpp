@@ -4,6 +4,11 @@ namespace stepcast {
 
 namespace {
 
+/// Lookups and recurrences are kernels of libraries, whose neighbours were not traced.
+bool compiles(const Model& model) {
+  return !model.recommender && !(model.compact && model.compact->sequential_steps > 1);
+}
+
 void check_compiled(Draft& draft) {
   const char* pointer = "/strategy/torch_compile";
   if (!draft.spec().strategy.torch_compile || !draft.sound({pointer})) return;
@@ -14,7 +19,7 @@ void check_compiled(Draft& draft) {
         pointer, fmt::format("found true, but {} is not known to use torch.compile", s.framework->id),
         fmt::format("{}, or {}", offered_by([](const auto& f) { return f.compiled_memory_efficiency > 0; }),
                     leave_out));
-  if (s.model && draft.transformer() == nullptr)
+  if (s.model && !compiles(*s.model))
     draft.fault(pointer, fmt::format("found true, but what it fuses in {} is not modelled", s.model->id), leave_out);
 }
 

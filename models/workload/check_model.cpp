@@ -338,8 +338,8 @@ void check_row(const CnnLayer& row, const std::string& at, Diagnostics& d) {
   if (row.groups < 1 || row.in_channels % row.groups != 0 || row.out_channels % row.groups != 0)
     d.error(at + "/groups",
             fmt::format("{} groups do not divide {} and {} channels", row.groups, row.in_channels, row.out_channels));
-  const bool pools = row.kind == CnnLayerKind::pool || row.kind == CnnLayerKind::average_pool ||
-                     row.kind == CnnLayerKind::global_pool;
+  const bool pools =
+      row.kind == CnnLayerKind::pool || row.kind == CnnLayerKind::average_pool || row.kind == CnnLayerKind::global_pool;
   if (pools && row.in_channels != row.out_channels)
     d.error(at + "/out_channels",
             fmt::format("found {}, expected {} (pooling keeps the channels)", row.out_channels, row.in_channels));

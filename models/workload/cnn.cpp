@@ -59,8 +59,7 @@ LayerStep product(std::string_view name, const CnnLayer& layer, const Row& row, 
 
 /// Launches beside a forward product where mixed precision keeps weights in fp32: a cast of each of its tensors.
 int casts_of_weights(const CnnLayer& layer, const LayerSharding& cuts) {
-  const bool casts = cuts.automatic_mixed_precision && cuts.bytes_per_element < sizeof(float);
-  return casts ? 1 + (layer.bias ? 1 : 0) : 0;
+  return casts_by_kernels(cuts) ? 1 + (layer.bias ? 1 : 0) : 0;
 }
 
 void weighted_row(LayerWork& work, const CnnLayer& layer, const Row& row, bool first, const LayerSharding& cuts) {
@@ -78,19 +77,23 @@ void weighted_row(LayerWork& work, const CnnLayer& layer, const Row& row, bool f
 
 /// Streaming operators behind a product, in tensors of the output. Batch norm: statistics read, then read and write;
 /// backward: input and gradient read twice, gradient written. ReLU in place: read and write; backward one more read.
-/// The shortcut: two reads and a write; its gradient is added once more where the branches part.
+/// The shortcut: two reads and a write; its gradient is added once more where the branches part. Compiled, activation
+/// and shortcut join the norm's kernels: what they wrote is read once more in each of its two backward passes, the
+/// shortcut once either way.
 void streaming(LayerWork& work, const CnnLayer& layer, const Row& row, const LayerSharding& cuts) {
   const double tensor = row.output * cuts.bytes_per_element;
   const bool normalises = layer.kind == CnnLayerKind::convolution && layer.batch_norm;
   if (normalises) work.forward.push_back(memory("batch_norm", 3 * tensor, cuts));
   const bool meets = normalises && cuts.sync_batch_norm;
   if (meets) work.forward.push_back(synchronize_batch_norm(layer.out_channels));
-  if (layer.residual_add) work.forward.push_back(memory("residual", 3 * tensor, cuts));
-  if (layer.activation) work.forward.push_back(memory("relu", 2 * tensor, cuts));
+  const bool joins = normalises && cuts.compiled;
+  const double sum_passes = joins ? 1 : 3;
+  if (layer.residual_add) work.forward.push_back(memory("residual", sum_passes * tensor, cuts));
+  if (layer.activation && !joins) work.forward.push_back(memory("relu", 2 * tensor, cuts));
 
   std::vector<LayerStep> backward;
-  if (layer.activation) backward.push_back(memory("relu_backward", 3 * tensor, cuts));
-  if (layer.residual_add) backward.push_back(memory("residual_backward", 3 * tensor, cuts));
+  if (layer.activation) backward.push_back(memory("relu_backward", (joins ? 2 : 3) * tensor, cuts));
+  if (layer.residual_add) backward.push_back(memory("residual_backward", sum_passes * tensor, cuts));
   if (normalises) backward.push_back(memory("batch_norm_backward", 5 * tensor, cuts));
   if (meets) backward.push_back(synchronize_batch_norm(layer.out_channels));
   work.backward_input.insert(work.backward_input.begin(), backward.begin(), backward.end());

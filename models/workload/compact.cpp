@@ -71,6 +71,9 @@ std::vector<Part> parts_of(const CompactShape& shape) {
 /// Share of the passes that the forward direction makes: batch norm and ReLU take 5 of 13 (cnn.cpp).
 constexpr double kForwardPasses = 5.0 / 13;
 
+/// What is left of these where both are compiled into the same kernels (cnn.cpp).
+constexpr double kCompiledPasses = 10.0 / 13;
+
 }  // namespace
 
 const FieldTable<WeightMatrix>& WeightMatrix::fields() {
@@ -212,8 +215,7 @@ std::vector<WeightMatrix> matrices_of(const CompactShape& shape) {
 
 /// A figure as automatic mixed precision has it, where it was counted and that is in use.
 double by_precision(double plain, double mixed, const LayerSharding& cuts) {
-  const bool casts = cuts.automatic_mixed_precision && cuts.bytes_per_element < sizeof(float);
-  return casts && mixed > 0 ? mixed : plain;
+  return casts_by_kernels(cuts) && mixed > 0 ? mixed : plain;
 }
 
 }  // namespace
@@ -221,7 +223,8 @@ double by_precision(double plain, double mixed, const LayerSharding& cuts) {
 LayerWork compact_work(const CompactShape& shape, double micro_batch, const LayerSharding& cuts) {
   const double elements = micro_batch * shape.activation_Melements * 1e6 / shape.layers;
   const double tensor = elements * cuts.bytes_per_element;
-  const double passes = by_precision(shape.streaming_passes, shape.mixed_precision_passes, cuts);
+  const double joined = cuts.compiled && shape.batch_norms > 0 ? kCompiledPasses : 1;
+  const double passes = joined * by_precision(shape.streaming_passes, shape.mixed_precision_passes, cuts);
   LayerWork work;
   LayerStep forward = memory("streaming", tensor * passes * kForwardPasses, cuts);
   LayerStep backward = memory("streaming_backward", tensor * passes * (1 - kForwardPasses), cuts);

@@ -267,8 +267,7 @@ struct NarrowWindows {
 enum class ElementKernelKind { strided, roll, max_pool, average_pool, nearest_resize, linear_resize };
 template <>
 struct EnumNames<ElementKernelKind> {
-  static constexpr std::array names{"strided",      "roll",           "max_pool",
-                                    "average_pool", "nearest_resize", "linear_resize"};
+  static constexpr std::array names{"strided", "roll", "max_pool", "average_pool", "nearest_resize", "linear_resize"};
 };
 /// What a network's kernels of one such kind read and write.
 struct ElementKernels {
@@ -302,7 +301,7 @@ struct CompactShape {
   double kernels_per_layer = 3;   ///< launches of a layer's forward pass
   /// The same with the casts of automatic mixed precision; 0: as kernels_per_layer.
   double mixed_precision_kernels_per_layer = 0;
-  int sequential_steps = 1;       ///< of a recurrent layer: each is a launch of its own
+  int sequential_steps = 1;  ///< of a recurrent layer: each is a launch of its own
   /// Empty: not counted.
   std::vector<WeightMatrix> weight_matrices;
   static const FieldTable<CompactShape>& fields();

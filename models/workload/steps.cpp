@@ -110,6 +110,10 @@ LayerStep weight_gradient(const Linear& linear, double rows, const LayerSharding
   return weight_gradient(linear.weight_gradient, linear.in, linear.out, rows, sharding);
 }
 
+bool casts_by_kernels(const LayerSharding& sharding) {
+  return sharding.automatic_mixed_precision && !sharding.compiled && sharding.bytes_per_element < sizeof(float);
+}
+
 LayerStep memory(std::string_view name, double bytes, const LayerSharding& sharding) {
   return operation(name, OperatorKind::memory, 0, bytes * sharding.memory_passes);
 }

@@ -76,6 +76,9 @@ void add_row_parallel_product(std::vector<LayerStep>& steps, const Linear& linea
 /// Casts `elements` to the products' format and its transpose; nothing in 16 bit and wider.
 void add_cast(std::vector<LayerStep>& steps, std::string_view name, double elements, const LayerSharding& sharding);
 LayerStep weight_gradient(const Linear& linear, double rows, const LayerSharding& sharding);
+/// Whether automatic mixed precision casts by kernels of their own: in 16 bit, where nothing compiles these into
+/// others.
+bool casts_by_kernels(const LayerSharding& sharding);
 /// A streaming kernel over `bytes` of least traffic, times the framework's passes.
 LayerStep memory(std::string_view name, double bytes, const LayerSharding& sharding);
 /// The same of kernels that are counted one by one, or stream well whatever the framework: none of its passes.

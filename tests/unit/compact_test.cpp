@@ -76,6 +76,28 @@ TEST(Compact, AutomaticMixedPrecisionHasItsOwnPasses) {
   EXPECT_DOUBLE_EQ(bytes(true, 4), 13 * 32e6);
 }
 
+// A compiled step casts inside of other kernels: passes and launches without those of mixed precision.
+TEST(Compact, CompiledStepsCastInsideOfOtherKernels) {
+  Model model = round_model();
+  model.compact->mixed_precision_passes = 20;
+  model.compact->mixed_precision_kernels_per_layer = 8;
+  LayerSharding cuts;
+  cuts.automatic_mixed_precision = cuts.compiled = true;
+  const LayerWork work = layer_work(model, LayerRole::cnn, 0, 8, 0, cuts);
+  EXPECT_DOUBLE_EQ(test::named(work.forward, "streaming").op.bytes.value() +
+                       test::named(work.backward_input, "streaming_backward").op.bytes.value(),
+                   13 * 16e6);
+  double launches = 0;
+  for (const LayerStep& step : work.forward) launches += step.op.kernels;
+  EXPECT_EQ(launches, 3);
+  // Batch norms take their activations in: 10 of 13 passes are left.
+  model.compact->batch_norms = 10;
+  const LayerWork normed = layer_work(model, LayerRole::cnn, 0, 8, 0, cuts);
+  EXPECT_DOUBLE_EQ(test::named(normed.forward, "streaming").op.bytes.value() +
+                       test::named(normed.backward_input, "streaming_backward").op.bytes.value(),
+                   10 * 16e6);
+}
+
 // Casts of weights are launches of their own: 5 of a layer, and 8 with them; one of them is the product's.
 TEST(Compact, AutomaticMixedPrecisionHasItsOwnLaunches) {
   Model model = round_model();

@@ -14,8 +14,8 @@
 #include "tests/unit/layer_steps.hpp"
 #include "tests/unit/shipped.hpp"
 
-// Kernels that find each element's place for themselves, against timings of one H100 (calibration/data/streams.csv), and
-// the launches of networks against traces of it (calibration/data/launches.csv).
+// Kernels that find each element's place for themselves, against timings of one H100 (calibration/data/streams.csv),
+// and the launches of networks against traces of it (calibration/data/launches.csv).
 namespace stepcast::element_kernels_test {
 namespace {
 
@@ -87,8 +87,7 @@ TEST(ElementKernels, RatesAreThoseOfTheTimings) {
 /// 1 M elements are found in the same time in fp32 as in 16 bit.
 TEST(ElementKernels, WidthOfElementsDoesNotMatter) {
   const auto cycles = [](double bytes_per_element) {
-    const LayerStep step =
-        workload::element_kernel(ElementKernelKind::max_pool, 1e6, false, eager(bytes_per_element));
+    const LayerStep step = workload::element_kernel(ElementKernelKind::max_pool, 1e6, false, eager(bytes_per_element));
     return step.op.bytes.value() / step.op.bytes_per_cycle;
   };
   EXPECT_DOUBLE_EQ(cycles(2), cycles(4));

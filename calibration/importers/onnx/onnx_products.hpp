@@ -13,8 +13,8 @@ struct OnnxProduct {
   double elements = 0;  ///< that it gives and stores
   bool convolves = false;
   ConvolutionKind convolution = ConvolutionKind::window;
-  double channels = 0;   ///< of a convolution's results; of grouped ones, of a group of theirs
-  int steps = 1;         ///< of a recurrence, one after another
+  double channels = 0;  ///< of a convolution's results; of grouped ones, of a group of theirs
+  int steps = 1;        ///< of a recurrence, one after another
   /// Of a grouped convolution whose groups run one by one: how many, and the elements that are cut out of its input and
   /// put into its result (both read and written).
   int single_groups = 0;
