@@ -411,8 +411,8 @@ TEST(FusedKernels, AreThoseOfTheFramework) {
               testing::HasSubstr("megatron-lm is not known to use torch.compile"));
   EXPECT_EQ(fault_of("resnet50-v100-8gpus", "torch_compile", {"strategy.framework=pytorch-ddp"}), "none");
   EXPECT_THAT(
-      fault_of("resnet50-v100-8gpus", "torch_compile", {"strategy.framework=pytorch-ddp", "workload.model=gnmt"}),
-      testing::HasSubstr("what it fuses in gnmt is not modelled"));
+      fault_of("resnet50-v100-8gpus", "torch_compile", {"strategy.framework=pytorch-ddp", "workload.model=rnn-t"}),
+      testing::HasSubstr("what it fuses in rnn-t is not modelled"));
   EXPECT_EQ(fault_of("bert-large-16nodes", "torch_compile", {"strategy.framework=pytorch-ddp"}), "none");
   EXPECT_EQ(fault_at("llama3-70b-h100-512", "fused_rotary", {"strategy.fused_rotary=false"}),
             "found false, but megatron-lm has one kernel for them");
