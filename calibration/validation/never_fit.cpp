@@ -76,4 +76,10 @@ RunSet runs_to_fit(const std::filesystem::path& file, std::string name) {
   return out;
 }
 
+RunSet runs_never_fit(const std::filesystem::path& file, std::string name) {
+  RunSet out = read_runs(read_csv(file), std::move(name));
+  std::erase_if(out.runs, [](const MeasuredRun& run) { return !NeverFit::shipped().holds(run); });
+  return out;
+}
+
 }  // namespace stepcast

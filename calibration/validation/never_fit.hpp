@@ -34,5 +34,7 @@ class NeverFit {
 
 /// The rows of a table that a fit may read: the only way in which fits of training runs read them.
 RunSet runs_to_fit(const std::filesystem::path& file, std::string name);
+/// The others: how far off predictions of these are says how far to trust one.
+RunSet runs_never_fit(const std::filesystem::path& file, std::string name);
 
 }  // namespace stepcast

@@ -58,6 +58,7 @@ TEST(NeverFit, RowsForFitsLackExactlyThoseRows) {
     std::size_t named = 0;
     for (const MeasuredRun& run : all.runs) named += NeverFit::shipped().holds(run) ? 1 : 0;
     EXPECT_EQ(fit.runs.size() + named, all.runs.size()) << name;
+    EXPECT_EQ(runs_never_fit(run_set_file(name), name).runs.size(), named) << name;
     left_out += named;
   }
   EXPECT_GE(left_out, 3u);  // the Llama 3 report's, at least

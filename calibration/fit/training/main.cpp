@@ -100,6 +100,9 @@ std::vector<std::string> large_model_sets() {
   return out;
 }
 
+/// Sets that no fit reads: plain PyTorch's networks, tuned runs of Megatron-Bridge, and reports.
+std::vector<std::string> unread_sets() { return {"never-fit-runs", "own-workloads", "bridge-cards"}; }
+
 /// Error of the metric as validation counts it, from the ratio of step times.
 double error_of(const TrainingPoint& point, double log_ratio) {
   const double ratio = std::exp(is_time(point.run.metric) ? log_ratio : -log_ratio);
@@ -115,13 +118,15 @@ bool has_experts(const TrainingPoint& point) {
 void print_errors(const std::string& title, const std::vector<TrainingPoint>& points, const std::vector<double>& logs) {
   std::set<std::string> mixed;
   for (const TrainingPoint& point : points)
-    if (has_experts(point)) mixed.insert(point.set);
+    if (point.weight > 0 && has_experts(point)) mixed.insert(point.set);
   std::map<std::string, std::vector<double>> errors, ratios;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const TrainingPoint& point = points[i];
     std::vector<std::string> keys{point.set, "  " + point.framework->id, "  " + point.accelerator,
                                   fmt::format("  {}", plural_of(workload_kind(*point.scenario->model)))};
-    if (mixed.count(point.set) > 0) keys.push_back(point.set + (has_experts(point) ? ", experts" : ", dense"));
+    if (point.weight == 0) keys = {point.set + ", read by no fit"};
+    if (point.weight > 0 && mixed.count(point.set) > 0)
+      keys.push_back(point.set + (has_experts(point) ? ", experts" : ", dense"));
     for (const std::string& key : keys) {
       errors[key].push_back(error_of(point, logs[i]));
       ratios[key].push_back(std::exp(logs[i]));
@@ -134,16 +139,21 @@ void print_errors(const std::string& title, const std::vector<TrainingPoint>& po
 }
 
 /// Each fold holds whole groups: `group_of` names them. Fits start at the priors, for the place that all runs led to
-/// knows those that are held back.
+/// knows those that are held back. Runs that no fit reads are predicted by the fold that holds their group, else by the
+/// first.
 std::vector<double> left_out(TrainingFit& fit, const std::function<std::string(const TrainingPoint&)>& group_of,
                              int folds) {
   std::set<std::string> names;
-  for (const TrainingPoint& point : fit.points()) names.insert(group_of(point));
+  for (const TrainingPoint& point : fit.points())
+    if (point.weight > 0) names.insert(group_of(point));
   std::map<std::string, int> fold_of;
   for (const std::string& name : names) fold_of.emplace(name, static_cast<int>(fold_of.size()) % folds);
   std::vector<double> out(fit.points().size(), 0);
   for (int fold = 0; fold < std::min(folds, static_cast<int>(names.size())); ++fold) {
-    const auto held = [&](const TrainingPoint& point) { return fold_of.at(group_of(point)) == fold; };
+    const auto held = [&](const TrainingPoint& point) {
+      const auto group = fold_of.find(group_of(point));
+      return (group == fold_of.end() ? 0 : group->second) == fold;
+    };
     const std::vector<double> logs = fit.log_ratios(fit.fit(held, {fit.prior_place()}).values);
     for (std::size_t i = 0; i < logs.size(); ++i)
       if (held(fit.points()[i])) out[i] = logs[i];
@@ -187,8 +197,12 @@ void run(const Options& options) {
   const Catalog catalog = Catalog::standard({run_catalog_directory()});
   const std::vector<TrainingConstant> constants = read_training_constants(options.constants);
   const std::vector<std::string> sets = options.sets.empty() ? large_model_sets() : options.sets;
-  TrainingFit fit(training_points(sets, constants, catalog), constants);
-  fmt::print("{} runs, {} constants\n", fit.points().size(), constants.size());
+  std::vector<TrainingPoint> points = training_points(sets, constants, catalog);
+  const std::size_t read = points.size();
+  if (options.sets.empty())
+    for (TrainingPoint& point : unread_points(unread_sets(), constants, catalog)) points.push_back(std::move(point));
+  TrainingFit fit(std::move(points), constants);
+  fmt::print("{} runs, {} constants\n", read, constants.size());
   const auto write_errors = [&](const LeftOutLogs& left) {
     if (!options.output.empty())
       write_prediction_errors(fit.points(), left, std::filesystem::path(options.constants).stem().string(),
@@ -215,7 +229,7 @@ void run(const Options& options) {
     if (!options.rows.empty()) write_rows(options.rows, fit.points(), constants, found.values, left_out_models);
   };
   if (!options.output.empty())
-    write_training_profiles(constants, found, {options.date, hash_of(sets), fit.points().size()}, options.output);
+    write_training_profiles(constants, found, {options.date, hash_of(sets), read}, options.output);
   if (options.quick) return write_run_errors({});
   write_errors(cross_validate(fit, write_run_errors));
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -97,35 +98,55 @@ void drop_assumed(std::vector<TrainingPoint>& points) {
       points, [&](const TrainingPoint& point) { return assumes_rate(point) && known.count(point.framework->id) > 0; });
 }
 
+/// Runs of steps that resolve and that their source does not doubt.
+std::vector<TrainingPoint> points_of(RunSet runs, const std::vector<TrainingConstant>& constants,
+                                     const Catalog& catalog) {
+  std::vector<TrainingPoint> out;
+  for (MeasuredRun& run : runs.runs) {
+    if (!run.doubtful.empty() || !is_of_a_step(run.metric)) continue;
+    TrainingPoint point;
+    point.set = runs.name;
+    point.scenario = settled_scenario(run, catalog);
+    if (!point.scenario || point.scenario->accelerator == nullptr) continue;
+    if (exchanges_apart(*point.scenario)) continue;  // no step of its own tells of these workers' exchanges
+    point.run = std::move(run);
+    point.framework = without_sources(*point.scenario->framework);
+    point.accelerator = point.scenario->accelerator->id;
+    point.compute = point.scenario->compute;
+    for (std::size_t i = 0; i < constants.size(); ++i)
+      if (constants[i].is_of(ProfileKind::framework, point.framework->id) ||
+          constants[i].is_of(ProfileKind::compute, point.compute->id))
+        point.constants.push_back(i);
+    point.family = family_of(point);
+    out.push_back(std::move(point));
+  }
+  return out;
+}
+
+void append(std::vector<TrainingPoint>& points, std::vector<TrainingPoint> more) {
+  points.insert(points.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
 }  // namespace
 
 std::vector<TrainingPoint> training_points(const std::vector<std::string>& sets,
                                            const std::vector<TrainingConstant>& constants, const Catalog& catalog) {
   std::vector<TrainingPoint> out;
   std::map<std::string, int> families;
-  for (const std::string& set : sets) {
-    for (MeasuredRun& run : runs_to_fit(run_set_file(set), set).runs) {
-      if (!run.doubtful.empty() || !is_of_a_step(run.metric)) continue;
-      TrainingPoint point;
-      point.set = set;
-      point.scenario = settled_scenario(run, catalog);
-      if (!point.scenario || point.scenario->accelerator == nullptr) continue;
-      if (exchanges_apart(*point.scenario)) continue;  // no step of its own tells of these workers' exchanges
-      point.run = std::move(run);
-      point.framework = without_sources(*point.scenario->framework);
-      point.accelerator = point.scenario->accelerator->id;
-      point.compute = point.scenario->compute;
-      for (std::size_t i = 0; i < constants.size(); ++i)
-        if (constants[i].is_of(ProfileKind::framework, point.framework->id) ||
-            constants[i].is_of(ProfileKind::compute, point.compute->id))
-          point.constants.push_back(i);
-      point.family = family_of(point);
-      out.push_back(std::move(point));
-    }
-  }
+  for (const std::string& set : sets) append(out, points_of(runs_to_fit(run_set_file(set), set), constants, catalog));
   drop_assumed(out);
   for (const TrainingPoint& point : out) ++families[point.family];
   for (TrainingPoint& point : out) point.weight = weight_of_each(families[point.family]);
+  return out;
+}
+
+std::vector<TrainingPoint> unread_points(const std::vector<std::string>& sets,
+                                         const std::vector<TrainingConstant>& constants, const Catalog& catalog) {
+  std::vector<TrainingPoint> out;
+  for (const std::string& set : sets)
+    append(out, points_of(runs_never_fit(run_set_file(set), set), constants, catalog));
+  std::erase_if(out, assumes_rate);
+  for (TrainingPoint& point : out) point.weight = 0;
   return out;
 }
 

@@ -21,7 +21,7 @@ struct TrainingPoint {
   const ComputeProfile* compute = nullptr;            ///< the same
   std::string accelerator;                            ///< id
   std::string family;  ///< runs that share framework, accelerator, model and precision: they say the same thing
-  double weight = 1;
+  double weight = 1;   ///< 0: no fit reads it
   std::vector<std::size_t> constants;  ///< indices of those that it depends on
 
   /// The step for the constants' values. Changes the point's own scenario on the way.
@@ -38,5 +38,10 @@ struct TrainingPoint {
 /// one long table does not set everybody's constants.
 std::vector<TrainingPoint> training_points(const std::vector<std::string>& sets,
                                            const std::vector<TrainingConstant>& constants, const Catalog& catalog);
+
+/// Runs of these sets that no fit reads, without weight: predictions of them are evidence as those of runs that a fit
+/// left out.
+std::vector<TrainingPoint> unread_points(const std::vector<std::string>& sets,
+                                         const std::vector<TrainingConstant>& constants, const Catalog& catalog);
 
 }  // namespace stepcast
