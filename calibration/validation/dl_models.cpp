@@ -174,6 +174,7 @@ void scale_to_images(NamedNetwork& out, const Model& preset, std::string_view da
                         &shape.grouped_GFLOPs, &shape.depthwise_GFLOPs, &shape.activation_Melements})
     *total *= more;
   for (NarrowWindows& narrow : shape.narrow_windows) narrow.GFLOPs *= more;
+  for (ElementKernels& kernels : shape.element_kernels) kernels.Melements *= more;
   shape.image_side = side;
   out.model = Model::fields().write(scaled);
 }

@@ -154,8 +154,6 @@ TEST(DeepLearningRuns, AlexNetIsWhichItsProgramHas) {
   EXPECT_NEAR(4 * parameter_count(*find_model("alexnet-2012", "", none)), 203e6, 0.5e6);
 }
 
-// An utterance of FastPitch has 566 frames, a segment of WaveGlow 8,000 samples. NVIDIA's example counts the 80
-// channels of a segment of HiFi-GAN as frames, of which it has 32.
 /// Work and results of a convolutional network grow with the pixels, those of its narrow windows, too.
 TEST(DeepLearningRuns, ImagesOfAnotherSizeScaleTheNetwork) {
   const Json shape =
@@ -168,8 +166,11 @@ TEST(DeepLearningRuns, ImagesOfAnotherSizeScaleTheNetwork) {
   EXPECT_EQ(shape.at("image_side"), 190);
   EXPECT_NEAR(shape.at("pointwise_GFLOPs").get<double>(), 8.086 / 4, 1e-9);
   EXPECT_NEAR(shape.at("narrow_windows")[0].at("GFLOPs").get<double>(), 0.09357 / 4, 1e-9);
+  EXPECT_NEAR(shape.at("element_kernels")[0].at("Melements").get<double>(), 39.12 / 4, 1e-9);
 }
 
+// An utterance of FastPitch has 566 frames, a segment of WaveGlow 8,000 samples. NVIDIA's example counts the 80
+// channels of a segment of HiFi-GAN as frames, of which it has 32.
 TEST(DeepLearningRuns, SpeechIsCountedInFramesAndAudioSamples) {
   const auto units = [](const std::string& model, const std::string& unit) {
     const std::string source = "NVIDIA/DeepLearningExamples PyTorch/SpeechSynthesis/README.md";
