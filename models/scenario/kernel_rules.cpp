@@ -4,9 +4,11 @@ namespace stepcast {
 
 namespace {
 
-/// Lookups and recurrences are kernels of libraries, whose neighbours were not traced.
+/// Lookups and recurrences are kernels of libraries, whose neighbours were not traced; detectors break their graph
+/// where boxes are matched.
 bool compiles(const Model& model) {
-  return !model.recommender && !(model.compact && model.compact->sequential_steps > 1);
+  const WorkloadKind kind = workload_kind(model);
+  return kind != WorkloadKind::recommender && kind != WorkloadKind::recurrent && kind != WorkloadKind::detection;
 }
 
 void check_compiled(Draft& draft) {

@@ -44,6 +44,12 @@ TEST(FrameworkProfiles, EveryFigureHasASourceAndEvidence) {
   }
 }
 
+// What torch.compile compiles runs PyTorch's own kernels where it does not.
+TEST(FrameworkProfiles, ThoseThatCompileHavePyTorchsKernels) {
+  for (const std::string& id : framework_ids())
+    EXPECT_TRUE(profile(id)->compiled_memory_efficiency == 0 || profile(id)->kernels_by_element) << id;
+}
+
 Json profile_json(const std::string& id) {
   Diagnostics diagnostics("test");
   return read_json(data_directory("models/frameworks/profiles") / (id + ".json"), diagnostics);
