@@ -117,6 +117,7 @@ StrategySpec fixed_settings(const PlanStrategy& s) {
   out.optimizer = s.optimizer;
   out.parameters_in_16_bit = s.parameters_in_16_bit;
   out.torch_compile = s.torch_compile;
+  out.memory_format = s.memory_format;
   return out;
 }
 

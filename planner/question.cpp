@@ -45,6 +45,7 @@ double combinations(const PlanQuestionSpec& spec) {
 constexpr std::array kFixedSettings{"/strategy/expert_dispatch",
                                     "/strategy/order",
                                     "/strategy/torch_compile",
+                                    "/strategy/memory_format",
                                     "/strategy/fused_loss",
                                     "/strategy/fused_norm",
                                     "/strategy/fused_rotary",

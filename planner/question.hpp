@@ -52,6 +52,7 @@ struct PlanStrategy {
       gradients_in_fp32, fused_activation, fused_norm, fused_rotary;
   std::optional<AttentionKernel> attention_kernel;
   std::optional<OptimizerKind> optimizer;
+  std::optional<MemoryFormat> memory_format;
   bool parameters_in_16_bit = false;
   bool torch_compile = false;
   static const FieldTable<PlanStrategy>& fields();

@@ -88,7 +88,8 @@ const FieldTable<PlanStrategy>& PlanStrategy::fields() {
         .field("fused_norm", &S::fused_norm, "As in a scenario")
         .field("fused_rotary", &S::fused_rotary, "As in a scenario")
         .field("attention_kernel", &S::attention_kernel, "As in a scenario")
-        .field("torch_compile", &S::torch_compile, "As in a scenario");
+        .field("torch_compile", &S::torch_compile, "As in a scenario")
+        .field("memory_format", &S::memory_format, "As in a scenario");
     return t;
   }();
   return kTable;

@@ -54,9 +54,7 @@ const ProfileOf* entry_of(std::string_view name) {
 /// NVIDIA's convolutional examples lie channels last in 16 bit from their revisions of 2020 on; rows of older revisions
 /// name them by "@", and other sources say how tensors lay.
 bool channels_last(const StatedFramework& stated) {
-  if (contains(stated.notes, "NHWC")) return true;
-  const bool half = stated.format == "fp16" || stated.format == "bf16";
-  return half && contains(stated.source, "NVIDIA/DeepLearningExamples") && contains(stated.source, "Classification") &&
+  return contains(stated.source, "NVIDIA/DeepLearningExamples") && contains(stated.source, "Classification") &&
          !contains(stated.source, "@");
 }
 
@@ -84,11 +82,17 @@ std::string_view framework_of(const StatedFramework& stated) {
   if (entry->profile == "pytorch-ddp-1x" && contains(stated.source, "MLPerf Training")) return "pytorch-mlperf";
   // MXNet's has recorded whole iterations since v1.0.
   if (entry->profile == "mxnet-horovod" && contains(stated.source, "MLPerf Training v1")) return "mxnet-mlperf";
-  if (entry->profile == "pytorch-ddp-1x" && channels_last(stated)) return "pytorch-ddp-1x-nhwc";
-  if (entry->profile == "paddlepaddle-fleet" && channels_last(stated)) return "paddlepaddle-fleet-nhwc";
   if (entry->profile == "tensorflow-horovod" && contains(stated.mode, "mpi tcp")) return "tensorflow-horovod-mpi";
   if (entry->profile == "tensorflow-horovod" && compiled(stated)) return "tensorflow-horovod-xla";
   return entry->profile;
+}
+
+std::string_view memory_format_of(const StatedFramework& stated, std::string_view profile) {
+  if (contains(stated.notes, "NHWC")) return "channels_last";
+  if (contains(stated.notes, "NCHW")) return "channels_first";
+  const bool half = stated.format == "fp16" || stated.format == "bf16";
+  const bool default_first = profile == "pytorch-ddp-1x" || profile == "paddlepaddle-fleet";
+  return half && default_first && !channels_last(stated) ? "channels_first" : "";
 }
 
 std::vector<std::string> framework_choices() {

@@ -13,6 +13,7 @@
 #include "calibration/validation/stated_words.hpp"
 #include "fields/diagnostics.hpp"
 #include "fields/plain_text.hpp"
+#include "models/workload/workload_kind.hpp"
 
 namespace stepcast {
 
@@ -59,6 +60,8 @@ class DeepLearningRun {
     Json strategy{{"framework", framework}, {"micro_batch", batch.micro}, {"sharding", "none"}};
     if (recipe.sync_batch_norm) strategy["sync_batch_norm"] = true;
     if (notes_say("torch.compile")) strategy["torch_compile"] = true;
+    if (const std::string_view order = read_memory_format(network.model, framework, precision); !order.empty())
+      strategy["memory_format"] = order;
     strategy.update(updates.strategy);
     out_.scenario = {
         {"cluster", cluster}, {"workload", workload}, {"strategy", strategy}, {"run", {{"fidelity", "analytic"}}}};
@@ -168,6 +171,17 @@ class DeepLearningRun {
     if (profile.empty())
       refuse(fmt::format("no profile stands for {}: {}", framework, nearest_choice(framework, framework_choices())));
     return std::string(profile);
+  }
+
+  [[nodiscard]] std::string_view read_memory_format(const Json& model, std::string_view profile,
+                                                    std::string_view format) const {
+    ModelChoice choice;
+    Diagnostics faults("model");
+    Codec<ModelChoice>::read(choice, model, "", "model", {}, faults);
+    const auto described = choice.described ? choice.described : find_model(choice.preset, "", faults);
+    if (!described || !reads_images(*described)) return "";
+    const std::string framework = row_.text("framework"), source = row_.text("source");
+    return memory_format_of({framework, source, notes_, format}, profile);
   }
 
   /// How workers that do not wait for each other exchange. Servers that a row does not count are as many as workers.

@@ -36,6 +36,9 @@ struct StatedFramework {
 
 /// Profile of a row's framework and release; empty when none stands for it.
 std::string_view framework_of(const StatedFramework& stated);
+/// Order of the images' elements of a row whose network reads some, `profile` its framework's; empty: what is usual in
+/// its precision. PyTorch 1.x and PaddlePaddle have channels first unless a program changes them.
+std::string_view memory_format_of(const StatedFramework& stated, std::string_view profile);
 /// Frameworks that rows name.
 std::vector<std::string> framework_choices();
 

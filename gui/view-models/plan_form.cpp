@@ -68,7 +68,8 @@ const std::set<std::string> kStrategyKeys{"framework",
                                           "attention_kernel",
                                           "optimizer",
                                           "parameters_in_16_bit",
-                                          "torch_compile"};
+                                          "torch_compile",
+                                          "memory_format"};
 /// What the planner chooses, or follows from that.
 const std::set<std::string> kChosenKeys{
     "tensor_parallel",      "pipeline_parallel", "context_parallel", "expert_parallel", "expert_tensor_parallel",

@@ -123,6 +123,7 @@ struct FrameworkProfile {
                                           ///< like stay in fp32 in networks of sequences
   double convolution_memory_efficiency =
       0;  ///< the same in networks that are no transformers, over separate kernels; 0: as above
+  double half_convolution_memory_efficiency = 0;  ///< the same in 16 bit where they convolve; 0: as above
   double unrecomputed_activations = 1;  ///< what blocks keep that recompute nothing, over what fused kernels need
   double kept_activation_passes = 0;  ///< over what a block keeps for its backward pass, beside its kernels: a compiled
                                       ///< loop over layers writes it into stacked arrays and slices it out of them

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/compute/layout_conversion.hpp"
 #include "models/parallelism/expert_dispatch.hpp"
 #include "models/parallelism/fused_kernels.hpp"
 #include "models/parallelism/groups.hpp"
@@ -13,6 +14,7 @@
 #include "models/parallelism/retained.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/parallelism/variability.hpp"
+#include "models/scenario/memory_format.hpp"
 #include "models/workload/early_stop.hpp"
 #include "models/workload/operator_recompute.hpp"
 #include "models/workload/weight_matrices.hpp"
@@ -312,6 +314,14 @@ double cast_bytes(Precision precision) {
   return 2 + 2 * written;
 }
 
+/// FrameworkProfile::convolution_memory_efficiency in the job's format.
+double convolution_passes(const Scenario& scenario) {
+  const FrameworkProfile& framework = *scenario.framework;
+  const bool half = framework.half_convolution_memory_efficiency > 0 && has_convolutions(*scenario.model) &&
+                    element_bytes(scenario.precision) <= 2;
+  return half ? framework.half_convolution_memory_efficiency : framework.convolution_memory_efficiency;
+}
+
 LayerSharding sharding_of(const Job& job) {
   const Scenario& scenario = *job.scenario;
   LayerSharding sharding;
@@ -341,7 +351,7 @@ LayerSharding sharding_of(const Job& job) {
   sharding.gathered_bytes =
       framework.gathers_cast_operands ? product_bytes(scenario.precision) : sharding.bytes_per_element;
   sharding.main_gradients_fp32 = scenario.framework->main_gradients_fp32;
-  const double of_convolutions = scenario.framework->convolution_memory_efficiency;
+  const double of_convolutions = convolution_passes(scenario);
   const bool own = !scenario.model->is_transformer() && of_convolutions > 0 && !strategy.torch_compile;
   sharding.memory_passes = own ? of_convolutions : fused.memory_passes;
   const double wide = sizeof(float) / sharding.bytes_per_element;
@@ -358,6 +368,8 @@ LayerSharding sharding_of(const Job& job) {
   sharding.keeps_wide_norms = framework.keeps_wide_norms;
   sharding.automatic_mixed_precision = framework.automatic_mixed_precision;
   sharding.kernels_by_element = framework.kernels_by_element && !strategy.torch_compile;
+  sharding.channels_first = has_timed_channels_first(scenario);
+  sharding.converts_layouts = converts_layouts(scenario);
   sharding.keeps_gathered_inputs = framework.keeps_gathered_inputs;
   sharding.sync_batch_norm = strategy.sync_batch_norm && job.groups.data.size > 1;
   sharding.adapter_rank = scenario.spec.workload.adapter_rank;

@@ -1,4 +1,5 @@
 #include "models/scenario/draft.hpp"
+#include "models/workload/workload_kind.hpp"
 
 namespace stepcast {
 
@@ -23,6 +24,21 @@ void check_compiled(Draft& draft) {
                     leave_out));
   if (s.model && !compiles(*s.model))
     draft.fault(pointer, fmt::format("found true, but what it fuses in {} is not modelled", s.model->id), leave_out);
+}
+
+/// The order of images is of networks that read some, and a compiler's own.
+void check_memory_format(Draft& draft) {
+  const char* pointer = "/strategy/memory_format";
+  const StrategySpec& strategy = draft.spec().strategy;
+  if (!strategy.memory_format || !draft.sound({pointer})) return;
+  const Scenario& s = draft.scenario;
+  const std::string found = fmt::format("found \"{}\", but ", name_of(*strategy.memory_format));
+  const std::string leave_out = "leave memory_format out";
+  if (s.model && !reads_images(*s.model))
+    return draft.fault(pointer, fmt::format("{}{} is no network of images", found, s.model->id), leave_out);
+  if (strategy.torch_compile && *strategy.memory_format == MemoryFormat::channels_first)
+    draft.fault(pointer, found + "torch.compile puts channels last before convolutions",
+                       "\"channels_last\", or leave memory_format out");
 }
 
 void check_rotary(Draft& draft) {
@@ -54,6 +70,7 @@ void check_transformers_alone(Draft& draft) {
 
 void check_kernels(Draft& draft) {
   check_compiled(draft);
+  check_memory_format(draft);
   check_rotary(draft);
   check_transformers_alone(draft);
 }

@@ -130,6 +130,14 @@ struct EnumNames<CollectiveProtocol> {
   static constexpr std::array names{"auto", "simple", "ll", "ll128"};
 };
 
+/// Order of the elements of images in memory (PyTorch's memory_format, Keras's data_format): pixels of all channels side
+/// by side (NHWC), or channel after channel (NCHW).
+enum class MemoryFormat { channels_last, channels_first };
+template <>
+struct EnumNames<MemoryFormat> {
+  static constexpr std::array names{"channels_last", "channels_first"};
+};
+
 struct StrategySpec {
   std::string framework;  ///< id of a profile; empty: default_framework
   int tensor_parallel = 1;
@@ -166,6 +174,7 @@ struct StrategySpec {
   std::optional<AttentionKernel> attention_kernel;  ///< default: the framework's
   bool torch_compile = false;                       ///< element-wise kernels of a block are fused by torch.compile
   bool fp8_dot_product_attention = false;           ///< attention's products in 8 bit, where others are in 8 or 4
+  std::optional<MemoryFormat> memory_format;        ///< of images; default: models/scenario/memory_format.hpp
   bool sync_batch_norm = false;                     ///< batch norms take their statistics over all replicas
   bool offload_optimizer = false;    ///< optimizer states lie in host memory, and processors update them (ZeRO-Offload)
   bool offload_activations = false;  ///< what blocks keep for the backward pass waits in host memory

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "models/workload/steps.hpp"
 
 // Rows of a CNN for data-parallel training. A convolution is an implicit matrix product (Chetlur et al. 2014, arXiv
@@ -62,15 +64,36 @@ int casts_of_weights(const CnnLayer& layer, const LayerSharding& cuts) {
   return casts_by_kernels(cuts) ? 1 + (layer.bias ? 1 : 0) : 0;
 }
 
+/// Tensor cores read 16 bytes at a time: the product of a 1×1 convolution with stride 1 takes images with channels first
+/// as they are where a plane is whole such words (calibration/data/convolution-layouts.csv). One channel's window runs
+/// on other units.
+bool converts(const CnnLayer& layer, const LayerSharding& cuts) {
+  constexpr double kWord = 16;
+  if (layer.kind != CnnLayerKind::convolution || !cuts.converts_layouts) return false;
+  const ConvolutionKind kind = kind_of(layer);
+  if (kind == ConvolutionKind::depthwise) return false;
+  const double plane = static_cast<double>(layer.result_height()) * layer.result_width() * cuts.bytes_per_element;
+  return kind != ConvolutionKind::pointwise || layer.stride > 1 || std::fmod(plane, kWord) != 0;
+}
+
+/// The conversions of one of a convolution's products, which each read two tensors and write a third.
+void convert(std::vector<LayerStep>& steps, const CnnLayer& layer, const Row& row, const LayerSharding& cuts) {
+  if (converts(layer, cuts)) steps.push_back(layout_conversion(2 * (row.input + row.output), cuts));
+}
+
 void weighted_row(LayerWork& work, const CnnLayer& layer, const Row& row, bool first, const LayerSharding& cuts) {
   const bool convolves = layer.kind == CnnLayerKind::convolution;
+  convert(work.forward, layer, row, cuts);
   work.forward.push_back(product(convolves ? "convolution" : "fully_connected", layer, row, row.pixels, row.channels,
                                  row.window, layer.out_channels, cuts));
   work.forward.back().op.kernels += casts_of_weights(layer, cuts);
   // Nothing asks for the gradient of the image.
-  if (!first)
+  if (!first) {
+    convert(work.backward_input, layer, row, cuts);
     work.backward_input.push_back(product(convolves ? "convolution_dgrad" : "fully_connected_dgrad", layer, row,
                                           row.pixels, row.window, row.channels, layer.in_channels, cuts));
+  }
+  convert(work.backward_weight, layer, row, cuts);
   work.backward_weight.push_back(product(convolves ? "convolution_wgrad" : "fully_connected_wgrad", layer, row,
                                          row.window, row.channels, row.pixels, layer.out_channels, cuts));
 }
@@ -83,7 +106,7 @@ void weighted_row(LayerWork& work, const CnnLayer& layer, const Row& row, bool f
 void streaming(LayerWork& work, const CnnLayer& layer, const Row& row, const LayerSharding& cuts) {
   const double tensor = row.output * cuts.bytes_per_element;
   const bool normalises = layer.kind == CnnLayerKind::convolution && layer.batch_norm;
-  if (normalises) work.forward.push_back(memory("batch_norm", 3 * tensor, cuts));
+  if (normalises) work.forward.push_back(batch_norm(3 * tensor, 2 * row.output, false, cuts));
   const bool meets = normalises && cuts.sync_batch_norm;
   if (meets) work.forward.push_back(synchronize_batch_norm(layer.out_channels));
   const bool joins = normalises && cuts.compiled;
@@ -94,7 +117,7 @@ void streaming(LayerWork& work, const CnnLayer& layer, const Row& row, const Lay
   std::vector<LayerStep> backward;
   if (layer.activation) backward.push_back(memory("relu_backward", (joins ? 2 : 3) * tensor, cuts));
   if (layer.residual_add) backward.push_back(memory("residual_backward", sum_passes * tensor, cuts));
-  if (normalises) backward.push_back(memory("batch_norm_backward", 5 * tensor, cuts));
+  if (normalises) backward.push_back(batch_norm(5 * tensor, 2 * row.output, true, cuts));
   if (meets) backward.push_back(synchronize_batch_norm(layer.out_channels));
   work.backward_input.insert(work.backward_input.begin(), backward.begin(), backward.end());
 
@@ -163,6 +186,15 @@ namespace stepcast {
 int image_side(const Model& model) {
   if (model.cnn) return model.cnn->image_height;
   return model.compact ? model.compact->image_side.value_or(kUsualImageSide) : kUsualImageSide;
+}
+
+bool has_convolutions(const Model& model) {
+  if (model.cnn) return true;
+  if (!model.compact) return false;
+  const CompactShape& shape = *model.compact;
+  return shape.pointwise_GFLOPs + shape.three_by_three_GFLOPs + shape.window_GFLOPs + shape.grouped_GFLOPs +
+             shape.depthwise_GFLOPs >
+         0;
 }
 
 int batch_norms(const Model& model) {

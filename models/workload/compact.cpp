@@ -70,6 +70,8 @@ std::vector<Part> parts_of(const CompactShape& shape) {
 
 /// Share of the passes that the forward direction makes: batch norm and ReLU take 5 of 13 (cnn.cpp).
 constexpr double kForwardPasses = 5.0 / 13;
+/// Of either direction's, what batch norms take.
+constexpr double kForwardNorms = 3.0 / 5, kBackwardNorms = 5.0 / 8;
 
 /// What is left of these where both are compiled into the same kernels (cnn.cpp).
 constexpr double kCompiledPasses = 10.0 / 13;
@@ -197,6 +199,39 @@ LayerStep product(const Part& part, std::string_view name, const CompactShape& s
   return step;
 }
 
+/// Of what a part's convolutions read and write, the share that they convert where images have channels first (cnn.cpp).
+/// Of 1×1 convolutions it is that of planes that are no whole words of 16 bytes, and of strides: in 16 bit 0.11 to 1,
+/// 0.4 in the middle, in fp32 0 to 1, a tenth (17 networks of torchvision, ResNets, EfficientNets, MobileNets,
+/// Inception and SqueezeNet among them).
+double converted_share(const Part& part, const LayerSharding& cuts) {
+  constexpr double kOfPointwise = 0.4, kOfPointwiseInFp32 = 0.1;
+  if (part.kind != OperatorKind::convolution || part.convolution == ConvolutionKind::depthwise) return 0;
+  if (part.convolution != ConvolutionKind::pointwise) return 1;
+  return cuts.bytes_per_element > 2 ? kOfPointwiseInFp32 : kOfPointwise;
+}
+
+/// A part's product behind the conversions of its images, of a layer that gives `elements`.
+void convolve(std::vector<LayerStep>& steps, const Part& part, std::string_view name, const CompactShape& shape,
+              double elements, const LayerSharding& cuts) {
+  const double read_and_written = 2 * elements * part.gflops * 1e9 / compact_forward_flops(shape);
+  const double converted = cuts.converts_layouts ? converted_share(part, cuts) * read_and_written : 0;
+  if (converted > 0) steps.push_back(layout_conversion(2 * converted, cuts));
+  steps.push_back(product(part, name, shape, elements, cuts));
+}
+
+/// A direction's streaming of a layer over `tensors` of `elements`. Batch norms are kernels apart where each finds its
+/// elements for itself; their launches are among the layer's.
+void stream(std::vector<LayerStep>& steps, double tensors, double elements, bool backward, const CompactShape& shape,
+            const LayerSharding& cuts) {
+  const double bytes = tensors * elements * cuts.bytes_per_element;
+  const bool norms_apart = cuts.channels_first && cuts.kernels_by_element && shape.batch_norms > 0;
+  const double norms = !norms_apart ? 0 : backward ? kBackwardNorms : kForwardNorms;
+  steps.push_back(memory(backward ? "streaming_backward" : "streaming", bytes * (1 - norms), cuts));
+  if (!norms_apart) return;
+  steps.push_back(batch_norm(bytes * norms, 2 * elements, backward, cuts));
+  steps.back().op.kernels = 0;
+}
+
 /// A layer's even part of the network's matrices. Where they were not counted, each layer's weights are taken as one
 /// square.
 std::vector<WeightMatrix> matrices_of(const CompactShape& shape) {
@@ -226,9 +261,7 @@ LayerWork compact_work(const CompactShape& shape, double micro_batch, const Laye
   const double joined = cuts.compiled && shape.batch_norms > 0 ? kCompiledPasses : 1;
   const double passes = joined * by_precision(shape.streaming_passes, shape.mixed_precision_passes, cuts);
   LayerWork work;
-  LayerStep forward = memory("streaming", tensor * passes * kForwardPasses, cuts);
-  LayerStep backward = memory("streaming_backward", tensor * passes * (1 - kForwardPasses), cuts);
-  work.backward_input.push_back(backward);
+  stream(work.backward_input, passes * (1 - kForwardPasses), elements, true, shape, cuts);
   // A layer's weights as if they were square give its channels; so short a message takes as long with others.
   const LayerStep meeting = synchronize_batch_norm(std::sqrt(shape.parameters_M * 1e6 / shape.layers),
                                                    static_cast<double>(shape.batch_norms) / shape.layers);
@@ -237,14 +270,15 @@ LayerWork compact_work(const CompactShape& shape, double micro_batch, const Laye
   double launches = 0;
   for (const Part& part : parts_of(shape)) {
     if (part.gflops <= 0) continue;
-    work.forward.push_back(product(part, part.forward, shape, elements, cuts));
-    work.backward_input.push_back(product(part, part.input_gradient, shape, elements, cuts));
-    work.backward_weight.push_back(product(part, part.weight_gradient, shape, elements, cuts));
+    convolve(work.forward, part, part.forward, shape, elements, cuts);
+    convolve(work.backward_input, part, part.input_gradient, shape, elements, cuts);
+    convolve(work.backward_weight, part, part.weight_gradient, shape, elements, cuts);
     if (part.launches) launches += shape.sequential_steps;
   }
   const double kernels = by_precision(shape.kernels_per_layer, shape.mixed_precision_kernels_per_layer, cuts);
-  forward.op.kernels = std::max(1, static_cast<int>(kernels * shape.sequential_steps - launches));
-  work.forward.push_back(forward);
+  const std::size_t streaming = work.forward.size();
+  stream(work.forward, passes * kForwardPasses, elements, false, shape, cuts);
+  work.forward[streaming].op.kernels = std::max(1, static_cast<int>(kernels * shape.sequential_steps - launches));
   for (const ElementKernels& kind : shape.element_kernels) {
     const double of_layer = micro_batch * kind.Melements * 1e6 / shape.layers;
     // Their launches are among the layer's.
@@ -252,7 +286,7 @@ LayerWork compact_work(const CompactShape& shape, double micro_batch, const Laye
     work.backward_input.push_back(element_kernel(kind.kind, of_layer, true, cuts, 0));
   }
   if (meets) work.forward.push_back(meeting);
-  work.backward_input.front().op.kernels = forward.op.kernels;
+  work.backward_input.front().op.kernels = work.forward[streaming].op.kernels;
   work.parameters = shape.parameters_M * 1e6 / shape.layers;
   work.matrices = matrices_of(shape);
   // What a product gave, for the norm behind it, and what the layer hands on.

@@ -343,6 +343,9 @@ void check_model(const Model& model, const std::string& pointer, Diagnostics& di
 /// Batch norms of a model, where they are told or counted; else 0.
 int batch_norms(const Model& model);
 
+/// Whether a model convolves, as far as its description tells.
+bool has_convolutions(const Model& model);
+
 /// Pixels of a side of the images that a network's figures hold for: of a CNN its height; of what reads no images
 /// kUsualImageSide.
 int image_side(const Model& model);

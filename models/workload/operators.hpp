@@ -58,6 +58,8 @@ struct LayerSharding {
   bool compiled = false;                   ///< StrategySpec::torch_compile
   bool automatic_mixed_precision = false;  ///< FrameworkProfile::automatic_mixed_precision
   bool kernels_by_element = false;         ///< FrameworkProfile::kernels_by_element, not compiled
+  bool channels_first = false;             ///< order of images' elements, where kernels' rates depend on it
+  bool converts_layouts = false;           ///< convolutions convert such images for matrix units, and back
   bool keeps_gathered_inputs = false;      ///< FrameworkProfile::keeps_gathered_inputs
   bool fused_loss = false;
   double score_traffic = 0.6;            ///< FrameworkProfile::score_traffic

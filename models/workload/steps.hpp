@@ -90,6 +90,11 @@ LayerStep chunked(std::string_view name, double bytes_per_token, double multiply
 /// time for each of its `elements`, of other frameworks' it streams (models/workload/element_kernels.cpp).
 LayerStep element_kernel(ElementKernelKind kind, double elements, bool backward, const LayerSharding& sharding,
                          int launches = 1);
+/// A batch norm of `bytes` of least traffic over `elements`, read and written in the forward pass.
+LayerStep batch_norm(double bytes, double elements, bool backward, const LayerSharding& sharding);
+/// What a convolution does to images with channels first before and after its product: `elements` read and written by
+/// kernels among its own.
+LayerStep layout_conversion(double elements, const LayerSharding& sharding);
 /// A kernel that the memory's rate bounds; its multiply-adds count as executed and take no time beside that.
 LayerStep streamed(std::string_view name, double bytes_per_token, double multiply_adds_per_token, const Cut& cut);
 LayerStep communicate(std::string_view name, LayerCommunication over, LayerCollective collective, Bytes payload,

@@ -30,6 +30,12 @@ WorkloadKind workload_kind(const Model& model) {
   return model.compact ? kind_of_totals(*model.compact) : WorkloadKind::convolutional;
 }
 
+bool reads_images(const Model& model) {
+  const WorkloadKind kind = workload_kind(model);
+  const bool of_images = kind != WorkloadKind::recurrent && kind != WorkloadKind::recommender;
+  return model.cnn || (model.compact && of_images && model.default_seq_len == 0);
+}
+
 std::string_view plural_of(WorkloadKind kind) {
   static constexpr std::array<std::string_view, EnumNames<WorkloadKind>::names.size()> kWords{
       "transformers",

@@ -38,6 +38,10 @@ struct EnumNames<WorkloadKind> {
 /// another, or where most of the FLOPs are.
 WorkloadKind workload_kind(const Model& model);
 
+/// Whether a network reads images, or volumes, as far as its description tells: no sequences, and nothing that a
+/// transformer's or a recommender's description reads.
+bool reads_images(const Model& model);
+
 /// For a sentence: "transformers", "convolutional networks" …
 std::string_view plural_of(WorkloadKind kind);
 

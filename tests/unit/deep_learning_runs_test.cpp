@@ -262,11 +262,8 @@ TEST(DeepLearningRuns, ReleasesOfAFrameworkHaveItsProfile) {
   EXPECT_EQ(framework_of({"tensorflow1-horovod", "", "", "fp32", "allreduce (horovod 0.16, mpi tcp)"}),
             "tensorflow-horovod-mpi");
   EXPECT_EQ(framework_of({"mxnet1.2", "", "", "fp32"}), "mxnet-kvstore");
-  EXPECT_EQ(framework_of({"pytorch1.12 (timm)", "", "NHWC layout", "fp16"}), "pytorch-ddp-1x-nhwc");
+  EXPECT_EQ(framework_of({"pytorch1.12 (timm)", "", "NHWC layout", "fp16"}), "pytorch-ddp-1x");
   EXPECT_EQ(framework_of({"pytorch2.11", "", "NHWC", "bf16"}), "pytorch-ddp");
-  const std::string_view paddle = "NVIDIA/DeepLearningExamples PaddlePaddle/Classification/RN50v1.5/README.md";
-  EXPECT_EQ(framework_of({"paddlepaddle2.4", paddle, "", "fp16"}), "paddlepaddle-fleet-nhwc");
-  EXPECT_EQ(framework_of({"paddlepaddle2.4", paddle, "", "tf32"}), "paddlepaddle-fleet");
   EXPECT_EQ(framework_of({"pytorch", "MLPerf Training v0.7 results, NVIDIA/dgxa100", "", "fp16"}), "pytorch-mlperf");
   EXPECT_EQ(framework_of({"mxnet", "MLPerf Training v1.0 results, NVIDIA/dgxa100", "", "fp16"}), "mxnet-mlperf");
   EXPECT_EQ(framework_of({"mxnet", "MLPerf Training v0.7 results, NVIDIA/dgxa100", "", "fp16"}), "mxnet-horovod");

@@ -62,6 +62,7 @@ std::vector<Walk> walks() {
   const std::vector<Setting> of_a_cnn{{},
                                       {"strategy.compression={\"method\": \"powersgd\", \"rank\": 4}"},
                                       {"strategy.sync_batch_norm=true"},
+                                      {"strategy.memory_format=channels_first"},
                                       {"strategy.micro_batch=64"},
                                       {"strategy.overlap_gradients=false"}};
   const std::string mixtral = "workload.model=mixtral-8x7b", chunks = "strategy.virtual_pipeline=4",

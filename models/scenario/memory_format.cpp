@@ -1,0 +1,37 @@
+#include "models/scenario/memory_format.hpp"
+
+#include <fmt/format.h>
+
+namespace stepcast {
+namespace {
+
+bool times_both(const Scenario& scenario) {
+  return scenario.accelerator != nullptr && scenario.accelerator->vendor == "NVIDIA";
+}
+
+}  // namespace
+
+MemoryFormat memory_format(const Scenario& scenario) {
+  const StrategySpec& strategy = scenario.spec.strategy;
+  if (strategy.torch_compile) return MemoryFormat::channels_last;
+  const bool wide = scenario.precision == Precision::fp32 || scenario.precision == Precision::tf32;
+  return strategy.memory_format.value_or(wide ? MemoryFormat::channels_first : MemoryFormat::channels_last);
+}
+
+bool has_timed_channels_first(const Scenario& scenario) {
+  return times_both(scenario) && memory_format(scenario) == MemoryFormat::channels_first;
+}
+
+std::string assumed_memory_format(const Scenario& scenario) {
+  const StrategySpec& strategy = scenario.spec.strategy;
+  if (strategy.torch_compile || !scenario.model || !has_convolutions(*scenario.model)) return "";
+  if (!times_both(scenario))
+    return strategy.memory_format ? "either order of images' elements takes as long: kernels were timed in both on "
+                                    "NVIDIA's GPUs alone"
+                                  : "";
+  if (strategy.memory_format) return "";
+  return fmt::format("images {}, as most runs in {} (strategy.memory_format)", name_of(memory_format(scenario)),
+                     name_of(scenario.precision));
+}
+
+}  // namespace stepcast
