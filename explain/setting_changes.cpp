@@ -7,6 +7,7 @@
 #include "models/parallelism/synchronization.hpp"
 #include "models/scenario/at_size.hpp"
 #include "models/scenario/memory_format.hpp"
+#include "models/workload/workload_kind.hpp"
 #include "models/updates/lone_node.hpp"
 
 namespace stepcast {
@@ -115,7 +116,7 @@ class Changes {
   void kernels() {
     if (scenario_.framework->compiled_memory_efficiency > 0 && scenario_.model->is_transformer())
       toggle("torch_compile", scenario_.spec.strategy.torch_compile);
-    if (has_convolutions(*scenario_.model) && has_timed_channels_first(scenario_))
+    if (has_convolutions(*scenario_.model) && reads_images(*scenario_.model) && has_timed_channels_first(scenario_))
       add("memory_format channels_first → channels_last", {"strategy.memory_format=channels_last"});
     attention_kernel();
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "models/workload/workload_kind.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -13,6 +15,7 @@ bool times_both(const Scenario& scenario) {
 
 MemoryFormat memory_format(const Scenario& scenario) {
   const StrategySpec& strategy = scenario.spec.strategy;
+  if (scenario.model && !reads_images(*scenario.model)) return MemoryFormat::channels_first;
   if (strategy.torch_compile) return MemoryFormat::channels_last;
   const bool wide = scenario.precision == Precision::fp32 || scenario.precision == Precision::tf32;
   return strategy.memory_format.value_or(wide ? MemoryFormat::channels_first : MemoryFormat::channels_last);
@@ -25,6 +28,7 @@ bool has_timed_channels_first(const Scenario& scenario) {
 std::string assumed_memory_format(const Scenario& scenario) {
   const StrategySpec& strategy = scenario.spec.strategy;
   if (strategy.torch_compile || !scenario.model || !has_convolutions(*scenario.model)) return "";
+  if (!reads_images(*scenario.model)) return "";
   if (!times_both(scenario))
     return strategy.memory_format ? "either order of images' elements takes as long: kernels were timed in both on "
                                     "NVIDIA's GPUs alone"

@@ -4,7 +4,7 @@
 
 namespace stepcast {
 
-/// Order of the elements of a job's images: as stated; compiled, the compiler's own choice (torch.compile puts channels
+/// Order of the elements of a job's images: as stated; of sequences channels first, as PyTorch has no other; compiled, the compiler's own choice (torch.compile puts channels
 /// last before convolutions); else channels last in 16 bit and channels first in fp32 and TF32, as most published runs
 /// have it.
 MemoryFormat memory_format(const Scenario& scenario);

@@ -137,6 +137,15 @@ TEST(MemoryFormat, IsTheUsualOneOfAPrecision) {
   EXPECT_FALSE(converts_layouts(resnet50({"workload.precision=tf32", "cluster.node=mi300x-platform-8"}))) << "not timed";
 }
 
+/// Of sequences there is one order.
+TEST(MemoryFormat, SequencesHaveChannelsFirst) {
+  const std::string of_sound = "workload.model=hifi-gan";
+  EXPECT_TRUE(converts_layouts(resnet50({"workload.precision=bf16", of_sound})));
+  EXPECT_EQ(assumed_memory_format(resnet50({"workload.precision=bf16", of_sound})), "");
+  EXPECT_THAT(test::refusal_of("resnet50-v100-8gpus.json", {kLast, of_sound}),
+              testing::HasSubstr("hifi-gan is no network of images"));
+}
+
 double conversions(const std::vector<LayerStep>& steps) {
   double elements = 0;
   for (const LayerStep& step : steps)
