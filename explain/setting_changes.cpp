@@ -7,8 +7,8 @@
 #include "models/parallelism/synchronization.hpp"
 #include "models/scenario/at_size.hpp"
 #include "models/scenario/memory_format.hpp"
-#include "models/workload/workload_kind.hpp"
 #include "models/updates/lone_node.hpp"
+#include "models/workload/workload_kind.hpp"
 
 namespace stepcast {
 

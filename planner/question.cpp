@@ -42,16 +42,11 @@ double combinations(const PlanQuestionSpec& spec) {
 }
 
 /// Settings that every option has, whose rules ask for nothing that is searched.
-constexpr std::array kFixedSettings{"/strategy/expert_dispatch",
-                                    "/strategy/order",
-                                    "/strategy/torch_compile",
-                                    "/strategy/memory_format",
-                                    "/strategy/fused_loss",
-                                    "/strategy/fused_norm",
-                                    "/strategy/fused_rotary",
-                                    "/strategy/attention_kernel",
-                                    "/strategy/parameters_in_16_bit",
-                                    "/strategy/overlap_tensor_parallel"};
+constexpr std::array kFixedSettings{"/strategy/expert_dispatch",      "/strategy/order",
+                                    "/strategy/torch_compile",        "/strategy/memory_format",
+                                    "/strategy/fused_loss",           "/strategy/fused_norm",
+                                    "/strategy/fused_rotary",         "/strategy/attention_kernel",
+                                    "/strategy/parameters_in_16_bit", "/strategy/overlap_tensor_parallel"};
 
 /// What is wrong with settings that every option has: a fault of the question where it is one of every family, for
 /// then no option can be legal.

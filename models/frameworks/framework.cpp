@@ -162,8 +162,7 @@ void add_traffic(FieldTable<FrameworkProfile>& t) {
              "activation and addition; below 1: fused; 0: memory_efficiency",
              {.min = 0, .max = 20})
       .field("half_convolution_memory_efficiency", &F::half_convolution_memory_efficiency,
-             "The same in 16 bit of networks that convolve; 0: as convolution_memory_efficiency",
-             {.min = 0, .max = 20})
+             "The same in 16 bit of networks that convolve; 0: as convolution_memory_efficiency", {.min = 0, .max = 20})
       .field(
           "unrecomputed_activations", &F::unrecomputed_activations,
           "What blocks keep for their backward pass where nothing is recomputed, over what fused kernels need; above "

@@ -1,4 +1,5 @@
 #include "models/scenario/draft.hpp"
+#include "models/scenario/memory_format.hpp"
 #include "models/workload/workload_kind.hpp"
 
 namespace stepcast {
@@ -30,15 +31,16 @@ void check_compiled(Draft& draft) {
 void check_memory_format(Draft& draft) {
   const char* pointer = "/strategy/memory_format";
   const StrategySpec& strategy = draft.spec().strategy;
-  if (!strategy.memory_format || !draft.sound({pointer})) return;
   const Scenario& s = draft.scenario;
+  if (const std::string assumed = assumed_memory_format(s); !assumed.empty()) draft.assume(assumed);
+  if (!strategy.memory_format || !draft.sound({pointer})) return;
   const std::string found = fmt::format("found \"{}\", but ", name_of(*strategy.memory_format));
   const std::string leave_out = "leave memory_format out";
   if (s.model && !reads_images(*s.model))
     return draft.fault(pointer, fmt::format("{}{} is no network of images", found, s.model->id), leave_out);
   if (strategy.torch_compile && *strategy.memory_format == MemoryFormat::channels_first)
     draft.fault(pointer, found + "torch.compile puts channels last before convolutions",
-                       "\"channels_last\", or leave memory_format out");
+                "\"channels_last\", or leave memory_format out");
 }
 
 void check_rotary(Draft& draft) {

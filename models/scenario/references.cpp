@@ -6,7 +6,6 @@
 #include "models/fabric/plan/custom.hpp"
 #include "models/scenario/draft.hpp"
 #include "models/scenario/framework_constants.hpp"
-#include "models/scenario/memory_format.hpp"
 
 namespace stepcast {
 
@@ -115,11 +114,6 @@ void take_attention_kernel(Draft& draft) {
   s.framework = std::make_shared<const FrameworkProfile>(std::move(own));
 }
 
-void state_memory_format(Draft& draft) {
-  if (draft.scenario.node == nullptr) return;
-  if (const std::string assumed = assumed_memory_format(draft.scenario); !assumed.empty()) draft.assume(assumed);
-}
-
 /// The NICs of a custom fabric are as fast as its cables let them be.
 void take_cabled_rate(Draft& draft, int nodes) {
   Scenario& s = draft.scenario;
@@ -139,7 +133,6 @@ void resolve_references(Draft& draft) {
   resolve_framework(draft);
   take_attention_kernel(draft);
   take_parameters_in_16_bit(draft);
-  state_memory_format(draft);
 }
 
 void resolve_network(Draft& draft) {

@@ -5,6 +5,7 @@
 #include "fields/plain_text.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/scenario/draft.hpp"
+#include "models/scenario/memory_format.hpp"
 
 namespace stepcast {
 
@@ -141,6 +142,8 @@ Json to_json(const Scenario& scenario) {
   strategy.context_method = scenario.context_method;
   strategy.sharding = scenario.sharding;
   if (scenario.degrees.ep > 1) strategy.expert_dispatch = scenario.expert_dispatch;
+  if (!strategy.memory_format && !assumed_memory_format(scenario).empty())
+    strategy.memory_format = memory_format(scenario);
   strategy.update = scenario.update;
   if (scenario.servers) strategy.parameter_servers = scenario.servers;
   if (scenario.sharding == Sharding::hsdp) strategy.hsdp_shard_size = scenario.shard_size;

@@ -130,8 +130,8 @@ struct EnumNames<CollectiveProtocol> {
   static constexpr std::array names{"auto", "simple", "ll", "ll128"};
 };
 
-/// Order of the elements of images in memory (PyTorch's memory_format, Keras's data_format): pixels of all channels side
-/// by side (NHWC), or channel after channel (NCHW).
+/// Order of the elements of images in memory (PyTorch's memory_format, Keras's data_format): pixels of all channels
+/// side by side (NHWC), or channel after channel (NCHW).
 enum class MemoryFormat { channels_last, channels_first };
 template <>
 struct EnumNames<MemoryFormat> {

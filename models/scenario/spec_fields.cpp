@@ -97,9 +97,10 @@ void add_kernels(FieldTable<StrategySpec>& t) {
              "torch.compile makes one kernel of a block's neighbouring norms, additions, activations and casts")
       .field("fp8_dot_product_attention", &S::fp8_dot_product_attention,
              "Attention's products run in 8 bit, too, where a precision below 16 bit does (Transformer Engine)")
-      .field("memory_format", &S::memory_format,
-             "Order of images' elements: channels_last (NHWC), which tensor cores take, or channels_first (NCHW), which "
-             "convolutions convert for them; default: channels_last in 16 bit, channels_first in fp32 and TF32")
+      .field(
+          "memory_format", &S::memory_format,
+          "Order of images' elements: channels_last (NHWC), which tensor cores take, or channels_first (NCHW), which "
+          "convolutions convert for them; default: channels_last in 16 bit, channels_first in fp32 and TF32")
       .field("sync_batch_norm", &S::sync_batch_norm,
              "Batch norms take their statistics over all replicas, in every layer of both passes");
 }

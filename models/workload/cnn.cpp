@@ -64,9 +64,9 @@ int casts_of_weights(const CnnLayer& layer, const LayerSharding& cuts) {
   return casts_by_kernels(cuts) ? 1 + (layer.bias ? 1 : 0) : 0;
 }
 
-/// Tensor cores read 16 bytes at a time: the product of a 1×1 convolution with stride 1 takes images with channels first
-/// as they are where a plane is whole such words (calibration/data/convolution-layouts.csv). One channel's window runs
-/// on other units.
+/// Tensor cores read 16 bytes at a time: the product of a 1×1 convolution with stride 1 takes images with channels
+/// first as they are where a plane is whole such words (calibration/data/convolution-layouts.csv). One channel's window
+/// runs on other units.
 bool converts(const CnnLayer& layer, const LayerSharding& cuts) {
   constexpr double kWord = 16;
   if (layer.kind != CnnLayerKind::convolution || !cuts.converts_layouts) return false;

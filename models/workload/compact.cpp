@@ -199,10 +199,10 @@ LayerStep product(const Part& part, std::string_view name, const CompactShape& s
   return step;
 }
 
-/// Of what a part's convolutions read and write, the share that they convert where images have channels first (cnn.cpp).
-/// Of 1×1 convolutions it is that of planes that are no whole words of 16 bytes, and of strides: in 16 bit 0.11 to 1,
-/// 0.4 in the middle, in fp32 0 to 1, a tenth (17 networks of torchvision, ResNets, EfficientNets, MobileNets,
-/// Inception and SqueezeNet among them).
+/// Of what a part's convolutions read and write, the share that they convert where images have channels first
+/// (cnn.cpp). Of 1×1 convolutions it is that of planes that are no whole words of 16 bytes, and of strides: in 16 bit
+/// 0.11 to 1, 0.4 in the middle, in fp32 0 to 1, a tenth (17 networks of torchvision, ResNets, EfficientNets,
+/// MobileNets, Inception and SqueezeNet among them).
 double converted_share(const Part& part, const LayerSharding& cuts) {
   constexpr double kOfPointwise = 0.4, kOfPointwiseInFp32 = 0.1;
   if (part.kind != OperatorKind::convolution || part.convolution == ConvolutionKind::depthwise) return 0;

@@ -57,7 +57,8 @@ double conversion(double elements, double element_bytes) {
                   step.op.bytes.value() / (h100().memory_bandwidth.value() * hopper().memory_share));
 }
 
-/// bf16 channels last, and TF32 channels first without the conversions that grouped ones make: the constants' convolutions.
+/// bf16 channels last, and TF32 channels first without the conversions that grouped ones make: the constants'
+/// convolutions.
 std::vector<Timing> timings() {
   const CsvTable table = read_csv(data_directory("calibration/data") / "convolution-kinds.csv");
   std::vector<Fault> faults;

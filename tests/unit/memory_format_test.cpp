@@ -31,8 +31,9 @@ struct Difference {
   double cycles;
 };
 
-const std::vector<std::string> kShape{"accelerator_id", "precision", "n",     "c",        "h",        "w",        "k",
-                                      "r",              "s",         "pad_h", "pad_w",    "stride_h", "stride_w", "direction"};
+const std::vector<std::string> kShape{
+    "accelerator_id", "precision", "n",        "c",        "h",        "w", "k", "r", "s",
+    "pad_h",          "pad_w",     "stride_h", "stride_w", "direction"};
 
 template <class Take>
 void for_each_row(const char* name, Take take) {
@@ -51,8 +52,9 @@ void for_each_row(const char* name, Take take) {
 std::vector<Difference> differences(const std::string& precision) {
   const Accelerator& part = *test::catalog().find<Accelerator>("h100-sxm-80gb");
   std::map<std::string, double> usual_us;
-  for_each_row("operators-conv.csv",
-               [&](const CsvRow& row, const std::string& key) { usual_us.emplace(key, row.required_number("time_us")); });
+  for_each_row("operators-conv.csv", [&](const CsvRow& row, const std::string& key) {
+    usual_us.emplace(key, row.required_number("time_us"));
+  });
   std::vector<Difference> out;
   for_each_row("convolution-layouts.csv", [&](const CsvRow& row, const std::string& key) {
     if (row.text("precision") != precision || usual_us.count(key) == 0) return;
@@ -62,8 +64,7 @@ std::vector<Difference> differences(const std::string& precision) {
       return std::floor((padded - number(window)) / number(stride)) + 1;
     };
     const double height = size("h", "pad_h", "r", "stride_h"), width = size("w", "pad_w", "s", "stride_w");
-    const double elements =
-        2 * number("n") * (number("c") * number("h") * number("w") + number("k") * height * width);
+    const double elements = 2 * number("n") * (number("c") * number("h") * number("w") + number("k") * height * width);
     constexpr double kManyElements = 20e6;
     if (elements < kManyElements || number("c") < 8) return;
     const bool pointwise = number("r") * number("s") == 1, whole = number("stride_h") == 1;
@@ -134,7 +135,8 @@ TEST(MemoryFormat, IsTheUsualOneOfAPrecision) {
   EXPECT_TRUE(converts_layouts(resnet50({"workload.precision=tf32"})));
   EXPECT_FALSE(converts_layouts(resnet50({"workload.precision=fp32"}))) << "no matrix unit";
   EXPECT_TRUE(converts_layouts(resnet50({"workload.precision=bf16", kFirst, "cluster.node=server-8xrtx-4090"})));
-  EXPECT_FALSE(converts_layouts(resnet50({"workload.precision=tf32", "cluster.node=mi300x-platform-8"}))) << "not timed";
+  EXPECT_FALSE(converts_layouts(resnet50({"workload.precision=tf32", "cluster.node=mi300x-platform-8"})))
+      << "not timed";
 }
 
 /// Of sequences there is one order.
@@ -204,16 +206,19 @@ std::string refusal(const std::string& name, const std::vector<std::string>& cha
 
 TEST(MemoryFormat, IsRefusedWhereItChangesNothing) {
   EXPECT_THAT(refusal("llama3-70b-h100-512.json", {kFirst}), testing::HasSubstr("is no network of images"));
-  EXPECT_THAT(refusal("resnet50-v100-8gpus.json", {kFirst, "strategy.framework=pytorch-ddp", "strategy.torch_compile=true"}),
-              testing::HasSubstr("torch.compile puts channels last"));
+  EXPECT_THAT(
+      refusal("resnet50-v100-8gpus.json", {kFirst, "strategy.framework=pytorch-ddp", "strategy.torch_compile=true"}),
+      testing::HasSubstr("torch.compile puts channels last"));
   EXPECT_EQ(refusal("resnet50-v100-8gpus.json", {kFirst}), "none");
 }
 
 /// What a forecast takes for granted is said; what is stated or a compiler's own is not.
 TEST(MemoryFormat, IsSaidWhereItIsTakenForGranted) {
   const auto assumed = [](const std::vector<std::string>& changes) { return assumed_memory_format(resnet50(changes)); };
-  EXPECT_EQ(assumed({"workload.precision=bf16"}), "images channels_last, as most runs in bf16 (strategy.memory_format)");
-  EXPECT_EQ(assumed({"workload.precision=tf32"}), "images channels_first, as most runs in tf32 (strategy.memory_format)");
+  EXPECT_EQ(assumed({"workload.precision=bf16"}),
+            "images channels_last, as most runs in bf16 (strategy.memory_format)");
+  EXPECT_EQ(assumed({"workload.precision=tf32"}),
+            "images channels_first, as most runs in tf32 (strategy.memory_format)");
   EXPECT_EQ(assumed({"workload.precision=bf16", kFirst}), "");
   EXPECT_EQ(assumed({"workload.precision=bf16", "strategy.torch_compile=true"}), "");
   EXPECT_EQ(assumed({"workload.precision=bf16", "cluster.node=mi300x-platform-8"}), "");
