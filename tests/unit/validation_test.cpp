@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "calibration/validation/column_sets.hpp"
@@ -307,6 +309,31 @@ TEST(PredictRun, GivesAReasonForAScenarioThatIsRefused) {
   const PredictedRun predicted = predict_run(run, catalog);
   EXPECT_FALSE(predicted.covered());
   EXPECT_THAT(predicted.reason, HasSubstr("/strategy/"));
+}
+
+/// timm's networks on an RTX 3090 in both orders of images: how much longer a sample takes channels first, predicted
+/// over measured. Conversions and batch norms were timed on an H100.
+TEST(PredictRun, OrdersOfImagesDifferAsMeasured) {
+  const Catalog catalog = Catalog::standard({run_catalog_directory()});
+  std::map<std::string, std::map<std::string, double>> predicted_over_measured;
+  for (MeasuredRun& run : shipped_set("dl-runs-published").runs) {
+    if (!run.id.starts_with("tim-") || !run.refusal.empty()) continue;
+    const PredictedRun predicted = predict_run(run, catalog);
+    ASSERT_TRUE(predicted.covered()) << run.id << ": " << predicted.reason;
+    const std::string order = run.scenario["strategy"].value("memory_format", "");
+    predicted_over_measured[run.scenario["workload"]["model"].dump()][order] = *predicted.predicted / run.measured;
+  }
+  double sum = 0;
+  int networks = 0;
+  for (const auto& [model, orders] : predicted_over_measured) {
+    if (!orders.contains("channels_first") || !orders.contains("channels_last")) continue;
+    const double off = std::abs(orders.at("channels_last") / orders.at("channels_first") - 1);
+    EXPECT_LT(off, 0.25) << model;
+    sum += off;
+    ++networks;
+  }
+  EXPECT_EQ(networks, 12);
+  EXPECT_LT(sum / networks, 0.08);
 }
 
 TEST(PredictRun, SharesOfTheStepAddUp) {
