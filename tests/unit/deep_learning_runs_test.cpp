@@ -300,6 +300,24 @@ TEST(ScalingScore, ComparesGainsOverTheSmallestOfAGroup) {
   EXPECT_NEAR(*score.one_device_mape, 20, 1e-9);
 }
 
+// Programs of PyTorch 1.x and PaddlePaddle have channels first in 16 bit, NVIDIA's examples of 2020 and later channels
+// last, as is usual.
+TEST(DeepLearningRuns, OrderOfImagesIsAsStatedOrAsTheProgramHasIt) {
+  const auto order = [](std::string_view source, std::string_view notes, std::string_view format,
+                        std::string_view profile) {
+    return memory_format_of({"", source, notes, format}, profile);
+  };
+  EXPECT_EQ(order("", "NHWC layout", "fp16", "pytorch-ddp-1x"), "channels_last");
+  EXPECT_EQ(order("", "NCHW layout", "bf16", "pytorch-ddp"), "channels_first");
+  EXPECT_EQ(order("", "", "fp16", "pytorch-ddp-1x"), "channels_first");
+  EXPECT_EQ(order("", "", "tf32", "pytorch-ddp-1x"), "");
+  EXPECT_EQ(order("", "", "fp16", "mxnet-horovod"), "");
+  const std::string_view paddle = "NVIDIA/DeepLearningExamples PaddlePaddle/Classification/RN50v1.5/README.md";
+  EXPECT_EQ(order(paddle, "", "fp16", "paddlepaddle-fleet"), "");
+  EXPECT_EQ(order("NVIDIA/DeepLearningExamples @19.07 PyTorch/Classification", "", "fp16", "pytorch-ddp-1x"),
+            "channels_first");
+}
+
 TEST(ScalingScore, ReleasesOfAFrameworkCountTogether) {
   std::vector<PredictedRun> runs{outcome("a", 1, 1, 1), outcome("a", 2, 2, 1.6), outcome("b", 1, 1, 1),
                                  outcome("b", 4, 3.6, 4), outcome("c", 2, 1, 1)};
