@@ -4,11 +4,11 @@
 
 #include <initializer_list>
 
+#include "models/compute/layout_conversion.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/scenario/at_size.hpp"
 #include "models/scenario/memory_format.hpp"
 #include "models/updates/lone_node.hpp"
-#include "models/workload/workload_kind.hpp"
 
 namespace stepcast {
 
@@ -116,7 +116,7 @@ class Changes {
   void kernels() {
     if (scenario_.framework->compiled_memory_efficiency > 0 && scenario_.model->is_transformer())
       toggle("torch_compile", scenario_.spec.strategy.torch_compile);
-    if (has_convolutions(*scenario_.model) && reads_images(*scenario_.model) && has_timed_channels_first(scenario_))
+    if (has_memory_format(*scenario_.model) && converts_layouts(scenario_))
       add("memory_format channels_first → channels_last", {"strategy.memory_format=channels_last"});
     attention_kernel();
   }

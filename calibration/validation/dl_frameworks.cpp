@@ -52,10 +52,10 @@ const ProfileOf* entry_of(std::string_view name) {
 }
 
 /// NVIDIA's convolutional examples lie channels last in 16 bit from their revisions of 2020 on; rows of older revisions
-/// name them by "@", and other sources say how tensors lay.
-bool channels_last(const StatedFramework& stated) {
-  return contains(stated.source, "NVIDIA/DeepLearningExamples") && contains(stated.source, "Classification") &&
-         !contains(stated.source, "@");
+/// name them by "@".
+bool is_channels_last_example(std::string_view source) {
+  return contains(source, "NVIDIA/DeepLearningExamples") && contains(source, "Classification") &&
+         !contains(source, "@");
 }
 
 /// Where a row does not say whether XLA compiled: NVIDIA's TensorFlow 2 examples pass it by default, and of those on
@@ -87,12 +87,12 @@ std::string_view framework_of(const StatedFramework& stated) {
   return entry->profile;
 }
 
-std::string_view memory_format_of(const StatedFramework& stated, std::string_view profile) {
+std::string_view memory_format_of(const StatedOrder& stated) {
   if (contains(stated.notes, "NHWC")) return "channels_last";
   if (contains(stated.notes, "NCHW")) return "channels_first";
   const bool half = stated.format == "fp16" || stated.format == "bf16";
-  const bool default_first = profile == "pytorch-ddp-1x" || profile == "paddlepaddle-fleet";
-  return half && default_first && !channels_last(stated) ? "channels_first" : "";
+  const bool default_first = stated.profile == "pytorch-ddp-1x" || stated.profile == "paddlepaddle-fleet";
+  return half && default_first && !is_channels_last_example(stated.source) ? "channels_first" : "";
 }
 
 std::vector<std::string> framework_choices() {

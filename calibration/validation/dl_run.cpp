@@ -41,8 +41,7 @@ class DeepLearningRun {
     const std::string precision = read_precision();
     const Json cluster = read_cluster();
     const Updates updates = read_updates();
-    const std::string framework =
-        updates.framework.empty() ? read_framework(precision) : std::string(updates.framework);
+    const std::string framework = updates.framework.empty() ? read_framework() : std::string(updates.framework);
     const std::optional<double> rate = row_.number("samples_per_s");
     const bool batch_stated = row_.number("per_gpu_batch") || row_.number("global_batch");
     if (network.units_per_sample != 1 && !batch_stated)
@@ -164,10 +163,10 @@ class DeepLearningRun {
     return cluster;
   }
 
-  std::string read_framework(std::string_view format) {
+  std::string read_framework() {
     const std::string framework = row_.text("framework"), source = row_.text("source");
     if (row_.text("accelerator_id").starts_with("tpu")) return "tensorflow-tpu";
-    const std::string_view profile = framework_of({framework, source, notes_, format, row_.text("sync_mode")});
+    const std::string_view profile = framework_of({framework, source, notes_, row_.text("sync_mode")});
     if (profile.empty())
       refuse(fmt::format("no profile stands for {}: {}", framework, nearest_choice(framework, framework_choices())));
     return std::string(profile);
@@ -180,8 +179,7 @@ class DeepLearningRun {
     Codec<ModelChoice>::read(choice, model, "", "model", {}, faults);
     const auto described = choice.described ? choice.described : find_model(choice.preset, "", faults);
     if (!described || !reads_images(*described)) return "";
-    const std::string framework = row_.text("framework"), source = row_.text("source");
-    return memory_format_of({framework, source, notes_, format}, profile);
+    return memory_format_of({row_.text("source"), notes_, format, profile});
   }
 
   /// How workers that do not wait for each other exchange. Servers that a row does not count are as many as workers.

@@ -29,16 +29,23 @@ NamedNetwork named_network(const StatedTask& stated);
 
 /// What decides the framework profile of a row.
 struct StatedFramework {
-  std::string_view framework, source, notes;
-  std::string_view format;  ///< of numbers, as `workload.precision` has it
-  std::string_view mode = {};
+  std::string_view framework, source, notes, mode = {};
 };
 
 /// Profile of a row's framework and release; empty when none stands for it.
 std::string_view framework_of(const StatedFramework& stated);
-/// Order of the images' elements of a row whose network reads some, `profile` its framework's; empty: what is usual in
-/// its precision. PyTorch 1.x and PaddlePaddle have channels first unless a program changes them.
-std::string_view memory_format_of(const StatedFramework& stated, std::string_view profile);
+
+/// What decides the order of the images' elements of a row whose network reads some.
+struct StatedOrder {
+  std::string_view source, notes;
+  std::string_view format;   ///< of numbers, as `workload.precision` has it
+  std::string_view profile;  ///< of its framework
+};
+
+/// As `strategy.memory_format` has it; empty: what is usual in the format. PyTorch 1.x and PaddlePaddle have channels
+/// first unless a program changes them.
+std::string_view memory_format_of(const StatedOrder& stated);
+
 /// Frameworks that rows name.
 std::vector<std::string> framework_choices();
 

@@ -9,6 +9,9 @@ namespace stepcast {
 /// channels first in fp32 and TF32, as most published runs have it.
 MemoryFormat memory_format(const Scenario& scenario);
 
+/// Whether the order is a choice that changes anything: a network that convolves images.
+bool has_memory_format(const Model& model);
+
 /// Whether a job's images have channels first on devices where kernels were timed with them: NVIDIA's GPUs. Elsewhere
 /// the orders are not told apart.
 bool has_timed_channels_first(const Scenario& scenario);

@@ -1,6 +1,5 @@
 #include "models/convergence/target.hpp"
 #include "models/scenario/memory_format.hpp"
-#include "models/workload/workload_kind.hpp"
 #include "planner/launch/launch.hpp"
 
 namespace stepcast {
@@ -130,7 +129,7 @@ Json torch_config(const Scenario& s) {
     out["attention_kernel"] = std::string(name_of(*s.spec.strategy.attention_kernel));
   if (s.spec.strategy.fused_loss) out["fused_loss"] = *s.spec.strategy.fused_loss;
   out["torch_compile"] = s.spec.strategy.torch_compile;
-  if (has_convolutions(*s.model) && reads_images(*s.model) && !s.spec.strategy.torch_compile)
+  if (has_memory_format(*s.model) && !s.spec.strategy.torch_compile)
     out["memory_format"] = std::string(name_of(memory_format(s)));
   out["cpu_offload_optimizer"] = s.spec.strategy.offload_optimizer;
   if (const std::optional<double> steps = steps_to_train(s)) out["steps"] = static_cast<long>(*steps);

@@ -252,29 +252,29 @@ TEST(DeepLearningRuns, TensorFlowsExamplesAugmentOnProcessors) {
 }
 
 TEST(DeepLearningRuns, ReleasesOfAFrameworkHaveItsProfile) {
-  EXPECT_EQ(framework_of({"tensorflow1.1", "", "", "fp32"}), "tensorflow-2017");
-  EXPECT_EQ(framework_of({"tensorflow1.15-ngc (horovod)", "", "xla=on", "fp32"}), "tensorflow-horovod-xla");
-  EXPECT_EQ(framework_of({"tensorflow1.15-ngc (horovod)", "", "", "fp32"}), "tensorflow-horovod");
+  EXPECT_EQ(framework_of({"tensorflow1.1", "", ""}), "tensorflow-2017");
+  EXPECT_EQ(framework_of({"tensorflow1.15-ngc (horovod)", "", "xla=on"}), "tensorflow-horovod-xla");
+  EXPECT_EQ(framework_of({"tensorflow1.15-ngc (horovod)", "", ""}), "tensorflow-horovod");
   for (const char* example : {"UNet_Medical", "UNet_Industrial", "VNet"}) {
     const std::string source = std::string("NVIDIA/DeepLearningExamples TensorFlow/Segmentation/") + example;
-    EXPECT_EQ(framework_of({"tensorflow1-horovod", source, "", "fp32"}), "tensorflow-horovod-xla") << example;
+    EXPECT_EQ(framework_of({"tensorflow1-horovod", source, ""}), "tensorflow-horovod-xla") << example;
   }
-  EXPECT_EQ(framework_of({"tensorflow1-horovod", "", "", "fp32", "allreduce (horovod 0.16, mpi tcp)"}),
+  EXPECT_EQ(framework_of({"tensorflow1-horovod", "", "", "allreduce (horovod 0.16, mpi tcp)"}),
             "tensorflow-horovod-mpi");
-  EXPECT_EQ(framework_of({"mxnet1.2", "", "", "fp32"}), "mxnet-kvstore");
-  EXPECT_EQ(framework_of({"pytorch1.12 (timm)", "", "NHWC layout", "fp16"}), "pytorch-ddp-1x");
-  EXPECT_EQ(framework_of({"pytorch2.11", "", "NHWC", "bf16"}), "pytorch-ddp");
-  EXPECT_EQ(framework_of({"pytorch", "MLPerf Training v0.7 results, NVIDIA/dgxa100", "", "fp16"}), "pytorch-mlperf");
-  EXPECT_EQ(framework_of({"mxnet", "MLPerf Training v1.0 results, NVIDIA/dgxa100", "", "fp16"}), "mxnet-mlperf");
-  EXPECT_EQ(framework_of({"mxnet", "MLPerf Training v0.7 results, NVIDIA/dgxa100", "", "fp16"}), "mxnet-horovod");
-  EXPECT_EQ(framework_of({"no-such-framework", "", "", "fp32"}), "");
+  EXPECT_EQ(framework_of({"mxnet1.2", "", ""}), "mxnet-kvstore");
+  EXPECT_EQ(framework_of({"pytorch1.12 (timm)", "", "NHWC layout"}), "pytorch-ddp-1x");
+  EXPECT_EQ(framework_of({"pytorch2.11", "", "NHWC"}), "pytorch-ddp");
+  EXPECT_EQ(framework_of({"pytorch", "MLPerf Training v0.7 results, NVIDIA/dgxa100", ""}), "pytorch-mlperf");
+  EXPECT_EQ(framework_of({"mxnet", "MLPerf Training v1.0 results, NVIDIA/dgxa100", ""}), "mxnet-mlperf");
+  EXPECT_EQ(framework_of({"mxnet", "MLPerf Training v0.7 results, NVIDIA/dgxa100", ""}), "mxnet-horovod");
+  EXPECT_EQ(framework_of({"no-such-framework", "", ""}), "");
   // Whatever the capital letters, and behind other words where they choose.
-  EXPECT_EQ(framework_of({"PyTorch DDP", "", "", "fp32"}), "pytorch-ddp-1x");
-  EXPECT_EQ(framework_of({"NGC PyTorch", "", "", "fp32"}), "pytorch-ddp-1x");
-  EXPECT_EQ(framework_of({"horovod-tensorflow", "", "", "fp32"}), "tensorflow-horovod");
-  EXPECT_EQ(framework_of({"JAX", "", "", "fp32"}), "jax");
-  EXPECT_EQ(framework_of({"PyTorch (torch-neuronx)", "", "", "bf16"}), "neuronx");
-  EXPECT_EQ(framework_of({"Horovod", "", "", "fp32"}), "");
+  EXPECT_EQ(framework_of({"PyTorch DDP", "", ""}), "pytorch-ddp-1x");
+  EXPECT_EQ(framework_of({"NGC PyTorch", "", ""}), "pytorch-ddp-1x");
+  EXPECT_EQ(framework_of({"horovod-tensorflow", "", ""}), "tensorflow-horovod");
+  EXPECT_EQ(framework_of({"JAX", "", ""}), "jax");
+  EXPECT_EQ(framework_of({"PyTorch (torch-neuronx)", "", ""}), "neuronx");
+  EXPECT_EQ(framework_of({"Horovod", "", ""}), "");
 }
 
 PredictedRun outcome(const std::string& group, int devices, double predicted, double measured) {
@@ -305,7 +305,7 @@ TEST(ScalingScore, ComparesGainsOverTheSmallestOfAGroup) {
 TEST(DeepLearningRuns, OrderOfImagesIsAsStatedOrAsTheProgramHasIt) {
   const auto order = [](std::string_view source, std::string_view notes, std::string_view format,
                         std::string_view profile) {
-    return memory_format_of({"", source, notes, format}, profile);
+    return memory_format_of({source, notes, format, profile});
   };
   EXPECT_EQ(order("", "NHWC layout", "fp16", "pytorch-ddp-1x"), "channels_last");
   EXPECT_EQ(order("", "NCHW layout", "bf16", "pytorch-ddp"), "channels_first");

@@ -220,6 +220,8 @@ TEST(MemoryFormat, IsSaidWhereItIsTakenForGranted) {
   EXPECT_EQ(assumed({"workload.precision=tf32"}),
             "images channels_first, as most runs in tf32 (strategy.memory_format)");
   EXPECT_EQ(assumed({"workload.precision=bf16", kFirst}), "");
+  EXPECT_EQ(assumed({"workload.precision=tf32", kLast}), "");
+  EXPECT_THAT(assumed({"workload.precision=fp32", kLast}), testing::HasSubstr("timed channels first alone"));
   EXPECT_EQ(assumed({"workload.precision=bf16", "strategy.torch_compile=true"}), "");
   EXPECT_EQ(assumed({"workload.precision=bf16", "cluster.node=mi300x-platform-8"}), "");
   EXPECT_THAT(assumed({"workload.precision=bf16", "cluster.node=mi300x-platform-8", kFirst}),
