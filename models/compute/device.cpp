@@ -164,7 +164,7 @@ FlopsPerSecond peak_or_throw(const Accelerator& accelerator, Precision precision
   throw std::logic_error(fmt::format("{} has no {} peak", accelerator.id, name_of(precision)));
 }
 
-FlopsPerSecond attention_peak(const Accelerator& accelerator, Precision precision) {
+FlopsPerSecond wide_peak(const Accelerator& accelerator, Precision precision) {
   if (!below_16_bit(precision)) return peak_or_throw(accelerator, precision);
   const FlopsPerSecond bf16 = accelerator.peak(Precision::bf16);
   return bf16.value() > 0 ? bf16 : peak_or_throw(accelerator, Precision::fp16);
@@ -194,11 +194,11 @@ Device accelerator_device(const Scenario& scenario) {
   device.peak = peak_or_throw(part, scenario.precision);
   const FlopsPerSecond fp32 = part.peak(Precision::fp32);
   device.peak_fp32 = fp32.value() > 0 ? fp32 : device.peak;
-  device.peak_attention = attention_peak(part, scenario.precision);
+  device.peak_wide = wide_peak(part, scenario.precision);
   take_profile(device, *scenario.compute, scenario.precision, part.memory_bandwidth);
   device.product = training_products(part, *scenario.compute, scenario.operators, scenario.precision, device.peak);
   device.sixteen_bit = below_16_bit(scenario.precision) ? training_products(part, *scenario.compute, scenario.operators,
-                                                                            Precision::bf16, device.peak_attention)
+                                                                            Precision::bf16, device.peak_wide)
                                                         : device.product;
   device.product_bytes = product_bytes(scenario.precision);
   device.element_bytes = element_bytes(scenario.precision);
@@ -217,7 +217,7 @@ Device socket_device(const Scenario& scenario) {
   Device device;
   device.is_cpu = true;
   // The catalogue knows a socket's fp32 rate only; narrower formats gain nothing on most of them.
-  device.peak = device.peak_fp32 = device.peak_attention = part.peak_fp32;
+  device.peak = device.peak_fp32 = device.peak_wide = part.peak_fp32;
   take_profile(device, *scenario.compute, Precision::fp32, part.memory_bandwidth);
   const double share = sustained_share(*scenario.compute, Precision::fp32);
   device.product = unmeasured_products(*scenario.compute, device.peak, share);
@@ -233,7 +233,7 @@ Device socket_device(const Scenario& scenario) {
 /// Clocks of the cores and of the memory, over those that the rates hold at.
 void set_clocks(Device& device, double products, double bandwidth) {
   for (FlopsPerSecond* rate :
-       {&device.peak, &device.peak_fp32, &device.peak_attention, &device.product.multiprocessor_rate,
+       {&device.peak, &device.peak_fp32, &device.peak_wide, &device.product.multiprocessor_rate,
         &device.product.sustained_rate, &device.sixteen_bit.multiprocessor_rate, &device.sixteen_bit.sustained_rate})
     *rate *= products;
   device.multiprocessor_cycles *= products;

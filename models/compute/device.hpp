@@ -14,7 +14,7 @@ namespace stepcast {
 struct Device {
   FlopsPerSecond peak;                ///< dense, in the scenario's precision
   FlopsPerSecond peak_fp32;           ///< for work that is not in the matrix unit's format
-  FlopsPerSecond peak_attention;      ///< of the format that attention runs in: 16 bit when the products are in 8 or 4
+  FlopsPerSecond peak_wide;           ///< of what stays in 16 bit when products are in 8 or 4: attention, convolutions
   ProductDevice product;              ///< in the scenario's precision; sustained_rate: in long training phases
   ProductDevice sixteen_bit;          ///< of products that stay in 16 bit where others are narrower
   double product_bytes = 2;           ///< of one element of a product's operands

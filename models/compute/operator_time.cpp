@@ -89,7 +89,7 @@ Seconds fused_attention_time(const Operator& op, const Device& device) {
   const double share =
       device.attention_forward_share * (op.backward ? device.attention_backward_ratio : 1) * head / (1 + half / op.n);
   return combine(device.kernel_floor * op.kernels,
-                 op.flops.value() / (share * device.peak_attention.value()) * eight_bit_factor(op, device),
+                 op.flops.value() / (share * device.peak_wide.value()) * eight_bit_factor(op, device),
                  memory_time(op, device));
 }
 
@@ -126,7 +126,7 @@ double grouped_share(const Operator& op, const Device& device, double most) {
   return std::min(most, device.grouped_share * op.width / kGroupChannels);
 }
 
-/// Share of device.peak of a convolution by its kind.
+/// Share of device.peak_wide of a convolution by its kind.
 double convolution_share(const Operator& op, const Device& device) {
   const auto or_any = [&](double share) { return share > 0 ? share : device.convolution_share; };
   switch (op.convolution) {
@@ -138,7 +138,7 @@ double convolution_share(const Operator& op, const Device& device) {
       return or_any(device.pointwise_share) * fed_share(op, device);
     case ConvolutionKind::depthwise:
       // One channel's window is no matrix product, so the matrix unit's peak does not matter.
-      if (device.depthwise_share > 0) return device.depthwise_share * (device.peak_fp32 / device.peak);
+      if (device.depthwise_share > 0) return device.depthwise_share * (device.peak_fp32 / device.peak_wide);
       [[fallthrough]];
     case ConvolutionKind::grouped:
       return or_any(grouped_share(op, device, or_any(device.window_share)));
@@ -166,8 +166,10 @@ double split_product_time(const Operator& op, const Device& device, double rate)
   return 2 * (op.k / slices + device.convolution_k_overhead) * (slices * outputs + device.convolution_tail) / rate;
 }
 
+/// What trains in 8 or 4 bit are linear layers (Transformer Engine has no convolution among its modules; its API
+/// reference for PyTorch and JAX): convolutions beside them stay in 16.
 Seconds convolution_time(const Operator& op, const Device& device) {
-  const double rate = convolution_share(op, device) * device.peak.value();
+  const double rate = convolution_share(op, device) * device.peak_wide.value();
   const double arithmetic =
       is_one_product(op.convolution) ? split_product_time(op, device, rate) : op.flops.value() / rate;
   return combine(device.kernel_floor * op.kernels, arithmetic, memory_time(op, device));

@@ -43,6 +43,12 @@ void check_memory_format(Draft& draft) {
                 "\"channels_last\", or leave memory_format out");
 }
 
+void say_what_stays_wide(Draft& draft) {
+  const Scenario& s = draft.scenario;
+  if (s.model && below_16_bit(s.precision) && has_convolutions(*s.model))
+    draft.assume(fmt::format("convolutions in 16 bit: linear layers alone train in {}", name_of(s.precision)));
+}
+
 void check_rotary(Draft& draft) {
   const char* pointer = "/strategy/fused_rotary";
   if (draft.spec().strategy.fused_rotary.value_or(true) || !draft.sound({pointer})) return;
@@ -73,6 +79,7 @@ void check_transformers_alone(Draft& draft) {
 void check_kernels(Draft& draft) {
   check_compiled(draft);
   check_memory_format(draft);
+  say_what_stays_wide(draft);
   check_rotary(draft);
   check_transformers_alone(draft);
 }

@@ -29,7 +29,7 @@ ProductDevice any_products(const Device& device) {
 Device any_device() {
   Device device;
   device.peak = FlopsPerSecond(log_between(1e12, 5e15));
-  device.peak_fp32 = device.peak_attention = device.peak;
+  device.peak_fp32 = device.peak_wide = device.peak;
   device.convolution_k_overhead = between(0, 200);
   device.convolution_tail = between(0, 5e5);
   device.kernel_floor = Seconds(between(1e-6, 3e-5));
@@ -106,7 +106,7 @@ RC_GTEST_PROP(OperatorTime, AFasterDeviceIsNeverSlower, ()) {
   RC_ASSERT(operator_time(op, faster) <= operator_time(op, device));
   // Small groups of rows fill a larger matrix unit less well, never so badly that it loses. The slack is rounding.
   faster = device;
-  faster.peak = faster.peak_attention = device.peak * between(1, 4);
+  faster.peak = faster.peak_wide = device.peak * between(1, 4);
   RC_ASSERT(operator_time(op, faster).value() <= operator_time(op, device).value() * (1 + 1e-12));
 }
 

@@ -461,7 +461,7 @@ TEST(FitCluster, FindsPlantedAttention) {
   const Accelerator& part = *catalog().find<Accelerator>("h100-sxm-80gb");
   const ComputeProfile& family = *catalog().find<ComputeProfile>(part.family);
   Device device;
-  device.peak_attention = part.peak(Precision::fp16);
+  device.peak_wide = part.peak(Precision::fp16);
   device.kernel_floor = family.kernel_floor;
   device.memory_bandwidth = part.memory_bandwidth * family.memory_share;
   device.attention_forward_share = 0.55;

@@ -65,7 +65,7 @@ struct Constant {
 class AttentionFit {
  public:
   AttentionFit(const Accelerator& part, const ComputeProfile& start, double share, const std::vector<Row>& rows) {
-    device_.peak_attention = part.peak(Precision::fp16);
+    device_.peak_wide = part.peak(Precision::fp16);
     device_.kernel_floor = start.kernel_floor;
     device_.memory_bandwidth = part.memory_bandwidth * start.memory_share;
     device_.attention_forward_share = share;
