@@ -50,6 +50,9 @@ void export_table(QTableView& view, const QString& title) {
 /// Where a table is too narrow, no column takes more of it than this share, that those beside it are seen.
 constexpr double kMostColumnShare = 0.42;
 
+/// Of that share, what a last column is content with.
+constexpr double kLeastOfCutColumn = 0.7;
+
 }  // namespace
 
 FigureView::FigureView(FigureTable& table, const QString& accessible_name, QWidget* parent) : QTableView(parent) {
@@ -113,9 +116,11 @@ void FigureView::place_columns(int width) {
     const int column = static_cast<int>(i);
     const int wanted = cut ? std::min(wanted_[i], widest) : wanted_[i];
     if (i + 1 == wanted_.size()) {
-      // The last one takes what is left; where that is too little, the table scrolls.
-      horizontalHeader()->setStretchLastSection(wanted <= left);
-      if (wanted <= left) return;
+      // The last one takes what is left; where that is too little, the table scrolls, but not for the end of a text that
+      // is cut anyhow.
+      const bool stretched = wanted <= left || (wanted < wanted_[i] && left >= kLeastOfCutColumn * wanted);
+      horizontalHeader()->setStretchLastSection(stretched);
+      if (stretched) return;
     }
     if (placed_[i] < 0 || columnWidth(column) == placed_[i]) {
       setColumnWidth(column, wanted);
