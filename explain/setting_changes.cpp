@@ -100,6 +100,7 @@ class Changes {
       if (scenario_.model->is_transformer() && recompute != name_of(scenario_.spec.strategy.recompute))
         add(fmt::format("recompute {} → {}", name_of(scenario_.spec.strategy.recompute), recompute),
             {fmt::format("strategy.recompute={}", recompute)});
+    if (const auto layers = scenario_.spec.strategy.recompute_layers) recomputed_layers(*layers);
     for (const std::string& sharding : scenario_.framework->shardings)
       if (sharding != name_of(scenario_.sharding))
         add(fmt::format("sharding {} → {}", name_of(scenario_.sharding), sharding),
@@ -111,6 +112,12 @@ class Changes {
             {fmt::format("workload.precision={}", name_of(precision))});
     if (below_16_bit(scenario_.precision))
       toggle("fp8_dot_product_attention", scenario_.spec.strategy.fp8_dot_product_attention);
+  }
+
+  /// One layer of each chunk more or less.
+  void recomputed_layers(int now) {
+    for (const int other : {now - 1, now + 1})
+      add(fmt::format("recompute_layers {} → {}", now, other), {fmt::format("strategy.recompute_layers={}", other)});
   }
 
   void kernels() {

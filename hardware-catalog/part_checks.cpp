@@ -98,7 +98,11 @@ void check_links(const Node& node, Diagnostics& diagnostics) {
 void check_native_links(const Node& node, Diagnostics& diagnostics) {
   const NodeInterconnect& connect = node.interconnect;
   if (connect.kind == NodeTopology::single || connect.kind == NodeTopology::pcie) return;
-  if (connect.bandwidth_per_accelerator(node.accelerator_count).value() <= 0)
+  // Link by link an accelerator may have none: it meets the others over PCIe.
+  const BytesPerSecond rate = connect.kind == NodeTopology::hybrid_cube_mesh && !connect.links.empty()
+                                  ? connect.per_link
+                                  : connect.bandwidth_per_accelerator(node.accelerator_count);
+  if (rate.value() <= 0)
     diagnostics.error("/interconnect",
                       fmt::format("{} without bandwidth: link_bandwidth_GBps and the number of links are needed",
                                   name_of(connect.kind)));

@@ -37,16 +37,30 @@ bool recomputes_attention(const StrategySpec& strategy) {
          });
 }
 
+/// Share of the layers whose backward pass repeats something.
+double repeating_share(const Job& job) {
+  int repeating = 0, blocks = 0;
+  for (const Chunk& chunk : job.chunks)
+    for (const int kind : chunk.layer_kinds) {
+      const LayerCost& layer = job.layer_kinds[static_cast<std::size_t>(kind)];
+      if (layer.role != LayerRole::dense_block && layer.role != LayerRole::moe_block) continue;
+      ++blocks;
+      if (layer.repeats) ++repeating;
+    }
+  return static_cast<double>(repeating) / std::max(1, blocks);
+}
+
 /// What the convention counts beyond (or short of) the executed FLOPs, in which the output layer is counted and fused
 /// kernels leave out the half of causal attention that a mask hides; others run it whole. Attention that is recomputed
 /// runs 4 times the forward work instead of 3.
-Flops convention_correction(const Scenario& scenario) {
+Flops convention_correction(const Job& job) {
+  const Scenario& scenario = *job.scenario;
   const FlopConvention& convention = scenario.spec.run.flop_convention;
   const Flops executed = model_flops(scenario, {true, true});
   Flops out{0};
   if (!convention.causal_halved && scenario.framework->fused_attention())
     out += (model_flops(scenario, {false, true}) - executed) *
-           (recomputes_attention(scenario.spec.strategy) ? 4.0 / 3.0 : 1.0);
+           (recomputes_attention(scenario.spec.strategy) ? 1 + repeating_share(job) / 3 : 1.0);
   if (!convention.output_layer) out += model_flops(scenario, {true, false}) - executed;
   return out;
 }
@@ -76,7 +90,7 @@ void fill_rates(Prediction& out, const Job& job, const StepBreakdown& breakdown)
   const FlopConvention& convention = scenario.spec.run.flop_convention;
   const FlopsPerSecond model =
       model_flops(scenario, {convention.causal_halved, convention.output_layer}) / devices / step;
-  const FlopsPerSecond hardware = (breakdown.executed_flops + convention_correction(scenario) / devices) / step;
+  const FlopsPerSecond hardware = (breakdown.executed_flops + convention_correction(job) / devices) / step;
   out.model_tflops_per_gpu = model.in(1_TFLOPS);
   out.hardware_tflops_per_gpu = hardware.in(1_TFLOPS);
   if (const FlopsPerSecond peak = mean_peak(job); peak > FlopsPerSecond(0)) {

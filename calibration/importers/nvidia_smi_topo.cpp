@@ -145,11 +145,37 @@ class MatrixReader {
       }
       read_row(found->second, words);
     }
+    if (diagnostics_.ok()) mirror_nics();
     for (std::size_t i = 0; i < names_.size(); ++i)
       if (cells_[i].empty() && diagnostics_.ok())
         diagnostics_.error("", fmt::format("device {} has a column and no row", shown(names_[i])),
                            "is the matrix cut off?");
     return diagnostics_.ok();
+  }
+
+  /// Where people paste the rows of GPUs alone, these tell how the NICs meet them; how NICs meet each other nobody
+  /// asks.
+  void mirror_nics() {
+    const auto lacks = [&](std::size_t i) { return cells_[i].empty(); };
+    bool any = false;
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (lacks(i) && gpu_number(names_[i])) return;
+      any = any || lacks(i);
+    }
+    if (!any) return;
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (!lacks(i)) continue;
+      std::vector<Cell> row(names_.size(), Cell{Relation::sys});
+      for (std::size_t j = 0; j < names_.size(); ++j)
+        if (!lacks(j) && gpu_number(names_[j])) row[j] = cells_[j][i];
+      row[i] = Cell{Relation::self};
+      mirrored_.emplace_back(i, std::move(row));
+    }
+    for (auto& [i, row] : mirrored_) cells_[i] = std::move(row);
+    for (const auto& [a, unused] : mirrored_)
+      for (std::size_t b = 0; b < names_.size(); ++b)
+        if (!gpu_number(names_[b])) cells_[b][a] = cells_[a][b];
+    wiring_.notes.emplace_back("NICs have no rows of their own; the rows of GPUs tell how they meet");
   }
 
   [[nodiscard]] bool has_all_rows() const {
@@ -293,6 +319,7 @@ class MatrixReader {
   std::vector<std::string_view> titles_;
   std::map<std::string, std::size_t> index_;
   std::vector<std::vector<Cell>> cells_;
+  std::vector<std::pair<std::size_t, std::vector<Cell>>> mirrored_;  ///< rows of NICs that the matrix lacks
   std::map<std::size_t, int> numa_;
   std::map<std::string, std::string> driver_names_;
   std::string model_;

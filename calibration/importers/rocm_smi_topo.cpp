@@ -89,14 +89,15 @@ Table table_of_addresses(const std::vector<std::string_view>& lines, std::string
   if (found == lines.end()) return out;
   for (auto line = found + 1; line != lines.end(); ++line) {
     const std::vector<std::string_view> words = words_of(*line);
-    if (words.empty()) break;
+    if (words.empty() || trimmed(*line).ends_with("TABLE:")) break;
     if (names.empty()) {
       names.assign(words.begin(), words.end());
       continue;
     }
     if (words.size() != names.size() + 1 || out.size() >= names.size() || words.front() != names[out.size()]) {
-      diagnostics.error("", fmt::format("found {} under {}, expected {} and {} cells", shown(*line), shown(title),
-                                        out.size() < names.size() ? names[out.size()] : "nothing", names.size()));
+      diagnostics.error(fmt::format("line {}", line - lines.begin() + 1),
+                        fmt::format("found {} under {}, expected {} and {} cells", shown(*line), shown(title),
+                                    out.size() < names.size() ? names[out.size()] : "nothing", names.size()));
       return {};
     }
     out.emplace_back(words.begin() + 1, words.end());

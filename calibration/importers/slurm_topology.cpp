@@ -39,11 +39,19 @@ class TreeMaker {
     std::vector<std::string> tier;
     for (const SlurmDefinition& block : definitions_.list()) tier.push_back(block.name);
     const std::vector<int>& sizes = definitions_.block_sizes();
+    const std::size_t blocks = tier.size();
+    int grouped = 0;
     for (const int size : sizes) {
       const int each = size / *std::min_element(sizes.begin(), sizes.end());
-      if (each < 2 || static_cast<std::size_t>(each) >= tier.size()) continue;
+      if (each < 2 || static_cast<std::size_t>(each) >= blocks) continue;
+      if (grouped > 0) {
+        // One tier above blocks is what a fabric of three tiers shows.
+        topology_.notes.push_back(
+            fmt::format("BlockSizes: only the tier of {} joined blocks is kept, that of {} not", grouped, each));
+        break;
+      }
+      grouped = each;
       tier = group(tier, static_cast<std::size_t>(each));
-      break;  // one tier above blocks is what a fabric of three tiers shows; larger sizes join all of it
     }
     if (tier.size() > 1) definitions_.join("blocks", std::move(tier));
     topology_.notes.emplace_back("blocks are taken as leaves below one network; what joins them is not told");

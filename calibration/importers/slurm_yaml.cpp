@@ -28,14 +28,23 @@ class YamlReader {
     if (!out_.ok()) return;
     const auto chosen = std::find_if(document_.begin(), document_.end(),
                                      [](const Json& one) { return is_true(one, "cluster_default"); });
-    const std::size_t taken = chosen == document_.end() ? 0 : static_cast<std::size_t>(chosen - document_.begin());
+    std::size_t taken = chosen == document_.end() ? 0 : static_cast<std::size_t>(chosen - document_.begin());
+    // A flat default shows no switches; the only topology beside it that does is what there is to import.
+    const auto shown_ones = std::count_if(document_.begin(), document_.end(), shows_switches);
+    const bool beside = !shows_switches(document_[taken]) && shown_ones == 1;
+    if (beside)
+      taken = static_cast<std::size_t>(std::find_if(document_.begin(), document_.end(), shows_switches) -
+                                       document_.begin());
     if (document_.size() > 1)
-      out_.note(fmt::format("of {} topologies {} was taken, the cluster's default", document_.size(),
-                            word(document_[taken].at("topology"))));
+      out_.note(fmt::format("of {} topologies {} was taken, {}", document_.size(),
+                            word(document_[taken].at("topology")),
+                            beside ? "the only one with switches" : "the cluster's default"));
     read_topology(document_[taken], fmt::format("/{}", taken));
   }
 
  private:
+  static bool shows_switches(const Json& one) { return one.contains("tree") || one.contains("block"); }
+
   void check_topology(std::size_t i) {
     const std::string at = fmt::format("/{}", i);
     if (!known(document_[i], at, {"topology", "cluster_default", "tree", "block", "flat", "ring", "torus3d"})) return;

@@ -238,16 +238,20 @@ class Mapping {
     if (by_recipe || (ranks % ep != 0 && tp * ranks % ep == 0)) strategy_["expert_tensor_parallel"] = 1;
   }
 
-  /// Share of the layers that words on recomputation name, "full block 4 layers"; 1 where they count none. Megatron's
-  /// block method counts layers of each stage, or chunk of an interleaved one; its uniform method recomputes every
-  /// layer, and its number is how many are kept together (megatron/core/transformer/transformer_block.py).
-  [[nodiscard]] double recomputed_share(const std::string& stated) const {
-    if (holds(stated, "uniform")) return 1;
+  /// Layers of each stage, or chunk of an interleaved one, that words on recomputation name, "full block 4 layers";
+  /// nothing where they count none, or as many as there are. Megatron's block method counts so; its uniform method
+  /// recomputes every layer, and its number is how many are kept together
+  /// (megatron/core/transformer/transformer_block.py). Of the whole model's layers each stage has its share.
+  [[nodiscard]] std::optional<long> recomputed_layers(const std::string& stated) const {
+    if (holds(stated, "uniform")) return std::nullopt;
     const bool block = holds(stated, "block");
     const std::optional<long> some = number_after(stated, block ? "block" : ",");
-    if (!some) return 1;
-    const long chunks = block ? degree("pipeline_parallel") * degree("virtual_pipeline") : 1;
-    return static_cast<double>(*some * chunks) / static_cast<double>(layers());
+    if (!some) return std::nullopt;
+    const long chunks = degree("pipeline_parallel") * degree("virtual_pipeline");
+    const long each = block || *some == 0
+                          ? *some
+                          : std::max(1L, std::lround(static_cast<double>(*some) / static_cast<double>(chunks)));
+    return each < (layers() + chunks - 1) / chunks ? std::optional(each) : std::nullopt;
   }
 
   void read_recompute() {
@@ -262,11 +266,14 @@ class Mapping {
       return;
     }
     const bool experts = model_.at("transformer").value("experts", 0L) > 0;
-    // "full, 0 layers" recomputes nothing. No scenario recomputes a part of the layers, so the half decides.
-    if (stated == "none" || 2 * recomputed_share(stated) < 1) {
+    const std::optional<long> some = recomputed_layers(stated);
+    if (stated == "none" || some == 0) {  // "full, 0 layers" recomputes nothing
       strategy_["recompute"] = "none";
-    } else if (stated.find("full") == 0) {
+      return;
+    }
+    if (stated.find("full") == 0) {
       strategy_["recompute"] = "full";
+      if (some) strategy_["recompute_layers"] = *some;
     } else if (stated.find("minimal") == 0) {
       // MaxText keeps the projections' results, with "context" also attention's, and computes the rest again.
       set_modules(holds(stated, "context") ? std::vector<std::string>{"norm"}

@@ -116,8 +116,8 @@ void FigureView::place_columns(int width) {
     const int column = static_cast<int>(i);
     const int wanted = cut ? std::min(wanted_[i], widest) : wanted_[i];
     if (i + 1 == wanted_.size()) {
-      // The last one takes what is left; where that is too little, the table scrolls, but not for the end of a text that
-      // is cut anyhow.
+      // The last one takes what is left; where that is too little, the table scrolls, but not for the end of a text
+      // that is cut anyhow.
       const bool stretched = wanted <= left || (wanted < wanted_[i] && left >= kLeastOfCutColumn * wanted);
       horizontalHeader()->setStretchLastSection(stretched);
       if (stretched) return;

@@ -95,6 +95,7 @@ Json changed(Json document, const Change& change) {
   for (const char* derived : {"data_parallel", "stage_layers", "hsdp_shard_size"}) strategy.erase(derived);
   for (const Setting& setting : change) strategy[setting.key] = setting.value;
   if (strategy.value("recompute", "") != "modules") strategy.erase("recompute_modules");
+  strategy.erase("recompute_layers");  // which do not suffice, or are more than stages of other lengths have
   return document;
 }
 

@@ -26,11 +26,11 @@ struct LayerKind {
   bool repeats = true;
 };
 
-/// Which kind every layer of a model is, and which it is on a last stage that repeats nothing (the same where it does).
+/// Which kind every layer of a model is, and which it is where it repeats nothing (the same where every layer repeats).
 struct LayerKinds {
   std::vector<int> of_layer;
   std::vector<LayerKind> kinds;
-  std::vector<int> on_last_stage;  ///< by kind
+  std::vector<int> kept;  ///< by kind
 };
 
 LayerKinds kinds_of(const Scenario& scenario) {
@@ -40,7 +40,7 @@ LayerKinds kinds_of(const Scenario& scenario) {
   out.of_layer.resize(static_cast<std::size_t>(layers));
   if (model.compact) {  // equal layers
     out.kinds.push_back({LayerRole::cnn, 0});
-    out.on_last_stage = {0};
+    out.kept = {0};
     return out;
   }
   if (!model.is_transformer()) {
@@ -48,7 +48,7 @@ LayerKinds kinds_of(const Scenario& scenario) {
       out.of_layer[i] = i;
       out.kinds.push_back({LayerRole::cnn, i});
     }
-    out.on_last_stage = out.of_layer;
+    out.kept = out.of_layer;
     return out;
   }
   // By experts, local attention, half, side, streams, own weights, whose keys, and entries.
@@ -67,11 +67,11 @@ LayerKinds kinds_of(const Scenario& scenario) {
     out.of_layer[i] = kind;
   }
   const std::size_t blocks = out.kinds.size();
+  const StrategySpec& strategy = scenario.spec.strategy;
+  const bool some_keep = !strategy.recompute_last_stage || strategy.recompute_layers.has_value();
   for (std::size_t kind = 0; kind < blocks; ++kind) {
-    out.on_last_stage.push_back(
-        static_cast<int>(scenario.spec.strategy.recompute_last_stage ? kind : out.kinds.size()));
-    if (!scenario.spec.strategy.recompute_last_stage)
-      out.kinds.push_back({out.kinds[kind].role, out.kinds[kind].first, false});
+    out.kept.push_back(static_cast<int>(some_keep ? out.kinds.size() : kind));
+    if (some_keep) out.kinds.push_back({out.kinds[kind].role, out.kinds[kind].first, false});
   }
   out.kinds.push_back({LayerRole::embedding, 0});
   out.kinds.push_back({LayerRole::output, 0});
@@ -123,10 +123,12 @@ void build_chunks(Job& job, const LayerKinds& kinds) {
     chunk.has_output = transformer && c == count - 1;
     chunk.layer_kinds.reserve(static_cast<std::size_t>(chunk.layers) + 2);
     if (chunk.has_embedding) chunk.layer_kinds.push_back(embedding);
-    const bool last = chunk.stage == stages - 1;
+    const StrategySpec& strategy = scenario.spec.strategy;
+    const bool keeps_all = chunk.stage == stages - 1 && !strategy.recompute_last_stage;
+    const int repeating = keeps_all ? 0 : strategy.recompute_layers.value_or(chunk.layers);
     for (int i = 0; i < chunk.layers; ++i) {
       const int kind = kinds.of_layer[layer++];
-      chunk.layer_kinds.push_back(last ? kinds.on_last_stage[static_cast<std::size_t>(kind)] : kind);
+      chunk.layer_kinds.push_back(i < repeating ? kind : kinds.kept[static_cast<std::size_t>(kind)]);
     }
     if (chunk.has_output) chunk.layer_kinds.push_back(output);
     for (const int kind : chunk.layer_kinds) add_to_stage(job, chunk, job.layer_kinds[kind]);

@@ -65,6 +65,22 @@ void check_last_stage(Draft& draft) {
     draft.fault(pointer, "found false, but nothing is recomputed", "leave recompute_last_stage out");
 }
 
+/// Layers of a chunk that recompute are some of those that it has.
+void check_recomputed_layers(Draft& draft) {
+  const StrategySpec& strategy = draft.spec().strategy;
+  const char* pointer = "/strategy/recompute_layers";
+  if (!strategy.recompute_layers || !draft.sound({pointer, "/strategy/stage_layers"})) return;
+  const int found = *strategy.recompute_layers;
+  if (strategy.recompute == Recompute::none)
+    return draft.fault(pointer, fmt::format("found {}, but nothing is recomputed", found),
+                       "leave recompute_layers out, or recompute \"full\"");
+  const std::vector<int>& chunks = draft.scenario.stage_layers;
+  const int most = chunks.empty() ? found : *std::max_element(chunks.begin(), chunks.end());
+  if (found > most)
+    draft.fault(pointer, fmt::format("found {}, but no stage or chunk has more than {} layers", found, most),
+                fmt::format("1 to {}, or leave recompute_layers out: all", most));
+}
+
 void check_schedule(Draft& draft) {
   const StrategySpec& strategy = draft.spec().strategy;
   Scenario& s = draft.scenario;
@@ -167,6 +183,7 @@ void resolve_pipeline(Draft& draft) {
   } else if (s.model->is_transformer() || chunks == 1) {
     split_evenly(draft, layers, chunks);
   }
+  check_recomputed_layers(draft);
 }
 
 namespace {

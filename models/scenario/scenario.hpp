@@ -155,6 +155,7 @@ struct StrategySpec {
       stage_layers;  ///< layers of each stage (of each chunk in order), for uneven pipelines
   Recompute recompute = Recompute::none;
   std::vector<RecomputeModule> recompute_modules;
+  std::optional<int> recompute_layers;            ///< first ones of each chunk that recompute; default: all
   bool recompute_last_stage = true;               ///< false: the last stage keeps its activations
   std::optional<Sharding> sharding;               ///< default: the framework's
   std::optional<int> hsdp_shard_size;             ///< ranks of one shard group (hsdp); default: one node

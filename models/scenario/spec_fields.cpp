@@ -46,6 +46,10 @@ void add_recomputation_and_shards(FieldTable<StrategySpec>& t) {
   using S = StrategySpec;
   t.field("recompute", &S::recompute, "What the backward pass computes again instead of keeping it")
       .field("recompute_modules", &S::recompute_modules, "Parts of a layer that recompute \"modules\" repeats")
+      .field("recompute_layers", &S::recompute_layers,
+             "So many layers of each pipeline stage (interleaved: of each chunk) recompute, the others keep their "
+             "activations; default: all",
+             {.min = 1, .max = 1e6})
       .field("recompute_last_stage", &S::recompute_last_stage,
              "false: the last stage of a pipeline, whose backward pass follows at once, keeps its activations")
       .field("sharding", &S::sharding, "What data-parallel replicas share out; default: the framework's")

@@ -159,8 +159,8 @@ void add_recompute(Arguments& out, const Scenario& s) {
     }
     case Recompute::full:
       out.value("--recompute-granularity", "full");
-      out.value("--recompute-method", "uniform");
-      return out.value("--recompute-num-layers", 1);
+      out.value("--recompute-method", s.spec.strategy.recompute_layers ? "block" : "uniform");
+      return out.value("--recompute-num-layers", s.spec.strategy.recompute_layers.value_or(1));
   }
 }
 
@@ -234,6 +234,8 @@ std::vector<std::string> beyond_megatron_arguments(const Scenario& s) {
   if (strategy.recompute == Recompute::modules)
     for (const RecomputeModule module : strategy.recompute_modules)
       add_if(megatron_module(module, s).empty(), fmt::format("recompute of {}", name_of(module)));
+  add_if(strategy.recompute_layers && strategy.recompute != Recompute::full,
+         fmt::format("recompute {} of some layers", name_of(strategy.recompute)));
   add_if(!strategy.recompute_last_stage, "a last stage that recomputes nothing");
   add_if(strategy.offload_optimizer && !has_distributed_optimizer(s),
          "an optimizer in host memory, which Megatron-LM has with its distributed optimizer (sharding zero-1) only");

@@ -96,6 +96,8 @@ std::vector<std::string> beyond_deepspeed_config(const Scenario& s) {
     out.push_back(fmt::format("{} {}", key, value.is_string() ? value.get<std::string>() : value.dump()));
   const Recompute recompute = s.spec.strategy.recompute;
   if (recompute != Recompute::none) out.push_back(fmt::format("recompute {}", name_of(recompute)));
+  if (const auto layers = s.spec.strategy.recompute_layers)
+    out.push_back(fmt::format("recompute of {} layers of each stage", *layers));
   if (const OptimizerKind optimizer = optimizer_of(s); optimizer != usual_optimizer(*s.model))
     out.push_back(fmt::format("optimizer {}", name_of(optimizer)));
   if (s.spec.strategy.parameters_in_16_bit) out.emplace_back("parameters in 16 bit alone");
@@ -122,6 +124,7 @@ Json torch_config(const Scenario& s) {
     Json& modules = out["checkpointed_modules"] = Json::array();
     for (const RecomputeModule module : s.spec.strategy.recompute_modules) modules.push_back(name_of(module));
   }
+  if (s.spec.strategy.recompute_layers) out["checkpointed_layers"] = *s.spec.strategy.recompute_layers;
   if (s.spec.strategy.gradients_in_fp32) out["gradients_in_fp32"] = *s.spec.strategy.gradients_in_fp32;
   if (s.spec.strategy.optimizer) out["optimizer"] = std::string(name_of(*s.spec.strategy.optimizer));
   if (s.spec.strategy.parameters_in_16_bit) out["parameters_in_16_bit"] = true;

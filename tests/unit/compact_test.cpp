@@ -239,7 +239,7 @@ TEST(Compact, NeedsWorkAndItsOwnShape) {
 /// 100 TFLOP/s in the training format, 10 in fp32, nothing but arithmetic.
 Device convolution_device() {
   Device device;
-  device.peak = 100_TFLOPS;
+  device.peak = device.peak_wide = 100_TFLOPS;
   device.peak_fp32 = 10_TFLOPS;
   device.memory_bandwidth = 1e9 * 1_GBps;
   device.convolution_share = 0.5;

@@ -126,13 +126,33 @@ TEST(Accelerate, WhatYamlTakesForTruthValues) {
 }
 
 TEST(Accelerate, ProcessesFillNodes) {
-  EXPECT_THAT(import("distributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_processes: 3\n").faults,
-              HasSubstr("3 processes fill no whole number of dgx-h100"));
+  EXPECT_THAT(import("distributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_processes: 12\n").faults,
+              HasSubstr("12 processes fill no whole number of dgx-h100"));
   ImportTarget two;
   two.nodes = 2;
   const Result taken = import("distributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_processes: 3\n", two);
   EXPECT_EQ(taken.scenario["cluster"]["nodes"], 2);
   EXPECT_THAT(taken.notes, HasSubstr("3 processes, on 16 devices"));
+}
+
+// Machines that start fewer processes than they have devices are parts of them, and the network between them counts.
+TEST(Accelerate, FewerProcessesAreAPartOfAMachine) {
+  const Result two = import("distributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_processes: 8\nnum_machines: 2\n");
+  EXPECT_EQ(two.scenario["cluster"], Json::parse(R"({"node": "dgx-h100-4-of-8", "nodes": 2})"));
+  EXPECT_THAT(two.notes, HasSubstr("4 processes a node, dgx-h100 has 8 devices: dgx-h100-4-of-8"));
+  EXPECT_EQ(import("distributed_type: FSDP\nnum_processes: 1\n").scenario["cluster"]["node"], "dgx-h100-1-of-8");
+}
+
+TEST(Accelerate, ProcessorsAreNoDevices) {
+  EXPECT_THAT(import("distributed_type: MULTI_CPU\nuse_cpu: true\nnum_processes: 4\n").faults,
+              HasSubstr("/use_cpu: found true"));
+}
+
+TEST(Accelerate, AFileBesideThatIsNowhereIsNamed) {
+  EXPECT_THAT(import("distributed_type: DEEPSPEED\nnum_processes: 8\ndeepspeed_config:\n  deepspeed_config_file: "
+                     "no/such.json\n")
+                  .faults,
+              HasSubstr("/deepspeed_config/deepspeed_config_file: found \"no/such.json\""));
 }
 
 TEST(Accelerate, OtherFiles) {

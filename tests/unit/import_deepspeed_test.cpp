@@ -36,6 +36,21 @@ TEST(DeepSpeedImport, OverlapThatStageThreeCannotDoWithoutIsNamed) {
       false);
 }
 
+// BF16_Optimizer cuts its states without any stage; with gradients in 16 bit, as with fp16, nothing does.
+TEST(DeepSpeedImport, Bf16WithoutAStageIsShardedAllTheSame) {
+  const auto sharding = [](const std::string& config) { return of(config).scenario["strategy"]["sharding"]; };
+  EXPECT_EQ(sharding(R"({"bf16": {"enabled": true}, "zero_optimization": {"stage": 0}})"), "zero-1");
+  EXPECT_EQ(sharding(R"({"bf16": {"enabled": true}, "data_types": {"grad_accum_dtype": "bf16"}})"), "none");
+  EXPECT_EQ(sharding(R"({"fp16": {"enabled": true}})"), "none");
+}
+
+TEST(DeepSpeedImport, TheEngineMayBeCompiled) {
+  const auto strategy = [](const std::string& config) { return of(config).scenario["strategy"]; };
+  EXPECT_EQ(strategy(R"({"zero_optimization": {"stage": 1}, "compile": {"disable": false}})")["torch_compile"], true);
+  EXPECT_FALSE(
+      strategy(R"({"zero_optimization": {"stage": 1}, "compile": {"disable": true}})").contains("torch_compile"));
+}
+
 // The first files: DeepSpeed reads true as stage 1.
 TEST(DeepSpeedImport, StagesMayBeSwitches) {
   EXPECT_EQ(of(R"({"zero_optimization": true})").scenario["strategy"]["sharding"], "zero-1");

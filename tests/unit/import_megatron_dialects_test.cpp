@@ -42,6 +42,108 @@ const std::string kGatedDelta =
     "--linear-conv-kernel-dim 4 --linear-key-head-dim 128 --linear-value-head-dim 128 --linear-num-key-heads 4 "
     "--linear-num-value-heads 8 ";
 
+// The block method recomputes some layers of each stage or chunk, the uniform one all.
+TEST(MegatronDialects, SomeLayersMayRecompute) {
+  const auto strategy = [](const std::string& rest) {
+    return of(kSmall + "--vocab-size 32000 --recompute-granularity full " + rest).scenario["strategy"];
+  };
+  EXPECT_EQ(strategy("--recompute-method block --recompute-num-layers 3")["recompute_layers"], 3);
+  EXPECT_EQ(strategy("--recompute-method block --recompute-num-layers 0").value("recompute", "none"), "none");
+  EXPECT_FALSE(strategy("--recompute-method block --recompute-num-layers 8").contains("recompute_layers"));
+  EXPECT_FALSE(strategy("--recompute-method uniform --recompute-num-layers 2").contains("recompute_layers"));
+}
+
+// NeMo's and Bridge's YAML: no key that the reader asks for is passed over, however it begins.
+TEST(MegatronDialects, YamlLosesNothingThatCounts) {
+  const std::string yaml = R"(model:
+  num_layers: 8
+  hidden_size: 1024
+  num_attention_heads: 8
+  seq_length: 1024
+  vocab_size: 50000
+  num_moe_experts: 16
+  moe_router_topk: 8
+  moe_router_num_groups: 4
+  moe_router_group_topk: 2
+  moe_router_dtype: fp32
+  qk_layernorm: true
+  attention_backend: AttnBackend.unfused
+  cpu_offloading: true
+  init_method: |
+    of several
+    lines
+optimizer:
+  optimizer_cpu_offload: true
+train:
+  micro_batch_size: 1
+  global_batch_size: ${GBS}
+dist:
+  use_megatron_fsdp: true
+ddp:
+  data_parallel_sharding_strategy: optim_grads_params
+  overlap_grad_reduce: true
+tokenizer:
+  vocab_size: 32000
+)";
+  ImportTarget target;
+  target.call = "GBS=64";
+  const ImportedScenario imported = of(yaml, target);
+  const Json& shape = imported.scenario["workload"]["model"]["transformer"];
+  EXPECT_EQ(shape["top_k"], 8);
+  EXPECT_EQ(shape["expert_groups"], 4);
+  EXPECT_EQ(shape["groups_per_token"], 2);
+  EXPECT_EQ(shape["qk_norm"], true);
+  EXPECT_EQ(shape["vocab"], 50048);  // the model's own, padded
+  const Json& strategy = imported.scenario["strategy"];
+  EXPECT_EQ(strategy["attention_kernel"], "unfused");
+  EXPECT_EQ(strategy["offload_optimizer"], true);
+  EXPECT_EQ(strategy["sharding"], "fsdp");
+  EXPECT_EQ(imported.scenario["workload"]["global_batch"], 64);
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("cpu_offloading: not used")));
+  EXPECT_THAT(imported.notes, Not(Contains(HasSubstr("unknown keys"))));
+}
+
+// Shares of a hybrid's layers: attention between equal stretches of scans, MLPs behind every second.
+TEST(MegatronDialects, SharesOfAHybridMakeItsPattern) {
+  EXPECT_EQ(megatron_hybrid_layers(9, 2.0 / 9, 0), "MM*MMM*MM");
+  EXPECT_EQ(megatron_hybrid_layers(6, 0, 0.5), "M-M-M-");
+  EXPECT_EQ(megatron_hybrid_layers(4, 0, 0), "MMMM");
+  const std::string hybrid = kSmall + "--vocab-size 32000 --hybrid-mlp-ratio 0.5 --hybrid-attention-ratio ";
+  const Json pattern = of(hybrid + "0.125").scenario["workload"]["model"]["transformer"]["layer_pattern"];
+  EXPECT_EQ(std::count(pattern.get_ref<const std::string&>().begin(), pattern.get_ref<const std::string&>().end(), '*'),
+            1);
+  EXPECT_THAT(faults_of(hybrid + "0.75"), HasSubstr("no shares of the layers"));
+}
+
+// Experts whose number differs by layer: their mean, in whole multiples of the ranks that they are dealt out to.
+TEST(MegatronDialects, NumbersOfExpertsMayDiffer) {
+  const ImportedScenario imported =
+      of(kSmall + "--vocab-size 32000 --num-experts 4 4 8 8 --moe-expert-parallel-size 8 --topk 1");
+  EXPECT_EQ(imported.scenario["workload"]["model"]["transformer"]["experts"], 8);
+  EXPECT_EQ(imported.scenario["strategy"]["expert_parallel"], 4);
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("differs by layer, 4 to 8")));
+}
+
+TEST(MegatronDialects, OtherNamesOfOptions) {
+  const Json shape = of(kSmall +
+                        "--vocab-size 32000 --normalization rmsnorm --num-key-value-heads 2 --quick-geglu "
+                        "--enable-gpt-oss --cpu-optimizer --use-distributed-optimizer")
+                         .scenario["workload"]["model"]["transformer"];
+  EXPECT_EQ(shape["norm"], "rms_norm");
+  EXPECT_EQ(shape["kv_heads"], 2);
+  EXPECT_EQ(shape["gated_mlp"], true);
+  EXPECT_EQ(shape["positions"], "rotary");
+  EXPECT_EQ(of(kSmall + "--vocab-file v.json --merge-file m.txt").scenario["workload"]["model"]["transformer"]["vocab"],
+            50304);
+  EXPECT_THAT(faults_of(kSmall + "--vocab-size 32000 --vision-model-type clip"), HasSubstr("images and text"));
+  ImportTarget target;
+  target.seq_len = 512;
+  EXPECT_EQ(
+      of("--num-layers 8 --hidden-size 1024 --num-attention-heads 8 --global-batch-size 8 --vocab-size 32000", target)
+          .scenario["workload"]["seq_len"],
+      512);
+}
+
 // Every fourth layer has full attention, and every second experts: halves that alternate, and stages of twice as many.
 TEST(MegatronDialects, LinearAttentionMakesEveryHalfALayer) {
   const ImportedScenario imported = of(kSmall + kGatedDelta +

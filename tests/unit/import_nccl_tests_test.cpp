@@ -93,6 +93,34 @@ TEST(NcclTests, JsonTellsItsDate) {
 }
 
 // The table of a job that was killed: its words are not those of the header's end.
+// 64 bytes in 0.1455 us are 0.44 GB/s; printed as 0.15 us they would be 0.43.
+TEST(NcclTests, ShortTimesAreRounded) {
+  const auto import = import_measured(
+      read_nccl_tests,
+      run("all_reduce_perf", 1, kColumns, "  64  16  float  sum  -1  0.15  0.44  0.00  0  0.15  0.44  0.00  0"), {});
+  EXPECT_EQ(import.faults, "");
+}
+
+// The first versions counted what a rank gets from the others: 1,048,576 bytes on two ranks in 738.2 us are 0.71 GB/s.
+TEST(NcclTests, RatesOfTheFirstVersionsAreOfWhatIsMoved) {
+  const std::string gather =
+      "# nThread 1 nGpus 2 minBytes 8 maxBytes 134217728 step: 2(factor) warmup iters: 5 iters: 20 validation: 1 \n#\n"
+      "# Using devices\n#   Rank  0 Pid  12979 on    host device  0 [0x45] GeForce GTX 1080\n"
+      "#   Rank  1 Pid  12979 on    host device  1 [0xc4] GeForce GTX 1080\n#\n"
+      "#       size         count    type     time   algbw   busbw  error     time   algbw   busbw  error\n"
+      "     1048576        131072   float    738.2    RATE    RATE  0e+00    784.1    0.67    0.67  0e+00\n"
+      "# Out of bounds values : 0 OK\n";
+  const auto of_rate = [&](const std::string& rate) {
+    std::string text = gather;
+    for (auto at = text.find("RATE"); at != std::string::npos; at = text.find("RATE")) text.replace(at, 4, rate);
+    return import_measured(read_nccl_tests, text, {.op = "all_gather"});
+  };
+  const auto import = of_rate("0.71");
+  EXPECT_EQ(import.faults, "");
+  EXPECT_EQ(import.rows[0]["size_bytes"], 1048576);
+  EXPECT_THAT(of_rate("0.91").faults, HasSubstr("are no 0.91 GB/s"));
+}
+
 TEST(NcclTests, ACutRowIsAFault) {
   std::istringstream row(kRow);
   std::string cut;

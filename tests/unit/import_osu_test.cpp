@@ -56,6 +56,18 @@ TEST(Osu, OnePairIsAPingPong) {
   EXPECT_EQ(import.rows[0]["kind"], "ping_pong");
 }
 
+// Without a word they are two nodes; as many ranks a node as the pair has, or more, are one.
+TEST(Osu, APairIsOfOneNodeWhereRanksShareIt) {
+  const auto pair = [](const MeasuredHints& hints) {
+    return import_measured(read_osu, table("MPI Latency Test", "8  1.5"), hints);
+  };
+  EXPECT_EQ(pair({.ranks = 2, .per_node = 8}).rows[0]["nodes"], 1);
+  EXPECT_EQ(pair({.ranks = 2, .per_node = 1}).rows[0]["nodes"], 2);
+  const auto assumed = pair({.ranks = 2});
+  EXPECT_EQ(assumed.rows[0]["nodes"], 2);
+  EXPECT_THAT(assumed.warnings.dump(), HasSubstr("taken as one between two nodes"));
+}
+
 constexpr const char* kNonBlocking = R"(
 # OSU MPI Non-blocking Allreduce Latency Test v7.5
 # Overall = Coll. Init + Compute + MPI_Test + MPI_Wait
@@ -87,6 +99,14 @@ TEST(Osu, OfNonBlockingCallsTheBareCommunicationCounts) {
                                        kSixteen);
   EXPECT_EQ(barrier.faults, "");
   EXPECT_EQ(barrier.rows[0]["samples_us"], Json({9.75}));
+  // Its header has lost its mark in some versions.
+  const auto unmarked = import_measured(read_osu,
+                                        "# OSU MPI Non-blocking Barrier Latency Test v7.3\n"
+                                        "      Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)\n"
+                                        "  20.1 10.5 9.75 8.0\n",
+                                        kSixteen);
+  EXPECT_EQ(unmarked.faults, "");
+  EXPECT_EQ(unmarked.rows[0]["samples_us"], Json({9.75}));
 }
 
 TEST(Osu, BlockingCallsGoBeforeNonBlockingOnes) {

@@ -101,6 +101,23 @@ TEST(SlurmTopology, SizesOfBlocksCountBaseBlocks) {
   EXPECT_EQ(fabric["nodes_per_pod"], 72);
 }
 
+// Base blocks of 8: pairs of them make pods; that four belong together, too, is told.
+TEST(SlurmTopology, MoreSizesThanTiersAreTold) {
+  std::string text;
+  for (int block = 0; block < 12; ++block)
+    text += fmt::format("BlockName=b{} Nodes=n[{}-{}]\n", block, 8 * block + 1, 8 * block + 8);
+  const Imported imported = import(text + "BlockSizes=8,16,32\n");
+  EXPECT_EQ(imported.document["nodes_per_pod"], 16);
+  EXPECT_THAT(imported.notes, testing::Contains(HasSubstr("only the tier of 2 joined blocks is kept, that of 4 not")));
+}
+
+TEST(SlurmTopology, AFlatDefaultMakesRoomForTheTreeBeside) {
+  const Imported imported = import(
+      "- topology: all\n  cluster_default: true\n  flat: true\n- topology: t\n  tree:\n    switches:\n"
+      "      - switch: s1\n        nodes: n[1-2]\n");
+  EXPECT_THAT(imported.notes, testing::Contains(HasSubstr("t was taken, the only one with switches")));
+}
+
 TEST(SlurmTopology, YamlSaysTheSame) {
   const std::string tree =
       "---\n- topology: t\n  cluster_default: true\n  tree:\n    switches:\n      - switch: root\n        children: "

@@ -24,6 +24,21 @@ std::string matrix(int gpus, const std::string& relation) {
   return out;
 }
 
+// A bridge over two of three cards: the third meets them over PCIe, and the catalogue takes the node.
+TEST(SmiTopo, ACardMayStandBesideAPair) {
+  const Json node = of_matrix("\tGPU0\tGPU1\tGPU2\nGPU0\tX\tNV4\tSYS\nGPU1\tNV4\tX\tSYS\nGPU2\tSYS\tSYS\tX\n",
+                              {"n", "rtx-a6000", "", {}});
+  EXPECT_EQ(node["interconnect"]["links"], Json::parse("[[0, 1, 4]]"));
+}
+
+// People paste the rows of GPUs alone.
+TEST(SmiTopo, RowsOfGpusTellHowNicsMeetThem) {
+  const Json node = of_matrix("\tGPU0\tGPU1\tNIC0\tNIC1\nGPU0\tX\tNV12\tPIX\tSYS\nGPU1\tNV12\tX\tSYS\tPIX\n",
+                              {"n", "a100-sxm-80gb", "", {}});
+  EXPECT_EQ(node["nics"].size(), 1U);
+  EXPECT_EQ(node["nics"][0]["count"], 2);
+}
+
 TEST(SmiTopo, OfADgx1IsTheCataloguesMesh) {
   const Json node = of_matrix(imported_file("dgx-1v.topo.txt"));
   const Node* shipped = catalog().find<Node>("dgx-1-v100-16gb");
@@ -311,6 +326,11 @@ TEST(SmiTopo, AmdSmiShowsAMeshByAddress) {
   ASSERT_EQ(wiring.accelerators.size(), 2U);
   EXPECT_EQ(wiring.accelerators[1].name, "0000:26:00.0");
   EXPECT_EQ(wiring.links.size(), 1U);
+  Diagnostics dense("t.txt");
+  std::string without_blanks = text;
+  without_blanks.erase(text.find("\n\n"), 1);
+  EXPECT_EQ(read_smi_topo(without_blanks, dense).links.size(), 1U);
+  EXPECT_TRUE(dense.ok());
   Diagnostics cut("t.txt");
   (void)read_smi_topo(text.substr(0, text.rfind("0000:26:00.0")), cut);
   ASSERT_FALSE(cut.ok());

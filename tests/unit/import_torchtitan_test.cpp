@@ -52,6 +52,31 @@ components = ["model",
 key = 1
 )";
 
+// Before 2025 pipelines and contexts were experiments.
+TEST(Torchtitan, DegreesMayStandAmongTheExperiments) {
+  const Result out = import(
+      "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nbatch_size = 8\nseq_len = 8192\n"
+      "tensor_parallel_degree = 2\n[experimental]\ncontext_parallel_degree = 2\npipeline_parallel_degree = 2\n"
+      "pipeline_parallel_microbatches = 4\ncustom_import = \"\"\n");
+  EXPECT_EQ(out.faults, "");
+  EXPECT_EQ(out.scenario["strategy"]["tensor_parallel"], 2);
+  EXPECT_EQ(out.scenario["strategy"]["context_parallel"], 2);
+  EXPECT_EQ(out.scenario["strategy"]["pipeline_parallel"], 2);
+  EXPECT_EQ(out.scenario["strategy"]["micro_batch"], 2);
+}
+
+// Every second or third of 32 layers, or the loss alone compiled.
+TEST(Torchtitan, PartsMayBeRecomputedOrCompiled) {
+  const std::string llama = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\n";
+  const auto strategy = [&](const std::string& rest) { return import(llama + rest).scenario["strategy"]; };
+  const std::string selective = "[activation_checkpoint]\nmode = \"selective\"\nselective_ac_option = ";
+  EXPECT_EQ(strategy(selective + "'2'\n")["recompute_layers"], 16);
+  EXPECT_EQ(strategy(selective + "3\n")["recompute_layers"], 10);
+  EXPECT_FALSE(strategy(selective + "1\n").contains("recompute_layers"));
+  EXPECT_THAT(import(llama + selective + "\"some\"\n").faults, HasSubstr("/activation_checkpoint/selective_ac_option"));
+  EXPECT_FALSE(strategy("[compile]\nenable = true\ncomponents = [\"loss\"]\n").contains("torch_compile"));
+}
+
 TEST(Torchtitan, FlavourDegreesAndBatch) {
   const Result out = import(kLlama);
   EXPECT_EQ(out.faults, "");

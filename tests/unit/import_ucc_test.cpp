@@ -59,6 +59,12 @@ TEST(Ucc, RatesTellWhatSizesOfAnAlltoallAre) {
     EXPECT_EQ(import.faults, "") << row;
     EXPECT_EQ(import.rows[0]["size_bytes"], 2097152) << row;
   }
+  // Of 64 ranks, as NVIDIA's cloudai logs one.
+  EXPECT_THAT(
+      import_measured(read_ucc,
+                      table("Alltoall", "  8388608  33554432  47292.5  47000.0  47500.0  44.70  44.9  44.5\n"), kEight)
+          .faults,
+      HasSubstr("are no alltoall of 8 ranks"));
   EXPECT_THAT(
       import_measured(read_ucc, table("Alltoall", "  65536 262144 76.46 72.62 82.30\n", "cuda", ""), kEight).faults,
       HasSubstr("measure with -F"));

@@ -223,6 +223,24 @@ TEST(Lower, CompilersKeepMoreWhereNothingIsRecomputed) {
   EXPECT_EQ(kept("full", 2), kept("full", 1));
 }
 
+// Of the six layers of each chunk the first two repeat their forward pass.
+TEST(Lower, SoManyLayersOfEachChunkRepeat) {
+  const Scenario scenario =
+      shipped("gpt3-175b-a100-1024.json", {"strategy.virtual_pipeline=1", "strategy.schedule=1f1b",
+                                           "strategy.recompute=full", "strategy.recompute_layers=2"});
+  const Job job = lower(scenario);
+  for (const Chunk& chunk : job.chunks) {
+    std::string letters;
+    for (const int kind : chunk.layer_kinds) {
+      const LayerCost& layer = job.layer_kinds[static_cast<std::size_t>(kind)];
+      if (layer.role != LayerRole::dense_block) continue;
+      const double backward = (layer.backward_input.flops + layer.backward_weight.flops) / layer.forward.flops;
+      letters += std::abs(backward - 3) < 1e-9 ? 'R' : std::abs(backward - 2) < 1e-9 ? 'k' : '?';
+    }
+    EXPECT_EQ(letters, "RRkkkk");
+  }
+}
+
 // A last stage that keeps its activations repeats nothing in its backward pass; the others repeat their forward pass.
 TEST(Lower, ALastStageThatKeepsItsActivationsRepeatsNothing) {
   const auto flops = [](const char* setting) {

@@ -36,6 +36,7 @@ std::vector<Setting> settings_of_transformers() {
       {"strategy.sequence_parallel=false"},
       {"strategy.recompute=full"},
       {"strategy.recompute=full", "strategy.recompute_last_stage=false"},
+      {"strategy.recompute=full", "strategy.recompute_layers=1"},
       {"strategy.recompute=selective"},
       {"strategy.offload_activations=true"},
       {"strategy.collective_algorithm=ring"},

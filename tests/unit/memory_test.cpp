@@ -426,6 +426,20 @@ TEST(Stages, TheLastOneMayKeepItsActivations) {
   EXPECT_LT(kept(repeated, 3).value(), kept(whole, 3).value());
 }
 
+// Each of four stages has eight layers: what two of them keep is an eighth of what all would, the others' three
+// quarters of what none would, but for what is recomputed at once.
+TEST(Stages, SomeLayersMayKeepTheirActivations) {
+  const Json scenario = document(R"({"format_version": 1, "cluster": {"node": "dgx-a100-80gb", "nodes": 2},
+    "workload": {"model": "gpt3-6.7b", "global_batch": 16, "seq_len": 2048, "precision": "fp16"},
+    "strategy": {"framework": "megatron-lm-2021", "tensor_parallel": 4, "pipeline_parallel": 4, "micro_batch": 1}})");
+  const auto kept = [&](const std::vector<std::string>& overrides) {
+    return report_of(scenario, overrides).stages.at(1).activations.value();
+  };
+  const double none = kept({"strategy.recompute=none"}), all = kept({"strategy.recompute=full"});
+  EXPECT_NEAR(kept({"strategy.recompute=full", "strategy.recompute_layers=2"}), 0.25 * all + 0.75 * none, 1e-6 * none);
+  EXPECT_EQ(kept({"strategy.recompute=full", "strategy.recompute_layers=8"}), all);
+}
+
 // Korthikanti et al. 2022, figure 7: activations of the 22B model with eight-way tensor parallelism, in per cent of
 // those without sequence parallelism and recomputation.
 TEST(Published, ActivationsOfThe22BModel) {

@@ -351,11 +351,17 @@ TEST(PublishedRuns, ReadShardings) {
 
 TEST(PublishedRuns, ReadRecomputation) {
   EXPECT_EQ(strategy_of(Row().set("recompute", "full, 0 layers"))["recompute"], "none");
-  EXPECT_EQ(strategy_of(Row().set("recompute", "full block 24 layers"))["recompute"], "full");
-  EXPECT_EQ(strategy_of(Row().set("recompute", "full block 8 layers"))["recompute"], "none");
-  // Layers of each stage, or chunk: 8 of 16.
-  EXPECT_EQ(strategy_of(Row().set("recompute", "full, block 8").set("pp", "2").set("vpp", "1"))["recompute"], "full");
-  EXPECT_EQ(strategy_of(Row().set("recompute", "full, 8 layers").set("pp", "2").set("vpp", "1"))["recompute"], "none");
+  const auto layers = [](const char* words, const char* stages) {
+    const Json strategy = strategy_of(Row().set("recompute", words).set("pp", stages).set("vpp", "1"));
+    EXPECT_EQ(strategy["recompute"], "full") << words;
+    return strategy.value("recompute_layers", 0);
+  };
+  EXPECT_EQ(layers("full block 24 layers", "1"), 24);
+  EXPECT_EQ(layers("full block 32 layers", "1"), 0);  // all of them
+  // Layers of each stage, or chunk: 8 of 16; of the whole model's the stage's share.
+  EXPECT_EQ(layers("full, block 8", "2"), 8);
+  EXPECT_EQ(layers("full, 8 layers", "2"), 4);
+  EXPECT_EQ(layers("full, uniform 1", "2"), 0);
   EXPECT_EQ(strategy_of(Row().set("recompute", "core_attn, mlp"))["recompute_modules"],
             Json::parse(R"(["attention_core", "mlp"])"));
   EXPECT_THAT(run_of(Row().set("recompute", "sometimes")).refusal, HasSubstr("recompute: found \"sometimes\""));

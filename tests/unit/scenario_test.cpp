@@ -351,6 +351,24 @@ TEST(SyncBatchNorm, NeedsBatchNormsAndReplicasInStep) {
               testing::HasSubstr("lets no replica wait"));
 }
 
+// BLOOM's 70 layers on 12 stages: 6 at most are on one.
+TEST(RecomputeLayers, AreSomeOfAStages) {
+  const auto fault = [](const std::vector<std::string>& changes) -> std::string {
+    try {
+      shipped("bloom-176b-a100-384", changes);
+    } catch (const InputError& error) {
+      EXPECT_EQ(error.faults().front().pointer, "/strategy/recompute_layers");
+      return error.what();
+    }
+    return {};
+  };
+  EXPECT_EQ(fault({"strategy.recompute=full", "strategy.recompute_layers=6"}), "");
+  EXPECT_THAT(fault({"strategy.recompute=full", "strategy.recompute_layers=7"}),
+              testing::HasSubstr("no stage or chunk has more than 6 layers"));
+  EXPECT_THAT(fault({"strategy.recompute=none", "strategy.recompute_layers=2"}),
+              testing::HasSubstr("nothing is recomputed"));
+}
+
 // Without a pipeline the last stage is the only one, and without recomputation nothing is kept that else would not be.
 TEST(RecomputeLastStage, IsForPipelinesThatRecompute) {
   const auto faults = [](const std::vector<std::string>& changes) {

@@ -35,8 +35,8 @@ constexpr std::array kNcclTypes{
     NamePair{"uint64", "int64"},      NamePair{"fp8_e4m3", "fp8"}, NamePair{"fp8_e5m2", "fp8"},
     NamePair{"f8e4m3", "fp8"},        NamePair{"f8e5m2", "fp8"}};
 
-// Rates are printed with two digits behind the point, times with three at least (common.cu).
-constexpr double kRoundedRate = 0.0051, kRoundedTime = 0.01;
+// Rates are printed with two digits behind the point, times with three in all, of short ones two behind it (common.cu).
+constexpr double kRoundedRate = 0.0051, kRoundedTime = 0.01, kRoundedTime_us = 0.0051;
 
 /// How many ranks each host has of a group, the most first: what groups must have in common.
 std::vector<int> spread_of(const std::vector<std::string>& hosts) {
@@ -131,7 +131,13 @@ std::string nccl_operation(const NamePair* named, const char* what, const Measur
 bool rate_of_time(double size_bytes, double time_us, double algbw_GBps) {
   if (time_us <= 0) return true;
   const double rate = size_bytes / time_us * 1e-3;
-  return std::abs(rate - algbw_GBps) <= kRoundedRate + kRoundedTime * rate;
+  return std::abs(rate - algbw_GBps) <= kRoundedRate + std::max(kRoundedTime, kRoundedTime_us / time_us) * rate;
+}
+
+bool rates_of_old_version(const std::string& op, int ranks, double size_bytes, double time_us, double algbw_GBps,
+                          double busbw_GBps) {
+  if (op != "all_gather" && op != "reduce_scatter") return false;
+  return algbw_GBps == busbw_GBps && rate_of_time(size_bytes * bus_factor(op, ranks), time_us, algbw_GBps);
 }
 
 }  // namespace stepcast

@@ -58,6 +58,11 @@ bool rates_of_ranks(const std::string& op, int ranks, double algbw_GBps, double 
 /// Whether a rate in GB/s is that of the size and the time beside it, as they are rounded.
 bool rate_of_time(double size_bytes, double time_us, double algbw_GBps);
 
+/// Whether both rates are those of the first versions of all_gather and reduce_scatter: (n - 1) / n of the buffer ÷
+/// time (nccl-tests before the column `root`).
+bool rates_of_old_version(const std::string& op, int ranks, double size_bytes, double time_us, double algbw_GBps,
+                          double busbw_GBps);
+
 /// The JSON of nccl-tests (`-J`).
 void read_nccl_json(const Json& document, const std::string& file, const MeasuredHints& hints, ResultsBuilder& results,
                     Diagnostics& diagnostics);

@@ -289,14 +289,16 @@ class NcclTable {
     if (!time || !size) return diagnostics_.error(at, fmt::format("found {}, expected a number", shown(word(column))));
     // Rates come from the time of the device, also where that of the host is printed.
     const auto rate = number_of(word(column + 1));
-    if (header_[column] == "time" && rate && !rate_of_time(*size, *time, *rate))
+    const auto bus = number_of(word(column + 2));
+    const bool old =
+        rate && bus && places_.ranks > 1 && rates_of_old_version(op_, places_.ranks, *size, *time, *rate, *bus);
+    if (header_[column] == "time" && rate && !old && !rate_of_time(*size, *time, *rate))
       return diagnostics_.error(at,
                                 fmt::format("{} bytes in {} us are no {} GB/s: the row is cut, or its columns are "
                                             "not those of the header",
                                             *size, *time, *rate),
                                 "leave out a row that the end of a job has cut");
-    const auto bus = number_of(word(column + 2));
-    if (hosts_.empty() && rate && bus && !rates_of_ranks(op_, places_.ranks, *rate, *bus)) {
+    if (hosts_.empty() && rate && bus && !old && !rates_of_ranks(op_, places_.ranks, *rate, *bus)) {
       if (diagnostics_.ok())
         diagnostics_.error(at,
                            fmt::format("busbw is {:.4g} of algbw, of {} on {} ranks it would be {:.4g}", *bus / *rate,

@@ -18,7 +18,7 @@ namespace {
 constexpr std::array kOsuTypes{NamePair{"MPI_CHAR", "int8"},     NamePair{"MPI_INT", "int32"},
                                NamePair{"MPI_FLOAT", "float32"}, NamePair{"ncclChar", "int8"},
                                NamePair{"ncclInt", "int32"},     NamePair{"ncclFloat", "float32"}};
-constexpr std::string_view kDatatype = "# Datatype:";
+constexpr std::string_view kDatatype = "# Datatype:", kPureTime = "Pure Comm.(us)";
 
 /// The type of a table's elements: what it says, else the default of the versions that do not say it.
 std::string type_of_elements(const std::string& stated, const std::string& op) {
@@ -58,7 +58,8 @@ class OsuTables {
       return true;
     }
     const std::string_view line = prefix_.strip(text);
-    if (line.starts_with("#")) return comment(line);
+    // The header of osu_ibarrier stands there without its #.
+    if (line.starts_with("#") || line.find(kPureTime) != std::string_view::npos) return comment(line);
     const std::vector<std::string_view> words = words_of(line);
     if (table_.op.empty() || words.empty() || !number_of(words[0]) || is_prose(words)) return true;
     return row(words, line);
@@ -95,7 +96,7 @@ class OsuTables {
     if (line.find("Buffer on") != std::string_view::npos) return take_memory(line);
     if (line.find("(us)") == std::string_view::npos) return true;
     const bool sizes = table_.op != "barrier";
-    if (table_.non_blocking) columns_.time = place_of(line, "Pure Comm.(us)", sizes);
+    if (table_.non_blocking) columns_.time = place_of(line, kPureTime, sizes);
     columns_.calls = place_of(line, "Iterations", sizes);
     return true;
   }
@@ -126,7 +127,7 @@ class OsuTables {
 
   bool row(const std::vector<std::string_view>& words, std::string_view line) {
     if (!columns_.time) {
-      diagnostics_.error(at_, fmt::format("found {} below no column \"Pure Comm.(us)\"", shown(line)));
+      diagnostics_.error(at_, fmt::format("found {} below no column \"{}\"", shown(line), kPureTime));
       return false;
     }
     const bool sizes = table_.op != "barrier";
@@ -151,8 +152,9 @@ class OsuTables {
       return false;
     }
     const MeasuredPlaces places = table_.op != "ping_pong" ? places_of({}, hints_, "", diagnostics_)
-                                  : hints_.per_node == 2   ? MeasuredPlaces{2, 1, 2}
+                                  : hints_.per_node >= 2   ? MeasuredPlaces{2, 1, 2}
                                                            : MeasuredPlaces{2, 2, 1};
+    if (table_.op == "ping_pong" && hints_.per_node == 0) assume_two_nodes();
     if (places.ranks < 1) return false;
     Json out = table_.op == "ping_pong" ? ping_pong_row(*size, places.nodes, *time) : collective(*size, *time, places);
     out["checked"] = std::find(words.begin(), words.end(), "Pass") != words.end();
@@ -170,6 +172,12 @@ class OsuTables {
     return out;
   }
 
+  void assume_two_nodes() {
+    if (!two_nodes_assumed_)
+      results_.warn("a ping-pong is taken as one between two nodes; --ranks-per-node 2: within a node");
+    two_nodes_assumed_ = true;
+  }
+
   void add(Json row) {
     ++rows_;
     table_.non_blocking ? results_.add_non_blocking(std::move(row)) : results_.add(std::move(row));
@@ -185,6 +193,7 @@ class OsuTables {
   std::string type_, memory_;
   LeftOutTables left_out_;
   std::size_t rows_ = 0;
+  bool two_nodes_assumed_ = false;
 };
 
 }  // namespace

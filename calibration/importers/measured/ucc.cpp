@@ -124,7 +124,16 @@ class UccTables {
         std::find_if(table_.rbegin(), table_.rend(), [](const UccRow& row) { return row.rate_GBps >= kLeastRate; });
     if (told == table_.rend()) return std::nullopt;
     const double if_all = told->size * (ranks - 1) / ranks / told->time_us * 1e-3;
-    return std::abs(std::log(told->rate_GBps / (if_all * ranks))) < std::abs(std::log(told->rate_GBps / if_all));
+    const double off_all = std::abs(std::log(told->rate_GBps / if_all));
+    const double off_shares = std::abs(std::log(told->rate_GBps / (if_all * ranks)));
+    // Means over ranks differ by a few per cent; other numbers of ranks by their ratio.
+    constexpr double kOff = 0.25;
+    if (std::min(off_all, off_shares) > kOff)
+      diagnostics_.error(told->at,
+                         fmt::format("{:g} bytes in {:g} us at {:g} GB/s are no alltoall of {} ranks", told->size,
+                                     told->time_us, told->rate_GBps, ranks),
+                         "--ranks as they were");
+    return off_shares < off_all;
   }
 
   /// Adds the rows of the table that was read. False, with a fault, where their sizes or ranks are not told.
@@ -134,6 +143,7 @@ class UccTables {
     if (places.ranks < 1) return false;
     std::optional<bool> shares = op_ == "all_gather";
     if (op_ == "all_to_all") shares = prints_shares(places.ranks);
+    if (!diagnostics_.ok()) return false;
     if (!shares) {
       diagnostics_.error(table_.front().at,
                          "sizes of an alltoall are of each pair in some versions and of all pairs in others",

@@ -102,7 +102,7 @@ class AccelerateReader {
     return {{{"format_version", kScenarioFormatVersion},
              {"name", name},
              {"description", "Imported from a configuration of Hugging Face accelerate"},
-             {"cluster", {{"node", target_.node}, {"nodes", cluster_.nodes}}},
+             {"cluster", {{"node", cluster_.node}, {"nodes", cluster_.nodes}}},
              {"workload", workload_},
              {"strategy", strategy_}},
             std::move(notes_)};
@@ -122,6 +122,9 @@ class AccelerateReader {
     constexpr std::array kKinds{"NO",  "MULTI_GPU", "FSDP",      "DEEPSPEED", "MEGATRON_LM", "MULTI_NPU", "MULTI_XPU",
                                 "XLA", "TPU",       "MULTI_CPU", "MULTI_MLU", "MULTI_HPU",   "MULTI_SDAA"};
     // `NO` without quotes is false to YAML.
+    if (is_on(config_, "use_cpu"))
+      diagnostics_.error("/use_cpu", "found true, but training on processors is not read from accelerate's files",
+                         "a configuration for GPUs; framework pytorch-cpu trains on processors");
     const auto found = config_.find("distributed_type");
     reader_.ignore({"distributed_type"});
     if (found == config_.end() || found->is_null()) {
@@ -315,6 +318,19 @@ class AccelerateReader {
     return out;
   }
 
+  /// Beside the file, or as it is: such paths are often written for the folder from which accelerate is called.
+  [[nodiscard]] std::filesystem::path beside_path(const std::string& beside) {
+    const std::filesystem::path next_to_it = file_.parent_path() / beside;
+    if (std::filesystem::exists(next_to_it) || std::filesystem::exists(beside))
+      return std::filesystem::exists(next_to_it) ? next_to_it : std::filesystem::path(beside);
+    diagnostics_.error(
+        "/deepspeed_config/deepspeed_config_file",
+        fmt::format("found {}, which is neither beside this file nor in the folder that this runs in", shown(beside)),
+        "a path of DeepSpeed's configuration");
+    diagnostics_.throw_if_faulty();
+    return next_to_it;
+  }
+
   ImportedScenario with_deepspeed() {
     ConfigReader reader(section("deepspeed_config"), "/deepspeed_config", diagnostics_);
     const std::string beside = reader.text("deepspeed_config_file");
@@ -326,9 +342,10 @@ class AccelerateReader {
     finish_keys();
     diagnostics_.throw_if_faulty();
     ImportTarget target = target_;
+    target.node = cluster_.node;
     target.nodes = cluster_.nodes;
     ImportedScenario out = beside.empty() ? import_deepspeed(config, file_, target, catalog_)
-                                          : import_deepspeed(file_.parent_path() / beside, target, catalog_);
+                                          : import_deepspeed(beside_path(beside), target, catalog_);
     if (workload_["precision"] == "fp8") out.scenario["workload"]["precision"] = "fp8";
     out.scenario["name"] = file_.stem().string();
     out.scenario["description"] = "Imported from a configuration of Hugging Face accelerate";

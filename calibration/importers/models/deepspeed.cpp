@@ -22,9 +22,10 @@ class DeepSpeedReader {
         diagnostics_(diagnostics) {}
 
   ImportedScenario read(const std::string& name) {
+    precision();
     zero();
     degrees();
-    precision();
+    compiler();
     gradients();
     optimizer();
     batch();
@@ -110,6 +111,15 @@ class DeepSpeedReader {
     notes_.push_back(fmt::format("tensor parallelism: forecast with the profile of {}, which has it", framework));
   }
 
+  /// DeepSpeed's compile of a whole engine, which "disable" turns off.
+  void compiler() {
+    const Json& compile = section("compile");
+    ConfigReader reader(compile, "/compile", diagnostics_);
+    const bool on = compile.contains("deepcompile") ? reader.flag("deepcompile", false)
+                                                    : compile.contains("disable") && !reader.flag("disable", true);
+    if (on) strategy_["torch_compile"] = true;
+  }
+
   /// Ranks that share a sample: tensor parallelism within a layer, and Ulysses over the sequence.
   void degrees() {
     ConfigReader tensor(section("tensor_parallel"), "/tensor_parallel", diagnostics_);
@@ -123,6 +133,14 @@ class DeepSpeedReader {
     if (sequence_ > 1) strategy_["context_method"] = "ulysses";
   }
 
+  /// Gradients of bf16 are summed in fp32 unless the file says otherwise, and such runs have BF16_Optimizer
+  /// (deepspeed/runtime/engine.py, get_data_types and _do_optimizer_sanity_check).
+  [[nodiscard]] bool reduces_in_fp32() {
+    const Json& types = section("data_types");
+    const Json kind = types.value("grad_accum_dtype", Json("fp32"));
+    return kind == "fp32" || kind.is_null();
+  }
+
   void zero() {
     const Json& zero = zero_section();
     ConfigReader reader(zero, "/zero_optimization", diagnostics_);
@@ -132,7 +150,10 @@ class DeepSpeedReader {
       diagnostics_.error("/zero_optimization/stage", fmt::format("found {}, expected 0 to 3", stage));
       return;
     }
-    strategy_["sharding"] = stage == 0 ? "none" : fmt::format("zero-{}", stage);
+    const bool shards_all_the_same = stage == 0 && workload_["precision"] == "bf16" && reduces_in_fp32();
+    strategy_["sharding"] = shards_all_the_same ? "zero-1" : stage == 0 ? "none" : fmt::format("zero-{}", stage);
+    if (shards_all_the_same)
+      notes_.emplace_back("stage 0 with bf16: DeepSpeed's optimizer for bf16 shards its states, as zero-1");
     shard_groups(reader);
     if (zero.contains("overlap_comm") && zero.at("overlap_comm").is_boolean()) {
       if (stage < 3)

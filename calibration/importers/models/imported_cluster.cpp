@@ -6,9 +6,14 @@
 
 namespace stepcast {
 
+const Node* part_of_node(long processes, const Node& node, const Catalog& catalog) {
+  if (!node.has_accelerators() || processes >= node.devices()) return nullptr;
+  return catalog.find<Node>(fmt::format("{}-{}-of-{}", node.id, processes, node.devices()));
+}
+
 ImportedCluster cluster_of(const StatedProcesses& stated, const ImportTarget& target, const Catalog& catalog,
                            std::vector<std::string>& notes, Diagnostics& diagnostics) {
-  ImportedCluster out;
+  ImportedCluster out{target.node};
   const Node* node = catalog.find<Node>(target.node, "/cluster/node", diagnostics);
   if (!node) return out;
   out.per_node = std::max(1, node->devices());
@@ -20,6 +25,14 @@ ImportedCluster cluster_of(const StatedProcesses& stated, const ImportTarget& ta
   }
   if (stated.all == 0) {
     out.nodes = std::max(1, stated.nodes);
+    return out;
+  }
+  const long machines = std::max(1, stated.nodes);
+  const Node* part = stated.all % machines == 0 ? part_of_node(stated.all / machines, *node, catalog) : nullptr;
+  if (part) {
+    out = {part->id, static_cast<int>(machines), std::max(1, part->devices())};
+    notes.push_back(fmt::format("{} process{} a node, {} has {} devices: {}", out.per_node,
+                                out.per_node == 1 ? "" : "es", node->id, node->devices(), part->id));
     return out;
   }
   if (stated.all % out.per_node != 0) {

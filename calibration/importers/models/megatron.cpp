@@ -17,8 +17,10 @@ namespace {
 
 class MegatronReader {
  public:
-  MegatronReader(std::string_view text, const ImportTarget& target, const Catalog& catalog, Diagnostics& diagnostics)
-      : in_(text, target, diagnostics), target_(target), catalog_(catalog) {}
+  /// `passed_over`: whether an option that nobody asked for needs no word.
+  MegatronReader(std::string_view text, const ImportTarget& target, const Catalog& catalog, Diagnostics& diagnostics,
+                 bool (*passed_over)(std::string_view))
+      : in_(text, target, diagnostics), target_(target), catalog_(catalog), passed_over_(passed_over) {}
 
   ImportedScenario read(const std::string& name) {
     if (in_.list.empty()) {
@@ -35,9 +37,10 @@ class MegatronReader {
  private:
   void batch() {
     // Without a global batch every replica takes one micro-batch a step, as many as the cluster turns out to hold.
-    if (!in_.list.has("--micro-batch-size") || in_.list.has("--global-batch-size"))
+    if (in_.list.has("--global-batch-size") || !(in_.list.has("--micro-batch-size") || in_.list.has("--batch-size")))
       workload_["global_batch"] = in_.required("--global-batch-size");
-    strategy_["micro_batch"] = in_.list.whole("--micro-batch-size").value_or(1);
+    // --batch-size is a micro-batch's name of before 2021.
+    strategy_["micro_batch"] = in_.first_of({"--micro-batch-size", "--batch-size"}).value_or(1);
     workload_["seq_len"] = target_.seq_len.value_or(model_.length);
     if (in_.list.has("--fp4-format"))
       workload_["precision"] = "fp4";
@@ -104,7 +107,7 @@ class MegatronReader {
   ImportedScenario finish(const std::string& name) {
     std::vector<std::string> unknown;
     for (const std::string& option : in_.list.unknown())
-      if (!is_harmless_megatron_option(option)) unknown.push_back(option);
+      if (!passed_over_(option)) unknown.push_back(option);
     if (const std::string note = unknown_note(unknown); !note.empty()) in_.notes.push_back(note);
     for (std::string& note : in_.list.notes()) in_.notes.push_back(std::move(note));
     const int vocab = model_.shape["vocab"].get<int>();
@@ -126,9 +129,14 @@ class MegatronReader {
   MegatronArguments in_;
   const ImportTarget& target_;
   const Catalog& catalog_;
+  bool (*passed_over_)(std::string_view);
   MegatronModel model_;
   Json strategy_, workload_ = Json::object(), cluster_;
 };
+
+bool passed_over_of_yaml(std::string_view option) {
+  return is_harmless_megatron_option(option) || is_harmless_megatron_yaml_option(option);
+}
 
 }  // namespace
 
@@ -138,9 +146,12 @@ ImportedScenario import_megatron(const std::filesystem::path& file, const Import
   std::string text = read_description(file, diagnostics);
   diagnostics.throw_if_faulty();
   std::vector<std::string> notes;
-  if (is_megatron_yaml(text)) text = arguments_of_yaml(text, notes, diagnostics);
+  const bool yaml = is_megatron_yaml(text);
+  if (yaml) text = arguments_of_yaml(text, target.call, notes, diagnostics);
   diagnostics.throw_if_faulty();
-  ImportedScenario out = MegatronReader(text, target, catalog, diagnostics).read(file.stem().string());
+  ImportedScenario out =
+      MegatronReader(text, target, catalog, diagnostics, yaml ? passed_over_of_yaml : is_harmless_megatron_option)
+          .read(file.stem().string());
   diagnostics.throw_if_faulty();
   out.notes.insert(out.notes.begin(), notes.begin(), notes.end());
   resolve(out.scenario, file.string(), {}, catalog);  // its faults are the list's

@@ -9,7 +9,7 @@ MegatronArguments::MegatronArguments(std::string_view text, const ImportTarget& 
       list(text, given.call, "--hidden-size", faults),
       program(megatron_program_in(text)),
       diagnostics(faults) {
-  degrees.tp = list.whole("--tensor-model-parallel-size").value_or(1);
+  degrees.tp = first_of({"--tensor-model-parallel-size", "--model-parallel-size"}).value_or(1);
   degrees.pp = list.whole("--pipeline-model-parallel-size").value_or(1);
   degrees.cp = list.whole("--context-parallel-size").value_or(1);
   degrees.ep = first_of({"--expert-model-parallel-size", "--moe-expert-parallel-size"}).value_or(1);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <string>
 
 #include "models/workload/model.hpp"
@@ -90,6 +91,29 @@ std::string without_marks(std::string_view text) {
 std::optional<std::string> megatron_layer_list(std::string_view text, int layers) {
   auto list = ListReader(without_marks(text)).read();
   return list && static_cast<int>(list->size()) == layers ? list : std::nullopt;
+}
+
+std::string megatron_hybrid_layers(int layers, double attention_share, double mlp_share) {
+  std::string out(static_cast<std::size_t>(layers), 'M');
+  // Every so many scans one becomes another half: the first where less than half of the stretch is left.
+  const auto deal_out = [&](char letter, double stretch) {
+    double left = stretch;
+    for (char& half : out) {
+      if (half != 'M') continue;
+      if (left < 0.5) {
+        half = letter;
+        left += stretch;
+      } else {
+        left -= 1;
+      }
+    }
+  };
+  const auto part = [&](double share) { return static_cast<int>(std::lround(share * layers)); };
+  const int attention = part(attention_share), mlps = part(mlp_share);
+  // Attention stands between equal stretches of scans, MLPs behind equal ones.
+  deal_out('*', static_cast<double>(layers - attention) / (attention + 1));
+  if (mlps > 0) deal_out('-', static_cast<double>(layers - attention - mlps) / mlps);
+  return out;
 }
 
 std::optional<ExpertLayers> megatron_expert_layers(std::string_view text, int layers) {

@@ -16,6 +16,10 @@ struct ExpertLayers {
 /// and commas: a character a layer. Nothing where it is none, or of another length.
 std::optional<std::string> megatron_layer_list(std::string_view text, int layers);
 
+/// Letters of scans (M), attention (*) and MLPs (-) where a hybrid's pattern is told by shares of its layers. Source:
+/// megatron/core/ssm/mamba_hybrid_layer_allocation.py.
+std::string megatron_hybrid_layers(int layers, double attention_share, double mlp_share);
+
 /// --moe-layer-freq: a number, or such a list. Nothing where it is neither, or a list that no such pair says.
 /// Source: moe_freq_type in megatron/training/arguments.py.
 std::optional<ExpertLayers> megatron_expert_layers(std::string_view text, int layers);

@@ -4,11 +4,16 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <functional>
 #include <map>
+#include <numeric>
 
 #include "calibration/importers/models/megatron_compressed.hpp"
 #include "calibration/importers/models/megatron_experts.hpp"
 #include "calibration/importers/text_file.hpp"
+#include "fields/plain_text.hpp"
+#include "models/workload/model.hpp"
 
 namespace stepcast {
 
@@ -19,6 +24,7 @@ class ModelReader {
   explicit ModelReader(MegatronArguments& arguments) : in_(arguments) {}
 
   MegatronModel read() {
+    refuse_other_kinds();
     shape();
     attention();
     experts();
@@ -29,6 +35,20 @@ class ModelReader {
   }
 
  private:
+  /// Programs whose arguments describe more than the decoder that would be read from them.
+  void refuse_other_kinds() {
+    for (const auto& [option, kind] : {std::pair{"--vision-model-type", "a model of images and text"},
+                                       std::pair{"--retro-add-retriever", "a model that retrieves (Retro)"}})
+      if (in_.list.has(option))
+        in_.diagnostics.error("", fmt::format("{}: {} is not described", option, kind),
+                              "the arguments of a language model");
+    if (in_.list.has("--spec")) {
+      const std::string spec = fmt::format("{}", fmt::join(in_.list.values("--spec"), " "));
+      if (!contains(spec, "mamba_layer_specs") && !contains(spec, "local"))
+        in_.notes.push_back(fmt::format("--spec {}: its own layers are forecast as the other options say", spec));
+    }
+  }
+
   [[nodiscard]] bool has_two_sides() {
     return in_.list.has("--decoder-num-layers") || (in_.program && in_.program->file == "pretrain_t5.py");
   }
@@ -51,7 +71,7 @@ class ModelReader {
     model_.shape["layers"] = layers;
     model_.shape["hidden"] = hidden;
     model_.shape["heads"] = in_.required("--num-attention-heads");
-    const bool gated = in_.list.has("--swiglu");
+    const bool gated = in_.list.has("--swiglu") || in_.list.has("--quick-geglu");
     // Megatron-LM: 4·h, and two thirds of that rounded down to 64 with a gate.
     const int usual = gated ? static_cast<int>(4 * hidden * 2.0 / 3) / 64 * 64 : 4 * hidden;
     model_.shape["ffn_hidden"] = in_.list.whole("--ffn-hidden-size").value_or(usual);
@@ -84,19 +104,23 @@ class ModelReader {
     std::string tokenizer = in_.list.has("--tokenizer-type") ? in_.list.text("--tokenizer-type") : "";
     const bool assumed = tokenizer.empty() && in_.program;
     if (assumed) tokenizer = in_.program->tokenizer;
+    // Byte pairs with both of their files are GPT-2's.
+    const bool pairs = tokenizer.empty() && in_.list.has("--vocab-file") && in_.list.has("--merge-file");
+    if (pairs) tokenizer = "GPT2BPETokenizer";
     int known = vocabulary_of_tokenizer(tokenizer);
     for (const char* option : {"--tokenizer-model", "--tokenizer-name-or-path"})
       if (known == 0 && in_.list.has(option)) known = vocabulary_by_name(in_.list.text(option));
     if (known == 0) return 0;
-    if (assumed)
-      in_.notes.push_back(fmt::format("no vocabulary is named: {} tokens of {}, which {} uses (--vocab-size)", known,
-                                      tokenizer, in_.program->file));
+    if (assumed || pairs)
+      in_.notes.push_back(fmt::format("no vocabulary is named: {} tokens of {}{} (--vocab-size)", known, tokenizer,
+                                      assumed ? fmt::format(", which {} uses", in_.program->file) : ""));
     return known + in_.list.whole("--vocab-extra-ids", 0).value_or(0);
   }
 
   void attention() {
     if (in_.list.has("--group-query-attention")) in_.copy(model_.shape, "kv_heads", "--num-query-groups");
     in_.list.ignore("--num-query-groups");
+    in_.copy(model_.shape, "kv_heads", "--num-key-value-heads");  // Megatron-DeepSpeed's
     in_.copy(model_.shape, "head_dim", "--kv-channels");
     if (in_.list.has("--enable-hyper-connections"))
       model_.shape["residual_streams"] = in_.list.whole("--num-residual-streams").value_or(4);
@@ -149,10 +173,9 @@ class ModelReader {
   }
 
   void experts() {
-    const auto experts = in_.list.whole("--num-experts");
-    if (!experts) return;
-    if (*experts == 1) return;  // Megatron-DeepSpeed's default: no experts
-    model_.shape["experts"] = *experts;
+    const int experts = number_of_experts();
+    if (experts <= 1) return;  // 1 is Megatron-DeepSpeed's default: none
+    model_.shape["experts"] = experts;
     model_.shape["top_k"] = in_.list.whole("--moe-router-topk").value_or(2);
     if (in_.list.has("--moe-expert-parallel-size") || in_.list.has("--expert-interval")) deepspeed_experts();
     in_.copy(model_.shape, "moe_ffn_hidden", "--moe-ffn-hidden-size");
@@ -164,12 +187,33 @@ class ModelReader {
       layer_frequency(fmt::format("{}", fmt::join(in_.list.values("--moe-layer-freq"), "")));
   }
 
+  /// Megatron-DeepSpeed takes a number for each layer that has experts; here all have the mean, in whole multiples of
+  /// the ranks that they are dealt out to, never more of these than the fewest experts (deepspeed/moe/layer.py).
+  int number_of_experts() {
+    const std::string option = "--num-experts";
+    const int first = in_.list.whole(option).value_or(0);
+    std::vector<int> numbers;
+    for (const std::string& word : in_.list.values(option)) numbers.push_back(whole_number(word).value_or(first));
+    if (numbers.size() < 2 ||
+        std::adjacent_find(numbers.begin(), numbers.end(), std::not_equal_to<>()) == numbers.end())
+      return first;
+    const int fewest = std::max(1, *std::min_element(numbers.begin(), numbers.end()));
+    in_.degrees.ep = std::min(in_.degrees.ep, fewest);
+    const double sum = std::accumulate(numbers.begin(), numbers.end(), 0.0);
+    const int mean =
+        static_cast<int>(std::lround(sum / static_cast<double>(numbers.size()) / in_.degrees.ep)) * in_.degrees.ep;
+    in_.notes.push_back(fmt::format("{} differs by layer, {} to {}: every layer is forecast with {}", option, fewest,
+                                    *std::max_element(numbers.begin(), numbers.end()), mean));
+    return mean;
+  }
+
   /// Letters of the layers; behind slashes those of multi-token prediction, with bars where pipeline stages end.
   void halves() {
     std::string pattern;
     for (const char* option : {"--hybrid-override-pattern", "--hybrid-layer-pattern"})
       if (in_.list.has(option)) pattern = in_.list.text(option);
     in_.list.ignore("--is-hybrid-model");
+    if (pattern.empty()) pattern = pattern_by_shares();
     if (pattern.empty()) return;
     pattern.erase(std::min(pattern.find('/'), pattern.size()));
     std::erase(pattern, '|');
@@ -182,6 +226,22 @@ class ModelReader {
         in_.list.whole("--mamba-num-heads").value_or(2 * model_.shape["hidden"].get<int>() / head);
     model_.shape["ssm_state"] = in_.list.whole("--mamba-state-dim").value_or(128);
     model_.shape["ssm_groups"] = in_.list.whole("--mamba-num-groups").value_or(8);
+  }
+
+  /// Of a hybrid whose halves are told by their shares; without any, pretrain_mamba.py has scans alone.
+  std::string pattern_by_shares() {
+    const auto share = [&](const char* option) { return in_.list.number(option).value_or(0); };
+    const double attention = share("--hybrid-attention-ratio"), mlp = share("--hybrid-mlp-ratio");
+    const bool hybrid = attention > 0 || mlp > 0 || (in_.program && in_.program->file == "pretrain_mamba.py");
+    if (!hybrid || model_.layers > kMostLayers) return {};
+    if (attention >= 0 && mlp >= 0 && attention + mlp <= 1)
+      return megatron_hybrid_layers(model_.layers, attention, mlp);
+    in_.diagnostics.error("",
+                          fmt::format("--hybrid-attention-ratio {:g} and --hybrid-mlp-ratio {:g} are no shares of "
+                                      "the layers",
+                                      attention, mlp),
+                          "two numbers of at least 0 that come to at most 1");
+    return {};
   }
 
   /// Sizes of gated delta rule, whose options have no defaults (core/transformer/transformer_config.py).
@@ -198,13 +258,14 @@ class ModelReader {
   /// Blocks of gated delta rule among those of attention: every half becomes a layer, so that a pattern can say it.
   void linear_blocks() {
     const std::string variant = "--experimental-attention-variant";
-    if (!in_.list.has(variant) || model_.shape.contains("sparse_attention") ||
+    // Specifications of a program's own take the same sizes without the variant's name.
+    const bool by_sizes = in_.list.has("--linear-num-value-heads") && in_.list.has("--linear-attention-freq");
+    const bool named = in_.list.has(variant);
+    if ((!named && !by_sizes) || model_.shape.contains("sparse_attention") ||
         model_.shape.contains("compressed_attention"))
       return;
-    if (const std::string found = in_.list.text(variant); found != "gated_delta_net")
+    if (const std::string found = named ? in_.list.text(variant) : "gated_delta_net"; found != "gated_delta_net")
       return in_.notes.push_back(fmt::format("{} {}: forecast as attention that sees all", variant, found));
-    // A number of layers that no model has is a fault of the description.
-    constexpr int kMostLayers = 10000;
     if (model_.shape.contains("layer_pattern") || model_.layers > kMostLayers) return;
     const std::string mixing = linear_letters();
     if (mixing.find('G') == std::string::npos) return;
@@ -275,8 +336,9 @@ class ModelReader {
 
   void rest_of_model() {
     const std::string kind = in_.list.has("--position-embedding-type") ? in_.list.text("--position-embedding-type")
-                             : in_.list.has("--use-rotary-position-embeddings") ? "rope"
-                                                                                : "learned_absolute";
+                             : in_.list.has("--use-rotary-position-embeddings") || in_.list.has("--enable-gpt-oss")
+                                 ? "rope"
+                                 : "learned_absolute";
     const std::map<std::string, std::string> kinds{{"learned_absolute", "learned"},
                                                    {"rope", "rotary"},
                                                    {"yarn", "rotary"},
@@ -289,14 +351,15 @@ class ModelReader {
                             "learned_absolute, rope, yarn, mrope or none");
     else
       model_.shape["positions"] = kinds.at(kind);
-    model_.length = in_.required(in_.list.has("--encoder-seq-length") ? "--encoder-seq-length" : "--seq-length");
+    const char* const length = in_.list.has("--encoder-seq-length") ? "--encoder-seq-length" : "--seq-length";
+    model_.length = !in_.list.has(length) && in_.target.seq_len ? *in_.target.seq_len : in_.required(length);
     in_.list.ignore("--seq-length");
     if (has_two_sides())
       model_.shape["target_share"] =
           static_cast<double>(in_.required("--decoder-seq-length")) / std::max(1, model_.length);
     const int positions = in_.list.whole("--max-position-embeddings").value_or(model_.length);
     if (kind == "learned_absolute") model_.shape["max_positions"] = positions;
-    const bool rms = in_.list.has("--normalization") && in_.list.text("--normalization") == "RMSNorm";
+    const bool rms = in_.list.has("--normalization") && lower_case(in_.list.text("--normalization")) == "rmsnorm";
     model_.shape["norm"] = rms ? "rms_norm" : "layer_norm";
     const double dropout = in_.list.number("--hidden-dropout").value_or(0.1);
     in_.list.ignore("--attention-dropout");

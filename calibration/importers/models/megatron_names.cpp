@@ -154,11 +154,22 @@ constexpr auto kHarmlessOptions = std::to_array<std::string_view>({"--lr",
                                                                    "--module",
                                                                    "--standalone",
                                                                    "--redirects",
-                                                                   "--rope-"});
+                                                                   "--rope-",
+                                                                   "--auto-detect-ckpt-format",
+                                                                   "--mtp-loss-scaling-factor",
+                                                                   "--enable-experimental",
+                                                                   "--cross-entropy-fusion-impl",
+                                                                   "--no-gradient-accumulation-fusion",
+                                                                   "--deterministic-mode",
+                                                                   "--glu-linear-offset",
+                                                                   "--mem",
+                                                                   "--mpi",
+                                                                   "--verbose"});
 
 constexpr std::array kPrograms{MegatronProgram{"pretrain_gpt.py", "GPT2BPETokenizer"},
                                MegatronProgram{"pretrain_bert.py", "BertWordPieceLowerCase"},
-                               MegatronProgram{"pretrain_t5.py", "BertWordPieceLowerCase"}};
+                               MegatronProgram{"pretrain_t5.py", "BertWordPieceLowerCase"},
+                               MegatronProgram{"pretrain_mamba.py", "GPT2BPETokenizer"}};
 
 struct Tokenizer {
   std::string_view begins;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "calibration/importers/models/imported_cluster.hpp"
 #include "calibration/importers/text_file.hpp"
 
 namespace stepcast {
@@ -25,12 +26,6 @@ int launched(MegatronArguments& arguments, const ImportTarget& target, std::init
   return std::max(0, whole_number(found).value_or(0));
 }
 
-/// The part of a node that so many processes use; null where it has none.
-const Node* part_for(int processes, const Node& node, const Catalog& catalog) {
-  if (!node.has_accelerators() || processes >= node.devices()) return nullptr;
-  return catalog.find<Node>(fmt::format("{}-{}-of-{}", node.id, processes, node.devices()));
-}
-
 /// What a script says: nodes of the kind that is asked for, or parts of them, with as many devices as it starts
 /// processes; no number where it does not say.
 MegatronNodes nodes_of_script(MegatronArguments& arguments, const ImportTarget& target, const Node& node, long unit,
@@ -45,7 +40,7 @@ MegatronNodes nodes_of_script(MegatronArguments& arguments, const ImportTarget& 
                                          processes == 1 ? "" : "es", target.node, node.devices());
   // Scripts whose processes do not fill their degrees are examples to be changed.
   const bool holds = processes * std::max(1L, static_cast<long>(nodes)) >= unit;
-  if (const Node* part = holds ? part_for(processes, node, catalog) : nullptr) {
+  if (const Node* part = holds ? part_of_node(processes, node, catalog) : nullptr) {
     arguments.notes.push_back(fmt::format("{}: {}", differ, part->id));
     return {part, nodes};
   }

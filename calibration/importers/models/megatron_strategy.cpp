@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+#include <vector>
 
 #include "calibration/importers/models/megatron_stages.hpp"
 #include "calibration/importers/models/optimizer_names.hpp"
@@ -65,7 +67,8 @@ class StrategyReader {
     for (const char* option : {"--no-bias-swiglu-fusion", "--no-bias-gelu-fusion"})
       if (in_.list.has(option)) strategy_["fused_activation"] = false;
     if (in_.list.has("--use-tp-pp-dp-mapping")) strategy_["order"] = "tp-cp-ep-pp-dp";
-    in_.copy_flag(strategy_, "offload_optimizer", "--optimizer-cpu-offload");
+    for (const char* option : {"--optimizer-cpu-offload", "--cpu-optimizer"})
+      in_.copy_flag(strategy_, "offload_optimizer", option);
     in_.list.ignore("--optimizer-offload-fraction");
     optimizer();
     in_.copy_flag(strategy_, "fp8_dot_product_attention", "--fp8-dot-product-attention");
@@ -200,11 +203,10 @@ class StrategyReader {
   void recomputation() {
     const std::string granularity =
         in_.list.has("--recompute-granularity") ? in_.list.text("--recompute-granularity") : "";
-    for (const char* option : {"--recompute-method", "--recompute-num-layers"}) in_.list.ignore(option);
     // The option of Megatron-LM before 2.7, which Megatron-DeepSpeed has kept.
     if (granularity == "full" || in_.list.has("--checkpoint-activations")) strategy_["recompute"] = "full";
-    for (const char* option : {"--checkpoint-num-layers", "--deepspeed-activation-checkpointing"})
-      in_.list.ignore(option);
+    in_.list.ignore("--deepspeed-activation-checkpointing");
+    recomputed_layers();
     const std::vector<std::string> modules = in_.list.values("--recompute-modules");
     if ((granularity == "selective" || in_.list.has("--recompute-activations")) && modules.empty())
       strategy_["recompute"] = "selective";
@@ -219,9 +221,31 @@ class StrategyReader {
       if (names.contains(module))
         list.push_back(names.at(module));
       else
-        in_.notes.push_back(fmt::format("--recompute-modules {}: not known, not used", module));
+        in_.notes.push_back(fmt::format("--recompute-modules {}: not modelled, not used", module));
+    if (list.empty()) return;
     strategy_["recompute"] = "modules";
     strategy_["recompute_modules"] = std::move(list);
+  }
+
+  /// The block method recomputes the first layers of each stage or chunk (core/transformer/transformer_block.py); the
+  /// uniform one all, keeping what goes into so many of them together.
+  void recomputed_layers() {
+    const auto layers = in_.first_of({"--recompute-num-layers", "--checkpoint-num-layers"}, 0);
+    const char* const old = "--activations-checkpoint-method";
+    const std::string method = in_.list.has("--recompute-method") ? in_.list.text("--recompute-method")
+                               : in_.list.has(old)                ? in_.list.text(old)
+                                                                  : "";
+    if (method != "block" || strategy_.value("recompute", "") != "full") return;
+    const int some = layers.value_or(1);  // the default before it had to be stated
+    int most = model_.layers * model_.halves / (in_.degrees.pp * strategy_.value("virtual_pipeline", 1));
+    if (strategy_.contains("stage_layers")) {
+      const auto stages = strategy_["stage_layers"].get<std::vector<int>>();
+      most = *std::max_element(stages.begin(), stages.end());
+    }
+    if (some == 0)
+      strategy_["recompute"] = "none";
+    else if (some * model_.halves < most)
+      strategy_["recompute_layers"] = some * model_.halves;
   }
 
   MegatronArguments& in_;

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <optional>
 
+#include "calibration/importers/models/shell_script.hpp"
 #include "calibration/importers/text_file.hpp"
 #include "calibration/importers/yaml_text.hpp"
 #include "fields/plain_text.hpp"
@@ -31,7 +34,6 @@ constexpr auto kHarmlessSections = std::to_array<std::string_view>({"exp_manager
                                                                     "sched",
                                                                     "nsys_profile",
                                                                     "hydra",
-                                                                    "dist",
                                                                     "activation_func",
                                                                     "init_method",
                                                                     "output_layer_init_method",
@@ -68,7 +70,8 @@ constexpr std::array kRenamedOptions{
     RenamedOption{"hybrid_override_pattern", "hybrid-override-pattern"},
     RenamedOption{"seq_len", "seq-length"}};
 
-/// Keys that say how something is computed that costs the same, beginnings of their names.
+/// Keys that say how something is computed that costs the same, beginnings of their names. They are handed on like any
+/// other, since some that begin so are asked for: these are those of which nothing is said where nobody asks.
 constexpr auto kHarmlessYamlKeys = std::to_array<std::string_view>({"defaults",
                                                                     "_target_",
                                                                     "_partial_",
@@ -243,14 +246,29 @@ constexpr auto kHarmlessYamlKeys = std::to_array<std::string_view>({"defaults",
                                                                     "symmetric_ar",
                                                                     "unpooled",
                                                                     "window_attn_skip_none",
-                                                                    "fused_single"});
+                                                                    "fused_single",
+                                                                    "align_grad",
+                                                                    "lazy_",
+                                                                    "use_gloo",
+                                                                    "use_sharp",
+                                                                    "sharp_",
+                                                                    "nccl_",
+                                                                    "high_priority",
+                                                                    "external_",
+                                                                    "use_decentralized"});
 
 class YamlArguments {
  public:
-  YamlArguments(const Json& root, std::vector<std::string>& notes) : root_(root), notes_(notes) {}
+  YamlArguments(const Json& root, std::string_view call, std::vector<std::string>& notes) : root_(root), notes_(notes) {
+    for (const std::string& word : shell_arguments(call))
+      if (const std::size_t equals = word.find('='); equals != std::string::npos)
+        variables_[word.substr(0, equals)] = word.substr(equals + 1);
+  }
 
   std::string read() {
     walk(root_, "");
+    // The model's own vocabulary wins over the tokenizer's.
+    if (tokens_ && out_.find("--vocab-size ") == std::string::npos) emit("vocab-size", tokens_->dump());
     if (heads_ > 0 && groups_ > 0 && groups_ < heads_) {
       emit("group-query-attention");
       emit("num-query-groups", std::to_string(groups_));
@@ -291,13 +309,22 @@ class YamlArguments {
         if (!part.empty()) found = found->is_object() && found->contains(part) ? &found->at(part) : nullptr;
         path.erase(0, std::min(dot + 1, path.size()));
       }
-      if (found == nullptr) {
-        unresolved_.push_back(key);
-        return nullptr;
-      }
+      if (found == nullptr) return variable(text.substr(2, text.size() - 3), key);
       out = *found;
     }
     return out;
+  }
+
+  /// What `--call` says of a variable of the environment, a number where it is one; nothing, to be noted, where
+  /// nothing.
+  Json variable(const std::string& name, const std::string& key) {
+    const auto found = variables_.find(name);
+    if (found == variables_.end()) {
+      unresolved_.push_back(key);
+      return nullptr;
+    }
+    if (const auto number = whole_number(found->second)) return *number;
+    return found->second == "true" || found->second == "false" ? Json(found->second == "true") : Json(found->second);
   }
 
   void walk(const Json& section, const std::string& name) {
@@ -329,8 +356,7 @@ class YamlArguments {
       if (given.contains(theirs) && given.at(theirs).is_string()) emit(option, text_of(given.at(theirs)));
     for (const char* key : {"model", "tokenizer_model"})
       if (given.contains(key) && given.at(key).is_string()) emit("tokenizer-model", text_of(given.at(key)));
-    if (given.contains("vocab_size") && given.at("vocab_size").is_number())
-      emit("vocab-size", given.at("vocab_size").dump());
+    if (given.contains("vocab_size") && given.at("vocab_size").is_number()) tokens_ = given.at("vocab_size");
   }
 
   /// Keys whose option says the opposite, or something else by value. False for others.
@@ -361,6 +387,10 @@ class YamlArguments {
       emit(contains(low, "32") ? "accumulate-allreduce-grads-in-fp32" : "grad-reduce-in-bf16");
     } else if (key == "optimizer") {
       emit("optimizer", low);
+    } else if (key == "attention_backend") {
+      emit("attention-backend", low.substr(low.rfind('.') + 1));  // of an enumeration, as AttnBackend.unfused
+    } else if (key == "cpu_offloading") {
+      if (on) notes_.emplace_back("cpu_offloading: not used (strategy.offload_activations)");
     } else {
       return false;
     }
@@ -387,8 +417,6 @@ class YamlArguments {
     if (key.ends_with("seq_length") || key.starts_with("seq")) length_ = true;
     for (const RenamedOption& one : kRenamedOptions)
       if (key == one.key) return emit_value(std::string(one.option), value);
-    for (const std::string_view begins : kHarmlessYamlKeys)
-      if (key.starts_with(begins)) return;
     emit_value(key, value);
   }
 
@@ -396,7 +424,8 @@ class YamlArguments {
     if (value == false) return;
     if (value == true) return emit(option);
     // Most keys of a dump are the class's defaults: 0, none, empty.
-    if (value.is_string() && value.get_ref<const std::string&>().empty()) return;
+    if (value.is_string() && (value == "" || contains(value.get_ref<const std::string&>(), "\n"))) return;
+    if (option.starts_with("moe_router_") && value == 0) return;
     if (!value.is_array()) return emit(option, text_of(value));
     if (value.empty()) return;
     std::string words;
@@ -406,13 +435,22 @@ class YamlArguments {
 
   const Json& root_;
   std::vector<std::string>& notes_;
+  std::map<std::string, std::string> variables_;
   std::vector<std::string> unresolved_;
   std::string out_;
+  std::optional<Json> tokens_;  ///< of the tokenizer
   long heads_ = 0, groups_ = 0;
   bool length_ = false;  ///< a section before has told it
 };
 
 }  // namespace
+
+bool is_harmless_megatron_yaml_option(std::string_view option) {
+  std::string key(option.substr(std::min<std::size_t>(option.size(), 2)));
+  std::replace(key.begin(), key.end(), '-', '_');
+  return std::any_of(kHarmlessYamlKeys.begin(), kHarmlessYamlKeys.end(),
+                     [&](std::string_view begins) { return key.starts_with(begins); });
+}
 
 bool is_megatron_yaml(std::string_view text) {
   bool nested = false;
@@ -429,10 +467,11 @@ bool is_megatron_yaml(std::string_view text) {
   return nested;
 }
 
-std::string arguments_of_yaml(std::string_view text, std::vector<std::string>& notes, Diagnostics& diagnostics) {
+std::string arguments_of_yaml(std::string_view text, std::string_view call, std::vector<std::string>& notes,
+                              Diagnostics& diagnostics) {
   const Json root = parse_yaml(text, diagnostics);
   if (!root.is_object()) return {};
-  return YamlArguments(root, notes).read();
+  return YamlArguments(root, call, notes).read();
 }
 
 }  // namespace stepcast

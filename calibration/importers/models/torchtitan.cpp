@@ -13,6 +13,7 @@
 #include "calibration/importers/toml_text.hpp"
 #include "fields/plain_text.hpp"
 #include "models/scenario/scenario.hpp"
+#include "models/workload/operators.hpp"
 
 namespace stepcast {
 
@@ -22,15 +23,24 @@ namespace {
 struct Flavor {
   std::string_view name, flavor, preset;
 };
-constexpr std::array kFlavors{
-    Flavor{"llama3", "8b", "llama3-8b"},          Flavor{"llama3", "70b", "llama3-70b"},
-    Flavor{"llama3", "405b", "llama3-405b"},      Flavor{"llama3", "1b", "llama3.2-1b"},
-    Flavor{"llama3", "3b", "llama3.2-3b"},        Flavor{"llama2", "7b", "llama2-7b"},
-    Flavor{"llama2", "13b", "llama2-13b"},        Flavor{"llama2", "70b", "llama2-70b"},
-    Flavor{"llama4", "17bx16e", "llama4-scout"},  Flavor{"llama4", "17bx128e", "llama4-maverick"},
-    Flavor{"deepseek_v3", "671b", "deepseek-v3"}, Flavor{"deepseek_v3", "236b", "deepseek-v2"},
-    Flavor{"qwen3", "30b-a3b", "qwen3-30b-a3b"},  Flavor{"qwen3", "235b-a22b", "qwen3-235b-a22b"},
-    Flavor{"gpt_oss", "20b", "gpt-oss-20b"},      Flavor{"gpt_oss", "120b", "gpt-oss-120b"}};
+constexpr std::array kFlavors{Flavor{"llama3", "8b", "llama3-8b"},
+                              Flavor{"llama3", "70b", "llama3-70b"},
+                              Flavor{"llama3", "405b", "llama3-405b"},
+                              Flavor{"llama3", "1b", "llama3.2-1b"},
+                              Flavor{"llama3", "3b", "llama3.2-3b"},
+                              Flavor{"llama2", "7b", "llama2-7b"},
+                              Flavor{"llama2", "13b", "llama2-13b"},
+                              Flavor{"llama2", "70b", "llama2-70b"},
+                              Flavor{"llama4", "17bx16e", "llama4-scout"},
+                              Flavor{"llama4", "17bx128e", "llama4-maverick"},
+                              Flavor{"deepseek_v3", "671b", "deepseek-v3"},
+                              Flavor{"deepseek_v3", "236b", "deepseek-v2"},
+                              Flavor{"qwen3", "30b-a3b", "qwen3-30b-a3b"},
+                              Flavor{"qwen3", "235b-a22b", "qwen3-235b-a22b"},
+                              Flavor{"qwen3", "8b", "qwen3-8b"},
+                              Flavor{"flux", "flux-schnell", "flux.1-schnell"},
+                              Flavor{"gpt_oss", "20b", "gpt-oss-20b"},
+                              Flavor{"gpt_oss", "120b", "gpt-oss-120b"}};
 
 /// Tables that change neither a step's time nor its memory.
 constexpr auto kHarmlessTables = std::to_array<std::string_view>(
@@ -58,7 +68,7 @@ class TorchtitanReader {
     return {{{"format_version", kScenarioFormatVersion},
              {"name", name},
              {"description", "Imported from torchtitan's configuration"},
-             {"cluster", {{"node", target_.node}, {"nodes", cluster_.nodes}}},
+             {"cluster", {{"node", cluster_.node}, {"nodes", cluster_.nodes}}},
              {"workload", workload_},
              {"strategy", strategy_}},
             std::move(notes_)};
@@ -102,8 +112,11 @@ class TorchtitanReader {
   void degrees() {
     const Json& training = table("training");
     ConfigReader reader(training, "/training", diagnostics_);
-    // Before 2025 the degrees stood among what was trained.
-    const Json& parallelism = config_.contains("parallelism") ? table("parallelism") : training;
+    // Before 2025 the degrees stood among what was trained, those of pipelines and contexts among the experiments.
+    const bool apart = config_.contains("parallelism");
+    Json before = training;
+    if (!apart) before.update(table("experimental"));
+    const Json& parallelism = apart ? table("parallelism") : before;
     ConfigReader degree(parallelism, "/parallelism", diagnostics_);
     const auto of = [&](const char* key) { return std::max(1, degree.whole(key, -1).value_or(1)); };
     const int tensor = of("tensor_parallel_degree"), pipeline = of("pipeline_parallel_degree");
@@ -132,7 +145,7 @@ class TorchtitanReader {
       strategy_["sharding"] = "zero-2";
     own_stages(degree, pipeline);
     degree.ignore({"enable_compiled_autograd", "context_parallel_rotate_method", "disable_loss_parallel"});
-    if (&parallelism != &training) list_unknown(degree, "parallelism");
+    if (apart) list_unknown(degree, "parallelism");
     batch(reader, model_ranks);
   }
 
@@ -195,8 +208,10 @@ class TorchtitanReader {
     const std::string name = lower_case(degree.text("pipeline_parallel_schedule"));
     const auto layers = degree.whole("pipeline_parallel_layers_per_stage");
     const auto micro = degree.whole("pipeline_parallel_microbatch_size");
+    const auto rounds = degree.whole("pipeline_parallel_microbatches");
     if (pipeline <= 1) return;
     if (micro) micro_ = *micro;
+    if (rounds) micro_batches_ = *rounds;
     if (name == "gpipe") strategy_["schedule"] = "gpipe";
     if (name == "1f1b") strategy_["schedule"] = "1f1b";
     if (name.empty() || name == "1f1b" || name == "gpipe") return;
@@ -215,6 +230,7 @@ class TorchtitanReader {
     const long replicas = std::max(1L, cluster_.devices() / model_ranks);
     const auto global = reader.whole("global_batch_size", -1);
     workload_["global_batch"] = global && *global > 0 ? *global : local * replicas;
+    if (micro_batches_) micro_ = std::max(1, local / *micro_batches_);
     strategy_["micro_batch"] = std::min(local, micro_.value_or(strategy_.contains("pipeline_parallel") ? 1 : local));
     workload_["seq_len"] = target_.seq_len.value_or(reader.whole("seq_len").value_or(2048));
     if (const auto steps = reader.whole("steps"))
@@ -272,16 +288,38 @@ class TorchtitanReader {
     if (mode == "full") strategy_["recompute"] = "full";
     if (mode == "selective") {
       strategy_["recompute"] = option == "op" ? "per-operator" : "full";
-      if (option == "op") return;
-      notes_.push_back(fmt::format("selective_ac_option {}: every layer is forecast as computed again", option.dump()));
+      if (option != "op") every_so_many_layers(option);
     }
     if (!mode.empty() && mode != "full" && mode != "selective" && mode != "none")
       notes_.push_back(fmt::format("activation_checkpoint.mode {}: not known, taken as none", shown(mode)));
   }
 
+  /// Every so many-th layer recomputes: of a stage its share.
+  void every_so_many_layers(const Json& option) {
+    const int every = whole_number(option.is_string() ? option.get<std::string>() : option.dump()).value_or(0);
+    if (every < 1)
+      return diagnostics_.error("/activation_checkpoint/selective_ac_option", fmt::format("found {}", describe(option)),
+                                "\"op\", or a whole number of at least 1");
+    Diagnostics ignored("");
+    const Json& given = workload_.value("model", Json());
+    const auto model = given.is_string() ? find_model(given.get<std::string>(), "", ignored) : nullptr;
+    if (every == 1) return;
+    if (!model)
+      return notes_.push_back(fmt::format(
+          "selective_ac_option {}: every layer is forecast as computed again (strategy.recompute_layers)", every));
+    const int layers = layer_count(*model) / strategy_.value("pipeline_parallel", 1) / every;
+    if (layers > 0)
+      strategy_["recompute_layers"] = layers;
+    else
+      strategy_["recompute"] = "none";
+  }
+
   void compiler() {
-    ConfigReader reader(table("compile"), "/compile", diagnostics_);
-    if (reader.flag("enable", false)) strategy_["torch_compile"] = true;
+    const Json& compile = table("compile");
+    ConfigReader reader(compile, "/compile", diagnostics_);
+    // The loss alone may be compiled.
+    const bool model = !compile.contains("components") || contains(compile.at("components").dump(), "\"model\"");
+    if (reader.flag("enable", false) && model) strategy_["torch_compile"] = true;
     reader.ignore({"components", "backend"});
     list_unknown(reader, "compile");
   }
@@ -308,7 +346,7 @@ class TorchtitanReader {
   ImportedCluster cluster_;
   Json strategy_ = Json::object(), workload_ = Json::object();
   std::string converters_, type_;
-  std::optional<int> micro_;
+  std::optional<int> micro_, micro_batches_;
   std::set<std::string> known_;
   std::vector<std::string> notes_, unknown_;
 };
