@@ -320,9 +320,9 @@ class AccelerateReader {
 
   /// Beside the file, or as it is: such paths are often written for the folder from which accelerate is called.
   [[nodiscard]] std::filesystem::path beside_path(const std::string& beside) {
-    const std::filesystem::path next_to_it = file_.parent_path() / beside;
-    if (std::filesystem::exists(next_to_it) || std::filesystem::exists(beside))
-      return std::filesystem::exists(next_to_it) ? next_to_it : std::filesystem::path(beside);
+    std::filesystem::path next_to_it = file_.parent_path() / beside;
+    if (std::filesystem::exists(next_to_it)) return next_to_it;
+    if (std::filesystem::exists(beside)) return beside;
     diagnostics_.error(
         "/deepspeed_config/deepspeed_config_file",
         fmt::format("found {}, which is neither beside this file nor in the folder that this runs in", shown(beside)),

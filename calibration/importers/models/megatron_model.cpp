@@ -200,8 +200,9 @@ class ModelReader {
     const int fewest = std::max(1, *std::min_element(numbers.begin(), numbers.end()));
     in_.degrees.ep = std::min(in_.degrees.ep, fewest);
     const double sum = std::accumulate(numbers.begin(), numbers.end(), 0.0);
-    const int mean =
-        static_cast<int>(std::lround(sum / static_cast<double>(numbers.size()) / in_.degrees.ep)) * in_.degrees.ep;
+    const long shares = std::lround(sum / static_cast<double>(numbers.size()) / in_.degrees.ep);
+    // A model cannot have so many; what reads the description says so.
+    const int mean = static_cast<int>(std::min(shares * in_.degrees.ep, 1L << 30));
     in_.notes.push_back(fmt::format("{} differs by layer, {} to {}: every layer is forecast with {}", option, fewest,
                                     *std::max_element(numbers.begin(), numbers.end()), mean));
     return mean;

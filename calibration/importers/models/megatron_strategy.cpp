@@ -237,15 +237,17 @@ class StrategyReader {
                                                                   : "";
     if (method != "block" || strategy_.value("recompute", "") != "full") return;
     const int some = layers.value_or(1);  // the default before it had to be stated
-    int most = model_.layers * model_.halves / (in_.degrees.pp * strategy_.value("virtual_pipeline", 1));
+    const long chunks = static_cast<long>(in_.degrees.pp) * strategy_.value("virtual_pipeline", 1);
+    long most = static_cast<long>(model_.layers) * model_.halves / chunks;
     if (strategy_.contains("stage_layers")) {
       const auto stages = strategy_["stage_layers"].get<std::vector<int>>();
       most = *std::max_element(stages.begin(), stages.end());
     }
-    if (some == 0)
+    const long repeating = static_cast<long>(some) * model_.halves;
+    if (repeating == 0)
       strategy_["recompute"] = "none";
-    else if (some * model_.halves < most)
-      strategy_["recompute_layers"] = some * model_.halves;
+    else if (repeating < most)
+      strategy_["recompute_layers"] = repeating;
   }
 
   MegatronArguments& in_;

@@ -424,7 +424,8 @@ class YamlArguments {
     if (value == false) return;
     if (value == true) return emit(option);
     // Most keys of a dump are the class's defaults: 0, none, empty.
-    if (value.is_string() && (value == "" || contains(value.get_ref<const std::string&>(), "\n"))) return;
+    if (value.is_string())
+      if (const auto& text = value.get_ref<const std::string&>(); text.empty() || contains(text, "\n")) return;
     if (option.starts_with("moe_router_") && value == 0) return;
     if (!value.is_array()) return emit(option, text_of(value));
     if (value.empty()) return;
