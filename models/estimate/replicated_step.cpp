@@ -18,6 +18,7 @@ struct SlowedStages {
 /// Updated parameters on their way to the ranks that do not own them.
 struct Gathers {
   Seconds all;      ///< sum over the stages
+  Seconds own;      ///< sum over the stages of what each waits for its own
   Seconds exposed;  ///< of the stage that waits longest
 };
 
@@ -55,7 +56,9 @@ void add_gathers(Gathers& gathers, const SynchronizationPlan& plan, const std::v
   Seconds all;
   for (const UnitTimes& unit : units) all += unit.gather_alone;
   gathers.all += all;
-  gathers.exposed = std::max(gathers.exposed, plan.gather_under_forward ? exposed_under_forward(units) : all);
+  const Seconds own = plan.gather_under_forward ? exposed_under_forward(units) : all;
+  gathers.own += own;
+  gathers.exposed = std::max(gathers.exposed, own);
 }
 
 /// What comes after the pipeline: stages compute for longer, the one that ends last waits for its own traffic, and the
@@ -94,7 +97,12 @@ StepEnd replicated_step(const ReplicaStages& stages, const PipelineStages& pipel
   end = std::max(end, nics.end());
   account.add_replicas(plan.reduction, reduced, Seconds(0));
   add_after(account, stages, end - pipeline_end, slowed);
-  if (plan.gather_after_update) account.add_replicas(plan.gather, gathers.all, gathers.exposed);
+  if (plan.gather_after_update) {
+    // Each stage waits for its own gathers, and then for the stage that gathers longest.
+    const Seconds mean = gathers.own / static_cast<double>(stages.count());
+    account.add_replicas(plan.gather, gathers.all, mean);
+    account.step().bubble += gathers.exposed - mean;
+  }
   return {pipeline_end, end + gathers.exposed};
 }
 

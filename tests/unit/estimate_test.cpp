@@ -6,6 +6,7 @@
 #include "models/power/average_power.hpp"
 #include "models/scenario/scenario.hpp"
 #include "tests/shipped_catalog.hpp"
+#include "tests/unit/shipped.hpp"
 
 namespace stepcast::estimate_test {
 namespace {
@@ -63,6 +64,21 @@ TEST(ClosedForm, DevicesRestWhileHostsUpdate) {
   const Watts rests = (power.device_memory - power.device_ready) * (step.optimizer / step.step_time);
   EXPECT_GT(rests, Watts(10));
   EXPECT_NEAR((busier - step.average_device_power).value(), rests.value(), 1e-6);
+}
+
+// The first of BLOOM's twelve stages holds the embedding besides its layers and gathers longest. The others wait for
+// it, which is no traffic of theirs: of each collective no more is exposed than there is, and the parts make up the
+// step.
+TEST(ClosedForm, StagesWaitForTheOneThatGathersLongest) {
+  const Scenario scenario = test::shipped("bloom-176b-a100-384.json");
+  const StepBreakdown step = estimate(lower(scenario));
+  for (const auto& by_dimension : step.communication)
+    for (const StepBreakdown::Communication& share : by_dimension)
+      EXPECT_LE(share.exposed.value(), share.total.value() * (1 + 1e-9));
+  EXPECT_NEAR((step.compute + step.communication_exposed() + step.bubble + step.synchronization_wait + step.optimizer +
+               step.overhead) /
+                  step.step_time,
+              1, 1e-9);
 }
 
 }  // namespace
