@@ -124,6 +124,7 @@ struct Interconnect {
   Seconds native_hop;                  ///< one-way latency between two devices of a node
   bool private_native = true;          ///< switched or meshed: one device's native traffic meets no other's
   BytesPerSecond host_link;            ///< PCIe per device and direction, achievable
+  double wire_share = 1;               ///< of a NIC's or up-link's raw rate that the network's protocol leaves
   BytesPerSecond nic;                  ///< one NIC, per direction, achievable
   BytesPerSecond node_network;         ///< all training NICs of a node
   int nics = 0;                        ///< of a node, for training

@@ -147,6 +147,7 @@ BytesPerSecond way_to_nics(const CollectiveMachine& machine) {
 
 void set_network(Interconnect& out, const CollectiveMachine& machine) {
   const NetworkProfile& network = network_of(machine);
+  out.wire_share = network.wire_share;
   out.nic = machine.nic_bandwidth * network.wire_share;
   if (network.nic_ceiling > BytesPerSecond(0)) out.nic = std::min(out.nic, network.nic_ceiling);
   out.nics = machine.nics;
@@ -154,7 +155,7 @@ void set_network(Interconnect& out, const CollectiveMachine& machine) {
   out.rank_network = out.nic * std::max(1, out.nics / std::max(1, machine.devices_per_node));
   // PCIe loses to headers what NICs lose.
   if (const BytesPerSecond way = way_to_nics(machine); way > BytesPerSecond(0) && out.nic > BytesPerSecond(0))
-    out.rank_network = std::min(out.rank_network, way * (out.nic / machine.nic_bandwidth));
+    out.rank_network = std::min(out.rank_network, way * network.wire_share);
   out.uplink_oversubscription = machine.uplink_oversubscription;
   out.network_launch = network.start;
   out.network_hop = network.ring_hop_ll;

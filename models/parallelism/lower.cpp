@@ -159,7 +159,7 @@ std::shared_ptr<const Scenario> scenario_in_state(const Scenario& scenario, cons
 
 Interconnect links_of(const Scenario& scenario, const NodeMap& map) {
   Interconnect out = interconnect_of(scenario);
-  set_uplinks(out, map, scenario.nic_bandwidth);
+  set_uplinks(out, map);
   return out;
 }
 
@@ -321,7 +321,7 @@ struct Lowering::Kept {
     if (fresh) {
       const RankLayout layout = rank_layout(scenario);
       const NodeMap map(scenario, layout, {});
-      set_uplinks(job.interconnect, map, scenario.nic_bandwidth);
+      set_uplinks(job.interconnect, map);
       place(job, layout, map);
       at = {job.layout, job.nodes, job.groups, job.placement};
     } else {

@@ -198,11 +198,11 @@ void NodeMap::load_message(GroupShape& shape, int from, int to) const {
   }
 }
 
-void set_uplinks(Interconnect& interconnect, const NodeMap& map, BytesPerSecond nic_bandwidth) {
+void set_uplinks(Interconnect& interconnect, const NodeMap& map) {
   // The levels say what an up-link holds; this older figure said it for each node.
   interconnect.uplink_oversubscription = 1;
   interconnect.uplinks.clear();
-  const double share = nic_bandwidth > BytesPerSecond(0) ? interconnect.nic / nic_bandwidth : 1;
+  const double share = interconnect.wire_share;
   interconnect.message_rate = map.fabric().message * share;
   for (const FabricLevel& level : map.fabric().levels) interconnect.uplinks.push_back({level.up * share, level.hop});
 }

@@ -94,7 +94,8 @@ class NodeMap {
 /// Nodes that ranks lie on, in their order; neighbours on one node count once.
 std::vector<int> nodes_of(const RankLayout& layout, std::span<const int> ranks);
 
-/// Puts the up-links of a map's levels into an interconnect, at the share of their rate that NICs reach of theirs.
-void set_uplinks(Interconnect& interconnect, const NodeMap& map, BytesPerSecond nic_bandwidth);
+/// Puts the up-links of a map's levels into an interconnect, at the share of their rate that the protocol leaves. What
+/// binds one NIC whatever its rate (NetworkProfile::nic_ceiling) is the processor's, and binds no link.
+void set_uplinks(Interconnect& interconnect, const NodeMap& map);
 
 }  // namespace stepcast

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/collectives/machine.hpp"
 #include "models/parallelism/tensors.hpp"
 #include "models/updates/job_ports.hpp"
 #include "models/updates/server_shards.hpp"
@@ -34,13 +35,14 @@ double update_over_usual(const Scenario& scenario) {
   return 1 + (over - 1) / std::max(1, pushes);
 }
 
-/// Network of a server's node: of a kind of its own, at the share of its NICs that the workers reach of theirs.
-BytesPerSecond server_network(const Job& job, BytesPerSecond worker_node) {
-  const Scenario& scenario = *job.scenario;
-  if (scenario.server_node == nullptr) return worker_node;
-  const BytesPerSecond nominal = scenario.nic_bandwidth * scenario.nics_per_node;
-  const BytesPerSecond own = scenario.server_node->training_bandwidth();
-  return own > BytesPerSecond(0) && nominal > BytesPerSecond(0) ? own * (worker_node / nominal) : worker_node;
+/// Network of a server's node: of a kind of its own, what its NICs carry in the workers' kind of network.
+BytesPerSecond server_network(const Scenario& scenario, BytesPerSecond worker_node) {
+  const int nics = scenario.server_node != nullptr ? scenario.server_node->training_nics() : 0;
+  if (nics == 0) return worker_node;
+  CollectiveMachine machine = machine_of(scenario);
+  machine.nics = nics;
+  machine.nic_bandwidth = scenario.server_node->training_bandwidth() / nics;
+  return interconnect_of(machine).node_network;
 }
 
 /// What one process sends or takes at most (0: no limit), with the sum over a node's devices on its processors.
@@ -134,7 +136,7 @@ ServerJob server_job(const Job& job, const WorkerStep& step) {
   ports.worker = scenario.worker == WorkerUnit::node ? ports.worker_node : (remote ? peers.rank : inside);
   const BytesPerSecond limit = process_limit(job);
   if (limit > BytesPerSecond(0)) ports.worker = std::min(ports.worker, limit);
-  ports.server_node = colocated ? ports.worker_node : server_network(job, peers.node);
+  ports.server_node = colocated ? ports.worker_node : server_network(scenario, peers.node);
   // Relative to what of a worker's bytes is on the network: its own node's part is not.
   const double share = std::min(1.0, out.update_share * on_a_node);
   ports.server_share = ports.colocated ? share : (remote ? share : 0);

@@ -36,6 +36,19 @@ TEST(Libraries, AreThoseOfTheAccelerator) {
   EXPECT_EQ(library("mi325x-platform-8"), "nccl");
 }
 
+// A processor's TCP takes 5 GB/s of a NIC however fast that is. A faster one takes nothing away from what PCIe carries.
+TEST(Phenomena, FasterNicsThanTcpFillsAreNoSlower) {
+  BytesPerSecond before;
+  for (const double gigabits : {10, 25, 50, 100, 200, 400, 800}) {
+    CollectiveMachine machine = machine_of(*catalog().find<Node>("aws-p3.16xlarge"), catalog());
+    ASSERT_EQ(machine.network, NetworkKind::ethernet_tcp);
+    machine.nic_bandwidth = gigabits * 1_Gbps;
+    const Interconnect net = interconnect_of(machine);
+    EXPECT_GE(net.rank_network, before) << gigabits;
+    before = net.rank_network;
+  }
+}
+
 TEST(Phenomena, AllReduceOfFewBytesGrowsWithTheLogarithmOfTheNodes) {
   const Interconnect net = links_of("dgx-a100-80gb");
   const auto at = [&](int nodes) { return us(net, CollectiveKind::all_reduce, 8_B, 8 * nodes); };

@@ -177,5 +177,16 @@ INSTANTIATE_TEST_SUITE_P(Updates, SharedStorage,
                                          "systems/local-sgd-diloco.json"),
                          [](const auto& of) { return std::to_string(of.index); });
 
+// Servers stay at the 10 Gb/s of their own NICs, whatever the workers have.
+TEST(ParameterServers, FasterNicsOfWorkersAreNoSlower) {
+  const auto time = [](const char* gigabits) {
+    return forecast("systems/tensorflow-ps-sync.json",
+                    {"strategy.step_spread=0", std::string("cluster.fabric.nic_bandwidth_Gbps=") + gigabits})
+        .step.breakdown.step_time.in(1_ms);
+  };
+  const double at_25 = time("25");
+  for (const char* faster : {"50", "100", "400", "10000"}) EXPECT_LE(time(faster), at_25 * (1 + 1e-9)) << faster;
+}
+
 }  // namespace
 }  // namespace stepcast::update_step_test
