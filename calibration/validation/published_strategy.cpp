@@ -273,7 +273,6 @@ class Mapping {
     }
     if (stated.find("full") == 0) {
       strategy_["recompute"] = "full";
-      if (some) strategy_["recompute_layers"] = *some;
     } else if (stated.find("minimal") == 0) {
       // MaxText keeps the projections' results, with "context" also attention's, and computes the rest again.
       set_modules(holds(stated, "context") ? std::vector<std::string>{"norm"}
@@ -289,6 +288,7 @@ class Mapping {
     } else {
       read_modules(stated, experts);
     }
+    if (some && strategy_["recompute"] != "none") strategy_["recompute_layers"] = *some;
   }
 
   void set_modules(const std::vector<std::string>& modules) {

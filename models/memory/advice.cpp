@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "fields/json_text.hpp"
 #include "models/memory/memory.hpp"
@@ -28,11 +29,20 @@ std::string words(const Change& change) {
   return text;
 }
 
+int longest_chunk(const Scenario& scenario) {
+  return *std::max_element(scenario.stage_layers.begin(), scenario.stage_layers.end());
+}
+
 void recomputation(std::vector<Change>& changes, const Scenario& scenario) {
   if (!scenario.model->is_transformer()) return;
   const Recompute now = scenario.spec.strategy.recompute;
   if (now == Recompute::none) changes.push_back({{"recompute", "selective"}});
   if (now != Recompute::full) changes.push_back({{"recompute", "full"}});
+  // More of them, as far as all: those beyond a stage's are not legal.
+  const std::optional<int> layers = scenario.spec.strategy.recompute_layers;
+  if (layers && now != Recompute::none)
+    for (int more = 2 * *layers; more < 2 * longest_chunk(scenario); more *= 2)
+      changes.push_back({{"recompute_layers", std::min(more, longest_chunk(scenario))}});
 }
 
 void shardings(std::vector<Change>& changes, const Scenario& scenario) {
@@ -95,7 +105,7 @@ Json changed(Json document, const Change& change) {
   for (const char* derived : {"data_parallel", "stage_layers", "hsdp_shard_size"}) strategy.erase(derived);
   for (const Setting& setting : change) strategy[setting.key] = setting.value;
   if (strategy.value("recompute", "") != "modules") strategy.erase("recompute_modules");
-  strategy.erase("recompute_layers");  // which do not suffice, or are more than stages of other lengths have
+  if (strategy.value("recompute", "") == "none") strategy.erase("recompute_layers");
   return document;
 }
 

@@ -361,11 +361,11 @@ TEST_F(WindowTest, ASweepStopsAtOnceAndGoesOn) {
   double most = 0;
   QObject::connect(sweep, &SweepModel::changed, sweep, [&] { most = std::max(most, sweep->progress().share()); });
   QTemporaryDir folder;
-  constexpr int kPoints = 5 * 32;  // so many that the first of them are told before the last are done
+  constexpr int kPoints = 5 * 16;  // so many that the first of them are told before the last are done
   const SweepForm form{"cluster.nodes",
                        "8,16,32,64,128",
                        "workload.global_batch",
-                       "1024..32768+1024",
+                       "1024..16384+1024",
                        true,
                        folder.filePath("store.sqlite")};
   sweep->start(form);

@@ -144,8 +144,9 @@ TEST(Accelerate, FewerProcessesAreAPartOfAMachine) {
 }
 
 TEST(Accelerate, ProcessorsAreNoDevices) {
-  EXPECT_THAT(import("distributed_type: MULTI_CPU\nuse_cpu: true\nnum_processes: 4\n").faults,
-              HasSubstr("/use_cpu: found true"));
+  EXPECT_THAT(import("distributed_type: MULTI_CPU\nnum_processes: 4\n").faults,
+              HasSubstr("/distributed_type: training on processors"));
+  EXPECT_THAT(import("distributed_type: 'NO'\nuse_cpu: true\n").faults, HasSubstr("/use_cpu: training on processors"));
 }
 
 TEST(Accelerate, AFileBesideThatIsNowhereIsNamed) {

@@ -51,6 +51,13 @@ TEST(DeepSpeedImport, TheEngineMayBeCompiled) {
       strategy(R"({"zero_optimization": {"stage": 1}, "compile": {"disable": true}})").contains("torch_compile"));
 }
 
+TEST(DeepSpeedImport, WhatStandsInForTensorParallelismIsNotCompiled) {
+  const ImportedScenario cut = of(
+      R"({"zero_optimization": {"stage": 1}, "tensor_parallel": {"autotp_size": 2}, "compile": {"disable": false}})");
+  EXPECT_FALSE(cut.scenario["strategy"].contains("torch_compile"));
+  EXPECT_THAT(cut.notes, Contains(HasSubstr("compile: kernels are forecast as without it")));
+}
+
 // The first files: DeepSpeed reads true as stage 1.
 TEST(DeepSpeedImport, StagesMayBeSwitches) {
   EXPECT_EQ(of(R"({"zero_optimization": true})").scenario["strategy"]["sharding"], "zero-1");

@@ -51,6 +51,12 @@ TEST(MegatronDialects, SomeLayersMayRecompute) {
   EXPECT_EQ(strategy("--recompute-method block --recompute-num-layers 0").value("recompute", "none"), "none");
   EXPECT_FALSE(strategy("--recompute-method block --recompute-num-layers 8").contains("recompute_layers"));
   EXPECT_FALSE(strategy("--recompute-method uniform --recompute-num-layers 2").contains("recompute_layers"));
+  // Scripts of 2021 name the method alone.
+  const auto older = [](const std::string& rest) {
+    return of(kSmall + "--vocab-size 32000 --activations-checkpoint-method " + rest).scenario["strategy"];
+  };
+  EXPECT_EQ(older("uniform")["recompute"], "full");
+  EXPECT_EQ(older("block --activations-checkpoint-num-layers 3")["recompute_layers"], 3);
 }
 
 // NeMo's and Bridge's YAML: no key that the reader asks for is passed over, however it begins.

@@ -549,6 +549,18 @@ TEST(Advice, OffersNarrowerStatesWhereNothingElseIsEnough) {
   for (const std::string& one : advice) EXPECT_TRUE(report_of(scenario, overrides_of(one)).fits) << one;
 }
 
+// Two of forty layers recompute: advice keeps to that, or says how many more do.
+TEST(Advice, KeepsToTheLayersThatRecompute) {
+  const Json scenario = document(R"({"format_version": 1, "cluster": {"node": "dgx-a100-80gb", "nodes": 8},
+    "workload": {"model": "llama3-70b", "global_batch": 256},
+    "strategy": {"framework": "megatron-lm", "tensor_parallel": 8, "pipeline_parallel": 2, "sharding": "zero-1",
+                 "micro_batch": 2, "recompute": "full", "recompute_layers": 2}})");
+  ASSERT_FALSE(report_of(scenario).fits);
+  const auto advice = memory_advice(resolve(scenario, "test", {}, catalog()), catalog());
+  EXPECT_THAT(advice, testing::Contains(testing::StartsWith("strategy.recompute_layers = ")));
+  for (const std::string& one : advice) EXPECT_TRUE(report_of(scenario, overrides_of(one)).fits) << one;
+}
+
 TEST(Advice, SaysNothingWhereNothingHelps) {
   const Json scenario = document(R"({"format_version": 1, "cluster": {"node": "dgx-a100-80gb", "nodes": 1},
     "workload": {"model": "gpt3-175b", "global_batch": 8}, "strategy": {"framework": "pytorch-ddp"}})");

@@ -362,6 +362,7 @@ TEST(PublishedRuns, ReadRecomputation) {
   EXPECT_EQ(layers("full, block 8", "2"), 8);
   EXPECT_EQ(layers("full, 8 layers", "2"), 4);
   EXPECT_EQ(layers("full, uniform 1", "2"), 0);
+  EXPECT_EQ(strategy_of(Row().set("recompute", "selective, 8 layers").set("pp", "1"))["recompute_layers"], 8);
   EXPECT_EQ(strategy_of(Row().set("recompute", "core_attn, mlp"))["recompute_modules"],
             Json::parse(R"(["attention_core", "mlp"])"));
   EXPECT_THAT(run_of(Row().set("recompute", "sometimes")).refusal, HasSubstr("recompute: found \"sometimes\""));

@@ -122,9 +122,6 @@ class AccelerateReader {
     constexpr std::array kKinds{"NO",  "MULTI_GPU", "FSDP",      "DEEPSPEED", "MEGATRON_LM", "MULTI_NPU", "MULTI_XPU",
                                 "XLA", "TPU",       "MULTI_CPU", "MULTI_MLU", "MULTI_HPU",   "MULTI_SDAA"};
     // `NO` without quotes is false to YAML.
-    if (is_on(config_, "use_cpu"))
-      diagnostics_.error("/use_cpu", "found true, but training on processors is not read from accelerate's files",
-                         "a configuration for GPUs; framework pytorch-cpu trains on processors");
     const auto found = config_.find("distributed_type");
     reader_.ignore({"distributed_type"});
     if (found == config_.end() || found->is_null()) {
@@ -138,6 +135,10 @@ class AccelerateReader {
     if (std::find(kKinds.begin(), kKinds.end(), kind) == kKinds.end())
       diagnostics_.error("/distributed_type", fmt::format("found {}", describe(*found)),
                          expected_one_of({kKinds.begin(), kKinds.end()}));
+    if (kind == "MULTI_CPU" || is_on(config_, "use_cpu"))
+      diagnostics_.error(kind == "MULTI_CPU" ? "/distributed_type" : "/use_cpu",
+                         "training on processors is not read from accelerate's files",
+                         "a configuration for GPUs; framework pytorch-cpu trains on processors");
     return kind;
   }
 

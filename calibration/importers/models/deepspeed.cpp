@@ -117,7 +117,11 @@ class DeepSpeedReader {
     ConfigReader reader(compile, "/compile", diagnostics_);
     const bool on = compile.contains("deepcompile") ? reader.flag("deepcompile", false)
                                                     : compile.contains("disable") && !reader.flag("disable", true);
-    if (on) strategy_["torch_compile"] = true;
+    if (on && strategy_["framework"] == "deepspeed")
+      strategy_["torch_compile"] = true;
+    else if (on)
+      notes_.push_back(fmt::format("compile: kernels are forecast as without it, as {} has them",
+                                   strategy_["framework"].get<std::string>()));
   }
 
   /// Ranks that share a sample: tensor parallelism within a layer, and Ulysses over the sequence.

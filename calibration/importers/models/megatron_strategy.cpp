@@ -14,6 +14,8 @@ namespace stepcast {
 
 namespace {
 
+constexpr const char* kOldMethod = "--activations-checkpoint-method";
+
 class StrategyReader {
  public:
   StrategyReader(MegatronArguments& arguments, const MegatronModel& model) : in_(arguments), model_(model) {}
@@ -203,8 +205,10 @@ class StrategyReader {
   void recomputation() {
     const std::string granularity =
         in_.list.has("--recompute-granularity") ? in_.list.text("--recompute-granularity") : "";
-    // The option of Megatron-LM before 2.7, which Megatron-DeepSpeed has kept.
-    if (granularity == "full" || in_.list.has("--checkpoint-activations")) strategy_["recompute"] = "full";
+    // Options of Megatron-LM of 2021 and 2022, each of which says by itself that layers recompute; Megatron-DeepSpeed
+    // has kept the first.
+    const bool older = in_.list.has("--checkpoint-activations") || in_.list.has(kOldMethod);
+    if (granularity == "full" || older) strategy_["recompute"] = "full";
     in_.list.ignore("--deepspeed-activation-checkpointing");
     recomputed_layers();
     const std::vector<std::string> modules = in_.list.values("--recompute-modules");
@@ -230,11 +234,11 @@ class StrategyReader {
   /// The block method recomputes the first layers of each stage or chunk (core/transformer/transformer_block.py); the
   /// uniform one all, keeping what goes into so many of them together.
   void recomputed_layers() {
-    const auto layers = in_.first_of({"--recompute-num-layers", "--checkpoint-num-layers"}, 0);
-    const char* const old = "--activations-checkpoint-method";
-    const std::string method = in_.list.has("--recompute-method") ? in_.list.text("--recompute-method")
-                               : in_.list.has(old)                ? in_.list.text(old)
-                                                                  : "";
+    const auto layers =
+        in_.first_of({"--recompute-num-layers", "--activations-checkpoint-num-layers", "--checkpoint-num-layers"}, 0);
+    std::string method;
+    for (const char* option : {kOldMethod, "--recompute-method"})
+      if (in_.list.has(option)) method = in_.list.text(option);
     if (method != "block" || strategy_.value("recompute", "") != "full") return;
     const int some = layers.value_or(1);  // the default before it had to be stated
     const long chunks = static_cast<long>(in_.degrees.pp) * strategy_.value("virtual_pipeline", 1);
