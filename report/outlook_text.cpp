@@ -50,7 +50,7 @@ std::string run_lines(const RunOutlook& o, Seconds step) {
                    "Interrupted",
                    goodput.between_interruptions ? fmt::format("every {}", humane(*goodput.between_interruptions))
                                                  : std::string("never"));
-  out += fmt::format("  Checkpoint    {}\n", checkpoint_words(o.checkpoint));
+  out += fmt::format("  Checkpoint    {}\n", checkpoint_words(o));
   out += writing_words(o.checkpoint, step);
   if (const std::string lost = lost_words(goodput); !lost.empty())
     out += wrapped(lost, "  Lost to       ", "                ");
@@ -99,9 +99,12 @@ std::string key_in_words(std::string key) {
   return key;
 }
 
-std::string checkpoint_words(const CheckpointOutlook& checkpoint) {
+std::string checkpoint_words(const RunOutlook& outlook) {
+  const CheckpointOutlook& checkpoint = outlook.checkpoint;
   if (checkpoint.kind == "none") return "none";
   if (!checkpoint.interval) return "none needed";
+  if (*checkpoint.interval >= outlook.goodput.horizon)
+    return fmt::format("none on the way: every {} is longer than the run", humane(*checkpoint.interval));
   return fmt::format("{} every {}, training stalls for {}", decimal_text(checkpoint.size), humane(*checkpoint.interval),
                      humane(checkpoint.stall));
 }

@@ -11,8 +11,8 @@ namespace stepcast {
 /// Empty without an outlook.
 std::string outlook_text(const Prediction& prediction);
 
-/// "920 GiB every 586 s, training stalls for 482 ms".
-std::string checkpoint_words(const CheckpointOutlook& checkpoint);
+/// "920 GB every 586 s, training stalls for 482 ms", or why there is none on the way.
+std::string checkpoint_words(const RunOutlook& outlook);
 /// A key of JSON for people: `lost_work` is "lost work".
 std::string key_in_words(std::string key);
 

@@ -70,6 +70,13 @@ Seconds PipelineStages::before_gradients(const std::vector<StageTime>& times, st
   return sum / static_cast<double>(stages_.scenario().degrees.vpp);
 }
 
+Seconds PipelineStages::fill_before(std::size_t stage) const {
+  Seconds fill;
+  for (std::size_t before = 0; before < stage; ++before)
+    fill += times_[before].forward / static_cast<double>(stages_.scenario().degrees.vpp) + message_;
+  return fill;
+}
+
 Seconds PipelineStages::drain_before(std::size_t stage) const {
   const Scenario& scenario = stages_.scenario();
   Seconds drain;

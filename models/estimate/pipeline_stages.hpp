@@ -25,6 +25,8 @@ class PipelineStages {
   /// Until a stage's first backward pass begins, beside its own forward pass: those of a micro-batch on the stages
   /// before, and there and back on those behind, one chunk of each.
   [[nodiscard]] Seconds before_gradients(const std::vector<StageTime>& times, std::size_t stage) const;
+  /// Until a stage's first forward pass begins: those of the first chunk of the stages before it.
+  [[nodiscard]] Seconds fill_before(std::size_t stage) const;
   /// From a stage's last backward pass to the end of the pipeline's: the gradients of the stages before it.
   [[nodiscard]] Seconds drain_before(std::size_t stage) const;
   /// Adds the messages' time; what stages do not wait for counts as hidden.

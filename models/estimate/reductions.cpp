@@ -10,15 +10,15 @@ namespace {
 
 /// Buckets start in order as their layers' gradients are ready; the backward pass slows down beside them.
 ReducedStage reduce_beside_backward(const std::vector<UnitTimes>& units, Seconds end, double slowdown) {
-  Seconds backward;
-  for (const UnitTimes& unit : units) backward += unit.backward;
-  Seconds now = end - backward;
+  Seconds now = end;
+  for (const UnitTimes& unit : units) now -= unit.before_backward + unit.backward;
   Seconds busy = now;
   Seconds pending;  // flow time of the reductions that have been started
   for (const UnitTimes& unit : units) {
     // Beside this unit's computation run the reductions of the units before it.
-    now += unit.backward + slowed_by(std::min(pending, busy - now), unit.backward, slowdown);
-    pending = std::max(Seconds(0), pending - unit.backward);
+    const Seconds passes = unit.before_backward + unit.backward;
+    now += passes + slowed_by(std::min(pending, busy - now), passes, slowdown);
+    pending = std::max(Seconds(0), pending - passes);
     pending += unit.reduce_flow;
     busy = std::max(busy, now) + unit.reduce_alone;
   }

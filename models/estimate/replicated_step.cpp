@@ -1,9 +1,9 @@
 #include <algorithm>
 
+#include "models/estimate/link_queues.hpp"
 #include "models/estimate/reductions.hpp"
 #include "models/estimate/stage_units.hpp"
 #include "models/estimate/step_end.hpp"
-#include "models/parallelism/shared_nics.hpp"
 
 namespace stepcast {
 
@@ -22,41 +22,42 @@ struct Gathers {
   Seconds exposed;  ///< of the stage that waits longest
 };
 
-/// When a stage's reductions are ready, and how long each takes.
-void add_reductions(SharedNics& nics, const ReplicaStages& stages, const StageUnits& of_stages,
+/// When a stage's reductions are ready, and how long each takes of the links that other stages use, too.
+void add_reductions(LinkQueues& queues, const ReplicaStages& stages, const StageLinks& links,
                     const std::vector<UnitTimes>& units, Seconds stage_end, std::size_t stage) {
-  const double share = of_stages.shared_by_stage(stage, stages.job().groups.data);
-  if (share <= 0) return;
   const SynchronizationPlan& plan = stages.plan();
-  Seconds ready = stage_end;
-  if (plan.overlap)
-    for (const UnitTimes& unit : units) ready -= unit.backward;
-  for (const UnitTimes& unit : units) {
-    if (plan.overlap) ready += unit.backward;
-    // Where every micro-batch's gradients are reduced, some always are ready.
-    nics.add(stages.job().placement.node[stage], plan.accumulated > 0 ? Seconds(0) : ready,
-             unit.reduce_flow * stages.reductions() * share);
+  for (const LinkOwner& link : links.of(stage)) {
+    const double share = links.share(stage, stages.job().groups.data, link);
+    if (share <= 0) continue;
+    Seconds ready = stage_end;
+    if (plan.overlap)
+      for (const UnitTimes& unit : units) ready -= unit.before_backward + unit.backward;
+    for (const UnitTimes& unit : units) {
+      if (plan.overlap) ready += unit.before_backward + unit.backward;
+      // Where every micro-batch's gradients are reduced, some always are ready.
+      queues.add(link, plan.accumulated > 0 ? Seconds(0) : ready, unit.reduce_flow * stages.reductions() * share);
+    }
   }
 }
 
-/// What stays of gathers that arrive unit by unit under the first forward pass.
-Seconds exposed_under_forward(const std::vector<UnitTimes>& units) {
+/// What stays of gathers that arrive unit by unit under the first forward pass, which begins at `start` alone.
+Seconds exposed_under_forward(const std::vector<UnitTimes>& units, Seconds start) {
   Seconds arrived;
-  Seconds now;
-  Seconds work;
+  Seconds now = start, alone = start;
   for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
     arrived += unit->gather_alone;
-    now = std::max(now, arrived) + unit->forward;
-    work += unit->forward;
+    now = std::max(now + unit->before_forward, arrived) + unit->forward;
+    alone += unit->before_forward + unit->forward;
   }
-  return now - work;
+  return now - alone;
 }
 
-void add_gathers(Gathers& gathers, const SynchronizationPlan& plan, const std::vector<UnitTimes>& units) {
+void add_gathers(Gathers& gathers, const SynchronizationPlan& plan, const std::vector<UnitTimes>& units,
+                 Seconds start) {
   Seconds all;
   for (const UnitTimes& unit : units) all += unit.gather_alone;
   gathers.all += all;
-  const Seconds own = plan.gather_under_forward ? exposed_under_forward(units) : all;
+  const Seconds own = plan.gather_under_forward ? exposed_under_forward(units, start) : all;
   gathers.own += own;
   gathers.exposed = std::max(gathers.exposed, own);
 }
@@ -80,21 +81,21 @@ StepEnd replicated_step(const ReplicaStages& stages, const PipelineStages& pipel
   Seconds reduced;
   Gathers gathers;
   SlowedStages slowed;
-  SharedNics nics;
+  LinkQueues queues;
   StageUnits of_stages(stages);
   std::vector<UnitTimes> units;
   for (std::size_t s = 0; s < stages.count(); ++s) {
     of_stages.next(s, units);
     const Seconds stage_end = pipeline_end - pipeline.drain_before(s);
-    add_reductions(nics, stages, of_stages, units, stage_end, s);
+    add_reductions(queues, stages, of_stages.links(), units, stage_end, s);
     for (const UnitTimes& unit : units) reduced += unit.reduce_alone * stages.reductions();
     const ReducedStage stage = reduce_stage(stages, s, units, stage_end);
     slowed.all += stage.computed - stage_end;
     if (std::max(stage.computed, stage.reduced) >= end) slowed.last = stage.computed - stage_end;
     end = std::max({end, stage.computed, stage.reduced});
-    add_gathers(gathers, plan, units);
+    add_gathers(gathers, plan, units, pipeline.fill_before(s));
   }
-  end = std::max(end, nics.end());
+  end = std::max(end, queues.end());
   account.add_replicas(plan.reduction, reduced, Seconds(0));
   add_after(account, stages, end - pipeline_end, slowed);
   if (plan.gather_after_update) {

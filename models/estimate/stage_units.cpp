@@ -18,6 +18,7 @@ std::vector<UnitTimes> StageUnits::units_of(std::size_t stage) {
       unit.*flow *= crowd;
     }
   };
+  take_turns(units);
   const double crowd = crowd_of(stage, stages_.job().groups.shard);
   slow_down(crowd, &UnitTimes::gather_alone, &UnitTimes::gather_flow);
   if (stages_.plan().sharded_parameters) slow_down(crowd, &UnitTimes::reduce_alone, &UnitTimes::reduce_flow);
@@ -41,27 +42,36 @@ std::vector<UnitTimes> StageUnits::units_alone(std::size_t stage) {
   return units;
 }
 
-double StageUnits::shared_by_stage(std::size_t stage, const GroupShape& group) const {
-  const Job& job = stages_.job();
-  const int stages_of_node = job.layout.in_node(Axis::pipeline);
-  if (stages_of_node <= 1 || group.nodes() <= 1) return 0;
-  const Interconnect& net = stages_.at(stage).interconnect;
-  const BytesPerSecond taken = net.network_rate(group) * static_cast<double>(job.placement.ranks_per_node);
-  double share = taken / net.node_network;
-  for (std::size_t level = 0; level < job.nodes.levels(); ++level)
-    if (job.nodes.limits(level)) share = std::max(share, group.above[level].ring * (taken / net.uplinks[level].up));
-  return std::min(1.0, share);
+void StageUnits::take_turns(std::vector<UnitTimes>& units) const {
+  if (stages_.scenario().degrees.vpp <= 1) return;
+  // A micro-batch comes back to a stage when it has passed the others. What its messages take meanwhile is left out:
+  // they share the NICs with the collectives that would hide there.
+  const auto others = static_cast<double>(stages_.count() - 1);
+  // Units are in the order of their gradients: all of a later chunk before those of an earlier one.
+  for (std::size_t first = 0, next = 0; first < units.size(); first = next) {
+    Seconds forward, backward;
+    for (; next < units.size() && units[next].chunk == units[first].chunk; ++next) {
+      forward += units[next].forward;
+      backward += units[next].backward;
+    }
+    if (first == 0) continue;
+    units[first].before_backward = others * backward;
+    units[first - 1].before_forward = others * forward;
+  }
 }
 
 double StageUnits::crowd_of(std::size_t stage, const GroupShape& group) const {
-  const Job& job = stages_.job();
-  const double share = shared_by_stage(stage, group);
-  const double own = job.stage_parameters[stage];
-  if (share <= 0 || own <= 0) return 1;
-  double all = 0;
-  for (std::size_t other = 0; other < stages_.count(); ++other)
-    if (job.placement.node[other] == job.placement.node[stage]) all += std::min(1.0, job.stage_parameters[other] / own);
-  return std::max(1.0, all * share);
+  const std::vector<double>& parameters = stages_.job().stage_parameters;
+  const double own = parameters[stage];
+  double crowd = 1;
+  if (own <= 0) return crowd;
+  for (const LinkOwner& link : links_.of(stage)) {
+    double all = 0;
+    for (std::size_t other = 0; other < stages_.count(); ++other)
+      if (links_.uses(other, link)) all += std::min(1.0, parameters[other] / own);
+    crowd = std::max(crowd, all * links_.share(stage, group, link));
+  }
+  return crowd;
 }
 
 }  // namespace stepcast

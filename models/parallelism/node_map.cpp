@@ -89,6 +89,11 @@ bool NodeMap::leaves(std::size_t level, int sender, int receiver) const {
   return rail(sender) != rail(receiver);
 }
 
+int NodeMap::rails_of(std::size_t level, int rank) const {
+  if (!rails_apart(level) || layout_.in_node(Axis::pipeline) <= 1) return 0;
+  return rank % layout_.devices_per_node / layout_.side_by_side;
+}
+
 int NodeMap::stage_nodes(std::size_t level, int of, int stage) const {
   int count = 0;
   layout_.each_node_of_stage(stage, [&](int node, int) { count += member(level, node) == of; });

@@ -45,6 +45,9 @@ class NodeMap {
   /// Of a member's up-links, what the ranks of one stage can use: on some rails only, where these lie apart.
   [[nodiscard]] double usable(std::size_t level) const { return rails_apart(level) ? rails_ : 1; }
 
+  /// Which set of rails a rank sends by, where stages of a node have rails of their own there; else 0.
+  [[nodiscard]] int rails_of(std::size_t level, int rank) const;
+
   /// What a member's nodes send out of it, in the network traffic of one node.
   struct Load {
     double ring = 0, tree = 0, direct = 0;  ///< by the pattern of the traffic

@@ -305,8 +305,16 @@ std::vector<UnitTimes> unit_times(const Job& job, int stage, SyncTrafficCache& k
   std::vector<UnitTimes> units;
   units.reserve(16);
   each_unit(job, stage, known, [&](const UnitSpan& span, const SyncTraffic& traffic) {
-    units.push_back({span.backward, span.forward, traffic.reduce_alone, traffic.gather_alone, traffic.reduce_flow,
-                     traffic.gather_flow, traffic.contended});
+    units.push_back({span.backward,
+                     span.forward,
+                     traffic.reduce_alone,
+                     traffic.gather_alone,
+                     traffic.reduce_flow,
+                     traffic.gather_flow,
+                     traffic.contended,
+                     span.chunk,
+                     {},
+                     {}});
   });
   return units;
 }

@@ -8,6 +8,10 @@ namespace stepcast {
 struct UnitTimes {
   Seconds backward, forward;
   Seconds reduce_alone, gather_alone, reduce_flow, gather_flow, contended;  ///< as in SyncTraffic
+  int chunk = 0;                                                            ///< as in SyncUnit
+  /// Where a stage takes turns at its chunks, until a micro-batch has passed the other stages and is back for this
+  /// forward pass, and for this backward pass (StageUnits); 0 inside a chunk.
+  Seconds before_forward, before_backward;
 };
 
 /// Those of sync_units, in its order.

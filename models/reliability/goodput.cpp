@@ -85,35 +85,49 @@ RunHazard hazard_of(const RunRisk& risk) {
 
 namespace {
 
-/// As a run that saves nothing has it: one interval of all its work, without checkpoints, notice or not.
-RunHazard unsaved(RunHazard hazard) {
-  hazard.stall = hazard.behind = Seconds(0);
-  hazard.spared = 0;
-  return hazard;
+/// What a run's work takes in the mean, at one pace.
+struct WorkTimes {
+  Seconds saved;  ///< of the intervals that end with a checkpoint
+  Seconds last;   ///< of what is left after the last one
+  [[nodiscard]] Seconds sum() const { return saved + last; }
+};
+
+WorkTimes work_times(const RunRisk& risk, const RunHazard& hazard, double pace) {
+  // At a slower pace work takes longer, and so it is interrupted more often.
+  const Seconds work = risk.work / pace, interval = risk.interval / pace;
+  if (!risk.saves || !(interval < work)) return {Seconds(0), unsaved_time(hazard, work)};
+  // A run ends without a checkpoint, so that a whole number of intervals has one less.
+  const double intervals = std::ceil(work / interval * (1 - 1e-12)) - 1;
+  return {intervals * interval / daly_goodput(hazard, interval), unsaved_time(hazard, work - intervals * interval)};
+}
+
+/// As the formulas take it: of a run that saves nothing no notice spares work.
+RunHazard hazard_of_work(const RunRisk& risk) {
+  RunHazard out = hazard_of(risk);
+  if (!risk.saves) out.spared = 0;
+  return out;
 }
 
 }  // namespace
 
-double formula_goodput(const RunRisk& risk) {
-  return risk.saves ? daly_goodput(hazard_of(risk), risk.interval) : daly_goodput(unsaved(hazard_of(risk)), risk.work);
-}
+double formula_goodput(const RunRisk& risk) { return risk.work / work_times(risk, hazard_of_work(risk), 1).sum(); }
 
 namespace {
 
 /// Shares of the time at one pace, which is that of `slowest` nodes and of `links`.
 RunShares shares_at(const RunRisk& risk, const RunHazard& hazard, double slowest, double links) {
   const double pace = slowest * links;
-  // At a slower pace an interval's work takes longer, and so it is interrupted more often.
-  const Seconds interval = (risk.saves ? risk.interval : risk.work) / pace;
+  const WorkTimes times = work_times(risk, hazard, pace);
   RunShares out;
-  out.useful = pace * daly_goodput(hazard, interval);
+  out.useful = risk.work / times.sum();
   const bool fails = hazard.interruptions > PerSecond(0);
   const double up = fails ? std::exp(-hazard.interruptions * hazard.recovery) : 1;
   out.restart = 1 - up;
-  if (risk.saves && is_finite(interval)) {
+  if (times.saved > Seconds(0) && is_finite(times.sum()) && hazard.stall > Seconds(0)) {
+    const Seconds interval = risk.interval / pace;
     const double before = fails ? -std::expm1(-hazard.interruptions * interval) : interval / hazard.stall;
     const double cycle = fails ? -std::expm1(-hazard.interruptions * (interval + hazard.stall)) : before + 1;
-    out.saving = hazard.stall > Seconds(0) ? up * (1 - before / cycle) : 0;
+    out.saving = up * (1 - before / cycle) * (times.saved / times.sum());
   }
   const double training = up - out.saving;
   out.slow_nodes = training * (1 - slowest);
@@ -136,7 +150,7 @@ double stopped_share(const RunRisk& risk, const RunHazard& hazard) {
 }  // namespace
 
 std::optional<RunShares> expected_shares(const RunRisk& risk) {
-  const RunHazard hazard = risk.saves ? hazard_of(risk) : unsaved(hazard_of(risk));
+  const RunHazard hazard = hazard_of_work(risk);
   const bool fails = hazard.interruptions > PerSecond(0);
   const bool short_of_nodes = fails && !risk.endless_spares;
   // How slow spells and attempts at a whole run meet depends on how long both are.

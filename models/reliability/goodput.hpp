@@ -68,15 +68,16 @@ void check_interval(const RunRisk& risk);
 /// The same as one rate, for the formulas.
 RunHazard hazard_of(const RunRisk& risk);
 
-/// Goodput by Daly's formula (daly_goodput); a run that saves nothing is one interval of all its work.
+/// Goodput by Daly's formula: work over its mean time. Whole intervals take what daly_goodput says, what is left after
+/// the last checkpoint unsaved_time: a run shorter than an interval, or one that saves nothing, consists of that alone.
 double formula_goodput(const RunRisk& risk);
 
-/// How a long run spends its time, expected: goodput is Daly's (daly_goodput) at the pace that slow nodes and links
+/// How a run spends its time, expected: goodput is Daly's (formula_goodput) at the pace that slow nodes and links
 /// that flap leave. Slow spells begin at random and last equally long, longer than an interval, so that some node is
 /// slow for 1 − e^(−λd) of the time (the busy share of an M/D/∞ queue) and longer where recoveries are as long as
-/// spells. Announced interruptions cost no work where a checkpoint is written in time; a run that saves nothing is one
-/// interval of all its work; where spares run out the run stands (Erlang's loss formula, of long runs). Null where
-/// there is no formula: elastic runs whose spares run out, and runs that save nothing while nodes turn slow.
+/// spells. Announced interruptions cost no work where a checkpoint is written in time; where spares run out the run
+/// stands (Erlang's loss formula, of long runs). Null where there is no formula: elastic runs whose spares run out, and
+/// runs that save nothing while nodes turn slow.
 std::optional<RunShares> expected_shares(const RunRisk& risk);
 
 /// One run. Interruptions come at exponential times, during recovery too; lost is what was trained since the last safe

@@ -44,6 +44,16 @@ double daly_goodput(const RunHazard& hazard, Seconds interval) {
   return up * ((1 - hazard.spared) * (interval / mean) / std::expm1(cycle) + kept);
 }
 
+Seconds unsaved_time(const RunHazard& hazard, Seconds work) {
+  if (!(hazard.interruptions > PerSecond(0))) return work;
+  const Seconds mean = mean_time(hazard);
+  const double grown = std::expm1(work / mean), spared = hazard.spared;
+  const Seconds trained = !(spared > 0)          ? mean * grown
+                          : std::isfinite(grown) ? mean * (std::log1p(spared * grown) / spared)
+                                                 : (work + mean * std::log(spared)) / spared;
+  return trained * std::exp(hazard.recovery / mean);
+}
+
 Seconds best_interval(const RunHazard& hazard, Seconds shortest) {
   if (!(hazard.interruptions > PerSecond(0)) || !(hazard.spared < 1)) return kNever;
   const Seconds mean = mean_time(hazard);

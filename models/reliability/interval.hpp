@@ -28,6 +28,11 @@ Seconds daly_interval(const RunHazard& hazard);
 /// the same for s = 0. 1 when nothing fails and nothing is saved.
 double daly_goodput(const RunHazard& hazard, Seconds interval);
 
+/// Mean time that work takes without a checkpoint at its end, as the last of a run does: M·e^(R/M)·(e^(w/M) − 1), as in
+/// Daly's model. Where a share s of the interruptions is spared it goes on from where these came:
+/// M·e^(R/M)·ln(1 + s·(e^(w/M) − 1))/s, which solves T'·(s·e^(w/M) + 1 − s) = e^(R/M)·e^(w/M) with T(0) = 0.
+Seconds unsaved_time(const RunHazard& hazard, Seconds work);
+
 /// The interval of the best `daly_goodput`, not below `shortest`. Infinite when nothing is lost. Where its
 /// derivative is zero, (τ/M − 1 − k)·e^((τ+δ)/M) = −1 with k = s/(1 − s)·(e^(δ/M) − 1), so
 /// τ = M·(1 + k + W(−e^(−1−k−δ/M))) with Lambert's W on its main branch.

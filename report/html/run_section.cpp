@@ -43,7 +43,7 @@ HtmlTable totals_table(const RunOutlook& o) {
       {"interrupted",
        o.goodput.between_interruptions ? "every " + humane(*o.goodput.between_interruptions) : std::string("never"),
        ""});
-  table.rows.push_back({"checkpoint", checkpoint_words(o.checkpoint), ""});
+  table.rows.push_back({"checkpoint", checkpoint_words(o), ""});
   return table;
 }
 

@@ -24,11 +24,6 @@ std::vector<int> ranks_that_meet(const RankLayout& layout, GroupKind kind, int r
   return out;
 }
 
-int rails_of(const Job& job, std::size_t level, int rank) {
-  if (!job.nodes.rails_apart(level) || !share_nodes(job)) return 0;
-  return rank % job.layout.devices_per_node / job.layout.side_by_side;
-}
-
 PathId PathTable::path(std::vector<LinkId> links, double weight, BytesPerSecond cap) {
   std::erase(links, kNoLink);
   const auto [entry, fresh] = paths_.try_emplace({links, weight, cap.value()}, 0);
@@ -115,7 +110,8 @@ const std::vector<FoldedNetwork::Crossing>& FoldedNetwork::crossings(const Membe
       const double share = class_share(level, of, member.stage, member.column);
       const NodeMap::Load load = job_.nodes.group_load(level, of, member.stage, nodes, ranks_per_node);
       if (share * std::max({load.ring, load.tree, load.direct}) <= 0) continue;
-      const auto links = shared_.of(level, of, rails_of(job_, level, member.rank), job_.interconnect.uplinks[level].up);
+      const auto links =
+          shared_.of(level, of, job_.nodes.rails_of(level, member.rank), job_.interconnect.uplinks[level].up);
       out.push_back({paths_.path({links.up, links.down}, std::max(1.0, ranks_ * share * load.ring)),
                      {share * load.ring, share * load.tree, share * load.direct}});
     }
@@ -131,7 +127,7 @@ const std::vector<FoldedNetwork::Crossing>& FoldedNetwork::message_crossings(con
     if (!job_.nodes.limits(level)) continue;
     const auto links_of = [&](int member) {
       if (!shared_.watched(level).contains(member)) return SharedLinks::UpDown{kNoLink, kNoLink};
-      return shared_.of(level, member, rails_of(job_, level, from.rank), job_.interconnect.uplinks[level].up);
+      return shared_.of(level, member, job_.nodes.rails_of(level, from.rank), job_.interconnect.uplinks[level].up);
     };
     for (const NodeMap::MessageLoad& messages : job_.nodes.message_loads(level, from.stage, to.stage)) {
       const LinkId up = links_of(messages.from).up, down = links_of(messages.to).down;

@@ -80,7 +80,7 @@ const FullNetwork::Peers& FullNetwork::peers(int rank, GroupKind kind) {
 
 SharedLinks::UpDown FullNetwork::uplinks(std::size_t level, int of, int rank) {
   const BytesPerSecond usable = job_.interconnect.uplinks[level].up * job_.nodes.usable(level);
-  return shared_.of(level, of, rails_of(job_, level, rank), usable);
+  return shared_.of(level, of, job_.nodes.rails_of(level, rank), usable);
 }
 
 void FullNetwork::add_levels(std::vector<LinkId>& links, int from, int to) {

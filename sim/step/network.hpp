@@ -35,10 +35,6 @@ class StepNetwork {
 /// ends, which add up the gradients of a tied embedding.
 std::vector<int> ranks_that_meet(const RankLayout& layout, GroupKind kind, int rank);
 
-/// Stages that share nodes and use rails that lie apart do not meet in a level's up-links: which of the rails a rank's
-/// traffic takes there.
-int rails_of(const Job& job, std::size_t level, int rank);
-
 inline constexpr LinkId kNoLink = -1;
 
 /// Links of one device's own.

@@ -152,6 +152,20 @@ RC_GTEST_PROP(ExpectedGoodput, HoldsWhereNothingIsSaved, (unsigned seed)) {
   RC_ASSERT(std::abs(simulate_runs(risk, seed, 2000).together().useful - expected->useful) < 0.03);
 }
 
+// No checkpoint follows the end, and an interval that is longer than the run is never waited for.
+RC_GTEST_PROP(ExpectedGoodput, HoldsOfRunsOfAFewIntervals, (unsigned seed)) {
+  RunRisk risk = long_run();
+  risk.work = between(0.05, 1.5) / (risk.nodes * (risk.rates.interruptions + risk.rates.spot));
+  risk.interval = risk.work * between(0.2, 3);
+  // Training is saved some time before the next interruption.
+  risk.checkpoint.write = risk.checkpoint.stall;
+  const std::optional<RunShares> expected = expected_shares(risk);
+  RC_ASSERT(expected.has_value());
+  const RunShares mean = simulate_runs(risk, seed, 2000).together();
+  RC_ASSERT(std::abs(mean.useful - expected->useful) < 0.03);
+  RC_ASSERT(std::abs(mean.standing() - expected->standing()) < 0.03);
+}
+
 TEST(ExpectedGoodput, HasNoFormulaForElasticRunsWhoseSparesRunOut) {
   RunRisk risk;
   risk.nodes = 8;

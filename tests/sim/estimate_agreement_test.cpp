@@ -14,11 +14,13 @@
 #include "sim/engine/engine.hpp"
 #include "sim/protocol/child_process.hpp"
 #include "tests/shipped_catalog.hpp"
+#include "tests/unit/shipped.hpp"
 
 namespace stepcast::estimate_agreement_test {
 namespace {
 
 using test::catalog;
+using test::shipped;
 
 /// Draws scenarios from what people run: mostly legal ones; what is not legal is drawn again.
 class Draw {
@@ -187,11 +189,12 @@ TEST(ClosedForm, AgreesWithTheSimulationOfShardedStages) {
 }
 
 /// How far the closed form is from the simulation, as a share of it.
-double error_of(const Json& document) {
-  const Scenario scenario = resolve(document, "test", {}, catalog());
+double error_of(const Scenario& scenario) {
   const Job job = lower(scenario);
   return estimate(job).step_time.value() / simulated_step(job) - 1;
 }
+
+double error_of(const Json& document) { return error_of(resolve(document, "case", {}, catalog())); }
 
 Json on_one_nic(int nodes, double gigabits, Json strategy) {
   return {{"cluster",
@@ -296,6 +299,28 @@ TEST(ClosedForm, StagesOfANodeShareItsNic) {
 }
 
 // Fewer micro-batches than stages leave little to fill the drain with.
+TEST(ClosedForm, StagesOfALeafShareItsUplinks) {
+  for (const char* fabric : {"fat-tree", "rail-optimized"})
+    for (const int pipeline : {2, 4}) {
+      const Scenario scenario = shipped(
+          "llama3-70b-h100-512.json",
+          {"cluster.nodes=8", "workload.global_batch=128", "cluster.fabric.nodes_per_leaf=4",
+           "cluster.fabric.placement=scattered", "cluster.fabric.oversubscription=4",
+           "cluster.fabric.nic_bandwidth_Gbps=10", "strategy.schedule=1f1b", "strategy.virtual_pipeline=1",
+           fmt::format("cluster.fabric.preset={}", fabric), fmt::format("strategy.pipeline_parallel={}", pipeline)});
+      EXPECT_LT(std::abs(error_of(scenario)), 0.05) << fabric << ' ' << pipeline;
+    }
+}
+
+// The parameters of a later chunk are gathered while a micro-batch passes the other stages.
+TEST(ClosedForm, GathersHideBehindTheOtherStagesPasses) {
+  const Scenario scenario = shipped(
+      "llama3-70b-h100-512.json",
+      {"cluster.nodes=32", "workload.global_batch=128", "strategy.tensor_parallel=2", "cluster.fabric.preset=dragonfly",
+       "cluster.fabric.nodes_per_leaf=8", "cluster.fabric.placement=scattered", "cluster.fabric.oversubscription=2"});
+  EXPECT_LT(std::abs(error_of(scenario)), 0.10);
+}
+
 TEST(ClosedForm, ZeroBubblesOfFewMicroBatchesAreNotFilled) {
   for (const int batch : {16, 32, 64, 128})
     EXPECT_NEAR(error_of({{"cluster", {{"node", "aws-p6-b300.48xlarge"}, {"nodes", 16}}},

@@ -122,11 +122,14 @@ TEST(GoodputWords, SayThatThereIsNoCheckpoint) {
 }
 
 TEST(CheckpointWords, AreInDecimalUnitsAsEverywhere) {
-  CheckpointOutlook checkpoint;
-  checkpoint.kind = "sharded";
-  checkpoint.size = 988_GB;
-  checkpoint.interval = 1_h;
-  EXPECT_THAT(checkpoint_words(checkpoint), testing::StartsWith("988 GB every"));
+  RunOutlook outlook;
+  outlook.checkpoint.kind = "sharded";
+  outlook.checkpoint.size = 988_GB;
+  outlook.checkpoint.interval = 1_h;
+  outlook.goodput.horizon = 2_h;
+  EXPECT_THAT(checkpoint_words(outlook), testing::StartsWith("988 GB every"));
+  outlook.goodput.horizon = 1_h;
+  EXPECT_THAT(checkpoint_words(outlook), testing::StartsWith("none on the way"));
 }
 
 TEST(FacilityWords, CountOneNodeAndWriteOutWhatIsLarge) {

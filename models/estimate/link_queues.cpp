@@ -1,15 +1,16 @@
-#include "models/parallelism/shared_nics.hpp"
+#include "models/estimate/link_queues.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace stepcast {
 
-Seconds SharedNics::end() {
+Seconds LinkQueues::end() {
   std::sort(loads_.begin(), loads_.end(),
-            [](const Load& a, const Load& b) { return a.node != b.node ? a.node < b.node : a.ready < b.ready; });
+            [](const Load& a, const Load& b) { return std::tie(a.link, a.ready) < std::tie(b.link, b.ready); });
   Seconds latest, end;
   for (std::size_t i = 0; i < loads_.size(); ++i) {
-    if (i == 0 || loads_[i].node != loads_[i - 1].node) end = Seconds(0);
+    if (i == 0 || loads_[i].link != loads_[i - 1].link) end = Seconds(0);
     end = std::max(end, loads_[i].ready) + loads_[i].time;
     latest = std::max(latest, end);
   }
