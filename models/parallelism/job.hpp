@@ -119,6 +119,8 @@ struct LayerCost {
   std::vector<WeightMatrix> weight_matrices;  ///< all trained matrices but experts'
   /// What Muon updates of the layer's own and of its experts' matrices; none under other optimizers.
   std::vector<MuonMatrices> hidden_matrices, expert_matrices;
+
+  [[nodiscard]] Seconds backward() const { return backward_input.total() + backward_weight.total(); }
 };
 
 /// Groups of the parallel dimensions, as they lie over the nodes. `data` is the gradient group (dp·cp ranks).
@@ -147,6 +149,8 @@ struct Job {
   StagePlacement placement;
   Fold fold;
   std::vector<LayerCost> layer_kinds;
+  /// By kind of layer, the backward pass on the nodes that are slowest at it; empty where all are in one state.
+  std::vector<Seconds> slowest_backward;
   std::vector<Chunk> chunks;             ///< pp·vpp, in model order; chunk c lies on stage c mod pp
   std::vector<double> stage_parameters;  ///< per device of each stage, dense part
   std::vector<double> stage_expert_parameters;

@@ -251,10 +251,18 @@ Job lower(const Scenario& scenario, const JobNodes& nodes) {
   const NodeMap map(scenario, layout, nodes);
   Job job = lower_for(scenario, map, device_of(scenario), links_of(scenario, map));
   job.fold = fold_of(scenario, layout);
+  if (job.fold.states.size() == 1) return job;
+  for (const LayerCost& layer : job.layer_kinds) job.slowest_backward.push_back(layer.backward());
+  std::vector<Job> others;
   for (std::size_t i = 1; i < job.fold.states.size(); ++i) {
-    Job other = lower_for(scenario, map, job.fold.states[i]);
+    Job& other = others.emplace_back(lower_for(scenario, map, job.fold.states[i]));
     // The switches stay what they are.
     other.interconnect.uplinks = job.interconnect.uplinks;
+    for (std::size_t kind = 0; kind < job.slowest_backward.size(); ++kind)
+      job.slowest_backward[kind] = std::max(job.slowest_backward[kind], other.layer_kinds[kind].backward());
+  }
+  for (Job& other : others) {
+    other.slowest_backward = job.slowest_backward;
     job.in_other_states.push_back(std::make_shared<const Job>(std::move(other)));
   }
   return job;

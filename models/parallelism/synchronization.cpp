@@ -229,6 +229,7 @@ void each_unit(const Job& job, int stage, SyncTrafficCache& known, Emit emit) {
 
   SyncTrafficCache::Key parameters;
   UnitSpan open;
+  Seconds ready;  // time in which the open unit's gradients become ready on all nodes
   int layers = 0;
   // What starts with a bucket of its own is PyTorch's reducer.
   const bool whole_tensors = framework.first_bucket > Bytes(0) && !plan.sharded_parameters;
@@ -243,6 +244,7 @@ void each_unit(const Job& job, int stage, SyncTrafficCache& known, Emit emit) {
       if (whole_tensors) limit = buckets.limit();
     }
     parameters = {};
+    ready = Seconds(0);
     layers = 0;
   };
   for (int c = static_cast<int>(job.chunks.size()) - 1; c >= 0; --c) {
@@ -256,7 +258,10 @@ void each_unit(const Job& job, int stage, SyncTrafficCache& known, Emit emit) {
         open.last = position;
       }
       open.first = position;
-      open.backward += layer.backward_input.total() + layer.backward_weight.total();
+      open.backward += layer.backward();
+      ready += job.slowest_backward.empty()
+                   ? layer.backward()
+                   : job.slowest_backward[static_cast<std::size_t>(chunk.layer_kinds[position])];
       open.forward += layer.forward.total();
       const bool block = layer.role == LayerRole::dense_block || layer.role == LayerRole::moe_block;
       if (whole_tensors) buckets.add(layer, bytes);
@@ -267,9 +272,9 @@ void each_unit(const Job& job, int stage, SyncTrafficCache& known, Emit emit) {
       parameters.frozen_expert += layer.frozen_expert_parameters;
       ++layers;
       const Bytes gathered((parameters.dense + parameters.expert) * bytes);
-      // What is ready when a cycle ends goes together.
+      // What is ready on all nodes when a cycle ends goes together.
       const bool cycle_over = framework.exchange.cycle > Seconds(0) && plan.overlap &&
-                              open.backward >= framework.exchange.cycle && scenario.degrees.dp > 1;
+                              ready >= framework.exchange.cycle && scenario.degrees.dp > 1;
       // FSDP wraps blocks; what lies outside them (embedding, output) joins the root unit beside them.
       const bool full = cycle_over                ? true
                         : plan.sharded_parameters ? block && layers >= framework.layers_per_unit

@@ -312,6 +312,15 @@ TEST(ClosedForm, StagesOfALeafShareItsUplinks) {
     }
 }
 
+// Horovod's processes agree once in a cycle on what is ready on all of them: nodes of any speed reduce the same units.
+TEST(ClosedForm, SlowNodesReduceTheUnitsOfTheOthers) {
+  for (const char* slow : {R"({"nodes":[7],"compute_speed":0.1})", R"({"nodes":[0,6],"compute_speed":0.5})",
+                           R"({"nodes":[2],"network_speed":0.1,"compute_speed":0.9})"}) {
+    const Scenario scenario = shipped("systems/databricks.json", {fmt::format("cluster.conditions=[{}]", slow)});
+    EXPECT_LT(std::abs(error_of(scenario)), 0.02) << slow;
+  }
+}
+
 // The parameters of a later chunk are gathered while a micro-batch passes the other stages.
 TEST(ClosedForm, GathersHideBehindTheOtherStagesPasses) {
   const Scenario scenario = shipped(
