@@ -71,15 +71,18 @@ bool fits(const Json& document, const Catalog& catalog) {
 /// A scenario of the model by the rules of default_scenario, on the fewest nodes (a power of two) that hold it.
 Json scenario_of(const Json& model, const TargetOptions& options, const Catalog& catalog,
                  std::vector<std::string>& notes) {
-  if (options.nodes > 0) return default_scenario_of(model, options.node, options.nodes, catalog);
+  const auto on_nodes = [&](int nodes) {
+    return completed_scenario(scenario_without_strategy(model, options.node, nodes), "default scenario", catalog);
+  };
+  if (options.nodes > 0) return on_nodes(options.nodes);
   for (int nodes = 1; nodes <= kMostTriedNodes; nodes *= 2) {
-    Json scenario = default_scenario_of(model, options.node, nodes, catalog);
+    Json scenario = on_nodes(nodes);
     if (!fits(scenario, catalog)) continue;
     notes.push_back(
         fmt::format("{} × {}: the fewest (a power of two) that hold it (--node, --nodes)", nodes, options.node));
     return scenario;
   }
-  return default_scenario_of(model, options.node, kMostTriedNodes, catalog);
+  return on_nodes(kMostTriedNodes);
 }
 
 /// "671 G parameters, 37.6 G active": the latter are those that one token uses, where they are fewer.

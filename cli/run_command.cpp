@@ -15,6 +15,7 @@
 #include "models/fabric/most_nodes.hpp"
 #include "models/power/facility.hpp"
 #include "models/rank_graph/rank_graph_file.hpp"
+#include "models/scenario/default_scenario.hpp"
 #include "models/scenario/scenario.hpp"
 #include "models/updates/timeline_fault.hpp"
 #include "report/csv.hpp"
@@ -47,9 +48,9 @@ ScenarioDocument document_of(const RunOptions& options, Session& session) {
   if (options.model.empty() || options.node.empty())
     throw InputError(
         {{"stepcast run", "", "no scenario to run", "name a scenario file, or give --model, --node and --nodes"}});
-  ScenarioDocument out{"--model/--node/--nodes",
-                       default_scenario(options.model, options.node, options.nodes, session.catalog())};
+  ScenarioDocument out{"--model/--node/--nodes", scenario_without_strategy(options.model, options.node, options.nodes)};
   apply_overrides(out, overrides);
+  out.json = completed_scenario(out.json, out.file, session.catalog());
   return out;
 }
 

@@ -34,6 +34,8 @@ constexpr long kLeastSamplesPerDevice = 8;
 constexpr long kImagesPerAccelerator = 64;
 constexpr long kImagesPerProcessor = 32;
 constexpr long kMostSequencesAtOnce = 8;  // beyond it a layer's products are long enough on every part known
+/// By which a batch may grow so that replicas can take more than one sample at once.
+constexpr double kRoundedUp = 1.1;
 constexpr int kMostTensorParallel = 8;
 constexpr int kShortestPart = 4096;  // of a sequence: NVIDIA's recipe of Llama 3.1 405B halves its 8,192 tokens
 
@@ -230,12 +232,41 @@ std::optional<long> largest_batch(const DefaultQuestion& q) {
 long standard_batch(const DefaultQuestion& q, const DefaultCandidate& candidate) {
   const long replicas = q.devices() / (static_cast<long>(candidate.tensor) * candidate.pipeline * candidate.context);
   // A pipeline is kept busy by four micro-batches a stage or more.
-  const long least = candidate.micro_batch * replicas * (candidate.pipeline > 1 ? 4L * candidate.pipeline : 1);
+  const long samples = replicas * (candidate.pipeline > 1 ? 4L * candidate.pipeline : 1);
   const Model& model = *q.model;
-  if (!model.is_transformer()) return least;
-  if (model.family != ModelFamily::decoder)
-    return round_up(static_cast<double>(std::max(kEncoderBatch, kLeastSamplesPerDevice * q.devices())), least);
-  return round_up(sequences_of_rule(q), least);
+  if (!model.is_transformer()) return candidate.micro_batch * samples;
+  const double rule = model.family == ModelFamily::decoder
+                          ? sequences_of_rule(q)
+                          : static_cast<double>(std::max(kEncoderBatch, kLeastSamplesPerDevice * q.devices()));
+  const auto most = kRoundedUp * static_cast<double>(round_up(rule, samples));
+  long at_once = kMostSequencesAtOnce;
+  while (at_once > candidate.micro_batch && static_cast<double>(round_up(rule, at_once * samples)) > most) at_once /= 2;
+  return round_up(rule, std::max(at_once, candidate.micro_batch) * samples);
+}
+
+namespace {
+
+/// What a strategy states under a key, where it is a degree that cuts so many.
+int stated_degree(const Json& stated, const char* key, int own, int most) {
+  const auto at = stated.find(key);
+  if (at == stated.end() || !at->is_number_integer()) return own;
+  const auto degree = at->get<std::int64_t>();
+  return degree >= 1 && degree <= most ? static_cast<int>(degree) : own;
+}
+
+}  // namespace
+
+std::optional<DefaultCandidate> as_stated(const DefaultQuestion& q, DefaultCandidate candidate) {
+  if (q.stated.is_null()) return candidate;
+  if (q.model->is_transformer()) {
+    candidate.tensor = stated_degree(q.stated, "tensor_parallel", candidate.tensor, q.devices());
+    candidate.pipeline = stated_degree(q.stated, "pipeline_parallel", candidate.pipeline, q.model->transformer->layers);
+    candidate.context = stated_degree(q.stated, "context_parallel", candidate.context, q.devices());
+  }
+  candidate.micro_batch = stated_degree(q.stated, "micro_batch", static_cast<int>(candidate.micro_batch), 1 << 20);
+  const long cut = static_cast<long>(candidate.tensor) * candidate.pipeline * candidate.context;
+  if (q.devices() % cut != 0) return std::nullopt;
+  return candidate;
 }
 
 Json strategy_of(const DefaultQuestion& q, const DefaultCandidate& candidate) {
@@ -256,6 +287,7 @@ Json strategy_of(const DefaultQuestion& q, const DefaultCandidate& candidate) {
   strategy["micro_batch"] = candidate.micro_batch;
   if (candidate.recompute != Recompute::none) strategy["recompute"] = name_of(candidate.recompute);
   if (candidate.sharding) strategy["sharding"] = name_of(*candidate.sharding);
+  if (!q.stated.is_null()) strategy.update(q.stated);
   return strategy;
 }
 

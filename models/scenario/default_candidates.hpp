@@ -11,14 +11,13 @@ namespace stepcast {
 
 /// What a strategy is chosen for, where nobody states one.
 struct DefaultQuestion {
-  std::string model_id;
-  Json described;  ///< the model, where no preset has it
   const Node* node = nullptr;
   const Accelerator* accelerator = nullptr;  ///< null: processors train
   std::shared_ptr<const Model> model;
   int nodes = 1;
   int seq_len = 0;
-  Json rest;  ///< the scenario that a strategy is chosen for; null: nothing but the above is said
+  Json rest;    ///< the scenario that a strategy is chosen for, without one
+  Json stated;  ///< keys of the strategy that are not for choice; null: all are
   [[nodiscard]] int devices() const { return nodes * node->devices(); }
   [[nodiscard]] bool states_batch() const { return rest.contains("/workload/global_batch"_json_pointer); }
 };
@@ -38,15 +37,18 @@ struct DefaultCandidate {
 };
 
 /// Strategies to try, the plainest first, in groups: one is tried only where none before it gives a strategy that
-/// leaves room (docs/formats/scenario.md). Not all are legal.
+/// leaves room (docs/formats/scenario.md). Not all are legal, and what the question states is not yet in them.
 std::vector<std::vector<DefaultCandidate>> default_candidates(const DefaultQuestion& question);
+
+/// The candidate with what the question states in place of its own; none where that cuts no replicas.
+std::optional<DefaultCandidate> as_stated(const DefaultQuestion& question, DefaultCandidate candidate);
 
 /// The batch of a candidate where nobody states one: near the rule's for the model, and whole micro-batches.
 long standard_batch(const DefaultQuestion& question, const DefaultCandidate& candidate);
 /// The largest batch that is still near the rule's; none where the rule is a number of samples a device.
 std::optional<long> largest_batch(const DefaultQuestion& question);
 
-/// The candidate as a scenario's `strategy`.
+/// The candidate as a scenario's `strategy`, with the keys that the question states.
 Json strategy_of(const DefaultQuestion& question, const DefaultCandidate& candidate);
 
 }  // namespace stepcast

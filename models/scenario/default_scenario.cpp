@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <stdexcept>
 
 #include "models/estimate.hpp"
@@ -18,8 +19,6 @@ namespace stepcast {
 
 namespace {
 
-constexpr const char* kFile = "default scenario";
-
 /// Of a device's memory, to stay free: measured peaks lie up to 10 % above the model's (docs/models/memory.md, "How
 /// near it is": torchtitan's Llama 3 8B eager 9 %, compiled Llama 3.2 1B 10 %).
 constexpr double kHeadroom = 0.10;
@@ -27,23 +26,10 @@ constexpr double kHeadroom = 0.10;
 constexpr double kAsFast = 0.05;
 
 /// The scenario that lacks a strategy with this one; its batch is chosen only where it has none.
-Json completed(const DefaultQuestion& q, const DefaultCandidate& candidate) {
+Json document_of(const DefaultQuestion& q, const DefaultCandidate& candidate) {
   Json out = q.rest;
-  out["strategy"] = strategy_of(q, candidate);
   if (!q.states_batch()) out["workload"]["global_batch"] = standard_batch(q, candidate);
-  return out;
-}
-
-Json document_of(const DefaultQuestion& q, const DefaultCandidate& candidate, const std::string& why) {
-  if (!q.rest.is_null()) return completed(q, candidate);
-  Json out{{"format_version", kScenarioFormatVersion},
-           {"name", fmt::format("{} on {} × {}", q.model_id, q.nodes, q.node->id)},
-           {"cluster", {{"node", q.node->id}, {"nodes", q.nodes}}},
-           {"workload",
-            {{"model", q.described.is_null() ? Json(q.model_id) : q.described},
-             {"global_batch", standard_batch(q, candidate)}}},
-           {"strategy", strategy_of(q, candidate)}};
-  if (!why.empty()) out["description"] = why;
+  out["strategy"] = strategy_of(q, candidate);
   return out;
 }
 
@@ -60,14 +46,15 @@ struct Trial {
 /// Tries candidates in closed form. Those of one framework share all but strategy and batch.
 class Trials {
  public:
-  Trials(const DefaultQuestion& q, const Catalog& catalog) : q_(q), catalog_(catalog) {}
+  Trials(const DefaultQuestion& q, const std::string& file, const Catalog& catalog)
+      : q_(q), file_(file), catalog_(catalog) {}
 
   /// None where the candidate is not legal.
   std::optional<Trial> of(const DefaultCandidate& candidate) {
     Family& family = family_of(candidate);
     if (!family.scenarios) return std::nullopt;
     StrategySpec strategy;
-    Diagnostics faults(kFile);
+    Diagnostics faults(file_);
     StrategySpec::fields().read(strategy, strategy_of(q_, candidate), "/strategy", faults);
     const long batch = q_.states_batch() ? family.batch : standard_batch(q_, candidate);
     const Scenario* scenario = family.scenarios->with(strategy, batch);
@@ -92,15 +79,15 @@ class Trials {
     entry->second = std::make_unique<Family>();
     Family& out = *entry->second;
     try {
-      Diagnostics faults(kFile);
-      auto spec = read_document<ScenarioSpec>(document_of(q_, candidate, {}), faults);
+      Diagnostics faults(file_);
+      auto spec = read_document<ScenarioSpec>(document_of(q_, candidate), faults);
       faults.throw_if_faulty();
       // Who is slow or another kind of node is so whatever the strategy; whether it fits them all is asked of the
       // chosen one.
       spec.cluster.conditions.clear();
       spec.cluster.other_nodes.clear();
       out.batch = spec.workload.global_batch;
-      out.scenarios = std::make_unique<ScenarioVariants>(std::move(spec), kFile, catalog_);
+      out.scenarios = std::make_unique<ScenarioVariants>(std::move(spec), file_, catalog_);
     } catch (const InputError&) {
       out.scenarios.reset();
     }
@@ -108,52 +95,43 @@ class Trials {
   }
 
   const DefaultQuestion& q_;
+  const std::string& file_;
   const Catalog& catalog_;
   std::map<std::string, std::unique_ptr<Family>> families_;
 };
 
-DefaultQuestion question(const std::string& model, const Json& described, const std::string& node, int nodes,
-                         const Catalog& catalog) {
-  Diagnostics diagnostics(kFile);
-  DefaultQuestion q;
-  q.model_id = model;
-  q.described = described;
-  q.nodes = nodes;
-  if (nodes < 1) diagnostics.error("/cluster/nodes", fmt::format("found {}, expected at least 1", nodes));
-  q.node = catalog.find<Node>(node, "/cluster/node", diagnostics);
-  if (q.node != nullptr && q.node->has_accelerators())
-    q.accelerator = catalog.find<Accelerator>(q.node->accelerator, "/cluster/node", diagnostics);
-  if (described.is_null()) {
-    q.model = find_model(model, "/workload/model", diagnostics);
-  } else {
-    auto read = std::make_shared<Model>();
-    Model::fields().read(*read, described, "/workload/model", diagnostics);
-    if (diagnostics.ok()) check_model(*read, "/workload/model", diagnostics);
-    q.model = std::move(read);
-  }
-  diagnostics.throw_if_faulty();
-  q.seq_len = q.model->default_seq_len;
-  return q;
+std::shared_ptr<const Model> model_of(const Json& model, Diagnostics& diagnostics) {
+  if (model.is_string()) return find_model(model.get<std::string>(), "/workload/model", diagnostics);
+  auto read = std::make_shared<Model>();
+  Model::fields().read(*read, model, "/workload/model", diagnostics);
+  if (diagnostics.ok()) check_model(*read, "/workload/model", diagnostics);
+  return read;
 }
 
 /// What a scenario says of model and servers; the rest of it is heeded by whoever resolves the candidates.
-DefaultQuestion question_of(const Json& scenario, const Catalog& catalog) {
+DefaultQuestion question_of(const Json& scenario, const std::string& file, const Catalog& catalog) {
   const auto at = [&](const char* pointer) {
     const Json::json_pointer place(pointer);
     return scenario.contains(place) ? scenario.at(place) : Json(nullptr);
   };
   const Json model = at("/workload/model"), node = at("/cluster/node"), nodes = at("/cluster/nodes"),
              seq_len = at("/workload/seq_len");
-  Diagnostics diagnostics("scenario");
+  Diagnostics diagnostics(file);
   if (!model.is_string() && !model.is_object()) diagnostics.error("/workload/model", "no model is chosen");
   if (!node.is_string()) diagnostics.error("/cluster/node", "no server is chosen");
   if (!nodes.is_null() && !nodes.is_number_integer()) diagnostics.error("/cluster/nodes", "expected a whole number");
   diagnostics.throw_if_faulty();
-  DefaultQuestion q =
-      question(model.is_string() ? model.get<std::string>() : "model", model.is_object() ? model : Json(nullptr),
-               node.get<std::string>(), nodes.is_null() ? 1 : nodes.get<int>(), catalog);
-  if (seq_len.is_number_integer() && seq_len.get<int>() > 0) q.seq_len = seq_len.get<int>();
+  DefaultQuestion q;
+  q.nodes = nodes.is_null() ? 1 : nodes.get<int>();
+  if (q.nodes < 1) diagnostics.error("/cluster/nodes", fmt::format("found {}, expected at least 1", q.nodes));
+  q.node = catalog.find<Node>(node.get<std::string>(), "/cluster/node", diagnostics);
+  if (q.node != nullptr && q.node->has_accelerators())
+    q.accelerator = catalog.find<Accelerator>(q.node->accelerator, "/cluster/node", diagnostics);
+  q.model = model_of(model, diagnostics);
+  diagnostics.throw_if_faulty();
+  q.seq_len = seq_len.is_number_integer() && seq_len.get<int>() > 0 ? seq_len.get<int>() : q.model->default_seq_len;
   q.rest = scenario;
+  q.rest.erase("strategy");
   return q;
 }
 
@@ -187,23 +165,30 @@ std::vector<const Trial*> near_batch(std::vector<const Trial*> among, std::optio
 
 class Chooser {
  public:
-  Chooser(DefaultQuestion q, const Catalog& catalog) : q_(std::move(q)), catalog_(catalog), trials_(q_, catalog) {}
+  Chooser(DefaultQuestion q, std::string file, const Catalog& catalog)
+      : q_(std::move(q)), file_(std::move(file)), catalog_(catalog), trials_(q_, file_, catalog) {}
 
   ChosenStrategy choose() {
     for (const std::vector<DefaultCandidate>& group : default_candidates(q_)) {
       const std::size_t before = tried_.size();
-      for (const DefaultCandidate& candidate : group)
-        if (std::optional<Trial> trial = trials_.of(candidate)) tried_.push_back(std::move(*trial));
+      for (const DefaultCandidate& candidate : group) try_one(candidate);
       if (auto found = fast_with_room(before)) return *found;
     }
     return roomiest();
   }
 
  private:
+  void try_one(const DefaultCandidate& candidate) {
+    const std::optional<DefaultCandidate> stated = as_stated(q_, candidate);
+    // Candidates that differ in what is stated are one.
+    if (!stated || !known_.insert(strategy_of(q_, *stated).dump()).second) return;
+    if (std::optional<Trial> trial = trials_.of(*stated)) tried_.push_back(std::move(*trial));
+  }
+
   /// The whole scenario's memory, phases, conditions and other kinds of nodes included; none where it is not legal.
   std::optional<MemoryReport> memory_of_whole(const DefaultCandidate& candidate) const {
     try {
-      const Scenario scenario = resolve(document_of(q_, candidate, {}), kFile, {}, catalog_);
+      const Scenario scenario = resolve(document_of(q_, candidate), file_, {}, catalog_);
       return memory_of(lower(scenario));
     } catch (const InputError&) {
       return std::nullopt;
@@ -219,7 +204,7 @@ class Chooser {
     while (const Trial* best = plainest_fast(roomy)) {
       if (const auto memory = memory_of_whole(best->candidate); memory && memory->fits) {
         const std::string why = why_fast(*best, fastest_of(roomy), count);
-        return ChosenStrategy{document_of(q_, best->candidate, why), why, true, {}};
+        return ChosenStrategy{document_of(q_, best->candidate), why, true, {}};
       }
       std::erase(roomy, best);
     }
@@ -234,13 +219,24 @@ class Chooser {
                        100 * (1 - best.speed / fastest));
   }
 
+  /// Of candidates none of which is legal, the one whose faults tell most: the plainest, or the plainest that is cut
+  /// where the scenario states a part of the strategy.
+  [[nodiscard]] DefaultCandidate telling() const {
+    const std::vector<std::vector<DefaultCandidate>> groups = default_candidates(q_);
+    if (!q_.stated.is_null())
+      for (const std::vector<DefaultCandidate>& group : groups)
+        for (const DefaultCandidate& candidate : group)
+          if (candidate.tensor > 1 || candidate.pipeline > 1) return candidate;
+    return groups.front().front();
+  }
+
   /// None leaves room: what fits with most of it, else what lacks least.
   ChosenStrategy roomiest() const {
     const Trial* best = nullptr;
     for (const Trial& trial : tried_)
       if (best == nullptr || std::pair(!trial.fits, trial.need) < std::pair(!best->fits, best->need)) best = &trial;
-    if (best == nullptr) {  // the plainest one says why
-      (void)resolve(document_of(q_, default_candidates(q_).front().front(), {}), kFile, {}, catalog_);
+    if (best == nullptr) {
+      (void)resolve(document_of(q_, telling()), file_, {}, catalog_);
       throw std::logic_error("the plainest default strategy is legal and was not tried");
     }
     const std::optional<MemoryReport> memory = memory_of_whole(best->candidate);
@@ -253,30 +249,45 @@ class Chooser {
         fits ? fmt::format("chosen because {}, and of the {} that fit this one leaves most", none, fitting)
              : fmt::format("shown because none of {} legal strategies fits memory, and this one lacks least",
                            tried_.size());
-    ChosenStrategy out{document_of(q_, best->candidate, why), why, fits, {}};
+    ChosenStrategy out{document_of(q_, best->candidate), why, fits, {}};
     if (memory) out.over = std::max(memory->over_device(), memory->over_host());
     return out;
   }
 
   const DefaultQuestion q_;
+  const std::string file_;
   const Catalog& catalog_;
   Trials trials_;
-  std::vector<Trial> tried_;  ///< legal ones, in order
+  std::set<std::string> known_;  ///< strategies that were tried
+  std::vector<Trial> tried_;     ///< legal ones, in order
 };
 
 }  // namespace
 
-Json default_scenario(const std::string& model, const std::string& node, int nodes, const Catalog& catalog) {
-  return Chooser(question(model, nullptr, node, nodes, catalog), catalog).choose().scenario;
+Json scenario_without_strategy(const Json& model, const std::string& node, int nodes) {
+  return {{"format_version", kScenarioFormatVersion},
+          {"cluster", {{"node", node}, {"nodes", nodes}}},
+          {"workload", {{"model", model}}}};
 }
 
-Json default_scenario_of(const Json& model, const std::string& node, int nodes, const Catalog& catalog) {
-  const std::string name = model.is_object() ? model.value("id", std::string("model")) : "model";
-  return Chooser(question(name, model, node, nodes, catalog), catalog).choose().scenario;
+Json completed_scenario(const Json& scenario, const std::string& file, const Catalog& catalog) {
+  DefaultQuestion q = question_of(scenario, file, catalog);
+  if (scenario.contains("strategy")) q.stated = scenario.at("strategy");
+  if (!q.stated.is_null() && !q.stated.is_object())
+    throw InputError({{file, "/strategy", fmt::format("found {}", q.stated.dump()), "an object"}});
+  const std::string name = fmt::format("{} on {} × {}", q.model->id, q.nodes, q.node->id);
+  const ChosenStrategy chosen = Chooser(std::move(q), file, catalog).choose();
+  Json out{{"format_version", kScenarioFormatVersion}, {"name", name}, {"description", chosen.why}};
+  out.update(chosen.scenario);
+  return out;
+}
+
+Json default_scenario(const std::string& model, const std::string& node, int nodes, const Catalog& catalog) {
+  return completed_scenario(scenario_without_strategy(model, node, nodes), "default scenario", catalog);
 }
 
 ChosenStrategy with_default_strategy(const Json& scenario, const Catalog& catalog) {
-  ChosenStrategy chosen = Chooser(question_of(scenario, catalog), catalog).choose();
+  ChosenStrategy chosen = Chooser(question_of(scenario, "scenario", catalog), "scenario", catalog).choose();
   if (chosen.fits) return chosen;
   throw InputError({{"scenario", "/strategy",
                      fmt::format("no strategy that the rules try fits memory: the nearest lacks {:.1f} GiB on a device",

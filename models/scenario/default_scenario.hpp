@@ -6,8 +6,14 @@
 
 namespace stepcast {
 
-/// default_scenario of a model that is described (as `workload.model` takes it) and has no preset. Throws InputError.
-Json default_scenario_of(const Json& model, const std::string& node, int nodes, const Catalog& catalog);
+/// A scenario of nothing but a model (as `workload.model` takes it) and servers: what a strategy is chosen for.
+Json scenario_without_strategy(const Json& model, const std::string& node, int nodes);
+
+/// A scenario with the strategy that the rules of docs/formats/scenario.md choose among those that have the keys its
+/// own `strategy` states: the fastest that leaves room in memory, or a plainer one that is as fast, or what fits
+/// nearest. A batch is chosen only where it has none. `description` says why. `file` is named in faults. Throws
+/// InputError.
+Json completed_scenario(const Json& scenario, const std::string& file, const Catalog& catalog);
 
 /// A strategy that the rules chose.
 struct ChosenStrategy {
@@ -17,9 +23,8 @@ struct ChosenStrategy {
   Bytes over;  ///< what it lacks on its fullest device, or beside it, where it does not fit
 };
 
-/// A scenario with the strategy that default_scenario's rules choose for it, in place of its own: model, servers,
-/// network, sequence length, precision and batch are taken as they stand, and a batch is chosen only where it has none.
-/// Throws InputError where no such strategy is legal, or none fits memory.
+/// The same with another strategy in place of its own: model, servers, network, sequence length, precision and batch
+/// are taken as they stand. Throws InputError where no such strategy is legal, or none fits memory.
 ChosenStrategy with_default_strategy(const Json& scenario, const Catalog& catalog);
 
 }  // namespace stepcast

@@ -117,6 +117,47 @@ TEST(DefaultStrategy, LeavesWhatAScenarioStatesAlone) {
   EXPECT_EQ(chosen, scenario);
 }
 
+Json completed(const char* model, int nodes, const Json& strategy) {
+  Json scenario = scenario_without_strategy(model, "dgx-h100", nodes);
+  scenario["strategy"] = strategy;
+  return completed_scenario(scenario, "test", catalog());
+}
+
+TEST(DefaultStrategy, HasTheKeysThatAreStated) {
+  const Json one = completed("llama3-70b", 8, {{"tensor_parallel", 2}, {"recompute", "full"}});
+  EXPECT_EQ(one["strategy"]["tensor_parallel"], 2);
+  EXPECT_EQ(one["strategy"]["recompute"], "full");
+  EXPECT_THAT(one["description"].get<std::string>(), HasSubstr("legal strategies"));
+  const Scenario scenario = resolve(one, "test", {}, catalog());
+  EXPECT_TRUE(memory_of(lower(scenario)).fits);
+  EXPECT_EQ(completed("llama3-8b", 4, {{"framework", "deepspeed"}})["strategy"]["framework"], "deepspeed");
+}
+
+TEST(DefaultStrategy, SaysWhatIsWrongWithWhatIsStated) {
+  for (const Json& stated :
+       {Json{{"tensor_parallel", 3}}, Json{{"pipeline_parallel", 1000}}, Json{{"micro_batch", 0}}, Json(5)}) {
+    try {
+      completed("llama3-70b", 8, stated);
+      FAIL() << stated;
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(),
+                  HasSubstr(stated.is_object() ? "/strategy/" + stated.items().begin().key() : "/strategy:"));
+    }
+  }
+}
+
+// 512 sequences over 24 replicas were 528, over three of eight 513: one at a time, and slower than on two nodes.
+TEST(DefaultStrategy, MoreNodesAreNotSlowerForTheirOddNumber) {
+  for (const char* model : {"llama3-8b", "llama2-13b", "gpt3-2.7b"}) {
+    double before = 0;
+    for (const int nodes : {2, 3, 4, 5, 6, 7, 8}) {
+      const double speed = closed_speed(default_scenario(model, "dgx-h100", nodes, catalog()));
+      EXPECT_GT(speed, before) << model << ' ' << nodes;
+      before = speed;
+    }
+  }
+}
+
 TEST(DefaultStrategy, SaysThatNoneFits) {
   try {
     with_default_strategy(default_scenario("gpt3-175b", "dgx-a100-80gb", 1, catalog()), catalog());
