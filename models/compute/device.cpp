@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/compute/attention_generation.hpp"
 #include "models/power/device_power.hpp"
 
 namespace stepcast {
@@ -145,17 +146,13 @@ void take_profile(Device& device, const ComputeProfile& profile, Precision preci
   take_convolutions(device, profile, precision);
 }
 
-/// Rate of a generation of fused attention kernels; where the profile has no figure of its own for it, of the vendor's.
-/// The first FlashAttention, in CUDA and in Triton, is no slower at heads of 64 than at 128, unlike what came after it.
+/// Rate of a generation of fused attention kernels. The first FlashAttention, in CUDA and in Triton, is no slower at
+/// heads of 64 than at 128, unlike what came after it.
 void take_attention(Device& device, const ComputeProfile& profile, AttentionKernel kernel) {
-  const std::map<std::string, double>& shares = profile.attention_forward_share;
-  const auto own = shares.find(std::string(name_of(kernel)));
-  const auto found = own == shares.end() ? shares.find(std::string(name_of(AttentionKernel::native))) : own;
-  if (found == shares.end())
-    throw std::logic_error(fmt::format("compute profile {}: no attention_forward_share", profile.id));
+  const AttentionKernel measured = measured_generation(profile, kernel);
   const bool first = kernel == AttentionKernel::flash_1 || kernel == AttentionKernel::flash_triton;
-  device.attention_forward_share = found->second;
-  device.attention_head64_factor = first && own != shares.end() ? 1 : profile.attention_head64_factor;
+  device.attention_forward_share = profile.attention_forward_share.at(std::string(name_of(measured)));
+  device.attention_head64_factor = first && measured == kernel ? 1 : profile.attention_head64_factor;
 }
 
 FlopsPerSecond peak_or_throw(const Accelerator& accelerator, Precision precision) {

@@ -58,6 +58,14 @@ PipelineStages::Boundary PipelineStages::boundary_between(int from, int to, Byte
   return out;
 }
 
+Seconds PipelineStages::messages_around() const {
+  Seconds sum;
+  if (message_ > Seconds(0))
+    for (const Boundary& boundary : boundaries_)
+      if (boundary.message.cost.network_bytes > Bytes(0)) sum += boundary.time;
+  return sum;
+}
+
 Seconds PipelineStages::time_of(const std::vector<StageTime>& times) const {
   const Scenario& scenario = stages_.scenario();
   return pipeline_time(scenario.schedule, times, scenario.degrees.vpp, scenario.degrees.micro_batches, message_, link_);

@@ -18,6 +18,8 @@ class PipelineStages {
   [[nodiscard]] const std::vector<StageTime>& times() const { return times_; }
   /// Of handing a micro-batch from one chunk to the next, on average; 0 where a stage waits for its sends.
   [[nodiscard]] Seconds message() const { return message_; }
+  /// Of handing a micro-batch once around all stages, what crosses nodes.
+  [[nodiscard]] Seconds messages_around() const;
   /// From the first forward to the last backward pass.
   [[nodiscard]] Seconds time() const { return time_of(times_); }
   /// The same of stages that take other times.

@@ -14,15 +14,24 @@ ReducedStage reduce_beside_backward(const std::vector<UnitTimes>& units, Seconds
   for (const UnitTimes& unit : units) now -= unit.before_backward + unit.backward;
   Seconds busy = now;
   Seconds pending;  // flow time of the reductions that have been started
+  Seconds handed;
   for (const UnitTimes& unit : units) {
     // Beside this unit's computation run the reductions of the units before it.
     const Seconds passes = unit.before_backward + unit.backward;
-    now += passes + slowed_by(std::min(pending, busy - now), passes, slowdown);
+    const Seconds flowing = std::min(pending, busy - now);
+    const Seconds slowed = slowed_by(flowing, passes, slowdown);
+    // Messages share the NICs with reductions, and so take twice as long.
+    if (unit.before_backward > Seconds(0) && flowing > Seconds(0))
+      now += std::min(unit.messages, flowing * (unit.messages / unit.before_backward));
+    // Of its chunks the first is the last whose gradients it hands on; those of the others have waited for that
+    // meanwhile.
+    if (unit.chunk == units.back().chunk) handed += slowed * (unit.backward / passes);
+    now += passes + slowed;
     pending = std::max(Seconds(0), pending - passes);
     pending += unit.reduce_flow;
     busy = std::max(busy, now) + unit.reduce_alone;
   }
-  return {now, busy};
+  return {now, busy, handed};
 }
 
 /// By how much all reductions but the last slow down the passes that they run beside.
@@ -49,10 +58,10 @@ Seconds end_of_all(const ReplicaStages& stages, const std::vector<UnitTimes>& un
 
 ReducedStage reduce_stage(const ReplicaStages& stages, std::size_t stage, const std::vector<UnitTimes>& units,
                           Seconds end) {
-  if (units.empty()) return {end, Seconds(0)};
+  if (units.empty()) return {end, Seconds(0), Seconds(0)};
   const SynchronizationPlan& plan = stages.plan();
   if (!plan.overlap) {
-    ReducedStage out{end, end};
+    ReducedStage out{end, end, Seconds(0)};
     for (const UnitTimes& unit : units) out.reduced += unit.reduce_alone * stages.reductions();
     return out;
   }

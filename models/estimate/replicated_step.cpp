@@ -42,11 +42,16 @@ void add_reductions(LinkQueues& queues, const ReplicaStages& stages, const Stage
 
 /// What stays of gathers that arrive unit by unit under the first forward pass, which begins at `start` alone.
 Seconds exposed_under_forward(const std::vector<UnitTimes>& units, Seconds start) {
-  Seconds arrived;
+  Seconds arrived, all;
+  for (const UnitTimes& unit : units) all += unit.gather_alone;
   Seconds now = start, alone = start;
   for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
     arrived += unit->gather_alone;
-    now = std::max(now + unit->before_forward, arrived) + unit->forward;
+    now += unit->before_forward;
+    // Messages share the NICs with gathers that are on their way, and so take twice as long.
+    if (unit->before_forward > Seconds(0))
+      now += std::min(unit->messages, std::max(Seconds(0), all - now) * (unit->messages / unit->before_forward));
+    now = std::max(now, arrived) + unit->forward;
     alone += unit->before_forward + unit->forward;
   }
   return now - alone;
@@ -82,18 +87,25 @@ StepEnd replicated_step(const ReplicaStages& stages, const PipelineStages& pipel
   Gathers gathers;
   SlowedStages slowed;
   LinkQueues queues;
-  StageUnits of_stages(stages);
+  StageUnits of_stages(stages, pipeline.messages_around());
   std::vector<UnitTimes> units;
+  std::vector<ReducedStage> of_stage;
   for (std::size_t s = 0; s < stages.count(); ++s) {
     of_stages.next(s, units);
     const Seconds stage_end = pipeline_end - pipeline.drain_before(s);
     add_reductions(queues, stages, of_stages.links(), units, stage_end, s);
     for (const UnitTimes& unit : units) reduced += unit.reduce_alone * stages.reductions();
-    const ReducedStage stage = reduce_stage(stages, s, units, stage_end);
-    slowed.all += stage.computed - stage_end;
-    if (std::max(stage.computed, stage.reduced) >= end) slowed.last = stage.computed - stage_end;
-    end = std::max({end, stage.computed, stage.reduced});
+    of_stage.push_back(reduce_stage(stages, s, units, stage_end));
+    slowed.all += of_stage.back().computed - stage_end;
     add_gathers(gathers, plan, units, pipeline.fill_before(s));
+  }
+  Seconds later;  // by which a stage's last gradients come later, as the stages behind it are slowed down
+  for (std::size_t s = stages.count(); s-- > 0;) {
+    const ReducedStage& stage = of_stage[s];
+    const Seconds stage_end = std::max(stage.computed, stage.reduced) + later;
+    if (stage_end >= end) slowed.last = stage.computed + later - (pipeline_end - pipeline.drain_before(s));
+    end = std::max(end, stage_end);
+    later += stage.handed;
   }
   end = std::max(end, queues.end());
   account.add_replicas(plan.reduction, reduced, Seconds(0));

@@ -19,7 +19,7 @@ struct GatheringStages {
 GatheringStages gathering_stages(const ReplicaStages& stages, const PipelineStages& pipeline, StepAccount& account) {
   GatheringStages out{std::vector<ShardedStage>(stages.count()), pipeline.times(), {}, {}};
   const double micro_batches = stages.micro_batches();
-  StageUnits of_stages(stages);
+  StageUnits of_stages(stages, pipeline.messages_around());
   std::vector<UnitTimes> units;
   for (std::size_t s = 0; s < stages.count(); ++s) {
     of_stages.next(s, units);

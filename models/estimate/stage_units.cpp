@@ -57,6 +57,7 @@ void StageUnits::take_turns(std::vector<UnitTimes>& units) const {
     if (first == 0) continue;
     units[first].before_backward = others * backward;
     units[first - 1].before_forward = others * forward;
+    units[first].messages = units[first - 1].messages = around_;
   }
 }
 

@@ -11,7 +11,8 @@ namespace stepcast {
 /// that share links with them.
 class StageUnits {
  public:
-  explicit StageUnits(const ReplicaStages& stages) : stages_(stages), links_(stages) {}
+  /// `around`: what the messages of a micro-batch take on its way around all stages.
+  StageUnits(const ReplicaStages& stages, Seconds around) : stages_(stages), around_(around), links_(stages) {}
 
   /// A stage's units into `units`, which hold those of the stage before: like stages in a row are asked for once.
   /// Each collective is as slow as the slowest of the replicas' nodes makes it, and as the other stages on its links do
@@ -28,6 +29,7 @@ class StageUnits {
   [[nodiscard]] double crowd_of(std::size_t stage, const GroupShape& group) const;
 
   const ReplicaStages& stages_;
+  const Seconds around_;
   StageLinks links_;
   SyncTrafficCache known_;  ///< of the job on healthy nodes
 };

@@ -65,7 +65,8 @@ void check_amounts(Draft& draft, const ActorSpec& actors) {
                   "keep it, or tensor_parallel, prompt_tokens and max_tokens");
     return;
   }
-  if (draft.transformer() == nullptr) {
+  // Token by token, as decoders do: encoders and diffusion transformers write no sequence.
+  if (draft.scenario.model == nullptr || draft.scenario.model->family != ModelFamily::decoder) {
     if (draft.scenario.model)
       draft.fault(at + "/samples_per_s",
                   fmt::format("missing: how fast {}, {}, generates samples is not modelled", draft.scenario.model->id,

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "models/compute/attention_generation.hpp"
 #include "models/fabric/check.hpp"
 #include "models/fabric/findings.hpp"
 #include "models/fabric/network_switch.hpp"
@@ -105,10 +106,10 @@ void take_attention_kernel(Draft& draft) {
   Scenario& s = draft.scenario;
   const std::optional<AttentionKernel> kernel = draft.spec().strategy.attention_kernel;
   if (!kernel || !s.framework || s.compute == nullptr) return;
-  const std::string name(name_of(*kernel));
-  if (*kernel != AttentionKernel::unfused && s.compute->attention_forward_share.count(name) == 0)
-    draft.assume(
-        fmt::format("attention at the rate of the vendor's kernels: {} has no figure of {}", s.compute->id, name));
+  const AttentionKernel measured = measured_generation(*s.compute, *kernel);
+  if (*kernel != AttentionKernel::unfused && measured != *kernel)
+    draft.assume(fmt::format("attention at the rate of {} kernels: {} has no figure of {}", name_of(measured),
+                             s.compute->id, name_of(*kernel)));
   FrameworkProfile own = *s.framework;
   own.attention_kernel = *kernel;
   s.framework = std::make_shared<const FrameworkProfile>(std::move(own));

@@ -480,6 +480,21 @@ TEST(Actors, AreCutByAFrameworkOfTheirMaker) {
             "megatron-lm");
 }
 
+TEST(Actors, GenerateWithDecoders) {
+  const auto faults = [](const char* model) {
+    try {
+      shipped("systems/rl-actors-learners",
+              {fmt::format("workload.model={}", model), "workload.seq_len=512", "strategy.actors.prompt_tokens=0"});
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(faults("gpt3-1.3b"), "");
+  for (const char* model : {"bert-large", "flux.1-schnell"})
+    EXPECT_THAT(faults(model), testing::HasSubstr("/strategy/actors/samples_per_s: missing")) << model;
+}
+
 // DeepSpeed's pipeline engine takes zero-1 alone; FSDP's reduce gradients with every micro-batch.
 TEST(ShardedGradients, MeetPipelinesWhereTheProfileSaysSo) {
   const auto fault = [](const std::string& framework, const std::string& sharding) {
