@@ -85,13 +85,16 @@ void set_native_shares(Interconnect& out, const LinkProfile& links, const Collec
   const bool one_ring = machine.single_ring && joins_devices_directly(*machine.node);
   out.link_share_by_ranks =
       one_ring ? single_ring_shares(*machine.node, out.host_link / out.native) : link_shares_of(*machine.node);
+  bool joined = true;
   for (std::size_t ranks = 2; ranks < out.link_share_by_ranks.size(); ++ranks) {
     double channels = channel_share(links, ranks);
+    if (static_cast<int>(ranks) <= std::max(2, machine.node->devices()))
+      joined = links_reach_all(*machine.node, static_cast<int>(ranks));
     // A bridge between two devices has few links to begin with.
     if (machine.node->interconnect.kind == NodeTopology::pair) channels = 1;
     if (pcie) out.link_share_by_ranks[ranks] = channels;  // devices of a host share its lanes
     if (one_ring) channels = 1;
-    if (!pcie && !one_ring && !links_reach_all(*machine.node, static_cast<int>(ranks))) {
+    if (!pcie && !one_ring && !joined) {
       out.link_share_by_ranks[ranks] = std::min(1.0, host_ring(machine, ranks) / out.native);
       channels = 1;
     }

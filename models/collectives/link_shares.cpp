@@ -53,13 +53,19 @@ bool links_reach_all(const Node& node, int ranks) {
   const int members = std::min(ranks, node.devices());
   if (interconnect.kind == NodeTopology::pair) return members <= 2;
   if (interconnect.links.empty()) return true;
-  std::vector<int> reached{0};
-  for (std::size_t i = 0; i < reached.size(); ++i)
-    for (int device = 0; device < members; ++device)
-      if (std::find(reached.begin(), reached.end(), device) == reached.end() &&
-          links_between(interconnect, reached[i], device) > 0)
-        reached.push_back(device);
-  return static_cast<int>(reached.size()) == members;
+  std::vector<bool> reached(static_cast<std::size_t>(members));
+  reached[0] = true;
+  const auto is_member = [&](int device) { return device >= 0 && device < members; };
+  for (bool grown = true; grown;) {
+    grown = false;
+    for (const auto& link : interconnect.links) {
+      if (link.size() < 3 || link[2] <= 0 || !is_member(link[0]) || !is_member(link[1])) continue;
+      const auto from = static_cast<std::size_t>(link[0]), to = static_cast<std::size_t>(link[1]);
+      if (reached[from] == reached[to]) continue;
+      reached[from] = reached[to] = grown = true;
+    }
+  }
+  return std::find(reached.begin(), reached.end(), false) == reached.end();
 }
 
 bool joins_devices_directly(const Node& node) {

@@ -41,6 +41,10 @@ std::vector<int> RankLayout::group(GroupKind kind, int rank) const {
   if (kind == GroupKind::tensor) along(Axis::tensor);
   if (kind == GroupKind::context) along(Axis::context);
   if (kind == GroupKind::pipeline) along(Axis::pipeline);
+  const bool all_data = kind == GroupKind::data || (kind == GroupKind::shard && shard >= degree(Axis::data)) ||
+                        (kind == GroupKind::replicate && shard == 1) ||
+                        (kind == GroupKind::expert_data && experts == 1 && !experts_over_tensor);
+  if (all_data && degree(Axis::context) == 1) along(Axis::data);
   if (!out.empty()) return out;
 
   const bool of_experts = kind == GroupKind::expert || kind == GroupKind::expert_data;

@@ -138,6 +138,7 @@ void build_chunks(Job& job, const LayerKinds& kinds) {
 }
 
 void load_groups(Job& job) {
+  if (job.nodes.levels() == 0) return;
   const auto load = [&](GroupShape& shape, GroupKind kind) {
     if (shape.nodes() > 1) job.nodes.load_group(shape, job.layout.group(kind, 0));
   };
