@@ -19,6 +19,11 @@ Seconds reduction_beside_gathers(const UnitTimes& unit) {
   return unit.reduce_alone + std::min(unit.gather_flow, unit.contended) * (unit.reduce_flow / unit.reduce_alone);
 }
 
+/// Of a unit's work, that beside which its gather flows, or the next one that is like it.
+Seconds beside_gather(const UnitTimes& unit, Seconds work) {
+  return std::max(Seconds(0), work - (unit.gather_alone - unit.gather_flow));
+}
+
 /// A device's streams, pass after pass.
 class Streams {
  public:
@@ -37,21 +42,21 @@ class Streams {
  private:
   void work_on(const UnitTimes& unit, bool forward) {
     const bool prefetch = forward || prefetch_backward_;
-    // Behind a backward pass, gathers and reductions share links; both hold SMs.
-    const Seconds shared = forward ? Seconds(0) : gather_beside_reductions(unit);
+    // Gathers share links with the reductions that have been started; both hold SMs.
+    const Seconds shared = std::min(gather_beside_reductions(unit), pending_);
+    pending_ += shared;
     gather_ = std::max(gather_, prefetch ? before_ : compute_) + unit.gather_alone + shared;
     before_ = compute_;
     const Seconds start = std::max(compute_, gather_);
     // What flows while the device waits for parameters slows nothing down, nor does a gather before it flows.
     pending_ = std::max(Seconds(0), pending_ - (start - before_));
     const Seconds work = forward ? unit.forward : unit.backward;
-    const Seconds beside_gather = std::max(Seconds(0), work - (unit.gather_alone - unit.gather_flow));
-    const Seconds by =
-        slowed_by(unit.gather_flow + shared, beside_gather, slowdown_) + slowed_by(pending_, work, slowdown_);
+    const Seconds by = slowed_by(unit.gather_flow + shared, beside_gather(unit, work), slowdown_) +
+                       slowed_by(pending_, work, slowdown_);
     compute_ = start + work + by;
     slowed_ += by;
     pending_ = std::max(Seconds(0), pending_ - (compute_ - start));
-    if (!forward) pending_ += unit.reduce_flow + shared;
+    if (!forward) pending_ += unit.reduce_flow;
   }
 
   const std::vector<UnitTimes>& units_;
@@ -80,14 +85,16 @@ ShardedStage sharded_stage(const std::vector<UnitTimes>& units, bool prefetch_ba
   out.slowed = streams.slowed() - out.slowed_first;
   out.lead = first - out.forward - out.backward;
   out.last_reduction = units.back().reduce_alone;
-  Seconds flows;
+  out.beside_end = slowed_by(units.back().gather_flow, beside_gather(units.back(), units.back().backward), slowdown);
+  out.beside_last = reduction_beside_gathers(units.back()) - units.back().reduce_alone;
+  out.before_first = gather_beside_reductions(units.front());
+  out.behind_last = units.back().contended;
   for (const UnitTimes& unit : units) {
     out.gathers_alone += 2 * unit.gather_alone;
     out.gathers += 2 * unit.gather_alone + gather_beside_reductions(unit);
-    flows += 2 * unit.gather_flow + unit.contended;
+    out.flows += 2 * unit.gather_flow + unit.contended;
     out.reductions += reduction_beside_gathers(unit);
   }
-  out.gathers = std::max(out.gathers, flows);
   return out;
 }
 

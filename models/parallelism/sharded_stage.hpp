@@ -12,9 +12,14 @@ struct ShardedStage {
   Seconds lead;                  ///< by which the first micro-batch takes longer
   Seconds first_gradients;       ///< when the first backward pass begins
   Seconds last_reduction;        ///< behind the last backward pass
-  Seconds gathers;               ///< least time of a micro-batch by its gathers and by what the links carry
+  Seconds gathers;               ///< least time of a micro-batch by its gathers
+  Seconds flows;                 ///< the same by what the links carry
+  Seconds before_first;          ///< of `gathers`, what reductions add to the first one, before which none has started
+  Seconds behind_last;           ///< of `flows`, the last reduction, which follows the computation
   Seconds gathers_alone;         ///< its gathers on idle links
   Seconds reductions;            ///< its reductions, one after another beside the gathers
+  Seconds beside_last;           ///< of them what gathers add to the last one, beside which none runs in the end
+  Seconds beside_end;            ///< by which a gather lengthens the end of a backward pass; none follows the last
   Seconds slowed_first, slowed;  ///< by which collectives lengthen the first micro-batch's computation, and the others'
 };
 

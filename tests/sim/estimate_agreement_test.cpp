@@ -298,7 +298,20 @@ TEST(ClosedForm, StagesOfANodeShareItsNic) {
         << sharding;
 }
 
-// Fewer micro-batches than stages leave little to fill the drain with.
+// A network without blocks is one unit: it is gathered, computed and reduced one after another, where one micro-batch
+// is a step; of several the reduction runs beside the gathers of the next.
+TEST(ClosedForm, OneShardedUnitOverlapsWithTheNextMicroBatchAlone) {
+  for (const char* model : {"resnet50", "vit-l16"})
+    for (const int micro_batch : {1, 8})
+      for (const char* node : {"aws-p3.16xlarge", "server-4xl40s"})
+        EXPECT_NEAR(error_of({{"format_version", 1},
+                              {"cluster", {{"node", node}, {"nodes", 4}}},
+                              {"workload", {{"model", model}, {"global_batch", 256}}},
+                              {"strategy", {{"framework", "pytorch-fsdp"}, {"micro_batch", micro_batch}}}}),
+                    0, 0.1)
+            << model << ' ' << micro_batch << ' ' << node;
+}
+
 TEST(ClosedForm, StagesOfALeafShareItsUplinks) {
   for (const char* fabric : {"fat-tree", "rail-optimized"})
     for (const int pipeline : {2, 4}) {
@@ -330,6 +343,7 @@ TEST(ClosedForm, GathersHideBehindTheOtherStagesPasses) {
   EXPECT_LT(std::abs(error_of(scenario)), 0.10);
 }
 
+// Fewer micro-batches than stages leave little to fill the drain with.
 TEST(ClosedForm, ZeroBubblesOfFewMicroBatchesAreNotFilled) {
   for (const int batch : {16, 32, 64, 128})
     EXPECT_NEAR(error_of({{"cluster", {{"node", "aws-p6-b300.48xlarge"}, {"nodes", 16}}},
