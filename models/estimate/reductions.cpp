@@ -8,13 +8,14 @@ namespace stepcast {
 
 namespace {
 
-/// Buckets start in order as their layers' gradients are ready; the backward pass slows down beside them.
-ReducedStage reduce_beside_backward(const std::vector<UnitTimes>& units, Seconds end, double slowdown) {
+/// Buckets start in order as their layers' gradients are ready; the backward pass slows down beside them. `across`:
+/// they pass between nodes.
+ReducedStage reduce_beside_backward(const std::vector<UnitTimes>& units, Seconds end, double slowdown, bool across) {
   Seconds now = end;
   for (const UnitTimes& unit : units) now -= unit.before_backward + unit.backward;
   Seconds busy = now;
   Seconds pending;  // flow time of the reductions that have been started
-  Seconds handed;
+  Seconds met, handed;
   for (const UnitTimes& unit : units) {
     // Beside this unit's computation run the reductions of the units before it.
     const Seconds passes = unit.before_backward + unit.backward;
@@ -26,12 +27,20 @@ ReducedStage reduce_beside_backward(const std::vector<UnitTimes>& units, Seconds
     // Of its chunks the first is the last whose gradients it hands on; those of the others have waited for that
     // meanwhile.
     if (unit.chunk == units.back().chunk) handed += slowed * (unit.backward / passes);
+    // What the pass itself sends between nodes shares the NICs with them as well: both take longer by the time they
+    // meet.
+    if (across && unit.backward_network > Seconds(0)) {
+      const Seconds meets = unit.backward_network * std::clamp(flowing / passes, 0.0, 1.0);
+      met += meets;
+      now += meets;
+      busy += meets;
+    }
     now += passes + slowed;
     pending = std::max(Seconds(0), pending - passes);
     pending += unit.reduce_flow;
     busy = std::max(busy, now) + unit.reduce_alone;
   }
-  return {now, busy, handed};
+  return {now, busy, met, handed};
 }
 
 /// By how much all reductions but the last slow down the passes that they run beside.
@@ -58,17 +67,17 @@ Seconds end_of_all(const ReplicaStages& stages, const std::vector<UnitTimes>& un
 
 ReducedStage reduce_stage(const ReplicaStages& stages, std::size_t stage, const std::vector<UnitTimes>& units,
                           Seconds end) {
-  if (units.empty()) return {end, Seconds(0), Seconds(0)};
+  if (units.empty()) return {end, {}, {}, {}};
   const SynchronizationPlan& plan = stages.plan();
   if (!plan.overlap) {
-    ReducedStage out{end, end, Seconds(0)};
+    ReducedStage out{end, end, {}, {}};
     for (const UnitTimes& unit : units) out.reduced += unit.reduce_alone * stages.reductions();
     return out;
   }
   const double slowdown = stages.at(stage).communication_slowdown;
   const bool several = plan.accumulated > 0;
   const Seconds earlier = several ? slowed_by_earlier(stages, units, slowdown) : Seconds(0);
-  ReducedStage out = reduce_beside_backward(units, end + earlier, slowdown);
+  ReducedStage out = reduce_beside_backward(units, end + earlier, slowdown, stages.job().groups.data.nodes() > 1);
   if (several) out.reduced = std::max(out.reduced, end_of_all(stages, units));
   return out;
 }

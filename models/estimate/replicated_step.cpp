@@ -40,8 +40,13 @@ void add_reductions(LinkQueues& queues, const ReplicaStages& stages, const Stage
   }
 }
 
-/// What stays of gathers that arrive unit by unit under the first forward pass, which begins at `start` alone.
-Seconds exposed_under_forward(const std::vector<UnitTimes>& units, Seconds start) {
+/// Gathers of a stage: how long they take, and what it waits for them.
+struct StageGathers {
+  Seconds all, exposed;
+};
+
+/// Gathers that arrive unit by unit under the first forward pass, which begins at `start` alone.
+StageGathers gathers_under_forward(const std::vector<UnitTimes>& units, Seconds start) {
   Seconds arrived, all;
   for (const UnitTimes& unit : units) all += unit.gather_alone;
   Seconds now = start, alone = start;
@@ -52,19 +57,30 @@ Seconds exposed_under_forward(const std::vector<UnitTimes>& units, Seconds start
     if (unit->before_forward > Seconds(0))
       now += std::min(unit->messages, std::max(Seconds(0), all - now) * (unit->messages / unit->before_forward));
     now = std::max(now, arrived) + unit->forward;
+    // So does what the pass itself sends between nodes, and both take longer by the time they meet.
+    if (unit->forward_network > Seconds(0)) {
+      const Seconds met = unit->forward_network * std::clamp((all - now) / unit->forward, 0.0, 1.0);
+      now += met;
+      arrived += met;
+      all += met;
+    }
     alone += unit->before_forward + unit->forward;
   }
-  return now - alone;
+  return {all, now - alone};
 }
 
 void add_gathers(Gathers& gathers, const SynchronizationPlan& plan, const std::vector<UnitTimes>& units,
                  Seconds start) {
-  Seconds all;
-  for (const UnitTimes& unit : units) all += unit.gather_alone;
-  gathers.all += all;
-  const Seconds own = plan.gather_under_forward ? exposed_under_forward(units, start) : all;
-  gathers.own += own;
-  gathers.exposed = std::max(gathers.exposed, own);
+  StageGathers own;
+  if (plan.gather_under_forward) {
+    own = gathers_under_forward(units, start);
+  } else {
+    for (const UnitTimes& unit : units) own.all += unit.gather_alone;
+    own.exposed = own.all;
+  }
+  gathers.all += own.all;
+  gathers.own += own.exposed;
+  gathers.exposed = std::max(gathers.exposed, own.exposed);
 }
 
 /// What comes after the pipeline: stages compute for longer, the one that ends last waits for its own traffic, and the
@@ -90,25 +106,27 @@ StepEnd replicated_step(const ReplicaStages& stages, const PipelineStages& pipel
   StageUnits of_stages(stages, pipeline.messages_around());
   std::vector<UnitTimes> units;
   std::vector<ReducedStage> of_stage;
+  Seconds met;
   for (std::size_t s = 0; s < stages.count(); ++s) {
     of_stages.next(s, units);
     const Seconds stage_end = pipeline_end - pipeline.drain_before(s);
     add_reductions(queues, stages, of_stages.links(), units, stage_end, s);
     for (const UnitTimes& unit : units) reduced += unit.reduce_alone * stages.reductions();
     of_stage.push_back(reduce_stage(stages, s, units, stage_end));
-    slowed.all += of_stage.back().computed - stage_end;
+    slowed.all += of_stage.back().computed - of_stage.back().met - stage_end;
+    met += of_stage.back().met;
     add_gathers(gathers, plan, units, pipeline.fill_before(s));
   }
   Seconds later;  // by which a stage's last gradients come later, as the stages behind it are slowed down
   for (std::size_t s = stages.count(); s-- > 0;) {
     const ReducedStage& stage = of_stage[s];
     const Seconds stage_end = std::max(stage.computed, stage.reduced) + later;
-    if (stage_end >= end) slowed.last = stage.computed + later - (pipeline_end - pipeline.drain_before(s));
+    if (stage_end >= end) slowed.last = stage.computed - stage.met + later - (pipeline_end - pipeline.drain_before(s));
     end = std::max(end, stage_end);
     later += stage.handed;
   }
   end = std::max(end, queues.end());
-  account.add_replicas(plan.reduction, reduced, Seconds(0));
+  account.add_replicas(plan.reduction, reduced + met, Seconds(0));
   add_after(account, stages, end - pipeline_end, slowed);
   if (plan.gather_after_update) {
     // Each stage waits for its own gathers, and then for the stage that gathers longest.

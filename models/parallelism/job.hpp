@@ -73,6 +73,7 @@ struct Segment {
   std::vector<Piece> pieces;
   Seconds compute;        ///< sum of operators, host floor included
   Seconds communication;  ///< sum of collectives on idle links
+  Seconds network;        ///< of that, while bytes flow between nodes
   Flops flops;
   [[nodiscard]] Seconds total() const { return compute + communication; }
   /// The device waits behind the pieces so far; nothing for no time.

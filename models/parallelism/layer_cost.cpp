@@ -127,6 +127,8 @@ void append(Segment& segment, const std::vector<LayerStep>& steps, const Job& jo
       piece.duration -= piece.hidden;
     }
     segment.communication += piece.duration;
+    if (piece.cost.network_bytes > Bytes(0))
+      segment.network += std::max(Seconds(0), piece.duration - piece.cost.latency);
     segment.pieces.push_back(piece);
   }
 }

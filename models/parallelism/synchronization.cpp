@@ -216,6 +216,7 @@ double in_matrices(const LayerCost& layer) {
 struct UnitSpan {
   int chunk = 0, first = 0, last = 0;
   Seconds backward, forward;
+  Seconds backward_network, forward_network;  ///< of these, while the passes' own collectives flow between nodes
 };
 
 /// Calls `emit(span, traffic)` for every unit of a stage, in the order in which gradients become ready.
@@ -263,6 +264,8 @@ void each_unit(const Job& job, int stage, SyncTrafficCache& known, Emit emit) {
                    ? layer.backward()
                    : job.slowest_backward[static_cast<std::size_t>(chunk.layer_kinds[position])];
       open.forward += layer.forward.total();
+      open.backward_network += layer.backward_input.network + layer.backward_weight.network;
+      open.forward_network += layer.forward.network;
       const bool block = layer.role == LayerRole::dense_block || layer.role == LayerRole::moe_block;
       if (whole_tensors) buckets.add(layer, bytes);
       parameters.dense += layer.parameters;
@@ -310,16 +313,17 @@ std::vector<UnitTimes> unit_times(const Job& job, int stage, SyncTrafficCache& k
   std::vector<UnitTimes> units;
   units.reserve(16);
   each_unit(job, stage, known, [&](const UnitSpan& span, const SyncTraffic& traffic) {
-    units.push_back({span.backward,
-                     span.forward,
-                     traffic.reduce_alone,
-                     traffic.gather_alone,
-                     traffic.reduce_flow,
-                     traffic.gather_flow,
-                     traffic.contended,
-                     span.chunk,
-                     {},
-                     {}});
+    UnitTimes& unit = units.emplace_back();
+    unit.backward = span.backward;
+    unit.forward = span.forward;
+    unit.backward_network = span.backward_network;
+    unit.forward_network = span.forward_network;
+    unit.reduce_alone = traffic.reduce_alone;
+    unit.gather_alone = traffic.gather_alone;
+    unit.reduce_flow = traffic.reduce_flow;
+    unit.gather_flow = traffic.gather_flow;
+    unit.contended = traffic.contended;
+    unit.chunk = span.chunk;
   });
   return units;
 }

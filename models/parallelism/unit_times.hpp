@@ -7,6 +7,7 @@ namespace stepcast {
 /// The times of a SyncUnit without its collectives: all that the closed form needs.
 struct UnitTimes {
   Seconds backward, forward;
+  Seconds backward_network, forward_network;  ///< of these, while the passes' own collectives flow between nodes
   Seconds reduce_alone, gather_alone, reduce_flow, gather_flow, contended;  ///< as in SyncTraffic
   int chunk = 0;                                                            ///< as in SyncUnit
   /// Where a stage takes turns at its chunks, until a micro-batch has passed the other stages and is back for this

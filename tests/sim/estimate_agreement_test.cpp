@@ -343,6 +343,18 @@ TEST(ClosedForm, GathersHideBehindTheOtherStagesPasses) {
   EXPECT_LT(std::abs(error_of(scenario)), 0.10);
 }
 
+// Tokens on their way to experts of other nodes share the NICs with gradients and with updated parameters.
+TEST(ClosedForm, DispatchMeetsReductionsOnTheNics) {
+  for (const int nodes : {8, 16})
+    for (const int batch : {128, 512}) {
+      const Scenario scenario =
+          shipped("qwen3-next-h100-128.json",
+                  {fmt::format("cluster.nodes={}", nodes), fmt::format("workload.global_batch={}", batch),
+                   "strategy.expert_parallel=16", "strategy.pipeline_parallel=1", "strategy.tensor_parallel=1"});
+      EXPECT_LT(std::abs(error_of(scenario)), 0.05) << nodes << ' ' << batch;
+    }
+}
+
 // Fewer micro-batches than stages leave little to fill the drain with.
 TEST(ClosedForm, ZeroBubblesOfFewMicroBatchesAreNotFilled) {
   for (const int batch : {16, 32, 64, 128})
