@@ -42,7 +42,7 @@ std::vector<JobNodes> place_jobs(std::span<const Scenario> jobs, JobMixing mixin
   return apart(jobs, nodes_of_leaf(jobs.front(), first.front().of));
 }
 
-void check_same_fabric(std::span<const Scenario> jobs, Diagnostics& diagnostics) {
+void check_same_fabric(std::span<const Scenario> jobs, JobMixing mixing, Diagnostics& diagnostics) {
   // How a job's ranks lie on its own nodes is its own affair.
   const auto fabric_of = [](const Scenario& job) {
     FabricSpec spec = job.spec.cluster.fabric;
@@ -51,6 +51,9 @@ void check_same_fabric(std::span<const Scenario> jobs, Diagnostics& diagnostics)
     return FabricSpec::fields().write(spec);
   };
   const Scenario& first = jobs.front();
+  const FabricPreset preset = first.spec.cluster.fabric.preset;
+  if (mixing == JobMixing::interleaved && (preset == FabricPreset::torus_2d || preset == FabricPreset::torus_3d))
+    diagnostics.error("/mixing", "found interleaved on a torus, where each job has a slice of its own", "apart");
   for (std::size_t j = 1; j < jobs.size(); ++j) {
     const std::string pointer = fmt::format("/jobs/{}/cluster/fabric", j);
     if (fabric_of(jobs[j]) != fabric_of(first)) {

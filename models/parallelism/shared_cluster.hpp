@@ -20,7 +20,8 @@ struct EnumNames<JobMixing> {
 std::vector<JobNodes> place_jobs(std::span<const Scenario> jobs, JobMixing mixing);
 
 /// Jobs share a fabric when they state the same one and bring the same NICs; another is a fault at
-/// `/jobs/i/cluster/fabric`.
-void check_same_fabric(std::span<const Scenario> jobs, Diagnostics& diagnostics);
+/// `/jobs/i/cluster/fabric`. On a torus each has a slice of its own (TPU pods are let by slices): dealt nodes are a
+/// fault at `/mixing`.
+void check_same_fabric(std::span<const Scenario> jobs, JobMixing mixing, Diagnostics& diagnostics);
 
 }  // namespace stepcast

@@ -81,7 +81,7 @@ SharedOutcome run_shared(const Json& document, const std::string& file, const Ca
   diagnostics.throw_if_faulty();
   refuse_without_timeline(scenarios, diagnostics);
   diagnostics.throw_if_faulty();
-  check_same_fabric(scenarios, diagnostics);
+  check_same_fabric(scenarios, out.mixing, diagnostics);
   diagnostics.throw_if_faulty();
 
   const std::vector<JobNodes> nodes = place_jobs(scenarios, out.mixing);

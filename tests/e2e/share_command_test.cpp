@@ -109,6 +109,8 @@ TEST_F(Share, FaultsSayWhichJobAndWhere) {
   expect_fault({four, file("large.json", job(2'000'000))}, "/jobs/1/cluster/nodes: found 2000000");
   expect_fault({four, file("other.json", job(4, 3))}, "/jobs/1/cluster/fabric: ");
   expect_fault({four}, "/jobs: ");
+  const std::string slice = std::string(STEPCAST_SOURCE_DIR) + "/scenarios/systems/tpu-v4-pod.json";
+  expect_fault({slice, slice, "--mixing", "interleaved"}, "/mixing: found interleaved on a torus");
   expect_fault({file("key.json", {{"jobs", {job(4), job(4)}}, {"mixin", "apart"}})}, "/mixin: ");
 }
 

@@ -1,6 +1,7 @@
 // Tokens that reach a node or a rank once, whatever the experts that they visit there.
 #include "models/parallelism/expert_dispatch.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -135,6 +136,8 @@ TEST(ExpertImbalance, IsBoundByTheRanksThatShareExperts) {
   EXPECT_GT(step("1.5", "8"), step("1", "8"));
   EXPECT_THROW((void)step("8.5", "8"), InputError);
   EXPECT_THROW((void)step("1.5", "1"), InputError);
+  EXPECT_THAT(test::refusal_of("resnet50-v100-8nodes.json", {"workload.expert_imbalance=2"}),
+              testing::HasSubstr("resnet50 has no experts; leave expert_imbalance out"));
 }
 
 std::vector<const Piece*> exchanges(const Job& job) {
