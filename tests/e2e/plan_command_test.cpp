@@ -254,20 +254,22 @@ Json only(const Json& candidate, Json question) {
 // Limits are kept or broken by what is shown. The closed form errs to both sides of it.
 TEST_F(PlanCommand, LimitsAreThoseOfTheSimulatedStep) {
   Json question = small_question();
+  // The closed form does not play the order of interleaved passes, nor how each one's reductions meet on a slow network.
   question["clusters"][0]["nodes"] = 4;
-  // The closed form does not play the order of interleaved passes.
+  question["clusters"][0]["fabric"] = {{"nic_bandwidth_Gbps", 25}};
   question["strategy"] = {{"framework", "megatron-lm"},
                           {"tensor_parallel", 4},
                           {"pipeline_parallel", {4, 8}},
+                          {"sharding", {"zero-1", "zero-2"}},
                           {"schedule", "interleaved-1f1b"}};
-  const Json candidates = answer(question, {"--top", "40"}).at("candidates");
+  const Json candidates = answer(question, {"--top", "60"}).at("candidates");
   const auto ratio = [](const Json& c) {
     return c.at("step_time_s").get<double>() / c.at("closed_form_step_time_s").get<double>();
   };
   const auto [quicker, slower] = std::minmax_element(candidates.begin(), candidates.end(),
                                                      [&](const Json& a, const Json& b) { return ratio(a) < ratio(b); });
-  ASSERT_LT(ratio(*quicker), 0.9995);
-  ASSERT_GT(ratio(*slower), 1.0005);
+  ASSERT_LT(ratio(*quicker), 0.995);
+  ASSERT_GT(ratio(*slower), 1.005);
   const std::vector<std::string> analytic{"--fidelity", "analytic"};
   EXPECT_EQ(answer(only(*slower, question), analytic).at("candidates").size(), 1U);
   const Json late = answer(only(*slower, question));
