@@ -139,7 +139,7 @@ void add_exchange(FieldTable<StrategySpec>& t) {
       .field("step_spread", &S::step_spread,
              "Standard deviation of the logarithm of a worker's step time, from step to step, in updates other than "
              "collectives; default: a stated one",
-             {.min = 0, .max = 3});
+             {.min = 0, .max = 1});
 }
 
 }  // namespace

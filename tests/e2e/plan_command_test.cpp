@@ -254,7 +254,8 @@ Json only(const Json& candidate, Json question) {
 // Limits are kept or broken by what is shown. The closed form errs to both sides of it.
 TEST_F(PlanCommand, LimitsAreThoseOfTheSimulatedStep) {
   Json question = small_question();
-  // The closed form does not play the order of interleaved passes, nor how each one's reductions meet on a slow network.
+  // The closed form does not play the order of interleaved passes, nor how each one's reductions meet on a slow
+  // network.
   question["clusters"][0]["nodes"] = 4;
   question["clusters"][0]["fabric"] = {{"nic_bandwidth_Gbps", 25}};
   question["strategy"] = {{"framework", "megatron-lm"},
