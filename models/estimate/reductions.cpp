@@ -21,20 +21,20 @@ ReducedStage reduce_beside_backward(const std::vector<UnitTimes>& units, Seconds
     const Seconds passes = unit.before_backward + unit.backward;
     const Seconds flowing = std::min(pending, busy - now);
     const Seconds slowed = slowed_by(flowing, passes, slowdown);
-    // Messages share the NICs with reductions, and so take twice as long.
-    if (unit.before_backward > Seconds(0) && flowing > Seconds(0))
-      now += std::min(unit.messages, flowing * (unit.messages / unit.before_backward));
     // Of its chunks the first is the last whose gradients it hands on; those of the others have waited for that
     // meanwhile.
-    if (unit.chunk == units.back().chunk) handed += slowed * (unit.backward / passes);
-    // What the pass itself sends between nodes shares the NICs with them as well: both take longer by the time they
-    // meet.
-    if (across && unit.backward_network > Seconds(0)) {
-      const Seconds meets = unit.backward_network * std::clamp(flowing / passes, 0.0, 1.0);
-      met += meets;
-      now += meets;
-      busy += meets;
-    }
+    if (unit.chunk == units.back().chunk && passes > Seconds(0)) handed += slowed * (unit.backward / passes);
+    // Messages between stages and what the pass itself sends between nodes share the NICs with reductions, and take
+    // longer by the time in which they meet; so do the reductions for the pass's own, while most messages on the way
+    // around the stages pass other nodes' NICs.
+    const auto beside = [&](Seconds work) {
+      return across && work > Seconds(0) ? std::clamp(flowing / work, 0.0, 1.0) : 0;
+    };
+    const Seconds own = unit.backward_network * beside(passes);
+    const Seconds waits = own + unit.messages * beside(unit.before_backward);
+    met += waits;
+    now += waits;
+    busy += own;
     now += passes + slowed;
     pending = std::max(Seconds(0), pending - passes);
     pending += unit.reduce_flow;

@@ -11,7 +11,7 @@ namespace stepcast {
 struct ReducedStage {
   Seconds computed;  ///< slowed down by the reductions beside it
   Seconds reduced;   ///< 0 where there is nobody to reduce with
-  Seconds met;       ///< of `computed`, for which what the passes send between nodes waits for the reductions
+  Seconds met;       ///< of `computed`, for which what else goes between nodes waits for the reductions
   Seconds handed;    ///< by which the gradients that it hands to the stage before come later for that
 };
 

@@ -45,35 +45,35 @@ struct StageGathers {
   Seconds all, exposed;
 };
 
-/// Gathers that arrive unit by unit under the first forward pass, which begins at `start` alone.
-StageGathers gathers_under_forward(const std::vector<UnitTimes>& units, Seconds start) {
+/// Gathers that arrive unit by unit under the first forward pass, which begins at `start` alone. `across`: they pass
+/// between nodes.
+StageGathers gathers_under_forward(const std::vector<UnitTimes>& units, Seconds start, bool across) {
   Seconds arrived, all;
   for (const UnitTimes& unit : units) all += unit.gather_alone;
   Seconds now = start, alone = start;
+  // The share of so much work beside which gathers flow over the NICs from now on.
+  const auto beside = [&](Seconds work) {
+    return across && work > Seconds(0) ? std::clamp((all - now) / work, 0.0, 1.0) : 0;
+  };
   for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
     arrived += unit->gather_alone;
     now += unit->before_forward;
-    // Messages share the NICs with gathers that are on their way, and so take twice as long.
-    if (unit->before_forward > Seconds(0))
-      now += std::min(unit->messages, std::max(Seconds(0), all - now) * (unit->messages / unit->before_forward));
+    // What they meet there takes longer, as beside reductions.
+    now += unit->messages * beside(unit->before_forward);
     now = std::max(now, arrived) + unit->forward;
-    // So does what the pass itself sends between nodes, and both take longer by the time they meet.
-    if (unit->forward_network > Seconds(0)) {
-      const Seconds met = unit->forward_network * std::clamp((all - now) / unit->forward, 0.0, 1.0);
-      now += met;
-      arrived += met;
-      all += met;
-    }
+    const Seconds own = unit->forward_network * beside(unit->forward);
+    now += own;
+    arrived += own;
+    all += own;
     alone += unit->before_forward + unit->forward;
   }
   return {all, now - alone};
 }
 
-void add_gathers(Gathers& gathers, const SynchronizationPlan& plan, const std::vector<UnitTimes>& units,
-                 Seconds start) {
+void add_gathers(Gathers& gathers, const ReplicaStages& stages, const std::vector<UnitTimes>& units, Seconds start) {
   StageGathers own;
-  if (plan.gather_under_forward) {
-    own = gathers_under_forward(units, start);
+  if (stages.plan().gather_under_forward) {
+    own = gathers_under_forward(units, start, stages.job().groups.shard.nodes() > 1);
   } else {
     for (const UnitTimes& unit : units) own.all += unit.gather_alone;
     own.exposed = own.all;
@@ -115,7 +115,7 @@ StepEnd replicated_step(const ReplicaStages& stages, const PipelineStages& pipel
     of_stage.push_back(reduce_stage(stages, s, units, stage_end));
     slowed.all += of_stage.back().computed - of_stage.back().met - stage_end;
     met += of_stage.back().met;
-    add_gathers(gathers, plan, units, pipeline.fill_before(s));
+    add_gathers(gathers, stages, units, pipeline.fill_before(s));
   }
   Seconds later;  // by which a stage's last gradients come later, as the stages behind it are slowed down
   for (std::size_t s = stages.count(); s-- > 0;) {

@@ -34,8 +34,7 @@ GatheringStages gathering_stages(const ReplicaStages& stages, const PipelineStag
     out.times[s].backward_input += stage.backward - backward;
     out.slowed += stage.slowed_first + stage.slowed * (micro_batches - 1) - stage.beside_end;
     out.gathered += stage.gathers_alone * micro_batches;
-    account.add_replicas(CollectiveKind::reduce_scatter, stage.reductions * micro_batches - stage.beside_last,
-                         Seconds(0));
+    account.add_replicas(CollectiveKind::reduce_scatter, stage.reduced(micro_batches), Seconds(0));
   }
   return out;
 }
@@ -49,11 +48,9 @@ Seconds last_end(const ReplicaStages& stages, const PipelineStages& pipeline, co
   Seconds end = ideal;
   for (std::size_t s = 0; s < stages.count(); ++s) {
     const ShardedStage& stage = gathering.alone[s];
-    const Seconds compute_end =
-        std::max({played + stage.lead - stage.beside_end, stage.gathers * micro_batches - stage.before_first,
-                  stage.flows * micro_batches - stage.behind_last});
-    const Seconds reduced = pipeline.before_gradients(gathering.times, s) + stage.first_gradients +
-                            stage.reductions * micro_batches - stage.beside_last;
+    const Seconds compute_end = std::max(played + stage.lead - stage.beside_end, stage.gathered(micro_batches));
+    const Seconds reduced =
+        pipeline.before_gradients(gathering.times, s) + stage.first_gradients + stage.reduced(micro_batches);
     end = std::max({end, compute_end + stage.last_reduction, reduced});
   }
   return end;

@@ -44,8 +44,8 @@ std::vector<UnitTimes> StageUnits::units_alone(std::size_t stage) {
 
 void StageUnits::take_turns(std::vector<UnitTimes>& units) const {
   if (stages_.scenario().degrees.vpp <= 1) return;
-  // A micro-batch comes back to a stage when it has passed the others. What its messages take meanwhile is left out:
-  // they share the NICs with the collectives that would hide there.
+  // A micro-batch comes back to a stage when it has passed the others; how long its messages take where they meet
+  // collectives is for those who know what flows meanwhile.
   const auto others = static_cast<double>(stages_.count() - 1);
   // Units are in the order of their gradients: all of a later chunk before those of an earlier one.
   for (std::size_t first = 0, next = 0; first < units.size(); first = next) {

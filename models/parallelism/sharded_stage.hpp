@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "models/parallelism/unit_times.hpp"
@@ -14,13 +15,20 @@ struct ShardedStage {
   Seconds last_reduction;        ///< behind the last backward pass
   Seconds gathers;               ///< least time of a micro-batch by its gathers
   Seconds flows;                 ///< the same by what the links carry
-  Seconds before_first;          ///< of `gathers`, what reductions add to the first one, before which none has started
-  Seconds behind_last;           ///< of `flows`, the last reduction, which follows the computation
   Seconds gathers_alone;         ///< its gathers on idle links
   Seconds reductions;            ///< its reductions, one after another beside the gathers
-  Seconds beside_last;           ///< of them what gathers add to the last one, beside which none runs in the end
   Seconds beside_end;            ///< by which a gather lengthens the end of a backward pass; none follows the last
+  Seconds before_first;          ///< of `gathers`, what reductions add to the first one, before which none has started
+  Seconds beside_last;           ///< of `reductions`, what gathers add to the last one, beside which none runs
+  Seconds behind_last;           ///< of `flows`, the last reduction, which follows the computation
   Seconds slowed_first, slowed;  ///< by which collectives lengthen the first micro-batch's computation, and the others'
+
+  /// When the computation of so many micro-batches ends at the earliest, by what has to be gathered before.
+  [[nodiscard]] Seconds gathered(double micro_batches) const {
+    return std::max(gathers * micro_batches - before_first, flows * micro_batches - behind_last);
+  }
+  /// Of so many micro-batches, one after another.
+  [[nodiscard]] Seconds reduced(double micro_batches) const { return reductions * micro_batches - beside_last; }
 };
 
 /// One recurrence over the units (docs/models/estimate.md): parameters are gathered two units ahead, gradients reduced

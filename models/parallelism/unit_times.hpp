@@ -13,7 +13,7 @@ struct UnitTimes {
   /// Where a stage takes turns at its chunks, until a micro-batch has passed the other stages and is back for this
   /// forward pass, and for this backward pass (StageUnits); 0 inside a chunk.
   Seconds before_forward, before_backward;
-  Seconds messages;  ///< of that way: what crosses nodes meets the collectives on the NICs
+  Seconds messages;  ///< of that way, those that cross nodes
 };
 
 /// Those of sync_units, in its order.

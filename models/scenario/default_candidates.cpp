@@ -304,7 +304,7 @@ std::vector<std::vector<DefaultCandidate>> default_candidates(const DefaultQuest
     out = {joined({replicated(q), sharded(q)}), cut(q)};
   }
   // Where nothing else fits a stated sequence.
-  if (!q.rest.is_null() && cuts_models(q)) out.push_back(cut_by_context(q, 1));
+  if (q.states_length() && cuts_models(q)) out.push_back(cut_by_context(q, 1));
   return out;
 }
 

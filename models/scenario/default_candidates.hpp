@@ -19,6 +19,7 @@ struct DefaultQuestion {
   Json rest;    ///< the scenario that a strategy is chosen for, without one
   Json stated;  ///< keys of the strategy that are not for choice; null: all are
   [[nodiscard]] int devices() const { return nodes * node->devices(); }
+  [[nodiscard]] bool states_length() const { return rest.contains("/workload/seq_len"_json_pointer); }
   [[nodiscard]] bool states_batch() const { return rest.contains("/workload/global_batch"_json_pointer); }
 };
 

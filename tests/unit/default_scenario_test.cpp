@@ -103,6 +103,18 @@ TEST(DefaultStrategy, ShowsTheSmallestWhenNothingFits) {
   EXPECT_THAT(document.value("description", ""), HasSubstr("shown because none of"));
 }
 
+// Parts below 4,096 tokens are tried for sequences that somebody asks for.
+TEST(DefaultStrategy, CutsNoSequenceThatNobodyStates) {
+  Json scenario = scenario_without_strategy("llama3-405b", "dgx-h100", 1);
+  const auto tried = [&] {
+    const std::string why = completed_scenario(scenario, "test", catalog())["description"];
+    return std::stoi(why.substr(why.find("none of ") + 8));
+  };
+  const int plain = tried();
+  scenario["workload"]["seq_len"] = 8192;
+  EXPECT_GT(tried(), plain);
+}
+
 // What a scenario states is the question, not the answer.
 TEST(DefaultStrategy, LeavesWhatAScenarioStatesAlone) {
   Json scenario = default_scenario("llama3-70b", "dgx-h100", 64, catalog());
