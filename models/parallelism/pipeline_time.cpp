@@ -34,7 +34,9 @@ Seconds pipeline_time(PipelineSchedule schedule, const std::vector<StageTime>& s
   Seconds backward;
   Seconds slowest;
   Seconds busiest;
+  Seconds both_ways;
   for (const StageTime& stage : stages) {
+    both_ways += 2 * stage.message;
     sum += stage.total();
     forward = std::max(forward, stage.forward);
     backward = std::max(backward, stage.backward());
@@ -49,8 +51,10 @@ Seconds pipeline_time(PipelineSchedule schedule, const std::vector<StageTime>& s
     case PipelineSchedule::one_f_one_b:
     case PipelineSchedule::zero_bubble: {
       const bool split = schedule == PipelineSchedule::zero_bubble;
-      return std::max(played_pipeline(stages, micro_batches, split) - saved,
-                      played_pipeline(stages, 1, split) + (m - 1) * link.both);
+      const Seconds played = played_pipeline(stages, micro_batches, split) - saved;
+      // What one micro-batch takes, nothing at once, says mostly that links have no say.
+      if (sum + both_ways + (m - 1) * link.both <= played) return played;
+      return std::max(played, played_pipeline(stages, 1, split) + (m - 1) * link.both);
     }
     case PipelineSchedule::interleaved: {
       // On the way up every chunk of the first micro-batch but the last waits for a round through all stages; on the

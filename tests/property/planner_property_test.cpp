@@ -13,6 +13,7 @@
 #include "models/least_step.hpp"
 #include "models/memory/memory.hpp"
 #include "models/memory/peak.hpp"
+#include "models/updates/lone_node.hpp"
 #include "planner/plan.hpp"
 #include "report/predict.hpp"
 #include "tests/shipped_catalog.hpp"
@@ -224,13 +225,17 @@ TEST_P(SmallSpace, AScenarioReadFromJsonSaysTheSameAsTheQuickWay) {
   const PlanQuestion q = question(GetParam());
   double best = std::numeric_limits<double>::infinity();
   int compared = 0;
-  Lowering lowering;
   each_option(q, [&](Evaluator& evaluator, const Option& option) {
     const Scenario* quick = evaluator.scenario(option);
     if (quick == nullptr) return;
     const auto outcome = evaluator.evaluate(option, {});
     const PlanFigures* figures = std::get_if<PlanFigures>(&outcome);
-    if (figures != nullptr) best = std::min(best, figures->objective[static_cast<std::size_t>(q.objective())]);
+    if (figures != nullptr) {
+      best = std::min(best, figures->objective[static_cast<std::size_t>(q.objective())]);
+      if (!exchanges_apart(*quick)) {
+        EXPECT_LE(least_step_time(lower(*quick)), figures->step_time * (1 + 1e-12));
+      }
+    }
     if (++compared % 7 != 1) return;  // each costs a reading of JSON
     const Json document = to_json(*quick);
     const Scenario slow = resolve(document, "slow", {}, catalog());
@@ -243,7 +248,6 @@ TEST_P(SmallSpace, AScenarioReadFromJsonSaysTheSameAsTheQuickWay) {
     if (figures == nullptr) return;
     EXPECT_EQ(figures->memory, need);
     EXPECT_EQ(figures->step_time, estimate(job).step_time);
-    EXPECT_LE(least_step_time(job), figures->step_time * (1 + 1e-12));
   });
   EXPECT_GT(compared, 20);
   const SearchResult found = search(q, catalog(), options(true));
