@@ -98,7 +98,9 @@ LimitedFigures Evaluator::limited_figures(const PlanFigures& figures, const RunS
   const PlanConstraints& limits = question_.spec.constraints;
   LimitedFigures out;
   out.peak_power = figures.peak_power;
+  out.average_power = figures.average_power;
   out.cost_rate = figures.cost_rate;
+  out.electricity_rate = figures.average_power * facts_.electricity;
   if (limits.power)
     for (const PhaseScenario& phase : training_scenarios(*step.job.scenario))
       out.peak_power = std::max(

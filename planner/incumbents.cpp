@@ -6,7 +6,8 @@ namespace stepcast {
 
 namespace {
 
-/// They are simulated only as long as too few options keep every limit; more than these take too long.
+/// Those that the closed form lets break a limit are simulated as long as they come before the best that are known to
+/// keep every limit, and those that it lets keep one, too; more than so many of each take too long.
 constexpr std::size_t kMostNearLimits = 64;
 
 }  // namespace
@@ -35,7 +36,7 @@ void Incumbents::merge(std::vector<PlanPoint>& sorted, std::size_t most, const s
 
 void Incumbents::add(const PlanPoint& point, const OptionKind& kind) {
   if (objectives_.size() > 1 && !point.figures.refused) add_to_front(point);
-  if (point.figures.near_limit) return insert(near_, kMostNearLimits, point);
+  if (point.figures.near_limit) return insert(point.figures.refused ? beyond_ : within_, kMostNearLimits, point);
   insert(best_, keep_, point);
   const auto [known, fresh] = kinds_.try_emplace(kind, point);
   if (!fresh && before(point, known->second)) known->second = point;
@@ -65,7 +66,8 @@ void Incumbents::add_to_front(const PlanPoint& point) {
 
 void Incumbents::add(const Incumbents& others) {
   merge(best_, keep_, others.best_);
-  merge(near_, kMostNearLimits, others.near_);
+  merge(beyond_, kMostNearLimits, others.beyond_);
+  merge(within_, kMostNearLimits, others.within_);
   for (const auto& [kind, point] : others.kinds_) {
     const auto [known, fresh] = kinds_.try_emplace(kind, point);
     if (!fresh && before(point, known->second)) known->second = point;
@@ -83,7 +85,8 @@ bool Incumbents::beyond_reach(const ObjectiveValues& least, const OptionKind& ki
 }
 
 std::vector<PlanPoint> Incumbents::near_limits() const {
-  std::vector<PlanPoint> out = near_;
+  std::vector<PlanPoint> out = beyond_;
+  merge(out, 2 * kMostNearLimits, within_);
   if (best_.size() >= keep_)
     std::erase_if(out, [this](const PlanPoint& point) { return !before(point, best_.back()); });
   return out;

@@ -36,7 +36,8 @@ class Incumbents {
   std::size_t first_;
   std::size_t keep_;
   std::vector<PlanPoint> best_;  ///< sorted, at most keep_
-  std::vector<PlanPoint> near_;  ///< sorted, at most kMostNearLimits
+  /// Near a limit: the closed form says that it is broken, or kept; each sorted, at most kMostNearLimits.
+  std::vector<PlanPoint> beyond_, within_;
   std::map<OptionKind, PlanPoint> kinds_;
   std::vector<PlanPoint> front_;
 };

@@ -14,6 +14,7 @@ Watts peak_power(const Prediction& forecast) {
 LimitedFigures limited_figures(const Prediction& forecast, std::optional<double> expected) {
   LimitedFigures out;
   out.peak_power = peak_power(forecast);
+  out.average_power = forecast.average_power;
   out.cost_rate = forecast.cost_rate;
   out.goodput = expected;
   if (!expected && forecast.outlook) out.goodput = forecast.outlook->goodput.mean;
@@ -24,10 +25,10 @@ LimitedFigures limited_figures(const Prediction& forecast, std::optional<double>
 
 std::optional<Refusal> broken_limit(const PlanConstraints& limits, const LimitedFigures& figures, double wider) {
   const double reach = 1 + wider;
-  if (limits.power && figures.peak_power > *limits.power * reach)
+  if (limits.power && (wider > 0 ? figures.average_power : figures.peak_power) > *limits.power)
     return Refusal(Rejection::over_power, figures.peak_power.value());
   if ((limits.budget || limits.budget_of_run) && !figures.cost_rate) return Refusal(Rejection::price_unknown);
-  if (limits.budget && *figures.cost_rate > *limits.budget * reach)
+  if (limits.budget && *figures.cost_rate - wider * figures.electricity_rate > *limits.budget)
     return Refusal(Rejection::over_budget, figures.cost_rate->value());
   // The limit is on what may be lost.
   if (limits.minimum_goodput_percent && figures.goodput &&

@@ -9,7 +9,9 @@ namespace stepcast {
 /// What a question's limits are about. Unknown is what no limit asks for, and what nothing is known of.
 struct LimitedFigures {
   Watts peak_power;                           ///< at the meter
+  Watts average_power;                        ///< at the meter
   std::optional<DollarsPerSecond> cost_rate;  ///< null: no price is known
+  DollarsPerSecond electricity_rate;          ///< of it, what is paid for the average power
   std::optional<double> goodput;
   std::optional<Seconds> run_time;  ///< null: the run never ends
   std::optional<Dollars> run_cost;
@@ -24,6 +26,8 @@ Watts peak_power(const Prediction& forecast);
 LimitedFigures limited_figures(const Prediction& forecast, std::optional<double> expected);
 
 /// The first limit that is broken, with limits wider by a share of them (negative: narrower); none where all are kept.
+/// Of a month's cost only electricity follows the step time. The closed form's peak of power is that of devices which
+/// all compute products at once, the most that a simulation may find; the least is the average.
 std::optional<Refusal> broken_limit(const PlanConstraints& limits, const LimitedFigures& figures, double wider = 0);
 
 /// The reason that says that it was found by simulation.

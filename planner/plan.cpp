@@ -75,7 +75,7 @@ class Planner {
     return out;
   }
 
-  /// Options near a limit join the others as long as fewer than are shown have turned out to keep every limit.
+  /// Options near a limit join the others, best first, until none is left that may come before the last shown.
   void forecast() {
     std::vector<PlanPoint> points = finalists();
     const std::vector<PlanPoint>& near = found_.near_limits;
@@ -85,7 +85,16 @@ class Planner {
       for (; taken < end; ++taken) points.push_back(near[taken]);
       forecast(points);
       points.clear();
-    } while (taken < near.size() && out_.candidates.size() < options_.top && !out_.stopped);
+    } while (taken < near.size() && may_be_shown(near[taken]) && !out_.stopped);
+  }
+
+  /// Whether an option comes, by its closed form, before the last of those to show.
+  [[nodiscard]] bool may_be_shown(const PlanPoint& point) const {
+    const auto first = static_cast<std::size_t>(question_.objective());
+    const auto better = std::count_if(out_.candidates.begin(), out_.candidates.end(), [&](const PlanCandidate& kept) {
+      return kept.objective[first] <= point.figures.objective[first];
+    });
+    return static_cast<std::size_t>(better) < options_.top;
   }
 
   void forecast(const std::vector<PlanPoint>& points) {

@@ -285,6 +285,21 @@ TEST_F(PlanCommand, LimitsAreThoseOfTheSimulatedStep) {
   EXPECT_FALSE(in_time.at("rejected").contains("past the deadline"));
 }
 
+// Eleven servers break the limit by their peak in closed form, all devices at products at once. Simulated, those that
+// are capped keep it, and are faster than eight, which keep it anyway.
+TEST_F(PlanCommand, WhatMayKeepALimitIsSimulatedUntilNoneMayBeBest) {
+  Json question = small_question();
+  question["workload"] = {
+      {"model", "llama3-8b"}, {"global_batch", 512}, {"least_global_batch", 400}, {"seq_len", 8192}};
+  question["clusters"] = {{{"node", "dgx-h100"}, {"nodes", {8, 11}}, {"power_cap_W", {500, 700}}}};
+  question["strategy"] = {{"framework", "megatron-lm"}};
+  question["constraints"] = {{"power_kW", 130}};
+  const Json found = answer(question, {"--top", "3"});
+  const Json& best = found.at("candidates").at(0);
+  EXPECT_EQ(best.at("scenario").at("cluster").at("nodes"), 11);
+  EXPECT_EQ(best.at("scenario").at("cluster").at("power_cap_W"), 500);
+}
+
 TEST_F(PlanCommand, FaultsAreNamedAndNothingIsWritten) {
   Json question = small_question();
   question["clusters"][0]["node"] = "dgx-a100-80g";
