@@ -12,7 +12,8 @@ struct NamedText {
   std::string name, text;
 };
 
-/// How to start a scenario's training: the framework's own settings, a torchrun script and a Slurm job. What the user
+/// How to start a scenario's training: the framework's own settings, a script that starts it and a Slurm job; or, where
+/// the framework starts its processes by programs of its own, a text that says so. What the user
 /// wrote (names, descriptions) goes into none of them; ids of the catalogue are letters, digits, dots and dashes. What
 /// the settings cannot say is a comment of the script.
 std::vector<NamedText> launch_files(const Scenario& scenario);

@@ -204,7 +204,7 @@ TEST(LaunchMegatron, SaysWhatItCannot) {
   EXPECT_THAT(files.at(1).text, HasSubstr("\n#   schedule gpipe\n"));
 }
 
-std::string launch_script(const Scenario& scenario) { return launch_files(scenario).at(1).text; }
+std::string launch_text(const Scenario& scenario) { return launch_files(scenario).at(1).text; }
 
 // A rack's trays are servers, each of which starts its own devices' processes.
 TEST(LaunchFiles, StartTheTraysOfARack) {
@@ -219,9 +219,8 @@ TEST(LaunchFiles, StartTheTraysOfARack) {
                                     {"expert_dispatch", "deepep"}}}},
                                  "racks", {}, catalog());
   const std::vector<NamedText> files = launch_files(racks);
-  EXPECT_THAT(launch_script(racks), HasSubstr("torchrun --nnodes 36 --nproc-per-node 4 "));
-  EXPECT_THAT(launch_script(racks),
-              HasSubstr("NVLINK_DOMAIN_SIZE=${NVLINK_DOMAIN_SIZE:-72} USE_MNNVL=${USE_MNNVL:-1}"));
+  EXPECT_THAT(launch_text(racks), HasSubstr("torchrun --nnodes 36 --nproc-per-node 4 "));
+  EXPECT_THAT(launch_text(racks), HasSubstr("NVLINK_DOMAIN_SIZE=${NVLINK_DOMAIN_SIZE:-72} USE_MNNVL=${USE_MNNVL:-1}"));
   EXPECT_THAT(files.at(2).text, HasSubstr("#SBATCH --nodes=36\n"));
   EXPECT_THAT(files.at(2).text, HasSubstr("#SBATCH --gpus-per-node=4\n"));
 }
@@ -234,7 +233,7 @@ TEST(LaunchFiles, SayThatOnlyAdaptersAreTrained) {
                     {"strategy", {{"framework", framework}, {"micro_batch", 1}}}},
                    "adapters", {}, catalog());
   };
-  EXPECT_THAT(launch_script(of("megatron-lm")), HasSubstr("#   adapters of rank 16 on a frozen model"));
+  EXPECT_THAT(launch_text(of("megatron-lm")), HasSubstr("#   adapters of rank 16 on a frozen model"));
   EXPECT_EQ(torch_config(of("pytorch-fsdp")).at("adapter_rank"), 16);
   EXPECT_THAT(beyond_deepspeed_config(of("deepspeed")), Contains("adapters of rank 16 on a frozen model"));
 }
@@ -260,7 +259,7 @@ TEST(LaunchFiles, AreInTheSettingsOfTheFramework) {
 // Servers need DeepEP, and nothing told.
 TEST(LaunchFiles, SayWhichLibraryTakesTokensToExperts) {
   const auto script = [](const char* dispatch) {
-    return launch_script(scenario_of({"deepseek-v3", 8, {{"expert_parallel", 64}, {"expert_dispatch", dispatch}}}));
+    return launch_text(scenario_of({"deepseek-v3", 8, {{"expert_parallel", 64}, {"expert_dispatch", dispatch}}}));
   };
   EXPECT_THAT(script("deepep"), HasSubstr("# Tokens go to their experts by the library deep_ep"));
   EXPECT_THAT(script("deepep"), testing::Not(HasSubstr("NVLINK_DOMAIN_SIZE")));
@@ -272,11 +271,11 @@ TEST(LaunchMegatron, FsdpHasItsCheckpointsAndConnections) {
   for (const char* sharding : {"zero-2", "fsdp", "hsdp"}) {
     const Scenario scenario = scenario_of({"llama3-8b", 2, {{"sharding", sharding}}});
     EXPECT_THAT(megatron_arguments(scenario), Contains("--ckpt-format fsdp_dtensor")) << sharding;
-    EXPECT_THAT(launch_script(scenario), HasSubstr("${CUDA_DEVICE_MAX_CONNECTIONS:-8}")) << sharding;
+    EXPECT_THAT(launch_text(scenario), HasSubstr("${CUDA_DEVICE_MAX_CONNECTIONS:-8}")) << sharding;
   }
   const Scenario replicated = scenario_of({"llama3-8b", 2, {{"sharding", "zero-1"}}});
   EXPECT_THAT(megatron_arguments(replicated), Not(Contains(HasSubstr("--ckpt-format"))));
-  EXPECT_THAT(launch_script(replicated), HasSubstr("${CUDA_DEVICE_MAX_CONNECTIONS:-1}"));
+  EXPECT_THAT(launch_text(replicated), HasSubstr("${CUDA_DEVICE_MAX_CONNECTIONS:-1}"));
 }
 
 TEST(LaunchMegatron, OffloadsWhatTheDistributedOptimizerHolds) {
