@@ -26,6 +26,7 @@ Json parts_json(const FabricInventory& inventory) {
   if (!inventory.transceiver.empty()) out["transceiver"] = inventory.transceiver;
   if (inventory.power) out["power_W"] = inventory.power->value();
   if (inventory.price) out["price_usd"] = inventory.price->value();
+  if (!inventory.estimated.empty()) out["estimated"] = inventory.estimated;
   if (!inventory.unknown.empty()) out["not_counted"] = inventory.unknown;
   return out;
 }

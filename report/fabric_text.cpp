@@ -115,6 +115,9 @@ std::string parts(const FabricReport& r) {
                                             inventory.transceiver));
   if (inventory.power) out += line("Power", humane(*inventory.power));
   if (inventory.price) out += line("Price", humane(*inventory.price));
+  if (!inventory.estimated.empty())
+    out += line("Estimated", fmt::format("{}, as of the catalogue's others by ports and their rate",
+                                         fmt::join(inventory.estimated, ", ")));
   if (!inventory.unknown.empty()) out += line("Not counted", fmt::format("{}", fmt::join(inventory.unknown, ", ")));
   return out.empty() ? out : "\nParts\n" + out;
 }

@@ -278,6 +278,10 @@ void add_network(Prediction& step, const Scenario& scenario, const PowerModel& p
     step.average_power += *fabric.power * power.pue;
     step.peak_power += *fabric.power * power.pue;
   }
+  if (!fabric.estimated.empty())
+    step.assumptions.push_back(
+        fmt::format("estimated of the network: {}, as of the catalogue's others by ports and rate",
+                    fmt::join(fabric.estimated, ", ")));
   if (!fabric.unknown.empty())
     step.assumptions.push_back(
         fmt::format("left out of the network's power and price, as unknown: {}", fmt::join(fabric.unknown, ", ")));

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "models/fabric/metrics.hpp"
+#include "models/fabric/switch_estimate.hpp"
 
 namespace stepcast {
 
@@ -82,23 +83,43 @@ class Bill {
   }
 
   void power_and_price() {
-    const auto switches = static_cast<double>(out_.switches());
-    if (switches > 0 && part_ == nullptr) out_.unknown.emplace_back("switches of no known kind");
-    if (switches > 0 && part_ != nullptr) {
-      const auto power = part_->typical_power ? part_->typical_power : part_->max_power;
-      if (power) out_.power = *power * switches;
-      if (part_->price) out_.price = *part_->price * switches;
-      if (!power) out_.unknown.push_back(fmt::format("power of {}", part_->id));
-      if (!part_->price) out_.unknown.push_back(fmt::format("price of {}", part_->id));
+    if (out_.switches() > 0) add_switches(static_cast<double>(out_.switches()));
+    if (optic_ != nullptr) add_optics(static_cast<double>(out_.transceivers));
+  }
+
+  void add_switches(double count) {
+    if (part_ == nullptr) {
+      out_.unknown.emplace_back("switches of no known kind");
+      return;
     }
-    if (optic_ == nullptr) return;
+    std::optional<Watts> power = part_->typical_power ? part_->typical_power : part_->max_power;
+    if (!power) power = estimated("power", estimated_power(*part_, catalog_), 1_W, "W");
+    if (power) out_.power = *power * count;
+    std::optional<Dollars> price = part_->price;
+    if (!price) price = estimated("price", estimated_price(*part_, catalog_), 1_usd, "$");
+    if (price) out_.price = *price * count;
+  }
+
+  /// Names what is estimated, or unknown, of the switch.
+  template <class Q>
+  std::optional<Q> estimated(const char* what, std::optional<Q> value, Q unit, const char* in) {
+    const std::string name = fmt::format("{} of {}", what, part_->id);
+    if (value)
+      out_.estimated.push_back(fmt::format("{}, {:.4g} {}", name, value->in(unit), in));
+    else
+      out_.unknown.push_back(name);
+    return value;
+  }
+
+  void add_optics(double ends) {
     out_.transceiver = optic_->id;
-    const auto ends = static_cast<double>(out_.transceivers);
-    if (const auto watts = optic_->figure("power_W_per_end"); watts && out_.power) *out_.power += 1_W * *watts * ends;
-    if (const auto price = optic_->figure("price_usd"); !price)
+    if (const auto watts = optic_->figure("power_W_per_end"))
+      out_.power = out_.power.value_or(Watts(0)) + 1_W * *watts * ends;
+    const auto price = optic_->figure("price_usd");
+    if (price)
+      out_.price = out_.price.value_or(Dollars(0)) + 1_usd * *price * ends;
+    else
       out_.unknown.push_back(fmt::format("price of {}", optic_->id));
-    else if (out_.price)
-      *out_.price += 1_usd * *price * ends;
   }
 
   const PartsTally& tally_;

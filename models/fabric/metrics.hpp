@@ -55,7 +55,8 @@ struct FabricInventory {
   std::optional<Watts> power;    ///< of switches, typical (highest where that is not known), and of transceivers
   std::optional<Dollars> price;  ///< of switches and transceivers
   std::string transceiver;       ///< catalogue id; empty: none known for the rate
-  std::vector<std::string> unknown;  ///< what power and price leave out, in words
+  std::vector<std::string> estimated;  ///< what they hold of switches by the catalogue's others (estimated_price)
+  std::vector<std::string> unknown;    ///< what power and price leave out, in words
 
   [[nodiscard]] long switches() const;
   [[nodiscard]] long all_cables() const;

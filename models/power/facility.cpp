@@ -34,6 +34,7 @@ FabricBill fabric_bill(const Scenario& scenario, const Catalog& catalog) {
                                                  scenario.nic_bandwidth, scenario.network_switch, catalog);
   out.power = parts.power;
   if (!out.price) out.price = parts.price;
+  out.estimated = parts.estimated;
   out.unknown = parts.unknown;
   if (const SwitchPart* part = scenario.network_switch; part != nullptr && part->ports > 0) {
     const int ports = SwitchFigures::of(part, scenario.nic_bandwidth).ports;

@@ -12,9 +12,9 @@ namespace stepcast {
 
 /// The network between the nodes: what it draws, what it costs and what is not known of it.
 struct FabricBill {
-  std::optional<Watts> power;    ///< switches and transceivers, before PUE
-  std::optional<Dollars> price;  ///< switches, transceivers; of rented clusters the landlord's affair
-  std::vector<std::string> unknown;
+  std::optional<Watts> power;                   ///< switches and transceivers, before PUE
+  std::optional<Dollars> price;                 ///< switches, transceivers; of rented clusters the landlord's affair
+  std::vector<std::string> estimated, unknown;  ///< as of FabricInventory
 };
 /// Built from the fabric's inventory; empty for one node, but for a price that the scenario states.
 FabricBill fabric_bill(const Scenario& scenario, const Catalog& catalog);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "models/cost/cost.hpp"
+#include "models/fabric/switch_estimate.hpp"
 #include "models/power/facility.hpp"
 #include "tests/shipped_catalog.hpp"
 #include "tests/unit/shipped.hpp"
@@ -23,6 +24,28 @@ TEST(FabricBill, NamesASwitchThatIsLargerThanAny) {
   EXPECT_THAT(unknown("cluster.nodes=64"),
               Contains("a leaf switch of 512 ports of 400 Gb/s, for which a qm9700 of 64 stands"));
   EXPECT_THAT(unknown("cluster.nodes=8"), IsEmpty());
+}
+
+// A switch of twice the rate without a price is not free, nor are the transceivers beside it.
+TEST(FabricBill, EstimatesSwitchesWithoutAPrice) {
+  const auto bill = [](const char* rate) {
+    return fabric_bill(shipped("qwen3-next-h100-128.json", {rate}), catalog());
+  };
+  const FabricBill known = bill("cluster.fabric.nic_bandwidth_Gbps=400");
+  const FabricBill estimated = bill("cluster.fabric.nic_bandwidth_Gbps=800");
+  EXPECT_THAT(known.estimated, IsEmpty());
+  EXPECT_THAT(estimated.unknown, IsEmpty());
+  EXPECT_THAT(estimated.estimated, Contains(testing::HasSubstr("price of q3400, ")));
+  EXPECT_GT(*estimated.price, *known.price);
+  EXPECT_GT(*estimated.power, *known.power);
+}
+
+// Three prices: 12,000 $ of 36 ports at 100 Gb/s, 19,500 of 40 at 200, 40,000 of 64 at 400. Least squares by hand: a
+// port costs 340.7 $ · (rate over 100 Gb/s)^0.4534, so one of 800 Gb/s 875 $.
+TEST(FabricBill, PricesAPortByItsRate) {
+  EXPECT_NEAR(estimated_price(*catalog().find<SwitchPart>("q3400"), catalog())->value() / 144, 874.8, 0.1);
+  EXPECT_NEAR(estimated_price(*catalog().find<SwitchPart>("sn2201"), catalog())->value() / 48, 42.22, 0.01);
+  EXPECT_FALSE(estimated_price(*catalog().find<SwitchPart>("palomar-ocs"), catalog()));
 }
 
 // One node has no fabric to draw, and a million have too much of it: what is stated is paid all the same.
