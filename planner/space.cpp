@@ -233,9 +233,18 @@ std::vector<Block> Space::blocks(std::size_t family, Tally& tally) const {
   return out;
 }
 
+/// Those that are asked for; else those of 1F1B that the framework runs.
+std::vector<PipelineSchedule> Space::schedules() const {
+  std::vector<PipelineSchedule> usual{PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved};
+  const std::vector<std::string>& own = shared_.framework->schedules;
+  if (!own.empty())
+    std::erase_if(usual,
+                  [&](PipelineSchedule s) { return std::find(own.begin(), own.end(), name_of(s)) == own.end(); });
+  return chosen(question_.strategy.schedule, usual);
+}
+
 void Space::add_schedules(std::vector<Option>& out, Option option, int dp, Tally& tally) const {
-  const auto schedules =
-      chosen(question_.strategy.schedule, {PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved});
+  const std::vector<PipelineSchedule> schedules = this->schedules();
   const bool plain_only = option.pp == 1;
   for (const int vpp : plain_only ? std::vector{1} : virtual_degrees(option.pp))
     for (const PipelineSchedule schedule : plain_only ? std::vector{PipelineSchedule::one_f_one_b} : schedules) {

@@ -27,15 +27,19 @@ void add_offers(FieldTable<FrameworkProfile>& t) {
              "tensor, pipeline and expert parallelism")
       .field("usual_makers", &F::usual_makers,
              "Makers on whose accelerators it is; none: wherever no other framework is")
-      .field(
-          "launch_settings", &F::launch_settings,
-          "Settings that a plan is written in: the framework's own, where it is Megatron-LM's or DeepSpeed's relative")
+      .field("launch_settings", &F::launch_settings,
+             "How a plan is written and started: by torchrun with PyTorch's, DeepSpeed's or Megatron-LM's settings, as "
+             "JAX's processes, by horovodrun, or by programs of its own, for which no script is written")
       .field("shardings", &F::shardings, "Shardings that it offers; the first is its default", {.required = true})
       .field("tensor_parallel", &F::tensor_parallel, "Offers tensor parallelism")
       .field("pipeline_parallel", &F::pipeline_parallel, "Offers pipeline parallelism")
       .field("pipelines_shard_gradients", &F::pipelines_shard_gradients,
              "ZeRO-2 and 3 run beside pipeline parallelism, each micro-batch reducing its gradients by itself")
+      .field("schedules", &F::schedules, "Orders of passes that its pipelines run; none: each")
       .field("context_parallel", &F::context_parallel, "Offers context parallelism")
+      .field("context_methods", &F::context_methods,
+             "Ways of keys and values to the other context-parallel ranks that it offers; the first is its default; "
+             "none: each")
       .field("expert_parallel", &F::expert_parallel, "Offers expert parallelism")
       .field("expert_dispatches", &F::expert_dispatches,
              "Ways of a token to its experts that it offers; the first is its default")

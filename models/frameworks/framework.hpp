@@ -42,11 +42,12 @@ struct EnumNames<Spread> {
   static constexpr std::array names{"replicated", "sharded", "cut"};
 };
 
-/// Whose settings start a framework's training program.
-enum class LaunchSettings { torch, deepspeed, megatron };
+/// Whose settings and program start a framework's training: torchrun with PyTorch's, DeepSpeed's or Megatron-LM's
+/// settings, JAX's processes, horovodrun, or programs of its own.
+enum class LaunchSettings { torch, deepspeed, megatron, jax, horovod, own };
 template <>
 struct EnumNames<LaunchSettings> {
-  static constexpr std::array names{"torch", "deepspeed", "megatron"};
+  static constexpr std::array names{"torch", "deepspeed", "megatron", "jax", "horovod", "own"};
 };
 
 /// How a framework runs a step: what it overlaps, in which pieces it communicates, what its host costs. One JSON file
@@ -63,7 +64,9 @@ struct FrameworkProfile {
   std::vector<std::string> shardings;  ///< names of Sharding that it offers; the first is its default
   bool tensor_parallel = false;        ///< offers tensor/pipeline/context/expert parallelism
   bool pipeline_parallel = false;
+  std::vector<std::string> schedules;  ///< names of PipelineSchedule that its pipelines run; empty: each
   bool context_parallel = false;
+  std::vector<std::string> context_methods;  ///< names of ContextMethod that it offers, its default first; empty: each
   bool expert_parallel = false;
   bool pipelines_shard_gradients = true;  ///< zero-2 and zero-3 run beside pipeline parallelism
   std::vector<std::string> expert_dispatches{

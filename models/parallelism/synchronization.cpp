@@ -84,7 +84,7 @@ CollectiveCost reduced(const SynchronizationPlan& plan, double parameters, const
 /// gather (Megatron-LM, reuse_grad_buf_for_mxfp8_param_ag).
 Bytes updated(double parameters, double narrow, const Scenario& scenario) {
   const bool eight_bit = scenario.precision == Precision::fp8 || scenario.precision == Precision::int8;
-  const double wide = parameter_bytes(scenario);
+  const double wide = automatic_mixed_precision(scenario) ? sizeof(float) : parameter_bytes(scenario);
   return Bytes(parameters * wide - (eight_bit ? narrow * (wide - 1) : 0));
 }
 
@@ -158,6 +158,18 @@ bool automatic_mixed_precision(const Scenario& scenario) {
   return scenario.framework->automatic_mixed_precision && parameter_bytes(scenario) < sizeof(float);
 }
 
+namespace {
+
+/// FSDP without buckets wraps layers whatever it shards: its zero-2 is SHARD_GRAD_OP, whose parameters stay whole from
+/// a forward pass, under which they are gathered, to the backward pass, under which gradients are reduced.
+bool wraps_layers(const FrameworkProfile& framework) {
+  const std::vector<std::string>& shardings = framework.shardings;
+  return framework.bucket <= Bytes(0) && framework.bucket_parameters <= 0 &&
+         std::find(shardings.begin(), shardings.end(), name_of(Sharding::fsdp)) != shardings.end();
+}
+
+}  // namespace
+
 SynchronizationPlan synchronization_plan(const Scenario& scenario) {
   const FrameworkProfile& framework = *scenario.framework;
   SynchronizationPlan plan;
@@ -175,7 +187,10 @@ SynchronizationPlan synchronization_plan(const Scenario& scenario) {
       if (framework.updated_parameters == UpdatedParameters::broadcast) plan.gather = CollectiveKind::broadcast;
       // PyTorch's pipelines reduce after the last of a stage's micro-batches (distributed/pipelining/stage.py,
       // backward_maybe_with_nosync); an interleaved chunk runs as many in a row as there are stages.
-      if (scenario.sharding == Sharding::zero2) plan.accumulated = scenario.degrees.vpp > 1 ? scenario.degrees.pp : 1;
+      if (scenario.sharding == Sharding::zero2) {
+        plan.accumulated = scenario.degrees.vpp > 1 ? scenario.degrees.pp : 1;
+        plan.wrapped_layers = wraps_layers(framework);
+      }
       plan.gather_after_update = true;
       plan.gather_under_forward =
           scenario.spec.strategy.overlap_parameter_gather.value_or(framework.overlap_parameter_gather);
@@ -185,7 +200,7 @@ SynchronizationPlan synchronization_plan(const Scenario& scenario) {
     case Sharding::hsdp:
       plan.reduction = plan.expert_reduction = CollectiveKind::reduce_scatter;
       plan.accumulated = 1;
-      plan.sharded_parameters = true;
+      plan.sharded_parameters = plan.wrapped_layers = true;
       // Every implementation overlaps here; DeepSpeed's overlap_comm is off by default for stages 1 and 2 alone.
       plan.overlap = true;
       break;
@@ -279,9 +294,9 @@ void each_unit(const Job& job, int stage, SyncTrafficCache& known, Emit emit) {
       const bool cycle_over = framework.exchange.cycle > Seconds(0) && plan.overlap &&
                               ready >= framework.exchange.cycle && scenario.degrees.dp > 1;
       // FSDP wraps blocks; what lies outside them (embedding, output) joins the root unit beside them.
-      const bool full = cycle_over                ? true
-                        : plan.sharded_parameters ? block && layers >= framework.layers_per_unit
-                                                  : limit > Bytes(0) && gathered >= limit;
+      const bool full = cycle_over            ? true
+                        : plan.wrapped_layers ? block && layers >= framework.layers_per_unit
+                                              : limit > Bytes(0) && gathered >= limit;
       if (full) close(position == 0);
     }
     if (layers > 0) close(true);  // a unit never spans chunks: their backward passes lie far apart

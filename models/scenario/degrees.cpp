@@ -306,8 +306,31 @@ void check_order(Draft& draft) {
 }
 
 /// A query that picks its tokens may pick them on any rank.
-ContextMethod usual_context_method(const TransformerShape* shape) {
+ContextMethod usual_context_method(const Draft& draft) {
+  const TransformerShape* shape = draft.transformer();
+  const auto& framework = draft.scenario.framework;
+  if (framework && !framework->context_methods.empty())
+    return parse_enum<ContextMethod>(framework->context_methods.front()).value();  // check_framework
   return shape != nullptr && picks_keys(*shape) ? ContextMethod::all_gather : ContextMethod::ring;
+}
+
+/// Whether a framework has keys and values reach the other ranks so.
+bool offers_method(const FrameworkProfile& framework, ContextMethod method) {
+  const std::vector<std::string>& own = framework.context_methods;
+  return own.empty() || std::find(own.begin(), own.end(), name_of(method)) != own.end();
+}
+
+void check_context_method(Draft& draft) {
+  const Scenario& s = draft.scenario;
+  const char* pointer = "/strategy/context_method";
+  if (draft.spec().strategy.context_parallel == 1 || !s.framework || !draft.sound({pointer}) ||
+      offers_method(*s.framework, s.context_method))
+    return;
+  draft.fault(
+      pointer,
+      fmt::format("found {}, but {} offers {}", name_of(s.context_method), s.framework->id,
+                  fmt::join(s.framework->context_methods, ", ")),
+      offered_by([&](const FrameworkProfile& f) { return f.context_parallel && offers_method(f, s.context_method); }));
 }
 
 void resolve_data(Draft& draft) {
@@ -332,7 +355,8 @@ void resolve_degrees(Draft& draft) {
   if (!draft.sound({"/strategy/tensor_parallel", "/strategy/pipeline_parallel", "/strategy/context_parallel",
                     "/strategy/expert_parallel"}))
     return;
-  draft.scenario.context_method = strategy.context_method.value_or(usual_context_method(draft.transformer()));
+  draft.scenario.context_method = strategy.context_method.value_or(usual_context_method(draft));
+  check_context_method(draft);
   Degrees& d = draft.scenario.degrees;
   d = {.tp = strategy.tensor_parallel,
        .cp = strategy.context_parallel,

@@ -81,6 +81,12 @@ void check_recomputed_layers(Draft& draft) {
                 fmt::format("1 to {}, or leave recompute_layers out: all", most));
 }
 
+/// Whether a framework's pipelines run so.
+bool runs_schedule(const FrameworkProfile& framework, PipelineSchedule schedule) {
+  const std::vector<std::string>& own = framework.schedules;
+  return own.empty() || std::find(own.begin(), own.end(), name_of(schedule)) != own.end();
+}
+
 void check_schedule(Draft& draft) {
   const StrategySpec& strategy = draft.spec().strategy;
   Scenario& s = draft.scenario;
@@ -90,6 +96,12 @@ void check_schedule(Draft& draft) {
   if (!strategy.schedule && strategy.pipeline_parallel > 1)
     draft.assume(fmt::format("pipeline schedule {}", name_of(s.schedule)));
   const bool interleaved = s.schedule == PipelineSchedule::interleaved;
+  if (s.framework && strategy.pipeline_parallel > 1 && !runs_schedule(*s.framework, s.schedule))
+    return draft.fault(
+        strategy.schedule ? "/strategy/schedule" : "/strategy/virtual_pipeline",
+        fmt::format("found {}, but pipelines of {} run {}", name_of(s.schedule), s.framework->id,
+                    fmt::join(s.framework->schedules, ", ")),
+        offered_by([&](const FrameworkProfile& f) { return f.pipeline_parallel && runs_schedule(f, s.schedule); }));
   if (chunks && strategy.pipeline_parallel == 1)
     return draft.fault(
         "/strategy/virtual_pipeline",

@@ -36,6 +36,37 @@ TEST(ClosedForm, ReductionsOfEveryMicroBatchTakeTheirTime) {
   EXPECT_LT(step.step_time, step.communication_total() + step.compute) << "they run beside the backward pass";
 }
 
+// SHARD_GRAD_OP gathers and reduces layer by layer, as FULL_SHARD does, and does not gather for the backward pass: it
+// is no slower, and hides most of what it sends.
+TEST(ClosedForm, ShardedGradientsOfWrappedLayersHide) {
+  const auto step = [](const char* sharding) {
+    return estimate_of(
+        {{"cluster", {{"node", "dgx-h100"}, {"nodes", 2}}},
+         {"workload", {{"model", "llama2-7b"}, {"global_batch", 16}, {"seq_len", 4096}}},
+         {"strategy",
+          {{"framework", "pytorch-fsdp"}, {"sharding", sharding}, {"micro_batch", 1}, {"recompute", "full"}}}});
+  };
+  const StepBreakdown gradients = step("zero-2"), all = step("fsdp");
+  EXPECT_LE(gradients.step_time, all.step_time * 1.001);
+  EXPECT_LT(gradients.communication_total(), all.communication_total() * 0.75);
+  EXPECT_LT(gradients.communication_exposed(), gradients.communication_total() * 0.25);
+}
+
+// PyTorch's optimizer of shared states leaves DDP's all-reduce as it is, and each rank broadcasts what it has updated.
+TEST(ClosedForm, SharedStatesBesideDistributedDataParallelAddABroadcast) {
+  const auto step = [](const char* sharding) {
+    return estimate_of({{"cluster", {{"node", "dgx-a100-80gb"}, {"nodes", 4}}},
+                        {"workload", {{"model", "bert-large"}, {"global_batch", 512}, {"precision", "fp16"}}},
+                        {"strategy", {{"framework", "pytorch-ddp"}, {"sharding", sharding}, {"micro_batch", 16}}}});
+  };
+  const StepBreakdown shared = step("zero-1"), whole = step("none");
+  EXPECT_NEAR(busy(shared, CollectiveKind::all_reduce, Dimension::data) /
+                  busy(whole, CollectiveKind::all_reduce, Dimension::data),
+              1, 1e-9);
+  EXPECT_GT(busy(shared, CollectiveKind::broadcast, Dimension::data), Seconds(0));
+  EXPECT_GT(shared.step_time, whole.step_time);
+}
+
 Json offloading(const char* what) {
   return {{"cluster", {{"node", "dgx-h100"}, {"nodes", 1}}},
           {"workload", {{"model", "llama3-8b"}, {"global_batch", 64}, {"precision", "bf16"}}},
