@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "tests/cluster/training_prediction.hpp"
@@ -393,6 +394,28 @@ TEST(CalibrateCommand, RunTakesACalibrationAndSaysSo) {
   EXPECT_THAT(refused.out, HasSubstr("not explained"));
 }
 
+TEST(CalibrateCommand, AGapInsideOfTheForecastsIntervalIsCalibratedAndItsRestSaid) {
+  const ScratchFolder folder;
+  const std::string out = (folder / "step.calib.json").string();
+  const std::vector<std::string> words{
+      "calibrate", "step", scenario_file("llama-65b-a100-2048"), "--tokens-per-s", "778240", "-o", out};
+  const Finished text = stepcast_run(words);
+  ASSERT_EQ(text.code, 0) << text.out;
+  EXPECT_THAT(text.out, HasSubstr("are within this model's own error (80 % of like runs took"));
+  std::vector<std::string> as_json = words;
+  as_json.emplace_back("--json");
+  const Json fit = stepcast_run(as_json).json();
+  EXPECT_TRUE(fit["explained"].get<bool>());
+  std::ifstream file(out);
+  EXPECT_EQ(Json::parse(file)["notes"], fit["left"]);
+  const double left = fit["rows"][0]["left_percent"].get<double>();
+  const Finished run = stepcast_run(
+      {"run", scenario_file("llama-65b-a100-2048"), "--fidelity", "analytic", "--calibration", out, "--json"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_NEAR(100 * (run.json()["step_time_s"].get<double>() / fit["rows"][0]["measured_s"].get<double>() - 1), left,
+              0.1);
+}
+
 TEST(CalibrateCommand, EveryCommandThatPredictsTakesACalibration) {
   const ScratchFolder folder;
   const std::string out = (folder / "step.calib.json").string(), store = (folder / "rows.sqlite").string();
@@ -476,6 +499,8 @@ TEST(CalibrateCommand, OneStepOfAGroupPredictsTheOthers) {
   EXPECT_GT(dense["one_given_percent"].get<double>(), dense["median_factor_percent"].get<double>());
   EXPECT_LT(dense["two_given_percent"].get<double>(), dense["one_given_percent"].get<double>());
   EXPECT_LT(dense["three_given_percent"].get<double>(), dense["two_given_percent"].get<double>());
+  // Of healthy clusters one in five lies outside of the interval that holds four in five.
+  EXPECT_LT(dense["not_explained_share"].get<double>(), 0.2);
 }
 
 }  // namespace

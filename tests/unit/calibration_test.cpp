@@ -9,14 +9,12 @@
 #include "calibration/fit/cluster/findings.hpp"
 #include "calibration/fit/cluster/fit_cluster.hpp"
 #include "calibration/fit/cluster/rate_fit.hpp"
-#include "calibration/fit/step/step_fit.hpp"
 #include "calibration/profile/calibration_report.hpp"
 #include "models/collectives/lateness.hpp"
 #include "models/compute/device.hpp"
 #include "tests/scratch_folder.hpp"
 #include "tests/shipped_catalog.hpp"
 #include "tests/unit/probe_file.hpp"
-#include "tests/unit/shipped.hpp"
 
 namespace stepcast::calibration_test {
 namespace {
@@ -551,30 +549,6 @@ TEST(FitCluster, RatesOfMemoryLinksAndStorageHaveIntervals) {
   }
   EXPECT_EQ(found, (std::set<std::string>{"host_link_share", "memory_share", "read_GBps"}));
   EXPECT_NEAR(profile.catalogue.at("storage").at("lab")["read_GBps"].get<double>(), 3, 1e-9);
-}
-
-TEST(FitSteps, AStepThatIsAsPredictedMovesNothing) {
-  auto scenario = std::make_shared<Scenario>(test::shipped("gpt3-175b-a100-1024.json"));
-  const StepFit fit = fit_steps({{"step", scenario, step_time_with(*scenario, {})}});
-  for (const SoftwareConstant& constant : fit.constants)
-    EXPECT_NEAR(constant.value, constant.shipped, 1e-6 * std::max(1.0, constant.shipped)) << constant.key;
-  EXPECT_NEAR(fit.rows.front().after_s / fit.rows.front().measured_s, 1, 1e-9);
-}
-
-TEST(FitSteps, MovesSoftwareAndRefusesWhatItCannotExplain) {
-  auto scenario = std::make_shared<Scenario>(test::shipped("gpt3-175b-a100-1024.json"));
-  const Seconds shipped = step_time_with(*scenario, {});
-  const StepFit slower = fit_steps({{"step", scenario, shipped * 1.06}});
-  EXPECT_TRUE(slower.explained);
-  EXPECT_NEAR(slower.rows.front().after_s / slower.rows.front().measured_s, 1, 0.03);
-  for (const SoftwareConstant& constant : slower.constants) EXPECT_LT(std::abs(constant.deviation), 3) << constant.key;
-  for (const double times : {0.7, 1.2, 1.3, 1.4, 4.0}) {
-    const StepFit far = fit_steps({{"step", scenario, shipped * times}});
-    EXPECT_FALSE(far.explained) << times;
-    EXPECT_THAT(far.words, Contains(HasSubstr(times > 1 ? "the slowest that" : "the quickest that"))) << times;
-  }
-  const StepFit far = fit_steps({{"step", scenario, shipped * 4}});
-  EXPECT_FALSE(far.words.empty());
 }
 
 }  // namespace

@@ -83,6 +83,7 @@ GroupCheck check(const std::string& name, const Group& group) {
       seen.reserve(known.size());
       for (const std::size_t i : known) seen.push_back(group.steps[i]);
       const StepFit fit = fit_steps(seen);
+      if (given == 1 && !fit.explained) ++out.refused;
       for (std::size_t i = 0; i < n; ++i) {
         if (is_given(i, known)) continue;
         sum += error_of(group.steps[i], fit.constants);
@@ -101,7 +102,8 @@ struct MeanErrors {
   std::size_t rows = 0;
   std::array<double, 4> fitted{}, factor{};
   double median = 0;
-  double common = 0;  ///< share of the squared ln(measured / shipped) that all runs of a group have in common
+  double common = 0;   ///< share of the squared ln(measured / shipped) that all runs of a group have in common
+  double refused = 0;  ///< share of the runs that are not explained, given alone
 };
 
 MeanErrors means(const std::vector<GroupCheck>& groups, bool mixture) {
@@ -116,6 +118,7 @@ MeanErrors means(const std::vector<GroupCheck>& groups, bool mixture) {
     out.fitted[0] += group.shipped_percent * n;
     out.factor[0] += group.shipped_percent * n;
     out.median += group.median_percent * n;
+    out.refused += static_cast<double>(group.refused);
     for (std::size_t i = 0; i < 3; ++i) {
       if (group.predictions[i] == 0) continue;
       out.fitted[i + 1] += group.given_percent[i] * n;
@@ -136,6 +139,7 @@ MeanErrors means(const std::vector<GroupCheck>& groups, bool mixture) {
   }
   out.median = counts[0] > 0 ? out.median / counts[0] : 0;
   out.common = squares > 0 ? out.common / squares : 0;
+  out.refused = counts[0] > 0 ? out.refused / counts[0] : 0;
   return out;
 }
 
@@ -184,6 +188,7 @@ std::string step_check_text(const std::vector<GroupCheck>& groups) {
         "  by the median factor of each group's own runs: {:.1f}; {:.0f} % of the squared errors are common "
         "to a group\n",
         all.median, 100 * all.common);
+    out += fmt::format("  not explained, given alone: {:.0f} % of the runs\n", 100 * all.refused);
   }
   return out;
 }
@@ -199,6 +204,7 @@ Json step_check_json(const std::vector<GroupCheck>& groups) {
                     {"runs", group.rows},
                     {"shipped_percent", group.shipped_percent},
                     {"given_percent", group.given_percent},
+                    {"not_explained", group.refused},
                     {"steps", std::move(steps)}});
   }
   for (const bool mixture : {false, true}) {
@@ -212,7 +218,8 @@ Json step_check_json(const std::vector<GroupCheck>& groups) {
                                                      {"two_factor_percent", mean.factor[2]},
                                                      {"three_factor_percent", mean.factor[3]},
                                                      {"median_factor_percent", mean.median},
-                                                     {"common_share", mean.common}};
+                                                     {"common_share", mean.common},
+                                                     {"not_explained_share", mean.refused}};
   }
   return {{"all", std::move(all)}, {"groups", std::move(each)}};
 }

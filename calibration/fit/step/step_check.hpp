@@ -23,6 +23,7 @@ struct GroupCheck {
   double shipped_percent = 0;             ///< without any
   std::array<double, 3> given_percent{};  ///< means over which ones are given
   std::array<std::size_t, 3> predictions{};
+  std::size_t refused = 0;  ///< runs that, given alone, `calibrate step` would not explain
   std::vector<CheckedStep> steps;
   /// For comparison: the shipped predictions times the given runs' mean of measured ÷ predicted, and times the median
   /// of all runs, which nobody knows beforehand: no factor does better.

@@ -8,6 +8,7 @@
 
 #include "models/estimate.hpp"
 #include "models/frameworks/framework.hpp"
+#include "models/frameworks/prediction_errors.hpp"
 #include "models/scenario/framework_constants.hpp"
 #include "report/humane.hpp"
 #include "version.hpp"
@@ -53,8 +54,12 @@ static_assert(std::equal(kSoftware.begin(), kSoftware.end(), kFittedFrameworkKey
                          [](const Software& one, std::string_view key) { return one.key == key; }),
               "what a fit writes is what a scenario takes");
 
-// From here on a constant is not what releases and hosts differ by, but something else that it would hide.
+// A constant moves no farther: beyond, it is not what releases and hosts differ by, but something else that it would
+// hide.
 constexpr double kFarthest = 2;  // spreads
+
+// Share of a step that exposed communication takes where a slow network is the first thing to look for.
+constexpr double kMuchCommunication = 0.1;
 
 // What a measured step is true to: repeats on one machine lie 2 % apart, and the model's shapes a little more.
 constexpr double kMeasured = 0.03;
@@ -85,64 +90,74 @@ std::shared_ptr<const FrameworkProfile> moved(const FrameworkProfile& shipped, c
   return out;
 }
 
-/// How far all constants together can move a step, at their farthest.
+/// How far a measured step can lie from its forecast before something else is the matter.
 struct Reach {
-  double least = 0, most = 0;
+  Seconds least, most;
 };
 
-Reach reach_of(const MeasuredStep& step, const std::vector<const Software*>& what,
+/// How far all constants together can move a step, at their farthest.
+Reach reach_of(const Scenario& scenario, const std::vector<const Software*>& what,
                const std::vector<PriorConstant>& priors) {
-  Reach out;
-  for (const double side : {-kFarthest, kFarthest}) {
+  const auto time_at = [&](double PriorConstant::*end) {
     std::vector<double> values;
     values.reserve(priors.size());
-    for (const PriorConstant& prior : priors)
-      values.push_back(std::clamp(prior.prior * std::exp(side * prior.spread), prior.least, prior.most));
-    (side < 0 ? out.least : out.most) = time_of(*step.scenario, moved(*step.scenario->framework, what, values)).value();
-  }
-  return out;
+    for (const PriorConstant& prior : priors) values.push_back(prior.*end);
+    return time_of(scenario, moved(*scenario.framework, what, values));
+  };
+  return {time_at(&PriorConstant::least), time_at(&PriorConstant::most)};
 }
 
-void explain(StepFit& fit, const MeasuredStep& step, const StepRow& row, const Reach& reach) {
-  const double gap = row.after_s / row.measured_s - 1;
-  const bool within = reach.least <= row.measured_s && row.measured_s <= reach.most;
-  if (std::abs(gap) <= kUnexplained && within) return;
-  fit.explained = false;
-  const StepBreakdown parts = estimate(lower(*step.scenario));
+/// The same with the model's own error, which has nothing to do with the software's: so the squares of both add.
+Reach with_own_error(const Reach& software, Seconds forecast, double own_error) {
+  const auto off = [&](Seconds end) { return std::hypot(std::log(end / forecast), own_error); };
+  return {forecast * std::exp(-off(software.least)), forecast * std::exp(off(software.most))};
+}
+
+std::string words_of(const ExpectedError& own) {
+  return fmt::format("80 % of like runs took {:.2f} to {:.2f} of their forecast: evidence {}", std::exp(-own.share_80),
+                     std::exp(own.share_80), name_of(own.grade));
+}
+
+/// A step beyond the reach: what may be the matter.
+std::string beyond(const Scenario& scenario, const StepRow& row, const Reach& reach, const ExpectedError& own) {
+  const bool slow = row.measured_s > row.before_s;
+  std::string out = fmt::format(
+      "{}: {} measured, and the {} that such software (two standard deviations) and this model's own error ({}) make "
+      "of it is {}: ",
+      row.name, humane(Seconds(row.measured_s)), slow ? "slowest" : "quickest", words_of(own),
+      humane(slow ? reach.most : reach.least));
+  if (!slow) return out + "the scenario is not what ran, or the hardware is better than the catalogue's";
+  const StepBreakdown parts = estimate(lower(scenario));
   const double communication = parts.communication_exposed() / parts.step_time;
-  if (within ? gap < 0 : row.measured_s > reach.most) {
-    fit.words.push_back(fmt::format(
-        "{}: {} measured, and the slowest that such software makes of it (two standard deviations) is {}: {}", row.name,
-        humane(Seconds(row.measured_s)), humane(Seconds(reach.most)),
-        communication > 0.1
-            ? fmt::format(
-                  "the network is slower than this model can account for, or something else is wrong ({:.0f} % of "
-                  "the predicted step is exposed communication; stepcast calibrate fit measures it)",
-                  100 * communication)
-            : "the devices are slower than this model can account for (clocks, power limits, input, another load), or "
-              "the "
-              "scenario is not what ran"));
-  } else {
-    fit.words.push_back(
-        fmt::format("{}: {} measured, and the quickest that such software makes of it (two standard deviations) is {}: "
-                    "the scenario "
-                    "is not what ran, or the hardware is better than the catalogue's",
-                    row.name, humane(Seconds(row.measured_s)), humane(Seconds(reach.least))));
+  return out + (communication > kMuchCommunication
+                    ? fmt::format("the network is slower than this model can account for, or something else is wrong "
+                                  "({:.0f} % of the predicted step is exposed communication; stepcast calibrate fit "
+                                  "measures it)",
+                                  100 * communication)
+                    : "the devices are slower than this model can account for (clocks, power limits, input, another "
+                      "load), or the scenario is not what ran");
+}
+
+/// Says of a step that it is beyond what can be explained, or what the constants leave of its gap.
+void explain(StepFit& fit, const MeasuredStep& step, const StepRow& row, const Reach& software) {
+  const ExpectedError own = expected_error(*step.scenario, prediction_errors());
+  const Reach reach = with_own_error(software, Seconds(row.before_s), own.share_80);
+  if (step.measured < reach.least || step.measured > reach.most) {
+    fit.explained = false;
+    fit.words.push_back(beyond(*step.scenario, row, reach, own));
+  } else if (std::abs(std::log(row.after_s / row.measured_s)) > kMeasured) {
+    fit.left.push_back(fmt::format(
+        "{}: {} measured, {} with these constants: the {:.1f} % between them are within this model's own error ({}); "
+        "they are not the software's, and predictions with this calibration keep them",
+        row.name, humane(Seconds(row.measured_s)), humane(Seconds(row.after_s)), std::abs(row.left_percent()),
+        words_of(own)));
   }
 }
 
-/// Steps that are within reach one by one may still ask too much of one constant.
-void refuse_far_constants(StepFit& fit) {
-  if (!fit.explained) return;
-  for (const SoftwareConstant& constant : fit.constants) {
-    if (std::abs(constant.deviation) <= kFarthest) continue;
-    fit.explained = false;
-    fit.words.push_back(
-        fmt::format("{} would be {:.4g}, {:+.1f} standard deviations from {:.4g} before: something else makes "
-                    "these steps {}",
-                    constant.key, constant.value, constant.deviation, constant.shipped,
-                    fit.rows.front().measured_s > fit.rows.front().before_s ? "slow" : "quick"));
-  }
+/// Bounds of a constant in a fit: physical, and no farther from its prior than software lies.
+PriorConstant prior_of(const Software& one, double value) {
+  const double far = std::exp(kFarthest * one.spread);
+  return {one.key, value, one.spread, std::max(one.least, value / far), std::min(one.most, value * far)};
 }
 
 }  // namespace
@@ -162,7 +177,7 @@ StepFit fit_steps(const std::vector<MeasuredStep>& steps) {
     // A constant that is off (or at its most, as an overlap that there is none of) stays so.
     if (value <= 0 || (one.get(shipped) >= one.most)) continue;
     what.push_back(&one);
-    priors.push_back({one.key, value, one.spread, one.least, one.most});
+    priors.push_back(prior_of(one, value));
   }
   PriorFitRows rows;
   rows.weights.assign(steps.size(), 1);
@@ -178,14 +193,14 @@ StepFit fit_steps(const std::vector<MeasuredStep>& steps) {
   out.framework = shipped.id;
   for (std::size_t i = 0; i < what.size(); ++i)
     out.constants.push_back({what[i]->key, what[i]->what, what[i]->get(shipped),
-                             own_value(*what[i], shipped, found.values[i]), found.place[i]});
+                             own_value(*what[i], shipped, found.values[i]),
+                             std::log(found.values[i] / priors[i].prior) / priors[i].spread});
   for (const MeasuredStep& step : steps) {
     StepRow row{step.name, step.measured.value(), time_of(*step.scenario, step.scenario->framework).value(),
                 time_of(*step.scenario, moved(*step.scenario->framework, what, found.values)).value()};
-    explain(out, step, row, reach_of(step, what, priors));
+    explain(out, step, row, reach_of(*step.scenario, what, priors));
     out.rows.push_back(std::move(row));
   }
-  refuse_far_constants(out);
   return out;
 }
 
@@ -201,10 +216,11 @@ std::string step_text(const StepFit& fit) {
                                 "before", "fitted", "by");
   for (const SoftwareConstant& c : fit.constants)
     out += fmt::format("{:<30}{:<14}{:>12.4g}{:>12.4g}{:>+9.1f}σ\n", c.key, c.what, c.shipped, c.value, c.deviation);
-  out += fmt::format("\n{:<40}{:>12}{:>12}{:>12}\n", "step", "measured", "before", "after");
+  out += fmt::format("\n{:<40}{:>12}{:>12}{:>12}{:>10}\n", "step", "measured", "before", "after", "left");
   for (const StepRow& row : fit.rows)
-    out += fmt::format("{:<40}{:>12}{:>12}{:>12}\n", row.name, humane(Seconds(row.measured_s)),
-                       humane(Seconds(row.before_s)), humane(Seconds(row.after_s)));
+    out += fmt::format("{:<40}{:>12}{:>12}{:>12}{:>+8.1f} %\n", row.name, humane(Seconds(row.measured_s)),
+                       humane(Seconds(row.before_s)), humane(Seconds(row.after_s)), row.left_percent());
+  for (const std::string& line : fit.left) out += "\nleft: " + line + "\n";
   for (const std::string& line : fit.words) out += "\nnot explained: " + line + "\n";
   return out;
 }
@@ -218,13 +234,13 @@ Json step_json(const StepFit& fit) {
                          {"value", c.value},
                          {"moved_by_deviations", c.deviation}});
   for (const StepRow& row : fit.rows)
-    rows.push_back(
-        {{"name", row.name}, {"measured_s", row.measured_s}, {"before_s", row.before_s}, {"after_s", row.after_s}});
-  return {{"framework", fit.framework},
-          {"explained", fit.explained},
-          {"constants", std::move(constants)},
-          {"rows", std::move(rows)},
-          {"not_explained", fit.words}};
+    rows.push_back({{"name", row.name},
+                    {"measured_s", row.measured_s},
+                    {"before_s", row.before_s},
+                    {"after_s", row.after_s},
+                    {"left_percent", row.left_percent()}});
+  return {{"framework", fit.framework}, {"explained", fit.explained}, {"constants", std::move(constants)},
+          {"rows", std::move(rows)},    {"left", fit.left},           {"not_explained", fit.words}};
 }
 
 CalibrationProfile step_calibration(const StepFit& fit, const std::string& name, const std::string& date) {
@@ -232,6 +248,7 @@ CalibrationProfile step_calibration(const StepFit& fit, const std::string& name,
   out.name = name;
   out.created = date;
   out.tool_version = kVersion;
+  out.notes = fit.left;
   Json entry = Json::object();
   for (const SoftwareConstant& c : fit.constants) {
     entry[c.key] = c.value;
