@@ -486,6 +486,12 @@ TEST(CalibrateCommand, MeasuredCollectivesComeBackFromPartsOfThem) {
   ASSERT_EQ(scores.size(), most.size());
   for (const Json& score : scores)
     EXPECT_LE(score["mean_percent"].get<double>(), most.at(score["what"].get<std::string>())) << score["what"];
+  // Healthy systems: what is named is one collective that its table itself has at a tenth of its neighbours' rates.
+  std::vector<std::string> findings;
+  const Json document = run.json();
+  for (const Json& system : document["systems"])
+    for (const Json& finding : system.value("findings", Json::array())) findings.push_back(finding.get<std::string>());
+  EXPECT_THAT(findings, testing::ElementsAre(HasSubstr("broadcast 18.1 GB/s on 2 nodes and 1.92 on 4")));
 }
 
 TEST(CalibrateCommand, OneStepOfAGroupPredictsTheOthers) {

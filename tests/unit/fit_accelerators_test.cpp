@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <random>
 
@@ -87,6 +88,41 @@ TEST(FitAccelerators, RowsOfOneNodeTellItsLinksBesideASlowNetwork) {
   EXPECT_TRUE(profile.catalogue.contains("link-profiles"));
   EXPECT_THAT(profile.findings, Not(Contains(HasSubstr("ring_share"))));
   EXPECT_THAT(profile.notes, Not(Contains(HasSubstr("measured between nodes alone"))));
+}
+
+/// Rows of a sound cluster, those of some made slower.
+std::vector<std::string> place_findings_of(const std::function<double(const ClusterRow&)>& slower) {
+  std::vector<ClusterRow> rows = planted(hopper(), {1, 2, 4, 8});
+  for (ClusterRow& row : rows)
+    for (double& sample : row.samples_us) sample *= row.place.size >= 4_MiB ? slower(row) : 1;
+  std::vector<std::string> out;
+  for (const std::string& finding : fit(rows).findings)
+    if (finding.find("nodes let expect") != std::string::npos) out.push_back(finding);
+  return out;
+}
+
+TEST(FitAccelerators, NodesThatHalveTheBandwidthOfThoseBeforeThemAreNamed) {
+  // From 4 nodes on, as a bad NIC or an oversubscribed spine does.
+  const auto added = place_findings_of([](const ClusterRow& row) { return row.nodes() >= 4 ? 2.0 : 1.0; });
+  ASSERT_EQ(added.size(), 1);
+  EXPECT_THAT(added[0], testing::ContainsRegex("times as long on 4 nodes as 2 nodes let expect"));
+  EXPECT_THAT(added[0], testing::ContainsRegex("all_gather [0-9]+ GB/s on 2 nodes and [0-9]+ on 4"));
+  EXPECT_THAT(added[0], HasSubstr("among the nodes that were added, or an oversubscribed network"));
+  // The smaller run alone.
+  const auto few = place_findings_of([](const ClusterRow& row) { return row.nodes() == 2 ? 1.6 : 1.0; });
+  ASSERT_EQ(few.size(), 1);
+  EXPECT_THAT(few[0], HasSubstr("on 2 nodes as 4 nodes let expect"));
+  EXPECT_THAT(few[0], HasSubstr("than the larger run had"));
+}
+
+TEST(FitAccelerators, OneCollectiveThatIsSlowOnSomeNodesIsTheLibrarysAndSoundNodesAreNotNamed) {
+  const auto alone = place_findings_of(
+      [](const ClusterRow& row) { return row.nodes() == 4 && row.kind == CollectiveKind::all_gather ? 4.0 : 1.0; });
+  ASSERT_EQ(alone.size(), 1);
+  EXPECT_THAT(alone[0], HasSubstr("the library may choose badly there, for no link slows all_reduce, reduce_scatter"));
+  EXPECT_THAT(place_findings_of([](const ClusterRow&) { return 1.0; }), testing::IsEmpty());
+  EXPECT_THAT(place_findings_of([](const ClusterRow& row) { return row.nodes() == 4 ? 1.15 : 1.0; }),
+              testing::IsEmpty());
 }
 
 // Clusters whose constants lie about the catalogue's as the priors say: intervals of 68 % hold about so many of them.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct SystemCheck {
   std::vector<double> nodes;         ///< of other node counts than two
   std::vector<double> three;         ///< of all sizes but three of each operation
   std::string seen_nodes;            ///< "2 and 8 nodes"; empty: too few counts
+  /// What a fit of all rows finds wrong with places (place_findings.hpp); nothing: it has no two numbers of nodes.
+  std::optional<std::vector<std::string>> findings;
 };
 
 /// Fits each system's healthy rows on every other size, on two of its node counts, and on three sizes of each operation

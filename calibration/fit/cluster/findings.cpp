@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "calibration/fit/cluster/place_findings.hpp"
 #include "calibration/fit/cluster/rate_fit.hpp"
 
 namespace stepcast {
@@ -244,6 +245,7 @@ void add_collective_findings(CalibrationProfile& profile, const ClusterFit& fit,
                       "sockets instead of RDMA, or another rate than the node's)",
                       c.key, fit.values[i], c.prior));
   }
+  for (std::string& finding : place_findings(fit, rows)) profile.findings.push_back(std::move(finding));
   if (fit.model.host) return;
   // Small messages against what the catalogue's constants say of the quick protocol.
   std::vector<double> ratios;

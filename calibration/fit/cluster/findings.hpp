@@ -4,8 +4,9 @@
 
 namespace stepcast {
 
-/// What is wrong with a cluster, as far as its collectives tell, in words: a rate far below the hardware's, small
-/// messages as slow as if the quick protocol were off, a forced algorithm that beats the library's choice.
+/// What is wrong with a cluster, as far as its collectives tell, in words: a rate far below the hardware's, numbers of
+/// nodes far slower than others (place_findings.hpp), small messages as slow as if the quick protocol were off, a
+/// forced algorithm that beats the library's choice.
 void add_collective_findings(CalibrationProfile& profile, const ClusterFit& fit, const std::vector<ClusterRow>& rows);
 
 /// What single rows and the environment tell: one slow host or link among pairs, directions that differ, a device whose
