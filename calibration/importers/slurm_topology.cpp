@@ -74,17 +74,13 @@ class TreeMaker {
       const SlurmDefinition& definition = list[i];
       SlurmSwitch& one = topology_.switches[i];
       one.name = definition.name;
-      one.hosts = definition.hosts;
-      std::set<std::string> seen;
-      for (const std::string& name : definition.switches) {
+      one.hosts = listed_once(definition, definition.hosts);
+      for (const std::string& name : listed_once(definition, definition.switches)) {
         const int child = definitions_.find(name);
-        if (child < 0) {
+        if (child < 0)
           undefined(definition, name);
-        } else if (!seen.insert(name).second) {
-          definitions_.fault(definition.place, fmt::format("{} lists {} twice", shown(definition.name), shown(name)));
-        } else {
+        else
           one.children.push_back(child);
-        }
       }
     }
     for (std::size_t i = 0; i < topology_.switches.size(); ++i)
@@ -92,6 +88,19 @@ class TreeMaker {
         topology_.switches[static_cast<std::size_t>(child)].parents.push_back(static_cast<int>(i));
     if (definitions_.has_link_speeds())
       topology_.notes.emplace_back("LinkSpeed is of no stated unit (topology.conf(5)), so it is not used");
+  }
+
+  /// Each of the names below a switch once. A second one would be a second cable, so that it is a fault.
+  std::vector<std::string> listed_once(const SlurmDefinition& definition, const std::vector<std::string>& names) {
+    std::vector<std::string> out;
+    std::set<std::string> seen, told;
+    for (const std::string& name : names)
+      if (seen.insert(name).second)
+        out.push_back(name);
+      else if (told.insert(name).second)
+        definitions_.fault(definition.place, fmt::format("{} lists {} twice", shown(definition.name), shown(name)),
+                           "name it once");
+    return out;
   }
 
   void undefined(const SlurmDefinition& definition, const std::string& name) {

@@ -151,6 +151,13 @@ TEST(SlurmTopology, FaultsSayWhere) {
   EXPECT_THAT(fault("SwitchName=a Switches=b\nSwitchName=b Switches=a\n"), HasSubstr("below itself"));
   EXPECT_THAT(fault("SwitchName=a Switches=leaf2\nSwitchName=leaf1 Nodes=n1\n"), HasSubstr("did you mean \"leaf1\"?"));
   EXPECT_THAT(fault("SwitchName=a\n"), HasSubstr("nothing below it"));
+  // A host or a switch twice would be cabled twice.
+  EXPECT_THAT(fault("SwitchName=s1 Nodes=n[1-4],n3\nSwitchName=root Switches=s1\n"),
+              HasSubstr("line 1: \"s1\" lists \"n3\" twice"));
+  EXPECT_THAT(fault("SwitchName=s1 Nodes=n1\nSwitchName=root Switches=s1,s1\n"),
+              HasSubstr("line 2: \"root\" lists \"s1\" twice"));
+  EXPECT_THAT(fault("BlockName=b1 Nodes=n[1-4],n4\nBlockName=b2 Nodes=m[1-4]\n"),
+              HasSubstr("line 1: \"b1\" lists \"n4\" twice"));
   EXPECT_THAT(fault("\x01\x02\x03"), HasSubstr("line 1"));
 }
 
