@@ -54,6 +54,11 @@ TEST(Accelerate, Fsdp) {
   EXPECT_THAT(out.notes, HasSubstr("strategy.attention_kernel native"));
 }
 
+TEST(Accelerate, MisspeltKeysAreFaults) {
+  EXPECT_THAT(import("distributed_type: FSDP\nnum_processes: 8\nfsdp_confg:\n  fsdp_version: 2\n").faults,
+              HasSubstr("/fsdp_confg: unknown key; did you mean \"fsdp_config\"?"));
+}
+
 // Transformers' RMS norms are kernels of their own operators; GPT-3 has other norms, and torch.compile fuses either.
 TEST(Accelerate, NormsOfReplicatedModels) {
   const auto fused = [](const std::string& text, const char* model) {

@@ -159,5 +159,25 @@ TEST(DeepSpeedImport, GradientsAreKeptInTheTypeThatItNames) {
   EXPECT_THAT(both.notes, Contains(HasSubstr("kept in it, too")));
 }
 
+// Plain data parallelism would stand in for the stage that was meant.
+TEST(DeepSpeedImport, MisspeltKeysAreFaults) {
+  const auto faults = [](const std::string& text) -> std::string {
+    try {
+      of(text);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(faults(R"({"bf16": {"enabled": true}, "zero_optimisation": {"stage": 3}})"),
+              HasSubstr("/zero_optimisation: unknown key; did you mean \"zero_optimization\"?"));
+  EXPECT_THAT(faults(R"({"zero_optimization": {"stage": 1, "overlapcomm": false}})"),
+              HasSubstr("/zero_optimization/overlapcomm: unknown key; did you mean \"overlap_comm\"?"));
+  EXPECT_THAT(faults(R"({"zero_optimization": {"stag": 3}})"), HasSubstr("did you mean \"stage\"?"));
+  EXPECT_THAT(faults(R"({"bf16": {"enable": true}})"), HasSubstr("/bf16/enable: unknown key"));
+  EXPECT_THAT(faults(R"({"tensor_parallel": {"autotp_sise": 8}})"), HasSubstr("/tensor_parallel/autotp_sise"));
+  EXPECT_EQ(faults(R"({"fp16": {"enabled": true}, "fp32": {}, "zero_optimization": {"stage": 2, "stage2_x": 1}})"), "");
+}
+
 }  // namespace
 }  // namespace stepcast::import_deepspeed_test

@@ -165,6 +165,29 @@ TEST(HuggingFaceLayouts, OtherFilesAreCalledWhatTheyAre) {
               HasSubstr("patches of images"));
 }
 
+// What the class sets would stand in for the size that was meant.
+TEST(HuggingFaceLayouts, MisspeltKeysAreFaults) {
+  const std::string others = R"("num_hidden_layers": 2, "num_attention_heads": 8, "vocab_size": 1000)";
+  for (const char* type : {"llama", "qwen3"}) {
+    const std::string found = faults_of(R"({"model_type": ")" + std::string(type) +
+                                        R"(", "hiden_size": 1024, "intermediate_size": 2048,
+                                           "max_position_embeddings": 128, )" +
+                                        others + "}");
+    EXPECT_THAT(found, HasSubstr("/hiden_size: unknown key; did you mean \"hidden_size\"?")) << type;
+    EXPECT_THAT(found, Not(HasSubstr("/hidden_size"))) << type;
+  }
+  const std::string whole = R"({"model_type": "llama", )" + kSizes;
+  for (const auto& [written, meant] :
+       {std::pair{"num_key_value_head", "num_key_value_heads"}, std::pair{"tie_word_embedings", "tie_word_embeddings"},
+        std::pair{"attention_bais", "attention_bias"}})
+    EXPECT_THAT(faults_of(whole + ", \"" + written + "\": 2}"), HasSubstr("did you mean \"" + std::string(meant)))
+        << written;
+  // Names of their own: another begin, another number, a short word; and the right key is there, too.
+  for (const char* other : {R"("q_head_dim": 2)", R"("head_dim2": 2)", R"("use_sla": 2)",
+                            R"("hidden_sizes": [1024], "hidden_act": "silu")"})
+    EXPECT_EQ(faults_of(whole + ", " + other + "}"), "") << other;
+}
+
 TEST(HuggingFaceLayouts, NarrowEmbeddingsAreRead) {
   const auto shape = [](const std::string& begin) { return of(begin + kSizes + "}").model["transformer"]; };
   EXPECT_EQ(shape(R"({"model_type": "electra", "embedding_size": 128, )")["embedding_size"], 128);

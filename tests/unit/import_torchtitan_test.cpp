@@ -151,6 +151,11 @@ TEST(Torchtitan, WhatCannotBeReadIsSaid) {
   EXPECT_THAT(import("[model]\nname = \"llama3\"\nname = \"x\"\n").faults, HasSubstr("given twice"));
   EXPECT_THAT(import("[model\n").faults, HasSubstr("expected ]"));
   EXPECT_THAT(import("").faults, HasSubstr("is empty"));
+  const std::string model = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n";
+  EXPECT_THAT(import(model + "[paralelism]\ntensor_parallel_degree = 8\n").faults,
+              HasSubstr("/paralelism: unknown key; did you mean \"parallelism\"?"));
+  EXPECT_THAT(import(model + "[parallelism]\ntensor_paralel_degree = 8\n").faults,
+              HasSubstr("/parallelism/tensor_paralel_degree: unknown key; did you mean \"tensor_parallel_degree\"?"));
 }
 
 }  // namespace

@@ -111,6 +111,7 @@ class AccelerateReader {
  private:
   const Json& section(const char* key) {
     static const Json kNothing = Json::object();
+    reader_.ask({key});
     const auto found = config_.find(key);
     if (found == config_.end() || found->is_null()) return kNothing;
     if (found->is_object()) return *found;
@@ -355,13 +356,15 @@ class AccelerateReader {
     return out;
   }
 
-  void list_unknown(const ConfigReader& reader, std::string_view section) {
+  void list_unknown(ConfigReader& reader, std::string_view section) {
+    reader.refuse_misspelt();
     for (const std::string& key : reader.unknown()) unknown_.push_back(fmt::format("{}.{}", section, key));
   }
 
   void finish_keys() {
     reader_.ignore(kHarmlessAccelerateKeys);
     reader_.ignore({"gradient_accumulation_steps"});
+    reader_.refuse_misspelt();
     for (const std::string& key : reader_.unknown()) unknown_.push_back(key);
     if (const std::string note = unknown_note(unknown_); !note.empty()) notes_.push_back(note);
   }

@@ -2,10 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 namespace stepcast {
+
+namespace {
+
+constexpr std::size_t kLongEnough = 8;  ///< in names shorter than this another letter makes another name: bf16, fp16
+
+bool is_digit_at(std::string_view text, std::size_t at) {
+  return at < text.size() && text[at] >= '0' && text[at] <= '9';
+}
+
+}  // namespace
+
+bool is_slip(std::string_view written, std::string_view meant) {
+  if (written.empty() || meant.empty() || written == meant || written.front() != meant.front()) return false;
+  std::size_t at = 0;
+  while (at < written.size() && at < meant.size() && written[at] == meant[at]) ++at;
+  if (is_digit_at(written, at) || is_digit_at(meant, at)) return false;
+  const auto rest = [at](std::string_view text, std::size_t skipped) {
+    return text.substr(std::min(at + skipped, text.size()));
+  };
+  if (written.size() == meant.size() + 1) return rest(written, 1) == rest(meant, 0);
+  if (meant.size() == written.size() + 1) return rest(written, 0) == rest(meant, 1);
+  if (written.size() != meant.size()) return false;
+  if (rest(written, 1) == rest(meant, 1)) return meant.size() >= kLongEnough;
+  return at + 1 < meant.size() && written[at] == meant[at + 1] && written[at + 1] == meant[at] &&
+         rest(written, 2) == rest(meant, 2);
+}
 
 bool ConfigReader::has(std::string_view key) const {
   const auto found = document_.find(std::string(key));
@@ -13,7 +40,7 @@ bool ConfigReader::has(std::string_view key) const {
 }
 
 const Json* ConfigReader::find(std::string_view key) {
-  known_.emplace(key);
+  known_[std::string(key)] = true;
   return has(key) ? &document_.at(std::string(key)) : nullptr;
 }
 
@@ -36,10 +63,12 @@ std::optional<int> ConfigReader::whole(std::string_view key, int least) {
 }
 
 int ConfigReader::required(std::initializer_list<std::string_view> keys) {
-  for (const std::string_view key : keys) known_.emplace(key);
+  for (const std::string_view key : keys) known_.emplace(key, false);
   for (const std::string_view key : keys)
     if (has(key)) return whole(key).value_or(0);
-  diagnostics_.error(child_pointer(pointer_, *keys.begin()), "missing");
+  const bool misspelt =
+      std::any_of(keys.begin(), keys.end(), [&](std::string_view key) { return refuse_as(key, document_); });
+  if (!misspelt) diagnostics_.error(child_pointer(pointer_, *keys.begin()), "missing");
   return 0;
 }
 
@@ -74,7 +103,30 @@ std::string ConfigReader::text(std::string_view key) {
 }
 
 void ConfigReader::ignore(std::span<const std::string_view> keys) {
-  for (const std::string_view key : keys) known_.emplace(key);
+  for (const std::string_view key : keys) known_.emplace(key, false);
+}
+
+void ConfigReader::ask(std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) known_[std::string(key)] = true;
+}
+
+/// Whether a key that nobody knows is the wanted one misspelt; then it is a fault.
+bool ConfigReader::refuse_as(std::string_view wanted, const Json& stated) {
+  if (stated.contains(std::string(wanted))) return false;
+  for (const std::string& key : unknown()) {
+    if (!is_slip(key, wanted)) continue;
+    diagnostics_.error(child_pointer(pointer_, key), "unknown key", fmt::format("did you mean \"{}\"?", wanted));
+    known_.emplace(key, false);
+    return true;
+  }
+  return false;
+}
+
+void ConfigReader::refuse_misspelt(const Json& stated) {
+  std::vector<std::string> wanted;
+  for (const auto& [key, asked] : known_)
+    if (asked) wanted.push_back(key);
+  for (const std::string& key : wanted) refuse_as(key, stated);
 }
 
 std::vector<std::string> ConfigReader::unknown() const {

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <initializer_list>
+#include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,21 +30,32 @@ class ConfigReader {
   bool flag(std::string_view key, bool otherwise);
   /// A string, a fault when it is none; empty when the key is absent.
   std::string text(std::string_view key);
+  /// Marks keys as asked for whose values are read elsewhere.
+  void ask(std::initializer_list<std::string_view> keys);
   /// Marks keys as known: they say nothing that costs time or memory.
   void ignore(std::initializer_list<std::string_view> keys) { ignore(std::span(keys.begin(), keys.size())); }
   void ignore(std::span<const std::string_view> keys);
+  /// Keys that nobody asked for, one slip of the pen from a key that was asked for and that `stated` lacks, are faults
+  /// and known from then on: the reader's own value would stand in for theirs.
+  void refuse_misspelt(const Json& stated);
+  void refuse_misspelt() { refuse_misspelt(document_); }
   /// Keys that nobody asked for, in the order of the file.
   [[nodiscard]] std::vector<std::string> unknown() const;
 
  private:
   const Json* find(std::string_view key);
+  bool refuse_as(std::string_view wanted, const Json& stated);
   void wrong(std::string_view key, const Json& found, std::string_view expected);
 
   const Json& document_;
   std::string pointer_;
   Diagnostics& diagnostics_;
-  std::set<std::string, std::less<>> known_;
+  std::map<std::string, bool, std::less<>> known_;  ///< keys, and whether their absence tells something
 };
+
+/// Whether one letter too many, too few or wrong, or two that changed places, make one name of the other. What begins
+/// otherwise, or has another number, is another name: q_head_dim and v_head_dim, stage2_… and stage3_….
+bool is_slip(std::string_view written, std::string_view meant);
 
 /// `unknown keys, not used: a, b, c`; empty when there are none.
 std::string unknown_note(const std::vector<std::string>& keys);

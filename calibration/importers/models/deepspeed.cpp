@@ -31,6 +31,7 @@ class DeepSpeedReader {
     batch();
     take_model(workload_, target_, notes_);
     ignored();
+    reader_.refuse_misspelt();
     if (const std::string note = unknown_note(reader_.unknown()); !note.empty()) notes_.push_back(note);
     return {{{"format_version", kScenarioFormatVersion},
              {"name", name},
@@ -44,7 +45,7 @@ class DeepSpeedReader {
  private:
   const Json& section(const char* key) {
     static const Json kNothing = Json::object();
-    reader_.ignore({key});
+    reader_.ask({key});
     if (!config_.contains(key)) return kNothing;
     const Json& found = config_.at(key);
     if (found.is_object()) return found;
@@ -79,13 +80,16 @@ class DeepSpeedReader {
     const Json& found = section(key);
     if (found.contains("enabled") && found.at("enabled") == "auto") return Switch::left_open;
     ConfigReader reader(found, child_pointer("", key), diagnostics_);
-    return reader.flag("enabled", false) ? Switch::on : Switch::off;
+    const bool on = reader.flag("enabled", false);
+    reader.refuse_misspelt();
+    return on ? Switch::on : Switch::off;
   }
 
   bool offloads(const Json& zero, const char* key) {
     if (!zero.contains(key) || !zero.at(key).is_object()) return false;
     ConfigReader reader(zero.at(key), child_pointer("/zero_optimization", key), diagnostics_);
     const std::string device = reader.text("device");
+    reader.refuse_misspelt();
     if (device == "nvme") notes_.push_back(fmt::format("{} to nvme: taken as to host memory", key));
     return device == "cpu" || device == "nvme";
   }
@@ -95,7 +99,7 @@ class DeepSpeedReader {
     static const Json kFirst = Json::parse(R"({"stage": 1})");
     const auto found = config_.find("zero_optimization");
     if (found == config_.end() || !found->is_boolean()) return section("zero_optimization");
-    reader_.ignore({"zero_optimization"});
+    reader_.ask({"zero_optimization"});
     static const Json kNone = Json::object();
     return found->get<bool>() ? kFirst : kNone;
   }
@@ -127,7 +131,9 @@ class DeepSpeedReader {
   /// Ranks that share a sample: tensor parallelism within a layer, and Ulysses over the sequence.
   void degrees() {
     ConfigReader tensor(section("tensor_parallel"), "/tensor_parallel", diagnostics_);
-    tensor_ = tensor.whole("autotp_size").value_or(tensor.whole("tp_size").value_or(1));
+    const auto size = tensor.whole("tp_size");
+    tensor_ = tensor.whole("autotp_size").value_or(size.value_or(1));
+    tensor.refuse_misspelt();
     sequence_ = reader_.whole("sequence_parallel_size").value_or(1);
     if (tensor_ > 1) {
       strategy_["tensor_parallel"] = tensor_;
@@ -168,12 +174,14 @@ class DeepSpeedReader {
     if (offloads(zero, "offload_optimizer") || reader.flag("cpu_offload", false)) strategy_["offload_optimizer"] = true;
     if (offloads(zero, "offload_param"))
       notes_.emplace_back("offload_param: parameters are taken to stay on the devices; memory is overestimated");
-    reader.ignore({"overlap_comm", "offload_optimizer", "offload_param", "contiguous_gradients", "allgather_partitions",
-                   "round_robin_gradients", "load_from_fp32_weights", "sub_group_size",
-                   "stage3_gather_16bit_weights_on_model_save", "stage3_gather_fp16_weights_on_model_save",
-                   "ignore_unused_parameters", "elastic_checkpoint", "reduce_scatter", "memory_efficient_linear",
-                   "log_trace_cache_warnings", "param_persistence_threshold", "module_granularity_threshold",
-                   "use_multi_rank_bucket_allreduce", "legacy_stage1"});
+    reader.ask({"overlap_comm", "offload_optimizer", "offload_param"});
+    reader.ignore({"contiguous_gradients", "allgather_partitions", "round_robin_gradients", "load_from_fp32_weights",
+                   "sub_group_size", "stage3_gather_16bit_weights_on_model_save",
+                   "stage3_gather_fp16_weights_on_model_save", "ignore_unused_parameters", "elastic_checkpoint",
+                   "reduce_scatter", "memory_efficient_linear", "log_trace_cache_warnings",
+                   "param_persistence_threshold", "module_granularity_threshold", "use_multi_rank_bucket_allreduce",
+                   "legacy_stage1"});
+    reader.refuse_misspelt();
     for (const std::string& key : reader.unknown()) {
       const bool size = key.ends_with("_size") || key.starts_with("stage3_") || key.starts_with("zero_");
       notes_.push_back(fmt::format("zero_optimization.{}: {}", key,
@@ -234,6 +242,7 @@ class DeepSpeedReader {
     const Json& types = section("data_types");
     ConfigReader kept(types, "/data_types", diagnostics_);
     gradient_type(kept, "grad_accum_dtype", "/data_types/grad_accum_dtype");
+    kept.refuse_misspelt();
     gradient_type(reader_, "communication_data_type", "/communication_data_type");
   }
 

@@ -176,6 +176,7 @@ class DiffusersReader {
       out.notes.push_back(fmt::format(
           "latents of {} tokens are assumed, {} (--seq-len and workload.seq_len say otherwise)", tokens, type_.of));
     if (!type_.left_out.empty()) out.notes.push_back(fmt::format("left out: {}", type_.left_out));
+    reader_.refuse_misspelt();
     if (const std::string unknown = unknown_note(reader_.unknown()); !unknown.empty()) out.notes.push_back(unknown);
     return out;
   }

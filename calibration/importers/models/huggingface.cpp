@@ -33,7 +33,7 @@ class HuggingFaceReader {
   /// `pointer`: of the object that describes the language model within the file.
   HuggingFaceReader(const Json& config, const HuggingFaceType& type, std::string pointer, std::string id,
                     Diagnostics& diagnostics)
-      : config_(usual_layout(config, type, !pointer.empty(), notes_)),
+      : layout_(usual_layout(config, type, !pointer.empty(), notes_)),
         reader_(config_, pointer, diagnostics),
         diagnostics_(diagnostics),
         pointer_(std::move(pointer)),
@@ -502,13 +502,15 @@ class HuggingFaceReader {
                  // Megatron-LM's indexed data sets: 16 bits a token while the vocabulary fits, else 32.
                  {"sample_kB", length * (shape_["vocab"].get<int>() <= 65536 ? 2 : 4) / 1000.0},
                  {"sources", {{"transformer", "config.json of " + id_}}}};
+    reader_.refuse_misspelt(layout_.stated);
     if (const std::string unknown = unknown_note(reader_.unknown()); !unknown.empty()) notes_.push_back(unknown);
     out.notes = std::move(notes_);
     return out;
   }
 
   std::vector<std::string> notes_;
-  const Json config_;
+  const UsualLayout layout_;
+  const Json& config_ = layout_.config;
   ConfigReader reader_;
   Diagnostics& diagnostics_;
   std::string pointer_, id_;

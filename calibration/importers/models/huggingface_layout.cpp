@@ -95,10 +95,12 @@ void translate(Json& config, const HuggingFaceType& type) {
 
 }  // namespace
 
-Json usual_layout(const Json& config, const HuggingFaceType& type, bool part, std::vector<std::string>& notes) {
+UsualLayout usual_layout(const Json& config, const HuggingFaceType& type, bool part, std::vector<std::string>& notes) {
   Json given = config;
   lift_sections(given);
+  Json stated = given;
   rename(given, Json::parse(type.names));
+  stated.update(given);
   Json out = Json::parse(type.defaults);
   if (part) out.update(Json::parse(type.part));
   drop_contradicted(out, given);
@@ -114,7 +116,7 @@ Json usual_layout(const Json& config, const HuggingFaceType& type, bool part, st
   write_halves(out, type);
   if (!absent.empty())
     notes.push_back(fmt::format("sizes that the file leaves out are those of its class: {}", fmt::join(absent, ", ")));
-  return out;
+  return {std::move(out), std::move(stated)};
 }
 
 }  // namespace stepcast

@@ -63,7 +63,7 @@ class TorchtitanReader {
     for (const auto& [table, value] : config_.items())
       if (known_.count(table) == 0 &&
           std::find(kHarmlessTables.begin(), kHarmlessTables.end(), table) == kHarmlessTables.end())
-        unknown_.push_back(table);
+        unknown_table(table);
     if (const std::string note = unknown_note(unknown_); !note.empty()) notes_.push_back(note);
     return {{{"format_version", kScenarioFormatVersion},
              {"name", name},
@@ -85,7 +85,17 @@ class TorchtitanReader {
     return kNothing;
   }
 
-  void list_unknown(const ConfigReader& reader, std::string_view table) {
+  /// One that is a known one misspelt is a fault, as its keys would not count.
+  void unknown_table(const std::string& table) {
+    const auto meant = std::find_if(known_.begin(), known_.end(), [&](const std::string& known) {
+      return !config_.contains(known) && is_slip(table, known);
+    });
+    if (meant == known_.end()) return unknown_.push_back(table);
+    diagnostics_.error(child_pointer("", table), "unknown key", fmt::format("did you mean \"{}\"?", *meant));
+  }
+
+  void list_unknown(ConfigReader& reader, std::string_view table) {
+    reader.refuse_misspelt();
     for (const std::string& key : reader.unknown()) unknown_.push_back(fmt::format("{}.{}", table, key));
   }
 
