@@ -429,6 +429,33 @@ TEST(MegatronImport, LayersOfOneHalf) {
   EXPECT_EQ(shape.at("ssm_groups"), 8);
 }
 
+// Megatron-LM counts the pattern's letters, so that --num-layers may be left out.
+TEST(MegatronImport, APatternSaysHowManyLayers) {
+  const auto import = [](const std::string& options) {
+    std::string script(kScript);
+    script.replace(script.find("--num-layers 96"), 15, options);
+    script.replace(script.find("--pipeline-model-parallel-size 16"), 33, "--pipeline-model-parallel-size 2");
+    return import_megatron(written("pattern.sh", script), {}, catalog());
+  };
+  const auto faults = [&](const std::string& options) -> std::string {
+    try {
+      import(options);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string pattern = "--hybrid-layer-pattern M-M*|M-M-M-M-/*E";
+  EXPECT_EQ(import(pattern).scenario.at("workload").at("model").at("transformer").at("layers"), 12);
+  EXPECT_THAT(faults(pattern + " --num-layers 24"),
+              HasSubstr("--hybrid-layer-pattern: names 12 layers, but --num-layers says 24"));
+  const std::string other = faults("--hybrid-layer-pattern M-MCMCMx");
+  EXPECT_THAT(other, HasSubstr("--hybrid-layer-pattern: found \"C\" as layer 4: attention to entries"));
+  EXPECT_THAT(other, HasSubstr("found \"x\" as layer 8; expected M"));
+  EXPECT_THAT(other, testing::Not(HasSubstr("/workload/model")));
+  EXPECT_THAT(faults("--hybrid-layer-pattern $PATTERN"), HasSubstr("--call says"));
+}
+
 // pretrain_t5.py, as `stepcast plan` writes it and with the names that Megatron-LM's own scripts use.
 TEST(MegatronImport, EncoderAndDecoder) {
   for (const char* length : {"--seq-length 512", "--encoder-seq-length 512"}) {

@@ -171,7 +171,7 @@ std::optional<double> ArgumentList::number(const std::string& option) {
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), out);
   if (error != std::errc() || end != value.data() + value.size() || !std::isfinite(out)) {
     diagnostics_.error("", fmt::format("{}: found {}, expected a number", option, shown(value)),
-                       value.starts_with('$') ? "--call says what the script is called with, or put the value in" : "");
+                       value.starts_with('$') ? kCallSaysIt : "");
     return std::nullopt;
   }
   return out;

@@ -13,6 +13,9 @@
 
 namespace stepcast {
 
+/// What to do where a script does not set a value.
+inline constexpr const char* kCallSaysIt = "--call says what the script is called with, or put the value in";
+
 /// The options of a command line as people keep them: plain arguments over lines, or a shell script that sets variables
 /// and passes arrays of them. Nothing is run; see follow_shell_script. Of a script that runs a Python program with the
 /// option that `marks` names, only what that command gets counts, else every option. Asked-for options are remembered,

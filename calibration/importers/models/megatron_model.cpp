@@ -11,6 +11,7 @@
 
 #include "calibration/importers/models/megatron_compressed.hpp"
 #include "calibration/importers/models/megatron_experts.hpp"
+#include "calibration/importers/models/megatron_pattern.hpp"
 #include "calibration/importers/text_file.hpp"
 #include "fields/plain_text.hpp"
 #include "models/workload/model.hpp"
@@ -66,7 +67,8 @@ class ModelReader {
   }
 
   void shape() {
-    const int layers = model_.layers = has_two_sides() ? two_sides() : in_.required("--num-layers");
+    pattern_ = megatron_layer_pattern(in_);
+    const int layers = model_.layers = has_two_sides() ? two_sides() : megatron_layers(in_, pattern_);
     const int hidden = in_.required("--hidden-size");
     model_.shape["layers"] = layers;
     model_.shape["hidden"] = hidden;
@@ -208,16 +210,11 @@ class ModelReader {
     return mean;
   }
 
-  /// Letters of the layers; behind slashes those of multi-token prediction, with bars where pipeline stages end.
+  /// Letters of the layers, which an option names or shares of them make.
   void halves() {
-    std::string pattern;
-    for (const char* option : {"--hybrid-override-pattern", "--hybrid-layer-pattern"})
-      if (in_.list.has(option)) pattern = in_.list.text(option);
     in_.list.ignore("--is-hybrid-model");
-    if (pattern.empty()) pattern = pattern_by_shares();
+    const std::string pattern = pattern_.empty() ? pattern_by_shares() : pattern_;
     if (pattern.empty()) return;
-    pattern.erase(std::min(pattern.find('/'), pattern.size()));
-    std::erase(pattern, '|');
     model_.shape["layer_pattern"] = pattern;
     if (pattern.find('G') != std::string::npos) linear_attention();
     if (pattern.find('M') == std::string::npos) return;
@@ -310,9 +307,11 @@ class ModelReader {
       return out;
     }
     in_.diagnostics.error("", fmt::format("{}: found {}", option, shown(text)),
-                          fmt::format("a number, or a list like [1,1,1,0]*12 with 1 for each of the {} layers that has "
-                                      "linear attention",
-                                      model_.layers));
+                          is_unknown(text)
+                              ? kCallSaysIt
+                              : fmt::format("a number, or a list like [1,1,1,0]*12 with 1 for each of the {} layers "
+                                            "that has linear attention",
+                                            model_.layers));
     return {};
   }
 
@@ -321,8 +320,9 @@ class ModelReader {
     if (!how)
       return in_.diagnostics.error(
           "", fmt::format("--moe-layer-freq: found {}", shown(text)),
-          "a number, or a list like [0]*3+[1]*58 of all layers, with experts from one layer on or "
-          "in every so many-th");
+          is_unknown(text) ? kCallSaysIt
+                           : "a number, or a list like [0]*3+[1]*58 of all layers, with experts from one layer on or "
+                             "in every so many-th");
     if (how->dense > 0) model_.shape["dense_layers"] = how->dense;
     if (how->every > 1) model_.shape["moe_every"] = how->every;
   }
@@ -380,6 +380,7 @@ class ModelReader {
 
   MegatronArguments& in_;
   MegatronModel model_;
+  std::string pattern_;  ///< of layers, as an option names it
 };
 
 }  // namespace
