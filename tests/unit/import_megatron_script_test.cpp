@@ -236,5 +236,44 @@ TEST(MegatronScript, OptionsOfMegatronDeepSpeed) {
   EXPECT_EQ(out.scenario["workload"]["samples"], 220000000.0);
 }
 
+// slime's scripts: scripts/models/glm4.5-355B-A32B.sh and its kin.
+TEST(MegatronScript, LoopsThatCountRunToTheirEnd) {
+  const auto dense = [](const std::string& loop) {
+    const ImportedScenario out =
+        of("N=8\nDENSE=3\narr=()\n" + loop +
+           "\nprintf -v FREQ \"[%s]\" \"$(IFS=', '; echo \"${arr[*]}\")\"\nARGS=(--num-experts 8 --moe-router-topk 2 "
+           "--moe-ffn-hidden-size 512 --vocab-size 32000 --moe-layer-freq $FREQ)\n" +
+           std::string(kSmall));
+    EXPECT_THAT(out.notes, testing::Each(testing::Not(HasSubstr("not set")))) << loop;
+    return out.scenario["workload"]["model"]["transformer"].value("dense_layers", 0);
+  };
+  EXPECT_EQ(dense("for ((i=0; i<N; i++)); do\n  if (( i < DENSE )); then\n    arr+=(0)\n  else\n    arr+=(1)\n  "
+                  "fi\ndone"),
+            3);
+  EXPECT_EQ(dense("for (( i = N ; i > 0 ; i -= 2 )); do arr+=(1 1); done"), 0);
+  EXPECT_EQ(dense("k=0; for ((i=0; i<2; ++i)); do for ((j=0; j<4; j++)); do ((k += 1)); (( k > 2 )) && arr+=(1) || "
+                  "arr+=(0); done; done"),
+            2);
+  // No round at all.
+  EXPECT_EQ(dense("for ((i=5; i<5; i++)); do arr=(9); done; for ((i=0; i<N; i++)); do arr+=(1); done"), 0);
+}
+
+TEST(MegatronScript, LoopsWithoutAnEndAreDoubts) {
+  const auto notes = [](const std::string& loop) {
+    return of("B=0\n" + loop + "\n" + std::string(kSmall) + "--vocab-size 32000 --global-batch-size $B").notes;
+  };
+  EXPECT_THAT(notes("for ((i=0; i<$1; i++)); do B=64; done"),
+              testing::Contains(HasSubstr("of \"for ((i=0; i<$1; i++))\" the first round counts")));
+  EXPECT_THAT(notes("for ((;;)); do B=64; break; done"), testing::Contains(HasSubstr("the first round counts")));
+  EXPECT_THAT(notes("for ((i=0; i>=0; i++)); do B=64; done"), testing::Contains(HasSubstr("the first 10000 rounds")));
+}
+
+TEST(MegatronScript, WhatIsLeftOpenIsNamedWhole) {
+  EXPECT_THAT(of(std::string(kSmall) + "--vocab-size 32000 --bf16 x $(cut -d, -f 1 list)").notes,
+              testing::Contains(HasSubstr("$(cut -d, -f 1 list)")));
+  EXPECT_THAT(faults_of(std::string(kSmall) + "--vocab-size 32000 --num-experts 8 --moe-layer-freq $FREQ"),
+              AllOf(HasSubstr("--moe-layer-freq: found"), HasSubstr("--call says")));
+}
+
 }  // namespace
 }  // namespace stepcast::import_megatron_script_test

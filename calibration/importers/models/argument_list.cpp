@@ -211,8 +211,10 @@ std::vector<std::string> ArgumentList::doubts() const {
   for (const ShellDoubt& doubt : script_.doubts) {
     const std::string once = of_use(doubt.once), often = of_use(doubt.often);
     if (once.empty() && often.empty()) continue;
-    if (doubt.loop) {
-      out.push_back(fmt::format("line {}: of {} the first round counts", doubt.line, shown(doubt.condition)));
+    if (doubt.rounds > 0) {
+      out.push_back(fmt::format("line {}: of {} the first {} count{}", doubt.line, shown(doubt.condition),
+                                doubt.rounds == 1 ? "round" : fmt::format("{} rounds", doubt.rounds),
+                                doubt.rounds == 1 ? "s" : ""));
       continue;
     }
     std::string text = fmt::format("line {}: the script does not decide {}", doubt.line, shown(doubt.condition));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "calibration/importers/models/shell_condition.hpp"
+#include "calibration/importers/models/shell_output.hpp"
 #include "calibration/importers/models/shell_tokens.hpp"
 #include "calibration/importers/text_file.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr int kMostCommands = 100'000;  ///< functions may call each other
 constexpr int kDeepest = 64;            ///< of blocks and calls within each other
+constexpr int kMostRounds = 10'000;     ///< of all loops together; those of scripts count layers
 
 /// `name=` or `name+=`: the length of the name; 0 where a word is no assignment.
 std::size_t assigned_name(std::string_view word) {
@@ -229,6 +231,8 @@ class Follower {
 
   void loop(bool live) {
     const ShellToken& kind = tokens_[at_++];
+    if (kind.text == "for" && !ended() && tokens_[at_].word && tokens_[at_].text.starts_with("(("))
+      return counting_loop(kind.line, live);
     if (kind.text == "while" || kind.text == "until") {
       const auto status = sequence(live);
       live = live && status != (kind.text == "until");
@@ -252,7 +256,76 @@ class Follower {
     while (at_operator(";") || at_operator("\n")) ++at_;
     if (words.size() < 2 || words[0] != "in" || !is_shell_name(name)) return;
     set(name, words[1]);
-    if (words.size() > 2) out_.doubts.push_back({kind.line, "for " + text_between(begin, end), {name}, {}, true});
+    if (words.size() > 2) out_.doubts.push_back({kind.line, "for " + text_between(begin, end), {name}, {}, 1});
+  }
+
+  /// `for ((begin; condition; step))`: every round, where the script's values bound them; else the first, as a doubt.
+  void counting_loop(int line, bool live) {
+    const std::string head = tokens_[at_++].text;
+    while (at_operator(";") || at_operator("\n")) ++at_;
+    take_word("do");
+    const std::size_t body = at_;
+    sequence(false);
+    const std::size_t end = at_;
+    if (live) {
+      ShellDoubt doubt{line, "for " + head, {}, {}};
+      const std::set<std::string> before = std::exchange(set_, {});
+      const bool decided = count_rounds(head, {body, end}, doubt.rounds);
+      if (!decided && doubt.rounds == 0) {
+        run_round({body, end});
+        ++doubt.rounds;
+      }
+      doubt.once = set_;
+      set_.insert(before.begin(), before.end());
+      if (!decided && !doubt.once.empty()) out_.doubts.push_back(std::move(doubt));
+    }
+    at_ = end;
+    take_word("done");
+  }
+
+  void run_round(std::pair<std::size_t, std::size_t> body) {
+    at_ = body.first;
+    if (at_ < body.second) sequence(true);
+  }
+
+  /// Whether the loop came to its end.
+  bool count_rounds(std::string_view head, std::pair<std::size_t, std::size_t> body, int& rounds) {
+    const std::size_t close = shell_closing(head, 0);
+    if (close == std::string_view::npos || close < 3) return false;
+    const std::string_view inside = head.substr(2, close - 3);
+    const std::size_t first = inside.find(';'), second = inside.find(';', first + 1);
+    if (first == std::string_view::npos || second == std::string_view::npos || leaves_early(body)) return false;
+    const std::string_view condition = inside.substr(first + 1, second - first - 1), step = inside.substr(second + 1);
+    if (!count(inside.substr(0, first))) return false;
+    while (true) {
+      const auto goes_on = shell_arithmetic_condition(condition, out_.values);
+      if (goes_on == false) return true;
+      if (!goes_on || rounds_ == kMostRounds || commands_ > kMostCommands || out_.values.exhausted()) return false;
+      ++rounds_;
+      ++rounds;
+      run_round(body);
+      if (!count(step)) return false;
+    }
+  }
+
+  [[nodiscard]] bool leaves_early(std::pair<std::size_t, std::size_t> body) const {
+    return std::any_of(tokens_.begin() + static_cast<std::ptrdiff_t>(body.first),
+                       tokens_.begin() + static_cast<std::ptrdiff_t>(body.second), [](const ShellToken& token) {
+                         return token.word && (token.text == "break" || token.text == "continue");
+                       });
+  }
+
+  /// Assignments of an arithmetic command between commas; whether it has none but these and their values are known.
+  bool count(std::string_view text) {
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find(',', begin), text.size());
+      const auto one = shell_count(text.substr(begin, end - begin));
+      std::string value = one ? out_.values.expanded(fmt::format("$(({}))", one->expression)) : std::string();
+      if (value.empty() || is_unknown(value)) return false;
+      set(one->name, std::move(value));
+      begin = end + 1;
+    }
+    return true;
   }
 
   [[nodiscard]] bool defines_function() const {
@@ -329,13 +402,38 @@ class Follower {
     if (first == "[" || first == "[[")
       return shell_condition({words.begin() + 1, words.end() - (words.back().starts_with(']') ? 1 : 0)}, out_.values);
     if (first == "test") return shell_condition({words.begin() + 1, words.end()}, out_.values);
-    if (first.starts_with("((") && first.ends_with("))"))
-      return shell_arithmetic_condition(first.substr(2, first.size() - 4), out_.values);
+    if (first.starts_with("((") && first.ends_with("))")) {
+      const std::string_view inside = first.substr(2, first.size() - 4);
+      if (count(inside)) return std::nullopt;
+      return shell_arithmetic_condition(inside, out_.values);
+    }
     if (first == "true" || first == "false") return first == "true";
     return run(words);
   }
 
+  /// `printf -v name format words`: false where it is none, or what it prints is not known.
+  bool print_into_variable(const std::vector<std::string_view>& words) {
+    if (words.size() < 4 || words[0] != "printf" || words[1] != "-v" || words[3].find('\\') != std::string_view::npos)
+      return false;
+    const std::string name = out_.values.expanded(words[2]);
+    std::vector<std::string> arguments;
+    for (std::size_t i = 4; i < words.size(); ++i) {
+      std::string value = out_.values.expanded(words[i]);
+      const bool whole = words[i].front() == '\'' || (words[i].front() == '"' && !words[i].ends_with("[@]}\""));
+      if (whole)
+        arguments.push_back(std::move(value));
+      else
+        for (const std::string_view line : lines_of(value))
+          for (const std::string_view word : words_of(line)) arguments.emplace_back(word);
+    }
+    std::optional<std::string> printed = shell_printed(out_.values.expanded(words[3]), arguments);
+    if (!printed || !is_shell_name(name)) return false;
+    set(name, std::move(*printed));
+    return true;
+  }
+
   std::optional<bool> run(const std::vector<std::string_view>& words) {
+    if (print_into_variable(words)) return std::nullopt;
     static const std::set<std::string_view> declarations{"export", "readonly", "declare", "local", "typeset"};
     std::vector<std::string> command;
     bool assigns = true;
@@ -361,34 +459,54 @@ class Follower {
 
   std::vector<ShellToken> tokens_;
   std::size_t at_ = 0;
-  int depth_ = 0, calls_ = 0, commands_ = 0;
+  int depth_ = 0, calls_ = 0, commands_ = 0, rounds_ = 0;
   std::map<std::string, std::pair<std::size_t, std::size_t>> functions_;  ///< where their bodies begin and end
   std::set<std::string> called_, set_;  ///< set_: variables and options of the branch being followed
   ShellOutcome out_;
 };
 
+/// Words between blanks, without comments; a command in `$(…)` that was left as it is stays one with its word.
+std::vector<std::string_view> words_with_commands(std::string_view text) {
+  constexpr std::string_view kBetween = " \t\r\n\v\f";
+  std::vector<std::string_view> out;
+  bool unclosed = false;
+  for (std::size_t at = 0; (at = text.find_first_not_of(kBetween, at)) != std::string_view::npos;) {
+    if (text[at] == '#') {
+      at = std::min(text.find('\n', at), text.size());
+      continue;
+    }
+    const std::size_t begin = at;
+    for (; at < text.size() && kBetween.find(text[at]) == std::string_view::npos; ++at) {
+      if (unclosed || !text.substr(at).starts_with("$(")) continue;
+      const std::size_t close = shell_closing(text, at + 1);
+      unclosed = close == std::string_view::npos;
+      if (!unclosed) at = close;
+    }
+    out.push_back(text.substr(begin, at - begin));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::string> shell_arguments(std::string_view text) {
   std::vector<std::string> out;
-  for (std::string_view line : lines_of(text))
-    for (const std::string_view word : words_of(line)) {
-      if (word.starts_with('#')) break;
-      if (is_unknown(word)) {
-        out.emplace_back(word);
-        continue;
-      }
-      std::string one;
-      for (const char c : word) {
-        if (std::string_view("[]\"'").find(c) != std::string_view::npos) continue;
-        if (c != ',') {
-          one += c;
-        } else if (!one.empty()) {
-          out.push_back(std::exchange(one, {}));
-        }
-      }
-      if (!one.empty()) out.push_back(std::move(one));
+  for (const std::string_view word : words_with_commands(text)) {
+    if (is_unknown(word)) {
+      out.emplace_back(word);
+      continue;
     }
+    std::string one;
+    for (const char c : word) {
+      if (std::string_view("[]\"'").find(c) != std::string_view::npos) continue;
+      if (c != ',') {
+        one += c;
+      } else if (!one.empty()) {
+        out.push_back(std::exchange(one, {}));
+      }
+    }
+    if (!one.empty()) out.push_back(std::move(one));
+  }
   return out;
 }
 

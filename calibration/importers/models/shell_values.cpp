@@ -1,9 +1,11 @@
 #include "calibration/importers/models/shell_values.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "calibration/importers/models/shell_arithmetic.hpp"
 #include "calibration/importers/models/shell_tokens.hpp"
+#include "calibration/importers/text_file.hpp"
 
 namespace stepcast {
 
@@ -18,6 +20,13 @@ std::size_t name_length(std::string_view text) {
   return length > 0 || text.empty() || std::string_view("0123456789@*#?").find(text[0]) == std::string_view::npos
              ? length
              : 1;
+}
+
+std::string joined_words(std::string_view text, std::string_view between) {
+  std::string out;
+  for (const std::string_view line : lines_of(text))
+    for (const std::string_view word : words_of(line)) (out += out.empty() ? "" : between) += word;
+  return out;
 }
 
 }  // namespace
@@ -76,11 +85,35 @@ std::optional<std::string> ShellValues::reference(std::string_view word, std::si
     if (depth >= kDeepestReference) return std::nullopt;
     if (open == '{') return braces(inside, depth + 1);
     if (open == '[') return arithmetic(inside, depth + 1);
-    if (inside.size() < 2 || inside.front() != '(' || inside.back() != ')') return std::nullopt;
+    if (inside.size() < 2 || inside.front() != '(' || inside.back() != ')') return echoed(inside, depth + 1);
     return arithmetic(inside.substr(1, inside.size() - 2), depth + 1);
   }
   at += name_length(word.substr(at));
   return value_of(word.substr(begin + 1, at - begin - 1));
+}
+
+std::optional<std::string> ShellValues::echoed(std::string_view command, int depth) {
+  const std::vector<ShellToken> tokens = shell_tokens(command);
+  const auto word = [&](std::size_t at) { return at < tokens.size() && tokens[at].word; };
+  std::size_t at = 0;
+  std::string between = " ";
+  if (word(0) && tokens[0].text.starts_with("IFS=") && tokens.size() > 1 && !tokens[1].word) {
+    between = without_quotes(std::string_view(tokens[0].text).substr(4), depth).substr(0, 1);
+    at = 2;
+  }
+  if (!word(at) || tokens[at].text != "echo") return std::nullopt;
+  std::string out;
+  for (++at; word(at); ++at) {
+    const std::string& written = tokens[at].text;
+    // Its own options, and files that it writes to.
+    if ((out.empty() && written.starts_with('-')) || written.find_first_of("<>") != std::string::npos)
+      return std::nullopt;
+    std::string one = without_quotes(written, depth);
+    if (written.starts_with("\"${") && written.ends_with("[*]}\"")) one = joined_words(one, between);
+    out += (out.empty() ? "" : " ") + one;
+  }
+  // Behind the last word stands the line's end alone.
+  return at + 1 == tokens.size() && !is_unknown(out) ? std::optional(out) : std::nullopt;
 }
 
 std::optional<std::string> ShellValues::value_of(std::string_view name) {

@@ -13,10 +13,14 @@ class ShellValues {
  public:
   /// Variables that nothing assigns are empty from now on, and not unknown.
   void close() { closed_ = true; }
-  void assign(const std::string& name, std::string value) { values_[name] = std::move(value); }
+  void assign(const std::string& name, std::string value) {
+    bytes_ += value.size();  // a list that grows in a loop is a new text each time
+    values_[name] = std::move(value);
+  }
   [[nodiscard]] const std::string* find(const std::string& name) const;
   /// A word without its quotes and with `$NAME`, `${NAME}`, `${NAME:-otherwise}`, `${NAME:=otherwise}`,
-  /// `${NAME:+instead}`, `${NAME[@]}`, `$((…))` and `$[…]` put in. What is not known stays as it is written.
+  /// `${NAME:+instead}`, `${NAME[@]}`, `$((…))`, `$[…]` and `$(echo …)` put in. What is not known stays as it is
+  /// written.
   std::string expanded(std::string_view word);
   /// The same once more for a text in which references were left, with the variables as they are now.
   std::string resolved(std::string text);
@@ -33,6 +37,8 @@ class ShellValues {
   std::optional<std::string> reference(std::string_view word, std::size_t& at, int depth);
   std::optional<std::string> braces(std::string_view inside, int depth);
   std::optional<std::string> arithmetic(std::string_view inside, int depth);
+  /// `echo words`, or `IFS=,; echo "${list[*]}"`: what it prints, a list's words with the sign between them.
+  std::optional<std::string> echoed(std::string_view command, int depth);
   std::optional<std::string> value_of(std::string_view name);
 
   std::map<std::string, std::string, std::less<>> values_;
