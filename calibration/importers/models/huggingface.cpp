@@ -10,6 +10,7 @@
 #include "calibration/importers/models/config_reader.hpp"
 #include "calibration/importers/models/diffusers.hpp"
 #include "calibration/importers/models/huggingface_compressed.hpp"
+#include "calibration/importers/models/huggingface_experts.hpp"
 #include "calibration/importers/models/huggingface_halves.hpp"
 #include "calibration/importers/models/huggingface_layout.hpp"
 #include "calibration/importers/models/huggingface_params.hpp"
@@ -164,13 +165,10 @@ class HuggingFaceReader {
     if (has_halves) read_halves({config_, reader_, shape_, notes_, diagnostics_, pointer_}, type_);
     // Of a family by patterns the class has experts where its file shows none of these layers, too.
     const bool routed = !has_halves || shape_["layer_pattern"].get<std::string>().find('E') != std::string::npos;
-    if (!routed)
-      reader_.ignore({"n_routed_experts", "num_experts_per_tok", "moe_intermediate_size", "n_shared_experts",
-                      "moe_shared_expert_intermediate_size", "moe_latent_size"});
-    if (routed && has_experts())
+    if (routed && has_experts(reader_))
       experts();
     else
-      shape_["ffn_hidden"] = width();
+      dense(routed);
     if (const auto layers = reader_.whole("num_nextn_predict_layers", 0); layers && *layers > 0)
       notes_.push_back(fmt::format(
           "num_nextn_predict_layers {}: left out, as checkpoints count the main model; mtp_layers trains them too",
@@ -180,12 +178,9 @@ class HuggingFaceReader {
         notes_.push_back(fmt::format("{} {}: left out; mtp_layers trains them too", key, *layers));
   }
 
-  /// One expert is an MLP: dense models of a family with experts say so.
-  bool has_experts() {
-    bool any = false;
-    for (const char* key : {"n_routed_experts", "num_local_experts", "num_experts"})
-      if (const auto count = reader_.whole(key, 0)) any = any || *count > 1;
-    return any;
+  void dense(bool may_have_experts) {
+    shape_["ffn_hidden"] = width();
+    if (!may_have_experts || states_no_experts(config_)) ignore_expert_sizes(reader_);
   }
 
   void attention() {
@@ -414,6 +409,7 @@ class HuggingFaceReader {
     if (const auto width = reader_.whole("moe_latent_size", 0); width && *width > 0) shape_["moe_latent"] = *width;
     if (const auto first = reader_.whole("first_k_dense_replace", 0); first && *first > 0)
       shape_["dense_layers"] = *first;
+    refuse_early_end(reader_, shape_["layers"].get<long>(), pointer_, diagnostics_);
     for (const auto& [key, sparse] :
          {std::pair{"moe_layer_freq", Json(1)}, std::pair{"mlp_layer_types", Json("sparse")}})
       if (config_.contains(key) && config_.at(key).is_array()) return sparse_layers(key, sparse);
@@ -503,6 +499,7 @@ class HuggingFaceReader {
                  {"sample_kB", length * (shape_["vocab"].get<int>() <= 65536 ? 2 : 4) / 1000.0},
                  {"sources", {{"transformer", "config.json of " + id_}}}};
     reader_.refuse_misspelt(layout_.stated);
+    refuse_unread_experts(config_, reader_.unknown(), pointer_, diagnostics_);
     if (const std::string unknown = unknown_note(reader_.unknown()); !unknown.empty()) notes_.push_back(unknown);
     out.notes = std::move(notes_);
     return out;

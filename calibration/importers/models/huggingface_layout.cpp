@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "calibration/importers/models/huggingface_experts.hpp"
 #include "calibration/importers/models/huggingface_halves.hpp"
 #include "calibration/importers/models/huggingface_layers.hpp"
 
@@ -25,7 +26,8 @@ constexpr std::array kSynonyms{std::array<std::string_view, 3>{"n_positions", "m
                                std::array<std::string_view, 3>{"num_layers", "encoder_layers", ""},
                                std::array<std::string_view, 3>{"num_heads", "encoder_attention_heads", ""},
                                std::array<std::string_view, 3>{"d_ff", "encoder_ffn_dim", ""},
-                               std::array<std::string_view, 3>{"ffn_dim", "intermediate_size", "n_inner"}};
+                               std::array<std::string_view, 3>{"ffn_dim", "intermediate_size", "n_inner"},
+                               std::array<std::string_view, 3>{"n_routed_experts", "num_local_experts", "num_experts"}};
 /// Parts of a file that others keep in one (MPT, DBRX).
 constexpr std::array kSections{"attn_config", "ffn_config"};
 
@@ -100,6 +102,7 @@ UsualLayout usual_layout(const Json& config, const HuggingFaceType& type, bool p
   lift_sections(given);
   Json stated = given;
   rename(given, Json::parse(type.names));
+  usual_experts(given);
   stated.update(given);
   Json out = Json::parse(type.defaults);
   if (part) out.update(Json::parse(type.part));
@@ -112,6 +115,7 @@ UsualLayout usual_layout(const Json& config, const HuggingFaceType& type, bool p
     if (!value.is_null() || !out.contains(key)) out[key] = value;
   collapse_lists(out);
   translate(out, type);
+  drop_unused_experts(out);
   if (type.halves == LayerHalves::none) usual_layers(out);
   write_halves(out, type);
   if (!absent.empty())

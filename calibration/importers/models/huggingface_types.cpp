@@ -81,6 +81,12 @@ constexpr std::string_view kTiedFourth =
     R"({"tie_word_embeddings":true,"sliding_window":128,"sliding_window_pattern":4})";
 constexpr std::string_view kHunyuan = R"({"moe_topk":"num_experts_per_tok","num_shared_expert":"n_shared_experts"})";
 constexpr std::string_view kSharedExperts = R"({"num_shared_experts":"n_shared_experts"})";
+constexpr std::string_view kCohereExperts =
+    R"({"tie_word_embeddings":true,"head_dim":128,"sliding_window":4096,"sliding_window_pattern":4,"num_experts":8,
+        "num_experts_per_tok":2,"max_position_embeddings":8192})";
+constexpr std::string_view kCohereExpertNames =
+    R"({"intermediate_size":"moe_intermediate_size","prefix_dense_intermediate_size":"intermediate_size",
+        "num_shared_experts":"n_shared_experts"})";
 constexpr std::string_view kOlmo =
     R"({"d_model":"hidden_size","n_layers":"num_hidden_layers","n_heads":"num_attention_heads",
         "n_kv_heads":"num_key_value_heads","max_sequence_length":"max_position_embeddings",
@@ -378,6 +384,20 @@ constexpr std::array kTypes{
          .layer_norm = true,
          .sliding = true,
          .side_by_side = true},
+    // configuration_cohere2_moe.py: intermediate_size is an expert's; norms are RMSNorm where the file has their
+    // epsilon.
+    Type{.name = "cohere2_moe",
+         .when = "rms_norm_eps",
+         .defaults = kCohereExperts,
+         .names = kCohereExpertNames,
+         .sliding = true,
+         .side_by_side = true},
+    Type{.name = "cohere2_moe",
+         .defaults = kCohereExperts,
+         .names = kCohereExpertNames,
+         .layer_norm = true,
+         .sliding = true,
+         .side_by_side = true},
     Type{.name = "internlm2"},
     Type{.name = "stablelm", .layer_norm = true},
     Type{.name = "stablelm_epoch", .layer_norm = true},
@@ -528,48 +548,7 @@ constexpr std::array kTypes{
          .sliding = true},
 };
 
-struct Refusal {
-  std::string_view name, lacks;
-};
-// What their modelling code does and no shape here can say.
-constexpr std::array kRefusals{
-    Refusal{"nemotron-nas", "blocks of different widths (block_configs)"},
-    Refusal{"deci", "blocks of different widths"},
-    Refusal{"openelm", "blocks of different widths"},
-    Refusal{"gemma3n_text", "four residual streams that predict one another (AltUp)"},
-    Refusal{"minimax_m3_vl_text", "attention over blocks of tokens that an indexer picks"},
-    Refusal{"ernie4_5_vl_moe_text", "experts of two widths, for text and for pictures"},
-    Refusal{"longcat_flash", "blocks of two attentions and experts without computation"},
-    Refusal{"switch_transformers", "experts in an encoder-decoder"},
-    Refusal{"nllb-moe", "experts in an encoder-decoder"},
-    Refusal{"jamba", "state-space layers (Mamba) beside attention with experts in every second"},
-    Refusal{"zamba2", "state-space layers with shared attention"},
-    Refusal{"zamba", "state-space layers with shared attention"},
-    Refusal{"plamo2", "state-space layers (Mamba 2) in whole blocks"},
-    Refusal{"lfm2_moe", "short convolutions instead of attention"},
-    Refusal{"lfm2", "short convolutions instead of attention"},
-    Refusal{"mamba", "state-space layers (Mamba) without attention"},
-    Refusal{"falcon_mamba", "state-space layers (Mamba) without attention"},
-    Refusal{"rwkv", "recurrent layers without attention"},
-    Refusal{"rwkv7", "recurrent layers without attention"},
-    Refusal{"recurrent_gemma", "recurrent layers (RG-LRU)"},
-    Refusal{"mllama", "layers of attention across to an image"},
-    Refusal{"mllama_text_model", "layers of attention across to an image"},
-    Refusal{"vit", "patches of images"},
-    Refusal{"swin", "patches of images"},
-    Refusal{"clip", "patches of images"},
-    Refusal{"siglip", "patches of images"},
-    Refusal{"dinov2", "patches of images"},
-    Refusal{"whisper", "frames of sound and convolutions over them"},
-    Refusal{"wav2vec2", "frames of sound and convolutions over them"}};
-
 }  // namespace
-
-std::string_view huggingface_refusal(std::string_view name) {
-  const auto found =
-      std::find_if(kRefusals.begin(), kRefusals.end(), [&](const Refusal& one) { return one.name == name; });
-  return found == kRefusals.end() ? std::string_view{} : found->lacks;
-}
 
 const HuggingFaceType* huggingface_type(std::string_view name, const Json& config) {
   const auto found = std::find_if(kTypes.begin(), kTypes.end(), [&](const Type& type) {
