@@ -13,6 +13,7 @@
 #include "calibration/validation/stated_words.hpp"
 #include "fields/diagnostics.hpp"
 #include "fields/plain_text.hpp"
+#include "models/workload/model.hpp"
 #include "models/workload/workload_kind.hpp"
 
 namespace stepcast {
