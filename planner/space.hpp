@@ -45,6 +45,7 @@ class Space {
   [[nodiscard]] std::vector<long> micro_batches(int tp, int cp) const;
   [[nodiscard]] std::vector<Sharding> shardings(int replicas, int pp) const;
   [[nodiscard]] long batch_for(long unit) const;
+  [[nodiscard]] std::vector<PipelineSchedule> schedules() const;
   void add_schedules(std::vector<Option>& out, Option option, int dp, Tally& tally) const;
 
   const PlanQuestionSpec& question_;
