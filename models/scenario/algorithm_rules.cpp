@@ -1,12 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "models/collectives/algorithm_table.hpp"
 #include "models/parallelism/compression.hpp"
 #include "models/parallelism/groups.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/scenario/draft.hpp"
+#include "models/scenario/node_kinds.hpp"
 
 namespace stepcast {
 
@@ -90,8 +92,6 @@ Use use_of(CollectiveAlgorithm algorithm, const std::vector<CalledCollective>& c
                                             reduces ? "as the library chooses" : "in rings", name_of(algorithm)));
     }
   }
-  std::sort(out.assumptions.begin(), out.assumptions.end());
-  out.assumptions.erase(std::unique(out.assumptions.begin(), out.assumptions.end()), out.assumptions.end());
   return out;
 }
 
@@ -111,14 +111,19 @@ void check_algorithm_runs(Draft& draft) {
   const Job job = lower(draft.scenario);
   const std::vector<CalledCollective> calls = CalledCollectives(job).all();
   if (calls.empty()) return;
-  const CollectiveMachine machine = machine_of(draft.scenario);
-  const Use use = use_of(stated, calls, machine);
-  if (!use.any)
-    draft.fault(
-        "/strategy/collective_algorithm",
-        fmt::format("found {}, but no collective of this job runs by it: {}", name_of(stated), use.reasons.front()),
-        usable_algorithms(calls, machine));
-  for (const std::string& assumption : use.assumptions) draft.assume(assumption);
+  // A communicator over several kinds of node runs what all of them can.
+  std::set<std::string> assumptions;
+  for (const NodeKind& kind : node_kinds(draft.scenario)) {
+    const CollectiveMachine machine = machine_of(*kind.scenario);
+    const Use use = use_of(stated, calls, machine);
+    if (!use.any)
+      return draft.fault(
+          "/strategy/collective_algorithm",
+          fmt::format("found {}, but no collective of this job runs by it: {}", name_of(stated), use.reasons.front()),
+          usable_algorithms(calls, machine));
+    assumptions.insert(use.assumptions.begin(), use.assumptions.end());
+  }
+  for (const std::string& assumption : assumptions) draft.assume(assumption);
 }
 
 }  // namespace stepcast

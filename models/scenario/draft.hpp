@@ -86,7 +86,8 @@ void check_merging(Draft& draft);
 void check_kernels(Draft& draft);
 /// When workers' updates meet, through what, and what that rules out.
 void resolve_update(Draft& draft);
-/// Whether any collective of the job runs by a stated algorithm. After all of the strategy, for it lowers the scenario.
+/// Whether any collective of the job runs by a stated algorithm, on every kind of node. After resolve_conditions, for it
+/// lowers the scenario, which needs all kinds.
 void check_algorithm_runs(Draft& draft);
 /// A remark where groups straddle nodes, which the closed form cannot show.
 void remark_straddling(Draft& draft);
@@ -98,15 +99,16 @@ void check_surroundings(Draft& draft);
 void check_phases(Draft& draft);
 /// The scenario as each of run.phases has it; `document`: what was read, overrides applied.
 void resolve_phases(Draft& draft, const Json& document);
-/// Nodes that are slower or of another kind. Last, for what it needs of the other kinds is the whole scenario.
+/// Nodes that are slower or of another kind. After resolve_parts, for what it needs of the other kinds is the whole
+/// scenario.
 void resolve_conditions(Draft& draft);
 /// The steps that a strategy cannot change: catalogue entries, network, communication and workload.
 void resolve_surface(Draft& draft);
-/// The steps from check_offers to check_algorithm_runs.
+/// The steps from check_offers to check_kernels.
 void resolve_strategy(Draft& draft);
 /// Buckets counted in parameters become bytes, once the gradients' format and dp are known.
 void settle_bucket(Scenario& scenario);
-/// All steps but the last: the scenario on one kind of node.
+/// All steps before resolve_conditions: the scenario on one kind of node.
 void resolve_parts(Draft& draft);
 
 /// "nearest valid: 8", or "nearest valid: 4 or 6" when both neighbours are as near; "" when nothing up to `most` is.

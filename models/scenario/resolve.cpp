@@ -81,7 +81,6 @@ void resolve_strategy(Draft& draft) {
   resolve_update(draft);
   check_merging(draft);
   check_kernels(draft);
-  check_algorithm_runs(draft);
 }
 
 void resolve_parts(Draft& draft) {
@@ -108,6 +107,7 @@ Scenario resolve(Json document, const std::string& file, const std::vector<std::
   Draft draft(std::move(spec), catalog, diagnostics);
   resolve_parts(draft);
   resolve_conditions(draft);
+  check_algorithm_runs(draft);
   if (diagnostics.faults().empty()) resolve_actors(draft);
   if (diagnostics.faults().empty()) resolve_phases(draft, document);
   diagnostics.throw_if_faulty();

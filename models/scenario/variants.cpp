@@ -33,6 +33,7 @@ const Scenario* ScenarioVariants::with(const StrategySpec& strategy, long global
   draft_->degrees_known = false;
   draft_->batch_known = false;
   resolve_strategy(*draft_);
+  check_algorithm_runs(*draft_);
   if (!diagnostics_.ok()) return nullptr;
   auto& settled = settled_[{s.degrees.dp * s.degrees.cp, gradient_bytes(s)}];
   if (!settled) {

@@ -133,6 +133,19 @@ Json images(const char* own, const char* other, const std::vector<int>& which) {
   return out;
 }
 
+// A forced algorithm is asked about once all kinds are known, and of each of them.
+TEST(MixedNodes, AForcedAlgorithmRunsOnEveryKind) {
+  const Json tree{{"collective_algorithm", "tree"}, {"sharding", "none"}};
+  EXPECT_EQ(fault_of(document(kA100, kV100, {0}, tree)), "");
+  EXPECT_EQ(fault_of(document(kV100, kA100, {1, 3}, tree)), "");
+  const Json in_switches{{"collective_algorithm", "nvls-tree"}, {"sharding", "none"}};
+  EXPECT_EQ(fault_of(document("dgx-h100", "dgx-b200", {0}, in_switches)), "");
+  for (const Json& json :
+       {document("dgx-h100", kA100, {0}, in_switches), document(kA100, "dgx-h100", {0}, in_switches)})
+    EXPECT_THAT(fault_of(json), HasSubstr("/strategy/collective_algorithm: found nvls-tree, but no collective of this "
+                                          "job runs by it: the switches of node \"dgx-a100-80gb\" cannot add"));
+}
+
 TEST(MixedNodes, InputComesAtThePaceOfTheKindThatFeedsSlowest) {
   const Scenario many = scenario(images(kA100, "", {})), few = scenario(images(kV100, "", {}));
   ASSERT_GT(cores_per_node(many), 2 * cores_per_node(few));
