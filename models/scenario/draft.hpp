@@ -86,8 +86,8 @@ void check_merging(Draft& draft);
 void check_kernels(Draft& draft);
 /// When workers' updates meet, through what, and what that rules out.
 void resolve_update(Draft& draft);
-/// Whether any collective of the job runs by a stated algorithm, on every kind of node. After resolve_conditions, for it
-/// lowers the scenario, which needs all kinds.
+/// Whether any collective of the job runs by a stated algorithm, on every kind of node. After resolve_conditions, for
+/// it lowers the scenario, which needs all kinds.
 void check_algorithm_runs(Draft& draft);
 /// A remark where groups straddle nodes, which the closed form cannot show.
 void remark_straddling(Draft& draft);

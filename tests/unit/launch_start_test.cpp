@@ -53,9 +53,9 @@ TEST(LaunchScripts, SetThePowerAndTheClockThatThePlanRestsOn) {
               HasSubstr("\n(nvidia-smi --power-limit=300) >/dev/null || echo"));
   EXPECT_THAT(script_of("dgx-a100-80gb", "horovod", {{"power_cap_W", 300}, {"clock_MHz", 1200}}),
               HasSubstr("nvidia-smi --power-limit=300 && nvidia-smi --lock-gpu-clocks=0,1200"));
-  EXPECT_THAT(script_of("mi300x-platform-8", "pytorch-ddp", {{"power_cap_W", 600}}),
+  EXPECT_THAT(script_of("mi300x-platform-8", "pytorch-ddp", {{"nodes", 1}, {"power_cap_W", 600}}),
               HasSubstr("rocm-smi --setpoweroverdrive 600"));
-  EXPECT_THAT(script_of("mi300x-platform-8", "pytorch-ddp", {{"clock_MHz", 1500}}),
+  EXPECT_THAT(script_of("mi300x-platform-8", "pytorch-ddp", {{"nodes", 1}, {"clock_MHz", 1500}}),
               HasSubstr("# The plan holds each device to 1500 MHz: set that before."));
   EXPECT_THAT(script_of("dgx-a100-80gb", "pytorch-ddp"), Not(HasSubstr("The plan holds")));
 }

@@ -500,7 +500,7 @@ TEST(ShardedGradients, MeetPipelinesWhereTheProfileSaysSo) {
   const auto fault = [](const std::string& framework, const std::string& sharding) {
     return fault_at("llama3-70b-h100-512", "sharding",
                     {"strategy.framework=" + framework, "strategy.sharding=" + sharding, "strategy.tensor_parallel=1",
-                     "strategy.sequence_parallel=false"});
+                     "strategy.sequence_parallel=false", "strategy.virtual_pipeline=1"});
   };
   EXPECT_EQ(fault("deepspeed", "zero-2"),
             "zero-2 shards gradients, which deepspeed refuses beside pipeline_parallel 4");
@@ -533,8 +533,9 @@ TEST(ExpertTensorParallel, IsAllOrOne) {
 // Gathers and scatters beside products take a framework that has it, whether by default or not.
 TEST(TensorOverlap, IsOfFrameworksThatHaveIt) {
   const auto fault = [](const char* framework) {
-    return fault_of("llama3-70b-h100-512", "overlap_tensor_parallel",
-                    {"strategy.sharding=zero-1", std::string("strategy.framework=") + framework});
+    return fault_of(
+        "llama3-70b-h100-512", "overlap_tensor_parallel",
+        {"strategy.sharding=zero-1", "strategy.virtual_pipeline=1", std::string("strategy.framework=") + framework});
   };
   EXPECT_EQ(fault("megatron-lm"), "none");
   EXPECT_EQ(fault("nemo"), "none");

@@ -432,8 +432,15 @@ class Follower {
     return true;
   }
 
+  /// They succeed, but for a command that they take the output of.
+  static std::optional<bool> status_of_assignments(const std::vector<std::string_view>& words) {
+    for (const std::string_view word : words)
+      if (word.find("$(") != std::string_view::npos || word.find('`') != std::string_view::npos) return std::nullopt;
+    return true;
+  }
+
   std::optional<bool> run(const std::vector<std::string_view>& words) {
-    if (print_into_variable(words)) return std::nullopt;
+    if (print_into_variable(words)) return true;
     static const std::set<std::string_view> declarations{"export", "readonly", "declare", "local", "typeset"};
     std::vector<std::string> command;
     bool assigns = true;
@@ -446,7 +453,7 @@ class Follower {
       assigns = assigns && (declarations.contains(word) || (declarations.contains(words[0]) && word.starts_with('-')));
       for (std::string& one : shell_arguments(out_.values.expanded(word))) command.push_back(std::move(one));
     }
-    if (command.empty()) return std::nullopt;
+    if (command.empty()) return status_of_assignments(words);
     for (const std::string& word : command)
       if (is_option(word)) set_.insert(word.substr(0, word.find('=')));
     if (functions_.contains(command[0])) {

@@ -124,6 +124,7 @@ class TorchtitanReader {
     ConfigReader reader(training, "/training", diagnostics_);
     // Before 2025 the degrees stood among what was trained, those of pipelines and contexts among the experiments.
     const bool apart = config_.contains("parallelism");
+    known_.insert("parallelism");
     Json before = training;
     if (!apart) before.update(table("experimental"));
     const Json& parallelism = apart ? table("parallelism") : before;
