@@ -105,7 +105,7 @@ class Bill {
   std::optional<Q> estimated(const char* what, std::optional<Q> value, Q unit, const char* in) {
     const std::string name = fmt::format("{} of {}", what, part_->id);
     if (value)
-      out_.estimated.push_back(fmt::format("{}, {:.4g} {}", name, value->in(unit), in));
+      out_.estimated.push_back(fmt::format("{}, {:.0f} {}", name, value->in(unit), in));
     else
       out_.unknown.push_back(name);
     return value;
