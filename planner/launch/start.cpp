@@ -31,8 +31,9 @@ std::string limiting_command(const std::string& maker, const ClusterSpec& cluste
   return all ? out : std::string{};
 }
 
-/// The plan rests on limits that only an administrator may set; who starts the training may not be one.
-std::string limits(const Scenario& s) {
+/// The plan rests on limits that only an administrator may set; who starts the training may not be one. `on_each`: the
+/// script runs on each server, or else on the first alone.
+std::string limits(const Scenario& s, bool on_each) {
   const ClusterSpec& cluster = s.spec.cluster;
   if (!cluster.power_cap && !cluster.clock_MHz) return {};
   std::string what;
@@ -40,79 +41,83 @@ std::string limits(const Scenario& s) {
   if (cluster.clock_MHz) what += fmt::format("{}to {:g} MHz", what.empty() ? "" : " and ", *cluster.clock_MHz);
   const std::string command = limiting_command(s.accelerator != nullptr ? s.accelerator->vendor : "", cluster);
   if (command.empty()) return fmt::format("# The plan holds each device {}: set that before.\n", what);
+  if (!on_each)
+    return fmt::format("# The plan holds each device {}: set that before, on all servers: {}\n", what, command);
   return fmt::format(
       "# The plan holds each device {0}, which an administrator may set.\n"
       "({1}) >/dev/null || echo \"launch.sh: devices are not held {0}, on which the plan rests\" >&2\n",
       what, command);
 }
 
-std::string torchrun_script(const Scenario& s, const StartedProgram& program) {
-  const Hosts hosts = hosts_of(s);
-  return fmt::format(
-      "# Starts one server's share: run it on all {nodes} servers with MASTER_ADDR (name or address of the first) and\n"
-      "# NODE_RANK (0 to {last}) set. TRAIN_SCRIPT names the training program; further arguments go to it.\n"
-      "{beyond}"
-      "set -euo pipefail\n"
-      "HERE=$(cd \"$(dirname \"${{BASH_SOURCE[0]}}\")\" && pwd)\n"
-      "{before}"
-      "{limits}"
-      "exec torchrun --nnodes {nodes} --nproc-per-node {devices} --node-rank \"${{NODE_RANK:?}}\" \\\n"
-      "  --master-addr \"${{MASTER_ADDR:?}}\" --master-port \"${{MASTER_PORT:-{port}}}\" \\\n"
-      "  \"${{TRAIN_SCRIPT:-{script}}}\" {arguments} \"$@\"\n",
-      fmt::arg("nodes", hosts.count), fmt::arg("last", hosts.count - 1), fmt::arg("devices", hosts.devices),
-      fmt::arg("port", kPort), fmt::arg("script", program.script), fmt::arg("arguments", program.arguments),
-      fmt::arg("before", program.before), fmt::arg("beyond", program.beyond), fmt::arg("limits", limits(s)));
+/// How a framework's processes are started.
+struct Start {
+  std::string how;  ///< in comments
+  std::string command;
+  bool on_each = true;  ///< run on each server, or else on the first alone
+};
+
+Start by_torchrun(const Hosts& hosts) {
+  return {fmt::format("# Starts one server's share: run it on all {} servers with MASTER_ADDR (name or address of the "
+                      "first) and\n# NODE_RANK (0 to {}) set.",
+                      hosts.count, hosts.count - 1),
+          fmt::format("torchrun --nnodes {} --nproc-per-node {} --node-rank \"${{NODE_RANK:?}}\" \\\n"
+                      "  --master-addr \"${{MASTER_ADDR:?}}\" --master-port \"${{MASTER_PORT:-{}}}\" \\\n ",
+                      hosts.count, hosts.devices, kPort)};
 }
 
 /// jax.distributed.initialize() finds address, number and rank of the processes by itself on TPUs, under Slurm and
 /// under Open MPI (its documentation).
-std::string jax_script(const Scenario& s, const StartedProgram& program) {
-  return fmt::format(
-      "# Starts one server's process, which drives its {devices} devices: run it on all {nodes} servers at once, on\n"
-      "# TPUs or under Slurm, where jax.distributed.initialize() in the training program finds the others by itself.\n"
-      "# TRAIN_SCRIPT names that program; further arguments go to it.\n"
-      "{beyond}"
-      "set -euo pipefail\n"
-      "HERE=$(cd \"$(dirname \"${{BASH_SOURCE[0]}}\")\" && pwd)\n"
-      "{limits}"
-      "exec python3 \"${{TRAIN_SCRIPT:-{script}}}\" {arguments} \"$@\"\n",
-      fmt::arg("nodes", hosts_of(s).count), fmt::arg("devices", hosts_of(s).devices),
-      fmt::arg("script", program.script), fmt::arg("arguments", program.arguments), fmt::arg("beyond", program.beyond),
-      fmt::arg("limits", limits(s)));
+Start by_jax(const Hosts& hosts) {
+  return {
+      fmt::format("# Starts one server's process, which drives its {} devices: run it on all {} servers at once, on "
+                  "TPUs or under\n# Slurm, where jax.distributed.initialize() in the training program finds the "
+                  "others by itself.",
+                  hosts.devices, hosts.count),
+      "python3"};
 }
 
-std::string horovod_script(const Scenario& s, const StartedProgram& program) {
+Start by_horovodrun(const Hosts& hosts) {
+  return {
+      fmt::format("# Starts all processes from one server: HOSTS names the {0} servers with their devices, such as\n"
+                  "# first:{1},second:{1}.",
+                  hosts.count, hosts.devices),
+      fmt::format("horovodrun -np {} -H \"${{HOSTS:?}}\" python3", hosts.count * hosts.devices), false};
+}
+
+std::optional<Start> start_of(const Scenario& s) {
   const Hosts hosts = hosts_of(s);
-  return fmt::format(
-      "# Starts all processes from one server: HOSTS names the {nodes} servers with their devices, such as\n"
-      "# first:{devices},second:{devices}. TRAIN_SCRIPT names the training program; further arguments go to it.\n"
-      "{beyond}"
-      "set -euo pipefail\n"
-      "HERE=$(cd \"$(dirname \"${{BASH_SOURCE[0]}}\")\" && pwd)\n"
-      "{limits}"
-      "exec horovodrun -np {all} -H \"${{HOSTS:?}}\" python3 \"${{TRAIN_SCRIPT:-{script}}}\" {arguments} \"$@\"\n",
-      fmt::arg("nodes", hosts.count), fmt::arg("devices", hosts.devices), fmt::arg("all", hosts.count * hosts.devices),
-      fmt::arg("script", program.script), fmt::arg("arguments", program.arguments), fmt::arg("beyond", program.beyond),
-      fmt::arg("limits", limits(s)));
+  switch (s.framework->launch_settings) {
+    case LaunchSettings::torch:
+    case LaunchSettings::deepspeed:
+    case LaunchSettings::megatron:
+      return by_torchrun(hosts);
+    case LaunchSettings::jax:
+      return by_jax(hosts);
+    case LaunchSettings::horovod:
+      return by_horovodrun(hosts);
+    case LaunchSettings::own:
+      return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 std::optional<std::string> launch_script(const Scenario& s, const StartedProgram& program) {
-  const std::string first = "#!/usr/bin/env bash\n";
-  switch (s.framework->launch_settings) {
-    case LaunchSettings::torch:
-    case LaunchSettings::deepspeed:
-    case LaunchSettings::megatron:
-      return first + torchrun_script(s, program);
-    case LaunchSettings::jax:
-      return first + jax_script(s, program);
-    case LaunchSettings::horovod:
-      return first + horovod_script(s, program);
-    case LaunchSettings::own:
-      return std::nullopt;
-  }
-  return std::nullopt;
+  const std::optional<Start> start = start_of(s);
+  if (!start) return std::nullopt;
+  return fmt::format(
+      "#!/usr/bin/env bash\n"
+      "{how} TRAIN_SCRIPT names the training program; further arguments go to it.\n"
+      "{beyond}"
+      "set -euo pipefail\n"
+      "HERE=$(cd \"$(dirname \"${{BASH_SOURCE[0]}}\")\" && pwd)\n"
+      "{before}"
+      "{limits}"
+      "exec {command} \"${{TRAIN_SCRIPT:-{script}}}\" {arguments} \"$@\"\n",
+      fmt::arg("how", start->how), fmt::arg("command", start->command), fmt::arg("script", program.script),
+      fmt::arg("arguments", program.arguments), fmt::arg("before", program.before), fmt::arg("beyond", program.beyond),
+      fmt::arg("limits", limits(s, start->on_each)));
 }
 
 std::string slurm_job(const Scenario& s) {

@@ -51,8 +51,13 @@ TEST(LaunchScripts, LeaveTheQueuesOfOthersAlone) {
 TEST(LaunchScripts, SetThePowerAndTheClockThatThePlanRestsOn) {
   EXPECT_THAT(script_of("dgx-a100-80gb", "pytorch-ddp", {{"power_cap_W", 300}}),
               HasSubstr("\n(nvidia-smi --power-limit=300) >/dev/null || echo"));
-  EXPECT_THAT(script_of("dgx-a100-80gb", "horovod", {{"power_cap_W", 300}, {"clock_MHz", 1200}}),
-              HasSubstr("nvidia-smi --power-limit=300 && nvidia-smi --lock-gpu-clocks=0,1200"));
+  const Json both{{"power_cap_W", 300}, {"clock_MHz", 1200}};
+  EXPECT_THAT(script_of("dgx-a100-80gb", "jax", both),
+              HasSubstr("\n(nvidia-smi --power-limit=300 && nvidia-smi --lock-gpu-clocks=0,1200) >/dev/null"));
+  // It runs on the first server alone, and would hold that one's devices alone.
+  EXPECT_THAT(script_of("dgx-a100-80gb", "horovod", both),
+              HasSubstr("\n# The plan holds each device to 300 W and to 1200 MHz: set that before, on all servers: "
+                        "nvidia-smi --power-limit=300 && "));
   EXPECT_THAT(script_of("mi300x-platform-8", "pytorch-ddp", {{"nodes", 1}, {"power_cap_W", 600}}),
               HasSubstr("rocm-smi --setpoweroverdrive 600"));
   EXPECT_THAT(script_of("mi300x-platform-8", "pytorch-ddp", {{"nodes", 1}, {"clock_MHz", 1500}}),
