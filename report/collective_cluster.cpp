@@ -99,12 +99,6 @@ int most_ranks_of(const Node& node, const Catalog& catalog) {
   return std::max({1, node.cpu_count * cores, node.vcpus});
 }
 
-/// What interconnect_of takes for the uplinks is told by levels here.
-void finish(CollectiveCluster& cluster, const Catalog& catalog) {
-  cluster.machine.uplink_oversubscription = 1;
-  cluster.most_per_node = most_ranks_of(*cluster.machine.node, catalog);
-}
-
 /// A collective on its own has equal nodes; leaving a scenario's exceptions out silently would be wrong.
 void refuse_unequal_nodes(const Scenario& scenario, const std::string& file) {
   Diagnostics diagnostics(file);
@@ -129,7 +123,7 @@ CollectiveCluster of_scenario(const CollectiveQuestion& question, const Catalog&
   out.machine = machine_of(*out.scenario);
   out.fabric = out.scenario->spec.cluster.fabric;
   out.most_nodes = out.nodes = out.scenario->spec.cluster.nodes;
-  finish(out, catalog);
+  out.most_per_node = most_ranks_of(*out.machine.node, catalog);
   return out;
 }
 
@@ -138,7 +132,7 @@ CollectiveCluster of_node(const Node& node, const CollectiveQuestion& question, 
   out.machine = machine_of(node, catalog);
   out.fabric = overridden_fabric(question);
   set_nics(out.machine, out.fabric, catalog);
-  finish(out, catalog);
+  out.most_per_node = most_ranks_of(*out.machine.node, catalog);
   return out;
 }
 

@@ -29,6 +29,8 @@ struct Call {
   [[nodiscard]] bool crosses() const { return nodes > 1; }
   /// Of one rank, by the pattern of an algorithm.
   [[nodiscard]] BytesPerSecond rate(CollectiveAlgorithm algorithm) const;
+  /// Share of that rate that a protocol reaches while all ranks of a node send.
+  [[nodiscard]] double network_share(const SendProtocol& how, CollectiveAlgorithm algorithm) const;
   [[nodiscard]] Seconds start() const;  ///< launch and way into the network
 };
 

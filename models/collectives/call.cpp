@@ -46,6 +46,12 @@ BytesPerSecond Call::rate(CollectiveAlgorithm algorithm) const {
   }
 }
 
+double Call::network_share(const SendProtocol& how, CollectiveAlgorithm algorithm) const {
+  const BytesPerSecond whole = rate(algorithm);
+  if (how.node_limit <= BytesPerSecond(0) || whole <= BytesPerSecond(0)) return how.network_share;
+  return std::min(how.network_share, how.node_limit / (p * group.groups_per_node * whole));
+}
+
 Seconds Call::start() const { return crosses() ? net.launch + net.network_launch : net.launch; }
 
 const SendProtocol& sending(CollectiveProtocol protocol, const Interconnect& net) {

@@ -72,6 +72,7 @@ struct SendProtocol {
                          ///< inside a node: share of a step that a full block adds
   double fill_tree = 0;  ///< the same for trees
   bool crosses = true;   ///< the network allows it, too
+  BytesPerSecond node_limit{};  ///< most that all ranks of a node together send by it to others (0: no limit)
 };
 
 /// Point-to-point messages of a library: how many channels they open, and what more than a few bytes cost to start.
@@ -128,7 +129,6 @@ struct Interconnect {
   BytesPerSecond nic;                  ///< one NIC, per direction, achievable
   BytesPerSecond node_network;         ///< all training NICs of a node
   int nics = 0;                        ///< of a node, for training
-  double uplink_oversubscription = 1;  ///< rate of the NICs below a leaf over that of its up-links
   Seconds network_hop;                 ///< one message over the fabric, NIC to NIC, as a point-to-point send pays it
   Seconds launch;                      ///< start of a collective kernel
 

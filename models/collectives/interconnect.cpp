@@ -27,13 +27,13 @@ constexpr std::array kTuner{
     TunerFigures{TunerGeneration::blackwell, 40.1 / 50, 282.0, 40.0 * 24, kNvlsChannels * 40 * 0.74},
 };
 
-/// GB/s that LL gets out of a node between three and more (docs/sources.md, NCCL's tables): its proxies read the flags
+/// What LL gets out of a node between three and more (docs/sources.md, NCCL's tables): its proxies read the flags
 /// of every line that they hand to a NIC, so the processors are the limit however many NICs there are. Makers that the
 /// tables do not name count as Intel.
-constexpr double kLlOfIntelHost = 20.4, kLlOfAmdHost = 19.0;
+constexpr BytesPerSecond kLlOfIntelHost = 20.4_GBps, kLlOfAmdHost = 19_GBps;
 constexpr std::string_view kAmd = "AMD";
 
-double ll_of_host(const CollectiveMachine& machine) {
+BytesPerSecond ll_of_host(const CollectiveMachine& machine) {
   return machine.cpu != nullptr && machine.cpu->vendor == kAmd ? kLlOfAmdHost : kLlOfIntelHost;
 }
 
@@ -159,7 +159,6 @@ void set_network(Interconnect& out, const CollectiveMachine& machine) {
   // PCIe loses to headers what NICs lose.
   if (const BytesPerSecond way = way_to_nics(machine); way > BytesPerSecond(0) && out.nic > BytesPerSecond(0))
     out.rank_network = std::min(out.rank_network, way * network.wire_share);
-  out.uplink_oversubscription = machine.uplink_oversubscription;
   out.network_launch = network.start;
   out.network_hop = network.ring_hop_ll;
   out.network_hop_at_scale = network.ring_hop_at_scale;
@@ -179,8 +178,7 @@ void set_protocols(Interconnect& out, const CollectiveMachine& machine) {
   ll = {links.ll_hop, network.ring_hop_ll,  network.tree_hop_ll, links.ll_share, network.ll_share,
         true,         library.fill_ring_ll, library.fill_tree_ll};
   // A library without a profile, and tori whose devices route by themselves, ask nothing of the host.
-  if (machine.library != nullptr && machine.network != NetworkKind::ici && out.node_network > BytesPerSecond(0))
-    ll.network_share = std::min(ll.network_share, ll_of_host(machine) * 1_GBps / out.node_network);
+  if (machine.library != nullptr && machine.network != NetworkKind::ici) ll.node_limit = ll_of_host(machine);
   SendProtocol& ll128 = out.middle_messages;
   ll128 = ll;
   ll128.native_hop *= library.ll128_hop;
@@ -191,6 +189,7 @@ void set_protocols(Interconnect& out, const CollectiveMachine& machine) {
   ll128.fill_ring = ll128.fill_tree = library.fill_ring_simple;
   ll128.native_share = library.ll128_share;
   ll128.network_share = library.ll128_wire_share;
+  ll128.node_limit = {};
   // LL128 needs 128-byte stores that arrive whole, as they do over NVLink alone (docs/sources.md, NCCL's tables).
   ll128.offered = links.generation != TunerGeneration::none;
   // NCCL lets it cross where NICs lie behind the devices' PCIe switches. The Volta machine that was measured (ABCI-V,
@@ -249,8 +248,6 @@ CollectiveMachine machine_of(const Scenario& scenario) {
   out.nic_bandwidth = scenario.nic_bandwidth;
   out.network = scenario.network;
   out.single_ring = scenario.framework != nullptr && scenario.framework->single_ring;
-  const FabricSpec& fabric = scenario.spec.cluster.fabric;
-  out.uplink_oversubscription = fabric.preset == FabricPreset::single_switch ? 1 : fabric.oversubscription;
   out.network_sums = scenario.network_switch != nullptr && scenario.network_switch->sharp;
   return out;
 }

@@ -23,7 +23,6 @@ struct CollectiveMachine {
   int nics = 0;                  ///< of a node, for training traffic
   BytesPerSecond nic_bandwidth;  ///< raw rate of each, per direction
   NetworkKind network = NetworkKind::infiniband;
-  double uplink_oversubscription = 1;
   bool network_sums = false;      ///< the network's switches add (SHARP)
   bool single_ring = false;       ///< FrameworkProfile::single_ring
   std::optional<Seconds> launch;  ///< start of a collective as measured on this host; null: the profile's

@@ -169,7 +169,7 @@ Timed chain(Bytes payload, bool root_returns, CollectiveProtocol protocol, const
   const Seconds slot = call.crosses() ? root.slot : root.slot_in_node;
   if (root_returns && small && slot > Seconds(0)) shape.steps = std::min(shape.steps, slot * payload.in(1_KiB));
   shape.native_cap = how.native_share * call.native_share;
-  shape.network_cap = how.network_share;
+  shape.network_cap = call.network_share(how, shape.algorithm);
   shape.network_bytes = call.crosses() ? payload / call.p : Bytes(0);
   shape.native_bytes = call.crosses() ? payload * ((call.p - 1) / call.p) : payload;
   shape.fill = small ? 0 : how.fill_ring;

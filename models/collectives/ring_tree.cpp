@@ -83,7 +83,7 @@ Timed ring(Bytes volume, double passes, CollectiveProtocol protocol, const Call&
   const Seconds blocks =
       lines ? shape.steps * full_block(volume * (call.n / (passes * (call.n - 1))), call.n, how.fill_ring) : Seconds(0);
   shape.native_cap = how.native_share * call.native_share / element_factor(call);
-  shape.network_cap = how.network_share;
+  shape.network_cap = call.network_share(how, shape.algorithm);
   if (call.crosses()) {
     shape.network_bytes = volume / call.p;
     shape.native_bytes = volume * ((call.p - 1) / call.p);
@@ -124,7 +124,7 @@ Timed tree_all_reduce(Bytes payload, CollectiveProtocol protocol, const Call& ca
   shape.native_bytes = payload * (2 * (call.p - 1) / call.p);
   shape.native_cap = how.native_share * call.native_share * call.net.tree_native_share / element_factor(call);
   if (call.crosses()) shape.network_bytes = payload * (tree_load(call) / call.p);
-  shape.network_cap = how.network_share;
+  shape.network_cap = call.network_share(how, shape.algorithm);
   return timed(shape, call);
 }
 
@@ -172,7 +172,7 @@ Timed recursive_doubling(Bytes payload, const Call& call) {
   shape.native_bytes = payload * inside;
   shape.network_bytes = payload * across;
   shape.native_cap = how.native_share * call.native_share;
-  shape.network_cap = how.network_share;
+  shape.network_cap = call.network_share(how, shape.algorithm);
   return timed(shape, call);
 }
 

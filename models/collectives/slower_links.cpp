@@ -6,6 +6,12 @@ namespace stepcast {
 
 namespace {
 
+/// Of two limits of which 0 is none.
+BytesPerSecond lesser_limit(BytesPerSecond a, BytesPerSecond b) {
+  const BytesPerSecond none(0);
+  return a > none && b > none ? std::min(a, b) : std::max(a, b);
+}
+
 void take_slower(SendProtocol& protocol, const SendProtocol& other) {
   for (Seconds SendProtocol::*hop : {&SendProtocol::native_hop, &SendProtocol::network_hop, &SendProtocol::tree_hop})
     protocol.*hop = std::max(protocol.*hop, other.*hop);
@@ -13,12 +19,7 @@ void take_slower(SendProtocol& protocol, const SendProtocol& other) {
     protocol.*share = std::min(protocol.*share, other.*share);
   protocol.offered = protocol.offered && other.offered;
   protocol.crosses = protocol.crosses && other.crosses;
-}
-
-/// Of two limits of which 0 is none.
-BytesPerSecond lesser_limit(BytesPerSecond a, BytesPerSecond b) {
-  const BytesPerSecond none(0);
-  return a > none && b > none ? std::min(a, b) : std::max(a, b);
+  protocol.node_limit = lesser_limit(protocol.node_limit, other.node_limit);
 }
 
 void take_slower(PeerMessages& peers, const PeerMessages& other) {

@@ -9,7 +9,7 @@ BytesPerSecond Interconnect::network_rate(const GroupShape& group, MessagePatter
   const BytesPerSecond own = rank_network > BytesPerSecond(0) ? rank_network : node_network;
   const int senders = pattern == MessagePattern::next ? 1 : std::min(group.per_node, group.size);
   const double ranks = static_cast<double>(senders) * group.groups_per_node;
-  BytesPerSecond rate = std::min(own, node_network / (ranks * std::max(1.0, uplink_oversubscription)));
+  BytesPerSecond rate = std::min(own, node_network / ranks);
   for (std::size_t level = 0; level < uplinks.size(); ++level) {
     const double load = group.above[level].of(pattern);
     if (load > 0) rate = std::min(rate, uplinks[level].up / (ranks * load));

@@ -204,8 +204,6 @@ void NodeMap::load_message(GroupShape& shape, int from, int to) const {
 }
 
 void set_uplinks(Interconnect& interconnect, const NodeMap& map) {
-  // The levels say what an up-link holds; this older figure said it for each node.
-  interconnect.uplink_oversubscription = 1;
   interconnect.uplinks.clear();
   const double share = interconnect.wire_share;
   interconnect.message_rate = map.fabric().message * share;

@@ -123,10 +123,11 @@ TEST(RingAllReduce, GroupsSideBySideShareTheNodesNics) {
 
 TEST(RingAllReduce, OversubscribedUplinksSlowTheNetworkPart) {
   Interconnect net = round_links();
-  const GroupShape group{2, 1, 8};
+  GroupShape group{2, 1, 8};
+  group.above[0] = {1, 1, 1, 2};
   const auto cost = collective_cost(CollectiveKind::all_reduce, 100_MB, group, net, CollectiveAlgorithm::ring);
   const Seconds full = cost.alone(net, group) - cost.latency;
-  net.uplink_oversubscription = 2;
+  net.uplinks.push_back({net.node_network / 2, Seconds(0)});
   EXPECT_DOUBLE_EQ((cost.alone(net, group) - cost.latency) / full, 2);
 }
 
@@ -447,15 +448,50 @@ TEST(InterconnectOf, LlGetsNoMoreOutOfANodeThanItsProcessorsPass) {
   const LibraryProfile library;
   machine.network.ll_share = 0.5;
   machine.cpu.vendor = "Intel";
-  const auto share = [&] { return interconnect_of(machine.machine).small_messages.network_share; };
-  EXPECT_DOUBLE_EQ(share(), 0.5);  // no library
+  const auto cap = [&](int per_node, double oversubscription = 1) {
+    Interconnect net = interconnect_of(machine.machine);
+    GroupShape group{2 * per_node, per_node, 1};
+    group.above[0] = {1, 1, 1, 2};
+    net.uplinks.push_back({net.node_network / oversubscription, Seconds(0)});
+    return collective_cost(CollectiveKind::all_reduce, 64_KiB, group, net, CollectiveAlgorithm::ring,
+                           CollectiveProtocol::ll)
+        .network_cap;
+  };
+  EXPECT_DOUBLE_EQ(cap(8), 0.5);  // no library
   machine.machine.library = &library;
-  EXPECT_NEAR(share(), 20.4 / 96, kTight);
-  EXPECT_DOUBLE_EQ(interconnect_of(machine.machine).bulk.network_share, 1);
+  EXPECT_NEAR(cap(8), 20.4 / 96, kTight);
+  EXPECT_NEAR(cap(1), 0.5, kTight);                // one rank has a NIC of 24 GB/s, of which LL reaches 12
+  EXPECT_NEAR(cap(2), 20.4 / 48, kTight);          // two have two
+  EXPECT_NEAR(cap(8, 2), 20.4 / 48, kTight);       // what the up-links leave of the NICs
+  EXPECT_NEAR(cap(8, 8), 0.5, kTight);
+  EXPECT_EQ(interconnect_of(machine.machine).bulk.node_limit, BytesPerSecond(0));
+  EXPECT_EQ(interconnect_of(machine.machine).middle_messages.node_limit, BytesPerSecond(0));
   machine.cpu.vendor = "AMD";
-  EXPECT_NEAR(share(), 19.0 / 96, kTight);
+  EXPECT_NEAR(cap(8), 19.0 / 96, kTight);
   machine.network.ll_share = 0.1;
-  EXPECT_DOUBLE_EQ(share(), 0.1);
+  EXPECT_DOUBLE_EQ(cap(8), 0.1);
+}
+
+// With algorithm and protocol fixed, whatever limits LL.
+TEST(InterconnectOf, FasterNicsAreNeverSlower) {
+  Devices machine(8, switched());
+  const LibraryProfile library;
+  machine.machine.library = &library;
+  for (const CollectiveAlgorithm algorithm : {CollectiveAlgorithm::ring, CollectiveAlgorithm::tree})
+    for (const CollectiveProtocol protocol : {CollectiveProtocol::ll, CollectiveProtocol::simple})
+      for (const int per_node : {1, 2, 8})
+        for (const Bytes size : {1_KiB, 64_KiB, 1_MiB, 64_MiB}) {
+          Seconds before(1e9);
+          for (double gigabits = 25; gigabits <= 3200; gigabits *= 2) {
+            machine.machine.nic_bandwidth = gigabits * 1_Gbps;
+            const Interconnect net = interconnect_of(machine.machine);
+            const GroupShape group{8 * per_node, per_node, 1};
+            const Seconds time =
+                collective_cost(CollectiveKind::all_reduce, size, group, net, algorithm, protocol).alone(net, group);
+            EXPECT_LE(time, before * (1 + 1e-12)) << name_of(algorithm) << " " << name_of(protocol) << " " << gigabits;
+            before = time;
+          }
+        }
 }
 
 TEST(InterconnectOf, TheHostsOwnStartGoesBeforeTheProfiles) {
