@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <set>
 
 #include "models/compute/device.hpp"
 
@@ -66,6 +68,25 @@ std::map<int, StageNodes> nodes_of_units(const std::map<int, NodeState>& unusual
   return units;
 }
 
+/// What stands for a state and all that it is joined with.
+int root_of(const std::vector<int>& joined_to, int state) {
+  while (joined_to[static_cast<std::size_t>(state)] != state) state = joined_to[static_cast<std::size_t>(state)];
+  return state;
+}
+
+/// By state, another one that it is joined with; roots themselves.
+std::vector<int> joined_states(const Fold& fold, bool ends_meet) {
+  std::vector<int> out(fold.states.size());
+  std::iota(out.begin(), out.end(), 0);
+  const auto join = [&](int a, int b) { out[static_cast<std::size_t>(root_of(out, a))] = root_of(out, b); };
+  const ReplicaClass& first = fold.classes.front();
+  for (const ReplicaClass& replicas : fold.classes)
+    for (std::size_t stage = 0; stage < replicas.state.size(); ++stage)
+      join(replicas.state[stage], first.state[stage]);
+  if (ends_meet) join(first.state.front(), first.state.back());
+  return out;
+}
+
 int index_of(std::vector<MeetingNodes>& states, const MeetingNodes& nodes) {
   const auto found = std::find(states.begin(), states.end(), nodes);
   if (found != states.end()) return static_cast<int>(found - states.begin());
@@ -102,6 +123,18 @@ Fold fold_of(const Scenario& scenario, const RankLayout& layout) {
     fold.class_by_replica.push_back(static_cast<int>(same - fold.classes.begin()));
   }
   return fold;
+}
+
+std::vector<MeetingNodes> joined_by_replicas(const Fold& fold, bool ends_meet) {
+  const std::vector<int> joined_to = joined_states(fold, ends_meet);
+  std::map<int, std::set<NodeState>> by_root;
+  const auto nodes_of = [&](std::size_t state) -> std::set<NodeState>& {
+    return by_root[root_of(joined_to, static_cast<int>(state))];
+  };
+  for (std::size_t i = 0; i < fold.states.size(); ++i) nodes_of(i).insert(fold.states[i].begin(), fold.states[i].end());
+  std::vector<MeetingNodes> out;
+  for (std::size_t i = 0; i < fold.states.size(); ++i) out.emplace_back(nodes_of(i).begin(), nodes_of(i).end());
+  return out;
 }
 
 const Scenario& on_kind(const Scenario& scenario, int kind) {

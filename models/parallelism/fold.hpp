@@ -40,6 +40,11 @@ struct Fold {
 };
 Fold fold_of(const Scenario& scenario, const RankLayout& layout);
 
+/// By Fold::states, the nodes whose ranks replicas of that state join when they are made equal, each once and in order:
+/// those of every state with which it shares a stage, and of all with which these do, so that whoever joins a
+/// communicator knows the same nodes. `ends_meet`: the first and the last stage are joined, too (tied embeddings).
+std::vector<MeetingNodes> joined_by_replicas(const Fold& fold, bool ends_meet);
+
 /// Of nodes that meet, the one whose devices compute slowest: all others wait for it.
 const NodeState& slowest_of(const Scenario& scenario, const MeetingNodes& nodes);
 

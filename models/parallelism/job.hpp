@@ -144,6 +144,9 @@ struct Job {
   const Scenario* scenario = nullptr;
   Device device;
   Interconnect interconnect;
+  /// Links by which a library chooses algorithms and protocols, for communicators within replicas and over them: as
+  /// built, of all kinds of node that one joins. Null: `interconnect`.
+  std::shared_ptr<const Interconnect> chosen_in_replica, chosen_over_replicas;
   RankLayout layout;
   NodeMap nodes;
   Groups groups;

@@ -172,6 +172,39 @@ Interconnect links_in_state(const Scenario& scenario, const NodeMap& map, const 
   return out;
 }
 
+/// Links as libraries find them when they start on nodes that meet: kinds and NICs count, how fast they happen to be does
+/// not, and of each figure the least that any rank has, which all take (NCCL: src/init.cc, initTransportsRank).
+class LinksAsBuilt {
+ public:
+  LinksAsBuilt(const Scenario& scenario, const NodeMap& map) : scenario_(scenario), map_(map) {}
+
+  std::shared_ptr<const Interconnect> of(MeetingNodes nodes) {
+    for (NodeState& node : nodes) node = {node.kind, 1, 1, 1, node.failed_nics};
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    std::shared_ptr<const Interconnect>& links = known_[nodes];
+    if (!links) links = std::make_shared<const Interconnect>(joined(nodes));
+    return links;
+  }
+
+ private:
+  [[nodiscard]] Interconnect joined(const MeetingNodes& nodes) const {
+    Interconnect out = links_in_state(*scenario_in_state(scenario_, nodes.front()), map_, nodes.front());
+    for (const NodeState& other : nodes)
+      take_slower(out, links_in_state(*scenario_in_state(scenario_, other), map_, other));
+    return out;
+  }
+
+  const Scenario& scenario_;
+  const NodeMap& map_;
+  std::map<MeetingNodes, std::shared_ptr<const Interconnect>> known_;
+};
+
+/// By what links libraries choose in a state (Job).
+struct ChosenBy {
+  std::shared_ptr<const Interconnect> in_replica, over_replicas;
+};
+
 double communication_slowdown(const Scenario& scenario) {
   if (!scenario.accelerator || scenario.accelerator->sm_count <= 0) return 0;
   return std::min(0.9, static_cast<double>(scenario.framework->communication_sms) / scenario.accelerator->sm_count);
@@ -194,10 +227,12 @@ void place(Job& job, const RankLayout& layout, const NodeMap& map) {
 }
 
 /// Lowers a scenario for devices and links that its nodes have.
-Job lower_for(const Scenario& scenario, const NodeMap& map, const Device& device, Interconnect links,
+Job lower_for(const Scenario& scenario, const NodeMap& map, const Device& device, Interconnect links, ChosenBy by,
               std::shared_ptr<const Scenario> owned = nullptr) {
   Job job;
   job.scenario = &scenario;
+  job.chosen_in_replica = std::move(by.in_replica);
+  job.chosen_over_replicas = std::move(by.over_replicas);
   job.owned_scenario = std::move(owned);
   job.device = device;
   job.interconnect = std::move(links);
@@ -214,7 +249,7 @@ Job lower_for(const Scenario& scenario, const NodeMap& map, const Device& device
 
 /// Lowers a scenario for nodes that meet: computing goes by the slowest of them, and what crosses links by whoever has
 /// least of each.
-Job lower_for(const Scenario& scenario, const NodeMap& map, const MeetingNodes& nodes) {
+Job lower_for(const Scenario& scenario, const NodeMap& map, const MeetingNodes& nodes, ChosenBy by) {
   const NodeState& slowest = slowest_of(scenario, nodes);
   std::shared_ptr<const Scenario> own = scenario_in_state(scenario, slowest);
   Device device = device_of(*own);
@@ -223,7 +258,7 @@ Job lower_for(const Scenario& scenario, const NodeMap& map, const MeetingNodes& 
   for (const NodeState& other : nodes)
     if (other != slowest) take_slower(links, links_in_state(*scenario_in_state(scenario, other), map, other));
   const Scenario& at = *own;
-  return lower_for(at, map, device, std::move(links), std::move(own));
+  return lower_for(at, map, device, std::move(links), std::move(by), std::move(own));
 }
 
 /// A strategy without what layers' costs depend on in resolved form only: degrees, shards and the pipeline's order.
@@ -250,13 +285,20 @@ StrategySpec beside_degrees(StrategySpec strategy) {
 Job lower(const Scenario& scenario, const JobNodes& nodes) {
   const RankLayout layout = rank_layout(scenario);
   const NodeMap map(scenario, layout, nodes);
-  Job job = lower_for(scenario, map, device_of(scenario), links_of(scenario, map));
-  job.fold = fold_of(scenario, layout);
+  Fold fold = fold_of(scenario, layout);
+  const Model& model = *scenario.model;
+  const bool tied = model.is_transformer() && model.transformer->tied_embeddings;
+  const std::vector<MeetingNodes> joined = joined_by_replicas(fold, tied);
+  LinksAsBuilt built(scenario, map);
+  // On nodes that are all as the scenario says a library finds the links that it uses.
+  const ChosenBy own{nullptr, joined.front() == fold.states.front() ? nullptr : built.of(joined.front())};
+  Job job = lower_for(scenario, map, device_of(scenario), links_of(scenario, map), own);
+  job.fold = std::move(fold);
   if (job.fold.states.size() == 1) return job;
   for (const LayerCost& layer : job.layer_kinds) job.slowest_backward.push_back(layer.backward());
   std::vector<Job> others;
   for (std::size_t i = 1; i < job.fold.states.size(); ++i) {
-    Job& other = others.emplace_back(lower_for(scenario, map, job.fold.states[i]));
+    Job& other = others.emplace_back(lower_for(scenario, map, job.fold.states[i], {built.of(job.fold.states[i]), built.of(joined[i])}));
     // The switches stay what they are.
     other.interconnect.uplinks = job.interconnect.uplinks;
     for (std::size_t kind = 0; kind < job.slowest_backward.size(); ++kind)

@@ -36,8 +36,8 @@ CollectiveCost bucketed(CollectiveKind kind, Bytes payload, const Buckets& in, c
   if (payload <= Bytes(0) || group.size <= 1) return {};
   const double cut = in.size > Bytes(0) ? std::max(1.0, std::ceil(payload / in.size)) : 1.0;
   const double buckets = in.count > 0 ? in.count : cut;
-  CollectiveCost cost =
-      job_collective(kind, payload / buckets, group, job, job.scenario->spec.strategy.collective_algorithm);
+  CollectiveCost cost = job_collective(kind, payload / buckets, group, job,
+                                       job.scenario->spec.strategy.collective_algorithm, Joined::replicas);
   if (kind == CollectiveKind::all_reduce && job.scenario->framework->exchange.all_reduce > BytesPerSecond(0))
     reduce_on_processors(cost, payload / buckets, group, job);
   cost.repeat(buckets);
@@ -353,7 +353,7 @@ std::optional<TiedEmbedding> tied_embedding_sum(const Job& job) {
   tied.pair = {2, crosses ? 1 : 2, crosses ? job.placement.ranks_per_node : 1};
   if (crosses) job.nodes.load_message(tied.pair, 0, last);
   tied.cost = job_collective(CollectiveKind::all_reduce, Bytes(parameters * gradient_bytes(scenario)), tied.pair, job,
-                             scenario.spec.strategy.collective_algorithm);
+                             scenario.spec.strategy.collective_algorithm, Joined::replicas);
   return tied;
 }
 

@@ -120,6 +120,25 @@ TEST(ClosedForm, AStragglerSlowsEveryReplica) {
   EXPECT_GT(after.synchronization_wait, before.synchronization_wait);
 }
 
+// Algorithms are chosen by links as they were built, up-links included: a node that is hardly slower changes none.
+TEST(ClosedForm, ANodeThatIsHardlySlowerChangesNoAlgorithm) {
+  for (const char* algorithm : {"auto", "hierarchical"}) {
+    Json json{{"cluster",
+               {{"node", "dgx-h100"},
+                {"nodes", 4},
+                {"fabric",
+                 {{"preset", "fat-tree"}, {"nodes_per_leaf", 2}, {"oversubscription", 8}, {"placement", "scattered"}}}}},
+              {"workload", {{"model", "llama3-8b"}, {"global_batch", 64}}},
+              {"strategy", {{"framework", "pytorch-ddp"}, {"collective_algorithm", algorithm}}}};
+    const Scenario healthy = scenario(json);
+    for (const char* speed : {"compute_speed", "network_speed", "native_speed"}) {
+      json["cluster"]["conditions"] = Json::array({{{"nodes", {3}}, {speed, 0.99999}}});
+      const Scenario slow = scenario(json);
+      EXPECT_NEAR(estimate(lower(slow)).step_time / estimate(lower(healthy)).step_time, 1, 1e-4) << speed;
+    }
+  }
+}
+
 /// Eight servers on one network, whatever they are; `others` of them are DGX A100.
 Scenario mixed(const char* node, int others = 0) {
   Json json = {

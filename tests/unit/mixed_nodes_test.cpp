@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "models/estimate.hpp"
 #include "models/parallelism/job.hpp"
+#include "models/parallelism/synchronization.hpp"
 #include "models/reliability/checkpoint.hpp"
 #include "models/scenario/node_kinds.hpp"
 #include "models/storage/input_pipeline.hpp"
@@ -65,6 +68,27 @@ TEST(MixedNodes, ALayerOverTwoKindsTakesTheWorstOfBoth) {
   }
 }
 
+/// What every state of nodes runs to make replicas equal.
+std::set<std::string> algorithms_of_replicas(const Scenario& scenario) {
+  const Job job = lower(scenario);
+  std::set<std::string> out;
+  for (const ReplicaClass& replicas : job.fold.classes)
+    for (const SyncUnit& unit : sync_units(job.in_state(replicas.state.front()), 0))
+      out.insert(fmt::format("{} {}", name_of(unit.reduce.algorithm), name_of(unit.reduce.protocol)));
+  return out;
+}
+
+// NVLS on the one kind and a ring on the other would be two communicators.
+TEST(MixedNodes, ACommunicatorOverTwoKindsRunsOneAlgorithm) {
+  for (const auto& [own, other] : {std::pair("dgx-h100", "dgx-b200"), std::pair("dgx-b200", "dgx-h100"),
+                                   std::pair("dgx-h100", kA100), std::pair(kA100, kV100)})
+    for (const int batch : {32, 64, 256}) {
+      Json json = document(own, other, {0});
+      json["workload"]["global_batch"] = batch;
+      EXPECT_EQ(algorithms_of_replicas(scenario(json)).size(), 1U) << own << " " << other << " " << batch;
+    }
+}
+
 // Replicas that lie on whole nodes meet in their gradients alone, which go at the NICs of those that have fewest.
 TEST(MixedNodes, GradientsGoAtTheSlowerKindsNics) {
   const Json whole{{"tensor_parallel", 8}, {"micro_batch", 1}, {"overlap_gradients", false}, {"sharding", "none"}};
@@ -115,6 +139,19 @@ TEST(MixedNodes, UpLinksAreHeldUpByTheFasterKind) {
   EXPECT_TRUE(lower(mixed).nodes.any_limits());
 }
 
+// A forced algorithm is asked about once all kinds are known, and of each of them.
+TEST(MixedNodes, AForcedAlgorithmRunsOnEveryKind) {
+  const Json tree{{"collective_algorithm", "tree"}, {"sharding", "none"}};
+  EXPECT_EQ(fault_of(document(kA100, kV100, {0}, tree)), "");
+  EXPECT_EQ(fault_of(document(kV100, kA100, {1, 3}, tree)), "");
+  const Json in_switches{{"collective_algorithm", "nvls-tree"}, {"sharding", "none"}};
+  EXPECT_EQ(fault_of(document("dgx-h100", "dgx-b200", {0}, in_switches)), "");
+  for (const Json& json :
+       {document("dgx-h100", kA100, {0}, in_switches), document(kA100, "dgx-h100", {0}, in_switches)})
+    EXPECT_THAT(fault_of(json), HasSubstr("/strategy/collective_algorithm: found nvls-tree, but no collective of this "
+                                          "job runs by it: the switches of node \"dgx-a100-80gb\" cannot add"));
+}
+
 TEST(MixedNodes, WhatIsWrittenIsTheSameScenario) {
   const Scenario mixed = scenario(document(kA100, kOneNic, {1}));
   const Scenario again = scenario(to_json(mixed));
@@ -131,19 +168,6 @@ Json images(const char* own, const char* other, const std::vector<int>& which) {
            {"strategy", {{"framework", "pytorch-ddp"}}}};
   if (!which.empty()) out["cluster"]["other_nodes"] = Json::array({{{"node", other}, {"nodes", which}}});
   return out;
-}
-
-// A forced algorithm is asked about once all kinds are known, and of each of them.
-TEST(MixedNodes, AForcedAlgorithmRunsOnEveryKind) {
-  const Json tree{{"collective_algorithm", "tree"}, {"sharding", "none"}};
-  EXPECT_EQ(fault_of(document(kA100, kV100, {0}, tree)), "");
-  EXPECT_EQ(fault_of(document(kV100, kA100, {1, 3}, tree)), "");
-  const Json in_switches{{"collective_algorithm", "nvls-tree"}, {"sharding", "none"}};
-  EXPECT_EQ(fault_of(document("dgx-h100", "dgx-b200", {0}, in_switches)), "");
-  for (const Json& json :
-       {document("dgx-h100", kA100, {0}, in_switches), document(kA100, "dgx-h100", {0}, in_switches)})
-    EXPECT_THAT(fault_of(json), HasSubstr("/strategy/collective_algorithm: found nvls-tree, but no collective of this "
-                                          "job runs by it: the switches of node \"dgx-a100-80gb\" cannot add"));
 }
 
 TEST(MixedNodes, InputComesAtThePaceOfTheKindThatFeedsSlowest) {
